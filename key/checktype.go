@@ -1,0 +1,167 @@
+package key
+
+import (
+	"cmp"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+	"unicode"
+)
+
+var (
+	jsonMarshaler = reflect.TypeFor[json.Marshaler]()
+	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
+	isZeroer      = reflect.TypeFor[interface{ IsZero() bool }]()
+	timeType      = reflect.TypeFor[time.Time]()
+	numberType    = reflect.TypeFor[json.Number]()
+)
+
+// CheckType returns nil when [Of] never spells two unequal values of K alike,
+// and otherwise an error that wraps [ErrType] and names the path of every
+// field at fault.
+//
+// Strings and integers are always fine. In anything else CheckType looks for
+// what == sees and JSON does not: pointers, interfaces, channels and complex
+// numbers; fields that are unexported, tagged "-", or lost because two share a
+// JSON name (also when only letter case differs); types whose own rules make
+// unequal values equal, such as [time.Time] and [json.Number].
+//
+// A type that marshals itself (as [encoding/json.Marshaler] or
+// [encoding.TextMarshaler], by value) is trusted to tell its values apart, as
+// netip.Addr and most UUID types do, unless it embeds another such type next
+// to other fields: then its methods may be the embedded type's, which know
+// nothing of those fields.
+func CheckType[K comparable]() error {
+	t := reflect.TypeFor[K]()
+	switch t.Kind() {
+	case reflect.String,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return nil // Of spells these itself
+	}
+	var c typeChecker
+	c.value(t, t.String())
+	return errors.Join(c.errs...)
+}
+
+// typeChecker walks a key's type. It always ends: a comparable type can
+// contain itself only through a pointer or an interface, and those it refuses.
+type typeChecker struct{ errs []error }
+
+func (c *typeChecker) refuse(path, format string, args ...any) {
+	c.errs = append(c.errs, fmt.Errorf("%w: %s: %s", ErrType, path, fmt.Sprintf(format, args...)))
+}
+
+func (c *typeChecker) value(t reflect.Type, path string) {
+	switch t {
+	case timeType:
+		c.refuse(path, "unequal time.Time values can be one instant (other location, monotonic reading); use t.UnixNano()")
+		return
+	case numberType:
+		c.refuse(path, "unequal json.Number values can be one number; use a string")
+		return
+	}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Chan, reflect.UnsafePointer, reflect.Func, reflect.Map, reflect.Slice:
+		c.refuse(path, "a %v compares by address, its JSON by content", t.Kind())
+		return
+	case reflect.Interface:
+		c.refuse(path, "an interface holds values of different types with one JSON")
+		return
+	}
+	if marshals(t) {
+		c.marshaler(t, path)
+		return
+	}
+	switch t.Kind() {
+	case reflect.Complex64, reflect.Complex128:
+		c.refuse(path, "a %v has no JSON form", t.Kind())
+	case reflect.Array:
+		c.value(t.Elem(), path+"[]")
+	case reflect.Struct:
+		c.fields(t, path, make(map[string]string))
+	}
+}
+
+// marshals reports whether values of t marshal themselves. Methods on *t do
+// not count: a key is marshalled by value.
+func marshals(t reflect.Type) bool {
+	return t.Implements(jsonMarshaler) || t.Implements(textMarshaler)
+}
+
+func (c *typeChecker) marshaler(t reflect.Type, path string) {
+	if t.Kind() != reflect.Struct {
+		return
+	}
+	for f := range t.Fields() {
+		switch {
+		case !f.Anonymous || !marshals(f.Type):
+		case t.NumField() == 1:
+			c.value(f.Type, path+"."+f.Name)
+		default:
+			c.refuse(path, "the JSON may be that of the embedded %v alone; give it a field name", f.Type)
+		}
+	}
+}
+
+// fields checks the fields of t, which encoding/json writes into the object
+// whose names (folded) are in names, with the path that took each.
+func (c *typeChecker) fields(t reflect.Type, path string, names map[string]string) {
+	for f := range t.Fields() {
+		at := path + "." + f.Name
+		tag := f.Tag.Get("json")
+		name, opts, _ := strings.Cut(tag, ",")
+		if !validName(name) {
+			name = "" // as encoding/json does
+		}
+		switch {
+		case f.Name == "_": // == skips it too
+		case tag == "-":
+			c.refuse(at, `left out of the JSON by its tag "-"`)
+		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct && f.Type != timeType:
+			// Flattened, even when it marshals itself: encoding/json asks only
+			// the outer type.
+			c.fields(f.Type, at, names)
+		case !f.IsExported() && (f.Anonymous || f.Type.Size() > 0):
+			c.refuse(at, "unexported, so left out of the JSON")
+		case !f.IsExported(): // has one value only
+		default:
+			c.field(f, at, cmp.Or(name, f.Name), opts, names)
+		}
+	}
+}
+
+func (c *typeChecker) field(f reflect.StructField, at, name, opts string, names map[string]string) {
+	fold := strings.ToLower(name)
+	if other, taken := names[fold]; taken {
+		c.refuse(at, "JSON name %q is also that of %s", name, other)
+	}
+	names[fold] = at
+	if omitsZero(opts) && (f.Type.Implements(isZeroer) || reflect.PointerTo(f.Type).Implements(isZeroer)) {
+		c.refuse(at, "omitzero leaves out whatever its own IsZero says, not the zero value alone")
+	}
+	c.value(f.Type, at)
+}
+
+func omitsZero(opts string) bool {
+	for o := range strings.SplitSeq(opts, ",") {
+		if o == "omitzero" {
+			return true
+		}
+	}
+	return false
+}
+
+// validName reports whether encoding/json takes name from a tag.
+func validName(name string) bool {
+	for _, r := range name {
+		if !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return false
+		}
+	}
+	return true
+}
