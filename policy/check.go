@@ -1,0 +1,112 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Validate reports every fault that the table can lead to on top of base, as
+// an [errors.Join] of [*FieldError]s that name the override and the field: two
+// overrides for the same thing, a tenant that cannot exist, and every policy
+// that can come out of the table, the meeting of a namespace's override with a
+// tenant's included, since two sound overrides can be unsound together. A
+// fault is reported where it first arises, not again by whatever inherits it.
+func (t Table) Validate(base Policy) error {
+	c := checker{table: t, base: base, at: make(map[scope]int, len(t)), seen: make(map[scope]report)}
+	c.index()
+	c.check(scope{})
+	for _, o := range t {
+		if (o.Tenant == "") != (o.Namespace == "") {
+			c.check(scope{o.Tenant, o.Namespace})
+		}
+	}
+	for _, o := range t {
+		if o.Tenant != "" && o.Namespace != "" {
+			c.check(scope{o.Tenant, o.Namespace})
+		}
+	}
+	c.meetings()
+	return errors.Join(c.errs...)
+}
+
+// checker walks the policies a table can produce, the least specific first.
+type checker struct {
+	table Table
+	base  Policy
+	at    map[scope]int    // index of the override for a scope
+	seen  map[scope]report // faults by scope; none when absent
+	errs  []error
+}
+
+func (c *checker) index() {
+	for i, o := range c.table {
+		s := scope{o.Tenant, o.Namespace}
+		if first, dup := c.at[s]; dup {
+			c.fail(i, "same tenant and namespace as override %d", first)
+			continue
+		}
+		c.at[s] = i
+		if strings.Contains(o.Tenant, ":") {
+			c.fail(i, "a tenant never contains ':', so this matches nobody")
+		}
+	}
+}
+
+func (c *checker) fail(i int, format string, args ...any) {
+	c.errs = append(c.errs, &FieldError{Where: c.name(i), Problem: fmt.Sprintf(format, args...)})
+}
+
+// check validates what comes out for s, and reports what no wider scope has
+// reported.
+func (c *checker) check(s scope) {
+	own := report(c.table.For(c.base, s.tenant, s.namespace).faults())
+	if len(own) == 0 {
+		return
+	}
+	c.seen[s] = own
+	fresh := own
+	for _, wider := range [...]scope{{}, {namespace: s.namespace}, {tenant: s.tenant}} {
+		if wider != s {
+			fresh = slices.DeleteFunc(slices.Clone(fresh), func(f FieldError) bool {
+				return slices.Contains(c.seen[wider], f)
+			})
+		}
+	}
+	if len(fresh) > 0 {
+		c.errs = append(c.errs, join(c.where(s), fresh))
+	}
+}
+
+// meetings checks each namespace's override against each tenant's where no
+// override of their own names both; those that do were checked already.
+func (c *checker) meetings() {
+	for _, n := range c.table {
+		if n.Tenant != "" || n.Namespace == "" {
+			continue
+		}
+		for _, t := range c.table {
+			s := scope{t.Tenant, n.Namespace}
+			if _, own := c.at[s]; t.Tenant != "" && t.Namespace == "" && !own {
+				c.check(s)
+			}
+		}
+	}
+}
+
+// where names the override, or the two, that lead to the policy of s.
+func (c *checker) where(s scope) string {
+	if i, ok := c.at[s]; ok {
+		return c.name(i)
+	}
+	if s == (scope{}) {
+		return "base"
+	}
+	n, t := c.at[scope{namespace: s.namespace}], c.at[scope{tenant: s.tenant}]
+	return c.name(n) + " with " + c.name(t)
+}
+
+func (c *checker) name(i int) string {
+	return fmt.Sprintf("override %d (%v)", i, scope{c.table[i].Tenant, c.table[i].Namespace})
+}

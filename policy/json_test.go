@@ -1,0 +1,165 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/twofold-go/twofold/policy"
+)
+
+const fullEntry = `[{"tenant":"acme","namespace":"users:v1","ttl":"1m","negative_ttl":"3s","negative_errors":"1s",` +
+	`"jitter":0.15,"stale":"1m30s","stale_if_error":"1h","refresh_ahead":1,"soft_timeout":"50ms","load_timeout":"30s",` +
+	`"local_ttl":"forever","admit":{"min_load":"2ms","only_ok":true},"max_value_bytes":1048576,"remote_timeout":"50ms","off":false}]`
+
+func fullTable() policy.Table {
+	return policy.Table{{Tenant: "acme", Namespace: "users:v1", Patch: policy.Patch{
+		TTL: new(time.Minute), NegativeTTL: new(3 * time.Second), NegativeErrors: new(time.Second),
+		Jitter: new(0.15), Stale: new(90 * time.Second), StaleIfError: new(time.Hour), RefreshAhead: new(1.0),
+		SoftTimeout: new(50 * time.Millisecond), LoadTimeout: new(30 * time.Second), LocalTTL: new(policy.Forever),
+		Admit:         policy.AdmitPatch{MinLoad: new(2 * time.Millisecond), OnlyOK: new(true)},
+		MaxValueBytes: new(1 << 20), RemoteTimeout: new(50 * time.Millisecond), Off: new(false),
+	}}}
+}
+
+func TestTableJSON(t *testing.T) {
+	tests := []struct {
+		name, json string
+		table      policy.Table
+	}{
+		{"empty", `[]`, policy.Table{}},
+		{"nothing changed", `[{}]`, policy.Table{{}}},
+		{"everything", fullEntry, fullTable()},
+		{"one field of admit", `[{"admit":{"only_ok":false}}]`, policy.Table{{Patch: policy.Patch{Admit: policy.AdmitPatch{OnlyOK: new(false)}}}}},
+		{"hours", `[{"ttl":"2h"},{"tenant":"a","ttl":"1h0m1s"}]`, policy.Table{ttl("", "", 2*time.Hour), ttl("a", "", time.Hour+time.Second)}},
+		{"negative is for Validate", `[{"ttl":"-1s"}]`, policy.Table{ttl("", "", -time.Second)}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got policy.Table
+			if err := json.Unmarshal([]byte(tt.json), &got); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.table, got); diff != "" {
+				t.Errorf("Unmarshal (-want +got):\n%s", diff)
+			}
+			back, err := json.Marshal(tt.table)
+			if err != nil || string(back) != tt.json {
+				t.Errorf("Marshal = %s, %v, want %s", back, err, tt.json)
+			}
+		})
+	}
+	if b, err := json.Marshal(policy.Table(nil)); err != nil || string(b) != "[]" {
+		t.Errorf("Marshal(nil table) = %s, %v, want []", b, err)
+	}
+}
+
+func TestTableJSONRefuses(t *testing.T) {
+	tests := []struct {
+		name, json string
+		want       []string
+	}{
+		{"object", `{}`, []string{"want a JSON array"}},
+		{"null", `null`, []string{"want a JSON array"}},
+		{"entry is a number", `[{},7]`, []string{"entry 1: want a JSON object"}},
+		{"unknown field", `[{},{"ttll":"1s"}]`, []string{"entry 1: ttll: unknown field"}},
+		{"case matters", `[{"TTL":"1s"}]`, []string{"entry 0: TTL: unknown field"}},
+		{"given twice", `[{"ttl":"1s","ttl":"2s"}]`, []string{"entry 0: ttl: given twice"}},
+		{"given twice, escaped", `[{"ttl":"1s","t\u0074l":"2s"}]`, []string{"entry 0: ttl: given twice"}},
+		{"twice in admit", `[{"admit":{"only_ok":true,"only_ok":true}}]`, []string{"entry 0: admit.only_ok: given twice"}},
+		{"unknown in admit", `[{"admit":{"max_load":"1s"}}]`, []string{"entry 0: admit.max_load: unknown field"}},
+		{"admit is no object", `[{"admit":true}]`, []string{"entry 0: admit: want a JSON object"}},
+		{"bare number", `[{"ttl":60}]`, []string{`entry 0: ttl: want a duration such as "60s", or "forever", got number 60`}},
+		{"no unit", `[{"ttl":"60"}]`, []string{`entry 0: ttl: want a duration such as "60s", or "forever", got "60"`}},
+		{"null field", `[{"ttl":null}]`, []string{"entry 0: ttl: want a duration such as \"60s\", or \"forever\", got null"}},
+		{"text for a number", `[{"jitter":"0.1"}]`, []string{"entry 0: jitter: want a number, got a string"}},
+		{"number out of range", `[{"jitter":1e999}]`, []string{"entry 0: jitter: want a number, got number 1e999"}},
+		{"fraction", `[{"max_value_bytes":1.5}]`, []string{"entry 0: max_value_bytes: want a whole number, got number 1.5"}},
+		{"text for a bool", `[{"off":"true"}]`, []string{"entry 0: off: want true or false, got a string"}},
+		{"tenant", `[{"tenant":7}]`, []string{"entry 0: tenant: want a string, got number 7"}},
+		{"every fault", `[{"off":1,"ttl":2},{"x":3}]`, []string{"entry 0: off: ", "entry 0: ttl: ", "entry 1: x: "}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := fullTable()
+			wantFaults(t, json.Unmarshal([]byte(tt.json), &got), tt.want)
+			if diff := cmp.Diff(fullTable(), got); diff != "" {
+				t.Errorf("the table changed (-old +new):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Called straight, UnmarshalJSON sees what json.Unmarshal would have refused.
+func TestUnmarshalJSONTrailingData(t *testing.T) {
+	table, override, patch, p := fullTable(), policy.Override{}, policy.Patch{}, policy.Policy{}
+	for name, u := range map[string]json.Unmarshaler{"Override": &override, "Patch": &patch, "Policy": &p} {
+		for _, data := range []string{`{} {}`, `{}x`, `{`, `{"ttl"`, `{"ttl":}`, ``, `{"ttl":"1s",}`} {
+			if err := u.UnmarshalJSON([]byte(data)); err == nil {
+				t.Errorf("%s.UnmarshalJSON(%q) = nil, want an error", name, data)
+			}
+		}
+	}
+	if err := table.UnmarshalJSON([]byte(`[] []`)); err == nil {
+		t.Error("Table.UnmarshalJSON of two arrays = nil, want an error")
+	}
+}
+
+func TestPolicyJSON(t *testing.T) {
+	want := fullTable()[0].Apply(policy.Default())
+	data, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got policy.Policy
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("round trip (-want +got):\n%s", diff)
+	}
+	got = policy.Policy{Off: true}
+	if err := json.Unmarshal([]byte(`{"ttl":"5s"}`), &got); err != nil {
+		t.Fatal(err)
+	}
+	if want := (policy.Patch{TTL: new(5 * time.Second)}).Apply(policy.Default()); got != want {
+		t.Errorf("Unmarshal = %+v, want Default with a TTL of 5s", got)
+	}
+}
+
+func TestMarshalNaN(t *testing.T) {
+	p := policy.Default()
+	p.Jitter = nan()
+	if _, err := json.Marshal(p); err == nil {
+		t.Error("Marshal of a NaN jitter = nil, want an error")
+	}
+}
+
+func nan() float64 { var zero float64; return zero / zero }
+
+// Whatever decodes, encodes and decodes to the same; nothing panics.
+func FuzzTableJSON(f *testing.F) {
+	for _, s := range []string{fullEntry, `[]`, `[{}]`, `null`, `[{"ttl":"forever"}]`, `[{"ttl":60}]`, `[{"admit":{}}]`, `[{"ttl":"1s","ttl":"1s"}]`, `[{"jitter":-0}]`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var table, again policy.Table
+		if err := json.Unmarshal(data, &table); err != nil {
+			return
+		}
+		b, err := json.Marshal(table)
+		if err != nil {
+			t.Fatalf("Marshal of a decoded table: %v", err)
+		}
+		if err := json.Unmarshal(b, &again); err != nil {
+			t.Fatalf("Unmarshal(%s) = %v", b, err)
+		}
+		if diff := cmp.Diff(table, again, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("round trip (-first +second):\n%s", diff)
+		}
+		_ = table.Validate(policy.Default())
+	})
+}

@@ -1,0 +1,161 @@
+package policy_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/policy"
+)
+
+func TestDefault(t *testing.T) {
+	want := policy.Policy{
+		TTL:           time.Minute,
+		NegativeTTL:   3 * time.Second,
+		Jitter:        0.15,
+		LoadTimeout:   30 * time.Second,
+		Admit:         policy.Admit{OnlyOK: true},
+		MaxValueBytes: 1 << 20,
+		RemoteTimeout: 50 * time.Millisecond,
+	}
+	if diff := cmp.Diff(want, policy.Default()); diff != "" {
+		t.Errorf("Default (-want +got):\n%s", diff)
+	}
+	if err := policy.Default().Validate(); err != nil {
+		t.Errorf("Default().Validate() = %v", err)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	type P = policy.Policy
+	tests := []struct {
+		name   string
+		change func(*P)
+		want   []string // "Field: part of the problem"; none: valid
+	}{
+		{"forever", func(p *P) { p.TTL, p.Stale, p.StaleIfError = policy.Forever, policy.Forever, policy.Forever }, nil},
+		{"no negatives", func(p *P) { p.NegativeTTL = 0 }, nil},
+		{"off", func(p *P) { p.Off = true }, nil},
+		{"soft with stale", func(p *P) { p.SoftTimeout, p.Stale = time.Second, time.Minute }, nil},
+		{"soft with stale if error", func(p *P) { p.SoftTimeout, p.StaleIfError = time.Second, time.Minute }, nil},
+		{"soft equals load", func(p *P) { p.SoftTimeout, p.Stale = p.LoadTimeout, time.Minute }, nil},
+		{"least ttl", func(p *P) { p.TTL, p.Jitter = 2*time.Millisecond, 0.5 }, nil},
+		{"local ttl above ttl", func(p *P) { p.LocalTTL = time.Hour }, nil},
+
+		{"ttl zero", func(p *P) { p.TTL = 0 }, []string{"TTL: 0 would keep nothing"}},
+		{"ttl negative", func(p *P) { p.TTL = -1 }, []string{"TTL: -1ns is negative"}},
+		{"negative ttl negative", func(p *P) { p.NegativeTTL = -1 }, []string{"NegativeTTL: -1ns"}},
+		{"negative errors negative", func(p *P) { p.NegativeErrors = -1 }, []string{"NegativeErrors: -1ns"}},
+		{"stale negative", func(p *P) { p.Stale = -1 }, []string{"Stale: -1ns"}},
+		{"stale if error negative", func(p *P) { p.StaleIfError = -1 }, []string{"StaleIfError: -1ns"}},
+		{"soft negative", func(p *P) { p.SoftTimeout = -1 }, []string{"SoftTimeout: -1ns"}},
+		{"load negative", func(p *P) { p.LoadTimeout = -1 }, []string{"LoadTimeout: -1ns"}},
+		{"load zero", func(p *P) { p.LoadTimeout = 0 }, []string{"LoadTimeout: 0 would"}},
+		{"local negative", func(p *P) { p.LocalTTL = -1 }, []string{"LocalTTL: -1ns"}},
+		{"min load negative", func(p *P) { p.Admit.MinLoad = -1 }, []string{"Admit.MinLoad: -1ns"}},
+		{"remote negative", func(p *P) { p.RemoteTimeout = -1 }, []string{"RemoteTimeout: -1ns"}},
+		{"remote zero", func(p *P) { p.RemoteTimeout = 0 }, []string{"RemoteTimeout: 0 would"}},
+		{"jitter negative", func(p *P) { p.Jitter = -0.1 }, []string{"Jitter: -0.1"}},
+		{"jitter one", func(p *P) { p.Jitter = 1 }, []string{"Jitter: 1 is not"}},
+		{"jitter nan", func(p *P) { p.Jitter = math.NaN() }, []string{"Jitter: NaN"}},
+		{"jitter inf", func(p *P) { p.Jitter = math.Inf(1) }, []string{"Jitter: +Inf"}},
+		{"ahead negative", func(p *P) { p.RefreshAhead = -1 }, []string{"RefreshAhead: -1"}},
+		{"ahead nan", func(p *P) { p.RefreshAhead = math.NaN() }, []string{"RefreshAhead: NaN"}},
+		{"ahead inf", func(p *P) { p.RefreshAhead = math.Inf(1) }, []string{"RefreshAhead: +Inf"}},
+		{"max value zero", func(p *P) { p.MaxValueBytes = 0 }, []string{"MaxValueBytes: 0"}},
+		{"max value negative", func(p *P) { p.MaxValueBytes = -1 }, []string{"MaxValueBytes: -1"}},
+		{"soft above load", func(p *P) { p.SoftTimeout, p.Stale = time.Minute, time.Minute }, []string{"SoftTimeout: 1m0s is above"}},
+		{"soft serves nothing", func(p *P) { p.SoftTimeout = time.Second }, []string{"SoftTimeout: nothing to serve"}},
+		{"ttl below jitter", func(p *P) { p.TTL, p.Jitter = time.Millisecond, 0.5 }, []string{"TTL: 1ms with jitter 0.5 falls below"}},
+		{"negative ttl below jitter", func(p *P) { p.NegativeTTL = time.Millisecond }, []string{"NegativeTTL: 1ms with jitter"}},
+		{"stale below resolution", func(p *P) { p.Stale = time.Microsecond }, []string{"Stale: 1µs with jitter 0"}},
+
+		{"zero policy", func(p *P) { *p = P{} }, []string{
+			"TTL: 0", "LoadTimeout: 0", "RemoteTimeout: 0", "MaxValueBytes: 0",
+		}},
+		{"everything", func(p *P) {
+			*p = P{TTL: -1, NegativeTTL: -1, NegativeErrors: -1, Stale: -1, StaleIfError: -1, SoftTimeout: -1,
+				LoadTimeout: -1, LocalTTL: -1, Admit: policy.Admit{MinLoad: -1}, RemoteTimeout: -1,
+				Jitter: 2, RefreshAhead: -1, MaxValueBytes: -1}
+		}, []string{
+			"TTL: ", "NegativeTTL: ", "NegativeErrors: ", "Stale: ", "StaleIfError: ", "SoftTimeout: ", "LoadTimeout: ",
+			"LocalTTL: ", "Admit.MinLoad: ", "RemoteTimeout: ", "Jitter: ", "RefreshAhead: ", "MaxValueBytes: ",
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := policy.Default()
+			tt.change(&p)
+			wantFaults(t, p.Validate(), tt.want)
+		})
+	}
+}
+
+// wantFaults checks that err joins exactly the faults whose texts begin, after
+// the package's name, with the wanted ones, in any order.
+func wantFaults(t *testing.T, err error, want []string) {
+	t.Helper()
+	if len(want) == 0 {
+		if err != nil {
+			t.Errorf("error = %v, want none", err)
+		}
+		return
+	}
+	if !errors.Is(err, policy.ErrInvalid) {
+		t.Fatalf("error = %v, want ErrInvalid in reach", err)
+	}
+	if _, ok := errors.AsType[*policy.FieldError](err); !ok {
+		t.Errorf("error = %v, want a *FieldError in reach", err)
+	}
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) != len(want) {
+		t.Errorf("%d faults, want %d:\n%v", len(lines), len(want), err)
+	}
+	for _, w := range want {
+		found := false
+		for _, l := range lines {
+			found = found || strings.HasPrefix(l, "policy: "+w)
+		}
+		if !found {
+			t.Errorf("no fault %q in:\n%v", w, err)
+		}
+	}
+}
+
+func TestErrorTTL(t *testing.T) {
+	tests := []struct {
+		name   string
+		onlyOK bool
+		errs   time.Duration
+		want   time.Duration
+	}{
+		{"only ok, off", true, 0, 0},
+		{"only ok, on", true, time.Second, time.Second},
+		{"any, off", false, 0, 3 * time.Second},
+		{"any, on", false, time.Second, time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := policy.Default()
+			p.Admit.OnlyOK, p.NegativeErrors = tt.onlyOK, tt.errs
+			if got := p.ErrorTTL(); got != tt.want {
+				t.Errorf("ErrorTTL() = %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestLifetime(t *testing.T) {
+	p := policy.Policy{TTL: time.Minute, Stale: time.Hour, StaleIfError: time.Second}
+	if got, want := p.Lifetime(), time.Hour+time.Minute+time.Second; got != want {
+		t.Errorf("Lifetime() = %v, want %v", got, want)
+	}
+	p.StaleIfError = policy.Forever - time.Hour
+	if got := p.Lifetime(); got != policy.Forever {
+		t.Errorf("Lifetime() = %v, want Forever", got)
+	}
+}

@@ -1,0 +1,193 @@
+package policy_test
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/twofold-go/twofold/policy"
+)
+
+// ttl returns an override that changes the TTL alone.
+func ttl(tenant, namespace string, d time.Duration) policy.Override {
+	return policy.Override{Tenant: tenant, Namespace: namespace, Patch: policy.Patch{TTL: &d}}
+}
+
+func TestTablePrecedence(t *testing.T) {
+	const all, ns, tenant, both = 1 * time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour
+	// The most specific first: order in the table decides nothing.
+	table := policy.Table{ttl("acme", "users", both), ttl("acme", "", tenant), ttl("", "users", ns), ttl("", "", all)}
+	tests := []struct {
+		name, tenant, namespace string
+		table                   policy.Table
+		want                    time.Duration
+	}{
+		{"nil table", "acme", "users", nil, time.Minute},
+		{"all", "globex", "posts", table, all},
+		{"namespace", "globex", "users", table, ns},
+		{"tenant", "acme", "posts", table, tenant},
+		{"both", "acme", "users", table, both},
+		{"tenant beats namespace", "acme", "users", table[1:], tenant},
+		{"no tenant", "", "users", table, ns},
+		{"no namespace", "acme", "", table, tenant},
+		{"neither", "", "", table, all},
+		{"namespace is no prefix", "globex", "users:v1", table, all},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.table.For(policy.Default(), tt.tenant, tt.namespace).TTL; got != tt.want {
+				t.Errorf("TTL = %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestTableMergesFieldByField(t *testing.T) {
+	table := policy.Table{
+		{Patch: policy.Patch{TTL: new(time.Hour), Stale: new(time.Hour)}},
+		{Namespace: "users", Patch: policy.Patch{Stale: new(time.Second), Admit: policy.AdmitPatch{MinLoad: new(time.Millisecond)}}},
+		{Tenant: "acme", Patch: policy.Patch{Off: new(true), Admit: policy.AdmitPatch{OnlyOK: new(false)}}},
+		{Tenant: "acme", Namespace: "users", Patch: policy.Patch{Off: new(false)}},
+	}
+	want := policy.Default()
+	want.TTL, want.Stale = time.Hour, time.Second
+	want.Admit = policy.Admit{MinLoad: time.Millisecond}
+	if diff := cmp.Diff(want, table.For(policy.Default(), "acme", "users")); diff != "" {
+		t.Errorf("For (-want +got):\n%s", diff)
+	}
+	if !table.For(policy.Default(), "acme", "posts").Off {
+		t.Error("the tenant's kill switch does not reach its other namespaces")
+	}
+}
+
+// Apply has one line per field; this test knows when a field is added to
+// Policy or Patch and not there.
+func TestApplyCoversEveryField(t *testing.T) {
+	var p policy.Policy
+	data, err := policy.Default().MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var q policy.Patch
+	if err := q.UnmarshalJSON(data); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []reflect.Value{reflect.ValueOf(q), reflect.ValueOf(q.Admit)} {
+		for i := range v.NumField() {
+			if f := v.Field(i); f.Kind() == reflect.Pointer && f.IsNil() {
+				t.Errorf("%v is nil in the patch of a whole policy", v.Type().Field(i).Name)
+			}
+		}
+	}
+	if diff := cmp.Diff(policy.Default(), q.Apply(p)); diff != "" {
+		t.Errorf("Apply (-want +got):\n%s", diff)
+	}
+	if a, b := reflect.TypeFor[policy.Policy]().NumField(), reflect.TypeFor[policy.Patch]().NumField(); a != b {
+		t.Errorf("Policy has %d fields, Patch %d", a, b)
+	}
+}
+
+func TestTableForAllocatesNothing(t *testing.T) {
+	table := policy.Table{ttl("acme", "users", time.Hour), ttl("", "", time.Hour)}
+	if n := testing.AllocsPerRun(100, func() { _ = table.For(policy.Default(), "acme", "users") }); n != 0 {
+		t.Errorf("For allocates %v times, want 0", n)
+	}
+}
+
+func TestTableValidate(t *testing.T) {
+	type T = policy.Table
+	soft := policy.Override{Namespace: "users", Patch: policy.Patch{SoftTimeout: new(10 * time.Second), Stale: new(time.Minute)}}
+	tests := []struct {
+		name  string
+		table T
+		base  func(*policy.Policy)
+		want  []string
+	}{
+		{"nil", nil, nil, nil},
+		{"sound", T{soft, ttl("acme", "", time.Hour)}, nil, nil},
+		{"bad base", nil, func(p *policy.Policy) { p.TTL = 0 }, []string{"base: TTL: 0"}},
+		{"bad base mended for all", T{ttl("", "", time.Hour)}, func(p *policy.Policy) { p.TTL = 0 }, nil},
+		{"bad base reported once", T{soft}, func(p *policy.Policy) { p.MaxValueBytes = 0 }, []string{"base: MaxValueBytes: 0"}},
+		{"one override", T{soft, ttl("acme", "", -1)}, nil, []string{`override 1 (tenant "acme"): TTL: -1ns`}},
+		{"everything", T{ttl("", "", -1)}, nil, []string{`override 0 (everything): TTL: -1ns`}},
+		{
+			"duplicate", T{soft, ttl("acme", "", time.Hour), soft}, nil,
+			[]string{`override 2 (namespace "users"): same tenant and namespace as override 0`},
+		},
+		{
+			"tenant that cannot be", T{ttl("acme:users", "", time.Hour)}, nil,
+			[]string{`override 0 (tenant "acme:users"): a tenant never contains ':'`},
+		},
+		{
+			"sound alone, unsound together",
+			T{soft, {Tenant: "acme", Patch: policy.Patch{LoadTimeout: new(time.Second)}}}, nil,
+			[]string{`override 0 (namespace "users") with override 1 (tenant "acme"): SoftTimeout: 10s is above`},
+		},
+		{
+			"mended by an override for both",
+			T{soft, {Tenant: "acme", Patch: policy.Patch{LoadTimeout: new(time.Second)}},
+				{Tenant: "acme", Namespace: "users", Patch: policy.Patch{SoftTimeout: new(time.Duration(0))}}}, nil, nil,
+		},
+		{
+			"unsound with both",
+			T{soft, {Tenant: "acme", Namespace: "users", Patch: policy.Patch{Stale: new(time.Duration(0))}}}, nil,
+			[]string{`override 1 (tenant "acme", namespace "users"): SoftTimeout: nothing to serve`},
+		},
+		{
+			"every fault", T{ttl("a", "", -1), ttl("b", "", 0), ttl("", "n", -2)}, nil,
+			[]string{`override 0 (tenant "a"): TTL: -1ns`, `override 1 (tenant "b"): TTL: 0`, `override 2 (namespace "n"): TTL: -2ns`},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			base := policy.Default()
+			if tt.base != nil {
+				tt.base(&base)
+			}
+			wantFaults(t, tt.table.Validate(base), tt.want)
+		})
+	}
+}
+
+// Validate promises that whatever For can return is valid.
+func TestValidTableYieldsValidPolicies(t *testing.T) {
+	names := []string{"", "a", "b"}
+	rapid.Check(t, func(t *rapid.T) {
+		var table policy.Table
+		for _, tenant := range names {
+			for _, ns := range names {
+				if rapid.Bool().Draw(t, "has") {
+					o := policy.Override{Tenant: tenant, Namespace: ns}
+					for _, f := range []**time.Duration{&o.SoftTimeout, &o.LoadTimeout, &o.Stale, &o.TTL} {
+						if rapid.Bool().Draw(t, "set") {
+							*f = new(time.Duration(rapid.IntRange(0, 3).Draw(t, "s")) * time.Second)
+						}
+					}
+					table = append(table, o)
+				}
+			}
+		}
+		valid := table.Validate(policy.Default()) == nil
+		sound := true
+		for _, tenant := range []string{"a", "b", "other"} {
+			for _, ns := range []string{"a", "b", "other"} {
+				sound = sound && table.For(policy.Default(), tenant, ns).Validate() == nil
+			}
+		}
+		if valid != sound {
+			t.Fatalf("Validate() == nil is %v, every policy valid is %v: %+v", valid, sound, table)
+		}
+	})
+}
+
+func BenchmarkTableFor(b *testing.B) {
+	table := policy.Table{ttl("acme", "users", time.Hour), ttl("", "", time.Hour), ttl("acme", "", time.Hour)}
+	base := policy.Default()
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = table.For(base, "acme", "users")
+	}
+}

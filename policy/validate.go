@@ -1,0 +1,158 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// ErrInvalid is in [errors.Is] reach of every error this package returns.
+var ErrInvalid = errors.New("policy: invalid")
+
+// FieldError is one fault. It unwraps to [ErrInvalid].
+type FieldError struct {
+	// Where names the override or table entry at fault, as in `entry 2` or
+	// `tenant "acme"`. Empty for a policy on its own.
+	Where string
+
+	// Field is the Go name of the field ("Admit.MinLoad"), or its JSON name
+	// ("admit.min_load") when the fault was found while decoding. Empty when
+	// the whole entry is at fault.
+	Field string
+
+	// Problem says what is wrong and what would be right.
+	Problem string
+}
+
+// Error returns "policy: where: field: problem".
+func (e *FieldError) Error() string {
+	s := "policy: "
+	if e.Where != "" {
+		s += e.Where + ": "
+	}
+	if e.Field != "" {
+		s += e.Field + ": "
+	}
+	return s + e.Problem
+}
+
+// Unwrap returns [ErrInvalid].
+func (e *FieldError) Unwrap() error { return ErrInvalid }
+
+// Validate reports every fault of p at once, as an [errors.Join] of
+// [*FieldError]s, and nil when there is none. It allocates only for faults.
+func (p Policy) Validate() error {
+	return join("", p.faults())
+}
+
+func join(where string, faults []FieldError) error {
+	errs := make([]error, len(faults))
+	for i, f := range faults {
+		f.Where = where
+		errs[i] = &f
+	}
+	return errors.Join(errs...)
+}
+
+// report collects faults. A fault is a comparable value, so that a table can
+// tell an inherited fault from one of its own.
+type report []FieldError
+
+func (r *report) add(field, format string, args ...any) {
+	*r = append(*r, FieldError{Field: field, Problem: fmt.Sprintf(format, args...)})
+}
+
+func (p Policy) faults() []FieldError {
+	var r report
+	p.checkSigns(&r)
+	p.checkRatios(&r)
+	p.checkRequired(&r)
+	p.checkTogether(&r)
+	return r
+}
+
+func (p Policy) checkSigns(r *report) {
+	for _, f := range [...]struct {
+		name string
+		d    time.Duration
+	}{
+		{"TTL", p.TTL},
+		{"NegativeTTL", p.NegativeTTL},
+		{"NegativeErrors", p.NegativeErrors},
+		{"Stale", p.Stale},
+		{"StaleIfError", p.StaleIfError},
+		{"SoftTimeout", p.SoftTimeout},
+		{"LoadTimeout", p.LoadTimeout},
+		{"LocalTTL", p.LocalTTL},
+		{"Admit.MinLoad", p.Admit.MinLoad},
+		{"RemoteTimeout", p.RemoteTimeout},
+	} {
+		if f.d < 0 {
+			r.add(f.name, "%v is negative", f.d)
+		}
+	}
+}
+
+func (p Policy) checkRatios(r *report) {
+	// Written so that NaN, which compares false with everything, is a fault.
+	if !(p.Jitter >= 0 && p.Jitter < 1) {
+		r.add("Jitter", "%v is not in [0, 1)", p.Jitter)
+	}
+	if !(p.RefreshAhead >= 0) || math.IsInf(p.RefreshAhead, 1) {
+		r.add("RefreshAhead", "%v is not a finite number of 0 or more", p.RefreshAhead)
+	}
+}
+
+func (p Policy) checkRequired(r *report) {
+	if p.TTL == 0 {
+		r.add("TTL", "0 would keep nothing; set Off to turn the cache off")
+	}
+	if p.LoadTimeout == 0 {
+		r.add("LoadTimeout", "0 would let a load hang for good")
+	}
+	if p.RemoteTimeout == 0 {
+		r.add("RemoteTimeout", "0 would fail every call to the remote tier")
+	}
+	if p.MaxValueBytes <= 0 {
+		r.add("MaxValueBytes", "%d would store nothing; set Off to turn the cache off", p.MaxValueBytes)
+	}
+}
+
+// checkTogether finds the faults of fields that are each fine alone. It skips
+// fields already at fault, so that one mistake is reported once.
+func (p Policy) checkTogether(r *report) {
+	if p.SoftTimeout > 0 {
+		if p.LoadTimeout > 0 && p.SoftTimeout > p.LoadTimeout {
+			r.add("SoftTimeout", "%v is above LoadTimeout %v", p.SoftTimeout, p.LoadTimeout)
+		}
+		if p.Stale == 0 && p.StaleIfError == 0 {
+			r.add("SoftTimeout", "nothing to serve after it: Stale and StaleIfError are 0")
+		}
+	}
+	jitter := p.Jitter
+	if !(jitter >= 0 && jitter < 1) {
+		jitter = 0
+	}
+	p.checkResolution(r, jitter)
+}
+
+// checkResolution finds spans that a cell's millisecond would round to
+// nothing: a field that is set and has no effect is a lie.
+func (p Policy) checkResolution(r *report, jitter float64) {
+	for _, f := range [...]struct {
+		name string
+		d    time.Duration
+		j    float64
+	}{
+		{"TTL", p.TTL, jitter},
+		{"NegativeTTL", p.NegativeTTL, jitter},
+		{"NegativeErrors", p.NegativeErrors, 0},
+		{"Stale", p.Stale, 0},
+		{"StaleIfError", p.StaleIfError, 0},
+	} {
+		if f.d > 0 && float64(f.d)*(1-f.j) < float64(Resolution) {
+			r.add(f.name, "%v with jitter %v falls below the cell's resolution of %v", f.d, f.j, Resolution)
+		}
+	}
+}
