@@ -1,0 +1,80 @@
+package codec_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/twofold-go/twofold/codec"
+)
+
+// item is a usual cached value: short fields, some text that repeats.
+type item struct {
+	ID    int64    `json:"id"`
+	Title string   `json:"title"`
+	Link  string   `json:"link"`
+	Score float64  `json:"score"`
+	Tags  []string `json:"tags"`
+}
+
+func items(size int) []item {
+	var out []item
+	for n := 0; n < size; n += 150 {
+		out = append(out, item{
+			ID: int64(n) * 7919, Title: fmt.Sprintf("An article about number %d and its neighbours", n),
+			Link: fmt.Sprintf("https://example.com/articles/%d", n), Score: float64(n) / 7, Tags: []string{"number", "theory"},
+		})
+	}
+	return out
+}
+
+func benchmark(b *testing.B, run func(b *testing.B, c codec.Codec, value []item)) {
+	for _, size := range []int{1 << 10, 10 << 10} {
+		value := items(size)
+		for _, base := range []codec.Codec{codec.JSON, codec.CBOR} {
+			for _, c := range forms(base) {
+				b.Run(fmt.Sprintf("%s/%dKB", c.ID(), size>>10), func(b *testing.B) { run(b, c, value) })
+			}
+		}
+	}
+}
+
+func BenchmarkMarshal(b *testing.B) {
+	benchmark(b, func(b *testing.B, c codec.Codec, value []item) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = c.Marshal(value)
+		}
+		b.ReportMetric(float64(len(mustMarshal(b, c, value))), "bytes")
+	})
+}
+
+func BenchmarkUnmarshal(b *testing.B) {
+	benchmark(b, func(b *testing.B, c codec.Codec, value []item) {
+		data := mustMarshal(b, c, value)
+		b.ReportAllocs()
+		for b.Loop() {
+			var out []item
+			_ = c.Unmarshal(data, &out)
+		}
+	})
+}
+
+// The flat ones cannot contain themselves and are not walked; the others are.
+func BenchmarkMarshalCBORWalk(b *testing.B) {
+	wide := make([]any, 1000)
+	for i := range wide {
+		wide[i] = map[string]any{"id": i, "title": "an article", "tags": []string{"a", "b"}}
+	}
+	values := []struct {
+		name  string
+		value any
+	}{{"one flat", item{ID: 7}}, {"flat", items(100 << 10)}, {"recursive", make([]record, 1000)}, {"any", wide}, {"list", links(60)}}
+	for _, v := range values {
+		b.Run(v.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = codec.CBOR.Marshal(v.value)
+			}
+		})
+	}
+}

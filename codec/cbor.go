@@ -1,0 +1,118 @@
+package codec
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// CBOR is RFC 8949 by fxamacker/cbor, id "cbor": somewhat smaller than JSON,
+// most for numbers and []byte, as quick to write and more than twice as quick
+// to read. It writes the core deterministic encoding (section 4.2), so equal
+// values have equal bytes. It takes the json tags of a struct where there are
+// no cbor tags, and letter case counts.
+//
+// A time.Time is text (tag 0, RFC 3339): nanoseconds and the zone's offset
+// survive, its name and the monotonic reading do not, and the zero time is
+// null. Types that marshal themselves do so: as CBOR, binary or text, the first
+// they have. A struct that does so only as JSON and has unexported fields is
+// [ErrType], for those fields would be lost; inside an any that goes unseen.
+//
+// Into an any, integers come back as int64 (or *big.Int), maps as
+// map[string]any; a map with other keys is refused there.
+//
+// Decoding refuses what encoding never writes: repeated map keys, lengths left
+// open, text that is not UTF-8, nesting deeper than 64, arrays and maps of
+// more than 2²⁰ elements, and data behind the value. Marshal refuses a value
+// that Unmarshal would not take back, with [ErrValue], and so one that contains
+// itself. Looking for that costs a walk through the value, but only where its
+// type leads back to itself or holds an interface.
+var CBOR Codec = cborCodec{}
+
+const (
+	cborDepth    = 64
+	cborElements = 1 << 20
+)
+
+type cborCodec struct{}
+
+func (cborCodec) ID() string { return "cbor" }
+
+func (c cborCodec) Marshal(v any) ([]byte, error) {
+	if v != nil {
+		t := cborTypeOf(reflect.TypeOf(v))
+		if t.jsonOnly != nil {
+			return nil, marshalError(ErrType, c.ID(), v, fmt.Errorf("%v marshals itself only as JSON", t.jsonOnly))
+		}
+		if t.loops && endless(reflect.ValueOf(v), cborWalk) {
+			return nil, marshalError(ErrValue, c.ID(), v, errEndless)
+		}
+	}
+	data, err := cborEnc.Marshal(v)
+	if err != nil {
+		is := ErrValue
+		if _, ok := errors.AsType[*cbor.UnsupportedTypeError](err); ok {
+			is = ErrType
+		}
+		return nil, marshalError(is, c.ID(), v, err)
+	}
+	if err := readable(data); err != nil {
+		return nil, marshalError(ErrValue, c.ID(), v, err)
+	}
+	return data, nil
+}
+
+func (c cborCodec) Unmarshal(data []byte, v any) error {
+	err := cborDec.Unmarshal(data, v)
+	if err == nil {
+		return nil
+	}
+	is := ErrCorrupt
+	if _, ok := errors.AsType[*cbor.InvalidUnmarshalError](err); ok {
+		is = ErrType
+	}
+	return unmarshalError(is, c.ID(), data, v, err)
+}
+
+var (
+	cborEnc = must(encOptions().EncMode())
+	cborDec = must(decOptions().DecMode())
+)
+
+func encOptions() cbor.EncOptions {
+	o := cbor.CoreDetEncOptions()
+	o.Time = cbor.TimeRFC3339Nano
+	o.TimeTag = cbor.EncTagRequired
+	// Without this, a type that marshals itself as text and nothing else would
+	// be written without its unexported fields. The same for JSON is there too
+	// (JSONMarshalerTranscoder), and breaks what it should mend: the encoder
+	// prefers binary and text to it, the decoder does not, so that a type with
+	// both could not be read back. See jsonOnly.
+	o.TextMarshaler = cbor.TextMarshalerTextString
+	return o
+}
+
+func decOptions() cbor.DecOptions {
+	return cbor.DecOptions{
+		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
+		MaxNestedLevels:   cborDepth,
+		MaxArrayElements:  cborElements,
+		MaxMapPairs:       cborElements,
+		IndefLength:       cbor.IndefLengthForbidden,
+		IntDec:            cbor.IntDecConvertSignedOrBigInt,
+		DefaultMapType:    reflect.TypeFor[map[string]any](),
+		UTF8:              cbor.UTF8RejectInvalid,
+		FieldNameMatching: cbor.FieldNameMatchingCaseSensitive,
+		TextUnmarshaler:   cbor.TextUnmarshalerTextString,
+	}
+}
+
+// must is for the two modes above, whose options are constants.
+func must[T any](mode T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return mode
+}

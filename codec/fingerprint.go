@@ -1,0 +1,121 @@
+package codec
+
+import (
+	"reflect"
+	"strconv"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// Fingerprint returns a hash of what t looks like once encoded, for the header
+// of a cell: a value written by another version of a program, with other
+// fields, is told from one's own before it is decoded into the wrong shape.
+// The same source gives the same fingerprint in every process and build.
+//
+// It is the XXH64 of a description of t: kinds; the exported fields of a
+// struct in order, each with its name and its json and cbor tags; elements,
+// keys and lengths. Names of types are left out, so a type can be renamed or
+// moved. What marshals itself (as JSON, CBOR, text or binary) is described by
+// its package path and name instead, for its fields say nothing about its
+// encoding; changing that encoding takes a new name, or a new namespace.
+//
+// A nil t, the type of a nil any, has a fingerprint of its own. It is computed
+// anew each time; a cache asks once per type.
+func Fingerprint(t reflect.Type) uint64 {
+	d := describer{seen: make(map[reflect.Type]int)}
+	d.describe(t)
+	return xxhash.Sum64(d.text)
+}
+
+// marshalers are the ways a type can take its encoding over.
+var marshalers = append([]reflect.Type{jsonMarshaler}, cborMarshalers...)
+
+// describer writes a description of a type. seen numbers the named composite
+// types in the order of their first appearance; later ones are written as that
+// number, which ends recursion and keeps the description as short as the type.
+type describer struct {
+	text []byte
+	seen map[reflect.Type]int
+}
+
+func (d *describer) write(s string) { d.text = append(d.text, s...) }
+
+func (d *describer) describe(t reflect.Type) {
+	if t == nil {
+		d.write("nil")
+		return
+	}
+	if t.Name() != "" && t.PkgPath() != "" {
+		if implementsAny(t, marshalers) {
+			d.write("m:" + t.PkgPath() + "." + t.Name())
+			return
+		}
+		if n, again := d.seen[t]; again {
+			d.write("#" + strconv.Itoa(n))
+			return
+		}
+		if isComposite(t.Kind()) {
+			d.seen[t] = len(d.seen)
+		}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		d.write("*")
+		d.describe(t.Elem())
+	case reflect.Slice:
+		d.write("[]")
+		d.describe(t.Elem())
+	case reflect.Array:
+		d.write("[" + strconv.Itoa(t.Len()) + "]")
+		d.describe(t.Elem())
+	case reflect.Map:
+		d.write("map[")
+		d.describe(t.Key())
+		d.write("]")
+		d.describe(t.Elem())
+	case reflect.Struct:
+		d.fields(t)
+	default:
+		d.write(t.Kind().String())
+	}
+}
+
+func (d *describer) fields(t reflect.Type) {
+	d.write("{")
+	for f := range t.Fields() {
+		jsonTag, cborTag := f.Tag.Get("json"), f.Tag.Get("cbor")
+		switch {
+		case f.Name == "_" && cborTag != "": // ",toarray" changes the whole struct
+		case !f.IsExported() && !f.Anonymous:
+			continue
+		case jsonTag == "-" && (cborTag == "-" || cborTag == ""):
+			continue // in no encoding
+		}
+		if f.Anonymous {
+			d.write("~")
+			if isStruct(f.Type) {
+				f.Name = "" // the name of the type; its fields are written, or the tag
+			}
+		}
+		// Quoted, because a tag may contain anything.
+		d.write(f.Name + " " + strconv.Quote(jsonTag) + " " + strconv.Quote(cborTag) + " ")
+		d.describe(f.Type)
+		d.write(";")
+	}
+	d.write("}")
+}
+
+func isStruct(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.Struct
+}
+
+func isComposite(k reflect.Kind) bool {
+	switch k {
+	case reflect.Array, reflect.Map, reflect.Pointer, reflect.Slice, reflect.Struct:
+		return true
+	}
+	return false
+}

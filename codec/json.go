@@ -1,0 +1,115 @@
+package codec
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"unicode/utf8"
+)
+
+// JSON is encoding/json, id "json". Field names match in any letter case, as
+// they do there.
+//
+// Decoding refuses data behind the value. Into an any, numbers come back as
+// float64, so integers beyond ±2⁵³ lose digits; use a typed value. Encoding
+// refuses, with [ErrValue], a string that is not UTF-8: encoding/json would
+// replace its bytes with U+FFFD, and a reader would get another value than was
+// written.
+var JSON Codec = jsonCodec{}
+
+type jsonCodec struct{}
+
+func (jsonCodec) ID() string { return "json" }
+
+func (c jsonCodec) Marshal(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		is := ErrValue
+		if _, ok := errors.AsType[*json.UnsupportedTypeError](err); ok {
+			is = ErrType
+		}
+		return nil, marshalError(is, c.ID(), v, err)
+	}
+	// The escape is how a replaced byte is written. A json.RawMessage may hold
+	// one rightfully, so that it is worth a second, slow look.
+	if bytes.Contains(data, []byte("ufffd")) && replaced(reflect.ValueOf(v)) {
+		return nil, marshalError(ErrValue, c.ID(), v, errUTF8)
+	}
+	return data, nil
+}
+
+func (c jsonCodec) Unmarshal(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	if err == nil {
+		return nil
+	}
+	is := ErrCorrupt
+	if _, ok := errors.AsType[*json.InvalidUnmarshalError](err); ok {
+		is = ErrType
+	}
+	return unmarshalError(is, c.ID(), data, v, err)
+}
+
+var errUTF8 = errors.New("string is not UTF-8")
+
+// replaced reports whether encoding/json replaced bytes of a string somewhere
+// in v. It always ends, because json.Marshal has refused cycles already.
+func replaced(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Invalid:
+		return false
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			return false
+		}
+	}
+	if bad, known := replacedByMarshaler(v); known {
+		return bad
+	}
+	switch v.Kind() {
+	case reflect.String:
+		return !utf8.ValidString(v.String())
+	case reflect.Pointer, reflect.Interface:
+		return replaced(v.Elem())
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			if replaced(v.Index(i)) {
+				return true
+			}
+		}
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			if replaced(it.Key()) || replaced(it.Value()) {
+				return true
+			}
+		}
+	case reflect.Struct:
+		for f, field := range v.Fields() {
+			if (f.IsExported() || f.Anonymous) && f.Tag.Get("json") != "-" && replaced(field) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// replacedByMarshaler answers for values that marshal themselves: JSON is
+// passed on as it is, a text is replaced like any string.
+func replacedByMarshaler(v reflect.Value) (bad, known bool) {
+	if v.Kind() != reflect.Pointer && v.CanAddr() {
+		v = v.Addr()
+	}
+	if !v.CanInterface() {
+		return false, false
+	}
+	switch m := v.Interface().(type) {
+	case json.Marshaler:
+		return false, true
+	case encoding.TextMarshaler:
+		text, err := m.MarshalText()
+		return err == nil && !utf8.Valid(text), true
+	}
+	return false, false
+}

@@ -1,0 +1,74 @@
+package codec
+
+import (
+	"reflect"
+)
+
+// Raw writes []byte and string as they are, id "raw", and types named after
+// them. Any other type is [ErrType].
+//
+// It copies both ways, so that a value never aliases a network buffer nor a
+// cell the caller's slice. A nil slice comes back empty.
+var Raw Codec = rawCodec{}
+
+type rawCodec struct{}
+
+func (rawCodec) ID() string { return "raw" }
+
+func (c rawCodec) Marshal(v any) ([]byte, error) {
+	switch v := v.(type) {
+	case []byte:
+		return append(make([]byte, 0, len(v)), v...), nil
+	case string:
+		return []byte(v), nil
+	case *[]byte:
+		if v != nil {
+			return c.Marshal(*v)
+		}
+	case *string:
+		if v != nil {
+			return c.Marshal(*v)
+		}
+	}
+	rv := reflect.ValueOf(v)
+	if rv.Kind() == reflect.Pointer {
+		rv = rv.Elem()
+	}
+	switch {
+	case rv.Kind() == reflect.String:
+		return []byte(rv.String()), nil
+	case isBytes(rv):
+		return append(make([]byte, 0, rv.Len()), rv.Bytes()...), nil
+	}
+	return nil, marshalError(ErrType, c.ID(), v, nil)
+}
+
+func (c rawCodec) Unmarshal(data []byte, v any) error {
+	switch v := v.(type) {
+	case *[]byte:
+		if v != nil {
+			*v = append(make([]byte, 0, len(data)), data...)
+			return nil
+		}
+	case *string:
+		if v != nil {
+			*v = string(data)
+			return nil
+		}
+	}
+	if rv := reflect.ValueOf(v); rv.Kind() == reflect.Pointer && !rv.IsNil() {
+		switch rv = rv.Elem(); {
+		case rv.Kind() == reflect.String:
+			rv.SetString(string(data))
+			return nil
+		case isBytes(rv):
+			rv.SetBytes(append(make([]byte, 0, len(data)), data...))
+			return nil
+		}
+	}
+	return unmarshalError(ErrType, c.ID(), data, v, nil)
+}
+
+func isBytes(v reflect.Value) bool {
+	return v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8
+}

@@ -1,0 +1,45 @@
+package codec
+
+import "unicode/utf8"
+
+// readable checks what the encoder lets pass and the decoder refuses: depth
+// and counts, and text that is not UTF-8. Such a value would be written, and
+// then be a miss at each read.
+func readable(data []byte) error {
+	if err := cborDec.Wellformed(data); err != nil {
+		return err
+	}
+	// With no lengths left open, the items of well-formed CBOR stand one
+	// behind the other however they nest.
+	for len(data) > 0 {
+		major, size, arg := cborHead(data)
+		data = data[size:]
+		if major != majorBytes && major != majorText {
+			continue
+		}
+		if major == majorText && !utf8.Valid(data[:arg]) {
+			return errUTF8
+		}
+		data = data[arg:]
+	}
+	return nil
+}
+
+const (
+	majorBytes = 2
+	majorText  = 3
+)
+
+// cborHead takes the head off a well-formed item (RFC 8949, section 3): its
+// major type, its size in bytes and its argument.
+func cborHead(data []byte) (major byte, size int, arg uint64) {
+	major, info := data[0]>>5, data[0]&31
+	if info < 24 {
+		return major, 1, uint64(info)
+	}
+	size = 1 + 1<<(info-24)
+	for _, b := range data[1:size] {
+		arg = arg<<8 | uint64(b)
+	}
+	return major, size, arg
+}
