@@ -1,0 +1,229 @@
+package tier
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"time"
+)
+
+// The frame, big-endian. The first 33 bytes are read and, for a refresh claim,
+// partly rewritten by scripts inside the remote tier, so their places are fixed
+// for good:
+//
+//	 0      type: 'V' value, 'L' lease, 'H' hold
+//	 1..8   nonce, the anchor of every compare-and-set
+//	 9..16  scope position \ what the filling process had applied of the
+//	17..24  key position   / invalidation log before its load began
+//	25..32  refresh until, milliseconds of the tier's clock
+//	33      flags
+//	34..41  soft expiry, unix ms
+//	42..45  load time, ms
+//	46      number of tags n, then 8·n bytes of tag hashes, and behind them
+//	+0..7   hard expiry, unix ms
+//	+8..15  load began, unix ms
+//	+16..23 schema fingerprint
+//	+24..31 key echo: the hash of the full key
+//	+32     length of the codec's id, then the id
+//	+..     CRC-32C over type, positions and everything from the flags on
+//	+..     payload
+//
+// A lease or a hold is its type and nonce alone.
+//
+// The checksum covers the header too, because a flipped bit in a tag or a
+// position would hide an invalidation. It leaves out the nonce and the refresh
+// time, which the remote tier rewrites in place; a flip there can only lose a
+// compare-and-set or delay a refresh.
+
+// Kind is the type byte of a frame.
+type Kind byte
+
+// The kinds of frames.
+const (
+	Value Kind = 'V' // a value or a remembered absence
+	Lease Kind = 'L' // somebody is loading
+	Hold  Kind = 'H' // nobody may cache this key for a while
+)
+
+// Flags of a value frame.
+type Flags uint8
+
+// The flags a value frame may carry.
+const (
+	Negative Flags = 1 << iota // the loader said there is none; the payload is an error code or empty
+)
+
+// NonceSize is the length of a [Nonce] in bytes.
+const NonceSize = 8
+
+// Nonce marks one claim or one fill of a cell. The zero Nonce means none.
+type Nonce [NonceSize]byte
+
+// NewNonce returns a fresh random nonce, never zero.
+func NewNonce() Nonce {
+	for {
+		var n Nonce
+		_, _ = rand.Read(n[:]) // documented never to fail
+		if n != (Nonce{}) {
+			return n
+		}
+	}
+}
+
+// IsZero reports whether n is the zero nonce.
+func (n Nonce) IsZero() bool { return n == Nonce{} }
+
+// MaxTags is the most tags one cell carries.
+const MaxTags = 64
+
+const (
+	offNonce   = 1
+	offScope   = 9
+	offKey     = 17
+	offRefresh = 25
+	offFlags   = 33
+	offSoft    = 34
+	offLoad    = 42
+	offTags    = 46
+	leaseSize  = 1 + NonceSize
+	tailSize   = 8 + 8 + 8 + 8 + 1 // behind the tags, up to the codec's id
+	maxCodecID = 64
+)
+
+// Errors of [ParseCell]. All of them wrap [ErrCell].
+var (
+	ErrCell      = errors.New("tier: unreadable cell")
+	ErrTruncated = fmt.Errorf("%w: truncated", ErrCell)
+	ErrKind      = fmt.Errorf("%w: unknown type", ErrCell)
+	ErrChecksum  = fmt.Errorf("%w: wrong checksum", ErrCell)
+)
+
+// Cell is one frame, decoded. Times are unix milliseconds so that a frame
+// means the same to every reader.
+type Cell struct {
+	Kind         Kind
+	Nonce        Nonce
+	ScopePos     uint64        // scope-log position before the load began
+	KeyPos       uint64        // key-log position before the load began
+	RefreshUntil int64         // ms of the tier's clock; a refresh claim is refused until then
+	Flags        Flags         //
+	SoftAt       int64         // fresh until, unix ms
+	HardAt       int64         // servable in any way until, unix ms
+	LoadedAt     int64         // when the load began, unix ms
+	LoadTime     time.Duration // at millisecond precision, at most ~49 days
+	Tags         []uint64      // hashes, at most MaxTags
+	Schema       uint64        // fingerprint of the value's type
+	Echo         uint64        // hash of the full key
+	Codec        string        // id of the codec that wrote Payload
+	Payload      []byte
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// LeaseCell returns the frame of a lease that carries n.
+func LeaseCell(n Nonce) []byte { return append([]byte{byte(Lease)}, n[:]...) }
+
+// HoldCell returns the frame of a hold that carries n.
+func HoldCell(n Nonce) []byte { return append([]byte{byte(Hold)}, n[:]...) }
+
+// Encode returns the frame of a value cell in a slice of its own. It is an
+// error to have more than [MaxTags] tags or a codec id of no or over 64 bytes.
+func (c *Cell) Encode() ([]byte, error) {
+	if len(c.Tags) > MaxTags {
+		return nil, fmt.Errorf("tier: encode cell: %d tags, at most %d", len(c.Tags), MaxTags)
+	}
+	if n := len(c.Codec); n == 0 || n > maxCodecID {
+		return nil, fmt.Errorf("tier: encode cell: codec id of %d bytes, want 1 to %d", n, maxCodecID)
+	}
+	size := offTags + 1 + 8*len(c.Tags) + tailSize + len(c.Codec) + 4 + len(c.Payload)
+	b := make([]byte, 0, size)
+	b = append(b, byte(Value))
+	b = append(b, c.Nonce[:]...)
+	be := binary.BigEndian
+	b = be.AppendUint64(b, c.ScopePos)
+	b = be.AppendUint64(b, c.KeyPos)
+	b = be.AppendUint64(b, uint64(c.RefreshUntil))
+	b = append(b, byte(c.Flags))
+	b = be.AppendUint64(b, uint64(c.SoftAt))
+	b = be.AppendUint32(b, loadMillis(c.LoadTime))
+	b = append(b, byte(len(c.Tags)))
+	for _, t := range c.Tags {
+		b = be.AppendUint64(b, t)
+	}
+	b = be.AppendUint64(b, uint64(c.HardAt))
+	b = be.AppendUint64(b, uint64(c.LoadedAt))
+	b = be.AppendUint64(b, c.Schema)
+	b = be.AppendUint64(b, c.Echo)
+	b = append(b, byte(len(c.Codec)))
+	b = append(b, c.Codec...)
+	b = be.AppendUint32(b, checksum(b, c.Payload))
+	return append(b, c.Payload...), nil
+}
+
+// ParseCell decodes a frame and checks it. Payload aliases b. It never panics
+// and allocates at most the tags' slice and the codec's id.
+func ParseCell(b []byte) (Cell, error) {
+	if len(b) < leaseSize {
+		return Cell{}, ErrTruncated
+	}
+	c := Cell{Kind: Kind(b[0]), Nonce: Nonce(b[offNonce:offScope])}
+	switch c.Kind {
+	case Lease, Hold:
+		return c, nil
+	case Value:
+	default:
+		return Cell{}, ErrKind
+	}
+	if len(b) <= offTags {
+		return Cell{}, ErrTruncated
+	}
+	be := binary.BigEndian
+	ntags := int(b[offTags])
+	tail := offTags + 1 + 8*ntags
+	if ntags > MaxTags || len(b) < tail+tailSize {
+		return Cell{}, ErrTruncated
+	}
+	id := tail + tailSize
+	sum := id + int(b[id-1])
+	if len(b) < sum+4 {
+		return Cell{}, ErrTruncated
+	}
+	if checksum(b[:sum], b[sum+4:]) != be.Uint32(b[sum:]) {
+		return Cell{}, ErrChecksum
+	}
+	c.ScopePos = be.Uint64(b[offScope:])
+	c.KeyPos = be.Uint64(b[offKey:])
+	c.RefreshUntil = int64(be.Uint64(b[offRefresh:]))
+	c.Flags = Flags(b[offFlags])
+	c.SoftAt = int64(be.Uint64(b[offSoft:]))
+	c.LoadTime = time.Duration(be.Uint32(b[offLoad:])) * time.Millisecond
+	if ntags > 0 {
+		c.Tags = make([]uint64, ntags)
+		for i := range c.Tags {
+			c.Tags[i] = be.Uint64(b[offTags+1+8*i:])
+		}
+	}
+	c.HardAt = int64(be.Uint64(b[tail:]))
+	c.LoadedAt = int64(be.Uint64(b[tail+8:]))
+	c.Schema = be.Uint64(b[tail+16:])
+	c.Echo = be.Uint64(b[tail+24:])
+	c.Codec = string(b[id:sum])
+	c.Payload = b[sum+4:]
+	return c, nil
+}
+
+// checksum covers header (which ends before the sum) and payload, but for the
+// two fields the remote tier rewrites in place.
+func checksum(header, payload []byte) uint32 {
+	s := crc32.Update(0, castagnoli, header[:offNonce])
+	s = crc32.Update(s, castagnoli, header[offScope:offRefresh])
+	s = crc32.Update(s, castagnoli, header[offFlags:])
+	return crc32.Update(s, castagnoli, payload)
+}
+
+func loadMillis(d time.Duration) uint32 {
+	ms := d.Milliseconds()
+	return uint32(min(max(ms, 0), 1<<32-1))
+}

@@ -1,0 +1,159 @@
+// Package tier holds the contracts between the cache and the two places it
+// keeps things: a [Local] tier in the process and a [Remote] tier that several
+// processes share. It also holds the [Cell], the one frame that travels
+// between processes.
+//
+// The interfaces have four methods at most. A tier that can do more says so by
+// an optional interface ([Batcher], [EvictNotifier], [Meter], [Validator],
+// [Pinger]); the helper beside each falls back for tiers that cannot.
+//
+// Nothing here decides whether an entry may still be served. Tiers keep bytes
+// and pointers; the cache judges them when it reads.
+package tier
+
+import (
+	"context"
+	"time"
+)
+
+// Local is a bounded in-process tier. It is addressed by a 64-bit hash and
+// holds whatever the cache hands it; two keys with one hash evict each other,
+// and the cache compares the entry's own key before it believes a hit.
+//
+// All methods may be called concurrently.
+type Local interface {
+	// Get returns the entry last Set under hash. It takes no lock that another
+	// key's Get could hold, and allocates nothing.
+	Get(hash uint64) (e Entry, ok bool)
+
+	// Set makes e visible under hash before it returns, replacing what was
+	// there. Cost is in bytes. It reports false when e is larger than the tier
+	// accepts; the older entry is gone all the same.
+	Set(hash uint64, e Entry, cost int64) bool
+
+	// Delete removes the entry under hash. Correctness never rests on it.
+	Delete(hash uint64)
+
+	// Close releases memory and goroutines. Get after Close misses.
+	Close() error
+}
+
+// Entry is what a [Local] tier holds: a pointer that belongs to the cache. A
+// tier never looks inside.
+type Entry = any
+
+// EvictReason says why an entry left a [Local] tier.
+type EvictReason uint8
+
+// The reasons an entry leaves a local tier.
+const (
+	Evicted  EvictReason = iota + 1 // pushed out by the byte budget
+	Rejected                        // refused by admission or by its own size
+	Replaced                        // a newer entry took its hash
+	Deleted                         // Delete was called
+)
+
+// String returns the reason in lower case.
+func (r EvictReason) String() string {
+	switch r {
+	case Evicted:
+		return "evicted"
+	case Rejected:
+		return "rejected"
+	case Replaced:
+		return "replaced"
+	case Deleted:
+		return "deleted"
+	}
+	return "unknown"
+}
+
+// EvictNotifier is a [Local] that reports every entry that leaves it, once,
+// whatever the reason. OnEvict is called once, before first use. The callback
+// runs on whichever goroutine caused the eviction and must not call back into
+// the tier.
+type EvictNotifier interface {
+	OnEvict(func(e Entry, cost int64, reason EvictReason))
+}
+
+// Meter is a [Local] that knows its size: the bytes (by the costs it was
+// given) and the number of entries it holds now.
+type Meter interface {
+	Usage() (bytes, entries int64)
+}
+
+// Validator is a tier with a configuration that can be wrong. cache.Open calls
+// Validate once and refuses the tier when it returns an error.
+type Validator interface {
+	Validate() error
+}
+
+// Pinger is a [Remote] that can be asked whether it is there.
+type Pinger interface {
+	Ping(ctx context.Context) error
+}
+
+// Remote is a tier shared by processes: a map from string keys to [Cell]
+// frames with a compare-and-set on the frame's nonce. The four operations are
+// atomic per key. All methods may be called concurrently, obey ctx, and may be
+// repeated by a client library without harm.
+//
+// The rules for one key:
+//
+//   - Get returns the frame, or nil when there is none.
+//   - Claim with an empty key, or one whose nonce is Claim.Seen, puts a lease
+//     frame there that carries Claim.Nonce and expires after Claim.Lease. A
+//     claim repeated with the nonce that is already there is granted again and
+//     starts its lease anew, which is how a long load keeps its claim.
+//     Otherwise it is refused and the current frame comes back, which saves a
+//     Get. A hold frame refuses every claim and does not come back.
+//   - Claim with Refresh leaves the value in place: it is granted only when
+//     the frame is a value whose nonce is Seen and whose RefreshUntil lies in
+//     the past by the tier's own clock. It then writes Nonce and a RefreshUntil
+//     Lease from now into the frame's header and nothing else.
+//   - Fill stores the frame only if the nonce there is Fill.Nonce. With an
+//     empty Cell it releases: a lease frame of that nonce is removed, a value
+//     that was claimed for refresh stays and may be claimed again at once.
+//   - Unlink removes whatever is there, so that no earlier claim can fill.
+//   - What is no frame is nobody's: with fewer than nine bytes, or a nonce of
+//     zeros, any claim may overwrite it; with more, one whose Seen is bytes 1 to
+//     8. A claim or fill with the zero nonce is an error.
+//
+// A caller may change a slice it passed after the call returns; a slice that
+// comes back belongs to the caller.
+type Remote interface {
+	Get(ctx context.Context, key string) ([]byte, error)
+	Claim(ctx context.Context, key string, c Claim) (Claimed, error)
+	Fill(ctx context.Context, key string, f Fill) (bool, error)
+	Unlink(ctx context.Context, keys ...string) error
+}
+
+// Claim asks for the right to load one key.
+type Claim struct {
+	Seen    Nonce         // nonce of the frame the caller saw; zero when it saw none
+	Nonce   Nonce         // the caller's own, fresh and not zero
+	Lease   time.Duration // after this, at millisecond precision, the claim lapses
+	Refresh bool          // keep serving the value while it is being refreshed
+}
+
+// Claimed is the answer to a [Claim].
+type Claimed struct {
+	Granted bool
+	Cell    []byte // when refused: the frame that stands there; nil for a hold or a refused refresh
+}
+
+// Fill stores a frame by compare-and-set. An empty Cell releases the claim.
+type Fill struct {
+	Nonce Nonce
+	Cell  []byte
+	TTL   time.Duration // at millisecond precision; at least 1 ms when Cell is not empty
+}
+
+// Batcher is a [Remote] that does many keys in one round trip per node. Each
+// method answers in the order of its arguments. An error says that some keys
+// could not be reached: their answers are zero, the others stand.
+type Batcher interface {
+	GetMany(ctx context.Context, keys []string) ([][]byte, error)
+	ClaimMany(ctx context.Context, keys []string, claims []Claim) ([]Claimed, error)
+	FillMany(ctx context.Context, keys []string, fills []Fill) ([]bool, error)
+}
