@@ -1,0 +1,220 @@
+package tiertest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/twofold-go/twofold/tier"
+)
+
+// Op names a method of a remote tier.
+type Op int
+
+// The operations of [tier.Remote], [tier.Batcher] and [tier.Pinger].
+const (
+	Get Op = iota
+	Claim
+	Fill
+	Unlink
+	GetMany
+	ClaimMany
+	FillMany
+	Ping
+	numOps
+)
+
+// FillFault says what becomes of a fill that the tier seems to accept or fail.
+type FillFault int
+
+const (
+	// FillsWork stores and answers as the inner tier does.
+	FillsWork FillFault = iota
+	// FillsLost answers true and stores nothing, like a primary that dies
+	// before its replica hears of the write.
+	FillsLost
+	// FillsUnacked stores and answers [ErrUnacked], like a connection that
+	// breaks behind the write.
+	FillsUnacked
+)
+
+// ErrUnacked is the error of a fill under [FillsUnacked].
+var ErrUnacked = errors.New("tiertest: fill stored, answer lost")
+
+// Faulty is a remote tier that fails on command. Without faults it does what
+// the tier inside does, calls it as often, and counts. It is a [tier.Batcher]
+// whether or not the inner tier is; when it is not, each key counts as a single
+// call, as it would without the wrapper.
+//
+// Faults may be switched at any time, from any goroutine; a call under way
+// keeps those it started with, but for Hang. All methods may be called
+// concurrently.
+type Faulty struct {
+	inner tier.Remote
+
+	mu      sync.Mutex // protects all below
+	calls   [numOps]int
+	faults  [numOps]fault
+	keys    map[string]error
+	fills   FillFault
+	corrupt func([]byte) []byte
+	before  func(ctx context.Context, op Op, keys []string)
+}
+
+// fault is what one operation suffers.
+type fault struct {
+	err   error
+	delay time.Duration
+	hang  chan struct{} // closed when the hanging ends; nil when there is none
+}
+
+var (
+	_ tier.Remote    = (*Faulty)(nil)
+	_ tier.Batcher   = (*Faulty)(nil)
+	_ tier.Pinger    = (*Faulty)(nil)
+	_ tier.Validator = (*Faulty)(nil)
+)
+
+// NewFaulty wraps inner, which must not be nil, with no fault set.
+func NewFaulty(inner tier.Remote) *Faulty { return &Faulty{inner: inner} }
+
+// Fail makes the given operations, or all when none is given, return err
+// without reaching the inner tier. A nil err ends it.
+func (f *Faulty) Fail(err error, ops ...Op) {
+	f.set(ops, func(x *fault) { x.err = err })
+}
+
+// FailKeys makes any operation on one of keys return err for that key; in a
+// batch the other keys are done. Unlink fails as a whole. A nil err ends it.
+func (f *Faulty) FailKeys(err error, keys ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.keys == nil {
+		f.keys = map[string]error{}
+	}
+	for _, k := range keys {
+		f.keys[k] = err
+	}
+}
+
+// Delay makes the given operations, or all, wait for d before anything else;
+// the error of ctx comes back when that ends first. Zero ends it.
+func (f *Faulty) Delay(d time.Duration, ops ...Op) {
+	f.set(ops, func(x *fault) { x.delay = d })
+}
+
+// Hang makes the given operations, or all, wait until their ctx ends or until
+// the fault does, by Hang(false) or Heal; in that case they go on.
+func (f *Faulty) Hang(on bool, ops ...Op) {
+	f.set(ops, func(x *fault) {
+		if !on && x.hang != nil {
+			close(x.hang)
+			x.hang = nil
+		}
+		if on && x.hang == nil {
+			x.hang = make(chan struct{})
+		}
+	})
+}
+
+// Fills sets what becomes of fills and releases.
+func (f *Faulty) Fills(mode FillFault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fills = mode
+}
+
+// Corrupt passes every frame that is read, by Get, GetMany or a refused claim,
+// through how, which may change the slice it is given. Nil ends it. See
+// [FlipBit], [Truncate] and [Replace].
+func (f *Faulty) Corrupt(how func(frame []byte) []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.corrupt = how
+}
+
+// Before calls fn at the start of every operation, before any fault, on the
+// caller's goroutine: a place for barriers. Nil ends it. fn must not change
+// keys.
+func (f *Faulty) Before(fn func(ctx context.Context, op Op, keys []string)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.before = fn
+}
+
+// Heal ends every fault and every Hang. Before and the counts stay.
+func (f *Faulty) Heal() {
+	f.Hang(false)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.faults, f.keys, f.fills, f.corrupt = [numOps]fault{}, nil, FillsWork, nil
+}
+
+// Calls returns how often the given operations, or all, were called since the
+// last ResetCalls, failed calls included.
+func (f *Faulty) Calls(ops ...Op) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := 0
+	for _, op := range allOr(ops) {
+		n += f.calls[op]
+	}
+	return n
+}
+
+// ResetCalls sets the counts to zero.
+func (f *Faulty) ResetCalls() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = [numOps]int{}
+}
+
+// Validate asks the inner tier when it is a [tier.Validator].
+func (f *Faulty) Validate() error {
+	if v, ok := f.inner.(tier.Validator); ok {
+		return v.Validate()
+	}
+	return nil
+}
+
+// FlipBit inverts the bit at index bit, modulo the frame's length: a fault for
+// [Faulty.Corrupt].
+func FlipBit(bit int) func([]byte) []byte {
+	return func(frame []byte) []byte {
+		if len(frame) > 0 {
+			i := bit % (8 * len(frame))
+			frame[i/8] ^= 1 << (i % 8)
+		}
+		return frame
+	}
+}
+
+// Truncate cuts frames after n bytes: a fault for [Faulty.Corrupt].
+func Truncate(n int) func([]byte) []byte {
+	return func(frame []byte) []byte { return frame[:min(n, len(frame))] }
+}
+
+// Replace gives a copy of other instead of every frame: a fault for
+// [Faulty.Corrupt].
+func Replace(other []byte) func([]byte) []byte {
+	return func([]byte) []byte { return append([]byte{}, other...) }
+}
+
+func (f *Faulty) set(ops []Op, change func(*fault)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, op := range allOr(ops) {
+		change(&f.faults[op])
+	}
+}
+
+func allOr(ops []Op) []Op {
+	if len(ops) > 0 {
+		return ops
+	}
+	for op := range numOps {
+		ops = append(ops, op)
+	}
+	return ops
+}

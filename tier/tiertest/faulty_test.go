@@ -1,0 +1,255 @@
+package tiertest_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+func TestFaultyWithoutFaultsKeepsTheContract(t *testing.T) {
+	t.Run("around a batcher", func(t *testing.T) {
+		tiertest.TestRemoteInBubble(t, func(*testing.T) tier.Remote { return tiertest.NewFaulty(tiertest.NewMemory()) })
+	})
+	t.Run("around a plain tier", func(t *testing.T) {
+		tiertest.TestRemoteInBubble(t, func(*testing.T) tier.Remote { return tiertest.NewFaulty(plain{tiertest.NewMemory()}) })
+	})
+}
+
+// plain is a tier without optional methods.
+type plain struct{ tier.Remote }
+
+// stored returns a faulty tier that holds one value under "k", and its nonce.
+func stored(t *testing.T) (*tiertest.Faulty, *tiertest.Memory, tier.Nonce) {
+	t.Helper()
+	m := tiertest.NewMemory()
+	n := tier.NewNonce()
+	fill(t, m, "k", n)
+	return tiertest.NewFaulty(m), m, n
+}
+
+func fill(t *testing.T, r tier.Remote, key string, n tier.Nonce) {
+	t.Helper()
+	c := tier.Cell{Nonce: n, Codec: "raw", Payload: []byte("payload of " + key)}
+	frame, err := c.Encode()
+	if err != nil {
+		t.Fatalf("Encode = %v", err)
+	}
+	if _, err := r.Claim(t.Context(), key, tier.Claim{Nonce: n, Lease: time.Minute}); err != nil {
+		t.Fatalf("Claim = %v", err)
+	}
+	if ok, err := r.Fill(t.Context(), key, tier.Fill{Nonce: n, Cell: frame, TTL: time.Minute}); !ok || err != nil {
+		t.Fatalf("Fill = %v, %v", ok, err)
+	}
+}
+
+func TestFaultyFail(t *testing.T) {
+	f, _, _ := stored(t)
+	boom := errors.New("boom")
+	f.Fail(boom, tiertest.Get, tiertest.GetMany)
+	if _, err := f.Get(t.Context(), "k"); !errors.Is(err, boom) {
+		t.Errorf("Get = %v, want %v", err, boom)
+	}
+	if got, err := f.GetMany(t.Context(), []string{"k"}); !errors.Is(err, boom) || len(got) != 1 || got[0] != nil {
+		t.Errorf("GetMany = %q, %v; want one empty answer and %v", got, err, boom)
+	}
+	if err := f.Ping(t.Context()); err != nil {
+		t.Errorf("Ping = %v, want nil: only reads fail", err)
+	}
+	f.Fail(boom)
+	if err := f.Unlink(t.Context(), "k"); !errors.Is(err, boom) {
+		t.Errorf("Unlink = %v, want %v", err, boom)
+	}
+	f.Heal()
+	if b, err := f.Get(t.Context(), "k"); b == nil || err != nil {
+		t.Errorf("Get after Heal = %q, %v; want the frame: the failed Unlink must not have reached it", b, err)
+	}
+	if got := f.Calls(tiertest.Get); got != 2 {
+		t.Errorf("Calls(Get) = %d, want 2", got)
+	}
+	if got := f.Calls(); got != 5 {
+		t.Errorf("Calls() = %d, want 5", got)
+	}
+	if f.ResetCalls(); f.Calls() != 0 {
+		t.Errorf("Calls() after ResetCalls = %d, want 0", f.Calls())
+	}
+}
+
+func TestFaultyFailKeys(t *testing.T) {
+	f, m, _ := stored(t)
+	fill(t, m, "l", tier.NewNonce())
+	boom := errors.New("boom")
+	f.FailKeys(boom, "k")
+	got, err := f.GetMany(t.Context(), []string{"k", "l", "k"})
+	if !errors.Is(err, boom) || got[0] != nil || got[1] == nil || got[2] != nil {
+		t.Errorf("GetMany = %.9q, %v; want only the second frame and %v", got, err, boom)
+	}
+	n := tier.NewNonce()
+	c := tier.Claim{Nonce: n, Lease: time.Minute}
+	claimed, err := f.ClaimMany(t.Context(), []string{"k", "new"}, []tier.Claim{c, c})
+	if !errors.Is(err, boom) || claimed[0].Granted || !claimed[1].Granted {
+		t.Errorf("ClaimMany = %v, %v; want only the second claim granted and %v", claimed, err, boom)
+	}
+	x := tier.Fill{Nonce: n}
+	filled, err := f.FillMany(t.Context(), []string{"k", "new"}, []tier.Fill{x, x})
+	if !errors.Is(err, boom) || filled[0] || !filled[1] {
+		t.Errorf("FillMany = %v, %v; want only the second and %v", filled, err, boom)
+	}
+	f.FailKeys(nil, "k")
+	if _, err := f.Get(t.Context(), "k"); err != nil {
+		t.Errorf("Get after FailKeys(nil) = %v, want nil", err)
+	}
+}
+
+func TestFaultyFills(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		mode    tiertest.FillFault
+		answer  bool
+		err     error
+		changed bool
+	}{
+		{"work", tiertest.FillsWork, true, nil, true},
+		{"lost", tiertest.FillsLost, true, nil, false},
+		{"unacked", tiertest.FillsUnacked, false, tiertest.ErrUnacked, true},
+	} {
+		for _, many := range []bool{false, true} {
+			t.Run(tc.name, func(t *testing.T) {
+				f, m, n := stored(t)
+				f.Fills(tc.mode)
+				hold := tier.HoldCell(n)
+				x := tier.Fill{Nonce: n, Cell: hold, TTL: time.Minute}
+				var ok bool
+				var err error
+				if many {
+					var oks []bool
+					oks, err = f.FillMany(t.Context(), []string{"k"}, []tier.Fill{x})
+					ok = oks[0]
+				} else {
+					ok, err = f.Fill(t.Context(), "k", x)
+				}
+				if ok != tc.answer || !errors.Is(err, tc.err) {
+					t.Errorf("fill = %v, %v; want %v, %v", ok, err, tc.answer, tc.err)
+				}
+				got, _ := m.Get(t.Context(), "k")
+				if bytes.Equal(got, hold) != tc.changed {
+					t.Errorf("stored: %v, want %v", !tc.changed, tc.changed)
+				}
+			})
+		}
+	}
+}
+
+func TestFaultyCorrupt(t *testing.T) {
+	f, m, _ := stored(t)
+	clean, _ := m.Get(t.Context(), "k")
+	read := map[string]func() []byte{
+		"Get": func() []byte { b, _ := f.Get(t.Context(), "k"); return b },
+		"GetMany": func() []byte {
+			b, _ := f.GetMany(t.Context(), []string{"k"})
+			return b[0]
+		},
+		"Claim": func() []byte {
+			c, _ := f.Claim(t.Context(), "k", tier.Claim{Nonce: tier.NewNonce(), Lease: time.Minute})
+			return c.Cell
+		},
+	}
+	for op, get := range read {
+		f.Corrupt(tiertest.FlipBit(8 * 60))
+		if _, err := tier.ParseCell(get()); !errors.Is(err, tier.ErrChecksum) {
+			t.Errorf("%s under FlipBit: ParseCell = %v, want %v", op, err, tier.ErrChecksum)
+		}
+		f.Corrupt(tiertest.Truncate(5))
+		if got := get(); len(got) != 5 {
+			t.Errorf("%s under Truncate(5) = %d bytes, want 5", op, len(got))
+		}
+		f.Corrupt(tiertest.Replace([]byte("rubbish")))
+		if got := get(); string(got) != "rubbish" {
+			t.Errorf("%s under Replace = %q, want rubbish", op, got)
+		}
+		f.Corrupt(nil)
+		if got := get(); !bytes.Equal(got, clean) {
+			t.Errorf("%s after Corrupt(nil) differs from what is stored", op)
+		}
+	}
+	f.Corrupt(tiertest.FlipBit(3))
+	if b, err := f.Get(t.Context(), "none"); b != nil || err != nil {
+		t.Errorf("Get of nothing under FlipBit = %q, %v; want nil, nil", b, err)
+	}
+}
+
+func TestFaultyDelayAndHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, _, _ := stored(t)
+		start := time.Now()
+		f.Delay(time.Second, tiertest.Get)
+		if _, err := f.Get(t.Context(), "k"); err != nil || time.Since(start) != time.Second {
+			t.Errorf("Get under Delay(1s) = %v after %v, want nil after 1s", err, time.Since(start))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if _, err := f.Get(ctx, "k"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Get under Delay(1s) with 100 ms = %v, want %v", err, context.DeadlineExceeded)
+		}
+		f.Delay(0)
+
+		f.Hang(true)
+		ctx, cancel = context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if err := f.Ping(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Ping under Hang = %v, want %v", err, context.DeadlineExceeded)
+		}
+		done := make(chan error)
+		go func() { _, err := f.Get(t.Context(), "k"); done <- err }()
+		synctest.Wait()
+		f.Heal()
+		if err := <-done; err != nil {
+			t.Errorf("Get that was hanging when healed = %v, want nil", err)
+		}
+	})
+}
+
+func TestFaultyBefore(t *testing.T) {
+	f, _, _ := stored(t)
+	var got []tiertest.Op
+	f.Before(func(_ context.Context, op tiertest.Op, keys []string) {
+		if len(keys) == 2 {
+			got = append(got, op)
+		}
+	})
+	_, _ = f.GetMany(t.Context(), []string{"k", "l"})
+	_ = f.Unlink(t.Context(), "k", "l")
+	if len(got) != 2 || got[0] != tiertest.GetMany || got[1] != tiertest.Unlink {
+		t.Errorf("Before saw %v, want GetMany and Unlink with two keys", got)
+	}
+}
+
+func TestFaultyOptionalMethods(t *testing.T) {
+	invalid := errors.New("invalid")
+	f := tiertest.NewFaulty(validated{plain{tiertest.NewMemory()}, invalid})
+	if err := f.Validate(); !errors.Is(err, invalid) {
+		t.Errorf("Validate = %v, want the inner tier's %v", err, invalid)
+	}
+	if err := f.Ping(t.Context()); err != nil {
+		t.Errorf("Ping of a tier that is no Pinger = %v, want nil", err)
+	}
+	if err := tiertest.NewFaulty(tiertest.NewMemory()).Validate(); err != nil {
+		t.Errorf("Validate of a tier that is no Validator = %v, want nil", err)
+	}
+	_, _ = f.GetMany(t.Context(), []string{"a", "b"})
+	if got := f.Calls(tiertest.Get); got != 2 {
+		t.Errorf("GetMany of 2 keys on a plain tier counts %d Gets, want 2", got)
+	}
+}
+
+type validated struct {
+	tier.Remote
+	err error
+}
+
+func (v validated) Validate() error { return v.err }

@@ -1,0 +1,208 @@
+package tiertest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/twofold-go/twofold/tier"
+)
+
+// enter counts a call and makes it suffer. It returns the error to answer with.
+func (f *Faulty) enter(ctx context.Context, op Op, keys ...string) error {
+	f.mu.Lock()
+	f.calls[op]++
+	before, x := f.before, f.faults[op]
+	f.mu.Unlock()
+	if before != nil {
+		before(ctx, op, keys)
+	}
+	if x.delay > 0 {
+		timer := time.NewTimer(x.delay)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if x.hang != nil {
+		select {
+		case <-x.hang:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return x.err
+}
+
+// keyErr returns the fault set on one of keys.
+func (f *Faulty) keyErr(keys ...string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, k := range keys {
+		if err := f.keys[k]; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *Faulty) read(frame []byte) []byte {
+	f.mu.Lock()
+	how := f.corrupt
+	f.mu.Unlock()
+	if how == nil || frame == nil {
+		return frame
+	}
+	return how(frame)
+}
+
+func (f *Faulty) fillFault() FillFault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.fills
+}
+
+// Get reads through the faults set.
+func (f *Faulty) Get(ctx context.Context, key string) ([]byte, error) {
+	if err := errors.Join(f.enter(ctx, Get, key), f.keyErr(key)); err != nil {
+		return nil, err
+	}
+	frame, err := f.inner.Get(ctx, key)
+	return f.read(frame), err
+}
+
+// Claim claims through the faults set.
+func (f *Faulty) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+	if err := errors.Join(f.enter(ctx, Claim, key), f.keyErr(key)); err != nil {
+		return tier.Claimed{}, err
+	}
+	got, err := f.inner.Claim(ctx, key, c)
+	got.Cell = f.read(got.Cell)
+	return got, err
+}
+
+// Fill fills through the faults set.
+func (f *Faulty) Fill(ctx context.Context, key string, x tier.Fill) (bool, error) {
+	if err := errors.Join(f.enter(ctx, Fill, key), f.keyErr(key)); err != nil {
+		return false, err
+	}
+	mode := f.fillFault()
+	if mode == FillsLost {
+		return true, nil
+	}
+	ok, err := f.inner.Fill(ctx, key, x)
+	if mode == FillsUnacked {
+		return false, ErrUnacked
+	}
+	return ok, err
+}
+
+// Unlink removes keys through the faults set.
+func (f *Faulty) Unlink(ctx context.Context, keys ...string) error {
+	if err := errors.Join(f.enter(ctx, Unlink, keys...), f.keyErr(keys...)); err != nil {
+		return err
+	}
+	return f.inner.Unlink(ctx, keys...)
+}
+
+// Ping asks the inner tier, which is there when it is no [tier.Pinger].
+func (f *Faulty) Ping(ctx context.Context) error {
+	if err := f.enter(ctx, Ping); err != nil {
+		return err
+	}
+	if p, ok := f.inner.(tier.Pinger); ok {
+		return p.Ping(ctx)
+	}
+	return nil
+}
+
+// GetMany reads a batch through the faults set.
+func (f *Faulty) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
+	b, ok := f.inner.(tier.Batcher)
+	if !ok {
+		return tier.GetMany(ctx, oneByOne{f}, keys)
+	}
+	if err := f.enter(ctx, GetMany, keys...); err != nil {
+		return make([][]byte, len(keys)), err
+	}
+	got, err := batch(f, keys, func(keys []string, _ []int) ([][]byte, error) { return b.GetMany(ctx, keys) })
+	for i := range got {
+		got[i] = f.read(got[i])
+	}
+	return got, err
+}
+
+// ClaimMany claims a batch through the faults set.
+func (f *Faulty) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
+	b, ok := f.inner.(tier.Batcher)
+	if !ok {
+		return tier.ClaimMany(ctx, oneByOne{f}, keys, claims)
+	}
+	if err := f.enter(ctx, ClaimMany, keys...); err != nil {
+		return make([]tier.Claimed, len(keys)), err
+	}
+	got, err := batch(f, keys, func(keys []string, at []int) ([]tier.Claimed, error) {
+		return b.ClaimMany(ctx, keys, pick(claims, at))
+	})
+	for i := range got {
+		got[i].Cell = f.read(got[i].Cell)
+	}
+	return got, err
+}
+
+// FillMany fills a batch through the faults set.
+func (f *Faulty) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([]bool, error) {
+	b, ok := f.inner.(tier.Batcher)
+	if !ok {
+		return tier.FillMany(ctx, oneByOne{f}, keys, fills)
+	}
+	if err := f.enter(ctx, FillMany, keys...); err != nil {
+		return make([]bool, len(keys)), err
+	}
+	mode := f.fillFault()
+	got, err := batch(f, keys, func(keys []string, at []int) ([]bool, error) {
+		if mode == FillsLost {
+			stored := make([]bool, len(keys))
+			for i := range stored {
+				stored[i] = true
+			}
+			return stored, nil
+		}
+		return b.FillMany(ctx, keys, pick(fills, at))
+	})
+	if mode == FillsUnacked {
+		return make([]bool, len(keys)), ErrUnacked
+	}
+	return got, err
+}
+
+// batch calls the inner tier for the keys without a fault of their own and puts
+// its answers in their places. at holds the places of the keys it passes.
+func batch[T any](f *Faulty, keys []string, call func(keys []string, at []int) ([]T, error)) ([]T, error) {
+	out := make([]T, len(keys))
+	var well []string
+	var at []int
+	var errs []error
+	for i, k := range keys {
+		if err := f.keyErr(k); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		well, at = append(well, k), append(at, i)
+	}
+	got, err := call(well, at)
+	for i, v := range got {
+		out[at[i]] = v
+	}
+	return out, errors.Join(append(errs, err)...)
+}
+
+func pick[T any](all []T, at []int) []T {
+	out := make([]T, len(at))
+	for i, j := range at {
+		out[i] = all[j]
+	}
+	return out
+}

@@ -1,0 +1,180 @@
+package tiertest
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/twofold-go/twofold/tier"
+)
+
+// LocalBudget is the capacity in bytes a tier under [TestLocal] must have. The
+// suite charges costs against it and nothing else.
+const LocalBudget = 1 << 20
+
+// oversize is more than any tier of LocalBudget bytes can accept.
+const oversize = LocalBudget * 2
+
+// localEntry is what the suite stores. Every one is distinct, so that a tier
+// that mixes two up is caught by the pointer.
+type localEntry struct {
+	hash uint64
+	seq  int
+}
+
+// TestLocal checks a local tier against every rule of [tier.Local], and of
+// [tier.EvictNotifier] and [tier.Meter] where the tier has them. newLocal is
+// called once per subtest and returns an empty tier of [LocalBudget] bytes,
+// which the suite closes.
+func TestLocal(t *testing.T, newLocal func(t *testing.T) tier.Local) {
+	t.Helper()
+	for _, tc := range []struct {
+		name string
+		test func(t *testing.T, l tier.Local)
+	}{
+		{"an empty tier misses", localEmpty},
+		{"set is visible at once", localVisible},
+		{"set replaces", localReplace},
+		{"an older entry never comes back", localNeverUndone},
+		{"delete removes", localDelete},
+		{"a deleted entry never comes back", localDeleteSticks},
+		{"oversize is refused and the older entry gone", localOversize},
+		{"usage stays within the budget", localBudget},
+		{"usage follows what is held", localUsage},
+		{"evictions are reported once", localEvictOnce},
+		{"evictions carry the reason", localEvictReason},
+		{"get allocates nothing", localAllocs},
+		{"concurrent use", localConcurrent},
+		{"close while in use", localCloseInUse},
+		{"closed tier misses", localClosed},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			l := newLocal(t)
+			closeOnce := sync.OnceValue(l.Close)
+			t.Cleanup(func() {
+				if err := closeOnce(); err != nil {
+					t.Errorf("Close() = %v, want nil", err)
+				}
+			})
+			tc.test(t, closeCounted{l, closeOnce})
+		})
+	}
+}
+
+// closeCounted lets a test close the tier itself without the cleanup doing so
+// twice: the contract does not say that Close may be repeated.
+type closeCounted struct {
+	tier.Local
+	once func() error
+}
+
+func (c closeCounted) Close() error { return c.once() }
+
+func localEmpty(t *testing.T, l tier.Local) {
+	for _, h := range []uint64{0, 1, 1<<64 - 1} {
+		if e, ok := l.Get(h); ok {
+			t.Errorf("Get(%#x) of an empty tier = %v, true; want a miss", h, e)
+		}
+		l.Delete(h) // deleting nothing is allowed
+	}
+}
+
+func localVisible(t *testing.T, l tier.Local) {
+	// Costs of 8 bytes keep all of it well inside any share of the budget.
+	for i := range 5000 {
+		e := &localEntry{hash: spread(i), seq: i}
+		if !l.Set(e.hash, e, 8) {
+			t.Fatalf("Set(%#x, cost 8) = false, want true", e.hash)
+		}
+		wantEntry(t, l, e)
+	}
+	for _, h := range []uint64{0, 1<<64 - 1} {
+		e := &localEntry{hash: h}
+		l.Set(h, e, 8)
+		wantEntry(t, l, e)
+	}
+}
+
+func localReplace(t *testing.T, l tier.Local) {
+	for i := range 1000 {
+		for seq := range 3 {
+			e := &localEntry{hash: spread(i), seq: seq}
+			l.Set(e.hash, e, int64(8*(seq+1)))
+			wantEntry(t, l, e)
+		}
+	}
+}
+
+func localDelete(t *testing.T, l tier.Local) {
+	for i := range 1000 {
+		h := spread(i)
+		l.Set(h, &localEntry{hash: h}, 8)
+		l.Delete(h)
+		if e, ok := l.Get(h); ok {
+			t.Fatalf("Get(%#x) after Delete = %v, true; want a miss", h, e)
+		}
+	}
+}
+
+func localOversize(t *testing.T, l tier.Local) {
+	h := spread(1)
+	if l.Set(h, &localEntry{hash: h}, oversize) {
+		t.Errorf("Set of cost %d = true, want false", oversize)
+	}
+	if e, ok := l.Get(h); ok {
+		t.Errorf("Get of a refused entry = %v, true; want a miss", e)
+	}
+	l.Set(h, &localEntry{hash: h, seq: 1}, 8)
+	if l.Set(h, &localEntry{hash: h, seq: 2}, oversize) {
+		t.Errorf("Set of cost %d over an older entry = true, want false", oversize)
+	}
+	if e, ok := l.Get(h); ok {
+		t.Errorf("Get after a refused Set = %v, true; want a miss: the older entry must be gone", e)
+	}
+}
+
+func localAllocs(t *testing.T, l tier.Local) {
+	if raceEnabled {
+		t.Skip("the race detector makes sync.Pool allocate")
+	}
+	h := spread(1)
+	l.Set(h, &localEntry{hash: h}, 8)
+	if n := testing.AllocsPerRun(1000, func() { l.Get(h) }); n != 0 {
+		t.Errorf("Get hit allocates %v times, want 0", n)
+	}
+	if n := testing.AllocsPerRun(1000, func() { l.Get(h + 1) }); n != 0 {
+		t.Errorf("Get miss allocates %v times, want 0", n)
+	}
+}
+
+func localClosed(t *testing.T, l tier.Local) {
+	h := spread(1)
+	l.Set(h, &localEntry{hash: h}, 8)
+	if err := l.Close(); err != nil {
+		t.Fatalf("Close() = %v, want nil", err)
+	}
+	if e, ok := l.Get(h); ok {
+		t.Errorf("Get after Close = %v, true; want a miss", e)
+	}
+	l.Set(h, &localEntry{hash: h}, 8) // must not panic
+	l.Delete(h)
+	if e, ok := l.Get(h); ok {
+		t.Errorf("Get after Set on a closed tier = %v, true; want a miss", e)
+	}
+}
+
+func wantEntry(t *testing.T, l tier.Local, want *localEntry) {
+	t.Helper()
+	got, ok := l.Get(want.hash)
+	if !ok || got != any(want) {
+		t.Fatalf("Get(%#x) = %v, %v; want the entry just set (%v), true", want.hash, got, ok, *want)
+	}
+}
+
+// spread turns a small number into a well mixed hash, as maphash would
+// (splitmix64's finaliser).
+func spread(i int) uint64 {
+	x := uint64(i)*0x9e3779b97f4a7c15 + 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

@@ -1,0 +1,113 @@
+package tiertest_test
+
+import (
+	"container/list"
+	"sync"
+	"testing"
+
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// lru is the plainest tier that keeps the contract: the suite is tried on it,
+// and on the mutants of it in mutants_test.go.
+type lru struct {
+	mu     sync.Mutex
+	closed bool
+	bytes  int64
+	items  map[uint64]*list.Element
+	order  *list.List // front is newest
+	notify func(tier.Entry, int64, tier.EvictReason)
+	mutant string
+}
+
+type lruItem struct {
+	hash uint64
+	e    tier.Entry
+	cost int64
+}
+
+func newLRU() *lru {
+	return &lru{items: map[uint64]*list.Element{}, order: list.New(), notify: func(tier.Entry, int64, tier.EvictReason) {}}
+}
+
+func (l *lru) OnEvict(f func(tier.Entry, int64, tier.EvictReason)) { l.notify = f }
+
+func (l *lru) Usage() (bytes, entries int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bytes, int64(len(l.items))
+}
+
+func (l *lru) Get(hash uint64) (tier.Entry, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	el, ok := l.items[hash]
+	if !ok {
+		return nil, false
+	}
+	l.order.MoveToFront(el)
+	return el.Value.(*lruItem).e, true
+}
+
+func (l *lru) Set(hash uint64, e tier.Entry, cost int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	if l.mutant == "keeps the old entry" && cost > tiertest.LocalBudget {
+		return false
+	}
+	if el, ok := l.items[hash]; ok {
+		if l.mutant == "ignores a replacement" {
+			return true
+		}
+		l.drop(el, tier.Replaced)
+	}
+	if cost > tiertest.LocalBudget {
+		l.notify(e, cost, tier.Rejected)
+		return false
+	}
+	l.items[hash] = l.order.PushFront(&lruItem{hash, e, cost})
+	l.bytes += cost
+	for l.bytes > tiertest.LocalBudget && l.mutant != "has no budget" {
+		l.drop(l.order.Back(), tier.Evicted)
+	}
+	return true
+}
+
+func (l *lru) Delete(hash uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if el, ok := l.items[hash]; ok && l.mutant != "never deletes" {
+		l.drop(el, tier.Deleted)
+	}
+}
+
+func (l *lru) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	clear(l.items)
+	l.order.Init()
+	return nil
+}
+
+func (l *lru) drop(el *list.Element, reason tier.EvictReason) {
+	it := l.order.Remove(el).(*lruItem)
+	delete(l.items, it.hash)
+	l.bytes -= it.cost
+	switch {
+	case l.mutant == "forgets a departure" && reason == tier.Replaced:
+	case l.mutant == "reports twice":
+		l.notify(it.e, it.cost, reason)
+		fallthrough
+	default:
+		l.notify(it.e, it.cost, reason)
+	}
+}
+
+func TestLocalSuiteAcceptsAPlainLRU(t *testing.T) {
+	tiertest.TestLocal(t, func(*testing.T) tier.Local { return newLRU() })
+}

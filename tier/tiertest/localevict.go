@@ -1,0 +1,137 @@
+package tiertest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/twofold-go/twofold/tier"
+)
+
+func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+
+// departures records what a tier reported, per entry.
+type departures struct {
+	mu   sync.Mutex
+	seen map[*localEntry][]departure
+}
+
+type departure struct {
+	reason tier.EvictReason
+	cost   int64
+}
+
+// listen registers with the tier, or skips the test when it does not notify.
+func listen(t *testing.T, l tier.Local) *departures {
+	n, ok := unwrapLocal(l).(tier.EvictNotifier)
+	if !ok {
+		t.Skip("the tier is no tier.EvictNotifier")
+	}
+	d := &departures{seen: map[*localEntry][]departure{}}
+	n.OnEvict(func(e tier.Entry, cost int64, reason tier.EvictReason) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		le := e.(*localEntry)
+		d.seen[le] = append(d.seen[le], departure{reason, cost})
+	})
+	return d
+}
+
+func (d *departures) of(e *localEntry) []departure {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]departure(nil), d.seen[e]...)
+}
+
+// localEvictOnce churns the tier from several goroutines. In the end each entry
+// that ever went in is either still there or was reported exactly once.
+func localEvictOnce(t *testing.T, l tier.Local) {
+	d := listen(t, l)
+	const workers, perWorker = 4, 3000
+	all := make([][]*localEntry, workers)
+	var wg sync.WaitGroup
+	for g := range workers {
+		wg.Go(func() {
+			for i := range perWorker {
+				e := &localEntry{hash: spread((g*perWorker + i) % 4000), seq: i}
+				all[g] = append(all[g], e)
+				cost := int64(1 << 10)
+				if i%97 == 0 {
+					cost = oversize
+				}
+				l.Set(e.hash, e, cost)
+				if i%11 == 0 {
+					l.Delete(spread(i % 4000))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	eventually(t, func() (string, bool) {
+		for _, entries := range all {
+			for _, e := range entries {
+				got, resident := l.Get(e.hash)
+				resident = resident && got == any(e)
+				n := len(d.of(e))
+				if n > 1 {
+					t.Fatalf("entry %v was reported %d times: %v", *e, n, d.of(e))
+				}
+				if resident == (n == 1) {
+					return sprintf("entry %v: resident %v, reported %d times; want exactly one of the two", *e, resident, n), false
+				}
+			}
+		}
+		return "", true
+	})
+}
+
+func localEvictReason(t *testing.T, l tier.Local) {
+	d := listen(t, l)
+	h := spread(1)
+	first, second := &localEntry{hash: h, seq: 1}, &localEntry{hash: h, seq: 2}
+	huge, third := &localEntry{hash: h, seq: 3}, &localEntry{hash: h, seq: 4}
+	l.Set(h, first, 10)
+	l.Set(h, second, 20)
+	l.Set(h, huge, oversize)
+	l.Set(h, third, 30)
+	l.Delete(h)
+
+	wantDeparture(t, d, first, 10, tier.Replaced)
+	wantDeparture(t, d, second, 20, tier.Replaced, tier.Deleted) // pushed out by an entry that was itself refused
+	wantDeparture(t, d, huge, oversize, tier.Rejected)
+	wantDeparture(t, d, third, 30, tier.Deleted)
+
+	var fill []*localEntry
+	for i := range 4 * LocalBudget >> 10 {
+		e := &localEntry{hash: spread(100 + i)}
+		l.Set(e.hash, e, 1<<10)
+		fill = append(fill, e)
+	}
+	eventually(t, func() (string, bool) {
+		gone := 0
+		for _, e := range fill {
+			for _, dep := range d.of(e) {
+				if dep.reason != tier.Evicted && dep.reason != tier.Rejected {
+					t.Fatalf("an entry pushed out was reported as %v, want evicted or rejected", dep.reason)
+				}
+				gone++
+			}
+		}
+		return sprintf("%d of %d entries reported after filling four budgets, want at least 3/4", gone, len(fill)), gone >= len(fill)*3/4
+	})
+}
+
+func wantDeparture(t *testing.T, d *departures, e *localEntry, cost int64, reasons ...tier.EvictReason) {
+	t.Helper()
+	var got []departure
+	eventually(t, func() (string, bool) {
+		got = d.of(e)
+		return sprintf("entry %d was never reported, want %v", e.seq, reasons), len(got) > 0
+	})
+	for _, r := range reasons {
+		if len(got) == 1 && got[0] == (departure{r, cost}) {
+			return
+		}
+	}
+	t.Errorf("entry %d was reported as %v, want once, with cost %d and one of %v", e.seq, got, cost, reasons)
+}

@@ -1,0 +1,195 @@
+package tiertest
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/tier"
+)
+
+// localNeverUndone is about engines that queue: a late insert of the first
+// value must not overtake the second.
+func localNeverUndone(t *testing.T, l tier.Local) {
+	const keys = 200
+	newest := make([]*localEntry, keys)
+	for i := range keys {
+		h := spread(i)
+		l.Set(h, &localEntry{hash: h, seq: 1}, 64)
+		newest[i] = &localEntry{hash: h, seq: 2}
+		l.Set(h, newest[i], 64)
+		press(l, i)
+	}
+	watch(t, func() {
+		for _, want := range newest {
+			if got, ok := l.Get(want.hash); ok && got != any(want) {
+				t.Fatalf("Get(%#x) = %v, want the newest entry %v or a miss", want.hash, got, *want)
+			}
+		}
+	})
+}
+
+func localDeleteSticks(t *testing.T, l tier.Local) {
+	const keys = 200
+	for i := range keys {
+		h := spread(i)
+		l.Set(h, &localEntry{hash: h}, 64)
+		press(l, i)
+		l.Delete(h)
+	}
+	watch(t, func() {
+		for i := range keys {
+			if got, ok := l.Get(spread(i)); ok {
+				t.Fatalf("Get(%#x) = %v after Delete, want a miss", spread(i), got)
+			}
+		}
+	})
+}
+
+// press stores entries under hashes no test reads, so that others have to move
+// through whatever stages the tier has.
+func press(l tier.Local, round int) {
+	for i := range 20 {
+		h := spread(1<<20 + round*20 + i)
+		l.Set(h, &localEntry{hash: h}, 1<<10)
+	}
+}
+
+// localBudget overfills the tier several times. Engines may admit in the
+// background, so the size has to come down, not to be right at every instant.
+func localBudget(t *testing.T, l tier.Local) {
+	m, ok := unwrapLocal(l).(tier.Meter)
+	if !ok {
+		t.Skip("the tier is no tier.Meter")
+	}
+	for i := range 8 * LocalBudget >> 10 {
+		h := spread(i)
+		l.Set(h, &localEntry{hash: h}, 1<<10)
+	}
+	eventually(t, func() (string, bool) {
+		bytes, entries := m.Usage()
+		if bytes <= LocalBudget && bytes >= 0 && entries<<10 == bytes {
+			return "", true
+		}
+		return sprintf("Usage() = %d bytes, %d entries of 1 KiB; want at most %d bytes and the two to agree", bytes, entries, LocalBudget), false
+	})
+}
+
+func localUsage(t *testing.T, l tier.Local) {
+	m, ok := unwrapLocal(l).(tier.Meter)
+	if !ok {
+		t.Skip("the tier is no tier.Meter")
+	}
+	want := func(bytes, entries int64) {
+		t.Helper()
+		eventually(t, func() (string, bool) {
+			b, n := m.Usage()
+			return sprintf("Usage() = %d, %d; want %d, %d", b, n, bytes, entries), b == bytes && n == entries
+		})
+	}
+	want(0, 0)
+	for i := range 10 {
+		l.Set(spread(i), &localEntry{hash: spread(i)}, 100)
+	}
+	want(1000, 10)
+	l.Set(spread(0), &localEntry{hash: spread(0)}, 300)
+	want(1200, 10)
+	l.Delete(spread(0))
+	want(900, 9)
+	l.Set(spread(1), &localEntry{hash: spread(1)}, oversize)
+	want(800, 8)
+}
+
+// localConcurrent gives each goroutine keys of its own, on which it must read
+// what it wrote, and keys all of them fight over, where an entry must at least
+// be one of that hash.
+func localConcurrent(t *testing.T, l tier.Local) {
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 2000 {
+				own := &localEntry{hash: spread(1000 + g*50 + i%50), seq: i}
+				l.Set(own.hash, own, 16)
+				if got, ok := l.Get(own.hash); !ok || got != any(own) {
+					t.Errorf("goroutine %d: Get after its own Set = %v, %v; want %v", g, got, ok, *own)
+					return
+				}
+				shared := spread(i % 50)
+				switch i % 7 {
+				case 0:
+					l.Delete(shared)
+				default:
+					l.Set(shared, &localEntry{hash: shared, seq: i}, 16)
+				}
+				if got, ok := l.Get(shared); ok && got.(*localEntry).hash != shared {
+					t.Errorf("Get(%#x) = entry of hash %#x", shared, got.(*localEntry).hash)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func localCloseInUse(t *testing.T, l tier.Local) {
+	var wg sync.WaitGroup
+	started := make(chan struct{}, 4)
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 5000 {
+				h := spread(g*5000 + i)
+				l.Set(h, &localEntry{hash: h}, 64)
+				l.Get(h)
+				l.Delete(spread(i))
+				if i == 100 {
+					started <- struct{}{}
+				}
+			}
+		})
+	}
+	<-started
+	if err := l.Close(); err != nil {
+		t.Errorf("Close() in use = %v, want nil", err)
+	}
+	wg.Wait()
+	if e, ok := l.Get(spread(4999)); ok {
+		t.Errorf("Get after Close = %v, true; want a miss", e)
+	}
+}
+
+func unwrapLocal(l tier.Local) tier.Local {
+	if c, ok := l.(closeCounted); ok {
+		return c.Local
+	}
+	return l
+}
+
+// watch runs check for a while, because what it looks for happens late.
+func watch(t *testing.T, check func()) {
+	t.Helper()
+	end := time.After(50 * time.Millisecond)
+	for {
+		check()
+		select {
+		case <-end:
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// eventually polls check until it holds. What says why it does not.
+func eventually(t *testing.T, check func() (what string, ok bool)) {
+	t.Helper()
+	deadline := time.Now().Add(5 * time.Second)
+	for {
+		what, ok := check()
+		if ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(what)
+		}
+		<-time.After(time.Millisecond)
+	}
+}

@@ -1,0 +1,229 @@
+package tiertest_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// A suite that never failed proves nothing. Each mutant breaks one rule, runs
+// the suite in a process of its own, and must be caught.
+
+const mutantEnv = "TIERTEST_MUTANT"
+
+func TestSuitesCatchMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a process per mutant")
+	}
+	for name := range mutants {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command(os.Args[0], "-test.run=^TestMutant$", "-test.count=1", "-test.failfast")
+			cmd.Env = append(os.Environ(), mutantEnv+"="+name)
+			out, err := cmd.CombinedOutput()
+			if err == nil {
+				t.Fatalf("the suite accepts the mutant:\n%s", out)
+			}
+			if bytes.Contains(out, []byte("panic:")) || bytes.Contains(out, []byte("fatal error:")) {
+				t.Errorf("the mutant crashed, it was not caught:\n%s", out)
+			}
+			t.Logf("%s", out)
+		})
+	}
+}
+
+// TestMutant is the other half of TestSuitesCatchMutants.
+func TestMutant(t *testing.T) {
+	name := os.Getenv(mutantEnv)
+	if name == "" {
+		t.Skip("runs only in the processes of TestSuitesCatchMutants")
+	}
+	mutants[name](t)
+}
+
+var mutants = map[string]func(t *testing.T){
+	"local: keeps the old entry":   localMutant("keeps the old entry"),
+	"local: ignores a replacement": localMutant("ignores a replacement"),
+	"local: has no budget":         localMutant("has no budget"),
+	"local: never deletes":         localMutant("never deletes"),
+	"local: forgets a departure":   localMutant("forgets a departure"),
+	"local: reports twice":         localMutant("reports twice"),
+
+	"remote: grants every claim": remoteMutant(func(m *mutant) {
+		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+			_ = m.Remote.Unlink(ctx, key)
+			return m.Remote.Claim(ctx, key, c)
+		}
+	}),
+	"remote: hides the current frame": remoteMutant(func(m *mutant) {
+		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+			got, err := m.Remote.Claim(ctx, key, c)
+			return tier.Claimed{Granted: got.Granted}, err
+		}
+	}),
+	"remote: refuses a repeated claim": remoteMutant(func(m *mutant) {
+		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+			if b, _ := m.Remote.Get(ctx, key); len(b) >= 9 && tier.Nonce(b[1:]) == c.Nonce {
+				return tier.Claimed{Cell: b}, nil
+			}
+			return m.Remote.Claim(ctx, key, c)
+		}
+	}),
+	"remote: does not renew a lease": remoteMutant(func(m *mutant) {
+		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+			if b, _ := m.Remote.Get(ctx, key); len(b) >= 9 && b[0] != byte(tier.Hold) && tier.Nonce(b[1:]) == c.Nonce {
+				return tier.Claimed{Granted: true}, nil
+			}
+			return m.Remote.Claim(ctx, key, c)
+		}
+	}),
+	"remote: takes a refresh for a load": remoteMutant(func(m *mutant) {
+		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+			c.Refresh = false
+			return m.Remote.Claim(ctx, key, c)
+		}
+	}),
+	"remote: ignores the refresh time": remoteMutant(func(m *mutant) {
+		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+			if c.Refresh {
+				_, _ = m.Remote.Fill(ctx, key, tier.Fill{Nonce: c.Seen})
+			}
+			return m.Remote.Claim(ctx, key, c)
+		}
+	}),
+	"remote: fills without comparing": remoteMutant(func(m *mutant) {
+		m.fill = func(ctx context.Context, key string, f tier.Fill) (bool, error) {
+			if b, _ := m.Remote.Get(ctx, key); len(b) >= 9 {
+				f.Nonce = tier.Nonce(b[1:])
+			}
+			return m.Remote.Fill(ctx, key, f)
+		}
+	}),
+	"remote: keeps the slice it is given": remoteMutant(func(m *mutant) {
+		var kept sync.Map
+		m.fill = func(ctx context.Context, key string, f tier.Fill) (bool, error) {
+			kept.Store(key, f.Cell)
+			return m.Remote.Fill(ctx, key, f)
+		}
+		m.get = func(ctx context.Context, key string) ([]byte, error) {
+			b, err := m.Remote.Get(ctx, key)
+			if k, ok := kept.Load(key); ok && len(b) > 9 {
+				return k.([]byte), err
+			}
+			return b, err
+		}
+	}),
+	"remote: release unlinks the value": remoteMutant(func(m *mutant) {
+		m.fill = func(ctx context.Context, key string, f tier.Fill) (bool, error) {
+			ok, err := m.Remote.Fill(ctx, key, f)
+			if ok && len(f.Cell) == 0 {
+				err = m.Remote.Unlink(ctx, key)
+			}
+			return ok, err
+		}
+	}),
+	"remote: leases never end": remoteMutant(func(m *mutant) {
+		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+			c.Lease = time.Hour
+			return m.Remote.Claim(ctx, key, c)
+		}
+	}),
+	"remote: values end early": remoteMutant(func(m *mutant) {
+		m.fill = func(ctx context.Context, key string, f tier.Fill) (bool, error) {
+			f.TTL /= 3
+			return m.Remote.Fill(ctx, key, f)
+		}
+	}),
+	"remote: changes a byte": remoteMutant(func(m *mutant) {
+		m.get = func(ctx context.Context, key string) ([]byte, error) {
+			b, err := m.Remote.Get(ctx, key)
+			if len(b) > 100 {
+				b[len(b)-1]++
+			}
+			return b, err
+		}
+	}),
+	"remote: refresh time in seconds": remoteMutant(func(m *mutant) {
+		m.get = func(ctx context.Context, key string) ([]byte, error) {
+			b, err := m.Remote.Get(ctx, key)
+			if len(b) > 33 && binary.BigEndian.Uint64(b[25:]) > 0 {
+				binary.BigEndian.PutUint64(b[25:], binary.BigEndian.Uint64(b[25:])/1000)
+			}
+			return b, err
+		}
+	}),
+	"remote: unlinks only the first": remoteMutant(func(m *mutant) {
+		m.unlink = func(ctx context.Context, keys ...string) error {
+			return m.Remote.Unlink(ctx, keys[:min(1, len(keys))]...)
+		}
+	}),
+	"remote: ignores the context": remoteMutant(func(m *mutant) {
+		m.get = func(_ context.Context, key string) ([]byte, error) {
+			return m.Remote.Get(context.Background(), key)
+		}
+	}),
+	"remote: batches answer backwards": func(t *testing.T) {
+		tiertest.TestRemote(t, func(*testing.T) tier.Remote { return backwards{tiertest.NewMemory()} })
+	},
+}
+
+func localMutant(name string) func(t *testing.T) {
+	return func(t *testing.T) {
+		tiertest.TestLocal(t, func(*testing.T) tier.Local {
+			l := newLRU()
+			l.mutant = name
+			return l
+		})
+	}
+}
+
+func remoteMutant(change func(m *mutant)) func(t *testing.T) {
+	return func(t *testing.T) {
+		tiertest.TestRemote(t, func(*testing.T) tier.Remote {
+			in := tiertest.NewMemory()
+			m := &mutant{Remote: in, get: in.Get, claim: in.Claim, fill: in.Fill, unlink: in.Unlink}
+			change(m)
+			return m
+		})
+	}
+}
+
+// mutant is a tier whose methods can be changed one by one.
+type mutant struct {
+	tier.Remote // the sound one
+	get         func(context.Context, string) ([]byte, error)
+	claim       func(context.Context, string, tier.Claim) (tier.Claimed, error)
+	fill        func(context.Context, string, tier.Fill) (bool, error)
+	unlink      func(context.Context, ...string) error
+}
+
+func (m *mutant) Get(ctx context.Context, key string) ([]byte, error) { return m.get(ctx, key) }
+
+func (m *mutant) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+	return m.claim(ctx, key, c)
+}
+
+func (m *mutant) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) {
+	return m.fill(ctx, key, f)
+}
+
+func (m *mutant) Unlink(ctx context.Context, keys ...string) error { return m.unlink(ctx, keys...) }
+
+// backwards answers batches in the wrong order.
+type backwards struct{ *tiertest.Memory }
+
+func (b backwards) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
+	got, err := b.Memory.GetMany(ctx, keys)
+	for i, j := 0, len(got)-1; i < j; i, j = i+1, j-1 {
+		got[i], got[j] = got[j], got[i]
+	}
+	return got, err
+}
