@@ -1,0 +1,98 @@
+// Package trace makes the key sequences that tier/local's hit-ratio tests and
+// the peers' benchmarks replay. Every sequence is a pure function of its
+// arguments: the same seed gives the same keys on every machine.
+package trace
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// scanBase starts the keys that are read once and never again; no universe
+// reaches it.
+const scanBase = 1 << 40
+
+// Zipf returns n keys of [0, universe): key k is drawn with a probability in
+// proportion to 1/(k+1)^0.99, the usual stand-in for web traffic.
+func Zipf(seed uint64, universe, n int) []uint64 {
+	r, draw := newRand(seed), newZipf(universe)
+	keys := make([]uint64, n)
+	for i := range keys {
+		keys[i] = draw(r)
+	}
+	return keys
+}
+
+// ZipfScan is [Zipf] with every tenth access, on average, replaced by the next
+// key of a scan that never ends and never repeats.
+func ZipfScan(seed uint64, universe, n int) []uint64 {
+	r, draw := newRand(seed), newZipf(universe)
+	keys := make([]uint64, n)
+	scan := uint64(scanBase)
+	for i := range keys {
+		if r.IntN(10) == 0 {
+			scan++
+			keys[i] = scan
+			continue
+		}
+		keys[i] = draw(r)
+	}
+	return keys
+}
+
+// Loop returns n keys that walk [0, size) again and again: least-recently-used
+// order fails on it whenever size exceeds the capacity.
+func Loop(size, n int) []uint64 {
+	keys := make([]uint64, n)
+	for i := range keys {
+		keys[i] = uint64(i % size)
+	}
+	return keys
+}
+
+// MovingHotSet returns n keys drawn by a zipf law over a window of the given
+// width that slides by one key every step accesses: what was hot goes cold for
+// good, as in news or job queues.
+func MovingHotSet(seed uint64, width, step, n int) []uint64 {
+	r, draw := newRand(seed), newZipf(width)
+	keys := make([]uint64, n)
+	for i := range keys {
+		keys[i] = uint64(i/step) + uint64(width) - draw(r)
+	}
+	return keys
+}
+
+// Hash spreads a key over 64 bits, as the cache's own hash would (the
+// finalizer of splitmix64, a bijection).
+func Hash(key uint64) uint64 {
+	key += 0x9E3779B97F4A7C15
+	key = (key ^ key>>30) * 0xBF58476D1CE4E5B9
+	key = (key ^ key>>27) * 0x94D049BB133111EB
+	return key ^ key>>31
+}
+
+// Hashes is [Hash] over keys, in place; it returns keys.
+func Hashes(keys []uint64) []uint64 {
+	for i, k := range keys {
+		keys[i] = Hash(k)
+	}
+	return keys
+}
+
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x9E3779B97F4A7C15)) }
+
+// newZipf draws by bisection in the cumulative weights. math/rand's own Zipf
+// needs an exponent above one.
+func newZipf(universe int) func(*rand.Rand) uint64 {
+	below := make([]float64, universe)
+	sum := 0.0
+	for k := range below {
+		sum += 1 / math.Pow(float64(k+1), 0.99)
+		below[k] = sum
+	}
+	return func(r *rand.Rand) uint64 {
+		k, _ := slices.BinarySearch(below, r.Float64()*sum)
+		return uint64(min(k, universe-1))
+	}
+}
