@@ -1,0 +1,241 @@
+package redistest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// Server is one Redis server. The methods that signal the process fail the test
+// they are given when they cannot, and skip it when the server is not ours.
+type Server struct {
+	t     testing.TB
+	proc  *process       // nil: a server that was there before, named by REDIS_URL
+	base  *redis.Options // of REDIS_URL
+	admin *redis.Client
+}
+
+// An Option changes how a server is started.
+type Option struct{ args []string }
+
+// Args adds arguments to the command line of redis-server, such as
+// Args("--maxmemory", "2mb"). A server from REDIS_URL cannot take any, so the
+// test is skipped.
+func Args(args ...string) Option { return Option{args} }
+
+// Start returns a running server that ends with the test.
+func Start(t testing.TB, opts ...Option) *Server {
+	t.Helper()
+	if url := os.Getenv("REDIS_URL"); url != "" {
+		return useServer(t, url, opts)
+	}
+	return startServer(t, opts...)
+}
+
+func useServer(t testing.TB, url string, opts []Option) *Server {
+	t.Helper()
+	if len(opts) > 0 {
+		t.Skip("needs a redis-server with settings of its own; REDIS_URL names one that may be shared")
+	}
+	base, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatalf("redistest: REDIS_URL: %v", err)
+	}
+	s := &Server{t: t, base: base}
+	s.connect()
+	if err := s.admin.Ping(t.Context()).Err(); err != nil {
+		t.Fatalf("redistest: the server of REDIS_URL does not answer: %v", err)
+	}
+	return s
+}
+
+// startServer starts a process whatever REDIS_URL says.
+func startServer(t testing.TB, opts ...Option) *Server {
+	t.Helper()
+	return launch(t, func(port int) []string { return commandLine(port, opts) })
+}
+
+// launch starts redis-server with the arguments for a port. Somebody else may
+// take the port between the moment it was seen free and the server's bind: then
+// another is tried.
+func launch(t testing.TB, args func(port int) []string) *Server {
+	t.Helper()
+	bin := findServer(t)
+	var log string
+	for range 5 {
+		port, err := freePort()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &process{bin: bin, dir: t.TempDir(), port: port, args: args(port)}
+		s := &Server{t: t, proc: p}
+		err = s.up()
+		if err == nil {
+			t.Cleanup(p.end)
+			return s
+		}
+		p.end()
+		log = fmt.Sprintf("%v\n%s", err, p.tail())
+		if !strings.Contains(log, "in use") {
+			break
+		}
+	}
+	t.Fatalf("redistest: redis-server does not start: %s", log)
+	return nil
+}
+
+func commandLine(port int, opts []Option) []string {
+	args := []string{
+		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+		"--logfile", "redis.log", "--loglevel", "notice", "--daemonize", "no",
+		"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0",
+	}
+	for _, o := range opts {
+		args = append(args, o.args...)
+	}
+	return args
+}
+
+// up launches the process and waits until it answers.
+func (s *Server) up() error {
+	if err := s.proc.launch(); err != nil {
+		return err
+	}
+	if s.admin == nil {
+		s.connect()
+	}
+	ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
+	defer cancel()
+	return poll(ctx, func(ctx context.Context) error {
+		if !s.proc.running() {
+			return permanent{fmt.Errorf("redistest: the server on port %d ended", s.proc.port)}
+		}
+		return s.admin.Ping(ctx).Err()
+	})
+}
+
+func (s *Server) connect() {
+	s.admin = redis.NewClient(s.Options())
+	s.t.Cleanup(func() { _ = s.admin.Close() })
+}
+
+// Addr returns host:port.
+func (s *Server) Addr() string {
+	if s.proc == nil {
+		return s.base.Addr
+	}
+	return s.proc.addr()
+}
+
+// Port returns the port alone.
+func (s *Server) Port() string {
+	_, port, _ := net.SplitHostPort(s.Addr())
+	return port
+}
+
+// Options returns options for a client of the server that obeys deadlines and
+// does not retry, the way Twofold wants its clients. The caller may change them.
+func (s *Server) Options() *redis.Options {
+	o := &redis.Options{}
+	if s.base != nil {
+		o, _ = redis.ParseURL(os.Getenv("REDIS_URL")) // parsed before
+	}
+	o.Addr = s.Addr()
+	o.ContextTimeoutEnabled = true
+	o.MaxRetries = -1
+	o.DialTimeout = time.Second
+	o.DialerRetries = 1
+	o.ReadTimeout = 2 * time.Second
+	o.WriteTimeout = 2 * time.Second
+	o.DisableIdentity = true
+	o.MaintNotificationsConfig = noMaintenance()
+	return o
+}
+
+// noMaintenance spares every new connection a command that our servers do not
+// know.
+func noMaintenance() *maintnotifications.Config {
+	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+}
+
+// Client returns a new client with [Server.Options], closed with the test that
+// started the server.
+func (s *Server) Client() *redis.Client {
+	c := redis.NewClient(s.Options())
+	s.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// Do runs one command over a connection of its own and fails t when the server
+// answers by an error. No reply is nil.
+func (s *Server) Do(t testing.TB, args ...any) any {
+	t.Helper()
+	v, err := s.admin.Do(t.Context(), args...).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		t.Fatalf("redistest: %v: %v", args, err)
+	}
+	return v
+}
+
+// own skips t unless the process is ours to signal.
+func (s *Server) own(t testing.TB) *process {
+	t.Helper()
+	if s.proc == nil {
+		t.Skip("stops a redis-server; the one of REDIS_URL may be shared, unset it to run this")
+	}
+	return s.proc
+}
+
+// Stop pauses the process (SIGSTOP): connections stay open, nothing answers.
+func (s *Server) Stop(t testing.TB) {
+	t.Helper()
+	p := s.own(t)
+	if pauseSignal == nil {
+		t.Skip("pauses a redis-server, which needs SIGSTOP")
+	}
+	if err := p.signal(pauseSignal); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Cont lets a paused process go on (SIGCONT).
+func (s *Server) Cont(t testing.TB) {
+	t.Helper()
+	p := s.own(t)
+	if resumeSignal == nil {
+		t.Skip("pauses a redis-server, which needs SIGCONT")
+	}
+	if err := p.signal(resumeSignal); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Kill ends the process at once (SIGKILL) and waits until it is gone.
+func (s *Server) Kill(t testing.TB) {
+	t.Helper()
+	p := s.own(t)
+	if err := p.signal(os.Kill); err != nil {
+		t.Fatal(err)
+	}
+	<-p.done
+}
+
+// Restart ends the process if it runs and starts it again on the same port,
+// with the same arguments and directory.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	p := s.own(t)
+	p.end()
+	if err := s.up(); err != nil {
+		t.Fatalf("redistest: restart: %v\n%s", err, p.tail())
+	}
+}

@@ -1,0 +1,53 @@
+package redistest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// Patience is how long [Eventually] waits for a condition.
+const Patience = 20 * time.Second
+
+// Prefix returns a random key prefix of letters and digits, so that tests on one
+// server do not meet.
+func Prefix() string { return "t" + rand.Text()[:12] }
+
+// Eventually polls check until it returns nil and fails t with its last error
+// when that takes longer than [Patience]. Each try gets a second. It is for what
+// happens in another process; what happens in this one is tested in a
+// testing/synctest bubble.
+func Eventually(t testing.TB, what string, check func(ctx context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	defer cancel()
+	if err := poll(ctx, check); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// permanent ends a poll at once.
+type permanent struct{ error }
+
+func (p permanent) Unwrap() error { return p.error }
+
+func poll(ctx context.Context, check func(ctx context.Context) error) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		try, cancel := context.WithTimeout(ctx, time.Second)
+		err := check(try)
+		cancel()
+		if _, ok := errors.AsType[permanent](err); err == nil || ok {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%w (last: %w)", ctx.Err(), err)
+		}
+	}
+}
