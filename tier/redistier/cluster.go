@@ -1,0 +1,132 @@
+package redistier
+
+import (
+	"context"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// cluster is what the tier needs of a *redis.ClusterClient.
+type cluster interface {
+	Options() *redis.ClusterOptions
+	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
+	ReloadState(ctx context.Context)
+}
+
+// sender queues or sends the command for the i-th key of a batch.
+type sender func(c redis.Cmdable, i int) redis.Cmder
+
+// group is the part of a batch one node is asked for.
+type group struct {
+	node redis.Cmdable
+	at   []int // places in the batch
+}
+
+// pipeline sends one command per key, in one pipeline per node, and returns the
+// commands in the order of keys, each with its answer or error.
+//
+// It does not use the pipeline of the cluster client, for two reasons: that
+// parses replies on goroutines of its own, where the panic of a garbage reply
+// ends the process, and when one node hangs until the deadline it marks the
+// answers of the other nodes as failed, too.
+func (t *Tier) pipeline(ctx context.Context, keys []string, send sender) []redis.Cmder {
+	cmds := make([]redis.Cmder, len(keys))
+	groups := t.groups(ctx, keys, cmds)
+	if len(groups) == 1 {
+		t.exec(ctx, groups[0], send, cmds)
+	} else {
+		var wg sync.WaitGroup
+		for _, g := range groups {
+			wg.Go(func() { t.exec(ctx, g, send, cmds) })
+		}
+		wg.Wait()
+	}
+	if t.cluster != nil {
+		t.redirect(ctx, send, cmds)
+	}
+	return cmds
+}
+
+// groups sorts keys by node. A key whose node cannot be found gets a failed
+// command.
+func (t *Tier) groups(ctx context.Context, keys []string, cmds []redis.Cmder) []*group {
+	if t.cluster == nil {
+		g := &group{node: t.rdb, at: make([]int, len(keys))}
+		for i := range keys {
+			g.at[i] = i
+		}
+		return []*group{g}
+	}
+	var groups []*group
+	byNode := map[*redis.Client]*group{}
+	for i, key := range keys {
+		node, err := t.cluster.MasterForKey(ctx, key)
+		if err != nil {
+			cmds[i] = failed(ctx, err)
+			continue
+		}
+		g := byNode[node]
+		if g == nil {
+			g = &group{node: node}
+			byNode[node] = g
+			groups = append(groups, g)
+		}
+		g.at = append(g.at, i)
+	}
+	return groups
+}
+
+// exec runs the pipeline of one group. It writes to the group's places in cmds
+// and to no other.
+func (t *Tier) exec(ctx context.Context, g *group, send sender, cmds []redis.Cmder) {
+	defer func() {
+		if p := recover(); p != nil {
+			for _, i := range g.at {
+				cmds[i] = failed(ctx, panicked(p))
+			}
+		}
+	}()
+	pipe := g.node.Pipeline()
+	for _, i := range g.at {
+		cmds[i] = send(pipe, i)
+	}
+	_, err := pipe.Exec(ctx)
+	if err != nil && t.cluster != nil && !isServerError(err) {
+		t.cluster.ReloadState(ctx) // the node may be gone for good; returns at once
+	}
+}
+
+// redirect repeats, one by one through the cluster client, what a node that does
+// not own the slot refused. The client follows the redirection and remembers it.
+func (t *Tier) redirect(ctx context.Context, send sender, cmds []redis.Cmder) {
+	for i, cmd := range cmds {
+		if !isRedirect(cmd.Err()) {
+			continue
+		}
+		func() {
+			defer func() {
+				if p := recover(); p != nil {
+					cmds[i] = failed(ctx, panicked(p))
+				}
+			}()
+			cmds[i] = send(t.rdb, i)
+		}()
+	}
+}
+
+func isRedirect(err error) bool {
+	for _, prefix := range []string{"MOVED ", "ASK ", "TRYAGAIN ", "READONLY "} {
+		if redis.HasErrorPrefix(err, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// failed returns a command that was never sent.
+func failed(ctx context.Context, err error) redis.Cmder {
+	cmd := redis.NewCmd(ctx)
+	cmd.SetErr(err)
+	return cmd
+}

@@ -1,0 +1,188 @@
+package redistier_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/redistier"
+)
+
+// wrapper is what people write to count or trace commands.
+type wrapper struct{ *redis.Client }
+
+// opaque hides the client it wraps.
+type opaque struct{ redis.UniversalClient }
+
+func TestValidateRefuses(t *testing.T) {
+	single := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", ContextTimeoutEnabled: true})
+	t.Cleanup(func() { _ = single.Close() })
+	cluster := func(o *redis.ClusterOptions) redis.UniversalClient {
+		o.Addrs, o.ContextTimeoutEnabled = []string{"127.0.0.1:1"}, true
+		return closed(t, redis.NewClusterClient(o))
+	}
+	failover := func(o *redis.FailoverOptions) redis.UniversalClient {
+		o.MasterName, o.SentinelAddrs, o.ContextTimeoutEnabled = "m", []string{"127.0.0.1:1"}, true
+		return closed(t, redis.NewFailoverClusterClient(o))
+	}
+	auto, err := single.AutoPipeline()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring := closed(t, redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}}))
+	for _, tc := range []struct {
+		name   string
+		rdb    redis.UniversalClient
+		prefix string
+		want   error
+	}{
+		{"a sound client", single, "app", nil},
+		{"a wrapped client", wrapper{single}, "app", nil},
+		{"a cluster", cluster(&redis.ClusterOptions{}), "app", nil},
+		{"the longest prefix", single, strings.Repeat("p", redistier.MaxPrefix), nil},
+		{"nil", nil, "app", redistier.ErrNoClient},
+		{"typed nil", (*redis.Client)(nil), "app", redistier.ErrNoClient},
+		{"typed nil cluster", (*redis.ClusterClient)(nil), "app", redistier.ErrNoClient},
+		{"wrapped nil", wrapper{}, "app", redistier.ErrNoClient},
+		{"opaque", opaque{single}, "app", redistier.ErrClient},
+		{"autopipeline", auto, "app", redistier.ErrClient},
+		{"ring", ring, "app", redistier.ErrRing},
+		{"client-side cache", clientCache(t), "app", redistier.ErrClientCache},
+		{"cluster reading from replicas", cluster(&redis.ClusterOptions{ReadOnly: true}), "app", redistier.ErrReplicaReads},
+		{"cluster routed by latency", cluster(&redis.ClusterOptions{RouteByLatency: true}), "app", redistier.ErrReplicaReads},
+		{"cluster routed randomly", cluster(&redis.ClusterOptions{RouteRandomly: true}), "app", redistier.ErrReplicaReads},
+		{"failover cluster", failover(&redis.FailoverOptions{}), "app", nil},
+		{"failover cluster of replicas", failover(&redis.FailoverOptions{ReplicaOnly: true}), "app", redistier.ErrReplicaReads},
+		{"failover cluster by latency", failover(&redis.FailoverOptions{RouteByLatency: true}), "app", redistier.ErrReplicaReads},
+		{"failover cluster random", failover(&redis.FailoverOptions{RouteRandomly: true}), "app", redistier.ErrReplicaReads},
+		{"no prefix", single, "", redistier.ErrPrefix},
+		{"a long prefix", single, strings.Repeat("p", redistier.MaxPrefix+1), redistier.ErrPrefix},
+		{"an opening brace", single, "a{b", redistier.ErrPrefix},
+		{"a closing brace", single, "a}b", redistier.ErrPrefix},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := redistier.New(tc.rdb, redistier.Config{Prefix: tc.prefix})
+			if err := r.Validate(); !errors.Is(err, tc.want) {
+				t.Fatalf("Validate = %v, want %v", err, tc.want)
+			}
+			if tc.want == nil {
+				return
+			}
+			if _, err := r.Get(t.Context(), "k"); !errors.Is(err, tc.want) {
+				t.Errorf("Get = %v, want %v", err, tc.want)
+			}
+			if _, err := r.GetMany(t.Context(), []string{"k"}); !errors.Is(err, tc.want) {
+				t.Errorf("GetMany = %v, want %v", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestValidateNamesEveryFault(t *testing.T) {
+	err := redistier.New(nil, redistier.Config{}).Validate()
+	if !errors.Is(err, redistier.ErrNoClient) || !errors.Is(err, redistier.ErrPrefix) {
+		t.Errorf("Validate = %v, want both faults", err)
+	}
+}
+
+func TestZeroTier(t *testing.T) {
+	var r redistier.Tier
+	if err := r.Validate(); !errors.Is(err, redistier.ErrNoClient) {
+		t.Errorf("Validate = %v, want %v", err, redistier.ErrNoClient)
+	}
+	if err := r.Ping(t.Context()); !errors.Is(err, redistier.ErrNoClient) {
+		t.Errorf("Ping = %v, want %v", err, redistier.ErrNoClient)
+	}
+}
+
+func TestValidateAsksBehindSentinel(t *testing.T) {
+	group := redistest.StartSentinel(t)
+	opts := group.FailoverOptions()
+	sound := closed(t, redis.NewFailoverClient(opts))
+	if err := redistier.New(sound, redistier.Config{Prefix: "app"}).Validate(); err != nil {
+		t.Errorf("Validate behind Sentinel = %v, want nil", err)
+	}
+	opts.ReplicaOnly = true
+	replicas := closed(t, redis.NewFailoverClient(opts))
+	if err := redistier.New(replicas, redistier.Config{Prefix: "app"}).Validate(); !errors.Is(err, redistier.ErrReplicaReads) {
+		t.Errorf("Validate of a ReplicaOnly client = %v, want %v", err, redistier.ErrReplicaReads)
+	}
+}
+
+// Redis need not be there when a program starts.
+func TestValidateWithoutServer(t *testing.T) {
+	rdb := closed(t, redis.NewFailoverClient(&redis.FailoverOptions{
+		MasterName: "m", SentinelAddrs: []string{"127.0.0.1:1"}, ContextTimeoutEnabled: true, MaxRetries: -1,
+	}))
+	if err := redistier.New(rdb, redistier.Config{Prefix: "app"}).Validate(); err != nil {
+		t.Errorf("Validate without a Sentinel = %v, want nil", err)
+	}
+}
+
+func TestNewWarnsOfDeadlines(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		enabled bool
+		prefix  string
+		want    int
+	}{
+		{"deadlines off", false, "app", 1},
+		{"deadlines on", true, "app", 0},
+		{"refused anyway", false, "", 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var log bytes.Buffer
+			rdb := closed(t, redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", ContextTimeoutEnabled: tc.enabled}))
+			cfg := redistier.Config{Prefix: tc.prefix, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+			r := redistier.New(rdb, cfg)
+			_ = r.Validate()
+			if got := strings.Count(log.String(), "ContextTimeoutEnabled"); got != tc.want {
+				t.Errorf("%d warnings, want %d:\n%s", got, tc.want, &log)
+			}
+		})
+	}
+}
+
+func TestWritesAreChecked(t *testing.T) {
+	rdb := closed(t, redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", ContextTimeoutEnabled: true}))
+	r := redistier.New(rdb, redistier.Config{Prefix: "app"})
+	ctx, n := t.Context(), tier.NewNonce()
+	huge := make([]byte, redistier.MaxCell+1) // never touched, so never in memory
+	if _, err := r.Claim(ctx, "k", tier.Claim{Lease: time.Second}); !errors.Is(err, redistier.ErrNonce) {
+		t.Errorf("Claim with the zero nonce = %v, want %v", err, redistier.ErrNonce)
+	}
+	if _, err := r.ClaimMany(ctx, []string{"k"}, make([]tier.Claim, 1)); !errors.Is(err, redistier.ErrNonce) {
+		t.Errorf("ClaimMany with the zero nonce = %v, want %v", err, redistier.ErrNonce)
+	}
+	if _, err := r.Fill(ctx, "k", tier.Fill{}); !errors.Is(err, redistier.ErrNonce) {
+		t.Errorf("Fill with the zero nonce = %v, want %v", err, redistier.ErrNonce)
+	}
+	if _, err := r.Fill(ctx, "k", tier.Fill{Nonce: n, Cell: huge}); !errors.Is(err, redistier.ErrTooLarge) {
+		t.Errorf("Fill of %d bytes = %v, want %v", len(huge), err, redistier.ErrTooLarge)
+	}
+	if _, err := r.FillMany(ctx, []string{"k"}, []tier.Fill{{Nonce: n, Cell: huge}}); !errors.Is(err, redistier.ErrTooLarge) {
+		t.Errorf("FillMany of %d bytes = %v, want %v", len(huge), err, redistier.ErrTooLarge)
+	}
+	if got, err := r.FillMany(ctx, []string{"k", "l"}, []tier.Fill{{Nonce: n}}); err == nil || len(got) != 2 {
+		t.Errorf("FillMany of two keys and one fill = %v, %v; want two answers and an error", got, err)
+	}
+}
+
+// closed closes c with the test.
+func closed[C redis.UniversalClient](t *testing.T, c C) C {
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func clientCache(t *testing.T) redis.UniversalClient {
+	return closed(t, redis.NewClient(&redis.Options{
+		Addr: "127.0.0.1:1", ContextTimeoutEnabled: true, ClientSideCacheConfig: &redis.ClientSideCacheConfig{},
+	}))
+}

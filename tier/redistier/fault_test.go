@@ -1,0 +1,280 @@
+package redistier_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/redistier"
+)
+
+const (
+	deadline = 300 * time.Millisecond
+	// grace is what a busy machine may add to a deadline.
+	grace = 700 * time.Millisecond
+)
+
+// store puts a value under key.
+func store(t *testing.T, r *redistier.Tier, key string) tier.Nonce {
+	t.Helper()
+	n := tier.NewNonce()
+	if got, err := r.Claim(t.Context(), key, tier.Claim{Nonce: n, Lease: time.Minute}); !got.Granted || err != nil {
+		t.Fatalf("Claim = %v, %v", got.Granted, err)
+	}
+	if ok, err := r.Fill(t.Context(), key, tier.Fill{Nonce: n, Cell: frame(t, n), TTL: time.Minute}); !ok || err != nil {
+		t.Fatalf("Fill = %v, %v", ok, err)
+	}
+	return n
+}
+
+func frame(t testing.TB, n tier.Nonce) []byte {
+	t.Helper()
+	c := tier.Cell{Nonce: n, Codec: "raw", Payload: []byte("secret payload")}
+	b, err := c.Encode()
+	if err != nil {
+		t.Fatalf("Encode = %v", err)
+	}
+	return b
+}
+
+// ops calls every operation with ctx and returns their errors by name.
+func ops(ctx context.Context, t *testing.T, r *redistier.Tier) map[string]error {
+	t.Helper()
+	n := tier.NewNonce()
+	keys := []string{"a", "b", "c", "d"}
+	claim, fill := tier.Claim{Nonce: n, Lease: time.Minute}, tier.Fill{Nonce: n, Cell: frame(t, n), TTL: time.Minute}
+	errs := map[string]error{}
+	for name, call := range map[string]func(ctx context.Context) error{
+		"get":     func(ctx context.Context) error { _, err := r.Get(ctx, "a"); return err },
+		"claim":   func(ctx context.Context) error { _, err := r.Claim(ctx, "a", claim); return err },
+		"fill":    func(ctx context.Context) error { _, err := r.Fill(ctx, "a", fill); return err },
+		"release": func(ctx context.Context) error { _, err := r.Fill(ctx, "a", tier.Fill{Nonce: n}); return err },
+		"unlink":  func(ctx context.Context) error { return r.Unlink(ctx, keys...) },
+		"ping":    r.Ping,
+		"get many": func(ctx context.Context) error {
+			_, err := r.GetMany(ctx, keys)
+			return err
+		},
+		"claim many": func(ctx context.Context) error {
+			_, err := r.ClaimMany(ctx, keys, []tier.Claim{claim, claim, claim, claim})
+			return err
+		},
+		"fill many": func(ctx context.Context) error {
+			_, err := r.FillMany(ctx, keys, []tier.Fill{fill, fill, fill, fill})
+			return err
+		},
+	} {
+		ctx, cancel := context.WithTimeout(ctx, deadline)
+		start := time.Now()
+		errs[name] = call(ctx)
+		cancel()
+		if took := time.Since(start); took > deadline+grace {
+			t.Errorf("%s took %v with a deadline of %v", name, took, deadline)
+		}
+	}
+	return errs
+}
+
+func wantAllFail(t *testing.T, r *redistier.Tier) {
+	t.Helper()
+	for name, err := range ops(t.Context(), t, r) {
+		if err == nil {
+			t.Errorf("%s = nil, want an error", name)
+		} else if !strings.HasPrefix(err.Error(), "redistier: ") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: error text %q", name, err)
+		}
+	}
+}
+
+func wantBack(t *testing.T, r *redistier.Tier) {
+	t.Helper()
+	redistest.Eventually(t, "the tier does not come back", r.Ping)
+	for name, err := range ops(t.Context(), t, r) {
+		if err != nil {
+			t.Errorf("%s after the fault = %v, want nil", name, err)
+		}
+	}
+}
+
+func TestServerFaults(t *testing.T) {
+	s := redistest.Start(t)
+	r := newTier(t, s.Client())
+	store(t, r, "warm")
+	for _, tc := range []struct {
+		name      string
+		fault     func(t testing.TB)
+		afterward func(t testing.TB)
+	}{
+		{"killed", s.Kill, s.Restart},
+		{"stopped", s.Stop, s.Cont},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tc.fault(t)
+			wantAllFail(t, r)
+			tc.afterward(t)
+			wantBack(t, r)
+		})
+	}
+}
+
+func TestNetworkFaults(t *testing.T) {
+	s := redistest.Start(t)
+	p := redistest.NewProxy(t, s.Addr())
+	opts := s.Options()
+	opts.Addr = p.Addr()
+	r := newTier(t, closed(t, redis.NewClient(opts)))
+	for name, fault := range map[string]func(){
+		"half-open": p.BlackHole,
+		"dropped":   p.Drop,
+		"slow":      func() { p.Delay(2 * deadline) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			store(t, r, "warm "+name) // so that a connection is open
+			fault()
+			wantAllFail(t, r)
+			p.Drop() // ends what still waits to be delivered late
+			p.Pass()
+			wantBack(t, r)
+		})
+	}
+}
+
+// Another server, or something else on its port, may answer anything. None of
+// the lengths here is one the client would try to allocate; see LimitReplies.
+func TestGarbage(t *testing.T) {
+	s := redistest.Start(t)
+	p := redistest.NewProxy(t, s.Addr())
+	opts := s.Options()
+	opts.Addr = p.Addr()
+	r := newTier(t, closed(t, redis.NewClient(opts)))
+	for _, reply := range []string{
+		"$99999999999999999\r\n", "$9223372036854775807\r\n", "$-5\r\n", "$x\r\n",
+		"*999999999999999999\r\n", "*-2\r\n", "%999999999999999999\r\n", "secret payload\r\n",
+		"\r\n", "\x00\x00\x00\n", "HTTP/1.1 400 Bad Request\r\n\r\n", "-secret payload\r\n", "?\r\n",
+		"-ERR unknown command 'EVALSHA', with args beginning with: 'secret'\r\n",
+		"$3\r\nab", "*1\r\n$-1\r\n*1\r\n:1\r\n", "_\r\nsecret\r\n",
+	} {
+		t.Run(fmt.Sprintf("%.20q", reply), func(t *testing.T) {
+			store(t, r, "warm") // on a connection that then gets the garbage
+			p.Garbage([]byte(reply))
+			for name, err := range ops(t.Context(), t, r) {
+				if err != nil && strings.Contains(err.Error(), "secret") {
+					t.Errorf("%s: the error holds what was answered: %q", name, err)
+				}
+			}
+			p.Drop()
+			p.Pass()
+			wantBack(t, r)
+			if err := r.Unlink(t.Context(), "warm"); err != nil {
+				t.Errorf("Unlink = %v", err)
+			}
+		})
+	}
+}
+
+// Replies that parse and are of the wrong type.
+func TestWrongReplies(t *testing.T) {
+	s := redistest.Start(t)
+	p := redistest.NewProxy(t, s.Addr())
+	opts := s.Options()
+	opts.Addr = p.Addr()
+	r := newTier(t, closed(t, redis.NewClient(opts)))
+	n := tier.NewNonce()
+	for _, tc := range []struct {
+		name, reply string
+		call        func(ctx context.Context) error
+	}{
+		{"claim answers 2", ":2\r\n", func(ctx context.Context) error {
+			_, err := r.Claim(ctx, "k", tier.Claim{Nonce: n, Lease: time.Minute})
+			return err
+		}},
+		{"claim answers nil", "$-1\r\n", func(ctx context.Context) error {
+			_, err := r.Claim(ctx, "k", tier.Claim{Nonce: n, Lease: time.Minute})
+			return err
+		}},
+		{"claim answers an array", "*1\r\n:1\r\n", func(ctx context.Context) error {
+			_, err := r.Claim(ctx, "k", tier.Claim{Nonce: n, Lease: time.Minute})
+			return err
+		}},
+		{"fill answers a string", "$1\r\n1\r\n", func(ctx context.Context) error {
+			_, err := r.Fill(ctx, "k", tier.Fill{Nonce: n, Cell: []byte("x"), TTL: time.Minute})
+			return err
+		}},
+		{"get many answers too few", "*1\r\n$-1\r\n", func(ctx context.Context) error {
+			_, err := r.GetMany(ctx, []string{"k", "l"})
+			return err
+		}},
+		{"get many answers a number", "*1\r\n:1\r\n", func(ctx context.Context) error {
+			_, err := r.GetMany(ctx, []string{"k"})
+			return err
+		}},
+		{"claim many answers a string in an array", "*1\r\n$1\r\nx\r\n", func(ctx context.Context) error {
+			_, err := r.ClaimMany(ctx, []string{"k"}, []tier.Claim{{Nonce: n, Lease: time.Minute}})
+			return err
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p.Pass()
+			redistest.Eventually(t, "warm", r.Ping)
+			if _, err := r.GetMany(t.Context(), []string{"k"}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.ClaimMany(t.Context(), []string{"warm"}, []tier.Claim{{Nonce: n, Lease: time.Minute}}); err != nil {
+				t.Fatal(err)
+			}
+			p.Garbage([]byte(tc.reply))
+			ctx, cancel := context.WithTimeout(t.Context(), deadline)
+			defer cancel()
+			if err := tc.call(ctx); !errors.Is(err, redistier.ErrReply) {
+				t.Errorf("got %v, want %v", err, redistier.ErrReply)
+			}
+		})
+	}
+}
+
+func TestFullServer(t *testing.T) {
+	s := redistest.Start(t, redistest.Args("--maxmemory", "100mb", "--maxmemory-policy", "noeviction"))
+	r := newTier(t, s.Client())
+	n := store(t, r, "k")
+	s.Do(t, "CONFIG", "SET", "maxmemory", "1mb") // less than an empty server takes
+	if _, err := r.Claim(t.Context(), "l", tier.Claim{Nonce: n, Lease: time.Minute}); err == nil || !strings.Contains(err.Error(), "OOM") {
+		t.Errorf("Claim on a full server = %v, want OOM", err)
+	}
+	if _, err := r.ClaimMany(t.Context(), []string{"l"}, []tier.Claim{{Nonce: n, Lease: time.Minute}}); err == nil {
+		t.Errorf("ClaimMany on a full server = nil, want OOM")
+	}
+	if b, err := r.Get(t.Context(), "k"); b == nil || err != nil {
+		t.Errorf("Get on a full server = %d bytes, %v; want the frame", len(b), err)
+	}
+	if err := r.Unlink(t.Context(), "k"); err != nil {
+		t.Errorf("Unlink on a full server = %v, want nil", err)
+	}
+}
+
+func TestReplica(t *testing.T) {
+	g := redistest.StartSentinel(t)
+	prefix := redistest.Prefix()
+	master := redistier.New(g.Master.Client(), redistier.Config{Prefix: prefix})
+	replica := redistier.New(g.Replica.Client(), redistier.Config{Prefix: prefix})
+	n := store(t, master, "k")
+	redistest.Eventually(t, "the value does not reach the replica", func(ctx context.Context) error {
+		b, err := replica.Get(ctx, "k")
+		if err == nil && (len(b) == 0 || b[0] != byte(tier.Value)) {
+			err = errors.New("no value yet")
+		}
+		return err
+	})
+	if _, err := replica.Claim(t.Context(), "l", tier.Claim{Nonce: n, Lease: time.Minute}); err == nil || !strings.Contains(err.Error(), "READONLY") {
+		t.Errorf("Claim on a replica = %v, want READONLY", err)
+	}
+	if _, err := replica.Fill(t.Context(), "k", tier.Fill{Nonce: n, Cell: frame(t, n), TTL: time.Minute}); err == nil {
+		t.Errorf("Fill on a replica = nil, want READONLY")
+	}
+}

@@ -1,0 +1,157 @@
+package redistier
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Dialer is the type of the field Dialer of go-redis' options.
+type Dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// ErrReplySize ends a connection of [LimitReplies] whose server announced more
+// than the limit, or a length that is none.
+var ErrReplySize = errors.New("redistier: reply announces a length over the limit")
+
+const (
+	maxElements = 1 << 20    // of one array, map or set
+	maxLine     = 64 << 10   // of an error or a status, in bytes
+	maxLength   = 1 + 19 + 1 // a type, the digits of an int64, and a carriage return
+)
+
+// LimitReplies returns a dialer whose connections break with [ErrReplySize] when
+// the server announces a string of more than size bytes or an array of more than
+// a million elements. The client library would allocate as much before it reads
+// any of it, and a process that asks for more memory than there is ends; no
+// recover helps. Use it where the server, or what answers on its port, is not
+// trusted:
+//
+//	redis.NewClient(&redis.Options{Addr: addr, Dialer: redistier.LimitReplies(nil, 64<<20)})
+//
+// dial makes the connections, with TLS where that is used, because the client
+// does not add it to those of a Dialer; nil dials plain TCP. A size of no or
+// less bytes is [MaxCell]. The check looks at the lengths only and costs some ten
+// nanoseconds per reply.
+func LimitReplies(dial Dialer, size int64) Dialer {
+	if dial == nil {
+		d := &net.Dialer{Timeout: 5 * time.Second}
+		dial = d.DialContext
+	}
+	if size <= 0 {
+		size = MaxCell
+	}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		limited := &limitedConn{Conn: c, replies: replies{size: size}}
+		if sc, ok := c.(syscall.Conn); ok {
+			return &limitedSocket{limitedConn: limited, socket: sc}, nil
+		}
+		return limited, nil
+	}
+}
+
+// limitedConn reads for one goroutine at a time, as the client library does.
+type limitedConn struct {
+	net.Conn
+	replies replies
+	bad     error // once set, all that Read returns
+}
+
+// Read passes on what keeps the limit. It does not close the connection, which
+// is for the client to do when it has seen the error; until then it may read
+// again.
+func (c *limitedConn) Read(p []byte) (int, error) {
+	if c.bad != nil {
+		return 0, c.bad
+	}
+	n, err := c.Conn.Read(p)
+	if c.bad = c.replies.scan(p[:n]); c.bad != nil {
+		return 0, c.bad // not a byte of it: what was read may hold the length
+	}
+	return n, err
+}
+
+// limitedSocket lets the client library look whether an idle connection is
+// alive, which it does below Read.
+type limitedSocket struct {
+	*limitedConn
+	socket syscall.Conn
+}
+
+// SyscallConn returns the raw connection.
+func (c *limitedSocket) SyscallConn() (syscall.RawConn, error) { return c.socket.SyscallConn() }
+
+// replies follows a stream of RESP closely enough to tell the lengths in it from
+// the bytes of strings. It holds a few bytes, whatever passes.
+type replies struct {
+	size int64 // the most a string may have
+	skip int64 // bytes left of the string being passed
+	line int   // length so far of the line being passed
+	head []byte
+}
+
+// scan takes the next bytes of the stream.
+func (r *replies) scan(p []byte) error {
+	for len(p) > 0 {
+		if r.skip > 0 {
+			n := min(r.skip, int64(len(p)))
+			r.skip -= n
+			p = p[n:]
+			continue
+		}
+		end := bytes.IndexByte(p, '\n')
+		part := p
+		if end >= 0 {
+			part = p[:end]
+		}
+		r.line += len(part)
+		r.head = append(r.head, part[:min(len(part), maxLength+1-len(r.head))]...)
+		if r.line > maxLine {
+			return fmt.Errorf("%w: a line of over %d bytes", ErrReplySize, maxLine)
+		}
+		if end < 0 {
+			return nil
+		}
+		if err := r.endLine(); err != nil {
+			return err
+		}
+		p = p[end+1:]
+	}
+	return nil
+}
+
+// endLine judges a complete line.
+func (r *replies) endLine() error {
+	line := bytes.TrimSuffix(r.head, []byte{'\r'})
+	r.head, r.line = r.head[:0], 0
+	if len(line) == 0 {
+		return nil // the client library refuses it
+	}
+	most, text := int64(maxElements), false
+	switch line[0] {
+	case '$', '=', '!':
+		most, text = r.size, true
+	case '*', '~', '>', '%', '|':
+	default:
+		return nil // no length
+	}
+	n, err := strconv.ParseInt(string(line[1:]), 10, 64)
+	if err != nil {
+		return fmt.Errorf("%w: not a number", ErrReplySize)
+	}
+	if n > most {
+		return fmt.Errorf("%w: %d, at most %d", ErrReplySize, n, most)
+	}
+	if text && n >= 0 {
+		r.skip = n + 2
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package redistier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Get returns the frame under key in a slice of the caller's own, nil when
+// there is none. It is one GET.
+func (t *Tier) Get(ctx context.Context, key string) (frame []byte, err error) {
+	if err := t.ready(ctx, "get"); err != nil {
+		return nil, err
+	}
+	defer rescue("get", &err)
+	frame, err = t.rdb.Get(ctx, t.prefix+key).Bytes()
+	if err != nil {
+		if errors.Is(err, redis.Nil) {
+			return nil, nil
+		}
+		return nil, fail("get", err)
+	}
+	return frame, nil
+}
+
+// GetMany reads many keys by one MGET, or on a Cluster by one pipeline of GETs
+// per node, at the same time. When nodes fail, the frames of the others stand
+// and the error joins what failed. A key that holds something else than a
+// string reads as none from a single server and fails alone on a Cluster.
+func (t *Tier) GetMany(ctx context.Context, keys []string) (frames [][]byte, err error) {
+	frames = make([][]byte, len(keys))
+	if err := t.ready(ctx, "get many"); err != nil || len(keys) == 0 {
+		return frames, err
+	}
+	full := t.cellKeys(keys)
+	if t.cluster == nil {
+		return frames, t.mget(ctx, full, frames)
+	}
+	cmds := t.pipeline(ctx, full, func(c redis.Cmdable, i int) redis.Cmder { return c.Get(ctx, full[i]) })
+	var errs joined
+	for i, cmd := range cmds {
+		if err := cmd.Err(); err != nil {
+			if !errors.Is(err, redis.Nil) {
+				errs.add(fail("get many", err))
+			}
+			continue
+		}
+		s, ok := cmd.(*redis.StringCmd)
+		if !ok {
+			errs.add(fail("get many", ErrReply))
+			continue
+		}
+		frames[i] = []byte(s.Val())
+	}
+	return frames, errs.err()
+}
+
+func (t *Tier) mget(ctx context.Context, keys []string, frames [][]byte) (err error) {
+	defer rescue("get many", &err)
+	vals, err := t.rdb.MGet(ctx, keys...).Result()
+	if err != nil {
+		return fail("get many", err)
+	}
+	if len(vals) != len(keys) {
+		return fail("get many", fmt.Errorf("%w: %d values for %d keys", ErrReply, len(vals), len(keys)))
+	}
+	var errs joined
+	for i, v := range vals {
+		switch v := v.(type) {
+		case nil:
+		case string:
+			frames[i] = []byte(v)
+		default:
+			errs.add(fail("get many", fmt.Errorf("%w: a %T for a value", ErrReply, v)))
+		}
+	}
+	return errs.err()
+}
+
+// Unlink removes the cells of keys, by one UNLINK, or on a Cluster by one
+// pipeline per node. An error means that some may still be there.
+func (t *Tier) Unlink(ctx context.Context, keys ...string) (err error) {
+	if err := t.ready(ctx, "unlink"); err != nil || len(keys) == 0 {
+		return err
+	}
+	full := t.cellKeys(keys)
+	if t.cluster == nil || len(full) == 1 {
+		defer rescue("unlink", &err)
+		return fail("unlink", t.rdb.Unlink(ctx, full...).Err())
+	}
+	var errs joined
+	for _, cmd := range t.pipeline(ctx, full, func(c redis.Cmdable, i int) redis.Cmder { return c.Unlink(ctx, full[i]) }) {
+		errs.add(fail("unlink", cmd.Err()))
+	}
+	return errs.err()
+}
+
+// Ping asks the server whether it is there; of a Cluster, one node.
+func (t *Tier) Ping(ctx context.Context) (err error) {
+	if err := t.ready(ctx, "ping"); err != nil {
+		return err
+	}
+	defer rescue("ping", &err)
+	return fail("ping", t.rdb.Ping(ctx).Err())
+}
+
+func (t *Tier) cellKeys(keys []string) []string {
+	full := make([]string, len(keys))
+	for i, key := range keys {
+		full[i] = t.prefix + key
+	}
+	return full
+}
+
+// joined collects errors and tells each text once: when a node is away, all of
+// its keys fail alike.
+type joined struct {
+	errs []error
+	seen map[string]bool
+}
+
+func (j *joined) add(err error) {
+	if err == nil || j.seen[err.Error()] {
+		return
+	}
+	if j.seen == nil {
+		j.seen = map[string]bool{}
+	}
+	j.seen[err.Error()] = true
+	j.errs = append(j.errs, err)
+}
+
+func (j *joined) err() error { return errors.Join(j.errs...) }
