@@ -1,0 +1,142 @@
+package invalidate
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/twofold-go/twofold/key"
+)
+
+// MaxTagLen is the longest tag, in bytes.
+const MaxTagLen = 256
+
+// ErrScope is wrapped by every error about a scope that cannot be used.
+var ErrScope = errors.New("invalidate: bad scope")
+
+// Kind tells the scopes apart.
+type Kind uint8
+
+// The kinds of scopes. The zero Kind is no scope.
+const (
+	KindKey Kind = iota + 1
+	KindPrefix
+	KindTag
+)
+
+// String returns "key", "prefix" or "tag".
+func (k Kind) String() string {
+	switch k {
+	case KindKey:
+		return "key"
+	case KindPrefix:
+		return "prefix"
+	case KindTag:
+		return "tag"
+	}
+	return "none"
+}
+
+// Scope is what one invalidation covers. It is a small comparable value, made
+// by [Key], [Prefix], [Tag] or [All]; the zero Scope is refused by Validate.
+type Scope struct {
+	kind   Kind
+	tenant string
+	text   string
+}
+
+// Key covers one key.
+func Key(k key.Key) Scope { return Scope{kind: KindKey, text: k.String()} }
+
+// Prefix covers every key whose spelling starts with p, for example
+// "acme:users:v1:". A prefix names its tenant in full, up to the colon, so
+// that no tenant's invalidation reaches another's keys; to cover everything use
+// [All].
+func Prefix(p string) Scope { return Scope{kind: KindPrefix, text: p} }
+
+// All covers every key of every tenant.
+func All() Scope { return Scope{kind: KindPrefix} }
+
+// Tag covers everything of any namespace that carries tag for tenant. Tags of
+// two tenants never meet, also when they are spelled alike.
+func Tag(tenant, tag string) Scope { return Scope{kind: KindTag, tenant: tenant, text: tag} }
+
+// Kind returns the kind of scope; zero for the zero Scope.
+func (s Scope) Kind() Kind { return s.kind }
+
+// Text returns the key's or prefix's spelling, or the tag without its tenant.
+func (s Scope) Text() string { return s.text }
+
+// Tenant returns the tenant of a tag, and "" for the other kinds.
+func (s Scope) Tenant() string { return s.tenant }
+
+// Hash returns the 64-bit hash that stands for the scope in cells and records:
+// xxHash64 of its spelling. Two scopes that share one cause extra misses and
+// nothing worse.
+func (s Scope) Hash() uint64 {
+	if s.kind == KindTag {
+		return TagHash(s.tenant, s.text)
+	}
+	return xxhash.Sum64String(s.text)
+}
+
+// String returns the scope for a person, such as "prefix acme:users:".
+func (s Scope) String() string {
+	switch {
+	case s.kind == KindTag:
+		return "tag " + s.tenant + ":" + s.text
+	case s == All():
+		return "everything"
+	}
+	return s.kind.String() + " " + s.text
+}
+
+// Validate reports why a scope cannot be used; its errors wrap [ErrScope].
+func (s Scope) Validate() error {
+	switch s.kind {
+	case KindKey:
+		if s.text == "" {
+			return fmt.Errorf("%w: key is the zero Key", ErrScope)
+		}
+	case KindPrefix:
+		if len(s.text) > key.MaxLen {
+			return fmt.Errorf("%w: prefix has %d bytes, at most %d", ErrScope, len(s.text), key.MaxLen)
+		}
+		if s.text != "" && strings.IndexByte(s.text, ':') <= 0 {
+			return fmt.Errorf("%w: prefix of %d bytes names no tenant (want \"tenant:…\", or All)", ErrScope, len(s.text))
+		}
+	case KindTag:
+		return validateTag(s.tenant, s.text)
+	default:
+		return fmt.Errorf("%w: zero Scope", ErrScope)
+	}
+	return nil
+}
+
+func validateTag(tenant, tag string) error {
+	if tenant == "" || strings.IndexByte(tenant, ':') >= 0 {
+		return fmt.Errorf("%w: tenant of %d bytes in a tag: empty or with a colon", ErrScope, len(tenant))
+	}
+	if tag == "" {
+		return fmt.Errorf("%w: tag is empty", ErrScope)
+	}
+	if len(tag) > MaxTagLen {
+		return fmt.Errorf("%w: tag has %d bytes, at most %d", ErrScope, len(tag), MaxTagLen)
+	}
+	if !utf8.ValidString(tag) {
+		return fmt.Errorf("%w: tag of %d bytes is not UTF-8", ErrScope, len(tag))
+	}
+	return nil
+}
+
+// TagHash returns the hash that stands for a tenant's tag in cells and records.
+func TagHash(tenant, tag string) uint64 {
+	var buf [160]byte
+	b := append(buf[:0], tenant...)
+	b = append(b, ':') // no tenant has a colon, so no two pairs share a spelling
+	b = append(b, tag...)
+	return xxhash.Sum64(b)
+}
