@@ -1,0 +1,167 @@
+package flight_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/twofold-go/twofold/internal/flight"
+)
+
+func always(int) bool { return true }
+func never(int) bool  { return false }
+
+func TestJoinAndFinish(t *testing.T) {
+	g := flight.NewGroup[string, int, string](0)
+	c, led := g.Join(1, "a", 7, always)
+	if !led || c.Meta != 7 || g.Len() != 1 {
+		t.Fatalf("first Join: led %v, meta %d, %d calls", led, c.Meta, g.Len())
+	}
+	d, led := g.Join(1, "a", 8, func(m int) bool { return m == 7 })
+	if led || d != c {
+		t.Error("the second does not join the first's call")
+	}
+	if other, led := g.Join(1, "b", 0, always); !led || other == c {
+		t.Error("another key joins the call")
+	}
+	select {
+	case <-c.Done():
+		t.Error("done before Finish")
+	default:
+	}
+	if !c.Finish("result") || c.Finish("again") {
+		t.Error("only the first Finish counts")
+	}
+	<-d.Done()
+	if d.Result() != "result" || g.Len() != 1 {
+		t.Errorf("Result = %q, %d calls, want result and 1", d.Result(), g.Len())
+	}
+	if _, led := g.Join(1, "a", 0, always); !led {
+		t.Error("a finished call is joined")
+	}
+}
+
+func TestRefuseToJoin(t *testing.T) {
+	g := flight.NewGroup[string, int, string](0)
+	old, _ := g.Join(1, "a", 1, always)
+	fresh, led := g.Join(1, "a", 2, never)
+	if !led || fresh == old {
+		t.Fatal("a refused call was joined")
+	}
+	if c, led := g.Join(1, "a", 3, always); led || c != fresh {
+		t.Error("newcomers do not find the newer call")
+	}
+	old.Finish("old") // must not take the newer call's place away
+	if c, led := g.Join(1, "a", 3, always); led || c != fresh {
+		t.Error("the older call's end hid the newer one")
+	}
+	if old.Result() != "old" {
+		t.Error("the older call lost its result")
+	}
+}
+
+func TestLastLeaverAbandons(t *testing.T) {
+	g := flight.NewGroup[string, int, string](0)
+	c, _ := g.Join(1, "a", 0, always)
+	abandoned := 0
+	c.OnAbandon(func() { abandoned++ })
+	_, _ = g.Join(1, "a", 0, always)
+	c.Leave()
+	if abandoned != 0 {
+		t.Error("abandoned while somebody waits")
+	}
+	c.Leave()
+	if abandoned != 1 {
+		t.Errorf("abandoned %d times, want 1", abandoned)
+	}
+	if _, led := g.Join(1, "a", 0, always); !led {
+		t.Error("an abandoned call is joined")
+	}
+	if g.Len() != 2 {
+		t.Errorf("Len = %d: an abandoned call counts until it finishes", g.Len())
+	}
+	c.Finish("")
+	if g.Len() != 1 {
+		t.Errorf("Len = %d after Finish", g.Len())
+	}
+}
+
+func TestOnAbandonAfterwards(t *testing.T) {
+	g := flight.NewGroup[string, int, string](0)
+	c, _ := g.Join(1, "a", 0, always)
+	c.Leave()
+	ran := false
+	c.OnAbandon(func() { ran = true })
+	if !ran {
+		t.Error("the function did not run at once")
+	}
+}
+
+func TestNotAbandoned(t *testing.T) {
+	for name, keep := range map[string]func(c *flight.Call[string, int, string]){
+		"finished": func(c *flight.Call[string, int, string]) { c.Finish("") },
+		"pinned":   func(c *flight.Call[string, int, string]) { c.Pin() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := flight.NewGroup[string, int, string](0)
+			c, _ := g.Join(1, "a", 0, always)
+			c.OnAbandon(func() { t.Error("abandoned") })
+			keep(c)
+			c.Leave()
+			if _, led := g.Join(1, "a", 0, always); led != (name == "finished") {
+				t.Errorf("the next caller leads: %v", led)
+			}
+		})
+	}
+}
+
+func TestLimit(t *testing.T) {
+	g := flight.NewGroup[int, int, string](2)
+	a, _ := g.Join(1, 1, 0, always)
+	_, _ = g.Join(2, 2, 0, always)
+	if c, _ := g.Join(3, 3, 0, always); c != nil {
+		t.Error("a third call fits into two")
+	}
+	if c, led := g.Join(1, 1, 0, always); c != a || led {
+		t.Error("joining needs no room")
+	}
+	if c, _ := g.Join(1, 1, 0, never); c != nil {
+		t.Error("replacing a call needs room")
+	}
+	a.Finish("")
+	if c, _ := g.Join(3, 3, 0, always); c == nil {
+		t.Error("there is room again")
+	}
+}
+
+// Many goroutines, few keys: each piece of work is done by one, and everybody
+// gets a result of his key.
+func TestConcurrently(t *testing.T) {
+	g := flight.NewGroup[int, int, int](0)
+	var running [4]atomic.Int64
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			for n := range 500 {
+				k := (i + n) % 4
+				c, led := g.Join(uint64(k), k, 0, always)
+				if led {
+					if running[k].Add(1) > 1 {
+						t.Error("two at the same work")
+					}
+					running[k].Add(-1)
+					c.Finish(k)
+				}
+				<-c.Done()
+				if c.Result() != k {
+					t.Errorf("Result = %d, want %d", c.Result(), k)
+				}
+				c.Leave()
+			}
+		})
+	}
+	wg.Wait()
+	if g.Len() != 0 {
+		t.Errorf("%d calls left", g.Len())
+	}
+}
