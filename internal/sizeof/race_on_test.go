@@ -1,0 +1,5 @@
+//go:build race
+
+package sizeof_test
+
+const raceEnabled = true
