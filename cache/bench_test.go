@@ -1,0 +1,311 @@
+package cache_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/dgraph-io/ristretto/v2"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier/local"
+)
+
+// Each benchmark runs twofold and the floor it is measured against side by
+// side: compare the two lines of one run, not numbers of two runs.
+
+const residentKeys = 100_000
+
+type profile struct {
+	ID    int64
+	Name  string
+	Email string
+	Score float64
+}
+
+func profileOf(id int64) profile {
+	return profile{ID: id, Name: "Ada Lovelace", Email: "ada@example.org", Score: float64(id)}
+}
+
+type regionKey struct {
+	ID     int64
+	Region string
+}
+
+// zipfKeys returns a fixed sequence of keys, drawn with the skew of web traffic.
+func zipfKeys(n int) []int64 {
+	z := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.01, 1, residentKeys-1)
+	keys := make([]int64, n)
+	for i := range keys {
+		keys[i] = int64(z.Uint64())
+	}
+	return keys
+}
+
+// sampler keeps the time of every n-th operation, so that reading the clock
+// does not show in the mean.
+type sampler struct {
+	every int
+	n     int
+	times []time.Duration
+}
+
+func (s *sampler) run(op func()) {
+	s.n++
+	if s.n%s.every != 0 {
+		op()
+		return
+	}
+	start := time.Now()
+	op()
+	s.times = append(s.times, time.Since(start))
+}
+
+func percentiles(b *testing.B, times []time.Duration) {
+	if len(times) == 0 {
+		return
+	}
+	slices.Sort(times)
+	for _, p := range []struct {
+		name string
+		at   float64
+	}{{"p50-ns", .5}, {"p95-ns", .95}, {"p99-ns", .99}} {
+		b.ReportMetric(float64(times[int(p.at*float64(len(times)-1))]), p.name)
+	}
+}
+
+func openBench(b *testing.B, cfg cache.TiersConfig) *cache.Tiers {
+	b.Helper()
+	if cfg.Local == nil {
+		cfg.Local = local.New(local.Config{MaxBytes: 512 << 20})
+	}
+	cfg.Policies = policy.Table{{Patch: policy.Patch{TTL: new(time.Hour), RemoteTimeout: new(time.Second)}}}
+	t, err := cache.Open(cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = t.Close(context.Background()) })
+	return t
+}
+
+func newBench[K comparable, V any](b *testing.B, t *cache.Tiers, load cache.Loader[K, V]) cache.Cache[K, V] {
+	b.Helper()
+	c, err := cache.New(t, cache.Config[K, V]{Namespace: "bench:v1", Load: load})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return c
+}
+
+// warm returns a cache in which every key is resident.
+func warm[K comparable](b *testing.B, keyOf func(int64) K) cache.Cache[K, profile] {
+	b.Helper()
+	ids := make(map[K]int64, residentKeys)
+	for i := range int64(residentKeys) {
+		ids[keyOf(i)] = i
+	}
+	c := newBench(b, openBench(b, cache.TiersConfig{}), func(_ context.Context, k K) (profile, error) {
+		return profileOf(ids[k]), nil
+	})
+	for i := range int64(residentKeys) {
+		if _, err := c.Get(b.Context(), keyOf(i)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return c
+}
+
+// rawRistretto returns ristretto alone with every key resident.
+func rawRistretto[K int64 | string](b *testing.B, keyOf func(int64) K) *ristretto.Cache[K, *profile] {
+	b.Helper()
+	r, err := ristretto.NewCache(&ristretto.Config[K, *profile]{
+		NumCounters: 10 * residentKeys, MaxCost: 2 * residentKeys, BufferItems: 64, IgnoreInternalCost: true,
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(r.Close)
+	for i := range int64(residentKeys) {
+		p := profileOf(i)
+		for !r.Set(keyOf(i), &p, 1) {
+			r.Wait()
+		}
+		if i%1000 == 0 {
+			r.Wait()
+		}
+	}
+	r.Wait()
+	return r
+}
+
+var sink atomic.Int64
+
+func BenchmarkLocalHit(b *testing.B) {
+	keys := zipfKeys(1 << 16)
+	id := func(i int64) int64 { return i }
+	b.Run("twofold", func(b *testing.B) {
+		c, ctx := warm(b, id), context.Background()
+		benchLocal(b, func(i int) int64 {
+			v, _ := c.Get(ctx, keys[i])
+			return v.ID
+		})
+	})
+	b.Run("floor", func(b *testing.B) {
+		r := rawRistretto(b, id)
+		benchLocal(b, func(i int) int64 {
+			v, _ := r.Get(keys[i])
+			return v.ID
+		})
+	})
+}
+
+func BenchmarkLocalHitStructKey(b *testing.B) {
+	ids := zipfKeys(1 << 16)
+	b.Run("twofold", func(b *testing.B) {
+		c, ctx := warm(b, func(i int64) regionKey { return regionKey{i, "eu"} }), context.Background()
+		benchLocal(b, func(i int) int64 {
+			v, _ := c.Get(ctx, regionKey{ids[i], "eu"})
+			return v.ID
+		})
+	})
+	b.Run("floor", func(b *testing.B) {
+		r := rawRistretto(b, func(i int64) int64 { return i })
+		benchLocal(b, func(i int) int64 {
+			v, _ := r.Get(ids[i])
+			return v.ID
+		})
+	})
+}
+
+func benchLocal(b *testing.B, get func(i int) int64) {
+	s := sampler{every: 64}
+	i, sum := 0, int64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		s.run(func() { sum += get(i & (1<<16 - 1)) })
+		i++
+	}
+	sink.Add(sum)
+	percentiles(b, s.times)
+}
+
+func BenchmarkLocalHitParallel(b *testing.B) {
+	keys := zipfKeys(1 << 16)
+	id := func(i int64) int64 { return i }
+	b.Run("twofold", func(b *testing.B) {
+		c, ctx := warm(b, id), context.Background()
+		benchParallel(b, func(i int) int64 {
+			v, _ := c.Get(ctx, keys[i])
+			return v.ID
+		})
+	})
+	b.Run("floor", func(b *testing.B) {
+		r := rawRistretto(b, id)
+		benchParallel(b, func(i int) int64 {
+			v, _ := r.Get(keys[i])
+			return v.ID
+		})
+	})
+}
+
+func benchParallel(b *testing.B, get func(i int) int64) {
+	var mu sync.Mutex
+	var times []time.Duration
+	var worker atomic.Int64
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		s := sampler{every: 64}
+		i, sum := int(worker.Add(1))*7919, int64(0)
+		for pb.Next() {
+			s.run(func() { sum += get(i & (1<<16 - 1)) })
+			i++
+		}
+		sink.Add(sum)
+		mu.Lock()
+		times = append(times, s.times...)
+		mu.Unlock()
+	})
+	percentiles(b, times)
+}
+
+func BenchmarkMissSmallLoader(b *testing.B) {
+	b.Run("twofold", func(b *testing.B) {
+		c := newBench(b, openBench(b, cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 64 << 20})}),
+			func(_ context.Context, id int64) (profile, error) { return profileOf(id), nil })
+		benchMiss(b, func(i int64) int64 {
+			v, _ := c.Get(b.Context(), i)
+			return v.ID
+		})
+	})
+	b.Run("floor", func(b *testing.B) { // the loader in a goroutine of its own, as a detached load needs one
+		benchMiss(b, func(i int64) int64 {
+			done := make(chan profile, 1)
+			go func() { done <- profileOf(i) }()
+			return (<-done).ID
+		})
+	})
+}
+
+func benchMiss(b *testing.B, get func(i int64) int64) {
+	s := sampler{every: 8}
+	i, sum := int64(0), int64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		s.run(func() { sum += get(i) })
+		i++
+	}
+	sink.Add(sum)
+	percentiles(b, s.times)
+}
+
+func TestLocalHitAllocatesNothing(t *testing.T) {
+	tiers, err := cache.Open(cache.TiersConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tiers.Close(context.Background()) })
+	load := func(_ context.Context, id int64) (profile, error) {
+		if id < 0 {
+			return profile{}, cache.ErrNotFound
+		}
+		return profileOf(id), nil
+	}
+	c, err := cache.New(tiers, cache.Config[int64, profile]{Namespace: "n", Load: load})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := cache.New(tiers, cache.Config[string, profile]{Namespace: "s", Load: func(context.Context, string) (profile, error) {
+		return profileOf(1), nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	acme := c.Tenant("acme")
+	_, _ = c.Get(ctx, 1)
+	for name, op := range map[string]func(){
+		"Get":              func() { _, _ = c.Get(ctx, 1) },
+		"Get of a string":  func() { _, _ = s.Get(ctx, "one") },
+		"Get of a tenant":  func() { _, _ = acme.Get(ctx, 1) },
+		"Tenant, then Get": func() { _, _ = c.Tenant("acme").Get(ctx, 1) },
+		"negative Get":     func() { _, _ = c.Get(ctx, -1) },
+		"GetOrLoad":        func() { _, _ = c.GetOrLoad(ctx, 1, load) },
+		"MaxAge":           func() { _, _ = c.GetOrLoad(ctx, 1, load, cache.MaxAge(time.Hour)) },
+		"Fetch":            func() { _, _ = c.Fetch(ctx, 1, nil) },
+		"Peek":             func() { _, _ = c.Peek(ctx, 1) },
+	} {
+		op()
+		if raceEnabled { // the check for changed values allocates
+			continue
+		}
+		if n := testing.AllocsPerRun(1000, op); n != 0 {
+			t.Errorf("%s: %v allocations, want 0", name, n)
+		}
+	}
+}

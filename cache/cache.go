@@ -1,0 +1,253 @@
+package cache
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"math/bits"
+	"reflect"
+	"sync"
+	"sync/atomic"
+
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/flight"
+	"github.com/twofold-go/twofold/internal/sizeof"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// DefaultTenant is the tenant of a cache that names none.
+const DefaultTenant = "default"
+
+// Loader loads one value. It returns [ErrNotFound] when there is none. Its
+// context outlives the caller that caused the load, carries that caller's
+// values, and is cancelled when nobody waits any more or when the policy's
+// LoadTimeout is over. The zero value with a nil error is a value, not absence.
+type Loader[K comparable, V any] func(context.Context, K) (V, error)
+
+// ManyLoader loads many values at once. Keys that are missing from the map do
+// not exist. With an error, the keys in the map succeed and the others fail
+// with it. The slice belongs to the cache and must not be kept.
+type ManyLoader[K comparable, V any] func(context.Context, []K) (map[K]V, error)
+
+// Config says what one cache is. Namespace is required; the rest has useful
+// zero values.
+type Config[K comparable, V any] struct {
+	// Namespace tells this cache's keys from those of others, for example
+	// "users:v1". Change it when the meaning of the values changes.
+	Namespace string
+
+	// Tenant is whose keys the cache itself reads and writes; Cache.Tenant
+	// gives handles for others. Empty: DefaultTenant.
+	Tenant string
+
+	// Load loads one value, LoadMany many. With LoadMany alone, single reads
+	// use it too. With neither, reads that find nothing return ErrMiss, unless
+	// the call brings a loader.
+	Load     Loader[K, V]
+	LoadMany ManyLoader[K, V]
+
+	// MaxBatch is the most keys LoadMany is called with. 0: 100.
+	MaxBatch int
+
+	// Tags returns the tags a value carries, at most 64 together with those
+	// recorded by Depend. It must not keep or change the value. Nil: none.
+	Tags func(K, V) []string
+
+	// Policy changes the default policy for this namespace. The Tiers' table
+	// of overrides comes after it. The zero Patch changes nothing.
+	Policy policy.Patch
+
+	// Codec encodes values for the remote tier. Nil: codec.JSON.
+	Codec codec.Codec
+
+	// Schema tells versions of V apart that look alike to codec.Fingerprint.
+	// A cell written under another schema is a miss. Empty: none.
+	Schema string
+
+	// Clone returns a copy of a value that shares nothing mutable with it. Set
+	// it when callers or loaders change values after they were handed over.
+	// Nil: values are shared and must not be changed; programs built with the
+	// race detector panic when one was.
+	Clone func(V) V
+
+	// Size returns the bytes a value occupies in memory. Nil: estimated by
+	// reflection.
+	Size func(V) int64
+}
+
+// Cache reads and writes the values of one namespace for one tenant. It is a
+// small value: copy it freely. Make one with [New]; every method of the zero
+// Cache fails. All methods may be called concurrently.
+type Cache[K comparable, V any] struct {
+	s *shared[K, V]
+	v *view
+}
+
+// shared is what the handles of one cache have in common.
+type shared[K comparable, V any] struct {
+	t        *Tiers
+	cfg      Config[K, V]
+	load     Loader[K, V]
+	codec    codec.Codec
+	schema   uint64
+	size     func(*V) int64
+	flights  *flights[K, V]
+	tenants  sync.Map // string → *view
+	ntenants atomic.Int64
+}
+
+// New returns the cache that cfg describes. It refuses a configuration with
+// faults and names all of them.
+func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
+	if t == nil {
+		return Cache[K, V]{}, errors.New("cache: new: Tiers is nil; make it with Open")
+	}
+	cfg.Tenant = cmp.Or(cfg.Tenant, DefaultTenant)
+	cfg.MaxBatch = cmp.Or(cfg.MaxBatch, 100)
+	if cfg.Codec == nil {
+		cfg.Codec = codec.JSON
+	}
+	if err := validate(t, &cfg); err != nil {
+		return Cache[K, V]{}, fmt.Errorf("cache: new %q: %w", cfg.Namespace, err)
+	}
+	s := &shared[K, V]{
+		t: t, cfg: cfg, load: cfg.Load, codec: cfg.Codec,
+		schema:  schemaOf[V](cfg.Schema),
+		size:    sizeOf(cfg.Size),
+		flights: flight.NewGroup[flightKey[K], terms, outcome[K, V]](t.cfg.MaxFlights),
+	}
+	if s.load == nil && cfg.LoadMany != nil {
+		s.load = s.loadOne
+	}
+	t.mu.Lock()
+	t.bases = append(t.bases, namedBase{cfg.Namespace, cfg.Policy})
+	t.mu.Unlock()
+	c := Cache[K, V]{s: s}
+	return c.Tenant(cfg.Tenant), nil
+}
+
+func validate[K comparable, V any](t *Tiers, cfg *Config[K, V]) error {
+	var errs []error
+	if err := (key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}).Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	if err := key.CheckType[K](); err != nil {
+		errs = append(errs, err)
+	}
+	if cfg.MaxBatch < 0 {
+		errs = append(errs, fmt.Errorf("MaxBatch of %d is negative", cfg.MaxBatch))
+	}
+	base := cfg.Policy.Apply(policy.Default())
+	if err := base.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("field Policy: %w", err))
+	} else if err := t.policies.Load().Validate(base); err != nil {
+		errs = append(errs, fmt.Errorf("field Policy under the table of overrides: %w", err))
+	}
+	if _, ok := t.codecs.Lookup(cfg.Codec.ID()); !ok {
+		errs = append(errs, fmt.Errorf("codec %q is not registered: add it to TiersConfig.Codecs", cfg.Codec.ID()))
+	}
+	// Functions and channels never encode; better to hear it now than on the
+	// first fill.
+	if k := reflect.TypeFor[V]().Kind(); k == reflect.Func || k == reflect.Chan {
+		errs = append(errs, fmt.Errorf("values of type %v cannot be encoded", reflect.TypeFor[V]()))
+	}
+	return errors.Join(errs...)
+}
+
+func schemaOf[V any](extra string) uint64 {
+	f := codec.Fingerprint(reflect.TypeFor[V]())
+	if extra == "" {
+		return f
+	}
+	return bits.RotateLeft64(f, 1) ^ invalidate.TagHash("schema", extra)
+}
+
+func sizeOf[V any](own func(V) int64) func(*V) int64 {
+	if own != nil {
+		return func(v *V) int64 { return own(*v) }
+	}
+	return sizeof.For[V]()
+}
+
+// loadOne makes a Loader of a ManyLoader.
+func (s *shared[K, V]) loadOne(ctx context.Context, k K) (V, error) {
+	m, err := s.cfg.LoadMany(ctx, []K{k})
+	if v, ok := m[k]; ok {
+		return v, nil
+	}
+	var zero V
+	return zero, cmp.Or(err, ErrNotFound)
+}
+
+// view is one tenant's part of a cache.
+type view struct {
+	t        *Tiers
+	space    key.Space
+	name     string // "tenant:namespace"
+	err      error  // the tenant's name is not valid
+	seed     uint64
+	base     policy.Patch
+	resolved atomic.Pointer[resolved]
+	counts   *counters
+}
+
+type resolved struct {
+	table *policy.Table
+	policy.Policy
+}
+
+// Tenant returns the handle for another tenant's keys. A tenant that is empty
+// or has a colon makes a handle whose every call fails.
+func (c Cache[K, V]) Tenant(name string) Cache[K, V] {
+	if c.s == nil {
+		return c
+	}
+	if v, ok := c.s.tenants.Load(name); ok {
+		return Cache[K, V]{s: c.s, v: v.(*view)}
+	}
+	v := c.s.newView(name)
+	// Beyond the cap a handle works as well, it is only made anew each time.
+	if v.err == nil && c.s.ntenants.Add(1) <= int64(c.s.t.cfg.MaxTenants) {
+		if old, loaded := c.s.tenants.LoadOrStore(name, v); loaded {
+			c.s.ntenants.Add(-1)
+			v = old.(*view)
+		}
+	}
+	return Cache[K, V]{s: c.s, v: v}
+}
+
+func (s *shared[K, V]) newView(tenant string) *view {
+	sp := key.Space{Tenant: tenant, Namespace: s.cfg.Namespace}
+	v := &view{t: s.t, space: sp, name: sp.String(), err: sp.Validate(), base: s.cfg.Policy}
+	v.seed = maphash.String(s.t.seed, v.name)
+	v.counts = s.t.countersOf(sp)
+	return v
+}
+
+// policy returns the policy in force. It costs two loads until the table is
+// swapped.
+func (v *view) policy() *policy.Policy {
+	table := v.t.policies.Load()
+	if r := v.resolved.Load(); r != nil && r.table == table {
+		return &r.Policy
+	}
+	r := &resolved{table: table}
+	r.Policy = table.For(v.base.Apply(policy.Default()), v.space.Tenant, v.space.Namespace)
+	v.resolved.Store(r)
+	return &r.Policy
+}
+
+// slot returns the local tier's address of a key: a hash of the typed key, so
+// that a hit never spells it out.
+func (v *view) mix(h uint64) uint64 {
+	hi, lo := bits.Mul64(h^v.seed, 0x9e3779b97f4a7c15)
+	return hi ^ lo
+}
+
+func (c Cache[K, V]) slot(k K) uint64 {
+	return c.v.mix(maphash.Comparable(c.v.t.seed, k))
+}

@@ -1,0 +1,152 @@
+package cache
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/twofold-go/twofold/key"
+)
+
+// stat is one thing that is counted.
+type stat int
+
+// The first stats are counted on a local hit, in stripes; see counters.hit.
+const (
+	hitsRemote stat = iota
+	misses
+	merges
+	loads
+	loadFailed
+	loadPanics
+	negatives
+	reloads
+	overtaken
+	staleRevalidate
+	staleError
+	staleTimeout
+	refreshOK
+	refreshAdopted
+	refreshFailed
+	refreshSkipped
+	refreshElsewhere
+	fillStored
+	fillLost
+	fillFailed
+	fillTooLarge
+	fillUnencodable
+	fillTags
+	fillNotAdmitted
+	fillNoStore
+	cellCorrupt
+	cellForeign
+	cellRefused
+	evictions
+	invalidatedKeys // in the order of invalidate.Kind
+	invalidatedPrefixes
+	invalidatedTags
+	remoteErrGet // in the order of remoteOp
+	remoteErrClaim
+	remoteErrFill
+	remoteErrUnlink
+	numStats
+)
+
+// stripes is how many lines a hot counter is spread over.
+const (
+	stripeBits = 4
+	stripes    = 1 << stripeBits
+)
+
+// counters are the numbers of one namespace and tenant.
+type counters struct {
+	namespace, tenant string
+	span              []trace.SpanStartOption
+	metric            []metric.RecordOption
+	local             [stripes]stripe
+	n                 [numStats]atomic.Int64
+}
+
+// stripe has a cache line to itself: counting on one core must not slow down
+// another.
+type stripe struct {
+	hits, negatives atomic.Int64
+	_               [48]byte
+}
+
+// hit counts a local hit. The stripe is drawn by the address of the caller's
+// stack, which differs between goroutines and costs nothing to know.
+func (c *counters) hit(negative bool) {
+	var here byte
+	s := &c.local[uint64(uintptr(unsafe.Pointer(&here))>>11)*0x9e3779b97f4a7c15>>(64-stripeBits)]
+	s.hits.Add(1)
+	if negative {
+		s.negatives.Add(1)
+	}
+}
+
+func (c *counters) inc(s stat) { c.n[s].Add(1) }
+
+func (c *counters) get(s stat) int64 {
+	n := c.n[s].Load()
+	if s == negatives {
+		for i := range c.local {
+			n += c.local[i].negatives.Load()
+		}
+	}
+	return n
+}
+
+func (c *counters) hitsLocal() (n int64) {
+	for i := range c.local {
+		n += c.local[i].hits.Load()
+	}
+	return n
+}
+
+type countsKey struct{ namespace, tenant string }
+
+// otherTenant is whom tenants beyond the cap are counted under.
+const otherTenant = "other"
+
+// countersOf returns the counters of a space; those of "other" when the
+// namespace has too many tenants.
+func (t *Tiers) countersOf(s key.Space) *counters {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := countsKey{s.Namespace, s.Tenant}
+	if c := t.counts[k]; c != nil {
+		return c
+	}
+	if len(t.counts) >= t.cfg.MaxTenants {
+		k.tenant = otherTenant
+		if c := t.counts[k]; c != nil {
+			return c
+		}
+	}
+	c := newCounters(k.namespace, k.tenant)
+	t.counts[k] = c
+	return c
+}
+
+// snapshot returns all counters; those without a namespace come first.
+func (t *Tiers) snapshot() []*counters {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := []*counters{t.all}
+	for _, c := range t.counts {
+		all = append(all, c)
+	}
+	return all
+}
+
+// countStale counts a stale value served, and how far past its time it was.
+func (t *Tiers) countStale(c *counters, r staleReason, over int64) {
+	if r == notStale {
+		return
+	}
+	c.inc(staleRevalidate + stat(r-revalidating))
+	t.seen.staleness(max(over, 0))
+}

@@ -1,0 +1,189 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// An outer value is built from an inner one however the inner one is reached;
+// invalidating the inner one's tag ends the outer one.
+func TestOuterInheritsTags(t *testing.T) {
+	many := func(ctx context.Context, c things) error { _, err := c.GetMany(ctx, []int{1, 2}); return err }
+	one := func(ctx context.Context, c things) error { _, err := c.Get(ctx, 1); return err }
+	for _, tt := range []struct {
+		name  string
+		read  func(ctx context.Context, inner things) error
+		warm  bool // the inner value is a hit: local, or remote with elsewhere
+		other bool // warmed by another process
+		stale bool
+	}{
+		{name: "Get, load", read: one},
+		{name: "Get, local hit", read: one, warm: true},
+		{name: "Get, remote hit", read: one, warm: true, other: true},
+		{name: "Get, stale hit", read: one, warm: true, stale: true},
+		{name: "GetMany, load", read: many},
+		{name: "GetMany, local hit", read: many, warm: true},
+		{name: "GetMany, remote hit", read: many, warm: true, other: true},
+		{name: "Fetch", read: func(ctx context.Context, c things) error { _, err := c.Fetch(ctx, 1, nil); return err }, warm: true},
+		{name: "GetOrLoad", read: func(ctx context.Context, c things) error {
+			_, err := c.GetOrLoad(ctx, 1, nil)
+			return err
+		}, warm: true},
+		{name: "Peek", read: func(ctx context.Context, c things) error { c.Peek(ctx, 1); return nil }, warm: true},
+		{name: "Peek, remote hit", read: func(ctx context.Context, c things) error { c.Peek(ctx, 1); return nil }, warm: true, other: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mem := tiertest.NewMemory()
+				src := &source{}
+				innerOn := func(tiers *cache.Tiers) things {
+					return with(t, tiers, thingConfig{Namespace: "inner", Load: src.load, Policy: swr, Tags: tagT})
+				}
+				tiers := open(t, cache.TiersConfig{Remote: mem})
+				inner := innerOn(tiers)
+				// Two deep: the outermost knows nothing of inner.
+				middle := with(t, tiers, thingConfig{Namespace: "middle", Load: func(ctx context.Context, _ int) (string, error) {
+					return "middle", tt.read(ctx, inner)
+				}})
+				n := 0
+				outer := with(t, tiers, thingConfig{Namespace: "outer", Load: func(ctx context.Context, _ int) (string, error) {
+					n++
+					_, err := middle.Get(ctx, 5)
+					return fmt.Sprint("outer ", n), err
+				}})
+				if tt.warm {
+					warm := inner
+					if tt.other {
+						warm = innerOn(open(t, cache.TiersConfig{Remote: mem}))
+					}
+					if _, err := warm.GetMany(t.Context(), []int{1, 2}); err != nil {
+						t.Error(err)
+					}
+					advance(time.Millisecond)
+				}
+				if tt.stale {
+					advance(20 * time.Second)
+				}
+				get(t, outer, 9)
+				synctest.Wait()
+				wantFetch(t, outer, 9, fetched{"outer 1", cache.Local, false, nil})
+				invalidateTag(t, tiers, "unrelated")
+				if err := tiers.Invalidate(t.Context(), invalidate.Tag("another", "t")); err != nil {
+					t.Error(err)
+				}
+				wantFetch(t, outer, 9, fetched{"outer 1", cache.Local, false, nil})
+				invalidateTag(t, tiers, "t")
+				wantFetch(t, outer, 9, fetched{"outer 2", cache.Load, false, nil})
+			})
+		})
+	}
+}
+
+func TestDepend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem := tiertest.NewMemory()
+		src := &source{}
+		cfg := thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+			cache.Depend(ctx, "a", "b")
+			return src.load(ctx, k)
+		}}
+		tiers := open(t, cache.TiersConfig{Remote: mem})
+		c := with(t, tiers, cfg)
+		get(t, c, 1)
+		for i, tag := range []string{"a", "b"} {
+			invalidateTag(t, tiers, tag)
+			wantFetch(t, c, 1, fetched{fmt.Sprintf("1.%d", i+2), cache.Load, false, nil})
+		}
+		// Tags travel in the cell: another process is told them with the value.
+		other := open(t, cache.TiersConfig{Remote: mem})
+		d := with(t, other, cfg)
+		wantFetch(t, d, 1, fetched{"1.3", cache.Remote, false, nil})
+		invalidateTag(t, other, "b")
+		wantFetch(t, d, 1, fetched{"1.4", cache.Load, false, nil})
+	})
+}
+
+func TestDependIsPerTenant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		tiers := open(t, cache.TiersConfig{})
+		c := with(t, tiers, thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+			cache.Depend(ctx, "a")
+			return src.load(ctx, k)
+		}}).Tenant("acme")
+		get(t, c, 1)
+		if err := tiers.Invalidate(t.Context(), invalidate.Tag("default", "a"), invalidate.Tag("bolt", "a")); err != nil {
+			t.Error(err)
+		}
+		wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil})
+		if err := tiers.Invalidate(t.Context(), invalidate.Tag("acme", "a")); err != nil {
+			t.Error(err)
+		}
+		wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
+	})
+}
+
+func TestTagLimits(t *testing.T) {
+	names := func(n int) []string {
+		var out []string
+		for i := range n {
+			out = append(out, fmt.Sprint("tag", i))
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		name   string
+		own    []string // by Config.Tags
+		option []string
+		depend []string
+		stored bool
+	}{
+		{name: "64", depend: names(64), stored: true},
+		{name: "64 in three ways, repeated", own: names(40), option: names(64), depend: names(20), stored: true},
+		{name: "65", depend: names(65)},
+		{name: "65 in three ways", own: names(60), option: []string{"x", "y"}, depend: []string{"u", "v", "w"}},
+		{name: "empty tag", depend: []string{""}},
+		{name: "over-long tag", own: []string{strings.Repeat("x", invalidate.MaxTagLen+1)}},
+		{name: "longest tag", own: []string{strings.Repeat("x", invalidate.MaxTagLen)}, stored: true},
+		{name: "not UTF-8", option: []string{"\xff"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mem := tiertest.NewMemory()
+				tiers := open(t, cache.TiersConfig{Remote: mem})
+				c := with(t, tiers, thingConfig{
+					Tags: func(int, string) []string { return tt.own },
+					Load: func(ctx context.Context, _ int) (string, error) { cache.Depend(ctx, tt.depend...); return "v", nil },
+				})
+				v, err := c.GetOrLoad(t.Context(), 1, nil, cache.Tags(tt.option...))
+				if v != "v" || err != nil {
+					t.Errorf("GetOrLoad = %q, %v: the caller is to have it anyway", v, err)
+				}
+				_, local := c.Peek(t.Context(), 1)
+				if local != tt.stored || (mem.Len() == 1) != tt.stored {
+					t.Errorf("stored here: %v, cells: %d, want %v", local, mem.Len(), tt.stored)
+				}
+				if n := total(tiers).FillsBadTags; (n == 0) != tt.stored {
+					t.Errorf("FillsBadTags = %d", n)
+				}
+				// Set has somebody to tell.
+				err = c.Set(t.Context(), 2, "v", cache.Tags(append(tt.option, tt.depend...)...))
+				if (err == nil) != tt.stored {
+					t.Errorf("Set: %v", err)
+				}
+				if err != nil && !errors.Is(err, cache.ErrTooManyTags) && !errors.Is(err, invalidate.ErrScope) {
+					t.Errorf("Set: %v, want ErrTooManyTags or ErrScope", err)
+				}
+			})
+		})
+	}
+}

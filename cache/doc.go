@@ -1,0 +1,89 @@
+// Package cache is a two-tier cache: a local tier in the process, a remote
+// tier shared by processes, and one call that reads through both, loads what
+// is in neither, and says what it did.
+//
+// [Tiers] is what a process has one of: the tiers, the limits, the instruments.
+// [Cache] is a typed view of one namespace for one tenant; it is a small value.
+//
+// # One look-up
+//
+//  1. The typed key is hashed and looked up in the local tier. An entry of that
+//     key that is fresh and covered by no invalidation is the answer: no lock,
+//     no allocation, one reading of the clock.
+//  2. An entry past its TTL but within Stale is the answer too, and a refresh
+//     is started behind it; so is a fresh one that is due for an early refresh.
+//  3. Otherwise the caller joins the key's flight or leads it. The leader asks
+//     the remote tier: one round trip, and a hit is the end of it.
+//  4. On a miss it claims the key there, so that one process in the fleet
+//     loads; the others wait for its fill, or take over when it dies.
+//  5. The loader runs in a goroutine of its own, in its turn among MaxLoads,
+//     for at most LoadTimeout. An invalidation that comes meanwhile makes it
+//     run again.
+//  6. What it returned goes to the remote tier by compare-and-set on the claim,
+//     then to the local tier, then to everybody who waits.
+//
+// # Guarantees
+//
+// Each names the test that holds it.
+//
+//  1. One load. However many callers in however many processes ask for one
+//     absent key at once, its loader runs once.
+//     (TestOneLoadForAll, TestRedisSetups, TestOneRefreshInTheFleet)
+//  2. Your own patience. A caller waits no longer than its own context allows
+//     (one that is cancelled, rather than past its deadline, in the middle of a
+//     call to the remote tier may notice at RemoteTimeout), and nobody's result
+//     depends on another caller's context. When the last caller leaves, the
+//     load's context is cancelled.
+//     (TestCancelledFirstCallerHarmsNobody, TestLastToLeaveCancelsTheLoad)
+//  3. Read your writes. When a load or Set has returned, the next read in this
+//     process sees that value or a newer one.
+//     (TestReadYourWrites, TestSetDuringLoad)
+//  4. Invalidated means gone. When Delete, DeleteAll or Invalidate has returned
+//     nil, no read that starts afterwards in this process returns a value whose
+//     load began before it: not from either tier, not from a load that was
+//     under way, not as a stale value, not in place of an error.
+//     (TestInvalidatedIsNeverServedStale, TestInvalidateDuringLoad,
+//     TestInvalidateDuringFill, TestDeleteRacesOlderLoads, TestModel)
+//  5. Dependencies flow outward. A value that was built from other cached
+//     values carries their tags, also when reading them was a hit.
+//     (TestOuterInheritsTags)
+//  6. A remote tier that fails costs time, never an answer. Each call to it has
+//     its own deadline, RemoteTimeout; after five failures in a row it is left
+//     alone for a second. A read spends at most one deadline on a tier that
+//     does not answer, then serves what this process holds, or loads.
+//     (TestRemoteFaults, TestRedisFaults, TestRedisFailover)
+//  7. Never wrong bytes. A frame of the remote tier that is corrupt, truncated,
+//     of another key, of another type, or older than a known invalidation is a
+//     counted miss. (TestUnreadableCells, TestCellBitFlips, FuzzParseCell)
+//  8. Failures are not values. A load error replaces no good value and is
+//     remembered only when the policy asks for it. A loader's panic reaches
+//     every caller that waits for it and leaves nothing locked.
+//     (TestRememberedErrorKeepsTheOldValue, TestPanicReachesEveryWaiter,
+//     TestGoexitInLoader)
+//  9. Everything is bounded: bytes, flights, loads, refreshes, tags, key and
+//     value sizes, and the tenants that are counted apart.
+//     (TestBudgetHolds, TestMaxLoadsIsATrueBound, TestTagLimits, TestMaxFlights,
+//     TestMaxTenants)
+//
+// Less formally: when Redis dies, reads go on from the local tier and then from
+// the source, a bounded number at a time, and Redis is used again when it is
+// back. When a load fails, the caller gets the old value if StaleIfError allows
+// it, else the error. When two processes race to load, one loads and the other
+// takes its value from Redis. When a load races an invalidation, the
+// invalidation wins.
+//
+// # What is not promised
+//
+// Invalidations travel to other processes only as far as the remote tier
+// carries them: Delete and Set remove the key's cell for everybody, but a copy
+// in another process's local tier is served until its TTL or LocalTTL ends,
+// and prefixes and tags are judged in the process that was told. Where that
+// matters today, set LocalTTL to the staleness you can bear.
+//
+// Without a log, the order between this process's invalidations and cells that
+// other processes filled rests on the machines' clocks; so does the age of a
+// value read from the remote tier.
+//
+// Two processes that Set the same key at once race. Write to the source and
+// Delete, and let the next read load.
+package cache

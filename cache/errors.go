@@ -1,0 +1,141 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The errors callers branch on. Each arrives inside an [*Error] and is reached
+// with errors.Is.
+var (
+	// ErrNotFound is what a loader returns (alone or wrapped) to say that there
+	// is no value. It is remembered for the policy's NegativeTTL.
+	ErrNotFound = errors.New("cache: not found")
+
+	// ErrMiss means that nothing is cached and there is no loader.
+	ErrMiss = errors.New("cache: miss, and no loader")
+
+	// ErrNotModified is what a loader returns to say that the value it got from
+	// [Previous] still stands; its lifetime starts anew.
+	ErrNotModified = errors.New("cache: not modified")
+
+	// ErrOverloaded means that too many loads were running or waiting.
+	ErrOverloaded = errors.New("cache: overloaded")
+
+	// ErrClosed means that the [Tiers] were closed.
+	ErrClosed = errors.New("cache: closed")
+
+	// ErrTooLarge means that [Cache.Set] was given a value over the policy's
+	// MaxValueBytes. The key is invalidated all the same.
+	ErrTooLarge = errors.New("cache: value too large")
+
+	// ErrTooManyTags means that [Cache.Set] was given a value with more than 64
+	// tags.
+	ErrTooManyTags = errors.New("cache: too many tags")
+
+	// ErrRecursive means that a loader asked, directly or through other
+	// loaders, for the very key it is loading.
+	ErrRecursive = errors.New("cache: a loader waits for itself")
+
+	// ErrGoexit means that a loader ended its goroutine by runtime.Goexit, as
+	// t.FailNow does.
+	ErrGoexit = errors.New("cache: loader called runtime.Goexit")
+)
+
+// Error is what every method of this package returns for a key or a scope.
+type Error struct {
+	Op  string // the method, lower case: "get", "set", "invalidate", …
+	Key string // full key, or "tenant:namespace" when there is no one key
+	Err error
+}
+
+// Error returns "cache: op key: cause".
+func (e *Error) Error() string {
+	return fmt.Sprintf("cache: %s %s: %v", e.Op, e.Key, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Coder is an error that has a short stable code. When load errors are
+// remembered (policy NegativeErrors), the code is what other processes learn
+// of it; the text stays in the process that ran the loader. The code of any
+// other error is "error".
+type Coder interface {
+	error
+	CacheCode() string
+}
+
+// RememberedError is what a read returns while a load error is remembered.
+type RememberedError struct {
+	Code string // see [Coder]
+	Err  error  // the loader's error in the process that ran it, nil elsewhere
+}
+
+// Error returns the code, and the loader's own text where it is known.
+func (e *RememberedError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("cache: load failed a moment ago (%s): %v", e.Code, e.Err)
+	}
+	return fmt.Sprintf("cache: load failed a moment ago (%s)", e.Code)
+}
+
+// Unwrap returns the loader's error; nil in other processes.
+func (e *RememberedError) Unwrap() error { return e.Err }
+
+// PanicError is what a loader's panic becomes: every caller that waits for the
+// load panics with it.
+type PanicError struct {
+	Value any    // what the loader panicked with
+	Stack []byte // the loader's stack
+}
+
+// Error returns the value and the loader's stack.
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("cache: loader panicked: %v\n\n%s", e.Value, e.Stack)
+}
+
+// Unwrap returns the value the loader panicked with, if it was an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// BatchError is what [Cache.GetMany] returns when some keys failed. The other
+// keys' values are in the map beside it.
+type BatchError[K comparable] struct {
+	Errs map[K]error // each an [*Error]
+}
+
+// Error counts the failures and gives one of them.
+func (e *BatchError[K]) Error() string {
+	for _, err := range e.Errs {
+		return fmt.Sprintf("cache: %d keys failed, one of them: %v", len(e.Errs), err)
+	}
+	return "cache: no key failed"
+}
+
+// Unwrap returns the errors, in no order.
+func (e *BatchError[K]) Unwrap() []error {
+	errs := make([]error, 0, len(e.Errs))
+	for _, err := range e.Errs {
+		errs = append(errs, err)
+	}
+	return errs
+}
+
+func codeOf(err error) string {
+	if c, ok := errors.AsType[Coder](err); ok {
+		if code := c.CacheCode(); code != "" && len(code) <= maxCode {
+			return code
+		}
+	}
+	return "error"
+}
+
+const maxCode = 64
+
+// errZero is what every method of the zero Cache returns.
+func errZero(op string) error {
+	return &Error{Op: op, Key: "-", Err: errors.New("the zero Cache; make one with New")}
+}

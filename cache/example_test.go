@@ -1,0 +1,312 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// User is what the examples keep.
+type User struct{ Name, Org string }
+
+// loadUser stands for a database. It says when it is asked.
+func loadUser(_ context.Context, id int64) (User, error) {
+	fmt.Println("load", id)
+	switch id {
+	case 42:
+		return User{"Ada", "7"}, nil
+	case 43:
+		return User{"Charles", "7"}, nil
+	}
+	return User{}, cache.ErrNotFound
+}
+
+// example returns a cache on tiers of its own, and what closes them.
+func example[K comparable, V any](cfg cache.Config[K, V]) (c cache.Cache[K, V], done func()) {
+	tiers, err := cache.Open(cache.TiersConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	cfg.Namespace = "users:v1"
+	if c, err = cache.New(tiers, cfg); err != nil {
+		log.Fatal(err)
+	}
+	return c, func() { _ = tiers.Close(context.Background()) }
+}
+
+func exampleUsers() (users cache.Cache[int64, User], done func()) {
+	return example(cache.Config[int64, User]{Load: loadUser})
+}
+
+// The whole of it: tiers for the process, a cache for what it keeps, and reads.
+func Example() {
+	ctx := context.Background()
+	tiers, err := cache.Open(cache.TiersConfig{}) // a local tier of 64 MiB, and nothing to share
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = tiers.Close(ctx) }()
+
+	users, err := cache.New(tiers, cache.Config[int64, User]{
+		Namespace: "users:v1",
+		Load:      loadUser,
+		Tags:      func(_ int64, u User) []string { return []string{"org:" + u.Org} },
+		Policy:    policy.Patch{TTL: new(10 * time.Minute), Stale: new(time.Minute)},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for range 2 {
+		u, err := users.Get(ctx, 42)
+		fmt.Println(u.Name, err)
+	}
+	// Output:
+	// load 42
+	// Ada <nil>
+	// Ada <nil>
+}
+
+func ExampleNew() {
+	tiers, err := cache.Open(cache.TiersConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = tiers.Close(context.Background()) }()
+
+	// Every fault is named, not only the first one.
+	_, err = cache.New(tiers, cache.Config[int64, User]{
+		Tenant:    "acme:eu",
+		Namespace: "users:v1",
+		MaxBatch:  -1,
+	})
+	fmt.Println(err)
+	// Output:
+	// cache: new "users:v1": key: misplaced ':': tenant of 7 bytes
+	// MaxBatch of -1 is negative
+}
+
+func ExampleCache_Get() {
+	ctx := context.Background()
+	users, done := exampleUsers()
+	defer done()
+
+	u, err := users.Get(ctx, 42)
+	fmt.Println(u.Name, err)
+	u, err = users.Get(ctx, 42) // from the local tier: nothing is loaded
+	fmt.Println(u.Name, err)
+
+	_, err = users.Get(ctx, 7)
+	fmt.Println(errors.Is(err, cache.ErrNotFound), err)
+	_, err = users.Get(ctx, 7) // absence is remembered too
+	fmt.Println(errors.Is(err, cache.ErrNotFound))
+	// Output:
+	// load 42
+	// Ada <nil>
+	// Ada <nil>
+	// load 7
+	// true cache: get default:users:v1:7: cache: not found
+	// true
+}
+
+func ExampleCache_GetOrLoad() {
+	ctx := context.Background()
+	sessions, done := example(cache.Config[string, User]{}) // no loader of its own
+	defer done()
+
+	login := func(_ context.Context, token string) (User, error) {
+		return User{Name: "the owner of " + token}, nil
+	}
+	u, err := sessions.GetOrLoad(ctx, "t0ken", login, cache.TTL(time.Minute))
+	fmt.Println(u.Name, err)
+
+	_, err = sessions.Get(ctx, "another")
+	fmt.Println(errors.Is(err, cache.ErrMiss))
+	// Output:
+	// the owner of t0ken <nil>
+	// true
+}
+
+func ExampleCache_Fetch() {
+	ctx := context.Background()
+	users, done := exampleUsers()
+	defer done()
+
+	for range 2 {
+		r, err := users.Fetch(ctx, 42, nil) // nil: the bound loader
+		fmt.Printf("%s from %v, stale %v, negative %v, %v\n", r.Value.Name, r.Source, r.Stale, r.Negative, err)
+	}
+	_, _ = users.Get(ctx, 7)
+	r, err := users.Fetch(ctx, 7, nil)
+	fmt.Println("from", r.Source, "negative", r.Negative, errors.Is(err, cache.ErrNotFound))
+	// Output:
+	// load 42
+	// Ada from load, stale false, negative false, <nil>
+	// Ada from local, stale false, negative false, <nil>
+	// load 7
+	// from local negative true true
+}
+
+func ExampleCache_GetMany() {
+	ctx := context.Background()
+	users, done := example(cache.Config[int64, User]{
+		LoadMany: func(_ context.Context, ids []int64) (map[int64]User, error) {
+			fmt.Println("load", ids)
+			return map[int64]User{42: {"Ada", "7"}, 43: {"Charles", "7"}}, nil
+		},
+	})
+	defer done()
+
+	_, _ = users.Get(ctx, 43)
+	found, err := users.GetMany(ctx, []int64{42, 43, 44})
+	for _, id := range slices.Sorted(maps.Keys(found)) {
+		fmt.Println(id, found[id].Name)
+	}
+	fmt.Println(err) // 44 does not exist; that is no failure
+	// Output:
+	// load [43]
+	// load [42 44]
+	// 42 Ada
+	// 43 Charles
+	// <nil>
+}
+
+// Keys that failed are named; the others are there.
+func ExampleBatchError() {
+	ctx := context.Background()
+	users, done := example(cache.Config[int64, User]{
+		LoadMany: func(context.Context, []int64) (map[int64]User, error) {
+			return map[int64]User{42: {"Ada", "7"}}, errors.New("shard 2 is down")
+		},
+	})
+	defer done()
+
+	found, err := users.GetMany(ctx, []int64{42, 43})
+	fmt.Println(found[42].Name)
+	if failed, ok := errors.AsType[*cache.BatchError[int64]](err); ok {
+		fmt.Println(failed.Errs[43])
+	}
+	// Output:
+	// Ada
+	// cache: get many default:users:v1:43: shard 2 is down
+}
+
+func ExampleCache_Peek() {
+	ctx := context.Background()
+	users, done := exampleUsers()
+	defer done()
+
+	_, ok := users.Peek(ctx, 42)
+	fmt.Println(ok)
+	_, _ = users.Get(ctx, 42)
+	u, ok := users.Peek(ctx, 42)
+	fmt.Println(u.Name, ok)
+	// Output:
+	// false
+	// load 42
+	// Ada true
+}
+
+func ExampleCache_Set() {
+	ctx := context.Background()
+	users, done := exampleUsers()
+	defer done()
+
+	// Where two processes could Set one key at once, write to the source and
+	// Delete instead.
+	err := users.Set(ctx, 42, User{Name: "Ada Lovelace"}, cache.TTL(time.Hour))
+	fmt.Println(err)
+	u, err := users.Get(ctx, 42)
+	fmt.Println(u.Name, err)
+	// Output:
+	// <nil>
+	// Ada Lovelace <nil>
+}
+
+func ExampleCache_Delete() {
+	ctx := context.Background()
+	users, done := exampleUsers()
+	defer done()
+
+	_, _ = users.Get(ctx, 42)
+	// … the user is changed at the source …
+	fmt.Println(users.Delete(ctx, 42))
+	_, _ = users.Get(ctx, 42)
+	// Output:
+	// load 42
+	// <nil>
+	// load 42
+}
+
+func ExampleCache_DeleteAll() {
+	ctx := context.Background()
+	users, done := exampleUsers()
+	defer done()
+
+	_, _ = users.Get(ctx, 42)
+	_, _ = users.Get(ctx, 43)
+	fmt.Println(users.DeleteAll(ctx)) // two entries or two million: it takes the same time
+	_, ok := users.Peek(ctx, 42)
+	fmt.Println(ok)
+	// Output:
+	// load 42
+	// load 43
+	// <nil>
+	// false
+}
+
+func ExampleCache_Expire() {
+	ctx := context.Background()
+	users, done := example(cache.Config[int64, User]{
+		Load:   func(context.Context, int64) (User, error) { return User{Name: "Ada"}, nil },
+		Policy: policy.Patch{Stale: new(time.Hour)},
+	})
+	defer done()
+
+	_, _ = users.Get(ctx, 42)
+	fmt.Println(users.Expire(ctx, 42))
+	r, _ := users.Fetch(ctx, 42, nil) // served as it is; a refresh runs behind it
+	fmt.Println(r.Value.Name, "from", r.Source, "stale", r.Stale)
+	// Output:
+	// <nil>
+	// Ada from local stale true
+}
+
+func ExampleCache_Refresh() {
+	ctx := context.Background()
+	users, done := exampleUsers()
+	defer done()
+
+	_, _ = users.Get(ctx, 42)
+	fmt.Println(users.Refresh(ctx, 42)) // loads now, whatever is cached
+	fmt.Println(errors.Is(users.Refresh(ctx, 7), cache.ErrNotFound))
+	// Output:
+	// load 42
+	// load 42
+	// <nil>
+	// load 7
+	// true
+}
+
+func ExampleCache_Tenant() {
+	ctx := context.Background()
+	users, done := exampleUsers()
+	defer done()
+
+	acme := users.Tenant("acme") // a small value: make it where it is needed
+	_ = acme.Set(ctx, 42, User{Name: "Wile E."})
+	u, _ := acme.Get(ctx, 42)
+	fmt.Println(u.Name)
+	u, _ = users.Get(ctx, 42) // another space altogether
+	fmt.Println(u.Name)
+	// Output:
+	// Wile E.
+	// load 42
+	// Ada
+}

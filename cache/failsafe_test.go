@@ -1,0 +1,168 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+var failSafe = patch{TTL: new(10 * time.Second), StaleIfError: new(time.Hour), NegativeTTL: new(3 * time.Second)}
+
+func TestStaleIfError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{took: 10 * time.Millisecond}
+		tiers := open(t, cache.TiersConfig{})
+		c := with(t, tiers, thingConfig{Load: src.load, Policy: failSafe})
+		get(t, c, 1)
+		advance(time.Minute)
+		src.fail(errSource)
+		crowd(10, func(int) { wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil}) })
+		src.wantLoads(t, 2)
+		for range 30 { // 3 s of reads while the source is left alone
+			wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil})
+			advance(100 * time.Millisecond)
+		}
+		src.wantLoads(t, 2)
+		wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil})
+		src.wantLoads(t, 3)
+		if s := total(tiers); s.StaleOnError != 41 {
+			t.Errorf("StaleOnError = %d, want 41", s.StaleOnError)
+		}
+		// It recovers at the next try.
+		src.fail(nil)
+		advance(4 * time.Second)
+		wantFetch(t, c, 1, fetched{"1.4", cache.Load, false, nil})
+		// And it ends.
+		src.fail(errSource)
+		advance(2 * time.Hour)
+		wantFetch(t, c, 1, fetched{"", 0, false, errSource})
+	})
+}
+
+func TestStaleIfErrorIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load, Policy: failSafe})
+		get(t, c, 1)
+		advance(time.Minute)
+		src.fail(errSource)
+		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.AllowStale(false))
+		wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil})
+		// Not even while the source is left alone for the others.
+		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.AllowStale(false))
+		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.MaxAge(time.Second))
+	})
+}
+
+// The value may be nowhere but in the remote tier.
+func TestStaleIfErrorFromTheRemoteTier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load, Policy: failSafe})
+		get(t, cs[0], 1)
+		advance(time.Minute)
+		src.fail(errSource)
+		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Local, true, nil})
+		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Local, true, nil})
+		src.wantLoads(t, 2)
+	})
+}
+
+// A panic is a bug and is not hidden by an old value.
+func TestPanicIsNotHidden(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Policy: failSafe, Load: func(context.Context, int) (string, error) {
+			if n++; n > 1 {
+				panicHere("x")
+			}
+			return "v", nil
+		}})
+		get(t, c, 1)
+		advance(time.Minute)
+		if _, ok := panicOf(func() { _, _ = c.Get(t.Context(), 1) }).(*cache.PanicError); !ok {
+			t.Error("the panic was hidden")
+		}
+	})
+}
+
+func TestAbsenceEndsStaleIfError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load, Policy: failSafe})
+		get(t, c, 1)
+		advance(time.Minute)
+		src.fail(cache.ErrNotFound)
+		wantFetch(t, c, 1, fetched{"", cache.Load, false, cache.ErrNotFound})
+		src.fail(errSource)
+		advance(time.Minute)
+		wantFetch(t, c, 1, fetched{"", 0, false, errSource})
+	})
+}
+
+// What was invalidated is served by nothing, whatever the policy; what was
+// expired is.
+func TestInvalidatedIsNeverServedStale(t *testing.T) {
+	all := patch{
+		TTL: new(10 * time.Second), Stale: new(time.Minute), StaleIfError: new(time.Hour),
+		SoftTimeout: new(100 * time.Millisecond), LoadTimeout: new(5 * time.Second),
+	}
+	const tag = "t"
+	actions := []struct {
+		name   string
+		kills  bool
+		action func(t *testing.T, tiers *cache.Tiers, c things) error
+	}{
+		{"Delete", true, func(t *testing.T, _ *cache.Tiers, c things) error { return c.Delete(t.Context(), 1) }},
+		{"DeleteAll", true, func(t *testing.T, _ *cache.Tiers, c things) error { return c.DeleteAll(t.Context()) }},
+		{"tag", true, func(t *testing.T, tiers *cache.Tiers, _ things) error { invalidateTag(t, tiers, tag); return nil }},
+		{"Expire", false, func(t *testing.T, _ *cache.Tiers, c things) error { return c.Expire(t.Context(), 1) }},
+		{"nothing", false, func(*testing.T, *cache.Tiers, things) error { return nil }},
+	}
+	for _, remote := range []tier.Remote{nil, tiertest.NewMemory()} {
+		for _, age := range []struct {
+			name string
+			d    time.Duration
+		}{{"fresh", time.Second}, {"stale", 20 * time.Second}, {"last hope", 10 * time.Minute}} {
+			for _, a := range actions {
+				name := a.name + " of what is " + age.name
+				if remote != nil {
+					name += " with a remote tier"
+				}
+				t.Run(name, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						src := &source{}
+						tc := cache.TiersConfig{}
+						if remote != nil {
+							tc.Remote = tiertest.NewMemory()
+						}
+						tiers := open(t, tc)
+						c := with(t, tiers, thingConfig{Load: src.load, Policy: all, Tags: func(int, string) []string { return []string{tag} }})
+						get(t, c, 1)
+						advance(age.d)
+						if err := a.action(t, tiers, c); err != nil {
+							t.Error(err)
+						}
+						src.fail(errSource)
+						src.took = time.Second // beyond SoftTimeout
+						crowd(5, func(int) {
+							v, err := c.Get(t.Context(), 1)
+							if a.kills && (v != "" || !errors.Is(err, errSource)) {
+								t.Errorf("Get = %q, %v: served after %s", v, err, a.name)
+							}
+							if !a.kills && (v != "1.1" || err != nil) {
+								t.Errorf("Get = %q, %v, want the old value", v, err)
+							}
+						})
+					})
+				})
+			}
+		}
+	}
+}

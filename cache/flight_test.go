@@ -1,0 +1,380 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+func TestOneLoadForAll(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		processes int // 0: one, without a remote tier
+		callers   int // of each
+	}{
+		{"32 callers", 0, 32},
+		{"1000 callers", 0, 1000},
+		{"1000 callers with a remote tier", 1, 1000},
+		{"2 processes of 32 callers", 2, 32},
+		{"5 processes of 100 callers", 5, 100},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src := &source{took: 70 * time.Millisecond}
+				cfg := thingConfig{Load: src.load}
+				cs := []things{}
+				if tt.processes == 0 {
+					cs = append(cs, with(t, open(t, cache.TiersConfig{}), cfg))
+				} else {
+					_, cs = fleet(t, tt.processes, tiertest.NewMemory(), cache.TiersConfig{}, cfg)
+				}
+				start := time.Now()
+				crowd(tt.callers*len(cs), func(i int) {
+					if v, err := cs[i%len(cs)].Get(t.Context(), 7); v != "7.1" || err != nil {
+						t.Errorf("Get(7) = %q, %v, want 7.1", v, err)
+					}
+				})
+				src.wantLoads(t, 1)
+				// Nobody waits much longer than the load for another process's fill.
+				if d := time.Since(start); d > 80*time.Millisecond {
+					t.Errorf("the last caller had its answer after %v, the load took %v", d, src.took)
+				}
+			})
+		})
+	}
+}
+
+func TestMergedAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{took: time.Second}
+		tiers := open(t, cache.TiersConfig{})
+		c := with(t, tiers, thingConfig{Load: src.load})
+		crowd(10, func(int) { get(t, c, 1) })
+		if s := total(tiers); s.Misses != 1 || s.Merged != 9 || s.Loads != 1 {
+			t.Errorf("Stats = %d misses, %d merged, %d loads, want 1, 9, 1", s.Misses, s.Merged, s.Loads)
+		}
+	})
+}
+
+func TestCancelledFirstCallerHarmsNobody(t *testing.T) {
+	for _, remote := range []bool{false, true} {
+		t.Run(fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src := &source{took: time.Second}
+				var tc cache.TiersConfig
+				if remote {
+					tc.Remote = tiertest.NewMemory()
+				}
+				c := with(t, open(t, tc), thingConfig{Load: src.load})
+				first, cancel := context.WithCancel(t.Context())
+				go func() {
+					_, err := c.Get(first, 1)
+					wantError(t, err, "get", "default:things:1", context.Canceled)
+				}()
+				synctest.Wait()
+				time.AfterFunc(300*time.Millisecond, cancel)
+				crowd(10, func(int) {
+					if v := get(t, c, 1); v != "1.1" {
+						t.Errorf("Get(1) = %q, want 1.1", v)
+					}
+				})
+				src.wantLoads(t, 1)
+			})
+		})
+	}
+}
+
+// A leader asks the remote tier under its own context. When it leaves while the
+// tier hangs, the flight goes on for the others.
+func TestLeaderLeavesDuringRemoteCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, remote := &source{}, faulty()
+		remote.Delay(20*time.Millisecond, tiertest.Get)
+		c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
+		first, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		defer cancel()
+		go func() {
+			_, err := c.Get(first, 1)
+			wantError(t, err, "get", "default:things:1", context.DeadlineExceeded)
+			if !errors.Is(first.Err(), context.DeadlineExceeded) {
+				t.Error("the first caller was answered before its deadline")
+			}
+		}()
+		synctest.Wait()
+		if v := get(t, c, 1); v != "1.1" {
+			t.Errorf("Get(1) = %q, want 1.1", v)
+		}
+	})
+}
+
+func TestLastToLeaveCancelsTheLoad(t *testing.T) {
+	for _, remote := range []bool{false, true} {
+		t.Run(fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src := &source{took: time.Minute / 3}
+				var tc cache.TiersConfig
+				if remote {
+					tc.Remote = tiertest.NewMemory()
+				}
+				tiers := open(t, tc)
+				c := with(t, tiers, thingConfig{Load: src.load})
+				crowd(3, func(i int) {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i)*time.Second)
+					defer cancel()
+					if _, err := c.Get(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("caller %d: %v, want its deadline", i, err)
+					}
+					synctest.Wait()
+					src.mu.Lock()
+					defer src.mu.Unlock()
+					if ended := src.running == 0; ended != (i == 2) {
+						t.Errorf("after caller %d left, the load's context ended: %v", i, ended)
+					}
+				})
+				// Nothing is left behind: the next caller loads.
+				src.mu.Lock()
+				src.took = 0
+				src.mu.Unlock()
+				if v := get(t, c, 1); v != "1.2" {
+					t.Errorf("Get(1) = %q, want 1.2", v)
+				}
+			})
+		})
+	}
+}
+
+func TestLoaderContext(t *testing.T) {
+	type ctxKey struct{}
+	synctest.Test(t, func(t *testing.T) {
+		var seen, deadline any
+		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
+			seen = ctx.Value(ctxKey{})
+			d, _ := ctx.Deadline()
+			deadline = time.Until(d)
+			return "v", nap(ctx, 2*time.Second)
+		}})
+		first, cancel := context.WithTimeout(context.WithValue(t.Context(), ctxKey{}, "first"), time.Second)
+		defer cancel()
+		go func() { _, _ = c.Get(first, 1) }()
+		synctest.Wait()
+		if v, err := c.Get(context.WithValue(t.Context(), ctxKey{}, "second"), 1); v != "v" || err != nil {
+			t.Errorf("Get = %q, %v: the first caller's deadline reached the load", v, err)
+		}
+		if seen != "first" {
+			t.Errorf("the loader saw the value %v, want the first caller's", seen)
+		}
+		if deadline != 30*time.Second {
+			t.Errorf("the loader's deadline was %v away, want the policy's LoadTimeout of 30s", deadline)
+		}
+	})
+}
+
+func TestPanicReachesEveryWaiter(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		load func(c things, ctx context.Context) error
+	}{
+		{"get", func(c things, ctx context.Context) error { _, err := c.Get(ctx, 1); return err }},
+		{"fetch", func(c things, ctx context.Context) error { _, err := c.Fetch(ctx, 1, nil); return err }},
+		{"get many", func(c things, ctx context.Context) error { _, err := c.GetMany(ctx, []int{1, 2}); return err }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var calls atomic.Int64
+				cause := errors.New("boom")
+				tiers := open(t, cache.TiersConfig{MaxLoads: 1, Remote: tiertest.NewMemory()})
+				c := with(t, tiers, thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+					if k == 2 || calls.Add(1) > 1 {
+						return "fine", nil
+					}
+					_ = nap(ctx, time.Second)
+					panicHere(cause)
+					return "", nil
+				}})
+				var panics atomic.Int64
+				crowd(32, func(int) {
+					p := panicOf(func() { _ = tt.load(c, t.Context()) })
+					if p == nil {
+						return // it came after the flight
+					}
+					panics.Add(1)
+					pe, ok := p.(*cache.PanicError)
+					if !ok || pe.Value != any(cause) || !errors.Is(pe, cause) {
+						t.Errorf("panic with %v, want a *PanicError of %v", p, cause)
+					} else if !strings.Contains(string(pe.Stack), "panicHere") {
+						t.Errorf("the stack is not the loader's:\n%s", pe.Stack)
+					}
+				})
+				if n := panics.Load(); n != 32 {
+					t.Errorf("%d of 32 waiters panicked", n)
+				}
+				if v := get(t, c, 1); v != "fine" {
+					t.Errorf("Get after the panic = %q, want fine", v)
+				}
+				if n := total(tiers).LoadPanics; n != 1 {
+					t.Errorf("LoadPanics = %d, want 1", n)
+				}
+			})
+		})
+	}
+}
+
+func panicHere(v any) { panic(v) }
+
+func TestTagsFuncPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := with(t, open(t, cache.TiersConfig{}), thingConfig{
+			Load: func(context.Context, int) (string, error) { return "v", nil },
+			Tags: func(int, string) []string { panic("tags") },
+		})
+		if pe, ok := panicOf(func() { _, _ = c.Get(t.Context(), 1) }).(*cache.PanicError); !ok || pe.Value != "tags" {
+			t.Errorf("a panic of Tags came out as %v", pe)
+		}
+	})
+}
+
+func TestGoexitInLoader(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		cfg  thingConfig
+	}{
+		{"Load", thingConfig{Load: func(context.Context, int) (string, error) { runtime.Goexit(); return "", nil }}},
+		{"LoadMany", thingConfig{LoadMany: func(context.Context, []int) (map[int]string, error) { runtime.Goexit(); return nil, nil }}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := with(t, open(t, cache.TiersConfig{MaxLoads: 1, Remote: tiertest.NewMemory()}), tt.cfg)
+				for range 3 { // the slot came back each time
+					crowd(3, func(int) {
+						_, err := c.Get(t.Context(), 1)
+						wantError(t, err, "get", "default:things:1", cache.ErrGoexit)
+					})
+					_, err := c.GetMany(t.Context(), []int{1, 2})
+					if be, ok := errors.AsType[*cache.BatchError[int]](err); !ok || len(be.Errs) != 2 || !errors.Is(err, cache.ErrGoexit) {
+						t.Errorf("GetMany: %v, want ErrGoexit for both keys", err)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestNestedLoads(t *testing.T) {
+	t.Run("in one turn", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var c things
+			c = with(t, open(t, cache.TiersConfig{MaxLoads: 1}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+				if k == 0 {
+					return "bottom", nap(ctx, time.Millisecond)
+				}
+				return c.Get(ctx, k-1)
+			}})
+			crowd(20, func(i int) {
+				if v := get(t, c, i); v != "bottom" {
+					t.Errorf("Get(%d) = %q", i, v)
+				}
+			})
+		})
+	})
+	// The inner flight is led by somebody who waits for the turn that the
+	// outer load has.
+	t.Run("joining a flight that waits for its turn", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var c things
+			c = with(t, open(t, cache.TiersConfig{MaxLoads: 1}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+				if k == 0 {
+					return "bottom", nil
+				}
+				_ = nap(ctx, time.Second)
+				return c.Get(ctx, 0)
+			}})
+			start := time.Now()
+			go func() { get(t, c, 1) }()
+			synctest.Wait()
+			if v := get(t, c, 0); v != "bottom" || time.Since(start) > 2*time.Second {
+				t.Errorf("Get(0) = %q after %v", v, time.Since(start))
+			}
+			synctest.Wait()
+		})
+	})
+}
+
+func TestRecursiveLoad(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		build func(t *testing.T, tiers *cache.Tiers) things
+	}{
+		{"directly", func(t *testing.T, tiers *cache.Tiers) (c things) {
+			c = with(t, tiers, thingConfig{Load: func(ctx context.Context, k int) (string, error) { return c.Get(ctx, k) }})
+			return c
+		}},
+		{"through another key", func(t *testing.T, tiers *cache.Tiers) (c things) {
+			c = with(t, tiers, thingConfig{Load: func(ctx context.Context, k int) (string, error) { return c.Get(ctx, k^1) }})
+			return c
+		}},
+		{"through another cache", func(t *testing.T, tiers *cache.Tiers) (c things) {
+			d := with(t, tiers, thingConfig{Namespace: "d", Load: func(ctx context.Context, k int) (string, error) { return c.Get(ctx, k) }})
+			c = with(t, tiers, thingConfig{Load: func(ctx context.Context, k int) (string, error) { return d.Get(ctx, k) }})
+			return c
+		}},
+		{"from LoadMany", func(t *testing.T, tiers *cache.Tiers) (c things) {
+			c = with(t, tiers, thingConfig{LoadMany: func(ctx context.Context, ks []int) (map[int]string, error) {
+				_, err := c.Get(ctx, ks[len(ks)-1])
+				return nil, err
+			}})
+			return c
+		}},
+		{"through GetMany", func(t *testing.T, tiers *cache.Tiers) (c things) {
+			c = with(t, tiers, thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+				if k == 100 {
+					return "fine", nil
+				}
+				m, err := c.GetMany(ctx, []int{k, 100})
+				return m[k], err
+			}})
+			return c
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				c := tt.build(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}))
+				if _, err := c.Get(t.Context(), 1); !errors.Is(err, cache.ErrRecursive) {
+					t.Errorf("Get: %v, want ErrRecursive", err)
+				}
+				if _, err := c.GetMany(t.Context(), []int{1, 101}); !errors.Is(err, cache.ErrRecursive) {
+					t.Errorf("GetMany: %v, want ErrRecursive", err)
+				}
+				if d := time.Since(start); d > time.Second {
+					t.Errorf("it took %v to notice", d)
+				}
+			})
+		})
+	}
+}
+
+// The same key of another tenant, or in another process, is another key.
+func TestNotRecursive(t *testing.T) {
+	type ctxKey struct{}
+	synctest.Test(t, func(t *testing.T) {
+		var c things
+		c = with(t, open(t, cache.TiersConfig{}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+			if c, ok := ctx.Value(ctxKey{}).(string); ok {
+				return c, nil
+			}
+			return c.Tenant("other").Get(context.WithValue(ctx, ctxKey{}, "inner"), k)
+		}})
+		if v := get(t, c, 1); v != "inner" {
+			t.Errorf("Get = %q, want inner", v)
+		}
+	})
+}

@@ -1,0 +1,192 @@
+package cache
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// Frames carry wall-clock times, items the monotonic time of their Tiers. A
+// frame from a machine whose clock is ahead may claim an age below zero; it is
+// never given more life than it was born with.
+
+// remoteForever is how long the remote tier keeps what never expires. A shared
+// tier without expiry only grows; coming back as a miss harms nobody.
+const remoteForever = 30 * 24 * time.Hour
+
+// verdict is what a frame is worth to this process.
+type verdict uint8
+
+const (
+	absent  verdict = iota // nothing there
+	leased                 // somebody is loading
+	held                   // nobody may cache the key for now
+	useless                // a value that must not be served: unreadable, foreign, invalidated, expired
+	usable                 // a value
+)
+
+// frame is a cell as read from the remote tier, judged.
+type frame[K comparable, V any] struct {
+	verdict verdict
+	nonce   tier.Nonce // to claim over it
+	short   bool       // too short to have a nonce; it has to be unlinked first
+	it      *item[K, V]
+}
+
+// judge says what a frame is worth. mark was captured before it was fetched.
+func (j *job[K, V]) judge(raw []byte, mark invalidate.Mark) (f frame[K, V]) {
+	if len(raw) == 0 {
+		return frame[K, V]{verdict: absent}
+	}
+	if len(raw) < 1+tier.NonceSize {
+		j.v.counts.inc(cellCorrupt)
+		return frame[K, V]{verdict: useless, short: true}
+	}
+	f.nonce = tier.Nonce(raw[1 : 1+tier.NonceSize])
+	f.verdict = useless
+	cell, err := tier.ParseCell(raw)
+	if err != nil {
+		j.v.counts.inc(cellCorrupt)
+		return f
+	}
+	switch cell.Kind {
+	case tier.Lease:
+		f.verdict = leased
+		return f
+	case tier.Hold:
+		f.verdict = held
+		return f
+	case tier.Value:
+	}
+	if cell.Echo != j.hash || cell.Schema != j.s.schema {
+		j.v.counts.inc(cellForeign)
+		return f
+	}
+	if !j.t.fences.Accepts(invalidate.Position(cell.KeyPos), invalidate.Position(cell.ScopePos), j.hash, j.text, cell.Tags) {
+		j.v.counts.inc(cellRefused)
+		return f
+	}
+	it, err := j.thaw(&cell, mark)
+	if err != nil {
+		j.v.counts.inc(cellCorrupt)
+		return f
+	}
+	if it.hardUntil <= j.t.now() {
+		return f
+	}
+	f.verdict, f.it = usable, it
+	return f
+}
+
+// thaw makes an item of a value cell.
+func (j *job[K, V]) thaw(c *tier.Cell, mark invalidate.Mark) (it *item[K, V], err error) {
+	it = j.newItem(mark)
+	it.AsOf = invalidate.Position(c.ScopePos)
+	it.tags = c.Tags
+	if c.Flags&tier.Negative != 0 {
+		it.err = j.negative(string(c.Payload))
+	} else if it.val, err = j.decode(c); err != nil {
+		return nil, err
+	}
+	wall, now := time.Now().UnixMilli(), j.t.now()
+	age := max(wall-c.LoadedAt, 0)
+	it.loadedAt = now - int64(time.Duration(age)*time.Millisecond)
+	it.loadTime = c.LoadTime
+	p := j.p
+	l := lifetime{
+		soft:  remaining(c.SoftAt, c.LoadedAt, wall),
+		hard:  remaining(c.HardAt, c.LoadedAt, wall),
+		trust: cmp.Or(p.LocalTTL, policy.Forever),
+		ahead: policy.RefreshWindow(c.LoadTime, p.RefreshAhead),
+	}
+	if it.err == nil {
+		l.stale = p.Stale
+	}
+	it.live(now, l)
+	// Stale is the reader's own policy, but never past what the writer allowed.
+	it.hardUntil = after(now, l.hard)
+	it.staleUntil = min(it.staleUntil, it.hardUntil)
+	return it, nil
+}
+
+// remaining returns how long is left until at, at most the whole life.
+func remaining(at, born, wall int64) time.Duration {
+	if at == math.MaxInt64 {
+		return policy.Forever
+	}
+	left := min(at-wall, at-born)
+	if left > int64(policy.Forever/time.Millisecond) {
+		return policy.Forever
+	}
+	return time.Duration(left) * time.Millisecond
+}
+
+// decode turns a payload into a value by the codec that wrote it. A codec that
+// panics on what it was given is no reason to fail a read.
+func (j *job[K, V]) decode(c *tier.Cell) (v V, err error) {
+	cd, ok := j.t.codecs.Lookup(c.Codec)
+	if !ok {
+		return v, errors.New("cache: unknown codec")
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("cache: codec panicked (%T)", p)
+		}
+	}()
+	j.t.seen.valueSize(sizeIn, len(c.Payload))
+	err = cd.Unmarshal(c.Payload, &v)
+	return v, err
+}
+
+// encode returns the payload of a value.
+func (s *shared[K, V]) encode(v V) (b []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("codec %s panicked (%T)", s.codec.ID(), p)
+		}
+	}()
+	if b, err = s.codec.Marshal(v); err != nil {
+		return nil, fmt.Errorf("value of type %T does not encode as %s: %w", v, s.codec.ID(), err)
+	}
+	return b, nil
+}
+
+// freeze returns the cell of an item and how long the tier should keep it.
+func (j *job[K, V]) freeze(it *item[K, V], payload []byte, nonce tier.Nonce, mark invalidate.Mark) ([]byte, time.Duration, error) {
+	now, wall := j.t.now(), time.Now().UnixMilli()
+	at := func(t int64) int64 {
+		if t == never {
+			return math.MaxInt64
+		}
+		return wall + time.Duration(t-now).Milliseconds()
+	}
+	c := tier.Cell{
+		Nonce:    nonce,
+		ScopePos: uint64(mark.Scope),
+		KeyPos:   uint64(mark.Key),
+		SoftAt:   at(it.softUntil),
+		HardAt:   at(it.hardUntil),
+		LoadedAt: at(it.loadedAt),
+		LoadTime: it.loadTime,
+		Tags:     it.tags,
+		Schema:   j.s.schema,
+		Echo:     j.hash,
+		Codec:    j.s.codec.ID(),
+		Payload:  payload,
+	}
+	if it.err != nil {
+		c.Flags |= tier.Negative
+	}
+	keep := remoteForever
+	if it.hardUntil != never {
+		keep = min(keep, time.Duration(it.hardUntil-now))
+	}
+	b, err := c.Encode()
+	return b, max(keep, time.Millisecond), err
+}

@@ -1,0 +1,145 @@
+package cache
+
+import (
+	"context"
+	"time"
+	"unsafe"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// newItem returns an item of the job's key, without a value, as of mark.
+func (j *job[K, V]) newItem(mark invalidate.Mark) *item[K, V] {
+	it := &item[K, V]{space: &j.v.space, key: j.k, detail: &detail{counts: j.v.counts, text: j.text}}
+	it.Hash, it.Born, it.AsOf = j.hash, mark.Tick, mark.Scope
+	return it
+}
+
+// again returns a copy of the item with another lifetime, from now.
+func (it *item[K, V]) again(now int64, l lifetime) *item[K, V] {
+	n := &item[K, V]{space: it.space, key: it.key, val: it.val, detail: &detail{
+		err: it.err, tags: it.tags, text: it.text, counts: it.counts, loadedAt: it.loadedAt, loadTime: it.loadTime,
+	}}
+	n.Hash, n.Born, n.AsOf = it.Hash, it.Born, it.AsOf
+	n.live(now, l)
+	return n
+}
+
+// put keeps an item in the local tier, unless an invalidation or a newer value
+// came first. The lock makes the check and the store one step for the key: a
+// load that ends late must not displace what a Set has just put there.
+func (j *job[K, V]) put(it *item[K, V]) {
+	mu := &j.t.puts[j.at%uint64(len(j.t.puts))]
+	mu.Lock()
+	defer mu.Unlock()
+	j.putLocked(it)
+}
+
+func (j *job[K, V]) putLocked(it *item[K, V]) {
+	if !j.t.fences.Clear(&it.Stamp, it.text, it.tags) {
+		return
+	}
+	if cur := j.find(j.k); cur != nil && cur != it && cur.loadedAt > it.loadedAt {
+		return
+	}
+	it.plain = it.err == nil && len(it.tags) == 0
+	it.putSeal()
+	j.t.local.Set(j.at, it, j.cost(it))
+}
+
+// cost is what an item takes in memory, as well as it can be told.
+func (j *job[K, V]) cost(it *item[K, V]) int64 {
+	n := int64(unsafe.Sizeof(*it)) + int64(unsafe.Sizeof(*it.detail)) + int64(len(it.text)) + int64(8*len(it.tags))
+	if it.err == nil {
+		n += max(j.s.size(&it.val)-int64(unsafe.Sizeof(it.val)), 0)
+	}
+	return n
+}
+
+// refreshLater starts a background refresh of it, unless one was started a
+// moment ago or too many run. It never blocks.
+func (c Cache[K, V]) refreshLater(ctx context.Context, it *item[K, V], load Loader[K, V], o callOpts) {
+	t := c.s.t
+	now, due := t.now(), it.nextTry.Load()
+	if now < due || !it.nextTry.CompareAndSwap(due, now+int64(refreshPause)) {
+		return
+	}
+	// The refresh is nobody's ingredient and runs in no one else's turn.
+	ctx = context.WithValue(ctx, fillKey{}, (*Fill)(nil))
+	j, err := c.job(ctx, "refresh", it.key, load, callOpts{ttl: o.ttl, tags: o.tags, maxAge: -1})
+	if err != nil || j.loader == nil {
+		return
+	}
+	if !t.refresh.TryAcquire(1) {
+		c.v.counts.inc(refreshSkipped)
+		return
+	}
+	j.refreshing = it
+	key := flightKey[K]{tenant: j.v.space.Tenant, key: j.k}
+	call, led := j.s.flights.Join(j.at, key, j.terms(), func(m terms) bool { return j.joins(m) })
+	if led {
+		it.nextTry.Store(now + int64(j.p.LoadTimeout))
+		call.Pin()
+		j.call = call
+		led = j.launch(ctx)
+	}
+	if call != nil {
+		call.Leave()
+	}
+	if !led {
+		t.refresh.Release(1)
+	}
+}
+
+// refreshPause is how long a stale hit leaves it to others to start a refresh
+// after one was refused or found to be running elsewhere.
+const refreshPause = 100 * time.Millisecond
+
+// refreshed does the accounts of a background refresh.
+func (j *job[K, V]) refreshed(out outcome[K, V]) {
+	now := j.t.now()
+	switch {
+	case out.panicked != nil:
+		j.v.counts.inc(refreshFailed)
+		j.refreshing.nextTry.Store(now + int64(j.throttle()))
+		// The stack, but not what the loader panicked with: it may be a value.
+		j.t.log.Error("cache: a refresh panicked", "namespace", j.v.space.Namespace, "stack", string(out.panicked.Stack))
+	case out.again:
+		j.v.counts.inc(refreshElsewhere)
+		j.refreshing.nextTry.Store(now + int64(refreshPause))
+	case out.it == nil:
+		j.v.counts.inc(refreshFailed)
+		j.refreshing.nextTry.Store(now + int64(j.throttle()))
+	case out.src == Load:
+		j.v.counts.inc(refreshOK)
+	}
+}
+
+// throttle is how long a source that failed is left alone while an old value
+// can be served.
+func (j *job[K, V]) throttle() time.Duration {
+	return max(j.p.ErrorTTL(), j.p.NegativeTTL, time.Second)
+}
+
+// peekRemote asks the remote tier for a value that may be served.
+func (j *job[K, V]) peekRemote(ctx context.Context) *item[K, V] {
+	if j.t.remote == nil {
+		return nil
+	}
+	f, err := j.look(ctx)
+	if err != nil || f.verdict != usable || f.it.freshness(j.t.now()) < stale {
+		return nil
+	}
+	j.put(f.it)
+	j.v.counts.inc(hitsRemote)
+	return f.it
+}
+
+// negative returns the error of a remembered absence or, with a code, of a
+// remembered load error.
+func (j *job[K, V]) negative(code string) error {
+	if code == "" {
+		return &Error{Op: "get", Key: j.text, Err: ErrNotFound}
+	}
+	return &Error{Op: "get", Key: j.text, Err: &RememberedError{Code: code}}
+}

@@ -1,0 +1,275 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// What the tests of this package share. Tests with time run in a
+// testing/synctest bubble: its clock moves only when every goroutine waits, so
+// times in the assertions are exact, and a goroutine left behind fails it.
+
+type (
+	things      = cache.Cache[int, string]
+	thingConfig = cache.Config[int, string]
+	patch       = policy.Patch
+)
+
+// advance lets d pass and everything that it woke come to rest.
+func advance(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// nap is what a slow loader does.
+func nap(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// open returns tiers that are closed when the test or its bubble ends.
+func open(t *testing.T, cfg cache.TiersConfig) *cache.Tiers {
+	t.Helper()
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	tiers, err := cache.Open(cfg)
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := tiers.Close(ctx); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return tiers
+}
+
+// with returns a cache on tiers. Its lifetimes are exact unless cfg has a
+// jitter of its own.
+func with[K comparable, V any](t *testing.T, tiers *cache.Tiers, cfg cache.Config[K, V]) cache.Cache[K, V] {
+	t.Helper()
+	if cfg.Namespace == "" {
+		cfg.Namespace = "things"
+	}
+	if cfg.Policy.Jitter == nil {
+		cfg.Policy.Jitter = new(0.0)
+	}
+	c, err := cache.New(tiers, cfg)
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	return c
+}
+
+// fleet returns n caches in as many Tiers on one remote tier: as many
+// processes.
+func fleet(t *testing.T, n int, remote tier.Remote, tc cache.TiersConfig, cfg thingConfig) ([]*cache.Tiers, []things) {
+	t.Helper()
+	ts, cs := make([]*cache.Tiers, n), make([]things, n)
+	for i := range n {
+		tc.Remote = remote
+		ts[i] = open(t, tc)
+		cs[i] = with(t, ts[i], cfg)
+	}
+	return ts, cs
+}
+
+// source stands for what is slow behind a cache. Its values name the key and
+// the load: the second load of 7 returns "7.2".
+type source struct {
+	took time.Duration // set before first use
+
+	mu      sync.Mutex // protects the rest
+	err     error
+	loads   map[int]int
+	running int
+	peak    int
+	batches [][]int
+	ctxErrs []error // of loads whose context ended
+}
+
+func (s *source) load(ctx context.Context, k int) (string, error) {
+	s.mu.Lock()
+	if s.loads == nil {
+		s.loads = map[int]int{}
+	}
+	s.loads[k]++
+	n, err := s.loads[k], s.err
+	s.running++
+	s.peak = max(s.peak, s.running)
+	s.mu.Unlock()
+	late := nap(ctx, s.took)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running--
+	if late != nil {
+		s.ctxErrs = append(s.ctxErrs, late)
+		return "", late
+	}
+	return fmt.Sprintf("%d.%d", k, n), err
+}
+
+// loadMany knows the keys below 1000.
+func (s *source) loadMany(ctx context.Context, keys []int) (map[int]string, error) {
+	s.mu.Lock()
+	if s.loads == nil {
+		s.loads = map[int]int{}
+	}
+	s.batches = append(s.batches, append([]int(nil), keys...))
+	out := map[int]string{}
+	for _, k := range keys {
+		s.loads[k]++
+		if k < 1000 {
+			out[k] = fmt.Sprintf("%d.%d", k, s.loads[k])
+		}
+	}
+	err := s.err
+	s.mu.Unlock()
+	if late := nap(ctx, s.took); late != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.ctxErrs = append(s.ctxErrs, late)
+		return nil, late
+	}
+	return out, err
+}
+
+// fail makes the loads that begin from now on return err.
+func (s *source) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+// total returns how many loads began.
+func (s *source) total() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for v := range maps.Values(s.loads) {
+		n += v
+	}
+	return n
+}
+
+func (s *source) wantLoads(t *testing.T, want int) {
+	t.Helper()
+	if got := s.total(); got != want {
+		t.Errorf("the source was asked %d times, want %d", got, want)
+	}
+}
+
+var errSource = errors.New("the source is down")
+
+// get is Get that must succeed.
+func get[K comparable, V any](t *testing.T, c cache.Cache[K, V], k K) V {
+	t.Helper()
+	v, err := c.Get(t.Context(), k)
+	if err != nil {
+		t.Errorf("Get(%v): %v", k, err)
+	}
+	return v
+}
+
+// fetched is a Result without its age, and with its error's first line.
+type fetched struct {
+	Value  string
+	Source cache.Source
+	Stale  bool
+	Err    error
+}
+
+// wantFetch checks one Fetch by the bound loader. Errors compare by errors.Is.
+func wantFetch(t *testing.T, c things, k int, want fetched, opts ...cache.Option) {
+	t.Helper()
+	r, err := c.Fetch(t.Context(), k, nil, opts...)
+	if r.Value != want.Value || r.Source != want.Source || r.Stale != want.Stale || !errors.Is(err, want.Err) {
+		t.Errorf("Fetch(%d) = {%q %v stale=%v} %v, want {%q %v stale=%v} %v",
+			k, r.Value, r.Source, r.Stale, err, want.Value, want.Source, want.Stale, want.Err)
+	}
+}
+
+// wantError checks that err is an *Error with op and key, for the reason is.
+func wantError(t *testing.T, err error, op, key string, is error) {
+	t.Helper()
+	ce, ok := errors.AsType[*cache.Error](err)
+	if !ok {
+		t.Errorf("error = %v (%T), want a *cache.Error", err, err)
+		return
+	}
+	if ce.Op != op || ce.Key != key {
+		t.Errorf("error has Op %q and Key %q, want %q and %q: %v", ce.Op, ce.Key, op, key, err)
+	}
+	if is != nil && !errors.Is(err, is) {
+		t.Errorf("error = %v, want one that is %v", err, is)
+	}
+}
+
+// crowd runs n callers side by side and waits for them.
+func crowd(n int, call func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { call(i) })
+	}
+	wg.Wait()
+}
+
+func total(tiers *cache.Tiers) cache.Counts { return tiers.Stats().Total }
+
+func invalidateTag(t *testing.T, tiers *cache.Tiers, tag string) {
+	t.Helper()
+	if err := tiers.Invalidate(t.Context(), invalidate.Tag(cache.DefaultTenant, tag)); err != nil {
+		t.Errorf("Invalidate(%s): %v", tag, err)
+	}
+}
+
+// panicOf returns what f panics with.
+func panicOf(f func()) (p any) {
+	defer func() { p = recover() }()
+	f()
+	return nil
+}
+
+// faulty returns a remote tier in memory that fails on command.
+func faulty() *tiertest.Faulty { return tiertest.NewFaulty(tiertest.NewMemory()) }
+
+// seedOf returns the seed of a randomised test: TWOFOLD_SEED, or a new one,
+// which is in the log of a failure.
+func seedOf(t *testing.T) uint64 {
+	t.Helper()
+	seed := rand.Uint64()
+	if s := os.Getenv("TWOFOLD_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatalf("TWOFOLD_SEED: %v", err)
+		}
+	}
+	t.Logf("repeat with TWOFOLD_SEED=%d", seed)
+	return seed
+}

@@ -1,0 +1,87 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+func TestMaxFlights(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{took: time.Second}
+		c := with(t, open(t, cache.TiersConfig{MaxFlights: 2}), thingConfig{Load: src.load})
+		for k := range 2 {
+			go func() { get(t, c, k) }()
+		}
+		synctest.Wait()
+		_, err := c.Get(t.Context(), 3)
+		wantError(t, err, "get", "default:things:3", cache.ErrOverloaded)
+		m, err := c.GetMany(t.Context(), []int{0, 3}) // joins one, has no room for the other
+		if m[0] != "0.1" || err == nil {
+			t.Errorf("GetMany = %v, %v", m, err)
+		}
+		advance(time.Second)
+		if v := get(t, c, 3); v != "3.1" {
+			t.Errorf("Get(3) = %q when there is room again", v)
+		}
+	})
+}
+
+func TestMaxTenants(t *testing.T) {
+	src := &source{}
+	tiers := open(t, cache.TiersConfig{MaxTenants: 3})
+	c := with(t, tiers, thingConfig{Load: src.load})
+	for i := range 10 {
+		tenant := c.Tenant(fmt.Sprint("tenant", i))
+		get(t, tenant, 1)
+		get(t, tenant, 1)
+		if v := get(t, c.Tenant(fmt.Sprint("tenant", i)), 1); v != fmt.Sprintf("1.%d", i+1) {
+			t.Errorf("a second handle of tenant %d reads %q", i, v)
+		}
+	}
+	spaces := map[string]int64{}
+	for _, s := range tiers.Stats().Spaces {
+		spaces[s.Tenant] = s.LocalHits
+	}
+	if len(spaces) != 4 || spaces["tenant0"] != 2 || spaces["other"] != 16 {
+		t.Errorf("hits by tenant = %v, want three of their own and the rest as other", spaces)
+	}
+}
+
+// A fleet under load, with everything small: nothing hangs and the bounds hold.
+func TestOverload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, remote := &source{took: 100 * time.Millisecond}, tiertest.NewFaulty(tiertest.NewMemory())
+		remote.Hang(true)
+		tiers := open(t, cache.TiersConfig{Remote: remote, MaxLoads: 5, MaxRefreshes: 2})
+		c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{LoadTimeout: new(time.Second)}})
+		start := time.Now()
+		ok, overloaded := 0, 0
+		results := make(chan error, 500)
+		crowd(500, func(k int) { _, err := c.Get(t.Context(), k); results <- err })
+		close(results)
+		for err := range results {
+			if err == nil {
+				ok++
+			} else {
+				overloaded++
+				if !errors.Is(err, cache.ErrOverloaded) && !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("refused with %v", err)
+				}
+			}
+		}
+		if d := time.Since(start); d > 1500*time.Millisecond {
+			t.Errorf("the last caller was answered after %v", d)
+		}
+		if src.peak > 5 || ok < 40 || overloaded == 0 {
+			t.Errorf("%d loads at a time, %d answered, %d refused", src.peak, ok, overloaded)
+		}
+		remote.Heal()
+	})
+}

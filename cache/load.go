@@ -1,0 +1,399 @@
+package cache
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// attempt is one run of the loader.
+type attempt[K comparable, V any] struct {
+	it        *item[K, V] // the value or absence; nil when err or panicked is set
+	err       error
+	panicked  *PanicError
+	mark      invalidate.Mark
+	facts     facts
+	took      time.Duration
+	overtaken bool
+}
+
+// attempt runs the loader once, in its turn and within its limits.
+func (j *job[K, V]) attempt() (a attempt[K, V]) {
+	prev := j.standIn()
+	j.turn(&a, prev, func(ctx context.Context, f *Fill) {
+		defer j.keepClaim(ctx)()
+		defer context.AfterFunc(ctx, j.late(ctx))()
+		var v V
+		var tags []string
+		a.mark = j.t.fences.Capture() // right before the load it describes
+		begun := j.t.now()
+		a.guard(func() {
+			v, a.err = j.loader(ctx, j.k)
+			if a.err == nil && j.s.cfg.Tags != nil {
+				tags = j.s.cfg.Tags(j.k, v)
+			}
+		})
+		a.took = time.Duration(j.t.now() - begun)
+		a.facts = f.close()
+		if a.panicked == nil {
+			j.conclude(&a, v, tags, a.err, prev, begun)
+		}
+	})
+	return a
+}
+
+// turn waits for a load's turn and runs it under the policy's LoadTimeout,
+// with its handle in the context.
+func (j *job[K, V]) turn(a *attempt[K, V], prev *item[K, V], run func(context.Context, *Fill)) {
+	ctx, cancel := context.WithTimeout(j.ctx, j.p.LoadTimeout)
+	defer cancel()
+	// A load nested in another runs in the outer one's turn: if it waited for
+	// its own, enough outer loads could hold every turn and wait for ever.
+	outer := Filling(j.ctx)
+	if outer == nil {
+		release, err := j.takeTurn(ctx)
+		if err != nil {
+			a.err = err
+			return
+		}
+		defer release()
+	}
+	f := &Fill{parent: outer, t: j.t, text: j.text, tenant: j.v.space.Tenant, stale: -1}
+	if prev != nil {
+		f.previous = prev.val
+	}
+	ctx, end := j.t.seen.loadStart(context.WithValue(ctx, fillKey{}, f), j.v, j.refreshing != nil)
+	defer func() { end(a.err, a.panicked) }()
+	j.span = trace.SpanContextFromContext(ctx)
+	run(ctx, f)
+}
+
+// takeTurn waits until fewer than MaxLoads loads run, or until a load that has
+// its turn joins this flight: if that one waited for us, and we for a turn, both
+// would wait for ever. We then run in the other's turn, as if it had led.
+func (j *job[K, V]) takeTurn(ctx context.Context) (release func(), err error) {
+	wait, cancel := context.WithCancel(ctx)
+	defer cancel()
+	j.lent.onOpen(cancel)
+	if err := j.t.loads.Acquire(wait, 1); err == nil {
+		return func() { j.t.loads.Release(1) }, nil
+	}
+	if ctx.Err() != nil {
+		return nil, cmp.Or(j.ctx.Err(), ErrOverloaded)
+	}
+	return func() {}, nil
+}
+
+// guard calls the user's code and keeps its panic. A Goexit passes through to
+// the end of the flight's goroutine.
+func (a *attempt[K, V]) guard(f func()) {
+	loading.Add(1)
+	defer loading.Add(-1)
+	defer func() {
+		if p := recover(); p != nil {
+			a.panicked = asPanic(p)
+		}
+	}()
+	f()
+}
+
+// late returns what ends the flight when its load has run out of time, or of
+// waiters, and does not come back: a loader may ignore its context.
+func (j *job[K, V]) late(ctx context.Context) func() {
+	return func() {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			j.failed(ctx.Err())
+			return
+		}
+		j.call.Finish(outcome[K, V]{err: ctx.Err()})
+	}
+}
+
+// conclude makes an item of what the loader returned, or keeps its error.
+func (j *job[K, V]) conclude(a *attempt[K, V], v V, tags []string, err error, prev *item[K, V], begun int64) {
+	it := j.newItem(a.mark)
+	it.loadedAt, it.loadTime = begun, a.took
+	a.err = nil
+	switch {
+	case err == nil:
+		it.val = v
+	case errors.Is(err, ErrNotModified) && prev != nil:
+		it.val = prev.val
+		tags = nil
+		it.tags = prev.tags
+	case errors.Is(err, ErrNotFound):
+		it.err = j.fail(err)
+	default:
+		a.err = err
+		return
+	}
+	it.tags = j.tagsOf(it.tags, tags, &a.facts)
+	a.it = it
+	a.overtaken = j.t.fences.Overtaken(a.mark, j.hash, j.text, it.tags)
+}
+
+// tagsOf joins the tags a value carries: those it had, its own, the call's and
+// the recorded ones. One too many is kept, to be noticed by admits.
+func (j *job[K, V]) tagsOf(had []uint64, own []string, f *facts) []uint64 {
+	tags := had
+	add := func(h uint64) {
+		if len(tags) <= tier.MaxTags && !slices.Contains(tags, h) {
+			tags = append(slices.Clip(tags), h)
+		}
+	}
+	for _, names := range [][]string{own, j.o.tags} {
+		for _, n := range names {
+			if invalidate.Tag(j.v.space.Tenant, n).Validate() != nil {
+				f.badTag = true
+				continue
+			}
+			add(invalidate.TagHash(j.v.space.Tenant, n))
+		}
+	}
+	for _, h := range f.tags {
+		add(h)
+	}
+	return tags
+}
+
+// settle stores what an attempt brought, as far as the policy lets it, and
+// ends the flight.
+func (j *job[K, V]) settle(a attempt[K, V]) {
+	switch {
+	case a.panicked != nil:
+		j.v.counts.inc(loadPanics)
+		j.release()
+		j.ended(outcome[K, V]{panicked: a.panicked})
+	case a.err != nil:
+		j.settleError(a)
+	case a.overtaken:
+		// It may be older than an invalidation: no tier gets it.
+		j.v.counts.inc(overtaken)
+		j.release()
+		j.ended(outcome[K, V]{it: a.it, src: Load, mark: a.mark, overtaken: true})
+	default:
+		if ttl := j.ttlOf(a); ttl > 0 && j.admits(a) {
+			j.store(a, ttl)
+		} else {
+			j.release()
+		}
+		j.ended(outcome[K, V]{it: a.it, src: Load, mark: a.mark})
+	}
+}
+
+// settleError remembers a load error when the policy asks for it, unless there
+// is an old value to serve in its place.
+func (j *job[K, V]) settleError(a attempt[K, V]) {
+	ttl := j.p.ErrorTTL()
+	if ttl == 0 || j.p.Off || j.held || j.standIn() != nil || errors.Is(a.err, ErrOverloaded) || j.ctx.Err() != nil {
+		j.release()
+		j.failed(a.err)
+		return
+	}
+	a.it = j.newItem(a.mark)
+	a.it.loadTime, a.it.loadedAt = a.took, j.t.now()-int64(a.took)
+	a.it.err = j.fail(&RememberedError{Code: codeOf(a.err), Err: a.err})
+	a.it.tags = j.tagsOf(nil, nil, &a.facts)
+	if j.t.fences.Overtaken(a.mark, j.hash, j.text, a.it.tags) || !j.admits(a) {
+		j.release()
+	} else {
+		j.store(a, ttl)
+	}
+	j.failed(a.err)
+}
+
+// failed ends the flight with an error. An old value that may stand in for it
+// is put back for a while, so that a broken source is not asked by every read.
+func (j *job[K, V]) failed(err error) {
+	old := j.standIn()
+	if !j.ended(outcome[K, V]{err: err, old: old}) || old == nil || j.refreshing != nil || j.ctx.Err() != nil {
+		return
+	}
+	if now := j.t.now(); old.freshness(now) > lastHope { // it was merely not good enough for this caller
+		old.nextTry.Store(now + int64(j.throttle()))
+		return
+	}
+	again := old.again(j.t.now(), lifetime{soft: j.throttle(), trust: policy.Forever})
+	again.hardUntil = old.hardUntil
+	again.softUntil = min(again.softUntil, old.hardUntil)
+	again.failSafe, again.quietUntil = true, -never
+	j.put(again)
+}
+
+// standIn is old for the flight's own goroutine, which may also know a value
+// of the remote tier that the local one did not take.
+func (j *job[K, V]) standIn() *item[K, V] {
+	if it := j.old(); it != nil || j.spare == nil {
+		return it
+	}
+	it := j.spare
+	if it.err != nil || it.freshness(j.t.now()) == dead || !j.t.fences.Clear(&it.Stamp, it.text, it.tags) {
+		return nil
+	}
+	return it
+}
+
+// ended ends the flight, unless it has ended already, and reports which.
+func (j *job[K, V]) ended(out outcome[K, V]) bool {
+	out.span = j.span
+	first := j.call.Finish(out)
+	if first && j.refreshing != nil {
+		j.refreshed(out)
+	}
+	if first && j.after != nil {
+		j.after()
+	}
+	return first
+}
+
+// ttlOf returns how long what was loaded is fresh; 0: it is not to be stored.
+func (j *job[K, V]) ttlOf(a attempt[K, V]) time.Duration {
+	if a.it.err != nil {
+		return j.p.NegativeTTL
+	}
+	switch {
+	case a.facts.ttl != 0:
+		return a.facts.ttl
+	case j.o.ttl != 0:
+		return j.o.ttl
+	}
+	return j.p.TTL
+}
+
+// admits reports whether what was loaded may be stored, and counts why not.
+func (j *job[K, V]) admits(a attempt[K, V]) bool {
+	why := fillStored
+	switch {
+	case j.p.Off:
+		return false
+	case j.held, a.facts.noStore:
+		why = fillNoStore
+	case a.facts.badTag, len(a.it.tags) > tier.MaxTags:
+		why = fillTags
+	case a.took < j.p.Admit.MinLoad:
+		why = fillNotAdmitted
+	}
+	if why == fillStored {
+		return true
+	}
+	j.v.counts.inc(why)
+	return false
+}
+
+// store fills both tiers. The remote tier comes first: when it refuses the
+// fill, the claim was lost, to an invalidation perhaps, and then this process
+// does not keep the value either.
+func (j *job[K, V]) store(a attempt[K, V], ttl time.Duration) {
+	it := a.it
+	it.live(j.t.now(), j.lifetime(it, ttl, a.facts.stale))
+	if !j.claimed {
+		if it.err == nil && j.s.size(&it.val) > int64(j.p.MaxValueBytes) {
+			j.v.counts.inc(fillTooLarge)
+			return
+		}
+		j.put(it)
+		return
+	}
+	f, ok := j.fillOf(it, a.mark)
+	if !ok {
+		return
+	}
+	// The callers' contexts are not asked: the work is done, and may be kept.
+	filled, err := j.t.remote.fill(context.WithoutCancel(j.ctx), j.p.RemoteTimeout, j.text, f)
+	j.filled(it, filled, err)
+}
+
+// filled does the accounts of a fill, and keeps the item here unless the claim
+// was lost.
+func (j *job[K, V]) filled(it *item[K, V], ok bool, err error) {
+	j.claimed = false
+	switch {
+	case ok:
+		j.v.counts.inc(fillStored)
+	case err != nil:
+		j.v.counts.inc(fillFailed)
+	default:
+		j.v.counts.inc(fillLost)
+		return
+	}
+	j.put(it)
+}
+
+// lifetime returns how long an item is good for under the policy.
+// Stale replaces the policy's when it is not negative.
+func (j *job[K, V]) lifetime(it *item[K, V], ttl, stale time.Duration) lifetime {
+	l := lifetime{soft: policy.Spread(ttl, j.p.Jitter, j.hash), trust: policy.Forever}
+	if j.p.LocalTTL > 0 {
+		if j.t.remote == nil {
+			l.soft = min(l.soft, j.p.LocalTTL)
+		} else {
+			l.trust = j.p.LocalTTL
+		}
+	}
+	if it.err == nil {
+		l.stale = j.p.Stale
+		if stale >= 0 {
+			l.stale = stale
+		}
+		l.hard = policy.Add(policy.Add(l.soft, l.stale), j.p.StaleIfError)
+		l.ahead = policy.RefreshWindow(it.loadTime, j.p.RefreshAhead)
+	} else {
+		l.hard = l.soft
+	}
+	return l
+}
+
+// fillOf returns what fills the claimed cell with an item. When there is
+// nothing to fill, it gives the claim back and reports false; a value that
+// merely does not encode is then kept here, one too large for one tier is too
+// large for both.
+func (j *job[K, V]) fillOf(it *item[K, V], mark invalidate.Mark) (tier.Fill, bool) {
+	payload, why := j.payload(it)
+	if why != fillStored {
+		j.v.counts.inc(why)
+		j.release()
+		if why == fillUnencodable {
+			j.put(it)
+		}
+		return tier.Fill{}, false
+	}
+	cell, keep, err := j.freeze(it, payload, j.claim.Nonce, mark)
+	if err != nil { // its tags and codec were checked before
+		j.v.counts.inc(fillFailed)
+		j.release()
+		return tier.Fill{}, false
+	}
+	j.t.seen.valueSize(sizeOut, len(payload))
+	return tier.Fill{Nonce: j.claim.Nonce, Cell: cell, TTL: keep}, true
+}
+
+// payload encodes an item for the remote tier, or says why it cannot be stored
+// there.
+func (j *job[K, V]) payload(it *item[K, V]) ([]byte, stat) {
+	if it.err != nil {
+		if re, ok := errors.AsType[*RememberedError](it.err); ok {
+			return []byte(re.Code), fillStored
+		}
+		return nil, fillStored
+	}
+	b, err := j.s.encode(it.val)
+	if err != nil {
+		// Not the error's text: encoders quote what they could not encode.
+		j.t.log.Warn("cache: a value does not encode", "namespace", j.v.space.Namespace,
+			"type", fmt.Sprintf("%T", it.val), "codec", j.s.codec.ID())
+		return nil, fillUnencodable
+	}
+	if len(b) > j.p.MaxValueBytes {
+		return nil, fillTooLarge
+	}
+	return b, fillStored
+}

@@ -1,0 +1,236 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// world is the model that random operations are checked against: a source of
+// versions, and for each key the oldest version a read may still return.
+type world struct {
+	t      *testing.T
+	r      *rand.Rand
+	seed   uint64
+	step   int
+	tiers  *cache.Tiers
+	c      cache.Cache[int, int]
+	remote *tiertest.Faulty
+
+	mu      sync.Mutex             // loads read what only the test writes
+	now     [worldKeys]int         // the source's version
+	born    [worldKeys][]time.Time // when each version came to be
+	floor   [worldKeys]int         // invalidated below
+	down    bool                   // the source
+	healthy bool                   // the remote tier was never harmed
+	history []string
+}
+
+const (
+	worldKeys  = 6
+	worldTTL   = 10 * time.Second
+	worldStale = 20 * time.Second
+	worldError = 2 * time.Minute
+)
+
+func (w *world) load(_ context.Context, k int) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.down {
+		return 0, errSource
+	}
+	return w.now[k], nil
+}
+
+func (w *world) loadMany(ctx context.Context, keys []int) (map[int]int, error) {
+	out := map[int]int{}
+	for _, k := range keys {
+		v, err := w.load(ctx, k)
+		if err != nil {
+			return nil, err
+		}
+		out[k] = v
+	}
+	return out, nil
+}
+
+func (w *world) tags(k, _ int) []string { return []string{fmt.Sprint("parity", k%2)} }
+
+func (w *world) failf(format string, args ...any) {
+	w.t.Helper()
+	last := w.history[max(0, len(w.history)-30):]
+	w.t.Fatalf("step %d (TWOFOLD_SEED=%d): %s\nlast operations: %v", w.step, w.seed, fmt.Sprintf(format, args...), last)
+}
+
+// judge checks one answer. limit is how old it may be by the call's policy.
+func (w *world) judge(k, v int, limit time.Duration) {
+	w.t.Helper()
+	if v < w.floor[k] {
+		w.failf("key %d: version %d, but everything below %d was invalidated", k, v, w.floor[k])
+	}
+	if v > w.now[k] {
+		w.failf("key %d: version %d, the source is at %d", k, v, w.now[k])
+	}
+	if v < w.now[k] { // superseded when the next one was born
+		if age := time.Since(w.born[k][v+1]); age > limit {
+			w.failf("key %d: version %d has been untrue for %v, allowed are %v", k, v, age, limit)
+		}
+	}
+}
+
+func (w *world) invalidated(err error, keys ...int) {
+	for _, k := range keys {
+		w.floor[k] = w.now[k]
+	}
+	if _, ok := errors.AsType[*cache.Error](err); err != nil && (!ok || w.healthy) {
+		w.failf("invalidation: %v", err)
+	}
+}
+
+func (w *world) setDown(down bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.down = down
+}
+
+// harm returns the remote tier to do something to.
+func (w *world) harm() *tiertest.Faulty {
+	w.healthy = false
+	return w.remote
+}
+
+func (w *world) write(k int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now[k]++
+	w.born[k] = append(w.born[k], time.Now())
+}
+
+// operations are drawn by their weight.
+func (w *world) operations(k int) []struct {
+	name   string
+	weight int
+	do     func()
+} {
+	ctx := w.t.Context()
+	const stale = worldTTL + worldStale
+	most := stale + worldError
+	read := func(limit time.Duration, opts ...cache.Option) func() {
+		return func() {
+			r, err := w.c.Fetch(ctx, k, nil, opts...)
+			if err != nil {
+				if !w.down || !errors.Is(err, errSource) {
+					w.failf("key %d: %v", k, err)
+				}
+				return
+			}
+			if !r.Stale && limit > worldTTL {
+				limit = worldTTL
+			}
+			w.judge(k, r.Value, limit)
+		}
+	}
+	return []struct {
+		name   string
+		weight int
+		do     func()
+	}{
+		{"fetch", 30, read(most)},
+		{"fetch fresh", 5, read(worldTTL, cache.AllowStale(false))},
+		{"fetch young", 5, read(3*time.Second, cache.MaxAge(3*time.Second))},
+		{"fetch now", 3, read(0, cache.MaxAge(0))},
+		{"peek", 5, func() {
+			if v, ok := w.c.Peek(ctx, k); ok {
+				w.judge(k, v, most)
+			}
+		}},
+		{"get many", 8, func() {
+			m, err := w.c.GetMany(ctx, []int{k, (k + 1) % worldKeys, (k + 3) % worldKeys})
+			if err != nil && !errors.Is(err, errSource) {
+				w.failf("GetMany: %v", err)
+			}
+			for k, v := range m {
+				w.judge(k, v, most)
+			}
+		}},
+		{"write", 15, func() { w.write(k) }},
+		{"write and delete", 6, func() { w.write(k); w.invalidated(w.c.Delete(ctx, k), k) }},
+		{"write and set", 6, func() { w.write(k); w.invalidated(w.c.Set(ctx, k, w.now[k]), k) }},
+		{"write and tag", 3, func() {
+			w.write(k)
+			w.invalidated(w.tiers.Invalidate(ctx, invalidate.Tag("default", fmt.Sprint("parity", k%2))), k%2, k%2+2, k%2+4)
+		}},
+		{"write and delete all", 2, func() { w.write(k); w.invalidated(w.c.DeleteAll(ctx), 0, 1, 2, 3, 4, 5) }},
+		{"expire", 4, func() { w.invalidated(w.c.Expire(ctx, k)) }},
+		{"refresh", 4, func() {
+			if err := w.c.Refresh(ctx, k); (err != nil) != w.down {
+				w.failf("Refresh: %v", err)
+			}
+		}},
+		{"a moment", 10, func() { advance(time.Duration(w.r.IntN(2000)) * time.Millisecond) }},
+		{"a while", 6, func() { advance(time.Duration(w.r.IntN(60)) * time.Second) }},
+		{"source down", 2, func() { w.setDown(true) }},
+		{"source up", 4, func() { w.setDown(false) }},
+		{"remote fails", 2, func() { w.harm().Fail(errRemote) }},
+		{"remote hangs", 1, func() { w.harm().Hang(true) }},
+		{"remote corrupt", 2, func() { w.harm().Corrupt(tiertest.FlipBit(w.r.IntN(1000))) }},
+		{"remote loses fills", 2, func() { w.harm().Fills(tiertest.FillsLost) }},
+		{"remote heals", 6, func() { w.remote.Heal() }},
+	}
+}
+
+// Random operations, one after the other, with refreshes in between: no read
+// returns a version from before the last invalidation, nor one that has been
+// untrue for longer than the policy allows.
+func TestModel(t *testing.T) {
+	seed := seedOf(t)
+	for run := range uint64(20) {
+		t.Run(fmt.Sprint("run ", run), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &world{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, run)), remote: faulty(), healthy: true}
+				for k := range worldKeys {
+					w.born[k] = []time.Time{time.Now()}
+				}
+				tc := cache.TiersConfig{}
+				if run%4 != 0 {
+					tc.Remote = w.remote
+				}
+				w.tiers = open(t, tc)
+				cfg := cache.Config[int, int]{Load: w.load, Tags: w.tags, Policy: patch{
+					TTL: new(worldTTL), Stale: new(worldStale), StaleIfError: new(worldError), RefreshAhead: new(float64(run % 2)),
+				}}
+				if run%3 == 0 {
+					cfg.LoadMany = w.loadMany
+				}
+				w.c = with(t, w.tiers, cfg)
+				for w.step = range 1000 {
+					k := w.r.IntN(worldKeys)
+					ops := w.operations(k)
+					sum := 0
+					for _, op := range ops {
+						sum += op.weight
+					}
+					n := w.r.IntN(sum)
+					for _, op := range ops {
+						if n -= op.weight; n < 0 {
+							w.history = append(w.history, fmt.Sprintf("%s %d", op.name, k))
+							op.do()
+							break
+						}
+					}
+					synctest.Wait() // refreshes are quick
+				}
+				w.remote.Heal()
+			})
+		})
+	}
+}

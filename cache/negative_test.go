@@ -1,0 +1,299 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+func TestAbsenceIsRemembered(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		err  error
+	}{
+		{"plain", cache.ErrNotFound},
+		{"wrapped", errors.Join(errors.New("no such row"), cache.ErrNotFound)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src := &source{}
+				src.fail(tt.err)
+				ts, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load})
+				wantFetch(t, cs[0], 1, fetched{"", cache.Load, false, cache.ErrNotFound})
+				wantFetch(t, cs[0], 1, fetched{"", cache.Local, false, cache.ErrNotFound})
+				wantFetch(t, cs[1], 1, fetched{"", cache.Remote, false, cache.ErrNotFound})
+				r, err := cs[1].Fetch(t.Context(), 1, nil)
+				if !r.Negative {
+					t.Error("Negative is not set")
+				}
+				wantError(t, err, "get", "default:things:1", cache.ErrNotFound)
+				if _, ok := cs[0].Peek(t.Context(), 1); ok {
+					t.Error("Peek reports a value")
+				}
+				src.wantLoads(t, 1)
+				if a, b := total(ts[0]).Negatives, total(ts[1]).Negatives; a < 2 || b != 2 {
+					t.Errorf("Negatives = %d and %d", a, b)
+				}
+				src.fail(nil)
+				advance(3 * time.Second)
+				wantFetch(t, cs[0], 1, fetched{"1.2", cache.Load, false, nil})
+			})
+		})
+	}
+}
+
+func TestAbsenceIsNotRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		src.fail(cache.ErrNotFound)
+		remote := faulty()
+		c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load, Policy: patch{NegativeTTL: new(time.Duration(0))}})
+		for range 3 {
+			wantFetch(t, c, 1, fetched{"", cache.Load, false, cache.ErrNotFound})
+		}
+		src.wantLoads(t, 3)
+		_, err := c.GetMany(t.Context(), []int{1, 2})
+		if err != nil {
+			t.Errorf("GetMany of what does not exist: %v", err)
+		}
+	})
+}
+
+// codedError has a code that other processes may know.
+type codedError struct{ code, text string }
+
+func (e codedError) Error() string     { return e.text }
+func (e codedError) CacheCode() string { return e.code }
+
+func TestNegativeErrors(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		err  error
+		code string
+	}{
+		{"with a code", codedError{"quota", "account 4711 has no quota"}, "quota"},
+		{"without", errSource, "error"},
+		{"with a code that is no code", codedError{strings.Repeat("x", 65), "text"}, "error"},
+		{"with an empty code", codedError{"", "text"}, "error"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src := &source{}
+				src.fail(tt.err)
+				_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{
+					Load: src.load, Policy: patch{NegativeErrors: new(5 * time.Second)},
+				})
+				_, err := cs[0].Get(t.Context(), 1)
+				wantError(t, err, "get", "default:things:1", tt.err)
+				_, err = cs[0].Get(t.Context(), 1) // remembered, in the process that knows the error
+				re, ok := errors.AsType[*cache.RememberedError](err)
+				if !ok || re.Code != tt.code || !errors.Is(err, tt.err) {
+					t.Errorf("second Get: %v, want it remembered as %q", err, tt.code)
+				}
+				_, err = cs[1].Get(t.Context(), 1)
+				wantError(t, err, "get", "default:things:1", nil)
+				re, ok = errors.AsType[*cache.RememberedError](err)
+				if !ok || re.Code != tt.code || re.Err != nil || strings.Contains(err.Error(), tt.err.Error()) {
+					t.Errorf("in the other process: %v, want the code %q alone", err, tt.code)
+				}
+				if errors.Is(err, cache.ErrNotFound) {
+					t.Error("an error counts as absence")
+				}
+				src.wantLoads(t, 1)
+				advance(5 * time.Second)
+				src.fail(nil)
+				wantFetch(t, cs[1], 1, fetched{"1.2", cache.Load, false, nil})
+			})
+		})
+	}
+}
+
+func TestOnlyOKFalseRemembersErrorsAsLongAsAbsence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		src.fail(errSource)
+		cfg := thingConfig{Load: src.load}
+		cfg.Policy.Admit.OnlyOK = new(false)
+		c := with(t, open(t, cache.TiersConfig{}), cfg)
+		_, _ = c.Get(t.Context(), 1)
+		advance(2900 * time.Millisecond)
+		_, err := c.Get(t.Context(), 1)
+		wantError(t, err, "get", "default:things:1", errSource)
+		src.wantLoads(t, 1)
+		advance(200 * time.Millisecond)
+		_, _ = c.Get(t.Context(), 1)
+		src.wantLoads(t, 2)
+	})
+}
+
+func TestErrorsAreNotRememberedByDefault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		src.fail(errSource)
+		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load})
+		for range 3 {
+			wantFetch(t, c, 1, fetched{"", 0, false, errSource})
+		}
+		src.wantLoads(t, 3)
+	})
+}
+
+// A remembered error never takes the place of a value that may stand in.
+func TestRememberedErrorKeepsTheOldValue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		p := failSafe
+		p.NegativeErrors = new(5 * time.Second)
+		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load, Policy: p})
+		get(t, c, 1)
+		advance(time.Minute)
+		src.fail(errSource)
+		for range 20 {
+			wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil})
+			advance(time.Second)
+		}
+	})
+}
+
+func TestZeroValueIsAValue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		mem := tiertest.NewMemory()
+		cfg := cache.Config[int, *int]{Load: func(context.Context, int) (*int, error) { n++; return nil, nil }}
+		c, d := with(t, open(t, cache.TiersConfig{Remote: mem}), cfg), with(t, open(t, cache.TiersConfig{Remote: mem}), cfg)
+		for range 2 {
+			if v := get(t, c, 1); v != nil {
+				t.Errorf("Get = %v, want nil", v)
+			}
+			if r, err := d.Fetch(t.Context(), 1, nil); r.Value != nil || err != nil || r.Negative {
+				t.Errorf("in the other process: %+v, %v", r, err)
+			}
+		}
+		if v, ok := c.Peek(t.Context(), 1); v != nil || !ok {
+			t.Errorf("Peek = %v, %v, want nil, true", v, ok)
+		}
+		m, err := c.GetMany(t.Context(), []int{1})
+		if _, ok := m[1]; !ok || err != nil {
+			t.Errorf("GetMany = %v, %v, want a nil for 1", m, err)
+		}
+		if n != 1 {
+			t.Errorf("%d loads, want 1", n)
+		}
+	})
+}
+
+func TestAdmission(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	for _, tt := range []struct {
+		name   string
+		remote bool
+		policy patch
+		took   time.Duration
+		load   func(ctx context.Context) (string, error)
+		stored bool
+		count  func(cache.Counts) int64
+	}{
+		{
+			name: "MinLoad not reached", policy: patch{Admit: policy.AdmitPatch{MinLoad: new(10 * time.Millisecond)}}, took: 9 * time.Millisecond,
+			count: func(s cache.Counts) int64 { return s.FillsNotAdmitted },
+		},
+		{name: "MinLoad reached", policy: patch{Admit: policy.AdmitPatch{MinLoad: new(10 * time.Millisecond)}}, took: 10 * time.Millisecond, stored: true},
+		{
+			name: "MaxValueBytes, one tier", policy: patch{MaxValueBytes: new(999)},
+			load:  func(context.Context) (string, error) { return long, nil },
+			count: func(s cache.Counts) int64 { return s.FillsTooLarge },
+		},
+		{
+			name: "MaxValueBytes, two tiers", remote: true, policy: patch{MaxValueBytes: new(999)},
+			load:  func(context.Context) (string, error) { return long, nil },
+			count: func(s cache.Counts) int64 { return s.FillsTooLarge },
+		},
+		{
+			name: "NoStore", remote: true,
+			load:  func(ctx context.Context) (string, error) { cache.Filling(ctx).NoStore(); return "v", nil },
+			count: func(s cache.Counts) int64 { return s.FillsNotWanted },
+		},
+		{
+			name: "SetTTL of nothing", load: func(ctx context.Context) (string, error) { cache.Filling(ctx).SetTTL(0); return "v", nil },
+			count: func(s cache.Counts) int64 { return s.FillsNotWanted },
+		},
+		{name: "stored", remote: true, stored: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var tc cache.TiersConfig
+				mem := tiertest.NewMemory()
+				if tt.remote {
+					tc.Remote = mem
+				}
+				tiers := open(t, tc)
+				n := 0
+				c := with(t, tiers, thingConfig{Policy: tt.policy, Load: func(ctx context.Context, _ int) (string, error) {
+					n++
+					_ = nap(ctx, tt.took)
+					if tt.load != nil {
+						return tt.load(ctx)
+					}
+					return "v", nil
+				}})
+				for range 2 {
+					if v := get(t, c, 1); v == "" {
+						t.Error("the value was not returned")
+					}
+				}
+				if stored := n == 1; stored != tt.stored {
+					t.Errorf("%d loads by two reads, want stored = %v", n, tt.stored)
+				}
+				if tt.count != nil && tt.count(total(tiers)) != 2 {
+					t.Errorf("counted %d times, want 2: %+v", tt.count(total(tiers)), total(tiers))
+				}
+				if left := mem.Len(); tt.remote && (left == 1) != tt.stored {
+					t.Errorf("%d cells in the remote tier", left)
+				}
+			})
+		})
+	}
+}
+
+func TestFillHandle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		var late *cache.Fill
+		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
+			n++
+			f := cache.Filling(ctx)
+			f.SetTTL(5 * time.Second)
+			f.SetStale(20 * time.Second)
+			late = f
+			return "v", nil
+		}})
+		get(t, c, 1)
+		late.NoStore() // too late to matter
+		advance(4 * time.Second)
+		wantFetch(t, c, 1, fetched{"v", cache.Local, false, nil})
+		advance(time.Second)
+		wantFetch(t, c, 1, fetched{"v", cache.Local, true, nil})
+		synctest.Wait()
+		if n != 2 {
+			t.Errorf("%d loads, want 2", n)
+		}
+		advance(time.Hour)
+		wantFetch(t, c, 1, fetched{"v", cache.Load, false, nil})
+		// Outside a loader the handle is nil and does nothing.
+		f := cache.Filling(t.Context())
+		if f != nil {
+			t.Error("Filling outside a loader is not nil")
+		}
+		f.SetTTL(time.Second)
+		f.SetStale(time.Second)
+		f.NoStore()
+		cache.Depend(t.Context(), "tag")
+	})
+}

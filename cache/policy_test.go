@@ -1,0 +1,225 @@
+package cache_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// Overrides by tenant, namespace and both, swapped while the cache runs.
+func TestSetPolicies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		tiers := open(t, cache.TiersConfig{})
+		things := with(t, tiers, thingConfig{Namespace: "things", Load: src.load})
+		others := with(t, tiers, thingConfig{Namespace: "others", Load: src.load})
+		// life returns how long a value that is stored now stays fresh.
+		key := 0
+		life := func(c cache.Cache[int, string]) time.Duration {
+			key++
+			get(t, c, key)
+			start := time.Now()
+			for r, err := c.Fetch(t.Context(), key, nil); r.Source == cache.Local; r, err = c.Fetch(t.Context(), key, nil) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				advance(time.Second)
+			}
+			return time.Since(start)
+		}
+		check := func(step string, want [4]int) {
+			t.Helper()
+			got := [4]time.Duration{life(things), life(things.Tenant("acme")), life(others), life(others.Tenant("acme"))}
+			for i := range want {
+				if int(got[i].Seconds()) != want[i] {
+					t.Errorf("%s: lives of things, things of acme, others, others of acme = %v, want %v", step, got, want)
+					break
+				}
+			}
+		}
+		set := func(text string) {
+			t.Helper()
+			var table policy.Table
+			if err := json.Unmarshal([]byte(text), &table); err != nil {
+				t.Fatal(err)
+			}
+			if err := tiers.SetPolicies(table); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check("no overrides", [4]int{60, 60, 60, 60})
+		set(`[{"namespace":"things","ttl":"10s"}]`)
+		check("by namespace", [4]int{10, 10, 60, 60})
+		set(`[{"namespace":"things","ttl":"10s"},{"tenant":"acme","ttl":"20s"}]`)
+		check("by tenant too", [4]int{10, 20, 60, 20})
+		set(`[{"tenant":"acme","namespace":"things","ttl":"30s"},{"tenant":"acme","ttl":"20s"},{"namespace":"things","ttl":"10s"},{"ttl":"40s"}]`)
+		check("by both", [4]int{10, 30, 40, 20})
+		if err := tiers.SetPolicies(policy.Table{{Patch: patch{TTL: new(-time.Second), Jitter: new(math.NaN())}}}); !errors.Is(err, policy.ErrInvalid) {
+			t.Errorf("a table with faults: %v", err)
+		}
+		check("after a refused table", [4]int{10, 30, 40, 20})
+		if err := tiers.SetPolicies(nil); err != nil {
+			t.Error(err)
+		}
+		check("none again", [4]int{60, 60, 60, 60})
+	})
+}
+
+// A table may be sound alone and not with a namespace's own policy.
+func TestSetPoliciesChecksEveryNamespace(t *testing.T) {
+	tiers := open(t, cache.TiersConfig{})
+	with(t, tiers, thingConfig{Policy: patch{Stale: new(time.Minute), SoftTimeout: new(time.Second)}})
+	err := tiers.SetPolicies(policy.Table{{Namespace: "things", Patch: patch{LoadTimeout: new(500 * time.Millisecond)}}})
+	if !errors.Is(err, policy.ErrInvalid) {
+		t.Errorf("SetPolicies: %v, want SoftTimeout above LoadTimeout refused", err)
+	}
+}
+
+func TestOff(t *testing.T) {
+	for _, how := range []string{"config", "switched"} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src, remote := &source{}, faulty()
+				tiers := open(t, cache.TiersConfig{Remote: remote})
+				cfg := thingConfig{Load: src.load, LoadMany: src.loadMany}
+				off := patch{Off: new(true)}
+				if how == "config" {
+					cfg.Policy = off
+				}
+				c := with(t, tiers, cfg)
+				if how == "switched" {
+					get(t, c, 1)
+					get(t, c, 1)
+					if err := tiers.SetPolicies(policy.Table{{Namespace: "things", Patch: off}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				remote.ResetCalls()
+				before := src.total()
+				for range 3 {
+					if r, err := c.Fetch(t.Context(), 1, nil); r.Source != cache.Load || err != nil {
+						t.Errorf("Fetch = %+v, %v, want a load", r, err)
+					}
+					if m, err := c.GetMany(t.Context(), []int{1, 2}); len(m) != 2 || err != nil {
+						t.Errorf("GetMany = %v, %v", m, err)
+					}
+					if _, ok := c.Peek(t.Context(), 1); ok {
+						t.Error("Peek finds something")
+					}
+				}
+				if n := src.total() - before; n != 9 {
+					t.Errorf("%d loads for 9 reads", n)
+				}
+				if n := remote.Calls(); n != 0 {
+					t.Errorf("%d remote calls", n)
+				}
+				if how == "switched" { // back on: what was stored is still good
+					if err := tiers.SetPolicies(nil); err != nil {
+						t.Error(err)
+					}
+					wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil})
+				}
+			})
+		})
+	}
+}
+
+// Set with Off invalidates and stores nothing.
+func TestSetWhileOff(t *testing.T) {
+	mem := tiertest.NewMemory()
+	tiers := open(t, cache.TiersConfig{Remote: mem})
+	c := with(t, tiers, thingConfig{})
+	if err := c.Set(t.Context(), 1, "old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := tiers.SetPolicies(policy.Table{{Patch: patch{Off: new(true)}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Set(t.Context(), 1, "new"); err != nil {
+		t.Fatal(err)
+	}
+	if err := tiers.SetPolicies(nil); err != nil {
+		t.Fatal(err)
+	}
+	if v, ok := c.Peek(t.Context(), 1); ok || mem.Len() != 0 {
+		t.Errorf("Peek = %q with %d cells, want nothing", v, mem.Len())
+	}
+}
+
+func TestLocalTTL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, remote := &source{}, faulty()
+		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: patch{LocalTTL: new(5 * time.Second)}})
+		get(t, cs[0], 1)
+		get(t, cs[1], 1)
+		if err := cs[0].Set(t.Context(), 1, "new"); err != nil {
+			t.Error(err)
+		}
+		advance(4 * time.Second)
+		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Local, false, nil})
+		advance(time.Second)
+		wantFetch(t, cs[1], 1, fetched{"new", cache.Remote, false, nil})
+		// When the tier is out of reach, what is here is still fresh.
+		remote.Fail(errRemote)
+		advance(6 * time.Second)
+		wantFetch(t, cs[1], 1, fetched{"new", cache.Local, false, nil})
+		src.wantLoads(t, 1)
+	})
+}
+
+func TestForever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load, Policy: patch{TTL: new(policy.Forever)}})
+		get(t, c, 1)
+		advance(3 * time.Hour) // ristretto ticks all the while, so that a year would take a minute
+		wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil})
+	})
+}
+
+// The jitter is the key's own and the same in every process.
+func TestJitter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := thingConfig{Policy: patch{TTL: new(100 * time.Second), Jitter: new(0.15)}}
+		_, cs := fleet(t, 2, nil, cache.TiersConfig{}, cfg)
+		const keys = 400
+		for k := range keys {
+			for _, c := range cs {
+				if err := c.Set(t.Context(), k, "v"); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		ends := map[int]int{}
+		for range 120 {
+			for k := range keys {
+				_, a := cs[0].Peek(t.Context(), k)
+				_, b := cs[1].Peek(t.Context(), k)
+				if a != b {
+					t.Fatalf("key %d lives longer in one process", k)
+				}
+				if a {
+					ends[k]++
+				}
+			}
+			advance(time.Second)
+		}
+		sum := 0
+		for k, n := range ends {
+			if n < 85 || n > 116 {
+				t.Errorf("key %d lived %d s, want 85 to 115", k, n)
+			}
+			sum += n
+		}
+		if mean := float64(sum) / keys; mean < 98 || mean > 103 {
+			t.Errorf("the mean life is %.1f s, want about 100", mean)
+		}
+	})
+}

@@ -1,0 +1,353 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier/redistier"
+)
+
+// These tests run against real servers, and against real ways for a server to
+// be gone. What they wait for happens in another process, so they poll.
+
+// redisFleet is two processes' worth of tiers on one Redis.
+type redisFleet struct {
+	tiers [2]*cache.Tiers
+	c     [2]cache.Cache[int, string]
+	loads atomic.Int64
+	peak  atomic.Int64 // most loads at one time
+	slow  atomic.Int64 // how long a load takes, ns
+}
+
+const redisMaxLoads = 16
+
+func newRedisFleet(t *testing.T, client func() redis.UniversalClient) *redisFleet {
+	t.Helper()
+	f := &redisFleet{}
+	prefix := redistest.Prefix()
+	var running atomic.Int64
+	load := func(ctx context.Context, k int) (string, error) {
+		f.loads.Add(1)
+		n := running.Add(1)
+		defer running.Add(-1)
+		for p := f.peak.Load(); n > p; p = f.peak.Load() {
+			if f.peak.CompareAndSwap(p, n) {
+				break
+			}
+		}
+		select {
+		case <-time.After(time.Duration(f.slow.Load())):
+		case <-ctx.Done():
+		}
+		return fmt.Sprint("value ", k), nil
+	}
+	for i := range f.tiers {
+		tiers, err := cache.Open(cache.TiersConfig{
+			Remote:   redistier.New(client(), redistier.Config{Prefix: prefix}),
+			MaxLoads: redisMaxLoads,
+			Policies: policy.Table{{Patch: policy.Patch{RemoteTimeout: new(250 * time.Millisecond)}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = tiers.Close(context.Background()) })
+		f.tiers[i] = tiers
+		if f.c[i], err = cache.New(tiers, cache.Config[int, string]{Namespace: "fleet:v1", Load: load}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+// get reads k in process i within ten seconds; longer is as good as a hang.
+func (f *redisFleet) get(t *testing.T, i, k int) cache.Source {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	r, err := f.c[i].Fetch(ctx, k, nil)
+	if err != nil || r.Value != fmt.Sprint("value ", k) {
+		t.Errorf("process %d, key %d: %q, %v", i, k, r.Value, err)
+	}
+	return r.Source
+}
+
+// shares waits until what one process loads reaches the other through Redis.
+func (f *redisFleet) shares(t *testing.T, from int) {
+	t.Helper()
+	k := from
+	redistest.Eventually(t, "the processes share again", func(ctx context.Context) error {
+		k++
+		if _, err := f.c[0].Fetch(ctx, k, nil); err != nil {
+			return err
+		}
+		r, err := f.c[1].Fetch(ctx, k, nil)
+		if err != nil {
+			return err
+		}
+		if r.Source != cache.Remote {
+			return fmt.Errorf("the other process got key %d by %v", k, r.Source)
+		}
+		return nil
+	})
+}
+
+// setups are the shapes Redis comes in.
+var setups = map[string]func(t *testing.T) func() redis.UniversalClient{
+	"single": func(t *testing.T) func() redis.UniversalClient {
+		s := redistest.Start(t)
+		return func() redis.UniversalClient { return s.Client() }
+	},
+	"sentinel": func(t *testing.T) func() redis.UniversalClient {
+		s := redistest.StartSentinel(t)
+		return redisFailover(t, s)
+	},
+	"cluster": func(t *testing.T) func() redis.UniversalClient {
+		c := redistest.StartCluster(t, 3)
+		return func() redis.UniversalClient { return c.Client() }
+	},
+}
+
+func redisFailover(t *testing.T, s *redistest.Sentinel) func() redis.UniversalClient {
+	return func() redis.UniversalClient {
+		c := redis.NewFailoverClient(s.FailoverOptions())
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+}
+
+func TestRedisSetups(t *testing.T) {
+	for name, start := range setups {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newRedisFleet(t, start(t))
+			t.Run("one load", func(t *testing.T) { redisOneLoad(t, f) })
+			t.Run("batch", func(t *testing.T) { redisBatch(t, f) })
+			t.Run("write and delete", func(t *testing.T) { redisWrites(t, f) })
+		})
+	}
+}
+
+func redisOneLoad(t *testing.T, f *redisFleet) {
+	f.loads.Store(0)
+	f.slow.Store(int64(50 * time.Millisecond))
+	defer f.slow.Store(0)
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() { f.get(t, i%2, 1) })
+	}
+	wg.Wait()
+	if n := f.loads.Load(); n != 1 {
+		t.Errorf("%d loads, want 1", n)
+	}
+}
+
+func redisBatch(t *testing.T, f *redisFleet) {
+	keys := make([]int, 100)
+	for i := range keys {
+		keys[i] = 1000 + i
+	}
+	f.loads.Store(0)
+	for i, c := range f.c {
+		m, err := c.GetMany(t.Context(), keys)
+		if err != nil || len(m) != len(keys) || m[1042] != "value 1042" {
+			t.Fatalf("process %d: %d values, %v", i, len(m), err)
+		}
+	}
+	if n := f.loads.Load(); n != int64(len(keys)) {
+		t.Errorf("%d loads, want %d: the second process reads them from Redis", n, len(keys))
+	}
+}
+
+func redisWrites(t *testing.T, f *redisFleet) {
+	if err := f.c[0].Set(t.Context(), 5000, "written"); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range f.c {
+		if v, err := c.Get(t.Context(), 5000); v != "written" || err != nil {
+			t.Errorf("process %d after Set: %q, %v", i, v, err)
+		}
+	}
+	if err := f.c[0].Delete(t.Context(), 5000); err != nil {
+		t.Fatal(err)
+	}
+	if src := f.get(t, 0, 5000); src != cache.Load {
+		t.Errorf("after Delete the value came from %v, want load", src)
+	}
+}
+
+// TestRedisFaults breaks one server in every way it can be broken. Reads must
+// go on meanwhile, and Redis must be used again afterwards.
+func TestRedisFaults(t *testing.T) {
+	faults := map[string]struct {
+		args        []string
+		damage, fix func(t *testing.T, s *redistest.Server, p *redistest.Proxy)
+	}{
+		"killed": {
+			damage: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) { s.Kill(t) },
+			fix:    func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) { s.Restart(t) },
+		},
+		"stopped": {
+			damage: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) { s.Stop(t) },
+			fix:    func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) { s.Cont(t) },
+		},
+		"slow": {
+			damage: func(_ *testing.T, _ *redistest.Server, p *redistest.Proxy) { p.Delay(time.Second) },
+			fix:    func(_ *testing.T, _ *redistest.Server, p *redistest.Proxy) { p.Pass() },
+		},
+		"half open": {
+			damage: func(_ *testing.T, _ *redistest.Server, p *redistest.Proxy) { p.BlackHole() },
+			fix:    func(_ *testing.T, _ *redistest.Server, p *redistest.Proxy) { p.Pass() },
+		},
+		"garbage": {
+			damage: func(_ *testing.T, _ *redistest.Server, p *redistest.Proxy) {
+				p.Garbage([]byte("$99999999999999\r\nHTTP/1.1 400 Bad Request\r\n"))
+			},
+			fix: func(_ *testing.T, _ *redistest.Server, p *redistest.Proxy) { p.Drop(); p.Pass() },
+		},
+		"full": {
+			args: []string{"--maxmemory-policy", "noeviction"},
+			damage: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) {
+				s.Do(t, "CONFIG", "SET", "maxmemory", "1")
+			},
+			fix: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) {
+				s.Do(t, "CONFIG", "SET", "maxmemory", "0")
+			},
+		},
+		"read-only": {
+			damage: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) {
+				s.Do(t, "REPLICAOF", "127.0.0.1", "1")
+			},
+			fix: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) { s.Do(t, "REPLICAOF", "NO", "ONE") },
+		},
+	}
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.Start(t, redistest.Args(fault.args...))
+			p := redistest.NewProxy(t, s.Addr())
+			f := newRedisFleet(t, func() redis.UniversalClient {
+				o := s.Options()
+				o.Addr = p.Addr()
+				// go-redis allocates whatever length a server announces.
+				o.Dialer = redistier.LimitReplies(nil, 64<<20)
+				c := redis.NewClient(o)
+				t.Cleanup(func() { _ = c.Close() })
+				return c
+			})
+			f.get(t, 0, 1)
+			if src := f.get(t, 1, 1); src != cache.Remote {
+				t.Fatalf("before the fault the other process got it by %v, want remote", src)
+			}
+			fault.damage(t, s, p)
+			redisDegraded(t, f)
+			fault.fix(t, s, p)
+			f.shares(t, 100_000)
+		})
+	}
+}
+
+// degraded reads while Redis is broken: what is here from here, the rest from
+// the loader, and never more loads at a time than allowed.
+func redisDegraded(t *testing.T, f *redisFleet) {
+	t.Helper()
+	if src := f.get(t, 1, 1); src != cache.Local {
+		t.Errorf("a resident key came from %v, want local", src)
+	}
+	f.slow.Store(int64(5 * time.Millisecond))
+	defer f.slow.Store(0)
+	f.peak.Store(0)
+	start := time.Now()
+	var wg sync.WaitGroup
+	for i := range 200 {
+		wg.Go(func() {
+			if src := f.get(t, i%2, 2000+i/2*2+i%2); src != cache.Load {
+				t.Errorf("an absent key came from %v, want load", src)
+			}
+		})
+	}
+	wg.Wait()
+	if n := f.peak.Load(); n > 2*redisMaxLoads {
+		t.Errorf("%d loads at a time, want at most %d in each process", n, redisMaxLoads)
+	}
+	t.Logf("200 absent keys took %v", time.Since(start))
+	for range 20 { // one after the other: the breaker must not let each wait for a deadline
+		f.get(t, 0, 1)
+	}
+}
+
+func TestRedisFailover(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinel(t)
+	f := newRedisFleet(t, redisFailover(t, s))
+	f.get(t, 0, 1)
+	s.Master.Kill(t)
+	degradedButAnswering(t, f)
+	f.shares(t, 100_000)
+}
+
+func TestRedisClusterNodeDown(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3)
+	f := newRedisFleet(t, func() redis.UniversalClient { return c.Client() })
+	f.get(t, 0, 1)
+	c.Nodes[1].Stop(t)
+	degradedButAnswering(t, f)
+	c.Nodes[1].Cont(t)
+	c.WaitOK(t)
+	f.shares(t, 100_000)
+}
+
+// degradedButAnswering reads while a part of Redis is gone: from wherever, but
+// without an error.
+func degradedButAnswering(t *testing.T, f *redisFleet) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for i := range 60 {
+		wg.Go(func() { f.get(t, i%2, 3000+i) })
+	}
+	wg.Wait()
+	keys := []int{4001, 4002, 4003, 4004, 4005, 4006, 4007, 4008}
+	m, err := f.c[0].GetMany(t.Context(), keys)
+	if err != nil || len(m) != len(keys) {
+		t.Errorf("GetMany: %d values of %d, %v", len(m), len(keys), err)
+	}
+}
+
+// TestRedisOverload shows that a dead Redis and a slow source end in
+// ErrOverloaded and not in a pile of goroutines.
+func TestRedisOverload(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	f := newRedisFleet(t, func() redis.UniversalClient { return s.Client() })
+	if err := f.tiers[0].SetPolicies(policy.Table{{Patch: policy.Patch{LoadTimeout: new(300 * time.Millisecond)}}}); err != nil {
+		t.Fatal(err)
+	}
+	s.Kill(t)
+	f.slow.Store(int64(time.Second))
+	var overloaded atomic.Int64
+	var wg sync.WaitGroup
+	for i := range 100 {
+		wg.Go(func() {
+			if _, err := f.c[0].Get(t.Context(), i); errors.Is(err, cache.ErrOverloaded) {
+				overloaded.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if n := f.peak.Load(); n > redisMaxLoads {
+		t.Errorf("%d loads at a time, want at most %d", n, redisMaxLoads)
+	}
+	if overloaded.Load() == 0 {
+		t.Errorf("nobody was told that the source is overloaded")
+	}
+}

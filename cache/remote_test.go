@@ -1,0 +1,447 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+const cell1 = "default:things:1"
+
+var errRemote = errors.New("the remote tier is down")
+
+// Whatever the remote tier does, a read is answered, soon, and by a load that
+// everybody shares; when the tier is well again it is used again.
+func TestRemoteFaults(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		harm func(f *tiertest.Faulty)
+	}{
+		{"errors", func(f *tiertest.Faulty) { f.Fail(errRemote) }},
+		{"reads fail", func(f *tiertest.Faulty) { f.Fail(errRemote, tiertest.Get, tiertest.GetMany) }},
+		{"claims fail", func(f *tiertest.Faulty) { f.Fail(errRemote, tiertest.Claim, tiertest.ClaimMany) }},
+		{"fills fail", func(f *tiertest.Faulty) { f.Fail(errRemote, tiertest.Fill, tiertest.FillMany) }},
+		{"hangs", func(f *tiertest.Faulty) { f.Hang(true) }},
+		{"reads hang", func(f *tiertest.Faulty) { f.Hang(true, tiertest.Get, tiertest.GetMany) }},
+		{"claims hang", func(f *tiertest.Faulty) { f.Hang(true, tiertest.Claim, tiertest.ClaimMany) }},
+		{"fills hang", func(f *tiertest.Faulty) { f.Hang(true, tiertest.Fill, tiertest.FillMany) }},
+		{"slow", func(f *tiertest.Faulty) { f.Delay(40 * time.Millisecond) }},
+		{"fills are lost", func(f *tiertest.Faulty) { f.Fills(tiertest.FillsLost) }},
+		{"fills are not acknowledged", func(f *tiertest.Faulty) { f.Fills(tiertest.FillsUnacked) }},
+		{"panics", func(f *tiertest.Faulty) {
+			f.Corrupt(func([]byte) []byte { panicHere("client library"); return nil })
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src, remote := &source{took: 10 * time.Millisecond}, faulty()
+				tiers := open(t, cache.TiersConfig{Remote: remote})
+				c := with(t, tiers, thingConfig{Load: src.load, LoadMany: src.loadMany})
+				other := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
+				for k := range 20 {
+					get(t, other, k) // something to corrupt
+				}
+				tt.harm(remote)
+				for k := range 20 {
+					start := time.Now()
+					crowd(10, func(int) {
+						if v := get(t, c, k); v == "" {
+							t.Errorf("Get(%d) is empty", k)
+						}
+					})
+					// Look, claim and fill each have a deadline of 50 ms.
+					if d := time.Since(start); d > 170*time.Millisecond {
+						t.Errorf("Get(%d) took %v", k, d)
+					}
+				}
+				start := time.Now()
+				if m, err := c.GetMany(t.Context(), ints(20, 60)); len(m) != 40 || err != nil || time.Since(start) > 200*time.Millisecond {
+					t.Errorf("GetMany = %d values, %v, after %v", len(m), err, time.Since(start))
+				}
+				if n := src.total(); n > 20+20+40 {
+					t.Errorf("%d loads, want at most one for each key and process", n)
+				}
+				remote.Heal()
+				advance(2 * time.Second) // the breaker rests
+				fresh := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
+				get(t, c, 1000)
+				wantFetch(t, fresh, 1000, fetched{"1000.1", cache.Remote, false, nil})
+			})
+		})
+	}
+}
+
+func TestBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, remote := &source{}, faulty()
+		tiers := open(t, cache.TiersConfig{Remote: remote})
+		c := with(t, tiers, thingConfig{Load: src.load})
+		state := func(want string) {
+			t.Helper()
+			if got := tiers.Stats().Remote.Breaker; got != want {
+				t.Errorf("breaker is %s, want %s", got, want)
+			}
+		}
+		remote.Fail(errRemote)
+		for k := range 5 {
+			get(t, c, k)
+		}
+		state("open")
+		remote.ResetCalls()
+		start := time.Now()
+		for k := range 100 {
+			get(t, c, 10+k)
+		}
+		if n := remote.Calls(); n != 0 || time.Since(start) != 0 {
+			t.Errorf("%d calls while the breaker is open", n)
+		}
+		if s := tiers.Stats().Remote; s.GetErrors == 0 {
+			t.Errorf("errors are not counted: %+v", s)
+		}
+		advance(1100 * time.Millisecond)
+		state("half-open")
+		for k := range 20 {
+			get(t, c, 200+k)
+		}
+		if n := remote.Calls(); n != 1 {
+			t.Errorf("%d calls while it tries again, want 1", n)
+		}
+		remote.Heal()
+		advance(1100 * time.Millisecond)
+		get(t, c, 300)
+		state("closed")
+		remote.ResetCalls()
+		get(t, c, 301)
+		if n := remote.Calls(); n != 3 {
+			t.Errorf("%d calls for a miss, want get, claim and fill", n)
+		}
+	})
+}
+
+// A caller that leaves says nothing about the tier.
+func TestImpatientCallersDoNotTripTheBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, remote := &source{}, faulty()
+		remote.Delay(20*time.Millisecond, tiertest.Get)
+		tiers := open(t, cache.TiersConfig{Remote: remote})
+		c := with(t, tiers, thingConfig{Load: src.load})
+		for k := range 20 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			_, _ = c.Get(ctx, k)
+			cancel()
+		}
+		synctest.Wait()
+		if s := tiers.Stats().Remote.Breaker; s != "closed" {
+			t.Errorf("the breaker is %s", s)
+		}
+	})
+}
+
+func TestRemoteHitIsOneCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, remote := &source{}, faulty()
+		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load})
+		get(t, cs[0], 1)
+		remote.ResetCalls()
+		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Remote, false, nil})
+		if n := remote.Calls(); n != 1 {
+			t.Errorf("%d remote calls for a remote hit, want 1", n)
+		}
+	})
+}
+
+// A frame that cannot be served is counted, is a miss, and is overwritten.
+func TestUnreadableCells(t *testing.T) {
+	flip := func(bit int) func([]byte) []byte { return tiertest.FlipBit(bit) }
+	for _, tt := range []struct {
+		name   string
+		how    func([]byte) []byte
+		counts func(cache.Counts) int64
+	}{
+		{"flipped type", flip(1), corrupt},
+		{"flipped scope position", flip(8 * 9), corrupt},
+		{"flipped flags", flip(8 * 33), corrupt},
+		{"flipped payload", func(b []byte) []byte { b[len(b)-2] ^= 1; return b }, corrupt},
+		{"truncated to its nonce", tiertest.Truncate(9), corrupt},
+		{"truncated header", tiertest.Truncate(40), corrupt},
+		{"too short for a nonce", tiertest.Truncate(3), corrupt},
+		{"garbage", func([]byte) []byte { return []byte("*3\r\n$5\r\nhello garbage") }, corrupt},
+		{"longer", func(b []byte) []byte { return append(b, 0) }, corrupt},
+		{"unknown codec", rewrite(func(c *tier.Cell) { c.Codec = "nobody's" }), corrupt},
+		{"not the codec's bytes", rewrite(func(c *tier.Cell) { c.Payload = []byte("{") }), corrupt},
+		{"another schema", rewrite(func(c *tier.Cell) { c.Schema++ }), foreign},
+		{"another key's", rewrite(func(c *tier.Cell) { c.Echo++ }), foreign},
+	} {
+		for _, batch := range []bool{false, true} {
+			name := tt.name
+			if batch {
+				name += " in a batch"
+			}
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					src, mem := &source{}, tiertest.NewMemory()
+					_, cs := fleet(t, 1, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
+					get(t, cs[0], 1)
+					store(t, mem, cell1, tt.how(cellOf(t, mem, cell1)), time.Hour)
+					tiers := open(t, cache.TiersConfig{Remote: mem})
+					c := with(t, tiers, thingConfig{Load: src.load})
+					start := time.Now()
+					if batch {
+						m, err := c.GetMany(t.Context(), []int{1})
+						if m[1] != "1.2" || err != nil {
+							t.Errorf("GetMany = %v, %v, want a load", m, err)
+						}
+					} else {
+						wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
+					}
+					if d := time.Since(start); d != 0 {
+						t.Errorf("it took %v", d)
+					}
+					if n := tt.counts(total(tiers)); n != 1 {
+						t.Errorf("counted %d times, want 1: %+v", n, total(tiers))
+					}
+					d := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
+					wantFetch(t, d, 1, fetched{"1.2", cache.Remote, false, nil})
+				})
+			})
+		}
+	}
+}
+
+func corrupt(s cache.Counts) int64 { return s.CellsCorrupt }
+func foreign(s cache.Counts) int64 { return s.CellsForeign }
+
+// rewrite changes a cell and gives it a checksum that fits.
+func rewrite(change func(*tier.Cell)) func([]byte) []byte {
+	return func(b []byte) []byte {
+		c, err := tier.ParseCell(b)
+		if err != nil {
+			panic(err)
+		}
+		change(&c)
+		if b, err = c.Encode(); err != nil {
+			panic(err)
+		}
+		return b
+	}
+}
+
+func cellOf(t *testing.T, r tier.Remote, key string) []byte {
+	t.Helper()
+	b, err := r.Get(t.Context(), key)
+	if err != nil || len(b) == 0 {
+		t.Fatalf("no cell under %s: %v", key, err)
+	}
+	return b
+}
+
+// store puts a frame under key, whatever is there.
+func store(t *testing.T, r tier.Remote, key string, frame []byte, ttl time.Duration) {
+	t.Helper()
+	n := tier.NewNonce()
+	if err := r.Unlink(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Claim(t.Context(), key, tier.Claim{Nonce: n, Lease: time.Second}); !got.Granted || err != nil {
+		t.Fatal("no claim", err)
+	}
+	if ok, err := r.Fill(t.Context(), key, tier.Fill{Nonce: n, Cell: frame, TTL: ttl}); !ok || err != nil {
+		t.Fatal("no fill", err)
+	}
+}
+
+// The frame is fine, but every reply is damaged on its way, the nonce
+// included: no claim over it can succeed. The read does without the tier.
+func TestEveryReplyIsDamaged(t *testing.T) {
+	nonce, payload := tiertest.FlipBit(8*3), func(b []byte) []byte { b[len(b)-2] ^= 1; return b }
+	for name, how := range map[string]func([]byte) []byte{
+		"nonce":             nonce,
+		"payload":           payload,
+		"nonce and payload": func(b []byte) []byte { return payload(nonce(b)) },
+		"garbage":           tiertest.Replace([]byte("HTTP/1.1 400 Bad Request")),
+		"short":             tiertest.Truncate(5),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src, remote := &source{}, faulty()
+				_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load})
+				get(t, cs[0], 1)
+				remote.Corrupt(how)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				remote.Before(func(context.Context, tiertest.Op, []string) {
+					if remote.Calls() > 100 {
+						cancel() // or a busy loop would never let the bubble's clock move
+					}
+				})
+				start := time.Now()
+				v, err := cs[1].Get(ctx, 1)
+				if err != nil || (v != "1.1" && v != "1.2") || time.Since(start) > time.Second {
+					t.Errorf("Get = %q, %v after %d calls and %v", v, err, remote.Calls(), time.Since(start))
+				}
+			})
+		})
+	}
+}
+
+// Somebody claimed the cell and died.
+func TestDeadClaimant(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		frame []byte // nil: a proper claim
+		most  time.Duration
+	}{
+		{"lease", nil, 3200 * time.Millisecond},
+		{"lease with garbage behind it", append(tier.LeaseCell(tier.NewNonce()), "garbage"...), 3200 * time.Millisecond},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src, mem := &source{}, tiertest.NewMemory()
+				_, cs := fleet(t, 2, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
+				if tt.frame != nil {
+					store(t, mem, cell1, tt.frame, 3*time.Second)
+				} else if _, err := mem.Claim(t.Context(), cell1, tier.Claim{Nonce: tier.NewNonce(), Lease: 3 * time.Second}); err != nil {
+					t.Fatal(err)
+				}
+				start := time.Now()
+				crowd(20, func(i int) { get(t, cs[i%2], 1) })
+				if d := time.Since(start); d > tt.most || d < time.Second {
+					t.Errorf("taken over after %v, want about the lease's 3s", d)
+				}
+				src.wantLoads(t, 1)
+			})
+		})
+	}
+}
+
+// A lease that never ends is a foreign program's doing; LoadTimeout bounds it.
+func TestEndlessLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, mem := &source{}, tiertest.NewMemory()
+		_, cs := fleet(t, 1, mem, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: patch{LoadTimeout: new(5 * time.Second)}})
+		store(t, mem, cell1, tier.LeaseCell(tier.NewNonce()), time.Hour)
+		start := time.Now()
+		if v := get(t, cs[0], 1); v != "1.1" || time.Since(start) > 6*time.Second {
+			t.Errorf("Get = %q after %v", v, time.Since(start))
+		}
+	})
+}
+
+// A load much longer than ClaimTTL renews its claim.
+func TestLongLoadKeepsItsClaim(t *testing.T) {
+	for _, batch := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			src := &source{took: 20 * time.Second}
+			cfg := thingConfig{Load: src.load}
+			if batch {
+				cfg = thingConfig{LoadMany: src.loadMany}
+			}
+			_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, cfg)
+			crowd(2, func(i int) {
+				advance(time.Duration(i) * time.Second)
+				if m, err := cs[i].GetMany(t.Context(), []int{1}); m[1] != "1.1" || err != nil {
+					t.Errorf("GetMany = %v, %v", m, err)
+				}
+			})
+			src.wantLoads(t, 1)
+		})
+	}
+}
+
+// A hold says that nobody may cache the key now.
+func TestHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, mem := &source{}, tiertest.NewMemory()
+		tiers := open(t, cache.TiersConfig{Remote: mem})
+		c := with(t, tiers, thingConfig{Load: src.load})
+		store(t, mem, cell1, tier.HoldCell(tier.NewNonce()), time.Second)
+		wantFetch(t, c, 1, fetched{"1.1", cache.Load, false, nil})
+		wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
+		if m, err := c.GetMany(t.Context(), []int{1}); m[1] != "1.3" || err != nil {
+			t.Errorf("GetMany = %v, %v, want another load", m, err)
+		}
+		if n := total(tiers).FillsNotWanted; n != 3 {
+			t.Errorf("FillsNotWanted = %d, want 3", n)
+		}
+		advance(time.Second)
+		wantFetch(t, c, 1, fetched{"1.4", cache.Load, false, nil})
+		wantFetch(t, c, 1, fetched{"1.4", cache.Local, false, nil})
+	})
+}
+
+// A fleet changes codec without emptying the tier.
+func TestCodecChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type pair struct{ A, B string }
+		mem := tiertest.NewMemory()
+		n := 0
+		load := func(context.Context, int) (pair, error) { n++; return pair{"a", "b"}, nil }
+		for i, cd := range []codec.Codec{codec.JSON, codec.CBOR, codec.Snappy(codec.JSON, 0), codec.Deflate(codec.CBOR, 0)} {
+			c := with(t, open(t, cache.TiersConfig{Remote: mem}), cache.Config[int, pair]{Load: load, Codec: cd})
+			if v := get(t, c, 1); v != (pair{"a", "b"}) {
+				t.Errorf("%s read %v", cd.ID(), v)
+			}
+			if v := get(t, c, 100+i); v != (pair{"a", "b"}) {
+				t.Error(v)
+			}
+		}
+		last := with(t, open(t, cache.TiersConfig{Remote: mem}), cache.Config[int, pair]{Load: load})
+		for i := range 4 {
+			if r, err := last.Fetch(t.Context(), 100+i, nil); r.Source != cache.Remote || r.Value.B != "b" || err != nil {
+				t.Errorf("key %d: %+v, %v", i, r, err)
+			}
+		}
+		if n != 5 {
+			t.Errorf("%d loads, want 5", n)
+		}
+	})
+}
+
+// A value that does not encode is kept here, and nobody else waits for it.
+func TestUnencodableLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem := tiertest.NewMemory()
+		zero := 0.0
+		tiers := open(t, cache.TiersConfig{Remote: mem})
+		c := with(t, tiers, cache.Config[int, float64]{Load: func(context.Context, int) (float64, error) { return zero / zero, nil }})
+		for range 2 {
+			if v := get(t, c, 1); v == v {
+				t.Errorf("Get = %v, want NaN", v)
+			}
+		}
+		if s := total(tiers); s.FillsUnencodable != 1 || s.LocalHits != 1 || mem.Len() != 0 {
+			t.Errorf("Stats = %+v with %d cells, want one unencodable, then a local hit", s, mem.Len())
+		}
+	})
+}
+
+// Clocks differ: a frame from a machine ahead is not older than new, and lives
+// no longer than it was born to.
+func TestSkewedClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, mem := &source{}, tiertest.NewMemory()
+		_, cs := fleet(t, 1, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
+		get(t, cs[0], 1)
+		ahead := rewrite(func(c *tier.Cell) {
+			const hour = 3600 * 1000
+			c.LoadedAt, c.SoftAt, c.HardAt = c.LoadedAt+hour, c.SoftAt+hour, c.HardAt+hour
+		})
+		store(t, mem, cell1, ahead(cellOf(t, mem, cell1)), 2*time.Hour)
+		c := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
+		r, err := c.Fetch(t.Context(), 1, nil)
+		if r.Source != cache.Remote || r.Age != 0 || err != nil {
+			t.Errorf("Fetch = %+v, %v, want an age of 0", r, err)
+		}
+		advance(61 * time.Second)
+		if r, _ := c.Fetch(t.Context(), 1, nil); r.Source == cache.Local {
+			t.Errorf("an entry of 60 s is served after 61: %+v", r)
+		}
+	})
+}

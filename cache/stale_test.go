@@ -1,0 +1,394 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+var swr = patch{TTL: new(10 * time.Second), Stale: new(time.Minute)}
+
+func TestStaleWhileRevalidate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{took: time.Second}
+		tiers := open(t, cache.TiersConfig{})
+		c := with(t, tiers, thingConfig{Load: src.load, Policy: swr})
+		get(t, c, 1)
+		advance(9 * time.Second)
+		wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil})
+		advance(time.Second)
+		start := time.Now()
+		crowd(50, func(int) { wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil}) })
+		if d := time.Since(start); d != 0 {
+			t.Errorf("callers waited %v for the refresh", d)
+		}
+		advance(2 * time.Second)
+		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
+		src.wantLoads(t, 2)
+		if s := total(tiers); s.StaleRevalidating != 50 || s.Refreshes != 1 || s.RefreshErrors != 0 {
+			t.Errorf("Stats = %d stale, %d refreshes, want 50, 1", s.StaleRevalidating, s.Refreshes)
+		}
+		advance(10*time.Second + time.Minute) // beyond Stale
+		wantFetch(t, c, 1, fetched{"1.3", cache.Load, false, nil})
+	})
+}
+
+func TestStaleIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load, Policy: swr})
+		get(t, c, 1)
+		advance(20 * time.Second)
+		wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil}, cache.AllowStale(false))
+		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil}, cache.AllowStale(false))
+	})
+}
+
+func TestOneRefreshInTheFleet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{took: 2 * time.Second}
+		ts, cs := fleet(t, 3, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load, Policy: swr})
+		for _, c := range cs {
+			get(t, c, 1)
+		}
+		advance(15 * time.Second)
+		for range 30 {
+			crowd(len(cs), func(i int) {
+				if v := get(t, cs[i], 1); v != "1.1" && v != "1.2" {
+					t.Errorf("Get = %q", v)
+				}
+			})
+			advance(100 * time.Millisecond)
+		}
+		src.wantLoads(t, 2)
+		refreshed, adopted := int64(0), int64(0)
+		for _, tiers := range ts {
+			refreshed += total(tiers).Refreshes
+			adopted += total(tiers).RefreshesAdopted
+		}
+		if refreshed != 1 || adopted != 2 {
+			t.Errorf("%d refreshes, %d adopted by others, want 1 and 2", refreshed, adopted)
+		}
+		for _, c := range cs {
+			wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
+		}
+	})
+}
+
+func TestRefreshesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		tiers := open(t, cache.TiersConfig{MaxRefreshes: 3})
+		c := with(t, tiers, thingConfig{Load: src.load, Policy: swr})
+		for k := range 10 {
+			get(t, c, k)
+		}
+		src.took = 5 * time.Second
+		src.peak = 0
+		advance(11 * time.Second)
+		for k := range 10 {
+			wantFetch(t, c, k, fetched{get(t, c, k), cache.Local, true, nil})
+		}
+		synctest.Wait()
+		if s := total(tiers); s.RefreshesSkipped != 7 {
+			t.Errorf("RefreshesSkipped = %d, want 7", s.RefreshesSkipped)
+		}
+		advance(6 * time.Second)
+		if src.peak != 3 {
+			t.Errorf("%d refreshes at a time, want 3", src.peak)
+		}
+		// The slots came back.
+		for range 5 {
+			for k := range 10 {
+				get(t, c, k)
+			}
+			advance(6 * time.Second)
+		}
+		if s := total(tiers); s.Refreshes < 10 {
+			t.Errorf("Refreshes = %d, want all 10 keys", s.Refreshes)
+		}
+	})
+}
+
+func TestRefreshPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log lockedBuffer
+		n := 0
+		tiers := open(t, cache.TiersConfig{MaxRefreshes: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		c := with(t, tiers, thingConfig{Policy: swr, Load: func(context.Context, int) (string, error) {
+			if n++; n == 2 {
+				panicHere("a-secret-value")
+			}
+			return "v", nil
+		}})
+		get(t, c, 1)
+		advance(15 * time.Second)
+		wantFetch(t, c, 1, fetched{"v", cache.Local, true, nil})
+		synctest.Wait()
+		if s := total(tiers); s.RefreshErrors != 1 || s.LoadPanics != 1 {
+			t.Errorf("Stats = %d refresh errors, %d panics, want 1, 1", s.RefreshErrors, s.LoadPanics)
+		}
+		if l := log.String(); !strings.Contains(l, "panicHere") || strings.Contains(l, "a-secret-value") {
+			t.Errorf("the log is to name the place and not the value:\n%s", l)
+		}
+		advance(5 * time.Second)
+		wantFetch(t, c, 1, fetched{"v", cache.Local, true, nil})
+		synctest.Wait()
+		wantFetch(t, c, 1, fetched{"v", cache.Local, false, nil})
+	})
+}
+
+func TestFailingRefreshIsThrottled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		tiers := open(t, cache.TiersConfig{})
+		c := with(t, tiers, thingConfig{Load: src.load, Policy: swr})
+		get(t, c, 1)
+		src.fail(errSource)
+		advance(10 * time.Second)
+		for range 300 { // 30 s of reads, within Stale
+			wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil})
+			advance(100 * time.Millisecond)
+		}
+		// NegativeTTL is 3 s: a try at 0, 3, … 27.
+		src.wantLoads(t, 1+10)
+		if s := total(tiers); s.RefreshErrors != 10 {
+			t.Errorf("RefreshErrors = %d, want 10", s.RefreshErrors)
+		}
+	})
+}
+
+func TestRefreshKeepsTheCallersLoaderAndTags(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tiers := open(t, cache.TiersConfig{})
+		c := with(t, tiers, thingConfig{Policy: swr})
+		src := &source{}
+		read := func() string {
+			v, err := c.GetOrLoad(t.Context(), 1, src.load, cache.Tags("own"), cache.TTL(5*time.Second))
+			if err != nil {
+				t.Error(err)
+			}
+			return v
+		}
+		read()
+		advance(6 * time.Second)
+		read()
+		synctest.Wait()
+		if v := read(); v != "1.2" {
+			t.Errorf("after the refresh: %q, want 1.2", v)
+		}
+		invalidateTag(t, tiers, "own")
+		if v := read(); v != "1.3" {
+			t.Errorf("after the tag's invalidation: %q, want 1.3", v)
+		}
+	})
+}
+
+func TestRefreshAhead(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		beta      float64
+		took      time.Duration
+		low, high int // of 40 keys, how many may be refreshed within TTL
+	}{
+		{"off", 0, 5 * time.Second, 0, 0},
+		{"slow loads", 1, 5 * time.Second, 35, 40},
+		{"quick loads", 1, time.Millisecond, 0, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src := &source{took: tt.took}
+				tiers := open(t, cache.TiersConfig{MaxRefreshes: 100})
+				c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{RefreshAhead: &tt.beta}})
+				const keys = 40
+				crowd(keys, func(k int) { get(t, c, k) })
+				advance(time.Second)
+				for range 57 { // until 2 s before the end of the first TTL
+					for k := range keys {
+						if r, err := c.Fetch(t.Context(), k, nil); err != nil || r.Stale || r.Source != cache.Local {
+							t.Errorf("Fetch(%d) = %+v, %v, want it fresh from here", k, r, err)
+						}
+					}
+					advance(time.Second)
+				}
+				advance(tt.took)
+				early := 0
+				for k := range keys {
+					if src.loads[k] > 1 {
+						early++
+					}
+				}
+				if early < tt.low || early > tt.high {
+					t.Errorf("%d of %d keys were refreshed before their end, want %d to %d", early, keys, tt.low, tt.high)
+				}
+			})
+		})
+	}
+}
+
+func TestExpire(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		policy patch
+		remote bool
+		want   fetched // of the next read
+	}{
+		{"stale is served once more", swr, false, fetched{"1.1", cache.Local, true, nil}},
+		{"without Stale it loads", patch{}, false, fetched{"1.2", cache.Load, false, nil}},
+		{"with a remote tier", swr, true, fetched{"1.1", cache.Local, true, nil}},
+		{"with a remote tier, without Stale", patch{}, true, fetched{"1.2", cache.Load, false, nil}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src := &source{}
+				var tc cache.TiersConfig
+				if tt.remote {
+					tc.Remote = tiertest.NewMemory()
+				}
+				c := with(t, open(t, tc), thingConfig{Load: src.load, Policy: tt.policy})
+				if err := c.Expire(t.Context(), 1); err != nil {
+					t.Errorf("Expire of nothing: %v", err)
+				}
+				get(t, c, 1)
+				advance(time.Millisecond)
+				if err := c.Expire(t.Context(), 1); err != nil {
+					t.Errorf("Expire: %v", err)
+				}
+				wantFetch(t, c, 1, tt.want)
+				synctest.Wait()
+				wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
+			})
+		})
+	}
+}
+
+func TestExpireReachesTheRemoteTier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load, Policy: swr})
+		get(t, cs[0], 1)
+		advance(time.Second)
+		if err := cs[0].Expire(t.Context(), 1); err != nil {
+			t.Error(err)
+		}
+		advance(time.Millisecond)
+		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Remote, true, nil})
+		synctest.Wait()
+		wantFetch(t, cs[1], 1, fetched{"1.2", cache.Local, false, nil})
+	})
+}
+
+func TestRefresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{took: time.Second}
+		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load})
+		get(t, c, 1)
+		done := make(chan error)
+		go func() { done <- c.Refresh(t.Context(), 1) }()
+		synctest.Wait()
+		wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil}) // meanwhile
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
+		src.fail(errSource)
+		wantError(t, c.Refresh(t.Context(), 1), "refresh", "default:things:1", errSource)
+		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil}) // it stands
+		src.fail(cache.ErrNotFound)
+		wantError(t, c.Refresh(t.Context(), 1), "refresh", "default:things:1", cache.ErrNotFound)
+		wantFetch(t, c, 1, fetched{"", cache.Local, false, cache.ErrNotFound})
+	})
+}
+
+// Two processes refresh a key that is stale in both: whoever comes second takes
+// the other's value also when the claim was refused at first.
+func TestStaleValueOfTheRemoteTier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{took: 50 * time.Millisecond}
+		_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load, Policy: swr})
+		get(t, cs[0], 1)
+		advance(30 * time.Second)
+		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Remote, true, nil})
+		synctest.Wait() // it has the claim
+		wantFetch(t, cs[0], 1, fetched{"1.1", cache.Local, true, nil})
+		advance(time.Second)
+		get(t, cs[0], 1) // asks again, and adopts
+		advance(time.Second)
+		wantFetch(t, cs[0], 1, fetched{"1.2", cache.Local, false, nil})
+		wantFetch(t, cs[1], 1, fetched{"1.2", cache.Local, false, nil})
+		src.wantLoads(t, 2)
+	})
+}
+
+func TestNotModified(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var previous []string
+		tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+		c := with(t, tiers, thingConfig{Policy: swr, Load: func(ctx context.Context, _ int) (string, error) {
+			cache.Depend(ctx, "t")
+			if old, ok := cache.Previous[string](ctx); ok {
+				previous = append(previous, old)
+				return "ignored", cache.ErrNotModified
+			}
+			return "first", nil
+		}})
+		get(t, c, 1)
+		if _, ok := cache.Previous[string](t.Context()); ok {
+			t.Error("Previous outside a loader reports a value")
+		}
+		advance(15 * time.Second)
+		wantFetch(t, c, 1, fetched{"first", cache.Local, true, nil})
+		synctest.Wait()
+		wantFetch(t, c, 1, fetched{"first", cache.Local, false, nil}) // its lifetime began anew
+		advance(9 * time.Second)
+		wantFetch(t, c, 1, fetched{"first", cache.Local, false, nil})
+		if len(previous) != 1 || previous[0] != "first" {
+			t.Errorf("the loader saw %q before, want first, once", previous)
+		}
+		// An invalidated value is nobody's predecessor.
+		invalidateTag(t, tiers, "t")
+		wantFetch(t, c, 1, fetched{"first", cache.Load, false, nil})
+		if len(previous) != 1 {
+			t.Errorf("an invalidated value was handed to the loader: %q", previous)
+		}
+	})
+}
+
+func TestNotModifiedWithoutPrevious(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: func(context.Context, int) (string, error) {
+			return "", cache.ErrNotModified
+		}})
+		_, err := c.Get(t.Context(), 1)
+		wantError(t, err, "get", "default:things:1", cache.ErrNotModified)
+		if errors.Is(err, cache.ErrNotFound) {
+			t.Error("it counts as absence")
+		}
+	})
+}
+
+// lockedBuffer is a log that goroutines write to.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}

@@ -1,0 +1,342 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// watched is a set of tiers whose telemetry is recorded.
+type watched struct {
+	*cache.Tiers
+	reader *metric.ManualReader
+	spans  *tracetest.SpanRecorder
+	tracer trace.Tracer
+	log    lockedBuffer
+}
+
+func watch(t *testing.T, cfg cache.TiersConfig) *watched {
+	t.Helper()
+	w := &watched{reader: metric.NewManualReader(), spans: tracetest.NewSpanRecorder()}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(w.spans))
+	cfg.MeterProvider = metric.NewMeterProvider(metric.WithReader(w.reader))
+	cfg.TracerProvider = tp
+	cfg.Logger = slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	w.tracer = tp.Tracer("test")
+	w.Tiers = open(t, cfg)
+	return w
+}
+
+// numbers returns every data point that is not zero, by "name{attributes}":
+// sums and gauges by value, histograms by count.
+func (w *watched) numbers(t *testing.T) map[string]int64 {
+	t.Helper()
+	var rm metricdata.ResourceMetrics
+	if err := w.reader.Collect(t.Context(), &rm); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]int64{}
+	add := func(name string, set attribute.Set, n int64) {
+		if n != 0 {
+			out[name+"{"+set.Encoded(attribute.DefaultEncoder())+"}"] = n
+		}
+	}
+	for _, sm := range rm.ScopeMetrics {
+		for _, m := range sm.Metrics {
+			switch d := m.Data.(type) {
+			case metricdata.Sum[int64]:
+				for _, p := range d.DataPoints {
+					add(m.Name, p.Attributes, p.Value)
+				}
+			case metricdata.Gauge[int64]:
+				for _, p := range d.DataPoints {
+					add(m.Name, p.Attributes, p.Value)
+				}
+			case metricdata.Histogram[int64]:
+				for _, p := range d.DataPoints {
+					add(m.Name, p.Attributes, int64(p.Count))
+				}
+			case metricdata.Histogram[float64]:
+				for _, p := range d.DataPoints {
+					add(m.Name, p.Attributes, int64(p.Count))
+				}
+			default:
+				t.Errorf("%s is a %T", m.Name, d)
+			}
+		}
+	}
+	return out
+}
+
+func TestInstruments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, remote := &source{}, faulty()
+		w := watch(t, cache.TiersConfig{Remote: remote})
+		p := swr
+		p.StaleIfError = new(time.Hour)
+		c := with(t, w.Tiers, thingConfig{Load: src.load, Policy: p})
+		other := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load, Policy: p})
+		get(t, other, 2)
+
+		get(t, c, 1) // miss, load, fill
+		get(t, c, 1) // local hit
+		get(t, c, 2) // remote hit
+		advance(15 * time.Second)
+		get(t, c, 1) // stale, refreshed
+		synctest.Wait()
+		src.fail(cache.ErrNotFound)
+		_, _ = c.Get(t.Context(), 3) // miss, load, absence filled
+		_, _ = c.Get(t.Context(), 3) // local hit, negative
+		src.fail(errSource)
+		advance(10 * time.Minute)
+		get(t, c, 1) // load error, stale on error
+		src.fail(nil)
+		invalidateTag(t, w.Tiers, "x")
+		if err := errors.Join(c.DeleteAll(t.Context()), c.Delete(t.Context(), 9)); err != nil {
+			t.Error(err)
+		}
+		src.took = time.Second
+		crowd(3, func(int) { get(t, c, 5) }) // miss, two merged
+		remote.Fail(errRemote, tiertest.Get)
+		get(t, c, 6)
+		remote.Heal()
+
+		got := w.numbers(t)
+		for name := range got {
+			// Sizes and counts of calls are checked below or elsewhere.
+			for _, skip := range []string{"cache.local.bytes", "cache.remote.duration", "cache.value.size"} {
+				if strings.HasPrefix(name, skip) {
+					delete(got, name)
+				}
+			}
+		}
+		const ns = "cache.namespace=things,cache.tenant=default"
+		want := map[string]int64{
+			"cache.hit{" + ns + ",tier=local}":                 3,
+			"cache.hit{" + ns + ",tier=remote}":                1,
+			"cache.miss{" + ns + "}":                           5,
+			"cache.merge{" + ns + "}":                          2,
+			"cache.load{" + ns + "}":                           6,
+			"cache.load.error{" + ns + "}":                     1,
+			"cache.negative{" + ns + "}":                       2,
+			"cache.stale_served{" + ns + ",reason=revalidate}": 1,
+			"cache.stale_served{" + ns + ",reason=error}":      1,
+			"cache.refresh{" + ns + ",outcome=ok}":             1,
+			"cache.fill{" + ns + ",outcome=stored}":            4,
+			"cache.invalidate{kind=tag}":                       1,
+			"cache.invalidate{kind=prefix}":                    1,
+			"cache.invalidate{kind=key}":                       1,
+			"cache.remote.error{op=get}":                       1,
+			"cache.load.duration{cache.namespace=things}":      6,
+			"cache.staleness.age{}":                            2,
+			"cache.local.entries{}":                            w.Stats().Local.Entries,
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("instruments (-want +got):\n%s", diff)
+		}
+		all := w.numbers(t)
+		for _, name := range []string{
+			"cache.local.bytes{}", "cache.value.size{dir=in}", "cache.value.size{dir=out}",
+			"cache.remote.duration{op=get}", "cache.remote.duration{op=claim}", "cache.remote.duration{op=fill}", "cache.remote.duration{op=unlink}",
+		} {
+			if all[name] == 0 {
+				t.Errorf("%s is missing", name)
+			}
+		}
+		s := w.Stats()
+		if diff := cmp.Diff(s.Local.Bytes, all["cache.local.bytes{}"]); diff != "" {
+			t.Errorf("local bytes differ between Stats and gauge: %s", diff)
+		}
+		for name, n := range map[string]int64{
+			"cache.hit{" + ns + ",tier=local}": s.Total.LocalHits, "cache.hit{" + ns + ",tier=remote}": s.Total.RemoteHits,
+			"cache.miss{" + ns + "}": s.Total.Misses, "cache.merge{" + ns + "}": s.Total.Merged, "cache.load{" + ns + "}": s.Total.Loads,
+			"cache.negative{" + ns + "}": s.Total.Negatives, "cache.fill{" + ns + ",outcome=stored}": s.Total.Fills,
+			"cache.invalidate{kind=tag}": s.Kinds.Tags, "cache.remote.error{op=get}": s.Remote.GetErrors,
+			"cache.refresh{" + ns + ",outcome=ok}": s.Total.Refreshes,
+		} {
+			if all[name] != n {
+				t.Errorf("%s = %d, Stats says %d", name, all[name], n)
+			}
+		}
+	})
+}
+
+func (w *watched) named(name string) (out []sdktrace.ReadOnlySpan) {
+	for _, s := range w.spans.Ended() {
+		if s.Name() == name {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func TestSpans(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{took: 500 * time.Millisecond}
+		w := watch(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+		c := with(t, w.Tiers, thingConfig{Load: src.load, Policy: swr})
+		call := func(name string, f func(ctx context.Context)) sdktrace.ReadOnlySpan {
+			ctx, span := w.tracer.Start(t.Context(), name)
+			f(ctx)
+			span.End()
+			return w.named(name)[0]
+		}
+		crowd(2, func(i int) {
+			if i == 1 {
+				advance(100 * time.Millisecond)
+			}
+			call(fmt.Sprint("reader ", i), func(ctx context.Context) { _, _ = c.Get(ctx, 1) })
+		})
+		leader, waiter := w.named("reader 0")[0], w.named("reader 1")[0]
+		load := w.named("cache.load")
+		if len(load) != 1 || load[0].Parent().SpanID() != leader.SpanContext().SpanID() {
+			t.Fatalf("%d load spans, want one below the leader's", len(load))
+		}
+		if l := waiter.Links(); len(l) != 1 || l[0].SpanContext.SpanID() != load[0].SpanContext().SpanID() {
+			t.Errorf("the waiter's links are %v, want one to the load", l)
+		}
+		if diff := cmp.Diff([]attribute.KeyValue{
+			attribute.String("cache.namespace", "things"), attribute.String("cache.tenant", "default"),
+		}, load[0].Attributes(), cmp.AllowUnexported(attribute.Value{})); diff != "" {
+			t.Errorf("the load's attributes (-want +got):\n%s", diff)
+		}
+		for _, op := range []string{"get", "claim", "fill"} {
+			s := w.named("cache.remote." + op)
+			if len(s) != 1 || s[0].SpanKind() != trace.SpanKindClient || s[0].SpanContext().TraceID() != leader.SpanContext().TraceID() {
+				t.Errorf("%d spans of %s in the leader's trace, want one client span", len(s), op)
+			}
+		}
+
+		advance(15 * time.Second)
+		reader := call("stale reader", func(ctx context.Context) { _, _ = c.Get(ctx, 1) })
+		advance(2 * time.Second)
+		refresh := w.named("cache.refresh")
+		if len(refresh) != 1 || refresh[0].Parent().IsValid() {
+			t.Fatalf("%d refresh spans, want one, without a parent", len(refresh))
+		}
+		if l := refresh[0].Links(); len(l) != 1 || l[0].SpanContext.SpanID() != reader.SpanContext().SpanID() {
+			t.Errorf("the refresh's links are %v, want one to its cause", l)
+		}
+
+		deleter := call("deleter", func(ctx context.Context) { _ = c.Delete(ctx, 1) })
+		inv := w.named("cache.invalidate")
+		if len(inv) != 1 || inv[0].Parent().SpanID() != deleter.SpanContext().SpanID() {
+			t.Errorf("%d invalidate spans, want one below the caller's", len(inv))
+		}
+
+		src.fail(errSource)
+		call("failing reader", func(ctx context.Context) { _, _ = c.Get(ctx, 2) })
+		if s := w.named("cache.load"); s[len(s)-1].Status().Code != codes.Error {
+			t.Errorf("the failed load's status is %v", s[len(s)-1].Status())
+		}
+	})
+}
+
+// Nothing of a value, of a loader's error or of what it panics with reaches a
+// log line, a span or a metric.
+func TestNothingLeaks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const secret = "4711-secret-0815"
+		remote := faulty()
+		w := watch(t, cache.TiersConfig{Remote: remote})
+		type value struct {
+			Text string
+			F    float64
+		}
+		zero := 0.0
+		step := 0
+		c := with(t, w.Tiers, cache.Config[int, value]{
+			Policy: swr,
+			Tags:   func(int, value) []string { return []string{secret} },
+			Load: func(_ context.Context, k int) (value, error) {
+				step++
+				switch {
+				case k == 1 && step > 1:
+					panic(secret)
+				case k == 2:
+					return value{}, errors.New("no access with password " + secret)
+				case k == 3:
+					return value{Text: secret, F: zero / zero}, nil // does not encode
+				case k == 4:
+					return value{}, codedError{"denied", secret}
+				}
+				return value{Text: secret}, nil
+			},
+		})
+		get(t, c, 1)
+		advance(15 * time.Second)
+		get(t, c, 1) // its refresh panics
+		synctest.Wait()
+		for k := 2; k < 5; k++ {
+			_, _ = c.Get(t.Context(), k)
+		}
+		_, _ = c.GetMany(t.Context(), []int{2, 3, 4, 5})
+		if err := c.Set(t.Context(), 6, value{Text: secret}); err != nil {
+			t.Error(err)
+		}
+		_ = panicOf(func() { _ = c.Refresh(t.Context(), 1) })
+		remote.Corrupt(tiertest.FlipBit(8 * 100))
+		advance(time.Hour)
+		_, _ = c.Get(t.Context(), 6)
+		remote.Fail(errors.New("cannot store " + secret))
+		for k := 10; k < 20; k++ {
+			get(t, c, k) // the breaker opens, which is logged
+		}
+
+		if s := w.log.String(); strings.Contains(s, secret) || !strings.Contains(s, "panicked") || !strings.Contains(s, "breaker") || !strings.Contains(s, "encode") {
+			t.Errorf("the log lacks a line or has a secret:\n%s", s)
+		}
+		for _, s := range w.spans.Ended() {
+			if text := fmt.Sprintf("%+v %+v %+v %+v %s", s.Attributes(), s.Events(), s.Links(), s.Status(), s.Name()); strings.Contains(text, secret) {
+				t.Errorf("a span has it: %s", text)
+			}
+		}
+		for name := range w.numbers(t) {
+			if strings.Contains(name, secret) {
+				t.Errorf("a metric has it: %s", name)
+			}
+		}
+	})
+}
+
+// Every read is counted once.
+func TestEveryReadIsCountedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{took: 10 * time.Millisecond}
+		tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+		p := swr
+		p.StaleIfError = new(time.Hour)
+		c := with(t, tiers, thingConfig{Load: src.load, Policy: p})
+		reads := int64(0)
+		for round := range 6 {
+			if round == 4 {
+				src.fail(errSource)
+			}
+			for k := range 5 {
+				crowd(4, func(int) { get(t, c, k) })
+				reads += 4
+			}
+			advance([]time.Duration{time.Second, 12 * time.Second, time.Second, 5 * time.Minute, time.Second, time.Minute}[round])
+		}
+		if s := total(tiers); s.LocalHits+s.RemoteHits+s.Misses+s.Merged != reads {
+			t.Errorf("%d local + %d remote + %d misses + %d merged, want %d reads", s.LocalHits, s.RemoteHits, s.Misses, s.Merged, reads)
+		}
+	})
+}

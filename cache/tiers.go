@@ -1,0 +1,235 @@
+package cache
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/local"
+)
+
+// TiersConfig says what a process's caches are made of. Its zero value is one
+// local tier of 64 MiB with the default policy.
+type TiersConfig struct {
+	// Local is the in-process tier. Nil: local.New of 64 MiB. Close closes it.
+	Local tier.Local
+
+	// Remote is the tier shared with other processes. Nil: none. It stays open
+	// when the Tiers close.
+	Remote tier.Remote
+
+	// Policies overrides the policy by tenant, namespace or both. Nil:
+	// policy.Default everywhere. SetPolicies swaps it.
+	Policies policy.Table
+
+	// Codecs are decoded beside those of codec.Builtin, so that a fleet can
+	// change codecs without emptying the remote tier.
+	Codecs []codec.Codec
+
+	// MaxLoads bounds the loads that run at a time, refreshes included. A load
+	// that has to wait for its turn longer than its LoadTimeout fails with
+	// ErrOverloaded. A load nested in another runs in its turn. 0: 512.
+	MaxLoads int
+
+	// MaxRefreshes bounds the background refreshes at a time; beyond it a
+	// stale value is served without starting one. 0: 32.
+	MaxRefreshes int
+
+	// MaxFlights bounds the keys being fetched or loaded at a time, per cache;
+	// beyond it reads that miss fail with ErrOverloaded. 0: 65,536.
+	MaxFlights int
+
+	// ClaimTTL is how long other processes wait for a loader that has died.
+	// A living one renews its claim. 0: 3 s.
+	ClaimTTL time.Duration
+
+	// MaxTenants bounds the tenants that have counters of their own and a
+	// resolved policy kept for them; the others are counted together as
+	// "other". 0: 1,000.
+	MaxTenants int
+
+	// OnEvict, when set, is called once for every entry that leaves the local
+	// tier, with its full key. It runs inside cache calls and must be quick
+	// and not call back into the cache. Nil: nothing is called.
+	OnEvict func(key string, reason tier.EvictReason)
+
+	// Logger gets state changes: never a value. Nil: slog.Default.
+	Logger *slog.Logger
+
+	// MeterProvider and TracerProvider are where the instruments are made.
+	// Nil: the global ones of OpenTelemetry, which do nothing until set.
+	MeterProvider  metric.MeterProvider
+	TracerProvider trace.TracerProvider
+}
+
+// Tiers is what the caches of one process share: the tiers, the limits and the
+// instruments. Make one with [Open]. All methods may be called concurrently.
+type Tiers struct {
+	base     time.Time // its monotonic reading is the origin of all item times
+	seed     maphash.Seed
+	cfg      TiersConfig
+	local    tier.Local
+	remote   *remote
+	codecs   codec.Set
+	log      *slog.Logger
+	fences   *invalidate.Fences
+	policies atomic.Pointer[policy.Table]
+	loads    *semaphore.Weighted
+	refresh  *semaphore.Weighted
+	work     work
+	puts     [64]sync.Mutex // by local hash; see job.put
+	seen     *telemetry
+	all      *counters // what has no namespace
+
+	mu     sync.Mutex // protects the rest
+	bases  []namedBase
+	counts map[countsKey]*counters
+}
+
+type namedBase struct {
+	namespace string
+	patch     policy.Patch
+}
+
+// Open returns tiers that run by cfg. It refuses a configuration with faults
+// and names all of them.
+func Open(cfg TiersConfig) (*Tiers, error) {
+	cfg.MaxLoads = cmp.Or(cfg.MaxLoads, 512)
+	cfg.MaxRefreshes = cmp.Or(cfg.MaxRefreshes, 32)
+	cfg.MaxFlights = cmp.Or(cfg.MaxFlights, 1<<16)
+	cfg.ClaimTTL = cmp.Or(cfg.ClaimTTL, 3*time.Second)
+	cfg.MaxTenants = cmp.Or(cfg.MaxTenants, 1000)
+	if cfg.Local == nil {
+		cfg.Local = local.New(local.Config{})
+	}
+	codecs, err := cfg.validate()
+	if err != nil {
+		return nil, fmt.Errorf("cache: open: %w", err)
+	}
+	t := &Tiers{
+		base:    time.Now(),
+		seed:    maphash.MakeSeed(),
+		cfg:     cfg,
+		local:   cfg.Local,
+		codecs:  codecs,
+		log:     cmp.Or(cfg.Logger, slog.Default()),
+		fences:  invalidate.NewFences(),
+		loads:   semaphore.NewWeighted(int64(cfg.MaxLoads)),
+		refresh: semaphore.NewWeighted(int64(cfg.MaxRefreshes)),
+		counts:  make(map[countsKey]*counters),
+	}
+	t.policies.Store(&cfg.Policies)
+	t.all = &counters{}
+	if t.seen, err = newTelemetry(t); err != nil {
+		return nil, fmt.Errorf("cache: open: %w", err)
+	}
+	t.remote = newRemote(cfg.Remote, t.log, t.seen)
+	if n, ok := t.local.(tier.EvictNotifier); ok {
+		n.OnEvict(t.evicted)
+	}
+	return t, nil
+}
+
+func (cfg *TiersConfig) validate() (codec.Set, error) {
+	var errs []error
+	for _, f := range []struct {
+		name string
+		n    int64
+	}{
+		{"MaxLoads", int64(cfg.MaxLoads)}, {"MaxRefreshes", int64(cfg.MaxRefreshes)},
+		{"MaxFlights", int64(cfg.MaxFlights)}, {"MaxTenants", int64(cfg.MaxTenants)},
+		{"ClaimTTL", int64(cfg.ClaimTTL / time.Millisecond)},
+	} {
+		if f.n < 0 || f.n == 0 {
+			errs = append(errs, fmt.Errorf("field %s is negative or rounds to zero", f.name))
+		}
+	}
+	for name, x := range map[string]any{"Local": cfg.Local, "Remote": cfg.Remote} {
+		if v, ok := x.(tier.Validator); ok {
+			if err := v.Validate(); err != nil {
+				errs = append(errs, fmt.Errorf("field %s: %w", name, err))
+			}
+		}
+	}
+	if err := cfg.Policies.Validate(policy.Default()); err != nil {
+		errs = append(errs, fmt.Errorf("field Policies: %w", err))
+	}
+	codecs, err := codec.NewSet(append(codec.Builtin(), cfg.Codecs...)...)
+	if err != nil {
+		errs = append(errs, fmt.Errorf("field Codecs: %w", err))
+	}
+	return codecs, errors.Join(errs...)
+}
+
+// SetPolicies swaps the table of overrides; reads that start afterwards obey
+// it. What is already stored keeps the lifetime it was stored with. A table
+// with faults is refused, all of them named, and the old one stays.
+func (t *Tiers) SetPolicies(table policy.Table) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	errs := []error{table.Validate(policy.Default())}
+	for _, b := range t.bases {
+		if err := table.Validate(b.patch.Apply(policy.Default())); err != nil {
+			errs = append(errs, fmt.Errorf("with the policy of namespace %q: %w", b.namespace, err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("cache: set policies: %w", err)
+	}
+	t.policies.Store(&table)
+	return nil
+}
+
+// Close ends the tiers: calls that come later fail with [ErrClosed], loads
+// under way are waited for until ctx ends and then cancelled, and the local
+// tier is closed. The remote tier stays open. A second Close does nothing.
+func (t *Tiers) Close(ctx context.Context) error {
+	first, err := t.work.close(ctx)
+	if !first {
+		return nil
+	}
+	err = errors.Join(err, t.seen.close(), t.local.Close())
+	if err != nil {
+		return fmt.Errorf("cache: close: %w", err)
+	}
+	return nil
+}
+
+// now returns nanoseconds since the tiers were opened, on the monotonic clock.
+func (t *Tiers) now() int64 { return int64(time.Since(t.base)) }
+
+// named is any item, whatever its types.
+type named interface {
+	fullKey() string
+	numbers() *counters
+}
+
+func (it *item[K, V]) fullKey() string    { return it.text }
+func (it *item[K, V]) numbers() *counters { return it.counts }
+
+func (t *Tiers) evicted(e tier.Entry, _ int64, reason tier.EvictReason) {
+	n, ok := e.(named)
+	if !ok {
+		return
+	}
+	if reason == tier.Evicted || reason == tier.Rejected {
+		n.numbers().inc(evictions)
+	}
+	if t.cfg.OnEvict != nil {
+		t.cfg.OnEvict(n.fullKey(), reason)
+	}
+}

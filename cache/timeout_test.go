@@ -1,0 +1,176 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+func TestSoftTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		tiers := open(t, cache.TiersConfig{})
+		c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{
+			TTL: new(10 * time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(100 * time.Millisecond),
+		}})
+		get(t, c, 1)
+		advance(time.Minute)
+		src.took = time.Second
+		start := time.Now()
+		crowd(5, func(int) { wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil}) })
+		if d := time.Since(start); d != 100*time.Millisecond {
+			t.Errorf("callers waited %v, want SoftTimeout", d)
+		}
+		// The load goes on, though nobody waits.
+		advance(time.Second)
+		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
+		src.wantLoads(t, 2)
+		if n := total(tiers).StaleOnTimeout; n != 5 {
+			t.Errorf("StaleOnTimeout = %d, want 5", n)
+		}
+		// Who wants no stale value waits.
+		advance(time.Minute)
+		wantFetch(t, c, 1, fetched{"1.3", cache.Load, false, nil}, cache.AllowStale(false))
+		// Who has nothing stale waits.
+		wantFetch(t, c, 2, fetched{"2.1", cache.Load, false, nil})
+	})
+}
+
+func TestLoadTimeout(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		load func(block chan struct{}) cache.Loader[int, string]
+	}{
+		{"of a loader that obeys", func(chan struct{}) cache.Loader[int, string] {
+			return func(ctx context.Context, _ int) (string, error) { <-ctx.Done(); return "", ctx.Err() }
+		}},
+		{"of a loader that does not", func(block chan struct{}) cache.Loader[int, string] {
+			return func(context.Context, int) (string, error) { <-block; return "late", nil }
+		}},
+	} {
+		for _, batch := range []bool{false, true} {
+			name := tt.name
+			if batch {
+				name += " in a batch"
+			}
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					block := make(chan struct{})
+					load := tt.load(block)
+					cfg := thingConfig{Load: load, Policy: patch{LoadTimeout: new(2 * time.Second)}}
+					if batch {
+						cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
+							v, err := load(ctx, keys[0])
+							if err != nil {
+								return nil, err
+							}
+							return map[int]string{keys[0]: v}, nil
+						}
+					}
+					c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), cfg)
+					start := time.Now()
+					crowd(3, func(int) {
+						var err error
+						if batch {
+							_, err = c.GetMany(t.Context(), []int{1})
+						} else {
+							_, err = c.Get(t.Context(), 1)
+						}
+						if !errors.Is(err, context.DeadlineExceeded) {
+							t.Errorf("%v, want the load's deadline", err)
+						}
+					})
+					if d := time.Since(start); d != 2*time.Second {
+						t.Errorf("callers waited %v, want LoadTimeout", d)
+					}
+					close(block)
+					synctest.Wait()
+				})
+			})
+		}
+	}
+}
+
+// Of a load that ran out of time and waiters, the value is not lost when it
+// comes after all.
+func TestLateValueIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		block := make(chan struct{})
+		c := with(t, open(t, cache.TiersConfig{}), thingConfig{
+			Load:   func(context.Context, int) (string, error) { <-block; return "late", nil },
+			Policy: patch{LoadTimeout: new(2 * time.Second)},
+		})
+		if _, err := c.Get(t.Context(), 1); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		close(block)
+		synctest.Wait()
+		wantFetch(t, c, 1, fetched{"late", cache.Local, false, nil})
+	})
+}
+
+func TestMaxLoadsIsATrueBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{took: time.Second}
+		c := with(t, open(t, cache.TiersConfig{MaxLoads: 4}), thingConfig{Load: src.load})
+		start := time.Now()
+		crowd(20, func(k int) { get(t, c, k) })
+		if src.peak != 4 || time.Since(start) != 5*time.Second {
+			t.Errorf("%d loads at a time, done after %v, want 4 and 5s", src.peak, time.Since(start))
+		}
+	})
+}
+
+// A loader that ignores its context keeps its slot for as long as it runs, or
+// the bound would be none.
+func TestStuckLoadersHoldTheirSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		block := make(chan struct{})
+		tiers := open(t, cache.TiersConfig{MaxLoads: 2})
+		c := with(t, tiers, thingConfig{
+			Policy: patch{LoadTimeout: new(time.Second)},
+			Load: func(_ context.Context, k int) (string, error) {
+				if k < 2 {
+					<-block
+				}
+				return "v", nil
+			},
+		})
+		crowd(2, func(k int) { _, _ = c.Get(t.Context(), k) })
+		start := time.Now()
+		_, err := c.Get(t.Context(), 5)
+		wantError(t, err, "get", "default:things:5", cache.ErrOverloaded)
+		if d := time.Since(start); d != time.Second {
+			t.Errorf("it waited %v for its turn, want LoadTimeout", d)
+		}
+		_, err = c.GetMany(t.Context(), []int{6, 7})
+		if !errors.Is(err, cache.ErrOverloaded) {
+			t.Errorf("GetMany: %v, want ErrOverloaded", err)
+		}
+		close(block)
+		synctest.Wait()
+		if v := get(t, c, 5); v != "v" {
+			t.Errorf("Get = %q when the slots are free again", v)
+		}
+	})
+}
+
+func TestWaiterLeavesTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{took: 10 * time.Second}
+		c := with(t, open(t, cache.TiersConfig{MaxLoads: 1}), thingConfig{Load: src.load})
+		go func() { get(t, c, 1) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := c.Get(ctx, 2)
+		wantError(t, err, "get", "default:things:2", context.DeadlineExceeded)
+		advance(20 * time.Second)
+		src.wantLoads(t, 1) // nobody wanted 2 any more
+	})
+}

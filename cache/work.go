@@ -1,0 +1,80 @@
+package cache
+
+import (
+	"context"
+	"sync"
+)
+
+// work is the set of loads that run detached from their callers, so that
+// Close can wait for them and, when its patience ends, cancel them. The zero
+// work is ready.
+type work struct {
+	mu     sync.Mutex
+	closed bool
+	idle   chan struct{} // made by close when something still runs
+	jobs   map[*running]struct{}
+}
+
+// running is one entry of work.
+type running struct{ cancel func() }
+
+// begin registers a load; nil once the set is closed. The load calls end.
+func (w *work) begin(cancel func()) *running {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil
+	}
+	if w.jobs == nil {
+		w.jobs = make(map[*running]struct{})
+	}
+	j := &running{cancel: cancel}
+	w.jobs[j] = struct{}{}
+	return j
+}
+
+func (w *work) end(j *running) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.jobs, j)
+	if w.closed && len(w.jobs) == 0 && w.idle != nil {
+		close(w.idle)
+		w.idle = nil
+	}
+}
+
+func (w *work) isClosed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.closed
+}
+
+// close refuses new work and waits for what runs. When ctx ends first, it
+// cancels all of it and returns ctx's error without waiting any longer: a
+// loader may ignore its context. It reports whether this call closed the set.
+func (w *work) close(ctx context.Context) (first bool, err error) {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return false, nil
+	}
+	w.closed = true
+	if len(w.jobs) == 0 {
+		w.mu.Unlock()
+		return true, nil
+	}
+	idle := make(chan struct{})
+	w.idle = idle
+	w.mu.Unlock()
+	select {
+	case <-idle:
+		return true, nil
+	case <-ctx.Done():
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for j := range w.jobs {
+		j.cancel()
+	}
+	return true, ctx.Err()
+}

@@ -1,0 +1,364 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/local"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// Read your own writes: whatever was loaded or set is here at the next read.
+func TestReadYourWrites(t *testing.T) {
+	const keys = 10_000
+	src := &source{}
+	tiers := open(t, cache.TiersConfig{})
+	c := with(t, tiers, thingConfig{Load: src.load})
+	for k := range keys {
+		want := fmt.Sprintf("%d.1", k)
+		if k%2 == 0 {
+			get(t, c, k)
+		} else if err := c.Set(t.Context(), k, want); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := c.Fetch(t.Context(), k, nil); r.Value != want || r.Source != cache.Local || err != nil {
+			t.Fatalf("Fetch(%d) right after = %+v, %v", k, r, err)
+		}
+	}
+	for k := range keys {
+		get(t, c, k)
+	}
+	src.wantLoads(t, keys/2)
+}
+
+// With ten times more keys than fit, every write is readable at once all the
+// same, and the bytes stay within the budget and 5 %.
+func TestBudget(t *testing.T) {
+	const budget = 4 << 20
+	var left atomic.Int64
+	tiers := open(t, cache.TiersConfig{
+		Local:   local.New(local.Config{MaxBytes: budget}),
+		OnEvict: func(string, tier.EvictReason) { left.Add(1) },
+	})
+	c := with(t, tiers, cache.Config[int, []byte]{Load: func(context.Context, int) ([]byte, error) { return make([]byte, 1000), nil }})
+	const keys = 10 * budget / 1000
+	most := int64(0)
+	for k := range keys {
+		get(t, c, k)
+		if r, _ := c.Fetch(t.Context(), k, nil); r.Source != cache.Local {
+			t.Fatalf("key %d is not here right after its load", k)
+		}
+		most = max(most, tiers.Stats().Local.Bytes)
+	}
+	if most > budget*105/100 || most < budget/2 {
+		t.Errorf("up to %d bytes in use of %d", most, budget)
+	}
+	s := tiers.Stats()
+	if got := left.Load() + s.Local.Entries; got != keys {
+		t.Errorf("%d entries left and %d are here, want %d together", left.Load(), s.Local.Entries, keys)
+	}
+	if s.Total.Evictions != left.Load() {
+		t.Errorf("Evictions = %d, OnEvict was called %d times", s.Total.Evictions, left.Load())
+	}
+}
+
+func TestOnEvict(t *testing.T) {
+	var got []string
+	tiers := open(t, cache.TiersConfig{OnEvict: func(key string, r tier.EvictReason) { got = append(got, key+" "+r.String()) }})
+	c := with(t, tiers, thingConfig{})
+	for _, err := range []error{c.Set(t.Context(), 1, "a"), c.Set(t.Context(), 1, "b"), c.Delete(t.Context(), 1), c.Delete(t.Context(), 1)} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if want := "[default:things:1 replaced default:things:1 deleted]"; fmt.Sprint(got) != want {
+		t.Errorf("OnEvict saw %v, want %s", got, want)
+	}
+}
+
+func TestSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		mem := tiertest.NewMemory()
+		_, cs := fleet(t, 2, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
+		if err := cs[0].Set(t.Context(), 1, "set", cache.TTL(10*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		wantFetch(t, cs[0], 1, fetched{"set", cache.Local, false, nil})
+		wantFetch(t, cs[1], 1, fetched{"set", cache.Remote, false, nil})
+		advance(9 * time.Second)
+		wantFetch(t, cs[0], 1, fetched{"set", cache.Local, false, nil})
+		advance(time.Second)
+		wantFetch(t, cs[0], 1, fetched{"1.1", cache.Load, false, nil})
+		// Over a remembered absence.
+		src.fail(cache.ErrNotFound)
+		wantFetch(t, cs[0], 2, fetched{"", cache.Load, false, cache.ErrNotFound})
+		if err := cs[0].Set(t.Context(), 2, "born"); err != nil {
+			t.Fatal(err)
+		}
+		wantFetch(t, cs[0], 2, fetched{"born", cache.Local, false, nil})
+		wantFetch(t, cs[1], 2, fetched{"born", cache.Remote, false, nil})
+	})
+}
+
+func TestSetRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+		c := with(t, tiers, thingConfig{Policy: patch{MaxValueBytes: new(10)}})
+		if err := c.Set(t.Context(), 1, "small"); err != nil {
+			t.Fatal(err)
+		}
+		wantError(t, c.Set(t.Context(), 1, "much too large"), "set", "default:things:1", cache.ErrTooLarge)
+		// The key is invalidated all the same: the old value is known to be untrue.
+		_, err := c.Get(t.Context(), 1)
+		wantError(t, err, "get", "default:things:1", cache.ErrMiss)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		wantError(t, c.Set(ctx, 1, "x"), "set", "default:things:1", context.Canceled)
+	})
+}
+
+func TestDelete(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		mem := tiertest.NewMemory()
+		c := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
+		if err := c.Delete(t.Context(), 1); err != nil {
+			t.Errorf("Delete of nothing: %v", err)
+		}
+		for k := range 5 {
+			get(t, c, k)
+		}
+		if err := c.Delete(t.Context(), 1); err != nil || mem.Len() != 4 {
+			t.Errorf("Delete: %v, %d cells left, want 4", err, mem.Len())
+		}
+		wantFetch(t, c, 0, fetched{"0.1", cache.Local, false, nil})
+		wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
+		if err := c.DeleteAll(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantFetch(t, c, 0, fetched{"0.2", cache.Load, false, nil})
+	})
+}
+
+func TestPeek(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, remote := &source{}, faulty()
+		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: swr})
+		peek := func(c things, want string) {
+			t.Helper()
+			if v, ok := c.Peek(t.Context(), 1); v != want || ok != (want != "") {
+				t.Errorf("Peek = %q, %v, want %q", v, ok, want)
+			}
+		}
+		peek(cs[0], "")
+		get(t, cs[0], 1)
+		peek(cs[0], "1.1")
+		peek(cs[1], "1.1") // from the remote tier
+		remote.ResetCalls()
+		peek(cs[1], "1.1")
+		advance(20 * time.Second)
+		peek(cs[1], "1.1") // stale
+		synctest.Wait()
+		if remote.Calls() != 0 {
+			t.Errorf("%d remote calls for what is here", remote.Calls())
+		}
+		src.wantLoads(t, 1) // no refresh
+		advance(time.Hour)
+		peek(cs[1], "")
+		remote.Fail(errRemote)
+		peek(cs[1], "")
+	})
+}
+
+// Per-call options.
+func TestOptions(t *testing.T) {
+	t.Run("TTL", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			src := &source{}
+			c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load})
+			wantFetch(t, c, 1, fetched{"1.1", cache.Load, false, nil}, cache.TTL(2*time.Second))
+			advance(1999 * time.Millisecond)
+			wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil})
+			advance(time.Millisecond)
+			wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
+		})
+	})
+	t.Run("MaxAge", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			src := &source{}
+			_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load})
+			c := cs[0]
+			get(t, c, 1)
+			advance(10 * time.Second)
+			wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil}, cache.MaxAge(10*time.Second))
+			wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil}, cache.MaxAge(9*time.Second))
+			wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil}, cache.MaxAge(time.Second))
+			advance(time.Second)
+			// The other process's value will do when it is young enough.
+			wantFetch(t, cs[1], 1, fetched{"1.2", cache.Remote, false, nil}, cache.MaxAge(2*time.Second))
+			advance(3 * time.Second)
+			wantFetch(t, cs[1], 1, fetched{"1.3", cache.Load, false, nil}, cache.MaxAge(2*time.Second))
+		})
+	})
+	t.Run("MaxAge of 0, at the same instant", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			src := &source{}
+			_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load})
+			get(t, cs[0], 1)
+			wantFetch(t, cs[0], 1, fetched{"1.2", cache.Load, false, nil}, cache.MaxAge(0))
+			wantFetch(t, cs[1], 1, fetched{"1.3", cache.Load, false, nil}, cache.MaxAge(0))
+			if err := cs[0].Refresh(t.Context(), 1); err != nil {
+				t.Error(err)
+			}
+			src.wantLoads(t, 4)
+		})
+	})
+	t.Run("MaxAge of 0, when the load fails", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			src := &source{}
+			c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load, Policy: failSafe})
+			get(t, c, 1)
+			src.fail(errSource)
+			wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.MaxAge(0))
+			wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil})
+		})
+	})
+	// A load that began before the call does not do, though it ends after it.
+	t.Run("MaxAge of 0, during a load", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			src := &source{took: time.Second}
+			_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load})
+			go func() { get(t, cs[0], 1) }()
+			advance(500 * time.Millisecond)
+			crowd(2, func(i int) {
+				if r, err := cs[i].Fetch(t.Context(), 1, nil, cache.MaxAge(0)); r.Value == "1.1" || r.Source != cache.Load || err != nil {
+					t.Errorf("Fetch = %+v, %v, want a load of its own", r, err)
+				}
+			})
+		})
+	})
+	t.Run("invalid", func(t *testing.T) {
+		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: (&source{}).load})
+		for _, opt := range []cache.Option{cache.TTL(0), cache.TTL(-time.Second), cache.TTL(time.Microsecond), cache.MaxAge(-1)} {
+			_, err := c.Fetch(t.Context(), 1, nil, opt)
+			wantError(t, err, "get", "default:things:1", nil)
+			_, err = c.GetOrLoad(t.Context(), 1, nil, opt)
+			wantError(t, err, "get", "default:things:1", nil)
+			wantError(t, c.Set(t.Context(), 1, "v", opt), "set", "default:things:1", nil)
+			_, err = c.GetMany(t.Context(), []int{1}, opt)
+			wantError(t, err, "get many", "default:things", nil)
+		}
+		wantFetch(t, c, 1, fetched{"1.1", cache.Load, false, nil}, cache.Option{}, cache.AllowStale(true))
+	})
+}
+
+func TestClone(t *testing.T) {
+	loaded := []int{1, 2, 3}
+	c := with(t, open(t, cache.TiersConfig{}), cache.Config[int, []int]{
+		Load:  func(context.Context, int) ([]int, error) { return loaded, nil },
+		Clone: func(v []int) []int { return append([]int(nil), v...) },
+	})
+	for range 3 {
+		v := get(t, c, 1)
+		if v[0] != 1 {
+			t.Fatalf("Get = %v: a reader changed the cached value", v)
+		}
+		v[0] = 99
+	}
+	mine := []int{7}
+	if err := c.Set(t.Context(), 2, mine); err != nil {
+		t.Fatal(err)
+	}
+	mine[0] = 99
+	if v := get(t, c, 2); v[0] != 7 {
+		t.Errorf("Get = %v: the writer changed the cached value", v)
+	}
+}
+
+func TestClose(t *testing.T) {
+	t.Run("waits for loads", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			src := &source{took: 5 * time.Second}
+			mem := tiertest.NewMemory()
+			tiers := open(t, cache.TiersConfig{Remote: mem})
+			c := with(t, tiers, thingConfig{Load: src.load})
+			go func() {
+				if v := get(t, c, 1); v != "1.1" {
+					t.Errorf("Get = %q", v)
+				}
+			}()
+			synctest.Wait()
+			start := time.Now()
+			if err := tiers.Close(t.Context()); err != nil || time.Since(start) != 5*time.Second {
+				t.Errorf("Close: %v after %v, want the load's 5s", err, time.Since(start))
+			}
+			if mem.Len() != 1 {
+				t.Error("the load's value did not reach the remote tier")
+			}
+		})
+	})
+	t.Run("cancels loads when its context ends", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			src := &source{took: time.Hour}
+			tiers, err := cache.Open(cache.TiersConfig{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{LoadTimeout: new(2 * time.Hour)}})
+			go func() {
+				if _, err := c.Get(t.Context(), 1); err == nil {
+					t.Error("a cancelled load succeeded")
+				}
+			}()
+			synctest.Wait()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			start := time.Now()
+			if err := tiers.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
+				t.Errorf("Close: %v after %v", err, time.Since(start))
+			}
+			synctest.Wait()
+			if len(src.ctxErrs) != 1 {
+				t.Error("the load was not cancelled")
+			}
+			if err := tiers.Close(t.Context()); err != nil {
+				t.Errorf("second Close: %v", err)
+			}
+		})
+	})
+	t.Run("use afterwards", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			src := &source{}
+			tiers := open(t, cache.TiersConfig{})
+			c := with(t, tiers, thingConfig{Load: src.load})
+			get(t, c, 1)
+			if err := tiers.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			const key = "default:things:1"
+			_, err := c.Get(t.Context(), 1)
+			wantError(t, err, "get", key, cache.ErrClosed)
+			_, err = c.GetMany(t.Context(), []int{1})
+			if !errors.Is(err, cache.ErrClosed) {
+				t.Errorf("GetMany: %v", err)
+			}
+			wantError(t, c.Set(t.Context(), 1, "v"), "set", key, cache.ErrClosed)
+			wantError(t, c.Delete(t.Context(), 1), "delete", key, cache.ErrClosed)
+			wantError(t, c.Expire(t.Context(), 1), "expire", key, cache.ErrClosed)
+			wantError(t, c.Refresh(t.Context(), 1), "refresh", key, cache.ErrClosed)
+			wantError(t, c.DeleteAll(t.Context()), "delete all", "default:things", cache.ErrClosed)
+			if _, ok := c.Peek(t.Context(), 1); ok {
+				t.Error("Peek finds something")
+			}
+			src.wantLoads(t, 1)
+		})
+	})
+}
