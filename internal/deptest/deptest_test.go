@@ -1,0 +1,233 @@
+package deptest_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/twofold-go/twofold"
+
+// Modules that only tests may use. Test kits are free to; no package that a
+// program imports is.
+var testModules = []string{
+	"github.com/alicebob/miniredis",
+	"github.com/anishathalye/porcupine",
+	"github.com/google/go-cmp",
+	"go.opentelemetry.io/otel/sdk",
+	"go.uber.org/goleak",
+	"pgregory.net/rapid",
+}
+
+// What no package of the library may bring to a program: test helpers, a
+// database, and anything that chooses where telemetry goes.
+var neverShipped = append([]string{
+	"testing",
+	module + "/internal/redistest",
+	module + "/internal/script",
+	module + "/tier/tiertest",
+	"go.opentelemetry.io/otel/exporters",
+	"github.com/prometheus",
+	"modernc.org",
+	"github.com/mattn/go-sqlite3",
+}, testModules...)
+
+var (
+	redis = []string{"github.com/redis/go-redis"}
+	// go-redis comes with these and with nothing else.
+	adapters = inModule("tier/redistier", "invalidate/redislog")
+	// Packages made for tests.
+	kits = inModule("tier/tiertest", "internal/redistest", "internal/script")
+)
+
+// rule says what one package may not depend on, directly or not. A path stands
+// for everything below it as well.
+type rule struct {
+	pkg     string // below the module; each must exist
+	stdOnly bool
+	deny    []string
+}
+
+func rules() []rule {
+	upward := inModule("tier", "invalidate", "cache")
+	return []rule{
+		{pkg: "key", deny: slices.Concat(upward, redis)},
+		{pkg: "policy", stdOnly: true, deny: upward},
+		{pkg: "codec", deny: slices.Concat(upward, redis)},
+		{pkg: "tier", deny: slices.Concat(inModule("cache", "invalidate", "tier/local", "tier/redistier"), redis)},
+		{pkg: "tier/local", deny: slices.Concat(inModule("cache", "invalidate"), redis)},
+		{pkg: "tier/redistier", deny: inModule("cache", "invalidate")},
+		{pkg: "invalidate", deny: slices.Concat(inModule("cache", "invalidate/redislog"), redis)},
+		{pkg: "cache", deny: redis},
+	}
+}
+
+func TestDependenciesPointOneWay(t *testing.T) {
+	packages := list(t)
+	for _, r := range rules() {
+		t.Run(r.pkg, func(t *testing.T) {
+			p, ok := packages[module+"/"+r.pkg]
+			if !ok {
+				t.Fatalf("package %s does not exist, so its rule holds nothing", r.pkg)
+			}
+			for _, dep := range p.Deps {
+				if under(dep, r.deny) {
+					t.Errorf("%s depends on %s, which it must not", r.pkg, dep)
+				}
+				if r.stdOnly && !standard(dep) {
+					t.Errorf("%s depends on %s, which is not in the standard library", r.pkg, dep)
+				}
+			}
+		})
+	}
+}
+
+// TestNothingShipsItsTests looks at every package there is, so that one without
+// a rule is held to something too.
+func TestNothingShipsItsTests(t *testing.T) {
+	for path, p := range list(t) {
+		if p.Incomplete {
+			t.Errorf("%s does not resolve, so its dependencies are not known", path)
+		}
+		if under(path, kits) {
+			continue
+		}
+		for _, dep := range p.Deps {
+			if under(dep, neverShipped) {
+				t.Errorf("%s depends on %s, which only tests may use", path, dep)
+			}
+			if under(dep, redis) && !under(path, adapters) {
+				t.Errorf("%s depends on %s, which only the Redis adapters may use", path, dep)
+			}
+		}
+	}
+}
+
+// Direct requirements of the root module. Anything else needs a reason, given
+// where the design lists them.
+var allowed = append([]string{
+	"github.com/cespare/xxhash/v2",
+	"github.com/dgraph-io/ristretto/v2",
+	"github.com/fxamacker/cbor/v2",
+	"github.com/golang/snappy",
+	"github.com/gowebpki/jcs",
+	"github.com/puzpuzpuz/xsync/v4",
+	"github.com/redis/go-redis/v9",
+	"github.com/sony/gobreaker/v2",
+	"go.opentelemetry.io/otel",
+	"go.opentelemetry.io/otel/metric",
+	"go.opentelemetry.io/otel/trace",
+	"golang.org/x/sync",
+}, "github.com/alicebob/miniredis/v2", "github.com/anishathalye/porcupine", "github.com/google/go-cmp",
+	"go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/sdk/metric", "go.uber.org/goleak", "pgregory.net/rapid")
+
+func TestRequirements(t *testing.T) {
+	var mod struct {
+		Require []struct {
+			Path     string
+			Indirect bool
+		}
+		Replace []struct{ Old struct{ Path string } }
+		Tool    []struct{ Path string }
+	}
+	if err := json.Unmarshal(goCommand(t, "mod", "edit", "-json"), &mod); err != nil {
+		t.Fatal(err)
+	}
+	if len(mod.Require) == 0 {
+		t.Fatal("go.mod requires nothing: it was not read")
+	}
+	for _, r := range mod.Require {
+		if !r.Indirect && !slices.Contains(allowed, r.Path) {
+			t.Errorf("go.mod requires %s, which is not on the list", r.Path)
+		}
+	}
+	// A replacement does not reach the users of a module; tools would.
+	if len(mod.Replace)+len(mod.Tool) > 0 {
+		t.Errorf("go.mod has replacements %v and tools %v, want none", mod.Replace, mod.Tool)
+	}
+}
+
+func TestUnder(t *testing.T) {
+	for _, tc := range []struct {
+		path string
+		want bool
+	}{
+		{"a.org/b", true}, {"a.org/b/c", true}, {"a.org/bc", false}, {"testing", true},
+		{"testing/synctest", true}, {"test", false},
+	} {
+		if got := under(tc.path, []string{"a.org/b", "testing"}); got != tc.want {
+			t.Errorf("under(%q) = %t, want %t", tc.path, got, tc.want)
+		}
+	}
+	for path, want := range map[string]bool{"net/http": true, "vendor/golang.org/x/net/idna": true, "golang.org/x/sync": false, module: false} {
+		if got := standard(path); got != want {
+			t.Errorf("standard(%q) = %t, want %t", path, got, want)
+		}
+	}
+}
+
+type pkg struct {
+	ImportPath string
+	Deps       []string // all of them, tests not counted
+	Incomplete bool     // something in it or below it does not resolve
+}
+
+// list asks the go command for the packages of the root module. Without the
+// workspace, so that the answer is what a user of the module gets.
+func list(t *testing.T) map[string]pkg {
+	t.Helper()
+	dec := json.NewDecoder(strings.NewReader(string(goCommand(t, "list", "-e", "-json=ImportPath,Deps,Incomplete", "./..."))))
+	all := map[string]pkg{}
+	for {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all[p.ImportPath] = p
+	}
+}
+
+func goCommand(t *testing.T, args ...string) []byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir = "../.."
+	cmd.Env = append(cmd.Environ(), "GOWORK=off")
+	out, err := cmd.Output()
+	if err != nil {
+		var stderr []byte
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			stderr = exit.Stderr
+		}
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, stderr)
+	}
+	return out
+}
+
+func inModule(paths ...string) []string {
+	out := make([]string, len(paths))
+	for i, p := range paths {
+		out[i] = module + "/" + p
+	}
+	return out
+}
+
+// under reports whether path is an element of list or lies below one.
+func under(path string, list []string) bool {
+	return slices.ContainsFunc(list, func(l string) bool { return path == l || strings.HasPrefix(path, l+"/") })
+}
+
+// standard reports whether path is in the standard library: those have no dot
+// in their first element.
+func standard(path string) bool {
+	if strings.HasPrefix(path, "vendor/") {
+		return true
+	}
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}
