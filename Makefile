@@ -1,0 +1,49 @@
+# Every target works from a fresh clone with Go and make alone; `make test` adds
+# what the tests need besides. Modules are those of go.work, plus the tools.
+
+TOOL     = GOWORK=off go tool -modfile="$(CURDIR)/internal/tools/go.mod"
+MODULES  = $$(go list -m -f '{{.Dir}}')
+# The peers of internal/bench build slowly under the race detector, and prove nothing by it.
+RACE     = $$(go list work | grep -v /internal/bench)
+PKG      ?= ./cache
+BENCH    ?= .
+COUNT    ?= 1
+FUZZTIME ?= 30s
+
+.DEFAULT_GOAL := help
+.PHONY: help test test-race test-bench test-root fmt vet lint bench fuzz tidy deps-test
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' Makefile
+
+test: deps-test test-race test-bench test-root ## test every module, starting real Redis servers (the README's command)
+
+test-race: ## test every module but internal/bench under the race detector
+	go test -race $(RACE)
+
+test-bench: ## test internal/bench, without the race detector
+	go test ./internal/bench/...
+
+test-root: ## test the root module without go.work: proves that it stands alone, as its users import it
+	GOWORK=off go test ./...
+
+fmt: ## format every module
+	$(TOOL) golangci-lint fmt
+
+vet: ## run go vet on every module
+	go vet work
+
+lint: ## run golangci-lint on every module
+	@for dir in $(MODULES); do echo "lint $${dir#$(CURDIR)/}"; (cd "$$dir" && $(TOOL) golangci-lint run ./...) || exit 1; done
+
+bench: ## run benchmarks: PKG=./cache BENCH=LocalHit COUNT=10
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $(PKG)
+
+fuzz: ## run every fuzz test of the root module for FUZZTIME each
+	sh internal/tools/fuzz.sh $(FUZZTIME)
+
+tidy: ## tidy every module, the tools included
+	@for dir in $(MODULES) internal/tools; do (cd "$$dir" && GOWORK=off go mod tidy) || exit 1; done
+
+deps-test: ## make sure that redis-server and a C compiler are there
+	@sh internal/tools/deps-test.sh
