@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/policy"
 )
 
 // newItem returns an item of the job's key, without a value, as of mark.
@@ -113,6 +114,20 @@ func (j *job[K, V]) refreshed(out outcome[K, V]) {
 	case out.src == Load:
 		j.v.counts.inc(refreshOK)
 	}
+}
+
+// spareSource lets an old value be served for a while without another load.
+func (j *job[K, V]) spareSource(old *item[K, V]) {
+	now := j.t.now()
+	if old.freshness(now) > lastHope { // it was merely not good enough for this caller
+		old.nextTry.Store(now + int64(j.throttle()))
+		return
+	}
+	again := old.again(now, lifetime{soft: j.throttle(), trust: policy.Forever})
+	again.hardUntil = old.hardUntil
+	again.softUntil = min(again.softUntil, old.hardUntil)
+	again.failSafe, again.quietUntil = true, -never
+	j.put(again)
 }
 
 // throttle is how long a source that failed is left alone while an old value

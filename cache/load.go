@@ -212,21 +212,19 @@ func (j *job[K, V]) settleError(a attempt[K, V]) {
 }
 
 // failed ends the flight with an error. An old value that may stand in for it
-// is put back for a while, so that a broken source is not asked by every read.
+// is put back for a while, so that a broken source is not asked by every read;
+// and before anybody is woken, or the next read would ask it.
 func (j *job[K, V]) failed(err error) {
 	old := j.standIn()
-	if !j.ended(outcome[K, V]{err: err, old: old}) || old == nil || j.refreshing != nil || j.ctx.Err() != nil {
+	select {
+	case <-j.call.Done(): // too late, or abandoned
 		return
+	default:
 	}
-	if now := j.t.now(); old.freshness(now) > lastHope { // it was merely not good enough for this caller
-		old.nextTry.Store(now + int64(j.throttle()))
-		return
+	if old != nil && j.refreshing == nil && j.ctx.Err() == nil {
+		j.spareSource(old)
 	}
-	again := old.again(j.t.now(), lifetime{soft: j.throttle(), trust: policy.Forever})
-	again.hardUntil = old.hardUntil
-	again.softUntil = min(again.softUntil, old.hardUntil)
-	again.failSafe, again.quietUntil = true, -never
-	j.put(again)
+	j.ended(outcome[K, V]{err: err, old: old})
 }
 
 // standIn is old for the flight's own goroutine, which may also know a value
