@@ -125,6 +125,9 @@ func (j *job[K, V]) conclude(a *attempt[K, V], v V, tags []string, err error, pr
 	a.err = nil
 	switch {
 	case err == nil:
+		if j.s.cfg.Clone != nil { // the loader may keep what it returned, and change it
+			v = j.s.cfg.Clone(v)
+		}
 		it.val = v
 	case errors.Is(err, ErrNotModified) && prev != nil:
 		it.val = prev.val

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -361,4 +362,30 @@ func TestClose(t *testing.T) {
 			src.wantLoads(t, 1)
 		})
 	})
+}
+
+// A loader may go on changing what it returned; with Clone nobody sees it.
+func TestCloneOfALoad(t *testing.T) {
+	kept := []int{1}
+	c := with(t, open(t, cache.TiersConfig{}), cache.Config[int, []int]{
+		Load:  func(context.Context, int) ([]int, error) { return kept, nil },
+		Clone: slices.Clone[[]int],
+	})
+	get(t, c, 1)
+	kept[0] = 2
+	if v := get(t, c, 1); v[0] != 1 {
+		t.Errorf("the loader's change to its slice shows in the cache: %v", v)
+	}
+}
+
+// A key that is not UTF-8 is spelled with escapes, and is a key like any other.
+func TestKeyNotUTF8(t *testing.T) {
+	c := with(t, open(t, cache.TiersConfig{}), cache.Config[string, string]{
+		Load: func(_ context.Context, k string) (string, error) { return k, nil },
+	})
+	for _, k := range []string{"\xff", "\xfe", "%FF"} {
+		if v, err := c.Get(t.Context(), k); v != k || err != nil {
+			t.Errorf("Get(%q) = %q, %v", k, v, err)
+		}
+	}
 }
