@@ -62,12 +62,13 @@ func (r *remote) call(ctx context.Context, op remoteOp, timeout time.Duration, f
 		if p := recover(); p != nil {
 			err = fmt.Errorf("cache: remote tier panicked (%T)", p)
 		}
-		if err != nil && parent.Err() != nil {
-			done(context.Canceled) // the caller left; that says nothing about the tier
+		left := err != nil && parent.Err() != nil // the caller left, or the load ended; that says nothing about the tier
+		if left {
+			done(context.Canceled)
 		} else {
 			done(err)
 		}
-		end(err)
+		end(err, left)
 	}()
 	return f(ctx)
 }

@@ -92,14 +92,15 @@ func newTelemetry(t *Tiers) (*telemetry, error) {
 
 func (o *telemetry) close() error { return o.reg.Unregister() }
 
-// remoteStart begins a span and a measurement of one remote call.
-func (o *telemetry) remoteStart(ctx context.Context, op remoteOp) (context.Context, func(error)) {
+// remoteStart begins a span and a measurement of one remote call. The end is
+// told whether the call was given up, which is no error of the tier's.
+func (o *telemetry) remoteStart(ctx context.Context, op remoteOp) (context.Context, func(err error, left bool)) {
 	//nolint:spancheck // the returned function ends it
 	ctx, span := o.tracer.Start(ctx, "cache.remote."+op.String(), trace.WithSpanKind(trace.SpanKindClient))
 	start := time.Now()
-	return ctx, func(err error) { //nolint:spancheck // see above
+	return ctx, func(err error, left bool) { //nolint:spancheck // see above
 		o.remoteTime.Record(ctx, time.Since(start).Seconds(), opAttrs[op])
-		if err != nil {
+		if err != nil && !left {
 			o.t.all.inc(remoteErrGet + stat(op))
 			span.SetStatus(codes.Error, "remote tier failed")
 		}
