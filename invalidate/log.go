@@ -1,0 +1,120 @@
+package invalidate
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Log is the one order of invalidations that all processes of a fleet agree
+// on: two sequences of records, one of keys and one of scopes (prefixes and
+// tags), each of them dense, totally ordered and replayable for a while. What
+// a process makes of it is a [Follower]'s business; a Log only carries.
+//
+// A position is never used for two records, whatever the server behind the log
+// went through: a log that may have lost its end starts a new epoch, with one
+// bump record in each sequence, before it takes another record.
+//
+// All methods may be called concurrently. Package logtest has a conformance
+// suite, a log in memory and a wrapper that injects faults.
+type Log interface {
+	// Sync does three things in one step, in this order: it proves by a write
+	// that the log is the one that takes records, starting a new epoch when it
+	// may have lost some or when at lies ahead of it; it appends a; and it
+	// returns what lies behind at, a included. When Page.More is set the rest
+	// is fetched by another Sync.
+	//
+	// With an error, a may have been appended or not; appending it again does
+	// no harm. What Sync was told must not be kept, what it returns is the
+	// caller's.
+	Sync(ctx context.Context, at Cursor, a Append) (Page, error)
+
+	// Tail waits until something lies behind at and returns it. It proves
+	// nothing: it may return an empty page early, skip what was trimmed, or
+	// hang until ctx ends.
+	Tail(ctx context.Context, at Cursor) (Page, error)
+
+	// Bound is how long a process may trust what it knows after a Sync. It is
+	// positive and never changes.
+	Bound() time.Duration
+}
+
+// Cursor is the last position known of each sequence. The zero Cursor lies
+// before whatever a log retains.
+type Cursor struct{ Key, Scope Position }
+
+// Append is what a Sync appends: at most one record to each sequence, and none
+// where the slice is empty. Each holds at most [MaxFences].
+type Append struct {
+	Keys   []Fence // of KindKey
+	Scopes []Fence // of KindPrefix and KindTag
+}
+
+// MaxFences is the most fences one record holds.
+const MaxFences = 4096
+
+// Page is a run of records, in order, from one log.
+type Page struct {
+	Keys, Scopes []Record
+	More         bool // a Sync stopped short of the log's end
+
+	// Key and Scope are the positions of what this Sync appended; zero where
+	// it appended nothing.
+	Key, Scope Position
+
+	// Now is the log's own clock when the page was made, in unix microseconds;
+	// 0 when it is not known. It is for measuring lag and for nothing else.
+	Now int64
+
+	// Bound is the largest Bound that any process has used with this log; 0
+	// when it is not known. Strict waits for that long.
+	Bound time.Duration
+}
+
+// Record is one entry of a sequence.
+type Record struct {
+	At     Position
+	Bump   bool     // the first record of an epoch
+	Prev   Position // of a bump: the last position before it that the log knows of
+	Time   int64    // when it was appended, by the log's clock, in unix microseconds; 0: not known
+	Fences []Fence
+
+	// Damaged says that the record does not decode: whatever it fenced is not
+	// known, so everything older is given up.
+	Damaged bool
+}
+
+// Fence is a scope as records carry it: by hash. Two scopes of one hash cause
+// extra misses and nothing worse.
+type Fence struct {
+	Kind Kind
+	Hash uint64
+	Len  int           // of a prefix: its length in bytes; 0 covers everything
+	Hold time.Duration // nobody caches what it covers for so long; 0: at once
+}
+
+// Fence returns what a record carries of s, which has passed Validate.
+func (s Scope) Fence() Fence {
+	f := Fence{Kind: s.kind, Hash: s.Hash()}
+	if s.kind == KindPrefix {
+		f.Len = len(s.text)
+	}
+	return f
+}
+
+// PendingError says that an invalidation was applied in this process, but is
+// not in the log yet, or that a cell it names is not yet removed from the
+// remote tier: it is retried in the background. Until it is through, other
+// processes may serve what it covers for as long as they reach the log.
+type PendingError struct {
+	Pending int   // scopes that wait, those of other calls included
+	Err     error // why the last try failed
+}
+
+// Error says how many scopes wait, and why.
+func (e *PendingError) Error() string {
+	return fmt.Sprintf("invalidate: %d scopes wait for the log: %v", e.Pending, e.Err)
+}
+
+// Unwrap returns why the last try failed.
+func (e *PendingError) Unwrap() error { return e.Err }
