@@ -1,0 +1,18 @@
+// Package safeguard lets a test build do without one safeguard of the
+// invalidation protocol, to show that the checker notices. In every other
+// build Off is the constant false and costs nothing.
+//
+// Build with -tags twofold_controls and name the safeguards in the environment
+// variable TWOFOLD_SAFEGUARDS_OFF, with commas between them.
+package safeguard
+
+// Guard is a safeguard that a control can remove.
+type Guard string
+
+// The safeguards.
+const (
+	Lease  Guard = "lease"  // cached data is served only while a lease holds
+	RunID  Guard = "run-id" // a log on another server process starts a new epoch
+	Frames Guard = "frames" // frames older than a known invalidation are refused
+	CAS    Guard = "cas"    // a fill lands only where its claim still stands
+)
