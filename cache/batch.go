@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -34,6 +35,9 @@ func (c Cache[K, V]) GetMany(ctx context.Context, keys []K, opts ...Option) (map
 		case !errors.Is(err, ErrNotFound):
 			errs[k] = err
 		}
+	}
+	if !o.anew {
+		c.s.t.confirm(ctx, o.within())
 	}
 	var rest []*job[K, V]
 	seen := make(map[K]struct{}, len(keys))
@@ -197,15 +201,25 @@ func (b *batch[K, V]) look(jobs []*job[K, V]) (claim, free []*job[K, V]) {
 	for i, j := range jobs {
 		texts[i] = j.text
 	}
-	mark := b.s.t.fences.Capture()
-	cells, err := b.s.t.remote.getMany(b.ctx, jobs[0].p.RemoteTimeout, texts)
+	var cells [][]byte
+	var mark invalidate.Mark
+	err := errUnconfirmed
+	if jobs[0].canJudge(b.ctx) {
+		mark = b.s.t.fences.Capture()
+		cells, err = b.s.t.remote.getMany(b.ctx, jobs[0].p.RemoteTimeout, texts)
+	}
 	for i, j := range jobs {
 		if i >= len(cells) || (err != nil && cells[i] == nil) {
 			j.cut = true
 			free = append(free, j)
 			continue
 		}
-		f := j.judge(cells[i], mark)
+		f, unjudged := j.assess(b.ctx, cells[i], mark)
+		if unjudged != nil {
+			j.cut = true
+			free = append(free, j)
+			continue
+		}
 		out, ok := j.serve(b.ctx, f)
 		if !ok {
 			out, ok = j.fallback()
@@ -255,8 +269,9 @@ func (b *batch[K, V]) claim(jobs, free []*job[K, V]) []*job[K, V] {
 		default:
 			j.first = nil
 			if len(got[i].Cell) > 0 {
-				f := j.judge(got[i].Cell, mark)
-				j.first = &f
+				if f, err := j.assess(b.ctx, got[i].Cell, mark); err == nil {
+					j.first = &f
+				}
 			}
 			j.launch(b.ctx)
 		}

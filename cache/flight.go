@@ -34,10 +34,11 @@ type flightKey[K comparable] struct {
 // as strict as its own.
 type terms struct {
 	mark      invalidate.Mark // captured before anything was fetched
-	noStale   bool            // must not end with a stale value
-	minLoaded int64           // must end with a value loaded at or after
-	loads     bool            // its leader has a loader
-	lent      *latch          // opened by a load that joins
+	begun     int64
+	noStale   bool   // must not end with a stale value
+	minLoaded int64  // must end with a value loaded at or after
+	loads     bool   // its leader has a loader
+	lent      *latch // opened by a load that joins
 }
 
 // latch runs a function once it is opened. The zero latch is closed.
@@ -69,14 +70,15 @@ func (l *latch) onOpen(f func()) {
 }
 
 func (j *job[K, V]) terms() terms {
-	return terms{mark: j.t.fences.Capture(), noStale: j.o.noStale, minLoaded: j.minLoaded, loads: j.loader != nil, lent: &j.lent}
+	return terms{mark: j.t.fences.Capture(), begun: j.t.now(), noStale: j.o.noStale, minLoaded: j.minLoaded, loads: j.loader != nil, lent: &j.lent}
 }
 
 // joins reports whether the caller may join a flight on terms m: one that is
 // as strict, and that began after the last invalidation of the key or of a
-// prefix of it. Its tags are not known yet; accepts looks at those.
+// prefix of it, as far as the lease can tell. Its tags are not known yet;
+// accepts looks at those.
 func (j *job[K, V]) joins(m terms) bool {
-	return (m.loads || j.loader == nil) && (m.noStale || !j.o.noStale) && m.minLoaded >= j.minLoaded &&
+	return (j.leased || j.called-m.begun < j.t.bound) && (m.loads || j.loader == nil) && (m.noStale || !j.o.noStale) && m.minLoaded >= j.minLoaded &&
 		!j.t.fences.Overtaken(m.mark, j.hash, j.text, nil)
 }
 
@@ -91,7 +93,9 @@ func (j *job[K, V]) accepts(out outcome[K, V]) bool {
 		return true
 	case out.stale != notStale && j.o.noStale:
 		return false
-	case out.it.Born < j.tick && !j.clear(out.it): // the fence may have come after the load, while it was stored
+	case out.it.Born < j.tick && !j.unfenced(out.it): // the fence may have come after the load, while it was stored
+		return false
+	case !j.leased && j.called-out.it.readAt >= j.t.bound && !j.clear(out.it): // the tick said nothing, and it was not loaded lately
 		return false
 	}
 	return out.it.loadedAt >= j.minLoaded
@@ -102,8 +106,16 @@ func (j *job[K, V]) stands(old *item[K, V]) bool {
 	return old != nil && !j.o.anew && old.loadedAt >= j.minLoaded && j.clear(old)
 }
 
-// clear reports whether no fence covers it by now.
-func (j *job[K, V]) clear(it *item[K, V]) bool { return j.t.fences.Clear(&it.Stamp, it.text, it.tags) }
+// clear reports whether it is vouched for and no fence covers it by now.
+func (j *job[K, V]) clear(it *item[K, V]) bool {
+	lease := j.t.lease.Read() // before the fences
+	return j.t.vouches(lease, j.t.now(), it.readAt) && j.unfenced(it)
+}
+
+// unfenced reports whether no fence covers it by now.
+func (j *job[K, V]) unfenced(it *item[K, V]) bool {
+	return j.t.fences.Clear(&it.Stamp, it.text, it.tags)
+}
 
 // fly joins the key's flight, or leads one, and waits for its end, for the
 // caller's context or for the policy's SoftTimeout. With force it leads.

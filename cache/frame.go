@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
@@ -64,11 +65,12 @@ func (j *job[K, V]) judge(raw []byte, mark invalidate.Mark) (f frame[K, V]) {
 		return f
 	case tier.Value:
 	}
-	if cell.Echo != j.hash || cell.Schema != j.s.schema {
+	if cell.Echo != j.hash || cell.Schema != j.s.schema || (j.t.follower != nil && cell.Flags&tier.Logged == 0) {
 		j.v.counts.inc(cellForeign)
 		return f
 	}
-	if !j.t.fences.Accepts(invalidate.Position(cell.KeyPos), invalidate.Position(cell.ScopePos), j.hash, j.text, cell.Tags) {
+	if !j.t.fences.Accepts(invalidate.Position(cell.KeyPos), invalidate.Position(cell.ScopePos), j.hash, j.text, cell.Tags) &&
+		!safeguard.Off(safeguard.Frames) {
 		j.v.counts.inc(cellRefused)
 		return f
 	}
@@ -183,10 +185,35 @@ func (j *job[K, V]) freeze(it *item[K, V], payload []byte, nonce tier.Nonce, mar
 	if it.err != nil {
 		c.Flags |= tier.Negative
 	}
+	if j.t.follower != nil {
+		c.Flags |= tier.Logged
+	}
 	keep := remoteForever
 	if it.hardUntil != never {
 		keep = min(keep, time.Duration(it.hardUntil-now))
 	}
 	b, err := c.Encode()
 	return b, max(keep, time.Millisecond), err
+}
+
+// payload encodes an item for the remote tier, or says why it cannot be stored
+// there.
+func (j *job[K, V]) payload(it *item[K, V]) ([]byte, stat) {
+	if it.err != nil {
+		if re, ok := errors.AsType[*RememberedError](it.err); ok {
+			return []byte(re.Code), fillStored
+		}
+		return nil, fillStored
+	}
+	b, err := j.s.encode(it.val)
+	if err != nil {
+		// Not the error's text: encoders quote what they could not encode.
+		j.t.log.Warn("cache: a value does not encode", "namespace", j.v.space.Namespace,
+			"type", fmt.Sprintf("%T", it.val), "codec", j.s.codec.ID())
+		return nil, fillUnencodable
+	}
+	if len(b) > j.p.MaxValueBytes {
+		return nil, fillTooLarge
+	}
+	return b, fillStored
 }

@@ -12,6 +12,9 @@ import (
 // never is a time that does not come.
 const never = int64(1<<63 - 1)
 
+// longAgo is a time before any other, from which durations can be counted.
+const longAgo = -int64(1 << 62)
+
 // item is an entry of the local tier and the result of every load: a value, or
 // a remembered absence. It does not change once it is shared, but for the
 // stamp's own bookkeeping and nextTry. Times are nanoseconds since the Tiers
@@ -39,6 +42,7 @@ type detail struct {
 	counts *counters
 
 	loadedAt   int64 // when the load began
+	readAt     int64 // the same, if it ran in this process, else longAgo: other clocks vouch for nothing
 	softUntil  int64 // fresh until
 	trustUntil int64 // fresh here until the remote tier is asked again
 	staleUntil int64 // served while a refresh runs until

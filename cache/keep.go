@@ -11,7 +11,7 @@ import (
 
 // newItem returns an item of the job's key, without a value, as of mark.
 func (j *job[K, V]) newItem(mark invalidate.Mark) *item[K, V] {
-	it := &item[K, V]{space: &j.v.space, key: j.k, detail: &detail{counts: j.v.counts, text: j.text}}
+	it := &item[K, V]{space: &j.v.space, key: j.k, detail: &detail{counts: j.v.counts, text: j.text, readAt: longAgo}}
 	it.Hash, it.Born, it.AsOf = j.hash, mark.Tick, mark.Scope
 	return it
 }
@@ -19,7 +19,7 @@ func (j *job[K, V]) newItem(mark invalidate.Mark) *item[K, V] {
 // again returns a copy of the item with another lifetime, from now.
 func (it *item[K, V]) again(now int64, l lifetime) *item[K, V] {
 	n := &item[K, V]{space: it.space, key: it.key, val: it.val, detail: &detail{
-		err: it.err, tags: it.tags, text: it.text, counts: it.counts, loadedAt: it.loadedAt, loadTime: it.loadTime,
+		err: it.err, tags: it.tags, text: it.text, counts: it.counts, loadedAt: it.loadedAt, readAt: it.readAt, loadTime: it.loadTime,
 	}}
 	n.Hash, n.Born, n.AsOf = it.Hash, it.Born, it.AsOf
 	n.live(now, l)
@@ -37,10 +37,10 @@ func (j *job[K, V]) put(it *item[K, V]) {
 }
 
 func (j *job[K, V]) putLocked(it *item[K, V]) {
-	if !j.t.fences.Clear(&it.Stamp, it.text, it.tags) {
+	if !j.unfenced(it) {
 		return
 	}
-	if cur := j.find(j.k); cur != nil && cur != it && cur.loadedAt > it.loadedAt {
+	if cur := j.lookup(j.k); cur != nil && cur != it && cur.loadedAt > it.loadedAt && j.unfenced(cur) {
 		return
 	}
 	it.plain = it.err == nil && len(it.tags) == 0

@@ -244,14 +244,18 @@ func (j *job[K, V]) next() (frame[K, V], error) {
 	return j.look(j.ctx)
 }
 
-// look asks the remote tier for the key.
+// look asks the remote tier for the key. Without a lease it does not: what it
+// would be told could not be judged.
 func (j *job[K, V]) look(ctx context.Context) (frame[K, V], error) {
+	if !j.canJudge(ctx) {
+		return frame[K, V]{}, errUnconfirmed
+	}
 	mark := j.t.fences.Capture() // before the fetch: its reply may be overtaken on the wire
 	raw, err := j.t.remote.get(ctx, j.p.RemoteTimeout, j.text)
 	if err != nil {
 		return frame[K, V]{}, err
 	}
-	return j.judge(raw, mark), nil
+	return j.assess(ctx, raw, mark)
 }
 
 // serve ends a look-up with the remote tier's value, if it may be served. A
@@ -341,7 +345,11 @@ func (j *job[K, V]) tryClaim(f frame[K, V], over bool) bool {
 			return true
 		}
 		if len(got.Cell) > 0 {
-			first := j.judge(got.Cell, mark)
+			first, err := j.assess(j.ctx, got.Cell, mark)
+			if err != nil {
+				j.cut = true
+				return false
+			}
 			j.first = &first
 		}
 		if !refresh || !over {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -121,7 +120,7 @@ func (j *job[K, V]) late(ctx context.Context) func() {
 // conclude makes an item of what the loader returned, or keeps its error.
 func (j *job[K, V]) conclude(a *attempt[K, V], v V, tags []string, err error, prev *item[K, V], begun int64) {
 	it := j.newItem(a.mark)
-	it.loadedAt, it.loadTime = begun, a.took
+	it.loadedAt, it.readAt, it.loadTime = begun, begun, a.took
 	a.err = nil
 	switch {
 	case err == nil:
@@ -204,6 +203,7 @@ func (j *job[K, V]) settleError(a attempt[K, V]) {
 	}
 	a.it = j.newItem(a.mark)
 	a.it.loadTime, a.it.loadedAt = a.took, j.t.now()-int64(a.took)
+	a.it.readAt = a.it.loadedAt
 	a.it.err = j.fail(&RememberedError{Code: codeOf(a.err), Err: a.err})
 	a.it.tags = j.tagsOf(nil, nil, &a.facts)
 	if j.t.fences.Overtaken(a.mark, j.hash, j.text, a.it.tags) || !j.admits(a) {
@@ -237,7 +237,7 @@ func (j *job[K, V]) standIn() *item[K, V] {
 		return it
 	}
 	it := j.spare
-	if it.err != nil || it.freshness(j.t.now()) == dead || !j.t.fences.Clear(&it.Stamp, it.text, it.tags) {
+	if it.err != nil || it.freshness(j.t.now()) == dead || !j.clear(it) {
 		return nil
 	}
 	return it
@@ -276,7 +276,7 @@ func (j *job[K, V]) admits(a attempt[K, V]) bool {
 	switch {
 	case j.p.Off:
 		return false
-	case j.held, a.facts.noStore:
+	case j.held, a.facts.noStore, j.t.fences.Held(j.hash, j.text, a.it.tags):
 		why = fillNoStore
 	case a.facts.badTag, len(a.it.tags) > tier.MaxTags:
 		why = fillTags
@@ -375,26 +375,4 @@ func (j *job[K, V]) fillOf(it *item[K, V], mark invalidate.Mark) (tier.Fill, boo
 	}
 	j.t.seen.valueSize(sizeOut, len(payload))
 	return tier.Fill{Nonce: j.claim.Nonce, Cell: cell, TTL: keep}, true
-}
-
-// payload encodes an item for the remote tier, or says why it cannot be stored
-// there.
-func (j *job[K, V]) payload(it *item[K, V]) ([]byte, stat) {
-	if it.err != nil {
-		if re, ok := errors.AsType[*RememberedError](it.err); ok {
-			return []byte(re.Code), fillStored
-		}
-		return nil, fillStored
-	}
-	b, err := j.s.encode(it.val)
-	if err != nil {
-		// Not the error's text: encoders quote what they could not encode.
-		j.t.log.Warn("cache: a value does not encode", "namespace", j.v.space.Namespace,
-			"type", fmt.Sprintf("%T", it.val), "codec", j.s.codec.ID())
-		return nil, fillUnencodable
-	}
-	if len(b) > j.p.MaxValueBytes {
-		return nil, fillTooLarge
-	}
-	return b, fillStored
 }

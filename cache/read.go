@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
 )
@@ -80,6 +81,7 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 	if err != nil || j.p.Off {
 		return zero, false
 	}
+	j.t.confirm(ctx, j.o.within())
 	it := c.find(k)
 	if it == nil || it.freshness(j.t.now()) < stale {
 		it = j.peekRemote(ctx)
@@ -93,7 +95,8 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 
 // hit returns the entry of k if it can be served without further thought. This
 // is the path that a warm program is on nearly always: one hash, one look-up,
-// one clock, two fences.
+// one clock, the lease, and the fences. The order of the last two matters; see
+// lease.go.
 func (c Cache[K, V]) hit(k K) *item[K, V] {
 	if c.s == nil {
 		return nil
@@ -107,7 +110,12 @@ func (c Cache[K, V]) hit(k K) *item[K, V] {
 	if !ok || it.key != k || !it.of(c.v) {
 		return nil
 	}
-	if t.now() >= it.quietUntil || c.v.policy().Off {
+	lease := t.lease.Read() // before any fence
+	now := t.now()
+	if now >= it.quietUntil || c.v.policy().Off {
+		return nil
+	}
+	if !t.lease.Covers(lease, now) && !t.vouches(lease, now, it.readAt) {
 		return nil
 	}
 	// Read before the check: a fence that comes while it runs is not part of it.
@@ -122,14 +130,29 @@ func (c Cache[K, V]) hit(k K) *item[K, V] {
 	return it
 }
 
-// find returns the entry of k in whatever state, as long as no fence covers it.
+// find returns the entry of k in whatever state, as long as it is vouched for
+// and no fence covers it.
 func (c Cache[K, V]) find(k K) *item[K, V] {
+	t := c.s.t
+	it := c.lookup(k)
+	if it == nil {
+		return nil
+	}
+	lease := t.lease.Read()
+	if !t.vouches(lease, t.now(), it.readAt) || !t.fences.Clear(&it.Stamp, it.text, it.tags) {
+		return nil
+	}
+	return it
+}
+
+// lookup returns the entry of k, whatever it is worth.
+func (c Cache[K, V]) lookup(k K) *item[K, V] {
 	e, ok := c.s.t.local.Get(c.slot(k))
 	if !ok {
 		return nil
 	}
 	it, ok := e.(*item[K, V])
-	if !ok || it.key != k || !it.of(c.v) || !c.s.t.fences.Clear(&it.Stamp, it.text, it.tags) {
+	if !ok || it.key != k || !it.of(c.v) {
 		return nil
 	}
 	return it
@@ -152,6 +175,7 @@ func (c Cache[K, V]) read(ctx context.Context, op string, k K, load Loader[K, V]
 		return Result[V]{}, errZero(op)
 	}
 	if !o.anew {
+		c.s.t.confirm(ctx, o.within())
 		if r, ok, err := c.fromLocal(ctx, k, load, o); ok {
 			return r, err
 		}
@@ -179,12 +203,13 @@ func (c Cache[K, V]) read(ctx context.Context, op string, k K, load Loader[K, V]
 // fromLocal serves what this process holds: fresh, or stale with a refresh
 // started behind the caller's back.
 func (c Cache[K, V]) fromLocal(ctx context.Context, k K, load Loader[K, V], o callOpts) (r Result[V], ok bool, err error) {
+	lease := c.s.t.lease.Read()
 	it := c.find(k)
 	if it == nil {
 		return r, false, nil
 	}
 	now, p := c.s.t.now(), c.v.policy()
-	if p.Off || (o.maxAge >= 0 && now-it.loadedAt > int64(o.maxAge)) || (o.noStale && it.failSafe) {
+	if p.Off || !c.s.t.young(it.detail, lease, now, o.maxAge) || (o.noStale && it.failSafe) {
 		return r, false, nil
 	}
 	reason := notStale
@@ -243,6 +268,8 @@ type job[K comparable, V any] struct {
 	loader    Loader[K, V]
 	o         callOpts
 	tick      uint64 // fences applied when the caller called
+	called    int64  // when the caller called
+	leased    bool   // what was invalidated a bound before that was fenced by then
 	minLoaded int64
 
 	lead[K, V]
@@ -253,7 +280,9 @@ func (c Cache[K, V]) job(ctx context.Context, op string, k K, load Loader[K, V],
 		return nil, errZero(op)
 	}
 	j := &job[K, V]{Cache: c, t: c.s.t, p: c.v.policy(), op: op, k: k, loader: load, o: o, minLoaded: -never}
-	j.tick = j.t.fences.Tick()
+	lease := j.t.lease.Read() // before the tick: what the lease vouches for is part of it
+	j.tick, j.called = j.t.fences.Tick(), j.t.now()
+	j.leased = j.t.lease.Covers(lease, j.called) || safeguard.Off(safeguard.Lease)
 	if j.t.work.isClosed() {
 		return nil, c.fail(op, k, ErrClosed)
 	}
@@ -264,7 +293,7 @@ func (c Cache[K, V]) job(ctx context.Context, op string, k K, load Loader[K, V],
 		j.loader = c.s.load
 	}
 	if o.maxAge >= 0 {
-		j.minLoaded = j.t.now() - int64(o.maxAge)
+		j.minLoaded = j.called - int64(o.maxAge)
 	}
 	if loading.Load() > 0 && Filling(ctx).waitsFor(j.t, j.text) {
 		return nil, j.fail(ErrRecursive)

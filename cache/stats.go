@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -15,6 +16,9 @@ type Stats struct {
 	Remote RemoteStats       // the remote tier
 	Local  LocalStats        // the local tier
 	Kinds  InvalidationStats // what Invalidate, Delete, DeleteAll and Set were asked for
+
+	// Log is about the log of invalidations; zero without one.
+	Log invalidate.FollowerStats
 }
 
 // SpaceStats are the numbers of one namespace and tenant. Tenants beyond
@@ -102,6 +106,9 @@ func (t *Tiers) Stats() Stats {
 	}
 	s.Kinds = InvalidationStats{
 		Keys: a.get(invalidatedKeys), Prefixes: a.get(invalidatedPrefixes), Tags: a.get(invalidatedTags),
+	}
+	if t.follower != nil {
+		s.Log = t.follower.Stats()
 	}
 	return s
 }

@@ -24,10 +24,11 @@ const scopeName = "github.com/twofold-go/twofold/cache"
 type telemetry struct {
 	t      *Tiers
 	tracer trace.Tracer
+	meter  metric.Meter
 	reg    metric.Registration
 
-	remoteTime, loadTime, staleAge metric.Float64Histogram
-	valueBytes                     metric.Int64Histogram
+	remoteTime, loadTime, staleAge, logLag metric.Float64Histogram
+	valueBytes                             metric.Int64Histogram
 }
 
 // remoteOp is a kind of call to the remote tier.
@@ -86,7 +87,9 @@ func newTelemetry(t *Tiers) (*telemetry, error) {
 	o.valueBytes, errs[3] = m.Int64Histogram("cache.value.size", metric.WithUnit("By"),
 		metric.WithExplicitBucketBoundaries(64, 256, 1<<10, 4<<10, 16<<10, 64<<10, 256<<10, 1<<20, 4<<20),
 		metric.WithDescription("Encoded size of values from and to the remote tier."))
-	o.reg, errs[4] = o.observe(m)
+	o.logLag, errs[4] = m.Float64Histogram("cache.invalidate.lag", metric.WithUnit("s"), seconds,
+		metric.WithDescription("Time invalidations took from the log to this process."))
+	o.meter = m
 	return o, errors.Join(errs[:]...)
 }
 
@@ -146,6 +149,8 @@ func (o *telemetry) valueSize(dir sizeDir, n int) {
 	o.valueBytes.Record(context.Background(), int64(n), dirAttrs[dir])
 }
 
+func (o *telemetry) lag(d time.Duration) { o.logLag.Record(context.Background(), d.Seconds()) }
+
 func (o *telemetry) staleness(ns int64) {
 	o.staleAge.Record(context.Background(), float64(ns)/1e9)
 }
@@ -189,8 +194,14 @@ var observed = []counter{
 	},
 }
 
-// observe registers one callback that reads every counter and gauge.
-func (o *telemetry) observe(m metric.Meter) (metric.Registration, error) {
+// observe registers one callback that reads every counter and gauge. Somebody
+// may be reading at once, so all that it looks at is there by now.
+func (o *telemetry) observe() (err error) {
+	o.reg, err = o.register(o.meter)
+	return err
+}
+
+func (o *telemetry) register(m metric.Meter) (metric.Registration, error) {
 	var errs []error
 	var all []metric.Observable
 	count := func(name, desc string) metric.Int64ObservableCounter {
@@ -210,6 +221,7 @@ func (o *telemetry) observe(m metric.Meter) (metric.Registration, error) {
 	}
 	bytes := gauge("cache.local.bytes", "By", "Size of the local tier.")
 	entries := gauge("cache.local.entries", "{entry}", "Entries of the local tier.")
+	log := o.t.observeLog(count, gauge)
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -229,6 +241,7 @@ func (o *telemetry) observe(m metric.Meter) (metric.Registration, error) {
 			ob.ObserveInt64(bytes, b)
 			ob.ObserveInt64(entries, n)
 		}
+		log(ob)
 		return nil
 	}, all...)
 }

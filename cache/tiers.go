@@ -32,6 +32,11 @@ type TiersConfig struct {
 	// when the Tiers close.
 	Remote tier.Remote
 
+	// Log carries invalidations to the other processes, and theirs to this one.
+	// Nil: they stay in this process. Close closes it if it has a Close method,
+	// so a log of that kind belongs to one Tiers.
+	Log invalidate.Log
+
 	// Policies overrides the policy by tenant, namespace or both. Nil:
 	// policy.Default everywhere. SetPolicies swaps it.
 	Policies policy.Table
@@ -87,6 +92,9 @@ type Tiers struct {
 	codecs   codec.Set
 	log      *slog.Logger
 	fences   *invalidate.Fences
+	lease    *invalidate.Lease
+	follower *invalidate.Follower // nil without a log
+	bound    int64                // of the log
 	policies atomic.Pointer[policy.Table]
 	loads    *semaphore.Weighted
 	refresh  *semaphore.Weighted
@@ -127,7 +135,6 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 		local:   cfg.Local,
 		codecs:  codecs,
 		log:     cmp.Or(cfg.Logger, slog.Default()),
-		fences:  invalidate.NewFences(),
 		loads:   semaphore.NewWeighted(int64(cfg.MaxLoads)),
 		refresh: semaphore.NewWeighted(int64(cfg.MaxRefreshes)),
 		counts:  make(map[countsKey]*counters),
@@ -138,6 +145,10 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 		return nil, fmt.Errorf("cache: open: %w", err)
 	}
 	t.remote = newRemote(cfg.Remote, t.log, t.seen)
+	t.follow()
+	if err := t.seen.observe(); err != nil {
+		return nil, errors.Join(fmt.Errorf("cache: open: %w", err), t.unfollow(context.Background()))
+	}
 	if n, ok := t.local.(tier.EvictNotifier); ok {
 		n.OnEvict(t.evicted)
 	}
@@ -158,7 +169,7 @@ func (cfg *TiersConfig) validate() (codec.Set, error) {
 			errs = append(errs, fmt.Errorf("field %s is negative or rounds to zero", f.name))
 		}
 	}
-	for name, x := range map[string]any{"Local": cfg.Local, "Remote": cfg.Remote} {
+	for name, x := range map[string]any{"Local": cfg.Local, "Remote": cfg.Remote, "Log": cfg.Log} {
 		if v, ok := x.(tier.Validator); ok {
 			if err := v.Validate(); err != nil {
 				errs = append(errs, fmt.Errorf("field %s: %w", name, err))
@@ -195,14 +206,15 @@ func (t *Tiers) SetPolicies(table policy.Table) error {
 }
 
 // Close ends the tiers: calls that come later fail with [ErrClosed], loads
-// under way are waited for until ctx ends and then cancelled, and the local
-// tier is closed. The remote tier stays open. A second Close does nothing.
+// under way are waited for until ctx ends and then cancelled, invalidations
+// that wait for the log are tried until then, and the local tier and the log
+// are closed. The remote tier stays open. A second Close does nothing.
 func (t *Tiers) Close(ctx context.Context) error {
 	first, err := t.work.close(ctx)
 	if !first {
 		return nil
 	}
-	err = errors.Join(err, t.seen.close(), t.local.Close())
+	err = errors.Join(err, t.unfollow(ctx), t.seen.close(), t.local.Close())
 	if err != nil {
 		return fmt.Errorf("cache: close: %w", err)
 	}

@@ -35,7 +35,7 @@ func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 	}
 	j.ctx = ctx
 	it, payload, bad := j.prepare(v)
-	unlinked := j.t.unlink(ctx, j.p.RemoteTimeout, j.text)
+	unlinked := j.t.spread(ctx, j.p.RemoteTimeout, invalidate.Request{Scopes: []invalidate.Scope{invalidate.Key(j.full)}})
 	mark := j.replace(it, bad == nil && !j.p.Off)
 	j.t.all.inc(invalidatedKeys)
 	if err := errors.Join(bad, unlinked); err != nil {
@@ -92,6 +92,7 @@ func (j *job[K, V]) replace(it *item[K, V], keep bool) invalidate.Mark {
 	mark := j.t.fences.Capture()
 	it.Born, it.AsOf = mark.Tick, mark.Scope
 	it.loadedAt = j.t.now()
+	it.readAt = it.loadedAt
 	if !keep {
 		j.t.local.Delete(j.at)
 		return mark
@@ -134,15 +135,15 @@ func (j *job[K, V]) writeRemote(it *item[K, V], payload []byte, mark invalidate.
 	return err
 }
 
-// Delete invalidates k. When it returns nil, no read that starts afterwards in
-// this process returns what was cached or being loaded before. Deleting what
-// is not there is no error.
-func (c Cache[K, V]) Delete(ctx context.Context, k K) error {
+// Delete invalidates k, as [Tiers.Invalidate] does. Deleting what is not there
+// is no error. More scopes may be invalidated in the same step, and
+// invalidate.Strict or invalidate.Hold may be among them.
+func (c Cache[K, V]) Delete(ctx context.Context, k K, more ...invalidate.Scope) error {
 	j, err := c.job(ctx, "delete", k, nil, callOpts{maxAge: -1})
 	if err != nil {
 		return err
 	}
-	if err := j.t.invalidate(ctx, j.p.RemoteTimeout, invalidate.Key(j.full)); err != nil {
+	if err := j.t.invalidate(ctx, j.p.RemoteTimeout, append([]invalidate.Scope{invalidate.Key(j.full)}, more...)...); err != nil {
 		return j.fail(err)
 	}
 	j.t.local.Delete(j.at) // only to give the memory back
@@ -151,14 +152,16 @@ func (c Cache[K, V]) Delete(ctx context.Context, k K) error {
 
 // DeleteAll invalidates every key of the handle's tenant and namespace. It
 // takes the same time whether there is one or a million: it is
-// invalidate.Prefix of "tenant:namespace:".
-func (c Cache[K, V]) DeleteAll(ctx context.Context) error {
+// invalidate.Prefix of "tenant:namespace:". More scopes may be invalidated in
+// the same step, as with [Cache.Delete].
+func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) error {
 	if c.s == nil {
 		return errZero("delete all")
 	}
 	err := c.v.err
 	if err == nil {
-		err = c.s.t.invalidate(ctx, c.v.policy().RemoteTimeout, invalidate.Prefix(c.v.space.Prefix()))
+		err = c.s.t.invalidate(ctx, c.v.policy().RemoteTimeout,
+			append([]invalidate.Scope{invalidate.Prefix(c.v.space.Prefix())}, more...)...)
 	}
 	if err != nil {
 		return &Error{Op: "delete all", Key: c.v.name, Err: err}
@@ -168,12 +171,16 @@ func (c Cache[K, V]) DeleteAll(ctx context.Context) error {
 
 // Invalidate makes everything the scopes cover untrue. When it returns nil, no
 // read that starts afterwards in this process returns a value whose load began
-// before. Keys are removed from the remote tier for everybody; prefixes and
-// tags reach this process alone.
+// before; nor does one in any other process that follows the same log, a bound
+// later or, with invalidate.Strict among the scopes, at once. Without a log,
+// keys are removed from the remote tier for everybody, and prefixes and tags
+// reach this process alone.
 //
-// A scope that cannot be used is refused before anything is done. When the
-// remote tier cannot be reached, the scopes are applied in this process and
-// the error says so.
+// A scope that cannot be used is refused before anything is done. When the log
+// or the remote tier cannot be reached, the scopes are applied in this process
+// and the error says so: an [*invalidate.PendingError] when there is a log,
+// and then the invalidation goes on being tried in the background. Invalidate
+// waits for that until ctx ends or a bound has passed.
 func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error {
 	timeout := t.policies.Load().For(policy.Default(), "", "").RemoteTimeout
 	if err := t.invalidate(ctx, timeout, scopes...); err != nil {
@@ -190,40 +197,30 @@ func (t *Tiers) invalidate(ctx context.Context, timeout time.Duration, scopes ..
 	if t.work.isClosed() {
 		return ErrClosed
 	}
-	var bad []error
-	var cells []string
-	for _, s := range scopes {
-		bad = append(bad, s.Validate())
-		if s.Kind() == invalidate.KindKey {
-			cells = append(cells, s.Text())
-		}
-	}
-	if err := errors.Join(bad...); err != nil {
+	r, err := invalidate.NewRequest(scopes...)
+	if err != nil {
 		return err
 	}
-	ctx, end := t.seen.invalidateStart(ctx, len(scopes))
-	// The cells go first: a fetch that begins after the fence must not find
-	// what the fence is about.
-	err := t.unlink(ctx, timeout, cells...)
-	t.fences.Fence(scopes...)
-	for _, s := range scopes {
+	ctx, end := t.seen.invalidateStart(ctx, len(r.Scopes))
+	err = t.spread(ctx, timeout, r)
+	for _, s := range r.Scopes {
 		t.all.inc(invalidatedKeys + stat(s.Kind()-invalidate.KindKey))
 	}
 	end(err)
 	return err
 }
 
-// unlink removes cells from the remote tier.
-func (t *Tiers) unlink(ctx context.Context, timeout time.Duration, cells ...string) error {
-	if t.remote == nil {
-		return nil
+// spread applies a request here and tells everybody else, as far as there is a
+// way to.
+func (t *Tiers) spread(ctx context.Context, timeout time.Duration, r invalidate.Request) error {
+	if t.follower != nil {
+		return t.follower.Invalidate(ctx, r)
 	}
-	const chunk = 1000 // keeps one command from holding up the tier's others
-	var errs []error
-	for ; len(cells) > 0; cells = cells[min(chunk, len(cells)):] {
-		errs = append(errs, t.remote.unlink(ctx, timeout, cells[:min(chunk, len(cells))]...))
-	}
-	return errors.Join(errs...)
+	// The cells go first: a fetch that begins after the fence must not find
+	// what the fence is about.
+	err := t.remove(ctx, timeout, r.Keys(), r.Hold)
+	t.fences.Apply(r)
+	return err
 }
 
 // Refresh loads k now, whatever is cached, and stores the result. Reads are

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
@@ -25,6 +26,9 @@ const (
 	KindKey Kind = iota + 1
 	KindPrefix
 	KindTag
+
+	kindStrict
+	kindHold
 )
 
 // String returns "key", "prefix" or "tag".
@@ -36,16 +40,40 @@ func (k Kind) String() string {
 		return "prefix"
 	case KindTag:
 		return "tag"
+	case kindStrict, kindHold:
 	}
 	return "none"
 }
 
-// Scope is what one invalidation covers. It is a small comparable value, made
-// by [Key], [Prefix], [Tag] or [All]; the zero Scope is refused by Validate.
+// MaxHold is the longest [Hold].
+const MaxHold = time.Hour
+
+// Scope is what one invalidation covers: made by [Key], [Prefix], [Tag] or
+// [All]. [Strict] and [Hold] are passed beside scopes and say how they are
+// invalidated. It is a small comparable value; the zero Scope is refused by
+// Validate.
 type Scope struct {
 	kind   Kind
 	tenant string
 	text   string
+	hold   time.Duration
+}
+
+// Strict makes the call that it is passed to, among its scopes, wait until no process
+// can serve what they cover any more: until every lease that may predate it has
+// ended, which takes the log's bound. Without a log there is nobody to wait for.
+var Strict = Scope{kind: kindStrict}
+
+// Hold keeps what a call covers, among whose scopes it is, from being
+// cached for d, in every process: for sources that are read from replicas that lag
+// behind by up to d. Loads go on and answer their callers. d is between 1 ms
+// and [MaxHold], and is rounded up to milliseconds. After the remote marker of
+// Nishtala et al., Scaling Memcache at Facebook, NSDI 2013.
+func Hold(d time.Duration) Scope {
+	if rest := d % time.Millisecond; rest > 0 {
+		d += time.Millisecond - rest
+	}
+	return Scope{kind: kindHold, hold: d}
 }
 
 // Key covers one key.
@@ -64,8 +92,13 @@ func All() Scope { return Scope{kind: KindPrefix} }
 // two tenants never meet, also when they are spelled alike.
 func Tag(tenant, tag string) Scope { return Scope{kind: KindTag, tenant: tenant, text: tag} }
 
-// Kind returns the kind of scope; zero for the zero Scope.
-func (s Scope) Kind() Kind { return s.kind }
+// Kind returns the kind of scope; zero for the zero Scope, Strict and Hold.
+func (s Scope) Kind() Kind {
+	if s.kind > KindTag {
+		return 0
+	}
+	return s.kind
+}
 
 // Text returns the key's or prefix's spelling, or the tag without its tenant.
 func (s Scope) Text() string { return s.text }
@@ -90,6 +123,10 @@ func (s Scope) String() string {
 		return "tag " + s.tenant + ":" + s.text
 	case s == All():
 		return "everything"
+	case s == Strict:
+		return "strict"
+	case s.kind == kindHold:
+		return "hold for " + s.hold.String()
 	}
 	return s.kind.String() + " " + s.text
 }
@@ -110,6 +147,11 @@ func (s Scope) Validate() error {
 		}
 	case KindTag:
 		return validateTag(s.tenant, s.text)
+	case kindStrict:
+	case kindHold:
+		if s.hold < time.Millisecond || s.hold > MaxHold {
+			return fmt.Errorf("%w: hold of %v is not between 1ms and %v", ErrScope, s.hold, MaxHold)
+		}
 	default:
 		return fmt.Errorf("%w: zero Scope", ErrScope)
 	}

@@ -53,6 +53,7 @@ type Flags uint8
 // The flags a value frame may carry.
 const (
 	Negative Flags = 1 << iota // the loader said there is none; the payload is an error code or empty
+	Logged                     // the positions are those of a log, and not of a clock
 )
 
 // NonceSize is the length of a [Nonce] in bytes.

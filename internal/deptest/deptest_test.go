@@ -30,6 +30,7 @@ var neverShipped = append([]string{
 	module + "/internal/redistest",
 	module + "/internal/script",
 	module + "/tier/tiertest",
+	module + "/invalidate/logtest",
 	"go.opentelemetry.io/otel/exporters",
 	"github.com/prometheus",
 	"modernc.org",
@@ -41,7 +42,7 @@ var (
 	// go-redis comes with these and with nothing else.
 	adapters = inModule("tier/redistier", "invalidate/redislog")
 	// Packages made for tests.
-	kits = inModule("tier/tiertest", "internal/redistest", "internal/script")
+	kits = inModule("tier/tiertest", "invalidate/logtest", "internal/redistest", "internal/script")
 )
 
 // rule says what one package may not depend on, directly or not. A path stands

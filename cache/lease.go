@@ -1,0 +1,213 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// What a process has cached is worth nothing by itself: somebody may have
+// invalidated it, and the message may be lost, or late, or the process may have
+// slept through it. Two facts make it worth something.
+//
+// The lease: the log has been asked at most a bound ago what this process had
+// missed, and the answer has been applied. Whoever invalidated something before
+// that question is known here, and its fence is found; whoever did it later did
+// it less than a bound ago. There is no third case, whatever became of any
+// message.
+//
+// The load: the value was read from the source, by this process, at most a
+// bound ago. That needs no log at all, and is what the cache lives on while the
+// log is out of reach.
+//
+// Three rules of order make the first fact true. Each has a story in testdata
+// that fails when it is broken, and a mutant in internal/explore.
+//
+//   - A reader takes the lease first and looks at the fences second; the
+//     follower stores fences first and extends the lease last.
+//   - Marks (ticks and positions) are captured before the fetch or the load
+//     that they describe, never after.
+//   - Cells are removed before the record is written.
+//
+// And one of principle: an entry is judged when it is read. Nothing is right
+// because it was deleted.
+
+// leasePatience is how long a read waits for the lease to be renewed before it
+// goes to the source.
+const leasePatience = 150 * time.Millisecond
+
+// errUnconfirmed says that the remote tier's answer cannot be judged.
+var errUnconfirmed = errors.New("cache: no lease")
+
+// follow begins to follow the log, if there is one.
+func (t *Tiers) follow() {
+	if t.cfg.Log == nil {
+		t.fences, t.lease = invalidate.NewFences(), &invalidate.Lease{}
+		t.lease.Without()
+		return
+	}
+	cfg := invalidate.FollowerConfig{Origin: t.base, OnLag: t.seen.lag, Logger: t.log}
+	if t.remote != nil {
+		cfg.Remove = t.removeCells
+	}
+	t.bound = int64(t.cfg.Log.Bound())
+	t.follower = invalidate.Follow(t.cfg.Log, cfg)
+	t.fences, t.lease = t.follower.Fences(), t.follower.Lease()
+}
+
+// unfollow ends what follow began.
+func (t *Tiers) unfollow(ctx context.Context) error {
+	if t.follower == nil {
+		return nil
+	}
+	err := t.follower.Close(ctx)
+	if c, ok := t.cfg.Log.(io.Closer); ok {
+		err = errors.Join(err, c.Close())
+	}
+	return err
+}
+
+// vouches reports whether the lease that was read, or the load that began here
+// at loaded, makes something good to be served now, as far as no fence covers
+// it.
+func (t *Tiers) vouches(lease, now, loaded int64) bool {
+	return t.lease.Covers(lease, now) || now-loaded < t.bound || safeguard.Off(safeguard.Lease)
+}
+
+// young reports whether an entry is young enough for a call that demands a
+// MaxAge. What other processes loaded has its age by their wall clocks; so it
+// must be vouched for by a lease of that age as well, which needs none.
+func (t *Tiers) young(d *detail, lease, now int64, maxAge time.Duration) bool {
+	return maxAge < 0 || (now-d.loadedAt <= int64(maxAge) &&
+		(t.follower == nil || now-d.readAt <= int64(maxAge) || t.lease.Within(lease, now, maxAge)))
+}
+
+// confirm waits a moment for a lease that covers the calls made now, with the
+// caller's own bound if that is shorter. A failure shows when the lease is
+// asked.
+func (t *Tiers) confirm(ctx context.Context, bound time.Duration) {
+	if t.follower == nil || safeguard.Off(safeguard.Lease) {
+		return
+	}
+	now := t.now()
+	if t.lease.Within(t.lease.Read(), now, bound) {
+		return
+	}
+	// A question that was asked a moment ago will do.
+	_ = t.follower.Confirm(ctx, now-min(t.bound, int64(bound))/2, leasePatience)
+}
+
+// within is how old a lease may be for the call.
+func (o *callOpts) within() time.Duration {
+	if o.maxAge >= 0 {
+		return o.maxAge
+	}
+	return math.MaxInt64
+}
+
+// canJudge reports whether the process holds a lease to judge frames by, and
+// asks for one if it has to. While an invalidation of its own waits to be sent,
+// it does not know what to refuse.
+func (j *job[K, V]) canJudge(ctx context.Context) bool {
+	if j.t.follower == nil {
+		return true
+	}
+	j.t.confirm(ctx, j.o.within())
+	return j.judges(j.t.lease.Read())
+}
+
+func (j *job[K, V]) judges(lease int64) bool {
+	if safeguard.Off(safeguard.Lease) {
+		return true
+	}
+	return j.t.lease.Within(lease, j.t.now(), j.o.within()) && (j.t.follower == nil || !j.t.follower.Owes())
+}
+
+// assess judges a frame under a lease. The process may have slept since it
+// asked for the frame, so a lease that has run out meanwhile is asked for again.
+func (j *job[K, V]) assess(ctx context.Context, raw []byte, mark invalidate.Mark) (frame[K, V], error) {
+	for try := 0; ; try++ {
+		lease := j.t.lease.Read() // before the fences, which judge asks
+		f := j.judge(raw, mark)
+		if f.verdict != usable || j.judges(lease) {
+			return f, nil
+		}
+		if try > 0 || !j.canJudge(ctx) {
+			return frame[K, V]{}, errUnconfirmed
+		}
+	}
+}
+
+// removeCells is how the follower empties the remote tier's cells.
+func (t *Tiers) removeCells(ctx context.Context, keys []string, hold time.Duration) error {
+	return t.remove(ctx, t.policies.Load().For(policy.Default(), "", "").RemoteTimeout, keys, hold)
+}
+
+// remove removes cells from the remote tier and, with hold, puts up signs in
+// their place that nobody is to store anything there for so long.
+func (t *Tiers) remove(ctx context.Context, timeout time.Duration, keys []string, hold time.Duration) error {
+	if t.remote == nil {
+		return nil
+	}
+	const chunk = 1000 // keeps one command from holding up the tier's others
+	for ; len(keys) > 0; keys = keys[min(chunk, len(keys)):] {
+		some := keys[:min(chunk, len(keys))]
+		err := t.remote.unlink(ctx, timeout, some...)
+		if err == nil && hold > 0 {
+			err = t.remote.hold(ctx, timeout, some, hold)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hold keeps cells that were just removed from being filled. Whoever has
+// claimed one since then loses his claim: he may be loading what is not to be
+// stored.
+func (r *remote) hold(ctx context.Context, timeout time.Duration, keys []string, d time.Duration) error {
+	seen := make(map[string]tier.Nonce)
+	for range maxRefusals {
+		claims, fills := make([]tier.Claim, len(keys)), make([]tier.Fill, len(keys))
+		for i, k := range keys {
+			n := tier.NewNonce()
+			claims[i] = tier.Claim{Seen: seen[k], Nonce: n, Lease: d}
+			fills[i] = tier.Fill{Nonce: n, Cell: tier.HoldCell(tier.NewNonce()), TTL: d}
+		}
+		got, err := r.claimMany(ctx, timeout, keys, claims)
+		if err != nil {
+			return err
+		}
+		var granted []string
+		var signs []tier.Fill
+		var refused []string
+		for i, k := range keys {
+			switch cell := got[i].Cell; {
+			case got[i].Granted:
+				granted, signs = append(granted, k), append(signs, fills[i])
+			case len(cell) > tier.NonceSize:
+				seen[k] = tier.Nonce(cell[1:])
+				refused = append(refused, k)
+			} // else somebody else's hold stands there
+		}
+		if len(granted) > 0 {
+			if _, err := r.fillMany(ctx, timeout, granted, signs); err != nil {
+				return err
+			}
+		}
+		if keys = refused; len(keys) == 0 {
+			return nil
+		}
+	}
+	return errHoldRefused
+}
+
+var errHoldRefused = errors.New("cache: others go on claiming what is to be held")

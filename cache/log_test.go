@@ -1,0 +1,169 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// logged is two processes on one log and one remote tier. Each has its own way
+// to both.
+type logged struct {
+	log   *logtest.Memory
+	src   *source
+	link  [2]*logtest.Faulty  // to the log
+	wire  [2]*tiertest.Faulty // to the remote tier
+	tiers [2]*cache.Tiers
+	c     [2]things
+}
+
+const bound = 2 * time.Second
+
+func newLogged(t *testing.T, cfg thingConfig) *logged {
+	w := &logged{log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound}), src: &source{}}
+	remote := tiertest.NewMemory()
+	cfg.Load = w.src.load
+	for i := range 2 {
+		w.link[i], w.wire[i] = logtest.NewFaulty(w.log), tiertest.NewFaulty(remote)
+		w.tiers[i] = open(t, cache.TiersConfig{Remote: w.wire[i], Log: w.link[i]})
+		w.c[i] = with(t, w.tiers[i], cfg)
+	}
+	synctest.Wait()
+	return w
+}
+
+// want reads k from process i.
+func (w *logged) want(t *testing.T, i, k int, v string) {
+	t.Helper()
+	got, err := w.c[i].Get(t.Context(), k)
+	if err != nil || got != v {
+		t.Errorf("process %d reads %d: %q, %v; want %q", i, k, got, err, v)
+	}
+}
+
+func (w *logged) invalidate(t *testing.T, i int, scopes ...invalidate.Scope) {
+	t.Helper()
+	if err := w.tiers[i].Invalidate(t.Context(), scopes...); err != nil {
+		t.Errorf("process %d invalidates: %v", i, err)
+	}
+}
+
+// keyScope is the scope of a key of the things.
+func keyScope(t *testing.T, k int) invalidate.Scope {
+	t.Helper()
+	full, err := key.Space{Tenant: cache.DefaultTenant, Namespace: "things"}.Key(strconv.Itoa(k))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return invalidate.Key(full)
+}
+
+// What one process invalidates, the other one refuses: by whatever scope, from
+// either tier, once the record has reached it.
+func TestInvalidationReachesOthers(t *testing.T) {
+	for name, scopes := range map[string][]invalidate.Scope{
+		"key":      {keyScope(t, 1)},
+		"prefix":   {invalidate.Prefix("default:things:")},
+		"tag":      {invalidate.Tag("default", "t")},
+		"all":      {invalidate.All()},
+		"together": {keyScope(t, 1), invalidate.Tag("default", "other")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newLogged(t, thingConfig{Tags: func(int, string) []string { return []string{"t"} }})
+				w.want(t, 0, 1, "1.1")
+				w.want(t, 1, 1, "1.1")
+				w.invalidate(t, 0, scopes...)
+				w.want(t, 0, 1, "1.2") // at once
+				advance(5 * time.Millisecond)
+				w.want(t, 1, 1, "1.2")
+				w.src.wantLoads(t, 2)
+			})
+		})
+	}
+}
+
+// A process that nobody can tell anything stops serving what it has cached when
+// its lease runs out, and not before.
+func TestLeaseRunsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLogged(t, thingConfig{})
+		w.want(t, 1, 1, "1.1")
+		w.want(t, 0, 1, "1.1")
+		advance(3 * bound)
+		w.want(t, 1, 1, "1.1") // far older than the bound, and vouched for
+		w.link[1].Fail(errors.New("unplugged"))
+		w.invalidate(t, 0, keyScope(t, 1))
+		w.want(t, 1, 1, "1.1") // within the bound
+		advance(bound)
+		w.want(t, 1, 1, "1.2") // from the source
+		w.want(t, 1, 1, "1.2") // loaded here, less than a bound ago
+		advance(bound)
+		w.want(t, 1, 1, "1.3")
+		if s := w.tiers[1].Stats(); s.Log.Lapses != 1 || s.Total.Fills != 1 {
+			t.Errorf("%d lapses and %d fills, want 1 and 1", s.Log.Lapses, s.Total.Fills)
+		}
+		w.link[1].Heal()
+		advance(bound)
+		w.want(t, 0, 1, "1.4") // the outcast's loads were for itself
+		w.want(t, 1, 1, "1.4")
+	})
+}
+
+// Strict returns when nobody can serve the old value any more.
+func TestStrict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLogged(t, thingConfig{})
+		w.want(t, 1, 1, "1.1")
+		advance(bound)
+		w.link[1].Hang(true)
+		begun := time.Now()
+		w.invalidate(t, 0, keyScope(t, 1), invalidate.Strict)
+		if took := time.Since(begun); took < bound || took > bound+10*time.Millisecond {
+			t.Errorf("Strict took %v, want the bound, %v", took, bound)
+		}
+		w.want(t, 1, 1, "1.2")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := w.tiers[0].Invalidate(ctx, invalidate.Tag("default", "x"), invalidate.Strict)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Strict with too little time = %v, want DeadlineExceeded", err)
+		}
+	})
+}
+
+// While the log is away an invalidation is applied here, reported as pending,
+// and sent when the log is back.
+func TestPendingInvalidation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLogged(t, thingConfig{})
+		w.want(t, 0, 1, "1.1")
+		w.want(t, 1, 1, "1.1")
+		down := errors.New("down")
+		w.link[0].Fail(down)
+		err := w.c[0].Delete(t.Context(), 1)
+		pe, ok := errors.AsType[*invalidate.PendingError](err)
+		if !ok || pe.Pending != 1 || !errors.Is(err, down) {
+			t.Fatalf("Delete = %v, want a PendingError of 1 scope", err)
+		}
+		w.want(t, 0, 1, "1.2")
+		if n := w.tiers[0].Stats().Log.Pending; n != 1 {
+			t.Errorf("%d pending, want 1", n)
+		}
+		w.link[0].Heal()
+		advance(bound)
+		w.want(t, 1, 1, "1.3")
+		if n := w.tiers[0].Stats().Log.Pending; n != 0 {
+			t.Errorf("%d pending, want 0", n)
+		}
+	})
+}

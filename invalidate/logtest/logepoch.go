@@ -1,0 +1,118 @@
+package logtest
+
+import (
+	"fmt"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// logAhead tries cursors that lie behind the log's end, which only a log that
+// has lost something can be shown.
+func logAhead(t *logTest) {
+	r := t.reader()
+	r.sync(bothAppend(1))
+	r.sync(keyAppend(2))
+	moves := []struct {
+		what string
+		move func(p invalidate.Position) invalidate.Position
+	}{
+		{"by a number", func(p invalidate.Position) invalidate.Position { return p + 1 }},
+		{"by many numbers", func(p invalidate.Position) invalidate.Position { return p + 5000 }},
+		{"by an epoch", func(p invalidate.Position) invalidate.Position { return invalidate.At(p.Epoch()+1, 0) }},
+		{"by an hour of epochs", func(p invalidate.Position) invalidate.Position { return p + invalidate.At(3600, 1) }},
+	}
+	for _, m := range moves {
+		r.tryAhead("key "+m.what, invalidate.Cursor{Key: m.move(r.at.Key), Scope: r.at.Scope})
+		r.tryAhead("scope "+m.what, invalidate.Cursor{Key: r.at.Key, Scope: m.move(r.at.Scope)})
+		r.tryAhead("both "+m.what, invalidate.Cursor{Key: m.move(r.at.Key), Scope: m.move(r.at.Scope)})
+		r.tryAhead("key alone "+m.what, invalidate.Cursor{Key: m.move(r.at.Key)})
+	}
+}
+
+// tryAhead syncs at a cursor ahead of the log and appends a key. r, which knows
+// the log up to its end, must find one bump in each sequence behind that, and
+// the key.
+func (r *reader) tryAhead(name string, at invalidate.Cursor) {
+	r.t.Helper()
+	keys, scopes := len(r.keys), len(r.scopes)
+	page, err := r.log.Sync(r.t.Context(), at, keyAppend(9))
+	if err != nil {
+		r.t.Fatalf("%s: Sync = %v", name, err)
+	}
+	r.sync(invalidate.Append{})
+	known := max(at.Key.Epoch(), at.Scope.Epoch())
+	if err := bumped(r.keys[keys:], 2, known); err != nil {
+		r.t.Fatalf("%s ahead: keys: %v", name, err)
+	}
+	if err := bumped(r.scopes[scopes:], 1, known); err != nil {
+		r.t.Fatalf("%s ahead: scopes: %v", name, err)
+	}
+	if page.Key != r.at.Key || page.Key.N() != 1 || r.at.Scope.Epoch() != r.at.Key.Epoch() {
+		r.t.Fatalf("%s ahead: the append is at %s of a log that ends with %s and %s, want number 1 of the new epoch",
+			name, spell(page.Key), spell(r.at.Key), spell(r.at.Scope))
+	}
+	// The caller itself is shown the bump, also where it reads on from its cursor.
+	if !startsWith(page.Keys, r.keys[keys:], at.Key) || !startsWith(page.Scopes, r.scopes[scopes:], at.Scope) {
+		r.t.Fatalf("%s ahead: the caller is shown %+v and %+v, not what others are", name, page.Keys, page.Scopes)
+	}
+	r.wantLast(keyAppend(9))
+}
+
+// bumped checks n records whose first starts an epoch behind known.
+func bumped(records []invalidate.Record, n int, known uint32) error {
+	if len(records) != n || !records[0].Bump {
+		return fmt.Errorf("%+v appended, want a bump and %d records in all", records, n)
+	}
+	if e := records[0].At.Epoch(); e <= known {
+		return fmt.Errorf("bump into epoch %d, want one behind the caller's %d", e, known)
+	}
+	return nil
+}
+
+// startsWith says whether the page, read from a cursor, shows the bump; from the
+// zero cursor it starts with everything older.
+func startsWith(page, news []invalidate.Record, at invalidate.Position) bool {
+	if at == 0 {
+		return true
+	}
+	return len(page) > 0 && page[0].At == news[0].At && page[0].Bump
+}
+
+func logNewEpoch(t *logTest) {
+	r, other := t.reader(), t.reader()
+	seen := map[invalidate.Position]bool{}
+	for i := range 3 {
+		for j := range 3 {
+			page := r.sync(bothAppend(j))
+			if seen[page.Key] || seen[page.Scope] || page.Key.N() != uint32(j+1) {
+				t.Fatalf("append %d of epoch %d is at %s and %s", j+1, i+1, spell(page.Key), spell(page.Scope))
+			}
+			seen[page.Key] = true
+		}
+		if _, err := r.log.Sync(t.Context(), invalidate.Cursor{Key: r.at.Key + 1, Scope: r.at.Scope}, invalidate.Append{}); err != nil {
+			t.Fatalf("Sync ahead = %v", err)
+		}
+		r.sync(invalidate.Append{})
+	}
+	other.sync(invalidate.Append{}) // was there before the bumps, and may be shown them in one page
+	other.wantSame(r)
+	t.reader().wantSame(r)
+}
+
+// A log starts an epoch only where it has a reason: each costs every process
+// all that it knows.
+func logBehind(t *logTest) {
+	r := t.reader()
+	r.sync(bothAppend(1))
+	old := r.at
+	r.sync(bothAppend(2))
+	for _, at := range []invalidate.Cursor{
+		{}, old, r.at, {Key: old.Key}, {Scope: old.Scope}, {Key: r.at.Key, Scope: old.Scope},
+		{Key: invalidate.At(1, 5), Scope: invalidate.At(1, 7)}, // an epoch that is long over
+	} {
+		if _, err := t.handle().Sync(t.Context(), at, invalidate.Append{}); err != nil {
+			t.Fatalf("Sync at %s, %s = %v", spell(at.Key), spell(at.Scope), err)
+		}
+		r.wantNothing()
+	}
+}

@@ -1,0 +1,188 @@
+package logtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// reader follows a log from its start with one handle, judges every page it
+// gets and keeps every record.
+type reader struct {
+	t            *logTest
+	log          invalidate.Log
+	at           invalidate.Cursor
+	now          int64 // the log's clock in the last page that had it
+	keys, scopes []invalidate.Record
+}
+
+// sync appends a, reads to the end of the log, and returns the first page.
+func (r *reader) sync(a invalidate.Append) invalidate.Page {
+	r.t.Helper()
+	page, err := r.trySync(a)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return page
+}
+
+// trySync is sync for goroutines, which must not end the test.
+func (r *reader) trySync(a invalidate.Append) (first invalidate.Page, err error) {
+	for n := 0; ; n++ {
+		page, err := r.step(a)
+		if err != nil {
+			return first, err
+		}
+		if n == 0 {
+			first = page
+		}
+		if !page.More {
+			return first, r.included(first)
+		}
+		if len(page.Keys)+len(page.Scopes) == 0 {
+			return first, errors.New("page has More, and no record")
+		}
+		a = invalidate.Append{}
+	}
+}
+
+// step is one Sync, whose page is judged and kept.
+func (r *reader) step(a invalidate.Append) (invalidate.Page, error) {
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	defer cancel()
+	page, err := r.log.Sync(ctx, r.at, a)
+	if err != nil {
+		return page, fmt.Errorf("Sync = %w", err)
+	}
+	if (page.Key != 0) != (len(a.Keys) > 0) || (page.Scope != 0) != (len(a.Scopes) > 0) {
+		return page, fmt.Errorf("Sync of %d keys and %d scopes says it appended %s and %s",
+			len(a.Keys), len(a.Scopes), spell(page.Key), spell(page.Scope))
+	}
+	return page, r.take(page)
+}
+
+// tail calls Tail until it returns something, which is judged and kept.
+func (r *reader) tail() error {
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	defer cancel()
+	for {
+		page, err := r.log.Tail(ctx, r.at)
+		switch {
+		case err != nil:
+			return fmt.Errorf("Tail = %w", err)
+		case ctx.Err() != nil:
+			return fmt.Errorf("Tail found nothing behind %s and %s in %v", spell(r.at.Key), spell(r.at.Scope), patience)
+		case len(page.Keys)+len(page.Scopes) > 0:
+			return r.take(page)
+		}
+		_ = sleep(ctx, time.Millisecond) // in a bubble time passes only where everybody waits
+	}
+}
+
+// included says whether what a Sync appended was in the pages up to the end.
+func (r *reader) included(page invalidate.Page) error {
+	if page.Key > r.at.Key || page.Scope > r.at.Scope {
+		return fmt.Errorf("Sync appended %s and %s, but the log ends with %s and %s",
+			spell(page.Key), spell(page.Scope), spell(r.at.Key), spell(r.at.Scope))
+	}
+	return nil
+}
+
+// take judges a page and moves the cursor behind it.
+func (r *reader) take(page invalidate.Page) error {
+	if page.Bound != 0 && page.Bound < r.log.Bound() {
+		return fmt.Errorf("Page.Bound = %v, less than this handle's %v", page.Bound, r.log.Bound())
+	}
+	if page.Now != 0 && page.Now < r.now {
+		return fmt.Errorf("Page.Now went back from %d to %d", r.now, page.Now)
+	}
+	r.now = max(r.now, page.Now)
+	if err := follow(&r.at.Key, page.Keys, page.Now); err != nil {
+		return fmt.Errorf("keys: %w", err)
+	}
+	if err := follow(&r.at.Scope, page.Scopes, page.Now); err != nil {
+		return fmt.Errorf("scopes: %w", err)
+	}
+	r.keys, r.scopes = append(r.keys, page.Keys...), append(r.scopes, page.Scopes...)
+	return nil
+}
+
+// follow moves at over records, which must follow it without a gap.
+func follow(at *invalidate.Position, records []invalidate.Record, now int64) error {
+	for _, rec := range records {
+		switch {
+		case rec.At <= *at:
+			return fmt.Errorf("record %s comes behind %s", spell(rec.At), spell(*at))
+		case rec.Damaged:
+			return fmt.Errorf("record %s is damaged", spell(rec.At))
+		case rec.Bump != (rec.At.N() == 0):
+			return fmt.Errorf("record %s: Bump = %v", spell(rec.At), rec.Bump)
+		case rec.Bump && rec.Prev != *at:
+			return fmt.Errorf("bump %s: Prev = %s, want %s", spell(rec.At), spell(rec.Prev), spell(*at))
+		case !rec.Bump && rec.At != *at+1:
+			return fmt.Errorf("record %s leaves a gap behind %s", spell(rec.At), spell(*at))
+		case !rec.Bump && rec.Prev != 0:
+			return fmt.Errorf("record %s is no bump: Prev = %s", spell(rec.At), spell(rec.Prev))
+		case rec.Bump != (len(rec.Fences) == 0):
+			return fmt.Errorf("record %s: Bump = %v with %d fences", spell(rec.At), rec.Bump, len(rec.Fences))
+		case now != 0 && rec.Time > now:
+			return fmt.Errorf("record %s: Time = %d is in the future of Page.Now = %d", spell(rec.At), rec.Time, now)
+		}
+		*at = rec.At
+	}
+	return nil
+}
+
+// wantNothing checks that nobody appended since the reader's last sync.
+func (r *reader) wantNothing() {
+	r.t.Helper()
+	before := r.at
+	if r.sync(invalidate.Append{}); r.at != before {
+		r.t.Fatalf("the log went on from %s, %s to %s, %s; want nothing appended",
+			spell(before.Key), spell(before.Scope), spell(r.at.Key), spell(r.at.Scope))
+	}
+}
+
+// spell writes a position as epoch and number.
+func spell(p invalidate.Position) string { return fmt.Sprintf("%d-%d", p.Epoch(), p.N()) }
+
+// fenceOf returns a fence that can be told from others by n.
+func fenceOf(kind invalidate.Kind, n int) []invalidate.Fence {
+	return []invalidate.Fence{{Kind: kind, Hash: uint64(n)}}
+}
+
+func keyAppend(n int) invalidate.Append {
+	return invalidate.Append{Keys: fenceOf(invalidate.KindKey, n)}
+}
+
+func tagAppend(n int) invalidate.Append {
+	return invalidate.Append{Scopes: fenceOf(invalidate.KindTag, n)}
+}
+
+func bothAppend(n int) invalidate.Append {
+	return invalidate.Append{Keys: keyAppend(n).Keys, Scopes: tagAppend(n).Scopes}
+}
+
+// age returns how long ago a time of the log's clock was.
+func age(micros int64) time.Duration { return time.Since(time.UnixMicro(micros)) }
+
+// wantSame checks that two handles saw the same records in the same order.
+func (r *reader) wantSame(other *reader) {
+	r.t.Helper()
+	if !slices.EqualFunc(r.keys, other.keys, same) {
+		r.t.Errorf("two handles see different keys:\n%+v\n%+v", r.keys, other.keys)
+	}
+	if !slices.EqualFunc(r.scopes, other.scopes, same) {
+		r.t.Errorf("two handles see different scopes:\n%+v\n%+v", r.scopes, other.scopes)
+	}
+}
+
+// same tells two records apart, but for a time that one of them does not know.
+func same(a, b invalidate.Record) bool {
+	return a.At == b.At && a.Bump == b.Bump && a.Prev == b.Prev && slices.Equal(a.Fences, b.Fences) &&
+		(a.Time == b.Time || a.Time == 0 || b.Time == 0)
+}

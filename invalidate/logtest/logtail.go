@@ -1,0 +1,193 @@
+package logtest
+
+import (
+	"context"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// Nobody appends while these tails are called: what they find lies there.
+func logTail(t *logTest) {
+	writer := t.reader()
+	empty := writer.at
+	for i := range 3 {
+		writer.sync(bothAppend(i))
+	}
+	for _, at := range []invalidate.Cursor{
+		{}, empty, {Key: empty.Key + 1, Scope: empty.Scope + 2},
+		{Key: writer.at.Key, Scope: empty.Scope}, {Key: empty.Key, Scope: writer.at.Scope},
+	} {
+		late := &reader{t: t, log: t.handle(), at: at}
+		for late.at != writer.at {
+			if err := late.tail(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(late.keys) != behind(writer.keys, at.Key) || len(late.scopes) != behind(writer.scopes, at.Scope) {
+			t.Errorf("tail from %s and %s found %d keys and %d scopes", spell(at.Key), spell(at.Scope), len(late.keys), len(late.scopes))
+		}
+	}
+}
+
+func logTailFollows(t *logTest) {
+	const appends = 30
+	writer, follower := t.reader(), t.reader()
+	steps := make(chan struct{}, appends)
+	t.atOnce([]*reader{writer, follower}, func(r *reader, _ int) error {
+		if r == writer {
+			for i := range appends {
+				a := []invalidate.Append{keyAppend(i), tagAppend(i), bothAppend(i)}[i%3]
+				if _, err := r.trySync(a); err != nil {
+					return err
+				}
+				if i%5 == 0 { // let it wait for the next one again
+					select {
+					case <-steps:
+					case <-time.After(patience):
+					}
+				}
+			}
+			return nil
+		}
+		for r.at.Key.N() < appends*2/3 || r.at.Scope.N() < appends*2/3 {
+			if err := r.tail(); err != nil {
+				return err
+			}
+			select {
+			case steps <- struct{}{}:
+			default:
+			}
+		}
+		return nil
+	})
+	writer.wantSame(follower)
+}
+
+// soon runs do, which must be over within limit and some patience.
+func (t *logTest) soon(limit time.Duration, do func()) {
+	t.Helper()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		do()
+	}()
+	late := time.NewTimer(limit + patience)
+	defer late.Stop()
+	select {
+	case <-over:
+	case <-late.C:
+		t.Fatalf("the call is not over %v after its context", patience)
+	}
+}
+
+// wantEmpty checks what Tail says when there is nothing: no record, and an error
+// at most where ctx has ended.
+func (t *logTest) wantEmpty(ctx context.Context, page invalidate.Page, err error) {
+	t.Helper()
+	if err != nil && ctx.Err() == nil {
+		t.Errorf("Tail of nothing = %v, want no error while its context lasts", err)
+	}
+	if len(page.Keys)+len(page.Scopes) > 0 {
+		t.Errorf("Tail of nothing returns %+v and %+v", page.Keys, page.Scopes)
+	}
+}
+
+// tailNothing calls Tail for at most d, where nothing is to be found.
+func (t *logTest) tailNothing(l invalidate.Log, at invalidate.Cursor, d time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	t.soon(d, func() {
+		page, err := l.Tail(ctx, at)
+		t.wantEmpty(ctx, page, err)
+	})
+}
+
+func logTailNothing(t *logTest) {
+	r := t.reader()
+	r.sync(bothAppend(1))
+	t.tailNothing(r.log, r.at, 2*r.log.Bound())
+	r.wantNothing()
+}
+
+// Only a Sync may start a log.
+func logTailFirst(t *logTest) {
+	l := t.handle()
+	t.tailNothing(l, invalidate.Cursor{}, l.Bound()/4)
+	t.reader().wantNew()
+}
+
+func logTailContext(t *logTest) {
+	r := t.reader()
+	r.sync(bothAppend(1))
+	ctx, cancel := context.WithCancel(t.Context())
+	go cancel() // about when Tail starts to wait
+	t.soon(0, func() {
+		page, err := r.log.Tail(ctx, r.at)
+		<-ctx.Done()
+		t.wantEmpty(ctx, page, err)
+	})
+	t.soon(0, func() {
+		page, err := r.log.Tail(ctx, invalidate.Cursor{})
+		if n := len(page.Keys) + len(page.Scopes); err == nil && n > 0 {
+			t.Errorf("Tail of a context that has ended returns %d records and no error", n)
+		}
+	})
+	r.wantNothing()
+}
+
+func logTailSlices(t *logTest) {
+	writer, follower := t.reader(), t.reader()
+	writer.sync(bothAppend(1))
+	for follower.at != writer.at {
+		if err := follower.tail(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	scribble(follower.keys)
+	scribble(follower.scopes)
+	writer.wantLast(bothAppend(1))
+	t.reader().wantLast(bothAppend(1))
+	again := &reader{t: t, log: follower.log}
+	for again.at != writer.at {
+		if err := again.tail(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again.wantLast(bothAppend(1))
+}
+
+// bubbleTail checks that a Tail neither polls nor sleeps through an append.
+func bubbleTail(t *logTest) {
+	writer, follower := t.reader(), t.reader()
+	for i, a := range []invalidate.Append{keyAppend(1), tagAppend(2)} {
+		start := time.Now()
+		over := make(chan error, 1)
+		go func() { over <- follower.tail() }()
+		synctest.Wait()
+		if len(over) > 0 {
+			t.Fatalf("Tail %d did not wait: %v", i, <-over)
+		}
+		writer.sync(a)
+		if err := <-over; err != nil || time.Since(start) != 0 {
+			t.Fatalf("Tail %d = %v after %v, want the append at once", i, err, time.Since(start))
+		}
+		follower.wantLast(a)
+	}
+}
+
+func bubbleTailContext(t *logTest) {
+	r := t.reader()
+	start := time.Now()
+	ctx, cancel := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	go func() { _, _ = r.log.Tail(ctx, r.at); close(over) }()
+	synctest.Wait()
+	cancel()
+	<-over
+	if d := time.Since(start); d != 0 {
+		t.Errorf("Tail ended %v after its context, want at once", d)
+	}
+}

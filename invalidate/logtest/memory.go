@@ -1,0 +1,184 @@
+package logtest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// What a [MemoryConfig] leaves zero.
+const (
+	DefaultBound  = 2 * time.Second
+	DefaultRetain = 100_000
+	DefaultLimit  = 1000
+)
+
+// Errors of [Memory.Sync] that no server behind a log is to blame for.
+var (
+	// ErrAppend refuses an append of more than [invalidate.MaxFences] fences to
+	// one sequence, or of a kind that belongs in the other.
+	ErrAppend = errors.New("logtest: bad append")
+
+	// ErrEpochs refuses a cursor in the last epoch a position can hold: no
+	// epoch could lie behind it.
+	ErrEpochs = errors.New("logtest: no epoch is left")
+)
+
+// MemoryConfig is what a [Memory] is made of. The zero MemoryConfig is useful.
+type MemoryConfig struct {
+	Bound  time.Duration // 0: DefaultBound
+	Retain int           // records kept of each sequence; 0: DefaultRetain
+	Limit  int           // records of each sequence in a page; 0: DefaultLimit
+}
+
+// Memory is a log in this process: two slices behind a mutex that keep every
+// rule of [invalidate.Log], and the rules of a log on Redis where those say
+// more. Epochs are unix seconds by time.Now, or one above the last. Holds are
+// rounded up to milliseconds.
+//
+// Share one Memory between several sets of tiers to play several processes; the
+// methods that play a server's mishaps are [Memory.Restart], [Memory.Restore],
+// [Memory.Lose], [Memory.Trim] and [Memory.Delete]. Unlike a server it never
+// loses the number of its last epoch, so that a position stays unique also
+// where a test's clock stands still.
+//
+// The zero Memory is an empty log of a zero MemoryConfig. All methods may be
+// called concurrently. It has no goroutine; a Memory used in a testing/synctest
+// bubble must be used in that bubble only.
+type Memory struct {
+	config MemoryConfig // never changes
+
+	mu    sync.Mutex // protects all below
+	run   int        // of the server; a dump carries that of the server it was made on
+	data  dump
+	top   uint32        // the last epoch ever started, lost or not
+	bumps int           // epochs started
+	now   int64         // unix microseconds, last read; the log's clock never turns back
+	wake  chan struct{} // closed by the next append; nil when no Tail waits
+}
+
+// dump is what a server writes to disk and sends to its replicas.
+type dump struct {
+	run          int
+	epoch        uint32 // 0: no meta data
+	bound        time.Duration
+	keys, scopes sequence
+}
+
+var _ invalidate.Log = (*Memory)(nil)
+
+// NewMemory returns an empty log.
+func NewMemory(config MemoryConfig) *Memory { return &Memory{config: config} }
+
+// Bound returns what the MemoryConfig says.
+func (m *Memory) Bound() time.Duration { return cmp.Or(m.config.Bound, DefaultBound) }
+
+// Sync appends a and returns what lies behind at. It fails when ctx is done,
+// with [ErrAppend] or with [ErrEpochs], and has appended nothing then.
+func (m *Memory) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
+	return m.sync(ctx, m.Bound(), at, a)
+}
+
+// Tail waits for records behind at, and returns an empty page after a quarter
+// of Bound. It fails only when ctx is done.
+func (m *Memory) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
+	return m.tail(ctx, m.Bound(), at)
+}
+
+// Handle returns the same log as a process sees it whose Bound is another, which
+// must be positive. Pages carry the largest Bound that has synced.
+func (m *Memory) Handle(bound time.Duration) invalidate.Log { return handle{m, bound} }
+
+type handle struct {
+	m     *Memory
+	bound time.Duration
+}
+
+func (h handle) Bound() time.Duration { return h.bound }
+
+func (h handle) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
+	return h.m.sync(ctx, h.bound, at, a)
+}
+
+func (h handle) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
+	return h.m.tail(ctx, h.bound, at)
+}
+
+func (m *Memory) sync(
+	ctx context.Context, bound time.Duration, at invalidate.Cursor, a invalidate.Append,
+) (invalidate.Page, error) {
+	if err := ctx.Err(); err != nil {
+		return invalidate.Page{}, fmt.Errorf("logtest: sync: %w", err)
+	}
+	if err := check(a); err != nil {
+		return invalidate.Page{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.nowLocked()
+	if m.doubtfulLocked(at) {
+		if err := m.bumpLocked(at, now); err != nil {
+			return invalidate.Page{}, err
+		}
+	}
+	m.data.bound = max(m.data.bound, bound)
+	keyed := m.appendLocked(&m.data.keys, a.Keys, now)
+	scoped := m.appendLocked(&m.data.scopes, a.Scopes, now)
+	page := m.pageLocked(at)
+	page.Key, page.Scope = keyed, scoped
+	return page, nil
+}
+
+// doubtfulLocked reports whether the log may have lost its end: another server
+// has it, it does not end where its meta data says, or a caller knows more.
+func (m *Memory) doubtfulLocked(at invalidate.Cursor) bool {
+	d := &m.data
+	return d.epoch == 0 || d.run != m.run ||
+		d.keys.damaged() || d.scopes.damaged() ||
+		at.Key > d.keys.last() || at.Scope > d.scopes.last()
+}
+
+// bumpLocked starts an epoch behind every position that anybody may know.
+func (m *Memory) bumpLocked(at invalidate.Cursor, now int64) error {
+	epoch := max(now/1e6, int64(m.top)+1, int64(at.Key.Epoch())+1, int64(at.Scope.Epoch())+1)
+	if epoch > math.MaxUint32 {
+		return fmt.Errorf("%w behind cursor %x, %x", ErrEpochs, uint64(at.Key), uint64(at.Scope))
+	}
+	m.top = uint32(epoch)
+	m.bumps++
+	m.data.epoch, m.data.run = m.top, m.run
+	for _, s := range []*sequence{&m.data.keys, &m.data.scopes} {
+		m.addLocked(s, invalidate.Record{At: invalidate.At(m.top, 0), Bump: true, Prev: s.last(), Time: now})
+	}
+	return nil
+}
+
+func (m *Memory) appendLocked(s *sequence, fences []invalidate.Fence, now int64) invalidate.Position {
+	if len(fences) == 0 {
+		return 0
+	}
+	m.addLocked(s, invalidate.Record{At: s.end + 1, Time: now, Fences: rounded(fences)})
+	return s.end
+}
+
+func (m *Memory) addLocked(s *sequence, r invalidate.Record) {
+	s.records = append(s.records, r)
+	s.end = r.At
+	s.trim(cmp.Or(m.config.Retain, DefaultRetain))
+	if m.wake != nil {
+		close(m.wake)
+		m.wake = nil
+	}
+}
+
+// nowLocked returns the log's clock in unix microseconds.
+func (m *Memory) nowLocked() int64 {
+	m.now = max(m.now, time.Now().UnixMicro())
+	return m.now
+}

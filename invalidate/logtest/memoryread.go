@@ -1,0 +1,125 @@
+package logtest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// sequence is one of the two sequences of a log. Its records are never changed,
+// so dumps may share them.
+type sequence struct {
+	records []invalidate.Record
+	end     invalidate.Position // where the meta data says that it ends
+}
+
+// last returns where the sequence does end.
+func (s *sequence) last() invalidate.Position {
+	if len(s.records) == 0 {
+		return 0
+	}
+	return s.records[len(s.records)-1].At
+}
+
+func (s *sequence) damaged() bool { return s.last() != s.end }
+
+// trim keeps the newest n records.
+func (s *sequence) trim(n int) {
+	s.records = s.records[max(0, len(s.records)-n):]
+}
+
+// behind returns copies of up to limit records behind at.
+func (s *sequence) behind(at invalidate.Position, limit int) (records []invalidate.Record, more bool) {
+	from, found := slices.BinarySearchFunc(s.records, at, func(r invalidate.Record, at invalidate.Position) int {
+		return cmp.Compare(r.At, at)
+	})
+	if found {
+		from++
+	}
+	to := min(from+limit, len(s.records))
+	return copied(s.records[from:to]), to < len(s.records)
+}
+
+func (m *Memory) pageLocked(at invalidate.Cursor) invalidate.Page {
+	limit := cmp.Or(m.config.Limit, DefaultLimit)
+	keys, moreKeys := m.data.keys.behind(at.Key, limit)
+	scopes, moreScopes := m.data.scopes.behind(at.Scope, limit)
+	return invalidate.Page{
+		Keys: keys, Scopes: scopes, More: moreKeys || moreScopes,
+		Now: m.nowLocked(), Bound: m.data.bound,
+	}
+}
+
+func (m *Memory) tail(ctx context.Context, bound time.Duration, at invalidate.Cursor) (invalidate.Page, error) {
+	patience := time.NewTimer(bound / 4)
+	defer patience.Stop()
+	for {
+		if err := ctx.Err(); err != nil {
+			return invalidate.Page{}, fmt.Errorf("logtest: tail: %w", err)
+		}
+		page, wake := m.look(at)
+		if len(page.Keys)+len(page.Scopes) > 0 {
+			return page, nil
+		}
+		select {
+		case <-wake:
+		case <-patience.C:
+			return page, nil
+		case <-ctx.Done():
+		}
+	}
+}
+
+// look returns what lies behind at, and what is closed when there is more.
+func (m *Memory) look(at invalidate.Cursor) (invalidate.Page, <-chan struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	page := m.pageLocked(at)
+	page.More = false // that is for a Sync to say
+	if m.wake == nil {
+		m.wake = make(chan struct{})
+	}
+	return page, m.wake
+}
+
+// copied gives the reader slices of its own.
+func copied(records []invalidate.Record) []invalidate.Record {
+	out := slices.Clone(records)
+	for i := range out {
+		out[i].Fences = slices.Clone(out[i].Fences)
+	}
+	return out
+}
+
+// rounded gives the log a slice of its own, with holds in whole milliseconds.
+func rounded(fences []invalidate.Fence) []invalidate.Fence {
+	out := slices.Clone(fences)
+	for i, f := range out {
+		if up := f.Hold.Truncate(time.Millisecond); up < f.Hold {
+			out[i].Hold = up + time.Millisecond
+		}
+	}
+	return out
+}
+
+// check refuses what a record cannot hold.
+func check(a invalidate.Append) error {
+	if n := max(len(a.Keys), len(a.Scopes)); n > invalidate.MaxFences {
+		return fmt.Errorf("%w: %d fences for one record, at most %d", ErrAppend, n, invalidate.MaxFences)
+	}
+	for _, f := range a.Keys {
+		if f.Kind != invalidate.KindKey {
+			return fmt.Errorf("%w: fence of kind %v among keys", ErrAppend, f.Kind)
+		}
+	}
+	for _, f := range a.Scopes {
+		if f.Kind != invalidate.KindPrefix && f.Kind != invalidate.KindTag {
+			return fmt.Errorf("%w: fence of kind %v among scopes", ErrAppend, f.Kind)
+		}
+	}
+	return nil
+}

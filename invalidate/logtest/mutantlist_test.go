@@ -1,0 +1,126 @@
+package logtest_test
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// mutants name the subtest that must catch them.
+var mutants = slices.Concat(fenceMutants, orderMutants, epochMutants, ownerMutants, tailMutants)
+
+type named struct {
+	name, caught string
+	change       func(m *mutant)
+}
+
+var fenceMutants = []named{
+	{"has no bound", "bound_is_positive_and_never_changes", func(m *mutant) {
+		m.bound = func() time.Duration { return 0 }
+	}},
+	{"changes its bound", "bound_is_positive_and_never_changes", func(m *mutant) {
+		m.bound = func() time.Duration { return bound + time.Duration(m.log.Bumps()) }
+	}},
+	{"says a bound that is too small", "bound_is_positive_and_never_changes", syncs(func(_ *mutant, p *invalidate.Page) {
+		p.Bound--
+	})},
+	{"forgets holds", fencesBack, fences(func(f *invalidate.Fence) { f.Hold = 0 })},
+	{"holds in seconds", fencesBack, fences(func(f *invalidate.Fence) { f.Hold = f.Hold.Truncate(time.Second) })},
+	{"forgets lengths", fencesBack, fences(func(f *invalidate.Fence) { f.Len = 0 })},
+	{"lengths of a byte", fencesBack, fences(func(f *invalidate.Fence) { f.Len &= 255 })},
+	{"hashes of 63 bits", fencesBack, fences(func(f *invalidate.Fence) { f.Hash &^= 1 << 63 })},
+	{"hashes of 32 bits", fencesBack, fences(func(f *invalidate.Fence) { f.Hash = uint64(uint32(f.Hash)) })},
+	{"takes tags for prefixes", fencesBack, fences(func(f *invalidate.Fence) {
+		if f.Kind == invalidate.KindTag {
+			f.Kind = invalidate.KindPrefix
+		}
+	})},
+	{"sorts fences", fencesBack, records(func(r *invalidate.Record) {
+		slices.SortFunc(r.Fences, func(a, b invalidate.Fence) int { return a.Len - b.Len })
+	})},
+	{"holds fewer fences", "a_record_holds_MaxFences", records(func(r *invalidate.Record) {
+		r.Fences = r.Fences[:min(len(r.Fences), invalidate.MaxFences-1)]
+	})},
+	{"cuts what is too much", tooMany, told(func(_ *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
+		a.Keys, a.Scopes = cut(a.Keys), cut(a.Scopes)
+	})},
+	{"appends the sequence that fits", tooMany, func(m *mutant) {
+		inner := m.sync
+		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
+			p, err := inner(ctx, at, a)
+			if err != nil && len(a.Keys) <= invalidate.MaxFences {
+				_, _ = inner(ctx, at, invalidate.Append{Keys: a.Keys})
+			}
+			return p, err
+		}
+	}},
+	{"appends keys to scopes, too", "an_append_to_one_sequence_leaves_the_other", also(func(a *invalidate.Append) bool {
+		return len(a.Keys) > 0 && len(a.Scopes) == 0
+	})},
+	{"appends empty records", "an_empty_append_appends_nothing", also(func(a *invalidate.Append) bool {
+		return len(a.Keys) == 0 && len(a.Scopes) == 0
+	})},
+	{"appends empty slices", "an_empty_append_appends_nothing", also(func(a *invalidate.Append) bool {
+		return a.Scopes != nil && len(a.Scopes) == 0
+	})},
+	{"swallows what is sent again", "an_append_sent_again_is_another_record", func(m *mutant) {
+		inner := m.sync
+		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
+			if len(a.Keys) != 1 {
+				return inner(ctx, at, a)
+			}
+			if before, again := m.kept.Load(a.Keys[0].Hash); again {
+				p, err := inner(ctx, at, invalidate.Append{})
+				p.Key, p.Scope = before.(invalidate.Page).Key, before.(invalidate.Page).Scope
+				return p, err
+			}
+			p, err := inner(ctx, at, a)
+			m.kept.Store(a.Keys[0].Hash, p)
+			return p, err
+		}
+	}},
+	{"appends though the context has ended", "sync_of_a_context_that_has_ended", func(m *mutant) {
+		inner := m.sync
+		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
+			p, _ := inner(context.WithoutCancel(ctx), at, a)
+			return p, ctx.Err()
+		}
+	}},
+	{"ignores the context", "sync_of_a_context_that_has_ended", func(m *mutant) {
+		inner := m.sync
+		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
+			p, err := inner(context.WithoutCancel(ctx), at, invalidate.Append{})
+			if ctx.Err() == nil {
+				p, err = inner(ctx, at, a)
+			}
+			return p, err
+		}
+	}},
+}
+
+const (
+	fencesBack = "fences_come_back_as_they_were_appended"
+	tooMany    = "more_than_MaxFences_is_refused"
+)
+
+func cut(fences []invalidate.Fence) []invalidate.Fence {
+	return fences[:min(len(fences), invalidate.MaxFences)]
+}
+
+// also appends a record of scopes that nobody asked for, and does not tell.
+func also(when func(a *invalidate.Append) bool) func(m *mutant) {
+	return func(m *mutant) {
+		inner := m.sync
+		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
+			if !when(&a) || m.log.Bumps() == 0 {
+				return inner(ctx, at, a)
+			}
+			a.Scopes = tagFence(1)
+			p, err := inner(ctx, at, a)
+			p.Scope = 0
+			return p, err
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package logtest_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+)
+
+// A suite that never failed proves nothing. Each mutant breaks one rule, runs
+// the suite in a process of its own, and must be caught by the subtest that is
+// there for it.
+
+const mutantEnv = "LOGTEST_MUTANT"
+
+func TestSuiteCatchesMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a process per mutant")
+	}
+	caught := make(map[string]bool)
+	for _, m := range mutants {
+		caught[m.caught] = true
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command(os.Args[0], "-test.run=^TestMutant$/^"+m.caught+"$", "-test.count=1", "-test.v")
+			cmd.Env = append(os.Environ(), mutantEnv+"="+m.name)
+			out, err := cmd.CombinedOutput()
+			if err == nil {
+				t.Fatalf("the suite accepts the mutant:\n%s", out)
+			}
+			if bytes.Contains(out, []byte("panic:")) || bytes.Contains(out, []byte("fatal error:")) {
+				t.Errorf("the mutant crashed, it was not caught:\n%s", out)
+			}
+			t.Logf("%s", out)
+		})
+	}
+	t.Run("every subtest catches one", func(t *testing.T) {
+		for _, name := range subtests(t) {
+			if !caught[name] {
+				t.Errorf("no mutant is caught by %q", name)
+			}
+		}
+	})
+}
+
+// subtests returns the names of the suite's subtests, as go test spells them.
+func subtests(t *testing.T) []string {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestMutant$", "-test.count=1", "-test.v")
+	cmd.Env = append(os.Environ(), mutantEnv+"="+sound)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("the suite refuses a sound log: %v\n%s", err, out)
+	}
+	var names []string
+	for line := range bytes.Lines(out) {
+		if _, name, ok := bytes.Cut(line, []byte("=== RUN   TestMutant/")); ok {
+			names = append(names, string(bytes.TrimSpace(name)))
+		}
+	}
+	if len(names) < 20 {
+		t.Errorf("found only the subtests %q", names)
+	}
+	return names
+}
+
+// TestMutant is the other half of TestSuiteCatchesMutants.
+func TestMutant(t *testing.T) {
+	name := os.Getenv(mutantEnv)
+	if name == "" {
+		t.Skip("runs only in the processes of TestSuiteCatchesMutants")
+	}
+	change := func(*mutant) {}
+	for _, m := range mutants {
+		if m.name == name {
+			change = m.change
+		}
+	}
+	everyone := newServer() // for the mutant that cannot tell logs apart
+	logtest.TestLogInBubble(t, func(*testing.T) func() invalidate.Log {
+		s := newServer()
+		return func() invalidate.Log {
+			s.handles++
+			m := &mutant{server: s, everyone: everyone, handle: s.handles}
+			m.sync, m.tail, m.bound = s.log.Sync, s.log.Tail, s.log.Bound
+			change(m)
+			return m
+		}
+	})
+}
+
+// sound names the mutant that is none.
+const sound = "sound"
+
+// server is what the handles of a mutant share.
+type server struct {
+	log     *logtest.Memory
+	handles int
+	kept    sync.Map // whatever the mutant likes, by whatever key
+}
+
+func newServer() *server {
+	return &server{log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound, Limit: 500})}
+}
+
+const bound = 40 * time.Millisecond
+
+// mutant is one handle, whose methods can be changed one by one.
+type mutant struct {
+	*server
+
+	everyone *server
+	handle   int // from 1
+	sync     func(context.Context, invalidate.Cursor, invalidate.Append) (invalidate.Page, error)
+	tail     func(context.Context, invalidate.Cursor) (invalidate.Page, error)
+	bound    func() time.Duration
+}
+
+func (m *mutant) Bound() time.Duration { return m.bound() }
+
+func (m *mutant) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
+	return m.sync(ctx, at, a)
+}
+
+func (m *mutant) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
+	return m.tail(ctx, at)
+}
+
+// ends returns the positions the log ends with.
+func (s *server) ends() invalidate.Cursor {
+	keys, scopes := s.log.Records()
+	var at invalidate.Cursor
+	if len(keys) > 0 {
+		at.Key = keys[len(keys)-1].At
+	}
+	if len(scopes) > 0 {
+		at.Scope = scopes[len(scopes)-1].At
+	}
+	return at
+}
+
+// told changes what a Sync is told.
+func told(change func(m *mutant, at *invalidate.Cursor, a *invalidate.Append)) func(*mutant) {
+	return func(m *mutant) {
+		inner := m.sync
+		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
+			change(m, &at, &a)
+			return inner(ctx, at, a)
+		}
+	}
+}
+
+// syncs changes the page of a Sync.
+func syncs(change func(m *mutant, p *invalidate.Page)) func(*mutant) {
+	return func(m *mutant) {
+		inner := m.sync
+		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
+			p, err := inner(ctx, at, a)
+			if err == nil {
+				change(m, &p)
+			}
+			return p, err
+		}
+	}
+}
+
+// tails changes the page of a Tail.
+func tails(change func(m *mutant, p *invalidate.Page)) func(*mutant) {
+	return func(m *mutant) {
+		inner := m.tail
+		m.tail = func(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
+			p, err := inner(ctx, at)
+			if err == nil {
+				change(m, &p)
+			}
+			return p, err
+		}
+	}
+}
+
+// records changes every record of a Sync.
+func records(change func(r *invalidate.Record)) func(*mutant) {
+	return syncs(func(_ *mutant, p *invalidate.Page) {
+		for i := range p.Keys {
+			change(&p.Keys[i])
+		}
+		for i := range p.Scopes {
+			change(&p.Scopes[i])
+		}
+	})
+}
+
+// fences changes every fence of a Sync.
+func fences(change func(f *invalidate.Fence)) func(*mutant) {
+	return records(func(r *invalidate.Record) {
+		for i := range r.Fences {
+			change(&r.Fences[i])
+		}
+	})
+}

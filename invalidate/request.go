@@ -1,0 +1,67 @@
+package invalidate
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// Request is what one call asks for: scopes, and how they are to be
+// invalidated.
+type Request struct {
+	Scopes []Scope       // of KindKey, KindPrefix and KindTag
+	Strict bool          // wait until no process can serve them any more
+	Hold   time.Duration // keep them from being cached for so long; 0: not at all
+}
+
+// NewRequest sorts the parts of a call. It refuses parts that cannot be used,
+// and names all of them; its errors wrap [ErrScope]. Of several holds the
+// longest counts. parts is not kept.
+func NewRequest(parts ...Scope) (Request, error) {
+	var r Request
+	var bad []error
+	r.Scopes = make([]Scope, 0, len(parts))
+	for _, p := range parts {
+		bad = append(bad, p.Validate())
+		switch p.kind {
+		case kindStrict:
+			r.Strict = true
+		case kindHold:
+			r.Hold = max(r.Hold, p.hold)
+		default:
+			r.Scopes = append(r.Scopes, p)
+		}
+	}
+	return r, errors.Join(bad...)
+}
+
+// Keys returns the spellings of the keys among the scopes.
+func (r Request) Keys() []string {
+	var keys []string
+	for _, s := range r.Scopes {
+		if s.kind == KindKey {
+			keys = append(keys, s.text)
+		}
+	}
+	return keys
+}
+
+// fences appends what records carry of the request.
+func (r Request) fences(keys, scopes []Fence) (_, _ []Fence) {
+	for _, s := range r.Scopes {
+		f := s.Fence()
+		f.Hold = r.Hold
+		to := &scopes
+		if s.kind == KindKey {
+			to = &keys
+		}
+		*to = append(*to, f)
+	}
+	return keys, scopes
+}
+
+// distinct sorts fences and drops those said twice.
+func distinct(fs []Fence) []Fence {
+	slices.SortFunc(fs, compareFences)
+	return slices.Compact(fs)
+}

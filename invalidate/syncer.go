@@ -1,0 +1,213 @@
+package invalidate
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// sync is the syncer: it renews, catches up and appends, one round at a time.
+// After a round that failed it takes its time, whoever calls.
+func (w *Follower) sync() {
+	t := time.NewTimer(0)
+	defer t.Stop()
+	wake := w.wake
+	for {
+		select {
+		case <-w.stop:
+			return
+		case <-wake:
+		case <-t.C:
+		}
+		next, err := w.round(w.ctx)
+		t.Reset(next)
+		if wake = w.wake; err != nil {
+			wake = nil
+		}
+	}
+}
+
+// round makes one attempt and returns how long to wait for the next.
+func (w *Follower) round(ctx context.Context) (next time.Duration, err error) {
+	w.noticeLapse()
+	w.mu.Lock()
+	w.attempt.running, w.attempt.began = true, w.now()
+	w.mu.Unlock()
+
+	err = w.try(ctx)
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	next = w.bound / 4
+	next -= time.Duration(rand.Int64N(int64(next/4) + 1)) // so that a fleet does not ask in step
+	if err != nil {
+		next /= 4
+		w.numbers.syncErrors.Add(1)
+	}
+	w.lastErr = err
+	w.retryAt = w.now() + int64(next)
+	close(w.attempt.over)
+	w.attempt = attempt{over: make(chan struct{})}
+	return next, err
+}
+
+// try sends what waits and catches up. Orders land when their cells are gone
+// and their record is written and applied here.
+func (w *Follower) try(ctx context.Context) error {
+	orders := w.takeOrders()
+	failed := w.remove(ctx, orders)
+	err := w.exchange(ctx, orders)
+	if err != nil {
+		w.giveBack(orders, err)
+		return err
+	}
+	// A cell that could not be removed is older than the record now: who knows
+	// the record refuses it. Still it is tried again, and the record written
+	// again behind it, since records are trimmed some day.
+	var kept []*order
+	widest := max(w.bound, time.Duration(w.widest.Load()))
+	for _, o := range orders {
+		if len(o.cells) > 0 {
+			kept = append(kept, o)
+		} else {
+			o.land(widest)
+		}
+	}
+	w.giveBack(kept, failed)
+	return nil
+}
+
+// remove removes the cells of orders, those of one hold together. It leaves
+// cells in the orders whose cells could not be removed.
+func (w *Follower) remove(ctx context.Context, orders []*order) error {
+	byHold := make(map[time.Duration][]*order)
+	for _, o := range orders {
+		if w.cfg.Remove == nil {
+			o.cells = nil
+		} else if len(o.cells) > 0 {
+			byHold[o.req.Hold] = append(byHold[o.req.Hold], o)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.bound/4)
+	defer cancel()
+	var failed error
+	for hold, some := range byHold {
+		var cells []string
+		for _, o := range some {
+			cells = append(cells, o.cells...)
+		}
+		if err := w.cfg.Remove(ctx, cells, hold); err != nil {
+			failed = fmt.Errorf("invalidate: removing cells: %w", err)
+			continue
+		}
+		for _, o := range some {
+			o.cells = nil
+		}
+	}
+	return failed
+}
+
+// exchange appends what the orders cover, in as many records as it takes, and
+// reads on until nothing is left to read. Only then the lease is extended, as
+// of the moment before the last question.
+func (w *Follower) exchange(ctx context.Context, orders []*order) error {
+	var keys, scopes []Fence
+	for _, o := range orders {
+		keys, scopes = o.req.fences(keys, scopes)
+	}
+	keys, scopes = distinct(keys), distinct(scopes)
+	for {
+		var a Append
+		a.Keys, keys = split(keys)
+		a.Scopes, scopes = split(scopes)
+		asked := w.now()
+		p, err := w.ask(ctx, a)
+		if err != nil {
+			return err
+		}
+		w.apply(p)
+		w.fences.confirm(a, p)
+		if !p.More && len(keys)+len(scopes) == 0 {
+			w.extend(asked)
+			return nil
+		}
+	}
+}
+
+func split(fs []Fence) (now, rest []Fence) {
+	n := min(len(fs), MaxFences)
+	return fs[:n:n], fs[n:]
+}
+
+// ask makes one call to the log, under a deadline of its own: the lease is not
+// to lapse because one call hangs.
+func (w *Follower) ask(ctx context.Context, a Append) (p Page, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("invalidate: the log panicked (%T)", x)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, w.bound/4)
+	defer cancel()
+	w.numbers.syncs.Add(1)
+	p, err = w.log.Sync(ctx, w.fences.cursor(), a)
+	if err != nil {
+		return Page{}, err
+	}
+	if p.Now > 0 {
+		w.offset.Store(p.Now - w.now()/1000)
+	}
+	w.noticeBound(p.Bound)
+	return p, nil
+}
+
+// apply applies a page: fences first, positions next, and the lease, if it is
+// to be extended, last of all.
+func (w *Follower) apply(p Page) {
+	w.applying.Lock()
+	found := w.fences.follow(p)
+	w.applying.Unlock()
+	w.record(found)
+}
+
+// extend confirms the lease. Safe only behind everything that was asked for:
+// readers take the lease first and the fences second.
+func (w *Follower) extend(asked int64) {
+	w.lease.extend(asked)
+	w.caughtUp.Store(true)
+	w.noticeRenewal()
+}
+
+// tail applies records as they come. It neither confirms the lease nor keeps
+// it from lapsing: a tail may be connected to a server that has been deposed.
+func (w *Follower) tail() {
+	const rest = 2 * time.Millisecond // a burst of records costs each process no more than 500 reads a second
+	t := time.NewTimer(0)
+	defer t.Stop()
+	for {
+		select {
+		case <-w.stop:
+			return
+		case <-t.C:
+		}
+		next := rest
+		p, err := w.listen()
+		if err != nil {
+			next = w.bound / 16
+			w.numbers.tailErrors.Add(1)
+		} else {
+			w.apply(p)
+		}
+		t.Reset(next)
+	}
+}
+
+func (w *Follower) listen() (p Page, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("invalidate: the log panicked (%T)", x)
+		}
+	}()
+	return w.log.Tail(w.ctx, w.fences.cursor())
+}
