@@ -22,6 +22,9 @@ var (
 	claimScript   = redis.NewScript(claimSource)
 	fillScript    = redis.NewScript(fillSource)
 	releaseScript = redis.NewScript(releaseSource)
+
+	// For a control only: what fill would be without its compare-and-set.
+	storeScript = redis.NewScript("redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) return 1")
 )
 
 // invocation is one run of a script on one key. The arguments may be written

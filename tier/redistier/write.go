@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -107,7 +108,11 @@ func fillCall(f *tier.Fill) invocation {
 	if len(f.Cell) == 0 {
 		return invocation{releaseScript, []any{f.Nonce[:]}}
 	}
-	return invocation{fillScript, []any{f.Nonce[:], f.Cell, millis(f.TTL)}}
+	script := fillScript
+	if safeguard.Off(safeguard.CAS) {
+		script = storeScript
+	}
+	return invocation{script, []any{f.Nonce[:], f.Cell, millis(f.TTL)}}
 }
 
 func checkFill(f *tier.Fill) error {
