@@ -1,6 +1,7 @@
 package logtest
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,8 +16,8 @@ import (
 // the log, and have the same Bound; those with a Close method are closed at the
 // end of the subtest.
 //
-// The log must retain at least 5,000 records of each sequence and work on some
-// wall clock. Only a Tail that finds nothing makes the suite wait, for as long as
+// The log must retain at least 5,000 records of each sequence, and its clock must
+// not be set back while the suite runs. Only a Tail that finds nothing makes the suite wait, for as long as
 // that Tail does.
 func TestLog(t *testing.T, open func(t *testing.T) func() invalidate.Log) {
 	t.Helper()
@@ -30,7 +31,7 @@ func TestLog(t *testing.T, open func(t *testing.T) func() invalidate.Log) {
 // The log must live in the process and leave no goroutine behind.
 func TestLogInBubble(t *testing.T, open func(t *testing.T) func() invalidate.Log) {
 	t.Helper()
-	for _, tc := range append(logTests, bubbleTests...) {
+	for _, tc := range slices.Concat(logTests, bubbleTests) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { tc.test(&logTest{T: t, open: open(t)}, open) })
 		})

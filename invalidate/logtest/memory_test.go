@@ -25,3 +25,38 @@ func TestMemoryOnTheRealClock(t *testing.T) {
 		})
 	}
 }
+
+// closer counts how often its handles are closed.
+type closer struct {
+	invalidate.Log
+	open *int
+}
+
+func (c closer) Close() error { *c.open--; return nil }
+
+// quietCloser has nothing to say when it is closed.
+type quietCloser struct {
+	invalidate.Log
+	open *int
+}
+
+func (c quietCloser) Close() { *c.open-- }
+
+func TestTheSuiteClosesItsHandles(t *testing.T) {
+	open, opened := 0, 0
+	t.Run("suite", func(t *testing.T) {
+		logtest.TestLog(t, func(*testing.T) func() invalidate.Log {
+			m := logtest.NewMemory(logtest.MemoryConfig{Bound: 40 * time.Millisecond})
+			return func() invalidate.Log {
+				open++
+				if opened++; opened%2 == 0 {
+					return closer{m, &open}
+				}
+				return quietCloser{m, &open}
+			}
+		})
+	})
+	if open != 0 || opened == 0 {
+		t.Errorf("%d of %d handles are left open, want none", open, opened)
+	}
+}

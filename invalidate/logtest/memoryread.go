@@ -62,7 +62,7 @@ func (m *Memory) tail(ctx context.Context, bound time.Duration, at invalidate.Cu
 			return invalidate.Page{}, fmt.Errorf("logtest: tail: %w", err)
 		}
 		page, wake := m.look(at)
-		if len(page.Keys)+len(page.Scopes) > 0 {
+		if wake == nil {
 			return page, nil
 		}
 		select {
@@ -74,12 +74,16 @@ func (m *Memory) tail(ctx context.Context, bound time.Duration, at invalidate.Cu
 	}
 }
 
-// look returns what lies behind at, and what is closed when there is more.
+// look returns what lies behind at or, where that is nothing, what is closed
+// when there is something.
 func (m *Memory) look(at invalidate.Cursor) (invalidate.Page, <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	page := m.pageLocked(at)
 	page.More = false // that is for a Sync to say
+	if len(page.Keys)+len(page.Scopes) > 0 {
+		return page, nil
+	}
 	if m.wake == nil {
 		m.wake = make(chan struct{})
 	}
