@@ -27,6 +27,9 @@ func (f *Fences) follow(p Page) (found findings) {
 	for _, r := range p.Scopes {
 		if at := f.cursor().Scope; r.At > at {
 			found.count(r, follows(r, at))
+			if r.Bump { // there is one in each sequence
+				found.bumps++
+			}
 			f.followScope(r, at > 0 && follows(r, at))
 			f.scopePos.Store(uint64(r.At))
 		}
@@ -49,9 +52,6 @@ func (c *findings) count(r Record, contiguous bool) {
 	c.records++
 	if !contiguous {
 		c.gaps++
-	}
-	if r.Bump {
-		c.bumps++
 	}
 	if r.Damaged {
 		c.damaged++
