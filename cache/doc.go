@@ -64,26 +64,68 @@
 //     value sizes, and the tenants that are counted apart.
 //     (TestBudgetHolds, TestMaxLoadsIsATrueBound, TestTagLimits, TestMaxFlights,
 //     TestMaxTenants)
+//  10. The same everywhere, with a log. If Invalidate, Delete or DeleteAll
+//     returned nil at t, then any read that starts after t + B, in any process
+//     on the same log, from any tier, returns a value whose load began after
+//     the invalidation; with invalidate.Strict, any read that starts after t. B
+//     is the log's bound, 2 s unless configured; the rates of two machines'
+//     monotonic clocks may differ by a thousandth of it. It holds whatever
+//     happens to messages, connections, processes and the log's servers.
+//     (TestInvalidationReachesOthers, TestLeaseRunsOut, TestStrict)
+//  11. An invalidation that could not be sent is not forgotten. It is applied in
+//     this process, reported as an invalidate.PendingError and tried until it
+//     is through or the process ends; too many become one of everything.
+//     (TestPendingInvalidation)
 //
 // Less formally: when Redis dies, reads go on from the local tier and then from
 // the source, a bounded number at a time, and Redis is used again when it is
 // back. When a load fails, the caller gets the old value if StaleIfError allows
 // it, else the error. When two processes race to load, one loads and the other
 // takes its value from Redis. When a load races an invalidation, the
-// invalidation wins.
+// invalidation wins. When the log is out of reach, what was cached is served for
+// a bound at most; then only what this process has loaded itself within the
+// last bound, and the rest comes from the source, a bounded number at a time.
 //
 // # What is not promised
+//
+// An invalidation that returned an error: it holds in this process, and for the
+// others it holds once it is through.
+//
+// A crash between the write to the source and the invalidation. Where that
+// matters, invalidate from the source's own change log, or again when the
+// program is back.
+//
+// A source that is read from replicas which lag: a load that begins after the
+// invalidation may still read the old value. Pass invalidate.Hold with the
+// longest lag, and nobody caches the key meanwhile.
+//
+// A machine that is suspended, or a virtual one that is restored from a
+// snapshot: its monotonic clock stood still, and the bound counts in its time.
+//
+// A partition of Redis itself in which a deposed primary still takes writes.
+// With Sentinel set min-replicas-to-write to 1 or more and
+// min-replicas-max-lag; that lag is then added to B. With Cluster the minority
+// stops by itself after cluster-node-timeout, which is added likewise.
+//
+// In a Cluster, a node that loses the removal of a cell in a failover, after the
+// record of it was trimmed from the log. Give the log room, or keep the nodes
+// that hold cells without persistence.
+//
+// Cells that something else than this library writes, and processes that share
+// a remote tier and not the log: they do not hear of each other's
+// invalidations, and do not accept each other's cells.
+//
+// Two processes that Set the same key at once: they race, and the tiers may
+// keep either value. Write to the source and Delete, and let the next read load.
+//
+// # Without a log
 //
 // Invalidations travel to other processes only as far as the remote tier
 // carries them: Delete and Set remove the key's cell for everybody, but a copy
 // in another process's local tier is served until its TTL or LocalTTL ends,
 // and prefixes and tags are judged in the process that was told. Where that
-// matters today, set LocalTTL to the staleness you can bear.
-//
-// Without a log, the order between this process's invalidations and cells that
-// other processes filled rests on the machines' clocks; so does the age of a
-// value read from the remote tier.
-//
-// Two processes that Set the same key at once race. Write to the source and
-// Delete, and let the next read load.
+// matters, follow a log, or set LocalTTL to the staleness you can bear. The
+// order between this process's invalidations and cells that other processes
+// filled rests on the machines' clocks then; so does, with a log or without,
+// the age of a value read from the remote tier.
 package cache

@@ -1,20 +1,101 @@
-// Package invalidate says what is no longer true.
+// Package invalidate says what is no longer true, in every process that has
+// cached it.
 //
 // A [Scope] names what an invalidation covers: one key, every key with a
 // prefix, or everything that carries a tag. [Fences] is what one process
-// remembers of the invalidations it has applied; every cached entry is judged
-// against it when it is read. Nothing is ever searched for and deleted: an
-// invalidation of a prefix or a tag costs the same whether it covers one entry
-// or a million.
+// remembers of the invalidations it has applied. A [Log] is the order of
+// invalidations that all processes share, and a [Follower] keeps a process's
+// fences in step with it. Package cache uses all of this for its callers; this
+// page teaches how it works.
+//
+// # The promise
+//
+// If an invalidation returned nil at t, then a read that starts after t + B, in
+// any process, from any tier, returns a value whose load began after the
+// invalidation. B is the log's bound, two seconds unless configured. In the
+// calling process it is so at t; with [Strict], everywhere at t. While nothing
+// is broken the others know within a millisecond or so, whatever B is: B is how
+// long a process flies blind when it is cut off.
+//
+// The promise rests on no wall clock, on no clock being in step with another,
+// and on no message being delivered. It assumes that monotonic clocks of two
+// machines run at rates that differ by less than one in a thousand.
+//
+// # Nothing is deleted, everything is judged
+//
+// An invalidation removes no entry from anybody's local tier. It leaves a fence,
+// and every entry is judged against the fences when it is read. So it costs the
+// same whether it covers one entry or a million, and it cannot be missed by an
+// entry that is still on its way: a value carries what was known before it was
+// fetched or loaded, its [Mark], and a fence that came later covers it, however
+// late it arrives.
+//
+// # Three parts
+//
+// The log. An invalidation is one record in a dense, totally ordered sequence
+// that every process reads: one sequence for keys, one for prefixes and tags.
+// Since numbers are dense, a process that misses records sees the hole, and
+// gives up what they may have covered. Since records are ordered, a value can
+// say "as of record 17", and whoever knows of a later record that covers it
+// refuses it. Prefixes and tags are one append, whatever they cover; nothing is
+// ever scanned.
+//
+// The lease. A process may serve what it has cached only while it holds a
+// [Lease]: at most B ago it asked the log what it had missed, the log proved by
+// a write that it was the one that takes records, and the answer has been
+// applied to the last record. Take a record that was written at a, by a call
+// that returned at t. A lease that is good at x was confirmed by a question
+// asked at x − B or later. If the question was answered after a, the answer had
+// the record. If it was answered before, then it was asked before a, so x is
+// before a + B, and t + B is not reached yet. There is no third case: a message
+// that is lost, late, or read by a process that slept, ends in one of the two.
+//
+// The fenced cells. In the remote tier a value carries the positions that its
+// process had applied before its load began, and a random nonce. Who loads claims the
+// cell with a nonce; who invalidates the key removes the cell; a fill lands only
+// where its nonce still stands. So a load that began before the removal can't
+// land after it, and a reader refuses a cell that is older than a record it
+// knows. Either net would do for keys; there are two because servers lose
+// writes. For prefixes and tags there is the second alone.
+//
+// # When the log itself is not what it was
+//
+// A Redis that fails over loses its last writes; one that restarts from a dump
+// loses more; an operator deletes a key. So the log has an epoch, bound to the
+// server process it was written by. Whoever syncs first with another process
+// behind the address, with sequences that do not end where the log's own notes
+// say, or with a log that is behind what the caller knows, starts a new epoch:
+// one bump record in each sequence. Everything older is given up, in O(1), by
+// everybody who reads it: the floor rises. A number is never used twice.
+//
+// # When the log cannot be reached
+//
+// The lease runs out, and what is cached stops being served, but for what this
+// process has loaded from the source itself, less than B ago: that is within the
+// promise without any log. Everything else is loaded, a bounded number at a
+// time, and not stored in the remote tier. An invalidation is applied here, kept
+// in a bounded queue, retried, and reported as a [*PendingError]: no promise is
+// given for it until it is through. When too many wait they become one
+// invalidation of everything.
+//
+// # Order
+//
+// Each of these rules has a counterexample when it is broken; package explore in
+// internal tries every interleaving of a small model with and without them, and
+// the stories in cache/testdata/log play the races against the real thing.
+//
+//   - Marks are captured before the fetch or the load they describe.
+//   - Fences are stored before the applied position moves, the position before
+//     the lease is extended; and readers take the lease first, fences second.
+//   - Cells are removed before the record is written.
+//   - An entry is judged when it is read, not when it is stored.
+//   - Only an answer to a Sync extends the lease, and as of the moment the
+//     question was asked. The tail, which brings records at once, proves nothing:
+//     the server at its other end may have been deposed.
 //
 // # How an entry is judged
 //
-// Two things are written down before a value is fetched or loaded, together
-// called its [Mark]: the process's tick, a counter that grows with every fence
-// applied here, and the positions in the order of invalidations that all
-// processes share. A value whose mark lies before a fence that covers it is
-// dead, however late it arrives. That is the whole idea; the rest is making the
-// check cost two loads:
+// The check costs a hit a few loads:
 //
 //   - A generation counts the fences of whatever kind. An entry notes the one
 //     it was last found clear at; while that is the latest, it is clear.
@@ -29,9 +110,15 @@
 //     fenced, in one pass.
 //   - A flush kills everything born before it.
 //
-// # The order
+// # Without a log
 //
-// Without a log, positions are the process's own: wall-clock nanoseconds, made
-// strictly increasing. They order what happens in this process exactly, and
-// frames that other processes filled as well as the machines' clocks agree.
+// Positions are the process's own: wall-clock nanoseconds, made strictly
+// increasing. They order what happens in this process exactly, and frames that
+// other processes filled as well as the machines' clocks agree.
+//
+// # Sources
+//
+// Leases are Gray and Cheriton's (SOSP 1989); the nonce on a cell is the lease
+// token of Nishtala et al., Scaling Memcache at Facebook (NSDI 2013), and so is
+// [Hold], their remote marker.
 package invalidate
