@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"time"
@@ -56,10 +57,55 @@ func (t *Tiers) follow() {
 	cfg := invalidate.FollowerConfig{Origin: t.base, OnLag: t.seen.lag, Logger: t.log}
 	if t.remote != nil {
 		cfg.Remove = t.removeCells
+		cfg.Names = namesFor(t.cfg.Log, t.cfg.Remote)
 	}
 	t.bound = int64(t.cfg.Log.Bound())
 	t.follower = invalidate.Follow(t.cfg.Log, cfg)
 	t.fences, t.lease = t.follower.Fences(), t.follower.Lease()
+}
+
+// Ready waits until this process knows what the log knows, so that it can serve
+// from its tiers and hears of what others invalidate, and says why not when ctx
+// ends first. Reads need not wait for it: until then they go to the source.
+// Without a log it is always ready.
+func (t *Tiers) Ready(ctx context.Context) error {
+	if t.follower == nil {
+		return nil
+	}
+	begun := t.now()
+	for {
+		err := t.follower.Confirm(ctx, begun, t.cfg.Log.Bound())
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, invalidate.ErrFollowerClosed):
+			return ErrClosed
+		}
+		pause := time.NewTimer(t.cfg.Log.Bound() / 20)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return fmt.Errorf("cache: not ready: %w: %w", ctx.Err(), err)
+		}
+	}
+}
+
+// namesFor returns how the log is to call the remote tier's cells, if they are
+// on one server and the log can remove them there when it appends.
+func namesFor(log invalidate.Log, remote tier.Remote) func([]string) []string {
+	r, ok := log.(invalidate.CellRemover)
+	n, named := remote.(tier.Namer)
+	if !ok || !named {
+		return nil
+	}
+	if server, _ := n.Names(nil); server == nil || !r.RemovesFrom(server) {
+		return nil
+	}
+	return func(keys []string) []string {
+		_, names := n.Names(keys)
+		return names
+	}
 }
 
 // unfollow ends what follow began.

@@ -167,3 +167,32 @@ func TestPendingInvalidation(t *testing.T) {
 		}
 	})
 }
+
+// Ready waits for the first answer of the log, and says why there is none.
+func TestReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		link := logtest.NewFaulty(logtest.NewMemory(logtest.MemoryConfig{Bound: bound}))
+		down := errors.New("down")
+		link.Fail(down)
+		tiers := open(t, cache.TiersConfig{Log: link})
+		ctx, cancel := context.WithTimeout(t.Context(), bound)
+		defer cancel()
+		if err := tiers.Ready(ctx); !errors.Is(err, down) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Ready = %v, want why, and the deadline", err)
+		}
+		time.AfterFunc(bound, link.Heal)
+		begun := time.Now()
+		if err := tiers.Ready(t.Context()); err != nil || time.Since(begun) > bound+bound/8 {
+			t.Errorf("Ready = %v after %v", err, time.Since(begun))
+		}
+		if err := tiers.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := tiers.Ready(t.Context()); !errors.Is(err, cache.ErrClosed) {
+			t.Errorf("Ready after Close = %v", err)
+		}
+		if err := open(t, cache.TiersConfig{}).Ready(t.Context()); err != nil {
+			t.Errorf("Ready without a log = %v", err)
+		}
+	})
+}

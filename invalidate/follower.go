@@ -29,6 +29,10 @@ type FollowerConfig struct {
 	// there is no remote tier.
 	Remove func(ctx context.Context, keys []string, hold time.Duration) error
 
+	// Names returns the names of keys' cells for a log that is a CellRemover and
+	// removes them itself. Nil: Remove does.
+	Names func(keys []string) []string
+
 	// OnLag is told how long records took from the log to this process, one
 	// reading per page, as well as can be told across clocks. It is called
 	// from the follower's goroutines and must be quick. Nil: not called.
@@ -51,11 +55,12 @@ type FollowerConfig struct {
 // and appends what has gathered since, all in one. The tail waits for records so
 // that they arrive within a millisecond or so; nothing rests on it.
 type Follower struct {
-	cfg    FollowerConfig
-	log    Log
-	fences *Fences
-	lease  *Lease
-	bound  time.Duration
+	cfg     FollowerConfig
+	log     Log
+	remover CellRemover // log, when it removes cells
+	fences  *Fences
+	lease   *Lease
+	bound   time.Duration
 
 	applying sync.Mutex // one follow at a time
 
@@ -105,6 +110,9 @@ func Follow(log Log, cfg FollowerConfig) *Follower {
 		bound:  log.Bound(),
 		wake:   make(chan struct{}, 1),
 		stop:   make(chan struct{}),
+	}
+	if w.remover, _ = log.(CellRemover); w.remover == nil {
+		w.cfg.Names = nil
 	}
 	w.lease = &Lease{bound: int64(w.bound)}
 	w.attempt.over = make(chan struct{})

@@ -1,6 +1,7 @@
 package invalidate
 
 import (
+	"errors"
 	"sync/atomic"
 	"time"
 )
@@ -66,6 +67,8 @@ func (w *Follower) record(found findings) {
 	}
 }
 
+var errSlept = errors.New("this process did not run in time to renew it")
+
 // noticeLapse counts the lease's end, once.
 func (w *Follower) noticeLapse() {
 	at, ok := w.lease.Confirmed()
@@ -76,8 +79,12 @@ func (w *Follower) noticeLapse() {
 	}
 	w.lapsed = true
 	w.numbers.lapses.Add(1)
+	why := w.lastErr
+	if why == nil {
+		why = errSlept
+	}
 	w.cfg.Logger.Warn("invalidate: the lease has run out; what is cached is not served until the log answers",
-		"age", time.Duration(w.now()-at), "error", w.lastErr)
+		"age", time.Duration(w.now()-at), "error", why)
 }
 
 // noticeRenewal says that a lease that had run out is good again.

@@ -39,6 +39,22 @@ type Log interface {
 	Bound() time.Duration
 }
 
+// CellRemover is a [Log] that keeps its records where a remote tier keeps its
+// cells, and can remove cells and append in one step: an invalidation of keys
+// costs no more than one of a tag then.
+type CellRemover interface {
+	// RemovesFrom reports whether the log can remove cells from a server, as
+	// tier.Namer tells of it.
+	RemovesFrom(server any) bool
+
+	// SyncRemoving is Sync, but removes cells before it appends. They are given
+	// by the names that tier.Namer has for them, at most [MaxCells].
+	SyncRemoving(ctx context.Context, at Cursor, a Append, cells []string) (Page, error)
+}
+
+// MaxCells is the most cells that one step removes.
+const MaxCells = 1000
+
 // Cursor is the last position known of each sequence. The zero Cursor lies
 // before whatever a log retains.
 type Cursor struct{ Key, Scope Position }

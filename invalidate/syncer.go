@@ -85,9 +85,12 @@ func (w *Follower) remove(ctx context.Context, orders []*order) error {
 	for _, o := range orders {
 		if w.cfg.Remove == nil {
 			o.cells = nil
-		} else if len(o.cells) > 0 {
+		} else if len(o.cells) > 0 && !w.logRemoves(o) {
 			byHold[o.req.Hold] = append(byHold[o.req.Hold], o)
 		}
+	}
+	if len(byHold) == 0 {
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.bound/4)
 	defer cancel()
@@ -108,41 +111,58 @@ func (w *Follower) remove(ctx context.Context, orders []*order) error {
 	return failed
 }
 
+// logRemoves reports whether the log removes an order's cells when it appends.
+func (w *Follower) logRemoves(o *order) bool { return w.cfg.Names != nil && o.req.Hold == 0 }
+
 // exchange appends what the orders cover, in as many records as it takes, and
 // reads on until nothing is left to read. Only then the lease is extended, as
 // of the moment before the last question.
 func (w *Follower) exchange(ctx context.Context, orders []*order) error {
 	var keys, scopes []Fence
+	var cells []string
 	for _, o := range orders {
 		keys, scopes = o.req.fences(keys, scopes)
+		if len(o.cells) > 0 && w.logRemoves(o) {
+			cells = append(cells, w.cfg.Names(o.cells)...)
+		}
 	}
 	keys, scopes = distinct(keys), distinct(scopes)
 	for {
 		var a Append
-		a.Keys, keys = split(keys)
-		a.Scopes, scopes = split(scopes)
+		var gone []string
+		gone, cells = split(cells, MaxCells)
+		if len(cells) == 0 { // cells go first, all of them
+			a.Keys, keys = split(keys, MaxFences)
+			a.Scopes, scopes = split(scopes, MaxFences)
+		}
 		asked := w.now()
-		p, err := w.ask(ctx, a)
+		p, err := w.ask(ctx, a, gone)
 		if err != nil {
 			return err
 		}
 		w.apply(p)
 		w.fences.confirm(a, p)
-		if !p.More && len(keys)+len(scopes) == 0 {
+		if !p.More && len(cells)+len(keys)+len(scopes) == 0 {
 			w.extend(asked)
-			return nil
+			break
 		}
 	}
+	for _, o := range orders {
+		if w.logRemoves(o) {
+			o.cells = nil
+		}
+	}
+	return nil
 }
 
-func split(fs []Fence) (now, rest []Fence) {
-	n := min(len(fs), MaxFences)
-	return fs[:n:n], fs[n:]
+func split[T any](s []T, most int) (now, rest []T) {
+	n := min(len(s), most)
+	return s[:n:n], s[n:]
 }
 
 // ask makes one call to the log, under a deadline of its own: the lease is not
 // to lapse because one call hangs.
-func (w *Follower) ask(ctx context.Context, a Append) (p Page, err error) {
+func (w *Follower) ask(ctx context.Context, a Append, cells []string) (p Page, err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = fmt.Errorf("invalidate: the log panicked (%T)", x)
@@ -151,7 +171,11 @@ func (w *Follower) ask(ctx context.Context, a Append) (p Page, err error) {
 	ctx, cancel := context.WithTimeout(ctx, w.bound/4)
 	defer cancel()
 	w.numbers.syncs.Add(1)
-	p, err = w.log.Sync(ctx, w.fences.cursor(), a)
+	if len(cells) > 0 {
+		p, err = w.remover.SyncRemoving(ctx, w.fences.cursor(), a, cells)
+	} else {
+		p, err = w.log.Sync(ctx, w.fences.cursor(), a)
+	}
 	if err != nil {
 		return Page{}, err
 	}

@@ -93,6 +93,14 @@ type Pinger interface {
 	Ping(ctx context.Context) error
 }
 
+// Namer is a [Remote] on one server that others may remove cells from, too.
+type Namer interface {
+	// Names returns what identifies the server, as far as the program knows it
+	// (the client it was given, for example), and the cells' names there. A nil
+	// server means that there is more than one.
+	Names(keys []string) (server any, names []string)
+}
+
 // Remote is a tier shared by processes: a map from string keys to [Cell]
 // frames with a compare-and-set on the frame's nonce. The four operations are
 // atomic per key. All methods may be called concurrently, obey ctx, and may be

@@ -2,10 +2,27 @@ package logtest
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
 )
+
+// Validate validates the log inside, if it can be.
+func (f *Faulty) Validate() error {
+	if v, ok := f.inner.(interface{ Validate() error }); ok {
+		return v.Validate()
+	}
+	return nil
+}
+
+// Close closes the log inside, if it can be.
+func (f *Faulty) Close() error {
+	if c, ok := f.inner.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
 
 // Bound returns that of the inner log.
 func (f *Faulty) Bound() time.Duration { return f.inner.Bound() }

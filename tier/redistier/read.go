@@ -8,6 +8,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// Names returns the client and the names of the keys' cells, for a log on the
+// same server that removes them; a nil client for a cluster, whose cells are on
+// many. See [tier.Namer].
+func (t *Tier) Names(keys []string) (server any, names []string) {
+	if t.cluster == nil && t.rdb != nil {
+		server = t.rdb
+	}
+	return server, t.cellKeys(keys)
+}
+
 // Get returns the frame under key in a slice of the caller's own, nil when
 // there is none. It is one GET.
 func (t *Tier) Get(ctx context.Context, key string) (frame []byte, err error) {
