@@ -11,6 +11,8 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/redislog"
 	"github.com/twofold-go/twofold/tier/local"
 	"github.com/twofold-go/twofold/tier/redistier"
 )
@@ -141,4 +143,49 @@ func BenchmarkGetMany100(b *testing.B) {
 		}
 		percentiles(b, s.times)
 	})
+}
+
+// BenchmarkInvalidate is one caller, with two other processes that listen. Its
+// floor is a bare round trip to the same server.
+func BenchmarkInvalidate(b *testing.B) {
+	rdb := redistest.Start(b).Client()
+	prefix := redistest.Prefix()
+	open := func() *cache.Tiers {
+		return openBench(b, cache.TiersConfig{
+			Remote: redistier.New(rdb, redistier.Config{Prefix: prefix}),
+			Log:    redislog.New(rdb, redislog.Config{Prefix: prefix}),
+		})
+	}
+	t := open()
+	open()
+	open()
+	for name, scope := range map[string]func(i int) invalidate.Scope{
+		"tag":    func(i int) invalidate.Scope { return invalidate.Tag("default", fmt.Sprint(i%1000)) },
+		"prefix": func(i int) invalidate.Scope { return invalidate.Prefix(fmt.Sprint("default:users:", i%1000)) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			measure(b, func(i int) error { return t.Invalidate(b.Context(), scope(i)) })
+		})
+	}
+	c := newBench(b, t, func(_ context.Context, id int64) (page, error) { return pageOf(id), nil })
+	b.Run("key", func(b *testing.B) {
+		measure(b, func(i int) error { return c.Delete(b.Context(), int64(i%1000)) })
+	})
+	b.Run("floor", func(b *testing.B) {
+		measure(b, func(int) error { return rdb.Ping(b.Context()).Err() })
+	})
+}
+
+func measure(b *testing.B, f func(i int) error) {
+	b.Helper()
+	s := sampler{every: 1}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		s.run(func() {
+			if err := f(i); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+	percentiles(b, s.times)
 }

@@ -1,0 +1,116 @@
+package redislog
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// poolSize is the most connections to one server. Two are in use, as a rule,
+// and no more than idle are kept. The pool stops dialling for a second when as
+// many dials as it has room for have failed, so it has room for a failover.
+const (
+	poolSize = 64
+	idle     = 4
+)
+
+// clusterClient is what is needed of a *redis.ClusterClient.
+type clusterClient interface {
+	redis.UniversalClient
+	Options() *redis.ClusterOptions
+	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
+	ReloadState(ctx context.Context)
+}
+
+// plan inspects the caller's client and returns how to make the control client
+// from it, or why it cannot serve. Types that embed a client of go-redis are as
+// good as the client itself; others hide where they send their commands.
+func plan(rdb redis.UniversalClient, bound time.Duration) (dial func() redis.UniversalClient, err error) {
+	if v := reflect.ValueOf(rdb); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, ErrNoClient
+	}
+	defer func() {
+		if recover() != nil { // a wrapper around no client
+			dial, err = nil, ErrNoClient
+		}
+	}()
+	switch c := rdb.(type) {
+	case interface{ Options() *redis.RingOptions }:
+		return nil, ErrRing
+	case interface{ Options() *redis.Options }:
+		o := *c.Options()
+		if o.ClientSideCache != nil || o.ClientSideCacheConfig != nil {
+			return nil, ErrClientCache
+		}
+		single(&o, bound)
+		return func() redis.UniversalClient { return redis.NewClient(&o) }, nil
+	case clusterClient:
+		o := *c.Options()
+		if o.ReadOnly || o.RouteByLatency || o.RouteRandomly {
+			return nil, ErrReplicaReads
+		}
+		cluster(&o, bound)
+		return func() redis.UniversalClient { return redis.NewClusterClient(&o) }, nil
+	}
+	return nil, ErrClient
+}
+
+// sentinels is what go-redis puts for the address of a client that asks
+// Sentinels.
+const sentinels = "FailoverClient"
+
+// single makes options those of a control client: it obeys deadlines, gives up
+// rather than retry, because the caller does, and never waits long enough to
+// outlive a lease.
+func single(o *redis.Options, bound time.Duration) {
+	o.ContextTimeoutEnabled = true
+	o.MaxRetries = -1
+	o.DialerRetries = 1
+	o.DialTimeout, o.PoolTimeout = atMost(o.DialTimeout, bound/4), atMost(o.PoolTimeout, bound/4)
+	o.ReadTimeout, o.WriteTimeout = atMost(o.ReadTimeout, bound/4), atMost(o.WriteTimeout, bound/4)
+	o.PoolSize, o.MaxIdleConns, o.MinIdleConns, o.MaxActiveConns = poolSize, idle, 0, 0
+	o.MaxConcurrentDials, o.PipelinePoolSize, o.AutoPipelineOptions = 0, -1, nil
+	o.Limiter = nil // a tail that waits is no failure
+	o.PushNotificationProcessor = nil
+	o.MaintNotificationsConfig = noMaintenance()
+	if o.Addr == sentinels {
+		// Only the caller's client is told of a failover. A connection to a
+		// primary that nobody else can reach stays open and may take records, so
+		// none is used for longer than a lease lasts: the next asks a Sentinel.
+		o.ConnMaxLifetime = atMost(o.ConnMaxLifetime, bound)
+		o.ConnMaxLifetimeJitter = 0
+	}
+}
+
+// cluster does the same as single for a cluster client, which follows
+// redirections and therefore retries a little.
+func cluster(o *redis.ClusterOptions, bound time.Duration) {
+	o.ContextTimeoutEnabled = true
+	o.MaxRetries, o.MaxRedirects = -1, 3
+	o.DialerRetries = 1
+	o.DialTimeout, o.PoolTimeout = atMost(o.DialTimeout, bound/4), atMost(o.PoolTimeout, bound/4)
+	o.ReadTimeout, o.WriteTimeout = atMost(o.ReadTimeout, bound/4), atMost(o.WriteTimeout, bound/4)
+	o.PoolSize, o.MaxIdleConns, o.MinIdleConns, o.MaxActiveConns = poolSize, idle, 0, 0
+	o.MaxConcurrentDials, o.PipelinePoolSize, o.AutoPipelineOptions = 0, -1, nil
+	o.DisableRoutingPolicies = true // all we send has a key
+	o.PushNotificationProcessor = nil
+	o.MaintNotificationsConfig = noMaintenance()
+	if o.ClusterSlots != nil { // made by NewFailoverClusterClient: see single
+		o.ClusterStateReloadInterval = atMost(o.ClusterStateReloadInterval, bound)
+	}
+}
+
+func noMaintenance() *maintnotifications.Config {
+	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+}
+
+// atMost returns d, or limit where d is longer or none at all.
+func atMost(d, limit time.Duration) time.Duration {
+	if d <= 0 || d > limit {
+		return limit
+	}
+	return d
+}

@@ -1,0 +1,69 @@
+package redislog_test
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/invalidate/redislog"
+)
+
+// newLog returns a valid log that is closed with the test.
+func newLog(t testing.TB, rdb redis.UniversalClient, cfg redislog.Config) *redislog.Log {
+	t.Helper()
+	l := redislog.New(rdb, cfg)
+	if err := l.Validate(); err != nil {
+		t.Fatalf("Validate = %v", err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Errorf("Close = %v", err)
+		}
+	})
+	return l
+}
+
+func conformance(t *testing.T, rdb redis.UniversalClient) {
+	t.Helper()
+	logtest.TestLog(t, func(t *testing.T) func() invalidate.Log {
+		prefix := redistest.Prefix()
+		return func() invalidate.Log { return newLog(t, rdb, redislog.Config{Prefix: prefix}) }
+	})
+}
+
+func TestSingle(t *testing.T) {
+	t.Parallel()
+	conformance(t, redistest.Start(t).Client())
+}
+
+func TestSingleRESP2(t *testing.T) {
+	t.Parallel()
+	opts := redistest.Start(t).Options()
+	opts.Protocol = 2
+	conformance(t, closed(t, redis.NewClient(opts)))
+}
+
+func TestSentinel(t *testing.T) {
+	t.Parallel()
+	conformance(t, closed(t, redis.NewFailoverClient(redistest.StartSentinel(t).FailoverOptions())))
+}
+
+func TestFailoverCluster(t *testing.T) {
+	t.Parallel()
+	conformance(t, closed(t, redis.NewFailoverClusterClient(redistest.StartSentinel(t).FailoverOptions())))
+}
+
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	conformance(t, redistest.StartCluster(t, 3).Client())
+}
+
+// closed closes c with the test.
+func closed[C redis.UniversalClient](t testing.TB, c C) C {
+	t.Helper()
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}

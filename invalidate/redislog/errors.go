@@ -1,0 +1,96 @@
+package redislog
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// The reasons to refuse a configuration, all reported by [Log.Validate].
+var (
+	ErrPrefix       = fmt.Errorf("redislog: Prefix must have 1 to %d bytes and no braces, which mark the part that chooses a cluster's slot", MaxPrefix)
+	ErrBound        = fmt.Errorf("redislog: Bound must be %v to %v", MinBound, MaxBound)
+	ErrRetention    = fmt.Errorf("redislog: KeyRetention and ScopeRetention must be %d to %d records", MinRetention, MaxRetention)
+	ErrNoClient     = errors.New("redislog: no client")
+	ErrClient       = errors.New("redislog: client of unknown type, which cannot be copied; pass the *redis.Client or *redis.ClusterClient")
+	ErrRing         = errors.New("redislog: redis.Ring moves the log to another server when one is away")
+	ErrReplicaReads = errors.New("redislog: client reads from replicas, which lag behind the log")
+	ErrClientCache  = errors.New("redislog: client caches replies on its side")
+)
+
+// The errors of calls, beside those of the client library.
+var (
+	// ErrClosed is returned by every call after Close.
+	ErrClosed = errors.New("log is closed")
+	// ErrAppend refuses what cannot be written as a record.
+	ErrAppend = errors.New("bad append")
+	// ErrNoRunID says that the server tells neither scripts nor the client which
+	// process it is, so that nobody can know whether it lost records.
+	ErrNoRunID = errors.New("server does not tell its run_id: the user needs INFO")
+	// ErrReply says that the answer is none of the script's.
+	ErrReply = errors.New("unreadable reply")
+)
+
+// fail names the operation. What it returns is fit for logs: records hold hashes
+// only, but the client library quotes what it cannot parse, and a server may
+// quote the arguments it was sent.
+func fail(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("redislog: %s: %w", op, safe(err))
+}
+
+// known are the errors that hold no more than they say.
+var known = []error{
+	ErrPrefix, ErrBound, ErrRetention, ErrNoClient, ErrClient, ErrRing, ErrReplicaReads, ErrClientCache,
+	ErrClosed, ErrAppend, ErrNoRunID, ErrReply,
+	context.Canceled, context.DeadlineExceeded,
+	io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
+	redis.ErrClosed, redis.ErrPoolTimeout, redis.ErrPoolExhausted,
+}
+
+func safe(err error) error {
+	if harmless(err) {
+		return err
+	}
+	if _, ok := errors.AsType[redis.Error](err); !ok || errors.Is(err, redis.Nil) {
+		return fmt.Errorf("%w (%T)", ErrReply, err)
+	}
+	text := err.Error()
+	if code, _, _ := strings.Cut(text, " "); code == "" || strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+		return fmt.Errorf("%w: error without a code", ErrReply)
+	}
+	if before, _, quotes := strings.Cut(text, ", with args beginning with:"); quotes {
+		return errors.New(before)
+	}
+	return err
+}
+
+// harmless reports whether err comes from before there was a reply, or does not
+// quote it: the client library puts what it quotes in quotation marks.
+func harmless(err error) bool {
+	for _, k := range known {
+		if errors.Is(err, k) {
+			return true
+		}
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return true
+	}
+	text := err.Error()
+	return strings.HasPrefix(text, "redis: ") && !strings.Contains(text, `"`) && !errors.Is(err, redis.Nil)
+}
+
+// panicked turns a panic of the client library into an error. It tells the type
+// only: the value may hold anything.
+func panicked(p any) error { return fmt.Errorf("%w: client panicked with a %T", ErrReply, p) }

@@ -1,0 +1,90 @@
+package redislog
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// ready says whether a call may go on.
+func (l *Log) ready(ctx context.Context) error {
+	if err := l.Validate(); err != nil {
+		return err
+	}
+	if l.isClosed() {
+		return ErrClosed
+	}
+	return ctx.Err()
+}
+
+func (l *Log) isClosed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
+}
+
+// begin counts an exchange that Close waits for; false when it is too late.
+func (l *Log) begin() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.calls.Add(1)
+	}
+	return !l.closed
+}
+
+// answer is how an exchange with the server ends.
+type answer struct {
+	page invalidate.Page
+	err  error
+}
+
+// do runs one exchange, for at most d. It returns when ctx ends, and leaves the
+// exchange alone for the rest of d: the client library looks at deadlines only.
+func (l *Log) do(ctx context.Context, d time.Duration, exchange func(context.Context) (invalidate.Page, error)) (invalidate.Page, error) {
+	if !l.begin() {
+		return invalidate.Page{}, ErrClosed
+	}
+	done := make(chan answer, 1)
+	go func() {
+		defer l.calls.Done()
+		ctx, cancel := context.WithTimeout(ctx, d)
+		defer cancel()
+		var a answer
+		defer func() {
+			if p := recover(); p != nil {
+				a = answer{err: panicked(p)}
+			}
+			done <- a
+		}()
+		a.page, a.err = exchange(ctx)
+	}()
+	select {
+	case a := <-done:
+		return a.page, l.cause(ctx, a.err)
+	case <-ctx.Done():
+		return invalidate.Page{}, ctx.Err()
+	}
+}
+
+// cause returns why an exchange failed, rather than what that did to the
+// connection.
+func (l *Log) cause(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if l.isClosed() {
+		return ErrClosed
+	}
+	timeout, ok := errors.AsType[net.Error](err)
+	if ok && timeout.Timeout() {
+		if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+			<-ctx.Done() // the socket was quicker to notice
+			return ctx.Err()
+		}
+	}
+	return err
+}

@@ -1,0 +1,221 @@
+package redislog_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/redislog"
+)
+
+// grace is what a busy machine may add to a deadline.
+const grace = 700 * time.Millisecond
+
+// bounded fails when f takes longer than limit.
+func bounded(t *testing.T, what string, limit time.Duration, f func() error) error {
+	t.Helper()
+	start := time.Now()
+	err := f()
+	if took := time.Since(start); took > limit+grace {
+		t.Errorf("%s took %v, at most %v", what, took, limit)
+	}
+	return err
+}
+
+// wantStuck checks that calls fail in time, of their own accord and by their
+// context's.
+func wantStuck(t *testing.T, l *redislog.Log, at invalidate.Cursor) {
+	t.Helper()
+	for name, call := range map[string]func(ctx context.Context) error{
+		"Sync": func(ctx context.Context) error { _, err := l.Sync(ctx, at, both(1)); return err },
+		"Tail": func(ctx context.Context) error { _, err := l.Tail(ctx, at); return err },
+	} {
+		if err := bounded(t, name, l.Bound(), func() error { return call(t.Context()) }); err == nil {
+			t.Errorf("%s = nil, want an error", name)
+		} else if !strings.HasPrefix(err.Error(), "redislog: "+strings.ToLower(name)+": ") {
+			t.Errorf("%s: error text %q", name, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), l.Bound()/10)
+		if err := bounded(t, name+" with a deadline", l.Bound()/10, func() error { return call(ctx) }); err == nil {
+			t.Errorf("%s with a deadline = nil, want an error", name)
+		}
+		cancel()
+		ctx, cancel = context.WithCancel(t.Context())
+		over := make(chan error, 1)
+		go func() { over <- call(ctx) }()
+		cancel()
+		if err := bounded(t, name+" cancelled", 0, func() error { return <-over }); err == nil {
+			t.Errorf("%s cancelled = nil, want an error", name)
+		}
+	}
+}
+
+// wantBack checks that the log works again.
+func wantBack(t *testing.T, p *process) {
+	t.Helper()
+	redistest.Eventually(t, "the log does not come back", func(context.Context) error {
+		_, err := p.trySync(both(2))
+		return err
+	})
+}
+
+func TestServerFaults(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, tc := range []struct {
+		name      string
+		fault     func(t testing.TB)
+		afterward func(t testing.TB)
+	}{
+		{"stopped", r.server.Stop, r.server.Cont},
+		{"killed", r.server.Kill, r.server.Restart},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			opts := r.server.Options() // none of which a log may depend on
+			opts.ContextTimeoutEnabled, opts.MaxRetries = false, 5
+			opts.ReadTimeout, opts.PoolTimeout, opts.DialTimeout, opts.DialerRetries = time.Minute, time.Minute, time.Minute, 5
+			p := r.open(closed(t, redis.NewClient(opts)))
+			p.sync(both(1))
+			tc.fault(t)
+			wantStuck(t, p.log, p.at)
+			tc.afterward(t)
+			wantBack(t, p)
+		})
+	}
+}
+
+// behindProxy is a process that reaches its server through a proxy.
+func behindProxy(t *testing.T) (*process, *redistest.Proxy) {
+	t.Helper()
+	r := newRig(t)
+	proxy := redistest.NewProxy(t, r.server.Addr())
+	opts := r.server.Options()
+	opts.Addr = proxy.Addr()
+	return r.open(closed(t, redis.NewClient(opts))), proxy
+}
+
+func TestNetworkFaults(t *testing.T) {
+	t.Parallel()
+	p, proxy := behindProxy(t)
+	for name, fault := range map[string]func(){
+		"half-open": proxy.BlackHole,
+		"dropped":   proxy.Drop,
+		"slow":      func() { proxy.Delay(2 * p.log.Bound()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p.sync(both(1)) // so that a connection is open
+			fault()
+			wantStuck(t, p.log, p.at)
+			proxy.Drop() // ends what still waits to be delivered late
+			proxy.Pass()
+			wantBack(t, p)
+		})
+	}
+}
+
+// A server that is gone answers at once; a Tail that waits there notices.
+func TestTailOfAKilledServer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, redistest.Args("--maxmemory", "0")) // its own
+	p := r.started(1)
+	over := make(chan error, 1)
+	go func() { _, err := p.log.Tail(t.Context(), p.at); over <- err }()
+	redistest.Eventually(t, "Tail does not wait", func(context.Context) error {
+		return wantBlocked(r, 1)
+	})
+	r.server.Kill(t)
+	if err := bounded(t, "Tail", 0, func() error { return <-over }); err == nil {
+		t.Error("Tail = nil, want an error")
+	}
+}
+
+func wantBlocked(r *rig, n int) error {
+	info, _ := r.do("INFO", "clients").(string)
+	if !strings.Contains(info, fmt.Sprintf("blocked_clients:%d\r", n)) {
+		return errors.New("no client is blocked")
+	}
+	return nil
+}
+
+func TestCloseEndsCalls(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, redistest.Args("--maxmemory", "0")) // its own
+	p := r.started(1)
+	over := make(chan error, 1)
+	go func() { _, err := p.log.Tail(t.Context(), p.at); over <- err }()
+	redistest.Eventually(t, "Tail does not wait", func(context.Context) error { return wantBlocked(r, 1) })
+	for range 2 {
+		if err := bounded(t, "Close", 0, p.log.Close); err != nil {
+			t.Errorf("Close = %v", err)
+		}
+	}
+	if err := <-over; !errors.Is(err, redislog.ErrClosed) {
+		t.Errorf("Tail = %v, want %v", err, redislog.ErrClosed)
+	}
+	if _, err := p.log.Sync(t.Context(), p.at, both(2)); !errors.Is(err, redislog.ErrClosed) {
+		t.Errorf("Sync = %v, want %v", err, redislog.ErrClosed)
+	}
+	other := r.process() // the caller's clients live on
+	other.sync(invalidate.Append{})
+}
+
+// Another server, or something else on its port, may answer anything.
+func TestGarbage(t *testing.T) {
+	t.Parallel()
+	p, proxy := behindProxy(t)
+	for _, reply := range []string{
+		"$99999999999999999\r\n", "$-5\r\n", "$x\r\n", "*999999999999999999\r\n", "*-2\r\n", ":1\r\n", "$-1\r\n",
+		"*1\r\n:1\r\n", "secret\r\n", "\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n", "-secret stuff\r\n", "_\r\n",
+		"-ERR unknown command 'EVALSHA', with args beginning with: 'secret'\r\n", "*8\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n",
+		"*8\r\n*0\r\n*1\r\n*2\r\n$1\r\nx\r\n:1\r\n:1\r\n$0\r\n\r\n$0\r\n\r\n$0\r\n\r\n$0\r\n\r\n$0\r\n\r\n",
+	} {
+		t.Run(fmt.Sprintf("%.20q", reply), func(t *testing.T) {
+			p.sync(both(1)) // on a connection that then gets the garbage
+			proxy.Garbage([]byte(reply))
+			_, err := p.log.Sync(t.Context(), p.at, both(1))
+			if err == nil || strings.Contains(err.Error(), "secret") {
+				t.Errorf("Sync = %v, want an error without what was answered", err)
+			}
+			if _, err = p.log.Tail(t.Context(), p.at); err != nil && strings.Contains(err.Error(), "secret") {
+				t.Errorf("Tail = %v, which holds what was answered", err)
+			}
+			proxy.Drop()
+			proxy.Pass()
+			wantBack(t, p)
+		})
+	}
+}
+
+// What goes wrong before there is a reply is told in full; what is told nowhere
+// else, not at all.
+func TestDialErrors(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		err   error
+		shown bool
+	}{
+		{&tls.CertificateVerificationError{Err: errors.New("secret")}, true},
+		{&net.OpError{Op: "dial", Err: errors.New("secret")}, true},
+		{errors.New("redis: cluster has no secret"), true},
+		{errors.New(`redis: can't parse "secret"`), false},
+		{errors.New("secret"), false},
+		{redis.Nil, false},
+	} {
+		opts := &redis.Options{Addr: nowhere}
+		opts.Dialer = func(context.Context, string, string) (net.Conn, error) { return nil, tc.err }
+		l := newLog(t, closed(t, redis.NewClient(opts)), redislog.Config{Prefix: "app"})
+		_, err := l.Sync(t.Context(), invalidate.Cursor{}, invalidate.Append{})
+		if err == nil || strings.Contains(err.Error(), "secret") != tc.shown || errors.Is(err, redislog.ErrReply) == tc.shown {
+			t.Errorf("Sync where the dialer fails with %v = %v", tc.err, err)
+		}
+	}
+}

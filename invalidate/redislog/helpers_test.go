@@ -1,0 +1,169 @@
+package redislog_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/redislog"
+)
+
+// process is one process that follows a log: what it has read, and where it is.
+type process struct {
+	t            testing.TB
+	log          *redislog.Log
+	at           invalidate.Cursor
+	keys, scopes []invalidate.Record
+}
+
+// rig is a log on a server of its own and its keys there.
+type rig struct {
+	t       testing.TB
+	server  *redistest.Server
+	prefix  string
+	m, k, s string
+}
+
+func newRig(t testing.TB, opts ...redistest.Option) *rig {
+	t.Helper()
+	return rigOn(t, redistest.Start(t, opts...))
+}
+
+func rigOn(t testing.TB, s *redistest.Server) *rig {
+	p := redistest.Prefix()
+	return &rig{t: t, server: s, prefix: p, m: "{" + p + "}:m", k: "{" + p + "}:k", s: "{" + p + "}:s"}
+}
+
+func (r *rig) open(rdb redis.UniversalClient) *process {
+	r.t.Helper()
+	return &process{t: r.t, log: newLog(r.t, rdb, redislog.Config{Prefix: r.prefix})}
+}
+
+func (r *rig) process() *process {
+	r.t.Helper()
+	return r.open(r.server.Client())
+}
+
+// started is a process that has appended n records to each sequence.
+func (r *rig) started(n int) *process {
+	r.t.Helper()
+	p := r.process()
+	for i := range n {
+		p.sync(both(uint64(i)))
+	}
+	return p
+}
+
+func (r *rig) do(args ...any) any {
+	r.t.Helper()
+	return r.server.Do(r.t, args...)
+}
+
+func both(n uint64) invalidate.Append {
+	return invalidate.Append{
+		Keys:   []invalidate.Fence{{Kind: invalidate.KindKey, Hash: n}},
+		Scopes: []invalidate.Fence{{Kind: invalidate.KindTag, Hash: n}},
+	}
+}
+
+// sync appends a, reads on to the end of the log and returns the first page.
+func (p *process) sync(a invalidate.Append) invalidate.Page {
+	p.t.Helper()
+	first, err := p.trySync(a)
+	if err != nil {
+		p.t.Fatalf("Sync = %v", err)
+	}
+	return first
+}
+
+func (p *process) trySync(a invalidate.Append) (first invalidate.Page, err error) {
+	for i := 0; ; i++ {
+		page, err := p.log.Sync(p.t.Context(), p.at, a)
+		if err != nil {
+			return first, err
+		}
+		if i == 0 {
+			first, a = page, invalidate.Append{}
+		}
+		p.take(page)
+		if !page.More {
+			return first, nil
+		}
+	}
+}
+
+func (p *process) take(page invalidate.Page) {
+	for _, r := range page.Keys {
+		p.at.Key = max(p.at.Key, r.At)
+	}
+	for _, r := range page.Scopes {
+		p.at.Scope = max(p.at.Scope, r.At)
+	}
+	p.keys, p.scopes = append(p.keys, page.Keys...), append(p.scopes, page.Scopes...)
+}
+
+// news syncs and returns what is new in each sequence.
+func (p *process) news() (keys, scopes []invalidate.Record) {
+	p.t.Helper()
+	k, s := len(p.keys), len(p.scopes)
+	p.sync(invalidate.Append{})
+	return p.keys[k:], p.scopes[s:]
+}
+
+// wantBump checks that the log starts a new epoch, once, for a process that
+// knew the one before.
+func (p *process) wantBump() {
+	p.t.Helper()
+	before := p.at
+	keys, scopes := p.news()
+	if len(keys) == 0 || !keys[len(keys)-1].Bump || len(scopes) == 0 || !scopes[len(scopes)-1].Bump {
+		p.t.Fatalf("at %v: read %v and %v, want a bump last in both", before, keys, scopes)
+	}
+	if p.at.Key.Epoch() <= before.Key.Epoch() || p.at.Key != p.at.Scope || p.at.Key.N() != 0 {
+		p.t.Errorf("the epoch behind %v starts at %v, want a higher one, and the same place in both", before, p.at)
+	}
+	p.wantQuiet()
+}
+
+// wantQuiet checks that nothing is new.
+func (p *process) wantQuiet() {
+	p.t.Helper()
+	if keys, scopes := p.news(); len(keys)+len(scopes) > 0 {
+		p.t.Errorf("read %v and %v, want nothing new", keys, scopes)
+	}
+}
+
+// gap returns the first place where records do not follow each other.
+func gap(records []invalidate.Record) error {
+	for i, r := range records {
+		if i > 0 && r.At != records[i-1].At+1 && (!r.Bump || r.Prev != records[i-1].At) {
+			return fmt.Errorf("record %d: %d-%d behind %d-%d", i,
+				r.At.Epoch(), r.At.N(), records[i-1].At.Epoch(), records[i-1].At.N())
+		}
+	}
+	return nil
+}
+
+// wantDense checks that the process has missed nothing, and that appended
+// records have the given hashes, in whatever order.
+func wantDense(t testing.TB, name string, records []invalidate.Record, hashes map[uint64]bool) {
+	t.Helper()
+	if err := gap(records); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	missing := map[uint64]bool{}
+	for h := range hashes {
+		missing[h] = true
+	}
+	for _, r := range records {
+		for _, f := range r.Fences {
+			delete(missing, f.Hash)
+		}
+	}
+	if len(missing) > 0 {
+		t.Errorf("%s: %d of %d records are lost", name, len(missing), len(hashes))
+	}
+}

@@ -1,0 +1,173 @@
+package redislog_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/redislog"
+)
+
+func TestEncode(t *testing.T) {
+	t.Parallel()
+	for _, want := range [][]invalidate.Fence{
+		{{Kind: invalidate.KindTag}},
+		{{Kind: invalidate.KindPrefix, Hash: math.MaxUint64, Len: math.MaxUint16, Hold: math.MaxUint32 * time.Millisecond}},
+		{{Kind: invalidate.KindTag, Hash: 5, Hold: time.Second}, {Kind: invalidate.KindPrefix, Hash: 6, Len: 7}, {Kind: invalidate.KindTag, Hash: 8}},
+	} {
+		payload, err := redislog.Encode(want, false)
+		if err != nil {
+			t.Fatalf("Encode(%+v) = %v", want, err)
+		}
+		got, ok := redislog.Decode(payload, false)
+		if diff := cmp.Diff(want, got); !ok || diff != "" {
+			t.Errorf("decoded, %v (-want +got):\n%s", ok, diff)
+		}
+		if _, ok := redislog.Decode(payload, true); ok {
+			t.Error("scopes decode as keys")
+		}
+		for n := range len(payload) {
+			if got, ok := redislog.Decode(payload[:n], false); ok && len(got) == len(want) {
+				t.Errorf("the first %d of %d bytes decode as %+v", n, len(payload), got)
+			}
+		}
+	}
+}
+
+// Whoever holds something back for too short a time serves what is old.
+func TestHoldsAreRoundedUp(t *testing.T) {
+	t.Parallel()
+	for _, d := range []time.Duration{1, time.Millisecond - 1, time.Millisecond, time.Second + 1} {
+		payload, err := redislog.Encode([]invalidate.Fence{{Kind: invalidate.KindKey, Hold: d}}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ok := redislog.Decode(payload, true)
+		if !ok || got[0].Hold < d || got[0].Hold >= d+time.Millisecond {
+			t.Errorf("a hold of %v becomes %+v", d, got)
+		}
+	}
+}
+
+func TestTooManyFencesAreDamage(t *testing.T) {
+	t.Parallel()
+	one, err := redislog.Encode(both(1).Keys, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := redislog.Decode(strings.Repeat(one, invalidate.MaxFences), true); !ok || len(got) != invalidate.MaxFences {
+		t.Errorf("MaxFences decode as %d, %v", len(got), ok)
+	}
+	if _, ok := redislog.Decode(strings.Repeat(one, invalidate.MaxFences+1), true); ok {
+		t.Error("one more decodes")
+	}
+}
+
+func TestIDs(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]invalidate.Position{
+		"0-0": 0, "1-2": invalidate.At(1, 2),
+		"4199999999-4294967295": invalidate.At(4_199_999_999, math.MaxUint32),
+	} {
+		if got, ok := redislog.ParseID(text); !ok || got != want || redislog.FormatID(want) != text {
+			t.Errorf("ParseID(%q) = %v, %v; FormatID = %q", text, got, ok, redislog.FormatID(want))
+		}
+	}
+	for _, text := range []string{
+		"", "-", "1", "1-", "-1", "1-2-3", "a-1", "1-a", "+1-1", " 1-1", "1-1 ", "1.5-0",
+		"4200000000-0", "1-4294967296", "1700000000000-0", "18446744073709551616-0", strings.Repeat("1", 1000) + "-0",
+	} {
+		if got, ok := redislog.ParseID(text); ok {
+			t.Errorf("ParseID(%q) = %v, want none", text, got)
+		}
+	}
+}
+
+// A payload either does not decode, or is what encode makes of what it decodes
+// to: nothing in it is passed over.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		"", "\x01", "\x01\x00\x00\x00\x00\x00\x00\x00\x01", "\x03\x00\x00\x00\x00\x00\x00\x00\x01",
+		"\x82\x00\x00\x00\x00\x00\x00\x00\x01\x01\x02\x00\x00\x00\x03", "\x81\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00",
+	} {
+		f.Add(seed, true)
+		f.Add(seed, false)
+	}
+	f.Fuzz(func(t *testing.T, payload string, keys bool) {
+		fences, ok := redislog.Decode(payload, keys)
+		if !ok {
+			return
+		}
+		if again, err := redislog.Encode(fences, keys); err != nil || again != payload {
+			t.Errorf("Encode(%+v) = %q, %v; want %q", fences, again, err, payload)
+		}
+	})
+}
+
+// reply makes a reply of the server out of bytes, with something of the form of
+// sync.lua's in it.
+func reply(b *[]byte, depth int) any {
+	next := func() byte {
+		if len(*b) == 0 {
+			return 0
+		}
+		c := (*b)[0]
+		*b = (*b)[1:]
+		return c
+	}
+	text := func() string {
+		n := min(int(next()%24), len(*b))
+		s := string((*b)[:n])
+		*b = (*b)[n:]
+		return s
+	}
+	switch kind := next(); kind % 8 {
+	case 0:
+		return nil
+	case 1:
+		return int64(next())
+	case 2:
+		return text()
+	case 3:
+		return []string{"d", "b", "t", "1-1", "0-0", "9999999999-1"}[int(next())%6]
+	case 4:
+		return 1.5
+	default:
+		list := make([]any, 0, 8)
+		for range int(kind/8) % 9 {
+			if depth > 0 {
+				list = append(list, reply(b, depth-1))
+			}
+		}
+		return list
+	}
+}
+
+// Whatever a server answers is read or refused.
+func FuzzReadReply(f *testing.F) {
+	f.Add([]byte("\x45\x05\x05\x01\x01\x03\x03\x03\x03"))
+	f.Add([]byte("\x45\x0d\x15\x03\x03\x15\x03\x00\x02\x09\x01aaaaaaaa\x05\x01\x00\x03\x03\x03\x04\x03\x04"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		list := make([]any, 8)
+		for i := range list {
+			list[i] = reply(&b, 4)
+		}
+		from := invalidate.Cursor{Key: invalidate.At(7, 7), Scope: invalidate.At(8, 8)}
+		p, _, err := redislog.ReadReply(list, from)
+		if err != nil {
+			return
+		}
+		for _, r := range append(p.Keys, p.Scopes...) {
+			if r.Bump != (len(r.Fences) == 0 && !r.Damaged) || r.Damaged && r.Fences != nil || r.Time < 0 {
+				t.Errorf("record %+v", r)
+			}
+		}
+		if p.Bound < 0 || p.Bound > redislog.MaxBound || p.Now < 0 {
+			t.Errorf("Bound = %v, Now = %d", p.Bound, p.Now)
+		}
+	})
+}
