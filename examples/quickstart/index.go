@@ -25,6 +25,10 @@ type Package struct {
 	Synopsis string   `json:"synopsis"`
 	Lines    int      `json:"lines"`
 	Exported []string `json:"exported"`
+
+	// Parse is the number of the load that it came from, by which a reader tells
+	// a newer value from an older one.
+	Parse int64 `json:"parse"`
 }
 
 // index loads packages by parsing them: real work, milliseconds each.
@@ -39,7 +43,7 @@ var errDisk = errors.New("the disk is on fire (not really)")
 
 // load is the loader of every cache here: it parses one package directory.
 func (x *index) load(_ context.Context, path string) (Package, error) {
-	x.loads.Add(1)
+	number := x.loads.Add(1)
 	if x.broken.Load() {
 		return Package{}, errDisk
 	}
@@ -51,7 +55,7 @@ func (x *index) load(_ context.Context, path string) (Package, error) {
 	if err != nil {
 		return Package{}, err
 	}
-	p := Package{Path: path}
+	p := Package{Path: path, Parse: number}
 	for _, e := range entries {
 		if isSource(e) {
 			if err := p.parse(filepath.Join(dir, e.Name())); err != nil {

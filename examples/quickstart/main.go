@@ -1,7 +1,8 @@
 // Command quickstart indexes the Go standard library of the machine it runs on
-// through two sets of tiers that share one remote tier, as two processes would,
-// and tells what each read cost and where its value came from. It ends with
-// status 1 if anything it promises did not happen.
+// through two sets of tiers that share one remote tier and one log of
+// invalidations, as two processes would, and tells what each read cost, where its
+// value came from, and how long an invalidation in one process took to reach the
+// other. It ends with status 1 if anything it promises did not happen.
 //
 //	go run ./examples/quickstart
 //	go run ./examples/quickstart -redis redis://localhost:6379
@@ -18,13 +19,13 @@ import (
 	"os/signal"
 	"runtime"
 	"strings"
+	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/twofold-go/twofold/tier"
-	"github.com/twofold-go/twofold/tier/redistier"
-	"github.com/twofold-go/twofold/tier/tiertest"
+	"github.com/twofold-go/twofold/invalidate/redislog"
 )
+
+// maxBound keeps the story short: two of its steps take as long as the bound.
+const maxBound = 10 * time.Second
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -33,60 +34,56 @@ func main() {
 	os.Exit(status)
 }
 
+// options are what the flags say.
+type options struct {
+	redis string
+	root  string
+	bound time.Duration
+}
+
 // run is the program. It returns its exit status.
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
+	var o options
 	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
 	flags.SetOutput(errs)
-	url := flags.String("redis", "", "URL of a Redis to share, such as redis://localhost:6379 (default: in memory)")
-	root := flags.String("root", "", "Go installation to index (default: this machine's)")
+	flags.StringVar(&o.redis, "redis", "", "URL of a Redis to share, such as redis://localhost:6379 (default: in memory)")
+	flags.StringVar(&o.root, "root", "", "Go installation to index (default: this machine's)")
+	flags.DurationVar(&o.bound, "bound", 500*time.Millisecond, "how long a process may trust its copies without word from the log")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
 		return 2
+	case flags.NArg() > 0:
+		fmt.Fprintf(errs, "quickstart: argument %q is not a flag\n", flags.Arg(0))
+		return 2
 	}
-	if err := start(ctx, *root, *url, out); err != nil {
+	if err := start(ctx, o, out); err != nil {
 		fmt.Fprintln(errs, "quickstart:", err)
 		return 1
 	}
 	return 0
 }
 
-func start(ctx context.Context, root, url string, out io.Writer) error {
-	if root == "" {
-		root = goroot(ctx)
+func start(ctx context.Context, o options, out io.Writer) error {
+	if o.bound < redislog.MinBound || o.bound > maxBound {
+		return fmt.Errorf("flag -bound: %v is not between %v and %v", o.bound, redislog.MinBound, maxBound)
 	}
-	x, err := newIndex(root)
+	if o.root == "" {
+		o.root = goroot(ctx)
+	}
+	x, err := newIndex(o.root)
 	if err != nil {
-		return err
+		return fmt.Errorf("flag -root: %w", err)
 	}
-	shared, name, done, err := remote(ctx, url)
+	f, err := newFleet(ctx, o.redis, o.bound)
 	if err != nil {
-		return err
+		return fmt.Errorf("flag -redis: %w", err)
 	}
-	defer done()
-	fmt.Fprintf(out, "Two sets of tiers, as in two processes, share %s.\nThe source is %s: %d packages to parse.\n\n", name, x.src, len(x.paths))
-	return tell(ctx, x, shared, out)
-}
-
-// remote returns the tier that both sets of tiers share, and its name.
-func remote(ctx context.Context, url string) (shared tier.Remote, name string, done func(), err error) {
-	if url == "" {
-		return tiertest.NewMemory(), "a remote tier in memory", func() {}, nil
-	}
-	o, err := redis.ParseURL(url)
-	if err != nil {
-		return nil, "", nil, fmt.Errorf("flag -redis: %w", err)
-	}
-	o.ContextTimeoutEnabled = true // or a Redis that has stopped would hold reads for its own timeouts
-	rdb := redis.NewClient(o)
-	if err := rdb.Ping(ctx).Err(); err != nil {
-		return nil, "", nil, errors.Join(fmt.Errorf("redis at %s: %w", o.Addr, err), rdb.Close())
-	}
-	// A prefix of its own for each run, so that the first read is a cold one.
-	prefix := fmt.Sprintf("quickstart-%x", tier.NewNonce())
-	shared = redistier.New(rdb, redistier.Config{Prefix: prefix})
-	return shared, "Redis at " + o.Addr, func() { _ = rdb.Close() }, nil
+	defer f.done()
+	fmt.Fprintf(out, "Two sets of tiers, as in two processes, share %s and a log with a bound of %v.\n", f.name, f.bound)
+	fmt.Fprintf(out, "The source is %s: %d packages to parse.\n\n", x.src, len(x.paths))
+	return tell(ctx, x, f, out)
 }
 
 // goroot returns where Go is installed, "" if nobody knows.

@@ -12,7 +12,7 @@ import (
 // newIndex finds the packages of the Go installation at root.
 func newIndex(root string) (*index, error) {
 	if root == "" {
-		return nil, errors.New("no Go installation found; name one with -root")
+		return nil, errors.New("no Go installation found; name one")
 	}
 	// Debian's src is a link, which WalkDir would not follow.
 	src, err := filepath.EvalSymlinks(filepath.Join(root, "src"))

@@ -85,7 +85,7 @@ func (r *report) counters(first, second cache.Stats) {
 	a, b := first.Total, second.Total
 	for _, row := range []struct {
 		name string
-		a, b int64
+		a, b any
 	}{
 		{"local hits", a.LocalHits, b.LocalHits},
 		{"remote hits", a.RemoteHits, b.RemoteHits},
@@ -101,8 +101,13 @@ func (r *report) counters(first, second cache.Stats) {
 		{"invalidated tags", first.Kinds.Tags, second.Kinds.Tags},
 		{"local entries", first.Local.Entries, second.Local.Entries},
 		{"local KiB", first.Local.Bytes >> 10, second.Local.Bytes >> 10},
+		{"log records", first.Log.Records, second.Log.Records},
+		{"log gaps", first.Log.Gaps, second.Log.Gaps},
+		{"log bumps", first.Log.Bumps, second.Log.Bumps},
+		{"lease lapses", first.Log.Lapses, second.Log.Lapses},
+		{"lease age", round(first.Log.LeaseAge), round(second.Log.LeaseAge)},
 	} {
-		fmt.Fprintf(w, "%s\t%d\t%d\t\n", row.name, row.a, row.b)
+		fmt.Fprintf(w, "%s\t%v\t%v\t\n", row.name, row.a, row.b)
 	}
 	_ = w.Flush()
 }

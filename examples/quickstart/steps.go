@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/invalidate"
 )
 
 func (s *story) cold() (string, error) {
@@ -94,7 +93,7 @@ func (s *story) stale() (string, error) {
 	}
 	err = s.until("the refresh has brought nothing", func() (bool, error) {
 		r, err := s.report.fetch(s.ctx, s.swr, path)
-		return r.Age < time.Since(start), err // its load began after the stale read
+		return r.Value.Parse > old.Value.Parse, err
 	})
 	if n := loads(); err == nil && n < 2 {
 		err = fmt.Errorf("%d loads, want the first one and a refresh", n)
@@ -130,21 +129,4 @@ func (s *story) becomesStale(c packageCache, path string) (r read, start time.Ti
 		err = fmt.Errorf("the stale value of %s came from %v, want local", path, r.Source)
 	}
 	return r, start, err
-}
-
-// invalidated invalidates one directory's tag and reads what has it, what has
-// not, and the copy in the other process, which today is not told.
-func (s *story) invalidated() (string, error) {
-	gone, kept := s.rest[0], s.rest[len(s.rest)-1]
-	if tree(gone) == tree(kept) {
-		return "", fmt.Errorf("all packages are below one directory, %s", tree(gone))
-	}
-	if err := s.first.Invalidate(s.ctx, invalidate.Tag(cache.DefaultTenant, tree(gone))); err != nil {
-		return "", err
-	}
-	anew, err1 := s.report.want(s.ctx, s.a, gone, cache.Load, false)
-	same, err2 := s.report.want(s.ctx, s.a, kept, cache.Local, false)
-	copied, err3 := s.report.want(s.ctx, s.b, gone, cache.Local, false)
-	return fmt.Sprintf("tag %s: %s from %v, %s from %v\n%13sin this process; the second was not told and keeps its copy (%v) until its TTL or LocalTTL ends",
-		tree(gone), gone, anew, kept, same, "", copied), errors.Join(err1, err2, err3)
 }

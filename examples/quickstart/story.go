@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/policy"
-	"github.com/twofold-go/twofold/tier"
 )
+
+// namespace is that of the cache in both processes.
+const namespace = "packages:v1"
 
 type packageCache = cache.Cache[string, Package]
 
@@ -20,7 +23,9 @@ type story struct {
 	index         *index
 	big           string   // the package that the merged step is about
 	rest          []string // the other packages
+	fleet         *fleet
 	first, second *cache.Tiers
+	link          link         // of the second to the log
 	a, b          packageCache // the same cache in both
 	swr           packageCache // fresh for a moment, then stale for long
 	safe          packageCache // fresh for a moment, then kept for bad times
@@ -29,14 +34,14 @@ type story struct {
 
 // tell runs the story and prints it. It returns the first thing that did not
 // happen as it should.
-func tell(ctx context.Context, x *index, shared tier.Remote, out io.Writer) error {
-	s := &story{ctx: ctx, index: x, report: report{out: out, times: map[cache.Source][]time.Duration{}}}
+func tell(ctx context.Context, x *index, f *fleet, out io.Writer) error {
+	s := &story{ctx: ctx, index: x, fleet: f, report: report{out: out, times: map[cache.Source][]time.Duration{}}}
 	at := slices.Index(x.paths, "net/http") // it takes long to load
 	if at < 0 {
 		at = len(x.paths) - 1
 	}
 	s.big, s.rest = x.paths[at], slices.Delete(slices.Clone(x.paths), at, at+1)
-	if err := s.open(shared); err != nil {
+	if err := s.open(); err != nil {
 		return err
 	}
 	defer s.close()
@@ -45,7 +50,8 @@ func tell(ctx context.Context, x *index, shared tier.Remote, out io.Writer) erro
 		do   func() (string, error)
 	}{
 		{"cold", s.cold}, {"merged", s.merged}, {"warm", s.warm}, {"elsewhere", s.elsewhere},
-		{"negative", s.negative}, {"stale", s.stale}, {"fail-safe", s.failSafe}, {"invalidated", s.invalidated},
+		{"negative", s.negative}, {"stale", s.stale}, {"fail-safe", s.failSafe},
+		{"invalidated", s.invalidated}, {"cut off", s.cutOff}, {"strict", s.strict},
 	} {
 		line, err := step.do()
 		if err != nil {
@@ -59,17 +65,21 @@ func tell(ctx context.Context, x *index, shared tier.Remote, out io.Writer) erro
 }
 
 // open opens both sets of tiers and their caches.
-func (s *story) open(shared tier.Remote) (err error) {
+func (s *story) open() (err error) {
 	// The story is the same on the slowest of machines: nothing here may end
 	// before its time. A program that serves people keeps the defaults.
 	cfg := cache.TiersConfig{
-		Remote:   shared,
+		Remote:   s.fleet.remote,
+		Log:      s.fleet.log(),
 		ClaimTTL: time.Minute,
 		Policies: policy.Table{{Patch: policy.Patch{RemoteTimeout: new(10 * time.Second)}}},
 	}
 	if s.first, err = cache.Open(cfg); err != nil {
 		return err
 	}
+	s.link = newLink(s.fleet.log())
+	cfg.Log = s.link
+	cfg.Logger = slog.New(slog.DiscardHandler) // what it warns of is told by the steps that cut its link
 	if s.second, err = cache.Open(cfg); err != nil {
 		return err
 	}
@@ -80,8 +90,8 @@ func (s *story) open(shared tier.Remote) (err error) {
 		name   string
 		policy policy.Patch
 	}{
-		{&s.a, s.first, "packages:v1", policy.Patch{TTL: &long, NegativeTTL: &long}},
-		{&s.b, s.second, "packages:v1", policy.Patch{TTL: &long, NegativeTTL: &long}},
+		{&s.a, s.first, namespace, policy.Patch{TTL: &long, NegativeTTL: &long}},
+		{&s.b, s.second, namespace, policy.Patch{TTL: &long, NegativeTTL: &long}},
 		{&s.swr, s.first, "stale:v1", policy.Patch{TTL: &brief, Stale: &long}},
 		{&s.safe, s.first, "safe:v1", policy.Patch{TTL: &brief, StaleIfError: &long}},
 	} {
@@ -110,17 +120,19 @@ func (s *story) loads() func() int64 {
 	return func() int64 { return s.index.loads.Load() - before }
 }
 
-// until asks every few milliseconds, for a minute at most, until done.
+// until asks until done: often at first, so that it can tell when, later every
+// ten milliseconds. It gives up after a minute.
 func (s *story) until(what string, done func() (bool, error)) error {
 	for start := time.Now(); ; {
 		if ok, err := done(); ok || err != nil {
 			return err
 		}
-		if time.Since(start) > time.Minute {
+		waited := time.Since(start)
+		if waited > time.Minute {
 			return fmt.Errorf("a minute has gone by, and %s", what)
 		}
 		select {
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(min(max(waited/16, 50*time.Microsecond), 10*time.Millisecond)):
 		case <-s.ctx.Done():
 			return s.ctx.Err()
 		}
