@@ -52,7 +52,8 @@ type FollowerConfig struct {
 //
 // It runs two goroutines. The syncer talks to the log by Sync, one call at a
 // time, at least every quarter of the bound: it renews the lease, catches up
-// and appends what has gathered since, all in one. The tail waits for records so
+// and appends what has gathered since, all in one; a caller that finds nobody at
+// it does the same for himself. The tail waits for records so
 // that they arrive within a millisecond or so; nothing rests on it.
 type Follower struct {
 	cfg     FollowerConfig
@@ -76,6 +77,7 @@ type Follower struct {
 	closed   bool
 
 	wake    chan struct{} // of the syncer; holds one
+	turn    chan struct{} // held by whoever makes a round
 	stop    chan struct{}
 	stopped context.CancelFunc
 	ctx     context.Context // of all calls to the log
@@ -109,6 +111,7 @@ func Follow(log Log, cfg FollowerConfig) *Follower {
 		fences: newLoggedFences(),
 		bound:  log.Bound(),
 		wake:   make(chan struct{}, 1),
+		turn:   make(chan struct{}, 1),
 		stop:   make(chan struct{}),
 	}
 	if w.remover, _ = log.(CellRemover); w.remover == nil {
@@ -212,7 +215,9 @@ func (w *Follower) drain(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return w.pendingError(err)
 		}
+		w.turn <- struct{}{} // a caller may still be at it
 		next, _ := w.round(ctx)
+		<-w.turn
 		if !w.holdsOrders() {
 			return nil
 		}

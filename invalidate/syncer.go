@@ -20,7 +20,13 @@ func (w *Follower) sync() {
 		case <-wake:
 		case <-t.C:
 		}
+		select {
+		case w.turn <- struct{}{}:
+		case <-w.stop:
+			return
+		}
 		next, err := w.round(w.ctx)
+		<-w.turn
 		t.Reset(next)
 		if wake = w.wake; err != nil {
 			wake = nil

@@ -44,23 +44,31 @@ type answer struct {
 
 // do runs one exchange, for at most d. It returns when ctx ends, and leaves the
 // exchange alone for the rest of d: the client library looks at deadlines only.
+// A context with a deadline within a quarter of Bound is given to it as it is,
+// and noticed at its deadline.
 func (l *Log) do(ctx context.Context, d time.Duration, exchange func(context.Context) (invalidate.Page, error)) (invalidate.Page, error) {
 	if !l.begin() {
 		return invalidate.Page{}, ErrClosed
 	}
-	done := make(chan answer, 1)
-	go func() {
+	run := func(ctx context.Context) (a answer) {
 		defer l.calls.Done()
-		ctx, cancel := context.WithTimeout(ctx, d)
-		defer cancel()
-		var a answer
 		defer func() {
 			if p := recover(); p != nil {
 				a = answer{err: panicked(p)}
 			}
-			done <- a
 		}()
 		a.page, a.err = exchange(ctx)
+		return a
+	}
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= l.cfg.Bound/4 {
+		a := run(ctx) // the deadline comes soon enough, and a goroutine costs time
+		return a.page, l.cause(ctx, a.err)
+	}
+	done := make(chan answer, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, d)
+		defer cancel()
+		done <- run(ctx)
 	}()
 	select {
 	case a := <-done:

@@ -157,7 +157,7 @@ func FuzzReadReply(f *testing.F) {
 			list[i] = reply(&b, 4)
 		}
 		from := invalidate.Cursor{Key: invalidate.At(7, 7), Scope: invalidate.At(8, 8)}
-		p, _, err := redislog.ReadReply(list, from)
+		p, _, err := redislog.ReadReply(list, from, "\x01aaaaaaaa", "")
 		if err != nil {
 			return
 		}

@@ -18,6 +18,7 @@ import (
 // The errors of its methods name the operation and wrap what ctx, the client
 // library or the server said; they hold neither keys nor payloads.
 type Log struct {
+	rdb     redis.UniversalClient // the caller's, to know it again
 	control redis.UniversalClient // nil when the configuration is refused
 	cluster clusterClient         // control, where that is a cluster's
 	keys    []string              // meta, keys, scopes
@@ -46,7 +47,7 @@ func New(rdb redis.UniversalClient, cfg Config) *Log {
 	cfg.Bound = cmp.Or(cfg.Bound, DefaultBound)
 	cfg.KeyRetention = cmp.Or(cfg.KeyRetention, DefaultKeyRetention)
 	cfg.ScopeRetention = cmp.Or(cfg.ScopeRetention, DefaultScopeRetention)
-	l := &Log{cfg: cfg}
+	l := &Log{cfg: cfg, rdb: rdb}
 	for _, name := range []string{"m", "k", "s"} {
 		l.keys = append(l.keys, "{"+cfg.Prefix+"}:"+name)
 	}

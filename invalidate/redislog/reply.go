@@ -8,16 +8,22 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// readReply reads what sync.lua returns: a page and the mark of its epoch. Records that do not decode are damaged;
-// only what cannot have come from the script is an error.
-func readReply(reply []any, at invalidate.Cursor) (p invalidate.Page, mark string, err error) {
+// readReply reads what sync.lua returns: a page and the mark of its epoch; keys
+// and scopes are the payloads it was told to append. Records that do not decode
+// are damaged; only what cannot have come from the script is an error.
+func readReply(reply []any, at invalidate.Cursor, keys, scopes string) (p invalidate.Page, mark string, err error) {
 	if len(reply) != 8 {
 		return p, "", fmt.Errorf("%w: %d elements for a sync", ErrReply, len(reply))
 	}
-	if p.Keys, err = readEntries(reply[0], keyStream, at.Key); err != nil {
+	own := func(i int, payload string) entry {
+		id, _ := reply[i].(string)
+		t, _ := reply[5].(string)
+		return entry{id: id, t: t, payload: payload}
+	}
+	if p.Keys, err = readEntries(reply[0], keyStream, at.Key, own(3, keys)); err != nil {
 		return p, "", err
 	}
-	if p.Scopes, err = readEntries(reply[1], scopeStream, at.Scope); err != nil {
+	if p.Scopes, err = readEntries(reply[1], scopeStream, at.Scope, own(4, scopes)); err != nil {
 		return p, "", err
 	}
 	more, ok := reply[2].(int64)
@@ -38,7 +44,15 @@ func readReply(reply []any, at invalidate.Cursor) (p invalidate.Page, mark strin
 	return p, mark, nil
 }
 
-func readEntries(reply any, kind stream, from invalidate.Position) ([]invalidate.Record, error) {
+// readEntries reads a list of records, or makes one of what the caller appended
+// where there is nothing else.
+func readEntries(reply any, kind stream, from invalidate.Position, own entry) ([]invalidate.Record, error) {
+	if _, alone := reply.(int64); alone {
+		if own.id == "" {
+			return nil, nil
+		}
+		return []invalidate.Record{own.record(kind, from)}, nil
+	}
 	list, ok := reply.([]any)
 	if !ok {
 		return nil, fmt.Errorf("%w: a %T for records", ErrReply, reply)

@@ -29,8 +29,11 @@ const (
 	pageBytes   = 1 << 20
 )
 
-// runArg is the place of the run id in the arguments of the script.
-const runArg = 7
+// The places of the payloads and of the run id in the arguments of the script.
+const (
+	keysArg = 3
+	runArg  = 7
+)
 
 // Sync appends a and returns what lies behind at; see [invalidate.Log]. It is
 // one EVALSHA, or two round trips where the server denies INFO to scripts. It
@@ -40,11 +43,36 @@ const runArg = 7
 // of the configuration, ctx's, or what the client library or the server said:
 // redis.IsReadOnlyError and its like see through them.
 func (l *Log) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-	p, err := l.sync(ctx, at, a)
+	p, err := l.sync(ctx, at, a, nil)
 	return p, fail("sync", err)
 }
 
-func (l *Log) sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (p invalidate.Page, err error) {
+// SyncRemoving is Sync, and removes cells in the same step before anything is
+// appended; see [invalidate.CellRemover]. It is one EVALSHA as well. On a
+// Cluster, where cells are on many servers, it fails.
+func (l *Log) SyncRemoving(ctx context.Context, at invalidate.Cursor, a invalidate.Append, cells []string) (invalidate.Page, error) {
+	var err error
+	switch {
+	case l.cluster != nil:
+		err = fmt.Errorf("%w: cells of a cluster cannot be removed in one step", ErrAppend)
+	case len(cells) > invalidate.MaxCells:
+		err = fmt.Errorf("%w: %d cells to remove, at most %d", ErrAppend, len(cells), invalidate.MaxCells)
+	}
+	var p invalidate.Page
+	if err == nil {
+		p, err = l.sync(ctx, at, a, cells)
+	}
+	return p, fail("sync", err)
+}
+
+// RemovesFrom reports whether server is the client the log was made from, of a
+// single server; see [invalidate.CellRemover].
+func (l *Log) RemovesFrom(server any) bool {
+	c, ok := server.(*redis.Client)
+	return ok && l.cluster == nil && l.control != nil && l.rdb == redis.UniversalClient(c)
+}
+
+func (l *Log) sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append, cells []string) (p invalidate.Page, err error) {
 	if err := l.ready(ctx); err != nil {
 		return p, err
 	}
@@ -52,12 +80,19 @@ func (l *Log) sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 	if err != nil {
 		return p, err
 	}
+	keys := l.keys
+	if len(cells) > 0 {
+		keys = slices.Concat(l.keys, cells)
+	}
+	payloads := [2]string{}
+	payloads[0], _ = args[keysArg].(string)
+	payloads[1], _ = args[keysArg+1].(string)
 	return l.do(ctx, l.cfg.Bound, func(ctx context.Context) (invalidate.Page, error) {
-		reply, err := l.exchange(ctx, args)
+		reply, err := l.exchange(ctx, keys, args)
 		if err != nil {
 			return invalidate.Page{}, err
 		}
-		p, mark, err := readReply(reply, at)
+		p, mark, err := readReply(reply, at, payloads[0], payloads[1])
 		if err == nil {
 			l.mark.Store(&mark)
 		}
@@ -93,9 +128,9 @@ func (l *Log) args(at invalidate.Cursor, a invalidate.Append) ([]any, error) {
 }
 
 // exchange runs the script.
-func (l *Log) exchange(ctx context.Context, args []any) ([]any, error) {
+func (l *Log) exchange(ctx context.Context, keys []string, args []any) ([]any, error) {
 	if !l.noInfo.Load() {
-		reply, err := syncScript.Run(ctx, l.control, l.keys, args...).Slice()
+		reply, err := syncScript.Run(ctx, l.control, keys, args...).Slice()
 		if err != nil || len(reply) > 0 {
 			return reply, err
 		}
@@ -104,7 +139,7 @@ func (l *Log) exchange(ctx context.Context, args []any) ([]any, error) {
 				"prefix", l.cfg.Prefix)
 		}
 	}
-	reply, err := l.exchangeVerified(ctx, args)
+	reply, err := l.exchangeVerified(ctx, keys, args)
 	if err == nil && len(reply) == 0 {
 		err = fmt.Errorf("%w: nothing for a sync", ErrReply)
 	}
@@ -116,7 +151,7 @@ func (l *Log) exchange(ctx context.Context, args []any) ([]any, error) {
 // runs in the process that answered; nothing could be inferred from two
 // connections. It does not keep the answer for the next Sync: a proxy between
 // may have made a connection of ours out of several of its own.
-func (l *Log) exchangeVerified(ctx context.Context, args []any) (reply []any, err error) {
+func (l *Log) exchangeVerified(ctx context.Context, keys []string, args []any) (reply []any, err error) {
 	node, err := l.node(ctx)
 	if err != nil {
 		return nil, err
@@ -141,7 +176,7 @@ func (l *Log) exchangeVerified(ctx context.Context, args []any) (reply []any, er
 	}
 	args = slices.Clone(args)
 	args[runArg] = run
-	return syncScript.Run(ctx, conn, l.keys, args...).Slice()
+	return syncScript.Run(ctx, conn, keys, args...).Slice()
 }
 
 // node returns the client of the server that has the log.

@@ -1,14 +1,15 @@
 -- Proves by a write that this server takes records, starts a new epoch where it
 -- may have lost some, appends, and returns what lies behind the caller.
 --
--- KEYS  meta hash, key stream, scope stream
+-- KEYS  meta hash, key stream, scope stream; then cells to remove first
 -- ARGV  1 highest epoch the caller knows   2, 3 its last id of each stream
 --       4, 5 payloads, '' appends nothing  6, 7 how many records streams retain
 --       8 run id of this server, '' asks INFO for it
 --       9 the caller's bound in ms         10, 11 records and bytes of a page
 --       12 the epoch's mark in the last reply the caller had, '' for none
 --
--- Returns nothing at all where INFO does not tell the run id.
+-- Returns nothing at all where INFO does not tell the run id. In place of a list
+-- of records it returns 0 where there is nothing but what the caller appends.
 --
 -- Numbers are doubles: exact for epochs, for positions within them and for the
 -- milliseconds of a bound, and never used for microseconds.
@@ -17,11 +18,12 @@ local meta, keys, scopes = KEYS[1], KEYS[2], KEYS[3]
 local LIMIT = 4200000000 -- of epochs and of numbers, which a position holds in 32 bits each
 local CHUNK = 100
 
--- First of all, and whatever is asked: a server that must not be written to,
+-- Whatever is asked, something is written: a server that must not be written to,
 -- being a replica (READONLY) or cut off from its own (NOREPLICAS), renews nobody.
 local time = redis.call('TIME')
 local now = string.format('%s%06d', time[1], time[2])
-redis.call('HSET', meta, 'hb', time[1])
+local appends = ARGV[4] ~= '' or ARGV[5] ~= ''
+if not appends then redis.call('HSET', meta, 'hb', time[1]) end
 
 local run = ARGV[8]
 if run == '' then
@@ -51,7 +53,38 @@ local function usable(epoch)
   return epoch and epoch > 0 and epoch < LIMIT and math.floor(epoch) or 0
 end
 
+if KEYS[4] then redis.call('UNLINK', unpack(KEYS, 4)) end
+
 local h = redis.call('HMGET', meta, 'run', 'ep', 'kl', 'sl', 'b', 'mark')
+local bound = tonumber(h[5] or '') or 0
+if tonumber(ARGV[9]) > bound then
+  bound = tonumber(ARGV[9])
+  redis.call('HSET', meta, 'b', ARGV[9])
+end
+bound = string.format('%.0f', bound)
+
+-- The short way, for a caller who appends and whose knowledge ends where the
+-- log's own notes do. The streams are not looked at: should one of them have
+-- been damaged, then its next reader finds a hole before what is written now,
+-- and this caller misses nothing. An id that does not fit leads the long way.
+local function follow(key, field, payload, i)
+  if payload == '' then return '' end
+  local e, n = split(h[i])
+  if n >= LIMIT then return end
+  local id = string.format('%.0f-%.0f', e, n + 1)
+  local r = redis.pcall('XADD', key, 'MAXLEN', '~', ARGV[3 + i], id, 't', now, 'd', payload)
+  if type(r) == 'table' then return end
+  redis.call('HSET', meta, field, id)
+  h[i] = id
+  return id
+end
+
+if appends and run == h[1] and ARGV[12] == h[6] and ARGV[2] == h[3] and ARGV[3] == h[4] then
+  local kid = follow(keys, 'kl', ARGV[4], 3)
+  local sid = kid and follow(scopes, 'sl', ARGV[5], 4)
+  if sid then return { 0, 0, 0, kid, sid, now, bound, h[6] } end
+end
+
 local epoch = usable(tonumber(h[2] or ''))
 local last = { [keys] = newest(keys), [scopes] = newest(scopes) }
 local most = { [keys] = ARGV[6], [scopes] = ARGV[7] }
@@ -120,12 +153,6 @@ end
 local kid = append(keys, 'kl', ARGV[4])
 local sid = append(scopes, 'sl', ARGV[5])
 
-local bound = tonumber(h[5] or '') or 0
-if tonumber(ARGV[9]) > bound then
-  bound = tonumber(ARGV[9])
-  redis.call('HSET', meta, 'b', ARGV[9])
-end
-
 local more = 0
 
 -- In chunks, so that a page is bounded in bytes, too: a record has a few bytes
@@ -149,4 +176,4 @@ local function page(key, after)
 end
 
 local kr, sr = page(keys, ARGV[2]), page(scopes, ARGV[3])
-return { kr, sr, more, kid, sid, now, string.format('%.0f', bound), h[6] or '' }
+return { kr, sr, more, kid, sid, now, bound, h[6] or '' }
