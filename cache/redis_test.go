@@ -13,6 +13,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/invalidate/redislog"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/redistier"
 )
@@ -31,7 +32,14 @@ type redisFleet struct {
 
 const redisMaxLoads = 16
 
+// newRedisFleet returns two processes without a log.
 func newRedisFleet(t *testing.T, client func() redis.UniversalClient) *redisFleet {
+	t.Helper()
+	return redisFleetOf(t, client, 0)
+}
+
+// redisFleetOf returns two processes, on a log when bound is positive.
+func redisFleetOf(t *testing.T, client func() redis.UniversalClient, bound time.Duration) *redisFleet {
 	t.Helper()
 	f := &redisFleet{}
 	prefix := redistest.Prefix()
@@ -52,22 +60,30 @@ func newRedisFleet(t *testing.T, client func() redis.UniversalClient) *redisFlee
 		return fmt.Sprint("value ", k), nil
 	}
 	for i := range f.tiers {
-		tiers, err := cache.Open(cache.TiersConfig{
-			Remote:   redistier.New(client(), redistier.Config{Prefix: prefix}),
+		rdb := client()
+		cfg := cache.TiersConfig{
+			Remote:   redistier.New(rdb, redistier.Config{Prefix: prefix}),
 			MaxLoads: redisMaxLoads,
 			Policies: policy.Table{{Patch: policy.Patch{RemoteTimeout: new(250 * time.Millisecond)}}},
-		})
+		}
+		if bound > 0 {
+			cfg.Log = redislog.New(rdb, redislog.Config{Prefix: prefix, Bound: bound})
+		}
+		tiers, err := cache.Open(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = tiers.Close(context.Background()) })
 		f.tiers[i] = tiers
-		if f.c[i], err = cache.New(tiers, cache.Config[int, string]{Namespace: "fleet:v1", Load: load}); err != nil {
+		if f.c[i], err = cache.New(tiers, cache.Config[int, string]{Namespace: "fleet:v1", Load: load, Tags: fleetTags}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return f
 }
+
+// fleetTags tells even keys from odd ones.
+func fleetTags(k int, _ string) []string { return []string{[]string{"even", "odd"}[k%2]} }
 
 // get reads k in process i within ten seconds; longer is as good as a hang.
 func (f *redisFleet) get(t *testing.T, i, k int) cache.Source {
@@ -231,28 +247,38 @@ func TestRedisFaults(t *testing.T) {
 		},
 	}
 	for name, fault := range faults {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := redistest.Start(t, redistest.Args(fault.args...))
-			p := redistest.NewProxy(t, s.Addr())
-			f := newRedisFleet(t, func() redis.UniversalClient {
-				o := s.Options()
-				o.Addr = p.Addr()
-				// go-redis allocates whatever length a server announces.
-				o.Dialer = redistier.LimitReplies(nil, 64<<20)
-				c := redis.NewClient(o)
-				t.Cleanup(func() { _ = c.Close() })
-				return c
+		for with, bound := range map[string]time.Duration{"": 0, " with a log": 2 * time.Second} {
+			t.Run(name+with, func(t *testing.T) {
+				t.Parallel()
+				s := redistest.Start(t, redistest.Args(fault.args...))
+				p := redistest.NewProxy(t, s.Addr())
+				f := redisFleetOf(t, through(t, s, p), bound)
+				f.get(t, 0, 1)
+				if src := f.get(t, 1, 1); src != cache.Remote {
+					t.Fatalf("before the fault the other process got it by %v, want remote", src)
+				}
+				fault.damage(t, s, p)
+				redisDegraded(t, f)
+				fault.fix(t, s, p)
+				f.shares(t, 100_000)
+				if bound > 0 {
+					f.hears(t)
+				}
 			})
-			f.get(t, 0, 1)
-			if src := f.get(t, 1, 1); src != cache.Remote {
-				t.Fatalf("before the fault the other process got it by %v, want remote", src)
-			}
-			fault.damage(t, s, p)
-			redisDegraded(t, f)
-			fault.fix(t, s, p)
-			f.shares(t, 100_000)
-		})
+		}
+	}
+}
+
+// through makes clients of a server behind a proxy.
+func through(t *testing.T, s *redistest.Server, p *redistest.Proxy) func() redis.UniversalClient {
+	return func() redis.UniversalClient {
+		o := s.Options()
+		o.Addr = p.Addr()
+		// go-redis allocates whatever length a server announces.
+		o.Dialer = redistier.LimitReplies(nil, 64<<20)
+		c := redis.NewClient(o)
+		t.Cleanup(func() { _ = c.Close() })
+		return c
 	}
 }
 

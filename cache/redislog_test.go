@@ -1,0 +1,148 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
+)
+
+// fleetKey is the scope of a key of the fleet.
+func fleetKey(t *testing.T, k int) invalidate.Scope {
+	t.Helper()
+	full, err := key.Space{Tenant: cache.DefaultTenant, Namespace: "fleet:v1"}.Key(fmt.Sprint(k))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return invalidate.Key(full)
+}
+
+// hears invalidates by every kind of scope in one process, and waits until the
+// other one has loaded anew, which it does for no other reason.
+func (f *redisFleet) hears(t *testing.T) {
+	t.Helper()
+	for i, scope := range []invalidate.Scope{
+		fleetKey(t, 7000), invalidate.Prefix("default:fleet:v1:70"), invalidate.Tag("default", "even"), invalidate.All(),
+	} {
+		f.get(t, 1, 7000)
+		f.get(t, 1, 7000)
+		from, to := i%2, 1-i%2
+		redistest.Eventually(t, "an invalidation is written", func(ctx context.Context) error {
+			return f.tiers[from].Invalidate(ctx, scope)
+		})
+		redistest.Eventually(t, fmt.Sprint("process ", to, " hears of ", scope), func(ctx context.Context) error {
+			r, err := f.c[to].Fetch(ctx, 7000, nil)
+			if err == nil && r.Source != cache.Load {
+				err = errors.New("it came from " + r.Source.String())
+			}
+			return err
+		})
+	}
+}
+
+// TestRedisLog runs the log in every shape Redis comes in.
+func TestRedisLog(t *testing.T) {
+	for name, start := range setups {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client := start(t)
+			f := redisFleetOf(t, client, 2*time.Second)
+			for i, tiers := range f.tiers {
+				if err := tiers.Ready(t.Context()); err != nil {
+					t.Fatalf("process %d: %v", i, err)
+				}
+			}
+			f.hears(t)
+			redisCells(t, f, client())
+			redisStrict(t, f)
+			for i, tiers := range f.tiers {
+				if s := tiers.Stats().Log; s.Gaps != 0 || s.Bumps != 1 || s.Lapses != 0 || s.Pending != 0 || s.Records < 4 {
+					t.Errorf("process %d: %+v", i, s)
+				}
+			}
+		})
+	}
+}
+
+// redisCells shows that the cells of invalidated keys are gone for those, too,
+// who do not follow the log, however many there are.
+func redisCells(t *testing.T, f *redisFleet, rdb redis.UniversalClient) {
+	t.Helper()
+	var scopes []invalidate.Scope
+	var keys []int
+	for k := 80_000; k < 80_000+2*invalidate.MaxCells+10; k++ {
+		scopes, keys = append(scopes, fleetKey(t, k)), append(keys, k)
+	}
+	if _, err := f.c[0].GetMany(t.Context(), keys); err != nil {
+		t.Fatal(err)
+	}
+	if n := countCells(t, rdb); n < len(keys) {
+		t.Fatalf("%d cells, want %d and more", n, len(keys))
+	}
+	before := countCells(t, rdb)
+	if err := f.tiers[0].Invalidate(t.Context(), scopes...); err != nil {
+		t.Fatal(err)
+	}
+	if n := before - countCells(t, rdb); n != len(keys) {
+		t.Errorf("%d cells were removed, want %d", n, len(keys))
+	}
+}
+
+func countCells(t *testing.T, rdb redis.UniversalClient) int {
+	t.Helper()
+	var n atomic.Int64
+	count := func(ctx context.Context, c *redis.Client) error {
+		keys, err := c.Keys(ctx, "*:v:default:fleet:v1:8*").Result()
+		n.Add(int64(len(keys)))
+		return err
+	}
+	var err error
+	if c, ok := rdb.(*redis.ClusterClient); ok {
+		err = c.ForEachMaster(t.Context(), func(ctx context.Context, c *redis.Client) error { return count(ctx, c) })
+	} else {
+		err = count(t.Context(), rdb.(*redis.Client))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(n.Load())
+}
+
+// redisStrict shows that the read after Strict is new, whoever reads.
+func redisStrict(t *testing.T, f *redisFleet) {
+	t.Helper()
+	f.get(t, 1, 7000)
+	if err := f.c[0].Delete(t.Context(), 7000, invalidate.Strict); err != nil {
+		t.Fatal(err)
+	}
+	if src := f.get(t, 1, 7000); src != cache.Load {
+		t.Errorf("after Strict the other process got it by %v, want load", src)
+	}
+}
+
+// TestRedisLogFailover shows that the log survives its primary: the promoted
+// server may lack the last records, so everything older is given up.
+func TestRedisLogFailover(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinel(t)
+	f := redisFleetOf(t, redisFailover(t, s), 2*time.Second)
+	f.hears(t)
+	s.Master.Kill(t)
+	degradedButAnswering(t, f)
+	f.shares(t, 100_000)
+	f.hears(t)
+	for i, tiers := range f.tiers {
+		if n := tiers.Stats().Log.Bumps; n < 2 {
+			t.Errorf("process %d saw %d epochs, want 2", i, n)
+		}
+	}
+}
