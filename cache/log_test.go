@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,12 +19,13 @@ import (
 // logged is two processes on one log and one remote tier. Each has its own way
 // to both.
 type logged struct {
-	log   *logtest.Memory
-	src   *source
-	link  [2]*logtest.Faulty  // to the log
-	wire  [2]*tiertest.Faulty // to the remote tier
-	tiers [2]*cache.Tiers
-	c     [2]things
+	log    *logtest.Memory
+	src    *source
+	memory *tiertest.Memory
+	link   [2]*logtest.Faulty  // to the log
+	wire   [2]*tiertest.Faulty // to the remote tier
+	tiers  [2]*cache.Tiers
+	c      [2]things
 }
 
 const bound = 2 * time.Second
@@ -31,6 +33,7 @@ const bound = 2 * time.Second
 func newLogged(t *testing.T, cfg thingConfig) *logged {
 	w := &logged{log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound}), src: &source{}}
 	remote := tiertest.NewMemory()
+	w.memory = remote
 	cfg.Load = w.src.load
 	for i := range 2 {
 		w.link[i], w.wire[i] = logtest.NewFaulty(w.log), tiertest.NewFaulty(remote)
@@ -39,6 +42,16 @@ func newLogged(t *testing.T, cfg thingConfig) *logged {
 	}
 	synctest.Wait()
 	return w
+}
+
+// between runs f once, right before process i's next claim.
+func (w *logged) between(i int, f func()) {
+	var once sync.Once
+	w.wire[i].Before(func(_ context.Context, op tiertest.Op, _ []string) {
+		if op == tiertest.Claim {
+			once.Do(f)
+		}
+	})
 }
 
 // want reads k from process i.

@@ -1,0 +1,114 @@
+package cache_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// While an invalidation holds what it covers, everybody gets an answer and
+// nobody keeps it, in either tier; when it ends, everything is as before.
+func TestHoldKeepsFromCaching(t *testing.T) {
+	const hold = 5 * time.Second
+	for name, scope := range map[string]invalidate.Scope{
+		"key":    keyScope(t, 1),
+		"prefix": invalidate.Prefix("default:things:"),
+		"tag":    invalidate.Tag("default", "t"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newLogged(t, thingConfig{Tags: func(int, string) []string { return []string{"t"} }})
+				w.want(t, 0, 1, "1.1")
+				w.want(t, 1, 1, "1.1")
+				w.invalidate(t, 0, scope, invalidate.Hold(hold))
+				advance(5 * time.Millisecond)
+				w.want(t, 0, 1, "1.2")
+				w.want(t, 0, 1, "1.3")
+				w.want(t, 1, 1, "1.4")
+				if m, err := w.c[1].GetMany(t.Context(), []int{1}); err != nil || m[1] != "1.5" {
+					t.Errorf("GetMany = %v, %v", m, err)
+				}
+				if s := w.tiers[1].Stats().Total; s.Fills != 0 || s.FillsNotWanted == 0 {
+					t.Errorf("%d fills and %d not wanted", s.Fills, s.FillsNotWanted)
+				}
+				advance(hold)
+				w.want(t, 1, 1, "1.6")
+				w.want(t, 1, 1, "1.6")
+				w.want(t, 0, 1, "1.6")
+			})
+		})
+	}
+}
+
+// Somebody who claims the key between its removal and the hold loses the claim:
+// he may be reading a replica that lags.
+func TestHoldTakesClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLogged(t, thingConfig{})
+		w.want(t, 0, 1, "1.1")
+		key := keyScope(t, 1).Text()
+		nonce := tier.NewNonce()
+		w.between(0, func() {
+			got, err := w.memory.Claim(t.Context(), key, tier.Claim{Nonce: nonce, Lease: time.Minute})
+			if err != nil || !got.Granted {
+				t.Errorf("the intruder's claim: %v, %v", got, err)
+			}
+		})
+		w.invalidate(t, 0, keyScope(t, 1), invalidate.Hold(time.Second))
+		cell, err := w.memory.Get(t.Context(), key)
+		if err != nil || len(cell) == 0 || tier.Kind(cell[0]) != tier.Hold {
+			t.Errorf("the cell is %q, %v; want a hold", cell, err)
+		}
+	})
+}
+
+// A call that demands a young answer demands a young lease as well, for what
+// another process has loaded: its age is told by a clock that may be wrong.
+func TestMaxAgeNeedsAYoungLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLogged(t, thingConfig{})
+		young := cache.MaxAge(bound / 10)
+		fetch := func() cache.Result[string] {
+			t.Helper()
+			r, err := w.c[1].Fetch(t.Context(), 1, nil, young)
+			if err != nil {
+				t.Error(err)
+			}
+			return r
+		}
+		advance(3 * bound)
+		for { // until the lease is older than that
+			if w.tiers[1].Stats().Log.LeaseAge > bound/8 {
+				break
+			}
+			advance(bound / 100)
+		}
+		w.want(t, 0, 1, "1.1")
+		calls := w.link[1].Calls(logtest.Sync)
+		if r := fetch(); r.Source != cache.Remote {
+			t.Errorf("it came from %v, want remote", r.Source)
+		}
+		if n := w.link[1].Calls(logtest.Sync) - calls; n != 1 {
+			t.Errorf("%d questions to the log, want 1", n)
+		}
+		w.link[1].Fail(errors.New("down"))
+		advance(bound / 12)
+		w.want(t, 0, 2, "2.1")
+		if r := fetch(); r.Source == cache.Load {
+			t.Errorf("loaded after %v, although it is young enough and vouched for", bound/12)
+		}
+		advance(bound / 40)
+		if r := fetch(); r.Source != cache.Load || r.Value != "1.2" {
+			t.Errorf("got %q from %v, want a load", r.Value, r.Source)
+		}
+		if r := fetch(); r.Source != cache.Local { // loaded here, and young
+			t.Errorf("it came from %v, want local", r.Source)
+		}
+	})
+}
