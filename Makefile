@@ -11,10 +11,13 @@ COUNT    ?= 1
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-race test-bench test-root fmt vet lint bench fuzz tidy deps-test
+.PHONY: help test test-race test-bench test-root stalecheck stalecheck-all stalecheck-cost fmt vet lint bench fuzz tidy deps-test
+
+# The checker, built so that its controls can remove safeguards.
+STALECHECK = go run -tags twofold_controls ./internal/bench/cmd/stalecheck
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
 
 test: deps-test test-race test-bench test-root ## test every module, starting real Redis servers (the README's command)
 
@@ -26,6 +29,15 @@ test-bench: ## test internal/bench, without the race detector
 
 test-root: ## test the root module without go.work: proves that it stands alone, as its users import it
 	GOWORK=off go test ./...
+
+stalecheck: deps-test ## look for stale reads under faults, with controls that must find some (a minute)
+	$(STALECHECK) -suite ci
+
+stalecheck-all: deps-test ## every fault and every control; rewrites internal/bench/RESULTS.md (half an hour)
+	$(STALECHECK) -suite all -out internal/bench/RESULTS.md
+
+stalecheck-cost: deps-test ## what an invalidation costs, beside a bare round trip
+	$(STALECHECK) -suite cost
 
 fmt: ## format every module
 	$(TOOL) golangci-lint fmt

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
+)
+
+// crew are the workers of a run, those that have crashed included.
+type crew struct {
+	ctx   context.Context //nolint:containedctx // that of the run, which the crew does not outlive
+	c     runConfig
+	rig   *rig.Rig
+	dir   string
+	hands []*hand // by the number of the process
+	now   []*hand // by the number of the worker
+}
+
+// hand is one process.
+type hand struct {
+	*proc.Child
+	number int
+	begun  <-chan bool
+	killed bool
+}
+
+// maxHands is how many processes can be told apart in a history.
+const maxHands = 256
+
+// finishTime is how long workers may take to begin, and for their last calls.
+const finishTime = 30 * time.Second
+
+// hire starts the workers and waits until all of them are at work. The crew it
+// returns must be killed, also with an error.
+func hire(ctx context.Context, c runConfig, r *rig.Rig, dir string) (*crew, error) {
+	w := &crew{ctx: ctx, c: c, rig: r, dir: dir, now: make([]*hand, c.Workers)}
+	for i := range w.now {
+		if err := w.start(i); err != nil {
+			return w, err
+		}
+	}
+	for _, h := range w.now {
+		if err := w.wait(h); err != nil {
+			return w, err
+		}
+	}
+	return w, nil
+}
+
+// start puts a new process in the place of worker i.
+func (w *crew) start(i int) error {
+	number := len(w.hands)
+	if number == maxHands {
+		return errors.New("too many workers have crashed")
+	}
+	child, begun, err := w.c.spawn(w.rig, w.dir, i, number)
+	if err != nil {
+		return fmt.Errorf("worker %d: %w", i, err)
+	}
+	w.now[i] = &hand{Child: child, number: number, begun: begun}
+	w.hands = append(w.hands, w.now[i])
+	return nil
+}
+
+// wait returns when a process is at work.
+func (w *crew) wait(h *hand) error {
+	ctx, cancel := context.WithTimeout(w.ctx, finishTime)
+	defer cancel()
+	select {
+	case ok := <-h.begun:
+		if !ok {
+			return w.complain(h, errors.New("it does not begin"))
+		}
+		return nil
+	case <-ctx.Done():
+		return w.complain(h, ctx.Err())
+	}
+}
+
+// Len returns the number of workers.
+func (w *crew) Len() int { return len(w.now) }
+
+// Pause stops a worker until Resume.
+func (w *crew) Pause(i int) error { return w.now[i].Pause() }
+
+// Resume lets a worker go on.
+func (w *crew) Resume(i int) error { return w.now[i].Resume() }
+
+// Crash ends a worker at once, and puts another in its place.
+func (w *crew) Crash(i int) error {
+	w.now[i].killed = true
+	w.now[i].Kill()
+	if err := w.start(i); err != nil {
+		return err
+	}
+	return w.wait(w.now[i])
+}
+
+// finish lets the workers come to an end.
+func (w *crew) finish() error {
+	ctx, cancel := context.WithTimeout(w.ctx, finishTime)
+	defer cancel()
+	for _, h := range w.now {
+		h.Finish()
+	}
+	var errs []error
+	for _, h := range w.now {
+		select {
+		case <-h.Done():
+			if err := h.Err(); err != nil {
+				errs = append(errs, w.complain(h, err))
+			}
+		case <-ctx.Done():
+			errs = append(errs, w.complain(h, errors.New("it does not end")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (w *crew) kill() {
+	for _, h := range w.hands {
+		h.Kill()
+	}
+}
+
+// complain adds the end of a process's log to an error.
+func (w *crew) complain(h *hand, err error) error {
+	time.Sleep(100 * time.Millisecond) // for its last words
+	log, _ := os.ReadFile(logFile(w.dir, h.number))
+	return fmt.Errorf("process %d: %w:\n%s", h.number, err, log[max(0, len(log)-3000):])
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+)
+
+// explain prints what a table has no room for: the first violations with what
+// happened around them, and what failed.
+func (r *result) explain(out io.Writer) {
+	for _, v := range r.first(3) {
+		r.describe(out, v)
+	}
+	r.byProcess(out)
+	fmt.Fprintln(out)
+	for i, rep := range r.reports {
+		fmt.Fprintf(out, "process %d: %d loads, %d slow, %d reads given up\n", i, rep.Loads, rep.SlowLoads, rep.Hasty)
+		texts := slices.SortedFunc(maps.Keys(rep.Errors), func(a, b string) int {
+			return cmp.Compare(rep.Errors[b], rep.Errors[a])
+		})
+		for _, text := range texts[:min(6, len(texts))] {
+			fmt.Fprintf(out, "  %6d × %s\n", rep.Errors[text], text)
+		}
+		sums := map[string]float64{}
+		numbers(sums, "", rep.Stats)
+		fmt.Fprint(out, "  stats:")
+		for _, path := range slices.Sorted(maps.Keys(sums)) {
+			if sums[path] != 0 {
+				fmt.Fprintf(out, " %s=%v", path[1:], sums[path])
+			}
+		}
+		fmt.Fprintln(out)
+	}
+}
+
+// first returns the first violations, one for each value that a worker has kept
+// for too long.
+func (r *result) first(n int) []history.Violation {
+	type value struct {
+		proc    uint8
+		key     uint16
+		version int64
+	}
+	seen := map[value]bool{}
+	var out []history.Violation
+	for _, v := range r.verdict.Violations {
+		k := value{v.Read.Proc, v.Read.Key, v.Read.Version}
+		if len(out) < n && !seen[k] {
+			out = append(out, v)
+		}
+		seen[k] = true
+	}
+	return out
+}
+
+// byProcess counts violations by who read and from which tier.
+func (r *result) byProcess(out io.Writer) {
+	counts := map[string]int{}
+	for _, v := range r.verdict.Violations {
+		counts[fmt.Sprintf("worker %d from %v after an invalidation by %v, own %v", v.Read.Proc, v.Read.Tier, v.Ack.Kind, v.Own)]++
+	}
+	for _, k := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(out, "\n%d violations: %s", counts[k], k)
+	}
+}
+
+// since spells a time as the run's own.
+func (r *result) since(ns int64) time.Duration {
+	return time.Duration(ns - r.began).Round(10 * time.Microsecond)
+}
+
+func (r *result) describe(out io.Writer, v history.Violation) {
+	e, a := v.Read, v.Ack
+	fmt.Fprintf(out, "\nviolation: %s, worker %d, tier %v\n", worker.Name(int(e.Key)), e.Proc, e.Tier)
+	fmt.Fprintf(out, "  read from %v to %v returned version %d%s\n", r.since(e.Start), r.since(e.End), e.Version, told(e))
+	fmt.Fprintf(out, "  worker %d invalidated by %v (call %d) from %v to %v, at version %d: %v earlier, own process %v, allowed %v\n",
+		a.Proc, a.Kind, a.Op, r.since(a.Start), r.since(a.End), a.Version, time.Duration(v.Staleness), v.Own, time.Duration(v.Limit))
+	for _, in := range r.incidents {
+		if in.End > a.Start-int64(5*time.Second) && in.Start < e.End {
+			fmt.Fprintf(out, "  fault from %v to %v: %s\n", r.since(in.Start), r.since(in.End), in.What)
+		}
+	}
+	r.around(out, v)
+}
+
+// told is what a read has told about its value, if it is one that tells.
+func told(e history.Event) string {
+	if e.Tier == history.Untold {
+		return ""
+	}
+	s := fmt.Sprintf(" (%v, stale %v, loaded %v before)", e.Tier, e.Stale, time.Duration(e.Age).Round(time.Microsecond))
+	if e.MaxAge > 0 {
+		s += fmt.Sprintf(", asked for at most %v", time.Duration(e.MaxAge))
+	}
+	return s
+}
+
+// around prints what else was done to the key: every invalidation, and the
+// reads by that process that returned another version than the one before.
+func (r *result) around(out io.Writer, v history.Violation) {
+	var near []history.Event
+	for _, e := range r.events {
+		if e.Key == v.Read.Key && e.Type != history.Ping &&
+			e.End >= v.Ack.Start-int64(2*time.Second) && e.Start <= v.Read.End+int64(time.Second/4) {
+			near = append(near, e)
+		}
+	}
+	slices.SortFunc(near, func(a, b history.Event) int { return cmp.Compare(a.End, b.End) })
+	last := map[uint8]int64{}
+	for _, e := range near {
+		switch {
+		case e.Type == history.Read && (e.Version == last[e.Proc] && e != v.Read):
+		case e.Type == history.Read:
+			last[e.Proc] = e.Version
+			fmt.Fprintf(out, "    %v–%v worker %d reads version %d%s\n",
+				r.since(e.Start), r.since(e.End), e.Proc, e.Version, told(e))
+		default:
+			fmt.Fprintf(out, "    %v–%v worker %d %s version %d by %v (call %d)\n", r.since(e.Start), r.since(e.End), e.Proc,
+				map[history.Type]string{history.Acked: "invalidates", history.Refused: "fails to invalidate", history.NoRead: "fails to read"}[e.Type],
+				e.Version, e.Kind, e.Op)
+		}
+	}
+}

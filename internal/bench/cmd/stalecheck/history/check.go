@@ -1,0 +1,133 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// drift is the error of a monotonic clock's rate that the guarantee allows
+// for: a lease of one second may last 0.1 ms longer.
+const drift = 1e-4
+
+// Rules say how stale a read may be.
+type Rules struct {
+	Bound  time.Duration // in another process than the one that invalidated
+	Strict bool          // every invalidation waited: nowhere at all
+}
+
+// limit returns the staleness in nanoseconds that a read is allowed. In the
+// process that invalidated nothing is, once the call has returned; and who asks
+// for a value that is younger than the bound must not get one that is older.
+func (r Rules) limit(read *Event, own bool) int64 {
+	if own || r.Strict {
+		return 0
+	}
+	bound := int64(r.Bound)
+	if read.MaxAge > 0 {
+		bound = min(bound, read.MaxAge)
+	}
+	return bound + int64(drift*float64(bound))
+}
+
+// Violation is a read that the guarantee forbids.
+type Violation struct {
+	Read      Event
+	Ack       Event // the earliest of a newer version
+	Staleness int64 // nanoseconds from the one's return to the other's start
+	Limit     int64 // what would have been allowed
+	Own       bool  // the reader's process is the one that invalidated
+}
+
+// Verdict is what Check found.
+type Verdict struct {
+	Reads, Failed          int // reads by how they ended
+	Acks, Refusals         int // invalidations by how they ended: calls, not keys
+	Stale                  int // reads of a version that was known to be old
+	ByTier                 map[Tier][]int64
+	ByKind                 map[Kind][]int64 // of the earliest invalidation
+	All                    []int64          // the staleness of all of them, sorted
+	Violations             []Violation      // by the read's start
+	Invalidation, PingTime []int64          // durations in nanoseconds, sorted
+}
+
+// Check judges a history, in whatever order it is.
+func Check(events []Event, rules Rules) *Verdict {
+	v := &Verdict{ByTier: make(map[Tier][]int64), ByKind: make(map[Kind][]int64)}
+	known := index(events)
+	v.count(events)
+	for _, e := range events {
+		if e.Type == Read {
+			v.judge(e, known, rules)
+		}
+	}
+	for _, list := range v.ByTier {
+		slices.Sort(list)
+		v.All = append(v.All, list...)
+	}
+	for _, list := range v.ByKind {
+		slices.Sort(list)
+	}
+	slices.Sort(v.All)
+	slices.SortFunc(v.Violations, func(a, b Violation) int { return cmp.Compare(a.Read.Start, b.Read.Start) })
+	return v
+}
+
+// judge compares a read with the earliest acknowledgement of a newer version:
+// the earliest anywhere, and the earliest in the reader's own process, which
+// has the tighter limit. Either may be the one that is violated.
+func (v *Verdict) judge(read Event, known map[place]*acks, rules Rules) {
+	v.Reads++
+	var found Violation
+	for _, proc := range []int{everywhere, int(read.Proc)} {
+		ack, ok := known[place{read.Key, proc}].above(read.Version)
+		staleness := read.Start - ack.End
+		if !ok || staleness <= 0 {
+			continue
+		}
+		if proc == everywhere {
+			v.Stale++
+			v.ByTier[read.Tier] = append(v.ByTier[read.Tier], staleness)
+			v.ByKind[ack.Kind] = append(v.ByKind[ack.Kind], staleness)
+		}
+		own := ack.Proc == read.Proc
+		if limit := rules.limit(&read, own); staleness > limit {
+			found = Violation{read, ack, staleness, limit, own}
+		}
+	}
+	if found.Staleness > 0 {
+		v.Violations = append(v.Violations, found)
+	}
+}
+
+// count fills in what needs no judgement. One call that covers several keys is
+// one event for each.
+func (v *Verdict) count(events []Event) {
+	type call struct {
+		proc uint8
+		op   uint32
+	}
+	seen := make(map[call]bool)
+	for _, e := range events {
+		switch c := (call{e.Proc, e.Op}); e.Type {
+		case NoRead:
+			v.Failed++
+		case Ping:
+			v.PingTime = append(v.PingTime, e.End-e.Start)
+		case Acked:
+			if !seen[c] {
+				v.Acks++
+				v.Invalidation = append(v.Invalidation, e.End-e.Start)
+			}
+			seen[c] = true
+		case Refused:
+			if !seen[c] {
+				v.Refusals++
+			}
+			seen[c] = true
+		case Read:
+		}
+	}
+	slices.Sort(v.Invalidation)
+	slices.Sort(v.PingTime)
+}

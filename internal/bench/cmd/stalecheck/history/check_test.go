@@ -1,0 +1,197 @@
+package history_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
+)
+
+const second = int64(time.Second)
+
+var oneSecond = history.Rules{Bound: time.Second}
+
+// read is a read by a process that starts at a time and returns a version of
+// key 1.
+func read(proc uint8, start, version int64) history.Event {
+	return history.Event{
+		Type: history.Read, Tier: history.Local, Proc: proc, Key: 1,
+		Version: version, Start: start, End: start + 10,
+	}
+}
+
+// ack is an invalidation of key 1 by a process that returns nil at a time.
+func ack(proc uint8, end, version int64) history.Event {
+	return history.Event{
+		Type: history.Acked, Kind: history.Tag, Proc: proc, Key: 1, Op: uint32(end),
+		Version: version, Start: end - 10, End: end,
+	}
+}
+
+func as(e history.Event, change func(*history.Event)) history.Event {
+	change(&e)
+	return e
+}
+
+func TestCheck(t *testing.T) {
+	// What the clock may be off by is allowed for, and no more.
+	limit := second + second/10_000
+	for _, tc := range []struct {
+		name              string
+		events            []history.Event
+		rules             history.Rules
+		stale, violations int
+	}{
+		{"nothing", nil, oneSecond, 0, 0},
+		{"new value", []history.Event{ack(1, 100, 8), read(2, 5*second, 8)}, oneSecond, 0, 0},
+		{"newer value", []history.Event{ack(1, 100, 8), read(2, 5*second, 9)}, oneSecond, 0, 0},
+		{"old value before the invalidation", []history.Event{ack(1, 100, 8), read(2, 50, 7)}, oneSecond, 0, 0},
+		{"old value at the very end of the invalidation", []history.Event{ack(1, 100, 8), read(2, 100, 7)}, oneSecond, 0, 0},
+		{"old value within the bound", []history.Event{ack(1, 100, 8), read(2, 101, 7)}, oneSecond, 1, 0},
+		{"old value at the bound", []history.Event{ack(1, 100, 8), read(2, 100+limit, 7)}, oneSecond, 1, 0},
+		{"old value past the bound", []history.Event{ack(1, 100, 8), read(2, 101+limit, 7)}, oneSecond, 1, 1},
+		{"old value in the process that invalidated", []history.Event{ack(1, 100, 8), read(1, 101, 7)}, oneSecond, 1, 1},
+		{
+			"the same, after another process's invalidation",
+			[]history.Event{ack(1, 100, 8), ack(2, 90, 8), read(1, 101, 7)},
+			oneSecond, 1, 1,
+		},
+		{
+			"a read that began before the invalidation and ended long after",
+			[]history.Event{ack(1, 100, 8), as(read(2, 99, 7), func(e *history.Event) { e.End = 9 * second })},
+			oneSecond, 0, 0,
+		},
+		{"strict, at the end", []history.Event{ack(1, 100, 8), read(2, 100, 7)}, history.Rules{Bound: time.Second, Strict: true}, 0, 0},
+		{"strict, a moment later", []history.Event{ack(1, 100, 8), read(2, 101, 7)}, history.Rules{Bound: time.Second, Strict: true}, 1, 1},
+		{
+			"a read that asked for less than the bound, and got it",
+			[]history.Event{ack(1, 100, 8), as(read(2, 1100, 7), func(e *history.Event) { e.MaxAge = 1000 })},
+			oneSecond, 1, 0,
+		},
+		{
+			"a read that asked for less than the bound, in vain",
+			[]history.Event{ack(1, 100, 8), as(read(2, 1101, 7), func(e *history.Event) { e.MaxAge = 1000 })},
+			oneSecond, 1, 1,
+		},
+		{
+			"a read that asked for more than the bound",
+			[]history.Event{ack(1, 100, 8), as(read(2, 101+limit, 7), func(e *history.Event) { e.MaxAge = 9 * second })},
+			oneSecond, 1, 1,
+		},
+		{
+			"failed invalidation",
+			[]history.Event{as(ack(1, 100, 8), func(e *history.Event) { e.Type = history.Refused }), read(2, 9*second, 7)},
+			oneSecond, 0, 0,
+		},
+		{
+			"failed read",
+			[]history.Event{ack(1, 100, 8), as(read(2, 9*second, 0), func(e *history.Event) { e.Type = history.NoRead })},
+			oneSecond, 0, 0,
+		},
+		{
+			"another key",
+			[]history.Event{ack(1, 100, 8), as(read(2, 9*second, 7), func(e *history.Event) { e.Key = 2 })},
+			oneSecond, 0, 0,
+		},
+		{
+			"a later version was acknowledged earlier",
+			[]history.Event{ack(1, 5*second, 8), ack(3, 100, 9), read(2, 4*second, 7)},
+			oneSecond, 1, 1,
+		},
+		{
+			"out of order in the file",
+			[]history.Event{read(2, 3*second, 8), read(2, 1, 7), ack(3, 2*second, 9), ack(1, 100, 8), read(2, 3*second+1, 7)},
+			oneSecond, 2, 1,
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			v := history.Check(slices.Clone(tc.events), tc.rules)
+			if v.Stale != tc.stale || len(v.All) != tc.stale || len(v.Violations) != tc.violations {
+				t.Errorf("%d stale, %d measured, %d violations; want %d, %d, %d",
+					v.Stale, len(v.All), len(v.Violations), tc.stale, tc.stale, tc.violations)
+			}
+		})
+	}
+}
+
+// A checker that never fires proves nothing: this is a cache that keeps what
+// it has for three seconds, among others that are well.
+func TestCheckBrokenHistory(t *testing.T) {
+	events := broken(3*second, 20)
+	rng := rand.New(rand.NewPCG(1, 2))
+	rng.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
+	v := history.Check(events, oneSecond)
+	// Of the three seconds in tenths, those past the first are too late: the
+	// 20 from 1.1 to 3.0 s, for each invalidation.
+	if got, want := len(v.Violations), 20*20; got != want {
+		t.Fatalf("%d violations, want %d", got, want)
+	}
+	if got, want := v.Violations[0].Read.Start, second+second/10; got != want {
+		t.Errorf("first violation at %d, want %d", got, want)
+	}
+	if got, want := v.All[len(v.All)-1], 3*second; got != want {
+		t.Errorf("staleness of at most %d, want %d", got, want)
+	}
+	if got, want := len(v.ByTier[history.Local]), 20*30; got != want {
+		t.Errorf("%d stale reads of the local tier, want %d", got, want)
+	}
+	if got, want := len(v.ByKind[history.Tag]), 20*30; got != want {
+		t.Errorf("%d stale reads after an invalidation by tag, want %d", got, want)
+	}
+	if v := history.Check(broken(second, 20), oneSecond); len(v.Violations) > 0 {
+		t.Errorf("%d violations of a cache that is as late as it may be", len(v.Violations))
+	}
+}
+
+// broken is a history in which process 2 goes on returning the old version for
+// keep, and process 1 and 3 never return one.
+func broken(keep int64, invalidations int) []history.Event {
+	var events []history.Event
+	for i := range int64(invalidations) {
+		at := i * 10 * second
+		events = append(events, ack(1, at, i+2))
+		for tick := second / 10; tick < 10*second; tick += second / 10 {
+			version := i + 2
+			if tick <= keep {
+				version--
+			}
+			events = append(events, read(2, at+tick, version), read(1, at+tick, i+2), read(3, at+tick, i+2))
+		}
+	}
+	return events
+}
+
+func TestCheckCounts(t *testing.T) {
+	several := ack(1, 100, 8) // one call that covers two keys
+	other := as(several, func(e *history.Event) { e.Key = 2 })
+	refused := as(ack(1, 300, 9), func(e *history.Event) { e.Type = history.Refused })
+	v := history.Check([]history.Event{
+		several, other, refused, read(2, 100, 8),
+		as(read(2, 50, 0), func(e *history.Event) { e.Type = history.NoRead }),
+		{Type: history.Ping, Start: 5, End: 9},
+	}, oneSecond)
+	if v.Reads != 1 || v.Failed != 1 || v.Acks != 1 || v.Refusals != 1 {
+		t.Errorf("%d reads, %d failed, %d acks, %d refusals; want 1 of each", v.Reads, v.Failed, v.Acks, v.Refusals)
+	}
+	if !slices.Equal(v.Invalidation, []int64{10}) || !slices.Equal(v.PingTime, []int64{4}) {
+		t.Errorf("durations %v and %v, want [10] and [4]", v.Invalidation, v.PingTime)
+	}
+}
+
+// The context of a violation names the earliest acknowledgement, and says
+// whether the reader should have known by itself.
+func TestViolationContext(t *testing.T) {
+	v := history.Check([]history.Event{ack(2, 300, 9), ack(1, 200, 8), read(2, 400, 7)}, oneSecond)
+	if len(v.Violations) != 1 {
+		t.Fatalf("%d violations, want 1", len(v.Violations))
+	}
+	got := v.Violations[0]
+	if !got.Own || got.Ack.Version != 9 || got.Staleness != 100 {
+		t.Errorf("own %v, version %d, staleness %d; want true, 9, 100", got.Own, got.Ack.Version, got.Staleness)
+	}
+	if v.All[0] != 200 {
+		t.Errorf("staleness measured as %d, want 200, since the earliest", v.All[0])
+	}
+}

@@ -1,0 +1,111 @@
+// Package history records what the workers of a run did and judges it.
+//
+// A run is a set of reads and a set of invalidations, with the times at which
+// each call began and returned on the machine's one monotonic clock. Every
+// value is a version of its key, versions only grow at the source, and the
+// source is written before the invalidation is asked for. So a read that
+// starts after the acknowledgement of version 8 and returns 7 is stale by the
+// time in between, whatever happened elsewhere. That judgement has no false
+// positives: an invalidation that failed or never returned is not counted, a
+// read is judged by its start, and what runs at the same time as an
+// invalidation may return either version.
+package history
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Type says what an event is about.
+type Type uint8
+
+// The types of events.
+const (
+	Read    Type = iota + 1 // a read that returned a value
+	NoRead                  // a read that returned an error
+	Acked                   // an invalidation that returned nil, for one key it covers
+	Refused                 // an invalidation that returned an error, likewise
+	Ping                    // one bare round trip to Redis
+)
+
+// Tier says where the value of a read came from.
+type Tier uint8
+
+// The tiers. Not every call of the cache tells.
+const (
+	Untold Tier = iota
+	Local
+	Remote
+	Load
+)
+
+// Tiers are all of them, in the order in which they are reported.
+var Tiers = []Tier{Local, Remote, Load, Untold}
+
+// String returns "local", "remote", "load", or "untold".
+func (t Tier) String() string { return [...]string{"untold", "local", "remote", "load"}[t&3] }
+
+// Kind says what an invalidation named.
+type Kind uint8
+
+// The kinds of invalidations.
+const (
+	Key Kind = iota + 1
+	Prefix
+	Tag
+)
+
+// Kinds are all of them, in the order in which they are reported.
+var Kinds = []Kind{Key, Prefix, Tag}
+
+// String returns "key", "prefix", "tag", or "none".
+func (k Kind) String() string { return [...]string{"none", "key", "prefix", "tag"}[k&3] }
+
+// Event is one thing that a worker did. Times are nanoseconds of the monotonic
+// clock that all processes of a machine share.
+type Event struct {
+	Type    Type
+	Tier    Tier   // of a read
+	Kind    Kind   // of an invalidation
+	Stale   bool   // of a read: the cache said that the value is not fresh
+	Proc    uint8  // the worker
+	Key     uint16 // its number
+	Op      uint32 // the number of the call among the worker's invalidations
+	Version int64  // what a read returned; what the source was at when an invalidation began
+	Start   int64  // when the call began
+	End     int64  // when it returned: of an invalidation, its acknowledgement
+	Age     int64  // of a read: nanoseconds since the value's load, if the call tells
+	MaxAge  int64  // of a read: what it asked for, in nanoseconds; 0: nothing
+}
+
+// size is that of an event in a file.
+const size = 50
+
+func (e *Event) append(b []byte) []byte {
+	var stale byte
+	if e.Stale {
+		stale = 1
+	}
+	b = append(b, byte(e.Type), byte(e.Tier), byte(e.Kind), stale)
+	b = binary.BigEndian.AppendUint16(b, e.Key)
+	b = binary.BigEndian.AppendUint32(b, e.Op)
+	for _, n := range []int64{e.Version, e.Start, e.End, e.Age, e.MaxAge} {
+		b = binary.BigEndian.AppendUint64(b, uint64(n))
+	}
+	return b
+}
+
+func decode(b []byte, worker uint8) (Event, error) {
+	e := Event{
+		Type: Type(b[0]), Tier: Tier(b[1]), Kind: Kind(b[2]), Stale: b[3] == 1, Proc: worker,
+		Key: binary.BigEndian.Uint16(b[4:]),
+		Op:  binary.BigEndian.Uint32(b[6:]),
+	}
+	for i, to := range []*int64{&e.Version, &e.Start, &e.End, &e.Age, &e.MaxAge} {
+		*to = int64(binary.BigEndian.Uint64(b[10+8*i:]))
+	}
+	if e.Type < Read || e.Type > Ping || e.Tier > Load || e.Kind > Tag || e.End < e.Start {
+		return e, fmt.Errorf("history: no event: % x", b)
+	}
+	return e, nil
+}

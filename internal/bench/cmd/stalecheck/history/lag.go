@@ -1,0 +1,104 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Lag is how long news took to reach the other processes, in nanoseconds: for
+// each acknowledged invalidation of a key and each other process, the time
+// until that process first returned the version or a newer one. Loading the
+// value is part of it. Each list is sorted.
+type Lag struct {
+	FromAck  []int64 // since the invalidation returned; 0 when it was seen before
+	FromCall []int64 // since it was asked for, which is before it was appended
+	Unseen   int     // never seen, although the process read the key a bound later
+}
+
+// Lags measures a history, in whatever order it is.
+func Lags(events []Event, bound time.Duration) Lag {
+	seen := make(map[place]*sightings)
+	var acked []Event
+	since := map[uint8]int64{} // when a process began to read
+	for _, e := range events {
+		switch e.Type {
+		case Read:
+			p := place{e.Key, int(e.Proc)}
+			if seen[p] == nil {
+				seen[p] = &sightings{}
+			}
+			seen[p].reads = append(seen[p].reads, e)
+			if first, ok := since[e.Proc]; !ok || e.Start < first {
+				since[e.Proc] = e.Start
+			}
+		case Acked:
+			acked = append(acked, e)
+		case NoRead, Refused, Ping:
+		}
+	}
+	for _, s := range seen {
+		s.sort()
+	}
+	var l Lag
+	for _, a := range acked {
+		for p, began := range since {
+			s := seen[place{a.Key, int(p)}]
+			if p == a.Proc || s == nil || began > a.End {
+				continue // one that began later has nothing to hear of
+			}
+			l.add(a, s, int64(bound))
+		}
+	}
+	slices.Sort(l.FromAck)
+	slices.Sort(l.FromCall)
+	return l
+}
+
+func (l *Lag) add(ack Event, s *sightings, bound int64) {
+	if at, ok := s.first(ack.Version); ok {
+		l.FromAck = append(l.FromAck, max(0, at-ack.End))
+		l.FromCall = append(l.FromCall, max(0, at-ack.Start))
+	} else if s.lastStart > ack.End+bound {
+		l.Unseen++
+	}
+}
+
+// sightings are the reads of one key by one process.
+type sightings struct {
+	reads     []Event // by their end
+	highest   []int64 // highest[i] is the newest version among reads[:i+1]
+	lastStart int64   // when the last of them began
+}
+
+func (s *sightings) sort() {
+	slices.SortFunc(s.reads, func(a, b Event) int { return cmp.Compare(a.End, b.End) })
+	var top int64
+	for _, e := range s.reads {
+		top = max(top, e.Version)
+		s.highest = append(s.highest, top)
+		s.lastStart = max(s.lastStart, e.Start)
+	}
+}
+
+// first returns when version v or a newer one was first returned.
+func (s *sightings) first(v int64) (int64, bool) {
+	i, _ := slices.BinarySearch(s.highest, v)
+	if i == len(s.highest) {
+		return 0, false
+	}
+	return s.reads[i].End, true
+}
+
+// Quantile returns the value that a share q of the sorted list does not
+// exceed, by the nearest rank; 0 for an empty list.
+func Quantile(sorted []int64, q float64) int64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	n := int(q * float64(len(sorted)))
+	if float64(n) < q*float64(len(sorted)) {
+		n++
+	}
+	return sorted[min(max(n, 1), len(sorted))-1]
+}

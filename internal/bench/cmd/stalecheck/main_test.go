@@ -1,0 +1,129 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+)
+
+// The program runs itself for each worker, and so does its test.
+func TestMain(m *testing.M) {
+	if os.Getenv(worker.Env) != "" {
+		exit(worker.Main())
+	}
+	os.Exit(m.Run())
+}
+
+// short is a run without faults that fits a test.
+func short() runConfig {
+	c := defaults()
+	c.Bound, c.Duration, c.WritePause = quarter, 2*time.Second, 50*time.Millisecond
+	return c
+}
+
+func TestRun(t *testing.T) {
+	r, err := short().run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.judge(); err != nil {
+		r.explain(os.Stderr)
+		t.Errorf("a run without faults: %v", err)
+	}
+}
+
+// Without a log nobody hears of another process's prefixes and tags, which
+// must not go unnoticed, and must not pass for a success either.
+func TestRunFindsViolations(t *testing.T) {
+	c := short()
+	c.Without = "log"
+	r, err := c.run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.judge(); !errors.Is(err, errFound) {
+		t.Errorf("judge() without a log = %v, want %v", err, errFound)
+	}
+	r.c.Expect = "violations"
+	if err := r.judge(); err != nil {
+		t.Errorf("judge() where violations are expected = %v, want nil", err)
+	}
+	var text strings.Builder
+	r.explain(&text)
+	for _, want := range []string{"violation: g", "invalidated by", "earlier, own process false"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the explanation has no %q:\n%s", want, text.String())
+		}
+	}
+}
+
+func TestJudge(t *testing.T) {
+	good := func() *result {
+		return &result{c: defaults(), verdict: &history.Verdict{Reads: 1, Acks: 1}, reports: []worker.Report{{}}}
+	}
+	for name, change := range map[string]func(*result){
+		"nothing read":        func(r *result) { r.verdict.Reads = 0 },
+		"nothing invalidated": func(r *result) { r.verdict.Acks = 0 },
+		"wrong value":         func(r *result) { r.reports[0].Foreign = 1 },
+		"violation":           func(r *result) { r.verdict.Violations = make([]history.Violation, 1) },
+		"silent control":      func(r *result) { r.c.Expect = "violations" },
+	} {
+		r := good()
+		if err := r.judge(); err != nil {
+			t.Fatalf("judge() of a good run = %v", err)
+		}
+		if change(r); !errors.Is(r.judge(), errFound) {
+			t.Errorf("%s: judge() = %v, want %v", name, r.judge(), errFound)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, args := range []string{
+		"extra", "-fault rain", "-without hope", "-expect nothing", "-workers 0", "-keys 0", "-duration 1ms", "-bound x",
+	} {
+		if _, err := parse(strings.Fields(args)); err == nil {
+			t.Errorf("parse(%q) = nil, want an error", args)
+		}
+	}
+	for _, args := range []string{"-without lease", "-suite ci"} {
+		if _, err := parse(strings.Fields(args)); errors.Is(err, errNoControls) == controls {
+			t.Errorf("parse(%q) = %v in a build with controls %v", args, err, controls)
+		}
+	}
+}
+
+// The library's numbers are found whatever they are called in full.
+func TestHealth(t *testing.T) {
+	stats := map[string]any{
+		"Log":    map[string]any{"Gaps": 1.0, "Bumps": 2.0, "Lapses": 3.0},
+		"Spaces": []any{map[string]any{"Gaps": 100.0}},
+	}
+	r := &result{reports: []worker.Report{{Stats: stats}, {Stats: stats}}}
+	if got, want := r.health(), "2/4/6"; got != want {
+		t.Errorf("health() = %s, want %s", got, want)
+	}
+	if got, want := (&result{}).health(), "–/–/–"; got != want {
+		t.Errorf("health() of nothing = %s, want %s", got, want)
+	}
+}
+
+func TestTable(t *testing.T) {
+	v := history.Check([]history.Event{
+		{Type: history.Acked, Kind: history.Tag, Key: 1, Op: 1, Version: 8, Start: 0, End: 1e6},
+		{Type: history.Read, Tier: history.Local, Proc: 1, Key: 1, Version: 7, Start: 3.5e6, End: 4e6},
+		{Type: history.Ping, End: 5e5},
+	}, history.Rules{Bound: time.Second})
+	lines := strings.Split(table([]*result{{c: defaults(), verdict: v}}), "\n")
+	if got, want := lines[2], "| none | 1s | 0 | 1 | 1 | 0 | 1 | 1: 2.5/2.5/2.5 | – | – | – | – | – | 1: 2.5/2.5/2.5 | **0** | – | – | 1.0/1.0 | 2.0 | –/–/– |"; got != want {
+		t.Errorf("row\n%s\nwant\n%s", got, want)
+	}
+	if strings.Count(lines[0], "|") != strings.Count(lines[2], "|") {
+		t.Errorf("heading and row differ in length:\n%s\n%s", lines[0], lines[2])
+	}
+}

@@ -1,0 +1,76 @@
+// Package proc is what a run needs of the operating system: a clock that all
+// processes of the machine share, and child processes that can be paused and
+// never outlive their parent.
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime"
+)
+
+// ErrSystem says that this system lacks what a run needs.
+var ErrSystem = errors.New("needs Linux: a monotonic clock that processes share, SIGSTOP, and children that die with their parent")
+
+// Child is a running process.
+type Child struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	done  chan struct{} // closed when the process has ended
+	err   error         // how it ended; after done
+}
+
+// Start runs cmd until its input ends and it returns, or until this process
+// dies. The thread that forks stays with it, because it is the death of that
+// thread that the kernel reports to the child.
+func Start(cmd *exec.Cmd) (*Child, error) {
+	if !Supported {
+		return nil, ErrSystem
+	}
+	tie(cmd)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("proc: %w", err)
+	}
+	c := &Child{cmd: cmd, stdin: stdin, done: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer close(c.done)
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			c.err = cmd.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("proc: %w", err)
+	}
+	return c, nil
+}
+
+// Finish ends the child's input, which asks it to end.
+func (c *Child) Finish() { _ = c.stdin.Close() }
+
+// Done is closed when the child has ended.
+func (c *Child) Done() <-chan struct{} { return c.done }
+
+// Err returns how the child ended; only after Done.
+func (c *Child) Err() error { return c.err }
+
+// Kill ends the child at once, paused or not, and waits for it.
+func (c *Child) Kill() {
+	_ = c.cmd.Process.Kill()
+	<-c.done
+}
+
+func (c *Child) ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,19 @@
+//go:build !linux
+
+package proc
+
+import "os/exec"
+
+// Supported says whether this system has what a run needs.
+const Supported = false
+
+// Now returns 0.
+func Now() int64 { return 0 }
+
+func tie(*exec.Cmd) {}
+
+// Pause returns ErrSystem.
+func (c *Child) Pause() error { return ErrSystem }
+
+// Resume returns ErrSystem.
+func (c *Child) Resume() error { return ErrSystem }

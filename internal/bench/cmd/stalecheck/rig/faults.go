@@ -1,0 +1,159 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+)
+
+// fault is one way of breaking things.
+type fault struct {
+	kind     string // of the server; Single when empty
+	replica  bool   // there is one to fail over to
+	keysOnly bool   // its guarantee covers invalidations by key alone
+	count    int    // spread evenly over the run; 0: with random gaps
+
+	// inject breaks something, waits, heals it, and says what it was. It may
+	// end early with ctx, but not without healing. It fails by r.t.
+	inject func(ctx context.Context, r *Rig) string
+}
+
+var faults = map[string]fault{
+	"none":         {},
+	"pause":        {inject: pause},
+	"crash":        {inject: crash},
+	"partition":    {inject: partition},
+	"stall":        {inject: stall},
+	"kill":         {inject: kill, count: 50},
+	"redis-pause":  {inject: redisPause},
+	"old-dump":     {inject: oldDump},
+	"failover":     {inject: failover, replica: true},
+	"log-keys":     {inject: logKeys},
+	"trim":         {inject: trim},
+	"mix":          {inject: mix},
+	"sentinel":     {inject: masterHangs, kind: worker.Sentinel},
+	"cluster":      {inject: nodeFault, kind: worker.Cluster},
+	"cluster-loss": {inject: nodeLoss, kind: worker.Cluster, keysOnly: true},
+}
+
+// Faults returns the names of all faults.
+func Faults() []string { return slices.Sorted(maps.Keys(faults)) }
+
+const (
+	short = 200 * time.Millisecond
+	long  = 4 * time.Second
+)
+
+// pause stops a worker, as a virtual machine or a collector does.
+func pause(ctx context.Context, r *Rig) string {
+	i, d := r.rng.IntN(r.crew.Len()), r.between(short, long)
+	r.check(r.crew.Pause(i))
+	r.sleep(ctx, d)
+	r.check(r.crew.Resume(i))
+	return fmt.Sprintf("pause of worker %d", i)
+}
+
+// crash ends a worker in the middle of whatever it does. The one that follows
+// knows nothing, and finds cells and a log that were there before.
+func crash(_ context.Context, r *Rig) string {
+	i := r.rng.IntN(r.crew.Len())
+	r.check(r.crew.Crash(i))
+	return fmt.Sprintf("crash of worker %d", i)
+}
+
+// partition swallows what a worker and Redis say to each other.
+func partition(ctx context.Context, r *Rig) string {
+	i, d := r.rng.IntN(len(r.proxies)), r.between(short, long)
+	r.proxies[i].BlackHole()
+	r.sleep(ctx, d)
+	r.proxies[i].Pass()
+	return fmt.Sprintf("partition of worker %d", i)
+}
+
+// stall lets what a worker says arrive late, when it has long given up.
+func stall(ctx context.Context, r *Rig) string {
+	i, d := r.rng.IntN(len(r.proxies)), r.between(short, long/2)
+	r.proxies[i].Delay(d)
+	r.sleep(ctx, d)
+	r.proxies[i].Pass()
+	return fmt.Sprintf("stall of worker %d", i)
+}
+
+// kill ends every connection.
+func kill(_ context.Context, r *Rig) string {
+	for _, s := range r.servers() {
+		s.Do(r.t, "CLIENT", "KILL", "TYPE", "normal")
+	}
+	return "kill of all connections"
+}
+
+// redisPause stops the server, by a signal or by its own command.
+func redisPause(ctx context.Context, r *Rig) string {
+	if r.rng.IntN(2) == 0 && len(debugCommand()) > 0 {
+		d := r.between(short, time.Second)
+		r.primary.Do(r.t, "DEBUG", "SLEEP", d.Seconds())
+		return "sleep of Redis"
+	}
+	d := r.between(short, long)
+	r.primary.Stop(r.t)
+	r.sleep(ctx, d)
+	r.primary.Cont(r.t)
+	return "pause of Redis"
+}
+
+// logKeys removes a part of the log, or everything.
+func logKeys(_ context.Context, r *Rig) string {
+	switch draw := r.rng.IntN(8); draw {
+	case 0:
+		r.primary.Do(r.t, "FLUSHALL")
+		return "FLUSHALL"
+	case 1, 2:
+		r.trimLogs(r.rng.IntN(4))
+		return "XTRIM of the logs"
+	default:
+		name := "{" + r.prefix + "}:" + string("mks"[draw%3])
+		r.primary.Do(r.t, "DEL", name)
+		return "DEL of " + name
+	}
+}
+
+// trim removes records that a worker has not seen.
+func trim(ctx context.Context, r *Rig) string {
+	i, d := r.rng.IntN(len(r.proxies)), r.between(short, long/2)
+	r.proxies[i].BlackHole()
+	r.sleep(ctx, d)
+	r.trimLogs(r.rng.IntN(4))
+	r.proxies[i].Pass()
+	return fmt.Sprintf("XTRIM of the logs behind worker %d", i)
+}
+
+// trimLogs leaves so many records in each of the two logs.
+func (r *Rig) trimLogs(keep int) {
+	for _, log := range []string{"k", "s"} {
+		r.primary.Do(r.t, "XTRIM", "{"+r.prefix+"}:"+log, "MAXLEN", keep)
+	}
+}
+
+// mix is one of the faults that lose nothing but connections and time.
+func mix(ctx context.Context, r *Rig) string {
+	return []func(context.Context, *Rig) string{
+		pause, partition, stall, kill, redisPause, forget,
+	}[r.rng.IntN(6)](ctx, r)
+}
+
+// forget makes the server forget the scripts it knows.
+func forget(_ context.Context, r *Rig) string {
+	r.primary.Do(r.t, "SCRIPT", "FLUSH")
+	return "SCRIPT FLUSH"
+}
+
+// check fails the fault by err.
+func (r *Rig) check(err error) {
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}

@@ -1,0 +1,186 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+	"github.com/twofold-go/twofold/internal/redistest"
+)
+
+// Config says what to set up.
+type Config struct {
+	Fault    string        // one of Faults
+	Workers  int           // each has a proxy of its own, where there is one server
+	Duration time.Duration // over which faults are spread
+	Seed     uint64
+	Dir      string // for the servers' files
+}
+
+// Rig is a running set-up. The source is a server that no fault touches.
+type Rig struct {
+	cfg    Config
+	fault  fault
+	t      *tb
+	rng    *rand.Rand
+	prefix string
+	source *redistest.Server
+
+	primary, replica *redistest.Server // where there is one server, and another to fail over to
+	proxies          []*redistest.Proxy
+	sentinel         *redistest.Sentinel
+	cluster          *redistest.Cluster
+	crew             Crew
+	losses           int
+}
+
+// Start returns a rig that runs until it is closed.
+func Start(ctx context.Context, cfg Config) (*Rig, error) {
+	f, ok := faults[cfg.Fault]
+	if !ok {
+		return nil, fmt.Errorf("rig: no fault %q: want one of %s", cfg.Fault, strings.Join(Faults(), ", "))
+	}
+	// A shared server must not be broken.
+	if err := os.Unsetenv("REDIS_URL"); err != nil {
+		return nil, fmt.Errorf("rig: %w", err)
+	}
+	r := &Rig{
+		cfg: cfg, fault: f, t: newTB(ctx, cfg.Dir),
+		rng: rand.New(rand.NewPCG(cfg.Seed, 0)), prefix: redistest.Prefix(),
+	}
+	if err := r.t.try(r.start); err != nil {
+		r.Close()
+		return nil, fmt.Errorf("rig: %w", err)
+	}
+	return r, nil
+}
+
+func (r *Rig) start() {
+	r.source = redistest.Start(r.t)
+	switch r.fault.kind {
+	case worker.Sentinel:
+		r.sentinel = redistest.StartSentinel(r.t)
+	case worker.Cluster:
+		r.cluster = redistest.StartCluster(r.t, 3)
+	default:
+		r.primary = redistest.Start(r.t, debugCommand()...)
+		if r.fault.replica {
+			r.replica = redistest.Start(r.t)
+			r.follow(r.replica, r.primary)
+		}
+		for range r.cfg.Workers {
+			r.proxies = append(r.proxies, redistest.NewProxy(r.t, r.primary.Addr()))
+		}
+	}
+}
+
+// debugCommand allows DEBUG SLEEP, which Redis 7 refuses by default and older
+// ones have no setting for.
+func debugCommand() []redistest.Option {
+	if v := Version(); v == "" || v[0] < '7' && v[1] == '.' {
+		return nil
+	}
+	return []redistest.Option{redistest.Args("--enable-debug-command", "yes")}
+}
+
+// Version returns the version of redis-server, or "".
+func Version() string {
+	out, err := exec.Command("redis-server", "--version").Output()
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(out), "v=")
+	v, _, _ := strings.Cut(rest, " ")
+	return v
+}
+
+// Close ends everything that Start has started.
+func (r *Rig) Close() { r.t.close() }
+
+// Source returns the address of the server that holds the truth.
+func (r *Rig) Source() string { return r.source.Addr() }
+
+// Prefix returns the prefix of all keys of this run.
+func (r *Rig) Prefix() string { return r.prefix }
+
+// KeysOnly says whether the fault allows invalidations of keys alone.
+func (r *Rig) KeysOnly() bool { return r.fault.keysOnly }
+
+// Server returns how worker i reaches Redis.
+func (r *Rig) Server(i int) worker.Server {
+	switch r.fault.kind {
+	case worker.Sentinel:
+		o := r.sentinel.FailoverOptions()
+		return worker.Server{Kind: worker.Sentinel, Addrs: o.SentinelAddrs, Master: o.MasterName}
+	case worker.Cluster:
+		return worker.Server{Kind: worker.Cluster, Addrs: r.cluster.Options().Addrs}
+	}
+	return worker.Server{Kind: worker.Single, Addrs: []string{r.proxies[i].Addr()}}
+}
+
+// Incident is one fault that was injected.
+type Incident struct {
+	What       string
+	Start, End int64 // by proc.Now
+}
+
+// Crew are the workers, as far as faults are about them.
+type Crew interface {
+	Len() int
+	Pause(worker int) error
+	Resume(worker int) error
+	Crash(worker int) error // the worker dies at once, and another takes its place
+}
+
+// Inject injects faults until ctx ends, and heals the last one.
+func (r *Rig) Inject(ctx context.Context, crew Crew) ([]Incident, error) {
+	r.crew = crew
+	var all []Incident
+	for r.sleep(ctx, r.gap()) && r.fault.inject != nil {
+		in := Incident{Start: proc.Now()}
+		err := r.t.try(func() { in.What = r.fault.inject(ctx, r) })
+		in.End = proc.Now()
+		if err != nil {
+			return all, fmt.Errorf("rig: fault %s: %w", r.cfg.Fault, err)
+		}
+		all = append(all, in)
+	}
+	<-ctx.Done()
+	return all, nil
+}
+
+// gap is how long everything is well between two faults.
+func (r *Rig) gap() time.Duration {
+	if r.fault.count > 0 {
+		return r.cfg.Duration / time.Duration(r.fault.count+1)
+	}
+	return r.between(300*time.Millisecond, 1500*time.Millisecond)
+}
+
+func (r *Rig) between(from, to time.Duration) time.Duration {
+	return from + time.Duration(r.rng.Int64N(int64(to-from)))
+}
+
+// sleep returns false when ctx ends first.
+func (r *Rig) sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Redis returns the address of the one server itself, past the proxies.
+func (r *Rig) Redis() string { return r.primary.Addr() }
+
+// Delay makes everything that worker i says arrive later.
+func (r *Rig) Delay(i int, d time.Duration) { r.proxies[i].Delay(d) }

@@ -1,0 +1,87 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/redistest"
+)
+
+// servers returns those that hold data.
+func (r *Rig) servers() []*redistest.Server {
+	if r.cluster != nil {
+		return r.cluster.Nodes
+	}
+	return []*redistest.Server{r.primary}
+}
+
+// follow makes a server the replica of another, and waits for it.
+func (r *Rig) follow(replica, primary *redistest.Server) {
+	replica.Do(r.t, "REPLICAOF", "127.0.0.1", primary.Port())
+	r.linked(replica)
+}
+
+func (r *Rig) linked(replica *redistest.Server) {
+	redistest.Eventually(r.t, "the replica does not connect", func(context.Context) error {
+		var info string
+		err := r.t.try(func() { info, _ = replica.Do(r.t, "INFO", "replication").(string) })
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(info, "role:slave") || !strings.Contains(info, "master_link_status:up") {
+			return fmt.Errorf("rig: port %s says:\n%s", replica.Port(), info)
+		}
+		return nil
+	})
+}
+
+// masterHangs lets the Sentinels fail over, and the old master come back as if
+// nothing had happened.
+func masterHangs(ctx context.Context, r *Rig) string {
+	old, err := r.sentinel.Current(r.t.Context())
+	r.check(err)
+	old.Stop(r.t)
+	r.sleep(ctx, 3*time.Second)
+	old.Cont(r.t)
+	what := "master hangs"
+	if now, err := r.sentinel.Current(r.t.Context()); err == nil && now != old {
+		what = "master hangs, failover"
+		r.linked(old)
+	}
+	r.sleep(ctx, 2*time.Second)
+	return what
+}
+
+// nodeFault stops one node of the Cluster, for long enough to be called down
+// now and then, or ends all connections.
+func nodeFault(ctx context.Context, r *Rig) string {
+	if r.rng.IntN(2) == 0 {
+		return kill(ctx, r)
+	}
+	n := r.rng.IntN(len(r.cluster.Nodes))
+	d := r.between(short, 3*time.Second)
+	r.cluster.Nodes[n].Stop(r.t)
+	r.sleep(ctx, d)
+	r.cluster.Nodes[n].Cont(r.t)
+	r.cluster.WaitOK(r.t)
+	return fmt.Sprintf("pause of node %d", n)
+}
+
+// nodeLoss brings a node back as it was a while ago, but not the one that
+// holds the log.
+func nodeLoss(ctx context.Context, r *Rig) string {
+	log := r.cluster.Owner(r.t, "{"+r.prefix+"}:m")
+	n := r.rng.IntN(len(r.cluster.Nodes))
+	for r.cluster.Nodes[n] == log {
+		n = r.rng.IntN(len(r.cluster.Nodes))
+	}
+	s := r.cluster.Nodes[n]
+	s.Do(r.t, "SAVE")
+	r.sleep(ctx, r.lossTime())
+	s.Kill(r.t)
+	s.Restart(r.t)
+	r.cluster.WaitOK(r.t)
+	return fmt.Sprintf("node %d back with an old dump", n)
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+)
+
+// result is what came of a run.
+type result struct {
+	c         runConfig
+	began     int64 // by proc.Now
+	events    []history.Event
+	verdict   *history.Verdict
+	lag       history.Lag
+	incidents []rig.Incident
+	reports   []worker.Report
+}
+
+// run does the run: servers, workers, faults, and the judgement at the end.
+func (c runConfig) run(ctx context.Context) (*result, error) {
+	dir := c.Keep
+	if dir == "" {
+		tmp, err := os.MkdirTemp("", "stalecheck")
+		if err != nil {
+			return nil, fmt.Errorf("run: %w", err)
+		}
+		defer func() { _ = os.RemoveAll(tmp) }()
+		dir = tmp
+	} else if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("run: %w", err)
+	}
+	r, err := rig.Start(ctx, rig.Config{Fault: c.Fault, Workers: c.Workers, Duration: c.Duration, Seed: c.Seed, Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	crew, err := hire(ctx, c, r, dir)
+	defer crew.kill()
+	if err != nil {
+		return nil, err
+	}
+	res := &result{c: c, began: proc.Now()}
+	during, cancel := context.WithTimeout(ctx, c.Duration)
+	defer cancel()
+	res.incidents, err = r.Inject(during, crew)
+	if ctx.Err() != nil {
+		return nil, ctx.Err() // interrupted
+	}
+	if err := errors.Join(err, crew.finish()); err != nil {
+		return nil, err
+	}
+	return res, res.collect(crew)
+}
+
+// collect reads what the workers have left and judges it.
+func (r *result) collect(w *crew) error {
+	for _, h := range w.hands {
+		events, err := history.ReadFile(eventsFile(w.dir, h.number), uint8(h.number), h.killed)
+		if err != nil {
+			return fmt.Errorf("process %d: %w", h.number, err)
+		}
+		r.events = append(r.events, events...)
+		if h.killed {
+			continue // before it could report
+		}
+		b, err := os.ReadFile(reportFile(w.dir, h.number))
+		if err != nil {
+			return fmt.Errorf("process %d: %w", h.number, err)
+		}
+		var rep worker.Report
+		if err := json.Unmarshal(b, &rep); err != nil {
+			return fmt.Errorf("process %d: report: %w", h.number, err)
+		}
+		r.reports = append(r.reports, rep)
+	}
+	r.verdict = history.Check(r.events, history.Rules{Bound: r.c.Bound, Strict: r.c.Strict})
+	r.lag = history.Lags(r.events, r.c.Bound)
+	return nil
+}
+
+// judge returns nil when the run went as it should: without violations, or
+// with some where they were expected; and in no case with a wrong value.
+func (r *result) judge() error {
+	found := len(r.verdict.Violations)
+	switch {
+	case r.foreign() > 0:
+		return fmt.Errorf("%w: %d reads returned another key's value", errFound, r.foreign())
+	case r.verdict.Reads == 0 || r.verdict.Acks == 0 && r.c.Writers > 0:
+		return fmt.Errorf("%w: %d reads and %d invalidations prove nothing", errFound, r.verdict.Reads, r.verdict.Acks)
+	case r.c.Expect == "" && found > 0:
+		return fmt.Errorf("%w: %d violations", errFound, found)
+	case r.c.Expect != "" && found == 0:
+		return fmt.Errorf("%w: the checker did not notice that there was no %s", errFound, r.c.Without)
+	}
+	return nil
+}
+
+func (r *result) foreign() (n int64) {
+	for _, rep := range r.reports {
+		n += rep.Foreign
+	}
+	return n
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+)
+
+// spawn runs this program once more, as worker i, in the process of that
+// number. The channel says whether it has begun or ended.
+func (c runConfig) spawn(r *rig.Rig, dir string, i, number int) (*proc.Child, <-chan bool, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	env, err := json.Marshal(worker.Config{
+		Proc: number, Server: r.Server(i), Source: r.Source(), Prefix: r.Prefix(), Seed: c.Seed,
+		Bound: c.Bound, Strict: c.Strict, NoLog: c.Without == "log", KeysOnly: r.KeysOnly(),
+		Keys: c.Keys, Readers: c.Readers, Writers: c.Writers,
+		ReadPause: c.ReadPause, WritePause: c.WritePause, SlowLoads: c.SlowLoads,
+		Events: eventsFile(dir, number), Report: reportFile(dir, number),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	log, err := os.Create(logFile(dir, number))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = log.Close() }() // the child has its own
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), worker.Env+"="+string(env), "TWOFOLD_SAFEGUARDS_OFF="+safeguards(c.Without))
+	cmd.Stderr = log
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	child, err := proc.Start(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	begun := make(chan bool, 1)
+	go func() {
+		_, err := bufio.NewReader(out).ReadString('\n')
+		begun <- err == nil
+	}()
+	return child, begun, nil
+}
+
+// safeguards spells -without for the library.
+func safeguards(without string) string {
+	if without == "log" {
+		return ""
+	}
+	return strings.ReplaceAll(without, "+", ",")
+}
+
+func eventsFile(dir string, i int) string { return filepath.Join(dir, fmt.Sprintf("events-%d", i)) }
+func reportFile(dir string, i int) string { return filepath.Join(dir, fmt.Sprintf("report-%d", i)) }
+func logFile(dir string, i int) string    { return filepath.Join(dir, fmt.Sprintf("log-%d", i)) }

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
+)
+
+// heading says when, where and what was measured.
+func heading(ctx context.Context) string {
+	return fmt.Sprintf("%s: %s, Redis %s, Twofold %s, %d cores, %s\n\n",
+		time.Now().UTC().Format(time.DateOnly), runtime.Version(), rig.Version(),
+		commit(ctx), runtime.NumCPU(), said(ctx, "uname", "-sr"))
+}
+
+// commit returns what this program was built from.
+func commit(ctx context.Context) string {
+	set := map[string]string{}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			set[s.Key] = s.Value
+		}
+	}
+	rev := set["vcs.revision"]
+	if rev == "" {
+		return said(ctx, "git", "describe", "--always", "--dirty")
+	}
+	rev = rev[:min(10, len(rev))]
+	if set["vcs.modified"] == "true" {
+		rev += " with changes"
+	}
+	return rev
+}
+
+// said returns what a command prints, or "unknown".
+func said(ctx context.Context, name string, args ...string) string {
+	out, err := exec.CommandContext(ctx, name, args...).Output()
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// column is one of the table's.
+type column struct {
+	title string
+	cell  func(*result) string
+}
+
+func columns() []column {
+	cols := []column{
+		{"run", func(r *result) string { return r.c.name() }},
+		{"B", func(r *result) string { return r.c.Bound.String() }},
+		{"faults", func(r *result) string { return strconv.Itoa(len(r.incidents)) }},
+		{"reads (failed)", func(r *result) string { return count(r.verdict.Reads, r.verdict.Failed) }},
+		{"invalidations (failed)", func(r *result) string { return count(r.verdict.Acks, r.verdict.Refusals) }},
+		{"loads", func(r *result) string { return strconv.FormatInt(r.loads(), 10) }},
+		{"stale", func(r *result) string { return strconv.Itoa(r.verdict.Stale) }},
+	}
+	for _, t := range history.Tiers {
+		cols = append(cols, column{t.String(), func(r *result) string { return spread(r.verdict.ByTier[t]) }})
+	}
+	for _, k := range history.Kinds {
+		cols = append(cols, column{"by " + k.String(), func(r *result) string { return spread(r.verdict.ByKind[k]) }})
+	}
+	return append(cols, []column{
+		{"**violations**", (*result).violations},
+		{"seen elsewhere", func(r *result) string { return two(r.lag.FromAck) }},
+		{"since the call", func(r *result) string { return two(r.lag.FromCall) }},
+		{"Invalidate", func(r *result) string { return two(r.verdict.Invalidation) }},
+		{"× PING", (*result).ratio},
+		{"gaps/bumps/lapses", (*result).health},
+	}...)
+}
+
+const legend = `
+Times in milliseconds: number of stale reads, then p50/p99/max of their staleness, by the tier that
+answered and by the kind of the first invalidation; p50/p99 elsewhere. "Seen elsewhere" is from an
+invalidation's return to the first read of the version by another process, slow loads included.
+Loads, gaps, bumps and lapses are those of processes that lived to the end.
+"× PING" is the ratio of the medians of Invalidate and of a bare round trip in the same run.
+`
+
+// table returns the results as Markdown.
+func table(results []*result) string {
+	var b strings.Builder
+	row := func(cell func(column) string) {
+		for _, c := range columns() {
+			b.WriteString("| " + cell(c) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	row(func(c column) string { return c.title })
+	row(func(column) string { return "---" })
+	for _, r := range results {
+		row(func(c column) string { return c.cell(r) })
+	}
+	return b.String() + legend
+}
+
+func count(good, bad int) string {
+	if bad == 0 {
+		return strconv.Itoa(good)
+	}
+	return fmt.Sprintf("%d (%d)", good, bad)
+}
+
+func spread(list []int64) string {
+	if len(list) == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%d: %s/%s", len(list), two(list), ms(list[len(list)-1]))
+}
+
+func two(list []int64) string {
+	if len(list) == 0 {
+		return "–"
+	}
+	return ms(history.Quantile(list, 0.5)) + "/" + ms(history.Quantile(list, 0.99))
+}
+
+// ms spells nanoseconds as milliseconds, with no more digits than mean much.
+func ms(ns int64) string {
+	f := float64(ns) / 1e6
+	switch {
+	case f >= 100:
+		return fmt.Sprintf("%.0f", f)
+	case f >= 1:
+		return fmt.Sprintf("%.1f", f)
+	}
+	return fmt.Sprintf("%.2f", f)
+}
+
+func (r *result) loads() (n int64) {
+	for _, rep := range r.reports {
+		n += rep.Loads
+	}
+	return n
+}
+
+func (r *result) violations() string {
+	n := strconv.Itoa(len(r.verdict.Violations))
+	if r.c.Expect != "" {
+		return n + " (must be)"
+	}
+	return "**" + n + "**"
+}
+
+func (r *result) ratio() string {
+	ping := history.Quantile(r.verdict.PingTime, 0.5)
+	if ping == 0 || r.c.Strict { // who waits for the bound is not compared
+		return "–"
+	}
+	return fmt.Sprintf("%.1f", float64(history.Quantile(r.verdict.Invalidation, 0.5))/float64(ping))
+}
+
+// health sums the numbers of the library that say how the log fared, whatever
+// they are called in full.
+func (r *result) health() string {
+	sums := map[string]float64{}
+	for _, rep := range r.reports {
+		numbers(sums, "", rep.Stats)
+	}
+	var cells []string
+	for _, name := range []string{"gaps", "bumps", "lapses"} {
+		cell := "–"
+		for path, n := range sums {
+			if strings.HasSuffix(strings.ToLower(path), name) {
+				cell = fmt.Sprint(n)
+			}
+		}
+		cells = append(cells, cell)
+	}
+	return strings.Join(cells, "/")
+}
+
+// numbers adds every number of a JSON object to the sum of its path. Lists are
+// left out: they repeat what the totals say.
+func numbers(sums map[string]float64, path string, v any) {
+	switch v := v.(type) {
+	case float64:
+		sums[path] += v
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			numbers(sums, path+"."+k, v[k])
+		}
+	}
+}

@@ -1,0 +1,101 @@
+// Package worker is one of the processes of a run: it has its own tiers on the
+// Redis that all of them share, reads, invalidates, and records what it saw.
+package worker
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// Env is the environment variable that makes a process a worker. It holds a
+// Config as JSON.
+const Env = "STALECHECK_WORKER"
+
+// Config says what a worker does.
+type Config struct {
+	Proc   int    // its number
+	Server Server // the Redis that the workers share
+	Source string // the address of the Redis that holds the truth
+	Prefix string // of all keys in the shared Redis
+	Seed   uint64
+
+	Bound    time.Duration // of the log
+	Strict   bool          // every invalidation waits until nobody can be stale
+	NoLog    bool          // no log at all: a control
+	KeysOnly bool          // no invalidation by prefix or tag
+
+	Keys, Readers, Writers int
+	ReadPause, WritePause  time.Duration // the mean between two calls of one reader or writer
+	SlowLoads              float64       // the share of loads that sleep after reading the source
+
+	Events string // the file to record to
+	Report string // the file for the Report
+}
+
+// Server says how a worker reaches Redis.
+type Server struct {
+	Kind   string   // Single, Sentinel or Cluster
+	Addrs  []string // of the server, the Sentinels or the nodes
+	Master string   // the name that the Sentinels know
+}
+
+// The kinds of servers.
+const (
+	Single   = "single"
+	Sentinel = "sentinel"
+	Cluster  = "cluster"
+)
+
+// Report is what a worker says at its end, beside its events.
+type Report struct {
+	Loads, SlowLoads int64
+	Foreign          int64          // reads that returned another key's value
+	Hasty            int64          // reads that did not wait for a slow load
+	Errors           map[string]int // what failed, by operation and text
+	Stats            any            // the library's own numbers
+}
+
+// configFromEnv returns the Config that the parent has passed.
+func configFromEnv() (Config, error) {
+	var cfg Config
+	if err := json.Unmarshal([]byte(os.Getenv(Env)), &cfg); err != nil {
+		return cfg, fmt.Errorf("worker: %s: %w", Env, err)
+	}
+	return cfg, nil
+}
+
+// client returns a client for the server. Odd workers let the library resend
+// commands, as it does by default: the protocol must bear both.
+func (s Server) client(proc int) redis.UniversalClient {
+	retries := -1
+	if proc%2 == 1 {
+		retries = 3
+	}
+	quiet := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	switch s.Kind {
+	case Sentinel:
+		return redis.NewFailoverClient(&redis.FailoverOptions{
+			MasterName: s.Master, SentinelAddrs: s.Addrs, MaxRetries: retries,
+			ContextTimeoutEnabled: true, DialTimeout: time.Second, DialerRetries: 1,
+			ReadTimeout: 2 * time.Second, WriteTimeout: 2 * time.Second, DisableIdentity: true,
+		})
+	case Cluster:
+		return redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs: s.Addrs, ContextTimeoutEnabled: true, DialTimeout: time.Second, DialerRetries: 1,
+			ReadTimeout: 2 * time.Second, WriteTimeout: 2 * time.Second, DisableIdentity: true,
+			MaintNotificationsConfig: quiet,
+		})
+	default:
+		return redis.NewClient(&redis.Options{
+			Addr: s.Addrs[0], MaxRetries: retries,
+			ContextTimeoutEnabled: true, DialTimeout: time.Second, DialerRetries: 1,
+			ReadTimeout: 2 * time.Second, WriteTimeout: 2 * time.Second, DisableIdentity: true,
+			MaintNotificationsConfig: quiet,
+		})
+	}
+}

@@ -1,0 +1,73 @@
+package worker
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// write raises the source and invalidates what it has changed. One in eight
+// calls names two things at once.
+func (w *worker) write(rng *rand.Rand) {
+	t := w.keys.pick(rng, w.cfg.KeysOnly)
+	if rng.IntN(8) == 0 {
+		more := w.keys.pick(rng, w.cfg.KeysOnly)
+		t.scopes, t.keys = append(t.scopes, more.scopes...), append(t.keys, more.keys...)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	versions, err := w.raise(ctx, t.keys)
+	if err != nil {
+		w.giveUp(err)
+		return
+	}
+	w.invalidate(rng, t, versions)
+	if rng.IntN(4) == 0 {
+		w.ping(ctx)
+	}
+}
+
+// invalidate records one event for each key that the call covers. A call that
+// failed is as if it had not been made.
+func (w *worker) invalidate(rng *rand.Rand, t target, versions []int64) {
+	wait := patience / 3
+	var how []invalidate.Scope
+	if w.cfg.Strict {
+		how = append(how, invalidate.Strict)
+		wait += 2 * w.cfg.Bound
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	e := history.Event{Type: history.Acked, Kind: t.kind, Op: uint32(w.ops.Add(1)), Start: proc.Now()}
+	var err error
+	if t.kind == history.Key && len(t.keys) == 1 && rng.IntN(4) == 0 {
+		err = w.cache.Delete(ctx, Name(t.keys[0]), how...)
+	} else {
+		err = w.tiers.Invalidate(ctx, append(t.scopes, how...)...)
+	}
+	e.End = proc.Now()
+	if err != nil {
+		w.failed("invalidate", err)
+		e.Type = history.Refused
+	}
+	events := make([]history.Event, len(t.keys))
+	for i, k := range t.keys {
+		e.Key, e.Version = uint16(k), versions[i]
+		events[i] = e
+	}
+	w.events.Add(events...)
+}
+
+// ping measures what a round trip costs here and now.
+func (w *worker) ping(ctx context.Context) {
+	e := history.Event{Type: history.Ping, Start: proc.Now()}
+	if err := w.rdb.Ping(ctx).Err(); err != nil {
+		w.failed("ping", err)
+		return
+	}
+	e.End = proc.Now()
+	w.events.Add(e)
+}
