@@ -12,6 +12,8 @@ import (
 	"github.com/dgraph-io/ristretto/v2"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/local"
 )
@@ -264,12 +266,24 @@ func benchMiss(b *testing.B, get func(i int64) int64) {
 	percentiles(b, s.times)
 }
 
+// With a log as without one.
 func TestLocalHitAllocatesNothing(t *testing.T) {
-	tiers, err := cache.Open(cache.TiersConfig{})
+	t.Run("no log", func(t *testing.T) { allocatesNothing(t, nil) })
+	t.Run("log", func(t *testing.T) { // the bound is long, so that nothing is renewed meanwhile
+		allocatesNothing(t, logtest.NewMemory(logtest.MemoryConfig{Bound: time.Minute}))
+	})
+}
+
+func allocatesNothing(t *testing.T, log invalidate.Log) {
+	t.Helper()
+	tiers, err := cache.Open(cache.TiersConfig{Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = tiers.Close(context.Background()) })
+	if err := tiers.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	load := func(_ context.Context, id int64) (profile, error) {
 		if id < 0 {
 			return profile{}, cache.ErrNotFound

@@ -5,10 +5,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/key"
 )
 
@@ -354,6 +356,31 @@ func BenchmarkClear(b *testing.B) {
 				bb.disturb(f)
 				if !e.clear(f) {
 					b.Fatal("not clear")
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkLease is what a lease adds to a hit that has read the clock anyway.
+func BenchmarkLease(b *testing.B) {
+	log := logtest.NewMemory(logtest.MemoryConfig{Bound: time.Minute})
+	origin := time.Now()
+	w := invalidate.Follow(log, invalidate.FollowerConfig{Origin: origin})
+	defer func() { _ = w.Close(b.Context()) }()
+	if err := w.Confirm(b.Context(), 0, time.Minute); err != nil {
+		b.Fatal(err)
+	}
+	l := w.Lease()
+	for name, check := range map[string]func() bool{
+		"clock":         func() bool { return time.Since(origin) > 0 },
+		"lease + clock": func() bool { read := l.Read(); return l.Covers(read, int64(time.Since(origin))) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if !check() {
+					b.Fatal("no lease")
 				}
 			}
 		})
