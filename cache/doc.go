@@ -71,7 +71,8 @@
 //     is the log's bound, 2 s unless configured; the rates of two machines'
 //     monotonic clocks may differ by a thousandth of it. It holds whatever
 //     happens to messages, connections, processes and the log's servers.
-//     (TestInvalidationReachesOthers, TestLeaseRunsOut, TestStrict)
+//     (TestInvalidationReachesOthers, TestLeaseRunsOut, TestStrict,
+//     TestInterleavings, TestRedisLog, TestRedisLogFailover)
 //  11. An invalidation that could not be sent is not forgotten. It is applied in
 //     this process, reported as an invalidate.PendingError and tried until it
 //     is through or the process ends; too many become one of everything.

@@ -1,0 +1,119 @@
+package cache_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// ear is what a process has heard of the log.
+type ear struct {
+	open atomic.Bool // a process that starts hears much that belongs to no story
+
+	mu      sync.Mutex // protects the rest
+	at      invalidate.Cursor
+	trouble string
+}
+
+// hear reports what a page holds that the process was not told before, but for
+// what it has just appended itself.
+func (e *ear) hear(p *logProcess, n *names, page invalidate.Page) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var what []string
+	var fences []invalidate.Fence
+	for _, s := range []struct {
+		at, own *invalidate.Position
+		records []invalidate.Record
+	}{{&e.at.Key, &page.Key, page.Keys}, {&e.at.Scope, &page.Scope, page.Scopes}} {
+		for _, r := range s.records {
+			if r.At <= *s.at {
+				continue
+			}
+			*s.at = r.At
+			if r.Bump {
+				what = append(what, "a new epoch")
+			}
+			if r.Damaged {
+				what = append(what, "something garbled")
+			}
+			if r.At != *s.own {
+				fences = append(fences, r.Fences...)
+			}
+		}
+	}
+	if len(fences) > 0 {
+		what = append(what, n.list(fences))
+	}
+	if len(what) > 0 && e.open.Load() {
+		p.env.Printf("%s hears of %s", p.name, strings.Join(slices.Compact(what), " and "))
+	}
+}
+
+// missed reports, once, that a process does not know what became of a record.
+func (e *ear) missed(p *logProcess, what string, err error) {
+	text := ""
+	if err != nil {
+		text = fmt.Sprintf("%s cannot tell whether %s is in the log (%v)", p.name, what, err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if text != e.trouble && text != "" && e.open.Load() {
+		p.env.Printf("%s", text)
+	}
+	e.trouble = text
+}
+
+// names spells out what records carry by hash.
+type names struct {
+	mu   sync.Mutex
+	text map[invalidate.Fence]string
+}
+
+func (n *names) add(s invalidate.Scope, text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.text[s.Fence()] = text
+}
+
+func (n *names) list(fences []invalidate.Fence) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var all []string
+	for _, f := range fences {
+		f.Hold = 0
+		all = append(all, cmp.Or(n.text[f], "something"))
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// followerLog turns what a follower logs into lines of the story.
+type followerLog struct {
+	slog.Handler
+	p *logProcess
+}
+
+func (p *logProcess) logger() *slog.Logger { return slog.New(followerLog{slog.DiscardHandler, p}) }
+
+func (followerLog) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l followerLog) Handle(_ context.Context, r slog.Record) error {
+	text, ok := strings.CutPrefix(r.Message, "invalidate: ")
+	if !ok || !l.p.ear.open.Load() {
+		return nil
+	}
+	text, _, _ = strings.Cut(text, ";")
+	l.p.env.Printf("%s: %s", l.p.name, text)
+	if text == "the lease is good again" {
+		l.p.gate.linger("renewal")
+	}
+	return nil
+}

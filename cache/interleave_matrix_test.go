@@ -1,0 +1,159 @@
+package cache_test
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+)
+
+// logFault is something that happens to a log while process 0 invalidates.
+type logFault struct {
+	name   string
+	before func(w *logged) // sets it, before the invalidation
+	after  func(w *logged) // happens behind it; nil: nothing
+}
+
+var errWire = errors.New("unplugged")
+
+// onLink is a fault of one process's way to the log.
+func onLink(i int, name string, set func(f *logtest.Faulty)) logFault {
+	return logFault{name: fmt.Sprintf("%s %d", name, i), before: func(w *logged) { set(w.link[i]) }}
+}
+
+func logFaults(t *testing.T) []logFault {
+	var all []logFault
+	for i := range 2 {
+		all = append(all,
+			onLink(i, "fail", func(f *logtest.Faulty) { f.Fail(errWire) }),
+			onLink(i, "fail sync", func(f *logtest.Faulty) { f.Fail(errWire, logtest.Sync) }),
+			onLink(i, "hang", func(f *logtest.Faulty) { f.Hang(true) }),
+			onLink(i, "hang sync", func(f *logtest.Faulty) { f.Hang(true, logtest.Sync) }),
+			onLink(i, "hang tail", func(f *logtest.Faulty) { f.Hang(true, logtest.Tail) }),
+			onLink(i, "lose replies", func(f *logtest.Faulty) { f.LoseReplies(errWire) }),
+			onLink(i, "deaf", func(f *logtest.Faulty) { f.DropTail(true) }),
+			onLink(i, "delay", func(f *logtest.Faulty) { f.Delay(bound / 5) }),
+			onLink(i, "delay beyond patience", func(f *logtest.Faulty) { f.Delay(bound) }),
+			onLink(i, "garble", func(f *logtest.Faulty) { f.Corrupt(garble) }),
+		)
+	}
+	var dump logtest.Snapshot
+	cutOff := func(w *logged) { w.link[1].Fail(errWire) }
+	server := func(name string, then func(m *logtest.Memory)) []logFault {
+		after := func(w *logged) { then(w.log); w.link[1].Heal() }
+		keep := func(w *logged) { dump = w.log.Snapshot() }
+		return []logFault{
+			{name, keep, after},
+			{name + ", unheard", func(w *logged) { keep(w); cutOff(w) }, after},
+		}
+	}
+	all = append(all, server("restore", func(m *logtest.Memory) { m.Restore(dump) })...)
+	all = append(all, server("lose", func(m *logtest.Memory) { m.Lose(1) })...)
+	all = append(all, server("rewind", func(m *logtest.Memory) { m.Rewind(1) })...)
+	all = append(all, server("restart", (*logtest.Memory).Restart)...)
+	all = append(all, server("trim all", func(m *logtest.Memory) { m.Trim(0) })...)
+	for name, parts := range map[string][]logtest.Part{"everything": nil, "meta": {logtest.Meta}, "keys": {logtest.Keys}, "scopes": {logtest.Scopes}} {
+		all = append(all, server("delete "+name, func(m *logtest.Memory) { m.Delete(parts...) })...)
+	}
+	return append(all, logFault{"trim behind", cutOff, func(w *logged) { push(t, w); w.log.Trim(1); w.link[1].Heal() }})
+}
+
+// garble makes nonsense of every record.
+func garble(p invalidate.Page) invalidate.Page {
+	for _, rs := range [][]invalidate.Record{p.Keys, p.Scopes} {
+		for i := range rs {
+			rs[i].Damaged, rs[i].Fences = true, nil
+		}
+	}
+	return p
+}
+
+// push appends to both sequences what concerns nobody.
+func push(t *testing.T, w *logged) {
+	other := invalidate.Tag("default", "nobody").Fence()
+	k := invalidate.Fence{Kind: invalidate.KindKey, Hash: 1}
+	end := invalidate.Cursor{}
+	keys, scopes := w.log.Records()
+	end.Key, end.Scope = keys[len(keys)-1].At, scopes[len(scopes)-1].At
+	if _, err := w.log.Sync(t.Context(), end, invalidate.Append{Keys: []invalidate.Fence{k}, Scopes: []invalidate.Fence{other}}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whatever happens to the log, and whatever was invalidated: what was
+// acknowledged is seen a bound later by both processes, what was not is seen by
+// the one that was told, and when the log is well again both agree, and cache.
+func TestLogFaultMatrix(t *testing.T) {
+	for _, f := range logFaults(t) {
+		for name, scope := range map[string]func(t *testing.T) invalidate.Scope{
+			"key":    func(t *testing.T) invalidate.Scope { return keyScope(t, 1) },
+			"prefix": func(*testing.T) invalidate.Scope { return invalidate.Prefix("default:things:") },
+			"tag":    func(*testing.T) invalidate.Scope { return invalidate.Tag("default", "t") },
+			"all":    func(*testing.T) invalidate.Scope { return invalidate.All() },
+		} {
+			t.Run(f.name+"/"+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { tryFault(t, f, scope(t)) })
+			})
+		}
+	}
+}
+
+func tryFault(t *testing.T, f logFault, s invalidate.Scope) {
+	w := newLogged(t, thingConfig{Tags: func(int, string) []string { return []string{"t"} }})
+	w.want(t, 0, 1, "1.1")
+	w.want(t, 1, 1, "1.1")
+	f.before(w)
+	acked := w.tiers[0].Invalidate(t.Context(), s) == nil
+	at := time.Now()
+	w.wantSince(t, 0, 1) // at once, here
+	if f.after != nil {
+		f.after(w)
+	}
+	advance(time.Until(at.Add(bound + time.Millisecond)))
+	w.wantSince(t, 0, 1)
+	if acked {
+		w.wantSince(t, 1, 1)
+	}
+	w.link[0].Heal()
+	w.link[1].Heal()
+	advance(2 * bound) // both hold leases, and what waited is sent
+	w.wantSince(t, 1, 1)
+	w.wantAgreement(t, 1)
+	w.invalidate(t, 1, s) // and it works both ways
+	loads := w.src.total()
+	advance(bound + time.Millisecond)
+	w.wantSince(t, 0, loads)
+	w.wantAgreement(t, loads)
+}
+
+// wantSince reads key 1 in process i and expects a value of a later load than
+// the one of that number.
+func (w *logged) wantSince(t *testing.T, i, load int) {
+	t.Helper()
+	v, err := w.c[i].Get(t.Context(), 1)
+	_, number, _ := strings.Cut(v, ".")
+	n, bad := strconv.Atoi(number)
+	if err := errors.Join(err, bad); err != nil || n <= load {
+		t.Errorf("process %d reads %q, %v; want a load behind number %d", i, v, err, load)
+	}
+}
+
+// wantAgreement expects that both processes read what was loaded since, and then
+// read it again without asking the source.
+func (w *logged) wantAgreement(t *testing.T, since int) {
+	t.Helper()
+	w.wantSince(t, 1, since)
+	w.wantSince(t, 0, since)
+	loads := w.src.total()
+	w.wantSince(t, 1, since)
+	w.wantSince(t, 0, since)
+	if n := w.src.total() - loads; n > 0 {
+		t.Errorf("%d loads of what was just read, want none", n)
+	}
+}

@@ -1,0 +1,223 @@
+package cache_test
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/script"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// The stories in testdata/log are the races that the log, the lease and the
+// frames' positions were made for, one to a file: what meets what, and why
+// nobody is told a lie. They are forced, not provoked: messages are held on the
+// wire, processes are put to sleep, servers forget. Read them in their order to
+// learn the protocol.
+//
+// A process is a, b or c; c starts when the story says so. Messages arrive by
+// themselves, or are stopped by
+//
+//	hold WHO get        the answer to the next get
+//	hold WHO claim      the next claim before it arrives; also fill, unlink
+//	hold WHO append     the next record before it arrives at the log
+//	hold WHO sync       the answer to the next question to the log
+//	hold WHO tail       all that the log tells of its own accord
+//	hold WHO decode     the next value, between the look at its frame and its use
+//	hold WHO renewal    the moment in which a lease that had run out is good again
+//	release WHO WHAT    lets it go
+//	resend WHO WHAT     the next claim, fill or append is sent twice
+//	copy WHO WHAT       a copy of the next claim or fill stays on the wire
+//	deliver WHO         the copies arrive
+func TestInterleavings(t *testing.T) {
+	script.Run(t, "testdata/log/*.txt", newLogStage)
+}
+
+// logStage is a stage whose processes follow one log.
+type logStage struct {
+	stage
+	t     *testing.T
+	log   *logtest.Memory
+	redis *tiertest.Memory
+	names *names
+	all   []*logProcess
+	dump  dump
+}
+
+// logProcess is a process with a way to the log, and a gate at both of its ways.
+type logProcess struct {
+	*process
+	gate    *gate
+	loglink *logtest.Faulty
+	clock   cache.Cache[string, string] // caches nothing
+	ear     ear
+	pace    pace
+	losing  atomic.Bool
+	refused int64 // frames, as far as they were reported
+}
+
+func newLogStage(t *testing.T, env *script.Env) map[string]script.Command {
+	w := &logStage{
+		stage: stage{env: env, source: newOrigin()}, t: t,
+		log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound}), redis: tiertest.NewMemory(), names: &names{text: map[invalidate.Fence]string{}},
+	}
+	for _, name := range []string{"a", "b"} {
+		w.start(name).ear.open.Store(true)
+	}
+	commands := map[string]script.Command{
+		"source": {Args: "[what...]", Options: []string{"slow"}, Run: w.source.command},
+		"policy": {Options: []string{"ttl", "stale", "stale-if-error", "soft-timeout"}, Run: w.policy},
+		"start":  {Args: "who", Run: w.startLate},
+		"ask":    {Args: "who", Run: w.ask},
+	}
+	w.addFaults(commands)
+	for i, name := range []string{"a", "b", "c"} {
+		commands[name] = script.Command{
+			Args: "verb [words...]", Options: []string{"max-age", "strict"},
+			Run: func(c *script.Call) error {
+				if i >= len(w.all) {
+					return fmt.Errorf("%s has not started", name)
+				}
+				return w.command(w.all[i], c)
+			},
+		}
+	}
+	return commands
+}
+
+// start starts a process and lets it ask the log for the first time. Each is a little further away than the one before.
+func (w *logStage) start(name string) *logProcess {
+	far := time.Duration(len(w.all)) * 100 * time.Microsecond
+	p := &logProcess{process: &process{name: name, env: w.env, source: w.source, redis: w.redis, wire: time.Millisecond + far}}
+	p.gate = newGate(p)
+	defer p.pace.call()()
+	p.link = tiertest.NewFaulty(remoteGate{p.gate, w.redis, &w.dump})
+	p.loglink = logtest.NewFaulty(logGate{p.gate, w.log, w.names})
+	p.tiers = open(w.t, cache.TiersConfig{
+		Remote: logRemote{wire{p.process, p.link}, p}, Log: logWire{p, w.names}, Logger: p.logger(), Codecs: []codec.Codec{p.codec()},
+		ClaimTTL: 10 * time.Second, // no story but one is to see a claim renewed
+	})
+	w.t.Cleanup(func() { // before the tiers close
+		p.ear.open.Store(false)
+		p.loglink.Heal()
+		p.link.Heal()
+		p.gate.open()
+	})
+	p.things = with(w.t, p.tiers, cache.Config[string, string]{Load: p.load, LoadMany: p.loadMany, Codec: p.codec(), Policy: patch{RemoteTimeout: new(bound / 4)}})
+	p.clock = with(w.t, p.tiers, cache.Config[string, string]{Namespace: "clock", Policy: patch{Off: new(true)}})
+	w.procs, w.all = append(w.procs, p.process), append(w.all, p)
+	advance(10 * time.Millisecond)
+	return p
+}
+
+func (w *logStage) startLate(c *script.Call) error {
+	w.start(c.Arg(0)).ear.open.Store(true)
+	return nil
+}
+
+// ask makes a process ask the log now, as a reader does who demands that what it
+// is told be no older than this instant.
+func (w *logStage) ask(c *script.Call) error {
+	for _, p := range w.all {
+		if p.name == c.Arg(0) {
+			defer p.pace.call()()
+			_, _ = p.clock.Fetch(c.Context(), "now", nil, cache.MaxAge(1)) // there is nothing, and nobody to load it
+		}
+	}
+	return nil
+}
+
+// command is one call of the cache's API. While its process sleeps it waits.
+func (w *logStage) command(p *logProcess, c *script.Call) error {
+	p.gate.awake()
+	defer p.noteRefused()
+	defer p.pace.call()()
+	switch c.Arg(0) {
+	case "get":
+		return p.get(c, c.Arg(1))
+	case "invalidate":
+		return p.invalidate(c, w.names)
+	}
+	return p.process.command(c)
+}
+
+func (p *logProcess) get(c *script.Call, k string) error {
+	var opts []cache.Option
+	if c.Has("max-age") {
+		opts = append(opts, cache.MaxAge(c.Duration("max-age", 0)))
+	}
+	l, ctx := newLook(c.Context(), cache.DefaultTenant)
+	r, err := p.things.Fetch(ctx, k, nil, opts...)
+	l.returned.Store(true)
+	p.gate.awake()
+	p.noteRefused()
+	if err != nil {
+		c.Printf("%s: %s", k, cause(err))
+		return nil
+	}
+	c.Printf("%s = %s, %s", k, r.Value, map[cache.Source]string{
+		cache.Local: "kept here", cache.Remote: "from the remote tier", cache.Load: "from the source",
+	}[r.Source])
+	return nil
+}
+
+// invalidate takes KIND WHAT pairs.
+func (p *logProcess) invalidate(c *script.Call, n *names) error {
+	var scopes []invalidate.Scope
+	words := append(c.Args()[1:], "")
+	for i := 0; i+1 < len(words); i += 2 {
+		s, err := scopeOf(words[i], words[i+1])
+		if err != nil {
+			return err
+		}
+		n.add(s, words[i]+" "+words[i+1])
+		scopes = append(scopes, s)
+	}
+	if c.Bool("strict", false) {
+		scopes = append(scopes, invalidate.Strict)
+	}
+	err := p.tiers.Invalidate(c.Context(), scopes...)
+	p.gate.awake()
+	if pending, ok := errors.AsType[*invalidate.PendingError](err); ok {
+		c.Printf("not acknowledged: %d pending", pending.Pending)
+		return nil
+	}
+	if report(c, "invalidate", err); err == nil {
+		c.Printf("acknowledged")
+	}
+	return nil
+}
+
+func scopeOf(kind, what string) (invalidate.Scope, error) {
+	switch kind {
+	case "key":
+		id, err := key.Of(what)
+		if err != nil {
+			return invalidate.Scope{}, err
+		}
+		k, err := key.Space{Tenant: cache.DefaultTenant, Namespace: "things"}.Key(id)
+		return invalidate.Key(k), err
+	case "tag":
+		return invalidate.Tag(cache.DefaultTenant, what), nil
+	case "prefix":
+		return invalidate.Prefix(what), nil
+	case "all":
+		return invalidate.All(), nil
+	}
+	return invalidate.Scope{}, fmt.Errorf("invalidate key, tag, prefix or all, not %s", kind)
+}
+
+// noteRefused reports frames that were not believed since the last time.
+func (p *logProcess) noteRefused() {
+	if n := p.tiers.Stats().Total.CellsRefused; n > p.refused {
+		p.refused = n
+		p.env.Printf("%s refuses the frame", p.name)
+	}
+}
