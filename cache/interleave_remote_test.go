@@ -53,7 +53,7 @@ type logRemote struct {
 
 // thinks is apart from what came before, so that the lines keep their order.
 func (p *logProcess) thinks(ctx context.Context) {
-	_ = nap(ctx, time.Microsecond) // the claim will see that ctx has ended
+	_ = nap(ctx, time.Microsecond) // what follows will see that ctx has ended
 	p.noteRefused()
 }
 
@@ -130,7 +130,7 @@ func (p *logProcess) load(ctx context.Context, k string) (string, error) {
 }
 
 func (p *logProcess) loadMany(ctx context.Context, keys []string) (map[string]string, error) {
-	p.noteRefused()
+	p.thinks(ctx)
 	p.misses(ctx, full(ctx, keys...)...)
 	got, err := p.process.loadMany(ctx, keys)
 	p.gate.awake()

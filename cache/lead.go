@@ -377,14 +377,16 @@ func (j *job[K, V]) keepClaim(ctx context.Context) (stop func() bool) {
 		return func() bool { return false }
 	}
 	every, c := j.t.cfg.ClaimTTL/3, j.claim
+	c.Seen = c.Nonce // only while it stands
 	var t *time.Timer
 	t = time.AfterFunc(time.Hour, func() {
 		if ctx.Err() != nil {
 			return
 		}
-		// Not granted means that the key was invalidated meanwhile. The load
-		// goes on for those who wait, and the fill will find out.
-		_, _ = j.t.remote.claim(ctx, j.p.RemoteTimeout, j.text, c)
+		got, err := j.t.remote.claim(ctx, j.p.RemoteTimeout, j.text, c)
+		if err == nil && !got.Granted {
+			return // the key was invalidated meanwhile; the fill will find out
+		}
 		t.Reset(every)
 	})
 	t.Reset(every)

@@ -112,9 +112,13 @@ type Namer interface {
 //   - Claim with an empty key, or one whose nonce is Claim.Seen, puts a lease
 //     frame there that carries Claim.Nonce and expires after Claim.Lease. A
 //     claim repeated with the nonce that is already there is granted again and
-//     starts its lease anew, which is how a long load keeps its claim.
-//     Otherwise it is refused and the current frame comes back, which saves a
-//     Get. A hold frame refuses every claim and does not come back.
+//     starts its lease anew. Otherwise it is refused and the current frame comes
+//     back, which saves a Get. A hold frame refuses every claim and does not come
+//     back.
+//   - A long load keeps its claim by claims whose Seen is their own Nonce. They
+//     are granted only while that claim stands, and no frame comes back: a claim
+//     that was unlinked must not return, or a load that is older than the
+//     unlinking could fill.
 //   - Claim with Refresh leaves the value in place: it is granted only when
 //     the frame is a value whose nonce is Seen and whose RefreshUntil lies in
 //     the past by the tier's own clock. It then writes Nonce and a RefreshUntil

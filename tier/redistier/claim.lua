@@ -1,6 +1,6 @@
 -- claim: ask for the right to load one key.
 --   KEYS[1] cell
---   ARGV[1] nonce of the frame the caller saw, or ''
+--   ARGV[1] nonce of the frame the caller saw, or ''; his own, to renew
 --   ARGV[2] nonce of the caller's own
 --   ARGV[3] lease, ms
 --   ARGV[4] 'c' claim, 'r' claim for refresh
@@ -24,6 +24,9 @@ if nonce == ARGV[2] then
   end
   return 1
 end
+-- To renew is to have a claim: one that was removed must not come back, or its
+-- load, which may be older than the removal, could fill after all.
+if ARGV[1] == ARGV[2] then return 0 end
 if ARGV[4] == 'r' then
   if kind ~= 'V' or nonce == '' or nonce ~= ARGV[1] or #h < 33 then return 0 end
   if struct.unpack('>i8', string.sub(h, 26, 33)) >= now() then return 0 end

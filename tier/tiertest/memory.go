@@ -88,6 +88,8 @@ func (m *Memory) Claim(ctx context.Context, key string, c tier.Claim) (tier.Clai
 	case nonce == c.Nonce: // repeated
 		m.renewLocked(key, frame, c)
 		return tier.Claimed{Granted: true}, nil
+	case c.Seen == c.Nonce: // a renewal of what is gone
+		return tier.Claimed{}, nil
 	case c.Refresh:
 		return tier.Claimed{Granted: refresh(frame, c)}, nil
 	case nonce.IsZero() || nonce == c.Seen:

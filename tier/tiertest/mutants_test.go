@@ -85,6 +85,14 @@ var mutants = map[string]func(t *testing.T){
 			return m.Remote.Claim(ctx, key, c)
 		}
 	}),
+	"remote: renews what is gone": remoteMutant(func(m *mutant) {
+		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+			if c.Seen == c.Nonce {
+				c.Seen = tier.Nonce{}
+			}
+			return m.Remote.Claim(ctx, key, c)
+		}
+	}),
 	"remote: takes a refresh for a load": remoteMutant(func(m *mutant) {
 		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
 			c.Refresh = false

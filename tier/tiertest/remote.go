@@ -47,6 +47,7 @@ var remoteTests = []struct {
 	{"claim repeated is granted again", remoteClaimRepeated},
 	{"claim repeated starts its lease anew", remoteLeaseRenewed},
 	{"claim replaces the frame it saw", remoteClaimSeen},
+	{"a renewal does not bring a claim back", remoteRenewal},
 	{"hold refuses every claim", remoteHold},
 	{"an unreadable frame can be claimed away", remoteForeign},
 	{"fill is a compare-and-set", remoteFill},

@@ -57,6 +57,26 @@ func remoteClaimSeen(t *remoteTest) {
 	t.wantFrame(k, tier.LeaseCell(first))
 }
 
+// remoteRenewal is about a long load that keeps its claim, and must not get it
+// back when it is gone.
+func remoteRenewal(t *remoteTest) {
+	k, n := t.key("a"), tier.NewNonce()
+	renewal := tier.Claim{Seen: n, Nonce: n, Lease: long}
+	t.wantClaimed(k, renewal, tier.Claimed{})
+	t.wantFrame(k, nil)
+	t.wantClaimed(k, tier.Claim{Nonce: n, Lease: long}, granted)
+	t.wantClaimed(k, renewal, granted)
+	t.wantFrame(k, tier.LeaseCell(n))
+	t.unlink(k)
+	t.wantClaimed(k, renewal, tier.Claimed{})
+	t.wantFrame(k, nil)
+	t.wantFill(k, tier.Fill{Nonce: n, Cell: t.value(n, noTime, nil), TTL: long}, false)
+	other := tier.NewNonce()
+	t.wantClaimed(k, tier.Claim{Nonce: other, Lease: long}, granted)
+	t.wantClaimed(k, renewal, tier.Claimed{})
+	t.wantFrame(k, tier.LeaseCell(other))
+}
+
 func remoteHold(t *remoteTest) {
 	k, n := t.key("a"), tier.NewNonce()
 	t.store(k, tier.HoldCell(n), long)

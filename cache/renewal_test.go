@@ -1,0 +1,39 @@
+package cache_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// A load that takes long renews its claim. When the key is deleted meanwhile,
+// by another process, the claim must not come back: the load began before, and
+// its value must not be stored for everybody.
+func TestRenewedClaimDoesNotOutliveDelete(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		remote := tiertest.NewMemory()
+		slow, quick := &source{took: 20 * time.Second}, &source{}
+		loader := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: slow.load})
+		deleter := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: quick.load})
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			get(t, loader, 1)
+		}()
+		advance(5 * time.Second) // some renewals
+		if err := deleter.Delete(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		advance(5 * time.Second) // and some more
+		if frame, err := remote.Get(t.Context(), keyScope(t, 1).Text()); err != nil || frame != nil {
+			t.Errorf("after Delete the cell is %q, %v; want none", frame, err)
+		}
+		<-done
+		if frame, err := remote.Get(t.Context(), keyScope(t, 1).Text()); err != nil || frame != nil {
+			t.Errorf("the old load has filled the cell")
+		}
+	})
+}
