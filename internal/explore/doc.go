@@ -1,0 +1,134 @@
+// Package explore visits every state that the invalidation protocol can reach,
+// in a world small enough for that, and looks for a read that returns what it
+// must not. The protocol itself is taught by package invalidate.
+//
+// It is explicit-state model checking, as done by Holzmann's SPIN and by TLC,
+// the checker of Lamport's TLA+: a state is a small comparable value, a step
+// leads from one to another, and a breadth-first search over all of them either
+// ends, which proves that nothing in the model goes wrong, or finds a shortest
+// way to what does. The model is written in Go, so that it can be read beside
+// the code, and so that it runs as a test.
+//
+// # The world
+//
+// One key with one value that carries one tag. Two processes, P and Q. Two
+// callers, one in each process or both in one, who make two Gets each, one
+// after another. One invalidation, by P, of the key or of the tag, right after
+// the source has changed from version 1 to version 2. At the start every tier
+// holds version 1.
+//
+// The guarantee is that a Get which begins late enough returns version 2. In P
+// that is after Invalidate has returned; in Q, after B has passed since; with
+// Strict, where Invalidate itself waits for B, in both after it has returned.
+//
+// # The steps
+//
+// These are atomic, and everything may come between them:
+//
+//   - A Get fetches the entry and reads the lease; judges the lease by the
+//     clock; looks at the fences. Without a lease it waits for one or goes
+//     straight to the source.
+//   - It writes down its mark; sends GET; judges the frame; puts it into the
+//     local tier and returns it. Or it claims the cell, over a claim that has
+//     not lapsed yet too; writes down its mark and the time; reads the source;
+//     looks for a fence that has overtaken it, and then begins again, once;
+//     fills by compare-and-set; puts the value into the local tier.
+//   - GET, a claim's answer and a fill may be lost, a fill may arrive late, and
+//     a cell may expire at any time, which is also what a claim given back
+//     looks like. An entry may be evicted.
+//   - Where both callers are in one process, one may join the other's flight,
+//     and judges what it brings.
+//   - The invalidation writes the source; removes the cell, if it names the key;
+//     hands the record to the syncer; and returns when a round that carried it
+//     has ended.
+//   - The syncer asks; the log appends and answers; the record is applied; the
+//     lease is extended. A question or an answer may be lost. The tail may
+//     apply the record as soon as it is in the log.
+//   - To apply a record is three steps: the fence takes its tick and, under the
+//     same lock, goes into the tables; hits can see it; the applied position
+//     moves.
+//   - Time is one step: B has passed. What was stamped before the wait for B
+//     began has lapsed then. Before, it may have lapsed or not, and a Get that
+//     looks at the clock tries both.
+//
+// # What is left out
+//
+// Everything about the log's own life: epochs, failover, trimming, gaps. It is
+// one log that loses nothing. More than one key, record or invalidation, so that
+// nothing is said about fences that share a bucket or fall out of a table. Clock
+// rates. Holds, refreshes behind a caller's back, values served stale, errors,
+// Set. Invalidations that fail and wait. The chaos tests have those.
+//
+// # Reductions
+//
+// Four things keep the states few; [Model.Full] does without them.
+//
+//   - The new version is dropped wherever it turns up, and a Get that can only
+//     return it ends at once. Caches may drop what they like, so nothing is
+//     invented; and only the old version can do harm.
+//   - A claim that nobody holds any more is dropped for the same reason.
+//   - What nobody will look at is forgotten: the entry of a process without Gets
+//     to come, and a last Get, too early to be obliged, that can fill nothing.
+//   - A step that touches nothing but its own Get is taken before all others,
+//     instead of in every order with them: partial-order reduction.
+//
+// Beside those, nonces are renamed in order of appearance, since they are only
+// ever compared.
+//
+// # How to read a trace
+//
+// One step to a line: who, what, and in brackets what changed of what is shared.
+// An entry's "born" is its tick and "as of" its position: 0 before the record, 1
+// after it. A lease is "early" when the question it rests on was asked before
+// the wait for B began, "late" when it was asked after. What nobody is going to
+// look at any more shows as none, empty or lapsed.
+//
+// # Mutants
+//
+// A checker that has never found anything proves nothing. So each rule can be
+// broken by a [Mutant], and the tests ask for a counterexample.
+//
+// In each process, order:
+//
+//	MarkAfterGet      a mark is taken before the GET it describes
+//	MarkAfterLoad     ... and before the load
+//	FencesFirst       a reader reads the lease first, then the fences
+//	LeaseFirst        an applier stores the fence first, then extends the lease
+//	CursorFirst       the applied position moves after the fence is stored
+//	TickUnlocked      the tick is taken under the lock of the tables
+//	NoApplyLock       one applier at a time
+//	JudgeAtInsert     an entry is judged when it is read
+//	DeleteOnly        validity never rests on a deletion
+//	NoOvertakenCheck  a load that was overtaken is not stored
+//	KeepLost          a value whose fill lost its claim is not kept
+//
+// What a lease is:
+//
+//	NoLease           cached data is served under a lease
+//	RemoteNoLease     ... and so are frames
+//	TailExtends       only the syncer extends the lease, never the tail
+//	StampAtReply      it counts from before the question was sent
+//	AgeFromEnd        an entry's age counts from before its load
+//	AckFirst          Invalidate returns after the record is in the log
+//	WaitFirst         Strict begins to wait for B after that
+//
+// The remote tier:
+//
+//	LogFirst          cells are removed before the record is appended
+//	NoUnlink          cells are removed at all
+//	NoFrameCheck      a frame older than a known fence is refused
+//	NoCAS             a fill lands only where its claim stands
+//	RenewRevives      to renew a claim never makes it anew
+//
+// Flights:
+//
+//	JoinFenced        a flight that is fenced is not joined
+//	NoRejudge         what a flight brought is judged again by who joined it
+//	AgeOnly           ... by the fences too, however young the load
+//	TickAtCall        ... by all fences known when the caller's lease was judged
+//
+// Some of them do no harm alone, because there are two nets: whatever a removed
+// cell and a compare-and-set let through, the frame check stops, and the other
+// way round. The tests list those as well, with the net that holds, and fail if
+// one of them does harm: then the list is wrong.
+package explore

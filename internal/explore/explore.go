@@ -1,0 +1,135 @@
+package explore
+
+import (
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"strings"
+)
+
+// ErrTooLarge says that there are more states than an exploration is allowed.
+var ErrTooLarge = errors.New("explore: too many states")
+
+// Result is what an exploration has found.
+type Result struct {
+	States int            // distinct states reached
+	Depth  int            // steps to the last of them
+	Taken  map[string]int // how often each step was taken, by its text
+	Trace  *Trace         // the shortest way to a violation; nil: there is none
+}
+
+// Run visits every state that the model can reach, nearest first, until one
+// violates the guarantee or there is none left. It gives up with [ErrTooLarge]
+// beyond limit states.
+func Run(m Model, limit int) (Result, error) {
+	v := newVisited()
+	start := m.start()
+	v.add(&start, -1)
+	res := Result{Taken: make(map[string]int)}
+	var edges []edge
+	for at, levelEnd := 0, 1; at < len(v.states); at++ {
+		if at == levelEnd {
+			res.Depth, levelEnd = res.Depth+1, len(v.states)
+		}
+		s := v.states[at]
+		edges = m.next(&s, edges[:0])
+		for i := range edges {
+			to := &edges[i].to
+			res.Taken[edges[i].what]++
+			if v.add(to, at) && to.bad {
+				res.States, res.Trace = len(v.states), v.trace(&m)
+				return res, nil
+			}
+		}
+		if len(v.states) > limit {
+			return res, fmt.Errorf("%w: more than %d", ErrTooLarge, limit)
+		}
+	}
+	res.States = len(v.states)
+	return res, nil
+}
+
+// visited is the set of states reached, in the order in which they were.
+type visited struct {
+	states []state
+	from   []int32 // where each was reached from; -1: a start
+	seed   maphash.Seed
+	slots  []int32 // hash table of 1 + index into states, open addressing
+}
+
+func newVisited() *visited {
+	return &visited{seed: maphash.MakeSeed(), slots: make([]int32, 1<<16)}
+}
+
+// add reports whether s is new.
+func (v *visited) add(s *state, from int) bool {
+	if 2*len(v.states) >= len(v.slots) {
+		v.grow()
+	}
+	slot := v.find(s)
+	if v.slots[slot] != 0 {
+		return false
+	}
+	v.states = append(v.states, *s)
+	v.from = append(v.from, int32(from))
+	v.slots[slot] = int32(len(v.states))
+	return true
+}
+
+// find returns the slot that has s, or the empty one where it belongs.
+func (v *visited) find(s *state) uint64 {
+	mask := uint64(len(v.slots) - 1)
+	slot := maphash.Comparable(v.seed, *s) & mask
+	for v.slots[slot] != 0 && v.states[v.slots[slot]-1] != *s {
+		slot = (slot + 1) & mask
+	}
+	return slot
+}
+
+func (v *visited) grow() {
+	v.slots = make([]int32, 4*len(v.slots))
+	for i := range v.states {
+		v.slots[v.find(&v.states[i])] = int32(i + 1)
+	}
+}
+
+// Trace is a way from a start to a violation.
+type Trace struct {
+	Start string
+	Steps []Step
+}
+
+// Step is one step of a trace.
+type Step struct {
+	Who, What string
+	Changed   string // what of the state it has changed
+}
+
+// trace walks back from the last state and then names each step of the way.
+func (v *visited) trace(m *Model) *Trace {
+	var way []int
+	for at := len(v.states) - 1; at >= 0; at = int(v.from[at]) {
+		way = append(way, at)
+	}
+	t := &Trace{Start: v.states[way[len(way)-1]].String()}
+	for i := len(way) - 1; i > 0; i-- {
+		from, to := &v.states[way[i]], &v.states[way[i-1]]
+		for _, e := range m.next(from, nil) {
+			if e.to == *to {
+				t.Steps = append(t.Steps, Step{Who: e.who, What: e.what, Changed: changes(from, to)})
+				break
+			}
+		}
+	}
+	return t
+}
+
+// String prints a trace, one step to a line.
+func (t *Trace) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%3d  %s\n", 0, t.Start)
+	for i, s := range t.Steps {
+		fmt.Fprintf(&b, "%3d  %-13s %-62s %s\n", i+1, s.Who, s.What, s.Changed)
+	}
+	return b.String()
+}

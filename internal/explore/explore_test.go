@@ -1,0 +1,168 @@
+package explore_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	. "github.com/twofold-go/twofold/internal/explore"
+)
+
+// limit ends an exploration that the reductions no longer keep small.
+const limit = 4_000_000
+
+// explore runs a model in a subtest of its own and hands over what it found.
+func explore(t *testing.T, name string, m Model, check func(*testing.T, Result)) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		r, err := Run(m, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, r)
+	})
+}
+
+// tooSlow keeps the race detector, which has nothing to find in a sequential
+// search, from making it ten times as long.
+func tooSlow(t *testing.T) {
+	if raceEnabled || testing.Short() {
+		t.Skip("explored in full without -race and -short")
+	}
+}
+
+func TestProtocolHolds(t *testing.T) {
+	models := []Model{{}, {Strict: true}}
+	if !raceEnabled && !testing.Short() {
+		models = append(models, flightInP, flightInQ) // Strict is no business of a flight's
+	}
+	for _, m := range models {
+		for _, mode := range both {
+			m := m
+			m.Mode = mode
+			explore(t, fmt.Sprintf("%v/%v/strict=%v", m.Mode, m.Shape, m.Strict), m, func(t *testing.T, r Result) {
+				t.Logf("%d states, %d steps deep", r.States, r.Depth)
+				if r.Trace != nil {
+					t.Errorf("the guarantee is violated:\n%v", r.Trace)
+				}
+				if r.States < 250_000 {
+					t.Errorf("%d states: the model has lost steps", r.States)
+				}
+				wantSteps(t, m, r)
+			})
+		}
+	}
+}
+
+// wantSteps reports the steps of the protocol that the exploration never took.
+// Not all are listed: those that a reduction may leave out are not.
+func wantSteps(t *testing.T, m Model, r Result) {
+	steps := []string{
+		"the source is written: v2", "the log appends the record and answers", "B has passed",
+		"the fence takes its tick", "the fence is stored", "the position moves",
+		"extends the lease, to B after it asked", "gives up waiting for the answer",
+		"Get begins: finds an entry; reads the lease", "Get begins: no entry; reads the lease",
+		"judges the lease: it holds", "judges the lease: it has lapsed",
+		"judges the lease: it has lapsed, but the entry is young",
+		"looks at the fences: hit: returns v1", "looks at the fences: the entry is covered",
+		"reads the lease again", "goes on without a lease",
+		"writes down its mark", "GET: nothing", "GET: somebody's claim", "GET: a frame", "GET is lost on the wire",
+		"judges the frame: good", "judges what it got: not to be served",
+		"looks again", "claims the cell", "steals the claim", "claims the cell, over the frame",
+		"claims the cell; the answer is lost on the wire",
+		"writes down its mark and the time", "reads the source: v1",
+		"no fence has overtaken the load", "overtaken: begins again", "overtaken: loads again",
+		"fill: stored", "fill: refused: returns v1", "gives up waiting for the fill: lost, or late",
+		"a late fill arrives: stored", "keeps the value: returns v1", "the cell expires",
+	}
+	if m.Mode == Key {
+		steps = append(steps, "UNLINK of the cell")
+	}
+	if m.Shape != Apart {
+		steps = append(steps, "leads a flight", "joins the flight", "the flight has ended; reads the lease")
+	}
+	for _, s := range steps {
+		if r.Taken[s] == 0 {
+			t.Errorf("never taken: %q", s)
+		}
+	}
+}
+
+func TestEveryMutantIsCaught(t *testing.T) {
+	each(t, caught, func(t *testing.T, w row, r Result) {
+		if r.Trace == nil {
+			t.Fatalf("nothing shows in %d states that %s", r.States, w.why)
+		}
+		t.Logf("broken: %s; %d states to the shortest violation:\n%v", w.why, r.States, r.Trace)
+	})
+}
+
+func TestSecondNet(t *testing.T) {
+	tooSlow(t)
+	each(t, secondNet, func(t *testing.T, w row, r Result) {
+		if r.Trace != nil {
+			t.Fatalf("it does not hold that %s:\n%v", w.why, r.Trace)
+		}
+		t.Logf("%d states, held: %s", r.States, w.why)
+	})
+}
+
+func each(t *testing.T, rows []row, check func(*testing.T, row, Result)) {
+	for _, w := range rows {
+		for _, mode := range w.modes {
+			m := w.model
+			m.Mode, m.Broken = mode, w.broken
+			explore(t, fmt.Sprintf("%v/%v", w.broken, mode), m, func(t *testing.T, r Result) { check(t, w, r) })
+		}
+	}
+}
+
+// A mutant that no row names is a switch that nobody has ever thrown.
+func TestEveryMutantHasARow(t *testing.T) {
+	var seen Mutant
+	for _, w := range slices.Concat(caught, secondNet) {
+		seen |= w.broken
+	}
+	if seen != AllMutants {
+		t.Errorf("no row breaks %v", AllMutants&^seen)
+	}
+}
+
+// The reductions leave out states, not violations. With a lone caller, whom the
+// other process invalidates, there are few enough states to do without them.
+func TestReductionsChangeNothing(t *testing.T) {
+	tooSlow(t)
+	for _, w := range append([]row{{modes: both}}, caught...) {
+		if w.model.Shape != Apart {
+			continue // takes two callers
+		}
+		for _, mode := range w.modes {
+			m := w.model
+			m.Mode, m.Broken, m.Shape, m.Reads, m.Full = mode, w.broken, SharedQ, [2]uint8{2, 0}, true
+			explore(t, fmt.Sprintf("%v/%v", w.broken, mode), m, func(t *testing.T, full Result) {
+				m.Full = false
+				reduced, err := Run(m, limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Logf("%d states, reduced to %d", full.States, reduced.States)
+				if (full.Trace == nil) != (reduced.Trace == nil) {
+					t.Errorf("in full:\n%v\nreduced:\n%v", full.Trace, reduced.Trace)
+				}
+			})
+		}
+	}
+}
+
+func TestRunGivesUp(t *testing.T) {
+	if _, err := Run(Model{}, 1000); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("Run with a limit of 1000 states: error %v, want %v", err, ErrTooLarge)
+	}
+}
+
+func TestMutantNames(t *testing.T) {
+	if got, want := (LogFirst | NoFrameCheck).String(), "LogFirst+NoFrameCheck"; got != want {
+		t.Errorf("String() = %q, want %q", got, want)
+	}
+}

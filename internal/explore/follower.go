@@ -1,0 +1,125 @@
+package explore
+
+var (
+	syncNames = [...]string{"P syncer", "Q syncer"}
+	tailNames = [...]string{"P tail", "Q tail"}
+)
+
+// applier applies the record in a process: whoever has it, the tail or the
+// syncer, under one lock. The tail may have it as soon as it is in the log, so
+// there is no need to tell the two apart: a syncer with the record in its reply
+// waits until somebody has applied it, itself perhaps.
+func (t *steps) applier(i int) {
+	if !t.from.logged || t.from.procs[i].fence == applied || !t.alive(t.from, i) {
+		return
+	}
+	s := *t.from
+	r := &s.procs[i]
+	r.fence++
+	what := [...]string{"", "the fence takes its tick", "the fence is stored", "the position moves"}[r.fence]
+	if r.fence == stored && t.is(DeleteOnly) {
+		r.local = entry{}
+		what = "the entry is deleted"
+	}
+	if t.is(CursorFirst) && r.fence == ticked {
+		what = "the fence takes its tick, and the position moves"
+	}
+	who := tailNames[i]
+	if r.sync.stage == syncAnswered && r.sync.seen {
+		who = syncNames[i]
+	}
+	t.add(who, what, &s)
+}
+
+// asker is the syncer of a process: it asks the log, which answers in one step
+// with what the process has not applied, and extends the lease when that is
+// applied. P's also carries the record.
+func (t *steps) asker(i int) {
+	y := t.from.procs[i].sync
+	carries := i == p && t.from.inval == invalQueued || t.ackedUnlogged(i)
+	if y.stage == syncIdle && !carries && !t.alive(t.from, i) {
+		return
+	}
+	s := *t.from
+	next := &s.procs[i].sync
+	switch y.stage {
+	case syncIdle:
+		*next = syncer{stage: syncSent, asked: s.now(), carries: carries}
+		t.add(syncNames[i], "asks the log", &s)
+	case syncSent:
+		s.logged = s.logged || y.carries
+		next.stage, next.seen = syncAnswered, s.logged
+		what := "the log answers"
+		if y.carries {
+			what = "the log appends the record and answers"
+		}
+		t.add(syncNames[i], what, &s)
+		t.giveUp(i)
+	case syncAnswered:
+		t.extend(i)
+		t.giveUp(i)
+	}
+	t.tail(i)
+}
+
+// ackedUnlogged is the late append of mutant AckFirst.
+func (t *steps) ackedUnlogged(i int) bool {
+	return i == p && t.is(AckFirst) && t.from.inval == invalAcked && !t.from.logged
+}
+
+// giveUp is a question, or its answer, lost on the wire. What it carried is
+// carried by a later one.
+func (t *steps) giveUp(i int) {
+	s := *t.from
+	s.procs[i].sync = syncer{}
+	t.add(syncNames[i], "gives up waiting for the answer", &s)
+}
+
+// extend ends a round: the lease is extended after everything the log said is
+// stored.
+func (t *steps) extend(i int) {
+	s := *t.from
+	r := &s.procs[i]
+	y := r.sync
+	known := applied
+	switch {
+	case t.is(LeaseFirst):
+		known = unknown
+	case t.is(NoApplyLock) && t.is(CursorFirst):
+		known = ticked // the position has moved, so there is nothing left to do
+	}
+	if y.seen && r.fence < known && t.alive(t.from, i) {
+		return
+	}
+	if t.is(StampAtReply) {
+		y.asked = s.now()
+	}
+	r.lease = max(r.lease, y.asked)
+	r.sync = syncer{}
+	if y.carries && s.inval == invalQueued {
+		s.inval = invalLogged
+	}
+	what := "extends the lease, to B after it asked"
+	if r.lease == lapsed {
+		what = "asked too long ago to extend the lease"
+	}
+	t.add(syncNames[i], what, &s)
+}
+
+// tail is what mutant TailExtends adds: a reply without a record, too, says
+// that the log was there a moment ago.
+func (t *steps) tail(i int) {
+	if !t.is(TailExtends) {
+		return
+	}
+	s := *t.from
+	r := &s.procs[i]
+	if r.tailing {
+		r.tailing = false
+		r.lease = s.now()
+		t.add(tailNames[i], "an empty reply arrives: extends the lease", &s)
+	} else if !s.logged {
+		r.tailing = true
+		t.add(tailNames[i], "the log has nothing new", &s)
+	}
+}

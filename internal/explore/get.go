@@ -1,0 +1,89 @@
+package explore
+
+// getStage is where a Get is: the step it takes next.
+type getStage uint8
+
+const (
+	getIdle     getStage = iota
+	getClock             // judges the lease it has read
+	getFences            // looks at the fences
+	getLease             // mutant FencesFirst: reads the lease
+	getLapsed            // has no lease
+	getJoin              // joins a flight or leads one
+	getWait              // waits for a flight
+	getLanded            // a flight it waited for has ended
+	getMark              // marks what it is about to fetch
+	getFetch             // GET
+	getJudge             // judges the frame
+	getRemark            // mutant MarkAfterGet: marks it now
+	getClaim             // claims
+	getLoadMark          // marks what it is about to load
+	getLoad              // reads the source
+	getCheck             // looks for a fence that has overtaken the load
+	getFill              // fills
+	getKeep              // puts the value into the local tier and returns it
+)
+
+var callerNames = [...]string{"caller 1", "caller 2"}
+
+// caller is the next step of a Get.
+func (t *steps) caller(i int) {
+	switch t.from.gets[i].stage {
+	case getIdle, getClock, getFences, getLease, getLapsed:
+		t.callerLocal(i)
+	case getJoin, getWait, getLanded:
+		t.callerFlight(i)
+	case getMark, getFetch, getJudge, getRemark, getClaim:
+		t.callerRemote(i)
+	case getLoadMark, getLoad, getCheck, getFill, getKeep:
+		t.callerLoad(i)
+	}
+}
+
+// turn is a step of one Get: the state to come, and in it the Get, its process
+// and the partner that may wait for its flight.
+type turn struct {
+	*steps
+	i       int
+	s       state
+	g       *get
+	r       *process
+	partner *get
+}
+
+// turn starts a step of caller i. The steps of one stage that exclude each other
+// start one each.
+func (t *steps) turn(i int) *turn {
+	u := &turn{steps: t, i: i, s: *t.from}
+	u.g, u.partner = &u.s.gets[i], &u.s.gets[1-i]
+	u.r = &u.s.procs[t.home(i)]
+	return u
+}
+
+// then ends the step.
+func (u *turn) then(next getStage, what string) {
+	u.g.stage = next
+	u.done(what)
+}
+
+func (u *turn) done(what string) {
+	u.add(names[u.home(u.i)]+" "+callerNames[u.i], what, &u.s)
+}
+
+// finish returns what the Get has brought, to the caller and to who waits.
+func (u *turn) finish(what string) {
+	g := u.g
+	if g.fresh && g.e.version == oldVersion {
+		u.s.bad = true
+	}
+	if u.partner.stage == getWait && u.flying() {
+		u.partner.stage, u.partner.e, u.partner.landed = getLanded, g.e, true
+	}
+	if g.e.version == oldVersion {
+		what += ": returns v1"
+	} else {
+		what += ": returns v2"
+	}
+	g.end()
+	u.done(what)
+}

@@ -1,0 +1,134 @@
+package explore
+
+// callerLocal is the part of a Get that looks into its own process.
+func (t *steps) callerLocal(i int) {
+	u := t.turn(i)
+	g := u.g
+	switch g.stage {
+	case getIdle:
+		if g.left == 0 {
+			return
+		}
+		if v := t.turn(i); v.r.local.version != 0 {
+			v.call(true)
+		}
+		u.call(false)
+	case getClock:
+		t.clock(i)
+	case getFences:
+		u.fences()
+	case getLease:
+		g.lease = u.r.lease
+		u.then(getClock, "reads the lease")
+	case getLapsed:
+		u.without("goes on without a lease")
+		if v := t.turn(i); v.r.lease != lapsed {
+			v.g.lease = v.r.lease
+			v.then(getClock, "reads the lease again")
+		}
+	default: // the other stages are others' business
+	}
+}
+
+// call starts a Get, with the entry or without: it may have been evicted. The
+// entry is fetched and the lease is read in one step. Nobody replaces the entry
+// in between but the other caller, and he may as well do it later.
+func (u *turn) call(found bool) {
+	g := u.g
+	g.left--
+	g.fresh = u.obliged(u.home(u.i))
+	what := "Get begins: no entry; reads the lease"
+	if found {
+		g.e = u.r.local
+		what = "Get begins: finds an entry; reads the lease"
+	}
+	if u.is(TickAtCall) {
+		g.tick = u.mark(u.r).born
+	}
+	if !u.is(FencesFirst) {
+		g.lease = u.r.lease
+		u.then(getClock, what)
+		return
+	}
+	if found && u.covers(u.r, g.e) {
+		g.e = entry{}
+	}
+	u.then(getLease, "Get begins: looks at the entry and the fences")
+}
+
+// clock judges what the Get has read by the time it is now. What was early when
+// B passed has lapsed by itself. Whatever else it is, it may be long ago: stamps
+// do not tell. An entry may be served under a lease, or while its load is less
+// than B ago.
+func (t *steps) clock(i int) {
+	g := &t.from.gets[i]
+	if g.lease != lapsed || t.is(NoLease) {
+		u := t.turn(i)
+		u.g.ok, u.g.lease = true, lapsed
+		u.judged(g.e.version != 0, "judges the lease: it holds")
+	}
+	if g.e.loaded != lapsed {
+		u := t.turn(i)
+		u.g.ok, u.g.lease = false, lapsed
+		u.judged(true, "judges the lease: it has lapsed, but the entry is young")
+	}
+	u := t.turn(i)
+	u.g.ok, u.g.lease = false, lapsed
+	u.judged(false, "judges the lease: it has lapsed")
+}
+
+func (u *turn) judged(usable bool, what string) {
+	switch {
+	case !usable:
+		u.miss(what)
+	case u.is(FencesFirst | JudgeAtInsert | DeleteOnly):
+		u.finish(what)
+	default:
+		u.then(getFences, what)
+	}
+}
+
+func (u *turn) fences() {
+	if !u.covered() {
+		u.finish("looks at the fences: hit")
+		return
+	}
+	u.miss("looks at the fences: the entry is covered")
+}
+
+// covered is the judgement over what a Get is about to return. The outcome of a
+// flight is judged as an entry is.
+func (u *turn) covered() bool {
+	g := u.g
+	if g.landed && u.is(AgeOnly) && g.e.loaded != lapsed {
+		return false
+	}
+	if g.landed && u.is(TickAtCall) && g.e.born >= g.tick {
+		return false
+	}
+	return u.covers(u.r, g.e)
+}
+
+// miss goes on to the remote tier, if there is a lease.
+func (u *turn) miss(what string) {
+	g := u.g
+	g.e, g.landed = entry{}, false
+	if !g.ok && !u.is(RemoteNoLease) {
+		u.then(getLapsed, what)
+		return
+	}
+	u.then(u.ahead(getMark), what)
+}
+
+// without goes straight to the source.
+func (u *turn) without(what string) {
+	u.then(u.ahead(u.firstOfLoad()), what)
+}
+
+// ahead is where a Get goes on, by way of a flight where there are any.
+func (u *turn) ahead(next getStage) getStage {
+	if u.Shape == Apart {
+		return next
+	}
+	return getJoin
+}

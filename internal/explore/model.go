@@ -1,0 +1,143 @@
+package explore
+
+import "cmp"
+
+// Mode is what the one invalidation names.
+type Mode uint8
+
+const (
+	// Key names the key itself: its cell is removed, and the record goes to
+	// the sequence of keys.
+	Key Mode = iota
+	// Scope names a tag of the value: no cell is touched, and the record goes
+	// to the sequence of scopes. A prefix differs in that a flight knows of it
+	// before its load, which makes it the easier case.
+	Scope
+)
+
+func (m Mode) String() string { return [...]string{"key", "scope"}[m] }
+
+// Shape is where the two callers are.
+type Shape uint8
+
+const (
+	// Apart has one in each process.
+	Apart Shape = iota
+	// SharedP has both in the process that invalidates, where one may join
+	// the other's flight.
+	SharedP
+	// SharedQ has both in the other process.
+	SharedQ
+)
+
+func (s Shape) String() string { return [...]string{"apart", "both in P", "both in Q"}[s] }
+
+// Model is what is explored. The zero Model is the protocol as it should be,
+// in key mode, with a caller in each process.
+type Model struct {
+	Mode   Mode
+	Shape  Shape
+	Strict bool     // the invalidation waits for B before it acknowledges
+	Broken Mutant   // what is broken on purpose
+	Reads  [2]uint8 // Gets that each caller makes, one after another; zero: two each
+	Full   bool     // explore without the reductions; for small models
+}
+
+// home returns the process of a caller.
+func (m *Model) home(caller int) int {
+	switch m.Shape {
+	case SharedP:
+		return p
+	case SharedQ:
+		return q
+	default:
+		return caller
+	}
+}
+
+func (m *Model) is(broken Mutant) bool { return m.Broken&broken != 0 }
+
+// start is the state to begin with: every tier holds the old version already,
+// loaded less than B ago, and the leases hold. That a tier holds nothing, or a
+// lease does not hold, is one step away from there.
+func (m *Model) start() state {
+	s := state{version: oldVersion, cell: cell{kind: filled, version: oldVersion, nonce: 1}}
+	for i := range s.gets {
+		s.gets[i].left = cmp.Or(m.Reads, [2]uint8{2, 2})[i]
+	}
+	for i := range s.procs {
+		s.procs[i] = process{lease: early, local: entry{version: oldVersion, loaded: early}}
+	}
+	m.reduce(&s)
+	return s
+}
+
+// edge is a step from one state to another.
+type edge struct {
+	who, what string
+	to        state
+}
+
+// steps collects what can happen next in one state.
+type steps struct {
+	*Model
+	from *state
+	out  []edge
+}
+
+// add takes down a step.
+func (t *steps) add(who, what string, to *state) {
+	t.reduce(to)
+	t.out = append(t.out, edge{who, what, *to})
+}
+
+// next appends everything that can happen in s to out.
+func (m *Model) next(s *state, out []edge) []edge {
+	t := steps{Model: m, from: s, out: out}
+	if i, ok := m.private(s); ok && !m.Full {
+		t.caller(i)
+		return t.out
+	}
+	t.invalidator()
+	t.time()
+	for i := range s.procs {
+		t.applier(i)
+		t.asker(i)
+	}
+	for i := range s.gets {
+		t.caller(i)
+		t.arrival(i)
+	}
+	return t.out
+}
+
+// covers reports whether a fence that the process has stored covers the entry.
+func (m *Model) covers(r *process, e entry) bool {
+	if r.fence < stored {
+		return false
+	}
+	return e.born == 0 || (m.Mode == Scope && e.asOf == 0)
+}
+
+// locked reports whether the tables of fences are being written: the tick is
+// taken and the fence stored under one lock, which whoever looks at the tables
+// waits for. A hit does not look at them until it sees the fence.
+func (u *turn) locked() bool { return u.r.fence == ticked && !u.is(TickUnlocked) }
+
+// refuses reports whether a frame as of pos is older than a fence the process
+// has stored.
+func (m *Model) refuses(r *process, pos uint8) bool {
+	return !m.is(NoFrameCheck) && r.fence >= stored && pos == 0
+}
+
+// mark is what a process knows now: the tick and the applied position.
+func (m *Model) mark(r *process) entry {
+	var e entry
+	if r.fence >= ticked {
+		e.born = 1
+	}
+	if r.fence == applied || (m.is(CursorFirst) && r.fence >= ticked) {
+		e.asOf = 1
+	}
+	return e
+}

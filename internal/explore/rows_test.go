@@ -1,0 +1,70 @@
+package explore_test
+
+import . "github.com/twofold-go/twofold/internal/explore"
+
+// row is a mutant with what is expected of it.
+type row struct {
+	broken Mutant
+	modes  []Mode
+	model  Model  // where it shows, or would: shape and strictness
+	why    string // the rule it breaks, or the net that holds in its place
+}
+
+var (
+	both      = []Mode{Key, Scope}
+	key       = []Mode{Key}
+	scope     = []Mode{Scope}
+	strict    = Model{Strict: true}
+	flightInP = Model{Shape: SharedP}
+	flightInQ = Model{Shape: SharedQ}
+
+	oneEachInQ = Model{Shape: SharedQ, Reads: [2]uint8{1, 1}} // enough, and quicker
+)
+
+// caught are the mutants that violate the guarantee.
+var caught = []row{
+	{MarkAfterGet, key, Model{}, "a mark is taken before the GET it describes"},
+	{MarkAfterLoad, both, Model{}, "a mark is taken before the load it describes"},
+	{FencesFirst, both, Model{}, "a reader reads the lease first, then the fences"},
+	{LeaseFirst, both, Model{}, "an applier stores the fence first, then extends the lease"},
+	{CursorFirst | NoApplyLock, both, Model{}, "what the position says is applied has been stored"},
+	{JudgeAtInsert, both, Model{}, "an entry is judged when it is read"},
+	{DeleteOnly, both, Model{}, "validity never rests on a deletion"},
+	{NoLease, both, Model{}, "cached data is served under a lease"},
+	{RemoteNoLease, scope, Model{}, "frames are judged under a lease, too"},
+	{TailExtends, both, Model{}, "only the syncer extends the lease"},
+	{StampAtReply, both, Model{}, "a lease counts from before its question was sent"},
+	{AgeFromEnd, both, Model{}, "an entry's age counts from before its load"},
+	{AckFirst, both, Model{}, "the record is in the log before the call returns"},
+	{WaitFirst, both, strict, "Strict waits for B after the record is in the log"},
+	{NoFrameCheck, scope, Model{}, "a frame is held against the fences"},
+	{LogFirst | NoFrameCheck, key, Model{}, "the cell is removed before the record is appended"},
+	{LogFirst | TickUnlocked, key, Model{}, "the cell is removed before the record is appended"},
+	{NoUnlink | NoFrameCheck, key, Model{}, "the cell is removed"},
+	{NoCAS | NoFrameCheck, key, Model{}, "a fill lands only where its claim stands"},
+	{RenewRevives | NoFrameCheck, key, Model{}, "a claim that is gone cannot be renewed"},
+	{JoinFenced | NoRejudge, both, flightInQ, "a caller does not join a flight that is fenced"},
+	{NoRejudge, scope, flightInQ, "who joined a flight judges what it brought"},
+	{AgeOnly, scope, flightInP, "a young load is held against the fences as well"},
+	{TickAtCall, scope, oneEachInQ, "fences count from when the lease was judged"},
+}
+
+// secondNet are the mutants that do no harm, because another rule catches what
+// they let through. If one of them does harm, the list is wrong, or the model.
+var secondNet = []row{
+	{MarkAfterGet, scope, Model{}, "the entry is as of its frame's position"},
+	{CursorFirst, both, Model{}, "a second applier waits for the first"},
+	{TickUnlocked, both, Model{}, "the cell is gone before the record is known; a scope's entry is as of a position"},
+	{NoOvertakenCheck, both, Model{}, "the entry is judged again when it is read"},
+	{KeepLost, both, Model{}, "the entry is judged again when it is read"},
+	{RemoteNoLease, key, Model{}, "the cell is removed before the call returns"},
+	{LogFirst, key, Model{}, "the frame is refused by whoever knows the record"},
+	{NoUnlink, key, Model{}, "the frame is refused by whoever knows the record"},
+	{NoFrameCheck, key, Model{}, "the cell is removed, and no fill brings it back"},
+	{NoCAS, both, Model{}, "the frame is refused by whoever knows the record"},
+	{RenewRevives, key, Model{}, "the frame is refused by whoever knows the record"},
+	{JoinFenced, both, flightInQ, "what the flight brought is judged again"},
+	{NoRejudge, key, flightInQ, "a flight that is fenced is not joined"},
+	{AgeOnly, key, flightInP, "a flight that is fenced is not joined"},
+	{TickAtCall, key, flightInQ, "a flight that is fenced is not joined"},
+}

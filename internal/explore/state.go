@@ -1,0 +1,199 @@
+package explore
+
+// The two versions of the one value there is. An entry or a cell of version 0
+// has no value.
+const (
+	oldVersion = 1
+	newVersion = 2
+)
+
+// The two processes: the one that invalidates, and the other.
+const (
+	p = iota
+	q
+)
+
+// stamp is a moment, as everything that lapses after B sees it.
+type stamp uint8
+
+const (
+	lapsed stamp = iota // more than B ago, or never
+	early               // less than B ago, and before the wait for B began
+	late                // less than B ago, and after the wait for B began
+)
+
+// phase is how far time has come.
+type phase uint8
+
+const (
+	before  phase = iota // what happens now is early
+	waiting              // what happens now is late
+	passed               // B has passed since waiting began: nothing is early any more
+)
+
+// state is everything that the next step can depend on. It holds small numbers
+// only, so that two states are the same exactly if they compare equal.
+type state struct {
+	version uint8 // of the source
+	phase   phase
+	cell    cell
+	logged  bool // the record is in the log
+	inval   invalStage
+	procs   [2]process
+	gets    [2]get
+	bad     bool // a Get has returned what it must not
+}
+
+// cellKind is what the remote tier holds under the key.
+type cellKind uint8
+
+const (
+	absent cellKind = iota
+	claimed
+	filled
+)
+
+// cell is the remote tier's cell, or a Get's copy of it.
+type cell struct {
+	kind    cellKind
+	nonce   uint8
+	version uint8
+	pos     uint8 // applied position of whoever loaded it, in the mode's sequence
+}
+
+// process is what the Gets of one process share.
+type process struct {
+	lease   stamp // when the log was asked that last answered
+	fence   fenceStage
+	local   entry
+	sync    syncer
+	tailing bool // mutant TailExtends: an empty reply is on its way
+}
+
+// fenceStage is how much of the record a process has applied, in the order in
+// which it does so.
+type fenceStage uint8
+
+const (
+	unknown fenceStage = iota
+	ticked             // the fence has its tick
+	stored             // whoever looks finds the fence
+	applied            // the applied position has moved
+)
+
+// entry is an entry of the local tier, or one on its way there.
+type entry struct {
+	version uint8
+	born    uint8 // tick of its mark
+	asOf    uint8 // position it is as of
+	loaded  stamp // when its load began; lapsed: not known, or too long ago
+}
+
+// syncer is the goroutine of a process that asks the log.
+type syncer struct {
+	stage   syncStage
+	asked   stamp // when it asked
+	seen    bool  // the record was in the reply
+	carries bool  // it appends the record
+}
+
+type syncStage uint8
+
+const (
+	syncIdle syncStage = iota
+	syncSent
+	syncAnswered
+)
+
+// get is one caller, who reads several times in a row.
+type get struct {
+	stage  getStage
+	left   uint8 // reads still to start
+	fresh  bool  // this one must not return the old version
+	again  bool  // it has loaded once and was overtaken
+	ok     bool  // its lease was judged to hold
+	lease  stamp // as read
+	tick   uint8 // at the call; only mutant TickAtCall looks
+	e      entry // what it looks at, or its mark, or what it brings
+	landed bool  // e is the outcome of a flight
+	reply  cell  // of the remote tier
+	claim  uint8 // nonce of the claim it holds
+
+	// Of the flight it leads, where there are flights.
+	flightMark  uint8
+	flightBegan stamp
+
+	late cell // not of this Get: a fill that was given up and may yet arrive
+}
+
+// end makes the caller ready for its next Get.
+func (g *get) end() { *g = get{left: g.left, late: g.late} }
+
+// now is the stamp of this moment.
+func (s *state) now() stamp {
+	if s.phase == before {
+		return early
+	}
+	return late
+}
+
+// lapse lets B pass: whatever was stamped early is too long ago.
+func (s *state) lapse() {
+	s.phase = passed
+	for i := range s.procs {
+		r := &s.procs[i]
+		for _, t := range []*stamp{&r.lease, &r.local.loaded, &r.sync.asked} {
+			t.lapse()
+		}
+	}
+	for i := range s.gets {
+		g := &s.gets[i]
+		for _, t := range []*stamp{&g.lease, &g.e.loaded, &g.flightBegan} {
+			t.lapse()
+		}
+	}
+}
+
+func (t *stamp) lapse() {
+	if *t == early {
+		*t = lapsed
+	}
+}
+
+// canonical renames the nonces in order of appearance: all that is ever done
+// with one is to compare it to another.
+func (s *state) canonical() {
+	var names [maxNonces]uint8
+	next := uint8(1)
+	for _, n := range s.nonces() {
+		if *n == 0 {
+			continue
+		}
+		if names[*n] == 0 {
+			names[*n] = next
+			next++
+		}
+		*n = names[*n]
+	}
+}
+
+// maxNonces is one more than the places for nonces, and one for a new one.
+const maxNonces = 9
+
+func (s *state) nonces() [7]*uint8 {
+	return [...]*uint8{
+		&s.cell.nonce,
+		&s.gets[0].reply.nonce, &s.gets[0].claim, &s.gets[0].late.nonce,
+		&s.gets[1].reply.nonce, &s.gets[1].claim, &s.gets[1].late.nonce,
+	}
+}
+
+// newNonce returns a nonce that nobody has, knowing that those in use are the
+// first few.
+func (s *state) newNonce() uint8 {
+	top := uint8(0)
+	for _, n := range s.nonces() {
+		top = max(top, *n)
+	}
+	return top + 1
+}

@@ -1,0 +1,98 @@
+package explore
+
+// invalStage is how far the invalidation has come. The source is written first;
+// then, in this order unless it is broken, the cell is removed and the record
+// appended.
+type invalStage uint8
+
+const (
+	invalIdle invalStage = iota
+	invalWritten
+	invalQueued // waits for a round of the syncer to carry the record
+	invalLogged // a round that carried it has ended
+	invalDone
+	invalAcked
+)
+
+// invalidator is one call of Invalidate in P, right after a write to the
+// source.
+func (t *steps) invalidator() {
+	s := *t.from
+	switch s.inval {
+	case invalIdle:
+		s.version, s.inval = newVersion, invalWritten
+		t.add("P invalidate", "the source is written: v2", &s)
+	case invalWritten:
+		if t.is(LogFirst) {
+			s.inval = invalQueued
+			t.add("P invalidate", "hands the record to the syncer", &s)
+			return
+		}
+		t.unlink(&s, invalQueued)
+	case invalQueued:
+		if t.is(AckFirst) {
+			t.ack(&s)
+		}
+	case invalLogged:
+		if t.is(LogFirst) {
+			t.unlink(&s, invalDone)
+			return
+		}
+		t.ack(&s)
+	case invalDone:
+		t.ack(&s)
+	case invalAcked:
+	}
+}
+
+// unlink removes the cell, if the invalidation names it.
+func (t *steps) unlink(s *state, then invalStage) {
+	s.inval = then
+	if t.Mode == Scope || t.is(NoUnlink) {
+		t.add("P invalidate", "removes no cell", s)
+		return
+	}
+	s.cell = cell{}
+	t.add("P invalidate", "UNLINK of the cell", s)
+}
+
+// ack lets Invalidate return. In Strict it waits for B before.
+func (t *steps) ack(s *state) {
+	if !t.Strict {
+		s.phase, s.inval = waiting, invalAcked
+		t.add("P invalidate", "returns; B counts from here", s)
+	} else if s.phase == passed {
+		s.inval = invalAcked
+		t.add("P invalidate", "returns", s)
+	}
+}
+
+// time is what comes by itself.
+func (t *steps) time() {
+	if t.from.phase == waiting {
+		s := *t.from
+		s.lapse()
+		t.add("time", "B has passed", &s)
+	}
+	if t.Strict && t.from.phase == before && (t.from.logged || (t.is(WaitFirst) && t.from.inval > invalIdle)) {
+		s := *t.from
+		s.phase = waiting
+		t.add("P invalidate", "begins to wait for B", &s)
+	}
+	if t.from.cell.kind != absent {
+		s := *t.from
+		s.cell = cell{}
+		t.add("redis", "the cell expires", &s)
+	}
+}
+
+var names = [...]string{"P", "Q"}
+
+// obliged reports whether a Get that starts now in proc must return the new
+// version: that is the guarantee.
+func (t *steps) obliged(proc int) bool {
+	if t.Strict || proc == p {
+		return t.from.inval == invalAcked
+	}
+	return t.from.phase == passed
+}
