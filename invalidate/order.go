@@ -36,7 +36,9 @@ func (o *order) land(widest time.Duration) {
 //
 // While the log or the remote tier cannot be reached it keeps trying, until ctx
 // ends or the bound has passed. Then it returns a [*PendingError]: r is applied
-// in this process, and goes on being tried.
+// in this process, and goes on being tried. A ctx that is cancelled, rather than
+// past its deadline, may be noticed only when the call to the log under way
+// ends, which takes half of the bound at the worst.
 func (w *Follower) Invalidate(ctx context.Context, r Request) error {
 	if len(r.Scopes) == 0 {
 		return nil
