@@ -40,7 +40,7 @@ var neverShipped = append([]string{
 var (
 	redis = []string{"github.com/redis/go-redis"}
 	// go-redis comes with these and with nothing else.
-	adapters = inModule("tier/redistier", "invalidate/redislog")
+	adapters = inModule("tier/redistier", "invalidate/redislog", "internal/rediserr")
 	// Packages made for tests.
 	kits = inModule("tier/tiertest", "invalidate/logtest", "internal/redistest", "internal/script")
 )

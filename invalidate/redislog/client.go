@@ -2,11 +2,12 @@ package redislog
 
 import (
 	"context"
-	"reflect"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/twofold-go/twofold/internal/rediserr"
 )
 
 // poolSize is the most connections to one server. Two are in use, as a rule,
@@ -29,7 +30,7 @@ type clusterClient interface {
 // from it, or why it cannot serve. Types that embed a client of go-redis are as
 // good as the client itself; others hide where they send their commands.
 func plan(rdb redis.UniversalClient, bound time.Duration) (dial func() redis.UniversalClient, err error) {
-	if v := reflect.ValueOf(rdb); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+	if rediserr.IsNil(rdb) {
 		return nil, ErrNoClient
 	}
 	defer func() {

@@ -1,15 +1,10 @@
 package redislog
 
 import (
-	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"strings"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/twofold-go/twofold/internal/rediserr"
 )
 
 // The reasons to refuse a configuration, all reported by [Log.Validate].
@@ -44,53 +39,11 @@ func fail(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("redislog: %s: %w", op, safe(err))
+	return fmt.Errorf("redislog: %s: %w", op, rediserr.Safe(err, ErrReply, own...))
 }
 
-// known are the errors that hold no more than they say.
-var known = []error{
+// own are the errors of this package, whose texts are its own.
+var own = []error{
 	ErrPrefix, ErrBound, ErrRetention, ErrNoClient, ErrClient, ErrRing, ErrReplicaReads, ErrClientCache,
 	ErrClosed, ErrAppend, ErrNoRunID, ErrReply,
-	context.Canceled, context.DeadlineExceeded,
-	io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
-	redis.ErrClosed, redis.ErrPoolTimeout, redis.ErrPoolExhausted,
 }
-
-func safe(err error) error {
-	if harmless(err) {
-		return err
-	}
-	if _, ok := errors.AsType[redis.Error](err); !ok || errors.Is(err, redis.Nil) {
-		return fmt.Errorf("%w (%T)", ErrReply, err)
-	}
-	text := err.Error()
-	if code, _, _ := strings.Cut(text, " "); code == "" || strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
-		return fmt.Errorf("%w: error without a code", ErrReply)
-	}
-	if before, _, quotes := strings.Cut(text, ", with args beginning with:"); quotes {
-		return errors.New(before)
-	}
-	return err
-}
-
-// harmless reports whether err comes from before there was a reply, or does not
-// quote it: the client library puts what it quotes in quotation marks.
-func harmless(err error) bool {
-	for _, k := range known {
-		if errors.Is(err, k) {
-			return true
-		}
-	}
-	if _, ok := errors.AsType[net.Error](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return true
-	}
-	text := err.Error()
-	return strings.HasPrefix(text, "redis: ") && !strings.Contains(text, `"`) && !errors.Is(err, redis.Nil)
-}
-
-// panicked turns a panic of the client library into an error. It tells the type
-// only: the value may hold anything.
-func panicked(p any) error { return fmt.Errorf("%w: client panicked with a %T", ErrReply, p) }

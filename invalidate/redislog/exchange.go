@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/rediserr"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -54,7 +55,7 @@ func (l *Log) do(ctx context.Context, d time.Duration, exchange func(context.Con
 		defer l.calls.Done()
 		defer func() {
 			if p := recover(); p != nil {
-				a = answer{err: panicked(p)}
+				a = answer{err: rediserr.Panicked(p, ErrReply)}
 			}
 		}()
 		a.page, a.err = exchange(ctx)

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/twofold-go/twofold/internal/rediserr"
 )
 
 // cluster is what the tier needs of a *redis.ClusterClient.
@@ -83,7 +85,7 @@ func (t *Tier) exec(ctx context.Context, g *group, send sender, cmds []redis.Cmd
 	defer func() {
 		if p := recover(); p != nil {
 			for _, i := range g.at {
-				cmds[i] = failed(ctx, panicked(p))
+				cmds[i] = failed(ctx, rediserr.Panicked(p, ErrReply))
 			}
 		}
 	}()
@@ -92,7 +94,7 @@ func (t *Tier) exec(ctx context.Context, g *group, send sender, cmds []redis.Cmd
 		cmds[i] = send(pipe, i)
 	}
 	_, err := pipe.Exec(ctx)
-	if err != nil && t.cluster != nil && !isServerError(err) {
+	if err != nil && t.cluster != nil && !rediserr.FromServer(err) {
 		t.cluster.ReloadState(ctx) // the node may be gone for good; returns at once
 	}
 }
@@ -107,7 +109,7 @@ func (t *Tier) redirect(ctx context.Context, send sender, cmds []redis.Cmder) {
 		func() {
 			defer func() {
 				if p := recover(); p != nil {
-					cmds[i] = failed(ctx, panicked(p))
+					cmds[i] = failed(ctx, rediserr.Panicked(p, ErrReply))
 				}
 			}()
 			cmds[i] = send(t.rdb, i)

@@ -29,12 +29,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/twofold-go/twofold/internal/rediserr"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -171,7 +171,7 @@ type client struct {
 // embed a client of go-redis are as good as the client itself; others hide
 // where they send their commands.
 func inspect(rdb redis.UniversalClient) (c client, err error) {
-	if isNil(rdb) {
+	if rediserr.IsNil(rdb) {
 		return c, ErrNoClient
 	}
 	defer func() {
@@ -198,13 +198,4 @@ func inspect(rdb redis.UniversalClient) (c client, err error) {
 		return c, nil
 	}
 	return c, ErrClient
-}
-
-// isNil also finds nil pointers behind the interface.
-func isNil(rdb redis.UniversalClient) bool {
-	if rdb == nil {
-		return true
-	}
-	v := reflect.ValueOf(rdb)
-	return v.Kind() == reflect.Pointer && v.IsNil()
 }

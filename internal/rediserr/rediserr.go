@@ -1,0 +1,99 @@
+// Package rediserr makes what go-redis and Redis report fit for logs. The client
+// library quotes what it cannot parse, which may be part of a value, and a server
+// may quote the arguments it was sent; nothing of either may leave the adapters.
+package rediserr
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"reflect"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// plain are the errors of others that hold no more than they say.
+var plain = []error{
+	context.Canceled, context.DeadlineExceeded,
+	io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
+	redis.ErrClosed, redis.ErrPoolTimeout, redis.ErrPoolExhausted,
+}
+
+// Safe returns err if its text is known to be free of replies and arguments, or
+// what can be said of it. known are the adapter's own errors; reply is its error
+// for what cannot be read.
+func Safe(err, reply error, known ...error) error {
+	if harmless(err, known) {
+		return err
+	}
+	if !FromServer(err) || errors.Is(err, redis.Nil) {
+		return fmt.Errorf("%w (%T)", reply, err)
+	}
+	text, _, quotes := strings.Cut(err.Error(), ", with args beginning with:")
+	if !hasCode(text) {
+		return fmt.Errorf("%w: error without a code", reply)
+	}
+	if quotes {
+		return errors.New(text)
+	}
+	return err
+}
+
+// FromServer reports whether the server answered, by an error.
+func FromServer(err error) bool {
+	_, ok := errors.AsType[redis.Error](err)
+	return ok
+}
+
+// harmless reports whether err comes from before there was a reply, or does not
+// quote it: the client library puts what it quotes in quotation marks.
+func harmless(err error, known []error) bool {
+	for _, list := range [][]error{known, plain} {
+		for _, k := range list {
+			if errors.Is(err, k) {
+				return true
+			}
+		}
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return true
+	}
+	text := err.Error()
+	return strings.HasPrefix(text, "redis: ") && !strings.Contains(text, `"`) && !errors.Is(err, redis.Nil)
+}
+
+// hasCode reports whether text starts as Redis' errors do: with a word of
+// capitals.
+func hasCode(text string) bool {
+	code, _, _ := strings.Cut(text, " ")
+	return code != "" && strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}
+
+// Panicked turns the value of a panic of the client library into an error that
+// wraps reply. Of values other than the runtime's it tells the type only: they
+// may hold anything.
+func Panicked(p any, reply error) error {
+	if err, ok := p.(interface {
+		error
+		RuntimeError()
+	}); ok {
+		return fmt.Errorf("%w: client panicked: %w", reply, err)
+	}
+	return fmt.Errorf("%w: client panicked with a %T", reply, p)
+}
+
+// IsNil also finds nil pointers behind the interface.
+func IsNil(rdb redis.UniversalClient) bool {
+	if rdb == nil {
+		return true
+	}
+	v := reflect.ValueOf(rdb)
+	return v.Kind() == reflect.Pointer && v.IsNil()
+}
