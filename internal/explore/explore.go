@@ -54,11 +54,19 @@ type visited struct {
 	states []state
 	from   []int32 // where each was reached from; -1: a start
 	seed   maphash.Seed
-	slots  []int32 // hash table of 1 + index into states, open addressing
+	slots  []slot // hash table, open addressing
+}
+
+// slot is a place in the table. With some of the hash beside it, a state is
+// hardly ever looked at in vain; nearly all the time goes into waiting for
+// memory.
+type slot struct {
+	hash uint32
+	at   int32 // 1 + index into states; 0: empty
 }
 
 func newVisited() *visited {
-	return &visited{seed: maphash.MakeSeed(), slots: make([]int32, 1<<16)}
+	return &visited{seed: maphash.MakeSeed(), slots: make([]slot, 1<<16)}
 }
 
 // add reports whether s is new.
@@ -66,30 +74,33 @@ func (v *visited) add(s *state, from int) bool {
 	if 2*len(v.states) >= len(v.slots) {
 		v.grow()
 	}
-	slot := v.find(s)
-	if v.slots[slot] != 0 {
-		return false
+	hash := uint32(maphash.Comparable(v.seed, *s))
+	mask := uint32(len(v.slots) - 1)
+	i := hash & mask
+	for ; v.slots[i].at != 0; i = (i + 1) & mask {
+		if t := v.slots[i]; t.hash == hash && v.states[t.at-1] == *s {
+			return false
+		}
 	}
 	v.states = append(v.states, *s)
 	v.from = append(v.from, int32(from))
-	v.slots[slot] = int32(len(v.states))
+	v.slots[i] = slot{hash, int32(len(v.states))}
 	return true
 }
 
-// find returns the slot that has s, or the empty one where it belongs.
-func (v *visited) find(s *state) uint64 {
-	mask := uint64(len(v.slots) - 1)
-	slot := maphash.Comparable(v.seed, *s) & mask
-	for v.slots[slot] != 0 && v.states[v.slots[slot]-1] != *s {
-		slot = (slot + 1) & mask
-	}
-	return slot
-}
-
 func (v *visited) grow() {
-	v.slots = make([]int32, 4*len(v.slots))
-	for i := range v.states {
-		v.slots[v.find(&v.states[i])] = int32(i + 1)
+	old := v.slots
+	v.slots = make([]slot, 4*len(old))
+	mask := uint32(len(v.slots) - 1)
+	for _, t := range old {
+		if t.at == 0 {
+			continue
+		}
+		i := t.hash & mask
+		for v.slots[i].at != 0 {
+			i = (i + 1) & mask
+		}
+		v.slots[i] = t
 	}
 }
 

@@ -24,7 +24,7 @@ const (
 	getKeep              // puts the value into the local tier and returns it
 )
 
-var callerNames = [...]string{"caller 1", "caller 2"}
+var callerNames = [2][2]string{{"P caller 1", "P caller 2"}, {"Q caller 1", "Q caller 2"}}
 
 // caller is the next step of a Get.
 func (t *steps) caller(i int) {
@@ -67,7 +67,7 @@ func (u *turn) then(next getStage, what string) {
 }
 
 func (u *turn) done(what string) {
-	u.add(names[u.home(u.i)]+" "+callerNames[u.i], what, &u.s)
+	u.add(callerNames[u.home(u.i)][u.i], what, &u.s)
 }
 
 // finish returns what the Get has brought, to the caller and to who waits.
