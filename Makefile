@@ -35,6 +35,8 @@ stalecheck: deps-test ## look for stale reads under faults, with controls that m
 
 stalecheck-all: deps-test ## every fault and every control; rewrites internal/bench/RESULTS.md (half an hour)
 	$(STALECHECK) -suite all -out internal/bench/RESULTS.md
+	printf '\n# What an invalidation costs\n\n' >> internal/bench/RESULTS.md
+	$(STALECHECK) -suite cost >> internal/bench/RESULTS.md
 
 stalecheck-cost: deps-test ## what an invalidation costs, beside a bare round trip
 	$(STALECHECK) -suite cost

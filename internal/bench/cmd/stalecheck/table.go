@@ -85,7 +85,8 @@ func columns() []column {
 
 const legend = `
 Times in milliseconds: number of stale reads, then p50/p99/max of their staleness, by the tier that
-answered and by the kind of the first invalidation; p50/p99 elsewhere. "Seen elsewhere" is from an
+answered ("untold": by calls that do not say) and by the kind of the first invalidation; p50/p99
+elsewhere. "Seen elsewhere" is from an
 invalidation's return to the first read of the version by another process, slow loads included.
 Loads, gaps, bumps and lapses are those of processes that lived to the end.
 "× PING" is the ratio of the medians of Invalidate and of a bare round trip in the same run.
