@@ -63,6 +63,7 @@ func rules() []rule {
 		{pkg: "tier/local", deny: slices.Concat(inModule("cache", "invalidate"), redis)},
 		{pkg: "tier/redistier", deny: inModule("cache", "invalidate")},
 		{pkg: "invalidate", deny: slices.Concat(inModule("cache", "invalidate/redislog"), redis)},
+		{pkg: "invalidate/pipeline", deny: slices.Concat(inModule("cache", "tier", "invalidate/redislog"), redis)},
 		{pkg: "cache", deny: redis},
 	}
 }
