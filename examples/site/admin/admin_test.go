@@ -1,0 +1,198 @@
+package admin_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/examples/site/admin"
+	"github.com/twofold-go/twofold/examples/site/service"
+	"github.com/twofold-go/twofold/examples/site/sitetest"
+	"github.com/twofold-go/twofold/examples/site/store"
+)
+
+const key = "the admin key"
+
+// console makes calls to the admin API.
+type console struct {
+	http.Handler
+	t     *testing.T
+	store *store.Store
+	log   strings.Builder
+	fail  error // of every Publish
+}
+
+func newConsole(t *testing.T) *console {
+	t.Helper()
+	c := &console{t: t, store: sitetest.Seeded(t)}
+	svc := service.New(c.store, service.Config{
+		Now:       sitetest.Now,
+		Publisher: service.PublisherFunc(func(context.Context, service.Change) error { return c.fail }),
+	})
+	c.Handler = admin.New(admin.Config{Store: c.store, Service: svc, Key: key, Log: slog.New(slog.NewTextHandler(&c.log, nil))})
+	return c
+}
+
+// call makes a call such as "PUT /posts/1", with a body unless that is empty, and
+// checks the status.
+func (c *console) call(call, body string, want int) string {
+	c.t.Helper()
+	return c.callAs("Bearer "+key, call, body, want)
+}
+
+func (c *console) callAs(authorization, call, body string, want int) string {
+	c.t.Helper()
+	method, path, _ := strings.Cut(call, " ")
+	r := httptest.NewRequestWithContext(c.t.Context(), method, "/admin/api"+path, strings.NewReader(body))
+	if authorization != "" {
+		r.Header.Set("Authorization", authorization)
+	}
+	w := httptest.NewRecorder()
+	c.ServeHTTP(w, r)
+	if w.Code != want || w.Header().Get("Cache-Control") != "no-store" {
+		c.t.Errorf("%s %s = %d, want %d: %s, %v", call, body, w.Code, want, w.Body, w.Header())
+	}
+	if want == http.StatusUnauthorized && !strings.HasPrefix(w.Header().Get("WWW-Authenticate"), "Bearer ") {
+		c.t.Errorf("%s: the header does not say what is missing", call)
+	}
+	return w.Body.String()
+}
+
+// calls are all there are, with the status that they have when the body is {}.
+var calls = map[string]int{
+	"GET /posts": 200, "POST /posts": 422, "GET /posts/1": 200, "PUT /posts/1": 422, "DELETE /posts/1": 204, "POST /posts/2/publish": 200,
+	"GET /pages": 200, "POST /pages": 422, "GET /pages/1": 200, "PUT /pages/1": 422, "DELETE /pages/1": 204,
+	"GET /tags": 200, "POST /tags": 422, "PUT /tags/go": 422, "DELETE /tags/go": 204,
+	"GET /settings": 200, "PUT /settings": 422, "GET /navigation": 200, "PUT /navigation": 200,
+	"GET /keys": 200, "POST /keys": 422, "PUT /keys/testkey0": 422, "DELETE /keys/testkey0": 204,
+	"GET /nope": 404, "PATCH /posts/1": 404, "GET /posts/x": 404, "GET /posts/9999": 404, "PUT /posts/9999": 404, "DELETE /tags/nope": 404,
+}
+
+func TestOnlyTheKeyLetsIn(t *testing.T) {
+	c := newConsole(t)
+	for call := range calls {
+		for _, authorization := range []string{
+			"", key, "Bearer", "Bearer ", "Bearer " + key + "x", "Bearer " + key[1:], "Basic " + key, "Bearer " + strings.ToUpper(key), "Bearer " + sitetest.APIKey,
+		} {
+			c.callAs(authorization, call, "{}", http.StatusUnauthorized)
+		}
+	}
+	if strings.Contains(c.log.String(), key) {
+		t.Error("the key is in the log")
+	}
+	c.callAs("bearer "+key, "GET /posts/1", "", http.StatusOK)
+}
+
+func TestCalls(t *testing.T) {
+	c := newConsole(t)
+	order := slices.Sorted(maps.Keys(calls))
+	slices.Reverse(order) // so that what is deleted is deleted last
+	for _, call := range order {
+		c.call(call, "{}", calls[call])
+	}
+}
+
+func TestWithoutAKeyNobodyGetsIn(t *testing.T) {
+	s := sitetest.Empty(t)
+	c := &console{t: t, Handler: admin.New(admin.Config{Store: s, Service: service.New(s, service.Config{}), Log: slog.New(slog.DiscardHandler)})}
+	for _, authorization := range []string{"", "Bearer", "Bearer "} {
+		c.callAs(authorization, "GET /posts", "", http.StatusUnauthorized)
+	}
+}
+
+func TestBodies(t *testing.T) {
+	c := newConsole(t)
+	const tag = `{"slug": "x", "name": "X"}`
+	for _, tt := range []struct {
+		body string
+		want int
+		says string
+	}{
+		{"", 400, "not the JSON"},
+		{"null", 422, "slug"},
+		{"[]", 400, "not the JSON"},
+		{`{"slug": 1}`, 400, "not the JSON"},
+		{`{"slug": "x", "name": "X", "label": "Y"}`, 400, `unknown field \"label\"`},
+		{tag + tag, 400, "goes on"},
+		{tag + "x", 400, "goes on"},
+		{`{"slug": "` + strings.Repeat("x", 2<<20) + `"}`, 413, "over 1048576 bytes"},
+		{`{"slug": "X", "name": ""}`, 422, `{"field":"name","reason":"is required"}`},
+		{tag + "\n", 201, `"slug":"x"`},
+		{tag, 422, "slug: is in use"},
+	} {
+		if got := c.call("POST /tags", tt.body, tt.want); !strings.Contains(got, tt.says) || !json.Valid([]byte(got)) {
+			t.Errorf("%.50s: %s, want it to say %s", tt.body, got, tt.says)
+		}
+	}
+}
+
+func TestReadsAreOfEverything(t *testing.T) {
+	c := newConsole(t)
+	for call, says := range map[string]string{
+		"GET /posts":                   `"total":248`,
+		"GET /posts?status=draft":      `"total":2`,
+		"GET /posts?status=scheduled":  `"published_at":"2040-01-01T09:00:00Z"`,
+		"GET /posts?page=6":            `"posts":[]`,
+		"GET /tags":                    `{"slug":"caching","name":"Caching"}`,
+		"GET /pages":                   `"slug":"guanyu"`,
+		"GET /keys":                    `"prefix":"testkey0"`,
+		"GET /settings":                `"base_url":"https://blog.example"`,
+		"GET /navigation":              `{"lang":"zh","label":"首页","url":"/zh/"}`,
+		"GET /posts/1":                 `"slug":"the-cost-of-a-miss"`,
+		"GET /posts?status=scheduled&": `"total":1`,
+	} {
+		if got := c.call(call, "", http.StatusOK); !strings.Contains(got, says) {
+			t.Errorf("%s: %.300s, want it to say %s", call, got, says)
+		}
+	}
+	c.call("GET /posts?page=0", "", http.StatusBadRequest)
+	if got := c.call("GET /keys", "", http.StatusOK); strings.Contains(got, "ash") || strings.Contains(got, "SECRET") {
+		t.Errorf("the list of keys says too much: %s", got)
+	}
+}
+
+// What a read returns can be sent back, but for what is not its author's to decide.
+func TestRoundTrip(t *testing.T) {
+	c := newConsole(t)
+	for _, path := range []string{"/settings", "/navigation"} {
+		have := c.call("GET "+path, "", http.StatusOK)
+		if diff := cmp.Diff(have, c.call("PUT "+path, have, http.StatusOK)); diff != "" {
+			t.Errorf("%s: %s", path, diff)
+		}
+	}
+}
+
+// A change that nobody could be told of is made, and its caller learns both.
+func TestUnpublished(t *testing.T) {
+	c := newConsole(t)
+	c.fail = errors.New("bus is down")
+	if got := c.call("POST /tags", `{"slug": "x", "name": "X"}`, http.StatusAccepted); !strings.Contains(got, `"slug":"x"`) {
+		t.Errorf("the answer is %s", got)
+	}
+	c.call("DELETE /posts/1", "", http.StatusAccepted)
+	if !strings.Contains(c.log.String(), "bus is down") {
+		t.Errorf("the log has %s", &c.log)
+	}
+}
+
+func TestFailure(t *testing.T) {
+	c := newConsole(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/admin/api/tags", http.NoBody)
+	r.Header.Set("Authorization", "Bearer "+key)
+	w := httptest.NewRecorder()
+	c.ServeHTTP(w, r)
+	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "cancel") || !strings.Contains(c.log.String(), "cancel") {
+		t.Errorf("GET /tags = %d: %s; the log has %s", w.Code, w.Body, &c.log)
+	}
+}

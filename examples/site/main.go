@@ -1,0 +1,57 @@
+// Command site is a blog: pages, feeds and an API for the public, an admin API to
+// write with, and a job that publishes what is scheduled, on one SQLite file. It
+// fills a new file with a few hundred posts, and prints what to try.
+//
+//	go run ./examples/site
+//	go run ./examples/site -addr :8080 -db blog.db -admin-key secret
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+// options are what the flags say.
+type options struct {
+	addr     string
+	db       string
+	adminKey string
+}
+
+// run is the program. It returns its exit status.
+func run(ctx context.Context, args []string, out, errs io.Writer) int {
+	var o options
+	flags := flag.NewFlagSet("site", flag.ContinueOnError)
+	flags.SetOutput(errs)
+	flags.StringVar(&o.addr, "addr", "", "address to listen on (default: "+usualAddr+", or a free port if that is taken)")
+	flags.StringVar(&o.db, "db", "", "database file, made if there is none (default: a new one in a temporary folder)")
+	flags.StringVar(&o.adminKey, "admin-key", "", "bearer key of the admin API (default: a new one, printed)")
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2
+	case flags.NArg() > 0:
+		fmt.Fprintf(errs, "site: argument %q is not a flag\n", flags.Arg(0))
+		return 2
+	}
+	if err := serve(ctx, o, out, slog.New(slog.NewTextHandler(errs, nil))); err != nil {
+		fmt.Fprintln(errs, "site:", err)
+		return 1
+	}
+	return 0
+}

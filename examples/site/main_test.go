@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// output is written by the program and read by a test that waits for its last line.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	up   chan struct{}
+	done sync.Once
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n, err := o.text.Write(p)
+	if strings.Contains(o.text.String(), "Ctrl+C") {
+		o.done.Do(func() { close(o.up) })
+	}
+	return n, err
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// start runs the program until the test ends it, and returns what it printed when
+// it was up.
+func start(t *testing.T, args ...string) (printed string, end func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, status := &output{up: make(chan struct{})}, make(chan int, 1)
+	var errs output
+	go func() { status <- run(ctx, append([]string{"-addr", "127.0.0.1:0"}, args...), out, &errs) }()
+	select {
+	case <-out.up:
+	case s := <-status:
+		cancel()
+		t.Fatalf("run = %d, %s", s, &errs)
+	}
+	return out.String(), func() {
+		t.Helper()
+		cancel()
+		if s := <-status; s != 0 {
+			t.Errorf("run = %d, %s", s, &errs)
+		}
+	}
+}
+
+// find returns what the pattern matches in text.
+func find(t *testing.T, text, pattern string) string {
+	t.Helper()
+	m := regexp.MustCompile(pattern).FindStringSubmatch(text)
+	if m == nil {
+		t.Fatalf("there is no %q in\n%s", pattern, text)
+	}
+	return m[1]
+}
+
+// ask makes a request over the network, and returns the status and the body.
+func ask(t *testing.T, method, url, body, header, value string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set(header, value)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+// What the program prints works as it is printed.
+func TestRun(t *testing.T) {
+	printed, end := start(t)
+	defer end()
+	url := find(t, printed, `The site is at +(\S+)/\n`)
+	adminKey, apiKey := find(t, printed, `The admin key is (\S+)`), find(t, printed, `An API key is +(\S+)`)
+	lines := regexp.MustCompile(`(?m)^  curl .*`).FindAllString(printed, -1)
+	if len(lines) != 3 {
+		t.Errorf("%d lines of curl, want 3:\n%s", len(lines), printed)
+	}
+	if status, body := ask(t, http.MethodGet, url+"/healthz", "", "A", "b"); status != http.StatusOK || body != "ok\n" {
+		t.Errorf("/healthz = %d: %s", status, body)
+	}
+	if status, body := ask(t, http.MethodGet, url+"/", "", "A", "b"); status != http.StatusOK || !strings.Contains(body, url) {
+		t.Errorf("/ = %d: %s", status, body)
+	}
+	if status, body := ask(t, http.MethodGet, find(t, lines[1], `'(http[^']*)'`), "", "X-API-Key", apiKey); status != http.StatusOK {
+		t.Errorf("%s = %d: %s", lines[1], status, body)
+	}
+	body := find(t, lines[2], `-d '([^']*)'`)
+	if status, body := ask(t, http.MethodPost, find(t, lines[2], `(http\S*)$`), body, "Authorization", "Bearer "+adminKey); status != http.StatusCreated {
+		t.Errorf("%s = %d: %s", lines[2], status, body)
+	}
+	if status, body := ask(t, http.MethodGet, url+"/posts/hello", "", "A", "b"); status != http.StatusOK || !strings.Contains(body, "<em>works</em>") {
+		t.Errorf("/posts/hello = %d: %s", status, body)
+	}
+}
+
+// A database that is there is used as it is.
+func TestRunAgain(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "blog.db")
+	printed, end := start(t, "-db", db, "-admin-key", "k")
+	if find(t, printed, `The admin key is (\S+)`) != "k" {
+		t.Errorf("another key was printed:\n%s", printed)
+	}
+	url := find(t, printed, `The site is at +(\S+)/\n`)
+	const tag = `{"slug": "x", "name": "X"}`
+	if status, body := ask(t, http.MethodPost, url+"/admin/api/tags", tag, "Authorization", "Bearer k"); status != http.StatusCreated {
+		t.Errorf("POST /tags = %d: %s", status, body)
+	}
+	end()
+	printed, end = start(t, "-db", db, "-admin-key", "k")
+	defer end()
+	if strings.Contains(printed, "An API key") || strings.Contains(printed, "X-API-Key") {
+		t.Errorf("a key was printed that nobody can know:\n%s", printed)
+	}
+	url = find(t, printed, `The site is at +(\S+)/\n`)
+	if status, body := ask(t, http.MethodGet, url+"/admin/api/tags", "", "Authorization", "Bearer k"); status != http.StatusOK || !strings.Contains(body, `"slug":"x"`) {
+		t.Errorf("GET /tags = %d: %s", status, body)
+	}
+}
+
+func TestRunLeavesNothingBehind(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	_, end := start(t)
+	end()
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("the temporary folder has %v, %v", left, err)
+	}
+}
+
+func TestRunRefusesBadInput(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		args   []string
+		status int
+		want   string // on stderr
+	}{
+		{"unknown flag", []string{"-nonsense"}, 2, "-nonsense"},
+		{"no flag", []string{"serve"}, 2, `"serve" is not a flag`},
+		{"bad address", []string{"-addr", "nowhere"}, 1, "nowhere"},
+		{"bad database", []string{"-addr", "127.0.0.1:0", "-db", t.TempDir()}, 1, "store: "},
+		{"help", []string{"-help"}, 0, "-admin-key"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			status := run(t.Context(), tc.args, &out, &errs)
+			if status != tc.status || !strings.Contains(errs.String(), tc.want) || out.Len() > 0 {
+				t.Errorf("run(%q) = %d with %q on stderr, want %d and %q", tc.args, status, &errs, tc.status, tc.want)
+			}
+		})
+	}
+}
+
+// Whoever has not asked for an address gets one, also if the usual one is taken.
+func TestListenSomewhere(t *testing.T) {
+	var urls []string
+	for range 2 {
+		l, err := listen(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		urls = append(urls, baseURL(l))
+	}
+	if urls[0] == urls[1] {
+		t.Errorf("both are at %s", urls[0])
+	}
+	l, err := listen(t.Context(), ":0")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer l.Close()
+	if got := baseURL(l); !strings.HasPrefix(got, "http://localhost:") {
+		t.Errorf("listening everywhere is at %s", got)
+	}
+	if _, err := listen(t.Context(), strings.TrimPrefix(fmt.Sprint(urls[0]), "http://")); err == nil {
+		t.Error("an address that is taken was given twice")
+	}
+}

@@ -1,0 +1,207 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/examples/site/service"
+)
+
+// steps is how many random writes TestEventsCoverReads makes.
+const steps = 100
+
+// After random writes of all kinds, whatever answer of a Reader has changed
+// depended on an entity that the write's events name: an old answer that nobody
+// was told of would be served for ever. Answers depend on what [content.Track]
+// says.
+func TestEventsCoverReads(t *testing.T) {
+	d := newDesk(t)
+	seed := uint64(time.Now().UnixNano())
+	w := &writer{d, rand.New(rand.NewPCG(seed, 0))}
+	if err := d.UpdateSettings(t.Context(), settings()); err != nil {
+		t.Fatal(err)
+	}
+	d.published()
+	before, made := w.answers(), 0
+	for step := range steps {
+		name := w.write()
+		var told []content.Entity
+		for _, c := range d.published() {
+			told = append(told, c.Entities()...)
+			made++
+		}
+		after := w.answers()
+		for read, now := range after {
+			old, asked := before[read]
+			covered := slices.ContainsFunc(told, func(e content.Entity) bool { return slices.Contains(old.entities, e) })
+			if asked && old.value != now.value && !covered {
+				t.Errorf("step %d of seed %d, %s: nobody is told that %s has changed\nfrom %s\nto   %s\ntold %v",
+					step, seed, name, read, old.value, now.value, told)
+			}
+		}
+		before = after
+	}
+	if made < steps/4 {
+		t.Errorf("only %d of %d writes were any good", made, steps)
+	}
+}
+
+// answer is what a read returned, and what that depends on.
+type answer struct {
+	value    string
+	entities []content.Entity
+}
+
+// answers makes all reads that there are.
+func (w *writer) answers() map[string]answer {
+	all := map[string]answer{}
+	var deps []content.Entity
+	r := content.Track(w.d.store, func(_ context.Context, e ...content.Entity) { deps = append(deps, e...) })
+	ask := func(name string, read func() (any, error)) {
+		deps = nil
+		v, err := read()
+		if err != nil && !errors.Is(err, content.ErrNotFound) {
+			w.d.t.Error(err)
+		}
+		all[name] = answer{fmt.Sprintf("%+v %v", v, err), deps}
+	}
+	ctx := w.d.t.Context()
+	ask("Settings", func() (any, error) { return r.Settings(ctx) })
+	ask("Navigation", func() (any, error) { return r.Navigation(ctx) })
+	ask("Sitemap", func() (any, error) { return r.Sitemap(ctx) })
+	for _, slug := range slugs {
+		ask("PostBySlug "+slug, func() (any, error) { return r.PostBySlug(ctx, slug) })
+		ask("PageBySlug "+slug, func() (any, error) { return r.PageBySlug(ctx, slug) })
+	}
+	for _, id := range w.ids() {
+		ask(fmt.Sprint("PostByID ", id), func() (any, error) { return r.PostByID(ctx, id) })
+	}
+	for _, l := range content.Langs {
+		ask("TagCounts "+string(l), func() (any, error) { return r.TagCounts(ctx, l) })
+		ask("MonthCounts "+string(l), func() (any, error) { return r.MonthCounts(ctx, l) })
+		ask("FeedItems "+string(l), func() (any, error) { return r.FeedItems(ctx, l, 3) })
+		for _, f := range []content.Filter{{Lang: l}, {Lang: l, Tag: "go"}, {Lang: l, Month: inMarch}} {
+			ask(fmt.Sprint("ListPosts ", f), func() (any, error) { return r.ListPosts(ctx, f, content.Window{Number: 1, Size: 2}) })
+		}
+	}
+	for _, k := range w.keys() {
+		ask("APIKeyByPrefix "+k, func() (any, error) { return r.APIKeyByPrefix(ctx, k) })
+	}
+	return all
+}
+
+// writer makes random writes, many of which fail.
+type writer struct {
+	d *desk
+	*rand.Rand
+}
+
+var slugs = []string{"a", "b", "c", "d", "e"}
+
+func pick[T any](w *writer, of ...T) T { return of[w.IntN(len(of))] }
+
+func (w *writer) keys() (prefixes []string) {
+	all, err := w.d.store.APIKeys(w.d.t.Context())
+	if err != nil {
+		w.d.t.Error(err)
+	}
+	for _, k := range all {
+		prefixes = append(prefixes, k.Prefix)
+	}
+	return append(prefixes, "nobody")
+}
+
+// ids returns those of posts and pages, and one of nothing.
+func (w *writer) ids() []int64 {
+	ids := []int64{1000}
+	posts, err := w.d.store.AllPosts(w.d.t.Context(), "", content.Window{Number: 1, Size: 100})
+	for _, p := range posts.Posts {
+		ids = append(ids, p.ID)
+	}
+	pages, err2 := w.d.store.Pages(w.d.t.Context())
+	for _, p := range pages {
+		ids = append(ids, p.ID)
+	}
+	if err := errors.Join(err, err2); err != nil {
+		w.d.t.Error(err)
+	}
+	return ids
+}
+
+// write makes one write and returns what it was.
+func (w *writer) write() string {
+	ctx, id := w.d.t.Context(), pick(w, w.ids()...)
+	w.d.pass(time.Duration(w.IntN(400)) * time.Hour)
+	tag := content.Tag{Slug: pick(w, "go", "tea", "web"), Name: pick(w, "X", "Y")}
+	page := service.PageInput{Slug: pick(w, slugs...), Title: pick(w, "T", "U"), Body: "b", Lang: pick(w, content.Langs...)}
+	key := service.KeyInput{Label: pick(w, "L", "M"), Scopes: pick(w, nil, content.Scopes)}
+	post, name := w.post(), pick(w, writes...)
+	var err error
+	switch name {
+	case "create post":
+		_, err = w.d.CreatePost(ctx, post)
+	case "update post":
+		_, err = w.d.UpdatePost(ctx, id, post)
+	case "publish post":
+		_, err = w.d.PublishPost(ctx, id)
+	case "publish due":
+		_, err = w.d.PublishDue(ctx)
+	case "delete post":
+		err = w.d.DeletePost(ctx, id)
+	case "create page":
+		_, err = w.d.CreatePage(ctx, page)
+	case "update page":
+		_, err = w.d.UpdatePage(ctx, id, page)
+	case "delete page":
+		err = w.d.DeletePage(ctx, id)
+	case "create tag":
+		err = w.d.CreateTag(ctx, tag)
+	case "update tag":
+		err = w.d.UpdateTag(ctx, pick(w, "go", "tea", "web"), tag)
+	case "delete tag":
+		err = w.d.DeleteTag(ctx, tag.Slug)
+	case "navigation":
+		err = w.d.UpdateNavigation(ctx, []content.NavItem{{Lang: "en", Label: pick(w, "L", "M"), URL: "/"}})
+	case "settings":
+		s := settings()
+		s.PostsPerPage += w.IntN(2)
+		err = w.d.UpdateSettings(ctx, s)
+	case "create key":
+		_, _, err = w.d.CreateAPIKey(ctx, key)
+	case "update key":
+		_, err = w.d.UpdateAPIKey(ctx, pick(w, w.keys()...), key)
+	case "revoke key":
+		err = w.d.RevokeAPIKey(ctx, pick(w, w.keys()...))
+	}
+	return strings.TrimSpace(fmt.Sprintln(name, id, post.Slug, err))
+}
+
+// writes are all write paths; those of posts come up more often.
+var writes = []string{
+	"create post", "create post", "create post", "update post", "update post", "update post", "update post", "publish post",
+	"publish due", "delete post", "create page", "update page", "delete page", "create tag", "create tag", "update tag",
+	"update tag", "delete tag", "navigation", "settings", "create key", "update key", "revoke key",
+}
+
+func (w *writer) post() service.PostInput {
+	in := service.PostInput{
+		Slug: pick(w, slugs...), Title: pick(w, "T", "U"), Summary: pick(w, "S", ""), Body: pick(w, "b", "c"),
+		Lang: pick(w, content.Langs...), Status: pick(w, content.Draft, content.Scheduled, content.Published, content.Published),
+		Tags: pick(w, nil, []string{"go"}, []string{"go", "tea"}, []string{"web"}),
+	}
+	switch in.Status {
+	case content.Scheduled:
+		in.PublishedAt = w.d.clock().Add(time.Duration(1+w.IntN(300)) * time.Hour)
+	case content.Published:
+		in.PublishedAt = pick(w, time.Time{}, march, march.AddDate(0, -1, 0))
+	case content.Draft:
+	}
+	return in
+}

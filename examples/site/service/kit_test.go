@@ -1,0 +1,130 @@
+package service_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/examples/site/service"
+	"github.com/twofold-go/twofold/examples/site/sitetest"
+	"github.com/twofold-go/twofold/examples/site/store"
+)
+
+// desk is a service on an empty store with a few tags, a clock, and somebody who
+// writes down what is published.
+type desk struct {
+	*service.Service
+	t     *testing.T
+	store *store.Store
+
+	mu      sync.Mutex
+	now     time.Time
+	changes []service.Change
+	fail    error // of the next Publish
+	during  func(c service.Change)
+}
+
+var march = time.Date(2026, time.March, 10, 12, 0, 0, 0, time.UTC)
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	d := &desk{t: t, store: sitetest.Empty(t), now: march}
+	d.Service = service.New(d.store, service.Config{Publisher: d, Now: d.clock})
+	for _, slug := range []string{"go", "tea", "web"} {
+		if err := d.CreateTag(t.Context(), content.Tag{Slug: slug, Name: strings.ToUpper(slug)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.published()
+	return d
+}
+
+func (d *desk) clock() time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.now
+}
+
+// pass lets time pass.
+func (d *desk) pass(by time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.now = d.now.Add(by)
+}
+
+// Publish implements [service.Publisher].
+func (d *desk) Publish(ctx context.Context, c service.Change) error {
+	if d.during != nil {
+		d.during(c)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.changes = append(d.changes, c)
+	err := d.fail
+	d.fail = nil
+	if ctx.Err() != nil {
+		d.t.Errorf("Publish was called with a context that has ended: %v", ctx.Err())
+	}
+	return err
+}
+
+// published returns what has been published since it was last asked.
+func (d *desk) published() []service.Change {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := d.changes
+	d.changes = nil
+	return out
+}
+
+// want checks that exactly these events were published since it was last asked, in
+// one change.
+func (d *desk) want(events ...service.Event) {
+	d.t.Helper()
+	var got []service.Event
+	changes := d.published()
+	for _, c := range changes {
+		got = append(got, c.Events...)
+	}
+	if diff := cmp.Diff(events, got); diff != "" {
+		d.t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if len(changes) > 1 {
+		d.t.Errorf("%d changes, want one", len(changes))
+	}
+}
+
+// post creates a post, which must work.
+func (d *desk) post(change func(in *service.PostInput)) content.Post {
+	d.t.Helper()
+	p, err := d.CreatePost(d.t.Context(), input(change))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.published()
+	return p
+}
+
+// input returns a post that is published now, with a change.
+func input(change func(in *service.PostInput)) service.PostInput {
+	in := service.PostInput{
+		Slug: "one", Title: "One", Summary: "A post.", Body: "*Text*", Lang: content.English, Status: content.Published,
+		Tags: []string{"go", "tea"},
+	}
+	if change != nil {
+		change(&in)
+	}
+	return in
+}
+
+func settings() content.Settings {
+	return content.Settings{
+		BaseURL: "https://blog.example", Author: "A", PostsPerPage: 3, FeedItems: 4,
+		Texts: map[content.Lang]content.Text{content.English: {Title: "T"}, content.Chinese: {Title: "题"}},
+	}
+}

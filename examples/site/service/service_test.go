@@ -1,0 +1,251 @@
+package service_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/examples/site/service"
+)
+
+func TestInvalidPosts(t *testing.T) {
+	type in = service.PostInput
+	d := newDesk(t)
+	d.post(func(in *in) { in.Slug = "taken" })
+	for _, tt := range []struct {
+		field  string
+		change func(in *in)
+	}{
+		{"slug", func(in *in) { in.Slug = "" }},
+		{"slug", func(in *in) { in.Slug = "Ärger" }},
+		{"slug", func(in *in) { in.Slug = "a--b" }},
+		{"slug", func(in *in) { in.Slug = "../etc" }},
+		{"slug", func(in *in) { in.Slug = strings.Repeat("a", 101) }},
+		{"slug", func(in *in) { in.Slug = "taken" }},
+		{"title", func(in *in) { in.Title = " " }},
+		{"title", func(in *in) { in.Title = strings.Repeat("题", 201) }},
+		{"title", func(in *in) { in.Title = "two\nlines" }},
+		{"summary", func(in *in) { in.Summary = "a\x00b" }},
+		{"summary", func(in *in) { in.Summary = "a\xffb" }},
+		{"body", func(in *in) { in.Body = "" }},
+		{"body", func(in *in) { in.Body = strings.Repeat("a", 1<<20) }},
+		{"lang", func(in *in) { in.Lang = "de" }},
+		{"tags", func(in *in) { in.Tags = []string{"nope"} }},
+		{"tags", func(in *in) { in.Tags = slices.Repeat([]string{"go"}, 11) }},
+		{"status", func(in *in) { in.Status = "" }},
+		{"published_at", func(in *in) { in.Status, in.PublishedAt = content.Draft, march }},
+		{"published_at", func(in *in) { in.Status = content.Scheduled }},
+		{"published_at", func(in *in) { in.Status, in.PublishedAt = content.Scheduled, march }},
+		{"published_at", func(in *in) { in.PublishedAt = march.Add(time.Second) }},
+		{"published_at", func(in *in) { in.PublishedAt = time.Date(1, 2, 3, 0, 0, 0, 0, time.UTC) }},
+	} {
+		_, err := d.CreatePost(t.Context(), input(tt.change))
+		wantInvalid(t, err, tt.field)
+	}
+	if got := d.published(); len(got) > 0 {
+		t.Errorf("what was refused was published: %v", got)
+	}
+}
+
+// wantInvalid checks that err is about the one field.
+func wantInvalid(t *testing.T, err error, field string) {
+	t.Helper()
+	e, ok := errors.AsType[*service.InvalidError](err)
+	if !ok || len(e.Fields) != 1 || e.Fields[0].Field != field || !strings.HasPrefix(err.Error(), field+": ") {
+		t.Errorf("the error is %v, want one about %s", err, field)
+	}
+}
+
+func TestInvalidOthers(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	page := func(slug, title string) error {
+		_, err := d.CreatePage(ctx, service.PageInput{Slug: slug, Title: title, Body: "b", Lang: "en"})
+		return err
+	}
+	nav := func(url string) error {
+		return d.UpdateNavigation(ctx, []content.NavItem{{Lang: "en", Label: "L", URL: url}})
+	}
+	set := func(change func(s *content.Settings)) error {
+		s := settings()
+		change(&s)
+		return d.UpdateSettings(ctx, s)
+	}
+	key := func(in service.KeyInput) error { _, _, err := d.CreateAPIKey(ctx, in); return err }
+	if err := page("taken", "T"); err != nil {
+		t.Fatal(err)
+	}
+	d.published()
+	for _, tt := range []struct {
+		field string
+		err   error
+	}{
+		{"slug", page("taken", "T")},
+		{"title", page("x", "")},
+		{"slug", d.CreateTag(ctx, content.Tag{Slug: "go", Name: "Go"})},
+		{"slug", d.UpdateTag(ctx, "web", content.Tag{Slug: "go", Name: "Go"})},
+		{"name", d.UpdateTag(ctx, "web", content.Tag{Slug: "web"})},
+		{"items[0].url", nav("javascript:alert(1)")},
+		{"items[0].url", nav("//evil.example")},
+		{"items[0].url", nav(`/\evil.example`)},
+		{"items[0].url", nav("pages/about")},
+		{"items[0].url", nav("https:///x")},
+		{"items", d.UpdateNavigation(ctx, slices.Repeat([]content.NavItem{{Lang: "en", Label: "L", URL: "/"}}, 51))},
+		{"base_url", set(func(s *content.Settings) { s.BaseURL = "https://blog.example/" })},
+		{"base_url", set(func(s *content.Settings) { s.BaseURL = "https://user@blog.example" })},
+		{"base_url", set(func(s *content.Settings) { s.BaseURL = "ftp://blog.example" })},
+		{"author", set(func(s *content.Settings) { s.Author = "" })},
+		{"posts_per_page", set(func(s *content.Settings) { s.PostsPerPage = 0 })},
+		{"feed_items", set(func(s *content.Settings) { s.FeedItems = 101 })},
+		{"texts", set(func(s *content.Settings) { s.Texts["de"] = content.Text{Title: "x"} })},
+		{"texts.zh.title", set(func(s *content.Settings) { s.Texts["zh"] = content.Text{} })},
+		{"label", key(service.KeyInput{})},
+		{"scopes", key(service.KeyInput{Label: "L", Scopes: []content.Scope{"write"}})},
+	} {
+		wantInvalid(t, tt.err, tt.field)
+	}
+	for _, url := range []string{"/", "/zh/", "https://other.example/x?y#z", "http://a.example"} {
+		if err := nav(url); err != nil {
+			t.Errorf("navigation to %s: %v", url, err)
+		}
+	}
+}
+
+func TestWhatIsNotThere(t *testing.T) {
+	d, ctx := newDesk(t), t.Context()
+	_, err1 := d.UpdatePost(ctx, 7, input(nil))
+	_, err2 := d.PublishPost(ctx, 7)
+	_, err3 := d.UpdatePage(ctx, 7, service.PageInput{})
+	_, err4 := d.UpdateAPIKey(ctx, "x", service.KeyInput{Label: "L"})
+	for _, err := range []error{
+		err1, err2, err3, err4, d.DeletePost(ctx, 7), d.DeletePage(ctx, 7), d.DeleteTag(ctx, "x"),
+		d.UpdateTag(ctx, "x", content.Tag{Slug: "x", Name: "X"}), d.RevokeAPIKey(ctx, "x"),
+	} {
+		if !errors.Is(err, content.ErrNotFound) {
+			t.Errorf("the error is %v, want %v", err, content.ErrNotFound)
+		}
+	}
+	if got := d.published(); len(got) > 0 {
+		t.Errorf("published: %v", got)
+	}
+}
+
+// What a write returns is what the store has.
+func TestWrittenIsWhatIsRead(t *testing.T) {
+	d := newDesk(t)
+	d.pass(1234567 * time.Nanosecond) // less than the store keeps
+	for _, change := range []func(in *service.PostInput){
+		nil,
+		func(in *service.PostInput) { in.Slug, in.Tags = "two", []string{"web", "go", "go"} },
+		func(in *service.PostInput) { in.Slug, in.Tags, in.Status = "three", nil, content.Draft },
+	} {
+		p := d.post(change)
+		got, err := d.store.AnyPost(t.Context(), p.ID)
+		if diff := cmp.Diff(p, got); err != nil || diff != "" {
+			t.Errorf("%v (-written +read):\n%s", err, diff)
+		}
+	}
+}
+
+func TestUpdateKeepsTheDate(t *testing.T) {
+	d := newDesk(t)
+	p := d.post(nil)
+	d.pass(48 * time.Hour)
+	p, err := d.UpdatePost(t.Context(), p.ID, input(nil))
+	if err != nil || !p.PublishedAt.Equal(march) || !p.UpdatedAt.Equal(march.Add(48*time.Hour)) {
+		t.Errorf("the post is of %v, updated %v; %v", p.PublishedAt, p.UpdatedAt, err)
+	}
+}
+
+func TestPublishDue(t *testing.T) {
+	d := newDesk(t)
+	for i, slug := range []string{"third", "first", "second"} {
+		at := march.Add(time.Duration((i+2)%3+1) * time.Hour)
+		d.post(func(in *service.PostInput) { in.Slug, in.Status, in.PublishedAt = slug, content.Scheduled, at })
+	}
+	publish := func(want ...string) {
+		t.Helper()
+		n, err := d.PublishDue(t.Context())
+		var got []string
+		for _, c := range d.published() {
+			got = append(got, c.Events[0].(service.PostUpserted).New.Slug)
+		}
+		if err != nil || n != len(want) || !slices.Equal(got, want) {
+			t.Errorf("PublishDue = %d, %v and published %v, want %v", n, err, got, want)
+		}
+	}
+	publish()
+	d.pass(2*time.Hour + time.Minute)
+	d.fail = errors.New("no") // for the first of them: the second goes on
+	if n, err := d.PublishDue(t.Context()); n != 2 || err == nil {
+		t.Errorf("PublishDue = %d, %v; want 2 and an error", n, err)
+	}
+	d.published()
+	publish()
+	d.pass(time.Hour)
+	publish("third")
+	p, err := d.store.PostBySlug(t.Context(), "first")
+	if err != nil || !p.PublishedAt.Equal(march.Add(time.Hour)) || !p.UpdatedAt.Equal(march.Add(2*time.Hour+time.Minute)) {
+		t.Errorf("the post is of %v, updated %v; %v", p.PublishedAt, p.UpdatedAt, err)
+	}
+}
+
+func TestPublishPostTwice(t *testing.T) {
+	d := newDesk(t)
+	p := d.post(func(in *service.PostInput) { in.Status = content.Draft })
+	first, err := d.PublishPost(t.Context(), p.ID)
+	if err != nil || first.Status != content.Published || !first.PublishedAt.Equal(march) {
+		t.Errorf("PublishPost = %+v, %v", first.Summary, err)
+	}
+	d.published()
+	d.pass(time.Hour)
+	second, err := d.PublishPost(t.Context(), p.ID)
+	if diff := cmp.Diff(first, second); err != nil || diff != "" {
+		t.Errorf("the second time: %v %s", err, diff)
+	}
+	if got := d.published(); len(got) > 0 {
+		t.Errorf("published: %v", got)
+	}
+}
+
+func TestUnpublished(t *testing.T) {
+	d := newDesk(t)
+	d.fail = errors.New("the bus is down")
+	p, err := d.CreatePost(t.Context(), input(nil))
+	if _, ok := errors.AsType[*service.UnpublishedError](err); !ok || !strings.Contains(err.Error(), "the bus is down") {
+		t.Errorf("the error is %v", err)
+	}
+	if got, err := d.store.PostBySlug(t.Context(), "one"); err != nil || got.ID != p.ID || p.ID == 0 {
+		t.Errorf("the post is %d, %v; the write said %d", got.ID, err, p.ID)
+	}
+}
+
+// Writers at once: nothing is lost, and revisions are all different.
+func TestConcurrentWriters(t *testing.T) {
+	d := newDesk(t)
+	const writers, each = 4, 5
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range each {
+				slug := string(rune('a'+w)) + string(rune('a'+i))
+				if _, err := d.CreatePost(t.Context(), input(func(in *service.PostInput) { in.Slug = slug })); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	seen := map[int64]bool{}
+	for _, c := range d.published() {
+		seen[c.Revision] = true
+	}
+	if len(seen) != writers*each || seen[0] {
+		t.Errorf("%d different revisions, want %d", len(seen), writers*each)
+	}
+}

@@ -1,0 +1,105 @@
+package service
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/twofold-go/twofold/examples/site/content"
+)
+
+// Lengths are in characters, but for bodies, which are in bytes.
+const (
+	maxSlug    = 100
+	maxLine    = 200
+	maxExcerpt = 1000
+	maxBody    = 256 << 10
+	maxTags    = 10
+	maxNav     = 50
+	maxPerPage = 100
+)
+
+var slugPattern = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// InvalidError says what is wrong with what was to be written. Nothing was.
+type InvalidError struct{ Fields []FieldError }
+
+// FieldError is what is wrong with one field, by its name in JSON.
+type FieldError struct {
+	Field  string `json:"field"`
+	Reason string `json:"reason"`
+}
+
+// Error names all fields.
+func (e *InvalidError) Error() string {
+	texts := make([]string, 0, len(e.Fields))
+	for _, f := range e.Fields {
+		texts = append(texts, f.Field+": "+f.Reason)
+	}
+	return strings.Join(texts, "; ")
+}
+
+func invalid(field, format string, args ...any) error {
+	return &InvalidError{[]FieldError{{field, fmt.Sprintf(format, args...)}}}
+}
+
+// check collects what is wrong.
+type check struct{ fields []FieldError }
+
+func (c *check) err() error {
+	if len(c.fields) == 0 {
+		return nil
+	}
+	return &InvalidError{c.fields}
+}
+
+// that notes the reason unless ok.
+func (c *check) that(ok bool, field, format string, args ...any) {
+	if !ok {
+		c.fields = append(c.fields, FieldError{field, fmt.Sprintf(format, args...)})
+	}
+}
+
+func (c *check) slug(field, s string) {
+	c.that(len(s) <= maxSlug && slugPattern.MatchString(s), field,
+		"must be small letters, digits and single hyphens between them, %d at most", maxSlug)
+}
+
+// line checks a text of one line, which must be there; text one of several, which
+// need not.
+func (c *check) line(field, s string) { c.runes(field, s, maxLine, true, "") }
+func (c *check) text(field, s string) { c.runes(field, s, maxExcerpt, false, "\n") }
+
+func (c *check) body(s string) {
+	c.that(len(s) <= maxBody, "body", "must have %d bytes at most", maxBody)
+	c.runes("body", s, math.MaxInt, true, "\n\r\t")
+}
+
+func (c *check) runes(field, s string, most int, need bool, allowed string) {
+	c.that(!need || strings.TrimSpace(s) != "", field, "is required")
+	c.that(utf8.RuneCountInString(s) <= most, field, "must have %d characters at most", most)
+	bad := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(allowed, r) }
+	c.that(utf8.ValidString(s) && !strings.ContainsFunc(s, bad), field, "must have no control characters")
+}
+
+func (c *check) lang(field string, l content.Lang) {
+	c.that(slices.Contains(content.Langs, l), field, "must be one of %v", content.Langs)
+}
+
+// link checks a URL that readers are sent to: a path of this site, or one on the
+// web. "//host" and "/\host" look like paths, and are not.
+func (c *check) link(field, s string) {
+	u, err := url.Parse(s)
+	ok := err == nil && len(s) <= 1000 && !strings.ContainsAny(s, "\\ ")
+	if ok && u.Scheme == "" {
+		ok = u.Host == "" && strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "//")
+	} else if ok {
+		ok = (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+	}
+	c.that(ok, field, "must be a path that begins with a slash, or an http or https URL")
+}

@@ -1,0 +1,64 @@
+package store
+
+import (
+	"context"
+
+	"github.com/twofold-go/twofold/examples/site/content"
+)
+
+const pageColumns = `id, slug, title, body, lang, updated_at`
+
+func scanPage(r row) (p content.Page, err error) {
+	err = r.Scan(&p.ID, &p.Slug, &p.Title, &p.Body, &p.Lang, millis{&p.UpdatedAt})
+	return p, err
+}
+
+// PageBySlug implements [content.Reader].
+func (q queries) PageBySlug(ctx context.Context, slug string) (content.Page, error) {
+	return one(ctx, q.conn, scanPage, `SELECT `+pageColumns+` FROM pages WHERE slug = ?`, slug)
+}
+
+// PageByID returns a page.
+func (q queries) PageByID(ctx context.Context, id int64) (content.Page, error) {
+	return one(ctx, q.conn, scanPage, `SELECT `+pageColumns+` FROM pages WHERE id = ?`, id)
+}
+
+// Pages returns all pages, by id.
+func (q queries) Pages(ctx context.Context) ([]content.Page, error) {
+	return list(ctx, q.conn, scanPage, `SELECT `+pageColumns+` FROM pages ORDER BY id`)
+}
+
+// InsertPage adds a page and returns its id.
+func (tx *Tx) InsertPage(ctx context.Context, p content.Page) (int64, error) {
+	res, err := tx.exec(ctx, `INSERT INTO pages (slug, title, body, lang, updated_at) VALUES (?, ?, ?, ?, ?)`,
+		p.Slug, p.Title, p.Body, p.Lang, toMillis(p.UpdatedAt))
+	if err != nil {
+		return 0, err
+	}
+	return res.LastInsertId()
+}
+
+// UpdatePage replaces the page that has p's id.
+func (tx *Tx) UpdatePage(ctx context.Context, p content.Page) error {
+	_, err := tx.exec(ctx, `UPDATE pages SET slug = ?, title = ?, body = ?, lang = ?, updated_at = ? WHERE id = ?`,
+		p.Slug, p.Title, p.Body, p.Lang, toMillis(p.UpdatedAt), p.ID)
+	return err
+}
+
+// DeletePage removes a page.
+func (tx *Tx) DeletePage(ctx context.Context, id int64) error {
+	_, err := tx.exec(ctx, `DELETE FROM pages WHERE id = ?`, id)
+	return err
+}
+
+// Sitemap implements [content.Reader].
+func (q queries) Sitemap(ctx context.Context) ([]content.SitemapEntry, error) {
+	return list(ctx, q.conn, func(r row) (e content.SitemapEntry, err error) {
+		err = r.Scan(&e.Path, millis{&e.UpdatedAt})
+		return e, err
+	}, `SELECT CASE lang WHEN 'en' THEN '' ELSE '/' || lang END || kind || slug AS path, updated_at FROM (
+			SELECT lang, '/posts/' AS kind, slug, updated_at FROM posts p WHERE `+public+`
+			UNION ALL
+			SELECT lang, '/pages/', slug, updated_at FROM pages)
+		ORDER BY path`)
+}

@@ -1,0 +1,266 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/examples/site/sitetest"
+	"github.com/twofold-go/twofold/examples/site/store"
+)
+
+var day = time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
+
+// write runs fn in a transaction that must work.
+func write(t *testing.T, s *store.Store, fn func(ctx context.Context, tx *store.Tx) error) int64 {
+	t.Helper()
+	n, err := s.Write(t.Context(), func(tx *store.Tx) error { return fn(t.Context(), tx) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func post(slug string, status content.Status, at time.Time, tags ...content.Tag) content.Post {
+	return content.Post{Body: "Body of " + slug, Summary: content.Summary{
+		Slug: slug, Title: slug, Lang: content.English, Status: status, PublishedAt: at, UpdatedAt: day, Tags: tags,
+	}}
+}
+
+func TestOpenKeepsWhatIsThere(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a b?c#d%20.db") // all of which mean something in a URL
+	for i := range 2 {
+		s, err := store.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := write(t, s, func(context.Context, *store.Tx) error { return nil }); got != int64(i)+1 {
+			t.Errorf("write %d has the number %d", i+1, got)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := store.Open(t.Context(), t.TempDir()); err == nil {
+		t.Error("a folder was opened as a database")
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	s := sitetest.Empty(t)
+	tag := content.Tag{Slug: "x", Name: "X & Y"}
+	want := post("one", content.Published, day.Add(123*time.Millisecond), tag)
+	key := content.APIKey{Prefix: "p", Label: "L", Hash: content.HashSecret("s"), Scopes: []content.Scope{}, CreatedAt: day}
+	write(t, s, func(ctx context.Context, tx *store.Tx) (err error) {
+		if err := tx.InsertTag(ctx, tag); err != nil {
+			return err
+		}
+		if want.ID, err = tx.InsertPost(ctx, want); err != nil {
+			return err
+		}
+		return tx.InsertAPIKey(ctx, key)
+	})
+	got, err := s.PostBySlug(t.Context(), "one")
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("post: %v %s", err, diff)
+	}
+	gotKey, err := s.APIKeyByPrefix(t.Context(), "p")
+	if diff := cmp.Diff(key, gotKey); err != nil || diff != "" {
+		t.Errorf("key: %v %s", err, diff)
+	}
+	entries, err := s.Sitemap(t.Context())
+	if diff := cmp.Diff([]content.SitemapEntry{{Path: "/posts/one", UpdatedAt: day}}, entries); err != nil || diff != "" {
+		t.Errorf("sitemap: %v %s", err, diff)
+	}
+}
+
+func TestPublicReadsSeePublishedPostsOnly(t *testing.T) {
+	s := sitetest.Empty(t)
+	tag := content.Tag{Slug: "x", Name: "X"}
+	var ids []int64
+	write(t, s, func(ctx context.Context, tx *store.Tx) error {
+		err := tx.InsertTag(ctx, tag)
+		for _, p := range []content.Post{
+			post("draft", content.Draft, time.Time{}, tag), post("later", content.Scheduled, day, tag),
+		} {
+			id, e := tx.InsertPost(ctx, p)
+			ids, err = append(ids, id), errors.Join(err, e)
+		}
+		return err
+	})
+	for i, slug := range []string{"draft", "later"} {
+		if _, err := s.PostBySlug(t.Context(), slug); !errors.Is(err, content.ErrNotFound) {
+			t.Errorf("PostBySlug(%s) = %v", slug, err)
+		}
+		if _, err := s.PostByID(t.Context(), ids[i]); !errors.Is(err, content.ErrNotFound) {
+			t.Errorf("PostByID(%s) = %v", slug, err)
+		}
+		if p, err := s.AnyPost(t.Context(), ids[i]); err != nil || p.Slug != slug {
+			t.Errorf("AnyPost(%s) = %q, %v", slug, p.Slug, err)
+		}
+	}
+	for _, f := range []content.Filter{{Lang: content.English}, {Lang: content.English, Tag: "x"}} {
+		if l, err := s.ListPosts(t.Context(), f, content.Window{Number: 1, Size: 10}); err != nil || l.Total != 0 || len(l.Posts) != 0 {
+			t.Errorf("ListPosts(%v) = %v, %v", f, l, err)
+		}
+	}
+	tags, err := s.TagCounts(t.Context(), content.English)
+	months, err2 := s.MonthCounts(t.Context(), content.English)
+	feed, err3 := s.FeedItems(t.Context(), content.English, 10)
+	entries, err4 := s.Sitemap(t.Context())
+	if err := errors.Join(err, err2, err3, err4); err != nil || len(tags)+len(months)+len(feed)+len(entries) != 0 {
+		t.Errorf("tags %v, months %v, feed %v, sitemap %v, %v", tags, months, feed, entries, err)
+	}
+	if due, err := s.DuePosts(t.Context(), day.UnixMilli()); err != nil || !slices.Equal(due, ids[1:]) {
+		t.Errorf("due are %v, %v; want %v", due, err, ids[1:])
+	}
+}
+
+// The counts say of each list how long it is, and its windows make up the whole.
+func TestListsAndCountsAgree(t *testing.T) {
+	s := sitetest.Seeded(t)
+	for _, lang := range content.Langs {
+		wantList(t, s, content.Filter{Lang: lang}, -1)
+		tags, err := s.TagCounts(t.Context(), lang)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range tags {
+			wantList(t, s, content.Filter{Lang: lang, Tag: c.Slug}, c.Posts)
+		}
+		months, err := s.MonthCounts(t.Context(), lang)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range months {
+			wantList(t, s, content.Filter{Lang: lang, Month: c.Month}, c.Posts)
+		}
+	}
+}
+
+// wantList checks a list of want posts, or of any number if want is negative.
+func wantList(t *testing.T, s *store.Store, f content.Filter, want int) {
+	t.Helper()
+	var all []content.Summary
+	for n := 1; ; n++ {
+		l, err := s.ListPosts(t.Context(), f, content.Window{Number: n, Size: 30})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want < 0 {
+			want = l.Total
+		}
+		if l.Total != want {
+			t.Errorf("%v: window %d has a total of %d, want %d", f, n, l.Total, want)
+		}
+		if len(l.Posts) == 0 {
+			break
+		}
+		all = append(all, l.Posts...)
+	}
+	newest := func(a, b content.Summary) int { return b.PublishedAt.Compare(a.PublishedAt) }
+	if len(all) != want || want == 0 || !slices.IsSortedFunc(all, newest) {
+		t.Errorf("%v: windows have %d posts, want %d, newest first", f, len(all), want)
+	}
+	for _, p := range all {
+		in := f.Month.IsZero() || content.MonthOf(p.PublishedAt) == f.Month
+		if p.Lang != f.Lang || !in || f.Tag != "" && !slices.Contains(p.TagSlugs(), f.Tag) {
+			t.Errorf("%v: %s is of %s, %v, %v", f, p.Slug, p.Lang, p.PublishedAt, p.TagSlugs())
+		}
+	}
+}
+
+func TestFailedWriteLeavesNothing(t *testing.T) {
+	s := sitetest.Empty(t)
+	failure := errors.New("no")
+	if n, err := s.Write(t.Context(), func(tx *store.Tx) error {
+		return errors.Join(tx.InsertTag(t.Context(), content.Tag{Slug: "x", Name: "X"}), failure)
+	}); !errors.Is(err, failure) || n != 0 {
+		t.Errorf("Write = %d, %v; want %v", n, err, failure)
+	}
+	if tags, err := s.Tags(t.Context()); err != nil || len(tags) > 0 {
+		t.Errorf("tags are %v, %v; want none", tags, err)
+	}
+	if n := write(t, s, func(context.Context, *store.Tx) error { return nil }); n != 1 {
+		t.Errorf("the first write has the number %d", n)
+	}
+}
+
+func TestWhatIsNotThere(t *testing.T) {
+	s := sitetest.Empty(t)
+	for name, call := range map[string]func(ctx context.Context, tx *store.Tx) error{
+		"UpdatePost": func(ctx context.Context, tx *store.Tx) error {
+			return tx.UpdatePost(ctx, post("x", content.Draft, time.Time{}))
+		},
+		"DeletePost":   func(ctx context.Context, tx *store.Tx) error { return tx.DeletePost(ctx, 1) },
+		"UpdatePage":   func(ctx context.Context, tx *store.Tx) error { return tx.UpdatePage(ctx, content.Page{Lang: "en"}) },
+		"DeletePage":   func(ctx context.Context, tx *store.Tx) error { return tx.DeletePage(ctx, 1) },
+		"UpdateTag":    func(ctx context.Context, tx *store.Tx) error { return tx.UpdateTag(ctx, "x", content.Tag{}) },
+		"DeleteTag":    func(ctx context.Context, tx *store.Tx) error { return tx.DeleteTag(ctx, "x") },
+		"UpdateAPIKey": func(ctx context.Context, tx *store.Tx) error { return tx.UpdateAPIKey(ctx, content.APIKey{}) },
+		"RevokeAPIKey": func(ctx context.Context, tx *store.Tx) error { return tx.RevokeAPIKey(ctx, "x", day) },
+		"Settings":     func(ctx context.Context, tx *store.Tx) error { _, err := tx.Settings(ctx); return err },
+	} {
+		if _, err := s.Write(t.Context(), func(tx *store.Tx) error { return call(t.Context(), tx) }); !errors.Is(err, content.ErrNotFound) {
+			t.Errorf("%s = %v, want %v", name, err, content.ErrNotFound)
+		}
+	}
+}
+
+// Readers go on while there is a write, and see all of it or nothing.
+func TestReadersBesideAWriter(t *testing.T) {
+	s := sitetest.Empty(t)
+	const tags, readers = 20, 4
+	var wg sync.WaitGroup
+	for range readers {
+		wg.Go(func() {
+			for n := 0; n < tags; {
+				all, err := s.Tags(t.Context())
+				if err != nil || len(all)%2 != 0 || len(all) < n {
+					t.Errorf("%d tags after %d, %v", len(all), n, err)
+					return
+				}
+				n = len(all)
+			}
+		})
+	}
+	for i := range tags / 2 {
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			name := string(rune('a' + i))
+			return errors.Join(tx.InsertTag(ctx, content.Tag{Slug: name, Name: name}), tx.InsertTag(ctx, content.Tag{Slug: name + name, Name: name}))
+		})
+	}
+	wg.Wait()
+}
+
+func TestQueriesAreCounted(t *testing.T) {
+	s := sitetest.Seeded(t)
+	for _, tt := range []struct {
+		name string
+		want int64
+		read func() error
+	}{
+		{"Ping", 0, func() error { return s.Ping(t.Context()) }},
+		{"Settings", 1, func() error { _, err := s.Settings(t.Context()); return err }},
+		{"Navigation", 1, func() error { _, err := s.Navigation(t.Context()); return err }},
+		{"ListPosts", 2, func() error {
+			_, err := s.ListPosts(t.Context(), content.Filter{Lang: content.English}, content.Window{Number: 1, Size: 10})
+			return err
+		}},
+	} {
+		before := s.Queries()
+		if err := tt.read(); err != nil {
+			t.Error(err)
+		}
+		if got := s.Queries() - before; got != tt.want {
+			t.Errorf("%s: %d queries, want %d", tt.name, got, tt.want)
+		}
+	}
+}

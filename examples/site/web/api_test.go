@@ -1,0 +1,83 @@
+package web_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/examples/site/service"
+	"github.com/twofold-go/twofold/examples/site/sitetest"
+)
+
+func TestAPIGolden(t *testing.T) {
+	h, svc := small(t)
+	_, key, err := svc.CreateAPIKey(t.Context(), service.KeyInput{Label: "L", Scopes: content.Scopes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, path := range map[string]string{
+		"posts.json": "/posts", "tagged.json": "/posts?tag=r-d", "none.json": "/posts?lang=zh", "post.json": "/posts/first",
+		"page.json": "/pages/about", "tags.json": "/tags", "months.json": "/months", "notags.json": "/tags?lang=zh",
+	} {
+		w := get(t, h, "/api/v1"+path, "X-API-Key", key)
+		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" {
+			t.Errorf("GET %s = %d, %v", path, w.Code, w.Header())
+		}
+		golden(t, file, w.Body.String())
+	}
+}
+
+func TestAPIErrors(t *testing.T) {
+	h := handler(sitetest.Seeded(t))
+	for path, want := range map[string]int{
+		"/posts/nope": 404, "/pages/nope": 404, "/nope": 404, "/": 404,
+		"/posts?lang=de": 400, "/posts?month=x": 400, "/posts?page=0": 400, "/tags?lang=x": 400, "/months?lang=x": 400,
+		"/posts?page=9999": 200, "/posts?tag=nope": 200,
+	} {
+		w := get(t, h, "/api/v1"+path, "X-API-Key", sitetest.APIKey)
+		var body map[string]any
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || w.Code != want || (want != http.StatusOK) != (body["error"] != nil) {
+			t.Errorf("GET %s = %d, want %d: %s", path, w.Code, want, w.Body)
+		}
+	}
+}
+
+func TestAPIKeys(t *testing.T) {
+	h, svc := small(t)
+	ctx := t.Context()
+	create := func(scopes ...content.Scope) (prefix, key string) {
+		t.Helper()
+		k, key, err := svc.CreateAPIKey(ctx, service.KeyInput{Label: "L", Scopes: scopes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k.Prefix, key
+	}
+	prefix, good := create(content.ScopeRead)
+	_, idle := create()
+	revoked, gone := create(content.ScopeRead)
+	if err := svc.RevokeAPIKey(ctx, revoked); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		key  string
+		want int
+	}{
+		"good": {good, 200}, "none": {"", 401}, "no secret": {prefix + "_", 401}, "another secret": {prefix + "_x", 401},
+		"no prefix": {"_x", 401}, "unknown": {"x_y", 401}, "revoked": {gone, 401}, "no scope": {idle, 403},
+		"in small letters": {strings.ToLower(good), 401}, "endless": {strings.Repeat("a", 1000) + "_x", 401},
+	} {
+		for _, path := range []string{"/posts", "/posts/first", "/pages/about", "/tags", "/months", "/nope"} {
+			w := get(t, h, "/api/v1"+path, "X-API-Key", tt.key)
+			want := tt.want
+			if want == http.StatusOK && path == "/nope" {
+				want = http.StatusNotFound
+			}
+			if w.Code != want || w.Code == http.StatusUnauthorized != (w.Header().Get("WWW-Authenticate") != "") {
+				t.Errorf("%s: GET %s = %d, want %d", name, path, w.Code, want)
+			}
+		}
+	}
+}

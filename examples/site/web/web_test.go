@@ -1,0 +1,189 @@
+package web_test
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/examples/site/service"
+	"github.com/twofold-go/twofold/examples/site/sitetest"
+	"github.com/twofold-go/twofold/examples/site/web"
+)
+
+func TestGolden(t *testing.T) {
+	h, _ := small(t)
+	for file, path := range map[string]string{
+		"home.html": "/", "home2.html": "/?page=2", "post.html": "/posts/first", "page.html": "/pages/about", "tag.html": "/tags/r-d",
+		"month.html": "/months/2026-03", "zh.html": "/zh/", "notfound.html": "/nope", "rss.xml": "/rss.xml", "atom.xml": "/atom.xml",
+		"sitemap.xml": "/sitemap.xml", "robots.txt": "/robots.txt",
+	} {
+		golden(t, file, get(t, h, path).Body.String())
+	}
+}
+
+var link = regexp.MustCompile(`(?:href="|<loc>` + regexp.QuoteMeta(sitetest.BaseURL) + `)(/[^"<]*)`)
+
+// From the home page and the sitemap one gets everywhere, everything is there, and
+// two servers on copies of the database agree on it to the byte.
+func TestEverythingIsThere(t *testing.T) {
+	one, two := handler(sitetest.Seeded(t)), handler(sitetest.Seeded(t))
+	queue := []string{"/", "/sitemap.xml", "/robots.txt"}
+	seen := map[string]bool{}
+	for ; len(queue) > 0; queue = queue[1:] {
+		path := queue[0]
+		if seen[path] {
+			continue
+		}
+		seen[path] = true
+		w := get(t, one, path)
+		body := w.Body.String()
+		if w.Code != http.StatusOK {
+			t.Errorf("GET %s = %d", path, w.Code)
+		}
+		if len(seen)%10 == 0 { // all of them would take long under the race detector
+			if again := get(t, two, path); again.Body.String() != body {
+				t.Errorf("GET %s is not the same from another server", path)
+			}
+		}
+		if strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
+			wantDocument(t, path, body)
+		}
+		for _, m := range link.FindAllStringSubmatch(body, -1) {
+			queue = append(queue, strings.ReplaceAll(m[1], "&amp;", "&"))
+		}
+	}
+	if len(seen) < 350 {
+		t.Errorf("only %d pages were found", len(seen))
+	}
+}
+
+// wantDocument checks what all pages have, and that each has it once.
+func wantDocument(t *testing.T, path, body string) {
+	t.Helper()
+	lang := `<html lang="en">`
+	if strings.HasPrefix(path, "/zh/") {
+		lang = `<html lang="zh">`
+	}
+	for _, part := range []string{"<!doctype html>", lang, "<title>", "<h1", "<main", "</html>", `rel="canonical"`} {
+		if n := strings.Count(body, part); n != 1 {
+			t.Errorf("%s has %s %d times", path, part, n)
+		}
+	}
+	if strings.Contains(body, "<script") || strings.Contains(body, "ZgotmplZ") || strings.Contains(body, "%!") {
+		t.Errorf("%s has a script, or what a template could not make sense of", path)
+	}
+}
+
+func TestWhatIsNotThere(t *testing.T) {
+	h, svc := small(t)
+	p, err := svc.CreatePost(t.Context(), service.PostInput{Slug: "hidden", Title: "T", Body: "b", Lang: "en", Status: content.Draft})
+	if err != nil || p.ID != 3 {
+		t.Fatal(p.ID, err)
+	}
+	for _, path := range []string{
+		"/nope", "/zh/nope", "/posts/", "/posts/nope", "/posts/hidden", "/p/3", "/p/99", "/p/x", "/pages/nope", "/tags/nope", "/zh/tags/r-d",
+		"/months/2026-04", "/months/2026-13", "/months/march", "/?page=0", "/?page=3", "/?page=x", "/?page=02", "/?page=-1",
+		"/?page=99999999999999999999", "/tags/r-d?page=2", "/index.html",
+	} {
+		w := get(t, h, path)
+		if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "<h1>") {
+			t.Errorf("GET %s = %d:\n%s", path, w.Code, w.Body)
+		}
+	}
+	if w := get(t, h, "/zh/nope"); !strings.Contains(w.Body.String(), "未找到") {
+		t.Errorf("what is not there is not there in English: %s", w.Body)
+	}
+}
+
+func TestRedirects(t *testing.T) {
+	h := handler(sitetest.Seeded(t))
+	zh := get(t, h, "/zh/posts/cha-01")
+	if zh.Code != http.StatusOK {
+		t.Fatal(zh.Code)
+	}
+	for path, want := range map[string]string{
+		"/p/1":                      "/posts/the-cost-of-a-miss",
+		"/zh/posts/feet-first":      "/posts/feet-first",
+		"/posts/cha-01":             "/zh/posts/cha-01",
+		"/zh/pages/about":           "/pages/about",
+		"/zh":                       "/zh/",
+		"/posts/../pages/about?a=b": "/pages/about?a=b",
+	} {
+		w := get(t, h, path)
+		if w.Code/100 != 3 || w.Header().Get("Location") != want {
+			t.Errorf("GET %s = %d to %s, want %s", path, w.Code, w.Header().Get("Location"), want)
+		}
+	}
+}
+
+func TestMethods(t *testing.T) {
+	h, _ := small(t)
+	for _, path := range []string{"/", "/posts/first", "/zh/nope"} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader("x")))
+		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
+			t.Errorf("POST %s = %d, allowed are %s", path, w.Code, w.Header().Get("Allow"))
+		}
+		w = httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodHead, path, http.NoBody))
+		if want := get(t, h, path); w.Code != want.Code || w.Header().Get("Content-Length") != want.Header().Get("Content-Length") {
+			t.Errorf("HEAD %s = %d, %v", path, w.Code, w.Header())
+		}
+	}
+}
+
+// What an author writes cannot become a script, wherever it is shown.
+func TestScriptsAreNeutralised(t *testing.T) {
+	h, svc := small(t)
+	const evil = `"><script>alert(1)</script><img src=x onerror=alert(1)>`
+	_, err := svc.UpdatePost(t.Context(), 2, service.PostInput{
+		Slug: "second", Title: evil, Summary: evil, Body: evil + "\n\n[x](javascript:alert(1)) ]]>" + evil, Lang: "en", Status: content.Published, Tags: []string{"r-d"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := svc.UpdateTag(t.Context(), "r-d", content.Tag{Slug: "r-d", Name: evil}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/", "/posts/second", "/tags/r-d", "/rss.xml", "/atom.xml"} {
+		w := get(t, h, path)
+		body := w.Body.String()
+		if w.Code != http.StatusOK || strings.Contains(body, "<script") || strings.Contains(body, "<img") || strings.Contains(body, `href="javascript`) {
+			t.Errorf("GET %s = %d:\n%s", path, w.Code, body)
+		}
+		if strings.HasSuffix(path, ".xml") {
+			if err := xml.Unmarshal(w.Body.Bytes(), new(struct{})); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+		} else if !strings.HasPrefix(w.Header().Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%s has no policy against scripts", path)
+		}
+	}
+}
+
+// broken is a Reader whose settings cannot be read.
+type broken struct{ content.Reader }
+
+func (broken) Settings(context.Context) (content.Settings, error) {
+	return content.Settings{}, errors.New("disk on fire")
+}
+
+// When the database fails, the log is told how, and the public only that.
+func TestFailure(t *testing.T) {
+	var log strings.Builder
+	h := web.New(web.Config{Reader: broken{sitetest.Seeded(t)}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	for _, path := range []string{"/", "/posts/feet-first", "/nope", "/rss.xml", "/sitemap.xml", "/api/v1/posts"} {
+		log.Reset()
+		w := get(t, h, path, "X-API-Key", sitetest.APIKey)
+		if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "fire") || !strings.Contains(log.String(), "disk on fire") {
+			t.Errorf("GET %s = %d: %s; the log has %s", path, w.Code, w.Body, &log)
+		}
+	}
+}

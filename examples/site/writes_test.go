@@ -1,0 +1,104 @@
+package main
+
+import "strings"
+
+const (
+	newPost = `{"slug": "new", "title": "New", "summary": "S", "body": "B", "lang": "en", "status": "published", "tags": ["caching"]}`
+	oldPost = `{"slug": "the-cost-of-a-miss", "title": "New title", "summary": "S", "body": "B", "lang": "en", "status": "published", "tags": ["caching"]}`
+)
+
+// everyPage stands for all pages that have the frame around them.
+var everyPage = []string{
+	"/", "/?page=2", "/?page=6", "/zh/", "/posts/the-cost-of-a-miss", "/posts/moved", "/posts/new", "/posts/feet-first", "/p/249",
+	"/pages/about", "/pages/who", "/tags/caching", "/tags/caches", "/tags/soil", "/zh/tags/caching", "/months/2024-05", "/months/2026-11",
+}
+
+// counted stands for what a new post in English changes.
+var counted = []string{
+	"/", "/?page=2", "/?page=6", "/posts/new", "/p/249", "/tags/caching", "/tags/soil", "/months/2024-05", "/months/2026-11", "/rss.xml", "/atom.xml",
+	"/sitemap.xml", "/api/v1/posts", "/api/v1/posts/new", "/api/v1/tags", "/api/v1/months",
+}
+
+// write is a way to change the site.
+type write struct {
+	name   string
+	before func(v *visitor) // may be nil
+	do     func(v *visitor)
+	want   []string // the public pages that change
+}
+
+var scheduled = strings.Replace(strings.Replace(newPost, "published", "scheduled", 1), "}", `, "published_at": "2026-11-22T08:00:00Z"}`, 1)
+
+// writes are all write paths.
+var writes = []write{
+	{"create post", nil, func(v *visitor) { v.do("POST /admin/api/posts", newPost) }, counted},
+	{"create draft", nil, func(v *visitor) { v.do("POST /admin/api/posts", strings.Replace(newPost, "published", "draft", 1)) }, nil},
+	{"schedule post", nil, func(v *visitor) { v.do("POST /admin/api/posts", scheduled) }, nil},
+	{
+		"publish by job",
+		func(v *visitor) { v.do("POST /admin/api/posts", scheduled) },
+		func(v *visitor) {
+			v.now = v.now.AddDate(0, 0, 2)
+			if n, err := v.service.PublishDue(v.t.Context()); n != 1 || err != nil {
+				v.t.Errorf("PublishDue = %d, %v", n, err)
+			}
+		}, counted,
+	},
+	{
+		"publish by hand",
+		func(v *visitor) { v.do("POST /admin/api/posts", scheduled) },
+		func(v *visitor) { v.do("POST /admin/api/posts/249/publish", "") }, counted,
+	},
+	{"update post", nil, func(v *visitor) { v.do("PUT /admin/api/posts/1", oldPost) }, []string{
+		"/?page=6", "/posts/the-cost-of-a-miss", "/tags/caching", "/months/2024-05", "/sitemap.xml", "/api/v1/posts/the-cost-of-a-miss",
+	}},
+	{"move post", nil, func(v *visitor) {
+		v.do("PUT /admin/api/posts/1", strings.Replace(oldPost, "the-cost-of-a-miss", "moved", 1))
+	}, []string{
+		"/?page=6", "/posts/the-cost-of-a-miss", "/posts/moved", "/p/1", "/tags/caching", "/months/2024-05", "/sitemap.xml",
+		"/api/v1/posts/the-cost-of-a-miss",
+	}},
+	{"delete post", func(v *visitor) { v.do("POST /admin/api/posts", newPost) }, func(v *visitor) { v.do("DELETE /admin/api/posts/249", "") }, counted},
+	{"update page", nil, func(v *visitor) {
+		v.do("PUT /admin/api/pages/1", `{"slug": "who", "title": "Who", "body": "B", "lang": "en"}`)
+	}, []string{"/pages/about", "/pages/who", "/sitemap.xml", "/api/v1/pages/about"}},
+	{"create page", nil, func(v *visitor) {
+		v.do("POST /admin/api/pages", `{"slug": "who", "title": "Who", "body": "B", "lang": "en"}`)
+	}, []string{"/pages/who", "/sitemap.xml"}},
+	{"delete page", nil, func(v *visitor) { v.do("DELETE /admin/api/pages/1", "") }, []string{"/pages/about", "/sitemap.xml", "/api/v1/pages/about"}},
+	{"create tag", nil, func(v *visitor) { v.do("POST /admin/api/tags", `{"slug": "caches", "name": "C"}`) }, nil},
+	{
+		"rename tag", nil,
+		func(v *visitor) { v.do("PUT /admin/api/tags/caching", `{"slug": "caches", "name": "Caches"}`) },
+		[]string{
+			"/", "/?page=2", "/?page=6", "/zh/", "/posts/the-cost-of-a-miss", "/tags/caching", "/tags/caches", "/tags/soil", "/zh/tags/caching",
+			"/months/2024-05", "/api/v1/posts", "/api/v1/posts/the-cost-of-a-miss", "/api/v1/tags",
+		},
+	},
+	{"delete tag", nil, func(v *visitor) { v.do("DELETE /admin/api/tags/caching", "") }, []string{
+		"/", "/?page=2", "/?page=6", "/zh/", "/posts/the-cost-of-a-miss", "/tags/caching", "/tags/soil", "/zh/tags/caching",
+		"/months/2024-05", "/api/v1/posts", "/api/v1/posts/the-cost-of-a-miss", "/api/v1/tags",
+	}},
+	{"navigation", nil, func(v *visitor) {
+		v.do("PUT /admin/api/navigation", `{"items": [{"lang": "en", "label": "L", "url": "/"}, {"lang": "zh", "label": "L", "url": "/"}]}`)
+	}, everyPage},
+	{"settings", nil, func(v *visitor) {
+		v.do("PUT /admin/api/settings", `{"base_url": "https://other.example", "author": "A", "posts_per_page": 5, "feed_items": 5,
+			"texts": {"en": {"title": "T", "description": "D"}, "zh": {"title": "T", "description": "D"}}}`)
+	}, append([]string{
+		"/rss.xml", "/atom.xml", "/zh/rss.xml", "/sitemap.xml", "/robots.txt", "/api/v1/posts", "/api/v1/posts/the-cost-of-a-miss", "/api/v1/pages/about",
+	}, everyPage...)},
+	{"revoke key", nil, func(v *visitor) { v.do("DELETE /admin/api/keys/testkey0", "") }, api()},
+	{"update key", nil, func(v *visitor) { v.do("PUT /admin/api/keys/testkey0", `{"label": "L"}`) }, api()},
+	{"create key", nil, func(v *visitor) { v.do("POST /admin/api/keys", `{"label": "L", "scopes": ["read"]}`) }, nil},
+}
+
+// api returns the public pages that need a key.
+func api() (paths []string) {
+	for _, path := range public {
+		if strings.HasPrefix(path, "/api/") {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
