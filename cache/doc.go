@@ -108,9 +108,10 @@
 // min-replicas-max-lag; that lag is then added to B. With Cluster the minority
 // stops by itself after cluster-node-timeout, which is added likewise.
 //
-// In a Cluster, a node that loses the removal of a cell in a failover, after the
-// record of it was trimmed from the log. Give the log room, or keep the nodes
-// that hold cells without persistence.
+// In a Cluster, a node that loses the removal of a cell in a failover, when more
+// than 65,536 keys were invalidated since, or the record of it was trimmed from
+// the log: nobody remembers it then. Keep the nodes that hold cells without
+// persistence, or give what they hold a TTL that is shorter than that takes.
 //
 // Cells that something else than this library writes, and processes that share
 // a remote tier and not the log: they do not hear of each other's

@@ -120,7 +120,6 @@ func Follow(log Log, cfg FollowerConfig) *Follower {
 	w.lease = &Lease{bound: int64(w.bound)}
 	w.attempt.over = make(chan struct{})
 	w.ctx, w.stopped = context.WithCancel(context.Background())
-	w.wake <- struct{}{}
 	w.done.Go(w.sync)
 	w.done.Go(w.tail)
 	return w

@@ -185,7 +185,7 @@ func (w *Follower) giveBack(orders []*order, why error) {
 func (w *Follower) setOwed(orders []*order, size int, why error) {
 	switch {
 	case w.owedSize == 0 && size > 0:
-		w.cfg.Logger.Warn("invalidate: invalidations wait for the log", "scopes", size, "error", why)
+		w.cfg.Logger.Warn("invalidate: invalidations wait for the log or the remote tier", "scopes", size, "error", why)
 	case w.owedSize > 0 && size == 0:
 		w.cfg.Logger.Info("invalidate: the invalidations that waited are through")
 	}
