@@ -53,8 +53,8 @@ type FollowerConfig struct {
 // It runs two goroutines. The syncer talks to the log by Sync, one call at a
 // time, at least every quarter of the bound: it renews the lease, catches up
 // and appends what has gathered since, all in one; a caller that finds nobody at
-// it does the same for himself. The tail waits for records so
-// that they arrive within a millisecond or so; nothing rests on it.
+// it does the same for himself. The tail waits for records so that they arrive
+// within a millisecond or so; nothing rests on it.
 type Follower struct {
 	cfg     FollowerConfig
 	log     Log
@@ -65,7 +65,7 @@ type Follower struct {
 
 	applying sync.Mutex // one follow at a time
 
-	mu       sync.Mutex // protects the rest
+	mu       sync.Mutex // protects what follows, up to the blank line
 	queue    []*order   // not tried yet
 	owed     []*order   // tried, and to be tried again
 	owedSize int        // scopes in owed
