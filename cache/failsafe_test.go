@@ -166,3 +166,24 @@ func TestInvalidatedIsNeverServedStale(t *testing.T) {
 		}
 	}
 }
+
+// An old value that stands in for a failed load is put back for a while, to
+// spare the source; that must not keep it past its end.
+func TestFailSafeEndsOnTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load, Policy: patch{
+			TTL: new(10 * time.Second), StaleIfError: new(20 * time.Second), NegativeTTL: new(5 * time.Second),
+		}})
+		get(t, c, 1)
+		src.fail(errSource)
+		advance(29 * time.Second)
+		if v := get(t, c, 1); v != "1.1" { // put back, for up to five seconds
+			t.Errorf("Get = %q, want the old value", v)
+		}
+		advance(time.Second)
+		if v, err := c.Get(t.Context(), 1); !errors.Is(err, errSource) {
+			t.Errorf("30s after its load the value is still served: %q, %v", v, err)
+		}
+	})
+}

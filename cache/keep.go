@@ -126,6 +126,7 @@ func (j *job[K, V]) spareSource(old *item[K, V]) {
 	again := old.again(now, lifetime{soft: j.throttle(), trust: policy.Forever})
 	again.hardUntil = old.hardUntil
 	again.softUntil = min(again.softUntil, old.hardUntil)
+	again.staleUntil = min(again.staleUntil, old.hardUntil)
 	again.failSafe, again.quietUntil = true, -never
 	j.put(again)
 }
