@@ -28,7 +28,7 @@ import (
 // bound ago. That needs no log at all, and is what the cache lives on while the
 // log is out of reach.
 //
-// Three rules of order make the first fact true. Each has a story in testdata
+// Three rules of order make the first fact true. Each has a story in testdata/log
 // that fails when it is broken, and a mutant in internal/explore.
 //
 //   - A reader takes the lease first and looks at the fences second; the
