@@ -40,6 +40,7 @@ const (
 	fillTags
 	fillNotAdmitted
 	fillNoStore
+	fillUnregistered
 	cellCorrupt
 	cellForeign
 	cellRefused

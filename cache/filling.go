@@ -31,6 +31,7 @@ type Fill struct {
 	mu      sync.Mutex
 	done    bool
 	tags    []uint64
+	names   []string // of the tags, as far as a registry wants to know them
 	noStore bool
 	badTag  bool
 	ttl     time.Duration // 0: as the policy says
@@ -74,7 +75,7 @@ func Depend(ctx context.Context, tags ...string) {
 				f.badTag = true
 				continue
 			}
-			f.add(invalidate.TagHash(f.tenant, t))
+			f.add(invalidate.TagHash(f.tenant, t), f.t.entity(f.tenant, t))
 		}
 	})
 }
@@ -93,16 +94,20 @@ func Previous[V any](ctx context.Context) (V, bool) {
 	return v, ok
 }
 
-// inherit makes whatever is being loaded under ctx depend on tags too: those
-// of a cached value the loader has just read.
-func inherit(ctx context.Context, tags []uint64) {
-	if len(tags) == 0 || loading.Load() == 0 {
+// inherit makes whatever is being loaded under ctx depend on the tags of a
+// cached value that the loader has just read.
+func inherit(ctx context.Context, d *detail) {
+	if len(d.tags) == 0 || loading.Load() == 0 {
 		return
 	}
 	f := Filling(ctx)
 	f.edit(func() {
-		for _, t := range tags {
-			f.add(t)
+		for i, t := range d.tags {
+			name := ""
+			if i < len(d.names) {
+				name = d.names[i]
+			}
+			f.add(t, name)
 		}
 	})
 }
@@ -120,9 +125,13 @@ func (f *Fill) edit(change func()) {
 
 // add keeps at most one tag more than a cell can hold: the excess is what
 // tells that the value cannot be stored. mu is held.
-func (f *Fill) add(tag uint64) {
-	if len(f.tags) <= tier.MaxTags && !slices.Contains(f.tags, tag) {
-		f.tags = append(f.tags, tag)
+func (f *Fill) add(tag uint64, name string) {
+	if len(f.tags) > tier.MaxTags || slices.Contains(f.tags, tag) {
+		return
+	}
+	f.tags = append(f.tags, tag)
+	if f.t.cfg.Registry != nil {
+		f.names = append(f.names, name)
 	}
 }
 
@@ -139,6 +148,7 @@ func (f *Fill) waitsFor(t *Tiers, text string) bool {
 // facts is what a loader said about its value besides returning it.
 type facts struct {
 	tags    []uint64
+	names   []string
 	noStore bool
 	badTag  bool
 	ttl     time.Duration
@@ -150,5 +160,5 @@ func (f *Fill) close() facts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.done = true
-	return facts{tags: f.tags, noStore: f.noStore, badTag: f.badTag, ttl: f.ttl, stale: f.stale}
+	return facts{tags: f.tags, names: f.names, noStore: f.noStore, badTag: f.badTag, ttl: f.ttl, stale: f.stale}
 }

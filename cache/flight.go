@@ -203,7 +203,7 @@ func (j *job[K, V]) deliver(ctx context.Context, out outcome[K, V], led bool) (R
 		j.v.counts.inc(negatives)
 	}
 	j.t.countStale(j.v.counts, out.stale, now-out.it.softUntil)
-	inherit(ctx, out.it.tags)
+	inherit(ctx, out.it.detail)
 	return j.result(out.it, out.src, out.stale, now), out.it.err
 }
 

@@ -38,7 +38,8 @@ type detail struct {
 	invalidate.Stamp
 	err    error // of a remembered absence: what a hit returns
 	tags   []uint64
-	text   string // full key
+	names  []string // of the tags, when there is a registry to know them; see entities
+	text   string   // full key
 	counts *counters
 
 	loadedAt   int64 // when the load began
@@ -48,7 +49,8 @@ type detail struct {
 	staleUntil int64 // served while a refresh runs until
 	hardUntil  int64 // served in place of a failed load until
 	loadTime   time.Duration
-	failSafe   bool // put back after a failed load, to throttle the next
+	failSafe   bool             // put back after a failed load, to throttle the next
+	token      invalidate.Token // of its registration
 	seal
 	nextTry atomic.Int64 // no refresh is started before
 }

@@ -19,7 +19,7 @@ func (j *job[K, V]) newItem(mark invalidate.Mark) *item[K, V] {
 // again returns a copy of the item with another lifetime, from now.
 func (it *item[K, V]) again(now int64, l lifetime) *item[K, V] {
 	n := &item[K, V]{space: it.space, key: it.key, val: it.val, detail: &detail{
-		err: it.err, tags: it.tags, text: it.text, counts: it.counts, loadedAt: it.loadedAt, readAt: it.readAt, loadTime: it.loadTime,
+		err: it.err, tags: it.tags, names: it.names, text: it.text, counts: it.counts, loadedAt: it.loadedAt, readAt: it.readAt, loadTime: it.loadTime,
 	}}
 	n.Hash, n.Born, n.AsOf = it.Hash, it.Born, it.AsOf
 	n.live(now, l)
@@ -40,17 +40,32 @@ func (j *job[K, V]) putLocked(it *item[K, V]) {
 	if !j.unfenced(it) {
 		return
 	}
-	if cur := j.lookup(j.k); cur != nil && cur != it && cur.loadedAt > it.loadedAt && j.unfenced(cur) {
+	if cur := j.lookup(j.k); cur == it || cur != nil && cur.loadedAt > it.loadedAt && j.unfenced(cur) {
+		return
+	}
+	if !j.register(it) {
 		return
 	}
 	it.plain = it.err == nil && len(it.tags) == 0
 	it.putSeal()
-	j.t.local.Set(j.at, it, j.cost(it))
+	if !j.t.local.Set(j.at, it, j.cost(it)) {
+		j.t.unregister(it)
+	}
 }
+
+// What the registry takes, beside the key's text and the tags' names, which it
+// shares: about.
+const (
+	registeredKey = 160
+	registeredTag = 64
+)
 
 // cost is what an item takes in memory, as well as it can be told.
 func (j *job[K, V]) cost(it *item[K, V]) int64 {
 	n := int64(unsafe.Sizeof(*it)) + int64(unsafe.Sizeof(*it.detail)) + int64(len(it.text)) + int64(8*len(it.tags))
+	if j.t.cfg.Registry != nil {
+		n += registeredKey + int64(len(it.tags))*registeredTag
+	}
 	if it.err == nil {
 		n += max(j.s.size(&it.val)-int64(unsafe.Sizeof(it.val)), 0)
 	}

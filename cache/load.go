@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -131,40 +130,16 @@ func (j *job[K, V]) conclude(a *attempt[K, V], v V, tags []string, err error, pr
 	case errors.Is(err, ErrNotModified) && prev != nil:
 		it.val = prev.val
 		tags = nil
-		it.tags = prev.tags
+		it.tags, it.names = prev.tags, prev.names
 	case errors.Is(err, ErrNotFound):
 		it.err = j.fail(err)
 	default:
 		a.err = err
 		return
 	}
-	it.tags = j.tagsOf(it.tags, tags, &a.facts)
+	j.setTags(it, tags, &a.facts)
 	a.it = it
 	a.overtaken = j.t.fences.Overtaken(a.mark, j.hash, j.text, it.tags)
-}
-
-// tagsOf joins the tags a value carries: those it had, its own, the call's and
-// the recorded ones. One too many is kept, to be noticed by admits.
-func (j *job[K, V]) tagsOf(had []uint64, own []string, f *facts) []uint64 {
-	tags := had
-	add := func(h uint64) {
-		if len(tags) <= tier.MaxTags && !slices.Contains(tags, h) {
-			tags = append(slices.Clip(tags), h)
-		}
-	}
-	for _, names := range [][]string{own, j.o.tags} {
-		for _, n := range names {
-			if invalidate.Tag(j.v.space.Tenant, n).Validate() != nil {
-				f.badTag = true
-				continue
-			}
-			add(invalidate.TagHash(j.v.space.Tenant, n))
-		}
-	}
-	for _, h := range f.tags {
-		add(h)
-	}
-	return tags
 }
 
 // settle stores what an attempt brought, as far as the policy lets it, and
@@ -205,7 +180,7 @@ func (j *job[K, V]) settleError(a attempt[K, V]) {
 	a.it.loadTime, a.it.loadedAt = a.took, j.t.now()-int64(a.took)
 	a.it.readAt = a.it.loadedAt
 	a.it.err = j.fail(&RememberedError{Code: codeOf(a.err), Err: a.err})
-	a.it.tags = j.tagsOf(nil, nil, &a.facts)
+	j.setTags(a.it, nil, &a.facts)
 	if j.t.fences.Overtaken(a.mark, j.hash, j.text, a.it.tags) || !j.admits(a) {
 		j.release()
 	} else {

@@ -32,7 +32,7 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 		if it.plain {
 			return c.value(it), nil
 		}
-		inherit(ctx, it.tags)
+		inherit(ctx, it.detail)
 		return c.value(it), it.err
 	}
 	r, err := c.read(ctx, "get", k, nil, callOpts{maxAge: -1})
@@ -45,7 +45,7 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 func (c Cache[K, V]) GetOrLoad(ctx context.Context, k K, load Loader[K, V], opts ...Option) (V, error) {
 	if len(opts) == 0 {
 		if it := c.hit(k); it != nil {
-			inherit(ctx, it.tags)
+			inherit(ctx, it.detail)
 			return c.value(it), it.err
 		}
 	}
@@ -74,7 +74,7 @@ func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...
 func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 	var zero V
 	if it := c.hit(k); it != nil {
-		inherit(ctx, it.tags)
+		inherit(ctx, it.detail)
 		return c.value(it), it.err == nil
 	}
 	j, err := c.job(ctx, "peek", k, nil, callOpts{maxAge: -1})
@@ -89,7 +89,7 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 	if it == nil || it.err != nil {
 		return zero, false
 	}
-	inherit(ctx, it.tags)
+	inherit(ctx, it.detail)
 	return c.value(it), true
 }
 
@@ -232,7 +232,7 @@ func (c Cache[K, V]) fromLocal(ctx context.Context, k K, load Loader[K, V], o ca
 	it.checkUnchanged()
 	c.v.counts.hit(it.err != nil)
 	c.s.t.countStale(c.v.counts, reason, now-it.softUntil)
-	inherit(ctx, it.tags)
+	inherit(ctx, it.detail)
 	return c.result(it, Local, reason, now), true, it.err
 }
 

@@ -180,8 +180,8 @@ var observed = []counter{
 	},
 	{
 		"cache.fill", "outcome", "What became of loaded values.",
-		[]stat{fillStored, fillLost, fillFailed, fillTooLarge, fillUnencodable, fillTags, fillNotAdmitted, fillNoStore},
-		[]string{"stored", "lost", "error", "too_large", "unencodable", "tags", "not_admitted", "no_store"},
+		[]stat{fillStored, fillLost, fillFailed, fillTooLarge, fillUnencodable, fillTags, fillNotAdmitted, fillNoStore, fillUnregistered},
+		[]string{"stored", "lost", "error", "too_large", "unencodable", "tags", "not_admitted", "no_store", "unregistered"},
 	},
 	{
 		"cache.cell.refused", "reason", "Remote values that were not served.",

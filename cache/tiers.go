@@ -41,6 +41,17 @@ type TiersConfig struct {
 	// policy.Default everywhere. SetPolicies swaps it.
 	Policies policy.Table
 
+	// Registry, when set, is kept to name every entry of the local tier and the
+	// tags that it carries, as entities spelled by invalidate.TagEntity: which
+	// keys show what a tag stands for, and what is a key made of? An entry that
+	// was invalidated but not yet replaced or pushed out may still be in it if
+	// the invalidation came from another process. A value for which it has no
+	// room is returned and not stored. What it knows of is part of the local
+	// tier's bytes. It belongs to one Tiers, and only an entry's tags of this
+	// and other Tiers with a registry have names; the others are spelled by
+	// invalidate.HashEntity. Nil: none is kept.
+	Registry *invalidate.Registry
+
 	// Codecs are decoded beside those of codec.Builtin, so that a fleet can
 	// change codecs without emptying the remote tier.
 	Codecs []codec.Codec
@@ -176,6 +187,9 @@ func (cfg *TiersConfig) validate() (codec.Set, error) {
 			}
 		}
 	}
+	if _, ok := cfg.Local.(tier.EvictNotifier); !ok && cfg.Registry != nil {
+		errs = append(errs, fmt.Errorf("field Registry: local tier %T does not tell of evictions", cfg.Local))
+	}
 	if err := cfg.Policies.Validate(policy.Default()); err != nil {
 		errs = append(errs, fmt.Errorf("field Policies: %w", err))
 	}
@@ -228,10 +242,13 @@ func (t *Tiers) now() int64 { return int64(time.Since(t.base)) }
 type named interface {
 	fullKey() string
 	numbers() *counters
+	registered() (key string, token invalidate.Token)
 }
 
 func (it *item[K, V]) fullKey() string    { return it.text }
 func (it *item[K, V]) numbers() *counters { return it.counts }
+
+func (it *item[K, V]) registered() (string, invalidate.Token) { return it.text, it.token }
 
 func (t *Tiers) evicted(e tier.Entry, _ int64, reason tier.EvictReason) {
 	n, ok := e.(named)
@@ -241,6 +258,7 @@ func (t *Tiers) evicted(e tier.Entry, _ int64, reason tier.EvictReason) {
 	if reason == tier.Evicted || reason == tier.Rejected {
 		n.numbers().inc(evictions)
 	}
+	t.unregister(n)
 	if t.cfg.OnEvict != nil {
 		t.cfg.OnEvict(n.fullKey(), reason)
 	}

@@ -62,7 +62,7 @@ func (j *job[K, V]) prepare(v V) (it *item[K, V], payload []byte, err error) {
 		own = j.s.cfg.Tags(j.k, v)
 	}
 	var f facts
-	it.tags = j.tagsOf(nil, own, &f)
+	j.setTags(it, own, &f)
 	if f.badTag {
 		return it, nil, fmt.Errorf("%w: a tag of the value is empty, longer than %d bytes or not UTF-8", invalidate.ErrScope, invalidate.MaxTagLen)
 	}
@@ -202,7 +202,9 @@ func (t *Tiers) invalidate(ctx context.Context, timeout time.Duration, scopes ..
 		return err
 	}
 	ctx, end := t.seen.invalidateStart(ctx, len(r.Scopes))
+	before := t.registrations()
 	err = t.spread(ctx, timeout, r)
+	t.forget(r.Scopes, before)
 	for _, s := range r.Scopes {
 		t.all.inc(invalidatedKeys + stat(s.Kind()-invalidate.KindKey))
 	}
