@@ -119,8 +119,8 @@ type batch[K comparable, V any] struct {
 func (b *batch[K, V]) launch(ctx context.Context) {
 	t := b.s.t
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	run := t.work.begin(cancel)
-	if run == nil {
+	run := &running{cancel: cancel}
+	if !t.work.begin(run) {
 		cancel()
 		for _, j := range b.jobs {
 			j.ended(outcome[K, V]{err: ErrClosed})
@@ -136,7 +136,7 @@ func (b *batch[K, V]) launch(ctx context.Context) {
 		}
 	}
 	for _, j := range b.jobs {
-		j.ctx, j.cancel = ctx, cancel
+		j.ctx, j.cancel, j.outer = ctx, cancel, Filling(ctx)
 		j.call.OnAbandon(abandon)
 	}
 	go func() {

@@ -75,20 +75,34 @@ func (b *batch[K, V]) attempt(jobs []*job[K, V]) []attempt[K, V] {
 	for _, j := range jobs[1:] {
 		j.lent.onOpen(jobs[0].lent.open)
 	}
-	jobs[0].turn(&many, nil, func(ctx context.Context, f *Fill) {
+	l := new(load)
+	if many.err = jobs[0].enter(l, nil, lateJobs[K, V](jobs)); many.err == nil {
 		for _, j := range jobs {
-			f.also = append(f.also, j.text)
-			defer j.keepClaim(ctx)()
-			defer context.AfterFunc(ctx, j.late(ctx))()
+			l.also = append(l.also, j.text)
+			if j.claimed {
+				defer j.keepClaim(l.ctx)()
+			}
 		}
-		b.invoke(ctx, jobs, as, &many, f)
-	})
+		func() {
+			defer func() { jobs[0].leave(l, many.err, many.panicked) }()
+			b.invoke(l.ctx, jobs, as, &many, &l.Fill)
+		}()
+	}
 	for i := range as {
 		if as[i].it == nil && as[i].err == nil && as[i].panicked == nil {
 			as[i].err, as[i].panicked = many.err, many.panicked
 		}
 	}
 	return as
+}
+
+// lateJobs are told that their load is late.
+type lateJobs[K comparable, V any] []*job[K, V]
+
+func (js lateJobs[K, V]) late(ctx context.Context) {
+	for _, j := range js {
+		j.late(ctx)
+	}
 }
 
 func (b *batch[K, V]) invoke(ctx context.Context, jobs []*job[K, V], as []attempt[K, V], many *attempt[K, V], f *Fill) {

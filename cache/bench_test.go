@@ -266,6 +266,30 @@ func benchMiss(b *testing.B, get func(i int64) int64) {
 	percentiles(b, s.times)
 }
 
+// What a miss allocates beside what its loader does: see detached.
+func TestMissAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates, too")
+	}
+	tiers := open(t, cache.TiersConfig{})
+	c, err := cache.New(tiers, cache.Config[int64, profile]{
+		Namespace: "profiles", Load: func(_ context.Context, id int64) (profile, error) { return profile{ID: id}, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := int64(0)
+	n := testing.AllocsPerRun(1000, func() {
+		id++
+		if _, err := c.Get(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n > 14 { // 12, and what now and then a queue or a table grows by
+		t.Errorf("a miss allocates %v times", n)
+	}
+}
+
 // With a log as without one.
 func TestLocalHitAllocatesNothing(t *testing.T) {
 	t.Run("no log", func(t *testing.T) { allocatesNothing(t, nil) })

@@ -76,10 +76,11 @@ func (j *job[K, V]) terms() terms {
 // joins reports whether the caller may join a flight on terms m: one that is
 // as strict, and that began after the last invalidation of the key or of a
 // prefix of it, as far as the lease can tell. Its tags are not known yet;
-// accepts looks at those.
+// accepts looks at those. A flight that is young enough for the caller's MaxAge may
+// still end with an older value, which accepts refuses.
 func (j *job[K, V]) joins(m terms) bool {
-	return (j.leased || j.called-m.begun < j.t.bound) && (m.loads || j.loader == nil) && (m.noStale || !j.o.noStale) && m.minLoaded >= j.minLoaded &&
-		!j.t.fences.Overtaken(m.mark, j.hash, j.text, nil)
+	return (j.leased || j.called-m.begun < j.t.bound) && (m.loads || j.loader == nil) && (m.noStale || !j.o.noStale) &&
+		(m.minLoaded >= j.minLoaded || m.begun >= j.minLoaded) && !j.t.fences.Overtaken(m.mark, j.hash, j.text, nil)
 }
 
 // accepts reports whether the caller may be given what a flight it joined

@@ -22,8 +22,11 @@ const maxRefusals = 8
 type lead[K comparable, V any] struct {
 	call       *call[K, V]
 	ctx        context.Context // detached from every caller; ends when the last one leaves
+	own        detached        // what ctx is, unless the flight is one of a batch
+	load       load            // the first
+	outer      *Fill           // the load that the flight is an ingredient of
 	cancel     func()
-	running    *running
+	running    running
 	tries      int         // loads so far, a batch's included
 	after      func()      // runs when the flight has ended
 	lent       latch       // opened when a load waits for this flight; see takeTurn
@@ -90,8 +93,9 @@ func (j *job[K, V]) here() *item[K, V] {
 // launch goes on in a goroutine. It reports false, with the flight ended, when
 // the tiers are closed.
 func (j *job[K, V]) launch(ctx context.Context) bool {
-	j.ctx, j.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	if j.running = j.t.work.begin(j.cancel); j.running == nil {
+	j.own.values, j.outer = context.WithoutCancel(ctx), Filling(ctx)
+	j.ctx, j.cancel = &j.own, j.own.cancel
+	if j.running.cancel = j.cancel; !j.t.work.begin(&j.running) {
 		j.cancel()
 		j.ended(outcome[K, V]{err: ErrClosed})
 		return false
@@ -103,7 +107,7 @@ func (j *job[K, V]) launch(ctx context.Context) bool {
 
 // run is the flight's goroutine.
 func (j *job[K, V]) run() {
-	defer j.t.work.end(j.running)
+	defer j.t.work.end(&j.running)
 	defer j.cancel()
 	if j.refreshing != nil {
 		defer j.t.refresh.Release(1)
@@ -371,11 +375,9 @@ func (j *job[K, V]) release() {
 	_, _ = j.t.remote.fill(ctx, j.p.RemoteTimeout, j.text, tier.Fill{Nonce: j.claim.Nonce})
 }
 
-// keepClaim renews the claim while a load takes long, until stop or ctx's end.
+// keepClaim renews the claim, if there is one, while a load takes long, until stop
+// or ctx's end.
 func (j *job[K, V]) keepClaim(ctx context.Context) (stop func() bool) {
-	if !j.claimed {
-		return func() bool { return false }
-	}
 	every, c := j.t.cfg.ClaimTTL/3, j.claim
 	c.Seen = c.Nonce // only while it stands
 	var t *time.Timer

@@ -24,71 +24,110 @@ type attempt[K comparable, V any] struct {
 	overtaken bool
 }
 
-// attempt runs the loader once, in its turn and within its limits.
+// load is one run of a loader, in its turn and within its limits.
+type load struct {
+	detached
+	Fill
+	ctx    context.Context // what the loader gets: the load itself, or that with a span
+	turn   bool            // it has a turn of its own
+	traced func(error, *PanicError)
+	begun  time.Time
+}
+
+// attempt runs the loader once.
 func (j *job[K, V]) attempt() (a attempt[K, V]) {
 	prev := j.standIn()
-	j.turn(&a, prev, func(ctx context.Context, f *Fill) {
-		defer j.keepClaim(ctx)()
-		defer context.AfterFunc(ctx, j.late(ctx))()
-		var v V
-		var tags []string
-		a.mark = j.t.fences.Capture() // right before the load it describes
-		begun := j.t.now()
-		a.guard(func() {
-			v, a.err = j.loader(ctx, j.k)
-			if a.err == nil && j.s.cfg.Tags != nil {
-				tags = j.s.cfg.Tags(j.k, v)
-			}
-		})
-		a.took = time.Duration(j.t.now() - begun)
-		a.facts = f.close()
-		if a.panicked == nil {
-			j.conclude(&a, v, tags, a.err, prev, begun)
+	l := j.newLoad()
+	if a.err = j.enter(l, prev, j); a.err != nil {
+		return a
+	}
+	defer func() { j.leave(l, a.err, a.panicked) }()
+	if j.claimed {
+		defer j.keepClaim(l.ctx)()
+	}
+	var v V
+	var tags []string
+	a.mark = j.t.fences.Capture() // right before the load it describes
+	begun := j.t.now()
+	a.guard(func() {
+		v, a.err = j.loader(l.ctx, j.k)
+		if a.err == nil && j.s.cfg.Tags != nil {
+			tags = j.s.cfg.Tags(j.k, v)
 		}
 	})
+	a.took = time.Duration(j.t.now() - begun)
+	a.facts = l.Fill.close()
+	if a.panicked == nil {
+		j.conclude(&a, v, tags, a.err, prev, begun)
+	}
 	return a
 }
 
-// turn waits for a load's turn and runs it under the policy's LoadTimeout,
-// with its handle in the context.
-func (j *job[K, V]) turn(a *attempt[K, V], prev *item[K, V], run func(context.Context, *Fill)) {
-	ctx, cancel := context.WithTimeout(j.ctx, j.p.LoadTimeout)
-	defer cancel()
+// newLoad returns a load of the flight's. The first is part of the flight; a
+// loader may go on with it after it was overtaken, so each has its own.
+func (j *job[K, V]) newLoad() *load {
+	if j.load.ctx == nil {
+		return &j.load
+	}
+	return new(load)
+}
+
+// enter waits for a load's turn and begins it under the policy's LoadTimeout,
+// with its handle in the context. late is told if that ends before leave.
+func (j *job[K, V]) enter(l *load, prev *item[K, V], late interface{ late(context.Context) }) error {
+	l.detached.begin(j.ctx, j.p.LoadTimeout)
+	l.ctx = &l.detached
 	// A load nested in another runs in the outer one's turn: if it waited for
 	// its own, enough outer loads could hold every turn and wait for ever.
-	outer := Filling(j.ctx)
-	if outer == nil {
-		release, err := j.takeTurn(ctx)
-		if err != nil {
-			a.err = err
-			return
+	if j.outer == nil {
+		if err := j.takeTurn(l); err != nil {
+			l.detached.close()
+			return err
 		}
-		defer release()
 	}
-	f := &Fill{parent: outer, t: j.t, text: j.text, tenant: j.v.space.Tenant, stale: -1}
+	l.Fill = Fill{parent: j.outer, t: j.t, text: j.text, tenant: j.v.space.Tenant, stale: -1}
 	if prev != nil {
-		f.previous = prev.val
+		l.previous = prev.val
 	}
-	ctx, end := j.t.seen.loadStart(context.WithValue(ctx, fillKey{}, f), j.v, j.refreshing != nil)
-	defer func() { end(a.err, a.panicked) }()
-	j.span = trace.SpanContextFromContext(ctx)
-	run(ctx, f)
+	l.fill = &l.Fill
+	l.begun = time.Now()
+	j.v.counts.inc(loads)
+	if j.t.seen.tracing() {
+		l.ctx, l.traced = j.t.seen.loadStart(l.ctx, j.v, j.refreshing != nil)
+		j.span = trace.SpanContextFromContext(l.ctx)
+	}
+	l.detached.watch(late)
+	return nil
+}
+
+// leave ends a load.
+func (j *job[K, V]) leave(l *load, err error, p *PanicError) {
+	if l.turn {
+		j.t.loads.Release(1)
+	}
+	l.detached.close()
+	j.t.seen.loadEnd(l.ctx, j.v, time.Since(l.begun), err, p)
+	if l.traced != nil {
+		l.traced(err, p)
+	}
 }
 
 // takeTurn waits until fewer than MaxLoads loads run, or until a load that has
 // its turn joins this flight: if that one waited for us, and we for a turn, both
 // would wait for ever. We then run in the other's turn, as if it had led.
-func (j *job[K, V]) takeTurn(ctx context.Context) (release func(), err error) {
-	wait, cancel := context.WithCancel(ctx)
+func (j *job[K, V]) takeTurn(l *load) error {
+	if l.turn = j.t.loads.TryAcquire(1); l.turn {
+		return nil
+	}
+	wait, cancel := context.WithCancel(&l.detached)
 	defer cancel()
 	j.lent.onOpen(cancel)
 	if err := j.t.loads.Acquire(wait, 1); err == nil {
-		return func() { j.t.loads.Release(1) }, nil
+		l.turn = true
+	} else if l.Err() != nil {
+		return cmp.Or(j.ctx.Err(), ErrOverloaded)
 	}
-	if ctx.Err() != nil {
-		return nil, cmp.Or(j.ctx.Err(), ErrOverloaded)
-	}
-	return func() {}, nil
+	return nil
 }
 
 // guard calls the user's code and keeps its panic. A Goexit passes through to
@@ -104,16 +143,14 @@ func (a *attempt[K, V]) guard(f func()) {
 	f()
 }
 
-// late returns what ends the flight when its load has run out of time, or of
-// waiters, and does not come back: a loader may ignore its context.
-func (j *job[K, V]) late(ctx context.Context) func() {
-	return func() {
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			j.failed(ctx.Err())
-			return
-		}
-		j.call.Finish(outcome[K, V]{err: ctx.Err()})
+// late ends the flight when its load has run out of time, or of waiters, and does
+// not come back: a loader may ignore its context.
+func (j *job[K, V]) late(ctx context.Context) {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		j.failed(ctx.Err())
+		return
 	}
+	j.call.Finish(outcome[K, V]{err: ctx.Err()})
 }
 
 // conclude makes an item of what the loader returned, or keeps its error.

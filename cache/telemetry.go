@@ -3,7 +3,9 @@ package cache
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -11,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/twofold-go/twofold/tier"
 )
@@ -111,8 +114,29 @@ func (o *telemetry) remoteStart(ctx context.Context, op remoteOp) (context.Conte
 	}
 }
 
-// loadStart begins a span and a measurement of one loader call. A refresh
-// outlives what caused it, so its span is a root that links back.
+// idle are the types of the tracer providers that do nothing: the one that package
+// otel begins with, until it is given another, and the one that is made for it.
+var idle = func() []reflect.Type {
+	types := []reflect.Type{reflect.TypeFor[noop.TracerProvider]()}
+	first := reflect.TypeOf(otel.GetTracerProvider()) // unless somebody's init was quicker
+	if first.Kind() == reflect.Pointer && strings.HasSuffix(first.Elem().PkgPath(), "otel/internal/global") {
+		types = append(types, first)
+	}
+	return types
+}()
+
+// tracing reports whether anybody may look at spans. Starting one for nobody costs
+// four allocations.
+func (o *telemetry) tracing() bool {
+	tp := o.t.cfg.TracerProvider
+	if tp == nil {
+		tp = otel.GetTracerProvider()
+	}
+	return !slices.Contains(idle, reflect.TypeOf(tp))
+}
+
+// loadStart begins the span of one loader call. A refresh outlives what caused
+// it, so its span is a root that links back.
 func (o *telemetry) loadStart(ctx context.Context, v *view, refresh bool) (context.Context, func(error, *PanicError)) {
 	name, opts := "cache.load", v.counts.span
 	if refresh {
@@ -121,16 +145,24 @@ func (o *telemetry) loadStart(ctx context.Context, v *view, refresh bool) (conte
 	}
 	//nolint:spancheck // the returned function ends it
 	ctx, span := o.tracer.Start(ctx, name, opts...)
-	start := time.Now()
-	v.counts.inc(loads)
 	return ctx, func(err error, p *PanicError) { //nolint:spancheck // see above
-		o.loadTime.Record(ctx, time.Since(start).Seconds(), v.counts.metric...)
-		if p != nil || (err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrNotModified)) {
-			v.counts.inc(loadFailed)
+		if isFailure(err, p) {
 			span.SetStatus(codes.Error, "load failed") // not the error's text: it may quote the value
 		}
 		span.End()
 	}
+}
+
+// loadEnd does the accounts of one loader call.
+func (o *telemetry) loadEnd(ctx context.Context, v *view, took time.Duration, err error, p *PanicError) {
+	o.loadTime.Record(ctx, took.Seconds(), v.counts.metric...)
+	if isFailure(err, p) {
+		v.counts.inc(loadFailed)
+	}
+}
+
+func isFailure(err error, p *PanicError) bool {
+	return p != nil || (err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrNotModified))
 }
 
 // invalidateStart begins a span of one invalidation.

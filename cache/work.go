@@ -18,19 +18,18 @@ type work struct {
 // running is one entry of work.
 type running struct{ cancel func() }
 
-// begin registers a load; nil once the set is closed. The load calls end.
-func (w *work) begin(cancel func()) *running {
+// begin registers a load, unless the set is closed. The load calls end.
+func (w *work) begin(j *running) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
-		return nil
+		return false
 	}
 	if w.jobs == nil {
 		w.jobs = make(map[*running]struct{})
 	}
-	j := &running{cancel: cancel}
 	w.jobs[j] = struct{}{}
-	return j
+	return true
 }
 
 func (w *work) end(j *running) {
