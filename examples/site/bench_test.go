@@ -1,7 +1,6 @@
 package main
 
 import (
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -12,7 +11,7 @@ import (
 // What a page costs: time, and queries of the database.
 func BenchmarkPages(b *testing.B) {
 	s := sitetest.Seeded(b)
-	site := newSite(s, siteConfig{adminKey: "k", log: slog.New(slog.DiscardHandler)})
+	site := build(b, s, siteConfig{uncached: true})
 	for _, path := range []string{
 		"/", "/posts/feet-first", "/pages/about", "/tags/caching", "/months/2025-03", "/nope", "/rss.xml", "/sitemap.xml", "/api/v1/posts",
 	} {

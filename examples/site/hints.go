@@ -14,11 +14,12 @@ type hints struct {
 var hintText = template.Must(template.New("hints").Parse(`The site is at   {{.URL}}/
 The admin key is {{.AdminKey}}
 {{with .APIKey}}An API key is    {{.}}
-{{end}}
-Try
-  curl {{.URL}}/rss.xml
-{{with .APIKey}}  curl -H 'X-API-Key: {{.}}' '{{$.URL}}/api/v1/posts?tag=caching'
-{{end}}  curl -H 'Authorization: Bearer {{.AdminKey}}' -d '{"slug": "hello", "title": "Hello", "summary": "A first post.", "body": "It *works*.", "lang": "en", "status": "published", "tags": ["go"]}' {{.URL}}/admin/api/posts
+{{end}}The cache is at  {{.URL}}/_cache (the password is the admin key)
+
+A hit, a write, and the fresh page:
+  curl -si {{.URL}}/ | grep -i -e ^cache-status -e '<h2'
+  curl -H 'Authorization: Bearer {{.AdminKey}}' -d '{"slug": "hello", "title": "Hello", "summary": "A first post.", "body": "It *works*.", "lang": "en", "status": "published", "tags": ["go"]}' {{.URL}}/admin/api/posts
+  curl -si {{.URL}}/ | grep -i -e ^cache-status -e '<h2'
 
 Ctrl+C ends it.
 `))

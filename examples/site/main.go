@@ -1,9 +1,11 @@
 // Command site is a blog: pages, feeds and an API for the public, an admin API to
 // write with, and a job that publishes what is scheduled, on one SQLite file. It
-// fills a new file with a few hundred posts, and prints what to try.
+// fills a new file with a few hundred posts, and prints what to try. Its public side
+// comes from a cache until something that it shows is written.
 //
 //	go run ./examples/site
 //	go run ./examples/site -addr :8080 -db blog.db -admin-key secret
+//	go run ./examples/site -demo
 package main
 
 import (
@@ -30,6 +32,8 @@ type options struct {
 	addr     string
 	db       string
 	adminKey string
+	cache    bool
+	demo     bool
 }
 
 // run is the program. It returns its exit status.
@@ -40,6 +44,8 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	flags.StringVar(&o.addr, "addr", "", "address to listen on (default: "+usualAddr+", or a free port if that is taken)")
 	flags.StringVar(&o.db, "db", "", "database file, made if there is none (default: a new one in a temporary folder)")
 	flags.StringVar(&o.adminKey, "admin-key", "", "bearer key of the admin API (default: a new one, printed)")
+	flags.BoolVar(&o.cache, "cache", true, "cache objects and responses")
+	flags.BoolVar(&o.demo, "demo", false, "show a hit, a write and the fresh page, check them, and end")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
@@ -47,6 +53,10 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		return 2
 	case flags.NArg() > 0:
 		fmt.Fprintf(errs, "site: argument %q is not a flag\n", flags.Arg(0))
+		return 2
+	}
+	if o.demo && !o.cache {
+		fmt.Fprintln(errs, "site: -demo shows what the cache does, and -cache=false leaves it off")
 		return 2
 	}
 	if err := serve(ctx, o, out, slog.New(slog.NewTextHandler(errs, nil))); err != nil {

@@ -107,15 +107,52 @@ func TestRun(t *testing.T) {
 	if status, body := ask(t, http.MethodGet, url+"/", "", "A", "b"); status != http.StatusOK || !strings.Contains(body, url) {
 		t.Errorf("/ = %d: %s", status, body)
 	}
-	if status, body := ask(t, http.MethodGet, find(t, lines[1], `'(http[^']*)'`), "", "X-API-Key", apiKey); status != http.StatusOK {
+	body := find(t, lines[1], `-d '([^']*)'`)
+	if status, body := ask(t, http.MethodPost, find(t, lines[1], `(http\S*)$`), body, "Authorization", "Bearer "+adminKey); status != http.StatusCreated {
 		t.Errorf("%s = %d: %s", lines[1], status, body)
 	}
-	body := find(t, lines[2], `-d '([^']*)'`)
-	if status, body := ask(t, http.MethodPost, find(t, lines[2], `(http\S*)$`), body, "Authorization", "Bearer "+adminKey); status != http.StatusCreated {
+	if status, body := ask(t, http.MethodGet, find(t, lines[2], `(http\S*) `), "", "A", "b"); status != http.StatusOK || !strings.Contains(body, "Hello") {
 		t.Errorf("%s = %d: %s", lines[2], status, body)
 	}
 	if status, body := ask(t, http.MethodGet, url+"/posts/hello", "", "A", "b"); status != http.StatusOK || !strings.Contains(body, "<em>works</em>") {
 		t.Errorf("/posts/hello = %d: %s", status, body)
+	}
+	if status, body := ask(t, http.MethodGet, url+"/api/v1/posts?tag=go", "", "X-API-Key", apiKey); status != http.StatusOK || !strings.Contains(body, "Hello") {
+		t.Errorf("the API = %d: %s", status, body)
+	}
+}
+
+// The story that the program tells is true.
+func TestDemo(t *testing.T) {
+	var out, errs bytes.Buffer
+	if status := run(t.Context(), []string{"-addr", "127.0.0.1:0", "-demo"}, &out, &errs); status != 0 {
+		t.Errorf("run = %d: %s\n%s", status, &out, &errs)
+	}
+	if got := strings.Count(out.String(), "\n"); got != len(story)+2 {
+		t.Errorf("%d lines for %d steps:\n%s", got, len(story), &out)
+	}
+}
+
+// A step whose promise is broken is noticed.
+func TestDemoFails(t *testing.T) {
+	good := reply{status: http.StatusOK, header: http.Header{"Cache-Status": {"twofold;hit"}}, body: "body"}
+	for want, s := range map[string]step{
+		"status": {status: 404}, "cache": {status: 200, cached: miss}, "does not have": {status: 200, text: "x"}, "still has": {status: 200, not: "body"},
+	} {
+		if err := s.check(good); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v", s, err)
+		}
+	}
+	l, err := listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := baseURL(l)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := tellDemo(t.Context(), hints{URL: url}, io.Discard); err == nil {
+		t.Error("a site that is not there tells its story")
 	}
 }
 
@@ -163,6 +200,7 @@ func TestRunRefusesBadInput(t *testing.T) {
 		{"no flag", []string{"serve"}, 2, `"serve" is not a flag`},
 		{"bad address", []string{"-addr", "nowhere"}, 1, "nowhere"},
 		{"bad database", []string{"-addr", "127.0.0.1:0", "-db", t.TempDir()}, 1, "store: "},
+		{"demo of nothing", []string{"-demo", "-cache=false"}, 2, "-demo"},
 		{"help", []string{"-help"}, 0, "-admin-key"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -1,14 +1,18 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/site/sitetest"
+	"github.com/twofold-go/twofold/examples/site/store"
 )
 
 // visitor goes to a site, as the public and as its author.
@@ -18,28 +22,55 @@ type visitor struct {
 	now time.Time
 }
 
-func visit(t *testing.T) *visitor {
+func visit(t *testing.T, cached bool) *visitor {
 	t.Helper()
 	v := &visitor{t: t, now: sitetest.Now()}
-	v.site = newSite(sitetest.Slim(t), siteConfig{
-		adminKey: "k", now: func() time.Time { return v.now }, log: slog.New(slog.DiscardHandler),
-	})
+	v.site = build(t, sitetest.Slim(t), siteConfig{uncached: !cached, now: func() time.Time { return v.now }})
 	return v
+}
+
+// build returns a site on a database, which is ended with the test.
+func build(tb testing.TB, s *store.Store, cfg siteConfig) *site {
+	tb.Helper()
+	cfg.adminKey, cfg.log = "k", slog.New(slog.DiscardHandler)
+	site, err := newSite(s, cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := site.Close(context.Background()); err != nil {
+			tb.Error(err)
+		}
+	})
+	return site
 }
 
 // do makes a request such as "GET /" and returns the answer, its status first.
 func (v *visitor) do(call, body string) string {
 	v.t.Helper()
+	return textOf(v.ask(call, body))
+}
+
+func textOf(w *httptest.ResponseRecorder) string {
+	return http.StatusText(w.Code) + "\n" + w.Header().Get("Location") + "\n" + w.Header().Get("ETag") + "\n" + w.Body.String()
+}
+
+// ask makes a request such as "GET /".
+func (v *visitor) ask(call, body string) *httptest.ResponseRecorder {
+	v.t.Helper()
 	method, path, _ := strings.Cut(call, " ")
 	r := httptest.NewRequestWithContext(v.t.Context(), method, path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer k")
-	r.Header.Set("X-API-Key", sitetest.APIKey)
+	if strings.HasPrefix(path, "/admin/") {
+		r.Header.Set("Authorization", "Bearer k")
+	} else {
+		r.Header.Set("X-API-Key", sitetest.APIKey)
+	}
 	w := httptest.NewRecorder()
 	v.ServeHTTP(w, r)
 	if strings.HasPrefix(path, "/admin/") && w.Code/100 != 2 {
 		v.t.Errorf("%s = %d: %s", call, w.Code, w.Body)
 	}
-	return http.StatusText(w.Code) + "\n" + w.Header().Get("Location") + "\n" + w.Body.String()
+	return w
 }
 
 // public are pages of each kind. The first post of the seed has the id 1, the slug
@@ -51,38 +82,65 @@ var public = []string{
 	"/api/v1/pages/about", "/api/v1/tags", "/api/v1/months",
 }
 
-// Every write path changes the pages that it should, and no other, at once.
+// Every write path changes the pages that it should, and no other, at once: with
+// the caches and without. With them, what has not changed is still there.
 func TestWritesReachPages(t *testing.T) {
-	seeded := visit(t).all()
-	for _, tt := range writes {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			v := visit(t)
-			before := seeded
-			if tt.before != nil {
-				tt.before(v)
-				before = v.all()
-			}
-			tt.do(v)
-			after, want := v.all(), map[string]bool{}
-			for _, path := range tt.want {
-				want[path] = true
-			}
-			for _, path := range public {
-				if changed := before[path] != after[path]; changed != want[path] {
-					t.Errorf("%s has changed: %v, want %v", path, changed, want[path])
+	for _, cached := range []bool{true, false} {
+		seeded := visit(t, cached).all()
+		for _, tt := range writes {
+			t.Run(fmt.Sprintf("%s, cached=%t", tt.name, cached), func(t *testing.T) {
+				t.Parallel()
+				v := visit(t, cached)
+				if tt.before != nil {
+					tt.before(v)
 				}
-			}
-		})
+				before := seeded
+				if cached || tt.before != nil {
+					before = v.all()
+				}
+				tt.do(v)
+				after, want := v.all(), map[string]bool{}
+				for _, path := range tt.want {
+					want[path] = true
+				}
+				for _, path := range public {
+					if changed := before[path].text != after[path].text; changed != want[path] {
+						t.Errorf("%s has changed: %v, want %v", path, changed, want[path])
+					}
+				}
+				if cached {
+					tt.precise(t, before, after)
+				}
+			})
+		}
 	}
 }
 
-// all returns all of the public pages.
-func (v *visitor) all() map[string]string {
-	v.t.Helper()
-	all := map[string]string{}
+// precise checks that what the write is no event for was answered by the cache.
+func (tt write) precise(t *testing.T, before, after map[string]answer) {
+	t.Helper()
 	for _, path := range public {
-		all[path] = v.do("GET "+path, "")
+		spared := !slices.Contains(tt.want, path) && !slices.Contains(remade[tt.name], path)
+		if storable := before[path].stored && !strings.HasPrefix(after[path].text, "Not Found"); storable && after[path].hit != spared {
+			t.Errorf("%s was answered by the cache: %v, want %v", path, after[path].hit, spared)
+		}
+	}
+}
+
+// answer is what a visitor gets.
+type answer struct {
+	text        string // all that tells answers apart
+	hit, stored bool   // as Cache-Status tells
+}
+
+// all returns all of the public pages.
+func (v *visitor) all() map[string]answer {
+	v.t.Helper()
+	all := map[string]answer{}
+	for _, path := range public {
+		w := v.ask("GET "+path, "")
+		status := w.Header().Get("Cache-Status")
+		all[path] = answer{text: textOf(w), hit: strings.Contains(status, ";hit"), stored: strings.Contains(status, ";stored")}
 	}
 	return all
 }

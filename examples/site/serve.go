@@ -50,11 +50,26 @@ func serve(ctx context.Context, o options, out io.Writer, log *slog.Logger) (err
 	if hints.APIKey, err = fill(ctx, s, hints.URL); err != nil {
 		return err
 	}
-	site := newSite(s, siteConfig{adminKey: hints.AdminKey, log: log})
-	if err := hints.print(out); err != nil {
+	site, err := newSite(s, siteConfig{adminKey: hints.AdminKey, uncached: !o.cache, log: log})
+	if err != nil {
 		return err
 	}
-	return site.serve(ctx, l, log)
+	if !o.demo {
+		if err := hints.print(out); err != nil {
+			return err
+		}
+		return site.serve(ctx, l, log)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	told := make(chan error, 1)
+	go func() {
+		told <- tellDemo(ctx, hints, out)
+		cancel()
+	}()
+	err = site.serve(ctx, l, log)
+	cancel()
+	return errors.Join(err, <-told)
 }
 
 // listen listens at addr, or, if that is empty, wherever it can.
@@ -101,13 +116,14 @@ func (s *site) serve(ctx context.Context, l net.Listener, log *slog.Logger) erro
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var wg sync.WaitGroup
-	wg.Go(func() { s.job.Run(ctx) })
+	wg.Go(func() { s.work(ctx) })
+	wg.Go(func() { s.warmUp(ctx, log) })
 	var ended error
 	wg.Go(func() {
 		<-ctx.Done()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer cancel()
-		ended = srv.Shutdown(ctx)
+		ended = errors.Join(srv.Shutdown(ctx), s.Close(ctx))
 	})
 	err := srv.Serve(l)
 	if errors.Is(err, http.ErrServerClosed) {

@@ -1,38 +1,64 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/site/admin"
+	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/job"
 	"github.com/twofold-go/twofold/examples/site/service"
 	"github.com/twofold-go/twofold/examples/site/store"
 	"github.com/twofold-go/twofold/examples/site/web"
+	"github.com/twofold-go/twofold/invalidate/pipeline"
 )
 
 // site is the program but for the network.
 type site struct {
 	http.Handler
 	service *service.Service
+	reader  content.Reader // what the public side is built from
 	job     job.Publisher
+	*caches
 }
 
 // siteConfig says what a site is made of.
 type siteConfig struct {
 	adminKey string
+	uncached bool
 	now      func() time.Time // nil: time.Now
-	log      *slog.Logger
+	log      *slog.Logger     // nil: slog.Default
+
+	// layers, if set, changes what is invalidated after a write, and how. It is for
+	// tests: to watch, to wait in between, and to break what they must notice.
+	layers func([]pipeline.Stage) []pipeline.Stage
 }
 
-// newSite puts a site together on a database. A cache goes between the store and
-// web, and listens to the service.
-func newSite(s *store.Store, cfg siteConfig) *site {
-	svc := service.New(s, service.Config{Now: cfg.now})
+// newSite puts a site together on a database. The public side reads through the
+// caches, the admin API from the store, and the caches hear of what the service
+// writes. Close ends it.
+func newSite(s *store.Store, cfg siteConfig) (*site, error) {
+	if cfg.log == nil {
+		cfg.log = slog.Default()
+	}
+	c, err := newCaches(s, cfg)
+	if err != nil {
+		return nil, err
+	}
+	t := &site{reader: s, caches: c}
+	sc := service.Config{Now: cfg.now}
+	if !cfg.uncached { // or there is nobody to tell
+		t.reader, sc.Publisher = c.objects, c.changes
+	}
+	t.service = service.New(s, sc)
+	t.job = job.Publisher{Due: t.service, Log: cfg.log}
 	mux := http.NewServeMux()
-	mux.Handle("/", web.New(web.Config{Reader: s, Log: cfg.log}))
-	mux.Handle("/admin/api/", admin.New(admin.Config{Store: s, Service: svc, Key: cfg.adminKey, Log: cfg.log}))
+	public := web.New(web.Config{Reader: t.reader, Log: cfg.log, Wrap: c.wrap})
+	mux.Handle("/", public)
+	mux.Handle("/admin/api/", admin.New(admin.Config{Store: s, Service: t.service, Key: cfg.adminKey, Log: cfg.log}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		if err := s.Ping(r.Context()); err != nil {
@@ -41,5 +67,16 @@ func newSite(s *store.Store, cfg siteConfig) *site {
 		}
 		_, _ = w.Write([]byte("ok\n"))
 	})
-	return &site{Handler: mux, service: svc, job: job.Publisher{Due: svc, Log: cfg.log}}
+	t.Handler = mux
+	return t, nil
+}
+
+// work does what is due in the background, until ctx ends.
+func (s *site) work(ctx context.Context) {
+	var wg sync.WaitGroup
+	wg.Go(func() { s.job.Run(ctx) })
+	if s.changes != nil {
+		wg.Go(func() { s.changes.Run(ctx) })
+	}
+	wg.Wait()
 }

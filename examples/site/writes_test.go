@@ -102,3 +102,12 @@ func api() (paths []string) {
 	}
 	return paths
 }
+
+// remade are the public pages that a write makes anew although they stay the same:
+// the events name what a page may show, not what it does show.
+var remade = map[string][]string{
+	"update post": {"/", "/?page=2", "/p/1", "/tags/soil", "/rss.xml", "/atom.xml", "/api/v1/posts"},
+	"move post":   {"/", "/?page=2", "/tags/soil", "/rss.xml", "/atom.xml", "/api/v1/posts"},
+	"rename tag":  {"/p/1", "/rss.xml", "/atom.xml", "/zh/rss.xml"},
+	"delete tag":  {"/p/1", "/rss.xml", "/atom.xml", "/zh/rss.xml"},
+}

@@ -22,6 +22,10 @@ var files embed.FS
 type Config struct {
 	Reader content.Reader // required
 	Log    *slog.Logger   // is told of failures. Nil: slog.Default
+
+	// Wrap is put around everything whose answers are for everybody: the pages
+	// and feeds, and, inside the check of the key, the API. Nil: nothing is.
+	Wrap func(http.Handler) http.Handler
 }
 
 type site struct {
@@ -35,6 +39,17 @@ func New(cfg Config) http.Handler {
 	if s.log == nil {
 		s.log = slog.Default()
 	}
+	if cfg.Wrap == nil {
+		cfg.Wrap = func(h http.Handler) http.Handler { return h }
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", cfg.Wrap(s.pages()))
+	mux.Handle("/api/v1/", s.keyed(cfg.Wrap(s.api())))
+	return mux
+}
+
+// pages returns the handler of what people and their feed readers see.
+func (s *site) pages() http.Handler {
 	mux := http.NewServeMux()
 	for _, lang := range content.Langs {
 		for path, h := range map[string]page{
@@ -54,7 +69,6 @@ func New(cfg Config) http.Handler {
 	mux.Handle("GET /sitemap.xml", s.handle(content.English, s.sitemap))
 	mux.Handle("GET /robots.txt", s.handle(content.English, s.robots))
 	mux.Handle("GET /static/site.css", s.handle(content.English, s.css))
-	s.routeAPI(mux)
 	return mux
 }
 

@@ -1,0 +1,187 @@
+package fetch_test
+
+import (
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/twofold-go/twofold/examples/internal/fetch"
+)
+
+// pack compresses text by a coding; "raw" is deflate without its wrapper.
+func pack(t *testing.T, coding, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	var w io.WriteCloser
+	switch coding {
+	case "gzip":
+		w = gzip.NewWriter(&b)
+	case "deflate":
+		w = zlib.NewWriter(&b)
+	case "raw":
+		w, _ = flate.NewWriter(&b, flate.DefaultCompression)
+	default:
+		return text
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestBodies(t *testing.T) {
+	long := strings.Repeat("all work and no play ", 500) // 10,500 bytes
+	gz := pack(t, "gzip", long)
+	for _, tt := range []struct {
+		name     string
+		encoding []string
+		body     string
+		max      int64
+		want     string
+		wantErr  error
+	}{
+		{name: "as it is", body: long, want: long},
+		{name: "identity", encoding: []string{"identity"}, body: long, want: long},
+		{name: "gzip", encoding: []string{"gzip"}, body: gz, want: long},
+		{name: "x-gzip", encoding: []string{"X-GZIP"}, body: gz, want: long},
+		{name: "two members", encoding: []string{"gzip"}, body: gz + gz, want: long + long},
+		{name: "zlib", encoding: []string{"deflate"}, body: pack(t, "deflate", long), want: long},
+		{name: "deflate without a wrapper", encoding: []string{"deflate"}, body: pack(t, "raw", long), want: long},
+		{name: "twice, in one line", encoding: []string{"deflate, gzip"}, body: pack(t, "gzip", pack(t, "deflate", long)), want: long},
+		{name: "twice, in two lines", encoding: []string{"deflate", "gzip"}, body: pack(t, "gzip", pack(t, "deflate", long)), want: long},
+		{name: "thrice", encoding: []string{"gzip, gzip, gzip"}, body: pack(t, "gzip", pack(t, "gzip", gz)), wantErr: fetch.ErrEncoding},
+		{name: "nothing", body: "", want: ""},
+		{name: "nothing, as gzip", encoding: []string{"gzip"}, body: "", want: ""},
+		{name: "br was not asked for", encoding: []string{"br"}, body: "x", wantErr: fetch.ErrEncoding},
+		{name: "gzip that is not", encoding: []string{"gzip"}, body: long, wantErr: fetch.ErrEncoding},
+		{name: "gzip that ends early", encoding: []string{"gzip"}, body: gz[:len(gz)-20], wantErr: fetch.ErrTruncated},
+		{name: "gzip without its checksum", encoding: []string{"gzip"}, body: gz[:len(gz)-8], wantErr: fetch.ErrTruncated},
+		{name: "gzip that ends in its header", encoding: []string{"gzip"}, body: gz[:5], wantErr: fetch.ErrTruncated},
+		{name: "zlib that ends early", encoding: []string{"deflate"}, body: pack(t, "deflate", long)[:20], wantErr: fetch.ErrTruncated},
+		{name: "wrong checksum", encoding: []string{"gzip"}, body: gz[:len(gz)-8] + "12345678", wantErr: fetch.ErrEncoding},
+		{name: "rubbish behind it", encoding: []string{"gzip"}, body: gz + "rubbish, longer than a header", wantErr: fetch.ErrEncoding},
+		{name: "as long as it may be", body: long, max: 10_500, want: long},
+		{name: "too long by its own account", body: long, max: 10_499, wantErr: fetch.ErrTooLarge},
+		{name: "as long as it may be, compressed", encoding: []string{"gzip"}, body: gz, max: 10_500, want: long},
+		{name: "too long when unpacked", encoding: []string{"gzip"}, body: gz, max: 10_499, wantErr: fetch.ErrTooLarge},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header()["Content-Encoding"] = tt.encoding
+				w.Header().Set("Content-Type", "text/plain")
+				fmt.Fprint(w, tt.body)
+			})
+			c := local(t)
+			resp, err := c.Get(t.Context(), fetch.Request{URL: o.URL, MaxBytes: tt.max})
+			if !errors.Is(err, tt.wantErr) || string(resp.Body) != tt.want {
+				t.Fatalf("Get = %d bytes, %v; want %d, %v", len(resp.Body), err, len(tt.want), tt.wantErr)
+			}
+			if s := c.Stats(); err == nil && (resp.Wire != int64(len(tt.body)) || s.Wire != resp.Wire || s.Bytes != int64(len(tt.want))) {
+				t.Errorf("Wire %d, Stats %+v; want %d read and %d unpacked", resp.Wire, s, len(tt.body), len(tt.want))
+			}
+		})
+	}
+}
+
+// A body shorter than its Content-Length is no answer.
+func TestShortBody(t *testing.T) {
+	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		fmt.Fprint(w, "half")
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	})
+	if _, err := local(t).Get(t.Context(), fetch.Request{URL: o.URL}); !errors.Is(err, fetch.ErrTruncated) {
+		t.Errorf("Get = %v, want %v", err, fetch.ErrTruncated)
+	}
+}
+
+// Ten megabytes of zeros are ten kilobytes of gzip. What is unpacked of them is
+// bounded, and so is what is read of a gzip that unpacks to nothing at all.
+func TestBombs(t *testing.T) {
+	zeros := pack(t, "gzip", strings.Repeat("\x00", 10<<20))
+	nothing := strings.Repeat(pack(t, "gzip", ""), 50_000) // a megabyte of empty members
+	for name, body := range map[string]string{"zeros": zeros, "nothing": nothing} {
+		t.Run(name, func(t *testing.T) {
+			c := newClient(t, fetch.Config{Transport: wire(func(*http.Request) (*http.Response, error) {
+				return reply(200, body, "Content-Encoding", "gzip"), nil
+			})})
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := c.Get(t.Context(), fetch.Request{URL: "https://bomb.example/", MaxBytes: 64 << 10})
+			runtime.ReadMemStats(&after)
+			if !errors.Is(err, fetch.ErrTooLarge) {
+				t.Errorf("Get = %v, want %v", err, fetch.ErrTooLarge)
+			}
+			if n := after.TotalAlloc - before.TotalAlloc; n > 2<<20 {
+				t.Errorf("%d bytes were allocated", n)
+			}
+			if n := c.Stats().Wire; n > 129<<10 {
+				t.Errorf("%d bytes were read", n)
+			}
+		})
+	}
+}
+
+// A body without an end ends at the limit, at once, and takes its connection with
+// it; the client goes on.
+func TestEndlessBody(t *testing.T) {
+	ended := make(chan struct{})
+	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/endless" {
+			return
+		}
+		defer close(ended)
+		for {
+			if _, err := w.Write(make([]byte, 32<<10)); err != nil {
+				return
+			}
+		}
+	})
+	c := local(t)
+	if _, err := c.Get(t.Context(), fetch.Request{URL: o.URL + "/endless", MaxBytes: 1 << 20}); !errors.Is(err, fetch.ErrTooLarge) {
+		t.Errorf("Get = %v, want %v", err, fetch.ErrTooLarge)
+	}
+	<-ended
+	get(t, c, fetch.Request{URL: o.URL})
+}
+
+// A header that does not end is not read to its end.
+func TestLongHeader(t *testing.T) {
+	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.Atoi(r.URL.Query().Get("n"))
+		w.Header().Set("X-Long", strings.Repeat("x", n))
+	})
+	c := local(t)
+	get(t, c, fetch.Request{URL: o.URL + "?n=50000"})
+	if _, err := c.Get(t.Context(), fetch.Request{URL: o.URL + "?n=500000"}); !errors.Is(err, fetch.ErrProtocol) {
+		t.Errorf("Get = %v, want %v", err, fetch.ErrProtocol)
+	}
+}
+
+// The limit of a request cannot go beyond that of the client, and answers under
+// another limit are other answers.
+func TestMaxBytes(t *testing.T) {
+	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "1234567890") })
+	c := newClient(t, fetch.Config{AllowPrivate: true, MaxBytes: 10})
+	get(t, c, fetch.Request{URL: o.URL, MaxBytes: 1000})
+	if _, err := c.Get(t.Context(), fetch.Request{URL: o.URL, MaxBytes: 9}); !errors.Is(err, fetch.ErrTooLarge) {
+		t.Errorf("Get = %v, want %v", err, fetch.ErrTooLarge)
+	}
+	small := newClient(t, fetch.Config{AllowPrivate: true, MaxBytes: 9})
+	if _, err := small.Get(t.Context(), fetch.Request{URL: o.URL, MaxBytes: 1000}); !errors.Is(err, fetch.ErrTooLarge) {
+		t.Errorf("Get = %v, want %v", err, fetch.ErrTooLarge)
+	}
+}

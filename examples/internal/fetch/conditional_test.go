@@ -1,0 +1,109 @@
+package fetch_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/examples/internal/fetch"
+)
+
+// step is what the origin answers, and what the client makes of it.
+type step struct {
+	status        int
+	body          string
+	header        []string
+	version, seen string
+
+	wantCondition []string // If-None-Match, If-Modified-Since
+	wantBody      string
+	wantSame      bool
+	wantModified  string
+}
+
+// Validators may look odd: they are the origin's own business.
+const (
+	etag     = `W/"a,b""`
+	modified = "Tuesday, 03-Mar-26 10:00:00 GMT"
+)
+
+var (
+	hello = []string{"ETag", etag, "Last-Modified", modified}
+	first = step{status: 200, body: "one", header: hello, wantCondition: []string{"", ""}, wantBody: "one", wantModified: modified}
+)
+
+var conditional = map[string][]step{
+	"validators go back verbatim, and a 304 is the old body": {
+		first,
+		{status: 304, wantCondition: []string{etag, modified}, wantBody: "one", wantSame: true, wantModified: modified},
+		{status: 304, wantCondition: []string{etag, modified}, wantBody: "one", wantSame: true, wantModified: modified},
+	},
+	"a 304 brings new validators, and leaves those that it does not mention": {
+		first,
+		{status: 304, header: []string{"Last-Modified", "Wed, 04 Mar 2026 10:00:00 GMT"}, wantCondition: []string{etag, modified}, wantBody: "one", wantSame: true, wantModified: "Wed, 04 Mar 2026 10:00:00 GMT"},
+		{status: 304, wantCondition: []string{etag, "Wed, 04 Mar 2026 10:00:00 GMT"}, wantBody: "one", wantSame: true, wantModified: "Wed, 04 Mar 2026 10:00:00 GMT"},
+	},
+	"Expires: 0 and no-cache leave validators alone": {
+		{status: 200, body: "one", header: append([]string{"Expires", "0", "Cache-Control", "no-cache"}, hello...), wantCondition: []string{"", ""}, wantBody: "one", wantModified: modified},
+		{status: 304, wantCondition: []string{etag, modified}, wantBody: "one", wantSame: true, wantModified: modified},
+	},
+	"the same bytes again are no change": {
+		{status: 200, body: "one", wantCondition: []string{"", ""}, wantBody: "one"},
+		{status: 200, body: "one", wantCondition: []string{"", ""}, wantBody: "one", wantSame: true},
+		{status: 200, body: "two", wantCondition: []string{"", ""}, wantBody: "two"},
+	},
+	"after a change the new validators hold": {
+		first,
+		{status: 200, body: "two", header: []string{"ETag", `"2"`}, wantCondition: []string{etag, modified}, wantBody: "two"},
+		{status: 304, wantCondition: []string{`"2"`, ""}, wantBody: "two", wantSame: true},
+		{status: 200, body: "three", wantCondition: []string{`"2"`, ""}, wantBody: "three"},
+	},
+	"another parser version knows no validators": {
+		first,
+		{status: 200, body: "one", header: hello, version: "v2", wantCondition: []string{"", ""}, wantBody: "one", wantModified: modified},
+		{status: 304, version: "v2", wantCondition: []string{etag, modified}, wantBody: "one", wantSame: true, wantModified: modified},
+	},
+	"what the caller has seen decides, whatever the cache knows": {
+		first,
+		{status: 304, seen: "of another body", wantCondition: []string{etag, modified}, wantBody: "one", wantModified: modified},
+		{status: 304, seen: "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed", wantCondition: []string{etag, modified}, wantBody: "one", wantSame: true, wantModified: modified},
+	},
+	"a failure does not forget them": {
+		first,
+		{status: 503, wantCondition: []string{etag, modified}},
+		{status: 304, wantCondition: []string{etag, modified}, wantBody: "one", wantSame: true, wantModified: modified},
+	},
+}
+
+func TestConditional(t *testing.T) {
+	for name, steps := range conditional {
+		t.Run(name, func(t *testing.T) {
+			var now step
+			o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) {
+				for i := 0; i < len(now.header); i += 2 {
+					w.Header().Set(now.header[i], now.header[i+1])
+				}
+				w.WriteHeader(now.status)
+				fmt.Fprint(w, now.body)
+			})
+			c := local(t)
+			for i, s := range steps {
+				now = s
+				resp, err := c.Get(t.Context(), fetch.Request{URL: o.URL, Version: s.version, Seen: s.seen})
+				if (err != nil) != (s.status >= 400) {
+					t.Fatalf("step %d: %v", i, err)
+				}
+				r := o.last(t)
+				if d := cmp.Diff(s.wantCondition, []string{r.Header.Get("If-None-Match"), r.Header.Get("If-Modified-Since")}); d != "" {
+					t.Errorf("step %d: condition differs (-want +got):\n%s", i, d)
+				}
+				if string(resp.Body) != s.wantBody || resp.NotModified != s.wantSame || resp.LastModified != s.wantModified || resp.FromCache {
+					t.Errorf("step %d: %q, NotModified %v, LastModified %q, FromCache %v; want %q, %v, %q, false",
+						i, resp.Body, resp.NotModified, resp.LastModified, resp.FromCache, s.wantBody, s.wantSame, s.wantModified)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,146 @@
+package fetch_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/examples/internal/fetch"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// slowOrigin answers after a second, conditionally.
+func slowOrigin(asked *atomic.Int64) wire {
+	return func(r *http.Request) (*http.Response, error) {
+		asked.Add(1)
+		select {
+		case <-time.After(time.Second):
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+		if r.Header.Get("If-None-Match") == `"1"` {
+			return reply(304, ""), nil
+		}
+		return reply(200, "hello", "ETag", `"1"`), nil
+	}
+}
+
+// Callers who ask for the same while it is asked for share the request, also those
+// who want no cached answer and those who come a little later; others do not.
+func TestMerge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		c := newClient(t, fetch.Config{Transport: slowOrigin(&asked), PerHost: 10})
+		var wg sync.WaitGroup
+		var wires atomic.Int64
+		ask := func(n int, r fetch.Request) {
+			for range n {
+				wg.Go(func() {
+					resp := get(t, c, r)
+					wires.Add(resp.Wire)
+				})
+			}
+		}
+		ask(50, fetch.Request{URL: "https://a.example/feed"})
+		advance(500 * time.Millisecond)
+		ask(50, fetch.Request{URL: "https://A.example:443/feed#x"})
+		ask(50, fetch.Request{URL: "https://a.example/feed", MaxAge: time.Minute})
+		ask(1, fetch.Request{URL: "https://a.example/feed?page=2"})
+		ask(1, fetch.Request{URL: "https://a.example/feed", Accept: "text/html"})
+		ask(1, fetch.Request{URL: "https://a.example/feed", Version: "2"})
+		ask(1, fetch.Request{URL: "https://a.example/feed", MaxBytes: 100})
+		ask(1, fetch.Request{URL: "https://a.example/feed", Header: http.Header{"Authorization": {"Bearer x"}}})
+		ask(1, fetch.Request{URL: "https://a.example/feed", Header: http.Header{"Authorization": {"Bearer y"}}})
+		wg.Wait()
+		if got := asked.Load(); got != 7 {
+			t.Errorf("asked %d times, want 7", got)
+		}
+		s := c.Stats()
+		if s.Gets != 156 || s.Shared != 149 || s.Requests != 7 || s.Wire != 7*5 || wires.Load() != 7*5 {
+			t.Errorf("Stats = %+v and Wire in sum %d; want 156 gets, 149 of them shared, 7 requests of 5 bytes", s, wires.Load())
+		}
+	})
+}
+
+// A caller who gives up harms nobody; the last one who does ends the request.
+func TestMergedCallersLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		c := newClient(t, fetch.Config{Transport: slowOrigin(&asked)})
+		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := c.Get(short, fetch.Request{URL: "https://a.example/"}); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, fetch.ErrTimeout) {
+				t.Errorf("the impatient got %v, want its own deadline", err)
+			}
+		})
+		advance(time.Millisecond)
+		wg.Go(func() { get(t, c, fetch.Request{URL: "https://a.example/"}) })
+		wg.Wait()
+
+		alone, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if _, err := c.Get(alone, fetch.Request{URL: "https://b.example/"}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Get = %v, want the deadline", err)
+		}
+		synctest.Wait() // the request must be over: nothing but its context ends it this early
+		if got := c.Stats().Errors["given up"]; got != 2 {
+			t.Errorf("%d gave up, want 2", got)
+		}
+	})
+}
+
+// Two processes that ask at the same moment wait for each other, and both get an
+// answer of their own, the second by a 304.
+func TestProcessesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		remote := tiertest.NewMemory()
+		var wg sync.WaitGroup
+		for range 2 {
+			c := newClient(t, fetch.Config{Tiers: newTiers(t, remote), Transport: slowOrigin(&asked)})
+			for range 10 {
+				wg.Go(func() {
+					if resp := get(t, c, fetch.Request{URL: "https://a.example/"}); string(resp.Body) != "hello" {
+						t.Errorf("Get = %q", resp.Body)
+					}
+				})
+			}
+		}
+		began := time.Now()
+		wg.Wait()
+		if took := time.Since(began); asked.Load() != 2 || took > 3*time.Second {
+			t.Errorf("asked %d times in %v, want twice in little more than 2s", asked.Load(), took)
+		}
+	})
+}
+
+// Two processes with one remote tier: what one was told, the other asks with.
+func TestSharedRemoteTier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		remote := tiertest.NewMemory()
+		one := newClient(t, fetch.Config{Tiers: newTiers(t, remote), Transport: slowOrigin(&asked)})
+		two := newClient(t, fetch.Config{Tiers: newTiers(t, remote), Transport: slowOrigin(&asked)})
+		r := fetch.Request{URL: "https://a.example/"}
+		first := get(t, one, r)
+		advance(time.Minute)
+		r.MaxAge = time.Hour
+		if resp := get(t, two, r); !resp.FromCache || string(resp.Body) != "hello" || resp.Hash != first.Hash {
+			t.Errorf("the other process got %q, FromCache %v; want what the first had", resp.Body, resp.FromCache)
+		}
+		r.MaxAge = 0
+		if resp := get(t, two, r); !resp.NotModified || resp.Wire != 0 || string(resp.Body) != "hello" {
+			t.Errorf("the other process got %q, NotModified %v, %d bytes; want a 304", resp.Body, resp.NotModified, resp.Wire)
+		}
+		if asked.Load() != 2 {
+			t.Errorf("asked %d times, want 2", asked.Load())
+		}
+	})
+}

@@ -1,0 +1,182 @@
+package fetch_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/examples/internal/fetch"
+)
+
+// A path of numbers and a target redirects with that status to the rest of it:
+// /301/302/end.
+func hops(w http.ResponseWriter, r *http.Request) {
+	code, rest, _ := strings.Cut(r.URL.Path[1:], "/")
+	switch n, err := strconv.Atoi(code); {
+	case code == "loop":
+		http.Redirect(w, r, "/loop?x#again", http.StatusFound)
+	case code == "nowhere":
+		w.WriteHeader(http.StatusFound)
+	case err == nil:
+		w.Header().Set("Location", "/"+rest)
+		w.WriteHeader(n)
+	default:
+		fmt.Fprint(w, r.URL.Path)
+	}
+}
+
+func TestRedirects(t *testing.T) {
+	o := newOrigin(t, hops)
+	for _, tt := range []struct {
+		path      string
+		max       int
+		wantBody  string
+		wantMoved bool
+		wantErr   error
+	}{
+		{path: "/end", wantBody: "/end"},
+		{path: "/301/end", wantBody: "/end", wantMoved: true},
+		{path: "/308/301/end", wantBody: "/end", wantMoved: true},
+		{path: "/302/end", wantBody: "/end"},
+		{path: "/303/307/end", wantBody: "/end"},
+		{path: "/301/302/end", wantBody: "/end"},
+		{path: "/302/301/end", wantBody: "/end"},
+		{path: "/301/301/301/end", wantBody: "/end", wantMoved: true},
+		{path: "/301/301/301/301/end", wantErr: fetch.ErrTooManyRedirects},
+		{path: "/301/301/301/301/end", max: 4, wantBody: "/end", wantMoved: true},
+		{path: "/301/end", max: -1, wantErr: fetch.ErrTooManyRedirects},
+		{path: "/end", max: -1, wantBody: "/end"},
+		{path: "/loop?x", wantErr: fetch.ErrRedirectLoop},
+	} {
+		t.Run(tt.path, func(t *testing.T) {
+			c := newClient(t, fetch.Config{AllowPrivate: true, MaxRedirects: tt.max})
+			resp, err := c.Get(t.Context(), fetch.Request{URL: o.URL + tt.path})
+			if !errors.Is(err, tt.wantErr) {
+				t.Fatalf("Get = %v, want %v", err, tt.wantErr)
+			}
+			moved := ""
+			if tt.wantMoved {
+				moved = o.URL + "/end"
+			}
+			if string(resp.Body) != tt.wantBody || resp.MovedTo != moved {
+				t.Errorf("Get = %q moved to %q, want %q, %q", resp.Body, resp.MovedTo, tt.wantBody, moved)
+			}
+			if err == nil && resp.URL != o.URL+"/end" {
+				t.Errorf("URL = %q, want that of the end", resp.URL)
+			}
+		})
+	}
+}
+
+func TestRedirectToNowhere(t *testing.T) {
+	o := newOrigin(t, hops)
+	_, err := local(t).Get(t.Context(), fetch.Request{URL: o.URL + "/nowhere"})
+	if status := new(fetch.StatusError); !errors.As(err, &status) || status.Code != http.StatusFound {
+		t.Errorf("Get = %v, want status 302", err)
+	}
+}
+
+// Each hop is checked like the first, its address included.
+func TestRedirectsAreChecked(t *testing.T) {
+	for target, want := range map[string]error{
+		"file:///etc/passwd":                     fetch.ErrScheme,
+		"gopher://a.example/":                    fetch.ErrScheme,
+		"http://u:p@a.example/":                  fetch.ErrURL,
+		"http:///nohost":                         fetch.ErrURL,
+		"http://a.example:25/":                   fetch.ErrPort,
+		"http://a.example:0/":                    fetch.ErrPort,
+		"http://169.254.169.254/latest/metadata": fetch.ErrPrivateAddress,
+		"http://[::ffff:10.0.0.1]/":              fetch.ErrPrivateAddress,
+		"//localhost:9999/no-scheme":             fetch.ErrPrivateAddress,
+	} {
+		t.Run(target, func(t *testing.T) {
+			network := fetch.RealTransport(fetch.Config{})
+			c := newClient(t, fetch.Config{Transport: wire(func(r *http.Request) (*http.Response, error) {
+				if r.URL.Host == "start.example" {
+					return reply(302, "", "Location", target), nil
+				}
+				return network.RoundTrip(r)
+			})})
+			_, err := c.Get(t.Context(), fetch.Request{URL: "http://start.example/"})
+			if !errors.Is(err, want) {
+				t.Errorf("Get = %v, want %v", err, want)
+			}
+		})
+	}
+}
+
+// What was meant for one origin is not sent to another, not even after the way
+// has led back to the first.
+func TestSecretsStay(t *testing.T) {
+	for _, tt := range []struct {
+		from, to string
+		want     bool
+	}{
+		{"https://a.example/x", "https://a.example/y", true},
+		{"https://a.example/x", "https://a.example:443/y", true},
+		{"http://a.example/x", "https://a.example/x", true},
+		{"https://a.example/x", "http://a.example/x", false},
+		{"https://a.example/x", "https://sub.a.example/x", false},
+		{"https://sub.a.example/x", "https://a.example/x", false},
+		{"https://a.example/x", "https://a.example:8443/x", false},
+		{"http://a.example/x", "https://a.example:8443/x", false},
+		{"http://a.example:8080/x", "https://a.example/x", false},
+	} {
+		t.Run(tt.from+" to "+tt.to, func(t *testing.T) {
+			var sent []string
+			c := newClient(t, fetch.Config{Transport: wire(func(r *http.Request) (*http.Response, error) {
+				sent = append(sent, r.Header.Get("Authorization"))
+				switch len(sent) {
+				case 1:
+					return reply(302, "", "Location", tt.to), nil
+				case 2:
+					return reply(302, "", "Location", tt.from+"?again"), nil
+				}
+				return reply(200, ""), nil
+			})})
+			get(t, c, fetch.Request{URL: tt.from, Header: http.Header{"Authorization": {"secret"}}})
+			want := []string{"secret", "", ""}
+			if tt.want {
+				want[1] = "secret"
+			}
+			if fetch.KeepsSecrets(tt.to, tt.from) && tt.want {
+				want[2] = "secret"
+			}
+			if d := cmp.Diff(want, sent); d != "" {
+				t.Errorf("Authorization differs (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// Two URLs may use one ETag for different things.
+func TestValidatorsGoWhereTheyCameFrom(t *testing.T) {
+	target := "/a"
+	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/":
+			http.Redirect(w, r, target, http.StatusFound)
+		case r.Header.Get("If-None-Match") == `"1"`:
+			w.WriteHeader(http.StatusNotModified)
+		default:
+			w.Header().Set("ETag", `"1"`)
+			fmt.Fprint(w, r.URL.Path)
+		}
+	})
+	c := local(t)
+	for i, tt := range []struct {
+		target string
+		want   bool
+	}{{"/a", false}, {"/a", true}, {"/b", false}, {"/b", true}, {"/a", false}} {
+		target = tt.target
+		resp := get(t, c, fetch.Request{URL: o.URL})
+		if string(resp.Body) != tt.target || resp.NotModified != tt.want {
+			t.Errorf("step %d: %q, NotModified %v; want %q, %v", i, resp.Body, resp.NotModified, tt.target, tt.want)
+		}
+	}
+}

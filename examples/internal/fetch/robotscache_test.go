@@ -1,0 +1,154 @@
+package fetch_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/examples/internal/fetch"
+)
+
+// robotsOrigin has a robots.txt that can be changed, and goes away.
+type robotsOrigin struct {
+	mu    sync.Mutex // protects the rest
+	text  string
+	down  bool
+	asked int
+	took  []string // conditions
+}
+
+// RoundTrip answers.
+func (o *robotsOrigin) RoundTrip(r *http.Request) (*http.Response, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if r.URL.Path != "/robots.txt" {
+		return reply(200, "page"), nil
+	}
+	o.asked++
+	o.took = append(o.took, r.Header.Get("If-None-Match"))
+	tag := fmt.Sprintf("%q", o.text)
+	switch {
+	case o.down:
+		return reply(503, ""), nil
+	case r.Header.Get("If-None-Match") == tag:
+		return reply(304, ""), nil
+	}
+	return reply(200, o.text, "ETag", tag), nil
+}
+
+func (o *robotsOrigin) set(text string, down bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text, o.down = text, down
+}
+
+func (o *robotsOrigin) count() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.asked
+}
+
+const (
+	open   = "User-agent: *\nAllow: /"
+	closed = "User-agent: *\nDisallow: /"
+)
+
+// One robots.txt serves a day: asked for once, however many want to know, then
+// conditionally and behind their backs.
+func TestRobotsAreCached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &robotsOrigin{text: open}
+		c := newClient(t, fetch.Config{Transport: o, PerHost: 50})
+		var wg sync.WaitGroup
+		for i := range 50 {
+			wg.Go(func() { get(t, c, fetch.Request{URL: fmt.Sprintf("https://a.example/%d", i), Robots: true}) })
+		}
+		wg.Wait()
+		advance(18 * time.Hour)
+		get(t, c, fetch.Request{URL: "https://a.example/", Robots: true})
+		if o.count() != 1 {
+			t.Errorf("asked %d times, want once", o.count())
+		}
+		o.set(closed, false)
+		advance(4 * time.Hour) // 22 h: within the day, so it is served; and refreshed
+		get(t, c, fetch.Request{URL: "https://a.example/", Robots: true})
+		synctest.Wait()
+		if o.count() != 2 || o.took[1] == "" {
+			t.Errorf("asked %d times, with conditions %q; want twice, the second with one", o.count(), o.took)
+		}
+		if _, err := c.Get(t.Context(), fetch.Request{URL: "https://a.example/", Robots: true}); !errors.Is(err, fetch.ErrRobots) {
+			t.Errorf("Get = %v, want the new rules", err)
+		}
+		o.set(open, false)
+		advance(25 * time.Hour) // too old to be served
+		get(t, c, fetch.Request{URL: "https://a.example/", Robots: true})
+	})
+}
+
+// While it cannot be reached, the last one stands; after 30 days nothing does.
+func TestRobotsOutlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &robotsOrigin{text: "User-agent: *\nDisallow: /no"}
+		c := newClient(t, fetch.Config{Transport: o})
+		get(t, c, fetch.Request{URL: "https://a.example/", Robots: true})
+		o.set("", true)
+		for day := range 29 {
+			advance(24 * time.Hour)
+			r, err := c.Robots(t.Context(), "https://a.example/")
+			if err != nil || !r.Allowed("/yes") || r.Allowed("/no") {
+				t.Fatalf("on day %d: %v, %v; want the last good one", day+1, r, err)
+			}
+		}
+		advance(2 * 24 * time.Hour)
+		r, err := c.Robots(t.Context(), "https://a.example/")
+		if err == nil || r.Allowed("/yes") {
+			t.Errorf("after 31 days: %v, %v; want nothing allowed", r, err)
+		}
+	})
+}
+
+// Without a last one nothing is allowed, and the origin is not asked by each.
+func TestRobotsUnreachable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &robotsOrigin{down: true}
+		c := newClient(t, fetch.Config{Transport: o, DeadFor: time.Minute})
+		for range 10 {
+			_, err := c.Get(t.Context(), fetch.Request{URL: "https://a.example/", Robots: true})
+			status, ok := errors.AsType[*fetch.StatusError](err)
+			if !errors.Is(err, fetch.ErrRobots) || !ok || status.Code != 503 {
+				t.Errorf("Get = %v, want %v because of a 503", err, fetch.ErrRobots)
+			}
+			if want := "fetch: https://a.example/: forbidden by robots.txt: it cannot be read"; err.Error() != want {
+				t.Errorf("Error = %q, want %q", err, want)
+			}
+		}
+		if o.count() != 1 {
+			t.Errorf("asked %d times, want once", o.count())
+		}
+		o.set(open, false)
+		advance(61 * time.Second)
+		get(t, c, fetch.Request{URL: "https://a.example/", Robots: true})
+	})
+}
+
+// A Crawl-delay slows down those who obey, and nobody else.
+func TestCrawlDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &robotsOrigin{text: "User-agent: testbot\nCrawl-delay: 7"}
+		c := newClient(t, fetch.Config{Transport: o, HostDelay: time.Second})
+		for i, tt := range []struct {
+			robots bool
+			want   time.Duration
+		}{{false, 0}, {false, time.Second}, {true, 8 * time.Second}, {true, 7 * time.Second}, {false, time.Second}} {
+			began := time.Now()
+			get(t, c, fetch.Request{URL: fmt.Sprintf("https://a.example/%d", i), Robots: tt.robots})
+			if got := time.Since(began); got != tt.want {
+				t.Errorf("request %d waited %v, want %v", i, got, tt.want)
+			}
+		}
+	})
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/examples/site/changes"
+	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/examples/site/objects"
+	"github.com/twofold-go/twofold/examples/site/respcache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/pipeline"
+	"github.com/twofold-go/twofold/tier/local"
+)
+
+// responseBytes is how much memory responses may take.
+const responseBytes = 64 << 20
+
+// caches are the two layers in front of the database: the objects that pages are
+// made of, and the responses that are made of objects. They have a tier each, so
+// that a flood of one pushes nothing out of the other; and a write invalidates the
+// lower one first, as what is made in between must not be made of what is old.
+type caches struct {
+	objects   *objects.Cache   // nil without caches
+	responses *respcache.Cache // never nil: without caches it still answers conditional requests
+	tiers     *cache.Tiers     // of the responses
+	index     *invalidate.Registry
+	changes   *changes.Publisher // nil without caches
+	pages     *respcache.Handler // everything but the API
+}
+
+func newCaches(r content.Reader, cfg siteConfig) (c *caches, err error) {
+	c = &caches{index: invalidate.NewRegistry(invalidate.RegistryConfig{})}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.Close(context.Background()))
+		}
+	}()
+	rc := respcache.Config{
+		Off:          cfg.uncached,
+		Statuses:     []int{http.StatusOK, http.StatusFound},
+		StoreMissing: func(string) bool { return false },
+		Query:        func(path string) ([]string, bool) { return parameters(path), true },
+		Format:       format,
+		Logger:       cfg.log,
+	}
+	if cfg.uncached {
+		c.responses, err = respcache.New(rc)
+		return c, err
+	}
+	if c.objects, err = objects.New(r, objects.Config{Logger: cfg.log}); err != nil {
+		return c, err
+	}
+	c.tiers, err = cache.Open(cache.TiersConfig{
+		Local: local.New(local.Config{MaxBytes: responseBytes}), Registry: c.index, Logger: cfg.log,
+	})
+	if err != nil {
+		return c, err
+	}
+	rc.Tiers = c.tiers
+	if c.responses, err = respcache.New(rc); err != nil {
+		return c, err
+	}
+	stages := []pipeline.Stage{{Name: "objects", Invalidate: c.objects.Invalidate}, {Name: "responses", Invalidate: c.forget}}
+	if cfg.layers != nil {
+		stages = cfg.layers(stages)
+	}
+	c.changes, err = changes.New(changes.Config{Stages: stages, Warm: c.warm, Logger: cfg.log})
+	return c, err
+}
+
+// forget makes every response untrue that is made of one of the entities; every
+// one, when all is set.
+func (c *caches) forget(ctx context.Context, entities []string, all bool) error {
+	if scopes := objects.Scopes(entities, all); len(scopes) > 0 {
+		return c.tiers.Invalidate(ctx, scopes...)
+	}
+	return nil
+}
+
+// wrap puts the responses in front of a handler.
+func (c *caches) wrap(next http.Handler) http.Handler {
+	h := c.responses.Wrap(next)
+	if c.pages == nil { // the pages come first
+		c.pages = h
+	}
+	return h
+}
+
+// warm makes sure that what is at a path of the site is cached, for those who know
+// the site by the name that its settings say.
+func (c *caches) warm(ctx context.Context, path string) error {
+	set, err := c.objects.Settings(ctx)
+	if err != nil {
+		return err
+	}
+	base, err := url.Parse(set.BaseURL)
+	if err != nil {
+		return errors.New("the setting base_url is no URL")
+	}
+	_, err = c.pages.Warm(ctx, "http://"+base.Host+path, nil)
+	return err
+}
+
+// warmUp asks for what most visitors will, and tells how far it has come.
+func (s *site) warmUp(ctx context.Context, log *slog.Logger) {
+	if s.changes == nil {
+		return
+	}
+	begun := time.Now()
+	paths, err := changes.Front(ctx, s.reader)
+	if err == nil {
+		err = s.changes.WarmUp(ctx, paths, func(done, total int, _ error) {
+			if done%20 == 0 || done == total {
+				log.InfoContext(ctx, "warming up", "done", done, "of", total)
+			}
+		})
+	}
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		log.WarnContext(ctx, "warming up failed", "err", err)
+	default:
+		log.InfoContext(ctx, "warm", "paths", len(paths), "took", time.Since(begun).Round(time.Millisecond))
+	}
+}
+
+// Close ends the caches: what is under way is waited for until ctx ends.
+func (c *caches) Close(ctx context.Context) error {
+	var errs []error
+	if c.changes != nil {
+		errs = append(errs, c.changes.Close(ctx))
+	}
+	if c.responses != nil {
+		errs = append(errs, c.responses.Close(ctx))
+	}
+	if c.tiers != nil {
+		errs = append(errs, c.tiers.Close(ctx))
+	}
+	if c.objects != nil {
+		errs = append(errs, c.objects.Close(ctx))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("caches: %w", err)
+	}
+	return nil
+}
+
+// parameters returns the query parameters that matter for a path. All others are
+// dropped, so that nobody can make up many URLs of one page.
+func parameters(path string) []string {
+	switch path {
+	case "/api/v1/posts":
+		return []string{"lang", "month", "page", "tag"}
+	case "/api/v1/tags", "/api/v1/months":
+		return []string{"lang"}
+	}
+	for _, lang := range content.Langs {
+		if path == lang.Path("/") || strings.HasPrefix(path, lang.Path("/tags/")) || strings.HasPrefix(path, lang.Path("/months/")) {
+			return []string{"page"}
+		}
+	}
+	return nil
+}
+
+// format names what kind of response is at a path.
+func format(path string, _ http.Header) string {
+	switch {
+	case strings.HasPrefix(path, "/api/"):
+		return "json"
+	case strings.HasSuffix(path, "/rss.xml"):
+		return "rss"
+	case strings.HasSuffix(path, "/atom.xml"):
+		return "atom"
+	case path == "/sitemap.xml":
+		return "sitemap"
+	case path == "/robots.txt", strings.HasPrefix(path, "/static/"):
+		return "other"
+	}
+	return "html"
+}

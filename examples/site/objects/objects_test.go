@@ -1,0 +1,271 @@
+package objects_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/examples/site/objects"
+	"github.com/twofold-go/twofold/examples/site/sitetest"
+	"github.com/twofold-go/twofold/examples/site/store"
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+func newCache(t *testing.T, r content.Reader, cfg objects.Config) *objects.Cache {
+	t.Helper()
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	c, err := objects.New(r, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// read is a read of a Reader, and what it depends on.
+type read struct {
+	name    string
+	depends content.Entity
+	do      func(ctx context.Context, r content.Reader) (any, error)
+}
+
+// reads are reads of each kind, of what there is and of what there is not.
+var reads = []read{
+	{"settings", "settings", func(ctx context.Context, r content.Reader) (any, error) { return r.Settings(ctx) }},
+	{"navigation", "navigation", func(ctx context.Context, r content.Reader) (any, error) { return r.Navigation(ctx) }},
+	{"sitemap", "sitemap", func(ctx context.Context, r content.Reader) (any, error) { return r.Sitemap(ctx) }},
+	{"tags", "tags:en", func(ctx context.Context, r content.Reader) (any, error) { return r.TagCounts(ctx, "en") }},
+	{"months", "months:zh", func(ctx context.Context, r content.Reader) (any, error) { return r.MonthCounts(ctx, "zh") }},
+	{"feed", "feed:en", func(ctx context.Context, r content.Reader) (any, error) { return r.FeedItems(ctx, "en", 3) }},
+	{"list", "posts:en", list(content.Filter{Lang: "en"}, 2)},
+	{"last list that is kept", "posts:en", list(content.Filter{Lang: "en"}, objects.HotPages)},
+	{"post by slug", "post:1", func(ctx context.Context, r content.Reader) (any, error) {
+		return r.PostBySlug(ctx, "the-cost-of-a-miss")
+	}},
+	{"post by id", "post:1", func(ctx context.Context, r content.Reader) (any, error) { return r.PostByID(ctx, 1) }},
+	{"page", "page:about", func(ctx context.Context, r content.Reader) (any, error) { return r.PageBySlug(ctx, "about") }},
+	{"key", "key:testkey0", func(ctx context.Context, r content.Reader) (any, error) { return r.APIKeyByPrefix(ctx, "testkey0") }},
+	{"no post by slug", "slug:nope", func(ctx context.Context, r content.Reader) (any, error) { return r.PostBySlug(ctx, "nope") }},
+	{"no post by id", "post:9999", func(ctx context.Context, r content.Reader) (any, error) { return r.PostByID(ctx, 9999) }},
+	{"no page", "page:nope", func(ctx context.Context, r content.Reader) (any, error) { return r.PageBySlug(ctx, "nope") }},
+	{"no key", "key:nope", func(ctx context.Context, r content.Reader) (any, error) { return r.APIKeyByPrefix(ctx, "nope") }},
+}
+
+func list(f content.Filter, number int) func(ctx context.Context, r content.Reader) (any, error) {
+	return func(ctx context.Context, r content.Reader) (any, error) {
+		return r.ListPosts(ctx, f, content.Window{Number: number, Size: 2})
+	}
+}
+
+// Every answer is the store's; the second costs no query, unless what it depends
+// on, and nothing else, was invalidated in between.
+func TestReads(t *testing.T) {
+	s := sitetest.Slim(t)
+	c := newCache(t, s, objects.Config{})
+	ask := func(r read, queries bool) {
+		t.Helper()
+		want, wantErr := r.do(t.Context(), s)
+		before := s.Queries()
+		got, err := r.do(t.Context(), c)
+		if diff := cmp.Diff(want, got); diff != "" || !errors.Is(err, wantErr) {
+			t.Errorf("%s: %v, %s", r.name, err, diff)
+		}
+		if n := s.Queries() - before; (n > 0) != queries {
+			t.Errorf("%s took %d queries", r.name, n)
+		}
+	}
+	for _, r := range reads {
+		ask(r, true)
+		ask(r, false)
+	}
+	for _, r := range reads {
+		if err := c.Invalidate(t.Context(), []string{string(r.depends)}, false); err != nil {
+			t.Fatal(err)
+		}
+		for _, other := range reads {
+			ask(other, other.depends == r.depends)
+		}
+	}
+	if err := c.Invalidate(t.Context(), nil, true); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range reads {
+		ask(r, true)
+	}
+}
+
+// Only the first pages of lists without a filter are kept.
+func TestHotLists(t *testing.T) {
+	s := sitetest.Slim(t)
+	c := newCache(t, s, objects.Config{})
+	for name, read := range map[string]func(ctx context.Context, r content.Reader) (any, error){
+		"a tag":        list(content.Filter{Lang: "en", Tag: "caching"}, 1),
+		"a month":      list(content.Filter{Lang: "en", Month: content.Month{Year: 2024, Month: 5}}, 1),
+		"a late page":  list(content.Filter{Lang: "en"}, objects.HotPages+1),
+		"no page":      list(content.Filter{Lang: "en"}, 0),
+		"another page": list(content.Filter{Lang: "en"}, -7),
+	} {
+		for range 2 {
+			before := s.Queries()
+			if _, err := read(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			if s.Queries() == before {
+				t.Errorf("%s was kept", name)
+			}
+		}
+	}
+}
+
+// Guesses take their own few bytes and push out nothing that there is.
+func TestGuessesAreBounded(t *testing.T) {
+	s := sitetest.Slim(t)
+	const limit = 32 << 10
+	c := newCache(t, s, objects.Config{MaxAbsentBytes: limit})
+	ctx := t.Context()
+	if _, err := c.APIKeyByPrefix(ctx, "testkey0"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 300 {
+		guess := "guess" + strconv.Itoa(i)
+		_, err1 := c.APIKeyByPrefix(ctx, guess)
+		_, err2 := c.PostBySlug(ctx, guess)
+		_, err3 := c.PostByID(ctx, int64(5000+i))
+		_, err4 := c.PageBySlug(ctx, guess)
+		for _, err := range []error{err1, err2, err3, err4} {
+			if !errors.Is(err, content.ErrNotFound) {
+				t.Fatal(err)
+			}
+		}
+	}
+	present, absent := c.Stats()
+	if present.Local.Entries != 1 || absent.Local.Bytes > limit || absent.Total.Evictions == 0 {
+		t.Errorf("%d entries of what there is; %d bytes of what there is not, and %d evictions",
+			present.Local.Entries, absent.Local.Bytes, absent.Total.Evictions)
+	}
+	before := s.Queries()
+	if _, err := c.APIKeyByPrefix(ctx, "testkey0"); err != nil || s.Queries() != before {
+		t.Errorf("the key that there is was pushed out: %v", err)
+	}
+}
+
+// gate is a Reader whose first read of a page stops when it has the answer.
+type gate struct {
+	*store.Store
+	first    sync.Once
+	read, on chan struct{}
+}
+
+func (g *gate) PageBySlug(ctx context.Context, slug string) (content.Page, error) {
+	p, err := g.Store.PageBySlug(ctx, slug)
+	g.first.Do(func() {
+		close(g.read)
+		<-g.on
+	})
+	return p, err
+}
+
+// An answer that was read before an invalidation is not kept after it, whether it
+// is a thing or its absence.
+func TestLateAnswerIsNotKept(t *testing.T) {
+	for _, slug := range []string{"about", "new"} {
+		t.Run(slug, func(t *testing.T) {
+			g := &gate{Store: sitetest.Slim(t), read: make(chan struct{}), on: make(chan struct{})}
+			c := newCache(t, g, objects.Config{})
+			var wg sync.WaitGroup
+			defer wg.Wait()
+			goOn := sync.OnceFunc(func() { close(g.on) })
+			defer goOn()
+			wg.Go(func() {
+				if _, err := c.PageBySlug(t.Context(), slug); err != nil && !errors.Is(err, content.ErrNotFound) {
+					t.Error(err)
+				}
+			})
+			<-g.read // the old answer
+			write(t, g.Store, slug)
+			if err := c.Invalidate(t.Context(), []string{string(content.PageEntity(slug))}, false); err != nil {
+				t.Fatal(err)
+			}
+			goOn()
+			wg.Wait()
+			for range 2 {
+				if p, err := c.PageBySlug(t.Context(), slug); err != nil || p.Title != "Changed" {
+					t.Errorf("the page is %q, %v", p.Title, err)
+				}
+			}
+		})
+	}
+}
+
+// write changes the page, or makes it.
+func write(t *testing.T, s *store.Store, slug string) {
+	t.Helper()
+	_, err := s.Write(t.Context(), func(tx *store.Tx) error {
+		p, err := tx.PageBySlug(t.Context(), slug)
+		if errors.Is(err, content.ErrNotFound) {
+			p, err = content.Page{Slug: slug, Body: "b", Lang: content.English}, nil
+		}
+		if err != nil {
+			return err
+		}
+		p.Title, p.UpdatedAt = "Changed", sitetest.Now()
+		if p.ID == 0 {
+			_, err = tx.InsertPage(t.Context(), p)
+			return err
+		}
+		return tx.UpdatePage(t.Context(), p)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What was built from an answer depends on what the answer does, and an absence
+// keeps it from being stored.
+func TestInheritance(t *testing.T) {
+	c := newCache(t, sitetest.Slim(t), objects.Config{})
+	registry := invalidate.NewRegistry(invalidate.RegistryConfig{})
+	tiers, err := cache.Open(cache.TiersConfig{Logger: slog.New(slog.DiscardHandler), Registry: registry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tiers.Close(t.Context())
+	pages, err := cache.New(tiers, cache.Config[string, string]{Namespace: "pages"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range reads {
+		for range 2 { // when it is loaded, and when it is there
+			_, err := pages.GetOrLoad(t.Context(), fmt.Sprint(i), func(ctx context.Context, _ string) (string, error) {
+				_, err := r.do(ctx, c)
+				if errors.Is(err, content.ErrNotFound) {
+					err = nil
+				}
+				return "a page", err
+			}, cache.MaxAge(0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, _ := r.do(t.Context(), c)
+			list, isList := l.(content.List)
+			stored := r.name[:3] != "no " && (!isList || len(list.Posts) > 0)
+			entities := registry.Entities(cache.DefaultTenant + ":pages:" + fmt.Sprint(i))
+			if got := slices.Contains(entities, cache.DefaultTenant+":"+string(r.depends)); got != stored {
+				t.Errorf("a page of %s depends on %v", r.name, entities)
+			}
+		}
+	}
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package respcache_test
+
+const raceEnabled = true
