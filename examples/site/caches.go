@@ -14,6 +14,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/changes"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/objects"
+	"github.com/twofold-go/twofold/examples/site/ops"
 	"github.com/twofold-go/twofold/examples/site/respcache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/pipeline"
@@ -129,6 +130,17 @@ func (s *site) warmUp(ctx context.Context, log *slog.Logger) {
 		log.WarnContext(ctx, "warming up failed", "err", err)
 	default:
 		log.InfoContext(ctx, "warm", "paths", len(paths), "took", time.Since(begun).Round(time.Millisecond))
+	}
+}
+
+// shown returns what an operator may look at; nil if nothing is cached.
+func (c *caches) shown() *ops.Caches {
+	if c.objects == nil {
+		return nil
+	}
+	return &ops.Caches{
+		Objects: c.objects, Responses: c.responses, Tiers: c.tiers, Index: c.index, Changes: c.changes,
+		Budgets: ops.Budgets{Objects: objects.DefaultMaxBytes, Absences: objects.DefaultMaxAbsentBytes, Responses: responseBytes},
 	}
 }
 

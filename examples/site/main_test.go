@@ -117,6 +117,14 @@ func TestRun(t *testing.T) {
 	if status, body := ask(t, http.MethodGet, url+"/posts/hello", "", "A", "b"); status != http.StatusOK || !strings.Contains(body, "<em>works</em>") {
 		t.Errorf("/posts/hello = %d: %s", status, body)
 	}
+	for path, want := range map[string]string{"/_cache": "objects", "/metrics": "site_database_queries_total"} {
+		if status, _ := ask(t, http.MethodGet, url+path, "", "A", "b"); status != http.StatusUnauthorized {
+			t.Errorf("%s without the key = %d", path, status)
+		}
+		if status, body := ask(t, http.MethodGet, url+path, "", "Authorization", "Bearer "+adminKey); status != http.StatusOK || !strings.Contains(body, want) {
+			t.Errorf("%s = %d, without %q", path, status, want)
+		}
+	}
 	if status, body := ask(t, http.MethodGet, url+"/api/v1/posts?tag=go", "", "X-API-Key", apiKey); status != http.StatusOK || !strings.Contains(body, "Hello") {
 		t.Errorf("the API = %d: %s", status, body)
 	}

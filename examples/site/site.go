@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/admin"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/job"
+	"github.com/twofold-go/twofold/examples/site/ops"
 	"github.com/twofold-go/twofold/examples/site/service"
 	"github.com/twofold-go/twofold/examples/site/store"
 	"github.com/twofold-go/twofold/examples/site/web"
@@ -22,6 +24,7 @@ type site struct {
 	service *service.Service
 	reader  content.Reader // what the public side is built from
 	job     job.Publisher
+	ops     *ops.Handler
 	*caches
 }
 
@@ -59,6 +62,15 @@ func newSite(s *store.Store, cfg siteConfig) (*site, error) {
 	public := web.New(web.Config{Reader: t.reader, Log: cfg.log, Wrap: c.wrap})
 	mux.Handle("/", public)
 	mux.Handle("/admin/api/", admin.New(admin.Config{Store: s, Service: t.service, Key: cfg.adminKey, Log: cfg.log}))
+	t.ops, err = ops.New(ops.Config{
+		Key: cfg.adminKey, Caches: c.shown(), Site: public, Queries: s.Queries, Now: cfg.now, Logger: cfg.log,
+	})
+	if err != nil {
+		return nil, errors.Join(err, c.Close(context.Background()))
+	}
+	for _, path := range []string{"/_cache", "/_cache/", "/metrics"} {
+		mux.Handle(path, t.ops)
+	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		if err := s.Ping(r.Context()); err != nil {
@@ -75,6 +87,7 @@ func newSite(s *store.Store, cfg siteConfig) (*site, error) {
 func (s *site) work(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { s.job.Run(ctx) })
+	wg.Go(func() { s.ops.Run(ctx) })
 	if s.changes != nil {
 		wg.Go(func() { s.changes.Run(ctx) })
 	}

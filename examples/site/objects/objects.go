@@ -40,10 +40,16 @@ import (
 // HotPages is how many pages of a list without a filter are kept.
 const HotPages = 10
 
+// What a Config means by zero.
+const (
+	DefaultMaxBytes       = 16 << 20
+	DefaultMaxAbsentBytes = 256 << 10
+)
+
 // Config says how a cache works. Its zero value is useful.
 type Config struct {
-	MaxBytes       int64                // of what there is. 0: 16 MiB
-	MaxAbsentBytes int64                // of what there is not. 0: 256 KiB
+	MaxBytes       int64                // of what there is. 0: DefaultMaxBytes
+	MaxAbsentBytes int64                // of what there is not. 0: DefaultMaxAbsentBytes
 	Logger         *slog.Logger         // Nil: slog.Default
 	MeterProvider  metric.MeterProvider // Nil: the global one of OpenTelemetry
 }
@@ -82,10 +88,10 @@ func New(r content.Reader, cfg Config) (*Cache, error) {
 
 func (c *Cache) open(cfg Config) (err error) {
 	if cfg.MaxBytes == 0 {
-		cfg.MaxBytes = 16 << 20
+		cfg.MaxBytes = DefaultMaxBytes
 	}
 	if cfg.MaxAbsentBytes == 0 {
-		cfg.MaxAbsentBytes = 256 << 10
+		cfg.MaxAbsentBytes = DefaultMaxAbsentBytes
 	}
 	tc := cache.TiersConfig{Logger: cfg.Logger, MeterProvider: cfg.MeterProvider, Registry: c.registry}
 	tc.Local = local.New(local.Config{MaxBytes: cfg.MaxBytes})

@@ -213,6 +213,32 @@ func lastHangsUp(t *testing.T) {
 	})
 }
 
+// Who hangs up cannot keep a page out of the cache: what the handler answers to that
+// is not remembered.
+func TestHangUpIsNotRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wait := true
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if wait {
+				<-r.Context().Done()
+				w.WriteHeader(http.StatusForbidden)
+			}
+		}, respcache.Config{})
+		ctx, hangUp := context.WithCancel(t.Context())
+		go func() {
+			synctest.Wait()
+			hangUp()
+		}()
+		do(s, request(t, http.MethodGet, "/").WithContext(ctx))
+		synctest.Wait()
+		wait = false
+		s.get(t, "/")
+		if a := s.get(t, "/"); !a.hit() {
+			t.Error(a)
+		}
+	})
+}
+
 // A panic reaches everybody who waits for the page, and the next client tries
 // anew.
 func TestPanicReachesWaiters(t *testing.T) {

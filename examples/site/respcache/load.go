@@ -89,8 +89,6 @@ func (x *exchange) settle(ctx context.Context, n *rendering) (*page, error) {
 	}
 	switch v := n.verdict; {
 	case n.page == nil:
-		c.stats.refuse(v.why)
-		c.memory.add(x.t.key, c.cfg.Now())
 		cache.Filling(ctx).NoStore()
 		return &page{refused: v.why}, nil
 	case v.fate == fail:

@@ -109,13 +109,18 @@ func (n *rendering) end(v verdict, p *page, err error) {
 // listens, and everybody who waits asks for himself. Either way the load is over,
 // so that nobody waits for the end of a stream, and LoadTimeout does not cut it.
 func (n *rendering) goOn(why reason) http.ResponseWriter {
+	c := n.x.c
+	c.stats.refuse(why)
+	if n.ctx.Err() == nil { // what a handler says after it was told to stop says nothing of the page
+		c.memory.add(n.x.t.key, c.cfg.Now())
+	}
 	var w http.ResponseWriter
 	// Once unlinked, the handler lives as long as its client.
 	if why.goesOn() && !n.rec.verdict.mine && n.unlink() {
 		if w = n.x.client.take(); w != nil {
 			n.taken = true
 			context.AfterFunc(n.x.client.ctx, func() { n.cancel(context.Cause(n.x.client.ctx)) })
-			w.Header().Add("Cache-Status", n.x.c.lines.miss(miss{detail: why}))
+			w.Header().Add("Cache-Status", c.lines.miss(miss{detail: why}))
 		}
 	}
 	if w == nil {

@@ -1,0 +1,123 @@
+package ops_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/examples/site/ops"
+	"github.com/twofold-go/twofold/examples/site/respcache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/pipeline"
+)
+
+// fake are caches that say what a test wants them to.
+type fake struct {
+	mu              sync.Mutex // protects the numbers
+	present, absent cache.Stats
+	tiers           cache.Stats
+	responses       respcache.Stats
+	queries         int64
+
+	events       pipeline.Stats
+	recent       []pipeline.Record
+	objectIndex  *invalidate.Registry
+	responsIndex *invalidate.Registry
+}
+
+func newFake() *fake {
+	return &fake{
+		responses:    respcache.Stats{Formats: map[string]respcache.Counts{}},
+		objectIndex:  invalidate.NewRegistry(invalidate.RegistryConfig{}),
+		responsIndex: invalidate.NewRegistry(invalidate.RegistryConfig{}),
+	}
+}
+
+func (f *fake) config() ops.Config {
+	return ops.Config{
+		Caches: &ops.Caches{
+			Objects: fakeObjects{f}, Responses: fakeResponses{f}, Tiers: fakeTiers{f}, Index: f.responsIndex, Changes: fakeChanges{f},
+			Budgets: ops.Budgets{Objects: 1 << 20},
+		},
+		Queries: func() int64 {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			return f.queries
+		},
+	}
+}
+
+// object counts look-ups of a type.
+func (f *fake) object(name string, hits, misses int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.present.Spaces = []cache.SpaceStats{{Namespace: name, Counts: cache.Counts{LocalHits: hits, Misses: misses}}}
+}
+
+// format counts requests of a format, beside those of others.
+func (f *fake) format(name string, n respcache.Counts) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	formats := map[string]respcache.Counts{name: n}
+	for other, n := range f.responses.Formats {
+		if other != name {
+			formats[other] = n
+		}
+	}
+	f.responses.Formats = formats
+}
+
+// asked counts queries.
+func (f *fake) asked(n int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.queries = n
+}
+
+type fakeObjects struct{ *fake }
+
+func (f fakeObjects) Stats() (present, absent cache.Stats) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.present, f.absent
+}
+
+func (f fakeObjects) Registry() *invalidate.Registry { return f.objectIndex }
+
+type fakeTiers struct{ *fake }
+
+func (f fakeTiers) Stats() cache.Stats { return f.tiers }
+
+func (fakeTiers) Invalidate(context.Context, ...invalidate.Scope) error { return nil }
+
+type fakeChanges struct{ *fake }
+
+func (f fakeChanges) Stats() pipeline.Stats { return f.events }
+
+func (f fakeChanges) Recent() []pipeline.Record { return f.recent }
+
+func (fakeChanges) Entities(context.Context, ...content.Entity) error { return nil }
+
+func (fakeChanges) Everything(context.Context) error { return nil }
+
+type fakeResponses struct{ *fake }
+
+func (f fakeResponses) Stats() respcache.Stats {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.responses
+}
+
+func (fakeResponses) KeyOf(r *http.Request) (full string, ok bool) {
+	return "default:responses:" + r.URL.Path, true
+}
+
+func (fakeResponses) KeyPrefix(_ bool, _, path string) string { return "default:responses:" + path }
+
+func (fakeResponses) Purge(context.Context, *http.Request) error { return nil }
+
+func (fakeResponses) PurgePath(context.Context, string) error { return nil }
+
+func (fakeResponses) Expire(context.Context, *http.Request) error { return nil }

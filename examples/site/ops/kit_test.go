@@ -1,0 +1,317 @@
+package ops_test
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+	"golang.org/x/net/html"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/examples/site/changes"
+	"github.com/twofold-go/twofold/examples/site/objects"
+	"github.com/twofold-go/twofold/examples/site/ops"
+	"github.com/twofold-go/twofold/examples/site/respcache"
+	"github.com/twofold-go/twofold/examples/site/service"
+	"github.com/twofold-go/twofold/examples/site/sitetest"
+	"github.com/twofold-go/twofold/examples/site/store"
+	"github.com/twofold-go/twofold/examples/site/web"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/pipeline"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const adminKey = "the key of the operator"
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// blog is a small site with both layers, and its operator's handler.
+type blog struct {
+	t       *testing.T
+	ops     *ops.Handler
+	site    http.Handler
+	store   *store.Store
+	objects *objects.Cache
+	index   *invalidate.Registry
+	changes *changes.Publisher
+	service *service.Service
+	caches  *ops.Caches
+	down    error // what the stage of the responses answers
+}
+
+// newBlog puts a blog together, as the program does.
+func newBlog(t *testing.T) *blog {
+	t.Helper()
+	b := &blog{t: t, store: sitetest.Slim(t), index: invalidate.NewRegistry(invalidate.RegistryConfig{})}
+	ended := func(end func(context.Context) error) {
+		t.Cleanup(func() {
+			if err := end(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var err error
+	b.objects, err = objects.New(b.store, objects.Config{Logger: quiet})
+	must(err)
+	ended(b.objects.Close)
+	tiers, err := cache.Open(cache.TiersConfig{Registry: b.index, Logger: quiet})
+	must(err)
+	ended(tiers.Close)
+	responses, err := respcache.New(respcache.Config{
+		Tiers: tiers, Logger: quiet, Statuses: []int{http.StatusOK, http.StatusFound},
+		StoreMissing: func(string) bool { return false },
+		Query:        func(string) ([]string, bool) { return []string{"page"}, true },
+	})
+	must(err)
+	ended(responses.Close)
+	b.changes, err = changes.New(changes.Config{Logger: quiet, Stages: []pipeline.Stage{
+		{Name: "objects", Invalidate: b.objects.Invalidate},
+		{Name: "responses", Invalidate: func(ctx context.Context, entities []string, all bool) error {
+			if b.down != nil {
+				return b.down
+			}
+			return tiers.Invalidate(ctx, objects.Scopes(entities, all)...)
+		}},
+	}})
+	must(err)
+	ended(b.changes.Close)
+	b.service = service.New(b.store, service.Config{Publisher: b.changes})
+	b.site = web.New(web.Config{Reader: b.objects, Log: quiet, Wrap: func(h http.Handler) http.Handler { return responses.Wrap(h) }})
+	b.caches = &ops.Caches{
+		Objects: b.objects, Responses: responses, Tiers: tiers, Index: b.index, Changes: b.changes,
+		Budgets: ops.Budgets{Objects: 16 << 20, Absences: 256 << 10, Responses: 64 << 20},
+	}
+	b.ops = handler(t, ops.Config{Caches: b.caches, Site: b.site, Queries: b.store.Queries})
+	return b
+}
+
+// handler returns an operator's handler with the key.
+func handler(t *testing.T, cfg ops.Config) *ops.Handler {
+	t.Helper()
+	cfg.Key = adminKey
+	if cfg.Logger == nil {
+		cfg.Logger = quiet
+	}
+	h, err := ops.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// host is where the blog is, for all who do not say otherwise.
+const host = "blog.example"
+
+// visit asks the site as a reader, for a path or a whole URL, and reports whether
+// the cache answered.
+func (b *blog) visit(target string) (body string, hit bool) {
+	b.t.Helper()
+	r := httptest.NewRequestWithContext(b.t.Context(), http.MethodGet, target, http.NoBody)
+	if strings.HasPrefix(target, "/") {
+		r.Host = host
+	}
+	r.RequestURI = r.URL.RequestURI()
+	r.URL.Host, r.URL.Scheme = "", ""
+	r.Header.Set("X-API-Key", sitetest.APIKey)
+	w := httptest.NewRecorder()
+	b.site.ServeHTTP(w, r)
+	return w.Body.String(), strings.Contains(w.Header().Get("Cache-Status"), ";hit")
+}
+
+// answer is what an operator gets.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// call makes a request such as "GET /_cache" with a form, if it has one, and the
+// header, which is pairs of names and values.
+func call(t *testing.T, h http.Handler, method, target string, form url.Values, header ...string) answer {
+	t.Helper()
+	var body io.Reader = http.NoBody
+	if form != nil {
+		body = strings.NewReader(form.Encode())
+	}
+	r := httptest.NewRequestWithContext(t.Context(), method, target, body)
+	r.Host = host
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return answer{w.Code, w.Header(), w.Body.String()}
+}
+
+// get asks for a page with the key.
+func get(t *testing.T, h http.Handler, target string) answer {
+	t.Helper()
+	return call(t, h, http.MethodGet, target, nil, "Authorization", "Bearer "+adminKey)
+}
+
+// post sends a form with the key.
+func post(t *testing.T, h http.Handler, target string, form url.Values) answer {
+	t.Helper()
+	return call(t, h, http.MethodPost, target, form, "Authorization", "Bearer "+adminKey)
+}
+
+// look asks for a page and returns it parsed.
+func look(t *testing.T, h http.Handler, target string) *document {
+	t.Helper()
+	a := get(t, h, target)
+	if a.status != http.StatusOK {
+		t.Fatalf("GET %s = %d: %s", target, a.status, a.body)
+	}
+	return parse(t, a.body)
+}
+
+// document is a page.
+type document struct {
+	t    *testing.T
+	text string
+	root *html.Node
+	svgs []svg
+}
+
+// svg is what is drawn in a chart.
+type svg struct {
+	Label     string `xml:"aria-label,attr"`
+	ViewBox   string `xml:"viewBox,attr"`
+	Polylines []struct {
+		Points string `xml:"points,attr"`
+	} `xml:"polyline"`
+	Circles []struct {
+		X string `xml:"cx,attr"`
+		Y string `xml:"cy,attr"`
+	} `xml:"circle"`
+	Texts []string `xml:"text"`
+}
+
+var svgs = regexp.MustCompile(`(?s)<svg.*?</svg>`)
+
+// parse parses a page as browsers do, and its charts as XML.
+func parse(t *testing.T, text string) *document {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &document{t: t, text: text, root: root}
+	for _, source := range svgs.FindAllString(text, -1) {
+		var s svg
+		if err := xml.Unmarshal([]byte(source), &s); err != nil {
+			t.Errorf("a chart is no XML: %v\n%s", err, source)
+		}
+		d.svgs = append(d.svgs, s)
+	}
+	return d
+}
+
+// chart returns the chart whose label begins with name.
+func (d *document) chart(name string) svg {
+	d.t.Helper()
+	for _, s := range d.svgs {
+		if strings.HasPrefix(s.Label, name) {
+			return s
+		}
+	}
+	d.t.Fatalf("there is no chart of %s", name)
+	return svg{}
+}
+
+// all returns all elements of a name.
+func (d *document) all(name string) (found []*html.Node) {
+	for n := range d.root.Descendants() {
+		if n.Type == html.ElementNode && n.Data == name {
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
+// id returns the text of the element with an id; "" if there is none.
+func (d *document) id(id string) string {
+	for n := range d.root.Descendants() {
+		if attr(n, "id") == id {
+			return textOf(n)
+		}
+	}
+	return ""
+}
+
+// row returns the cells of the row of a table that begins with name.
+func (d *document) row(table, name string) []string {
+	for n := range d.root.Descendants() {
+		if attr(n, "id") != table {
+			continue
+		}
+		for r := range n.Descendants() {
+			if cells := cellsOf(r); len(cells) > 0 && cells[0] == name {
+				return cells
+			}
+		}
+	}
+	return nil
+}
+
+func cellsOf(row *html.Node) (cells []string) {
+	if row.Type != html.ElementNode || row.Data != "tr" {
+		return nil
+	}
+	for c := range row.ChildNodes() {
+		if c.Type == html.ElementNode {
+			cells = append(cells, textOf(c))
+		}
+	}
+	return cells
+}
+
+func attr(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func textOf(n *html.Node) string {
+	var b strings.Builder
+	for c := range n.Descendants() {
+		if c.Type == html.TextNode {
+			b.WriteString(c.Data)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// decode reads JSON.
+func decode[T any](t *testing.T, a answer) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(a.body), &v); err != nil {
+		t.Fatalf("%d %s: %v", a.status, a.body, err)
+	}
+	return v
+}
+
+var errDown = errors.New("secret detail of a stage")

@@ -1,0 +1,67 @@
+package ops_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/invalidate/pipeline"
+)
+
+// /metrics has the names that the library gives, each layer's apart, and those of
+// the site.
+func TestMetrics(t *testing.T) {
+	b := newBlog(t)
+	for range 3 {
+		b.visit("/")
+	}
+	b.visit("/no/such/page")
+	b.visit("/?page=%zz")
+	if err := b.changes.Entities(t.Context(), content.SettingsEntity); err != nil {
+		t.Fatal(err)
+	}
+	a := get(t, b.ops, "/metrics")
+	if !strings.HasPrefix(a.header.Get("Content-Type"), "text/plain") {
+		t.Errorf("Content-Type: %q", a.header.Get("Content-Type"))
+	}
+	for _, want := range []string{
+		`cache_hit_total{cache_namespace="responses:v1",cache_tenant="default",tier="local",tiers="responses"} 2`,
+		`cache_miss_total{cache_namespace="settings",cache_tenant="default",tiers="objects"} 1`,
+		`cache_local_entries{tiers="absences"} 0`,
+		`cache_invalidate_total{kind="tag",tiers="responses"} 1`,
+		`cache_pipeline_consume_total{trigger="write"} 1`,
+		`cache_pipeline_consume_duration_seconds_count 1`,
+		`cache_pipeline_queue 0`,
+		`site_response_requests_total{format="html",result="hit"} 2`,
+		`site_response_requests_total{format="html",result="miss"} 2`,
+		`site_response_stored_total{format="html"} 1`,
+		`site_response_refused_total{reason="status-not-kept"} 1`,
+		`site_response_bypass_total{reason="query"} 1`,
+		`site_index_keys{layer="responses"} 0`,
+		`site_database_queries_total `,
+		`go_goroutines `,
+	} {
+		if !strings.Contains(a.body, "\n"+want) {
+			t.Errorf("there is no %s", want)
+		}
+	}
+	problems, err := promlint.New(strings.NewReader(a.body)).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+// A label that Prometheus cannot take fails the scrape, not the program.
+func TestBadFormat(t *testing.T) {
+	f := newFake()
+	f.format("\xff", counts(1, 1))
+	f.events = pipeline.Stats{}
+	if a := get(t, handler(t, f.config()), "/metrics"); a.status != 500 || a.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("= %d, %v", a.status, a.header)
+	}
+}
