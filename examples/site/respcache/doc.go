@@ -87,13 +87,15 @@
 //     handler is asked once, as long as one of them waits; nobody's hanging up
 //     harms another. When the last has gone the handler's context is cancelled, and
 //     nothing is stored: who asks and runs should not be able to keep a site busy.
-//     (TestCoalescing, TestHangUp, TestLastToHangUp)
+//     (TestCoalescing, TestHangUp, TestLastToHangUp,
+//     TestHangUpIsNotRemembered)
 //  6. No queues for what cannot be shared. A key that was not for everybody is
 //     remembered for ten seconds, in a table of fixed size, and its clients are
 //     served side by side. (TestRememberedKeysDoNotQueue, TestMemoryIsBounded)
 //  7. Streams stream: at once, once, with no more of them in memory than
 //     Config.MaxBody, for longer than LoadTimeout, and until the client leaves.
-//     (TestStream, TestStreamOutlivesLoadTimeout, TestTooLarge, TestResponseController)
+//     (TestStream, TestStreamOutlivesLoadTimeout, TestTooLarge, TestPrivateStream,
+//     TestResponseController)
 //  8. A panic breaks the connections of those who wait for the page, as it would have
 //     broken one, and is not stored. (TestPanicReachesWaiters, TestPanicIsNotStored,
 //     TestPanicInAStream)
@@ -104,7 +106,7 @@
 //     after them. With the policy's StaleIfError an older page stands in for it or
 //     for a panic, with Stale an older page is served while it is made anew; one
 //     that was invalidated never is. (TestFailureIsPassedOn, TestStaleIfError,
-//     TestStaleWhileRevalidate, TestStaleIsNoExcuseForPrivate)
+//     TestStaleWhileRevalidate, TestStaleIfSlow, TestStaleIsNoExcuseForPrivate)
 //  11. Whatever strangers ask for, memory stays within the tier's budget, and the
 //     numbers of counters and of remembered keys within fixed ones. (TestFloods,
 //     TestCost, TestMemoryIsBounded)
