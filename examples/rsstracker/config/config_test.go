@@ -1,0 +1,140 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/twofold-go/twofold/examples/rsstracker/config"
+	"github.com/twofold-go/twofold/examples/rsstracker/feed"
+	"github.com/twofold-go/twofold/examples/rsstracker/track"
+)
+
+// document is the source document's example, as YAML.
+const document = `
+public_url: https://feeds.example.org/
+sites:
+  prefect_blog:
+    sitemap_url: https://www.prefect.io/sitemap.xml
+    enable_incremental: true
+    fetch_titles: true
+    max_items: 20
+    include: ["/blog/"]
+    cron: "0 */2 * * *"
+    jitter: 5m
+    channel_config:
+      title: Prefect Blog Updates (Incremental)
+      description: Latest blog posts from Prefect - incremental updates
+    incremental_config:
+      max_history_days: 30
+      baseline_items: 10
+      cleanup_interval_days: 7
+      retry_failed_urls: true
+`
+
+func TestTheDocumentsExample(t *testing.T) {
+	f, err := config.Parse([]byte(document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := f.Sites["prefect_blog"]
+	got := s.Track()
+	want := track.Site{
+		Name: "prefect_blog", Sitemaps: []string{"https://www.prefect.io/sitemap.xml"}, Window: 20, Baseline: 10,
+		History: 30 * 24 * time.Hour, CleanEvery: 7 * 24 * time.Hour,
+		Channel: feed.Channel{
+			Title: "Prefect Blog Updates (Incremental)", Description: "Latest blog posts from Prefect - incremental updates",
+			Link: "https://www.prefect.io/", Base: "https://feeds.example.org/prefect_blog", TTL: 2 * time.Hour,
+		},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(track.Site{}, "Include")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(got.Include) != 1 || got.Include[0].String() != "/blog/" {
+		t.Errorf("include is %v", got.Include)
+	}
+	if !s.IsIncremental() || time.Duration(s.Jitter) != 5*time.Minute {
+		t.Errorf("%+v", s)
+	}
+	sched, err := s.Schedule()
+	if at := time.Date(2026, time.March, 1, 13, 0, 0, 0, time.UTC); err != nil || sched.Next(at) != at.Add(time.Hour) {
+		t.Errorf("the run after 13:00 is at %v, %v", sched.Next(at), err)
+	}
+	if f.Database != "rss_incremental.db" || f.Listen == "" || f.Output == "" || !strings.Contains(f.UserAgent, "feeds.example.org") || f.HostDelay == 0 {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestDefaultsAndZeros(t *testing.T) {
+	f, err := config.Parse([]byte(`{public_url: "https://f.example", sites: {
+		a: {home: "https://a.example", channel_config: {title: A}},
+		b: {home: "https://b.example", fetch_titles: false, enable_incremental: false, channel_config: {title: B}, incremental_config: {baseline_items: 0, retry_failed_urls: false}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := f.Sites["a"].Track(), f.Sites["b"].Track()
+	if a.NoPages || a.NoRetry || a.Baseline != 0 || a.Window != 0 || a.Channel.Link != "https://a.example" || a.CleanEvery != 7*24*time.Hour {
+		t.Errorf("a is %+v", a)
+	}
+	if !b.NoPages || !b.NoRetry || b.Baseline >= 0 || f.Sites["b"].IsIncremental() {
+		t.Errorf("b is %+v", b)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, f.Names()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFaultsAreNamed(t *testing.T) {
+	site := func(s string) string {
+		return "{public_url: 'https://f.example', sites: {a: {home: 'https://a.example', channel_config: {title: A}, " + s + "}}}"
+	}
+	for text, want := range map[string][]string{
+		"": {"public_url", "sites"},
+		"{public_url: ftp://x, sites: {a b: {}}}": {"public_url", "sites.a b", "sitemap_url", "title"},
+		site("max_item: 3"):                       {"max_item"},
+		site("max_items: 0, max_pages: 0"):        {"sites.a.max_items", "sites.a.max_pages"},
+		site("cron: 'every day'"):                 {"sites.a.cron"},
+		site("jitter: 5"):                         {"duration"},
+		site("jitter: -5m"):                       {"duration"},
+		site("include: ['(']"):                    {"sites.a.include: expression 1"},
+		site("exclude: ['a', '[']"):               {"sites.a.exclude: expression 2"},
+		site("content_selector: 'a >'"):           {"sites.a.content_selector"},
+		site("sitemap_url: /sitemap.xml"):         {"sites.a.sitemap_url"},
+		site("sitemap_urls: [x]"):                 {"sites.a.sitemap_urls[0]"},
+		site("incremental_config: {db_path: x}"):  {"db_path"},
+		site("incremental_config: {baseline_items: -1, max_history_days: 0, cleanup_interval_days: 0}"): {"baseline_items", "max_history_days", "cleanup_interval_days"},
+		site("updates: true") + "\n---\n{}": {"more than one document"},
+		site("cron: x, cron: y"):            {"already defined"},
+	} {
+		_, err := config.Parse([]byte(text))
+		if !errors.Is(err, config.ErrInvalid) {
+			t.Errorf("%s: %v, want ErrInvalid", text, err)
+			continue
+		}
+		for _, w := range want {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("%s: %q does not name %s", text, err, w)
+			}
+		}
+	}
+}
+
+func TestEnvironmentGoesFirst(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.yaml")
+	if err := os.WriteFile(path, []byte(document), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(config.EnvDatabase, "/data/rss.db")
+	if f, err := config.Load(path); err != nil || f.Database != "/data/rss.db" {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if _, err := config.Load(path + "x"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/twofold-go/twofold/internal/redistest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// blog is a site of so many posts, on loopback.
+type blog struct {
+	*httptest.Server
+	mu    sync.Mutex
+	posts int
+	down  bool
+	known int // sitemaps that were asked for by somebody who has them
+}
+
+func newBlog(t *testing.T) *blog {
+	t.Helper()
+	b := &blog{posts: 3}
+	b.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		switch {
+		case b.down:
+			http.Error(w, "down", http.StatusServiceUnavailable)
+		case r.URL.Path == "/robots.txt":
+			fmt.Fprint(w, "Sitemap: /map.xml\nUser-agent: *\nDisallow: /secret\n")
+		case r.URL.Path == "/map.xml":
+			tag := fmt.Sprintf(`"%d"`, b.posts)
+			w.Header().Set("ETag", tag)
+			if r.Header.Get("If-None-Match") == tag {
+				b.known++
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+			fmt.Fprint(w, "<urlset>")
+			for i := range b.posts {
+				fmt.Fprintf(w, "<url><loc>/posts/%d</loc><lastmod>2026-01-%02d</lastmod></url>", i, i+1)
+			}
+			fmt.Fprint(w, "<url><loc>/secret</loc></url></urlset>")
+		default:
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprintf(w, "<title>Page %s</title>", r.URL.Path)
+		}
+	}))
+	t.Cleanup(b.Close)
+	return b
+}
+
+func (b *blog) set(posts int, down bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.posts, b.down = posts, down
+}
+
+// configured writes a configuration for a site and returns its name and its folder.
+func configured(t *testing.T, url string) (file, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	file = filepath.Join(dir, "sites.yaml")
+	text := fmt.Sprintf(`
+database: %[1]s/rss.db
+output: %[1]s/feeds
+listen: 127.0.0.1:0
+public_url: https://feeds.example.org
+host_delay: 1ms
+allow_private: true
+sites:
+  blog:
+    home: %[2]s
+    exclude: [/never]
+    channel_config: {title: The blog, description: What is new}
+    incremental_config: {baseline_items: 1}
+`, dir, url)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file, dir
+}
+
+// do runs the program, and returns its status and what it printed.
+func do(t *testing.T, args ...string) (status int, out, errs string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	status = run(t.Context(), args, &o, &e)
+	return status, o.String(), e.String()
+}
+
+func TestRuns(t *testing.T) {
+	b := newBlog(t)
+	file, dir := configured(t, b.URL)
+	step := func(wantStatus int, want string, args ...string) string {
+		t.Helper()
+		status, out, errs := do(t, append(args, "-config", file)...)
+		if status != wantStatus || !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("%q: status %d, want %d; printed, want %s\n%s%s", args, status, wantStatus, want, out, errs)
+		}
+		return out
+	}
+	step(0, "^blog: ok; 1 new, 0 changed, 0 pending, 3 skipped, 0 failed; 2 fetches, 3 saved; 1 published", "run")
+	b.set(5, false)
+	step(0, "^blog: ok; 2 new, .* 2 published", "run", "-site", "blog")
+	step(0, "^blog: ok; 0 new, .* 1 fetches, .* 0 published", "run")
+	rss, err := os.ReadFile(filepath.Join(dir, "feeds", "blog", "rss.xml"))
+	if err != nil || bytes.Count(rss, []byte("<item>")) != 3 || !bytes.Contains(rss, []byte("Page /posts/4")) {
+		t.Errorf("%v\n%s", err, rss)
+	}
+
+	var st []struct {
+		Site  string
+		Items int
+		Runs  []struct{ Outcome string }
+	}
+	if err := json.Unmarshal([]byte(step(0, "", "stats")), &st); err != nil || len(st) != 1 || st[0].Items != 3 || len(st[0].Runs) != 3 {
+		t.Errorf("stats are %+v, %v", st, err)
+	}
+
+	b.set(7, false)
+	step(0, "^blog: ok; 8 pages are listed, 2 were new", "baseline")
+	step(0, "0 published", "run")
+	step(0, "^blog: forgotten", "reset", "-site", "blog")
+	step(0, "^blog: ok; 1 new", "run")
+	before, err := os.ReadFile(filepath.Join(dir, "rss.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	step(0, "^blog: ok; 0 new, .* 7 published", "run", "-incremental=false") // the eighth is forbidden by robots.txt, and has a name all the same
+	if after, err := os.ReadFile(filepath.Join(dir, "rss.db")); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("full mode has changed the database, %v", err)
+	}
+	b.set(7, true)
+	step(1, "^blog: failed", "run")
+	step(1, "", "run", "-incremental=false")
+}
+
+// TestRedis: what was fetched outlives the process, so the next one asks conditionally.
+func TestRedis(t *testing.T) {
+	b := newBlog(t)
+	file, _ := configured(t, b.URL)
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(f, "redis: %s\n", cmp.Or(os.Getenv("REDIS_URL"), "redis://"+redistest.Start(t).Addr()))
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 2 {
+		if status, out, errs := do(t, "run", "-config", file); status != 0 || b.known != n {
+			t.Errorf("run %d: status %d, %d conditional requests\n%s%s", n, status, b.known, out, errs)
+		}
+	}
+}
+
+func TestServe(t *testing.T) {
+	b := newBlog(t)
+	file, _ := configured(t, b.URL)
+	ctx, cancel := context.WithCancel(t.Context())
+	in, out := io.Pipe()
+	done := make(chan int)
+	var errs bytes.Buffer
+	go func() {
+		done <- run(ctx, []string{"serve", "-config", file}, out, &errs)
+		out.Close()
+	}()
+	line := make([]byte, 200)
+	n, err := in.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := regexp.MustCompile(`http://\S+/`).FindString(string(line[:n]))
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	deadline := time.Now().Add(20 * time.Second)
+	for { // the first run comes at once
+		resp, err := client.Get(url + "blog/rss.xml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err := resp.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.StatusCode == http.StatusOK && strings.Contains(string(body), "Page /posts/2") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d %s\n%s", resp.StatusCode, body, &errs)
+		}
+	}
+	cancel()
+	if status := <-done; status != 0 {
+		t.Errorf("status %d\n%s", status, &errs)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	file, _ := configured(t, "https://example.invalid")
+	for _, tc := range []struct {
+		args   string
+		status int
+		errs   string
+	}{
+		{"walk", 2, "none of"},
+		{"run -site", 2, "flag needs an argument"},
+		{"run now", 2, "not a flag"},
+		{"stats -incremental=false", 2, "not defined"},
+		{"reset -config " + file, 2, "wants a -site"},
+		{"run -h", 0, "-incremental"},
+		{"run -config nowhere.yaml", 1, "nowhere.yaml"},
+		{"run -site nobody -config " + file, 1, "no site"},
+		{"reset -site blog -config " + file, 1, "no such site"},
+	} {
+		if status, out, errs := do(t, strings.Fields(tc.args)...); status != tc.status || !strings.Contains(errs, tc.errs) || out != "" {
+			t.Errorf("%s: status %d, want %d; %q %q, want %q", tc.args, status, tc.status, out, errs, tc.errs)
+		}
+	}
+}

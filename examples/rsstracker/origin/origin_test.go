@@ -1,0 +1,144 @@
+package origin_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/examples/internal/fetch"
+	"github.com/twofold-go/twofold/examples/rsstracker/origin"
+	"github.com/twofold-go/twofold/examples/rsstracker/page"
+	"github.com/twofold-go/twofold/examples/rsstracker/track"
+)
+
+// client answers with what a test wants, and counts.
+type client struct {
+	body, contentType string
+	err               error
+	asked             []fetch.Request
+}
+
+func (c *client) Get(_ context.Context, r fetch.Request) (fetch.Response, error) {
+	c.asked = append(c.asked, r)
+	if c.err != nil {
+		return fetch.Response{}, c.err
+	}
+	return fetch.Response{URL: r.URL, Body: []byte(c.body), ContentType: c.contentType, Wire: int64(len(c.body))}, nil
+}
+
+func (c *client) Robots(context.Context, string) (*fetch.Robots, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	return &fetch.Robots{Sitemaps: []string{"https://example.com/s.xml"}}, nil
+}
+
+// with runs a test in a bubble of virtual time.
+func with(t *testing.T, c *client, fn func(t *testing.T, s *origin.Source)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		tiers, err := cache.Open(cache.TiersConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tiers.Close(context.WithoutCancel(t.Context()))
+		s, err := origin.New(c, tiers, origin.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fn(t, s)
+	})
+}
+
+var request = track.PageRequest{URL: "https://example.com/a"}
+
+func TestPageIsCached(t *testing.T) {
+	c := &client{body: "<title>A</title>", contentType: "text/html"}
+	with(t, c, func(t *testing.T, s *origin.Source) {
+		p, err := s.Page(t.Context(), request)
+		if err != nil || p.Title != "A" || p.Cached || p.Wire != int64(len(c.body)) {
+			t.Errorf("Page = %+v, %v", p, err)
+		}
+		if p, err = s.Page(t.Context(), request); err != nil || p.Title != "A" || !p.Cached || p.Wire != 0 {
+			t.Errorf("again = %+v, %v", p, err)
+		}
+		c.body = "<title>B</title>"
+		fresh := request
+		fresh.Fresh = true
+		if p, err = s.Page(t.Context(), fresh); err != nil || p.Title != "B" || p.Cached {
+			t.Errorf("of a page that has changed = %+v, %v", p, err)
+		}
+		other := request
+		other.Selector = "title"
+		if p, err = s.Page(t.Context(), other); err != nil || p.Cached {
+			t.Errorf("with a selector = %+v, %v", p, err)
+		}
+		for _, r := range c.asked {
+			if !r.Robots {
+				t.Errorf("%+v does not obey robots.txt", r)
+			}
+		}
+	})
+}
+
+// TestDeadPagesAreRemembered: the negatives, which end before the tracker tries again.
+func TestDeadPagesAreRemembered(t *testing.T) {
+	for _, code := range []int{404, 410} {
+		c := &client{err: &fetch.StatusError{Code: code}}
+		with(t, c, func(t *testing.T, s *origin.Source) {
+			for n := range 3 {
+				p, err := s.Page(t.Context(), request)
+				e, ok := errors.AsType[*fetch.StatusError](err)
+				if !ok || n == 0 && e.Code != code || p.Cached != (n > 0) {
+					t.Errorf("%d, time %d: %+v, %v", code, n, p, err)
+				}
+			}
+			<-time.After(10 * time.Minute)
+			c.err, c.body, c.contentType = nil, "<title>A</title>", "text/html"
+			if p, err := s.Page(t.Context(), request); err != nil || p.Title != "A" {
+				t.Errorf("after ten minutes: %+v, %v", p, err)
+			}
+		})
+	}
+}
+
+func TestFailuresAreNotRemembered(t *testing.T) {
+	c := &client{err: &fetch.StatusError{Code: 503, RetryAfter: time.Minute}}
+	with(t, c, func(t *testing.T, s *origin.Source) {
+		for range 2 {
+			_, err := s.Page(t.Context(), request)
+			if e, ok := errors.AsType[*fetch.StatusError](err); !ok || e.RetryAfter != time.Minute {
+				t.Errorf("Page = %v", err)
+			}
+		}
+		if len(c.asked) != 2 {
+			t.Errorf("asked %d times, want 2", len(c.asked))
+		}
+		c.err, c.contentType = nil, "application/pdf"
+		if _, err := s.Page(t.Context(), request); !errors.Is(err, page.ErrNotHTML) {
+			t.Errorf("of a PDF: %v", err)
+		}
+	})
+}
+
+func TestSitemaps(t *testing.T) {
+	c := &client{body: "<urlset/>"}
+	with(t, c, func(t *testing.T, s *origin.Source) {
+		if resp, err := s.Sitemap(t.Context(), "https://example.com/s.xml", "h"); err != nil || string(resp.Body) != c.body {
+			t.Errorf("Sitemap = %+v, %v", resp, err)
+		}
+		if r := c.asked[0]; r.Seen != "h" || r.Robots {
+			t.Errorf("asked %+v", r)
+		}
+		if all, err := s.Discover(t.Context(), "https://example.com"); err != nil || len(all) != 1 {
+			t.Errorf("Discover = %q, %v", all, err)
+		}
+		c.err = fetch.ErrConnect
+		if _, err := s.Discover(t.Context(), "https://example.com"); !errors.Is(err, fetch.ErrConnect) {
+			t.Errorf("Discover of a site that is down = %v", err)
+		}
+	})
+}

@@ -1,0 +1,347 @@
+package server_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/examples/internal/fetch"
+	"github.com/twofold-go/twofold/examples/rsstracker/feed"
+	"github.com/twofold-go/twofold/examples/rsstracker/page"
+	"github.com/twofold-go/twofold/examples/rsstracker/server"
+	"github.com/twofold-go/twofold/examples/rsstracker/state"
+	"github.com/twofold-go/twofold/examples/rsstracker/track"
+)
+
+// source is a site of as many pages as a test wants.
+type source struct{ pages int }
+
+func (s *source) Sitemap(_ context.Context, url, seen string) (fetch.Response, error) {
+	body := "<urlset>"
+	for i := range s.pages {
+		body += "<url><loc>/p" + string(rune('a'+i)) + "</loc><lastmod>2026-01-02</lastmod></url>"
+	}
+	body += "</urlset>"
+	return fetch.Response{URL: url, Body: []byte(body), Hash: body, NotModified: seen == body}, nil
+}
+
+func (s *source) Discover(context.Context, string) ([]string, error) { return nil, nil }
+
+func (s *source) Page(_ context.Context, r track.PageRequest) (track.Page, error) {
+	return track.Page{Meta: page.Meta{Title: "Title of " + r.URL, Hash: "h"}}, nil
+}
+
+// rig is a server on a site that was run once, in a bubble of virtual time.
+type rig struct {
+	t       *testing.T
+	dir     string
+	keeper  *state.Keeper
+	source  *source
+	tracker *track.Tracker
+	server  *server.Server
+	site    server.Site
+}
+
+func with(t *testing.T, fn func(r *rig)) {
+	t.Helper()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		log := slog.New(slog.DiscardHandler)
+		tiers, err := cache.Open(cache.TiersConfig{Logger: log})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &rig{t: t, dir: dir, source: &source{pages: 2}}
+		r.keeper = state.NewKeeper(filepath.Join(dir, "rss.db"), state.Options{Relaxed: true}, time.Now, log)
+		defer func() {
+			if err := tiers.Close(context.WithoutCancel(t.Context())); err != nil {
+				t.Error(err)
+			}
+			if err := r.keeper.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		r.site = server.Site{MaxAge: 6 * time.Hour, Site: track.Site{
+			Name: "example", Sitemaps: []string{"https://example.com/s.xml"}, CleanEvery: 1000 * time.Hour,
+			Channel: feed.Channel{Title: "Example", Link: "https://example.com/", Base: "https://f.example/example"},
+		}}
+		if r.server, err = server.New(server.Config{Keeper: r.keeper, Tiers: tiers, Dir: dir, Sites: []server.Site{r.site}, Log: log}); err != nil {
+			t.Fatal(err)
+		}
+		r.tracker = track.New(track.Config{Keeper: r.keeper, Source: r.source, Dir: dir, Log: log, Rendered: r.server.Refresh})
+		fn(r)
+	})
+}
+
+func (r *rig) run() {
+	r.t.Helper()
+	if _, err := r.tracker.Run(r.t.Context(), r.site.Site, track.Incremental); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// get asks for a path, with headers given as names and values in turn.
+func (r *rig) get(path string, headers ...string) *httptest.ResponseRecorder {
+	r.t.Helper()
+	return r.ask(http.MethodGet, path, headers...)
+}
+
+func (r *rig) ask(method, path string, headers ...string) *httptest.ResponseRecorder {
+	q := httptest.NewRequestWithContext(r.t.Context(), method, path, http.NoBody)
+	for i := 0; i < len(headers); i += 2 {
+		q.Header.Add(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	r.server.ServeHTTP(w, q)
+	return w
+}
+
+// breakDatabase makes the database useless, also to who has it open.
+func (r *rig) breakDatabase() {
+	r.t.Helper()
+	if err := r.keeper.Close(); err != nil {
+		r.t.Fatal(err)
+	}
+	for _, f := range []string{"rss.db", "rss.db-wal", "rss.db-shm"} {
+		if err := os.RemoveAll(filepath.Join(r.dir, f)); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(r.dir, "rss.db"), 0o700); err != nil { // nothing can be opened or put there
+		r.t.Fatal(err)
+	}
+}
+
+func TestFeeds(t *testing.T) {
+	with(t, func(r *rig) {
+		if w := r.get("/example/rss.xml"); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+			t.Errorf("before the first run: %d", w.Code)
+		}
+		r.run()
+		for _, f := range feed.Formats {
+			w := r.get("/example/" + f.File())
+			file, err := os.ReadFile(filepath.Join(r.dir, "example", f.File()))
+			if err != nil || w.Code != http.StatusOK || !bytes.Equal(w.Body.Bytes(), file) {
+				t.Errorf("%s: %d, like the file %v, %v", f.File(), w.Code, bytes.Equal(w.Body.Bytes(), file), err)
+			}
+			h := w.Header()
+			if h.Get("Content-Type") != f.ContentType() || h.Get("ETag") == "" || h.Get("Last-Modified") == "" || h.Get("Vary") != "Accept-Encoding" || h.Get("Cache-Control") == "" {
+				t.Errorf("%s: %v", f.File(), h)
+			}
+			if s := h.Get("Cache-Status"); s != "rsstracker; hit" {
+				t.Errorf("%s: the run has not filled the cache: %s", f.File(), s)
+			}
+		}
+		for path, want := range map[string]int{"/nobody/rss.xml": 404, "/example/rss": 404, "/example/": 404, "/": 200, "/nobody/stats": 404} {
+			if w := r.get(path); w.Code != want {
+				t.Errorf("%s: %d, want %d", path, w.Code, want)
+			}
+		}
+		if w := r.ask(http.MethodPost, "/example/rss.xml"); w.Code != http.StatusMethodNotAllowed {
+			t.Errorf("POST: %d", w.Code)
+		}
+	})
+}
+
+func TestConditions(t *testing.T) {
+	with(t, func(r *rig) {
+		r.run()
+		first := r.get("/example/rss.xml").Header()
+		tag, date := first.Get("ETag"), first.Get("Last-Modified")
+		zipped := r.get("/example/rss.xml", "Accept-Encoding", "gzip").Header().Get("ETag")
+		for _, c := range []struct {
+			headers []string
+			want    int
+		}{
+			{[]string{"If-None-Match", tag}, 304},
+			{[]string{"If-None-Match", "W/" + tag}, 304},
+			{[]string{"If-None-Match", `"x", ` + tag}, 304},
+			{[]string{"If-None-Match", "*"}, 304},
+			{[]string{"If-None-Match", `"x"`}, 200},
+			{[]string{"If-None-Match", `"x"`, "If-Modified-Since", date}, 200}, // the tag goes first
+			{[]string{"If-Modified-Since", date}, 304},
+			{[]string{"If-Modified-Since", "Fri, 31 Dec 1999 15:04:05 GMT"}, 200},
+			{[]string{"If-None-Match", zipped, "Accept-Encoding", "gzip"}, 304},
+			{[]string{"If-None-Match", tag, "Accept-Encoding", "gzip"}, 200}, // another representation
+			{[]string{"Range", "bytes=0-3"}, 200},
+		} {
+			w := r.get("/example/rss.xml", c.headers...)
+			if w.Code != c.want || (c.want == 304) != (w.Body.Len() == 0) {
+				t.Errorf("%q: %d with %d bytes, want %d", c.headers, w.Code, w.Body.Len(), c.want)
+			}
+		}
+		// Unchanged input: a later run, and what a reader has still is the feed.
+		<-time.After(time.Hour)
+		r.run()
+		if w := r.get("/example/rss.xml", "If-None-Match", tag); w.Code != http.StatusNotModified {
+			t.Errorf("after a run without news: %d", w.Code)
+		}
+		r.source.pages++
+		<-time.After(time.Hour)
+		r.run()
+		if w := r.get("/example/rss.xml", "If-None-Match", tag, "If-Modified-Since", date); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "/pc") {
+			t.Errorf("after a run with news: %d", w.Code)
+		}
+	})
+}
+
+func TestHead(t *testing.T) {
+	with(t, func(r *rig) {
+		r.run()
+		get, head := r.get("/example/atom.xml"), r.ask(http.MethodHead, "/example/atom.xml")
+		if head.Code != http.StatusOK || head.Body.Len() > 0 || head.Header().Get("ETag") != get.Header().Get("ETag") || head.Header().Get("Content-Length") == "" {
+			t.Errorf("HEAD: %d, %d bytes, %v", head.Code, head.Body.Len(), head.Header())
+		}
+	})
+}
+
+func TestGzip(t *testing.T) {
+	with(t, func(r *rig) {
+		r.run()
+		plain := r.get("/example/feed.json").Body.Bytes()
+		for accept, want := range map[string]bool{
+			"gzip": true, "br, gzip;q=0.5": true, "*": true, "GZIP": true, "gzip;q=0": false, "gzip;q=0, *": false, "identity": false, "br": false, "": false, "*;q=0": false,
+		} {
+			w := r.get("/example/feed.json", "Accept-Encoding", accept)
+			if got := w.Header().Get("Content-Encoding") == "gzip"; got != want {
+				t.Errorf("Accept-Encoding %q: gzip is %v, want %v", accept, got, want)
+			}
+			body := io.Reader(w.Body)
+			if want {
+				z, err := gzip.NewReader(w.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				body = z
+			}
+			if b, err := io.ReadAll(body); err != nil || !bytes.Equal(b, plain) {
+				t.Errorf("Accept-Encoding %q: %d bytes of %d, %v", accept, len(b), len(plain), err)
+			}
+		}
+	})
+}
+
+// TestLastGoodFeed: while the database cannot be asked, readers get what they got
+// before, and the header says so; a new process has the file.
+func TestLastGoodFeed(t *testing.T) {
+	with(t, func(r *rig) {
+		r.run()
+		before := r.get("/example/rss.xml")
+		r.breakDatabase()
+		for _, later := range []time.Duration{time.Minute, 24 * time.Hour, 8 * 24 * time.Hour} {
+			<-time.After(later)
+			w := r.get("/example/rss.xml")
+			if w.Code != http.StatusOK || w.Body.String() != before.Body.String() || w.Header().Get("ETag") != before.Header().Get("ETag") {
+				t.Errorf("%v later: %d, the same %v", later, w.Code, w.Body.String() == before.Body.String())
+			}
+			want := "detail=database"
+			if later > lastGoodDays {
+				want = "detail=file"
+			}
+			if s := w.Header().Get("Cache-Status"); !strings.Contains(s, "ttl=-") || !strings.Contains(s, want) {
+				t.Errorf("%v later: Cache-Status: %s, want %s", later, s, want)
+			}
+			if w := r.get("/example/rss.xml", "If-None-Match", before.Header().Get("ETag")); w.Code != http.StatusNotModified {
+				t.Errorf("%v later: %d to a reader that has it", later, w.Code)
+			}
+		}
+		if w := r.get("/healthz"); w.Code != http.StatusServiceUnavailable {
+			t.Errorf("healthz: %d", w.Code)
+		}
+		if w := r.get("/readyz"); w.Code != http.StatusServiceUnavailable {
+			t.Errorf("readyz: %d", w.Code)
+		}
+	})
+}
+
+const lastGoodDays = 7 * 24 * time.Hour
+
+// TestRebuiltDatabaseServesNoEmptyFeed: between the loss of the database and the run
+// that rebuilds it, there is a database, and it is empty.
+func TestRebuiltDatabaseServesNoEmptyFeed(t *testing.T) {
+	with(t, func(r *rig) {
+		r.run()
+		before := r.get("/example/rss.xml").Body.String()
+		r.breakDatabase()
+		if err := os.Remove(filepath.Join(r.dir, "rss.db")); err != nil {
+			t.Fatal(err)
+		}
+		same := func(at string) {
+			<-time.After(time.Minute) // the cached one is not fresh any more
+			if w := r.get("/example/rss.xml"); w.Body.String() != before {
+				t.Errorf("%s: %d\n%s", at, w.Code, w.Body)
+			}
+		}
+		same("lost")
+		r.tracker = track.New(track.Config{Keeper: r.keeper, Source: r.source, Dir: r.dir, Log: slog.New(slog.DiscardHandler), Rendered: r.server.Refresh, At: same})
+		r.run()
+		if w := r.get("/example/rss.xml"); w.Body.String() != before || strings.Contains(w.Header().Get("Cache-Status"), "ttl=-") {
+			t.Errorf("after the run: %d, %v\n%s", w.Code, w.Header(), w.Body)
+		}
+	})
+}
+
+func TestHealth(t *testing.T) {
+	with(t, func(r *rig) {
+		if w := r.get("/healthz"); w.Code != http.StatusServiceUnavailable {
+			t.Errorf("before the first run: %d", w.Code)
+		}
+		r.run()
+		if w := r.get("/healthz"); w.Code != http.StatusOK {
+			t.Errorf("after a run: %d %s", w.Code, w.Body)
+		}
+		<-time.After(7 * time.Hour)
+		w := r.get("/healthz")
+		var got struct {
+			Sites []struct {
+				Site  string
+				Age   int `json:"age_seconds"`
+				Stale bool
+			}
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		if w.Code != http.StatusServiceUnavailable || len(got.Sites) != 1 || !got.Sites[0].Stale || got.Sites[0].Age != 7*3600 {
+			t.Errorf("after seven hours: %d %+v", w.Code, got)
+		}
+		if w := r.get("/readyz"); w.Code != http.StatusOK {
+			t.Errorf("readyz: %d", w.Code)
+		}
+	})
+}
+
+func TestStats(t *testing.T) {
+	with(t, func(r *rig) {
+		r.run()
+		for _, path := range []string{"/stats", "/example/stats"} {
+			var got struct {
+				Sites []struct {
+					Site  string
+					Items int
+					Pages state.PageCounts
+				}
+				Cache map[string]int64
+			}
+			w := r.get(path)
+			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+				t.Fatal(err)
+			}
+			if w.Code != http.StatusOK || len(got.Sites) != 1 || got.Sites[0].Items != 2 || got.Sites[0].Pages.Done != 2 || len(got.Cache) != 6 {
+				t.Errorf("%s: %d %+v", path, w.Code, got)
+			}
+		}
+	})
+}

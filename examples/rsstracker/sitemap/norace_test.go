@@ -1,0 +1,5 @@
+//go:build !race
+
+package sitemap_test
+
+const padding = 900

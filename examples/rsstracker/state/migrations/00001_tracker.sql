@@ -1,0 +1,141 @@
+-- Times are milliseconds since 1970 in UTC, always bound from the program's clock:
+-- a text in two formats, or the database's own now, could not be compared with them.
+
+-- +goose Up
+CREATE TABLE sites (
+    id               INTEGER PRIMARY KEY,
+    name             TEXT NOT NULL UNIQUE,
+    sitemap_url      TEXT NOT NULL CHECK (sitemap_url <> ''),
+    scope            TEXT NOT NULL,                -- fingerprint of what says which pages are tracked
+    dirty            INTEGER NOT NULL DEFAULT 1,   -- listings hold what detection has not seen
+    vanish_streak    INTEGER NOT NULL DEFAULT 0,   -- runs in a row in which too many pages were missing
+    created_at       INTEGER NOT NULL,
+    updated_at       INTEGER NOT NULL,
+    last_run_at      INTEGER,
+    last_success_at  INTEGER,
+    last_complete_at INTEGER,
+    last_cleanup_at  INTEGER,
+    baseline_at      INTEGER,
+    lease_owner      TEXT,
+    lease_until      INTEGER,
+    lease_run        INTEGER,
+    CHECK ((lease_owner IS NULL) = (lease_until IS NULL))
+) STRICT;
+
+-- The sitemaps of a site, as they were last read.
+CREATE TABLE files (
+    id          INTEGER PRIMARY KEY,
+    site_id     INTEGER NOT NULL REFERENCES sites ON DELETE CASCADE,
+    url         TEXT NOT NULL,
+    hash        TEXT NOT NULL DEFAULT '',     -- of the body that the listing was read from; '': none
+    kind        INTEGER NOT NULL DEFAULT 0,
+    pages       INTEGER NOT NULL DEFAULT 0,
+    lastmod     INTEGER,                      -- that the index gave when it was last read
+    whole       INTEGER NOT NULL DEFAULT 0,   -- the listing is all there was
+    silent      INTEGER NOT NULL,             -- what it lists that is not known yet is old
+    readings    INTEGER NOT NULL DEFAULT 0,   -- how often it was read
+    read_at     INTEGER,                      -- or found unchanged
+    visited_run INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (site_id, url)
+) STRICT;
+
+-- Which sitemaps an index names.
+CREATE TABLE links (
+    parent_id INTEGER NOT NULL REFERENCES files ON DELETE CASCADE,
+    child_id  INTEGER NOT NULL REFERENCES files ON DELETE CASCADE,
+    lastmod   INTEGER,
+    PRIMARY KEY (parent_id, child_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX links_child ON links (child_id);
+
+-- Which pages a sitemap lists.
+CREATE TABLE listed (
+    file_id   INTEGER NOT NULL REFERENCES files ON DELETE CASCADE,
+    key       TEXT NOT NULL,                  -- the URL without its scheme
+    url       TEXT NOT NULL,
+    pos       INTEGER NOT NULL,
+    lastmod   INTEGER,
+    published INTEGER,
+    title     TEXT NOT NULL,
+    reading   INTEGER NOT NULL,               -- the number of the reading that saw it last
+    PRIMARY KEY (file_id, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE urls (
+    id            INTEGER PRIMARY KEY,
+    site_id       INTEGER NOT NULL REFERENCES sites ON DELETE CASCADE,
+    key           TEXT NOT NULL,
+    url           TEXT NOT NULL,
+    guid          TEXT NOT NULL,              -- the URL at first sight
+    state         INTEGER NOT NULL CHECK (state BETWEEN 0 AND 3), -- 0 pending, 1 done, 2 failed, 3 ready
+    changed       INTEGER NOT NULL DEFAULT 0, -- it was done before, and its lastmod has moved since
+    lastmod       INTEGER,
+    published     INTEGER,                    -- by the sitemap
+    title         TEXT NOT NULL,              -- by the sitemap
+    first_seen    INTEGER NOT NULL,
+    last_seen     INTEGER NOT NULL,
+    attempts      INTEGER NOT NULL DEFAULT 0,
+    next_retry_at INTEGER,                    -- of failed ones; NULL: given up
+    last_error    TEXT NOT NULL DEFAULT '',
+    content_hash  TEXT NOT NULL DEFAULT '',   -- '': never fetched
+    checked_at    INTEGER,
+    false_stamps  INTEGER NOT NULL DEFAULT 0, -- times in a row that lastmod moved and the page had not changed
+    gone_at       INTEGER,
+    UNIQUE (site_id, key)
+) STRICT;
+CREATE INDEX urls_due ON urls (site_id, state) WHERE state <> 1;
+CREATE INDEX urls_gone ON urls (site_id, gone_at) WHERE gone_at IS NOT NULL;
+
+-- What is known of pages that are ready to be published.
+CREATE TABLE pages (
+    url_id       INTEGER PRIMARY KEY REFERENCES urls ON DELETE CASCADE,
+    title        TEXT NOT NULL,
+    description  TEXT NOT NULL,
+    date         INTEGER NOT NULL,
+    content_hash TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE items (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order of publication
+    site_id      INTEGER NOT NULL REFERENCES sites ON DELETE CASCADE,
+    key          TEXT NOT NULL,
+    guid         TEXT NOT NULL,
+    url          TEXT NOT NULL,
+    title        TEXT NOT NULL,
+    description  TEXT NOT NULL,
+    date         INTEGER NOT NULL,              -- of the page, never changed
+    published_at INTEGER NOT NULL,              -- in the feed, never changed
+    updated_at   INTEGER NOT NULL,
+    UNIQUE (site_id, key),
+    UNIQUE (site_id, guid)
+) STRICT;
+
+-- Pages that were forgotten. They are not new if they come back.
+CREATE TABLE tombstones (
+    site_id   INTEGER NOT NULL REFERENCES sites ON DELETE CASCADE,
+    key       TEXT NOT NULL,
+    buried_at INTEGER NOT NULL,
+    PRIMARY KEY (site_id, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE runs (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    site_id    INTEGER NOT NULL REFERENCES sites ON DELETE CASCADE,
+    started_at INTEGER NOT NULL,
+    ended_at   INTEGER,
+    outcome    TEXT NOT NULL CHECK (outcome IN ('running', 'ok', 'partial', 'failed', 'died')),
+    report     TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(report)),
+    error      TEXT NOT NULL DEFAULT ''
+) STRICT;
+CREATE INDEX runs_site ON runs (site_id, id);
+
+-- +goose Down
+DROP TABLE runs;
+DROP TABLE tombstones;
+DROP TABLE items;
+DROP TABLE pages;
+DROP TABLE urls;
+DROP TABLE listed;
+DROP TABLE links;
+DROP TABLE files;
+DROP TABLE sites;

@@ -1,0 +1,242 @@
+package track_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/examples/rsstracker/state"
+	"github.com/twofold-go/twofold/examples/rsstracker/track"
+)
+
+func TestNoRetry(t *testing.T) {
+	r := started(t, 1)
+	r.site.NoRetry = true
+	r.web.add("/bad", r.now).fail = errDown
+	r.listAll()
+	r.run()
+	r.now = r.now.Add(100 * time.Hour)
+	want(t, "page fetches", r.run().PageFetches, 0)
+}
+
+// TestLateParts: a part of the site that was down at the first run is old when it
+// comes up, and a sitemap that the index adds later is not.
+func TestLateParts(t *testing.T) {
+	r := newRig(t)
+	r.site.Baseline = 1
+	for _, p := range []string{"/a1", "/b1", "/b2", "/c1"} {
+		r.web.add(p, epoch)
+	}
+	r.web.index("/sitemap.xml", time.Time{}, "/a.xml", "/b.xml")
+	r.web.list("/a.xml", "/a1")
+	r.web.list("/b.xml", "/b1", "/b2")
+	r.web.fail["/b.xml"] = errDown
+	r.run()
+	wantList(t, "published", r.published(), "/a1")
+	clear(r.web.fail)
+	rep := r.run()
+	want(t, "silent", rep.Silent, 2)
+	want(t, "new", rep.New, 0)
+	r.web.index("/sitemap.xml", time.Time{}, "/a.xml", "/b.xml", "/c.xml")
+	r.web.list("/c.xml", "/c1")
+	r.run()
+	wantList(t, "published", r.published(), "/a1", "/c1")
+}
+
+// TestLatePartThatIsNotNamed: a part that was down is remembered as such while the
+// index that names it cannot be read.
+func TestLatePartThatIsNotNamed(t *testing.T) {
+	r := newRig(t)
+	r.site.Baseline, r.site.Sitemaps = -1, []string{home + "/sitemap.xml", home + "/other.xml"}
+	r.web.add("/b1", epoch)
+	r.web.index("/sitemap.xml", time.Time{}, "/b.xml")
+	r.web.list("/b.xml", "/b1")
+	r.web.list("/other.xml", "/o1")
+	r.web.fail["/b.xml"] = errDown
+	r.run()
+	r.web.fail["/sitemap.xml"] = errDown
+	want(t, "outcome", r.run().Outcome, state.Partial)
+	clear(r.web.fail)
+	rep := r.run()
+	want(t, "new", rep.New, 0)
+	want(t, "silent", rep.Silent, 1)
+}
+
+// TestNotModifiedIsOfWhatWasProcessed: that a client has an answer in its cache does
+// not mean that the tracker has dealt with it.
+func TestNotModifiedIsOfWhatWasProcessed(t *testing.T) {
+	r := newRig(t)
+	r.web.add("/a", epoch)
+	r.listAll()
+	r.dieAt("fetched", 1)
+	r.web.cached = true
+	want(t, "published", r.run().Published, 1)
+}
+
+// TestScope: what a wider filter lets in is old, and what a narrower one leaves out
+// goes at once.
+func TestScope(t *testing.T) {
+	r := newRig(t)
+	r.site.Baseline = -1
+	r.site.Include = []*regexp.Regexp{regexp.MustCompile(`/blog/`)}
+	r.site.Exclude = []*regexp.Regexp{regexp.MustCompile(`/draft`)}
+	for _, p := range []string{"/blog/a", "/blog/draft", "/docs/a", "/docs/b"} {
+		r.web.add(p, epoch)
+	}
+	for i := range 20 {
+		r.web.add(fmt.Sprintf("/blog/%d", i), epoch)
+	}
+	r.listAll()
+	want(t, "silent", r.run().Silent, 21)
+	r.site.Include = append(r.site.Include, regexp.MustCompile(`/docs/`))
+	rep := r.run()
+	want(t, "wider, new", rep.New, 0)
+	want(t, "wider, silent", rep.Silent, 2)
+	r.site.Include = r.site.Include[1:]
+	want(t, "narrower, gone", r.run().Gone, 21)
+	r.web.add("/docs/new", r.now)
+	r.listAll()
+	r.run()
+	wantList(t, "published", r.published(), "/docs/new")
+}
+
+// TestMoveToHTTPS: the same pages with another scheme are the same pages.
+func TestMoveToHTTPS(t *testing.T) {
+	r := started(t, 3)
+	r.web.add("/new", r.now)
+	r.listAll()
+	r.web.files["/sitemap.xml"] = strings.ReplaceAll(r.web.files["/sitemap.xml"], "https://", "http://")
+	r.run()
+	guid := r.window()[0].GUID
+	r.web.add("/late", r.now).fail = errDown
+	r.listAll()
+	r.web.files["/sitemap.xml"] = strings.ReplaceAll(r.web.files["/sitemap.xml"], "https://example.com/late", "http://example.com/late")
+	rep := r.run()
+	want(t, "new", rep.New, 1)
+	want(t, "gone", rep.Gone, 0)
+	want(t, "guid", r.window()[0].GUID, guid)
+	r.web.posts["/late"].fail = nil
+	r.listAll()
+	r.run()
+	want(t, "guid of one that moved before it was published", r.window()[0].GUID, "http://example.com/late")
+	want(t, "its URL", r.window()[0].URL, "https://example.com/late")
+}
+
+// TestDiscovery is robots.txt, and what is done without it.
+func TestDiscovery(t *testing.T) {
+	for name, tc := range map[string]struct {
+		robots []string
+		blind  error
+		files  []string
+		want   []string // asked for
+		ok     state.Outcome
+	}{
+		"named":            {[]string{home + "/a.xml", "/b.xml"}, nil, []string{"/a.xml", "/b.xml"}, []string{"/a.xml", "/b.xml"}, state.OK},
+		"usual":            {nil, nil, []string{"/sitemap.xml"}, []string{"/sitemap.xml", "/sitemap.xml"}, state.OK},
+		"second usual":     {nil, nil, []string{"/sitemap_index.xml"}, []string{"/sitemap.xml", "/sitemap_index.xml", "/sitemap_index.xml"}, state.OK},
+		"none":             {nil, nil, nil, []string{"/sitemap.xml", "/sitemap_index.xml", "/sitemap.txt", "/sitemap.xml"}, state.Failed},
+		"cannot be read":   {nil, errDown, []string{"/sitemap.xml"}, nil, state.Failed},
+		"named, not there": {[]string{home + "/a.xml"}, nil, nil, []string{"/a.xml"}, state.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.site.Sitemaps, r.site.Home = nil, home
+			r.web.robots, r.web.blind = tc.robots, tc.blind
+			for _, f := range tc.files {
+				r.web.list(f, "/x")
+			}
+			r.site.Baseline = -1
+			rep := r.run()
+			want(t, "outcome", rep.Outcome, tc.ok)
+			want(t, "faults are told", len(rep.Faults) > 0, tc.ok != state.OK)
+			wantList(t, "asked", r.web.asked, tc.want...)
+		})
+	}
+}
+
+// TestMaxPages: what one run does not get to waits, and nothing is lost.
+func TestMaxPages(t *testing.T) {
+	r := started(t, 3)
+	r.site.MaxPages = 4
+	var all []string
+	for i := range 10 {
+		p := fmt.Sprintf("/n%d", i)
+		r.web.add(p, r.now.Add(-time.Duration(i)*time.Minute))
+		all = append(all, p)
+	}
+	r.listAll()
+	rep := r.run()
+	want(t, "waiting", rep.Waiting, 6)
+	wantList(t, "the newest first", r.published(), "/n3", "/n2", "/n1", "/n0")
+	r.run()
+	want(t, "waiting", r.run().Waiting, 0)
+	got := r.published()
+	slices.Sort(got)
+	wantList(t, "published", got, all...)
+}
+
+// TestNoPages: without page fetches, titles come from the URL.
+func TestNoPages(t *testing.T) {
+	r := started(t, 1)
+	r.site.NoPages = true
+	r.web.add("/blog/the-new_one.html", r.now)
+	r.listAll()
+	want(t, "page fetches", r.run().PageFetches, 0)
+	want(t, "title", r.window()[0].Title, "the new one")
+}
+
+// TestByHand are the commands that change the state.
+func TestByHand(t *testing.T) {
+	r := started(t, 2)
+	r.web.add("/new", r.now)
+	r.web.add("/bad", r.now).fail = errDown
+	r.listAll()
+	r.now = r.now.Add(time.Hour)
+	rep, err := r.tracker().Run(t.Context(), r.site, track.Baseline)
+	if err != nil || rep.Settled != 2 || rep.PageFetches != 0 {
+		t.Errorf("baseline: %+v, %v", rep, err)
+	}
+	want(t, "run after the baseline, published", r.run().Published, 0)
+	if err := r.tracker().Reset(t.Context(), r.site.Name); err != nil {
+		t.Fatal(err)
+	}
+	r.site.Baseline = 3
+	r.web.posts["/bad"].fail = nil
+	want(t, "run after the reset, published", r.run().Published, 3)
+	if err := r.tracker().Reset(t.Context(), "nobody"); !errors.Is(err, state.ErrNoSite) {
+		t.Errorf("reset of nobody: %v", err)
+	}
+}
+
+// TestCancelled: a run whose context ends gives its lease back, and what it did stays
+// done.
+func TestCancelled(t *testing.T) {
+	r := started(t, 1)
+	for i := range 4 {
+		r.web.add(fmt.Sprintf("/n%d", i), r.now)
+	}
+	r.listAll()
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	r.at = func(at string) {
+		if at == "page" {
+			if n++; n == 3 {
+				cancel()
+			}
+		}
+	}
+	if _, err := r.tracker().Run(ctx, r.site, track.Incremental); !errors.Is(err, context.Canceled) {
+		t.Errorf("Run = %v", err)
+	}
+	r.at, r.every = nil, 0
+	r.web.pages()
+	rep := r.run() // at once: nobody has the lease
+	want(t, "published", rep.Published, 4)
+	want(t, "page fetches", rep.PageFetches, 2)
+	want(t, "the run before", r.stats().Runs[1].Outcome, "failed")
+}

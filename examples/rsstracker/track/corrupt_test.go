@@ -1,0 +1,197 @@
+package track_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/examples/internal/fetch"
+	"github.com/twofold-go/twofold/examples/rsstracker/state"
+	"github.com/twofold-go/twofold/examples/rsstracker/track"
+)
+
+// busy is a site with a feed of three items, and 30 pages that are old.
+func busy(t *testing.T) *rig {
+	t.Helper()
+	r := started(t, 30)
+	for i := range 3 {
+		r.web.add(fmt.Sprintf("/new%d", i), r.now)
+		r.listAll()
+		r.run()
+	}
+	return r
+}
+
+// again is a rig on a copy of a busy one that is closed: making one takes four runs.
+func (r *rig) again(t *testing.T) *rig {
+	t.Helper()
+	c := newRig(t)
+	c.moveTo(copied(t, r.dir))
+	c.now, c.site, c.web.posts = r.now, r.site, maps.Clone(r.web.posts)
+	c.listAll()
+	return c
+}
+
+// close closes the database, so that its file can be broken.
+func (r *rig) close() {
+	r.t.Helper()
+	if err := r.keeper.Close(); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// TestLostDatabase is S-E12: whatever happens to the database, nothing is published
+// again, the feed stays what it was, and goes on from there.
+func TestLostDatabase(t *testing.T) {
+	first := busy(t)
+	first.close()
+	for name, tc := range map[string]struct {
+		lose  func(t *testing.T, path string)
+		aside int // files that are kept to be looked at
+	}{
+		"no database": {func(t *testing.T, path string) { overwrite(t, path, []byte("this is not what it was")) }, 1},
+		"zeros in it": {func(t *testing.T, path string) { damage(t, path, 0) }, 1},
+		"noise in it": {func(t *testing.T, path string) { damage(t, path, 0xa5) }, 1},
+		"cut off": {func(t *testing.T, path string) {
+			if err := os.Truncate(path, 5*4096+17); err != nil {
+				t.Fatal(err)
+			}
+		}, 1},
+		"deleted": {func(t *testing.T, path string) {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := first.again(t)
+			before := r.file("rss.xml") + r.file("atom.xml") + r.file("feed.json")
+			tc.lose(t, r.database())
+			r.web.pages()
+			rep := r.run()
+			want(t, "rebuilt", rep.Rebuilt, true)
+			want(t, "restored", rep.Restored, 3)
+			want(t, "published", rep.Published, 0)
+			wantList(t, "pages fetched", r.web.pages())
+			want(t, "the feed", r.file("rss.xml")+r.file("atom.xml")+r.file("feed.json"), before)
+			want(t, "pages known", r.stats().Pages.Done, 33)
+			if aside, _ := filepath.Glob(r.database() + ".corrupt-*[0-9]"); len(aside) != tc.aside {
+				t.Errorf("%q were set aside, want %d", aside, tc.aside)
+			}
+			r.web.add("/after", r.now)
+			r.listAll()
+			r.run()
+			wantList(t, "published in the end", r.published(), "/new0", "/new1", "/new2", "/after")
+		})
+	}
+}
+
+func overwrite(t *testing.T, path string, b []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// damage overwrites all of a database but its first page.
+func damage(t *testing.T, path string, with byte) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(b[4096:], bytes.Repeat([]byte{with}, len(b)))
+	overwrite(t, path, b)
+}
+
+// TestDatabaseBreaksInUse: the damage is found by a query and not by the check when
+// the database is opened.
+func TestDatabaseBreaksInUse(t *testing.T) {
+	r := busy(t)
+	before := r.file("rss.xml")
+	r.close()
+	r.store() // open, with little in its cache
+	r.at = func(at string) {
+		if at == "sitemap" {
+			damage(t, r.database(), 0xa5)
+			r.at = nil
+		}
+	}
+	r.web.add("/new", r.now)
+	r.listAll()
+	rep := r.run()
+	want(t, "rebuilt", rep.Rebuilt, true)
+	want(t, "published", rep.Published, 0)
+	want(t, "the feed", r.file("rss.xml"), before)
+	want(t, "outcome of the next run", r.run().Outcome, state.OK)
+}
+
+// TestCrashDuringRebuild: a process that dies while it rebuilds leaves a rebuilding
+// to go on with.
+func TestCrashDuringRebuild(t *testing.T) {
+	first := busy(t)
+	first.close()
+	for _, at := range []string{"restore", "sitemap", "read", "detect", "process", "file", "end"} {
+		t.Run(at, func(t *testing.T) {
+			r := first.again(t)
+			before := r.file("rss.xml")
+			overwrite(t, r.database(), []byte("this is not what it was"))
+			r.dieAt(at, 1)
+			rep := r.run()
+			want(t, "published", rep.Published, 0)
+			want(t, "the feed", r.file("rss.xml"), before)
+			wantList(t, "published in the end", r.published(), "/new0", "/new1", "/new2")
+		})
+	}
+}
+
+// TestUnreadableWindow: without a last good feed, the first run is a first run.
+func TestUnreadableWindow(t *testing.T) {
+	r := newRig(t)
+	r.site.Baseline = 1
+	r.web.add("/a", epoch)
+	r.listAll()
+	folder := track.Folder(r.dir, r.site.Name)
+	if err := os.MkdirAll(folder, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	overwrite(t, filepath.Join(folder, "window.json"), []byte("{"))
+	rep := r.run()
+	want(t, "rebuilt", rep.Rebuilt, false)
+	want(t, "published", rep.Published, 1)
+}
+
+// TestFull is the mode without a state: it changes none, and what it makes does not
+// depend on any.
+func TestFull(t *testing.T) {
+	r := busy(t)
+	r.site.Window = 5
+	st, window := r.stats(), r.file("window.json")
+	r.web.add("/dead", r.now).fail = &fetch.StatusError{Code: 404}
+	r.web.list("/sitemap.xml", "/dead", "/new0", "/new1", "/new2", "/0", "/1", "/2", "/0")
+	r.web.pages()
+	rep, err := r.tracker().Full(t.Context(), r.site)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantList(t, "the newest", r.web.pages(), "/dead", "/new2", "/new1", "/new0", "/0")
+	want(t, "published", rep.Published, 4)
+	want(t, "feeds written", rep.FeedsWritten, 3)
+	want(t, "the window", r.file("window.json"), window)
+	want(t, "runs", len(r.stats().Runs), len(st.Runs))
+	r.now = r.now.Add(time.Hour)
+	rep, err = r.tracker().Full(t.Context(), r.site)
+	if err != nil || rep.FeedsWritten != 0 || rep.PageFetches != 5 {
+		t.Errorf("again: %+v, %v", rep, err)
+	}
+	r.web.fail["/sitemap.xml"] = errDown
+	before := r.file("rss.xml")
+	if rep, err := r.tracker().Full(t.Context(), r.site); err == nil || rep.Outcome != state.Failed {
+		t.Errorf("a site that is down: %+v, %v", rep, err)
+	}
+	want(t, "the feed of a site that is down", r.file("rss.xml"), before)
+}

@@ -1,0 +1,291 @@
+package track_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/examples/internal/fetch"
+	"github.com/twofold-go/twofold/examples/rsstracker/feed"
+	"github.com/twofold-go/twofold/examples/rsstracker/page"
+	"github.com/twofold-go/twofold/examples/rsstracker/state"
+	"github.com/twofold-go/twofold/examples/rsstracker/track"
+)
+
+const home = "https://example.com"
+
+var epoch = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+// post is a page of the made-up site.
+type post struct {
+	path    string
+	lastMod time.Time
+	text    string
+	fail    error // what fetching it fails with
+}
+
+// web is a made-up site, and what was asked of it.
+type web struct {
+	files  map[string]string // sitemaps by path; "" with an error in fail
+	fail   map[string]error  // of sitemaps and pages, by path
+	posts  map[string]*post
+	robots []string
+	blind  error // why robots.txt cannot be read
+	cached bool  // the client knows all sitemaps already, whoever asked for them
+
+	asked []string // paths, in order
+}
+
+var errDown = &fetch.StatusError{Code: 503}
+
+func newWeb() *web {
+	return &web{files: map[string]string{}, fail: map[string]error{}, posts: map[string]*post{}}
+}
+
+// add puts a post on the site.
+func (w *web) add(path string, lastMod time.Time) *post {
+	p := &post{path: path, lastMod: lastMod, text: "text of " + path}
+	w.posts[path] = p
+	return p
+}
+
+// list writes the sitemap at a path, of the posts that are there.
+func (w *web) list(at string, paths ...string) {
+	var b strings.Builder
+	b.WriteString("<urlset>")
+	for _, p := range paths {
+		fmt.Fprintf(&b, "<url><loc>%s%s</loc>", home, p)
+		if q := w.posts[p]; q != nil && !q.lastMod.IsZero() {
+			fmt.Fprintf(&b, "<lastmod>%s</lastmod>", q.lastMod.Format(time.RFC3339Nano))
+		}
+		b.WriteString("</url>")
+	}
+	w.files[at] = b.String() + "</urlset>"
+}
+
+// index writes an index at a path.
+func (w *web) index(at string, lastMod time.Time, children ...string) {
+	var b strings.Builder
+	b.WriteString("<sitemapindex>")
+	for _, c := range children {
+		fmt.Fprintf(&b, "<sitemap><loc>%s%s</loc>", home, c)
+		if !lastMod.IsZero() {
+			fmt.Fprintf(&b, "<lastmod>%s</lastmod>", lastMod.Format(time.RFC3339))
+		}
+		b.WriteString("</sitemap>")
+	}
+	w.files[at] = b.String() + "</sitemapindex>"
+}
+
+func (w *web) path(url string) (string, error) {
+	path := url[strings.Index(url, "example.com")+len("example.com"):]
+	w.asked = append(w.asked, path)
+	return path, w.fail[path]
+}
+
+// Sitemap implements track.Source.
+func (w *web) Sitemap(_ context.Context, url, seen string) (fetch.Response, error) {
+	path, err := w.path(url)
+	body, ok := w.files[path]
+	if err == nil && !ok {
+		err = &fetch.StatusError{Code: 404}
+	}
+	if err != nil {
+		return fetch.Response{}, err
+	}
+	sum := sha256.Sum256([]byte(body))
+	hash := hex.EncodeToString(sum[:])
+	return fetch.Response{URL: url, Body: []byte(body), Hash: hash, NotModified: hash == seen || seen == "" && w.cached, Wire: int64(len(body))}, nil
+}
+
+// Discover implements track.Source.
+func (w *web) Discover(context.Context, string) ([]string, error) { return w.robots, w.blind }
+
+// Page implements track.Source.
+func (w *web) Page(_ context.Context, r track.PageRequest) (track.Page, error) {
+	path, err := w.path(r.URL)
+	p := w.posts[path]
+	switch {
+	case err != nil:
+	case p == nil:
+		err = &fetch.StatusError{Code: 404}
+	case p.fail != nil:
+		err = p.fail
+	default:
+		return track.Page{Meta: page.Meta{Title: "Title of " + path, Description: p.text, Hash: p.text}, Wire: int64(len(p.text))}, nil
+	}
+	return track.Page{}, err
+}
+
+// pages returns the paths of the pages, not sitemaps, that were asked for since the
+// last call.
+func (w *web) pages() (all []string) {
+	for _, p := range w.asked {
+		if !strings.Contains(p, ".xml") {
+			all = append(all, p)
+		}
+	}
+	w.asked = nil
+	return all
+}
+
+// rig is a tracker on a made-up site, with a clock that a test sets.
+type rig struct {
+	t      *testing.T
+	web    *web
+	site   track.Site
+	dir    string
+	now    time.Time
+	every  time.Duration // between two runs
+	keeper *state.Keeper
+	at     func(string)
+	log    *slog.Logger
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{t: t, web: newWeb(), dir: t.TempDir(), now: epoch, every: time.Hour, log: slog.New(slog.DiscardHandler)}
+	r.site = track.Site{
+		Name: "example", Sitemaps: []string{home + "/sitemap.xml"}, CleanEvery: 24 * time.Hour,
+		Channel: feed.Channel{Title: "Example", Description: "What is new", Link: home, Base: "https://feeds.example.org/example"},
+	}
+	r.moveTo(r.dir)
+	return r
+}
+
+// moveTo goes on with what is in another folder.
+func (r *rig) moveTo(dir string) {
+	r.dir = dir
+	r.keeper = r.newKeeper()
+	r.t.Cleanup(func() {
+		if err := r.keeper.Close(); err != nil {
+			r.t.Error(err)
+		}
+	})
+}
+
+func (r *rig) database() string { return filepath.Join(r.dir, "rss.db") }
+
+func (r *rig) newKeeper() *state.Keeper {
+	return state.NewKeeper(r.database(), state.Options{Relaxed: true}, func() time.Time { return r.now }, r.log)
+}
+
+func (r *rig) tracker() *track.Tracker {
+	return track.New(track.Config{
+		Keeper: r.keeper, Source: r.web, Dir: r.dir, Now: func() time.Time { return r.now }, Log: r.log, Lease: 5 * time.Minute, At: r.at,
+	})
+}
+
+// run makes one run, some time after the last.
+func (r *rig) run() track.Report {
+	r.t.Helper()
+	r.now = r.now.Add(r.every)
+	rep, err := r.tracker().Run(r.t.Context(), r.site, track.Incremental)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return rep
+}
+
+// store returns the database.
+func (r *rig) store() *state.Store {
+	r.t.Helper()
+	s, err := r.keeper.Store(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return s
+}
+
+// stats returns what is known of the site.
+func (r *rig) stats() state.Stats {
+	r.t.Helper()
+	st, err := r.store().Stats(r.t.Context(), r.site.Name, r.now)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return st
+}
+
+// window returns the items of the feed, the last one first.
+func (r *rig) window() []state.Item {
+	r.t.Helper()
+	site, err := r.store().Site(r.t.Context(), r.site.Name)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	all, err := r.store().Window(r.t.Context(), site.ID, 1_000)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return all
+}
+
+// published returns the paths of the items, in the order of publication.
+func (r *rig) published() []string {
+	r.t.Helper()
+	all := []string{}
+	for _, i := range slices.Backward(r.window()) {
+		all = append(all, strings.TrimPrefix(i.Key, "example.com"))
+	}
+	return all
+}
+
+// file returns a file of the site's folder.
+func (r *rig) file(name string) string {
+	r.t.Helper()
+	b, err := os.ReadFile(filepath.Join(track.Folder(r.dir, r.site.Name), name))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		r.t.Fatal(err)
+	}
+	return string(b)
+}
+
+// started is a rig whose site has a baseline of the posts /0 to /n-1, none published.
+func started(t *testing.T, n int) *rig {
+	t.Helper()
+	r := newRig(t)
+	r.site.Baseline = -1
+	for i := range n {
+		r.web.add(fmt.Sprintf("/%d", i), epoch.Add(-time.Duration(i+1)*time.Hour))
+	}
+	r.listAll()
+	if rep := r.run(); rep.Silent != n || rep.Published != 0 || rep.Outcome != state.OK {
+		t.Fatalf("baseline of %d: %+v", n, rep)
+	}
+	r.web.pages()
+	return r
+}
+
+// listAll lists all posts.
+func (r *rig) listAll() {
+	var all []string
+	for p := range r.web.posts {
+		all = append(all, p)
+	}
+	slices.Sort(all)
+	r.web.list("/sitemap.xml", all...)
+}
+
+func want[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+func wantList(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}

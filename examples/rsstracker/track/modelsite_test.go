@@ -1,0 +1,171 @@
+package track_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/twofold-go/twofold/examples/internal/fetch"
+)
+
+// any returns a random page that ok accepts, or nil.
+func (m *model) any(ok func(*fate) bool) *fate {
+	var all []string
+	for p, f := range m.pages {
+		if ok(f) {
+			all = append(all, p)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.Sort(all)
+	return m.pages[all[m.rand.IntN(len(all))]]
+}
+
+func listed(f *fate) bool { return f.in != "" }
+
+// sitemap returns a random sitemap.
+func (m *model) sitemap() string {
+	var all []string
+	for c := range m.child {
+		all = append(all, c)
+	}
+	slices.Sort(all)
+	return all[m.rand.IntN(len(all))]
+}
+
+func (m *model) birth() { m.birthIn(m.sitemap()) }
+
+func (m *model) birthIn(in string) {
+	if n := 0; m.any(func(f *fate) bool { n += len(f.in); return listed(f) }) != nil && n > 60*6 {
+		m.unlist()
+	}
+	m.born++
+	f := &fate{path: fmt.Sprintf("/p%d", m.born)}
+	m.pages[f.path] = f
+	m.web.add(f.path, m.now.Add(-time.Duration(m.rand.IntN(100))*time.Hour))
+	m.put(f, in)
+	m.note("born %s in %s", f.path, in)
+}
+
+// turnSitemaps adds a sitemap to the index, and takes one away when there are many.
+func (m *model) turnSitemaps() {
+	if len(m.child) >= 5 {
+		at := m.sitemap()
+		for _, f := range m.pages {
+			if f.in == at {
+				f.in, f.out = "", m.now
+			}
+		}
+		delete(m.child, at)
+		delete(m.web.files, at)
+		m.note("no more %s", at)
+	}
+	name := fmt.Sprintf("/%d.xml", m.born)
+	m.child[name] = nil
+	m.note("sitemap %s", name)
+	m.birthIn(name)
+}
+
+func (m *model) put(f *fate, in string) {
+	f.in = in
+	m.child[in] = append(m.child[in], f.path)
+}
+
+// unlist takes a page out of its sitemap.
+func (m *model) unlist() {
+	if f := m.any(listed); f != nil {
+		m.child[f.in] = slices.DeleteFunc(m.child[f.in], func(p string) bool { return p == f.path })
+		f.in, f.out = "", m.now
+		m.note("unlist %s", f.path)
+	}
+}
+
+// relist puts a page back, in whatever sitemap, unless its tombstone may be gone.
+func (m *model) relist() {
+	if f := m.any(func(f *fate) bool { return !listed(f) && m.now.Sub(f.out) < 2*365*24*time.Hour }); f != nil {
+		f.absent = f.absent || m.now.Sub(f.out) > 29*24*time.Hour
+		m.put(f, m.sitemap())
+		m.note("relist %s in %s", f.path, f.in)
+	}
+}
+
+// change moves the lastmod of a page, and its text or not.
+func (m *model) change(really bool) {
+	f := m.any(listed)
+	if f == nil {
+		return
+	}
+	p := m.web.posts[f.path]
+	if p.lastMod = p.lastMod.Add(time.Minute); p.lastMod.Before(m.now) {
+		p.lastMod = m.now
+	}
+	f.changed = true
+	if really {
+		p.text = fmt.Sprintf("text %d", m.rand.Uint64())
+	}
+	m.note("change %s, really %v", f.path, really)
+}
+
+func (m *model) breakPage() {
+	if f := m.any(listed); f != nil {
+		f.failed = true
+		m.web.posts[f.path].fail = []error{errDown, &fetch.StatusError{Code: 404}, &fetch.Error{Kind: fetch.ErrTimeout}}[m.rand.IntN(3)]
+		m.note("break %s", f.path)
+	}
+}
+
+func (m *model) repairPage() {
+	if f := m.any(func(f *fate) bool { return m.web.posts[f.path].fail != nil }); f != nil {
+		m.web.posts[f.path].fail = nil
+		m.note("repair %s", f.path)
+	}
+}
+
+// breakSitemap makes a sitemap unreadable, in one of the ways there are. publishSite
+// does the damage.
+func (m *model) breakSitemap() {
+	at := m.sitemap()
+	if m.rand.IntN(4) == 0 {
+		at = "/sitemap.xml"
+	}
+	m.web.fail[at] = []error{errDown, errHTML, errCut}[m.rand.IntN(3)]
+	m.note("break %s: %v", at, m.web.fail[at])
+}
+
+var (
+	errHTML = errors.New("HTML")
+	errCut  = errors.New("cut")
+)
+
+// publishSite writes the sitemaps as they are now.
+func (m *model) publishSite() {
+	var children []string
+	for c, paths := range m.child {
+		m.web.list(c, paths...)
+		children = append(children, c)
+	}
+	slices.Sort(children)
+	m.web.index("/sitemap.xml", time.Time{}, children...)
+}
+
+// damaged applies the damage that is not an error of the connection, for one run.
+func (m *model) damaged(run func()) {
+	kept := map[string]error{}
+	for at, err := range m.web.fail {
+		kept[at] = err
+		switch {
+		case errors.Is(err, errHTML):
+			m.web.files[at] = "<html>"
+			delete(m.web.fail, at)
+		case errors.Is(err, errCut):
+			m.web.files[at] = m.web.files[at][:len(m.web.files[at])/2]
+			delete(m.web.fail, at)
+		}
+	}
+	run()
+	maps.Copy(m.web.fail, kept)
+}

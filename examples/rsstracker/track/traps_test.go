@@ -1,0 +1,268 @@
+package track_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/examples/internal/fetch"
+	"github.com/twofold-go/twofold/examples/rsstracker/state"
+	"github.com/twofold-go/twofold/examples/rsstracker/track"
+)
+
+// died stands for a process that ended.
+type died struct{}
+
+// dieAt makes the run end at the n-th point of that name, as if the process had.
+func (r *rig) dieAt(point string, n int) {
+	r.t.Helper()
+	r.at = func(at string) {
+		if at == point {
+			if n--; n == 0 {
+				panic(died{})
+			}
+		}
+	}
+	defer func() {
+		r.at = nil
+		r.now = r.now.Add(10 * time.Minute) // until the lease of the dead run is over
+		if v := recover(); v != (died{}) {
+			r.t.Fatalf("the run did not die at %s: %v", point, v)
+		}
+	}()
+	r.run()
+}
+
+// TestPendingSurvivesACrash is S-E1.
+func TestPendingSurvivesACrash(t *testing.T) {
+	r := started(t, 3)
+	r.web.add("/new", r.now)
+	r.listAll()
+	r.dieAt("process", 1) // it is recorded, and nothing else
+	rep := r.run()
+	want(t, "new", rep.New, 0)
+	want(t, "pending", rep.Pending, 1)
+	wantList(t, "published", r.published(), "/new")
+	want(t, "the dead run is", r.stats().Runs[1].Outcome, "died")
+}
+
+// TestBaselineRecordsAll is S-E2, and S-E9: the newest are picked after the sort.
+func TestBaselineRecordsAll(t *testing.T) {
+	r := newRig(t)
+	r.site.Baseline = 3
+	for i := range 30 {
+		r.web.add(fmt.Sprintf("/%02d", i), epoch.Add(-time.Duration(i*7%30)*time.Hour))
+	}
+	r.web.add("/undated", time.Time{})
+	r.web.add("/future", epoch.AddDate(50, 0, 0))
+	r.listAll()
+	rep := r.run()
+	want(t, "new", rep.New, 3)
+	want(t, "silent", rep.Silent, 29)
+	want(t, "page fetches", rep.PageFetches, 3)
+	// The future counts as now: it is in front, and dated now. Multiples of 7 modulo
+	// 30 that are 0 and 1: posts 0 and 13.
+	wantList(t, "published", r.published(), "/13", "/00", "/future")
+	if date := r.window()[0].Date; date.After(r.now) {
+		t.Errorf("a page of %v", date)
+	}
+	rep = r.run()
+	want(t, "second run, new", rep.New, 0)
+	want(t, "second run, fetches", rep.Fetches(), 1)
+	want(t, "second run, published", rep.Published, 0)
+}
+
+// TestNothingNewFetchesNothing is the promise: no page is fetched when nothing has
+// changed, and no sitemap below an index that says so.
+func TestNothingNewFetchesNothing(t *testing.T) {
+	r := newRig(t)
+	r.web.add("/a", epoch)
+	r.web.index("/sitemap.xml", epoch.Add(-time.Hour), "/one.xml", "/two.xml")
+	r.web.list("/one.xml", "/a")
+	r.web.list("/two.xml", "/b")
+	r.web.add("/b", epoch)
+	r.run()
+	before := r.file("rss.xml")
+	r.web.pages()
+	rep := r.run()
+	want(t, "page fetches", rep.PageFetches, 0)
+	want(t, "sitemap fetches", rep.SitemapFetches, 1)
+	want(t, "not modified", rep.NotModified, 1)
+	want(t, "sitemaps skipped", rep.SitemapsSkipped, 2)
+	want(t, "fetches saved", rep.Saved, 3+2-1)
+	want(t, "feeds written", rep.FeedsWritten, 0)
+	want(t, "the feed", r.file("rss.xml"), before)
+}
+
+// TestIndexDatesAreNotBelievedBlindly holds the cases in which a sitemap may have
+// changed although its index says the same date.
+func TestIndexDatesAreNotBelievedBlindly(t *testing.T) {
+	for name, tc := range map[string]struct {
+		lastMod time.Time
+		wait    time.Duration
+		skipped int
+	}{
+		"well before the reading":        {epoch.Add(-time.Hour), time.Hour, 1},
+		"in the minute of the reading":   {epoch.Add(59*time.Minute + 30*time.Second), time.Hour, 0},
+		"a date alone, of the same day":  {epoch.Truncate(24 * time.Hour), time.Hour, 0},
+		"a date alone, of some days ago": {epoch.Truncate(24*time.Hour).AddDate(0, 0, -3), time.Hour, 1},
+		"in the future":                  {epoch.AddDate(1, 0, 0), time.Hour, 0},
+		"none":                           {time.Time{}, time.Hour, 0},
+		"for more than a day":            {epoch.Add(-time.Hour), 25 * time.Hour, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.web.index("/sitemap.xml", tc.lastMod, "/one.xml")
+			r.web.list("/one.xml", "/a")
+			r.web.add("/a", epoch)
+			r.run()
+			r.now = r.now.Add(tc.wait - time.Hour)
+			want(t, "sitemaps skipped", r.run().SitemapsSkipped, tc.skipped)
+		})
+	}
+}
+
+// TestWindowSlides is S-E7: the feed holds the last N items, not the last run's.
+func TestWindowSlides(t *testing.T) {
+	r := started(t, 3)
+	r.site.Window = 4
+	for i := range 6 {
+		r.web.add(fmt.Sprintf("/n%d", i), r.now)
+		r.listAll()
+		r.run()
+		r.run() // nothing new, and nothing leaves
+		if n := strings.Count(r.file("rss.xml"), "<item>"); n != min(i+1, 4) {
+			t.Errorf("after %d posts the feed has %d items", i+1, n)
+		}
+	}
+	// One that is found late has an old date, and is in the feed all the same.
+	r.web.add("/late", epoch.AddDate(-10, 0, 0))
+	r.listAll()
+	r.run()
+	rss := r.file("rss.xml")
+	if !strings.Contains(rss, "/late") || strings.Contains(rss, "/n2<") || !strings.Contains(rss, "/n3<") {
+		t.Errorf("the window is\n%s", rss)
+	}
+}
+
+// TestSitemapURLStays is S-E8.
+func TestSitemapURLStays(t *testing.T) {
+	r := started(t, 1)
+	s := r.store()
+	l, err := s.Begin(t.Context(), state.Start{Site: r.site.Name, Owner: "x", TTL: time.Minute, Now: r.now})
+	if err != nil || l.Site.SitemapURL != home+"/sitemap.xml" {
+		t.Errorf("the URL is %q, %v", l.Site.SitemapURL, err)
+	}
+	if _, err := s.Begin(t.Context(), state.Start{Site: "other", Owner: "x", TTL: time.Minute, Now: r.now}); !errors.Is(err, state.ErrNoSite) {
+		t.Errorf("a site without a URL: %v", err)
+	}
+}
+
+// TestFailedPagesBackOff is S-E11.
+func TestFailedPagesBackOff(t *testing.T) {
+	r := started(t, 3)
+	r.every = 6 * time.Hour
+	cases := map[string]struct {
+		err         error
+		least, most int // fetches in ten days
+		givenUp     bool
+	}{
+		"/404":     {&fetch.StatusError{Code: 404}, 3, 3, true},
+		"/503":     {errDown, 12, 20, false},
+		"/410":     {&fetch.StatusError{Code: 410}, 1, 1, true},
+		"/timeout": {&fetch.Error{Kind: fetch.ErrTimeout}, 12, 20, false},
+		"/403":     {&fetch.StatusError{Code: 403}, 3, 3, true},
+		"/later":   {&fetch.StatusError{Code: 429, RetryAfter: 72 * time.Hour}, 3, 4, false},
+		"/robots":  {&fetch.Error{Kind: fetch.ErrRobots}, 3, 3, true},
+		"/other":   {errors.New("something else"), 10, 10, true},
+	}
+	for path, c := range cases {
+		r.web.add(path, r.now).fail = c.err
+	}
+	r.listAll()
+	for range 40 {
+		r.run()
+	}
+	fetches, givenUp := map[string]int{}, 0
+	for _, p := range r.web.pages() {
+		fetches[p]++
+	}
+	for path, c := range cases {
+		if n := fetches[path]; n < c.least || n > c.most {
+			t.Errorf("%s: %d fetches in ten days, want %d to %d", path, n, c.least, c.most)
+		}
+		if c.givenUp {
+			givenUp++
+		}
+	}
+	want(t, "given up", r.stats().Pages.GivenUp, givenUp)
+	want(t, "failed", r.stats().Pages.Failed, len(cases))
+	// They are repaired, which shows in their dates, and are published after all.
+	for path := range cases {
+		p := r.web.posts[path]
+		p.fail, p.lastMod = nil, r.now
+	}
+	r.listAll()
+	for range 10 {
+		r.run()
+	}
+	want(t, "published", len(r.published()), len(cases))
+}
+
+// TestSiteThatGoesDownCostsFewAttempts: when page after page fails as if the site was
+// down, the rest stays pending, and is not counted as failed.
+func TestSiteThatGoesDownCostsFewAttempts(t *testing.T) {
+	r := started(t, 3)
+	for i := range 20 {
+		r.web.add(fmt.Sprintf("/n%02d", i), r.now).fail = errDown
+	}
+	r.listAll()
+	rep := r.run()
+	want(t, "failed", rep.Failed, 3)
+	want(t, "waiting", rep.Waiting, 17)
+	for _, p := range r.web.posts {
+		p.fail = nil
+	}
+	rep = r.run()
+	want(t, "pending", rep.Pending, 20)
+	want(t, "published", rep.Published, 20)
+}
+
+// TestLease is S-E13.
+func TestLease(t *testing.T) {
+	r := started(t, 3)
+	other := r.tracker()
+	var second error
+	r.web.add("/new", r.now)
+	r.listAll()
+	r.at = func(at string) {
+		if at == "process" {
+			r.at = nil
+			_, second = other.Run(t.Context(), r.site, track.Incremental)
+		}
+	}
+	want(t, "published", r.run().Published, 1)
+	if !errors.Is(second, state.ErrLeased) {
+		t.Errorf("a second run: %v, want ErrLeased", second)
+	}
+
+	// A run that is so late that another one began in its place changes nothing more.
+	r.web.add("/newer", r.now)
+	r.listAll()
+	r.at = func(at string) {
+		if at == "got" {
+			r.at = nil
+			r.now = r.now.Add(10 * time.Minute)
+			if _, err := other.Run(t.Context(), r.site, track.Incremental); err != nil {
+				t.Errorf("a run after the lease: %v", err)
+			}
+		}
+	}
+	r.now = r.now.Add(time.Hour)
+	if _, err := r.tracker().Run(t.Context(), r.site, track.Incremental); !errors.Is(err, state.ErrLeaseLost) {
+		t.Errorf("the late run: %v, want ErrLeaseLost", err)
+	}
+	wantList(t, "published", r.published(), "/new", "/newer")
+}
