@@ -1,0 +1,270 @@
+package fetchers_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/twofold-go/twofold/examples/digest/collector/fetchers"
+	"github.com/twofold-go/twofold/examples/internal/fetch"
+)
+
+// web is what the network holds, and what it was asked.
+type web struct {
+	pages map[string]page
+	asked []fetch.Request
+}
+
+type page struct {
+	body, typ string
+	moved     string
+	fresh     time.Duration
+}
+
+func (w *web) Get(_ context.Context, r fetch.Request) (fetch.Response, error) {
+	w.asked = append(w.asked, r)
+	p, ok := w.pages[r.URL]
+	if !ok {
+		return fetch.Response{}, &fetch.StatusError{URL: r.URL, Code: http.StatusNotFound}
+	}
+	hash := sha256.Sum256([]byte(p.body))
+	return fetch.Response{
+		URL: r.URL, Status: http.StatusOK, ContentType: p.typ, Body: []byte(p.body), Hash: hex.EncodeToString(hash[:]),
+		MovedTo: p.moved, FreshFor: p.fresh,
+	}, nil
+}
+
+// get fetches a source of a type from pages.
+func get(t *testing.T, pages map[string]page, typ, config string) fetchers.Result {
+	t.Helper()
+	r, err := fetchers.New(fetchers.Config{Client: &web{pages: pages}})[typ].Fetch(t.Context(), fetchers.Source{Type: typ, Config: json.RawMessage(config)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func at(s string) time.Time {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+const rss = `<?xml version="1.0"?>
+<rss version="2.0"><channel><title>News</title><link>https://example.com/</link><ttl>90</ttl>
+<item><guid>a-1</guid><title>One &amp;amp; two</title><link>/posts/1</link><pubDate>Wed, 25 Feb 2026 10:00:00 +0800</pubDate>
+  <author>ann@example.com (Ann)</author><description><![CDATA[<p>First<br>line</p><script>alert(1)</script><p>Se<b>co</b>nd</p>]]></description></item>
+<item><title>No guid</title><link>https://example.com/posts/2</link></item>
+<item><guid>a-3</guid><title></title><link>javascript:alert(1)</link><description>only text</description></item>
+</channel></rss>`
+
+func TestFeedFormats(t *testing.T) {
+	const atom = `<feed xmlns="http://www.w3.org/2005/Atom"><title>N</title><id>x</id><updated>2026-02-25T02:00:00Z</updated>
+<entry><id>tag:1</id><title type="html">One &amp;lt;b&amp;gt;</title><link rel="alternate" href="https://example.com/1"/>
+<updated>2026-02-25T02:00:00Z</updated><author><name>Ann</name></author><content type="html">&lt;p&gt;Hi&lt;/p&gt;</content></entry></feed>`
+	const jsonFeed = `{"version":"https://jsonfeed.org/version/1.1","title":"N","items":[
+{"id":"7","url":"https://example.com/7","title":"七","content_text":"你好","date_published":"2026-02-25T10:00:00+08:00","authors":[{"name":"安"}]}]}`
+	for _, tt := range []struct {
+		name, body string
+		want       []fetchers.Item
+		fresh      time.Duration
+	}{
+		{"rss", rss, []fetchers.Item{
+			{GUID: "a-1", URL: "https://example.com/posts/1", Title: "One & two", Content: "First\nline\nSecond", Author: "Ann", PublishedAt: at("2026-02-25T02:00:00Z")},
+			{URL: "https://example.com/posts/2", Title: "No guid"},
+			{GUID: "a-3", Title: "only text", Content: "only text"}, // a script is no link
+		}, 90 * time.Minute},
+		{"atom", atom, []fetchers.Item{
+			{GUID: "tag:1", URL: "https://example.com/1", Title: "One <b>", Content: "Hi", Author: "Ann", PublishedAt: at("2026-02-25T02:00:00Z")},
+		}, 0},
+		{"json", jsonFeed, []fetchers.Item{
+			{GUID: "7", URL: "https://example.com/7", Title: "七", Content: "你好", Author: "安", PublishedAt: at("2026-02-25T02:00:00Z")},
+		}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := get(t, map[string]page{"https://example.com/feed": {body: tt.body}}, "rss", `{"url":"https://example.com/feed"}`)
+			if diff := cmp.Diff(tt.want, r.Items); diff != "" {
+				t.Errorf("items (-want +got):\n%s", diff)
+			}
+			if r.FreshFor != tt.fresh || r.Status != http.StatusOK {
+				t.Errorf("fresh for %v with status %d, want %v and 200", r.FreshFor, r.Status, tt.fresh)
+			}
+		})
+	}
+}
+
+func TestFeedUpdatePeriod(t *testing.T) {
+	for _, tt := range []struct {
+		channel string
+		fresh   time.Duration // what HTTP says
+		want    time.Duration
+	}{
+		{`<sy:updatePeriod>daily</sy:updatePeriod><sy:updateFrequency>4</sy:updateFrequency>`, 0, 6 * time.Hour},
+		{`<sy:updatePeriod>hourly</sy:updatePeriod>`, 0, time.Hour},
+		{`<sy:updatePeriod>hourly</sy:updatePeriod>`, 3 * time.Hour, 3 * time.Hour},
+		{`<sy:updatePeriod>often</sy:updatePeriod><sy:updateFrequency>0</sy:updateFrequency>`, time.Minute, time.Minute},
+		{`<ttl>-5</ttl>`, 0, 0},
+		{`<ttl>soon</ttl>`, 0, 0},
+	} {
+		body := `<rss version="2.0" xmlns:sy="http://purl.org/rss/1.0/modules/syndication/"><channel><title>x</title>` + tt.channel + `</channel></rss>`
+		r := get(t, map[string]page{"https://e.com/f": {body: body, fresh: tt.fresh}}, "rss", `{"url":"https://e.com/f"}`)
+		if r.FreshFor != tt.want {
+			t.Errorf("%s with %v by HTTP: fresh for %v, want %v", tt.channel, tt.fresh, r.FreshFor, tt.want)
+		}
+	}
+}
+
+// Charsets are decoded before the parser sees them, and declared ones are not decoded
+// twice.
+func TestFeedCharsets(t *testing.T) {
+	for _, tt := range []struct{ name, body, typ string }{
+		{"windows-1252 in the header", "<rss version=\"2.0\"><channel><item><title>Caf\xe9</title></item></channel></rss>", "text/xml; charset=windows-1252"},
+		{"latin-1 in the declaration", "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><rss version=\"2.0\"><channel><item><title>Caf\xe9</title></item></channel></rss>", "text/xml"},
+		{"utf-8 with a mark", "\ufeff<?xml version=\"1.0\" encoding=\"UTF-8\"?><rss version=\"2.0\"><channel><item><title>Café</title></item></channel></rss>", "text/xml"},
+		{"header against declaration", "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><rss version=\"2.0\"><channel><item><title>Café</title></item></channel></rss>", "text/xml; charset=utf-8"},
+	} {
+		r := get(t, map[string]page{"https://e.com/f": {body: tt.body, typ: tt.typ}}, "rss", `{"url":"https://e.com/f"}`)
+		if len(r.Items) != 1 || r.Items[0].Title != "Café" {
+			t.Errorf("%s: %+v", tt.name, r.Items)
+		}
+	}
+}
+
+func TestRepeatedGUIDsAreToldApart(t *testing.T) {
+	var b strings.Builder
+	for i := range 3 {
+		fmt.Fprintf(&b, "<item><guid>same</guid><title>%d</title><link>https://e.com/%d</link></item>", i, i)
+	}
+	r := get(t, map[string]page{"https://e.com/f": {body: `<rss version="2.0"><channel>` + b.String() + `</channel></rss>`}}, "rss", `{"url":"https://e.com/f"}`)
+	guids := map[string]bool{}
+	for _, it := range r.Items {
+		guids[it.GUID] = true
+	}
+	if len(guids) != 3 {
+		t.Errorf("three items with one guid have %d after all", len(guids))
+	}
+}
+
+// The answer is compared with what was stored, not with what the cache had: else a
+// crash between the fetch and its storing would lose items for good.
+func TestNotModified(t *testing.T) {
+	w := &web{pages: map[string]page{"https://e.com/f": {body: rss}}}
+	f := fetchers.New(fetchers.Config{Client: w})["rss"]
+	src := fetchers.Source{Type: "rss", Config: json.RawMessage(`{"url":"https://e.com/f"}`)}
+	one, err := f.Fetch(t.Context(), src)
+	if err != nil || one.NotModified || len(one.Items) != 3 {
+		t.Fatalf("first: %+v, %v", one, err)
+	}
+	if again, err := f.Fetch(t.Context(), src); err != nil || again.NotModified {
+		t.Errorf("nothing was stored, and yet: %+v, %v", again, err)
+	}
+	src.Seen = one.Seen
+	if again, err := f.Fetch(t.Context(), src); err != nil || !again.NotModified || again.Items != nil || again.Seen != one.Seen {
+		t.Errorf("it was stored, and yet: %+v, %v", again, err)
+	}
+	src.Seen = strings.Replace(one.Seen, "1:", "0:", 1)
+	if again, err := f.Fetch(t.Context(), src); err != nil || again.NotModified {
+		t.Errorf("it was read by another parser, and yet: %+v, %v", again, err)
+	}
+	if w.asked[0].Version == "" || w.asked[0].Robots {
+		t.Errorf("asked %+v, want a version and no robots.txt for a feed", w.asked[0])
+	}
+}
+
+func TestBrokenAnswers(t *testing.T) {
+	for _, tt := range []struct{ name, typ, config, url, body string }{
+		{"no feed", "rss", `{"url":"https://e.com/f"}`, "https://e.com/f", "<html><body>Please log in, secret</body></html>"},
+		{"half a feed", "rss", `{"url":"https://e.com/f"}`, "https://e.com/f", rss[:300]},
+		{"nothing", "atom", `{"url":"https://e.com/f"}`, "https://e.com/f", ""},
+		{"no JSON", "reddit", `{"subreddit":"golang"}`, "https://www.reddit.com/r/golang/hot.json?raw_json=1&limit=25", "<html>secret"},
+		{"another page", "github_trending", `{}`, "https://github.com/trending?since=daily", "<html>secret"},
+		{"wrong types", "hackernews", `{}`, "https://hn.algolia.com/api/v1/search?tags=front_page&hitsPerPage=30&numericFilters=points%3E%3D50", `{"hits":"secret"}`},
+	} {
+		w := &web{pages: map[string]page{tt.url: {body: tt.body}}}
+		_, err := fetchers.New(fetchers.Config{Client: w})[tt.typ].Fetch(t.Context(), fetchers.Source{Type: tt.typ, Config: json.RawMessage(tt.config)})
+		if !errors.Is(err, fetchers.ErrParse) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, want ErrParse without what was sent", tt.name, err)
+		}
+	}
+}
+
+func TestConfigErrorsNameTheField(t *testing.T) {
+	for _, tt := range []struct{ typ, config, field string }{
+		{"rss", `{}`, "url"}, {"rss", ``, "url"}, {"website", `{"url":""}`, "url"}, {"custom_api", `{}`, "url"},
+		{"rss", `{"url":["secret"]}`, "url"},
+		{"reddit", `{}`, "subreddit"}, {"reddit", `{"subreddit":"r/golang","sort":"secret"}`, "sort"},
+		{"hackernews", `{"filter":"secret"}`, "filter"}, {"github_trending", `{"since":"secret"}`, "since"},
+	} {
+		f := fetchers.New(fetchers.Config{Client: &web{}})[tt.typ]
+		src := fetchers.Source{Type: tt.typ, Config: json.RawMessage(tt.config)}
+		_, err := f.Fetch(t.Context(), src)
+		e, ok := errors.AsType[*fetchers.ConfigError](err)
+		if !ok || !strings.EqualFold(e.Field, tt.field) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s with %s: %v, want a ConfigError of %s", tt.typ, tt.config, err, tt.field)
+		}
+		if _, err := f.Address(src); err == nil {
+			t.Errorf("%s with %s has an address", tt.typ, tt.config)
+		}
+	}
+}
+
+func TestTypes(t *testing.T) {
+	set := fetchers.New(fetchers.Config{Client: &web{}})
+	want := []string{"atom", "custom_api", "digest_feed", "github_trending", "hackernews", "json", "reddit", "rss", "website"}
+	if diff := cmp.Diff(want, fetchers.Types(set)); diff != "" {
+		t.Error(diff)
+	}
+	for _, typ := range fetchers.Unfetched {
+		if set[typ] != nil {
+			t.Errorf("%s has a fetcher", typ)
+		}
+	}
+}
+
+// Whatever a source sends, texts are clean and bounded, and links are links.
+func TestAnyTextIsCleanAndBounded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.SliceOfN(rapid.SampledFrom([]string{
+			"word", " ", "\n", "\x00", "\u0085", "\x1b[31m", "<b>", "</p>", "<script>", "</script>", "&lt;", "&#0;", "&nbsp;", "<", "&", "\u200b", "中文", "<!--", "]]>", "javascript:x",
+		}), 0, 60)
+		title, content, link := strings.Join(text.Draw(t, "title"), ""), strings.Join(text.Draw(t, "content"), ""), strings.Join(text.Draw(t, "link"), "")
+		body, err := json.Marshal(map[string]any{"version": "https://jsonfeed.org/version/1.1", "items": []any{map[string]any{
+			"id": title, "url": link, "title": strings.Repeat(title, 20), "content_html": strings.Repeat(content, 300),
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &web{pages: map[string]page{"https://e.com/f": {body: string(body)}}}
+		r, err := fetchers.New(fetchers.Config{Client: w})["json"].Fetch(context.Background(), fetchers.Source{Config: json.RawMessage(`{"url":"https://e.com/f"}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		it := r.Items[0]
+		for _, s := range []string{it.GUID, it.Title, it.Content, it.Author} {
+			control := func(r rune) bool { return unicode.IsControl(r) && r != '\n' }
+			if !utf8.ValidString(s) || strings.ContainsFunc(s, control) || strings.TrimSpace(s) != s {
+				t.Fatalf("not clean: %q", s)
+			}
+		}
+		if len(it.Title) > 500 || strings.Contains(it.Title, "\n") || len(it.Content) > 64<<10 || strings.Contains(it.Content, "<script") {
+			t.Fatalf("title %q, content of %d bytes", it.Title, len(it.Content))
+		}
+		if it.URL != "" && !strings.HasPrefix(it.URL, "https://") && !strings.HasPrefix(it.URL, "http://") {
+			t.Fatalf("link %q", it.URL)
+		}
+	})
+}

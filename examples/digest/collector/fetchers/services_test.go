@@ -1,0 +1,173 @@
+package fetchers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/examples/digest/collector/fetchers"
+)
+
+func TestHackerNews(t *testing.T) {
+	const body = `{"hits":[
+{"objectID":"41","title":"Show HN: X","url":"https://x.example/","author":"ann","created_at_i":1772000000,"points":90,"num_comments":3},
+{"objectID":"42","title":"Ask HN","url":null,"author":"bob","story_text":"<p>Why?","created_at_i":1772000001}]}`
+	const addr = "https://hn.algolia.com/api/v1/search?tags=front_page&hitsPerPage=30&numericFilters=points%3E%3D50"
+	r := get(t, map[string]page{addr: {body: body, moved: "https://elsewhere.example/"}}, "hackernews", `{}`)
+	want := []fetchers.Item{
+		{GUID: "hn:41", URL: "https://x.example/", Title: "Show HN: X", Author: "ann", PublishedAt: time.Unix(1772000000, 0).UTC()},
+		{GUID: "hn:42", URL: "https://news.ycombinator.com/item?id=42", Title: "Ask HN", Content: "Why?", Author: "bob", PublishedAt: time.Unix(1772000001, 0).UTC()},
+	}
+	if diff := cmp.Diff(want, r.Items); diff != "" || r.MovedTo != "" {
+		t.Errorf("moved to %q, items (-want +got):\n%s", r.MovedTo, diff)
+	}
+}
+
+func TestReddit(t *testing.T) {
+	const body = `{"data":{"children":[
+{"kind":"t3","data":{"name":"t3_a","title":"Rules","stickied":true}},
+{"kind":"t5","data":{"name":"t5_b","title":"A subreddit"}},
+{"kind":"t3","data":{"name":"t3_c","title":"Go &lt; 2","url":"https://go.dev/","permalink":"/r/golang/c","author":"ann","created_utc":1772000000.0,"selftext":""}},
+{"kind":"t3","data":{"name":"t3_d","title":"Self","url":"ftp://files.example/d","permalink":"/r/golang/d","selftext":"Text"}}]}}`
+	r := get(t, map[string]page{"https://www.reddit.com/r/golang/top.json?raw_json=1&limit=100": {body: body}},
+		"reddit", `{"subreddit":"r/golang","sort":"top","limit":500}`)
+	want := []fetchers.Item{
+		{GUID: "t3_c", URL: "https://go.dev/", Title: "Go &lt; 2", Author: "ann", PublishedAt: time.Unix(1772000000, 0).UTC()},
+		{GUID: "t3_d", URL: "https://www.reddit.com/r/golang/d", Title: "Self", Content: "Text"},
+	}
+	if diff := cmp.Diff(want, r.Items); diff != "" {
+		t.Errorf("items (-want +got):\n%s", diff)
+	}
+}
+
+func TestGitHubTrending(t *testing.T) {
+	const body = `<html><body><article class="Box-row"><h2 class="h3"><a href="/twofold-go/twofold"> twofold-go / twofold </a></h2>
+<p class="col-9"> A cache in
+ two tiers </p><a href="/login">Star</a></article><article class="Box-row"><h2><a href="/sponsors">x</a></h2></article></body></html>`
+	w := &web{pages: map[string]page{"https://git.example/trending/c++?since=weekly": {body: body}}}
+	f := fetchers.New(fetchers.Config{Client: w, GitHub: "https://git.example/"})["github_trending"]
+	r, err := f.Fetch(t.Context(), fetchers.Source{Config: json.RawMessage(`{"language":"c++","since":"weekly"}`)})
+	want := []fetchers.Item{{GUID: "github:twofold-go/twofold", URL: "https://git.example/twofold-go/twofold", Title: "twofold-go/twofold", Content: "A cache in\ntwo tiers"}}
+	if diff := cmp.Diff(want, r.Items); err != nil || diff != "" {
+		t.Errorf("%v, items (-want +got):\n%s", err, diff)
+	}
+	if !w.asked[0].Robots {
+		t.Error("a page was scraped without asking robots.txt")
+	}
+}
+
+func TestCustomAPI(t *testing.T) {
+	w := &web{pages: map[string]page{"https://api.example/v1": {moved: "https://evil.example/", body: `{"data":{"articles":[
+{"uuid":9007199254740993,"headline":"<b>One</b>","links":[{"href":"/a/1"}],"body":"<p>Text</p>","by":"Ann","at":1772000000123},
+{"uuid":"x","headline":"Two","links":[],"at":"2026-02-25"}]}}`}}}
+	const config = `{"url":"https://api.example/v1","headers":{"Authorization":"Bearer k"},"items":"data.articles",
+"fields":{"id":"uuid","title":"headline","url":"links.0.href","content":"body","author":"by","published":"at"}}`
+	f := fetchers.New(fetchers.Config{Client: w})["custom_api"]
+	r, err := f.Fetch(t.Context(), fetchers.Source{Config: json.RawMessage(config)})
+	want := []fetchers.Item{
+		{GUID: "9007199254740993", URL: "https://api.example/a/1", Title: "One", Content: "Text", Author: "Ann", PublishedAt: time.UnixMilli(1772000000123).UTC()},
+		{GUID: "x", Title: "Two", PublishedAt: at("2026-02-25T00:00:00Z")},
+	}
+	if diff := cmp.Diff(want, r.Items); err != nil || diff != "" {
+		t.Errorf("%v, items (-want +got):\n%s", err, diff)
+	}
+	if w.asked[0].Header.Get("Authorization") != "Bearer k" {
+		t.Error("the header was not sent")
+	}
+	if r.MovedTo != "" {
+		t.Error("a redirect is taken for good, and the key would go with it")
+	}
+	bad := get(t, map[string]page{"https://api.example/v1": {body: `[{"id":1,"title":"T"}]`}}, "custom_api", `{"url":"https://api.example/v1"}`)
+	if len(bad.Items) != 1 || bad.Items[0].GUID != "1" {
+		t.Errorf("without a mapping: %+v", bad.Items)
+	}
+}
+
+func TestWebsite(t *testing.T) {
+	const home = "https://e.com/"
+	head := func(links string) page { return page{body: "<html><head>" + links + "</head><body>x</body></html>"} }
+	alt := func(typ, href string) string {
+		return fmt.Sprintf(`<link rel="alternate" type="%s" href="%s">`, typ, href)
+	}
+	feed := page{body: rss}
+	for _, tt := range []struct {
+		name  string
+		pages map[string]page
+		asked string // the last address
+		items int
+	}{
+		{"rss", map[string]page{home: head(alt("application/rss+xml", "/feed")), "https://e.com/feed": feed}, "https://e.com/feed", 3},
+		{"rss before atom, atom before the API", map[string]page{
+			home: head(alt("application/json", "/wp-json") + alt("application/atom+xml", "/a") + alt("application/rss+xml; charset=utf-8", "/feed")), "https://e.com/feed": feed,
+		}, "https://e.com/feed", 3},
+		{"base", map[string]page{home: head(`<base href="https://cdn.example/x/">` + alt("Application/RSS+XML", "feed")), "https://cdn.example/x/feed": feed}, "https://cdn.example/x/feed", 3},
+		{"it is a feed", map[string]page{home: feed}, home, 3},
+		{"dead link", map[string]page{home: head(alt("application/rss+xml", "/gone"))}, "https://e.com/gone", 1},
+		{"link to a page", map[string]page{home: head(alt("application/rss+xml", "/feed")), "https://e.com/feed": {body: "<html>no"}}, "https://e.com/feed", 1},
+		{"API only", map[string]page{home: head(alt("application/json", "/wp-json"))}, home, 1},
+		{"script", map[string]page{home: head(alt("application/rss+xml", "javascript:x"))}, home, 1},
+	} {
+		w := &web{pages: tt.pages}
+		r, err := fetchers.New(fetchers.Config{Client: w})["website"].Fetch(t.Context(), fetchers.Source{Config: json.RawMessage(`{"url":"https://e.com/"}`)})
+		if err != nil || len(r.Items) != tt.items {
+			t.Errorf("%s: %d items, %v; want %d", tt.name, len(r.Items), err, tt.items)
+		}
+		if last := w.asked[len(w.asked)-1]; last.URL != tt.asked || !w.asked[0].Robots {
+			t.Errorf("%s: asked %s last (robots.txt for the page: %v), want %s", tt.name, last.URL, w.asked[0].Robots, tt.asked)
+		}
+	}
+}
+
+// Without a feed a page is one item, and another one whenever it says something else.
+func TestWebsiteChanges(t *testing.T) {
+	say := func(title, text, noise string) string {
+		return `<html><head><title>` + title + `</title><meta property="og:description" content="About  it"></head>
+<body><nav>` + noise + `</nav><main><p>` + text + `</p><script>` + noise + `</script></main><footer>` + noise + `</footer></body></html>`
+	}
+	w := &web{pages: map[string]page{}}
+	f := fetchers.New(fetchers.Config{Client: w})["website"]
+	src := fetchers.Source{Config: json.RawMessage(`{"url":"https://e.com/"}`)}
+	var guids []string
+	for i, tt := range []struct {
+		title, text, noise string
+		changed            bool
+	}{
+		{"T", "a", "1", true}, {"T", "a", "2", false}, {"T", "b", "2", true}, {"U", "b", "2", true}, {"U", "b", "3", false}, {"T", "a", "3", true},
+	} {
+		w.pages["https://e.com/"] = page{body: say(tt.title, tt.text, tt.noise)}
+		r, err := f.Fetch(t.Context(), src)
+		if err != nil || r.NotModified == tt.changed {
+			t.Fatalf("fetch %d: not modified is %v, %v; want %v", i, r.NotModified, err, !tt.changed)
+		}
+		if src.Seen = r.Seen; !tt.changed {
+			continue
+		}
+		it := r.Items[0]
+		guids = append(guids, it.GUID)
+		it.GUID = ""
+		if diff := cmp.Diff(fetchers.Item{URL: "https://e.com/", Title: tt.title, Content: "About it"}, it); diff != "" {
+			t.Errorf("fetch %d (-want +got):\n%s", i, diff)
+		}
+	}
+	if guids[0] == guids[1] || guids[1] == guids[2] {
+		t.Error("a change is no item of its own")
+	}
+	if guids[0] != guids[3] {
+		t.Error("what was said before is taken for new")
+	}
+}
+
+func TestShare(t *testing.T) {
+	for share, want := range map[time.Duration]time.Duration{0: 20 * time.Second, -1: 0, time.Second: time.Second} {
+		w := &web{pages: map[string]page{"https://e.com/f": {body: rss}}}
+		if _, err := fetchers.New(fetchers.Config{Client: w, Share: share})["rss"].Fetch(t.Context(), fetchers.Source{Config: json.RawMessage(`{"url":"https://e.com/f"}`)}); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.asked[0].MaxAge; got != want {
+			t.Errorf("Share %v: answers may be %v old, want %v", share, got, want)
+		}
+	}
+}

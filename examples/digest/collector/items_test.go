@@ -1,0 +1,182 @@
+package collector_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/examples/digest/collector"
+	"github.com/twofold-go/twofold/examples/digest/collector/fetchers"
+	"github.com/twofold-go/twofold/examples/digest/store"
+)
+
+// list makes the source of type rss list these titles at its next fetch, which it does.
+func (w *world) list(c *collector.Collector, titles ...string) {
+	w.Helper()
+	w.fakes["rss"].set(listing(titles...), nil)
+	w.clock.add(4 * time.Hour)
+	w.once(c)
+}
+
+// versions returns all rows of a source, "title version".
+func (w *world) versions(id int64) (all []string) {
+	w.Helper()
+	_, readers := w.db.Pools()
+	rows, err := readers.QueryContext(w.Context(), `SELECT title, version FROM raw_items WHERE source_id = ? ORDER BY id`, id)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var title string
+		var version int
+		if err := rows.Scan(&title, &version); err != nil {
+			w.Fatal(err)
+		}
+		all = append(all, fmt.Sprint(title, " ", version))
+	}
+	if err := rows.Err(); err != nil {
+		w.Fatal(err)
+	}
+	return all
+}
+
+func TestItemsAreStoredOnce(t *testing.T) {
+	w := newWorld(t)
+	id := w.add("rss", "")
+	c := w.collector()
+	w.list(c, "a", "b")
+	w.list(c, "b", "c")
+	w.list(c, "b", "c/edited", "a")         // a comes back
+	w.list(c, "d/one", "d/two", "c/edited") // one guid twice in one listing
+	w.list(c, "d/one", "d/two", "c/edited", "e")
+	want := []string{"a 1", "b 1", "c 1", "c/edited 2", "d/one 1", "e 1"}
+	if diff := cmp.Diff(want, w.versions(id)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if n := c.Counts(); n.New != 5 || n.Updated != 1 || n.Succeeded != 5 {
+		t.Errorf("counts: %+v", n)
+	}
+}
+
+// Without a guid an item is known by its URL, whatever hangs on that, else by what it
+// says.
+func TestItemsWithoutGUID(t *testing.T) {
+	w := newWorld(t)
+	id := w.add("rss", "")
+	c := w.collector()
+	for i, it := range []fetchers.Item{
+		{URL: "https://Example.com/a?utm_source=x&b=1&a=2#top", Title: "A"},
+		{URL: "https://example.com/a?a=2&b=1", Title: "A"},
+		{Title: "no address"},
+		{Title: "no address"},
+	} {
+		w.fakes["rss"].set(fetchers.Result{Items: []fetchers.Item{it}, Seen: fmt.Sprint(i)}, nil)
+		w.clock.add(4 * time.Hour)
+		w.once(c)
+	}
+	// The second spelling of the URL is a change of the item, and no other item.
+	if diff := cmp.Diff([]string{"A 1", "A 2", "no address 1"}, w.versions(id)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A feed whose texts change at every fetch does not fill the database, and its items
+// are not news for ever.
+func TestRestlessItemsAreFrozen(t *testing.T) {
+	w := newWorld(t)
+	id := w.add("rss", "")
+	c := w.collector()
+	for i := range store.MaxVersions + 5 {
+		w.list(c, fmt.Sprint("counter/", i), "steady")
+	}
+	if got := w.versions(id); len(got) != store.MaxVersions+1 {
+		t.Errorf("%d rows, want %d versions of one item and one of the other", len(got), store.MaxVersions)
+	}
+	w.clock.add(40 * 24 * time.Hour)
+	w.list(c, "counter/x", "steady")
+	w.clean(30)
+	if got := w.items(id); !slices.Contains(got, fmt.Sprint("counter/", store.MaxVersions-1)) {
+		t.Errorf("it is still listed, and was cleaned away: %v", got)
+	}
+}
+
+// clean cleans with items kept for some days.
+func (w *world) clean(days int) store.Cleaned {
+	w.Helper()
+	got, err := w.db.Clean(w.Context(), w.clock.now().AddDate(0, 0, -days))
+	if err != nil {
+		w.Fatal(err)
+	}
+	return got
+}
+
+func TestCleaning(t *testing.T) {
+	w := newWorld(t)
+	id := w.add("rss", "")
+	deleted := w.add("hackernews", "")
+	w.fakes["hackernews"].set(listing("of a deleted source"), nil)
+	c := w.collector()
+	w.list(c, "gone for long", "gone a while ago", "listed all along", "edited")
+	day := 24 * time.Hour
+	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteSource(ctx, deleted) })
+	w.clock.add(10 * day)
+	w.list(c, "gone a while ago", "listed all along", "edited/again")
+	w.clock.add(25 * day)
+	if got := w.clean(30); got.Items != 3 || got.Logs == 0 {
+		t.Errorf("cleaned %+v, want 3 items", got)
+	}
+	if diff := cmp.Diff([]string{"gone a while ago 1", "listed all along 1", "edited/again 2"}, w.versions(id)); diff != "" {
+		t.Errorf("after 35 days (-want +got):\n%s", diff)
+	}
+	// Months without a change: the origin says 304, and what it lists stays.
+	w.fakes["rss"].set(fetchers.Result{NotModified: true, Seen: "x"}, nil)
+	w.clock.add(100 * day)
+	w.once(c)
+	if got := w.clean(30); got.Items != 0 {
+		t.Errorf("cleaned %+v of what is still listed", got)
+	}
+	w.list(c, "listed all along", "edited/again")
+	w.clock.add(31 * day)
+	if got := w.clean(30); got.Items != 1 {
+		t.Errorf("cleaned %+v, want what is listed no more", got)
+	}
+	before := c.Counts().New
+	w.list(c, "listed all along", "edited/again", "new")
+	if got := c.Counts().New - before; got != 1 {
+		t.Errorf("%d new items, want 1: what was cleaned away came back as new", got)
+	}
+}
+
+// Whoever runs cleans, at its start and then hourly ([pool.Every]).
+func TestRunCleans(t *testing.T) {
+	w := newWorld(t)
+	id := w.add("rss", "")
+	w.list(w.collector(), "old")
+	w.clock.add(31 * 24 * time.Hour)
+	w.sql(`UPDATE sources SET listed_at = listed_at + 1, next_fetch_at = ?`, w.clock.now().Add(time.Hour).UnixMilli())
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	c := w.collector()
+	go func() { done <- c.Run(ctx, nil) }()
+	w.eventually("the old item is gone", func() bool { return len(w.items(id)) == 0 })
+	stop()
+	if err := w.result(done); err != nil {
+		t.Error(err)
+	}
+}
+
+// Batches: more rows than one statement deletes.
+func TestCleaningInBatches(t *testing.T) {
+	w := newWorld(t)
+	id := w.add("rss", "")
+	w.sql(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
+		INSERT INTO fetch_log (source_id, at, ok) SELECT ?, 1, 1 FROM n`, id)
+	if got := w.clean(30); got.Logs != 1200 {
+		t.Errorf("cleaned %+v, want 1200", got)
+	}
+}

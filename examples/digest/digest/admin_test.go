@@ -1,0 +1,226 @@
+package digest_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/examples/digest/digest"
+	"github.com/twofold-go/twofold/examples/digest/store"
+	"github.com/twofold-go/twofold/examples/digest/summary"
+)
+
+// What is deleted is gone everywhere, and only that; digests of users stay until somebody
+// asks again.
+func TestForget(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		sel     func(ann digest.Result) store.CacheSelection
+		deleted int64
+		gone    [3]bool // of ann's daily, ann's weekly, and bob's daily
+	}{
+		{"by hash", func(ann digest.Result) store.CacheSelection { return store.CacheSelection{Hash: ann.Hash} }, 2, [3]bool{true, true, false}},
+		{"by the hash of the sources", func(digest.Result) store.CacheSelection {
+			return store.CacheSelection{Hash: store.Hash([]int64{1})}
+		}, 2, [3]bool{true, true, false}},
+		{"by time", func(ann digest.Result) store.CacheSelection { return store.CacheSelection{Before: ann.Window.Start} }, 1, [3]bool{false, true, false}},
+		{"all", func(digest.Result) store.CacheSelection { return store.CacheSelection{All: true} }, 3, [3]bool{true, true, true}},
+		{"nothing of that hash", func(digest.Result) store.CacheSelection {
+			return store.CacheSelection{Hash: store.Hash([]int64{77})}
+		}, 0, [3]bool{}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var log strings.Builder
+			brief := func(c *digest.Config) {
+				c.Options.Style = summary.Brief // so that the two hashes differ
+				c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			}
+			w := newWorld(t, 2, brief)
+			w.bring(noon.AddDate(0, 0, -5), 2) // in the last closed week
+			w.clock.Set(noon)
+			other, _ := w.process(brief)
+			ann, bob := w.user("ann", 1), w.user("bob", 2)
+			ask := func(s *digest.Service) (all []digest.Result) {
+				return []digest.Result{w.generate(s, ann, digest.Daily), w.generate(s, ann, digest.Weekly), w.generate(s, bob, digest.Daily)}
+			}
+			before := ask(w.Service)
+			ask(other) // has them in memory now
+			digests := w.rows("digests")
+
+			deleted, err := w.Forget(t.Context(), tt.sel(before[0]), "root")
+			if err != nil || deleted != tt.deleted {
+				t.Errorf("Forget = %d, %v; want %d", deleted, err, tt.deleted)
+			}
+			if n := w.rows("digest_cache"); n != 3-int(tt.deleted) || w.rows("digests") != digests {
+				t.Errorf("%d rows are left in the cache, and %d digests; want %d and %d", n, w.rows("digests"), 3-tt.deleted, digests)
+			}
+			if !strings.Contains(log.String(), "actor=root") {
+				t.Errorf("the log does not say who: %s", log.String())
+			}
+			calls := w.scribe.calls.Load()
+			after := ask(w.Service)
+			for i, r := range after {
+				if gone := r.Row.Content != before[i].Row.Content; gone != tt.gone[i] || r.Row.ID != before[i].Row.ID {
+					t.Errorf("digest %d was made again: %v, want %v; in row %d, want %d", i, gone, tt.gone[i], r.Row.ID, before[i].Row.ID)
+				}
+				w.wantSame([]int64{ann, ann, bob}[i], r)
+			}
+			w.wantCalls(calls + tt.deleted)
+			// The other process has had them in memory, and hears of it.
+			until(t, "other process that has heard", func() bool {
+				for i, r := range ask(other) {
+					if r.Row.Content != after[i].Row.Content {
+						return false
+					}
+				}
+				return true
+			})
+			w.wantCalls(calls + tt.deleted)
+		})
+	}
+}
+
+// A deletion in the middle of a call reaches it, however it is said: what is made of what
+// was there before is nobody's digest.
+func TestForgetWhileItIsBeingMade(t *testing.T) {
+	brief := digest.Options{Style: summary.Brief}
+	hash, err := digest.Hash([]int64{1}, brief)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, sel := range map[string]store.CacheSelection{
+		"by hash": {Hash: hash}, "by the hash of the sources": {Hash: store.Hash([]int64{1})}, "all": {All: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 1, func(c *digest.Config) { c.Options = brief })
+			ann := w.user("ann", 1)
+			w.scribe.says(func(ctx context.Context, r summary.Request) (summary.Summary, error) {
+				n := w.scribe.calls.Load()
+				if n == 1 {
+					if _, err := w.Forget(ctx, sel, "root"); err != nil {
+						t.Error(err)
+					}
+				}
+				return text(r, n), nil
+			})
+			r := w.daily(ann)
+			if !strings.Contains(r.Row.Content, "call 2") {
+				t.Errorf("the digest is %q, want it made again", r.Row.Content)
+			}
+			w.wantSame(ann, r)
+			w.wantCalls(2)
+		})
+	}
+}
+
+func TestForgetRefuses(t *testing.T) {
+	w := newWorld(t, 1)
+	w.daily(w.user("ann", 1))
+	for name, sel := range map[string]store.CacheSelection{
+		"nothing said":  {},
+		"two things":    {All: true, Hash: store.EmptyHash},
+		"two others":    {All: true, Before: noon},
+		"half a hash":   {Hash: store.EmptyHash[:16]},
+		"no hash":       {Hash: strings.Repeat("x", 64)},
+		"a wildcard":    {Hash: "%"},
+		"too much hash": {Hash: store.EmptyHash + "00"},
+	} {
+		if n, err := w.Forget(t.Context(), sel, "root"); !errors.Is(err, digest.ErrSelection) || n != 0 {
+			t.Errorf("%s: Forget = %d, %v; want %v", name, n, err, digest.ErrSelection)
+		}
+	}
+	if n := w.rows("digest_cache"); n != 1 {
+		t.Errorf("%d rows are left, want all", n)
+	}
+}
+
+// What has served its time goes, by the clock of the program.
+func TestCleanRemovesWhatHasExpired(t *testing.T) {
+	w := newWorld(t, 1)
+	ann := w.user("ann", 1)
+	w.bring(noon.AddDate(0, 0, -5), 1)
+	w.bring(noon.AddDate(0, -1, 0), 1)
+	w.clock.Set(noon)
+	for _, k := range digest.Kinds() {
+		w.generate(w.Service, ann, k)
+	}
+	const day = 24 * time.Hour
+	for _, step := range []struct {
+		later time.Duration
+		want  int64
+		left  int
+	}{
+		{3*day - time.Millisecond, 0, 4},
+		{3 * day, 1, 3},
+		{14 * day, 1, 2},
+		{60*day - time.Millisecond, 0, 2},
+		{60 * day, 1, 1},
+		{180 * day, 1, 0},
+	} {
+		w.clock.Set(noon.Add(step.later))
+		if n, err := w.Clean(t.Context()); err != nil || n != step.want || w.rows("digest_cache") != step.left {
+			t.Errorf("after %v: Clean = %d, %v and %d are left; want %d and %d", step.later, n, err, w.rows("digest_cache"), step.want, step.left)
+		}
+	}
+	if n := w.rows("digests"); n != 4 {
+		t.Errorf("%d digests are left, want all that users have", n)
+	}
+}
+
+// The library keeps cells for a month at most; a monthly digest is kept for half a year.
+func TestCellsLiveAsLongAsDigests(t *testing.T) {
+	w := newWorld(t, 1)
+	ann := w.user("ann", 1)
+	w.bring(noon.AddDate(0, -1, 0), 1)
+	w.clock.Set(noon)
+	w.generate(w.Service, ann, digest.Monthly)
+	var until int64
+	_, readers := w.store.Pools()
+	if err := readers.QueryRowContext(t.Context(), `SELECT cell_until FROM digest_cache`).Scan(&until); err != nil {
+		t.Fatal(err)
+	}
+	if left := time.Until(time.UnixMilli(until)); (left - 180*24*time.Hour).Abs() > time.Hour {
+		t.Errorf("the cell lives for %v, want half a year", left)
+	}
+}
+
+// The numbers are those of all processes, and outlive them.
+func TestStats(t *testing.T) {
+	w := newWorld(t, 3)
+	users := []int64{w.user("a", 1), w.user("b", 1), w.user("c", 1), w.user("d", 2, 3), w.user("e")}
+	for _, u := range users {
+		w.daily(u)
+	}
+	other, _ := w.process()
+	w.generate(other, users[0], digest.Daily)
+	if err := other.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again, _ := w.process()
+	for _, s := range []*digest.Service{w.Service, again} {
+		got, err := s.Stats(t.Context(), time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		delete(got.Counts, "llm_ms") // as long as it takes
+		want := map[string]int64{"requests": 6, "hits": 3, "misses": 2, "no_sources": 1, "llm_calls": 2, "tokens": 200}
+		if diff := cmp.Diff(want, got.Counts); diff != "" {
+			t.Error(diff)
+		}
+		if math.Abs(got.HitRate-0.6) > 1e-9 || math.Abs(got.Saved-0.09) > 1e-9 || math.Abs(got.Spent-0.06) > 1e-9 {
+			t.Errorf("rate %v, saved %v, spent %v; want 0.6, 0.09, 0.06", got.HitRate, got.Saved, got.Spent)
+		}
+		if got.Total != 2 || got.UniqueHashes != 2 || got.ByType["daily"] != 2 || got.CountsByKind["daily"]["hits"] != 3 {
+			t.Errorf("stats are %+v", got)
+		}
+	}
+	if got, err := again.Stats(t.Context(), noon.Add(time.Hour)); err != nil || len(got.Counts) > 0 || got.HitRate != 0 {
+		t.Errorf("since then: %+v, %v; want nothing", got.Counts, err)
+	}
+}

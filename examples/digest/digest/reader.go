@@ -1,0 +1,82 @@
+package digest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/examples/digest/store"
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// reader is a user as far as digests are concerned.
+type reader struct {
+	SourceIDs   []int64
+	SourcesHash string
+	Hash        string // with the options
+	Options     Options
+}
+
+// The tags of what is cached. One of a user's takes along whatever is known of the user;
+// one of a hash, the digests of it and who was given them.
+func userTag(user int64) string  { return "user:" + strconv.FormatInt(user, 10) }
+func hashTag(hash string) string { return "hash:" + hash }
+func keyTag(k DigestKey) string  { return "digest:" + string(k) }
+
+// loadReader reads a user's sources and options as of one moment.
+func (s *Service) loadReader(ctx context.Context, user int64) (r reader, err error) {
+	err = s.store.Read(ctx, func(db *store.Snapshot) error {
+		subscribed, err := db.Subscriptions(ctx, user)
+		if err != nil {
+			return err
+		}
+		u, err := db.User(ctx, user)
+		if err != nil {
+			return err
+		}
+		wanted, err := ParseOptions(u.Options)
+		if err != nil {
+			return err
+		}
+		r, err = s.readerOf(subscribed, wanted)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return r, fmt.Errorf("%w: %w", cache.ErrNotFound, err)
+	}
+	return r, err
+}
+
+func (s *Service) readerOf(subscribed store.Subscriptions, wanted Options) (r reader, err error) {
+	r.SourceIDs, r.SourcesHash = subscribed.SourceIDs, subscribed.Hash
+	if r.Options, err = s.cfg.Options.with(wanted).normal(); err != nil {
+		return r, err
+	}
+	v := s.cfg.Summariser.Variant()
+	r.Options.Model, r.Options.Prompt = v.Model, v.Prompt
+	r.Hash, err = Hash(r.SourceIDs, r.Options)
+	return r, err
+}
+
+// maxTold is the most users that an invalidation names; more are everybody.
+const maxTold = 500
+
+// changed is told by the store of users whose sources or options have changed. The
+// change is committed, so that not everybody could be told is no reason to fail it: what
+// is told is tried on, and what the others hold of users is good for a bound at most.
+func (s *Service) changed(ctx context.Context, users []int64) error {
+	scopes := make([]invalidate.Scope, 0, min(len(users), maxTold))
+	if len(users) > maxTold {
+		scopes = append(scopes, invalidate.Prefix(readerSpace.Prefix()), invalidate.Prefix(rowSpace.Prefix()))
+	} else {
+		for _, u := range users {
+			scopes = append(scopes, invalidate.Tag(cache.DefaultTenant, userTag(u)))
+		}
+	}
+	if err := s.tiers.Invalidate(ctx, scopes...); err != nil {
+		s.log.Warn("digest: not every process has heard of changed subscriptions yet", "users", len(users), "error", err)
+	}
+	return nil
+}

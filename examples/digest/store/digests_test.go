@@ -1,0 +1,178 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/examples/digest/store"
+)
+
+func (w *world) putDigest(user int64, content string, start, end time.Time) (d store.Digest) {
+	w.t.Helper()
+	w.write(func(ctx context.Context, tx *store.Tx) (err error) {
+		d, err = tx.PutDigest(ctx, store.Digest{
+			UserID: user, Type: "daily", Content: content,
+			Metadata: json.RawMessage(fmt.Sprintf(`{"period_start":%d,"period_end":%d}`, start.UnixMilli(), end.UnixMilli())),
+		})
+		return err
+	})
+	return d
+}
+
+// A user has one digest per type and period, whoever repeats what.
+func TestPutDigestTwice(t *testing.T) {
+	w := newWorld(t, 0)
+	user, start, end := w.user("ann"), noon, noon.AddDate(0, 0, 1)
+	first := w.putDigest(user, "one", start, end)
+	w.clock.Advance(time.Hour)
+	if again := w.putDigest(user, "one", start, end); !cmp.Equal(first, again) {
+		t.Errorf("put again: %s", cmp.Diff(first, again))
+	}
+	other := w.putDigest(user, "two", start, end)
+	if other.ID != first.ID || other.Content != "two" || !other.CreatedAt.Equal(noon.Add(time.Hour)) {
+		t.Errorf("put with another content: %+v, want row %d with it", other, first.ID)
+	}
+	if next := w.putDigest(user, "two", end, end.AddDate(0, 0, 1)); next.ID == first.ID {
+		t.Error("another period has the same row")
+	}
+	got, err := w.DigestOf(t.Context(), user, "daily", start, end)
+	if diff := cmp.Diff(other, got); err != nil || diff != "" {
+		t.Errorf("DigestOf: %v %s", err, diff)
+	}
+	if _, err := w.DigestOf(t.Context(), user, "weekly", start, end); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("DigestOf of another type = %v, want %v", err, store.ErrNotFound)
+	}
+	// Digests that somebody wrote by hand have no period, and are not each other.
+	w.write(func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.PutDigest(ctx, store.Digest{UserID: user, Type: "daily", Content: "by hand"})
+		_, err2 := tx.PutDigest(ctx, store.Digest{UserID: user, Type: "note", Content: "by hand"})
+		_, err3 := tx.PutDigest(ctx, store.Digest{UserID: user, Type: "daily", Content: "by hand"})
+		return errors.Join(err, err2, err3)
+	})
+	for kind, want := range map[string]int{"": 5, "daily": 4, "note": 1, "weekly": 0} {
+		if all, err := w.Digests(t.Context(), user, kind, 10); err != nil || len(all) != want {
+			t.Errorf("%d digests of type %q, %v; want %d", len(all), kind, err, want)
+		}
+	}
+	if _, err := w.Digest(t.Context(), user+1, first.ID); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("another user's digest = %v, want %v", err, store.ErrNotFound)
+	}
+}
+
+// cached puts a row into digest_cache.
+func (w *world) cached(hash, state string, end, expires time.Time) {
+	w.t.Helper()
+	content, expiry := any("of "+hash), any(expires.UnixMilli())
+	if state == store.StateClaimed || state == store.StateFailed {
+		content, expiry = nil, nil
+	}
+	w.exec(`INSERT INTO digest_cache (cell_key, cell, cell_until, subscription_hash, sources_hash, digest_type, period_start, period_end,
+		state, content, source_ids, created_at, expires_at) VALUES (?, x'', 0, ?, ?, 'daily', ?, ?, ?, ?, '[1,2]', 0, ?)`,
+		hash+end.String(), hash, "sources of "+hash, end.AddDate(0, 0, -1).UnixMilli(), end.UnixMilli(), state, content, expiry)
+}
+
+// Times are numbers. As text, an entry that expired at midnight would be there at ten:
+// 'T' > ' '.
+func TestCleanCacheByTheClock(t *testing.T) {
+	w := newWorld(t, 0)
+	midnight := time.Date(2026, time.February, 25, 0, 0, 0, 0, time.UTC)
+	w.cached("midnight", store.StateReady, midnight, midnight)
+	w.cached("noon", store.StateReady, midnight, noon)
+	w.cached("ten", store.StateReady, midnight, midnight.Add(10*time.Hour)) // which is when it is cleaned
+	w.cached("later", store.StateEmpty, midnight, noon.Add(time.Millisecond))
+	w.cached("claimed", store.StateClaimed, midnight, time.Time{})
+	w.clock.Set(midnight.Add(10 * time.Hour))
+	for _, want := range []int64{2, 0} {
+		w.write(func(ctx context.Context, tx *store.Tx) error {
+			if n, err := tx.CleanCache(ctx); err != nil || n != want {
+				t.Errorf("CleanCache = %d, %v; want %d", n, err, want)
+			}
+			return nil
+		})
+	}
+	w.clock.Set(noon)
+	s, err := w.CacheStats(t.Context())
+	want := store.CacheStats{Total: 1, UniqueHashes: 1, ByType: map[string]int64{"daily": 1}}
+	if diff := cmp.Diff(want, s); err != nil || diff != "" {
+		t.Errorf("CacheStats: %v %s", err, diff)
+	}
+}
+
+func TestCacheRows(t *testing.T) {
+	w := newWorld(t, 0)
+	day := func(n int) time.Time { return time.Date(2026, time.February, 20+n, 0, 0, 0, 0, time.UTC) }
+	for n := range 3 {
+		w.cached("h", store.StateReady, day(n), noon.AddDate(0, 0, n-1)) // the first has expired
+	}
+	w.cached("h", store.StateEmpty, day(3), noon.AddDate(0, 0, 9))
+	w.cached("h", store.StateClaimed, day(4), time.Time{})
+	for n, want := range []string{"", "", "of h", "of h", ""} {
+		row, err := w.CacheRow(t.Context(), "h", "daily", day(n-1), day(n))
+		if (err == nil) != (want != "") || row.Content != want {
+			t.Errorf("row of day %d: %q, %v; want %q", n, row.Content, err, want)
+		}
+	}
+	// With another end it is another period, whatever the start.
+	if _, err := w.CacheRow(t.Context(), "h", "daily", day(1), day(3)); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("row of another end = %v, want %v", err, store.ErrNotFound)
+	}
+	if row, err := w.LastReady(t.Context(), "h", "daily", day(4)); err != nil || !row.PeriodEnd.Equal(day(2)) {
+		t.Errorf("the last digest is of %v, %v; want %v", row.PeriodEnd, err, day(2))
+	}
+}
+
+func TestDeleteCache(t *testing.T) {
+	day := func(n int) time.Time { return time.Date(2026, time.February, 20+n, 0, 0, 0, 0, time.UTC) }
+	for _, tt := range []struct {
+		sel  store.CacheSelection
+		want int
+	}{
+		{store.CacheSelection{}, 0},
+		{store.CacheSelection{Hash: "h"}, 3},
+		{store.CacheSelection{Hash: "sources of h"}, 3},
+		{store.CacheSelection{Hash: "sources of"}, 0},
+		{store.CacheSelection{Before: day(2)}, 4},
+		{store.CacheSelection{Before: day(2).Add(-1)}, 2},
+		{store.CacheSelection{All: true}, 6},
+	} {
+		w := newWorld(t, 0)
+		for n := range 3 {
+			w.cached("h", store.StateReady, day(n+1), noon)
+			w.cached("g", store.StateClaimed, day(n+1), time.Time{})
+		}
+		w.write(func(ctx context.Context, tx *store.Tx) error {
+			if rows, err := tx.DeleteCache(ctx, tt.sel); err != nil || len(rows) != tt.want {
+				t.Errorf("%+v selects %d rows, %v; want %d", tt.sel, len(rows), err, tt.want)
+			}
+			return nil
+		})
+		writer, _ := w.Pools()
+		var left int
+		if err := writer.QueryRowContext(t.Context(), `SELECT count(*) FROM digest_cache`).Scan(&left); err != nil || left != 6-tt.want {
+			t.Errorf("%+v leaves %d rows, %v; want %d", tt.sel, left, err, 6-tt.want)
+		}
+	}
+}
+
+func TestPutCacheRow(t *testing.T) {
+	w := newWorld(t, 0)
+	want := store.CacheRow{
+		Key: "k", Hash: "h", SourcesHash: "s", Type: "daily", PeriodStart: noon, PeriodEnd: noon.AddDate(0, 0, 1), State: store.StateReady,
+		Content: "one", Metadata: json.RawMessage(`{"a":1}`), SourceIDs: []int64{1, 2}, RawItemCount: 3, Model: "m", Tokens: 4,
+		CreatedAt: noon, ExpiresAt: noon.AddDate(0, 1, 0),
+	}
+	for _, content := range []string{"one", "two"} {
+		want.Content, want.Key = content, "key of "+content
+		w.write(func(ctx context.Context, tx *store.Tx) error { return tx.PutCacheRow(ctx, want) })
+		got, err := w.CacheRow(t.Context(), "h", "daily", want.PeriodStart, want.PeriodEnd)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%v (-want +got)\n%s", err, diff)
+		}
+	}
+}

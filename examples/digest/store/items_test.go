@@ -1,0 +1,124 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/examples/digest/store"
+)
+
+func (w *world) addItems(source int64, items ...store.Item) (sum store.Added) {
+	w.t.Helper()
+	w.write(func(ctx context.Context, tx *store.Tx) (err error) {
+		sum, err = tx.AddItems(ctx, source, items)
+		return err
+	})
+	return sum
+}
+
+// titles returns the titles of what was fetched in a window.
+func (w *world) titles(start, end time.Time, limit int, sources ...int64) []string {
+	w.t.Helper()
+	items, err := w.Items(w.t.Context(), sources, start, end, limit)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var all []string
+	for _, it := range items {
+		all = append(all, it.Title)
+	}
+	return all
+}
+
+func TestItemsAreKnownAgain(t *testing.T) {
+	w := newWorld(t, 2)
+	for _, step := range []struct {
+		name  string
+		items []store.Item
+		want  store.Added
+	}{
+		{"new", []store.Item{{GUID: "g", Title: "one"}, {URL: "https://a.example/x", Title: "two"}, {Title: "three"}}, store.Added{New: 3}},
+		{"the same", []store.Item{{GUID: "g", Title: "one"}, {Title: "three"}}, store.Added{Same: 2}},
+		{"the same twice in a list", []store.Item{{GUID: "h"}, {GUID: "h"}}, store.Added{New: 1, Same: 1}},
+		{"another version", []store.Item{{GUID: "g", Title: "one, corrected"}}, store.Added{Updated: 1}},
+		{"another spelling of the URL", []store.Item{
+			{URL: "HTTPS://A.example/x?utm_source=feed&utm_medium=rss#top", Title: "two"},
+		}, store.Added{Updated: 1}}, // its URL reads otherwise
+		{"another page of the site", []store.Item{{URL: "https://a.example/x?page=2"}}, store.Added{New: 1}},
+		{"a guid that reads like a URL's key", []store.Item{{GUID: "url:https://a.example/x"}}, store.Added{New: 1}},
+	} {
+		if got := w.addItems(1, step.items...); got != step.want {
+			t.Errorf("%s: %+v, want %+v", step.name, got, step.want)
+		}
+	}
+	if got := w.addItems(2, store.Item{GUID: "g", Title: "one"}); got.New != 1 {
+		t.Errorf("another source's guid: %+v, want a new item", got)
+	}
+}
+
+// An item belongs to the window that it was fetched in, whose end is not part of it;
+// when it was published says nothing.
+func TestItemsOfAWindow(t *testing.T) {
+	w := newWorld(t, 3)
+	start, end := noon, noon.Add(time.Hour)
+	for _, at := range []struct {
+		title string
+		when  time.Time
+	}{
+		{"before", start.Add(-time.Millisecond)}, {"first", start}, {"last", end.Add(-time.Millisecond)}, {"after", end},
+	} {
+		w.clock.Set(at.when)
+		w.addItems(1, store.Item{GUID: at.title, Title: at.title, PublishedAt: noon.AddDate(0, 0, -9)})
+	}
+	w.clock.Set(start)
+	w.addItems(2, store.Item{GUID: "other", Title: "other"})
+	w.addItems(3, store.Item{GUID: "not asked for", Title: "not asked for"})
+	if diff := cmp.Diff([]string{"first", "last", "other"}, w.titles(start, end, 10, 2, 1)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"last", "other"}, w.titles(start, end, 2, 2, 1)); diff != "" {
+		t.Errorf("of two, the newest: %s", diff)
+	}
+	if got := w.titles(start, end, 10); got != nil {
+		t.Errorf("no source has %v", got)
+	}
+}
+
+// Of versions that came in one window the last counts; one that came later does not
+// reach back into a window that is closed.
+func TestVersionsInAWindow(t *testing.T) {
+	w := newWorld(t, 1)
+	for i, title := range []string{"draft", "text", "correction"} {
+		w.clock.Set(noon.Add(time.Duration(i) * time.Minute))
+		w.addItems(1, store.Item{GUID: "g", Title: title})
+	}
+	for _, tt := range []struct {
+		from, to int // minutes
+		want     []string
+	}{
+		{0, 3, []string{"correction"}}, {0, 2, []string{"text"}}, {0, 1, []string{"draft"}}, {2, 3, []string{"correction"}}, {3, 9, nil},
+	} {
+		got := w.titles(noon.Add(time.Duration(tt.from)*time.Minute), noon.Add(time.Duration(tt.to)*time.Minute), 10, 1)
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("[%d, %d): %s", tt.from, tt.to, diff)
+		}
+	}
+}
+
+func TestNormaliseURL(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://A.example/Path?b=2&a=1#f":       "https://a.example/Path?a=1&b=2",
+		"HTTP://a.example/":                      "http://a.example",
+		" https://a.example/x?utm_campaign=n ":   "https://a.example/x",
+		"https://a.example/x?gclid=1&fbclid=2&q": "https://a.example/x?q=",
+		"/relative?b=1&a=2":                      "/relative?b=1&a=2",
+		"%zz":                                    "%zz",
+	} {
+		if got := store.NormaliseURL(in); got != want {
+			t.Errorf("NormaliseURL(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

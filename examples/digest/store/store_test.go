@@ -1,0 +1,191 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/examples/digest/store"
+	"github.com/twofold-go/twofold/examples/digest/store/storetest"
+)
+
+// Processes that start together bring the schema up to date once.
+func TestOpenTogether(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a b?c#d%20.db") // all of which mean something in a URL
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			s, err := store.Open(t.Context(), path, store.Options{})
+			if err != nil {
+				t.Errorf("Open = %v", err)
+				return
+			}
+			if _, err := s.Packs(t.Context()); err != nil {
+				t.Errorf("Packs = %v", err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if _, err := store.Open(t.Context(), t.TempDir(), store.Options{}); err == nil {
+		t.Error("a folder was opened as a database")
+	}
+}
+
+func TestUsers(t *testing.T) {
+	w := newWorld(t, 0)
+	want := store.User{Name: "Ann", Email: "ann@example.com", Slug: "ann", APIKeyHash: store.HashKey("secret"), CreatedAt: noon, Options: []byte(`{"language":"zh"}`)}
+	w.write(func(ctx context.Context, tx *store.Tx) (err error) {
+		want.ID, err = tx.AddUser(ctx, want)
+		return err
+	})
+	for name, read := range map[string]func() (store.User, error){
+		"User":       func() (store.User, error) { return w.User(t.Context(), want.ID) },
+		"UserBySlug": func() (store.User, error) { return w.UserBySlug(t.Context(), "ann") },
+		"UserByKey":  func() (store.User, error) { return w.UserByKey(t.Context(), "secret") },
+	} {
+		got, err := read()
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v %s", name, err, diff)
+		}
+	}
+	if _, err := w.UserByKey(t.Context(), ""); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("UserByKey of no key = %v, want %v", err, store.ErrNotFound)
+	}
+	w.user("bob")
+	if ids, err := w.UserIDs(t.Context(), want.ID, 10); err != nil || len(ids) != 1 || ids[0] != want.ID+1 {
+		t.Errorf("UserIDs after the first = %v, %v", ids, err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	w := newWorld(t, 1)
+	w.user("ann")
+	for _, tt := range []struct {
+		name string
+		want error
+		do   func(ctx context.Context, tx *store.Tx) error
+	}{
+		{"a slug that is taken", store.ErrTaken, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.AddUser(ctx, store.User{Email: "x", Slug: "ann"})
+			return err
+		}},
+		{"a user without an email", store.ErrInvalid, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.AddUser(ctx, store.User{Slug: "x"})
+			return err
+		}},
+		{"a source without a type", store.ErrInvalid, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.AddSource(ctx, store.Source{})
+			return err
+		}},
+		{"a config that is no JSON", store.ErrInvalid, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.AddSource(ctx, store.Source{Type: "rss", Config: []byte("{")})
+			return err
+		}},
+		{"a pack without a slug", store.ErrInvalid, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.AddPack(ctx, store.Pack{})
+			return err
+		}},
+		{"a pack of no such source", store.ErrNotFound, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.AddPack(ctx, store.Pack{Slug: "p", SourceIDs: []int64{77}})
+			return err
+		}},
+		{"no such pack", store.ErrNotFound, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.InstallPack(ctx, 1, "p")
+			return err
+		}},
+		{"no such source", store.ErrNotFound, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteSource(ctx, 77) }},
+		{"no such user", store.ErrNotFound, func(ctx context.Context, tx *store.Tx) error { return tx.Subscribe(ctx, 77, 1) }},
+		{"a digest of no such user", store.ErrNotFound, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.PutDigest(ctx, store.Digest{UserID: 77})
+			return err
+		}},
+	} {
+		if err := w.Write(t.Context(), func(tx *store.Tx) error { return tt.do(t.Context(), tx) }); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestPacks(t *testing.T) {
+	w := newWorld(t, 3)
+	w.write(func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.AddPack(ctx, store.Pack{Slug: "a", Name: "A", SourceIDs: []int64{3, 1, 3}})
+		_, err2 := tx.AddPack(ctx, store.Pack{Slug: "b", Name: "B", Default: true, SourceIDs: []int64{2}})
+		return errors.Join(err, err2)
+	})
+	w.user("ann")
+	w.user("bob")
+	want := []store.Pack{
+		{ID: 2, Slug: "b", Name: "B", Default: true, InstallCount: 2, SourceIDs: []int64{2}, CreatedAt: noon},
+		{ID: 1, Slug: "a", Name: "A", SourceIDs: []int64{1, 3}, CreatedAt: noon},
+	}
+	got, err := w.Packs(t.Context())
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("Packs: %v %s", err, diff)
+	}
+	one, err := w.PackBySlug(t.Context(), "a")
+	if diff := cmp.Diff(want[1], one); err != nil || diff != "" {
+		t.Errorf("PackBySlug: %v %s", err, diff)
+	}
+}
+
+// What was counted outlives the process that counted.
+func TestCountersOutliveTheProcess(t *testing.T) {
+	path, clock := storetest.Path(t), storetest.NewClock(noon)
+	for range 3 {
+		s, err := store.Open(t.Context(), path, store.Options{Now: clock.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.Write(t.Context(), func(tx *store.Tx) error {
+			return tx.AddCounts(t.Context(), store.Count{Name: "hits", Label: "daily", Value: 2}, store.Count{Name: "misses", Value: 1})
+		})
+		if err := errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		clock.Advance(45 * time.Minute)
+	}
+	s := storetest.Open(t, path, clock.Now)
+	for since, want := range map[time.Time]int64{{}: 6, noon.Add(59 * time.Minute): 6, noon.Add(time.Hour): 2, noon.Add(9 * time.Hour): 0} {
+		counts, err := s.Counts(t.Context(), since)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var hits int64
+		for _, c := range counts {
+			if c.Name == "hits" && c.Label == "daily" {
+				hits = c.Value
+			}
+		}
+		if hits != want {
+			t.Errorf("%d hits since %v, want %d", hits, since, want)
+		}
+	}
+}
+
+// Every time comes from the program's clock: SQL is never asked for its own, whose text
+// would not compare with our numbers.
+func TestNoClockInSQL(t *testing.T) {
+	w := newWorld(t, 0)
+	_, readers := w.Pools()
+	var schema string // without the table of migrations, which is not ours
+	err := readers.QueryRowContext(t.Context(),
+		`SELECT group_concat(lower(sql), ';') FROM sqlite_master WHERE tbl_name != 'goose_db_version'`).Scan(&schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"current_time", "current_date", "datetime(", "strftime(", "unixepoch(", "julianday(", "_at text"} {
+		if strings.Contains(schema, bad) {
+			t.Errorf("the schema has %q", bad)
+		}
+	}
+}

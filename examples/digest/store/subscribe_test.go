@@ -1,0 +1,217 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/twofold-go/twofold/examples/digest/store"
+)
+
+// Every write that changes subscriptions changes the hash, in the same transaction.
+func TestEveryWriteUpdatesTheHash(t *testing.T) {
+	w := newWorld(t, 12)
+	w.write(func(ctx context.Context, tx *store.Tx) error {
+		if _, err := tx.AddPack(ctx, store.Pack{Slug: "start", Default: true, SourceIDs: []int64{1, 2}}); err != nil {
+			return err
+		}
+		_, err := tx.AddPack(ctx, store.Pack{Slug: "more", SourceIDs: []int64{2, 9, 10}})
+		return err
+	})
+	user := w.user("ann") // starts with the default pack
+	w.wantHash(user, 1, 2)
+	for _, step := range []struct {
+		name string
+		do   func(ctx context.Context, tx *store.Tx) error
+		want []int64
+	}{
+		{"subscribe", func(ctx context.Context, tx *store.Tx) error { return tx.Subscribe(ctx, user, 3) }, []int64{1, 2, 3}},
+		{"subscribe again", func(ctx context.Context, tx *store.Tx) error { return tx.Subscribe(ctx, user, 3) }, []int64{1, 2, 3}},
+		{"subscribe to many", func(ctx context.Context, tx *store.Tx) error { return tx.Subscribe(ctx, user, 11, 4, 11) }, []int64{1, 2, 3, 4, 11}},
+		{"unsubscribe", func(ctx context.Context, tx *store.Tx) error { return tx.Unsubscribe(ctx, user, 1, 12) }, []int64{2, 3, 4, 11}},
+		{"install a pack", func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.InstallPack(ctx, user, "more")
+			return err
+		}, []int64{2, 3, 4, 9, 10, 11}},
+		{"delete a source", func(ctx context.Context, tx *store.Tx) error { return tx.DeleteSource(ctx, 3) }, []int64{2, 4, 9, 10, 11}},
+		{"restore it", func(ctx context.Context, tx *store.Tx) error { return tx.RestoreSource(ctx, 3) }, []int64{2, 3, 4, 9, 10, 11}},
+		{"hide a source", func(ctx context.Context, tx *store.Tx) error { return tx.SetSourcePublic(ctx, 4, false) }, []int64{2, 3, 9, 10, 11}},
+		{"show it", func(ctx context.Context, tx *store.Tx) error { return tx.SetSourcePublic(ctx, 4, true) }, []int64{2, 3, 4, 9, 10, 11}},
+		{"unsubscribe from all", func(ctx context.Context, tx *store.Tx) error {
+			return tx.Unsubscribe(ctx, user, 2, 3, 4, 9, 10, 11)
+		}, nil},
+	} {
+		w.write(step.do)
+		t.Run(step.name, func(*testing.T) { w.wantHash(user, step.want...) })
+	}
+	if hash, _, err := w.SubscriptionHash(t.Context(), user); err != nil || hash != store.EmptyHash {
+		t.Errorf("without subscriptions the hash is %s, %v; want that of nothing", hash, err)
+	}
+}
+
+// A source that is deleted leaves the hashes of all who had it, and of nobody else.
+func TestSoftDeleteRecomputesEveryHash(t *testing.T) {
+	w := newWorld(t, 5)
+	both, one, none := w.user("both", 1, 2), w.user("one", 2), w.user("none", 3)
+	left := w.user("left", 1, 2)
+	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.Unsubscribe(ctx, left, 2) })
+	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteSource(ctx, 2) })
+	w.wantHash(both, 1)
+	w.wantHash(one)
+	w.wantHash(none, 3)
+	w.wantHash(left, 1)
+	if users, err := w.UsersByHash(t.Context(), store.Hash([]int64{1})); err != nil || !slices.Equal(users, []int64{both, left}) {
+		t.Errorf("UsersByHash = %v, %v; want %d and %d", users, err, both, left)
+	}
+	if err := w.Write(t.Context(), func(tx *store.Tx) error { return tx.Subscribe(t.Context(), none, 2) }); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("Subscribe to a deleted source = %v, want %v", err, store.ErrNotFound)
+	}
+	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.RestoreSource(ctx, 2) })
+	w.wantHash(both, 1, 2)
+	w.wantHash(one, 2)
+	w.wantHash(left, 1)
+}
+
+// A paused source brings no items, and stays in the hash: pausing one must not make
+// everybody's digests anew.
+func TestPausedSourceStaysInTheHash(t *testing.T) {
+	w := newWorld(t, 2)
+	user := w.user("ann", 1, 2)
+	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.SetSourceActive(ctx, 2, false) })
+	if s, err := w.Source(t.Context(), 2); err != nil || s.Active {
+		t.Fatalf("source 2 is active: %v, %v", s.Active, err)
+	}
+	w.wantHash(user, 1, 2)
+}
+
+// Digests are shared by hash, so who may subscribe to a source decides who reads it.
+func TestPrivateSourceIsItsOwnersAlone(t *testing.T) {
+	w := newWorld(t, 2)
+	owner, other := w.user("owner", 1), w.user("other", 1)
+	var private int64
+	w.write(func(ctx context.Context, tx *store.Tx) (err error) {
+		private, err = tx.AddSource(ctx, store.Source{Name: "mine", Type: "rss", OwnerID: owner, CreatedBy: owner})
+		return err
+	})
+	err := w.Write(t.Context(), func(tx *store.Tx) error { return tx.Subscribe(t.Context(), other, 2, private) })
+	if !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("Subscribe to another's source = %v, want %v", err, store.ErrNotFound)
+	}
+	w.wantHash(other, 1) // all or none
+	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.Subscribe(ctx, owner, private) })
+	w.wantHash(owner, 1, private)
+
+	// A pack that holds it gives it to nobody else.
+	w.write(func(ctx context.Context, tx *store.Tx) error {
+		if _, err := tx.AddPack(ctx, store.Pack{Slug: "p", SourceIDs: []int64{2, private}}); err != nil {
+			return err
+		}
+		n, err := tx.InstallPack(ctx, other, "p")
+		if n != 1 {
+			t.Errorf("the pack offers %d sources, want 1", n)
+		}
+		return err
+	})
+	w.wantHash(other, 1, 2)
+	for user, want := range map[int64]int{owner: 3, other: 2, 0: 2} {
+		if all, err := w.VisibleSources(t.Context(), user); err != nil || len(all) != want {
+			t.Errorf("user %d sees %d sources, %v; want %d", user, len(all), err, want)
+		}
+	}
+	// With the owner it is nobody's.
+	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteUser(ctx, owner) })
+	if all, err := w.VisibleSources(t.Context(), owner); err != nil || len(all) != 2 {
+		t.Errorf("a user who is gone sees %d sources, %v; want 2", len(all), err)
+	}
+}
+
+func TestConfigNeverLeaves(t *testing.T) {
+	w := newWorld(t, 0)
+	w.write(func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.AddSource(ctx, store.Source{Name: "x", Type: "custom_api", Config: json.RawMessage(`{"token":"hush"}`)})
+		return err
+	})
+	s, err := w.Source(t.Context(), 1)
+	if err != nil || !strings.Contains(string(s.Config), "hush") {
+		t.Fatalf("Source = %s, %v; want the config", s.Config, err)
+	}
+	b, err := json.Marshal(s)
+	if err != nil || strings.Contains(string(b), "hush") || strings.Contains(string(b), "onfig") {
+		t.Errorf("a source reads %s, %v; want no config", b, err)
+	}
+}
+
+// However many sources a batch has, the hash is written once, and whoever watches is
+// told once.
+func TestOneHashPerBatch(t *testing.T) {
+	w := newWorld(t, 40)
+	user := w.user("ann")
+	w.exec(`CREATE TABLE writes (n INTEGER); `)
+	w.exec(`CREATE TRIGGER count_writes AFTER UPDATE ON user_subscription_hashes BEGIN INSERT INTO writes VALUES (1); END`)
+	var told [][]int64
+	w.Watch(func(_ context.Context, users []int64) error {
+		told = append(told, users)
+		return nil
+	})
+	w.write(func(ctx context.Context, tx *store.Tx) error {
+		for id := range int64(40) {
+			if err := tx.Subscribe(ctx, user, id+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	writer, _ := w.Pools()
+	var writes int
+	if err := writer.QueryRowContext(t.Context(), `SELECT count(*) FROM writes`).Scan(&writes); err != nil {
+		t.Fatal(err)
+	}
+	if writes != 1 || len(told) != 1 || !slices.Equal(told[0], []int64{user}) {
+		t.Errorf("the hash was written %d times and %v were told; want once, and user %d", writes, told, user)
+	}
+	w.Watch(nil)
+	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.Unsubscribe(ctx, user, 1) })
+	if len(told) != 1 {
+		t.Error("a watch that was taken away is told")
+	}
+}
+
+// A user who is deleted takes everything along; SQLite does that only when asked to
+// enforce foreign keys.
+func TestDeletedUserLeavesNothing(t *testing.T) {
+	w := newWorld(t, 2)
+	user, other := w.user("ann", 1, 2), w.user("bob", 1)
+	w.write(func(ctx context.Context, tx *store.Tx) error {
+		if _, err := tx.PutDigest(ctx, store.Digest{UserID: user, Type: "daily", Content: "x"}); err != nil {
+			return err
+		}
+		return tx.DeleteUser(ctx, user)
+	})
+	writer, _ := w.Pools()
+	for _, table := range []string{"user_subscriptions", "user_subscription_hashes", "digests"} {
+		var n int
+		if err := writer.QueryRowContext(t.Context(), `SELECT count(*) FROM `+table+` WHERE user_id = ?`, user).Scan(&n); err != nil || n != 0 {
+			t.Errorf("%s has %d rows, %v; want none", table, n, err)
+		}
+	}
+	w.wantHash(other, 1)
+	if _, err := w.Subscriptions(t.Context(), user); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("Subscriptions = %v, want %v", err, store.ErrNotFound)
+	}
+}
+
+func TestFailedWriteLeavesNothing(t *testing.T) {
+	w := newWorld(t, 2)
+	user := w.user("ann", 1)
+	failure := errors.New("no")
+	w.Watch(func(context.Context, []int64) error { t.Error("a write that failed is told of"); return nil })
+	err := w.Write(t.Context(), func(tx *store.Tx) error { return errors.Join(tx.Subscribe(t.Context(), user, 2), failure) })
+	if !errors.Is(err, failure) {
+		t.Errorf("Write = %v, want %v", err, failure)
+	}
+	w.Watch(nil)
+	w.wantHash(user, 1)
+}

@@ -1,0 +1,126 @@
+package store_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/twofold-go/twofold/examples/digest/store"
+)
+
+// What somebody does behind the store's back is found, and repaired when asked to.
+func TestVerifyFindsAndRepairsDrift(t *testing.T) {
+	w := newWorld(t, 4)
+	users := []int64{w.user("a", 1, 2), w.user("b", 2, 3), w.user("c", 4), w.user("d")}
+	w.exec(`DELETE FROM user_subscriptions WHERE user_id = ? AND source_id = 1`, users[0])
+	w.exec(`DELETE FROM user_subscription_hashes WHERE user_id = ?`, users[1])
+	w.exec(`UPDATE user_subscription_hashes SET source_count = 7 WHERE user_id = ?`, users[3])
+	want := []store.Drift{
+		{UserID: users[0], Kept: store.Hash([]int64{1, 2}), Want: store.Hash([]int64{2})},
+		{UserID: users[1], Want: store.Hash([]int64{2, 3})},
+		{UserID: users[3], Kept: store.EmptyHash, Want: store.EmptyHash},
+	}
+	var told []int64
+	w.Watch(func(_ context.Context, users []int64) error { told = users; return nil })
+	for _, fix := range []bool{false, true} {
+		found, err := w.Verify(t.Context(), fix)
+		if diff := cmp.Diff(want, found); err != nil || diff != "" {
+			t.Errorf("Verify(%v): %v (-want +got)\n%s", fix, err, diff)
+		}
+		if !fix && told != nil {
+			t.Errorf("a look alone told %v", told)
+		}
+	}
+	if !slices.Equal(told, []int64{users[0], users[1], users[3]}) {
+		t.Errorf("the repair told %v, want whom it repaired", told)
+	}
+	w.wantHash(users[0], 2)
+	w.wantHash(users[1], 2, 3)
+	w.wantHash(users[3])
+}
+
+// After any sequence of writes the kept hashes are those of the subscriptions, as a
+// model has them.
+func TestHashesFollowAnySequenceOfWrites(t *testing.T) {
+	const sources, users = 4, 2
+	step := rapid.Custom(func(t *rapid.T) step {
+		return step{
+			what:   rapid.SampledFrom([]string{"subscribe", "unsubscribe", "delete", "restore", "show", "hide"}).Draw(t, "what"),
+			user:   rapid.Int64Range(1, users).Draw(t, "user"),
+			source: rapid.Int64Range(1, sources).Draw(t, "source"),
+		}
+	})
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(t, sources)
+		m := model{subscribed: map[[2]int64]bool{}, deleted: map[int64]bool{}, hidden: map[int64]bool{}}
+		for _, name := range []string{"a", "b"} {
+			w.user(name)
+		}
+		for _, s := range rapid.SliceOfN(step, 1, 12).Draw(rt, "steps") {
+			err := w.Write(t.Context(), func(tx *store.Tx) error { return s.do(t.Context(), tx) })
+			if ok := m.do(s); (err == nil) != ok {
+				rt.Fatalf("%+v = %v, want it to work: %v", s, err, ok)
+			}
+		}
+		for user := range int64(users) {
+			want := m.of(user+1, sources)
+			if hash, n, err := w.SubscriptionHash(t.Context(), user+1); err != nil || hash != store.Hash(want) || n != len(want) {
+				rt.Fatalf("user %d: %.8s of %d, %v; want %v", user+1, hash, n, err, want)
+			}
+		}
+	})
+}
+
+type step struct {
+	what         string
+	user, source int64
+}
+
+func (s step) do(ctx context.Context, tx *store.Tx) error {
+	switch s.what {
+	case "subscribe":
+		return tx.Subscribe(ctx, s.user, s.source)
+	case "unsubscribe":
+		return tx.Unsubscribe(ctx, s.user, s.source)
+	case "delete":
+		return tx.DeleteSource(ctx, s.source)
+	case "restore":
+		return tx.RestoreSource(ctx, s.source)
+	}
+	return tx.SetSourcePublic(ctx, s.source, s.what == "show")
+}
+
+// model is what the subscriptions should be.
+type model struct {
+	subscribed      map[[2]int64]bool // of user and source
+	deleted, hidden map[int64]bool
+}
+
+func (m *model) do(s step) (ok bool) {
+	switch s.what {
+	case "subscribe":
+		if m.deleted[s.source] || m.hidden[s.source] {
+			return false
+		}
+		m.subscribed[[2]int64{s.user, s.source}] = true
+	case "unsubscribe":
+		delete(m.subscribed, [2]int64{s.user, s.source})
+	case "delete", "restore":
+		m.deleted[s.source] = s.what == "delete"
+	case "show", "hide":
+		m.hidden[s.source] = s.what == "hide"
+	}
+	return true
+}
+
+func (m *model) of(user, sources int64) (ids []int64) {
+	for s := range sources {
+		if m.subscribed[[2]int64{user, s + 1}] && !m.deleted[s+1] && !m.hidden[s+1] {
+			ids = append(ids, s+1)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,102 @@
+package summary_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/text"
+	"pgregory.net/rapid"
+
+	"github.com/twofold-go/twofold/examples/digest/summary"
+)
+
+var linked = []summary.Item{
+	{URL: "https://a.example/one"}, {URL: "https://b.example/two?id=2&utm_source=feed"}, {URL: "http://c.example/x_(y)"},
+	{URL: "ftp://d.example/"}, {URL: "javascript:alert(1)"}, {},
+}
+
+func TestCheck(t *testing.T) {
+	for _, tt := range []struct {
+		name, in, want    string
+		dropped, repaired int
+	}{
+		{"an item's", "[one](https://a.example/one) x", "[one](https://a.example/one) x", 0, 0},
+		{"made up", "[two](https://evil.example/) x", "two x", 1, 0},
+		{"nearly", "[one](http://www.A.example/one/#top) x", "[one](https://a.example/one) x", 0, 1},
+		{"without the tracker", "[two](https://b.example/two?id=2)", "[two](https://b.example/two?id=2&utm_source=feed)", 0, 1},
+		{"of another page", "[two](https://b.example/two?id=3)", "two", 1, 0},
+		{"truncated", "[two](https://b.example/tw)", "two", 1, 0},
+		{"with parentheses", "[x](http://c.example/x_(y))", "[x](http://c.example/x_%28y%29)", 0, 1},
+		{"with a title", `[one](https://a.example/one "buy") x`, "[one](https://a.example/one) x", 0, 0},
+		{"in angles", "[one](<https://a.example/one>)", "[one](https://a.example/one)", 0, 0},
+		{"an item that is no page", "[x](ftp://d.example/) [y](javascript:alert(1))", "x y", 2, 0},
+		{"bare", "see https://a.example/one. And https://evil.example/one.", "see <https://a.example/one>. And .", 1, 0},
+		{"bare in Chinese", "见 https://a.example/one。", "见 <https://a.example/one>。", 0, 0},
+		{"www", "see www.evil.example now", "see  now", 1, 0},
+		{"automatic", "<https://a.example/one> <https://evil.example> <me@evil.example>", "<https://a.example/one>", 2, 0},
+		{"by reference", "[one][1] [two][2]\n\n[1]: https://a.example/one\n[2]: https://evil.example", "[one][1] [two][2]\n\n[1]: <https://a.example/one>", 1, 0},
+		{"an image", "![x](https://a.example/one) y", "x y", 1, 0},
+		{"an image in a link", "[![x](https://evil.example/p.gif)](https://a.example/one)", "[x](https://a.example/one)", 1, 0},
+		{"an address for words", "[https://a.example/one](https://a.example/one)", "[a.example/one](https://a.example/one)", 0, 0},
+		{"another address for words", "[https://evil.example](https://a.example/one)", "[a.example/one](https://a.example/one)", 0, 0},
+		{"HTML", `<a href="https://evil.example">x</a> <img src=x> y`, `\<a href="">x\</a> \<img src=x> y`, 1, 0},
+		{"a mail address", "write to me@a.example", "write to me@a.example", 0, 0},
+		{"less than", "1 < 2 and 3 > 2", "1 < 2 and 3 > 2", 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := summary.Check(tt.in, linked)
+			if err != nil || strings.TrimSuffix(got.Markdown, "\n") != tt.want || got.Dropped != tt.dropped || got.Repaired != tt.repaired {
+				t.Errorf("Check(%q) = %q, %d dropped, %d repaired, %v\nwant %q, %d, %d", tt.in, got.Markdown, got.Dropped, got.Repaired, err, tt.want, tt.dropped, tt.repaired)
+			}
+		})
+	}
+	for _, in := range []string{"", " \n\t ", "---", "[](https://evil.example)", "![](https://a.example/one)"} {
+		if _, err := summary.Check(in, linked); !errors.Is(err, summary.ErrEmpty) {
+			t.Errorf("Check(%q) = %v, want %v", in, err, summary.ErrEmpty)
+		}
+	}
+}
+
+// Whatever a model writes: a reader of what Check lets pass finds no link but an item's.
+func TestCheckLeavesNoOtherLink(t *testing.T) {
+	piece := rapid.SampledFrom([]string{
+		"[", "]", "(", ")", "<", ">", "!", "\\", "\"", "'", "`", "```\n", "\n", "\n\n", " ", "|", "*", "_", ":", "&amp;", "word", "字",
+		"https://a.example/one", "https://evil.example/x", "//evil.example", "www.evil.example", "javascript:alert(1)", "data:text/html,x",
+		"me@evil.example", "<a href=", "[x]: ", "[x]", "](", "> ", "- ", "HTTPS://EVIL.example", "ftp://evil.example/",
+	})
+	allowed := map[string]bool{"https://a.example/one": true}
+	md := goldmark.New(goldmark.WithExtensions(extension.GFM))
+	rapid.Check(t, func(t *rapid.T) {
+		in := strings.Join(rapid.SliceOfN(piece, 1, 12).Draw(t, "pieces"), "")
+		s, err := summary.Check(in, []summary.Item{{URL: "https://a.example/one"}})
+		if err != nil {
+			if !errors.Is(err, summary.ErrLinks) && !errors.Is(err, summary.ErrEmpty) {
+				t.Fatalf("Check(%q) = %v", in, err)
+			}
+			return
+		}
+		source := []byte(s.Markdown)
+		_ = ast.Walk(md.Parser().Parse(text.NewReader(source)), func(n ast.Node, _ bool) (ast.WalkStatus, error) {
+			switch v := n.(type) {
+			case *ast.Link:
+				if !allowed[string(v.Destination)] {
+					t.Fatalf("Check(%q) = %q, which links to %q", in, s.Markdown, v.Destination)
+				}
+			case *ast.AutoLink:
+				if !allowed[string(v.URL(source))] && v.AutoLinkType == ast.AutoLinkURL {
+					t.Fatalf("Check(%q) = %q, which links to %q", in, s.Markdown, v.URL(source))
+				}
+			case *ast.Image, *ast.RawHTML, *ast.HTMLBlock:
+				t.Fatalf("Check(%q) = %q, which has a %T", in, s.Markdown, n)
+			}
+			return ast.WalkContinue, nil
+		})
+		if again, err := summary.Check(s.Markdown, []summary.Item{{URL: "https://a.example/one"}}); err != nil || again.Markdown != s.Markdown {
+			t.Fatalf("Check(%q) = %q, and of that %q, %v", in, s.Markdown, again.Markdown, err)
+		}
+	})
+}

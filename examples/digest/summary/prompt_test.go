@@ -1,0 +1,78 @@
+package summary_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/twofold-go/twofold/examples/digest/summary"
+)
+
+// Digests are cached by the version of the prompt. When this fails, count PromptVersion
+// up and write the new sum beside it.
+func TestPromptVersion(t *testing.T) {
+	want := map[string]string{"1": "33a61b364129f77a9672351674f04d45bbd8ef3f07018fdf6279ddc8a7a592e8"}
+	s := &server{answers: []answer{{}}}
+	o, h := s.client(t, nil), sha256.New()
+	for _, style := range []string{summary.Normal, summary.Brief, summary.Full} {
+		for _, language := range []string{"", summary.English, summary.Chinese} {
+			r := request()
+			r.Style, r.Language = style, language
+			if _, err := o.Summarise(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, body := range s.bodies {
+		h.Write([]byte(body))
+	}
+	if got := hex.EncodeToString(h.Sum(nil)); got != want[summary.PromptVersion] {
+		t.Errorf("what the model is told in version %s has the sum %s, want %q", summary.PromptVersion, got, want[summary.PromptVersion])
+	}
+}
+
+func TestBudget(t *testing.T) {
+	r := request()
+	for i := range 200 {
+		r.Items = append(r.Items, summary.Item{
+			Source: fmt.Sprint("Source ", i%3), Title: fmt.Sprint("Title ", i), URL: fmt.Sprintf("https://s.example/%d", i),
+			Text: strings.Repeat("词语很多，一直写下去。", 40*(i%5)), Published: request().Start,
+		})
+	}
+	last := 0
+	for _, budget := range []int{1000, 2000, 4000, 8000} {
+		s := &server{answers: []answer{{}}}
+		got, err := s.client(t, func(c *summary.OpenAIConfig) { c.InputTokens = budget }).Summarise(t.Context(), r)
+		if err != nil || got.Items <= last || got.Items >= len(r.Items) {
+			t.Errorf("budget %d: %d items, %v; want more than %d, and not all", budget, got.Items, err, last)
+		}
+		if n := summary.Tokens(s.bodies[0]); n > budget*11/10 { // what quotes the quotes is not counted
+			t.Errorf("budget %d: the model is sent about %d tokens", budget, n)
+		}
+		for _, source := range []string{"Harbour News", "City Wire", "海港新闻", "Source 0", "Source 1", "Source 2"} {
+			if !strings.Contains(s.bodies[0], source) {
+				t.Errorf("budget %d: nothing from %s", budget, source)
+			}
+		}
+		last = got.Items
+	}
+}
+
+func TestTokensAndCut(t *testing.T) {
+	for in, want := range map[string]int{"": 0, "a": 1, "four letters": 3, "每日摘要": 5} {
+		if got := summary.Tokens(in); got != want {
+			t.Errorf("Tokens(%q) = %d, want %d", in, got, want)
+		}
+	}
+	for _, text := range []string{strings.Repeat("some words ", 100), strings.Repeat("很多字。", 100), strings.Repeat("x", 1000), "short"} {
+		for _, limit := range []int{0, 1, 5, 50} {
+			got := summary.Cut(text, limit)
+			if !utf8.ValidString(got) || summary.Tokens(got) > limit+1 || got != text && !strings.HasSuffix(got, "…") {
+				t.Errorf("Cut(%.10q…, %d) = %.40q of %d tokens", text, limit, got, summary.Tokens(got))
+			}
+		}
+	}
+}
