@@ -11,13 +11,13 @@ COUNT    ?= 1
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-race test-bench test-root stalecheck stalecheck-all stalecheck-cost fmt vet lint bench fuzz tidy deps-test
+.PHONY: help soak e2e test test-race test-bench test-root stalecheck stalecheck-all stalecheck-cost fmt vet lint bench fuzz tidy deps-test
 
 # The checker, built so that its controls can remove safeguards.
 STALECHECK = go run -tags twofold_controls ./internal/bench/cmd/stalecheck
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
 
 test: deps-test test-race test-bench test-root ## test every module, starting real Redis servers (the README's command)
 
@@ -29,6 +29,13 @@ test-bench: ## test internal/bench, without the race detector
 
 test-root: ## test the root module without go.work: proves that it stands alone, as its users import it
 	GOWORK=off go test ./...
+
+soak: ## 100,000 random steps of the site with its caches and without, side by side (an hour or two)
+	cd examples && SITE_SOAK=1 go test -count=1 -timeout 6h -run 'Twins' -v ./site
+
+e2e: ## look at the site through a headless Chromium, which is installed where apt-get can
+	@sh internal/tools/deps-e2e.sh
+	go run ./examples/site/e2e
 
 stalecheck: deps-test ## look for stale reads under faults, with controls that must find some (a minute)
 	$(STALECHECK) -suite ci

@@ -14,8 +14,10 @@ import (
 
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/service"
+	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/pipeline"
 )
 
@@ -73,10 +75,14 @@ func (p *Publisher) Everything(ctx context.Context) error {
 	return p.consumer.Consume(ctx, p.queue.PublishAll())
 }
 
-// Entities invalidates what depends on the entities.
+// Entities invalidates what depends on the entities. One that no tag can be is
+// refused: the layers would, again and again, and nothing after it would get through.
 func (p *Publisher) Entities(ctx context.Context, entities ...content.Entity) error {
 	e := pipeline.Event{Key: rand.Text(), Subject: "operator"}
 	for _, entity := range entities {
+		if err := invalidate.Tag(cache.DefaultTenant, string(entity)).Validate(); err != nil {
+			return fmt.Errorf("changes: %w", err)
+		}
 		e.Invalidates = append(e.Invalidates, string(entity))
 	}
 	return p.consumer.Apply(ctx, e)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,6 +18,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/service"
 	"github.com/twofold-go/twofold/examples/site/sitetest"
+	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/pipeline"
 )
 
@@ -139,6 +141,12 @@ func TestOperator(t *testing.T) {
 			t.Error(err)
 		}
 		wantCalls(t, l, "objects[] true", "responses[] true")
+		for _, bad := range []content.Entity{"", "\xff", content.Entity(strings.Repeat("x", invalidate.MaxTagLen+1))} {
+			if err := p.Entities(t.Context(), bad); !errors.Is(err, invalidate.ErrScope) {
+				t.Errorf("Entities of %d bytes = %v", len(bad), err)
+			}
+		}
+		wantCalls(t, l)
 		if p.Stats().Queue.Flushes != 1 || len(p.Recent()) != 2 {
 			t.Errorf("%+v, %+v", p.Stats(), p.Recent())
 		}

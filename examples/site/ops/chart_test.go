@@ -218,7 +218,7 @@ func TestChartsDoNotWobble(t *testing.T) {
 		w.run()
 		defer w.stop()
 		var hits, misses int64
-		for i := range 361 + 7 { // so that the oldest sample is an odd one
+		for i := range 361 + 8 { // so that the oldest sample is an odd one
 			if i/2%2 == 0 {
 				hits++
 			} else {

@@ -21,24 +21,24 @@ type fake struct {
 	responses       respcache.Stats
 	queries         int64
 
-	events       pipeline.Stats
-	recent       []pipeline.Record
-	objectIndex  *invalidate.Registry
-	responsIndex *invalidate.Registry
+	events        pipeline.Stats
+	recent        []pipeline.Record
+	objectIndex   *invalidate.Registry
+	responseIndex *invalidate.Registry
 }
 
 func newFake() *fake {
 	return &fake{
-		responses:    respcache.Stats{Formats: map[string]respcache.Counts{}},
-		objectIndex:  invalidate.NewRegistry(invalidate.RegistryConfig{}),
-		responsIndex: invalidate.NewRegistry(invalidate.RegistryConfig{}),
+		responses:     respcache.Stats{Formats: map[string]respcache.Counts{}},
+		objectIndex:   invalidate.NewRegistry(invalidate.RegistryConfig{}),
+		responseIndex: invalidate.NewRegistry(invalidate.RegistryConfig{}),
 	}
 }
 
 func (f *fake) config() ops.Config {
 	return ops.Config{
 		Caches: &ops.Caches{
-			Objects: fakeObjects{f}, Responses: fakeResponses{f}, Tiers: fakeTiers{f}, Index: f.responsIndex, Changes: fakeChanges{f},
+			Objects: fakeObjects{f}, Responses: fakeResponses{f}, Tiers: fakeTiers{f}, Index: f.responseIndex, Changes: fakeChanges{f},
 			Budgets: ops.Budgets{Objects: 1 << 20},
 		},
 		Queries: func() int64 {

@@ -39,6 +39,8 @@ func TestAuthentication(t *testing.T) {
 		{"wrong password", h, basic("anybody", "nonsense"), false},
 		{"empty password", h, basic("anybody", ""), false},
 		{"the key as the user", h, basic(adminKey, ""), false},
+		{"a key of the same length", h, "Bearer " + strings.ToUpper(adminKey), false},
+		{"a password of the same length", h, basic("", strings.ToUpper(adminKey)), false},
 		{"a part of the key", h, "Bearer " + adminKey[:len(adminKey)-1], false},
 		{"more than the key", h, "Bearer " + adminKey + "x", false},
 		{"no scheme", h, adminKey, false},

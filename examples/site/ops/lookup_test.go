@@ -94,6 +94,21 @@ func TestLookUpURL(t *testing.T) {
 			}
 		})
 	}
+	before := b.caches.Responses.Stats()
+	ask(t, b.ops, "url", "/")
+	after := b.caches.Responses.Stats()
+	if after.Hits != before.Hits+1 || after.Bytes != before.Bytes {
+		t.Errorf("a look-up is %d hits and %d bytes, want 1 and none", after.Hits-before.Hits, after.Bytes-before.Bytes)
+	}
+	// Who asks over HTTPS means the site over HTTPS.
+	b.visit("https://" + host + "/zh/")
+	if f := ask(t, b.ops, "url", "/zh/"); f.Cached {
+		t.Errorf("over HTTP there is %s", f.Key)
+	}
+	a := get(t, b.ops, "https://"+host+"/_cache/api/lookup?url=/zh/")
+	if f := decode[found](t, a); !f.Cached || f.Entry == nil {
+		t.Errorf("over HTTPS there is not %s", f.Key)
+	}
 	// Looking at what is not there does not put it there.
 	if _, hit := b.visit("/nothing"); hit {
 		t.Error("a look-up has stored something")
@@ -177,7 +192,7 @@ func TestLookUpRefusesBadInput(t *testing.T) {
 func TestListsAreBounded(t *testing.T) {
 	f := newFake()
 	for i := range 500 {
-		if _, err := f.responsIndex.Register("default:responses:/"+strconv.Itoa(i), "default:t", "default:only"+strconv.Itoa(i)); err != nil {
+		if _, err := f.responseIndex.Register("default:responses:/"+strconv.Itoa(i), "default:t", "default:only"+strconv.Itoa(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -185,7 +200,7 @@ func TestListsAreBounded(t *testing.T) {
 	for i := range 300 {
 		tags = append(tags, "default:t"+strconv.Itoa(i))
 	}
-	if _, err := f.responsIndex.Register("default:responses:/many", tags...); err != nil {
+	if _, err := f.responseIndex.Register("default:responses:/many", tags...); err != nil {
 		t.Fatal(err)
 	}
 	h := handler(t, f.config())
@@ -213,12 +228,12 @@ func TestNamesAreText(t *testing.T) {
 	const evil = `"'><script>alert(1)</script><img/src=x/onerror=alert(1)>`
 	f := newFake()
 	register := func(k string, entities ...string) {
-		if _, err := f.responsIndex.Register(k, entities...); err != nil {
+		if _, err := f.responseIndex.Register(k, entities...); err != nil {
 			t.Fatal(err)
 		}
 	}
 	register("default:responses:/"+evil, "default:"+evil, "default:javascript:alert(1)")
-	f.objectIndex = f.responsIndex
+	f.objectIndex = f.responseIndex
 	f.format(evil, counts(1, 1))
 	f.object(evil, 1, 1)
 	f.responses.Bypass, f.responses.Refused = map[string]int64{evil: 1}, map[string]int64{evil: 1}

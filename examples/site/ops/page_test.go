@@ -4,10 +4,16 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/examples/site/content"
@@ -32,6 +38,29 @@ func cancelled(t *testing.T) context.Context {
 	return ctx
 }
 
+// tags returns the tags of a page, in order.
+func tags(text string) (all []string) {
+	z := html.NewTokenizer(strings.NewReader(text))
+	for {
+		kind := z.Next()
+		name, _ := z.TagName()
+		switch kind {
+		case html.ErrorToken:
+			return all
+		case html.StartTagToken:
+			all = append(all, string(name))
+		case html.EndTagToken:
+			all = append(all, "/"+string(name))
+		case html.SelfClosingTagToken:
+			all = append(all, string(name))
+			if slices.Contains([]string{"line", "circle", "polyline"}, string(name)) { // an SVG's, which others write in two
+				all = append(all, "/"+string(name))
+			}
+		default:
+		}
+	}
+}
+
 // The page is fit for every reader: named, labelled and without a script.
 func TestPageIsWellMade(t *testing.T) {
 	b := newBlog(t)
@@ -41,6 +70,13 @@ func TestPageIsWellMade(t *testing.T) {
 	for _, target := range []string{"/_cache", "/_cache/lookup", "/_cache/lookup?url=/", "/_cache/lookup?tag=settings"} {
 		d := look(t, b.ops, target)
 		harmless(t, target, d)
+		var understood strings.Builder
+		if err := html.Render(&understood, d.root); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff(tags(understood.String()), tags(d.text)); diff != "" {
+			t.Errorf("%s is not what a browser makes of it (-browser +page):\n%s", target, diff)
+		}
 		if lang := attr(d.all("html")[0], "lang"); lang != "en" || len(d.all("h1")) != 1 || textOf(d.all("title")[0]) == "" {
 			t.Errorf("%s: lang %q, %d headings", target, lang, len(d.all("h1")))
 		}
@@ -169,6 +205,37 @@ func TestWriteIsSeen(t *testing.T) {
 	if len(s.Tiers) != 3 || s.Pipeline.Writes != 1 || len(s.Plans) != 1 || len(s.Plans[0].Sample) != 2 {
 		t.Errorf("as JSON, the rest is %+v", s)
 	}
+}
+
+// Operators, readers, purges and samples do not get into each other's way.
+func TestConcurrent(t *testing.T) {
+	b := newBlog(t)
+	b.visit("/")
+	ctx, stop := context.WithCancel(t.Context())
+	var sampling, wg sync.WaitGroup
+	sampling.Go(func() { b.ops.Run(ctx) })
+	for _, target := range []string{"/_cache", "/_cache/api/stats", "/metrics", "/_cache/lookup?url=/", "/_cache/lookup?prefix=/"} {
+		wg.Go(func() {
+			for range 5 {
+				if a := get(t, b.ops, target); a.status != http.StatusOK {
+					t.Errorf("%s = %d", target, a.status)
+				}
+			}
+		})
+	}
+	for what, value := range map[string]string{"tag": "settings", "path": "/", "all": "yes"} {
+		wg.Go(func() {
+			for range 5 {
+				b.visit("/")
+				if a := post(t, b.ops, "/_cache/purge", url.Values{what: {value}}); a.status != http.StatusSeeOther {
+					t.Errorf("purge by %s = %d", what, a.status)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	stop()
+	sampling.Wait()
 }
 
 // An error of any length does not take the page over.

@@ -1,0 +1,410 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/examples/site/service"
+	"github.com/twofold-go/twofold/examples/site/web"
+	"github.com/twofold-go/twofold/invalidate/pipeline"
+)
+
+// These tests play every order in which the steps of a reader, a writer and a
+// second reader can follow each other. An order is spelled with a letter for
+// each step:
+//
+//	R	the reader begins | reads the database | stores the object | stores the response
+//	W	the writer commits | invalidates the objects | invalidates the responses, and returns
+//	S	the second reader begins, and goes on as far as it can
+//
+// Whatever the order: a read that begins when the write has returned shows the
+// write, and nothing older is stored then or later.
+
+// orders returns all orders of so many steps of each actor.
+func orders(r, w, s int) (all []string) {
+	if r+w+s == 0 {
+		return []string{""}
+	}
+	for _, next := range []struct {
+		actor string
+		left  int
+		rest  func() []string
+	}{
+		{"R", r, func() []string { return orders(r-1, w, s) }},
+		{"W", w, func() []string { return orders(r, w-1, s) }},
+		{"S", s, func() []string { return orders(r, w, s-1) }},
+	} {
+		if next.left > 0 {
+			for _, rest := range next.rest() {
+				all = append(all, next.actor+rest)
+			}
+		}
+	}
+	return all
+}
+
+// scene is what is read, and what is written meanwhile.
+type scene struct {
+	name     string
+	look     func(p *play) (title string)
+	steps    int    // of the reader
+	warm     bool   // what the page is made of is cached as an object; the reader stores no object
+	old, new string // titles of the post; empty: there is none
+}
+
+// scenes are pages and what they are made of, before and after all that can happen
+// to a post.
+func scenes() (all []scene) {
+	const before, after = "TITLE-1", "TITLE-2"
+	for name, look := range looks {
+		for write, titles := range map[string][2]string{"update": {before, after}, "create": {"", after}, "delete": {before, ""}} {
+			s := scene{name: write + " and " + name, look: look, steps: 3, old: titles[0], new: titles[1]}
+			if strings.HasPrefix(name, "object") {
+				all = append(all, s)
+				continue
+			}
+			s.warm = true
+			all = append(all, s)
+			s.name, s.steps, s.warm = s.name+", from scratch", 4, false
+			all = append(all, s)
+		}
+	}
+	slices.SortFunc(all, func(a, b scene) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+// looks are reads. Each returns the title that it shows.
+var looks = map[string]func(p *play) string{
+	"object of a post": func(p *play) string {
+		post, err := p.objects.PostBySlug(context.Background(), "a")
+		if err != nil && !errors.Is(err, content.ErrNotFound) {
+			p.t.Error(err)
+		}
+		return post.Title
+	},
+	"object of a feed": func(p *play) string {
+		posts, err := p.objects.FeedItems(context.Background(), content.English, 3)
+		if err != nil || len(posts) == 0 {
+			return ""
+		}
+		return posts[0].Title
+	},
+	"page of a post": func(p *play) string { return p.titleAt("/posts/a") },
+	"page of a feed": func(p *play) string { return p.titleAt("/rss.xml") },
+}
+
+func TestOrders(t *testing.T) {
+	for _, s := range scenes() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			for order, wrong := range s.play(t, nil) {
+				t.Errorf("%s: %s", order, wrong)
+			}
+		})
+	}
+}
+
+// Some order shows that a safeguard is missing.
+func TestOrdersNotice(t *testing.T) {
+	for name, layers := range map[string]func(s []pipeline.Stage) []pipeline.Stage{
+		"responses come first":  func(s []pipeline.Stage) []pipeline.Stage { return []pipeline.Stage{s[1], s[0]} },
+		"objects are skipped":   func(s []pipeline.Stage) []pipeline.Stage { return append(only(s[:1], nil), s[1]) },
+		"responses are skipped": func(s []pipeline.Stage) []pipeline.Stage { return append(only(s[1:], nil), s[0]) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := scene{look: looks["page of a post"], steps: 3, warm: true, old: "TITLE-1", new: "TITLE-2"}
+			noticed := slices.Sorted(maps.Keys(s.play(t, layers)))
+			if len(noticed) == 0 {
+				t.Error("no order shows it")
+			}
+			t.Log(noticed)
+		})
+	}
+}
+
+// gate holds an actor until its next step.
+type gate chan struct{}
+
+func (g gate) wait() { <-g }
+
+// pass lets the actor go on to its next gate, if it waits at one, and reports
+// whether it did.
+func (g gate) pass() (held bool) {
+	select {
+	case g <- struct{}{}:
+		held = true
+	default: // it has come to its end
+	}
+	synctest.Wait()
+	return held
+}
+
+// play is where orders are played, one after the other.
+type play struct {
+	*caches
+	t              *testing.T
+	scene          scene
+	public         http.Handler
+	db             onePost
+	reader, writer gate
+	atDoor, inside bool // the next call of the handler is the reader's, and waits when it comes in, or when it goes out
+	held           int  // gates that held the reader
+	revision       int64
+	actors         sync.WaitGroup
+
+	mu       sync.Mutex // protects the rest
+	gated    bool       // the writer's steps are
+	returned bool       // the writer has
+	wrong    []string
+}
+
+// play plays all orders, and returns what is wrong with what readers saw in which.
+func (s scene) play(t *testing.T, layers func([]pipeline.Stage) []pipeline.Stage) (wrong map[string]string) {
+	t.Helper()
+	wrong = map[string]string{}
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlay(t, s, layers)
+		for _, order := range orders(s.steps, 3, 1) {
+			if p.reset(); s.warm { // a page of another host is another page, of the same objects
+				p.titleAt("http://"+hosts[1]+"/posts/a", "http://"+hosts[1]+"/rss.xml")
+			}
+			if p.play(order); len(p.wrong) > 0 {
+				wrong[order] = strings.Join(p.wrong, "; ")
+			}
+			if layers == nil && order[0] == 'R' && p.held != s.steps-1 {
+				t.Errorf("%s: %d gates held the reader, want %d", order, p.held, s.steps-1)
+			}
+		}
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	return wrong
+}
+
+func newPlay(t *testing.T, s scene, layers func([]pipeline.Stage) []pipeline.Stage) *play {
+	t.Helper()
+	p := &play{t: t, scene: s, db: onePost{title: s.old}, reader: make(gate), writer: make(gate)}
+	var err error
+	p.caches, err = newCaches(&p.db, siteConfig{log: slog.New(slog.DiscardHandler), layers: func(s []pipeline.Stage) []pipeline.Stage {
+		if layers != nil {
+			s = layers(s)
+		}
+		for i, stage := range s {
+			s[i].Invalidate = func(ctx context.Context, entities []string, all bool) error {
+				p.mu.Lock()
+				gated := p.gated
+				p.mu.Unlock()
+				if gated {
+					p.writer.wait()
+				}
+				return stage.Invalidate(ctx, entities, all)
+			}
+		}
+		return s
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.public = web.New(web.Config{Reader: p.objects, Wrap: func(h http.Handler) http.Handler { return p.wrap(p.doors(h)) }})
+	return p
+}
+
+// reset makes everything as it was before the write.
+func (p *play) reset() {
+	p.gated, p.returned, p.wrong, p.held = false, false, nil, 0
+	p.db.set(p.scene.old)
+	if err := p.changes.Everything(p.t.Context()); err != nil {
+		p.t.Error(err)
+	}
+	p.gated = true
+}
+
+// play plays one order.
+func (p *play) play(order string) {
+	step := map[rune]func(){'R': p.read, 'W': p.write, 'S': func() { p.look("the second reader") }}
+	for _, actor := range order {
+		step[actor]()
+		switch actor {
+		case 'R':
+			step['R'] = func() {
+				if p.reader.pass() {
+					p.held++
+				}
+			}
+		case 'W':
+			step['W'] = func() { p.writer.pass() }
+		}
+	}
+	p.actors.Wait()
+	for range 2 { // what is stored, and if nothing is, what is stored then
+		if got := p.scene.look(p); got != p.scene.new {
+			p.wrong = append(p.wrong, fmt.Sprintf("in the end %q is shown", got))
+		}
+	}
+}
+
+// doors hold the reader's rendering when it comes in or goes out.
+func (p *play) doors(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		atDoor, inside := p.atDoor, p.inside
+		p.atDoor, p.inside = false, false
+		if atDoor {
+			p.reader.wait()
+		}
+		next.ServeHTTP(w, r)
+		if inside {
+			p.reader.wait()
+		}
+	})
+}
+
+// read begins what the reader does. It goes on to the first gate; what it is not
+// held by then, nobody is.
+func (p *play) read() {
+	p.atDoor, p.inside = p.scene.warm, p.scene.warm || p.scene.steps == 4
+	if !p.scene.warm {
+		p.db.stop = p.reader
+	}
+	p.look("the reader")
+	p.atDoor, p.inside, p.db.stop = false, false, nil
+}
+
+// look begins a read. It must show the write if that has returned.
+func (p *play) look(who string) {
+	p.mu.Lock()
+	fresh := p.returned
+	p.mu.Unlock()
+	p.actors.Go(func() {
+		if got := p.scene.look(p); got != p.scene.new && (fresh || got != p.scene.old) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.wrong = append(p.wrong, fmt.Sprintf("%s was shown %q; the write had returned: %v", who, got, fresh))
+		}
+	})
+	synctest.Wait()
+}
+
+// write begins what the writer does: it commits, and goes on to the first stage.
+func (p *play) write() {
+	p.db.set(p.scene.new)
+	at := func(title string) service.Place {
+		return service.Place{Slug: "a", Lang: content.English, Public: title != ""}
+	}
+	p.revision++
+	change := service.Change{Revision: p.revision, Events: []service.Event{service.PostUpserted{ID: 1, Old: at(p.scene.old), New: at(p.scene.new)}}}
+	p.actors.Go(func() {
+		if err := p.changes.Publish(p.t.Context(), change); err != nil {
+			p.t.Error(err)
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.returned = true
+	})
+	synctest.Wait()
+}
+
+// titleAt returns the title that is shown at the last of some URLs.
+func (p *play) titleAt(urls ...string) (title string) {
+	for _, url := range urls {
+		w := httptest.NewRecorder()
+		p.public.ServeHTTP(w, httptest.NewRequest(http.MethodGet, url, http.NoBody))
+		_, rest, _ := strings.Cut(w.Body.String(), "TITLE-")
+		if title = ""; rest != "" {
+			title = "TITLE-" + rest[:1]
+		}
+	}
+	return title
+}
+
+// onePost is a content.Reader with one post in English, or none, whose title is
+// all there is to know about it.
+type onePost struct {
+	content.Reader // of nothing else
+
+	mu    sync.Mutex // protects the rest
+	title string     // at present; empty: there is no post
+	stop  gate       // holds the next read before and after
+}
+
+func (o *onePost) set(title string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.title = title
+}
+
+// read reads the database, as it is at one moment.
+func (o *onePost) read() (posts []content.Post) {
+	o.mu.Lock()
+	stop := o.stop
+	o.stop = nil
+	o.mu.Unlock()
+	if stop != nil {
+		stop.wait()
+		defer stop.wait()
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.title == "" {
+		return nil
+	}
+	return []content.Post{{Summary: content.Summary{ID: 1, Slug: "a", Title: o.title, Lang: content.English, Status: content.Published}}}
+}
+
+func (o *onePost) PostBySlug(context.Context, string) (p content.Post, err error) {
+	for _, p := range o.read() {
+		return p, nil
+	}
+	return p, content.ErrNotFound
+}
+
+func (o *onePost) PostByID(ctx context.Context, id int64) (p content.Post, err error) {
+	if id != 1 {
+		return p, content.ErrNotFound
+	}
+	return o.PostBySlug(ctx, "a")
+}
+
+func (o *onePost) PageBySlug(context.Context, string) (p content.Page, err error) {
+	return p, content.ErrNotFound
+}
+
+func (o *onePost) APIKeyByPrefix(context.Context, string) (k content.APIKey, err error) {
+	return k, content.ErrNotFound
+}
+
+func (o *onePost) FeedItems(context.Context, content.Lang, int) ([]content.Post, error) {
+	return o.read(), nil
+}
+
+func (o *onePost) ListPosts(context.Context, content.Filter, content.Window) (l content.List, err error) {
+	for _, p := range o.read() {
+		l.Posts, l.Total = append(l.Posts, p.Summary), l.Total+1
+	}
+	return l, nil
+}
+
+func (o *onePost) Settings(context.Context) (content.Settings, error) {
+	return twinSettings(hosts[0], 3), nil
+}
+
+func (o *onePost) Navigation(context.Context) ([]content.NavItem, error) { return nil, nil }
+
+func (o *onePost) TagCounts(context.Context, content.Lang) ([]content.TagCount, error) {
+	return nil, nil
+}
+
+func (o *onePost) MonthCounts(context.Context, content.Lang) ([]content.MonthCount, error) {
+	return nil, nil
+}

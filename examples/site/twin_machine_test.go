@@ -1,0 +1,111 @@
+package main
+
+import (
+	"flag"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// The machine's runs have stepsOfRun steps on average, and there are as many as
+// it takes to make minSteps together; with SITE_SOAK in the environment, many
+// more.
+const (
+	stepsOfRun = 300
+	minSteps   = 2_000
+	soakSteps  = 100_000
+	minHits    = 0.2 // share of reads: what no cache answers shows nothing of caches
+)
+
+// After any sequence of writes and reads, the site that caches answers to the byte
+// as the one that does not.
+func TestTwins(t *testing.T) {
+	want := minSteps
+	if os.Getenv("SITE_SOAK") != "" {
+		want = soakSteps
+	}
+	seed := setRapid(t)
+	var m machine
+	for run := 0; m.steps < want; run++ {
+		set(t, "rapid.seed", strconv.FormatUint(seed+uint64(run), 10))
+		rapid.Check(t, func(rt *rapid.T) { m.run(t, rt) })
+	}
+	share := float64(m.hits) / float64(m.reads)
+	t.Logf("%d steps from -rapid.seed=%d on: %d writes, %d refused; %d reads, %.0f%% of them hits",
+		m.steps, seed, m.writes, m.fails, m.reads, 100*share)
+	if share < minHits || m.writes < m.steps/8 {
+		t.Errorf("%d writes in %d steps, %.0f%% hits: too few to show anything", m.writes, m.steps, 100*share)
+	}
+}
+
+// setRapid sets how long a run is, and returns the seed of the first.
+func setRapid(t *testing.T) (seed uint64) {
+	t.Helper()
+	seed = rand.Uint64N(1 << 48)
+	if s, err := strconv.ParseUint(flag.Lookup("rapid.seed").Value.String(), 10, 64); err == nil && s != 0 {
+		seed = s
+	}
+	set(t, "rapid.checks", "1")
+	set(t, "rapid.steps", strconv.Itoa(stepsOfRun))
+	return seed
+}
+
+// set sets a flag until the test ends.
+func set(t *testing.T, name, value string) {
+	t.Helper()
+	old := flag.Lookup(name).Value.String()
+	if err := flag.Set(name, value); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = flag.Set(name, old) })
+}
+
+// machine counts what its runs do.
+type machine struct{ steps, writes, fails, reads, hits int }
+
+func (m *machine) run(t *testing.T, rt *rapid.T) {
+	w := newTwins(t, nil)
+	defer w.close()
+	read := func(rt *rapid.T) {
+		m.steps++
+		w.look(rt, drawDice(rt), 1)
+	}
+	rt.Repeat(map[string]func(*rapid.T){"read": read, "read more": read, "write": func(rt *rapid.T) {
+		m.steps++
+		roll := drawDice(rt)
+		rt.Log(w.write(roll))
+		w.look(rt, roll, 2)
+	}})
+	m.writes, m.fails = m.writes+w.writes, m.fails+w.fails
+	m.reads, m.hits = m.reads+w.reads, m.hits+w.hits
+	if d := w.everywhere(); d != "" {
+		rt.Fatal(d)
+	}
+}
+
+// drawDice returns dice for one step: few draws for a step make it easy to leave
+// steps out of a run that fails.
+func drawDice(rt *rapid.T) dice { return rand.New(rand.NewPCG(seeds.Draw(rt, "dice"), 0)).IntN }
+
+// seeds are made of bits, as rapid draws no number without a liking for small ones.
+var seeds = rapid.Custom(func(rt *rapid.T) (seed uint64) {
+	for range 24 {
+		seed <<= 1
+		if rapid.Bool().Draw(rt, "bit") {
+			seed++
+		}
+	}
+	return seed
+})
+
+// look makes n requests.
+func (w *twins) look(rt *rapid.T, roll dice, n int) {
+	for range n {
+		if d := w.differ(w.request(roll)); d != "" {
+			rt.Fatal(d)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/examples/site/service"
+	"github.com/twofold-go/twofold/examples/site/sitetest"
+	"github.com/twofold-go/twofold/examples/site/store"
+	"github.com/twofold-go/twofold/invalidate/pipeline"
+)
+
+// twins are two sites on one database. One has the caches, and is written to; the
+// other has none, so what it answers is right. Nobody can tell the two apart.
+type twins struct {
+	t             *testing.T
+	store         *store.Store
+	cached, plain *site
+	now           atomic.Int64 // Unix milliseconds
+
+	posts, pages  *shelf // for whoever writes
+	writes, fails int    // that were made, and that were refused
+
+	goodKey string     // an API key that nobody revokes
+	mu      sync.Mutex // protects the rest
+	keys    []string   // API keys that there are or were
+	etags   map[string][]string
+	reads   int
+	hits    int
+}
+
+// newTwins returns twins on a small database of their own. Layers is that of the
+// cached one. End them with close.
+func newTwins(t *testing.T, layers func([]pipeline.Stage) []pipeline.Stage) *twins {
+	t.Helper()
+	base, err := base()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "site.db")
+	if err := os.WriteFile(path, base.file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := &twins{t: t, goodKey: base.key, keys: []string{base.key}, posts: newShelf("post", 3), pages: newShelf("page", 2), etags: map[string][]string{}}
+	w.now.Store(sitetest.Now().UnixMilli())
+	if w.store, err = store.Open(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	cfg := siteConfig{adminKey: "k", now: w.clock, log: slog.New(slog.DiscardHandler), layers: layers}
+	if w.cached, err = newSite(w.store, cfg); err != nil {
+		t.Fatal(err)
+	}
+	cfg.uncached, cfg.layers = true, nil
+	if w.plain, err = newSite(w.store, cfg); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *twins) close() {
+	ctx := context.Background()
+	if err := errors.Join(w.cached.Close(ctx), w.plain.Close(ctx), w.store.Close()); err != nil {
+		w.t.Error(err)
+	}
+}
+
+func (w *twins) clock() time.Time { return time.UnixMilli(w.now.Load()).UTC() }
+
+// prepared is the database that twins begin with.
+type prepared struct {
+	file []byte
+	key  string // to the API
+}
+
+// base prepares it, once: copying it is a lot quicker. Its texts are short,
+// because rendering long ones takes long and shows nothing more.
+var base = sync.OnceValues(func() (b prepared, err error) {
+	dir, err := os.MkdirTemp("", "twins")
+	if err != nil {
+		return b, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path, ctx := filepath.Join(dir, "site.db"), context.Background()
+	s, err := store.Open(ctx, path)
+	if err != nil {
+		return b, err
+	}
+	svc := service.New(s, service.Config{Now: sitetest.Now})
+	errs := []error{
+		svc.UpdateSettings(ctx, twinSettings(hosts[0], 2)),
+		svc.UpdateNavigation(ctx, []content.NavItem{{Lang: content.English, Label: "Home", URL: "/"}}),
+	}
+	for _, slug := range pools["tag"][:3] {
+		errs = append(errs, svc.CreateTag(ctx, content.Tag{Slug: slug, Name: strings.ToUpper(slug)}))
+	}
+	for i, slug := range pools["post"][:3] {
+		_, err := svc.CreatePost(ctx, service.PostInput{
+			Slug: slug, Title: "Title", Body: "*b*", Lang: content.Langs[i/2], Status: content.Published, Tags: []string{"go"},
+		})
+		errs = append(errs, err)
+	}
+	for i, slug := range pools["page"][:2] {
+		_, err := svc.CreatePage(ctx, service.PageInput{Slug: slug, Title: "Page", Body: "b", Lang: content.Langs[i]})
+		errs = append(errs, err)
+	}
+	_, b.key, err = svc.CreateAPIKey(ctx, service.KeyInput{Label: "L", Scopes: content.Scopes})
+	if err := errors.Join(append(errs, err, s.Close())...); err != nil { // which moves everything from the log to the file
+		return b, err
+	}
+	b.file, err = os.ReadFile(path)
+	return b, err
+})
+
+func twinSettings(host string, perPage int) content.Settings {
+	return content.Settings{
+		BaseURL: "http://" + host, Author: "A", PostsPerPage: perPage, FeedItems: 3,
+		Texts: map[content.Lang]content.Text{content.English: {Title: "T"}, content.Chinese: {Title: "题"}},
+	}
+}
+
+// response is all of what a client gets that it could tell twins apart by.
+type response struct {
+	Status int
+	Header http.Header
+	Body   string
+}
+
+// ask asks one of the twins.
+func (w *twins) ask(s *site, q request) (r response, cacheStatus string) {
+	rec := httptest.NewRecorder()
+	s.ServeHTTP(rec, q.http())
+	res := rec.Result()
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		w.t.Error(err)
+	}
+	r = response{res.StatusCode, res.Header, string(body)}
+	cacheStatus = strings.Join(r.Header["Cache-Status"], ", ")
+	for _, name := range []string{"Age", "Date", "Cache-Status"} {
+		delete(r.Header, name)
+	}
+	return r, cacheStatus
+}
+
+// differ asks both, and returns in what their answers differ; "" if they do not.
+// Nobody may write meanwhile.
+func (w *twins) differ(q request) string {
+	got, cacheStatus := w.ask(w.cached, q)
+	want, _ := w.ask(w.plain, q)
+	w.remember(q, want, strings.Contains(cacheStatus, hit))
+	if got.Status == want.Status && got.Body == want.Body && maps.EqualFunc(got.Header, want.Header, equalLines) {
+		return ""
+	}
+	return fmt.Sprintf("%v, %s (-plain +cached):\n%s", q, cacheStatus, cmp.Diff(want, got))
+}
+
+func equalLines(a, b []string) bool { return strings.Join(a, "\n") == strings.Join(b, "\n") }
+
+// remember counts an answer, and notes its validator for later conditional requests.
+func (w *twins) remember(q request, r response, isHit bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reads++
+	if isHit {
+		w.hits++
+	}
+	if etag := r.Header.Get("ETag"); etag != "" && !slices.Contains(w.etags[q.target], etag) {
+		old := w.etags[q.target]
+		w.etags[q.target] = append(slices.Clone(old[max(0, len(old)-2):]), etag)
+	}
+}
+
+// everywhere returns the first difference at any public URL.
+func (w *twins) everywhere() string {
+	for _, target := range targets() {
+		if d := w.differ(w.plainly(target)); d != "" {
+			return d
+		}
+	}
+	return ""
+}
+
+// call makes a call of the admin API of the twin that has the caches.
+func (w *twins) call(method, path string, body []byte) (status int, reply string) {
+	r := httptest.NewRequestWithContext(w.t.Context(), method, "/admin/api"+path, bytes.NewReader(body))
+	r.Header.Set("Authorization", "Bearer k")
+	rec := httptest.NewRecorder()
+	w.cached.ServeHTTP(rec, r)
+	return rec.Code, rec.Body.String()
+}
