@@ -386,13 +386,13 @@ func TestMaxAgeMerges(t *testing.T) {
 		src := &source{took: time.Second}
 		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load})
 		crowd(50, func(i int) {
-			time.Sleep(time.Duration(i) * time.Millisecond)
+			<-time.After(time.Duration(i) * time.Millisecond)
 			wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, cache.MaxAge(time.Minute))
 		})
 		src.wantLoads(t, 1)
 		advance(10 * time.Second)
 		crowd(2, func(i int) { // the second comes too late for the first's load
-			time.Sleep(time.Duration(i) * 100 * time.Millisecond)
+			<-time.After(time.Duration(i) * 100 * time.Millisecond)
 			wantFetch(t, c, 1, fetched{Value: fmt.Sprint("1.", 2+i), Source: cache.Load}, cache.MaxAge(50*time.Millisecond))
 		})
 		src.wantLoads(t, 3)

@@ -25,7 +25,7 @@ func TestDetachedEnds(t *testing.T) {
 	}{
 		"cancel":   {func(flight *detached, _ context.CancelFunc) { flight.cancel() }, context.Canceled},
 		"outer":    {func(_ *detached, outer context.CancelFunc) { outer() }, context.Canceled},
-		"deadline": {func(*detached, context.CancelFunc) { time.Sleep(time.Minute) }, context.DeadlineExceeded},
+		"deadline": {func(*detached, context.CancelFunc) { <-time.After(time.Minute) }, context.DeadlineExceeded},
 	} {
 		for _, foreign := range []bool{false, true} {
 			if foreign != (name == "outer") && name != "deadline" {
