@@ -1,0 +1,240 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/examples/digest/api"
+	"github.com/twofold-go/twofold/examples/digest/collector"
+	"github.com/twofold-go/twofold/examples/digest/digest"
+	"github.com/twofold-go/twofold/examples/digest/store"
+)
+
+func TestCase13StatusNeedsAKey(t *testing.T) {
+	w := newWorld(t)
+	for header, want := range map[string]int{
+		"": 401, "Bearer": 401, "Bearer ": 401, "Bearer wrong": 401, "Bearer " + operator + " ": 401, "Basic " + operator: 401, operator: 401,
+		"Bearer " + ann: 403, "Bearer " + operator: 200, "bearer " + operator: 200,
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/collector/status", http.NoBody)
+		if header != "" {
+			r.Header.Set("Authorization", header)
+		}
+		rec := httptest.NewRecorder()
+		w.ServeHTTP(rec, r)
+		if rec.Code != want || (want == 200) != strings.Contains(rec.Body.String(), "News") || (want != 200) != (rec.Header().Get("WWW-Authenticate") != "") {
+			t.Errorf("%q: %d, want %d: %s", header, rec.Code, want, rec.Body)
+		}
+	}
+	if strings.Contains(w.log.String(), "key") {
+		t.Errorf("the log has keys in it: %s", w.log.String())
+	}
+}
+
+func TestNoKeyIsNoKey(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.Key = ""
+	w.Handler = api.New(w.cfg)
+	if rec := w.do("", "GET /api/collector/status", ""); rec.Code != 401 {
+		t.Errorf("without a key anybody may look: %d", rec.Code)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/collector/status", http.NoBody)
+	r.Header.Set("Authorization", "Bearer ")
+	rec := httptest.NewRecorder()
+	if w.ServeHTTP(rec, r); rec.Code != 401 {
+		t.Errorf("the empty key is the operator's: %d", rec.Code)
+	}
+}
+
+func TestCase14Status(t *testing.T) {
+	w := newWorld(t)
+	if err := w.coll.RunOnce(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	body := w.call(operator, "GET /api/collector/status", "", 200)
+	w.wantIn(body, // the names of both documented forms
+		`"id":1`, `"name":"News"`, `"name":"Secret"`, `"type":"rss"`, `"interval_minutes":240`, `"last_fetched_at":"2026-02-25T12:00:00Z"`,
+		`"fetch_count":1`, `"fetch_error_count":0`, `"last_error":null`, `"status":"ok"`,
+		`"total_sources":3`, `"active_sources":3`, `"paused_sources":0`, `"paused_by_error":0`,
+		`"fetches_24h":3`, `"errors_24h":0`, `"raw_items_24h":3`, `"items_24h":3`)
+}
+
+func TestCase15NextFetchAt(t *testing.T) {
+	w := newWorld(t)
+	if err := w.coll.RunOnce(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	st := read[collector.Status](w, operator, "GET /api/collector/status", "")
+	for _, s := range st.Sources {
+		if want := s.LastFetchedAt.Add(time.Duration(s.IntervalMinutes) * time.Minute); !s.NextFetchAt.Equal(want) {
+			t.Errorf("source %d: next_fetch_at %v, want %v", s.ID, s.NextFetchAt, want)
+		}
+	}
+}
+
+func TestStats(t *testing.T) {
+	w := newWorld(t)
+	w.subscribe(1, news)
+	w.subscribe(2, news)
+	for _, key := range []string{ann, bob} {
+		w.call(key, "POST /api/digests", `{"type":"daily"}`, 200)
+	}
+	body := w.call(operator, "GET /api/digest-cache/stats", "", 200)
+	w.wantIn(body, `"total":1`, `"unique_hashes":1`, `"by_type":{"daily":1}`, `"hit_rate":0.5`, `"llm_calls":1`, `"hits":1`, `"misses":1`, `"saved_usd":`)
+	w.call("", "GET /api/digest-cache/stats", "", 401)
+	w.call(ann, "GET /api/digest-cache/stats", "", 403)
+}
+
+// filled is a world with one cached digest, of one source and yesterday.
+func filled(t *testing.T) (w *world, hash string) {
+	t.Helper()
+	w = newWorld(t)
+	w.subscribe(1, news)
+	w.call(ann, "POST /api/digests", `{"type":"daily"}`, 200)
+	return w, store.Hash([]int64{news})
+}
+
+func (w *world) wantCached(want int64) {
+	w.t.Helper()
+	if st, err := w.store.CacheStats(w.t.Context()); err != nil || st.Total != want {
+		w.t.Errorf("%d digests in the cache, %v, want %d", st.Total, err, want)
+	}
+}
+
+func TestDelete(t *testing.T) {
+	for _, tt := range []struct {
+		query string
+		want  int64
+	}{
+		{"", 1},
+		{"?all=true", 1},
+		{"?hash=HASH", 1},
+		{"?hash=" + strings.Repeat("0", 64), 0},
+		{"?before=2026-02-25", 1},
+		{"?before=2026-02-24", 0},
+		{"?before=2026-02-25T00:00:00Z", 1},
+		{"?before=2026-02-24T23:59:59Z", 0},
+	} {
+		t.Run(tt.query, func(t *testing.T) {
+			w, hash := filled(t)
+			got := read[struct{ Deleted *int64 }](w, operator, "DELETE /api/admin/digest-cache"+strings.ReplaceAll(tt.query, "HASH", strings.ToUpper(hash)), "")
+			if got.Deleted == nil || *got.Deleted != tt.want {
+				t.Errorf("deleted %v, want %d", got.Deleted, tt.want)
+			}
+			w.wantCached(1 - tt.want)
+			w.wantIn(w.log.String(), `cache deleted" actor="operator at 192.0.2.1`)
+		})
+	}
+}
+
+// D-E11: what is not understood is never "all".
+func TestDeleteIsNeverAllByMistake(t *testing.T) {
+	w, hash := filled(t)
+	for _, tt := range []struct{ query, body, names string }{
+		{"?hsah=" + hash, "", "hsah"},
+		{"?Hash=" + hash, "", "Hash"},
+		{"?hash=", "", "hash"},
+		{"?hash", "", "hash"},
+		{"?before=", "", "before"},
+		{"?all=", "", "all"},
+		{"?all=false", "", "all"},
+		{"?hash=abc", "", "hash"},
+		{"?hash=" + strings.Repeat("g", 64), "", "hash"},
+		{"?hash=" + hash + "&hash=" + hash, "", "hash"},
+		{"?hash=" + hash + "&before=2026-02-25", "", "2 parameters"},
+		{"?all=true&before=2026-02-25", "", "2 parameters"},
+		{"?before=yesterday", "", "before"},
+		{"?before=2026-02-30", "", "before"},
+		{"?before=2026-02-25T00:00:00+08:00", "", "before"}, // its + means a space
+		{"?hash=" + hash + ";x", "", "query"},
+		{"?%zz=1", "", "query"},
+		{"", `{"hash":"` + hash + `"}`, "body"},
+	} {
+		body := w.call(operator, "DELETE /api/admin/digest-cache"+tt.query, tt.body, 400)
+		w.wantIn(body, tt.names)
+	}
+	w.call("", "DELETE /api/admin/digest-cache", "", 401)
+	w.call(ann, "DELETE /api/admin/digest-cache", "", 403)
+	w.wantCached(1)
+}
+
+// broken is a service and a collector that fail.
+type broken struct {
+	*digest.Service
+	*collector.Collector
+}
+
+var errBroken = errors.New("broken by hidden things")
+
+func (broken) Stats(context.Context, time.Time) (digest.Stats, error) {
+	return digest.Stats{}, errBroken
+}
+
+func (broken) Health(context.Context) (collector.Health, error) {
+	return collector.Health{Status: "stalled"}, errBroken
+}
+
+func TestFailuresAreNotTold(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.Digests, w.cfg.Collector = broken{Service: w.svc}, broken{Collector: w.coll}
+	w.Handler = api.New(w.cfg)
+	w.call(operator, "GET /api/digest-cache/stats", "", 500) // do looks for what is hidden
+	w.wantIn(w.call("", "GET /healthz", "", 503), `"status":"stalled"`, `"reason":"the database does not answer"`)
+	w.wantIn(w.log.String(), "broken by hidden things")
+}
+
+func TestHealth(t *testing.T) {
+	w := newWorld(t)
+	if err := w.coll.RunOnce(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if body := w.call("", "GET /healthz", "", 200); strings.Contains(body, "reason") {
+		t.Errorf("a reason for being well: %s", body)
+	}
+	w.clock.Advance(4*time.Hour + 10*time.Minute)
+	w.wantIn(w.call("", "GET /healthz", "", 200), `"status":"ok"`, `"due_sources":3`)
+	w.clock.Advance(10 * time.Minute)
+	w.wantIn(w.call("", "GET /healthz", "", 503), `"status":"stalled"`, `"oldest_due_lag_seconds":1200`,
+		`"last_success_at":"2026-02-25T12:00:00Z"`, `"reason":"no collector keeps up: 3 sources are due, one for 20m0s"`)
+}
+
+// witness is a collector that remembers what it was asked to resume: by it, all
+// collectors hear that sources have changed, and by nothing in the store.
+type witness struct {
+	*collector.Collector
+	resumed []int64
+}
+
+func (c *witness) Resume(ctx context.Context, id int64) error {
+	c.resumed = append(c.resumed, id)
+	return c.Collector.Resume(ctx, id)
+}
+
+func TestResume(t *testing.T) {
+	w := newWorld(t)
+	c := &witness{Collector: w.coll}
+	w.cfg.Collector = c
+	w.Handler = api.New(w.cfg)
+	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.SetSourceActive(ctx, news, false) })
+	w.wantIn(w.call("", "GET /api/sources", "", 200), `"is_active":false`)
+	s := read[collector.SourceStatus](w, operator, "POST /api/admin/sources/1/resume", "")
+	if s.ID != news || s.Status != "pending" {
+		t.Errorf("after resume: %+v", s)
+	}
+	st := read[collector.Status](w, operator, "GET /api/collector/status", "")
+	if slices.ContainsFunc(st.Sources, func(s collector.SourceStatus) bool { return s.Status == "paused" }) {
+		t.Errorf("still paused: %+v", st.Sources)
+	}
+	w.call(operator, "POST /api/admin/sources/99/resume", "", 404)
+	w.wantIn(w.call(operator, "POST /api/admin/sources/x/resume", "", 400), "id")
+	w.call(ann, "POST /api/admin/sources/1/resume", "", 403)
+	if !slices.Equal(c.resumed, []int64{news, 99}) {
+		t.Errorf("the collector was told of sources %v", c.resumed)
+	}
+}

@@ -1,0 +1,203 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/examples/digest/store"
+	"github.com/twofold-go/twofold/examples/digest/summary"
+)
+
+type subscribed struct {
+	Hash      string
+	Count     int     `json:"source_count"`
+	SourceIDs []int64 `json:"source_ids"`
+	Offered   int
+}
+
+func TestSubscribe(t *testing.T) {
+	w := newWorld(t)
+	all := store.Hash([]int64{news, tech, secret})
+	for _, tt := range []struct {
+		key, call, body string
+		want            subscribed
+	}{
+		{ann, "GET /api/subscription-hash", "", subscribed{Hash: store.EmptyHash, SourceIDs: []int64{}}},
+		{ann, "POST /api/subscriptions", `{"source_ids":[3,1,3]}`, subscribed{Hash: store.Hash([]int64{1, 3}), Count: 2, SourceIDs: []int64{1, 3}}},
+		{ann, "DELETE /api/subscriptions/3", "", subscribed{Hash: store.Hash([]int64{1}), Count: 1, SourceIDs: []int64{1}}},
+		{ann, "DELETE /api/subscriptions/3", "", subscribed{Hash: store.Hash([]int64{1}), Count: 1, SourceIDs: []int64{1}}},
+		{ann, "POST /api/packs/start/install", "", subscribed{Hash: all, Count: 3, SourceIDs: []int64{1, 2, 3}, Offered: 3}},
+		{ann, "GET /api/subscription-hash", "", subscribed{Hash: all, Count: 3, SourceIDs: []int64{1, 2, 3}}},
+		// Of the pack, Bob gets what he may see.
+		{bob, "POST /api/packs/start/install", "", subscribed{Hash: store.Hash([]int64{1, 2}), Count: 2, SourceIDs: []int64{1, 2}, Offered: 2}},
+	} {
+		if diff := cmp.Diff(tt.want, read[subscribed](w, tt.key, tt.call, tt.body)); diff != "" {
+			t.Errorf("%s %s (-want +got):\n%s", tt.call, tt.body, diff)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	w := newWorld(t)
+	for _, tt := range []struct {
+		key, call, body string
+		want            int
+		names           string
+	}{
+		{"", "GET /api/subscription-hash", "", 401, "key"},
+		{operator, "GET /api/subscription-hash", "", 403, "user's key"},
+		{ann, "GET /api/subscription-hash?user=2", "", 400, "user"},
+		{"", "POST /api/subscriptions", `{"source_ids":[1]}`, 401, "key"},
+		{bob, "POST /api/subscriptions", `{"source_ids":[1,3]}`, 404, "not found"}, // all or none
+		{bob, "POST /api/subscriptions", `{"source_ids":[99]}`, 404, "not found"},
+		{bob, "POST /api/subscriptions", `{"source_ids":[]}`, 400, "source_ids: 0 ids"},
+		{bob, "POST /api/subscriptions", `{"source_ids":["1"]}`, 400, "source_ids: a JSON string, want int64"},
+		{bob, "POST /api/subscriptions", `{"source_ids":[1.25]}`, 400, "source_ids: a JSON number, want int64"},
+		{bob, "POST /api/subscriptions", `{"source_ids":[1` + strings.Repeat(",1", 1000) + `]}`, 400, "source_ids: 1001 ids"},
+		{bob, "POST /api/subscriptions", `{"sources":[1]}`, 400, "sources"},
+		{bob, "POST /api/subscriptions", `[1]`, 400, "body: a JSON array"},
+		{bob, "POST /api/subscriptions", `{"source_ids":[1]}{}`, 400, "body: goes on"},
+		{bob, "POST /api/subscriptions", `{"source_ids":`, 400, "body"},
+		{bob, "POST /api/subscriptions", "", 400, "body"},
+		{bob, "POST /api/subscriptions", `{"source_ids":[` + strings.Repeat(" ", 64<<10) + `1]}`, 413, "body: over 65536 bytes"},
+		{bob, "DELETE /api/subscriptions/0", "", 400, "source"},
+		{bob, "DELETE /api/subscriptions/news", "", 400, "source: 4 characters"},
+		{"", "DELETE /api/subscriptions/1", "", 401, "key"},
+		{bob, "POST /api/packs/none/install", "", 404, "not found"},
+		{"", "POST /api/packs/start/install", "", 401, "key"},
+		{"wrong", "GET /api/sources", "", 401, "key"},
+		{"wrong", "GET /api/packs", "", 401, "key"},
+		{"", "GET /api/digests", "", 401, "key"},
+		{ann, "GET /api/digests?type=hourly", "", 400, "type"},
+		{ann, "GET /api/digests?limit=0", "", 400, "limit"},
+		{ann, "GET /api/digests?limit=101", "", 400, "limit"},
+		{ann, "GET /api/digests?limit=all", "", 400, "limit"},
+		{ann, "GET /api/digests?limit=1&limit=2", "", 400, "limit"},
+		{ann, "GET /api/digests?types=daily", "", 400, "types"},
+		{"", "POST /api/digests", `{"type":"daily"}`, 401, "key"},
+		{ann, "POST /api/digests", `{"type":"hourly"}`, 400, "type"},
+		{ann, "POST /api/digests", `{}`, 400, "type"},
+		{"", "GET /api/none", "", 404, "no such call"},
+		{"", "PUT /api/digests", "", 405, "GET, POST"},
+		{"", "POST /healthz", "", 405, "GET"},
+	} {
+		if body := w.call(tt.key, tt.call, tt.body, tt.want); !strings.Contains(body, tt.names) {
+			t.Errorf("%s %.60s: %s does not name %s", tt.call, tt.body, body, tt.names)
+		}
+	}
+	if s, err := w.store.Subscriptions(t.Context(), 2); err != nil || len(s.SourceIDs) != 0 {
+		t.Errorf("what was refused has subscribed Bob to %v, %v", s.SourceIDs, err)
+	}
+}
+
+func TestSources(t *testing.T) {
+	w := newWorld(t)
+	if err := w.coll.RunOnce(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		key  string
+		want []int64
+	}{{"", []int64{news, tech}}, {ann, []int64{news, tech, secret}}, {bob, []int64{news, tech}}, {operator, []int64{news, tech}}} {
+		got := read[struct{ Sources []map[string]any }](w, tt.key, "GET /api/sources", "").Sources
+		var ids []int64
+		for _, s := range got {
+			ids = append(ids, int64(s["id"].(float64)))
+			_, every := s["fetch_interval_minutes"]
+			next := s["next_fetch_at"]
+			if every != (tt.key != "") || (next == "2026-02-25T16:00:00Z") != (tt.key != "") {
+				t.Errorf("%q sees %v", tt.key, s)
+			}
+		}
+		if !slices.Equal(ids, tt.want) {
+			t.Errorf("%q sees sources %v, want %v", tt.key, ids, tt.want)
+		}
+	}
+}
+
+func TestPacks(t *testing.T) {
+	w := newWorld(t)
+	for key, want := range map[string][]int64{"": {news, tech}, ann: {news, tech, secret}, bob: {news, tech}} {
+		got := read[struct{ Packs []store.Pack }](w, key, "GET /api/packs", "").Packs
+		if len(got) != 1 || got[0].Slug != "start" || !slices.Equal(got[0].SourceIDs, want) {
+			t.Errorf("%q sees %+v, want sources %v", key, got, want)
+		}
+	}
+}
+
+type written struct {
+	State, Origin, Hash string
+	Start               time.Time `json:"period_start"`
+	End                 time.Time `json:"period_end"`
+	Digest              *store.Digest
+}
+
+func TestGenerate(t *testing.T) {
+	w := newWorld(t)
+	const call, daily = "POST /api/digests", `{"type":"daily"}`
+	if got := read[written](w, ann, call, daily); got.State != "no_sources" || got.Digest != nil {
+		t.Errorf("without sources: %+v", got)
+	}
+	w.subscribe(1, news)
+	w.subscribe(2, news)
+	first, again, other := read[written](w, ann, call, daily), read[written](w, ann, call, daily), read[written](w, bob, call, daily)
+	if first.Digest == nil || again.Digest == nil || other.Digest == nil {
+		t.Fatalf("no digest: %+v, %+v, %+v", first, again, other)
+	}
+	day := time.Date(2026, time.February, 24, 0, 0, 0, 0, time.UTC)
+	if first.State != "ready" || first.Origin != "call" || !first.Start.Equal(day) || !first.End.Equal(day.AddDate(0, 0, 1)) {
+		t.Errorf("first: %+v", first)
+	}
+	if again.Digest.ID != first.Digest.ID || other.Digest.ID == first.Digest.ID || other.Digest.Content != first.Digest.Content || other.Origin == "call" {
+		t.Errorf("first %+v, again %+v, Bob's %+v", first.Digest, again.Digest, other.Digest)
+	}
+	if got := read[written](w, ann, call, `{"type":"4h"}`); got.State != "empty" || got.Digest != nil {
+		t.Errorf("of a period without items: %+v", got)
+	}
+}
+
+func TestGenerateFails(t *testing.T) {
+	w := newWorld(t)
+	w.subscribe(1, news)
+	w.call(ann, "POST /api/digests", `{"type":"daily"}`, 200)
+	w.scribe.err = fmt.Errorf("%w: hidden", summary.ErrUnavailable)
+	w.clock.Advance(24 * time.Hour)
+	w.write(func(ctx context.Context, tx *store.Tx) error {
+		w.clock.Advance(-13 * time.Hour)
+		defer w.clock.Advance(13 * time.Hour)
+		_, err := tx.AddItems(ctx, news, []store.Item{{GUID: "new", Title: "New"}})
+		return err
+	})
+	got := read[written](w, ann, "POST /api/digests", `{"type":"daily"}`)
+	if got.State != "stale" || got.Digest == nil || got.Start.Day() != 24 {
+		t.Errorf("yesterday's stands in, and says so: %+v", got)
+	}
+	w.subscribe(2, news, tech)
+	if rec := w.do(bob, "POST /api/digests", `{"type":"daily"}`); rec.Code != http.StatusServiceUnavailable {
+		t.Errorf("with nothing to stand in: %d %s", rec.Code, rec.Body)
+	}
+}
+
+func TestDigests(t *testing.T) {
+	w := newWorld(t)
+	w.subscribe(1, news)
+	for _, kind := range []string{"daily", "weekly", "monthly"} {
+		w.call(ann, "POST /api/digests", `{"type":"`+kind+`"}`, 200)
+	}
+	for _, tt := range []struct {
+		key, query string
+		want       int
+	}{{ann, "", 1}, {ann, "?type=daily", 1}, {ann, "?type=weekly", 0}, {ann, "?limit=1", 1}, {bob, "", 0}} {
+		got := read[struct{ Digests []store.Digest }](w, tt.key, "GET /api/digests"+tt.query, "").Digests
+		if got == nil || len(got) != tt.want {
+			t.Errorf("%s: %d digests, want %d: %+v", tt.query, len(got), tt.want, got)
+		}
+	}
+}
