@@ -122,11 +122,15 @@ func (j *job[K, V]) takeTurn(l *load) error {
 	wait, cancel := context.WithCancel(&l.detached)
 	defer cancel()
 	j.lent.onOpen(cancel)
-	if err := j.t.loads.Acquire(wait, 1); err == nil {
-		l.turn = true
-	} else if l.Err() != nil {
+	err := j.t.loads.Acquire(wait, 1)
+	switch late := l.Err() != nil || !time.Now().Before(l.deadline); {
+	case late && err == nil: // others ran out of time at this moment, too, and made room
+		j.t.loads.Release(1)
+		fallthrough
+	case late:
 		return cmp.Or(j.ctx.Err(), ErrOverloaded)
 	}
+	l.turn = err == nil
 	return nil
 }
 
