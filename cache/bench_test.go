@@ -347,3 +347,39 @@ func allocatesNothing(t *testing.T, log invalidate.Log) {
 		}
 	}
 }
+
+// A stale value costs what a fresh one does, as long as there is nothing to be done about
+// it: the refresh is under way.
+func TestStaleHitAllocatesNothing(t *testing.T) {
+	tiers := open(t, cache.TiersConfig{})
+	hung := make(chan struct{})
+	t.Cleanup(func() { close(hung) })
+	var loads atomic.Int64
+	c, err := cache.New(tiers, cache.Config[int64, profile]{
+		Namespace: "profiles",
+		Load: func(_ context.Context, id int64) (profile, error) {
+			if loads.Add(1) > 1 {
+				<-hung
+			}
+			return profileOf(id), nil
+		},
+		Policy: policy.Patch{TTL: new(time.Nanosecond), Jitter: new(0.0), Stale: new(time.Hour)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func() {
+		if p, err := c.Get(t.Context(), 1); err != nil || p.ID != 1 {
+			t.Fatal(p, err)
+		}
+	}
+	get()
+	get() // starts the refresh
+	const n = 1000
+	if allocs := testing.AllocsPerRun(n, get); allocs != 0 && !raceEnabled {
+		t.Errorf("%v allocations, want 0", allocs)
+	}
+	if s := total(tiers); s.StaleRevalidating < n || s.LocalHits < n || loads.Load() != 2 {
+		t.Errorf("%d hits, %d of them stale, %d loads; want %d at least, and 2", s.LocalHits, s.StaleRevalidating, loads.Load(), n)
+	}
+}

@@ -74,27 +74,36 @@ type counters struct {
 // another.
 type stripe struct {
 	hits, negatives atomic.Int64
-	_               [48]byte
+	stale           [2]atomic.Int64 // staleRevalidate, staleError
+	_               [32]byte
 }
 
-// hit counts a local hit. The stripe is drawn by the address of the caller's
-// stack, which differs between goroutines and costs nothing to know.
+// hit counts a local hit.
 func (c *counters) hit(negative bool) {
-	var here byte
-	s := &c.local[uint64(uintptr(unsafe.Pointer(&here))>>11)*0x9e3779b97f4a7c15>>(64-stripeBits)]
+	s := c.stripe()
 	s.hits.Add(1)
 	if negative {
 		s.negatives.Add(1)
 	}
 }
 
+// stripe is drawn by the address of the caller's stack, which differs between
+// goroutines and costs nothing to know.
+func (c *counters) stripe() *stripe {
+	var here byte
+	return &c.local[uint64(uintptr(unsafe.Pointer(&here))>>11)*0x9e3779b97f4a7c15>>(64-stripeBits)]
+}
+
 func (c *counters) inc(s stat) { c.n[s].Add(1) }
 
 func (c *counters) get(s stat) int64 {
 	n := c.n[s].Load()
-	if s == negatives {
-		for i := range c.local {
+	for i := range c.local {
+		switch s {
+		case negatives:
 			n += c.local[i].negatives.Load()
+		case staleRevalidate, staleError:
+			n += c.local[i].stale[s-staleRevalidate].Load()
 		}
 	}
 	return n
@@ -145,9 +154,13 @@ func (t *Tiers) snapshot() []*counters {
 
 // countStale counts a stale value served, and how far past its time it was.
 func (t *Tiers) countStale(c *counters, r staleReason, over int64) {
-	if r == notStale {
+	switch r {
+	case notStale:
 		return
+	case revalidating, failedLoad:
+		c.stripe().stale[r-revalidating].Add(1)
+	default:
+		c.inc(staleRevalidate + stat(r-revalidating))
 	}
-	c.inc(staleRevalidate + stat(r-revalidating))
 	t.seen.staleness(max(over, 0))
 }

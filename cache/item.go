@@ -27,6 +27,7 @@ type item[K comparable, V any] struct {
 	quietUntil int64         // before it a hit needs no further thought
 	space      *key.Space    // compared by pointer first, then by value
 	clearAt    atomic.Uint64 // Fences.Generation it was last found clear at, plus one
+	low        uint32        // of Stamp.Hash, for Fences.Since
 	plain      bool          // set by put: neither err nor tags is there to be looked at
 	key        K
 	val        V

@@ -46,7 +46,7 @@ func (j *job[K, V]) putLocked(it *item[K, V]) {
 	if !j.register(it) {
 		return
 	}
-	it.plain = it.err == nil && len(it.tags) == 0
+	it.plain, it.low = it.err == nil && len(it.tags) == 0, uint32(it.Hash) //nolint:gosec // the low half is what is wanted
 	it.putSeal()
 	if !j.t.local.Set(j.at, it, j.cost(it)) {
 		j.t.unregister(it)

@@ -112,14 +112,16 @@ func (c Cache[K, V]) hit(k K) *item[K, V] {
 	}
 	lease := t.lease.Read() // before any fence
 	now := t.now()
-	if now >= it.quietUntil || c.v.policy().Off {
+	loud := now >= it.quietUntil
+	if (loud && !it.rests(now)) || c.v.policy().Off {
 		return nil
 	}
 	if !t.lease.Covers(lease, now) && !t.vouches(lease, now, it.readAt) {
 		return nil
 	}
 	// Read before the check: a fence that comes while it runs is not part of it.
-	if gen := t.fences.Generation() + 1; it.clearAt.Load() != gen {
+	gen := t.fences.Generation() + 1
+	if at := it.clearAt.Load(); at != gen && (at == 0 || t.fences.Since(at-1, it.low)) {
 		if !t.fences.Clear(&it.Stamp, it.text, it.tags) {
 			return nil
 		}
@@ -127,7 +129,26 @@ func (c Cache[K, V]) hit(k K) *item[K, V] {
 	}
 	it.checkUnchanged()
 	c.v.counts.hit(!it.plain && it.err != nil)
+	if loud {
+		t.countStale(c.v.counts, it.restsFor(), now-it.softUntil)
+	}
 	return it
+}
+
+// rests reports whether an item that is past its time is served all the same, and nothing
+// has to be done about that: a refresh is under way, or not to be started yet.
+func (it *item[K, V]) rests(now int64) bool {
+	if it.failSafe {
+		return it.freshness(now) == fresh
+	}
+	return now >= it.softUntil && now < it.staleUntil && it.trustUntil >= it.softUntil && now < it.nextTry.Load()
+}
+
+func (it *item[K, V]) restsFor() staleReason {
+	if it.failSafe {
+		return failedLoad
+	}
+	return revalidating
 }
 
 // find returns the entry of k in whatever state, as long as it is vouched for

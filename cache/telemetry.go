@@ -184,7 +184,9 @@ func (o *telemetry) valueSize(dir sizeDir, n int) {
 func (o *telemetry) lag(d time.Duration) { o.logLag.Record(context.Background(), d.Seconds()) }
 
 func (o *telemetry) staleness(ns int64) {
-	o.staleAge.Record(context.Background(), float64(ns)/1e9)
+	if ctx := context.Background(); o.staleAge.Enabled(ctx) {
+		o.staleAge.Record(ctx, float64(ns)/1e9)
+	}
 }
 
 // counter says how a group of counters is observed: one instrument, one

@@ -9,6 +9,11 @@ const (
 	clockBuckets = 1 << 16
 	clockMask    = clockBuckets - 1
 
+	// groups is how many groups of keys are told apart by Since. With more of them a
+	// fence sends fewer others to be judged anew; these fit into a core's own cache.
+	groups    = 1 << 14
+	groupMask = groups - 1
+
 	// maxRecent bounds the exact table of key fences, maxScopes the table of
 	// scope fences. What falls out of the first is judged by its bucket alone;
 	// when the second is full, what is as of its older half is given up.
@@ -41,11 +46,13 @@ type Mark struct {
 // be judged by.
 type Fences struct {
 	gen   atomic.Uint64 // fences stored, each in full
-	_     [56]byte      // read by every hit; the rest is written more often than it
+	wide  atomic.Uint64 // gen of the last one that was no key's
+	_     [48]byte      // read by every hit; the rest is written more often than they
 	tick  atomic.Uint64
 	ver   atomic.Uint64 // version of what mu protects; also bumped by a flush
 	flush atomic.Uint64 // entries born before this tick are dead
 	keys  [clockBuckets]atomic.Uint64
+	last  [groups]atomic.Uint64 // gen of the last key fence of each group
 
 	logged   bool          // positions come from a log
 	keyPos   atomic.Uint64 // with a log: applied without a gap
@@ -140,8 +147,12 @@ func (f *Fences) store(s Fence, pos Position) {
 		}
 	}
 	f.ver.Add(1)
-	f.gen.Add(1)
+	f.stored(&f.wide)
 }
+
+// stored ends the storing of a fence: of the last one of a group, or of one that may
+// concern any entry.
+func (f *Fences) stored(last *atomic.Uint64) { raise(last, f.gen.Add(1)) }
 
 func (f *Fences) storeKey(hash uint64, pos Position) {
 	f.mu.Lock()
@@ -150,7 +161,7 @@ func (f *Fences) storeKey(hash uint64, pos Position) {
 	f.mu.Unlock()
 	// After the table, so that a reader sent there by its bucket finds the fence.
 	raise(&f.keys[hash&clockMask], tick)
-	f.gen.Add(1)
+	f.stored(&f.last[hash&groupMask])
 }
 
 // flushLocked kills what was marked before it here and, with a position,
@@ -168,7 +179,7 @@ func (f *Fences) flushHere() {
 	defer f.mu.Unlock()
 	f.flushLocked(0)
 	f.ver.Add(1)
-	f.gen.Add(1)
+	f.stored(&f.wide)
 }
 
 // Held reports whether an invalidation with [Hold] covers the key or one of the

@@ -21,6 +21,18 @@ type Stamp struct {
 // it reads it before it checks.
 func (f *Fences) Generation() uint64 { return f.gen.Load() }
 
+// Since reports whether a fence that may concern an entry with that hash, of which the
+// low 32 bits will do, has been stored since a generation. An entry that was found clear
+// at the generation is clear if not, so that fences of other keys cost it two loads, and
+// no write.
+//
+// A fence that is being stored while this is asked may be missed, and then its storing has
+// not returned: whoever reads a lease first, and asks second, misses none that the lease
+// tells of.
+func (f *Fences) Since(gen uint64, hash uint32) bool {
+	return f.wide.Load() > gen || f.last[hash&groupMask].Load() > gen
+}
+
 // Quiet reports whether nothing at all was fenced since the entry was last
 // found clear. It is two loads, and the first question to ask.
 func (f *Fences) Quiet(s *Stamp) bool { return f.gen.Load()+1 == s.gen.Load() }
