@@ -363,7 +363,7 @@ func TestStaleHitAllocatesNothing(t *testing.T) {
 			}
 			return profileOf(id), nil
 		},
-		Policy: policy.Patch{TTL: new(time.Nanosecond), Jitter: new(0.0), Stale: new(time.Hour)},
+		Policy: policy.Patch{TTL: new(time.Minute), Stale: new(time.Hour)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -374,6 +374,9 @@ func TestStaleHitAllocatesNothing(t *testing.T) {
 		}
 	}
 	get()
+	if err := c.Expire(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
 	get() // starts the refresh
 	const n = 1000
 	if allocs := testing.AllocsPerRun(n, get); allocs != 0 && !raceEnabled {
