@@ -57,7 +57,7 @@ func (r *remote) call(ctx context.Context, op remoteOp, timeout time.Duration, f
 	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	ctx, end := r.seen.remoteStart(ctx, op)
+	ctx, span := r.seen.remoteStart(ctx, op)
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("cache: remote tier panicked (%T)", p)
@@ -68,7 +68,7 @@ func (r *remote) call(ctx context.Context, op remoteOp, timeout time.Duration, f
 		} else {
 			done(err)
 		}
-		end(err, left)
+		r.seen.remoteEnd(ctx, span, err, left)
 	}()
 	return f(ctx)
 }

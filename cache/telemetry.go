@@ -98,20 +98,39 @@ func newTelemetry(t *Tiers) (*telemetry, error) {
 
 func (o *telemetry) close() error { return o.reg.Unregister() }
 
-// remoteStart begins a span and a measurement of one remote call. The end is
-// told whether the call was given up, which is no error of the tier's.
-func (o *telemetry) remoteStart(ctx context.Context, op remoteOp) (context.Context, func(err error, left bool)) {
-	//nolint:spancheck // the returned function ends it
-	ctx, span := o.tracer.Start(ctx, "cache.remote."+op.String(), trace.WithSpanKind(trace.SpanKindClient))
-	start := time.Now()
-	return ctx, func(err error, left bool) { //nolint:spancheck // see above
-		o.remoteTime.Record(ctx, time.Since(start).Seconds(), opAttrs[op])
-		if err != nil && !left {
-			o.t.all.inc(remoteErrGet + stat(op))
-			span.SetStatus(codes.Error, "remote tier failed")
-		}
-		span.End()
+// remoteSpan is the span and the measurement of one remote call.
+type remoteSpan struct {
+	trace.Span // nil: nobody looks at it
+	op         remoteOp
+	start      time.Time
+}
+
+// remoteStart begins a span and a measurement of one remote call.
+func (o *telemetry) remoteStart(ctx context.Context, op remoteOp) (context.Context, remoteSpan) {
+	s := remoteSpan{op: op, start: time.Now()}
+	if o.tracing() {
+		//nolint:spancheck // remoteEnd ends it
+		ctx, s.Span = o.tracer.Start(ctx, "cache.remote."+op.String(), trace.WithSpanKind(trace.SpanKindClient))
 	}
+	return ctx, s
+}
+
+// remoteEnd ends what remoteStart began. Left says that the call was given up, which is no
+// error of the tier's.
+func (o *telemetry) remoteEnd(ctx context.Context, s remoteSpan, err error, left bool) {
+	if o.remoteTime.Enabled(ctx) {
+		o.remoteTime.Record(ctx, time.Since(s.start).Seconds(), opAttrs[s.op])
+	}
+	if err != nil && !left {
+		o.t.all.inc(remoteErrGet + stat(s.op))
+	}
+	if s.Span == nil {
+		return
+	}
+	if err != nil && !left {
+		s.SetStatus(codes.Error, "remote tier failed")
+	}
+	s.End()
 }
 
 // idle are the types of the tracer providers that do nothing: the one that package

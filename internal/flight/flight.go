@@ -50,10 +50,10 @@ type Call[K comparable, M, R any] struct {
 	group *Group[K, M, R]
 	shard *shard[K, M, R]
 	key   K
-	done  chan struct{}
 	res   R // written once before done is closed
 
 	// The rest is protected by shard.mu.
+	done      chan struct{} // made when somebody asks for it: a leader often needs none
 	waiters   int
 	pinned    bool
 	finished  bool
@@ -80,7 +80,7 @@ func (g *Group[K, M, R]) Join(hash uint64, key K, meta M, ok func(M) bool) (c *C
 		g.count.Add(-1)
 		return nil, false
 	}
-	c = &Call[K, M, R]{Meta: meta, group: g, shard: s, key: key, done: make(chan struct{}), waiters: 1}
+	c = &Call[K, M, R]{Meta: meta, group: g, shard: s, key: key, waiters: 1}
 	s.calls[key] = c
 	return c, true
 }
@@ -89,7 +89,17 @@ func (g *Group[K, M, R]) Join(hash uint64, key K, meta M, ok func(M) bool) (c *C
 func (g *Group[K, M, R]) Len() int { return int(g.count.Load()) }
 
 // Done is closed when the call has ended.
-func (c *Call[K, M, R]) Done() <-chan struct{} { return c.done }
+func (c *Call[K, M, R]) Done() <-chan struct{} {
+	c.shard.mu.Lock()
+	defer c.shard.mu.Unlock()
+	if c.done == nil {
+		c.done = make(chan struct{})
+		if c.finished {
+			close(c.done)
+		}
+	}
+	return c.done
+}
 
 // Result returns what the call ended with. Call it only after Done is closed.
 func (c *Call[K, M, R]) Result() R { return c.res }
@@ -154,7 +164,9 @@ func (c *Call[K, M, R]) Finish(r R) bool {
 	c.finished = true
 	c.res = r
 	c.forget()
-	close(c.done)
+	if c.done != nil {
+		close(c.done)
+	}
 	c.group.count.Add(-1)
 	return true
 }
