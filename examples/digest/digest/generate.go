@@ -86,6 +86,13 @@ func (s *Service) Generate(ctx context.Context, r Request) (Result, error) {
 	return result, err
 }
 
+// NextClose returns when the next period of a kind closes, grace included: there is
+// nothing new to generate before. The kind must be one of [Kinds].
+func (s *Service) NextClose(k Kind) time.Time {
+	now := s.store.Now()
+	return s.calendar.Containing(k, now.Add(-s.calendar.grace)).End.Add(s.calendar.grace)
+}
+
 // moment is the time a request is about: there are no digests of the future.
 func (s *Service) moment(at time.Time) time.Time {
 	now := s.store.Now()

@@ -1,0 +1,326 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/twofold-go/twofold/examples/digest/app"
+	"github.com/twofold-go/twofold/examples/digest/collector/fetchers"
+	"github.com/twofold-go/twofold/examples/digest/digest"
+	"github.com/twofold-go/twofold/examples/digest/store"
+	"github.com/twofold-go/twofold/examples/digest/store/storetest"
+	"github.com/twofold-go/twofold/examples/digest/summary"
+	"github.com/twofold-go/twofold/internal/redistest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// noon is in the middle of a day and of a period of four hours, in UTC.
+var noon = time.Date(2026, time.February, 25, 14, 0, 0, 0, time.UTC)
+
+// scribe tells of each period that it writes about.
+type scribe struct {
+	summary.Extractive
+	err    error
+	wrote  chan time.Time // if it is not nil: the starts of periods
+	called atomic.Int64
+}
+
+func (s *scribe) Summarise(ctx context.Context, r summary.Request) (summary.Summary, error) {
+	s.called.Add(1)
+	if s.wrote != nil {
+		s.wrote <- r.Start
+	}
+	if s.err != nil {
+		return summary.Summary{}, s.err
+	}
+	return s.Extractive.Summarise(ctx, r)
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// open opens a program on a database, which is closed with the test.
+func open(t *testing.T, cfg app.Config) *app.App {
+	t.Helper()
+	if cfg.Log == nil {
+		cfg.Log = quiet()
+	}
+	a, err := app.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return a
+}
+
+// fill adds a source that brought something in each of the last periods of four hours and
+// in the one that is open, and users who read it, and one who reads nothing.
+func fill(t *testing.T, path string, at time.Time, users int) {
+	t.Helper()
+	clock := storetest.NewClock(at)
+	s := storetest.Open(t, path, clock.Now)
+	err := s.Write(t.Context(), func(tx *store.Tx) error {
+		id, err := tx.AddSource(t.Context(), store.Source{Name: "News", Type: "rss", Config: []byte(`{"url":"https://hidden.example/?token=hidden"}`), Public: true})
+		if err != nil {
+			return err
+		}
+		for _, ago := range []time.Duration{24 * time.Hour, 8 * time.Hour, 4 * time.Hour, 0} {
+			clock.Set(at.Add(-ago))
+			url := "https://news.example/" + clock.Now().Format("0102150405")
+			it := store.Item{GUID: url, URL: url, Title: "Told at " + clock.Now().Format("15:04"), Content: "The ferry runs every hour."}
+			if _, err := tx.AddItems(t.Context(), id, []store.Item{it}); err != nil {
+				return err
+			}
+		}
+		for n := range users + 1 {
+			name := fmt.Sprint("user", n)
+			user, err := tx.AddUser(t.Context(), store.User{Name: name, Email: name, Slug: name, APIKeyHash: store.HashKey("key of " + name)})
+			if err != nil {
+				return err
+			}
+			if n < users {
+				if err := tx.Subscribe(t.Context(), user, id); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestGenerateAll(t *testing.T) {
+	path := storetest.Path(t)
+	fill(t, path, noon, 3)
+	s := &scribe{}
+	a := open(t, app.Config{DB: path, Zone: "UTC", Now: func() time.Time { return noon }, Summariser: s})
+	r, err := a.GenerateAll(t.Context(), digest.Daily)
+	if err != nil || r.Err() != nil {
+		t.Fatal(err, r.Err())
+	}
+	if r.Users != 4 || r.Outcomes[digest.Ready] != 3 || r.Outcomes[digest.NoSources] != 1 || r.Origins[digest.FromCall] != 1 || s.called.Load() != 1 {
+		t.Errorf("%+v, %d calls", r, s.called.Load())
+	}
+}
+
+// That the model fails is counted for each user, and is told once.
+func TestGenerateAllCountsFailures(t *testing.T) {
+	path := storetest.Path(t)
+	fill(t, path, noon, 3)
+	s := &scribe{err: summary.ErrRefused}
+	a := open(t, app.Config{DB: path, Zone: "UTC", Now: func() time.Time { return noon }, Summariser: s})
+	r, err := a.GenerateAll(t.Context(), digest.Daily)
+	if err != nil || r.Failed != 3 || !errors.Is(r.Err(), summary.ErrRefused) || !strings.Contains(r.Err().Error(), "3 of 4 users") {
+		t.Errorf("%+v, %v, %v", r, r.Err(), err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := a.GenerateAll(ctx, digest.Daily); !errors.Is(err, context.Canceled) {
+		t.Errorf("after cancel: %v", err)
+	}
+}
+
+// serving runs Serve until the test ends it.
+func serving(t *testing.T, a *app.App, s app.Serving) (url string, end func()) {
+	t.Helper()
+	var listen net.ListenConfig
+	l, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Listener = l
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- a.Serve(ctx, nil, s) }()
+	return "http://" + l.Addr().String(), func() {
+		t.Helper()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	}
+}
+
+// A period that closed while nobody was there is made up for, and one that closes is
+// generated then.
+func TestServeGeneratesWhatCloses(t *testing.T) {
+	path := storetest.Path(t)
+	before := time.Date(2026, time.February, 25, 16, 5, 0, 0, time.UTC).Add(-1500 * time.Millisecond) // a period ends at 16, and grace
+	fill(t, path, before.Add(-10*time.Minute), 2)
+	clock := storetest.NewClock(before)
+	s := &scribe{wrote: make(chan time.Time, 10)}
+	a := open(t, app.Config{DB: path, Zone: "UTC", Summariser: s, Now: clock.Now})
+	_, end := serving(t, a, app.Serving{Generate: []digest.Kind{digest.FourHours}})
+	for _, hour := range []int{8, 12} {
+		if start := <-s.wrote; start.Hour() != hour {
+			t.Errorf("a digest of %v, want one from %d:00", start, hour)
+		}
+		clock.Set(before.Add(2 * time.Second))
+	}
+	end()
+	if n := s.called.Load(); n != 2 {
+		t.Errorf("%d calls for two users and two periods, want 2", n)
+	}
+}
+
+func get(t *testing.T, url, key string) (status int, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(data)
+}
+
+// The metrics tell of digests, of the tiers and of the collector, and name nobody.
+func TestMetrics(t *testing.T) {
+	path := storetest.Path(t)
+	fill(t, path, noon, 2)
+	a := open(t, app.Config{DB: path, Zone: "UTC", Now: func() time.Time { return noon }, Key: "the operator's key"})
+	if _, err := a.GenerateAll(t.Context(), digest.Daily); err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(a.Handler())
+	defer srv.Close()
+	status, body := get(t, srv.URL+"/metrics", "")
+	if status != http.StatusOK {
+		t.Fatal(status, body)
+	}
+	for _, want := range []string{
+		`digest_events_total{event="llm_calls",type="daily"} 1`, `digest_events_total{event="requests",type="daily"} 3`,
+		`digest_cache_rows{type="daily"} 1`, "digest_cache_combinations 1", `digest_sources{state="pending"} 1`,
+		"digest_collector_oldest_due_seconds", `digest_fetches_total{outcome="failed"} 0`, "cache_", "go_goroutines",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the metrics have no %s", want)
+		}
+	}
+	for _, secret := range []string{"hidden", "user0", "News"} {
+		if strings.Contains(body, secret) {
+			t.Errorf("the metrics tell %q", secret)
+		}
+	}
+	if status, _ := get(t, srv.URL+"/api/digest-cache/stats", ""); status != http.StatusUnauthorized {
+		t.Errorf("the API answers %d without a key", status)
+	}
+	if status, body := get(t, srv.URL+"/api/digest-cache/stats", "the operator's key"); status != http.StatusOK || !strings.Contains(body, `"llm_calls":1`) {
+		t.Errorf("stats: %d %s", status, body)
+	}
+}
+
+// feed is an origin with an ETag, which counts what it is asked.
+type feed struct{ asked, known atomic.Int64 }
+
+func (f *feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.asked.Add(1)
+	w.Header().Set("ETag", `"1"`)
+	if r.Header.Get("If-None-Match") == `"1"` {
+		f.known.Add(1)
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	w.Header().Set("Content-Type", "application/rss+xml")
+	_, _ = io.WriteString(w, `<rss version="2.0"><channel><title>F</title><item><guid>1</guid><title>One</title><link>https://f.example/1</link></item></channel></rss>`)
+}
+
+// What a process knows of an answer outlives it: the next one asks whether it has changed.
+func TestValidatorsOutliveTheProcess(t *testing.T) {
+	for name, redis := range map[string]bool{"file": false, "redis": true} {
+		t.Run(name, func(t *testing.T) {
+			f := &feed{}
+			srv := httptest.NewServer(f)
+			defer srv.Close()
+			cfg := app.Config{DB: storetest.Path(t), Zone: "UTC", AllowPrivate: true, Log: quiet(), Services: fetchers.Config{Share: -1}}
+			if redis {
+				cfg.Redis = "redis://" + redistest.Start(t).Addr()
+			}
+			var id int64
+			for n := range 2 {
+				a, err := app.Open(t.Context(), cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n == 0 {
+					err := a.Store.Write(t.Context(), func(tx *store.Tx) (err error) {
+						id, err = tx.AddSource(t.Context(), store.Source{Name: "F", Type: "rss", Config: []byte(`{"url":"` + srv.URL + `"}`), Public: true})
+						return err
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				r, err := a.Collector.CollectSource(t.Context(), id)
+				if err != nil || r.Error != "" || r.NotModified != (n == 1) {
+					t.Errorf("fetch %d: %+v, %v", n, r, err)
+				}
+				if err := a.Close(context.Background()); err != nil {
+					t.Error(err)
+				}
+			}
+			if asked, known := f.asked.Load(), f.known.Load(); asked != 2 || known != 1 {
+				t.Errorf("asked %d times, %d of them whether it had changed; want 2 and 1", asked, known)
+			}
+		})
+	}
+}
+
+// What is wrong with the settings is named, before there is a database, and is not quoted
+// where it may be secret.
+func TestBadSettings(t *testing.T) {
+	for name, c := range map[string]struct {
+		cfg  app.Config
+		says string
+	}{
+		"interval": {app.Config{Env: map[string]string{"FETCH_INTERVAL_RSS": "soon"}}, "soon"},
+		"model":    {app.Config{Env: map[string]string{"OPENAI_API_KEY": "hidden"}}, "odel"},
+		"zone":     {app.Config{Zone: "Nowhere/Land"}, "Nowhere/Land"},
+		"redis":    {app.Config{Redis: "http://user:hidden@host"}, "redis"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.cfg.DB, c.cfg.Log = filepath.Join(t.TempDir(), "d.db"), quiet()
+			a, err := app.Open(t.Context(), c.cfg)
+			if err == nil {
+				_ = a.Close(context.Background())
+				t.Fatal("opened")
+			}
+			if !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "hidden") {
+				t.Errorf("the error is %v, want one that says %q", err, c.says)
+			}
+		})
+	}
+	if _, err := app.Open(t.Context(), app.Config{}); err == nil {
+		t.Error("opened without a database")
+	}
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/twofold-go/twofold/examples/digest/app"
+	"github.com/twofold-go/twofold/examples/digest/collector/pool"
+	"github.com/twofold-go/twofold/examples/digest/digest"
+	"github.com/twofold-go/twofold/examples/digest/setup"
+)
+
+// closing is how long what is under way may take when the program ends.
+const closing = 10 * time.Second
+
+// errDrift says that there is drift.
+var errDrift = errors.New("kept hashes are not those of the subscriptions")
+
+type importCmd struct {
+	database
+	File string `arg:"" type:"existingfile" help:"What to add: see package setup."`
+}
+
+// Run imports. The keys are shown once: only what they hash to is stored.
+func (c *importCmd) Run(p *program) error {
+	f, err := os.Open(c.File)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	file, err := setup.Read(f)
+	if err != nil {
+		return err
+	}
+	return c.with(p, nil, func(a *app.App) error {
+		done, err := setup.Import(p, a.Store, file)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(p.out, "added %d sources, %d packs, %d users\n", done.Sources, done.Packs, done.Users)
+		for _, slug := range slices.Sorted(maps.Keys(done.Keys)) {
+			fmt.Fprintf(p.out, "key of %s: %s\n", slug, done.Keys[slug])
+		}
+		return a.Collector.SourcesChanged(p)
+	})
+}
+
+type serveCmd struct {
+	database
+	Addr     string   `default:"127.0.0.1:8080" help:"Where to listen (${default})."`
+	BaseURL  string   `name:"base-url" help:"What links in feeds begin with (default: http:// and the address)." placeholder:"URL"`
+	Collect  bool     `default:"true" negatable:"" help:"Fetch sources when they are due (${default})."`
+	Generate []string `default:"daily" help:"Generate these types for all users when a period closes; 'none' for none (${default})."`
+}
+
+// Run serves until the program is told to end.
+func (c *serveCmd) Run(p *program) error {
+	kinds, err := kindsOf(c.Generate)
+	if err != nil {
+		return err
+	}
+	var listen net.ListenConfig
+	l, err := listen.Listen(p, "tcp", c.Addr)
+	if err != nil {
+		return err
+	}
+	defer l.Close() //nolint:errcheck // the server has closed it, unless it never began
+	var key string
+	own := func(cfg *app.Config) {
+		if cfg.Key == "" {
+			key = rand.Text()
+			cfg.Key = key
+		}
+		cfg.BaseURL = cmp.Or(c.BaseURL, "http://"+l.Addr().String())
+	}
+	return c.with(p, own, func(a *app.App) error {
+		fmt.Fprintf(p.out, "serving at http://%s/\n", l.Addr())
+		if key != "" {
+			fmt.Fprintf(p.out, "the operator's key, until the program ends (API_KEY sets one): %s\n", key)
+		}
+		return a.Serve(p, p.kill, app.Serving{Listener: l, Collect: c.Collect, Generate: kinds})
+	})
+}
+
+// kindsOf reads types of digests; "none" alone is none.
+func kindsOf(names []string) (kinds []digest.Kind, err error) {
+	if len(names) == 1 && names[0] == "none" {
+		return nil, nil
+	}
+	for _, name := range names {
+		kind, err := digest.ParseKind(name)
+		if err != nil {
+			return nil, err
+		}
+		kinds = append(kinds, kind)
+	}
+	return kinds, nil
+}
+
+type collectCmd struct {
+	database
+	Loop   bool  `xor:"what" help:"Go on until the program is told to end."`
+	Source int64 `xor:"what" help:"Fetch this source alone, due or not." placeholder:"ID"`
+}
+
+// Run collects.
+func (c *collectCmd) Run(p *program) error {
+	return c.with(p, nil, func(a *app.App) error {
+		if c.Source != 0 {
+			report, err := a.Collector.CollectSource(p, c.Source)
+			if err != nil {
+				return err
+			}
+			return printJSON(p, report)
+		}
+		collect := a.Collector.RunOnce
+		if c.Loop {
+			collect = a.Collector.Run
+		}
+		err := collect(p, p.kill)
+		if errors.Is(err, pool.ErrCut) {
+			p.log.Warn("fetches were cut short; their sources are due again")
+			err = nil
+		}
+		return errors.Join(err, printJSON(p, a.Collector.Counts()))
+	})
+}
+
+type generateCmd struct {
+	database
+	Type string `default:"daily" enum:"4h,daily,weekly,monthly" help:"4h, daily, weekly or monthly (${default})."`
+	User int64  `help:"This user alone; prints the digest (default: all users)." placeholder:"ID"`
+}
+
+// Run generates.
+func (c *generateCmd) Run(p *program) error {
+	return c.with(p, nil, func(a *app.App) error {
+		if c.User != 0 {
+			res, err := a.Digests.Generate(p, digest.Request{UserID: c.User, Kind: digest.Kind(c.Type)})
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(p.err, "%s, from %s: %s to %s\n", res.State, cmp.Or(res.Origin, "nowhere"),
+				res.Window.Start.Format(time.RFC3339), res.Window.End.Format(time.RFC3339))
+			fmt.Fprintln(p.out, res.Row.Content)
+			return res.Err
+		}
+		report, err := a.GenerateAll(p, digest.Kind(c.Type))
+		return errors.Join(err, printJSON(p, report), report.Err())
+	})
+}
+
+type verifyCmd struct {
+	database
+	Fix bool `help:"Correct them."`
+}
+
+// Run verifies.
+func (c *verifyCmd) Run(p *program) error {
+	return c.with(p, nil, func(a *app.App) error {
+		found, err := a.Store.Verify(p, c.Fix)
+		if err != nil {
+			return err
+		}
+		for _, d := range found {
+			fmt.Fprintf(p.out, "user %d: kept %s, want %s\n", d.UserID, cmp.Or(d.Kept, "nothing"), d.Want)
+		}
+		if len(found) > 0 && !c.Fix {
+			return fmt.Errorf("%d users: %w", len(found), errDrift)
+		}
+		fmt.Fprintf(p.out, "%d users corrected\n", len(found))
+		return nil
+	})
+}
+
+// printJSON prints v for people and for programs.
+func printJSON(p *program, v any) error {
+	out := json.NewEncoder(p.out)
+	out.SetIndent("", "  ")
+	return out.Encode(v)
+}

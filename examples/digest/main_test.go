@@ -1,0 +1,253 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/twofold-go/twofold/internal/redistest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// output is written by the program and read by a test that may wait for a text in it.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	want string
+	up   chan struct{}
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n, err := o.text.Write(p)
+	if o.up != nil && strings.Contains(o.text.String(), o.want) {
+		close(o.up)
+		o.up = nil
+	}
+	return n, err
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// execute runs the program, and returns what it printed.
+func execute(t *testing.T, status int, args ...string) (out, errs string) {
+	t.Helper()
+	var o, e output
+	if got := run(t.Context(), nil, args, nil, &o, &e); got != status {
+		t.Errorf("digest %s: status %d, want %d; %s", strings.Join(args, " "), got, status, e.String())
+	}
+	return o.String(), e.String()
+}
+
+// origin is a feed on loopback.
+func origin(t *testing.T) *httptest.Server {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/rss+xml")
+		_, _ = io.WriteString(w, `<rss version="2.0"><channel><title>F</title><item><guid>1</guid><title>The ferry runs</title><link>https://f.example/1</link></item></channel></rss>`)
+	}))
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+// imported makes a database of one source on loopback and a user, whose key it returns.
+func imported(t *testing.T, more ...string) (args []string, key string) {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "setup.json")
+	text := fmt.Sprintf(`{"sources": [{"name": "F", "type": "rss", "config": {"url": %q}}],
+		"packs": [{"slug": "start", "name": "Start", "default": true, "sources": ["F"]}],
+		"users": [{"slug": "ann", "name": "Ann", "email": "ann@example.com"}]}`, origin(t).URL)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args = append([]string{"--db", filepath.Join(dir, "d.db"), "--zone", "UTC", "--allow-private"}, more...)
+	out, _ := execute(t, 0, append([]string{"import", file}, args...)...)
+	found := regexp.MustCompile(`added 1 sources, 1 packs, 1 users\nkey of ann: (\S+)\n`).FindStringSubmatch(out)
+	if found == nil {
+		t.Fatalf("import printed %q", out)
+	}
+	if again, _ := execute(t, 0, append([]string{"import", file}, args...)...); !strings.Contains(again, "added 0 sources, 0 packs, 0 users") {
+		t.Errorf("import again printed %q", again)
+	}
+	return args, found[1]
+}
+
+// Commands one after the other, on one database.
+func TestCommands(t *testing.T) {
+	args, _ := imported(t)
+	call := func(status int, first ...string) string {
+		t.Helper()
+		out, _ := execute(t, status, append(first, args...)...)
+		return out
+	}
+	var counts struct{ Succeeded, New int }
+	if err := json.Unmarshal([]byte(call(0, "collect")), &counts); err != nil || counts.Succeeded != 1 || counts.New != 1 {
+		t.Errorf("collect: %+v, %v", counts, err)
+	}
+	if out := call(0, "collect", "--source", "1"); !strings.Contains(out, `"not_modified": true`) {
+		t.Errorf("collect --source printed %s", out)
+	}
+	call(1, "collect", "--source", "7")
+	// What was fetched a moment ago is in a period that is open.
+	if out := call(0, "generate", "--type", "4h"); !strings.Contains(out, `"users": 1`) || !strings.Contains(out, `"empty": 1`) {
+		t.Errorf("generate printed %s", out)
+	}
+	call(0, "generate", "--user", "1")
+	call(1, "generate", "--user", "7")
+	if out := call(0, "verify"); !strings.Contains(out, "0 users corrected") {
+		t.Errorf("verify printed %s", out)
+	}
+}
+
+// A user who reads over HTTP what the program has collected by itself; and an operator.
+func TestServe(t *testing.T) {
+	for name, more := range map[string][]string{
+		"file":  nil,
+		"redis": {"--redis", "redis://" + redistest.Start(t).Addr()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args, key := imported(t, more...)
+			url, operator, end := serve(t, args)
+			defer end()
+			for path, c := range map[string]struct {
+				key    string
+				status int
+				says   string
+			}{
+				"/healthz":                {"", 200, `"ok"`},
+				"/metrics":                {"", 200, "digest_fetches_total"},
+				"/api/sources":            {"", 200, `"name":"F"`},
+				"/api/subscription-hash":  {key, 200, "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"}, // SHA-256 of "1"
+				"/api/digest-cache/stats": {operator, 200, "hit_rate"},
+				"/api/collector/status":   {key, 403, ""},
+				"/feed/ann.rss":           {"", 200, "<rss"},
+				"/nothing":                {"", 404, ""},
+			} {
+				status, body := get(t, url+path, c.key)
+				if status != c.status || !strings.Contains(body, c.says) {
+					t.Errorf("%s: %d %s, want %d and %q", path, status, body, c.status, c.says)
+				}
+			}
+		})
+	}
+}
+
+// serve runs the program until the test ends it, and returns the operator's key.
+func serve(t *testing.T, args []string) (url, key string, end func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, errs, status := &output{want: "operator's key", up: make(chan struct{})}, &output{}, make(chan int, 1)
+	up := out.up
+	go func() {
+		status <- run(ctx, nil, append([]string{"serve", "--addr", "127.0.0.1:0", "--generate", "daily,4h"}, args...), nil, out, errs)
+	}()
+	select {
+	case <-up:
+	case s := <-status:
+		cancel()
+		t.Fatalf("serve: status %d, %s", s, errs)
+	}
+	found := regexp.MustCompile(`serving at (http://\S+)/\n.*: (\S+)\n`).FindStringSubmatch(out.String())
+	if found == nil {
+		t.Errorf("serve printed %q", out)
+		found = make([]string, 3)
+	}
+	return found[1], found[2], func() {
+		t.Helper()
+		cancel()
+		if s := <-status; s != 0 {
+			t.Errorf("serve: status %d, %s", s, errs)
+		}
+	}
+}
+
+func get(t *testing.T, url, key string) (status int, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(data)
+}
+
+// Without a command the program is a demonstration.
+func TestDemoIsTheDefault(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // package demo tests what it does
+	var out, errs output
+	if s := run(ctx, nil, nil, nil, &out, &errs); s != 1 || !strings.Contains(errs.String(), "demo: ") {
+		t.Errorf("status %d, %s", s, &errs)
+	}
+}
+
+// What is wrong is named, and not quoted where it may be secret.
+func TestBadCalls(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	db := filepath.Join(dir, "d.db")
+	for name, c := range map[string]struct {
+		status int
+		says   string
+		args   []string
+	}{
+		"command":       {2, "nothing", []string{"nothing"}},
+		"flag":          {2, "--sauce", []string{"collect", "--sauce"}},
+		"type":          {2, "--type", []string{"generate", "--type", "hourly"}},
+		"loop and one":  {2, "--source", []string{"collect", "--loop", "--source", "1"}},
+		"no file":       {2, "none.json", []string{"import", filepath.Join(dir, "none.json")}},
+		"serve's types": {1, "must be one of [4h daily", []string{"serve", "--db", db, "--generate", "hourly"}},
+		"no env file":   {1, "none.env", []string{"collect", "--db", db, "--env-file", filepath.Join(dir, "none.env")}},
+		"env file":      {1, "line 2", []string{"collect", "--db", db, "--env-file", write("bad.env", "A=1\nsecret sauce\n")}},
+		"setting":       {1, "COLLECTOR_TICK", []string{"collect", "--db", db, "--env-file", write("tick.env", "COLLECTOR_TICK=soon\n")}},
+		"import":        {1, "bad file", []string{"import", "--db", db, write("bad.json", `{"secret": 1`)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, errs := execute(t, c.status, c.args...)
+			if !strings.Contains(errs, c.says) || strings.Contains(errs, "sauce\"") {
+				t.Errorf("the error is %q, want one that says %q", errs, c.says)
+			}
+		})
+	}
+	if out, _ := execute(t, 0, "--help"); !strings.Contains(out, "verify") {
+		t.Errorf("help is %q", out)
+	}
+}

@@ -1,0 +1,136 @@
+package setup_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/examples/digest/digest"
+	"github.com/twofold-go/twofold/examples/digest/setup"
+	"github.com/twofold-go/twofold/examples/digest/store"
+	"github.com/twofold-go/twofold/examples/digest/store/storetest"
+)
+
+const example = `{
+	"sources": [
+		{"name": "News", "type": "rss", "config": {"url": "https://news.example/feed"}},
+		{"name": "Top", "type": "hackernews"},
+		{"name": "Work", "type": "rss", "config": {"url": "https://work.example/?token=x"}, "private_to": "ann"}
+	],
+	"packs": [{"slug": "start", "name": "Start", "default": true, "sources": ["News"]}, {"slug": "tech", "name": "Tech", "sources": ["Top"]}],
+	"users": [
+		{"slug": "ann", "name": "Ann", "email": "ann@example.com", "options": {"language": "zh"}, "packs": ["tech"], "sources": ["Work"]},
+		{"slug": "bob", "name": "Bob", "email": "bob@example.com"}
+	]
+}`
+
+func read(t *testing.T, text string) setup.File {
+	t.Helper()
+	f, err := setup.Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func sources(t *testing.T, s *store.Store, slug string) []int64 {
+	t.Helper()
+	u, err := s.UserBySlug(t.Context(), slug)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub, err := s.Subscriptions(t.Context(), u.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sub.SourceIDs
+}
+
+func TestImport(t *testing.T) {
+	s := storetest.New(t, nil)
+	done, err := setup.Import(t.Context(), s, read(t, example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done.Sources != 3 || done.Packs != 2 || done.Users != 2 {
+		t.Errorf("done = %+v", done)
+	}
+	if got := sources(t, s, "ann"); !cmp.Equal(got, []int64{1, 2, 3}) {
+		t.Errorf("Ann reads %v", got)
+	}
+	if got := sources(t, s, "bob"); !cmp.Equal(got, []int64{1}) {
+		t.Errorf("Bob reads %v", got)
+	}
+	ann, err := s.UserByKey(t.Context(), done.Keys["ann"])
+	if err != nil || ann.Slug != "ann" {
+		t.Errorf("the key is that of %q, %v", ann.Slug, err)
+	}
+	if o, err := digest.ParseOptions(ann.Options); err != nil || o.Language != "zh" {
+		t.Errorf("options %+v, %v", o, err)
+	}
+	if work, err := s.Source(t.Context(), 3); err != nil || work.Public || work.OwnerID != ann.ID {
+		t.Errorf("the private source is %+v, %v", work, err)
+	}
+}
+
+// To import again adds what is new in the file, and nothing else.
+func TestImportAgain(t *testing.T) {
+	s := storetest.New(t, nil)
+	f := read(t, example)
+	if _, err := setup.Import(t.Context(), s, f); err != nil {
+		t.Fatal(err)
+	}
+	f.Sources = append(f.Sources, setup.Source{Name: "More", Type: "rss", Config: []byte(`{"url":"https://more.example/"}`)})
+	f.Users[1].Sources = []string{"More"}
+	done, err := setup.Import(t.Context(), s, f)
+	if err != nil || done.Sources != 1 || done.Packs != 0 || done.Users != 0 || len(done.Keys) != 0 {
+		t.Errorf("done = %+v, %v", done, err)
+	}
+	if got := sources(t, s, "bob"); !cmp.Equal(got, []int64{1, 4}) {
+		t.Errorf("Bob reads %v", got)
+	}
+	if found, err := s.Verify(t.Context(), false); err != nil || len(found) != 0 {
+		t.Errorf("drift: %v, %v", found, err)
+	}
+}
+
+// What is wrong is named, and nothing of the file is in the database.
+func TestBadFile(t *testing.T) {
+	for name, c := range map[string]struct {
+		from, to, says string
+		is             error
+	}{
+		"unknown field":   {`"slug": "bob"`, `"slug": "bob", "key": "x"`, `unknown field "key"`, setup.ErrFile},
+		"trailing":        {"\n}", "\n} {}", "follows its end", setup.ErrFile},
+		"unknown source":  {`["Top"]`, `["Tip"]`, `packs[1]: setup: bad file: no source of the file has the name "Tip"`, setup.ErrFile},
+		"unknown pack":    {`["tech"]`, `["tach"]`, `users[0]: pack "tach"`, store.ErrNotFound},
+		"unknown user":    {`"private_to": "ann"`, `"private_to": "eve"`, `sources[2]: private_to: user "eve"`, store.ErrNotFound},
+		"name twice":      {`"name": "Top"`, `"name": "News"`, `sources[1]: setup: bad file: a second source has the name "News"`, setup.ErrFile},
+		"no name":         {`"name": "Top"`, `"name": ""`, "sources[1]: setup: bad file: name is empty", setup.ErrFile},
+		"no type":         {`"type": "hackernews"`, `"type": ""`, "sources[1]", store.ErrInvalid},
+		"no email":        {`"bob@example.com"`, `""`, "users[1]", store.ErrInvalid},
+		"email twice":     {`"bob@example.com"`, `"ann@example.com"`, "users[1]", store.ErrTaken},
+		"config of wrong": {`{"url": "https://news.example/feed"}`, `nothing`, "bad file", setup.ErrFile},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.Replace(example, c.from, c.to, 1)
+			if text == example {
+				t.Fatalf("the example has no %q", c.from)
+			}
+			s := storetest.New(t, nil)
+			f, err := setup.Read(strings.NewReader(text))
+			if err == nil {
+				_, err = setup.Import(context.WithoutCancel(t.Context()), s, f)
+			}
+			if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("the error is %v, want one that says %q", err, c.says)
+			}
+			if all, err := s.FetchStates(t.Context()); err != nil || len(all) != 0 {
+				t.Errorf("%d sources, %v", len(all), err)
+			}
+		})
+	}
+}
