@@ -99,10 +99,10 @@ func (c *counters) inc(s stat) { c.n[s].Add(1) }
 func (c *counters) get(s stat) int64 {
 	n := c.n[s].Load()
 	for i := range c.local {
-		switch s {
-		case negatives:
+		if s == negatives {
 			n += c.local[i].negatives.Load()
-		case staleRevalidate, staleError:
+		}
+		if s == staleRevalidate || s == staleError {
 			n += c.local[i].stale[s-staleRevalidate].Load()
 		}
 	}
