@@ -6,43 +6,79 @@ import (
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"hash"
 	"io"
 	"net/http"
 	"strings"
 )
 
-// readBody reads a body and undoes its Content-Encoding, within limit bytes on
-// both sides: a compressed bomb ends there, and so does a stream that is long and
-// decodes to nothing. With cut, what is over the limit is left out; otherwise it is
-// ErrTooLarge. wire is how much came over the network.
-func readBody(resp *http.Response, limit int64, cut bool) (body []byte, wire int64, err error) {
+// read reads a body and undoes its Content-Encoding, within x.max bytes on both
+// sides: a compressed bomb ends there, and so does a stream that is long and decodes
+// to nothing. With x.cut, what is over the limit is left out; otherwise it is
+// ErrTooLarge. With x.pack, what is read is compressed as it comes, so that there is
+// never more of it in memory than is kept.
+func (a *answer) read(resp *http.Response, x *exchange) error {
 	codings, err := contentCodings(resp.Header)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	if len(codings) == 0 && !cut && resp.ContentLength > limit {
-		return nil, 0, ErrTooLarge // it says so itself
+	if len(codings) == 0 && !x.cut && resp.ContentLength > x.max {
+		return ErrTooLarge // it says so itself
 	}
-	in := &meter{r: resp.Body, left: limit + maxHeaderBytes}
+	in := &meter{r: resp.Body, left: x.max + maxHeaderBytes}
+	defer func() { a.wire = in.n }()
 	content, err := decode(in, codings)
 	if err != nil {
-		return nil, in.n, in.blame(err)
+		return in.blame(err)
 	}
-	var b bytes.Buffer
-	if n := resp.ContentLength; len(codings) == 0 && n > 0 && n <= limit {
-		b.Grow(int(n) + bytes.MinRead) // what it announces is within bounds, and saves growing
+	k := newKept(x.pack)
+	if n := resp.ContentLength; !x.pack && len(codings) == 0 && n > 0 && n <= x.max {
+		k.buf.Grow(int(n)) // what it announces is within bounds, and saves growing
 	}
-	_, err = b.ReadFrom(io.LimitReader(content, limit+1))
-	switch over := int64(b.Len()) > limit; {
-	case over && !cut:
-		return nil, in.n, ErrTooLarge
-	case over:
-		b.Truncate(int(limit))
-	case err != nil:
-		return nil, in.n, in.blame(err)
+	limit := x.max
+	if !x.cut {
+		limit++ // one more tells what is too long
 	}
-	return trimmed(b.Bytes()), in.n, nil
+	n, err := io.Copy(k, io.LimitReader(content, limit))
+	if n > x.max {
+		return ErrTooLarge
+	}
+	if err != nil {
+		return in.blame(err)
+	}
+	a.body, a.hash, a.size = k.close(), hex.EncodeToString(k.sum.Sum(nil)), n
+	return nil
+}
+
+// kept takes a body as it is to be kept, and hashes it.
+type kept struct {
+	io.Writer
+	sum hash.Hash
+	buf bytes.Buffer
+	zip *gzip.Writer // nil: it is kept as it came
+}
+
+func newKept(pack bool) *kept {
+	k := &kept{sum: sha256.New()}
+	var to io.Writer = &k.buf
+	if pack {
+		// The fastest level: markup is a tenth even then, and the origin's host waits.
+		k.zip, _ = gzip.NewWriterLevel(&k.buf, gzip.BestSpeed) // the level is a good one
+		to = k.zip
+	}
+	k.Writer = io.MultiWriter(k.sum, to)
+	return k
+}
+
+// close returns what is to be kept.
+func (k *kept) close() []byte {
+	if k.zip != nil {
+		_ = k.zip.Close() // to memory, which takes all
+	}
+	return trimmed(k.buf.Bytes())
 }
 
 // trimmed returns a body without the room that growing has left behind it: it may

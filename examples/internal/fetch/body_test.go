@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
@@ -77,21 +78,44 @@ func TestBodies(t *testing.T) {
 		{name: "as long as it may be, compressed", encoding: []string{"gzip"}, body: gz, max: 10_500, want: long},
 		{name: "too long when unpacked", encoding: []string{"gzip"}, body: gz, max: 10_499, wantErr: fetch.ErrTooLarge},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) {
-				w.Header()["Content-Encoding"] = tt.encoding
-				w.Header().Set("Content-Type", "text/plain")
-				fmt.Fprint(w, tt.body)
+		for _, packed := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, packed %v", tt.name, packed), func(t *testing.T) {
+				o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) {
+					w.Header()["Content-Encoding"] = tt.encoding
+					w.Header().Set("Content-Type", "text/plain")
+					fmt.Fprint(w, tt.body)
+				})
+				c := local(t)
+				resp, err := c.Get(t.Context(), fetch.Request{URL: o.URL, MaxBytes: tt.max, Packed: packed})
+				if got := content(t, resp); !errors.Is(err, tt.wantErr) || got != tt.want {
+					t.Fatalf("Get = %d bytes, %v; want %d, %v", len(got), err, len(tt.want), tt.wantErr)
+				}
+				if s := c.Stats(); err == nil && (resp.Wire != int64(len(tt.body)) || s.Wire != resp.Wire || s.Bytes != int64(len(tt.want))) {
+					t.Errorf("Wire %d, Stats %+v; want %d read and %d unpacked", resp.Wire, s, len(tt.body), len(tt.want))
+				}
 			})
-			c := local(t)
-			resp, err := c.Get(t.Context(), fetch.Request{URL: o.URL, MaxBytes: tt.max})
-			if !errors.Is(err, tt.wantErr) || string(resp.Body) != tt.want {
-				t.Fatalf("Get = %d bytes, %v; want %d, %v", len(resp.Body), err, len(tt.want), tt.wantErr)
-			}
-			if s := c.Stats(); err == nil && (resp.Wire != int64(len(tt.body)) || s.Wire != resp.Wire || s.Bytes != int64(len(tt.want))) {
-				t.Errorf("Wire %d, Stats %+v; want %d read and %d unpacked", resp.Wire, s, len(tt.body), len(tt.want))
-			}
-		})
+		}
+	}
+}
+
+// What is packed is small where it is kept, has the hash of its content, and is
+// another answer than the same unpacked.
+func TestPacked(t *testing.T) {
+	long := strings.Repeat("all work and no play ", 5_000)
+	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, long) })
+	c := local(t)
+	plain := get(t, c, fetch.Request{URL: o.URL})
+	packed := get(t, c, fetch.Request{URL: o.URL, Packed: true})
+	if plain.Packed || !packed.Packed || packed.NotModified || packed.Hash != plain.Hash || len(packed.Body) > len(long)/50 {
+		t.Errorf("%d bytes, Packed %v, NotModified %v, the same hash %v", len(packed.Body), packed.Packed, packed.NotModified, packed.Hash == plain.Hash)
+	}
+	again := get(t, c, fetch.Request{URL: o.URL, Packed: true, MaxAge: time.Hour})
+	if !again.FromCache || content(t, again) != long || content(t, again) != long || content(t, plain) != long {
+		t.Errorf("FromCache %v; the content is not what was sent", again.FromCache)
+	}
+	packed.Body = []byte("not gzip, longer than a header")
+	if _, err := packed.Open(); !errors.Is(err, fetch.ErrEncoding) {
+		t.Errorf("Open of a damaged body: %v, want %v", err, fetch.ErrEncoding)
 	}
 }
 

@@ -79,31 +79,35 @@ var conditional = map[string][]step{
 
 func TestConditional(t *testing.T) {
 	for name, steps := range conditional {
-		t.Run(name, func(t *testing.T) {
-			var now step
-			o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) {
-				for i := 0; i < len(now.header); i += 2 {
-					w.Header().Set(now.header[i], now.header[i+1])
-				}
-				w.WriteHeader(now.status)
-				fmt.Fprint(w, now.body)
-			})
-			c := local(t)
-			for i, s := range steps {
-				now = s
-				resp, err := c.Get(t.Context(), fetch.Request{URL: o.URL, Version: s.version, Seen: s.seen})
-				if (err != nil) != (s.status >= 400) {
-					t.Fatalf("step %d: %v", i, err)
-				}
-				r := o.last(t)
-				if d := cmp.Diff(s.wantCondition, []string{r.Header.Get("If-None-Match"), r.Header.Get("If-Modified-Since")}); d != "" {
-					t.Errorf("step %d: condition differs (-want +got):\n%s", i, d)
-				}
-				if string(resp.Body) != s.wantBody || resp.NotModified != s.wantSame || resp.LastModified != s.wantModified || resp.FromCache {
-					t.Errorf("step %d: %q, NotModified %v, LastModified %q, FromCache %v; want %q, %v, %q, false",
-						i, resp.Body, resp.NotModified, resp.LastModified, resp.FromCache, s.wantBody, s.wantSame, s.wantModified)
-				}
-			}
-		})
+		t.Run(name, func(t *testing.T) { converse(t, steps, false) })
+		t.Run(name+", packed", func(t *testing.T) { converse(t, steps, true) })
+	}
+}
+
+// converse is one conversation between a client and an origin.
+func converse(t *testing.T, steps []step, packed bool) {
+	var now step
+	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i < len(now.header); i += 2 {
+			w.Header().Set(now.header[i], now.header[i+1])
+		}
+		w.WriteHeader(now.status)
+		fmt.Fprint(w, now.body)
+	})
+	c := local(t)
+	for i, s := range steps {
+		now = s
+		resp, err := c.Get(t.Context(), fetch.Request{URL: o.URL, Version: s.version, Seen: s.seen, Packed: packed})
+		if (err != nil) != (s.status >= 400) {
+			t.Fatalf("step %d: %v", i, err)
+		}
+		r := o.last(t)
+		if d := cmp.Diff(s.wantCondition, []string{r.Header.Get("If-None-Match"), r.Header.Get("If-Modified-Since")}); d != "" {
+			t.Errorf("step %d: condition differs (-want +got):\n%s", i, d)
+		}
+		if got := content(t, resp); got != s.wantBody || resp.NotModified != s.wantSame || resp.LastModified != s.wantModified || resp.FromCache {
+			t.Errorf("step %d: %q, NotModified %v, LastModified %q, FromCache %v; want %q, %v, %q, false",
+				i, got, resp.NotModified, resp.LastModified, resp.FromCache, s.wantBody, s.wantSame, s.wantModified)
+		}
 	}
 }

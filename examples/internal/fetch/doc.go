@@ -13,7 +13,8 @@
 //     wants it obeyed, the memory of hosts that did not answer a moment ago, and
 //     the host's queue.
 //  5. The connection is refused if the address it would go to is not public.
-//  6. What comes is decoded and bounded while it comes, then cached.
+//  6. What comes is decoded and bounded while it comes, then cached: as it is, or
+//     compressed if it is to be read as a stream ([Request.Packed]).
 //
 // # What is cached, and where
 //

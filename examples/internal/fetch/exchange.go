@@ -17,6 +17,7 @@ type exchange struct {
 	etag, lastModified string // to be sent back; empty: none
 	max                int64
 	cut                bool
+	pack               bool          // the body is kept compressed
 	delay              time.Duration // since the last start at this host
 }
 
@@ -27,6 +28,8 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
+	hash   string // of the body's content, in hexadecimal
+	size   int64  // of the body's content
 	wire   int64
 	moved  bool // by permanent redirects alone
 }
@@ -54,7 +57,7 @@ func (c *Client) exchange(ctx context.Context, x *exchange) (answer, error) {
 	defer cancel()
 	a, err := c.roundTrip(timed, x)
 	c.count.wire.Add(a.wire)
-	c.count.bytes.Add(int64(len(a.body)))
+	c.count.bytes.Add(a.size)
 	if err != nil {
 		err = c.failure(ctx, timed, x.url, host, err)
 	}
@@ -97,7 +100,7 @@ func (c *Client) roundTrip(ctx context.Context, x *exchange) (answer, error) {
 	a := answer{url: x.url, status: resp.StatusCode, header: resp.Header}
 	switch is, _ := redirect(resp.StatusCode); {
 	case resp.StatusCode == http.StatusOK, resp.StatusCode == http.StatusNonAuthoritativeInfo:
-		a.body, a.wire, err = readBody(resp, x.max, x.cut)
+		err = a.read(resp, x)
 		return a, err
 	case resp.StatusCode == http.StatusNotModified && x.etag == "" && x.lastModified == "":
 		return a, errUnasked

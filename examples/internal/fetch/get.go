@@ -89,8 +89,9 @@ func (c *Client) cached(res cache.Result[stored], r Request) Response {
 	return c.counted(resp, r)
 }
 
-// counted adds what the caller's own memory says, and counts.
+// counted adds what the request says, the caller's own memory among it, and counts.
 func (c *Client) counted(resp Response, r Request) Response {
+	resp.Packed = r.Packed
 	if r.Seen != "" {
 		resp.NotModified = r.Seen == resp.Hash
 	}

@@ -109,6 +109,20 @@ func get(t *testing.T, c *fetch.Client, r fetch.Request) fetch.Response {
 	return resp
 }
 
+// content reads what an answer holds, packed or not.
+func content(t *testing.T, resp fetch.Response) string {
+	t.Helper()
+	r, err := resp.Open()
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatalf("reading: %v", err)
+	}
+	return string(b)
+}
+
 // wire is a transport that is a function.
 type wire func(*http.Request) (*http.Response, error)
 

@@ -2,8 +2,6 @@ package fetch
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -66,9 +64,8 @@ func (c *Client) load(ctx context.Context, q *question, wire *atomic.Int64) (sto
 
 // head makes of an answer what is stored of it.
 func (a *answer) head(now time.Time) head {
-	sum := sha256.Sum256(a.body)
 	h := head{
-		URL: a.url.String(), Status: a.status, ContentType: a.header.Get("Content-Type"), Hash: hex.EncodeToString(sum[:]),
+		URL: a.url.String(), Status: a.status, ContentType: a.header.Get("Content-Type"), Hash: a.hash,
 		ETag: a.header.Get("ETag"), LastModified: a.header.Get("Last-Modified"), FreshFor: freshFor(a.header, now),
 	}
 	if a.moved {
@@ -100,7 +97,7 @@ func (c *Client) follow(ctx context.Context, q *question, prev head) (answer, er
 	var wire int64
 	for hop := 0; ; hop++ {
 		been[at.String()] = true
-		call := exchange{url: at, accept: q.accept, header: header, max: q.max, cut: q.cut, delay: c.cfg.HostDelay}
+		call := exchange{url: at, accept: q.accept, header: header, max: q.max, cut: q.cut, pack: q.pack, delay: c.cfg.HostDelay}
 		if prev.URL == at.String() {
 			call.etag, call.lastModified = prev.ETag, prev.LastModified
 		}

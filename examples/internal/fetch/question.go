@@ -23,6 +23,7 @@ type question struct {
 	robots    bool // obey robots.txt
 	max       int64
 	cut       bool // what is over max is cut off, not an error
+	pack      bool // the body is kept compressed
 	redirects int
 }
 
@@ -31,7 +32,7 @@ func (c *Client) question(r Request) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &question{url: u, accept: cmp.Or(r.Accept, "*/*"), header: http.Header{}, robots: r.Robots, max: c.cfg.MaxBytes, redirects: c.cfg.MaxRedirects}
+	q := &question{url: u, accept: cmp.Or(r.Accept, "*/*"), header: http.Header{}, robots: r.Robots, pack: r.Packed, max: c.cfg.MaxBytes, redirects: c.cfg.MaxRedirects}
 	if r.MaxBytes > 0 {
 		q.max = min(q.max, r.MaxBytes)
 	}
@@ -83,6 +84,9 @@ func (q *question) hash(version string) string {
 	num(q.max)
 	if q.robots {
 		part("robots")
+	}
+	if q.pack {
+		part("packed")
 	}
 	for _, name := range slices.Sorted(maps.Keys(q.header)) {
 		part(name)

@@ -1,6 +1,9 @@
 package fetch
 
 import (
+	"bytes"
+	"compress/gzip"
+	"io"
 	"net/http"
 	"time"
 )
@@ -37,6 +40,11 @@ type Request struct {
 	// MaxBytes replaces Config.MaxBytes, downwards. 0: Config.MaxBytes.
 	MaxBytes int64
 
+	// Packed keeps the body compressed, in Response.Body and in the cache. It is
+	// compressed while it comes, so that a long one is never in memory as a whole:
+	// for what is read as a stream, see [Response.Open].
+	Packed bool
+
 	// Seen is the Hash of the last answer that the caller has dealt with. If set,
 	// Response.NotModified says whether the body still is that one. Without it,
 	// NotModified is relative to what was in the cache, which may be another
@@ -58,10 +66,13 @@ type Response struct {
 
 	// Body is the content without its Content-Encoding, in the charset that it
 	// came in ([Text] makes it UTF-8). It is shared with the cache and must not be
-	// changed.
+	// changed. With Request.Packed it is gzip of that.
 	Body []byte
 
-	// Hash is the SHA-256 of Body in lower-case hexadecimal.
+	// Packed is the request's.
+	Packed bool
+
+	// Hash is the SHA-256 of the content, not packed, in lower-case hexadecimal.
 	Hash string
 
 	// ETag and LastModified are the origin's validators, verbatim; empty: none.
@@ -91,4 +102,17 @@ type Response struct {
 	// Wire is how many bytes of bodies this call has read from the network, before
 	// decompression; 0 if another's call read them.
 	Wire int64
+}
+
+// Open returns the content as a stream, packed or not. It may be called again for
+// another one. An error means that a packed body was damaged where it was kept.
+func (r Response) Open() (io.Reader, error) {
+	if !r.Packed {
+		return bytes.NewReader(r.Body), nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, &Error{Kind: ErrEncoding, Err: err, Detail: "packed body"}
+	}
+	return z, nil
 }

@@ -92,28 +92,44 @@ type Rendered struct {
 	Modified time.Time // of the newest item, whole seconds; zero: no items
 }
 
-// Render writes items, in their order, in one format.
+// Render returns items, in their order, in one format, ready to be served.
 func Render(f Format, c Channel, items []Item) (Rendered, error) {
+	items = cleaned(items)
+	body, err := write(f, c, items)
+	if err != nil {
+		return Rendered{Format: f}, err
+	}
+	return Packed(f, body, newest(items)), nil
+}
+
+// Encode returns the Body of what Render returns. Who only writes it to a file does
+// not pay for the rest.
+func Encode(f Format, c Channel, items []Item) ([]byte, error) { return write(f, c, cleaned(items)) }
+
+// write writes items that are clean.
+func write(f Format, c Channel, items []Item) (body []byte, err error) {
+	switch f {
+	case RSS:
+		body, err = rss(c, items)
+	case Atom:
+		body, err = atom(c, items)
+	case JSON:
+		body, err = jsonFeed(c, items)
+	default:
+		return nil, fmt.Errorf("feed: format %d", f)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("feed: %s: %w", f.File(), err)
+	}
+	return body, nil
+}
+
+func cleaned(items []Item) []Item {
 	clean := make([]Item, len(items))
 	for i, it := range items {
 		clean[i] = it.cleaned()
 	}
-	r := Rendered{Format: f, Modified: newest(clean)}
-	var err error
-	switch f {
-	case RSS:
-		r.Body, err = rss(c, clean)
-	case Atom:
-		r.Body, err = atom(c, clean)
-	case JSON:
-		r.Body, err = jsonFeed(c, clean)
-	default:
-		return r, fmt.Errorf("feed: format %d", f)
-	}
-	if err != nil {
-		return r, fmt.Errorf("feed: %s: %w", f.File(), err)
-	}
-	return Packed(f, r.Body, r.Modified), nil
+	return clean
 }
 
 // Packed returns a feed that was rendered before, ready to be served again.

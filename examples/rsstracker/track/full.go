@@ -1,7 +1,6 @@
 package track
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -84,7 +83,11 @@ func (f *full) visit(ctx context.Context, ref sitemap.Ref) (v sitemap.Visited, e
 	if err != nil {
 		return sitemap.Visited{Fault: err}, nil
 	}
-	sum, err := sitemap.Read(bytes.NewReader(resp.Body), sitemap.Options{Base: base}, func(e sitemap.Entry) error {
+	body, err := resp.Open()
+	if err != nil {
+		return sitemap.Visited{Fault: err}, nil
+	}
+	sum, err := sitemap.Read(body, sitemap.Options{Base: base}, func(e sitemap.Entry) error {
 		switch {
 		case e.Child:
 			v.Children = append(v.Children, e)
@@ -132,11 +135,11 @@ func (f *full) write(ctx context.Context, items []feed.Item) error {
 		return err
 	}
 	for _, format := range feed.Formats {
-		out, err := feed.Render(format, f.site.Channel, items)
+		body, err := feed.Encode(format, f.site.Channel, items)
 		if err != nil {
 			return err
 		}
-		changed, err := replace(filepath.Join(folder, format.File()), out.Body)
+		changed, err := replace(filepath.Join(folder, format.File()), body)
 		if err != nil {
 			return err
 		}

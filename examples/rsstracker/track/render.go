@@ -39,11 +39,9 @@ func (r *run) render(ctx context.Context) error {
 	}
 	files := map[string][]byte{windowFile: kept}
 	for _, f := range feed.Formats {
-		out, err := feed.Render(f, r.site.Channel, ToFeed(window))
-		if err != nil {
+		if files[f.File()], err = feed.Encode(f, r.site.Channel, ToFeed(window)); err != nil {
 			return err
 		}
-		files[f.File()] = out.Body
 	}
 	for _, name := range []string{windowFile, feed.RSS.File(), feed.Atom.File(), feed.JSON.File()} {
 		r.At("file")

@@ -1,7 +1,6 @@
 package track
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -139,12 +138,16 @@ func (r *run) read(ctx context.Context, f state.File, ref sitemap.Ref, resp fetc
 	if err != nil {
 		return sitemap.Visited{Fault: err}, nil
 	}
+	body, err := resp.Open()
+	if err != nil {
+		return sitemap.Visited{Fault: err}, nil
+	}
 	var sum sitemap.Summary
 	var bad error // of the sitemap, not of the database
 	rd := state.Reading{File: f, LastMod: ref.LastMod, Hash: resp.Hash, Now: r.Now()}
 	v.URLs, err = r.store.Read(ctx, r.lease, rd, func(put func(sitemap.Entry) error) (sitemap.Summary, error) {
 		var failed error
-		sum, err = sitemap.Read(bytes.NewReader(resp.Body), sitemap.Options{Base: base}, func(e sitemap.Entry) error {
+		sum, err = sitemap.Read(body, sitemap.Options{Base: base}, func(e sitemap.Entry) error {
 			if e.Child || r.site.tracks(e.Loc) {
 				failed = put(e)
 			}

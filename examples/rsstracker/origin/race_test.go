@@ -1,0 +1,6 @@
+//go:build race
+
+package origin_test
+
+// The race detector takes ten times as long for each byte and each URL.
+const bigURLs, padding = 5_000, 900
