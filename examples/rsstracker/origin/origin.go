@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -44,6 +45,7 @@ const maxSitemap = 50 << 20
 type Source struct {
 	client Client
 	pages  cache.Cache[question, page.Meta]
+	fresh  time.Duration
 }
 
 var _ track.Source = (*Source)(nil)
@@ -56,8 +58,8 @@ type question struct {
 
 // New returns a source that fetches by client and caches in tiers.
 func New(client Client, tiers *cache.Tiers, opt Options) (*Source, error) {
-	s := &Source{client: client}
 	fresh, dead := cmp.Or(opt.Fresh, 5*time.Minute), cmp.Or(opt.Dead, 9*time.Minute)
+	s := &Source{client: client, fresh: fresh}
 	var err error
 	s.pages, err = cache.New(tiers, cache.Config[question, page.Meta]{
 		Namespace: "page:v1",
@@ -71,9 +73,10 @@ func New(client Client, tiers *cache.Tiers, opt Options) (*Source, error) {
 }
 
 // Sitemap implements [track.Source]. robots.txt is not asked: it is what names the
-// sitemaps, and a person who names one has decided.
+// sitemaps, and a person who names one has decided. The body is packed: the longest
+// sitemap is 50 MB, and what is kept of it for the next 304 a fraction of that.
 func (s *Source) Sitemap(ctx context.Context, url, seen string) (fetch.Response, error) {
-	return s.client.Get(ctx, fetch.Request{URL: url, Seen: seen, MaxBytes: maxSitemap, Accept: "application/xml, text/xml, text/plain;q=0.8, */*;q=0.5"})
+	return s.client.Get(ctx, fetch.Request{URL: url, Seen: seen, MaxBytes: maxSitemap, Packed: true, Accept: "application/xml, text/xml, text/plain;q=0.8, */*;q=0.5"})
 }
 
 // Discover implements [track.Source].
@@ -106,8 +109,8 @@ func (s *Source) Page(ctx context.Context, r track.PageRequest) (track.Page, err
 	var t trip
 	ctx = context.WithValue(ctx, tripKey{}, &t)
 	var opts []cache.Option
-	if r.Fresh {
-		opts = []cache.Option{cache.MaxAge(0)}
+	if age := maxAge(r, time.Now()); age < s.fresh {
+		opts = []cache.Option{cache.MaxAge(age)}
 	}
 	res, err := s.pages.Fetch(ctx, question{r.URL, r.Selector}, nil, opts...)
 	p := track.Page{Meta: res.Value, Wire: t.wire.Load(), Cached: !t.made.Load()}
@@ -115,6 +118,22 @@ func (s *Source) Page(ctx context.Context, r track.PageRequest) (track.Page, err
 		err = &fetch.StatusError{URL: r.URL, Code: http.StatusNotFound} // remembered
 	}
 	return p, err
+}
+
+// maxAge returns how old what is cached of a page may be: a page that another site
+// lists, too, may have been cached before the change that this one is about. A date
+// without a time may be any moment of its day.
+func maxAge(r track.PageRequest, now time.Time) time.Duration {
+	switch changed := r.LastMod; {
+	case r.Fresh:
+		return 0
+	case changed.IsZero():
+		return math.MaxInt64
+	case changed.Equal(changed.Truncate(24 * time.Hour)):
+		return max(now.Sub(changed.Add(24*time.Hour)), 0)
+	default:
+		return max(now.Sub(changed), 0)
+	}
 }
 
 // load gets a page over the network. The body is not kept here: the client has it,

@@ -84,6 +84,39 @@ func TestPageIsCached(t *testing.T) {
 	})
 }
 
+// TestCachedBeforeTheChange: what was cached is no answer about a page that has changed
+// since, whoever asked for it then.
+func TestCachedBeforeTheChange(t *testing.T) {
+	for name, tt := range map[string]struct {
+		lastMod func(now time.Time) time.Time // two minutes after it was cached
+		cached  bool
+	}{
+		"a minute after":   {func(now time.Time) time.Time { return now.Add(-time.Minute) }, false},
+		"in the future":    {func(now time.Time) time.Time { return now.Add(time.Hour) }, false},
+		"this day":         {func(now time.Time) time.Time { return now.Truncate(24 * time.Hour) }, false},
+		"not known":        {func(time.Time) time.Time { return time.Time{} }, true},
+		"a minute before":  {func(now time.Time) time.Time { return now.Add(-3 * time.Minute) }, true},
+		"the day before":   {func(now time.Time) time.Time { return now.Truncate(24*time.Hour).AddDate(0, 0, -1) }, true},
+		"a long time past": {func(now time.Time) time.Time { return now.AddDate(-1, 0, 0) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &client{body: "<title>A</title>", contentType: "text/html"}
+			with(t, c, func(t *testing.T, s *origin.Source) {
+				<-time.After(time.Hour) // bubbles begin at midnight
+				if _, err := s.Page(t.Context(), request); err != nil {
+					t.Fatal(err)
+				}
+				<-time.After(2 * time.Minute)
+				r := request
+				r.LastMod = tt.lastMod(time.Now().UTC())
+				if p, err := s.Page(t.Context(), r); err != nil || p.Cached != tt.cached {
+					t.Errorf("Cached %v, want %v; %v", p.Cached, tt.cached, err)
+				}
+			})
+		})
+	}
+}
+
 // TestDeadPagesAreRemembered: the negatives, which end before the tracker tries again.
 func TestDeadPagesAreRemembered(t *testing.T) {
 	for _, code := range []int{404, 410} {

@@ -122,16 +122,17 @@ func (d *detection) listing() (err error) {
 }
 
 // add records pages that were never seen: all of them, whether they will be
-// published or not (S-E2).
+// published or not (S-E2). One that was forgotten goes on from its tombstone, so that
+// a change while it was away is a change.
 func (d *detection) add() (err error) {
 	insert := func(state int, which string) (int, error) {
-		return d.tx.run(`INSERT INTO urls (site_id, key, url, guid, state, lastmod, published, title, first_seen, last_seen)
-			SELECT ?1, c.key, c.url, c.url, ?2, c.lastmod, c.published, c.title, ?3, ?3 FROM temp.cur c
+		return d.tx.run(`INSERT INTO urls (site_id, key, url, guid, state, lastmod, published, title, first_seen, last_seen, content_hash)
+			SELECT ?1, c.key, c.url, c.url, ?2, CASE WHEN b.key IS NULL THEN c.lastmod ELSE b.lastmod END, c.published, c.title, ?3, ?3,
+			coalesce(b.content_hash, '') FROM temp.cur c LEFT JOIN tombstones b ON b.site_id = ?1 AND b.key = c.key
 			WHERE `+which+` AND NOT EXISTS (SELECT 1 FROM urls u WHERE u.site_id = ?1 AND u.key = c.key) ORDER BY c.pos`,
 			d.site.ID, state, ms(d.Now))
 	}
-	const buried = `EXISTS (SELECT 1 FROM tombstones b WHERE b.site_id = ?1 AND b.key = c.key)`
-	if d.found.Silent, err = insert(done, `(c.silent <> 0 OR `+buried+`)`); err != nil {
+	if d.found.Silent, err = insert(done, `(c.silent <> 0 OR b.key IS NOT NULL)`); err != nil {
 		return err
 	}
 	if d.found.New, err = insert(pending, `true`); err != nil {
@@ -171,7 +172,10 @@ func (d *detection) baseline() error {
 const moved = ` u.site_id = ?1 AND u.key = c.key AND u.gone_at IS NULL AND c.lastmod > u.lastmod
 	AND coalesce(u.checked_at, 0) + ?2 * ((1 << min(u.false_stamps, 10)) - 1) <= ?3 `
 
-// changed looks for pages whose lastmod has moved on (S-E6).
+// changed looks for pages whose lastmod has moved on (S-E6). One that was fetched by a
+// run which died, and is ready, is published as it was then; its move is kept for the
+// next run, which finds it done. Recorded now, it would be forgotten: nobody would
+// fetch the page again.
 func (d *detection) changed() error {
 	args := []any{d.site.ID, recheck.Milliseconds(), ms(d.Now)}
 	n, err := one(d.tx, value[int], `SELECT count(*) FROM urls u, temp.cur c WHERE`+moved, args...)
@@ -193,7 +197,7 @@ func (d *detection) changed() error {
 		return err
 	}
 	if err := d.do(`UPDATE urls AS u SET url = c.url, last_seen = ?2,
-		lastmod = CASE WHEN ?3 AND u.state = 1 AND c.lastmod > u.lastmod THEN u.lastmod ELSE coalesce(c.lastmod, u.lastmod) END
+		lastmod = CASE WHEN ?3 AND u.state IN (1, 3) AND c.lastmod > u.lastmod THEN u.lastmod ELSE coalesce(c.lastmod, u.lastmod) END
 		FROM temp.cur c WHERE u.site_id = ?1 AND u.key = c.key`, d.site.ID, ms(d.Now), take); err != nil {
 		return err
 	}

@@ -49,7 +49,8 @@ func bury(t tx, site int64, k Keep) (int, error) {
 	const which = `SELECT id FROM urls WHERE site_id = ?1 AND gone_at < ?2
 		UNION SELECT id FROM (SELECT id FROM urls WHERE site_id = ?1 AND gone_at IS NOT NULL ORDER BY state = 1, gone_at DESC, id LIMIT -1 OFFSET ?3)`
 	args := []any{site, ms(k.Now.Add(-k.Gone)), k.MaxGone}
-	if err := t.do(`INSERT OR REPLACE INTO tombstones (site_id, key, buried_at) SELECT ?1, key, ?4 FROM urls
+	if err := t.do(`INSERT OR REPLACE INTO tombstones (site_id, key, buried_at, lastmod, content_hash)
+		SELECT ?1, key, ?4, CASE changed WHEN 0 THEN lastmod ELSE 0 END, content_hash FROM urls
 		WHERE (state = 1 OR changed = 1) AND id IN (`+which+`)`, append(args, ms(k.Now))...); err != nil {
 		return 0, err
 	}

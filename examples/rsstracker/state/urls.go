@@ -72,10 +72,14 @@ const (
 //
 // A page that is not new is published only if its content has changed, whatever its
 // lastmod says. Of a page that was old when the tracker first saw it, the content is
-// not known; then it is learned now, and its next change is seen.
+// not known; then it is learned now, and its next change is seen. If it is in a feed
+// that outlived its database, what the feed says of it is compared instead.
 func (s *Store) SavePage(ctx context.Context, l Lease, now time.Time, u URL, p Page) (v Verdict, err error) {
 	err = s.step(ctx, l, now, func(t tx) error {
-		switch v = verdict(u, p); v {
+		if v, err = verdict(t, u, p); err != nil {
+			return err
+		}
+		switch v {
 		case Ready:
 			if err := t.do(`INSERT OR REPLACE INTO pages (url_id, title, description, date, content_hash) VALUES (?, ?, ?, ?, ?)`,
 				u.ID, p.Title, p.Description, ms(p.Date), p.Hash); err != nil {
@@ -90,14 +94,21 @@ func (s *Store) SavePage(ctx context.Context, l Lease, now time.Time, u URL, p P
 	return v, err
 }
 
-func verdict(u URL, p Page) Verdict {
+func verdict(t tx, u URL, p Page) (Verdict, error) {
 	switch {
-	case u.Changed && u.Hash == "":
-		return Learned
-	case u.Changed && u.Hash == p.Hash:
-		return Unchanged
+	case !u.Changed:
+		return Ready, nil
+	case u.Hash != "" && u.Hash == p.Hash:
+		return Unchanged, nil
+	case u.Hash != "":
+		return Ready, nil
 	}
-	return Ready
+	differs, err := one(t, value[bool], `SELECT EXISTS (SELECT 1 FROM urls u JOIN items i ON i.site_id = u.site_id AND i.key = u.key
+		WHERE u.id = ? AND (i.title <> ? OR i.description <> ?))`, u.ID, p.Title, p.Description)
+	if differs {
+		return Ready, err
+	}
+	return Learned, err
 }
 
 // SaveFailure notes that a page could not be fetched, and when to try again; a zero

@@ -90,6 +90,27 @@ func TestLostDatabase(t *testing.T) {
 	}
 }
 
+// TestChangeAfterALostDatabase: nothing is known of the pages but what the feed says,
+// and that tells a change from a stamp.
+func TestChangeAfterALostDatabase(t *testing.T) {
+	r := busy(t)
+	r.site.Updates = true
+	r.close()
+	overwrite(t, r.database(), []byte("this is not what it was"))
+	r.moveTo(r.dir)
+	want(t, "restored", r.run().Restored, 3)
+	r.web.posts["/new1"].lastMod = r.now
+	p := r.web.posts["/new2"]
+	p.lastMod, p.text = r.now, "changed"
+	r.listAll()
+	rep := r.run()
+	want(t, "changed", rep.Changed, 2)
+	want(t, "updated", rep.Updated, 1)
+	want(t, "learned", rep.Learned, 1)
+	want(t, "text", r.window()[0].Description, "changed")
+	wantList(t, "published", r.published(), "/new0", "/new1", "/new2")
+}
+
 func overwrite(t *testing.T, path string, b []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, b, 0o600); err != nil {

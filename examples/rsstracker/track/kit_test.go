@@ -42,7 +42,8 @@ type web struct {
 	blind  error // why robots.txt cannot be read
 	cached bool  // the client knows all sitemaps already, whoever asked for them
 
-	asked []string // paths, in order
+	asked []string          // paths, in order
+	page  track.PageRequest // the last one
 }
 
 var errDown = &fetch.StatusError{Code: 503}
@@ -112,6 +113,7 @@ func (w *web) Discover(context.Context, string) ([]string, error) { return w.rob
 
 // Page implements track.Source.
 func (w *web) Page(_ context.Context, r track.PageRequest) (track.Page, error) {
+	w.page = r
 	path, err := w.path(r.URL)
 	p := w.posts[path]
 	switch {

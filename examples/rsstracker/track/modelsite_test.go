@@ -1,6 +1,7 @@
 package track_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,17 +13,17 @@ import (
 
 // any returns a random page that ok accepts, or nil.
 func (m *model) any(ok func(*fate) bool) *fate {
-	var all []string
-	for p, f := range m.pages {
-		if ok(f) {
-			all = append(all, p)
-		}
-	}
+	all := m.sorted()
+	all = slices.DeleteFunc(all, func(f *fate) bool { return !ok(f) })
 	if len(all) == 0 {
 		return nil
 	}
-	slices.Sort(all)
-	return m.pages[all[m.rand.IntN(len(all))]]
+	return all[m.rand.IntN(len(all))]
+}
+
+// sorted returns all pages, in the order of their birth.
+func (m *model) sorted() []*fate {
+	return slices.SortedFunc(maps.Values(m.pages), func(a, b *fate) int { return cmp.Compare(a.born, b.born) })
 }
 
 func listed(f *fate) bool { return f.in != "" }
@@ -44,7 +45,7 @@ func (m *model) birthIn(in string) {
 		m.unlist()
 	}
 	m.born++
-	f := &fate{path: fmt.Sprintf("/p%d", m.born)}
+	f := &fate{path: fmt.Sprintf("/p%d", m.born), born: m.born}
 	m.pages[f.path] = f
 	m.web.add(f.path, m.now.Add(-time.Duration(m.rand.IntN(100))*time.Hour))
 	m.put(f, in)
@@ -57,7 +58,7 @@ func (m *model) turnSitemaps() {
 		at := m.sitemap()
 		for _, f := range m.pages {
 			if f.in == at {
-				f.in, f.out = "", m.now
+				m.remove(f)
 			}
 		}
 		delete(m.child, at)
@@ -79,23 +80,36 @@ func (m *model) put(f *fate, in string) {
 func (m *model) unlist() {
 	if f := m.any(listed); f != nil {
 		m.child[f.in] = slices.DeleteFunc(m.child[f.in], func(p string) bool { return p == f.path })
-		f.in, f.out = "", m.now
+		m.remove(f)
 		m.note("unlist %s", f.path)
 	}
 }
 
-// relist puts a page back, in whatever sitemap, unless its tombstone may be gone.
+// remove takes a page off the site. If it was put back since it was removed before,
+// and no run has seen that, it was away all the time.
+func (m *model) remove(f *fate) {
+	if f.in = ""; f.out.IsZero() {
+		f.out = m.now
+	}
+}
+
+// relist puts a page back, in whatever sitemap, unless its tombstone may be gone by the
+// time that a run sees it: it lasts three years.
 func (m *model) relist() {
 	if f := m.any(func(f *fate) bool { return !listed(f) && m.now.Sub(f.out) < 2*365*24*time.Hour }); f != nil {
-		f.absent = f.absent || m.now.Sub(f.out) > 29*24*time.Hour
 		m.put(f, m.sitemap())
 		m.note("relist %s in %s", f.path, f.in)
 	}
 }
 
-// change moves the lastmod of a page, and its text or not.
+// change moves the lastmod of a page, and its text or not. Every other time it is one
+// of the youngest, for they are what the tracker is about.
 func (m *model) change(really bool) {
-	f := m.any(listed)
+	youngest := m.born
+	if m.rand.IntN(2) == 0 {
+		youngest = 3
+	}
+	f := m.any(func(f *fate) bool { return listed(f) && f.born > m.born-youngest })
 	if f == nil {
 		return
 	}
@@ -103,18 +117,21 @@ func (m *model) change(really bool) {
 	if p.lastMod = p.lastMod.Add(time.Minute); p.lastMod.Before(m.now) {
 		p.lastMod = m.now
 	}
-	f.changed = true
+	f.changed, f.dead = true, f.dead && p.fail != nil
 	if really {
 		p.text = fmt.Sprintf("text %d", m.rand.Uint64())
 	}
 	m.note("change %s, really %v", f.path, really)
 }
 
+var errMissing error = &fetch.StatusError{Code: 404}
+
 func (m *model) breakPage() {
 	if f := m.any(listed); f != nil {
-		f.failed = true
-		m.web.posts[f.path].fail = []error{errDown, &fetch.StatusError{Code: 404}, &fetch.Error{Kind: fetch.ErrTimeout}}[m.rand.IntN(3)]
-		m.note("break %s", f.path)
+		err := []error{errDown, errMissing, &fetch.Error{Kind: fetch.ErrTimeout}}[m.rand.IntN(3)]
+		f.failed, f.dead = true, f.dead || errors.Is(err, errMissing)
+		m.web.posts[f.path].fail = err
+		m.note("break %s: %v", f.path, err)
 	}
 }
 

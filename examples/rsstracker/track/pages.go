@@ -101,7 +101,7 @@ func (r *run) meta(ctx context.Context, u state.URL) (page.Meta, error) {
 	if r.site.NoPages {
 		return byDate, nil
 	}
-	p, err := r.Source.Page(ctx, PageRequest{URL: u.URL, Selector: r.site.Selector, Fresh: u.Changed})
+	p, err := r.Source.Page(ctx, PageRequest{URL: u.URL, Selector: r.site.Selector, LastMod: u.LastMod, Fresh: u.Changed})
 	if !p.Cached {
 		r.rep.PageFetches++
 	}

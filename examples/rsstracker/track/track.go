@@ -37,6 +37,7 @@ import (
 // concurrently.
 type Source interface {
 	// Sitemap returns a sitemap. Response.NotModified says that its hash is seen.
+	// Its body is read by Response.Open.
 	Sitemap(ctx context.Context, url, seen string) (fetch.Response, error)
 
 	// Discover returns the sitemaps that the robots.txt of the URL's site names. None
@@ -51,8 +52,9 @@ type Source interface {
 // PageRequest says which page to get.
 type PageRequest struct {
 	URL      string
-	Selector string // of its content; see [page.Parse]
-	Fresh    bool   // what is cached will not do: the page has changed
+	Selector string    // of its content; see [page.Parse]
+	LastMod  time.Time // by the sitemap: what was cached before will not do. Zero: not known
+	Fresh    bool      // nothing that is cached will do: the page has changed
 }
 
 // Page is a page that was got.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/twofold-go/twofold/examples/rsstracker/track"
 )
 
 // TestUpdates is S-E6: with lastmod kept, changes are seen; the content decides.
@@ -14,11 +16,12 @@ func TestUpdates(t *testing.T) {
 	r.listAll()
 	r.run()
 	first := r.window()[0]
-	r.web.pages()
+	want(t, "request", r.web.page, track.PageRequest{URL: home + "/new", LastMod: p.lastMod})
 
 	p.lastMod, p.text = r.now.Add(time.Minute), "better"
 	r.listAll()
 	rep := r.run()
+	want(t, "request", r.web.page, track.PageRequest{URL: home + "/new", LastMod: p.lastMod, Fresh: true})
 	want(t, "changed", rep.Changed, 1)
 	want(t, "updated", rep.Updated, 1)
 	want(t, "published", rep.Published, 0)
@@ -36,6 +39,51 @@ func TestUpdates(t *testing.T) {
 	want(t, "unchanged", rep.Unchanged, 1)
 	want(t, "updated", rep.Updated, 0)
 	want(t, "the feed", r.file("atom.xml"), before)
+}
+
+// TestChangeAfterACrash ends a run at each of its points and lets the page that it was
+// about, a new one or a changed one, change again before the next. The feed ends with
+// the last text: also when the one before had been fetched and not yet published.
+func TestChangeAfterACrash(t *testing.T) {
+	begun := func(t *testing.T) (*rig, *post) {
+		r := started(t, 1)
+		r.site.Updates = true
+		p := r.web.add("/new", r.now)
+		r.listAll()
+		return r, p
+	}
+	change := func(r *rig, p *post, text string) {
+		p.lastMod, p.text = r.now.Add(time.Second), text
+		r.listAll()
+	}
+	var all []string
+	r, _ := begun(t)
+	r.at = func(at string) { all = append(all, at) }
+	r.run()
+	seen := map[string]int{}
+	for _, at := range all {
+		seen[at]++
+		n := seen[at]
+		t.Run(fmt.Sprintf("%s %d", at, n), func(t *testing.T) {
+			t.Parallel()
+			r, p := begun(t)
+			r.dieAt(at, n)
+			for _, text := range []string{"second", "third"} {
+				change(r, p, text)
+				r.run()
+				r.run()
+				wantList(t, "published", r.published(), "/new")
+				want(t, "text", r.window()[0].Description, text)
+			}
+			change(r, p, "fourth")
+			r.dieAt(at, n)
+			change(r, p, "fifth")
+			r.run()
+			r.run()
+			wantList(t, "published", r.published(), "/new")
+			want(t, "text", r.window()[0].Description, "fifth")
+		})
+	}
 }
 
 // TestUpdatesAreOptIn: without the option, dates are recorded and nothing is fetched.

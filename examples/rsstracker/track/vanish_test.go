@@ -39,6 +39,65 @@ func TestForgottenPagesLeaveATombstone(t *testing.T) {
 	wantList(t, "published", r.published())
 }
 
+// TestChangeOfAForgottenPage: a page that was published, and was away for so long that
+// its row is gone, is known by its tombstone well enough to see whether it has changed.
+func TestChangeOfAForgottenPage(t *testing.T) {
+	r := started(t, 3)
+	r.site.Updates = true
+	p := r.web.add("/new", r.now)
+	r.listAll()
+	r.run()
+	away := func() {
+		r.web.list("/sitemap.xml", "/0", "/1", "/2")
+		r.run()
+		r.now = r.now.AddDate(0, 0, 31)
+		want(t, "forgotten", r.run().Pruned, 1)
+		r.web.pages()
+	}
+	away()
+	r.listAll()
+	want(t, "silent", r.run().Silent, 1)
+	wantList(t, "fetched of one that did not change", r.web.pages())
+	away()
+	p.lastMod, p.text = r.now, "changed while it was away"
+	r.listAll()
+	want(t, "updated", r.run().Updated, 1)
+	want(t, "text", r.window()[0].Description, p.text)
+	p.lastMod, p.text = r.now, "changed since"
+	r.listAll()
+	want(t, "updated", r.run().Updated, 1)
+	want(t, "text", r.window()[0].Description, p.text)
+
+	p.lastMod, p.text, p.fail = r.now, "never fetched", errDown // and gone before that was repaired
+	r.listAll()
+	want(t, "failed", r.run().Failed, 1)
+	away()
+	p.fail = nil
+	r.listAll()
+	want(t, "updated", r.run().Updated, 1)
+	want(t, "text", r.window()[0].Description, p.text)
+	wantList(t, "published", r.published(), "/new")
+}
+
+// TestChangeOfAForgottenOldPage: what was learned of a page that was never published
+// outlives its row, too.
+func TestChangeOfAForgottenOldPage(t *testing.T) {
+	r := started(t, 3)
+	r.site.Updates = true
+	p := r.web.posts["/2"]
+	p.lastMod = r.now
+	r.listAll()
+	want(t, "learned", r.run().Learned, 1)
+	r.web.list("/sitemap.xml", "/0", "/1")
+	r.run()
+	r.now = r.now.AddDate(0, 0, 31)
+	want(t, "forgotten", r.run().Pruned, 1)
+	p.lastMod, p.text = r.now, "changed while it was away"
+	r.listAll()
+	want(t, "published", r.run().Published, 1)
+	want(t, "text", r.window()[0].Description, p.text)
+}
+
 // TestBackIsNotNew is S-E4.
 func TestBackIsNotNew(t *testing.T) {
 	r := started(t, 3)

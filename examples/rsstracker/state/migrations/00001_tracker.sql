@@ -110,11 +110,14 @@ CREATE TABLE items (
     UNIQUE (site_id, guid)
 ) STRICT;
 
--- Pages that were forgotten. They are not new if they come back.
+-- Pages that were forgotten. They are not new if they come back, and it is still seen
+-- whether they have changed.
 CREATE TABLE tombstones (
-    site_id   INTEGER NOT NULL REFERENCES sites ON DELETE CASCADE,
-    key       TEXT NOT NULL,
-    buried_at INTEGER NOT NULL,
+    site_id      INTEGER NOT NULL REFERENCES sites ON DELETE CASCADE,
+    key          TEXT NOT NULL,
+    buried_at    INTEGER NOT NULL,
+    lastmod      INTEGER,                     -- when it was last looked at; 0: a move was not looked at yet
+    content_hash TEXT NOT NULL,
     PRIMARY KEY (site_id, key)
 ) STRICT, WITHOUT ROWID;
 
