@@ -1,53 +1,35 @@
 package bench_test
 
 import (
+	"context"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/bench"
+	"github.com/twofold-go/twofold/internal/bench/peers"
+	"github.com/twofold-go/twofold/internal/redistest"
 	"github.com/twofold-go/twofold/internal/trace"
 )
 
 const universe = 100_000
 
-var names = slices.Sorted(maps.Keys(bench.Peers))
-
-func open(tb testing.TB, name string, n int) bench.Peer {
+func open(tb testing.TB, s peers.Spec, o peers.Options) peers.Peer {
 	tb.Helper()
-	p, err := bench.Peers[name](n)
+	o.Prefix = redistest.Prefix()
+	if s.Kind == peers.TwoTier {
+		o.Redis = redistest.Start(tb).Addr()
+	}
+	p, err := s.Open(o)
 	if err != nil {
-		tb.Fatalf("%s: %v", name, err)
+		tb.Fatalf("%s: %v", s.Name, err)
 	}
 	tb.Cleanup(p.Close)
 	return p
 }
 
-// TestPeersKeepWhatFits holds the adapters to one contract: what was set, with
-// room to spare, is found, and it is the newest.
-func TestPeersKeepWhatFits(t *testing.T) {
-	const n = 1000
-	for _, name := range names {
-		t.Run(name, func(t *testing.T) {
-			p := open(t, name, 10*n)
-			for _, round := range []uint64{1, 2} {
-				for k := range uint64(n) {
-					p.Set(trace.Hash(k), &bench.Value{Key: k * round})
-					p.Settle()
-				}
-			}
-			for k := range uint64(n) {
-				if v := p.Get(trace.Hash(k)); v == nil || v.Key != 2*k {
-					t.Fatalf("Get(%d) = %v, want the newer value", k, v)
-				}
-			}
-			if v := p.Get(trace.Hash(n)); v != nil {
-				t.Errorf("Get of what was never set = %v", v)
-			}
-		})
-	}
-}
+func load(_ context.Context, id int64) (peers.Value, error) { return peers.Small(id), nil }
 
 func TestTracesAreDeterministic(t *testing.T) {
 	for name, make := range traces {
@@ -58,35 +40,36 @@ func TestTracesAreDeterministic(t *testing.T) {
 }
 
 var traces = map[string]func(n int) []uint64{
-	"zipf":           func(n int) []uint64 { return trace.Hashes(trace.Zipf(1, universe, n)) },
-	"zipf+scan":      func(n int) []uint64 { return trace.Hashes(trace.ZipfScan(1, universe, n)) },
-	"loop":           func(n int) []uint64 { return trace.Hashes(trace.Loop(universe*3/20, n)) },
-	"moving-hot-set": func(n int) []uint64 { return trace.Hashes(trace.MovingHotSet(1, universe/2, 5, n)) },
+	"zipf":           func(n int) []uint64 { return trace.Zipf(1, universe, n) },
+	"zipf+scan":      func(n int) []uint64 { return trace.ZipfScan(1, universe, n) },
+	"loop":           func(n int) []uint64 { return trace.Loop(universe*3/20, n) },
+	"moving-hot-set": func(n int) []uint64 { return trace.MovingHotSet(1, universe/2, 5, n) },
 }
 
-var sink atomic.Uint64
+var sink atomic.Int64
 
 // BenchmarkLocalHit finds resident keys, drawn by a zipf law.
 func BenchmarkLocalHit(b *testing.B) {
-	keys := trace.Hashes(trace.Zipf(1, universe, 1<<20))
-	for _, name := range names {
-		b.Run(name, func(b *testing.B) {
-			p := open(b, name, 4*universe)
-			for k := range uint64(universe) {
-				p.Set(trace.Hash(k), &bench.Value{Key: k})
-				if k%1000 == 0 {
-					p.Settle()
-				}
-			}
-			p.Settle()
+	table := make([]peers.Key, universe)
+	for i := range table {
+		table[i] = peers.KeyOf(int64(i))
+	}
+	keys := make([]peers.Key, 1<<20)
+	for i, k := range trace.Zipf(1, universe, len(keys)) {
+		keys[i] = table[k]
+	}
+	for _, s := range peers.All() {
+		b.Run(s.Name, func(b *testing.B) {
+			p := open(b, s, peers.Options{Entries: 2 * universe, Load: load})
+			fill(b, p, s.Loads, table)
 			b.ReportAllocs()
 			b.ResetTimer()
-			var worker atomic.Uint64
+			var worker atomic.Int64
 			b.RunParallel(func(pb *testing.PB) {
-				i, sum := worker.Add(1)*7919, uint64(0)
+				i, sum := int(worker.Add(1)*7919), int64(0)
 				for pb.Next() {
-					if v := p.Get(keys[i&(1<<20-1)]); v != nil {
-						sum += v.Key
+					if v, ok := p.Get(b.Context(), &keys[i&(1<<20-1)]); ok {
+						sum += v.ID
 					}
 					i++
 				}
@@ -96,25 +79,52 @@ func BenchmarkLocalHit(b *testing.B) {
 	}
 }
 
-// BenchmarkHitRatio replays traces through caches of a tenth of the universe:
+// fill makes p load every key, or sets it and reads it once, side by side
+// because some of it goes to Redis.
+func fill(b *testing.B, p peers.Peer, loads bool, table []peers.Key) {
+	b.Helper()
+	var wg sync.WaitGroup
+	for part := range slices.Chunk(table, len(table)/16) {
+		wg.Go(func() {
+			for i := range part {
+				k := &part[i]
+				if !loads {
+					if err := p.Set(b.Context(), k, peers.Small(k.ID)); err != nil {
+						b.Errorf("Set(%d): %v", k.ID, err)
+						return
+					}
+				}
+				if i%64 == 0 {
+					p.Settle()
+				}
+				p.Get(b.Context(), k)
+			}
+		})
+	}
+	wg.Wait()
+	p.Settle()
+}
+
+// BenchmarkHitRatio replays traces through tables of a tenth of the universe:
 // get, and set on a miss. One operation is one access; what counts is the
 // reported ratio.
 func BenchmarkHitRatio(b *testing.B) {
+	const room = universe / 10
 	for _, shape := range slices.Sorted(maps.Keys(traces)) {
 		keys := traces[shape](1 << 20)
-		for _, name := range names {
-			if name == "map" { // it evicts nothing
+		for _, s := range peers.All() {
+			if s.Kind != peers.Table || s.Name == "map+RWMutex" { // it evicts nothing
 				continue
 			}
-			b.Run(shape+"/"+name, func(b *testing.B) {
-				p := open(b, name, universe/10)
+			b.Run(shape+"/"+s.Name, func(b *testing.B) {
+				p := open(b, s, peers.Options{Entries: room, MaxBytes: room << 10})
 				hits, n := 0, 0
 				for b.Loop() {
-					k := keys[n&(1<<20-1)]
-					if p.Get(k) != nil {
+					k := peers.Key{ID: int64(keys[n&(1<<20-1)])}
+					if _, ok := p.Get(b.Context(), &k); ok {
 						hits++
-					} else {
-						p.Set(k, &bench.Value{Key: k})
+					} else if err := p.Set(b.Context(), &k, peers.Small(k.ID)); err != nil {
+						b.Fatal(err)
 					}
 					n++
 				}

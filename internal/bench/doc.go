@@ -1,3 +1,5 @@
-// Package bench measures tier/local beside other in-process caches. It is a
-// module of its own, so that none of them is a dependency of the library.
+// Package bench holds Go benchmarks of the library beside other caches, for a
+// quick look and for profiles. What is published is measured by cmd/bench,
+// which samples all contenders in turn. It is a module of its own, so that none
+// of the peers is a dependency of the library.
 package bench

@@ -1,0 +1,152 @@
+// Bench measures Twofold beside other caches, and writes what came of it into a
+// marked section of a Markdown file.
+//
+//	bench                                  everything, in tables on the standard output
+//	bench -suite quick                     the same in small, within two minutes
+//	bench -only A,D -samples 10            two workloads
+//	bench -out RESULTS.md -svg plots -raw raw.txt
+//
+// It starts redis-server from the PATH, and itself once more for each process
+// of the stampede. Contenders are sampled in turn. Ratios are to a contender of
+// the same run; the samples in -raw are for benchstat.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
+	"github.com/twofold-go/twofold/internal/bench/peers"
+	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/workload"
+)
+
+func main() {
+	redis.SetLogger(silent{}) // connections that end are no news
+	if os.Getenv(workload.WorkerEnv) != "" {
+		if err := workload.Worker(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		os.Exit(2)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
+func run(ctx context.Context, args []string, out, log io.Writer) error {
+	o, err := parse(args, log)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
+	e, err := workload.Open(ctx, o.size, o.samples, dir, log)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	head := heading(ctx, o) // as of now: the sources may change meanwhile
+	for _, w := range o.workloads {
+		if err := w.Do(ctx, e); err != nil {
+			return err
+		}
+	}
+	return o.deliver(head+body(e, o.workloads), e, out)
+}
+
+// heading says what was measured, where and how.
+func heading(ctx context.Context, o *options) string {
+	var b strings.Builder
+	b.WriteString("# Speed\n\n")
+	b.WriteString(report.Heading(ctx, rig.Version(), modules))
+	fmt.Fprintf(&b, "\nMedians of %d samples with their range, contenders in turn. "+
+		"Trust the ratios, which are taken within one run, and not the times, which are this machine's.\n", o.samples)
+	if o.size != workload.Full {
+		b.WriteString("\n**A short run: it shows that everything works, and about where things stand.**\n")
+	}
+	for _, left := range peers.LeftOut() {
+		fmt.Fprintf(&b, "\nLeft out: %s (%s).", left[0], left[1])
+	}
+	return b.String() + "\n"
+}
+
+// modules are those whose versions matter.
+var modules = []string{
+	"github.com/VictoriaMetrics/fastcache", "github.com/Yiling-J/theine-go", "github.com/allegro/bigcache/v3",
+	"github.com/coocood/freecache", "github.com/dgraph-io/ristretto/v2", "github.com/go-redis/cache/v9",
+	"github.com/hashicorp/golang-lru/v2", "github.com/maypok86/otter/v2", "github.com/redis/go-redis/v9",
+	"github.com/redis/rueidis", "github.com/viccon/sturdyc",
+}
+
+// body is the tables, what was asked for first.
+func body(e *workload.Env, all []workload.Workload) string {
+	var b strings.Builder
+	b.WriteString("\n## Asked and reached\n\n" + report.Goals(e.Goals()).Markdown())
+	for _, w := range all {
+		b.WriteString("\n## " + w.ID + ": " + w.Title + "\n")
+		for _, t := range w.Tables(e) {
+			b.WriteString("\n" + t.Markdown())
+		}
+	}
+	return b.String()
+}
+
+// deliver writes the results where the flags say.
+func (o *options) deliver(text string, e *workload.Env, out io.Writer) error {
+	if o.svg != "" {
+		if err := os.MkdirAll(o.svg, 0o750); err != nil {
+			return err
+		}
+		stale, err := os.ReadFile(o.out)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		if err := e.Plots(o.svg, report.Staleness(string(stale))); err != nil {
+			return err
+		}
+	}
+	if o.raw != "" {
+		if err := writeRaw(o.raw, e); err != nil {
+			return err
+		}
+	}
+	if o.out != "" {
+		return report.WriteSection(o.out, text)
+	}
+	_, err := io.WriteString(out, text)
+	return err
+}
+
+func writeRaw(path string, e *workload.Env) error {
+	f, err := os.Create(filepath.Clean(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(e.Book.WriteRaw(f), f.Close())
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/workload"
+)
+
+// The program runs itself for each process of the stampede, and so does its
+// test.
+func TestMain(m *testing.M) {
+	if os.Getenv(workload.WorkerEnv) != "" {
+		if err := workload.Worker(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// TestWholeSuite runs everything in its smallest form. It says nothing about
+// speed, but fails when a contender answers wrongly or a table has a hole.
+func TestWholeSuite(t *testing.T) {
+	dir := t.TempDir()
+	out, raw, svg := filepath.Join(dir, "R.md"), filepath.Join(dir, "raw.txt"), filepath.Join(dir, "svg")
+	before := "| mix | 250ms | 7 | 3: 1/2/233 |\n"
+	if err := os.WriteFile(out, []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := run(t.Context(), []string{"-suite", "tiny", "-samples", "1", "-out", out, "-raw", raw, "-svg", svg}, io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := read(t, out)
+	if !strings.HasPrefix(text, before) {
+		t.Error("what stood in the file before the section is gone")
+	}
+	for _, want := range []string{report.Begin, report.End, "## Asked and reached", "jetcache", "Left out"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the results have no %q", want)
+		}
+	}
+	for _, w := range workload.All() {
+		if !strings.Contains(text, "\n## "+w.ID+": "+w.Title) || !strings.Contains(read(t, raw), "Benchmark"+w.ID+"/") {
+			t.Errorf("no results of workload %s", w.ID)
+		}
+	}
+	if strings.Contains(text, "not measured") {
+		t.Errorf("a goal was not measured:\n%s", text)
+	}
+	for _, plot := range []string{"local-hit", "redis-load", "hit-ratio-scan", "hit-ratio-moving", "staleness"} {
+		if !strings.Contains(read(t, filepath.Join(svg, plot+".svg")), "</svg>") {
+			t.Errorf("no plot %s", plot)
+		}
+	}
+	checkMust(t, text)
+}
+
+// checkMust holds a run of any size to what does not depend on the machine.
+func checkMust(t *testing.T, text string) {
+	t.Helper()
+	for _, what := range []string{
+		"remote hit: commands", "remote hit: scripts", "stampede of 1,000 goroutines: loads", "stampede of 4 processes × 32: loads",
+		"reads after Delete", "local hit, call-site closure: allocations",
+	} {
+		met := false
+		for line := range strings.Lines(text) {
+			met = met || strings.HasPrefix(line, "| "+what) && strings.Contains(line, "| yes |")
+		}
+		if !met {
+			t.Errorf("not reached: %s", what)
+		}
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestBadFlags(t *testing.T) {
+	for _, args := range [][]string{
+		{"-suite", "some"}, {"-only", "Z"}, {"-samples", "-1"}, {"surplus"}, {"-nonsense"},
+	} {
+		if o, err := parse(args, io.Discard); err == nil {
+			t.Errorf("parse(%q) = %+v, want an error", args, o)
+		}
+	}
+}
+
+func TestFlags(t *testing.T) {
+	o, err := parse([]string{"-suite", "quick", "-only", "d, a", "-samples", "3"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(o.workloads) != 2 || o.workloads[0].ID != "D" || o.workloads[1].ID != "A" || o.samples != 3 || o.size != workload.Quick {
+		t.Errorf("parse = %+v, want D and A, 3 samples, quick", o)
+	}
+	if o, err = parse(nil, io.Discard); err != nil || o.samples != 6 || len(o.workloads) != len(workload.All()) {
+		t.Errorf("parse of nothing = %+v, %v, want everything by 6 samples", o, err)
+	}
+}

@@ -1,0 +1,125 @@
+package measure_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/internal/bench/measure"
+	"github.com/twofold-go/twofold/internal/redistest"
+)
+
+func TestRunCounts(t *testing.T) {
+	var calls atomic.Int64
+	var mu sync.Mutex
+	seen := map[int]bool{}
+	r := measure.Run(t.Context(), measure.Config{Goroutines: 3, For: 5 * time.Millisecond}, func(int) func(int) {
+		return func(i int) {
+			calls.Add(1)
+			mu.Lock()
+			seen[i] = true
+			mu.Unlock()
+		}
+	})
+	if r.Ops != calls.Load() || r.Ops < 3 {
+		t.Errorf("Ops = %d, want the %d calls there were", r.Ops, calls.Load())
+	}
+	if int64(len(seen)) != r.Ops {
+		t.Errorf("%d different numbers in %d calls, want each once", len(seen), r.Ops)
+	}
+	if r.Wall < 5*time.Millisecond || r.NsPerOp() <= 0 || r.PerSecond() <= 0 {
+		t.Errorf("Wall = %v, %v ns/op, %v op/s, want at least the time asked for", r.Wall, r.NsPerOp(), r.PerSecond())
+	}
+}
+
+// What a warm-up did is in no number.
+func TestRunWarmsUp(t *testing.T) {
+	var calls atomic.Int64
+	r := measure.Run(t.Context(), measure.Config{Warm: time.Millisecond, For: time.Millisecond, Latencies: true}, func(int) func(int) {
+		return func(int) { calls.Add(1) }
+	})
+	if r.Ops >= calls.Load() || int64(len(r.Times)) != r.Ops {
+		t.Errorf("Ops = %d with %d times of %d calls, want those after the warm-up", r.Ops, len(r.Times), calls.Load())
+	}
+}
+
+func TestRunKeepsLatencies(t *testing.T) {
+	r := measure.Run(t.Context(), measure.Config{Goroutines: 2, For: time.Millisecond, Latencies: true}, func(int) func(int) {
+		return func(int) {}
+	})
+	if int64(len(r.Times)) != r.Ops || !slices.IsSorted(r.Times) {
+		t.Errorf("%d times for %d operations, sorted %v; want one each, sorted", len(r.Times), r.Ops, slices.IsSorted(r.Times))
+	}
+	if lo, hi := r.Quantile(0), r.Quantile(1); lo > hi || hi != r.Times[len(r.Times)-1] {
+		t.Errorf("quantiles 0 and 1 are %v and %v, want the least and the greatest", lo, hi)
+	}
+}
+
+var sink atomic.Pointer[[64]byte]
+
+func TestRunCountsAllocations(t *testing.T) {
+	r := measure.Run(t.Context(), measure.Config{For: 20 * time.Millisecond}, func(int) func(int) {
+		return func(int) { sink.Store(new([64]byte)) }
+	})
+	if r.Allocs < 0.9 || r.Allocs > 1.5 || r.Bytes < 50 {
+		t.Errorf("%v allocations of %v bytes per operation, want 1 of 64", r.Allocs, r.Bytes)
+	}
+}
+
+func TestQuantileOfNothing(t *testing.T) {
+	if q := measure.Quantile(nil, 0.5); q != 0 {
+		t.Errorf("Quantile of nothing = %v, want 0", q)
+	}
+}
+
+func TestRoundsInterleave(t *testing.T) {
+	var order []string
+	contender := func(name string) measure.Contender {
+		return measure.Contender{Name: name, Measure: func(context.Context) error { order = append(order, name); return nil }}
+	}
+	all := []measure.Contender{contender("a"), contender("b"), contender("c")}
+	if err := measure.Rounds(t.Context(), 3, all); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a", "b", "c", "b", "c", "a", "c", "a", "b"}, order); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+}
+
+func TestRoundsNameWhoFailed(t *testing.T) {
+	broken := errors.New("broken")
+	err := measure.Rounds(t.Context(), 1, []measure.Contender{{Name: "x", Measure: func(context.Context) error { return broken }}})
+	var who *measure.ContenderError
+	if !errors.As(err, &who) || who.Name != "x" || !errors.Is(err, broken) {
+		t.Errorf("Rounds = %v, want x's %v", err, broken)
+	}
+}
+
+func TestServerCountsCommands(t *testing.T) {
+	rdb := redistest.Start(t).Client()
+	before, err := measure.LookAt(t.Context(), rdb)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		rdb.Get(t.Context(), "nothing")
+	}
+	rdb.Set(t.Context(), "a", "b", 0)
+	after, err := measure.LookAt(t.Context(), rdb)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := after.Since(before)
+	if diff := cmp.Diff(map[string]int64{"get": 5, "set": 1}, d.Calls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	if d.CPU < 0 {
+		t.Errorf("CPU = %v, want no less than before", d.CPU)
+	}
+}

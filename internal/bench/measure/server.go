@@ -1,0 +1,63 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Server is what a Redis says of itself at one moment.
+type Server struct {
+	CPU   time.Duration
+	Calls map[string]int64 // commands, by name in lower case
+}
+
+// LookAt asks a server. The looking counts as one call of info.
+func LookAt(ctx context.Context, rdb *redis.Client) (Server, error) {
+	s := Server{Calls: map[string]int64{}}
+	for _, section := range []string{"cpu", "commandstats"} {
+		text, err := rdb.Info(ctx, section).Result()
+		if err != nil {
+			return s, fmt.Errorf("measure: info %s: %w", section, err)
+		}
+		for line := range strings.Lines(text) {
+			s.read(strings.TrimSpace(line))
+		}
+	}
+	return s, nil
+}
+
+// read takes what it knows from a line of INFO.
+func (s *Server) read(line string) {
+	name, value, ok := strings.Cut(line, ":")
+	if !ok {
+		return
+	}
+	switch {
+	case name == "used_cpu_sys", name == "used_cpu_user":
+		if f, err := strconv.ParseFloat(value, 64); err == nil {
+			s.CPU += time.Duration(f * float64(time.Second))
+		}
+	case strings.HasPrefix(name, "cmdstat_"):
+		_, calls, _ := strings.Cut(value, "calls=")
+		calls, _, _ = strings.Cut(calls, ",")
+		if n, err := strconv.ParseInt(calls, 10, 64); err == nil {
+			s.Calls[strings.TrimPrefix(name, "cmdstat_")] = n
+		}
+	}
+}
+
+// Since returns what happened between two looks, without the looking.
+func (s Server) Since(before Server) Server {
+	d := Server{CPU: s.CPU - before.CPU, Calls: maps.Clone(s.Calls)}
+	for name, n := range before.Calls {
+		d.Calls[name] -= n
+	}
+	maps.DeleteFunc(d.Calls, func(name string, n int64) bool { return n == 0 || name == "info" })
+	return d
+}

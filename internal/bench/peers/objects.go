@@ -1,0 +1,164 @@
+package peers
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/Yiling-J/theine-go"
+	"github.com/dgraph-io/ristretto/v2"
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/maypok86/otter/v2"
+)
+
+func objects() []Spec {
+	return []Spec{
+		{Name: "map+RWMutex", Kind: Table, Open: newMap},
+		{Name: "ristretto", Kind: Table, Open: newRistretto},
+		{Name: "ristretto, pointers", Kind: Table, Open: newRistrettoPointers},
+		{Name: "otter", Kind: Table, Open: newOtter},
+		{Name: "theine", Kind: Table, Open: newTheine},
+		{Name: "golang-lru", Kind: Table, Open: newLRU},
+	}
+}
+
+// lockedMap is what a map and a lock cost: no bound, no eviction.
+type lockedMap struct {
+	mu sync.RWMutex
+	m  map[int64]Value
+}
+
+func newMap(o Options) (Peer, error) {
+	return &lockedMap{m: make(map[int64]Value, o.Entries)}, nil
+}
+
+func (p *lockedMap) Get(_ context.Context, k *Key) (Value, bool) {
+	p.mu.RLock()
+	v, ok := p.m[k.ID]
+	p.mu.RUnlock()
+	return v, ok
+}
+
+func (p *lockedMap) Set(_ context.Context, k *Key, v Value) error {
+	p.mu.Lock()
+	p.m[k.ID] = v
+	p.mu.Unlock()
+	return nil
+}
+func (*lockedMap) Settle() {}
+func (*lockedMap) Close()  {}
+
+// ristrettoConfig is ristretto as its documentation wants it: ten counters for
+// each entry, and a cost of one.
+func ristrettoConfig[V any](o Options) *ristretto.Config[int64, V] {
+	n := int64(max(o.Entries, 1))
+	return &ristretto.Config[int64, V]{NumCounters: 10 * n, MaxCost: n, BufferItems: 64, IgnoreInternalCost: true}
+}
+
+type ristrettoPeer struct {
+	c *ristretto.Cache[int64, Value]
+}
+
+// NewRistretto returns ristretto by itself.
+func NewRistretto(o Options) (*ristretto.Cache[int64, Value], error) {
+	c, err := ristretto.NewCache(ristrettoConfig[Value](o))
+	if err != nil {
+		return nil, fmt.Errorf("peers: ristretto: %w", err)
+	}
+	return c, nil
+}
+
+func newRistretto(o Options) (Peer, error) {
+	c, err := NewRistretto(o)
+	return ristrettoPeer{c}, err
+}
+
+func (p ristrettoPeer) Get(_ context.Context, k *Key) (Value, bool) { return p.c.Get(k.ID) }
+func (p ristrettoPeer) Set(_ context.Context, k *Key, v Value) error {
+	p.c.Set(k.ID, v, 1)
+	return nil
+}
+func (p ristrettoPeer) Settle() { p.c.Wait() }
+func (p ristrettoPeer) Close()  { p.c.Close() }
+
+// ristrettoPointers holds pointers: a smaller map, and one more step to the value.
+type ristrettoPointers struct {
+	c *ristretto.Cache[int64, *Value]
+}
+
+func newRistrettoPointers(o Options) (Peer, error) {
+	c, err := ristretto.NewCache(ristrettoConfig[*Value](o))
+	if err != nil {
+		return nil, fmt.Errorf("peers: ristretto: %w", err)
+	}
+	return ristrettoPointers{c}, nil
+}
+
+func (p ristrettoPointers) Get(_ context.Context, k *Key) (Value, bool) {
+	v, ok := p.c.Get(k.ID)
+	if !ok {
+		return Value{}, false
+	}
+	return *v, true
+}
+
+func (p ristrettoPointers) Set(_ context.Context, k *Key, v Value) error {
+	p.c.Set(k.ID, &v, 1)
+	return nil
+}
+func (p ristrettoPointers) Settle() { p.c.Wait() }
+func (p ristrettoPointers) Close()  { p.c.Close() }
+
+type otterPeer struct{ c *otter.Cache[int64, Value] }
+
+func newOtter(o Options) (Peer, error) {
+	c, err := otter.New(&otter.Options[int64, Value]{MaximumSize: max(o.Entries, 1)})
+	if err != nil {
+		return nil, fmt.Errorf("peers: otter: %w", err)
+	}
+	return otterPeer{c}, nil
+}
+
+func (p otterPeer) Get(_ context.Context, k *Key) (Value, bool) { return p.c.GetIfPresent(k.ID) }
+func (p otterPeer) Set(_ context.Context, k *Key, v Value) error {
+	p.c.Set(k.ID, v)
+	return nil
+}
+func (p otterPeer) Settle() { p.c.CleanUp() }
+func (p otterPeer) Close()  { p.c.StopAllGoroutines() }
+
+type theinePeer struct{ c *theine.Cache[int64, Value] }
+
+func newTheine(o Options) (Peer, error) {
+	c, err := theine.NewBuilder[int64, Value](int64(max(o.Entries, 1))).Build()
+	if err != nil {
+		return nil, fmt.Errorf("peers: theine: %w", err)
+	}
+	return theinePeer{c}, nil
+}
+
+func (p theinePeer) Get(_ context.Context, k *Key) (Value, bool) { return p.c.Get(k.ID) }
+func (p theinePeer) Set(_ context.Context, k *Key, v Value) error {
+	p.c.Set(k.ID, v, 1)
+	return nil
+}
+func (p theinePeer) Settle() { p.c.Wait() }
+func (p theinePeer) Close()  { p.c.Close() }
+
+type lruPeer struct{ c *lru.Cache[int64, Value] }
+
+func newLRU(o Options) (Peer, error) {
+	c, err := lru.New[int64, Value](max(o.Entries, 1))
+	if err != nil {
+		return nil, fmt.Errorf("peers: golang-lru: %w", err)
+	}
+	return lruPeer{c}, nil
+}
+
+func (p lruPeer) Get(_ context.Context, k *Key) (Value, bool) { return p.c.Get(k.ID) }
+func (p lruPeer) Set(_ context.Context, k *Key, v Value) error {
+	p.c.Add(k.ID, v)
+	return nil
+}
+func (lruPeer) Settle() {}
+func (lruPeer) Close()  {}

@@ -1,0 +1,158 @@
+// Package peers puts other caches, and Twofold's own parts, behind one small
+// interface, so that a workload can run all of them side by side.
+//
+// An adapter does what a program with an int64 for a key and a struct for a
+// value would have to do, and no more: caches of bytes encode and decode by the
+// same CBOR, caches with string keys get their strings ready-made, and typed
+// caches hold the struct itself. The tests hold every adapter to one contract,
+// so that none wins by being wrong.
+package peers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/twofold-go/twofold/internal/trace"
+)
+
+// Value is what all caches hold.
+type Value struct {
+	ID   int64
+	Name string
+	Tags [2]string
+}
+
+// Key is one key in the spellings that caches want.
+type Key struct {
+	ID   int64
+	Text string
+}
+
+// KeyOf returns the key of id.
+func KeyOf(id int64) Key { return Key{ID: id, Text: "bench:" + strconv.FormatInt(id, 10)} }
+
+// Small returns a value of some 60 bytes, with a name that tells ids apart.
+func Small(id int64) Value { return Value{ID: id, Name: names[id&7], Tags: [2]string{"one", "two"}} }
+
+// Large returns a value of 1 KiB. The bytes of one length are shared, as what
+// is measured is the cache.
+func Large(id int64) Value { return Value{ID: id, Name: texts[id&7], Tags: [2]string{"one", "two"}} }
+
+var names = [8]string{"Ada", "Barbara", "Edsger", "Frances", "Grace", "Katherine", "Margaret", "Radia"}
+
+var texts = func() (t [8]string) {
+	for i := range t {
+		t[i] = strings.Repeat(names[i]+" ", 1000)[:980]
+	}
+	return t
+}()
+
+// Loader loads the value of an id.
+type Loader func(ctx context.Context, id int64) (Value, error)
+
+// Peer is one cache. All methods but Close may be called concurrently.
+type Peer interface {
+	// Get returns the value of k. A cache that loads asks its loader when it
+	// has none; the others report false.
+	Get(ctx context.Context, k *Key) (Value, bool)
+	// Set stores v under k and returns when the cache's own call returns.
+	Set(ctx context.Context, k *Key, v Value) error
+	// Settle waits until what was Set can be found, where that takes time.
+	Settle()
+	// Close ends what the cache has started.
+	Close()
+}
+
+// Options are what a peer is made with.
+type Options struct {
+	Entries  int    // room for so many values without eviction of any
+	MaxBytes int64  // of the tiers that are bounded by bytes; 0: enough for Entries
+	Redis    string // address, for peers that need one
+	Prefix   string // of keys in Redis
+	Load     Loader // for peers that load; nil: they find nothing
+}
+
+// roomy is MaxBytes, or the bytes for Entries values of up to 1 KiB and what a
+// cache adds.
+func (o *Options) roomy() int64 {
+	if o.MaxBytes > 0 {
+		return o.MaxBytes
+	}
+	return max(int64(o.Entries)*(2<<10), 8<<20)
+}
+
+// load is the loader, or one that finds nothing.
+func (o *Options) load(ctx context.Context, id int64) (Value, error) {
+	if o.Load == nil {
+		return Value{}, errNoLoader
+	}
+	return o.Load(ctx, id)
+}
+
+var errNoLoader = errors.New("peers: no loader")
+
+// Kind says what a peer is, and so what it may be compared with.
+type Kind uint8
+
+// The kinds of peers.
+const (
+	Table   Kind = iota + 1 // holds values in this process
+	Bytes                   // holds encoded values in this process
+	Loading                 // in this process, and loads what it does not have
+	TwoTier                 // in this process and in Redis
+)
+
+// String returns the kind in lower case.
+func (k Kind) String() string {
+	switch k {
+	case Table:
+		return "table"
+	case Bytes:
+		return "bytes"
+	case Loading:
+		return "loading"
+	case TwoTier:
+		return "two tiers"
+	}
+	return "unknown"
+}
+
+// Spec is one peer, not yet made.
+type Spec struct {
+	Name  string
+	Kind  Kind
+	Loads bool // Get asks Options.Load
+	Open  func(Options) (Peer, error)
+}
+
+// All returns every peer, in the order of the tables.
+func All() []Spec {
+	return append(append(append(append(ours(), objects()...), loading()...), byteCaches()...), remote()...)
+}
+
+// ByName returns the peer of that name.
+func ByName(name string) (Spec, error) {
+	for _, s := range All() {
+		if s.Name == name {
+			return s, nil
+		}
+	}
+	return Spec{}, fmt.Errorf("peers: no peer %q", name)
+}
+
+// LeftOut names the peers that were asked for and are not here, with why.
+func LeftOut() [][2]string {
+	const refused = "the module proxy refuses it (403)"
+	return [][2]string{
+		{"mgtv-tech/jetcache-go", refused},
+		{"eko/gocache", refused},
+		{"samber/hot", refused},
+		{"rueidisaside", "not served by the module proxy as a module of its own"},
+	}
+}
+
+// hashOf spreads an id for what is addressed by a hash.
+func hashOf(id int64) uint64 { return trace.Hash(uint64(id)) }

@@ -1,0 +1,135 @@
+package peers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	rediscache "github.com/go-redis/cache/v9"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
+
+	"github.com/twofold-go/twofold/codec"
+)
+
+func remote() []Spec {
+	return []Spec{
+		{Name: "go-redis/cache", Kind: TwoTier, Loads: true, Open: newRedisCache},
+		{Name: "rueidis DoCache", Kind: TwoTier, Open: newDoCache},
+		{Name: "go-redis CSC", Kind: TwoTier, Open: newCSC},
+	}
+}
+
+// lifetime is how long everything is kept: longer than any run.
+const lifetime = time.Hour
+
+// ErrRedis says that a peer was opened without the address of a Redis.
+var ErrRedis = errors.New("peers: needs a Redis")
+
+// Client returns a client as Twofold wants one, of the server at addr.
+func Client(addr string) *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true, MaxRetries: -1, DisableIdentity: true})
+}
+
+type redisCache struct {
+	rdb *redis.Client
+	c   *rediscache.Cache
+	o   Options
+}
+
+func newRedisCache(o Options) (Peer, error) {
+	if o.Redis == "" {
+		return nil, ErrRedis
+	}
+	rdb := Client(o.Redis)
+	return &redisCache{rdb: rdb, o: o, c: rediscache.New(&rediscache.Options{
+		Redis: rdb, LocalCache: rediscache.NewTinyLFU(max(o.Entries, 1), lifetime),
+		Marshal: codec.CBOR.Marshal, Unmarshal: codec.CBOR.Unmarshal,
+	})}, nil
+}
+
+func (p *redisCache) Get(ctx context.Context, k *Key) (v Value, ok bool) {
+	err := p.c.Once(&rediscache.Item{Ctx: ctx, Key: k.Text, Value: &v, TTL: lifetime, Do: func(*rediscache.Item) (any, error) {
+		v, err := p.o.load(ctx, k.ID)
+		return &v, err
+	}})
+	return v, err == nil
+}
+
+func (p *redisCache) Set(ctx context.Context, k *Key, v Value) error {
+	return p.c.Set(&rediscache.Item{Ctx: ctx, Key: k.Text, Value: &v, TTL: lifetime})
+}
+func (*redisCache) Settle()  {}
+func (p *redisCache) Close() { _ = p.rdb.Close() }
+
+// doCache is rueidis' client-side caching. It has no loader: who finds nothing
+// loads and sets. Peers with client-side caching want a server of their own:
+// what another writes there takes their keys away.
+type doCache struct{ c rueidis.Client }
+
+func newDoCache(o Options) (Peer, error) {
+	if o.Redis == "" {
+		return nil, ErrRedis
+	}
+	c, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{o.Redis}, CacheSizeEachConn: int(2 * o.roomy()), DisableRetry: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("peers: rueidis: %w", err)
+	}
+	return doCache{c}, nil
+}
+
+func (p doCache) Get(ctx context.Context, k *Key) (Value, bool) {
+	b, err := p.c.DoCache(ctx, p.c.B().Get().Key(k.Text).Cache(), lifetime).AsBytes()
+	if err != nil {
+		return Value{}, false
+	}
+	return decode(b)
+}
+
+func (p doCache) Set(ctx context.Context, k *Key, v Value) error {
+	b, err := encode(v)
+	if err != nil {
+		return err
+	}
+	return p.c.Do(ctx, p.c.B().Set().Key(k.Text).Value(rueidis.BinaryString(b)).Px(lifetime).Build()).Error()
+}
+
+// Settle waits until the server's notices of changes have come: they come on
+// the connection of the answers, before the answer to a later command.
+func (p doCache) Settle() { _ = p.c.Do(context.Background(), p.c.B().Ping().Build()).Error() }
+func (p doCache) Close()  { p.c.Close() }
+
+type cscPeer struct{ rdb *redis.Client }
+
+func newCSC(o Options) (Peer, error) {
+	if o.Redis == "" {
+		return nil, ErrRedis
+	}
+	return cscPeer{redis.NewClient(&redis.Options{
+		Addr: o.Redis, Protocol: 3, ContextTimeoutEnabled: true, MaxRetries: -1, DisableIdentity: true,
+		ClientSideCacheConfig: &redis.ClientSideCacheConfig{MaxEntries: 2 * max(o.Entries, 16)},
+	})}, nil
+}
+
+func (p cscPeer) Get(ctx context.Context, k *Key) (Value, bool) {
+	b, err := p.rdb.Get(ctx, k.Text).Bytes()
+	if err != nil {
+		return Value{}, false
+	}
+	return decode(b)
+}
+
+func (p cscPeer) Set(ctx context.Context, k *Key, v Value) error {
+	b, err := encode(v)
+	if err != nil {
+		return err
+	}
+	return p.rdb.Set(ctx, k.Text, b, lifetime).Err()
+}
+
+// Settle waits for the drainer, which looks for notices every five milliseconds.
+func (cscPeer) Settle()  { time.Sleep(20 * time.Millisecond) }
+func (p cscPeer) Close() { _ = p.rdb.Close() }

@@ -1,0 +1,193 @@
+package peers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/metric"
+	sdk "go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/invalidate/redislog"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/local"
+	"github.com/twofold-go/twofold/tier/redistier"
+)
+
+func ours() []Spec {
+	return []Spec{
+		{Name: "twofold", Kind: Loading, Loads: true, Open: func(o Options) (Peer, error) { return NewTwofold(o, Twofold{}) }},
+		{Name: "twofold, closure", Kind: Loading, Loads: true, Open: newClosure},
+		{Name: "twofold, metrics", Kind: Loading, Loads: true, Open: newMetrics},
+		{Name: "twofold, two tiers", Kind: TwoTier, Loads: true, Open: newTwoTiers},
+		{Name: "tier/local", Kind: Table, Open: newTierLocal},
+	}
+}
+
+// Twofold is what may differ between two Twofold peers.
+type Twofold struct {
+	Remote tier.Remote   // nil: one tier
+	Local  tier.Local    // nil: a tier of the options' size
+	Log    bool          // follow a log in Options.Redis
+	Bound  time.Duration // of the log; 0: its default
+	Meter  metric.MeterProvider
+	Codec  codec.Codec // nil: CBOR, as for everybody
+	Policy policy.Patch
+	Tags   func(int64, Value) []string
+	// Refreshes is cache.TiersConfig.MaxRefreshes, and MaxLoads is that and
+	// some. 0: the defaults.
+	Refreshes int
+}
+
+// TwofoldPeer is a Cache of the library.
+type TwofoldPeer struct {
+	Tiers *cache.Tiers
+	Cache cache.Cache[int64, Value]
+
+	rdb *redis.Client
+}
+
+// NewTwofold returns a Twofold peer that loads by o.Load.
+func NewTwofold(o Options, t Twofold) (*TwofoldPeer, error) {
+	p := &TwofoldPeer{}
+	cfg := cache.TiersConfig{
+		Local: t.Local, Remote: t.Remote, MeterProvider: t.Meter, MaxRefreshes: t.Refreshes,
+		Policies: policy.Table{{Patch: policy.Patch{TTL: new(lifetime), RemoteTimeout: new(time.Second)}}},
+	}
+	if t.Refreshes > 0 {
+		cfg.MaxLoads = 2 * t.Refreshes
+	}
+	if cfg.Local == nil {
+		cfg.Local = local.New(local.Config{MaxBytes: o.roomy()})
+	}
+	if t.Log {
+		p.rdb = Client(o.Redis)
+		cfg.Log = redislog.New(p.rdb, redislog.Config{Prefix: o.Prefix, Bound: t.Bound})
+		if cfg.Remote == nil {
+			cfg.Remote = redistier.New(p.rdb, redistier.Config{Prefix: o.Prefix})
+		}
+	}
+	if err := p.open(cfg, o, t); err != nil {
+		p.Close()
+		return nil, fmt.Errorf("peers: twofold: %w", err)
+	}
+	return p, nil
+}
+
+func (p *TwofoldPeer) open(cfg cache.TiersConfig, o Options, t Twofold) (err error) {
+	if p.Tiers, err = cache.Open(cfg); err != nil {
+		return err
+	}
+	if t.Codec == nil {
+		t.Codec = codec.CBOR
+	}
+	p.Cache, err = cache.New(p.Tiers, cache.Config[int64, Value]{
+		Namespace: "bench:v1", Load: o.load, Codec: t.Codec, Policy: t.Policy, Tags: t.Tags,
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return p.Tiers.Ready(ctx)
+}
+
+// Get reads through the cache.
+func (p *TwofoldPeer) Get(ctx context.Context, k *Key) (Value, bool) {
+	v, err := p.Cache.Get(ctx, k.ID)
+	return v, err == nil
+}
+
+// Set invalidates and stores.
+func (p *TwofoldPeer) Set(ctx context.Context, k *Key, v Value) error {
+	return p.Cache.Set(ctx, k.ID, v)
+}
+
+// Settle does nothing: what was Set is there.
+func (*TwofoldPeer) Settle() {}
+
+// Close ends the tiers and the connection.
+func (p *TwofoldPeer) Close() {
+	if p.Tiers != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = p.Tiers.Close(ctx) // the measurements are done
+	}
+	if p.rdb != nil {
+		_ = p.rdb.Close()
+	}
+}
+
+// closure reads by a loader that is made for each call and knows something of
+// the caller's, as many programs write it.
+type closure struct {
+	*TwofoldPeer
+	o Options
+}
+
+func newClosure(o Options) (Peer, error) {
+	p, err := NewTwofold(o, Twofold{})
+	if err != nil {
+		return nil, err
+	}
+	return &closure{p, o}, nil
+}
+
+func (p *closure) Get(ctx context.Context, k *Key) (Value, bool) {
+	v, err := p.Cache.GetOrLoad(ctx, k.ID, func(ctx context.Context, id int64) (Value, error) {
+		if id != k.ID {
+			return Value{}, errWrongKey
+		}
+		return p.o.load(ctx, id)
+	})
+	return v, err == nil
+}
+
+var errWrongKey = errors.New("peers: a loader was asked for another key than the call's")
+
+// newMetrics has an OpenTelemetry SDK behind its instruments.
+func newMetrics(o Options) (Peer, error) {
+	return NewTwofold(o, Twofold{Meter: sdk.NewMeterProvider(sdk.WithReader(sdk.NewManualReader()))})
+}
+
+func newTwoTiers(o Options) (Peer, error) {
+	if o.Redis == "" {
+		return nil, ErrRedis
+	}
+	return NewTwofold(o, Twofold{Log: true})
+}
+
+// tierLocal is the local tier by itself: what of a hit is its part.
+type tierLocal struct{ t *local.Tier }
+
+func newTierLocal(o Options) (Peer, error) {
+	t := local.New(local.Config{MaxBytes: o.roomy()})
+	if err := t.Validate(); err != nil {
+		return nil, fmt.Errorf("peers: tier/local: %w", err)
+	}
+	return tierLocal{t}, nil
+}
+
+// entryBytes is what an entry costs in a tier by itself, when room is made for
+// a number of entries.
+const entryBytes = 1 << 10
+
+func (p tierLocal) Get(_ context.Context, k *Key) (Value, bool) {
+	e, ok := p.t.Get(hashOf(k.ID))
+	if !ok {
+		return Value{}, false
+	}
+	return *e.(*Value), true
+}
+
+func (p tierLocal) Set(_ context.Context, k *Key, v Value) error {
+	p.t.Set(hashOf(k.ID), &v, entryBytes-local.Overhead)
+	return nil
+}
+func (tierLocal) Settle()  {}
+func (p tierLocal) Close() { _ = p.t.Close() }

@@ -1,0 +1,115 @@
+// Package report keeps samples and makes tables, plots and verdicts of them.
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Line names what is measured: a contender under a setting of a workload.
+type Line struct {
+	Workload, Setting, Contender string
+}
+
+// String returns the line as a benchmark's name.
+func (l Line) String() string {
+	return "Benchmark" + strings.Join([]string{word(l.Workload), word(l.Setting), word(l.Contender)}, "/")
+}
+
+// word spells a name without what benchstat would read as its end.
+func word(s string) string {
+	return strings.NewReplacer(" ", "_", ",", "", "/", "_", "%", "pct", "-", "_").Replace(s)
+}
+
+// Book holds samples: numbers with a unit, for lines, in the order they were
+// taken. The zero Book is empty. All methods may be called concurrently.
+type Book struct {
+	mu    sync.Mutex // protects the rest
+	lines []Line
+	nums  map[Line]*numbers
+}
+
+type numbers struct {
+	units  []string
+	values map[string][]float64
+}
+
+// Add takes down one sample.
+func (b *Book) Add(l Line, unit string, v float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := b.nums[l]
+	if n == nil {
+		if b.nums == nil {
+			b.nums = map[Line]*numbers{}
+		}
+		n = &numbers{values: map[string][]float64{}}
+		b.nums[l] = n
+		b.lines = append(b.lines, l)
+	}
+	if !slices.Contains(n.units, unit) {
+		n.units = append(n.units, unit)
+	}
+	n.values[unit] = append(n.values[unit], v)
+}
+
+// Values returns the samples of a line in a unit, in a slice of the caller's.
+func (b *Book) Values(l Line, unit string) []float64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n := b.nums[l]; n != nil {
+		return slices.Clone(n.values[unit])
+	}
+	return nil
+}
+
+// Median returns the median of a line's samples; NaN when there are none.
+func (b *Book) Median(l Line, unit string) float64 { return Median(b.Values(l, unit)) }
+
+// Median returns the middle of values, NaN when there are none.
+func Median(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	v := slices.Sorted(slices.Values(values))
+	mid := len(v) / 2
+	if len(v)%2 == 1 {
+		return v[mid]
+	}
+	return (v[mid-1] + v[mid]) / 2
+}
+
+// WriteRaw writes every sample in the format of Go benchmarks, for benchstat.
+func (b *Book) WriteRaw(w io.Writer) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, l := range b.lines {
+		n := b.nums[l]
+		rows := 0
+		for _, u := range n.units {
+			rows = max(rows, len(n.values[u]))
+		}
+		for i := range rows {
+			if _, err := fmt.Fprintln(w, l.String()+"\t1"+n.row(i)); err != nil {
+				return fmt.Errorf("report: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// row returns the i-th sample of each unit.
+func (n *numbers) row(i int) string {
+	var s strings.Builder
+	for _, u := range n.units {
+		if i < len(n.values[u]) {
+			fmt.Fprintf(&s, "\t%s %s", strconv.FormatFloat(n.values[u][i], 'g', 8, 64), u)
+		}
+	}
+	return s.String()
+}

@@ -1,0 +1,80 @@
+package report
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Heading says when, where, and with which versions something was measured.
+// Redis is the version of the server; modules are the paths whose versions
+// matter.
+func Heading(ctx context.Context, redis string, modules []string) string {
+	return fmt.Sprintf("%s: %s, Redis %s, Twofold %s, %d cores (%s), %s.\n\nPeers: %s.\n",
+		time.Now().UTC().Format(time.DateOnly), runtime.Version(), redis, commit(ctx),
+		runtime.NumCPU(), processor(), said(ctx, "uname", "-sr"), strings.Join(versions(modules), ", "))
+}
+
+// versions returns the modules that this program was built with, out of those
+// asked for.
+func versions(modules []string) []string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, m := range info.Deps {
+		if slices.Contains(modules, m.Path) {
+			out = append(out, strings.TrimPrefix(m.Path, "github.com/")+" "+m.Version)
+		}
+	}
+	return out
+}
+
+// commit returns what this program was built from.
+func commit(ctx context.Context) string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		set := map[string]string{}
+		for _, s := range info.Settings {
+			set[s.Key] = s.Value
+		}
+		if rev := set["vcs.revision"]; rev != "" {
+			if set["vcs.modified"] == "true" {
+				return rev[:min(10, len(rev))] + " with changes"
+			}
+			return rev[:min(10, len(rev))]
+		}
+	}
+	return said(ctx, "git", "describe", "--always", "--dirty")
+}
+
+// processor names the processor, where the system says it as Linux does.
+func processor() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	defer func() { _ = f.Close() }() // only read
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if name, value, ok := strings.Cut(s.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}
+
+// said returns what a command prints, or "unknown".
+func said(ctx context.Context, name string, args ...string) string {
+	out, err := exec.CommandContext(ctx, name, args...).Output()
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(out))
+}

@@ -1,0 +1,50 @@
+package report
+
+import (
+	"fmt"
+	"math"
+)
+
+// Goal is one thing that was asked for, and what came of it.
+type Goal struct {
+	What    string
+	Asked   string  // with its unit, such as "≤ 0.9 ×"
+	Limit   float64 // what Reached is held against
+	AtLeast bool    // Reached must not be less than Limit; otherwise not more
+	Reached float64 // NaN: not measured in this run
+	Detail  string  // the numbers behind it
+}
+
+// Met reports whether the goal was reached, and false when nobody knows.
+func (g Goal) Met() bool {
+	if math.IsNaN(g.Reached) {
+		return false
+	}
+	if g.AtLeast {
+		return g.Reached >= g.Limit
+	}
+	return g.Reached <= g.Limit
+}
+
+// Goals is the table of what was asked and what was reached. What was missed
+// stands in it like everything else.
+func Goals(all []Goal) Table {
+	t := Table{Head: []string{"what", "asked", "reached", "", "from"}}
+	met, known := 0, 0
+	for _, g := range all {
+		verdict := "**missed**"
+		switch {
+		case math.IsNaN(g.Reached):
+			verdict = "not measured"
+		case g.Met():
+			verdict = "yes"
+			met++
+		}
+		if !math.IsNaN(g.Reached) {
+			known++
+		}
+		t.Rows = append(t.Rows, []string{g.What, g.Asked, Number(g.Reached), verdict, g.Detail})
+	}
+	t.Note = fmt.Sprintf("%d of %d reached.", met, known)
+	return t
+}

@@ -1,0 +1,197 @@
+package report_test
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/internal/bench/report"
+)
+
+func line(setting, who string) report.Line {
+	return report.Line{Workload: "A", Setting: setting, Contender: who}
+}
+
+func TestMedian(t *testing.T) {
+	for _, tc := range []struct {
+		in   []float64
+		want float64
+	}{
+		{[]float64{3}, 3}, {[]float64{3, 1}, 2}, {[]float64{9, 1, 5}, 5}, {[]float64{4, 1, 3, 2}, 2.5},
+	} {
+		if got := report.Median(tc.in); got != tc.want {
+			t.Errorf("Median(%v) = %v, want %v", tc.in, got, tc.want)
+		}
+	}
+	if got := report.Median(nil); !math.IsNaN(got) {
+		t.Errorf("Median of nothing = %v, want NaN", got)
+	}
+}
+
+func TestComparison(t *testing.T) {
+	var b report.Book
+	for i, who := range []string{"floor", "ours"} {
+		for _, f := range []float64{90, 110, 100} {
+			b.Add(line("1", who), "ns", f*float64(i+1))
+		}
+		b.Add(line("1", who), "allocs", float64(i))
+	}
+	got := report.Comparison{
+		Title: "Hits", Note: "A note.", Workload: "A", Settings: []string{"1", "2"},
+		Contenders: []string{"ours", "floor", "nobody"}, Reference: "floor", Unit: "ns", More: []string{"allocs"},
+	}.Table(&b).Markdown()
+	want := `### Hits
+
+| contender | 1 ns | × floor | 2 ns | × floor | allocs |
+| --- | --- | --- | --- | --- | --- |
+| ours | 200 (180–220) | 2 | – | – | 1 |
+| floor | 100 (90–110) | 1 | – | – | 0 |
+
+A note.
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("table (-want +got):\n%s", diff)
+	}
+}
+
+func TestRawIsWhatBenchstatReads(t *testing.T) {
+	var b report.Book
+	b.Add(line("5 % writes", "go-redis/cache"), "ns/op", 1.5)
+	b.Add(line("5 % writes", "go-redis/cache"), "ns/op", 2)
+	b.Add(line("5 % writes", "go-redis/cache"), "allocs/op", 8)
+	var out strings.Builder
+	if err := b.WriteRaw(&out); err != nil {
+		t.Fatal(err)
+	}
+	want := "BenchmarkA/5_pct_writes/go_redis_cache\t1\t1.5 ns/op\t8 allocs/op\n" +
+		"BenchmarkA/5_pct_writes/go_redis_cache\t1\t2 ns/op\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("raw (-want +got):\n%s", diff)
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for f, want := range map[float64]string{
+		0: "0", 0.0012: "0.0012", 0.099: "0.1", 0.5: "0.5", 1.234: "1.23", 12.34: "12.3", 20: "20", 123.4: "123", 98765: "98765",
+		math.Inf(1): "–",
+	} {
+		if got := report.Number(f); got != want {
+			t.Errorf("Number(%v) = %q, want %q", f, got, want)
+		}
+	}
+}
+
+func TestGoalsShowWhatWasMissed(t *testing.T) {
+	goals := []report.Goal{
+		{What: "fast", Asked: "≤ 2", Limit: 2, Reached: 1.5},
+		{What: "slow", Asked: "≤ 2", Limit: 2, Reached: 2.5},
+		{What: "much", Asked: "≥ 2", Limit: 2, AtLeast: true, Reached: 2.5},
+		{What: "little", Asked: "≥ 2", Limit: 2, AtLeast: true, Reached: 1},
+		{What: "unknown", Asked: "≤ 2", Limit: 2, Reached: math.NaN()},
+	}
+	var got []string
+	table := report.Goals(goals)
+	for _, r := range table.Rows {
+		got = append(got, r[0]+" "+r[3])
+	}
+	want := []string{"fast yes", "slow **missed**", "much yes", "little **missed**", "unknown not measured"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("verdicts (-want +got):\n%s", diff)
+	}
+	if table.Note != "2 of 4 reached." {
+		t.Errorf("note = %q", table.Note)
+	}
+}
+
+func TestReplace(t *testing.T) {
+	for _, tc := range []struct{ name, in, want string }{
+		{"new", "", "<!-- speed -->\nbody\n<!-- /speed -->\n"},
+		{"appended", "# Old\n", "# Old\n\n<!-- speed -->\nbody\n<!-- /speed -->\n"},
+		{"replaced", "a\n<!-- speed -->\nold\n<!-- /speed -->\nb\n", "a\n<!-- speed -->\nbody\n<!-- /speed -->\nb\n"},
+	} {
+		got, err := report.Replace(tc.in, "body\n")
+		if err != nil || got != tc.want {
+			t.Errorf("%s: Replace = %q, %v, want %q", tc.name, got, err, tc.want)
+		}
+		again, err := report.Replace(got, "body")
+		if err != nil || again != got {
+			t.Errorf("%s: a second Replace = %q, %v, want no change", tc.name, again, err)
+		}
+	}
+	for _, broken := range []string{
+		report.Begin, report.End, report.End + report.Begin, report.Begin + report.Begin + report.End,
+		report.Begin + report.End + report.End,
+	} {
+		if got, err := report.Replace(broken, "body"); !errors.Is(err, report.ErrMarks) {
+			t.Errorf("Replace(%q) = %q, %v, want ErrMarks", broken, got, err)
+		}
+	}
+}
+
+func TestWriteSection(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "R.md")
+	for _, body := range []string{"one", "two"} {
+		if err := report.WriteSection(path, body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil || strings.Contains(string(got), "one") || !strings.Contains(string(got), "two") {
+		t.Errorf("the file is %q, %v; want the second body alone", got, err)
+	}
+}
+
+func TestStaleness(t *testing.T) {
+	got := report.Staleness(`| run | B | faults | local | untold | violations |
+| --- | --- | --- | --- | --- | --- |
+| kill | 250ms | 50 | 35: 2.1/49.0/49.5 | 43: 2.1/43.9/43.9 | **0** |
+| mix, strict | 1s | 8 | – | – | **0** |
+| none, without log | 250ms | 0 | 1: 1/1/2448 | – | 9 (must be) |
+| PING | 1386 | 0.032 |
+`)
+	want := []report.Stale{{Run: "kill", Bound: 250 * time.Millisecond, Max: 49.5}, {Run: "mix, strict", Bound: time.Second}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("runs (-want +got):\n%s", diff)
+	}
+}
+
+func TestPlots(t *testing.T) {
+	dir := t.TempDir()
+	bars, curves := filepath.Join(dir, "b.svg"), filepath.Join(dir, "c.svg")
+	if err := report.Bars(bars, "Hits", "ns", []report.Bar{{Name: "ours", Value: 10, Ours: true}, {Name: "theirs", Value: 400}}); err != nil {
+		t.Fatal(err)
+	}
+	err := report.Curves(curves, "Load", "goroutines", "op/s", true, []report.Curve{
+		{Name: "ours", XY: [][2]float64{{1, 10}, {8, 80}, {64, math.NaN()}}}, {Name: "dots", Dots: true, XY: [][2]float64{{8, 1}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{bars: "theirs", curves: "dots"} {
+		text, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(text), want) || !strings.Contains(string(text), "</svg>") {
+			t.Errorf("%s: %v, want an SVG with %q", path, err, want)
+		}
+	}
+	if err := report.Bars(bars, "Hits", "ns", []report.Bar{{Name: "zero"}}); err == nil {
+		t.Error("a bar of no length on a logarithmic axis was drawn, want an error")
+	}
+	if err := report.Curves(curves, "Load", "x", "y", true, nil); err == nil {
+		t.Error("a plot of nothing was drawn, want an error")
+	}
+}
+
+func TestHeading(t *testing.T) {
+	got := report.Heading(t.Context(), "7.0", nil)
+	for _, want := range []string{"Redis 7.0", "cores", "go1."} {
+		if !strings.Contains(got, want) {
+			t.Errorf("heading has no %q: %s", want, got)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Table is a table with a title and notes, as Markdown has them.
+type Table struct {
+	Title string
+	Head  []string
+	Rows  [][]string
+	Note  string
+}
+
+// Markdown spells the table.
+func (t Table) Markdown() string {
+	var b strings.Builder
+	if t.Title != "" {
+		b.WriteString("### " + t.Title + "\n\n")
+	}
+	line := func(cells []string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
+	line(t.Head)
+	line(slices.Repeat([]string{"---"}, len(t.Head)))
+	for _, r := range t.Rows {
+		line(r)
+	}
+	if t.Note != "" {
+		b.WriteString("\n" + t.Note + "\n")
+	}
+	return b.String()
+}
+
+// Comparison is a table of medians with their ratio to a contender that was
+// measured in the same run.
+type Comparison struct {
+	Title, Note string
+	Workload    string
+	Settings    []string // columns
+	Contenders  []string // rows; those without samples are left out
+	Reference   string   // whose ratio is 1
+	Unit        string
+	More        []string // units of further columns, without ratios, under the first setting
+}
+
+// Table makes it.
+func (c Comparison) Table(b *Book) Table {
+	t := Table{Title: c.Title, Note: c.Note, Head: []string{"contender"}}
+	for _, s := range c.Settings {
+		t.Head = append(t.Head, strings.TrimSpace(s+" "+c.Unit), "× "+c.Reference)
+	}
+	t.Head = append(t.Head, c.More...)
+	for _, name := range c.Contenders {
+		row, sampled := []string{name}, false
+		for _, s := range c.Settings {
+			values := b.Values(Line{c.Workload, s, name}, c.Unit)
+			sampled = sampled || len(values) > 0
+			base := b.Median(Line{c.Workload, s, c.Reference}, c.Unit)
+			row = append(row, Spread(values), Ratio(Median(values), base))
+		}
+		for _, u := range c.More {
+			row = append(row, Number(b.Median(Line{c.Workload, c.Settings[0], name}, u)))
+		}
+		if sampled {
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}
+
+// Spread spells the median of values and, when they differ, their range. With
+// six samples the median of what was sampled lies in it with 97 %.
+func Spread(values []float64) string {
+	if len(values) == 0 {
+		return "–"
+	}
+	lo, hi := Number(slices.Min(values)), Number(slices.Max(values))
+	if lo == hi {
+		return lo
+	}
+	return Number(Median(values)) + " (" + lo + "–" + hi + ")"
+}
+
+// Ratio spells a quotient.
+func Ratio(a, b float64) string {
+	if math.IsNaN(a) || math.IsNaN(b) || b == 0 {
+		return "–"
+	}
+	return Number(a / b)
+}
+
+// Number spells a number with no more digits than mean something.
+func Number(f float64) string {
+	switch a := math.Abs(f); {
+	case math.IsNaN(f), math.IsInf(f, 0):
+		return "–"
+	case a >= 100:
+		return fmt.Sprintf("%.0f", f)
+	case a >= 10:
+		return trim(fmt.Sprintf("%.1f", f))
+	case a >= 0.095 || a == 0:
+		return trim(fmt.Sprintf("%.2f", f))
+	}
+	return fmt.Sprintf("%.2g", f)
+}
+
+func trim(s string) string { return strings.TrimSuffix(strings.TrimRight(s, "0"), ".") }

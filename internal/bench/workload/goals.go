@@ -1,0 +1,187 @@
+package workload
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/bench/report"
+)
+
+// Goals is what was asked for, and what this run reached: from medians of one
+// run, ratios to contenders of the same run.
+func (e *Env) Goals() []report.Goal {
+	return slices.Concat(e.localGoals(), e.stateGoals(), e.remoteGoals(), e.stampedeGoals(), e.ratioGoals(), e.memoryGoals())
+}
+
+// quotient is the ratio of two lines' medians.
+func (e *Env) quotient(a, b report.Line, unit string) float64 {
+	return e.Book.Median(a, unit) / e.Book.Median(b, unit)
+}
+
+// worst is the greatest of what was measured; NaN when something was not.
+func worst(all ...float64) float64 {
+	w := math.Inf(-1)
+	for _, f := range all {
+		if math.IsNaN(f) {
+			return f
+		}
+		w = max(w, f)
+	}
+	return w
+}
+
+// whole drops what background work adds to a count per operation.
+func whole(f float64) float64 { return math.Floor(f*50) / 50 }
+
+func atMost(what, asked string, limit, reached float64, detail string) report.Goal {
+	return report.Goal{What: what, Asked: asked, Limit: limit, Reached: reached, Detail: detail}
+}
+
+func atLeast(what, asked string, limit, reached float64, detail string) report.Goal {
+	return report.Goal{What: what, Asked: asked, Limit: limit, AtLeast: true, Reached: reached, Detail: detail}
+}
+
+func times(limit float64) string { return "≤ " + report.Number(limit) + " ×" }
+
+// localGoals are about hits of resident keys, for the worse kind of value.
+func (e *Env) localGoals() []report.Goal {
+	gs := e.goroutines()
+	p := gs[len(gs)-1]
+	against := func(ours string, limit float64, theirs ...string) report.Goal {
+		ratios := make([]float64, 0, len(valuesOf))
+		for _, kind := range valuesOf {
+			least := math.Inf(1)
+			for _, name := range theirs {
+				least = min(least, e.Book.Median(hitLine(kind.name, p, 0, name), nsOp))
+			}
+			ratios = append(ratios, e.Book.Median(hitLine(kind.name, p, 0, ours), nsOp)/least)
+		}
+		return atMost(fmt.Sprintf("local hit (%s) at %d goroutines, against %s", ours, p, theirs[0]), times(limit), limit, worst(ratios...), perValue(ratios))
+	}
+	one := func(who string) report.Line { return hitLine(smallValue, 1, 0, who) }
+	var scaling, writes []float64
+	for _, kind := range valuesOf {
+		scaling = append(scaling, e.quotient(hitLine(kind.name, p, 0, "twofold"), hitLine(kind.name, 1, 0, "twofold"), nsOp))
+		writes = append(writes, e.quotient(hitLine(kind.name, p, 5, "twofold"), hitLine(kind.name, p, 0, "twofold"), readerNs))
+	}
+	metrics := e.Book.Median(one("twofold, metrics"), nsOp) - e.Book.Median(one("twofold"), nsOp)
+	return []report.Goal{
+		atMost("local hit, bound loader: allocations", "0", 0, whole(e.Book.Median(one("twofold"), allocsOp)), "small, 1 goroutine"),
+		against("twofold", 0.9, "ristretto", "ristretto, pointers"),
+		against("twofold", 1, "otter, loading"),
+		against("twofold", 0.5, "sturdyc"),
+		against("twofold, two tiers", 0.1, "go-redis/cache"),
+		against("twofold, two tiers", 0.1, "go-redis CSC"),
+		against("twofold, two tiers", 0.15, "rueidis DoCache"),
+		atMost("local hit, call-site closure: allocations", "≤ 1", 1, whole(e.Book.Median(one("twofold, closure"), allocsOp)), "small, 1 goroutine"),
+		atMost(fmt.Sprintf("local hit at %d goroutines, against 1", p), times(0.6), 0.6, worst(scaling...), perValue(scaling)),
+		atMost("a read beside 5 % writes, against reads alone", times(1.3), 1.3, worst(writes...), perValue(writes)),
+		atMost("metrics on, against off, ns", "≤ 25", 25, metrics, "small, 1 goroutine"),
+		atMost("metrics on: allocations", "0", 0, whole(e.Book.Median(one("twofold, metrics"), allocsOp)), "small, 1 goroutine"),
+	}
+}
+
+func perValue(f []float64) string {
+	return fmt.Sprintf("small %s, 1 KiB %s", report.Number(f[0]), report.Number(f[1]))
+}
+
+// stateGoals are about what a hit finds, and about misses.
+func (e *Env) stateGoals() []report.Goal {
+	state := func(who string) report.Goal {
+		return atMost(who+", against a plain hit", times(1.1), 1.1, e.quotient(stateLine(who), stateLine(plainHit), nsOp), "1,000 keys, 1 goroutine")
+	}
+	above := func(unit string) float64 {
+		return e.Book.Median(missLine("twofold"), unit) - e.Book.Median(missLine(bareLoader), unit)
+	}
+	return []report.Goal{
+		state(negativeHit), state(staleHit),
+		atMost("a miss above its loader, one tier, µs", "≤ 3", 3, above(nsOp)/1000, "eviction included"),
+		atMost("a miss above its loader, one tier: allocations", "≤ 12", 12, above(allocsOp), "those of eviction included"),
+	}
+}
+
+// remoteGoals are about hits of the remote tier, for the worst codec.
+func (e *Env) remoteGoals() []report.Goal {
+	one := func(who string) report.Line { return remoteLine(1, who) }
+	var commands, scripts, p50s, cpu, allocs []float64
+	pair := func(ours, bare string) {
+		commands = append(commands, e.Book.Median(one(ours), commandsOp))
+		scripts = append(scripts, e.Book.Median(one(ours), scriptsOp))
+		p50s = append(p50s, e.quotient(one(ours), one(bare), p50))
+		cpu = append(cpu, e.Book.Median(one(ours), clientCPU)-e.Book.Median(one(bare), clientCPU))
+		allocs = append(allocs, e.Book.Median(one(ours), allocsOp)-e.Book.Median(one(bare), allocsOp))
+	}
+	pair(oursName(codec.Raw), bareGet)
+	for _, c := range remoteCodecs {
+		pair(oursName(c), bareName(c))
+	}
+	raw, bare := remoteLine(64, oursName(codec.Raw)), remoteLine(64, bareGet)
+	const codecs = "the worst of raw, JSON and CBOR, with snappy and without"
+	return []report.Goal{
+		atMost("remote hit: commands", "1", 1, whole(worst(commands...)), "counted by the server"),
+		atMost("remote hit: scripts, and so leases", "0", 0, whole(worst(scripts...)), "counted by the server"),
+		atMost("remote hit, p50 at 1 goroutine, against GET and the codec", times(1.25), 1.25, worst(p50s...), codecs),
+		atMost("remote hit above GET and the codec: processor time, µs", "≤ 1", 1, worst(cpu...)/1000, codecs),
+		atMost("remote hit above GET and the codec: allocations", "≤ 4", 4, worst(allocs...), codecs),
+		atLeast("remote hit, throughput at 64 goroutines, raw bytes, against GET", "≥ 2 ×", 2, e.quotient(raw, bare, perSecond), ""),
+		atMost("remote hit, p50 at 64 goroutines, raw bytes, against GET", times(0.6), 0.6, e.quotient(raw, bare, p50), ""),
+	}
+}
+
+// stampedeGoals are about cold keys.
+func (e *Env) stampedeGoals() []report.Goal {
+	const ours = "twofold, two tiers"
+	limit := float64(loaderTime.Milliseconds()) + 5
+	crowd, fleet := crowdSetting(1000), fleetSetting
+	wait := func(l report.Line) float64 { return e.Book.Median(l, p99) / 1e6 }
+	old := e.Book.Median(deleteLine("twofold"), sawOld) + e.Book.Median(deleteLine(ours), sawOld)
+	return []report.Goal{
+		atMost("stampede of 1,000 goroutines: loads", "1", 1,
+			worst(e.Book.Median(crowdLine(crowd, "twofold"), loadsPer), e.Book.Median(crowdLine(crowd, ours), loadsPer)), "one tier and two"),
+		atMost("stampede of 1,000 goroutines: p99, ms", "≤ 15", limit, worst(wait(crowdLine(crowd, "twofold")), wait(crowdLine(crowd, ours))),
+			fmt.Sprintf("one tier %s, two %s", report.Number(wait(crowdLine(crowd, "twofold"))), report.Number(wait(crowdLine(crowd, ours))))),
+		atMost("stampede of "+fleet+": loads", "1", 1, e.Book.Median(crowdLine(fleet, ours), loadsPer), ""),
+		atMost("stampede of "+fleet+": p99, ms", "≤ 15", limit, wait(crowdLine(fleet, ours)), ""),
+		atMost("reads after Delete that saw the old value", "0", 0, old, fmt.Sprintf("of %s and %s trials",
+			report.Number(e.Book.Median(deleteLine("twofold"), trialsUnit)), report.Number(e.Book.Median(deleteLine(ours), trialsUnit)))),
+	}
+}
+
+// ratioGoals are about hit ratios, in points.
+func (e *Env) ratioGoals() []report.Goal {
+	ahead := func(of string, shapes ...string) float64 {
+		least := math.Inf(1)
+		for _, shape := range shapes {
+			for _, share := range shares[:2] {
+				least = min(least, e.Book.Median(ratioLine(shape, share, "twofold"), hitPct)-e.Book.Median(ratioLine(shape, share, of), hitPct))
+			}
+		}
+		return least
+	}
+	loop := math.Inf(1)
+	var budget []float64
+	for _, share := range shares {
+		loop = min(loop, e.Book.Median(ratioLine("loop 1.5×", share, "twofold"), hitPct))
+		for _, s := range shapes {
+			budget = append(budget, e.Book.Median(ratioLine(s.name, share, "twofold"), budgetPct))
+		}
+	}
+	const least = "the least of 1 % and 10 %"
+	return []report.Goal{
+		atLeast("hit ratio, zipf and zipf + scan, ahead of otter, points", "≥ −2", -2, ahead("otter", "zipf", "zipf + scan"), least),
+		atLeast("hit ratio, zipf and zipf + scan, ahead of ristretto + Wait, points", "> 0", math.SmallestNonzeroFloat64, ahead(withWait, "zipf", "zipf + scan"), least),
+		atLeast("hit ratio, moving hot set, ahead of otter, points", "≥ 0", 0, ahead("otter", "moving hot set"), least),
+		atLeast("hit ratio, loop, %", "≥ 30", 30, loop, "the least of 1 %, 10 % and 50 %"),
+		atMost("byte budget at its fullest, %", "≤ 105", 105, worst(budget...), "over all traces of D"),
+	}
+}
+
+func (e *Env) memoryGoals() []report.Goal {
+	return []report.Goal{
+		atMost("heap over keys and values at 1,000,000 entries, against ristretto", times(1.1), 1.1,
+			e.quotient(memLine("twofold"), memLine("ristretto"), heapEntry),
+			fmt.Sprintf("%s against %s bytes per entry", report.Number(e.Book.Median(memLine("twofold"), heapEntry)), report.Number(e.Book.Median(memLine("ristretto"), heapEntry)))),
+	}
+}

@@ -1,0 +1,179 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/twofold-go/twofold/internal/bench/measure"
+	"github.com/twofold-go/twofold/internal/bench/peers"
+	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/trace"
+	"github.com/twofold-go/twofold/tier/local"
+)
+
+// D replays traces: get, and on a miss load and set. All values are of one
+// size, and so are all keys, so that a capacity in bytes is one in entries.
+// Twofold is asked through its public API.
+
+const (
+	hitPct    = "hit-pct"
+	budgetPct = "budget-pct"
+	optimum   = "optimum (Belady)"
+	withWait  = "ristretto + Wait"
+)
+
+// shapes are the traces, over a universe of keys and for a capacity.
+var shapes = []struct {
+	name string
+	make func(universe, capacity, n int) []uint64
+}{
+	{"zipf", func(u, _, n int) []uint64 { return trace.Zipf(1, u, n) }},
+	{"zipf + scan", func(u, _, n int) []uint64 { return trace.ZipfScan(1, u, n) }},
+	{"loop 1.5×", func(_, c, n int) []uint64 { return trace.Loop(c*3/2, n) }},
+	{"moving hot set", func(u, _, n int) []uint64 { return trace.MovingHotSet(1, u/2, 5, n) }},
+}
+
+// shares are the capacities in percent of the universe.
+var shares = []int{1, 10, 50}
+
+func ratioLine(shape string, share int, who string) report.Line {
+	return report.Line{Workload: "D", Setting: ratioSetting(shape, share), Contender: who}
+}
+
+func ratioSetting(shape string, share int) string { return fmt.Sprintf("%s, %d %%", shape, share) }
+
+// ratioEngines are the caches of D.
+var ratioEngines = []struct {
+	name, peer string
+	wait       bool
+}{
+	{"twofold", "twofold", false}, {"golang-lru", "golang-lru", false}, {"ristretto", "ristretto", false},
+	{withWait, "ristretto", true}, {"otter", "otter", false}, {"theine", "theine", false},
+}
+
+func runHitRatios(ctx context.Context, e *Env) error {
+	universe, n := by(e, 100_000, 20_000, 5000), by(e, 1_000_000, 100_000, 10_000)
+	cost, err := entryCost(ctx)
+	if err != nil {
+		return err
+	}
+	for _, shape := range shapes {
+		for _, share := range shares {
+			capacity := universe * share / 100
+			keys := shape.make(universe, capacity, n)
+			e.Book.Add(ratioLine(shape.name, share, optimum), hitPct, 100*float64(Belady(keys, capacity))/float64(n))
+			var cs []measure.Contender
+			for _, engine := range ratioEngines {
+				r := replay{e: e, line: ratioLine(shape.name, share, engine.name), peer: engine.peer, wait: engine.wait, keys: keys, capacity: capacity, cost: cost}
+				cs = append(cs, measure.Contender{Name: engine.name, Measure: r.run})
+			}
+			if err := measure.Rounds(ctx, e.Rounds, cs); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// keyBase makes all keys equally long, those of a scan included.
+const keyBase = 3 << 40
+
+func flat(_ context.Context, id int64) (peers.Value, error) {
+	return peers.Value{ID: id, Name: "flat", Tags: [2]string{"one", "two"}}, nil
+}
+
+// entryCost asks the library what it charges an entry.
+func entryCost(ctx context.Context) (int64, error) {
+	p, err := peers.NewTwofold(peers.Options{MaxBytes: 8 << 20, Load: flat}, peers.Twofold{})
+	if err != nil {
+		return 0, err
+	}
+	defer p.Close()
+	const n = 100
+	for i := range int64(n) {
+		if _, err := p.Cache.Get(ctx, keyBase+i); err != nil {
+			return 0, err
+		}
+	}
+	return p.Tiers.Stats().Local.Bytes/n + local.Overhead, nil
+}
+
+// replay is one trace through one cache.
+type replay struct {
+	e        *Env
+	line     report.Line
+	peer     string
+	wait     bool
+	keys     []uint64
+	capacity int
+	cost     int64
+}
+
+func (r replay) run(ctx context.Context) error {
+	s, err := peers.ByName(r.peer)
+	if err != nil {
+		return err
+	}
+	loads := 0 // of one goroutine's reads, one after the other
+	o := peers.Options{Entries: r.capacity}
+	if s.Loads {
+		o.MaxBytes = int64(r.capacity) * r.cost
+		o.Load = func(ctx context.Context, id int64) (peers.Value, error) {
+			loads++
+			return flat(ctx, id)
+		}
+	}
+	p, err := s.Open(o)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	peak := int64(0)
+	for i, key := range r.keys {
+		k := peers.Key{ID: keyBase + int64(key)}
+		if _, ok := p.Get(ctx, &k); !ok {
+			loads++
+			v, _ := flat(ctx, k.ID) // it never fails
+			if err := p.Set(ctx, &k, v); err != nil {
+				return err
+			}
+			if r.wait {
+				p.Settle()
+			}
+		}
+		if ours, ok := p.(*peers.TwofoldPeer); ok && i%1024 == 0 {
+			u := ours.Tiers.Stats().Local
+			peak = max(peak, u.Bytes+u.Entries*local.Overhead)
+		}
+	}
+	if peak > 0 {
+		r.e.Book.Add(r.line, budgetPct, 100*float64(peak)/float64(o.MaxBytes))
+	}
+	r.e.Book.Add(r.line, hitPct, 100*(1-float64(loads)/float64(len(r.keys))))
+	return ctx.Err()
+}
+
+func hitRatioTables(e *Env) []report.Table {
+	t := report.Table{
+		Title: "D: hit ratio in %, capacity in percent of the universe", Head: []string{"trace"},
+		Note: "Universe 100,000 keys, a million accesses, seeds fixed. The loop is 1.5 times the capacity. " +
+			"ristretto applies writes late; + Wait waits for each, which nobody can in production. " +
+			"Budget is the most that Twofold's local tier took, in percent of its MaxBytes.",
+	}
+	for _, engine := range ratioEngines {
+		t.Head = append(t.Head, engine.name)
+	}
+	t.Head = append(t.Head, optimum, "budget")
+	for _, shape := range shapes {
+		for _, share := range shares {
+			row := []string{ratioSetting(shape.name, share)}
+			for _, engine := range ratioEngines {
+				row = append(row, report.Spread(e.Book.Values(ratioLine(shape.name, share, engine.name), hitPct)))
+			}
+			row = append(row, report.Number(e.Book.Median(ratioLine(shape.name, share, optimum), hitPct)),
+				report.Number(e.Book.Median(ratioLine(shape.name, share, "twofold"), budgetPct)))
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return []report.Table{t}
+}

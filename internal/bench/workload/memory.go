@@ -1,0 +1,169 @@
+package workload
+
+import (
+	"context"
+	"runtime"
+	"runtime/metrics"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/twofold-go/twofold/internal/bench/measure"
+	"github.com/twofold-go/twofold/internal/bench/peers"
+	"github.com/twofold-go/twofold/internal/bench/report"
+)
+
+// E fills a cache with a million entries and looks at the heap, and at what the
+// garbage collector has to do while a program beside it allocates.
+
+const (
+	heapEntry  = "heap-B/entry"
+	resident1  = "resident-pct"
+	gcShare    = "gc-cpu-pct"
+	gcCycle    = "gc-cycle-ms"
+	gcPause    = "gc-pause-µs"
+	memSetting = "1,000,000 entries"
+)
+
+// memoryPeers hold the struct itself, but for the caches of bytes, whose point
+// is that the collector does not look at them.
+var memoryPeers = []string{"twofold", "map+RWMutex", "ristretto", "otter", "theine", "golang-lru", "freecache", "bigcache"}
+
+func memLine(who string) report.Line {
+	return report.Line{Workload: "E", Setting: memSetting, Contender: who}
+}
+
+func runMemory(ctx context.Context, e *Env) error {
+	n := by(e, 1_000_000, 100_000, 5000)
+	var cs []measure.Contender
+	for _, name := range memoryPeers {
+		s, err := peers.ByName(name)
+		if err != nil {
+			return err
+		}
+		cs = append(cs, measure.Contender{Name: name, Measure: func(ctx context.Context) error { return e.weigh(ctx, s, n) }})
+	}
+	return measure.Rounds(ctx, e.Rounds, cs)
+}
+
+// payload is what a key and a value take by themselves; their strings are
+// shared.
+const payload = int64(unsafe.Sizeof(peers.Value{}) + unsafe.Sizeof(int64(0)))
+
+// weigh fills one cache and takes its samples.
+func (e *Env) weigh(ctx context.Context, s peers.Spec, n int) error {
+	before := heapNow()
+	o := peers.Options{Entries: n * 5 / 4, Load: loadSmall}
+	switch s.Name {
+	case "freecache", "bigcache":
+		o.MaxBytes = int64(n) * 160 // some 70 bytes of key and encoded value, and theirs
+	case "twofold":
+		o.MaxBytes = int64(n) * 1024
+	}
+	p, err := s.Open(o)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	if err := fill(ctx, p, s.Loads, n, peers.Small); err != nil {
+		return err
+	}
+	held, heap := count(ctx, p, n), heapNow()-before
+	e.Book.Add(memLine(s.Name), heapEntry, float64(heap-held*payload)/float64(max(held, 1)))
+	e.Book.Add(memLine(s.Name), resident1, 100*float64(held)/float64(n))
+	e.collect(s.Name)
+	runtime.KeepAlive(p)
+	return nil
+}
+
+// count returns how many keys a peer holds, without changing that.
+func count(ctx context.Context, p peers.Peer, n int) (held int64) {
+	if ours, ok := p.(*peers.TwofoldPeer); ok { // which would load what it does not hold
+		return ours.Tiers.Stats().Local.Entries
+	}
+	for id := range int64(n) {
+		k := peers.KeyOf(id)
+		if _, ok := p.Get(ctx, &k); ok {
+			held++
+		}
+	}
+	return held
+}
+
+// heapNow is what lives on the heap after a collection; twice, because the
+// first frees what finalizers held.
+func heapNow() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// collect measures whole collections, and then a program that makes garbage.
+func (e *Env) collect(name string) {
+	l := memLine(name)
+	start := time.Now()
+	runtime.GC()
+	e.Book.Add(l, gcCycle, float64(time.Since(start))/1e6)
+	before := readGC()
+	for end := time.Now().Add(e.ms(400, 100, 5)); time.Now().Before(end); {
+		for range 1000 {
+			garbage.Store(new([256]byte))
+		}
+	}
+	after := readGC()
+	if total := after.total - before.total; total > 0 {
+		e.Book.Add(l, gcShare, 100*(after.gc-before.gc)/total)
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	worst := uint64(0)
+	for i := before.cycles; i < m.NumGC && i < before.cycles+uint32(len(m.PauseNs)); i++ {
+		worst = max(worst, m.PauseNs[i%uint32(len(m.PauseNs))])
+	}
+	e.Book.Add(l, gcPause, float64(worst)/1e3)
+}
+
+// garbage is where the program's rubbish goes, so that it is made at all.
+var garbage atomic.Pointer[[256]byte]
+
+type gcState struct {
+	gc, total float64 // processor seconds, idle time left out
+	cycles    uint32
+}
+
+func readGC() gcState {
+	runtime.GC() // the accounts are brought up to date by a cycle
+	s := []metrics.Sample{
+		{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"},
+	}
+	metrics.Read(s)
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return gcState{s[0].Value.Float64(), s[1].Value.Float64() - s[2].Value.Float64(), m.NumGC}
+}
+
+func memoryTables(e *Env) []report.Table {
+	t := report.Table{
+		Title: "E: " + memSetting + " of 64 bytes",
+		Head:  []string{"contender", heapEntry, "× ristretto", resident1, gcCycle, gcShare, gcPause},
+		Note: "Heap beyond keys and values, per entry that is held. A cycle is one collection of everything; the share is of the processor time of a " +
+			"program that only makes garbage beside the cache, and the pause the longest of it. freecache and bigcache hold 160 bytes per entry from the " +
+			"start, which is what their number says.",
+	}
+	base := e.Book.Median(memLine("ristretto"), heapEntry)
+	for _, name := range memoryPeers {
+		l := memLine(name)
+		v := e.Book.Values(l, heapEntry)
+		if len(v) == 0 {
+			continue
+		}
+		row := []string{name, report.Spread(v), report.Ratio(report.Median(v), base)}
+		for _, u := range []string{resident1, gcCycle, gcShare, gcPause} {
+			row = append(row, report.Spread(e.Book.Values(l, u)))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return []report.Table{t}
+}

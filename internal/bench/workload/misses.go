@@ -1,0 +1,68 @@
+package workload
+
+import (
+	"context"
+
+	"github.com/twofold-go/twofold/internal/bench/measure"
+	"github.com/twofold-go/twofold/internal/bench/peers"
+	"github.com/twofold-go/twofold/internal/bench/report"
+)
+
+// A miss with a loader that does next to nothing: what it takes is the cache's.
+
+const missSetting = "miss, 1 goroutine"
+
+func missLine(who string) report.Line {
+	return report.Line{Workload: "A", Setting: missSetting, Contender: who}
+}
+
+const bareLoader = "the loader alone"
+
+func (e *Env) misses(ctx context.Context) error {
+	cs := []measure.Contender{{Name: bareLoader, Measure: func(ctx context.Context) error {
+		var sum int64
+		e.add(missLine(bareLoader), e.missRun(ctx, func(i int) {
+			v, _ := loadSmall(ctx, int64(i)) // it never fails
+			sum += v.ID
+		}))
+		return nil
+	}}}
+	for _, s := range peers.All() {
+		if !s.Loads || s.Kind == peers.TwoTier {
+			continue
+		}
+		// Room for a tenth of what comes, so that eviction is part of it.
+		p, err := s.Open(peers.Options{Entries: by(e, 20_000, 5000, 500), Load: loadSmall})
+		if err != nil {
+			return err
+		}
+		defer p.Close()
+		next := int64(0) // never the same key twice
+		cs = append(cs, measure.Contender{Name: s.Name, Measure: func(ctx context.Context) error {
+			e.add(missLine(s.Name), e.missRun(ctx, func(int) {
+				k := peers.Key{ID: next}
+				if s.Name == "sturdyc" {
+					k = peers.KeyOf(next)
+				}
+				p.Get(ctx, &k)
+				next++
+			}))
+			return nil
+		}})
+	}
+	return measure.Rounds(ctx, e.Rounds, cs)
+}
+
+func (e *Env) missRun(ctx context.Context, op func(int)) measure.Result {
+	return measure.Run(ctx, measure.Config{For: e.ms(200, 100, 4)}, func(int) func(int) { return op })
+}
+
+func (e *Env) missTable() report.Table {
+	return report.Comparison{
+		Title: "A: a miss, with a loader that returns at once, eviction included", Workload: "A", Settings: []string{missSetting},
+		Contenders: []string{
+			bareLoader, "twofold", "twofold, closure", "twofold, metrics", "otter, loading", "theine, loading", "sturdyc",
+		},
+		Reference: "otter, loading", Unit: nsOp, More: []string{allocsOp, bytesOp},
+	}.Table(&e.Book)
+}

@@ -1,0 +1,174 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/bench/measure"
+	"github.com/twofold-go/twofold/internal/bench/peers"
+	"github.com/twofold-go/twofold/internal/bench/report"
+)
+
+// C asks for one cold key from many goroutines at once, and from the goroutines
+// of several processes. The loader takes ten milliseconds: what a caller waits
+// beyond that, and every load but the first, is what the cache could not save.
+
+const (
+	loaderTime = 10 * time.Millisecond
+	loadsPer   = "loads"
+	fleetSize  = 4  // processes
+	fleetEach  = 32 // goroutines of each
+)
+
+var crowds = []int{32, 1000}
+
+func crowdSetting(n int) string { return fmt.Sprintf("%d goroutines", n) }
+
+var fleetSetting = fmt.Sprintf("%d processes × %d", fleetSize, fleetEach)
+
+func crowdLine(setting, who string) report.Line {
+	return report.Line{Workload: "C", Setting: setting, Contender: who}
+}
+
+// stampeders are the peers that are asked: all that load, and the two that
+// leave it to their caller, who then loads and sets.
+func stampeders(inFleet bool) []peers.Spec {
+	return slices.DeleteFunc(peers.All(), func(s peers.Spec) bool {
+		switch s.Name {
+		case "twofold, closure", "twofold, metrics":
+			return true
+		case "twofold":
+			return inFleet // without a second tier a process is alone
+		case "sturdyc":
+			return false
+		}
+		return s.Kind != peers.TwoTier && (inFleet || !s.Loads)
+	})
+}
+
+func runStampedes(ctx context.Context, e *Env) error {
+	for _, n := range crowds {
+		if err := e.crowd(ctx, n); err != nil {
+			return err
+		}
+	}
+	if err := e.fleet(ctx); err != nil {
+		return err
+	}
+	return e.deletes(ctx)
+}
+
+// slow is a loader that counts and takes its time.
+type slow struct{ loads atomic.Int64 }
+
+func (s *slow) load(_ context.Context, id int64) (peers.Value, error) {
+	s.loads.Add(1)
+	time.Sleep(loaderTime)
+	return peers.Small(id), nil
+}
+
+// read gets through p; where p does not load, its caller does.
+func (s *slow) read(ctx context.Context, p peers.Peer, loads bool, k *peers.Key) (peers.Value, error) {
+	v, ok := p.Get(ctx, k)
+	if ok {
+		return v, nil
+	}
+	if loads {
+		return v, fmt.Errorf("nothing for key %d", k.ID)
+	}
+	v, err := s.load(ctx, k.ID)
+	if err != nil {
+		return v, err
+	}
+	return v, p.Set(ctx, k, v)
+}
+
+// rush asks for one key from n goroutines at once and returns how long each of
+// them waited.
+func (s *slow) rush(ctx context.Context, p peers.Peer, loads bool, n int, k *peers.Key) ([]time.Duration, error) {
+	waits, failed := make([]time.Duration, n), make([]error, n)
+	gate := make(chan struct{})
+	var wg sync.WaitGroup
+	for g := range n {
+		wg.Go(func() {
+			<-gate
+			start := time.Now()
+			v, err := s.read(ctx, p, loads, k)
+			waits[g] = time.Since(start)
+			if err == nil && v.ID != k.ID {
+				err = fmt.Errorf("value of %d under key %d", v.ID, k.ID)
+			}
+			failed[g] = err
+		})
+	}
+	close(gate)
+	wg.Wait()
+	for _, err := range failed {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return waits, nil
+}
+
+// crowd measures n goroutines of this process.
+func (e *Env) crowd(ctx context.Context, n int) error {
+	trials := by(e, 20, 5, 2)
+	if n > 100 {
+		trials = max(trials/4, 1)
+	}
+	var cs []measure.Contender
+	for _, s := range stampeders(false) {
+		var source slow
+		p, err := s.Open(e.options(s.Name, 10_000, source.load))
+		if err != nil {
+			return err
+		}
+		defer p.Close()
+		id := int64(n) * 1e6 // no key of another crowd's
+		cs = append(cs, measure.Contender{Name: s.Name, Measure: func(ctx context.Context) error {
+			var waits []time.Duration
+			before := source.loads.Load()
+			for range trials {
+				id++
+				k := peers.KeyOf(id)
+				w, err := source.rush(ctx, p, s.Loads, n, &k)
+				if err != nil {
+					return err
+				}
+				waits = append(waits, w...)
+			}
+			e.addRush(crowdLine(crowdSetting(n), s.Name), waits, float64(source.loads.Load()-before)/float64(trials))
+			return nil
+		}})
+	}
+	return measure.Rounds(ctx, e.Rounds, cs)
+}
+
+func (e *Env) addRush(l report.Line, waits []time.Duration, loads float64) {
+	slices.Sort(waits)
+	e.addQuantiles(l, waits)
+	e.Book.Add(l, loadsPer, loads)
+}
+
+func stampedeTables(e *Env) []report.Table {
+	var names, settings []string
+	for _, s := range stampeders(false) {
+		names = append(names, s.Name)
+	}
+	for _, n := range crowds {
+		settings = append(settings, crowdSetting(n))
+	}
+	settings = append(settings, fleetSetting)
+	c := report.Comparison{
+		Title: "C: loads for one cold key", Workload: "C", Settings: settings, Contenders: names, Reference: "twofold, two tiers", Unit: loadsPer,
+		Note: "The loader takes 10 ms. DoCache and CSC have no loader: each caller that finds nothing loads and sets.",
+	}
+	loads := c.Table(&e.Book)
+	c.Title, c.Unit, c.Note = "C: p99 of the wait, loader included", p99, ""
+	return []report.Table{loads, c.Table(&e.Book), e.deleteTable()}
+}

@@ -1,0 +1,186 @@
+// Package workload holds what is measured: one file, or a few, for each
+// workload. A workload runs its contenders in turn, takes its samples down in a
+// Book, and makes its tables out of that.
+//
+//	A local hits               E a million entries
+//	B remote hits              F codecs
+//	C stampedes                G invalidation
+//	D hit ratios               H growth
+package workload
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
+	"github.com/twofold-go/twofold/internal/bench/measure"
+	"github.com/twofold-go/twofold/internal/bench/peers"
+	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/redistest"
+)
+
+// Size says how large a run is.
+type Size uint8
+
+// The sizes: Full is what results are published from, Quick shows within two
+// minutes about where things stand, Tiny proves that everything works.
+const (
+	Full Size = iota
+	Quick
+	Tiny
+)
+
+// Env is what workloads run in. Make one with Open.
+type Env struct {
+	Book   report.Book
+	Rounds int // samples of each contender
+	Size   Size
+	Log    io.Writer // progress
+
+	rigs []*rig.Rig
+}
+
+// Open starts the servers that workloads share. Each of the peers with a cache
+// on the client's side gets one of its own: what another writes on its server
+// would take its keys away.
+func Open(ctx context.Context, size Size, rounds int, dir string, log io.Writer) (*Env, error) {
+	e := &Env{Rounds: max(rounds, 1), Size: size, Log: log}
+	for range 2 {
+		r, err := rig.Start(ctx, rig.Config{Fault: "none", Workers: 1, Dir: dir})
+		if err != nil {
+			e.Close()
+			return nil, fmt.Errorf("workload: %w", err)
+		}
+		e.rigs = append(e.rigs, r)
+	}
+	return e, nil
+}
+
+// Close ends the servers.
+func (e *Env) Close() {
+	for _, r := range e.rigs {
+		r.Close()
+	}
+}
+
+// server returns the address of one of four servers.
+func (e *Env) server(i int) string {
+	r := e.rigs[i/2%len(e.rigs)]
+	if i%2 == 0 {
+		return r.Redis()
+	}
+	return r.Source()
+}
+
+// serverOf returns the server of a peer.
+func (e *Env) serverOf(name string) string {
+	switch name {
+	case "rueidis DoCache":
+		return e.server(1)
+	case "go-redis CSC":
+		return e.server(2)
+	case "go-redis/cache":
+		return e.server(3)
+	}
+	return e.server(0)
+}
+
+// client returns a client of the server that Twofold uses.
+func (e *Env) client() *redis.Client { return peers.Client(e.server(0)) }
+
+// by chooses by the size of the run.
+func by[T any](e *Env, full, quick, tiny T) T {
+	switch e.Size {
+	case Quick:
+		return quick
+	case Tiny:
+		return tiny
+	default:
+		return full
+	}
+}
+
+func (e *Env) logf(format string, args ...any) { fmt.Fprintf(e.Log, format+"\n", args...) }
+
+// add takes down the samples of a run that every workload has.
+func (e *Env) add(l report.Line, r measure.Result) {
+	e.Book.Add(l, nsOp, r.NsPerOp())
+	e.Book.Add(l, allocsOp, r.Allocs)
+	e.Book.Add(l, bytesOp, r.Bytes)
+}
+
+// The units that several workloads have, spelled as benchstat knows them.
+const (
+	nsOp     = "ns/op"
+	allocsOp = "allocs/op"
+	bytesOp  = "B/op"
+	p50      = "p50-ns"
+	p95      = "p95-ns"
+	p99      = "p99-ns"
+)
+
+// addQuantiles takes down the quantiles of a run with latencies.
+func (e *Env) addQuantiles(l report.Line, times []time.Duration) {
+	for unit, q := range map[string]float64{p50: 0.5, p95: 0.95, p99: 0.99} {
+		e.Book.Add(l, unit, float64(measure.Quantile(times, q)))
+	}
+}
+
+// drop forgets what is in the servers, so that one workload does not pay for
+// the memory of another.
+func (e *Env) drop(ctx context.Context) error {
+	for i := range 4 {
+		rdb := peers.Client(e.server(i))
+		err := rdb.FlushAll(ctx).Err()
+		_ = rdb.Close() // it did its work
+		if err != nil {
+			return fmt.Errorf("workload: %w", err)
+		}
+	}
+	return nil
+}
+
+// options are what a peer of e is opened with.
+func (e *Env) options(name string, entries int, load peers.Loader) peers.Options {
+	return peers.Options{Entries: entries, Redis: e.serverOf(name), Prefix: redistest.Prefix(), Load: load}
+}
+
+// Workload is one thing to measure.
+type Workload struct {
+	ID, Title string
+	Run       func(context.Context, *Env) error
+	Tables    func(*Env) []report.Table
+}
+
+// All returns the workloads in their order.
+func All() []Workload {
+	return []Workload{
+		{"A", "Local hits", runLocalHits, localHitTables},
+		{"B", "Remote hits", runRemoteHits, remoteHitTables},
+		{"C", "Stampedes", runStampedes, stampedeTables},
+		{"D", "Hit ratios", runHitRatios, hitRatioTables},
+		{"E", "A million entries", runMemory, memoryTables},
+		{"F", "Codecs", runCodecs, codecTables},
+		{"G", "Invalidation", runInvalidation, invalidationTables},
+		{"H", "Growth", runGrowth, growthTables},
+	}
+}
+
+// Do runs a workload and leaves empty servers behind.
+func (w Workload) Do(ctx context.Context, e *Env) error {
+	start := time.Now()
+	if err := w.Run(ctx, e); err != nil {
+		return fmt.Errorf("workload %s: %w", w.ID, err)
+	}
+	e.logf("%s %s: %.0f s", w.ID, w.Title, time.Since(start).Seconds())
+	return e.drop(ctx)
+}
+
+// ms chooses so many milliseconds by the size of the run.
+func (e *Env) ms(full, quick, tiny int64) time.Duration {
+	return time.Duration(by(e, full, quick, tiny)) * time.Millisecond
+}
