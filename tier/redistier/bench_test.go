@@ -2,6 +2,8 @@ package redistier_test
 
 import (
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,6 +42,44 @@ func BenchmarkGet(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkGetTogether compares hits of many goroutines, which leave together,
+// with the same GETs sent one by one.
+func BenchmarkGetTogether(b *testing.B) {
+	rdb := redistest.Start(b).Client()
+	prefix := redistest.Prefix()
+	r := redistier.New(rdb, redistier.Config{Prefix: prefix})
+	keys := fill(b, r, 100)
+	get := map[string]func(key string) error{
+		"bare": func(key string) error { return rdb.Get(b.Context(), prefix+":v:"+key).Err() },
+		"tier": func(key string) error { _, err := r.Get(b.Context(), key); return err },
+	}
+	for _, goroutines := range []int{1, 4, 8, 64} {
+		for _, who := range []string{"bare", "tier"} {
+			b.Run(fmt.Sprintf("%s/goroutines=%d", who, goroutines), func(b *testing.B) {
+				b.ReportAllocs()
+				together(b, goroutines, func(i int) error { return get[who](keys[i%len(keys)]) })
+			})
+		}
+	}
+}
+
+// together runs op in so many goroutines, b.N times in all.
+func together(b *testing.B, goroutines int, op func(i int) error) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() {
+			for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
+				if err := op(int(i)); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // BenchmarkClaimFill is what a miss adds to the load.

@@ -19,20 +19,51 @@ func (t *Tier) Names(keys []string) (server any, names []string) {
 }
 
 // Get returns the frame under key in a slice of the caller's own, nil when
-// there is none. It is one GET.
+// there is none. It is one GET. While several reads are on their way to a single
+// server, those that come then leave together in a pipeline of GETs, and a caller
+// whose ctx ends is not held up by the others. On a Cluster each is sent alone,
+// so that a node that hangs holds up nothing but its own keys.
 func (t *Tier) Get(ctx context.Context, key string) (frame []byte, err error) {
 	if err := t.ready(ctx, "get"); err != nil {
 		return nil, err
 	}
+	if t.cluster != nil {
+		return t.get(ctx, t.prefix+key)
+	}
+	in, i, leaves := t.merger.enter(ctx, t.prefix+key)
+	if leaves {
+		go t.drive(in)
+	}
+	if in != nil {
+		return in.wait(ctx, i)
+	}
+	defer func() {
+		if next := t.merger.leave(); next != nil {
+			go t.drive(next)
+		}
+	}()
+	return t.get(ctx, t.prefix+key)
+}
+
+func (t *Tier) get(ctx context.Context, key string) (frame []byte, err error) {
 	defer rescue("get", &err)
-	frame, err = t.rdb.Get(ctx, t.prefix+key).Bytes()
-	if err != nil {
+	return frameOf("get", t.rdb.Get(ctx, key))
+}
+
+// frameOf returns what came for a GET; the bytes are those of its reply.
+func frameOf(op string, cmd redis.Cmder) ([]byte, error) {
+	if err := cmd.Err(); err != nil {
 		if errors.Is(err, redis.Nil) {
 			return nil, nil
 		}
-		return nil, fail("get", err)
+		return nil, fail(op, err)
 	}
-	return frame, nil
+	s, ok := cmd.(*redis.StringCmd)
+	if !ok {
+		return nil, fail(op, ErrReply)
+	}
+	frame, err := s.Bytes()
+	return frame, fail(op, err)
 }
 
 // GetMany reads many keys by one MGET, or on a Cluster by one pipeline of GETs
@@ -51,18 +82,9 @@ func (t *Tier) GetMany(ctx context.Context, keys []string) (frames [][]byte, err
 	cmds := t.pipeline(ctx, full, func(c redis.Cmdable, i int) redis.Cmder { return c.Get(ctx, full[i]) })
 	var errs joined
 	for i, cmd := range cmds {
-		if err := cmd.Err(); err != nil {
-			if !errors.Is(err, redis.Nil) {
-				errs.add(fail("get many", err))
-			}
-			continue
-		}
-		s, ok := cmd.(*redis.StringCmd)
-		if !ok {
-			errs.add(fail("get many", ErrReply))
-			continue
-		}
-		frames[i] = []byte(s.Val())
+		var err error
+		frames[i], err = frameOf("get many", cmd)
+		errs.add(err)
 	}
 	return frames, errs.err()
 }

@@ -84,6 +84,7 @@ type Tier struct {
 	cluster cluster // nil when there is one node
 	prefix  string
 	err     error // why the configuration is refused
+	merger  merger
 }
 
 var (

@@ -1,0 +1,393 @@
+package redistier_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/tier/redistier"
+)
+
+// lanes is how many messages are under way before reads gather.
+const lanes = 4
+
+// held is a server that answers every GET with its key, when the test lets it.
+// It is asked in place of the network, so that it can be held in a bubble.
+type held struct {
+	mu      sync.Mutex // protects what follows
+	arrived []arrival
+
+	panics bool // instead of answering a pipeline
+}
+
+// arrival is a message that arrived and waits.
+type arrival struct {
+	ctx    context.Context //nolint:containedctx // what it was sent with is what is tested
+	gets   int             // in the message
+	answer chan struct{}   // to be closed
+}
+
+func (h *held) DialHook(redis.DialHook) redis.DialHook {
+	return func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("dialed") }
+}
+
+func (h *held) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error { return h.reply(ctx, cmd) }
+}
+
+func (h *held) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := h.reply(ctx, cmds...)
+		if h.panics {
+			panic("a nonsensical reply")
+		}
+		return err
+	}
+}
+
+func (h *held) reply(ctx context.Context, cmds ...redis.Cmder) error {
+	a := arrival{ctx, len(cmds), make(chan struct{})}
+	h.mu.Lock()
+	h.arrived = append(h.arrived, a)
+	h.mu.Unlock()
+	select {
+	case <-a.answer:
+	case <-ctx.Done():
+		for _, c := range cmds {
+			c.SetErr(ctx.Err())
+		}
+		return ctx.Err()
+	}
+	for _, c := range cmds {
+		key, _ := c.Args()[1].(string)
+		c.(*redis.StringCmd).SetVal(strings.TrimPrefix(key, "p:v:"))
+	}
+	return nil
+}
+
+// waiting returns how many GETs each message holds that has not been answered.
+func (h *held) waiting() (gets []int) {
+	synctest.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, a := range h.arrived {
+		gets = append(gets, a.gets)
+	}
+	return gets
+}
+
+// answer lets the first message that waits be answered.
+func (h *held) answer() arrival {
+	h.mu.Lock()
+	a := h.arrived[0]
+	h.arrived = h.arrived[1:]
+	h.mu.Unlock()
+	close(a.answer)
+	synctest.Wait()
+	return a
+}
+
+func (h *held) answerAll() {
+	for len(h.waiting()) > 0 {
+		h.answer()
+	}
+}
+
+// readers are calls of Get that may not have returned.
+type readers struct {
+	t    *testing.T
+	tier *redistier.Tier
+	mu   sync.Mutex // protects back
+	back map[string]error
+}
+
+func (r *readers) get(ctx context.Context, keys ...string) {
+	for _, key := range keys {
+		go func() {
+			frame, err := r.tier.Get(ctx, key)
+			if err == nil && string(frame) != key {
+				err = fmt.Errorf("got %q", frame)
+			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.back[key] = err
+		}()
+		synctest.Wait()
+	}
+}
+
+// want checks which calls have returned, and with which error.
+func (r *readers) want(err error, keys ...string) {
+	r.t.Helper()
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, key := range keys {
+		if got, ok := r.back[key]; !ok || !errors.Is(got, err) {
+			r.t.Errorf("Get of %s: returned %v, %v; want %v", key, ok, got, err)
+		}
+		delete(r.back, key)
+	}
+	for key, err := range r.back {
+		r.t.Errorf("Get of %s returned: %v", key, err)
+	}
+}
+
+// withHeld runs a test whose reads are answered when it says so.
+func withHeld(t *testing.T, f func(t *testing.T, h *held, r *readers)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		h := &held{}
+		rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", ContextTimeoutEnabled: true, Dialer: func(context.Context, string, string) (net.Conn, error) { panic("dialed") }})
+		rdb.AddHook(h)
+		f(t, h, &readers{t: t, tier: redistier.New(rdb, redistier.Config{Prefix: "p"}), back: map[string]error{}})
+		h.answerAll()
+		if err := rdb.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func names(prefix string, n int) (keys []string) {
+	for i := range n {
+		keys = append(keys, fmt.Sprint(prefix, i))
+	}
+	return keys
+}
+
+func wantInts(t *testing.T, what string, got []int, want ...int) {
+	t.Helper()
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// TestReadsLeaveTogether: few reads are sent as they come; those that come then
+// leave in one message when another has landed, and each gets its own answer.
+func TestReadsLeaveTogether(t *testing.T) {
+	withHeld(t, func(t *testing.T, h *held, r *readers) {
+		first, more := names("first", lanes), names("more", 10)
+		r.get(t.Context(), first...)
+		r.get(t.Context(), more...)
+		wantInts(t, "under way", h.waiting(), 1, 1, 1, 1)
+		h.answer()
+		r.want(nil, first[0])
+		wantInts(t, "under way", h.waiting(), 1, 1, 1, 10)
+		r.get(t.Context(), "late1", "late2")
+		h.answer()
+		wantInts(t, "under way", h.waiting(), 1, 1, 10, 2)
+		h.answer()
+		h.answer()
+		h.answer() // the ten
+		r.want(nil, append(more, first[1:]...)...)
+		r.get(t.Context(), "alone") // lanes are free again
+		wantInts(t, "under way", h.waiting(), 2, 1)
+		h.answerAll()
+		r.want(nil, "late1", "late2", "alone")
+		r.get(t.Context(), names("again", lanes+1)...)
+		wantInts(t, "under way", h.waiting(), 1, 1, 1, 1)
+		h.answerAll()
+		r.want(nil, names("again", lanes+1)...)
+	})
+}
+
+// TestReadsAreSentBefore: a batch that is as long as it may be, or that has
+// gathered for long, does not wait for a lane. What it takes is given back.
+func TestReadsAreSentBefore(t *testing.T) {
+	for name, tt := range map[string]struct {
+		wait time.Duration
+		more int
+		want []int
+	}{
+		"full":     {0, 64, []int{1, 1, 1, 1, 64}},
+		"not full": {0, 63, []int{1, 1, 1, 1}},
+		"late":     {2 * time.Millisecond, 2, []int{1, 1, 1, 1, 2}},
+		"in time":  {0, 2, []int{1, 1, 1, 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withHeld(t, func(t *testing.T, h *held, r *readers) {
+				all := append(names("first", lanes), names("more", tt.more)...)
+				r.get(t.Context(), all[:len(all)-1]...)
+				<-time.After(tt.wait)
+				r.get(t.Context(), all[len(all)-1])
+				wantInts(t, "under way", h.waiting(), tt.want...)
+				h.answerAll()
+				r.want(nil, all...)
+				all = names("again", lanes+1)
+				r.get(t.Context(), all...)
+				wantInts(t, "under way", h.waiting(), 1, 1, 1, 1)
+				h.answerAll()
+				r.want(nil, all...)
+			})
+		})
+	}
+}
+
+// TestLanesAreFew: a lane that was opened for one batch ends with it, though
+// others wait.
+func TestLanesAreFew(t *testing.T) {
+	withHeld(t, func(t *testing.T, h *held, r *readers) {
+		all := append(names("first", lanes), names("full", 64)...)
+		r.get(t.Context(), all...)
+		r.get(t.Context(), "next")
+		for range lanes {
+			h.arrived = append(h.arrived[1:], h.arrived[0]) // the full one first
+		}
+		h.answer()
+		r.want(nil, all[lanes:]...)
+		wantInts(t, "under way", h.waiting(), 1, 1, 1, 1)
+		h.answerAll()
+		r.want(nil, append(all[:lanes], "next")...)
+	})
+}
+
+// TestReadersLeave: who waits in a batch returns when his own time is over. The
+// others are not disturbed, and nobody asks for what nobody waits for.
+func TestReadersLeave(t *testing.T) {
+	withHeld(t, func(t *testing.T, h *held, r *readers) {
+		first := names("first", lanes)
+		r.get(t.Context(), first...)
+		gone, cancel := context.WithCancel(t.Context())
+		short, stop := context.WithTimeout(context.WithValue(t.Context(), name{}, "short"), time.Second)
+		defer stop()
+		long, end := context.WithTimeout(t.Context(), 3*time.Second)
+		defer end()
+		r.get(gone, "gone")
+		r.get(short, "short")
+		r.get(long, "long")
+		cancel()
+		r.want(context.Canceled, "gone")
+		h.answer()
+		r.want(nil, first[0])
+		wantInts(t, "under way", h.waiting(), 1, 1, 1, 2)
+		sent := h.arrived[3].ctx
+		if got, _ := sent.Deadline(); !got.Equal(deadlineOf(long)) || sent.Value(name{}) != "short" {
+			t.Errorf("sent for %v until %v, want the first and %v, the last deadline", sent.Value(name{}), got, deadlineOf(long))
+		}
+		<-time.After(2 * time.Second)
+		r.want(context.DeadlineExceeded, "short")
+		h.answerAll()
+		r.want(nil, "long", first[1], first[2], first[3])
+	})
+}
+
+type name struct{}
+
+func deadlineOf(ctx context.Context) time.Time {
+	d, _ := ctx.Deadline()
+	return d
+}
+
+// TestReadWithoutDeadline: one that has all the time keeps the batch's open.
+func TestReadWithoutDeadline(t *testing.T) {
+	withHeld(t, func(t *testing.T, h *held, r *readers) {
+		first := names("first", lanes)
+		r.get(t.Context(), first...)
+		short, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		r.get(short, "short")
+		r.get(t.Context(), "patient")
+		h.answer()
+		r.want(nil, first[0])
+		<-time.After(time.Hour)
+		r.want(context.DeadlineExceeded, "short")
+		wantInts(t, "under way", h.waiting(), 1, 1, 1, 2)
+		h.answerAll()
+		r.want(nil, "patient", first[1], first[2], first[3])
+	})
+}
+
+// TestReadersAllLeft: a batch that nobody waits for is not sent, and its lane is
+// free.
+func TestReadersAllLeft(t *testing.T) {
+	withHeld(t, func(t *testing.T, h *held, r *readers) {
+		first := names("first", lanes)
+		r.get(t.Context(), first...)
+		gone, cancel := context.WithCancel(t.Context())
+		r.get(gone, "gone1", "gone2")
+		cancel()
+		r.want(context.Canceled, "gone1", "gone2")
+		h.answer()
+		r.want(nil, first[0])
+		wantInts(t, "under way", h.waiting(), 1, 1, 1)
+		r.get(t.Context(), "next")
+		wantInts(t, "under way", h.waiting(), 1, 1, 1, 1)
+		h.answerAll()
+		r.want(nil, "next", first[1], first[2], first[3])
+	})
+}
+
+// TestBatchPanics: garbage in a reply fails those it was for, and nobody else.
+func TestBatchPanics(t *testing.T) {
+	withHeld(t, func(t *testing.T, h *held, r *readers) {
+		first := names("first", lanes)
+		r.get(t.Context(), first...)
+		r.get(t.Context(), "a", "b")
+		h.panics = true
+		h.answer()
+		r.want(nil, first[0])
+		for range lanes - 1 {
+			h.answer()
+		}
+		r.want(nil, first[1], first[2], first[3])
+		h.answer()
+		r.want(redistier.ErrReply, "a", "b")
+		r.get(t.Context(), "next")
+		h.answerAll()
+		r.want(nil, "next")
+	})
+}
+
+// TestReadsOfOneServer: many readers at a real server each get what is theirs: a
+// frame, none, or the error of the one key that is no string. Every read is one
+// GET.
+func TestReadsOfOneServer(t *testing.T) {
+	rdb := redistest.Start(t).Client()
+	prefix := redistest.Prefix()
+	r := redistier.New(rdb, redistier.Config{Prefix: prefix})
+	for i := range 10 {
+		store(t, r, fmt.Sprint("there", i))
+	}
+	if err := rdb.LPush(t.Context(), prefix+":v:list", "x").Err(); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for g := range 64 {
+		wg.Go(func() {
+			for i := range 50 {
+				key := []string{"list", "absent", fmt.Sprint("there", (g+i)%10)}[(g+i)%3]
+				frame, err := r.Get(t.Context(), key)
+				if (err != nil) != (key == "list") || (len(frame) > 0) != strings.HasPrefix(key, "there") {
+					t.Errorf("Get of %s = %d bytes, %v", key, len(frame), err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if calls := gets(t, rdb); calls != 64*50 {
+		t.Errorf("%d GETs, want %d", calls, 64*50)
+	}
+}
+
+func gets(t *testing.T, rdb *redis.Client) (calls int) {
+	t.Helper()
+	info, err := rdb.Info(t.Context(), "commandstats").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(info) {
+		if _, err := fmt.Sscanf(line, "cmdstat_get:calls=%d,", &calls); err == nil {
+			return calls
+		}
+	}
+	return 0
+}
