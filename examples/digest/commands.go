@@ -176,7 +176,11 @@ func (c *verifyCmd) Run(p *program) error {
 		if len(found) > 0 && !c.Fix {
 			return fmt.Errorf("%d users: %w", len(found), errDrift)
 		}
-		fmt.Fprintf(p.out, "%d users corrected\n", len(found))
+		if c.Fix {
+			fmt.Fprintf(p.out, "%d users corrected\n", len(found))
+		} else {
+			fmt.Fprintln(p.out, "all kept hashes are those of the subscriptions")
+		}
 		return nil
 	})
 }

@@ -113,8 +113,11 @@ func TestCommands(t *testing.T) {
 	}
 	call(0, "generate", "--user", "1")
 	call(1, "generate", "--user", "7")
-	if out := call(0, "verify"); !strings.Contains(out, "0 users corrected") {
+	if out := call(0, "verify"); !strings.Contains(out, "all kept hashes are those of the subscriptions") {
 		t.Errorf("verify printed %s", out)
+	}
+	if out := call(0, "verify", "--fix"); !strings.Contains(out, "0 users corrected") {
+		t.Errorf("verify --fix printed %s", out)
 	}
 }
 

@@ -95,6 +95,8 @@ func (a *api) health(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		a.Log.ErrorContext(r.Context(), "health is not known", "err", err)
 		a.send(w, http.StatusServiceUnavailable, condition{h, "the database does not answer"})
+	case h.Status == "failing":
+		a.send(w, http.StatusServiceUnavailable, condition{h, fmt.Sprintf("nothing comes in: all sources fail, %d of them", h.FailingSources)})
 	case h.Stalled():
 		lag := time.Duration(h.OldestDueLagSeconds * float64(time.Second)).Round(time.Second)
 		a.send(w, http.StatusServiceUnavailable, condition{h, fmt.Sprintf("no collector keeps up: %d sources are due, one for %v", h.DueSources, lag)})

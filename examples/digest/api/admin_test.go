@@ -202,6 +202,14 @@ func TestHealth(t *testing.T) {
 	w.clock.Advance(10 * time.Minute)
 	w.wantIn(w.call("", "GET /healthz", "", 503), `"status":"stalled"`, `"oldest_due_lag_seconds":1200`,
 		`"last_success_at":"2026-02-25T12:00:00Z"`, `"reason":"no collector keeps up: 3 sources are due, one for 20m0s"`)
+	w.fake.err = errors.New("hidden")
+	for range 3 {
+		w.clock.Advance(25 * time.Hour)
+		if err := w.coll.RunOnce(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.wantIn(w.call("", "GET /healthz", "", 503), `"status":"failing"`, `"reason":"nothing comes in: all sources fail, 3 of them"`)
 }
 
 // witness is a collector that remembers what it was asked to resume: by it, all

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
@@ -26,8 +27,9 @@ type request struct {
 
 // problem is an error that the caller is told of.
 type problem struct {
-	Status int    `json:"-"`
-	Text   string `json:"error"`
+	Status int           `json:"-"`
+	Text   string        `json:"error"`
+	After  time.Duration `json:"-"` // when to try again; 0: not said
 }
 
 func (p *problem) Error() string { return p.Text }
@@ -136,6 +138,8 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case ok && (p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden):
 		a.Log.WarnContext(r.Context(), "request refused", "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
 		w.Header().Set("WWW-Authenticate", `Bearer realm="digest"`)
+	case ok && p.After > 0:
+		w.Header().Set("Retry-After", strconv.FormatInt(int64((p.After+time.Second-1)/time.Second), 10))
 	case ok:
 	case errors.Is(err, store.ErrNotFound):
 		p = &problem{Status: http.StatusNotFound, Text: "not found, or not yours to see"}

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -43,9 +42,10 @@ type entry struct {
 
 // period is what a digest's metadata say of its period and its sources.
 type period struct {
-	Start int64  `json:"period_start"` // unix ms
-	End   int64  `json:"period_end"`
-	Hash  string `json:"subscription_hash"`
+	Start   int64   `json:"period_start"` // unix ms
+	End     int64   `json:"period_end"`
+	Hash    string  `json:"subscription_hash"`
+	Sources []int64 `json:"source_ids"` // none: nobody knows
 }
 
 // feed serves /feed/{slug}, and the same with .rss and .json at its end: a slug of that
@@ -121,7 +121,7 @@ func (a *api) stream(ctx context.Context, who caller, slug string) (s stream, er
 				return fmt.Errorf("api: metadata of digest %d: %w", d.ID, err)
 			}
 			if who.user.ID != user.ID {
-				if ok, err := isPublic(ctx, db, d, p, public); err != nil || !ok {
+				if ok, err := isPublic(ctx, db, p, public); err != nil || !ok {
 					if err != nil {
 						return err
 					}
@@ -137,26 +137,22 @@ func (a *api) stream(ctx context.Context, who caller, slug string) (s stream, er
 	return s, err
 }
 
-// isPublic reports whether all sources that a digest was made of are public now. That is
-// known while the row of the cache is there, which is for as long as the digest is
-// news; afterwards nobody can tell, so it is not.
-func isPublic(ctx context.Context, db *store.Snapshot, d store.Digest, p period, known map[string]bool) (bool, error) {
-	if known[p.Hash] {
-		return true, nil // the same sources, of one moment
+// isPublic reports whether all sources that a digest was made of are public now. A digest
+// says itself which these were, so that feeds stay what they are when the cache is cleaned
+// or deleted. Of one that does not say nobody can tell, so it is not.
+func isPublic(ctx context.Context, db *store.Snapshot, p period, known map[string]bool) (bool, error) {
+	if public, ok := known[p.Hash]; ok {
+		return public, nil // the same sources, of one moment
 	}
-	row, err := db.CacheRow(ctx, p.Hash, d.Type, time.UnixMilli(p.Start), time.UnixMilli(p.End))
-	if errors.Is(err, store.ErrNotFound) {
+	if len(p.Sources) == 0 {
 		return false, nil
 	}
-	if err != nil {
-		return false, err
-	}
-	sources, err := db.Sources(ctx, row.SourceIDs)
+	sources, err := db.Sources(ctx, p.Sources)
 	if err != nil {
 		return false, err
 	}
 	private := func(s store.Source) bool { return !s.Public }
-	known[p.Hash] = len(sources) == len(row.SourceIDs) && !slices.ContainsFunc(sources, private)
+	known[p.Hash] = len(sources) == len(p.Sources) && !slices.ContainsFunc(sources, private)
 	return known[p.Hash], nil
 }
 

@@ -117,10 +117,31 @@ func TestFeedHidesPrivateSources(t *testing.T) {
 	shows("", false)
 	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.SetSourcePublic(ctx, secret, true) })
 	shows("", true)
-	// Which sources it was made of, nobody knows any more.
+	// Which sources it was made of, the digest itself says.
 	w.call(operator, "DELETE /api/admin/digest-cache", "", 200)
+	shows("", true)
+	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.SetSourcePublic(ctx, secret, false) })
 	shows("", false)
 	shows(ann, true)
+}
+
+// Of what a digest that somebody wrote by hand was made, nobody knows.
+func TestFeedHidesWhatItCannotTell(t *testing.T) {
+	w := newWorld(t)
+	w.subscribe(1, news)
+	w.call(ann, "POST /api/digests", `{"type":"daily"}`, 200)
+	w.write(func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.PutDigest(ctx, store.Digest{UserID: 1, Type: "daily", Content: "Written by hand"})
+		return err
+	})
+	for _, path := range paths {
+		for key, want := range map[string]bool{ann: true, "": false} {
+			body := w.do(key, "GET "+path, "").Body.String()
+			if strings.Contains(body, "by hand") != want || !strings.Contains(body, "Told by") {
+				t.Errorf("%s with %q: %s", path, key, body)
+			}
+		}
+	}
 }
 
 func TestFeedRefusals(t *testing.T) {

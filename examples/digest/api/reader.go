@@ -2,12 +2,14 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/store"
+	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
 // subscriptions is what a user is subscribed to, and what that hashes to.
@@ -94,6 +96,17 @@ func (a *api) digests(r request) (any, error) {
 	return map[string][]store.Digest{"digests": append([]store.Digest{}, list...)}, err
 }
 
+// defaultAfter is when to try again if the model has not said.
+const defaultAfter = 10 * time.Second
+
+// after returns when it makes sense to ask for a digest again that could not be made.
+func after(err error) time.Duration {
+	if limit, ok := errors.AsType[*summary.RateLimitError](err); ok {
+		return max(time.Until(limit.Until), time.Second)
+	}
+	return defaultAfter
+}
+
 // generated is the digest that a user asked for.
 type generated struct {
 	State  digest.State  `json:"state"`
@@ -122,7 +135,7 @@ func (a *api) generate(r request) (any, error) {
 		// The user and the type are known to be good: what is left is the model or the
 		// database, and will pass. Nothing was stored.
 		a.Log.ErrorContext(r.Context(), "no digest", "user", r.who.user.ID, "type", kind, "err", err)
-		return nil, &problem{Status: http.StatusServiceUnavailable, Text: "the digest cannot be written now; try again later"}
+		return nil, &problem{Status: http.StatusServiceUnavailable, Text: "the digest cannot be written now; try again later", After: after(err)}
 	}
 	out := generated{State: res.State, Origin: res.Origin, Hash: res.Hash, Start: res.Window.Start, End: res.Window.End}
 	if res.State == digest.Ready || res.State == digest.Stale {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -180,8 +181,19 @@ func TestGenerateFails(t *testing.T) {
 		t.Errorf("yesterday's stands in, and says so: %+v", got)
 	}
 	w.subscribe(2, news, tech)
-	if rec := w.do(bob, "POST /api/digests", `{"type":"daily"}`); rec.Code != http.StatusServiceUnavailable {
-		t.Errorf("with nothing to stand in: %d %s", rec.Code, rec.Body)
+	for _, tt := range []struct {
+		err         error
+		least, most int // seconds
+	}{
+		{w.scribe.err, 10, 10},
+		{&summary.RateLimitError{Until: time.Now().Add(time.Hour)}, 3500, 3600}, // on a busy machine
+	} {
+		w.scribe.err = tt.err
+		rec := w.do(bob, "POST /api/digests", `{"type":"daily"}`)
+		after, err := strconv.Atoi(rec.Header().Get("Retry-After"))
+		if err != nil || rec.Code != http.StatusServiceUnavailable || after < tt.least || after > tt.most {
+			t.Errorf("with nothing to stand in: %d %s, to be tried again after %d s, %v; want %d to %d", rec.Code, rec.Body, after, err, tt.least, tt.most)
+		}
 	}
 }
 

@@ -28,6 +28,11 @@ import (
 // should say where they can be found.
 const UserAgent = "TwofoldDigest/1.0"
 
+// keepItems is how long items are kept after their source has last listed them. The
+// document's 30 days are the collector's default, and too few for a month's digest: it may
+// be asked for until the next month is over, of items that are two months old by then.
+const keepItems = 63 * 24 * time.Hour
+
 // opening is how long it may take to hear of what was invalidated before.
 const opening = 30 * time.Second
 
@@ -162,7 +167,8 @@ func (a *App) openCollector(settings collector.Settings) (err error) {
 	services := a.cfg.Services
 	services.Client = a.Fetch
 	a.Collector, err = collector.New(collector.Config{
-		Store: a.Store, Tiers: a.Digests.Tiers(), Fetchers: fetchers.New(services), Settings: settings, Log: a.cfg.Log,
+		Store: a.Store, Tiers: a.Digests.Tiers(), Fetchers: fetchers.New(services), Settings: settings,
+		KeepItems: keepItems, Log: a.cfg.Log,
 	})
 	return err
 }

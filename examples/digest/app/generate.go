@@ -62,7 +62,8 @@ func (r *Report) add(res digest.Result, err error) {
 
 // GenerateAll generates the digest of the last closed period for every user. One user's
 // failure is no other's: it is counted, and the report's Err. Who is asked for twice
-// costs nothing. The error is the database's, or ctx's.
+// costs nothing. Digests that have served their time are removed, for a program that a cron
+// job starts does not live for an hour. The error is the database's, or ctx's.
 func (a *App) GenerateAll(ctx context.Context, kind digest.Kind) (*Report, error) {
 	r := &Report{Outcomes: map[digest.State]int{}, Origins: map[digest.Origin]int{}}
 	began := time.Now()
@@ -70,7 +71,11 @@ func (a *App) GenerateAll(ctx context.Context, kind digest.Kind) (*Report, error
 	var last int64
 	for {
 		ids, err := a.Store.UserIDs(ctx, last, page)
-		if err != nil || len(ids) == 0 {
+		if err == nil && len(ids) == 0 {
+			_, err = a.Digests.Clean(ctx)
+			return r, err
+		}
+		if err != nil {
 			return r, err
 		}
 		last = ids[len(ids)-1]
@@ -93,15 +98,24 @@ func (a *App) GenerateAll(ctx context.Context, kind digest.Kind) (*Report, error
 
 // generateWhenClosed generates the digests of kinds for all users, at once and then
 // whenever a period closes, until ctx ends. A program that was down when one closed makes
-// up for it when it starts.
-func (a *App) generateWhenClosed(ctx context.Context, kinds []digest.Kind) {
+// up for it when it starts, and what a model did not write when a period closed is tried
+// again: the next one may close in a month. Each time it waits twice as long, for a model
+// that refuses is paid, too.
+func (a *App) generateWhenClosed(ctx context.Context, kinds []digest.Kind, retry time.Duration) {
 	var all sync.WaitGroup
 	for _, kind := range kinds {
 		all.Go(func() {
+			again := retry
 			for ctx.Err() == nil {
 				next := a.Digests.NextClose(kind)
-				a.generateOnce(ctx, kind)
-				wait := time.NewTimer(next.Sub(a.Store.Now()))
+				whole := a.generateOnce(ctx, kind)
+				pause := next.Sub(a.Store.Now())
+				if !whole && again < pause {
+					pause, again = again, 2*again
+				} else {
+					again = retry
+				}
+				wait := time.NewTimer(pause)
 				select {
 				case <-ctx.Done():
 				case <-wait.C:
@@ -113,18 +127,20 @@ func (a *App) generateWhenClosed(ctx context.Context, kinds []digest.Kind) {
 	all.Wait()
 }
 
-func (a *App) generateOnce(ctx context.Context, kind digest.Kind) {
+// generateOnce reports whether everybody has a digest of the period, and no old one.
+func (a *App) generateOnce(ctx context.Context, kind digest.Kind) (whole bool) {
 	r, err := a.GenerateAll(ctx, kind)
 	if err == nil {
 		err = r.Err()
 	}
 	if ctx.Err() != nil {
-		return
+		return false
 	}
 	level := a.cfg.Log.InfoContext
 	if err != nil {
 		level = a.cfg.Log.ErrorContext
 	}
-	level(ctx, "digests generated", "type", kind, "users", r.Users, "failed", r.Failed, "calls", r.Origins[digest.FromCall],
-		"took", r.Took.Round(time.Millisecond), "err", err)
+	level(ctx, "digests generated", "type", kind, "users", r.Users, "failed", r.Failed, "stale", r.Outcomes[digest.Stale],
+		"calls", r.Origins[digest.FromCall], "took", r.Took.Round(time.Millisecond), "err", err)
+	return err == nil && r.Outcomes[digest.Stale] == 0
 }

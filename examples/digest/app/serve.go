@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -22,7 +23,14 @@ type Serving struct {
 	Listener net.Listener  // required; Serve closes it
 	Collect  bool          // fetch sources when they are due
 	Generate []digest.Kind // generate these for all users when a period closes
+
+	// Retry is how soon digests that could not be made are tried again; then it is twice
+	// that, and so on until the period after closes. 0: DefaultRetry.
+	Retry time.Duration
 }
+
+// DefaultRetry is what a [Serving] that leaves Retry zero gets.
+const DefaultRetry = 10 * time.Minute
 
 // Serve answers requests until ctx ends, and does what else it is told to. Then it lets
 // fetches under way end, for up to 30 s or until kill is closed, and requests for up to
@@ -50,7 +58,7 @@ func (a *App) Serve(ctx context.Context, kill <-chan struct{}, s Serving) error 
 			}
 		})
 	}
-	work.Go(func() { a.generateWhenClosed(ctx, s.Generate) })
+	work.Go(func() { a.generateWhenClosed(ctx, s.Generate, cmp.Or(s.Retry, DefaultRetry)) })
 	work.Go(func() {
 		<-ctx.Done()
 		ended = shutdown(ctx, kill, srv)

@@ -101,10 +101,13 @@ func (c *Collector) Run(ctx context.Context, kill <-chan struct{}) error {
 	return c.pool().Run(ctx, kill)
 }
 
-// RunOnce fetches what is due now, and returns when that is done. It stops as Run does.
+// RunOnce fetches what is due now, removes what is old, and returns when that is done: a
+// program that a cron job starts is never there when an hour is over. It stops as Run does.
 func (c *Collector) RunOnce(ctx context.Context, kill <-chan struct{}) error {
 	defer c.returnLeases(ctx)
-	return c.pool().RunAll(ctx, kill)
+	err := c.pool().RunAll(ctx, kill)
+	c.clean(ctx)
+	return err
 }
 
 func (c *Collector) pool() pool.Pool[store.Lease] {

@@ -4,16 +4,16 @@ import "sync/atomic"
 
 // Counts are numbers of events in this collector since it was made.
 type Counts struct {
-	InFlight    int64 // fetches under way now
-	Claimed     int64 // leases taken
-	Succeeded   int64 // fetches stored as a success
-	NotModified int64 // of these, where nothing had changed
-	Failed      int64 // fetches stored as a failure
-	Returned    int64 // fetches cut short, whose leases were given back
-	Lost        int64 // fetches that took longer than their lease
-	Unstored    int64 // fetches that the database did not take
-	New         int64 // items
-	Updated     int64 // new versions of items
+	InFlight    int64 `json:"in_flight"`    // fetches under way now
+	Claimed     int64 `json:"claimed"`      // leases taken
+	Succeeded   int64 `json:"succeeded"`    // fetches stored as a success
+	NotModified int64 `json:"not_modified"` // of these, where nothing had changed
+	Failed      int64 `json:"failed"`       // fetches stored as a failure
+	Returned    int64 `json:"returned"`     // fetches cut short, whose leases were given back
+	Lost        int64 `json:"lost"`         // fetches that took longer than their lease
+	Unstored    int64 `json:"unstored"`     // fetches that the database did not take
+	New         int64 `json:"new"`          // items
+	Updated     int64 `json:"updated"`      // new versions of items
 }
 
 type counters struct {

@@ -217,7 +217,7 @@ func TestMovesOverHTTP(t *testing.T) {
 		}
 		want := `{"url":"` + base + `/feed"}`
 		if tt.adopted {
-			want = `{"url":"` + base + `/new"}`
+			want = `{"url":"` + base + `/new","moved_from":"` + base + `/feed"}`
 		}
 		if got := string(w.state(id).Config); got != want {
 			t.Errorf("%d three times: %s, want %s", tt.code, got, want)

@@ -141,6 +141,9 @@ func TestCleaning(t *testing.T) {
 		t.Errorf("cleaned %+v of what is still listed", got)
 	}
 	w.list(c, "listed all along", "edited/again")
+	if got := w.clean(30); got.Items != 0 {
+		t.Errorf("cleaned %+v, which the feed dropped a moment ago", got)
+	}
 	w.clock.add(31 * day)
 	if got := w.clean(30); got.Items != 1 {
 		t.Errorf("cleaned %+v, want what is listed no more", got)

@@ -331,12 +331,13 @@ func TestMovedForGood(t *testing.T) {
 		}
 	}
 	step("https://a.example/")
-	if got := string(w.state(id).Config); got != `{"url":"https://a.example/","keep":1}` || w.log.count("source moved") != 1 {
+	const moved = `{"url":"https://a.example/","keep":1,"moved_from":"https://old.example/"}`
+	if got := string(w.state(id).Config); got != moved || w.log.count("source moved") != 1 {
 		t.Errorf("after three fetches in a row that were sent to a.example: %s", got)
 	}
 	w.clock.add(4 * time.Hour)
 	w.once(c)
-	if got := w.fakes["rss"].calls[`{"url":"https://a.example/","keep":1}`]; got == 0 {
+	if got := w.fakes["rss"].calls[moved]; got == 0 {
 		t.Error("the new address is not used")
 	}
 }

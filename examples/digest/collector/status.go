@@ -113,17 +113,21 @@ func (c *Collector) StatusOf(s store.FetchState) string {
 }
 
 // Health says whether sources are fetched when they are due, whichever process is to do
-// that: it is read from the database, so that it shows a collector that has died.
+// that: it is read from the database, so that it shows a collector that has died. And it
+// says whether anything comes in at all: sources that fail are not due while they wait, and
+// never again once they are paused, so that nothing would look late after the network was
+// down for long enough.
 type Health struct {
-	Status              string     `json:"status"` // "ok" or "stalled"
+	Status              string     `json:"status"` // "ok", "stalled", or "failing"
 	OldestDueLagSeconds float64    `json:"oldest_due_lag_seconds"`
 	DueSources          int64      `json:"due_sources"`
 	InFlight            int64      `json:"in_flight"`
+	FailingSources      int64      `json:"failing_sources"`
 	LastSuccessAt       *time.Time `json:"last_success_at"`
 }
 
 // Stalled reports whether the oldest due source has waited for too long: ten ticks, a
-// quarter of an hour at least.
+// quarter of an hour at least; or whether every source fails.
 func (h Health) Stalled() bool { return h.Status != "ok" }
 
 // Health returns the health of the collectors on this database.
@@ -133,7 +137,10 @@ func (c *Collector) Health(ctx context.Context) (Health, error) {
 	if err != nil {
 		return Health{Status: "stalled"}, err
 	}
-	h := Health{Status: "ok", DueSources: n.Due, InFlight: n.InFlight, LastSuccessAt: orNull(n.LastSuccess)}
+	h := Health{Status: "ok", DueSources: n.Due, InFlight: n.InFlight, FailingSources: n.Failing, LastSuccessAt: orNull(n.LastSuccess)}
+	if n.Wanted > 0 && n.Failing == n.Wanted {
+		h.Status = "failing"
+	}
 	if n.Due > 0 {
 		lag := max(now.Sub(n.OldestDue), 0)
 		h.OldestDueLagSeconds = lag.Seconds()

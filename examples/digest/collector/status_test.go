@@ -131,3 +131,42 @@ func TestHealth(t *testing.T) {
 		t.Errorf("after its collector died: %+v, %v", got, err)
 	}
 }
+
+// While the network is down sources back off, and in the end all of them are paused:
+// nothing is due then, and nothing would look late.
+func TestHealthWhenEverySourceFails(t *testing.T) {
+	w := newWorld(t)
+	news, byHand := w.add("rss", ""), w.add("website", "")
+	w.add("twitter_feed", "{}") // parked
+	top := w.add("hackernews", "")
+	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.SetSourceActive(ctx, byHand, false) })
+	w.fakes["rss"].set(fetchers.Result{}, errFake)
+	w.fakes["hackernews"].set(fetchers.Result{}, errFake)
+	c := w.collector()
+	health := func(want string, failing int64) {
+		t.Helper()
+		if h, err := c.Health(t.Context()); err != nil || h.Status != want || h.FailingSources != failing || h.Stalled() != (want != "ok") {
+			t.Errorf("%+v, %v; want %s with %d failing", h, err, want, failing)
+		}
+	}
+	for n := range 5 {
+		w.clock.add(24 * time.Hour)
+		w.once(c)
+		if n < 2 {
+			health("ok", 0)
+		} else {
+			health("failing", 2)
+		}
+	}
+	if s := w.state(news); s.Active {
+		t.Fatal("five failures do not pause it")
+	}
+	w.clock.add(30 * 24 * time.Hour)
+	health("failing", 2)
+	if err := c.Resume(t.Context(), top); err != nil {
+		t.Fatal(err)
+	}
+	w.fakes["hackernews"].set(listing("a"), nil)
+	w.once(c)
+	health("ok", 1)
+}

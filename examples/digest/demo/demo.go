@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -33,7 +34,7 @@ type Config struct {
 	// keeps the promises of the table less well: see package population.
 	Uniform bool
 
-	DB string // the database's file, which must not hold anything yet; empty: a temporary one
+	DB string // the database's file, which must not be there yet; empty: a temporary one
 
 	// Summariser writes the digests. Nil: summary.Extractive, whatever the environment
 	// asks for: a demonstration should not cost anything.
@@ -61,6 +62,10 @@ func Run(ctx context.Context, cfg Config) (err error) {
 	}
 	if cfg.Out == nil {
 		cfg.Out = io.Discard
+	}
+	// Nobody wants a thousand users who are made up among the ones there are.
+	if _, err := os.Stat(cfg.DB); err == nil {
+		return fmt.Errorf("demo: the database %s: %w", cfg.DB, fs.ErrExist)
 	}
 	if cfg.DB == "" {
 		dir, err := os.MkdirTemp("", "digest-demo")

@@ -3,6 +3,7 @@ package demo_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/population"
 	"github.com/twofold-go/twofold/examples/digest/store"
+	"github.com/twofold-go/twofold/examples/digest/store/storetest"
 	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
@@ -71,8 +73,19 @@ func TestRun(t *testing.T) {
 	if err := st.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := run(t, t.Context(), demo.Config{Users: 10, DB: path}); !errors.Is(err, store.ErrTaken) {
-		t.Errorf("on a database that is full: %v, want ErrTaken", err)
+	if _, err := run(t, t.Context(), demo.Config{Users: 10, DB: path}); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("on a database that is there: %v, want %v", err, fs.ErrExist)
+	}
+}
+
+// A database of one's own is left alone, also one in which nothing would be in the way.
+func TestRunLeavesADatabaseAlone(t *testing.T) {
+	path := storetest.Path(t)
+	if _, err := run(t, t.Context(), demo.Config{Users: 10, DB: path}); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("Run = %v, want %v", err, fs.ErrExist)
+	}
+	if states, err := storetest.Open(t, path, nil).FetchStates(t.Context()); err != nil || len(states) != 0 {
+		t.Errorf("%d sources, %v", len(states), err)
 	}
 }
 

@@ -29,7 +29,7 @@ func (s *Service) Forget(ctx context.Context, sel store.CacheSelection, actor st
 	if err := checkSelection(sel); err != nil {
 		return 0, err
 	}
-	var gone []store.CacheRow
+	var gone []store.Deleted
 	err = s.store.Write(ctx, func(tx *store.Tx) error {
 		gone, err = tx.DeleteCache(ctx, sel)
 		return err
@@ -69,7 +69,7 @@ func checkSelection(sel store.CacheSelection) error {
 
 // scopes are what the rows that are gone were cached as, and what was made of them. The
 // tag of a hash, and the prefix of all, reach also what is only now being made.
-func (s *Service) scopes(sel store.CacheSelection, gone []store.CacheRow) (scopes []invalidate.Scope, err error) {
+func (s *Service) scopes(sel store.CacheSelection, gone []store.Deleted) (scopes []invalidate.Scope, err error) {
 	switch {
 	case sel.All, len(gone) > maxTold:
 		// Whoever is not meant is found in the database again, and costs no call.

@@ -39,6 +39,7 @@ type metadata struct {
 	End      int64   `json:"period_end"`
 	Hash     string  `json:"subscription_hash"`
 	Model    string  `json:"llm_model"`
+	Sources  []int64 `json:"source_ids"`
 	Items    int     `json:"raw_item_count"`
 	Dropped  int     `json:"links_dropped"`
 	Repaired int     `json:"links_repaired"`
@@ -47,7 +48,7 @@ type metadata struct {
 
 func (d *Digest) metadata() (json.RawMessage, error) {
 	return json.Marshal(metadata{
-		Start: d.Start.UnixMilli(), End: d.End.UnixMilli(), Hash: d.Hash, Model: d.Model, Items: d.Items,
+		Start: d.Start.UnixMilli(), End: d.End.UnixMilli(), Hash: d.Hash, Model: d.Model, Sources: d.SourceIDs, Items: d.Items,
 		Dropped: d.Dropped, Repaired: d.Repaired, Options: d.Options,
 	})
 }

@@ -56,6 +56,22 @@ func TestFailuresAreNotCached(t *testing.T) {
 	}
 }
 
+// A summariser that panics fails, and takes nobody along.
+func TestSummariserPanics(t *testing.T) {
+	w := newWorld(t, 1)
+	ann := w.user("ann", 1)
+	w.scribe.says(func(context.Context, summary.Request) (summary.Summary, error) { panic("an item's words") })
+	_, err := w.Generate(t.Context(), digest.Request{UserID: ann, Kind: digest.Daily})
+	if !errors.Is(err, digest.ErrPanic) || strings.Contains(err.Error(), "words") {
+		t.Errorf("Generate = %v, want %v without its words", err, digest.ErrPanic)
+	}
+	w.scribe.says(nil)
+	w.wantSame(ann, w.daily(ann))
+	if stats, err := w.Stats(t.Context(), time.Time{}); err != nil || stats.Counts["llm_errors"] != 1 || stats.Counts["llm_calls"] != 2 {
+		t.Errorf("the books say %v, %v", stats.Counts, err)
+	}
+}
+
 // A model that wants to be left alone is: for a moment nobody asks, in no process, and
 // not for this digest.
 func TestRateLimitIsRememberedForAMoment(t *testing.T) {
@@ -159,4 +175,8 @@ func TestCallerLeaves(t *testing.T) {
 	close(release)
 	w.wantSame(bob, <-stays)
 	w.wantCalls(1)
+	stats, err := w.Stats(t.Context(), time.Time{})
+	if c := stats.Counts; err != nil || c["requests"] != 2 || c["hits"]+c["merged"] != 1 || c["failures"] != 0 {
+		t.Errorf("the books say %v, %v; want one request served, and one given up", c, err)
+	}
 }

@@ -78,12 +78,15 @@ func (s *Service) Generate(ctx context.Context, r Request) (Result, error) {
 		return Result{State: NoSources, Window: window, Hash: user.Hash}, nil
 	}
 	result, err := s.deliver(ctx, r.UserID, user, window)
-	if err != nil && ctx.Err() == nil {
-		s.counts.add(failures, r.Kind, 1)
-		return s.standIn(ctx, user, window, err)
+	switch {
+	case err == nil:
+		s.counts.outcome(r.Kind, result)
+		return result, nil
+	case ctx.Err() != nil: // who has left was given nothing, and saved nothing
+		return Result{}, err
 	}
-	s.counts.outcome(r.Kind, result)
-	return result, err
+	s.counts.add(failures, r.Kind, 1)
+	return s.standIn(ctx, user, window, err)
 }
 
 // NextClose returns when the next period of a kind closes, grace included: there is

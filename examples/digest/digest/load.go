@@ -15,6 +15,9 @@ import (
 // knows itself for how long; this is for processes that it has not told.
 const failureTTL = 10 * time.Second
 
+// ErrPanic says that the summariser panicked.
+var ErrPanic = errors.New("digest: the summariser panicked")
+
 // load makes the digest of a combination and a period, when nobody has it cached: from
 // the row that may be there all the same, from nothing where nothing came, or by a call.
 // It runs once, whoever waits.
@@ -107,15 +110,9 @@ func (s *Service) call(ctx context.Context, r summary.Request) (got summary.Summ
 	s.counts.add(calls, kind, 1)
 	s.book(ctx)
 	began := time.Now()
-	got, err = s.cfg.Summariser.Summarise(ctx, r)
+	got, err = s.ask(ctx, r)
 	s.counts.add(tokens, kind, got.Tokens)
 	s.counts.add(callTime, kind, time.Since(began).Milliseconds())
-	if err == nil {
-		var checked summary.Summary
-		checked, err = summary.Check(got.Markdown, r.Items)
-		got.Markdown = checked.Markdown
-		got.Dropped, got.Repaired = got.Dropped+checked.Dropped, got.Repaired+checked.Repaired
-	}
 	s.counts.add(dropped, kind, int64(got.Dropped))
 	s.counts.add(repaired, kind, int64(got.Repaired))
 	if err != nil {
@@ -126,6 +123,24 @@ func (s *Service) call(ctx context.Context, r summary.Request) (got summary.Summ
 		return summary.Summary{}, fmt.Errorf("digest: summary of %d items: %w", len(r.Items), err)
 	}
 	return got, nil
+}
+
+// ask has the items summarised, and checks the links. A panic, from a parser that met what
+// its author did not think of, is this digest's failure and not the program's end: items
+// are written by strangers.
+func (s *Service) ask(ctx context.Context, r summary.Request) (got summary.Summary, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%w with a %T", ErrPanic, v) // the value may quote an item
+		}
+	}()
+	if got, err = s.cfg.Summariser.Summarise(ctx, r); err != nil {
+		return got, err
+	}
+	checked, err := summary.Check(got.Markdown, r.Items)
+	got.Markdown = checked.Markdown
+	got.Dropped, got.Repaired = got.Dropped+checked.Dropped, got.Repaired+checked.Repaired
+	return got, err
 }
 
 // book writes the counters at once. The caller may have left; the money is spent.

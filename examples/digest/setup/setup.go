@@ -10,7 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
+	"github.com/gowebpki/jcs"
+
+	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
@@ -28,7 +32,8 @@ type File struct {
 	Users   []User   `json:"users"`
 }
 
-// Source is a source. Two of one type with equal configs are one.
+// Source is a source. Two of one type with equal configs are one, however these are spelled,
+// and also when it has moved since.
 type Source struct {
 	Name    string          `json:"name"`
 	Type    string          `json:"type"`
@@ -135,34 +140,47 @@ func (im *importer) run(ctx context.Context, f File) error {
 	return nil
 }
 
-// identity tells sources apart. Configs are compared as they will be stored.
+// identity tells sources apart. Configs are compared in canonical form (RFC 8785).
 type identity struct {
 	typ, config string
 	owner       int64
 }
 
 func identify(typ string, config json.RawMessage, owner int64) (identity, error) {
-	if len(config) == 0 {
-		config = json.RawMessage("{}")
-	}
-	var b bytes.Buffer
-	if err := json.Compact(&b, config); err != nil {
+	canonical, err := jcs.Transform(config)
+	if err != nil {
 		return identity{}, fmt.Errorf("%w: config: %w", ErrFile, err)
 	}
-	return identity{typ, b.String(), owner}, nil
+	return identity{typ, string(canonical), owner}, nil
 }
 
+// known returns the sources that are there. One that has moved is known by what it was
+// added with.
 func (im *importer) known(ctx context.Context) (map[identity]int64, error) {
 	all, err := im.tx.FetchStates(ctx)
 	known := make(map[identity]int64, len(all))
 	for _, s := range all {
-		id, err := identify(s.Type, s.Config, s.OwnerID)
-		if err != nil {
-			return nil, err
+		// What has no canonical form, by a number out of bounds, is no source of a file.
+		if id, err := identify(s.Type, added(s.Config), s.OwnerID); err == nil {
+			known[id] = s.ID
 		}
-		known[id] = s.ID
 	}
 	return known, err
+}
+
+// added returns the config that a source was added with.
+func added(config json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(config, &fields); err != nil || fields[store.MovedFrom] == nil {
+		return config
+	}
+	fields["url"] = fields[store.MovedFrom]
+	delete(fields, store.MovedFrom)
+	was, err := json.Marshal(fields)
+	if err != nil {
+		return config
+	}
+	return was
 }
 
 func (im *importer) sources(ctx context.Context, all []Source, known map[identity]int64, wanted func(Source) bool) error {
@@ -191,6 +209,12 @@ func (im *importer) source(ctx context.Context, s Source, known map[identity]int
 			return fmt.Errorf("private_to: %w", err)
 		}
 	}
+	if len(s.Config) == 0 {
+		s.Config = json.RawMessage("{}")
+	}
+	if s.Config[0] != '{' {
+		return fmt.Errorf("%w: config is no JSON object", ErrFile)
+	}
 	same, err := identify(s.Type, s.Config, owner)
 	if err != nil {
 		return err
@@ -198,7 +222,7 @@ func (im *importer) source(ctx context.Context, s Source, known map[identity]int
 	id, ok := known[same]
 	if !ok {
 		id, err = im.tx.AddSource(ctx, store.Source{
-			Name: s.Name, Type: s.Type, Config: json.RawMessage(same.config), OwnerID: owner, CreatedBy: owner, Public: owner == 0,
+			Name: s.Name, Type: s.Type, Config: s.Config, OwnerID: owner, CreatedBy: owner, Public: owner == 0,
 		})
 		if err != nil {
 			return err
@@ -229,12 +253,28 @@ func (im *importer) user(ctx context.Context, u User) error {
 		im.users[u.Slug] = id
 		return err
 	}
+	if err := u.check(); err != nil {
+		return err
+	}
 	key := rand.Text()
 	id, err = im.tx.AddUser(ctx, store.User{Slug: u.Slug, Name: u.Name, Email: u.Email, Options: u.Options, APIKeyHash: store.HashKey(key)})
 	im.users[u.Slug] = id
 	im.done.Users++
 	im.done.Keys[u.Slug] = key
 	return err
+}
+
+// check refuses what a user could only find out about later: by never getting a digest, or
+// by having no feed of one's own.
+func (u *User) check() error {
+	if _, err := digest.ParseOptions(u.Options); err != nil {
+		return fmt.Errorf("%w: options: %w", ErrFile, err)
+	}
+	// /feed/SLUG is the page, and with .rss or .json at its end another form of it.
+	if u.Slug == "." || u.Slug == ".." || strings.HasSuffix(u.Slug, ".rss") || strings.HasSuffix(u.Slug, ".json") {
+		return fmt.Errorf("%w: slug of %d bytes, must not be . or .. nor end in .rss or .json", ErrFile, len(u.Slug))
+	}
+	return nil
 }
 
 func (im *importer) userID(ctx context.Context, slug string) (int64, error) {

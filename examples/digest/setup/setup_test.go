@@ -5,9 +5,11 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/twofold-go/twofold/examples/digest/collector/schedule"
 	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/setup"
 	"github.com/twofold-go/twofold/examples/digest/store"
@@ -97,23 +99,52 @@ func TestImportAgain(t *testing.T) {
 	}
 }
 
+// A source that has moved, and one whose config is spelled otherwise, is no new one.
+func TestImportKnowsWhatMoved(t *testing.T) {
+	s := storetest.New(t, nil)
+	const one = `{"sources": [{"name": "News", "type": "rss", "config": {"url": "https://news.example/feed", "fetch_interval_minutes": 60}}]}`
+	if _, err := setup.Import(t.Context(), s, read(t, one)); err != nil {
+		t.Fatal(err)
+	}
+	for n, to := range []string{"https://news.example/new", "https://other.example/"} {
+		lease, err := s.ClaimSource(t.Context(), 1, "test", time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.FinishFetch(t.Context(), lease, store.Fetched{Plan: schedule.Plan{Adopt: true}, NewURL: to}); err != nil {
+			t.Fatal(err)
+		}
+		if src, err := s.Source(t.Context(), 1); err != nil || !strings.Contains(string(src.Config), `"url":"`+to+`"`) {
+			t.Errorf("its config is %s, %v", src.Config, err)
+		}
+		other := strings.Replace(one, `{"url": "https://news.example/feed", "fetch_interval_minutes": 60}`, `{"fetch_interval_minutes":60, "url":"https://news.example/feed"}`, n)
+		if done, err := setup.Import(t.Context(), s, read(t, other)); err != nil || done.Sources != 0 {
+			t.Errorf("after %d moves: done = %+v, %v", n+1, done, err)
+		}
+	}
+}
+
 // What is wrong is named, and nothing of the file is in the database.
 func TestBadFile(t *testing.T) {
 	for name, c := range map[string]struct {
 		from, to, says string
 		is             error
 	}{
-		"unknown field":   {`"slug": "bob"`, `"slug": "bob", "key": "x"`, `unknown field "key"`, setup.ErrFile},
-		"trailing":        {"\n}", "\n} {}", "follows its end", setup.ErrFile},
-		"unknown source":  {`["Top"]`, `["Tip"]`, `packs[1]: setup: bad file: no source of the file has the name "Tip"`, setup.ErrFile},
-		"unknown pack":    {`["tech"]`, `["tach"]`, `users[0]: pack "tach"`, store.ErrNotFound},
-		"unknown user":    {`"private_to": "ann"`, `"private_to": "eve"`, `sources[2]: private_to: user "eve"`, store.ErrNotFound},
-		"name twice":      {`"name": "Top"`, `"name": "News"`, `sources[1]: setup: bad file: a second source has the name "News"`, setup.ErrFile},
-		"no name":         {`"name": "Top"`, `"name": ""`, "sources[1]: setup: bad file: name is empty", setup.ErrFile},
-		"no type":         {`"type": "hackernews"`, `"type": ""`, "sources[1]", store.ErrInvalid},
-		"no email":        {`"bob@example.com"`, `""`, "users[1]", store.ErrInvalid},
-		"email twice":     {`"bob@example.com"`, `"ann@example.com"`, "users[1]", store.ErrTaken},
-		"config of wrong": {`{"url": "https://news.example/feed"}`, `nothing`, "bad file", setup.ErrFile},
+		"unknown field":    {`"slug": "bob"`, `"slug": "bob", "key": "x"`, `unknown field "key"`, setup.ErrFile},
+		"trailing":         {"\n}", "\n} {}", "follows its end", setup.ErrFile},
+		"unknown source":   {`["Top"]`, `["Tip"]`, `packs[1]: setup: bad file: no source of the file has the name "Tip"`, setup.ErrFile},
+		"unknown pack":     {`["tech"]`, `["tach"]`, `users[0]: pack "tach"`, store.ErrNotFound},
+		"unknown user":     {`"private_to": "ann"`, `"private_to": "eve"`, `sources[2]: private_to: user "eve"`, store.ErrNotFound},
+		"name twice":       {`"name": "Top"`, `"name": "News"`, `sources[1]: setup: bad file: a second source has the name "News"`, setup.ErrFile},
+		"no name":          {`"name": "Top"`, `"name": ""`, "sources[1]: setup: bad file: name is empty", setup.ErrFile},
+		"no type":          {`"type": "hackernews"`, `"type": ""`, "sources[1]", store.ErrInvalid},
+		"no email":         {`"bob@example.com"`, `""`, "users[1]", store.ErrInvalid},
+		"email twice":      {`"bob@example.com"`, `"ann@example.com"`, "users[1]", store.ErrTaken},
+		"bad option":       {`"language": "zh"`, `"language": "fr"`, "users[0]: setup: bad file: options: digest: bad options: language of 2 bytes", digest.ErrOptions},
+		"unknown option":   {`"language": "zh"`, `"tongue": "zh"`, "users[0]: setup: bad file: options", setup.ErrFile},
+		"slug of a feed":   {`"slug": "bob"`, `"slug": "bob.rss"`, "users[1]: setup: bad file: slug of 7 bytes", setup.ErrFile},
+		"config no object": {`{"url": "https://news.example/feed"}`, `null`, "sources[0]: setup: bad file: config is no JSON object", setup.ErrFile},
+		"config of wrong":  {`{"url": "https://news.example/feed"}`, `nothing`, "bad file", setup.ErrFile},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Replace(example, c.from, c.to, 1)

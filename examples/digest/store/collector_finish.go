@@ -44,7 +44,7 @@ func (s *Store) FinishFetch(ctx context.Context, l Lease, f Fetched) (added Adde
 			return err
 		}
 		if f.Error == "" && f.Listed {
-			if added, err = tx.addListed(ctx, l.State.ID, f); err != nil {
+			if added, err = tx.addListed(ctx, l, f); err != nil {
 				return err
 			}
 		}
@@ -93,19 +93,27 @@ const (
 		paused_at = CASE WHEN ?10 AND is_active = 1 THEN ?6 ELSE paused_at END`
 )
 
+// MovedFrom is the field of a source's config that keeps the url it was added with, once it
+// has moved: whoever adds that source again means this one.
+const MovedFrom = "moved_from"
+
 // moved notes where the source was sent to for good, and makes that its address when
 // the plan says so.
 func (tx *Tx) moved(ctx context.Context, id int64, f Fetched) error {
 	if f.Plan.Adopt {
-		return tx.exec(ctx, `UPDATE sources SET config = json_set(config, '$.url', ?2), moved_to = NULL, moved_seen = 0, updated_at = ?3
-			WHERE id = ?1`, id, f.NewURL, toMillis(tx.now()))
+		return tx.exec(ctx, `UPDATE sources SET config = json_set(config, '$.`+MovedFrom+`', coalesce(config ->> '$.`+MovedFrom+`', config ->> '$.url'),
+			'$.url', ?2), moved_to = NULL, moved_seen = 0, updated_at = ?3 WHERE id = ?1`, id, f.NewURL, toMillis(tx.now()))
 	}
 	return tx.exec(ctx, `UPDATE sources SET moved_to = nullif(?2, ''), moved_seen = ?3 WHERE id = ?1`, id, f.Plan.MovedTo, f.Plan.MovedSeen)
 }
 
 // addListed stores a listing, each item of it once: two entries of one key would
 // replace each other at every fetch.
-func (tx *Tx) addListed(ctx context.Context, id int64, f Fetched) (Added, error) {
+func (tx *Tx) addListed(ctx context.Context, l Lease, f Fetched) (Added, error) {
+	id := l.State.ID
+	if err := tx.seenUntilNow(ctx, l); err != nil {
+		return Added{}, err
+	}
 	frozen, err := list(ctx, tx.conn, scanValue[string],
 		`SELECT item_key FROM raw_items WHERE source_id = ? AND version >= ?`, id, MaxVersions)
 	if err != nil {
@@ -133,4 +141,14 @@ func (tx *Tx) addListed(ctx context.Context, id int64, f Fetched) (Added, error)
 		return Added{}, err
 	}
 	return added, tx.exec(ctx, `UPDATE sources SET listed_at = ?2, seen_hash = nullif(?3, '') WHERE id = ?1`, id, now, f.Seen)
+}
+
+// seenUntilNow notes of the items of the last listing that they were still listed when the
+// source last said that nothing had changed. Those fetches do not touch items. Without this
+// one that is missing from the new listing would look as if nobody had seen it for as long
+// as the old one stood, and be cleaned away at once.
+func (tx *Tx) seenUntilNow(ctx context.Context, l Lease) error {
+	_, err := tx.run(ctx, `UPDATE raw_items SET last_seen_at = ?2 WHERE source_id = ?1 AND last_seen_at < ?2
+		AND last_seen_at >= (SELECT listed_at FROM sources WHERE id = ?1)`, l.State.ID, toMillis(l.State.LastFetchedAt))
+	return err
 }

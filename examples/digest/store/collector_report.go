@@ -11,12 +11,18 @@ type FetchStats struct {
 	PausedByError, Gone   int64 // of these, for their failures, and because they are gone for good
 	Parked                int64 // of a type that nobody can fetch
 	InFlight              int64 // being fetched now
+	Wanted                int64 // that can be fetched, and that neither a person nor its origin stopped
+	Failing               int64 // of these, those that have failed FailingAfter times in a row, and more
 	Due                   int64 // that should be fetched now and are not yet
 	OldestDue             time.Time
 	LastSuccess           time.Time
 	Fetches, Errors       int64 // since the time asked for
 	NewItems              int64 // new ones and new versions, since then
 }
+
+// FailingAfter is after how many failures in a row a source counts as failing: one or two
+// are nothing unusual.
+const FailingAfter = 3
 
 // FetchStats counts sources, given the types that can be fetched, and fetches since a
 // time.
@@ -29,10 +35,12 @@ func (q queries) FetchStats(ctx context.Context, types []string, since time.Time
 	row := q.db.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(is_active), 0), coalesce(sum(1 - is_active), 0),
 			coalesce(sum(is_active = 0 AND paused_at IS NOT NULL AND gone = 0), 0), coalesce(sum(gone), 0),
 			coalesce(sum(type NOT IN (SELECT value FROM json_each(?1))), 0),
-			coalesce(sum(claimed_until > ?2), 0), max(last_fetched_at)
-		FROM sources WHERE is_deleted = 0`, in, now.UnixMilli())
+			coalesce(sum(claimed_until > ?2), 0), coalesce(sum(wanted), 0), coalesce(sum(wanted AND consecutive_errors >= ?3), 0),
+			max(last_fetched_at)
+		FROM (SELECT *, gone = 0 AND (is_active = 1 OR paused_at IS NOT NULL) AND type IN (SELECT value FROM json_each(?1)) AS wanted
+			FROM sources WHERE is_deleted = 0)`, in, now.UnixMilli(), FailingAfter)
 	if err := row.Scan(&st.Total, &st.Active, &st.Paused, &st.PausedByError, &st.Gone, &st.Parked,
-		&st.InFlight, millis{&st.LastSuccess}); err != nil {
+		&st.InFlight, &st.Wanted, &st.Failing, millis{&st.LastSuccess}); err != nil {
 		return st, err
 	}
 	// A source that was never planned is due since somebody last touched it.

@@ -65,15 +65,22 @@ type CacheSelection struct {
 	All    bool
 }
 
-// DeleteCache removes the selected rows, claims included, and returns them.
-func (tx *Tx) DeleteCache(ctx context.Context, sel CacheSelection) ([]CacheRow, error) {
+// Deleted is what there is to know of a row of digest_cache that is gone.
+type Deleted struct{ Key, State string }
+
+// DeleteCache removes the selected rows, claims included, and says which they were. Their
+// texts are not read: all of them may be more than there is memory for.
+func (tx *Tx) DeleteCache(ctx context.Context, sel CacheSelection) ([]Deleted, error) {
 	before := int64(0)
 	if !sel.Before.IsZero() {
 		before = sel.Before.UnixMilli()
 	}
-	return list(ctx, tx.conn, scanCacheRow, `DELETE FROM digest_cache
+	return list(ctx, tx.conn, func(r row) (d Deleted, err error) {
+		err = r.Scan(&d.Key, &d.State)
+		return d, err
+	}, `DELETE FROM digest_cache
 		WHERE ?1 OR (?2 != '' AND (subscription_hash = ?2 OR sources_hash = ?2)) OR (?3 > 0 AND period_end <= ?3)
-		RETURNING `+cacheColumns, sel.All, sel.Hash, before)
+		RETURNING cell_key, state`, sel.All, sel.Hash, before)
 }
 
 // PutCacheRow writes a row whose cell is somewhere else.

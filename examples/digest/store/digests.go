@@ -23,11 +23,6 @@ func scanDigest(r row) (d Digest, err error) {
 	return d, err
 }
 
-// Digest returns a digest of a user.
-func (q queries) Digest(ctx context.Context, user, id int64) (Digest, error) {
-	return one(ctx, q.conn, scanDigest, `SELECT `+digestColumns+` FROM digests WHERE user_id = ? AND id = ?`, user, id)
-}
-
 // Digests returns up to limit digests of a user, the newest first. An empty kind asks
 // for all types.
 func (q queries) Digests(ctx context.Context, user int64, kind string, limit int) ([]Digest, error) {

@@ -106,9 +106,6 @@ func (s *Store) Close() error {
 	return errors.Join(s.readers.Close(), s.writer.Close(), s.readers.DB().Close(), s.writer.DB().Close())
 }
 
-// Ping reports whether the database answers.
-func (s *Store) Ping(ctx context.Context) error { return s.readers.DB().PingContext(ctx) }
-
 // Now returns the time of the store's clock.
 func (s *Store) Now() time.Time { return s.now() }
 

@@ -122,8 +122,15 @@ func TestPacks(t *testing.T) {
 		_, err2 := tx.AddPack(ctx, store.Pack{Slug: "b", Name: "B", Default: true, SourceIDs: []int64{2}})
 		return errors.Join(err, err2)
 	})
-	w.user("ann")
+	ann := w.user("ann")
 	w.user("bob")
+	w.write(func(ctx context.Context, tx *store.Tx) error { // which changes nothing
+		offered, err := tx.InstallPack(ctx, ann, "b")
+		if offered != 1 {
+			t.Errorf("the pack offers %d sources", offered)
+		}
+		return err
+	})
 	want := []store.Pack{
 		{ID: 2, Slug: "b", Name: "B", Default: true, InstallCount: 2, SourceIDs: []int64{2}, CreatedAt: noon},
 		{ID: 1, Slug: "a", Name: "A", SourceIDs: []int64{1, 3}, CreatedAt: noon},

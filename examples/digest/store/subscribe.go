@@ -26,16 +26,17 @@ func (tx *Tx) Subscribe(ctx context.Context, user int64, sources ...int64) error
 	if seen != len(sources) {
 		return fmt.Errorf("%w: %d of %d sources", ErrNotFound, len(sources)-seen, len(sources))
 	}
-	return tx.subscribe(ctx, user, ids)
+	_, err = tx.subscribe(ctx, user, ids)
+	return err
 }
 
-// subscribe adds those of the ids, a JSON array, that the user may see.
-func (tx *Tx) subscribe(ctx context.Context, user int64, ids string) error {
+// subscribe adds those of the ids, a JSON array, that the user may see, and returns how
+// many of them are new to the user.
+func (tx *Tx) subscribe(ctx context.Context, user int64, ids string) (int64, error) {
 	tx.touch(user)
-	_, err := tx.run(ctx, `INSERT INTO user_subscriptions (user_id, source_id, is_active, created_at)
+	return tx.run(ctx, `INSERT INTO user_subscriptions (user_id, source_id, is_active, created_at)
 		SELECT ?1, s.id, 1, ?3 FROM sources s WHERE `+visible+` AND s.id IN (SELECT value FROM json_each(?2))
-		ON CONFLICT (user_id, source_id) DO UPDATE SET is_active = 1`, user, ids, toMillis(tx.now()))
-	return err
+		ON CONFLICT (user_id, source_id) DO UPDATE SET is_active = 1 WHERE is_active = 0`, user, ids, toMillis(tx.now()))
 }
 
 // Unsubscribe ends subscriptions of a user. Those that are not there have ended.
@@ -50,10 +51,11 @@ func (tx *Tx) Unsubscribe(ctx context.Context, user int64, sources ...int64) err
 	return err
 }
 
-// InstallPack subscribes a user to those sources of a pack that the user may see, and
-// counts the installation. It returns how many sources the pack offers the user.
+// InstallPack subscribes a user to those sources of a pack that the user may see. That
+// counts as an installation if any of them is new to the user: to install it again and again
+// makes a pack no more popular. It returns how many sources the pack offers the user.
 func (tx *Tx) InstallPack(ctx context.Context, user int64, slug string) (int, error) {
-	if err := tx.exec(ctx, `UPDATE source_packs SET install_count = install_count + 1 WHERE slug = ?`, slug); err != nil {
+	if _, err := tx.PackBySlug(ctx, slug); err != nil {
 		return 0, err
 	}
 	ids, err := list(ctx, tx.conn, scanValue[int64], `SELECT s.id
@@ -66,5 +68,9 @@ func (tx *Tx) InstallPack(ctx context.Context, user int64, slug string) (int, er
 	if err != nil {
 		return 0, err
 	}
-	return len(ids), tx.subscribe(ctx, user, in)
+	added, err := tx.subscribe(ctx, user, in)
+	if err != nil || added == 0 {
+		return len(ids), err
+	}
+	return len(ids), tx.exec(ctx, `UPDATE source_packs SET install_count = install_count + 1 WHERE slug = ?`, slug)
 }

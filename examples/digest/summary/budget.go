@@ -30,7 +30,7 @@ func fit(items []Item, budget int) (all []told) {
 		t := told{Source: line(it.Source), Title: shorten(line(it.Title), 200), Address: destination(it.URL)}
 		fixed := tokens(t.Source) + tokens(t.Title) + tokens(t.Address) + wrapping
 		if fixed+leastText > budget {
-			break
+			continue // a shorter one may fit: one item must not keep out the others
 		}
 		t.Text = cut(plain(it.Text), min(perItem, budget-fixed))
 		budget -= fixed + tokens(t.Text)

@@ -103,9 +103,16 @@ func escape(s string) string {
 	return b.String()
 }
 
+// maxURL is the longest address that a digest links to, in bytes. Longer ones are data, and
+// few servers take them; in a prompt they would use up what there is for the items.
+const maxURL = 2000
+
 // destination returns a URL as the destination of a Markdown link; empty: it is none
 // that a digest links to.
 func destination(s string) string {
+	if len(s) > maxURL {
+		return ""
+	}
 	u, err := url.Parse(strings.TrimSpace(s))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return ""

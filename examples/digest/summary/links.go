@@ -18,7 +18,7 @@ var (
 		`\(\s*(<[^<>\n]*>|[^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)`) // to, title
 	definition = regexp.MustCompile(`(?m)^ {0,3}\[([^\[\]\n]+)\]:[ \t]*\n?[ \t]*(\S+)[^\n]*$`)
 	angled     = regexp.MustCompile(`(?i)<([a-z][a-z0-9+.-]*:[^\s<>]*|[^\s<>@]+@[^\s<>@]+)>`)
-	bare       = regexp.MustCompile(`(?i)(\]\(|<)?\b((?:https?|ftp)://|www\.)[^\s<>"')\]]*`)
+	bare       = regexp.MustCompile(`(?i)(\]\(|<)?(\b|_)((?:https?|ftp)://|www\.)[^\s<>"')\]]*`) // emphasis by _ is no part of a word
 	tag        = regexp.MustCompile(`(?i)\\*<(?:https?://[^\s<>]*>|[a-z/!?])`)
 )
 
@@ -95,7 +95,7 @@ func (c *checker) pass(s string) string {
 		if m[1] != "" { // seen above
 			return m[0]
 		}
-		return c.loose(m[0])
+		return m[2] + c.loose(m[0][len(m[2]):])
 	})
 }
 

@@ -36,6 +36,7 @@ func TestCheck(t *testing.T) {
 		{"an item that is no page", "[x](ftp://d.example/) [y](javascript:alert(1))", "x y", 2, 0},
 		{"bare", "see https://a.example/one. And https://evil.example/one.", "see <https://a.example/one>. And .", 1, 0},
 		{"bare in Chinese", "见 https://a.example/one。", "见 <https://a.example/one>。", 0, 0},
+		{"bare and emphasised", "_https://evil.example/x_ and *https://evil.example* _https://a.example/one_ x", "__ and ** _<https://a.example/one>_ x", 2, 0},
 		{"www", "see www.evil.example now", "see  now", 1, 0},
 		{"automatic", "<https://a.example/one> <https://evil.example> <me@evil.example>", "<https://a.example/one>", 2, 0},
 		{"by reference", "[one][1] [two][2]\n\n[1]: https://a.example/one\n[2]: https://evil.example", "[one][1] [two][2]\n\n[1]: <https://a.example/one>", 1, 0},

@@ -41,7 +41,7 @@ const (
 
 // OpenAI asks a model behind the chat completions API that many servers have. After five
 // failures in a row it leaves the server alone for half a minute; after an answer 429 for
-// as long as that says. All methods may be called concurrently.
+// as long as that says, an hour at most. All methods may be called concurrently.
 type OpenAI struct {
 	cfg      OpenAIConfig
 	endpoint string
@@ -154,6 +154,10 @@ func (o *OpenAI) ask(ctx context.Context, messages []message) (reply, error) {
 	return got, err
 }
 
+// maxAlone is how long a server is left alone at most: one that asks for years, by a
+// mistake in a date, would else be asked again when the program is started again.
+const maxAlone = time.Hour
+
 // giveUp makes of the last failure what callers branch on. When the server has said how
 // long it wants to be left alone, everybody here obeys.
 func (o *OpenAI) giveUp(last *again) error {
@@ -162,7 +166,7 @@ func (o *OpenAI) giveUp(last *again) error {
 	}
 	wait := 10 * time.Second // when it does not say
 	if last.after != nil {
-		wait = last.after.Duration
+		wait = min(last.after.Duration, maxAlone)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

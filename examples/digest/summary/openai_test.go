@@ -183,6 +183,21 @@ func TestOpenAIIsLeftAlone(t *testing.T) {
 			}
 		})
 	})
+	t.Run("but not for years", func(t *testing.T) {
+		for _, header := range []string{"2147483647", "Fri, 31 Dec 2099 23:59:59 GMT"} {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{answers: []answer{{status: 429, header: after(header)}, {}}}
+				o := s.client(t, nil)
+				if _, err := o.Summarise(t.Context(), request()); !errors.Is(err, summary.ErrRateLimited) {
+					t.Errorf("%s: %v", header, err)
+				}
+				wait(time.Hour)
+				if _, err := o.Summarise(t.Context(), request()); err != nil {
+					t.Errorf("%s: an hour later: %v", header, err)
+				}
+			})
+		}
+	})
 	t.Run("after failures", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := &server{answers: []answer{{status: 500}, {status: 500}, {status: 500}, {status: 500}, {status: 500}, {}}}

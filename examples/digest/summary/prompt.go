@@ -3,6 +3,7 @@ package summary
 import (
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"text/template"
 	"time"
@@ -43,6 +44,9 @@ func prompt(r Request, budget int) (messages []message, items int, err error) {
 		return nil, 0, err
 	}
 	all := fit(r.Items, budget-tokens(system.String()))
+	if len(all) == 0 { // of nothing a model would make something up
+		return nil, 0, fmt.Errorf("%w: none of %d items fits into %d tokens", ErrRequest, len(r.Items), budget)
+	}
 	// In JSON no item can pretend to end, or to be a message.
 	data, err := json.Marshal(struct {
 		Kind  string `json:"kind"`

@@ -3,6 +3,7 @@ package summary_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -58,6 +59,33 @@ func TestBudget(t *testing.T) {
 			}
 		}
 		last = got.Items
+	}
+}
+
+// One item, whatever is in it, does not keep out the others.
+func TestBudgetOfLongItems(t *testing.T) {
+	r := request()
+	long := "https://long.example/" + strings.Repeat("x", 60_000)
+	hostile := []summary.Item{
+		{Source: "Long address", Title: "Newest", URL: long, Text: "Something happened.", Published: r.End},
+		{Source: strings.Repeat("Long name ", 6000), Title: "Second", URL: "https://name.example", Text: "Something happened.", Published: r.End},
+	}
+	r.Items = append(hostile, r.Items...)
+	s := &server{answers: []answer{{}}}
+	o := s.client(t, nil)
+	if got, err := o.Summarise(t.Context(), r); err != nil || got.Items < len(request().Items) || strings.Contains(s.bodies[0], "xxxxx") {
+		t.Errorf("the model was told of %d of %d items, %v", got.Items, len(r.Items), err)
+	}
+	if got, err := summary.NewExtractive().Summarise(t.Context(), r); err != nil || strings.Contains(got.Markdown, "long.example") {
+		t.Errorf("%v: the digest links to an address of %d bytes", err, len(long))
+	}
+	small := s.client(t, func(c *summary.OpenAIConfig) { c.InputTokens = 1000 }) // too small for the name
+	if got, err := small.Summarise(t.Context(), r); err != nil || got.Items < 3 {
+		t.Errorf("the model was told of %d items, %v", got.Items, err)
+	}
+	r.Items = hostile[1:]
+	if got, err := small.Summarise(t.Context(), r); !errors.Is(err, summary.ErrRequest) || len(s.asked) != 2 {
+		t.Errorf("%q, %v: the model was asked about nothing", got.Markdown, err)
 	}
 }
 

@@ -40,7 +40,6 @@ CREATE TABLE sources (
     moved_seen         INTEGER NOT NULL DEFAULT 0,
     gone               INTEGER NOT NULL DEFAULT 0 CHECK (gone IN (0, 1))
 ) STRICT;
-CREATE INDEX sources_due ON sources (next_fetch_at) WHERE is_active = 1 AND is_deleted = 0;
 
 CREATE TABLE source_packs (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,

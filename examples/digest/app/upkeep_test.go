@@ -1,0 +1,152 @@
+package app_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/examples/digest/app"
+	"github.com/twofold-go/twofold/examples/digest/digest"
+	"github.com/twofold-go/twofold/examples/digest/store"
+	"github.com/twofold-go/twofold/examples/digest/store/storetest"
+	"github.com/twofold-go/twofold/examples/digest/summary"
+)
+
+func number(t *testing.T, a *app.App, query string) (n int) {
+	t.Helper()
+	_, readers := a.Store.Pools()
+	if err := readers.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A month's digest may be asked for until the next month is over. What it is made of is
+// there until then, and not for ever.
+func TestMonthsDigestHasTheWholeMonth(t *testing.T) {
+	first := time.Date(2026, time.July, 1, 0, 0, 1, 0, time.UTC)
+	clock := storetest.NewClock(first)
+	a := open(t, app.Config{DB: storetest.Path(t), Zone: "UTC", Now: clock.Now})
+	var user int64
+	err := a.Store.Write(t.Context(), func(tx *store.Tx) error {
+		// Nobody can fetch it: what is stored here is all there is.
+		id, err := tx.AddSource(t.Context(), store.Source{Name: "News", Type: "twitter_feed", Public: true})
+		if err != nil {
+			return err
+		}
+		if _, err := tx.AddItems(t.Context(), id, []store.Item{{GUID: "1", Title: "On the first"}}); err != nil {
+			return err
+		}
+		if user, err = tx.AddUser(t.Context(), store.User{Email: "ann", Slug: "ann"}); err != nil {
+			return err
+		}
+		return tx.Subscribe(t.Context(), user, id)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer, _ := a.Store.Pools()
+	if _, err := writer.ExecContext(t.Context(), `UPDATE sources SET listed_at = ?`, first.Add(time.Hour).UnixMilli()); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		at    time.Time
+		state digest.State
+		items int
+	}{
+		{time.Date(2026, time.September, 1, 0, 4, 0, 0, time.UTC), digest.Ready, 1}, // August is not closed yet
+		{time.Date(2026, time.September, 3, 0, 0, 0, 0, time.UTC), digest.Empty, 0},
+	} {
+		clock.Set(step.at)
+		if err := a.Collector.RunOnce(t.Context(), nil); err != nil { // which cleans
+			t.Fatal(err)
+		}
+		r, err := a.Digests.Generate(t.Context(), digest.Request{UserID: user, Kind: digest.Monthly})
+		if n := number(t, a, `SELECT count(*) FROM raw_items`); err != nil || r.State != step.state || n != step.items {
+			t.Errorf("on %s: %s with %d items, %v; want %s with %d", step.at, r.State, n, err, step.state, step.items)
+		}
+	}
+}
+
+// Who generates by a cron job never lives for the hour after which a service cleans.
+func TestGenerateAllCleans(t *testing.T) {
+	path := storetest.Path(t)
+	fill(t, path, noon, 1)
+	clock := storetest.NewClock(noon)
+	a := open(t, app.Config{DB: path, Zone: "UTC", Now: clock.Now})
+	for range 2 {
+		if _, err := a.GenerateAll(t.Context(), digest.Daily); err != nil {
+			t.Fatal(err)
+		}
+		if n := number(t, a, `SELECT count(*) FROM digest_cache`); n != 1 {
+			t.Errorf("%d rows are in the cache, want the last one", n)
+		}
+		clock.Advance(digest.Daily.Retention())
+	}
+}
+
+// moody fails so many times.
+type moody struct {
+	summary.Extractive
+	failures atomic.Int64
+}
+
+func (m *moody) Summarise(ctx context.Context, r summary.Request) (summary.Summary, error) {
+	if m.failures.Add(-1) >= 0 {
+		return summary.Summary{}, summary.ErrUnavailable
+	}
+	return m.Extractive.Summarise(ctx, r)
+}
+
+// That the model was down when a period closed does not leave everybody without a digest
+// until the next one closes, whether an old one stands in or not.
+func TestServeTriesAgain(t *testing.T) {
+	path := storetest.Path(t)
+	fill(t, path, noon, 2)
+	clock := storetest.NewClock(noon.AddDate(0, 0, -1)) // of the day before nothing is known
+	m := &moody{}
+	a := open(t, app.Config{DB: path, Zone: "UTC", Now: clock.Now, Summariser: m})
+	for i, want := range []int{2, 4} {
+		clock.Set(noon.Add(time.Duration(i) * 4 * time.Hour))
+		m.failures.Store(5)
+		_, end := serving(t, a, app.Serving{Generate: []digest.Kind{digest.FourHours}, Retry: time.Millisecond})
+		deadline, poll := time.NewTimer(30*time.Second), time.NewTicker(2*time.Millisecond)
+		for number(t, a, `SELECT count(*) FROM digests`) < want {
+			select {
+			case <-poll.C:
+			case <-deadline.C:
+				t.Fatalf("fewer than %d digests", want)
+			}
+		}
+		deadline.Stop()
+		poll.Stop()
+		end()
+	}
+}
+
+// A model that refuses for good is not asked, and paid, every few minutes.
+func TestServeTriesLessAndLess(t *testing.T) {
+	path := storetest.Path(t)
+	fill(t, path, noon, 1)
+	m := &moody{}
+	const calls = 8
+	m.failures.Store(calls - 1)
+	a := open(t, app.Config{DB: path, Zone: "UTC", Now: func() time.Time { return noon }, Summariser: m})
+	began := time.Now()
+	_, end := serving(t, a, app.Serving{Generate: []digest.Kind{digest.Daily}, Retry: time.Millisecond})
+	deadline, poll := time.NewTimer(30*time.Second), time.NewTicker(time.Millisecond)
+	defer deadline.Stop()
+	defer poll.Stop()
+	for m.failures.Load() >= 0 {
+		select {
+		case <-poll.C:
+		case <-deadline.C:
+			t.Fatal("it gave up")
+		}
+	}
+	if took := time.Since(began); took < (1<<(calls-1)-1)*time.Millisecond {
+		t.Errorf("%d calls within %v", calls, took)
+	}
+	end()
+}
