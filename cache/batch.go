@@ -72,7 +72,7 @@ func (c Cache[K, V]) getRest(ctx context.Context, jobs []*job[K, V], add func(K,
 	var led []*job[K, V]
 	for i, j := range jobs {
 		key := flightKey[K]{tenant: j.v.space.Tenant, key: j.k}
-		calls[i], leads[i] = j.s.flights.Join(j.at, key, j.terms(), func(m terms) bool { return !j.p.Off && j.joins(m) })
+		calls[i], leads[i] = j.s.flights.Join(&j.flown, j.at, key, j.terms(), func(m terms) bool { return !j.p.Off && j.joins(m) })
 		if leads[i] {
 			j.call = calls[i]
 			led = append(led, j)

@@ -122,7 +122,11 @@ func (j *job[K, V]) unfenced(it *item[K, V]) bool {
 // caller's context or for the policy's SoftTimeout. With force it leads.
 func (j *job[K, V]) fly(ctx context.Context, force bool) (out outcome[K, V], led bool) {
 	key := flightKey[K]{tenant: j.v.space.Tenant, key: j.k}
-	c, led := j.s.flights.Join(j.at, key, j.terms(), func(m terms) bool { return !force && j.joins(m) })
+	own := &j.flown
+	if j.call != nil {
+		own = nil // it has flown
+	}
+	c, led := j.s.flights.Join(own, j.at, key, j.terms(), func(m terms) bool { return !force && j.joins(m) })
 	if c == nil {
 		return outcome[K, V]{err: ErrOverloaded}, true
 	}

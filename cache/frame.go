@@ -93,7 +93,7 @@ func (j *job[K, V]) thaw(c *tier.Cell, mark invalidate.Mark) (it *item[K, V], er
 	it.tags = c.Tags
 	if c.Flags&tier.Negative != 0 {
 		it.err = j.negative(string(c.Payload))
-	} else if it.val, err = j.decode(c); err != nil {
+	} else if err = j.decode(c, &it.val); err != nil {
 		return nil, err
 	}
 	wall, now := time.Now().UnixMilli(), j.t.now()
@@ -131,10 +131,10 @@ func remaining(at, born, wall int64) time.Duration {
 
 // decode turns a payload into a value by the codec that wrote it. A codec that
 // panics on what it was given is no reason to fail a read.
-func (j *job[K, V]) decode(c *tier.Cell) (v V, err error) {
+func (j *job[K, V]) decode(c *tier.Cell, v *V) (err error) {
 	cd, ok := j.t.codecs.Lookup(c.Codec)
 	if !ok {
-		return v, errors.New("cache: unknown codec")
+		return errors.New("cache: unknown codec")
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -142,8 +142,7 @@ func (j *job[K, V]) decode(c *tier.Cell) (v V, err error) {
 		}
 	}()
 	j.t.seen.valueSize(sizeIn, len(c.Payload))
-	err = cd.Unmarshal(c.Payload, &v)
-	return v, err
+	return cd.Unmarshal(c.Payload, v)
 }
 
 // encode returns the payload of a value.

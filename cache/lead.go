@@ -22,8 +22,8 @@ const maxRefusals = 8
 type lead[K comparable, V any] struct {
 	call       *call[K, V]
 	ctx        context.Context // detached from every caller; ends when the last one leaves
-	own        detached        // what ctx is, unless the flight is one of a batch
-	load       load            // the first
+	flown      call[K, V]      // what call is, the first time
+	effort     *effort         // what ctx is, and the first load; nil: the flight is one of a batch, or took none
 	outer      *Fill           // the load that the flight is an ingredient of
 	cancel     func()
 	running    running
@@ -38,6 +38,12 @@ type lead[K comparable, V any] struct {
 	claimed    bool
 	claim      tier.Claim
 	span       trace.SpanContext // of the load
+}
+
+// effort is what a flight needs that is not over after a look at each tier.
+type effort struct {
+	own  detached
+	load load
 }
 
 // begin is the part of a flight that runs on its leader. It reports whether
@@ -77,7 +83,8 @@ func (j *job[K, V]) quick(ctx context.Context) bool {
 	if out, ok := j.serve(ctx, f); ok {
 		return j.ended(out)
 	}
-	j.first = &f
+	first := f // on the heap only now
+	j.first = &first
 	return false
 }
 
@@ -93,8 +100,10 @@ func (j *job[K, V]) here() *item[K, V] {
 // launch goes on in a goroutine. It reports false, with the flight ended, when
 // the tiers are closed.
 func (j *job[K, V]) launch(ctx context.Context) bool {
-	j.own.values, j.outer = context.WithoutCancel(ctx), Filling(ctx)
-	j.ctx, j.cancel = &j.own, j.own.cancel
+	j.effort = new(effort)
+	own := &j.effort.own
+	own.values, j.outer = context.WithoutCancel(ctx), Filling(ctx)
+	j.ctx, j.cancel = own, own.cancel
 	if j.running.cancel = j.cancel; !j.t.work.begin(&j.running) {
 		j.cancel()
 		j.ended(outcome[K, V]{err: ErrClosed})

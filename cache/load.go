@@ -66,8 +66,8 @@ func (j *job[K, V]) attempt() (a attempt[K, V]) {
 // newLoad returns a load of the flight's. The first is part of the flight; a
 // loader may go on with it after it was overtaken, so each has its own.
 func (j *job[K, V]) newLoad() *load {
-	if j.load.ctx == nil {
-		return &j.load
+	if j.effort != nil && j.effort.load.ctx == nil {
+		return &j.effort.load
 	}
 	return new(load)
 }

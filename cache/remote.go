@@ -24,7 +24,7 @@ const (
 // instruments. Nil means that there is none.
 type remote struct {
 	tier    tier.Remote
-	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
+	breaker *gobreaker.CircuitBreaker[struct{}]
 	seen    *telemetry
 }
 
@@ -32,7 +32,7 @@ func newRemote(t tier.Remote, log *slog.Logger, seen *telemetry) *remote {
 	if t == nil {
 		return nil
 	}
-	b := gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+	b := gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		Name:        "remote",
 		Timeout:     breakerRest,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakerTrips },
@@ -44,33 +44,43 @@ func newRemote(t tier.Remote, log *slog.Logger, seen *telemetry) *remote {
 	return &remote{tier: t, breaker: b, seen: seen}
 }
 
-// call runs one remote operation under its own deadline. A panic of the client
-// library becomes an error: go-redis v9.23 panics on some malformed replies.
+// call runs one remote operation, unless the breaker is open. An invalidation is
+// always worth a try.
 func (r *remote) call(ctx context.Context, op remoteOp, timeout time.Duration, f func(context.Context) error) (err error) {
-	done, err := r.breaker.Allow()
-	if err != nil {
-		if op != opUnlink { // an invalidation is always worth a try
-			return errUnavailable
+	refused := true
+	_, _ = r.breaker.Execute(func() (struct{}, error) {
+		var left bool
+		refused = false
+		if left, err = r.once(ctx, op, timeout, f); left {
+			return struct{}{}, context.Canceled // says nothing about the tier
 		}
-		done = func(error) {}
+		return struct{}{}, err
+	})
+	switch {
+	case !refused:
+		return err
+	case op == opUnlink:
+		_, err = r.once(ctx, op, timeout, f)
+		return err
 	}
-	parent := ctx
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	return errUnavailable
+}
+
+// once runs one remote operation under its own deadline. A panic of the client
+// library becomes an error: go-redis v9.23 panics on some malformed replies. It
+// reports whether the caller left, or the load ended.
+func (r *remote) once(parent context.Context, op remoteOp, timeout time.Duration, f func(context.Context) error) (left bool, err error) {
+	ctx, cancel := context.WithTimeout(parent, timeout)
 	defer cancel()
 	ctx, span := r.seen.remoteStart(ctx, op)
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("cache: remote tier panicked (%T)", p)
 		}
-		left := err != nil && parent.Err() != nil // the caller left, or the load ended; that says nothing about the tier
-		if left {
-			done(context.Canceled)
-		} else {
-			done(err)
-		}
+		left = err != nil && parent.Err() != nil
 		r.seen.remoteEnd(ctx, span, err, left)
 	}()
-	return f(ctx)
+	return false, f(ctx)
 }
 
 func (r *remote) get(ctx context.Context, timeout time.Duration, key string) (b []byte, err error) {

@@ -62,9 +62,9 @@ var (
 		metric.WithAttributes(attribute.String("op", "fill")),
 		metric.WithAttributes(attribute.String("op", "unlink")),
 	}
-	dirAttrs = [...]metric.MeasurementOption{
-		metric.WithAttributes(attribute.String("dir", "in")),
-		metric.WithAttributes(attribute.String("dir", "out")),
+	dirAttrs = [...][]metric.RecordOption{
+		{metric.WithAttributes(attribute.String("dir", "in"))},
+		{metric.WithAttributes(attribute.String("dir", "out"))},
 	}
 	seconds = metric.WithExplicitBucketBoundaries(
 		.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10)
@@ -197,7 +197,9 @@ func (o *telemetry) invalidateStart(ctx context.Context, scopes int) (context.Co
 }
 
 func (o *telemetry) valueSize(dir sizeDir, n int) {
-	o.valueBytes.Record(context.Background(), int64(n), dirAttrs[dir])
+	if ctx := context.Background(); o.valueBytes.Enabled(ctx) {
+		o.valueBytes.Record(ctx, int64(n), dirAttrs[dir]...)
+	}
 }
 
 func (o *telemetry) lag(d time.Duration) { o.logLag.Record(context.Background(), d.Seconds()) }

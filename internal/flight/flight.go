@@ -66,9 +66,12 @@ type Call[K comparable, M, R any] struct {
 // a new one that carries meta takes its place. The hash spreads keys over
 // locks. A nil Call means that the group is full.
 //
+// The new call is made in own, which must be zero and belongs to the call from
+// then on; in memory of its own when own is nil.
+//
 // Each successful Join is paired with one [Call.Leave], after which the
 // participant must not use the call.
-func (g *Group[K, M, R]) Join(hash uint64, key K, meta M, ok func(M) bool) (c *Call[K, M, R], leader bool) {
+func (g *Group[K, M, R]) Join(own *Call[K, M, R], hash uint64, key K, meta M, ok func(M) bool) (c *Call[K, M, R], leader bool) {
 	s := &g.shards[hash%shards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +83,10 @@ func (g *Group[K, M, R]) Join(hash uint64, key K, meta M, ok func(M) bool) (c *C
 		g.count.Add(-1)
 		return nil, false
 	}
-	c = &Call[K, M, R]{Meta: meta, group: g, shard: s, key: key, waiters: 1}
+	if c = own; c == nil {
+		c = new(Call[K, M, R])
+	}
+	c.Meta, c.group, c.shard, c.key, c.waiters = meta, g, s, key, 1
 	s.calls[key] = c
 	return c, true
 }

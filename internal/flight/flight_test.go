@@ -13,15 +13,15 @@ func never(int) bool  { return false }
 
 func TestJoinAndFinish(t *testing.T) {
 	g := flight.NewGroup[string, int, string](0)
-	c, led := g.Join(1, "a", 7, always)
+	c, led := g.Join(nil, 1, "a", 7, always)
 	if !led || c.Meta != 7 || g.Len() != 1 {
 		t.Fatalf("first Join: led %v, meta %d, %d calls", led, c.Meta, g.Len())
 	}
-	d, led := g.Join(1, "a", 8, func(m int) bool { return m == 7 })
+	d, led := g.Join(nil, 1, "a", 8, func(m int) bool { return m == 7 })
 	if led || d != c {
 		t.Error("the second does not join the first's call")
 	}
-	if other, led := g.Join(1, "b", 0, always); !led || other == c {
+	if other, led := g.Join(nil, 1, "b", 0, always); !led || other == c {
 		t.Error("another key joins the call")
 	}
 	select {
@@ -36,23 +36,23 @@ func TestJoinAndFinish(t *testing.T) {
 	if d.Result() != "result" || g.Len() != 1 {
 		t.Errorf("Result = %q, %d calls, want result and 1", d.Result(), g.Len())
 	}
-	if _, led := g.Join(1, "a", 0, always); !led {
+	if _, led := g.Join(nil, 1, "a", 0, always); !led {
 		t.Error("a finished call is joined")
 	}
 }
 
 func TestRefuseToJoin(t *testing.T) {
 	g := flight.NewGroup[string, int, string](0)
-	old, _ := g.Join(1, "a", 1, always)
-	fresh, led := g.Join(1, "a", 2, never)
+	old, _ := g.Join(nil, 1, "a", 1, always)
+	fresh, led := g.Join(nil, 1, "a", 2, never)
 	if !led || fresh == old {
 		t.Fatal("a refused call was joined")
 	}
-	if c, led := g.Join(1, "a", 3, always); led || c != fresh {
+	if c, led := g.Join(nil, 1, "a", 3, always); led || c != fresh {
 		t.Error("newcomers do not find the newer call")
 	}
 	old.Finish("old") // must not take the newer call's place away
-	if c, led := g.Join(1, "a", 3, always); led || c != fresh {
+	if c, led := g.Join(nil, 1, "a", 3, always); led || c != fresh {
 		t.Error("the older call's end hid the newer one")
 	}
 	if old.Result() != "old" {
@@ -62,10 +62,10 @@ func TestRefuseToJoin(t *testing.T) {
 
 func TestLastLeaverAbandons(t *testing.T) {
 	g := flight.NewGroup[string, int, string](0)
-	c, _ := g.Join(1, "a", 0, always)
+	c, _ := g.Join(nil, 1, "a", 0, always)
 	abandoned := 0
 	c.OnAbandon(func() { abandoned++ })
-	_, _ = g.Join(1, "a", 0, always)
+	_, _ = g.Join(nil, 1, "a", 0, always)
 	c.Leave()
 	if abandoned != 0 {
 		t.Error("abandoned while somebody waits")
@@ -74,7 +74,7 @@ func TestLastLeaverAbandons(t *testing.T) {
 	if abandoned != 1 {
 		t.Errorf("abandoned %d times, want 1", abandoned)
 	}
-	if _, led := g.Join(1, "a", 0, always); !led {
+	if _, led := g.Join(nil, 1, "a", 0, always); !led {
 		t.Error("an abandoned call is joined")
 	}
 	if g.Len() != 2 {
@@ -88,7 +88,7 @@ func TestLastLeaverAbandons(t *testing.T) {
 
 func TestOnAbandonAfterwards(t *testing.T) {
 	g := flight.NewGroup[string, int, string](0)
-	c, _ := g.Join(1, "a", 0, always)
+	c, _ := g.Join(nil, 1, "a", 0, always)
 	c.Leave()
 	ran := false
 	c.OnAbandon(func() { ran = true })
@@ -104,11 +104,11 @@ func TestNotAbandoned(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := flight.NewGroup[string, int, string](0)
-			c, _ := g.Join(1, "a", 0, always)
+			c, _ := g.Join(nil, 1, "a", 0, always)
 			c.OnAbandon(func() { t.Error("abandoned") })
 			keep(c)
 			c.Leave()
-			if _, led := g.Join(1, "a", 0, always); led != (name == "finished") {
+			if _, led := g.Join(nil, 1, "a", 0, always); led != (name == "finished") {
 				t.Errorf("the next caller leads: %v", led)
 			}
 		})
@@ -117,19 +117,19 @@ func TestNotAbandoned(t *testing.T) {
 
 func TestLimit(t *testing.T) {
 	g := flight.NewGroup[int, int, string](2)
-	a, _ := g.Join(1, 1, 0, always)
-	_, _ = g.Join(2, 2, 0, always)
-	if c, _ := g.Join(3, 3, 0, always); c != nil {
+	a, _ := g.Join(nil, 1, 1, 0, always)
+	_, _ = g.Join(nil, 2, 2, 0, always)
+	if c, _ := g.Join(nil, 3, 3, 0, always); c != nil {
 		t.Error("a third call fits into two")
 	}
-	if c, led := g.Join(1, 1, 0, always); c != a || led {
+	if c, led := g.Join(nil, 1, 1, 0, always); c != a || led {
 		t.Error("joining needs no room")
 	}
-	if c, _ := g.Join(1, 1, 0, never); c != nil {
+	if c, _ := g.Join(nil, 1, 1, 0, never); c != nil {
 		t.Error("replacing a call needs room")
 	}
 	a.Finish("")
-	if c, _ := g.Join(3, 3, 0, always); c == nil {
+	if c, _ := g.Join(nil, 3, 3, 0, always); c == nil {
 		t.Error("there is room again")
 	}
 }
@@ -144,7 +144,7 @@ func TestConcurrently(t *testing.T) {
 		wg.Go(func() {
 			for n := range 500 {
 				k := (i + n) % 4
-				c, led := g.Join(uint64(k), k, 0, always)
+				c, led := g.Join(nil, uint64(k), k, 0, always)
 				if led {
 					if running[k].Add(1) > 1 {
 						t.Error("two at the same work")
