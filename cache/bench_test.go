@@ -352,13 +352,14 @@ func allocatesNothing(t *testing.T, log invalidate.Log) {
 // it: the refresh is under way.
 func TestStaleHitAllocatesNothing(t *testing.T) {
 	tiers := open(t, cache.TiersConfig{})
-	hung := make(chan struct{})
+	hung, refreshing := make(chan struct{}), make(chan struct{})
 	t.Cleanup(func() { close(hung) })
 	var loads atomic.Int64
 	c, err := cache.New(tiers, cache.Config[int64, profile]{
 		Namespace: "profiles",
 		Load: func(_ context.Context, id int64) (profile, error) {
 			if loads.Add(1) > 1 {
+				close(refreshing)
 				<-hung
 			}
 			return profileOf(id), nil
@@ -378,6 +379,7 @@ func TestStaleHitAllocatesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	get() // starts the refresh
+	<-refreshing
 	const n = 1000
 	if allocs := testing.AllocsPerRun(n, get); allocs != 0 && !raceEnabled {
 		t.Errorf("%v allocations, want 0", allocs)

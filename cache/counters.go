@@ -71,19 +71,19 @@ type counters struct {
 }
 
 // stripe has a cache line to itself: counting on one core must not slow down
-// another.
+// another. A local hit is counted once, as what it is.
 type stripe struct {
-	hits, negatives atomic.Int64
-	stale           [2]atomic.Int64 // staleRevalidate, staleError
-	_               [32]byte
+	hits      [softTimeout]atomic.Int64 // by staleReason; no hit waits for a timeout
+	negatives atomic.Int64
+	_         [32]byte
 }
 
-// hit counts a local hit.
-func (c *counters) hit(negative bool) {
-	s := c.stripe()
-	s.hits.Add(1)
-	if negative {
+// hit counts a local hit: of a remembered absence, or of a value.
+func (c *counters) hit(negative bool, r staleReason) {
+	if s := c.stripe(); negative {
 		s.negatives.Add(1)
+	} else {
+		s.hits[r].Add(1)
 	}
 }
 
@@ -103,7 +103,7 @@ func (c *counters) get(s stat) int64 {
 			n += c.local[i].negatives.Load()
 		}
 		if s == staleRevalidate || s == staleError {
-			n += c.local[i].stale[s-staleRevalidate].Load()
+			n += c.local[i].hits[revalidating+staleReason(s-staleRevalidate)].Load()
 		}
 	}
 	return n
@@ -111,7 +111,10 @@ func (c *counters) get(s stat) int64 {
 
 func (c *counters) hitsLocal() (n int64) {
 	for i := range c.local {
-		n += c.local[i].hits.Load()
+		n += c.local[i].negatives.Load()
+		for r := range c.local[i].hits {
+			n += c.local[i].hits[r].Load()
+		}
 	}
 	return n
 }
@@ -154,13 +157,9 @@ func (t *Tiers) snapshot() []*counters {
 
 // countStale counts a stale value served, and how far past its time it was.
 func (t *Tiers) countStale(c *counters, r staleReason, over int64) {
-	switch r {
-	case notStale:
+	if r == notStale {
 		return
-	case revalidating, failedLoad:
-		c.stripe().stale[r-revalidating].Add(1)
-	default:
-		c.inc(staleRevalidate + stat(r-revalidating))
 	}
-	t.seen.staleness(max(over, 0))
+	c.inc(staleRevalidate + stat(r-revalidating))
+	t.seen.staleness(over)
 }

@@ -218,7 +218,7 @@ func (j *job[K, V]) countLed(out outcome[K, V]) {
 		if out.stale == failedLoad || out.stale == softTimeout {
 			return // its load was counted as a miss
 		}
-		j.v.counts.hit(false)
+		j.v.counts.hit(false, notStale) // deliver counts what else it is
 	case Remote:
 		j.v.counts.inc(hitsRemote)
 	case Load: // counted as a miss when the load began

