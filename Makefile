@@ -11,7 +11,7 @@ COUNT    ?= 1
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help soak e2e test test-race test-bench test-root stalecheck stalecheck-all stalecheck-cost fmt vet lint bench fuzz tidy deps-test
+.PHONY: help soak e2e test test-race test-bench test-root stalecheck stalecheck-all stalecheck-cost fmt vet lint bench bench-quick bench-go fuzz tidy deps-test
 
 # The checker, built so that its controls can remove safeguards.
 STALECHECK = go run -tags twofold_controls ./internal/bench/cmd/stalecheck
@@ -40,10 +40,10 @@ e2e: ## look at the site through a headless Chromium, which is installed where a
 stalecheck: deps-test ## look for stale reads under faults, with controls that must find some (a minute)
 	$(STALECHECK) -suite ci
 
-stalecheck-all: deps-test ## every fault and every control; rewrites internal/bench/RESULTS.md (half an hour)
-	$(STALECHECK) -suite all -out internal/bench/RESULTS.md
-	printf '\n# What an invalidation costs\n\n' >> internal/bench/RESULTS.md
-	$(STALECHECK) -suite cost >> internal/bench/RESULTS.md
+stalecheck-all: deps-test ## every fault and every control; rewrites internal/bench/STALENESS.md (half an hour)
+	$(STALECHECK) -suite all -out internal/bench/STALENESS.md
+	printf '\n# What an invalidation costs\n\n' >> internal/bench/STALENESS.md
+	$(STALECHECK) -suite cost >> internal/bench/STALENESS.md
 
 stalecheck-cost: deps-test ## what an invalidation costs, beside a bare round trip
 	$(STALECHECK) -suite cost
@@ -57,7 +57,13 @@ vet: ## run go vet on every module
 lint: ## run golangci-lint on every module
 	@for dir in $(MODULES); do echo "lint $${dir#$(CURDIR)/}"; (cd "$$dir" && $(TOOL) golangci-lint run ./...) || exit 1; done
 
-bench: ## run benchmarks: PKG=./cache BENCH=LocalHit COUNT=10
+bench: deps-test ## every peer and every workload, side by side; rewrites internal/bench/RESULTS.md (half an hour)
+	go run ./internal/bench/cmd/bench -out internal/bench/RESULTS.md -svg internal/bench/plots
+
+bench-quick: deps-test ## the same in two minutes, to the standard output
+	go run ./internal/bench/cmd/bench -suite quick
+
+bench-go: ## run Go's own benchmarks: PKG=./cache BENCH=LocalHit COUNT=10
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $(PKG)
 
 fuzz: ## run every fuzz test of the root module for FUZZTIME each

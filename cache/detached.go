@@ -106,11 +106,19 @@ func (c *detached) begin(outer context.Context, timeout time.Duration) {
 		o.adopt(c)
 		return
 	}
-	c.values = context.WithoutCancel(outer)
+	c.values = endless(outer)
 	stop := context.AfterFunc(outer, func() { c.end(outer.Err()) })
 	c.mu.Lock()
 	c.leave = stop
 	c.mu.Unlock()
+}
+
+// endless returns ctx without its end, itself if it has none.
+func endless(ctx context.Context) context.Context {
+	if ctx.Done() == nil {
+		return ctx
+	}
+	return context.WithoutCancel(ctx)
 }
 
 // watch makes the hook run, in a goroutine of its own, if the context ends before

@@ -102,7 +102,7 @@ func (j *job[K, V]) here() *item[K, V] {
 func (j *job[K, V]) launch(ctx context.Context) bool {
 	j.effort = new(effort)
 	own := &j.effort.own
-	own.values, j.outer = context.WithoutCancel(ctx), Filling(ctx)
+	own.values, j.outer = endless(ctx), Filling(ctx)
 	j.ctx, j.cancel = own, own.cancel
 	if j.running.cancel = j.cancel; !j.t.work.begin(&j.running) {
 		j.cancel()

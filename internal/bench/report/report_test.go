@@ -1,7 +1,6 @@
 package report_test
 
 import (
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -106,44 +105,6 @@ func TestGoalsShowWhatWasMissed(t *testing.T) {
 	}
 	if table.Note != "2 of 4 reached." {
 		t.Errorf("note = %q", table.Note)
-	}
-}
-
-func TestReplace(t *testing.T) {
-	for _, tc := range []struct{ name, in, want string }{
-		{"new", "", "<!-- speed -->\nbody\n<!-- /speed -->\n"},
-		{"appended", "# Old\n", "# Old\n\n<!-- speed -->\nbody\n<!-- /speed -->\n"},
-		{"replaced", "a\n<!-- speed -->\nold\n<!-- /speed -->\nb\n", "a\n<!-- speed -->\nbody\n<!-- /speed -->\nb\n"},
-	} {
-		got, err := report.Replace(tc.in, "body\n")
-		if err != nil || got != tc.want {
-			t.Errorf("%s: Replace = %q, %v, want %q", tc.name, got, err, tc.want)
-		}
-		again, err := report.Replace(got, "body")
-		if err != nil || again != got {
-			t.Errorf("%s: a second Replace = %q, %v, want no change", tc.name, again, err)
-		}
-	}
-	for _, broken := range []string{
-		report.Begin, report.End, report.End + report.Begin, report.Begin + report.Begin + report.End,
-		report.Begin + report.End + report.End,
-	} {
-		if got, err := report.Replace(broken, "body"); !errors.Is(err, report.ErrMarks) {
-			t.Errorf("Replace(%q) = %q, %v, want ErrMarks", broken, got, err)
-		}
-	}
-}
-
-func TestWriteSection(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "R.md")
-	for _, body := range []string{"one", "two"} {
-		if err := report.WriteSection(path, body); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil || strings.Contains(string(got), "one") || !strings.Contains(string(got), "two") {
-		t.Errorf("the file is %q, %v; want the second body alone", got, err)
 	}
 }
 

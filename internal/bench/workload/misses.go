@@ -8,20 +8,31 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
-// A miss with a loader that does next to nothing: what it takes is the cache's.
+// A miss with a loader that does next to nothing: what it takes is the cache's,
+// and where there is no room, its eviction's.
 
-const missSetting = "miss, 1 goroutine"
+const (
+	missRoomy = "miss, room for all"
+	missTight = "miss, room for a few"
+)
 
-func missLine(who string) report.Line {
-	return report.Line{Workload: "A", Setting: missSetting, Contender: who}
+func missLine(setting, who string) report.Line {
+	return report.Line{Workload: "A", Setting: setting, Contender: who}
 }
 
 const bareLoader = "the loader alone"
 
 func (e *Env) misses(ctx context.Context) error {
+	if err := e.missesOf(ctx, missRoomy, by(e, 1_000_000, 200_000, 20_000)); err != nil {
+		return err
+	}
+	return e.missesOf(ctx, missTight, by(e, 20_000, 5000, 500))
+}
+
+func (e *Env) missesOf(ctx context.Context, setting string, room int) error {
 	cs := []measure.Contender{{Name: bareLoader, Measure: func(ctx context.Context) error {
 		var sum int64
-		e.add(missLine(bareLoader), e.missRun(ctx, func(i int) {
+		e.add(missLine(setting, bareLoader), e.missRun(ctx, func(i int) {
 			v, _ := loadSmall(ctx, int64(i)) // it never fails
 			sum += v.ID
 		}))
@@ -31,15 +42,14 @@ func (e *Env) misses(ctx context.Context) error {
 		if !s.Loads || s.Kind == peers.TwoTier {
 			continue
 		}
-		// Room for a tenth of what comes, so that eviction is part of it.
-		p, err := s.Open(peers.Options{Entries: by(e, 20_000, 5000, 500), Load: loadSmall})
+		p, err := s.Open(peers.Options{Entries: room, Load: loadSmall})
 		if err != nil {
 			return err
 		}
 		defer p.Close()
 		next := int64(0) // never the same key twice
 		cs = append(cs, measure.Contender{Name: s.Name, Measure: func(ctx context.Context) error {
-			e.add(missLine(s.Name), e.missRun(ctx, func(int) {
+			e.add(missLine(setting, s.Name), e.missRun(ctx, func(int) {
 				k := peers.Key{ID: next}
 				if s.Name == "sturdyc" {
 					k = peers.KeyOf(next)
@@ -59,7 +69,7 @@ func (e *Env) missRun(ctx context.Context, op func(int)) measure.Result {
 
 func (e *Env) missTable() report.Table {
 	return report.Comparison{
-		Title: "A: a miss, with a loader that returns at once, eviction included", Workload: "A", Settings: []string{missSetting},
+		Title: "A: a miss, with a loader that returns at once, 1 goroutine", Workload: "A", Settings: []string{missRoomy, missTight},
 		Contenders: []string{
 			bareLoader, "twofold", "twofold, closure", "twofold, metrics", "otter, loading", "theine, loading", "sturdyc",
 		},
