@@ -13,6 +13,7 @@ type Goal struct {
 	AtLeast bool    // Reached must not be less than Limit; otherwise not more
 	Reached float64 // NaN: not measured in this run
 	Detail  string  // the numbers behind it
+	Why     string  // why it is missed, if it is
 }
 
 // Met reports whether the goal was reached, and false when nobody knows.
@@ -27,10 +28,10 @@ func (g Goal) Met() bool {
 }
 
 // Goals is the table of what was asked and what was reached. What was missed
-// stands in it like everything else.
+// stands in it like everything else, and why below it.
 func Goals(all []Goal) Table {
 	t := Table{Head: []string{"what", "asked", "reached", "", "from"}}
-	met, known := 0, 0
+	met, known, why := 0, 0, ""
 	for _, g := range all {
 		verdict := "**missed**"
 		switch {
@@ -42,9 +43,15 @@ func Goals(all []Goal) Table {
 		}
 		if !math.IsNaN(g.Reached) {
 			known++
+			if !g.Met() && g.Why != "" {
+				why += "\n- " + g.What + ": " + g.Why
+			}
 		}
 		t.Rows = append(t.Rows, []string{g.What, g.Asked, Number(g.Reached), verdict, g.Detail})
 	}
 	t.Note = fmt.Sprintf("%d of %d reached.", met, known)
+	if why != "" {
+		t.Note += " Why not:\n" + why
+	}
 	return t
 }

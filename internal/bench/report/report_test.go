@@ -88,8 +88,8 @@ func TestNumber(t *testing.T) {
 
 func TestGoalsShowWhatWasMissed(t *testing.T) {
 	goals := []report.Goal{
-		{What: "fast", Asked: "≤ 2", Limit: 2, Reached: 1.5},
-		{What: "slow", Asked: "≤ 2", Limit: 2, Reached: 2.5},
+		{What: "fast", Asked: "≤ 2", Limit: 2, Reached: 1.5, Why: "it is not."},
+		{What: "slow", Asked: "≤ 2", Limit: 2, Reached: 2.5, Why: "it is long."},
 		{What: "much", Asked: "≥ 2", Limit: 2, AtLeast: true, Reached: 2.5},
 		{What: "little", Asked: "≥ 2", Limit: 2, AtLeast: true, Reached: 1},
 		{What: "unknown", Asked: "≤ 2", Limit: 2, Reached: math.NaN()},
@@ -103,7 +103,7 @@ func TestGoalsShowWhatWasMissed(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("verdicts (-want +got):\n%s", diff)
 	}
-	if table.Note != "2 of 4 reached." {
+	if table.Note != "2 of 4 reached. Why not:\n\n- slow: it is long." {
 		t.Errorf("note = %q", table.Note)
 	}
 }

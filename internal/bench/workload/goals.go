@@ -12,7 +12,7 @@ import (
 // Goals is what was asked for, and what this run reached: from medians of one
 // run, ratios to contenders of the same run.
 func (e *Env) Goals() []report.Goal {
-	return slices.Concat(e.localGoals(), e.stateGoals(), e.remoteGoals(), e.stampedeGoals(), e.ratioGoals(), e.memoryGoals())
+	return explained(slices.Concat(e.localGoals(), e.stateGoals(), e.remoteGoals(), e.stampedeGoals(), e.ratioGoals(), e.memoryGoals()))
 }
 
 // quotient is the ratio of two lines' medians.

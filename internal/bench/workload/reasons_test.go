@@ -1,0 +1,22 @@
+package workload
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestReasonsAreOfGoals: a goal that is renamed takes its reason along.
+func TestReasonsAreOfGoals(t *testing.T) {
+	goals := (&Env{}).Goals()
+	for begins, why := range reasons {
+		n := 0
+		for _, g := range goals {
+			if strings.HasPrefix(g.What, begins) && g.Why == why {
+				n++
+			}
+		}
+		if n == 0 {
+			t.Errorf("no goal begins with %q", begins)
+		}
+	}
+}
