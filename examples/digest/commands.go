@@ -119,7 +119,10 @@ func (c *collectCmd) Run(p *program) error {
 			if err != nil {
 				return err
 			}
-			return printJSON(p, report)
+			if report.Error != "" {
+				err = fmt.Errorf("source %d: %s", c.Source, report.Error)
+			}
+			return errors.Join(printJSON(p, report), err)
 		}
 		collect := a.Collector.RunOnce
 		if c.Loop {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -89,6 +90,15 @@ func imported(t *testing.T, more ...string) (args []string, key string) {
 		t.Errorf("import again printed %q", again)
 	}
 	return args, found[1]
+}
+
+// A fetch that fails is seen by whoever runs the command, also by its status.
+func TestCollectSourceFails(t *testing.T) {
+	args, _ := imported(t)
+	args = slices.DeleteFunc(args, func(a string) bool { return a == "--allow-private" }) // the source is on loopback
+	if out, log := execute(t, 1, append([]string{"collect", "--source", "1"}, args...)...); !strings.Contains(out, `"error"`) || !strings.Contains(log, "source 1: ") {
+		t.Errorf("collect --source printed %s and %s", out, log)
+	}
 }
 
 // Commands one after the other, on one database.
