@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // Goal is one thing that was asked for, and what came of it.
@@ -31,7 +32,8 @@ func (g Goal) Met() bool {
 // stands in it like everything else, and why below it.
 func Goals(all []Goal) Table {
 	t := Table{Head: []string{"what", "asked", "reached", "", "from"}}
-	met, known, why := 0, 0, ""
+	met, known := 0, 0
+	var why []string
 	for _, g := range all {
 		verdict := "**missed**"
 		switch {
@@ -44,14 +46,14 @@ func Goals(all []Goal) Table {
 		if !math.IsNaN(g.Reached) {
 			known++
 			if !g.Met() && g.Why != "" {
-				why += "\n- " + g.What + ": " + g.Why
+				why = append(why, "- "+g.What+": "+g.Why)
 			}
 		}
 		t.Rows = append(t.Rows, []string{g.What, g.Asked, Number(g.Reached), verdict, g.Detail})
 	}
 	t.Note = fmt.Sprintf("%d of %d reached.", met, known)
-	if why != "" {
-		t.Note += " Why not:\n" + why
+	if len(why) > 0 {
+		t.Note += " Why not:\n\n" + strings.Join(why, "\n")
 	}
 	return t
 }
