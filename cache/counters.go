@@ -98,23 +98,31 @@ func (c *counters) inc(s stat) { c.n[s].Add(1) }
 
 func (c *counters) get(s stat) int64 {
 	n := c.n[s].Load()
-	for i := range c.local {
-		if s == negatives {
-			n += c.local[i].negatives.Load()
-		}
-		if s == staleRevalidate || s == staleError {
-			n += c.local[i].hits[revalidating+staleReason(s-staleRevalidate)].Load()
-		}
+	if s == negatives {
+		n += c.striped(func(l *stripe) *atomic.Int64 { return &l.negatives })
+	}
+	if s == staleRevalidate || s == staleError {
+		n += c.hits(revalidating + staleReason(s-staleRevalidate))
 	}
 	return n
 }
 
-func (c *counters) hitsLocal() (n int64) {
+// hits returns the local hits of values that were served for one reason.
+func (c *counters) hits(r staleReason) int64 {
+	return c.striped(func(l *stripe) *atomic.Int64 { return &l.hits[r] })
+}
+
+func (c *counters) hitsLocal() int64 {
+	n := c.striped(func(l *stripe) *atomic.Int64 { return &l.negatives })
+	for r := range softTimeout {
+		n += c.hits(r)
+	}
+	return n
+}
+
+func (c *counters) striped(of func(*stripe) *atomic.Int64) (n int64) {
 	for i := range c.local {
-		n += c.local[i].negatives.Load()
-		for r := range c.local[i].hits {
-			n += c.local[i].hits[r].Load()
-		}
+		n += of(&c.local[i]).Load()
 	}
 	return n
 }

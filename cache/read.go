@@ -112,8 +112,13 @@ func (c Cache[K, V]) hit(k K) *item[K, V] {
 	}
 	lease := t.lease.Read() // before any fence
 	now := t.now()
-	loud := now >= it.quietUntil
-	if (loud && !it.rests(now)) || c.v.policy().Off {
+	reason := notStale
+	if now >= it.quietUntil {
+		if reason = it.rests(now); reason == notStale {
+			return nil
+		}
+	}
+	if c.v.policy().Off {
 		return nil
 	}
 	if !t.lease.Covers(lease, now) && !t.vouches(lease, now, it.readAt) {
@@ -128,29 +133,27 @@ func (c Cache[K, V]) hit(k K) *item[K, V] {
 		it.clearAt.Store(gen)
 	}
 	it.checkUnchanged()
-	if !loud {
-		c.v.counts.hit(!it.plain && it.err != nil, notStale)
-		return it
+	c.v.counts.hit(!it.plain && it.err != nil, reason)
+	if reason != notStale {
+		t.seen.staleness(now - it.softUntil)
 	}
-	c.v.counts.hit(false, it.restsFor())
-	t.seen.staleness(now - it.softUntil)
 	return it
 }
 
-// rests reports whether an item that is past its time is served all the same, and nothing
-// has to be done about that: a refresh is under way, or not to be started yet.
-func (it *item[K, V]) rests(now int64) bool {
+// rests returns why an item that is past its time is served all the same, and nothing has
+// to be done about that: a refresh is under way, or not to be started yet. It returns
+// notStale when there is something to be done.
+func (it *item[K, V]) rests(now int64) staleReason {
 	if it.failSafe {
-		return it.freshness(now) == fresh
+		if it.freshness(now) == fresh {
+			return failedLoad
+		}
+		return notStale
 	}
-	return now >= it.softUntil && now < it.staleUntil && it.trustUntil >= it.softUntil && now < it.nextTry.Load()
-}
-
-func (it *item[K, V]) restsFor() staleReason {
-	if it.failSafe {
-		return failedLoad
+	if now >= it.softUntil && now < it.staleUntil && it.trustUntil >= it.softUntil && now < it.nextTry.Load() {
+		return revalidating
 	}
-	return revalidating
+	return notStale
 }
 
 // find returns the entry of k in whatever state, as long as it is vouched for

@@ -18,6 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/twofold-go/twofold/examples/internal/webtest"
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
@@ -155,7 +156,7 @@ func TestServe(t *testing.T) {
 				"/feed/ann.rss":           {"", 200, "<rss"},
 				"/nothing":                {"", 404, ""},
 			} {
-				status, body := get(t, url+path, c.key)
+				status, body := webtest.Get(t, url+path, c.key)
 				if status != c.status || !strings.Contains(body, c.says) {
 					t.Errorf("%s: %d %s, want %d and %q", path, status, body, c.status, c.says)
 				}
@@ -191,28 +192,6 @@ func serve(t *testing.T, args []string) (url, key string, end func()) {
 			t.Errorf("serve: status %d, %s", s, errs)
 		}
 	}
-}
-
-func get(t *testing.T, url, key string) (status int, body string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if key != "" {
-		req.Header.Set("Authorization", "Bearer "+key)
-	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(data)
 }
 
 // Without a command the program is a demonstration.

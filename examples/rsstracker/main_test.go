@@ -19,6 +19,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/twofold-go/twofold/examples/internal/webtest"
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
@@ -188,25 +189,14 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := regexp.MustCompile(`http://\S+/`).FindString(string(line[:n]))
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	deadline := time.Now().Add(20 * time.Second)
 	for { // the first run comes at once
-		resp, err := client.Get(url + "blog/rss.xml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(resp.Body)
-		if err := resp.Body.Close(); err != nil {
-			t.Error(err)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if resp.StatusCode == http.StatusOK && strings.Contains(string(body), "Page /posts/2") {
+		status, body := webtest.Get(t, url+"blog/rss.xml", "")
+		if status == http.StatusOK && strings.Contains(body, "Page /posts/2") {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%d %s\n%s", resp.StatusCode, body, &errs)
+			t.Fatalf("%d %s\n%s", status, body, &errs)
 		}
 	}
 	cancel()

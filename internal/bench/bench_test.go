@@ -4,11 +4,11 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/twofold-go/twofold/internal/bench/peers"
+	"github.com/twofold-go/twofold/internal/bench/workload"
 	"github.com/twofold-go/twofold/internal/redistest"
 	"github.com/twofold-go/twofold/internal/trace"
 )
@@ -50,18 +50,13 @@ var sink atomic.Int64
 
 // BenchmarkLocalHit finds resident keys, drawn by a zipf law.
 func BenchmarkLocalHit(b *testing.B) {
-	table := make([]peers.Key, universe)
-	for i := range table {
-		table[i] = peers.KeyOf(int64(i))
-	}
-	keys := make([]peers.Key, 1<<20)
-	for i, k := range trace.Zipf(1, universe, len(keys)) {
-		keys[i] = table[k]
-	}
+	keys := workload.KeyStream(universe, 1<<20)
 	for _, s := range peers.All() {
 		b.Run(s.Name, func(b *testing.B) {
 			p := open(b, s, peers.Options{Entries: 2 * universe, Load: load})
-			fill(b, p, s.Loads, table)
+			if err := workload.Fill(b.Context(), p, s.Loads, universe, peers.Small); err != nil {
+				b.Fatal(err)
+			}
 			b.ReportAllocs()
 			b.ResetTimer()
 			var worker atomic.Int64
@@ -77,32 +72,6 @@ func BenchmarkLocalHit(b *testing.B) {
 			})
 		})
 	}
-}
-
-// fill makes p load every key, or sets it and reads it once, side by side
-// because some of it goes to Redis.
-func fill(b *testing.B, p peers.Peer, loads bool, table []peers.Key) {
-	b.Helper()
-	var wg sync.WaitGroup
-	for part := range slices.Chunk(table, len(table)/16) {
-		wg.Go(func() {
-			for i := range part {
-				k := &part[i]
-				if !loads {
-					if err := p.Set(b.Context(), k, peers.Small(k.ID)); err != nil {
-						b.Errorf("Set(%d): %v", k.ID, err)
-						return
-					}
-				}
-				if i%64 == 0 {
-					p.Settle()
-				}
-				p.Get(b.Context(), k)
-			}
-		})
-	}
-	wg.Wait()
-	p.Settle()
 }
 
 // BenchmarkHitRatio replays traces through tables of a tenth of the universe:

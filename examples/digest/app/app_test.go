@@ -23,6 +23,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/digest/store/storetest"
 	"github.com/twofold-go/twofold/examples/digest/summary"
+	"github.com/twofold-go/twofold/examples/internal/webtest"
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
@@ -182,28 +183,6 @@ func TestServeGeneratesWhatCloses(t *testing.T) {
 	}
 }
 
-func get(t *testing.T, url, key string) (status int, body string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if key != "" {
-		req.Header.Set("Authorization", "Bearer "+key)
-	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(data)
-}
-
 // The metrics tell of digests, of the tiers and of the collector, and name nobody.
 func TestMetrics(t *testing.T) {
 	path := storetest.Path(t)
@@ -214,7 +193,7 @@ func TestMetrics(t *testing.T) {
 	}
 	srv := httptest.NewServer(a.Handler())
 	defer srv.Close()
-	status, body := get(t, srv.URL+"/metrics", "")
+	status, body := webtest.Get(t, srv.URL+"/metrics", "")
 	if status != http.StatusOK {
 		t.Fatal(status, body)
 	}
@@ -232,10 +211,10 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("the metrics tell %q", secret)
 		}
 	}
-	if status, _ := get(t, srv.URL+"/api/digest-cache/stats", ""); status != http.StatusUnauthorized {
+	if status, _ := webtest.Get(t, srv.URL+"/api/digest-cache/stats", ""); status != http.StatusUnauthorized {
 		t.Errorf("the API answers %d without a key", status)
 	}
-	if status, body := get(t, srv.URL+"/api/digest-cache/stats", "the operator's key"); status != http.StatusOK || !strings.Contains(body, `"llm_calls":1`) {
+	if status, body := webtest.Get(t, srv.URL+"/api/digest-cache/stats", "the operator's key"); status != http.StatusOK || !strings.Contains(body, `"llm_calls":1`) {
 		t.Errorf("stats: %d %s", status, body)
 	}
 }

@@ -185,7 +185,9 @@ func TestKill(t *testing.T) {
 		t.Run(fmt.Sprintf("%d %s", n, at), func(t *testing.T) {
 			t.Parallel()
 			dir := copied(t, first)
-			out, err := exec.CommandContext(t.Context(), exe, "-test.run=^TestKilledChild$", "-kill-dir="+dir, fmt.Sprintf("-kill-at=%d", n)).CombinedOutput()
+			child := exec.CommandContext(t.Context(), exe, "-test.run=^TestKilledChild$", "-kill-dir="+dir, fmt.Sprintf("-kill-at=%d", n))
+			child.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // what is killed leaves its own behind
+			out, err := child.CombinedOutput()
 			exit, ok := errors.AsType[*exec.ExitError](err)
 			if !ok || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 				t.Fatalf("the process was not killed: %v\n%s", err, out)

@@ -79,7 +79,7 @@ func (e *Env) growKeys(ctx context.Context, n int) error {
 			return err
 		}
 		defer p.Close()
-		if err := fill(ctx, p, s.Loads, n, peers.Small); err != nil {
+		if err := Fill(ctx, p, s.Loads, n, peers.Small); err != nil {
 			return err
 		}
 		cs = append(cs, measure.Contender{Name: name, Measure: func(ctx context.Context) error {
@@ -100,7 +100,7 @@ func (e *Env) reads(ctx context.Context, p peers.Peer, stream []peers.Key) measu
 // growTags measures hits and misses of values that carry tags.
 func (e *Env) growTags(ctx context.Context) error {
 	n := by(e, 100_000, 10_000, 500)
-	stream := keyStream(n, 1<<16)
+	stream := KeyStream(n, 1<<16)
 	var cs []measure.Contender
 	for _, tags := range manyTags {
 		name := fmt.Sprintf("%d tags", tags)
@@ -109,7 +109,7 @@ func (e *Env) growTags(ctx context.Context) error {
 			return err
 		}
 		defer p.Close()
-		if err := fill(ctx, p, true, n, peers.Small); err != nil {
+		if err := Fill(ctx, p, true, n, peers.Small); err != nil {
 			return err
 		}
 		next := int64(1) << 40
@@ -120,7 +120,7 @@ func (e *Env) growTags(ctx context.Context) error {
 				next++
 			}))
 			// The misses pushed out what the next round's hits want.
-			return fill(ctx, p, true, n, peers.Small)
+			return Fill(ctx, p, true, n, peers.Small)
 		}})
 	}
 	return measure.Rounds(ctx, e.Rounds, cs)
@@ -144,7 +144,7 @@ func tagger(tags int) func(int64, peers.Value) []string {
 // growSpaces spreads a fixed number of keys over more and more namespaces.
 func (e *Env) growSpaces(ctx context.Context) error {
 	n := by(e, 100_000, 10_000, 2000)
-	stream := keyStream(n, 1<<16)
+	stream := KeyStream(n, 1<<16)
 	var cs []measure.Contender
 	for _, spaces := range manySpaces {
 		name := fmt.Sprintf("%d namespaces", spaces)

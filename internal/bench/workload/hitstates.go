@@ -29,7 +29,7 @@ func stateLine(who string) report.Line {
 
 func (e *Env) hitStates(ctx context.Context) error {
 	n := by(e, 1000, 1000, 100)
-	stream := keyStream(n, 1<<14)
+	stream := KeyStream(n, 1<<14)
 	hang, cancel := context.WithCancel(ctx)
 	defer cancel() // before the peers close, whose refreshes hang
 	var cs []measure.Contender
@@ -72,7 +72,7 @@ func openPlain(ctx context.Context, n int) (*peers.TwofoldPeer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p, fill(ctx, p, true, n, peers.Small)
+	return p, Fill(ctx, p, true, n, peers.Small)
 }
 
 func loadSmall(_ context.Context, id int64) (peers.Value, error) { return peers.Small(id), nil }

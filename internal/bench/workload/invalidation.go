@@ -153,7 +153,7 @@ func readsLine(tiers, storm string) report.Line {
 // themselves cost next to nothing, and what is left is what reads pay for them.
 func (e *Env) readsBeside(ctx context.Context) error {
 	n := by(e, 10_000, 10_000, 500)
-	stream := keyStream(n, 1<<16)
+	stream := KeyStream(n, 1<<16)
 	var cs []measure.Contender
 	for tiers, log := range map[string]bool{"one tier": false, "two tiers": true} {
 		p, err := peers.NewTwofold(e.options("twofold", 2*n, loadSmall), peers.Twofold{Log: log})
@@ -161,7 +161,7 @@ func (e *Env) readsBeside(ctx context.Context) error {
 			return err
 		}
 		defer p.Close()
-		if err := fill(ctx, p, true, n, peers.Small); err != nil {
+		if err := Fill(ctx, p, true, n, peers.Small); err != nil {
 			return err
 		}
 		for _, s := range storms {

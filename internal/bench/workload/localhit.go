@@ -71,7 +71,7 @@ type resident struct {
 // localHits measures every peer with values of one kind.
 func (e *Env) localHits(ctx context.Context, value string, of func(int64) peers.Value) error {
 	n := by(e, 100_000, 20_000, 2000)
-	stream := keyStream(n, by(e, 1<<20, 1<<18, 1<<14))
+	stream := KeyStream(n, by(e, 1<<20, 1<<18, 1<<14))
 	all, err := e.residents(ctx, n, of)
 	defer closeAll(all)
 	if err != nil {
@@ -101,8 +101,9 @@ func (*Env) goroutines() []int {
 	return []int{1}
 }
 
-// keyStream is a zipf trace over n keys, its length a power of two.
-func keyStream(n, length int) []peers.Key {
+// KeyStream returns a zipf trace over n keys, with the same seed always. The keys of one
+// id share their text.
+func KeyStream(n, length int) []peers.Key {
 	table := make([]peers.Key, n)
 	for i := range table {
 		table[i] = peers.KeyOf(int64(i))
@@ -130,7 +131,7 @@ func (e *Env) residents(ctx context.Context, n int, of func(int64) peers.Value) 
 			return all, err
 		}
 		all = append(all, resident{s.Name, p, loads})
-		if err := fill(ctx, p, s.Loads, n, of); err != nil {
+		if err := Fill(ctx, p, s.Loads, n, of); err != nil {
 			return all, fmt.Errorf("filling %s: %w", s.Name, err)
 		}
 	}
@@ -143,10 +144,10 @@ func closeAll(all []resident) {
 	}
 }
 
-// fill makes a peer hold every key: those that load do, the others are Set and
+// Fill makes a peer hold the keys below n: those that load do, the others are Set and
 // read once, so that what reads from elsewhere has it here. Many goroutines do
 // it, because some of it goes to a server.
-func fill(ctx context.Context, p peers.Peer, loads bool, n int, of func(int64) peers.Value) error {
+func Fill(ctx context.Context, p peers.Peer, loads bool, n int, of func(int64) peers.Value) error {
 	const fillers = 16
 	var failed atomic.Pointer[error]
 	var wg sync.WaitGroup

@@ -65,7 +65,7 @@ func (e *Env) weigh(ctx context.Context, s peers.Spec, n int) error {
 		return err
 	}
 	defer p.Close()
-	if err := fill(ctx, p, s.Loads, n, peers.Small); err != nil {
+	if err := Fill(ctx, p, s.Loads, n, peers.Small); err != nil {
 		return err
 	}
 	held, heap := count(ctx, p, n), heapNow()-before

@@ -1,0 +1,217 @@
+package cache_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// A frame that cannot be served is counted, is a miss, and is overwritten.
+func TestUnreadableCells(t *testing.T) {
+	flip := func(bit int) func([]byte) []byte { return tiertest.FlipBit(bit) }
+	for _, tt := range []struct {
+		name   string
+		how    func([]byte) []byte
+		counts func(cache.Counts) int64
+	}{
+		{"flipped type", flip(1), corrupt},
+		{"flipped scope position", flip(8 * 9), corrupt},
+		{"flipped flags", flip(8 * 33), corrupt},
+		{"flipped payload", func(b []byte) []byte { b[len(b)-2] ^= 1; return b }, corrupt},
+		{"truncated to its nonce", tiertest.Truncate(9), corrupt},
+		{"truncated header", tiertest.Truncate(40), corrupt},
+		{"too short for a nonce", tiertest.Truncate(3), corrupt},
+		{"garbage", func([]byte) []byte { return []byte("*3\r\n$5\r\nhello garbage") }, corrupt},
+		{"longer", func(b []byte) []byte { return append(b, 0) }, corrupt},
+		{"unknown codec", rewrite(func(c *tier.Cell) { c.Codec = "nobody's" }), corrupt},
+		{"not the codec's bytes", rewrite(func(c *tier.Cell) { c.Payload = []byte("{") }), corrupt},
+		{"another schema", rewrite(func(c *tier.Cell) { c.Schema++ }), foreign},
+		{"another key's", rewrite(func(c *tier.Cell) { c.Echo++ }), foreign},
+	} {
+		for _, batch := range []bool{false, true} {
+			name := tt.name
+			if batch {
+				name += " in a batch"
+			}
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					src, mem := &source{}, tiertest.NewMemory()
+					_, cs := fleet(t, 1, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
+					get(t, cs[0], 1)
+					store(t, mem, cell1, tt.how(cellOf(t, mem, cell1)), time.Hour)
+					tiers := open(t, cache.TiersConfig{Remote: mem})
+					c := with(t, tiers, thingConfig{Load: src.load})
+					start := time.Now()
+					if batch {
+						m, err := c.GetMany(t.Context(), []int{1})
+						if m[1] != "1.2" || err != nil {
+							t.Errorf("GetMany = %v, %v, want a load", m, err)
+						}
+					} else {
+						wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
+					}
+					if d := time.Since(start); d != 0 {
+						t.Errorf("it took %v", d)
+					}
+					if n := tt.counts(total(tiers)); n != 1 {
+						t.Errorf("counted %d times, want 1: %+v", n, total(tiers))
+					}
+					d := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
+					wantFetch(t, d, 1, fetched{"1.2", cache.Remote, false, nil})
+				})
+			})
+		}
+	}
+}
+
+func corrupt(s cache.Counts) int64 { return s.CellsCorrupt }
+func foreign(s cache.Counts) int64 { return s.CellsForeign }
+
+// rewrite changes a cell and gives it a checksum that fits.
+func rewrite(change func(*tier.Cell)) func([]byte) []byte {
+	return func(b []byte) []byte {
+		c, err := tier.ParseCell(b)
+		if err != nil {
+			panic(err)
+		}
+		change(&c)
+		if b, err = c.Encode(); err != nil {
+			panic(err)
+		}
+		return b
+	}
+}
+
+func cellOf(t *testing.T, r tier.Remote, key string) []byte {
+	t.Helper()
+	b, err := r.Get(t.Context(), key)
+	if err != nil || len(b) == 0 {
+		t.Fatalf("no cell under %s: %v", key, err)
+	}
+	return b
+}
+
+// store puts a frame under key, whatever is there.
+func store(t *testing.T, r tier.Remote, key string, frame []byte, ttl time.Duration) {
+	t.Helper()
+	n := tier.NewNonce()
+	if err := r.Unlink(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Claim(t.Context(), key, tier.Claim{Nonce: n, Lease: time.Second}); !got.Granted || err != nil {
+		t.Fatal("no claim", err)
+	}
+	if ok, err := r.Fill(t.Context(), key, tier.Fill{Nonce: n, Cell: frame, TTL: ttl}); !ok || err != nil {
+		t.Fatal("no fill", err)
+	}
+}
+
+// The frame is fine, but every reply is damaged on its way, the nonce
+// included: no claim over it can succeed. The read does without the tier.
+func TestEveryReplyIsDamaged(t *testing.T) {
+	nonce, payload := tiertest.FlipBit(8*3), func(b []byte) []byte { b[len(b)-2] ^= 1; return b }
+	for name, how := range map[string]func([]byte) []byte{
+		"nonce":             nonce,
+		"payload":           payload,
+		"nonce and payload": func(b []byte) []byte { return payload(nonce(b)) },
+		"garbage":           tiertest.Replace([]byte("HTTP/1.1 400 Bad Request")),
+		"short":             tiertest.Truncate(5),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src, remote := &source{}, faulty()
+				_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load})
+				get(t, cs[0], 1)
+				remote.Corrupt(how)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				remote.Before(func(context.Context, tiertest.Op, []string) {
+					if remote.Calls() > 100 {
+						cancel() // or a busy loop would never let the bubble's clock move
+					}
+				})
+				start := time.Now()
+				v, err := cs[1].Get(ctx, 1)
+				if err != nil || (v != "1.1" && v != "1.2") || time.Since(start) > time.Second {
+					t.Errorf("Get = %q, %v after %d calls and %v", v, err, remote.Calls(), time.Since(start))
+				}
+			})
+		})
+	}
+}
+
+// A fleet changes codec without emptying the tier.
+func TestCodecChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type pair struct{ A, B string }
+		mem := tiertest.NewMemory()
+		n := 0
+		load := func(context.Context, int) (pair, error) { n++; return pair{"a", "b"}, nil }
+		for i, cd := range []codec.Codec{codec.JSON, codec.CBOR, codec.Snappy(codec.JSON, 0), codec.Deflate(codec.CBOR, 0)} {
+			c := with(t, open(t, cache.TiersConfig{Remote: mem}), cache.Config[int, pair]{Load: load, Codec: cd})
+			if v := get(t, c, 1); v != (pair{"a", "b"}) {
+				t.Errorf("%s read %v", cd.ID(), v)
+			}
+			if v := get(t, c, 100+i); v != (pair{"a", "b"}) {
+				t.Error(v)
+			}
+		}
+		last := with(t, open(t, cache.TiersConfig{Remote: mem}), cache.Config[int, pair]{Load: load})
+		for i := range 4 {
+			if r, err := last.Fetch(t.Context(), 100+i, nil); r.Source != cache.Remote || r.Value.B != "b" || err != nil {
+				t.Errorf("key %d: %+v, %v", i, r, err)
+			}
+		}
+		if n != 5 {
+			t.Errorf("%d loads, want 5", n)
+		}
+	})
+}
+
+// A value that does not encode is kept here, and nobody else waits for it.
+func TestUnencodableLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem := tiertest.NewMemory()
+		zero := 0.0
+		tiers := open(t, cache.TiersConfig{Remote: mem})
+		c := with(t, tiers, cache.Config[int, float64]{Load: func(context.Context, int) (float64, error) { return zero / zero, nil }})
+		for range 2 {
+			if v := get(t, c, 1); v == v {
+				t.Errorf("Get = %v, want NaN", v)
+			}
+		}
+		if s := total(tiers); s.FillsUnencodable != 1 || s.LocalHits != 1 || mem.Len() != 0 {
+			t.Errorf("Stats = %+v with %d cells, want one unencodable, then a local hit", s, mem.Len())
+		}
+	})
+}
+
+// Clocks differ: a frame from a machine ahead is not older than new, and lives
+// no longer than it was born to.
+func TestSkewedClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, mem := &source{}, tiertest.NewMemory()
+		_, cs := fleet(t, 1, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
+		get(t, cs[0], 1)
+		ahead := rewrite(func(c *tier.Cell) {
+			const hour = 3600 * 1000
+			c.LoadedAt, c.SoftAt, c.HardAt = c.LoadedAt+hour, c.SoftAt+hour, c.HardAt+hour
+		})
+		store(t, mem, cell1, ahead(cellOf(t, mem, cell1)), 2*time.Hour)
+		c := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
+		r, err := c.Fetch(t.Context(), 1, nil)
+		if r.Source != cache.Remote || r.Age != 0 || err != nil {
+			t.Errorf("Fetch = %+v, %v, want an age of 0", r, err)
+		}
+		advance(61 * time.Second)
+		if r, _ := c.Fetch(t.Context(), 1, nil); r.Source == cache.Local {
+			t.Errorf("an entry of 60 s is served after 61: %+v", r)
+		}
+	})
+}

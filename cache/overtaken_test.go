@@ -1,0 +1,289 @@
+package cache_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// An invalidation that comes while a load runs: the load is repeated, callers
+// from before and after get the second load's value, and no tier keeps the
+// first one's.
+func TestInvalidateDuringLoad(t *testing.T) {
+	for name, scope := range scopes(t) {
+		for _, remote := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, remote=%v", name, remote), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					src := &source{took: time.Second}
+					var tc cache.TiersConfig
+					if remote {
+						tc.Remote = tiertest.NewMemory()
+					}
+					tiers := open(t, tc)
+					c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
+					var wg sync.WaitGroup
+					for range 5 {
+						wg.Go(func() {
+							if v := get(t, c, 1); v == "1.1" {
+								t.Error("a caller got the overtaken load's value although it was repeated")
+							}
+						})
+					}
+					synctest.Wait()
+					advance(300 * time.Millisecond)
+					if err := tiers.Invalidate(t.Context(), scope); err != nil {
+						t.Error(err)
+					}
+					start := time.Now()
+					for range 5 {
+						wg.Go(func() {
+							if v := get(t, c, 1); v == "1.1" {
+								t.Error("a caller from after the invalidation got a load from before")
+							}
+							// Nobody waits for a flight whose value he could not be given. The
+							// tags of what is being loaded nobody knows; and a lease in the
+							// remote tier is as good as another process's.
+							if d := time.Since(start); d > 1100*time.Millisecond && name != "tag" && !remote {
+								t.Errorf("a caller from after the invalidation waited %v", d)
+							}
+						})
+					}
+					wg.Wait()
+					if r, err := c.Fetch(t.Context(), 1, nil); r.Value == "1.1" || r.Source != cache.Local || err != nil {
+						t.Errorf("afterwards: %+v, %v", r, err)
+					}
+					if n := src.total(); n > 3 {
+						t.Errorf("%d loads", n)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Always overtaken: after two repeats the load is given up. Callers from before
+// are answered, and nothing is stored.
+func TestAlwaysOvertaken(t *testing.T) {
+	for name, scope := range scopes(t) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mem := tiertest.NewMemory()
+				tiers := open(t, cache.TiersConfig{Remote: mem})
+				var loads atomic.Int64
+				c := with(t, tiers, thingConfig{Tags: tagT, Load: func(ctx context.Context, _ int) (string, error) {
+					n := loads.Add(1)
+					_ = nap(ctx, time.Second)
+					if n <= 3 {
+						if err := tiers.Invalidate(ctx, scope); err != nil {
+							t.Error(err)
+						}
+					}
+					return fmt.Sprint(n), nil
+				}})
+				crowd(5, func(int) {
+					if v := get(t, c, 1); v != "3" {
+						t.Errorf("a caller from before got %q, want the third load's value", v)
+					}
+				})
+				if n := mem.Len(); n != 0 {
+					t.Errorf("%d cells left in the remote tier", n)
+				}
+				if s := total(tiers); s.Reloads != 2 || s.Overtaken != 1 {
+					t.Errorf("Stats = %d reloads, %d overtaken, want 2, 1", s.Reloads, s.Overtaken)
+				}
+				wantFetch(t, c, 1, fetched{"4", cache.Load, false, nil})
+			})
+		})
+	}
+}
+
+// A load that ended before an invalidation is still being stored when the
+// invalidation comes. Its tags are not known to those who join now.
+func TestInvalidateDuringFill(t *testing.T) {
+	for name, scope := range scopes(t) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src, remote := &source{}, faulty()
+				tiers := open(t, cache.TiersConfig{Remote: remote})
+				c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
+				remote.Delay(30*time.Millisecond, tiertest.Fill)
+				go func() { get(t, c, 1) }()
+				advance(10 * time.Millisecond)
+				if err := tiers.Invalidate(t.Context(), scope); err != nil {
+					t.Error(err)
+				}
+				crowd(20, func(int) {
+					if v := get(t, c, 1); v != "1.2" {
+						t.Errorf("a caller from after the invalidation got %q, want 1.2", v)
+					}
+				})
+				src.wantLoads(t, 2)
+			})
+		})
+	}
+}
+
+// The same, of a value that comes from the remote tier.
+func TestInvalidateDuringFetch(t *testing.T) {
+	for name, scope := range scopes(t) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src, remote := &source{}, faulty()
+				_, cs := fleet(t, 1, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Tags: tagT})
+				get(t, cs[0], 1)
+				advance(time.Second)
+				tiers := open(t, cache.TiersConfig{Remote: remote})
+				c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
+				remote.Delay(30*time.Millisecond, tiertest.Get)
+				go func() { get(t, c, 1) }()
+				advance(10 * time.Millisecond)
+				if err := tiers.Invalidate(t.Context(), scope); err != nil {
+					t.Error(err)
+				}
+				crowd(20, func(int) {
+					if v := get(t, c, 1); v != "1.2" {
+						t.Errorf("a caller from after the invalidation got %q, want 1.2", v)
+					}
+				})
+			})
+		})
+	}
+}
+
+// Set while an older load is under way: the older value lands in neither tier.
+func TestSetDuringLoad(t *testing.T) {
+	for _, remote := range []bool{false, true} {
+		t.Run(fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src := &source{took: time.Second}
+				mem := tiertest.NewMemory()
+				var tc cache.TiersConfig
+				if remote {
+					tc.Remote = mem
+				}
+				tiers := open(t, tc)
+				c := with(t, tiers, thingConfig{Load: src.load})
+				done := make(chan string)
+				go func() { done <- get(t, c, 1) }()
+				synctest.Wait()
+				if err := c.Set(t.Context(), 1, "set"); err != nil {
+					t.Error(err)
+				}
+				wantFetch(t, c, 1, fetched{"set", cache.Local, false, nil})
+				if v := <-done; v == "1.1" {
+					t.Errorf("the reader from before got %q", v)
+				}
+				wantFetch(t, c, 1, fetched{"set", cache.Local, false, nil})
+				if remote {
+					d := with(t, open(t, tc), thingConfig{Load: src.load})
+					wantFetch(t, d, 1, fetched{"set", cache.Remote, false, nil})
+				}
+				advance(10 * time.Second)
+				wantFetch(t, c, 1, fetched{"set", cache.Local, false, nil})
+			})
+		})
+	}
+}
+
+// A load that began earlier and ends later does not displace a newer value.
+func TestOlderLoadEndsLater(t *testing.T) {
+	for _, remote := range []bool{false, true} {
+		t.Run(fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var tc cache.TiersConfig
+				if remote {
+					tc.Remote = tiertest.NewMemory()
+				}
+				c := with(t, open(t, tc), thingConfig{})
+				slow := func(ctx context.Context, _ int) (string, error) { return "old", nap(ctx, time.Second) }
+				quick := func(context.Context, int) (string, error) { return "new", nil }
+				go func() { _, _ = c.GetOrLoad(t.Context(), 1, slow) }()
+				advance(500 * time.Millisecond)
+				if v, err := c.GetOrLoad(t.Context(), 1, quick, cache.MaxAge(0)); v != "new" || err != nil {
+					t.Errorf("GetOrLoad = %q, %v", v, err)
+				}
+				advance(time.Second)
+				wantFetch(t, c, 1, fetched{"new", cache.Local, false, nil})
+			})
+		})
+	}
+}
+
+// Many trials with random pauses: after Delete has returned, nobody gets a
+// version from before it.
+func TestDeleteRacesOlderLoads(t *testing.T) {
+	seed := seedOf(t)
+	for _, remote := range []bool{false, true} {
+		t.Run(fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(seed, 1))
+				var mu sync.Mutex
+				pause := func(most int64) time.Duration {
+					mu.Lock()
+					defer mu.Unlock()
+					return time.Duration(r.Int64N(most * int64(time.Millisecond)))
+				}
+				inner := tiertest.NewFaulty(tiertest.NewMemory())
+				inner.Before(func(ctx context.Context, _ tiertest.Op, _ []string) { _ = nap(ctx, pause(5)) })
+				tc := cache.TiersConfig{}
+				if remote {
+					tc.Remote = inner
+				}
+				tiers := open(t, tc)
+				var version [8]atomic.Int64
+				c := with(t, tiers, cache.Config[int, int64]{
+					Tags: func(k int, _ int64) []string { return []string{fmt.Sprint("t", k)} },
+					Load: func(ctx context.Context, k int) (int64, error) {
+						_ = nap(ctx, pause(4))
+						v := version[k].Load()
+						return v, nap(ctx, pause(20))
+					},
+				})
+				const trials = 2000
+				crowd(8, func(k int) {
+					for range trials / 8 {
+						var readers sync.WaitGroup
+						for range 3 {
+							readers.Go(func() {
+								_ = nap(t.Context(), pause(30))
+								_, _ = c.Get(t.Context(), k)
+							})
+						}
+						_ = nap(t.Context(), pause(20))
+						want := version[k].Add(1)
+						var err error
+						if want%2 == 0 {
+							err = c.Delete(t.Context(), k)
+						} else {
+							err = tiers.Invalidate(t.Context(), invalidate.Tag("default", fmt.Sprint("t", k)))
+						}
+						if err != nil {
+							t.Error(err)
+						}
+						for range 3 {
+							readers.Go(func() {
+								_ = nap(t.Context(), pause(10))
+								if v, err := c.Get(t.Context(), k); v < want || err != nil {
+									t.Errorf("Get(%d) = version %d, %v after the invalidation of %d (seed %d)", k, v, err, want-1, seed)
+								}
+							})
+						}
+						readers.Wait()
+						if v, err := c.Get(t.Context(), k); v < want || err != nil {
+							t.Errorf("Get(%d) = version %d, %v, want %d (seed %d)", k, v, err, want, seed)
+						}
+					}
+				})
+			})
+		})
+	}
+}
