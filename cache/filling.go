@@ -96,7 +96,7 @@ func Previous[V any](ctx context.Context) (V, bool) {
 
 // inherit makes whatever is being loaded under ctx depend on the tags of a
 // cached value that the loader has just read.
-func inherit(ctx context.Context, d *detail) {
+func inherit(ctx context.Context, d *rare) {
 	if len(d.tags) == 0 || loading.Load() == 0 {
 		return
 	}

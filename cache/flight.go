@@ -96,7 +96,7 @@ func (j *job[K, V]) accepts(out outcome[K, V]) bool {
 		return false
 	case out.it.Born < j.tick && !j.unfenced(out.it): // the fence may have come after the load, while it was stored
 		return false
-	case !j.leased && j.called-out.it.readAt >= j.t.bound && !j.clear(out.it): // the tick said nothing, and it was not loaded lately
+	case !j.leased && j.called-out.it.readAt() >= j.t.bound && !j.clear(out.it): // the tick said nothing, and it was not loaded lately
 		return false
 	}
 	return out.it.loadedAt >= j.minLoaded
@@ -110,12 +110,15 @@ func (j *job[K, V]) stands(old *item[K, V]) bool {
 // clear reports whether it is vouched for and no fence covers it by now.
 func (j *job[K, V]) clear(it *item[K, V]) bool {
 	lease := j.t.lease.Read() // before the fences
-	return j.t.vouches(lease, j.t.now(), it.readAt) && j.unfenced(it)
+	return j.t.vouches(lease, j.t.now(), it.readAt()) && j.unfenced(it)
 }
+
+// FullKey implements invalidate.Keyed for the items of the job's key, without spelling it.
+func (j *job[K, V]) FullKey() string { return j.text }
 
 // unfenced reports whether no fence covers it by now.
 func (j *job[K, V]) unfenced(it *item[K, V]) bool {
-	return j.t.fences.Clear(&it.Stamp, it.text, it.tags)
+	return it.unfenced(j.t, j)
 }
 
 // fly joins the key's flight, or leads one, and waits for its end, for the
@@ -208,7 +211,7 @@ func (j *job[K, V]) deliver(ctx context.Context, out outcome[K, V], led bool) (R
 		j.v.counts.inc(negatives)
 	}
 	j.t.countStale(j.v.counts, out.stale, now-out.it.softUntil)
-	inherit(ctx, out.it.detail)
+	inherit(ctx, out.it.rare)
 	return j.result(out.it, out.src, out.stale, now), out.it.err
 }
 

@@ -90,9 +90,11 @@ func (j *job[K, V]) judge(raw []byte, mark invalidate.Mark) (f frame[K, V]) {
 func (j *job[K, V]) thaw(c *tier.Cell, mark invalidate.Mark) (it *item[K, V], err error) {
 	it = j.newItem(mark)
 	it.AsOf = invalidate.Position(c.ScopePos)
-	it.tags = c.Tags
+	if len(c.Tags) > 0 {
+		it.own().tags = c.Tags
+	}
 	if c.Flags&tier.Negative != 0 {
-		it.err = j.negative(string(c.Payload))
+		it.own().err = j.negative(string(c.Payload))
 	} else if err = j.decode(c, &it.val); err != nil {
 		return nil, err
 	}

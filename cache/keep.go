@@ -11,17 +11,20 @@ import (
 
 // newItem returns an item of the job's key, without a value, as of mark.
 func (j *job[K, V]) newItem(mark invalidate.Mark) *item[K, V] {
-	it := &item[K, V]{space: &j.v.space, key: j.k, detail: &detail{counts: j.v.counts, text: j.text, readAt: longAgo}}
-	it.Hash, it.Born, it.AsOf = j.hash, mark.Tick, mark.Scope
+	it := &item[K, V]{view: j.v, key: j.k, low: uint32(j.hash), rare: common} //nolint:gosec // the low half is what is wanted
+	it.Born, it.AsOf = mark.Tick, mark.Scope
 	return it
 }
 
 // again returns a copy of the item with another lifetime, from now.
 func (it *item[K, V]) again(now int64, l lifetime) *item[K, V] {
-	n := &item[K, V]{space: it.space, key: it.key, val: it.val, detail: &detail{
-		err: it.err, tags: it.tags, names: it.names, text: it.text, counts: it.counts, loadedAt: it.loadedAt, readAt: it.readAt, loadTime: it.loadTime,
-	}}
-	n.Hash, n.Born, n.AsOf = it.Hash, it.Born, it.AsOf
+	n := &item[K, V]{
+		view: it.view, key: it.key, val: it.val, low: it.low, here: it.here, loadedAt: it.loadedAt, loadTime: it.loadTime, rare: common,
+	}
+	n.Born, n.AsOf = it.Born, it.AsOf
+	if it.err != nil || len(it.tags) > 0 {
+		*n.own() = rare{trustUntil: never, err: it.err, tags: it.tags, names: it.names}
+	}
 	n.live(now, l)
 	return n
 }
@@ -46,7 +49,7 @@ func (j *job[K, V]) putLocked(it *item[K, V]) {
 	if !j.register(it) {
 		return
 	}
-	it.plain, it.low = it.err == nil && len(it.tags) == 0, uint32(it.Hash) //nolint:gosec // the low half is what is wanted
+	it.plain = it.err == nil && len(it.tags) == 0
 	it.putSeal()
 	if !j.t.local.Set(j.at, it, j.cost(it)) {
 		j.t.unregister(it)
@@ -62,7 +65,10 @@ const (
 
 // cost is what an item takes in memory, as well as it can be told.
 func (j *job[K, V]) cost(it *item[K, V]) int64 {
-	n := int64(unsafe.Sizeof(*it)) + int64(unsafe.Sizeof(*it.detail)) + int64(len(it.text)) + int64(8*len(it.tags))
+	n := int64(unsafe.Sizeof(*it))
+	if it.rare != common {
+		n += int64(unsafe.Sizeof(*it.rare)) + int64(len(it.text)) + int64(8*len(it.tags))
+	}
 	if j.t.cfg.Registry != nil {
 		n += registeredKey + int64(len(it.tags))*registeredTag
 	}

@@ -130,9 +130,9 @@ func (t *Tiers) vouches(lease, now, loaded int64) bool {
 // young reports whether an entry is young enough for a call that demands a
 // MaxAge. What other processes loaded has its age by their wall clocks; so it
 // must be vouched for by a lease of that age as well, which needs none.
-func (t *Tiers) young(d *detail, lease, now int64, maxAge time.Duration) bool {
-	return maxAge < 0 || (now-d.loadedAt <= int64(maxAge) &&
-		(t.follower == nil || now-d.readAt <= int64(maxAge) || t.lease.Within(lease, now, maxAge)))
+func (t *Tiers) young(loadedAt, readAt, lease, now int64, maxAge time.Duration) bool {
+	return maxAge < 0 || (now-loadedAt <= int64(maxAge) &&
+		(t.follower == nil || now-readAt <= int64(maxAge) || t.lease.Within(lease, now, maxAge)))
 }
 
 // confirm waits a moment for a lease that covers the calls made now, with the

@@ -160,7 +160,7 @@ func (j *job[K, V]) late(ctx context.Context) {
 // conclude makes an item of what the loader returned, or keeps its error.
 func (j *job[K, V]) conclude(a *attempt[K, V], v V, tags []string, err error, prev *item[K, V], begun int64) {
 	it := j.newItem(a.mark)
-	it.loadedAt, it.readAt, it.loadTime = begun, begun, a.took
+	it.loadedAt, it.here, it.loadTime = begun, true, a.took
 	a.err = nil
 	switch {
 	case err == nil:
@@ -171,9 +171,11 @@ func (j *job[K, V]) conclude(a *attempt[K, V], v V, tags []string, err error, pr
 	case errors.Is(err, ErrNotModified) && prev != nil:
 		it.val = prev.val
 		tags = nil
-		it.tags, it.names = prev.tags, prev.names
+		if len(prev.tags) > 0 {
+			it.own().tags, it.own().names = prev.tags, prev.names
+		}
 	case errors.Is(err, ErrNotFound):
-		it.err = j.fail(err)
+		it.own().err = j.fail(err)
 	default:
 		a.err = err
 		return
@@ -219,8 +221,8 @@ func (j *job[K, V]) settleError(a attempt[K, V]) {
 	}
 	a.it = j.newItem(a.mark)
 	a.it.loadTime, a.it.loadedAt = a.took, j.t.now()-int64(a.took)
-	a.it.readAt = a.it.loadedAt
-	a.it.err = j.fail(&RememberedError{Code: codeOf(a.err), Err: a.err})
+	a.it.here = true
+	a.it.own().err = j.fail(&RememberedError{Code: codeOf(a.err), Err: a.err})
 	j.setTags(a.it, nil, &a.facts)
 	if j.t.fences.Overtaken(a.mark, j.hash, j.text, a.it.tags) || !j.admits(a) {
 		j.release()

@@ -22,7 +22,7 @@ func (it *item[K, V]) putSeal() { it.sum = it.checksum() }
 // checkUnchanged panics when the value no longer looks as it did.
 func (it *item[K, V]) checkUnchanged() {
 	if it.sum != 0 && it.checksum() != it.sum {
-		panic("cache: a value of namespace " + it.space.Namespace +
+		panic("cache: a value of namespace " + it.view.space.Namespace +
 			" was changed after it was cached; copy it, or set Config.Clone")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
 )
@@ -32,7 +33,7 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 		if it.plain {
 			return c.value(it), nil
 		}
-		inherit(ctx, it.detail)
+		inherit(ctx, it.rare)
 		return c.value(it), it.err
 	}
 	r, err := c.read(ctx, "get", k, nil, callOpts{maxAge: -1})
@@ -45,7 +46,7 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 func (c Cache[K, V]) GetOrLoad(ctx context.Context, k K, load Loader[K, V], opts ...Option) (V, error) {
 	if len(opts) == 0 {
 		if it := c.hit(k); it != nil {
-			inherit(ctx, it.detail)
+			inherit(ctx, it.rare)
 			return c.value(it), it.err
 		}
 	}
@@ -74,7 +75,7 @@ func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...
 func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 	var zero V
 	if it := c.hit(k); it != nil {
-		inherit(ctx, it.detail)
+		inherit(ctx, it.rare)
 		return c.value(it), it.err == nil
 	}
 	j, err := c.job(ctx, "peek", k, nil, callOpts{maxAge: -1})
@@ -89,7 +90,7 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 	if it == nil || it.err != nil {
 		return zero, false
 	}
-	inherit(ctx, it.detail)
+	inherit(ctx, it.rare)
 	return c.value(it), true
 }
 
@@ -121,16 +122,11 @@ func (c Cache[K, V]) hit(k K) *item[K, V] {
 	if c.v.policy().Off {
 		return nil
 	}
-	if !t.lease.Covers(lease, now) && !t.vouches(lease, now, it.readAt) {
+	if !t.lease.Covers(lease, now) && !t.vouches(lease, now, it.readAt()) {
 		return nil
 	}
-	// Read before the check: a fence that comes while it runs is not part of it.
-	gen := t.fences.Generation() + 1
-	if at := it.clearAt.Load(); at != gen && (at == 0 || t.fences.Since(at-1, it.low)) {
-		if !t.fences.Clear(&it.Stamp, it.text, it.tags) {
-			return nil
-		}
-		it.clearAt.Store(gen)
+	if it.clearAt.Load() != t.fences.Generation() && !it.unfenced(t, it) {
+		return nil
 	}
 	it.checkUnchanged()
 	c.v.counts.hit(!it.plain && it.err != nil, reason)
@@ -138,6 +134,19 @@ func (c Cache[K, V]) hit(k K) *item[K, V] {
 		t.seen.staleness(now - it.softUntil)
 	}
 	return it
+}
+
+// unfenced reports whether no fence covers the item, whose key the speller spells.
+func (it *item[K, V]) unfenced(t *Tiers, speller invalidate.Keyed) bool {
+	gen := t.fences.Generation() // before the check: a fence that comes while it runs is not part of it
+	if at := it.clearAt.Load(); at == gen || !t.fences.Since(at, it.low) {
+		return true
+	}
+	if !t.fences.Clear(it.Stamp, it.low, speller, it.tags) {
+		return false
+	}
+	it.clearAt.Store(gen)
+	return true
 }
 
 // rests returns why an item that is past its time is served all the same, and nothing has
@@ -165,7 +174,7 @@ func (c Cache[K, V]) find(k K) *item[K, V] {
 		return nil
 	}
 	lease := t.lease.Read()
-	if !t.vouches(lease, t.now(), it.readAt) || !t.fences.Clear(&it.Stamp, it.text, it.tags) {
+	if !t.vouches(lease, t.now(), it.readAt()) || !it.unfenced(t, it) {
 		return nil
 	}
 	return it
@@ -184,7 +193,7 @@ func (c Cache[K, V]) lookup(k K) *item[K, V] {
 	return it
 }
 
-func (it *item[K, V]) of(v *view) bool { return it.space == &v.space || *it.space == v.space }
+func (it *item[K, V]) of(v *view) bool { return it.view == v || it.view.space == v.space }
 
 // value hands out an entry's value.
 func (c Cache[K, V]) value(it *item[K, V]) V {
@@ -235,7 +244,7 @@ func (c Cache[K, V]) fromLocal(ctx context.Context, k K, load Loader[K, V], o ca
 		return r, false, nil
 	}
 	now, p := c.s.t.now(), c.v.policy()
-	if p.Off || !c.s.t.young(it.detail, lease, now, o.maxAge) || (o.noStale && it.failSafe) {
+	if p.Off || !c.s.t.young(it.loadedAt, it.readAt(), lease, now, o.maxAge) || (o.noStale && it.failSafe) {
 		return r, false, nil
 	}
 	reason := notStale
@@ -260,7 +269,7 @@ func (c Cache[K, V]) fromLocal(ctx context.Context, k K, load Loader[K, V], o ca
 	if reason != notStale {
 		c.s.t.seen.staleness(now - it.softUntil)
 	}
-	inherit(ctx, it.detail)
+	inherit(ctx, it.rare)
 	return c.result(it, Local, reason, now), true, it.err
 }
 

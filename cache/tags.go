@@ -20,9 +20,9 @@ func (j *job[K, V]) setTags(it *item[K, V], own []string, f *facts) {
 			return
 		}
 		if j.t.cfg.Registry != nil {
-			it.names = append(slices.Clip(it.entities()), name)
+			it.own().names = append(slices.Clip(it.entities()), name)
 		}
-		it.tags = append(slices.Clip(it.tags), hash)
+		it.own().tags = append(slices.Clip(it.tags), hash)
 	}
 	for _, names := range [][]string{own, j.o.tags} {
 		for _, n := range names {
@@ -47,7 +47,7 @@ func (t *Tiers) entity(tenant, tag string) string {
 }
 
 // entities returns the names of an item's tags.
-func (d *detail) entities() []string {
+func (d *rare) entities() []string {
 	if len(d.names) == len(d.tags) {
 		return d.names
 	}
@@ -73,7 +73,8 @@ func (j *job[K, V]) register(it *item[K, V]) bool {
 	if r == nil {
 		return true
 	}
-	token, err := r.Register(it.text, it.entities()...)
+	it.own().text = j.text
+	token, err := r.Register(j.text, it.entities()...)
 	if err != nil {
 		j.v.counts.inc(fillUnregistered)
 		return false

@@ -240,13 +240,12 @@ func (t *Tiers) now() int64 { return int64(time.Since(t.base)) }
 
 // named is any item, whatever its types.
 type named interface {
-	fullKey() string
+	FullKey() string
 	numbers() *counters
 	registered() (key string, token invalidate.Token)
 }
 
-func (it *item[K, V]) fullKey() string    { return it.text }
-func (it *item[K, V]) numbers() *counters { return it.counts }
+func (it *item[K, V]) numbers() *counters { return it.view.counts }
 
 func (it *item[K, V]) registered() (string, invalidate.Token) { return it.text, it.token }
 
@@ -260,6 +259,6 @@ func (t *Tiers) evicted(e tier.Entry, _ int64, reason tier.EvictReason) {
 	}
 	t.unregister(n)
 	if t.cfg.OnEvict != nil {
-		t.cfg.OnEvict(n.fullKey(), reason)
+		t.cfg.OnEvict(n.FullKey(), reason)
 	}
 }

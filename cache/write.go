@@ -92,7 +92,7 @@ func (j *job[K, V]) replace(it *item[K, V], keep bool) invalidate.Mark {
 	mark := j.t.fences.Capture()
 	it.Born, it.AsOf = mark.Tick, mark.Scope
 	it.loadedAt = j.t.now()
-	it.readAt = it.loadedAt
+	it.here = true
 	if !keep {
 		j.t.local.Delete(j.at)
 		return mark
@@ -262,7 +262,7 @@ func (j *job[K, V]) expireLocal(it *item[K, V]) {
 	}
 	n.hardUntil = min(n.hardUntil, it.hardUntil)
 	n.staleUntil = min(n.staleUntil, n.hardUntil)
-	n.trustUntil = n.softUntil
+	n.trustTo(n.softUntil)
 	j.put(n)
 }
 

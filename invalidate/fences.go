@@ -50,7 +50,7 @@ type Fences struct {
 	wide  atomic.Uint64 // gen of the last one that was no key's
 	_     [48]byte      // read by every hit; the rest is written more often than they
 	tick  atomic.Uint64
-	ver   atomic.Uint64 // version of what mu protects; also bumped by a flush
+	ver   atomic.Uint64 // how often what mu protects, but for recent, has changed
 	flush atomic.Uint64 // entries born before this tick are dead
 	keys  [clockBuckets]atomic.Uint64
 	last  [groups]atomic.Uint64 // gen of the last key fence of each group

@@ -17,14 +17,15 @@ import (
 // entry is a cached value as fences see it.
 type entry struct {
 	invalidate.Stamp
+	hash uint64
 	mark invalidate.Mark
 	key  string
 	tags []uint64
 }
 
 func newEntry(f *invalidate.Fences, k string, tags ...string) *entry {
-	e := &entry{key: k, mark: f.Capture()}
-	e.Hash, e.Born, e.AsOf = xxhash.Sum64String(k), e.mark.Tick, e.mark.Scope
+	e := &entry{key: k, hash: xxhash.Sum64String(k), mark: f.Capture()}
+	e.Born, e.AsOf = e.mark.Tick, e.mark.Scope
 	tenant, _, _ := strings.Cut(k, ":")
 	for _, tag := range tags {
 		e.tags = append(e.tags, invalidate.TagHash(tenant, tag))
@@ -32,7 +33,12 @@ func newEntry(f *invalidate.Fences, k string, tags ...string) *entry {
 	return e
 }
 
-func (e *entry) clear(f *invalidate.Fences) bool { return f.Clear(&e.Stamp, e.key, e.tags) }
+// FullKey implements invalidate.Keyed.
+func (e *entry) FullKey() string { return e.key }
+
+func (e *entry) clear(f *invalidate.Fences) bool {
+	return f.Clear(e.Stamp, uint32(e.hash), e, e.tags)
+}
 
 // check asks all three questions, twice, as the answers are remembered.
 func check(t *testing.T, f *invalidate.Fences, e *entry, want bool) {
@@ -42,10 +48,10 @@ func check(t *testing.T, f *invalidate.Fences, e *entry, want bool) {
 			t.Errorf("Clear(%s) = %v, want %v", e.key, got, want)
 		}
 	}
-	if got := f.Overtaken(e.mark, e.Hash, e.key, e.tags); got == want {
+	if got := f.Overtaken(e.mark, e.hash, e.key, e.tags); got == want {
 		t.Errorf("Overtaken(%s) = %v, want %v", e.key, got, !want)
 	}
-	if got := f.Accepts(e.mark.Key, e.mark.Scope, e.Hash, e.key, e.tags); got != want {
+	if got := f.Accepts(e.mark.Key, e.mark.Scope, e.hash, e.key, e.tags); got != want {
 		t.Errorf("Accepts(%s) = %v, want %v", e.key, got, want)
 	}
 }
@@ -133,7 +139,7 @@ func TestRecentOverflow(t *testing.T) {
 	for i := range 1<<16 + 1000 {
 		f.Fence(invalidate.Key(keyOf(t, fmt.Sprint("acme:users:", i))))
 	}
-	if dead.clear(f) || !f.Overtaken(dead.mark, dead.Hash, dead.key, nil) {
+	if dead.clear(f) || !f.Overtaken(dead.mark, dead.hash, dead.key, nil) {
 		t.Error("a fence that fell out of the table is forgotten")
 	}
 	check(t, f, newEntry(f, victim.String()), true)
@@ -257,7 +263,7 @@ func TestFencesConcurrently(t *testing.T) {
 						e := newEntry(f, k, "shared")
 						_ = e.clear(f) // noted at some tick
 						f.Fence(scope)
-						if e.clear(f) || !f.Overtaken(e.mark, e.Hash, e.key, e.tags) || f.Accepts(e.mark.Key, e.mark.Scope, e.Hash, e.key, e.tags) {
+						if e.clear(f) || !f.Overtaken(e.mark, e.hash, e.key, e.tags) || f.Accepts(e.mark.Key, e.mark.Scope, e.hash, e.key, e.tags) {
 							t.Error("an entry outlived its fence")
 							return
 						}

@@ -1,24 +1,28 @@
 package invalidate
 
-import "sync/atomic"
+import (
+	"sync/atomic"
 
-// Stamp is the part of a cached entry that fences are checked against. Fill in
-// the exported fields before the entry is shared; the rest is the stamp's own.
+	"github.com/cespare/xxhash/v2"
+)
+
+// Stamp is what a cached entry is held against when fences are asked about it.
 type Stamp struct {
-	gen atomic.Uint64 // generation the entry was last found clear at, plus one
-
-	seen atomic.Uint64 // tick the key clock was last found clear at
-
-	Hash uint64   // xxHash64 of the full key
 	Born uint64   // Mark.Tick
 	AsOf Position // position the value is as of: Mark.Scope, or the frame's
+}
 
-	ver atomic.Uint64 // version the scopes were last found clear at, plus one
+// Keyed is a cached entry that can spell its full key. It is asked to when its bucket of
+// the key clock has moved since it was marked, or when prefixes are fenced, and by no
+// question that Since can answer; so it need not keep the spelling.
+type Keyed interface {
+	// FullKey returns the entry's full key, the same every time.
+	FullKey() string
 }
 
 // Generation counts the fences stored so far, of whatever kind. What was found
 // clear at a generation is clear for as long as it lasts; a caller that keeps
-// it reads it before it checks.
+// it reads it before it checks. At generation 0 everything is clear.
 func (f *Fences) Generation() uint64 { return f.gen.Load() }
 
 // Since reports whether a fence that may concern an entry with that hash, of which the
@@ -33,38 +37,16 @@ func (f *Fences) Since(gen uint64, hash uint32) bool {
 	return f.wide.Load() > gen || f.last[hash&groupMask].Load() > gen
 }
 
-// Quiet reports whether nothing at all was fenced since the entry was last
-// found clear. It is two loads, and the first question to ask.
-func (f *Fences) Quiet(s *Stamp) bool { return f.gen.Load()+1 == s.gen.Load() }
-
-// Clear reports whether no fence covers the entry. After a fence of whatever it
-// is four loads, once per entry; after one that might concern the entry it
-// looks closer.
-func (f *Fences) Clear(s *Stamp, key string, tags []uint64) bool {
-	if f.Quiet(s) {
+// Clear reports whether no fence covers the entry e with that stamp. The low 32 bits of
+// the xxHash64 of its full key will do. Whoever notes the generation that was read before
+// can ask [Fences.Since] next time, which is cheaper.
+func (f *Fences) Clear(s Stamp, hash uint32, e Keyed, tags []uint64) bool {
+	// A fence raises one of the two before the generation, so that one that the caller's
+	// generation counts is not missed.
+	if f.ver.Load() == 0 && f.keys[hash&clockMask].Load() <= s.Born {
 		return true
 	}
-	// Read first: a fence that is stored while we look is not part of it.
-	gen := f.gen.Load()
-	if f.ver.Load()+1 != s.ver.Load() || f.keys[s.Hash&clockMask].Load() > s.seen.Load() {
-		if !f.clearSlow(s, key, tags) {
-			return false
-		}
-	}
-	raise(&s.gen, gen+1)
-	return true
-}
-
-func (f *Fences) clearSlow(s *Stamp, key string, tags []uint64) bool {
-	// Both are read before the check: a fence that comes while it runs must
-	// send the next reader here again.
-	ver, bucket := f.ver.Load(), f.keys[s.Hash&clockMask].Load()
-	if f.covers(s.Hash, s.Born, s.AsOf, key, tags) {
-		return false
-	}
-	raise(&s.seen, bucket)
-	raise(&s.ver, ver+1)
-	return true
+	return !f.covers(suspect{of: e, low: hash, Stamp: s, tags: tags})
 }
 
 // Overtaken reports whether something marked m has been invalidated since:
@@ -73,7 +55,7 @@ func (f *Fences) Overtaken(m Mark, hash uint64, key string, tags []uint64) bool 
 	if f.tick.Load() == m.Tick {
 		return false
 	}
-	return f.covers(hash, m.Tick, m.Scope, key, tags)
+	return f.covers(suspect{key: key, hash: hash, low: uint32(hash), Stamp: Stamp{m.Tick, m.Scope}, tags: tags}) //nolint:gosec // the low half is what is wanted
 }
 
 // Accepts reports whether a frame from the remote tier, as of the given
@@ -85,14 +67,38 @@ func (f *Fences) Accepts(keyPos, scopePos Position, hash uint64, key string, tag
 	return f.recent.m[hash].pos <= keyPos && scopePos >= f.floor && !f.scopes.covers(scopePos, fetchedNow, key, tags)
 }
 
-// covers reports whether something of this process, born at a tick and as of a
-// position, is covered by a fence.
-func (f *Fences) covers(hash, born uint64, asOf Position, key string, tags []uint64) bool {
+// suspect is something of this process that a fence may cover.
+type suspect struct {
+	Stamp
+	key  string // with hash; "": as of says, when it is asked
+	hash uint64
+	of   Keyed
+	low  uint32 // of hash
+	tags []uint64
+}
+
+// spell makes sure that the key is known.
+func (s *suspect) spell() {
+	if s.key == "" && s.of != nil {
+		s.key = s.of.FullKey()
+		s.hash = xxhash.Sum64String(s.key)
+	}
+}
+
+func (f *Fences) covers(s suspect) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	return asOf < f.floor || f.flush.Load() > born ||
-		f.recent.covers(hash, born, f.keys[hash&clockMask].Load()) ||
-		f.scopes.covers(asOf, born, key, tags)
+	if s.AsOf < f.floor || f.flush.Load() > s.Born {
+		return true
+	}
+	// A bucket is raised behind the table, so one that is not above the entry's birth
+	// has no fence for it, but for one that is being stored at this moment.
+	bucket := f.keys[s.low&clockMask].Load()
+	if bucket > s.Born || len(f.scopes.lengths) > 0 {
+		s.spell()
+	}
+	return bucket > s.Born && f.recent.covers(s.hash, s.Born, bucket) ||
+		f.scopes.covers(s.AsOf, s.Born, s.key, s.tags)
 }
 
 // raise lifts a to at least v.

@@ -39,7 +39,7 @@ func TestSince(t *testing.T) {
 				f.Flush()
 			}
 			for _, r := range all {
-				if covered := !r.clear(f); covered && !f.Since(r.gen, uint32(r.Hash)) {
+				if covered := !r.clear(f); covered && !f.Since(r.gen, uint32(r.hash)) {
 					rt.Fatalf("%s is covered, and nothing is known since generation %d", r.key, r.gen)
 				}
 			}
@@ -54,7 +54,7 @@ func TestSinceTellsKeysApart(t *testing.T) {
 	again := 0
 	for i := range 1000 {
 		f.Fence(invalidate.Key(keyOf(t, fmt.Sprint("acme:others:", i))))
-		if f.Since(gen, uint32(e.Hash)) {
+		if f.Since(gen, uint32(e.hash)) {
 			again++
 		}
 	}
@@ -62,7 +62,7 @@ func TestSinceTellsKeysApart(t *testing.T) {
 		t.Errorf("to look again %d times in 1,000", again)
 	}
 	f.Fence(invalidate.Key(keyOf(t, "acme:users:1")))
-	if !f.Since(gen, uint32(e.Hash)) {
+	if !f.Since(gen, uint32(e.hash)) {
 		t.Error("its own fence is not known")
 	}
 }

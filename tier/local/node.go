@@ -8,26 +8,25 @@ import (
 
 // Node is the memory in which a [Tier] keeps one entry. An entry that embeds
 // one brings it along: the tier then allocates nothing for it, and a hit finds
-// the entry right behind the node, on the same page of memory. Embed it as the
-// first field of a struct whose pointer is the entry; the zero Node is ready.
-// Everything in it belongs to the tier.
+// the entry around the node, in the same line of memory. Embed it in a struct whose
+// pointer is the entry; the zero Node is ready. Everything in it belongs to the tier.
 type Node struct {
-	hash  uint64 // immutable
-	entry any    // immutable
-	seen  atomic.Uint32
-	place place // protected by the shard's mutex
-	held  bool  // ristretto has it; protected by handover.mu
-	taken atomic.Bool
-	cost  int64 // immutable; as given to Set
+	hash    uint64 // immutable
+	entry   any    // immutable
+	seen    atomic.Uint32
+	place   place // protected by the shard's mutex
+	held    bool  // ristretto has it; protected by handover.mu
+	taken   atomic.Bool
+	entered uint32 // how many had entered the SIEVE list when it did
+	cost    int64  // immutable; as given to Set
 
-	// The SIEVE list, protected by the shard's mutex. New nodes enter at the
-	// newest end.
+	// The SIEVE list, protected by the shard's mutex, as entered is. New nodes enter
+	// at the newest end.
 	older, newer *node
-	entered      uint32 // how many had entered the list when it did
 }
 
 // node is a Node as the tier sees it: one entry for as long as the tier holds
-// it. It fills one cache line, and what a hit reads stands first.
+// it. It takes 64 bytes, and what a hit reads are the first 28.
 type node = Node
 
 // LocalNode returns n. It is how a tier finds the node of an entry that embeds
