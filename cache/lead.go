@@ -21,10 +21,9 @@ const maxRefusals = 8
 // lead is what the leader of a flight keeps while it flies.
 type lead[K comparable, V any] struct {
 	call       *call[K, V]
-	ctx        context.Context // detached from every caller; ends when the last one leaves
-	flown      call[K, V]      // what call is, the first time
-	effort     *effort         // what ctx is, and the first load; nil: the flight is one of a batch, or took none
-	outer      *Fill           // the load that the flight is an ingredient of
+	flown      call[K, V] // what call is, the first time
+	effort     *effort    // what the job's ctx is, detached from every caller until the last one leaves, and the first load; nil: the flight is one of a batch, or took none
+	outer      *Fill      // the load that the flight is an ingredient of
 	cancel     func()
 	running    running
 	tries      int         // loads so far, a batch's included
@@ -40,7 +39,8 @@ type lead[K comparable, V any] struct {
 	span       trace.SpanContext // of the load
 }
 
-// effort is what a flight needs that is not over after a look at each tier.
+// effort is what a flight needs that is not over after a look at each tier: the job's ctx,
+// detached from every caller until the last one leaves, and the first load.
 type effort struct {
 	own  detached
 	load load

@@ -308,23 +308,40 @@ type job[K comparable, V any] struct {
 	called    int64  // when the caller called
 	leased    bool   // what was invalidated a bound before that was fenced by then
 	minLoaded int64
+	ctx       context.Context // a flight's own, or the caller's
 
-	lead[K, V]
+	*lead[K, V] // nil when it is no look-up
 }
 
+// job returns a look-up.
 func (c Cache[K, V]) job(ctx context.Context, op string, k K, load Loader[K, V], o callOpts) (*job[K, V], error) {
+	n := new(struct { // one piece of memory
+		job[K, V]
+		own lead[K, V]
+	})
+	n.job.lead = &n.own
+	return &n.job, c.start(ctx, &n.job, op, k, load, o)
+}
+
+// change returns a job that changes an entry, and flies nowhere.
+func (c Cache[K, V]) change(ctx context.Context, op string, k K, o callOpts) (*job[K, V], error) {
+	j := new(job[K, V])
+	return j, c.start(ctx, j, op, k, nil, o)
+}
+
+func (c Cache[K, V]) start(ctx context.Context, j *job[K, V], op string, k K, load Loader[K, V], o callOpts) error {
 	if c.s == nil {
-		return nil, errZero(op)
+		return errZero(op)
 	}
-	j := &job[K, V]{Cache: c, t: c.s.t, p: c.v.policy(), op: op, k: k, loader: load, o: o, minLoaded: -never}
+	*j = job[K, V]{Cache: c, t: c.s.t, p: c.v.policy(), op: op, k: k, loader: load, o: o, minLoaded: -never, ctx: ctx, lead: j.lead}
 	lease := j.t.lease.Read() // before the tick: what the lease vouches for is part of it
 	j.tick, j.called = j.t.fences.Tick(), j.t.now()
 	j.leased = j.t.lease.Covers(lease, j.called) || safeguard.Off(safeguard.Lease)
 	if j.t.work.isClosed() {
-		return nil, c.fail(op, k, ErrClosed)
+		return c.fail(op, k, ErrClosed)
 	}
 	if err := j.spell(); err != nil {
-		return nil, c.fail(op, k, err)
+		return c.fail(op, k, err)
 	}
 	if load == nil {
 		j.loader = c.s.load
@@ -333,9 +350,9 @@ func (c Cache[K, V]) job(ctx context.Context, op string, k K, load Loader[K, V],
 		j.minLoaded = j.called - int64(o.maxAge)
 	}
 	if loading.Load() > 0 && Filling(ctx).waitsFor(j.t, j.text) {
-		return nil, j.fail(ErrRecursive)
+		return j.fail(ErrRecursive)
 	}
-	return j, nil
+	return nil
 }
 
 func (j *job[K, V]) spell() error {

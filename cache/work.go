@@ -3,14 +3,15 @@ package cache
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 )
 
 // work is the set of loads that run detached from their callers, so that
 // Close can wait for them and, when its patience ends, cancel them. The zero
 // work is ready.
 type work struct {
-	mu     sync.Mutex
-	closed bool
+	closed atomic.Bool   // written with mu held
+	mu     sync.Mutex    // protects the rest
 	idle   chan struct{} // made by close when something still runs
 	jobs   map[*running]struct{}
 }
@@ -22,7 +23,7 @@ type running struct{ cancel func() }
 func (w *work) begin(j *running) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closed {
+	if w.closed.Load() {
 		return false
 	}
 	if w.jobs == nil {
@@ -36,28 +37,24 @@ func (w *work) end(j *running) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.jobs, j)
-	if w.closed && len(w.jobs) == 0 && w.idle != nil {
+	if w.closed.Load() && len(w.jobs) == 0 && w.idle != nil {
 		close(w.idle)
 		w.idle = nil
 	}
 }
 
-func (w *work) isClosed() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.closed
-}
+func (w *work) isClosed() bool { return w.closed.Load() }
 
 // close refuses new work and waits for what runs. When ctx ends first, it
 // cancels all of it and returns ctx's error without waiting any longer: a
 // loader may ignore its context. It reports whether this call closed the set.
 func (w *work) close(ctx context.Context) (first bool, err error) {
 	w.mu.Lock()
-	if w.closed {
+	if w.closed.Load() {
 		w.mu.Unlock()
 		return false, nil
 	}
-	w.closed = true
+	w.closed.Store(true)
 	if len(w.jobs) == 0 {
 		w.mu.Unlock()
 		return true, nil

@@ -26,14 +26,13 @@ func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 	if err != nil {
 		return c.fail("set", k, err)
 	}
-	j, err := c.job(ctx, "set", k, nil, o)
+	j, err := c.change(ctx, "set", k, o)
 	if err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return j.fail(err)
 	}
-	j.ctx = ctx
 	it, payload, bad := j.prepare(v)
 	unlinked := j.t.spread(ctx, j.p.RemoteTimeout, invalidate.Request{Scopes: []invalidate.Scope{invalidate.Key(j.full)}})
 	mark := j.replace(it, bad == nil && !j.p.Off)
@@ -69,7 +68,7 @@ func (j *job[K, V]) prepare(v V) (it *item[K, V], payload []byte, err error) {
 	if len(it.tags) > tier.MaxTags {
 		return it, nil, fmt.Errorf("%w: more than %d", ErrTooManyTags, tier.MaxTags)
 	}
-	size := j.s.size(&v)
+	size := j.s.size(&it.val)
 	if j.t.remote != nil {
 		if payload, err = j.s.encode(v); err != nil {
 			return it, nil, err
@@ -139,7 +138,7 @@ func (j *job[K, V]) writeRemote(it *item[K, V], payload []byte, mark invalidate.
 // is no error. More scopes may be invalidated in the same step, and
 // invalidate.Strict or invalidate.Hold may be among them.
 func (c Cache[K, V]) Delete(ctx context.Context, k K, more ...invalidate.Scope) error {
-	j, err := c.job(ctx, "delete", k, nil, callOpts{maxAge: -1})
+	j, err := c.change(ctx, "delete", k, callOpts{maxAge: -1})
 	if err != nil {
 		return err
 	}
@@ -220,7 +219,10 @@ func (t *Tiers) spread(ctx context.Context, timeout time.Duration, r invalidate.
 	}
 	// The cells go first: a fetch that begins after the fence must not find
 	// what the fence is about.
-	err := t.remove(ctx, timeout, r.Keys(), r.Hold)
+	var err error
+	if t.remote != nil {
+		err = t.remove(ctx, timeout, r.Keys(), r.Hold)
+	}
 	t.fences.Apply(r)
 	return err
 }
@@ -238,7 +240,7 @@ func (c Cache[K, V]) Refresh(ctx context.Context, k K) error {
 // it anew. Other processes learn of it when they ask the remote tier. Expiring
 // what is not there is no error.
 func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
-	j, err := c.job(ctx, "expire", k, nil, callOpts{maxAge: -1})
+	j, err := c.change(ctx, "expire", k, callOpts{maxAge: -1})
 	if err != nil {
 		return err
 	}
