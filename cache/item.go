@@ -25,6 +25,9 @@ const longAgo = -int64(1 << 62)
 // and the value; then what a plain hit does not look at. What few items have is behind a
 // pointer.
 type item[K comparable, V any] struct {
+	key K
+	val V
+
 	quietUntil int64         // before it a hit needs no further thought
 	view       *view         // compared by pointer first, then by its space
 	clearAt    atomic.Uint64 // Fences.Generation it was last found clear at
@@ -33,8 +36,6 @@ type item[K comparable, V any] struct {
 	failSafe   bool          // put back after a failed load, to throttle the next
 	here       bool          // loaded by this process; the clocks of others vouch for nothing
 	local.Node
-	key K
-	val V
 
 	invalidate.Stamp
 	loadedAt   int64 // when the load began
