@@ -2,7 +2,10 @@ module github.com/twofold-go/twofold/internal/bench
 
 go 1.26.0
 
-replace github.com/twofold-go/twofold => ../..
+replace (
+	github.com/twofold-go/twofold => ../..
+	github.com/twofold-go/twofold/tier/otter => ../../tier/otter
+)
 
 require (
 	github.com/VictoriaMetrics/fastcache v1.13.0
@@ -17,6 +20,7 @@ require (
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.79
 	github.com/twofold-go/twofold v0.0.0-00010101000000-000000000000
+	github.com/twofold-go/twofold/tier/otter v0.0.0-00010101000000-000000000000
 	github.com/viccon/sturdyc v1.1.5
 	go.opentelemetry.io/otel/metric v1.47.0
 	go.opentelemetry.io/otel/sdk/metric v1.47.0

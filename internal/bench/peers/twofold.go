@@ -16,6 +16,7 @@ import (
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/local"
+	"github.com/twofold-go/twofold/tier/otter"
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
@@ -24,8 +25,10 @@ func ours() []Spec {
 		{Name: "twofold", Kind: Loading, Loads: true, Open: func(o Options) (Peer, error) { return NewTwofold(o, Twofold{}) }},
 		{Name: "twofold, closure", Kind: Loading, Loads: true, Open: newClosure},
 		{Name: "twofold, metrics", Kind: Loading, Loads: true, Open: newMetrics},
+		{Name: "twofold, otter", Kind: Loading, Loads: true, Open: newOverOtter},
 		{Name: "twofold, two tiers", Kind: TwoTier, Loads: true, Open: newTwoTiers},
 		{Name: "tier/local", Kind: Table, Open: newTierLocal},
+		{Name: "tier/otter", Kind: Table, Open: newTierOtter},
 	}
 }
 
@@ -162,32 +165,7 @@ func newTwoTiers(o Options) (Peer, error) {
 	return NewTwofold(o, Twofold{Log: true})
 }
 
-// tierLocal is the local tier by itself: what of a hit is its part.
-type tierLocal struct{ t *local.Tier }
-
-func newTierLocal(o Options) (Peer, error) {
-	t := local.New(local.Config{MaxBytes: o.roomy()})
-	if err := t.Validate(); err != nil {
-		return nil, fmt.Errorf("peers: tier/local: %w", err)
-	}
-	return tierLocal{t}, nil
+// newOverOtter has the other local tier.
+func newOverOtter(o Options) (Peer, error) {
+	return NewTwofold(o, Twofold{Local: otter.New(otter.Config{MaxBytes: o.roomy()})})
 }
-
-// entryBytes is what an entry costs in a tier by itself, when room is made for
-// a number of entries.
-const entryBytes = 1 << 10
-
-func (p tierLocal) Get(_ context.Context, k *Key) (Value, bool) {
-	e, ok := p.t.Get(hashOf(k.ID))
-	if !ok {
-		return Value{}, false
-	}
-	return *e.(*Value), true
-}
-
-func (p tierLocal) Set(_ context.Context, k *Key, v Value) error {
-	p.t.Set(hashOf(k.ID), &v, entryBytes-local.Overhead)
-	return nil
-}
-func (tierLocal) Settle()  {}
-func (p tierLocal) Close() { _ = p.t.Close() }

@@ -9,6 +9,7 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 	"github.com/twofold-go/twofold/internal/trace"
 	"github.com/twofold-go/twofold/tier/local"
+	"github.com/twofold-go/twofold/tier/otter"
 )
 
 // D replays traces: get, and on a miss load and set. All values are of one
@@ -46,9 +47,11 @@ func ratioSetting(shape string, share int) string { return fmt.Sprintf("%s, %d %
 var ratioEngines = []struct {
 	name, peer string
 	wait       bool
+	overhead   int64 // of an entry, in a tier that is bounded by bytes
 }{
-	{"twofold", "twofold", false}, {"golang-lru", "golang-lru", false}, {"ristretto", "ristretto", false},
-	{withWait, "ristretto", true}, {"otter", "otter", false}, {"theine", "theine", false},
+	{"twofold", "twofold", false, local.Overhead}, {"twofold, otter", "twofold, otter", false, otter.Overhead},
+	{"golang-lru", "golang-lru", false, 0}, {"ristretto", "ristretto", false, 0}, {withWait, "ristretto", true, 0},
+	{"otter", "otter", false, 0}, {"theine", "theine", false, 0},
 }
 
 func runHitRatios(ctx context.Context, e *Env) error {
@@ -64,7 +67,10 @@ func runHitRatios(ctx context.Context, e *Env) error {
 			e.Book.Add(ratioLine(shape.name, share, optimum), hitPct, 100*float64(Belady(keys, capacity))/float64(n))
 			var cs []measure.Contender
 			for _, engine := range ratioEngines {
-				r := replay{e: e, line: ratioLine(shape.name, share, engine.name), peer: engine.peer, wait: engine.wait, keys: keys, capacity: capacity, cost: cost}
+				r := replay{
+					e: e, line: ratioLine(shape.name, share, engine.name), peer: engine.peer, wait: engine.wait,
+					keys: keys, capacity: capacity, cost: cost, overhead: engine.overhead,
+				}
 				cs = append(cs, measure.Contender{Name: engine.name, Measure: r.run})
 			}
 			if err := measure.Rounds(ctx, e.Rounds, cs); err != nil {
@@ -82,7 +88,7 @@ func flat(_ context.Context, id int64) (peers.Value, error) {
 	return peers.Value{ID: id, Name: "flat", Tags: [2]string{"one", "two"}}, nil
 }
 
-// entryCost asks the library what it charges an entry.
+// entryCost asks the library what an entry costs, without the tier's overhead.
 func entryCost(ctx context.Context) (int64, error) {
 	p, err := peers.NewTwofold(peers.Options{MaxBytes: 8 << 20, Load: flat}, peers.Twofold{})
 	if err != nil {
@@ -95,7 +101,7 @@ func entryCost(ctx context.Context) (int64, error) {
 			return 0, err
 		}
 	}
-	return p.Tiers.Stats().Local.Bytes/n + local.Overhead, nil
+	return p.Tiers.Stats().Local.Bytes / n, nil
 }
 
 // replay is one trace through one cache.
@@ -107,6 +113,7 @@ type replay struct {
 	keys     []uint64
 	capacity int
 	cost     int64
+	overhead int64
 }
 
 func (r replay) run(ctx context.Context) error {
@@ -117,7 +124,7 @@ func (r replay) run(ctx context.Context) error {
 	loads := 0 // of one goroutine's reads, one after the other
 	o := peers.Options{Entries: r.capacity}
 	if s.Loads {
-		o.MaxBytes = int64(r.capacity) * r.cost
+		o.MaxBytes = int64(r.capacity) * (r.cost + r.overhead)
 		o.Load = func(ctx context.Context, id int64) (peers.Value, error) {
 			loads++
 			return flat(ctx, id)
@@ -143,7 +150,7 @@ func (r replay) run(ctx context.Context) error {
 		}
 		if ours, ok := p.(*peers.TwofoldPeer); ok && i%1024 == 0 {
 			u := ours.Tiers.Stats().Local
-			peak = max(peak, u.Bytes+u.Entries*local.Overhead)
+			peak = max(peak, u.Bytes+u.Entries*r.overhead)
 		}
 	}
 	if peak > 0 {
