@@ -1,5 +1,7 @@
 package local
 
+import "math"
+
 // limits are the shares of MaxBytes, in bytes of charge.
 type limits struct {
 	hard     int64 // no entry enters beyond this
@@ -14,7 +16,7 @@ type limits struct {
 func limitsOf(maxBytes int64) limits {
 	percent := maxBytes / 100
 	return limits{
-		hard:     maxBytes + 4*percent,
+		hard:     maxBytes + min(4*percent, math.MaxInt64-maxBytes),
 		frontMin: maxBytes / 5,
 		frontMax: maxBytes / 5 * 3,
 		main:     maxBytes / 5 * 4,

@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"math"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -49,6 +50,7 @@ func TestValidate(t *testing.T) {
 		{"too small", 16<<10 - 1, false},
 		{"negative", -1, false},
 		{"large", 1 << 40, true},
+		{"no limit at all", math.MaxInt64, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			l := local.New(local.Config{MaxBytes: tc.maxBytes})

@@ -71,6 +71,29 @@ func (b *Book) Values(l Line, unit string) []float64 {
 // Median returns the median of a line's samples; NaN when there are none.
 func (b *Book) Median(l Line, unit string) float64 { return Median(b.Values(l, unit)) }
 
+// Ratio returns the median over the rounds of x's sample over y's of the same round: what
+// slows down the machine for a while is in both, and so in nobody's favour. It is NaN
+// unless both have as many samples.
+func (b *Book) Ratio(x, y Line, unit string) float64 {
+	return b.paired(x, y, unit, func(x, y float64) float64 { return x / y })
+}
+
+// Above is [Book.Ratio] for the difference.
+func (b *Book) Above(x, y Line, unit string) float64 {
+	return b.paired(x, y, unit, func(x, y float64) float64 { return x - y })
+}
+
+func (b *Book) paired(x, y Line, unit string, f func(x, y float64) float64) float64 {
+	xs, ys := b.Values(x, unit), b.Values(y, unit)
+	if len(xs) != len(ys) {
+		return math.NaN()
+	}
+	for i := range xs {
+		xs[i] = f(xs[i], ys[i])
+	}
+	return Median(xs)
+}
+
 // Median returns the middle of values, NaN when there are none.
 func Median(values []float64) float64 {
 	if len(values) == 0 {

@@ -33,6 +33,26 @@ func TestMedian(t *testing.T) {
 	}
 }
 
+// A machine that is twice as slow in one round changes no ratio.
+func TestRatiosAreOfOneRound(t *testing.T) {
+	var b report.Book
+	x, y, z := report.Line{Contender: "x"}, report.Line{Contender: "y"}, report.Line{Contender: "z"}
+	for _, slow := range []float64{1, 2, 8} {
+		b.Add(x, "ns", 30*slow)
+		b.Add(y, "ns", 20*slow)
+	}
+	b.Add(z, "ns", 1)
+	if got := b.Ratio(x, y, "ns"); got != 1.5 {
+		t.Errorf("Ratio = %v, want 1.5", got)
+	}
+	if got := b.Above(x, y, "ns"); got != 20 { // of 10, 20 and 80
+		t.Errorf("Above = %v, want 20", got)
+	}
+	if got := b.Ratio(x, z, "ns"); !math.IsNaN(got) {
+		t.Errorf("Ratio of 3 samples to 1 = %v, want NaN", got)
+	}
+}
+
 func TestComparison(t *testing.T) {
 	var b report.Book
 	for i, who := range []string{"floor", "ours"} {

@@ -9,13 +9,14 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
-// Goals is what was asked for, and what this run reached: from medians of one
-// run, ratios to contenders of the same run.
+// Goals is what was asked for, and what this run reached: medians of one run, and
+// medians of ratios and differences, each taken within one round.
 func (e *Env) Goals() []report.Goal {
 	return explained(slices.Concat(e.localGoals(), e.stateGoals(), e.remoteGoals(), e.stampedeGoals(), e.ratioGoals(), e.memoryGoals()))
 }
 
-// quotient is the ratio of two lines' medians.
+// quotient is the ratio of two lines' medians: of different settings, which are not
+// measured in the same round.
 func (e *Env) quotient(a, b report.Line, unit string) float64 {
 	return e.Book.Median(a, unit) / e.Book.Median(b, unit)
 }
@@ -52,11 +53,11 @@ func (e *Env) localGoals() []report.Goal {
 	against := func(ours string, limit float64, theirs ...string) report.Goal {
 		ratios := make([]float64, 0, len(valuesOf))
 		for _, kind := range valuesOf {
-			least := math.Inf(1)
+			most := math.Inf(-1)
 			for _, name := range theirs {
-				least = min(least, e.Book.Median(hitLine(kind.name, p, 0, name), nsOp))
+				most = max(most, e.Book.Ratio(hitLine(kind.name, p, 0, ours), hitLine(kind.name, p, 0, name), nsOp))
 			}
-			ratios = append(ratios, e.Book.Median(hitLine(kind.name, p, 0, ours), nsOp)/least)
+			ratios = append(ratios, most)
 		}
 		return atMost(fmt.Sprintf("local hit (%s) at %d goroutines, against %s", ours, p, theirs[0]), times(limit), limit, worst(ratios...), perValue(ratios))
 	}
@@ -66,7 +67,7 @@ func (e *Env) localGoals() []report.Goal {
 		scaling = append(scaling, e.quotient(hitLine(kind.name, p, 0, "twofold"), hitLine(kind.name, 1, 0, "twofold"), nsOp))
 		writes = append(writes, e.quotient(hitLine(kind.name, p, 5, "twofold"), hitLine(kind.name, p, 0, "twofold"), readerNs))
 	}
-	metrics := e.Book.Median(one("twofold, metrics"), nsOp) - e.Book.Median(one("twofold"), nsOp)
+	metrics := e.Book.Above(one("twofold, metrics"), one("twofold"), nsOp)
 	return []report.Goal{
 		atMost("local hit, bound loader: allocations", "0", 0, whole(e.Book.Median(one("twofold"), allocsOp)), "small, 1 goroutine"),
 		against("twofold", 0.9, "ristretto", "ristretto, pointers"),
@@ -90,10 +91,10 @@ func perValue(f []float64) string {
 // stateGoals are about what a hit finds, and about misses.
 func (e *Env) stateGoals() []report.Goal {
 	state := func(who string) report.Goal {
-		return atMost(who+", against a plain hit", times(1.1), 1.1, e.quotient(stateLine(who), stateLine(plainHit), nsOp), "1,000 keys, 1 goroutine")
+		return atMost(who+", against a plain hit", times(1.1), 1.1, e.Book.Ratio(stateLine(who), stateLine(plainHit), nsOp), "1,000 keys, 1 goroutine")
 	}
 	above := func(setting, unit string) float64 {
-		return e.Book.Median(missLine(setting, "twofold"), unit) - e.Book.Median(missLine(setting, bareLoader), unit)
+		return e.Book.Above(missLine(setting, "twofold"), missLine(setting, bareLoader), unit)
 	}
 	miss := func(what, asked string, limit float64, unit string, scale float64) report.Goal {
 		return atMost(what, asked, limit, above(missRoomy, unit)/scale,
@@ -113,9 +114,9 @@ func (e *Env) remoteGoals() []report.Goal {
 	pair := func(ours, bare string) {
 		commands = append(commands, e.Book.Median(one(ours), commandsOp))
 		scripts = append(scripts, e.Book.Median(one(ours), scriptsOp))
-		p50s = append(p50s, e.quotient(one(ours), one(bare), p50))
-		cpu = append(cpu, e.Book.Median(one(ours), clientCPU)-e.Book.Median(one(bare), clientCPU))
-		allocs = append(allocs, e.Book.Median(one(ours), allocsOp)-e.Book.Median(one(bare), allocsOp))
+		p50s = append(p50s, e.Book.Ratio(one(ours), one(bare), p50))
+		cpu = append(cpu, e.Book.Above(one(ours), one(bare), clientCPU))
+		allocs = append(allocs, e.Book.Above(one(ours), one(bare), allocsOp))
 	}
 	pair(oursName(codec.Raw), bareGet)
 	for _, c := range remoteCodecs {
@@ -129,8 +130,8 @@ func (e *Env) remoteGoals() []report.Goal {
 		atMost("remote hit, p50 at 1 goroutine, against GET and the codec", times(1.25), 1.25, worst(p50s...), codecs),
 		atMost("remote hit above GET and the codec: processor time, µs", "≤ 1", 1, worst(cpu...)/1000, codecs),
 		atMost("remote hit above GET and the codec: allocations", "≤ 4", 4, worst(allocs...), codecs),
-		atLeast("remote hit, throughput at 64 goroutines, raw bytes, against GET", "≥ 2 ×", 2, e.quotient(raw, bare, perSecond), ""),
-		atMost("remote hit, p50 at 64 goroutines, raw bytes, against GET", times(0.6), 0.6, e.quotient(raw, bare, p50), ""),
+		atLeast("remote hit, throughput at 64 goroutines, raw bytes, against GET", "≥ 2 ×", 2, e.Book.Ratio(raw, bare, perSecond), ""),
+		atMost("remote hit, p50 at 64 goroutines, raw bytes, against GET", times(0.6), 0.6, e.Book.Ratio(raw, bare, p50), ""),
 	}
 }
 
@@ -183,9 +184,10 @@ func (e *Env) ratioGoals() []report.Goal {
 }
 
 func (e *Env) memoryGoals() []report.Goal {
+	heap := func(who string) string { return report.Number(e.Book.Median(memLine(who), heapEntry)) }
 	return []report.Goal{
 		atMost("heap over keys and values at 1,000,000 entries, against ristretto", times(1.1), 1.1,
-			e.quotient(memLine("twofold"), memLine("ristretto"), heapEntry),
-			fmt.Sprintf("%s against %s bytes per entry", report.Number(e.Book.Median(memLine("twofold"), heapEntry)), report.Number(e.Book.Median(memLine("ristretto"), heapEntry)))),
+			e.Book.Ratio(memLine("twofold"), memLine("ristretto"), heapEntry),
+			fmt.Sprintf("%s against %s bytes per entry; over tier/otter %s", heap("twofold"), heap("ristretto"), heap("twofold, otter"))),
 	}
 }

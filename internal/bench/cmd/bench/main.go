@@ -85,7 +85,7 @@ func heading(ctx context.Context, o *options) string {
 	b.WriteString("# Speed\n\n")
 	b.WriteString(report.Heading(ctx, rig.Version(), modules))
 	fmt.Fprintf(&b, "\nMedians of %d samples with their range, contenders in turn. "+
-		"Trust the ratios, which are taken within one run, and not the times, which are this machine's.\n", o.samples)
+		"Trust the ratios, which are taken within one run (those of the first table within one round of it), and not the times, which are this machine's.\n", o.samples)
 	if o.size != workload.Full {
 		b.WriteString("\n**A short run: it shows that everything works, and about where things stand.**\n")
 	}
