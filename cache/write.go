@@ -34,7 +34,10 @@ func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 		return j.fail(err)
 	}
 	it, payload, bad := j.prepare(v)
-	unlinked := j.t.spread(ctx, j.p.RemoteTimeout, invalidate.Request{Scopes: []invalidate.Scope{invalidate.Key(j.full)}})
+	var unlinked error
+	if j.t.remote != nil || j.t.follower != nil { // else there is only the fence, which replace stores
+		unlinked = j.t.spread(ctx, j.p.RemoteTimeout, invalidate.Request{Scopes: []invalidate.Scope{invalidate.Key(j.full)}})
+	}
 	mark := j.replace(it, bad == nil && !j.p.Off)
 	j.t.all.inc(invalidatedKeys)
 	if err := errors.Join(bad, unlinked); err != nil {
@@ -219,10 +222,7 @@ func (t *Tiers) spread(ctx context.Context, timeout time.Duration, r invalidate.
 	}
 	// The cells go first: a fetch that begins after the fence must not find
 	// what the fence is about.
-	var err error
-	if t.remote != nil {
-		err = t.remove(ctx, timeout, r.Keys(), r.Hold)
-	}
+	err := t.remove(ctx, timeout, r.Keys(), r.Hold)
 	t.fences.Apply(r)
 	return err
 }

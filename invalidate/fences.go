@@ -15,10 +15,8 @@ const (
 	groups    = 1 << 14
 	groupMask = groups - 1
 
-	// maxRecent bounds the exact table of key fences, maxScopes the table of
-	// scope fences. What falls out of the first is judged by its bucket alone;
-	// when the second is full, what is as of its older half is given up.
-	maxRecent = 1 << 16
+	// maxScopes bounds the table of scope fences. When it is full, what is as of its
+	// older half is given up.
 	maxScopes = 100_000
 )
 
@@ -50,7 +48,7 @@ type Fences struct {
 	wide  atomic.Uint64 // gen of the last one that was no key's
 	_     [48]byte      // read by every hit; the rest is written more often than they
 	tick  atomic.Uint64
-	ver   atomic.Uint64 // how often what mu protects, but for recent, has changed
+	ver   atomic.Uint64 // how often what mu protects has changed
 	flush atomic.Uint64 // entries born before this tick are dead
 	keys  [clockBuckets]atomic.Uint64
 	last  [groups]atomic.Uint64 // gen of the last key fence of each group
@@ -59,10 +57,11 @@ type Fences struct {
 	keyPos   atomic.Uint64 // with a log: applied without a gap
 	scopePos atomic.Uint64
 
-	// mu protects the tables below; readers of entries take it shared, and
-	// only when a fence made them look.
-	mu     sync.RWMutex
 	recent recentKeys
+
+	// mu protects the table below; readers of entries take it shared, and
+	// only when there was a fence that was no key's.
+	mu     sync.RWMutex
 	scopes scopeTable
 	floor  Position // whatever is as of an older position is dead
 
@@ -72,7 +71,7 @@ type Fences struct {
 // NewFences returns fences that have seen nothing, and take their positions
 // from the clock.
 func NewFences() *Fences {
-	return &Fences{recent: newRecentKeys(), scopes: newScopeTable()}
+	return &Fences{scopes: newScopeTable()}
 }
 
 // newLoggedFences returns fences that take their positions from a log.
@@ -156,10 +155,8 @@ func (f *Fences) store(s Fence, pos Position) {
 func (f *Fences) stored(last *atomic.Uint64) { raise(last, f.gen.Add(1)) }
 
 func (f *Fences) storeKey(hash uint64, pos Position) {
-	f.mu.Lock()
 	tick := f.tick.Add(1)
 	f.recent.put(hash, keyFence{tick: tick, pos: pos})
-	f.mu.Unlock()
 	// After the table, so that a reader sent there by its bucket finds the fence.
 	raise(&f.keys[hash&clockMask], tick)
 	f.stored(&f.last[hash&groupMask])

@@ -62,9 +62,12 @@ func (f *Fences) Overtaken(m Mark, hash uint64, key string, tags []uint64) bool 
 // positions, is older than no fence this process knows.
 func (f *Fences) Accepts(keyPos, scopePos Position, hash uint64, key string, tags []uint64) bool {
 	const fetchedNow = 1<<64 - 1 // ticks say nothing about what others stored
+	if f.recent.position(hash) > keyPos {
+		return false
+	}
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	return f.recent.m[hash].pos <= keyPos && scopePos >= f.floor && !f.scopes.covers(scopePos, fetchedNow, key, tags)
+	return scopePos >= f.floor && !f.scopes.covers(scopePos, fetchedNow, key, tags)
 }
 
 // suspect is something of this process that a fence may cover.
@@ -86,19 +89,27 @@ func (s *suspect) spell() {
 }
 
 func (f *Fences) covers(s suspect) bool {
+	// A bucket is raised behind the table, so one that is not above the entry's birth
+	// has no fence for it, but for one that is being stored at this moment.
+	if bucket := f.keys[s.low&clockMask].Load(); bucket > s.Born {
+		if s.spell(); f.recent.covers(s.hash, s.Born, bucket) {
+			return true
+		}
+	}
+	return f.ver.Load() > 0 && f.coversWide(&s)
+}
+
+// coversWide is covers for the fences that are no key's.
+func (f *Fences) coversWide(s *suspect) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	if s.AsOf < f.floor || f.flush.Load() > s.Born {
 		return true
 	}
-	// A bucket is raised behind the table, so one that is not above the entry's birth
-	// has no fence for it, but for one that is being stored at this moment.
-	bucket := f.keys[s.low&clockMask].Load()
-	if bucket > s.Born || len(f.scopes.lengths) > 0 {
+	if len(f.scopes.lengths) > 0 {
 		s.spell()
 	}
-	return bucket > s.Born && f.recent.covers(s.hash, s.Born, bucket) ||
-		f.scopes.covers(s.AsOf, s.Born, s.key, s.tags)
+	return f.scopes.covers(s.AsOf, s.Born, s.key, s.tags)
 }
 
 // raise lifts a to at least v.
