@@ -58,7 +58,7 @@
 // logged by otter and swallowed.
 //
 // An item of package cache brings along the node that tier/local would keep it
-// in, 72 bytes which this tier has no use for. They are in the item's cost.
+// in, 64 bytes which this tier has no use for. They are in the item's cost.
 //
 // # What was measured
 //
@@ -93,8 +93,7 @@
 // Heap beside the entry, bytes, in a full tier of 5,000 to 500,000 entries all
 // of which were replaced once: 104 to 114, tier/local 275 to 336, otter by
 // itself 97 to 109 (BenchmarkHeap, -benchtime 1x). 94 to 117 were seen over more
-// sizes; hence [Overhead]. Under a cache of a million entries with room to
-// spare, where tier/local keeps all in its front and uses the items' own nodes,
-// the two are level, 1.00, but a garbage collection takes 0.33 of the time
-// (workload E of internal/bench, three samples).
+// sizes; hence [Overhead]. Under a cache of a million entries with room to spare
+// tier/local keeps all in its front and uses the items' own nodes: see workload E
+// in internal/bench/RESULTS.md.
 package otter
