@@ -16,14 +16,13 @@ const never = int64(1<<63 - 1)
 const longAgo = -int64(1 << 62)
 
 // item is an entry of the local tier and the result of every load: a value, or
-// a remembered absence. It does not change once it is shared, but for the
-// stamp's own bookkeeping, clearAt and nextTry. Times are nanoseconds since the Tiers
-// were opened.
+// a remembered absence. It does not change once it is shared, but for clearAt and
+// nextTry. Times are nanoseconds since the Tiers were opened.
 //
-// It is one piece of memory, whose order matters: what every hit reads stands first, and
-// with the 28 bytes that the tier reads of its node takes 60, a cache line; then the key
-// and the value; then what a plain hit does not look at. What few items have is behind a
-// pointer.
+// It is one piece of memory, whose order matters: the key and the value, what every hit
+// reads, and the 28 bytes of its node that the tier reads are side by side, so that a hit
+// touches as few cache lines as can be. Then comes what a plain hit does not look at. What
+// few items have is behind a pointer.
 type item[K comparable, V any] struct {
 	key K
 	val V

@@ -22,7 +22,7 @@ const maxRefusals = 8
 type lead[K comparable, V any] struct {
 	call       *call[K, V]
 	flown      call[K, V] // what call is, the first time
-	effort     *effort    // what the job's ctx is, detached from every caller until the last one leaves, and the first load; nil: the flight is one of a batch, or took none
+	effort     *effort    // nil: the flight is one of a batch, or took none
 	outer      *Fill      // the load that the flight is an ingredient of
 	cancel     func()
 	running    running

@@ -99,15 +99,17 @@
 //
 //   - A generation counts the fences of whatever kind. An entry notes the one
 //     it was last found clear at; while that is the latest, it is clear.
-//   - A key fence stores its tick in a clock of 65,536 buckets, indexed by the
-//     key's hash. An entry is clear while its bucket is not past the tick it
-//     was last found clear at. Two keys may share a bucket, so a bucket that is
-//     past sends the entry to an exact table of recent key fences, and an entry
-//     found clear there notes the new tick.
-//   - A scope fence (prefix or tag) stores its position in a table and bumps a
-//     version. An entry that was last found clear under another version looks
-//     up its tags, and the prefixes of its key of every length that was ever
-//     fenced, in one pass.
+//   - Keys are in 16,384 groups, by their hashes. Each group notes the generation
+//     of its last fence, and so do all fences that are no key's, together. An
+//     entry is clear while neither is past the generation it noted ([Fences.Since]).
+//     If one is, the entry is judged anew, and notes the generation:
+//   - A key fence stores its tick in a clock of 65,536 buckets. An entry is clear
+//     of key fences while its bucket is not past the tick it was born at. Two keys
+//     may share a bucket, so a bucket that is past sends the entry to an exact
+//     table of recent key fences.
+//   - A scope fence (prefix or tag) stores its position in a table. Once there was
+//     one, an entry that is judged looks up its tags, and the prefixes of its key
+//     of every length that was ever fenced, in one pass.
 //   - A flush kills everything born before it.
 //
 // # Without a log
