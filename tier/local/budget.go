@@ -22,7 +22,7 @@ func limitsOf(maxBytes int64) limits {
 		main:     maxBytes / 5 * 4,
 		entry:    maxBytes / 5,
 		batch:    percent,
-		counters: min(max(maxBytes/128, 4<<10), 8<<20),
+		counters: min(max(maxBytes/64, 4<<10), 8<<20),
 	}
 }
 

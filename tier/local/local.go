@@ -25,8 +25,8 @@ type Config struct {
 	// error that [Tier.Validate] returns.
 	//
 	// ristretto's queue (256 KiB) and its frequency sketch come on top: a
-	// counter for each 128 bytes of MaxBytes, at least 4,096 and at most 8 Mi,
-	// of about 4 bytes each, hence some 3 % of MaxBytes and never over 32 MiB.
+	// counter for each 64 bytes of MaxBytes, at least 4,096 and at most 8 Mi,
+	// of about 4 bytes each, hence some 6 % of MaxBytes and never over 32 MiB.
 	MaxBytes int64
 }
 
