@@ -16,7 +16,8 @@ type Stamp struct {
 // the key clock has moved since it was marked, or when prefixes are fenced, and by no
 // question that Since can answer; so it need not keep the spelling.
 type Keyed interface {
-	// FullKey returns the entry's full key, the same every time.
+	// FullKey returns the entry's full key, the same every time. Of an entry that
+	// cannot tell, by "", the worst is believed: it counts as covered.
 	FullKey() string
 }
 
@@ -80,19 +81,20 @@ type suspect struct {
 	tags []uint64
 }
 
-// spell makes sure that the key is known.
-func (s *suspect) spell() {
+// spell makes sure that the key is known, if it can be.
+func (s *suspect) spell() bool {
 	if s.key == "" && s.of != nil {
 		s.key = s.of.FullKey()
 		s.hash = xxhash.Sum64String(s.key)
 	}
+	return s.key != ""
 }
 
 func (f *Fences) covers(s suspect) bool {
 	// A bucket is raised behind the table, so one that is not above the entry's birth
 	// has no fence for it, but for one that is being stored at this moment.
 	if bucket := f.keys[s.low&clockMask].Load(); bucket > s.Born {
-		if s.spell(); f.recent.covers(s.hash, s.Born, bucket) {
+		if !s.spell() || f.recent.covers(s.hash, s.Born, bucket) {
 			return true
 		}
 	}
@@ -106,8 +108,8 @@ func (f *Fences) coversWide(s *suspect) bool {
 	if s.AsOf < f.floor || f.flush.Load() > s.Born {
 		return true
 	}
-	if len(f.scopes.lengths) > 0 {
-		s.spell()
+	if len(f.scopes.lengths) > 0 && !s.spell() {
+		return true
 	}
 	return f.scopes.covers(s.AsOf, s.Born, s.key, s.tags)
 }

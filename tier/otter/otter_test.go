@@ -3,7 +3,6 @@ package otter_test
 import (
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"weak"
@@ -180,32 +179,6 @@ func TestBubble(t *testing.T) {
 		}
 		l.Close()
 	})
-}
-
-func TestCloseInUse(t *testing.T) {
-	for range 20 {
-		l := open(t, 64<<10)
-		var wg sync.WaitGroup
-		started := make(chan struct{}, 4)
-		for g := range 4 {
-			wg.Go(func() {
-				for i := range 1000 {
-					l.Set(hashOf(g*1000+i), i, int64(i%8)*1000)
-					l.Get(hashOf(i))
-					l.Delete(hashOf(i / 2))
-					if i == 300 {
-						started <- struct{}{}
-					}
-				}
-			})
-		}
-		<-started
-		l.Close()
-		if _, n := l.Usage(); n != 0 {
-			t.Errorf("Usage() after Close = %d entries, want 0", n)
-		}
-		wg.Wait()
-	}
 }
 
 func TestGetAllocatesNothing(t *testing.T) {

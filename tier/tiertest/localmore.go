@@ -138,7 +138,7 @@ func localCloseInUse(t *testing.T, l tier.Local) {
 		wg.Go(func() {
 			for i := range 5000 {
 				h := spread(g*5000 + i)
-				l.Set(h, &localEntry{hash: h}, 64)
+				l.Set(h, &localEntry{hash: h}, 64+int64(i%8)*1000)
 				l.Get(h)
 				l.Delete(spread(i))
 				if i == 100 {
@@ -150,6 +150,11 @@ func localCloseInUse(t *testing.T, l tier.Local) {
 	<-started
 	if err := l.Close(); err != nil {
 		t.Errorf("Close() in use = %v, want nil", err)
+	}
+	if m, ok := unwrapLocal(l).(tier.Meter); ok {
+		if _, n := m.Usage(); n != 0 {
+			t.Errorf("Usage() after Close = %d entries, want 0", n)
+		}
 	}
 	wg.Wait()
 	if e, ok := l.Get(spread(4999)); ok {
