@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/twofold-go/twofold/internal/flight"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -119,7 +120,7 @@ type batch[K comparable, V any] struct {
 func (b *batch[K, V]) launch(ctx context.Context) {
 	t := b.s.t
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	run := &running{cancel: cancel}
+	run := &running{flight.CancelFunc(cancel)}
 	if !t.work.begin(run) {
 		cancel()
 		for _, j := range b.jobs {
@@ -130,13 +131,13 @@ func (b *batch[K, V]) launch(ctx context.Context) {
 	b.ctx = ctx
 	var left atomic.Int64
 	left.Store(int64(len(b.jobs)))
-	abandon := func() {
+	abandon := flight.CancelFunc(func() {
 		if left.Add(-1) == 0 {
 			cancel()
 		}
-	}
+	})
 	for _, j := range b.jobs {
-		j.ctx, j.cancel, j.outer = ctx, cancel, Filling(ctx)
+		j.ctx, j.outer = ctx, Filling(ctx)
 		j.call.OnAbandon(abandon)
 	}
 	go func() {

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/flight"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -26,13 +27,14 @@ func (b *batch[K, V]) loadChunk(jobs []*job[K, V]) {
 	defer cancel()
 	var left atomic.Int64
 	left.Store(int64(len(jobs)))
+	abandon := flight.CancelFunc(func() {
+		if left.Add(-1) == 0 {
+			cancel()
+		}
+	})
 	for _, j := range jobs {
 		j.ctx = ctx
-		j.call.OnAbandon(func() {
-			if left.Add(-1) == 0 {
-				cancel()
-			}
-		})
+		j.call.OnAbandon(abandon)
 	}
 	as := b.attempt(jobs)
 	var fills []*pending[K, V]

@@ -235,6 +235,13 @@ func (v *view) policy() *policy.Policy {
 	if r := v.resolved.Load(); r != nil && r.table == table {
 		return &r.Policy
 	}
+	return v.resolve(table)
+}
+
+// resolve is the part of policy that few calls come to, kept from their stacks.
+//
+//go:noinline
+func (v *view) resolve(table *policy.Table) *policy.Policy {
 	r := &resolved{table: table}
 	r.Policy = table.For(v.base.Apply(policy.Default()), v.space.Tenant, v.space.Namespace)
 	v.resolved.Store(r)

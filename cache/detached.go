@@ -12,7 +12,7 @@ import (
 // a dozen pieces; this one is part of what it belongs to, and makes a channel, a
 // timer or a list only when somebody asks for it.
 //
-// The methods of context.Context may be called concurrently, and so may cancel.
+// The methods of context.Context may be called concurrently, and so may Cancel.
 type detached struct {
 	values   context.Context // without its end; nil: none
 	fill     *Fill           // the load it is of
@@ -157,8 +157,8 @@ func (c *detached) release(inner *detached) {
 
 func (c *detached) expire() { c.end(context.DeadlineExceeded) }
 
-// cancel ends the context.
-func (c *detached) cancel() { c.end(context.Canceled) }
+// Cancel ends the context. It implements flight.Canceler.
+func (c *detached) Cancel() { c.end(context.Canceled) }
 
 // close ends the context of a load that has returned. The hook does not run any
 // more.
@@ -167,7 +167,7 @@ func (c *detached) close() {
 	c.hook = nil
 	leave := c.leave
 	c.mu.Unlock()
-	c.cancel()
+	c.Cancel()
 	if c.outer != nil {
 		c.outer.release(c)
 	}

@@ -23,7 +23,7 @@ func TestDetachedEnds(t *testing.T) {
 		end  func(flight *detached, outer context.CancelFunc)
 		want error
 	}{
-		"cancel":   {func(flight *detached, _ context.CancelFunc) { flight.cancel() }, context.Canceled},
+		"cancel":   {func(flight *detached, _ context.CancelFunc) { flight.Cancel() }, context.Canceled},
 		"outer":    {func(_ *detached, outer context.CancelFunc) { outer() }, context.Canceled},
 		"deadline": {func(*detached, context.CancelFunc) { <-time.After(time.Minute) }, context.DeadlineExceeded},
 	} {
@@ -87,7 +87,7 @@ func TestDetachedCloses(t *testing.T) {
 				t.Errorf("the hook has run: %d; %v; the flight: %v", len(hook), c.Err(), flightErr)
 			}
 		}
-		flight.cancel()
+		flight.Cancel()
 		var late detached
 		late.begin(flight, time.Minute)
 		hook := make(lateness, 1)
@@ -115,7 +115,7 @@ func TestDetachedValues(t *testing.T) {
 	}
 	derived, stop := context.WithCancel(&c)
 	defer stop()
-	c.cancel()
+	c.Cancel()
 	<-derived.Done()
 	if err := context.Cause(derived); !errors.Is(err, context.Canceled) || !errors.Is(context.Cause(&c), context.Canceled) {
 		t.Errorf("the cause is %v, and %v", err, context.Cause(&c))
@@ -158,8 +158,8 @@ func TestDetachedConcurrently(t *testing.T) {
 				c.close()
 			}
 		})
-		wg.Go(flight.cancel)
-		wg.Go(flight.cancel)
+		wg.Go(flight.Cancel)
+		wg.Go(flight.Cancel)
 		wg.Wait()
 	}
 }

@@ -86,7 +86,7 @@ func (j *job[K, V]) joins(m terms) bool {
 // accepts reports whether the caller may be given what a flight it joined
 // ended with. An outcome that was invalidated after its load began is for those
 // alone who had called before.
-func (j *job[K, V]) accepts(out outcome[K, V]) bool {
+func (j *job[K, V]) accepts(out *outcome[K, V]) bool {
 	switch {
 	case out.again:
 		return false
@@ -123,7 +123,7 @@ func (j *job[K, V]) unfenced(it *item[K, V]) bool {
 
 // fly joins the key's flight, or leads one, and waits for its end, for the
 // caller's context or for the policy's SoftTimeout. With force it leads.
-func (j *job[K, V]) fly(ctx context.Context, force bool) (out outcome[K, V], led bool) {
+func (j *job[K, V]) fly(ctx context.Context, force bool) (out *outcome[K, V], led bool) {
 	key := flightKey[K]{tenant: j.v.space.Tenant, key: j.k}
 	own := &j.flown
 	if j.call != nil {
@@ -131,7 +131,7 @@ func (j *job[K, V]) fly(ctx context.Context, force bool) (out outcome[K, V], led
 	}
 	c, led := j.s.flights.Join(own, j.at, key, j.terms(), func(m terms) bool { return !force && j.joins(m) })
 	if c == nil {
-		return outcome[K, V]{err: ErrOverloaded}, true
+		return &outcome[K, V]{err: ErrOverloaded}, true
 	}
 	defer c.Leave()
 	if led {
@@ -154,13 +154,22 @@ func (j *job[K, V]) joined(ctx context.Context, c *call[K, V]) {
 }
 
 // wait waits for a flight to end.
-func (j *job[K, V]) wait(ctx context.Context, c *call[K, V]) outcome[K, V] {
-	var soft <-chan time.Time
+func (j *job[K, V]) wait(ctx context.Context, c *call[K, V]) *outcome[K, V] {
 	if j.p.SoftTimeout > 0 && !j.o.noStale {
 		t := time.NewTimer(j.p.SoftTimeout)
 		defer t.Stop()
-		soft = t.C
+		return j.waitOrServe(ctx, c, t.C)
 	}
+	if ctx.Done() != nil {
+		return j.waitOrServe(ctx, c, nil)
+	}
+	<-c.Done()
+	return c.Result()
+}
+
+// waitOrServe is wait for a caller that may not wait until the end: soft says when to look
+// for something else to serve.
+func (j *job[K, V]) waitOrServe(ctx context.Context, c *call[K, V], soft <-chan time.Time) *outcome[K, V] {
 	for {
 		select {
 		case <-c.Done():
@@ -171,13 +180,13 @@ func (j *job[K, V]) wait(ctx context.Context, c *call[K, V]) outcome[K, V] {
 			case <-c.Done():
 				return c.Result()
 			default:
-				return outcome[K, V]{err: ctx.Err()}
+				return &outcome[K, V]{err: ctx.Err()}
 			}
 		case <-soft:
 			soft = nil
 			if it := j.old(); j.stands(it) {
 				c.Pin()
-				return outcome[K, V]{it: it, src: Local, stale: softTimeout}
+				return &outcome[K, V]{it: it, src: Local, stale: softTimeout}
 			}
 		}
 	}
@@ -194,31 +203,32 @@ func (j *job[K, V]) old() *item[K, V] {
 }
 
 // deliver turns an outcome into the caller's answer.
-func (j *job[K, V]) deliver(ctx context.Context, out outcome[K, V], led bool) (Result[V], error) {
+func (j *job[K, V]) deliver(ctx context.Context, out *outcome[K, V], led bool) (Result[V], error) {
 	now := j.t.now()
+	it, src, reason := out.it, out.src, out.stale
 	if out.err != nil && j.stands(out.old) && !j.o.noStale {
-		out.it, out.src, out.stale = out.old, Local, failedLoad
+		it, src, reason = out.old, Local, failedLoad
 	}
-	if out.it == nil {
+	if it == nil {
 		return Result[V]{}, j.fail(out.err)
 	}
 	if led {
-		j.countLed(out)
-	} else if out.span.IsValid() {
-		trace.SpanFromContext(ctx).AddLink(trace.Link{SpanContext: out.span})
+		j.countLed(src, reason)
+	} else if out.span != nil {
+		trace.SpanFromContext(ctx).AddLink(trace.Link{SpanContext: *out.span})
 	}
-	if out.it.err != nil {
+	if it.err != nil {
 		j.v.counts.inc(negatives)
 	}
-	j.t.countStale(j.v.counts, out.stale, now-out.it.softUntil)
-	inherit(ctx, out.it.rare)
-	return j.result(out.it, out.src, out.stale, now), out.it.err
+	j.t.countStale(j.v.counts, reason, now-it.softUntil)
+	inherit(ctx, it.rare)
+	return j.result(it, src, reason, now), it.err
 }
 
-func (j *job[K, V]) countLed(out outcome[K, V]) {
-	switch out.src {
+func (j *job[K, V]) countLed(src Source, reason staleReason) {
+	switch src {
 	case Local:
-		if out.stale == failedLoad || out.stale == softTimeout {
+		if reason == failedLoad || reason == softTimeout {
 			return // its load was counted as a miss
 		}
 		j.v.counts.hit(false, notStale) // deliver counts what else it is

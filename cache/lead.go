@@ -21,11 +21,10 @@ const maxRefusals = 8
 // lead is what the leader of a flight keeps while it flies.
 type lead[K comparable, V any] struct {
 	call       *call[K, V]
-	flown      call[K, V] // what call is, the first time
-	effort     *effort    // nil: the flight is one of a batch, or took none
-	outer      *Fill      // the load that the flight is an ingredient of
-	cancel     func()
-	running    running
+	flown      call[K, V]  // what call is, the first time
+	effort     *effort     // nil: the flight is one of a batch, or took none
+	outer      *Fill       // the load that the flight is an ingredient of
+	running    running     // whose Cancel ends the job's ctx
 	tries      int         // loads so far, a batch's included
 	after      func()      // runs when the flight has ended
 	lent       latch       // opened when a load waits for this flight; see takeTurn
@@ -36,7 +35,7 @@ type lead[K comparable, V any] struct {
 	held       bool        // the remote tier says not to cache the key now
 	claimed    bool
 	claim      tier.Claim
-	span       trace.SpanContext // of the load
+	span       *trace.SpanContext // of the load; nil: it has none
 }
 
 // effort is what a flight needs that is not over after a look at each tier: the job's ctx,
@@ -103,13 +102,13 @@ func (j *job[K, V]) launch(ctx context.Context) bool {
 	j.effort = new(effort)
 	own := &j.effort.own
 	own.values, j.outer = endless(ctx), Filling(ctx)
-	j.ctx, j.cancel = own, own.cancel
-	if j.running.cancel = j.cancel; !j.t.work.begin(&j.running) {
-		j.cancel()
+	j.ctx, j.running.Canceler = own, own
+	if !j.t.work.begin(&j.running) {
+		own.Cancel()
 		j.ended(outcome[K, V]{err: ErrClosed})
 		return false
 	}
-	j.call.OnAbandon(j.cancel)
+	j.call.OnAbandon(own)
 	go j.run()
 	return true
 }
@@ -117,7 +116,7 @@ func (j *job[K, V]) launch(ctx context.Context) bool {
 // run is the flight's goroutine.
 func (j *job[K, V]) run() {
 	defer j.t.work.end(&j.running)
-	defer j.cancel()
+	defer j.running.Cancel()
 	if j.refreshing != nil {
 		defer j.t.refresh.Release(1)
 	}
@@ -236,8 +235,8 @@ func (j *job[K, V]) refreshAfter(ctx context.Context, it *item[K, V]) {
 	j.after = func() { j.refreshLater(ctx, it, j.loader, j.o) }
 }
 
-// nap waits for another process's fill: a few milliseconds at first, so that a
-// short load is noticed at once, then in proportion to how long it has taken.
+// nap waits for another process's fill: two milliseconds at first, so that a short
+// load is noticed at once, then in proportion to how long it has taken.
 func (j *job[K, V]) nap(last, waited time.Duration) time.Duration {
 	t := time.NewTimer(last)
 	defer t.Stop()
@@ -245,7 +244,7 @@ func (j *job[K, V]) nap(last, waited time.Duration) time.Duration {
 	case <-t.C:
 	case <-j.ctx.Done():
 	}
-	return min(max(4*time.Millisecond, waited/16), 100*time.Millisecond)
+	return min(max(2*time.Millisecond, waited/16), 100*time.Millisecond)
 }
 
 // next returns the frame the flight already has, or fetches one.

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
@@ -94,7 +92,7 @@ func (j *job[K, V]) enter(l *load, prev *item[K, V], late interface{ late(contex
 	j.v.counts.inc(loads)
 	if j.t.seen.tracing() {
 		l.ctx, l.traced = j.t.seen.loadStart(l.ctx, j.v, j.refreshing != nil)
-		j.span = trace.SpanContextFromContext(l.ctx)
+		j.span = spanOf(l.ctx)
 	}
 	l.detached.watch(late)
 	return nil

@@ -40,7 +40,7 @@ type outcome[K comparable, V any] struct {
 	overtaken bool // invalidated since mark; only for those who asked before
 	again     bool // nothing was learnt; whoever waits starts over
 	panicked  *PanicError
-	span      trace.SpanContext // of the load, for the spans of those who waited for it
+	span      *trace.SpanContext // of the load, for the spans of those who waited for it; nil: it has none
 }
 
 // staleReason says why a stale value was served.

@@ -36,6 +36,14 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 		inherit(ctx, it.rare)
 		return c.value(it), it.err
 	}
+	return c.miss(ctx, k)
+}
+
+// miss is the rest of Get. It is apart to keep the stack of a goroutine small that waits
+// in it: a thousand of them may.
+//
+//go:noinline
+func (c Cache[K, V]) miss(ctx context.Context, k K) (V, error) {
 	r, err := c.read(ctx, "get", k, nil, callOpts{maxAge: -1})
 	return r.Value, err
 }

@@ -144,6 +144,15 @@ var idle = func() []reflect.Type {
 	return types
 }()
 
+// spanOf returns the span that ctx is in, or nil.
+func spanOf(ctx context.Context) *trace.SpanContext {
+	s := trace.SpanContextFromContext(ctx)
+	if !s.IsValid() {
+		return nil
+	}
+	return &s
+}
+
 // tracing reports whether anybody may look at spans. Starting one for nobody costs
 // four allocations.
 func (o *telemetry) tracing() bool {

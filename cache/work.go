@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+
+	"github.com/twofold-go/twofold/internal/flight"
 )
 
 // work is the set of loads that run detached from their callers, so that
@@ -17,7 +19,7 @@ type work struct {
 }
 
 // running is one entry of work.
-type running struct{ cancel func() }
+type running struct{ flight.Canceler }
 
 // begin registers a load, unless the set is closed. The load calls end.
 func (w *work) begin(j *running) bool {
@@ -70,7 +72,7 @@ func (w *work) close(ctx context.Context) (first bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for j := range w.jobs {
-		j.cancel()
+		j.Cancel()
 	}
 	return true, ctx.Err()
 }

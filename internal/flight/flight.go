@@ -58,7 +58,7 @@ type Call[K comparable, M, R any] struct {
 	pinned    bool
 	finished  bool
 	abandoned bool
-	abandon   func()
+	abandon   Canceler
 }
 
 // Join returns the call for key, and whether the caller leads it. An existing
@@ -107,12 +107,13 @@ func (c *Call[K, M, R]) Done() <-chan struct{} {
 	return c.done
 }
 
-// Result returns what the call ended with. Call it only after Done is closed.
-func (c *Call[K, M, R]) Result() R { return c.res }
+// Result returns what the call ended with, for all its participants to read. Call it
+// only after Done is closed.
+func (c *Call[K, M, R]) Result() *R { return &c.res }
 
 // Leave ends the caller's part in the call. When nobody is left and the call
 // is neither finished nor pinned, nobody can join it any more and the function
-// given to OnAbandon runs.
+// given to OnAbandon is cancelled.
 func (c *Call[K, M, R]) Leave() {
 	c.shard.mu.Lock()
 	c.waiters--
@@ -121,7 +122,7 @@ func (c *Call[K, M, R]) Leave() {
 
 // release unlocks shard.mu, abandoning the call first if it is due.
 func (c *Call[K, M, R]) release() {
-	var f func()
+	var f Canceler
 	if c.waiters == 0 && !c.pinned && !c.finished && !c.abandoned {
 		c.abandoned = true
 		c.forget()
@@ -129,19 +130,29 @@ func (c *Call[K, M, R]) release() {
 	}
 	c.shard.mu.Unlock()
 	if f != nil {
-		f()
+		f.Cancel()
 	}
 }
 
-// OnAbandon sets what to run when the last participant leaves an unfinished
-// call, and runs it at once if that has happened already.
-func (c *Call[K, M, R]) OnAbandon(f func()) {
+// Canceler is what works on a call. It is no function, because making one of a method
+// allocates.
+type Canceler interface{ Cancel() }
+
+// CancelFunc is a function as a [Canceler].
+type CancelFunc func()
+
+// Cancel calls f.
+func (f CancelFunc) Cancel() { f() }
+
+// OnAbandon sets what to cancel when the last participant leaves an unfinished
+// call, and cancels it at once if that has happened already.
+func (c *Call[K, M, R]) OnAbandon(f Canceler) {
 	c.shard.mu.Lock()
 	c.abandon = f
 	gone := c.abandoned
 	c.shard.mu.Unlock()
 	if gone {
-		f()
+		f.Cancel()
 	}
 }
 

@@ -33,8 +33,8 @@ func TestJoinAndFinish(t *testing.T) {
 		t.Error("only the first Finish counts")
 	}
 	<-d.Done()
-	if d.Result() != "result" || g.Len() != 1 {
-		t.Errorf("Result = %q, %d calls, want result and 1", d.Result(), g.Len())
+	if *d.Result() != "result" || g.Len() != 1 {
+		t.Errorf("Result = %q, %d calls, want result and 1", *d.Result(), g.Len())
 	}
 	if _, led := g.Join(nil, 1, "a", 0, always); !led {
 		t.Error("a finished call is joined")
@@ -55,7 +55,7 @@ func TestRefuseToJoin(t *testing.T) {
 	if c, led := g.Join(nil, 1, "a", 3, always); led || c != fresh {
 		t.Error("the older call's end hid the newer one")
 	}
-	if old.Result() != "old" {
+	if *old.Result() != "old" {
 		t.Error("the older call lost its result")
 	}
 }
@@ -64,7 +64,7 @@ func TestLastLeaverAbandons(t *testing.T) {
 	g := flight.NewGroup[string, int, string](0)
 	c, _ := g.Join(nil, 1, "a", 0, always)
 	abandoned := 0
-	c.OnAbandon(func() { abandoned++ })
+	c.OnAbandon(flight.CancelFunc(func() { abandoned++ }))
 	_, _ = g.Join(nil, 1, "a", 0, always)
 	c.Leave()
 	if abandoned != 0 {
@@ -91,7 +91,7 @@ func TestOnAbandonAfterwards(t *testing.T) {
 	c, _ := g.Join(nil, 1, "a", 0, always)
 	c.Leave()
 	ran := false
-	c.OnAbandon(func() { ran = true })
+	c.OnAbandon(flight.CancelFunc(func() { ran = true }))
 	if !ran {
 		t.Error("the function did not run at once")
 	}
@@ -105,7 +105,7 @@ func TestNotAbandoned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := flight.NewGroup[string, int, string](0)
 			c, _ := g.Join(nil, 1, "a", 0, always)
-			c.OnAbandon(func() { t.Error("abandoned") })
+			c.OnAbandon(flight.CancelFunc(func() { t.Error("abandoned") }))
 			keep(c)
 			c.Leave()
 			if _, led := g.Join(nil, 1, "a", 0, always); led != (name == "finished") {
@@ -153,8 +153,8 @@ func TestConcurrently(t *testing.T) {
 					c.Finish(k)
 				}
 				<-c.Done()
-				if c.Result() != k {
-					t.Errorf("Result = %d, want %d", c.Result(), k)
+				if *c.Result() != k {
+					t.Errorf("Result = %d, want %d", *c.Result(), k)
 				}
 				c.Leave()
 			}
