@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,6 +69,42 @@ func TestUnreadableCells(t *testing.T) {
 			})
 		}
 	}
+}
+
+// giving is codec.Raw, and takes down what it was given for good.
+type giving struct {
+	codec.Codec
+	given *[]int
+}
+
+func (giving) ID() string { return "giving" }
+
+func (g giving) UnmarshalOwned(data []byte, v any) error {
+	*g.given = append(*g.given, len(data))
+	return codec.UnmarshalOwned(g.Codec, data, v)
+}
+
+// A codec may keep the frame, unless most of what it would keep is not the value.
+func TestFramesAreGivenAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var given []int
+		g := giving{codec.Raw, &given}
+		mem, cfg := tiertest.NewMemory(), cache.Config[int, []byte]{
+			Namespace: "things:v1", Codec: g,
+			Load: func(_ context.Context, n int) ([]byte, error) { return make([]byte, n), nil },
+		}
+		for range 2 {
+			c := with(t, open(t, cache.TiersConfig{Remote: mem, Codecs: []codec.Codec{g}}), cfg)
+			for _, n := range []int{0, 100, 10_000} {
+				if got := get(t, c, n); len(got) != n || cap(got) != n {
+					t.Errorf("%d bytes came back with a capacity of %d", len(got), cap(got))
+				}
+			}
+		}
+		if !slices.Equal(given, []int{10_000}) {
+			t.Errorf("frames of %v bytes were given away, want those of 10000", given)
+		}
+	})
 }
 
 func corrupt(s cache.Counts) int64 { return s.CellsCorrupt }

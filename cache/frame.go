@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
@@ -74,7 +75,7 @@ func (j *job[K, V]) judge(raw []byte, mark invalidate.Mark) (f frame[K, V]) {
 		j.v.counts.inc(cellRefused)
 		return f
 	}
-	it, err := j.thaw(&cell, mark)
+	it, err := j.thaw(&cell, len(raw), mark)
 	if err != nil {
 		j.v.counts.inc(cellCorrupt)
 		return f
@@ -86,8 +87,8 @@ func (j *job[K, V]) judge(raw []byte, mark invalidate.Mark) (f frame[K, V]) {
 	return f
 }
 
-// thaw makes an item of a value cell.
-func (j *job[K, V]) thaw(c *tier.Cell, mark invalidate.Mark) (it *item[K, V], err error) {
+// thaw makes an item of a value cell, whose frame has size bytes.
+func (j *job[K, V]) thaw(c *tier.Cell, size int, mark invalidate.Mark) (it *item[K, V], err error) {
 	it = j.newItem(mark)
 	it.AsOf = invalidate.Position(c.ScopePos)
 	if len(c.Tags) > 0 {
@@ -95,7 +96,7 @@ func (j *job[K, V]) thaw(c *tier.Cell, mark invalidate.Mark) (it *item[K, V], er
 	}
 	if c.Flags&tier.Negative != 0 {
 		it.own().err = j.negative(string(c.Payload))
-	} else if err = j.decode(c, &it.val); err != nil {
+	} else if err = j.decode(c, &it.val, size); err != nil {
 		return nil, err
 	}
 	wall, now := time.Now().UnixMilli(), j.t.now()
@@ -132,8 +133,10 @@ func remaining(at, born, wall int64) time.Duration {
 }
 
 // decode turns a payload into a value by the codec that wrote it. A codec that
-// panics on what it was given is no reason to fail a read.
-func (j *job[K, V]) decode(c *tier.Cell, v *V) (err error) {
+// panics on what it was given is no reason to fail a read. A frame of size bytes is
+// this process's own, so the value may be a part of it; unless it is so small a part
+// that the rest would be kept from the garbage collector unseen.
+func (j *job[K, V]) decode(c *tier.Cell, v *V, size int) (err error) {
 	cd, ok := j.t.codecs.Lookup(c.Codec)
 	if !ok {
 		return errors.New("cache: unknown codec")
@@ -144,7 +147,10 @@ func (j *job[K, V]) decode(c *tier.Cell, v *V) (err error) {
 		}
 	}()
 	j.t.seen.valueSize(sizeIn, len(c.Payload))
-	return cd.Unmarshal(c.Payload, v)
+	if size-len(c.Payload) > size/8 {
+		return cd.Unmarshal(c.Payload, v)
+	}
+	return codec.UnmarshalOwned(cd, c.Payload, v)
 }
 
 // encode returns the payload of a value.

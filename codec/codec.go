@@ -30,6 +30,25 @@ type Codec interface {
 	Unmarshal(data []byte, v any) error
 }
 
+// Owner is a [Codec] that saves a copy where data is the value's to keep. Only [Raw], and
+// what compresses it, has a use for that.
+type Owner interface {
+	Codec
+
+	// UnmarshalOwned is Unmarshal of data that nobody else uses or changes any
+	// more: what is written to v may be a part of it.
+	UnmarshalOwned(data []byte, v any) error
+}
+
+// UnmarshalOwned decodes data, which the caller gives away, into v: by c's UnmarshalOwned
+// if it has one, else by its Unmarshal.
+func UnmarshalOwned(c Codec, data []byte, v any) error {
+	if o, ok := c.(Owner); ok {
+		return o.UnmarshalOwned(data, v)
+	}
+	return c.Unmarshal(data, v)
+}
+
 // MaxDecoded is how many bytes a compressed value may have before compression,
 // unless [Limit] says otherwise.
 const MaxDecoded = 64 << 20

@@ -126,6 +126,37 @@ func TestRawCopies(t *testing.T) {
 	}
 }
 
+// What is given away is not copied, unless the value could not hold it safely.
+func TestUnmarshalOwned(t *testing.T) {
+	for _, c := range forms(codec.Raw) {
+		t.Run(c.ID(), func(t *testing.T) {
+			data := mustMarshal(t, c, []byte("value"))
+			var got []byte
+			if err := codec.UnmarshalOwned(c, data, &got); err != nil || string(got) != "value" {
+				t.Fatalf("UnmarshalOwned = %q, %v", got, err)
+			}
+			if &got[0] != &data[len(data)-len(got)] {
+				t.Error("the bytes were copied")
+			}
+			if cap(got) != len(got) {
+				t.Error("there is room behind the value to append to")
+			}
+			var s string
+			if err := codec.UnmarshalOwned(c, data, &s); err != nil {
+				t.Fatal(err)
+			}
+			if data[len(data)-1] = 'X'; s != "value" {
+				t.Error("a string aliases bytes that can change")
+			}
+			wantError(t, codec.UnmarshalOwned(c, data, (*[]byte)(nil)), codec.ErrType)
+		})
+	}
+	var v struct{ A int }
+	if err := codec.UnmarshalOwned(codec.JSON, []byte(`{"A":1}`), &v); err != nil || v.A != 1 {
+		t.Errorf("by a codec that is no Owner: %+v, %v", v, err)
+	}
+}
+
 func TestRawRefuses(t *testing.T) {
 	for _, v := range []any{nil, 7, struct{}{}, []string{"a"}, (*[]byte)(nil), (*string)(nil), (*int)(nil), map[string]int{}} {
 		_, err := codec.Raw.Marshal(v)

@@ -120,7 +120,18 @@ func (c *compressed) Marshal(v any) ([]byte, error) {
 	return append(append(make([]byte, 0, 1+len(plain)), tagPlain), plain...), nil
 }
 
+var _ Owner = (*compressed)(nil)
+
 func (c *compressed) Unmarshal(data []byte, v any) error {
+	return c.unmarshal(data, v, false)
+}
+
+// UnmarshalOwned implements [Owner].
+func (c *compressed) UnmarshalOwned(data []byte, v any) error {
+	return c.unmarshal(data, v, true)
+}
+
+func (c *compressed) unmarshal(data []byte, v any, owned bool) error {
 	if len(data) == 0 {
 		return c.corrupt(data, "no tag byte")
 	}
@@ -129,13 +140,16 @@ func (c *compressed) Unmarshal(data []byte, v any) error {
 		if len(body) > c.limit {
 			return sizeError(c.id, len(body), c.limit)
 		}
+		if owned {
+			return UnmarshalOwned(c.inner, body, v)
+		}
 		return c.inner.Unmarshal(body, v)
 	case tagCompressed:
 		plain, err := c.unpack(body)
 		if err != nil {
 			return err
 		}
-		return c.inner.Unmarshal(plain, v)
+		return UnmarshalOwned(c.inner, plain, v)
 	}
 	return c.corrupt(data, "unknown tag byte")
 }

@@ -8,8 +8,11 @@ import (
 // them. Any other type is [ErrType].
 //
 // It copies both ways, so that a value never aliases a network buffer nor a
-// cell the caller's slice. A nil slice comes back empty.
+// cell the caller's slice, unless it is given the data for good (see [Owner]). A nil
+// slice comes back empty.
 var Raw Codec = rawCodec{}
+
+var _ Owner = rawCodec{}
 
 type rawCodec struct{}
 
@@ -67,6 +70,16 @@ func (c rawCodec) Unmarshal(data []byte, v any) error {
 		}
 	}
 	return unmarshalError(ErrType, c.ID(), data, v, nil)
+}
+
+// UnmarshalOwned makes a []byte of data itself, without room to append to. Other types it
+// copies.
+func (c rawCodec) UnmarshalOwned(data []byte, v any) error {
+	if v, ok := v.(*[]byte); ok && v != nil && data != nil {
+		*v = data[:len(data):len(data)]
+		return nil
+	}
+	return c.Unmarshal(data, v)
 }
 
 func isBytes(v reflect.Value) bool {

@@ -164,7 +164,8 @@ func (c *Cell) Encode() ([]byte, error) {
 }
 
 // ParseCell decodes a frame and checks it. Payload aliases b. It never panics
-// and allocates at most the tags' slice and the codec's id.
+// and allocates at most the tags' slice, and the codec's id unless it is one of this
+// library's.
 func ParseCell(b []byte) (Cell, error) {
 	if len(b) < leaseSize {
 		return Cell{}, ErrTruncated
@@ -210,9 +211,19 @@ func ParseCell(b []byte) (Cell, error) {
 	c.LoadedAt = int64(be.Uint64(b[tail+8:]))
 	c.Schema = be.Uint64(b[tail+16:])
 	c.Echo = be.Uint64(b[tail+24:])
-	c.Codec = string(b[id:sum])
+	c.Codec = codecID(b[id:sum])
 	c.Payload = b[sum+4:]
 	return c, nil
+}
+
+// codecID returns b as a string, and makes none of the ids that most cells have.
+func codecID(b []byte) string {
+	for _, id := range [...]string{"json", "cbor", "raw", "json+snappy", "cbor+snappy", "raw+snappy", "json+deflate", "cbor+deflate", "raw+deflate"} {
+		if string(b) == id { // compares without an allocation
+			return id
+		}
+	}
+	return string(b)
 }
 
 // checksum covers header (which ends before the sum) and payload, but for the

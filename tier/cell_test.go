@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -187,6 +188,24 @@ func TestCellRefreshRewrite(t *testing.T) {
 			t.Fatalf("rewritten (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// The ids of this library's codecs are known, so that a hit makes no string of them.
+func TestCodecIDsAllocateNothing(t *testing.T) {
+	for _, plain := range []codec.Codec{codec.JSON, codec.CBOR, codec.Raw} {
+		for _, c := range []codec.Codec{plain, codec.Snappy(plain, 0), codec.Deflate(plain, 0)} {
+			cell := example()
+			cell.Codec, cell.Tags = c.ID(), nil
+			frame := encode(t, cell)
+			if n := testing.AllocsPerRun(10, func() {
+				if got, err := tier.ParseCell(frame); err != nil || got.Codec != c.ID() {
+					t.Fatalf("ParseCell: codec %q, %v", got.Codec, err)
+				}
+			}); n != 0 {
+				t.Errorf("%s: %v allocations", c.ID(), n)
+			}
+		}
+	}
 }
 
 func TestCellLimits(t *testing.T) {
