@@ -4,19 +4,19 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // Reads that come while enough others are on their way gather until one of those
-// lands, and leave together in one pipeline: group commit, for reads. While there
+// lands, and leave together in one MGET: group commit, for reads. While there
 // are few, each is sent as it comes, and costs no more than a GET.
 //
+// A pipeline of GETs would say which key is no string, where MGET says none; but a
+// command costs the client more than a key, and the claim that comes next says it, too.
 // go-redis has pipelining of its own. It is not used because a command in it
 // outlives its caller's deadline, and because it is marked experimental (v9.23).
 const (
 	// lanes is how many messages are under way before reads gather. Fewer lanes
-	// are longer waits, a share of a round trip, and longer pipelines.
+	// are longer waits, a share of a round trip, and more keys in each.
 	lanes = 4
 
 	// longest is how many reads leave together at most, and so how many one
@@ -107,8 +107,7 @@ func (t *Tier) drive(b *batch) {
 
 // send asks for those reads of a batch whose callers still wait.
 func (t *Tier) send(b *batch) {
-	var keys []string
-	var asked []*read
+	keys, asked := make([]string, 0, len(b.reads)), make([]*read, 0, len(b.reads))
 	for i := range b.reads {
 		if r := &b.reads[i]; r.ctx.Err() == nil {
 			keys, asked = append(keys, r.key), append(asked, r)
@@ -119,8 +118,12 @@ func (t *Tier) send(b *batch) {
 	}
 	ctx, cancel := together(asked)
 	defer cancel()
-	for i, cmd := range t.pipeline(ctx, keys, func(c redis.Cmdable, i int) redis.Cmder { return c.Get(ctx, keys[i]) }) {
-		asked[i].frame, asked[i].err = frameOf("get", cmd)
+	frames := make([][]byte, len(keys))
+	err := t.mget(ctx, "get", keys, frames)
+	for i, r := range asked {
+		if r.frame = frames[i]; r.frame == nil {
+			r.err = err
+		}
 	}
 }
 

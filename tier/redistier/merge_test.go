@@ -20,19 +20,19 @@ import (
 // lanes is how many messages are under way before reads gather.
 const lanes = 4
 
-// held is a server that answers every GET with its key, when the test lets it.
-// It is asked in place of the network, so that it can be held in a bubble.
+// held is a server that answers every GET with its key, and every MGET with its keys,
+// when the test lets it. It is asked in place of the network, so that it can be held in a bubble.
 type held struct {
 	mu      sync.Mutex // protects what follows
 	arrived []arrival
 
-	panics bool // instead of answering a pipeline
+	panics bool // instead of answering an MGET
 }
 
 // arrival is a message that arrived and waits.
 type arrival struct {
 	ctx    context.Context //nolint:containedctx // what it was sent with is what is tested
-	gets   int             // in the message
+	keys   int             // in the message
 	answer chan struct{}   // to be closed
 }
 
@@ -41,48 +41,52 @@ func (h *held) DialHook(redis.DialHook) redis.DialHook {
 }
 
 func (h *held) ProcessHook(redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error { return h.reply(ctx, cmd) }
-}
-
-func (h *held) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		err := h.reply(ctx, cmds...)
-		if h.panics {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := h.reply(ctx, cmd)
+		if h.panics && cmd.Name() == "mget" {
 			panic("a nonsensical reply")
 		}
 		return err
 	}
 }
 
-func (h *held) reply(ctx context.Context, cmds ...redis.Cmder) error {
-	a := arrival{ctx, len(cmds), make(chan struct{})}
+func (h *held) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(context.Context, []redis.Cmder) error { return errors.New("a pipeline") }
+}
+
+func (h *held) reply(ctx context.Context, cmd redis.Cmder) error {
+	a := arrival{ctx, len(cmd.Args()) - 1, make(chan struct{})}
 	h.mu.Lock()
 	h.arrived = append(h.arrived, a)
 	h.mu.Unlock()
 	select {
 	case <-a.answer:
 	case <-ctx.Done():
-		for _, c := range cmds {
-			c.SetErr(ctx.Err())
-		}
+		cmd.SetErr(ctx.Err())
 		return ctx.Err()
 	}
-	for _, c := range cmds {
-		key, _ := c.Args()[1].(string)
-		c.(*redis.StringCmd).SetVal(strings.TrimPrefix(key, "p:v:"))
+	var vals []any
+	for _, key := range cmd.Args()[1:] {
+		vals = append(vals, strings.TrimPrefix(key.(string), "p:v:"))
+	}
+	switch cmd := cmd.(type) {
+	case *redis.StringCmd:
+		cmd.SetVal(vals[0].(string))
+	case *redis.SliceCmd:
+		cmd.SetVal(vals)
 	}
 	return nil
 }
 
-// waiting returns how many GETs each message holds that has not been answered.
-func (h *held) waiting() (gets []int) {
+// waiting returns how many keys each message asks for that has not been answered.
+func (h *held) waiting() (keys []int) {
 	synctest.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, a := range h.arrived {
-		gets = append(gets, a.gets)
+		keys = append(keys, a.keys)
 	}
-	return gets
+	return keys
 }
 
 // answer lets the first message that waits be answered.
@@ -348,8 +352,8 @@ func TestBatchPanics(t *testing.T) {
 }
 
 // TestReadsOfOneServer: many readers at a real server each get what is theirs: a
-// frame, none, or the error of the one key that is no string. Every read is one
-// GET.
+// frame, or none. The one key that is no string is an error alone and none in company.
+// Every read asks for its key once.
 func TestReadsOfOneServer(t *testing.T) {
 	rdb := redistest.Start(t).Client()
 	prefix := redistest.Prefix()
@@ -360,34 +364,43 @@ func TestReadsOfOneServer(t *testing.T) {
 	if err := rdb.LPush(t.Context(), prefix+":v:list", "x").Err(); err != nil {
 		t.Fatal(err)
 	}
+	before := stat(t, rdb, "keyspace_hits:") + stat(t, rdb, "keyspace_misses:")
 	var wg sync.WaitGroup
 	for g := range 64 {
 		wg.Go(func() {
 			for i := range 50 {
 				key := []string{"list", "absent", fmt.Sprint("there", (g+i)%10)}[(g+i)%3]
 				frame, err := r.Get(t.Context(), key)
-				if (err != nil) != (key == "list") || (len(frame) > 0) != strings.HasPrefix(key, "there") {
+				if (err != nil && key != "list") || (len(frame) > 0) != strings.HasPrefix(key, "there") {
 					t.Errorf("Get of %s = %d bytes, %v", key, len(frame), err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if calls := gets(t, rdb); calls != 64*50 {
-		t.Errorf("%d GETs, want %d", calls, 64*50)
+	found, missed, mgets := stat(t, rdb, "keyspace_hits:"), stat(t, rdb, "keyspace_misses:"), stat(t, rdb, "cmdstat_mget:calls=")
+	if found+missed != before+64*50 {
+		t.Errorf("%d keys were looked up, want %d", found+missed-before, 64*50)
+	}
+	if mgets == 0 {
+		t.Error("nobody read in company")
 	}
 }
 
-func gets(t *testing.T, rdb *redis.Client) (calls int) {
+// stat returns the number behind a name in what the server says of itself; 0: it says
+// nothing.
+func stat(t *testing.T, rdb *redis.Client, name string) (n int) {
 	t.Helper()
-	info, err := rdb.Info(t.Context(), "commandstats").Result()
+	info, err := rdb.Info(t.Context(), "everything").Result()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(info) {
-		if _, err := fmt.Sscanf(line, "cmdstat_get:calls=%d,", &calls); err == nil {
-			return calls
+		if rest, ok := strings.CutPrefix(line, name); ok {
+			if _, err := fmt.Sscan(rest, &n); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	return 0
+	return n
 }

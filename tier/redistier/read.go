@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"unsafe"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -20,9 +21,12 @@ func (t *Tier) Names(keys []string) (server any, names []string) {
 
 // Get returns the frame under key in a slice of the caller's own, nil when
 // there is none. It is one GET. While several reads are on their way to a single
-// server, those that come then leave together in a pipeline of GETs, and a caller
+// server, those that come then leave together in one MGET, and a caller
 // whose ctx ends is not held up by the others. On a Cluster each is sent alone,
 // so that a node that hangs holds up nothing but its own keys.
+//
+// A key that holds something else than a string is an error of a GET, and none to an
+// MGET; then the claim is what fails.
 func (t *Tier) Get(ctx context.Context, key string) (frame []byte, err error) {
 	if err := t.ready(ctx, "get"); err != nil {
 		return nil, err
@@ -77,7 +81,7 @@ func (t *Tier) GetMany(ctx context.Context, keys []string) (frames [][]byte, err
 	}
 	full := t.cellKeys(keys)
 	if t.cluster == nil {
-		return frames, t.mget(ctx, full, frames)
+		return frames, t.mget(ctx, "get many", full, frames)
 	}
 	cmds := t.pipeline(ctx, full, func(c redis.Cmdable, i int) redis.Cmder { return c.Get(ctx, full[i]) })
 	var errs joined
@@ -89,23 +93,25 @@ func (t *Tier) GetMany(ctx context.Context, keys []string) (frames [][]byte, err
 	return frames, errs.err()
 }
 
-func (t *Tier) mget(ctx context.Context, keys []string, frames [][]byte) (err error) {
-	defer rescue("get many", &err)
+// mget reads keys by one MGET, for the operation op. A frame is its reply's bytes, which
+// nobody else has.
+func (t *Tier) mget(ctx context.Context, op string, keys []string, frames [][]byte) (err error) {
+	defer rescue(op, &err)
 	vals, err := t.rdb.MGet(ctx, keys...).Result()
 	if err != nil {
-		return fail("get many", err)
+		return fail(op, err)
 	}
 	if len(vals) != len(keys) {
-		return fail("get many", fmt.Errorf("%w: %d values for %d keys", ErrReply, len(vals), len(keys)))
+		return fail(op, fmt.Errorf("%w: %d values for %d keys", ErrReply, len(vals), len(keys)))
 	}
 	var errs joined
 	for i, v := range vals {
 		switch v := v.(type) {
 		case nil:
 		case string:
-			frames[i] = []byte(v)
+			frames[i] = unsafe.Slice(unsafe.StringData(v), len(v)) //nolint:gosec // a string of the reply that only we know of, as for StringCmd.Bytes
 		default:
-			errs.add(fail("get many", fmt.Errorf("%w: a %T for a value", ErrReply, v)))
+			errs.add(fail(op, fmt.Errorf("%w: a %T for a value", ErrReply, v)))
 		}
 	}
 	return errs.err()

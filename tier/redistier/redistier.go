@@ -5,7 +5,7 @@
 // frame and expires by itself. It carries no hash tag, so a Cluster spreads the
 // entries over all of its slots. A hit is a plain GET; claims and fills are
 // scripts of one key, sent by their digest. While a few GETs are under way to a
-// single server, those that come gather and leave in one pipeline.
+// single server, those that come gather and leave in one MGET.
 //
 // # What the client must be
 //
