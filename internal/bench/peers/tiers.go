@@ -3,6 +3,7 @@ package peers
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/twofold-go/twofold/tier/local"
 	"github.com/twofold-go/twofold/tier/otter"
@@ -37,6 +38,28 @@ func (p tierLocal) Set(_ context.Context, k *Key, v Value) error {
 	p.t.Set(hashOf(k.ID), &v, entryBytes-local.Overhead)
 	return nil
 }
+
+// clocked looks at the clock after each hit, as whoever has lifetimes must: what no
+// cache over tier/local can be below. The look is more than its own time, because
+// the processor does not fetch the next hit's memory before it.
+type clocked struct {
+	tierLocal
+	opened time.Time
+}
+
+func newClocked(o Options) (Peer, error) {
+	t, err := newTierLocal(o)
+	if err != nil {
+		return nil, err
+	}
+	return clocked{t.(tierLocal), time.Now()}, nil
+}
+
+func (p clocked) Get(ctx context.Context, k *Key) (Value, bool) {
+	v, ok := p.tierLocal.Get(ctx, k)
+	return v, ok && time.Since(p.opened) < lifetime
+}
+
 func (tierLocal) Settle()  {}
 func (p tierLocal) Close() { _ = p.t.Close() }
 

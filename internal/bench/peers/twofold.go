@@ -28,6 +28,7 @@ func ours() []Spec {
 		{Name: "twofold, otter", Kind: Loading, Loads: true, Open: newOverOtter},
 		{Name: "twofold, two tiers", Kind: TwoTier, Loads: true, Open: newTwoTiers},
 		{Name: "tier/local", Kind: Table, Open: newTierLocal},
+		{Name: "tier/local, clock", Kind: Table, Open: newClocked},
 		{Name: "tier/otter", Kind: Table, Open: newTierOtter},
 	}
 }
