@@ -2,6 +2,7 @@ package codec
 
 import (
 	"reflect"
+	"slices"
 )
 
 // Raw writes []byte and string as they are, id "raw", and types named after
@@ -76,7 +77,7 @@ func (c rawCodec) Unmarshal(data []byte, v any) error {
 // copies.
 func (c rawCodec) UnmarshalOwned(data []byte, v any) error {
 	if v, ok := v.(*[]byte); ok && v != nil && data != nil {
-		*v = data[:len(data):len(data)]
+		*v = slices.Clip(data)
 		return nil
 	}
 	return c.Unmarshal(data, v)
