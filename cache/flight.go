@@ -124,12 +124,7 @@ func (j *job[K, V]) unfenced(it *item[K, V]) bool {
 // fly joins the key's flight, or leads one, and waits for its end, for the
 // caller's context or for the policy's SoftTimeout. With force it leads.
 func (j *job[K, V]) fly(ctx context.Context, force bool) (out *outcome[K, V], led bool) {
-	key := flightKey[K]{tenant: j.v.space.Tenant, key: j.k}
-	own := &j.flown
-	if j.call != nil {
-		own = nil // it has flown
-	}
-	c, led := j.s.flights.Join(own, j.at, key, j.terms(), func(m terms) bool { return !force && j.joins(m) })
+	c, led := j.join(force)
 	if c == nil {
 		return &outcome[K, V]{err: ErrOverloaded}, true
 	}
@@ -143,6 +138,19 @@ func (j *job[K, V]) fly(ctx context.Context, force bool) (out *outcome[K, V], le
 		j.joined(ctx, c)
 	}
 	return j.wait(ctx, c), led
+}
+
+// join joins the key's flight or begins one, which the caller then leads. It is apart
+// from fly because it is over when the waiting begins, and its stack with it.
+//
+//go:noinline
+func (j *job[K, V]) join(force bool) (c *call[K, V], led bool) {
+	key := flightKey[K]{tenant: j.v.space.Tenant, key: j.k}
+	own := &j.flown
+	if j.call != nil {
+		own = nil // it has flown
+	}
+	return j.s.flights.Join(own, j.at, key, j.terms(), func(m terms) bool { return !force && j.joins(m) })
 }
 
 // joined does what is due when a caller joins another's flight.

@@ -341,7 +341,10 @@ func (c Cache[K, V]) start(ctx context.Context, j *job[K, V], op string, k K, lo
 	if c.s == nil {
 		return errZero(op)
 	}
-	*j = job[K, V]{Cache: c, t: c.s.t, p: c.v.policy(), op: op, k: k, loader: load, o: o, minLoaded: -never, ctx: ctx, lead: j.lead}
+	// One by one, as a literal would be on the stack before it is here.
+	j.Cache, j.t, j.p = c, c.s.t, c.v.policy()
+	j.op, j.k, j.loader, j.o = op, k, load, o
+	j.minLoaded, j.ctx = -never, ctx
 	lease := j.t.lease.Read() // before the tick: what the lease vouches for is part of it
 	j.tick, j.called = j.t.fences.Tick(), j.t.now()
 	j.leased = j.t.lease.Covers(lease, j.called) || safeguard.Off(safeguard.Lease)
