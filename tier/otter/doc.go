@@ -91,8 +91,8 @@
 // where it loses hits.
 //
 // Heap beside the entry, bytes, in a full tier of 5,000 to 500,000 entries all
-// of which were replaced once: 104 to 114, tier/local 275 to 336, otter by
-// itself 97 to 109 (BenchmarkHeap, -benchtime 1x). 94 to 117 were seen over more
+// of which were replaced once: 104 to 115, tier/local 301 to 361, otter by
+// itself 96 to 108 (BenchmarkHeap, -benchtime 1x). 94 to 117 were seen over more
 // sizes; hence [Overhead]. Under a cache of a million entries with room to spare
 // tier/local keeps all in its front and uses the items' own nodes: see workload E
 // in internal/bench/RESULTS.md.
