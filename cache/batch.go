@@ -72,8 +72,7 @@ func (c Cache[K, V]) getRest(ctx context.Context, jobs []*job[K, V], add func(K,
 	leads := make([]bool, len(jobs))
 	var led []*job[K, V]
 	for i, j := range jobs {
-		key := flightKey[K]{tenant: j.v.space.Tenant, key: j.k}
-		calls[i], leads[i] = j.s.flights.Join(&j.flown, j.at, key, j.terms(), func(m terms) bool { return !j.p.Off && j.joins(m) })
+		calls[i], leads[i] = j.join(j.p.Off)
 		if leads[i] {
 			j.call = calls[i]
 			led = append(led, j)
@@ -129,13 +128,7 @@ func (b *batch[K, V]) launch(ctx context.Context) {
 		return
 	}
 	b.ctx = ctx
-	var left atomic.Int64
-	left.Store(int64(len(b.jobs)))
-	abandon := flight.CancelFunc(func() {
-		if left.Add(-1) == 0 {
-			cancel()
-		}
-	})
+	abandon := afterAll(len(b.jobs), cancel)
 	for _, j := range b.jobs {
 		j.ctx, j.outer = ctx, Filling(ctx)
 		j.call.OnAbandon(abandon)
@@ -155,6 +148,17 @@ func (b *batch[K, V]) launch(ctx context.Context) {
 		b.run()
 		orderly = true
 	}()
+}
+
+// afterAll returns what cancels once n calls have been abandoned.
+func afterAll(n int, cancel func()) flight.Canceler {
+	left := new(atomic.Int64)
+	left.Store(int64(n))
+	return flight.CancelFunc(func() {
+		if left.Add(-1) == 0 {
+			cancel()
+		}
+	})
 }
 
 func (b *batch[K, V]) run() {

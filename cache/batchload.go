@@ -2,10 +2,8 @@ package cache
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/flight"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -25,13 +23,7 @@ func (b *batch[K, V]) loadChunk(jobs []*job[K, V]) {
 	// becomes of the batch's others.
 	ctx, cancel := context.WithCancel(b.ctx)
 	defer cancel()
-	var left atomic.Int64
-	left.Store(int64(len(jobs)))
-	abandon := flight.CancelFunc(func() {
-		if left.Add(-1) == 0 {
-			cancel()
-		}
-	})
+	abandon := afterAll(len(jobs), cancel)
 	for _, j := range jobs {
 		j.ctx = ctx
 		j.call.OnAbandon(abandon)

@@ -140,8 +140,9 @@ func (j *job[K, V]) fly(ctx context.Context, force bool) (out *outcome[K, V], le
 	return j.wait(ctx, c), led
 }
 
-// join joins the key's flight or begins one, which the caller then leads. It is apart
-// from fly because it is over when the waiting begins, and its stack with it.
+// join joins the key's flight or begins one, which the caller then leads; with force it
+// begins one. It is apart from fly because it is over when the waiting begins, and its
+// stack with it.
 //
 //go:noinline
 func (j *job[K, V]) join(force bool) (c *call[K, V], led bool) {

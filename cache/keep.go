@@ -97,8 +97,7 @@ func (c Cache[K, V]) refreshLater(ctx context.Context, it *item[K, V], load Load
 		return
 	}
 	j.refreshing = it
-	key := flightKey[K]{tenant: j.v.space.Tenant, key: j.k}
-	call, led := j.s.flights.Join(&j.flown, j.at, key, j.terms(), func(m terms) bool { return j.joins(m) })
+	call, led := j.join(false)
 	if led {
 		it.nextTry.Store(now + int64(j.p.LoadTimeout))
 		call.Pin()

@@ -57,7 +57,7 @@ func TestRedisLog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client := start(t)
-			f := redisFleetOf(t, client, 4*time.Second) // longer than a busy machine may keep a process waiting
+			f := redisFleetOf(t, client, 2*time.Second)
 			for i, tiers := range f.tiers {
 				if err := tiers.Ready(t.Context()); err != nil {
 					t.Fatalf("process %d: %v", i, err)

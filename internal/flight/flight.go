@@ -112,7 +112,7 @@ func (c *Call[K, M, R]) Done() <-chan struct{} {
 func (c *Call[K, M, R]) Result() *R { return &c.res }
 
 // Leave ends the caller's part in the call. When nobody is left and the call
-// is neither finished nor pinned, nobody can join it any more and the function
+// is neither finished nor pinned, nobody can join it any more and what was
 // given to OnAbandon is cancelled.
 func (c *Call[K, M, R]) Leave() {
 	c.shard.mu.Lock()

@@ -13,7 +13,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/twofold-go/twofold/internal/redistest"
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
@@ -349,58 +348,4 @@ func TestBatchPanics(t *testing.T) {
 		h.answerAll()
 		r.want(nil, "next")
 	})
-}
-
-// TestReadsOfOneServer: many readers at a real server each get what is theirs: a
-// frame, or none. The one key that is no string is an error alone and none in company.
-// Every read asks for its key once.
-func TestReadsOfOneServer(t *testing.T) {
-	rdb := redistest.Start(t).Client()
-	prefix := redistest.Prefix()
-	r := redistier.New(rdb, redistier.Config{Prefix: prefix})
-	for i := range 10 {
-		store(t, r, fmt.Sprint("there", i))
-	}
-	if err := rdb.LPush(t.Context(), prefix+":v:list", "x").Err(); err != nil {
-		t.Fatal(err)
-	}
-	before := stat(t, rdb, "keyspace_hits:") + stat(t, rdb, "keyspace_misses:")
-	var wg sync.WaitGroup
-	for g := range 64 {
-		wg.Go(func() {
-			for i := range 50 {
-				key := []string{"list", "absent", fmt.Sprint("there", (g+i)%10)}[(g+i)%3]
-				frame, err := r.Get(t.Context(), key)
-				if (err != nil && key != "list") || (len(frame) > 0) != strings.HasPrefix(key, "there") {
-					t.Errorf("Get of %s = %d bytes, %v", key, len(frame), err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	found, missed, mgets := stat(t, rdb, "keyspace_hits:"), stat(t, rdb, "keyspace_misses:"), stat(t, rdb, "cmdstat_mget:calls=")
-	if found+missed != before+64*50 {
-		t.Errorf("%d keys were looked up, want %d", found+missed-before, 64*50)
-	}
-	if mgets == 0 {
-		t.Error("nobody read in company")
-	}
-}
-
-// stat returns the number behind a name in what the server says of itself; 0: it says
-// nothing.
-func stat(t *testing.T, rdb *redis.Client, name string) (n int) {
-	t.Helper()
-	info, err := rdb.Info(t.Context(), "everything").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(info) {
-		if rest, ok := strings.CutPrefix(line, name); ok {
-			if _, err := fmt.Sscan(rest, &n); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	return n
 }

@@ -12,7 +12,7 @@ import (
 var reasons = map[string]string{
 	"local hit (twofold) at": "a look at the clock, which neither ristretto nor otter's loading cache takes here. The processor does not " +
 		"fetch the next hit's memory before the look is done, so it costs more than its own time: compare tier/local with " +
-		"\"tier/local, clock\" below, over which the cache itself takes little. Entries of up to twice the size, a table twice as dense, and " +
+		"\"tier/local, clock\" below, which the cache itself comes on top of. Entries of up to twice the size, a table twice as dense, and " +
 		"the clock before the table were tried, and made no difference or a worse one.",
 	"local hit (twofold, two tiers) at": "the same; the ratio to peers is met by the larger value.",
 	"a read beside 5 % writes": "a write fences its key, and readers ask whether the fence is theirs: two lines of memory that the other core " +
