@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"sync"
 	"testing"
@@ -30,7 +31,8 @@ func deep(i int, f func() (row, error)) (row, error) {
 
 // Whoever waits for another's load keeps to 4 KiB of stack, its callers' part included: a
 // crowd waits by the thousand, and growing to 8 KiB took each of them as long as all else
-// that a Get did.
+// that a Get did. Of a few crowds the calmest counts: a waiter that the runtime interrupts,
+// or that has to queue for a lock, takes more for a moment, and never gives it back.
 func TestWaitersStack(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector's frames are larger")
@@ -40,36 +42,48 @@ func TestWaitersStack(t *testing.T) {
 		"who may leave":         func(ctx context.Context) context.Context { return ctx },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				const waiters = 2000
-				loaded := make(chan struct{})
-				c := with(t, open(t, cache.TiersConfig{}), cache.Config[int, row]{
-					Namespace: "rows:v1",
-					Load: func(_ context.Context, k int) (row, error) {
-						<-loaded
-						return row{ID: k}, nil
-					},
-				})
-				before := stackInUse()
-				var wg sync.WaitGroup
-				for range waiters {
-					wg.Go(func() {
-						if v, err := deep(1, func() (row, error) { return c.Get(ctx(t.Context()), 1) }); v.ID != 1 || err != nil {
-							t.Errorf("Get = %+v, %v", v, err)
-						}
-					})
+			const bound = 6 << 10
+			each := int64(math.MaxInt64)
+			for range 20 {
+				synctest.Test(t, func(t *testing.T) { each = min(each, stackOfWaiters(t, ctx)) })
+				if each <= bound {
+					return
 				}
-				synctest.Wait()
-				if each := (stackInUse() - before) / waiters; each > 6<<10 {
-					t.Errorf("a waiter takes %d bytes of stack, want 4096 and the runtime's change", each)
-				}
-				close(loaded)
-				wg.Wait()
-			})
+			}
+			t.Errorf("a waiter takes %d bytes of stack, want 4096 and the runtime's change", each)
 		})
 	}
 }
 
+// stackOfWaiters returns what each of a crowd's callers takes, who all wait for one load.
+func stackOfWaiters(t *testing.T, ctx func(context.Context) context.Context) int64 {
+	const waiters = 2000
+	loaded := make(chan struct{})
+	c := with(t, open(t, cache.TiersConfig{}), cache.Config[int, row]{
+		Namespace: "rows:v1",
+		Load: func(_ context.Context, k int) (row, error) {
+			<-loaded
+			return row{ID: k}, nil
+		},
+	})
+	runtime.GC() // gives back the stacks of the crowd before; not again below, it would take from those that wait
+	before := stackInUse()
+	var wg sync.WaitGroup
+	for range waiters {
+		wg.Go(func() {
+			if v, err := deep(1, func() (row, error) { return c.Get(ctx(t.Context()), 1) }); v.ID != 1 || err != nil {
+				t.Errorf("Get = %+v, %v", v, err)
+			}
+		})
+	}
+	synctest.Wait()
+	each := (stackInUse() - before) / waiters
+	close(loaded)
+	wg.Wait()
+	return each
+}
+
+// stackInUse returns what the stacks take of all goroutines that there are.
 func stackInUse() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
