@@ -16,7 +16,9 @@ import (
 
 // Frames carry wall-clock times, items the monotonic time of their Tiers. A
 // frame from a machine whose clock is ahead may claim an age below zero; it is
-// never given more life than it was born with.
+// never given more life than it was born with. They count whole milliseconds: who
+// writes a frame rounds its times down, who reads it rounds its own up, so that a
+// value's life may end two milliseconds early and never late.
 
 // remoteForever is how long the remote tier keeps what never expires. A shared
 // tier without expiry only grows; coming back as a miss harms nobody.
@@ -99,7 +101,7 @@ func (j *job[K, V]) thaw(c *tier.Cell, size int, mark invalidate.Mark) (it *item
 	} else if err = j.decode(c, &it.val, size); err != nil {
 		return nil, err
 	}
-	wall, now := time.Now().UnixMilli(), j.t.now()
+	wall, now := time.Now().Add(time.Millisecond-1).UnixMilli(), j.t.now()
 	age := max(wall-c.LoadedAt, 0)
 	it.loadedAt = now - int64(time.Duration(age)*time.Millisecond)
 	it.loadTime = c.LoadTime
@@ -168,12 +170,12 @@ func (s *shared[K, V]) encode(v V) (b []byte, err error) {
 
 // freeze returns the cell of an item and how long the tier should keep it.
 func (j *job[K, V]) freeze(it *item[K, V], payload []byte, nonce tier.Nonce, mark invalidate.Mark) ([]byte, time.Duration, error) {
-	now, wall := j.t.now(), time.Now().UnixMilli()
+	now, wall := j.t.now(), time.Now()
 	at := func(t int64) int64 {
 		if t == never {
 			return math.MaxInt64
 		}
-		return wall + time.Duration(t-now).Milliseconds()
+		return wall.Add(time.Duration(t - now)).UnixMilli()
 	}
 	c := tier.Cell{
 		Nonce:    nonce,
