@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -64,6 +65,7 @@ func redisFleetOf(t *testing.T, client func() redis.UniversalClient, bound time.
 		cfg := cache.TiersConfig{
 			Remote:   redistier.New(rdb, redistier.Config{Prefix: prefix}),
 			MaxLoads: redisMaxLoads,
+			Logger:   slog.New(slog.NewTextHandler(t.Output(), nil)), // what happened, when it fails
 			Policies: policy.Table{{Patch: policy.Patch{RemoteTimeout: new(250 * time.Millisecond)}}},
 		}
 		if bound > 0 {

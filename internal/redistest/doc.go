@@ -10,4 +10,6 @@
 // When the variable REDIS_URL is set, Start uses that server instead. It may be
 // shared with others, so tests take their keys from [Prefix], never flush, and
 // a test that wants to stop the server is skipped.
+//
+// Whoever starts a server here switches go-redis' log off, for the whole process.
 package redistest

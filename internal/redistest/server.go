@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
@@ -124,6 +125,9 @@ func (s *Server) up() error {
 }
 
 func (s *Server) connect() {
+	// Of servers that are killed on purpose the client has hundreds of lines to say, for the
+	// whole process; a failed test's own would be lost among them.
+	logging.Disable()
 	s.admin = redis.NewClient(s.Options())
 	s.t.Cleanup(func() { _ = s.admin.Close() })
 }
