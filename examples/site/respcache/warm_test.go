@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -108,11 +109,15 @@ var errOops = errors.New("oops")
 // Close waits for handlers that nobody waits for any more.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate()
+		open := make(chan struct{})
+		var renderings atomic.Int64
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			forAll := renderings.Add(1) == 1 // asked here: once it is refused, the client's own may overtake it
 			w.Header().Set("Set-Cookie", "a=b")
 			w.WriteHeader(http.StatusOK)
-			g.pass() // does not listen to its context
+			if forAll {
+				<-open // does not listen to its context
+			}
 		}, respcache.Config{})
 		s.get(t, "/")
 		ctx, cancel := context.WithCancel(t.Context())
@@ -120,7 +125,7 @@ func TestClose(t *testing.T) {
 		if err := s.c.Close(ctx); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		close(g.open)
+		close(open)
 		if err := s.c.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
