@@ -255,9 +255,11 @@ func TestRedisFaults(t *testing.T) {
 				s := redistest.Start(t, redistest.Args(fault.args...))
 				p := redistest.NewProxy(t, s.Addr())
 				f := redisFleetOf(t, through(t, s, p), bound)
-				f.shares(t, 10_000)
+				f.shares(t, 10_000) // connections and scripts are there: a call to a busy machine has 250 ms
 				f.get(t, 0, 1)
-				f.get(t, 1, 1) // both have it now, wherever from
+				if src := f.get(t, 1, 1); src != cache.Remote {
+					t.Fatalf("before the fault the other process got it by %v, want remote", src)
+				}
 				fault.damage(t, s, p)
 				redisDegraded(t, f)
 				fault.fix(t, s, p)

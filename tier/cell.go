@@ -101,8 +101,8 @@ var (
 	ErrChecksum  = fmt.Errorf("%w: wrong checksum", ErrCell)
 )
 
-// Cell is one frame, decoded. Times are unix milliseconds so that a frame
-// means the same to every reader.
+// Cell is one frame, decoded. Times are unix milliseconds, rounded down, so that
+// a frame means the same to every reader.
 type Cell struct {
 	Kind         Kind
 	Nonce        Nonce
