@@ -68,11 +68,12 @@ func (j *job[K, V]) judge(raw []byte, mark invalidate.Mark) (f frame[K, V]) {
 		return f
 	case tier.Value:
 	}
-	if cell.Echo != j.hash || cell.Schema != j.s.schema || (j.t.follower != nil && cell.Flags&tier.Logged == 0) {
+	if cell.Echo != j.hash || cell.Schema != j.s.schema {
 		j.v.counts.inc(cellForeign)
 		return f
 	}
-	if !j.t.fences.Accepts(invalidate.Position(cell.KeyPos), invalidate.Position(cell.ScopePos), j.hash, j.text, cell.Tags) &&
+	filled := invalidate.Mark{Key: invalidate.Position(cell.KeyPos), Scope: invalidate.Position(cell.ScopePos), Epoch: cell.Epoch}
+	if !j.t.fences.Accepts(filled, j.hash, j.text, cell.Tags) &&
 		!safeguard.Off(safeguard.Frames) {
 		j.v.counts.inc(cellRefused)
 		return f
@@ -181,6 +182,7 @@ func (j *job[K, V]) freeze(it *item[K, V], payload []byte, nonce tier.Nonce, mar
 		Nonce:    nonce,
 		ScopePos: uint64(mark.Scope),
 		KeyPos:   uint64(mark.Key),
+		Epoch:    mark.Epoch,
 		SoftAt:   at(it.softUntil),
 		HardAt:   at(it.hardUntil),
 		LoadedAt: at(it.loadedAt),
@@ -193,9 +195,6 @@ func (j *job[K, V]) freeze(it *item[K, V], payload []byte, nonce tier.Nonce, mar
 	}
 	if it.err != nil {
 		c.Flags |= tier.Negative
-	}
-	if j.t.follower != nil {
-		c.Flags |= tier.Logged
 	}
 	keep := remoteForever
 	if it.hardUntil != never {

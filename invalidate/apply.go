@@ -8,44 +8,111 @@ type findings struct {
 
 // cursor returns the positions up to which the log is applied without a gap.
 func (f *Fences) cursor() Cursor {
-	return Cursor{Key: Position(f.keyPos.Load()), Scope: Position(f.scopePos.Load())}
+	if c := f.applied.Load(); c != nil {
+		return *c
+	}
+	return Cursor{}
 }
 
 // follow applies the records of a page that are not applied yet. Redis does not
 // tell a reader that records were trimmed away, or lost in a failover: it just
-// skips them. Since a sequence is dense, a hole shows, and then whatever the
-// missing records may have covered is given up. The caller sees to it that
-// there is one follow at a time.
+// skips them. A sequence is dense, and each record names the one before it. So a
+// hole shows, and so does a record of another history; then whatever the missing
+// records may have covered is given up. The caller sees to it that there is one
+// follow at a time.
+//
+// The cursor moves when all fences of the page are stored.
 func (f *Fences) follow(p Page) (found findings) {
+	at := f.cursor()
+	keyEpoch, scopeEpoch := at.Epoch, at.Epoch
 	for _, r := range p.Keys {
-		if at := f.cursor().Key; r.At > at {
-			found.count(r, follows(r, at))
-			f.followKey(r, follows(r, at))
-			f.keyPos.Store(uint64(r.At)) // after its fences
+		if r.At <= at.Key {
+			continue
 		}
+		follows := r.follows(at.Key, at.KeyID)
+		found.count(r, follows)
+		f.followKey(r, follows)
+		keyEpoch = r.epoch(at.Key, keyEpoch)
+		at.Key, at.KeyID = r.At, r.idAfter(at.Key, at.KeyID)
 	}
 	for _, r := range p.Scopes {
-		if at := f.cursor().Scope; r.At > at {
-			found.count(r, follows(r, at))
-			if r.Bump { // there is one in each sequence
-				found.bumps++
-			}
-			f.followScope(r, at > 0 && follows(r, at))
-			f.scopePos.Store(uint64(r.At))
+		if r.At <= at.Scope {
+			continue
 		}
+		follows := r.follows(at.Scope, at.ScopeID)
+		found.count(r, follows)
+		if r.Bump { // there is one in each sequence
+			found.bumps++
+		}
+		f.followScope(r, at.Scope > 0 && follows)
+		scopeEpoch = r.epoch(at.Scope, scopeEpoch)
+		at.Scope, at.ScopeID = r.At, r.idAfter(at.Scope, at.ScopeID)
 	}
+	if at.Epoch = 0; keyEpoch == scopeEpoch {
+		at.Epoch = keyEpoch
+	}
+	if p.End.Epoch != 0 && !p.More {
+		f.compare(&at, p.End, &found)
+	}
+	f.applied.Store(&at)
 	return found
 }
 
-// follows reports whether nothing lies between a position and a record.
-func follows(r Record, at Position) bool {
+// compare holds the cursor against the end of the log in a complete answer. A process
+// that began, or that missed the first record of the epoch, learns here in which epoch
+// it is. The tail may have been faster than the answer and know more.
+//
+// Other ids at the same place mean that the process knows another history. It gives up
+// everything, and keeps its ids: its next Sync shows them to the log, which then starts
+// an epoch for everybody.
+func (f *Fences) compare(at *Cursor, end Cursor, found *findings) {
+	if at.Key.Epoch() != end.Key.Epoch() || at.Scope.Epoch() != end.Scope.Epoch() {
+		return
+	}
+	if (at.Epoch != 0 && at.Epoch != end.Epoch) ||
+		(at.Key == end.Key && at.KeyID != end.KeyID) || (at.Scope == end.Scope && at.ScopeID != end.ScopeID) {
+		found.gaps++
+		f.store(All().Fence(), at.Scope)
+		at.Epoch = 0
+		return
+	}
+	at.Epoch = end.Epoch
+}
+
+// follows reports whether nothing lies between the record at a position, which has
+// that id, and r.
+func (r *Record) follows(at Position, id uint64) bool {
 	switch {
 	case at == 0: // the first that is retained
 		return true
+	case r.After != id:
+		return false
 	case r.Bump:
 		return r.Prev == at
 	}
 	return r.At == at+1
+}
+
+// idAfter returns the id to show to the log when r has been applied behind the record
+// with that id: its own, unless r belongs to another history than that record. Then the
+// log must be shown the id that it does not have, or nobody else would learn of it.
+func (r *Record) idAfter(at Position, id uint64) uint64 {
+	if !r.Bump && at > 0 && r.At == at+1 && r.After != id {
+		return id
+	}
+	return r.ID
+}
+
+// epoch returns the id of the epoch that r is in, 0 when it is not known: the record
+// before it was at a position of an epoch with the id known.
+func (r *Record) epoch(before Position, known uint64) uint64 {
+	switch {
+	case r.Bump:
+		return r.ID
+	case r.At.Epoch() != before.Epoch():
+		return 0
+	}
+	return known
 }
 
 func (c *findings) count(r Record, contiguous bool) {

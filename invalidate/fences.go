@@ -25,6 +25,7 @@ type Mark struct {
 	Tick  uint64   // fences applied in this process
 	Key   Position // applied position of the key sequence
 	Scope Position // applied position of the scope sequence
+	Epoch uint64   // the id of the log's epoch; 0: not known, or there is no log
 }
 
 // Fences is what one process remembers of the invalidations it has applied.
@@ -53,9 +54,8 @@ type Fences struct {
 	keys  [clockBuckets]atomic.Uint64
 	last  [groups]atomic.Uint64 // gen of the last key fence of each group
 
-	logged   bool          // positions come from a log
-	keyPos   atomic.Uint64 // with a log: applied without a gap
-	scopePos atomic.Uint64
+	logged  bool                   // positions come from a log
+	applied atomic.Pointer[Cursor] // with a log: applied without a gap; nil: nothing yet
 
 	recent recentKeys
 
@@ -86,7 +86,7 @@ func (f *Fences) Capture() Mark {
 	tick := f.tick.Load() // before the position: a fence in between must look newer
 	if f.logged {
 		c := f.cursor()
-		return Mark{Tick: tick, Key: c.Key, Scope: c.Scope}
+		return Mark{Tick: tick, Key: c.Key, Scope: c.Scope, Epoch: c.Epoch}
 	}
 	p := presentPosition()
 	return Mark{Tick: tick, Key: p, Scope: p}

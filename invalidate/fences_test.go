@@ -51,7 +51,7 @@ func check(t *testing.T, f *invalidate.Fences, e *entry, want bool) {
 	if got := f.Overtaken(e.mark, e.hash, e.key, e.tags); got == want {
 		t.Errorf("Overtaken(%s) = %v, want %v", e.key, got, !want)
 	}
-	if got := f.Accepts(e.mark.Key, e.mark.Scope, e.hash, e.key, e.tags); got != want {
+	if got := f.Accepts(e.mark, e.hash, e.key, e.tags); got != want {
 		t.Errorf("Accepts(%s) = %v, want %v", e.key, got, want)
 	}
 }
@@ -215,13 +215,13 @@ func TestAccepts(t *testing.T) {
 		{"never marked", 0, 0, k.String(), nil, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := f.Accepts(tt.key, tt.scope, h, tt.text, tt.tags); got != tt.want {
+			if got := f.Accepts(invalidate.Mark{Key: tt.key, Scope: tt.scope}, h, tt.text, tt.tags); got != tt.want {
 				t.Errorf("Accepts = %v, want %v", got, tt.want)
 			}
 		})
 	}
 	f.Flush()
-	if f.Accepts(fresh.Key, fresh.Scope, h+1, "acme:users:2", nil) {
+	if f.Accepts(fresh, h+1, "acme:users:2", nil) {
 		t.Error("a frame from before the flush is accepted")
 	}
 }
@@ -263,7 +263,7 @@ func TestFencesConcurrently(t *testing.T) {
 						e := newEntry(f, k, "shared")
 						_ = e.clear(f) // noted at some tick
 						f.Fence(scope)
-						if e.clear(f) || !f.Overtaken(e.mark, e.hash, e.key, e.tags) || f.Accepts(e.mark.Key, e.mark.Scope, e.hash, e.key, e.tags) {
+						if e.clear(f) || !f.Overtaken(e.mark, e.hash, e.key, e.tags) || f.Accepts(e.mark, e.hash, e.key, e.tags) {
 							t.Error("an entry outlived its fence")
 							return
 						}

@@ -4,6 +4,8 @@ import (
 	"sync/atomic"
 
 	"github.com/cespare/xxhash/v2"
+
+	"github.com/twofold-go/twofold/internal/safeguard"
 )
 
 // Stamp is what a cached entry is held against when fences are asked about it.
@@ -59,16 +61,27 @@ func (f *Fences) Overtaken(m Mark, hash uint64, key string, tags []uint64) bool 
 	return f.covers(suspect{key: key, hash: hash, low: uint32(hash), Stamp: Stamp{m.Tick, m.Scope}, tags: tags}) //nolint:gosec // the low half is what is wanted
 }
 
-// Accepts reports whether a frame from the remote tier, as of the given
-// positions, is older than no fence this process knows.
-func (f *Fences) Accepts(keyPos, scopePos Position, hash uint64, key string, tags []uint64) bool {
+// Accepts reports whether a frame from the remote tier, filled under the mark m by
+// whatever process, is older than no fence this process knows. Positions mean something
+// within one epoch only, so a frame of an epoch that is not this process's own is
+// refused: the process may not have heard of a new epoch yet, or the frame may have
+// outlived its log.
+func (f *Fences) Accepts(m Mark, hash uint64, key string, tags []uint64) bool {
 	const fetchedNow = 1<<64 - 1 // ticks say nothing about what others stored
-	if f.recent.position(hash) > keyPos {
+	if !f.inEpoch(m.Epoch) || f.recent.position(hash) > m.Key {
 		return false
 	}
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	return scopePos >= f.floor && !f.scopes.covers(scopePos, fetchedNow, key, tags)
+	return m.Scope >= f.floor && !f.scopes.covers(m.Scope, fetchedNow, key, tags)
+}
+
+// inEpoch reports whether an id is that of the log's epoch, or 0 without a log.
+func (f *Fences) inEpoch(id uint64) bool {
+	if !f.logged {
+		return id == 0
+	}
+	return (id != 0 && f.cursor().Epoch == id) || safeguard.Off(safeguard.Epochs)
 }
 
 // suspect is something of this process that a fence may cover.

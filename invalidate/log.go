@@ -11,18 +11,21 @@ import (
 // tags), each of them dense, totally ordered and replayable for a while. What
 // a process makes of it is a [Follower]'s business; a Log only carries.
 //
-// A position is never used for two records, whatever the server behind the log
-// went through: a log that may have lost its end starts a new epoch, with one
-// bump record in each sequence, before it takes another record.
+// A log that may have lost its end starts a new epoch, with one bump record in
+// each sequence, before it takes another record. Servers can be put back to what
+// they were in ways that no server notices, so a position alone proves nothing:
+// every record has a random [Record.ID], and every epoch has the id of its bump
+// records. A caller sends the ids that it knows with its cursor. When the log has
+// other ids there, that Sync starts a new epoch.
 //
 // All methods may be called concurrently. Package logtest has a conformance
 // suite, a log in memory and a wrapper that injects faults.
 type Log interface {
-	// Sync does three things in one step, in this order: it proves by a write
-	// that the log is the one that takes records, starting a new epoch when it
-	// may have lost some or when at lies ahead of it; it appends a; and it
-	// returns what lies behind at, a included. When Page.More is set the rest
-	// is fetched by another Sync.
+	// Sync does three things in one step, in this order. It proves by a write
+	// that the log is the one that takes records; it starts a new epoch when the
+	// log may have lost records, when at lies ahead of it, and when at has ids
+	// that are not the log's. It appends a. It returns what lies behind at, a
+	// included. When Page.More is set, another Sync fetches the rest.
 	//
 	// With an error, a may have been appended or not; appending it again does
 	// no harm. What Sync was told must not be kept, what it returns is the
@@ -55,9 +58,14 @@ type CellRemover interface {
 // MaxCells is the most cells that one step removes.
 const MaxCells = 1000
 
-// Cursor is the last position known of each sequence. The zero Cursor lies
-// before whatever a log retains.
-type Cursor struct{ Key, Scope Position }
+// Cursor is the last position known of each sequence, with what tells it from the
+// same position of another history. The zero Cursor lies before whatever a log
+// retains.
+type Cursor struct {
+	Key, Scope     Position
+	KeyID, ScopeID uint64 // Record.ID of the records at these positions; 0: not known
+	Epoch          uint64 // the id of the epoch that both are in; 0: not known
+}
 
 // Append is what a Sync appends: at most one record to each sequence, and none
 // where the slice is empty. Each holds at most [MaxFences].
@@ -73,6 +81,10 @@ const MaxFences = 4096
 type Page struct {
 	Keys, Scopes []Record
 	More         bool // a Sync stopped short of the log's end
+
+	// End is where the log ended when a Sync was answered, with all ids. It is
+	// the zero Cursor in the pages of a Tail.
+	End Cursor
 
 	// Key and Scope are the positions of what this Sync appended; zero where
 	// it appended nothing.
@@ -90,6 +102,8 @@ type Page struct {
 // Record is one entry of a sequence.
 type Record struct {
 	At     Position
+	ID     uint64   // random, never 0; the two bumps of an epoch share theirs, which is the epoch's
+	After  uint64   // ID of the record before it in its sequence; 0: there was none
 	Bump   bool     // the first record of an epoch
 	Prev   Position // of a bump: the last position before it that the log knows of
 	Time   int64    // when it was appended, by the log's clock, in unix microseconds; 0: not known

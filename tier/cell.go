@@ -26,7 +26,8 @@ import (
 //	+8..15  load began, unix ms
 //	+16..23 schema fingerprint
 //	+24..31 key echo: the hash of the full key
-//	+32     length of the codec's id, then the id
+//	+32..39 id of the log's epoch that the positions are of; 0 without a log
+//	+40     length of the codec's id, then the id
 //	+..     CRC-32C over type, positions and everything from the flags on
 //	+..     payload
 //
@@ -50,10 +51,9 @@ const (
 // Flags of a value frame.
 type Flags uint8
 
-// The flags a value frame may carry.
+// The flag a value frame may carry.
 const (
 	Negative Flags = 1 << iota // the loader said there is none; the payload is an error code or empty
-	Logged                     // the positions are those of a log, and not of a clock
 )
 
 // NonceSize is the length of a [Nonce] in bytes.
@@ -89,7 +89,7 @@ const (
 	offLoad    = 42
 	offTags    = 46
 	leaseSize  = 1 + NonceSize
-	tailSize   = 8 + 8 + 8 + 8 + 1 // behind the tags, up to the codec's id
+	tailSize   = 8 + 8 + 8 + 8 + 8 + 1 // behind the tags, up to the codec's id
 	maxCodecID = 64
 )
 
@@ -117,6 +117,7 @@ type Cell struct {
 	Tags         []uint64      // hashes, at most MaxTags
 	Schema       uint64        // fingerprint of the value's type
 	Echo         uint64        // hash of the full key
+	Epoch        uint64        // id of the log's epoch that the positions are of; 0: of a clock, not of a log
 	Codec        string        // id of the codec that wrote Payload
 	Payload      []byte
 }
@@ -157,6 +158,7 @@ func (c *Cell) Encode() ([]byte, error) {
 	b = be.AppendUint64(b, uint64(c.LoadedAt))
 	b = be.AppendUint64(b, c.Schema)
 	b = be.AppendUint64(b, c.Echo)
+	b = be.AppendUint64(b, c.Epoch)
 	b = append(b, byte(len(c.Codec)))
 	b = append(b, c.Codec...)
 	b = be.AppendUint32(b, checksum(b, c.Payload))
@@ -211,6 +213,7 @@ func ParseCell(b []byte) (Cell, error) {
 	c.LoadedAt = int64(be.Uint64(b[tail+8:]))
 	c.Schema = be.Uint64(b[tail+16:])
 	c.Echo = be.Uint64(b[tail+24:])
+	c.Epoch = be.Uint64(b[tail+32:])
 	c.Codec = codecID(b[id:sum])
 	c.Payload = b[sum+4:]
 	return c, nil

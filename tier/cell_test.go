@@ -31,7 +31,7 @@ func example() tier.Cell {
 		ScopePos: 1<<40 | 2, KeyPos: 1<<40 | 3, RefreshUntil: 1_700_000_000_000,
 		Flags: tier.Negative, SoftAt: 1_700_000_060_000, HardAt: 1_700_000_120_000, LoadedAt: 1_700_000_000_500,
 		LoadTime: 42 * time.Millisecond, Tags: []uint64{0, 1, math.MaxUint64},
-		Schema: 0xfeedface, Echo: 0xdeadbeef, Codec: "json+snappy", Payload: []byte("the payload"),
+		Schema: 0xfeedface, Echo: 0xdeadbeef, Epoch: 0xfaced00d, Codec: "json+snappy", Payload: []byte("the payload"),
 	}
 }
 
@@ -104,7 +104,7 @@ func TestCellLayout(t *testing.T) {
 		"\x00\x00\x00\x2a" + "\x03" + strings.Repeat("\x00", 8) + strings.Repeat("\x00", 7) + "\x01" + strings.Repeat("\xff", 8) +
 		"\x00\x00\x01\x8b\xcf\xe7\x3c\xc0" + "\x00\x00\x01\x8b\xcf\xe5\x69\xf4" +
 		"\x00\x00\x00\x00\xfe\xed\xfa\xce" + "\x00\x00\x00\x00\xde\xad\xbe\xef" +
-		"\x0bjson+snappy"
+		"\x00\x00\x00\x00\xfa\xce\xd0\x0d" + "\x0bjson+snappy"
 	if got := string(b[:min(len(b), len(want))]); got != want {
 		t.Errorf("header\n%x, want\n%x", got, want)
 	}

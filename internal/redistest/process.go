@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -26,10 +27,14 @@ type process struct {
 	done chan struct{} // closed when the process has ended
 }
 
+// ServerEnv names the server binary to start in place of redis-server from the PATH:
+// another version, or another server of the same protocol.
+const ServerEnv = "TWOFOLD_REDIS_SERVER"
+
 // findServer returns the path of redis-server or fails the test.
 func findServer(t testing.TB) string {
 	t.Helper()
-	bin, err := exec.LookPath("redis-server")
+	bin, err := exec.LookPath(cmp.Or(os.Getenv(ServerEnv), "redis-server"))
 	if err == nil {
 		return bin
 	}

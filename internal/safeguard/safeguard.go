@@ -13,6 +13,10 @@ type Guard string
 const (
 	Lease  Guard = "lease"  // cached data is served only while a lease holds
 	RunID  Guard = "run-id" // a log on another server process starts a new epoch
+	ReplID Guard = "replid" // ... on a server that has followed another one since
+	Memory Guard = "memory" // ... that was loaded into its server, and not written there
+	IDs    Guard = "ids"    // ... whose records are not those that the caller knows
+	Epochs Guard = "epochs" // frames of another epoch than the reader's are refused
 	Frames Guard = "frames" // frames older than a known invalidation are refused
 	CAS    Guard = "cas"    // a fill lands only where its claim still stands
 )

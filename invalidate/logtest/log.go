@@ -63,6 +63,8 @@ var logTests = []subtest{
 	{"pages follow each other without loss or repeat", alone(logPaging)},
 	{"a caller ahead starts an epoch", alone(logAhead)},
 	{"a new epoch is appended to", alone(logNewEpoch)},
+	{"a caller that knows other records starts an epoch", alone(logForeign)},
+	{"ids are never repeated", alone(logIDs)},
 	{"a caller behind starts nothing", alone(logBehind)},
 	{"slices have one owner", alone(logSlices)},
 	{"sync of a context that has ended", alone(logSyncContext)},

@@ -104,15 +104,84 @@ func logNewEpoch(t *logTest) {
 func logBehind(t *logTest) {
 	r := t.reader()
 	r.sync(bothAppend(1))
+	before := r.at // of an epoch that is long over
+	for range 3 {
+		if _, err := r.log.Sync(t.Context(), invalidate.Cursor{Key: r.at.Key + 1}, invalidate.Append{}); err != nil {
+			t.Fatalf("Sync ahead = %v", err)
+		}
+		r.sync(bothAppend(1))
+	}
 	old := r.at
 	r.sync(bothAppend(2))
 	for _, at := range []invalidate.Cursor{
 		{}, old, r.at, {Key: old.Key}, {Scope: old.Scope}, {Key: r.at.Key, Scope: old.Scope},
-		{Key: invalidate.At(1, 5), Scope: invalidate.At(1, 7)}, // an epoch that is long over
+		before, {Key: before.Key, Scope: before.Scope}, {Key: before.Key + 5, Scope: before.Scope + 7},
 	} {
 		if _, err := t.handle().Sync(t.Context(), at, invalidate.Append{}); err != nil {
 			t.Fatalf("Sync at %s, %s = %v", spell(at.Key), spell(at.Scope), err)
 		}
 		r.wantNothing()
+	}
+}
+
+// logForeign tries cursors at places that the log has, with ids that it does not have:
+// those of a history that was put away. The log must not take the caller's history for
+// its own.
+func logForeign(t *logTest) {
+	r := t.reader()
+	r.sync(bothAppend(1))
+	middle := r.at
+	r.sync(bothAppend(2))
+	for _, tc := range []struct {
+		what string
+		at   func() invalidate.Cursor
+	}{
+		{"last key", func() invalidate.Cursor { c := r.at; c.KeyID ^= 1 << 40; return c }},
+		{"last scope", func() invalidate.Cursor { c := r.at; c.ScopeID ^= 1 << 40; return c }},
+		{"epoch", func() invalidate.Cursor { c := r.at; c.Epoch ^= 1 << 40; return c }},
+		{"key in the middle", func() invalidate.Cursor { c := middle; c.KeyID ^= 1 << 40; return c }},
+		{"scope in the middle", func() invalidate.Cursor { c := middle; c.ScopeID ^= 1 << 40; return c }},
+	} {
+		before := r.at
+		if _, err := t.handle().Sync(t.Context(), tc.at(), keyAppend(9)); err != nil {
+			t.Fatalf("%s: Sync = %v", tc.what, err)
+		}
+		r.sync(invalidate.Append{})
+		if r.at.Epoch == before.Epoch || r.at.Key.Epoch() <= before.Key.Epoch() || r.at.Scope.Epoch() != r.at.Key.Epoch() {
+			t.Fatalf("a caller with another %s: the log goes on at %+v behind %+v, want a new epoch", tc.what, r.at, before)
+		}
+		r.wantLast(keyAppend(9))
+		r.sync(bothAppend(1))
+		middle = r.at
+		r.sync(bothAppend(2))
+	}
+	// What is not known is not compared.
+	r.sync(invalidate.Append{})
+	at := r.at
+	at.KeyID, at.ScopeID, at.Epoch = 0, 0, 0
+	if _, err := t.handle().Sync(t.Context(), at, invalidate.Append{}); err != nil {
+		t.Fatalf("Sync without ids = %v", err)
+	}
+	r.wantNothing()
+}
+
+// logIDs looks for an id that stands for two things.
+func logIDs(t *logTest) {
+	r := t.reader()
+	for i := range 50 {
+		r.sync(bothAppend(i))
+		if i%10 == 9 { // a new epoch
+			if _, err := r.log.Sync(t.Context(), invalidate.Cursor{Key: r.at.Key + 1}, invalidate.Append{}); err != nil {
+				t.Fatalf("Sync ahead = %v", err)
+			}
+		}
+	}
+	r.sync(invalidate.Append{})
+	seen := map[uint64]invalidate.Record{}
+	for _, rec := range append(r.keys, r.scopes...) {
+		if other, known := seen[rec.ID]; known && !(rec.Bump && other.Bump && rec.At == other.At) {
+			t.Fatalf("%+v and %+v have one id", other, rec)
+		}
+		seen[rec.ID] = rec
 	}
 }

@@ -16,7 +16,7 @@ func logCursor(t *logTest) {
 	r.sync(keyAppend(5))
 	for _, k := range append(r.keys, invalidate.Record{}) {
 		for _, s := range append(r.scopes, invalidate.Record{}) {
-			late := &reader{t: t, log: r.log, at: invalidate.Cursor{Key: k.At, Scope: s.At}}
+			late := &reader{t: t, log: r.log, at: invalidate.Cursor{Key: k.At, Scope: s.At, KeyID: k.ID, ScopeID: s.ID}}
 			late.sync(invalidate.Append{})
 			if late.at != r.at || len(late.keys) != behind(r.keys, k.At) || len(late.scopes) != behind(r.scopes, s.At) {
 				t.Fatalf("behind %s and %s there are %d keys and %d scopes, want %d and %d", spell(k.At), spell(s.At),

@@ -41,6 +41,9 @@ func (r *reader) trySync(a invalidate.Append) (first invalidate.Page, err error)
 			first = page
 		}
 		if !page.More {
+			if page.End == (invalidate.Cursor{}) {
+				return first, errors.New("page has no End")
+			}
 			return first, r.included(first)
 		}
 		if len(page.Keys)+len(page.Scopes) == 0 {
@@ -101,24 +104,61 @@ func (r *reader) take(page invalidate.Page) error {
 		return fmt.Errorf("Page.Now went back from %d to %d", r.now, page.Now)
 	}
 	r.now = max(r.now, page.Now)
-	if err := follow(&r.at.Key, page.Keys, page.Now); err != nil {
+	if slices.ContainsFunc(append(page.Keys, page.Scopes...), func(rec invalidate.Record) bool { return rec.Bump }) {
+		r.at.Epoch = 0 // not known before both sequences are in one epoch
+	}
+	if err := follow(&r.at.Key, &r.at.KeyID, page.Keys, page.Now); err != nil {
 		return fmt.Errorf("keys: %w", err)
 	}
-	if err := follow(&r.at.Scope, page.Scopes, page.Now); err != nil {
+	if err := follow(&r.at.Scope, &r.at.ScopeID, page.Scopes, page.Now); err != nil {
 		return fmt.Errorf("scopes: %w", err)
+	}
+	if err := r.ended(page); err != nil {
+		return err
 	}
 	r.keys, r.scopes = append(r.keys, page.Keys...), append(r.scopes, page.Scopes...)
 	return nil
 }
 
-// follow moves at over records, which must follow it without a gap.
-func follow(at *invalidate.Position, records []invalidate.Record, now int64) error {
+// caughtUp reports whether the reader is where another one is. A reader that only tails
+// does not know the epoch's id.
+func (r *reader) caughtUp(with *reader) bool {
+	return r.at.Key == with.at.Key && r.at.Scope == with.at.Scope
+}
+
+// ended judges where a page of Sync says that the log ends. A page of Tail says nothing.
+func (r *reader) ended(page invalidate.Page) error {
+	end := page.End
+	if end == (invalidate.Cursor{}) {
+		return nil
+	}
+	if end.Epoch == 0 || end.KeyID == 0 || end.ScopeID == 0 {
+		return fmt.Errorf("Page.End = %+v, want every id", end)
+	}
+	if end.Key.Epoch() != end.Scope.Epoch() || end.Key < r.at.Key || end.Scope < r.at.Scope {
+		return fmt.Errorf("Page.End = %+v, behind a page that ends at %+v", end, r.at)
+	}
+	if (end.Key == r.at.Key && end.KeyID != r.at.KeyID) || (end.Scope == r.at.Scope && end.ScopeID != r.at.ScopeID) {
+		return fmt.Errorf("Page.End = %+v, and the records there are %+v", end, r.at)
+	}
+	if !page.More {
+		r.at.Epoch = end.Epoch
+	}
+	return nil
+}
+
+// follow moves at and id over records, which must follow it without a gap.
+func follow(at *invalidate.Position, id *uint64, records []invalidate.Record, now int64) error {
 	for _, rec := range records {
 		switch {
 		case rec.At <= *at:
 			return fmt.Errorf("record %s comes behind %s", spell(rec.At), spell(*at))
 		case rec.Damaged:
 			return fmt.Errorf("record %s is damaged", spell(rec.At))
+		case rec.ID == 0 || rec.ID == *id:
+			return fmt.Errorf("record %s: ID = %x behind a record of ID %x", spell(rec.At), rec.ID, *id)
+		case *id != 0 && rec.After != *id:
+			return fmt.Errorf("record %s: After = %x, want the ID of the record before, %x", spell(rec.At), rec.After, *id)
 		case rec.Bump != (rec.At.N() == 0):
 			return fmt.Errorf("record %s: Bump = %v", spell(rec.At), rec.Bump)
 		case rec.Bump && rec.Prev != *at:
@@ -132,7 +172,7 @@ func follow(at *invalidate.Position, records []invalidate.Record, now int64) err
 		case now != 0 && rec.Time > now:
 			return fmt.Errorf("record %s: Time = %d is in the future of Page.Now = %d", spell(rec.At), rec.Time, now)
 		}
-		*at = rec.At
+		*at, *id = rec.At, rec.ID
 	}
 	return nil
 }
@@ -183,6 +223,6 @@ func (r *reader) wantSame(other *reader) {
 
 // same tells two records apart, but for a time that one of them does not know.
 func same(a, b invalidate.Record) bool {
-	return a.At == b.At && a.Bump == b.Bump && a.Prev == b.Prev && slices.Equal(a.Fences, b.Fences) &&
+	return a.At == b.At && a.ID == b.ID && a.After == b.After && a.Bump == b.Bump && a.Prev == b.Prev && slices.Equal(a.Fences, b.Fences) &&
 		(a.Time == b.Time || a.Time == 0 || b.Time == 0)
 }

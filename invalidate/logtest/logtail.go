@@ -20,7 +20,7 @@ func logTail(t *logTest) {
 		{Key: writer.at.Key, Scope: empty.Scope}, {Key: empty.Key, Scope: writer.at.Scope},
 	} {
 		late := &reader{t: t, log: t.handle(), at: at}
-		for late.at != writer.at {
+		for !late.caughtUp(writer) {
 			if err := late.tail(); err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +141,7 @@ func logTailContext(t *logTest) {
 func logTailSlices(t *logTest) {
 	writer, follower := t.reader(), t.reader()
 	writer.sync(bothAppend(1))
-	for follower.at != writer.at {
+	for !follower.caughtUp(writer) {
 		if err := follower.tail(); err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func logTailSlices(t *logTest) {
 	writer.wantLast(bothAppend(1))
 	t.reader().wantLast(bothAppend(1))
 	again := &reader{t: t, log: follower.log}
-	for again.at != writer.at {
+	for !again.caughtUp(writer) {
 		if err := again.tail(); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -39,14 +40,12 @@ type MemoryConfig struct {
 
 // Memory is a log in this process: two slices behind a mutex that keep every
 // rule of [invalidate.Log], and the rules of a log on Redis where those say
-// more. Epochs are unix seconds by time.Now, or one above the last. Holds are
-// rounded up to milliseconds.
+// more. The number of an epoch is one above every number that the log or the
+// caller knows. Holds are rounded up to milliseconds.
 //
 // Share one Memory between several sets of tiers to play several processes; the
 // methods that play a server's mishaps are [Memory.Restart], [Memory.Restore],
-// [Memory.Lose], [Memory.Trim] and [Memory.Delete]. Unlike a server it never
-// loses the number of its last epoch, so that a position stays unique also
-// where a test's clock stands still.
+// [Memory.Lose], [Memory.Rewind], [Memory.Trim] and [Memory.Delete].
 //
 // The zero Memory is an empty log of a zero MemoryConfig. All methods may be
 // called concurrently. It has no goroutine; a Memory used in a testing/synctest
@@ -57,7 +56,6 @@ type Memory struct {
 	mu    sync.Mutex // protects all below
 	run   int        // of the server; a dump carries that of the server it was made on
 	data  dump
-	top   uint32        // the last epoch ever started, lost or not
 	bumps int           // epochs started
 	now   int64         // unix microseconds, last read; the log's clock never turns back
 	wake  chan struct{} // closed by the next append; nil when no Tail waits
@@ -67,6 +65,7 @@ type Memory struct {
 type dump struct {
 	run          int
 	epoch        uint32 // 0: no meta data
+	id           uint64 // of the epoch
 	bound        time.Duration
 	keys, scopes sequence
 }
@@ -136,38 +135,50 @@ func (m *Memory) sync(
 }
 
 // doubtfulLocked reports whether the log may have lost its end: another server
-// has it, it does not end where its meta data says, or a caller knows more.
+// has it, it does not end where its meta data says, or a caller knows more, or
+// knows other records.
 func (m *Memory) doubtfulLocked(at invalidate.Cursor) bool {
 	d := &m.data
 	return d.epoch == 0 || d.run != m.run ||
 		d.keys.damaged() || d.scopes.damaged() ||
-		at.Key > d.keys.last() || at.Scope > d.scopes.last()
+		at.Key > d.keys.last() || at.Scope > d.scopes.last() ||
+		d.keys.foreign(at.Key, at.KeyID) || d.scopes.foreign(at.Scope, at.ScopeID) ||
+		(at.Epoch != 0 && at.Epoch != d.id && max(at.Key.Epoch(), at.Scope.Epoch()) == d.epoch)
 }
 
-// bumpLocked starts an epoch behind every position that anybody may know.
+// bumpLocked starts an epoch behind every position that the log or the caller knows.
 func (m *Memory) bumpLocked(at invalidate.Cursor, now int64) error {
-	epoch := max(now/1e6, int64(m.top)+1, int64(at.Key.Epoch())+1, int64(at.Scope.Epoch())+1)
+	d := &m.data
+	epoch := uint64(0)
+	for _, known := range []uint32{
+		d.epoch, at.Key.Epoch(), at.Scope.Epoch(), d.keys.last().Epoch(), d.scopes.last().Epoch(),
+	} {
+		epoch = max(epoch, uint64(known)+1)
+	}
 	if epoch > math.MaxUint32 {
 		return fmt.Errorf("%w behind cursor %x, %x", ErrEpochs, uint64(at.Key), uint64(at.Scope))
 	}
-	m.top = uint32(epoch)
 	m.bumps++
-	m.data.epoch, m.data.run = m.top, m.run
-	for _, s := range []*sequence{&m.data.keys, &m.data.scopes} {
-		m.addLocked(s, invalidate.Record{At: invalidate.At(m.top, 0), Bump: true, Prev: s.last(), Time: now})
+	d.epoch, d.id, d.run = uint32(epoch), newID(), m.run
+	for _, s := range []*sequence{&d.keys, &d.scopes} {
+		m.addLocked(s, invalidate.Record{At: invalidate.At(d.epoch, 0), ID: d.id, Bump: true, Prev: s.last(), Time: now})
 	}
 	return nil
 }
+
+// newID returns a random id, which is never zero.
+func newID() uint64 { return rand.Uint64() | 1 }
 
 func (m *Memory) appendLocked(s *sequence, fences []invalidate.Fence, now int64) invalidate.Position {
 	if len(fences) == 0 {
 		return 0
 	}
-	m.addLocked(s, invalidate.Record{At: s.end + 1, Time: now, Fences: rounded(fences)})
+	m.addLocked(s, invalidate.Record{At: s.end + 1, ID: newID(), Time: now, Fences: rounded(fences)})
 	return s.end
 }
 
 func (m *Memory) addLocked(s *sequence, r invalidate.Record) {
+	r.After = s.lastID()
 	s.records = append(s.records, r)
 	s.end = r.At
 	s.trim(cmp.Or(m.config.Retain, DefaultRetain))

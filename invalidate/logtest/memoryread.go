@@ -25,6 +25,27 @@ func (s *sequence) last() invalidate.Position {
 	return s.records[len(s.records)-1].At
 }
 
+// lastID returns the id of the last record, 0 when there is none.
+func (s *sequence) lastID() uint64 {
+	if len(s.records) == 0 {
+		return 0
+	}
+	return s.records[len(s.records)-1].ID
+}
+
+// foreign reports whether another record is where a caller knows one with that id.
+func (s *sequence) foreign(at invalidate.Position, id uint64) bool {
+	i, found := s.find(at)
+	return found && id != 0 && s.records[i].ID != id
+}
+
+// find returns the place of the record at a position, or of the next one.
+func (s *sequence) find(at invalidate.Position) (i int, found bool) {
+	return slices.BinarySearchFunc(s.records, at, func(r invalidate.Record, at invalidate.Position) int {
+		return cmp.Compare(r.At, at)
+	})
+}
+
 func (s *sequence) damaged() bool { return s.last() != s.end }
 
 // trim keeps the newest n records.
@@ -34,9 +55,7 @@ func (s *sequence) trim(n int) {
 
 // behind returns copies of up to limit records behind at.
 func (s *sequence) behind(at invalidate.Position, limit int) (records []invalidate.Record, more bool) {
-	from, found := slices.BinarySearchFunc(s.records, at, func(r invalidate.Record, at invalidate.Position) int {
-		return cmp.Compare(r.At, at)
-	})
+	from, found := s.find(at)
 	if found {
 		from++
 	}
@@ -49,8 +68,16 @@ func (m *Memory) pageLocked(at invalidate.Cursor) invalidate.Page {
 	keys, moreKeys := m.data.keys.behind(at.Key, limit)
 	scopes, moreScopes := m.data.scopes.behind(at.Scope, limit)
 	return invalidate.Page{
-		Keys: keys, Scopes: scopes, More: moreKeys || moreScopes,
+		Keys: keys, Scopes: scopes, More: moreKeys || moreScopes, End: m.endLocked(),
 		Now: m.nowLocked(), Bound: m.data.bound,
+	}
+}
+
+// endLocked returns where the log ends.
+func (m *Memory) endLocked() invalidate.Cursor {
+	d := &m.data
+	return invalidate.Cursor{
+		Key: d.keys.last(), KeyID: d.keys.lastID(), Scope: d.scopes.last(), ScopeID: d.scopes.lastID(), Epoch: d.id,
 	}
 }
 
@@ -80,7 +107,7 @@ func (m *Memory) look(at invalidate.Cursor) (invalidate.Page, <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	page := m.pageLocked(at)
-	page.More = false // that is for a Sync to say
+	page.More, page.End = false, invalidate.Cursor{} // those are for a Sync to say
 	if len(page.Keys)+len(page.Scopes) > 0 {
 		return page, nil
 	}

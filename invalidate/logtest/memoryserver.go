@@ -55,10 +55,9 @@ func (m *Memory) Lose(n int) {
 }
 
 // Rewind takes the last n records of each sequence away behind the server's
-// back, its meta data included, as two failovers do that lead back to the first
-// server. The next Sync starts an epoch if its caller knows better; otherwise the
-// positions are used again, which is the one way to make a Memory break the
-// contract.
+// back, its meta data included: whoever did it left no trace that the server could
+// see. The next Sync starts an epoch if its caller knows better, which it shows by
+// its position or by its ids; otherwise positions are used again.
 func (m *Memory) Rewind(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,7 +84,7 @@ func (m *Memory) Delete(parts ...Part) {
 	for _, p := range parts {
 		switch p {
 		case Meta:
-			m.data.epoch, m.data.bound = 0, 0
+			m.data.epoch, m.data.id, m.data.bound = 0, 0, 0
 			m.data.keys.end, m.data.scopes.end = 0, 0
 		case Keys:
 			m.data.keys.records = nil

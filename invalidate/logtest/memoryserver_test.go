@@ -100,16 +100,16 @@ func TestMemoryNeverReusesAPosition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := logtest.NewMemory(logtest.MemoryConfig{})
 		old := m.Snapshot()
-		seen := map[invalidate.Position]bool{}
+		seen := map[uint64]bool{}
 		for range 4 {
 			for _, mishap := range []func(){
 				m.Restart, func() { m.Restore(old) }, func() { m.Lose(2) }, func() { m.Delete() }, func() { m.Trim(0) },
 			} {
-				p := mustSync(t, m, invalidate.Cursor{}, both(1)).Key
-				if seen[p] {
-					t.Fatalf("position %x is used twice", uint64(p))
+				id := mustSync(t, m, invalidate.Cursor{}, both(1)).End.KeyID
+				if seen[id] {
+					t.Fatalf("id %x is used twice", id)
 				}
-				seen[p] = true
+				seen[id] = true
 				mishap()
 			}
 		}
@@ -119,18 +119,21 @@ func TestMemoryNeverReusesAPosition(t *testing.T) {
 func TestMemoryEpochs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := logtest.NewMemory(logtest.MemoryConfig{})
-		epoch := func() int64 { return int64(mustSync(t, m, invalidate.Cursor{}, both(1)).Key.Epoch()) }
-		if got, want := epoch(), time.Now().Unix(); got != want {
-			t.Errorf("first epoch = %d, want the time, %d", got, want)
+		epoch := func(at invalidate.Cursor) uint32 { return mustSync(t, m, at, both(1)).Key.Epoch() }
+		if got := epoch(invalidate.Cursor{}); got != 1 {
+			t.Errorf("first epoch = %d, want 1: no clock is asked", got)
 		}
 		m.Restart()
-		if got, want := epoch(), time.Now().Unix()+1; got != want {
-			t.Errorf("epoch in the same second = %d, want %d", got, want)
+		if got := epoch(invalidate.Cursor{}); got != 2 {
+			t.Errorf("epoch after a restart = %d, want 2", got)
 		}
-		<-time.After(time.Hour)
-		m.Restart()
-		if got, want := epoch(), time.Now().Unix(); got != want {
-			t.Errorf("epoch after an hour = %d, want the time, %d", got, want)
+		m.Delete()
+		if got := epoch(invalidate.Cursor{Key: invalidate.At(7, 3)}); got != 8 {
+			t.Errorf("epoch of an empty log whose caller knows 7 = %d, want 8", got)
+		}
+		m.Delete()
+		if got := epoch(invalidate.Cursor{}); got != 1 { // its id tells it from the first
+			t.Errorf("epoch of an empty log whose caller knows nothing = %d, want 1", got)
 		}
 		last := invalidate.Cursor{Key: invalidate.At(1<<32-1, 0)}
 		if _, err := m.Sync(t.Context(), last, both(1)); !errors.Is(err, logtest.ErrEpochs) {

@@ -121,6 +121,13 @@ func loner(m *mutant) {
 }
 
 var epochMutants = []named{
+	{"compares no ids", "a_caller_that_knows_other_records_starts_an_epoch", told(func(_ *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
+		at.KeyID, at.ScopeID, at.Epoch = 0, 0, 0
+	})},
+	{"compares no epochs", "a_caller_that_knows_other_records_starts_an_epoch", told(func(_ *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
+		at.Epoch = 0
+	})},
+	{"takes numbers for ids", "ids_are_never_repeated", records(func(r *invalidate.Record) { r.ID, r.After = uint64(r.At), 0 })},
 	{"believes a caller ahead in keys", ahead, told(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
 		at.Key = min(at.Key, m.ends().Key)
 	})},

@@ -42,8 +42,8 @@ type Config struct {
 	KeyRetention   int
 	ScopeRetention int
 
-	// Logger gets one warning when the server denies INFO to scripts. Nil:
-	// slog.Default().
+	// Logger gets one warning when the server denies INFO to scripts, and one when it
+	// has no witness. Nil: slog.Default().
 	Logger *slog.Logger
 }
 

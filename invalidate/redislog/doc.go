@@ -6,28 +6,47 @@
 //
 // A log is three keys of one slot, which never expire:
 //
-//	{<Prefix>}:m   hash    run, the server process that owns the epoch; ep, the epoch;
-//	                       kl and sl, the last id of each stream; hb, the last sync in
-//	                       unix seconds; b, the largest Bound in ms; mark, what tells
-//	                       the epoch from another of the same number
+//	{<Prefix>}:m   hash    run and rep, the server that owns the epoch: its run id and
+//	                       its replication id; wit, the witness (see below); ep and id,
+//	                       the number and the id of the epoch; kl and sl, the last
+//	                       position of each stream; ki and si, the ids of the records
+//	                       there; hb, the last sync in unix seconds; b, the largest
+//	                       Bound in ms
 //	{<Prefix>}:k   stream  invalidations of keys
 //	{<Prefix>}:s   stream  invalidations of prefixes and tags
 //
-// Ids are <epoch>-<n>, dense within an epoch; [invalidate.At] packs them into a
-// position. A record has the fields t, the time in unix microseconds, and d, its
-// fences; or t and b, the id before it, where it starts an epoch. Epochs are
-// seconds of the server's clock, or one above the highest that the server or the
-// caller knows, whichever is more.
+// Positions are <epoch>-<n>, dense within an epoch; [invalidate.At] packs them. A
+// record has the fields t, the time in unix microseconds; d, its fences; and i, eight
+// random bytes that are its id, and the id of the record before it. Where a record
+// starts an epoch it has b, the position before it, in place of d. The number of an
+// epoch is one above every number that the log or the caller knows. No rule reads a
+// clock.
 //
-// [Log.Sync] is one script. It writes before anything else, because a server
-// that takes no writes must not renew anybody. It starts an epoch when the
-// server is another process than the one that wrote the last record (a replica
-// promoted, a restart from a dump: either may have lost records), when a key was
-// deleted, trimmed to nothing, restored or written to by others, or when the
-// caller knows a later record, or another epoch of this number: a server that
-// loses all it has and starts twice within a second begins the same epoch twice,
-// and the first of those who knew the one before puts an end to it. What was trimmed away in the middle is for the
-// reader to notice: positions are dense.
+// # When a log is another log
+//
+// [Log.Sync] is one script. It writes before anything else, because a server that
+// takes no writes must not renew a lease. Then it decides whether the log is still the
+// one that its own notes and its caller know. It starts a new epoch when
+//
+//   - the run id differs: another process has the data, by a restart or a failover;
+//   - the replication id differs: this process has followed another server since;
+//   - the witness is gone: the notes were loaded, from a dump, from a primary or by
+//     RESTORE, and not written here;
+//   - a stream does not end where the notes say, with the record that they say: a key
+//     was deleted, trimmed to nothing, restored or written to by others;
+//   - the caller is ahead of the log, or knows another record at its place, or another
+//     epoch of the same number.
+//
+// The witness is how the server holds the notes in memory, as OBJECT ENCODING tells. A
+// hash that had a long field once keeps the form of a large one. No dump has that
+// form, so a hash that was loaded has the compact one.
+//
+// What was trimmed away in the middle is for the reader to notice: positions are dense,
+// and each record names the one before it.
+//
+// One thing leaves no trace in the server: copies of all three keys, made and put back
+// by COPY or RENAME. The ids notice it as soon as a process comes that knows what was
+// lost. Don't do that to a log; delete it.
 //
 // # What operators need to know
 //
@@ -51,8 +70,18 @@
 // was last lost.
 //
 // Users limited by ACL need, on ~{<Prefix>}:*, the commands EVAL, EVALSHA,
-// HSET, HMGET, XADD, XRANGE, XREVRANGE, XREAD and DEL, and TIME and INFO. Where
-// INFO is denied within scripts, Sync takes two round trips on one connection.
-// A proxy must give each connection to one server, and to the same for as long
-// as it lasts.
+// HSET, HMGET, XADD, XRANGE, XREVRANGE, XREAD, DEL and OBJECT, and TIME and INFO.
+// Where INFO is denied within scripts, Sync takes more round trips on one connection.
+// Where OBJECT is denied, or where hash-max-listpack-value is 8192 or more, there is no
+// witness, and the log warns once. A proxy must give each connection to one server, and
+// to the same for as long as it lasts.
+//
+// The first replica that is attached to a server changes its replication id, and so
+// does an hour without any replica after the last. Each costs one epoch, that is, the
+// cached entries.
+//
+// # Tested servers
+//
+// The suite runs against redis-server from the PATH (Debian's 7.0.15 here), and against
+// every binary that TWOFOLD_REDIS_SERVERS names.
 package redislog

@@ -26,8 +26,9 @@ var (
 	// ErrAppend refuses what cannot be written as a record.
 	ErrAppend = errors.New("bad append")
 	// ErrNoRunID says that the server tells neither scripts nor the client which
-	// process it is, so that nobody can know whether it lost records.
-	ErrNoRunID = errors.New("server does not tell its run_id: the user needs INFO")
+	// process it is and whom it has followed. So no caller can know whether it lost
+	// records.
+	ErrNoRunID = errors.New("server does not tell its run_id and master_replid: the user needs INFO")
 	// ErrReply says that the answer is none of the script's.
 	ErrReply = errors.New("unreadable reply")
 )

@@ -97,10 +97,18 @@ func (p *process) trySync(a invalidate.Append) (first invalidate.Page, err error
 
 func (p *process) take(page invalidate.Page) {
 	for _, r := range page.Keys {
-		p.at.Key = max(p.at.Key, r.At)
+		if r.At > p.at.Key {
+			p.at.Key, p.at.KeyID = r.At, r.ID
+		}
 	}
 	for _, r := range page.Scopes {
-		p.at.Scope = max(p.at.Scope, r.At)
+		if r.At > p.at.Scope {
+			p.at.Scope, p.at.ScopeID = r.At, r.ID
+		}
+	}
+	p.at.Epoch = 0
+	if !page.More {
+		p.at.Epoch = page.End.Epoch
 	}
 	p.keys, p.scopes = append(p.keys, page.Keys...), append(p.scopes, page.Scopes...)
 }
@@ -139,7 +147,7 @@ func (p *process) wantQuiet() {
 // gap returns the first place where records do not follow each other.
 func gap(records []invalidate.Record) error {
 	for i, r := range records {
-		if i > 0 && r.At != records[i-1].At+1 && (!r.Bump || r.Prev != records[i-1].At) {
+		if i > 0 && (r.After != records[i-1].ID || r.At != records[i-1].At+1 && (!r.Bump || r.Prev != records[i-1].At)) {
 			return fmt.Errorf("record %d: %d-%d behind %d-%d", i,
 				r.At.Epoch(), r.At.N(), records[i-1].At.Epoch(), records[i-1].At.N())
 		}

@@ -1,21 +1,23 @@
 package redislog
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"strconv"
 	"strings"
 
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// maxEpoch bounds epochs, as sync.lua does: what lies above is not ours. It is
-// the year 2103.
+// maxEpoch bounds epochs, as sync.lua does: what lies above is not ours.
 const maxEpoch = 4_200_000_000
 
 // entry is an entry of a stream, whoever wrote it.
 type entry struct {
 	id               string
 	payload, prev, t string
-	bump             bool // prev is there
+	bump             bool   // prev is there
+	ids              string // its own, and that of the entry before it
 }
 
 func (e *entry) set(name, value string) {
@@ -26,6 +28,8 @@ func (e *entry) set(name, value string) {
 		e.prev, e.bump = value, true
 	case "t":
 		e.t = value
+	case "i":
+		e.ids = value
 	}
 }
 
@@ -38,6 +42,12 @@ func (e *entry) record(s stream, from invalidate.Position) invalidate.Record {
 		return invalidate.Record{At: from, Damaged: true}
 	}
 	r := invalidate.Record{At: at, Bump: e.bump, Time: readNumber(e.t)}
+	if len(e.ids) == 2*idSize {
+		r.ID, r.After = parseRaw(e.ids[:idSize]), parseRaw(e.ids[idSize:])
+	}
+	if r.ID == 0 {
+		return invalidate.Record{At: at, Damaged: true}
+	}
 	if e.bump {
 		r.Prev, _ = parseID(e.prev) // an id of somebody else's is no position that anyone is at
 		return r
@@ -67,4 +77,34 @@ func parseID(id string) (invalidate.Position, bool) {
 		return 0, false
 	}
 	return invalidate.At(uint32(epoch), uint32(number)), true
+}
+
+// idSize is the length of the id of a record or of an epoch.
+const idSize = 8
+
+// raw spells an id for the script, "" where it is not known.
+func raw(id uint64) string {
+	if id == 0 {
+		return ""
+	}
+	return string(binary.BigEndian.AppendUint64(nil, id))
+}
+
+// parseRaw returns the id of a reply, 0 where it has none.
+func parseRaw(s string) uint64 {
+	if len(s) != idSize {
+		return 0
+	}
+	return binary.BigEndian.Uint64([]byte(s))
+}
+
+// newID returns a random id, which is never zero.
+func newID() uint64 {
+	for {
+		var b [idSize]byte
+		_, _ = rand.Read(b[:]) // documented never to fail
+		if id := binary.BigEndian.Uint64(b[:]); id != 0 {
+			return id
+		}
+	}
 }

@@ -152,12 +152,15 @@ func FuzzReadReply(f *testing.F) {
 	f.Add([]byte("\x45\x05\x05\x01\x01\x03\x03\x03\x03"))
 	f.Add([]byte("\x45\x0d\x15\x03\x03\x15\x03\x00\x02\x09\x01aaaaaaaa\x05\x01\x00\x03\x03\x03\x04\x03\x04"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		list := make([]any, 8)
+		list := make([]any, redislog.ReplySize)
 		for i := range list {
 			list[i] = reply(&b, 4)
 		}
-		from := invalidate.Cursor{Key: invalidate.At(7, 7), Scope: invalidate.At(8, 8)}
-		p, _, err := redislog.ReadReply(list, from, "\x01aaaaaaaa", "")
+		if len(b) > 0 && b[0]%2 == 0 { // the end of a log, so that the rest is looked at
+			copy(list[7:12], []any{"aaaaaaaa", "7-9", "8-9", "bbbbbbbb", "cccccccc"})
+		}
+		from := invalidate.Cursor{Key: invalidate.At(7, 7), Scope: invalidate.At(8, 8), KeyID: 5, ScopeID: 6}
+		p, err := redislog.ReadReply(list, from, "\x01aaaaaaaa", "")
 		if err != nil {
 			return
 		}

@@ -25,8 +25,8 @@ type Log struct {
 	cfg     Config                // with the defaults filled in
 	err     error                 // why the configuration is refused
 
-	noInfo atomic.Bool            // scripts may not ask for the run id
-	mark   atomic.Pointer[string] // of the epoch in the last reply
+	noInfo    atomic.Bool // scripts may not ask who the server is
+	noWitness atomic.Bool // the server can't say whether the log was loaded; it was logged
 
 	mu     sync.Mutex // protects closed, and calls from growing once it is set
 	closed bool

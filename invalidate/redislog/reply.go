@@ -8,40 +8,70 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// readReply reads what sync.lua returns: a page and the mark of its epoch; keys
-// and scopes are the payloads it was told to append. Records that do not decode
-// are damaged; only what cannot have come from the script is an error.
-func readReply(reply []any, at invalidate.Cursor, keys, scopes string) (p invalidate.Page, mark string, err error) {
-	if len(reply) != 8 {
-		return p, "", fmt.Errorf("%w: %d elements for a sync", ErrReply, len(reply))
+// question is what a Sync asked: where its caller is, and what it appends with which
+// ids.
+type question struct {
+	at                   invalidate.Cursor
+	keys, scopes         string // payloads
+	epoch, keyID, scopID uint64 // new ids
+}
+
+// replySize is the number of elements that sync.lua returns.
+const replySize = 13
+
+// noWitness is the last of them where the server can't say whether the log was loaded.
+const noWitness = "-"
+
+// readReply reads what sync.lua returns. Records that do not decode are damaged; only
+// what cannot have come from the script is an error.
+func readReply(reply []any, q question) (p invalidate.Page, err error) {
+	if len(reply) != replySize {
+		return p, fmt.Errorf("%w: %d elements for a sync", ErrReply, len(reply))
 	}
-	own := func(i int, payload string) entry {
-		id, _ := reply[i].(string)
+	own := func(i int, payload string, id, after uint64) entry {
+		at, _ := reply[i].(string)
 		t, _ := reply[5].(string)
-		return entry{id: id, t: t, payload: payload}
+		return entry{id: at, t: t, payload: payload, ids: raw(id) + raw(after)}
 	}
-	if p.Keys, err = readEntries(reply[0], keyStream, at.Key, own(3, keys)); err != nil {
-		return p, "", err
+	if p.Keys, err = readEntries(reply[0], keyStream, q.at.Key, own(3, q.keys, q.keyID, q.at.KeyID)); err != nil {
+		return p, err
 	}
-	if p.Scopes, err = readEntries(reply[1], scopeStream, at.Scope, own(4, scopes)); err != nil {
-		return p, "", err
+	if p.Scopes, err = readEntries(reply[1], scopeStream, q.at.Scope, own(4, q.scopes, q.scopID, q.at.ScopeID)); err != nil {
+		return p, err
 	}
 	more, ok := reply[2].(int64)
 	if !ok {
-		return p, "", fmt.Errorf("%w: a %T for whether there is more", ErrReply, reply[2])
+		return p, fmt.Errorf("%w: a %T for whether there is more", ErrReply, reply[2])
 	}
 	p.More = more != 0
 	if p.Key, err = readOwn(reply[3]); err != nil {
-		return p, "", err
+		return p, err
 	}
 	if p.Scope, err = readOwn(reply[4]); err != nil {
-		return p, "", err
+		return p, err
 	}
 	p.Now = readNumber(reply[5])
 	// What somebody else may have written is no reason to wait for an hour.
 	p.Bound = time.Duration(min(readNumber(reply[6]), MaxBound.Milliseconds())) * time.Millisecond
-	mark, _ = reply[7].(string)
-	return p, mark, nil
+	p.End, err = readEnd(reply[7:12])
+	return p, err
+}
+
+// readEnd reads where the log ends: the epoch's id, the last position of each stream,
+// and the ids of the records there.
+func readEnd(reply []any) (end invalidate.Cursor, err error) {
+	var text [5]string
+	for i := range text {
+		text[i], _ = reply[i].(string)
+	}
+	var keys, scopes bool
+	end.Key, keys = parseID(text[1])
+	end.Scope, scopes = parseID(text[2])
+	end.Epoch, end.KeyID, end.ScopeID = parseRaw(text[0]), parseRaw(text[3]), parseRaw(text[4])
+	if !keys || !scopes || end.Epoch == 0 || end.KeyID == 0 || end.ScopeID == 0 {
+		return end, fmt.Errorf("%w: no end of the log", ErrReply)
+	}
+	return end, nil
 }
 
 // readEntries reads a list of records, or makes one of what the caller appended

@@ -18,7 +18,22 @@ import (
 //go:embed sync.lua
 var syncSource string
 
-var syncScript = redis.NewScript(syncSource)
+var syncScript = redis.NewScript(syncText())
+
+// syncText returns the script, without what a control removes.
+func syncText() string {
+	s := syncSource
+	for guard, condition := range map[safeguard.Guard]string{
+		safeguard.RunID:  "run == h[RUN]",
+		safeguard.ReplID: "rep == h[REP]",
+		safeguard.Memory: "not reloaded(h[WIT])",
+	} {
+		if safeguard.Off(guard) {
+			s = strings.Replace(s, condition, "true", 1)
+		}
+	}
+	return s
+}
 
 // A page ends behind so many records or bytes of fences of either stream, give
 // or take a chunk of 100 records. So many take Redis some 3 ms, in which it does
@@ -29,11 +44,9 @@ const (
 	pageBytes   = 1 << 20
 )
 
-// The places of the payloads and of the run id in the arguments of the script.
-const (
-	keysArg = 3
-	runArg  = 7
-)
+// runArg is the place of the run id in the arguments of the script; the replication id
+// follows it.
+const runArg = 7
 
 // Sync appends a and returns what lies behind at; see [invalidate.Log]. It is
 // one EVALSHA, or two round trips where the server denies INFO to scripts. It
@@ -76,7 +89,7 @@ func (l *Log) sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 	if err := l.ready(ctx); err != nil {
 		return p, err
 	}
-	args, err := l.args(at, a) // before do, which may outlive the call, and a with it
+	q, args, err := l.args(at, a) // before do, which may outlive the call, and a with it
 	if err != nil {
 		return p, err
 	}
@@ -84,47 +97,47 @@ func (l *Log) sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 	if len(cells) > 0 {
 		keys = slices.Concat(l.keys, cells)
 	}
-	payloads := [2]string{}
-	payloads[0], _ = args[keysArg].(string)
-	payloads[1], _ = args[keysArg+1].(string)
 	return l.do(ctx, l.cfg.Bound, func(ctx context.Context) (invalidate.Page, error) {
 		reply, err := l.exchange(ctx, keys, args)
 		if err != nil {
 			return invalidate.Page{}, err
 		}
-		p, mark, err := readReply(reply, at, payloads[0], payloads[1])
-		if err == nil {
-			l.mark.Store(&mark)
-		}
-		return p, err
+		l.checkWitness(reply)
+		return readReply(reply, q)
 	})
 }
 
-func (l *Log) args(at invalidate.Cursor, a invalidate.Append) ([]any, error) {
-	keys, err := encode(a.Keys, keyStream)
-	if err != nil {
-		return nil, err
+func (l *Log) args(at invalidate.Cursor, a invalidate.Append) (q question, args []any, err error) {
+	q = question{at: at, epoch: newID(), keyID: newID(), scopID: newID()}
+	if q.keys, err = encode(a.Keys, keyStream); err != nil {
+		return q, nil, err
 	}
-	scopes, err := encode(a.Scopes, scopeStream)
-	if err != nil {
-		return nil, err
+	if q.scopes, err = encode(a.Scopes, scopeStream); err != nil {
+		return q, nil, err
 	}
 	epoch := max(at.Key.Epoch(), at.Scope.Epoch())
 	if epoch >= maxEpoch {
-		return nil, fmt.Errorf("%w: cursor of epoch %d, which no log reaches", ErrAppend, epoch)
+		return q, nil, fmt.Errorf("%w: cursor of epoch %d, which no log reaches", ErrAppend, epoch)
 	}
-	run, mark := "", ""
-	if m := l.mark.Load(); m != nil {
-		mark = *m
+	known := [3]string{raw(at.Epoch), raw(at.KeyID), raw(at.ScopeID)}
+	if safeguard.Off(safeguard.IDs) {
+		known = [3]string{}
 	}
-	if safeguard.Off(safeguard.RunID) {
-		run = "off"
-	}
-	return []any{
-		epoch, formatID(at.Key), formatID(at.Scope), keys, scopes,
+	return q, []any{
+		epoch, formatID(at.Key), formatID(at.Scope), q.keys, q.scopes,
 		l.cfg.KeyRetention, l.cfg.ScopeRetention,
-		run, int64((l.cfg.Bound + time.Millisecond - 1) / time.Millisecond), pageRecords, pageBytes, mark,
+		"", "", int64((l.cfg.Bound + time.Millisecond - 1) / time.Millisecond), pageRecords, pageBytes,
+		known[0], known[1], known[2], raw(q.epoch), raw(q.keyID), raw(q.scopID),
 	}, nil
+}
+
+// checkWitness says once that the server can't tell a log that was put back by hand.
+func (l *Log) checkWitness(reply []any) {
+	if len(reply) != replySize || reply[replySize-1] != noWitness || l.noWitness.Swap(true) {
+		return
+	}
+	l.logger().Warn("redislog: the server does not show whether its keys were loaded, so a log that is put back into the same process by RESTORE or DEBUG RELOAD is not noticed; allow OBJECT to the user, and leave hash-max-listpack-value below 8192",
+		"prefix", l.cfg.Prefix)
 }
 
 // exchange runs the script.
@@ -135,7 +148,7 @@ func (l *Log) exchange(ctx context.Context, keys []string, args []any) ([]any, e
 			return reply, err
 		}
 		if !l.noInfo.Swap(true) {
-			l.logger().Warn("redislog: scripts are not told the server's run_id, so every Sync takes two round trips; allow INFO to the user",
+			l.logger().Warn("redislog: scripts are not told which server runs them, so every Sync takes two round trips; allow INFO to the user",
 				"prefix", l.cfg.Prefix)
 		}
 	}
@@ -146,8 +159,8 @@ func (l *Log) exchange(ctx context.Context, keys []string, args []any) ([]any, e
 	return reply, err
 }
 
-// exchangeVerified asks for the run id and runs the script with it, on one
-// connection. A connection ends where its server's process does, so the script
+// exchangeVerified asks for the run id and the replication id and runs the script with
+// them, on one connection. A connection ends where its server's process does, so the script
 // runs in the process that answered; nothing could be inferred from two
 // connections. It does not keep the answer for the next Sync: a proxy between
 // may have made a connection of ours out of several of its own.
@@ -163,20 +176,39 @@ func (l *Log) exchangeVerified(ctx context.Context, keys []string, args []any) (
 			l.cluster.ReloadState(ctx) // the slot may have moved; returns at once
 		}
 	}()
-	info, err := conn.Info(ctx, "server").Result()
-	if redis.IsPermissionError(err) {
-		return nil, fmt.Errorf("%w: %w", ErrNoRunID, err)
-	}
+	run, rep, err := serverIDs(ctx, conn)
 	if err != nil {
 		return nil, err
 	}
-	run := runID(info)
-	if run == "" {
-		return nil, ErrNoRunID
-	}
 	args = slices.Clone(args)
-	args[runArg] = run
+	args[runArg], args[runArg+1] = run, rep
 	return syncScript.Run(ctx, conn, keys, args...).Slice()
+}
+
+// serverIDs asks a server for its run id and its replication id.
+func serverIDs(ctx context.Context, conn *redis.Conn) (run, rep string, err error) {
+	if run, err = infoField(ctx, conn, "server", "run_id:"); err != nil {
+		return "", "", err
+	}
+	rep, err = infoField(ctx, conn, "replication", "master_replid:")
+	return run, rep, err
+}
+
+// infoField asks for a section of INFO and returns one of its fields.
+func infoField(ctx context.Context, conn *redis.Conn, section, name string) (string, error) {
+	info, err := conn.Info(ctx, section).Result()
+	if redis.IsPermissionError(err) {
+		return "", fmt.Errorf("%w: %w", ErrNoRunID, err)
+	}
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(info) {
+		if v, ok := strings.CutPrefix(line, name); ok {
+			return strings.TrimSpace(v), nil
+		}
+	}
+	return "", ErrNoRunID
 }
 
 // node returns the client of the server that has the log.
@@ -189,16 +221,6 @@ func (l *Log) node(ctx context.Context) (*redis.Client, error) {
 		return nil, ErrClient
 	}
 	return c, nil
-}
-
-// runID finds the run id in the reply of INFO.
-func runID(info string) string {
-	for line := range strings.Lines(info) {
-		if id, ok := strings.CutPrefix(line, "run_id:"); ok {
-			return strings.TrimSpace(id)
-		}
-	}
-	return ""
 }
 
 func (l *Log) logger() *slog.Logger {

@@ -1,15 +1,21 @@
--- Proves by a write that this server takes records, starts a new epoch where it
--- may have lost some, appends, and returns what lies behind the caller.
+-- Proves by a write that this server takes records, starts a new epoch where the
+-- log may not be the one that the caller or its own notes know, appends, and
+-- returns what lies behind the caller.
 --
 -- KEYS  meta hash, key stream, scope stream; then cells to remove first
--- ARGV  1 highest epoch the caller knows   2, 3 its last id of each stream
+-- ARGV  1 highest epoch the caller knows   2, 3 its last position of each stream
 --       4, 5 payloads, '' appends nothing  6, 7 how many records streams retain
---       8 run id of this server, '' asks INFO for it
---       9 the caller's bound in ms         10, 11 records and bytes of a page
---       12 the epoch's mark in the last reply the caller had, '' for none
+--       8, 9 run id and replication id of this server, '' asks INFO for both
+--       10 the caller's bound in ms        11, 12 records and bytes of a page
+--       13 the id of the caller's epoch, 14, 15 those of its last records; '' where
+--       it knows none
+--       16, 17, 18 new ids: of an epoch, of a key record, of a scope record
 --
--- Returns nothing at all where INFO does not tell the run id. In place of a list
--- of records it returns 0 where there is nothing but what the caller appends.
+-- An id is eight random bytes that the caller has drawn. A record's field i holds
+-- its own id and the id of the record before it.
+--
+-- Returns nothing at all where INFO does not tell who the server is. In place of a
+-- list of records it returns 0 where there is nothing but what the caller appends.
 --
 -- Numbers are doubles: exact for epochs, for positions within them and for the
 -- milliseconds of a bound, and never used for microseconds.
@@ -25,11 +31,29 @@ local now = string.format('%s%06d', time[1], time[2])
 local appends = ARGV[4] ~= '' or ARGV[5] ~= ''
 if not appends then redis.call('HSET', meta, 'hb', time[1]) end
 
-local run = ARGV[8]
+-- Who is this server? The run id changes with its process, the replication id
+-- also when it has followed another server.
+local run, rep = ARGV[8], ARGV[9]
 if run == '' then
-  local info = redis.pcall('INFO', 'server')
-  run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
-  if not run then return {} end
+  local info = redis.pcall('INFO', 'server', 'replication')
+  if type(info) ~= 'string' then -- before Redis 7: one section a call
+    local a, b = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
+    info = type(a) == 'string' and type(b) == 'string' and a .. b or ''
+  end
+  run, rep = string.match(info, 'run_id:(%x+)'), string.match(info, 'master_replid:(%x+)')
+  if not run or not rep then return {} end
+end
+
+-- The witness: how this server holds the meta hash in memory. start() makes a
+-- form that only writes bring about. A hash that was loaded (from a dump, from a
+-- primary, by RESTORE) has the other form, so a log that was put back shows, even
+-- where the server is the same process.
+local function form()
+  local r = redis.pcall('OBJECT', 'ENCODING', meta)
+  return type(r) == 'string' and r or ''
+end
+local function reloaded(witness)
+  return witness ~= '-' and witness ~= form()
 end
 
 local function split(id)
@@ -37,9 +61,19 @@ local function split(id)
   return tonumber(epoch) or 0, tonumber(n) or 0
 end
 
+-- Returns the id of a record, '' where it has none.
+local function idof(record)
+  local fields = record[2]
+  for i = 1, #fields - 1, 2 do
+    if fields[i] == 'i' then return string.sub(fields[i + 1], 1, 8) end
+  end
+  return ''
+end
+
 local function newest(key)
-  local r = redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)
-  return r[1] and r[1][1] or ''
+  local r = redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]
+  if not r then return '', '' end
+  return r[1], idof(r)
 end
 
 local function above(a, b)
@@ -55,103 +89,134 @@ end
 
 if KEYS[4] then redis.call('UNLINK', unpack(KEYS, 4)) end
 
-local h = redis.call('HMGET', meta, 'run', 'ep', 'kl', 'sl', 'b', 'mark')
-local bound = tonumber(h[5] or '') or 0
-if tonumber(ARGV[9]) > bound then
-  bound = tonumber(ARGV[9])
-  redis.call('HSET', meta, 'b', ARGV[9])
+local h = redis.call('HMGET', meta, 'run', 'rep', 'wit', 'ep', 'id', 'kl', 'sl', 'ki', 'si', 'b')
+local RUN, REP, WIT, EP, ID, B = 1, 2, 3, 4, 5, 10
+local LAST, LASTID = { [keys] = 6, [scopes] = 7 }, { [keys] = 8, [scopes] = 9 }
+local bound = tonumber(h[B] or '') or 0
+if tonumber(ARGV[10]) > bound then
+  bound = tonumber(ARGV[10])
+  redis.call('HSET', meta, 'b', ARGV[10])
 end
 bound = string.format('%.0f', bound)
+
+local same = run == h[RUN] and rep == h[REP] and not reloaded(h[WIT])
+local field = { [keys] = { 'kl', 'ki' }, [scopes] = { 'sl', 'si' } }
+local most = { [keys] = ARGV[6], [scopes] = ARGV[7] }
+
+local function reply(kr, sr, more, kid, sid)
+  return { kr, sr, more, kid, sid, now, bound, h[ID], h[6], h[7], h[8], h[9], h[WIT] }
+end
 
 -- The short way, for a caller who appends and whose knowledge ends where the
 -- log's own notes do. The streams are not looked at: should one of them have
 -- been damaged, then its next reader finds a hole before what is written now,
 -- and this caller misses nothing. An id that does not fit leads the long way.
-local function follow(key, field, payload, i)
+local function follow(key, payload, id)
   if payload == '' then return '' end
-  local e, n = split(h[i])
+  local e, n = split(h[LAST[key]])
   if n >= LIMIT then return end
-  local id = string.format('%.0f-%.0f', e, n + 1)
-  local r = redis.pcall('XADD', key, 'MAXLEN', '~', ARGV[3 + i], id, 't', now, 'd', payload)
+  local at = string.format('%.0f-%.0f', e, n + 1)
+  local r = redis.pcall('XADD', key, 'MAXLEN', '~', most[key], at, 't', now, 'd', payload, 'i', id .. h[LASTID[key]])
   if type(r) == 'table' then return end
-  redis.call('HSET', meta, field, id)
-  h[i] = id
-  return id
+  redis.call('HSET', meta, field[key][1], at, field[key][2], id)
+  h[LAST[key]], h[LASTID[key]] = at, id
+  return at
 end
 
-if appends and run == h[1] and ARGV[12] == h[6] and ARGV[2] == h[3] and ARGV[3] == h[4] then
-  local kid = follow(keys, 'kl', ARGV[4], 3)
-  local sid = kid and follow(scopes, 'sl', ARGV[5], 4)
-  if sid then return { 0, 0, 0, kid, sid, now, bound, h[6] } end
+if appends and same and ARGV[13] == h[ID] and ARGV[2] == h[6] and ARGV[3] == h[7] and ARGV[14] == h[8] and ARGV[15] == h[9] then
+  local kid = follow(keys, ARGV[4], ARGV[17])
+  local sid = kid and follow(scopes, ARGV[5], ARGV[18])
+  if sid then return reply(0, 0, 0, kid, sid) end
 end
 
-local epoch = usable(tonumber(h[2] or ''))
-local last = { [keys] = newest(keys), [scopes] = newest(scopes) }
-local most = { [keys] = ARGV[6], [scopes] = ARGV[7] }
-
--- Whoever loses everything, or fails over, twice within a second may start two
--- epochs of one number. Their marks tell them apart.
-local function replaced()
-  local known = tonumber(string.match(ARGV[12], '^%d+'))
-  return known == epoch and tonumber(ARGV[1]) == epoch and ARGV[12] ~= h[6]
-end
+local epoch = usable(tonumber(h[EP] or ''))
+local last, lastid = {}, {}
+for _, key in ipairs({ keys, scopes }) do last[key], lastid[key] = newest(key) end
 
 -- Returns false for an id that is not above all that the stream ever had.
-local function add(key, id, name, value)
-  local r = redis.pcall('XADD', key, 'MAXLEN', '~', most[key], id, 't', now, name, value)
+local function add(key, at, name, value, id)
+  local own = id .. (lastid[key] ~= '' and lastid[key] or string.rep('\0', 8))
+  local r = redis.pcall('XADD', key, 'MAXLEN', '~', most[key], at, 't', now, name, value, 'i', own)
   if type(r) == 'table' and r.err then
     if string.find(r.err, 'stream', 1, true) then return false end
-    redis.call('XADD', key, id, 't', now, name, value) -- raises the same
+    redis.call('XADD', key, at, 't', now, name, value, 'i', own) -- raises the same
   end
-  last[key] = id
+  last[key], lastid[key] = at, id
+  h[LAST[key]], h[LASTID[key]] = at, id
   return true
 end
 
+-- An epoch's number is above every number that the log or the caller knows; no
+-- clock is asked. Two epochs may still have one number, where nobody is left who
+-- knew the first. Their ids tell them apart.
 local function start()
   local ke, se = split(last[keys]), split(last[scopes])
-  epoch = 1 + math.max(tonumber(time[1]) - 1, epoch, usable(tonumber(ARGV[1])), usable(ke), usable(se))
+  epoch = 1 + math.max(epoch, usable(tonumber(ARGV[1])), usable(ke), usable(se))
   if epoch >= LIMIT then error('epochs are used up', 0) end
   local number = string.format('%.0f', epoch)
-  local id = number .. '-0'
+  local at = number .. '-0'
   for _, key in ipairs({ keys, scopes }) do
     local prev = last[key]
-    if not add(key, id, 'b', prev) then
+    if not add(key, at, 'b', prev, ARGV[16]) then
       -- Others wrote to the stream, and for once above whatever we will write.
       -- Nothing is lost with it that is not given up now.
       redis.call('DEL', key)
-      add(key, id, 'b', prev)
+      add(key, at, 'b', prev, ARGV[16])
     end
   end
-  h[6] = number .. '@' .. now .. run
-  redis.call('HSET', meta, 'run', run, 'ep', number, 'kl', id, 'sl', id, 'mark', h[6])
+  h[ID] = ARGV[16]
+  redis.call('DEL', meta)
+  redis.call('HSET', meta, 'run', run, 'rep', rep, 'ep', number, 'id', h[ID], 'kl', at, 'sl', at,
+    'ki', h[ID], 'si', h[ID], 'b', bound, 'hb', time[1])
+  -- A long field changes the hash's form for good, also when it is short again.
+  local plain = form()
+  redis.call('HSET', meta, 'x', string.rep('x', 8192))
+  local made = form()
+  h[WIT] = made ~= plain and made or '-' -- '-': the server has one form only, or denies OBJECT
+  redis.call('HSET', meta, 'x', '', 'wit', h[WIT])
 end
 
 -- Says whether a stream ends as we left it.
-local function intact(key, known, callers)
+local function intact(key, callers)
   local e, n = split(last[key])
-  return last[key] == known and e == epoch and n < LIMIT and not above(callers, last[key])
+  return last[key] == h[LAST[key]] and lastid[key] == h[LASTID[key]] and e == epoch and n < LIMIT
+    and not above(callers, last[key])
 end
 
-if epoch == 0 or run ~= h[1] or replaced()
-  or not intact(keys, h[3], ARGV[2]) or not intact(scopes, h[4], ARGV[3]) then
+-- Says whether another record is where the caller's last one was. One that was
+-- trimmed away proves nothing: then the next record does not follow the caller's.
+local function foreign(key, at, id)
+  if id == '' then return false end
+  if at == last[key] then return id ~= lastid[key] end
+  local r = redis.call('XRANGE', key, at, at)[1]
+  return r ~= nil and idof(r) ~= id
+end
+
+local function replaced()
+  return ARGV[13] ~= '' and tonumber(ARGV[1]) == epoch and ARGV[13] ~= h[ID]
+end
+
+if epoch == 0 or not same or not h[ID] or replaced()
+  or not intact(keys, ARGV[2]) or not intact(scopes, ARGV[3])
+  or foreign(keys, ARGV[2], ARGV[14]) or foreign(scopes, ARGV[3], ARGV[15]) then
   start()
 end
 
-local function append(key, field, payload)
+local function append(key, payload, id)
   if payload == '' then return '' end
   while true do
     local _, n = split(last[key])
-    local id = string.format('%.0f-%.0f', epoch, n + 1)
-    if add(key, id, 'd', payload) then
-      redis.call('HSET', meta, field, id)
-      return id
+    local at = string.format('%.0f-%.0f', epoch, n + 1)
+    if add(key, at, 'd', payload, id) then
+      redis.call('HSET', meta, field[key][1], at, field[key][2], id)
+      return at
     end
     start() -- others wrote above, and removed it again
   end
 end
 
-local kid = append(keys, 'kl', ARGV[4])
-local sid = append(scopes, 'sl', ARGV[5])
+local kid = append(keys, ARGV[4], ARGV[17])
+local sid = append(scopes, ARGV[5], ARGV[18])
 
 local more = 0
 
@@ -167,7 +232,7 @@ local function page(key, after)
       size = size + #(r[2][4] or '')
     end
     if #part < CHUNK then return out end
-    if #out >= tonumber(ARGV[10]) or size >= tonumber(ARGV[11]) then
+    if #out >= tonumber(ARGV[11]) or size >= tonumber(ARGV[12]) then
       more = 1
       return out
     end
@@ -176,4 +241,4 @@ local function page(key, after)
 end
 
 local kr, sr = page(keys, ARGV[2]), page(scopes, ARGV[3])
-return { kr, sr, more, kid, sid, now, bound, h[6] or '' }
+return reply(kr, sr, more, kid, sid)
