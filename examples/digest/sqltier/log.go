@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/digest/store/prepared"
@@ -33,8 +32,7 @@ type LogConfig struct {
 	// rests on it. 0: DefaultPoll.
 	Poll time.Duration
 
-	// Now is the log's clock, for measuring lag and for the numbers of epochs. Nil:
-	// time.Now.
+	// Now is the log's clock, for measuring lag. Nil: time.Now.
 	Now func() time.Time
 }
 
@@ -44,15 +42,6 @@ type LogConfig struct {
 type Log struct {
 	tier *Tier
 	cfg  LogConfig
-
-	mu   sync.Mutex // protects ends
-	ends [3]end     // by sequence: the last record that this process was shown
-}
-
-// end is a record that must still be there when a reader comes back to it.
-type end struct {
-	at   invalidate.Position
-	mark string
 }
 
 var (
@@ -113,7 +102,7 @@ func (l *Log) sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 	if err != nil {
 		return p, err
 	}
-	r := reading{ctx: ctx, log: l, at: [3]invalidate.Position{keySeq: at.Key, scopeSeq: at.Scope}}
+	r := newReading(ctx, l, at)
 	if len(cells)+len(a.Keys)+len(a.Scopes) == 0 {
 		p, err = r.look(true)
 		if !errors.Is(err, errDoubtful) {
@@ -138,7 +127,7 @@ func (l *Log) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, 
 	defer poll.Stop()
 	patience := time.NewTimer(l.cfg.Bound / 4)
 	defer patience.Stop()
-	r := reading{ctx: ctx, log: l, at: [3]invalidate.Position{keySeq: at.Key, scopeSeq: at.Scope}}
+	r := newReading(ctx, l, at)
 	for {
 		if err := l.tier.ready(ctx); err != nil {
 			return invalidate.Page{}, fail("tail", err)
@@ -169,7 +158,9 @@ func (r *reading) look(proves bool) (p invalidate.Page, err error) {
 			return errDoubtful
 		}
 		p, err = r.page(&m)
-		p.More = p.More && proves // that is for a Sync to say
+		if !proves { // those are for a Sync to say
+			p.More, p.End = false, invalidate.Cursor{}
+		}
 		return err
 	})
 	return p, err

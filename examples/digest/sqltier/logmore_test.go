@@ -29,11 +29,12 @@ func (f *follower) sync(t *testing.T, keys ...uint64) invalidate.Page {
 		t.Fatalf("Sync = %v", err)
 	}
 	if n := len(p.Keys); n > 0 {
-		f.at.Key = p.Keys[n-1].At
+		f.at.Key, f.at.KeyID = p.Keys[n-1].At, p.Keys[n-1].ID
 	}
 	if n := len(p.Scopes); n > 0 {
-		f.at.Scope = p.Scopes[n-1].At
+		f.at.Scope, f.at.ScopeID = p.Scopes[n-1].At, p.Scopes[n-1].ID
 	}
+	f.at.Epoch = p.End.Epoch
 	return p
 }
 

@@ -3,6 +3,7 @@ package sqltier
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"math"
 	"time"
@@ -30,12 +31,26 @@ type reading struct {
 	tx  *prepared.Tx
 	log *Log
 	at  [3]invalidate.Position
+
+	// What the caller knows beside its place: the ids of the records there, and that
+	// of the epoch. 0: not known.
+	ids   [3]uint64
+	epoch uint64
+}
+
+func newReading(ctx context.Context, l *Log, at invalidate.Cursor) reading {
+	return reading{
+		ctx: ctx, log: l, epoch: at.Epoch,
+		at:  [3]invalidate.Position{keySeq: at.Key, scopeSeq: at.Scope},
+		ids: [3]uint64{keySeq: at.KeyID, scopeSeq: at.ScopeID},
+	}
 }
 
 // meta says where the sequences end, and which records stand there and at the caller's
 // cursor. The zero meta is that of a log not started.
 type meta struct {
 	epoch   uint32
+	mark    []byte // of the epoch
 	n       [3]uint32
 	bound   time.Duration
 	endMark [3][]byte // nil: there is no such record
@@ -52,14 +67,14 @@ func (m *meta) end(seq int) invalidate.Position {
 func (r *reading) meta() (m meta, err error) {
 	const mark = `(SELECT mark FROM invalidation_log l WHERE l.seq = `
 	var bound int64
-	err = r.tx.QueryRowContext(r.ctx, `SELECT epoch, key_n, scope_n, bound,
+	err = r.tx.QueryRowContext(r.ctx, `SELECT epoch, mark, key_n, scope_n, bound,
 			`+mark+`1 AND l.epoch = m.epoch AND l.n = m.key_n),
 			`+mark+`2 AND l.epoch = m.epoch AND l.n = m.scope_n),
 			`+mark+`1 AND l.epoch = ? AND l.n = ?),
 			`+mark+`2 AND l.epoch = ? AND l.n = ?)
 		FROM invalidation_meta m`,
 		r.at[keySeq].Epoch(), r.at[keySeq].N(), r.at[scopeSeq].Epoch(), r.at[scopeSeq].N(),
-	).Scan(&m.epoch, &m.n[keySeq], &m.n[scopeSeq], &bound,
+	).Scan(&m.epoch, &m.mark, &m.n[keySeq], &m.n[scopeSeq], &bound,
 		&m.endMark[keySeq], &m.endMark[scopeSeq], &m.atMark[keySeq], &m.atMark[scopeSeq])
 	if errors.Is(err, sql.ErrNoRows) {
 		return m, nil
@@ -70,9 +85,9 @@ func (r *reading) meta() (m meta, err error) {
 
 // doubtful reports whether the log may have lost something: there is none yet, it does
 // not end where it says, the caller knows more than the log does, or another record
-// than this process was shown stands in its place. The last is how a backup is found
-// out that was restored into the file, and was appended to since. Where there is no
-// next number it has to go on in another epoch, too.
+// than the caller knows stands in its place. The last is how a backup shows that was
+// restored into the file, and was appended to since. Where there is no next number the
+// log has to go on in another epoch, too.
 func (r *reading) doubtful(m *meta) bool {
 	if m.epoch == 0 {
 		return true
@@ -82,25 +97,29 @@ func (r *reading) doubtful(m *meta) bool {
 			return true
 		}
 		// A record that was trimmed away is no reason: its reader sees the gap.
-		if seen, known := r.log.seen(seq, r.at[seq]); known && m.atMark[seq] != nil && seen != string(m.atMark[seq]) {
+		if r.ids[seq] != 0 && m.atMark[seq] != nil && r.ids[seq] != number(m.atMark[seq]) {
 			return true
 		}
 	}
-	return false
+	return r.epoch != 0 && r.epoch != number(m.mark) && max(r.at[keySeq].Epoch(), r.at[scopeSeq].Epoch()) == m.epoch
 }
 
 // behind has one record more than a page of each sequence. The limit is part of the
 // text: bound to it, SQLite would plan the statement anew each time.
 const behind = `
-	SELECT * FROM (SELECT seq, epoch, n, prev_epoch, prev_n, at, mark, payload FROM invalidation_log
+	SELECT * FROM (SELECT seq, epoch, n, prev_epoch, prev_n, at, mark, prev_mark, payload FROM invalidation_log
 		WHERE seq = 1 AND (epoch, n) > (?, ?) ORDER BY epoch, n LIMIT 1001)
 	UNION ALL
-	SELECT * FROM (SELECT seq, epoch, n, prev_epoch, prev_n, at, mark, payload FROM invalidation_log
+	SELECT * FROM (SELECT seq, epoch, n, prev_epoch, prev_n, at, mark, prev_mark, payload FROM invalidation_log
 		WHERE seq = 2 AND (epoch, n) > (?, ?) ORDER BY epoch, n LIMIT 1001)`
 
 // page returns what lies behind the caller, up to a page's size.
 func (r *reading) page(m *meta) (p invalidate.Page, err error) {
 	p.Now, p.Bound = r.log.cfg.Now().UnixMicro(), m.bound
+	p.End = invalidate.Cursor{
+		Key: m.end(keySeq), KeyID: number(m.endMark[keySeq]), Scope: m.end(scopeSeq), ScopeID: number(m.endMark[scopeSeq]),
+		Epoch: number(m.mark),
+	}
 	if r.at[keySeq] >= m.end(keySeq) && r.at[scopeSeq] >= m.end(scopeSeq) {
 		return p, nil
 	}
@@ -110,9 +129,8 @@ func (r *reading) page(m *meta) (p invalidate.Page, err error) {
 		return p, err
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	var last [3]end
 	for rows.Next() {
-		seq, rec, mark, err := scan(rows)
+		seq, rec, err := scan(rows)
 		if err != nil {
 			return p, err
 		}
@@ -124,47 +142,32 @@ func (r *reading) page(m *meta) (p invalidate.Page, err error) {
 			p.More = true
 			continue
 		}
-		*to, last[seq] = append(*to, rec), end{rec.At, string(mark)}
+		*to = append(*to, rec)
 	}
-	if err := rows.Err(); err != nil {
-		return p, err
-	}
-	r.log.show(last)
-	return p, nil
+	return p, rows.Err()
 }
 
-func scan(rows *sql.Rows) (seq int, rec invalidate.Record, mark []byte, err error) {
-	var epoch, n, prevEpoch, prevN uint32
-	var payload []byte
-	if err := rows.Scan(&seq, &epoch, &n, &prevEpoch, &prevN, &rec.Time, &mark, &payload); err != nil {
-		return seq, rec, nil, err
+// number returns a mark as the id that it is, 0 where there is none.
+func number(mark []byte) uint64 {
+	if len(mark) != 8 {
+		return 0
 	}
-	rec.At = invalidate.At(epoch, n)
+	return binary.BigEndian.Uint64(mark)
+}
+
+func scan(rows *sql.Rows) (seq int, rec invalidate.Record, err error) {
+	var epoch, n, prevEpoch, prevN uint32
+	var mark, prevMark, payload []byte
+	if err := rows.Scan(&seq, &epoch, &n, &prevEpoch, &prevN, &rec.Time, &mark, &prevMark, &payload); err != nil {
+		return seq, rec, err
+	}
+	rec.At, rec.ID, rec.After = invalidate.At(epoch, n), number(mark), number(prevMark)
 	if n == 0 {
 		rec.Bump, rec.Prev = true, invalidate.At(prevEpoch, prevN)
-		return seq, rec, mark, nil
+		return seq, rec, nil
 	}
 	var ok bool
 	rec.Fences, ok = decode(payload, seq)
-	rec.Damaged = !ok
-	return seq, rec, mark, nil
-}
-
-// seen returns the mark of the record at a position, if this process was shown it.
-func (l *Log) seen(seq int, at invalidate.Position) (mark string, known bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e := l.ends[seq]
-	return e.mark, e.at == at && at != 0
-}
-
-// show remembers the last records that this process was shown.
-func (l *Log) show(last [3]end) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for seq, e := range last {
-		if e.at != 0 {
-			l.ends[seq] = e
-		}
-	}
+	rec.Damaged = !ok || rec.ID == 0
+	return seq, rec, nil
 }

@@ -33,17 +33,17 @@ func (r *reading) append(payloads [3][]byte) (p invalidate.Page, err error) {
 		}
 		m.n[seq]++
 		placed[seq] = m.end(seq)
-		if err := r.insert(seq, placed[seq], 0, now, payloads[seq]); err != nil {
+		if err := r.insert(&m, seq, 0, newMark(), now, payloads[seq]); err != nil {
 			return p, err
 		}
 		if err := r.trim(seq, m.n[seq]); err != nil {
 			return p, err
 		}
 	}
-	_, err = r.tx.ExecContext(r.ctx, `INSERT INTO invalidation_meta (id, epoch, key_n, scope_n, bound) VALUES (1, ?, ?, ?, ?)
+	_, err = r.tx.ExecContext(r.ctx, `INSERT INTO invalidation_meta (id, epoch, mark, key_n, scope_n, bound) VALUES (1, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET
-			epoch = excluded.epoch, key_n = excluded.key_n, scope_n = excluded.scope_n, bound = excluded.bound`,
-		m.epoch, m.n[keySeq], m.n[scopeSeq], (m.bound + time.Microsecond - 1).Microseconds())
+			epoch = excluded.epoch, mark = excluded.mark, key_n = excluded.key_n, scope_n = excluded.scope_n, bound = excluded.bound`,
+		m.epoch, m.mark, m.n[keySeq], m.n[scopeSeq], (m.bound + time.Microsecond - 1).Microseconds())
 	if err != nil {
 		return p, err
 	}
@@ -58,13 +58,13 @@ func (r *reading) bump(m *meta, now int64) error {
 	if err := r.tx.QueryRowContext(r.ctx, `SELECT coalesce(max(epoch), 0) FROM invalidation_log`).Scan(&top); err != nil {
 		return err
 	}
-	epoch := max(now/1e6, top+1, int64(m.epoch)+1, int64(r.at[keySeq].Epoch())+1, int64(r.at[scopeSeq].Epoch())+1)
+	epoch := max(top+1, int64(m.epoch)+1, int64(r.at[keySeq].Epoch())+1, int64(r.at[scopeSeq].Epoch())+1)
 	if epoch > math.MaxUint32 {
 		return fmt.Errorf("%w behind epochs %d and %d", ErrEpochs, r.at[keySeq].Epoch(), r.at[scopeSeq].Epoch())
 	}
-	next := meta{epoch: uint32(epoch), bound: m.bound}
+	next := meta{epoch: uint32(epoch), mark: newMark(), bound: m.bound, endMark: m.endMark}
 	for _, seq := range []int{keySeq, scopeSeq} {
-		if err := r.insert(seq, next.end(seq), m.end(seq), now, []byte{}); err != nil {
+		if err := r.insert(&next, seq, m.end(seq), next.mark, now, []byte{}); err != nil {
 			return err
 		}
 	}
@@ -72,12 +72,24 @@ func (r *reading) bump(m *meta, now int64) error {
 	return nil
 }
 
-func (r *reading) insert(seq int, at, prev invalidate.Position, now int64, payload []byte) error {
+// insert writes the record where the sequence ends now.
+func (r *reading) insert(m *meta, seq int, prev invalidate.Position, mark []byte, now int64, payload []byte) error {
+	at, before := m.end(seq), m.endMark[seq]
+	if before == nil {
+		before = []byte{}
+	}
+	m.endMark[seq] = mark
+	_, err := r.tx.ExecContext(r.ctx, `INSERT INTO invalidation_log (seq, epoch, n, prev_epoch, prev_n, at, mark, prev_mark, payload)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, seq, at.Epoch(), at.N(), prev.Epoch(), prev.N(), now, mark, before, payload)
+	return err
+}
+
+// newMark returns a random id, which is never zero.
+func newMark() []byte {
 	mark := make([]byte, 8)
 	_, _ = rand.Read(mark) // documented never to fail
-	_, err := r.tx.ExecContext(r.ctx, `INSERT INTO invalidation_log (seq, epoch, n, prev_epoch, prev_n, at, mark, payload)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, seq, at.Epoch(), at.N(), prev.Epoch(), prev.N(), now, mark, payload)
-	return err
+	mark[0] |= 1
+	return mark
 }
 
 // trim removes the records behind the newest Retain, now and then. A reader that had

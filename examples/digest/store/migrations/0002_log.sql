@@ -9,7 +9,8 @@ CREATE TABLE invalidation_log (
     prev_epoch INTEGER NOT NULL, -- of a bump: where the sequence ended before
     prev_n     INTEGER NOT NULL,
     at         INTEGER NOT NULL, -- microseconds since 1970
-    mark       BLOB NOT NULL,    -- random: tells it from another record in its place
+    mark       BLOB NOT NULL,    -- random id: tells it from another record in its place
+    prev_mark  BLOB NOT NULL,    -- that of the record before it; empty: there was none
     payload    BLOB NOT NULL,
     PRIMARY KEY (seq, epoch, n)
 ) STRICT, WITHOUT ROWID;
@@ -18,6 +19,7 @@ CREATE TABLE invalidation_log (
 CREATE TABLE invalidation_meta (
     id      INTEGER PRIMARY KEY CHECK (id = 1),
     epoch   INTEGER NOT NULL,
+    mark    BLOB NOT NULL,   -- of the records that began the epoch: its id
     key_n   INTEGER NOT NULL,
     scope_n INTEGER NOT NULL,
     bound   INTEGER NOT NULL -- microseconds: the largest that anybody used
