@@ -51,22 +51,29 @@
 // that is lost, late, or read by a process that slept, ends in one of the two.
 //
 // The fenced cells. In the remote tier a value carries the positions that its
-// process had applied before its load began, and a random nonce. Who loads claims the
-// cell with a nonce; who invalidates the key removes the cell; a fill lands only
-// where its nonce still stands. So a load that began before the removal can't
-// land after it, and a reader refuses a cell that is older than a record it
-// knows. Either net would do for keys; there are two because servers lose
-// writes. For prefixes and tags there is the second alone.
+// process had applied before its load began, the id of the log's epoch, and a random
+// nonce. A process that loads claims the cell with a nonce. An invalidation of the key
+// removes the cell. A fill lands only where its nonce still stands. So a load that began
+// before the removal can't land after it, and a reader refuses a cell that is older
+// than a record it knows, or that is of another epoch than its own. Either net would do
+// for keys; there are two because servers lose writes. For prefixes and tags there is
+// the second alone.
 //
 // # When the log itself is not what it was
 //
 // A Redis that fails over loses its last writes; one that restarts from a dump
-// loses more; an operator deletes a key. So the log has an epoch, bound to the
-// server process it was written by. Whoever syncs first with another process
-// behind the address, with sequences that do not end where the log's own notes
-// say, or with a log that is behind what the caller knows, starts a new epoch:
-// one bump record in each sequence. Everything older is given up, in O(1), by
-// everybody who reads it: the floor rises. A number is never used twice.
+// loses more; an operator deletes a key, or restores one. So the log has epochs, each
+// with a random id. A Sync starts a new epoch when another server has the log, when the
+// same server has loaded the log from somewhere, when the sequences do not end where
+// the log's own notes say, and when the caller knows more than the log, or something
+// else. For the last, every record has a random id, and a caller sends the ids of the
+// records where it is. One bump record in each sequence begins the epoch. Every process
+// that reads it gives up everything older, in O(1): the floor rises.
+//
+// The numbers of epochs only grow while anything is left of the log, or a process that
+// knew it. A fleet that restarts without both begins at 1 again. Nothing rests on the
+// number then: a cell that survived elsewhere is of an epoch that no reader knows, and
+// is refused, whatever is invalidated. No rule reads a wall clock.
 //
 // # When the log cannot be reached
 //
