@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 	"time"
 
@@ -76,7 +77,7 @@ func (j *job[K, V]) quick(ctx context.Context) bool {
 	}
 	f, err := j.look(ctx)
 	if err != nil {
-		j.cut = ctx.Err() == nil // a caller that left says nothing about the tier
+		j.cut = !errors.Is(err, errLeft) && ctx.Err() == nil // a caller that left says nothing about the tier
 		return false
 	}
 	if out, ok := j.serve(ctx, f); ok {

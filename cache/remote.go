@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
-
-	"github.com/sony/gobreaker/v2"
 
 	"github.com/twofold-go/twofold/tier"
 )
@@ -15,61 +12,49 @@ import (
 // errUnavailable stands for a call that was not made: the breaker is open.
 var errUnavailable = errors.New("cache: remote tier unavailable")
 
-const (
-	breakerTrips = 5           // failures in a row that open it
-	breakerRest  = time.Second // until one call may try again
-)
+// errLeft is wrapped by the error of a call that its caller ended, by a deadline or a
+// cancellation. It says nothing about the tier.
+var errLeft = errors.New("cache: the caller left")
 
 // remote is the shared tier behind a deadline of its own, a breaker and the
 // instruments. Nil means that there is none.
 type remote struct {
 	tier    tier.Remote
-	breaker *gobreaker.CircuitBreaker[struct{}]
+	breaker breaker
 	seen    *telemetry
 }
 
-func newRemote(t tier.Remote, log *slog.Logger, seen *telemetry) *remote {
-	if t == nil {
+func newRemote(t *Tiers, remoteTier tier.Remote) *remote {
+	if remoteTier == nil {
 		return nil
 	}
-	b := gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
-		Name:        "remote",
-		Timeout:     breakerRest,
-		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakerTrips },
-		IsExcluded:  func(err error) bool { return errors.Is(err, context.Canceled) },
-		OnStateChange: func(_ string, from, to gobreaker.State) {
-			log.Warn("cache: remote tier breaker", "from", from.String(), "to", to.String())
-		},
-	})
-	return &remote{tier: t, breaker: b, seen: seen}
+	return &remote{tier: remoteTier, seen: t.seen, breaker: breaker{now: t.now, changed: func(from, to string) {
+		t.log.Warn("cache: remote tier breaker", "from", from, "to", to)
+	}}}
 }
 
 // call runs one remote operation, unless the breaker is open. An invalidation is
 // always worth a try.
-func (r *remote) call(ctx context.Context, op remoteOp, timeout time.Duration, f func(context.Context) error) (err error) {
-	refused := true
-	_, _ = r.breaker.Execute(func() (struct{}, error) {
-		var left bool
-		refused = false
-		if left, err = r.once(ctx, op, timeout, f); left {
-			return struct{}{}, context.Canceled // says nothing about the tier
-		}
-		return struct{}{}, err
-	})
-	switch {
-	case !refused:
+func (r *remote) call(ctx context.Context, op remoteOp, timeout time.Duration, f func(context.Context) error) error {
+	if r.breaker.enter() {
+		begun := r.breaker.now()
+		end := callFailed // also if it does not return
+		defer func() { r.breaker.leave(end, begun, timeout) }()
+		var err error
+		end, err = r.once(ctx, op, timeout, f)
 		return err
-	case op == opUnlink:
-		_, err = r.once(ctx, op, timeout, f)
+	}
+	if op == opUnlink {
+		_, err := r.once(ctx, op, timeout, f)
 		return err
 	}
 	return errUnavailable
 }
 
 // once runs one remote operation under its own deadline. A panic of the client
-// library becomes an error: go-redis v9.23 panics on some malformed replies. It
-// reports whether the caller left, or the load ended.
-func (r *remote) once(parent context.Context, op remoteOp, timeout time.Duration, f func(context.Context) error) (left bool, err error) {
+// library becomes an error: go-redis v9.23 panics on some malformed replies.
+func (r *remote) once(parent context.Context, op remoteOp, timeout time.Duration, f func(context.Context) error) (end callEnd, err error) {
+	begun := time.Now()
 	ctx, cancel := context.WithTimeout(parent, timeout)
 	defer cancel()
 	ctx, span := r.seen.remoteStart(ctx, op)
@@ -77,10 +62,14 @@ func (r *remote) once(parent context.Context, op remoteOp, timeout time.Duration
 		if p := recover(); p != nil {
 			err = fmt.Errorf("cache: remote tier panicked (%T)", p)
 		}
-		left = err != nil && parent.Err() != nil
+		end = endOf(parent, begun, timeout, err)
+		left := end == callShort || end == callLeft
+		if left {
+			err = fmt.Errorf("%w: %w", errLeft, err)
+		}
 		r.seen.remoteEnd(ctx, span, err, left)
 	}()
-	return false, f(ctx)
+	return callOK, f(ctx)
 }
 
 func (r *remote) get(ctx context.Context, timeout time.Duration, key string) (b []byte, err error) {

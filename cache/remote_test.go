@@ -240,3 +240,66 @@ func TestHold(t *testing.T) {
 		wantFetch(t, c, 1, fetched{"1.4", cache.Local, false, nil})
 	})
 }
+
+// Callers that have less time than a remote call may take do not pay for a tier that
+// hangs without end: the breaker opens for them, too. (Finding R3.)
+func TestHungRemoteAndShortDeadlines(t *testing.T) {
+	for _, tt := range []struct {
+		patience time.Duration
+		fail     int // reads of 100 that may fail
+	}{{5 * time.Millisecond, 10}, {15 * time.Millisecond, 5}, {30 * time.Millisecond, 5}, {100 * time.Millisecond, 0}, {200 * time.Millisecond, 0}} {
+		t.Run(tt.patience.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src, remote := &source{took: time.Millisecond}, faulty()
+				remote.Hang(true)
+				tiers := open(t, cache.TiersConfig{Remote: remote})
+				c := with(t, tiers, thingConfig{Load: src.load})
+				start, failed := time.Now(), 0
+				for k := range 100 {
+					ctx, cancel := context.WithTimeout(t.Context(), tt.patience)
+					if _, err := c.Get(ctx, k); err != nil {
+						failed++
+					}
+					cancel()
+					if s := tiers.Stats().Remote.Breaker; s == "closed" && time.Since(start) > time.Second {
+						t.Fatal("the breaker is closed after a second")
+					}
+				}
+				if failed > tt.fail {
+					t.Errorf("%d of 100 reads failed, want at most %d", failed, tt.fail)
+				}
+				remote.Heal()
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// While the tier hangs, one caller a second tries it and may fail. One that cancels does
+// not use up the try.
+func TestHalfOpenTryThatIsCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, remote := &source{}, faulty()
+		tiers := open(t, cache.TiersConfig{Remote: remote})
+		c := with(t, tiers, thingConfig{Load: src.load})
+		remote.Fail(errRemote)
+		for k := range 5 {
+			get(t, c, k)
+		}
+		remote.Heal()
+		remote.Delay(20 * time.Millisecond)
+		advance(1100 * time.Millisecond)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			advance(time.Millisecond)
+			cancel()
+		}()
+		_, _ = c.Get(ctx, 100)
+		advance(100 * time.Millisecond)
+		remote.Delay(0)
+		get(t, c, 101)
+		if s := tiers.Stats().Remote.Breaker; s != "closed" {
+			t.Errorf("the breaker is %s after a try that succeeded, want closed", s)
+		}
+	})
+}
