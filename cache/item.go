@@ -38,9 +38,9 @@ type item[K comparable, V any] struct {
 
 	born       atomic.Uint64 // Mark.Tick, or a later tick that it was found clear at
 	loadedAt   int64         // when the load began
-	softUntil  int64 // fresh until
-	staleUntil int64 // served while a refresh runs until
-	hardUntil  int64 // served in place of a failed load until
+	softUntil  int64         // fresh until
+	staleUntil int64         // served while a refresh runs until
+	hardUntil  int64         // served in place of a failed load until
 	loadTime   time.Duration
 	nextTry    atomic.Int64 // no refresh is started before
 	seal

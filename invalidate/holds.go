@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// maxHolds bounds the holds of each kind that are kept at a time, in some 30 MB. The
+	// maxHolds bounds the holds of each kind that are kept at a time, in some 40 MB. The
 	// next one holds everything of its kind: that costs loads, and forgetting one would
 	// cost truth.
 	maxHolds = 1 << 18

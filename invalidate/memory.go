@@ -14,8 +14,8 @@ import "slices"
 //
 // # Memory
 //
-// A block takes some 5 MB, 7 MB for prefixes. Two blocks of a kind are kept as a rule, and
-// four at most: 20 MB for keys, as much for tags, 28 MB for prefixes.
+// A block takes up to 7 MB, 9 MB for prefixes. Two blocks of a kind are kept as a rule, and
+// four at most: 28 MB for keys, as much for tags, 36 MB for prefixes.
 //
 // # Cost of overflow
 //

@@ -137,7 +137,7 @@ func TestFencesMemory(t *testing.T) {
 		}
 	}
 	s := f.Stats()
-	if got := int64(peak) - int64(start); got > 24<<20 || s.Tags+s.Keys > everRemembered {
+	if got := int64(peak) - int64(start); got > 32<<20 || s.Tags+s.Keys > everRemembered {
 		t.Errorf("%d fences took %d KiB at most, and %d are remembered", n, got>>10, s.Tags+s.Keys)
 	} else {
 		t.Logf("%d fences took %d KiB at most", n, got>>10)

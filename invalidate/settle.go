@@ -32,8 +32,8 @@ func (f *Fences) settleSoon() {
 // everything.
 type FenceStats struct {
 	// Keys, Prefixes and Tags are the fences that are remembered exactly now, a scope that
-	// was fenced again after a while more than once: up to 524,288 of each, in some 20 MB,
-	// and in 28 MB for prefixes.
+	// was fenced again after a while more than once. There are 524,288 of each at most,
+	// in 28 MB, and in 36 MB for prefixes; half of that as a rule.
 	Keys, Prefixes, Tags int64
 
 	// Forgotten counts entries and loads that were given up because a fence that may cover
