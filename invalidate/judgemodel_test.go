@@ -198,6 +198,48 @@ func TestJudgeConcurrently(t *testing.T) {
 	walks.Wait()
 }
 
+// A hit that judges an entry while its fence is stored does not note a tick that the fence
+// is not past.
+func TestFenceRacesHit(t *testing.T) {
+	rounds := 200_000
+	if raceEnabled {
+		rounds /= 10
+	}
+	for name, scope := range map[string]invalidate.Scope{
+		"key": invalidate.Key(keyOf(t, "acme:users:1")), "tag": invalidate.Tag("acme", "t"), "all": invalidate.All(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := invalidate.NewFences()
+			e := newEntry(f, "acme:users:1", "t")
+			var born atomic.Uint64
+			judge := func() bool {
+				old := born.Load()
+				tick, clear := f.Judge(old, uint32(e.hash), e, e.tags)
+				if clear {
+					born.CompareAndSwap(old, tick)
+				}
+				return clear
+			}
+			var wg sync.WaitGroup
+			defer wg.Wait()
+			var stop atomic.Bool
+			defer stop.Store(true)
+			wg.Go(func() {
+				for !stop.Load() {
+					judge()
+				}
+			})
+			for i := range rounds {
+				born.Store(f.Tick()) // a new entry
+				f.Fence(scope)
+				if judge() {
+					t.Fatalf("round %d: the entry outlived its fence", i)
+				}
+			}
+		})
+	}
+}
+
 // V9: two prefixes of one hash and of different lengths are both looked for.
 func TestPrefixesOfOneHash(t *testing.T) {
 	const mine, other = "acme:users:", len("acme:") // the other one's text does not matter

@@ -69,6 +69,53 @@ func TestTagsOverflow(t *testing.T) {
 	check(t, f, plain, true)
 }
 
+// What carries a position outlives the forgetting of its fence no more than an entry does.
+func TestFramesOverflow(t *testing.T) {
+	const k = "acme:users:1"
+	accepts := func(f *invalidate.Fences, m invalidate.Mark, tag string) bool {
+		return f.Accepts(m.Key, m.Scope, xxhash.Sum64String(k), k, []uint64{invalidate.TagHash("acme", tag)})
+	}
+	for name, other := range map[string]func(i int) invalidate.Scope{
+		"prefixes": func(i int) invalidate.Scope { return invalidate.Prefix(fmt.Sprint("acme:others:", i)) },
+		"tags":     func(i int) invalidate.Scope { return invalidate.Tag("acme", fmt.Sprint("other", i)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := invalidate.NewSmallFences(64)
+			old := f.Capture()
+			f.Fence(invalidate.Prefix("acme:users:"), invalidate.Tag("acme", "t"))
+			fresh := f.Capture()
+			for i := range 10 * 64 {
+				f.Fence(other(i))
+				if accepts(f, old, "t") {
+					t.Fatalf("after %d others a frame from before the fence is accepted", i)
+				}
+			}
+			if accepts(f, fresh, "t") || !accepts(f, f.Capture(), "t") {
+				t.Error("want the frame that nobody can judge refused, and the new one accepted")
+			}
+		})
+	}
+}
+
+// A flush without a position kills the entries of this process, and leaves frames to be
+// judged by what is known of them.
+func TestFlushKeepsPositions(t *testing.T) {
+	f := invalidate.NewFences()
+	old := newEntry(f, "acme:users:1", "t")
+	f.Fence(invalidate.Tag("acme", "t"), invalidate.Prefix("acme:teams:"))
+	fresh := newEntry(f, "acme:users:1", "t")
+	f.Store(invalidate.All().Fence(), 0)
+	if fresh.clear(f) {
+		t.Error("an entry outlived the flush")
+	}
+	if f.Accepts(old.mark.Key, old.mark.Scope, old.hash, old.key, old.tags) {
+		t.Error("a frame that is older than the tag's fence is accepted")
+	}
+	if !f.Accepts(fresh.mark.Key, fresh.mark.Scope, fresh.hash, fresh.key, fresh.tags) {
+		t.Error("a frame that is newer than every position is refused")
+	}
+}
+
 // What is judged in time outlives the forgetting of fences that do not cover it, and no
 // fence that does.
 func TestSettled(t *testing.T) {
