@@ -109,7 +109,7 @@
 // stops by itself after cluster-node-timeout, which is added likewise.
 //
 // In a Cluster, a node that loses the removal of a cell in a failover, when more
-// than 65,536 keys were invalidated since, or the record of it was trimmed from
+// than 131,072 keys were invalidated since, or the record of it was trimmed from
 // the log: nobody remembers it then. Keep the nodes that hold cells without
 // persistence, or give what they hold a TTL that is shorter than that takes.
 //

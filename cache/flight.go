@@ -94,7 +94,7 @@ func (j *job[K, V]) accepts(out *outcome[K, V]) bool {
 		return true
 	case out.stale != notStale && j.o.noStale:
 		return false
-	case out.it.Born < j.tick && !j.unfenced(out.it): // the fence may have come after the load, while it was stored
+	case out.it.born.Load() < j.tick && !j.unfenced(out.it): // the fence may have come after the load, while it was stored
 		return false
 	case !j.leased && j.called-out.it.readAt() >= j.t.bound && !j.clear(out.it): // the tick said nothing, and it was not loaded lately
 		return false

@@ -93,7 +93,6 @@ func (j *job[K, V]) judge(raw []byte, mark invalidate.Mark) (f frame[K, V]) {
 // thaw makes an item of a value cell, whose frame has size bytes.
 func (j *job[K, V]) thaw(c *tier.Cell, size int, mark invalidate.Mark) (it *item[K, V], err error) {
 	it = j.newItem(mark)
-	it.AsOf = invalidate.Position(c.ScopePos)
 	if len(c.Tags) > 0 {
 		it.own().tags = c.Tags
 	}

@@ -16,8 +16,8 @@ const never = int64(1<<63 - 1)
 const longAgo = -int64(1 << 62)
 
 // item is an entry of the local tier and the result of every load: a value, or
-// a remembered absence. It does not change once it is shared, but for clearAt and
-// nextTry. Times are nanoseconds since the Tiers were opened.
+// a remembered absence. It does not change once it is shared, but for clearAt,
+// born and nextTry. Times are nanoseconds since the Tiers were opened.
 //
 // It is one piece of memory, whose order matters: the key and the value, what every hit
 // reads, and the 28 bytes of its node that the tier reads are side by side, so that a hit
@@ -29,18 +29,18 @@ type item[K comparable, V any] struct {
 
 	quietUntil int64         // before it a hit needs no further thought
 	view       *view         // compared by pointer first, then by its space
-	clearAt    atomic.Uint64 // Fences.Generation it was last found clear at
+	clearAt    atomic.Uint64 // Fences.Generation it was last found clear at; or covered
 	low        uint32        // of the full key's hash, for the fences
 	plain      bool          // set by put: neither err nor tags is there to be looked at
 	failSafe   bool          // put back after a failed load, to throttle the next
 	here       bool          // loaded by this process; the clocks of others vouch for nothing
 	local.Node
 
-	invalidate.Stamp
-	loadedAt   int64 // when the load began
-	softUntil  int64 // fresh until
-	staleUntil int64 // served while a refresh runs until
-	hardUntil  int64 // served in place of a failed load until
+	born       atomic.Uint64 // Mark.Tick, or a later tick that it was found clear at
+	loadedAt   int64         // when the load began
+	softUntil  int64         // fresh until
+	staleUntil int64         // served while a refresh runs until
+	hardUntil  int64         // served in place of a failed load until
 	loadTime   time.Duration
 	nextTry    atomic.Int64 // no refresh is started before
 	seal

@@ -12,7 +12,7 @@ import (
 // newItem returns an item of the job's key, without a value, as of mark.
 func (j *job[K, V]) newItem(mark invalidate.Mark) *item[K, V] {
 	it := &item[K, V]{view: j.v, key: j.k, low: uint32(j.hash), rare: common} //nolint:gosec // the low half is what is wanted
-	it.Born, it.AsOf = mark.Tick, mark.Scope
+	it.born.Store(mark.Tick)
 	return it
 }
 
@@ -21,7 +21,7 @@ func (it *item[K, V]) again(now int64, l lifetime) *item[K, V] {
 	n := &item[K, V]{
 		view: it.view, key: it.key, val: it.val, low: it.low, here: it.here, loadedAt: it.loadedAt, loadTime: it.loadTime, rare: common,
 	}
-	n.Born, n.AsOf = it.Born, it.AsOf
+	n.born.Store(it.born.Load())
 	if it.err != nil || len(it.tags) > 0 {
 		*n.own() = rare{trustUntil: never, err: it.err, tags: it.tags, names: it.names}
 	}

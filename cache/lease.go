@@ -52,6 +52,7 @@ func (t *Tiers) follow() {
 	if t.cfg.Log == nil {
 		t.fences, t.lease = invalidate.NewFences(), &invalidate.Lease{}
 		t.lease.Without()
+		t.settleBeforeForgetting()
 		return
 	}
 	cfg := invalidate.FollowerConfig{Origin: t.base, OnLag: t.seen.lag, Logger: t.log}
@@ -62,6 +63,7 @@ func (t *Tiers) follow() {
 	t.bound = int64(t.cfg.Log.Bound())
 	t.follower = invalidate.Follow(t.cfg.Log, cfg)
 	t.fences, t.lease = t.follower.Fences(), t.follower.Lease()
+	t.settleBeforeForgetting()
 }
 
 // Ready waits until this process knows what the log knows, so that it can serve

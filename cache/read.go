@@ -147,14 +147,14 @@ func (c Cache[K, V]) hit(k K) *item[K, V] {
 // unfenced reports whether no fence covers the item, whose key the speller spells.
 func (it *item[K, V]) unfenced(t *Tiers, speller invalidate.Keyed) bool {
 	gen := t.fences.Generation() // before the check: a fence that comes while it runs is not part of it
-	if at := it.clearAt.Load(); at == gen || !t.fences.Since(at, it.low) {
+	switch at := it.clearAt.Load(); {
+	case at == covered:
+		return false
+	case at == gen || !t.fences.Since(at, it.low):
 		return true
 	}
-	if !t.fences.Clear(it.Stamp, it.low, speller, it.tags) {
-		return false
-	}
-	it.clearAt.Store(gen)
-	return true
+	tick, clear := t.fences.Clear(it.born.Load(), it.low, speller, it.tags)
+	return it.judged(gen, tick, clear)
 }
 
 // rests returns why an item that is past its time is served all the same, and nothing has

@@ -17,6 +17,10 @@ type Stats struct {
 	Local  LocalStats        // the local tier
 	Kinds  InvalidationStats // what Invalidate, Delete, DeleteAll and Set were asked for
 
+	// Fences are what this process remembers of invalidations. Forgotten and HoldsWidened
+	// say what it costs that it cannot remember all of them.
+	Fences invalidate.FenceStats
+
 	// Log is about the log of invalidations; zero without one.
 	Log invalidate.FollowerStats
 }
@@ -108,6 +112,7 @@ func (t *Tiers) Stats() Stats {
 	s.Kinds = InvalidationStats{
 		Keys: a.get(invalidatedKeys), Prefixes: a.get(invalidatedPrefixes), Tags: a.get(invalidatedTags),
 	}
+	s.Fences = t.fences.Stats()
 	if t.follower != nil {
 		s.Log = t.follower.Stats()
 	}

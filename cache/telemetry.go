@@ -286,7 +286,7 @@ func (o *telemetry) register(m metric.Meter) (metric.Registration, error) {
 	}
 	bytes := gauge("cache.local.bytes", "By", "Size of the local tier.")
 	entries := gauge("cache.local.entries", "{entry}", "Entries of the local tier.")
-	log := o.t.observeLog(count, gauge)
+	log, fences := o.t.observeLog(count, gauge), o.t.observeFences(count, gauge)
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -307,6 +307,7 @@ func (o *telemetry) register(m metric.Meter) (metric.Registration, error) {
 			ob.ObserveInt64(entries, n)
 		}
 		log(ob)
+		fences(ob)
 		return nil
 	}, all...)
 }

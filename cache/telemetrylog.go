@@ -33,6 +33,26 @@ func (t *Tiers) observeLog(
 	}
 }
 
+// observeFences makes the instruments of the fences, and returns what observes them.
+func (t *Tiers) observeFences(
+	count func(name, desc string) metric.Int64ObservableCounter,
+	gauge func(name, unit, desc string) metric.Int64ObservableGauge,
+) func(metric.Observer) {
+	forgotten := count("cache.fence.forgotten", "Entries and loads given up because a fence that may cover them is no longer remembered.")
+	widened := count("cache.hold.widened", "Holds beyond the limit, which hold more than they name.")
+	fences := gauge("cache.fences", "{fence}", "Invalidations that are remembered exactly.")
+	holds := gauge("cache.holds", "{hold}", "Holds that are kept.")
+	return func(ob metric.Observer) {
+		s := t.fences.Stats()
+		ob.ObserveInt64(forgotten, s.Forgotten)
+		ob.ObserveInt64(widened, s.HoldsWidened)
+		ob.ObserveInt64(fences, s.Keys, with(nil, "kind", "key"))
+		ob.ObserveInt64(fences, s.Prefixes, with(nil, "kind", "prefix"))
+		ob.ObserveInt64(fences, s.Tags, with(nil, "kind", "tag"))
+		ob.ObserveInt64(holds, s.Holds)
+	}
+}
+
 func ageMillis(s invalidate.FollowerStats) int64 {
 	if s.LeaseAge < 0 {
 		return -1

@@ -92,7 +92,7 @@ func (j *job[K, V]) replace(it *item[K, V], keep bool) invalidate.Mark {
 	defer mu.Unlock()
 	j.t.fences.Fence(invalidate.Key(j.full))
 	mark := j.t.fences.Capture()
-	it.Born, it.AsOf = mark.Tick, mark.Scope
+	it.born.Store(mark.Tick)
 	it.loadedAt = j.t.now()
 	it.here = true
 	if !keep {

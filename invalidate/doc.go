@@ -111,13 +111,30 @@
 //     entry is clear while neither is past the generation it noted ([Fences.Since]).
 //     If one is, the entry is judged anew, and notes the generation:
 //   - A key fence stores its tick in a clock of 65,536 buckets. An entry is clear
-//     of key fences while its bucket is not past the tick it was born at. Two keys
+//     of key fences while its bucket is not past the tick of its mark. Two keys
 //     may share a bucket, so a bucket that is past sends the entry to an exact
 //     table of recent key fences.
-//   - A scope fence (prefix or tag) stores its position in a table. Once there was
-//     one, an entry that is judged looks up its tags, and the prefixes of its key
-//     of every length that was ever fenced, in one pass.
-//   - A flush kills everything born before it.
+//   - A scope fence (prefix or tag) stores its tick in a table, and in one word for
+//     all of them. If that is past the entry's tick, the entry looks up its tags, and
+//     the prefixes of its key of every length that was ever fenced, in one pass.
+//   - A flush kills everything marked before it.
+//   - An entry that the tables found clear notes the tick at which they did, in
+//     place of its mark's. It is not held against older fences again.
+//
+// # What is forgotten
+//
+// The tables remember at least the last 131,072 different keys, and as many tags and
+// prefixes. Before older ones are forgotten, every entry of the local tier is judged
+// once in the background, and notes the tick. So an entry dies by an invalidation
+// that covers it, and not because too much else was invalidated. There are three
+// exceptions, and [FenceStats] counts them: fences that come faster than entries can
+// be judged (then 524,288 of each kind are remembered), a local tier that cannot
+// show its entries, and a load that takes longer than 131,072 invalidations. In each
+// the process cannot tell any more, and the entry or the load counts as covered.
+//
+// Frames in the remote tier are held against positions. A frame that is older than the
+// newest forgotten prefix is refused, and so is one with tags that is older than the
+// newest forgotten tag.
 //
 // # Without a log
 //

@@ -14,10 +14,6 @@ const (
 	// in a core's own cache; of 2^8 to 2^18, fewer were slower and more no faster.
 	groups    = 1 << 14
 	groupMask = groups - 1
-
-	// maxScopes bounds the table of scope fences. When it is full, what is as of its
-	// older half is given up.
-	maxScopes = 100_000
 )
 
 // Mark is what a process knew before it fetched or loaded something.
@@ -38,40 +34,53 @@ type Mark struct {
 // against what this process fetched and loaded. A fence that is not in the log,
 // or not yet, has no position, and covers by its tick alone.
 //
-// Order matters in three places. A fence takes its tick before it is stored
-// anywhere, so an entry marked later is never blamed for it. The generation is
-// bumped after the fence is stored, so that a reader that sees it finds the
-// fence behind it; only then is it noted for whom, so that who is told so finds
-// it, too. And the applied position moves after the fences up to it are
-// stored, so that nobody is marked with what he would not be judged by.
+// Order matters in three places. A fence takes its tick and is stored under one
+// lock, so a reader that holds the lock has seen every fence up to the tick that
+// it reads there. The generation is bumped after the fence is stored, so that a
+// reader that sees it finds the fence behind it; only then is it noted for whom,
+// so that who is told so finds it, too. And the applied position moves after the
+// fences up to it are stored, so that nobody is marked with what he would not be
+// judged by.
+//
+// Entries of this process are held against ticks alone. A frame was held against
+// the positions of all fences stored before it became an entry, and its mark was
+// captured before it was fetched, so a fence that came later has a later tick.
 type Fences struct {
-	gen   atomic.Uint64 // fences stored, each in full
-	wide  atomic.Uint64 // gen of the last one that was no key's
-	_     [48]byte      // read by every hit; the rest is written more often than they
-	tick  atomic.Uint64
-	ver   atomic.Uint64 // how often what mu protects has changed
-	flush atomic.Uint64 // entries born before this tick are dead
-	keys  [clockBuckets]atomic.Uint64
-	last  [groups]atomic.Uint64 // gen of the last key fence of each group
+	gen     atomic.Uint64 // fences stored, each in full
+	wide    atomic.Uint64 // gen of the last one that was no key's
+	_       [48]byte      // read by every hit; the rest is written more often than they
+	tick    atomic.Uint64
+	scoped  atomic.Uint64 // tick of the last fence that was no key's
+	settled atomic.Uint64 // every entry was judged at this tick or later; see OnForget
+	given   atomic.Int64  // verdicts that were forgotten
+	keys    [clockBuckets]atomic.Uint64
+	last    [groups]atomic.Uint64 // gen of the last key fence of each group
 
 	logged  bool                   // positions come from a log
 	applied atomic.Pointer[Cursor] // with a log: applied without a gap; nil: nothing yet
 
 	recent recentKeys
 
-	// mu protects the table below; readers of entries take it shared, and
-	// only when there was a fence that was no key's.
-	mu     sync.RWMutex
-	scopes scopeTable
-	floor  Position // whatever is as of an older position is dead
+	// mu protects what follows, up to the blank line; judges take it shared, and a
+	// shard of recent inside it. A fence that is no key's takes its tick with mu held.
+	mu       sync.RWMutex
+	scopes   scopeTable
+	flush    uint64   // entries born before this tick are dead
+	floor    Position // whatever is as of an older position is dead
+	onForget func()
 
-	holds holds
+	settling atomic.Bool // onForget was called, and Settled was not yet
+	holds    holds
 }
 
 // NewFences returns fences that have seen nothing, and take their positions
 // from the clock.
 func NewFences() *Fences {
-	return &Fences{scopes: newScopeTable()}
+	f := &Fences{scopes: newScopeTable()}
+	for i := range f.recent.shards {
+		f.recent.shards[i].size = maxBlock / recentShards
+	}
+	return f
 }
 
 // newLoggedFences returns fences that take their positions from a log.
@@ -132,42 +141,53 @@ func (f *Fences) store(s Fence, pos Position) {
 	if s.Hold > 0 {
 		f.holds.add(s)
 	}
+	due := false
 	if s.Kind == KindKey {
-		f.storeKey(s.Hash, pos)
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if s.Kind == KindPrefix && s.Len == 0 {
-		f.flushLocked(pos)
+		due = f.storeKey(s.Hash, pos)
 	} else {
-		f.scopes.put(s, scopeFence{pos: pos, tick: f.tick.Add(1)})
-		if f.scopes.len() > maxScopes {
-			f.flushLocked(f.scopes.median())
-		}
+		due = f.storeScope(s, pos)
 	}
-	f.ver.Add(1)
-	f.stored(&f.wide)
+	if due && !f.settling.Load() {
+		f.settleSoon()
+	}
 }
 
 // stored ends the storing of a fence: of the last one of a group, or of one that may
 // concern any entry.
 func (f *Fences) stored(last *atomic.Uint64) { raise(last, f.gen.Add(1)) }
 
-func (f *Fences) storeKey(hash uint64, pos Position) {
+func (f *Fences) storeKey(hash uint64, pos Position) (due bool) {
+	defer f.stored(&f.last[hash&groupMask])
+	s := f.recent.of(uint32(hash)) //nolint:gosec // the low half is what is wanted
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	tick := f.tick.Add(1)
-	f.recent.put(hash, keyFence{tick: tick, pos: pos})
-	// After the table, so that a reader sent there by its bucket finds the fence.
-	raise(&f.keys[hash&clockMask], tick)
-	f.stored(&f.last[hash&groupMask])
+	f.keys[hash&clockMask].Store(tick)
+	return s.put(hash, fenced{tick: tick, pos: pos}, f.settled.Load())
+}
+
+func (f *Fences) storeScope(s Fence, pos Position) (due bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s.Kind == KindPrefix && s.Len == 0 {
+		f.flushLocked(pos)
+		return false
+	}
+	tick := f.tick.Add(1)
+	due = f.scopes.put(s, fenced{tick: tick, pos: pos}, f.settled.Load())
+	f.scoped.Store(tick)
+	f.stored(&f.wide)
+	return due
 }
 
 // flushLocked kills what was marked before it here and, with a position,
 // whatever is as of an older one. mu is held.
 func (f *Fences) flushLocked(pos Position) {
 	f.floor = max(f.floor, pos)
-	f.flush.Store(f.tick.Add(1))
-	f.scopes.forget(f.floor)
+	f.flush = f.tick.Add(1)
+	f.scopes.drop(f.floor)
+	f.scoped.Store(f.flush)
+	f.stored(&f.wide)
 }
 
 // flushHere kills every entry of this process, and no frame: they can be
@@ -176,8 +196,6 @@ func (f *Fences) flushHere() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.flushLocked(0)
-	f.ver.Add(1)
-	f.stored(&f.wide)
 }
 
 // Held reports whether an invalidation with [Hold] covers the key or one of the

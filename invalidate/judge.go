@@ -8,14 +8,8 @@ import (
 	"github.com/twofold-go/twofold/internal/safeguard"
 )
 
-// Stamp is what a cached entry is held against when fences are asked about it.
-type Stamp struct {
-	Born uint64   // Mark.Tick
-	AsOf Position // position the value is as of: Mark.Scope, or the frame's
-}
-
 // Keyed is a cached entry that can spell its full key. It is asked to when its bucket of
-// the key clock has moved since it was marked, or when prefixes are fenced, and by no
+// the key clock has moved since it was last judged, or when prefixes are fenced, and by no
 // question that Since can answer; so it need not keep the spelling.
 type Keyed interface {
 	// FullKey returns the entry's full key, the same every time. Of an entry that
@@ -40,25 +34,41 @@ func (f *Fences) Since(gen uint64, hash uint32) bool {
 	return f.wide.Load() > gen || f.last[hash&groupMask].Load() > gen
 }
 
-// Clear reports whether no fence covers the entry e with that stamp. The low 32 bits of
-// the xxHash64 of its full key will do. Whoever notes the generation that was read before
-// can ask [Fences.Since] next time, which is cheaper.
-func (f *Fences) Clear(s Stamp, hash uint32, e Keyed, tags []uint64) bool {
+// Clear reports whether no fence covers the entry e. Born is the tick of its mark, or a
+// later one at which Clear or [Fences.Judge] found it clear. The low 32 bits of the
+// xxHash64 of its full key will do. When it is clear, the caller may replace born by the
+// tick that is returned; and who notes the generation that was read before can ask
+// [Fences.Since] next time, which is cheaper.
+func (f *Fences) Clear(born uint64, hash uint32, e Keyed, tags []uint64) (tick uint64, clear bool) {
 	// A fence raises one of the two before the generation, so that one that the caller's
 	// generation counts is not missed.
-	if f.ver.Load() == 0 && f.keys[hash&clockMask].Load() <= s.Born {
-		return true
+	if f.quiet(born, hash) {
+		return born, true
 	}
-	return !f.covers(suspect{of: e, low: hash, Stamp: s, tags: tags})
+	return f.Judge(born, hash, e, tags)
+}
+
+// quiet reports whether no fence that may concern the hash was stored after a tick.
+func (f *Fences) quiet(tick uint64, hash uint32) bool {
+	return f.scoped.Load() <= tick && f.keys[hash&clockMask].Load() <= tick
+}
+
+// Judge is Clear by the exact tables alone: the tick that it returns with a clear entry is
+// the newest there is.
+func (f *Fences) Judge(born uint64, hash uint32, e Keyed, tags []uint64) (tick uint64, clear bool) {
+	return f.judge(&suspect{of: e, low: hash, born: born, tags: tags})
 }
 
 // Overtaken reports whether something marked m has been invalidated since:
-// the value with this key and these tags may be older than a fence.
+// the value with this key and these tags may be older than a fence. So may one that was
+// marked before fences that are forgotten, unless no key in its bucket was fenced since.
 func (f *Fences) Overtaken(m Mark, hash uint64, key string, tags []uint64) bool {
-	if f.tick.Load() == m.Tick {
+	low := uint32(hash) //nolint:gosec // the low half is what is wanted
+	if f.quiet(m.Tick, low) {
 		return false
 	}
-	return f.covers(suspect{key: key, hash: hash, low: uint32(hash), Stamp: Stamp{m.Tick, m.Scope}, tags: tags}) //nolint:gosec // the low half is what is wanted
+	_, clear := f.judge(&suspect{key: key, hash: hash, low: low, born: m.Tick, tags: tags})
+	return !clear
 }
 
 // Accepts reports whether a frame from the remote tier, filled under the mark m by
@@ -67,13 +77,12 @@ func (f *Fences) Overtaken(m Mark, hash uint64, key string, tags []uint64) bool 
 // refused: the process may not have heard of a new epoch yet, or the frame may have
 // outlived its log.
 func (f *Fences) Accepts(m Mark, hash uint64, key string, tags []uint64) bool {
-	const fetchedNow = 1<<64 - 1 // ticks say nothing about what others stored
 	if !f.inEpoch(m.Epoch) || f.recent.position(hash) > m.Key {
 		return false
 	}
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	return m.Scope >= f.floor && !f.scopes.covers(m.Scope, fetchedNow, key, tags)
+	return m.Scope >= f.floor && !f.scopes.refuses(m.Scope, key, tags)
 }
 
 // inEpoch reports whether an id is that of the log's epoch, or 0 without a log.
@@ -84,10 +93,20 @@ func (f *Fences) inEpoch(id uint64) bool {
 	return (id != 0 && f.cursor().Epoch == id) || safeguard.Off(safeguard.Epochs)
 }
 
+// verdict is what the fences say of something; a higher one overrules a lower.
+type verdict uint8
+
+const (
+	unfenced  verdict = iota // no fence covers it
+	unspelled                // its key is to be spelled first
+	forgotten                // a fence that is no longer remembered may cover it
+	covered
+)
+
 // suspect is something of this process that a fence may cover.
 type suspect struct {
-	Stamp
-	key  string // with hash; "": as of says, when it is asked
+	born uint64
+	key  string // with hash; "": of says, when it is asked
 	hash uint64
 	of   Keyed
 	low  uint32 // of hash
@@ -103,28 +122,45 @@ func (s *suspect) spell() bool {
 	return s.key != ""
 }
 
-func (f *Fences) covers(s suspect) bool {
-	// A bucket is raised behind the table, so one that is not above the entry's birth
-	// has no fence for it, but for one that is being stored at this moment.
-	if bucket := f.keys[s.low&clockMask].Load(); bucket > s.Born {
-		if !s.spell() || f.recent.covers(s.hash, s.Born, bucket) {
-			return true
-		}
+func (f *Fences) judge(s *suspect) (tick uint64, clear bool) {
+	v, at := f.look(s)
+	if v == unspelled && s.spell() { // a caller's code may spell it, so no lock is held
+		v, at = f.look(s)
 	}
-	return f.ver.Load() > 0 && f.coversWide(&s)
+	if v == forgotten {
+		f.given.Add(1)
+	}
+	return at, v == unfenced
 }
 
-// coversWide is covers for the fences that are no key's.
-func (f *Fences) coversWide(s *suspect) bool {
+// look holds every fence that was stored up to a tick, and no later one, against s. All
+// that could concern it have taken their ticks under the two locks that it holds.
+func (f *Fences) look(s *suspect) (v verdict, tick uint64) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	if s.AsOf < f.floor || f.flush.Load() > s.Born {
-		return true
+	keys := f.recent.of(s.low)
+	keys.mu.Lock()
+	defer keys.mu.Unlock()
+	tick = f.tick.Load()
+	moved, scoped := f.keys[s.low&clockMask].Load() > s.born, f.scoped.Load() > s.born
+	if s.key == "" && (moved || scoped && len(f.scopes.lengths) > 0) {
+		return unspelled, tick
 	}
-	if len(f.scopes.lengths) > 0 && !s.spell() {
-		return true
+	if moved { // else no key of the bucket was fenced since
+		v = keys.judge(s.hash, s.born)
 	}
-	return f.scopes.covers(s.AsOf, s.Born, s.key, s.tags)
+	if scoped {
+		v = max(v, f.judgeScopes(s))
+	}
+	return v, tick
+}
+
+// judgeScopes is look for the fences that are no key's. mu is held.
+func (f *Fences) judgeScopes(s *suspect) verdict {
+	if f.flush > s.born {
+		return covered
+	}
+	return f.scopes.judge(s)
 }
 
 // raise lifts a to at least v.

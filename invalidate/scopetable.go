@@ -2,7 +2,6 @@ package invalidate
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
@@ -12,81 +11,74 @@ func compareFences(a, b Fence) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Len, b.Len), cmp.Compare(a.Hold, b.Hold))
 }
 
-// scopeFence is the newest fence of one scope.
-type scopeFence struct {
-	pos  Position
-	tick uint64
+// prefix stands for a prefix. The hash alone would not do: a second prefix of the same
+// hash can be made on purpose, and it would never be looked for at its own length.
+type prefix struct {
+	hash uint64
+	len  int
 }
 
-// covers reports whether the fence came after what was marked.
-func (s scopeFence) covers(asOf Position, born uint64) bool { return s.pos > asOf || s.tick > born }
-
-// scopeTable holds the newest fence of each prefix and each tag.
+// scopeTable remembers the newest fence of each prefix and each tag.
 type scopeTable struct {
-	tags, prefixes map[uint64]scopeFence
-	lens           map[int]int // how many prefixes there are of each length
-	lengths        []int       // those lengths, ascending
+	tags     memory[uint64]
+	prefixes memory[prefix]
+	lengths  []int // of the prefixes, ascending; one too many costs a look-up, and does no harm
 }
 
 func newScopeTable() scopeTable {
-	return scopeTable{tags: map[uint64]scopeFence{}, prefixes: map[uint64]scopeFence{}, lens: map[int]int{}}
+	return scopeTable{tags: memory[uint64]{size: maxBlock}, prefixes: memory[prefix]{size: maxBlock}}
 }
 
-func (t *scopeTable) len() int { return len(t.tags) + len(t.prefixes) }
-
-func (t *scopeTable) put(s Fence, f scopeFence) {
-	m := t.tags
-	if s.Kind == KindPrefix {
-		m = t.prefixes
+func (t *scopeTable) put(s Fence, f fenced, settled uint64) (due bool) {
+	if s.Kind != KindPrefix {
+		return t.tags.put(s.Hash, f, settled)
 	}
-	old, known := m[s.Hash]
-	m[s.Hash] = scopeFence{pos: max(f.pos, old.pos), tick: max(f.tick, old.tick)}
-	if s.Kind != KindPrefix || known {
-		return
-	}
-	if t.lens[s.Len]++; t.lens[s.Len] == 1 {
-		i, _ := slices.BinarySearch(t.lengths, s.Len)
+	if i, known := slices.BinarySearch(t.lengths, s.Len); !known {
 		t.lengths = slices.Insert(t.lengths, i, s.Len)
 	}
+	return t.prefixes.put(prefix{s.Hash, s.Len}, f, settled)
 }
 
-// forget drops the fences that a flush with this floor has made needless.
-func (t *scopeTable) forget(floor Position) {
-	old := func(_ uint64, f scopeFence) bool { return f.pos <= floor }
-	maps.DeleteFunc(t.tags, old)
-	maps.DeleteFunc(t.prefixes, old)
-	if len(t.prefixes) == 0 { // a length too many costs a look-up; one too few, the truth
-		clear(t.lens)
+// drop drops the fences that a flush with this floor has made needless.
+func (t *scopeTable) drop(floor Position) {
+	t.tags.drop(floor)
+	t.prefixes.drop(floor)
+	if len(t.prefixes.blocks) == 0 {
 		t.lengths = nil
 	}
 }
 
-// median returns a position that half of the fences do not exceed.
-func (t *scopeTable) median() Position {
-	all := make([]Position, 0, t.len())
-	for _, m := range []map[uint64]scopeFence{t.tags, t.prefixes} {
-		for _, f := range m {
-			all = append(all, f.pos)
-		}
+// judge holds the fences against an entry.
+func (t *scopeTable) judge(s *suspect) (v verdict) {
+	if t.prefixes.forgotten > s.born {
+		v = forgotten
 	}
-	slices.Sort(all)
-	return all[len(all)/2]
+	for _, tag := range s.tags {
+		v = max(v, t.tags.judge(tag, s.born))
+	}
+	if v != covered && anyPrefix(s.key, t.lengths, func(p prefix) bool { return t.prefixes.find(p).tick > s.born }) {
+		v = covered
+	}
+	return v
 }
 
-// covers reports whether a prefix of key or one of tags was fenced after what
-// was marked.
-func (t *scopeTable) covers(asOf Position, born uint64, key string, tags []uint64) bool {
+// refuses reports whether a frame that is as of a position is older than a fence. Of one
+// that may be older than a forgotten fence, the worst is believed.
+func (t *scopeTable) refuses(asOf Position, key string, tags []uint64) bool {
+	if asOf < t.prefixes.floor || len(tags) > 0 && asOf < t.tags.floor {
+		return true
+	}
 	for _, tag := range tags {
-		if t.tags[tag].covers(asOf, born) {
+		if t.tags.find(tag).pos > asOf {
 			return true
 		}
 	}
-	return anyPrefix(key, t.lengths, func(hash uint64) bool { return t.prefixes[hash].covers(asOf, born) })
+	return anyPrefix(key, t.lengths, func(p prefix) bool { return t.prefixes.find(p).pos > asOf })
 }
 
-// anyPrefix reports whether f holds for the hash of a prefix of key that has
-// one of the lengths, ascending. One incremental hash pass serves all of them.
-func anyPrefix(key string, lengths []int, f func(hash uint64) bool) bool {
+// anyPrefix reports whether f holds for a prefix of key that has one of the lengths,
+// ascending. One incremental hash pass serves all of them.
+func anyPrefix(key string, lengths []int, f func(prefix) bool) bool {
 	if len(lengths) == 0 {
 		return false
 	}
@@ -99,7 +91,7 @@ func anyPrefix(key string, lengths []int, f func(hash uint64) bool) bool {
 		}
 		_, _ = d.WriteString(key[done:n]) // documented never to fail
 		done = n
-		if f(d.Sum64()) {
+		if f(prefix{d.Sum64(), n}) {
 			return true
 		}
 	}

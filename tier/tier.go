@@ -4,7 +4,7 @@
 // between processes.
 //
 // The interfaces have four methods at most. A tier that can do more says so by
-// an optional interface ([Batcher], [EvictNotifier], [Meter], [Validator],
+// an optional interface ([Batcher], [EvictNotifier], [Meter], [Ranger], [Validator],
 // [Pinger]); the helper beside each falls back for tiers that cannot.
 //
 // Nothing here decides whether an entry may still be served. Tiers keep bytes
@@ -80,6 +80,17 @@ type EvictNotifier interface {
 // given) and the number of entries it holds now.
 type Meter interface {
 	Usage() (bytes, entries int64)
+}
+
+// Ranger is a [Local] that can show what it holds, so that the cache can judge all
+// of it in the background. Without it the cache loses entries when more is
+// invalidated than it can remember.
+type Ranger interface {
+	// Range calls f with each entry until f returns false. It shows every entry
+	// that Get finds from before Range is called until after it returns. One that
+	// comes or goes meanwhile may be shown, and an entry may be shown twice. It is
+	// no use of an entry, and holds no lock while f runs, which may call the tier.
+	Range(f func(e Entry) bool)
 }
 
 // Validator is a tier with a configuration that can be wrong. cache.Open calls

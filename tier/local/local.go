@@ -31,7 +31,7 @@ type Config struct {
 }
 
 // Tier is an in-process tier. It implements [tier.Local], [tier.EvictNotifier],
-// [tier.Meter] and [tier.Validator]. Make one with [New]: the zero value is not
+// [tier.Meter], [tier.Ranger] and [tier.Validator]. Make one with [New]: the zero value is not
 // usable. All methods but OnEvict may be called concurrently, also with Close.
 type Tier struct {
 	// Written by New and OnEvict only.
@@ -116,6 +116,18 @@ func (t *Tier) Usage() (bytes, entries int64) {
 		bytes, entries = bytes+b, entries+n
 	}
 	return bytes, entries
+}
+
+// Range calls f with each entry until f returns false. It takes no lock. An entry
+// that comes while it runs may be missed; one that stays is shown.
+func (t *Tier) Range(f func(e tier.Entry) bool) {
+	for i := range t.shards {
+		for n := range t.shards[i].table.all() {
+			if !f(n.entry) {
+				return
+			}
+		}
+	}
 }
 
 // Validate returns what is wrong with the configuration, or nil.

@@ -25,6 +25,7 @@ var _ interface {
 	tier.Local
 	tier.EvictNotifier
 	tier.Meter
+	tier.Ranger
 	tier.Validator
 } = (*Tier)(nil)
 
@@ -37,7 +38,7 @@ type Config struct {
 }
 
 // Tier is an in-process tier. It implements [tier.Local], [tier.EvictNotifier],
-// [tier.Meter] and [tier.Validator]. Make one with [New]: the zero value holds
+// [tier.Meter], [tier.Ranger] and [tier.Validator]. Make one with [New]: the zero value holds
 // nothing and refuses every Set. All methods but OnEvict may be called
 // concurrently, also with Close.
 type Tier struct {
@@ -132,6 +133,20 @@ func (t *Tier) Usage() (bytes, entries int64) {
 	}
 	entries = int64(c.EstimatedSize())
 	return max(t.total.Load()-entries*Overhead, 0), entries
+}
+
+// Range calls f with each entry until f returns false. An entry that comes while
+// it runs may be missed; one that stays is shown.
+func (t *Tier) Range(f func(e tier.Entry) bool) {
+	c := t.cache.Load()
+	if c == nil {
+		return
+	}
+	for h := range c.Values() {
+		if !f(h.entry) {
+			return
+		}
+	}
 }
 
 // Validate returns what is wrong with the configuration, or nil.

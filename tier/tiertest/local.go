@@ -22,7 +22,7 @@ type localEntry struct {
 }
 
 // TestLocal checks a local tier against every rule of [tier.Local], and of
-// [tier.EvictNotifier] and [tier.Meter] where the tier has them. newLocal is
+// [tier.EvictNotifier], [tier.Meter] and [tier.Ranger] where the tier has them. newLocal is
 // called once per subtest and returns an empty tier of [LocalBudget] bytes,
 // which the suite closes.
 func TestLocal(t *testing.T, newLocal func(t *testing.T) tier.Local) {
@@ -40,6 +40,8 @@ func TestLocal(t *testing.T, newLocal func(t *testing.T) tier.Local) {
 		{"oversize is refused and the older entry gone", localOversize},
 		{"usage stays within the budget", localBudget},
 		{"usage follows what is held", localUsage},
+		{"range shows what is held", localRange},
+		{"range while others write", localRangeInUse},
 		{"evictions are reported once", localEvictOnce},
 		{"evictions carry the reason", localEvictReason},
 		{"get allocates nothing", localAllocs},

@@ -39,6 +39,23 @@ func (l *lru) Usage() (bytes, entries int64) {
 	return l.bytes, int64(len(l.items))
 }
 
+func (l *lru) Range(f func(tier.Entry) bool) {
+	l.mu.Lock()
+	all := make([]tier.Entry, 0, len(l.items))
+	for _, el := range l.items {
+		all = append(all, el.Value.(*lruItem).e)
+	}
+	l.mu.Unlock()
+	if l.mutant == "hides an entry" && len(all) > 0 {
+		all = all[1:]
+	}
+	for _, e := range all {
+		if !f(e) && l.mutant != "goes on" {
+			return
+		}
+	}
+}
+
 func (l *lru) Get(hash uint64) (tier.Entry, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

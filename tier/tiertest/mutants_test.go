@@ -56,6 +56,8 @@ var mutants = map[string]func(t *testing.T){
 	"local: never deletes":         localMutant("never deletes"),
 	"local: forgets a departure":   localMutant("forgets a departure"),
 	"local: reports twice":         localMutant("reports twice"),
+	"local: hides an entry":        localMutant("hides an entry"),
+	"local: goes on":               localMutant("goes on"),
 
 	"remote: grants every claim": remoteMutant(func(m *mutant) {
 		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {

@@ -1,0 +1,143 @@
+package cache_test
+
+import (
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/local"
+)
+
+// An entry dies only by an invalidation that covers it, however many others there are.
+
+// scaled returns n, or a tenth of it under the race detector.
+func scaled(n int) int {
+	if raceEnabled {
+		return n / 10
+	}
+	return n
+}
+
+// roomy returns tiers whose local tier has room for whatever these tests store.
+func roomy(t *testing.T, l tier.Local) *cache.Tiers {
+	t.Helper()
+	if l == nil {
+		l = local.New(local.Config{MaxBytes: 512 << 20})
+	}
+	return open(t, cache.TiersConfig{Local: l})
+}
+
+// reside stores the keys below n. The tags of a key are what tagsOf returns.
+func reside(t *testing.T, tiers *cache.Tiers, n int, tagsOf func(k int, v string) []string) things {
+	t.Helper()
+	c := with(t, tiers, thingConfig{Tags: tagsOf, Policy: patch{TTL: new(time.Hour)}})
+	for k := range n {
+		if err := c.Set(t.Context(), k, "v"); err != nil {
+			t.Fatalf("Set(%d): %v", k, err)
+		}
+	}
+	return c
+}
+
+// minute spreads n events over a minute of the bubble's time.
+func minute(n int, event func(i int)) {
+	const steps = 100
+	for s := range steps {
+		for i := s * n / steps; i < (s+1)*n/steps; i++ {
+			event(i)
+		}
+		advance(time.Minute / steps)
+	}
+}
+
+// wantResidents checks that at least the permille of the keys below n are local hits.
+func wantResidents(t *testing.T, c things, n, permille int) {
+	t.Helper()
+	hits := 0
+	for k := range n {
+		if _, ok := c.Peek(t.Context(), k); ok {
+			hits++
+		}
+	}
+	if hits < n*permille/1000 {
+		t.Errorf("%d of %d residents are hits, want %d ‰", hits, n, permille)
+	}
+}
+
+// V6: deletes of other keys leave the residents alone.
+func TestDeletesOfOtherKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const residents = 100_000
+		tiers := roomy(t, nil)
+		c := reside(t, tiers, residents, nil)
+		minute(scaled(1_000_000), func(i int) {
+			if err := c.Delete(t.Context(), residents+i); err != nil {
+				t.Fatalf("Delete: %v", err)
+			}
+		})
+		wantResidents(t, c, residents, 999)
+		t.Logf("%+v", tiers.Stats().Local)
+	})
+}
+
+// V6: as many Sets as there is room for are as many hits.
+func TestSetsWithRoom(t *testing.T) {
+	n := scaled(400_000)
+	c := reside(t, roomy(t, nil), n, nil)
+	wantResidents(t, c, n, 1000)
+}
+
+// V7: invalidations of other tags leave entries alone, those with tags as well.
+func TestManyTags(t *testing.T) {
+	for name, tags := range map[string]func(int, string) []string{
+		"untagged": nil,
+		"tagged":   func(k int, _ string) []string { return []string{"mine", "its " + strconv.Itoa(k)} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const residents = 50_000
+				tiers := roomy(t, nil)
+				c := reside(t, tiers, residents, tags)
+				minute(scaled(1_000_000), func(i int) { invalidateTag(t, tiers, strconv.Itoa(i)) })
+				wantResidents(t, c, residents, 999)
+			})
+		})
+	}
+}
+
+// V8: live holds of other keys do not keep a key from being cached.
+func TestManyHolds(t *testing.T) {
+	for name, scope := range map[string]func(c things, i int) invalidate.Scope{
+		"keys": func(_ things, i int) invalidate.Scope {
+			k, err := key.Parse("default:others:" + strconv.Itoa(i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return invalidate.Key(k)
+		},
+		"tags":     func(_ things, i int) invalidate.Scope { return invalidate.Tag(cache.DefaultTenant, strconv.Itoa(i)) },
+		"prefixes": func(_ things, i int) invalidate.Scope { return invalidate.Prefix("default:others:" + strconv.Itoa(i)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var s source
+				tiers := roomy(t, nil)
+				c := with(t, tiers, thingConfig{Load: s.load})
+				for i := range scaled(100_000) {
+					if err := tiers.Invalidate(t.Context(), scope(c, i), invalidate.Hold(time.Hour)); err != nil {
+						t.Fatalf("Invalidate: %v", err)
+					}
+				}
+				for range 3 {
+					get(t, c, 1)
+				}
+				s.wantLoads(t, 1)
+			})
+		})
+	}
+}

@@ -1,0 +1,14 @@
+package invalidate
+
+// Store applies a fence as a record carries it.
+func (f *Fences) Store(s Fence, pos Position) { f.store(s, pos) }
+
+// NewSmallFences returns fences that remember a few of each kind: size in a block.
+func NewSmallFences(size int) *Fences {
+	f := NewFences()
+	f.scopes.tags.size, f.scopes.prefixes.size = size, size
+	for i := range f.recent.shards {
+		f.recent.shards[i].size = max(size/recentShards, 1)
+	}
+	return f
+}
