@@ -158,31 +158,32 @@ func (o *callOpts) within() time.Duration {
 	return math.MaxInt64
 }
 
-// canJudge reports whether the process holds a lease to judge frames by, and
-// asks for one if it has to. While an invalidation of its own waits to be sent,
-// it does not know what to refuse.
+// canJudge reports whether the process can judge frames now, and asks for a
+// lease if it has to.
 func (j *job[K, V]) canJudge(ctx context.Context) bool {
 	if j.t.follower == nil {
 		return true
 	}
 	j.t.confirm(ctx, j.o.within())
-	return j.judges(j.t.lease.Read())
+	return !j.t.follower.Owes() && j.judges(j.t.lease.Read())
 }
 
+// judges reports whether the lease that was read lets the process judge a frame
+// now.
 func (j *job[K, V]) judges(lease int64) bool {
-	if safeguard.Off(safeguard.Lease) {
-		return true
-	}
-	return j.t.lease.Within(lease, j.t.now(), j.o.within()) && (j.t.follower == nil || !j.t.follower.Owes())
+	return safeguard.Off(safeguard.Lease) || j.t.lease.Within(lease, j.t.now(), j.o.within())
 }
 
 // assess judges a frame under a lease. The process may have slept since it
 // asked for the frame, so a lease that has run out meanwhile is asked for again.
+// While an own invalidation is not in the log, no fence tells that the frame is
+// old. So Owes is asked before the fences, as the lease is: an invalidation that
+// comes into the log in between leaves a fence that judge finds.
 func (j *job[K, V]) assess(ctx context.Context, raw []byte, mark invalidate.Mark) (frame[K, V], error) {
 	for try := 0; ; try++ {
-		lease := j.t.lease.Read() // before the fences, which judge asks
+		lease, owes := j.t.lease.Read(), j.t.follower != nil && j.t.follower.Owes()
 		f := j.judge(raw, mark)
-		if f.verdict != usable || j.judges(lease) {
+		if f.verdict != usable || (!owes && j.judges(lease)) {
 			return f, nil
 		}
 		if try > 0 || !j.canJudge(ctx) {

@@ -15,4 +15,5 @@ const (
 	RunID  Guard = "run-id" // a log on another server process starts a new epoch
 	Frames Guard = "frames" // frames older than a known invalidation are refused
 	CAS    Guard = "cas"    // a fill lands only where its claim still stands
+	Owed   Guard = "owed"   // the remote tier is not trusted while an own invalidation is not in the log
 )
