@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/safeguard"
@@ -198,23 +199,46 @@ func (t *Tiers) removeCells(ctx context.Context, keys []string, hold time.Durati
 }
 
 // remove removes cells from the remote tier and, with hold, puts up signs in
-// their place that nobody is to store anything there for so long.
+// their place that keep others from storing anything there for so long. It goes
+// on after a failure, so that keys on a node that hangs do not keep the others.
+// Its error is a [*tier.KeysError].
 func (t *Tiers) remove(ctx context.Context, timeout time.Duration, keys []string, hold time.Duration) error {
 	if t.remote == nil {
 		return nil
 	}
 	const chunk = 1000 // keeps one command from holding up the tier's others
-	for ; len(keys) > 0; keys = keys[min(chunk, len(keys)):] {
-		some := keys[:min(chunk, len(keys))]
-		err := t.remote.unlink(ctx, timeout, some...)
-		if err == nil && hold > 0 {
-			err = t.remote.hold(ctx, timeout, some, hold)
-		}
+	var failed []string
+	var errs []error
+	for some := range slices.Chunk(keys, chunk) {
+		bad, err := t.removeSome(ctx, timeout, some, hold)
 		if err != nil {
-			return err
+			failed, errs = append(failed, bad...), append(errs, err)
 		}
 	}
-	return nil
+	if len(failed) == 0 {
+		return nil
+	}
+	return &tier.KeysError{Keys: failed, Err: errors.Join(errs...)}
+}
+
+// removeSome is remove for as many cells as one command takes. It returns the
+// keys that failed, and why.
+func (t *Tiers) removeSome(ctx context.Context, timeout time.Duration, keys []string, hold time.Duration) (failed []string, err error) {
+	err = t.remote.unlink(ctx, timeout, keys...)
+	if err != nil {
+		failed = keys
+		if e, ok := errors.AsType[*tier.KeysError](err); ok {
+			failed, err = e.Keys, e.Err
+		}
+	}
+	if hold == 0 || len(failed) == len(keys) {
+		return failed, err
+	}
+	gone := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return slices.Contains(failed, k) })
+	if herr := t.remote.hold(ctx, timeout, gone, hold); herr != nil {
+		return keys, errors.Join(err, herr)
+	}
+	return failed, err
 }
 
 // hold keeps cells that were just removed from being filled. Whoever has
