@@ -41,8 +41,8 @@ import (
 // And one of principle: an entry is judged when it is read. Nothing is right
 // because it was deleted.
 
-// leasePatience is how long a read waits for the lease to be renewed before it
-// goes to the source.
+// leasePatience is how long a read waits at most for the lease to be renewed
+// before it goes to the source.
 const leasePatience = 150 * time.Millisecond
 
 // errUnconfirmed says that the remote tier's answer cannot be judged.
@@ -137,7 +137,8 @@ func (t *Tiers) young(loadedAt, readAt, lease, now int64, maxAge time.Duration) 
 }
 
 // confirm waits a moment for a lease that covers the calls made now, with the
-// caller's own bound if that is shorter. A failure shows when the lease is
+// caller's own bound if that is shorter. Of the time that ctx leaves it takes
+// half at most: the source needs the rest. A failure shows when the lease is
 // asked.
 func (t *Tiers) confirm(ctx context.Context, bound time.Duration) {
 	if t.follower == nil || safeguard.Off(safeguard.Lease) {
@@ -147,8 +148,12 @@ func (t *Tiers) confirm(ctx context.Context, bound time.Duration) {
 	if t.lease.Within(t.lease.Read(), now, bound) {
 		return
 	}
+	patience := leasePatience
+	if deadline, ok := ctx.Deadline(); ok {
+		patience = min(patience, time.Until(deadline)/2)
+	}
 	// A question that was asked a moment ago will do.
-	_ = t.follower.Confirm(ctx, now-min(t.bound, int64(bound))/2, leasePatience)
+	_ = t.follower.Confirm(ctx, now-min(t.bound, int64(bound))/2, patience)
 }
 
 // within is how old a lease may be for the call.
