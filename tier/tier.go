@@ -13,7 +13,6 @@ package tier
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -150,10 +149,8 @@ type KeysError struct {
 	Err  error
 }
 
-// Error says why the keys failed. It does not tell them.
-func (e *KeysError) Error() string {
-	return fmt.Sprintf("tier: %d keys failed: %v", len(e.Keys), e.Err)
-}
+// Error says why the keys failed, and not which: errors end up in logs.
+func (e *KeysError) Error() string { return e.Err.Error() }
 
 // Unwrap returns why the keys failed.
 func (e *KeysError) Unwrap() error { return e.Err }
