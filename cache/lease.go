@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/safeguard"
@@ -40,8 +41,8 @@ import (
 // And one of principle: an entry is judged when it is read. Nothing is right
 // because it was deleted.
 
-// leasePatience is how long a read waits for the lease to be renewed before it
-// goes to the source.
+// leasePatience is how long a read waits at most for the lease to be renewed
+// before it goes to the source.
 const leasePatience = 150 * time.Millisecond
 
 // errUnconfirmed says that the remote tier's answer cannot be judged.
@@ -138,7 +139,8 @@ func (t *Tiers) young(loadedAt, readAt, lease, now int64, maxAge time.Duration) 
 }
 
 // confirm waits a moment for a lease that covers the calls made now, with the
-// caller's own bound if that is shorter. A failure shows when the lease is
+// caller's own bound if that is shorter. Of the time that ctx leaves it takes
+// half at most: the source needs the rest. A failure shows when the lease is
 // asked.
 func (t *Tiers) confirm(ctx context.Context, bound time.Duration) {
 	if t.follower == nil || safeguard.Off(safeguard.Lease) {
@@ -148,8 +150,12 @@ func (t *Tiers) confirm(ctx context.Context, bound time.Duration) {
 	if t.lease.Within(t.lease.Read(), now, bound) {
 		return
 	}
+	patience := leasePatience
+	if deadline, ok := ctx.Deadline(); ok {
+		patience = min(patience, time.Until(deadline)/2)
+	}
 	// A question that was asked a moment ago will do.
-	_ = t.follower.Confirm(ctx, now-min(t.bound, int64(bound))/2, leasePatience)
+	_ = t.follower.Confirm(ctx, now-min(t.bound, int64(bound))/2, patience)
 }
 
 // within is how old a lease may be for the call.
@@ -160,31 +166,32 @@ func (o *callOpts) within() time.Duration {
 	return math.MaxInt64
 }
 
-// canJudge reports whether the process holds a lease to judge frames by, and
-// asks for one if it has to. While an invalidation of its own waits to be sent,
-// it does not know what to refuse.
+// canJudge reports whether the process can judge frames now, and asks for a
+// lease if it has to.
 func (j *job[K, V]) canJudge(ctx context.Context) bool {
 	if j.t.follower == nil {
 		return true
 	}
 	j.t.confirm(ctx, j.o.within())
-	return j.judges(j.t.lease.Read())
+	return !j.t.follower.Owes() && j.judges(j.t.lease.Read())
 }
 
+// judges reports whether the lease that was read lets the process judge a frame
+// now.
 func (j *job[K, V]) judges(lease int64) bool {
-	if safeguard.Off(safeguard.Lease) {
-		return true
-	}
-	return j.t.lease.Within(lease, j.t.now(), j.o.within()) && (j.t.follower == nil || !j.t.follower.Owes())
+	return safeguard.Off(safeguard.Lease) || j.t.lease.Within(lease, j.t.now(), j.o.within())
 }
 
 // assess judges a frame under a lease. The process may have slept since it
 // asked for the frame, so a lease that has run out meanwhile is asked for again.
+// While an own invalidation is not in the log, no fence tells that the frame is
+// old. So Owes is asked before the fences, as the lease is: an invalidation that
+// comes into the log in between leaves a fence that judge finds.
 func (j *job[K, V]) assess(ctx context.Context, raw []byte, mark invalidate.Mark) (frame[K, V], error) {
 	for try := 0; ; try++ {
-		lease := j.t.lease.Read() // before the fences, which judge asks
+		lease, owes := j.t.lease.Read(), j.t.follower != nil && j.t.follower.Owes()
 		f := j.judge(raw, mark)
-		if f.verdict != usable || j.judges(lease) {
+		if f.verdict != usable || (!owes && j.judges(lease)) {
 			return f, nil
 		}
 		if try > 0 || !j.canJudge(ctx) {
@@ -199,23 +206,46 @@ func (t *Tiers) removeCells(ctx context.Context, keys []string, hold time.Durati
 }
 
 // remove removes cells from the remote tier and, with hold, puts up signs in
-// their place that nobody is to store anything there for so long.
+// their place that keep others from storing anything there for so long. It goes
+// on after a failure, so that keys on a node that hangs do not keep the others.
+// Its error is a [*tier.KeysError].
 func (t *Tiers) remove(ctx context.Context, timeout time.Duration, keys []string, hold time.Duration) error {
 	if t.remote == nil {
 		return nil
 	}
 	const chunk = 1000 // keeps one command from holding up the tier's others
-	for ; len(keys) > 0; keys = keys[min(chunk, len(keys)):] {
-		some := keys[:min(chunk, len(keys))]
-		err := t.remote.unlink(ctx, timeout, some...)
-		if err == nil && hold > 0 {
-			err = t.remote.hold(ctx, timeout, some, hold)
-		}
+	var failed []string
+	var errs []error
+	for some := range slices.Chunk(keys, chunk) {
+		bad, err := t.removeSome(ctx, timeout, some, hold)
 		if err != nil {
-			return err
+			failed, errs = append(failed, bad...), append(errs, err)
 		}
 	}
-	return nil
+	if len(failed) == 0 {
+		return nil
+	}
+	return &tier.KeysError{Keys: failed, Err: errors.Join(errs...)}
+}
+
+// removeSome is remove for as many cells as one command takes. It returns the
+// keys that failed, and why.
+func (t *Tiers) removeSome(ctx context.Context, timeout time.Duration, keys []string, hold time.Duration) (failed []string, err error) {
+	err = t.remote.unlink(ctx, timeout, keys...)
+	if err != nil {
+		failed = keys
+		if e, ok := errors.AsType[*tier.KeysError](err); ok {
+			failed, err = e.Keys, e.Err
+		}
+	}
+	if hold == 0 || len(failed) == len(keys) {
+		return failed, err
+	}
+	gone := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return slices.Contains(failed, k) })
+	if herr := t.remote.hold(ctx, timeout, gone, hold); herr != nil {
+		return keys, errors.Join(err, herr)
+	}
+	return failed, err
 }
 
 // hold keeps cells that were just removed from being filled. Whoever has

@@ -219,20 +219,41 @@ func (t *Tiers) SetPolicies(table policy.Table) error {
 	return nil
 }
 
-// Close ends the tiers: calls that come later fail with [ErrClosed], loads
-// under way are waited for until ctx ends and then cancelled, invalidations
-// that wait for the log are tried until then, and the local tier and the log
-// are closed. The remote tier stays open. A second Close does nothing.
+// Close ends the tiers. Calls that come later fail with [ErrClosed]. Loads under
+// way are waited for until ctx ends and then cancelled. Invalidations that wait
+// for the log are tried until then, at the same time, and what is lost is
+// reported by an [*invalidate.PendingError]. A ctx without a deadline ends after
+// the log's bound, or after two seconds when there is no log. At last the log and
+// the local tier are closed. The remote tier stays open. A second Close does
+// nothing.
 func (t *Tiers) Close(ctx context.Context) error {
-	first, err := t.work.close(ctx)
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, t.closePatience())
+		defer cancel()
+	}
+	var lost error
+	var unfollowed sync.WaitGroup
+	first, err := t.work.close(ctx, func() {
+		unfollowed.Go(func() { lost = t.unfollow(ctx) })
+	})
 	if !first {
 		return nil
 	}
-	err = errors.Join(err, t.unfollow(ctx), t.seen.close(), t.local.Close())
+	unfollowed.Wait()
+	err = errors.Join(err, lost, t.seen.close(), t.local.Close())
 	if err != nil {
 		return fmt.Errorf("cache: close: %w", err)
 	}
 	return nil
+}
+
+// closePatience is how long Close takes at most when its caller does not say.
+func (t *Tiers) closePatience() time.Duration {
+	if t.follower == nil {
+		return 2 * time.Second
+	}
+	return time.Duration(t.bound)
 }
 
 // now returns nanoseconds since the tiers were opened, on the monotonic clock.

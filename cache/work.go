@@ -47,23 +47,27 @@ func (w *work) end(j *running) {
 
 func (w *work) isClosed() bool { return w.closed.Load() }
 
-// close refuses new work and waits for what runs. When ctx ends first, it
-// cancels all of it and returns ctx's error without waiting any longer: a
-// loader may ignore its context. It reports whether this call closed the set.
-func (w *work) close(ctx context.Context) (first bool, err error) {
+// close refuses new work, calls meanwhile and waits for what runs. When ctx ends
+// first, it cancels all of it and returns ctx's error without waiting any longer:
+// a loader may ignore its context. It reports whether this call closed the set;
+// if not, meanwhile is not called.
+func (w *work) close(ctx context.Context, meanwhile func()) (first bool, err error) {
 	w.mu.Lock()
 	if w.closed.Load() {
 		w.mu.Unlock()
 		return false, nil
 	}
 	w.closed.Store(true)
-	if len(w.jobs) == 0 {
-		w.mu.Unlock()
+	var idle chan struct{}
+	if len(w.jobs) > 0 {
+		idle = make(chan struct{})
+		w.idle = idle
+	}
+	w.mu.Unlock()
+	meanwhile()
+	if idle == nil {
 		return true, nil
 	}
-	idle := make(chan struct{})
-	w.idle = idle
-	w.mu.Unlock()
 	select {
 	case <-idle:
 		return true, nil

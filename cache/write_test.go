@@ -297,8 +297,10 @@ func TestClose(t *testing.T) {
 				}
 			}()
 			synctest.Wait()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
 			start := time.Now()
-			if err := tiers.Close(t.Context()); err != nil || time.Since(start) != 5*time.Second {
+			if err := tiers.Close(ctx); err != nil || time.Since(start) != 5*time.Second {
 				t.Errorf("Close: %v after %v, want the load's 5s", err, time.Since(start))
 			}
 			if mem.Len() != 1 {

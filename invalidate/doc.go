@@ -82,8 +82,16 @@
 // promise without any log. Everything else is loaded, a bounded number at a
 // time, and not stored in the remote tier. An invalidation is applied here, kept
 // in a bounded queue, retried, and reported as a [*PendingError]: no promise is
-// given for it until it is through. When too many wait they become one
+// given to other processes until it is through. In this process it holds from the
+// moment the call returned: until its record is in the log, the process does not
+// ask the remote tier ([Follower.Owes]). When too many wait they become one
 // invalidation of everything.
+//
+// When a node of the remote tier hangs, the cells on it cannot be removed. A call
+// removes its own cells, so calls with keys on other nodes are not held up. The
+// record is written all the same, and every process that knows it refuses what
+// the cells hold. A goroutine removes the cells later, and the record is written
+// again behind that. Until then the invalidation is pending.
 //
 // # Order
 //

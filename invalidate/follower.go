@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/twofold-go/twofold/internal/safeguard"
 )
 
 // The errors of a [Follower].
@@ -25,8 +28,10 @@ type FollowerConfig struct {
 	Origin time.Time
 
 	// Remove removes the cells of keys from the remote tier, for everybody,
-	// and keeps others from storing them for hold, if that is positive. Nil:
-	// there is no remote tier.
+	// and keeps others from storing them for hold, if that is positive. It is
+	// called concurrently. When it fails for some keys alone, its error has a
+	// method FailedKeys() []string that names them, as *tier.KeysError does.
+	// Nil: there is no remote tier.
 	Remove func(ctx context.Context, keys []string, hold time.Duration) error
 
 	// Names returns the names of keys' cells for a log that is a CellRemover and
@@ -41,8 +46,9 @@ type FollowerConfig struct {
 	// Logger gets one line per change of state. Nil: slog.Default.
 	Logger *slog.Logger
 
-	// MaxPending bounds the scopes that wait for a log out of reach. Beyond it
-	// they are given up for one invalidation of everything. 0: 65,536.
+	// MaxPending bounds the scopes that wait, without a caller, for a log or a
+	// remote tier out of reach. Beyond it they are given up for one invalidation
+	// of everything, so what they cost is bounded, too. 0: 65,536.
 	MaxPending int
 }
 
@@ -50,11 +56,12 @@ type FollowerConfig struct {
 // and appends its invalidations. Make one with [Follow] and end it with
 // [Follower.Close]. All methods may be called concurrently.
 //
-// It runs two goroutines. The syncer talks to the log by Sync, one call at a
+// It runs three goroutines. The syncer talks to the log by Sync, one call at a
 // time, at least every quarter of the bound: it renews the lease, catches up
-// and appends what has gathered since, all in one; a caller that finds nobody at
-// it does the same for himself. The tail waits for records so that they arrive
-// within a millisecond or so; nothing rests on it.
+// and appends what has gathered since, all in one. A caller does the same for
+// itself when no round is under way. The tail waits for records so that they
+// arrive within a millisecond or so; nothing rests on it. The cleaner removes the
+// cells that callers could not remove.
 type Follower struct {
 	cfg     FollowerConfig
 	log     Log
@@ -65,25 +72,27 @@ type Follower struct {
 
 	applying sync.Mutex // one follow at a time
 
-	mu       sync.Mutex // protects what follows, up to the blank line
-	queue    []*order   // not tried yet
-	owed     []*order   // tried, and to be tried again
-	owedSize int        // scopes in owed
-	owedErr  error      // why they are
-	lastErr  error      // of the log, at the last round; nil: it answered
-	attempt  attempt
-	retryAt  int64
-	lapsed   bool
-	closed   bool
+	mu      sync.Mutex // protects what follows, up to the blank line
+	queue   []*order   // wait for a round
+	all     *order     // in queue: one of everything; nil: there is none
+	dirty   []*order   // written, and their cells are still to be removed
+	crowded bool       // one of everything is on its way
+	told    bool       // the log line says that invalidations wait
+	lastErr error      // of the log, at the last round; nil: it answered
+	attempt attempt
+	lapsed  bool
+	closed  bool
 
 	wake    chan struct{} // of the syncer; holds one
+	dirtied chan struct{} // wakes the cleaner; holds one
 	turn    chan struct{} // held by whoever makes a round
 	stop    chan struct{}
 	stopped context.CancelFunc
 	ctx     context.Context // of all calls to the log
 	done    sync.WaitGroup
 
-	pending  atomic.Int64 // owedSize, for readers
+	pending  atomic.Int64 // scopes of pending orders; written with mu held
+	owed     atomic.Int64 // pending orders that are not in the log; written with mu held
 	offset   atomic.Int64 // the log's clock minus ours, µs
 	widest   atomic.Int64 // the largest Page.Bound seen
 	numbers  followerCounts
@@ -110,9 +119,9 @@ func Follow(log Log, cfg FollowerConfig) *Follower {
 		log:    log,
 		fences: newLoggedFences(),
 		bound:  log.Bound(),
-		wake:   make(chan struct{}, 1),
-		turn:   make(chan struct{}, 1),
-		stop:   make(chan struct{}),
+		wake:   make(chan struct{}, 1), dirtied: make(chan struct{}, 1),
+		turn: make(chan struct{}, 1),
+		stop: make(chan struct{}),
 	}
 	if w.remover, _ = log.(CellRemover); w.remover == nil {
 		w.cfg.Names = nil
@@ -122,6 +131,7 @@ func Follow(log Log, cfg FollowerConfig) *Follower {
 	w.ctx, w.stopped = context.WithCancel(context.Background())
 	w.done.Go(w.sync)
 	w.done.Go(w.tail)
+	w.done.Go(w.clean)
 	return w
 }
 
@@ -131,10 +141,12 @@ func (w *Follower) Fences() *Fences { return w.fences }
 // Lease returns the lease that the follower renews. It belongs to the follower.
 func (w *Follower) Lease() *Lease { return w.lease }
 
-// Owes reports whether an invalidation of this process waits for a log, or a
-// remote tier, out of reach. What the remote tier holds is not to be trusted
-// then.
-func (w *Follower) Owes() bool { return w.pending.Load() > 0 }
+// Owes reports whether an invalidation of this process has returned, or has
+// failed once, and is not in the log yet. What the remote tier holds is not to
+// be trusted then: no record tells that it is old. A reader asks before it looks
+// at the fences, as with the lease. Whatever is no longer owed by then has left
+// its fence, with its position.
+func (w *Follower) Owes() bool { return w.owed.Load() > 0 && !safeguard.Off(safeguard.Owed) }
 
 func (w *Follower) now() int64 { return int64(time.Since(w.cfg.Origin)) }
 
@@ -174,7 +186,7 @@ func (w *Follower) expect(since int64, patience time.Duration) (<-chan struct{},
 	switch {
 	case w.closed:
 		return nil, ErrFollowerClosed
-	case w.lastErr != nil && now < w.retryAt:
+	case w.lastErr != nil:
 		return nil, fmt.Errorf("%w: %w", ErrUnconfirmed, w.lastErr)
 	case w.attempt.running && now-w.attempt.began > int64(patience):
 		return nil, fmt.Errorf("%w: no answer for %v", ErrUnconfirmed, time.Duration(now-w.attempt.began))
@@ -191,9 +203,9 @@ func (w *Follower) rouse() {
 	}
 }
 
-// Close ends the follower. It goes on trying to send what is owed until ctx
-// ends; what is not through then is lost, and a [*PendingError] says so. A
-// second Close does nothing.
+// Close ends the follower. It goes on trying to send what waits until ctx ends,
+// or for one bound when ctx has no deadline. What is not through then is lost,
+// and a [*PendingError] says so. A second Close does nothing.
 func (w *Follower) Close(ctx context.Context) error {
 	w.mu.Lock()
 	if w.closed {
@@ -202,23 +214,31 @@ func (w *Follower) Close(ctx context.Context) error {
 	}
 	w.closed = true
 	w.mu.Unlock()
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, w.bound)
+		defer cancel()
+	}
 	w.stopped()
 	close(w.stop)
 	w.done.Wait()
+	w.turn <- struct{}{} // a caller may still be at it
+	defer func() { <-w.turn }()
 	return w.drain(ctx)
 }
 
-// drain tries what is owed until it is through or ctx ends.
+// drain tries what waits until it is through or ctx ends.
 func (w *Follower) drain(ctx context.Context) error {
-	for w.holdsOrders() {
-		if err := ctx.Err(); err != nil {
-			return w.pendingError(err)
-		}
-		w.turn <- struct{}{} // a caller may still be at it
-		next, _ := w.round(ctx)
-		<-w.turn
-		if !w.holdsOrders() {
+	for {
+		if w.isThrough() {
 			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return w.lost(err)
+		}
+		next, _ := w.round(ctx)
+		if w.sweep(ctx) || w.isThrough() {
+			continue
 		}
 		t := time.NewTimer(next)
 		select {
@@ -227,11 +247,22 @@ func (w *Follower) drain(ctx context.Context) error {
 		}
 		t.Stop()
 	}
-	return nil
 }
 
-func (w *Follower) holdsOrders() bool {
+func (w *Follower) isThrough() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.owed)+len(w.queue) > 0
+	return len(w.queue)+len(w.dirty) == 0
+}
+
+// lost says what Close gives up.
+func (w *Follower) lost(why error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var cause error
+	for _, o := range slices.Concat(w.queue, w.dirty) {
+		w.count(o)
+		cause = cmp.Or(o.err, cause)
+	}
+	return w.pendingError(why, cause)
 }

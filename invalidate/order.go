@@ -10,23 +10,27 @@ import (
 // order is an invalidation on its way into the log.
 type order struct {
 	req     Request
-	cells   []string // still to be removed from the remote tier
-	refused bool     // a try has failed
+	cells   []string // still to be removed from the remote tier; only the goroutine that has the order looks
+	refused bool     // a round has failed, and the request is applied here; the round's own
 	landed  chan struct{}
 	strict  time.Duration // once landed: how long any lease may last that predates it
-	instead []*order      // that this one took the place of
+
+	// Follower.mu protects the rest.
+	err     error               // why the last try failed
+	done    bool                // it has landed
+	left    bool                // its caller has returned
+	counted bool                // among what is pending
+	written bool                // its record is in the log
+	into    *order              // the one of everything that stands for it
+	waiting map[*order]struct{} // of one of everything: what it stands for whose callers still wait
 }
 
-func newOrder(r Request) *order {
-	return &order{req: r, cells: r.Keys(), landed: make(chan struct{})}
-}
-
-func (o *order) land(widest time.Duration) {
-	o.strict = widest
-	close(o.landed)
-	for _, other := range o.instead {
-		other.land(widest)
+func (w *Follower) newOrder(r Request) *order {
+	o := &order{req: r, landed: make(chan struct{})}
+	if w.cfg.Remove != nil {
+		o.cells = r.Keys()
 	}
+	return o
 }
 
 // Invalidate removes the cells of the keys that r names, appends r to the log
@@ -36,15 +40,18 @@ func (o *order) land(widest time.Duration) {
 //
 // While the log or the remote tier cannot be reached it keeps trying, until ctx
 // ends or the bound has passed. Then it returns a [*PendingError]: r is applied
-// in this process, and goes on being tried. A ctx that is cancelled, rather than
-// past its deadline, may be noticed only when the call to the log under way
-// ends, which takes half of the bound at the worst.
+// in this process, which owes r from then on ([Follower.Owes]), and r goes on
+// being tried. A ctx that is cancelled, rather than past its deadline, may be
+// noticed only when the call to the log under way ends, which takes half of the
+// bound at the worst.
 func (w *Follower) Invalidate(ctx context.Context, r Request) error {
 	if len(r.Scopes) == 0 {
 		return nil
 	}
-	o := newOrder(r)
+	o, begun := w.newOrder(r), w.now()
+	w.removeFirst(ctx, o)
 	if err := w.enqueue(o); err != nil {
+		w.fences.Apply(r)
 		return err
 	}
 	w.lead(ctx)
@@ -55,15 +62,11 @@ func (w *Follower) Invalidate(ctx context.Context, r Request) error {
 		}
 	default:
 	}
-	patience := time.NewTimer(w.bound)
+	patience := time.NewTimer(w.bound - time.Duration(w.now()-begun))
 	defer patience.Stop()
 	var why error
 	select {
 	case <-o.landed:
-		if r.Strict {
-			return w.outwait(ctx, o.strict)
-		}
-		return nil
 	case <-ctx.Done():
 		why = ctx.Err()
 	case <-patience.C:
@@ -71,8 +74,40 @@ func (w *Follower) Invalidate(ctx context.Context, r Request) error {
 	case <-w.stop:
 		why = ErrFollowerClosed
 	}
-	w.fences.Apply(r) // whatever becomes of it elsewhere
-	return w.pendingError(why)
+	if why != nil {
+		if err := w.leave(o, why); err != nil {
+			return err
+		}
+	}
+	if r.Strict {
+		return w.outwait(ctx, o.strict)
+	}
+	return nil
+}
+
+// leave is what a caller does that returns before its order has landed. From
+// then on the process owes the order. The debt is noted before the fence: a
+// read that is marked as newer than the fence finds the debt. It returns nil if
+// the order has landed meanwhile.
+func (w *Follower) leave(o *order, why error) error {
+	w.mu.Lock()
+	if o.done {
+		w.mu.Unlock()
+		return nil
+	}
+	o.left = true
+	cause := o.err
+	if o.into != nil {
+		cause = o.into.err
+		delete(o.into.waiting, o)
+	} else {
+		w.count(o)
+		w.limit()
+	}
+	err := w.pendingError(why, cause)
+	w.mu.Unlock()
+	w.fences.Apply(o.req) // whatever becomes of it elsewhere
+	return err
 }
 
 // outwait waits until every lease has ended that was confirmed before.
@@ -91,22 +126,13 @@ func (w *Follower) outwait(ctx context.Context, bound time.Duration) error {
 	}
 }
 
-func (w *Follower) enqueue(o *order) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		return ErrFollowerClosed
-	}
-	w.queue = append(w.queue, o)
-	return nil
-}
-
 // lead makes the round that the caller's order goes with on the caller's own
-// goroutine, when nobody else is at it: to have it made and to be told would
-// take as long as the round itself. Whoever has little time leaves it to the
+// goroutine, when no other is under way. To have the syncer make it would take
+// as long as the round itself. A caller that has little time leaves it to the
 // syncer, since a round that has begun is not given up.
 func (w *Follower) lead(ctx context.Context) {
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < w.bound/2 {
+	deadline, ok := ctx.Deadline()
+	if ctx.Err() != nil || (ok && time.Until(deadline) < w.bound/2) {
 		w.rouse()
 		return
 	}
@@ -116,7 +142,7 @@ func (w *Follower) lead(ctx context.Context) {
 		w.rouse() // behind the round under way comes another
 		return
 	}
-	ok := w.healthy()
+	ok = w.healthy()
 	if ok {
 		_, err := w.round(w.ctx)
 		ok = err == nil
@@ -131,76 +157,5 @@ func (w *Follower) lead(ctx context.Context) {
 func (w *Follower) healthy() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.lastErr == nil && w.owedSize == 0 && !w.closed
-}
-
-func (w *Follower) pendingError(why error) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	e := &PendingError{Pending: w.owedSize, Err: why}
-	for _, o := range w.queue {
-		e.Pending += len(o.req.Scopes)
-	}
-	if w.owedErr != nil {
-		e.Err = fmt.Errorf("%w: %w", why, w.owedErr)
-	}
-	return e
-}
-
-// takeOrders returns everything that waits to be tried, oldest first.
-func (w *Follower) takeOrders() []*order {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	all := append(w.owed, w.queue...)
-	w.owed, w.queue = nil, nil
-	return all
-}
-
-// giveBack keeps the orders that did not land, for another try. It applies them
-// here, since their callers may not wait for it.
-func (w *Follower) giveBack(orders []*order, why error) {
-	for _, o := range orders {
-		if !o.refused {
-			o.refused = true
-			w.fences.Apply(o.req)
-		}
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	size := 0
-	for _, o := range orders {
-		size += len(o.req.Scopes)
-	}
-	if size > w.cfg.MaxPending {
-		orders = []*order{collapse(orders)}
-		size = 1
-		w.fences.Flush()
-		w.cfg.Logger.Warn("invalidate: too many invalidations wait for the log; they are given up for one of everything", "limit", w.cfg.MaxPending)
-	}
-	w.setOwed(orders, size, why)
-}
-
-// setOwed keeps what is owed, and says when that begins and when it ends. mu is
-// held.
-func (w *Follower) setOwed(orders []*order, size int, why error) {
-	switch {
-	case w.owedSize == 0 && size > 0:
-		w.cfg.Logger.Warn("invalidate: invalidations wait for the log or the remote tier", "scopes", size, "error", why)
-	case w.owedSize > 0 && size == 0:
-		w.cfg.Logger.Info("invalidate: the invalidations that waited are through")
-	}
-	w.owed, w.owedSize, w.owedErr = orders, size, why
-	w.pending.Store(int64(size))
-}
-
-// collapse replaces orders by one that covers them all. Cells that were not
-// removed are refused by every process that knows of it.
-func collapse(orders []*order) *order {
-	all := newOrder(Request{Scopes: []Scope{All()}})
-	all.refused = true
-	for _, o := range orders {
-		all.req.Hold = max(all.req.Hold, o.req.Hold)
-		all.instead = append(all.instead, o)
-	}
-	return all
+	return w.lastErr == nil && !w.closed
 }

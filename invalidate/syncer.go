@@ -52,7 +52,6 @@ func (w *Follower) round(ctx context.Context) (next time.Duration, err error) {
 		w.numbers.syncErrors.Add(1)
 	}
 	w.lastErr = err
-	w.retryAt = w.now() + int64(next)
 	close(w.attempt.over)
 	w.attempt = attempt{over: make(chan struct{})}
 	return next, err
@@ -62,63 +61,14 @@ func (w *Follower) round(ctx context.Context) (next time.Duration, err error) {
 // and their record is written and applied here.
 func (w *Follower) try(ctx context.Context) error {
 	orders := w.takeOrders()
-	failed := w.remove(ctx, orders)
 	err := w.exchange(ctx, orders)
 	if err != nil {
 		w.giveBack(orders, err)
 		return err
 	}
-	// A cell that could not be removed is older than the record now: who knows
-	// the record refuses it. Still it is tried again, and the record written
-	// again behind it, since records are trimmed some day.
-	var kept []*order
-	widest := max(w.bound, time.Duration(w.widest.Load()))
-	for _, o := range orders {
-		if len(o.cells) > 0 {
-			kept = append(kept, o)
-		} else {
-			o.land(widest)
-		}
-	}
-	w.giveBack(kept, failed)
+	w.settle(orders)
 	return nil
 }
-
-// remove removes the cells of orders, those of one hold together. It leaves
-// cells in the orders whose cells could not be removed.
-func (w *Follower) remove(ctx context.Context, orders []*order) error {
-	byHold := make(map[time.Duration][]*order)
-	for _, o := range orders {
-		if w.cfg.Remove == nil {
-			o.cells = nil
-		} else if len(o.cells) > 0 && !w.logRemoves(o) {
-			byHold[o.req.Hold] = append(byHold[o.req.Hold], o)
-		}
-	}
-	if len(byHold) == 0 {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, w.bound/4)
-	defer cancel()
-	var failed error
-	for hold, some := range byHold {
-		var cells []string
-		for _, o := range some {
-			cells = append(cells, o.cells...)
-		}
-		if err := w.cfg.Remove(ctx, cells, hold); err != nil {
-			failed = fmt.Errorf("invalidate: removing cells: %w", err)
-			continue
-		}
-		for _, o := range some {
-			o.cells = nil
-		}
-	}
-	return failed
-}
-
-// logRemoves reports whether the log removes an order's cells when it appends.
-func (w *Follower) logRemoves(o *order) bool { return w.cfg.Names != nil && o.req.Hold == 0 }
 
 // exchange appends what the orders cover, in as many records as it takes, and
 // reads on until nothing is left to read. Only then the lease is extended, as

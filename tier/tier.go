@@ -137,7 +137,9 @@ type Namer interface {
 //   - Fill stores the frame only if the nonce there is Fill.Nonce. With an
 //     empty Cell it releases: a lease frame of that nonce is removed, a value
 //     that was claimed for refresh stays and may be claimed again at once.
-//   - Unlink removes whatever is there, so that no earlier claim can fill.
+//   - Unlink removes whatever is there, so that no earlier claim can fill. When
+//     it fails for some keys alone, its error wraps a [KeysError] that names
+//     them. Any other error means that each of the keys may still be there.
 //   - What is no frame is nobody's: with fewer than nine bytes, or a nonce of
 //     zeros, any claim may overwrite it; with more, one whose Seen is bytes 1 to
 //     8. A claim or fill with the zero nonce is an error.
@@ -150,6 +152,22 @@ type Remote interface {
 	Fill(ctx context.Context, key string, f Fill) (bool, error)
 	Unlink(ctx context.Context, keys ...string) error
 }
+
+// KeysError is the error of an Unlink that names the keys whose cells may still
+// be there. The cells of the others are gone.
+type KeysError struct {
+	Keys []string
+	Err  error
+}
+
+// Error says why the keys failed, and not which: errors end up in logs.
+func (e *KeysError) Error() string { return e.Err.Error() }
+
+// Unwrap returns why the keys failed.
+func (e *KeysError) Unwrap() error { return e.Err }
+
+// FailedKeys returns Keys, for packages that do not know this one.
+func (e *KeysError) FailedKeys() []string { return e.Keys }
 
 // Claim asks for the right to load one key.
 type Claim struct {

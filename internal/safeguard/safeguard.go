@@ -19,4 +19,5 @@ const (
 	Epochs Guard = "epochs" // frames of another epoch than the reader's are refused
 	Frames Guard = "frames" // frames older than a known invalidation are refused
 	CAS    Guard = "cas"    // a fill lands only where its claim still stands
+	Owed   Guard = "owed"   // the remote tier is not trusted while an own invalidation is not in the log
 )

@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/twofold-go/twofold/tier"
 )
 
 // Names returns the client and the names of the keys' cells, for a log on the
@@ -118,7 +120,8 @@ func (t *Tier) mget(ctx context.Context, op string, keys []string, frames [][]by
 }
 
 // Unlink removes the cells of keys, by one UNLINK, or on a Cluster by one
-// pipeline per node. An error means that some may still be there.
+// pipeline per node. An error means that some may still be there; on a Cluster
+// it wraps a [tier.KeysError] that says which.
 func (t *Tier) Unlink(ctx context.Context, keys ...string) (err error) {
 	if err := t.ready(ctx, "unlink"); err != nil || len(keys) == 0 {
 		return err
@@ -128,11 +131,18 @@ func (t *Tier) Unlink(ctx context.Context, keys ...string) (err error) {
 		defer rescue("unlink", &err)
 		return fail("unlink", t.rdb.Unlink(ctx, full...).Err())
 	}
+	var failed []string
 	var errs joined
-	for _, cmd := range t.pipeline(ctx, full, func(c redis.Cmdable, i int) redis.Cmder { return c.Unlink(ctx, full[i]) }) {
-		errs.add(fail("unlink", cmd.Err()))
+	for i, cmd := range t.pipeline(ctx, full, func(c redis.Cmdable, i int) redis.Cmder { return c.Unlink(ctx, full[i]) }) {
+		if err := cmd.Err(); err != nil {
+			failed = append(failed, keys[i])
+			errs.add(fail("unlink", err))
+		}
 	}
-	return errs.err()
+	if len(failed) == 0 {
+		return nil
+	}
+	return &tier.KeysError{Keys: failed, Err: errs.err()}
 }
 
 // Ping asks the server whether it is there; of a Cluster, one node.

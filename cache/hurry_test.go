@@ -1,0 +1,52 @@
+package cache_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+)
+
+// Reads with little time have an answer of the source while the log hangs: no
+// read waits for a round behind one that failed, nor longer than half its time
+// for a lease.
+func TestHurriedReadsWhileTheLogHangs(t *testing.T) {
+	for _, limit := range []time.Duration{15 * time.Millisecond, 30 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond} {
+		for name, started := range map[string]bool{"from the start": false, "later": true} {
+			t.Run(fmt.Sprint(limit, " ", name), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { hurriedReads(t, limit, started) })
+			})
+		}
+	}
+}
+
+func hurriedReads(t *testing.T, limit time.Duration, started bool) {
+	w := newLogged(t, thingConfig{})
+	w.src.took = time.Millisecond
+	tiers, c := w.tiers[0], w.c[0]
+	w.link[0].Hang(true)
+	if !started {
+		tiers = open(t, cache.TiersConfig{Remote: w.wire[0], Log: w.link[0]})
+		c = with(t, tiers, thingConfig{Load: w.src.load})
+	}
+	failed, reads := 0, 0
+	for ; reads < 1000; reads++ {
+		var opts []cache.Option
+		if reads%2 == 0 {
+			opts = append(opts, cache.MaxAge(bound/10))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		if _, err := c.Fetch(ctx, reads, nil, opts...); err != nil {
+			failed++
+		}
+		cancel()
+		advance(7 * time.Millisecond)
+	}
+	if failed > 0 {
+		t.Errorf("%d of %d reads failed", failed, reads)
+	}
+	w.link[0].Heal()
+}

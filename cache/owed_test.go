@@ -1,0 +1,105 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+)
+
+// owedCalls are the calls that invalidate key 1, each in its own way.
+var owedCalls = map[string]func(*testing.T, context.Context, *logged) error{
+	"Delete":    func(_ *testing.T, ctx context.Context, w *logged) error { return w.c[0].Delete(ctx, 1) },
+	"DeleteAll": func(_ *testing.T, ctx context.Context, w *logged) error { return w.c[0].DeleteAll(ctx) },
+	"tag": func(_ *testing.T, ctx context.Context, w *logged) error {
+		return w.tiers[0].Invalidate(ctx, invalidate.Tag("default", "t"))
+	},
+	"key": func(t *testing.T, ctx context.Context, w *logged) error {
+		return w.tiers[0].Invalidate(ctx, keyScope(t, 1))
+	},
+}
+
+// An invalidation that returned holds in its own process, whatever it returned
+// and whatever state the log is in: no read that starts afterwards finds the
+// old value, although the remote tier still has it.
+func TestOwnReadsAfterPendingError(t *testing.T) {
+	faults := map[string]func(*logtest.Faulty){
+		"down":    func(f *logtest.Faulty) { f.Fail(errors.New("down"), logtest.Sync) },
+		"hanging": func(f *logtest.Faulty) { f.Hang(true, logtest.Sync) },
+		"slow":    func(f *logtest.Faulty) { f.Delay(bound/5, logtest.Sync) },
+		"well":    func(*logtest.Faulty) {},
+	}
+	patience := map[string]time.Duration{"none": 0, "a millisecond": time.Millisecond, "bound": time.Hour}
+	for name, call := range owedCalls {
+		for state, fault := range faults {
+			for limit, d := range patience {
+				t.Run(name+"/"+state+"/"+limit, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) { ownReads(t, call, fault, d) })
+				})
+			}
+		}
+	}
+}
+
+func ownReads(t *testing.T, call func(*testing.T, context.Context, *logged) error, fault func(*logtest.Faulty), limit time.Duration) {
+	w := newLogged(t, thingConfig{Tags: func(int, string) []string { return []string{"t"} }})
+	w.want(t, 1, 1, "1.1")
+	w.want(t, 0, 1, "1.1")
+	fault(w.link[0])
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	err := call(t, ctx, w)
+	if _, ok := errors.AsType[*invalidate.PendingError](err); err != nil && !ok {
+		t.Fatalf("the call returned %v, want nil or a PendingError", err)
+	}
+	for range 40 {
+		if got := get(t, w.c[0], 1); got == "1.1" {
+			t.Fatalf("a read after the call returned %q", got)
+		}
+		if m, err := w.c[0].GetMany(t.Context(), []int{1}); err != nil || m[1] == "1.1" {
+			t.Fatalf("GetMany after the call = %v, %v", m, err)
+		}
+		advance(bound / 40)
+	}
+	w.link[0].Heal()
+	advance(bound)
+	if n := w.tiers[0].Stats().Log.Pending; n != 0 {
+		t.Errorf("%d pending, want 0", n)
+	}
+	for i := range w.c {
+		if got := get(t, w.c[i], 1); got == "1.1" {
+			t.Errorf("process %d reads %q a bound after the log is back", i, got)
+		}
+	}
+}
+
+// Without a log an invalidation holds in its own process, too, also when it
+// could not remove the cell.
+func TestOwnReadsWithoutALog(t *testing.T) {
+	for name, limit := range map[string]time.Duration{"no time": 0, "an hour": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newLogged(t, thingConfig{}) // for its remote tier
+				src := &source{}
+				_, cs := fleet(t, 2, w.wire[0], cache.TiersConfig{}, thingConfig{Load: src.load})
+				get(t, cs[1], 1)
+				get(t, cs[0], 1)
+				w.wire[0].Fail(errors.New("down"))
+				ctx, cancel := context.WithTimeout(t.Context(), limit)
+				defer cancel()
+				if err := cs[0].Delete(ctx, 1); err == nil {
+					t.Fatal("Delete = nil, want an error: the cell is still there")
+				}
+				w.wire[0].Heal()
+				if got := get(t, cs[0], 1); got == "1.1" {
+					t.Errorf("a read after Delete returned %q", got)
+				}
+			})
+		})
+	}
+}

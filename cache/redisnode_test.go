@@ -1,0 +1,87 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/redislog"
+	"github.com/twofold-go/twofold/tier/redistier"
+)
+
+// TestRedisHungNode pauses one node of a Cluster. Invalidations of keys on the
+// other nodes go on as if nothing were wrong, and those of its own keys are
+// through when it is back.
+func TestRedisHungNode(t *testing.T) {
+	t.Parallel()
+	const bound = 2 * time.Second
+	cluster := redistest.StartCluster(t, 3, redistest.Args("--cluster-require-full-coverage", "no"))
+	prefix, hung := redistest.Prefix(), cluster.Nodes[1]
+	remote := redistier.New(cluster.Client(), redistier.Config{Prefix: prefix})
+	tiers := open(t, cache.TiersConfig{
+		Remote: remote,
+		Log:    redislog.New(redistest.Start(t).Client(), redislog.Config{Prefix: prefix, Bound: bound}),
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
+	c := with(t, tiers, cache.Config[int, string]{Namespace: "fleet:v1"})
+	var well, ill []int
+	for k := range 60 {
+		if _, name := remote.Names([]string{fleetKey(t, k).Text()}); cluster.Owner(t, name[0]) == hung {
+			ill = append(ill, k)
+		} else {
+			well = append(well, k)
+		}
+		if err := c.Set(t.Context(), k, fmt.Sprint(k)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hung.Stop(t)
+	pending := make(chan error)
+	go func() { pending <- c.Delete(t.Context(), ill[0]) }()
+	go func() { // a batch with keys on every node
+		var scopes []invalidate.Scope
+		for _, k := range append(ill[1:], well[0]) {
+			scopes = append(scopes, fleetKey(t, k))
+		}
+		pending <- tiers.Invalidate(t.Context(), scopes...)
+	}()
+	deadline, worst, n := time.Now().Add(bound+bound/2), time.Duration(0), 0
+	for ; time.Now().Before(deadline); n++ {
+		begun := time.Now()
+		if err := c.Delete(t.Context(), well[n%len(well)]); err != nil {
+			t.Fatalf("Delete of a key on a node that is well = %v after %v", err, time.Since(begun))
+		}
+		worst = max(worst, time.Since(begun))
+	}
+	t.Logf("%d deletes, the slowest took %v", n, worst)
+	if worst > bound/4 {
+		t.Errorf("the slowest Delete of a key on a node that is well took %v, want well under the bound, %v", worst, bound)
+	}
+	for range 2 {
+		err := <-pending
+		if _, ok := errors.AsType[*invalidate.PendingError](err); !ok {
+			t.Errorf("an invalidation of keys on the node that hangs = %v, want a PendingError", err)
+		}
+	}
+	if n := tiers.Stats().Log.Pending; n != int64(len(ill)+1) {
+		t.Errorf("%d pending, want %d", n, len(ill)+1)
+	}
+	hung.Cont(t)
+	redistest.Eventually(t, "the invalidations are through", func(ctx context.Context) error {
+		if n := tiers.Stats().Log.Pending; n > 0 {
+			return fmt.Errorf("%d pending", n)
+		}
+		return nil
+	})
+	for _, k := range ill {
+		if frame, err := remote.Get(t.Context(), fleetKey(t, k).Text()); frame != nil || err != nil {
+			t.Errorf("the cell of key %d has %d bytes, %v; want none", k, len(frame), err)
+		}
+	}
+}
