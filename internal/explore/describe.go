@@ -26,7 +26,7 @@ func changes(from, to *state) string {
 }
 
 func (s *state) facts() []string {
-	all := []string{fmt.Sprintf("source v%d", s.version), s.cell.String(), "log " + known(s.logged)}
+	all := []string{fmt.Sprintf("source v%d", s.version), s.cell.String(), "log " + s.log.String()}
 	for i := range s.procs {
 		r := &s.procs[i]
 		all = append(all,
@@ -36,12 +36,7 @@ func (s *state) facts() []string {
 	return all
 }
 
-func known(b bool) string {
-	if b {
-		return "has the record"
-	}
-	return "empty"
-}
+func (h history) String() string { return [...]string{"empty", "has the record"}[h] }
 
 func (t stamp) String() string { return [...]string{"lapsed", "early", "late"}[t] }
 

@@ -116,7 +116,7 @@ func (m *Model) covers(r *process, e entry) bool {
 	if r.fence < stored {
 		return false
 	}
-	return e.born == 0 || (m.Mode == Scope && e.asOf == 0)
+	return e.born == 0 || (m.Mode == Scope && e.asOf < r.fenceAt)
 }
 
 // locked reports whether the tables of fences are being written: the tick is
@@ -127,17 +127,14 @@ func (u *turn) locked() bool { return u.r.fence == ticked && !u.is(TickUnlocked)
 // refuses reports whether a frame as of pos is older than a fence the process
 // has stored.
 func (m *Model) refuses(r *process, pos uint8) bool {
-	return !m.is(NoFrameCheck) && r.fence >= stored && pos == 0
+	return !m.is(NoFrameCheck) && r.fence >= stored && pos < r.fenceAt
 }
 
 // mark is what a process knows now: the tick and the applied position.
 func (m *Model) mark(r *process) entry {
-	var e entry
+	e := entry{asOf: r.at}
 	if r.fence >= ticked {
 		e.born = 1
-	}
-	if r.fence == applied || (m.is(CursorFirst) && r.fence >= ticked) {
-		e.asOf = 1
 	}
 	return e
 }

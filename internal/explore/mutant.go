@@ -3,7 +3,7 @@ package explore
 import "strings"
 
 // Mutant is a set of rules of the protocol that are broken on purpose.
-type Mutant uint32
+type Mutant uint64
 
 // The mutants. Those of one process's own order come first, then those of what
 // a lease is, then those of the remote tier, then those of flights.

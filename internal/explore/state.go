@@ -37,11 +37,33 @@ type state struct {
 	version uint8 // of the source
 	phase   phase
 	cell    cell
-	logged  bool // the record is in the log
+	log     history
 	inval   invalStage
 	procs   [2]process
 	gets    [2]get
 	bad     bool // a Get has returned what it must not
+}
+
+// history is what the log holds.
+type history uint8
+
+const (
+	blank    history = iota
+	recorded         // the record
+)
+
+// appended reports whether the record has been in the log.
+func (h history) appended() bool { return h == recorded }
+
+// append returns the log with the record at its end.
+func (h history) append() history { return recorded }
+
+// end returns the position of the last record.
+func (h history) end() uint8 {
+	if h == recorded {
+		return 1
+	}
+	return 0
 }
 
 // cellKind is what the remote tier holds under the key.
@@ -65,6 +87,8 @@ type cell struct {
 type process struct {
 	lease   stamp // when the log was asked that last answered
 	fence   fenceStage
+	fenceAt uint8 // position of that fence; 0: no fence yet
+	at      uint8 // applied position
 	local   entry
 	sync    syncer
 	tailing bool // mutant TailExtends: an empty reply is on its way
@@ -93,7 +117,7 @@ type entry struct {
 type syncer struct {
 	stage   syncStage
 	asked   stamp // when it asked
-	seen    bool  // the record was in the reply
+	seen    uint8 // position of the last record in the reply; 0: there was none
 	carries bool  // it appends the record
 }
 
