@@ -31,12 +31,18 @@ func (s *state) facts() []string {
 		r := &s.procs[i]
 		all = append(all,
 			fmt.Sprintf("%s lease %s", names[i], r.lease),
-			fmt.Sprintf("%s entry %s", names[i], r.local))
+			fmt.Sprintf("%s entry %s", names[i], r.local),
+			fmt.Sprintf("%s applied %d", names[i], r.at))
 	}
 	return all
 }
 
-func (h history) String() string { return [...]string{"empty", "has the record"}[h] }
+func (h history) String() string {
+	return [...]string{
+		"empty", "has the record", "has lost the record", "has the record or not, then a bump",
+		"has a bump", "has a bump, then the record",
+	}[h]
+}
 
 func (t stamp) String() string { return [...]string{"lapsed", "early", "late"}[t] }
 

@@ -10,7 +10,12 @@ var (
 // there is no need to tell the two apart: a syncer with the record in its reply
 // waits until somebody has applied it, itself perhaps.
 func (t *steps) applier(i int) {
-	if !t.from.log.appended() || t.from.procs[i].fence == applied || !t.alive(t.from, i) {
+	duty := t.owes(i)
+	if duty == noDuty || !t.alive(t.from, i) {
+		return
+	}
+	if duty == epochDuty {
+		t.enter(i)
 		return
 	}
 	s := *t.from
@@ -20,7 +25,7 @@ func (t *steps) applier(i int) {
 		r.fenceAt = s.log.end()
 	}
 	if r.fence == applied || (t.is(CursorFirst) && r.fence == ticked) {
-		r.at = r.fenceAt
+		r.at, r.cursor = r.fenceAt, fits
 	}
 	what := [...]string{"", "the fence takes its tick", "the fence is stored", "the position moves"}[r.fence]
 	if r.fence == stored && t.is(DeleteOnly) {
@@ -53,14 +58,16 @@ func (t *steps) asker(i int) {
 		*next = syncer{stage: syncSent, asked: s.now(), carries: carries}
 		t.add(syncNames[i], "asks the log", &s)
 	case syncSent:
+		what := "the log answers"
+		if t.notices(i) {
+			s.log = s.log.bump()
+			what = "the log starts an epoch and answers"
+		}
 		if y.carries {
 			s.log = s.log.append()
-		}
-		next.stage, next.seen = syncAnswered, s.log.end()
-		what := "the log answers"
-		if y.carries {
 			what = "the log appends the record and answers"
 		}
+		next.stage, next.seen = syncAnswered, s.log.end()
 		t.add(syncNames[i], what, &s)
 		t.giveUp(i)
 	case syncAnswered:

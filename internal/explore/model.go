@@ -37,6 +37,7 @@ func (s Shape) String() string { return [...]string{"apart", "both in P", "both 
 type Model struct {
 	Mode   Mode
 	Shape  Shape
+	Loss   Loss     // what the server forgets
 	Strict bool     // the invalidation waits for B before it acknowledges
 	Broken Mutant   // what is broken on purpose
 	Reads  [2]uint8 // Gets that each caller makes, one after another; zero: two each
@@ -67,6 +68,19 @@ func (m *Model) start() state {
 	}
 	for i := range s.procs {
 		s.procs[i] = process{lease: early, local: entry{version: oldVersion, loaded: early}}
+	}
+	switch m.Loss {
+	case LosesOther, LosesShared:
+		s.cell.pos = first // Q has filled it
+		for i := range s.procs {
+			if i == q || m.Loss == LosesShared {
+				s.procs[i].at, s.procs[i].cursor = first, foreign
+			}
+		}
+	case LosesAll:
+		s.cell.pos = surviving
+		s.procs = [2]process{}
+	default:
 	}
 	m.reduce(&s)
 	return s
@@ -100,6 +114,7 @@ func (m *Model) next(s *state, out []edge) []edge {
 	}
 	t.invalidator()
 	t.time()
+	t.server()
 	for i := range s.procs {
 		t.applier(i)
 		t.asker(i)
@@ -124,10 +139,17 @@ func (m *Model) covers(r *process, e entry) bool {
 // waits for. A hit does not look at them until it sees the fence.
 func (u *turn) locked() bool { return u.r.fence == ticked && !u.is(TickUnlocked) }
 
-// refuses reports whether a frame as of pos is older than a fence the process
-// has stored.
+// refuses reports whether a frame as of pos is of another epoch than the
+// process's own, or older than a fence that the process has stored.
 func (m *Model) refuses(r *process, pos uint8) bool {
-	return !m.is(NoFrameCheck) && r.fence >= stored && pos < r.fenceAt
+	if epoch(pos) != epoch(r.at) && !m.is(NoEpochID) {
+		return true
+	}
+	floor := r.fenceAt
+	if r.fence < stored {
+		floor = epoch(r.at) * bump
+	}
+	return pos < floor && !m.is(NoFrameCheck)
 }
 
 // mark is what a process knows now: the tick and the applied position.

@@ -35,6 +35,11 @@ const (
 	NoRejudge                           // who joined a flight takes what it brings
 	AgeOnly                             // who joined a flight takes a young load without a look at the fences
 	TickAtCall                          // who joined a flight looks at fences since its call, not since its lease was judged
+	NoIdentity                          // an epoch is not bound to the server that holds the log
+	NoRecordIDs                         // the log takes any record at the caller's position for the caller's own
+	NoAheadCheck                        // the log serves a caller who knows more than it holds
+	NoChain                             // a record does not name the one before it
+	NoEpochID                           // positions alone decide about frames, whatever epoch they are of
 	mutantsEnd
 
 	// AllMutants breaks every rule at once.
@@ -47,6 +52,7 @@ var mutantNames = [...]string{
 	"NoLease", "RemoteNoLease", "TailExtends", "StampAtReply", "AgeFromEnd", "AckFirst", "WaitFirst",
 	"LogFirst", "NoUnlink", "NoFrameCheck", "NoCAS", "RenewRevives",
 	"JoinFenced", "NoRejudge", "AgeOnly", "TickAtCall",
+	"NoIdentity", "NoRecordIDs", "NoAheadCheck", "NoChain", "NoEpochID",
 }
 
 // String returns the names in the set, with a plus sign between them.

@@ -56,7 +56,7 @@ func (m *Model) private(s *state) (caller int, ok bool) {
 	for i := range s.gets {
 		switch s.gets[i].stage {
 		case getFences, getMark, getJudge, getRemark:
-			if s.procs[m.home(i)].fence == applied {
+			if m.settled(&s.procs[m.home(i)]) {
 				return i, true
 			}
 		case getKeep:
@@ -92,18 +92,33 @@ func (m *Model) dropIdle(s *state) {
 	for i := range s.procs {
 		r := &s.procs[i]
 		if !m.alive(s, i) {
-			*r = process{sync: r.sync}
+			*r = process{sync: r.sync, cursor: r.cursor}
 			if !r.sync.carries {
 				r.sync = syncer{}
 			}
 		}
-		if r.sync.asked != late && !r.sync.carries && !m.is(StampAtReply) {
+		if m.futile(s, r) {
 			r.sync = syncer{}
 		}
 		if !m.awaited(s, i) {
 			r.local = entry{}
 		}
 	}
+}
+
+// futile reports whether a round of the syncer can at best stamp the lease as it
+// is stamped already, and cannot start an epoch.
+func (m *Model) futile(s *state, r *process) bool {
+	if r.sync.carries || m.is(StampAtReply) || m.replaced(s) {
+		return false
+	}
+	return r.sync.asked <= r.lease
+}
+
+// settled reports whether the process has nothing to apply any more, whatever
+// comes.
+func (m *Model) settled(r *process) bool {
+	return r.fence == applied && (m.Loss == LosesNothing || m.Loss == LosesAll || r.at >= bump)
 }
 
 // alive reports whether a process has Gets under way or to come.

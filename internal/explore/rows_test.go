@@ -1,6 +1,10 @@
 package explore_test
 
-import . "github.com/twofold-go/twofold/internal/explore"
+import (
+	"fmt"
+
+	. "github.com/twofold-go/twofold/internal/explore"
+)
 
 // row is a mutant with what is expected of it.
 type row struct {
@@ -8,6 +12,14 @@ type row struct {
 	modes  []Mode
 	model  Model  // where it shows, or would: shape and strictness
 	why    string // the rule it breaks, or the net that holds in its place
+}
+
+// name names the row's subtest.
+func (w row) name(mode Mode) string {
+	if w.model.Loss != LosesNothing {
+		return fmt.Sprintf("%v/loses %v/%v", w.broken, w.model.Loss, mode)
+	}
+	return fmt.Sprintf("%v/%v", w.broken, mode)
 }
 
 var (
@@ -18,7 +30,13 @@ var (
 	flightInP = Model{Shape: SharedP}
 	flightInQ = Model{Shape: SharedQ}
 
-	oneEachInQ = Model{Shape: SharedQ, Reads: [2]uint8{1, 1}} // enough, and quicker
+	oneEachInQ = Model{Shape: SharedQ, Reads: oneEach} // enough, and quicker
+	oneEach    = [2]uint8{1, 1}
+
+	losesRecord = Model{Loss: LosesRecord, Reads: oneEach}
+	losesOther  = Model{Loss: LosesOther, Reads: oneEach}
+	losesShared = Model{Loss: LosesShared, Reads: oneEach}
+	losesAll    = Model{Loss: LosesAll, Reads: oneEach}
 )
 
 // caught are the mutants that violate the guarantee.
@@ -47,6 +65,13 @@ var caught = []row{
 	{NoRejudge, scope, flightInQ, "who joined a flight judges what it brought"},
 	{AgeOnly, scope, flightInP, "a young load is held against the fences as well"},
 	{TickAtCall, scope, oneEachInQ, "fences count from when the lease was judged"},
+	{NoIdentity, both, losesRecord, "an epoch belongs to one server: it is noticed when Q, which misses nothing, is back first"},
+	{NoIdentity, scope, losesOther, "... and no frame is as of a lost record's position, which the record has now"},
+	{NoIdentity | NoRecordIDs, both, losesOther, "the record at the caller's position is the caller's own"},
+	{NoIdentity | NoChain, both, losesOther, "a record names the one before it, so that the tail cannot skip the lost position"},
+	{NoIdentity | NoAheadCheck, both, losesShared, "a caller who knows more than the log holds is not served"},
+	{NoEpochID, scope, losesAll, "a frame is of the reader's own epoch"},
+	{NoEpochID | NoUnlink, key, losesAll, "a frame is of the reader's own epoch, also where the cell outlives its removal"},
 }
 
 // secondNet are the mutants that do no harm, because another rule catches what
@@ -67,4 +92,13 @@ var secondNet = []row{
 	{NoRejudge, key, flightInQ, "a flight that is fenced is not joined"},
 	{AgeOnly, key, flightInP, "a flight that is fenced is not joined"},
 	{TickAtCall, key, flightInQ, "a flight that is fenced is not joined"},
+	{NoIdentity, key, losesOther, "the record at Q's position is not Q's, and the cell is removed"},
+	{NoIdentity, both, losesShared, "P, the first to ask, is ahead of the log"},
+	{NoIdentity | NoAheadCheck, key, losesOther, "the record at Q's position is not Q's, and the cell is removed"},
+	{NoIdentity | NoRecordIDs | NoChain, both, losesShared, "P, the first to ask, is ahead of the log"},
+	{NoRecordIDs | NoAheadCheck | NoChain, both, losesRecord, "the first question after the loss starts an epoch"},
+	{NoRecordIDs | NoAheadCheck | NoChain, both, losesOther, "the first question after the loss starts an epoch"},
+	{NoRecordIDs | NoAheadCheck | NoChain, both, losesShared, "the first question after the loss starts an epoch"},
+	{NoEpochID, key, losesAll, "the cell is removed, and no fill brings it back"},
+	{NoEpochID, both, losesRecord, "the number of the new epoch is above the old one's"},
 }

@@ -44,28 +44,6 @@ type state struct {
 	bad     bool // a Get has returned what it must not
 }
 
-// history is what the log holds.
-type history uint8
-
-const (
-	blank    history = iota
-	recorded         // the record
-)
-
-// appended reports whether the record has been in the log.
-func (h history) appended() bool { return h == recorded }
-
-// append returns the log with the record at its end.
-func (h history) append() history { return recorded }
-
-// end returns the position of the last record.
-func (h history) end() uint8 {
-	if h == recorded {
-		return 1
-	}
-	return 0
-}
-
 // cellKind is what the remote tier holds under the key.
 type cellKind uint8
 
@@ -89,6 +67,7 @@ type process struct {
 	fence   fenceStage
 	fenceAt uint8 // position of that fence; 0: no fence yet
 	at      uint8 // applied position
+	cursor  cursor
 	local   entry
 	sync    syncer
 	tailing bool // mutant TailExtends: an empty reply is on its way
