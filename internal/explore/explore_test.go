@@ -120,6 +120,32 @@ func TestProtocolSurvivesLosses(t *testing.T) {
 	}
 }
 
+// A value built from cached values keeps the promise, to any depth.
+func TestNestedLoadsHold(t *testing.T) {
+	inP := Model{Nested: true, Shape: SharedP, Reads: oneEach}
+	inQ := Model{Nested: true, Shape: SharedQ, Reads: oneEach}
+	tower := Model{Nested: true, Shape: SharedQ, Reads: [2]uint8{3, 0}}
+	for _, m := range []Model{inP, inQ, tower, nestedStrict} {
+		m.Mode = Scope
+		explore(t, fmt.Sprintf("%v/%v/strict=%v", m.Shape, m.Reads, m.Strict), m, func(t *testing.T, r Result) {
+			t.Logf("%d states, %d steps deep", r.States, r.Depth)
+			if r.Trace != nil {
+				t.Errorf("the guarantee is violated:\n%v", r.Trace)
+			}
+			for _, s := range []string{
+				"loads from a part: finds its entry; reads the lease",
+				"judges the part: the lease holds", "judges the part: the lease has lapsed, but it is young",
+				"judges the part: the lease has lapsed", "looks at the part's fences: it is covered",
+				"looks at the part's fences: builds v1 from it",
+			} {
+				if r.Taken[s] == 0 {
+					t.Errorf("never taken: %q", s)
+				}
+			}
+		})
+	}
+}
+
 func TestEveryMutantIsCaught(t *testing.T) {
 	each(t, caught, func(t *testing.T, w row, r Result) {
 		if r.Trace == nil {
@@ -164,16 +190,16 @@ func TestEveryMutantHasARow(t *testing.T) {
 // other process invalidates, there are few enough states to do without them.
 func TestReductionsChangeNothing(t *testing.T) {
 	tooSlow(t)
-	whole := []row{{modes: both}, {modes: key, model: losesRecord}, {modes: both, model: losesOther}, {modes: both, model: losesShared}, {modes: both, model: losesAll}}
+	whole := []row{{modes: both}, {modes: key, model: losesRecord}, {modes: both, model: losesOther}, {modes: both, model: losesShared}, {modes: both, model: losesAll}, {modes: scope, model: nested}}
 	for _, w := range slices.Concat(whole, caught) {
-		if w.model.Shape != Apart || w.broken&NoAheadCheck != 0 {
+		if (w.model.Shape != Apart && !w.model.Nested) || w.broken&NoAheadCheck != 0 {
 			continue // takes two callers, or shows in P alone
 		}
 		for _, mode := range w.modes {
 			m := w.model
 			m.Mode, m.Broken, m.Shape, m.Reads, m.Full = mode, w.broken, SharedQ, [2]uint8{2, 0}, true
-			if m.Loss != LosesNothing {
-				m.Reads[0] = 1 // two Gets are too many
+			if m.Loss != LosesNothing || (m.Nested && m.Broken == 0) {
+				m.Reads[0] = 1 // two are too many
 			}
 			explore(t, w.name(mode), m, func(t *testing.T, full Result) {
 				m.Full = false

@@ -27,6 +27,7 @@ func (t *steps) callerLoad(i int) {
 		} else {
 			u.then(getCheck, what)
 		}
+		t.part(i)
 		t.renew(i)
 	case getCheck:
 		u.check()

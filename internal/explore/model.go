@@ -38,6 +38,7 @@ type Model struct {
 	Mode   Mode
 	Shape  Shape
 	Loss   Loss     // what the server forgets
+	Nested bool     // a load may build its value from another cached value; in mode Scope, since built values inherit tags
 	Strict bool     // the invalidation waits for B before it acknowledges
 	Broken Mutant   // what is broken on purpose
 	Reads  [2]uint8 // Gets that each caller makes, one after another; zero: two each

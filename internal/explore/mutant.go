@@ -40,6 +40,7 @@ const (
 	NoAheadCheck                        // the log serves a caller who knows more than it holds
 	NoChain                             // a record does not name the one before it
 	NoEpochID                           // positions alone decide about frames, whatever epoch they are of
+	OuterAge                            // a value is as young as its own load, whatever it is built from
 	mutantsEnd
 
 	// AllMutants breaks every rule at once.
@@ -52,7 +53,7 @@ var mutantNames = [...]string{
 	"NoLease", "RemoteNoLease", "TailExtends", "StampAtReply", "AgeFromEnd", "AckFirst", "WaitFirst",
 	"LogFirst", "NoUnlink", "NoFrameCheck", "NoCAS", "RenewRevives",
 	"JoinFenced", "NoRejudge", "AgeOnly", "TickAtCall",
-	"NoIdentity", "NoRecordIDs", "NoAheadCheck", "NoChain", "NoEpochID",
+	"NoIdentity", "NoRecordIDs", "NoAheadCheck", "NoChain", "NoEpochID", "OuterAge",
 }
 
 // String returns the names in the set, with a plus sign between them.

@@ -18,7 +18,7 @@ func (m *Model) reduce(s *state) {
 // that is spared is one that need not have been made.
 func (m *Model) dropNew(s *state) {
 	for i := range s.gets {
-		if g := &s.gets[i]; g.e.version == newVersion || (s.version == newVersion && (g.loads() || m.spent(g))) {
+		if g := &s.gets[i]; g.e.version == newVersion || (s.version == newVersion && !m.Nested && (g.loads() || m.spent(g))) {
 			m.end(s, i)
 		}
 	}
@@ -55,7 +55,7 @@ func (m *Model) spent(g *get) bool {
 func (m *Model) private(s *state) (caller int, ok bool) {
 	for i := range s.gets {
 		switch s.gets[i].stage {
-		case getFences, getMark, getJudge, getRemark:
+		case getFences, getMark, getJudge, getRemark, getPartFences:
 			if m.settled(&s.procs[m.home(i)]) {
 				return i, true
 			}
@@ -134,7 +134,11 @@ func (m *Model) alive(s *state, proc int) bool {
 	return false
 }
 
-// awaited reports whether a process has Gets to come.
+// awaited reports whether a process has Gets to come, or under way that may
+// still read the entry as a part.
 func (m *Model) awaited(s *state, proc int) bool {
+	if m.Nested {
+		return m.alive(s, proc)
+	}
 	return m.home(0) == proc && s.gets[0].left > 0 || m.home(1) == proc && s.gets[1].left > 0
 }

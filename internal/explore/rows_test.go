@@ -19,6 +19,9 @@ func (w row) name(mode Mode) string {
 	if w.model.Loss != LosesNothing {
 		return fmt.Sprintf("%v/loses %v/%v", w.broken, w.model.Loss, mode)
 	}
+	if w.model.Nested {
+		return fmt.Sprintf("%v/nested/%v/strict=%v", w.broken, mode, w.model.Strict)
+	}
 	return fmt.Sprintf("%v/%v", w.broken, mode)
 }
 
@@ -32,6 +35,9 @@ var (
 
 	oneEachInQ = Model{Shape: SharedQ, Reads: oneEach} // enough, and quicker
 	oneEach    = [2]uint8{1, 1}
+
+	nested       = Model{Nested: true, Shape: SharedQ, Reads: [2]uint8{2, 0}}
+	nestedStrict = Model{Nested: true, Shape: SharedQ, Reads: [2]uint8{2, 0}, Strict: true}
 
 	losesRecord = Model{Loss: LosesRecord, Reads: oneEach}
 	losesOther  = Model{Loss: LosesOther, Reads: oneEach}
@@ -65,6 +71,8 @@ var caught = []row{
 	{NoRejudge, scope, flightInQ, "who joined a flight judges what it brought"},
 	{AgeOnly, scope, flightInP, "a young load is held against the fences as well"},
 	{TickAtCall, scope, oneEachInQ, "fences count from when the lease was judged"},
+	{OuterAge, scope, nested, "a value is no younger than what vouches for its parts"},
+	{OuterAge, scope, nestedStrict, "... also with Strict"},
 	{NoIdentity, both, losesRecord, "an epoch belongs to one server: it is noticed when Q, which misses nothing, is back first"},
 	{NoIdentity, scope, losesOther, "... and no frame is as of a lost record's position, which the record has now"},
 	{NoIdentity | NoRecordIDs, both, losesOther, "the record at the caller's position is the caller's own"},

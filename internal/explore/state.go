@@ -118,6 +118,7 @@ type get struct {
 	lease  stamp // as read
 	tick   uint8 // at the call; only mutant TickAtCall looks
 	e      entry // what it looks at, or its mark, or what it brings
+	outer  entry // mark of a load, while e is a part
 	landed bool  // e is the outcome of a flight
 	reply  cell  // of the remote tier
 	claim  uint8 // nonce of the claim it holds
@@ -151,7 +152,7 @@ func (s *state) lapse() {
 	}
 	for i := range s.gets {
 		g := &s.gets[i]
-		for _, t := range []*stamp{&g.lease, &g.e.loaded, &g.flightBegan} {
+		for _, t := range []*stamp{&g.lease, &g.e.loaded, &g.outer.loaded, &g.flightBegan} {
 			t.lapse()
 		}
 	}
