@@ -61,5 +61,5 @@ func (e entry) String() string {
 	if e.version == 0 {
 		return "none"
 	}
-	return fmt.Sprintf("v%d born %d as of %d", e.version, e.born, e.asOf)
+	return fmt.Sprintf("v%d born %d", e.version, e.born)
 }

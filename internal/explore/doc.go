@@ -49,9 +49,9 @@
 //   - The syncer asks; the log appends and answers; the record is applied; the
 //     lease is extended. A question or an answer may be lost. The tail may
 //     apply the record as soon as it is in the log.
-//   - To apply a record is three steps: the fence takes its tick and, under the
-//     same lock, goes into the tables; hits can see it; the applied position
-//     moves.
+//   - To apply a record is three steps: the fence takes its tick; it goes into the
+//     tables; the applied position moves. The first two are under one lock. A hit
+//     sees that there is a fence before the first, so it waits for the lock, too.
 //   - With Loss: the log loses the record, or has lost another record before the
 //     start, or has lost everything. A question finds that out by the identity of
 //     the server, or by the id of the record at the caller's position, and the log
@@ -100,7 +100,7 @@
 // # How to read a trace
 //
 // One step to a line: who, what, and in brackets what changed of what is shared.
-// An entry's "born" is its tick and "as of" its position. A position is 0 before
+// An entry's "born" is its tick, and a cell is "as of" a position. A position is 0 before
 // the record and 1 after it, or after the lost record whose position it takes. The
 // bump of a second epoch is 2, and a record behind the bump is 3. A cell "as of 8"
 // is from an epoch with a higher number. A lease is "early" when the question it
@@ -120,6 +120,8 @@
 //	LeaseFirst        an applier stores the fence first, then extends the lease
 //	CursorFirst       the applied position moves after the fence is stored
 //	TickUnlocked      the tick is taken under the lock of the tables
+//	SeenLast          a hit sees that there is a fence before a mark counts it
+//	NoteUnlocked      an entry found clear notes a tick read under that lock
 //	NoApplyLock       one applier at a time
 //	JudgeAtInsert     an entry is judged when it is read
 //	DeleteOnly        validity never rests on a deletion

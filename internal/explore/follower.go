@@ -33,7 +33,7 @@ func (t *steps) applier(i int) {
 		what = "the entry is deleted"
 	}
 	if t.is(CursorFirst) && r.fence == ticked {
-		what = "the fence takes its tick, and the position moves"
+		what = "the position moves, and the fence has no tick yet"
 	}
 	who := tailNames[i]
 	if r.sync.stage == syncAnswered && r.sync.seen > 0 {

@@ -128,17 +128,21 @@ func (m *Model) next(s *state, out []edge) []edge {
 }
 
 // covers reports whether a fence that the process has stored covers the entry.
+// Ticks alone decide: the frame that an entry was made from was held against
+// all fences stored then, and the entry's mark is older than that.
 func (m *Model) covers(r *process, e entry) bool {
-	if r.fence < stored {
-		return false
-	}
-	return e.born == 0 || (m.Mode == Scope && e.asOf < r.fenceAt)
+	return r.fence >= stored && e.born == 0
 }
 
-// locked reports whether the tables of fences are being written: the tick is
-// taken and the fence stored under one lock, which whoever looks at the tables
-// waits for. A hit does not look at them until it sees the fence.
-func (u *turn) locked() bool { return u.r.fence == ticked && !u.is(TickUnlocked) }
+// locked reports whether the tables of fences are being written. The tick is
+// taken and the fence stored under one lock, which every look at the tables
+// waits for.
+func (u *turn) locked() bool { return u.r.fence == ticked && !u.is(TickUnlocked|CursorFirst) }
+
+// hitWaits reports whether a hit waits for that lock. It does because it sees
+// that there is a fence before the fence takes its tick. So what a hit finds
+// clear is never older than a mark that counts the fence.
+func (u *turn) hitWaits() bool { return u.locked() && !u.is(SeenLast|NoteUnlocked) }
 
 // refuses reports whether a frame as of pos is of another epoch than the
 // process's own, or older than a fence that the process has stored.
@@ -156,7 +160,7 @@ func (m *Model) refuses(r *process, pos uint8) bool {
 // mark is what a process knows now: the tick and the applied position.
 func (m *Model) mark(r *process) entry {
 	e := entry{asOf: r.at}
-	if r.fence >= ticked {
+	if r.fence >= stored || (r.fence == ticked && !m.is(CursorFirst)) {
 		e.born = 1
 	}
 	return e

@@ -41,6 +41,8 @@ const (
 	NoChain                             // a record does not name the one before it
 	NoEpochID                           // positions alone decide about frames, whatever epoch they are of
 	OuterAge                            // a value is as young as its own load, whatever it is built from
+	SeenLast                            // a hit sees that there is a fence after the fence has taken its tick
+	NoteUnlocked                        // an entry found clear without the lock notes the tick of that moment
 	mutantsEnd
 
 	// AllMutants breaks every rule at once.
@@ -53,7 +55,7 @@ var mutantNames = [...]string{
 	"NoLease", "RemoteNoLease", "TailExtends", "StampAtReply", "AgeFromEnd", "AckFirst", "WaitFirst",
 	"LogFirst", "NoUnlink", "NoFrameCheck", "NoCAS", "RenewRevives",
 	"JoinFenced", "NoRejudge", "AgeOnly", "TickAtCall",
-	"NoIdentity", "NoRecordIDs", "NoAheadCheck", "NoChain", "NoEpochID", "OuterAge",
+	"NoIdentity", "NoRecordIDs", "NoAheadCheck", "NoChain", "NoEpochID", "OuterAge", "SeenLast", "NoteUnlocked",
 }
 
 // String returns the names in the set, with a plus sign between them.

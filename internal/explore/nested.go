@@ -26,6 +26,9 @@ func (t *steps) callerPart(i int) {
 		t.vouch(i)
 		return
 	}
+	if u.hitWaits() {
+		return
+	}
 	if u.covers(u.r, g.e) {
 		u.unbuilt("looks at the part's fences: it is covered")
 		return

@@ -47,11 +47,14 @@ var (
 
 // caught are the mutants that violate the guarantee.
 var caught = []row{
-	{MarkAfterGet, key, Model{}, "a mark is taken before the GET it describes"},
+	{MarkAfterGet, both, Model{}, "a mark is taken before the GET it describes"},
 	{MarkAfterLoad, both, Model{}, "a mark is taken before the load it describes"},
 	{FencesFirst, both, Model{}, "a reader reads the lease first, then the fences"},
 	{LeaseFirst, both, Model{}, "an applier stores the fence first, then extends the lease"},
 	{CursorFirst | NoApplyLock, both, Model{}, "what the position says is applied has been stored"},
+	{TickUnlocked, scope, Model{}, "the tick is taken under the lock of the tables"},
+	{SeenLast, scope, nested, "a hit sees that there is a fence before a mark can count it"},
+	{NoteUnlocked, both, Model{}, "an entry found clear notes a tick that was read under the lock"},
 	{JudgeAtInsert, both, Model{}, "an entry is judged when it is read"},
 	{DeleteOnly, both, Model{}, "validity never rests on a deletion"},
 	{NoLease, both, Model{}, "cached data is served under a lease"},
@@ -85,9 +88,9 @@ var caught = []row{
 // secondNet are the mutants that do no harm, because another rule catches what
 // they let through. If one of them does harm, the list is wrong, or the model.
 var secondNet = []row{
-	{MarkAfterGet, scope, Model{}, "the entry is as of its frame's position"},
 	{CursorFirst, both, Model{}, "a second applier waits for the first"},
-	{TickUnlocked, both, Model{}, "the cell is gone before the record is known; a scope's entry is as of a position"},
+	{TickUnlocked, key, Model{}, "the cell is gone before the record is known"},
+	{SeenLast, both, Model{}, "what a load reads from the source after the mark is new"},
 	{NoOvertakenCheck, both, Model{}, "the entry is judged again when it is read"},
 	{KeepLost, both, Model{}, "the entry is judged again when it is read"},
 	{RemoteNoLease, key, Model{}, "the cell is removed before the call returns"},

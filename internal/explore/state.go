@@ -88,7 +88,7 @@ const (
 type entry struct {
 	version uint8
 	born    uint8 // tick of its mark
-	asOf    uint8 // position it is as of
+	asOf    uint8 // position for the frame that it may become; no entry in the tier has one
 	loaded  stamp // when its load began; lapsed: not known, or too long ago
 }
 
