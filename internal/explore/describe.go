@@ -26,21 +26,22 @@ func changes(from, to *state) string {
 }
 
 func (s *state) facts() []string {
-	all := []string{fmt.Sprintf("source v%d", s.version), s.cell.String(), "log " + known(s.logged)}
+	all := []string{fmt.Sprintf("source v%d", s.version), s.cell.String(), "log " + s.log.String()}
 	for i := range s.procs {
 		r := &s.procs[i]
 		all = append(all,
 			fmt.Sprintf("%s lease %s", names[i], r.lease),
-			fmt.Sprintf("%s entry %s", names[i], r.local))
+			fmt.Sprintf("%s entry %s", names[i], r.local),
+			fmt.Sprintf("%s applied %d", names[i], r.at))
 	}
 	return all
 }
 
-func known(b bool) string {
-	if b {
-		return "has the record"
-	}
-	return "empty"
+func (h history) String() string {
+	return [...]string{
+		"empty", "has the record", "has lost the record", "has the record or not, then a bump",
+		"has a bump", "has a bump, then the record",
+	}[h]
 }
 
 func (t stamp) String() string { return [...]string{"lapsed", "early", "late"}[t] }
@@ -60,5 +61,5 @@ func (e entry) String() string {
 	if e.version == 0 {
 		return "none"
 	}
-	return fmt.Sprintf("v%d born %d as of %d", e.version, e.born, e.asOf)
+	return fmt.Sprintf("v%d born %d", e.version, e.born)
 }

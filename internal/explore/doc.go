@@ -17,6 +17,11 @@
 // the source has changed from version 1 to version 2. At the start every tier
 // holds version 1.
 //
+// [Model] has two additions to this world, each explored for itself. With Loss
+// the server forgets some of the log's history and keeps the rest, and nothing
+// in the log tells of it. With Nested a load may build its value from another
+// cached value.
+//
 // The guarantee is that a Get which begins late enough returns version 2. In P
 // that is after Invalidate has returned; in Q, after B has passed since; with
 // Strict, where Invalidate itself waits for B, in both after it has returned.
@@ -44,33 +49,50 @@
 //   - The syncer asks; the log appends and answers; the record is applied; the
 //     lease is extended. A question or an answer may be lost. The tail may
 //     apply the record as soon as it is in the log.
-//   - To apply a record is three steps: the fence takes its tick and, under the
-//     same lock, goes into the tables; hits can see it; the applied position
-//     moves.
+//   - To apply a record is three steps: the fence takes its tick; it goes into the
+//     tables; the applied position moves. The first two are under one lock. A hit
+//     sees that there is a fence before the first, so it waits for the lock, too.
+//   - With Loss: the log loses the record, or has lost another record before the
+//     start, or has lost everything. A question finds that out by the identity of
+//     the server, or by the id of the record at the caller's position, and the log
+//     starts an epoch with a bump. The tail may bring the record after one that
+//     was lost. A process applies the bump as it applies the record, or in one step
+//     where it needs no more than the epoch.
+//   - With Nested: a load, in place of the source, reads the entry of its own
+//     process as any Get does. It judges the lease and the fences. What it builds
+//     takes the place of that entry, so values of any depth are built.
 //   - Time is one step: B has passed. What was stamped before the wait for B
 //     began has lapsed then. Before, it may have lapsed or not, and a Get that
 //     looks at the clock tries both.
 //
 // # What is left out
 //
-// Everything about the log's own life: epochs, failover, trimming, gaps. It is
-// one log that loses nothing. More than one key, record or invalidation, so that
-// nothing is said about fences that share a bucket or fall out of a table. Clock
-// rates. Holds, refreshes behind a caller's back, values served stale, errors,
-// Set. Invalidations that fail and wait. The chaos tests have those.
+// Of the log: trimming, gaps, and more than one loss. A server that loses something takes no
+// questions before it is back. A process that joins later has no steps of its own:
+// it does what Q does when its lease has lapsed and its entry is evicted. The
+// flush of local entries by a bump that comes before the record is left out, so
+// that entries live longer here than they do in truth. With Nested, a key: what is
+// built from a value carries its tags, and not its key.
+//
+// More than one key or invalidation: nothing is said about fences that share a
+// bucket or fall out of a table. Clock rates. Holds, refreshes behind a caller's
+// back, values served stale, errors, Set. Invalidations that fail and wait. The
+// chaos tests have those.
 //
 // # Reductions
 //
-// Four things keep the states few; [Model.Full] does without them.
+// Five things keep the states few; [Model.Full] does without them.
 //
 //   - The new version is dropped wherever it turns up, and a Get that can only
 //     return it ends at once. Caches may drop what they like, so nothing is
 //     invented; and only the old version can do harm.
 //   - A claim that nobody holds any more is dropped for the same reason.
-//   - What nobody will look at is forgotten: the entry of a process without Gets
+//   - What no step will look at is forgotten: the entry of a process without Gets
 //     to come, and a last Get, too early to be obliged, that can fill nothing.
 //   - A step that touches nothing but its own Get is taken before all others,
 //     instead of in every order with them: partial-order reduction.
+//   - A round of the syncer that can neither extend the lease nor start an epoch
+//     is dropped.
 //
 // Beside those, nonces are renamed in order of appearance, since they are only
 // ever compared.
@@ -78,10 +100,12 @@
 // # How to read a trace
 //
 // One step to a line: who, what, and in brackets what changed of what is shared.
-// An entry's "born" is its tick and "as of" its position: 0 before the record, 1
-// after it. A lease is "early" when the question it rests on was asked before
-// the wait for B began, "late" when it was asked after. What nobody is going to
-// look at any more shows as none, empty or lapsed.
+// An entry's "born" is its tick, and a cell is "as of" a position. A position is 0 before
+// the record and 1 after it, or after the lost record whose position it takes. The
+// bump of a second epoch is 2, and a record behind the bump is 3. A cell "as of 8"
+// is from an epoch with a higher number. A lease is "early" when the question it
+// rests on was asked before the wait for B began, and "late" when it was asked
+// after. What no step will look at any more shows as none, empty or lapsed.
 //
 // # Mutants
 //
@@ -96,6 +120,8 @@
 //	LeaseFirst        an applier stores the fence first, then extends the lease
 //	CursorFirst       the applied position moves after the fence is stored
 //	TickUnlocked      the tick is taken under the lock of the tables
+//	SeenLast          a hit sees that there is a fence before a mark counts it
+//	NoteUnlocked      an entry found clear notes a tick read under that lock
 //	NoApplyLock       one applier at a time
 //	JudgeAtInsert     an entry is judged when it is read
 //	DeleteOnly        validity never rests on a deletion
@@ -126,6 +152,18 @@
 //	NoRejudge         what a flight brought is judged again by who joined it
 //	AgeOnly           ... by the fences too, however young the load
 //	TickAtCall        ... by all fences known when the caller's lease was judged
+//
+// The log:
+//
+//	NoIdentity        an epoch belongs to one server and what it remembers
+//	NoRecordIDs       the log knows the record at a caller's position by its id
+//	NoAheadCheck      a caller ahead of the log makes it start an epoch
+//	NoChain           a record names the one before it
+//	NoEpochID         a frame is of the reader's own epoch
+//
+// Values built from values:
+//
+//	OuterAge          a value is as old as what vouches for its parts
 //
 // Some of them do no harm alone, because there are two nets: whatever a removed
 // cell and a compare-and-set let through, the frame check stops, and the other

@@ -10,22 +10,33 @@ var (
 // there is no need to tell the two apart: a syncer with the record in its reply
 // waits until somebody has applied it, itself perhaps.
 func (t *steps) applier(i int) {
-	if !t.from.logged || t.from.procs[i].fence == applied || !t.alive(t.from, i) {
+	duty := t.owes(i)
+	if duty == noDuty || !t.alive(t.from, i) {
+		return
+	}
+	if duty == epochDuty {
+		t.enter(i)
 		return
 	}
 	s := *t.from
 	r := &s.procs[i]
 	r.fence++
+	if r.fence == ticked {
+		r.fenceAt = s.log.end()
+	}
+	if r.fence == applied || (t.is(CursorFirst) && r.fence == ticked) {
+		r.at, r.cursor = r.fenceAt, fits
+	}
 	what := [...]string{"", "the fence takes its tick", "the fence is stored", "the position moves"}[r.fence]
 	if r.fence == stored && t.is(DeleteOnly) {
 		r.local = entry{}
 		what = "the entry is deleted"
 	}
 	if t.is(CursorFirst) && r.fence == ticked {
-		what = "the fence takes its tick, and the position moves"
+		what = "the position moves, and the fence has no tick yet"
 	}
 	who := tailNames[i]
-	if r.sync.stage == syncAnswered && r.sync.seen {
+	if r.sync.stage == syncAnswered && r.sync.seen > 0 {
 		who = syncNames[i]
 	}
 	t.add(who, what, &s)
@@ -47,12 +58,16 @@ func (t *steps) asker(i int) {
 		*next = syncer{stage: syncSent, asked: s.now(), carries: carries}
 		t.add(syncNames[i], "asks the log", &s)
 	case syncSent:
-		s.logged = s.logged || y.carries
-		next.stage, next.seen = syncAnswered, s.logged
 		what := "the log answers"
+		if t.notices(i) {
+			s.log = s.log.bump()
+			what = "the log starts an epoch and answers"
+		}
 		if y.carries {
+			s.log = s.log.append()
 			what = "the log appends the record and answers"
 		}
+		next.stage, next.seen = syncAnswered, s.log.end()
 		t.add(syncNames[i], what, &s)
 		t.giveUp(i)
 	case syncAnswered:
@@ -64,7 +79,7 @@ func (t *steps) asker(i int) {
 
 // ackedUnlogged is the late append of mutant AckFirst.
 func (t *steps) ackedUnlogged(i int) bool {
-	return i == p && t.is(AckFirst) && t.from.inval == invalAcked && !t.from.logged
+	return i == p && t.is(AckFirst) && t.from.inval == invalAcked && !t.from.log.appended()
 }
 
 // giveUp is a question, or its answer, lost on the wire. What it carried is
@@ -81,14 +96,9 @@ func (t *steps) extend(i int) {
 	s := *t.from
 	r := &s.procs[i]
 	y := r.sync
-	known := applied
-	switch {
-	case t.is(LeaseFirst):
-		known = unknown
-	case t.is(NoApplyLock) && t.is(CursorFirst):
-		known = ticked // the position has moved, so there is nothing left to do
-	}
-	if y.seen && r.fence < known && t.alive(t.from, i) {
+	applying := (r.fence == ticked || r.fence == stored) && !t.is(NoApplyLock)
+	behind := r.at < y.seen || (y.seen > 0 && applying)
+	if behind && t.alive(t.from, i) && !t.is(LeaseFirst) {
 		return
 	}
 	if t.is(StampAtReply) {
@@ -118,7 +128,7 @@ func (t *steps) tail(i int) {
 		r.tailing = false
 		r.lease = s.now()
 		t.add(tailNames[i], "an empty reply arrives: extends the lease", &s)
-	} else if !s.logged {
+	} else if !s.log.appended() {
 		r.tailing = true
 		t.add(tailNames[i], "the log has nothing new", &s)
 	}

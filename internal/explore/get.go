@@ -4,24 +4,26 @@ package explore
 type getStage uint8
 
 const (
-	getIdle     getStage = iota
-	getClock             // judges the lease it has read
-	getFences            // looks at the fences
-	getLease             // mutant FencesFirst: reads the lease
-	getLapsed            // has no lease
-	getJoin              // joins a flight or leads one
-	getWait              // waits for a flight
-	getLanded            // a flight it waited for has ended
-	getMark              // marks what it is about to fetch
-	getFetch             // GET
-	getJudge             // judges the frame
-	getRemark            // mutant MarkAfterGet: marks it now
-	getClaim             // claims
-	getLoadMark          // marks what it is about to load
-	getLoad              // reads the source
-	getCheck             // looks for a fence that has overtaken the load
-	getFill              // fills
-	getKeep              // puts the value into the local tier and returns it
+	getIdle       getStage = iota
+	getClock               // judges the lease it has read
+	getFences              // looks at the fences
+	getLease               // mutant FencesFirst: reads the lease
+	getLapsed              // has no lease
+	getJoin                // joins a flight or leads one
+	getWait                // waits for a flight
+	getLanded              // a flight it waited for has ended
+	getMark                // marks what it is about to fetch
+	getFetch               // GET
+	getJudge               // judges the frame
+	getRemark              // mutant MarkAfterGet: marks it now
+	getClaim               // claims
+	getLoadMark            // marks what it is about to load
+	getLoad                // reads the source
+	getPart                // judges the lease for a part
+	getPartFences          // looks at the part's fences
+	getCheck               // looks for a fence that has overtaken the load
+	getFill                // fills
+	getKeep                // puts the value into the local tier and returns it
 )
 
 var callerNames = [2][2]string{{"P caller 1", "P caller 2"}, {"Q caller 1", "Q caller 2"}}
@@ -35,6 +37,8 @@ func (t *steps) caller(i int) {
 		t.callerFlight(i)
 	case getMark, getFetch, getJudge, getRemark, getClaim:
 		t.callerRemote(i)
+	case getPart, getPartFences:
+		t.callerPart(i)
 	case getLoadMark, getLoad, getCheck, getFill, getKeep:
 		t.callerLoad(i)
 	}

@@ -27,6 +27,7 @@ func (t *steps) callerLoad(i int) {
 		} else {
 			u.then(getCheck, what)
 		}
+		t.part(i)
 		t.renew(i)
 	case getCheck:
 		u.check()
@@ -121,12 +122,10 @@ func (u *turn) fill() {
 }
 
 // keep puts the value into the local tier and returns it. Positions are of no
-// use to an entry in key mode: it is judged by its tick alone.
+// use to an entry: it is judged by its tick alone.
 func (u *turn) keep() {
 	e := u.g.e
-	if u.Mode == Key {
-		e.asOf = 0
-	}
+	e.asOf = 0
 	if !u.is(JudgeAtInsert) || !u.covers(u.r, e) {
 		u.r.local = e
 	}

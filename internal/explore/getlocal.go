@@ -89,7 +89,13 @@ func (u *turn) judged(usable bool, what string) {
 }
 
 func (u *turn) fences() {
+	if u.hitWaits() {
+		return
+	}
 	if !u.covered() {
+		if u.is(NoteUnlocked) && u.r.local.version != 0 {
+			u.r.local.born = max(u.r.local.born, u.mark(u.r).born)
+		}
 		u.finish("looks at the fences: hit")
 		return
 	}

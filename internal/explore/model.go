@@ -37,6 +37,8 @@ func (s Shape) String() string { return [...]string{"apart", "both in P", "both 
 type Model struct {
 	Mode   Mode
 	Shape  Shape
+	Loss   Loss     // what the server forgets
+	Nested bool     // a load may build its value from another cached value; in mode Scope, since built values inherit tags
 	Strict bool     // the invalidation waits for B before it acknowledges
 	Broken Mutant   // what is broken on purpose
 	Reads  [2]uint8 // Gets that each caller makes, one after another; zero: two each
@@ -67,6 +69,19 @@ func (m *Model) start() state {
 	}
 	for i := range s.procs {
 		s.procs[i] = process{lease: early, local: entry{version: oldVersion, loaded: early}}
+	}
+	switch m.Loss {
+	case LosesOther, LosesShared:
+		s.cell.pos = first // Q has filled it
+		for i := range s.procs {
+			if i == q || m.Loss == LosesShared {
+				s.procs[i].at, s.procs[i].cursor = first, foreign
+			}
+		}
+	case LosesAll:
+		s.cell.pos = surviving
+		s.procs = [2]process{}
+	default:
 	}
 	m.reduce(&s)
 	return s
@@ -100,6 +115,7 @@ func (m *Model) next(s *state, out []edge) []edge {
 	}
 	t.invalidator()
 	t.time()
+	t.server()
 	for i := range s.procs {
 		t.applier(i)
 		t.asker(i)
@@ -112,32 +128,40 @@ func (m *Model) next(s *state, out []edge) []edge {
 }
 
 // covers reports whether a fence that the process has stored covers the entry.
+// Ticks alone decide: the frame that an entry was made from was held against
+// all fences stored then, and the entry's mark is older than that.
 func (m *Model) covers(r *process, e entry) bool {
-	if r.fence < stored {
-		return false
-	}
-	return e.born == 0 || (m.Mode == Scope && e.asOf == 0)
+	return r.fence >= stored && e.born == 0
 }
 
-// locked reports whether the tables of fences are being written: the tick is
-// taken and the fence stored under one lock, which whoever looks at the tables
-// waits for. A hit does not look at them until it sees the fence.
-func (u *turn) locked() bool { return u.r.fence == ticked && !u.is(TickUnlocked) }
+// locked reports whether the tables of fences are being written. The tick is
+// taken and the fence stored under one lock, which every look at the tables
+// waits for.
+func (u *turn) locked() bool { return u.r.fence == ticked && !u.is(TickUnlocked|CursorFirst) }
 
-// refuses reports whether a frame as of pos is older than a fence the process
-// has stored.
+// hitWaits reports whether a hit waits for that lock. It does because it sees
+// that there is a fence before the fence takes its tick. So what a hit finds
+// clear is never older than a mark that counts the fence.
+func (u *turn) hitWaits() bool { return u.locked() && !u.is(SeenLast|NoteUnlocked) }
+
+// refuses reports whether a frame as of pos is of another epoch than the
+// process's own, or older than a fence that the process has stored.
 func (m *Model) refuses(r *process, pos uint8) bool {
-	return !m.is(NoFrameCheck) && r.fence >= stored && pos == 0
+	if epoch(pos) != epoch(r.at) && !m.is(NoEpochID) {
+		return true
+	}
+	floor := r.fenceAt
+	if r.fence < stored {
+		floor = epoch(r.at) * bump
+	}
+	return pos < floor && !m.is(NoFrameCheck)
 }
 
 // mark is what a process knows now: the tick and the applied position.
 func (m *Model) mark(r *process) entry {
-	var e entry
-	if r.fence >= ticked {
+	e := entry{asOf: r.at}
+	if r.fence >= stored || (r.fence == ticked && !m.is(CursorFirst)) {
 		e.born = 1
-	}
-	if r.fence == applied || (m.is(CursorFirst) && r.fence >= ticked) {
-		e.asOf = 1
 	}
 	return e
 }

@@ -3,7 +3,7 @@ package explore
 import "strings"
 
 // Mutant is a set of rules of the protocol that are broken on purpose.
-type Mutant uint32
+type Mutant uint64
 
 // The mutants. Those of one process's own order come first, then those of what
 // a lease is, then those of the remote tier, then those of flights.
@@ -35,6 +35,14 @@ const (
 	NoRejudge                           // who joined a flight takes what it brings
 	AgeOnly                             // who joined a flight takes a young load without a look at the fences
 	TickAtCall                          // who joined a flight looks at fences since its call, not since its lease was judged
+	NoIdentity                          // an epoch is not bound to the server that holds the log
+	NoRecordIDs                         // the log takes any record at the caller's position for the caller's own
+	NoAheadCheck                        // the log serves a caller who knows more than it holds
+	NoChain                             // a record does not name the one before it
+	NoEpochID                           // positions alone decide about frames, whatever epoch they are of
+	OuterAge                            // a value is as young as its own load, whatever it is built from
+	SeenLast                            // a hit sees that there is a fence after the fence has taken its tick
+	NoteUnlocked                        // an entry found clear without the lock notes the tick of that moment
 	mutantsEnd
 
 	// AllMutants breaks every rule at once.
@@ -47,6 +55,7 @@ var mutantNames = [...]string{
 	"NoLease", "RemoteNoLease", "TailExtends", "StampAtReply", "AgeFromEnd", "AckFirst", "WaitFirst",
 	"LogFirst", "NoUnlink", "NoFrameCheck", "NoCAS", "RenewRevives",
 	"JoinFenced", "NoRejudge", "AgeOnly", "TickAtCall",
+	"NoIdentity", "NoRecordIDs", "NoAheadCheck", "NoChain", "NoEpochID", "OuterAge", "SeenLast", "NoteUnlocked",
 }
 
 // String returns the names in the set, with a plus sign between them.

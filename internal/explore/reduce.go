@@ -18,7 +18,7 @@ func (m *Model) reduce(s *state) {
 // that is spared is one that need not have been made.
 func (m *Model) dropNew(s *state) {
 	for i := range s.gets {
-		if g := &s.gets[i]; g.e.version == newVersion || (s.version == newVersion && (g.loads() || m.spent(g))) {
+		if g := &s.gets[i]; g.e.version == newVersion || (s.version == newVersion && !m.Nested && (g.loads() || m.spent(g))) {
 			m.end(s, i)
 		}
 	}
@@ -55,8 +55,8 @@ func (m *Model) spent(g *get) bool {
 func (m *Model) private(s *state) (caller int, ok bool) {
 	for i := range s.gets {
 		switch s.gets[i].stage {
-		case getFences, getMark, getJudge, getRemark:
-			if s.procs[m.home(i)].fence == applied {
+		case getFences, getMark, getJudge, getRemark, getPartFences:
+			if m.settled(&s.procs[m.home(i)]) {
 				return i, true
 			}
 		case getKeep:
@@ -92,18 +92,33 @@ func (m *Model) dropIdle(s *state) {
 	for i := range s.procs {
 		r := &s.procs[i]
 		if !m.alive(s, i) {
-			*r = process{sync: r.sync}
+			*r = process{sync: r.sync, cursor: r.cursor}
 			if !r.sync.carries {
 				r.sync = syncer{}
 			}
 		}
-		if r.sync.asked != late && !r.sync.carries && !m.is(StampAtReply) {
+		if m.futile(s, r) {
 			r.sync = syncer{}
 		}
 		if !m.awaited(s, i) {
 			r.local = entry{}
 		}
 	}
+}
+
+// futile reports whether a round of the syncer can at best stamp the lease as it
+// is stamped already, and cannot start an epoch.
+func (m *Model) futile(s *state, r *process) bool {
+	if r.sync.carries || m.is(StampAtReply) || m.replaced(s) {
+		return false
+	}
+	return r.sync.asked <= r.lease
+}
+
+// settled reports whether the process has nothing to apply any more, whatever
+// comes.
+func (m *Model) settled(r *process) bool {
+	return r.fence == applied && (m.Loss == LosesNothing || m.Loss == LosesAll || r.at >= bump)
 }
 
 // alive reports whether a process has Gets under way or to come.
@@ -119,7 +134,11 @@ func (m *Model) alive(s *state, proc int) bool {
 	return false
 }
 
-// awaited reports whether a process has Gets to come.
+// awaited reports whether a process has Gets to come, or under way that may
+// still read the entry as a part.
 func (m *Model) awaited(s *state, proc int) bool {
+	if m.Nested {
+		return m.alive(s, proc)
+	}
 	return m.home(0) == proc && s.gets[0].left > 0 || m.home(1) == proc && s.gets[1].left > 0
 }

@@ -1,6 +1,10 @@
 package explore_test
 
-import . "github.com/twofold-go/twofold/internal/explore"
+import (
+	"fmt"
+
+	. "github.com/twofold-go/twofold/internal/explore"
+)
 
 // row is a mutant with what is expected of it.
 type row struct {
@@ -8,6 +12,17 @@ type row struct {
 	modes  []Mode
 	model  Model  // where it shows, or would: shape and strictness
 	why    string // the rule it breaks, or the net that holds in its place
+}
+
+// name names the row's subtest.
+func (w row) name(mode Mode) string {
+	if w.model.Loss != LosesNothing {
+		return fmt.Sprintf("%v/loses %v/%v", w.broken, w.model.Loss, mode)
+	}
+	if w.model.Nested {
+		return fmt.Sprintf("%v/nested/%v/strict=%v", w.broken, mode, w.model.Strict)
+	}
+	return fmt.Sprintf("%v/%v", w.broken, mode)
 }
 
 var (
@@ -18,16 +33,28 @@ var (
 	flightInP = Model{Shape: SharedP}
 	flightInQ = Model{Shape: SharedQ}
 
-	oneEachInQ = Model{Shape: SharedQ, Reads: [2]uint8{1, 1}} // enough, and quicker
+	oneEachInQ = Model{Shape: SharedQ, Reads: oneEach} // enough, and quicker
+	oneEach    = [2]uint8{1, 1}
+
+	nested       = Model{Nested: true, Shape: SharedQ, Reads: [2]uint8{2, 0}}
+	nestedStrict = Model{Nested: true, Shape: SharedQ, Reads: [2]uint8{2, 0}, Strict: true}
+
+	losesRecord = Model{Loss: LosesRecord, Reads: oneEach}
+	losesOther  = Model{Loss: LosesOther, Reads: oneEach}
+	losesShared = Model{Loss: LosesShared, Reads: oneEach}
+	losesAll    = Model{Loss: LosesAll, Reads: oneEach}
 )
 
 // caught are the mutants that violate the guarantee.
 var caught = []row{
-	{MarkAfterGet, key, Model{}, "a mark is taken before the GET it describes"},
+	{MarkAfterGet, both, Model{}, "a mark is taken before the GET it describes"},
 	{MarkAfterLoad, both, Model{}, "a mark is taken before the load it describes"},
 	{FencesFirst, both, Model{}, "a reader reads the lease first, then the fences"},
 	{LeaseFirst, both, Model{}, "an applier stores the fence first, then extends the lease"},
 	{CursorFirst | NoApplyLock, both, Model{}, "what the position says is applied has been stored"},
+	{TickUnlocked, scope, Model{}, "the tick is taken under the lock of the tables"},
+	{SeenLast, scope, nested, "a hit sees that there is a fence before a mark can count it"},
+	{NoteUnlocked, both, Model{}, "an entry found clear notes a tick that was read under the lock"},
 	{JudgeAtInsert, both, Model{}, "an entry is judged when it is read"},
 	{DeleteOnly, both, Model{}, "validity never rests on a deletion"},
 	{NoLease, both, Model{}, "cached data is served under a lease"},
@@ -47,14 +74,23 @@ var caught = []row{
 	{NoRejudge, scope, flightInQ, "who joined a flight judges what it brought"},
 	{AgeOnly, scope, flightInP, "a young load is held against the fences as well"},
 	{TickAtCall, scope, oneEachInQ, "fences count from when the lease was judged"},
+	{OuterAge, scope, nested, "a value is no younger than what vouches for its parts"},
+	{OuterAge, scope, nestedStrict, "... also with Strict"},
+	{NoIdentity, both, losesRecord, "an epoch belongs to one server: it is noticed when Q, which misses nothing, is back first"},
+	{NoIdentity, scope, losesOther, "... and no frame is as of a lost record's position, which the record has now"},
+	{NoIdentity | NoRecordIDs, both, losesOther, "the record at the caller's position is the caller's own"},
+	{NoIdentity | NoChain, both, losesOther, "a record names the one before it, so that the tail cannot skip the lost position"},
+	{NoIdentity | NoAheadCheck, both, losesShared, "a caller who knows more than the log holds is not served"},
+	{NoEpochID, scope, losesAll, "a frame is of the reader's own epoch"},
+	{NoEpochID | NoUnlink, key, losesAll, "a frame is of the reader's own epoch, also where the cell outlives its removal"},
 }
 
 // secondNet are the mutants that do no harm, because another rule catches what
 // they let through. If one of them does harm, the list is wrong, or the model.
 var secondNet = []row{
-	{MarkAfterGet, scope, Model{}, "the entry is as of its frame's position"},
 	{CursorFirst, both, Model{}, "a second applier waits for the first"},
-	{TickUnlocked, both, Model{}, "the cell is gone before the record is known; a scope's entry is as of a position"},
+	{TickUnlocked, key, Model{}, "the cell is gone before the record is known"},
+	{SeenLast, both, Model{}, "what a load reads from the source after the mark is new"},
 	{NoOvertakenCheck, both, Model{}, "the entry is judged again when it is read"},
 	{KeepLost, both, Model{}, "the entry is judged again when it is read"},
 	{RemoteNoLease, key, Model{}, "the cell is removed before the call returns"},
@@ -67,4 +103,13 @@ var secondNet = []row{
 	{NoRejudge, key, flightInQ, "a flight that is fenced is not joined"},
 	{AgeOnly, key, flightInP, "a flight that is fenced is not joined"},
 	{TickAtCall, key, flightInQ, "a flight that is fenced is not joined"},
+	{NoIdentity, key, losesOther, "the record at Q's position is not Q's, and the cell is removed"},
+	{NoIdentity, both, losesShared, "P, the first to ask, is ahead of the log"},
+	{NoIdentity | NoAheadCheck, key, losesOther, "the record at Q's position is not Q's, and the cell is removed"},
+	{NoIdentity | NoRecordIDs | NoChain, both, losesShared, "P, the first to ask, is ahead of the log"},
+	{NoRecordIDs | NoAheadCheck | NoChain, both, losesRecord, "the first question after the loss starts an epoch"},
+	{NoRecordIDs | NoAheadCheck | NoChain, both, losesOther, "the first question after the loss starts an epoch"},
+	{NoRecordIDs | NoAheadCheck | NoChain, both, losesShared, "the first question after the loss starts an epoch"},
+	{NoEpochID, key, losesAll, "the cell is removed, and no fill brings it back"},
+	{NoEpochID, both, losesRecord, "the number of the new epoch is above the old one's"},
 }

@@ -37,7 +37,7 @@ type state struct {
 	version uint8 // of the source
 	phase   phase
 	cell    cell
-	logged  bool // the record is in the log
+	log     history
 	inval   invalStage
 	procs   [2]process
 	gets    [2]get
@@ -65,6 +65,9 @@ type cell struct {
 type process struct {
 	lease   stamp // when the log was asked that last answered
 	fence   fenceStage
+	fenceAt uint8 // position of that fence; 0: no fence yet
+	at      uint8 // applied position
+	cursor  cursor
 	local   entry
 	sync    syncer
 	tailing bool // mutant TailExtends: an empty reply is on its way
@@ -85,7 +88,7 @@ const (
 type entry struct {
 	version uint8
 	born    uint8 // tick of its mark
-	asOf    uint8 // position it is as of
+	asOf    uint8 // position for the frame that it may become; no entry in the tier has one
 	loaded  stamp // when its load began; lapsed: not known, or too long ago
 }
 
@@ -93,7 +96,7 @@ type entry struct {
 type syncer struct {
 	stage   syncStage
 	asked   stamp // when it asked
-	seen    bool  // the record was in the reply
+	seen    uint8 // position of the last record in the reply; 0: there was none
 	carries bool  // it appends the record
 }
 
@@ -115,6 +118,7 @@ type get struct {
 	lease  stamp // as read
 	tick   uint8 // at the call; only mutant TickAtCall looks
 	e      entry // what it looks at, or its mark, or what it brings
+	outer  entry // mark of a load, while e is a part
 	landed bool  // e is the outcome of a flight
 	reply  cell  // of the remote tier
 	claim  uint8 // nonce of the claim it holds
@@ -148,7 +152,7 @@ func (s *state) lapse() {
 	}
 	for i := range s.gets {
 		g := &s.gets[i]
-		for _, t := range []*stamp{&g.lease, &g.e.loaded, &g.flightBegan} {
+		for _, t := range []*stamp{&g.lease, &g.e.loaded, &g.outer.loaded, &g.flightBegan} {
 			t.lapse()
 		}
 	}

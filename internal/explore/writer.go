@@ -74,7 +74,7 @@ func (t *steps) time() {
 		s.lapse()
 		t.add("time", "B has passed", &s)
 	}
-	if t.Strict && t.from.phase == before && (t.from.logged || (t.is(WaitFirst) && t.from.inval > invalIdle)) {
+	if t.Strict && t.from.phase == before && (t.from.log.appended() || (t.is(WaitFirst) && t.from.inval > invalIdle)) {
 		s := *t.from
 		s.phase = waiting
 		t.add("P invalidate", "begins to wait for B", &s)

@@ -1,0 +1,181 @@
+package explore
+
+// Loss is what the server has forgotten of the log's history, without a sign of
+// it in the log. The history that is left is a prefix of the one before.
+type Loss uint8
+
+const (
+	// LosesNothing is a log that keeps what it holds.
+	LosesNothing Loss = iota
+	// LosesRecord forgets the record at any time after its append.
+	LosesRecord
+	// LosesOther has forgotten a record of another key just before the start.
+	// Q has applied that record and P has not. The next record takes its
+	// position.
+	LosesOther
+	// LosesShared is LosesOther, but P has applied that record, too.
+	LosesShared
+	// LosesAll has forgotten the whole log just before the start. Both
+	// processes have restarted. The number of the new epoch is below the one
+	// of a cell that has survived.
+	LosesAll
+)
+
+func (l Loss) String() string {
+	return [...]string{"nothing", "record", "other", "shared", "all"}[l]
+}
+
+// other reports whether a record of another key was lost before the start.
+func (l Loss) other() bool { return l == LosesOther || l == LosesShared }
+
+// Positions are an epoch and a number: two of each fit. A cell of an epoch with
+// a higher number is above all of them.
+const (
+	first     = 1 // the first number of the epoch at the start
+	bump      = 2 // the record that starts the next epoch
+	second    = 3 // the first number of that one
+	surviving = 8 // of the cell that LosesAll leaves
+)
+
+// epoch returns the random id of a position's epoch. Every epoch here has a
+// number of its own, so the number can stand for the id.
+func epoch(pos uint8) uint8 { return pos / 2 }
+
+// history is what the log holds.
+type history uint8
+
+const (
+	blank          history = iota
+	recorded               // the record
+	forgotten              // the record was there, and is lost
+	recordedBumped         // the record, or nothing where it was lost, and then an epoch
+	bumped                 // an epoch
+	bumpedRecorded         // an epoch, and then the record
+)
+
+// appended reports whether the record is in the log, or was.
+func (h history) appended() bool { return h != blank && h != bumped }
+
+// append returns the log with the record at its end. It is the end already when
+// a question is sent again.
+func (h history) append() history {
+	switch h {
+	case blank, forgotten:
+		return recorded
+	case bumped:
+		return bumpedRecorded
+	default:
+		return h
+	}
+}
+
+// bump returns the log with a new epoch at its end.
+func (h history) bump() history {
+	if h == blank {
+		return bumped
+	}
+	return recordedBumped
+}
+
+// end returns the position of the last record.
+func (h history) end() uint8 {
+	return [...]uint8{recorded: first, recordedBumped: bump, bumped: bump, bumpedRecorded: second}[h]
+}
+
+// cursor says whether the record at a process's position is the log's own.
+type cursor uint8
+
+const (
+	fits    cursor = iota
+	foreign        // the log has lost it
+	past           // mutant NoChain: a later record was taken for the next one
+)
+
+// replaced reports whether the log has lost something and no epoch has begun
+// since then.
+func (m *Model) replaced(s *state) bool {
+	return s.log == forgotten || (m.Loss.other() && s.log.end() < bump)
+}
+
+// notices reports whether the log starts an epoch when process i asks. It
+// does so when the server is not the one that wrote the last record; when it has
+// another record at the position of the caller; or when it ends before that.
+func (t *steps) notices(i int) bool {
+	s := t.from
+	r := &s.procs[i]
+	switch {
+	case !t.replaced(s):
+		return false
+	case !t.is(NoIdentity):
+		return true
+	case s.log == forgotten:
+		return r.at == first && !t.is(NoAheadCheck)
+	case s.log == blank:
+		return r.cursor == foreign && !t.is(NoAheadCheck)
+	default:
+		return r.cursor == foreign && !t.is(NoRecordIDs)
+	}
+}
+
+// duty is what a process has yet to apply.
+type duty uint8
+
+const (
+	noDuty    duty = iota
+	fenceDuty      // the record, or a bump that covers as much
+	epochDuty      // a bump that covers nothing of interest
+)
+
+// owes returns what process i has to apply next. A bump gives up everything
+// older. To a process that knows the record, or before there is a record, it
+// brings nothing but the epoch.
+func (t *steps) owes(i int) duty {
+	s := t.from
+	r := &s.procs[i]
+	bumpFirst := s.log == bumped || s.log == bumpedRecorded
+	switch {
+	case bumpFirst && r.at < bump:
+		return epochDuty
+	case r.fence < applied && s.log.appended() && !t.blind(s, r):
+		return fenceDuty
+	case s.log == recordedBumped && r.at < bump:
+		return epochDuty
+	}
+	return noDuty
+}
+
+// blind reports whether the process takes the position of the record for one
+// that it has applied. The tail may bring it a later record. That record names
+// the one before it, so the process sees that it does not follow, and gives up
+// everything.
+func (t *steps) blind(s *state, r *process) bool {
+	return s.log == recorded && (r.cursor == past || (r.cursor == foreign && t.is(NoChain)))
+}
+
+// enter applies a bump for its epoch alone.
+func (t *steps) enter(i int) {
+	s := *t.from
+	r := &s.procs[i]
+	r.at, r.cursor = bump, fits
+	if r.fence == applied {
+		r.fenceAt = bump
+	}
+	t.add(tailNames[i], "applies the bump: a new epoch", &s)
+}
+
+// server is what happens to the log alone.
+func (t *steps) server() {
+	if t.Loss == LosesRecord && t.from.log == recorded {
+		s := *t.from
+		s.log = forgotten
+		t.add("redis", "the log is replaced by a prefix of itself: the record is lost", &s)
+	}
+	for i := range t.from.procs {
+		r := &t.from.procs[i]
+		if t.from.log == recorded && r.cursor == foreign && t.is(NoChain) {
+			s := *t.from
+			s.procs[i].cursor = past
+			t.add(tailNames[i], "brings a later record, which is taken for the next one", &s)
+		}
+	}
+}

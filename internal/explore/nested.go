@@ -1,0 +1,74 @@
+package explore
+
+// A value may be built from another cached value, and that one from a third.
+// All of them carry the tag. Such values are one value here: a load that reads
+// a part reads the entry of its own process, and its outcome takes the place of
+// that entry, or does not. So a tower of any height fits into one entry.
+
+// part reads a cached value from within a load: it fetches the entry and reads
+// the lease, as any Get does.
+func (t *steps) part(i int) {
+	u := t.turn(i)
+	if !u.Nested || u.r.local.version == 0 || u.is(MarkAfterLoad) {
+		return
+	}
+	g := u.g
+	g.outer, g.e, g.lease = g.e, u.r.local, u.r.lease
+	u.then(getPart, "loads from a part: finds its entry; reads the lease")
+}
+
+// callerPart judges a part as a hit is judged. If it is not to be served, the
+// load reads the source.
+func (t *steps) callerPart(i int) {
+	u := t.turn(i)
+	g := u.g
+	if g.stage == getPart {
+		t.vouch(i)
+		return
+	}
+	if u.hitWaits() {
+		return
+	}
+	if u.covers(u.r, g.e) {
+		u.unbuilt("looks at the part's fences: it is covered")
+		return
+	}
+	version := g.e.version
+	g.e, g.outer = g.outer, entry{}
+	g.e.version = version
+	u.then(getCheck, "looks at the part's fences: builds v1 from it")
+}
+
+// vouch judges a part by the clock. A lease vouches for the part as of its
+// question, and a young part as of its own load. What is built from the part is
+// no younger than the better of the two.
+func (t *steps) vouch(i int) {
+	g := &t.from.gets[i]
+	if g.lease != lapsed {
+		u := t.turn(i)
+		u.age(max(g.lease, g.e.loaded))
+		u.then(getPartFences, "judges the part: the lease holds")
+	}
+	if g.e.loaded != lapsed {
+		u := t.turn(i)
+		u.age(g.e.loaded)
+		u.then(getPartFences, "judges the part: the lease has lapsed, but it is young")
+	}
+	u := t.turn(i)
+	u.unbuilt("judges the part: the lease has lapsed")
+}
+
+// age makes what is being built as old as what vouches for a part of it.
+func (u *turn) age(vouched stamp) {
+	u.g.lease = lapsed
+	if !u.is(OuterAge) {
+		u.g.outer.loaded = min(u.g.outer.loaded, vouched)
+	}
+}
+
+// unbuilt gives up the part.
+func (u *turn) unbuilt(what string) {
+	g := u.g
+	g.lease, g.e, g.outer = lapsed, g.outer, entry{}
+	u.then(getLoad, what)
+}
