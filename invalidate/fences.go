@@ -36,11 +36,10 @@ type Mark struct {
 //
 // Order matters in three places. A fence takes its tick and is stored under one
 // lock, so a reader that holds the lock has seen every fence up to the tick that
-// it reads there. The generation is bumped after the fence is stored, so that a
-// reader that sees it finds the fence behind it; only then is it noted for whom,
-// so that who is told so finds it, too. And the applied position moves after the
-// fences up to it are stored, so that nobody is marked with what he would not be
-// judged by.
+// it reads there. A reader without the lock sees that there is a fence before it can
+// see the tick, if the fence is of a prefix or a tag; then it waits for the lock. And
+// the applied position moves after the fences up to it are stored, so that no load is
+// marked with a fence that it would not be judged by.
 //
 // Entries of this process are held against ticks alone. A frame was held against
 // the positions of all fences stored before it became an entry, and its mark was
@@ -152,8 +151,7 @@ func (f *Fences) store(s Fence, pos Position) {
 	}
 }
 
-// stored ends the storing of a fence: of the last one of a group, or of one that may
-// concern any entry.
+// stored shows a fence to hits: of a group of keys, or one that may concern any entry.
 func (f *Fences) stored(last *atomic.Uint64) { raise(last, f.gen.Add(1)) }
 
 func (f *Fences) storeKey(hash uint64, pos Position) (due bool) {
@@ -173,21 +171,30 @@ func (f *Fences) storeScope(s Fence, pos Position) (due bool) {
 		f.flushLocked(pos)
 		return false
 	}
+	f.announce()
 	tick := f.tick.Add(1)
 	due = f.scopes.put(s, fenced{tick: tick, pos: pos}, f.settled.Load())
 	f.scoped.Store(tick)
-	f.stored(&f.wide)
 	return due
+}
+
+// announce sends every reader to the tables, where it waits for mu, before a fence that is
+// no key's takes its tick. Otherwise a load could capture a mark that counts the fence, and
+// then find a cached part clear of it: what is built from the part would carry the fenced
+// tag, and a mark behind the fence, for good. mu is held.
+func (f *Fences) announce() {
+	f.scoped.Store(1<<64 - 1)
+	f.stored(&f.wide)
 }
 
 // flushLocked kills what was marked before it here and, with a position,
 // whatever is as of an older one. mu is held.
 func (f *Fences) flushLocked(pos Position) {
+	f.announce()
 	f.floor = max(f.floor, pos)
 	f.flush = f.tick.Add(1)
 	f.scopes.drop(f.floor)
 	f.scoped.Store(f.flush)
-	f.stored(&f.wide)
 }
 
 // flushHere kills every entry of this process, and no frame: they can be
