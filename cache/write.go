@@ -63,7 +63,7 @@ func (j *job[K, V]) prepare(v V) (it *item[K, V], payload []byte, err error) {
 	if j.s.cfg.Tags != nil {
 		own = j.s.cfg.Tags(j.k, v)
 	}
-	var f facts
+	f := facts{vouched: never}
 	j.setTags(it, own, &f)
 	if f.badTag {
 		return it, nil, fmt.Errorf("%w: a tag of the value is empty, longer than %d bytes or not UTF-8", invalidate.ErrScope, invalidate.MaxTagLen)

@@ -15,4 +15,5 @@ const (
 	RunID  Guard = "run-id" // a log on another server process starts a new epoch
 	Frames Guard = "frames" // frames older than a known invalidation are refused
 	CAS    Guard = "cas"    // a fill lands only where its claim still stands
+	Parts  Guard = "parts"  // a value is vouched for no longer than what it was built from
 )
