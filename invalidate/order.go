@@ -18,7 +18,11 @@ type order struct {
 }
 
 func newOrder(r Request) *order {
-	return &order{req: r, cells: r.Keys(), landed: make(chan struct{})}
+	o := &order{req: r, landed: make(chan struct{})}
+	if !r.Removed {
+		o.cells = r.Keys()
+	}
+	return o
 }
 
 func (o *order) land(widest time.Duration) {
