@@ -45,8 +45,10 @@
 //     (TestInvalidatedIsNeverServedStale, TestInvalidateDuringLoad,
 //     TestInvalidateDuringFill, TestDeleteRacesOlderLoads, TestModel)
 //  5. Dependencies flow outward. A value that was built from other cached
-//     values carries their tags, also when reading them was a hit.
-//     (TestOuterInheritsTags)
+//     values carries their tags, also when reading them was a hit. It also
+//     carries the oldest moment at which each of them was known to be true,
+//     and counts as no younger than that.
+//     (TestOuterInheritsTags, TestBuiltValuesKeepTheBound)
 //  6. A remote tier that fails costs time, never an answer. Each call to it has
 //     its own deadline, RemoteTimeout; after five failures in a row it is left
 //     alone for a second. A read spends at most one deadline on a tier that
@@ -70,8 +72,12 @@
 //     the invalidation; with invalidate.Strict, any read that starts after t. B
 //     is the log's bound, 2 s unless configured; the rates of two machines'
 //     monotonic clocks may differ by a thousandth of it. It holds whatever
-//     happens to messages, connections, processes and the log's servers.
+//     happens to messages, connections, processes and the log's servers. A value
+//     that was built from cached values keeps the same bound, however many
+//     levels of cache lie between it and the source. An invalidation reaches it
+//     by the tags that it inherits.
 //     (TestInvalidationReachesOthers, TestLeaseRunsOut, TestStrict,
+//     TestBuiltValuesKeepTheBound, TestStrictHoldsForBuiltValues,
 //     TestInterleavings, TestRedisLog, TestRedisLogFailover)
 //  11. An invalidation that could not be sent is not forgotten. It is applied in
 //     this process, reported as an invalidate.PendingError and tried until it

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -32,6 +33,7 @@ type Fill struct {
 	done    bool
 	tags    []uint64
 	names   []string // of the tags, as far as a registry wants to know them
+	vouched int64    // the oldest moment that vouches for a part, on t's clock; never: no part needs one
 	noStore bool
 	badTag  bool
 	ttl     time.Duration // 0: as the policy says
@@ -94,14 +96,26 @@ func Previous[V any](ctx context.Context) (V, bool) {
 	return v, ok
 }
 
-// inherit makes whatever is being loaded under ctx depend on the tags of a
-// cached value that the loader has just read.
-func inherit(ctx context.Context, d *rare) {
-	if len(d.tags) == 0 || loading.Load() == 0 {
+// inherit makes the load under ctx depend on an item that its loader has just
+// read. The lease was read before the item's fences were looked at.
+func (c Cache[K, V]) inherit(ctx context.Context, it *item[K, V], lease int64) {
+	if loading.Load() != 0 {
+		c.s.t.handOn(ctx, it.rare, it.readAt(), lease)
+	}
+}
+
+// handOn gives the load under ctx the tags of a part and the moment that vouches
+// for it. The load needs the moment: its value is as old as its oldest part,
+// however lately the load itself began.
+func (t *Tiers) handOn(ctx context.Context, d *rare, readAt, lease int64) {
+	if t.follower == nil && len(d.tags) == 0 && d.older == 0 {
 		return
 	}
 	f := Filling(ctx)
 	f.edit(func() {
+		if at := t.vouchedAt(d, readAt, lease); at != never && !safeguard.Off(safeguard.Parts) {
+			f.vouched = min(f.vouched, at+int64(t.base.Sub(f.t.base)))
+		}
 		for i, t := range d.tags {
 			name := ""
 			if i < len(d.names) {
@@ -110,6 +124,19 @@ func inherit(ctx context.Context, d *rare) {
 			f.add(t, name)
 		}
 	})
+}
+
+// vouchedAt returns the latest moment at which a part is known to have been
+// true: when the lease was confirmed that it was judged under, or when it was
+// read from the source. Without a log only what the part was built from has one.
+func (t *Tiers) vouchedAt(d *rare, readAt, lease int64) int64 {
+	switch {
+	case t.follower == nil && d.older == 0:
+		return never
+	case t.follower == nil || lease == 0: // 0: the lease was never confirmed
+		return readAt
+	}
+	return max(lease, readAt)
 }
 
 func (f *Fill) edit(change func()) {
@@ -149,6 +176,7 @@ func (f *Fill) waitsFor(t *Tiers, text string) bool {
 type facts struct {
 	tags    []uint64
 	names   []string
+	vouched int64
 	noStore bool
 	badTag  bool
 	ttl     time.Duration
@@ -160,5 +188,5 @@ func (f *Fill) close() facts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.done = true
-	return facts{tags: f.tags, names: f.names, noStore: f.noStore, badTag: f.badTag, ttl: f.ttl, stale: f.stale}
+	return facts{tags: f.tags, names: f.names, vouched: f.vouched, noStore: f.noStore, badTag: f.badTag, ttl: f.ttl, stale: f.stale}
 }

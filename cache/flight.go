@@ -230,8 +230,20 @@ func (j *job[K, V]) deliver(ctx context.Context, out *outcome[K, V], led bool) (
 		j.v.counts.inc(negatives)
 	}
 	j.t.countStale(j.v.counts, reason, now-it.softUntil)
-	inherit(ctx, it.rare)
+	if loading.Load() != 0 {
+		j.inherit(ctx, it, j.judgedUnder(it))
+	}
 	return j.result(it, src, reason, now), it.err
+}
+
+// judgedUnder returns a lease that vouches for an outcome: the one of now, unless
+// the outcome was invalidated since the caller called, else the one of then.
+func (j *job[K, V]) judgedUnder(it *item[K, V]) int64 {
+	lease := j.t.lease.Read() // before the fences
+	if j.unfenced(it) {
+		return lease
+	}
+	return j.lease
 }
 
 func (j *job[K, V]) countLed(src Source, reason staleReason) {

@@ -1,8 +1,10 @@
 package cache_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -57,6 +59,7 @@ type logProcess struct {
 	gate    *gate
 	loglink *logtest.Faulty
 	clock   cache.Cache[string, string] // caches nothing
+	built   cache.Cache[string, string] // from what other values say
 	ear     ear
 	pace    pace
 	losing  atomic.Bool
@@ -112,6 +115,7 @@ func (w *logStage) start(name string) *logProcess {
 	})
 	p.things = with(w.t, p.tiers, cache.Config[string, string]{Load: p.load, LoadMany: p.loadMany, Codec: p.codec(), Policy: patch{RemoteTimeout: new(bound / 4)}})
 	p.clock = with(w.t, p.tiers, cache.Config[string, string]{Namespace: "clock", Policy: patch{Off: new(true)}})
+	p.built = with(w.t, p.tiers, cache.Config[string, string]{Namespace: "built", Codec: p.codec(), Policy: patch{RemoteTimeout: new(bound / 4)}})
 	w.procs, w.all = append(w.procs, p.process), append(w.all, p)
 	advance(10 * time.Millisecond)
 	return p
@@ -141,20 +145,33 @@ func (w *logStage) command(p *logProcess, c *script.Call) error {
 	defer p.pace.call()()
 	switch c.Arg(0) {
 	case "get":
-		return p.get(c, c.Arg(1))
+		return p.get(c, p.things, c.Arg(1), nil)
+	case "set":
+		s, err := scopeOf("key", c.Arg(1))
+		if err != nil {
+			return err
+		}
+		w.names.add(s, "key "+c.Arg(1))
+	case "build": // a value from another one, which was built or is a thing
+		return p.get(c, p.built, c.Arg(1), func(ctx context.Context, _ string) (string, error) {
+			if from := c.Arg(2); !strings.HasPrefix(from, "page") {
+				return p.things.Get(ctx, from)
+			}
+			return p.built.Get(ctx, c.Arg(2))
+		})
 	case "invalidate":
 		return p.invalidate(c, w.names)
 	}
 	return p.process.command(c)
 }
 
-func (p *logProcess) get(c *script.Call, k string) error {
+func (p *logProcess) get(c *script.Call, from cache.Cache[string, string], k string, load cache.Loader[string, string]) error {
 	var opts []cache.Option
 	if c.Has("max-age") {
 		opts = append(opts, cache.MaxAge(c.Duration("max-age", 0)))
 	}
 	l, ctx := newLook(c.Context(), cache.DefaultTenant)
-	r, err := p.things.Fetch(ctx, k, nil, opts...)
+	r, err := from.Fetch(ctx, k, load, opts...)
 	l.returned.Store(true)
 	p.gate.awake()
 	p.noteRefused()

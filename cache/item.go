@@ -50,6 +50,7 @@ type item[K comparable, V any] struct {
 // rare is what most items do without. It is shared by all that do: see own.
 type rare struct {
 	trustUntil int64 // fresh here until the remote tier is asked again
+	older      int64 // by how much the moment that vouches for its oldest part precedes loadedAt
 	err        error // of a remembered absence: what a hit returns
 	tags       []uint64
 	names      []string         // of the tags, when there is a registry to know them; see entities
@@ -86,9 +87,11 @@ func (it *item[K, V]) FullKey() string {
 }
 
 // readAt returns when the load began, by this process's clock, if it ran here, else longAgo.
+// A value that was built from cached ones counts as read when the oldest of them was known
+// to be true.
 func (it *item[K, V]) readAt() int64 {
 	if it.here {
-		return it.loadedAt
+		return it.loadedAt - it.older
 	}
 	return longAgo
 }

@@ -83,7 +83,7 @@ func (j *job[K, V]) enter(l *load, prev *item[K, V], late interface{ late(contex
 			return err
 		}
 	}
-	l.Fill = Fill{parent: j.outer, t: j.t, text: j.text, tenant: j.v.space.Tenant, stale: -1}
+	l.Fill = Fill{parent: j.outer, t: j.t, text: j.text, tenant: j.v.space.Tenant, vouched: never, stale: -1}
 	if prev != nil {
 		l.previous = prev.val
 	}
@@ -171,6 +171,9 @@ func (j *job[K, V]) conclude(a *attempt[K, V], v V, tags []string, err error, pr
 		tags = nil
 		if len(prev.tags) > 0 {
 			it.own().tags, it.own().names = prev.tags, prev.names
+		}
+		if prev.older > 0 { // its source says nothing about its parts
+			a.facts.vouched = min(a.facts.vouched, j.t.vouchedAt(prev.rare, prev.readAt(), j.lease))
 		}
 	case errors.Is(err, ErrNotFound):
 		it.own().err = j.fail(err)

@@ -29,11 +29,11 @@ type Result[V any] struct {
 // or the loader's, inside an [*Error]. When the loader panics, so does Get,
 // with a [*PanicError].
 func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
-	if it := c.hit(k); it != nil {
+	if it, lease := c.hit(k); it != nil {
+		c.inherit(ctx, it, lease)
 		if it.plain {
 			return c.value(it), nil
 		}
-		inherit(ctx, it.rare)
 		return c.value(it), it.err
 	}
 	return c.miss(ctx, k)
@@ -53,8 +53,8 @@ func (c Cache[K, V]) miss(ctx context.Context, k K) (V, error) {
 // for one key should bring a loader that means the same.
 func (c Cache[K, V]) GetOrLoad(ctx context.Context, k K, load Loader[K, V], opts ...Option) (V, error) {
 	if len(opts) == 0 {
-		if it := c.hit(k); it != nil {
-			inherit(ctx, it.rare)
+		if it, lease := c.hit(k); it != nil {
+			c.inherit(ctx, it, lease)
 			return c.value(it), it.err
 		}
 	}
@@ -82,8 +82,8 @@ func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...
 // this process has nothing. Any failure reports false.
 func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 	var zero V
-	if it := c.hit(k); it != nil {
-		inherit(ctx, it.rare)
+	if it, lease := c.hit(k); it != nil {
+		c.inherit(ctx, it, lease)
 		return c.value(it), it.err == nil
 	}
 	j, err := c.job(ctx, "peek", k, nil, callOpts{maxAge: -1})
@@ -91,6 +91,7 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 		return zero, false
 	}
 	j.t.confirm(ctx, j.o.within())
+	lease := j.t.lease.Read() // before find and peekRemote look at the fences
 	it := c.find(k)
 	if it == nil || it.freshness(j.t.now()) < stale {
 		it = j.peekRemote(ctx)
@@ -98,50 +99,50 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 	if it == nil || it.err != nil {
 		return zero, false
 	}
-	inherit(ctx, it.rare)
+	c.inherit(ctx, it, lease)
 	return c.value(it), true
 }
 
 // hit returns the entry of k if it can be served without further thought. This
 // is the path that a warm program is on nearly always: one hash, one look-up,
 // one clock, the lease, and the fences. The order of the last two matters; see
-// lease.go.
-func (c Cache[K, V]) hit(k K) *item[K, V] {
+// lease.go. The lease is returned for what is built from the entry.
+func (c Cache[K, V]) hit(k K) (*item[K, V], int64) {
 	if c.s == nil {
-		return nil
+		return nil, 0
 	}
 	t := c.s.t
 	e, ok := t.local.Get(c.slot(k))
 	if !ok {
-		return nil
+		return nil, 0
 	}
 	it, ok := e.(*item[K, V])
 	if !ok || it.key != k || !it.of(c.v) {
-		return nil
+		return nil, 0
 	}
 	lease := t.lease.Read() // before any fence
 	now := t.now()
 	reason := notStale
 	if now >= it.quietUntil {
 		if reason = it.rests(now); reason == notStale {
-			return nil
+			return nil, 0
 		}
 	}
 	if c.v.policy().Off {
-		return nil
+		return nil, 0
 	}
 	if !t.lease.Covers(lease, now) && !t.vouches(lease, now, it.readAt()) {
-		return nil
+		return nil, 0
 	}
 	if it.clearAt.Load() != t.fences.Generation() && !it.unfenced(t, it) {
-		return nil
+		return nil, 0
 	}
 	it.checkUnchanged()
 	c.v.counts.hit(!it.plain && it.err != nil, reason)
 	if reason != notStale {
 		t.seen.staleness(now - it.softUntil)
 	}
-	return it
+	return it, lease
 }
 
 // unfenced reports whether no fence covers the item, whose key the speller spells.
@@ -277,7 +278,7 @@ func (c Cache[K, V]) fromLocal(ctx context.Context, k K, load Loader[K, V], o ca
 	if reason != notStale {
 		c.s.t.seen.staleness(now - it.softUntil)
 	}
-	inherit(ctx, it.rare)
+	c.inherit(ctx, it, lease)
 	return c.result(it, Local, reason, now), true, it.err
 }
 
@@ -314,6 +315,7 @@ type job[K comparable, V any] struct {
 	o         callOpts
 	tick      uint64 // fences applied when the caller called
 	called    int64  // when the caller called
+	lease     int64  // as the caller found it
 	leased    bool   // what was invalidated a bound before that was fenced by then
 	minLoaded int64
 	ctx       context.Context // a flight's own, or the caller's
@@ -345,9 +347,9 @@ func (c Cache[K, V]) start(ctx context.Context, j *job[K, V], op string, k K, lo
 	j.Cache, j.t, j.p = c, c.s.t, c.v.policy()
 	j.op, j.k, j.loader, j.o = op, k, load, o
 	j.minLoaded, j.ctx = -never, ctx
-	lease := j.t.lease.Read() // before the tick: what the lease vouches for is part of it
+	j.lease = j.t.lease.Read() // before the tick: what the lease vouches for is part of it
 	j.tick, j.called = j.t.fences.Tick(), j.t.now()
-	j.leased = j.t.lease.Covers(lease, j.called) || safeguard.Off(safeguard.Lease)
+	j.leased = j.t.lease.Covers(j.lease, j.called) || safeguard.Off(safeguard.Lease)
 	if j.t.work.isClosed() {
 		return c.fail(op, k, ErrClosed)
 	}

@@ -13,7 +13,8 @@ import (
 // registered by their hashes.
 
 // setTags gives an item its tags: those it has, its own, the call's and the
-// recorded ones. One too many is kept, to be noticed by admits.
+// recorded ones. One too many is kept, to be noticed by admits. With the
+// recorded tags comes the age of the oldest part.
 func (j *job[K, V]) setTags(it *item[K, V], own []string, f *facts) {
 	add := func(hash uint64, name string) {
 		if len(it.tags) > tier.MaxTags || slices.Contains(it.tags, hash) {
@@ -35,6 +36,9 @@ func (j *job[K, V]) setTags(it *item[K, V], own []string, f *facts) {
 	}
 	for i, h := range f.tags {
 		add(h, entityAt(f.names, f.tags, i))
+	}
+	if older := it.loadedAt - f.vouched; older > 0 {
+		it.own().older = older
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,7 +81,8 @@ type TiersConfig struct {
 
 	// OnEvict, when set, is called once for every entry that leaves the local
 	// tier, with its full key. It runs inside cache calls and must be quick
-	// and not call back into the cache. Nil: nothing is called.
+	// and not call back into the cache. A panic of it is logged, the first one,
+	// and harms nothing. Nil: nothing is called.
 	OnEvict func(key string, reason tier.EvictReason)
 
 	// Logger gets state changes: never a value. Nil: slog.Default.
@@ -113,6 +115,8 @@ type Tiers struct {
 	puts     [64]sync.Mutex // by local hash; see job.put
 	seen     *telemetry
 	all      *counters // what has no namespace
+
+	evictPanicked atomic.Bool // it was logged
 
 	mu     sync.Mutex // protects the rest
 	bases  []namedBase
@@ -280,6 +284,16 @@ func (t *Tiers) evicted(e tier.Entry, _ int64, reason tier.EvictReason) {
 	}
 	t.unregister(n)
 	if t.cfg.OnEvict != nil {
+		defer t.onEvictPanic()
 		t.cfg.OnEvict(n.FullKey(), reason)
+	}
+}
+
+// onEvictPanic keeps a panic of OnEvict from the call that happened to make room:
+// it may be anybody's, or a load that ends late with nobody above it.
+func (t *Tiers) onEvictPanic() {
+	if p := recover(); p != nil && t.evictPanicked.CompareAndSwap(false, true) {
+		// The stack, but not what it panicked with: it may be a key.
+		t.log.Error("cache: OnEvict panicked; further panics of it are not logged", "stack", string(debug.Stack()))
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -81,6 +83,35 @@ func TestOnEvict(t *testing.T) {
 	}
 	if want := "[default:things:1 replaced default:things:1 deleted]"; fmt.Sprint(got) != want {
 		t.Errorf("OnEvict saw %v, want %s", got, want)
+	}
+}
+
+// A callback that panics harms neither the calls that make room nor the tier.
+func TestOnEvictPanics(t *testing.T) {
+	var said strings.Builder
+	const budget = 1 << 20
+	tiers := open(t, cache.TiersConfig{
+		Local:   local.New(local.Config{MaxBytes: budget}),
+		Logger:  slog.New(slog.NewTextHandler(&said, nil)),
+		OnEvict: func(string, tier.EvictReason) { panic("secret") },
+	})
+	c := with(t, tiers, cache.Config[int, []byte]{Load: func(context.Context, int) ([]byte, error) { return make([]byte, 1000), nil }})
+	for k := range 20 * budget / 1000 {
+		if v, err := c.Get(t.Context(), k); err != nil || len(v) != 1000 {
+			t.Fatalf("Get(%d) = %d bytes, %v", k, len(v), err)
+		}
+	}
+	found := int64(0)
+	for k := range 20 * budget / 1000 {
+		if _, ok := c.Peek(t.Context(), k); ok {
+			found++
+		}
+	}
+	if s := tiers.Stats().Local; s.Entries != found || s.Bytes > budget*105/100 {
+		t.Errorf("%d entries of %d bytes, and %d are found", s.Entries, s.Bytes, found)
+	}
+	if n := strings.Count(said.String(), "OnEvict panicked"); n != 1 || strings.Contains(said.String(), "secret") {
+		t.Errorf("the log says so %d times, want 1, without the value:\n%s", n, said.String())
 	}
 }
 

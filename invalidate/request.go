@@ -12,6 +12,10 @@ type Request struct {
 	Scopes []Scope       // of KindKey, KindPrefix and KindTag
 	Strict bool          // wait until no process can serve them any more
 	Hold   time.Duration // keep them from being cached for so long; 0: not at all
+
+	// Removed says that the remote tier's cells of the keys hold no value any
+	// more: the caller has put its own claim there, which must stay.
+	Removed bool
 }
 
 // NewRequest sorts the parts of a call. It refuses parts that cannot be used,

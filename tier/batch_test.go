@@ -104,6 +104,77 @@ func TestBatchUsesBatcher(t *testing.T) {
 	}
 }
 
+// short is a Batcher whose answers are fewer, or more, than the keys.
+type short struct {
+	scripted
+	off int
+	err error
+}
+
+func (s *short) GetMany(_ context.Context, keys []string) ([][]byte, error) {
+	return make([][]byte, max(len(keys)+s.off, 0)), s.err
+}
+
+func (s *short) ClaimMany(_ context.Context, keys []string, _ []tier.Claim) ([]tier.Claimed, error) {
+	out := make([]tier.Claimed, max(len(keys)+s.off, 0))
+	for i := range out {
+		out[i].Granted = true
+	}
+	return out, s.err
+}
+
+func (s *short) FillMany(_ context.Context, keys []string, _ []tier.Fill) ([]bool, error) {
+	out := make([]bool, max(len(keys)+s.off, 0))
+	for i := range out {
+		out[i] = true
+	}
+	return out, s.err
+}
+
+// A Batcher that does not answer key by key has answered nothing: nobody can
+// tell which answer is whose.
+func TestBatcherOfWrongLength(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		off  int
+		err  error
+		said bool // the error is about the number
+	}{
+		{name: "one too few", off: -1, said: true},
+		{name: "none", off: -3, said: true},
+		{name: "one too many", off: 1, said: true},
+		{name: "none, with an error", off: -3, err: errBad},
+		{name: "one too few, with an error", off: -1, err: errBad, said: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &short{off: tt.off, err: tt.err}
+			frames, err := tier.GetMany(t.Context(), s, batchKeys)
+			wantNone(t, "GetMany", frames, make([][]byte, 3), err, tt.err, tt.said, 3+tt.off)
+			claimed, err := tier.ClaimMany(t.Context(), s, batchKeys, batchClaims)
+			wantNone(t, "ClaimMany", claimed, make([]tier.Claimed, 3), err, tt.err, tt.said, 3+tt.off)
+			filled, err := tier.FillMany(t.Context(), s, batchKeys, batchFills)
+			wantNone(t, "FillMany", filled, make([]bool, 3), err, tt.err, tt.said, 3+tt.off)
+		})
+	}
+}
+
+func wantNone[T any](t *testing.T, op string, got, want []T, err, is error, said bool, answers int) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", op, diff)
+	}
+	if is != nil && !errors.Is(err, is) {
+		t.Errorf("%s = %v, want one that is %v", op, err, is)
+	}
+	ae, ok := errors.AsType[*tier.AnswersError](err)
+	if ok != said {
+		t.Errorf("%s = %v, want an AnswersError: %v", op, err, said)
+	}
+	if ok && *ae != (tier.AnswersError{Op: op, Keys: 3, Answers: answers}) {
+		t.Errorf("%s = %+v, want %d answers to 3 keys", op, *ae, answers)
+	}
+}
+
 func TestBatchOfNothing(t *testing.T) {
 	got, err := tier.GetMany(t.Context(), &scripted{}, nil)
 	if len(got) != 0 || err != nil {

@@ -71,7 +71,7 @@ func (r EvictReason) String() string {
 // EvictNotifier is a [Local] that reports every entry that leaves it, once,
 // whatever the reason. OnEvict is called once, before first use. The callback
 // runs on whichever goroutine caused the eviction and must not call back into
-// the tier.
+// the tier. When it panics, the tier stays whole, and goes on reporting.
 type EvictNotifier interface {
 	OnEvict(func(e Entry, cost int64, reason EvictReason))
 }
@@ -191,8 +191,10 @@ type Fill struct {
 }
 
 // Batcher is a [Remote] that does many keys in one round trip per node. Each
-// method answers in the order of its arguments. An error says that some keys
-// could not be reached: their answers are zero, the others stand.
+// method gives one answer for each key, in the order of its arguments. An error
+// says that some keys could not be reached: their answers are zero, the others
+// stand. Call a Batcher by the helpers [GetMany], [ClaimMany] and [FillMany],
+// which check the number of answers.
 type Batcher interface {
 	GetMany(ctx context.Context, keys []string) ([][]byte, error)
 	ClaimMany(ctx context.Context, keys []string, claims []Claim) ([]Claimed, error)

@@ -20,4 +20,5 @@ const (
 	Frames Guard = "frames" // frames older than a known invalidation are refused
 	CAS    Guard = "cas"    // a fill lands only where its claim still stands
 	Owed   Guard = "owed"   // the remote tier is not trusted while an own invalidation is not in the log
+	Parts  Guard = "parts"  // a value is vouched for no longer than what it was built from
 )

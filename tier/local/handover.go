@@ -162,6 +162,9 @@ func (t *Tier) drainLocked(back returns) {
 	}
 	t.dismiss(back)
 	t.settle()
+	left := h.left
+	h.left = h.left[:0]
+	t.tellLeft(left)
 }
 
 // offer hands n to ristretto unless a Set or Delete was faster. One that comes
@@ -181,23 +184,42 @@ func (t *Tier) offer(n *node) {
 	}
 }
 
-// dismiss acts on what ristretto refused or evicted.
+// dismiss acts on what ristretto refused or evicted. What has left the tier by
+// that stays in h.left.
 func (t *Tier) dismiss(back returns) {
 	h := &t.main
 	mayReturn := 0
 	if back != noReturns {
 		mayReturn = len(h.left) / int(back)
 	}
+	left := h.left[:0]
 	for _, d := range h.left {
 		d.node.held = false
 		if mayReturn > 0 && t.bringBack(d.node) {
 			mayReturn--
-			continue
+		} else if t.evict(d.node) {
+			left = append(left, d)
 		}
-		t.evict(d.node, d.reason)
 	}
-	clear(h.left)
-	h.left = h.left[:0]
+	clear(h.left[len(left):])
+	h.left = left
+}
+
+// tellLeft reports what left the tier. It comes last, because the callback may
+// panic. The callback then hears of the rest all the same.
+func (t *Tier) tellLeft(left []departure) {
+	told := 0
+	defer func() {
+		if told < len(left) {
+			t.tellLeft(left[told:])
+		}
+	}()
+	for told < len(left) {
+		d := left[told]
+		left[told] = departure{} // it must not keep a dead entry alive
+		told++
+		t.tell(d.node, d.reason)
+	}
 }
 
 // bringBack returns n to the front if it was hit since it left it. The front
@@ -217,20 +239,18 @@ func (t *Tier) bringBack(n *node) bool {
 	return true
 }
 
-// evict takes n out of the table and reports it, unless it is gone (rule 4).
-func (t *Tier) evict(n *node, reason tier.EvictReason) {
+// evict takes n out of the table, and reports false if it is gone already (rule 4).
+func (t *Tier) evict(n *node) bool {
 	s := t.shardOf(n.hash)
 	s.mu.Lock()
-	stays := n.place != gone
-	if stays {
-		s.table.remove(n.hash)
-		n.place = spilling // ristretto has let go: there is nothing to forget
-		t.releaseLocked(s, n)
+	defer s.mu.Unlock()
+	if n.place == gone {
+		return false
 	}
-	s.mu.Unlock()
-	if stays {
-		t.tell(n, reason)
-	}
+	s.table.remove(n.hash)
+	n.place = spilling // ristretto has let go: there is nothing to forget
+	t.releaseLocked(s, n)
+	return true
 }
 
 // settle gives what ristretto admitted its place.

@@ -97,6 +97,8 @@ func (t *Tier) shardOf(hash uint64) *shard {
 // it was given. It must be called before first use, and at most once. f runs
 // on the goroutine whose call made the entry leave, mostly without a lock but
 // for evictions under the one that serializes them; it must not call the tier.
+// A panic of f reaches that caller and harms nothing: the tier was complete
+// before f was called, and f hears of every other entry that left.
 func (t *Tier) OnEvict(f func(e tier.Entry, cost int64, reason tier.EvictReason)) {
 	t.report = f
 }

@@ -62,8 +62,8 @@ func (t *Tier) refuse(s *shard, n *node) bool {
 	if t.closed.Load() {
 		return false
 	}
+	defer t.tell(n, tier.Rejected) // also when the first report panics
 	t.remove(s, n.hash, tier.Replaced)
-	t.tell(n, tier.Rejected)
 	return false
 }
 

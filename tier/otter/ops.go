@@ -28,8 +28,8 @@ func (t *Tier) Set(hash uint64, e tier.Entry, cost int64) bool {
 	}
 	h := held{entry: e, cost: max(cost, 0)}
 	if h.cost > t.limits.entry-Overhead {
+		defer t.tell(h, tier.Rejected) // also when the first report panics
 		t.remove(c, hash, tier.Replaced)
-		t.tell(h, tier.Rejected)
 		return false
 	}
 	t.maintain(c)

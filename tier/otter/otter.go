@@ -102,8 +102,9 @@ func (t *Tier) open(c Config) error {
 // it was given. It must be called before first use, and at most once. f runs
 // on the goroutine whose call made the entry leave: without a lock when the
 // entry was replaced, deleted or rejected, but under otter's locks when it was
-// evicted, so it must be quick; it must not call the tier. A panic of f at an
-// eviction is logged by otter, to slog's default logger, and goes no further.
+// evicted, so it must be quick; it must not call the tier. A panic of f harms
+// nothing in the tier. At an eviction otter logs it to slog's default logger, and
+// it goes no further. Otherwise it reaches the caller.
 func (t *Tier) OnEvict(f func(e tier.Entry, cost int64, reason tier.EvictReason)) {
 	t.report = f
 }

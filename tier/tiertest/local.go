@@ -44,6 +44,7 @@ func TestLocal(t *testing.T, newLocal func(t *testing.T) tier.Local) {
 		{"range while others write", localRangeInUse},
 		{"evictions are reported once", localEvictOnce},
 		{"evictions carry the reason", localEvictReason},
+		{"a callback that panics harms nothing", localEvictPanics},
 		{"get allocates nothing", localAllocs},
 		{"concurrent use", localConcurrent},
 		{"close while in use", localCloseInUse},

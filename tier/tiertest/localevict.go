@@ -14,6 +14,8 @@ func sprintf(format string, args ...any) string { return fmt.Sprintf(format, arg
 type departures struct {
 	mu   sync.Mutex
 	seen map[*localEntry][]departure
+
+	heard func() // called when one was recorded; nil: nothing
 }
 
 type departure struct {
@@ -29,12 +31,18 @@ func listen(t *testing.T, l tier.Local) *departures {
 	}
 	d := &departures{seen: map[*localEntry][]departure{}}
 	n.OnEvict(func(e tier.Entry, cost int64, reason tier.EvictReason) {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		le := e.(*localEntry)
-		d.seen[le] = append(d.seen[le], departure{reason, cost})
+		d.record(e.(*localEntry), departure{reason, cost})
+		if d.heard != nil {
+			d.heard()
+		}
 	})
 	return d
+}
+
+func (d *departures) record(e *localEntry, how departure) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.seen[e] = append(d.seen[e], how)
 }
 
 func (d *departures) of(e *localEntry) []departure {
@@ -83,6 +91,54 @@ func localEvictOnce(t *testing.T, l tier.Local) {
 		}
 		return "", true
 	})
+}
+
+// localEvictPanics has a callback that panics now and then. The panic may reach
+// the caller. The tier must stay whole: each entry is there or was reported
+// once, what the tier counts is what it holds, and no lock stays taken.
+func localEvictPanics(t *testing.T, l tier.Local) {
+	d := listen(t, l)
+	calls := 0
+	d.heard = func() {
+		if calls++; calls%41 == 0 {
+			panic("OnEvict")
+		}
+	}
+	try := func(f func()) {
+		defer func() { _ = recover() }()
+		f()
+	}
+	var all []*localEntry
+	for i := range 8 * LocalBudget >> 10 {
+		e := &localEntry{hash: spread(i % (4 * LocalBudget >> 10)), seq: i}
+		all = append(all, e)
+		cost := int64(1 << 10)
+		if i%97 == 0 {
+			cost = oversize
+		}
+		try(func() { l.Set(e.hash, e, cost) })
+		l.Get(spread(i / 2)) // so that some are hit again
+		if i%11 == 0 {
+			try(func() { l.Delete(spread(i / 2)) })
+		}
+	}
+	d.heard = func() {}
+	resident := int64(0)
+	for _, e := range all {
+		got, ok := l.Get(e.hash)
+		ok = ok && got == any(e)
+		if ok {
+			resident++
+		}
+		if n := len(d.of(e)); ok == (n == 1) || n > 1 {
+			t.Fatalf("entry %v: resident %v, reported %d times; want exactly one of the two", *e, ok, n)
+		}
+	}
+	if m, ok := unwrapLocal(l).(tier.Meter); ok {
+		if b, n := m.Usage(); n != resident || b != resident<<10 {
+			t.Errorf("Usage() = %d bytes, %d entries; want %d entries of 1 KiB", b, n, resident)
+		}
+	}
 }
 
 func localEvictReason(t *testing.T, l tier.Local) {

@@ -1,0 +1,268 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// tower is one process with caches that are built on each other: level 0 reads
+// the source, level i+1 is built from level i. The process can be cut off from
+// the log.
+type tower struct {
+	source atomic.Int64 // the version that the source has
+	teller *cache.Tiers // of the process that invalidates
+	link   *logtest.Faulty
+	own    *cache.Tiers
+	levels []things
+}
+
+// storey says how a level is built from the one below.
+type storey struct {
+	read   func(ctx context.Context, below things) (string, error)
+	noTags bool
+	many   bool // its loader is a LoadMany
+	apart  bool // every other level is in Tiers of its own
+	remote bool
+}
+
+func newTower(t *testing.T, depth int, s storey) *tower {
+	log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
+	w := &tower{link: logtest.NewFaulty(log)}
+	var cfg cache.TiersConfig
+	if s.remote {
+		cfg.Remote = tiertest.NewMemory()
+	}
+	cfg.Log = log
+	w.teller = open(t, cfg)
+	cfg.Log = w.link
+	w.own = open(t, cfg)
+	tiers := []*cache.Tiers{w.own, w.own}
+	if s.apart {
+		advance(bound / 7) // so that the two count time from different moments
+		tiers[1] = open(t, cfg)
+	}
+	w.source.Store(1)
+	load := func(context.Context, int) (string, error) { return fmt.Sprint("v", w.source.Load()), nil }
+	tags := tagT
+	if s.noTags {
+		tags = nil
+	}
+	for i := range depth + 1 {
+		c := thingConfig{Namespace: fmt.Sprint("level", i), Load: load, Tags: tags}
+		if i > 0 {
+			below := w.levels[i-1]
+			c.Tags = nil
+			c.Load = func(ctx context.Context, _ int) (string, error) { return s.read(ctx, below) }
+			if s.many {
+				c.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
+					v, err := s.read(ctx, below)
+					out := map[int]string{}
+					for _, k := range keys {
+						out[k] = v
+					}
+					return out, err
+				}
+			}
+		}
+		w.levels = append(w.levels, with(t, tiers[i%2], c))
+	}
+	synctest.Wait()
+	return w
+}
+
+// read reads a level, through LoadMany where it has one.
+func (w *tower) read(t *testing.T, level int) string {
+	t.Helper()
+	got, err := w.levels[level].GetMany(t.Context(), []int{1, 2})
+	if err != nil || len(got) != 2 || got[1] != got[2] {
+		t.Errorf("level %d: %v, %v", level, got, err)
+	}
+	return got[1]
+}
+
+// change writes to the source and invalidates what was built from it.
+func (w *tower) change(t *testing.T, more ...invalidate.Scope) {
+	t.Helper()
+	w.source.Add(1)
+	scopes := append(more, invalidate.Tag(cache.DefaultTenant, "t"), invalidate.Prefix("default:level0:"))
+	if err := w.teller.Invalidate(t.Context(), scopes...); err != nil {
+		t.Errorf("Invalidate: %v", err)
+	}
+}
+
+// climb reads the levels until nothing can be old any more, each for the first
+// time pace after the one below it. It returns how long after since
+// the last old value was served, per level.
+func (w *tower) climb(t *testing.T, since time.Time, pace time.Duration) []time.Duration {
+	t.Helper()
+	const step = bound / 40
+	last := make([]time.Duration, len(w.levels))
+	for begun := time.Now(); time.Since(begun) < bound*time.Duration(len(w.levels)+1); advance(step) {
+		for i := range w.levels {
+			if time.Since(begun) < time.Duration(i)*pace {
+				break
+			}
+			if w.read(t, i) == "v1" {
+				last[i] = time.Since(since)
+			}
+		}
+	}
+	return last
+}
+
+func readOne(ctx context.Context, below things) (string, error) { return below.Get(ctx, 1) }
+
+// What was built from cached values is served no longer after an invalidation
+// than the values themselves: for one bound, to any depth.
+func TestBuiltValuesKeepTheBound(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		storey
+	}{
+		{"Get", storey{read: readOne}},
+		{"Get, no tags", storey{read: readOne, noTags: true}},
+		{"Get, with a remote tier", storey{read: readOne, remote: true}},
+		{"Get, in LoadMany", storey{read: readOne, many: true}},
+		{"Get, two Tiers", storey{read: readOne, apart: true}},
+		{"GetMany", storey{read: func(ctx context.Context, below things) (string, error) {
+			m, err := below.GetMany(ctx, []int{1, 2})
+			return m[1], err
+		}}},
+		{"GetMany, in LoadMany", storey{many: true, read: func(ctx context.Context, below things) (string, error) {
+			m, err := below.GetMany(ctx, []int{1, 2})
+			return m[1], err
+		}}},
+		{"GetOrLoad", storey{read: func(ctx context.Context, below things) (string, error) { return below.GetOrLoad(ctx, 1, nil) }}},
+		{"Fetch", storey{read: func(ctx context.Context, below things) (string, error) {
+			r, err := below.Fetch(ctx, 1, nil)
+			return r.Value, err
+		}}},
+		{"Peek", storey{read: func(ctx context.Context, below things) (string, error) {
+			if v, ok := below.Peek(ctx, 1); ok {
+				return v, nil
+			}
+			return below.Get(ctx, 1)
+		}}},
+	} {
+		for depth := range 4 {
+			t.Run(fmt.Sprintf("%s, depth %d", tt.name, depth), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newTower(t, depth, tt.storey)
+					w.read(t, 0)
+					advance(bound)
+					w.read(t, 0) // vouched for by the lease alone
+					w.link.Fail(errors.New("unplugged"))
+					at := time.Now()
+					w.change(t)
+					for i, d := range w.climb(t, at, bound*9/10) {
+						if d > bound {
+							t.Errorf("level %d serves the old value for %v after the invalidation, want at most %v", i, d, bound)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// With Strict the bound is over when the call returns, for what was built, too.
+func TestStrictHoldsForBuiltValues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const depth = 2
+		w := newTower(t, depth, storey{read: readOne})
+		w.read(t, 0)
+		advance(bound)
+		w.link.Hang(true)
+		done := make(chan time.Time)
+		go func() {
+			w.change(t, invalidate.Strict)
+			done <- time.Now()
+		}()
+		for i := range depth { // the top one is built when the call has returned
+			advance(bound * 4 / 10)
+			w.read(t, i+1)
+		}
+		at := <-done
+		for i, d := range w.climb(t, at, 0) {
+			if d > 0 {
+				t.Errorf("level %d serves the old value for %v after Strict returned", i, d)
+			}
+		}
+	})
+}
+
+// A part may come from a flight that the load did not lead.
+func TestBuiltFromJoinedFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTower(t, 1, storey{read: readOne})
+		inside := make(chan struct{})
+		var hold sync.WaitGroup
+		hold.Add(1)
+		middle := with(t, w.own, thingConfig{Namespace: "middle", Load: func(ctx context.Context, _ int) (string, error) {
+			v, err := w.levels[0].Get(ctx, 1)
+			close(inside)
+			hold.Wait()
+			return v, err
+		}})
+		outer := with(t, w.own, thingConfig{Namespace: "outer", Load: readOneOf(middle)})
+		w.read(t, 0)
+		advance(bound)
+		w.link.Fail(errors.New("unplugged"))
+		at := time.Now()
+		w.change(t)
+		advance(bound * 8 / 10)
+		go func() { _, _ = middle.Get(t.Context(), 1) }()
+		<-inside
+		go func() { _, _ = outer.Get(t.Context(), 1) }()
+		synctest.Wait()
+		hold.Done()
+		synctest.Wait()
+		if got := get(t, outer, 1); got != "v1" {
+			t.Fatalf("Get within the bound = %q, want what was cached", got)
+		}
+		inside = make(chan struct{})
+		advance(bound - time.Since(at))
+		if got := get(t, outer, 1); got != "v2" {
+			t.Errorf("Get a bound after the invalidation = %q, want v2", got)
+		}
+	})
+}
+
+func readOneOf(below things) cache.Loader[int, string] {
+	return func(ctx context.Context, _ int) (string, error) { return readOne(ctx, below) }
+}
+
+// While the lease holds, what was built lives as long as its policy says, and a
+// refreshed value that its source found unchanged keeps the age of its parts.
+func TestBuiltValuesLiveWithALease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTower(t, 2, storey{read: readOne})
+		for range 20 {
+			if got := w.read(t, 2); got != "v1" {
+				t.Fatalf("Get = %q, want v1", got)
+			}
+			advance(bound)
+		}
+		if n := total(w.own).Loads; n != 4 {
+			t.Errorf("%d loads, want 4: two keys on the top level, one on each of the others", n)
+		}
+		w.change(t)
+		advance(time.Millisecond)
+		for i := range w.levels {
+			if got := w.read(t, i); got != "v2" {
+				t.Errorf("level %d = %q after the record arrived, want v2", i, got)
+			}
+		}
+	})
+}
