@@ -75,7 +75,7 @@ func ciSuite() []runConfig {
 	strict := base
 	strict.Fault, strict.Strict, strict.Writers = "partition", true, 3
 	return append(append(out, strict), controlsOf(base, [][2]string{
-		{"cas+frames", "none"}, {"run-id", "old-dump"}, {"lease", "partition"},
+		{"cas,frames", "none"}, {"run-id", "old-dump"}, {"lease", "partition"},
 	})...)
 }
 
@@ -116,7 +116,7 @@ func fullSuite(d time.Duration) []runConfig {
 	}
 	base.Bound = quarter // what a control loses is soon staler than that
 	out = append(out, controlsOf(base, [][2]string{
-		{"log", "none"}, {"lease", "partition"}, {"lease", "pause"}, {"run-id", "old-dump"}, {"run-id", "failover"}, {"cas+frames", "none"},
+		{"log", "none"}, {"lease", "partition"}, {"lease", "pause"}, {"run-id", "old-dump"}, {"run-id", "failover"}, {"cas,frames", "none"},
 	})...)
 	return append(out, controlsOf(wide(base), [][2]string{{"frames", "cluster-loss"}})...)
 }
