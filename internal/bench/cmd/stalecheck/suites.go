@@ -85,9 +85,6 @@ func under(c runConfig, faults ...string) []runConfig {
 		c := c
 		c.Fault = fault
 		c.Bound = max(c.Bound, rig.MinBound(fault))
-		if fault == "sentinel-loss" { // it fails over some three times in a minute
-			c.Duration = max(c.Duration, 45*time.Second)
-		}
 		out = append(out, c)
 	}
 	return out

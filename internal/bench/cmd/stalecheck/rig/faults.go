@@ -47,7 +47,7 @@ var faults = map[string]fault{
 	"replicaof":       {inject: losing(replicaOf), replica: true, rare: true},
 	"reload":          {inject: losing(reload), rare: true},
 	"restore":         {inject: losing(restore), rare: true},
-	"copy":            {inject: losing(copyKeys), rare: true, bound: 3 * time.Second},
+	"copy":            {inject: losing(copyKeys), rare: true, bound: 4 * time.Second},
 	"sentinel-loss":   {inject: losing(promote), kind: worker.Sentinel, rare: true},
 	"takeover":        {inject: losing(promote), kind: worker.Cluster, replica: true, rare: true},
 	"restart":         {inject: restart, rare: true},

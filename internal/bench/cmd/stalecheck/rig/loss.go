@@ -83,18 +83,19 @@ const settle = 50 * time.Millisecond
 
 // lossTime is for how long writes are taken that will be lost.
 func (r *Rig) lossTime() time.Duration {
-	if r.fault.bound > 0 {
-		return r.between(r.fault.bound/12, r.fault.bound/6)
+	if b := r.fault.bound; b > 0 {
+		return r.between(b/20, b/10)
 	}
 	return r.between(300*time.Millisecond, 1500*time.Millisecond)
 }
 
 // aloneTime is for how long the first worker is alone: under a lease of its own, for
 // longer than the bound. Where the guarantee needs a worker that knows what was lost,
-// that one comes within the bound.
+// that one comes within the bound. The first worker appends more records meanwhile than
+// were lost, or the other would be ahead of the log.
 func (r *Rig) aloneTime() time.Duration {
-	if r.fault.bound > 0 {
-		return r.lossTime()
+	if b := r.fault.bound; b > 0 {
+		return r.between(b/3, b/2)
 	}
 	return r.cfg.Bound + r.between(300*time.Millisecond, 1500*time.Millisecond)
 }
