@@ -63,7 +63,10 @@ func (w *worker) builder(level int) func(context.Context, []string) (map[string]
 			return below.GetMany(ctx, ks)
 		}
 		v, err := below.Get(ctx, ks[0])
-		return map[string]Value{ks[0]: v}, err
+		if err != nil {
+			return nil, err
+		}
+		return map[string]Value{ks[0]: v}, nil
 	}
 }
 
