@@ -125,7 +125,7 @@ func wide(c runConfig) runConfig {
 }
 
 func composed(c runConfig) runConfig {
-	c.Composed = true
+	c.Composed, c.SlowLoads = true, 0.02 // a level waits for the loads below it
 	return c
 }
 
