@@ -40,7 +40,7 @@ e2e: ## look at the site through a headless Chromium, which is installed where a
 stalecheck: deps-test ## look for stale reads under faults, with controls that must find some (a minute)
 	$(STALECHECK) -suite ci
 
-stalecheck-all: deps-test ## every fault and every control; rewrites internal/bench/STALENESS.md (half an hour)
+stalecheck-all: deps-test ## every fault and every control; rewrites internal/bench/STALENESS.md (40 minutes)
 	$(STALECHECK) -suite all -out internal/bench/STALENESS.md
 	printf '\n# What an invalidation costs\n\n' >> internal/bench/STALENESS.md
 	$(STALECHECK) -suite cost >> internal/bench/STALENESS.md

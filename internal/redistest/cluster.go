@@ -14,11 +14,14 @@ import (
 // slots is the number of hash slots of every Redis Cluster.
 const slots = 16384
 
-// Cluster is a Redis Cluster of masters without replicas that calls a node down
-// after 2 s. By Redis' default it then refuses every key, until the node is
-// back.
+// Cluster is a Redis Cluster of masters that calls a node down after 2 s. By Redis'
+// default it then refuses every key, until the node is back. It has no replicas but
+// those of [Cluster.AddReplica].
 type Cluster struct {
-	Nodes []*Server // node i owns the i-th equal share of the slots
+	Nodes    []*Server // node i owns the i-th equal share of the slots at the start
+	Replicas []*Server
+
+	opts []Option
 }
 
 // StartCluster returns a running cluster that ends with the test, once every
@@ -29,7 +32,7 @@ func StartCluster(t testing.TB, masters int, opts ...Option) *Cluster {
 	opts = slices.Concat(opts, []Option{
 		Args("--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-config-file", "nodes.conf"),
 	})
-	c := &Cluster{}
+	c := &Cluster{opts: opts}
 	for i := range masters {
 		n := startServer(t, opts...)
 		n.Do(t, "CLUSTER", "SET-CONFIG-EPOCH", i+1)
@@ -46,10 +49,25 @@ func StartCluster(t testing.TB, masters int, opts ...Option) *Cluster {
 	return c
 }
 
+// AddReplica gives a master a replica, and returns it when its link is up.
+func (c *Cluster) AddReplica(t testing.TB, master *Server) *Server {
+	t.Helper()
+	n := startServer(t, c.opts...)
+	c.Replicas = append(c.Replicas, n)
+	n.Do(t, "CLUSTER", "MEET", "127.0.0.1", master.Port())
+	c.WaitOK(t)
+	n.Do(t, "CLUSTER", "REPLICATE", master.Do(t, "CLUSTER", "MYID"))
+	Eventually(t, "the replica does not connect", func(ctx context.Context) error {
+		return wantInfo(ctx, n, "replication", "master_link_status:up")
+	})
+	return n
+}
+
 // WaitOK waits until every node sees all nodes and all slots well.
 func (c *Cluster) WaitOK(t testing.TB) {
 	t.Helper()
-	for _, n := range c.Nodes {
+	all := slices.Concat(c.Nodes, c.Replicas)
+	for _, n := range all {
 		Eventually(t, "the cluster does not form", func(ctx context.Context) error {
 			info, err := n.admin.ClusterInfo(ctx).Result()
 			if err != nil {
@@ -58,7 +76,7 @@ func (c *Cluster) WaitOK(t testing.TB) {
 			for _, want := range []string{
 				"cluster_state:ok",
 				fmt.Sprintf("cluster_slots_ok:%d", slots),
-				fmt.Sprintf("cluster_known_nodes:%d", len(c.Nodes)),
+				fmt.Sprintf("cluster_known_nodes:%d", len(all)),
 			} {
 				if !strings.Contains(info, want) {
 					return fmt.Errorf("redistest: CLUSTER INFO of port %s has no %s:\n%s", n.Port(), want, info)

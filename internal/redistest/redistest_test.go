@@ -107,6 +107,35 @@ func TestCluster(t *testing.T) {
 	c.WaitOK(t)
 }
 
+// A replica takes its master's slots over, and gives them back.
+func TestClusterTakeover(t *testing.T) {
+	c := redistest.StartCluster(t, 3)
+	master := c.Nodes[1]
+	replica := c.AddReplica(t, master)
+	for _, s := range []*redistest.Server{replica, master} {
+		s.Do(t, "CLUSTER", "FAILOVER", "TAKEOVER")
+		c.WaitOK(t)
+		if info := s.Client().Info(t.Context(), "replication").Val(); !strings.Contains(info, "role:master") {
+			t.Fatalf("INFO replication after a takeover = %s, want a master", info)
+		}
+		redistest.Eventually(t, "the other does not follow", func(ctx context.Context) error {
+			info, err := s.Client().Info(ctx, "replication").Result()
+			if err == nil && !strings.Contains(info, "state=online") {
+				err = errors.New(info)
+			}
+			return err
+		})
+	}
+}
+
+func TestSentinelFailover(t *testing.T) {
+	s := redistest.StartSentinel(t)
+	s.Failover(t)
+	if got, err := s.Current(t.Context()); got != s.Replica || err != nil {
+		t.Errorf("Current() = %v, %v; want the replica", got, err)
+	}
+}
+
 func TestProxy(t *testing.T) {
 	s := redistest.Start(t)
 	p := redistest.NewProxy(t, s.Addr())

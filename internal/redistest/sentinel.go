@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -118,6 +119,27 @@ func (s *Sentinel) Current(ctx context.Context) (*Server, error) {
 		}
 	}
 	return nil, fmt.Errorf("redistest: the Sentinels name the ports %v for the master", votes)
+}
+
+// Failover makes the Sentinels promote the replica although the master is well, and
+// waits until most of them name it.
+func (s *Sentinel) Failover(t testing.TB) {
+	t.Helper()
+	old, err := s.Current(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	Eventually(t, "the Sentinel does not begin a failover", func(ctx context.Context) error {
+		// It refuses while it ends the last one, and until it has seen the replica.
+		return s.Sentinels[0].admin.Do(ctx, "SENTINEL", "FAILOVER", sentinelName).Err()
+	})
+	Eventually(t, "no failover", func(ctx context.Context) error {
+		now, err := s.Current(ctx)
+		if err == nil && now == old {
+			err = errors.New("redistest: the old master is the master still")
+		}
+		return err
+	})
 }
 
 // wantInfo checks that a section of INFO holds a text.

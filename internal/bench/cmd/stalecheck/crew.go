@@ -91,14 +91,26 @@ func (w *crew) Pause(i int) error { return w.now[i].Pause() }
 // Resume lets a worker go on.
 func (w *crew) Resume(i int) error { return w.now[i].Resume() }
 
-// Crash ends a worker at once, and puts another in its place.
-func (w *crew) Crash(i int) error {
-	w.now[i].killed = true
-	w.now[i].Kill()
-	if err := w.start(i); err != nil {
-		return err
+// Crash ends workers at once, calls meanwhile, and puts other processes in their place.
+func (w *crew) Crash(workers []int, meanwhile func()) error {
+	for _, i := range workers {
+		w.now[i].killed = true
+		w.now[i].Kill()
 	}
-	return w.wait(w.now[i])
+	if meanwhile != nil {
+		meanwhile()
+	}
+	for _, i := range workers {
+		if err := w.start(i); err != nil {
+			return err
+		}
+	}
+	for _, i := range workers {
+		if err := w.wait(w.now[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // finish lets the workers come to an end.

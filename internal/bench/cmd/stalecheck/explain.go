@@ -44,14 +44,14 @@ func (r *result) explain(out io.Writer) {
 // for too long.
 func (r *result) first(n int) []history.Violation {
 	type value struct {
-		proc    uint8
-		key     uint16
-		version int64
+		proc, level uint8
+		key         uint16
+		version     int64
 	}
 	seen := map[value]bool{}
 	var out []history.Violation
 	for _, v := range r.verdict.Violations {
-		k := value{v.Read.Proc, v.Read.Key, v.Read.Version}
+		k := value{v.Read.Proc, v.Read.Level, v.Read.Key, v.Read.Version}
 		if len(out) < n && !seen[k] {
 			out = append(out, v)
 		}
@@ -64,7 +64,7 @@ func (r *result) first(n int) []history.Violation {
 func (r *result) byProcess(out io.Writer) {
 	counts := map[string]int{}
 	for _, v := range r.verdict.Violations {
-		counts[fmt.Sprintf("worker %d from %v after an invalidation by %v, own %v", v.Read.Proc, v.Read.Tier, v.Ack.Kind, v.Own)]++
+		counts[fmt.Sprintf("worker %d, level %d, from %v after an invalidation by %v, own %v", v.Read.Proc, v.Read.Level, v.Read.Tier, v.Ack.Kind, v.Own)]++
 	}
 	for _, k := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(out, "\n%d violations: %s", counts[k], k)
@@ -78,7 +78,7 @@ func (r *result) since(ns int64) time.Duration {
 
 func (r *result) describe(out io.Writer, v history.Violation) {
 	e, a := v.Read, v.Ack
-	fmt.Fprintf(out, "\nviolation: %s, worker %d, tier %v\n", worker.Name(int(e.Key)), e.Proc, e.Tier)
+	fmt.Fprintf(out, "\nviolation: %s, level %d, worker %d, tier %v\n", worker.Name(int(e.Key)), e.Level, e.Proc, e.Tier)
 	fmt.Fprintf(out, "  read from %v to %v returned version %d%s\n", r.since(e.Start), r.since(e.End), e.Version, told(e))
 	fmt.Fprintf(out, "  worker %d invalidated by %v (call %d) from %v to %v, at version %d: %v earlier, own process %v, allowed %v\n",
 		a.Proc, a.Kind, a.Op, r.since(a.Start), r.since(a.End), a.Version, time.Duration(v.Staleness), v.Own, time.Duration(v.Limit))
@@ -113,14 +113,15 @@ func (r *result) around(out io.Writer, v history.Violation) {
 		}
 	}
 	slices.SortFunc(near, func(a, b history.Event) int { return cmp.Compare(a.End, b.End) })
-	last := map[uint8]int64{}
+	last := map[[2]uint8]int64{} // by process and level
 	for _, e := range near {
+		reader := [2]uint8{e.Proc, e.Level}
 		switch {
-		case e.Type == history.Read && (e.Version == last[e.Proc] && e != v.Read):
+		case e.Type == history.Read && (e.Version == last[reader] && e != v.Read):
 		case e.Type == history.Read:
-			last[e.Proc] = e.Version
-			fmt.Fprintf(out, "    %v–%v worker %d reads version %d%s\n",
-				r.since(e.Start), r.since(e.End), e.Proc, e.Version, told(e))
+			last[reader] = e.Version
+			fmt.Fprintf(out, "    %v–%v worker %d reads version %d of level %d%s\n",
+				r.since(e.Start), r.since(e.End), e.Proc, e.Version, e.Level, told(e))
 		default:
 			fmt.Fprintf(out, "    %v–%v worker %d %s version %d by %v (call %d)\n", r.since(e.Start), r.since(e.End), e.Proc,
 				map[history.Type]string{history.Acked: "invalidates", history.Refused: "fails to invalidate", history.NoRead: "fails to read"}[e.Type],

@@ -9,17 +9,38 @@
 // It starts redis-server from the PATH and itself once more for each worker.
 // Every worker reads and invalidates keys whose values are versions from a
 // source that is never out of order, and some loads sleep with an old version
-// in their hands. Package history says how a run is judged; the exit status is
-// 1 when a read was staler than promised, and 2 when the run itself failed.
+// in their hands. With -composed, loaders build further values from cached values.
+// Package history says how a run is judged. The exit status is 1 when a read was
+// staler than promised, and 2 when the run itself failed.
+//
+// Many faults make the log lose its end: writes that were acknowledged. A worker that
+// knows what was lost tells the log when it comes back. So in turn a worker that was
+// cut off before, or a new process, comes first and is alone for longer than the bound.
+// These faults use more keys, because a key that is written again hides a stale value.
+//
+//	old-dump       Redis restarts with a dump of a while ago
+//	copied-dump    another server starts with such a dump
+//	failover       a replica is promoted that lagged
+//	replicaof      the server follows a replica that lags, and is the primary again
+//	reload         DEBUG RELOAD NOSAVE
+//	restore        RESTORE of the log's three keys; the cells stay
+//	copy           COPY of the three keys, and back: leaves no trace in the server
+//	sentinel-loss  the Sentinels fail over to a replica that lags, and back
+//	takeover       the same in a Cluster, by CLUSTER FAILOVER TAKEOVER
+//	restart        the log's keys and all processes are lost; the cells stay
+//	cluster-restart  the same in a Cluster
+//
+// After copy the library promises nothing before a process comes that knows what was
+// lost. There that process comes within the bound, which must be 4 seconds or more.
 //
 // A checker that never fires proves nothing. Built with
 //
 //	go build -tags twofold_controls ./cmd/stalecheck
 //
-// it can do without one safeguard of the protocol (-without lease, run-id,
-// frames, or cas+frames), and with -expect violations it fails when that goes
-// unnoticed. The suites need that build. Without any tag, -without log runs
-// the cache with no log at all.
+// it can do without some safeguards of the protocol (-without replid,memory), and with
+// -expect violations it fails when that goes unnoticed. Package safeguard lists them.
+// The suites need that build. Without any tag, -without log runs the cache with no log
+// at all.
 package main
 
 import (

@@ -85,7 +85,7 @@ func TestJudge(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for _, args := range []string{
-		"extra", "-fault rain", "-without hope", "-expect nothing", "-workers 0", "-keys 0", "-duration 1ms", "-bound x",
+		"extra", "-fault rain", "-without hope", "-expect nothing", "-workers 0", "-keys -1", "-without lease,hope", "-fault copy -bound 1s", "-duration 1ms", "-bound x",
 	} {
 		if _, err := parse(strings.Fields(args)); err == nil {
 			t.Errorf("parse(%q) = nil, want an error", args)

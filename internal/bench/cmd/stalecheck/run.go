@@ -37,7 +37,9 @@ func (c runConfig) run(ctx context.Context) (*result, error) {
 	} else if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("run: %w", err)
 	}
-	r, err := rig.Start(ctx, rig.Config{Fault: c.Fault, Workers: c.Workers, Duration: c.Duration, Seed: c.Seed, Dir: dir})
+	r, err := rig.Start(ctx, rig.Config{
+		Fault: c.Fault, Workers: c.Workers, Duration: c.Duration, Bound: c.Bound, Seed: c.Seed, Dir: dir,
+	})
 	if err != nil {
 		return nil, err
 	}

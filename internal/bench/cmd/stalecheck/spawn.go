@@ -7,7 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
+	"slices"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
@@ -23,8 +23,8 @@ func (c runConfig) spawn(r *rig.Rig, dir string, i, number int) (*proc.Child, <-
 	}
 	env, err := json.Marshal(worker.Config{
 		Proc: number, Server: r.Server(i), Source: r.Source(), Prefix: r.Prefix(), Seed: c.Seed,
-		Bound: c.Bound, Strict: c.Strict, NoLog: c.Without == "log", KeysOnly: r.KeysOnly(),
-		Keys: c.Keys, Readers: c.Readers, Writers: c.Writers,
+		Bound: c.Bound, Strict: c.Strict, NoLog: slices.Contains(c.removed(), noLog), KeysOnly: r.KeysOnly(), Composed: c.Composed,
+		Keys: c.keys(), Readers: c.Readers, Writers: c.Writers,
 		ReadPause: c.ReadPause, WritePause: c.WritePause, SlowLoads: c.SlowLoads,
 		Events: eventsFile(dir, number), Report: reportFile(dir, number),
 	})
@@ -37,7 +37,7 @@ func (c runConfig) spawn(r *rig.Rig, dir string, i, number int) (*proc.Child, <-
 	}
 	defer func() { _ = log.Close() }() // the child has its own
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), worker.Env+"="+string(env), "TWOFOLD_SAFEGUARDS_OFF="+safeguards(c.Without))
+	cmd.Env = append(os.Environ(), worker.Env+"="+string(env), "TWOFOLD_SAFEGUARDS_OFF="+c.Without)
 	cmd.Stderr = log
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -53,14 +53,6 @@ func (c runConfig) spawn(r *rig.Rig, dir string, i, number int) (*proc.Child, <-
 		begun <- err == nil
 	}()
 	return child, begun, nil
-}
-
-// safeguards spells -without for the library.
-func safeguards(without string) string {
-	if without == "log" {
-		return ""
-	}
-	return strings.ReplaceAll(without, "+", ",")
 }
 
 func eventsFile(dir string, i int) string { return filepath.Join(dir, fmt.Sprintf("events-%d", i)) }

@@ -68,6 +68,7 @@ type Event struct {
 	Tier    Tier   // of a read
 	Kind    Kind   // of an invalidation
 	Stale   bool   // of a read: the cache said that the value is not fresh
+	Level   uint8  // of a read: 0 is what the source has, 1 is built from it, 2 from that
 	Proc    uint8  // the worker
 	Key     uint16 // its number
 	Op      uint32 // the number of the call among the worker's invalidations
@@ -79,14 +80,14 @@ type Event struct {
 }
 
 // size is that of an event in a file.
-const size = 50
+const size = 51
 
 func (e *Event) append(b []byte) []byte {
 	var stale byte
 	if e.Stale {
 		stale = 1
 	}
-	b = append(b, byte(e.Type), byte(e.Tier), byte(e.Kind), stale)
+	b = append(b, byte(e.Type), byte(e.Tier), byte(e.Kind), stale, e.Level)
 	b = binary.BigEndian.AppendUint16(b, e.Key)
 	b = binary.BigEndian.AppendUint32(b, e.Op)
 	for _, n := range []int64{e.Version, e.Start, e.End, e.Age, e.MaxAge} {
@@ -97,12 +98,12 @@ func (e *Event) append(b []byte) []byte {
 
 func decode(b []byte, worker uint8) (Event, error) {
 	e := Event{
-		Type: Type(b[0]), Tier: Tier(b[1]), Kind: Kind(b[2]), Stale: b[3] == 1, Proc: worker,
-		Key: binary.BigEndian.Uint16(b[4:]),
-		Op:  binary.BigEndian.Uint32(b[6:]),
+		Type: Type(b[0]), Tier: Tier(b[1]), Kind: Kind(b[2]), Stale: b[3] == 1, Level: b[4], Proc: worker,
+		Key: binary.BigEndian.Uint16(b[5:]),
+		Op:  binary.BigEndian.Uint32(b[7:]),
 	}
 	for i, to := range []*int64{&e.Version, &e.Start, &e.End, &e.Age, &e.MaxAge} {
-		*to = int64(binary.BigEndian.Uint64(b[10+8*i:]))
+		*to = int64(binary.BigEndian.Uint64(b[11+8*i:]))
 	}
 	if e.Type < Read || e.Type > Ping || e.Tier > Load || e.Kind > Tag || e.End < e.Start {
 		return e, fmt.Errorf("history: no event: % x", b)

@@ -17,7 +17,7 @@ func TestFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := history.Event{
-		Type: history.Acked, Tier: history.Load, Kind: history.Prefix, Stale: true, Key: 513, Op: 1 << 20,
+		Type: history.Acked, Tier: history.Load, Kind: history.Prefix, Stale: true, Level: 2, Key: 513, Op: 1 << 20,
 		Version: 1 << 40, Start: 1 << 41, End: 1 << 42, Age: -7, MaxAge: 1 << 43,
 	}
 	var wg sync.WaitGroup

@@ -2,6 +2,7 @@ package rig
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,10 +13,12 @@ import (
 
 // fault is one way of breaking things.
 type fault struct {
-	kind     string // of the server; Single when empty
-	replica  bool   // there is one to fail over to
-	keysOnly bool   // its guarantee covers invalidations by key alone
-	count    int    // spread evenly over the run; 0: with random gaps
+	kind     string        // of the server; Single when empty
+	replica  bool          // there is one to fail over to
+	keysOnly bool          // its guarantee covers invalidations by key alone
+	rare     bool          // it shows on keys that are not written again soon
+	bound    time.Duration // its guarantee needs a bound of so much
+	count    int           // spread evenly over the run; 0: with random gaps
 
 	// inject breaks something, waits, heals it, and says what it was. It may
 	// end early with ctx, but not without healing. It fails by r.t.
@@ -23,25 +26,43 @@ type fault struct {
 }
 
 var faults = map[string]fault{
-	"none":         {},
-	"pause":        {inject: pause},
-	"crash":        {inject: crash},
-	"partition":    {inject: partition},
-	"stall":        {inject: stall},
-	"kill":         {inject: kill, count: 50},
-	"redis-pause":  {inject: redisPause},
-	"old-dump":     {inject: oldDump},
-	"failover":     {inject: failover, replica: true},
-	"log-keys":     {inject: logKeys},
-	"trim":         {inject: trim},
-	"mix":          {inject: mix},
-	"sentinel":     {inject: masterHangs, kind: worker.Sentinel},
-	"cluster":      {inject: nodeFault, kind: worker.Cluster},
-	"cluster-loss": {inject: nodeLoss, kind: worker.Cluster, keysOnly: true},
+	"none":            {},
+	"pause":           {inject: pause},
+	"crash":           {inject: crash},
+	"partition":       {inject: partition},
+	"stall":           {inject: stall},
+	"kill":            {inject: kill, count: 50},
+	"redis-pause":     {inject: redisPause},
+	"log-keys":        {inject: logKeys},
+	"trim":            {inject: trim},
+	"mix":             {inject: mix},
+	"sentinel":        {inject: masterHangs, kind: worker.Sentinel},
+	"sentinel-join":   {inject: joined(masterHangs), kind: worker.Sentinel},
+	"cluster":         {inject: nodeFault, kind: worker.Cluster},
+	"cluster-join":    {inject: joined(nodeFault), kind: worker.Cluster},
+	"cluster-loss":    {inject: nodeLoss, kind: worker.Cluster, keysOnly: true},
+	"old-dump":        {inject: losing(oldDump)},
+	"failover":        {inject: losing(failover), replica: true},
+	"copied-dump":     {inject: losing(copiedDump), rare: true},
+	"replicaof":       {inject: losing(replicaOf), replica: true, rare: true},
+	"reload":          {inject: losing(reload), rare: true},
+	"restore":         {inject: losing(restore), rare: true},
+	"copy":            {inject: losing(copyKeys), rare: true, bound: 4 * time.Second},
+	"sentinel-loss":   {inject: losing(promote), kind: worker.Sentinel, rare: true},
+	"takeover":        {inject: losing(promote), kind: worker.Cluster, replica: true, rare: true},
+	"restart":         {inject: restart, rare: true},
+	"cluster-restart": {inject: restart, kind: worker.Cluster, rare: true},
 }
 
 // Faults returns the names of all faults.
 func Faults() []string { return slices.Sorted(maps.Keys(faults)) }
+
+// Rare says whether a fault shows on keys that are not written again soon. It needs
+// many keys.
+func Rare(name string) bool { return faults[name].rare }
+
+// MinBound returns the least bound that the guarantee needs under a fault, 0 for any.
+func MinBound(name string) time.Duration { return faults[name].bound }
 
 const (
 	short = 200 * time.Millisecond
@@ -61,8 +82,25 @@ func pause(ctx context.Context, r *Rig) string {
 // knows nothing, and finds cells and a log that were there before.
 func crash(_ context.Context, r *Rig) string {
 	i := r.rng.IntN(r.crew.Len())
-	r.check(r.crew.Crash(i))
+	r.check(r.crew.Crash([]int{i}, nil))
 	return fmt.Sprintf("crash of worker %d", i)
+}
+
+// joined lets a new process take a worker's place in the middle of a fault that is not
+// about workers.
+func joined(inject func(context.Context, *Rig) string) func(context.Context, *Rig) string {
+	return func(ctx context.Context, r *Rig) string {
+		i, after := r.rng.IntN(r.crew.Len()), r.between(0, 2*time.Second)
+		joins := make(chan error)
+		go func() {
+			r.sleep(ctx, after)
+			joins <- r.crew.Crash([]int{i}, nil)
+		}()
+		var what string
+		err := r.t.try(func() { what = inject(ctx, r) })
+		r.check(errors.Join(err, <-joins))
+		return fmt.Sprintf("%s, with worker %d new", what, i)
+	}
 }
 
 // partition swallows what a worker and Redis say to each other.
@@ -115,7 +153,7 @@ func logKeys(_ context.Context, r *Rig) string {
 		r.trimLogs(r.rng.IntN(4))
 		return "XTRIM of the logs"
 	default:
-		name := "{" + r.prefix + "}:" + string("mks"[draw%3])
+		name := r.logKey(string("mks"[draw%3]))
 		r.primary.Do(r.t, "DEL", name)
 		return "DEL of " + name
 	}
@@ -134,7 +172,7 @@ func trim(ctx context.Context, r *Rig) string {
 // trimLogs leaves so many records in each of the two logs.
 func (r *Rig) trimLogs(keep int) {
 	for _, log := range []string{"k", "s"} {
-		r.primary.Do(r.t, "XTRIM", "{"+r.prefix+"}:"+log, "MAXLEN", keep)
+		r.primary.Do(r.t, "XTRIM", r.logKey(log), "MAXLEN", keep)
 	}
 }
 

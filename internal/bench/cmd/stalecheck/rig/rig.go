@@ -19,6 +19,7 @@ type Config struct {
 	Fault    string        // one of Faults
 	Workers  int           // each has a proxy of its own, where there is one server
 	Duration time.Duration // over which faults are spread
+	Bound    time.Duration // of the log
 	Seed     uint64
 	Dir      string // for the servers' files
 }
@@ -32,7 +33,7 @@ type Rig struct {
 	prefix string
 	source *redistest.Server
 
-	primary, replica *redistest.Server // where there is one server, and another to fail over to
+	primary, replica *redistest.Server // of the log, and what to fail over to where there is one
 	proxies          []*redistest.Proxy
 	sentinel         *redistest.Sentinel
 	cluster          *redistest.Cluster
@@ -66,8 +67,13 @@ func (r *Rig) start() {
 	switch r.fault.kind {
 	case worker.Sentinel:
 		r.sentinel = redistest.StartSentinel(r.t)
+		r.primary, r.replica = r.sentinel.Master, r.sentinel.Replica
 	case worker.Cluster:
 		r.cluster = redistest.StartCluster(r.t, 3)
+		r.primary = r.cluster.Owner(r.t, r.logKey("m"))
+		if r.fault.replica {
+			r.replica = r.cluster.AddReplica(r.t, r.primary)
+		}
 	default:
 		r.primary = redistest.Start(r.t, debugCommand()...)
 		if r.fault.replica {
@@ -135,7 +141,10 @@ type Crew interface {
 	Len() int
 	Pause(worker int) error
 	Resume(worker int) error
-	Crash(worker int) error // the worker dies at once, and another takes its place
+
+	// Crash ends workers at once, calls meanwhile unless it is nil, and puts other
+	// processes in their place.
+	Crash(workers []int, meanwhile func()) error
 }
 
 // Inject injects faults until ctx ends, and heals the last one.
@@ -178,6 +187,9 @@ func (r *Rig) sleep(ctx context.Context, d time.Duration) bool {
 		return false
 	}
 }
+
+// logKey returns the name of one of the log's keys: m, k or s.
+func (r *Rig) logKey(name string) string { return "{" + r.prefix + "}:" + name }
 
 // Redis returns the address of the one server itself, past the proxies.
 func (r *Rig) Redis() string { return r.primary.Addr() }

@@ -72,9 +72,8 @@ func nodeFault(ctx context.Context, r *Rig) string {
 // nodeLoss brings a node back as it was a while ago, but not the one that
 // holds the log.
 func nodeLoss(ctx context.Context, r *Rig) string {
-	log := r.cluster.Owner(r.t, "{"+r.prefix+"}:m")
 	n := r.rng.IntN(len(r.cluster.Nodes))
-	for r.cluster.Nodes[n] == log {
+	for r.cluster.Nodes[n] == r.primary {
 		n = r.rng.IntN(len(r.cluster.Nodes))
 	}
 	s := r.cluster.Nodes[n]
@@ -84,4 +83,29 @@ func nodeLoss(ctx context.Context, r *Rig) string {
 	s.Restart(r.t)
 	r.cluster.WaitOK(r.t)
 	return fmt.Sprintf("node %d back with an old dump", n)
+}
+
+// lag cuts the replica off from its primary. Its password is wrong from now on, so that
+// it cannot connect again; neither a Sentinel nor a Cluster minds.
+func (r *Rig) lag() {
+	r.replica.Do(r.t, "CONFIG", "SET", "masterauth", "wrong")
+	r.primary.Do(r.t, "CLIENT", "KILL", "TYPE", "replica")
+}
+
+// hop promotes the replica, which may lag, and makes the old primary follow it.
+func (r *Rig) hop() {
+	if r.cluster != nil {
+		r.replica.Do(r.t, "CLUSTER", "FAILOVER", "TAKEOVER")
+	} else {
+		r.sentinel.Failover(r.t)
+	}
+	r.replica.Do(r.t, "CONFIG", "SET", "masterauth", "")
+	if r.sentinel != nil { // it would do so itself, after ten seconds
+		r.primary.Do(r.t, "REPLICAOF", "127.0.0.1", r.replica.Port())
+	}
+	r.primary, r.replica = r.replica, r.primary
+	r.linked(r.replica)
+	if r.cluster != nil {
+		r.cluster.WaitOK(r.t)
+	}
 }

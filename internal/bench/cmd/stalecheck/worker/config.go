@@ -28,6 +28,7 @@ type Config struct {
 	Strict   bool          // every invalidation waits until nobody can be stale
 	NoLog    bool          // no log at all: a control
 	KeysOnly bool          // no invalidation by prefix or tag
+	Composed bool          // values built from cached values, too; no invalidation but by tag
 
 	Keys, Readers, Writers int
 	ReadPause, WritePause  time.Duration // the mean between two calls of one reader or writer

@@ -45,11 +45,16 @@ type target struct {
 	keys   []int
 }
 
-// pick draws one target: half of them keys, a quarter prefixes, a quarter tags.
-func (l layout) pick(rng *rand.Rand, keysOnly bool) target {
+// pick draws one target: half of them keys, a quarter prefixes, a quarter tags. What a
+// loader built from a cached value has the value's tags, and neither its key nor its
+// prefix, so where such values are read, targets are tags.
+func (l layout) pick(rng *rand.Rand, cfg *Config) target {
 	draw := rng.IntN(4)
-	if keysOnly {
+	switch {
+	case cfg.KeysOnly:
 		draw = 0
+	case cfg.Composed:
+		draw = 3
 	}
 	switch n := rng.IntN(l.groups()); draw {
 	case 2:

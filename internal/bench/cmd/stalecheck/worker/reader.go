@@ -30,39 +30,47 @@ func (w *worker) read(rng *rand.Rand) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
-	i := rng.IntN(w.cfg.Keys)
+	i, level := rng.IntN(w.cfg.Keys), rng.IntN(len(w.levels))
+	c := w.levels[level]
+	e := history.Event{Level: uint8(level)}
 	switch draw := rng.IntN(100); {
-	case draw < 55:
-		w.fetch(ctx, i, 0)
 	case draw < 60:
-		w.fetch(ctx, i, w.cfg.Bound/5)
+		if draw >= 55 && level == 0 {
+			e.MaxAge = int64(w.cfg.Bound / 5)
+		}
+		w.fetch(ctx, e, i)
 	case draw < 82:
-		w.get(ctx, i)
+		e.Start = proc.Now()
+		v, err := c.Get(ctx, Name(i))
+		w.record(e, i, v, err)
 	case draw < 92:
-		w.getMany(ctx, rng)
+		w.getMany(ctx, e, rng)
 	case draw < 98:
-		w.peek(ctx, i)
+		e.Start = proc.Now()
+		if v, ok := c.Peek(ctx, Name(i)); ok {
+			w.record(e, i, v, nil)
+		}
 	case draw < 99:
-		if err := w.cache.Expire(ctx, Name(i)); err != nil {
+		if err := c.Expire(ctx, Name(i)); err != nil {
 			w.failed("expire", err)
 		}
 	default:
-		if err := w.cache.Refresh(ctx, Name(i)); err != nil {
+		if err := c.Refresh(ctx, Name(i)); err != nil {
 			w.failed("refresh", err)
 		}
 	}
 }
 
-func (w *worker) fetch(ctx context.Context, i int, maxAge time.Duration) {
+func (w *worker) fetch(ctx context.Context, e history.Event, i int) {
 	var opts []cache.Option
 	if i%2 == 1 {
 		opts = append(opts, shortTTL)
 	}
-	if maxAge > 0 {
-		opts = append(opts, cache.MaxAge(maxAge))
+	if e.MaxAge > 0 {
+		opts = append(opts, cache.MaxAge(time.Duration(e.MaxAge)))
 	}
-	e := history.Event{Start: proc.Now(), MaxAge: int64(maxAge)}
-	r, err := w.cache.Fetch(ctx, Name(i), nil, opts...)
+	e.Start = proc.Now()
+	r, err := w.levels[e.Level].Fetch(ctx, Name(i), nil, opts...)
 	e.End, e.Stale, e.Age = proc.Now(), r.Stale, int64(r.Age)
 	switch r.Source {
 	case cache.Local:
@@ -75,29 +83,15 @@ func (w *worker) fetch(ctx context.Context, i int, maxAge time.Duration) {
 	w.record(e, i, r.Value, err)
 }
 
-func (w *worker) get(ctx context.Context, i int) {
-	start := proc.Now()
-	v, err := w.cache.Get(ctx, Name(i))
-	w.record(history.Event{Start: start, End: proc.Now()}, i, v, err)
-}
-
-func (w *worker) peek(ctx context.Context, i int) {
-	start := proc.Now()
-	v, ok := w.cache.Peek(ctx, Name(i))
-	if e := (history.Event{Start: start, End: proc.Now()}); ok {
-		w.record(e, i, v, nil)
-	}
-}
-
-func (w *worker) getMany(ctx context.Context, rng *rand.Rand) {
+func (w *worker) getMany(ctx context.Context, e history.Event, rng *rand.Rand) {
 	var names []string
 	var keys []int
 	for range 5 {
 		keys = append(keys, rng.IntN(w.cfg.Keys))
 		names = append(names, Name(keys[len(keys)-1]))
 	}
-	e := history.Event{Start: proc.Now()}
-	m, err := w.cache.GetMany(ctx, names)
+	e.Start = proc.Now()
+	m, err := w.levels[e.Level].GetMany(ctx, names)
 	e.End = proc.Now()
 	for j, i := range keys {
 		if v, ok := m[names[j]]; ok {
@@ -108,8 +102,12 @@ func (w *worker) getMany(ctx context.Context, rng *rand.Rand) {
 	}
 }
 
-// record writes down how a read of key i ended, unless it was given up.
+// record writes down how a read of key i ended, unless it was given up: now, where the
+// event does not say when.
 func (w *worker) record(e history.Event, i int, v Value, err error) {
+	if e.End == 0 {
+		e.End = proc.Now()
+	}
 	e.Type, e.Key, e.Version = history.Read, uint16(i), v.Version
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && e.End-e.Start < int64(patience):

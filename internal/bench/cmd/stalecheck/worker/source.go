@@ -22,14 +22,9 @@ type Value struct {
 // cacheConfig has everything switched on that may serve a value that is not
 // fresh: none of it may serve one that was invalidated. Even workers load in
 // batches.
-func (w *worker) cacheConfig() cache.Config[string, Value] {
+func (w *worker) cacheConfig(level int, name string) cache.Config[string, Value] {
 	cfg := cache.Config[string, Value]{
-		Namespace: namespace,
-		Load:      w.load,
-		Tags: func(k string, _ Value) []string {
-			i, _ := number(k)
-			return []string{w.keys.tag(i), "all"}
-		},
+		Namespace: name,
 		Policy: policy.Patch{
 			Stale:        new(30 * time.Second),
 			StaleIfError: new(30 * time.Second),
@@ -37,15 +32,42 @@ func (w *worker) cacheConfig() cache.Config[string, Value] {
 			RefreshAhead: new(1.0),
 		},
 	}
+	loadMany := w.loadMany
+	if level > 0 { // the tags are inherited
+		loadMany = w.builder(level)
+	} else {
+		cfg.Tags = func(k string, _ Value) []string {
+			i, _ := number(k)
+			return []string{w.keys.tag(i), "all"}
+		}
+	}
+	cfg.Load = func(ctx context.Context, k string) (Value, error) {
+		m, err := loadMany(ctx, []string{k})
+		return m[k], err
+	}
 	if w.cfg.Proc%2 == 0 {
-		cfg.LoadMany = w.loadMany
+		cfg.LoadMany = loadMany
 	}
 	return cfg
 }
 
-func (w *worker) load(ctx context.Context, k string) (Value, error) {
-	m, err := w.loadMany(ctx, []string{k})
-	return m[k], err
+// builder returns the loader of a level above the first. It reads cached values of the
+// level below and returns them as its own, so that a version means the same on every
+// level. Like any loader it may be slow with old values in its hands.
+func (w *worker) builder(level int) func(context.Context, []string) (map[string]Value, error) {
+	return func(ctx context.Context, ks []string) (map[string]Value, error) {
+		below := w.levels[level-1]
+		w.loads.Add(int64(len(ks)))
+		defer w.linger()
+		if len(ks) > 1 {
+			return below.GetMany(ctx, ks)
+		}
+		v, err := below.Get(ctx, ks[0])
+		if err != nil {
+			return nil, err
+		}
+		return map[string]Value{ks[0]: v}, nil
+	}
 }
 
 // loadMany reads the source first and sleeps afterwards, now and then, with a
@@ -71,11 +93,16 @@ func (w *worker) loadMany(ctx context.Context, ks []string) (map[string]Value, e
 		}
 		m[k] = v
 	}
+	w.linger()
+	return m, nil
+}
+
+// linger sleeps now and then, at the end of a load.
+func (w *worker) linger() {
 	if rand.Float64() < w.cfg.SlowLoads {
 		w.slow.Add(1)
 		time.Sleep(300*time.Millisecond + rand.N(1500*time.Millisecond))
 	}
-	return m, nil
 }
 
 func sourceKey(name string) string { return "version:" + name }

@@ -27,7 +27,7 @@ type worker struct {
 	rdb    redis.UniversalClient
 	source *redis.Client
 	tiers  *cache.Tiers
-	cache  cache.Cache[string, Value]
+	levels []cache.Cache[string, Value] // level 0 has what the source has; others are built from the one below
 	events *history.Recorder
 	stop   chan struct{} // closed when the parent has had enough
 
@@ -68,8 +68,22 @@ func (w *worker) open() (err error) {
 	if w.tiers, err = openTiers(w.cfg, w.rdb); err != nil {
 		return err
 	}
-	w.cache, err = cache.New(w.tiers, w.cacheConfig())
-	return err
+	return w.openLevels()
+}
+
+func (w *worker) openLevels() error {
+	names := []string{namespace}
+	if w.cfg.Composed {
+		names = append(names, "outer", "outer2")
+	}
+	for level, name := range names {
+		c, err := cache.New(w.tiers, w.cacheConfig(level, name))
+		if err != nil {
+			return err
+		}
+		w.levels = append(w.levels, c)
+	}
+	return nil
 }
 
 // run reads and writes until the parent says stop. Calls under way are waited

@@ -12,9 +12,9 @@ import (
 // write raises the source and invalidates what it has changed. One in eight
 // calls names two things at once.
 func (w *worker) write(rng *rand.Rand) {
-	t := w.keys.pick(rng, w.cfg.KeysOnly)
+	t := w.keys.pick(rng, &w.cfg)
 	if rng.IntN(8) == 0 {
-		more := w.keys.pick(rng, w.cfg.KeysOnly)
+		more := w.keys.pick(rng, &w.cfg)
 		t.scopes, t.keys = append(t.scopes, more.scopes...), append(t.keys, more.keys...)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -44,7 +44,7 @@ func (w *worker) invalidate(rng *rand.Rand, t target, versions []int64) {
 	e := history.Event{Type: history.Acked, Kind: t.kind, Op: uint32(w.ops.Add(1)), Start: proc.Now()}
 	var err error
 	if t.kind == history.Key && len(t.keys) == 1 && rng.IntN(4) == 0 {
-		err = w.cache.Delete(ctx, Name(t.keys[0]), how...)
+		err = w.levels[0].Delete(ctx, Name(t.keys[0]), how...)
 	} else {
 		err = w.tiers.Invalidate(ctx, append(t.scopes, how...)...)
 	}

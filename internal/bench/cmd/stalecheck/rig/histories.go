@@ -1,0 +1,141 @@
+package rig
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/twofold-go/twofold/internal/redistest"
+)
+
+// oldDump brings the server back as it was a while ago.
+func oldDump(r *Rig) loss {
+	return loss{what: "Redis back with an old dump", fork: func() {
+		r.primary.Do(r.t, "SAVE")
+	}, swap: func() {
+		r.primary.Kill(r.t)
+		r.primary.Restart(r.t)
+	}}
+}
+
+// copiedDump brings up another server with a dump of a while ago.
+func copiedDump(r *Rig) loss {
+	const name = "dump.rdb"
+	var dump []byte
+	return loss{what: "a new server with a copied dump", fork: func() {
+		r.primary.Do(r.t, "SAVE")
+		config, err := r.primary.Client().ConfigGet(r.t.Context(), "dir").Result()
+		r.check(err)
+		dump, err = os.ReadFile(filepath.Join(config["dir"], name))
+		r.check(err)
+	}, swap: func() {
+		r.primary.Kill(r.t)
+		dir := r.t.TempDir()
+		r.check(os.WriteFile(filepath.Join(dir, name), dump, 0o600))
+		r.primary = redistest.Start(r.t, redistest.Args("--dir", dir, "--dbfilename", name))
+		r.retarget()
+	}}
+}
+
+// failover promotes a replica that had stopped following a while ago. The old primary
+// is empty when it comes back, and follows.
+func failover(r *Rig) loss {
+	return loss{what: "failover to a replica that lags", fork: func() {
+		r.replica.Do(r.t, "REPLICAOF", "NO", "ONE")
+	}, swap: func() {
+		r.primary.Kill(r.t)
+		r.primary, r.replica = r.replica, r.primary
+		r.retarget()
+	}, heal: func() {
+		r.replica.Restart(r.t)
+		r.follow(r.replica, r.primary)
+	}}
+}
+
+// replicaOf makes the server the replica of one that lags, and the primary again.
+func replicaOf(r *Rig) loss {
+	return loss{what: "REPLICAOF a replica that lags, and back", fork: func() {
+		r.replica.Do(r.t, "REPLICAOF", "NO", "ONE")
+	}, swap: func() {
+		r.follow(r.primary, r.replica)
+		r.primary.Do(r.t, "REPLICAOF", "NO", "ONE")
+	}, heal: func() {
+		r.follow(r.replica, r.primary)
+	}}
+}
+
+// promote promotes a replica that lags, by the Sentinels or in the Cluster, and most
+// times makes the old primary the primary again before a worker comes.
+func promote(r *Rig) loss {
+	hops, what := 2, "failover to a replica that lags, and back"
+	if r.losses%2 == 1 {
+		hops, what = 1, "failover to a replica that lags"
+	}
+	return loss{what: what, fork: r.lag, swap: func() {
+		for range hops {
+			r.hop()
+		}
+	}}
+}
+
+// reload makes the server forget what it has written since its last dump.
+func reload(r *Rig) loss {
+	return loss{what: "DEBUG RELOAD NOSAVE", fork: func() {
+		r.primary.Do(r.t, "SAVE")
+	}, swap: func() {
+		r.primary.Do(r.t, "DEBUG", "RELOAD", "NOSAVE")
+	}}
+}
+
+// logKeyNames are the log's three keys.
+var logKeyNames = []string{"m", "k", "s"}
+
+// restore puts the log's keys back, and leaves the cells alone.
+func restore(r *Rig) loss {
+	dumps := map[string]any{}
+	return loss{what: "RESTORE of the log's keys", fork: func() {
+		for _, k := range logKeyNames {
+			dumps[k] = r.primary.Do(r.t, "DUMP", r.logKey(k))
+		}
+	}, swap: func() {
+		r.atOnce(func(p redis.Pipeliner) {
+			for k, d := range dumps {
+				p.Do(r.t.Context(), "RESTORE", r.logKey(k), 0, d, "REPLACE")
+			}
+		})
+	}}
+}
+
+// copyKeys puts the log's keys back by COPY, which leaves no trace in the server. The
+// library does not promise that this is noticed before a process comes that knows what
+// was lost. So that process comes within the bound of the first write that is lost.
+// Until then the first worker appends records at positions that were used before.
+func copyKeys(r *Rig) loss {
+	turn := func(from, to string) func() {
+		return func() {
+			r.atOnce(func(p redis.Pipeliner) {
+				for _, k := range logKeyNames {
+					p.Do(r.t.Context(), "COPY", r.logKey(k)+from, r.logKey(k)+to, "REPLACE")
+				}
+			})
+		}
+	}
+	return loss{what: "COPY of the log's keys, and back", fork: turn("", ":saved"), swap: turn(":saved", "")}
+}
+
+// atOnce runs commands in one transaction.
+func (r *Rig) atOnce(commands func(redis.Pipeliner)) {
+	_, err := r.primary.Client().TxPipelined(r.t.Context(), func(p redis.Pipeliner) error {
+		commands(p)
+		return nil
+	})
+	r.check(err)
+}
+
+// retarget makes every worker's proxy lead to the primary of now.
+func (r *Rig) retarget() {
+	for _, p := range r.proxies {
+		p.Retarget(r.primary.Addr())
+	}
+}
