@@ -21,14 +21,14 @@ const maxRefusals = 8
 // lead is what the leader of a flight keeps while it flies.
 type lead[K comparable, V any] struct {
 	call       *call[K, V]
-	flown      call[K, V]  // what call is, the first time
-	effort     *effort     // nil: the flight is one of a batch, or took none
-	outer      *Fill       // the load that the flight is an ingredient of
-	running    running     // whose Cancel ends the job's ctx
-	tries      int         // loads so far, a batch's included
-	after      func()      // runs when the flight has ended
-	lent       latch       // opened when a load waits for this flight; see takeTurn
-	refreshing *item[K, V] // not nil: a background refresh of it
+	flown      *call[K, V]   // what call is, the first time
+	effort     *effort[K, V] // nil: the flight is one of a batch, or took none
+	outer      *Fill         // the load that the flight is an ingredient of
+	running    running       // whose Cancel ends the job's ctx
+	tries      int           // loads so far, a batch's included
+	after      func()        // runs when the flight has ended
+	lent       latch         // opened when a load waits for this flight; see takeTurn
+	refreshing *item[K, V]   // not nil: a background refresh of it
 	first      *frame[K, V]
 	spare      *item[K, V] // the remote tier's value, not fit to be served as it is
 	cut        bool        // the remote tier failed; this flight does without it
@@ -40,9 +40,10 @@ type lead[K comparable, V any] struct {
 
 // effort is what a flight needs that is not over after a look at each tier: the job's ctx,
 // detached from every caller until the last one leaves, and the first load.
-type effort struct {
+type effort[K comparable, V any] struct {
 	own  detached
 	load load
+	late late[K, V]
 }
 
 // begin is the part of a flight that runs on its leader. It reports whether
@@ -99,7 +100,7 @@ func (j *job[K, V]) here() *item[K, V] {
 // launch goes on in a goroutine. It reports false, with the flight ended, when
 // the tiers are closed.
 func (j *job[K, V]) launch(ctx context.Context) bool {
-	j.effort = new(effort)
+	j.effort = new(effort[K, V])
 	own := &j.effort.own
 	own.values, j.outer = endless(ctx), Filling(ctx)
 	j.ctx, j.running.Canceler = own, own
@@ -141,7 +142,7 @@ func (j *job[K, V]) fetch() {
 			j.v.counts.inc(misses)
 		}
 		a := j.attempt()
-		if a.overtaken && j.tries < maxReloads && j.ctx.Err() == nil {
+		if a.overtaken && j.tries < maxReloads && j.wantsMore(a) {
 			j.release()
 			// A Set that overtook the load has left the value that is to be read now.
 			if it := j.here(); it != nil {
@@ -154,6 +155,12 @@ func (j *job[K, V]) fetch() {
 		j.settle(a)
 		return
 	}
+}
+
+// wantsMore reports whether a caller waits for the flight after an attempt. A flight
+// whose load was late has answered its callers, or is about to.
+func (j *job[K, V]) wantsMore(a attempt[K, V]) bool {
+	return !a.late && j.ctx.Err() == nil && j.call.Wanted()
 }
 
 // fallen ends the flight when its goroutine is torn down by a panic or by

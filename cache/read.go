@@ -325,9 +325,10 @@ type job[K comparable, V any] struct {
 func (c Cache[K, V]) job(ctx context.Context, op string, k K, load Loader[K, V], o callOpts) (*job[K, V], error) {
 	n := new(struct { // one piece of memory
 		job[K, V]
-		own lead[K, V]
+		own   lead[K, V]
+		flown call[K, V]
 	})
-	n.job.lead = &n.own
+	n.job.lead, n.own.flown = &n.own, &n.flown
 	return &n.job, c.start(ctx, &n.job, op, k, load, o)
 }
 
