@@ -38,7 +38,7 @@ func (b *batch[K, V]) loadChunk(jobs []*job[K, V]) {
 			ttl = j.ttlOf(a)
 		}
 		switch {
-		case a.overtaken:
+		case a.overtaken && j.wantsMore(a):
 			j.release()
 			if it := j.here(); it != nil {
 				j.ended(outcome[K, V]{it: it, src: Local})
@@ -70,7 +70,8 @@ func (b *batch[K, V]) attempt(jobs []*job[K, V]) []attempt[K, V] {
 		j.lent.onOpen(jobs[0].lent.open)
 	}
 	l := new(load)
-	if many.err = jobs[0].enter(l, nil, lateJobs[K, V](jobs)); many.err == nil {
+	if many.err = jobs[0].enter(l, nil); many.err == nil {
+		l.watch(freezeAll(jobs))
 		for _, j := range jobs {
 			l.also = append(l.also, j.text)
 			if j.claimed {
@@ -78,25 +79,17 @@ func (b *batch[K, V]) attempt(jobs []*job[K, V]) []attempt[K, V] {
 			}
 		}
 		func() {
-			defer func() { jobs[0].leave(l, many.err, many.panicked) }()
+			defer func() { many.late = jobs[0].leave(l, many.err, many.panicked) }()
 			b.invoke(l.ctx, jobs, as, &many, &l.Fill)
 		}()
 	}
 	for i := range as {
+		as[i].late = many.late
 		if as[i].it == nil && as[i].err == nil && as[i].panicked == nil {
 			as[i].err, as[i].panicked = many.err, many.panicked
 		}
 	}
 	return as
-}
-
-// lateJobs are told that their load is late.
-type lateJobs[K comparable, V any] []*job[K, V]
-
-func (js lateJobs[K, V]) late(ctx context.Context) {
-	for _, j := range js {
-		j.late(ctx)
-	}
 }
 
 func (b *batch[K, V]) invoke(ctx context.Context, jobs []*job[K, V], as []attempt[K, V], many *attempt[K, V], f *Fill) {

@@ -160,10 +160,11 @@ func (c *detached) expire() { c.end(context.DeadlineExceeded) }
 // Cancel ends the context. It implements flight.Canceler.
 func (c *detached) Cancel() { c.end(context.Canceled) }
 
-// close ends the context of a load that has returned. The hook does not run any
-// more.
-func (c *detached) close() {
+// close ends the context of a load that has returned. It reports whether the context
+// had ended before. If so, the hook has run or will run, else it never does.
+func (c *detached) close() (late bool) {
 	c.mu.Lock()
+	late = c.err != nil
 	c.hook = nil
 	leave := c.leave
 	c.mu.Unlock()
@@ -174,6 +175,7 @@ func (c *detached) close() {
 	if leave != nil {
 		leave()
 	}
+	return late
 }
 
 func (c *detached) end(err error) {

@@ -33,8 +33,8 @@ var (
 	// tags.
 	ErrTooManyTags = errors.New("cache: too many tags")
 
-	// ErrRecursive means that a loader asked, directly or through other
-	// loaders, for the very key it is loading.
+	// ErrRecursive means that a loader read, directly or through other
+	// loaders, the very key it is loading. It may Set, Delete or Expire the key.
 	ErrRecursive = errors.New("cache: a loader waits for itself")
 
 	// ErrGoexit means that a loader ended its goroutine by runtime.Goexit, as

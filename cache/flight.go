@@ -147,7 +147,7 @@ func (j *job[K, V]) fly(ctx context.Context, force bool) (out *outcome[K, V], le
 //go:noinline
 func (j *job[K, V]) join(force bool) (c *call[K, V], led bool) {
 	key := flightKey[K]{tenant: j.v.space.Tenant, key: j.k}
-	own := &j.flown
+	own := j.flown
 	if j.call != nil {
 		own = nil // it has flown
 	}

@@ -40,6 +40,7 @@ type frame[K comparable, V any] struct {
 	verdict verdict
 	nonce   tier.Nonce // to claim over it
 	short   bool       // too short to have a nonce; it has to be unlinked first
+	claimed bool       // somebody has claimed it: a lease, or a value being refreshed
 	it      *item[K, V]
 }
 
@@ -59,6 +60,7 @@ func (j *job[K, V]) judge(raw []byte, mark invalidate.Mark) (f frame[K, V]) {
 		j.v.counts.inc(cellCorrupt)
 		return f
 	}
+	f.claimed = cell.Kind == tier.Lease || cell.RefreshUntil != 0
 	switch cell.Kind {
 	case tier.Lease:
 		f.verdict = leased

@@ -22,11 +22,12 @@ const maxRefusals = 8
 // lead is what the leader of a flight keeps while it flies.
 type lead[K comparable, V any] struct {
 	call       *call[K, V]
-	flown      call[K, V]  // what call is, the first time
-	effort     *effort     // nil: the flight is one of a batch, or took none
-	outer      *Fill       // the load that the flight is an ingredient of
-	running    running     // whose Cancel ends the job's ctx
-	tries      int         // loads so far, a batch's included
+	flown      *call[K, V]   // what call is, the first time
+	effort     *effort[K, V] // nil: the flight is one of a batch, or took none
+	outer      *Fill         // the load that the flight is an ingredient of
+	running    running       // whose Cancel ends the job's ctx
+	tries      int           // loads so far, a batch's included
+	waiting    waiting
 	after      func()      // runs when the flight has ended
 	lent       latch       // opened when a load waits for this flight; see takeTurn
 	refreshing *item[K, V] // not nil: a background refresh of it
@@ -41,9 +42,10 @@ type lead[K comparable, V any] struct {
 
 // effort is what a flight needs that is not over after a look at each tier: the job's ctx,
 // detached from every caller until the last one leaves, and the first load.
-type effort struct {
+type effort[K comparable, V any] struct {
 	own  detached
 	load load
+	late late[K, V]
 }
 
 // begin is the part of a flight that runs on its leader. It reports whether
@@ -100,7 +102,7 @@ func (j *job[K, V]) here() *item[K, V] {
 // launch goes on in a goroutine. It reports false, with the flight ended, when
 // the tiers are closed.
 func (j *job[K, V]) launch(ctx context.Context) bool {
-	j.effort = new(effort)
+	j.effort = new(effort[K, V])
 	own := &j.effort.own
 	own.values, j.outer = endless(ctx), Filling(ctx)
 	j.ctx, j.running.Canceler = own, own
@@ -142,7 +144,7 @@ func (j *job[K, V]) fetch() {
 			j.v.counts.inc(misses)
 		}
 		a := j.attempt()
-		if a.overtaken && j.tries < maxReloads && j.ctx.Err() == nil {
+		if a.overtaken && j.tries+j.waiting.waits < maxReloads && j.wantsMore(a) {
 			j.release()
 			// A Set that overtook the load has left the value that is to be read now.
 			if it := j.here(); it != nil {
@@ -155,6 +157,12 @@ func (j *job[K, V]) fetch() {
 		j.settle(a)
 		return
 	}
+}
+
+// wantsMore reports whether a caller waits for the flight after an attempt. A flight
+// whose load was late has answered its callers, or is about to.
+func (j *job[K, V]) wantsMore(a attempt[K, V]) bool {
+	return !a.late && j.ctx.Err() == nil && j.call.Wanted()
 }
 
 // fallen ends the flight when its goroutine is torn down by a panic or by
@@ -186,7 +194,8 @@ func (j *job[K, V]) acquire() bool {
 		return true
 	}
 	start, refusals := j.t.now(), 0
-	for nap := time.Millisecond; !j.cut; {
+	nap := time.Millisecond
+	for !j.cut {
 		if err := j.ctx.Err(); err != nil {
 			j.ended(outcome[K, V]{err: err})
 			return false
@@ -208,19 +217,26 @@ func (j *job[K, V]) acquire() bool {
 			j.held = true
 			return true
 		}
+		if f.claimed && f.nonce == j.claim.Nonce && !f.nonce.IsZero() {
+			j.claimed = true // by ourselves: the reply was wrong
+			return true
+		}
 		waited := time.Duration(j.t.now() - start)
 		if j.tryClaim(f, waited > j.p.LoadTimeout) {
 			return true
 		}
-		if j.refreshing != nil && j.first == nil {
+		switch {
+		case j.refreshing != nil && j.first == nil:
 			j.ended(outcome[K, V]{again: true})
 			return false
-		}
-		if j.first == nil || j.first.verdict == leased {
-			j.first = nil
+		case j.first != nil: // the next round judges it
+			if refusals++; refusals == maxRefusals {
+				j.cut = true
+			}
+		case !j.cut && f.claimed && !j.waitsFor(f.nonce):
+			return true // beside the load that has the claim
+		case !j.cut:
 			nap = j.nap(nap, waited)
-		} else if refusals++; refusals == maxRefusals {
-			j.cut = true
 		}
 	}
 	if out, ok := j.fallback(); ok {
@@ -234,6 +250,37 @@ func (j *job[K, V]) acquire() bool {
 // refresh would find the flight and leave the work to it.
 func (j *job[K, V]) refreshAfter(ctx context.Context, it *item[K, V]) {
 	j.after = func() { j.refreshLater(ctx, it, j.loader, j.o) }
+}
+
+// waiting is for which claims of other processes a flight has waited.
+type waiting struct {
+	waits int        // how many
+	last  tier.Nonce // the last of them
+	since int64      // when that wait began
+}
+
+// waitsFor reports whether the flight waits for the load that has the claim n. It waits
+// for one load. When that has ended and stored nothing, others may have claimed the key
+// by now. Waiting for them as well would make the loads of a fleet run one by one. So the
+// flight loads beside them, without a claim.
+//
+// A claim outlives its process by two thirds of ClaimTTL at least, because it is renewed
+// each third. So a flight that waited as long as that may have waited for a dead
+// process. It waits once more, so that one process takes over and not all of them.
+func (j *job[K, V]) waitsFor(n tier.Nonce) bool {
+	w, now := &j.waiting, j.t.now()
+	if w.waits > 0 && w.last == n {
+		return true
+	}
+	most := 1
+	if w.waits == 1 && now-w.since >= int64(j.t.cfg.ClaimTTL)*2/3 {
+		most = 2
+	}
+	if j.tries+w.waits >= most {
+		return false
+	}
+	*w = waiting{waits: w.waits + 1, last: n, since: now}
+	return true
 }
 
 // nap waits for another process's fill: two milliseconds at first, so that a short

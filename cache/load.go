@@ -20,6 +20,7 @@ type attempt[K comparable, V any] struct {
 	facts     facts
 	took      time.Duration
 	overtaken bool
+	late      bool // the hook of the load ends the flight
 }
 
 // load is one run of a loader, in its turn and within its limits.
@@ -35,11 +36,13 @@ type load struct {
 // attempt runs the loader once.
 func (j *job[K, V]) attempt() (a attempt[K, V]) {
 	prev := j.standIn()
-	l := j.newLoad()
-	if a.err = j.enter(l, prev, j); a.err != nil {
+	l, hook := j.newLoad()
+	if a.err = j.enter(l, prev); a.err != nil {
 		return a
 	}
-	defer func() { j.leave(l, a.err, a.panicked) }()
+	hook.freeze(j)
+	l.watch(hook)
+	defer func() { a.late = j.leave(l, a.err, a.panicked) }()
 	if j.claimed {
 		defer j.keepClaim(l.ctx)()
 	}
@@ -61,18 +64,18 @@ func (j *job[K, V]) attempt() (a attempt[K, V]) {
 	return a
 }
 
-// newLoad returns a load of the flight's. The first is part of the flight; a
-// loader may go on with it after it was overtaken, so each has its own.
-func (j *job[K, V]) newLoad() *load {
+// newLoad returns a load of the flight's, and its hook. The first is part of the
+// flight; a loader may go on with it after it was overtaken, so each has its own.
+func (j *job[K, V]) newLoad() (*load, *late[K, V]) {
 	if j.effort != nil && j.effort.load.ctx == nil {
-		return &j.effort.load
+		return &j.effort.load, &j.effort.late
 	}
-	return new(load)
+	return new(load), new(late[K, V])
 }
 
 // enter waits for a load's turn and begins it under the policy's LoadTimeout,
-// with its handle in the context. late is told if that ends before leave.
-func (j *job[K, V]) enter(l *load, prev *item[K, V], late interface{ late(context.Context) }) error {
+// with its handle in the context.
+func (j *job[K, V]) enter(l *load, prev *item[K, V]) error {
 	l.detached.begin(j.ctx, j.p.LoadTimeout)
 	l.ctx = &l.detached
 	// A load nested in another runs in the outer one's turn: if it waited for
@@ -94,20 +97,20 @@ func (j *job[K, V]) enter(l *load, prev *item[K, V], late interface{ late(contex
 		l.ctx, l.traced = j.t.seen.loadStart(l.ctx, j.v, j.refreshing != nil)
 		j.span = spanOf(l.ctx)
 	}
-	l.detached.watch(late)
 	return nil
 }
 
-// leave ends a load.
-func (j *job[K, V]) leave(l *load, err error, p *PanicError) {
+// leave ends a load. It reports whether that had run out of time, or of callers.
+func (j *job[K, V]) leave(l *load, err error, p *PanicError) (late bool) {
 	if l.turn {
 		j.t.loads.Release(1)
 	}
-	l.detached.close()
+	late = l.detached.close()
 	j.t.seen.loadEnd(l.ctx, j.v, time.Since(l.begun), err, p)
 	if l.traced != nil {
 		l.traced(err, p)
 	}
+	return late
 }
 
 // takeTurn waits until fewer than MaxLoads loads run, or until a load that has
@@ -143,16 +146,6 @@ func (a *attempt[K, V]) guard(f func()) {
 		}
 	}()
 	f()
-}
-
-// late ends the flight when its load has run out of time, or of waiters, and does
-// not come back: a loader may ignore its context.
-func (j *job[K, V]) late(ctx context.Context) {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		j.failed(ctx.Err())
-		return
-	}
-	j.call.Finish(outcome[K, V]{err: ctx.Err()})
 }
 
 // conclude makes an item of what the loader returned, or keeps its error.

@@ -327,13 +327,21 @@ type job[K comparable, V any] struct {
 func (c Cache[K, V]) job(ctx context.Context, op string, k K, load Loader[K, V], o callOpts) (*job[K, V], error) {
 	n := new(struct { // one piece of memory
 		job[K, V]
-		own lead[K, V]
+		own   lead[K, V]
+		flown call[K, V]
 	})
-	n.job.lead = &n.own
-	return &n.job, c.start(ctx, &n.job, op, k, load, o)
+	n.job.lead, n.own.flown = &n.own, &n.flown
+	if err := c.start(ctx, &n.job, op, k, load, o); err != nil {
+		return &n.job, err
+	}
+	if loading.Load() > 0 && Filling(ctx).waitsFor(n.t, n.text) {
+		return &n.job, n.fail(ErrRecursive)
+	}
+	return &n.job, nil
 }
 
-// change returns a job that changes an entry, and flies nowhere.
+// change returns a job that changes an entry, and flies nowhere. A loader may change the
+// entry that it loads: it waits for nothing.
 func (c Cache[K, V]) change(ctx context.Context, op string, k K, o callOpts) (*job[K, V], error) {
 	j := new(job[K, V])
 	return j, c.start(ctx, j, op, k, nil, o)
@@ -361,9 +369,6 @@ func (c Cache[K, V]) start(ctx context.Context, j *job[K, V], op string, k K, lo
 	}
 	if o.maxAge >= 0 {
 		j.minLoaded = j.called - int64(o.maxAge)
-	}
-	if loading.Load() > 0 && Filling(ctx).waitsFor(j.t, j.text) {
-		return j.fail(ErrRecursive)
 	}
 	return nil
 }

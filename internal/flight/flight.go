@@ -163,11 +163,12 @@ func (c *Call[K, M, R]) Pin() {
 	c.shard.mu.Unlock()
 }
 
-// Alone reports whether the caller is the only participant.
-func (c *Call[K, M, R]) Alone() bool {
+// Wanted reports whether a result is still of use: the call has not ended, and a
+// participant waits for it or the call is pinned.
+func (c *Call[K, M, R]) Wanted() bool {
 	c.shard.mu.Lock()
 	defer c.shard.mu.Unlock()
-	return c.waiters <= 1 && !c.pinned
+	return !c.finished && !c.abandoned && (c.waiters > 0 || c.pinned)
 }
 
 // Finish ends the call with r and wakes everybody. Only the first Finish

@@ -165,3 +165,22 @@ func TestConcurrently(t *testing.T) {
 		t.Errorf("%d calls left", g.Len())
 	}
 }
+
+// A result is wanted as long as a participant waits or the call is pinned.
+func TestWanted(t *testing.T) {
+	g := flight.NewGroup[string, int, string](0)
+	left, _ := g.Join(nil, 1, "a", 0, always)
+	if !left.Wanted() {
+		t.Error("a call with a participant is not wanted")
+	}
+	left.Leave()
+	pinned, _ := g.Join(nil, 1, "a", 0, always)
+	pinned.Pin()
+	pinned.Leave()
+	if left.Wanted() || !pinned.Wanted() {
+		t.Errorf("without participants: abandoned call wanted %v, pinned call wanted %v", left.Wanted(), pinned.Wanted())
+	}
+	if pinned.Finish(""); pinned.Wanted() {
+		t.Error("a call that has ended is wanted")
+	}
+}
