@@ -63,9 +63,10 @@
 //     (TestRememberedErrorKeepsTheOldValue, TestPanicReachesEveryWaiter,
 //     TestGoexitInLoader)
 //  9. Everything is bounded: bytes, flights, loads, refreshes, tags, key and
-//     value sizes, and the tenants that are counted apart.
+//     value sizes, what a frame of the remote tier may decode to, and the
+//     tenants that are counted apart.
 //     (TestBudgetHolds, TestMaxLoadsIsATrueBound, TestTagLimits, TestMaxFlights,
-//     TestMaxTenants)
+//     TestMaxTenants, TestFrameIsBoundedByMaxValueBytes)
 //  10. The same everywhere, with a log. If Invalidate, Delete or DeleteAll
 //     returned nil at t, then any read that starts after t + B, in any process
 //     on the same log, from any tier, returns a value whose load began after

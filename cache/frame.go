@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"time"
 
 	"github.com/twofold-go/twofold/codec"
@@ -139,7 +140,8 @@ func remaining(at, born, wall int64) time.Duration {
 // decode turns a payload into a value by the codec that wrote it. A codec that
 // panics on what it was given is no reason to fail a read. A frame of size bytes is
 // this process's own, so the value may be a part of it; unless it is so small a part
-// that the rest would be kept from the garbage collector unseen.
+// that the rest would be kept from the garbage collector unseen. What is larger than
+// MaxValueBytes allows is refused before memory is allocated for it.
 func (j *job[K, V]) decode(c *tier.Cell, v *V, size int) (err error) {
 	cd, ok := j.t.codecs.Lookup(c.Codec)
 	if !ok {
@@ -151,20 +153,22 @@ func (j *job[K, V]) decode(c *tier.Cell, v *V, size int) (err error) {
 		}
 	}()
 	j.t.seen.valueSize(sizeIn, len(c.Payload))
-	if size-len(c.Payload) > size/8 {
-		return cd.Unmarshal(c.Payload, v)
-	}
-	return codec.UnmarshalOwned(cd, c.Payload, v)
+	owned := size-len(c.Payload) <= size/8
+	return codec.UnmarshalWithin(cd, c.Payload, v, j.p.MaxValueBytes, owned)
 }
 
-// encode returns the payload of a value.
-func (s *shared[K, V]) encode(v V) (b []byte, err error) {
+// encode returns the payload of a value, of at most limit bytes before compression.
+func (s *shared[K, V]) encode(v V, limit int) (b []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("codec %s panicked (%T)", s.codec.ID(), p)
 		}
 	}()
-	if b, err = s.codec.Marshal(v); err != nil {
+	b, err = codec.MarshalWithin(s.codec, v, reflect.TypeFor[V](), limit)
+	switch {
+	case errors.Is(err, codec.ErrTooLarge):
+		return nil, fmt.Errorf("%w: MaxValueBytes is %d: %w", ErrTooLarge, limit, err)
+	case err != nil:
 		return nil, fmt.Errorf("value of type %T does not encode as %s: %w", v, s.codec.ID(), err)
 	}
 	return b, nil
@@ -214,15 +218,15 @@ func (j *job[K, V]) payload(it *item[K, V]) ([]byte, stat) {
 		}
 		return nil, fillStored
 	}
-	b, err := j.s.encode(it.val)
-	if err != nil {
+	b, err := j.s.encode(it.val, j.p.MaxValueBytes)
+	switch {
+	case errors.Is(err, ErrTooLarge):
+		return nil, fillTooLarge
+	case err != nil:
 		// Not the error's text: encoders quote what they could not encode.
 		j.t.log.Warn("cache: a value does not encode", "namespace", j.v.space.Namespace,
 			"type", fmt.Sprintf("%T", it.val), "codec", j.s.codec.ID())
 		return nil, fillUnencodable
-	}
-	if len(b) > j.p.MaxValueBytes {
-		return nil, fillTooLarge
 	}
 	return b, fillStored
 }

@@ -81,14 +81,11 @@ func (j *job[K, V]) prepare(v V) (it *item[K, V], payload []byte, err error) {
 	if len(it.tags) > tier.MaxTags {
 		return it, nil, fmt.Errorf("%w: more than %d", ErrTooManyTags, tier.MaxTags)
 	}
-	size := j.s.size(&it.val)
 	if j.t.remote != nil {
-		if payload, err = j.s.encode(v); err != nil {
-			return it, nil, err
-		}
-		size = int64(len(payload))
+		payload, err = j.s.encode(v, j.p.MaxValueBytes)
+		return it, payload, err
 	}
-	if size > int64(j.p.MaxValueBytes) {
+	if size := j.s.size(&it.val); size > int64(j.p.MaxValueBytes) {
 		return it, nil, fmt.Errorf("%w: %d bytes, MaxValueBytes is %d", ErrTooLarge, size, j.p.MaxValueBytes)
 	}
 	return it, payload, nil

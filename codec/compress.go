@@ -3,6 +3,7 @@ package codec
 import (
 	"encoding/binary"
 	"fmt"
+	"reflect"
 )
 
 // DefaultMinSize is the size from which values are compressed when nothing
@@ -49,6 +50,14 @@ func (c *limited) Marshal(v any) ([]byte, error) {
 		return nil, sizeError(c.ID(), len(data), c.limit)
 	}
 	return data, err
+}
+
+func (c *limited) MarshalWithin(v any, into reflect.Type, limit int) ([]byte, error) {
+	return MarshalWithin(c.Codec, v, into, min(limit, c.limit))
+}
+
+func (c *limited) UnmarshalWithin(data []byte, v any, limit int, owned bool) error {
+	return UnmarshalWithin(c.Codec, data, v, min(limit, c.limit), owned)
 }
 
 func (c *limited) Unmarshal(data []byte, v any) error {
@@ -111,13 +120,26 @@ func (c *compressed) Marshal(v any) ([]byte, error) {
 	if len(plain) > c.limit {
 		return nil, sizeError(c.id, len(plain), c.limit)
 	}
+	return c.packed(plain), nil
+}
+
+func (c *compressed) MarshalWithin(v any, into reflect.Type, limit int) ([]byte, error) {
+	plain, err := MarshalWithin(c.inner, v, into, min(limit, c.limit))
+	if err != nil {
+		return nil, err
+	}
+	return c.packed(plain), nil
+}
+
+// packed returns the inner codec's bytes as they are stored.
+func (c *compressed) packed(plain []byte) []byte {
 	if len(plain) >= c.min {
 		out := binary.AppendUvarint([]byte{tagCompressed}, uint64(len(plain)))
 		if out = c.pack.pack(out, plain); len(out) <= len(plain) {
-			return out, nil
+			return out
 		}
 	}
-	return append(append(make([]byte, 0, 1+len(plain)), tagPlain), plain...), nil
+	return append(append(make([]byte, 0, 1+len(plain)), tagPlain), plain...)
 }
 
 var _ Owner = (*compressed)(nil)
@@ -131,40 +153,55 @@ func (c *compressed) UnmarshalOwned(data []byte, v any) error {
 	return c.unmarshal(data, v, true)
 }
 
+func (c *compressed) UnmarshalWithin(data []byte, v any, limit int, owned bool) error {
+	plain, own, err := c.plain(data, min(limit, c.limit))
+	if err != nil {
+		return err
+	}
+	return UnmarshalWithin(c.inner, plain, v, min(limit, c.limit), own || owned)
+}
+
 func (c *compressed) unmarshal(data []byte, v any, owned bool) error {
+	plain, own, err := c.plain(data, c.limit)
+	switch {
+	case err != nil:
+		return err
+	case own || owned:
+		return UnmarshalOwned(c.inner, plain, v)
+	}
+	return c.inner.Unmarshal(plain, v)
+}
+
+// plain returns the inner codec's bytes, at most limit of them, and whether their
+// slice is a new one.
+func (c *compressed) plain(data []byte, limit int) (plain []byte, own bool, err error) {
 	if len(data) == 0 {
-		return c.corrupt(data, "no tag byte")
+		return nil, false, c.corrupt(data, "no tag byte")
 	}
 	switch body := data[1:]; data[0] {
 	case tagPlain:
-		if len(body) > c.limit {
-			return sizeError(c.id, len(body), c.limit)
+		if len(body) > limit {
+			return nil, false, sizeError(c.id, len(body), limit)
 		}
-		if owned {
-			return UnmarshalOwned(c.inner, body, v)
-		}
-		return c.inner.Unmarshal(body, v)
+		return body, false, nil
 	case tagCompressed:
-		plain, err := c.unpack(body)
-		if err != nil {
-			return err
-		}
-		return UnmarshalOwned(c.inner, plain, v)
+		plain, err = c.unpack(body, limit)
+		return plain, true, err
 	}
-	return c.corrupt(data, "unknown tag byte")
+	return nil, false, c.corrupt(data, "unknown tag byte")
 }
 
 // unpack returns the inner codec's bytes in a slice of its own. A pool of
 // slices would save the allocation, and would hand one value's bytes to the
 // next if some type's UnmarshalJSON kept what it must only read.
-func (c *compressed) unpack(body []byte) ([]byte, error) {
+func (c *compressed) unpack(body []byte, limit int) ([]byte, error) {
 	size, n := binary.Uvarint(body)
 	if n <= 0 {
 		return nil, c.corrupt(body, "no size")
 	}
 	body = body[n:]
-	if size > uint64(c.limit) {
-		return nil, fmt.Errorf("%w: %s, %d bytes, at most %d", ErrTooLarge, c.id, size, c.limit)
+	if size > uint64(limit) {
+		return nil, fmt.Errorf("%w: %s, %d bytes, at most %d", ErrTooLarge, c.id, size, limit)
 	}
 	if size > uint64(len(body))*uint64(c.pack.ratio()) {
 		return nil, c.corrupt(body, "more than its bytes can hold")

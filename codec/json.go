@@ -40,6 +40,24 @@ func (c jsonCodec) Marshal(v any) ([]byte, error) {
 	return data, nil
 }
 
+func (c jsonCodec) MarshalWithin(v any, into reflect.Type, limit int) ([]byte, error) {
+	data, err := c.Marshal(v)
+	if err == nil {
+		err = within(c.ID(), data, into, limit, countJSON)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+func (c jsonCodec) UnmarshalWithin(data []byte, v any, limit int, _ bool) error {
+	if err := within(c.ID(), data, target(v), limit, countJSON); err != nil {
+		return err
+	}
+	return c.Unmarshal(data, v)
+}
+
 func (c jsonCodec) Unmarshal(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if err == nil {

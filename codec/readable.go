@@ -26,8 +26,15 @@ func readable(data []byte) error {
 }
 
 const (
-	majorBytes = 2
-	majorText  = 3
+	majorBytes  = 2
+	majorText   = 3
+	majorArray  = 4
+	majorMap    = 5
+	majorTag    = 6
+	majorSimple = 7
+
+	cborNull      = 0xf6
+	cborUndefined = 0xf7
 )
 
 // cborHead takes the head off a well-formed item (RFC 8949, section 3): its

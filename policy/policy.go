@@ -67,8 +67,10 @@ type Policy struct {
 	// Admit says which loads are worth storing.
 	Admit Admit
 
-	// MaxValueBytes is the longest encoded value that is stored. A longer one
-	// is returned to its caller and counted. 0 is a fault.
+	// MaxValueBytes is the longest encoded value that is stored, measured before
+	// compression. A longer one is returned to its caller and counted, and so is
+	// one whose elements take more than codec.Expansion times that in memory. A
+	// frame of the remote tier that holds more is a miss. 0 is a fault.
 	MaxValueBytes int
 
 	// RemoteTimeout is the deadline of each call to the remote tier; after it

@@ -1,0 +1,114 @@
+package cache_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// wide is a struct that an encoding can name in one byte.
+type wide struct{ A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P int64 }
+
+// bomb returns the inner encoding of n empty elements.
+func bomb(inner codec.Codec, n int, element string) []byte {
+	switch inner.ID() {
+	case "cbor":
+		b := binary.BigEndian.AppendUint32([]byte{0x9a}, uint32(n))
+		return append(b, bytes.Repeat([]byte{map[string]byte{"null": 0xf6, "{}": 0xa0}[element]}, n)...)
+	case "json":
+		b := bytes.Repeat([]byte(element+","), n)
+		b[len(b)-1] = ']'
+		return append([]byte{'['}, b...)
+	}
+	return make([]byte, 40*n)
+}
+
+// squeeze returns what a codec stores for bytes that its inner codec would have
+// written.
+func squeeze(t *testing.T, form func(codec.Codec, int) codec.Codec, inner []byte) []byte {
+	t.Helper()
+	b, err := form(codec.Raw, -1).Marshal(inner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// A frame that would be many times larger in memory than any value that may be
+// stored is a counted miss, and costs no more memory than a value of the largest
+// size.
+func TestFrameIsBoundedByMaxValueBytes(t *testing.T) {
+	const limit = 1 << 20
+	asIs := func(c codec.Codec, _ int) codec.Codec { return c }
+	for _, inner := range []codec.Codec{codec.CBOR, codec.JSON, codec.Raw} {
+		for name, form := range map[string]func(codec.Codec, int) codec.Codec{"plain": asIs, "snappy": codec.Snappy, "deflate": codec.Deflate} {
+			for _, element := range []string{"null", "{}"} {
+				for _, n := range []int{20_000, 1_000_000} {
+					t.Run(fmt.Sprintf("%s, %s, %d of %s", inner.ID(), name, n, element), func(t *testing.T) {
+						data := squeeze(t, form, bomb(inner, n, element))
+						if inner == codec.Raw {
+							wantBounded[[]byte](t, form(inner, 0), data, limit)
+						} else {
+							wantBounded[[]wide](t, form(inner, 0), data, limit)
+							wantBounded[any](t, form(inner, 0), data, limit)
+							wantBounded[map[string]*[]wide](t, form(inner, 0), data, limit)
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// wantBounded puts a payload into a frame that is right in all else, and reads it.
+func wantBounded[V any](t *testing.T, cd codec.Codec, payload []byte, limit int) {
+	t.Helper()
+	mem := tiertest.NewMemory()
+	open := func() (*cache.Tiers, cache.Cache[int, V]) {
+		tiers := open(t, cache.TiersConfig{Remote: mem})
+		return tiers, with(t, tiers, cache.Config[int, V]{Codec: cd, Policy: patch{MaxValueBytes: new(limit)}})
+	}
+	_, writer := open()
+	var v V
+	if err := writer.Set(t.Context(), 1, v); err != nil {
+		t.Fatal(err)
+	}
+	frame, err := mem.Get(t.Context(), cell1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cell, err := tier.ParseCell(frame)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cell.Payload = payload
+	if frame, err = cell.Encode(); err != nil {
+		t.Fatal(err)
+	}
+	store(t, mem, cell1, frame, time.Minute)
+	tiers, reader := open()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, ok := reader.Peek(t.Context(), 1)
+	runtime.ReadMemStats(&after)
+	if n := total(tiers).CellsCorrupt; !ok && n != 1 {
+		t.Errorf("CellsCorrupt = %d after a miss, want 1", n)
+	}
+	// What is taken in: the frame twice, what it unpacks to, and the elements, which a
+	// decoder that grows its slice allocates up to four times.
+	most := 2*len(payload) + limit
+	if ok {
+		most += 4 * codec.Expansion * limit
+	}
+	if got := int(after.TotalAlloc - before.TotalAlloc); got > most+limit {
+		t.Errorf("%T from a frame of %d bytes takes %d bytes (served: %v), want at most %d", v, len(payload), got, ok, most+limit)
+	}
+}

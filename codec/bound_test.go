@@ -1,0 +1,157 @@
+package codec_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/twofold-go/twofold/codec"
+)
+
+type shape struct {
+	ID    int
+	Name  string
+	Attrs map[string]string
+	Next  *shape
+	List  []shape
+	Any   any
+}
+
+// plainOnly is a codec of somebody else's.
+type plainOnly struct{ codec.Codec }
+
+// What MarshalWithin writes UnmarshalWithin reads, under the same limit; what one
+// refuses the other does.
+func TestWithinIsOneRule(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		value any
+		limit int
+		fits  bool
+	}{
+		{name: "small", value: shape{ID: 1, Name: "a", Attrs: map[string]string{"a": "b"}, Any: []any{"x"}}, limit: 1000, fits: true},
+		{name: "as long as the limit", value: strings.Repeat("x", 990), limit: 1000, fits: true},
+		{name: "too long", value: strings.Repeat("x", 1001), limit: 1000},
+		{name: "numbers", value: make([]int, 400), limit: 1000, fits: true},
+		{name: "strings", value: strings.Split(strings.Repeat("ab,", 180), ","), limit: 1000, fits: true},
+		{name: "small maps", value: []map[string]string{{"a": "b"}, {"c": "d"}, {"e": "f"}}, limit: 1000, fits: true},
+		{name: "structs as nulls", value: make([]*shape, 180), limit: 1000, fits: true},
+		{name: "many empty maps", value: times(map[string]string{}, 300), limit: 1000},
+		{name: "many empty values of any shape", value: times(any(map[string]any{}), 300), limit: 1000},
+		{name: "many empty structs", value: make([]struct{}, 300), limit: 1000, fits: true},
+	} {
+		for _, base := range []codec.Codec{codec.JSON, codec.CBOR} {
+			for _, c := range append(forms(base), codec.Limit(base, 0), codec.Limit(codec.Deflate(base, 0), 0)) {
+				t.Run(tt.name+", "+c.ID(), func(t *testing.T) {
+					into := reflect.TypeOf(tt.value)
+					data, err := codec.MarshalWithin(c, tt.value, into, tt.limit)
+					if (err == nil) != tt.fits || (err != nil && !errors.Is(err, codec.ErrTooLarge)) {
+						t.Fatalf("MarshalWithin = %d bytes, %v; want it to fit: %v", len(data), err, tt.fits)
+					}
+					if err != nil {
+						if data, err = c.Marshal(tt.value); err != nil {
+							t.Fatal(err)
+						}
+					}
+					kept := bytes.Clone(data)
+					for _, owned := range []bool{false, true} {
+						got := reflect.New(into)
+						err = codec.UnmarshalWithin(c, data, got.Interface(), tt.limit, owned)
+						if (err == nil) != tt.fits || (err != nil && !errors.Is(err, codec.ErrTooLarge)) {
+							t.Errorf("UnmarshalWithin = %v, want it to fit: %v", err, tt.fits)
+						}
+						if err == nil && fmt.Sprint(got.Elem()) == "" {
+							t.Error("nothing was read")
+						}
+					}
+					if !bytes.Equal(kept, data) {
+						t.Error("UnmarshalWithin changed its input")
+					}
+				})
+			}
+		}
+	}
+}
+
+func times[T any](v T, n int) []T {
+	out := make([]T, n)
+	for i := range out {
+		out[i] = v
+	}
+	return out
+}
+
+// The limit is on the bytes before compression, and on the bytes alone where a
+// codec knows no more.
+func TestWithinBytes(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	for _, c := range []codec.Codec{codec.Raw, codec.Snappy(codec.Raw, 0), codec.Deflate(codec.Raw, 0), plainOnly{codec.Raw}} {
+		for _, limit := range []int{len(long), len(long) - 1} {
+			data, err := codec.MarshalWithin(c, long, reflect.TypeFor[string](), limit)
+			if fits := limit == len(long); fits != (err == nil) || !fits && !errors.Is(err, codec.ErrTooLarge) {
+				t.Errorf("%s: MarshalWithin %d bytes, limit %d = %v", c.ID(), len(long), limit, err)
+			}
+			if err != nil {
+				data = mustMarshal(t, c, long)
+			}
+			var got string
+			err = codec.UnmarshalWithin(c, data, &got, limit, false)
+			if fits := limit == len(long); fits != (err == nil) || fits && got != long || !fits && !errors.Is(err, codec.ErrTooLarge) {
+				t.Errorf("%s: UnmarshalWithin %d bytes, limit %d = %v", c.ID(), len(long), limit, err)
+			}
+		}
+	}
+}
+
+// Whatever the bytes are, a limit refuses or changes nothing.
+func FuzzUnmarshalWithin(f *testing.F) {
+	for _, c := range all() {
+		seedValues(f, c)
+	}
+	f.Add([]byte("[null,null,{},{},[],\"\\\""))
+	f.Add([]byte("\x9a\x00\x00\x00\x04\xf6\xf6\xa0\xa0"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, c := range all() {
+			for _, limit := range []int{1, 16, 1 << 20} {
+				for _, into := range []func() any{func() any { return new(any) }, func() any { return new([]shape) }, func() any { return new(map[string][]record) }} {
+					within, without := into(), into()
+					err, want := codec.UnmarshalWithin(c, data, within, limit, false), c.Unmarshal(data, without)
+					switch {
+					case errors.Is(err, codec.ErrTooLarge):
+					case (err == nil) != (want == nil):
+						t.Errorf("%s: within %d: %v, without: %v", c.ID(), limit, err, want)
+					case err == nil && fmt.Sprint(within) != fmt.Sprint(without) && !strings.Contains(fmt.Sprint(within), "0x"):
+						t.Errorf("%s: within %d: %v, without: %v", c.ID(), limit, within, without)
+					}
+				}
+			}
+		}
+	})
+}
+
+// BenchmarkUnmarshalWithin shows what the limit costs: a look at the type for a
+// value that is small beside the limit, a count for one that is near it.
+func BenchmarkUnmarshalWithin(b *testing.B) {
+	value := items(10 << 10)
+	for _, c := range []codec.Codec{codec.JSON, codec.CBOR} {
+		data := mustMarshal(b, c, value)
+		for name, read := range map[string]func(v any) error{
+			"without": func(v any) error { return c.Unmarshal(data, v) },
+			"far":     func(v any) error { return codec.UnmarshalWithin(c, data, v, 1<<20, false) },
+			"near":    func(v any) error { return codec.UnmarshalWithin(c, data, v, 16<<10, false) },
+		} {
+			b.Run(c.ID()+"/"+name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					var out []item
+					if err := read(&out); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
