@@ -31,7 +31,8 @@
 //	cluster-restart  the same in a Cluster
 //
 // After copy the library promises nothing before a process comes that knows what was
-// lost. There that process comes within the bound, which must be 4 seconds or more.
+// lost. There that process comes within the bound, which must be 4 seconds or more, and
+// a process may miss its own invalidations for so long, too.
 //
 // A checker that never fires proves nothing. Built with
 //

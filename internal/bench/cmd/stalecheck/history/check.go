@@ -13,17 +13,20 @@ const drift = 1e-4
 // Rules say how stale a read may be.
 type Rules struct {
 	Bound  time.Duration // in another process than the one that invalidated
+	Own    time.Duration // in the process that invalidated, once the call has returned
 	Strict bool          // every invalidation waited: nowhere at all
 }
 
-// limit returns the staleness in nanoseconds that a read is allowed. In the
-// process that invalidated nothing is, once the call has returned; and who asks
-// for a value that is younger than the bound must not get one that is older.
+// limit returns the staleness in nanoseconds that a read is allowed. A call that
+// asks for a value younger than the bound must not get one that is older.
 func (r Rules) limit(read *Event, own bool) int64 {
-	if own || r.Strict {
-		return 0
-	}
 	bound := int64(r.Bound)
+	switch {
+	case r.Strict:
+		return 0
+	case own:
+		bound = int64(r.Own)
+	}
 	if read.MaxAge > 0 {
 		bound = min(bound, read.MaxAge)
 	}

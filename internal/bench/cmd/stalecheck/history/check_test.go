@@ -63,6 +63,8 @@ func TestCheck(t *testing.T) {
 			[]history.Event{ack(1, 100, 8), as(read(2, 99, 7), func(e *history.Event) { e.End = 9 * second })},
 			oneSecond, 0, 0,
 		},
+		{"own process, allowed some", []history.Event{ack(1, 100, 8), read(1, 101, 7)}, history.Rules{Bound: time.Second, Own: 1}, 1, 0},
+		{"own process, more than that", []history.Event{ack(1, 100, 8), read(1, 102, 7)}, history.Rules{Bound: time.Second, Own: 1}, 1, 1},
 		{"strict, at the end", []history.Event{ack(1, 100, 8), read(2, 100, 7)}, history.Rules{Bound: time.Second, Strict: true}, 0, 0},
 		{"strict, a moment later", []history.Event{ack(1, 100, 8), read(2, 101, 7)}, history.Rules{Bound: time.Second, Strict: true}, 1, 1},
 		{

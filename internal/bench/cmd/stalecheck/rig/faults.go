@@ -17,7 +17,7 @@ type fault struct {
 	replica  bool          // there is one to fail over to
 	keysOnly bool          // its guarantee covers invalidations by key alone
 	rare     bool          // it shows on keys that are not written again soon
-	bound    time.Duration // its guarantee needs a bound of so much
+	bound    time.Duration // its guarantee needs so much, also in the process that invalidates; 0: any
 	count    int           // spread evenly over the run; 0: with random gaps
 
 	// inject breaks something, waits, heals it, and says what it was. It may
@@ -62,6 +62,7 @@ func Faults() []string { return slices.Sorted(maps.Keys(faults)) }
 func Rare(name string) bool { return faults[name].rare }
 
 // MinBound returns the least bound that the guarantee needs under a fault, 0 for any.
+// So long a process may miss even its own invalidations.
 func MinBound(name string) time.Duration { return faults[name].bound }
 
 const (

@@ -110,7 +110,10 @@ func restore(r *Rig) loss {
 // copyKeys puts the log's keys back by COPY, which leaves no trace in the server. The
 // library does not promise that this is noticed before a process comes that knows what
 // was lost. So that process comes within the bound of the first write that is lost.
-// Until then the first worker appends records at positions that were used before.
+//
+// Until then the first worker appends records at positions that were used before. Cells
+// that were loaded at the end of the lost history look newer than these records. So for
+// that time even the worker's own invalidations are outside the promise.
 func copyKeys(r *Rig) loss {
 	turn := func(from, to string) func() {
 		return func() {

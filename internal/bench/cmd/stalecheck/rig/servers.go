@@ -92,8 +92,10 @@ func (r *Rig) lag() {
 	r.primary.Do(r.t, "CLIENT", "KILL", "TYPE", "replica")
 }
 
-// hop promotes the replica, which may lag, and makes the old primary follow it.
+// hop promotes the replica, which may lag, and makes the old primary follow it. The old
+// one takes no writes meanwhile: two primaries at a time are outside the promise.
 func (r *Rig) hop() {
+	r.primary.Do(r.t, "CLIENT", "PAUSE", (10 * redistest.Patience).Milliseconds(), "WRITE")
 	if r.cluster != nil {
 		r.replica.Do(r.t, "CLUSTER", "FAILOVER", "TAKEOVER")
 	} else {
@@ -105,6 +107,7 @@ func (r *Rig) hop() {
 	}
 	r.primary, r.replica = r.replica, r.primary
 	r.linked(r.replica)
+	r.replica.Do(r.t, "CLIENT", "UNPAUSE")
 	if r.cluster != nil {
 		r.cluster.WaitOK(r.t)
 	}
