@@ -124,7 +124,11 @@ func TestJudgeModel(t *testing.T) {
 		seed, _ = strconv.ParseUint(s, 10, 64)
 	}
 	t.Logf("repeat with TWOFOLD_SEED=%d", seed)
-	for round := range 20 {
+	rounds := 20
+	if raceEnabled {
+		rounds = 4
+	}
+	for round := range rounds {
 		m := &judgeModel{Rand: rand.New(rand.NewPCG(seed, uint64(round))), f: invalidate.NewSmallFences(64)}
 		m.f.OnForget(m.walk)
 		for range 3000 {
@@ -145,7 +149,7 @@ func TestJudgeModel(t *testing.T) {
 // Fences, hits and walks side by side: an entry that is judged all the time, by hits and
 // by walks, never outlives its own fence.
 func TestJudgeConcurrently(t *testing.T) {
-	const workers, rounds = 4, 4000
+	const workers, rounds = 4, 1000
 	f := invalidate.NewSmallFences(256)
 	type shared struct {
 		entry
