@@ -96,11 +96,11 @@ func (m *judgeModel) covered(e *modelled) bool {
 
 func (m *judgeModel) check(t *testing.T, e *modelled) {
 	t.Helper()
-	covered, clear := m.covered(e), e.clear(m.f)
-	if clear && covered {
+	covered, ok := m.covered(e), e.clear(m.f)
+	if ok && covered {
 		t.Fatalf("after %d fences %s (tags %v, marked after %d) is clear and should be covered", len(m.log), e.key, e.names, e.since)
 	}
-	if !clear && !covered && !e.missed {
+	if !ok && !covered && !e.missed {
 		t.Fatalf("after %d fences %s (tags %v, marked after %d) is lost and should be clear", len(m.log), e.key, e.names, e.since)
 	}
 	if covered && !m.f.Overtaken(e.mark, e.hash, e.key, e.tags) {
@@ -156,10 +156,10 @@ func TestJudgeConcurrently(t *testing.T) {
 		born atomic.Uint64
 	}
 	judge := func(e *shared) bool {
-		tick, clear := f.Judge(e.born.Load(), uint32(e.hash), &e.entry, e.tags)
-		for old := e.born.Load(); clear && old < tick && !e.born.CompareAndSwap(old, tick); old = e.born.Load() {
+		tick, ok := f.Judge(e.born.Load(), uint32(e.hash), &e.entry, e.tags)
+		for old := e.born.Load(); ok && old < tick && !e.born.CompareAndSwap(old, tick); old = e.born.Load() {
 		}
-		return clear
+		return ok
 	}
 	var resident [workers]atomic.Pointer[shared]
 	var walks sync.WaitGroup
@@ -218,11 +218,11 @@ func TestFenceRacesHit(t *testing.T) {
 			var born atomic.Uint64
 			judge := func() bool {
 				old := born.Load()
-				tick, clear := f.Judge(old, uint32(e.hash), e, e.tags)
-				if clear {
+				tick, ok := f.Judge(old, uint32(e.hash), e, e.tags)
+				if ok {
 					born.CompareAndSwap(old, tick)
 				}
-				return clear
+				return ok
 			}
 			var wg sync.WaitGroup
 			defer wg.Wait()
