@@ -157,7 +157,8 @@ func TestJudgeConcurrently(t *testing.T) {
 	}
 	judge := func(e *shared) bool {
 		tick, ok := f.Judge(e.born.Load(), uint32(e.hash), &e.entry, e.tags)
-		for old := e.born.Load(); ok && old < tick && !e.born.CompareAndSwap(old, tick); old = e.born.Load() {
+		for old := e.born.Load(); ok && old < tick; old = e.born.Load() {
+			e.born.CompareAndSwap(old, tick)
 		}
 		return ok
 	}
