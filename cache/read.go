@@ -154,8 +154,8 @@ func (it *item[K, V]) unfenced(t *Tiers, speller invalidate.Keyed) bool {
 	case at == gen || !t.fences.Since(at, it.low):
 		return true
 	}
-	tick, clear := t.fences.Clear(it.born.Load(), it.low, speller, it.tags)
-	return it.judged(gen, tick, clear)
+	tick, ok := t.fences.Clear(it.born.Load(), it.low, speller, it.tags)
+	return it.judged(gen, tick, ok)
 }
 
 // rests returns why an item that is past its time is served all the same, and nothing has

@@ -12,8 +12,8 @@ import "github.com/twofold-go/twofold/tier"
 const covered = uint64(1<<64 - 1)
 
 // judged notes what the fences said of the item at a generation, and passes it on.
-func (it *item[K, V]) judged(gen, tick uint64, clear bool) bool {
-	if !clear {
+func (it *item[K, V]) judged(gen, tick uint64, ok bool) bool {
+	if !ok {
 		it.clearAt.Store(covered)
 		return false
 	}
@@ -35,8 +35,8 @@ func (it *item[K, V]) settle(t *Tiers) {
 	if it.clearAt.Load() == covered {
 		return
 	}
-	tick, clear := t.fences.Judge(it.born.Load(), it.low, it, it.tags)
-	it.judged(gen, tick, clear)
+	tick, ok := t.fences.Judge(it.born.Load(), it.low, it, it.tags)
+	it.judged(gen, tick, ok)
 }
 
 // settleBeforeForgetting has the fences ask for a walk through the local tier, if it can be

@@ -140,7 +140,7 @@ func (f *Fences) store(s Fence, pos Position) {
 	if s.Hold > 0 {
 		f.holds.add(s)
 	}
-	due := false
+	var due bool
 	if s.Kind == KindKey {
 		due = f.storeKey(s.Hash, pos)
 	} else {

@@ -37,8 +37,8 @@ func newEntry(f *invalidate.Fences, k string, tags ...string) *entry {
 func (e *entry) FullKey() string { return e.key }
 
 func (e *entry) clear(f *invalidate.Fences) bool {
-	_, clear := f.Clear(e.born, uint32(e.hash), e, e.tags)
-	return clear
+	_, ok := f.Clear(e.born, uint32(e.hash), e, e.tags)
+	return ok
 }
 
 // check asks all three questions, twice, as the answers are remembered.

@@ -39,7 +39,7 @@ func (f *Fences) Since(gen uint64, hash uint32) bool {
 // xxHash64 of its full key will do. When it is clear, the caller may replace born by the
 // tick that is returned; and who notes the generation that was read before can ask
 // [Fences.Since] next time, which is cheaper.
-func (f *Fences) Clear(born uint64, hash uint32, e Keyed, tags []uint64) (tick uint64, clear bool) {
+func (f *Fences) Clear(born uint64, hash uint32, e Keyed, tags []uint64) (tick uint64, ok bool) {
 	// A fence raises one of the two before the generation, so that one that the caller's
 	// generation counts is not missed.
 	if f.quiet(born, hash) {
@@ -55,7 +55,7 @@ func (f *Fences) quiet(tick uint64, hash uint32) bool {
 
 // Judge is Clear by the exact tables alone: the tick that it returns with a clear entry is
 // the newest there is.
-func (f *Fences) Judge(born uint64, hash uint32, e Keyed, tags []uint64) (tick uint64, clear bool) {
+func (f *Fences) Judge(born uint64, hash uint32, e Keyed, tags []uint64) (tick uint64, ok bool) {
 	return f.judge(&suspect{of: e, low: hash, born: born, tags: tags})
 }
 
@@ -67,8 +67,8 @@ func (f *Fences) Overtaken(m Mark, hash uint64, key string, tags []uint64) bool 
 	if f.quiet(m.Tick, low) {
 		return false
 	}
-	_, clear := f.judge(&suspect{key: key, hash: hash, low: low, born: m.Tick, tags: tags})
-	return !clear
+	_, ok := f.judge(&suspect{key: key, hash: hash, low: low, born: m.Tick, tags: tags})
+	return !ok
 }
 
 // Accepts reports whether a frame from the remote tier, filled under the mark m by
@@ -122,7 +122,7 @@ func (s *suspect) spell() bool {
 	return s.key != ""
 }
 
-func (f *Fences) judge(s *suspect) (tick uint64, clear bool) {
+func (f *Fences) judge(s *suspect) (tick uint64, ok bool) {
 	v, at := f.look(s)
 	if v == unspelled && s.spell() { // a caller's code may spell it, so no lock is held
 		v, at = f.look(s)

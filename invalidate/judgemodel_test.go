@@ -96,11 +96,11 @@ func (m *judgeModel) covered(e *modelled) bool {
 
 func (m *judgeModel) check(t *testing.T, e *modelled) {
 	t.Helper()
-	covered, clear := m.covered(e), e.clear(m.f)
-	if clear && covered {
+	covered, ok := m.covered(e), e.clear(m.f)
+	if ok && covered {
 		t.Fatalf("after %d fences %s (tags %v, marked after %d) is clear and should be covered", len(m.log), e.key, e.names, e.since)
 	}
-	if !clear && !covered && !e.missed {
+	if !ok && !covered && !e.missed {
 		t.Fatalf("after %d fences %s (tags %v, marked after %d) is lost and should be clear", len(m.log), e.key, e.names, e.since)
 	}
 	if covered && !m.f.Overtaken(e.mark, e.hash, e.key, e.tags) {
@@ -124,7 +124,11 @@ func TestJudgeModel(t *testing.T) {
 		seed, _ = strconv.ParseUint(s, 10, 64)
 	}
 	t.Logf("repeat with TWOFOLD_SEED=%d", seed)
-	for round := range 20 {
+	rounds := 20
+	if raceEnabled {
+		rounds = 4
+	}
+	for round := range rounds {
 		m := &judgeModel{Rand: rand.New(rand.NewPCG(seed, uint64(round))), f: invalidate.NewSmallFences(64)}
 		m.f.OnForget(m.walk)
 		for range 3000 {
@@ -145,17 +149,18 @@ func TestJudgeModel(t *testing.T) {
 // Fences, hits and walks side by side: an entry that is judged all the time, by hits and
 // by walks, never outlives its own fence.
 func TestJudgeConcurrently(t *testing.T) {
-	const workers, rounds = 4, 4000
+	const workers, rounds = 4, 1000
 	f := invalidate.NewSmallFences(256)
 	type shared struct {
 		entry
 		born atomic.Uint64
 	}
 	judge := func(e *shared) bool {
-		tick, clear := f.Judge(e.born.Load(), uint32(e.hash), &e.entry, e.tags)
-		for old := e.born.Load(); clear && old < tick && !e.born.CompareAndSwap(old, tick); old = e.born.Load() {
+		tick, ok := f.Judge(e.born.Load(), uint32(e.hash), &e.entry, e.tags)
+		for old := e.born.Load(); ok && old < tick; old = e.born.Load() {
+			e.born.CompareAndSwap(old, tick)
 		}
-		return clear
+		return ok
 	}
 	var resident [workers]atomic.Pointer[shared]
 	var walks sync.WaitGroup
@@ -214,11 +219,11 @@ func TestFenceRacesHit(t *testing.T) {
 			var born atomic.Uint64
 			judge := func() bool {
 				old := born.Load()
-				tick, clear := f.Judge(old, uint32(e.hash), e, e.tags)
-				if clear {
+				tick, ok := f.Judge(old, uint32(e.hash), e, e.tags)
+				if ok {
 					born.CompareAndSwap(old, tick)
 				}
-				return clear
+				return ok
 			}
 			var wg sync.WaitGroup
 			defer wg.Wait()

@@ -16,11 +16,11 @@ const everRemembered = 1 << 19
 // judged is judge as the cache does it: an entry that is clear is held against later
 // fences alone from then on.
 func (e *entry) judged(f *invalidate.Fences) bool {
-	tick, clear := f.Judge(e.born, uint32(e.hash), e, e.tags)
-	if clear {
+	tick, ok := f.Judge(e.born, uint32(e.hash), e, e.tags)
+	if ok {
 		e.born = tick
 	}
-	return clear
+	return ok
 }
 
 func otherKeys(tb testing.TB, f *invalidate.Fences, n int) {
