@@ -27,8 +27,11 @@
 // Each names the test that holds it.
 //
 //  1. One load. However many callers in however many processes ask for one
-//     absent key at once, its loader runs once.
-//     (TestOneLoadForAll, TestRedisSetups, TestOneRefreshInTheFleet)
+//     absent key at once, its loader runs once. A process waits for one load of
+//     another process. When that load stored nothing, the processes that waited
+//     load side by side. When its process died, one of them takes over.
+//     (TestOneLoadForAll, TestRedisSetups, TestOneRefreshInTheFleet,
+//     TestWaitingCostsOneLoad, TestOneProcessTakesOver)
 //  2. Your own patience. A caller waits no longer than its own context allows
 //     (one that is cancelled, rather than past its deadline, in the middle of a
 //     call to the remote tier may notice at RemoteTimeout), and nobody's result
@@ -38,12 +41,14 @@
 //  3. Read your writes. When a load or Set has returned, the next read in this
 //     process sees that value or a newer one.
 //     (TestReadYourWrites, TestSetDuringLoad)
-//  4. Invalidated means gone. When Delete, DeleteAll or Invalidate has returned
-//     nil, no read that starts afterwards in this process returns a value whose
-//     load began before it: not from either tier, not from a load that was
-//     under way, not as a stale value, not in place of an error.
+//  4. Invalidated means gone. When Delete, DeleteAll or Invalidate has returned,
+//     no read that starts afterwards in this process returns a value whose load
+//     began before it: not from either tier, not from a load that was under way,
+//     not as a stale value, not in place of an error. With a log that is so
+//     whatever the call returned, unless it refused its arguments.
 //     (TestInvalidatedIsNeverServedStale, TestInvalidateDuringLoad,
-//     TestInvalidateDuringFill, TestDeleteRacesOlderLoads, TestModel)
+//     TestInvalidateDuringFill, TestDeleteRacesOlderLoads,
+//     TestOwnReadsAfterPendingError, TestModel)
 //  5. Dependencies flow outward. A value that was built from other cached
 //     values carries their tags, also when reading them was a hit. It also
 //     carries the oldest moment at which each of them was known to be true,
@@ -51,12 +56,17 @@
 //     (TestOuterInheritsTags, TestBuiltValuesKeepTheBound)
 //  6. A remote tier that fails costs time, never an answer. Each call to it has
 //     its own deadline, RemoteTimeout; after five failures in a row it is left
-//     alone for a second. A read spends at most one deadline on a tier that
-//     does not answer, then serves what this process holds, or loads.
-//     (TestRemoteFaults, TestRedisFaults, TestRedisFailover)
+//     alone for a second. The deadlines of callers with less time count, too,
+//     once no call has succeeded for a RemoteTimeout. A read spends at most one
+//     deadline on a tier that does not answer, then serves what this process
+//     holds, or loads. A node of a Cluster that hangs delays its own keys.
+//     (TestRemoteFaults, TestRedisFaults, TestRedisFailover,
+//     TestHungRedisAndShortDeadlines, TestRedisHungNode)
 //  7. Never wrong bytes. A frame of the remote tier that is corrupt, truncated,
-//     of another key, of another type, or older than a known invalidation is a
-//     counted miss. (TestUnreadableCells, TestCellBitFlips, FuzzParseCell)
+//     of another key, of another type, older than a known invalidation, or of
+//     an epoch of the log that the reader does not know is a counted miss.
+//     (TestUnreadableCells, TestCellBitFlips, FuzzParseCell,
+//     TestSurvivingCellsOfALostLog)
 //  8. Failures are not values. A load error replaces no good value and is
 //     remembered only when the policy asks for it. A loader's panic reaches
 //     every caller that waits for it and leaves nothing locked.
@@ -67,23 +77,30 @@
 //     tenants that are counted apart.
 //     (TestBudgetHolds, TestMaxLoadsIsATrueBound, TestTagLimits, TestMaxFlights,
 //     TestMaxTenants, TestFrameIsBoundedByMaxValueBytes)
+//     An entry leaves by its age, by the budget, or by an invalidation that
+//     covers it. How many other keys, tags and holds there are does not matter;
+//     what that takes, and what overflow costs, is in Stats.Fences.
+//     (TestDeletesOfOtherKeys, TestSetsWithRoom, TestManyTags, TestManyHolds)
 //  10. The same everywhere, with a log. If Invalidate, Delete or DeleteAll
 //     returned nil at t, then any read that starts after t + B, in any process
 //     on the same log, from any tier, returns a value whose load began after
 //     the invalidation; with invalidate.Strict, any read that starts after t. B
 //     is the log's bound, 2 s unless configured; the rates of two machines'
 //     monotonic clocks may differ by a thousandth of it. It holds whatever
-//     happens to messages, connections, processes and the log's servers. A value
+//     happens to messages, connections, processes and the log's servers: also
+//     when a server is put back to what it was, and the first process to come
+//     knows nothing of what was lost. A value
 //     that was built from cached values keeps the same bound, however many
 //     levels of cache lie between it and the source. An invalidation reaches it
 //     by the tags that it inherits.
 //     (TestInvalidationReachesOthers, TestLeaseRunsOut, TestStrict,
 //     TestBuiltValuesKeepTheBound, TestStrictHoldsForBuiltValues,
-//     TestInterleavings, TestRedisLog, TestRedisLogFailover)
+//     TestInterleavings, TestRedisLog, TestRedisLogFailover; in redislog
+//     TestLostEndStartsAnEpoch, TestLostEndIsNoticedByANewProcess)
 //  11. An invalidation that could not be sent is not forgotten. It is applied in
 //     this process, reported as an invalidate.PendingError and tried until it
-//     is through or the process ends; too many become one of everything.
-//     (TestPendingInvalidation)
+//     is through or the process ends; too many become one of everything, and
+//     take no more memory. (TestPendingInvalidation, TestMaxPendingBoundsMemory)
 //
 // Less formally: when Redis dies, reads go on from the local tier and then from
 // the source, a bounded number at a time, and Redis is used again when it is
@@ -109,6 +126,10 @@
 //
 // A machine that is suspended, or a virtual one that is restored from a
 // snapshot: its monotonic clock stood still, and the bound counts in its time.
+//
+// A log whose three keys were copied within Redis, by COPY or RENAME, and put back
+// later. That leaves no trace in the server. It is noticed as soon as a process comes
+// that knows what was lost; until then nobody else can know.
 //
 // A partition of Redis itself in which a deposed primary still takes writes.
 // With Sentinel set min-replicas-to-write to 1 or more and
