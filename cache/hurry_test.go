@@ -32,21 +32,25 @@ func hurriedReads(t *testing.T, limit time.Duration, started bool) {
 		tiers = open(t, cache.TiersConfig{Remote: w.wire[0], Log: w.link[0]})
 		c = with(t, tiers, thingConfig{Load: w.src.load})
 	}
-	failed, reads := 0, 0
+	failed, slow, reads, begun := 0, 0, 0, time.Now()
 	for ; reads < 1000; reads++ {
 		var opts []cache.Option
 		if reads%2 == 0 {
 			opts = append(opts, cache.MaxAge(bound/10))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		asked := time.Now()
 		if _, err := c.Fetch(ctx, reads, nil, opts...); err != nil {
 			failed++
+		}
+		if asked.Sub(begun) > bound && time.Since(asked) > w.src.took {
+			slow++
 		}
 		cancel()
 		advance(7 * time.Millisecond)
 	}
-	if failed > 0 {
-		t.Errorf("%d of %d reads failed", failed, reads)
+	if failed > 0 || slow > 0 {
+		t.Errorf("of %d reads %d failed, and %d waited for the log behind a round that failed", reads, failed, slow)
 	}
 	w.link[0].Heal()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -118,6 +119,30 @@ func TestClusterPartialWrites(t *testing.T) {
 		})
 		if frame != nil && !b.away[key] {
 			t.Errorf("key %d was not unlinked though its node was there", i)
+		}
+	}
+}
+
+// A removal that a node did not answer names the keys on it, and the cells of
+// the others are gone.
+func TestClusterPartialUnlink(t *testing.T) {
+	b := newBroken(t)
+	b.proxy.BlackHole()
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	failed, ok := errors.AsType[*tier.KeysError](b.tier.Unlink(ctx, b.keys...))
+	if !ok {
+		t.Fatal("Unlink did not say which keys failed")
+	}
+	for _, key := range b.keys {
+		if slices.Contains(failed.Keys, key) != b.away[key] {
+			t.Errorf("key %s failed: %v, its node is away: %v", key, !b.away[key], b.away[key])
+		}
+		if b.away[key] {
+			continue
+		}
+		if frame, err := b.tier.Get(t.Context(), key); frame != nil || err != nil {
+			t.Errorf("key %s still has %d bytes, %v", key, len(frame), err)
 		}
 	}
 }
