@@ -1,0 +1,179 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// Set invalidates k and puts v in its place, in both tiers: when it returns,
+// reads in this process see v, and no load that began earlier can bring an
+// older value back. An invalidation that comes while Set runs may win: then
+// neither tier keeps v, and the next read loads. Two processes that Set one key
+// at the same time race, and the tiers may keep either value; where that matters,
+// write to the source and [Cache.Delete].
+//
+// It returns an error when v cannot be stored (it does not encode, is over the
+// policy's MaxValueBytes, or has more than 64 tags) and when the remote tier
+// could not be reached. The old value is invalidated in this process all the
+// same. With the policy's Off, Set only invalidates.
+func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
+	o, err := collect(opts)
+	if err != nil {
+		return c.fail("set", k, err)
+	}
+	j, err := c.change(ctx, "set", k, o)
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return j.fail(err)
+	}
+	j.t.all.inc(invalidatedKeys)
+	it, payload, bad := j.prepare(v)
+	if err := errors.Join(bad, j.set(it, payload, bad == nil && !j.p.Off)); err != nil {
+		return j.fail(err)
+	}
+	return nil
+}
+
+// set tells everybody that the old value is untrue and, with keep, puts the item
+// in its place.
+func (j *job[K, V]) set(it *item[K, V], payload []byte, keep bool) error {
+	if j.t.remote == nil && j.t.follower == nil { // there is only the fence, which replace stores
+		j.replace(it, keep)
+		return nil
+	}
+	claimed, gone := j.seize(keep)
+	key := []invalidate.Scope{invalidate.Key(j.full)}
+	err := j.t.spread(j.ctx, j.p.RemoteTimeout, invalidate.Request{Scopes: key, Removed: gone})
+	if err == nil && !claimed.IsZero() {
+		return j.fillClaimed(it, payload, claimed)
+	}
+	if !claimed.IsZero() {
+		j.giveBack(claimed)
+	}
+	j.replace(it, keep)
+	return err
+}
+
+// prepare makes an item of a value to set, and says why it cannot be stored.
+func (j *job[K, V]) prepare(v V) (it *item[K, V], payload []byte, err error) {
+	if j.s.cfg.Clone != nil {
+		v = j.s.cfg.Clone(v)
+	}
+	it = j.newItem(invalidate.Mark{})
+	it.val = v
+	var own []string
+	if j.s.cfg.Tags != nil {
+		own = j.s.cfg.Tags(j.k, v)
+	}
+	f := facts{vouched: never}
+	j.setTags(it, own, &f)
+	if f.badTag {
+		return it, nil, fmt.Errorf("%w: a tag of the value is empty, longer than %d bytes or not UTF-8", invalidate.ErrScope, invalidate.MaxTagLen)
+	}
+	if len(it.tags) > tier.MaxTags {
+		return it, nil, fmt.Errorf("%w: more than %d", ErrTooManyTags, tier.MaxTags)
+	}
+	if j.t.remote != nil {
+		payload, err = j.s.encode(v, j.p.MaxValueBytes)
+		return it, payload, err
+	}
+	if size := j.s.size(&it.val); size > int64(j.p.MaxValueBytes) {
+		return it, nil, fmt.Errorf("%w: %d bytes, MaxValueBytes is %d", ErrTooLarge, size, j.p.MaxValueBytes)
+	}
+	return it, payload, nil
+}
+
+// seize takes the key's cell for a Set that is to keep its value, from whatever
+// stands there: a value, or another's claim. It comes before the Set's record, so
+// that an invalidation from then on takes the claim away, and the fill is
+// refused. Were it the other way round, the Set could fill behind a removal whose
+// record no process remembers some day. The zero nonce means that there is no
+// claim; gone says that there is no value in the cell any more, either way.
+func (j *job[K, V]) seize(keep bool) (claimed tier.Nonce, gone bool) {
+	if !keep || j.t.remote == nil {
+		return tier.Nonce{}, false
+	}
+	c := tier.Claim{Nonce: tier.NewNonce(), Lease: j.t.cfg.ClaimTTL}
+	for range maxRefusals {
+		got, err := j.t.remote.claim(j.ctx, j.p.RemoteTimeout, j.text, c)
+		switch {
+		case err != nil:
+			return tier.Nonce{}, false
+		case got.Granted:
+			return c.Nonce, true
+		case len(got.Cell) <= tier.NonceSize: // a hold; nothing is to be stored there
+			j.v.counts.inc(fillNoStore)
+			return tier.Nonce{}, true
+		}
+		c.Seen = tier.Nonce(got.Cell[1:])
+	}
+	j.v.counts.inc(fillLost)
+	return tier.Nonce{}, false
+}
+
+// replace fences the key and, in the same step, puts the item in place of
+// whatever was there.
+func (j *job[K, V]) replace(it *item[K, V], keep bool) {
+	mu := &j.t.puts[j.at%uint64(len(j.t.puts))]
+	mu.Lock()
+	defer mu.Unlock()
+	j.t.fences.Fence(invalidate.Key(j.full))
+	j.date(it)
+	if keep {
+		j.putLocked(it)
+	} else {
+		j.t.local.Delete(j.at)
+	}
+}
+
+// date makes an item as old as what this process knows now, and returns the mark
+// of that.
+func (j *job[K, V]) date(it *item[K, V]) invalidate.Mark {
+	mark := j.t.fences.Capture()
+	it.born.Store(mark.Tick)
+	it.loadedAt, it.here = j.t.now(), true
+	ttl := j.p.TTL
+	if j.o.ttl > 0 {
+		ttl = j.o.ttl
+	}
+	it.live(it.loadedAt, j.lifetime(it, ttl, -1))
+	return mark
+}
+
+// fillClaimed fills the claimed cell, behind the Set's record. When the claim was
+// taken away meanwhile, an invalidation or another Set came last. This process
+// does not keep the value either, then.
+func (j *job[K, V]) fillClaimed(it *item[K, V], payload []byte, claimed tier.Nonce) error {
+	mark := j.date(it)
+	cell, keep, err := j.freeze(it, payload, claimed, mark)
+	if err != nil {
+		return err
+	}
+	// The caller's context is not asked: the record is written, and others wait.
+	ctx := context.WithoutCancel(j.ctx)
+	ok, err := j.t.remote.fill(ctx, j.p.RemoteTimeout, j.text, tier.Fill{Nonce: claimed, Cell: cell, TTL: keep})
+	switch {
+	case err != nil:
+		j.v.counts.inc(fillFailed)
+	case ok:
+		j.v.counts.inc(fillStored)
+	default:
+		j.v.counts.inc(fillLost)
+		return nil
+	}
+	j.put(it)
+	return err
+}
+
+// giveBack ends a claim that will not be filled, so that others need not wait for
+// its lease to lapse.
+func (j *job[K, V]) giveBack(claimed tier.Nonce) {
+	ctx := context.WithoutCancel(j.ctx)
+	_, _ = j.t.remote.fill(ctx, j.p.RemoteTimeout, j.text, tier.Fill{Nonce: claimed})
+}
