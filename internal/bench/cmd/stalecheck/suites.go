@@ -20,7 +20,7 @@ const fleet = 6
 func ciSuite() []runConfig {
 	base := defaults()
 	base.Bound = quarter
-	base.Duration = 6 * time.Second
+	base.Duration = 5500 * time.Millisecond
 	return slices.Concat(
 		under(base, "mix", "partition", "replicaof", "restore"),
 		under(composed(base), "partition"),
