@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
-
-	"github.com/sony/gobreaker/v2"
 
 	"github.com/twofold-go/twofold/tier"
 )
@@ -15,72 +12,68 @@ import (
 // errUnavailable stands for a call that was not made: the breaker is open.
 var errUnavailable = errors.New("cache: remote tier unavailable")
 
-const (
-	breakerTrips = 5           // failures in a row that open it
-	breakerRest  = time.Second // until one call may try again
-)
+// leftError is the error of a call that ended because its caller left or ran out of time.
+// It says nothing about the tier.
+type leftError struct{ error }
+
+func (e leftError) Unwrap() error { return e.error }
+
+// left reports whether a remote call failed because of its caller.
+func left(err error) bool {
+	_, ok := errors.AsType[leftError](err)
+	return ok
+}
 
 // remote is the shared tier behind a deadline of its own, a breaker and the
 // instruments. Nil means that there is none.
 type remote struct {
 	tier    tier.Remote
-	breaker *gobreaker.CircuitBreaker[struct{}]
+	breaker breaker
 	seen    *telemetry
+	work    *work
+	giving  chan struct{} // one for each group of claims being given back
 }
 
-func newRemote(t tier.Remote, log *slog.Logger, seen *telemetry) *remote {
-	if t == nil {
+func newRemote(t *Tiers) *remote {
+	if t.cfg.Remote == nil {
 		return nil
 	}
-	b := gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
-		Name:        "remote",
-		Timeout:     breakerRest,
-		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakerTrips },
-		IsExcluded:  func(err error) bool { return errors.Is(err, context.Canceled) },
-		OnStateChange: func(_ string, from, to gobreaker.State) {
-			log.Warn("cache: remote tier breaker", "from", from.String(), "to", to.String())
-		},
-	})
-	return &remote{tier: t, breaker: b, seen: seen}
+	return &remote{
+		tier: t.cfg.Remote, breaker: breaker{now: t.now, log: t.log}, seen: t.seen, work: &t.work,
+		giving: make(chan struct{}, maxGiving),
+	}
 }
 
 // call runs one remote operation, unless the breaker is open. An invalidation is
 // always worth a try.
-func (r *remote) call(ctx context.Context, op remoteOp, timeout time.Duration, f func(context.Context) error) (err error) {
-	refused := true
-	_, _ = r.breaker.Execute(func() (struct{}, error) {
-		var left bool
-		refused = false
-		if left, err = r.once(ctx, op, timeout, f); left {
-			return struct{}{}, context.Canceled // says nothing about the tier
-		}
-		return struct{}{}, err
-	})
-	switch {
-	case !refused:
-		return err
-	case op == opUnlink:
-		_, err = r.once(ctx, op, timeout, f)
-		return err
+func (r *remote) call(ctx context.Context, op remoteOp, timeout time.Duration, f func(context.Context) error) error {
+	p, ok := r.breaker.enter()
+	if !ok && op != opUnlink {
+		return errUnavailable
 	}
-	return errUnavailable
+	how, err := r.once(ctx, op, timeout, f)
+	if ok {
+		r.breaker.leave(p, how, timeout)
+	}
+	if how == expired || how == canceled {
+		return leftError{err}
+	}
+	return err
 }
 
 // once runs one remote operation under its own deadline. A panic of the client
-// library becomes an error: go-redis v9.23 panics on some malformed replies. It
-// reports whether the caller left, or the load ended.
-func (r *remote) once(parent context.Context, op remoteOp, timeout time.Duration, f func(context.Context) error) (left bool, err error) {
-	ctx, cancel := context.WithTimeout(parent, timeout)
-	defer cancel()
-	ctx, span := r.seen.remoteStart(ctx, op)
+// library becomes an error: go-redis v9.23 panics on some malformed replies.
+func (r *remote) once(parent context.Context, op remoteOp, timeout time.Duration, f func(context.Context) error) (how ending, err error) {
+	d := newDeadline(parent, timeout)
+	ctx, span := r.seen.remoteStart(d, op)
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("cache: remote tier panicked (%T)", p)
 		}
-		left = err != nil && parent.Err() != nil
-		r.seen.remoteEnd(ctx, span, err, left)
+		how = d.finish(err)
+		r.seen.remoteEnd(ctx, span, err, how == expired || how == canceled)
 	}()
-	return false, f(ctx)
+	return answered, f(ctx)
 }
 
 func (r *remote) get(ctx context.Context, timeout time.Duration, key string) (b []byte, err error) {
@@ -96,6 +89,9 @@ func (r *remote) claim(ctx context.Context, timeout time.Duration, key string, c
 		got, err = r.tier.Claim(ctx, key, c)
 		return err
 	})
+	if r.mayStand(c, got, err) {
+		r.giveBack(ctx, timeout, []string{key}, []tier.Nonce{c.Nonce})
+	}
 	return got, err
 }
 
@@ -129,6 +125,20 @@ func (r *remote) claimMany(ctx context.Context, timeout time.Duration, keys []st
 		got, err = tier.ClaimMany(ctx, r.tier, keys, c)
 		return err
 	})
+	var lost []string
+	var nonces []tier.Nonce
+	for i := range c {
+		var answer tier.Claimed
+		if i < len(got) {
+			answer = got[i]
+		}
+		if r.mayStand(c[i], answer, err) {
+			lost, nonces = append(lost, keys[i]), append(nonces, c[i].Nonce)
+		}
+	}
+	if len(lost) > 0 {
+		r.giveBack(ctx, timeout, lost, nonces)
+	}
 	return got, err
 }
 

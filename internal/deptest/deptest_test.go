@@ -119,7 +119,6 @@ var allowed = append([]string{
 	"github.com/gowebpki/jcs",
 	"github.com/puzpuzpuz/xsync/v4",
 	"github.com/redis/go-redis/v9",
-	"github.com/sony/gobreaker/v2",
 	"go.opentelemetry.io/otel",
 	"go.opentelemetry.io/otel/metric",
 	"go.opentelemetry.io/otel/trace",

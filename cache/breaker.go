@@ -1,0 +1,119 @@
+package cache
+
+import (
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	breakerTrips = 5           // failures in a row that open it
+	breakerRest  = time.Second // until one call may try again
+)
+
+// ending is how a remote call ended, as far as it says something about the tier.
+type ending uint8
+
+const (
+	answered ending = iota
+	failed          // by an error, or by the call's own deadline
+	expired         // by the deadline of the caller, which was shorter
+	canceled        // because the caller left: it says nothing
+)
+
+// breaker keeps calls from a tier that does not answer. It opens after breakerTrips
+// failures in a row. After a rest, one call at a time tries again.
+//
+// One caller with a short deadline learns nothing about the tier. A row of them does:
+// when no call was answered for a whole RemoteTimeout, the tier is as good as gone.
+//
+// Times are nanoseconds by now. All methods may be called concurrently.
+type breaker struct {
+	now func() int64
+	log *slog.Logger
+
+	row      atomic.Int64 // failures since the last answer
+	short    atomic.Int64 // expired calls since the last answer
+	since    atomic.Int64 // when the first of those began, and 1; 0: there is none
+	until    atomic.Int64 // 0: closed; before it: open; after it: half-open
+	closedAt atomic.Int64 // a failure of a call that began before says nothing
+}
+
+// pass is the right to make one call.
+type pass struct {
+	begun int64
+	try   int64 // what until is while the call tries a half-open breaker; 0: it is closed
+}
+
+// enter asks for a pass. A half-open breaker gives one, and another when that call has
+// taken as long as the rest.
+func (b *breaker) enter() (p pass, ok bool) {
+	p.begun = b.now()
+	until := b.until.Load()
+	if until == 0 {
+		return p, true
+	}
+	p.try = p.begun + int64(breakerRest)
+	if p.begun < until || !b.until.CompareAndSwap(until, p.try) {
+		return p, false
+	}
+	b.changed("open", "half-open")
+	return p, true
+}
+
+// leave says how the call ended that was made with a pass under a timeout.
+func (b *breaker) leave(p pass, how ending, timeout time.Duration) {
+	now := b.now()
+	switch {
+	case how == answered:
+		b.clear()
+		if p.try != 0 && b.until.Swap(0) != 0 {
+			b.closedAt.Store(now)
+			b.changed("half-open", "closed")
+		}
+	case p.try != 0 && how == canceled:
+		b.until.CompareAndSwap(p.try, now) // the next caller tries at once
+	case p.try != 0:
+		if b.until.CompareAndSwap(p.try, now+int64(breakerRest)) {
+			b.changed("half-open", "open")
+		}
+	case p.begun < b.closedAt.Load():
+	case how == failed && b.row.Add(1) >= breakerTrips,
+		how == expired && b.silent(p, now, timeout):
+		if b.until.CompareAndSwap(0, now+int64(breakerRest)) {
+			b.changed("closed", "open")
+		}
+	}
+}
+
+// clear ends the rows of failures. It writes nothing when there are none: every answer
+// comes here.
+func (b *breaker) clear() {
+	for _, n := range []*atomic.Int64{&b.row, &b.short, &b.since} {
+		if n.Load() != 0 {
+			n.Store(0)
+		}
+	}
+}
+
+// silent counts an expired call and reports whether the tier has been silent for too long.
+func (b *breaker) silent(p pass, now int64, timeout time.Duration) bool {
+	b.since.CompareAndSwap(0, p.begun+1)
+	n, since := b.short.Add(1), b.since.Load()
+	return n >= breakerTrips && since != 0 && now-since+1 >= int64(timeout)
+}
+
+func (b *breaker) changed(from, to string) {
+	b.log.Warn("cache: remote tier breaker", "from", from, "to", to)
+}
+
+// String returns the state: "closed", "open" or "half-open".
+func (b *breaker) String() string {
+	switch until := b.until.Load(); {
+	case until == 0:
+		return "closed"
+	case b.now() < until:
+		return "open"
+	}
+	return "half-open"
+}
