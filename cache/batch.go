@@ -272,7 +272,7 @@ func (b *batch[K, V]) claim(jobs, free []*job[K, V]) []*job[K, V] {
 			j.cut = true
 			free = append(free, j)
 		default:
-			j.first = nil
+			j.first, j.claim = nil, claims[i]
 			if len(got[i].Cell) > 0 {
 				if f, err := j.assess(b.ctx, got[i].Cell, mark); err == nil {
 					j.first = &f

@@ -1,7 +1,7 @@
 package cache
 
 import (
-	"context"
+	"log/slog"
 	"sync/atomic"
 	"time"
 )
@@ -11,113 +11,109 @@ const (
 	breakerRest  = time.Second // until one call may try again
 )
 
-// breaker leaves a tier alone that does not answer. It is closed at first. Five
-// failures in a row open it. After a rest, one call may try; its success closes the
-// breaker, and its failure opens it for another rest.
-//
-// A call can be ended by its own deadline or by its caller's. A caller with less patience
-// than the policy proves little: five such callers in a row may have come within a
-// millisecond. So their calls open the breaker only when no call has succeeded for as long
-// as a call may take. A caller that cancels proves nothing.
-type breaker struct {
-	now     func() int64
-	changed func(from, to string)
-
-	row      atomic.Int64 // failures since the last success
-	short    atomic.Int64 // calls since the last success that ended with their callers' deadlines
-	since    atomic.Int64 // when the first of those began
-	until    atomic.Int64 // 0: closed; later than now: open; else: half-open
-	closedAt atomic.Int64 // when it was closed last; failures of earlier calls do not count
-}
-
-// callEnd is how a remote call ended.
-type callEnd uint8
+// ending is how a remote call ended, as far as it says something about the tier.
+type ending uint8
 
 const (
-	callOK     callEnd = iota
-	callFailed         // by an error or by its own deadline
-	callShort          // by its caller's deadline, which was the earlier one
-	callLeft           // by its caller's cancellation
+	answered ending = iota
+	failed          // by an error, or by the call's own deadline
+	expired         // by the deadline of the caller, which was shorter
+	canceled        // because the caller left: it says nothing
 )
 
-// endOf says how a call ended that began at begun, and may take so long.
-func endOf(parent context.Context, begun time.Time, timeout time.Duration, err error) callEnd {
-	if err == nil {
-		return callOK
-	}
-	now := time.Now()
-	if now.Sub(begun) >= timeout {
-		return callFailed
-	}
-	// Not by Err alone: the socket may notice the deadline before the context's timer.
-	if deadline, ok := parent.Deadline(); ok && !now.Before(deadline) {
-		return callShort
-	}
-	if parent.Err() != nil {
-		return callLeft
-	}
-	return callFailed
+// breaker keeps calls from a tier that does not answer. It opens after breakerTrips
+// failures in a row. After a rest, one call at a time tries again.
+//
+// One caller with a short deadline learns nothing about the tier. A row of them does:
+// when no call was answered for a whole RemoteTimeout, the tier is as good as gone.
+//
+// Times are nanoseconds by now. All methods may be called concurrently.
+type breaker struct {
+	now func() int64
+	log *slog.Logger
+
+	row      atomic.Int64 // failures since the last answer
+	short    atomic.Int64 // expired calls since the last answer
+	since    atomic.Int64 // when the first of those began, and 1; 0: there is none
+	until    atomic.Int64 // 0: closed; before it: open; after it: half-open
+	closedAt atomic.Int64 // a failure of a call that began before says nothing
 }
 
-// enter reports whether a call may be made. Each that is made is ended by leave.
-func (b *breaker) enter() bool {
+// pass is the right to make one call.
+type pass struct {
+	begun int64
+	try   int64 // what until is while the call tries a half-open breaker; 0: it is closed
+}
+
+// enter asks for a pass. A half-open breaker gives one, and another when that call has
+// taken as long as the rest.
+func (b *breaker) enter() (p pass, ok bool) {
+	p.begun = b.now()
 	until := b.until.Load()
 	if until == 0 {
-		return true
+		return p, true
 	}
-	now := b.now()
-	return now >= until && b.until.CompareAndSwap(until, now+int64(breakerRest)) // of many, one tries
+	p.try = p.begun + int64(breakerRest)
+	if p.begun < until || !b.until.CompareAndSwap(until, p.try) {
+		return p, false
+	}
+	b.changed("open", "half-open")
+	return p, true
 }
 
-// leave takes down how a call ended that began at begun.
-func (b *breaker) leave(end callEnd, begun int64, timeout time.Duration) {
+// leave says how the call ended that was made with a pass under a timeout.
+func (b *breaker) leave(p pass, how ending, timeout time.Duration) {
 	now := b.now()
-	switch end {
-	case callOK:
-		b.row.Store(0)
-		b.short.Store(0)
-		if b.until.Load() != 0 && b.until.Swap(0) != 0 {
+	switch {
+	case how == answered:
+		b.clear()
+		if p.try != 0 && b.until.Swap(0) != 0 {
 			b.closedAt.Store(now)
-			b.changed(breakerHalfOpen, breakerClosed)
+			b.changed("half-open", "closed")
 		}
-	case callFailed:
-		if begun >= b.closedAt.Load() && b.row.Add(1) >= breakerTrips {
-			b.open(now)
+	case p.try != 0 && how == canceled:
+		b.until.CompareAndSwap(p.try, now) // the next caller tries at once
+	case p.try != 0:
+		if b.until.CompareAndSwap(p.try, now+int64(breakerRest)) {
+			b.changed("half-open", "open")
 		}
-	case callShort:
-		n := b.short.Add(1)
-		if n == 1 {
-			b.since.Store(begun)
-		}
-		if n >= breakerTrips && now-b.since.Load() >= int64(timeout) {
-			b.open(now)
-		}
-	case callLeft:
-		if until := b.until.Load(); until != 0 {
-			b.until.CompareAndSwap(until, now) // the next caller may try
+	case p.begun < b.closedAt.Load():
+	case how == failed && b.row.Add(1) >= breakerTrips,
+		how == expired && b.silent(p, now, timeout):
+		if b.until.CompareAndSwap(0, now+int64(breakerRest)) {
+			b.changed("closed", "open")
 		}
 	}
 }
 
-func (b *breaker) open(now int64) {
-	if b.until.Swap(now+int64(breakerRest)) == 0 {
-		b.changed(breakerClosed, breakerOpen)
+// clear ends the rows of failures. It writes nothing when there are none: every answer
+// comes here.
+func (b *breaker) clear() {
+	for _, n := range []*atomic.Int64{&b.row, &b.short, &b.since} {
+		if n.Load() != 0 {
+			n.Store(0)
+		}
 	}
 }
 
-// The states of a breaker, as Stats and the log name them.
-const (
-	breakerClosed   = "closed"
-	breakerOpen     = "open"
-	breakerHalfOpen = "half-open"
-)
+// silent counts an expired call and reports whether the tier has been silent for too long.
+func (b *breaker) silent(p pass, now int64, timeout time.Duration) bool {
+	b.since.CompareAndSwap(0, p.begun+1)
+	n, since := b.short.Add(1), b.since.Load()
+	return n >= breakerTrips && since != 0 && now-since+1 >= int64(timeout)
+}
 
-func (b *breaker) state() string {
+func (b *breaker) changed(from, to string) {
+	b.log.Warn("cache: remote tier breaker", "from", from, "to", to)
+}
+
+// String returns the state: "closed", "open" or "half-open".
+func (b *breaker) String() string {
 	switch until := b.until.Load(); {
 	case until == 0:
-		return breakerClosed
+		return "closed"
 	case b.now() < until:
-		return breakerOpen
+		return "open"
 	}
-	return breakerHalfOpen
+	return "half-open"
 }

@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"runtime/debug"
 	"time"
 
@@ -79,7 +78,9 @@ func (j *job[K, V]) quick(ctx context.Context) bool {
 	}
 	f, err := j.look(ctx)
 	if err != nil {
-		j.cut = !errors.Is(err, errLeft) && ctx.Err() == nil // a caller that left says nothing about the tier
+		// A caller that left says nothing about the tier. Its deadline may be over
+		// although its context does not say so yet.
+		j.cut = !left(err) && ctx.Err() == nil
 		return false
 	}
 	if out, ok := j.serve(ctx, f); ok {

@@ -12,9 +12,17 @@ import (
 // errUnavailable stands for a call that was not made: the breaker is open.
 var errUnavailable = errors.New("cache: remote tier unavailable")
 
-// errLeft is wrapped by the error of a call that its caller ended, by a deadline or a
-// cancellation. It says nothing about the tier.
-var errLeft = errors.New("cache: the caller left")
+// leftError is the error of a call that ended because its caller left or ran out of time.
+// It says nothing about the tier.
+type leftError struct{ error }
+
+func (e leftError) Unwrap() error { return e.error }
+
+// left reports whether a remote call failed because of its caller.
+func left(err error) bool {
+	_, ok := errors.AsType[leftError](err)
+	return ok
+}
 
 // remote is the shared tier behind a deadline of its own, a breaker and the
 // instruments. Nil means that there is none.
@@ -22,54 +30,50 @@ type remote struct {
 	tier    tier.Remote
 	breaker breaker
 	seen    *telemetry
+	work    *work
+	giving  chan struct{} // one for each group of claims being given back
 }
 
-func newRemote(t *Tiers, remoteTier tier.Remote) *remote {
-	if remoteTier == nil {
+func newRemote(t *Tiers) *remote {
+	if t.cfg.Remote == nil {
 		return nil
 	}
-	return &remote{tier: remoteTier, seen: t.seen, breaker: breaker{now: t.now, changed: func(from, to string) {
-		t.log.Warn("cache: remote tier breaker", "from", from, "to", to)
-	}}}
+	return &remote{
+		tier: t.cfg.Remote, breaker: breaker{now: t.now, log: t.log}, seen: t.seen, work: &t.work,
+		giving: make(chan struct{}, maxGiving),
+	}
 }
 
 // call runs one remote operation, unless the breaker is open. An invalidation is
 // always worth a try.
 func (r *remote) call(ctx context.Context, op remoteOp, timeout time.Duration, f func(context.Context) error) error {
-	if r.breaker.enter() {
-		begun := r.breaker.now()
-		end := callFailed // also if it does not return
-		defer func() { r.breaker.leave(end, begun, timeout) }()
-		var err error
-		end, err = r.once(ctx, op, timeout, f)
-		return err
+	p, ok := r.breaker.enter()
+	if !ok && op != opUnlink {
+		return errUnavailable
 	}
-	if op == opUnlink {
-		_, err := r.once(ctx, op, timeout, f)
-		return err
+	how, err := r.once(ctx, op, timeout, f)
+	if ok {
+		r.breaker.leave(p, how, timeout)
 	}
-	return errUnavailable
+	if how == expired || how == canceled {
+		return leftError{err}
+	}
+	return err
 }
 
 // once runs one remote operation under its own deadline. A panic of the client
 // library becomes an error: go-redis v9.23 panics on some malformed replies.
-func (r *remote) once(parent context.Context, op remoteOp, timeout time.Duration, f func(context.Context) error) (end callEnd, err error) {
-	begun := time.Now()
-	ctx, cancel := context.WithTimeout(parent, timeout)
-	defer cancel()
-	ctx, span := r.seen.remoteStart(ctx, op)
+func (r *remote) once(parent context.Context, op remoteOp, timeout time.Duration, f func(context.Context) error) (how ending, err error) {
+	d := newDeadline(parent, timeout)
+	ctx, span := r.seen.remoteStart(d, op)
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("cache: remote tier panicked (%T)", p)
 		}
-		end = endOf(parent, begun, timeout, err)
-		left := end == callShort || end == callLeft
-		if left {
-			err = fmt.Errorf("%w: %w", errLeft, err)
-		}
-		r.seen.remoteEnd(ctx, span, err, left)
+		how = d.finish(err)
+		r.seen.remoteEnd(ctx, span, err, how == expired || how == canceled)
 	}()
-	return callOK, f(ctx)
+	return answered, f(ctx)
 }
 
 func (r *remote) get(ctx context.Context, timeout time.Duration, key string) (b []byte, err error) {
@@ -85,6 +89,9 @@ func (r *remote) claim(ctx context.Context, timeout time.Duration, key string, c
 		got, err = r.tier.Claim(ctx, key, c)
 		return err
 	})
+	if r.mayStand(c, got, err) {
+		r.giveBack(ctx, timeout, []string{key}, []tier.Nonce{c.Nonce})
+	}
 	return got, err
 }
 
@@ -118,6 +125,20 @@ func (r *remote) claimMany(ctx context.Context, timeout time.Duration, keys []st
 		got, err = tier.ClaimMany(ctx, r.tier, keys, c)
 		return err
 	})
+	var lost []string
+	var nonces []tier.Nonce
+	for i := range c {
+		var answer tier.Claimed
+		if i < len(got) {
+			answer = got[i]
+		}
+		if r.mayStand(c[i], answer, err) {
+			lost, nonces = append(lost, keys[i]), append(nonces, c[i].Nonce)
+		}
+	}
+	if len(lost) > 0 {
+		r.giveBack(ctx, timeout, lost, nonces)
+	}
 	return got, err
 }
 

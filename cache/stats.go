@@ -104,7 +104,7 @@ func (t *Tiers) Stats() Stats {
 		FillErrors: a.get(remoteErrFill), UnlinkErrors: a.get(remoteErrUnlink),
 	}
 	if t.remote != nil {
-		s.Remote.Breaker = t.remote.breaker.state()
+		s.Remote.Breaker = t.remote.breaker.String()
 	}
 	if m, ok := t.local.(tier.Meter); ok {
 		s.Local.Bytes, s.Local.Entries = m.Usage()

@@ -55,6 +55,7 @@ func newStage(t *testing.T, env *script.Env) map[string]script.Command {
 		"policy": {Options: []string{"ttl", "negative", "errors", "stale", "stale-if-error", "soft-timeout", "local", "min-load"}, Run: w.policy},
 		"cut":    {Args: "who", Run: w.cut},
 		"hang":   {Args: "who", Run: w.hang},
+		"lose":   {Args: "who", Run: w.lose},
 		"mend":   {Args: "who", Run: w.mend},
 	}
 	for i, name := range []string{"a", "b"} {
@@ -100,6 +101,11 @@ func (w *stage) cut(c *script.Call) error {
 
 func (w *stage) hang(c *script.Call) error {
 	return w.links(c, func(f *tiertest.Faulty) { f.Hang(true) })
+}
+
+// lose makes the answers to claims get lost on their way back.
+func (w *stage) lose(c *script.Call) error {
+	return w.links(c, func(f *tiertest.Faulty) { f.LoseClaims(true) })
 }
 
 func (w *stage) mend(c *script.Call) error {

@@ -159,7 +159,7 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 	if t.seen, err = newTelemetry(t); err != nil {
 		return nil, fmt.Errorf("cache: open: %w", err)
 	}
-	t.remote = newRemote(t, cfg.Remote)
+	t.remote = newRemote(t)
 	t.follow()
 	if err := t.seen.observe(); err != nil {
 		return nil, errors.Join(fmt.Errorf("cache: open: %w", err), t.unfollow(context.Background()))

@@ -34,12 +34,12 @@ func TestMarkCountsNoFenceThatPartsMiss(t *testing.T) {
 		}
 		built := newEntry(f, "t:n:built") // its mark counts the fence
 		built.tags = tags
-		clear := !f.Since(gen, uint32(part.hash))
-		if !clear {
-			_, clear = f.Clear(part.mark.Tick, uint32(part.hash), part, tags)
+		unseen := !f.Since(gen, uint32(part.hash))
+		if !unseen {
+			_, unseen = f.Clear(part.mark.Tick, uint32(part.hash), part, tags)
 		}
 		<-done
-		if clear && built.clear(f) {
+		if unseen && built.clear(f) {
 			missed++
 		}
 	}

@@ -179,7 +179,7 @@ func logIDs(t *logTest) {
 	r.sync(invalidate.Append{})
 	seen := map[uint64]invalidate.Record{}
 	for _, rec := range append(r.keys, r.scopes...) {
-		if other, known := seen[rec.ID]; known && !(rec.Bump && other.Bump && rec.At == other.At) {
+		if other, known := seen[rec.ID]; known && (!rec.Bump || !other.Bump || rec.At != other.At) {
 			t.Fatalf("%+v and %+v have one id", other, rec)
 		}
 		seen[rec.ID] = rec

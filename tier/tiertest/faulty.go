@@ -39,8 +39,9 @@ const (
 	FillsUnacked
 )
 
-// ErrUnacked is the error of a fill under [FillsUnacked].
-var ErrUnacked = errors.New("tiertest: fill stored, answer lost")
+// ErrUnacked is the error of a fill under [FillsUnacked], and of a claim whose answer
+// is lost.
+var ErrUnacked = errors.New("tiertest: done, answer lost")
 
 // Faulty is a remote tier that fails on command. Without faults it does what
 // the tier inside does, calls it as often, and counts. It is a [tier.Batcher]
@@ -58,6 +59,7 @@ type Faulty struct {
 	faults  [numOps]fault
 	keys    map[string]error
 	fills   FillFault
+	unacked bool // answers to claims are lost
 	corrupt func([]byte) []byte
 	before  func(ctx context.Context, op Op, keys []string)
 }
@@ -125,6 +127,14 @@ func (f *Faulty) Fills(mode FillFault) {
 	f.fills = mode
 }
 
+// LoseClaims makes claims reach the inner tier and answer [ErrUnacked], like a
+// connection that breaks behind the claim. False ends it.
+func (f *Faulty) LoseClaims(on bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unacked = on
+}
+
 // Corrupt passes every frame that is read, by Get, GetMany or a refused claim,
 // through how, which may change the slice it is given. Nil ends it. See
 // [FlipBit], [Truncate] and [Replace].
@@ -148,7 +158,7 @@ func (f *Faulty) Heal() {
 	f.Hang(false)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.faults, f.keys, f.fills, f.corrupt = [numOps]fault{}, nil, FillsWork, nil
+	f.faults, f.keys, f.fills, f.unacked, f.corrupt = [numOps]fault{}, nil, FillsWork, false, nil
 }
 
 // Calls returns how often the given operations, or all, were called since the

@@ -64,6 +64,12 @@ func (f *Faulty) fillFault() FillFault {
 	return f.fills
 }
 
+func (f *Faulty) losesClaims() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.unacked
+}
+
 // Get reads through the faults set.
 func (f *Faulty) Get(ctx context.Context, key string) ([]byte, error) {
 	if err := errors.Join(f.enter(ctx, Get, key), f.keyErr(key)); err != nil {
@@ -79,6 +85,9 @@ func (f *Faulty) Claim(ctx context.Context, key string, c tier.Claim) (tier.Clai
 		return tier.Claimed{}, err
 	}
 	got, err := f.inner.Claim(ctx, key, c)
+	if f.losesClaims() {
+		return tier.Claimed{}, ErrUnacked
+	}
 	got.Cell = f.read(got.Cell)
 	return got, err
 }
@@ -146,6 +155,9 @@ func (f *Faulty) ClaimMany(ctx context.Context, keys []string, claims []tier.Cla
 	got, err := batch(f, keys, func(keys []string, at []int) ([]tier.Claimed, error) {
 		return b.ClaimMany(ctx, keys, pick(claims, at))
 	})
+	if f.losesClaims() {
+		return make([]tier.Claimed, len(keys)), ErrUnacked
+	}
 	for i := range got {
 		got[i].Cell = f.read(got[i].Cell)
 	}

@@ -1,0 +1,151 @@
+package cache_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier/redistier"
+)
+
+// The tier hangs, and the callers' deadlines are shorter than RemoteTimeout (50 ms), or
+// not. A few reads fail until the breaker opens, and one when it tries again.
+func TestImpatientCallersOfAHungTier(t *testing.T) {
+	for _, tt := range []struct {
+		deadline time.Duration
+		most     int
+	}{
+		{5 * time.Millisecond, 10}, {30 * time.Millisecond, 5}, {200 * time.Millisecond, 0},
+	} {
+		t.Run(tt.deadline.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src, remote := &source{took: time.Millisecond}, faulty()
+				remote.Hang(true)
+				tiers := open(t, cache.TiersConfig{Remote: remote})
+				c := with(t, tiers, thingConfig{Load: src.load})
+				failures := 0
+				for k := range 100 {
+					ctx, cancel := context.WithTimeout(t.Context(), tt.deadline)
+					if _, err := c.Get(ctx, k); err != nil {
+						failures++
+					}
+					cancel()
+				}
+				if failures > tt.most {
+					t.Errorf("%d of 100 reads fail, want at most %d", failures, tt.most)
+				}
+				if s := tiers.Stats().Remote.Breaker; s != "open" {
+					t.Errorf("the breaker is %s, want open", s)
+				}
+				remote.Heal()
+				advance(2 * time.Second)
+				get(t, c, 1000)
+				if s := tiers.Stats().Remote.Breaker; s != "closed" {
+					t.Errorf("the breaker is %s when the tier is well again, want closed", s)
+				}
+			})
+		})
+	}
+}
+
+// A call that tries a half-open breaker and is cancelled says nothing. The next caller
+// tries at once.
+func TestCanceledTrial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, remote := &source{}, faulty()
+		tiers := open(t, cache.TiersConfig{Remote: remote})
+		c := with(t, tiers, thingConfig{Load: src.load})
+		remote.Fail(errRemote)
+		for k := range 5 {
+			get(t, c, k)
+		}
+		remote.Heal()
+		advance(1100 * time.Millisecond)
+		remote.Delay(20 * time.Millisecond)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _, _ = c.Get(ctx, 10) }()
+		advance(10 * time.Millisecond)
+		cancel()
+		advance(20 * time.Millisecond)
+		get(t, c, 11)
+		if s := tiers.Stats().Remote.Breaker; s != "closed" {
+			t.Errorf("the breaker is %s, want closed", s)
+		}
+	})
+}
+
+// A real Redis is stopped by a signal: connections stay, and nothing is answered.
+func TestDeadlinesWithAStoppedRedis(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	for _, deadline := range []time.Duration{15 * time.Millisecond, 30 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond} {
+		t.Run(deadline.String(), func(t *testing.T) { stoppedRedis(t, s, deadline) })
+	}
+}
+
+func stoppedRedis(t *testing.T, s *redistest.Server, deadline time.Duration) {
+	o := s.Options()
+	o.ContextTimeoutEnabled = true
+	rdb := redis.NewClient(o)
+	t.Cleanup(func() { _ = rdb.Close() })
+	tiers, err := cache.Open(cache.TiersConfig{
+		Remote:   redistier.New(rdb, redistier.Config{Prefix: redistest.Prefix()}),
+		Logger:   slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Policies: policy.Table{{Patch: policy.Patch{RemoteTimeout: new(50 * time.Millisecond)}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tiers.Close(t.Context()) })
+	src := &source{took: time.Millisecond}
+	c := with(t, tiers, thingConfig{Load: src.load})
+	for k := range 100 {
+		get(t, c, -1-k) // connections and scripts are there
+	}
+	s.Stop(t)
+	defer s.Cont(t)
+	stopped := time.Now()
+	var keys, good, bad atomic.Int64
+	read := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), deadline)
+		defer cancel()
+		_, err := c.Get(ctx, int(keys.Add(1)))
+		return err
+	}
+	for tiers.Stats().Remote.Breaker != "open" && time.Since(stopped) < 5*time.Second {
+		_ = read()
+	}
+	opened := time.Since(stopped)
+	if opened > time.Second {
+		t.Errorf("the breaker opens %v after Redis stopped, want a second at most", opened)
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for time.Since(stopped) < opened+2500*time.Millisecond {
+				if read() == nil {
+					good.Add(1)
+				} else {
+					bad.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	verdict := fmt.Sprintf("%d reads succeed and %d fail; the breaker opened after %v", good.Load(), bad.Load(), opened)
+	t.Log(verdict)
+	if good.Load() < 99*bad.Load() {
+		t.Errorf("%s, want 99 %% of them to succeed", verdict)
+	}
+}

@@ -1,0 +1,101 @@
+package cache_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// slowAnswers is a remote tier that claims at once and answers when the caller's
+// patience is over.
+type slowAnswers struct{ tier.Remote }
+
+func (s slowAnswers) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+	_, _ = s.Remote.Claim(ctx, key, c)
+	<-ctx.Done()
+	return tier.Claimed{}, ctx.Err()
+}
+
+// falseAnswers is a remote tier that refuses the first claims that it has granted.
+type falseAnswers struct{ tier.Remote }
+
+func (s falseAnswers) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+	_, err := s.Remote.Claim(ctx, key, c)
+	return tier.Claimed{}, err
+}
+
+// The tier takes a claim and the answer is lost. The claimant gives the claim back, so
+// others wait for a remote deadline and a poll, not for ClaimTTL.
+func TestLostAnswerToAClaim(t *testing.T) {
+	lost := func(r tier.Remote) tier.Remote {
+		f := tiertest.NewFaulty(r)
+		f.LoseClaims(true)
+		return f
+	}
+	busy := func(r tier.Remote) tier.Remote { // the first try to give back fails as well
+		f := tiertest.NewFaulty(r)
+		f.LoseClaims(true)
+		f.Fail(errRemote, tiertest.Fill, tiertest.FillMany)
+		time.AfterFunc(20*time.Millisecond, func() { f.Fail(nil, tiertest.Fill, tiertest.FillMany) })
+		return f
+	}
+	for name, harm := range map[string]func(tier.Remote) tier.Remote{
+		"cut": lost, "cut for a while": busy,
+		"slow":  func(r tier.Remote) tier.Remote { return slowAnswers{r} },
+		"false": func(r tier.Remote) tier.Remote { return falseAnswers{r} },
+	} {
+		for _, many := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, GetMany=%v", name, many), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					src, mem := &source{}, tiertest.NewMemory()
+					a := with(t, open(t, cache.TiersConfig{Remote: harm(mem)}), thingConfig{Load: src.load})
+					b := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
+					go func() {
+						if many {
+							_, _ = a.GetMany(t.Context(), []int{1, 2})
+						} else {
+							get(t, a, 1)
+						}
+					}()
+					synctest.Wait()
+					start := time.Now()
+					get(t, b, 1)
+					if d := time.Since(start); d > 60*time.Millisecond {
+						t.Errorf("the other process waited %v, want RemoteTimeout (50ms) and a poll at most", d)
+					}
+					advance(time.Second)
+					if raw, err := mem.Get(t.Context(), cell1); err != nil || bytes.HasPrefix(raw, []byte{byte(tier.Lease)}) {
+						t.Errorf("the cell holds %x, %v, want no lease", raw, err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// The breaker is open when the claim is given back.
+func TestClaimsAreGivenBackPastTheBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, mem := &source{}, tiertest.NewMemory()
+		f := tiertest.NewFaulty(mem)
+		f.LoseClaims(true)
+		tiers := open(t, cache.TiersConfig{Remote: f})
+		c := with(t, tiers, thingConfig{Load: src.load})
+		f.Delay(10*time.Millisecond, tiertest.Claim)
+		crowd(20, func(k int) { get(t, c, k) })
+		if s := tiers.Stats().Remote.Breaker; s != "open" {
+			t.Fatalf("the breaker is %s, want open", s)
+		}
+		advance(10 * time.Millisecond)
+		if n := mem.Len(); n != 0 {
+			t.Errorf("%d claims are left, want none", n)
+		}
+	})
+}
