@@ -173,6 +173,9 @@ func (b *batch[K, V]) run() {
 		} else if j.loader == nil {
 			j.release()
 			j.ended(outcome[K, V]{err: ErrMiss})
+		} else if err := b.ctx.Err(); err != nil { // the callers left while the tier was asked
+			j.release()
+			j.ended(outcome[K, V]{err: err})
 		} else {
 			load = append(load, j)
 		}

@@ -70,7 +70,7 @@ func (b *batch[K, V]) attempt(jobs []*job[K, V]) []attempt[K, V] {
 		j.lent.onOpen(jobs[0].lent.open)
 	}
 	l := new(load)
-	if many.err = jobs[0].enter(l, nil); many.err == nil {
+	if many.err = jobs[0].enter(l); many.err == nil {
 		l.watch(freezeAll(jobs))
 		for _, j := range jobs {
 			l.also = append(l.also, j.text)
@@ -122,7 +122,7 @@ func (b *batch[K, V]) invoke(ctx context.Context, jobs []*job[K, V], as []attemp
 			err = ErrNotFound
 		}
 		as[i].mark, as[i].facts, as[i].took = many.mark, many.facts, many.took
-		j.conclude(&as[i], v, tags[i], err, nil, begun)
+		j.conclude(&as[i], v, tags[i], err, previous[K, V]{}, begun)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/invalidate/redislog"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/redistier"
 )
@@ -89,25 +90,35 @@ func TestCanceledTrial(t *testing.T) {
 func TestDeadlinesWithAStoppedRedis(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	for _, deadline := range []time.Duration{15 * time.Millisecond, 30 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond} {
-		t.Run(deadline.String(), func(t *testing.T) { stoppedRedis(t, s, deadline) })
+	for _, bound := range []time.Duration{0, 2 * time.Second} {
+		for _, deadline := range []time.Duration{15 * time.Millisecond, 30 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond} {
+			t.Run(fmt.Sprintf("deadline %v, bound %v", deadline, bound), func(t *testing.T) { stoppedRedis(t, s, deadline, bound) })
+		}
 	}
 }
 
-func stoppedRedis(t *testing.T, s *redistest.Server, deadline time.Duration) {
+func stoppedRedis(t *testing.T, s *redistest.Server, deadline, bound time.Duration) {
 	o := s.Options()
 	o.ContextTimeoutEnabled = true
 	rdb := redis.NewClient(o)
 	t.Cleanup(func() { _ = rdb.Close() })
-	tiers, err := cache.Open(cache.TiersConfig{
-		Remote:   redistier.New(rdb, redistier.Config{Prefix: redistest.Prefix()}),
+	prefix := redistest.Prefix()
+	cfg := cache.TiersConfig{
+		Remote:   redistier.New(rdb, redistier.Config{Prefix: prefix}),
 		Logger:   slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Policies: policy.Table{{Patch: policy.Patch{RemoteTimeout: new(50 * time.Millisecond)}}},
-	})
+	}
+	if bound > 0 {
+		cfg.Log = redislog.New(rdb, redislog.Config{Prefix: prefix, Bound: bound})
+	}
+	tiers, err := cache.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = tiers.Close(t.Context()) })
+	if err := tiers.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	src := &source{took: time.Millisecond}
 	c := with(t, tiers, thingConfig{Load: src.load})
 	for k := range 100 {

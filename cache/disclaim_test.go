@@ -80,6 +80,47 @@ func TestLostAnswerToAClaim(t *testing.T) {
 	}
 }
 
+// The answer to a renewal is lost. The load goes on and has its claim.
+func TestLostAnswerToARenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, mem := &source{took: 20 * time.Second}, tiertest.NewMemory()
+		f := tiertest.NewFaulty(mem)
+		a := with(t, open(t, cache.TiersConfig{Remote: f}), thingConfig{Load: src.load})
+		b := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
+		go func() { get(t, a, 1) }()
+		advance(500 * time.Millisecond)
+		f.LoseClaims(true)
+		advance(time.Second)
+		f.LoseClaims(false)
+		wantFetch(t, b, 1, fetched{"1.1", cache.Remote, false, nil})
+		src.wantLoads(t, 1)
+	})
+}
+
+// A caller leaves while the tier hangs. Its flight does not load for it.
+func TestNoLoadForNobody(t *testing.T) {
+	for _, many := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			src, remote := &source{}, faulty()
+			remote.Hang(true)
+			cfg := thingConfig{Load: src.load}
+			if many {
+				cfg.LoadMany = src.loadMany
+			}
+			c := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			defer cancel()
+			if many {
+				_, _ = c.GetMany(ctx, []int{1, 2})
+			} else {
+				_, _ = c.Get(ctx, 1)
+			}
+			advance(time.Second)
+			src.wantLoads(t, 0)
+		})
+	}
+}
+
 // The breaker is open when the claim is given back.
 func TestClaimsAreGivenBackPastTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,8 @@
 //  3. Otherwise the caller joins the key's flight or leads it. The leader asks
 //     the remote tier: one round trip, and a hit is the end of it.
 //  4. On a miss it claims the key there, so that one process in the fleet
-//     loads; the others wait for its fill, or take over when it dies.
+//     loads; the others wait for its fill, or take over when it dies. When the
+//     load stores nothing, they load side by side.
 //  5. The loader runs in a goroutine of its own, in its turn among MaxLoads,
 //     for at most LoadTimeout. An invalidation that comes meanwhile makes it
 //     run again.
@@ -36,8 +37,10 @@
 //     (one that is cancelled, rather than past its deadline, in the middle of a
 //     call to the remote tier may notice at RemoteTimeout), and nobody's result
 //     depends on another caller's context. When the last caller leaves, the
-//     load's context is cancelled.
-//     (TestCancelledFirstCallerHarmsNobody, TestLastToLeaveCancelsTheLoad)
+//     load's context is cancelled. A read waits for one load of another process
+//     at most, whatever becomes of it.
+//     (TestCancelledFirstCallerHarmsNobody, TestLastToLeaveCancelsTheLoad,
+//     TestWaitingCostsOneLoad)
 //  3. Read your writes. When a load or Set has returned, the next read in this
 //     process sees that value or a newer one.
 //     (TestReadYourWrites, TestSetDuringLoad)
@@ -61,7 +64,8 @@
 //     deadline on a tier that does not answer, then serves what this process
 //     holds, or loads. A node of a Cluster that hangs delays its own keys.
 //     (TestRemoteFaults, TestRedisFaults, TestRedisFailover,
-//     TestHungRedisAndShortDeadlines, TestRedisHungNode)
+//     TestHungRedisAndShortDeadlines, TestRedisHungNode,
+//     TestImpatientCallersOfAHungTier, TestLostAnswerToAClaim)
 //  7. Never wrong bytes. A frame of the remote tier that is corrupt, truncated,
 //     of another key, of another type, older than a known invalidation, or of
 //     an epoch of the log that the reader does not know is a counted miss.

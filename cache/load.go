@@ -35,9 +35,8 @@ type load struct {
 
 // attempt runs the loader once.
 func (j *job[K, V]) attempt() (a attempt[K, V]) {
-	prev := j.standIn()
 	l, hook := j.newLoad()
-	if a.err = j.enter(l, prev); a.err != nil {
+	if a.err = j.enter(l); a.err != nil {
 		return a
 	}
 	hook.freeze(j)
@@ -49,6 +48,13 @@ func (j *job[K, V]) attempt() (a attempt[K, V]) {
 	var v V
 	var tags []string
 	a.mark = j.t.fences.Capture() // right before the load it describes
+	// Behind the mark: an invalidation that comes between the two covers the value, and
+	// one that comes later overtakes the load.
+	lease := j.t.lease.Read()
+	prev := j.standIn()
+	if prev != nil {
+		l.previous = prev.val
+	}
 	begun := j.t.now()
 	a.guard(func() {
 		v, a.err = j.loader(l.ctx, j.k)
@@ -59,7 +65,7 @@ func (j *job[K, V]) attempt() (a attempt[K, V]) {
 	a.took = time.Duration(j.t.now() - begun)
 	a.facts = l.Fill.close()
 	if a.panicked == nil {
-		j.conclude(&a, v, tags, a.err, prev, begun)
+		j.conclude(&a, v, tags, a.err, previous[K, V]{prev, lease}, begun)
 	}
 	return a
 }
@@ -75,7 +81,7 @@ func (j *job[K, V]) newLoad() (*load, *late[K, V]) {
 
 // enter waits for a load's turn and begins it under the policy's LoadTimeout,
 // with its handle in the context.
-func (j *job[K, V]) enter(l *load, prev *item[K, V]) error {
+func (j *job[K, V]) enter(l *load) error {
 	l.detached.begin(j.ctx, j.p.LoadTimeout)
 	l.ctx = &l.detached
 	// A load nested in another runs in the outer one's turn: if it waited for
@@ -87,9 +93,6 @@ func (j *job[K, V]) enter(l *load, prev *item[K, V]) error {
 		}
 	}
 	l.Fill = Fill{parent: j.outer, t: j.t, text: j.text, tenant: j.v.space.Tenant, vouched: never, stale: -1}
-	if prev != nil {
-		l.previous = prev.val
-	}
 	l.fill = &l.Fill
 	l.begun = time.Now()
 	j.v.counts.inc(loads)
@@ -148,8 +151,15 @@ func (a *attempt[K, V]) guard(f func()) {
 	f()
 }
 
+// previous is the value that a load is to replace, nil for none, and the lease under which
+// it was found clear.
+type previous[K comparable, V any] struct {
+	*item[K, V]
+	lease int64
+}
+
 // conclude makes an item of what the loader returned, or keeps its error.
-func (j *job[K, V]) conclude(a *attempt[K, V], v V, tags []string, err error, prev *item[K, V], begun int64) {
+func (j *job[K, V]) conclude(a *attempt[K, V], v V, tags []string, err error, prev previous[K, V], begun int64) {
 	it := j.newItem(a.mark)
 	it.loadedAt, it.here, it.loadTime = begun, true, a.took
 	a.err = nil
@@ -159,14 +169,14 @@ func (j *job[K, V]) conclude(a *attempt[K, V], v V, tags []string, err error, pr
 			v = j.s.cfg.Clone(v)
 		}
 		it.val = v
-	case errors.Is(err, ErrNotModified) && prev != nil:
+	case errors.Is(err, ErrNotModified) && prev.item != nil:
 		it.val = prev.val
 		tags = nil
 		if len(prev.tags) > 0 {
 			it.own().tags, it.own().names = prev.tags, prev.names
 		}
-		if prev.older > 0 { // its source says nothing about its parts
-			a.facts.vouched = min(a.facts.vouched, j.t.vouchedAt(prev.rare, prev.readAt(), j.lease))
+		if len(prev.tags) > 0 || prev.older > 0 { // its source says nothing about its parts
+			a.facts.vouched = min(a.facts.vouched, j.t.vouchedAt(prev.rare, prev.readAt(), prev.lease))
 		}
 	case errors.Is(err, ErrNotFound):
 		it.own().err = j.fail(err)

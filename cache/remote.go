@@ -100,6 +100,9 @@ func (r *remote) fill(ctx context.Context, timeout time.Duration, key string, f 
 		ok, err = r.tier.Fill(ctx, key, f)
 		return err
 	})
+	if err != nil { // the claim may stand; a value that was stored after all stays
+		r.giveBack(ctx, timeout, []string{key}, []tier.Nonce{f.Nonce})
+	}
 	return ok, err
 }
 
@@ -147,5 +150,15 @@ func (r *remote) fillMany(ctx context.Context, timeout time.Duration, keys []str
 		ok, err = tier.FillMany(ctx, r.tier, keys, f)
 		return err
 	})
+	if err != nil {
+		var lost []string
+		var nonces []tier.Nonce
+		for i := range f {
+			if i >= len(ok) || !ok[i] {
+				lost, nonces = append(lost, keys[i]), append(nonces, f[i].Nonce)
+			}
+		}
+		r.giveBack(ctx, timeout, lost, nonces)
+	}
 	return ok, err
 }
