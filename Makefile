@@ -11,7 +11,7 @@ COUNT    ?= 1
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help soak e2e test test-race test-bench test-root stalecheck stalecheck-all stalecheck-cost fmt vet lint bench bench-quick bench-go fuzz tidy deps-test
+.PHONY: help soak e2e test test-race test-bench test-root stalecheck stalecheck-all stalecheck-cost fmt vet lint test-controls bench bench-quick bench-go fuzz tidy deps-test
 
 # The checker, built so that its controls can remove safeguards.
 STALECHECK = go run -tags twofold_controls ./internal/bench/cmd/stalecheck
@@ -36,6 +36,9 @@ soak: ## 100,000 random steps of the site with its caches and without, side by s
 e2e: ## look at the site through a headless Chromium, which is installed where apt-get can
 	@sh internal/tools/deps-e2e.sh
 	go run ./examples/site/e2e
+
+test-controls: deps-test ## take safeguards of the log's identity away, one set after the other: the tests must notice
+	go test -count=1 -tags twofold_controls -run Controls ./invalidate/redislog
 
 stalecheck: deps-test ## look for stale reads under faults, with controls that must find some (a minute)
 	$(STALECHECK) -suite ci

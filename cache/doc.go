@@ -133,7 +133,7 @@
 //
 // A log whose three keys were copied within Redis, by COPY or RENAME, and put back
 // later. That leaves no trace in the server. It is noticed as soon as a process comes
-// that knows what was lost; until then nobody else can know.
+// that knows what was lost. Until then no guarantee holds that rests on the log.
 //
 // A partition of Redis itself in which a deposed primary still takes writes.
 // With Sentinel set min-replicas-to-write to 1 or more and
@@ -151,6 +151,12 @@
 //
 // Two processes that Set the same key at once: they race, and the tiers may
 // keep either value. Write to the source and Delete, and let the next read load.
+// A Set that runs at the same time as a Delete may end up on either side of it. Where
+// the log cannot remove cells in the step that appends (a Cluster, or another server),
+// processes that start later may then find the value that the others refuse.
+//
+// A value that was built from cached values of other Tiers with another log, while
+// those alone are cut off: its own log vouches for it from then on.
 //
 // # Without a log
 //

@@ -52,7 +52,12 @@ func (r *remote) call(ctx context.Context, op remoteOp, timeout time.Duration, f
 		return errUnavailable
 	}
 	how, err := r.once(ctx, op, timeout, f)
-	if ok {
+	switch {
+	case ok && op == opUnlink && how == failed:
+		// A cell on a node that hangs is tried again and again. That must not keep reads
+		// from the other nodes.
+		r.breaker.leave(p, canceled, timeout)
+	case ok:
 		r.breaker.leave(p, how, timeout)
 	}
 	if how == expired || how == canceled {

@@ -47,7 +47,7 @@ func (j *job[K, V]) set(it *item[K, V], payload []byte, keep bool) error {
 		j.replace(it, keep)
 		return nil
 	}
-	claimed, gone := j.seize(keep)
+	claimed, gone, unseized := j.seize(keep)
 	key := []invalidate.Scope{invalidate.Key(j.full)}
 	err := j.t.spread(j.ctx, j.p.RemoteTimeout, invalidate.Request{Scopes: key, Removed: gone})
 	if err == nil && !claimed.IsZero() {
@@ -57,7 +57,7 @@ func (j *job[K, V]) set(it *item[K, V], payload []byte, keep bool) error {
 		j.giveBack(claimed)
 	}
 	j.replace(it, keep)
-	return err
+	return errors.Join(err, unseized)
 }
 
 // prepare makes an item of a value to set, and says why it cannot be stored.
@@ -94,27 +94,28 @@ func (j *job[K, V]) prepare(v V) (it *item[K, V], payload []byte, err error) {
 // that an invalidation from then on takes the claim away, and the fill is
 // refused. Were it the other way round, the Set could fill behind a removal whose
 // record no process remembers some day. The zero nonce means that there is no
-// claim; gone says that there is no value in the cell any more, either way.
-func (j *job[K, V]) seize(keep bool) (claimed tier.Nonce, gone bool) {
+// claim; gone says that there is no value in the cell any more, either way. An error says
+// why the remote tier will not have the value.
+func (j *job[K, V]) seize(keep bool) (claimed tier.Nonce, gone bool, err error) {
 	if !keep || j.t.remote == nil {
-		return tier.Nonce{}, false
+		return tier.Nonce{}, false, nil
 	}
 	c := tier.Claim{Nonce: tier.NewNonce(), Lease: j.t.cfg.ClaimTTL}
 	for range maxRefusals {
 		got, err := j.t.remote.claim(j.ctx, j.p.RemoteTimeout, j.text, c)
 		switch {
 		case err != nil:
-			return tier.Nonce{}, false
+			return tier.Nonce{}, false, err
 		case got.Granted:
-			return c.Nonce, true
+			return c.Nonce, true, nil
 		case len(got.Cell) <= tier.NonceSize: // a hold; nothing is to be stored there
 			j.v.counts.inc(fillNoStore)
-			return tier.Nonce{}, true
+			return tier.Nonce{}, true, nil
 		}
 		c.Seen = tier.Nonce(got.Cell[1:])
 	}
 	j.v.counts.inc(fillLost)
-	return tier.Nonce{}, false
+	return tier.Nonce{}, false, nil
 }
 
 // replace fences the key and, in the same step, puts the item in place of

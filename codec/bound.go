@@ -9,9 +9,9 @@ import (
 // elements that its encoding names. The encoding itself is within the limit, so a
 // small multiple does for real values: a slice of small numbers takes up to 8
 // bytes for each byte of CBOR, a map of short strings to numbers some 11 for each
-// byte of JSON. What is refused is a value whose encoding says little and means
+// byte of JSON, and rows of a few fields with a small map in each some 24. What is refused is a value whose encoding says little and means
 // much, such as a million nulls in place of structs.
-const Expansion = 16
+const Expansion = 32
 
 // Bounded is a [Codec] that holds values to a limit, in both directions by one
 // rule. Every codec of this package is one. Use [MarshalWithin] and

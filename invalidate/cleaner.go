@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // removeFirst removes the cells of a caller's order, on the caller's goroutine.
@@ -62,6 +64,7 @@ func (w *Follower) sweep(ctx context.Context) (some bool) {
 	for len(orders) > 0 {
 		var batch []*order
 		batch, orders = alike(orders)
+		w.remember(batch)
 		w.remove(ctx, batch)
 		w.mu.Lock()
 		for _, o := range batch {
@@ -72,6 +75,18 @@ func (w *Follower) sweep(ctx context.Context) (some bool) {
 		w.mu.Unlock()
 	}
 	return some
+}
+
+// remember fences the keys of cells that could not be removed once more. Their records
+// are in the log, and a fence of a key is all that keeps this process from the old cell;
+// after enough others it would be forgotten.
+func (w *Follower) remember(orders []*order) {
+	at := w.fences.cursor().Key
+	for _, o := range orders {
+		for _, k := range o.cells {
+			w.fences.store(Fence{Kind: KindKey, Hash: xxhash.Sum64String(k)}, at)
+		}
+	}
 }
 
 // alike splits off the first orders that one call can remove the cells of: they

@@ -8,6 +8,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
 // everRemembered is how many fences of a kind are remembered at most.
@@ -189,4 +190,30 @@ func TestFencesMemory(t *testing.T) {
 	} else {
 		t.Logf("%d fences took %d KiB at most", n, got>>10)
 	}
+}
+
+// A cell that cannot be removed stays refused here, however many other keys are fenced
+// until it is gone.
+func TestStuckCellStaysRefused(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p := newPeer(t, log, invalidate.FollowerConfig{})
+		old := newEntry(p.Fences(), "t:n:1")
+		p.mu.Lock()
+		p.refuse = errDown
+		p.mu.Unlock()
+		wantPending(t, p.Invalidate(t.Context(), request(t, invalidate.Key(keyOf(t, old.key)))))
+		for i := range 60 {
+			for j := range 10_000 {
+				p.Fences().Store(invalidate.Fence{Kind: invalidate.KindKey, Hash: uint64(i*10_000+j+1) * 0x9e3779b97f4a7c15}, 0)
+			}
+			advance(bound / 2)
+			if p.Fences().Accepts(old.mark, old.hash, old.key, nil) {
+				t.Fatalf("after %d other fences the old cell is accepted", (i+1)*10_000)
+			}
+		}
+		p.mu.Lock()
+		p.refuse = nil
+		p.mu.Unlock()
+		advance(10 * bound)
+	})
 }

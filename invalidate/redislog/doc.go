@@ -46,7 +46,8 @@
 //
 // One thing leaves no trace in the server: copies of all three keys, made and put back
 // by COPY or RENAME. The ids notice it as soon as a process comes that knows what was
-// lost. Don't do that to a log; delete it.
+// lost. Until then positions are used again, and no promise holds, not even for a
+// process's own invalidations. Don't do that to a log; delete it.
 //
 // # What operators need to know
 //
