@@ -89,7 +89,7 @@ func (d *deadline) finish(err error) ending {
 		return answered
 	case over && !d.callers:
 		return failed
-	case parent != nil && parent != context.DeadlineExceeded: //nolint:errorlint // contexts return these two
+	case parent != nil && parent != context.DeadlineExceeded:
 		return canceled
 	case over || parent != nil:
 		return expired
