@@ -26,10 +26,10 @@ func TestHurriedReadsWhileTheLogHangs(t *testing.T) {
 func hurriedReads(t *testing.T, limit time.Duration, started bool) {
 	w := newLogged(t, thingConfig{})
 	w.src.took = time.Millisecond
-	tiers, c := w.tiers[0], w.c[0]
+	c := w.c[0]
 	w.link[0].Hang(true)
 	if !started {
-		tiers = open(t, cache.TiersConfig{Remote: w.wire[0], Log: w.link[0]})
+		tiers := open(t, cache.TiersConfig{Remote: w.wire[0], Log: w.link[0]})
 		c = with(t, tiers, thingConfig{Load: w.src.load})
 	}
 	failed, slow, reads, begun := 0, 0, 0, time.Now()

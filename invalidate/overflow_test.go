@@ -201,7 +201,7 @@ func TestStuckCellStaysRefused(t *testing.T) {
 		p.mu.Lock()
 		p.refuse = errDown
 		p.mu.Unlock()
-		wantPending(t, p.Invalidate(t.Context(), request(t, invalidate.Key(keyOf(t, old.key)))))
+		_ = wantPending(t, p.Invalidate(t.Context(), request(t, invalidate.Key(keyOf(t, old.key)))))
 		for i := range 60 {
 			for j := range 10_000 {
 				p.Fences().Store(invalidate.Fence{Kind: invalidate.KindKey, Hash: uint64(i*10_000+j+1) * 0x9e3779b97f4a7c15}, 0)
