@@ -71,7 +71,9 @@ type TiersConfig struct {
 	MaxFlights int
 
 	// ClaimTTL is how long other processes wait for a loader that has died.
-	// A living one renews its claim. 0: 3 s.
+	// A living one renews its claim. Processes that share a remote tier should
+	// have the same; with others, a loader that dies may be replaced by several
+	// at once. 0: 3 s.
 	ClaimTTL time.Duration
 
 	// MaxTenants bounds the tenants that have counters of their own and a

@@ -18,16 +18,17 @@ type waiting struct {
 // by now. Waiting for them as well would make the loads of a fleet run one by one. So the
 // flight loads beside them, without a claim.
 //
-// A claim outlives its process by two thirds of ClaimTTL at least, because it is renewed
-// each third. So a flight that waited as long as that may have waited for a dead
-// process. It waits once more, so that one process takes over and not all of them.
+// A claim outlives its process by about two thirds of ClaimTTL, because it is renewed each
+// third, or somewhat later on a busy machine. A flight that waited for a quarter may have
+// waited for a dead process. It waits once more, so that one process takes over and not
+// all of them. If the load was merely long and failed, that makes two waits and one load.
 func (j *job[K, V]) waitsFor(n tier.Nonce) bool {
 	w, now := &j.waiting, j.t.now()
 	if w.waits > 0 && w.last == n {
 		return true
 	}
 	most := 1
-	if w.waits == 1 && now-w.since >= int64(j.t.cfg.ClaimTTL)*2/3 {
+	if w.waits == 1 && now-w.since >= int64(j.t.cfg.ClaimTTL)/4 {
 		most = 2
 	}
 	if j.tries+w.waits >= most {

@@ -260,14 +260,15 @@ func TestTwoProcessesOneCall(t *testing.T) {
 // The process that makes a digest is killed in the middle of its call: who waits for it
 // makes it, once, and nothing is lost.
 func TestOwnerIsKilled(t *testing.T) {
-	w := newWorld(t, 2)
+	claims := func(c *digest.Config) { c.ClaimTTL = time.Second } // the same in all processes
+	w := newWorld(t, 2, claims)
 	ann, bob, eve := w.user("ann", 1, 2), w.user("bob", 1, 2), w.user("eve", 1, 2)
 	ledger := filepath.Join(t.TempDir(), "calls")
 	owner := start(t, task{Database: w.path, Calls: ledger, Users: []int64{ann}, ClaimTTL: time.Second, Hang: true})
 	owner.begin()
 	owner.wantSaid("call")
 
-	other, _ := w.process()
+	other, _ := w.process(claims)
 	results := make([]digest.Result, 2)
 	var wg sync.WaitGroup
 	for i, s := range []*digest.Service{w.Service, other} {
