@@ -60,7 +60,7 @@ func TestGetManyIsFewCalls(t *testing.T) {
 		}
 		src.wantLoads(t, 252)
 		_, err = c.Get(t.Context(), 1000)
-		wantError(t, err, "get many", "default:things:1000", cache.ErrNotFound)
+		wantError(t, err, "get", "default:things:1000", cache.ErrNotFound)
 	})
 }
 

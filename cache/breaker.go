@@ -4,21 +4,13 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"github.com/twofold-go/twofold/internal/scope"
 )
 
 const (
 	breakerTrips = 5           // failures in a row that open it
 	breakerRest  = time.Second // until one call may try again
-)
-
-// ending is how a remote call ended, as far as it says something about the tier.
-type ending uint8
-
-const (
-	answered ending = iota
-	failed          // by an error, or by the call's own deadline
-	expired         // by the deadline of the caller, which was shorter
-	canceled        // because the caller left: it says nothing
 )
 
 // breaker keeps calls from a tier that does not answer. It opens after breakerTrips
@@ -62,24 +54,24 @@ func (b *breaker) enter() (p pass, ok bool) {
 }
 
 // leave says how the call ended that was made with a pass under a timeout.
-func (b *breaker) leave(p pass, how ending, timeout time.Duration) {
+func (b *breaker) leave(p pass, how scope.Ending, timeout time.Duration) {
 	now := b.now()
 	switch {
-	case how == answered:
+	case how == scope.Answered:
 		b.clear()
 		if p.try != 0 && b.until.Swap(0) != 0 {
 			b.closedAt.Store(now)
 			b.changed("half-open", "closed")
 		}
-	case p.try != 0 && how == canceled:
+	case p.try != 0 && how == scope.Canceled:
 		b.until.CompareAndSwap(p.try, now) // the next caller tries at once
 	case p.try != 0:
 		if b.until.CompareAndSwap(p.try, now+int64(breakerRest)) {
 			b.changed("half-open", "open")
 		}
 	case p.begun < b.closedAt.Load():
-	case how == failed && b.row.Add(1) >= breakerTrips,
-		how == expired && b.silent(p, now, timeout):
+	case how == scope.Failed && b.row.Add(1) >= breakerTrips,
+		how == scope.Expired && b.silent(p, now, timeout):
 		if b.until.CompareAndSwap(0, now+int64(breakerRest)) {
 			b.changed("closed", "open")
 		}

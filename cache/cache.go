@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/internal/flight"
+	calls "github.com/twofold-go/twofold/internal/flight"
 	"github.com/twofold-go/twofold/internal/sizeof"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
@@ -30,7 +30,9 @@ type Loader[K comparable, V any] func(context.Context, K) (V, error)
 
 // ManyLoader loads many values at once. Keys that are missing from the map do
 // not exist. With an error, the keys in the map succeed and the others fail
-// with it. The slice belongs to the cache and must not be kept.
+// with it; [KeyErrors] makes one that names the keys that failed, and then the others
+// do not exist. What another cache's GetMany returned may be returned as it is. The slice
+// belongs to the cache and must not be kept.
 type ManyLoader[K comparable, V any] func(context.Context, []K) (map[K]V, error)
 
 // Config says what one cache is. Namespace is required; the rest has useful
@@ -91,11 +93,10 @@ type Cache[K comparable, V any] struct {
 type shared[K comparable, V any] struct {
 	t        *Tiers
 	cfg      Config[K, V]
-	load     Loader[K, V]
 	codec    codec.Codec
 	schema   uint64
 	size     func(*V) int64
-	flights  *flights[K, V]
+	flights  *calls.Group[*flight[K, V], outcome[K, V]]
 	tenants  sync.Map // string → *view
 	ntenants atomic.Int64
 }
@@ -115,13 +116,10 @@ func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 		return Cache[K, V]{}, fmt.Errorf("cache: new %q: %w", cfg.Namespace, err)
 	}
 	s := &shared[K, V]{
-		t: t, cfg: cfg, load: cfg.Load, codec: cfg.Codec,
+		t: t, cfg: cfg, codec: cfg.Codec,
 		schema:  schemaOf[V](cfg.Schema),
 		size:    sizeOf(cfg.Size),
-		flights: flight.NewGroup[flightKey[K], terms, outcome[K, V]](t.cfg.MaxFlights),
-	}
-	if s.load == nil && cfg.LoadMany != nil {
-		s.load = s.loadOne
+		flights: calls.NewGroup[*flight[K, V], outcome[K, V]](t.cfg.MaxFlights),
 	}
 	t.mu.Lock()
 	t.bases = append(t.bases, namedBase{cfg.Namespace, cfg.Policy})
@@ -171,16 +169,6 @@ func sizeOf[V any](own func(V) int64) func(*V) int64 {
 		return func(v *V) int64 { return own(*v) }
 	}
 	return sizeof.For[V]()
-}
-
-// loadOne makes a Loader of a ManyLoader.
-func (s *shared[K, V]) loadOne(ctx context.Context, k K) (V, error) {
-	m, err := s.cfg.LoadMany(ctx, []K{k})
-	if v, ok := m[k]; ok {
-		return v, nil
-	}
-	var zero V
-	return zero, cmp.Or(err, ErrNotFound)
 }
 
 // view is one tenant's part of a cache.

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -21,6 +22,10 @@ var (
 
 	// ErrOverloaded means that too many loads were running or waiting.
 	ErrOverloaded = errors.New("cache: overloaded")
+
+	// ErrLoadTimeout means that the loader took longer than the policy's LoadTimeout. It is
+	// a context.DeadlineExceeded, too; that alone is the caller's own.
+	ErrLoadTimeout = fmt.Errorf("cache: the load took longer than LoadTimeout: %w", context.DeadlineExceeded)
 
 	// ErrClosed means that the [Tiers] were closed.
 	ErrClosed = errors.New("cache: closed")
@@ -69,7 +74,7 @@ type Coder interface {
 // RememberedError is what a read returns while a load error is remembered.
 type RememberedError struct {
 	Code string // see [Coder]
-	Err  error  // the loader's error in the process that ran it, nil elsewhere
+	Err  error  // in the process that ran the loader: its error's text and innermost errors; nil elsewhere
 }
 
 // Error returns the code, and the loader's own text where it is known.
@@ -80,7 +85,7 @@ func (e *RememberedError) Error() string {
 	return fmt.Sprintf("cache: load failed a moment ago (%s)", e.Code)
 }
 
-// Unwrap returns the loader's error; nil in other processes.
+// Unwrap returns Err.
 func (e *RememberedError) Unwrap() error { return e.Err }
 
 // PanicError is what a loader's panic becomes: every caller that waits for the

@@ -23,10 +23,11 @@ var loading atomic.Int64
 type Fill struct {
 	parent   *Fill
 	tenant   string
-	t        *Tiers   // with text, to recognise a loader that waits for itself
-	text     string   // full key
-	also     []string // the full keys of a batch
-	previous any      // the value being refreshed, nil when there is none
+	t        *Tiers                  // with text, to recognise a loader that waits for itself
+	text     string                  // full key
+	also     []string                // the full keys of a batch
+	previous any                     // the value being refreshed, nil when there is none
+	awaits   []*atomic.Pointer[Fill] // the latest loads of the flights that the loader waits for; protected by crossing
 
 	// mu protects the rest.
 	mu      sync.Mutex
@@ -162,14 +163,50 @@ func (f *Fill) add(tag uint64, name string) {
 	}
 }
 
-// waitsFor reports whether f, or a load it is nested in, loads this very key.
-func (f *Fill) waitsFor(t *Tiers, text string) bool {
+// loads reports whether f, or a load it is nested in, loads this very key.
+func (f *Fill) loads(t *Tiers, text string) bool {
 	for ; f != nil; f = f.parent {
 		if f.t == t && (f.text == text || slices.Contains(f.also, text)) {
 			return true
 		}
 	}
 	return false
+}
+
+// crossing protects what loaders wait for. Only a read inside a loader takes it.
+var crossing sync.Mutex
+
+// await notes that f's loader waits for a flight, whose latest load is at. If that one
+// waits for f, neither would ever end: it is an ErrRecursive.
+func (f *Fill) await(at *atomic.Pointer[Fill]) error {
+	crossing.Lock()
+	defer crossing.Unlock()
+	if at.Load().reaches(f) {
+		return ErrRecursive
+	}
+	f.awaits = append(f.awaits, at)
+	return nil
+}
+
+// reaches reports whether f is g or waits for it, through other loads perhaps. There is no
+// circle to be caught in: await makes none.
+func (f *Fill) reaches(g *Fill) bool {
+	if f == nil || f == g {
+		return f != nil
+	}
+	return slices.ContainsFunc(f.awaits, func(at *atomic.Pointer[Fill]) bool { return at.Load().reaches(g) })
+}
+
+// awaited undoes await.
+func (f *Fill) awaited(at *atomic.Pointer[Fill]) {
+	if f == nil {
+		return
+	}
+	crossing.Lock()
+	defer crossing.Unlock()
+	if i := slices.Index(f.awaits, at); i >= 0 {
+		f.awaits = slices.Delete(f.awaits, i, i+1)
+	}
 }
 
 // facts is what a loader said about its value besides returning it.

@@ -2,43 +2,204 @@ package cache
 
 import (
 	"context"
+	"fmt"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/twofold-go/twofold/internal/flight"
+	calls "github.com/twofold-go/twofold/internal/flight"
+	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/policy"
 )
 
-// A flight is one key being fetched or loaded, however many callers want it.
-// Its leader is the caller that found nobody else at it. The leader asks the
-// remote tier itself, under its own context, because that is nearly always the
-// end of it and costs no goroutine. What takes longer, or is left behind by a
-// leader whose context ends, goes on in a goroutine of its own (job.run), so
-// that no caller depends on another's patience.
+// Source says where a value came from.
+type Source uint8
 
-type (
-	flights[K comparable, V any] = flight.Group[flightKey[K], terms, outcome[K, V]]
-	call[K comparable, V any]    = flight.Call[flightKey[K], terms, outcome[K, V]]
+// The sources of a value. The zero Source is none: the call failed.
+const (
+	Local  Source = iota + 1 // this process's tier
+	Remote                   // the shared tier
+	Load                     // the loader
 )
 
-// flightKey identifies a flight. The tenant is part of it, the namespace is the
-// group's.
-type flightKey[K comparable] struct {
-	tenant string
-	key    K
+// String returns "local", "remote", "load", or "none".
+func (s Source) String() string {
+	if s > Load {
+		s = 0
+	}
+	return [...]string{"none", "local", "remote", "load"}[s]
 }
 
-// terms are what a flight was started on. A caller joins one that is at least
-// as strict as its own.
-type terms struct {
-	mark      invalidate.Mark // captured before anything was fetched
-	begun     int64
-	noStale   bool   // must not end with a stale value
-	minLoaded int64  // must end with a value loaded at or after
-	loads     bool   // its leader has a loader
-	lent      *latch // opened by a load that joins
+// staleReason says why a stale value was served.
+type staleReason uint8
+
+const (
+	notStale     staleReason = iota
+	revalidating             // within Stale, a refresh runs
+	failedLoad               // within StaleIfError, the load failed
+	softTimeout              // the load takes longer than SoftTimeout
+)
+
+// job is one piece of work on one key: what is wanted. Nobody changes it once it is shared.
+type job[K comparable, V any] struct {
+	Cache[K, V]
+	t          *Tiers
+	p          *policy.Policy
+	op         string
+	k          K
+	at         uint64  // address in the local tier
+	full       key.Key // zero until it is spelled; so are text and hash
+	text       string
+	hash       uint64 // of text, for cells and fences
+	loader     Loader[K, V]
+	many       bool // loads by LoadMany
+	o          callOpts
+	minLoaded  int64
+	refreshing *item[K, V] // not nil: a background refresh of it
+}
+
+func (j *job[K, V]) start(c Cache[K, V], op string, k K, load Loader[K, V], o callOpts) {
+	j.Cache, j.t, j.p = c, c.s.t, c.v.policy()
+	j.op, j.k, j.loader, j.o, j.minLoaded = op, k, load, o, -never
+	if load == nil {
+		j.loader = c.s.cfg.Load
+	}
+	j.many = j.loader == nil && c.s.cfg.LoadMany != nil
+}
+
+// spell spells the key, once.
+func (j *job[K, V]) spell() error {
+	if j.text != "" {
+		return nil
+	}
+	id, err := key.Of(j.k)
+	if err != nil {
+		return err
+	}
+	if k := j.k; k != j.k { // nobody would find it again
+		return fmt.Errorf("%w: %v is not equal to itself; give NaN a key of its own", key.ErrNumber, j.k)
+	}
+	full, err := j.v.space.Key(id)
+	if err != nil {
+		return err
+	}
+	j.full, j.text, j.hash = full, full.String(), full.Hash()
+	return nil
+}
+
+// FullKey implements invalidate.Keyed for the items of the job's key, without spelling it.
+func (j *job[K, V]) FullKey() string { return j.text }
+
+// unfenced reports whether no fence covers it by now.
+func (j *job[K, V]) unfenced(it *item[K, V]) bool { return it.unfenced(j.t, j) }
+
+func (j *job[K, V]) canLoad() bool { return j.loader != nil || j.many }
+
+// fail returns an error of the job's method.
+func (j *job[K, V]) fail(err error) error {
+	if j.text == "" {
+		return j.Cache.fail(j.op, j.k, err)
+	}
+	return &Error{Op: j.op, Key: j.text, Err: err}
+}
+
+func (c Cache[K, V]) fail(op string, k K, err error) error {
+	if c.s == nil {
+		return errZero(op)
+	}
+	name := c.v.name
+	if id, e := key.Of(k); e == nil && len(id) <= key.MaxLen {
+		name += ":" + id
+	}
+	return &Error{Op: op, Key: name, Err: err}
+}
+
+// flight is one key being fetched or loaded, for all who ask for it. It is what their
+// goroutines share: the job and its terms never change, the rest has locks of its own. It
+// knows nothing of the goroutine that does the work; see party.
+type flight[K comparable, V any] struct {
+	job[K, V]
+	mark  invalidate.Mark // captured before anything was fetched
+	begun int64
+	outer *Fill // the load that the flight is an ingredient of
+
+	calls.Call[*flight[K, V], outcome[K, V]]
+	lent    latch                // opened when a load waits for this flight; see takeTurn
+	loading atomic.Bool          // a loader was called
+	fill    atomic.Pointer[Fill] // the latest load; see Fill.await
+	look    scope.Deadline       // of the first call to the remote tier
+}
+
+// outcome is what a flight ends with.
+type outcome[K comparable, V any] struct {
+	it       *item[K, V] // the value or remembered absence; nil when err is set
+	src      Source
+	stale    staleReason // not zero: it is served although it is not fresh
+	err      error       // why there is no value
+	cause    error       // why it is absent, as the loader said it
+	old      *item[K, V] // beside err: what may be served in its place
+	again    bool        // nothing was learnt; whoever waits starts over
+	panicked *PanicError
+	span     *trace.SpanContext // of the load, for the spans of those who waited for it; nil: it has none
+	then     *item[K, V]        // what is to be refreshed when the flight has ended
+}
+
+// end ends the flight, unless it has ended already. What follows comes after it: a refresh
+// that begins before would find the flight and leave the work to it. Any goroutine may
+// call it. The values of ctx are those of the refresh.
+func (f *flight[K, V]) end(ctx context.Context, out outcome[K, V]) {
+	if !f.Finish(out) {
+		return
+	}
+	if f.refreshing != nil {
+		f.refreshed(&out)
+	}
+	if out.then != nil {
+		f.refreshLater(ctx, out.then)
+	}
+}
+
+// failed ends the flight with an error. An old value that may stand in for it is put back
+// for a while, so that a broken source is not asked by every read; and before anybody is
+// woken, or the next read would ask it.
+func (f *flight[K, V]) failed(ctx context.Context, out outcome[K, V], spare *item[K, V]) {
+	out.old = f.standIn(spare)
+	if out.old != nil && f.refreshing == nil && f.Wanted() {
+		f.spareSource(out.old)
+	}
+	f.end(ctx, out)
+}
+
+// standIn returns what may be served when the load fails, spare perhaps: a value of the
+// remote tier that the local one may not have taken.
+func (f *flight[K, V]) standIn(spare *item[K, V]) *item[K, V] {
+	if it := f.old(f.at, f.k); it != nil || spare == nil {
+		return it
+	}
+	if spare.err != nil || spare.freshness(f.t.now()) == dead || !f.clear(spare) {
+		return nil
+	}
+	return spare
+}
+
+// old returns what may be served when the load fails or takes too long: an
+// entry of any age its policy allows, but never an invalidated one.
+func (c Cache[K, V]) old(at uint64, k K) *item[K, V] {
+	it := c.find(at, k)
+	if it == nil || it.err != nil || it.freshness(c.s.t.now()) == dead {
+		return nil
+	}
+	return it
+}
+
+// clear reports whether it is vouched for and no fence covers it by now.
+func (c Cache[K, V]) clear(it *item[K, V]) bool {
+	t := c.s.t
+	lease := t.lease.Read() // before the fences
+	return t.vouches(lease, t.now(), it.readAt()) && it.unfenced(t, it)
 }
 
 // latch runs a function once it is opened. The zero latch is closed.
@@ -66,195 +227,5 @@ func (l *latch) onOpen(f func()) {
 	l.mu.Unlock()
 	if opened {
 		f()
-	}
-}
-
-func (j *job[K, V]) terms() terms {
-	return terms{mark: j.t.fences.Capture(), begun: j.t.now(), noStale: j.o.noStale, minLoaded: j.minLoaded, loads: j.loader != nil, lent: &j.lent}
-}
-
-// joins reports whether the caller may join a flight on terms m: one that is
-// as strict, and that began after the last invalidation of the key or of a
-// prefix of it, as far as the lease can tell. Its tags are not known yet;
-// accepts looks at those. A flight that is young enough for the caller's MaxAge may
-// still end with an older value, which accepts refuses.
-func (j *job[K, V]) joins(m terms) bool {
-	return (j.leased || j.called-m.begun < j.t.bound) && (m.loads || j.loader == nil) && (m.noStale || !j.o.noStale) &&
-		(m.minLoaded >= j.minLoaded || m.begun >= j.minLoaded) && !j.t.fences.Overtaken(m.mark, j.hash, j.text, nil)
-}
-
-// accepts reports whether the caller may be given what a flight it joined
-// ended with. An outcome that was invalidated after its load began is for those
-// alone who had called before.
-func (j *job[K, V]) accepts(out *outcome[K, V]) bool {
-	switch {
-	case out.again:
-		return false
-	case out.it == nil:
-		return true
-	case out.stale != notStale && j.o.noStale:
-		return false
-	case out.it.born.Load() < j.tick && !j.unfenced(out.it): // the fence may have come after the load, while it was stored
-		return false
-	case !j.leased && j.called-out.it.readAt() >= j.t.bound && !j.clear(out.it): // the tick said nothing, and it was not loaded lately
-		return false
-	}
-	return out.it.loadedAt >= j.minLoaded
-}
-
-// stands reports whether an old value may stand in for a load.
-func (j *job[K, V]) stands(old *item[K, V]) bool {
-	return old != nil && !j.o.anew && old.loadedAt >= j.minLoaded && j.clear(old)
-}
-
-// clear reports whether it is vouched for and no fence covers it by now.
-func (j *job[K, V]) clear(it *item[K, V]) bool {
-	lease := j.t.lease.Read() // before the fences
-	return j.t.vouches(lease, j.t.now(), it.readAt()) && j.unfenced(it)
-}
-
-// FullKey implements invalidate.Keyed for the items of the job's key, without spelling it.
-func (j *job[K, V]) FullKey() string { return j.text }
-
-// unfenced reports whether no fence covers it by now.
-func (j *job[K, V]) unfenced(it *item[K, V]) bool {
-	return it.unfenced(j.t, j)
-}
-
-// fly joins the key's flight, or leads one, and waits for its end, for the
-// caller's context or for the policy's SoftTimeout. With force it leads.
-func (j *job[K, V]) fly(ctx context.Context, force bool) (out *outcome[K, V], led bool) {
-	c, led := j.join(force)
-	if c == nil {
-		return &outcome[K, V]{err: ErrOverloaded}, true
-	}
-	defer c.Leave()
-	if led {
-		j.call = c
-		if j.begin(ctx) {
-			return c.Result(), true
-		}
-	} else {
-		j.joined(ctx, c)
-	}
-	return j.wait(ctx, c), led
-}
-
-// join joins the key's flight or begins one, which the caller then leads; with force it
-// begins one. It is apart from fly because it is over when the waiting begins, and its
-// stack with it.
-//
-//go:noinline
-func (j *job[K, V]) join(force bool) (c *call[K, V], led bool) {
-	key := flightKey[K]{tenant: j.v.space.Tenant, key: j.k}
-	own := j.flown
-	if j.call != nil {
-		own = nil // it has flown
-	}
-	return j.s.flights.Join(own, j.at, key, j.terms(), func(m terms) bool { return !force && j.joins(m) })
-}
-
-// joined does what is due when a caller joins another's flight.
-func (j *job[K, V]) joined(ctx context.Context, c *call[K, V]) {
-	j.v.counts.inc(merges)
-	if Filling(ctx) != nil {
-		c.Meta.lent.open()
-	}
-}
-
-// wait waits for a flight to end.
-func (j *job[K, V]) wait(ctx context.Context, c *call[K, V]) *outcome[K, V] {
-	if j.p.SoftTimeout > 0 && !j.o.noStale {
-		t := time.NewTimer(j.p.SoftTimeout)
-		defer t.Stop()
-		return j.waitOrServe(ctx, c, t.C)
-	}
-	if ctx.Done() != nil {
-		return j.waitOrServe(ctx, c, nil)
-	}
-	<-c.Done()
-	return c.Result()
-}
-
-// waitOrServe is wait for a caller that may not wait until the end: soft says when to look
-// for something else to serve.
-func (j *job[K, V]) waitOrServe(ctx context.Context, c *call[K, V], soft <-chan time.Time) *outcome[K, V] {
-	for {
-		select {
-		case <-c.Done():
-			return c.Result()
-		case <-ctx.Done():
-			// Both may be ready; an answer that is there is not thrown away.
-			select {
-			case <-c.Done():
-				return c.Result()
-			default:
-				return &outcome[K, V]{err: ctx.Err()}
-			}
-		case <-soft:
-			soft = nil
-			if it := j.old(); j.stands(it) {
-				c.Pin()
-				return &outcome[K, V]{it: it, src: Local, stale: softTimeout}
-			}
-		}
-	}
-}
-
-// old returns what may be served when the load fails or takes too long: an
-// entry of any age its policy allows, but never an invalidated one.
-func (j *job[K, V]) old() *item[K, V] {
-	it := j.find(j.k)
-	if it == nil || it.err != nil || it.freshness(j.t.now()) == dead {
-		return nil
-	}
-	return it
-}
-
-// deliver turns an outcome into the caller's answer.
-func (j *job[K, V]) deliver(ctx context.Context, out *outcome[K, V], led bool) (Result[V], error) {
-	now := j.t.now()
-	it, src, reason := out.it, out.src, out.stale
-	if out.err != nil && j.stands(out.old) && !j.o.noStale {
-		it, src, reason = out.old, Local, failedLoad
-	}
-	if it == nil {
-		return Result[V]{}, j.fail(out.err)
-	}
-	if led {
-		j.countLed(src, reason)
-	} else if out.span != nil {
-		trace.SpanFromContext(ctx).AddLink(trace.Link{SpanContext: *out.span})
-	}
-	if it.err != nil {
-		j.v.counts.inc(negatives)
-	}
-	j.t.countStale(j.v.counts, reason, now-it.softUntil)
-	if loading.Load() != 0 {
-		j.inherit(ctx, it, j.judgedUnder(it))
-	}
-	return j.result(it, src, reason, now), it.err
-}
-
-// judgedUnder returns a lease that vouches for an outcome: the one of now, unless
-// the outcome was invalidated since the caller called, else the one of then.
-func (j *job[K, V]) judgedUnder(it *item[K, V]) int64 {
-	lease := j.t.lease.Read() // before the fences
-	if j.unfenced(it) {
-		return lease
-	}
-	return j.lease
-}
-
-func (j *job[K, V]) countLed(src Source, reason staleReason) {
-	switch src {
-	case Local:
-		if reason == failedLoad || reason == softTimeout {
-			return // its load was counted as a miss
-		}
-		j.v.counts.hit(false, notStale) // deliver counts what else it is
-	case Remote:
-		j.v.counts.inc(hitsRemote)
-	case Load: // counted as a miss when the load began
 	}
 }

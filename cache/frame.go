@@ -40,7 +40,6 @@ const (
 type frame[K comparable, V any] struct {
 	verdict verdict
 	nonce   tier.Nonce // to claim over it
-	short   bool       // too short to have a nonce; it has to be unlinked first
 	claimed bool       // somebody has claimed it: a lease, or a value being refreshed
 	it      *item[K, V]
 }
@@ -52,7 +51,7 @@ func (j *job[K, V]) judge(raw []byte, mark invalidate.Mark) (f frame[K, V]) {
 	}
 	if len(raw) < 1+tier.NonceSize {
 		j.v.counts.inc(cellCorrupt)
-		return frame[K, V]{verdict: useless, short: true}
+		return frame[K, V]{verdict: useless} // any claim may overwrite it
 	}
 	f.nonce = tier.Nonce(raw[1 : 1+tier.NonceSize])
 	f.verdict = useless
@@ -100,13 +99,16 @@ func (j *job[K, V]) thaw(c *tier.Cell, size int, mark invalidate.Mark) (it *item
 		it.own().tags = c.Tags
 	}
 	if c.Flags&tier.Negative != 0 {
-		it.own().err = j.negative(string(c.Payload))
+		var gone error = ErrNotFound
+		if len(c.Payload) > 0 {
+			gone = &RememberedError{Code: string(c.Payload)}
+		}
+		it.own().err = j.stored(gone)
 	} else if err = j.decode(c, &it.val, size); err != nil {
 		return nil, err
 	}
 	wall, now := time.Now().Add(time.Millisecond-1).UnixMilli(), j.t.now()
-	age := max(wall-c.LoadedAt, 0)
-	it.loadedAt = now - int64(time.Duration(age)*time.Millisecond)
+	it.loadedAt = now - int64(max(since(wall, c.LoadedAt), 0))
 	it.loadTime = c.LoadTime
 	p := j.p
 	l := lifetime{
@@ -130,11 +132,16 @@ func remaining(at, born, wall int64) time.Duration {
 	if at == math.MaxInt64 {
 		return policy.Forever
 	}
-	left := min(at-wall, at-born)
-	if left > int64(policy.Forever/time.Millisecond) {
-		return policy.Forever
-	}
-	return time.Duration(left) * time.Millisecond
+	return min(since(at, wall), since(at, born))
+}
+
+// since returns the time between two moments in milliseconds, a century at most: a frame
+// may say anything.
+func since(at, born int64) time.Duration {
+	const century = 100 * 365 * 24 * time.Hour
+	most := int64(century / time.Millisecond)
+	at, born = min(max(at, -1<<60), 1<<60), min(max(born, -1<<60), 1<<60)
+	return time.Duration(min(max(at-born, -most), most)) * time.Millisecond
 }
 
 // decode turns a payload into a value by the codec that wrote it. A codec that
@@ -207,26 +214,4 @@ func (j *job[K, V]) freeze(it *item[K, V], payload []byte, nonce tier.Nonce, mar
 	}
 	b, err := c.Encode()
 	return b, max(keep, time.Millisecond), err
-}
-
-// payload encodes an item for the remote tier, or says why it cannot be stored
-// there.
-func (j *job[K, V]) payload(it *item[K, V]) ([]byte, stat) {
-	if it.err != nil {
-		if re, ok := errors.AsType[*RememberedError](it.err); ok {
-			return []byte(re.Code), fillStored
-		}
-		return nil, fillStored
-	}
-	b, err := j.s.encode(it.val, j.p.MaxValueBytes)
-	switch {
-	case errors.Is(err, ErrTooLarge):
-		return nil, fillTooLarge
-	case err != nil:
-		// Not the error's text: encoders quote what they could not encode.
-		j.t.log.Warn("cache: a value does not encode", "namespace", j.v.space.Namespace,
-			"type", fmt.Sprintf("%T", it.val), "codec", j.s.codec.ID())
-		return nil, fillUnencodable
-	}
-	return b, fillStored
 }

@@ -2,10 +2,9 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/flight"
+	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -14,44 +13,46 @@ const (
 	giveTries = 3
 )
 
-// mayStand reports whether a claim may have been granted although its caller does not
-// know. A renewal is no such claim: its caller has the claim already.
-func (r *remote) mayStand(c tier.Claim, got tier.Claimed, err error) bool {
-	return err != nil && !errors.Is(err, errUnavailable) && !got.Granted && c.Seen != c.Nonce
-}
-
 // giveBack gives claims back whose answers were lost, in the background. Otherwise the
 // other processes would wait for a load that does not come, until the claims lapse. It is
 // tried even when the breaker is open. A claim that the tier does not know may still be on
 // its way there, so it is tried again.
-func (r *remote) giveBack(ctx context.Context, timeout time.Duration, keys []string, nonces []tier.Nonce) {
+func (r *remote) giveBack(ctx context.Context, timeout time.Duration, keys []string, claims []tier.Claim, lost func(i int) bool) {
+	var of []string
+	var fills []tier.Fill
+	for i := range keys {
+		if lost(i) {
+			of, fills = append(of, keys[i]), append(fills, tier.Fill{Nonce: claims[i].Nonce})
+		}
+	}
+	if len(of) == 0 {
+		return
+	}
 	select {
 	case r.giving <- struct{}{}:
 	default:
 		return
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	run := &running{flight.CancelFunc(cancel)}
-	if !r.work.begin(run) {
-		cancel()
+	s := new(scope.Scope)
+	s.Detach(ctx)
+	if !r.work.Begin(&s.Task, s) {
 		<-r.giving
 		return
 	}
 	go func() {
 		defer func() { <-r.giving }()
-		defer r.work.end(run)
-		defer cancel()
+		defer r.work.End(&s.Task)
 		pause := time.NewTimer(timeout)
 		defer pause.Stop()
 		for try := 1; ; try++ {
-			keys, nonces = r.unclaim(ctx, timeout, keys, nonces)
-			if len(keys) == 0 || try == giveTries {
+			of, fills = r.unclaim(s, timeout, of, fills)
+			if len(of) == 0 || try == giveTries {
 				return
 			}
 			select {
 			case <-pause.C:
 				pause.Reset(timeout)
-			case <-ctx.Done():
+			case <-s.Done():
 				return
 			}
 		}
@@ -59,22 +60,25 @@ func (r *remote) giveBack(ctx context.Context, timeout time.Duration, keys []str
 }
 
 // unclaim gives claims back and returns those that were not there, or not reached.
-func (r *remote) unclaim(ctx context.Context, timeout time.Duration, keys []string, nonces []tier.Nonce) ([]string, []tier.Nonce) {
-	fills := make([]tier.Fill, len(keys))
-	for i, n := range nonces {
-		fills[i] = tier.Fill{Nonce: n}
-	}
-	var done []bool
-	_, _ = r.once(ctx, opFill, timeout, func(ctx context.Context) (err error) {
-		done, err = tier.FillMany(ctx, r.tier, keys, fills)
-		return err
-	})
-	var left []string
-	var rest []tier.Nonce
-	for i, k := range keys {
-		if i >= len(done) || !done[i] {
-			left, rest = append(left, k), append(rest, nonces[i])
+func (r *remote) unclaim(ctx context.Context, timeout time.Duration, keys []string, fills []tier.Fill) (left []string, rest []tier.Fill) {
+	for from := 0; from < len(keys); from += maxKeys {
+		to := min(from+maxKeys, len(keys))
+		done := r.unclaimSome(ctx, timeout, keys[from:to], fills[from:to])
+		for i := from; i < to; i++ {
+			if i-from >= len(done) || !done[i-from] {
+				left, rest = append(left, keys[i]), append(rest, fills[i])
+			}
 		}
 	}
 	return left, rest
+}
+
+// unclaimSome asks no breaker.
+func (r *remote) unclaimSome(ctx context.Context, timeout time.Duration, keys []string, fills []tier.Fill) (done []bool) {
+	c := remoteCall{r: r, d: new(scope.Deadline), timeout: timeout}
+	c.start(ctx, opFill)
+	var err error
+	defer c.end(&err)
+	done, err = tier.FillMany(c.ctx, r.tier, keys, fills)
+	return done
 }

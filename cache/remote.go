@@ -6,8 +6,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/tier"
 )
+
+// maxKeys is how many keys one command to the remote tier is about: more would hold up the
+// tier's other callers.
+const maxKeys = 1000
 
 // errUnavailable stands for a call that was not made: the breaker is open.
 var errUnavailable = errors.New("cache: remote tier unavailable")
@@ -30,7 +35,7 @@ type remote struct {
 	tier    tier.Remote
 	breaker breaker
 	seen    *telemetry
-	work    *work
+	work    *scope.Work
 	giving  chan struct{} // one for each group of claims being given back
 }
 
@@ -44,126 +49,138 @@ func newRemote(t *Tiers) *remote {
 	}
 }
 
-// call runs one remote operation, unless the breaker is open. An invalidation is
-// always worth a try.
-func (r *remote) call(ctx context.Context, op remoteOp, timeout time.Duration, f func(context.Context) error) error {
-	p, ok := r.breaker.enter()
-	if !ok && op != opUnlink {
-		return errUnavailable
+// remoteCall is one call to the remote tier under way.
+type remoteCall struct {
+	r       *remote
+	ctx     context.Context
+	d       *scope.Deadline
+	timeout time.Duration
+	pass    pass
+	counted bool // the breaker is told how it ends
+	span    remoteSpan
+}
+
+// begin begins a call, unless the breaker is open. An invalidation is always worth a try.
+func (r *remote) begin(parent context.Context, d *scope.Deadline, op remoteOp, timeout time.Duration) (c remoteCall, err error) {
+	c = remoteCall{r: r, d: d, timeout: timeout}
+	if c.pass, c.counted = r.breaker.enter(); !c.counted && op != opUnlink {
+		return c, errUnavailable
 	}
-	how, err := r.once(ctx, op, timeout, f)
-	switch {
-	case ok && op == opUnlink && how == failed:
+	c.start(parent, op)
+	return c, nil
+}
+
+func (c *remoteCall) start(parent context.Context, op remoteOp) {
+	c.d.Start(parent, c.timeout, c.r.work)
+	c.ctx, c.span = c.r.seen.remoteStart(c.d, op)
+}
+
+// end ends the call. It is deferred: a panic of the client library becomes an error, as
+// go-redis v9.23 panics on some malformed replies.
+func (c *remoteCall) end(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("cache: remote tier panicked (%T)", p)
+	}
+	how := c.d.Finish(*err)
+	c.r.seen.remoteEnd(c.ctx, c.span, *err, how.Left())
+	if how.Left() {
+		*err = leftError{*err}
+	}
+	if !c.counted {
+		return
+	}
+	if c.span.op == opUnlink && how == scope.Failed {
 		// A cell on a node that hangs is tried again and again. That must not keep reads
 		// from the other nodes.
-		r.breaker.leave(p, canceled, timeout)
-	case ok:
-		r.breaker.leave(p, how, timeout)
+		how = scope.Canceled
 	}
-	if how == expired || how == canceled {
-		return leftError{err}
-	}
-	return err
+	c.r.breaker.leave(c.pass, how, c.timeout)
 }
 
-// once runs one remote operation under its own deadline. A panic of the client
-// library becomes an error: go-redis v9.23 panics on some malformed replies.
-func (r *remote) once(parent context.Context, op remoteOp, timeout time.Duration, f func(context.Context) error) (how ending, err error) {
-	d := newDeadline(parent, timeout)
-	ctx, span := r.seen.remoteStart(d, op)
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("cache: remote tier panicked (%T)", p)
-		}
-		how = d.finish(err)
-		r.seen.remoteEnd(ctx, span, err, how == expired || how == canceled)
-	}()
-	return answered, f(ctx)
-}
-
-func (r *remote) get(ctx context.Context, timeout time.Duration, key string) (b []byte, err error) {
-	err = r.call(ctx, opGet, timeout, func(ctx context.Context) error {
-		b, err = r.tier.Get(ctx, key)
-		return err
-	})
-	return b, err
-}
-
-func (r *remote) claim(ctx context.Context, timeout time.Duration, key string, c tier.Claim) (got tier.Claimed, err error) {
-	err = r.call(ctx, opClaim, timeout, func(ctx context.Context) error {
-		got, err = r.tier.Claim(ctx, key, c)
-		return err
-	})
-	if r.mayStand(c, got, err) {
-		r.giveBack(ctx, timeout, []string{key}, []tier.Nonce{c.Nonce})
-	}
-	return got, err
-}
-
-func (r *remote) fill(ctx context.Context, timeout time.Duration, key string, f tier.Fill) (ok bool, err error) {
-	err = r.call(ctx, opFill, timeout, func(ctx context.Context) error {
-		ok, err = r.tier.Fill(ctx, key, f)
-		return err
-	})
-	if err != nil { // the claim may stand; a value that was stored after all stays
-		r.giveBack(ctx, timeout, []string{key}, []tier.Nonce{f.Nonce})
-	}
-	return ok, err
-}
-
-func (r *remote) unlink(ctx context.Context, timeout time.Duration, keys ...string) error {
-	return r.call(ctx, opUnlink, timeout, func(ctx context.Context) error {
-		return r.tier.Unlink(ctx, keys...)
-	})
-}
-
-// The batch calls return what they got beside an error: some keys may have
-// been answered.
-
-func (r *remote) getMany(ctx context.Context, timeout time.Duration, keys []string) (b [][]byte, err error) {
-	err = r.call(ctx, opGet, timeout, func(ctx context.Context) error {
-		b, err = tier.GetMany(ctx, r.tier, keys)
-		return err
-	})
-	return b, err
-}
-
-func (r *remote) claimMany(ctx context.Context, timeout time.Duration, keys []string, c []tier.Claim) (got []tier.Claimed, err error) {
-	err = r.call(ctx, opClaim, timeout, func(ctx context.Context) error {
-		got, err = tier.ClaimMany(ctx, r.tier, keys, c)
-		return err
-	})
-	var lost []string
-	var nonces []tier.Nonce
-	for i := range c {
-		var answer tier.Claimed
-		if i < len(got) {
-			answer = got[i]
-		}
-		if r.mayStand(c[i], answer, err) {
-			lost, nonces = append(lost, keys[i]), append(nonces, c[i].Nonce)
-		}
-	}
-	if len(lost) > 0 {
-		r.giveBack(ctx, timeout, lost, nonces)
-	}
-	return got, err
-}
-
-func (r *remote) fillMany(ctx context.Context, timeout time.Duration, keys []string, f []tier.Fill) (ok []bool, err error) {
-	err = r.call(ctx, opFill, timeout, func(ctx context.Context) error {
-		ok, err = tier.FillMany(ctx, r.tier, keys, f)
-		return err
-	})
+func (r *remote) get(ctx context.Context, d *scope.Deadline, timeout time.Duration, key string) (b []byte, err error) {
+	c, err := r.begin(ctx, d, opGet, timeout)
 	if err != nil {
-		var lost []string
-		var nonces []tier.Nonce
-		for i := range f {
-			if i >= len(ok) || !ok[i] {
-				lost, nonces = append(lost, keys[i]), append(nonces, f[i].Nonce)
-			}
+		return nil, err
+	}
+	defer c.end(&err)
+	return r.tier.Get(c.ctx, key)
+}
+
+func (r *remote) unlink(ctx context.Context, timeout time.Duration, keys ...string) (err error) {
+	c, err := r.begin(ctx, new(scope.Deadline), opUnlink, timeout)
+	if err != nil {
+		return err
+	}
+	defer c.end(&err)
+	return r.tier.Unlink(c.ctx, keys...)
+}
+
+// The batch calls return an answer for each key beside an error: some keys may have been
+// answered. What fails ends them, so that they spend one deadline.
+
+func (r *remote) getMany(ctx context.Context, timeout time.Duration, keys []string) ([][]byte, error) {
+	return inChunks(r, ctx, opGet, timeout, len(keys), func(ctx context.Context, from, to int) ([][]byte, error) {
+		return tier.GetMany(ctx, r.tier, keys[from:to])
+	})
+}
+
+func (r *remote) claimMany(ctx context.Context, timeout time.Duration, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
+	got, err := inChunks(r, ctx, opClaim, timeout, len(keys), func(ctx context.Context, from, to int) ([]tier.Claimed, error) {
+		if len(keys) == 1 {
+			one, err := r.tier.Claim(ctx, keys[0], claims[0])
+			return []tier.Claimed{one}, err
 		}
-		r.giveBack(ctx, timeout, lost, nonces)
+		return tier.ClaimMany(ctx, r.tier, keys[from:to], claims[from:to])
+	})
+	if err != nil && !errors.Is(err, errUnavailable) {
+		r.giveBack(ctx, timeout, keys, claims, func(i int) bool {
+			// A renewal's caller has the claim already.
+			return !got[i].Granted && claims[i].Seen != claims[i].Nonce
+		})
+	}
+	return got, err
+}
+
+func (r *remote) fillMany(ctx context.Context, timeout time.Duration, keys []string, fills []tier.Fill) ([]bool, error) {
+	ok, err := inChunks(r, ctx, opFill, timeout, len(keys), func(ctx context.Context, from, to int) ([]bool, error) {
+		if len(keys) == 1 {
+			one, err := r.tier.Fill(ctx, keys[0], fills[0])
+			return []bool{one}, err
+		}
+		return tier.FillMany(ctx, r.tier, keys[from:to], fills[from:to])
+	})
+	if err != nil { // the claims may stand; a value that was stored after all stays
+		claims := make([]tier.Claim, len(fills))
+		for i, f := range fills {
+			claims[i].Nonce = f.Nonce
+		}
+		r.giveBack(ctx, timeout, keys, claims, func(i int) bool { return !ok[i] })
 	}
 	return ok, err
+}
+
+// inChunks makes one call for each maxKeys of n keys, until one fails.
+func inChunks[T any](
+	r *remote, ctx context.Context, op remoteOp, timeout time.Duration, n int,
+	f func(ctx context.Context, from, to int) ([]T, error),
+) ([]T, error) {
+	all := make([]T, n)
+	for from := 0; from < n; from += maxKeys {
+		to := min(from+maxKeys, n)
+		some, err := chunk(r, ctx, op, timeout, func(ctx context.Context) ([]T, error) { return f(ctx, from, to) })
+		copy(all[from:to], some)
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+func chunk[T any](r *remote, ctx context.Context, op remoteOp, timeout time.Duration, f func(context.Context) ([]T, error)) (some []T, err error) {
+	c, err := r.begin(ctx, new(scope.Deadline), op, timeout)
+	if err != nil {
+		return nil, err
+	}
+	defer c.end(&err)
+	return f(c.ctx)
 }

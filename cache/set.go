@@ -19,22 +19,24 @@ import (
 // It returns an error when v cannot be stored (it does not encode, is over the
 // policy's MaxValueBytes, or has more than 64 tags) and when the remote tier
 // could not be reached. The old value is invalidated in this process all the
-// same. With the policy's Off, Set only invalidates.
+// same, also when ctx has ended. With the policy's Off, Set only invalidates. A value for
+// which a local tier alone has no room is an [ErrTooLarge].
 func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 	o, err := collect(opts)
 	if err != nil {
 		return c.fail("set", k, err)
 	}
-	j, err := c.change(ctx, "set", k, o)
+	j, err := c.change("set", k)
 	if err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
-		return j.fail(err)
-	}
+	j.o = o
 	j.t.all.inc(invalidatedKeys)
-	it, payload, bad := j.prepare(v)
-	if err := errors.Join(bad, j.set(it, payload, bad == nil && !j.p.Off)); err != nil {
+	it, payload, size, bad := j.prepare(v)
+	if bad == nil {
+		bad = ctx.Err() // the value is not stored; the old one is invalidated, as by Delete
+	}
+	if err := errors.Join(bad, j.set(ctx, it, payload, size, bad == nil && !j.p.Off)); err != nil {
 		return j.fail(err)
 	}
 	return nil
@@ -42,26 +44,24 @@ func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 
 // set tells everybody that the old value is untrue and, with keep, puts the item
 // in its place.
-func (j *job[K, V]) set(it *item[K, V], payload []byte, keep bool) error {
+func (j *job[K, V]) set(ctx context.Context, it *item[K, V], payload []byte, size int64, keep bool) error {
 	if j.t.remote == nil && j.t.follower == nil { // there is only the fence, which replace stores
-		j.replace(it, keep)
-		return nil
+		return j.replace(it, size, keep)
 	}
-	claimed, gone, unseized := j.seize(keep)
+	claimed, gone, unseized := j.seize(ctx, keep)
 	key := []invalidate.Scope{invalidate.Key(j.full)}
-	err := j.t.spread(j.ctx, j.p.RemoteTimeout, invalidate.Request{Scopes: key, Removed: gone})
+	err := j.t.spread(ctx, j.p.RemoteTimeout, invalidate.Request{Scopes: key, Removed: gone})
 	if err == nil && !claimed.IsZero() {
-		return j.fillClaimed(it, payload, claimed)
+		return j.fillClaimed(ctx, it, payload, size, claimed)
 	}
-	if !claimed.IsZero() {
-		j.giveBack(claimed)
+	if !claimed.IsZero() { // others need not wait for its lease to lapse
+		_, _ = j.fillCell(ctx, tier.Fill{Nonce: claimed})
 	}
-	j.replace(it, keep)
-	return errors.Join(err, unseized)
+	return errors.Join(err, unseized, j.replace(it, size, keep))
 }
 
 // prepare makes an item of a value to set, and says why it cannot be stored.
-func (j *job[K, V]) prepare(v V) (it *item[K, V], payload []byte, err error) {
+func (j *job[K, V]) prepare(v V) (it *item[K, V], payload []byte, size int64, err error) {
 	if j.s.cfg.Clone != nil {
 		v = j.s.cfg.Clone(v)
 	}
@@ -74,19 +74,19 @@ func (j *job[K, V]) prepare(v V) (it *item[K, V], payload []byte, err error) {
 	f := facts{vouched: never}
 	j.setTags(it, own, &f)
 	if f.badTag {
-		return it, nil, fmt.Errorf("%w: a tag of the value is empty, longer than %d bytes or not UTF-8", invalidate.ErrScope, invalidate.MaxTagLen)
+		return it, nil, 0, fmt.Errorf("%w: a tag of the value is empty, longer than %d bytes or not UTF-8", invalidate.ErrScope, invalidate.MaxTagLen)
 	}
 	if len(it.tags) > tier.MaxTags {
-		return it, nil, fmt.Errorf("%w: more than %d", ErrTooManyTags, tier.MaxTags)
+		return it, nil, 0, fmt.Errorf("%w: more than %d", ErrTooManyTags, tier.MaxTags)
 	}
-	if j.t.remote != nil {
+	size = j.sizeOf(it)
+	switch {
+	case j.t.remote != nil:
 		payload, err = j.s.encode(v, j.p.MaxValueBytes)
-		return it, payload, err
+	case size > int64(j.p.MaxValueBytes):
+		err = fmt.Errorf("%w: %d bytes, MaxValueBytes is %d", ErrTooLarge, size, j.p.MaxValueBytes)
 	}
-	if size := j.s.size(&it.val); size > int64(j.p.MaxValueBytes) {
-		return it, nil, fmt.Errorf("%w: %d bytes, MaxValueBytes is %d", ErrTooLarge, size, j.p.MaxValueBytes)
-	}
-	return it, payload, nil
+	return it, payload, size, err
 }
 
 // seize takes the key's cell for a Set that is to keep its value, from whatever
@@ -96,13 +96,13 @@ func (j *job[K, V]) prepare(v V) (it *item[K, V], payload []byte, err error) {
 // record no process remembers some day. The zero nonce means that there is no
 // claim; gone says that there is no value in the cell any more, either way. An error says
 // why the remote tier will not have the value.
-func (j *job[K, V]) seize(keep bool) (claimed tier.Nonce, gone bool, err error) {
+func (j *job[K, V]) seize(ctx context.Context, keep bool) (claimed tier.Nonce, gone bool, err error) {
 	if !keep || j.t.remote == nil {
 		return tier.Nonce{}, false, nil
 	}
 	c := tier.Claim{Nonce: tier.NewNonce(), Lease: j.t.cfg.ClaimTTL}
 	for range maxRefusals {
-		got, err := j.t.remote.claim(j.ctx, j.p.RemoteTimeout, j.text, c)
+		got, err := j.claimCell(ctx, c)
 		switch {
 		case err != nil:
 			return tier.Nonce{}, false, err
@@ -120,17 +120,20 @@ func (j *job[K, V]) seize(keep bool) (claimed tier.Nonce, gone bool, err error) 
 
 // replace fences the key and, in the same step, puts the item in place of
 // whatever was there.
-func (j *job[K, V]) replace(it *item[K, V], keep bool) {
+func (j *job[K, V]) replace(it *item[K, V], size int64, keep bool) error {
 	mu := &j.t.puts[j.at%uint64(len(j.t.puts))]
 	mu.Lock()
 	defer mu.Unlock()
 	j.t.fences.Fence(invalidate.Key(j.full))
-	j.date(it)
-	if keep {
-		j.putLocked(it)
-	} else {
+	if !keep {
 		j.t.local.Delete(j.at)
+		return nil
 	}
+	j.date(it)
+	if !j.putLocked(it, size) && j.t.remote == nil {
+		return fmt.Errorf("%w: the local tier has no room for an entry of about %d bytes", ErrTooLarge, j.cost(it, size))
+	}
+	return nil
 }
 
 // date makes an item as old as what this process knows now, and returns the mark
@@ -150,15 +153,13 @@ func (j *job[K, V]) date(it *item[K, V]) invalidate.Mark {
 // fillClaimed fills the claimed cell, behind the Set's record. When the claim was
 // taken away meanwhile, an invalidation or another Set came last. This process
 // does not keep the value either, then.
-func (j *job[K, V]) fillClaimed(it *item[K, V], payload []byte, claimed tier.Nonce) error {
+func (j *job[K, V]) fillClaimed(ctx context.Context, it *item[K, V], payload []byte, size int64, claimed tier.Nonce) error {
 	mark := j.date(it)
 	cell, keep, err := j.freeze(it, payload, claimed, mark)
 	if err != nil {
 		return err
 	}
-	// The caller's context is not asked: the record is written, and others wait.
-	ctx := context.WithoutCancel(j.ctx)
-	ok, err := j.t.remote.fill(ctx, j.p.RemoteTimeout, j.text, tier.Fill{Nonce: claimed, Cell: cell, TTL: keep})
+	ok, err := j.fillCell(ctx, tier.Fill{Nonce: claimed, Cell: cell, TTL: keep})
 	switch {
 	case err != nil:
 		j.v.counts.inc(fillFailed)
@@ -168,13 +169,18 @@ func (j *job[K, V]) fillClaimed(it *item[K, V], payload []byte, claimed tier.Non
 		j.v.counts.inc(fillLost)
 		return nil
 	}
-	j.put(it)
+	j.putSized(it, size)
 	return err
 }
 
-// giveBack ends a claim that will not be filled, so that others need not wait for
-// its lease to lapse.
-func (j *job[K, V]) giveBack(claimed tier.Nonce) {
-	ctx := context.WithoutCancel(j.ctx)
-	_, _ = j.t.remote.fill(ctx, j.p.RemoteTimeout, j.text, tier.Fill{Nonce: claimed})
+// claimCell and fillCell claim and fill the cell of a key that is changed.
+func (j *job[K, V]) claimCell(ctx context.Context, c tier.Claim) (tier.Claimed, error) {
+	got, err := j.t.remote.claimMany(ctx, j.p.RemoteTimeout, []string{j.text}, []tier.Claim{c})
+	return got[0], err
+}
+
+// The caller's context is not asked: the record is written, and others wait.
+func (j *job[K, V]) fillCell(ctx context.Context, f tier.Fill) (bool, error) {
+	ok, err := j.t.remote.fillMany(context.WithoutCancel(ctx), j.p.RemoteTimeout, []string{j.text}, []tier.Fill{f})
+	return ok[0], err
 }

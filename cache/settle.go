@@ -1,74 +1,238 @@
 package cache
 
-import "github.com/twofold-go/twofold/tier"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
 
-// The fences are remembered exactly for a while only. Before some are forgotten, what the
-// local tier holds is judged once, in the background, and every entry that is clear notes
-// the tick at which it was. So an entry dies by an invalidation that covers it, and seldom
-// because too much else was invalidated.
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier"
+)
 
-// covered is in the place of the generation that an item was clear at when a fence covers
-// it. A fence is never taken back, so nothing has to be judged again.
-const covered = uint64(1<<64 - 1)
+// settle says what becomes of what a load brought: the claim is filled with it or given
+// back, this process keeps it or does not, the flight ends or loads again. Late says that
+// the flight has ended, or is about to.
+func (r *run[K, V]) settle(a *attempt[K, V], late bool) {
+	f := r.f
+	r.next, r.fill, r.keep, r.again = toFill, tier.Fill{}, nil, false
+	r.out = outcome[K, V]{it: a.it, src: Load, err: a.err, cause: a.cause, panicked: a.panicked}
+	switch {
+	case a.panicked != nil:
+		f.v.counts.inc(loadPanics)
+	case a.err != nil:
+		r.settleError(a)
+	case a.overtaken && !late && r.tries+r.waits.n < maxReloads && f.Wanted():
+		r.again = true
+		r.tries++
+	case a.overtaken: // it may be older than an invalidation: no tier gets it
+		f.v.counts.inc(overtaken)
+	default:
+		if ttl := f.ttlOf(a); ttl > 0 && f.admits(a, r.held) {
+			r.store(a, ttl)
+		}
+	}
+}
 
-// judged notes what the fences said of the item at a generation, and passes it on.
-func (it *item[K, V]) judged(gen, tick uint64, ok bool) bool {
-	if !ok {
-		it.clearAt.Store(covered)
+// settleError remembers a load error when the policy asks for it, unless there
+// is an old value to serve in its place.
+func (r *run[K, V]) settleError(a *attempt[K, V]) {
+	f, ttl := r.f, r.f.p.ErrorTTL()
+	if ttl == 0 || f.p.Off || r.held || f.standIn(r.spare) != nil || errors.Is(a.err, ErrOverloaded) || !f.Wanted() {
+		return
+	}
+	a.it = f.newItem(a.mark)
+	a.it.loadTime, a.it.loadedAt = a.took, f.t.now()-int64(a.took)
+	a.it.here = true
+	a.it.own().err = f.stored(&RememberedError{Code: codeOf(a.err), Err: remember(a.err)})
+	f.setTags(a.it, nil, &a.facts)
+	if !f.t.fences.Overtaken(a.mark, f.hash, f.text, a.it.tags) && f.admits(a, r.held) {
+		r.store(a, ttl)
+	}
+}
+
+// ttlOf returns how long what was loaded is fresh; 0: it is not to be stored.
+func (j *job[K, V]) ttlOf(a *attempt[K, V]) time.Duration {
+	switch {
+	case a.facts.ttl != 0:
+		return a.facts.ttl
+	case a.it.err != nil:
+		return j.p.NegativeTTL
+	case j.o.ttl != 0:
+		return j.o.ttl
+	}
+	return j.p.TTL
+}
+
+// admits reports whether what was loaded may be stored, and counts why not.
+func (j *job[K, V]) admits(a *attempt[K, V], held bool) bool {
+	why := fillStored
+	switch {
+	case j.p.Off:
 		return false
+	case held, a.facts.noStore, j.t.fences.Held(j.hash, j.text, a.it.tags):
+		why = fillNoStore
+	case a.facts.badTag, len(a.it.tags) > tier.MaxTags:
+		why = fillTags
+	case a.took < j.p.Admit.MinLoad:
+		why = fillNotAdmitted
 	}
-	for {
-		born := it.born.Load()
-		if born >= tick || it.born.CompareAndSwap(born, tick) {
-			break
-		}
+	if why != fillStored {
+		j.v.counts.inc(why)
 	}
-	it.clearAt.Store(gen)
-	return true
+	return why == fillStored
 }
 
-// settle judges the item by the exact tables, so that it outlives their forgetting. What it
-// cannot spell, because a method of its key panics, is left to be given up.
-func (it *item[K, V]) settle(t *Tiers) {
-	defer func() { _ = recover() }()
-	gen := t.fences.Generation() // before the check, as in unfenced
-	if it.clearAt.Load() == covered {
+// store prepares to fill both tiers. A value that does not encode is kept here; one too
+// large for one tier is too large for both.
+func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
+	f, it := r.f, a.it
+	it.live(f.t.now(), f.lifetime(it, ttl, a.facts.stale))
+	r.keep = it
+	if !r.claimed {
+		if size := f.sizeOf(it); size > int64(f.p.MaxValueBytes) {
+			f.v.counts.inc(fillTooLarge)
+			r.keep = nil
+		} else {
+			r.size = size
+		}
 		return
 	}
-	tick, ok := t.fences.Judge(it.born.Load(), it.low, it, it.tags)
-	it.judged(gen, tick, ok)
+	r.size = sizeUnknown
+	payload, why := f.payload(it)
+	if why == fillStored {
+		cell, keep, err := f.freeze(it, payload, r.claim.Nonce, a.mark)
+		if err == nil {
+			f.t.seen.valueSize(sizeOut, len(payload))
+			r.fill = tier.Fill{Cell: cell, TTL: keep}
+			return
+		}
+		why = fillFailed // its tags and codec were checked before
+	}
+	f.v.counts.inc(why)
+	if why != fillUnencodable {
+		r.keep = nil
+	}
 }
 
-// settleBeforeForgetting has the fences ask for a walk through the local tier, if it can be
-// walked through.
-func (t *Tiers) settleBeforeForgetting() {
-	l, ok := t.local.(tier.Ranger)
-	if !ok {
+// lifetime returns how long an item is good for under the policy.
+// Stale replaces the policy's when it is not negative.
+func (j *job[K, V]) lifetime(it *item[K, V], ttl, stale time.Duration) lifetime {
+	l := lifetime{soft: policy.Spread(ttl, j.p.Jitter, j.hash), trust: policy.Forever}
+	if j.p.LocalTTL > 0 {
+		if j.t.remote == nil {
+			l.soft = min(l.soft, j.p.LocalTTL)
+		} else {
+			l.trust = j.p.LocalTTL
+		}
+	}
+	if it.err != nil {
+		l.hard = l.soft
+		return l
+	}
+	l.stale = j.p.Stale
+	if stale >= 0 {
+		l.stale = stale
+	}
+	l.hard = policy.Add(policy.Add(l.soft, l.stale), j.p.StaleIfError)
+	l.ahead = policy.RefreshWindow(it.loadTime, j.p.RefreshAhead)
+	return l
+}
+
+// fill fills the claims of the party's runs or gives them back, in one call, and ends the
+// flights. The remote tier comes first: when it refuses the fill, the claim was lost, to an
+// invalidation perhaps, and then this process does not keep the value either.
+func (p *party[K, V]) fill() {
+	sendFills(p, p.runs)
+	for i := range p.runs {
+		p.runs[i].finish(p)
+	}
+}
+
+// sendFills sends the fills of the runs that have a claim. The callers' patience is not
+// asked: the work is done and may be kept, and others wait for a claim to end. An error
+// leaves the claim to its lease.
+func sendFills[K comparable, V any](ctx context.Context, runs []run[K, V]) {
+	var keys []string
+	var fills []tier.Fill
+	for i := range runs {
+		if r := &runs[i]; r.claimed {
+			r.fill.Nonce = r.claim.Nonce
+			keys, fills = append(keys, r.f.text), append(fills, r.fill)
+		}
+	}
+	if len(keys) == 0 {
 		return
 	}
-	t.fences.OnForget(func() {
-		walk := &running{Canceler: uncancelled{}}
-		if t.work.begin(walk) {
-			go t.settle(l, walk)
+	f := runs[0].f
+	ok, err := f.t.remote.fillMany(context.WithoutCancel(ctx), f.p.RemoteTimeout, keys, fills)
+	n := 0
+	for i := range runs {
+		r := &runs[i]
+		if !r.claimed {
+			continue
 		}
-	})
+		r.claimed = false
+		if len(r.fill.Cell) > 0 {
+			r.filled(ok[n], err)
+		}
+		n++
+	}
 }
 
-// uncancelled is the work that ends by itself when the tiers close.
-type uncancelled struct{}
-
-func (uncancelled) Cancel() {}
-
-func (t *Tiers) settle(l tier.Ranger, walk *running) {
-	defer t.work.end(walk)
-	upTo := t.fences.Tick() // what is judged from now on is held against every fence up to it
-	l.Range(func(e tier.Entry) bool {
-		if it, ok := e.(interface{ settle(*Tiers) }); ok {
-			it.settle(t)
-		}
-		return !t.work.isClosed()
-	})
-	if !t.work.isClosed() {
-		t.fences.Settled(upTo)
+// filled does the accounts of a fill. What was refused is not kept.
+func (r *run[K, V]) filled(ok bool, err error) {
+	switch {
+	case ok:
+		r.f.v.counts.inc(fillStored)
+	case err != nil:
+		r.f.v.counts.inc(fillFailed)
+	default:
+		r.f.v.counts.inc(fillLost)
+		r.keep = nil
 	}
+}
+
+// finish keeps what the run has brought and ends its flight, or begins again.
+func (r *run[K, V]) finish(ctx context.Context) {
+	if r.keep != nil {
+		if r.size == sizeUnknown {
+			r.size = r.f.sizeOf(r.keep)
+		}
+		r.f.putSized(r.keep, r.size)
+	}
+	switch {
+	case r.again:
+		if r.begin(ctx); r.next != ended {
+			r.f.v.counts.inc(reloads)
+		}
+	case r.out.err != nil:
+		r.next = ended
+		r.out.it, r.out.span = nil, r.span
+		r.f.failed(ctx, r.out, r.spare)
+	default:
+		r.end(ctx, r.out)
+	}
+}
+
+// payload encodes an item for the remote tier, or says why it cannot be stored
+// there.
+func (j *job[K, V]) payload(it *item[K, V]) ([]byte, stat) {
+	if it.err != nil {
+		if re, ok := errors.AsType[*RememberedError](it.err); ok {
+			return []byte(re.Code), fillStored
+		}
+		return nil, fillStored
+	}
+	b, err := j.s.encode(it.val, j.p.MaxValueBytes)
+	switch {
+	case errors.Is(err, ErrTooLarge):
+		return nil, fillTooLarge
+	case err != nil:
+		// Not the error's text: encoders quote what they could not encode.
+		j.t.log.Warn("cache: a value does not encode", "namespace", j.v.space.Namespace,
+			"type", fmt.Sprintf("%T", it.val), "codec", j.s.codec.ID())
+		return nil, fillUnencodable
+	}
+	return b, fillStored
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
@@ -113,7 +114,7 @@ type Tiers struct {
 	policies atomic.Pointer[policy.Table]
 	loads    *semaphore.Weighted
 	refresh  *semaphore.Weighted
-	work     work
+	work     scope.Work
 	puts     [64]sync.Mutex // by local hash; see job.put
 	seen     *telemetry
 	all      *counters // what has no namespace
@@ -240,7 +241,7 @@ func (t *Tiers) Close(ctx context.Context) error {
 	}
 	var lost error
 	var unfollowed sync.WaitGroup
-	first, err := t.work.close(ctx, func() {
+	first, err := t.work.Close(ctx, func() {
 		unfollowed.Go(func() { lost = t.unfollow(ctx) })
 	})
 	if !first {

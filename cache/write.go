@@ -5,16 +5,38 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 )
 
+// change returns a job that changes an entry, and flies nowhere. A loader may change the
+// entry that it loads: it waits for nothing.
+func (c Cache[K, V]) change(op string, k K) (*job[K, V], error) {
+	if c.s == nil {
+		return nil, errZero(op)
+	}
+	j := new(job[K, V])
+	j.start(c, op, k, nil, callOpts{maxAge: -1})
+	switch {
+	case j.t.work.Closed():
+		return nil, c.fail(op, k, ErrClosed)
+	case c.v.err != nil:
+		return nil, c.fail(op, k, c.v.err)
+	}
+	if err := j.spell(); err != nil {
+		return nil, c.fail(op, k, err)
+	}
+	j.at = c.slot(k)
+	return j, nil
+}
+
 // Delete invalidates k, as [Tiers.Invalidate] does. Deleting what is not there
 // is no error. More scopes may be invalidated in the same step, and
 // invalidate.Strict or invalidate.Hold may be among them.
 func (c Cache[K, V]) Delete(ctx context.Context, k K, more ...invalidate.Scope) error {
-	j, err := c.change(ctx, "delete", k, callOpts{maxAge: -1})
+	j, err := c.change("delete", k)
 	if err != nil {
 		return err
 	}
@@ -69,7 +91,7 @@ func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) erro
 }
 
 func (t *Tiers) invalidate(ctx context.Context, timeout time.Duration, scopes ...invalidate.Scope) error {
-	if t.work.isClosed() {
+	if t.work.Closed() {
 		return ErrClosed
 	}
 	r, err := invalidate.NewRequest(scopes...)
@@ -107,7 +129,10 @@ func (t *Tiers) spread(ctx context.Context, timeout time.Duration, r invalidate.
 // served what is cached meanwhile, and go on being served it when the load
 // fails. It returns the load's error, [ErrNotFound] included.
 func (c Cache[K, V]) Refresh(ctx context.Context, k K) error {
-	_, err := c.read(ctx, "refresh", k, nil, callOpts{noStale: true, anew: true})
+	if c.s == nil {
+		return errZero("refresh")
+	}
+	_, err := c.read(ctx, "refresh", k, c.slot(k), false, nil, callOpts{noStale: true, anew: true})
 	return err
 }
 
@@ -116,11 +141,11 @@ func (c Cache[K, V]) Refresh(ctx context.Context, k K) error {
 // it anew. Other processes learn of it when they ask the remote tier. Expiring
 // what is not there is no error.
 func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
-	j, err := c.change(ctx, "expire", k, callOpts{maxAge: -1})
+	j, err := c.change("expire", k)
 	if err != nil {
 		return err
 	}
-	if it := j.find(k); it != nil {
+	if it := j.find(j.at, k); it != nil {
 		j.expireLocal(it)
 	}
 	if j.t.remote == nil {
@@ -148,7 +173,7 @@ func (j *job[K, V]) expireLocal(it *item[K, V]) {
 // load that runs meanwhile wins.
 func (j *job[K, V]) expireRemote(ctx context.Context) error {
 	mark := j.t.fences.Capture()
-	raw, err := j.t.remote.get(ctx, j.p.RemoteTimeout, j.text)
+	raw, err := j.t.remote.get(ctx, new(scope.Deadline), j.p.RemoteTimeout, j.text)
 	if err != nil {
 		return err
 	}
@@ -157,7 +182,7 @@ func (j *job[K, V]) expireRemote(ctx context.Context) error {
 		return nil
 	}
 	claim := tier.Claim{Seen: f.nonce, Nonce: tier.NewNonce(), Lease: j.t.cfg.ClaimTTL, Refresh: true}
-	got, err := j.t.remote.claim(ctx, j.p.RemoteTimeout, j.text, claim)
+	got, err := j.claimCell(ctx, claim)
 	if err != nil || !got.Granted {
 		return err
 	}
@@ -176,6 +201,6 @@ func (j *job[K, V]) expireRemote(ctx context.Context) error {
 		return err
 	}
 	keep := max(time.Duration(cell.HardAt-wall.UnixMilli())*time.Millisecond, time.Millisecond)
-	_, err = j.t.remote.fill(ctx, j.p.RemoteTimeout, j.text, tier.Fill{Nonce: claim.Nonce, Cell: b, TTL: keep})
+	_, err = j.fillCell(ctx, tier.Fill{Nonce: claim.Nonce, Cell: b, TTL: keep})
 	return err
 }

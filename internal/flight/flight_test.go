@@ -1,6 +1,7 @@
 package flight_test
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -8,20 +9,39 @@ import (
 	"github.com/twofold-go/twofold/internal/flight"
 )
 
+// work is a key, and the number that newcomers judge a call by.
+type work[K comparable] struct {
+	key K
+	n   int
+}
+
+type (
+	call[K comparable, R any]  = flight.Call[work[K], R]
+	group[K comparable, R any] struct{ *flight.Group[work[K], R] }
+)
+
+func newGroup[K comparable, R any](limit int) group[K, R] {
+	return group[K, R]{flight.NewGroup[work[K], R](limit)}
+}
+
+func (g group[K, R]) join(hash uint64, key K, n int, ok func(int) bool) (*call[K, R], bool) {
+	return g.Join(hash, &call[K, R]{Meta: work[K]{key, n}}, func(m work[K]) bool { return m.key == key && ok(m.n) })
+}
+
 func always(int) bool { return true }
 func never(int) bool  { return false }
 
 func TestJoinAndFinish(t *testing.T) {
-	g := flight.NewGroup[string, int, string](0)
-	c, led := g.Join(nil, 1, "a", 7, always)
-	if !led || c.Meta != 7 || g.Len() != 1 {
-		t.Fatalf("first Join: led %v, meta %d, %d calls", led, c.Meta, g.Len())
+	g := newGroup[string, string](0)
+	c, led := g.join(1, "a", 7, always)
+	if !led || c.Meta.n != 7 || g.Len() != 1 {
+		t.Fatalf("first Join: led %v, meta %d, %d calls", led, c.Meta.n, g.Len())
 	}
-	d, led := g.Join(nil, 1, "a", 8, func(m int) bool { return m == 7 })
+	d, led := g.join(1, "a", 8, func(m int) bool { return m == 7 })
 	if led || d != c {
 		t.Error("the second does not join the first's call")
 	}
-	if other, led := g.Join(nil, 1, "b", 0, always); !led || other == c {
+	if other, led := g.join(1, "b", 0, always); !led || other == c {
 		t.Error("another key joins the call")
 	}
 	select {
@@ -29,43 +49,46 @@ func TestJoinAndFinish(t *testing.T) {
 		t.Error("done before Finish")
 	default:
 	}
+	if c.Ended() != nil {
+		t.Error("ended before Finish")
+	}
 	if !c.Finish("result") || c.Finish("again") {
 		t.Error("only the first Finish counts")
 	}
 	<-d.Done()
-	if *d.Result() != "result" || g.Len() != 1 {
-		t.Errorf("Result = %q, %d calls, want result and 1", *d.Result(), g.Len())
+	if *d.Ended() != "result" || g.Len() != 1 {
+		t.Errorf("Result = %q, %d calls, want result and 1", *d.Ended(), g.Len())
 	}
-	if _, led := g.Join(nil, 1, "a", 0, always); !led {
+	if _, led := g.join(1, "a", 0, always); !led {
 		t.Error("a finished call is joined")
 	}
 }
 
 func TestRefuseToJoin(t *testing.T) {
-	g := flight.NewGroup[string, int, string](0)
-	old, _ := g.Join(nil, 1, "a", 1, always)
-	fresh, led := g.Join(nil, 1, "a", 2, never)
+	g := newGroup[string, string](0)
+	old, _ := g.join(1, "a", 1, always)
+	fresh, led := g.join(1, "a", 2, never)
 	if !led || fresh == old {
 		t.Fatal("a refused call was joined")
 	}
-	if c, led := g.Join(nil, 1, "a", 3, always); led || c != fresh {
+	if c, led := g.join(1, "a", 3, always); led || c != fresh {
 		t.Error("newcomers do not find the newer call")
 	}
 	old.Finish("old") // must not take the newer call's place away
-	if c, led := g.Join(nil, 1, "a", 3, always); led || c != fresh {
+	if c, led := g.join(1, "a", 3, always); led || c != fresh {
 		t.Error("the older call's end hid the newer one")
 	}
-	if *old.Result() != "old" {
+	if *old.Ended() != "old" {
 		t.Error("the older call lost its result")
 	}
 }
 
 func TestLastLeaverAbandons(t *testing.T) {
-	g := flight.NewGroup[string, int, string](0)
-	c, _ := g.Join(nil, 1, "a", 0, always)
+	g := newGroup[string, string](0)
+	c, _ := g.join(1, "a", 0, always)
 	abandoned := 0
 	c.OnAbandon(flight.CancelFunc(func() { abandoned++ }))
-	_, _ = g.Join(nil, 1, "a", 0, always)
+	_, _ = g.join(1, "a", 0, always)
 	c.Leave()
 	if abandoned != 0 {
 		t.Error("abandoned while somebody waits")
@@ -74,7 +97,7 @@ func TestLastLeaverAbandons(t *testing.T) {
 	if abandoned != 1 {
 		t.Errorf("abandoned %d times, want 1", abandoned)
 	}
-	if _, led := g.Join(nil, 1, "a", 0, always); !led {
+	if _, led := g.join(1, "a", 0, always); !led {
 		t.Error("an abandoned call is joined")
 	}
 	if g.Len() != 2 {
@@ -87,8 +110,8 @@ func TestLastLeaverAbandons(t *testing.T) {
 }
 
 func TestOnAbandonAfterwards(t *testing.T) {
-	g := flight.NewGroup[string, int, string](0)
-	c, _ := g.Join(nil, 1, "a", 0, always)
+	g := newGroup[string, string](0)
+	c, _ := g.join(1, "a", 0, always)
 	c.Leave()
 	ran := false
 	c.OnAbandon(flight.CancelFunc(func() { ran = true }))
@@ -98,17 +121,17 @@ func TestOnAbandonAfterwards(t *testing.T) {
 }
 
 func TestNotAbandoned(t *testing.T) {
-	for name, keep := range map[string]func(c *flight.Call[string, int, string]){
-		"finished": func(c *flight.Call[string, int, string]) { c.Finish("") },
-		"pinned":   func(c *flight.Call[string, int, string]) { c.Pin() },
+	for name, keep := range map[string]func(c *call[string, string]){
+		"finished": func(c *call[string, string]) { c.Finish("") },
+		"pinned":   func(c *call[string, string]) { c.Pin() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := flight.NewGroup[string, int, string](0)
-			c, _ := g.Join(nil, 1, "a", 0, always)
+			g := newGroup[string, string](0)
+			c, _ := g.join(1, "a", 0, always)
 			c.OnAbandon(flight.CancelFunc(func() { t.Error("abandoned") }))
 			keep(c)
 			c.Leave()
-			if _, led := g.Join(nil, 1, "a", 0, always); led != (name == "finished") {
+			if _, led := g.join(1, "a", 0, always); led != (name == "finished") {
 				t.Errorf("the next caller leads: %v", led)
 			}
 		})
@@ -116,20 +139,20 @@ func TestNotAbandoned(t *testing.T) {
 }
 
 func TestLimit(t *testing.T) {
-	g := flight.NewGroup[int, int, string](2)
-	a, _ := g.Join(nil, 1, 1, 0, always)
-	_, _ = g.Join(nil, 2, 2, 0, always)
-	if c, _ := g.Join(nil, 3, 3, 0, always); c != nil {
+	g := newGroup[int, string](2)
+	a, _ := g.join(1, 1, 0, always)
+	_, _ = g.join(2, 2, 0, always)
+	if c, _ := g.join(3, 3, 0, always); c != nil {
 		t.Error("a third call fits into two")
 	}
-	if c, led := g.Join(nil, 1, 1, 0, always); c != a || led {
+	if c, led := g.join(1, 1, 0, always); c != a || led {
 		t.Error("joining needs no room")
 	}
-	if c, _ := g.Join(nil, 1, 1, 0, never); c != nil {
+	if c, _ := g.join(1, 1, 0, never); c != nil {
 		t.Error("replacing a call needs room")
 	}
 	a.Finish("")
-	if c, _ := g.Join(nil, 3, 3, 0, always); c == nil {
+	if c, _ := g.join(3, 3, 0, always); c == nil {
 		t.Error("there is room again")
 	}
 }
@@ -137,14 +160,14 @@ func TestLimit(t *testing.T) {
 // Many goroutines, few keys: each piece of work is done by one, and everybody
 // gets a result of his key.
 func TestConcurrently(t *testing.T) {
-	g := flight.NewGroup[int, int, int](0)
+	g := newGroup[int, int](0)
 	var running [4]atomic.Int64
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {
 			for n := range 500 {
 				k := (i + n) % 4
-				c, led := g.Join(nil, uint64(k), k, 0, always)
+				c, led := g.join(uint64(k), k, 0, always)
 				if led {
 					if running[k].Add(1) > 1 {
 						t.Error("two at the same work")
@@ -153,8 +176,8 @@ func TestConcurrently(t *testing.T) {
 					c.Finish(k)
 				}
 				<-c.Done()
-				if *c.Result() != k {
-					t.Errorf("Result = %d, want %d", *c.Result(), k)
+				if *c.Ended() != k {
+					t.Errorf("Result = %d, want %d", *c.Ended(), k)
 				}
 				c.Leave()
 			}
@@ -168,13 +191,13 @@ func TestConcurrently(t *testing.T) {
 
 // A result is wanted as long as a participant waits or the call is pinned.
 func TestWanted(t *testing.T) {
-	g := flight.NewGroup[string, int, string](0)
-	left, _ := g.Join(nil, 1, "a", 0, always)
+	g := newGroup[string, string](0)
+	left, _ := g.join(1, "a", 0, always)
 	if !left.Wanted() {
 		t.Error("a call with a participant is not wanted")
 	}
 	left.Leave()
-	pinned, _ := g.Join(nil, 1, "a", 0, always)
+	pinned, _ := g.join(1, "a", 0, always)
 	pinned.Pin()
 	pinned.Leave()
 	if left.Wanted() || !pinned.Wanted() {
@@ -182,5 +205,48 @@ func TestWanted(t *testing.T) {
 	}
 	if pinned.Finish(""); pinned.Wanted() {
 		t.Error("a call that has ended is wanted")
+	}
+}
+
+// Calls with one hash do not hide each other, whichever of them ends first. A key that is
+// not equal to itself leaves nothing behind.
+func TestOneHash(t *testing.T) {
+	for first := range 3 {
+		g := newGroup[float64, string](0)
+		keys := []float64{1, math.NaN(), 3}
+		var calls []*call[float64, string]
+		for i, k := range keys {
+			c, led := g.join(7, k, i, always)
+			if !led {
+				t.Fatalf("key %v joins another's call", k)
+			}
+			calls = append(calls, c)
+		}
+		calls[first].Finish("")
+		calls[first].Leave()
+		for i, k := range keys {
+			if i == first || i == 1 {
+				continue
+			}
+			if c := g.Find(7, func(m work[float64]) bool { return m.key == k }); c != calls[i] {
+				t.Errorf("without call %d, call %d is not found", first, i)
+			}
+		}
+		for _, c := range calls {
+			c.Finish("")
+		}
+		if c := g.Find(7, func(work[float64]) bool { return true }); c != nil || g.Len() != 0 {
+			t.Errorf("%d calls are left, one of them %v", g.Len(), c)
+		}
+	}
+}
+
+// Who was refused by the latest call may still join an earlier one.
+func TestEarlierCall(t *testing.T) {
+	g := newGroup[string, string](0)
+	strict, _ := g.join(1, "a", 9, always)
+	_, _ = g.join(1, "a", 1, never)
+	if c, led := g.join(1, "a", 5, func(n int) bool { return n >= 5 }); led || c != strict {
+		t.Error("the earlier call is not joined")
 	}
 }

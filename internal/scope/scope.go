@@ -1,4 +1,6 @@
-package cache
+// Package scope holds the contexts that the cache works under, and the set of the work
+// that goes on behind its callers' backs.
+package scope
 
 import (
 	"context"
@@ -6,17 +8,26 @@ import (
 	"time"
 )
 
-// detached is the context of a flight or of one of its loads. It has the values
-// of the caller that began it and an end of its own. Package context could make
-// the same of WithoutCancel, WithCancel, WithTimeout, WithValue and AfterFunc, in
-// a dozen pieces; this one is part of what it belongs to, and makes a channel, a
-// timer or a list only when somebody asks for it.
+// Scope is the context of a piece of work or of a part of it. It has the values of the
+// caller that began it and an end of its own:
 //
-// The methods of context.Context may be called concurrently, and so may Cancel.
-type detached struct {
+//	who ends it          by          Err
+//	its owner, or Close  Cancel      context.Canceled
+//	its own timer        Begin       context.DeadlineExceeded
+//	the outer context    Begin       what that one says
+//	nobody: it returned  Close       context.Canceled, and the hook never runs
+//
+// Package context could make the same of WithoutCancel, WithCancel, WithTimeout, WithValue
+// and AfterFunc, in a dozen pieces. This one is part of what it belongs to, and makes a
+// channel, a timer or a list only when somebody asks for it.
+//
+// The methods of context.Context may be called concurrently, and so may Cancel. The zero
+// Scope has no values and no end.
+type Scope struct {
+	Task
 	values   context.Context // without its end; nil: none
-	fill     *Fill           // the load it is of
-	outer    *detached       // whose end is its end; nil: none, or another kind of context
+	key, own any             // a value in front of them
+	outer    *Scope          // whose end is its end; nil: none, or another kind of context
 	deadline time.Time       // zero: none
 
 	mu    sync.Mutex // protects the rest
@@ -24,12 +35,15 @@ type detached struct {
 	done  chan struct{}
 	timer *time.Timer
 	leave func() bool // the list of an outer context of another kind
-	inner *detached   // whose outer one it is
-	hook  interface{ late(context.Context) }
+	inner *Scope      // whose outer one it is
+	hook  Hook
 	after map[*func()]struct{}
 }
 
-var _ context.Context = (*detached)(nil)
+// Hook is told, in a goroutine of its own, that a scope has ended before it was closed.
+type Hook interface{ Late(context.Context) }
+
+var _ context.Context = (*Scope)(nil)
 
 // closedChan is the channel of whoever asks after the end.
 var closedChan = func() chan struct{} {
@@ -38,29 +52,35 @@ var closedChan = func() chan struct{} {
 	return c
 }()
 
+// Detach gives the scope the values of ctx. It comes before any other call.
+func (c *Scope) Detach(ctx context.Context) { c.values = endless(ctx) }
+
+// Carry puts a value in front of the others. It comes before anybody has the scope.
+func (c *Scope) Carry(key, value any) { c.key, c.own = key, value }
+
 // Deadline implements context.Context.
-func (c *detached) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
+func (c *Scope) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
 
 // Value implements context.Context.
-func (c *detached) Value(key any) any {
-	if _, ok := key.(fillKey); ok && c.fill != nil {
-		return c.fill
-	}
-	if c.values == nil {
+func (c *Scope) Value(key any) any {
+	switch {
+	case c.key != nil && key == c.key:
+		return c.own
+	case c.values == nil:
 		return nil
 	}
 	return c.values.Value(key)
 }
 
 // Err implements context.Context.
-func (c *detached) Err() error {
+func (c *Scope) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
 // Done implements context.Context.
-func (c *detached) Done() <-chan struct{} {
+func (c *Scope) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -75,7 +95,7 @@ func (c *detached) Done() <-chan struct{} {
 
 // AfterFunc makes f run in a goroutine when the context has ended. Package context
 // asks for it, so that contexts derived from this one need no goroutine.
-func (c *detached) AfterFunc(f func()) (stop func() bool) {
+func (c *Scope) AfterFunc(f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
@@ -95,13 +115,13 @@ func (c *detached) AfterFunc(f func()) (stop func() bool) {
 	}
 }
 
-// begin ties the context to its outer one and to its deadline.
-func (c *detached) begin(outer context.Context, timeout time.Duration) {
+// Begin gives the scope the values and the end of an outer context, and a deadline.
+func (c *Scope) Begin(outer context.Context, timeout time.Duration) {
 	c.deadline = time.Now().Add(timeout)
 	c.mu.Lock()
 	c.timer = time.AfterFunc(timeout, c.expire)
 	c.mu.Unlock()
-	if o, ok := outer.(*detached); ok {
+	if o, ok := outer.(*Scope); ok {
 		c.outer, c.values = o, o.values
 		o.adopt(c)
 		return
@@ -113,6 +133,9 @@ func (c *detached) begin(outer context.Context, timeout time.Duration) {
 	c.mu.Unlock()
 }
 
+// Overdue reports whether the deadline is over, by the clock: the timer may be late.
+func (c *Scope) Overdue() bool { return !c.deadline.IsZero() && !time.Now().Before(c.deadline) }
+
 // endless returns ctx without its end, itself if it has none.
 func endless(ctx context.Context) context.Context {
 	if ctx.Done() == nil {
@@ -121,20 +144,19 @@ func endless(ctx context.Context) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
-// watch makes the hook run, in a goroutine of its own, if the context ends before
-// close.
-func (c *detached) watch(hook interface{ late(context.Context) }) {
+// Watch makes the hook run if the context ends before Close.
+func (c *Scope) Watch(hook Hook) {
 	c.mu.Lock()
 	c.hook = hook
 	err := c.err
 	c.mu.Unlock()
 	if err != nil {
-		go hook.late(c)
+		go hook.Late(c)
 	}
 }
 
 // adopt makes the end of c that of inner.
-func (c *detached) adopt(inner *detached) {
+func (c *Scope) adopt(inner *Scope) {
 	c.mu.Lock()
 	err := c.err
 	if err == nil {
@@ -147,7 +169,7 @@ func (c *detached) adopt(inner *detached) {
 }
 
 // release undoes adopt.
-func (c *detached) release(inner *detached) {
+func (c *Scope) release(inner *Scope) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.inner == inner {
@@ -155,14 +177,14 @@ func (c *detached) release(inner *detached) {
 	}
 }
 
-func (c *detached) expire() { c.end(context.DeadlineExceeded) }
+func (c *Scope) expire() { c.end(context.DeadlineExceeded) }
 
-// Cancel ends the context. It implements flight.Canceler.
-func (c *detached) Cancel() { c.end(context.Canceled) }
+// Cancel ends the context.
+func (c *Scope) Cancel() { c.end(context.Canceled) }
 
-// close ends the context of a load that has returned. It reports whether the context
+// Close ends the context of work that has returned. It reports whether the context
 // had ended before. If so, the hook has run or will run, else it never does.
-func (c *detached) close() (late bool) {
+func (c *Scope) Close() (late bool) {
 	c.mu.Lock()
 	late = c.err != nil
 	c.hook = nil
@@ -178,7 +200,7 @@ func (c *detached) close() (late bool) {
 	return late
 }
 
-func (c *detached) end(err error) {
+func (c *Scope) end(err error) {
 	c.mu.Lock()
 	if c.err != nil {
 		c.mu.Unlock()
@@ -201,6 +223,6 @@ func (c *detached) end(err error) {
 		inner.end(err)
 	}
 	if hook != nil {
-		go hook.late(c)
+		go hook.Late(c)
 	}
 }

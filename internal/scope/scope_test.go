@@ -1,4 +1,4 @@
-package cache
+package scope
 
 import (
 	"context"
@@ -10,22 +10,31 @@ import (
 	"time"
 )
 
-type valueKey struct{}
+type (
+	valueKey struct{}
+	ownKey   struct{}
+)
+
+func detach(ctx context.Context) *Scope {
+	c := new(Scope)
+	c.Detach(ctx)
+	return c
+}
 
 // lateness notes how the context that it watches has ended.
 type lateness chan error
 
-func (l lateness) late(ctx context.Context) { l <- ctx.Err() }
+func (l lateness) Late(ctx context.Context) { l <- ctx.Err() }
 
-// A detached context behaves as one of package context does, whichever way it ends.
-func TestDetachedEnds(t *testing.T) {
+// A scope behaves as one of package context does, whichever way it ends.
+func TestScopeEnds(t *testing.T) {
 	for name, tt := range map[string]struct {
-		end  func(flight *detached, outer context.CancelFunc)
+		end  func(flight *Scope, outer context.CancelFunc)
 		want error
 	}{
-		"cancel":   {func(flight *detached, _ context.CancelFunc) { flight.Cancel() }, context.Canceled},
-		"outer":    {func(_ *detached, outer context.CancelFunc) { outer() }, context.Canceled},
-		"deadline": {func(*detached, context.CancelFunc) { <-time.After(time.Minute) }, context.DeadlineExceeded},
+		"cancel":   {func(flight *Scope, _ context.CancelFunc) { flight.Cancel() }, context.Canceled},
+		"outer":    {func(_ *Scope, outer context.CancelFunc) { outer() }, context.Canceled},
+		"deadline": {func(*Scope, context.CancelFunc) { <-time.After(time.Minute) }, context.DeadlineExceeded},
 	} {
 		for _, foreign := range []bool{false, true} {
 			if foreign != (name == "outer") && name != "deadline" {
@@ -34,15 +43,15 @@ func TestDetachedEnds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				outer, cancelOuter := context.WithCancel(context.Background())
 				defer cancelOuter()
-				flight := &detached{values: context.Background()}
-				var c detached
+				flight := detach(context.Background())
+				var c Scope
 				if foreign {
-					c.begin(outer, time.Minute)
+					c.Begin(outer, time.Minute)
 				} else {
-					c.begin(flight, time.Minute)
+					c.Begin(flight, time.Minute)
 				}
 				hook, ran := make(lateness, 1), make(chan struct{}, 2)
-				c.watch(hook)
+				c.Watch(hook)
 				early := c.Done()
 				derived, cancelDerived := context.WithTimeout(&c, time.Hour)
 				defer cancelDerived()
@@ -64,7 +73,7 @@ func TestDetachedEnds(t *testing.T) {
 				if err := <-hook; !errors.Is(err, tt.want) || !errors.Is(c.Err(), tt.want) || !errors.Is(derived.Err(), tt.want) {
 					t.Errorf("%s: ended with %v and %v, its child with %v", name, err, c.Err(), derived.Err())
 				}
-				c.close()
+				c.Close()
 			})
 		}
 	}
@@ -72,15 +81,15 @@ func TestDetachedEnds(t *testing.T) {
 
 // Once a load has returned, its context is over, its hook does not run, and its
 // flight goes on.
-func TestDetachedCloses(t *testing.T) {
+func TestScopeCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		flight := &detached{values: context.Background()}
+		flight := detach(context.Background())
 		for range 2 {
-			var c detached
-			c.begin(flight, time.Minute)
+			var c Scope
+			c.Begin(flight, time.Minute)
 			hook := make(lateness, 1)
-			c.watch(hook)
-			c.close()
+			c.Watch(hook)
+			c.Close()
 			flightErr := flight.Err()
 			synctest.Wait()
 			if len(hook) > 0 || c.Err() == nil || flightErr != nil || flight.inner != nil {
@@ -88,26 +97,27 @@ func TestDetachedCloses(t *testing.T) {
 			}
 		}
 		flight.Cancel()
-		var late detached
-		late.begin(flight, time.Minute)
+		var late Scope
+		late.Begin(flight, time.Minute)
 		hook := make(lateness, 1)
-		late.watch(hook)
+		late.Watch(hook)
 		if err := <-hook; !errors.Is(err, context.Canceled) {
 			t.Errorf("a load of a flight that has ended goes on: %v", err)
 		}
-		late.close()
+		late.Close()
 	})
 }
 
 // The caller's values are there, and neither its end nor the reason for that.
-func TestDetachedValues(t *testing.T) {
+func TestScopeValues(t *testing.T) {
 	caller, cancel := context.WithCancelCause(context.WithValue(context.Background(), valueKey{}, "v"))
-	flight := &detached{values: context.WithoutCancel(caller)}
-	c := detached{fill: &Fill{}}
-	c.begin(flight, time.Hour)
-	defer c.close()
+	flight := detach(caller)
+	var c Scope
+	c.Carry(ownKey{}, "own")
+	c.Begin(flight, time.Hour)
+	defer c.Close()
 	cancel(errSome)
-	if c.Value(valueKey{}) != "v" || Filling(&c) != c.fill || Filling(flight) != nil || c.Err() != nil {
+	if c.Value(valueKey{}) != "v" || c.Value(ownKey{}) != "own" || flight.Value(ownKey{}) != nil || c.Err() != nil {
 		t.Error("the values are not those of the caller, with the load's own in front")
 	}
 	if err := context.Cause(&c); err != nil {
@@ -120,7 +130,7 @@ func TestDetachedValues(t *testing.T) {
 	if err := context.Cause(derived); !errors.Is(err, context.Canceled) || !errors.Is(context.Cause(&c), context.Canceled) {
 		t.Errorf("the cause is %v, and %v", err, context.Cause(&c))
 	}
-	if new(detached).Value(valueKey{}) != nil {
+	if new(Scope).Value(valueKey{}) != nil {
 		t.Error("the zero context has values")
 	}
 }
@@ -128,8 +138,8 @@ func TestDetachedValues(t *testing.T) {
 var errSome = errors.New("some error")
 
 // Contexts derived from it cost no goroutine.
-func TestDetachedStartsNoGoroutine(t *testing.T) {
-	var c detached
+func TestScopeStartsNoGoroutine(t *testing.T) {
+	var c Scope
 	before := runtime.NumGoroutine()
 	for range 100 {
 		_, cancel := context.WithCancel(&c)
@@ -142,20 +152,20 @@ func TestDetachedStartsNoGoroutine(t *testing.T) {
 
 // Everything at a time: nothing is for the race detector to find, and nobody waits
 // for ever.
-func TestDetachedConcurrently(t *testing.T) {
+func TestScopeConcurrently(t *testing.T) {
 	for range 200 {
-		flight := &detached{values: context.Background()}
+		flight := detach(context.Background())
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for range 3 { // one after the other, as loads of a flight are
-				var c detached
-				c.begin(flight, time.Hour)
-				c.watch(make(lateness, 1))
+				var c Scope
+				c.Begin(flight, time.Hour)
+				c.Watch(make(lateness, 1))
 				derived, cancel := context.WithCancel(&c)
 				wg.Go(func() { c.AfterFunc(func() {})() })
 				<-derived.Done()
 				cancel()
-				c.close()
+				c.Close()
 			}
 		})
 		wg.Go(flight.Cancel)

@@ -1,0 +1,72 @@
+package cache
+
+import (
+	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// The fences are remembered exactly for a while only. Before some are forgotten, what the
+// local tier holds is judged once, in the background, and every entry that is clear notes
+// the tick at which it was. So an entry dies by an invalidation that covers it, and seldom
+// because too much else was invalidated.
+
+// covered is in the place of the generation that an item was clear at when a fence covers
+// it. A fence is never taken back, so nothing has to be judged again.
+const covered = uint64(1<<64 - 1)
+
+// judged notes what the fences said of the item at a generation, and passes it on.
+func (it *item[K, V]) judged(gen, tick uint64, ok bool) bool {
+	if !ok {
+		it.clearAt.Store(covered)
+		return false
+	}
+	for {
+		born := it.born.Load()
+		if born >= tick || it.born.CompareAndSwap(born, tick) {
+			break
+		}
+	}
+	it.clearAt.Store(gen)
+	return true
+}
+
+// settle judges the item by the exact tables, so that it outlives their forgetting. What it
+// cannot spell, because a method of its key panics, is left to be given up.
+func (it *item[K, V]) settle(t *Tiers) {
+	defer func() { _ = recover() }()
+	gen := t.fences.Generation() // before the check, as in unfenced
+	if it.clearAt.Load() == covered {
+		return
+	}
+	tick, ok := t.fences.Judge(it.born.Load(), it.low, it, it.tags)
+	it.judged(gen, tick, ok)
+}
+
+// settleBeforeForgetting has the fences ask for a walk through the local tier, if it can be
+// walked through.
+func (t *Tiers) settleBeforeForgetting() {
+	l, ok := t.local.(tier.Ranger)
+	if !ok {
+		return
+	}
+	t.fences.OnForget(func() {
+		walk := new(scope.Scope) // it ends by itself when the tiers close
+		if t.work.Begin(&walk.Task, walk) {
+			go t.settle(l, walk)
+		}
+	})
+}
+
+func (t *Tiers) settle(l tier.Ranger, walk *scope.Scope) {
+	defer t.work.End(&walk.Task)
+	upTo := t.fences.Tick() // what is judged from now on is held against every fence up to it
+	l.Range(func(e tier.Entry) bool {
+		if it, ok := e.(interface{ settle(*Tiers) }); ok {
+			it.settle(t)
+		}
+		return !t.work.Closed()
+	})
+	if !t.work.Closed() {
+		t.fences.Settled(upTo)
+	}
+}

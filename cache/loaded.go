@@ -1,0 +1,197 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// loaded is what the user's loader returned, and what Tags said of it.
+type loaded[K comparable, V any] struct {
+	*job[K, V]
+	val  V           // of Load
+	vals map[K]V     // of LoadMany
+	tags [][]string  // by run
+	one  [1][]string // the tags of one
+	err  error
+	errs *BatchError[K] // in err
+}
+
+// run calls the loader. It may panic.
+func (g *loaded[K, V]) run(ctx context.Context, runs []run[K, V]) {
+	if g.many {
+		keys := make([]K, len(runs))
+		for i := range runs {
+			keys[i] = runs[i].f.k
+		}
+		g.vals, g.err = g.s.cfg.LoadMany(ctx, keys)
+		_ = errors.As(g.err, &g.errs)
+	} else {
+		g.val, g.err = g.loader(ctx, g.k)
+	}
+	if g.s.cfg.Tags == nil {
+		return
+	}
+	g.tags = g.one[:]
+	if len(runs) > 1 {
+		g.tags = make([][]string, len(runs))
+	}
+	for i := range runs {
+		if v, err := g.of(runs[i].f.k); err == nil {
+			g.tags[i] = g.s.cfg.Tags(runs[i].f.k, v)
+		}
+	}
+}
+
+// of returns what the loader said about one key.
+//
+//	LoadMany returned           a key in the map        another key
+//	nil                         its value               absent
+//	a *BatchError[K]            its value, unless Errs  its error in Errs, else absent
+//	an error with one in it     names it: its error     its error in Errs, else the whole error
+//	any other error             its value               absent if all of the error is
+//	                                                    ErrNotFound, else the error
+func (g *loaded[K, V]) of(k K) (v V, err error) {
+	if !g.many {
+		return g.val, g.err
+	}
+	if g.errs != nil {
+		if err, named := g.errs.Errs[k]; named && err != nil {
+			return v, notAbsent(err)
+		}
+	}
+	if v, ok := g.vals[k]; ok {
+		return v, nil
+	}
+	if only, ok := g.err.(*BatchError[K]); g.err == nil || ok && only != nil { //nolint:errorlint // itself, not what it wraps
+		return v, ErrNotFound
+	}
+	return v, notAbsent(g.err)
+}
+
+// notAbsent returns err so that it says ErrNotFound only when nothing else is said in it.
+// Otherwise a key that failed beside one that is absent would be remembered as absent.
+func notAbsent(err error) error {
+	if !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrNotModified) || onlySays(err, ErrNotFound) || onlySays(err, ErrNotModified) {
+		return err
+	}
+	return &keyFailed{err}
+}
+
+// onlySays reports whether every leaf of an error's tree is the target.
+func onlySays(err, target error) bool {
+	next := unwrap(err)
+	if len(next) == 0 {
+		return err == target //nolint:errorlint // a leaf
+	}
+	return !slices.ContainsFunc(next, func(e error) bool { return !onlySays(e, target) })
+}
+
+// keyFailed is the error of a key that is not known to be absent, though absence is said
+// of another in the same error.
+type keyFailed struct{ err error }
+
+func (e *keyFailed) Error() string { return e.err.Error() }
+
+// Is implements the interface of errors.Is.
+func (e *keyFailed) Is(target error) bool {
+	return target != ErrNotFound && target != ErrNotModified && errors.Is(e.err, target) //nolint:errorlint // what is looked for
+}
+
+// As implements the interface of errors.As.
+func (e *keyFailed) As(target any) bool { return errors.As(e.err, target) }
+
+// previous is the value that a load is to replace, nil for none, and the lease under which
+// it was found clear.
+type previous[K comparable, V any] struct {
+	*item[K, V]
+	lease int64
+}
+
+// conclude makes an item of what the loader said about the i-th run, or keeps its error.
+func (f *flight[K, V]) conclude(a *attempt[K, V], got *loaded[K, V], i int, prev previous[K, V], begun int64) {
+	v, err := got.of(f.k)
+	var tags []string
+	if i < len(got.tags) {
+		tags = got.tags[i]
+	}
+	it := f.newItem(a.mark)
+	it.loadedAt, it.here, it.loadTime = begun, true, a.took
+	a.err = nil
+	switch {
+	case err == nil:
+		if f.s.cfg.Clone != nil { // the loader may keep what it returned, and change it
+			v = f.s.cfg.Clone(v)
+		}
+		it.val = v
+	case errors.Is(err, ErrNotModified) && prev.item != nil:
+		it.val = prev.val
+		tags = nil
+		if len(prev.tags) > 0 {
+			it.own().tags, it.own().names = prev.tags, prev.names
+		}
+		if len(prev.tags) > 0 || prev.older > 0 { // its source says nothing about its parts
+			a.facts.vouched = min(a.facts.vouched, f.t.vouchedAt(prev.rare, prev.readAt(), prev.lease))
+		}
+	case errors.Is(err, ErrNotFound):
+		a.cause = err
+		it.own().err = f.stored(remember(err))
+	default:
+		a.err = err
+		return
+	}
+	f.setTags(it, tags, &a.facts)
+	a.it = it
+	a.overtaken = f.t.fences.Overtaken(a.mark, f.hash, f.text, it.tags)
+}
+
+// stored returns an error that is remembered: whoever reads it, by whatever method.
+func (j *job[K, V]) stored(err error) error { return &Error{Op: "get", Key: j.text, Err: err} }
+
+// said is what is remembered of a loader's error: its text, and the innermost errors, so
+// that errors.Is finds a sentinel. What lies in between is not kept alive: it may be a
+// whole response.
+type said struct {
+	text   string
+	leaves []error
+}
+
+func (e *said) Error() string { return e.text }
+
+// Unwrap returns the innermost errors.
+func (e *said) Unwrap() []error { return e.leaves }
+
+// maxLeaves is how many of them are kept.
+const maxLeaves = 8
+
+func remember(err error) error {
+	leaves := appendLeaves(nil, err)
+	if len(leaves) == 1 && leaves[0] == err { //nolint:errorlint // there is nothing in between
+		return err
+	}
+	return &said{err.Error(), leaves}
+}
+
+func appendLeaves(to []error, err error) []error {
+	next := unwrap(err)
+	if len(next) == 0 && len(to) < maxLeaves {
+		return append(to, err)
+	}
+	for _, e := range next {
+		to = appendLeaves(to, e)
+	}
+	return to
+}
+
+// unwrap returns the errors that err directly wraps.
+func unwrap(err error) []error {
+	switch e := err.(type) { //nolint:errorlint // one node of the tree at a time
+	case interface{ Unwrap() error }:
+		if next := e.Unwrap(); next != nil {
+			return []error{next}
+		}
+	case interface{ Unwrap() []error }:
+		return e.Unwrap()
+	}
+	return nil
+}

@@ -1,0 +1,325 @@
+package cache
+
+import (
+	"context"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// end ends the run's flight.
+func (r *run[K, V]) end(ctx context.Context, out outcome[K, V]) {
+	r.next = ended
+	out.span = r.span
+	r.f.end(ctx, out)
+}
+
+// begin begins a look-up, the first or the next after a load that was overtaken.
+func (r *run[K, V]) begin(ctx context.Context) {
+	r.since, r.nap, r.refusals = r.f.t.now(), time.Millisecond, 0
+	if r.f.p.Off {
+		r.load(ctx)
+		return
+	}
+	// Another flight may have ended between the caller's look and its Join, or a Set
+	// that overtook the load has left the value that is to be read now.
+	if it := r.f.here(); it != nil {
+		r.end(ctx, outcome[K, V]{it: it, src: Local})
+		return
+	}
+	r.next = toLook
+	if r.f.t.remote == nil {
+		r.load(ctx)
+	}
+}
+
+// load makes LOAD the next step, if there is a loader.
+func (r *run[K, V]) load(ctx context.Context) {
+	r.next = toLoad
+	if !r.f.canLoad() {
+		r.end(ctx, outcome[K, V]{err: ErrMiss})
+	}
+}
+
+// here returns what this process holds, if it answers the flight.
+func (f *flight[K, V]) here() *item[K, V] {
+	it := f.find(f.at, f.k)
+	if f.refreshing != nil || it == nil || f.o.anew || it.failSafe || it.loadedAt < f.minLoaded || it.freshness(f.t.now()) != fresh {
+		return nil
+	}
+	return it
+}
+
+// giveUp ends a run that nobody waits for any more.
+func (r *run[K, V]) giveUp(ctx context.Context) {
+	if r.next >= toFill {
+		return
+	}
+	err := ctx.Err()
+	if err == nil && !r.f.Wanted() {
+		err = context.Canceled
+	}
+	switch {
+	case err == nil:
+	case r.claimed:
+		r.next, r.fill, r.keep, r.out, r.again = toFill, tier.Fill{}, nil, outcome[K, V]{err: err}, false
+	default:
+		r.end(ctx, outcome[K, V]{err: err})
+	}
+}
+
+// look asks the remote tier for the runs' cells and judges them. Without a lease it does
+// not: what it would be told could not be judged.
+func look[K comparable, V any](ctx context.Context, runs []run[K, V], d *scope.Deadline) {
+	f := runs[0].f
+	if len(runs) == 1 {
+		shown, err := f.fetch(ctx, d)
+		runs[0].shown(ctx, shown, err)
+		return
+	}
+	var cells [][]byte
+	var mark invalidate.Mark
+	err := errUnconfirmed
+	if f.canJudge(ctx) {
+		mark = f.t.fences.Capture()
+		cells, err = f.t.remote.getMany(ctx, f.p.RemoteTimeout, texts(runs))
+	}
+	for i := range runs {
+		var shown frame[K, V]
+		why := err
+		if i < len(cells) && (err == nil || cells[i] != nil) {
+			shown, why = runs[i].f.assess(ctx, cells[i], mark)
+		}
+		runs[i].shown(ctx, shown, why)
+	}
+}
+
+func texts[K comparable, V any](runs []run[K, V]) []string {
+	texts := make([]string, len(runs))
+	for i := range runs {
+		texts[i] = runs[i].f.text
+	}
+	return texts
+}
+
+// fetch asks the remote tier for the job's cell.
+func (j *job[K, V]) fetch(ctx context.Context, d *scope.Deadline) (frame[K, V], error) {
+	if !j.canJudge(ctx) {
+		return frame[K, V]{}, errUnconfirmed
+	}
+	mark := j.t.fences.Capture() // before the fetch: its reply may be overtaken on the wire
+	raw, err := j.t.remote.get(ctx, d, j.p.RemoteTimeout, j.text)
+	if err != nil {
+		return frame[K, V]{}, err
+	}
+	return j.assess(ctx, raw, mark)
+}
+
+// shown takes what the remote tier said about the run's cell.
+func (r *run[K, V]) shown(ctx context.Context, f frame[K, V], err error) {
+	switch {
+	case err == nil:
+		r.decide(ctx, f)
+	case left(err) || ctx.Err() != nil:
+		// A caller that left says nothing about the tier. Its deadline may be over
+		// although its context does not say so yet. The others' next step is to look.
+	default:
+		r.cutOff(ctx)
+	}
+}
+
+// cutOff makes the run do without the remote tier: with what this process holds, or by a
+// load.
+func (r *run[K, V]) cutOff(ctx context.Context) {
+	r.cut = true
+	if !r.fallback(ctx) {
+		r.load(ctx)
+	}
+}
+
+// decide says what a run does about a frame.
+func (r *run[K, V]) decide(ctx context.Context, f frame[K, V]) {
+	r.frame = f
+	switch {
+	case f.verdict == usable && r.serve(ctx, f.it):
+	case r.fallback(ctx):
+	case !r.f.canLoad():
+		r.end(ctx, outcome[K, V]{err: ErrMiss})
+	case f.verdict == held:
+		r.held, r.next = true, toLoad
+	case f.claimed && f.nonce == r.claim.Nonce && !f.nonce.IsZero():
+		r.claimed, r.next = true, toLoad // by ourselves: the reply was wrong
+	case f.verdict == leased && !r.over():
+		r.await(ctx)
+	default:
+		r.next = toClaim
+	}
+}
+
+// serve ends a look-up with the remote tier's value, if it may be served. A
+// value that may not is kept for when the load fails.
+func (r *run[K, V]) serve(ctx context.Context, it *item[K, V]) bool {
+	f := r.f
+	r.spare = it
+	if it.loadedAt < f.minLoaded || f.o.anew {
+		return false
+	}
+	state := it.freshness(f.t.now())
+	if old := f.refreshing; old != nil {
+		if state < untrusted || it.loadedAt <= old.loadedAt+int64(time.Millisecond) {
+			return false // it is what we are to replace
+		}
+		f.v.counts.inc(refreshAdopted)
+	}
+	f.put(it)
+	out := outcome[K, V]{it: it, src: Remote}
+	switch {
+	case f.refreshing != nil:
+	case state >= untrusted:
+		if it.due(f.t.now(), f.p) {
+			out.then = it
+		}
+	case state == stale && !f.o.noStale:
+		out.stale, out.then = revalidating, it
+	default:
+		return false
+	}
+	r.end(ctx, out)
+	return true
+}
+
+// fallback ends a look-up that the remote tier could not answer with what this
+// process holds: a fresh value that was only due for a second look, when the
+// tier is out of reach, or a stale one.
+func (r *run[K, V]) fallback(ctx context.Context) bool {
+	f := r.f
+	if f.refreshing != nil || f.o.anew {
+		return false
+	}
+	it := f.find(f.at, f.k)
+	if it == nil || it.loadedAt < f.minLoaded || it.failSafe {
+		return false
+	}
+	out := outcome[K, V]{it: it, src: Local}
+	switch it.freshness(f.t.now()) {
+	case fresh, untrusted:
+		if !r.cut {
+			return false
+		}
+	case stale:
+		if f.o.noStale {
+			return false
+		}
+		out.stale, out.then = revalidating, it
+	default:
+		return false
+	}
+	r.end(ctx, out)
+	return true
+}
+
+// over reports whether the run takes the place of whoever has claimed the key: its patience
+// is over, or it is to load now.
+func (r *run[K, V]) over() bool {
+	return r.f.minLoaded > -never || r.f.t.now()-r.since > int64(r.f.p.LoadTimeout)
+}
+
+// waits is for which claims of other processes a run has waited.
+type waits struct {
+	n     int        // how many
+	last  tier.Nonce // the last of them
+	since int64      // when that wait began
+}
+
+// await makes WAIT the next step, or LOAD: a run waits for one load of another process.
+// When that has ended and stored nothing, others may have claimed the key by now. Waiting
+// for them as well would make the loads of a fleet run one by one. So the run loads beside
+// them, without a claim.
+//
+// A claim outlives its process by about two thirds of ClaimTTL, because it is renewed each
+// third, or somewhat later on a busy machine. A run that waited for a quarter may have
+// waited for a dead process. It waits once more, so that one process takes over and not
+// all of them. If the load was merely long and failed, that makes two waits and one load.
+func (r *run[K, V]) await(ctx context.Context) {
+	w, now, n := &r.waits, r.f.t.now(), r.frame.nonce
+	if r.f.refreshing != nil {
+		r.end(ctx, outcome[K, V]{again: true})
+		return
+	}
+	r.next = toWait
+	if !r.frame.claimed || w.n > 0 && w.last == n {
+		return
+	}
+	most := 1
+	if w.n == 1 && now-w.since >= int64(r.f.t.cfg.ClaimTTL)/4 {
+		most = 2
+	}
+	if r.tries+w.n >= most {
+		r.next = toLoad
+		return
+	}
+	*w = waits{n: w.n + 1, last: n, since: now}
+}
+
+// wait waits for another process's fill: two milliseconds at first, so that a short
+// load is noticed at once, then in proportion to how long it has taken.
+func (p *party[K, V]) wait() {
+	r := &p.runs[0]
+	waited := time.Duration(r.f.t.now() - r.since)
+	t := time.NewTimer(r.nap)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-p.Done():
+	}
+	for i := range p.runs {
+		p.runs[i].nap = min(max(2*time.Millisecond, waited/16), 100*time.Millisecond)
+		p.runs[i].next = toLook
+	}
+}
+
+// claim asks for the right to load. Over a value it asks for a refresh claim, so that
+// others go on serving it.
+func (p *party[K, V]) claim() {
+	f := p.runs[0].f
+	claims := make([]tier.Claim, len(p.runs))
+	for i := range p.runs {
+		r := &p.runs[i]
+		r.claim = tier.Claim{
+			Seen: r.frame.nonce, Nonce: tier.NewNonce(), Lease: f.t.cfg.ClaimTTL,
+			Refresh: r.frame.verdict == usable && !r.force,
+		}
+		claims[i] = r.claim
+	}
+	mark := f.t.fences.Capture()
+	got, err := f.t.remote.claimMany(p, f.p.RemoteTimeout, texts(p.runs), claims)
+	for i := range p.runs {
+		switch {
+		case got[i].Granted:
+			p.runs[i].claimed, p.runs[i].next = true, toLoad
+		case err != nil:
+			p.runs[i].cutOff(p)
+		default:
+			p.runs[i].refused(p, got[i].Cell, mark)
+		}
+	}
+}
+
+// refused takes the frame that stands in the way of the run's claim, if it is known.
+func (r *run[K, V]) refused(ctx context.Context, cell []byte, mark invalidate.Mark) {
+	switch {
+	case len(cell) > 0:
+		f, err := r.f.assess(ctx, cell, mark)
+		if r.refusals++; err != nil || r.refusals == maxRefusals {
+			r.cutOff(ctx)
+			return
+		}
+		r.decide(ctx, f)
+	case r.claim.Refresh && r.over():
+		r.force = true // once more
+	default:
+		r.await(ctx)
+	}
+}

@@ -1,0 +1,148 @@
+package scope
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Ending is how a call under a [Deadline] ended, as far as it says something about who was
+// called.
+type Ending uint8
+
+// The endings of a call.
+const (
+	Answered Ending = iota
+	Failed          // by an error, or by the call's own deadline
+	Expired         // by the deadline of the caller, which was shorter
+	Canceled        // because the caller left, or the work was cancelled: it says nothing
+)
+
+// Left reports whether the call ended because of its caller.
+func (e Ending) Left() bool { return e == Expired || e == Canceled }
+
+// Deadline is the context of one call: that of its caller, with a deadline. Package
+// context could make the same; this one makes a channel and a timer only when somebody
+// asks for them. It also knows whose deadline it is.
+//
+// It does not register with its parent. Who waits for Done sees the parent's
+// cancellation at the deadline, and who asks Err sees it at once. A call whose callee waits
+// for Done is part of the work: the end of that cancels it.
+//
+// Make one with Start. It must not be copied.
+type Deadline struct {
+	Task
+	context.Context // the caller's
+
+	work    *Work
+	at      time.Time
+	callers bool // the caller's own deadline comes first
+
+	mu    sync.Mutex // protects the rest
+	err   error
+	done  chan struct{}
+	timer *time.Timer
+}
+
+// Start begins a call under parent that may take as long as timeout.
+func (d *Deadline) Start(parent context.Context, timeout time.Duration, w *Work) {
+	d.Context, d.work, d.at = parent, w, time.Now().Add(timeout)
+	if at, ok := parent.Deadline(); ok && at.Before(d.at) {
+		d.at, d.callers = at, true
+	}
+}
+
+// Deadline implements context.Context.
+func (d *Deadline) Deadline() (time.Time, bool) { return d.at, true }
+
+// Err implements context.Context.
+func (d *Deadline) Err() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.Context.Err(); err != nil {
+		d.endLocked(err)
+	} else if !time.Now().Before(d.at) {
+		d.endLocked(context.DeadlineExceeded)
+	}
+	return d.err
+}
+
+// Done implements context.Context.
+func (d *Deadline) Done() <-chan struct{} {
+	c, fresh := d.channel()
+	if fresh && d.work != nil {
+		d.work.GoOn(&d.Task, d) // with no lock held: it may cancel us
+		if d.ended() {          // the call has returned meanwhile
+			d.work.End(&d.Task)
+		}
+	}
+	return c
+}
+
+func (d *Deadline) channel() (c <-chan struct{}, fresh bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.done != nil:
+	case d.err != nil:
+		d.done = closedChan
+	default:
+		fresh = true
+		d.done = make(chan struct{})
+		d.timer = time.AfterFunc(time.Until(d.at), d.expire)
+	}
+	return d.done, fresh
+}
+
+func (d *Deadline) ended() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.err != nil
+}
+
+func (d *Deadline) expire() { d.end(context.DeadlineExceeded) }
+
+// Cancel ends the context. It implements [Canceler].
+func (d *Deadline) Cancel() { d.end(context.Canceled) }
+
+func (d *Deadline) end(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.endLocked(err)
+}
+
+func (d *Deadline) endLocked(err error) {
+	if d.err != nil {
+		return
+	}
+	d.err = err
+	if d.timer != nil {
+		d.timer.Stop()
+		close(d.done)
+	}
+}
+
+// Finish ends the context of a call that has returned err, and says how it ended. The
+// clock decides, not the caller's context: its timer may fire later than ours.
+func (d *Deadline) Finish(err error) Ending {
+	over := !time.Now().Before(d.at)
+	d.mu.Lock()
+	canceled := d.err == context.Canceled
+	registered := d.timer != nil
+	d.endLocked(context.Canceled)
+	d.mu.Unlock()
+	if registered && d.work != nil {
+		d.work.End(&d.Task)
+	}
+	switch parent := d.Context.Err(); {
+	case err == nil:
+		return Answered
+	case over && !d.callers:
+		return Failed
+	case canceled || parent != nil && parent != context.DeadlineExceeded:
+		return Canceled
+	case over || parent != nil:
+		return Expired
+	}
+	return Failed
+}
