@@ -207,8 +207,12 @@ func (p *party[K, V]) keepClaims(ctx context.Context) (stop func() bool) {
 	if len(keys) == 0 {
 		return func() bool { return false }
 	}
-	f := p.runs[0].f
-	every, remote, timeout := f.t.cfg.ClaimTTL/3, f.t.remote, f.p.RemoteTimeout
+	return p.runs[0].f.renew(ctx, keys, claims)
+}
+
+// renew renews claims until stop or ctx's end.
+func (j *job[K, V]) renew(ctx context.Context, keys []string, claims []tier.Claim) (stop func() bool) {
+	every, remote, timeout := j.t.cfg.ClaimTTL/3, j.t.remote, j.p.RemoteTimeout
 	var t *time.Timer
 	t = time.AfterFunc(time.Hour, func() {
 		if ctx.Err() != nil {

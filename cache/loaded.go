@@ -25,7 +25,7 @@ func (g *loaded[K, V]) run(ctx context.Context, runs []run[K, V]) {
 			keys[i] = runs[i].f.k
 		}
 		g.vals, g.err = g.s.cfg.LoadMany(ctx, keys)
-		_ = errors.As(g.err, &g.errs)
+		g.errs, _ = errors.AsType[*BatchError[K]](g.err)
 	} else {
 		g.val, g.err = g.loader(ctx, g.k)
 	}

@@ -25,7 +25,7 @@ import (
 // Scope has no values and no end.
 type Scope struct {
 	Task
-	values   context.Context // without its end; nil: none
+	values   context.Context // whose end is not ours; nil: none
 	key, own any             // a value in front of them
 	outer    *Scope          // whose end is its end; nil: none, or another kind of context
 	deadline time.Time       // zero: none
@@ -53,7 +53,12 @@ var closedChan = func() chan struct{} {
 }()
 
 // Detach gives the scope the values of ctx. It comes before any other call.
-func (c *Scope) Detach(ctx context.Context) { c.values = endless(ctx) }
+func (c *Scope) Detach(ctx context.Context) {
+	c.values = ctx
+	if o, ok := ctx.(*Scope); ok && o.key == nil {
+		c.values = o.values
+	}
+}
 
 // Carry puts a value in front of the others. It comes before anybody has the scope.
 func (c *Scope) Carry(key, value any) { c.key, c.own = key, value }
@@ -68,8 +73,10 @@ func (c *Scope) Value(key any) any {
 		return c.own
 	case c.values == nil:
 		return nil
+	case c.values.Done() == nil:
+		return c.values.Value(key)
 	}
-	return c.values.Value(key)
+	return context.WithoutCancel(c.values).Value(key) // package context looks for its own in there
 }
 
 // Err implements context.Context.
@@ -126,7 +133,7 @@ func (c *Scope) Begin(outer context.Context, timeout time.Duration) {
 		o.adopt(c)
 		return
 	}
-	c.values = endless(outer)
+	c.values = outer
 	stop := context.AfterFunc(outer, func() { c.end(outer.Err()) })
 	c.mu.Lock()
 	c.leave = stop
@@ -135,14 +142,6 @@ func (c *Scope) Begin(outer context.Context, timeout time.Duration) {
 
 // Overdue reports whether the deadline is over, by the clock: the timer may be late.
 func (c *Scope) Overdue() bool { return !c.deadline.IsZero() && !time.Now().Before(c.deadline) }
-
-// endless returns ctx without its end, itself if it has none.
-func endless(ctx context.Context) context.Context {
-	if ctx.Done() == nil {
-		return ctx
-	}
-	return context.WithoutCancel(ctx)
-}
 
 // Watch makes the hook run if the context ends before Close.
 func (c *Scope) Watch(hook Hook) {
