@@ -155,14 +155,14 @@ func TestWritesAreChecked(t *testing.T) {
 	r := redistier.New(rdb, redistier.Config{Prefix: "app"})
 	ctx, n := t.Context(), tier.NewNonce()
 	huge := make([]byte, redistier.MaxCell+1) // never touched, so never in memory
-	if _, err := r.Claim(ctx, "k", tier.Claim{Lease: time.Second}); !errors.Is(err, redistier.ErrNonce) {
-		t.Errorf("Claim with the zero nonce = %v, want %v", err, redistier.ErrNonce)
+	if _, err := r.Claim(ctx, "k", tier.Claim{Lease: time.Second}); !errors.Is(err, tier.ErrNonce) {
+		t.Errorf("Claim with the zero nonce = %v, want %v", err, tier.ErrNonce)
 	}
-	if _, err := r.ClaimMany(ctx, []string{"k"}, make([]tier.Claim, 1)); !errors.Is(err, redistier.ErrNonce) {
-		t.Errorf("ClaimMany with the zero nonce = %v, want %v", err, redistier.ErrNonce)
+	if _, err := r.ClaimMany(ctx, []string{"k"}, make([]tier.Claim, 1)); !errors.Is(err, tier.ErrNonce) {
+		t.Errorf("ClaimMany with the zero nonce = %v, want %v", err, tier.ErrNonce)
 	}
-	if _, err := r.Fill(ctx, "k", tier.Fill{}); !errors.Is(err, redistier.ErrNonce) {
-		t.Errorf("Fill with the zero nonce = %v, want %v", err, redistier.ErrNonce)
+	if _, err := r.Fill(ctx, "k", tier.Fill{}); !errors.Is(err, tier.ErrNonce) {
+		t.Errorf("Fill with the zero nonce = %v, want %v", err, tier.ErrNonce)
 	}
 	if _, err := r.Fill(ctx, "k", tier.Fill{Nonce: n, Cell: huge}); !errors.Is(err, redistier.ErrTooLarge) {
 		t.Errorf("Fill of %d bytes = %v, want %v", len(huge), err, redistier.ErrTooLarge)

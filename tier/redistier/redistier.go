@@ -59,7 +59,6 @@ var (
 
 // The errors of calls, beside those of the client library.
 var (
-	ErrNonce    = errors.New("zero nonce")
 	ErrTooLarge = fmt.Errorf("cell over %d bytes", MaxCell)
 	ErrReply    = errors.New("unreadable reply")
 )
