@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 var (
@@ -189,4 +190,9 @@ func TestHead(t *testing.T) {
 			t.Errorf("Head(%q) = %q, %q; want kind %q", frame, kind, nonce, want)
 		}
 	}
+}
+
+// The tier of the example keeps every rule.
+func TestExample(t *testing.T) {
+	tiertest.TestRemoteInBubble(t, func(*testing.T) tier.Remote { return new(shelf) })
 }
