@@ -9,35 +9,6 @@ import (
 	"time"
 )
 
-// The frame, big-endian. The first 33 bytes are read and, for a refresh claim,
-// partly rewritten by scripts inside the remote tier, so their places are fixed
-// for good:
-//
-//	 0      type: 'V' value, 'L' lease, 'H' hold
-//	 1..8   nonce, the anchor of every compare-and-set
-//	 9..16  scope position \ what the filling process had applied of the
-//	17..24  key position   / invalidation log before its load began
-//	25..32  refresh until, milliseconds of the tier's clock
-//	33      flags
-//	34..41  soft expiry, unix ms
-//	42..45  load time, ms
-//	46      number of tags n, then 8·n bytes of tag hashes, and behind them
-//	+0..7   hard expiry, unix ms
-//	+8..15  load began, unix ms
-//	+16..23 schema fingerprint
-//	+24..31 key echo: the hash of the full key
-//	+32..39 id of the log's epoch that the positions are of; 0 without a log
-//	+40     length of the codec's id, then the id
-//	+..     CRC-32C over type, positions and everything from the flags on
-//	+..     payload
-//
-// A lease or a hold is its type and nonce alone.
-//
-// The checksum covers the header too, because a flipped bit in a tag or a
-// position would hide an invalidation. It leaves out the nonce and the refresh
-// time, which the remote tier rewrites in place; a flip there can only lose a
-// compare-and-set or delay a refresh.
-
 // Kind is the type byte of a frame.
 type Kind byte
 
@@ -76,6 +47,12 @@ func NewNonce() Nonce {
 // IsZero reports whether n is the zero nonce.
 func (n Nonce) IsZero() bool { return n == Nonce{} }
 
+// Places in the frame for scripts that run inside a remote tier's server.
+const (
+	HeaderSize = 33 // length of the header; scripts rewrite nothing behind it
+	RefreshAt  = 25 // where RefreshUntil begins: eight bytes, big-endian, up to HeaderSize
+)
+
 // MaxTags is the most tags one cell carries.
 const MaxTags = 64
 
@@ -83,8 +60,8 @@ const (
 	offNonce   = 1
 	offScope   = 9
 	offKey     = 17
-	offRefresh = 25
-	offFlags   = 33
+	offRefresh = RefreshAt
+	offFlags   = HeaderSize
 	offSoft    = 34
 	offLoad    = 42
 	offTags    = 46

@@ -16,7 +16,7 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Places in the frame that tests take apart; see the head of cell.go.
+// Places in the frame that tests take apart; see the doc of package tier.
 const (
 	offNonce   = 1
 	offScope   = 9

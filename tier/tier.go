@@ -1,14 +1,3 @@
-// Package tier holds the contracts between the cache and the two places it
-// keeps things: a [Local] tier in the process and a [Remote] tier that several
-// processes share. It also holds the [Cell], the one frame that travels
-// between processes.
-//
-// The interfaces have four methods at most. A tier that can do more says so by
-// an optional interface ([Batcher], [EvictNotifier], [Meter], [Ranger], [Validator],
-// [Pinger]); the helper beside each falls back for tiers that cannot.
-//
-// Nothing here decides whether an entry may still be served. Tiers keep bytes
-// and pointers; the cache judges them when it reads.
 package tier
 
 import (
@@ -143,6 +132,9 @@ type Namer interface {
 //   - What is no frame is nobody's: with fewer than nine bytes, or a nonce of
 //     zeros, any claim may overwrite it; with more, one whose Seen is bytes 1 to
 //     8. A claim or fill with the zero nonce is an error.
+//
+// [Claim.Over] and [Fill.Over] are these rules as functions, for tiers that can
+// compare and swap a whole frame.
 //
 // A caller may change a slice it passed after the call returns; a slice that
 // comes back belongs to the caller.

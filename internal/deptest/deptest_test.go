@@ -27,6 +27,7 @@ var testModules = []string{
 // database, and anything that chooses where telemetry goes.
 var neverShipped = append([]string{
 	"testing",
+	module + "/internal/fault",
 	module + "/internal/redistest",
 	module + "/internal/script",
 	module + "/tier/tiertest",
@@ -42,7 +43,7 @@ var (
 	// go-redis comes with these and with nothing else.
 	adapters = inModule("tier/redistier", "invalidate/redislog", "internal/rediserr")
 	// Packages made for tests.
-	kits = inModule("tier/tiertest", "invalidate/logtest", "internal/redistest", "internal/script")
+	kits = inModule("tier/tiertest", "invalidate/logtest", "internal/fault", "internal/redistest", "internal/script")
 )
 
 // rule says what one package may not depend on, directly or not. A path stands

@@ -2,9 +2,9 @@ package logtest
 
 import (
 	"context"
-	"sync"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -32,136 +32,73 @@ type Hook func(ctx context.Context, op Op, a invalidate.Append)
 // called concurrently. Faulty keeps the contract of [invalidate.Log] whatever
 // the faults, but for Corrupt.
 type Faulty struct {
-	inner invalidate.Log
-
-	mu            sync.Mutex // protects all below
-	calls         [numOps]int
-	faults        [numOps]fault
-	deaf          bool
-	corrupt       func(invalidate.Page) invalidate.Page
-	before, after Hook
-}
-
-// fault is what one operation suffers.
-type fault struct {
-	err   error
-	lost  error
-	delay time.Duration
-	hang  chan struct{} // closed when the hanging ends; nil when there is none
+	inner         invalidate.Log
+	ops           *fault.Ops[Op]
+	deaf          fault.Setting[bool]
+	corrupt       fault.Setting[func(invalidate.Page) invalidate.Page]
+	before, after fault.Setting[Hook]
 }
 
 var _ invalidate.Log = (*Faulty)(nil)
 
 // NewFaulty wraps inner, which must not be nil, with no fault set.
-func NewFaulty(inner invalidate.Log) *Faulty { return &Faulty{inner: inner} }
+func NewFaulty(inner invalidate.Log) *Faulty {
+	return &Faulty{inner: inner, ops: fault.New(numOps)}
+}
 
 // Fail makes the given operations, or all when none is given, return err
 // without reaching the inner log. A Tail that is inside already fails when it
 // comes back; a Sync does not. A nil err ends it.
 func (f *Faulty) Fail(err error, ops ...Op) {
-	f.set(ops, func(x *fault) { x.err = err })
+	f.ops.Set(ops, func(x *fault.Fault) { x.Err = err })
 }
 
 // LoseReplies makes the given operations, or all, reach the inner log, where
 // they do what they are told, and then return err instead of the reply. A nil
 // err ends it.
 func (f *Faulty) LoseReplies(err error, ops ...Op) {
-	f.set(ops, func(x *fault) { x.lost = err })
+	f.ops.Set(ops, func(x *fault.Fault) { x.Lost = err })
 }
 
 // Delay makes the given operations, or all, wait for d before they reach the
 // inner log; the error of ctx comes back when that ends first. Zero ends it.
 func (f *Faulty) Delay(d time.Duration, ops ...Op) {
-	f.set(ops, func(x *fault) { x.delay = d })
+	f.ops.Set(ops, func(x *fault.Fault) { x.Delay = d })
 }
 
 // Hang makes the given operations, or all, wait until their ctx ends or until
 // the fault does, by Hang(false) or Heal; in that case they go on. It holds
 // calls that have not reached the inner log, and replies that come from there.
-func (f *Faulty) Hang(on bool, ops ...Op) {
-	f.set(ops, func(x *fault) {
-		if !on && x.hang != nil {
-			close(x.hang)
-			x.hang = nil
-		}
-		if on && x.hang == nil {
-			x.hang = make(chan struct{})
-		}
-	})
-}
+func (f *Faulty) Hang(on bool, ops ...Op) { f.ops.Hang(on, ops) }
 
 // DropTail makes Tail deaf: it returns an empty page and no error after a
 // quarter of Bound, whatever was appended. For a Tail that never returns at all
 // there is Hang(true, Tail).
-func (f *Faulty) DropTail(on bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.deaf = on
-}
+func (f *Faulty) DropTail(on bool) { f.deaf.Set(on) }
 
 // Corrupt passes every page of a call that succeeds through how, which may
 // change it: to damage or duplicate a record, or to leave one out. Nil ends it.
-func (f *Faulty) Corrupt(how func(invalidate.Page) invalidate.Page) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.corrupt = how
-}
+func (f *Faulty) Corrupt(how func(invalidate.Page) invalidate.Page) { f.corrupt.Set(how) }
 
 // Before calls fn at the start of every operation, before any fault: a place
 // for barriers. Nil ends it.
-func (f *Faulty) Before(fn Hook) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.before = fn
-}
+func (f *Faulty) Before(fn Hook) { f.before.Set(fn) }
 
 // After calls fn when the inner log has answered, before any fault of replies
 // and before the caller has the reply: a place to hold it on the wire. It is
 // not called where the inner log was not reached. Nil ends it.
-func (f *Faulty) After(fn Hook) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.after = fn
-}
+func (f *Faulty) After(fn Hook) { f.after.Set(fn) }
 
 // Heal ends every fault and every Hang. Before, After and the counts stay.
 func (f *Faulty) Heal() {
-	f.Hang(false)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.faults, f.deaf, f.corrupt = [numOps]fault{}, false, nil
+	f.ops.Heal()
+	f.deaf.Set(false)
+	f.corrupt.Set(nil)
 }
 
 // Calls returns how often the given operations, or all, were called since the
 // last ResetCalls, failed calls included.
-func (f *Faulty) Calls(ops ...Op) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	n := 0
-	for _, op := range allOr(ops) {
-		n += f.calls[op]
-	}
-	return n
-}
+func (f *Faulty) Calls(ops ...Op) int { return f.ops.Calls(ops) }
 
 // ResetCalls sets the counts to zero.
-func (f *Faulty) ResetCalls() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.calls = [numOps]int{}
-}
-
-func (f *Faulty) set(ops []Op, change func(*fault)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, op := range allOr(ops) {
-		change(&f.faults[op])
-	}
-}
-
-func allOr(ops []Op) []Op {
-	if len(ops) > 0 {
-		return ops
-	}
-	return []Op{Sync, Tail}
-}
+func (f *Faulty) ResetCalls() { f.ops.ResetCalls() }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -41,8 +42,8 @@ func (f *Faulty) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Pag
 	if err := f.enter(ctx, Tail, invalidate.Append{}); err != nil {
 		return invalidate.Page{}, err
 	}
-	if f.isDeaf() {
-		return invalidate.Page{}, sleep(ctx, f.Bound()/4)
+	if f.deaf.Get() {
+		return invalidate.Page{}, fault.Sleep(ctx, f.Bound()/4)
 	}
 	page, err := f.inner.Tail(ctx, at)
 	return f.leave(ctx, Tail, invalidate.Append{}, page, err)
@@ -50,95 +51,39 @@ func (f *Faulty) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Pag
 
 // enter counts a call and makes it suffer. It returns the error to answer with.
 func (f *Faulty) enter(ctx context.Context, op Op, a invalidate.Append) error {
-	f.mu.Lock()
-	f.calls[op]++
-	before := f.before
-	f.mu.Unlock()
-	if before != nil {
+	f.ops.Enter(op)
+	if before := f.before.Get(); before != nil {
 		before(ctx, op, a)
 	}
-	if err := sleep(ctx, f.fault(op).delay); err != nil {
+	if err := fault.Sleep(ctx, f.ops.Now(op).Delay); err != nil {
 		return err
 	}
-	if err := hold(ctx, f.fault(op).hang); err != nil {
+	if err := f.ops.Now(op).Hang(ctx); err != nil {
 		return err
 	}
-	return f.fault(op).err
+	return f.ops.Now(op).Err
 }
 
 // leave makes a reply suffer.
 func (f *Faulty) leave(
 	ctx context.Context, op Op, a invalidate.Append, page invalidate.Page, err error,
 ) (invalidate.Page, error) {
-	f.mu.Lock()
-	after := f.after
-	f.mu.Unlock()
-	if after != nil {
+	if after := f.after.Get(); after != nil {
 		after(ctx, op, a)
 	}
-	if err := hold(ctx, f.fault(op).hang); err != nil {
+	if err := f.ops.Now(op).Hang(ctx); err != nil {
 		return invalidate.Page{}, err
 	}
-	x := f.fault(op)
+	x, how := f.ops.Now(op), f.corrupt.Get()
 	switch {
-	case x.lost != nil:
-		return invalidate.Page{}, x.lost
-	case op == Tail && x.err != nil:
-		return invalidate.Page{}, x.err
-	case op == Tail && f.isDeaf():
+	case x.Lost != nil:
+		return invalidate.Page{}, x.Lost
+	case op == Tail && x.Err != nil:
+		return invalidate.Page{}, x.Err
+	case op == Tail && f.deaf.Get():
 		return invalidate.Page{}, err
-	case err != nil:
-		return page, err
+	case err == nil && how != nil:
+		return how(page), nil
 	}
-	return f.corrupted(page), nil
-}
-
-func (f *Faulty) fault(op Op) fault {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.faults[op]
-}
-
-func (f *Faulty) isDeaf() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.deaf
-}
-
-func (f *Faulty) corrupted(page invalidate.Page) invalidate.Page {
-	f.mu.Lock()
-	how := f.corrupt
-	f.mu.Unlock()
-	if how == nil {
-		return page
-	}
-	return how(page)
-}
-
-// sleep waits for d, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// hold waits until hang is closed, where there is one, or until ctx ends.
-func hold(ctx context.Context, hang <-chan struct{}) error {
-	if hang == nil {
-		return nil
-	}
-	select {
-	case <-hang:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return page, err
 }

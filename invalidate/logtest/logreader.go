@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -82,7 +83,7 @@ func (r *reader) tail() error {
 		case len(page.Keys)+len(page.Scopes) > 0:
 			return r.take(page)
 		}
-		_ = sleep(ctx, time.Millisecond) // in a bubble time passes only where everybody waits
+		_ = fault.Sleep(ctx, time.Millisecond) // in a bubble time passes only where everybody waits
 	}
 }
 

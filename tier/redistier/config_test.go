@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,9 @@ func TestValidateRefuses(t *testing.T) {
 		{"a long prefix", single, strings.Repeat("p", redistier.MaxPrefix+1), redistier.ErrPrefix},
 		{"an opening brace", single, "a{b", redistier.ErrPrefix},
 		{"a closing brace", single, "a}b", redistier.ErrPrefix},
+		{"a prefix and the start of keys", single, "app:v:acme", redistier.ErrPrefix},
+		{"a prefix and the end of its own", single, "app:v", redistier.ErrPrefix},
+		{"parts, and one of them begins with v", single, "app:vip:v2", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := redistier.New(tc.rdb, redistier.Config{Prefix: tc.prefix})
@@ -82,6 +86,36 @@ func TestValidateRefuses(t *testing.T) {
 				t.Errorf("GetMany = %v, want %v", err, tc.want)
 			}
 		})
+	}
+}
+
+// Two prefixes must never spell one name, whatever the keys are: a value of one cache
+// would be a value of the other.
+func TestPrefixesDoNotMeet(t *testing.T) {
+	rdb := closed(t, redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", ContextTimeoutEnabled: true}))
+	all := []string{""}
+	for from := 0; len(all) < 1000; { // every prefix of these letters, up to six
+		for _, p := range all[from:] {
+			all = append(all, p+":", p+"v", p+"a")
+		}
+		from = (len(all) - 1) / 3
+	}
+	var starts []string
+	for _, p := range all {
+		r := redistier.New(rdb, redistier.Config{Prefix: p})
+		if r.Validate() == nil {
+			_, names := r.Names([]string{""})
+			starts = append(starts, names[0])
+		}
+	}
+	if len(starts) < 500 {
+		t.Errorf("%d of %d prefixes are accepted, want most", len(starts), len(all))
+	}
+	slices.Sort(starts)
+	for i, next := range starts[1:] { // what has starts[i] as its start stands right behind it
+		if strings.HasPrefix(next, starts[i]) {
+			t.Errorf("%q is the start of %q", starts[i], next)
+		}
 	}
 }
 
@@ -155,14 +189,14 @@ func TestWritesAreChecked(t *testing.T) {
 	r := redistier.New(rdb, redistier.Config{Prefix: "app"})
 	ctx, n := t.Context(), tier.NewNonce()
 	huge := make([]byte, redistier.MaxCell+1) // never touched, so never in memory
-	if _, err := r.Claim(ctx, "k", tier.Claim{Lease: time.Second}); !errors.Is(err, redistier.ErrNonce) {
-		t.Errorf("Claim with the zero nonce = %v, want %v", err, redistier.ErrNonce)
+	if _, err := r.Claim(ctx, "k", tier.Claim{Lease: time.Second}); !errors.Is(err, tier.ErrNonce) {
+		t.Errorf("Claim with the zero nonce = %v, want %v", err, tier.ErrNonce)
 	}
-	if _, err := r.ClaimMany(ctx, []string{"k"}, make([]tier.Claim, 1)); !errors.Is(err, redistier.ErrNonce) {
-		t.Errorf("ClaimMany with the zero nonce = %v, want %v", err, redistier.ErrNonce)
+	if _, err := r.ClaimMany(ctx, []string{"k"}, make([]tier.Claim, 1)); !errors.Is(err, tier.ErrNonce) {
+		t.Errorf("ClaimMany with the zero nonce = %v, want %v", err, tier.ErrNonce)
 	}
-	if _, err := r.Fill(ctx, "k", tier.Fill{}); !errors.Is(err, redistier.ErrNonce) {
-		t.Errorf("Fill with the zero nonce = %v, want %v", err, redistier.ErrNonce)
+	if _, err := r.Fill(ctx, "k", tier.Fill{}); !errors.Is(err, tier.ErrNonce) {
+		t.Errorf("Fill with the zero nonce = %v, want %v", err, tier.ErrNonce)
 	}
 	if _, err := r.Fill(ctx, "k", tier.Fill{Nonce: n, Cell: huge}); !errors.Is(err, redistier.ErrTooLarge) {
 		t.Errorf("Fill of %d bytes = %v, want %v", len(huge), err, redistier.ErrTooLarge)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/twofold-go/twofold/internal/rediserr"
+	"github.com/twofold-go/twofold/tier"
 )
 
 // ready says whether a call may go on.
@@ -37,8 +38,8 @@ func fail(op string, err error) error {
 	return fmt.Errorf("redistier: %s: %w", op, rediserr.Safe(err, ErrReply, own...))
 }
 
-// own are the errors of this package, whose texts are its own.
+// own are the errors whose texts are this library's.
 var own = []error{
-	ErrReply, ErrReplySize, ErrNonce, ErrTooLarge, errLengths,
+	ErrReply, ErrReplySize, tier.ErrNonce, ErrTooLarge, errLengths,
 	ErrPrefix, ErrNoClient, ErrClient, ErrRing, ErrReplicaReads, ErrClientCache,
 }

@@ -33,10 +33,11 @@ func (t *Tier) Get(ctx context.Context, key string) (frame []byte, err error) {
 	if err := t.ready(ctx, "get"); err != nil {
 		return nil, err
 	}
+	name := t.prefix + key
 	if t.cluster != nil {
-		return t.get(ctx, t.prefix+key)
+		return t.get(ctx, name)
 	}
-	in, i, leaves := t.merger.enter(ctx, t.prefix+key)
+	in, i, leaves := t.merger.enter(ctx, name)
 	if leaves {
 		go t.drive(in)
 	}
@@ -48,7 +49,7 @@ func (t *Tier) Get(ctx context.Context, key string) (frame []byte, err error) {
 			go t.drive(next)
 		}
 	}()
-	return t.get(ctx, t.prefix+key)
+	return t.get(ctx, name)
 }
 
 func (t *Tier) get(ctx context.Context, key string) (frame []byte, err error) {

@@ -49,7 +49,7 @@ const MaxCell = 512 << 20
 
 // The reasons to refuse a configuration, all reported by [Tier.Validate].
 var (
-	ErrPrefix       = fmt.Errorf("redistier: prefix must have 1 to %d bytes and no braces, which would tie all keys to one slot of a cluster", MaxPrefix)
+	ErrPrefix       = fmt.Errorf("redistier: prefix must have 1 to %d bytes, no braces, which would tie all keys to one slot of a cluster, and no %q inside or %q at its end, which would let two prefixes spell one key", MaxPrefix, separator, ":v")
 	ErrNoClient     = errors.New("redistier: no client")
 	ErrClient       = errors.New("redistier: client of unknown type: cannot tell whether it reads from replicas; pass the *redis.Client or *redis.ClusterClient")
 	ErrRing         = errors.New("redistier: redis.Ring moves keys to another server when one is away and back again, with the values it left there")
@@ -59,7 +59,6 @@ var (
 
 // The errors of calls, beside those of the client library.
 var (
-	ErrNonce    = errors.New("zero nonce")
 	ErrTooLarge = fmt.Errorf("cell over %d bytes", MaxCell)
 	ErrReply    = errors.New("unreadable reply")
 )
@@ -67,7 +66,8 @@ var (
 // Config says how a [Tier] uses Redis.
 type Config struct {
 	// Prefix starts every key. Caches that share a server and not their values
-	// need different ones. It must have 1 to MaxPrefix bytes, and no braces.
+	// need different ones. It must have 1 to MaxPrefix bytes, no braces, no ":v:"
+	// inside and no ":v" at its end. So two prefixes never spell one name.
 	Prefix string
 
 	// Logger gets one warning from New when the client does not obey deadlines.
@@ -100,7 +100,7 @@ var (
 // What is wrong with the configuration is reported by [Tier.Validate] and by
 // every call.
 func New(rdb redis.UniversalClient, cfg Config) *Tier {
-	t := &Tier{rdb: rdb, prefix: cfg.Prefix + ":v:"}
+	t := &Tier{rdb: rdb, prefix: cfg.Prefix + separator}
 	client, err := inspect(rdb)
 	t.cluster = client.cluster
 	t.err = errors.Join(checkPrefix(cfg.Prefix), err)
@@ -115,8 +115,12 @@ func New(rdb redis.UniversalClient, cfg Config) *Tier {
 	return t
 }
 
+// separator stands between the prefix and the key. Its first place in a name is the end
+// of the prefix.
+const separator = ":v:"
+
 func checkPrefix(p string) error {
-	if p == "" || len(p) > MaxPrefix || strings.ContainsAny(p, "{}") {
+	if p == "" || len(p) > MaxPrefix || strings.ContainsAny(p, "{}") || strings.Contains(p+":", separator) {
 		return ErrPrefix
 	}
 	return nil

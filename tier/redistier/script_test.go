@@ -130,3 +130,17 @@ func TestKeyAndLifetime(t *testing.T) {
 		t.Errorf("PTTL = %v, want about a minute", ttl)
 	}
 }
+
+// A hit costs the GET of the client library and the name of the cell.
+func TestGetAllocations(t *testing.T) {
+	rdb := redistest.Start(t).Client()
+	prefix := redistest.Prefix()
+	r := redistier.New(rdb, redistier.Config{Prefix: prefix})
+	store(t, r, "k")
+	ctx, name := t.Context(), prefix+":v:k"
+	bare := testing.AllocsPerRun(500, func() { _, _ = rdb.Get(ctx, name).Bytes() })
+	got := testing.AllocsPerRun(500, func() { _, _ = r.Get(ctx, "k") })
+	if got > bare+1 {
+		t.Errorf("Get allocates %v times, the client library %v; want one more at most", got, bare)
+	}
+}

@@ -16,13 +16,13 @@ import (
 var errLengths = errors.New("batch of unequal lengths")
 
 // Claim asks for the right to load key; see [tier.Remote]. It is one EVALSHA. A
-// Claim with a zero Nonce is refused with ErrNonce.
+// Claim with a zero Nonce is refused with [tier.ErrNonce].
 func (t *Tier) Claim(ctx context.Context, key string, c tier.Claim) (got tier.Claimed, err error) {
 	if err := t.ready(ctx, "claim"); err != nil {
 		return got, err
 	}
 	if c.Nonce.IsZero() {
-		return got, fail("claim", ErrNonce)
+		return got, fail("claim", tier.ErrNonce)
 	}
 	defer rescue("claim", &err)
 	got, err = claimed(t.run(ctx, t.prefix+key, claimCall(&c)))
@@ -30,7 +30,7 @@ func (t *Tier) Claim(ctx context.Context, key string, c tier.Claim) (got tier.Cl
 }
 
 // Fill stores or releases a cell by compare-and-set; see [tier.Remote]. It is
-// one EVALSHA. A zero Nonce is refused with ErrNonce, a Cell of over [MaxCell]
+// one EVALSHA. A zero Nonce is refused with [tier.ErrNonce], a Cell of over [MaxCell]
 // bytes with ErrTooLarge; shorter lifetimes than 1 ms are 1 ms. Releasing tells
 // whether the claim still stood.
 func (t *Tier) Fill(ctx context.Context, key string, f tier.Fill) (ok bool, err error) {
@@ -52,7 +52,7 @@ func (t *Tier) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim
 	ins := make([]invocation, len(claims))
 	for i := range claims {
 		if claims[i].Nonce.IsZero() {
-			return make([]tier.Claimed, len(keys)), fail(op, ErrNonce)
+			return make([]tier.Claimed, len(keys)), fail(op, tier.ErrNonce)
 		}
 		ins[i] = claimCall(&claims[i])
 	}
@@ -117,7 +117,7 @@ func fillCall(f *tier.Fill) invocation {
 
 func checkFill(f *tier.Fill) error {
 	if f.Nonce.IsZero() {
-		return ErrNonce
+		return tier.ErrNonce
 	}
 	if len(f.Cell) > MaxCell {
 		return ErrTooLarge

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -52,23 +53,13 @@ var ErrUnacked = errors.New("tiertest: done, answer lost")
 // keeps those it started with, but for Hang. All methods may be called
 // concurrently.
 type Faulty struct {
-	inner tier.Remote
-
-	mu      sync.Mutex // protects all below
-	calls   [numOps]int
-	faults  [numOps]fault
-	keys    map[string]error
-	fills   FillFault
-	unacked bool // answers to claims are lost
-	corrupt func([]byte) []byte
-	before  func(ctx context.Context, op Op, keys []string)
-}
-
-// fault is what one operation suffers.
-type fault struct {
-	err   error
-	delay time.Duration
-	hang  chan struct{} // closed when the hanging ends; nil when there is none
+	inner   tier.Remote
+	ops     *fault.Ops[Op]
+	keys    sync.Map // the errors of keys
+	fills   fault.Setting[FillFault]
+	unacked fault.Setting[bool] // answers to claims are lost
+	corrupt fault.Setting[func([]byte) []byte]
+	before  fault.Setting[func(ctx context.Context, op Op, keys []string)]
 }
 
 var (
@@ -79,106 +70,68 @@ var (
 )
 
 // NewFaulty wraps inner, which must not be nil, with no fault set.
-func NewFaulty(inner tier.Remote) *Faulty { return &Faulty{inner: inner} }
+func NewFaulty(inner tier.Remote) *Faulty {
+	return &Faulty{inner: inner, ops: fault.New(numOps)}
+}
 
 // Fail makes the given operations, or all when none is given, return err
 // without reaching the inner tier. A nil err ends it.
 func (f *Faulty) Fail(err error, ops ...Op) {
-	f.set(ops, func(x *fault) { x.err = err })
+	f.ops.Set(ops, func(x *fault.Fault) { x.Err = err })
 }
 
 // FailKeys makes any operation on one of keys return err for that key; in a
 // batch the other keys are done. Unlink fails as a whole. A nil err ends it.
 func (f *Faulty) FailKeys(err error, keys ...string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.keys == nil {
-		f.keys = map[string]error{}
-	}
 	for _, k := range keys {
-		f.keys[k] = err
+		f.keys.Store(k, err)
 	}
 }
 
 // Delay makes the given operations, or all, wait for d before anything else;
 // the error of ctx comes back when that ends first. Zero ends it.
 func (f *Faulty) Delay(d time.Duration, ops ...Op) {
-	f.set(ops, func(x *fault) { x.delay = d })
+	f.ops.Set(ops, func(x *fault.Fault) { x.Delay = d })
 }
 
 // Hang makes the given operations, or all, wait until their ctx ends or until
 // the fault does, by Hang(false) or Heal; in that case they go on.
-func (f *Faulty) Hang(on bool, ops ...Op) {
-	f.set(ops, func(x *fault) {
-		if !on && x.hang != nil {
-			close(x.hang)
-			x.hang = nil
-		}
-		if on && x.hang == nil {
-			x.hang = make(chan struct{})
-		}
-	})
-}
+func (f *Faulty) Hang(on bool, ops ...Op) { f.ops.Hang(on, ops) }
 
 // Fills sets what becomes of fills and releases.
-func (f *Faulty) Fills(mode FillFault) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.fills = mode
-}
+func (f *Faulty) Fills(mode FillFault) { f.fills.Set(mode) }
 
 // LoseClaims makes claims reach the inner tier and answer [ErrUnacked], like a
 // connection that breaks behind the claim. False ends it.
-func (f *Faulty) LoseClaims(on bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.unacked = on
-}
+func (f *Faulty) LoseClaims(on bool) { f.unacked.Set(on) }
 
 // Corrupt passes every frame that is read, by Get, GetMany or a refused claim,
 // through how, which may change the slice it is given. Nil ends it. See
 // [FlipBit], [Truncate] and [Replace].
-func (f *Faulty) Corrupt(how func(frame []byte) []byte) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.corrupt = how
-}
+func (f *Faulty) Corrupt(how func(frame []byte) []byte) { f.corrupt.Set(how) }
 
 // Before calls fn at the start of every operation, before any fault, on the
 // caller's goroutine: a place for barriers. Nil ends it. fn must not change
 // keys.
 func (f *Faulty) Before(fn func(ctx context.Context, op Op, keys []string)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.before = fn
+	f.before.Set(fn)
 }
 
 // Heal ends every fault and every Hang. Before and the counts stay.
 func (f *Faulty) Heal() {
-	f.Hang(false)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.faults, f.keys, f.fills, f.unacked, f.corrupt = [numOps]fault{}, nil, FillsWork, false, nil
+	f.ops.Heal()
+	f.keys.Clear()
+	f.fills.Set(FillsWork)
+	f.unacked.Set(false)
+	f.corrupt.Set(nil)
 }
 
 // Calls returns how often the given operations, or all, were called since the
 // last ResetCalls, failed calls included.
-func (f *Faulty) Calls(ops ...Op) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	n := 0
-	for _, op := range allOr(ops) {
-		n += f.calls[op]
-	}
-	return n
-}
+func (f *Faulty) Calls(ops ...Op) int { return f.ops.Calls(ops) }
 
 // ResetCalls sets the counts to zero.
-func (f *Faulty) ResetCalls() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.calls = [numOps]int{}
-}
+func (f *Faulty) ResetCalls() { f.ops.ResetCalls() }
 
 // Validate asks the inner tier when it is a [tier.Validator].
 func (f *Faulty) Validate() error {
@@ -209,22 +162,4 @@ func Truncate(n int) func([]byte) []byte {
 // [Faulty.Corrupt].
 func Replace(other []byte) func([]byte) []byte {
 	return func([]byte) []byte { return append([]byte{}, other...) }
-}
-
-func (f *Faulty) set(ops []Op, change func(*fault)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, op := range allOr(ops) {
-		change(&f.faults[op])
-	}
-}
-
-func allOr(ops []Op) []Op {
-	if len(ops) > 0 {
-		return ops
-	}
-	for op := range numOps {
-		ops = append(ops, op)
-	}
-	return ops
 }

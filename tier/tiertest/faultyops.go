@@ -3,71 +3,42 @@ package tiertest
 import (
 	"context"
 	"errors"
-	"time"
 
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/tier"
 )
 
 // enter counts a call and makes it suffer. It returns the error to answer with.
 func (f *Faulty) enter(ctx context.Context, op Op, keys ...string) error {
-	f.mu.Lock()
-	f.calls[op]++
-	before, x := f.before, f.faults[op]
-	f.mu.Unlock()
-	if before != nil {
+	x := f.ops.Enter(op)
+	if before := f.before.Get(); before != nil {
 		before(ctx, op, keys)
 	}
-	if x.delay > 0 {
-		timer := time.NewTimer(x.delay)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	if err := fault.Sleep(ctx, x.Delay); err != nil {
+		return err
 	}
-	if x.hang != nil {
-		select {
-		case <-x.hang:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	if err := x.Hang(ctx); err != nil {
+		return err
 	}
-	return x.err
+	return x.Err
 }
 
 // keyErr returns the fault set on one of keys.
 func (f *Faulty) keyErr(keys ...string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	for _, k := range keys {
-		if err := f.keys[k]; err != nil {
-			return err
+		if err, _ := f.keys.Load(k); err != nil {
+			return err.(error)
 		}
 	}
 	return nil
 }
 
 func (f *Faulty) read(frame []byte) []byte {
-	f.mu.Lock()
-	how := f.corrupt
-	f.mu.Unlock()
+	how := f.corrupt.Get()
 	if how == nil || frame == nil {
 		return frame
 	}
 	return how(frame)
-}
-
-func (f *Faulty) fillFault() FillFault {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.fills
-}
-
-func (f *Faulty) losesClaims() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.unacked
 }
 
 // Get reads through the faults set.
@@ -85,7 +56,7 @@ func (f *Faulty) Claim(ctx context.Context, key string, c tier.Claim) (tier.Clai
 		return tier.Claimed{}, err
 	}
 	got, err := f.inner.Claim(ctx, key, c)
-	if f.losesClaims() {
+	if f.unacked.Get() {
 		return tier.Claimed{}, ErrUnacked
 	}
 	got.Cell = f.read(got.Cell)
@@ -97,7 +68,7 @@ func (f *Faulty) Fill(ctx context.Context, key string, x tier.Fill) (bool, error
 	if err := errors.Join(f.enter(ctx, Fill, key), f.keyErr(key)); err != nil {
 		return false, err
 	}
-	mode := f.fillFault()
+	mode := f.fills.Get()
 	if mode == FillsLost {
 		return true, nil
 	}
@@ -155,7 +126,7 @@ func (f *Faulty) ClaimMany(ctx context.Context, keys []string, claims []tier.Cla
 	got, err := batch(f, keys, func(keys []string, at []int) ([]tier.Claimed, error) {
 		return b.ClaimMany(ctx, keys, pick(claims, at))
 	})
-	if f.losesClaims() {
+	if f.unacked.Get() {
 		return make([]tier.Claimed, len(keys)), ErrUnacked
 	}
 	for i := range got {
@@ -173,7 +144,7 @@ func (f *Faulty) FillMany(ctx context.Context, keys []string, fills []tier.Fill)
 	if err := f.enter(ctx, FillMany, keys...); err != nil {
 		return make([]bool, len(keys)), err
 	}
-	mode := f.fillFault()
+	mode := f.fills.Get()
 	got, err := batch(f, keys, func(keys []string, at []int) ([]bool, error) {
 		if mode == FillsLost {
 			stored := make([]bool, len(keys))

@@ -3,23 +3,11 @@ package tiertest
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/twofold-go/twofold/tier"
-)
-
-// ErrNonce refuses a claim or fill that carries the zero nonce, which means
-// none and could not be told from a free cell.
-var ErrNonce = errors.New("tiertest: zero nonce")
-
-// Places in the frame that the remote tier reads or rewrites; see package tier.
-const (
-	refreshAt  = 25
-	headerSize = refreshAt + 8
 )
 
 // Memory is a remote tier in this process: a map behind a mutex that keeps
@@ -70,87 +58,46 @@ func (m *Memory) Get(ctx context.Context, key string) ([]byte, error) {
 }
 
 // Claim asks for the right to load key. It fails only when ctx is done or the
-// nonce is zero ([ErrNonce]).
+// nonce is zero ([tier.ErrNonce]).
 func (m *Memory) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
 	if err := ctx.Err(); err != nil {
 		return tier.Claimed{}, wrap("claim", err)
 	}
-	if c.Nonce.IsZero() {
-		return tier.Claimed{}, wrap("claim", ErrNonce)
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	frame := m.frameLocked(key)
-	kind, nonce := head(frame)
-	switch {
-	case kind == tier.Hold:
-		return tier.Claimed{}, nil
-	case nonce == c.Nonce: // repeated
-		m.renewLocked(key, frame, c)
-		return tier.Claimed{Granted: true}, nil
-	case c.Seen == c.Nonce: // a renewal of what is gone
-		return tier.Claimed{}, nil
-	case c.Refresh:
-		return tier.Claimed{Granted: refresh(frame, c)}, nil
-	case nonce.IsZero() || nonce == c.Seen:
-		m.putLocked(key, tier.LeaseCell(c.Nonce), c.Lease)
-		return tier.Claimed{Granted: true}, nil
-	}
-	return tier.Claimed{Cell: bytes.Clone(frame)}, nil
-}
-
-// renewLocked starts the lease of a claim anew.
-func (m *Memory) renewLocked(key string, frame []byte, c tier.Claim) {
-	switch kind, _ := head(frame); {
-	case kind == tier.Lease:
-		m.putLocked(key, frame, c.Lease)
-	case kind == tier.Value && c.Refresh && len(frame) >= headerSize:
-		binary.BigEndian.PutUint64(frame[refreshAt:], uint64(time.Now().UnixMilli()+millis(c.Lease).Milliseconds()))
-	}
-}
-
-// refresh writes a refresh claim into frame when it may be claimed.
-func refresh(frame []byte, c tier.Claim) bool {
-	kind, nonce := head(frame)
-	if kind != tier.Value || nonce != c.Seen || nonce.IsZero() || len(frame) < headerSize {
-		return false
-	}
-	now := time.Now().UnixMilli()
-	if int64(binary.BigEndian.Uint64(frame[refreshAt:])) >= now {
-		return false
-	}
-	copy(frame[1:], c.Nonce[:])
-	binary.BigEndian.PutUint64(frame[refreshAt:], uint64(now+millis(c.Lease).Milliseconds()))
-	return true
+	ch, got, err := c.Over(m.frameLocked(key), time.Now())
+	m.makeLocked(key, ch)
+	return got, wrap("claim", err)
 }
 
 // Fill stores or releases by compare-and-set on the nonce. It fails only when
-// ctx is done or the nonce is zero ([ErrNonce]).
+// ctx is done or the nonce is zero ([tier.ErrNonce]).
 func (m *Memory) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, wrap("fill", err)
 	}
-	if f.Nonce.IsZero() {
-		return false, wrap("fill", ErrNonce)
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	frame := m.frameLocked(key)
-	kind, nonce := head(frame)
-	switch {
-	case nonce != f.Nonce:
-		return false, nil
-	case len(f.Cell) > 0:
-		m.putLocked(key, bytes.Clone(f.Cell), f.TTL)
-		return true, nil
-	case kind == tier.Lease:
+	ch, ok, err := f.Over(m.frameLocked(key))
+	m.makeLocked(key, ch)
+	return ok, wrap("fill", err)
+}
+
+// makeLocked makes a change under key.
+func (m *Memory) makeLocked(key string, ch tier.Change) {
+	switch ch.Act {
+	case tier.Put:
+		if m.cells == nil {
+			m.cells = map[string]memCell{}
+		}
+		m.sweepLocked(4) // more than it puts, so what nobody reads again goes too
+		m.cells[key] = memCell{ch.Frame, time.Now().Add(ch.TTL)}
+	case tier.Patch:
+		m.cells[key] = memCell{ch.Frame, m.cells[key].expires}
+	case tier.Drop:
 		delete(m.cells, key)
-		return true, nil
-	case kind == tier.Value && len(frame) >= headerSize:
-		clear(frame[refreshAt:headerSize])
-		return true, nil
+	case tier.Keep:
 	}
-	return false, nil
 }
 
 // Unlink removes the cells of keys. It fails only when ctx is done.
@@ -179,14 +126,6 @@ func (m *Memory) frameLocked(key string) []byte {
 	return c.frame
 }
 
-func (m *Memory) putLocked(key string, frame []byte, ttl time.Duration) {
-	if m.cells == nil {
-		m.cells = map[string]memCell{}
-	}
-	m.sweepLocked(4) // more than it puts, so what nobody reads again goes too
-	m.cells[key] = memCell{frame: frame, expires: time.Now().Add(millis(ttl))}
-}
-
 // sweepLocked looks at up to n cells, in the map's random order.
 func (m *Memory) sweepLocked(n int) {
 	now := time.Now()
@@ -198,24 +137,6 @@ func (m *Memory) sweepLocked(n int) {
 			delete(m.cells, key)
 		}
 	}
-}
-
-// head reads kind and nonce. A frame too short for a nonce counts as none:
-// whatever it is, it may be overwritten.
-func head(frame []byte) (tier.Kind, tier.Nonce) {
-	if len(frame) < 1+tier.NonceSize {
-		return 0, tier.Nonce{}
-	}
-	return tier.Kind(frame[0]), tier.Nonce(frame[1:])
-}
-
-// millis rounds up to whole milliseconds, at least one.
-func millis(d time.Duration) time.Duration {
-	up := d.Truncate(time.Millisecond)
-	if up < d {
-		up += time.Millisecond
-	}
-	return max(up, time.Millisecond)
 }
 
 func wrap(op string, err error) error {

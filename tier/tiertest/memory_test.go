@@ -49,11 +49,11 @@ func nonceBytes() []byte {
 
 func TestMemoryRefusesTheZeroNonce(t *testing.T) {
 	m := tiertest.NewMemory()
-	if _, err := m.Claim(t.Context(), "k", tier.Claim{Lease: time.Second}); !errors.Is(err, tiertest.ErrNonce) {
-		t.Errorf("Claim = %v, want %v", err, tiertest.ErrNonce)
+	if _, err := m.Claim(t.Context(), "k", tier.Claim{Lease: time.Second}); !errors.Is(err, tier.ErrNonce) {
+		t.Errorf("Claim = %v, want %v", err, tier.ErrNonce)
 	}
-	if _, err := m.Fill(t.Context(), "k", tier.Fill{}); !errors.Is(err, tiertest.ErrNonce) {
-		t.Errorf("Fill = %v, want %v", err, tiertest.ErrNonce)
+	if _, err := m.Fill(t.Context(), "k", tier.Fill{}); !errors.Is(err, tier.ErrNonce) {
+		t.Errorf("Fill = %v, want %v", err, tier.ErrNonce)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

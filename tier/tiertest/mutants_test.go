@@ -73,7 +73,8 @@ var mutants = map[string]func(t *testing.T){
 	}),
 	"remote: refuses a repeated claim": remoteMutant(func(m *mutant) {
 		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-			if b, _ := m.Remote.Get(ctx, key); len(b) >= 9 && tier.Nonce(b[1:]) == c.Nonce {
+			b, _ := m.Remote.Get(ctx, key)
+			if _, n := tier.Head(b); n == c.Nonce {
 				return tier.Claimed{Cell: b}, nil
 			}
 			return m.Remote.Claim(ctx, key, c)
@@ -91,6 +92,23 @@ var mutants = map[string]func(t *testing.T){
 		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
 			if c.Seen == c.Nonce {
 				c.Seen = tier.Nonce{}
+			}
+			return m.Remote.Claim(ctx, key, c)
+		}
+	}),
+	"remote: keeps what has no nonce from those who saw one": remoteMutant(func(m *mutant) {
+		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+			b, _ := m.Remote.Get(ctx, key)
+			if _, n := tier.Head(b); b != nil && n.IsZero() && !c.Seen.IsZero() {
+				return tier.Claimed{Cell: b}, nil
+			}
+			return m.Remote.Claim(ctx, key, c)
+		}
+	}),
+	"remote: keeps what is too short": remoteMutant(func(m *mutant) {
+		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+			if b, _ := m.Remote.Get(ctx, key); len(b) > 0 && len(b) < 9 {
+				return tier.Claimed{Cell: b}, nil
 			}
 			return m.Remote.Claim(ctx, key, c)
 		}

@@ -50,6 +50,7 @@ var remoteTests = []struct {
 	{"a renewal does not bring a claim back", remoteRenewal},
 	{"hold refuses every claim", remoteHold},
 	{"an unreadable frame can be claimed away", remoteForeign},
+	{"what has no nonce can be claimed away", remoteNoNonce},
 	{"fill is a compare-and-set", remoteFill},
 	{"fill after unlink is refused", remoteFillAfterUnlink},
 	{"fill after a takeover is refused", remoteFillAfterTakeover},

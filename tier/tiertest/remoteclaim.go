@@ -99,23 +99,42 @@ func remoteHold(t *remoteTest) {
 func remoteForeign(t *remoteTest) {
 	nonce := tier.NewNonce()
 	for name, frame := range map[string][]byte{
-		"short":        []byte("??"),
-		"zero nonce":   append([]byte{'?'}, make([]byte, 20)...),
 		"unknown type": append([]byte{'?'}, nonce[:]...),
 		"torn value":   append([]byte{'V'}, nonce[:]...),
 	} {
-		k := t.key(name)
-		t.store(k, frame, long)
-		var seen tier.Nonce
-		if len(frame) >= 9 {
-			seen = tier.Nonce(frame[1:])
-		}
-		r := tier.Claim{Seen: seen, Nonce: tier.NewNonce(), Lease: long, Refresh: true}
-		t.wantClaimed(k, r, tier.Claimed{})
-		c := tier.Claim{Seen: seen, Nonce: tier.NewNonce(), Lease: long}
-		t.wantClaimed(k, c, granted)
-		t.wantFrame(k, tier.LeaseCell(c.Nonce))
+		t.wantOverwritten(name, frame, nonce)
 	}
+}
+
+// remoteNoNonce is about what carries no nonce. Any claim may overwrite it, whatever
+// its caller saw, so that no reader has to unlink it first.
+func remoteNoNonce(t *remoteTest) {
+	saw := tier.NewNonce()
+	for name, frame := range map[string][]byte{
+		"short":       []byte("??"),
+		"one short":   tier.LeaseCell(saw)[:8],
+		"short hold":  tier.HoldCell(saw)[:8],
+		"short value": []byte("V"),
+		"zero nonce":  append([]byte{'?'}, make([]byte, 20)...),
+		"zero lease":  tier.LeaseCell(tier.Nonce{}),
+		"zero value":  t.value(tier.Nonce{}, noTime, nil),
+	} {
+		t.wantOverwritten(name, frame, tier.Nonce{})
+		t.wantOverwritten(name+", seen a nonce", frame, saw)
+	}
+}
+
+// wantOverwritten fails unless a claim that saw seen is granted over frame, and a claim
+// for refresh is not.
+func (t *remoteTest) wantOverwritten(name string, frame []byte, seen tier.Nonce) {
+	t.Helper()
+	k := t.key(name)
+	t.store(k, frame, long)
+	r := tier.Claim{Seen: seen, Nonce: tier.NewNonce(), Lease: long, Refresh: true}
+	t.wantClaimed(k, r, tier.Claimed{})
+	c := tier.Claim{Seen: seen, Nonce: tier.NewNonce(), Lease: long}
+	t.wantClaimed(k, c, granted)
+	t.wantFrame(k, tier.LeaseCell(c.Nonce))
 }
 
 func remoteZeroNonce(t *remoteTest) {

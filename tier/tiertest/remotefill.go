@@ -72,7 +72,7 @@ func remoteReleaseRefresh(t *remoteTest) {
 
 	want := bytes.Clone(v)
 	copy(want[1:], n[:])
-	clear(want[refreshAt:headerSize])
+	clear(want[tier.RefreshAt:tier.HeaderSize])
 	t.wantFrame(k, want)
 	t.wantParses(want)
 	t.wantClaimed(k, tier.Claim{Seen: n, Nonce: tier.NewNonce(), Lease: long, Refresh: true}, granted)

@@ -19,13 +19,13 @@ func remoteRefresh(t *remoteTest) {
 	if cell := t.wantParses(got); cell.Nonce != n || !bytes.Equal(cell.Payload, []byte("still served")) {
 		t.Errorf("after the refresh claim the frame carries nonce %x and payload %q", cell.Nonce, cell.Payload)
 	}
-	until := time.UnixMilli(int64(binary.BigEndian.Uint64(got[refreshAt:])))
+	until := time.UnixMilli(int64(binary.BigEndian.Uint64(got[tier.RefreshAt:])))
 	// An hour of grace: the tier's clock need not be ours.
 	if off := time.Until(until) - long; off < -time.Hour || off > time.Hour {
 		t.Errorf("RefreshUntil = %v, want about one lease from now", until)
 	}
 	copy(got[1:9], v[1:9])
-	copy(got[refreshAt:headerSize], v[refreshAt:headerSize])
+	copy(got[tier.RefreshAt:tier.HeaderSize], v[tier.RefreshAt:tier.HeaderSize])
 	if !bytes.Equal(got, v) {
 		t.Errorf("the refresh claim changed more than nonce and refresh time")
 	}

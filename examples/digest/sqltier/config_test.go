@@ -48,12 +48,18 @@ func TestUnkept(t *testing.T) {
 		if got, err := tr.Claim(t.Context(), "app:mine:1", tier.Claim{Nonce: n, Lease: time.Minute}); err != nil || !got.Granted {
 			t.Errorf("Claim = %+v, %v; want it granted", got, err)
 		}
+		if got, err := tr.Claim(t.Context(), "app:mine:1", tier.Claim{Seen: n, Nonce: n, Lease: time.Minute}); err != nil || !got.Granted {
+			t.Errorf("a renewal = %+v, %v; want it granted", got, err)
+		}
 		if ok, err := tr.Fill(t.Context(), "app:mine:1", tier.Fill{Nonce: n, Cell: tier.HoldCell(n), TTL: time.Minute}); err != nil || !ok {
 			t.Errorf("Fill = %v, %v; want true", ok, err)
 		}
 		if b, err := tr.Get(t.Context(), "app:mine:1"); err != nil || b != nil {
 			t.Errorf("Get = %x, %v; want nothing", b, err)
 		}
+	}
+	if _, err := tr.Claim(t.Context(), "app:mine:1", tier.Claim{Lease: time.Minute}); !errors.Is(err, tier.ErrNonce) {
+		t.Errorf("Claim with the zero nonce = %v, want %v", err, tier.ErrNonce)
 	}
 	if err := tr.Unlink(t.Context(), "app:mine:1"); err != nil {
 		t.Errorf("Unlink = %v", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/twofold-go/twofold/examples/digest/store/prepared"
 	"github.com/twofold-go/twofold/tier"
@@ -26,17 +27,11 @@ func (t *Tier) Get(ctx context.Context, key string) ([]byte, error) {
 	return frame, fail("get", err)
 }
 
-// Claim asks for the right to load key.
+// Claim asks for the right to load key. A key that is not kept is granted to everybody.
 func (t *Tier) Claim(ctx context.Context, key string, c tier.Claim) (got tier.Claimed, err error) {
-	if c.Nonce.IsZero() {
-		return got, fail("claim", ErrNonce)
-	}
-	if t.tableOf(key) == nil && t.ready(ctx) == nil {
-		return tier.Claimed{Granted: true}, nil // nobody else can have it
-	}
-	err = t.update(ctx, key, func(frame []byte) (ch change) {
-		ch, got = claim(frame, c, t.cfg.Now())
-		return ch
+	err = t.update(ctx, key, c.Nonce, func(frame []byte) (ch tier.Change, err error) {
+		ch, got, err = c.Over(frame, t.cfg.Now())
+		return ch, err
 	})
 	if err != nil {
 		return tier.Claimed{}, fail("claim", err)
@@ -44,17 +39,12 @@ func (t *Tier) Claim(ctx context.Context, key string, c tier.Claim) (got tier.Cl
 	return got, nil
 }
 
-// Fill stores or releases by compare-and-set on the nonce.
+// Fill stores or releases by compare-and-set on the nonce. For a key that is not
+// kept it does neither, and succeeds.
 func (t *Tier) Fill(ctx context.Context, key string, f tier.Fill) (ok bool, err error) {
-	if f.Nonce.IsZero() {
-		return false, fail("fill", ErrNonce)
-	}
-	if t.tableOf(key) == nil && t.ready(ctx) == nil {
-		return true, nil
-	}
-	err = t.update(ctx, key, func(frame []byte) (ch change) {
-		ch, ok = fill(frame, f, t.cfg.Now())
-		return ch
+	err = t.update(ctx, key, f.Nonce, func(frame []byte) (ch tier.Change, err error) {
+		ch, ok, err = f.Over(frame)
+		return ch, err
 	})
 	if err != nil {
 		return false, fail("fill", err)
@@ -114,37 +104,50 @@ func (t *Tier) ready(ctx context.Context) error {
 }
 
 // update reads the frame of key, asks what is to become of it, and does that, while
-// nobody else writes.
-func (t *Tier) update(ctx context.Context, key string, decide func(frame []byte) change) error {
+// nobody else writes. For a key that is not kept it only asks, as if the claim n stood.
+func (t *Tier) update(ctx context.Context, key string, n tier.Nonce, decide func(frame []byte) (tier.Change, error)) error {
 	if err := t.ready(ctx); err != nil {
 		return err
 	}
 	tb := t.tableOf(key)
+	if tb == nil {
+		_, err := decide(tier.LeaseCell(n))
+		return err
+	}
 	return t.writer.Do(ctx, func(tx *prepared.Tx) error {
 		var frame []byte
 		err := tx.QueryRowContext(ctx, tb.get, key, t.cfg.Now().UnixMilli()).Scan(&frame)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		switch ch := decide(frame); ch.what {
-		case put:
-			return tb.write(ctx, tx, key, ch)
-		case rewrite:
-			_, err = tx.ExecContext(ctx, tb.rewrite, ch.frame, key)
+		ch, err := decide(frame)
+		if err != nil {
 			return err
-		case drop:
+		}
+		switch ch.Act {
+		case tier.Put:
+			return tb.write(ctx, tx, key, ch.Frame, after(t.cfg.Now(), ch.TTL))
+		case tier.Patch:
+			_, err = tx.ExecContext(ctx, tb.rewrite, ch.Frame, key)
+			return err
+		case tier.Drop:
 			return tb.free(ctx, tx, key)
-		case leave:
+		case tier.Keep:
 		}
 		return nil
 	})
 }
 
+// after returns the millisecond, rounded up, at which what lives for d from now ends.
+func after(now time.Time, d time.Duration) int64 {
+	return now.Add(d).Add(time.Millisecond - 1).UnixMilli()
+}
+
 // write puts a frame, and the columns that people read beside it.
-func (tb *table) write(ctx context.Context, tx *prepared.Tx, key string, ch change) error {
-	values := []any{key, ch.frame, ch.until}
+func (tb *table) write(ctx context.Context, tx *prepared.Tx, key string, frame []byte, end int64) error {
+	values := []any{key, frame, end}
 	if tb.Row != nil {
-		cell, err := tier.ParseCell(ch.frame)
+		cell, err := tier.ParseCell(frame)
 		if err != nil { // a tier stores what it is told to, cell or not
 			cell = tier.Cell{}
 		}
@@ -158,7 +161,7 @@ func (tb *table) write(ctx context.Context, tx *prepared.Tx, key string, ch chan
 		values = append(values, more...)
 	}
 	statement := tb.put
-	if kind, _ := head(ch.frame); kind == tier.Lease {
+	if kind, _ := tier.Head(frame); kind == tier.Lease {
 		statement = tb.lease
 	}
 	_, err := tx.ExecContext(ctx, statement, values...)

@@ -17,9 +17,6 @@ import (
 // DefaultTable is where the cells are that no [Table] takes.
 const DefaultTable = "cells"
 
-// ErrNonce refuses a claim or a fill that carries the zero nonce, which means none.
-var ErrNonce = errors.New("sqltier: zero nonce")
-
 // ErrConfig is wrapped by what [Tier.Validate] says.
 var ErrConfig = errors.New("sqltier: bad configuration")
 

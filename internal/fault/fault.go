@@ -1,0 +1,151 @@
+// Package fault is what the fault-injecting wrappers of tiertest and logtest share: what
+// each operation suffers, and how often it was called.
+package fault
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Fault is what one operation suffers. The zero Fault is none.
+type Fault struct {
+	Err   error         // answered instead of a call
+	Lost  error         // answered instead of a reply
+	Delay time.Duration // before anything else
+	hang  chan struct{} // closed when the hanging ends; nil when there is none
+}
+
+// Hang waits until the hanging ends, where there is one, or until ctx does, whose error
+// it returns then.
+func (x Fault) Hang(ctx context.Context) error {
+	if x.hang == nil {
+		return nil
+	}
+	select {
+	case <-x.hang:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Ops are the operations of one wrapper, numbered from zero, with their faults and
+// counts. All methods may be called concurrently. Without operations they are about all.
+type Ops[Op ~int] struct {
+	mu     sync.Mutex // protects all below
+	faults []Fault
+	calls  []int
+}
+
+// New returns n operations without faults.
+func New[Op ~int](n Op) *Ops[Op] {
+	return &Ops[Op]{faults: make([]Fault, n), calls: make([]int, n)}
+}
+
+// Enter counts a call of op and returns what it suffers.
+func (o *Ops[Op]) Enter(op Op) Fault {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.calls[op]++
+	return o.faults[op]
+}
+
+// Now returns what op suffers now.
+func (o *Ops[Op]) Now(op Op) Fault {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.faults[op]
+}
+
+// Set changes what ops suffer.
+func (o *Ops[Op]) Set(ops []Op, change func(*Fault)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, op := range o.all(ops) {
+		change(&o.faults[op])
+	}
+}
+
+// Hang lets calls of ops hang, or ends that.
+func (o *Ops[Op]) Hang(on bool, ops []Op) {
+	o.Set(ops, func(x *Fault) {
+		switch {
+		case on && x.hang == nil:
+			x.hang = make(chan struct{})
+		case !on && x.hang != nil:
+			close(x.hang)
+			x.hang = nil
+		}
+	})
+}
+
+// Heal ends all faults. The counts stay.
+func (o *Ops[Op]) Heal() {
+	o.Hang(false, nil)
+	o.Set(nil, func(x *Fault) { *x = Fault{hang: x.hang} })
+}
+
+// Calls returns how often ops were called since the last ResetCalls.
+func (o *Ops[Op]) Calls(ops []Op) (n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, op := range o.all(ops) {
+		n += o.calls[op]
+	}
+	return n
+}
+
+// ResetCalls sets the counts to zero.
+func (o *Ops[Op]) ResetCalls() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	clear(o.calls)
+}
+
+// all returns ops, or every operation for none.
+func (o *Ops[Op]) all(ops []Op) []Op {
+	if len(ops) > 0 {
+		return ops
+	}
+	for op := range o.faults {
+		ops = append(ops, Op(op))
+	}
+	return ops
+}
+
+// Setting is a value that may be changed while calls are under way. The zero Setting
+// holds the zero value. All methods may be called concurrently.
+type Setting[T any] struct {
+	mu sync.Mutex // protects v
+	v  T
+}
+
+// Set changes the value.
+func (s *Setting[T]) Set(v T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.v = v
+}
+
+// Get returns the value.
+func (s *Setting[T]) Get() T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.v
+}
+
+// Sleep waits for d, or until ctx ends, whose error it returns then.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

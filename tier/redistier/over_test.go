@@ -1,0 +1,184 @@
+package redistier_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/redistier"
+)
+
+// The scripts are Claim.Over and Fill.Over, written a second time in Lua. Here both
+// decide about the same frames, of cells and of garbage.
+func TestScriptsAgreeWithOver(t *testing.T) {
+	seed := rand.Uint64()
+	if s, err := strconv.ParseUint(os.Getenv("TWOFOLD_SEED"), 10, 64); err == nil {
+		seed = s
+	}
+	t.Logf("repeat with TWOFOLD_SEED=%d", seed)
+	rdb := redistest.Start(t).Client()
+	d := &draw{rand.New(rand.NewPCG(seed, 1))}
+	s := &stage{T: t, rdb: rdb, prefix: redistest.Prefix()}
+	r := redistier.New(rdb, redistier.Config{Prefix: s.prefix})
+	acts := map[tier.Act]int{}
+	for range 5000 {
+		frame := d.frame()
+		if d.IntN(3) > 0 {
+			c := tier.Claim{Seen: d.nonce(), Nonce: d.nonce(), Lease: d.lifetime(), Refresh: d.IntN(2) > 0}
+			var got tier.Claimed
+			var err error
+			after := s.play(frame, func() { got, err = r.Claim(t.Context(), "k", c) })
+			acts[s.check(frame, after, c, func(now time.Time) (tier.Change, bool) {
+				ch, want, fails := c.Over(frame, now)
+				return ch, got.Granted == want.Granted && bytes.Equal(got.Cell, want.Cell) && errors.Is(err, fails)
+			})]++
+			continue
+		}
+		f := tier.Fill{Nonce: d.nonce(), TTL: d.lifetime()}
+		if d.IntN(2) > 0 {
+			f.Cell = d.frame()
+		}
+		var got bool
+		var err error
+		after := s.play(frame, func() { got, err = r.Fill(t.Context(), "k", f) })
+		acts[s.check(frame, after, f, func(time.Time) (tier.Change, bool) {
+			ch, want, fails := f.Over(frame)
+			return ch, got == want && errors.Is(err, fails)
+		})]++
+	}
+	t.Logf("changes by kind: %v", acts)
+	for _, act := range []tier.Act{tier.Keep, tier.Put, tier.Patch, tier.Drop} {
+		if acts[act] < 20 {
+			t.Errorf("only %d changes were of kind %d", acts[act], act)
+		}
+	}
+}
+
+// stage is one key in Redis.
+type stage struct {
+	*testing.T
+	rdb    *redis.Client
+	prefix string
+}
+
+// stand is what stands under the key after a call, and the server's time around both.
+type stand struct {
+	frame      []byte
+	ttl        time.Duration
+	begun, end time.Time
+}
+
+const hour = time.Hour
+
+// play puts frame under the key for an hour, calls, and looks.
+func (s *stage) play(frame []byte, call func()) stand {
+	s.Helper()
+	var begun, end *redis.TimeCmd
+	var got *redis.StringCmd
+	var ttl *redis.DurationCmd
+	key := s.prefix + ":v:k"
+	s.pipelined(func(p redis.Pipeliner) {
+		begun = p.Time(s.Context())
+		if p.Del(s.Context(), key); frame != nil {
+			p.Set(s.Context(), key, frame, hour)
+		}
+	})
+	call()
+	s.pipelined(func(p redis.Pipeliner) {
+		got, ttl, end = p.Get(s.Context(), key), p.PTTL(s.Context(), key), p.Time(s.Context())
+	})
+	after := stand{ttl: ttl.Val(), begun: begun.Val(), end: end.Val()}
+	if got.Err() == nil {
+		after.frame, _ = got.Bytes()
+	}
+	return after
+}
+
+func (s *stage) pipelined(fill func(p redis.Pipeliner)) {
+	s.Helper()
+	_, err := s.rdb.Pipelined(context.Background(), func(p redis.Pipeliner) error { fill(p); return nil })
+	if err != nil && !errors.Is(err, redis.Nil) {
+		s.Fatal(err)
+	}
+}
+
+// check fails unless there was a moment of the server's clock, while the call was under
+// way, in which Over does the same. It returns what that was.
+func (s *stage) check(before []byte, after stand, asked any, over func(now time.Time) (ch tier.Change, same bool)) tier.Act {
+	s.Helper()
+	from, to := after.begun.UnixMilli(), after.end.UnixMilli()
+	for ms := from; ms <= to; ms++ {
+		ch, same := over(time.UnixMilli(ms))
+		if same && after.agrees(before, ch, time.Duration(to-from)*time.Millisecond) {
+			return ch.Act
+		}
+	}
+	ch, same := over(after.begun)
+	s.Fatalf("frame %q, %+v:\nthe script leaves %q for %v,\nOver says    %+v (answers agree: %v)", before, asked, after.frame, after.ttl, ch, same)
+	return 0
+}
+
+// agrees reports whether ch makes what stands there of before, no longer than took ago.
+func (a stand) agrees(before []byte, ch tier.Change, took time.Duration) bool {
+	want, ttl := before, hour
+	switch ch.Act {
+	case tier.Put:
+		want, ttl = ch.Frame, ch.TTL
+	case tier.Patch:
+		want = ch.Frame
+	case tier.Drop:
+		want = nil
+	case tier.Keep:
+	}
+	if a.frame == nil {
+		return want == nil || ttl <= took
+	}
+	return want != nil && bytes.Equal(a.frame, want) && a.ttl <= ttl && a.ttl >= ttl-took
+}
+
+// draw makes frames, claims and fills that often have to do with each other.
+type draw struct{ *rand.Rand }
+
+func pick[T any](d *draw, of ...T) T { return of[d.IntN(len(of))] }
+
+func (d *draw) nonce() tier.Nonce {
+	one := tier.Nonce{1, 2, 3}
+	return pick(d, one, one, one, tier.Nonce{0, 0, 0, 0, 0, 0, 0, 1}, tier.Nonce{'\r', '\n', 255}, tier.Nonce{})
+}
+
+func (d *draw) lifetime() time.Duration {
+	return pick(d, -time.Second, 0, 1, time.Millisecond, 20*time.Second, 20*time.Second+1, 20*time.Second-1, 20*time.Second+time.Millisecond,
+		20*time.Second+999_999, 100*365*24*hour)
+}
+
+func (d *draw) refreshUntil() int64 {
+	now := time.Now().UnixMilli()
+	return pick(d, 0, 0, now-hour.Milliseconds(), now+hour.Milliseconds(), now-1, now, now+1, now+2,
+		-1, 1, math.MinInt64, math.MaxInt64, 1<<53+1, -1<<53-1, int64(d.Uint64()))
+}
+
+func (d *draw) frame() []byte {
+	if d.IntN(8) == 0 {
+		return nil
+	}
+	n := d.nonce()
+	whole := make([]byte, 80)
+	for i := range whole {
+		whole[i] = byte(d.Uint32())
+	}
+	whole[0] = pick(d, byte(tier.Value), byte(tier.Value), byte(tier.Value), byte(tier.Lease), byte(tier.Lease), byte(tier.Hold), '?', 0)
+	copy(whole[1:], n[:])
+	binary.BigEndian.PutUint64(whole[tier.RefreshAt:], uint64(d.refreshUntil()))
+	return whole[:pick(d, d.IntN(9), 9, 9, 10, tier.HeaderSize-1, tier.HeaderSize, tier.HeaderSize+1, len(whole), len(whole))]
+}
