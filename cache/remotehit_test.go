@@ -33,7 +33,9 @@ func TestRemoteHitAllocations(t *testing.T) {
 	remote, near := tiertest.NewMemory(), &forgetful{Tier: local.New(local.Config{})}
 	cfg := cache.Config[int64, profile]{Load: func(_ context.Context, id int64) (profile, error) { return profileOf(id), nil }}
 	get(t, with(t, open(t, cache.TiersConfig{Remote: remote}), cfg), 1)
-	cfg.Load = func(context.Context, int64) (profile, error) { return profile{}, errors.New("it is in the remote tier") }
+	cfg.Load = func(context.Context, int64) (profile, error) {
+		return profile{}, errors.New("it is in the remote tier")
+	}
 	tiers := open(t, cache.TiersConfig{Remote: remote, Local: near})
 	c := with(t, tiers, cfg)
 	ctx := t.Context()
