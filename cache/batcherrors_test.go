@@ -28,7 +28,7 @@ var (
 type saysAbsent struct{}
 
 func (saysAbsent) Error() string        { return "no such row" }
-func (saysAbsent) Is(target error) bool { return target == cache.ErrNotFound } //nolint:errorlint // that is what Is is for
+func (saysAbsent) Is(target error) bool { return target == cache.ErrNotFound }
 
 // perKey names keys that failed, as a loader does.
 func perKey(errs map[int]error) error { return &cache.BatchError[int]{Errs: errs} }
