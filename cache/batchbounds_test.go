@@ -1,0 +1,215 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// SoftTimeout is for the call, however many keys it has. (Finding R6.)
+func TestGetManySoftTimeout(t *testing.T) {
+	for _, many := range []bool{false, true} {
+		for _, remote := range []bool{false, true} {
+			t.Run(fmt.Sprintf("LoadMany=%v, remote=%v", many, remote), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { getManySoftTimeout(t, many, remote) })
+			})
+		}
+	}
+}
+
+func getManySoftTimeout(t *testing.T, many, remote bool) {
+	src := &source{}
+	cfg := thingConfig{Load: src.load, Policy: patch{
+		TTL: new(10 * time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(50 * time.Millisecond),
+	}}
+	if many {
+		cfg.LoadMany = src.loadMany
+	}
+	tc := cache.TiersConfig{}
+	if remote {
+		tc.Remote = tiertest.NewMemory()
+	}
+	c := with(t, open(t, tc), cfg)
+	keys := ints(0, 40)
+	if _, err := c.GetMany(t.Context(), keys); err != nil {
+		t.Errorf("GetMany: %v", err)
+	}
+	advance(time.Minute)
+	src.took = 5 * time.Second
+	start := time.Now()
+	m, err := c.GetMany(t.Context(), keys)
+	if d := time.Since(start); d != 50*time.Millisecond {
+		t.Errorf("GetMany of 40 stale keys took %v, want one SoftTimeout", d)
+	}
+	if len(m) != 40 || m[7] != "7.1" || err != nil {
+		t.Errorf("GetMany = %d values, the seventh %q, %v; want 40 old ones", len(m), m[7], err)
+	}
+	advance(5 * time.Second) // the loads went on
+	start = time.Now()
+	m, err = c.GetMany(t.Context(), append(keys, 40)) // nothing old of the last
+	if d := time.Since(start); d != 5*time.Second {
+		t.Errorf("GetMany with a key that was never loaded took %v, want the load's 5s", d)
+	}
+	if len(m) != 41 || m[7] != "7.2" || m[40] != "40.1" || err != nil {
+		t.Errorf("GetMany = %d values, %q and %q, %v", len(m), m[7], m[40], err)
+	}
+}
+
+// batches is a remote tier that counts the commands and the keys of each.
+type batches struct {
+	*tiertest.Memory
+	mu   sync.Mutex // protects the rest
+	hang bool       // for GetMany
+	most map[string]int
+	sum  map[string]int
+}
+
+func newBatches() *batches {
+	return &batches{Memory: tiertest.NewMemory(), most: map[string]int{}, sum: map[string]int{}}
+}
+
+func (b *batches) count(op string, keys []string) (hang bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.most[op] = max(b.most[op], len(keys))
+	b.sum[op] += len(keys)
+	return b.hang && op == "get"
+}
+
+func (b *batches) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
+	if b.count("get", keys) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return b.Memory.GetMany(ctx, keys)
+}
+
+func (b *batches) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
+	b.count("claim", keys)
+	return b.Memory.ClaimMany(ctx, keys, claims)
+}
+
+func (b *batches) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([]bool, error) {
+	b.count("fill", keys)
+	return b.Memory.FillMany(ctx, keys, fills)
+}
+
+// A command to the remote tier has a thousand keys at most: more would block a server for
+// too long. (Finding R14.)
+func TestGetManyChunks(t *testing.T) {
+	const n, most = 2500, 1000
+	synctest.Test(t, func(t *testing.T) {
+		remote := newBatches()
+		load := func(_ context.Context, keys []int) (map[int]string, error) {
+			m := make(map[int]string, len(keys))
+			for _, k := range keys {
+				m[k] = fmt.Sprint(k)
+			}
+			return m, nil
+		}
+		cfg := thingConfig{LoadMany: load, MaxBatch: n}
+		keys := ints(0, n)
+		for i, ops := range []map[string]int{{"get": n, "claim": n, "fill": n}, {"get": n, "claim": 0, "fill": 0}} {
+			clear(remote.most)
+			clear(remote.sum)
+			c := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
+			m, err := c.GetMany(t.Context(), keys)
+			if len(m) != n || m[n-1] != fmt.Sprint(n-1) || err != nil {
+				t.Errorf("process %d: GetMany = %d values, the last %q, %v", i, len(m), m[n-1], err)
+			}
+			for op, want := range ops {
+				if remote.most[op] > most || remote.sum[op] != want {
+					t.Errorf("process %d: commands to %s have up to %d keys, %d in all; want %d at most, %d in all",
+						i, op, remote.most[op], remote.sum[op], most, want)
+				}
+			}
+		}
+	})
+}
+
+// A GetMany in chunks spends one deadline on a tier that hangs.
+func TestGetManyChunksOfAHungTier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		remote := newBatches()
+		remote.hang = true
+		src := &source{}
+		cfg := thingConfig{Load: src.load, Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}}
+		c := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
+		start := time.Now()
+		m, err := c.GetMany(t.Context(), ints(0, 3500))
+		if d := time.Since(start); len(m) != 3500 || err != nil || d != 50*time.Millisecond {
+			t.Errorf("GetMany = %d values, %v, after %v; want 3500 after one RemoteTimeout", len(m), err, d)
+		}
+	})
+}
+
+// When Clone panics for one key of a GetMany, the call leaves its other keys: nobody waits
+// for their loads any more, and the next read begins its own. (Finding R14.)
+func TestGetManyCloneThatPanics(t *testing.T) {
+	for _, many := range []bool{false, true} {
+		t.Run(fmt.Sprint("LoadMany=", many), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { cloneThatPanics(t, many) })
+		})
+	}
+}
+
+func cloneThatPanics(t *testing.T, many bool) {
+	remote, src := tiertest.NewMemory(), &source{}
+	other := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
+	get(t, other, 1)
+	var fine atomic.Bool
+	src.took = time.Hour
+	cfg := thingConfig{
+		Load:   src.load,
+		Policy: patch{LoadTimeout: new(2 * time.Hour)},
+		Clone: func(v string) string {
+			if !fine.Load() {
+				panicHere("Clone")
+			}
+			return v
+		},
+	}
+	if many {
+		cfg.LoadMany = src.loadMany
+	}
+	c := with(t, open(t, cache.TiersConfig{Remote: remote, MaxFlights: 4}), cfg)
+	// The value of 1 comes from the remote tier; the others load for an hour.
+	if p := panicOf(func() { _, _ = c.GetMany(t.Context(), []int{1, 2, 3, 4}) }); p == nil {
+		t.Error("GetMany does not panic as Clone does")
+	}
+	synctest.Wait()
+	src.mu.Lock()
+	cancelled, want := len(src.ctxErrs), 3
+	src.took = 0
+	src.mu.Unlock()
+	if many {
+		want = 1
+	}
+	if cancelled != want {
+		t.Errorf("%d loads were cancelled when the call was over, want %d", cancelled, want)
+	}
+	fine.Store(true)
+	start := time.Now()
+	for _, k := range []int{1, 2, 3, 4, 5, 6, 7, 8} { // more than MaxFlights
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		if _, err := c.Get(ctx, k); err != nil {
+			t.Errorf("Get(%d) after the panic: %v", k, err)
+		}
+		cancel()
+	}
+	if d := time.Since(start); d > 0 {
+		t.Errorf("the reads after the panic took %v, want no wait for the old loads", d)
+	}
+	if err := errors.Join(src.ctxErrs...); err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("the loads ended with %v, want Canceled", err)
+	}
+}

@@ -1,0 +1,300 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// What a LoadMany says of each key. (Finding B1.)
+
+var (
+	errShard = errors.New("shard 7 is down")
+	errQuota = codedError{"quota", "no quota"}
+)
+
+// saysAbsent is an error that names ErrNotFound by a method, and wraps nothing.
+type saysAbsent struct{}
+
+func (saysAbsent) Error() string        { return "no such row" }
+func (saysAbsent) Is(target error) bool { return target == cache.ErrNotFound }
+
+// perKey names keys that failed, as a loader does.
+func perKey(errs map[int]error) error { return &cache.BatchError[int]{Errs: errs} }
+
+// answers are what a LoadMany returns of the keys 1 to 4 in the end.
+type answers struct {
+	name   string
+	got    map[int]string
+	err    error
+	values []int // of the keys 1 to 4; the others are absent or have failed
+	absent []int
+	is     error // of every failed key
+}
+
+var manyAnswers = []answers{
+	{name: "nil", got: map[int]string{1: "one"}, values: []int{1}, absent: []int{2, 3, 4}},
+	{name: "nil, nothing", absent: []int{1, 2, 3, 4}},
+	{
+		name: "a BatchError", got: map[int]string{1: "one", 2: "two"},
+		err:    perKey(map[int]error{2: errShard, 3: cache.ErrNotFound}),
+		values: []int{1}, absent: []int{3, 4}, is: errShard,
+	},
+	{
+		name: "a BatchError of an absence and a failure", got: map[int]string{1: "one"},
+		err:    perKey(map[int]error{2: fmt.Errorf("no row: %w", cache.ErrNotFound), 3: errShard}),
+		values: []int{1}, absent: []int{2, 4}, is: errShard,
+	},
+	{
+		name: "a BatchError of mixed errors", got: map[int]string{1: "one"},
+		err:    perKey(map[int]error{2: errors.Join(errShard, cache.ErrNotFound)}),
+		values: []int{1}, absent: []int{3, 4}, is: errShard,
+	},
+	{
+		name: "an empty BatchError", got: map[int]string{1: "one"}, err: perKey(nil),
+		values: []int{1}, absent: []int{2, 3, 4},
+	},
+	{
+		name: "an error around a BatchError", got: map[int]string{1: "one", 2: "two"},
+		err:    fmt.Errorf("%w: %w", errShard, perKey(map[int]error{2: errShard, 3: cache.ErrNotFound})),
+		values: []int{1}, absent: []int{3}, is: errShard, // 4 fails with the whole error
+	},
+	{
+		name: "a joined BatchError", got: map[int]string{1: "one"},
+		err:    errors.Join(errShard, perKey(map[int]error{3: cache.ErrNotFound})),
+		values: []int{1}, absent: []int{3}, is: errShard,
+	},
+	{
+		name: "an error", got: map[int]string{1: "one"}, err: errShard,
+		values: []int{1}, is: errShard,
+	},
+	{
+		name: "an error and ErrNotFound", got: map[int]string{1: "one"}, err: errors.Join(errShard, cache.ErrNotFound),
+		values: []int{1}, is: errShard,
+	},
+	{
+		name: "ErrNotFound and an error, deep", err: fmt.Errorf("query: %w", errors.Join(
+			fmt.Errorf("left: %w", cache.ErrNotFound), fmt.Errorf("right: %w", errors.Join(cache.ErrNotFound, errShard)))),
+		is: errShard,
+	},
+	{
+		name: "an error and ErrNotModified", got: map[int]string{1: "one"}, err: errors.Join(cache.ErrNotModified, errShard),
+		values: []int{1}, is: errShard,
+	},
+	{
+		name: "an error with a code", err: errors.Join(errQuota, errShard, cache.ErrNotFound, cache.ErrNotModified),
+		is: errShard,
+	},
+	{name: "ErrNotFound", got: map[int]string{1: "one"}, err: cache.ErrNotFound, values: []int{1}, absent: []int{2, 3, 4}},
+	{name: "ErrNotFound, wrapped", err: fmt.Errorf("no rows: %w", cache.ErrNotFound), absent: []int{1, 2, 3, 4}},
+	{name: "ErrNotFound twice", err: errors.Join(cache.ErrNotFound, cache.ErrNotFound), absent: []int{1, 2, 3, 4}},
+	{name: "ErrNotFound by a method", err: saysAbsent{}, absent: []int{1, 2, 3, 4}},
+	{
+		name: "another cache's ErrNotFound", err: &cache.Error{Op: "get", Key: "k", Err: cache.ErrNotFound},
+		absent: []int{1, 2, 3, 4},
+	},
+}
+
+func (a answers) failed() (keys []int) {
+	for _, k := range []int{1, 2, 3, 4} {
+		if !slices.Contains(a.values, k) && !slices.Contains(a.absent, k) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// check checks what a GetMany of the keys 1 to 4 returned.
+func (a answers) check(t *testing.T, who string, m map[int]string, err error) {
+	t.Helper()
+	if got := slices.Sorted(maps.Keys(m)); !slices.Equal(got, a.values) {
+		t.Errorf("%s: values of %v, want of %v", who, got, a.values)
+	}
+	var failed []int
+	if be, ok := errors.AsType[*cache.BatchError[int]](err); ok {
+		failed = slices.Sorted(maps.Keys(be.Errs))
+		for _, err := range be.Errs {
+			a.checkFailed(t, who, err)
+		}
+	} else if err != nil {
+		t.Errorf("%s: %v (%T), want a *BatchError", who, err, err)
+	}
+	if !slices.Equal(failed, a.failed()) {
+		t.Errorf("%s: failed are %v, want %v: %v", who, failed, a.failed(), err)
+	}
+}
+
+// checkFailed checks the error of a failed key.
+func (a answers) checkFailed(t *testing.T, who string, err error) {
+	t.Helper()
+	if errors.Is(err, cache.ErrNotFound) || errors.Is(err, cache.ErrNotModified) {
+		t.Errorf("%s: the failure counts as absence or as not modified: %v", who, err)
+	}
+	re, remembered := errors.AsType[*cache.RememberedError](err)
+	if !remembered && !errors.Is(err, a.is) {
+		t.Errorf("%s: %v, want one that is %v", who, err, a.is)
+	}
+	if errors.Is(a.err, errQuota) {
+		if q, ok := errors.AsType[codedError](err); !ok && !remembered || ok && q != errQuota {
+			t.Errorf("%s: errors.As does not find the error with a code in %v", who, err)
+		}
+		if remembered && re.Code != errQuota.code {
+			t.Errorf("%s: remembered as %q, want %q", who, re.Code, errQuota.code)
+		}
+	}
+}
+
+// asked is a LoadMany that gives the answers and remembers which keys it was asked for.
+type asked struct {
+	answers
+	mu   sync.Mutex // protects keys
+	keys []int
+}
+
+func (a *asked) loadMany(_ context.Context, keys []int) (map[int]string, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.keys = append(a.keys, keys...)
+	return a.got, a.err
+}
+
+// since returns the keys asked for since the last call, sorted.
+func (a *asked) since() []int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	keys := slices.Sorted(slices.Values(a.keys))
+	a.keys = nil
+	return keys
+}
+
+func TestLoadManyAnswers(t *testing.T) {
+	for _, tt := range manyAnswers {
+		for _, remember := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, NegativeErrors=%v", tt.name, remember), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { loadManyAnswers(t, tt, remember) })
+			})
+		}
+	}
+}
+
+func loadManyAnswers(t *testing.T, tt answers, remember bool) {
+	a := &asked{answers: tt}
+	cfg := thingConfig{LoadMany: a.loadMany}
+	again := tt.failed() // the keys that are asked for once more
+	if remember {
+		cfg.Policy.NegativeErrors = new(5 * time.Second)
+		again = nil
+	}
+	_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, cfg)
+	keys := []int{1, 2, 3, 4}
+	m, err := cs[0].GetMany(t.Context(), keys)
+	tt.check(t, "the call that loads", m, err)
+	a.since()
+	for i, who := range []string{"a later call", "another process"} {
+		m, err = cs[i].GetMany(t.Context(), keys)
+		tt.check(t, who, m, err)
+		if got := a.since(); !slices.Equal(got, again) {
+			t.Errorf("%s asks the source for %v, want %v", who, got, again)
+		}
+	}
+	for _, k := range tt.failed() {
+		_, err := cs[1].Get(t.Context(), k)
+		if err == nil {
+			t.Errorf("Get(%d) of a failed key succeeds", k)
+			continue
+		}
+		tt.checkFailed(t, fmt.Sprintf("Get(%d)", k), err)
+	}
+	for _, k := range tt.absent {
+		if _, err := cs[1].Get(t.Context(), k); !errors.Is(err, cache.ErrNotFound) {
+			t.Errorf("Get(%d) of an absent key: %v", k, err)
+		}
+	}
+}
+
+// A Get whose cache has LoadMany alone goes by the same rules, for its one key.
+func TestLoadManyAnswersOneKey(t *testing.T) {
+	for _, tt := range manyAnswers {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := &asked{answers: tt}
+				c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{LoadMany: a.loadMany})
+				var values, absent, failed []int
+				for _, k := range []int{1, 2, 3, 4} {
+					_, err := c.Get(t.Context(), k)
+					switch {
+					case err == nil:
+						values = append(values, k)
+					case errors.Is(err, cache.ErrNotFound):
+						absent = append(absent, k)
+					default:
+						failed = append(failed, k)
+						tt.checkFailed(t, fmt.Sprintf("Get(%d)", k), err)
+					}
+				}
+				if !slices.Equal(values, tt.values) || !slices.Equal(absent, tt.absent) {
+					t.Errorf("values %v, absent %v, failed %v; want %v, %v, %v", values, absent, failed, tt.values, tt.absent, tt.failed())
+				}
+			})
+		})
+	}
+}
+
+// A refresh that failed does not pass for one that found the value unchanged.
+func TestFailedRefreshIsNotUnmodified(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &asked{answers: answers{got: map[int]string{1: "one"}}}
+		c := with(t, open(t, cache.TiersConfig{}), thingConfig{LoadMany: a.loadMany})
+		get(t, c, 1)
+		a.got, a.err = nil, errors.Join(errShard, cache.ErrNotModified)
+		if err := c.Refresh(t.Context(), 1); !errors.Is(err, errShard) {
+			t.Errorf("Refresh = %v, want %v", err, errShard)
+		}
+	})
+}
+
+// A loader may return what another cache's GetMany returned, as it is.
+func TestGetManyAsLoader(t *testing.T) {
+	for _, remember := range []bool{false, true} {
+		t.Run(fmt.Sprint("NegativeErrors=", remember), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+				a := &asked{answers: answers{
+					got: map[int]string{1: "one"}, err: perKey(map[int]error{2: errors.Join(errShard, cache.ErrNotFound)}),
+					values: []int{1}, absent: []int{3, 4}, is: errShard,
+				}}
+				inner := thingConfig{Namespace: "inner", LoadMany: a.loadMany}
+				if remember {
+					inner.Policy.NegativeErrors = new(5 * time.Second)
+				}
+				in := with(t, tiers, inner)
+				out := with(t, tiers, thingConfig{
+					Namespace: "outer",
+					LoadMany:  func(ctx context.Context, keys []int) (map[int]string, error) { return in.GetMany(ctx, keys) },
+				})
+				for range 2 {
+					m, err := out.GetMany(t.Context(), []int{1, 2, 3, 4})
+					a.check(t, "the outer cache", m, err)
+				}
+				want := []int{1, 2, 2, 3, 4}
+				if remember {
+					want = []int{1, 2, 3, 4}
+				}
+				if diff := cmp.Diff(want, a.since()); diff != "" {
+					t.Errorf("keys that the source was asked for (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,168 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// ring are keys whose loaders each read the next one, after a moment in which all of them
+// begin.
+type ring struct {
+	size   int  // the loader of the last key reads the first
+	batch  bool // by GetMany
+	remote bool
+	values things
+	others cache.Cache[string, string] // odd keys are in a cache of their own when split is set
+	split  bool
+}
+
+func (r *ring) read(ctx context.Context, k int) (string, error) {
+	switch {
+	case r.split && k%2 == 1:
+		return r.others.Get(ctx, fmt.Sprint("k", k))
+	case r.batch:
+		m, err := r.values.GetMany(ctx, []int{k, 1000 + k})
+		return m[k], err
+	}
+	return r.values.Get(ctx, k)
+}
+
+func (r *ring) load(ctx context.Context, k int) (string, error) {
+	if k >= 1000 {
+		return "alone", nil
+	}
+	if err := nap(ctx, 10*time.Millisecond); err != nil {
+		return "", err
+	}
+	v, err := r.read(ctx, (k+1)%r.size)
+	return fmt.Sprint(k, ">", v), err
+}
+
+func (r *ring) open(t *testing.T) {
+	tc := cache.TiersConfig{}
+	if r.remote {
+		tc.Remote = tiertest.NewMemory()
+	}
+	tiers := open(t, tc)
+	cfg := thingConfig{Load: r.load, Policy: patch{LoadTimeout: new(20 * time.Second)}}
+	if r.batch {
+		cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
+			m := map[int]string{}
+			var errs []error
+			for _, k := range keys {
+				v, err := r.load(ctx, k)
+				if err == nil {
+					m[k] = v
+				}
+				errs = append(errs, err)
+			}
+			return m, errors.Join(errs...)
+		}
+	}
+	r.values = with(t, tiers, cfg)
+	r.others = with(t, tiers, cache.Config[string, string]{
+		Namespace: "others", Policy: cfg.Policy,
+		Load: func(ctx context.Context, s string) (string, error) {
+			var k int
+			if _, err := fmt.Sscanf(s, "k%d", &k); err != nil {
+				return "", err
+			}
+			return r.load(ctx, k)
+		},
+	})
+}
+
+// Loads that wait for each other in a circle would wait until LoadTimeout, whoever began
+// them. The load that closes the circle is told so at once. (Finding R18.)
+func TestCrossedLoads(t *testing.T) {
+	for name, r := range map[string]ring{
+		"two":                     {size: 2},
+		"two, a remote tier":      {size: 2, remote: true},
+		"three":                   {size: 3},
+		"ten":                     {size: 10},
+		"two, batches":            {size: 2, batch: true},
+		"two, batches and remote": {size: 2, batch: true, remote: true},
+		"two, of two caches":      {size: 2, split: true},
+		"four, of two caches":     {size: 4, split: true, remote: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r.open(t)
+				start := time.Now()
+				crowd(r.size, func(k int) {
+					if _, err := r.read(t.Context(), k); !errors.Is(err, cache.ErrRecursive) {
+						t.Errorf("the caller of %d gets %v, want ErrRecursive", k, err)
+					}
+				})
+				if d := time.Since(start); d > time.Second {
+					t.Errorf("the callers waited %v, want no wait for a load that waits for them", d)
+				}
+			})
+		})
+	}
+}
+
+// A loader may do without the value that it cannot have. Then all callers are answered.
+func TestCrossedLoadsThatGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c things
+		var recursive atomic.Int64
+		c = with(t, open(t, cache.TiersConfig{MaxLoads: 1000}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+			if err := nap(ctx, 10*time.Millisecond); err != nil {
+				return "", err
+			}
+			v, err := c.Get(ctx, 1-k)
+			if errors.Is(err, cache.ErrRecursive) {
+				recursive.Add(1)
+				return fmt.Sprint(k), nil
+			}
+			return fmt.Sprint(k, ">", v), err
+		}})
+		start := time.Now()
+		crowd(2, func(k int) {
+			if v := get(t, c, k); v != fmt.Sprint(k) && v != fmt.Sprint(k, ">", 1-k) {
+				t.Errorf("Get(%d) = %q", k, v)
+			}
+		})
+		if d := time.Since(start); d > time.Second || recursive.Load() != 1 {
+			t.Errorf("%d loads were told that they wait for themselves, after %v; want 1 at once", recursive.Load(), d)
+		}
+	})
+}
+
+// Loads that wait for each other in no circle are not refused: a chain, a diamond, and
+// callers who wait for a load without being one.
+func TestNotCrossed(t *testing.T) {
+	for _, batch := range []bool{false, true} {
+		t.Run(fmt.Sprint("batch=", batch), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				needs := map[int][]int{0: {1, 2}, 1: {3}, 2: {3, 4}, 3: {5}, 4: {5}, 5: nil}
+				var c things
+				c = with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+					if err := nap(ctx, 10*time.Millisecond); err != nil {
+						return "", err
+					}
+					if batch {
+						_, err := c.GetMany(ctx, needs[k])
+						return fmt.Sprint(k), err
+					}
+					for _, n := range needs[k] {
+						if _, err := c.Get(ctx, n); err != nil {
+							return "", err
+						}
+					}
+					return fmt.Sprint(k), nil
+				}})
+				crowd(60, func(i int) { get(t, c, i%6) })
+			})
+		})
+	}
+}

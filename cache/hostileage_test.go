@@ -1,0 +1,117 @@
+package cache_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// A cell may say anything of when its value was loaded and until when it is good. Whatever
+// it says, no age is negative or absurd, MaxAge holds, and what has ended is not served.
+// (Finding R14.)
+func TestHostileTimes(t *testing.T) {
+	for _, field := range []string{"LoadedAt", "SoftAt", "HardAt", "all"} {
+		for _, ms := range []int64{
+			math.MinInt64, math.MinInt64 + 1, math.MinInt64 / 2, -1e18, -1e15, -9_223_372_036_855, -9_223_372_036_854, -1, 0, 1,
+			9_223_372_036_854, 9_223_372_036_855, 1e15, 1e18, math.MaxInt64 / 2, math.MaxInt64 - 1, math.MaxInt64,
+		} {
+			t.Run(fmt.Sprintf("%s=%d", field, ms), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { hostileTimes(t, field, ms) })
+			})
+		}
+	}
+}
+
+func hostileTimes(t *testing.T, field string, ms int64) {
+	const day = 24 * time.Hour
+	cfg := thingConfig{Policy: patch{TTL: new(day), Stale: new(day), StaleIfError: new(day)}}
+	remote := faulty()
+	writer := (&source{}).load
+	cfg.Load = writer
+	get(t, with(t, open(t, cache.TiersConfig{Remote: remote}), cfg), 1)
+	wall := time.Now().UnixMilli()
+	cell := hostileCell(t, remote, field, ms)
+	remote.Corrupt(tiertest.Replace(cell.frame))
+	cfg.Load = func() cache.Loader[int, string] {
+		src := &source{}
+		src.loads = map[int]int{1: 100}
+		return src.load
+	}()
+	// How old the cell says that the value is, in milliseconds. A difference that overflows
+	// counts as the longest duration that there is.
+	truth := max(wall-cell.LoadedAt, 0)
+	if longest := int64(math.MaxInt64 / time.Millisecond); cell.LoadedAt < wall-longest {
+		truth = longest
+	}
+	atLeast := min(truth, int64(100*365*day/time.Millisecond))
+	old := truth > int64(time.Hour/time.Millisecond)
+	for _, maxAge := range []bool{true, false} {
+		c := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
+		var opts []cache.Option
+		if maxAge {
+			opts = append(opts, cache.MaxAge(time.Hour))
+		}
+		for i := range 2 { // the second time perhaps from the local tier
+			r, err := c.Fetch(t.Context(), 1, nil, opts...)
+			if err != nil {
+				t.Fatalf("Fetch %d, MaxAge %v: %v", i, maxAge, err)
+			}
+			mine := r.Value == "1.1" // of the cell
+			if r.Age < 0 || !mine && r.Age > 0 || int64(r.Age/time.Millisecond) > truth+1 {
+				t.Errorf("Fetch %d, MaxAge %v: age %v, want %d ms at most", i, maxAge, r.Age, truth+1)
+			}
+			if mine && int64(r.Age/time.Millisecond) < atLeast-1 {
+				t.Errorf("Fetch %d, MaxAge %v: age %v, want %d ms at least", i, maxAge, r.Age, atLeast-1)
+			}
+			if mine && maxAge && old {
+				t.Errorf("Fetch %d with a MaxAge of 1h returns a value of %d ms", i, truth)
+			}
+			if mine && cell.HardAt <= wall {
+				t.Errorf("Fetch %d, MaxAge %v: a value that ended at %d", i, maxAge, cell.HardAt)
+			}
+			if mine && !r.Stale && cell.SoftAt <= wall {
+				t.Errorf("Fetch %d, MaxAge %v: fresh, although that ended at %d", i, maxAge, cell.SoftAt)
+			}
+		}
+	}
+}
+
+// hostile is a cell, and the frame that it is in.
+type hostile struct {
+	tier.Cell
+	frame []byte
+}
+
+// hostileCell returns the cell of key 1 with other times.
+func hostileCell(t *testing.T, remote tier.Remote, field string, ms int64) hostile {
+	t.Helper()
+	raw, err := remote.Get(t.Context(), "default:things:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cell, err := tier.ParseCell(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch field {
+	case "LoadedAt":
+		cell.LoadedAt = ms
+	case "SoftAt":
+		cell.SoftAt = ms
+	case "HardAt":
+		cell.HardAt = ms
+	default:
+		cell.LoadedAt, cell.SoftAt, cell.HardAt = ms, ms, ms
+	}
+	frame, err := cell.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hostile{cell, frame}
+}

@@ -1,0 +1,167 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// SoftTimeout counts from the call, so also while a remote tier hangs. (Finding R18.)
+func TestSoftTimeoutOfAHungRemoteTier(t *testing.T) {
+	for _, many := range []bool{false, true} {
+		for _, keys := range [][]int{{1}, ints(0, 10)} {
+			t.Run(fmt.Sprintf("LoadMany=%v, %d keys", many, len(keys)), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { softTimeoutOfAHungRemoteTier(t, many, keys) })
+			})
+		}
+	}
+}
+
+func softTimeoutOfAHungRemoteTier(t *testing.T, many bool, keys []int) {
+	const soft, timeout = 50 * time.Millisecond, 2 * time.Second
+	src, remote := &source{}, faulty()
+	tiers := open(t, cache.TiersConfig{Remote: remote})
+	cfg := thingConfig{Load: src.load, Policy: patch{
+		TTL: new(10 * time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(soft), RemoteTimeout: new(timeout),
+	}}
+	if many {
+		cfg.LoadMany = src.loadMany
+	}
+	c := with(t, tiers, cfg)
+	read := func(ctx context.Context) (map[int]string, error) {
+		if len(keys) > 1 {
+			return c.GetMany(ctx, keys)
+		}
+		r, err := c.Fetch(ctx, keys[0], nil)
+		return map[int]string{keys[0]: r.Value}, err
+	}
+	if _, err := read(t.Context()); err != nil {
+		t.Error(err)
+	}
+	advance(time.Minute)
+	remote.Hang(true)
+	start := time.Now()
+	crowd(3, func(int) { // one leads
+		m, err := read(t.Context())
+		if m[1] != "1.1" || len(m) != len(keys) || err != nil {
+			t.Errorf("%d values, the first %q, %v; want the old ones", len(m), m[1], err)
+		}
+		if d := time.Since(start); d != soft {
+			t.Errorf("the read took %v, want SoftTimeout", d)
+		}
+	})
+	// The flight goes on, though all callers have been answered: it loads without the tier.
+	advance(2 * timeout)
+	src.wantLoads(t, 2*len(keys))
+	if n := total(tiers).StaleOnTimeout; n != int64(3*len(keys)) {
+		t.Errorf("StaleOnTimeout = %d, want %d", n, 3*len(keys))
+	}
+	remote.Heal()
+	if m, err := read(t.Context()); m[1] != "1.2" || err != nil {
+		t.Errorf("later: %q, %v, want the new value", m[1], err)
+	}
+}
+
+// Without an old value SoftTimeout changes nothing.
+func TestSoftTimeoutOfNothingOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, remote := &source{}, faulty()
+		c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load, Policy: patch{
+			StaleIfError: new(time.Hour), SoftTimeout: new(50 * time.Millisecond), RemoteTimeout: new(2 * time.Second),
+		}})
+		remote.Hang(true)
+		start := time.Now()
+		wantFetch(t, c, 1, fetched{"1.1", cache.Load, false, nil})
+		if d := time.Since(start); d != 2*time.Second {
+			t.Errorf("the read took %v, want RemoteTimeout", d)
+		}
+		remote.Heal()
+	})
+}
+
+// Close cancels the calls of readers to the remote tier when its patience ends. (Finding
+// R18.)
+func TestCloseCancelsRemoteCalls(t *testing.T) {
+	for name, read := range map[string]func(ctx context.Context, c things) error{
+		"Get":     func(ctx context.Context, c things) error { _, err := c.Get(ctx, 1); return err },
+		"GetMany": func(ctx context.Context, c things) error { _, err := c.GetMany(ctx, []int{1, 2, 3}); return err },
+		"Refresh": func(ctx context.Context, c things) error { return c.Refresh(ctx, 1) },
+		"Peek": func(ctx context.Context, c things) error {
+			if _, ok := c.Peek(ctx, 1); !ok {
+				return cache.ErrClosed
+			}
+			return nil
+		},
+	} {
+		for _, op := range []tiertest.Op{tiertest.Get, tiertest.Claim} {
+			if name == "Peek" && op != tiertest.Get {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s, op %d", name, op), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { closeCancelsRemoteCalls(t, op, read) })
+			})
+		}
+	}
+}
+
+func closeCancelsRemoteCalls(t *testing.T, op tiertest.Op, read func(context.Context, things) error) {
+	src, remote := &source{}, faulty()
+	tiers := open(t, cache.TiersConfig{Remote: remote})
+	c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{RemoteTimeout: new(time.Minute), LoadTimeout: new(time.Hour)}})
+	if op == tiertest.Get {
+		remote.Hang(true, tiertest.Get, tiertest.GetMany)
+	} else {
+		remote.Hang(true, tiertest.Claim, tiertest.ClaimMany)
+	}
+	start := time.Now()
+	answered := make(chan error, 1)
+	go func() { answered <- read(t.Context(), c) }()
+	synctest.Wait()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := tiers.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Close = %v, want DeadlineExceeded: a read was under way", err)
+	}
+	if d := time.Since(start); d != time.Second {
+		t.Errorf("Close took %v, want its context's 1s", d)
+	}
+	err := <-answered
+	if d := time.Since(start); d > 1100*time.Millisecond {
+		t.Errorf("the read was answered after %v, want right after Close", d)
+	}
+	if !errors.Is(err, context.Canceled) && !errors.Is(err, cache.ErrClosed) {
+		t.Errorf("the read = %v, want Canceled or ErrClosed", err)
+	}
+	src.wantLoads(t, 0)
+	remote.Heal()
+}
+
+// Close waits for a call of a reader that ends in time.
+func TestCloseWaitsForRemoteCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, remote := &source{}, faulty()
+		get(t, with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load}), 1)
+		tiers := open(t, cache.TiersConfig{Remote: remote})
+		c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{RemoteTimeout: new(time.Minute)}})
+		remote.Delay(100*time.Millisecond, tiertest.Get)
+		start := time.Now()
+		answered := make(chan error, 1)
+		go func() { _, err := c.Get(t.Context(), 1); answered <- err }()
+		synctest.Wait()
+		if err := tiers.Close(context.Background()); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		if d := time.Since(start); d != 100*time.Millisecond {
+			t.Errorf("Close took %v, want the 100ms of the call", d)
+		}
+		if err := <-answered; err != nil {
+			t.Errorf("the read that was under way: %v", err)
+		}
+	})
+}

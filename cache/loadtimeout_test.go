@@ -1,0 +1,133 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// ended is one way in which a load takes too long, or seems to.
+type ended struct {
+	name string
+	load func(ctx context.Context, block chan struct{}) (string, error)
+	own  time.Duration // the caller's patience; 0: none
+	want bool          // told as ErrLoadTimeout
+}
+
+var endings = []ended{
+	{name: "a loader that obeys", want: true, load: func(ctx context.Context, _ chan struct{}) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}},
+	{name: "a loader that obeys, and wraps", want: true, load: func(ctx context.Context, _ chan struct{}) (string, error) {
+		<-ctx.Done()
+		return "", fmt.Errorf("query: %w", ctx.Err())
+	}},
+	{name: "a loader that does not obey", want: true, load: func(_ context.Context, block chan struct{}) (string, error) {
+		<-block
+		return "late", nil
+	}},
+	{
+		name: "the caller's deadline", own: time.Second,
+		load: func(ctx context.Context, _ chan struct{}) (string, error) { <-ctx.Done(); return "", ctx.Err() },
+	},
+	{name: "a deadline of the loader's own", load: func(ctx context.Context, _ chan struct{}) (string, error) {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		<-ctx.Done()
+		return "", ctx.Err()
+	}},
+}
+
+// A load that ran out of LoadTimeout is told as ErrLoadTimeout, which is a DeadlineExceeded
+// as well. Other deadlines are not: neither the caller's, nor the loader's own. (Finding
+// R11.)
+func TestErrLoadTimeout(t *testing.T) {
+	if !errors.Is(cache.ErrLoadTimeout, context.DeadlineExceeded) {
+		t.Error("ErrLoadTimeout is no context.DeadlineExceeded")
+	}
+	if errors.Is(context.DeadlineExceeded, cache.ErrLoadTimeout) {
+		t.Error("every DeadlineExceeded is an ErrLoadTimeout")
+	}
+	for _, tt := range endings {
+		for _, batch := range []bool{false, true} {
+			for _, remote := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, batch=%v, remote=%v", tt.name, batch, remote), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) { errLoadTimeout(t, tt, batch, remote) })
+				})
+			}
+		}
+	}
+}
+
+func errLoadTimeout(t *testing.T, tt ended, batch, remote bool) {
+	block := make(chan struct{})
+	cfg := thingConfig{
+		Load:   func(ctx context.Context, _ int) (string, error) { return tt.load(ctx, block) },
+		Policy: patch{LoadTimeout: new(2 * time.Second)},
+	}
+	if batch {
+		cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
+			v, err := tt.load(ctx, block)
+			if err != nil {
+				return nil, err
+			}
+			return map[int]string{keys[0]: v}, nil
+		}
+	}
+	tc := cache.TiersConfig{}
+	if remote {
+		tc.Remote = tiertest.NewMemory()
+	}
+	c := with(t, open(t, tc), cfg)
+	ctx := t.Context()
+	if tt.own > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, tt.own)
+		defer cancel()
+	}
+	crowd(3, func(int) { // one leads
+		err := readFirst(ctx, c, batch)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, want a DeadlineExceeded", err)
+		}
+		if errors.Is(err, cache.ErrLoadTimeout) != tt.want {
+			t.Errorf("%v is an ErrLoadTimeout: %v, want %v", err, !tt.want, tt.want)
+		}
+	})
+	close(block)
+	synctest.Wait()
+}
+
+// readFirst reads key 1 by Get or by GetMany.
+func readFirst(ctx context.Context, c things, batch bool) error {
+	if !batch {
+		_, err := c.Get(ctx, 1)
+		return err
+	}
+	_, err := c.GetMany(ctx, []int{1, 2})
+	return err
+}
+
+// A refresh that runs out of time, and a load that a loader waits for.
+func TestErrLoadTimeoutElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		block := make(chan struct{})
+		defer close(block)
+		tiers := open(t, cache.TiersConfig{})
+		inner := with(t, tiers, thingConfig{
+			Namespace: "inner", Policy: patch{LoadTimeout: new(2 * time.Second)},
+			Load: func(context.Context, int) (string, error) { <-block; return "", nil },
+		})
+		outer := with(t, tiers, thingConfig{Load: inner.Get})
+		wantError(t, inner.Refresh(t.Context(), 1), "refresh", "default:inner:1", cache.ErrLoadTimeout)
+		_, err := outer.Get(t.Context(), 2)
+		wantError(t, err, "get", "default:things:2", cache.ErrLoadTimeout)
+	})
+}

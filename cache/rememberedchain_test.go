@@ -1,0 +1,59 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"weak"
+
+	"github.com/twofold-go/twofold/cache"
+)
+
+// response is what an error of a loader may keep alive.
+type response struct{ body [1 << 20]byte }
+
+type responseError struct{ r *response }
+
+func (e *responseError) Error() string     { return "the answer was 500 " + string(e.r.body[:2]) }
+func (e *responseError) CacheCode() string { return "upstream" }
+
+// What is cached of a remembered error is its code and its text. What the error leads to
+// is not kept alive. (Finding R14.)
+func TestRememberedErrorKeepsTextAlone(t *testing.T) {
+	var kept weak.Pointer[response]
+	tiers := open(t, cache.TiersConfig{})
+	loads := 0
+	c := with(t, tiers, thingConfig{
+		Policy: patch{NegativeErrors: new(time.Hour)},
+		Load: func(context.Context, int) (string, error) {
+			loads++
+			r := new(response)
+			copy(r.body[:], "ok")
+			kept = weak.Make(r)
+			return "", &responseError{r}
+		},
+	})
+	func() { // the caller that loads gets the error as it is
+		_, err := c.Get(t.Context(), 1)
+		if re, ok := errors.AsType[*responseError](err); !ok || re.r == nil {
+			t.Errorf("Get = %v, want the loader's error", err)
+		}
+	}()
+	for range 5 {
+		runtime.GC()
+	}
+	if kept.Value() != nil {
+		t.Error("the remembered error keeps alive what the loader's error leads to")
+	}
+	_, err := c.Get(t.Context(), 1)
+	re, ok := errors.AsType[*cache.RememberedError](err)
+	if !ok || re.Code != "upstream" || !strings.Contains(err.Error(), "the answer was 500 ok") {
+		t.Errorf("second Get = %v, want the code and the text", err)
+	}
+	if loads != 1 {
+		t.Errorf("%d loads, want 1", loads)
+	}
+}

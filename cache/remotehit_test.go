@@ -1,0 +1,55 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier/local"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// remoteHitAllocations is how often a hit of the remote tier allocates, with a
+// tiertest.Memory: the tier's copy of the frame, what JSON takes, the flight, the full key
+// and the item, and the deadline of the call.
+const remoteHitAllocations = 10
+
+// forgetful is a local tier that can be told to forget what it stored last.
+type forgetful struct {
+	*local.Tier
+	last uint64
+}
+
+func (f *forgetful) Set(hash uint64, e any, cost int64) bool {
+	f.last = hash
+	return f.Tier.Set(hash, e, cost)
+}
+
+func TestRemoteHitAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates, too")
+	}
+	remote, near := tiertest.NewMemory(), &forgetful{Tier: local.New(local.Config{})}
+	cfg := cache.Config[int64, profile]{Load: func(_ context.Context, id int64) (profile, error) { return profileOf(id), nil }}
+	get(t, with(t, open(t, cache.TiersConfig{Remote: remote}), cfg), 1)
+	cfg.Load = func(context.Context, int64) (profile, error) {
+		return profile{}, errors.New("it is in the remote tier")
+	}
+	tiers := open(t, cache.TiersConfig{Remote: remote, Local: near})
+	c := with(t, tiers, cfg)
+	ctx := t.Context()
+	const n = 1000
+	allocs := testing.AllocsPerRun(n, func() {
+		if p, err := c.Get(ctx, 1); err != nil || p != profileOf(1) {
+			t.Fatal(p, err)
+		}
+		near.Delete(near.last)
+	})
+	if hits := total(tiers).RemoteHits; hits != n+1 {
+		t.Errorf("%d hits of the remote tier, want %d", hits, n+1)
+	}
+	if allocs > remoteHitAllocations {
+		t.Errorf("a hit of the remote tier allocates %v times, want %d at most", allocs, remoteHitAllocations)
+	}
+}
