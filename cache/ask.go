@@ -21,7 +21,7 @@ type ask[K comparable, V any] struct {
 
 // begin notes what the caller may count on: the lease, then the tick, once for the call.
 // Taken again for a second try they would accept what the caller must not see.
-func (a *ask[K, V]) begin(c Cache[K, V], op string, k K, at uint64, load Loader[K, V], o callOpts) error {
+func (a *ask[K, V]) begin(c Cache[K, V], op string, k K, at uint64, load Loader[K, V], o *callOpts) error {
 	// One by one, as a literal would be on the stack before it is here.
 	a.start(c, op, k, load, o)
 	a.at = at

@@ -73,7 +73,7 @@ func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], keys []K, o c
 		}
 		seen[k] = struct{}{}
 		var a ask[K, V]
-		if err := a.begin(c, "get many", k, c.slot(k), nil, o); err != nil {
+		if err := a.begin(c, "get many", k, c.slot(k), nil, &o); err != nil {
 			g.add(k, none, err)
 			continue
 		}

@@ -74,7 +74,7 @@ type Coder interface {
 // RememberedError is what a read returns while a load error is remembered.
 type RememberedError struct {
 	Code string // see [Coder]
-	Err  error  // in the process that ran the loader: its error's text and innermost errors; nil elsewhere
+	Err  error  // in the process that ran the loader: its error's text and sentinels; nil elsewhere
 }
 
 // Error returns the code, and the loader's own text where it is known.

@@ -61,9 +61,9 @@ type job[K comparable, V any] struct {
 	refreshing *item[K, V] // not nil: a background refresh of it
 }
 
-func (j *job[K, V]) start(c Cache[K, V], op string, k K, load Loader[K, V], o callOpts) {
+func (j *job[K, V]) start(c Cache[K, V], op string, k K, load Loader[K, V], o *callOpts) {
 	j.Cache, j.t, j.p = c, c.s.t, c.v.policy()
-	j.op, j.k, j.loader, j.o, j.minLoaded = op, k, load, o, -never
+	j.op, j.k, j.loader, j.o, j.minLoaded = op, k, load, *o, -never
 	if load == nil {
 		j.loader = c.s.cfg.Load
 	}
@@ -75,12 +75,12 @@ func (j *job[K, V]) spell() error {
 	if j.text != "" {
 		return nil
 	}
+	if k := j.k; k != j.k { // nobody would find it again
+		return fmt.Errorf("%w: the key holds a NaN, which is not equal to itself; use another key for it", key.ErrNumber)
+	}
 	id, err := key.Of(j.k)
 	if err != nil {
 		return err
-	}
-	if k := j.k; k != j.k { // nobody would find it again
-		return fmt.Errorf("%w: %v is not equal to itself; give NaN a key of its own", key.ErrNumber, j.k)
 	}
 	full, err := j.v.space.Key(id)
 	if err != nil {

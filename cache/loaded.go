@@ -82,7 +82,7 @@ func notAbsent(err error) error {
 func onlySays(err, target error) bool {
 	next := unwrap(err)
 	if len(next) == 0 {
-		return err == target //nolint:errorlint // a leaf
+		return errors.Is(err, target)
 	}
 	return !slices.ContainsFunc(next, func(e error) bool { return !onlySays(e, target) })
 }
@@ -135,7 +135,7 @@ func (f *flight[K, V]) conclude(a *attempt[K, V], got *loaded[K, V], i int, prev
 		}
 	case errors.Is(err, ErrNotFound):
 		a.cause = err
-		it.own().err = f.stored(remember(err))
+		it.own().err = f.stored(remember(err, ErrNotFound))
 	default:
 		a.err = err
 		return
@@ -147,51 +147,3 @@ func (f *flight[K, V]) conclude(a *attempt[K, V], got *loaded[K, V], i int, prev
 
 // stored returns an error that is remembered: whoever reads it, by whatever method.
 func (j *job[K, V]) stored(err error) error { return &Error{Op: "get", Key: j.text, Err: err} }
-
-// said is what is remembered of a loader's error: its text, and the innermost errors, so
-// that errors.Is finds a sentinel. What lies in between is not kept alive: it may be a
-// whole response.
-type said struct {
-	text   string
-	leaves []error
-}
-
-func (e *said) Error() string { return e.text }
-
-// Unwrap returns the innermost errors.
-func (e *said) Unwrap() []error { return e.leaves }
-
-// maxLeaves is how many of them are kept.
-const maxLeaves = 8
-
-func remember(err error) error {
-	leaves := appendLeaves(nil, err)
-	if len(leaves) == 1 && leaves[0] == err { //nolint:errorlint // there is nothing in between
-		return err
-	}
-	return &said{err.Error(), leaves}
-}
-
-func appendLeaves(to []error, err error) []error {
-	next := unwrap(err)
-	if len(next) == 0 && len(to) < maxLeaves {
-		return append(to, err)
-	}
-	for _, e := range next {
-		to = appendLeaves(to, e)
-	}
-	return to
-}
-
-// unwrap returns the errors that err directly wraps.
-func unwrap(err error) []error {
-	switch e := err.(type) { //nolint:errorlint // one node of the tree at a time
-	case interface{ Unwrap() error }:
-		if next := e.Unwrap(); next != nil {
-			return []error{next}
-		}
-	case interface{ Unwrap() []error }:
-		return e.Unwrap()
-	}
-	return nil
-}

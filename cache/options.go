@@ -49,8 +49,11 @@ type callOpts struct {
 	tags    []string
 }
 
+// anyAge are the options of a call without any.
+var anyAge = callOpts{maxAge: -1}
+
 func collect(opts []Option) (callOpts, error) {
-	o := callOpts{maxAge: -1}
+	o := anyAge
 	for _, opt := range opts {
 		switch opt.kind {
 		case optTTL:

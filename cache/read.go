@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -48,8 +49,13 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 // in it: a thousand of them may.
 //
 //go:noinline
-func (c Cache[K, V]) miss(ctx context.Context, k K, at uint64, found bool) (V, error) {
-	r, err := c.read(ctx, "get", k, at, found, nil, callOpts{maxAge: -1})
+func (c Cache[K, V]) miss(ctx context.Context, k K, at uint64, found bool) (v V, err error) {
+	c.s.t.confirm(ctx, math.MaxInt64)
+	var a ask[K, V]
+	if err := a.begin(c, "get", k, at, nil, &anyAge); err != nil {
+		return v, err
+	}
+	r, err := a.read(ctx, found)
 	return r.Value, err
 }
 
@@ -71,7 +77,18 @@ func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...
 	case err != nil:
 		return Result[V]{}, c.fail("get", k, err)
 	}
-	return c.read(ctx, "get", k, c.slot(k), true, load, o)
+	return c.fetch(ctx, "get", k, load, &o)
+}
+
+func (c Cache[K, V]) fetch(ctx context.Context, op string, k K, load Loader[K, V], o *callOpts) (Result[V], error) {
+	if !o.anew {
+		c.s.t.confirm(ctx, o.within())
+	}
+	var a ask[K, V]
+	if err := a.begin(c, op, k, c.slot(k), load, o); err != nil {
+		return Result[V]{}, err
+	}
+	return a.read(ctx, true)
 }
 
 // Peek returns the value of k if either tier has one that may be served. It
@@ -109,7 +126,7 @@ func (j *job[K, V]) peekRemote(ctx context.Context) *item[K, V] {
 	if j.t.remote == nil {
 		return nil
 	}
-	f, err := j.fetch(ctx, new(scope.Deadline))
+	f, err := j.getCell(ctx, new(scope.Deadline))
 	if err != nil || f.verdict != usable || f.it.freshness(j.t.now()) < stale {
 		return nil
 	}
@@ -228,14 +245,7 @@ func (c Cache[K, V]) value(it *item[K, V]) V {
 // read is the whole look-up behind every reading method: this process first,
 // then a flight, until something answers that the caller may be given. Found false says that
 // the caller has looked and there is nothing here.
-func (c Cache[K, V]) read(ctx context.Context, op string, k K, at uint64, found bool, load Loader[K, V], o callOpts) (Result[V], error) {
-	if !o.anew {
-		c.s.t.confirm(ctx, o.within())
-	}
-	var a ask[K, V]
-	if err := a.begin(c, op, k, at, load, o); err != nil {
-		return Result[V]{}, err
-	}
+func (a *ask[K, V]) read(ctx context.Context, found bool) (Result[V], error) {
 	if found {
 		if r, ok, err := a.fromLocal(ctx); ok {
 			return r, err

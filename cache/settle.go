@@ -44,7 +44,7 @@ func (r *run[K, V]) settleError(a *attempt[K, V]) {
 	a.it = f.newItem(a.mark)
 	a.it.loadTime, a.it.loadedAt = a.took, f.t.now()-int64(a.took)
 	a.it.here = true
-	a.it.own().err = f.stored(&RememberedError{Code: codeOf(a.err), Err: remember(a.err)})
+	a.it.own().err = f.stored(&RememberedError{Code: codeOf(a.err), Err: remember(a.err, nil)})
 	f.setTags(a.it, nil, &a.facts)
 	if !f.t.fences.Overtaken(a.mark, f.hash, f.text, a.it.tags) && f.admits(a, r.held) {
 		r.store(a, ttl)

@@ -75,7 +75,7 @@ func (r *run[K, V]) giveUp(ctx context.Context) {
 func look[K comparable, V any](ctx context.Context, runs []run[K, V], d *scope.Deadline) {
 	f := runs[0].f
 	if len(runs) == 1 {
-		shown, err := f.fetch(ctx, d)
+		shown, err := f.getCell(ctx, d)
 		runs[0].shown(ctx, shown, err)
 		return
 	}
@@ -104,8 +104,8 @@ func texts[K comparable, V any](runs []run[K, V]) []string {
 	return texts
 }
 
-// fetch asks the remote tier for the job's cell.
-func (j *job[K, V]) fetch(ctx context.Context, d *scope.Deadline) (frame[K, V], error) {
+// getCell asks the remote tier for the job's cell.
+func (j *job[K, V]) getCell(ctx context.Context, d *scope.Deadline) (frame[K, V], error) {
 	if !j.canJudge(ctx) {
 		return frame[K, V]{}, errUnconfirmed
 	}

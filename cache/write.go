@@ -18,7 +18,7 @@ func (c Cache[K, V]) change(op string, k K) (*job[K, V], error) {
 		return nil, errZero(op)
 	}
 	j := new(job[K, V])
-	j.start(c, op, k, nil, callOpts{maxAge: -1})
+	j.start(c, op, k, nil, &anyAge)
 	switch {
 	case j.t.work.Closed():
 		return nil, c.fail(op, k, ErrClosed)
@@ -132,7 +132,7 @@ func (c Cache[K, V]) Refresh(ctx context.Context, k K) error {
 	if c.s == nil {
 		return errZero("refresh")
 	}
-	_, err := c.read(ctx, "refresh", k, c.slot(k), false, nil, callOpts{noStale: true, anew: true})
+	_, err := c.fetch(ctx, "refresh", k, nil, &callOpts{noStale: true, anew: true})
 	return err
 }
 
