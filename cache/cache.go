@@ -8,8 +8,6 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"reflect"
-	"sync"
-	"sync/atomic"
 
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/internal/flight"
@@ -89,15 +87,14 @@ type Cache[K comparable, V any] struct {
 
 // shared is what the handles of one cache have in common.
 type shared[K comparable, V any] struct {
-	t        *Tiers
-	cfg      Config[K, V]
-	load     Loader[K, V]
-	codec    codec.Codec
-	schema   uint64
-	size     func(*V) int64
-	flights  *flights[K, V]
-	tenants  sync.Map // string → *view
-	ntenants atomic.Int64
+	t       *Tiers
+	cfg     Config[K, V]
+	load    Loader[K, V]
+	codec   codec.Codec
+	schema  uint64
+	size    func(*V) int64
+	flights *flights[K, V]
+	views   *views
 }
 
 // New returns the cache that cfg describes. It refuses a configuration with
@@ -119,15 +116,31 @@ func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 		schema:  schemaOf[V](cfg.Schema),
 		size:    sizeOf(cfg.Size),
 		flights: flight.NewGroup[flightKey[K], terms, outcome[K, V]](t.cfg.MaxFlights),
+		views:   newViews(t, cfg.Namespace, cfg.Policy),
 	}
 	if s.load == nil && cfg.LoadMany != nil {
 		s.load = s.loadOne
 	}
 	t.mu.Lock()
-	t.bases = append(t.bases, namedBase{cfg.Namespace, cfg.Policy})
+	t.bases = append(t.bases, s.views)
 	t.mu.Unlock()
-	c := Cache[K, V]{s: s}
-	return c.Tenant(cfg.Tenant), nil
+	return Cache[K, V]{s: s, v: s.views.of(cfg.Tenant)}, nil
+}
+
+// Tenant returns the handle for another tenant's keys. A tenant that is empty
+// or has a colon makes a handle whose every call fails.
+func (c Cache[K, V]) Tenant(name string) Cache[K, V] {
+	if c.s == nil {
+		return c
+	}
+	return Cache[K, V]{s: c.s, v: c.s.views.of(name)}
+}
+
+// slot returns the local tier's address of a key: a hash of the typed key, so
+// that a hit never spells it out.
+func (c Cache[K, V]) slot(k K) uint64 {
+	hi, lo := bits.Mul64(maphash.Comparable(c.s.t.seed, k)^c.v.seed, 0x9e3779b97f4a7c15)
+	return hi ^ lo
 }
 
 func validate[K comparable, V any](t *Tiers, cfg *Config[K, V]) error {
@@ -181,80 +194,4 @@ func (s *shared[K, V]) loadOne(ctx context.Context, k K) (V, error) {
 	}
 	var zero V
 	return zero, cmp.Or(err, ErrNotFound)
-}
-
-// view is one tenant's part of a cache.
-type view struct {
-	t        *Tiers
-	space    key.Space
-	name     string // "tenant:namespace"
-	err      error  // the tenant's name is not valid
-	seed     uint64
-	base     policy.Patch
-	resolved atomic.Pointer[resolved]
-	counts   *counters
-}
-
-type resolved struct {
-	table *policy.Table
-	policy.Policy
-}
-
-// Tenant returns the handle for another tenant's keys. A tenant that is empty
-// or has a colon makes a handle whose every call fails.
-func (c Cache[K, V]) Tenant(name string) Cache[K, V] {
-	if c.s == nil {
-		return c
-	}
-	if v, ok := c.s.tenants.Load(name); ok {
-		return Cache[K, V]{s: c.s, v: v.(*view)}
-	}
-	v := c.s.newView(name)
-	// Beyond the cap a handle works as well, it is only made anew each time.
-	if v.err == nil && c.s.ntenants.Add(1) <= int64(c.s.t.cfg.MaxTenants) {
-		if old, loaded := c.s.tenants.LoadOrStore(name, v); loaded {
-			c.s.ntenants.Add(-1)
-			v = old.(*view)
-		}
-	}
-	return Cache[K, V]{s: c.s, v: v}
-}
-
-func (s *shared[K, V]) newView(tenant string) *view {
-	sp := key.Space{Tenant: tenant, Namespace: s.cfg.Namespace}
-	v := &view{t: s.t, space: sp, name: sp.String(), err: sp.Validate(), base: s.cfg.Policy}
-	v.seed = maphash.String(s.t.seed, v.name)
-	v.counts = s.t.countersOf(sp)
-	return v
-}
-
-// policy returns the policy in force. It costs two loads until the table is
-// swapped.
-func (v *view) policy() *policy.Policy {
-	table := v.t.policies.Load()
-	if r := v.resolved.Load(); r != nil && r.table == table {
-		return &r.Policy
-	}
-	return v.resolve(table)
-}
-
-// resolve is the part of policy that few calls come to, kept from their stacks.
-//
-//go:noinline
-func (v *view) resolve(table *policy.Table) *policy.Policy {
-	r := &resolved{table: table}
-	r.Policy = table.For(v.base.Apply(policy.Default()), v.space.Tenant, v.space.Namespace)
-	v.resolved.Store(r)
-	return &r.Policy
-}
-
-// slot returns the local tier's address of a key: a hash of the typed key, so
-// that a hit never spells it out.
-func (v *view) mix(h uint64) uint64 {
-	hi, lo := bits.Mul64(h^v.seed, 0x9e3779b97f4a7c15)
-	return hi ^ lo
-}
-
-func (c Cache[K, V]) slot(k K) uint64 {
-	return c.v.mix(maphash.Comparable(c.v.t.seed, k))
 }

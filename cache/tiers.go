@@ -121,13 +121,8 @@ type Tiers struct {
 	evictPanicked atomic.Bool // it was logged
 
 	mu     sync.Mutex // protects the rest
-	bases  []namedBase
+	bases  []*views
 	counts map[countsKey]*counters
-}
-
-type namedBase struct {
-	namespace string
-	patch     policy.Patch
 }
 
 // Open returns tiers that run by cfg. It refuses a configuration with faults
@@ -214,7 +209,7 @@ func (t *Tiers) SetPolicies(table policy.Table) error {
 	defer t.mu.Unlock()
 	errs := []error{table.Validate(policy.Default())}
 	for _, b := range t.bases {
-		if err := table.Validate(b.patch.Apply(policy.Default())); err != nil {
+		if err := table.Validate(b.base); err != nil {
 			errs = append(errs, fmt.Errorf("with the policy of namespace %q: %w", b.namespace, err))
 		}
 	}
