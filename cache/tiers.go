@@ -18,6 +18,7 @@ import (
 
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/local"
@@ -122,20 +123,17 @@ type Tiers struct {
 
 	mu     sync.Mutex // protects the rest
 	bases  []*views
-	counts map[countsKey]*counters
+	counts map[key.Space]*counters
 }
 
 // Open returns tiers that run by cfg. It refuses a configuration with faults
-// and names all of them.
+// and names all of them. When it fails, what cfg holds stays open.
 func Open(cfg TiersConfig) (*Tiers, error) {
 	cfg.MaxLoads = cmp.Or(cfg.MaxLoads, 512)
 	cfg.MaxRefreshes = cmp.Or(cfg.MaxRefreshes, 32)
 	cfg.MaxFlights = cmp.Or(cfg.MaxFlights, 1<<16)
 	cfg.ClaimTTL = cmp.Or(cfg.ClaimTTL, 3*time.Second)
 	cfg.MaxTenants = cmp.Or(cfg.MaxTenants, 1000)
-	if cfg.Local == nil {
-		cfg.Local = local.New(local.Config{})
-	}
 	codecs, err := cfg.validate()
 	if err != nil {
 		return nil, fmt.Errorf("cache: open: %w", err)
@@ -149,17 +147,20 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 		log:     cmp.Or(cfg.Logger, slog.Default()),
 		loads:   semaphore.NewWeighted(int64(cfg.MaxLoads)),
 		refresh: semaphore.NewWeighted(int64(cfg.MaxRefreshes)),
-		counts:  make(map[countsKey]*counters),
+		counts:  make(map[key.Space]*counters),
+		all:     &counters{},
 	}
 	t.policies.Store(&cfg.Policies)
-	t.all = &counters{}
 	if t.seen, err = newTelemetry(t); err != nil {
 		return nil, fmt.Errorf("cache: open: %w", err)
+	}
+	if t.local == nil {
+		t.local = local.New(local.Config{})
 	}
 	t.remote = newRemote(t)
 	t.follow()
 	if err := t.seen.observe(); err != nil {
-		return nil, errors.Join(fmt.Errorf("cache: open: %w", err), t.unfollow(context.Background()))
+		return nil, fmt.Errorf("cache: open: %w", errors.Join(err, t.abandon()))
 	}
 	if n, ok := t.local.(tier.EvictNotifier); ok {
 		n.OnEvict(t.evicted)
@@ -167,37 +168,43 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 	return t, nil
 }
 
+// abandon ends what Open began.
+func (t *Tiers) abandon() (err error) {
+	if t.follower != nil {
+		err = t.follower.Close(context.Background()) // nothing waits to be sent
+	}
+	if t.cfg.Local == nil {
+		err = errors.Join(err, t.local.Close())
+	}
+	return err
+}
+
 func (cfg *TiersConfig) validate() (codec.Set, error) {
 	var errs []error
-	for _, f := range []struct {
-		name string
-		n    int64
-	}{
-		{"MaxLoads", int64(cfg.MaxLoads)}, {"MaxRefreshes", int64(cfg.MaxRefreshes)},
-		{"MaxFlights", int64(cfg.MaxFlights)}, {"MaxTenants", int64(cfg.MaxTenants)},
-		{"ClaimTTL", int64(cfg.ClaimTTL / time.Millisecond)},
+	fault := func(field string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("field %s: %w", field, err))
+		}
+	}
+	for name, n := range map[string]int64{
+		"MaxLoads": int64(cfg.MaxLoads), "MaxRefreshes": int64(cfg.MaxRefreshes), "MaxFlights": int64(cfg.MaxFlights),
+		"MaxTenants": int64(cfg.MaxTenants), "ClaimTTL": int64(cfg.ClaimTTL / time.Millisecond),
 	} {
-		if f.n < 0 || f.n == 0 {
-			errs = append(errs, fmt.Errorf("field %s is negative or rounds to zero", f.name))
+		if n <= 0 {
+			fault(name, errors.New("is negative or rounds to zero"))
 		}
 	}
 	for name, x := range map[string]any{"Local": cfg.Local, "Remote": cfg.Remote, "Log": cfg.Log} {
 		if v, ok := x.(tier.Validator); ok {
-			if err := v.Validate(); err != nil {
-				errs = append(errs, fmt.Errorf("field %s: %w", name, err))
-			}
+			fault(name, v.Validate())
 		}
 	}
-	if _, ok := cfg.Local.(tier.EvictNotifier); !ok && cfg.Registry != nil {
-		errs = append(errs, fmt.Errorf("field Registry: local tier %T does not tell of evictions", cfg.Local))
+	if _, ok := cfg.Local.(tier.EvictNotifier); cfg.Local != nil && !ok && cfg.Registry != nil {
+		fault("Registry", fmt.Errorf("local tier %T does not tell of evictions", cfg.Local))
 	}
-	if err := cfg.Policies.Validate(policy.Default()); err != nil {
-		errs = append(errs, fmt.Errorf("field Policies: %w", err))
-	}
+	fault("Policies", cfg.Policies.Validate(policy.Default()))
 	codecs, err := codec.NewSet(append(codec.Builtin(), cfg.Codecs...)...)
-	if err != nil {
-		errs = append(errs, fmt.Errorf("field Codecs: %w", err))
-	}
+	fault("Codecs", err)
 	return codecs, errors.Join(errs...)
 }
 
