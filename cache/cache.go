@@ -10,6 +10,7 @@ import (
 	"reflect"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/encodable"
 	"github.com/twofold-go/twofold/internal/flight"
 	"github.com/twofold-go/twofold/internal/sizeof"
 	"github.com/twofold-go/twofold/invalidate"
@@ -59,7 +60,8 @@ type Config[K comparable, V any] struct {
 	// of overrides comes after it. The zero Patch changes nothing.
 	Policy policy.Patch
 
-	// Codec encodes values for the remote tier. Nil: codec.JSON.
+	// Codec encodes values for the remote tier. With one, New refuses a V that
+	// Codec can never encode. Nil: codec.JSON.
 	Codec codec.Codec
 
 	// Schema tells versions of V apart that look alike to codec.Fingerprint.
@@ -109,7 +111,7 @@ func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 		cfg.Codec = codec.JSON
 	}
 	if err := validate(t, &cfg); err != nil {
-		return Cache[K, V]{}, fmt.Errorf("cache: new %q: %w", cfg.Namespace, err)
+		return Cache[K, V]{}, fmt.Errorf("cache: new %.100q: %w", cfg.Namespace, err)
 	}
 	s := &shared[K, V]{
 		t: t, cfg: cfg, load: cfg.Load, codec: cfg.Codec,
@@ -163,10 +165,8 @@ func validate[K comparable, V any](t *Tiers, cfg *Config[K, V]) error {
 	if _, ok := t.codecs.Lookup(cfg.Codec.ID()); !ok {
 		errs = append(errs, fmt.Errorf("codec %q is not registered: add it to TiersConfig.Codecs", cfg.Codec.ID()))
 	}
-	// Functions and channels never encode; better to hear it now than on the
-	// first fill.
-	if k := reflect.TypeFor[V]().Kind(); k == reflect.Func || k == reflect.Chan {
-		errs = append(errs, fmt.Errorf("values of type %v cannot be encoded", reflect.TypeFor[V]()))
+	if v := reflect.TypeFor[V](); t.remote != nil || v.Kind() == reflect.Func || v.Kind() == reflect.Chan {
+		errs = append(errs, encodable.Check(cfg.Codec, v))
 	}
 	return errors.Join(errs...)
 }

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"fmt"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
@@ -72,6 +73,7 @@ func (s *views) find(tenant string) *view {
 	most := int64(s.t.cfg.MaxTenants)
 	if v.err = v.space.Validate(); v.err != nil {
 		v.counts = s.t.all // its calls fail before they count
+		v.name = fmt.Sprintf("%.100s", v.name)
 	} else if s.nkept.Load() >= most || s.nkept.Add(1) > most {
 		v.counts = s.others()
 	} else {
