@@ -116,15 +116,18 @@ func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 	s := &shared[K, V]{
 		t: t, cfg: cfg, load: cfg.Load, codec: cfg.Codec,
 		schema:  schemaOf[V](cfg.Schema),
-		size:    sizeOf(cfg.Size),
+		size:    sizeof.For[V](),
 		flights: flight.NewGroup[flightKey[K], terms, outcome[K, V]](t.cfg.MaxFlights),
 		views:   newViews(t, cfg.Namespace, cfg.Policy),
+	}
+	if cfg.Size != nil {
+		s.size = func(v *V) int64 { return cfg.Size(*v) }
 	}
 	if s.load == nil && cfg.LoadMany != nil {
 		s.load = s.loadOne
 	}
 	t.mu.Lock()
-	t.bases = append(t.bases, s.views)
+	t.bases = append(t.bases, namedBase{cfg.Namespace, s.views.base})
 	t.mu.Unlock()
 	return Cache[K, V]{s: s, v: s.views.of(cfg.Tenant)}, nil
 }
@@ -146,21 +149,13 @@ func (c Cache[K, V]) slot(k K) uint64 {
 }
 
 func validate[K comparable, V any](t *Tiers, cfg *Config[K, V]) error {
-	var errs []error
-	if err := (key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}).Validate(); err != nil {
-		errs = append(errs, err)
-	}
-	if err := key.CheckType[K](); err != nil {
-		errs = append(errs, err)
-	}
+	errs := []error{key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}.Validate(), key.CheckType[K]()}
 	if cfg.MaxBatch < 0 {
 		errs = append(errs, fmt.Errorf("MaxBatch of %d is negative", cfg.MaxBatch))
 	}
 	base := cfg.Policy.Apply(policy.Default())
-	if err := base.Validate(); err != nil {
+	if err := cmp.Or(base.Validate(), t.policies.Load().Validate(base)); err != nil {
 		errs = append(errs, fmt.Errorf("field Policy: %w", err))
-	} else if err := t.policies.Load().Validate(base); err != nil {
-		errs = append(errs, fmt.Errorf("field Policy under the table of overrides: %w", err))
 	}
 	if _, ok := t.codecs.Lookup(cfg.Codec.ID()); !ok {
 		errs = append(errs, fmt.Errorf("codec %q is not registered: add it to TiersConfig.Codecs", cfg.Codec.ID()))
@@ -177,13 +172,6 @@ func schemaOf[V any](extra string) uint64 {
 		return f
 	}
 	return bits.RotateLeft64(f, 1) ^ invalidate.TagHash("schema", extra)
-}
-
-func sizeOf[V any](own func(V) int64) func(*V) int64 {
-	if own != nil {
-		return func(v *V) int64 { return own(*v) }
-	}
-	return sizeof.For[V]()
 }
 
 // loadOne makes a Loader of a ManyLoader.

@@ -43,20 +43,13 @@ const (
 
 func (o remoteOp) String() string { return [...]string{"get", "claim", "fill", "unlink"}[o] }
 
-// sizeDir is the direction of a value between this process and the remote tier.
-type sizeDir int
-
-const (
-	sizeIn sizeDir = iota
-	sizeOut
-)
-
 // Options are made once: making one costs more than using it.
 var (
 	opAttrs = [...]metric.MeasurementOption{
 		meter.Attr("op", "get"), meter.Attr("op", "claim"), meter.Attr("op", "fill"), meter.Attr("op", "unlink"),
 	}
-	dirAttrs = [...]metric.MeasurementOption{meter.Attr("dir", "in"), meter.Attr("dir", "out")}
+	sizeIn   = []metric.RecordOption{meter.Attr("dir", "in")} // from the remote tier to this process
+	sizeOut  = []metric.RecordOption{meter.Attr("dir", "out")}
 	asClient = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindClient)}
 )
 
@@ -97,22 +90,11 @@ func (o *telemetry) remoteEnd(ctx context.Context, s remoteSpan, err error, left
 	if o.remoteTime.Enabled(ctx) {
 		o.remoteTime.Record(ctx, time.Since(s.start).Seconds(), opAttrs[s.op])
 	}
-	if left {
-		err = nil
-	}
-	if err != nil {
+	failed := err != nil && !left
+	if failed {
 		o.t.all.inc(remoteErrGet + stat(s.op))
 	}
-	s.End(problem(err, "remote tier failed"))
-}
-
-// problem returns text if there is an error, and not the error's text: it may quote
-// a value.
-func problem(err error, text string) string {
-	if err == nil {
-		return ""
-	}
-	return text
+	s.End(failed, "remote tier failed")
 }
 
 // spanOf returns the span that ctx is in, or nil.
@@ -136,26 +118,19 @@ func (o *telemetry) loadStart(ctx context.Context, v *view, refresh bool) (conte
 		opts = append(slices.Clip(opts), trace.WithNewRoot(), trace.WithLinks(trace.LinkFromContext(ctx)))
 	}
 	ctx, span := o.tracer.Start(ctx, name, opts...)
-	return ctx, func(err error, p *PanicError) { span.End(problem(failure(err, p), "load failed")) }
+	return ctx, func(err error, p *PanicError) { span.End(isFailure(err, p), "load failed") }
 }
 
 // loadEnd does the accounts of one loader call.
 func (o *telemetry) loadEnd(ctx context.Context, v *view, took time.Duration, err error, p *PanicError) {
 	o.loadTime.Record(ctx, took.Seconds(), v.counts.metric...)
-	if failure(err, p) != nil {
+	if isFailure(err, p) {
 		v.counts.inc(loadFailed)
 	}
 }
 
-// failure returns what of a loader's answer is no answer.
-func failure(err error, p *PanicError) error {
-	switch {
-	case p != nil:
-		return p
-	case errors.Is(err, ErrNotFound), errors.Is(err, ErrNotModified):
-		return nil
-	}
-	return err
+func isFailure(err error, p *PanicError) bool {
+	return p != nil || (err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrNotModified))
 }
 
 // invalidateStart begins a span of one invalidation.
@@ -164,12 +139,12 @@ func (o *telemetry) invalidateStart(ctx context.Context, scopes int) (context.Co
 	if o.tracing() {
 		ctx, span = o.tracer.Start(ctx, "cache.invalidate", trace.WithAttributes(attribute.Int("cache.scopes", scopes)))
 	}
-	return ctx, func(err error) { span.End(problem(err, "remote tier failed")) }
+	return ctx, func(err error) { span.End(err != nil, "remote tier failed") }
 }
 
-func (o *telemetry) valueSize(dir sizeDir, n int) {
+func (o *telemetry) valueSize(dir []metric.RecordOption, n int) {
 	if ctx := context.Background(); o.valueBytes.Enabled(ctx) {
-		o.valueBytes.Record(ctx, int64(n), dirAttrs[dir])
+		o.valueBytes.Record(ctx, int64(n), dir...)
 	}
 }
 

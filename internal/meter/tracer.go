@@ -62,12 +62,13 @@ func (t *Tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 // Span is a span that may be absent: the zero Span does nothing.
 type Span struct{ span trace.Span }
 
-// End ends the span. With a problem it is marked as failed.
-func (s Span) End(problem string) {
+// End ends the span, and marks it by problem when it failed. Do not quote an
+// error: it may have parts of a value.
+func (s Span) End(failed bool, problem string) {
 	if s.span == nil {
 		return
 	}
-	if problem != "" {
+	if failed {
 		s.span.SetStatus(codes.Error, problem)
 	}
 	s.span.End()
