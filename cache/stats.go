@@ -36,7 +36,7 @@ type SpaceStats struct {
 
 // Counts are numbers of events. Every read that did not fail before it began
 // is one of LocalHits, RemoteHits, Misses and Merged; the others overlap them.
-type Counts struct {
+type Counts struct { // behind LocalHits, in the order of type stat
 	LocalHits  int64 // answered by this process, stale answers included
 	RemoteHits int64 // answered by the remote tier
 	Misses     int64 // went to the loader
