@@ -8,10 +8,9 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"reflect"
-	"sync"
-	"sync/atomic"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/encodable"
 	calls "github.com/twofold-go/twofold/internal/flight"
 	"github.com/twofold-go/twofold/internal/sizeof"
 	"github.com/twofold-go/twofold/invalidate"
@@ -63,7 +62,8 @@ type Config[K comparable, V any] struct {
 	// of overrides comes after it. The zero Patch changes nothing.
 	Policy policy.Patch
 
-	// Codec encodes values for the remote tier. Nil: codec.JSON.
+	// Codec encodes values for the remote tier. With one, New refuses a V that
+	// Codec can never encode. Nil: codec.JSON.
 	Codec codec.Codec
 
 	// Schema tells versions of V apart that look alike to codec.Fingerprint.
@@ -91,14 +91,13 @@ type Cache[K comparable, V any] struct {
 
 // shared is what the handles of one cache have in common.
 type shared[K comparable, V any] struct {
-	t        *Tiers
-	cfg      Config[K, V]
-	codec    codec.Codec
-	schema   uint64
-	size     func(*V) int64
-	flights  *calls.Group[*flight[K, V], outcome[K, V]]
-	tenants  sync.Map // string → *view
-	ntenants atomic.Int64
+	t       *Tiers
+	cfg     Config[K, V]
+	codec   codec.Codec
+	schema  uint64
+	size    func(*V) int64
+	flights *calls.Group[*flight[K, V], outcome[K, V]]
+	views   *views
 }
 
 // New returns the cache that cfg describes. It refuses a configuration with
@@ -113,45 +112,54 @@ func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 		cfg.Codec = codec.JSON
 	}
 	if err := validate(t, &cfg); err != nil {
-		return Cache[K, V]{}, fmt.Errorf("cache: new %q: %w", cfg.Namespace, err)
+		return Cache[K, V]{}, fmt.Errorf("cache: new %.100q: %w", cfg.Namespace, err)
 	}
 	s := &shared[K, V]{
 		t: t, cfg: cfg, codec: cfg.Codec,
 		schema:  schemaOf[V](cfg.Schema),
-		size:    sizeOf(cfg.Size),
+		size:    sizeof.For[V](),
 		flights: calls.NewGroup[*flight[K, V], outcome[K, V]](t.cfg.MaxFlights),
+		views:   newViews(t, cfg.Namespace, cfg.Policy),
+	}
+	if cfg.Size != nil {
+		s.size = func(v *V) int64 { return cfg.Size(*v) }
 	}
 	t.mu.Lock()
-	t.bases = append(t.bases, namedBase{cfg.Namespace, cfg.Policy})
+	t.bases = append(t.bases, namedBase{cfg.Namespace, s.views.base})
 	t.mu.Unlock()
-	c := Cache[K, V]{s: s}
-	return c.Tenant(cfg.Tenant), nil
+	return Cache[K, V]{s: s, v: s.views.of(cfg.Tenant)}, nil
+}
+
+// Tenant returns the handle for another tenant's keys. A tenant that is empty
+// or has a colon makes a handle whose every call fails.
+func (c Cache[K, V]) Tenant(name string) Cache[K, V] {
+	if c.s == nil {
+		return c
+	}
+	return Cache[K, V]{s: c.s, v: c.s.views.of(name)}
+}
+
+// slot returns the local tier's address of a key: a hash of the typed key, so
+// that a hit never spells it out.
+func (c Cache[K, V]) slot(k K) uint64 {
+	hi, lo := bits.Mul64(maphash.Comparable(c.s.t.seed, k)^c.v.seed, 0x9e3779b97f4a7c15)
+	return hi ^ lo
 }
 
 func validate[K comparable, V any](t *Tiers, cfg *Config[K, V]) error {
-	var errs []error
-	if err := (key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}).Validate(); err != nil {
-		errs = append(errs, err)
-	}
-	if err := key.CheckType[K](); err != nil {
-		errs = append(errs, err)
-	}
+	errs := []error{key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}.Validate(), key.CheckType[K]()}
 	if cfg.MaxBatch < 0 {
 		errs = append(errs, fmt.Errorf("MaxBatch of %d is negative", cfg.MaxBatch))
 	}
 	base := cfg.Policy.Apply(policy.Default())
-	if err := base.Validate(); err != nil {
+	if err := cmp.Or(base.Validate(), t.policies.Load().Validate(base)); err != nil {
 		errs = append(errs, fmt.Errorf("field Policy: %w", err))
-	} else if err := t.policies.Load().Validate(base); err != nil {
-		errs = append(errs, fmt.Errorf("field Policy under the table of overrides: %w", err))
 	}
 	if _, ok := t.codecs.Lookup(cfg.Codec.ID()); !ok {
 		errs = append(errs, fmt.Errorf("codec %q is not registered: add it to TiersConfig.Codecs", cfg.Codec.ID()))
 	}
-	// Functions and channels never encode; better to hear it now than on the
-	// first fill.
-	if k := reflect.TypeFor[V]().Kind(); k == reflect.Func || k == reflect.Chan {
-		errs = append(errs, fmt.Errorf("values of type %v cannot be encoded", reflect.TypeFor[V]()))
+	if v := reflect.TypeFor[V](); t.remote != nil || v.Kind() == reflect.Func || v.Kind() == reflect.Chan {
+		errs = append(errs, encodable.Check(cfg.Codec, v))
 	}
 	return errors.Join(errs...)
 }
@@ -162,87 +170,4 @@ func schemaOf[V any](extra string) uint64 {
 		return f
 	}
 	return bits.RotateLeft64(f, 1) ^ invalidate.TagHash("schema", extra)
-}
-
-func sizeOf[V any](own func(V) int64) func(*V) int64 {
-	if own != nil {
-		return func(v *V) int64 { return own(*v) }
-	}
-	return sizeof.For[V]()
-}
-
-// view is one tenant's part of a cache.
-type view struct {
-	t        *Tiers
-	space    key.Space
-	name     string // "tenant:namespace"
-	err      error  // the tenant's name is not valid
-	seed     uint64
-	base     policy.Patch
-	resolved atomic.Pointer[resolved]
-	counts   *counters
-}
-
-type resolved struct {
-	table *policy.Table
-	policy.Policy
-}
-
-// Tenant returns the handle for another tenant's keys. A tenant that is empty
-// or has a colon makes a handle whose every call fails.
-func (c Cache[K, V]) Tenant(name string) Cache[K, V] {
-	if c.s == nil {
-		return c
-	}
-	if v, ok := c.s.tenants.Load(name); ok {
-		return Cache[K, V]{s: c.s, v: v.(*view)}
-	}
-	v := c.s.newView(name)
-	// Beyond the cap a handle works as well, it is only made anew each time.
-	if v.err == nil && c.s.ntenants.Add(1) <= int64(c.s.t.cfg.MaxTenants) {
-		if old, loaded := c.s.tenants.LoadOrStore(name, v); loaded {
-			c.s.ntenants.Add(-1)
-			v = old.(*view)
-		}
-	}
-	return Cache[K, V]{s: c.s, v: v}
-}
-
-func (s *shared[K, V]) newView(tenant string) *view {
-	sp := key.Space{Tenant: tenant, Namespace: s.cfg.Namespace}
-	v := &view{t: s.t, space: sp, name: sp.String(), err: sp.Validate(), base: s.cfg.Policy}
-	v.seed = maphash.String(s.t.seed, v.name)
-	v.counts = s.t.countersOf(sp)
-	return v
-}
-
-// policy returns the policy in force. It costs two loads until the table is
-// swapped.
-func (v *view) policy() *policy.Policy {
-	table := v.t.policies.Load()
-	if r := v.resolved.Load(); r != nil && r.table == table {
-		return &r.Policy
-	}
-	return v.resolve(table)
-}
-
-// resolve is the part of policy that few calls come to, kept from their stacks.
-//
-//go:noinline
-func (v *view) resolve(table *policy.Table) *policy.Policy {
-	r := &resolved{table: table}
-	r.Policy = table.For(v.base.Apply(policy.Default()), v.space.Tenant, v.space.Namespace)
-	v.resolved.Store(r)
-	return &r.Policy
-}
-
-// slot returns the local tier's address of a key: a hash of the typed key, so
-// that a hit never spells it out.
-func (v *view) mix(h uint64) uint64 {
-	hi, lo := bits.Mul64(h^v.seed, 0x9e3779b97f4a7c15)
-	return hi ^ lo
-}
-
-func (c Cache[K, V]) slot(k K) uint64 {
-	return c.v.mix(maphash.Comparable(c.v.t.seed, k))
 }

@@ -1,27 +1,29 @@
 package cache
 
 import (
+	"reflect"
 	"sync/atomic"
 	"unsafe"
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/twofold-go/twofold/internal/meter"
 	"github.com/twofold-go/twofold/key"
 )
 
 // stat is one thing that is counted.
 type stat int
 
-// The first stats are counted on a local hit, in stripes; see counters.hit.
+// The stats before invalidatedKeys are fields of Counts, in its order, behind LocalHits.
 const (
 	hitsRemote stat = iota
 	misses
 	merges
+	negatives
 	loads
 	loadFailed
 	loadPanics
-	negatives
 	reloads
 	overtaken
 	staleRevalidate
@@ -61,30 +63,41 @@ const (
 	stripes    = 1 << stripeBits
 )
 
-// counters are the numbers of one namespace and tenant.
+// counters are the numbers of one namespace and tenant, with the options that
+// their spans and measurements carry.
 type counters struct {
-	namespace, tenant string
-	span              []trace.SpanStartOption
-	metric            []metric.RecordOption
-	local             [stripes]stripe
-	n                 [numStats]atomic.Int64
+	space  key.Space
+	span   []trace.SpanStartOption
+	metric []metric.RecordOption
+	local  [stripes]stripe
+	n      [numStats]atomic.Int64
 }
 
-// stripe has a cache line to itself: counting on one core must not slow down
-// another. A local hit is counted once, as what it is.
+func newCounters(s key.Space) *counters {
+	return &counters{
+		space:  s,
+		span:   []trace.SpanStartOption{trace.WithAttributes(spaceAttributes(s)...)},
+		metric: []metric.RecordOption{meter.Attr("cache.namespace", s.Namespace)},
+	}
+}
+
+// forAbsence stands for a remembered absence or error among the reasons of stripe.
+// It takes the place of a reason that no local hit has: none waits for a timeout.
+const forAbsence = softTimeout
+
+// stripe counts local hits by their reason, each once. It has a cache line to
+// itself: counting on one core must not slow down another.
 type stripe struct {
-	hits      [softTimeout]atomic.Int64 // by staleReason; no hit waits for a timeout
-	negatives atomic.Int64
-	_         [32]byte
+	hits [4]atomic.Int64 // by staleReason
+	_    [32]byte
 }
 
 // hit counts a local hit: of a remembered absence, or of a value.
 func (c *counters) hit(negative bool, r staleReason) {
-	if s := c.stripe(); negative {
-		s.negatives.Add(1)
-	} else {
-		s.hits[r].Add(1)
+	if negative {
+		r = forAbsence
 	}
+	c.stripe().hits[r].Add(1)
 }
 
 // stripe is drawn by the address of the caller's stack, which differs between
@@ -96,71 +109,43 @@ func (c *counters) stripe() *stripe {
 
 func (c *counters) inc(s stat) { c.n[s].Add(1) }
 
-func (c *counters) get(s stat) int64 {
-	n := c.n[s].Load()
-	if s == negatives {
-		n += c.striped(func(l *stripe) *atomic.Int64 { return &l.negatives })
-	}
-	if s == staleRevalidate || s == staleError {
-		n += c.hits(revalidating + staleReason(s-staleRevalidate))
-	}
-	return n
-}
-
-// hits returns the local hits of values that were served for one reason.
-func (c *counters) hits(r staleReason) int64 {
-	return c.striped(func(l *stripe) *atomic.Int64 { return &l.hits[r] })
-}
-
-func (c *counters) hitsLocal() int64 {
-	n := c.striped(func(l *stripe) *atomic.Int64 { return &l.negatives })
-	for r := range softTimeout {
-		n += c.hits(r)
-	}
-	return n
-}
-
-func (c *counters) striped(of func(*stripe) *atomic.Int64) (n int64) {
+// hits returns the local hits of one reason.
+func (c *counters) hits(r staleReason) (n int64) {
 	for i := range c.local {
-		n += of(&c.local[i]).Load()
+		n += c.local[i].hits[r].Load()
 	}
 	return n
 }
 
-type countsKey struct{ namespace, tenant string }
+func (c *counters) counts() (n Counts) {
+	fields := reflect.ValueOf(&n).Elem()
+	for s := range invalidatedKeys {
+		fields.Field(1 + int(s)).SetInt(c.n[s].Load())
+	}
+	n.LocalHits = c.hits(notStale) + c.hits(revalidating) + c.hits(failedLoad) + c.hits(forAbsence)
+	n.Negatives += c.hits(forAbsence)
+	n.StaleRevalidating += c.hits(revalidating)
+	n.StaleOnError += c.hits(failedLoad)
+	return n
+}
 
 // otherTenant is whom tenants beyond the cap are counted under.
 const otherTenant = "other"
 
-// countersOf returns the counters of a space; those of "other" when the
-// namespace has too many tenants.
+// countersOf returns the counters of a space; those of "other" when there are
+// too many.
 func (t *Tiers) countersOf(s key.Space) *counters {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := countsKey{s.Namespace, s.Tenant}
-	if c := t.counts[k]; c != nil {
-		return c
+	if t.counts[s] == nil && len(t.counts) >= t.cfg.MaxTenants {
+		s.Tenant = otherTenant
 	}
-	if len(t.counts) >= t.cfg.MaxTenants {
-		k.tenant = otherTenant
-		if c := t.counts[k]; c != nil {
-			return c
-		}
+	c := t.counts[s]
+	if c == nil {
+		c = newCounters(s)
+		t.counts[s] = c
 	}
-	c := newCounters(k.namespace, k.tenant)
-	t.counts[k] = c
 	return c
-}
-
-// snapshot returns all counters; those without a namespace come first.
-func (t *Tiers) snapshot() []*counters {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	all := []*counters{t.all}
-	for _, c := range t.counts {
-		all = append(all, c)
-	}
-	return all
 }
 
 // countStale counts a stale value served, and how far past its time it was.

@@ -29,3 +29,30 @@ func TestMutationIsDetected(t *testing.T) {
 	v[0] = 1
 	get(t, c, 1)
 }
+
+// node is a link of a list, which encoding/json walks by recursion.
+type node struct {
+	Next  *node
+	Value int
+}
+
+// A value may be nested deeper than a stack holds. It is not checked below 10,000 levels.
+func TestMutationCheckIsBounded(t *testing.T) {
+	c := with(t, open(t, cache.TiersConfig{}), cache.Config[int, *node]{
+		Size: func(*node) int64 { return 1 },
+		Load: func(_ context.Context, n int) (list *node, _ error) {
+			for range n {
+				list = &node{Next: list}
+			}
+			return list, nil
+		},
+	})
+	for _, n := range []int{1000, 3_000_000} {
+		get(t, c, n)
+		get(t, c, n).Value = 1
+		p, _ := panicOf(func() { _, _ = c.Get(t.Context(), n) }).(string)
+		if checked := n == 1000; checked != strings.Contains(p, "was changed") {
+			t.Errorf("Get of a changed list of %d links panics with %q, want a panic: %v", n, p, checked)
+		}
+	}
+}

@@ -2,6 +2,8 @@ package cache
 
 import (
 	"cmp"
+	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/twofold-go/twofold/invalidate"
@@ -34,7 +36,7 @@ type SpaceStats struct {
 
 // Counts are numbers of events. Every read that did not fail before it began
 // is one of LocalHits, RemoteHits, Misses and Merged; the others overlap them.
-type Counts struct {
+type Counts struct { // behind LocalHits, in the order of type stat
 	LocalHits  int64 // answered by this process, stale answers included
 	RemoteHits int64 // answered by the remote tier
 	Misses     int64 // went to the loader
@@ -90,18 +92,25 @@ type InvalidationStats struct{ Keys, Prefixes, Tags int64 }
 // count, so two of them may disagree by what happened in between.
 func (t *Tiers) Stats() Stats {
 	var s Stats
-	for _, c := range t.snapshot()[1:] {
+	t.mu.Lock()
+	all := slices.Collect(maps.Values(t.counts))
+	t.mu.Unlock()
+	total := reflect.ValueOf(&s.Total).Elem()
+	for _, c := range all {
 		n := c.counts()
-		s.Spaces = append(s.Spaces, SpaceStats{Namespace: c.namespace, Tenant: c.tenant, Counts: n})
-		s.Total.add(n)
+		s.Spaces = append(s.Spaces, SpaceStats{Namespace: c.space.Namespace, Tenant: c.space.Tenant, Counts: n})
+		for i, f := range reflect.ValueOf(n).Fields() {
+			sum := total.FieldByIndex(i.Index)
+			sum.SetInt(sum.Int() + f.Int())
+		}
 	}
 	slices.SortFunc(s.Spaces, func(a, b SpaceStats) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Tenant, b.Tenant))
 	})
-	a := t.all
+	n := func(c stat) int64 { return t.all.n[c].Load() }
+	s.Kinds = InvalidationStats{Keys: n(invalidatedKeys), Prefixes: n(invalidatedPrefixes), Tags: n(invalidatedTags)}
 	s.Remote = RemoteStats{
-		GetErrors: a.get(remoteErrGet), ClaimErrors: a.get(remoteErrClaim),
-		FillErrors: a.get(remoteErrFill), UnlinkErrors: a.get(remoteErrUnlink),
+		GetErrors: n(remoteErrGet), ClaimErrors: n(remoteErrClaim), FillErrors: n(remoteErrFill), UnlinkErrors: n(remoteErrUnlink),
 	}
 	if t.remote != nil {
 		s.Remote.Breaker = t.remote.breaker.String()
@@ -109,52 +118,9 @@ func (t *Tiers) Stats() Stats {
 	if m, ok := t.local.(tier.Meter); ok {
 		s.Local.Bytes, s.Local.Entries = m.Usage()
 	}
-	s.Kinds = InvalidationStats{
-		Keys: a.get(invalidatedKeys), Prefixes: a.get(invalidatedPrefixes), Tags: a.get(invalidatedTags),
-	}
 	s.Fences = t.fences.Stats()
 	if t.follower != nil {
 		s.Log = t.follower.Stats()
 	}
 	return s
-}
-
-// fields pairs each number with its counter.
-func (n *Counts) fields() []struct {
-	to *int64
-	s  stat
-} {
-	return []struct {
-		to *int64
-		s  stat
-	}{
-		{&n.RemoteHits, hitsRemote}, {&n.Misses, misses}, {&n.Merged, merges},
-		{&n.Negatives, negatives}, {&n.Loads, loads}, {&n.LoadErrors, loadFailed}, {&n.LoadPanics, loadPanics},
-		{&n.Reloads, reloads}, {&n.Overtaken, overtaken},
-		{&n.StaleRevalidating, staleRevalidate}, {&n.StaleOnError, staleError}, {&n.StaleOnTimeout, staleTimeout},
-		{&n.Refreshes, refreshOK}, {&n.RefreshesAdopted, refreshAdopted}, {&n.RefreshErrors, refreshFailed},
-		{&n.RefreshesSkipped, refreshSkipped}, {&n.RefreshesElse, refreshElsewhere},
-		{&n.Fills, fillStored}, {&n.FillsLost, fillLost}, {&n.FillErrors, fillFailed},
-		{&n.FillsTooLarge, fillTooLarge}, {&n.FillsUnencodable, fillUnencodable}, {&n.FillsBadTags, fillTags},
-		{&n.FillsNotAdmitted, fillNotAdmitted}, {&n.FillsNotWanted, fillNoStore},
-		{&n.FillsUnregistered, fillUnregistered},
-		{&n.CellsCorrupt, cellCorrupt}, {&n.CellsForeign, cellForeign}, {&n.CellsRefused, cellRefused},
-		{&n.Evictions, evictions},
-	}
-}
-
-func (c *counters) counts() (n Counts) {
-	n.LocalHits = c.hitsLocal()
-	for _, f := range n.fields() {
-		*f.to = c.get(f.s)
-	}
-	return n
-}
-
-func (n *Counts) add(m Counts) {
-	n.LocalHits += m.LocalHits
-	mine, more := n.fields(), m.fields()
-	for i := range mine {
-		*mine[i].to += *more[i].to
-	}
 }

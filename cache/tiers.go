@@ -19,6 +19,7 @@ import (
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/local"
@@ -39,19 +40,16 @@ type TiersConfig struct {
 	// so a log of that kind belongs to one Tiers.
 	Log invalidate.Log
 
-	// Policies overrides the policy by tenant, namespace or both. Nil:
-	// policy.Default everywhere. SetPolicies swaps it.
+	// Policies overrides policies by tenant, namespace or both, until
+	// SetPolicies swaps it. Nil: nothing is overridden.
 	Policies policy.Table
 
-	// Registry, when set, is kept to name every entry of the local tier and the
-	// tags that it carries, as entities spelled by invalidate.TagEntity: which
-	// keys show what a tag stands for, and what is a key made of? An entry that
-	// was invalidated but not yet replaced or pushed out may still be in it if
-	// the invalidation came from another process. A value for which it has no
-	// room is returned and not stored. What it knows of is part of the local
-	// tier's bytes. It belongs to one Tiers, and only an entry's tags of this
-	// and other Tiers with a registry have names; the others are spelled by
-	// invalidate.HashEntity. Nil: none is kept.
+	// Registry names every entry of the local tier and its tags, as entities
+	// spelled by invalidate.TagEntity; tags from Tiers without a registry are
+	// spelled by invalidate.HashEntity. An entry that another process
+	// invalidated may stay in it until the entry is replaced or evicted. A
+	// value for which it has no room is returned and not stored. Its memory is
+	// part of the local tier's bytes. It belongs to one Tiers. Nil: none.
 	Registry *invalidate.Registry
 
 	// Codecs are decoded beside those of codec.Builtin, so that a fleet can
@@ -71,21 +69,18 @@ type TiersConfig struct {
 	// beyond it reads that miss fail with ErrOverloaded. 0: 65,536.
 	MaxFlights int
 
-	// ClaimTTL is how long other processes wait for a loader that has died.
-	// A living one renews its claim. Processes that share a remote tier should
-	// have the same; with others, a loader that dies may be replaced by several
-	// at once. 0: 3 s.
+	// ClaimTTL is how long other processes wait for a loader that has died. A
+	// living one renews its claim. Set it alike in all processes that share a
+	// remote tier, or several may replace a loader that dies. 0: 3 s.
 	ClaimTTL time.Duration
 
-	// MaxTenants bounds the tenants that have counters of their own and a
-	// resolved policy kept for them; the others are counted together as
-	// "other". 0: 1,000.
+	// MaxTenants bounds the tenants that have counters of their own; the others
+	// are counted together as "other". 0: 1,000.
 	MaxTenants int
 
-	// OnEvict, when set, is called once for every entry that leaves the local
-	// tier, with its full key. It runs inside cache calls and must be quick
-	// and not call back into the cache. A panic of it is logged, the first one,
-	// and harms nothing. Nil: nothing is called.
+	// OnEvict is called once for every entry that leaves the local tier, with
+	// its full key. It runs inside cache calls: it must be quick and must not
+	// call the cache. Its first panic is logged. Nil: nothing is called.
 	OnEvict func(key string, reason tier.EvictReason)
 
 	// Logger gets state changes: never a value. Nil: slog.Default.
@@ -118,54 +113,49 @@ type Tiers struct {
 	puts     [64]sync.Mutex // by local hash; see job.put
 	seen     *telemetry
 	all      *counters // what has no namespace
-
-	evictPanicked atomic.Bool // it was logged
+	panicked sync.Once // OnEvict did, which was logged
 
 	mu     sync.Mutex // protects the rest
 	bases  []namedBase
-	counts map[countsKey]*counters
+	counts map[key.Space]*counters
 }
 
+// namedBase is the policy of a cache before the table of overrides.
 type namedBase struct {
 	namespace string
-	patch     policy.Patch
+	policy.Policy
 }
 
 // Open returns tiers that run by cfg. It refuses a configuration with faults
-// and names all of them.
+// and names all of them. When it fails, what cfg holds stays open.
 func Open(cfg TiersConfig) (*Tiers, error) {
 	cfg.MaxLoads = cmp.Or(cfg.MaxLoads, 512)
 	cfg.MaxRefreshes = cmp.Or(cfg.MaxRefreshes, 32)
 	cfg.MaxFlights = cmp.Or(cfg.MaxFlights, 1<<16)
 	cfg.ClaimTTL = cmp.Or(cfg.ClaimTTL, 3*time.Second)
 	cfg.MaxTenants = cmp.Or(cfg.MaxTenants, 1000)
-	if cfg.Local == nil {
-		cfg.Local = local.New(local.Config{})
-	}
 	codecs, err := cfg.validate()
 	if err != nil {
 		return nil, fmt.Errorf("cache: open: %w", err)
 	}
 	t := &Tiers{
-		base:    time.Now(),
-		seed:    maphash.MakeSeed(),
-		cfg:     cfg,
-		local:   cfg.Local,
-		codecs:  codecs,
+		base: time.Now(), seed: maphash.MakeSeed(), cfg: cfg, local: cfg.Local, codecs: codecs,
 		log:     cmp.Or(cfg.Logger, slog.Default()),
 		loads:   semaphore.NewWeighted(int64(cfg.MaxLoads)),
 		refresh: semaphore.NewWeighted(int64(cfg.MaxRefreshes)),
-		counts:  make(map[countsKey]*counters),
+		counts:  make(map[key.Space]*counters), all: &counters{},
 	}
 	t.policies.Store(&cfg.Policies)
-	t.all = &counters{}
 	if t.seen, err = newTelemetry(t); err != nil {
 		return nil, fmt.Errorf("cache: open: %w", err)
+	}
+	if t.local == nil {
+		t.local = local.New(local.Config{})
 	}
 	t.remote = newRemote(t)
 	t.follow()
 	if err := t.seen.observe(); err != nil {
-		return nil, errors.Join(fmt.Errorf("cache: open: %w", err), t.unfollow(context.Background()))
+		return nil, fmt.Errorf("cache: open: %w", errors.Join(err, t.abandon()))
 	}
 	if n, ok := t.local.(tier.EvictNotifier); ok {
 		n.OnEvict(t.evicted)
@@ -173,70 +163,75 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 	return t, nil
 }
 
+// abandon ends what Open began.
+func (t *Tiers) abandon() (err error) {
+	if t.follower != nil {
+		err = t.follower.Close(context.Background()) // nothing waits to be sent
+	}
+	if t.cfg.Local == nil {
+		err = errors.Join(err, t.local.Close())
+	}
+	return err
+}
+
 func (cfg *TiersConfig) validate() (codec.Set, error) {
 	var errs []error
-	for _, f := range []struct {
-		name string
-		n    int64
-	}{
-		{"MaxLoads", int64(cfg.MaxLoads)}, {"MaxRefreshes", int64(cfg.MaxRefreshes)},
-		{"MaxFlights", int64(cfg.MaxFlights)}, {"MaxTenants", int64(cfg.MaxTenants)},
-		{"ClaimTTL", int64(cfg.ClaimTTL / time.Millisecond)},
+	fault := func(field string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("field %s: %w", field, err))
+		}
+	}
+	for name, n := range map[string]int64{
+		"MaxLoads": int64(cfg.MaxLoads), "MaxRefreshes": int64(cfg.MaxRefreshes), "MaxFlights": int64(cfg.MaxFlights),
+		"MaxTenants": int64(cfg.MaxTenants), "ClaimTTL": int64(cfg.ClaimTTL / time.Millisecond),
 	} {
-		if f.n < 0 || f.n == 0 {
-			errs = append(errs, fmt.Errorf("field %s is negative or rounds to zero", f.name))
+		if n <= 0 {
+			fault(name, errors.New("is negative or rounds to zero"))
 		}
 	}
 	for name, x := range map[string]any{"Local": cfg.Local, "Remote": cfg.Remote, "Log": cfg.Log} {
 		if v, ok := x.(tier.Validator); ok {
-			if err := v.Validate(); err != nil {
-				errs = append(errs, fmt.Errorf("field %s: %w", name, err))
-			}
+			fault(name, v.Validate())
 		}
 	}
-	if _, ok := cfg.Local.(tier.EvictNotifier); !ok && cfg.Registry != nil {
-		errs = append(errs, fmt.Errorf("field Registry: local tier %T does not tell of evictions", cfg.Local))
+	if _, ok := cfg.Local.(tier.EvictNotifier); cfg.Local != nil && !ok && cfg.Registry != nil {
+		fault("Registry", fmt.Errorf("local tier %T does not tell of evictions", cfg.Local))
 	}
-	if err := cfg.Policies.Validate(policy.Default()); err != nil {
-		errs = append(errs, fmt.Errorf("field Policies: %w", err))
-	}
+	fault("Policies", cfg.Policies.Validate(policy.Default()))
 	codecs, err := codec.NewSet(append(codec.Builtin(), cfg.Codecs...)...)
-	if err != nil {
-		errs = append(errs, fmt.Errorf("field Codecs: %w", err))
-	}
+	fault("Codecs", err)
 	return codecs, errors.Join(errs...)
 }
 
-// SetPolicies swaps the table of overrides; reads that start afterwards obey
-// it. What is already stored keeps the lifetime it was stored with. A table
-// with faults is refused, all of them named, and the old one stays.
+// SetPolicies swaps the table of overrides for reads that start afterwards. What
+// is stored keeps its lifetime. A table with faults is refused, all of them
+// named, and the old one stays.
 func (t *Tiers) SetPolicies(table policy.Table) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	errs := []error{table.Validate(policy.Default())}
+	err := table.Validate(policy.Default())
 	for _, b := range t.bases {
-		if err := table.Validate(b.patch.Apply(policy.Default())); err != nil {
-			errs = append(errs, fmt.Errorf("with the policy of namespace %q: %w", b.namespace, err))
+		if e := table.Validate(b.Policy); e != nil {
+			err = errors.Join(err, fmt.Errorf("with the policy of namespace %q: %w", b.namespace, e))
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err != nil {
 		return fmt.Errorf("cache: set policies: %w", err)
 	}
 	t.policies.Store(&table)
 	return nil
 }
 
-// Close ends the tiers. Calls that come later fail with [ErrClosed]. Loads under
-// way are waited for until ctx ends and then cancelled. Invalidations that wait
-// for the log are tried until then, at the same time, and what is lost is
-// reported by an [*invalidate.PendingError]. A ctx without a deadline ends after
-// the log's bound, or after two seconds when there is no log. At last the log and
-// the local tier are closed. The remote tier stays open. A second Close does
-// nothing.
+// Close ends the tiers. Calls that come later fail with [ErrClosed]. Until ctx
+// ends, Close waits for loads, and sends invalidations that wait for the log;
+// then it cancels the loads, and reports what is lost by an
+// [*invalidate.PendingError]. A ctx without a deadline ends after the log's bound,
+// or after two seconds without a log. At last the log and the local tier are
+// closed. The remote tier stays open. A second Close does nothing.
 func (t *Tiers) Close(ctx context.Context) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, t.closePatience())
+		ctx, cancel = context.WithTimeout(ctx, cmp.Or(time.Duration(t.bound), 2*time.Second))
 		defer cancel()
 	}
 	var lost error
@@ -248,19 +243,10 @@ func (t *Tiers) Close(ctx context.Context) error {
 		return nil
 	}
 	unfollowed.Wait()
-	err = errors.Join(err, lost, t.seen.close(), t.local.Close())
-	if err != nil {
+	if err = errors.Join(err, lost, t.seen.close(), t.local.Close()); err != nil {
 		return fmt.Errorf("cache: close: %w", err)
 	}
 	return nil
-}
-
-// closePatience is how long Close takes at most when its caller does not say.
-func (t *Tiers) closePatience() time.Duration {
-	if t.follower == nil {
-		return 2 * time.Second
-	}
-	return time.Duration(t.bound)
 }
 
 // now returns nanoseconds since the tiers were opened, on the monotonic clock.
@@ -286,17 +272,16 @@ func (t *Tiers) evicted(e tier.Entry, _ int64, reason tier.EvictReason) {
 		n.numbers().inc(evictions)
 	}
 	t.unregister(n)
-	if t.cfg.OnEvict != nil {
-		defer t.onEvictPanic()
-		t.cfg.OnEvict(n.FullKey(), reason)
+	if t.cfg.OnEvict == nil {
+		return
 	}
-}
-
-// onEvictPanic keeps a panic of OnEvict from the call that happened to make room:
-// it may be anybody's, or a load that ends late with nobody above it.
-func (t *Tiers) onEvictPanic() {
-	if p := recover(); p != nil && t.evictPanicked.CompareAndSwap(false, true) {
-		// The stack, but not what it panicked with: it may be a key.
-		t.log.Error("cache: OnEvict panicked; further panics of it are not logged", "stack", string(debug.Stack()))
-	}
+	// A panic must not reach the call that happened to make room.
+	defer func() {
+		if recover() != nil { // what it panicked with may be a key
+			t.panicked.Do(func() {
+				t.log.Error("cache: OnEvict panicked; further panics of it are not logged", "stack", string(debug.Stack()))
+			})
+		}
+	}()
+	t.cfg.OnEvict(n.FullKey(), reason)
 }

@@ -120,11 +120,12 @@ func (s Scope) Hash() uint64 {
 	return xxhash.Sum64String(s.text)
 }
 
-// String returns the scope for a person, such as "prefix acme:users:".
+// String returns the scope for a person, such as "prefix acme:users:". A text that is too
+// long for a scope is cut.
 func (s Scope) String() string {
 	switch {
 	case s.kind == KindTag:
-		return "tag " + s.tenant + ":" + s.text
+		return "tag " + quoted(s.tenant) + ":" + quoted(s.text)
 	case s == All():
 		return "everything"
 	case s == Strict:
@@ -132,7 +133,15 @@ func (s Scope) String() string {
 	case s.kind == kindHold:
 		return "hold for " + s.hold.String()
 	}
-	return s.kind.String() + " " + s.text
+	return s.kind.String() + " " + quoted(s.text)
+}
+
+// quoted returns text as an error may repeat it.
+func quoted(text string) string {
+	if len(text) <= key.MaxLen {
+		return text
+	}
+	return fmt.Sprintf("%.64s… (%d bytes)", text, len(text))
 }
 
 // Validate reports why a scope cannot be used; its errors wrap [ErrScope].

@@ -7,27 +7,28 @@ import (
 
 // Patch changes some fields of a [Policy]: a nil pointer inherits. Its zero
 // value changes nothing. With Go 1.26, new(time.Minute) makes the pointers.
+// Its tags are the fields' names in JSON: see [Table.UnmarshalJSON].
 type Patch struct {
-	TTL            *time.Duration
-	NegativeTTL    *time.Duration
-	NegativeErrors *time.Duration
-	Jitter         *float64
-	Stale          *time.Duration
-	StaleIfError   *time.Duration
-	RefreshAhead   *float64
-	SoftTimeout    *time.Duration
-	LoadTimeout    *time.Duration
-	LocalTTL       *time.Duration
-	Admit          AdmitPatch
-	MaxValueBytes  *int
-	RemoteTimeout  *time.Duration
-	Off            *bool
+	TTL            *time.Duration `json:"ttl"`
+	NegativeTTL    *time.Duration `json:"negative_ttl"`
+	NegativeErrors *time.Duration `json:"negative_errors"`
+	Jitter         *float64       `json:"jitter"`
+	Stale          *time.Duration `json:"stale"`
+	StaleIfError   *time.Duration `json:"stale_if_error"`
+	RefreshAhead   *float64       `json:"refresh_ahead"`
+	SoftTimeout    *time.Duration `json:"soft_timeout"`
+	LoadTimeout    *time.Duration `json:"load_timeout"`
+	LocalTTL       *time.Duration `json:"local_ttl"`
+	Admit          AdmitPatch     `json:"admit"`
+	MaxValueBytes  *int           `json:"max_value_bytes"`
+	RemoteTimeout  *time.Duration `json:"remote_timeout"`
+	Off            *bool          `json:"off"`
 }
 
 // AdmitPatch changes some fields of [Admit]: a nil pointer inherits.
 type AdmitPatch struct {
-	MinLoad *time.Duration
-	OnlyOK  *bool
+	MinLoad *time.Duration `json:"min_load"`
+	OnlyOK  *bool          `json:"only_ok"`
 }
 
 // Apply returns p with the patch's fields in place. The result shares nothing
@@ -60,8 +61,8 @@ func set[T any](field, value *T) {
 // Override patches the policy of a tenant, of a namespace, of one tenant's
 // share of a namespace, or, with both names empty, of everything.
 type Override struct {
-	Tenant    string // empty: every tenant
-	Namespace string // empty: every namespace
+	Tenant    string `json:"tenant"`    // empty: every tenant
+	Namespace string `json:"namespace"` // empty: every namespace
 	Patch
 }
 

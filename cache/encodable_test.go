@@ -1,0 +1,108 @@
+package cache_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+type (
+	hooks struct {
+		Name   string
+		OnDone func()
+	}
+	inside struct {
+		Parts []int
+		Hooks hooks
+	}
+	private struct {
+		Name   string
+		onDone func()
+		Skip   func() `json:"-"`
+		Rest   func() `json:",omitzero"`
+	}
+	itself struct {
+		Next *itself
+		Done func()
+	}
+	own struct{ Done func() }
+)
+
+func (own) MarshalJSON() ([]byte, error)  { return []byte("1"), nil }
+func (*own) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, new(int)) }
+
+func newWith[V any](t *testing.T, c codec.Codec, cfg cache.TiersConfig) error {
+	t.Helper()
+	_, err := cache.New(open(t, cfg), cache.Config[int, V]{Namespace: "n", Codec: c})
+	return err
+}
+
+// With a remote tier, New refuses values that its codec can never encode.
+func TestNewRefusesWhatNeverEncodes(t *testing.T) {
+	_ = private{}.onDone
+	remote := func() cache.TiersConfig { return cache.TiersConfig{Remote: tiertest.NewMemory()} }
+	for name, tt := range map[string]struct {
+		err  error
+		text string
+	}{
+		"raw int":          {newWith[int](t, codec.Raw, remote()), "int"},
+		"raw struct":       {newWith[private](t, codec.Raw, remote()), "private"},
+		"snappy of raw":    {newWith[int](t, codec.Snappy(codec.Raw, 1<<20), remote()), "int"},
+		"func":             {newWith[func()](t, nil, remote()), "func()"},
+		"channels":         {newWith[[]chan int](t, nil, remote()), "chan int"},
+		"a field":          {newWith[hooks](t, nil, remote()), "field OnDone"},
+		"a field, CBOR":    {newWith[hooks](t, codec.CBOR, remote()), "field OnDone"},
+		"a field's field":  {newWith[inside](t, nil, remote()), "field Hooks.OnDone"},
+		"behind a pointer": {newWith[*hooks](t, nil, remote()), "field OnDone"},
+		"behind a slice":   {newWith[[]*hooks](t, nil, remote()), "field OnDone"},
+		"behind a map":     {newWith[map[string]hooks](t, nil, remote()), "field OnDone"},
+		"recursive":        {newWith[itself](t, nil, remote()), "field Done"},
+		"key of a map":     {newWith[map[[2]int]string](t, nil, remote()), "map[[2]int]string"},
+	} {
+		if tt.err == nil || !strings.Contains(tt.err.Error(), tt.text) || !strings.Contains(tt.err.Error(), "cannot encode") {
+			t.Errorf("New of %s = %v, want an error about %s", name, tt.err, tt.text)
+		}
+	}
+	for name, err := range map[string]error{
+		"raw bytes":          newWith[[]byte](t, codec.Raw, remote()),
+		"raw string":         newWith[string](t, codec.Raw, remote()),
+		"hidden fields":      newWith[private](t, nil, remote()),
+		"pointer to hidden":  newWith[*private](t, nil, remote()),
+		"marshals itself":    newWith[own](t, nil, remote()),
+		"any":                newWith[any](t, nil, remote()),
+		"no remote tier":     newWith[hooks](t, nil, cache.TiersConfig{}),
+		"no remote tier raw": newWith[int](t, codec.Raw, cache.TiersConfig{}),
+	} {
+		if err != nil {
+			t.Errorf("New of %s = %v, want nil", name, err)
+		}
+	}
+}
+
+// What a caller gave is quoted in part: an error is written to logs.
+func TestErrorsQuoteAPart(t *testing.T) {
+	long := strings.Repeat("x", 10<<20)
+	tiers := open(t, cache.TiersConfig{})
+	c := with(t, tiers, thingConfig{Load: (&source{}).load})
+	_, newErr := cache.New(tiers, thingConfig{Namespace: long})
+	_, getErr := c.Tenant(long).Get(t.Context(), 1)
+	for name, err := range map[string]error{
+		"tag":       tiers.Invalidate(t.Context(), invalidate.Tag("default", long)),
+		"prefix":    tiers.Invalidate(t.Context(), invalidate.Prefix("default:"+long)),
+		"namespace": newErr,
+		"Get":       getErr,
+		"Delete":    c.Tenant(long).Delete(t.Context(), 1),
+		"DeleteAll": c.Tenant(long).DeleteAll(t.Context()),
+		"Set":       c.Set(t.Context(), 1, "v", cache.Tags(long)),
+	} {
+		if s := fmt.Sprint(err); err == nil || len(s) > 1000 {
+			t.Errorf("%s: an error of %d bytes, want a short one: %.100s", name, len(s), s)
+		}
+	}
+}

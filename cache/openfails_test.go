@@ -1,0 +1,91 @@
+package cache_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/local"
+)
+
+var errMeter = errors.New("the meter is broken")
+
+// provider gives a meter that fails at one step.
+type provider struct {
+	noop.MeterProvider
+	m metric.Meter
+}
+
+func (p provider) Meter(string, ...metric.MeterOption) metric.Meter { return p.m }
+
+type noHistogram struct{ noop.Meter }
+
+func (noHistogram) Float64Histogram(string, ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
+	return nil, errMeter
+}
+
+type noCounter struct{ noop.Meter }
+
+func (noCounter) Int64ObservableCounter(string, ...metric.Int64ObservableCounterOption) (metric.Int64ObservableCounter, error) {
+	return nil, errMeter
+}
+
+type noCallback struct{ noop.Meter }
+
+func (noCallback) RegisterCallback(metric.Callback, ...metric.Observable) (metric.Registration, error) {
+	return nil, errMeter
+}
+
+// closable are a log and a local tier that count how often they are closed.
+type (
+	closableLog struct {
+		invalidate.Log
+		closed int
+	}
+	closableLocal struct {
+		tier.Local
+		closed int
+	}
+)
+
+func (c *closableLog) Close() error   { c.closed++; return nil }
+func (c *closableLocal) Close() error { c.closed++; return c.Local.Close() }
+
+// An Open that fails leaves nothing behind: the bubble finds each goroutine that
+// is left. What the configuration brought stays open, since its owner has it.
+func TestOpenFailsWithoutTrace(t *testing.T) {
+	for name, cfg := range map[string]cache.TiersConfig{
+		"limits":    {MaxLoads: -1},
+		"histogram": {MeterProvider: provider{m: noHistogram{}}},
+		"counter":   {MeterProvider: provider{m: noCounter{}}},
+		"callback":  {MeterProvider: provider{m: noCallback{}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cfg := cfg
+				log := &closableLog{Log: logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second})}
+				cfg.Log = log
+				if _, err := cache.Open(cfg); err == nil || cfg.MaxLoads == 0 && !errors.Is(err, errMeter) {
+					t.Errorf("Open = %v, want an error", err)
+				}
+				mine := &closableLocal{Local: local.New(local.Config{})}
+				cfg.Local = mine
+				if _, err := cache.Open(cfg); err == nil {
+					t.Error("Open with a local tier = nil, want an error")
+				}
+				if log.closed+mine.closed > 0 {
+					t.Errorf("the caller's log was closed %d times, its tier %d times", log.closed, mine.closed)
+				}
+				_ = mine.Close()
+			})
+		})
+	}
+}

@@ -1,0 +1,116 @@
+package cache_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// A tenant whose name is not valid has no counters, however often it is asked
+// for, and its calls fail by its name.
+func TestInvalidTenantsUseUpNothing(t *testing.T) {
+	src := &source{}
+	tiers := open(t, cache.TiersConfig{MaxTenants: 3})
+	c := with(t, tiers, thingConfig{Load: src.load})
+	for i := range 10 {
+		if _, err := c.Tenant(fmt.Sprint("a:", i)).Get(t.Context(), 1); !errors.Is(err, key.ErrSeparator) {
+			t.Errorf("Get of an invalid tenant = %v, want key.ErrSeparator", err)
+		}
+		_ = c.Tenant("").Delete(t.Context(), 1)
+	}
+	get(t, c.Tenant("good"), 1)
+	var tenants []string
+	for _, s := range tiers.Stats().Spaces {
+		tenants = append(tenants, s.Tenant)
+	}
+	if len(tenants) != 2 || tenants[0] != cache.DefaultTenant || tenants[1] != "good" {
+		t.Errorf("tenants with counters = %q, want the two that are valid", tenants)
+	}
+}
+
+// Each tenant beyond the cap has the policy that the table has for it.
+func TestTenantsBeyondTheCapHaveTheirPolicies(t *testing.T) {
+	src := &source{}
+	tiers := open(t, cache.TiersConfig{MaxTenants: 1})
+	c := with(t, tiers, thingConfig{Load: src.load})
+	read := func(tenant string) int {
+		before := src.loads[1]
+		get(t, c.Tenant(tenant), 1)
+		get(t, c.Tenant(tenant), 1)
+		return src.loads[1] - before
+	}
+	if n := read("on") + read("off"); n != 2 {
+		t.Fatalf("%d loads of two tenants, want 2", n)
+	}
+	if err := tiers.SetPolicies(policy.Table{{Tenant: "off", Patch: policy.Patch{Off: new(true)}}}); err != nil {
+		t.Fatal(err)
+	}
+	if on, off := read("on"), read("off"); on != 0 || off != 2 {
+		t.Errorf("%d and %d loads, want none of the tenant that is on and two of the one that is off", on, off)
+	}
+}
+
+// Handles of ever new tenants keep no memory, neither their names nor what the
+// names were cut from.
+func TestTenantsKeepNoMemory(t *testing.T) {
+	c := with(t, open(t, cache.TiersConfig{MaxTenants: 10}), thingConfig{Load: (&source{}).load})
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range 20_000 {
+		request := fmt.Sprintf("%06d%s", i, strings.Repeat("x", 10_000))
+		c.Tenant(request[:6])
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if n := int64(after.HeapAlloc) - int64(before.HeapAlloc); n > 1<<20 {
+		t.Errorf("20,000 handles that are gone keep %d bytes", n)
+	}
+	runtime.KeepAlive(c)
+}
+
+func BenchmarkTenant(b *testing.B) {
+	for _, bb := range []struct {
+		name     string
+		max, use int
+	}{
+		{"within the cap", 1000, 1}, {"beyond it", 1, 1},
+		{"100 within", 1000, 100}, {"100 beyond", 1, 100},
+		{"10,000 within", 20_000, 10_000}, {"10,000 beyond", 1, 10_000},
+	} {
+		tiers, err := cache.Open(cache.TiersConfig{MaxTenants: bb.max})
+		if err != nil {
+			b.Fatal(err)
+		}
+		c, err := cache.New(tiers, thingConfig{Namespace: "things", Load: (&source{}).load})
+		if err != nil {
+			b.Fatal(err)
+		}
+		tenants := make([]string, bb.use)
+		for i := range tenants {
+			tenants[i] = fmt.Sprint("tenant", i)
+			if _, err := c.Tenant(tenants[i]).Get(b.Context(), 1); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.Run(bb.name, func(b *testing.B) {
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				if _, err := c.Tenant(tenants[i]).Get(b.Context(), 1); err != nil {
+					b.Fatal(err)
+				}
+				if i++; i == len(tenants) {
+					i = 0
+				}
+			}
+		})
+		_ = tiers.Close(b.Context())
+	}
+}

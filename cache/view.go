@@ -1,0 +1,118 @@
+package cache
+
+import (
+	"fmt"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// view is one tenant's part of a cache. Two views of one tenant mean the same.
+type view struct {
+	*views
+	space    key.Space
+	name     string // "tenant:namespace"
+	err      error  // the tenant's name is not valid
+	seed     uint64
+	resolved atomic.Pointer[resolved]
+	counts   *counters
+}
+
+// views are the tenants' parts of one cache. MaxTenants of them are kept, with
+// counters of their own. The others are made when they are asked for and share
+// counters; of those, the ones that were asked for last are kept, too.
+type views struct {
+	t         *Tiers
+	namespace string
+	base      policy.Policy
+	kept      sync.Map // string → *view
+	nkept     atomic.Int64
+	recent    [1024]atomic.Pointer[view] // by a hash of the tenant
+	unnamed   atomic.Pointer[resolved]   // of tenants that the table does not name
+	others    func() *counters           // of tenants that are not kept
+}
+
+type resolved struct {
+	table *policy.Table
+	policy.Policy
+}
+
+func newViews(t *Tiers, namespace string, base policy.Patch) *views {
+	return &views{
+		t: t, namespace: namespace, base: base.Apply(policy.Default()),
+		others: sync.OnceValue(func() *counters {
+			return t.countersOf(key.Space{Tenant: otherTenant, Namespace: namespace})
+		}),
+	}
+}
+
+// of returns the view of a tenant.
+func (s *views) of(tenant string) *view {
+	recent := &s.recent[maphash.String(s.t.seed, tenant)%uint64(len(s.recent))]
+	if v := recent.Load(); v != nil && v.space.Tenant == tenant {
+		return v
+	}
+	v := s.find(tenant)
+	if v.err == nil {
+		recent.Store(v)
+	}
+	return v
+}
+
+func (s *views) find(tenant string) *view {
+	if v, ok := s.kept.Load(tenant); ok {
+		return v.(*view)
+	}
+	v := &view{views: s, name: tenant + ":" + s.namespace}
+	// Of the name, so that the view does not keep what the tenant was cut from.
+	v.space = key.Space{Tenant: v.name[:len(tenant)], Namespace: s.namespace}
+	v.seed = maphash.String(s.t.seed, v.name)
+	most := int64(s.t.cfg.MaxTenants)
+	if v.err = v.space.Validate(); v.err != nil {
+		v.counts = s.t.all // its calls fail before they count
+		v.name = fmt.Sprintf("%.100s", v.name)
+	} else if s.nkept.Load() >= most || s.nkept.Add(1) > most {
+		v.counts = s.others()
+	} else {
+		v.counts = s.t.countersOf(v.space)
+		if old, loaded := s.kept.LoadOrStore(v.space.Tenant, v); loaded {
+			s.nkept.Add(-1)
+			return old.(*view)
+		}
+	}
+	return v
+}
+
+// policy returns the policy in force. It costs two loads until the table is
+// swapped.
+func (v *view) policy() *policy.Policy {
+	table := v.t.policies.Load()
+	if r := v.resolved.Load(); r != nil && r.table == table {
+		return &r.Policy
+	}
+	return v.resolve(table)
+}
+
+// resolve is the part of policy that few calls come to, kept from their stacks.
+// Tenants that the table does not name share its result.
+//
+//go:noinline
+func (v *view) resolve(table *policy.Table) *policy.Policy {
+	shared, tenant := &v.unnamed, ""
+	for i := range *table {
+		if (*table)[i].Tenant == v.space.Tenant {
+			shared, tenant = &v.resolved, v.space.Tenant
+			break
+		}
+	}
+	r := shared.Load()
+	if r == nil || r.table != table {
+		r = &resolved{table, table.For(v.base, tenant, v.namespace)}
+		shared.Store(r)
+	}
+	v.resolved.Store(r)
+	return &r.Policy
+}
