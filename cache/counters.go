@@ -50,7 +50,7 @@ const (
 	invalidatedKeys // in the order of invalidate.Kind
 	invalidatedPrefixes
 	invalidatedTags
-	remoteErrGet // in the order of remoteOp
+	remoteErrGet // in the order of remote.Op
 	remoteErrClaim
 	remoteErrFill
 	remoteErrUnlink

@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/trace"
@@ -127,7 +126,7 @@ type flight[K comparable, V any] struct {
 	outer *Fill // the load that the flight is an ingredient of
 
 	calls.Call[*flight[K, V], outcome[K, V]]
-	lent    latch                // opened when a load waits for this flight; see takeTurn
+	lent    scope.Latch          // opened when a load waits for this flight; see takeTurn
 	loading atomic.Bool          // a loader was called
 	fill    atomic.Pointer[Fill] // the latest load; see Fill.await
 	look    scope.Deadline       // of the first call to the remote tier
@@ -200,32 +199,4 @@ func (c Cache[K, V]) clear(it *item[K, V]) bool {
 	t := c.s.t
 	lease := t.lease.Read() // before the fences
 	return t.vouches(lease, t.now(), it.readAt()) && it.unfenced(t, it)
-}
-
-// latch runs a function once it is opened. The zero latch is closed.
-type latch struct {
-	mu     sync.Mutex // protects the rest
-	opened bool
-	f      func()
-}
-
-func (l *latch) open() {
-	l.mu.Lock()
-	l.opened = true
-	f := l.f
-	l.mu.Unlock()
-	if f != nil {
-		f()
-	}
-}
-
-// onOpen sets what to run, and runs it at once if the latch is open.
-func (l *latch) onOpen(f func()) {
-	l.mu.Lock()
-	l.f = f
-	opened := l.opened
-	l.mu.Unlock()
-	if opened {
-		f()
-	}
 }

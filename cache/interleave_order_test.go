@@ -18,7 +18,7 @@ var before = []struct {
 }{
 	{"lease.Read", "fences.Clear fences.Tick unfenced judge find vouches Covers", "a fence stored in between, and the lease extended behind it, would be missed", false},
 	{"follower.Owes", "judge", "an invalidation that comes into the log in between leaves a fence that was not looked for", false},
-	{"fences.Capture", "remote.get remote.getMany remote.claim remote.claimMany loader LoadMany", "what is invalidated in between would be older than its mark", false},
+	{"fences.Capture", "remote.Get remote.GetMany remote.ClaimMany guard", "what is invalidated in between would be older than its mark", false},
 	{"fences.Generation", "fences.Clear", "a fence stored in between would count as checked", true},
 }
 

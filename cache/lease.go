@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/safeguard"
@@ -205,87 +204,9 @@ func (t *Tiers) removeCells(ctx context.Context, keys []string, hold time.Durati
 	return t.remove(ctx, t.policies.Load().For(policy.Default(), "", "").RemoteTimeout, keys, hold)
 }
 
-// remove removes cells from the remote tier and, with hold, puts up signs in
-// their place that keep others from storing anything there for so long. It goes
-// on after a failure, so that keys on a node that hangs do not keep the others.
-// Its error is a [*tier.KeysError].
 func (t *Tiers) remove(ctx context.Context, timeout time.Duration, keys []string, hold time.Duration) error {
 	if t.remote == nil {
 		return nil
 	}
-	const chunk = 1000 // keeps one command from holding up the tier's others
-	var failed []string
-	var errs []error
-	for some := range slices.Chunk(keys, chunk) {
-		bad, err := t.removeSome(ctx, timeout, some, hold)
-		if err != nil {
-			failed, errs = append(failed, bad...), append(errs, err)
-		}
-	}
-	if len(failed) == 0 {
-		return nil
-	}
-	return &tier.KeysError{Keys: failed, Err: errors.Join(errs...)}
+	return t.remote.Remove(ctx, timeout, keys, hold)
 }
-
-// removeSome is remove for as many cells as one command takes. It returns the
-// keys that failed, and why.
-func (t *Tiers) removeSome(ctx context.Context, timeout time.Duration, keys []string, hold time.Duration) (failed []string, err error) {
-	err = t.remote.unlink(ctx, timeout, keys...)
-	if err != nil {
-		failed = keys
-		if e, ok := errors.AsType[*tier.KeysError](err); ok {
-			failed, err = e.Keys, e.Err
-		}
-	}
-	if hold == 0 || len(failed) == len(keys) {
-		return failed, err
-	}
-	gone := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return slices.Contains(failed, k) })
-	if herr := t.remote.hold(ctx, timeout, gone, hold); herr != nil {
-		return keys, errors.Join(err, herr)
-	}
-	return failed, err
-}
-
-// hold keeps cells that were just removed from being filled. Whoever has
-// claimed one since then loses his claim: he may be loading what is not to be
-// stored.
-func (r *remote) hold(ctx context.Context, timeout time.Duration, keys []string, d time.Duration) error {
-	seen := make(map[string]tier.Nonce)
-	for range maxRefusals {
-		claims, fills := make([]tier.Claim, len(keys)), make([]tier.Fill, len(keys))
-		for i, k := range keys {
-			n := tier.NewNonce()
-			claims[i] = tier.Claim{Seen: seen[k], Nonce: n, Lease: d}
-			fills[i] = tier.Fill{Nonce: n, Cell: tier.HoldCell(tier.NewNonce()), TTL: d}
-		}
-		got, err := r.claimMany(ctx, timeout, keys, claims)
-		if err != nil {
-			return err
-		}
-		var granted []string
-		var signs []tier.Fill
-		var refused []string
-		for i, k := range keys {
-			switch cell := got[i].Cell; {
-			case got[i].Granted:
-				granted, signs = append(granted, k), append(signs, fills[i])
-			case len(cell) > tier.NonceSize:
-				seen[k] = tier.Nonce(cell[1:])
-				refused = append(refused, k)
-			} // else somebody else's hold stands there
-		}
-		if len(granted) > 0 {
-			if _, err := r.fillMany(ctx, timeout, granted, signs); err != nil {
-				return err
-			}
-		}
-		if keys = refused; len(keys) == 0 {
-			return nil
-		}
-	}
-	return errHoldRefused
-}
-
-var errHoldRefused = errors.New("cache: others go on claiming what is to be held")

@@ -166,7 +166,7 @@ func (p *party[K, V]) takeTurn(l *load) error {
 	wait, cancel := context.WithCancel(&l.Scope)
 	defer cancel()
 	for i := range p.runs {
-		p.runs[i].f.lent.onOpen(cancel)
+		p.runs[i].f.lent.OnOpen(cancel)
 	}
 	err := turns.Acquire(wait, 1)
 	if l.Err() != nil || l.Overdue() {
@@ -212,13 +212,13 @@ func (p *party[K, V]) keepClaims(ctx context.Context) (stop func() bool) {
 
 // renew renews claims until stop or ctx's end.
 func (j *job[K, V]) renew(ctx context.Context, keys []string, claims []tier.Claim) (stop func() bool) {
-	every, remote, timeout := j.t.cfg.ClaimTTL/3, j.t.remote, j.p.RemoteTimeout
+	every, far, timeout := j.t.cfg.ClaimTTL/3, j.t.remote, j.p.RemoteTimeout
 	var t *time.Timer
 	t = time.AfterFunc(time.Hour, func() {
 		if ctx.Err() != nil {
 			return
 		}
-		got, err := remote.claimMany(ctx, timeout, keys, claims)
+		got, err := far.ClaimMany(ctx, timeout, keys, claims)
 		n := 0
 		for i := range got {
 			if got[i].Granted || err != nil {

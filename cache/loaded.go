@@ -3,7 +3,8 @@ package cache
 import (
 	"context"
 	"errors"
-	"slices"
+
+	"github.com/twofold-go/twofold/internal/errtree"
 )
 
 // loaded is what the user's loader returned, and what Tags said of it.
@@ -72,34 +73,11 @@ func (g *loaded[K, V]) of(k K) (v V, err error) {
 // notAbsent returns err so that it says ErrNotFound only when nothing else is said in it.
 // Otherwise a key that failed beside one that is absent would be remembered as absent.
 func notAbsent(err error) error {
-	if !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrNotModified) || onlySays(err, ErrNotFound) || onlySays(err, ErrNotModified) {
+	if errtree.Only(err, ErrNotFound) || errtree.Only(err, ErrNotModified) {
 		return err
 	}
-	return &keyFailed{err}
+	return errtree.Without(err, ErrNotFound, ErrNotModified)
 }
-
-// onlySays reports whether every leaf of an error's tree is the target.
-func onlySays(err, target error) bool {
-	next := unwrap(err)
-	if len(next) == 0 {
-		return errors.Is(err, target)
-	}
-	return !slices.ContainsFunc(next, func(e error) bool { return !onlySays(e, target) })
-}
-
-// keyFailed is the error of a key that is not known to be absent, though absence is said
-// of another in the same error.
-type keyFailed struct{ err error }
-
-func (e *keyFailed) Error() string { return e.err.Error() }
-
-// Is implements the interface of errors.Is.
-func (e *keyFailed) Is(target error) bool {
-	return target != ErrNotFound && target != ErrNotModified && errors.Is(e.err, target) //nolint:errorlint // what is looked for
-}
-
-// As implements the interface of errors.As.
-func (e *keyFailed) As(target any) bool { return errors.As(e.err, target) }
 
 // previous is the value that a load is to replace, nil for none, and the lease under which
 // it was found clear.
@@ -135,7 +113,7 @@ func (f *flight[K, V]) conclude(a *attempt[K, V], got *loaded[K, V], i int, prev
 		}
 	case errors.Is(err, ErrNotFound):
 		a.cause = err
-		it.own().err = f.stored(remember(err, ErrNotFound))
+		it.own().err = f.stored(errtree.Remember(err, ErrNotFound))
 	default:
 		a.err = err
 		return

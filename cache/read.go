@@ -288,7 +288,7 @@ func (a *ask[K, V]) fly(ctx context.Context, f *flight[K, V], led bool, p *patie
 func (a *ask[K, V]) follow(ctx context.Context, f *flight[K, V]) {
 	a.v.counts.inc(merges)
 	if loading.Load() > 0 && Filling(ctx) != nil {
-		f.lent.open()
+		f.lent.Open()
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/errtree"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -44,7 +45,7 @@ func (r *run[K, V]) settleError(a *attempt[K, V]) {
 	a.it = f.newItem(a.mark)
 	a.it.loadTime, a.it.loadedAt = a.took, f.t.now()-int64(a.took)
 	a.it.here = true
-	a.it.own().err = f.stored(&RememberedError{Code: codeOf(a.err), Err: remember(a.err, nil)})
+	a.it.own().err = f.stored(&RememberedError{Code: codeOf(a.err), Err: errtree.Remember(a.err, nil)})
 	f.setTags(a.it, nil, &a.facts)
 	if !f.t.fences.Overtaken(a.mark, f.hash, f.text, a.it.tags) && f.admits(a, r.held) {
 		r.store(a, ttl)
@@ -165,7 +166,7 @@ func sendFills[K comparable, V any](ctx context.Context, runs []run[K, V]) {
 		return
 	}
 	f := runs[0].f
-	ok, err := f.t.remote.fillMany(context.WithoutCancel(ctx), f.p.RemoteTimeout, keys, fills)
+	ok, err := f.t.remote.FillMany(context.WithoutCancel(ctx), f.p.RemoteTimeout, keys, fills)
 	n := 0
 	for i := range runs {
 		r := &runs[i]

@@ -113,7 +113,7 @@ func (t *Tiers) Stats() Stats {
 		GetErrors: n(remoteErrGet), ClaimErrors: n(remoteErrClaim), FillErrors: n(remoteErrFill), UnlinkErrors: n(remoteErrUnlink),
 	}
 	if t.remote != nil {
-		s.Remote.Breaker = t.remote.breaker.String()
+		s.Remote.Breaker = t.remote.Breaker()
 	}
 	if m, ok := t.local.(tier.Meter); ok {
 		s.Local.Bytes, s.Local.Entries = m.Usage()

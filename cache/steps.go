@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
@@ -84,7 +85,7 @@ func look[K comparable, V any](ctx context.Context, runs []run[K, V], d *scope.D
 	err := errUnconfirmed
 	if f.canJudge(ctx) {
 		mark = f.t.fences.Capture()
-		cells, err = f.t.remote.getMany(ctx, f.p.RemoteTimeout, texts(runs))
+		cells, err = f.t.remote.GetMany(ctx, f.p.RemoteTimeout, texts(runs))
 	}
 	for i := range runs {
 		var shown frame[K, V]
@@ -110,7 +111,7 @@ func (j *job[K, V]) getCell(ctx context.Context, d *scope.Deadline) (frame[K, V]
 		return frame[K, V]{}, errUnconfirmed
 	}
 	mark := j.t.fences.Capture() // before the fetch: its reply may be overtaken on the wire
-	raw, err := j.t.remote.get(ctx, d, j.p.RemoteTimeout, j.text)
+	raw, err := j.t.remote.Get(ctx, d, j.p.RemoteTimeout, j.text)
 	if err != nil {
 		return frame[K, V]{}, err
 	}
@@ -122,7 +123,7 @@ func (r *run[K, V]) shown(ctx context.Context, f frame[K, V], err error) {
 	switch {
 	case err == nil:
 		r.decide(ctx, f)
-	case left(err) || ctx.Err() != nil:
+	case remote.Left(err) || ctx.Err() != nil:
 		// A caller that left says nothing about the tier. Its deadline may be over
 		// although its context does not say so yet. The others' next step is to look.
 	default:
@@ -294,7 +295,7 @@ func (p *party[K, V]) claim() {
 		claims[i] = r.claim
 	}
 	mark := f.t.fences.Capture()
-	got, err := f.t.remote.claimMany(p, f.p.RemoteTimeout, texts(p.runs), claims)
+	got, err := f.t.remote.ClaimMany(p, f.p.RemoteTimeout, texts(p.runs), claims)
 	for i := range p.runs {
 		switch {
 		case got[i].Granted:

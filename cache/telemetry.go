@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/twofold-go/twofold/internal/meter"
+	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -30,18 +31,6 @@ type telemetry struct {
 	remoteTime, loadTime, staleAge, logLag metric.Float64Histogram
 	valueBytes                             metric.Int64Histogram
 }
-
-// remoteOp is a kind of call to the remote tier.
-type remoteOp int
-
-const (
-	opGet remoteOp = iota
-	opClaim
-	opFill
-	opUnlink
-)
-
-func (o remoteOp) String() string { return [...]string{"get", "claim", "fill", "unlink"}[o] }
 
 // Options are made once: making one costs more than using it.
 var (
@@ -68,31 +57,22 @@ func newTelemetry(t *Tiers) (*telemetry, error) {
 
 func (o *telemetry) close() error { return o.reg.Unregister() }
 
-// remoteSpan is the span and the measurement of one remote call.
-type remoteSpan struct {
-	meter.Span
-	op    remoteOp
-	start time.Time
-}
-
-// remoteStart begins a span and a measurement of one remote call.
-func (o *telemetry) remoteStart(ctx context.Context, op remoteOp) (context.Context, remoteSpan) {
-	s := remoteSpan{op: op, start: time.Now()}
-	if o.tracing() {
-		ctx, s.Span = o.tracer.Start(ctx, "cache.remote."+op.String(), asClient...)
+// Begin begins a span of one call to the remote tier. It implements [remote.Watcher].
+func (o *telemetry) Begin(ctx context.Context, op remote.Op) (context.Context, meter.Span) {
+	if !o.tracing() {
+		return ctx, meter.Span{}
 	}
-	return ctx, s
+	return o.tracer.Start(ctx, "cache.remote."+op.String(), asClient...)
 }
 
-// remoteEnd ends what remoteStart began. Left says that the call was given up, which is no
-// error of the tier's.
-func (o *telemetry) remoteEnd(ctx context.Context, s remoteSpan, err error, left bool) {
+// End ends what Begin began.
+func (o *telemetry) End(ctx context.Context, op remote.Op, s meter.Span, took time.Duration, err error, left bool) {
 	if o.remoteTime.Enabled(ctx) {
-		o.remoteTime.Record(ctx, time.Since(s.start).Seconds(), opAttrs[s.op])
+		o.remoteTime.Record(ctx, took.Seconds(), opAttrs[op])
 	}
 	failed := err != nil && !left
 	if failed {
-		o.t.all.inc(remoteErrGet + stat(s.op))
+		o.t.all.inc(remoteErrGet + stat(op))
 	}
 	s.End(failed, "remote tier failed")
 }

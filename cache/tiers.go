@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
@@ -99,7 +100,7 @@ type Tiers struct {
 	seed     maphash.Seed
 	cfg      TiersConfig
 	local    tier.Local
-	remote   *remote
+	remote   *remote.Tier // nil: there is none
 	codecs   codec.Set
 	log      *slog.Logger
 	fences   *invalidate.Fences
@@ -152,7 +153,9 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 	if t.local == nil {
 		t.local = local.New(local.Config{})
 	}
-	t.remote = newRemote(t)
+	if cfg.Remote != nil {
+		t.remote = remote.New(remote.Config{Tier: cfg.Remote, Now: t.now, Logger: t.log, Watcher: t.seen, Work: &t.work})
+	}
 	t.follow()
 	if err := t.seen.observe(); err != nil {
 		return nil, fmt.Errorf("cache: open: %w", errors.Join(err, t.abandon()))

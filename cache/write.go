@@ -173,7 +173,7 @@ func (j *job[K, V]) expireLocal(it *item[K, V]) {
 // load that runs meanwhile wins.
 func (j *job[K, V]) expireRemote(ctx context.Context) error {
 	mark := j.t.fences.Capture()
-	raw, err := j.t.remote.get(ctx, new(scope.Deadline), j.p.RemoteTimeout, j.text)
+	raw, err := j.t.remote.Get(ctx, new(scope.Deadline), j.p.RemoteTimeout, j.text)
 	if err != nil {
 		return err
 	}

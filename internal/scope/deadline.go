@@ -44,12 +44,14 @@ type Deadline struct {
 	timer *time.Timer
 }
 
-// Start begins a call under parent that may take as long as timeout.
-func (d *Deadline) Start(parent context.Context, timeout time.Duration, w *Work) {
-	d.Context, d.work, d.at = parent, w, time.Now().Add(timeout)
+// Start begins a call under parent that may take as long as timeout, and returns when.
+func (d *Deadline) Start(parent context.Context, timeout time.Duration, w *Work) (begun time.Time) {
+	begun = time.Now()
+	d.Context, d.work, d.at = parent, w, begun.Add(timeout)
 	if at, ok := parent.Deadline(); ok && at.Before(d.at) {
 		d.at, d.callers = at, true
 	}
+	return begun
 }
 
 // Deadline implements context.Context.

@@ -1,4 +1,4 @@
-package cache
+package remote
 
 import (
 	"context"
@@ -17,7 +17,7 @@ const (
 // other processes would wait for a load that does not come, until the claims lapse. It is
 // tried even when the breaker is open. A claim that the tier does not know may still be on
 // its way there, so it is tried again.
-func (r *remote) giveBack(ctx context.Context, timeout time.Duration, keys []string, claims []tier.Claim, lost func(i int) bool) {
+func (t *Tier) giveBack(ctx context.Context, timeout time.Duration, keys []string, claims []tier.Claim, lost func(i int) bool) {
 	var of []string
 	var fills []tier.Fill
 	for i := range keys {
@@ -29,23 +29,23 @@ func (r *remote) giveBack(ctx context.Context, timeout time.Duration, keys []str
 		return
 	}
 	select {
-	case r.giving <- struct{}{}:
+	case t.giving <- struct{}{}:
 	default:
 		return
 	}
 	s := new(scope.Scope)
 	s.Detach(ctx)
-	if !r.work.Begin(&s.Task, s) {
-		<-r.giving
+	if !t.Work.Begin(&s.Task, s) {
+		<-t.giving
 		return
 	}
 	go func() {
-		defer func() { <-r.giving }()
-		defer r.work.End(&s.Task)
+		defer func() { <-t.giving }()
+		defer t.Work.End(&s.Task)
 		pause := time.NewTimer(timeout)
 		defer pause.Stop()
 		for try := 1; ; try++ {
-			of, fills = r.unclaim(s, timeout, of, fills)
+			of, fills = t.unclaim(s, timeout, of, fills)
 			if len(of) == 0 || try == giveTries {
 				return
 			}
@@ -60,10 +60,10 @@ func (r *remote) giveBack(ctx context.Context, timeout time.Duration, keys []str
 }
 
 // unclaim gives claims back and returns those that were not there, or not reached.
-func (r *remote) unclaim(ctx context.Context, timeout time.Duration, keys []string, fills []tier.Fill) (left []string, rest []tier.Fill) {
+func (t *Tier) unclaim(ctx context.Context, timeout time.Duration, keys []string, fills []tier.Fill) (left []string, rest []tier.Fill) {
 	for from := 0; from < len(keys); from += maxKeys {
 		to := min(from+maxKeys, len(keys))
-		done := r.unclaimSome(ctx, timeout, keys[from:to], fills[from:to])
+		done := t.unclaimSome(ctx, timeout, keys[from:to], fills[from:to])
 		for i := from; i < to; i++ {
 			if i-from >= len(done) || !done[i-from] {
 				left, rest = append(left, keys[i]), append(rest, fills[i])
@@ -74,11 +74,11 @@ func (r *remote) unclaim(ctx context.Context, timeout time.Duration, keys []stri
 }
 
 // unclaimSome asks no breaker.
-func (r *remote) unclaimSome(ctx context.Context, timeout time.Duration, keys []string, fills []tier.Fill) (done []bool) {
-	c := remoteCall{r: r, d: new(scope.Deadline), timeout: timeout}
-	c.start(ctx, opFill)
+func (t *Tier) unclaimSome(ctx context.Context, timeout time.Duration, keys []string, fills []tier.Fill) (done []bool) {
+	c := call{t: t, d: new(scope.Deadline), op: Fill, timeout: timeout}
+	c.start(ctx)
 	var err error
 	defer c.end(&err)
-	done, err = tier.FillMany(c.ctx, r.tier, keys, fills)
+	done, err = tier.FillMany(c.ctx, t.Tier, keys, fills)
 	return done
 }

@@ -1,4 +1,4 @@
-package cache
+package remote
 
 import (
 	"log/slog"

@@ -1,8 +1,11 @@
-package cache
+// Package errtree looks at what an error is made of: which errors it says, and what it
+// keeps alive.
+package errtree
 
 import (
 	"errors"
 	"reflect"
+	"slices"
 )
 
 // said is what is remembered of a loader's error: its text, and those of the innermost
@@ -21,8 +24,9 @@ func (e *said) Unwrap() []error { return e.leaves }
 // maxLeaves is how many of them are kept.
 const maxLeaves = 8
 
-// remember returns what is remembered of err, which is never less than that it is what.
-func remember(err, what error) error {
+// Remember returns what is remembered of err, which is never less than that it is what,
+// unless that is nil.
+func Remember(err, what error) error {
 	if len(unwrap(err)) == 0 && light(reflect.TypeOf(err)) {
 		return err
 	}
@@ -77,3 +81,36 @@ func unwrap(err error) []error {
 	}
 	return nil
 }
+
+// Only reports whether every leaf of an error's tree is the target.
+func Only(err, target error) bool {
+	next := unwrap(err)
+	if len(next) == 0 {
+		return errors.Is(err, target)
+	}
+	return !slices.ContainsFunc(next, func(e error) bool { return !Only(e, target) })
+}
+
+// Without returns err so that errors.Is finds none of the targets in it, and everything
+// else.
+func Without(err error, targets ...error) error {
+	if !slices.ContainsFunc(targets, func(t error) bool { return errors.Is(err, t) }) {
+		return err
+	}
+	return &less{err, targets}
+}
+
+type less struct {
+	err     error
+	targets []error
+}
+
+func (e *less) Error() string { return e.err.Error() }
+
+// Is implements the interface of errors.Is.
+func (e *less) Is(target error) bool {
+	return !slices.Contains(e.targets, target) && errors.Is(e.err, target)
+}
+
+// As implements the interface of errors.As.
+func (e *less) As(target any) bool { return errors.As(e.err, target) }

@@ -1,0 +1,100 @@
+package errtree_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/twofold-go/twofold/internal/errtree"
+)
+
+var (
+	errGone  = errors.New("gone")
+	errShard = errors.New("shard 7 is down")
+)
+
+// heavy leads to more than its text.
+type heavy struct{ body *[1 << 20]byte }
+
+func (heavy) Error() string { return "heavy" }
+
+// plain leads nowhere.
+type plain struct {
+	code string
+	n    [2]int
+}
+
+func (plain) Error() string { return "plain" }
+
+// byMethod is errGone without wrapping it, and cannot be compared.
+type byMethod struct{ _ []int }
+
+func (byMethod) Error() string        { return "by method" }
+func (byMethod) Is(target error) bool { return target == errGone }
+
+func TestOnly(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want bool
+	}{
+		{errGone, true},
+		{fmt.Errorf("no row: %w", errGone), true},
+		{errors.Join(errGone, fmt.Errorf("no row: %w", errGone)), true},
+		{byMethod{}, true},
+		{errShard, false},
+		{errors.Join(errGone, errShard), false},
+		{fmt.Errorf("%w and %w", errGone, errShard), false},
+	} {
+		if got := errtree.Only(tt.err, errGone); got != tt.want {
+			t.Errorf("Only(%v) = %v, want %v", tt.err, got, tt.want)
+		}
+	}
+}
+
+func TestWithout(t *testing.T) {
+	if err := errtree.Without(errShard, errGone); err != errShard {
+		t.Errorf("an error without the target became %v", err)
+	}
+	err := fmt.Errorf("keys: %w", errtree.Without(errors.Join(errGone, errShard, plain{code: "p"}), errGone))
+	if errors.Is(err, errGone) || !errors.Is(err, errShard) {
+		t.Errorf("%v: Is(gone) = %v, Is(shard) = %v", err, errors.Is(err, errGone), errors.Is(err, errShard))
+	}
+	if p, ok := errors.AsType[plain](err); !ok || p.code != "p" {
+		t.Errorf("As does not reach what is in there")
+	}
+}
+
+func TestRemember(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		err   error
+		what  error
+		is    []error
+		isNot []error
+	}{
+		{"a sentinel", errShard, nil, []error{errShard}, nil},
+		{"a plain value", plain{code: "p"}, nil, []error{plain{code: "p"}}, nil},
+		{"wrapped", fmt.Errorf("load: %w", errShard), nil, []error{errShard}, nil},
+		{"joined", errors.Join(errShard, heavy{}, errGone), nil, []error{errShard, errGone}, []error{heavy{}}},
+		{"heavy", heavy{}, nil, nil, []error{heavy{}}},
+		{"heavy, but known", heavy{}, errGone, []error{errGone}, []error{heavy{}}},
+		{"by a method", byMethod{}, errGone, []error{errGone}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := errtree.Remember(tt.err, tt.what)
+			if got.Error() != tt.err.Error() {
+				t.Errorf("it says %q, want %q", got, tt.err)
+			}
+			for _, is := range tt.is {
+				if !errors.Is(got, is) {
+					t.Errorf("it is not %v", is)
+				}
+			}
+			for _, is := range tt.isNot {
+				if errors.Is(got, is) {
+					t.Errorf("it keeps %v", is)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,224 @@
+// Package remote is the cache's way to the tier that processes share: each call has a
+// deadline of its own and passes a breaker, and a claim whose answer was lost is given
+// back.
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/meter"
+	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// maxKeys is how many keys one command to the tier is about: more would hold up the tier's
+// other callers.
+const maxKeys = 1000
+
+// ErrUnavailable stands for a call that was not made: the breaker is open.
+var ErrUnavailable = errors.New("cache: remote tier unavailable")
+
+// Op is a kind of call.
+type Op int
+
+// The kinds of calls.
+const (
+	Get Op = iota
+	Claim
+	Fill
+	Unlink
+)
+
+// String returns the name of the tier's method, in lower case.
+func (o Op) String() string { return [...]string{"get", "claim", "fill", "unlink"}[o] }
+
+// leftError is the error of a call that ended because its caller left or ran out of time.
+type leftError struct{ error }
+
+func (e leftError) Unwrap() error { return e.error }
+
+// Left reports whether a call failed because of its caller. That says nothing about the
+// tier.
+func Left(err error) bool {
+	_, ok := errors.AsType[leftError](err)
+	return ok
+}
+
+// Watcher is told of each call, at its begin and end. The context that Begin returns is
+// what the tier gets; left says that the caller gave the call up, which is no error of the
+// tier's.
+type Watcher interface {
+	Begin(ctx context.Context, op Op) (context.Context, meter.Span)
+	End(ctx context.Context, op Op, s meter.Span, took time.Duration, err error, left bool)
+}
+
+// Config says what a [Tier] is made of. All fields are required.
+type Config struct {
+	Tier    tier.Remote
+	Now     func() int64 // nanoseconds on a monotonic clock
+	Logger  *slog.Logger
+	Watcher Watcher
+	Work    *scope.Work // what Close of the cache waits for
+}
+
+// Tier is a remote tier behind its breaker. All methods may be called concurrently. Those
+// with a timeout give the tier that long, or what the caller's context leaves.
+type Tier struct {
+	Config
+	breaker breaker
+	giving  chan struct{} // one for each group of claims being given back
+}
+
+// New returns the tier that cfg describes.
+func New(cfg Config) *Tier {
+	return &Tier{Config: cfg, breaker: breaker{now: cfg.Now, log: cfg.Logger}, giving: make(chan struct{}, maxGiving)}
+}
+
+// Breaker returns the breaker's state: "closed", "open" or "half-open".
+func (t *Tier) Breaker() string { return t.breaker.String() }
+
+// call is one call under way.
+type call struct {
+	t       *Tier
+	ctx     context.Context // what the tier gets
+	d       *scope.Deadline
+	timeout time.Duration
+	pass    pass
+	counted bool // the breaker is told how it ends
+	op      Op
+	span    meter.Span
+	begun   time.Time
+}
+
+// begin begins a call, unless the breaker is open. An invalidation is always worth a try.
+func (t *Tier) begin(parent context.Context, d *scope.Deadline, op Op, timeout time.Duration) (c call, err error) {
+	c = call{t: t, d: d, op: op, timeout: timeout}
+	if c.pass, c.counted = t.breaker.enter(); !c.counted && op != Unlink {
+		return c, ErrUnavailable
+	}
+	c.start(parent)
+	return c, nil
+}
+
+func (c *call) start(parent context.Context) {
+	c.begun = c.d.Start(parent, c.timeout, c.t.Work)
+	c.ctx, c.span = c.t.Watcher.Begin(c.d, c.op)
+}
+
+// end ends the call. It is deferred: a panic of the client library becomes an error, as
+// go-redis v9.23 panics on some malformed replies.
+func (c *call) end(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("cache: remote tier panicked (%T)", p)
+	}
+	how := c.d.Finish(*err)
+	c.t.Watcher.End(c.ctx, c.op, c.span, time.Since(c.begun), *err, how.Left())
+	if how.Left() {
+		*err = leftError{*err}
+	}
+	if !c.counted {
+		return
+	}
+	if c.op == Unlink && how == scope.Failed {
+		// A cell on a node that hangs is tried again and again. That must not keep reads
+		// from the other nodes.
+		how = scope.Canceled
+	}
+	c.t.breaker.leave(c.pass, how, c.timeout)
+}
+
+// Get reads a cell. The call runs in d, which is zero and belongs to it from then on.
+func (t *Tier) Get(ctx context.Context, d *scope.Deadline, timeout time.Duration, key string) (b []byte, err error) {
+	c, err := t.begin(ctx, d, Get, timeout)
+	if err != nil {
+		return nil, err
+	}
+	defer c.end(&err)
+	return t.Tier.Get(c.ctx, key)
+}
+
+func (t *Tier) unlink(ctx context.Context, timeout time.Duration, keys []string) (err error) {
+	c, err := t.begin(ctx, new(scope.Deadline), Unlink, timeout)
+	if err != nil {
+		return err
+	}
+	defer c.end(&err)
+	return t.Tier.Unlink(c.ctx, keys...)
+}
+
+// The batch calls return an answer for each key beside an error: some keys may have been
+// answered. What fails ends them, so that they spend one deadline.
+
+// GetMany reads cells.
+func (t *Tier) GetMany(ctx context.Context, timeout time.Duration, keys []string) ([][]byte, error) {
+	return inChunks(ctx, t, Get, timeout, len(keys), func(ctx context.Context, from, to int) ([][]byte, error) {
+		return tier.GetMany(ctx, t.Tier, keys[from:to])
+	})
+}
+
+// ClaimMany claims cells. Claims whose answers are lost are given back.
+func (t *Tier) ClaimMany(ctx context.Context, timeout time.Duration, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
+	got, err := inChunks(ctx, t, Claim, timeout, len(keys), func(ctx context.Context, from, to int) ([]tier.Claimed, error) {
+		if len(keys) == 1 {
+			one, err := t.Tier.Claim(ctx, keys[0], claims[0])
+			return []tier.Claimed{one}, err
+		}
+		return tier.ClaimMany(ctx, t.Tier, keys[from:to], claims[from:to])
+	})
+	if err != nil && !errors.Is(err, ErrUnavailable) {
+		t.giveBack(ctx, timeout, keys, claims, func(i int) bool {
+			// A renewal's caller has the claim already.
+			return !got[i].Granted && claims[i].Seen != claims[i].Nonce
+		})
+	}
+	return got, err
+}
+
+// FillMany fills cells, or gives them back.
+func (t *Tier) FillMany(ctx context.Context, timeout time.Duration, keys []string, fills []tier.Fill) ([]bool, error) {
+	ok, err := inChunks(ctx, t, Fill, timeout, len(keys), func(ctx context.Context, from, to int) ([]bool, error) {
+		if len(keys) == 1 {
+			one, err := t.Tier.Fill(ctx, keys[0], fills[0])
+			return []bool{one}, err
+		}
+		return tier.FillMany(ctx, t.Tier, keys[from:to], fills[from:to])
+	})
+	if err != nil { // the claims may stand; a value that was stored after all stays
+		claims := make([]tier.Claim, len(fills))
+		for i, f := range fills {
+			claims[i].Nonce = f.Nonce
+		}
+		t.giveBack(ctx, timeout, keys, claims, func(i int) bool { return !ok[i] })
+	}
+	return ok, err
+}
+
+// inChunks makes one call for each maxKeys of n keys, until one fails.
+func inChunks[T any](
+	ctx context.Context, t *Tier, op Op, timeout time.Duration, n int,
+	f func(ctx context.Context, from, to int) ([]T, error),
+) ([]T, error) {
+	all := make([]T, n)
+	for from := 0; from < n; from += maxKeys {
+		to := min(from+maxKeys, n)
+		some, err := chunk(ctx, t, op, timeout, func(ctx context.Context) ([]T, error) { return f(ctx, from, to) })
+		copy(all[from:to], some)
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+func chunk[T any](ctx context.Context, t *Tier, op Op, timeout time.Duration, f func(context.Context) ([]T, error)) (some []T, err error) {
+	c, err := t.begin(ctx, new(scope.Deadline), op, timeout)
+	if err != nil {
+		return nil, err
+	}
+	defer c.end(&err)
+	return f(c.ctx)
+}

@@ -1,0 +1,32 @@
+package scope
+
+import "sync"
+
+// Latch runs a function once it is opened. The zero Latch is closed.
+type Latch struct {
+	mu     sync.Mutex // protects the rest
+	opened bool
+	f      func()
+}
+
+// Open opens it. More than once is as once.
+func (l *Latch) Open() {
+	l.mu.Lock()
+	l.opened = true
+	f := l.f
+	l.mu.Unlock()
+	if f != nil {
+		f()
+	}
+}
+
+// OnOpen sets what to run, and runs it at once if the Latch is open.
+func (l *Latch) OnOpen(f func()) {
+	l.mu.Lock()
+	l.f = f
+	opened := l.opened
+	l.mu.Unlock()
+	if opened {
+		f()
+	}
+}
