@@ -21,24 +21,24 @@ var loading atomic.Int64
 // be called on nil, concurrently, and after the load has ended; then they do
 // nothing.
 type Fill struct {
-	parent   *Fill
-	tenant   string
-	t        *Tiers                  // with text, to recognise a loader that waits for itself
-	text     string                  // full key
-	also     []string                // the full keys of a batch
-	previous any                     // the value being refreshed, nil when there is none
-	awaits   []*atomic.Pointer[Fill] // the latest loads of the flights that the loader waits for; protected by crossing
+	parent *Fill
+	tenant string
+	t      *Tiers                  // with text, to recognise a loader that waits for itself
+	text   string                  // full key
+	also   []string                // the full keys of a batch
+	awaits []*atomic.Pointer[Fill] // the latest loads of the flights that the loader waits for; protected by crossing
 
 	// mu protects the rest.
-	mu      sync.Mutex
-	done    bool
-	tags    []uint64
-	names   []string // of the tags, as far as a registry wants to know them
-	vouched int64    // the oldest moment that vouches for a part, on t's clock; never: no part needs one
-	noStore bool
-	badTag  bool
-	ttl     time.Duration // 0: as the policy says
-	stale   time.Duration // negative: as the policy says
+	mu       sync.Mutex
+	done     bool
+	previous any // the value being refreshed, nil when there is none
+	tags     []uint64
+	names    []string // of the tags, as far as a registry wants to know them
+	vouched  int64    // the oldest moment that vouches for a part, on t's clock; never: no part needs one
+	noStore  bool
+	badTag   bool
+	ttl      time.Duration // 0: as the policy says
+	stale    time.Duration // negative: as the policy says
 }
 
 type fillKey struct{}
@@ -93,6 +93,8 @@ func Previous[V any](ctx context.Context) (V, bool) {
 	if f == nil {
 		return zero, false
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	v, ok := f.previous.(V)
 	return v, ok
 }
@@ -224,6 +226,6 @@ type facts struct {
 func (f *Fill) close() facts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.done = true
+	f.done, f.previous = true, nil
 	return facts{tags: f.tags, names: f.names, vouched: f.vouched, noStore: f.noStore, badTag: f.badTag, ttl: f.ttl, stale: f.stale}
 }

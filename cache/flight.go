@@ -77,16 +77,15 @@ func (j *job[K, V]) spell() error {
 	if k := j.k; k != j.k { // nobody would find it again
 		return fmt.Errorf("%w: the key holds a NaN, which is not equal to itself; use another key for it", key.ErrNumber)
 	}
-	id, err := key.Of(j.k)
-	if err != nil {
-		return err
-	}
-	full, err := j.v.space.Key(id)
-	if err != nil {
-		return err
+	full, err := j.v.spell(any(j.k))
+	if err == nil && full == (key.Key{}) {
+		var id string
+		if id, err = key.Of(j.k); err == nil {
+			full, err = j.v.space.Key(id)
+		}
 	}
 	j.full, j.text, j.hash = full, full.String(), full.Hash()
-	return nil
+	return err
 }
 
 // FullKey implements invalidate.Keyed for the items of the job's key, without spelling it.
@@ -122,8 +121,8 @@ func (c Cache[K, V]) fail(op string, k K, err error) error {
 type flight[K comparable, V any] struct {
 	job[K, V]
 	mark  invalidate.Mark // captured before anything was fetched
-	begun int64
-	outer *Fill // the load that the flight is an ingredient of
+	begun int64           // when its leader called
+	outer *Fill           // the load that the flight is an ingredient of
 
 	calls.Call[*flight[K, V], outcome[K, V]]
 	lent    scope.Latch          // opened when a load waits for this flight; see takeTurn

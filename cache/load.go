@@ -22,6 +22,7 @@ type attempt[K comparable, V any] struct {
 	panicked  *PanicError
 	mark      invalidate.Mark
 	facts     facts
+	begun     int64
 	took      time.Duration
 	overtaken bool
 }
@@ -34,7 +35,6 @@ type load struct {
 	turn   bool            // it has a turn of its own
 	span   *trace.SpanContext
 	traced func(error, *PanicError)
-	begun  time.Time
 }
 
 // load runs the loader for the party's runs: Load for one, LoadMany for all of them.
@@ -61,7 +61,9 @@ func (p *party[K, V]) load() {
 			as[i] = as[0]
 		}
 	} else {
-		late = p.attempt(l, hook, as)
+		if late = p.attempt(l, hook, as); !late {
+			hook.forget() // it never runs
+		}
 	}
 	if late && errors.Is(l.Err(), context.DeadlineExceeded) {
 		for i := range as { // in the words that its callers have been told
@@ -83,7 +85,7 @@ func (p *party[K, V]) attempt(l *load, hook *late[K, V], as []attempt[K, V]) (la
 	hook.freeze(p.runs, l.span)
 	l.Watch(hook)
 	got := loaded[K, V]{job: &f.job}
-	defer func() { late = p.leave(l, got.err, all.panicked) }()
+	defer func() { late = p.leave(l, all.took, got.err, all.panicked) }()
 	defer p.keepClaims(l.ctx)()
 	all.mark = f.t.fences.Capture() // right before the load it describes
 	// Behind the mark: an invalidation that comes between the two covers the value, and
@@ -97,14 +99,14 @@ func (p *party[K, V]) attempt(l *load, hook *late[K, V], as []attempt[K, V]) (la
 	for i := range p.runs {
 		p.runs[i].f.loading.Store(true)
 	}
-	begun := f.t.now()
+	all.begun = f.t.now()
 	all.guard(func() { got.run(l.ctx, p.runs) })
-	all.took = time.Duration(f.t.now() - begun)
+	all.took = time.Duration(f.t.now() - all.begun)
 	all.facts = l.Fill.close()
 	for i := len(as) - 1; i >= 0; i-- { // the first one last: it is what they have in common
 		as[i] = *all
 		if all.panicked == nil {
-			p.runs[i].f.conclude(&as[i], &got, i, prev, begun)
+			p.runs[i].f.conclude(&as[i], &got, i, prev)
 		}
 	}
 	return late
@@ -132,7 +134,6 @@ func (p *party[K, V]) enter(l *load) error {
 		}
 		p.runs[i].f.fill.Store(&l.Fill)
 	}
-	l.begun = time.Now()
 	f.v.counts.inc(loads)
 	if f.t.seen.tracing() {
 		l.ctx, l.traced = f.t.seen.loadStart(l.ctx, f.v, f.refreshing != nil)
@@ -142,13 +143,13 @@ func (p *party[K, V]) enter(l *load) error {
 }
 
 // leave ends a load. It reports whether that had run out of time, or of callers.
-func (p *party[K, V]) leave(l *load, err error, panicked *PanicError) (late bool) {
+func (p *party[K, V]) leave(l *load, took time.Duration, err error, panicked *PanicError) (late bool) {
 	f := p.runs[0].f
 	if l.turn {
 		f.t.loads.Release(1)
 	}
 	late = l.Scope.Close()
-	f.t.seen.loadEnd(l.ctx, f.v, time.Since(l.begun), err, panicked)
+	f.t.seen.loadEnd(l.ctx, f.v, took, err, panicked)
 	if l.traced != nil {
 		l.traced(err, panicked)
 	}
@@ -211,6 +212,8 @@ func (p *party[K, V]) keepClaims(ctx context.Context) (stop func() bool) {
 }
 
 // renew renews claims until stop or ctx's end.
+//
+//go:noinline
 func (j *job[K, V]) renew(ctx context.Context, keys []string, claims []tier.Claim) (stop func() bool) {
 	every, far, timeout := j.t.cfg.ClaimTTL/3, j.t.remote, j.p.RemoteTimeout
 	var t *time.Timer
@@ -255,6 +258,9 @@ func (l *late[K, V]) freeze(runs []run[K, V], span *trace.SpanContext) {
 		l.of = append(l.of, overdue[K, V]{runs[i].f, runs[i].spare, span})
 	}
 }
+
+// forget lets go of the flights: a timer that was stopped may keep the load for a while.
+func (l *late[K, V]) forget() { *l = late[K, V]{} }
 
 // Late implements [scope.Hook].
 func (l *late[K, V]) Late(ctx context.Context) {

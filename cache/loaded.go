@@ -10,10 +10,9 @@ import (
 // loaded is what the user's loader returned, and what Tags said of it.
 type loaded[K comparable, V any] struct {
 	*job[K, V]
-	val  V           // of Load
-	vals map[K]V     // of LoadMany
-	tags [][]string  // by run
-	one  [1][]string // the tags of one
+	val  V          // of Load
+	vals map[K]V    // of LoadMany
+	tags [][]string // by run
 	err  error
 	errs *BatchError[K] // in err
 }
@@ -33,10 +32,7 @@ func (g *loaded[K, V]) run(ctx context.Context, runs []run[K, V]) {
 	if g.s.cfg.Tags == nil {
 		return
 	}
-	g.tags = g.one[:]
-	if len(runs) > 1 {
-		g.tags = make([][]string, len(runs))
-	}
+	g.tags = make([][]string, len(runs))
 	for i := range runs {
 		if v, err := g.of(runs[i].f.k); err == nil {
 			g.tags[i] = g.s.cfg.Tags(runs[i].f.k, v)
@@ -87,14 +83,14 @@ type previous[K comparable, V any] struct {
 }
 
 // conclude makes an item of what the loader said about the i-th run, or keeps its error.
-func (f *flight[K, V]) conclude(a *attempt[K, V], got *loaded[K, V], i int, prev previous[K, V], begun int64) {
+func (f *flight[K, V]) conclude(a *attempt[K, V], got *loaded[K, V], i int, prev previous[K, V]) {
 	v, err := got.of(f.k)
 	var tags []string
 	if i < len(got.tags) {
 		tags = got.tags[i]
 	}
 	it := f.newItem(a.mark)
-	it.loadedAt, it.here, it.loadTime = begun, true, a.took
+	it.loadedAt, it.here, it.loadTime = a.begun, true, a.took
 	a.err = nil
 	switch {
 	case err == nil:

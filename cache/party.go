@@ -51,7 +51,6 @@ const (
 	toLoad
 	toFill
 	ended
-	states
 )
 
 // maxReloads is how often a load overtaken by an invalidation is repeated.
@@ -208,6 +207,7 @@ func (p *party[K, V]) run() {
 	}()
 	for p.step() {
 	}
+	p.one = [1]run[K, V]{} // as in late.forget
 	orderly = true
 }
 
@@ -238,14 +238,20 @@ func (p *party[K, V]) split() {
 	for i := range p.runs {
 		p.runs[i].giveUp(&p.Scope)
 	}
-	p.runs = live(p.runs)
-	if len(p.runs) < 2 {
-		if len(p.runs) < before && len(p.runs) > 0 {
-			p.arm()
-		}
-		return
+	if p.runs = live(p.runs); len(p.runs) > 1 {
+		p.group()
 	}
-	var by [states][]run[K, V]
+	if len(p.runs) < before && len(p.runs) > 0 {
+		p.arm()
+	}
+}
+
+// group keeps a group of runs that go on alike and forks the others. It is apart to keep
+// the stack of a party of one small.
+//
+//go:noinline
+func (p *party[K, V]) group() {
+	var by [ended][]run[K, V]
 	for _, r := range p.runs {
 		by[r.next] = append(by[r.next], r)
 	}
@@ -260,9 +266,6 @@ func (p *party[K, V]) split() {
 				p.fork(some)
 			}
 		}
-	}
-	if len(p.runs) < before {
-		p.arm()
 	}
 }
 

@@ -43,7 +43,7 @@ func (r *run[K, V]) settleError(a *attempt[K, V]) {
 		return
 	}
 	a.it = f.newItem(a.mark)
-	a.it.loadTime, a.it.loadedAt = a.took, f.t.now()-int64(a.took)
+	a.it.loadTime, a.it.loadedAt = a.took, a.begun
 	a.it.here = true
 	a.it.own().err = f.stored(&RememberedError{Code: codeOf(a.err), Err: errtree.Remember(a.err, nil)})
 	f.setTags(a.it, nil, &a.facts)
@@ -88,7 +88,7 @@ func (j *job[K, V]) admits(a *attempt[K, V], held bool) bool {
 // large for one tier is too large for both.
 func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
 	f, it := r.f, a.it
-	it.live(f.t.now(), f.lifetime(it, ttl, a.facts.stale))
+	it.live(a.begun+int64(a.took), f.lifetime(it, ttl, a.facts.stale))
 	r.keep = it
 	if !r.claimed {
 		if size := f.sizeOf(it); size > int64(f.p.MaxValueBytes) {

@@ -19,7 +19,10 @@ func (r *run[K, V]) end(ctx context.Context, out outcome[K, V]) {
 
 // begin begins a look-up, the first or the next after a load that was overtaken.
 func (r *run[K, V]) begin(ctx context.Context) {
-	r.since, r.nap, r.refusals = r.f.t.now(), time.Millisecond, 0
+	r.nap, r.refusals = time.Millisecond, 0
+	if r.since = r.f.begun; r.tries > 0 {
+		r.since = r.f.t.now()
+	}
 	if r.f.p.Off {
 		r.load(ctx)
 		return

@@ -3,6 +3,7 @@ package cache
 import (
 	"fmt"
 	"hash/maphash"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -84,6 +85,24 @@ func (s *views) find(tenant string) *view {
 		}
 	}
 	return v
+}
+
+// spell returns the full key of an integer, in one piece of memory; the zero Key for
+// others.
+func (v *view) spell(k any) (key.Key, error) {
+	var memory [96]byte
+	b := append(append(memory[:0], v.name...), ':')
+	switch k := k.(type) {
+	case int:
+		b = strconv.AppendInt(b, int64(k), 10)
+	case int64:
+		b = strconv.AppendInt(b, k, 10)
+	case uint64:
+		b = strconv.AppendUint(b, k, 10)
+	default:
+		return key.Key{}, nil
+	}
+	return key.Parse(string(b))
 }
 
 // policy returns the policy in force. It costs two loads until the table is

@@ -1,0 +1,72 @@
+package cache
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/twofold-go/twofold/internal/scope"
+)
+
+// A run belongs to its party's goroutine. What other goroutines have (the flight, a load's
+// hook and handle, contexts) has no way to it, or a field could be read there while the
+// party writes it.
+func TestLateCannotReachARun(t *testing.T) {
+	owned := reachable(
+		reflect.TypeFor[late[int, string]](), reflect.TypeFor[flight[int, string]](), reflect.TypeFor[Fill](),
+		reflect.TypeFor[outcome[int, string]](), reflect.TypeFor[scope.Scope](), reflect.TypeFor[scope.Deadline](),
+		reflect.TypeFor[countdown](), reflect.TypeFor[ask[int, string]](),
+	)
+	if len(owned) < 20 {
+		t.Fatalf("only %d types were reached: the walk is broken", len(owned))
+	}
+	for typ := range owned {
+		if name, _, _ := strings.Cut(typ.Name(), "["); typ.PkgPath() == reflect.TypeFor[Fill]().PkgPath() && (name == "run" || name == "party") {
+			t.Errorf("%v is reached", typ)
+		}
+	}
+	// The control: the walk does find a run where there is one.
+	if !reachable(reflect.TypeFor[party[int, string]]())[reflect.TypeFor[run[int, string]]()] {
+		t.Error("the walk does not find a party's runs")
+	}
+}
+
+// A run is copied from party to party, so it must hold no lock.
+func TestRunHoldsNoLock(t *testing.T) {
+	var walk func(typ reflect.Type)
+	walk = func(typ reflect.Type) {
+		if strings.HasPrefix(typ.PkgPath(), "sync") {
+			t.Errorf("a run holds a %v", typ)
+		}
+		if typ.Kind() == reflect.Struct {
+			for f := range typ.Fields() {
+				walk(f.Type)
+			}
+		}
+	}
+	walk(reflect.TypeFor[run[int, string]]())
+}
+
+// reachable returns the types that can be reached from values of some.
+func reachable(from ...reflect.Type) map[reflect.Type]bool {
+	found := map[reflect.Type]bool{}
+	for len(from) > 0 {
+		t := from[len(from)-1]
+		from = from[:len(from)-1]
+		if found[t] {
+			continue
+		}
+		found[t] = true
+		switch t.Kind() {
+		case reflect.Struct:
+			for f := range t.Fields() {
+				from = append(from, f.Type)
+			}
+		case reflect.Map:
+			from = append(from, t.Key(), t.Elem())
+		case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Chan:
+			from = append(from, t.Elem())
+		}
+	}
+	return found
+}
