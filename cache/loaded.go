@@ -118,6 +118,3 @@ func (f *flight[K, V]) conclude(a *attempt[K, V], got *loaded[K, V], i int, prev
 	a.it = it
 	a.overtaken = f.t.fences.Overtaken(a.mark, f.hash, f.text, it.tags)
 }
-
-// stored returns an error that is remembered: whoever reads it, by whatever method.
-func (j *job[K, V]) stored(err error) error { return &Error{Op: "get", Key: j.text, Err: err} }

@@ -10,70 +10,6 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// end ends the run's flight.
-func (r *run[K, V]) end(ctx context.Context, out outcome[K, V]) {
-	r.next = ended
-	out.span = r.span
-	r.f.end(ctx, out)
-}
-
-// begin begins a look-up, the first or the next after a load that was overtaken.
-func (r *run[K, V]) begin(ctx context.Context) {
-	r.nap, r.refusals = time.Millisecond, 0
-	if r.since = r.f.begun; r.tries > 0 {
-		r.since = r.f.t.now()
-	}
-	if r.f.p.Off {
-		r.load(ctx)
-		return
-	}
-	// Another flight may have ended between the caller's look and its Join, or a Set
-	// that overtook the load has left the value that is to be read now.
-	if it := r.f.here(); it != nil {
-		r.end(ctx, outcome[K, V]{it: it, src: Local})
-		return
-	}
-	r.next = toLook
-	if r.f.t.remote == nil {
-		r.load(ctx)
-	}
-}
-
-// load makes LOAD the next step, if there is a loader.
-func (r *run[K, V]) load(ctx context.Context) {
-	r.next = toLoad
-	if !r.f.canLoad() {
-		r.end(ctx, outcome[K, V]{err: ErrMiss})
-	}
-}
-
-// here returns what this process holds, if it answers the flight.
-func (f *flight[K, V]) here() *item[K, V] {
-	it := f.find(f.at, f.k)
-	if f.refreshing != nil || it == nil || f.o.anew || it.failSafe || it.loadedAt < f.minLoaded || it.freshness(f.t.now()) != fresh {
-		return nil
-	}
-	return it
-}
-
-// giveUp ends a run that nobody waits for any more.
-func (r *run[K, V]) giveUp(ctx context.Context) {
-	if r.next >= toFill {
-		return
-	}
-	err := ctx.Err()
-	if err == nil && !r.f.Wanted() {
-		err = context.Canceled
-	}
-	switch {
-	case err == nil:
-	case r.claimed:
-		r.next, r.fill, r.keep, r.out, r.again = toFill, tier.Fill{}, nil, outcome[K, V]{err: err}, false
-	default:
-		r.end(ctx, outcome[K, V]{err: err})
-	}
-}
-
 // look asks the remote tier for the runs' cells and judges them. Without a lease it does
 // not: what it would be told could not be judged.
 func look[K comparable, V any](ctx context.Context, runs []run[K, V], d *scope.Deadline) {
@@ -222,66 +158,6 @@ func (r *run[K, V]) fallback(ctx context.Context) bool {
 	}
 	r.end(ctx, out)
 	return true
-}
-
-// over reports whether the run takes the place of whoever has claimed the key: its patience
-// is over, or it is to load now.
-func (r *run[K, V]) over() bool {
-	return r.f.minLoaded > -never || r.f.t.now()-r.since > int64(r.f.p.LoadTimeout)
-}
-
-// waits is for which claims of other processes a run has waited.
-type waits struct {
-	n     int        // how many
-	last  tier.Nonce // the last of them
-	since int64      // when that wait began
-}
-
-// await makes WAIT the next step, or LOAD: a run waits for one load of another process.
-// When that has ended and stored nothing, others may have claimed the key by now. Waiting
-// for them as well would make the loads of a fleet run one by one. So the run loads beside
-// them, without a claim.
-//
-// A claim outlives its process by about two thirds of ClaimTTL, because it is renewed each
-// third, or somewhat later on a busy machine. A run that waited for a quarter may have
-// waited for a dead process. It waits once more, so that one process takes over and not
-// all of them. If the load was merely long and failed, that makes two waits and one load.
-func (r *run[K, V]) await(ctx context.Context) {
-	w, now, n := &r.waits, r.f.t.now(), r.frame.nonce
-	if r.f.refreshing != nil {
-		r.end(ctx, outcome[K, V]{again: true})
-		return
-	}
-	r.next = toWait
-	if !r.frame.claimed || w.n > 0 && w.last == n {
-		return
-	}
-	most := 1
-	if w.n == 1 && now-w.since >= int64(r.f.t.cfg.ClaimTTL)/4 {
-		most = 2
-	}
-	if r.tries+w.n >= most {
-		r.next = toLoad
-		return
-	}
-	*w = waits{n: w.n + 1, last: n, since: now}
-}
-
-// wait waits for another process's fill: two milliseconds at first, so that a short
-// load is noticed at once, then in proportion to how long it has taken.
-func (p *party[K, V]) wait() {
-	r := &p.runs[0]
-	waited := time.Duration(r.f.t.now() - r.since)
-	t := time.NewTimer(r.nap)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-p.Done():
-	}
-	for i := range p.runs {
-		p.runs[i].nap = min(max(2*time.Millisecond, waited/16), 100*time.Millisecond)
-		p.runs[i].next = toLook
-	}
 }
 
 // claim asks for the right to load. Over a value it asks for a refresh claim, so that

@@ -1,0 +1,84 @@
+package cache
+
+import (
+	"fmt"
+
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// job is one piece of work on one key: what is wanted. Nobody changes it once it is shared.
+type job[K comparable, V any] struct {
+	Cache[K, V]
+	t          *Tiers
+	p          *policy.Policy
+	op         string
+	k          K
+	at         uint64  // address in the local tier
+	full       key.Key // zero until it is spelled; so are text and hash
+	text       string
+	hash       uint64 // of text, for cells and fences
+	loader     Loader[K, V]
+	many       bool // loads by LoadMany
+	o          callOpts
+	minLoaded  int64
+	refreshing *item[K, V] // not nil: a background refresh of it
+}
+
+func (j *job[K, V]) start(c Cache[K, V], op string, k K, load Loader[K, V], o *callOpts) {
+	j.Cache, j.t, j.p = c, c.s.t, c.v.policy()
+	j.op, j.k, j.loader, j.o, j.minLoaded = op, k, load, *o, -never
+	if load == nil {
+		j.loader = c.s.cfg.Load
+	}
+	j.many = j.loader == nil && c.s.cfg.LoadMany != nil
+}
+
+// spell spells the key, once.
+func (j *job[K, V]) spell() error {
+	if j.text != "" {
+		return nil
+	}
+	if k := j.k; k != j.k { // nobody would find it again
+		return fmt.Errorf("%w: the key holds a NaN, which is not equal to itself; use another key for it", key.ErrNumber)
+	}
+	full, err := j.v.spell(any(j.k))
+	if err == nil && full == (key.Key{}) {
+		var id string
+		if id, err = key.Of(j.k); err == nil {
+			full, err = j.v.space.Key(id)
+		}
+	}
+	j.full, j.text, j.hash = full, full.String(), full.Hash()
+	return err
+}
+
+// FullKey implements invalidate.Keyed for the items of the job's key, without spelling it.
+func (j *job[K, V]) FullKey() string { return j.text }
+
+// unfenced reports whether no fence covers it by now.
+func (j *job[K, V]) unfenced(it *item[K, V]) bool { return it.unfenced(j.t, j) }
+
+func (j *job[K, V]) canLoad() bool { return j.loader != nil || j.many }
+
+// fail returns an error of the job's method.
+func (j *job[K, V]) fail(err error) error {
+	if j.text == "" {
+		return j.Cache.fail(j.op, j.k, err)
+	}
+	return &Error{Op: j.op, Key: j.text, Err: err}
+}
+
+func (c Cache[K, V]) fail(op string, k K, err error) error {
+	if c.s == nil {
+		return errZero(op)
+	}
+	name := c.v.name
+	if id, e := key.Of(k); e == nil && len(id) <= key.MaxLen {
+		name += ":" + id
+	}
+	return &Error{Op: op, Key: name, Err: err}
+}
+
+// stored returns an error that is remembered: whoever reads it, by whatever method.
+func (j *job[K, V]) stored(err error) error { return &Error{Op: "get", Key: j.text, Err: err} }

@@ -1,0 +1,131 @@
+package cache
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// hit returns the entry of k if it can be served without further thought. This
+// is the path that a warm program is on nearly always: one hash, one look-up,
+// one clock, the lease, and the fences. The order of the last two matters; see
+// lease.go. The lease is returned for what is built from the entry; found says whether
+// there is one that takes more thought.
+func (c Cache[K, V]) hit(at uint64, k K) (it *item[K, V], lease int64, found bool) {
+	t := c.s.t
+	e, ok := t.local.Get(at)
+	if !ok {
+		return nil, 0, false
+	}
+	it, ok = e.(*item[K, V])
+	if !ok || it.key != k || !it.of(c.v) {
+		return nil, 0, false
+	}
+	lease = t.lease.Read() // before any fence
+	now := t.now()
+	reason := notStale
+	if now >= it.quietUntil {
+		if reason = it.rests(now); reason == notStale {
+			return nil, 0, true
+		}
+	}
+	if c.v.policy().Off {
+		return nil, 0, false
+	}
+	if !t.lease.Covers(lease, now) && !t.vouches(lease, now, it.readAt()) {
+		return nil, 0, true
+	}
+	if it.clearAt.Load() != t.fences.Generation() && !it.unfenced(t, it) {
+		return nil, 0, false
+	}
+	it.checkUnchanged()
+	c.v.counts.hit(!it.plain && it.err != nil, reason)
+	if reason != notStale {
+		t.seen.staleness(now - it.softUntil)
+	}
+	return it, lease, true
+}
+
+// unfenced reports whether no fence covers the item, whose key the speller spells.
+func (it *item[K, V]) unfenced(t *Tiers, speller invalidate.Keyed) bool {
+	gen := t.fences.Generation() // before the check: a fence that comes while it runs is not part of it
+	switch at := it.clearAt.Load(); {
+	case at == covered:
+		return false
+	case at == gen || !t.fences.Since(at, it.low):
+		return true
+	}
+	tick, ok := t.fences.Clear(it.born.Load(), it.low, speller, it.tags)
+	return it.judged(gen, tick, ok)
+}
+
+// rests returns why an item that is past its time is served all the same, and nothing has
+// to be done about that: a refresh is under way, or not to be started yet. It returns
+// notStale when there is something to be done.
+func (it *item[K, V]) rests(now int64) staleReason {
+	if it.failSafe {
+		if it.freshness(now) == fresh {
+			return failedLoad
+		}
+		return notStale
+	}
+	if now >= it.softUntil && now < it.staleUntil && it.trustUntil >= it.softUntil && now < it.nextTry.Load() {
+		return revalidating
+	}
+	return notStale
+}
+
+// find returns the entry of k in whatever state, as long as it is vouched for
+// and no fence covers it.
+func (c Cache[K, V]) find(at uint64, k K) *item[K, V] {
+	t := c.s.t
+	it := c.lookup(at, k)
+	if it == nil {
+		return nil
+	}
+	lease := t.lease.Read()
+	if !t.vouches(lease, t.now(), it.readAt()) || !it.unfenced(t, it) {
+		return nil
+	}
+	return it
+}
+
+// lookup returns the entry of k, whatever it is worth.
+func (c Cache[K, V]) lookup(at uint64, k K) *item[K, V] {
+	e, ok := c.s.t.local.Get(at)
+	if !ok {
+		return nil
+	}
+	it, ok := e.(*item[K, V])
+	if !ok || it.key != k || !it.of(c.v) {
+		return nil
+	}
+	return it
+}
+
+func (it *item[K, V]) of(v *view) bool { return it.view == v || it.view.space == v.space }
+
+// old returns what may be served when the load fails or takes too long: an
+// entry of any age its policy allows, but never an invalidated one.
+func (c Cache[K, V]) old(at uint64, k K) *item[K, V] {
+	it := c.find(at, k)
+	if it == nil || it.err != nil || it.freshness(c.s.t.now()) == dead {
+		return nil
+	}
+	return it
+}
+
+// clear reports whether it is vouched for and no fence covers it by now.
+func (c Cache[K, V]) clear(it *item[K, V]) bool {
+	t := c.s.t
+	lease := t.lease.Read() // before the fences
+	return t.vouches(lease, t.now(), it.readAt()) && it.unfenced(t, it)
+}
+
+// due draws whether to refresh a fresh item early (XFetch).
+func (it *item[K, V]) due(now int64, p *policy.Policy) bool {
+	return p.RefreshAhead > 0 && it.softUntil != never && it.err == nil &&
+		policy.RefreshDue(time.Duration(it.softUntil-now), it.loadTime, p.RefreshAhead, 1-rand.Float64())
+}
