@@ -101,27 +101,7 @@ func (g *gathered[K, V]) round(ctx context.Context, asks []ask[K, V], p *patienc
 			}
 		}
 	}()
-	var none V
-	var runs []run[K, V]
-	apart := false
-	for i := range asks {
-		a := &asks[i]
-		f, leads, err := a.join(ctx, a.p.Off || tries > maxReloads)
-		switch {
-		case err != nil:
-			g.add(a.k, none, a.fail(err))
-			continue
-		case leads:
-			runs = append(runs, run[K, V]{f: f})
-			apart = apart || a.p.SoftTimeout > 0 && a.stands(a.old(a.at, a.k))
-		default:
-			a.follow(ctx, f)
-		}
-		flights[i], led[i] = f, leads
-	}
-	if len(runs) > 0 {
-		lead(ctx, runs, apart)
-	}
+	g.join(ctx, asks, flights, led, tries > maxReloads)
 	var panicked *PanicError
 	for i, f := range flights {
 		if f == nil {
@@ -143,4 +123,29 @@ func (g *gathered[K, V]) round(ctx context.Context, asks []ask[K, V], p *patienc
 		panic(panicked)
 	}
 	return refused
+}
+
+// join joins or leads a flight for each ask. An ask that cannot has no flight.
+func (g *gathered[K, V]) join(ctx context.Context, asks []ask[K, V], flights []*flight[K, V], led []bool, force bool) {
+	var none V
+	var runs []run[K, V]
+	apart := false
+	for i := range asks {
+		a := &asks[i]
+		f, leads, err := a.join(ctx, a.p.Off || force)
+		switch {
+		case err != nil:
+			g.add(a.k, none, a.fail(err))
+			continue
+		case leads:
+			runs = append(runs, run[K, V]{f: f})
+			apart = apart || a.apart()
+		default:
+			a.follow(ctx, f)
+		}
+		flights[i], led[i] = f, leads
+	}
+	if len(runs) > 0 {
+		lead(ctx, runs, apart)
+	}
 }

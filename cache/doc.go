@@ -18,10 +18,13 @@
 //     loads; the others wait for its fill, or take over when it dies. When the
 //     load stores nothing, they load side by side.
 //  5. The loader runs in a goroutine of its own, in its turn among MaxLoads,
-//     for at most LoadTimeout. An invalidation that comes meanwhile makes it
+//     for at most LoadTimeout; then its callers get ErrLoadTimeout. An invalidation that comes meanwhile makes it
 //     run again.
 //  6. What it returned goes to the remote tier by compare-and-set on the claim,
 //     then to the local tier, then to everybody who waits.
+//
+// GetMany goes the same way with many keys: it looks, claims, loads and fills in bulk, and
+// keys that differ after a step go on apart.
 //
 // # Guarantees
 //
@@ -38,9 +41,10 @@
 //     call to the remote tier may notice at RemoteTimeout), and nobody's result
 //     depends on another caller's context. When the last caller leaves, the
 //     load's context is cancelled. A read waits for one load of another process
-//     at most, whatever becomes of it.
+//     at most, whatever becomes of it. SoftTimeout counts once for a call. Loaders that
+//     read each other's keys do not wait for ever: one of them gets ErrRecursive.
 //     (TestCancelledFirstCallerHarmsNobody, TestLastToLeaveCancelsTheLoad,
-//     TestWaitingCostsOneLoad)
+//     TestWaitingCostsOneLoad, TestGetManySoftTimeout, TestCrossedLoads)
 //  3. Read your writes. When a load or Set has returned, the next read in this
 //     process sees that value or a newer one.
 //     (TestReadYourWrites, TestSetDuringLoad)
@@ -74,8 +78,9 @@
 //  8. Failures are not values. A load error replaces no good value and is
 //     remembered only when the policy asks for it. A loader's panic reaches
 //     every caller that waits for it and leaves nothing locked.
+//     Neither does the failure of one key of a batch become the absence of another.
 //     (TestRememberedErrorKeepsTheOldValue, TestPanicReachesEveryWaiter,
-//     TestGoexitInLoader)
+//     TestGoexitInLoader, TestLoadManyAnswers)
 //  9. Everything is bounded: bytes, flights, loads, refreshes, tags, key and
 //     value sizes, what a frame of the remote tier may decode to, and the
 //     tenants that are counted apart.

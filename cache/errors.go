@@ -39,7 +39,8 @@ var (
 	ErrTooManyTags = errors.New("cache: too many tags")
 
 	// ErrRecursive means that a loader read, directly or through other
-	// loaders, the very key it is loading. It may Set, Delete or Expire the key.
+	// loaders, the very key it is loading, or one whose loader waits for it. It may
+	// Set, Delete or Expire the key.
 	ErrRecursive = errors.New("cache: a loader waits for itself")
 
 	// ErrGoexit means that a loader ended its goroutine by runtime.Goexit, as

@@ -99,7 +99,7 @@ func (j *job[K, V]) thaw(c *tier.Cell, size int, mark invalidate.Mark) (it *item
 		it.own().tags = c.Tags
 	}
 	if c.Flags&tier.Negative != 0 {
-		var gone error = ErrNotFound
+		gone := ErrNotFound
 		if len(c.Payload) > 0 {
 			gone = &RememberedError{Code: string(c.Payload)}
 		}

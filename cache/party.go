@@ -11,11 +11,17 @@ import (
 // lead makes the first step of the flight on its leader's goroutine.
 func (a *ask[K, V]) lead(ctx context.Context, f *flight[K, V]) {
 	one := [1]run[K, V]{{f: f}}
-	lead(ctx, one[:], a.p.SoftTimeout > 0 && a.stands(a.old(a.at, a.k)))
+	lead(ctx, one[:], a.apart())
 }
 
-// lead makes the first step of flights that were begun by one call. With apart it makes
-// none: the caller has something to serve when its SoftTimeout is over.
+// apart reports whether the caller has something to serve when its SoftTimeout is over. Then
+// it must not be held up itself.
+func (a *ask[K, V]) apart() bool {
+	return a.p.SoftTimeout > 0 && !a.o.noStale && a.stands(a.old(a.at, a.k))
+}
+
+// lead makes the first step of flights that were begun by one call; with apart it makes
+// none.
 //
 //go:noinline
 func lead[K comparable, V any](ctx context.Context, runs []run[K, V], apart bool) {
@@ -122,7 +128,7 @@ func (p *party[K, V]) step() bool {
 		p.claim()
 	case toLoad:
 		p.load()
-	case toFill:
+	case toFill, ended: // split has dropped what has ended
 		p.fill()
 	}
 	return true

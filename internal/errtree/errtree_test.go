@@ -52,7 +52,7 @@ func TestOnly(t *testing.T) {
 }
 
 func TestWithout(t *testing.T) {
-	if err := errtree.Without(errShard, errGone); err != errShard {
+	if err := errtree.Without(errShard, errGone); !errors.Is(err, errShard) {
 		t.Errorf("an error without the target became %v", err)
 	}
 	err := fmt.Errorf("keys: %w", errtree.Without(errors.Join(errGone, errShard, plain{code: "p"}), errGone))

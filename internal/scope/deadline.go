@@ -2,6 +2,7 @@ package scope
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -129,7 +130,7 @@ func (d *Deadline) endLocked(err error) {
 func (d *Deadline) Finish(err error) Ending {
 	over := !time.Now().Before(d.at)
 	d.mu.Lock()
-	canceled := d.err == context.Canceled
+	canceled := errors.Is(d.err, context.Canceled)
 	registered := d.timer != nil
 	d.endLocked(context.Canceled)
 	d.mu.Unlock()

@@ -69,7 +69,7 @@ func TestAnswered(t *testing.T) {
 		if at, ok := d.Deadline(); !ok || time.Until(at) != time.Second || d.Err() != nil {
 			t.Error("it does not begin with its deadline")
 		}
-		time.Sleep(2 * time.Second)
+		<-time.After(2 * time.Second)
 		if err := d.Err(); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("behind its deadline it says %v", err)
 		}
