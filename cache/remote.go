@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +72,11 @@ func (r *remote) begin(parent context.Context, d *scope.Deadline, op remoteOp, t
 }
 
 func (c *remoteCall) start(parent context.Context, op remoteOp) {
-	c.d.Start(parent, c.timeout, c.r.work)
+	work := c.r.work
+	if op == opFill { // a process that ends still gives back what it has claimed
+		work = nil
+	}
+	c.d.Start(parent, c.timeout, work)
 	c.ctx, c.span = c.r.seen.remoteStart(c.d, op)
 }
 
@@ -119,13 +124,14 @@ func (r *remote) unlink(ctx context.Context, timeout time.Duration, keys ...stri
 // answered. What fails ends them, so that they spend one deadline.
 
 func (r *remote) getMany(ctx context.Context, timeout time.Duration, keys []string) ([][]byte, error) {
-	return inChunks(r, ctx, opGet, timeout, len(keys), func(ctx context.Context, from, to int) ([][]byte, error) {
+	cells, _, err := inChunks(r, ctx, opGet, timeout, len(keys), func(ctx context.Context, from, to int) ([][]byte, error) {
 		return tier.GetMany(ctx, r.tier, keys[from:to])
 	})
+	return cells, err
 }
 
 func (r *remote) claimMany(ctx context.Context, timeout time.Duration, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
-	got, err := inChunks(r, ctx, opClaim, timeout, len(keys), func(ctx context.Context, from, to int) ([]tier.Claimed, error) {
+	got, asked, err := inChunks(r, ctx, opClaim, timeout, len(keys), func(ctx context.Context, from, to int) ([]tier.Claimed, error) {
 		if len(keys) == 1 {
 			one, err := r.tier.Claim(ctx, keys[0], claims[0])
 			return []tier.Claimed{one}, err
@@ -135,14 +141,14 @@ func (r *remote) claimMany(ctx context.Context, timeout time.Duration, keys []st
 	if err != nil && !errors.Is(err, errUnavailable) {
 		r.giveBack(ctx, timeout, keys, claims, func(i int) bool {
 			// A renewal's caller has the claim already.
-			return !got[i].Granted && claims[i].Seen != claims[i].Nonce
+			return i < asked && !got[i].Granted && claims[i].Seen != claims[i].Nonce
 		})
 	}
 	return got, err
 }
 
 func (r *remote) fillMany(ctx context.Context, timeout time.Duration, keys []string, fills []tier.Fill) ([]bool, error) {
-	ok, err := inChunks(r, ctx, opFill, timeout, len(keys), func(ctx context.Context, from, to int) ([]bool, error) {
+	ok, _, err := inChunks(r, ctx, opFill, timeout, len(keys), func(ctx context.Context, from, to int) ([]bool, error) {
 		if len(keys) == 1 {
 			one, err := r.tier.Fill(ctx, keys[0], fills[0])
 			return []bool{one}, err
@@ -159,21 +165,28 @@ func (r *remote) fillMany(ctx context.Context, timeout time.Duration, keys []str
 	return ok, err
 }
 
-// inChunks makes one call for each maxKeys of n keys, until one fails.
+// inChunks makes one call for each maxKeys of n keys, and says how many keys it came to. It
+// stops when it has failed and the tier has had its time. What merely fails for some keys,
+// as they are on a node that is down, does not keep the others.
 func inChunks[T any](
 	r *remote, ctx context.Context, op remoteOp, timeout time.Duration, n int,
 	f func(ctx context.Context, from, to int) ([]T, error),
-) ([]T, error) {
-	all := make([]T, n)
-	for from := 0; from < n; from += maxKeys {
-		to := min(from+maxKeys, n)
-		some, err := chunk(r, ctx, op, timeout, func(ctx context.Context) ([]T, error) { return f(ctx, from, to) })
+) (all []T, asked int, err error) {
+	all = make([]T, n)
+	over := time.Now().Add(timeout)
+	for asked < n && (err == nil || time.Now().Before(over)) {
+		from, to := asked, min(asked+maxKeys, n)
+		some, e := chunk(r, ctx, op, timeout, func(ctx context.Context) ([]T, error) { return f(ctx, from, to) })
+		if errors.Is(e, errUnavailable) { // it was not asked
+			return all, asked, cmp.Or(err, e)
+		}
 		copy(all[from:to], some)
-		if err != nil {
-			return all, err
+		asked = to
+		if err = errors.Join(err, e); left(e) {
+			break
 		}
 	}
-	return all, nil
+	return all, asked, err
 }
 
 func chunk[T any](r *remote, ctx context.Context, op remoteOp, timeout time.Duration, f func(context.Context) ([]T, error)) (some []T, err error) {
