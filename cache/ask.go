@@ -64,7 +64,8 @@ func (a *ask[K, V]) join(ctx context.Context, force bool) (f *flight[K, V], led 
 		return nil, false, err
 	}
 	if in != nil {
-		if err := in.await(&f.fill); err != nil {
+		// Who has something to serve after SoftTimeout is in no circle for longer.
+		if err := in.await(&f.fill); err != nil && !a.spared() {
 			f.Leave()
 			return nil, false, err
 		}
@@ -185,6 +186,11 @@ func (a *ask[K, V]) waitOrServe(ctx context.Context, f *flight[K, V], p *patienc
 		}
 		return &outcome[K, V]{err: ctx.Err()}
 	}
+}
+
+// spared reports whether the caller has something to serve when its SoftTimeout is over.
+func (a *ask[K, V]) spared() bool {
+	return a.p.SoftTimeout > 0 && !a.o.noStale && a.stands(a.old(a.at, a.k))
 }
 
 // stands reports whether an old value may stand in for a load.

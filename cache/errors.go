@@ -39,7 +39,9 @@ var (
 	ErrTooManyTags = errors.New("cache: too many tags")
 
 	// ErrRecursive means that a loader read, directly or through other
-	// loaders, the very key it is loading. It may Set, Delete or Expire the key.
+	// loaders, the very key it is loading. It may Set, Delete or Expire the key. A read
+	// counts from its call to its return, also in a goroutine that the loader does not
+	// wait for.
 	ErrRecursive = errors.New("cache: a loader waits for itself")
 
 	// ErrGoexit means that a loader ended its goroutine by runtime.Goexit, as
