@@ -189,11 +189,7 @@ func (exiting) Fill(context.Context, string, tier.Fill) (bool, error) {
 func TestGoexitInFill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
-		tiers, err := cache.Open(cache.TiersConfig{Remote: exiting{tiertest.NewMemory()}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := with(t, tiers, thingConfig{Load: src.load})
+		c := with(t, open(t, cache.TiersConfig{Remote: exiting{tiertest.NewMemory()}}), thingConfig{Load: src.load})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if _, err := c.Get(ctx, 1); !errors.Is(err, cache.ErrGoexit) {
@@ -330,14 +326,7 @@ func TestGiveBackOfClaimsNeverMade(t *testing.T) {
 		for i := range keys {
 			keys[i] = i
 		}
-		n := 0
-		remote.Before(func(_ context.Context, op tiertest.Op, _ []string) {
-			if op == tiertest.ClaimMany {
-				if n++; n == 1 {
-					remote.Fail(errSource, tiertest.ClaimMany)
-				}
-			}
-		})
+		remote.Hang(true, tiertest.ClaimMany)
 		_, _ = c.GetMany(t.Context(), keys)
 		advance(10 * time.Second)
 		if calls := remote.Calls(tiertest.FillMany); calls > 3 {

@@ -30,8 +30,11 @@ func (r *run[K, V]) begin(ctx context.Context) {
 		return
 	}
 	r.next = toLook
-	if r.f.t.remote == nil {
+	switch {
+	case r.f.t.remote == nil:
 		r.load(ctx)
+	case r.cut: // one deadline is enough
+		r.cutOff(ctx)
 	}
 }
 
@@ -46,7 +49,10 @@ func (r *run[K, V]) load(ctx context.Context) {
 // here returns what this process holds, if it answers the flight.
 func (f *flight[K, V]) here() *item[K, V] {
 	it := f.find(f.at, f.k)
-	if f.refreshing != nil || it == nil || f.o.anew || it.failSafe || it.loadedAt < f.minLoaded || it.freshness(f.t.now()) != fresh {
+	if old := f.refreshing; it == nil || old != nil && it.loadedAt <= old.loadedAt {
+		return nil // or it is what a refresh is to replace
+	}
+	if f.o.anew || it.failSafe || it.loadedAt < f.minLoaded || it.freshness(f.t.now()) != fresh {
 		return nil
 	}
 	return it
@@ -295,10 +301,14 @@ func (p *party[K, V]) claim() {
 	}
 	mark := f.t.fences.Capture()
 	got, err := f.t.remote.claimMany(p, f.p.RemoteTimeout, texts(p.runs), claims)
+	for i := range p.runs { // first: what comes next runs the user's Size, which may panic
+		if got[i].Granted {
+			p.runs[i].claimed, p.runs[i].next = true, toLoad
+		}
+	}
 	for i := range p.runs {
 		switch {
-		case got[i].Granted:
-			p.runs[i].claimed, p.runs[i].next = true, toLoad
+		case p.runs[i].claimed:
 		case err != nil:
 			p.runs[i].cutOff(p)
 		default:
