@@ -334,3 +334,43 @@ func TestGiveBackOfClaimsNeverMade(t *testing.T) {
 		}
 	})
 }
+
+// Size panics when an old value is put back in place of a load that failed. Nobody waits for
+// ever.
+func TestPanicInSizeOfAnOldValue(t *testing.T) {
+	for _, batch := range []bool{false, true} {
+		t.Run(fmt.Sprintf("batch=%v", batch), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var bad atomic.Bool
+				src := &source{}
+				c := with(t, open(t, cache.TiersConfig{}), thingConfig{
+					Load:   src.load,
+					Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour)},
+					Size: func(string) int64 {
+						if bad.Load() {
+							panic("size")
+						}
+						return 8
+					},
+				})
+				get(t, c, 1)
+				advance(2 * time.Second)
+				bad.Store(true)
+				src.fail(errSource)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				start := time.Now()
+				p := panicOf(func() {
+					if batch {
+						_, _ = c.GetMany(ctx, []int{1, 2})
+					} else {
+						_, _ = c.Get(ctx, 1)
+					}
+				})
+				if d := time.Since(start); p == nil || d > time.Second {
+					t.Errorf("the caller panics with %v after %v, want Size's panic at once", p, d)
+				}
+			})
+		})
+	}
+}

@@ -208,9 +208,9 @@ func (r *run[K, V]) finish(ctx context.Context) {
 			r.f.v.counts.inc(reloads)
 		}
 	case r.out.err != nil:
-		r.next = ended
 		r.out.it, r.out.span = nil, r.span
 		r.f.failed(ctx, r.out, r.spare)
+		r.next = ended // not before: putting an old value back runs the user's Size
 	default:
 		r.end(ctx, r.out)
 	}
