@@ -66,7 +66,7 @@ func chaos(t *testing.T, seed uint64) {
 		}
 		ignore := n(4) == 0
 		if ignore {
-			time.Sleep(d)
+			<-time.After(d)
 		} else if err := sleep(ctx, d); err != nil {
 			return "", err
 		}
@@ -155,7 +155,7 @@ func chaos(t *testing.T, seed uint64) {
 	for range 40 {
 		wg.Go(func() {
 			defer func() { _ = recover() }()
-			time.Sleep(ms(1000))
+			<-time.After(ms(1000))
 			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 			if n(3) == 0 {
 				ctx, cancel = context.WithTimeout(context.Background(), ms(80))
@@ -185,7 +185,7 @@ func chaos(t *testing.T, seed uint64) {
 	}
 	if n(3) == 0 {
 		wg.Go(func() {
-			time.Sleep(ms(1200))
+			<-time.After(ms(1200))
 			ctx, cancel := context.WithTimeout(context.Background(), ms(200)+1)
 			defer cancel()
 			_ = tiers.Close(ctx)
@@ -194,7 +194,7 @@ func chaos(t *testing.T, seed uint64) {
 	wg.Wait()
 	close(stop)
 	remote.Heal()
-	time.Sleep(10 * time.Second)
+	<-time.After(10 * time.Second)
 	synctest.Wait()
 	for i, left := range []bool{
 		c.s.flights.Len() != 0, !tiers.loads.TryAcquire(int64(cfg.MaxLoads)), !tiers.refresh.TryAcquire(int64(cfg.MaxRefreshes)),
