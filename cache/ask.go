@@ -64,7 +64,8 @@ func (a *ask[K, V]) join(ctx context.Context, force bool) (f *flight[K, V], led 
 		return nil, false, err
 	}
 	if in != nil {
-		if err := in.await(&f.fill); err != nil {
+		// Who has something to serve after SoftTimeout is in no circle for longer.
+		if err := in.await(&f.fill); err != nil && !a.apart() {
 			f.Leave()
 			return nil, false, err
 		}

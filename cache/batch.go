@@ -82,6 +82,8 @@ func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], keys []K, o c
 			g.add(k, r.Value, err)
 		} else if err := ctx.Err(); err != nil {
 			g.add(k, none, a.fail(err))
+		} else if err := a.spell(); err != nil { // before any flight begins: it runs the key's own code
+			g.add(k, none, a.fail(err))
 		} else {
 			rest = append(rest, a)
 		}

@@ -40,7 +40,8 @@ var (
 
 	// ErrRecursive means that a loader read, directly or through other
 	// loaders, the very key it is loading, or one whose loader waits for it. It may
-	// Set, Delete or Expire the key.
+	// Set, Delete or Expire the key. A read counts from its call to its return, also in a
+	// goroutine that the loader does not wait for.
 	ErrRecursive = errors.New("cache: a loader waits for itself")
 
 	// ErrGoexit means that a loader ended its goroutine by runtime.Goexit, as

@@ -26,7 +26,8 @@ type Fill struct {
 	t      *Tiers                  // with text, to recognise a loader that waits for itself
 	text   string                  // full key
 	also   []string                // the full keys of a batch
-	awaits []*atomic.Pointer[Fill] // the latest loads of the flights that the loader waits for; protected by crossing
+	awaits []*atomic.Pointer[Fill] // the latest loads of the flights that the loader waits for; protected by crossing.Mutex
+	seenIn uint64                  // the latest search that came here; likewise
 
 	// mu protects the rest.
 	mu       sync.Mutex
@@ -176,13 +177,17 @@ func (f *Fill) loads(t *Tiers, text string) bool {
 }
 
 // crossing protects what loaders wait for. Only a read inside a loader takes it.
-var crossing sync.Mutex
+var crossing struct {
+	sync.Mutex
+	searches uint64
+}
 
 // await notes that f's loader waits for a flight, whose latest load is at. If that one
 // waits for f, neither would ever end: it is an ErrRecursive.
 func (f *Fill) await(at *atomic.Pointer[Fill]) error {
 	crossing.Lock()
 	defer crossing.Unlock()
+	crossing.searches++
 	if at.Load().reaches(f) {
 		return ErrRecursive
 	}
@@ -190,12 +195,16 @@ func (f *Fill) await(at *atomic.Pointer[Fill]) error {
 	return nil
 }
 
-// reaches reports whether f is g or waits for it, through other loads perhaps. There is no
-// circle to be caught in: await makes none.
+// reaches reports whether f is g or waits for it, through other loads perhaps. A search
+// comes to each load once: there may be far more ways than loads.
 func (f *Fill) reaches(g *Fill) bool {
 	if f == nil || f == g {
 		return f != nil
 	}
+	if f.seenIn == crossing.searches {
+		return false
+	}
+	f.seenIn = crossing.searches
 	return slices.ContainsFunc(f.awaits, func(at *atomic.Pointer[Fill]) bool { return at.Load().reaches(g) })
 }
 

@@ -82,7 +82,10 @@ func (f *flight[K, V]) standIn(spare *item[K, V]) *item[K, V] {
 // here returns what this process holds, if it answers the flight.
 func (f *flight[K, V]) here() *item[K, V] {
 	it := f.find(f.at, f.k)
-	if f.refreshing != nil || it == nil || f.o.anew || it.failSafe || it.loadedAt < f.minLoaded || it.freshness(f.t.now()) != fresh {
+	if old := f.refreshing; it == nil || old != nil && it.loadedAt <= old.loadedAt {
+		return nil // or it is what a refresh is to replace
+	}
+	if f.o.anew || it.failSafe || it.loadedAt < f.minLoaded || it.freshness(f.t.now()) != fresh {
 		return nil
 	}
 	return it

@@ -74,7 +74,7 @@ func (p *party[K, V]) load() {
 	}
 	for i := range p.runs {
 		p.runs[i].span = l.span
-		p.runs[i].settle(&as[i], late)
+		p.runs[i].settle(p, &as[i], late)
 	}
 }
 

@@ -39,12 +39,7 @@ func lead[K comparable, V any](ctx context.Context, runs []run[K, V], apart bool
 		runs = live(runs)
 	}
 	if len(runs) > 0 {
-		p := newParty(ctx, runs)
-		if !p.launch() {
-			for i := range p.runs {
-				p.runs[i].f.end(ctx, outcome[K, V]{err: ErrClosed})
-			}
-		}
+		newParty(ctx, runs).launch(ctx)
 	}
 	orderly = true
 }
@@ -71,9 +66,13 @@ func newParty[K comparable, V any](ctx context.Context, runs []run[K, V]) *party
 	return p
 }
 
-// launch starts the party's goroutine. It reports false when the tiers are closed.
-func (p *party[K, V]) launch() bool {
+// launch starts the party's goroutine. When the tiers are closed it ends the flights and
+// reports false.
+func (p *party[K, V]) launch(ctx context.Context) bool {
 	if !p.runs[0].f.t.work.Begin(&p.Task, &p.Scope) {
+		for i := range p.runs {
+			p.runs[i].f.end(ctx, outcome[K, V]{err: ErrClosed})
+		}
 		return false
 	}
 	p.arm()
@@ -198,15 +197,17 @@ func fallen[K comparable, V any](ctx context.Context, runs []run[K, V], panicked
 	if panicked != nil {
 		out = outcome[K, V]{panicked: asPanic(panicked)}
 	}
+	defer func() { // also when the remote tier ends the goroutine once more
+		for i := range runs {
+			if runs[i].next != ended {
+				runs[i].f.end(ctx, out)
+			}
+		}
+	}()
 	for i := range runs {
 		runs[i].fill = tier.Fill{}
 	}
 	sendFills(ctx, runs)
-	for i := range runs {
-		if runs[i].next != ended {
-			runs[i].f.end(ctx, out)
-		}
-	}
 }
 
 // asPanic keeps the innermost stack when a loader panics because one it waited

@@ -36,7 +36,7 @@ func (j *job[K, V]) refreshLater(ctx context.Context, it *item[K, V]) {
 		f.Pin()
 		one := []run[K, V]{{f: f}}
 		one[0].begin(ctx)
-		led = newParty(ctx, one).launch()
+		led = newParty(ctx, one).launch(ctx)
 	}
 	if err == nil {
 		f.Leave()

@@ -141,8 +141,11 @@ func (r *run[K, V]) begin(ctx context.Context) {
 		return
 	}
 	r.next = toLook
-	if r.f.t.remote == nil {
+	switch {
+	case r.f.t.remote == nil:
 		r.load(ctx)
+	case r.cut: // one deadline is enough
+		r.cutOff(ctx)
 	}
 }
 

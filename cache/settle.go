@@ -14,7 +14,7 @@ import (
 // settle says what becomes of what a load brought: the claim is filled with it or given
 // back, this process keeps it or does not, the flight ends or loads again. Late says that
 // the flight has ended, or is about to.
-func (r *run[K, V]) settle(a *attempt[K, V], late bool) {
+func (r *run[K, V]) settle(ctx context.Context, a *attempt[K, V], late bool) {
 	f := r.f
 	r.next, r.fill, r.keep, r.again = toFill, tier.Fill{}, nil, false
 	r.out = outcome[K, V]{it: a.it, src: Load, err: a.err, cause: a.cause, panicked: a.panicked}
@@ -22,7 +22,7 @@ func (r *run[K, V]) settle(a *attempt[K, V], late bool) {
 	case a.panicked != nil:
 		f.v.counts.inc(loadPanics)
 	case a.err != nil:
-		r.settleError(a)
+		r.settleError(ctx, a)
 	case a.overtaken && !late && r.tries+r.waits.n < maxReloads && f.Wanted():
 		r.again = true
 		r.tries++
@@ -36,10 +36,11 @@ func (r *run[K, V]) settle(a *attempt[K, V], late bool) {
 }
 
 // settleError remembers a load error when the policy asks for it, unless there
-// is an old value to serve in its place.
-func (r *run[K, V]) settleError(a *attempt[K, V]) {
+// is an old value to serve in its place. A load that was cancelled says nothing about the
+// source.
+func (r *run[K, V]) settleError(ctx context.Context, a *attempt[K, V]) {
 	f, ttl := r.f, r.f.p.ErrorTTL()
-	if ttl == 0 || f.p.Off || r.held || f.standIn(r.spare) != nil || errors.Is(a.err, ErrOverloaded) || !f.Wanted() {
+	if ttl == 0 || f.p.Off || r.held || f.standIn(r.spare) != nil || errors.Is(a.err, ErrOverloaded) || ctx.Err() != nil {
 		return
 	}
 	a.it = f.newItem(a.mark)
@@ -208,9 +209,9 @@ func (r *run[K, V]) finish(ctx context.Context) {
 			r.f.v.counts.inc(reloads)
 		}
 	case r.out.err != nil:
-		r.next = ended
 		r.out.it, r.out.span = nil, r.span
 		r.f.failed(ctx, r.out, r.spare)
+		r.next = ended // not before: putting an old value back runs the user's Size
 	default:
 		r.end(ctx, r.out)
 	}

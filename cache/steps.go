@@ -175,10 +175,14 @@ func (p *party[K, V]) claim() {
 	}
 	mark := f.t.fences.Capture()
 	got, err := f.t.remote.ClaimMany(p, f.p.RemoteTimeout, texts(p.runs), claims)
+	for i := range p.runs { // first: what comes next runs the user's Size, which may panic
+		if got[i].Granted {
+			p.runs[i].claimed, p.runs[i].next = true, toLoad
+		}
+	}
 	for i := range p.runs {
 		switch {
-		case got[i].Granted:
-			p.runs[i].claimed, p.runs[i].next = true, toLoad
+		case p.runs[i].claimed:
 		case err != nil:
 			p.runs[i].cutOff(p)
 		default:

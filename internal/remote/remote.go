@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/meter"
@@ -105,7 +106,11 @@ func (t *Tier) begin(parent context.Context, d *scope.Deadline, op Op, timeout t
 }
 
 func (c *call) start(parent context.Context) {
-	c.begun = c.d.Start(parent, c.timeout, c.t.Work)
+	work := c.t.Work
+	if c.op == Fill { // a process that ends still gives back what it has claimed
+		work = nil
+	}
+	c.begun = c.d.Start(parent, c.timeout, work)
 	c.ctx, c.span = c.t.Watcher.Begin(c.d, c.op)
 }
 
@@ -113,7 +118,7 @@ func (c *call) start(parent context.Context) {
 // go-redis v9.23 panics on some malformed replies.
 func (c *call) end(err *error) {
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("cache: remote tier panicked (%T)", p)
+		*err = panicked(p)
 	}
 	how := c.d.Finish(*err)
 	c.t.Watcher.End(c.ctx, c.op, c.span, time.Since(c.begun), *err, how.Left())
@@ -151,7 +156,7 @@ func (t *Tier) unlink(ctx context.Context, timeout time.Duration, keys []string)
 }
 
 // The batch calls return an answer for each key beside an error: some keys may have been
-// answered. What fails ends them, so that they spend one deadline.
+// answered.
 
 // GetMany reads cells.
 func (t *Tier) GetMany(ctx context.Context, timeout time.Duration, keys []string) ([][]byte, error) {
@@ -197,28 +202,46 @@ func (t *Tier) FillMany(ctx context.Context, timeout time.Duration, keys []strin
 	return ok, err
 }
 
-// inChunks makes one call for each maxKeys of n keys, until one fails.
+// atOnce is how many commands of one call are on their way at a time.
+const atOnce = 4
+
+// inChunks makes one call, of one command for each maxKeys of n keys. They go side by side, so
+// that a node that hangs takes the time of its own keys alone.
 func inChunks[T any](
 	ctx context.Context, t *Tier, op Op, timeout time.Duration, n int,
 	f func(ctx context.Context, from, to int) ([]T, error),
-) ([]T, error) {
-	all := make([]T, n)
-	for from := 0; from < n; from += maxKeys {
-		to := min(from+maxKeys, n)
-		some, err := chunk(ctx, t, op, timeout, func(ctx context.Context) ([]T, error) { return f(ctx, from, to) })
-		copy(all[from:to], some)
-		if err != nil {
-			return all, err
-		}
-	}
-	return all, nil
-}
-
-func chunk[T any](ctx context.Context, t *Tier, op Op, timeout time.Duration, f func(context.Context) ([]T, error)) (some []T, err error) {
+) (all []T, err error) {
+	all = make([]T, n)
 	c, err := t.begin(ctx, new(scope.Deadline), op, timeout)
 	if err != nil {
-		return nil, err
+		return all, err
 	}
 	defer c.end(&err)
-	return f(c.ctx)
+	if n <= maxKeys {
+		some, err := f(c.ctx, 0, n)
+		copy(all, some)
+		return all, err
+	}
+	var wg sync.WaitGroup
+	turns, errs := make(chan struct{}, atOnce), make([]error, (n+maxKeys-1)/maxKeys)
+	for i := range errs {
+		turns <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turns }()
+			defer func() {
+				if p := recover(); p != nil {
+					errs[i] = panicked(p)
+				}
+			}()
+			from, to := i*maxKeys, min((i+1)*maxKeys, n)
+			some, err := f(c.ctx, from, to)
+			copy(all[from:to], some)
+			errs[i] = err
+		})
+	}
+	wg.Wait()
+	return all, errors.Join(errs...)
 }
+
+// panicked is the error of a client library that panicked.
+func panicked(p any) error { return fmt.Errorf("cache: remote tier panicked (%T)", p) }

@@ -1,0 +1,376 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/local"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// A read spends one deadline on a tier that hangs, also when its load is overtaken and
+// repeated.
+func TestOvertakenReadSpendsOneDeadline(t *testing.T) {
+	for _, batch := range []bool{false, true} {
+		t.Run(fmt.Sprintf("batch=%v", batch), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				remote := faulty()
+				remote.Hang(true)
+				tiers := open(t, cache.TiersConfig{Remote: remote})
+				var loads int
+				c := with(t, tiers, thingConfig{Tags: tagT, Load: func(context.Context, int) (string, error) {
+					if loads++; loads < 3 {
+						invalidateTag(t, tiers, "t")
+					}
+					return "v", nil
+				}, Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}})
+				start := time.Now()
+				if batch {
+					_, _ = c.GetMany(t.Context(), []int{1})
+				} else {
+					get(t, c, 1)
+				}
+				if d := time.Since(start); d != 50*time.Millisecond {
+					t.Errorf("the read took %v with %d loads, want one deadline", d, loads)
+				}
+			})
+		})
+	}
+}
+
+// A process that ends with loads under way gives its claims back.
+func TestCloseGivesClaimsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := tiertest.NewMemory()
+		remote := tiertest.NewFaulty(memory)
+		tiers, err := cache.Open(cache.TiersConfig{Remote: remote})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := with(t, tiers, thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}})
+		go func() { _, _ = c.Get(t.Context(), 1) }()
+		advance(100 * time.Millisecond)
+		if b, _ := memory.Get(t.Context(), "default:things:1"); b == nil {
+			t.Fatal("nothing is claimed")
+		}
+		remote.Delay(time.Millisecond) // as long as a round trip takes
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		_ = tiers.Close(ctx)
+		advance(100 * time.Millisecond)
+		if b, _ := memory.Get(t.Context(), "default:things:1"); b != nil {
+			t.Errorf("the claim stands: others wait for the rest of ClaimTTL")
+		}
+	})
+}
+
+// A load that ends because its process does is not remembered as a failure, neither here
+// nor for the fleet.
+func TestCloseIsNoLoadError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := tiertest.NewMemory()
+		tiers, err := cache.Open(cache.TiersConfig{Remote: memory})
+		if err != nil {
+			t.Fatal(err)
+		}
+		errs := patch{NegativeErrors: new(time.Minute)}
+		c := with(t, tiers, thingConfig{Policy: errs, Load: func(ctx context.Context, _ int) (string, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}})
+		go func() { _, _ = c.Get(t.Context(), 1) }()
+		advance(100 * time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		_ = tiers.Close(ctx)
+		advance(100 * time.Millisecond)
+		src := &source{}
+		other := with(t, open(t, cache.TiersConfig{Remote: memory}), thingConfig{Policy: errs, Load: src.load})
+		if v, err := other.Get(t.Context(), 1); err != nil || v != "1.1" {
+			t.Errorf("another process gets %q, %v; want its own load", v, err)
+		}
+	})
+}
+
+// doored is a local tier that calls a function before each Get.
+type doored struct {
+	tier.Local
+	before atomic.Pointer[func()]
+}
+
+func (g *doored) Get(h uint64) (tier.Entry, bool) {
+	if f := g.before.Load(); f != nil {
+		(*f)()
+	}
+	return g.Local.Get(h)
+}
+
+// A refresh that cannot begin, as the tiers are closed at this moment, ends its flight:
+// somebody may have joined it.
+func TestRefreshThatCannotBeginEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		g := &doored{Local: local.New(local.Config{})}
+		tiers, err := cache.Open(cache.TiersConfig{Local: g})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{TTL: new(time.Second), Stale: new(time.Hour)}})
+		get(t, c, 1)
+		advance(2 * time.Second)
+		joined := make(chan error, 1)
+		var n int
+		f := func() {
+			if n++; n != 3 { // hit, fromLocal, and then the refresh has begun its flight
+				return
+			}
+			g.before.Store(nil)
+			go func() {
+				_, err := c.Fetch(context.WithoutCancel(t.Context()), 1, nil, cache.MaxAge(time.Second))
+				joined <- err
+			}()
+			synctest.Wait()
+			_ = tiers.Close(t.Context())
+		}
+		g.before.Store(&f)
+		get(t, c, 1)
+		select {
+		case err := <-joined:
+			if !errors.Is(err, cache.ErrClosed) {
+				t.Errorf("who joined the refresh is told %v, want ErrClosed", err)
+			}
+		case <-time.After(time.Hour):
+			t.Error("who joined the refresh waits for ever")
+		}
+	})
+}
+
+// A Set that overtakes a refresh has left the value that the refresh was to bring.
+func TestSetEndsARefresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load, Policy: patch{TTL: new(time.Second), Stale: new(time.Hour)}})
+		get(t, c, 1)
+		advance(2 * time.Second)
+		src.took = 100 * time.Millisecond
+		get(t, c, 1) // stale; a refresh starts
+		advance(50 * time.Millisecond)
+		if err := c.Set(t.Context(), 1, "set"); err != nil {
+			t.Error(err)
+		}
+		advance(500 * time.Millisecond)
+		if v := get(t, c, 1); v != "set" || src.total() != 2 {
+			t.Errorf("Get = %q after %d loads, want what was set, and 2 loads", v, src.total())
+		}
+	})
+}
+
+// exiting is a tier whose Fill ends its goroutine.
+type exiting struct{ tier.Remote }
+
+func (exiting) Fill(context.Context, string, tier.Fill) (bool, error) {
+	runtime.Goexit()
+	return false, nil
+}
+
+// A remote tier that ends the goroutine leaves no caller waiting.
+func TestGoexitInFill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		c := with(t, open(t, cache.TiersConfig{Remote: exiting{tiertest.NewMemory()}}), thingConfig{Load: src.load})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := c.Get(ctx, 1); !errors.Is(err, cache.ErrGoexit) {
+			t.Errorf("Get: %v, want ErrGoexit", err)
+		}
+	})
+}
+
+// When a key's value panics in Size while it is claimed, the claims of the others are given
+// back.
+func TestPanicInClaimGivesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		remote := faulty()
+		src := &source{}
+		other := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
+		var once sync.Once
+		c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{
+			Load: src.load,
+			Size: func(v string) int64 {
+				if v == "1.1" {
+					panic("size")
+				}
+				return 8
+			},
+		})
+		remote.Before(func(_ context.Context, op tiertest.Op, keys []string) {
+			if op == tiertest.ClaimMany {
+				once.Do(func() { get(t, other, 1) }) // another process is faster for one key
+			}
+		})
+		if p := panicOf(func() { _, _ = c.GetMany(t.Context(), []int{1, 2, 3}) }); p == nil {
+			t.Error("no panic")
+		}
+		synctest.Wait()
+		start := time.Now()
+		get(t, other, 2)
+		if d := time.Since(start); d > 10*time.Millisecond {
+			t.Errorf("another process waited %v for a claim that nobody gave back", d)
+		}
+	})
+}
+
+// Whether the timeout of a load is remembered does not depend on which goroutine runs
+// first.
+func TestLateErrorIsRememberedOrNot(t *testing.T) {
+	remembered := 0
+	const n = 400
+	for range n {
+		synctest.Test(t, func(t *testing.T) {
+			var loads atomic.Int64
+			c := with(t, open(t, cache.TiersConfig{}), thingConfig{
+				Policy: patch{NegativeErrors: new(time.Hour), LoadTimeout: new(time.Second)},
+				Load: func(ctx context.Context, _ int) (string, error) {
+					loads.Add(1)
+					<-ctx.Done()
+					return "", ctx.Err()
+				},
+			})
+			_, _ = c.Get(t.Context(), 1)
+			advance(time.Millisecond)
+			_, _ = c.Get(t.Context(), 1)
+			if loads.Load() == 1 {
+				remembered++
+			}
+		})
+	}
+	if remembered != 0 && remembered != n {
+		t.Errorf("%d of %d timeouts were remembered, want all or none", remembered, n)
+	}
+}
+
+type touchyKey struct{ K touchyPart }
+
+type touchyPart struct{ N int }
+
+func (k touchyPart) MarshalText() ([]byte, error) {
+	if k.N == 13 {
+		panic("unlucky")
+	}
+	return fmt.Append(nil, k.N), nil
+}
+
+// A key that panics when it is spelled harms no caller of the other keys.
+func TestPanicInSpellingAmongMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := with(t, open(t, cache.TiersConfig{MaxFlights: 1}), cache.Config[touchyKey, string]{
+			Load: func(context.Context, touchyKey) (string, error) { return "v", nil },
+		})
+		key := func(n int) touchyKey { return touchyKey{touchyPart{n}} }
+		if p := panicOf(func() { _, _ = c.GetMany(t.Context(), []touchyKey{key(1), key(13)}) }); p == nil {
+			t.Error("no panic")
+		}
+		if v, err := c.Get(t.Context(), key(2)); err != nil {
+			t.Errorf("Get = %q, %v: a flight was left behind", v, err)
+		}
+	})
+}
+
+// Loads that read each other wait no longer than SoftTimeout, when there are old values.
+func TestCrossedLoadsWithSoftTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c things
+		var crossed atomic.Bool
+		c = with(t, open(t, cache.TiersConfig{}), thingConfig{
+			Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(100 * time.Millisecond)},
+			Load: func(ctx context.Context, k int) (string, error) {
+				if !crossed.Load() {
+					return "old", nil
+				}
+				_ = nap(ctx, 10*time.Millisecond)
+				v, err := c.Get(ctx, 1-k)
+				if err != nil {
+					t.Errorf("the load of %d: %v", k, err)
+				}
+				return fmt.Sprint(k, ">", v), err
+			},
+		})
+		get(t, c, 0)
+		get(t, c, 1)
+		crossed.Store(true)
+		advance(2 * time.Second)
+		crowd(2, func(k int) { get(t, c, k) })
+		advance(time.Minute)
+	})
+}
+
+// Only claims that were made are given back.
+func TestGiveBackOfClaimsNeverMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		remote := faulty()
+		src := &source{}
+		c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{LoadMany: src.loadMany})
+		keys := make([]int, 5000)
+		for i := range keys {
+			keys[i] = i
+		}
+		remote.Hang(true, tiertest.ClaimMany)
+		_, _ = c.GetMany(t.Context(), keys)
+		advance(10 * time.Second)
+		if calls := remote.Calls(tiertest.FillMany); calls > 3 {
+			t.Errorf("%d calls to give back the claims of one call that failed, want 3", calls)
+		}
+	})
+}
+
+// Size panics when an old value is put back in place of a load that failed. Nobody waits for
+// ever.
+func TestPanicInSizeOfAnOldValue(t *testing.T) {
+	for _, batch := range []bool{false, true} {
+		t.Run(fmt.Sprintf("batch=%v", batch), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var bad atomic.Bool
+				src := &source{}
+				c := with(t, open(t, cache.TiersConfig{}), thingConfig{
+					Load:   src.load,
+					Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour)},
+					Size: func(string) int64 {
+						if bad.Load() {
+							panic("size")
+						}
+						return 8
+					},
+				})
+				get(t, c, 1)
+				advance(2 * time.Second)
+				bad.Store(true)
+				src.fail(errSource)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				start := time.Now()
+				p := panicOf(func() {
+					if batch {
+						_, _ = c.GetMany(ctx, []int{1, 2})
+					} else {
+						_, _ = c.Get(ctx, 1)
+					}
+				})
+				if d := time.Since(start); p == nil || d > time.Second {
+					t.Errorf("the caller panics with %v after %v, want Size's panic at once", p, d)
+				}
+			})
+		})
+	}
+}
