@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
@@ -129,30 +130,6 @@ func (c *counters) counts() (n Counts) {
 	return n
 }
 
-// otherTenant is whom tenants beyond the cap are counted under.
-const otherTenant = "other"
-
-// countersOf returns the counters of a space; those of "other" when there are
-// too many.
-func (t *Tiers) countersOf(s key.Space) *counters {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.counts[s] == nil && len(t.counts) >= t.cfg.MaxTenants {
-		s.Tenant = otherTenant
-	}
-	c := t.counts[s]
-	if c == nil {
-		c = newCounters(s)
-		t.counts[s] = c
-	}
-	return c
-}
-
-// countStale counts a stale value served, and how far past its time it was.
-func (t *Tiers) countStale(c *counters, r staleReason, over int64) {
-	if r == notStale {
-		return
-	}
-	c.inc(staleRevalidate + stat(r-revalidating))
-	t.seen.staleness(over)
+func spaceAttributes(s key.Space) []attribute.KeyValue {
+	return []attribute.KeyValue{attribute.String("cache.namespace", s.Namespace), attribute.String("cache.tenant", s.Tenant)}
 }

@@ -217,3 +217,26 @@ func ExampleCoder() {
 	// cache: get default:users:v1:42: the source answered 503
 	// cache: get default:users:v1:42: cache: load failed a moment ago (http-503)
 }
+
+// A LoadMany can say of each key what became of it: a value, an absence, an error.
+func ExampleKeyErrors() {
+	ctx := context.Background()
+	users, done := example(cache.Config[int64, User]{
+		LoadMany: func(context.Context, []int64) (map[int64]User, error) {
+			failed := map[int64]error{43: errors.New("shard 3 is down")}
+			return map[int64]User{42: {"Ada", "7"}}, cache.KeyErrors(failed) // 44 does not exist
+		},
+	})
+	defer done()
+
+	found, err := users.GetMany(ctx, []int64{42, 43, 44})
+	fmt.Println(found[42].Name, len(found))
+	if failed, ok := errors.AsType[*cache.BatchError[int64]](err); ok {
+		for id, err := range failed.Errs {
+			fmt.Println(id, err)
+		}
+	}
+	// Output:
+	// Ada 1
+	// 43 cache: get many default:users:v1:43: shard 3 is down
+}

@@ -156,3 +156,14 @@ func after(t int64, d time.Duration) int64 {
 	}
 	return t + int64(d)
 }
+
+// named is any item, whatever its types.
+type named interface {
+	FullKey() string
+	numbers() *counters
+	registered() (key string, token invalidate.Token)
+}
+
+func (it *item[K, V]) numbers() *counters { return it.view.counts }
+
+func (it *item[K, V]) registered() (string, invalidate.Token) { return it.text, it.token }

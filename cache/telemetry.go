@@ -161,6 +161,11 @@ func (o *telemetry) observe() (err error) {
 	return err
 }
 
-func spaceAttributes(s key.Space) []attribute.KeyValue {
-	return []attribute.KeyValue{attribute.String("cache.namespace", s.Namespace), attribute.String("cache.tenant", s.Tenant)}
+// countStale counts a stale value served, and how far past its time it was.
+func (t *Tiers) countStale(c *counters, r staleReason, over int64) {
+	if r == notStale {
+		return
+	}
+	c.inc(staleRevalidate + stat(r-revalidating))
+	t.seen.staleness(over)
 }

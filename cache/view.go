@@ -135,3 +135,22 @@ func (v *view) resolve(table *policy.Table) *policy.Policy {
 	v.resolved.Store(r)
 	return &r.Policy
 }
+
+// otherTenant is whom tenants beyond the cap are counted under.
+const otherTenant = "other"
+
+// countersOf returns the counters of a space; those of "other" when there are
+// too many.
+func (t *Tiers) countersOf(s key.Space) *counters {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.counts[s] == nil && len(t.counts) >= t.cfg.MaxTenants {
+		s.Tenant = otherTenant
+	}
+	c := t.counts[s]
+	if c == nil {
+		c = newCounters(s)
+		t.counts[s] = c
+	}
+	return c
+}

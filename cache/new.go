@@ -1,0 +1,82 @@
+package cache
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/bits"
+	"reflect"
+
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/encodable"
+	calls "github.com/twofold-go/twofold/internal/flight"
+	"github.com/twofold-go/twofold/internal/sizeof"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// New returns the cache that cfg describes. It refuses a configuration with
+// faults and names all of them.
+func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
+	if t == nil {
+		return Cache[K, V]{}, errors.New("cache: new: Tiers is nil; make it with Open")
+	}
+	cfg.Tenant = cmp.Or(cfg.Tenant, DefaultTenant)
+	cfg.MaxBatch = cmp.Or(cfg.MaxBatch, 100)
+	if cfg.Codec == nil {
+		cfg.Codec = codec.JSON
+	}
+	if err := validate(t, &cfg); err != nil {
+		return Cache[K, V]{}, fmt.Errorf("cache: new %.100q: %w", cfg.Namespace, err)
+	}
+	s := &shared[K, V]{
+		t: t, cfg: cfg, codec: cfg.Codec,
+		schema:  schemaOf[V](cfg.Schema),
+		size:    sizeof.For[V](),
+		flights: calls.NewGroup[*flight[K, V], outcome[K, V]](t.cfg.MaxFlights),
+		views:   newViews(t, cfg.Namespace, cfg.Policy),
+	}
+	if cfg.Size != nil {
+		s.size = func(v *V) int64 { return cfg.Size(*v) }
+	}
+	t.mu.Lock()
+	t.bases = append(t.bases, namedBase{cfg.Namespace, s.views.base})
+	t.mu.Unlock()
+	return Cache[K, V]{s: s, v: s.views.of(cfg.Tenant)}, nil
+}
+
+// Tenant returns the handle for another tenant's keys. A tenant that is empty
+// or has a colon makes a handle whose every call fails.
+func (c Cache[K, V]) Tenant(name string) Cache[K, V] {
+	if c.s == nil {
+		return c
+	}
+	return Cache[K, V]{s: c.s, v: c.s.views.of(name)}
+}
+
+func validate[K comparable, V any](t *Tiers, cfg *Config[K, V]) error {
+	errs := []error{key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}.Validate(), key.CheckType[K]()}
+	if cfg.MaxBatch < 0 {
+		errs = append(errs, fmt.Errorf("MaxBatch of %d is negative", cfg.MaxBatch))
+	}
+	base := cfg.Policy.Apply(policy.Default())
+	if err := cmp.Or(base.Validate(), t.policies.Load().Validate(base)); err != nil {
+		errs = append(errs, fmt.Errorf("field Policy: %w", err))
+	}
+	if _, ok := t.codecs.Lookup(cfg.Codec.ID()); !ok {
+		errs = append(errs, fmt.Errorf("codec %q is not registered: add it to TiersConfig.Codecs", cfg.Codec.ID()))
+	}
+	if v := reflect.TypeFor[V](); t.remote != nil || v.Kind() == reflect.Func || v.Kind() == reflect.Chan {
+		errs = append(errs, encodable.Check(cfg.Codec, v))
+	}
+	return errors.Join(errs...)
+}
+
+func schemaOf[V any](extra string) uint64 {
+	f := codec.Fingerprint(reflect.TypeFor[V]())
+	if extra == "" {
+		return f
+	}
+	return bits.RotateLeft64(f, 1) ^ invalidate.TagHash("schema", extra)
+}
