@@ -244,3 +244,9 @@ func (a *ask[K, V]) countLed(src Source, reason staleReason) {
 	case Load: // counted as a miss when the load began
 	}
 }
+
+// apart reports whether the caller has something to serve when its SoftTimeout is over. Then
+// it must not be held up itself.
+func (a *ask[K, V]) apart() bool {
+	return a.p.SoftTimeout > 0 && !a.o.noStale && a.stands(a.old(a.at, a.k))
+}

@@ -238,3 +238,11 @@ func (f *Fill) close() facts {
 	f.done, f.previous = true, nil
 	return facts{tags: f.tags, names: f.names, vouched: f.vouched, noStore: f.noStore, badTag: f.badTag, ttl: f.ttl, stale: f.stale}
 }
+
+// entity returns how a tag is told to the registry; "" without one.
+func (t *Tiers) entity(tenant, tag string) string {
+	if t.cfg.Registry == nil {
+		return ""
+	}
+	return invalidate.TagEntity(tenant, tag)
+}

@@ -1,8 +1,14 @@
 package cache
 
 import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+
 	"github.com/twofold-go/twofold/internal/meter"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier"
 )
 
 // What the instruments show: of a namespace and tenant, of the tiers, of the local tier and
@@ -92,3 +98,40 @@ var (
 			func(s invalidate.FollowerStats) int64 { return s.Pending }),
 	}
 )
+
+// Stats returns the numbers so far. They are read one by one while others
+// count, so two of them may disagree by what happened in between.
+func (t *Tiers) Stats() Stats {
+	var s Stats
+	t.mu.Lock()
+	all := slices.Collect(maps.Values(t.counts))
+	t.mu.Unlock()
+	total := reflect.ValueOf(&s.Total).Elem()
+	for _, c := range all {
+		n := c.counts()
+		s.Spaces = append(s.Spaces, SpaceStats{Namespace: c.space.Namespace, Tenant: c.space.Tenant, Counts: n})
+		for i, f := range reflect.ValueOf(n).Fields() {
+			sum := total.FieldByIndex(i.Index)
+			sum.SetInt(sum.Int() + f.Int())
+		}
+	}
+	slices.SortFunc(s.Spaces, func(a, b SpaceStats) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Tenant, b.Tenant))
+	})
+	n := func(c stat) int64 { return t.all.n[c].Load() }
+	s.Kinds = InvalidationStats{Keys: n(invalidatedKeys), Prefixes: n(invalidatedPrefixes), Tags: n(invalidatedTags)}
+	s.Remote = RemoteStats{
+		GetErrors: n(remoteErrGet), ClaimErrors: n(remoteErrClaim), FillErrors: n(remoteErrFill), UnlinkErrors: n(remoteErrUnlink),
+	}
+	if t.remote != nil {
+		s.Remote.Breaker = t.remote.Breaker()
+	}
+	if m, ok := t.local.(tier.Meter); ok {
+		s.Local.Bytes, s.Local.Entries = m.Usage()
+	}
+	s.Fences = t.fences.Stats()
+	if t.follower != nil {
+		s.Log = t.follower.Stats()
+	}
+	return s
+}

@@ -82,3 +82,24 @@ func (c Cache[K, V]) fail(op string, k K, err error) error {
 
 // stored returns an error that is remembered: whoever reads it, by whatever method.
 func (j *job[K, V]) stored(err error) error { return &Error{Op: "get", Key: j.text, Err: err} }
+
+// change returns a job that changes an entry, and flies nowhere. A loader may change the
+// entry that it loads: it waits for nothing.
+func (c Cache[K, V]) change(op string, k K) (*job[K, V], error) {
+	if c.s == nil {
+		return nil, errZero(op)
+	}
+	j := new(job[K, V])
+	j.start(c, op, k, nil, &anyAge)
+	switch {
+	case j.t.work.Closed():
+		return nil, c.fail(op, k, ErrClosed)
+	case c.v.err != nil:
+		return nil, c.fail(op, k, c.v.err)
+	}
+	if err := j.spell(); err != nil {
+		return nil, c.fail(op, k, err)
+	}
+	j.at = c.slot(k)
+	return j, nil
+}

@@ -9,33 +9,8 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/twofold-go/twofold/internal/scope"
-	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 )
-
-// attempt is what one run of the loader brought for one key.
-type attempt[K comparable, V any] struct {
-	it        *item[K, V] // the value or absence; nil when err or panicked is set
-	err       error
-	cause     error // why it is absent, as the loader said it
-	panicked  *PanicError
-	mark      invalidate.Mark
-	facts     facts
-	begun     int64
-	took      time.Duration
-	overtaken bool
-}
-
-// load is one run of a loader, in its turn and within its limits.
-type load struct {
-	scope.Scope
-	Fill
-	ctx    context.Context // what the loader gets: the load itself, or that with a span
-	turn   bool            // it has a turn of its own
-	span   *trace.SpanContext
-	traced func(error, *PanicError)
-}
 
 // load runs the loader for the party's runs: Load for one, LoadMany for all of them.
 func (p *party[K, V]) load() {
@@ -90,7 +65,7 @@ func (p *party[K, V]) attempt(l *load, hook *late[K, V], as []attempt[K, V]) (la
 	all.mark = f.t.fences.Capture() // right before the load it describes
 	// Behind the mark: an invalidation that comes between the two covers the value, and
 	// one that comes later overtakes the load.
-	prev := previous[K, V]{lease: f.t.lease.Read()}
+	prev := replaced[K, V]{lease: f.t.lease.Read()}
 	if len(p.runs) == 1 {
 		if prev.item = f.standIn(p.runs[0].spare); prev.item != nil {
 			l.previous = prev.val
@@ -235,21 +210,6 @@ func (j *job[K, V]) renew(ctx context.Context, keys []string, claims []tier.Clai
 	})
 	t.Reset(every)
 	return t.Stop
-}
-
-// late ends the flights of a load that has run out of time, or of callers, and does not
-// come back: a loader may ignore its context. It runs in a goroutine of its own, while the
-// party may go on. So it has what it needs, put together before the loader started, and
-// reaches nothing that the party writes.
-type late[K comparable, V any] struct {
-	of  []overdue[K, V]
-	one [1]overdue[K, V]
-}
-
-type overdue[K comparable, V any] struct {
-	f     *flight[K, V]
-	spare *item[K, V]
-	span  *trace.SpanContext
 }
 
 func (l *late[K, V]) freeze(runs []run[K, V], span *trace.SpanContext) {

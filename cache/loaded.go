@@ -3,9 +3,24 @@ package cache
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/twofold-go/twofold/internal/errtree"
+	"github.com/twofold-go/twofold/invalidate"
 )
+
+// attempt is what one run of the loader brought for one key.
+type attempt[K comparable, V any] struct {
+	it        *item[K, V] // the value or absence; nil when err or panicked is set
+	err       error
+	cause     error // why it is absent, as the loader said it
+	panicked  *PanicError
+	mark      invalidate.Mark
+	facts     facts
+	begun     int64
+	took      time.Duration
+	overtaken bool
+}
 
 // loaded is what the user's loader returned, and what Tags said of it.
 type loaded[K comparable, V any] struct {
@@ -75,15 +90,15 @@ func notAbsent(err error) error {
 	return errtree.Without(err, ErrNotFound, ErrNotModified)
 }
 
-// previous is the value that a load is to replace, nil for none, and the lease under which
+// replaced is the value that a load is to replace, nil for none, and the lease under which
 // it was found clear.
-type previous[K comparable, V any] struct {
+type replaced[K comparable, V any] struct {
 	*item[K, V]
 	lease int64
 }
 
 // conclude makes an item of what the loader said about the i-th run, or keeps its error.
-func (f *flight[K, V]) conclude(a *attempt[K, V], got *loaded[K, V], i int, prev previous[K, V]) {
+func (f *flight[K, V]) conclude(a *attempt[K, V], got *loaded[K, V], i int, prev replaced[K, V]) {
 	v, err := got.of(f.k)
 	var tags []string
 	if i < len(got.tags) {

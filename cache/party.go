@@ -14,12 +14,6 @@ func (a *ask[K, V]) lead(ctx context.Context, f *flight[K, V]) {
 	lead(ctx, one[:], a.apart())
 }
 
-// apart reports whether the caller has something to serve when its SoftTimeout is over. Then
-// it must not be held up itself.
-func (a *ask[K, V]) apart() bool {
-	return a.p.SoftTimeout > 0 && !a.o.noStale && a.stands(a.old(a.at, a.k))
-}
-
 // lead makes the first step of flights that were begun by one call; with apart it makes
 // none.
 //

@@ -117,60 +117,27 @@ type waits struct {
 	since int64      // when that wait began
 }
 
-// end ends the run's flight.
-func (r *run[K, V]) end(ctx context.Context, out outcome[K, V]) {
-	r.next = ended
-	out.span = r.span
-	r.f.end(ctx, out)
+// load is one run of a loader, in its turn and within its limits.
+type load struct {
+	scope.Scope
+	Fill
+	ctx    context.Context // what the loader gets: the load itself, or that with a span
+	turn   bool            // it has a turn of its own
+	span   *trace.SpanContext
+	traced func(error, *PanicError)
 }
 
-// begin begins a look-up, the first or the next after a load that was overtaken.
-func (r *run[K, V]) begin(ctx context.Context) {
-	r.nap, r.refusals = time.Millisecond, 0
-	if r.since = r.f.begun; r.tries > 0 {
-		r.since = r.f.t.now()
-	}
-	if r.f.p.Off {
-		r.load(ctx)
-		return
-	}
-	// Another flight may have ended between the caller's look and its Join, or a Set
-	// that overtook the load has left the value that is to be read now.
-	if it := r.f.here(); it != nil {
-		r.end(ctx, outcome[K, V]{it: it, src: Local})
-		return
-	}
-	r.next = toLook
-	switch {
-	case r.f.t.remote == nil:
-		r.load(ctx)
-	case r.cut: // one deadline is enough
-		r.cutOff(ctx)
-	}
+// late ends the flights of a load that has run out of time, or of callers, and does not
+// come back: a loader may ignore its context. It runs in a goroutine of its own, while the
+// party may go on. So it has what it needs, put together before the loader started, and
+// reaches nothing that the party writes.
+type late[K comparable, V any] struct {
+	of  []overdue[K, V]
+	one [1]overdue[K, V]
 }
 
-// load makes LOAD the next step, if there is a loader.
-func (r *run[K, V]) load(ctx context.Context) {
-	r.next = toLoad
-	if !r.f.canLoad() {
-		r.end(ctx, outcome[K, V]{err: ErrMiss})
-	}
-}
-
-// giveUp ends a run that nobody waits for any more.
-func (r *run[K, V]) giveUp(ctx context.Context) {
-	if r.next >= toFill {
-		return
-	}
-	err := ctx.Err()
-	if err == nil && !r.f.Wanted() {
-		err = context.Canceled
-	}
-	switch {
-	case err == nil:
-	case r.claimed:
-		r.next, r.fill, r.keep, r.out, r.again = toFill, tier.Fill{}, nil, outcome[K, V]{err: err}, false
-	default:
-		r.end(ctx, outcome[K, V]{err: err})
-	}
+type overdue[K comparable, V any] struct {
+	f     *flight[K, V]
+	spare *item[K, V]
+	span  *trace.SpanContext
 }

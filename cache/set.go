@@ -172,15 +172,3 @@ func (j *job[K, V]) fillClaimed(ctx context.Context, it *item[K, V], payload []b
 	j.putSized(it, size)
 	return err
 }
-
-// claimCell and fillCell claim and fill the cell of a key that is changed.
-func (j *job[K, V]) claimCell(ctx context.Context, c tier.Claim) (tier.Claimed, error) {
-	got, err := j.t.remote.ClaimMany(ctx, j.p.RemoteTimeout, []string{j.text}, []tier.Claim{c})
-	return got[0], err
-}
-
-// The caller's context is not asked: the record is written, and others wait.
-func (j *job[K, V]) fillCell(ctx context.Context, f tier.Fill) (bool, error) {
-	ok, err := j.t.remote.FillMany(context.WithoutCancel(ctx), j.p.RemoteTimeout, []string{j.text}, []tier.Fill{f})
-	return ok[0], err
-}

@@ -42,14 +42,6 @@ func (j *job[K, V]) setTags(it *item[K, V], own []string, f *facts) {
 	}
 }
 
-// entity returns how a tag is told to the registry; "" without one.
-func (t *Tiers) entity(tenant, tag string) string {
-	if t.cfg.Registry == nil {
-		return ""
-	}
-	return invalidate.TagEntity(tenant, tag)
-}
-
 // entities returns the names of an item's tags.
 func (d *rare) entities() []string {
 	if len(d.names) == len(d.tags) {

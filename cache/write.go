@@ -11,27 +11,6 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// change returns a job that changes an entry, and flies nowhere. A loader may change the
-// entry that it loads: it waits for nothing.
-func (c Cache[K, V]) change(op string, k K) (*job[K, V], error) {
-	if c.s == nil {
-		return nil, errZero(op)
-	}
-	j := new(job[K, V])
-	j.start(c, op, k, nil, &anyAge)
-	switch {
-	case j.t.work.Closed():
-		return nil, c.fail(op, k, ErrClosed)
-	case c.v.err != nil:
-		return nil, c.fail(op, k, c.v.err)
-	}
-	if err := j.spell(); err != nil {
-		return nil, c.fail(op, k, err)
-	}
-	j.at = c.slot(k)
-	return j, nil
-}
-
 // Delete invalidates k, as [Tiers.Invalidate] does. Deleting what is not there
 // is no error. More scopes may be invalidated in the same step, and
 // invalidate.Strict or invalidate.Hold may be among them.
@@ -203,4 +182,16 @@ func (j *job[K, V]) expireRemote(ctx context.Context) error {
 	keep := max(time.Duration(cell.HardAt-wall.UnixMilli())*time.Millisecond, time.Millisecond)
 	_, err = j.fillCell(ctx, tier.Fill{Nonce: claim.Nonce, Cell: b, TTL: keep})
 	return err
+}
+
+// claimCell and fillCell claim and fill the cell of a key that is changed.
+func (j *job[K, V]) claimCell(ctx context.Context, c tier.Claim) (tier.Claimed, error) {
+	got, err := j.t.remote.ClaimMany(ctx, j.p.RemoteTimeout, []string{j.text}, []tier.Claim{c})
+	return got[0], err
+}
+
+// The caller's context is not asked: the record is written, and others wait.
+func (j *job[K, V]) fillCell(ctx context.Context, f tier.Fill) (bool, error) {
+	ok, err := j.t.remote.FillMany(context.WithoutCancel(ctx), j.p.RemoteTimeout, []string{j.text}, []tier.Fill{f})
+	return ok[0], err
 }
