@@ -147,7 +147,21 @@ func (g *gathered[K, V]) join(ctx context.Context, asks []ask[K, V], flights []*
 		}
 		flights[i], led[i] = f, leads
 	}
-	if len(runs) > 0 {
-		lead(ctx, runs, apart)
+	if len(runs) == 0 {
+		return
 	}
+	rest := lead(ctx, runs, apart)
+	if rest == nil {
+		return
+	}
+	if err := ctx.Err(); err != nil { // before the party asks whether anybody waits
+		for i, f := range flights {
+			if led[i] && f.Ended() == nil {
+				asks[i].leave(ctx, f)
+				flights[i] = nil
+				g.add(asks[i].k, none, asks[i].fail(err))
+			}
+		}
+	}
+	rest.launch(ctx)
 }

@@ -8,17 +8,18 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// lead makes the first step of the flight on its leader's goroutine.
-func (a *ask[K, V]) lead(ctx context.Context, f *flight[K, V]) {
+// lead makes the first step of the flight on its leader's goroutine. It returns the party
+// that does the rest, if there is any.
+func (a *ask[K, V]) lead(ctx context.Context, f *flight[K, V]) *party[K, V] {
 	one := [1]run[K, V]{{f: f}}
-	lead(ctx, one[:], a.apart())
+	return lead(ctx, one[:], a.apart())
 }
 
 // lead makes the first step of flights that were begun by one call; with apart it makes
 // none.
 //
 //go:noinline
-func lead[K comparable, V any](ctx context.Context, runs []run[K, V], apart bool) {
+func lead[K comparable, V any](ctx context.Context, runs []run[K, V], apart bool) (rest *party[K, V]) {
 	orderly := false
 	defer func() {
 		if !orderly {
@@ -33,9 +34,10 @@ func lead[K comparable, V any](ctx context.Context, runs []run[K, V], apart bool
 		runs = live(runs)
 	}
 	if len(runs) > 0 {
-		newParty(ctx, runs).launch(ctx)
+		rest = newParty(ctx, runs)
 	}
 	orderly = true
+	return rest
 }
 
 // live returns the runs that have not ended, in the same memory.

@@ -155,13 +155,42 @@ func (a *ask[K, V]) read(ctx context.Context, found bool) (Result[V], error) {
 
 // fly leads the flight or follows it, and waits.
 func (a *ask[K, V]) fly(ctx context.Context, f *flight[K, V], led bool, p *patience) *outcome[K, V] {
-	defer a.leave(ctx, f)
 	if led {
-		a.lead(ctx, f)
+		if out := a.begun(ctx, f); out != nil {
+			return out
+		}
 	} else {
 		a.follow(ctx, f)
 	}
+	defer a.leave(ctx, f)
 	return a.wait(ctx, f, p)
+}
+
+// begun leads the flight. It returns what the caller gets if its context has ended
+// meanwhile. Then it has left the flight, before the party asks whether anybody waits.
+//
+//go:noinline
+func (a *ask[K, V]) begun(ctx context.Context, f *flight[K, V]) *outcome[K, V] {
+	stays := false
+	defer func() {
+		if !stays {
+			a.leave(ctx, f)
+		}
+	}()
+	rest := a.lead(ctx, f)
+	if rest == nil {
+		stays = true
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		stays = true
+		a.leave(ctx, f)
+		rest.launch(ctx)
+		return &outcome[K, V]{err: err}
+	}
+	rest.launch(ctx)
+	stays = true
+	return nil
 }
 
 // follow does what is due when a caller joins another's flight.

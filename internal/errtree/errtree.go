@@ -8,42 +8,44 @@ import (
 	"slices"
 )
 
-// said is what is remembered of a loader's error: its text, and those of the innermost
-// errors that take no memory to speak of, so that errors.Is finds a sentinel. The rest is
-// not kept alive: it may be a whole response.
+// said is what is remembered of a loader's error: its text, and those of the errors in it
+// that take no memory to speak of, so that errors.Is finds a sentinel and errors.As a status.
+// The rest is not kept alive: it may be a whole response.
 type said struct {
-	text   string
-	leaves []error
+	text  string
+	parts []error
 }
 
 func (e *said) Error() string { return e.text }
 
-// Unwrap returns the innermost errors.
-func (e *said) Unwrap() []error { return e.leaves }
+// Unwrap returns what is kept of the errors.
+func (e *said) Unwrap() []error { return e.parts }
 
-// maxLeaves is how many of them are kept.
-const maxLeaves = 8
+const (
+	maxParts = 8    // how many of the errors are kept
+	maxBytes = 1024 // of each of them
+)
 
 // Remember returns what is remembered of err, which is never less than that it is what,
 // unless that is nil.
 func Remember(err, what error) error {
-	if len(unwrap(err)) == 0 && light(reflect.TypeOf(err)) {
+	if len(unwrap(err)) == 0 && light(err) {
 		return err
 	}
-	s := &said{err.Error(), appendLeaves(nil, err)}
+	s := &said{err.Error(), appendLight(nil, err)}
 	if what != nil && !errors.Is(s, what) {
-		s.leaves = append(s.leaves, what)
+		s.parts = append(s.parts, what)
 	}
 	return s
 }
 
-func appendLeaves(to []error, err error) []error {
-	next := unwrap(err)
-	if len(next) == 0 && len(to) < maxLeaves && light(reflect.TypeOf(err)) {
+// appendLight appends the light errors of err's tree.
+func appendLight(to []error, err error) []error {
+	if len(to) < maxParts && light(err) {
 		to = append(to, err)
 	}
-	for _, e := range next {
-		to = appendLeaves(to, e)
+	for _, e := range unwrap(err) {
+		to = appendLight(to, e)
 	}
 	return to
 }
@@ -51,22 +53,42 @@ func appendLeaves(to []error, err error) []error {
 // sentinel is the type of what errors.New returns.
 var sentinel = reflect.TypeOf(errors.New(""))
 
-// light reports whether an error is a sentinel or a plain value, which leads nowhere.
-func light(t reflect.Type) bool {
-	switch k := t.Kind(); {
-	case t == sentinel, k <= reflect.Complex128, k == reflect.String:
-		return true
-	case k == reflect.Array:
-		return light(t.Elem())
-	case k == reflect.Struct:
-		for f := range t.Fields() {
-			if !light(f.Type) {
-				return false
-			}
-		}
+// light reports whether an error is a sentinel, or a small value that leads nowhere, or a
+// pointer to one.
+func light(err error) bool {
+	v := reflect.ValueOf(err)
+	if v.Type() == sentinel {
 		return true
 	}
-	return false
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	return bytesOf(v) <= maxBytes
+}
+
+// bytesOf returns the bytes of a value without references, strings included; far too many
+// for one that has some.
+func bytesOf(v reflect.Value) int {
+	const many = 1 << 20
+	switch k := v.Kind(); {
+	case k == reflect.String:
+		return int(v.Type().Size()) + v.Len()
+	case k >= reflect.Bool && k <= reflect.Complex128:
+		return int(v.Type().Size())
+	case k == reflect.Array && v.Type().Size() <= maxBytes:
+		n := 0
+		for i := range v.Len() {
+			n = min(n+bytesOf(v.Index(i)), many)
+		}
+		return n
+	case k == reflect.Struct:
+		n := 0
+		for _, f := range v.Fields() {
+			n = min(n+bytesOf(f), many)
+		}
+		return n
+	}
+	return many
 }
 
 // unwrap returns the errors that err directly wraps.

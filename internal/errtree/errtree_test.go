@@ -3,6 +3,7 @@ package errtree_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/twofold-go/twofold/internal/errtree"
@@ -25,6 +26,14 @@ type plain struct {
 }
 
 func (plain) Error() string { return "plain" }
+
+// status is what a program asks for.
+type status struct {
+	code int
+	text string
+}
+
+func (*status) Error() string { return "status" }
 
 // byMethod is errGone without wrapping it, and cannot be compared.
 type byMethod struct{ _ []int }
@@ -61,6 +70,17 @@ func TestWithout(t *testing.T) {
 	}
 	if p, ok := errors.AsType[plain](err); !ok || p.code != "p" {
 		t.Errorf("As does not reach what is in there")
+	}
+}
+
+// A small error in the middle of the tree is found, one with a long text is not.
+func TestRememberedStatus(t *testing.T) {
+	for _, n := range []int{10, 10_000} {
+		err := fmt.Errorf("load: %w", errors.Join(errShard, &status{503, strings.Repeat("x", n)}))
+		s, ok := errors.AsType[*status](errtree.Remember(err, nil))
+		if ok != (n == 10) || ok && s.code != 503 {
+			t.Errorf("with a text of %d bytes: %v, %v", n, s, ok)
+		}
 	}
 }
 
