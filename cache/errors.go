@@ -66,8 +66,9 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Coder is an error that has a short stable code. When load errors are
 // remembered (policy NegativeErrors), the code is what other processes learn
-// of it; the text stays in the process that ran the loader. The code of any
-// other error is "error".
+// of it; the text stays in the process that ran the loader, which keeps a Coder as it is,
+// and of other errors no more than text, sentinels and small ones. The code of any other
+// error is "error".
 type Coder interface {
 	error
 	CacheCode() string
@@ -76,7 +77,7 @@ type Coder interface {
 // RememberedError is what a read returns while a load error is remembered.
 type RememberedError struct {
 	Code string // see [Coder]
-	Err  error  // in the process that ran the loader: its error's text and sentinels; nil elsewhere
+	Err  error  // what the loader's error said, in the process that ran it; nil elsewhere. See Coder
 }
 
 // Error returns the code, and the loader's own text where it is known.
@@ -129,6 +130,11 @@ func (e *BatchError[K]) Unwrap() []error {
 		errs = append(errs, err)
 	}
 	return errs
+}
+
+func isCoder(err error) bool {
+	_, ok := err.(Coder) //nolint:errorlint // this one, not what it wraps
+	return ok
 }
 
 func codeOf(err error) string {

@@ -181,10 +181,13 @@ func (p *party[K, V]) keepClaims(ctx context.Context) (stop func() bool) {
 		}
 	}
 	if len(keys) == 0 {
-		return func() bool { return false }
+		return nothingToStop
 	}
 	return p.runs[0].f.renew(ctx, keys, claims)
 }
+
+// nothingToStop is no closure: in a generic function each is a piece of memory.
+func nothingToStop() bool { return false }
 
 // renew renews claims until stop or ctx's end.
 //

@@ -124,7 +124,7 @@ func (f *flight[K, V]) conclude(a *attempt[K, V], got *loaded[K, V], i int, prev
 		}
 	case errors.Is(err, ErrNotFound):
 		a.cause = err
-		it.own().err = f.stored(errtree.Remember(err, ErrNotFound))
+		it.own().err = f.stored(errtree.Remember(err, ErrNotFound, isCoder))
 	default:
 		a.err = err
 		return

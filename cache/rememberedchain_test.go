@@ -17,10 +17,9 @@ type response struct{ body [1 << 20]byte }
 
 type responseError struct{ r *response }
 
-func (e *responseError) Error() string     { return "the answer was 500 " + string(e.r.body[:2]) }
-func (e *responseError) CacheCode() string { return "upstream" }
+func (e *responseError) Error() string { return "the answer was 500 " + string(e.r.body[:2]) }
 
-// What is cached of a remembered error is its code and its text. What the error leads to
+// What is cached of a remembered error is its code and its text, and a Coder. What the error leads to
 // is not kept alive. (Finding R14.)
 func TestRememberedErrorKeepsTextAlone(t *testing.T) {
 	var kept weak.Pointer[response]
@@ -52,7 +51,7 @@ func TestRememberedErrorKeepsTextAlone(t *testing.T) {
 	}
 	_, err := c.Get(t.Context(), 1)
 	re, ok := errors.AsType[*cache.RememberedError](err)
-	if !ok || re.Code != "upstream" || !strings.Contains(err.Error(), "the answer was 500 ok") {
+	if !ok || re.Code != "error" || !strings.Contains(err.Error(), "the answer was 500 ok") {
 		t.Errorf("second Get = %v, want the code and the text", err)
 	}
 	if loads != 1 {

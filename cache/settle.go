@@ -46,7 +46,7 @@ func (r *run[K, V]) settleError(ctx context.Context, a *attempt[K, V]) {
 	a.it = f.newItem(a.mark)
 	a.it.loadTime, a.it.loadedAt = a.took, a.begun
 	a.it.here = true
-	a.it.own().err = f.stored(&RememberedError{Code: codeOf(a.err), Err: errtree.Remember(a.err, nil)})
+	a.it.own().err = f.stored(&RememberedError{Code: codeOf(a.err), Err: errtree.Remember(a.err, nil, isCoder)})
 	f.setTags(a.it, nil, &a.facts)
 	if !f.t.fences.Overtaken(a.mark, f.hash, f.text, a.it.tags) && f.admits(a, r.held) {
 		r.store(a, ttl)

@@ -9,8 +9,8 @@ import (
 )
 
 // said is what is remembered of a loader's error: its text, and those of the errors in it
-// that take no memory to speak of, so that errors.Is finds a sentinel and errors.As a status.
-// The rest is not kept alive: it may be a whole response.
+// that take no memory to speak of, so that errors.Is finds a sentinel and errors.As a status,
+// and those that are to be kept. The rest is not kept alive: it may be a whole response.
 type said struct {
 	text  string
 	parts []error
@@ -27,25 +27,26 @@ const (
 )
 
 // Remember returns what is remembered of err, which is never less than that it is what,
-// unless that is nil.
-func Remember(err, what error) error {
-	if len(unwrap(err)) == 0 && light(err) {
+// unless that is nil. Keep says which errors in it are kept, however large; nil: none.
+func Remember(err, what error, keep func(error) bool) error {
+	kept := func(err error) bool { return light(err) || keep != nil && keep(err) }
+	if len(unwrap(err)) == 0 && kept(err) {
 		return err
 	}
-	s := &said{err.Error(), appendLight(nil, err)}
+	s := &said{err.Error(), appendKept(nil, err, kept)}
 	if what != nil && !errors.Is(s, what) {
 		s.parts = append(s.parts, what)
 	}
 	return s
 }
 
-// appendLight appends the light errors of err's tree.
-func appendLight(to []error, err error) []error {
-	if len(to) < maxParts && light(err) {
+// appendKept appends the errors of err's tree that are kept.
+func appendKept(to []error, err error, kept func(error) bool) []error {
+	if len(to) < maxParts && kept(err) {
 		to = append(to, err)
 	}
 	for _, e := range unwrap(err) {
-		to = appendLight(to, e)
+		to = appendKept(to, e, kept)
 	}
 	return to
 }

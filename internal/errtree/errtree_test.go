@@ -77,7 +77,7 @@ func TestWithout(t *testing.T) {
 func TestRememberedStatus(t *testing.T) {
 	for _, n := range []int{10, 10_000} {
 		err := fmt.Errorf("load: %w", errors.Join(errShard, &status{503, strings.Repeat("x", n)}))
-		s, ok := errors.AsType[*status](errtree.Remember(err, nil))
+		s, ok := errors.AsType[*status](errtree.Remember(err, nil, nil))
 		if ok != (n == 10) || ok && s.code != 503 {
 			t.Errorf("with a text of %d bytes: %v, %v", n, s, ok)
 		}
@@ -101,7 +101,7 @@ func TestRemember(t *testing.T) {
 		{"by a method", byMethod{}, errGone, []error{errGone}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := errtree.Remember(tt.err, tt.what)
+			got := errtree.Remember(tt.err, tt.what, nil)
 			if got.Error() != tt.err.Error() {
 				t.Errorf("it says %q, want %q", got, tt.err)
 			}
@@ -116,5 +116,14 @@ func TestRemember(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What is to be kept is kept, however large.
+func TestRememberKeeps(t *testing.T) {
+	err := fmt.Errorf("load: %w", heavy{new([1 << 20]byte)})
+	isHeavy := func(err error) bool { _, ok := err.(heavy); return ok } //nolint:errorlint // itself
+	if _, ok := errors.AsType[heavy](errtree.Remember(err, nil, isHeavy)); !ok {
+		t.Error("it is gone")
 	}
 }

@@ -46,6 +46,9 @@ type failure struct {
 	mine bool // it is not for everybody
 }
 
+// CacheCode makes it a cache.Coder, so that it is remembered with its page.
+func (f *failure) CacheCode() string { return "status" }
+
 func (f *failure) Error() string {
 	return "respcache: the handler answered " + http.StatusText(f.page.Status)
 }
