@@ -236,7 +236,7 @@ func TestPanicInClaimGivesBack(t *testing.T) {
 // first.
 func TestLateErrorIsRememberedOrNot(t *testing.T) {
 	remembered := 0
-	const n = 400
+	const n = 60
 	for range n {
 		synctest.Test(t, func(t *testing.T) {
 			var loads atomic.Int64
