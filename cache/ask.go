@@ -80,7 +80,7 @@ func (a *ask[K, V]) newFlight(in *Fill, ok func(*flight[K, V]) bool) (f *flight[
 	}
 	f = new(flight[K, V])
 	f.job, f.outer = a.job, in
-	f.mark, f.begun = a.t.fences.Capture(), a.called
+	f.mark, f.begun = a.t.fences.Capture(), a.t.now() // not when the caller called: it may be its second flight
 	f.Meta = f
 	c, led := a.s.flights.Join(a.at, &f.Call, ok)
 	if c == nil {

@@ -17,8 +17,8 @@ import (
 type flight[K comparable, V any] struct {
 	job[K, V]
 	mark  invalidate.Mark // captured before anything was fetched
-	begun int64           // when its leader called
-	outer *Fill           // the load that the flight is an ingredient of
+	begun int64
+	outer *Fill // the load that the flight is an ingredient of
 
 	calls.Call[*flight[K, V], outcome[K, V]]
 	lent    scope.Latch          // opened when a load waits for this flight; see takeTurn

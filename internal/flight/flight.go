@@ -68,12 +68,6 @@ type Call[M, R any] struct {
 // allocates.
 type Canceler interface{ Cancel() }
 
-// CancelFunc is a function as a [Canceler].
-type CancelFunc func()
-
-// Cancel calls f.
-func (f CancelFunc) Cancel() { f() }
-
 // Find joins the latest call of the hash whose Meta ok accepts. It returns nil if there is
 // none. Find and Join count a participant, who leaves with one [Call.Leave] and must not
 // use the call afterwards. They call ok with a lock held.

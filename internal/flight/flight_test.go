@@ -28,6 +28,11 @@ func (g group[K, R]) join(hash uint64, key K, n int, ok func(int) bool) (*call[K
 	return g.Join(hash, &call[K, R]{Meta: work[K]{key, n}}, func(m work[K]) bool { return m.key == key && ok(m.n) })
 }
 
+// cancelFunc is a function as a Canceler.
+type cancelFunc func()
+
+func (f cancelFunc) Cancel() { f() }
+
 func always(int) bool { return true }
 func never(int) bool  { return false }
 
@@ -87,7 +92,7 @@ func TestLastLeaverAbandons(t *testing.T) {
 	g := newGroup[string, string](0)
 	c, _ := g.join(1, "a", 0, always)
 	abandoned := 0
-	c.OnAbandon(flight.CancelFunc(func() { abandoned++ }))
+	c.OnAbandon(cancelFunc(func() { abandoned++ }))
 	_, _ = g.join(1, "a", 0, always)
 	c.Leave()
 	if abandoned != 0 {
@@ -114,7 +119,7 @@ func TestOnAbandonAfterwards(t *testing.T) {
 	c, _ := g.join(1, "a", 0, always)
 	c.Leave()
 	ran := false
-	c.OnAbandon(flight.CancelFunc(func() { ran = true }))
+	c.OnAbandon(cancelFunc(func() { ran = true }))
 	if !ran {
 		t.Error("the function did not run at once")
 	}
@@ -128,7 +133,7 @@ func TestNotAbandoned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := newGroup[string, string](0)
 			c, _ := g.join(1, "a", 0, always)
-			c.OnAbandon(flight.CancelFunc(func() { t.Error("abandoned") }))
+			c.OnAbandon(cancelFunc(func() { t.Error("abandoned") }))
 			keep(c)
 			c.Leave()
 			if _, led := g.join(1, "a", 0, always); led != (name == "finished") {
