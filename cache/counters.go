@@ -149,7 +149,7 @@ type Stats struct {
 	Fences invalidate.FenceStats
 
 	// Log is about the log of invalidations; zero without one.
-	Log invalidate.FollowerStats
+	Log invalidate.LogStats
 }
 
 // SpaceStats are the numbers of one namespace and tenant. Tenants beyond

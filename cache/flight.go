@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	calls "github.com/twofold-go/twofold/internal/flight"
+	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/scope"
-	"github.com/twofold-go/twofold/invalidate"
 )
 
 // flight is one key being fetched or loaded, for all who ask for it. It is what their
@@ -16,7 +16,7 @@ import (
 // knows nothing of the goroutine that does the work; see party.
 type flight[K comparable, V any] struct {
 	job[K, V]
-	mark  invalidate.Mark // captured before anything was fetched
+	mark  follow.Mark // captured before anything was fetched
 	begun int64
 	outer *Fill // the load that the flight is an ingredient of
 

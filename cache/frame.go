@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
@@ -45,7 +46,7 @@ type frame[K comparable, V any] struct {
 }
 
 // judge says what a frame is worth. mark was captured before it was fetched.
-func (j *job[K, V]) judge(raw []byte, mark invalidate.Mark) (f frame[K, V]) {
+func (j *job[K, V]) judge(raw []byte, mark follow.Mark) (f frame[K, V]) {
 	if len(raw) == 0 {
 		return frame[K, V]{verdict: absent}
 	}
@@ -74,7 +75,7 @@ func (j *job[K, V]) judge(raw []byte, mark invalidate.Mark) (f frame[K, V]) {
 		j.v.counts.inc(cellForeign)
 		return f
 	}
-	filled := invalidate.Mark{Key: invalidate.Position(cell.KeyPos), Scope: invalidate.Position(cell.ScopePos), Epoch: cell.Epoch}
+	filled := follow.Mark{Key: invalidate.Position(cell.KeyPos), Scope: invalidate.Position(cell.ScopePos), Epoch: cell.Epoch}
 	if !j.t.fences.Accepts(filled, j.hash, j.text, cell.Tags) &&
 		!safeguard.Off(safeguard.Frames) {
 		j.v.counts.inc(cellRefused)
@@ -93,7 +94,7 @@ func (j *job[K, V]) judge(raw []byte, mark invalidate.Mark) (f frame[K, V]) {
 }
 
 // thaw makes an item of a value cell, whose frame has size bytes.
-func (j *job[K, V]) thaw(c *tier.Cell, size int, mark invalidate.Mark) (it *item[K, V], err error) {
+func (j *job[K, V]) thaw(c *tier.Cell, size int, mark follow.Mark) (it *item[K, V], err error) {
 	it = j.newItem(mark)
 	if len(c.Tags) > 0 {
 		it.own().tags = c.Tags
@@ -182,7 +183,7 @@ func (s *shared[K, V]) encode(v V, limit int) (b []byte, err error) {
 }
 
 // freeze returns the cell of an item and how long the tier should keep it.
-func (j *job[K, V]) freeze(it *item[K, V], payload []byte, nonce tier.Nonce, mark invalidate.Mark) ([]byte, time.Duration, error) {
+func (j *job[K, V]) freeze(it *item[K, V], payload []byte, nonce tier.Nonce, mark follow.Mark) ([]byte, time.Duration, error) {
 	now, wall := j.t.now(), time.Now()
 	at := func(t int64) int64 {
 		if t == never {

@@ -83,19 +83,19 @@ var (
 		meter.One("cache.local.entries", "{entry}", "Entries of the local tier.", func(s LocalStats) int64 { return s.Entries }),
 	}
 
-	ofLog = []meter.Family[invalidate.FollowerStats]{
+	ofLog = []meter.Family[invalidate.LogStats]{
 		meter.One("cache.log.gap", "", "Times records of the log were missing, and what they may have covered was given up.",
-			func(s invalidate.FollowerStats) int64 { return s.Gaps }),
-		meter.One("cache.log.bump", "", "Epochs of the log that began: it may have lost its end.", func(s invalidate.FollowerStats) int64 { return s.Bumps }),
-		meter.One("cache.log.lapse", "", "Times the lease ran out.", func(s invalidate.FollowerStats) int64 { return s.Lapses }),
+			func(s invalidate.LogStats) int64 { return s.Gaps }),
+		meter.One("cache.log.bump", "", "Epochs of the log that began: it may have lost its end.", func(s invalidate.LogStats) int64 { return s.Bumps }),
+		meter.One("cache.log.lapse", "", "Times the lease ran out.", func(s invalidate.LogStats) int64 { return s.Lapses }),
 		{
 			Name: "cache.log.error", Desc: "Calls to the log that failed.", Attr: "op", Values: []string{"sync", "tail"},
-			Get: func(s invalidate.FollowerStats) []int64 { return []int64{s.SyncErrors, s.TailErrors} },
+			Get: func(s invalidate.LogStats) []int64 { return []int64{s.SyncErrors, s.TailErrors} },
 		},
 		meter.One("cache.lease.age", "ms", "Time since the lease was last confirmed; -1 if it never was.",
-			func(s invalidate.FollowerStats) int64 { return min(s.LeaseAge.Milliseconds(), int64(s.LeaseAge)) }),
+			func(s invalidate.LogStats) int64 { return min(s.LeaseAge.Milliseconds(), int64(s.LeaseAge)) }),
 		meter.One("cache.pending", "{scope}", "Invalidations that wait for a log, or a remote tier, out of reach.",
-			func(s invalidate.FollowerStats) int64 { return s.Pending }),
+			func(s invalidate.LogStats) int64 { return s.Pending }),
 	}
 )
 

@@ -70,7 +70,7 @@ func (it *item[K, V]) own() *rare {
 }
 
 // FullKey spells the item's key: it was spelled once before, so it can be. It implements
-// invalidate.Keyed.
+// follow.Keyed.
 func (it *item[K, V]) FullKey() string {
 	if it.text != "" {
 		return it.text

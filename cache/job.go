@@ -53,7 +53,7 @@ func (j *job[K, V]) spell() error {
 	return err
 }
 
-// FullKey implements invalidate.Keyed for the items of the job's key, without spelling it.
+// FullKey implements follow.Keyed for the items of the job's key, without spelling it.
 func (j *job[K, V]) FullKey() string { return j.text }
 
 // unfenced reports whether no fence covers it by now.

@@ -3,11 +3,11 @@ package cache
 import (
 	"unsafe"
 
-	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/internal/follow"
 )
 
 // newItem returns an item of the job's key, without a value, as of mark.
-func (j *job[K, V]) newItem(mark invalidate.Mark) *item[K, V] {
+func (j *job[K, V]) newItem(mark follow.Mark) *item[K, V] {
 	it := &item[K, V]{view: j.v, key: j.k, low: uint32(j.hash), rare: common} //nolint:gosec // the low half is what is wanted
 	it.born.Store(mark.Tick)
 	return it

@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
@@ -50,18 +51,18 @@ var errUnconfirmed = errors.New("cache: no lease")
 // follow begins to follow the log, if there is one.
 func (t *Tiers) follow() {
 	if t.cfg.Log == nil {
-		t.fences, t.lease = invalidate.NewFences(), &invalidate.Lease{}
+		t.fences, t.lease = follow.NewFences(), &follow.Lease{}
 		t.lease.Without()
 		t.settleBeforeForgetting()
 		return
 	}
-	cfg := invalidate.FollowerConfig{Origin: t.base, OnLag: t.seen.lag, Logger: t.log}
+	cfg := follow.Config{Origin: t.base, OnLag: t.seen.lag, Logger: t.log}
 	if t.remote != nil {
 		cfg.Remove = t.removeCells
 		cfg.Names = namesFor(t.cfg.Log, t.cfg.Remote)
 	}
 	t.bound = int64(t.cfg.Log.Bound())
-	t.follower = invalidate.Follow(t.cfg.Log, cfg)
+	t.follower = follow.Follow(t.cfg.Log, cfg)
 	t.fences, t.lease = t.follower.Fences(), t.follower.Lease()
 	t.settleBeforeForgetting()
 }
@@ -80,7 +81,7 @@ func (t *Tiers) Ready(ctx context.Context) error {
 		switch {
 		case err == nil:
 			return nil
-		case errors.Is(err, invalidate.ErrFollowerClosed):
+		case errors.Is(err, follow.ErrClosed):
 			return ErrClosed
 		}
 		pause := time.NewTimer(t.cfg.Log.Bound() / 20)
@@ -186,7 +187,7 @@ func (j *job[K, V]) judges(lease int64) bool {
 // While an own invalidation is not in the log, no fence tells that the frame is
 // old. So Owes is asked before the fences, as the lease is: an invalidation that
 // comes into the log in between leaves a fence that judge finds.
-func (j *job[K, V]) assess(ctx context.Context, raw []byte, mark invalidate.Mark) (frame[K, V], error) {
+func (j *job[K, V]) assess(ctx context.Context, raw []byte, mark follow.Mark) (frame[K, V], error) {
 	for try := 0; ; try++ {
 		lease, owes := j.t.lease.Read(), j.t.follower != nil && j.t.follower.Owes()
 		f := j.judge(raw, mark)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/errtree"
-	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/internal/follow"
 )
 
 // attempt is what one run of the loader brought for one key.
@@ -15,7 +15,7 @@ type attempt[K comparable, V any] struct {
 	err       error
 	cause     error // why it is absent, as the loader said it
 	panicked  *PanicError
-	mark      invalidate.Mark
+	mark      follow.Mark
 	facts     facts
 	begun     int64
 	took      time.Duration

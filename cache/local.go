@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/policy"
 )
 
@@ -49,7 +49,7 @@ func (c Cache[K, V]) hit(at uint64, k K) (it *item[K, V], lease int64, found boo
 }
 
 // unfenced reports whether no fence covers the item, whose key the speller spells.
-func (it *item[K, V]) unfenced(t *Tiers, speller invalidate.Keyed) bool {
+func (it *item[K, V]) unfenced(t *Tiers, speller follow.Keyed) bool {
 	gen := t.fences.Generation() // before the check: a fence that comes while it runs is not part of it
 	switch at := it.clearAt.Load(); {
 	case at == covered:

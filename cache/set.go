@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -50,7 +51,7 @@ func (j *job[K, V]) set(ctx context.Context, it *item[K, V], payload []byte, siz
 	}
 	claimed, gone, unseized := j.seize(ctx, keep)
 	key := []invalidate.Scope{invalidate.Key(j.full)}
-	err := j.t.spread(ctx, j.p.RemoteTimeout, invalidate.Request{Scopes: key, Removed: gone})
+	err := j.t.spread(ctx, j.p.RemoteTimeout, follow.Request{Scopes: key, Removed: gone})
 	if err == nil && !claimed.IsZero() {
 		return j.fillClaimed(ctx, it, payload, size, claimed)
 	}
@@ -65,7 +66,7 @@ func (j *job[K, V]) prepare(v V) (it *item[K, V], payload []byte, size int64, er
 	if j.s.cfg.Clone != nil {
 		v = j.s.cfg.Clone(v)
 	}
-	it = j.newItem(invalidate.Mark{})
+	it = j.newItem(follow.Mark{})
 	it.val = v
 	var own []string
 	if j.s.cfg.Tags != nil {
@@ -138,7 +139,7 @@ func (j *job[K, V]) replace(it *item[K, V], size int64, keep bool) error {
 
 // date makes an item as old as what this process knows now, and returns the mark
 // of that.
-func (j *job[K, V]) date(it *item[K, V]) invalidate.Mark {
+func (j *job[K, V]) date(it *item[K, V]) follow.Mark {
 	mark := j.t.fences.Capture()
 	it.born.Store(mark.Tick)
 	it.loadedAt, it.here = j.t.now(), true

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/scope"
-	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -78,7 +78,7 @@ func look[K comparable, V any](ctx context.Context, runs []run[K, V], d *scope.D
 		return
 	}
 	var cells [][]byte
-	var mark invalidate.Mark
+	var mark follow.Mark
 	err := errUnconfirmed
 	if f.canJudge(ctx) {
 		mark = f.t.fences.Capture()
@@ -250,7 +250,7 @@ func (p *party[K, V]) claim() {
 }
 
 // refused takes the frame that stands in the way of the run's claim, if it is known.
-func (r *run[K, V]) refused(ctx context.Context, cell []byte, mark invalidate.Mark) {
+func (r *run[K, V]) refused(ctx context.Context, cell []byte, mark follow.Mark) {
 	switch {
 	case len(cell) > 0:
 		f, err := r.f.assess(ctx, cell, mark)

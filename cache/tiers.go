@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/invalidate"
@@ -97,10 +98,10 @@ type Tiers struct {
 	remote   *remote.Tier // nil: there is none
 	codecs   codec.Set
 	log      *slog.Logger
-	fences   *invalidate.Fences
-	lease    *invalidate.Lease
-	follower *invalidate.Follower // nil without a log
-	bound    int64                // of the log
+	fences   *follow.Fences
+	lease    *follow.Lease
+	follower *follow.Follower // nil without a log
+	bound    int64            // of the log
 	policies atomic.Pointer[policy.Table]
 	loads    *semaphore.Weighted
 	refresh  *semaphore.Weighted

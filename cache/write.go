@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
@@ -73,7 +74,7 @@ func (t *Tiers) invalidate(ctx context.Context, timeout time.Duration, scopes ..
 	if t.work.Closed() {
 		return ErrClosed
 	}
-	r, err := invalidate.NewRequest(scopes...)
+	r, err := follow.NewRequest(scopes...)
 	if err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func (t *Tiers) invalidate(ctx context.Context, timeout time.Duration, scopes ..
 
 // spread applies a request here and tells everybody else, as far as there is a
 // way to.
-func (t *Tiers) spread(ctx context.Context, timeout time.Duration, r invalidate.Request) error {
+func (t *Tiers) spread(ctx context.Context, timeout time.Duration, r follow.Request) error {
 	if t.follower != nil {
 		return t.follower.Invalidate(ctx, r)
 	}

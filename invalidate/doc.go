@@ -2,9 +2,9 @@
 // cached it.
 //
 // A [Scope] names what an invalidation covers: one key, every key with a
-// prefix, or everything that carries a tag. [Fences] is what one process
+// prefix, or everything that carries a tag. Fences are what one process
 // remembers of the invalidations it has applied. A [Log] is the order of
-// invalidations that all processes share, and a [Follower] keeps a process's
+// invalidations that all processes share, and a Follower keeps a process's
 // fences in step with it. Package cache uses all of this for its callers; this
 // page teaches how it works.
 //
@@ -27,7 +27,7 @@
 // and every entry is judged against the fences when it is read. So it costs the
 // same whether it covers one entry or a million, and it cannot be missed by an
 // entry that is still on its way: a value carries what was known before it was
-// fetched or loaded, its [Mark], and a fence that came later covers it, however
+// fetched or loaded, its Mark, and a fence that came later covers it, however
 // late it arrives.
 //
 // # Three parts
@@ -41,7 +41,7 @@
 // ever scanned.
 //
 // The lease. A process may serve what it has cached only while it holds a
-// [Lease]: at most B ago it asked the log what it had missed, the log proved by
+// Lease: at most B ago it asked the log what it had missed, the log proved by
 // a write that it was the one that takes records, and the answer has been
 // applied to the last record. Take a record that was written at a, by a call
 // that returned at t. A lease that is good at x was confirmed by a question
@@ -84,7 +84,7 @@
 // in a bounded queue, retried, and reported as a [*PendingError]: no promise is
 // given to other processes until it is through. In this process it holds from the
 // moment the call returned: until its record is in the log, the process does not
-// ask the remote tier ([Follower.Owes]). When too many wait they become one
+// ask the remote tier. When too many wait they become one
 // invalidation of everything.
 //
 // When a node of the remote tier hangs, the cells on it cannot be removed. A call
@@ -92,42 +92,6 @@
 // record is written all the same, and every process that knows it refuses what
 // the cells hold. A goroutine removes the cells later, and the record is written
 // again behind that. Until then the invalidation is pending.
-//
-// # Order
-//
-// Each of these rules has a counterexample when it is broken; package explore in
-// internal tries every interleaving of a small model with and without them, and
-// the stories in cache/testdata/log play the races against the real thing.
-//
-//   - Marks are captured before the fetch or the load they describe.
-//   - Fences are stored before the applied position moves, the position before
-//     the lease is extended; and readers take the lease first, fences second.
-//   - Cells are removed before the record is written.
-//   - An entry is judged when it is read, not when it is stored.
-//   - Only an answer to a Sync extends the lease, and as of the moment the
-//     question was asked. The tail, which brings records at once, proves nothing:
-//     the server at its other end may have been deposed.
-//
-// # How an entry is judged
-//
-// The check costs a hit a few loads:
-//
-//   - A generation counts the fences of whatever kind. An entry notes the one
-//     it was last found clear at; while that is the latest, it is clear.
-//   - Keys are in 16,384 groups, by their hashes. Each group notes the generation
-//     of its last fence, and so do all fences that are no key's, together. An
-//     entry is clear while neither is past the generation it noted ([Fences.Since]).
-//     If one is, the entry is judged anew, and notes the generation:
-//   - A key fence stores its tick in a clock of 65,536 buckets. An entry is clear
-//     of key fences while its bucket is not past the tick of its mark. Two keys
-//     may share a bucket, so a bucket that is past sends the entry to an exact
-//     table of recent key fences.
-//   - A scope fence (prefix or tag) stores its tick in a table, and in one word for
-//     all of them. If that is past the entry's tick, the entry looks up its tags, and
-//     the prefixes of its key of every length that was ever fenced, in one pass.
-//   - A flush kills everything marked before it.
-//   - An entry that the tables found clear notes the tick at which they did, in
-//     place of its mark's. It is not held against older fences again.
 //
 // # What is forgotten
 //

@@ -9,7 +9,7 @@ import (
 // Log is the one order of invalidations that all processes of a fleet agree
 // on: two sequences of records, one of keys and one of scopes (prefixes and
 // tags), each of them dense, totally ordered and replayable for a while. What
-// a process makes of it is a [Follower]'s business; a Log only carries.
+// a process makes of it is the business of package cache; a Log only carries.
 //
 // A log that may have lost its end starts a new epoch, with one bump record in
 // each sequence, before it takes another record. Servers can be put back to what
@@ -123,13 +123,16 @@ type Fence struct {
 	Hold time.Duration // nobody caches what it covers for so long; 0: at once
 }
 
-// Fence returns what a record carries of s, which has passed Validate.
+// Fence returns what a record carries of s, which has passed Validate. Of a [Hold] that is
+// how long it lasts, and of [Strict] nothing.
 func (s Scope) Fence() Fence {
-	f := Fence{Kind: s.kind, Hash: s.Hash()}
-	if s.kind == KindPrefix {
-		f.Len = len(s.text)
+	switch s.kind {
+	case kindStrict, kindHold:
+		return Fence{Hold: s.hold}
+	case KindPrefix:
+		return Fence{Kind: KindPrefix, Hash: s.Hash(), Len: len(s.text)}
 	}
-	return f
+	return Fence{Kind: s.kind, Hash: s.Hash()}
 }
 
 // PendingError says that an invalidation was applied in this process, but is

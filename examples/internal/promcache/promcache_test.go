@@ -125,7 +125,7 @@ func TestTiers(t *testing.T) {
 		Kinds:  cache.InvalidationStats{Keys: 31, Prefixes: 32, Tags: 33},
 		Local:  cache.LocalStats{Bytes: 34, Entries: 35},
 		Remote: cache.RemoteStats{Breaker: "half-open", ClaimErrors: 41},
-		Log:    invalidate.FollowerStats{LeaseAge: 1500 * time.Millisecond, Gaps: 42, TailErrors: 43, Pending: 44},
+		Log:    invalidate.LogStats{LeaseAge: 1500 * time.Millisecond, Gaps: 42, TailErrors: 43, Pending: 44},
 	}
 	c := promcache.Tiers("objects", func() cache.Stats { return s })
 	lint(t, c)
@@ -171,7 +171,7 @@ func TestOnlyLocal(t *testing.T) {
 			t.Errorf("there is %s", name)
 		}
 	}
-	all := gathered(t, promcache.Tiers("", func() cache.Stats { return cache.Stats{Log: invalidate.FollowerStats{LeaseAge: -1}} }))
+	all := gathered(t, promcache.Tiers("", func() cache.Stats { return cache.Stats{Log: invalidate.LogStats{LeaseAge: -1}} }))
 	if got := all["cache_lease_age_seconds{}"]; got != -1 {
 		t.Errorf("the age of a lease that was never confirmed is %v, want -1", got)
 	}

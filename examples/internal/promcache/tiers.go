@@ -30,7 +30,7 @@ type tiers struct {
 	spaces []described[cache.Counts]
 	whole  []described[cache.Stats]
 	remote []described[cache.RemoteStats]
-	log    []described[invalidate.FollowerStats]
+	log    []described[invalidate.LogStats]
 }
 
 // Describe sends what the metrics are.
@@ -66,7 +66,7 @@ func (t *tiers) Collect(to chan<- prometheus.Metric) {
 			t.remote[i].collect(to, &s.Remote)
 		}
 	}
-	if s.Log != (invalidate.FollowerStats{}) {
+	if s.Log != (invalidate.LogStats{}) {
 		for i := range t.log {
 			t.log[i].collect(to, &s.Log)
 		}
@@ -119,23 +119,23 @@ func flag(up bool) float64 {
 	return 0
 }
 
-var logFamilies = []family[invalidate.FollowerStats]{
+var logFamilies = []family[invalidate.LogStats]{
 	{
 		"cache_log_gap_total", "Times records of the log were missing, and what they may have covered was given up.",
-		counter, "", nil, one(func(s *invalidate.FollowerStats) int64 { return s.Gaps }),
+		counter, "", nil, one(func(s *invalidate.LogStats) int64 { return s.Gaps }),
 	},
 	{
 		"cache_log_bump_total", "Epochs of the log that began: it may have lost its end.",
-		counter, "", nil, one(func(s *invalidate.FollowerStats) int64 { return s.Bumps }),
+		counter, "", nil, one(func(s *invalidate.LogStats) int64 { return s.Bumps }),
 	},
-	{"cache_log_lapse_total", "Times the lease ran out.", counter, "", nil, one(func(s *invalidate.FollowerStats) int64 { return s.Lapses })},
+	{"cache_log_lapse_total", "Times the lease ran out.", counter, "", nil, one(func(s *invalidate.LogStats) int64 { return s.Lapses })},
 	{
 		"cache_log_error_total", "Calls to the log that failed.", counter, "op", []string{"sync", "tail"},
-		func(s *invalidate.FollowerStats) []float64 { return floats(s.SyncErrors, s.TailErrors) },
+		func(s *invalidate.LogStats) []float64 { return floats(s.SyncErrors, s.TailErrors) },
 	},
 	{
 		"cache_lease_age_seconds", "Time since the lease was last confirmed; -1 if it never was.", gauge, "", nil,
-		func(s *invalidate.FollowerStats) []float64 {
+		func(s *invalidate.LogStats) []float64 {
 			if s.LeaseAge < 0 {
 				return []float64{-1}
 			}
@@ -144,6 +144,6 @@ var logFamilies = []family[invalidate.FollowerStats]{
 	},
 	{
 		"cache_pending", "Invalidations that wait for a log, or a remote tier, out of reach.",
-		gauge, "", nil, one(func(s *invalidate.FollowerStats) int64 { return s.Pending }),
+		gauge, "", nil, one(func(s *invalidate.LogStats) int64 { return s.Pending }),
 	},
 }

@@ -1,0 +1,169 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// removeFirst removes the cells of a caller's order, on the caller's goroutine.
+// So a node of the remote tier that hangs delays the callers with keys on it,
+// and no round. What is left is the cleaner's.
+func (w *Follower) removeFirst(ctx context.Context, o *order) {
+	if len(o.cells) == 0 || w.logRemoves(o) || ctx.Err() != nil {
+		return
+	}
+	w.remove(ctx, []*order{o})
+}
+
+// logRemoves reports whether the log removes an order's cells when it appends.
+func (w *Follower) logRemoves(o *order) bool { return w.cfg.Names != nil && o.req.Hold == 0 }
+
+// clean is the cleaner. It tries again to remove the cells that a caller could
+// not remove, and takes its time after each try that leaves some.
+func (w *Follower) clean() {
+	for {
+		select {
+		case <-w.stop:
+			return
+		case <-w.dirtied:
+		}
+		for pause := w.bound / 32; w.isDirty(); pause = min(2*pause, w.bound/4) {
+			t := time.NewTimer(pause)
+			select {
+			case <-w.stop:
+				t.Stop()
+				return
+			case <-t.C:
+			}
+			if w.sweep(w.ctx) {
+				w.rouse()
+			}
+		}
+	}
+}
+
+func (w *Follower) isDirty() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.dirty) > 0
+}
+
+// sweep tries once to remove the cells of every dirty order. Those whose cells
+// are gone go into the queue, since their records are written again. It reports
+// whether there are any.
+func (w *Follower) sweep(ctx context.Context) (some bool) {
+	w.mu.Lock()
+	orders := w.dirty
+	w.dirty = nil
+	w.mu.Unlock()
+	for len(orders) > 0 {
+		var batch []*order
+		batch, orders = alike(orders)
+		w.remember(batch)
+		w.remove(ctx, batch)
+		w.mu.Lock()
+		for _, o := range batch {
+			some = some || len(o.cells) == 0
+			w.keep(o)
+		}
+		w.limit()
+		w.mu.Unlock()
+	}
+	return some
+}
+
+// remember fences the keys of cells that could not be removed once more. Their records
+// are in the log, and a fence of a key is all that keeps this process from the old cell;
+// after enough others it would be forgotten.
+func (w *Follower) remember(orders []*order) {
+	at := w.fences.cursor().Key
+	for _, o := range orders {
+		for _, k := range o.cells {
+			w.fences.store(invalidate.Fence{Kind: invalidate.KindKey, Hash: xxhash.Sum64String(k)}, at)
+		}
+	}
+}
+
+// alike splits off the first orders that one call can remove the cells of: they
+// have one hold, and one command takes their cells.
+func alike(orders []*order) (batch, rest []*order) {
+	n, cells := 0, 0
+	for _, o := range orders {
+		cells += len(o.cells)
+		if n > 0 && (cells > invalidate.MaxCells || o.req.Hold != orders[0].req.Hold) {
+			break
+		}
+		n++
+	}
+	return orders[:n], orders[n:]
+}
+
+// remove removes the cells of orders that have one hold, and leaves in each
+// order the cells that may still be there. When it is not told which those are,
+// it tries the orders one by one: one that cannot be removed does not keep the
+// others.
+func (w *Follower) remove(ctx context.Context, orders []*order) {
+	var cells []string
+	for _, o := range orders {
+		cells = append(cells, o.cells...)
+	}
+	err := w.removeCells(ctx, cells, orders[0].req.Hold)
+	failed, told := failedOf(err)
+	if err != nil && !told && len(orders) > 1 {
+		for _, o := range orders {
+			w.remove(ctx, []*order{o})
+		}
+		return
+	}
+	for _, o := range orders {
+		if err == nil || told {
+			o.cells = slices.DeleteFunc(o.cells, func(k string) bool { return !failed[k] })
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, o := range orders {
+		if o.err = nil; len(o.cells) > 0 {
+			o.err = err
+		}
+	}
+}
+
+// removeCells is one call of the configuration's Remove.
+func (w *Follower) removeCells(ctx context.Context, cells []string, hold time.Duration) (err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("panic (%T)", x)
+		}
+		if err != nil {
+			err = fmt.Errorf("invalidate: removing cells: %w", err)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, w.bound/4)
+	defer cancel()
+	return w.cfg.Remove(ctx, cells, hold)
+}
+
+// failedOf returns the keys that an error of Remove names. It reports false
+// when the error names none.
+func failedOf(err error) (keys map[string]bool, told bool) {
+	var partial interface {
+		error
+		FailedKeys() []string
+	}
+	if !errors.As(err, &partial) {
+		return nil, false
+	}
+	keys = make(map[string]bool)
+	for _, k := range partial.FailedKeys() {
+		keys[k] = true
+	}
+	return keys, true
+}

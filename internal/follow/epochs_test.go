@@ -1,0 +1,101 @@
+package follow_test
+
+import (
+	"testing"
+
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+)
+
+// A fleet restarts, and its log is gone: the first to sync knows nothing, and the new
+// epoch may have any number. Frames that survived elsewhere are of an epoch that nobody
+// knows, however high their positions are. (Finding V2.)
+func TestFramesOfAnUnknownEpoch(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		old := newPeer(t, log, follow.Config{})
+		for range 3 {
+			log.Restart()
+			advance(bound)
+		}
+		for range 5 { // far ahead of what is to come
+			if err := old.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		survivor := newEntry(old.Fences(), "t:n:1", "x")
+		if err := old.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		log.Delete()
+
+		p, q := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
+		advance(bound)
+		own := newEntry(p.Fences(), "t:n:1", "x")
+		if own.mark.Scope >= survivor.mark.Scope {
+			t.Fatalf("the new epoch is %d, the old one was %d: want it lower", own.mark.Scope.Epoch(), survivor.mark.Scope.Epoch())
+		}
+		for _, f := range []*follow.Fences{p.Fences(), q.Fences()} {
+			if f.Accepts(survivor.mark, survivor.hash, survivor.key, survivor.tags) {
+				t.Error("a frame of an unknown epoch is accepted")
+			}
+			if !f.Accepts(own.mark, own.hash, own.key, own.tags) {
+				t.Error("a frame of this epoch is refused")
+			}
+		}
+		if err := p.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"))); err != nil {
+			t.Fatal(err)
+		}
+		advance(bound)
+		for _, e := range []*entry{survivor, own} {
+			if q.Fences().Accepts(e.mark, e.hash, e.key, e.tags) {
+				t.Errorf("a frame as of %d-%d is accepted after the invalidation", e.mark.Scope.Epoch(), e.mark.Scope.N())
+			}
+		}
+	})
+}
+
+// A process that knows another history at the place where the log ends gives up
+// everything, and brings the log to start an epoch, so that everybody else does, too.
+func TestAnotherHistory(t *testing.T) {
+	for name, again := range map[string]int{"one record for one": 1, "three records for one": 3} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, log *logtest.Memory) {
+				p, q := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
+				advance(bound)
+				p.deafen()
+				q.deafen()
+				p.link.Heal()
+				other := invalidate.Key(keyOf(t, "t:n:9")) // a record in each sequence
+				if err := p.Invalidate(t.Context(), request(t, other, invalidate.Tag("t", "lost"))); err != nil {
+					t.Fatal(err)
+				}
+				p.deafen()
+				stale := newEntry(p.Fences(), "t:n:2", "x")
+				log.Rewind(1) // leaves no trace that the server could see
+				q.link.Heal()
+				for range again {
+					if err := q.Invalidate(t.Context(), request(t, other, invalidate.Tag("t", "x"))); err != nil {
+						t.Fatal(err)
+					}
+				}
+				frame := newEntry(q.Fences(), "t:n:3", "lost")
+				bumps := log.Bumps()
+				p.link.Heal()
+				advance(bound)
+				if stale.clear(p.Fences()) {
+					t.Error("an entry survives in the process that knows another history")
+				}
+				if log.Bumps() == bumps {
+					t.Error("no epoch was started")
+				}
+				for _, f := range []*follow.Fences{p.Fences(), q.Fences()} {
+					if f.Accepts(frame.mark, frame.hash, frame.key, frame.tags) {
+						t.Error("a frame from before the epoch is accepted")
+					}
+					check(t, f, newEntry(f, "t:n:1", "x"), true)
+				}
+			})
+		})
+	}
+}

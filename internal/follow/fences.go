@@ -1,0 +1,214 @@
+package follow
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+const (
+	clockBuckets = 1 << 16
+	clockMask    = clockBuckets - 1
+
+	// groups is how many groups of keys are told apart by Since. With more of them a
+	// fence sends fewer others to be judged anew, and a look at them finds less of them
+	// in a core's own cache; of 2^8 to 2^18, fewer were slower and more no faster.
+	groups    = 1 << 14
+	groupMask = groups - 1
+)
+
+// Mark is what a process knew before it fetched or loaded something.
+type Mark struct {
+	Tick  uint64              // fences applied in this process
+	Key   invalidate.Position // applied position of the key sequence
+	Scope invalidate.Position // applied position of the scope sequence
+	Epoch uint64              // the id of the log's epoch; 0: not known, or there is no log
+}
+
+// Fences is what one process remembers of the invalidations it has applied.
+// Make one with [NewFences], or let a [Follower] make one that follows a log.
+// All methods may be called concurrently.
+//
+// A fence carries two things. Its position is its place in the order that all
+// processes share: it is held against what other processes stored. Its tick is
+// its place in the order in which this process applied fences: it is held
+// against what this process fetched and loaded. A fence that is not in the log,
+// or not yet, has no position, and covers by its tick alone.
+//
+// Order matters in three places. A fence takes its tick and is stored under one
+// lock, so a reader that holds the lock has seen every fence up to the tick that
+// it reads there. A reader without the lock sees that there is a fence before it can
+// see the tick, if the fence is of a prefix or a tag; then it waits for the lock. And
+// the applied position moves after the fences up to it are stored, so that no load is
+// marked with a fence that it would not be judged by.
+//
+// Entries of this process are held against ticks alone. A frame was held against
+// the positions of all fences stored before it became an entry, and its mark was
+// captured before it was fetched, so a fence that came later has a later tick.
+type Fences struct {
+	gen     atomic.Uint64 // fences stored, each in full
+	wide    atomic.Uint64 // gen of the last one that was no key's
+	_       [48]byte      // read by every hit; the rest is written more often than they
+	tick    atomic.Uint64
+	scoped  atomic.Uint64 // tick of the last fence that was no key's
+	settled atomic.Uint64 // every entry was judged at this tick or later; see OnForget
+	given   atomic.Int64  // verdicts that were forgotten
+	keys    [clockBuckets]atomic.Uint64
+	last    [groups]atomic.Uint64 // gen of the last key fence of each group
+
+	logged  bool                              // positions come from a log
+	applied atomic.Pointer[invalidate.Cursor] // with a log: applied without a gap; nil: nothing yet
+
+	recent recentKeys
+
+	// mu protects what follows, up to the blank line; judges take it shared, and a
+	// shard of recent inside it. A fence that is no key's takes its tick with mu held.
+	mu       sync.RWMutex
+	scopes   scopeTable
+	flush    uint64              // entries born before this tick are dead
+	floor    invalidate.Position // whatever is as of an older position is dead
+	onForget func()
+
+	settling atomic.Bool // onForget was called, and Settled was not yet
+	holds    holds
+}
+
+// NewFences returns fences that have seen nothing, and take their positions
+// from the clock.
+func NewFences() *Fences {
+	f := &Fences{scopes: newScopeTable()}
+	for i := range f.recent.shards {
+		f.recent.shards[i].size = maxBlock / recentShards
+	}
+	return f
+}
+
+// newLoggedFences returns fences that take their positions from a log.
+func newLoggedFences() *Fences {
+	f := NewFences()
+	f.logged = true
+	return f
+}
+
+// Capture returns the mark to write down before a fetch or a load begins.
+func (f *Fences) Capture() Mark {
+	tick := f.tick.Load() // before the position: a fence in between must look newer
+	if f.logged {
+		c := f.cursor()
+		return Mark{Tick: tick, Key: c.Key, Scope: c.Scope, Epoch: c.Epoch}
+	}
+	p := presentPosition()
+	return Mark{Tick: tick, Key: p, Scope: p}
+}
+
+// Tick returns the number of fences applied so far.
+func (f *Fences) Tick() uint64 { return f.tick.Load() }
+
+// Fence applies scopes in this process: from its return on, everything they
+// cover whose mark was captured before is dead here. Scopes are expected to
+// have passed Validate.
+func (f *Fences) Fence(scopes ...invalidate.Scope) {
+	for _, s := range scopes {
+		f.store(s.Fence(), f.next())
+	}
+}
+
+// Apply is Fence for a whole request: it keeps its Hold as well.
+func (f *Fences) Apply(r Request) {
+	for _, s := range r.Scopes {
+		fence := s.Fence()
+		fence.Hold = r.Hold
+		f.store(fence, f.next())
+	}
+}
+
+// next returns the position of a fence of this process's own. A fence takes it
+// before it takes the lock, so of two for one scope the older may arrive last;
+// the tables keep the newer position.
+func (f *Fences) next() invalidate.Position {
+	if f.logged {
+		return 0
+	}
+	return nextPosition()
+}
+
+// Flush kills everything marked before it, whatever its key, here and in
+// frames that other processes fill from what they loaded before.
+func (f *Fences) Flush() { f.store(invalidate.All().Fence(), f.next()) }
+
+// store applies one fence at its position, 0 when it has none.
+func (f *Fences) store(s invalidate.Fence, pos invalidate.Position) {
+	if s.Hold > 0 {
+		f.holds.add(s)
+	}
+	var due bool
+	if s.Kind == invalidate.KindKey {
+		due = f.storeKey(s.Hash, pos)
+	} else {
+		due = f.storeScope(s, pos)
+	}
+	if due && !f.settling.Load() {
+		f.settleSoon()
+	}
+}
+
+// stored shows a fence to hits: of a group of keys, or one that may concern any entry.
+func (f *Fences) stored(last *atomic.Uint64) { raise(last, f.gen.Add(1)) }
+
+func (f *Fences) storeKey(hash uint64, pos invalidate.Position) (due bool) {
+	defer f.stored(&f.last[hash&groupMask])
+	s := f.recent.of(uint32(hash)) //nolint:gosec // the low half is what is wanted
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tick := f.tick.Add(1)
+	f.keys[hash&clockMask].Store(tick)
+	return s.put(hash, fenced{tick: tick, pos: pos}, f.settled.Load())
+}
+
+func (f *Fences) storeScope(s invalidate.Fence, pos invalidate.Position) (due bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s.Kind == invalidate.KindPrefix && s.Len == 0 {
+		f.flushLocked(pos)
+		return false
+	}
+	f.announce()
+	tick := f.tick.Add(1)
+	due = f.scopes.put(s, fenced{tick: tick, pos: pos}, f.settled.Load())
+	f.scoped.Store(tick)
+	return due
+}
+
+// announce sends every reader to the tables, where it waits for mu, before a fence that is
+// no key's takes its tick. Otherwise a load could capture a mark that counts the fence, and
+// then find a cached part clear of it: what is built from the part would carry the fenced
+// tag, and a mark behind the fence, for good. mu is held.
+func (f *Fences) announce() {
+	f.scoped.Store(1<<64 - 1)
+	f.stored(&f.wide)
+}
+
+// flushLocked kills what was marked before it here and, with a position,
+// whatever is as of an older one. mu is held.
+func (f *Fences) flushLocked(pos invalidate.Position) {
+	f.announce()
+	f.floor = max(f.floor, pos)
+	f.flush = f.tick.Add(1)
+	f.scopes.drop(f.floor)
+	f.scoped.Store(f.flush)
+}
+
+// flushHere kills every entry of this process, and no frame: they can be
+// fetched again.
+func (f *Fences) flushHere() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.flushLocked(0)
+}
+
+// Held reports whether an invalidation with [Hold] covers the key or one of the
+// tags, so that what is loaded now is not to be cached.
+func (f *Fences) Held(hash uint64, key string, tags []uint64) bool {
+	return f.holds.n.Load() > 0 && f.holds.cover(hash, key, tags)
+}

@@ -1,0 +1,396 @@
+package follow_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+)
+
+const bound = 2 * time.Second
+
+var errDown = errors.New("down")
+
+// peer is one process: its way to the log, its follower, and what the follower
+// said and removed.
+type peer struct {
+	*follow.Follower
+	link *logtest.Faulty
+
+	mu      sync.Mutex // protects the rest
+	removed []string
+	refuse  error // of removals
+	lags    []time.Duration
+	said    bytes.Buffer
+}
+
+func newPeer(t *testing.T, log invalidate.Log, cfg follow.Config) *peer {
+	t.Helper()
+	p := &peer{link: logtest.NewFaulty(log)}
+	cfg.Logger = slog.New(slog.NewTextHandler(locked{p}, nil))
+	cfg.OnLag = func(d time.Duration) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.lags = append(p.lags, d)
+	}
+	cfg.Remove = func(_ context.Context, keys []string, hold time.Duration) error {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.refuse != nil {
+			return p.refuse
+		}
+		for _, k := range keys {
+			p.removed = append(p.removed, fmt.Sprint(k, " ", hold))
+		}
+		return nil
+	}
+	p.Follower = follow.Follow(p.link, cfg)
+	t.Cleanup(func() {
+		p.link.Heal()
+		if err := p.Close(context.Background()); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	synctest.Wait()
+	return p
+}
+
+// locked writes to the peer's log.
+type locked struct{ p *peer }
+
+func (l locked) Write(b []byte) (int, error) {
+	l.p.mu.Lock()
+	defer l.p.mu.Unlock()
+	return l.p.said.Write(b)
+}
+
+// wantSaid looks for a line of the peer's log, once, and returns it.
+func (p *peer) wantSaid(t *testing.T, times int, text string) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := strings.Count(p.said.String(), text); n != times {
+		t.Errorf("%q was said %d times, want %d; the log is\n%s", text, n, times, p.said.String())
+	}
+}
+
+func (p *peer) setRefuse(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refuse = err
+}
+
+// leased reports whether the lease holds now.
+func (p *peer) leased(origin time.Time) bool {
+	return p.Lease().Covers(p.Lease().Read(), int64(time.Since(origin)))
+}
+
+func advance(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+func request(t *testing.T, parts ...invalidate.Scope) follow.Request {
+	t.Helper()
+	r, err := follow.NewRequest(parts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// bubble runs a test on a fresh log in memory.
+func bubble(t *testing.T, f func(t *testing.T, log *logtest.Memory)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		f(t, logtest.NewMemory(logtest.MemoryConfig{Bound: bound}))
+	})
+}
+
+// The lease is renewed for ever while the log answers, runs out within the
+// bound when it does not, and comes back by itself. Each change is said once.
+func TestLeaseLives(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		origin := time.Now()
+		p := newPeer(t, log, follow.Config{Origin: origin})
+		for range 50 {
+			if !p.leased(origin) {
+				t.Fatalf("no lease at %v", time.Since(origin))
+			}
+			advance(bound / 7)
+		}
+		p.link.Fail(errDown)
+		failed := time.Now()
+		for p.leased(origin) {
+			advance(bound / 100)
+		}
+		if took := time.Since(failed); took > bound {
+			t.Errorf("the lease ran out after %v, want the bound at most", took)
+		}
+		advance(3 * bound)
+		p.link.Heal()
+		advance(bound / 8)
+		if !p.leased(origin) {
+			t.Error("the lease has not come back")
+		}
+		if s := p.Stats(); s.Lapses != 1 || s.SyncErrors == 0 || s.LeaseAge > bound/4 {
+			t.Errorf("Stats = %+v, want one lapse and a young lease", s)
+		}
+		p.wantSaid(t, 1, "the lease has run out")
+		p.wantSaid(t, 1, "the lease is good again")
+	})
+}
+
+// Only Sync extends the lease: a process that hears every record by its tail,
+// and cannot sync, stops all the same.
+func TestTailDoesNotExtendTheLease(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		origin := time.Now()
+		a := newPeer(t, log, follow.Config{})
+		b := newPeer(t, log, follow.Config{Origin: origin})
+		b.link.Fail(errDown, logtest.Sync)
+		for i := range 30 {
+			if err := a.Invalidate(t.Context(), request(t, invalidate.Tag("t", fmt.Sprint(i)))); err != nil {
+				t.Fatal(err)
+			}
+			advance(bound / 20)
+		}
+		if s := b.Stats(); s.Records < 30 {
+			t.Errorf("b heard %d records by its tail, want 30 and more", s.Records)
+		}
+		if b.leased(origin) {
+			t.Error("b holds a lease that nobody confirmed")
+		}
+	})
+}
+
+// The lease is as of the moment the question was asked: an answer that took
+// long is worth that much less.
+func TestLeaseCountsFromTheQuestion(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		origin := time.Now()
+		p := newPeer(t, log, follow.Config{Origin: origin})
+		p.link.Delay(bound/5, logtest.Sync)
+		advance(5 * bound)
+		at, ok := p.Lease().Confirmed()
+		if age := time.Since(origin) - time.Duration(at); !ok || age < bound/5 {
+			t.Errorf("the lease is %v old (%v), want %v at least: that is how long an answer takes", age, ok, bound/5)
+		}
+	})
+}
+
+// Concurrent invalidations share records: what gathers while one call to the
+// log is under way goes with the next.
+func TestGroupCommit(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p := newPeer(t, log, follow.Config{})
+		p.link.Delay(10 * time.Millisecond)
+		before := p.Stats().Syncs
+		var wg sync.WaitGroup
+		for i := range 500 {
+			wg.Go(func() {
+				k := invalidate.Key(keyOf(t, fmt.Sprint("t:n:", i)))
+				if err := p.Invalidate(t.Context(), request(t, k, invalidate.Tag("t", "shared"))); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := p.Stats().Syncs - before; n > 4 {
+			t.Errorf("500 invalidations took %d calls to the log, want 4 at most", n)
+		}
+		keys, scopes := log.Records()
+		fences := 0
+		for _, r := range keys {
+			fences += len(r.Fences)
+		}
+		if fences != 500 || len(scopes) > 5 {
+			t.Errorf("the log has %d key fences in %d records, and %d scope records", fences, len(keys), len(scopes))
+		}
+		if len(p.removed) != 500 {
+			t.Errorf("%d cells removed, want 500", len(p.removed))
+		}
+	})
+}
+
+// What does not fit into one record goes into several, before anybody is told
+// that it is done.
+func TestManyFences(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
+		var parts []invalidate.Scope
+		var entries []*entry
+		for i := range invalidate.MaxFences*2 + 10 {
+			k := fmt.Sprint("t:n:", i)
+			parts = append(parts, invalidate.Key(keyOf(t, k)))
+			entries = append(entries, newEntry(other.Fences(), k))
+		}
+		if err := p.Invalidate(t.Context(), request(t, parts...)); err != nil {
+			t.Fatal(err)
+		}
+		advance(10 * time.Millisecond)
+		for _, e := range entries {
+			if e.clear(other.Fences()) {
+				t.Fatalf("%s has survived", e.key)
+			}
+		}
+	})
+}
+
+// Cells go first, then the record is written. With a hold they are held.
+func TestCellsBeforeTheRecord(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p := newPeer(t, log, follow.Config{})
+		p.link.Before(func(_ context.Context, _ logtest.Op, a invalidate.Append) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if len(a.Keys) > 0 && len(p.removed) == 0 {
+				t.Error("the record is written before the cell is gone")
+			}
+		})
+		k := invalidate.Key(keyOf(t, "t:n:1"))
+		if err := p.Invalidate(t.Context(), request(t, k, invalidate.Hold(time.Second))); err != nil {
+			t.Fatal(err)
+		}
+		if len(p.removed) != 1 || p.removed[0] != "t:n:1 1s" {
+			t.Errorf("removed %q, want t:n:1 with a hold of 1s", p.removed)
+		}
+	})
+}
+
+// An invalidation that cannot be written is pending until it is; the caller
+// waits no longer than his context, or the bound, and the fence holds here.
+func TestPending(t *testing.T) {
+	for name, limit := range map[string]time.Duration{"context": bound / 3, "bound": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, log *logtest.Memory) {
+				p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
+				mine, theirs := newEntry(p.Fences(), "t:n:1", "x"), newEntry(other.Fences(), "t:n:1", "x")
+				p.link.Fail(errDown)
+				ctx, cancel := context.WithTimeout(t.Context(), limit)
+				defer cancel()
+				begun := time.Now()
+				err := p.Invalidate(ctx, request(t, invalidate.Tag("t", "x")))
+				pe, ok := errors.AsType[*invalidate.PendingError](err)
+				if !ok || pe.Pending != 1 || !errors.Is(err, errDown) {
+					t.Errorf("Invalidate = %v, want a PendingError with its cause", err)
+				}
+				if took := time.Since(begun); took != min(limit, bound) {
+					t.Errorf("it took %v, want %v", took, min(limit, bound))
+				}
+				if mine.clear(p.Fences()) || !p.Owes() || !theirs.clear(other.Fences()) {
+					t.Error("want the fence here, not there, and a debt")
+				}
+				p.link.Heal()
+				advance(bound / 8)
+				if theirs.clear(other.Fences()) || p.Owes() || p.Stats().Pending != 0 {
+					t.Error("the invalidation is not through")
+				}
+				p.wantSaid(t, 1, "invalidations wait for the log")
+				p.wantSaid(t, 1, "that waited are through")
+			})
+		})
+	}
+}
+
+// A cell that could not be removed keeps the invalidation pending, although its
+// record is written: cell and record are tried again, in this order.
+func TestPendingCell(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
+		e := newEntry(other.Fences(), "t:n:1")
+		p.setRefuse(errDown)
+		err := p.Invalidate(t.Context(), request(t, invalidate.Key(keyOf(t, "t:n:1"))))
+		if _, ok := errors.AsType[*invalidate.PendingError](err); !ok || !errors.Is(err, errDown) {
+			t.Errorf("Invalidate = %v, want a PendingError with its cause", err)
+		}
+		advance(time.Millisecond)
+		if e.clear(other.Fences()) {
+			t.Error("the record was not written")
+		}
+		if err := p.Confirm(t.Context(), 0, bound); err != nil {
+			t.Errorf("the log answers, but Confirm = %v", err)
+		}
+		p.setRefuse(nil)
+		advance(bound / 2)
+		if p.Owes() || len(p.removed) != 1 {
+			t.Errorf("owes %v, removed %q", p.Owes(), p.removed)
+		}
+	})
+}
+
+// Too many invalidations that wait become one of everything, and their callers
+// are told when that is through.
+func TestPendingOverflow(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p, other := newPeer(t, log, follow.Config{MaxPending: 10}), newPeer(t, log, follow.Config{})
+		e := newEntry(other.Fences(), "t:unrelated:1")
+		p.link.Fail(errDown)
+		var wg sync.WaitGroup
+		for i := range 11 {
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				if err := p.Invalidate(ctx, request(t, invalidate.Key(keyOf(t, fmt.Sprint("t:n:", i))))); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		advance(bound / 4)
+		if n := p.Stats().Pending; n != 1 {
+			t.Errorf("%d pending, want 1: everything", n)
+		}
+		p.link.Heal()
+		wg.Wait()
+		advance(time.Millisecond * 5)
+		if e.clear(other.Fences()) {
+			t.Error("everything was not given up")
+		}
+		p.wantSaid(t, 1, "given up for one of everything")
+	})
+}
+
+// Closing sends what is owed, if it can, and says so if it cannot.
+func TestCloseDrains(t *testing.T) {
+	for name, heals := range map[string]bool{"sent": true, "lost": false} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, log *logtest.Memory) {
+				p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
+				e := newEntry(other.Fences(), "t:n:1", "x")
+				p.link.Fail(errDown)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+				defer cancel()
+				_ = p.Invalidate(ctx, request(t, invalidate.Tag("t", "x")))
+				if heals {
+					time.AfterFunc(bound, p.link.Heal)
+				}
+				ctx, cancel = context.WithTimeout(t.Context(), 3*bound)
+				defer cancel()
+				err := p.Close(ctx)
+				if _, ok := errors.AsType[*invalidate.PendingError](err); ok == heals {
+					t.Errorf("Close = %v", err)
+				}
+				advance(5 * time.Millisecond)
+				if e.clear(other.Fences()) == heals {
+					t.Errorf("the invalidation arrived: %v, want %v", !heals, heals)
+				}
+				if err := p.Invalidate(t.Context(), request(t, invalidate.All())); !errors.Is(err, follow.ErrClosed) {
+					t.Errorf("Invalidate after Close = %v", err)
+				}
+				if err := p.Confirm(t.Context(), 1<<62, bound); !errors.Is(err, follow.ErrClosed) {
+					t.Errorf("Confirm after Close = %v", err)
+				}
+			})
+		})
+	}
+}

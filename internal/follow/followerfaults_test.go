@@ -1,0 +1,308 @@
+package follow_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+)
+
+// deafen cuts a peer off from the log.
+func (p *peer) deafen() { p.link.Fail(errDown) }
+
+// A log that lost records, whichever way, is noticed by the hole they leave or
+// by its new epoch, and what they may have covered is given up. A frame that was
+// stored afterwards is good.
+func TestRecordsMissing(t *testing.T) {
+	for name, tt := range map[string]struct {
+		lose        func(*logtest.Memory, logtest.Snapshot)
+		gaps, bumps bool
+		frames      bool // those from before are refused, too
+	}{
+		"trimmed": {
+			lose: func(log *logtest.Memory, _ logtest.Snapshot) { log.Trim(1) },
+			gaps: true, frames: true,
+		},
+		"lossy failover": {
+			lose:  func(log *logtest.Memory, s logtest.Snapshot) { log.Restore(s) },
+			bumps: true, frames: true,
+		},
+		"another server, nothing lost": {
+			lose:  func(log *logtest.Memory, _ logtest.Snapshot) { log.Restart() },
+			bumps: true, frames: true,
+		},
+		"deleted": {
+			lose:  func(log *logtest.Memory, _ logtest.Snapshot) { log.Delete() },
+			bumps: true, frames: true,
+		},
+		"meta deleted": {
+			lose:  func(log *logtest.Memory, _ logtest.Snapshot) { log.Delete(logtest.Meta) },
+			bumps: true, frames: true,
+		},
+		"scopes deleted": {
+			lose:  func(log *logtest.Memory, _ logtest.Snapshot) { log.Delete(logtest.Scopes) },
+			bumps: true, frames: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, log *logtest.Memory) {
+				a, b := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
+				e := newEntry(b.Fences(), "t:n:1", "x")
+				s := log.Snapshot()
+				b.deafen()
+				for i := range 3 {
+					if err := a.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"), invalidate.Key(keyOf(t, "t:n:1")), invalidate.Tag("t", fmt.Sprint(i)))); err != nil {
+						t.Fatal(err)
+					}
+				}
+				tt.lose(log, s)
+				a.deafen()
+				if !e.clear(b.Fences()) {
+					t.Fatal("b has heard of it")
+				}
+				b.link.Heal()
+				advance(bound / 2)
+				if e.clear(b.Fences()) {
+					t.Error("the entry has survived what b did not hear")
+				}
+				accepts := b.Fences().Accepts(e.mark, e.hash, e.key, e.tags)
+				if accepts == tt.frames {
+					t.Errorf("frames from before are accepted: %v, want %v", accepts, !tt.frames)
+				}
+				later := newEntry(b.Fences(), "t:n:1", "x")
+				check(t, b.Fences(), later, true)
+				if st := b.Stats(); (tt.gaps && st.Gaps == 0) || (st.Bumps > 1) != tt.bumps {
+					t.Errorf("Stats = %+v", st)
+				}
+			})
+		})
+	}
+}
+
+// A record that does not decode may have covered anything.
+func TestDamagedRecord(t *testing.T) {
+	for name, hurt := range map[string]func(p *invalidate.Page){
+		"key":   func(p *invalidate.Page) { damage(p.Keys) },
+		"scope": func(p *invalidate.Page) { damage(p.Scopes) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, log *logtest.Memory) {
+				a, b := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
+				e := newEntry(b.Fences(), "t:n:1", "x")
+				b.link.Corrupt(func(p invalidate.Page) invalidate.Page { hurt(&p); return p })
+				if err := a.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"), invalidate.Key(keyOf(t, "t:n:1")))); err != nil {
+					t.Fatal(err)
+				}
+				advance(5 * time.Millisecond)
+				if e.clear(b.Fences()) {
+					t.Error("the entry has survived")
+				}
+				if b.Stats().Damaged == 0 {
+					t.Error("not counted")
+				}
+				b.wantSaid(t, 1, "records do not decode")
+			})
+		})
+	}
+}
+
+func damage(rs []invalidate.Record) {
+	for i := range rs {
+		rs[i].Fences, rs[i].Damaged = nil, true
+	}
+}
+
+// Confirm asks again only when it must, and does not wait for a log that is
+// known to be away.
+func TestConfirm(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		const patience = 150 * time.Millisecond
+		origin := time.Now()
+		now := func() int64 { return int64(time.Since(origin)) }
+		p := newPeer(t, log, follow.Config{Origin: origin})
+		calls := p.link.Calls(logtest.Sync)
+		confirm := func(since int64, want error) time.Duration {
+			t.Helper()
+			begun := time.Now()
+			if err := p.Confirm(t.Context(), since, patience); !errors.Is(err, want) {
+				t.Errorf("Confirm = %v, want %v", err, want)
+			}
+			return time.Since(begun)
+		}
+		confirm(0, nil)
+		if n := p.link.Calls(logtest.Sync) - calls; n != 0 {
+			t.Errorf("%d calls for a lease that was good enough", n)
+		}
+		advance(time.Millisecond)
+		confirm(now(), nil)
+		if at, _ := p.Lease().Confirmed(); at != now() {
+			t.Errorf("confirmed as of %d, want now, %d", at, now())
+		}
+
+		p.link.Hang(true)
+		if took := confirm(now()+1, follow.ErrUnconfirmed); took != patience {
+			t.Errorf("a log that hangs was waited for %v, want %v", took, patience)
+		}
+		advance(time.Millisecond)
+		if took := confirm(now(), follow.ErrUnconfirmed); took != 0 {
+			t.Errorf("and then for %v again, want not at all", took)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		p.link.Heal()
+		p.link.Delay(time.Millisecond)
+		advance(bound)
+		if err := p.Confirm(ctx, now(), patience); !errors.Is(err, context.Canceled) {
+			t.Errorf("Confirm = %v, want Canceled", err)
+		}
+		p.deafen()
+		advance(bound)
+		if took := confirm(now(), errDown); took != 0 {
+			t.Errorf("a log that refuses was waited for %v, want not at all", took)
+		}
+	})
+}
+
+// While the log is away, nobody's hurry makes the follower ask more often.
+func TestAbsentLogIsLeftAlone(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p := newPeer(t, log, follow.Config{})
+		p.deafen()
+		advance(bound)
+		calls := p.link.Calls(logtest.Sync)
+		ctx, cancel := context.WithTimeout(t.Context(), bound)
+		defer cancel()
+		for ctx.Err() == nil {
+			go func() {
+				_ = p.Invalidate(ctx, follow.Request{Scopes: []invalidate.Scope{invalidate.Tag("t", "x")}})
+			}()
+			_ = p.Confirm(ctx, 1<<62, time.Millisecond)
+			advance(10 * time.Millisecond)
+		}
+		if n := p.link.Calls(logtest.Sync) - calls; n > 24 {
+			t.Errorf("%d calls within %v, want 24 at most", n, bound)
+		}
+	})
+}
+
+// Strict waits for the widest bound in the fleet: somebody may hold a lease of
+// that length.
+func TestStrictWaitsForTheWidestBound(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p := newPeer(t, log, follow.Config{})
+		newPeer(t, log.Handle(5*bound), follow.Config{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		begun := time.Now()
+		if err := p.Invalidate(ctx, request(t, invalidate.Tag("t", "x"), invalidate.Strict)); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begun); took < 5*bound {
+			t.Errorf("Strict took %v, want %v", took, 5*bound)
+		}
+		p.wantSaid(t, 1, "wider bound")
+	})
+}
+
+// Lag is measured by the log's clock, and not for what was missed while away.
+func TestLag(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		a, b := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
+		b.link.Delay(30*time.Millisecond, logtest.Tail)
+		b.link.Hang(true, logtest.Sync)
+		b.lags = nil
+		if err := a.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"))); err != nil {
+			t.Fatal(err)
+		}
+		advance(bound)
+		if len(b.lags) != 1 || b.lags[0] < 0 || b.lags[0] > 35*time.Millisecond {
+			t.Errorf("lags are %v, want one of about 30ms", b.lags)
+		}
+	})
+}
+
+// mad panics.
+type mad struct{ invalidate.Log }
+
+func (mad) Sync(context.Context, invalidate.Cursor, invalidate.Append) (invalidate.Page, error) {
+	panic("sync")
+}
+
+func (mad) Tail(context.Context, invalidate.Cursor) (invalidate.Page, error) { panic("tail") }
+
+// A log that panics is a log out of reach.
+func TestLogPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer(t, mad{logtest.NewMemory(logtest.MemoryConfig{})}, follow.Config{})
+		advance(bound)
+		if s := p.Stats(); s.SyncErrors == 0 || s.TailErrors == 0 || s.LeaseAge != -1 {
+			t.Errorf("Stats = %+v", s)
+		}
+		if err := p.Confirm(t.Context(), 0, time.Second); !errors.Is(err, follow.ErrUnconfirmed) {
+			t.Errorf("Confirm = %v", err)
+		}
+	})
+}
+
+// A process that starts late refuses what was stored before the first record
+// that is left: it does not know what the others said.
+func TestStartRaisesTheFloor(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		a := newPeer(t, log, follow.Config{})
+		old := newEntry(a.Fences(), "t:n:1", "x")
+		for i := range 5 {
+			if err := a.Invalidate(t.Context(), request(t, invalidate.Tag("t", fmt.Sprint(i)))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fresh := newEntry(a.Fences(), "t:n:1", "x")
+		log.Trim(2)
+		b := newPeer(t, log, follow.Config{})
+		for e, want := range map[*entry]bool{old: false, fresh: true} {
+			if got := b.Fences().Accepts(e.mark, e.hash, e.key, e.tags); got != want {
+				t.Errorf("a frame as of %d is accepted: %v, want %v", e.mark.Scope.N(), got, want)
+			}
+		}
+	})
+}
+
+// A hold lasts as long as it was asked for, in every process, and covers no
+// more than it was asked for.
+func TestHold(t *testing.T) {
+	for name, scope := range map[string]invalidate.Scope{
+		"key":    invalidate.Key(keyOf(t, "t:n:1")),
+		"prefix": invalidate.Prefix("t:n"),
+		"tag":    invalidate.Tag("t", "x"),
+		"all":    invalidate.All(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, log *logtest.Memory) {
+				a, b := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
+				if err := a.Invalidate(t.Context(), request(t, scope, invalidate.Hold(10*time.Second))); err != nil {
+					t.Fatal(err)
+				}
+				advance(5 * time.Millisecond)
+				covered, other := newEntry(b.Fences(), "t:n:1", "x"), newEntry(b.Fences(), "t:m:2", "y")
+				held := func(p *peer, e *entry) bool { return p.Fences().Held(e.hash, e.key, e.tags) }
+				for _, p := range []*peer{a, b} {
+					if !held(p, covered) {
+						t.Error("not held")
+					}
+					if held(p, other) != (name == "all") {
+						t.Error("the wrong thing is held")
+					}
+				}
+				advance(10 * time.Second)
+				if held(a, covered) || held(b, covered) {
+					t.Error("held for too long")
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,347 @@
+package follow_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+)
+
+// ended is a context of a caller that has no time at all.
+func ended(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
+// wantPending checks that a call ended with a PendingError, and returns it.
+func wantPending(t *testing.T, err error) *invalidate.PendingError {
+	t.Helper()
+	pe, ok := errors.AsType[*invalidate.PendingError](err)
+	if !ok {
+		t.Fatalf("got %v, want a PendingError", err)
+	}
+	return pe
+}
+
+// A process owes an invalidation from the moment the call returned without it
+// being in the log, and not an instant later.
+func TestOwesFromTheReturn(t *testing.T) {
+	for name, fault := range map[string]func(*logtest.Faulty){
+		"down":    func(f *logtest.Faulty) { f.Fail(errDown, logtest.Sync) },
+		"hanging": func(f *logtest.Faulty) { f.Hang(true, logtest.Sync) },
+		"slow":    func(f *logtest.Faulty) { f.Delay(bound/5, logtest.Sync) },
+		"well":    func(*logtest.Faulty) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, log *logtest.Memory) {
+				p := newPeer(t, log, follow.Config{})
+				fault(p.link)
+				pe := wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Tag("t", "x"), invalidate.Tag("t", "y"))))
+				if pe.Pending != 2 || !p.Owes() {
+					t.Errorf("%d pending, owes %v; want 2 and true", pe.Pending, p.Owes())
+				}
+				advance(bound)
+				p.link.Heal()
+				advance(bound)
+				if p.Owes() || p.Stats().Pending != 0 {
+					t.Errorf("owes %v and %d pending after it is through", p.Owes(), p.Stats().Pending)
+				}
+			})
+		})
+	}
+}
+
+// While a call is under way and the log is well, its process goes on to trust
+// the remote tier.
+func TestOwesNothingMeanwhile(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p := newPeer(t, log, follow.Config{})
+		p.link.Delay(bound / 8)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if err := p.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"))); err != nil {
+				t.Error(err)
+			}
+		})
+		advance(bound / 16)
+		if p.Owes() {
+			t.Error("the process owes what its caller still waits for")
+		}
+		wg.Wait()
+	})
+}
+
+// heapNow returns the bytes on the heap that are reachable.
+func heapNow() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc) //nolint:gosec // fits
+}
+
+// What an outage leaves behind does not grow with its length.
+func TestMaxPendingBoundsMemory(t *testing.T) {
+	calls := 200_000 // with 2,000,000 the heap grew by 3 KB
+	if raceEnabled {
+		calls = 40_000
+	}
+	for name, fault := range map[string]func(*logtest.Faulty){
+		"down":    func(f *logtest.Faulty) { f.Fail(errDown, logtest.Sync) },
+		"hanging": func(f *logtest.Faulty) { f.Hang(true, logtest.Sync) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, log *logtest.Memory) {
+				p := newPeer(t, log, follow.Config{MaxPending: 100})
+				fault(p.link)
+				gone := ended(t)
+				outage := func(calls int) int64 {
+					for i := range calls {
+						_ = wantPending(t, p.Invalidate(gone, request(t, invalidate.Key(keyOf(t, fmt.Sprint("t:n:", i%10_000))))))
+						if i%1000 == 999 {
+							advance(time.Second) // a thousand a second
+						}
+					}
+					return heapNow()
+				}
+				before := outage(20_000)
+				if grown := outage(calls) - before; grown > 1<<20 {
+					t.Errorf("%d invalidations left %d bytes behind, want a constant", calls, grown)
+				}
+				if n := p.Stats().Pending; n > 101+500 { // what gathers during one call to the log
+					t.Errorf("%d pending", n)
+				}
+				p.link.Heal()
+				advance(bound)
+				if p.Owes() || p.Stats().Pending != 0 {
+					t.Errorf("owes %v and %d pending after it is through", p.Owes(), p.Stats().Pending)
+				}
+				p.wantSaid(t, 1, "given up for one of everything")
+			})
+		})
+	}
+}
+
+// One of everything holds for as long as the longest hold that it stands for,
+// and waiting callers learn when it is in the log.
+func TestEverythingStandsForAll(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p, other := newPeer(t, log, follow.Config{MaxPending: 10}), newPeer(t, log, follow.Config{})
+		p.link.Fail(errDown, logtest.Sync)
+		e := newEntry(other.Fences(), "t:unrelated:1")
+		for i := range 20 {
+			hold := invalidate.Hold(time.Duration(20-i) * time.Second)
+			_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Tag("t", fmt.Sprint(i)), hold)))
+		}
+		var wg sync.WaitGroup
+		for i := range 5 { // these come when one of everything waits
+			wg.Go(func() {
+				if err := p.Invalidate(t.Context(), request(t, invalidate.Tag("t", fmt.Sprint("late", i)))); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		advance(bound / 3)
+		if n := p.Stats().Pending; n != 1 {
+			t.Errorf("%d pending, want 1: everything", n)
+		}
+		p.link.Heal()
+		wg.Wait()
+		advance(5 * time.Millisecond)
+		held := func() bool { return other.Fences().Held(e.hash, e.key, e.tags) }
+		if e.clear(other.Fences()) || !held() {
+			t.Errorf("the other process knows of everything: %v, of its hold: %v", !e.clear(other.Fences()), held())
+		}
+		advance(18 * time.Second)
+		if !held() {
+			t.Error("the longest hold does not count")
+		}
+		advance(3 * time.Second)
+		if held() {
+			t.Error("held for too long")
+		}
+	})
+}
+
+// Close returns within one bound when nothing limits it, and says what is lost.
+func TestCloseIsBounded(t *testing.T) {
+	for name, fault := range map[string]func(*peer){
+		"down":           func(p *peer) { p.deafen() },
+		"hanging":        func(p *peer) { p.link.Hang(true) },
+		"cells":          func(p *peer) { p.setRefuse(errDown) },
+		"cells and hang": func(p *peer) { p.setRefuse(errDown); p.link.Hang(true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, log *logtest.Memory) {
+				p := newPeer(t, log, follow.Config{})
+				fault(p)
+				_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Key(keyOf(t, "t:n:1")))))
+				closed := make(chan error, 1)
+				begun := time.Now()
+				go func() { closed <- p.Close(context.Background()) }()
+				select {
+				case err := <-closed:
+					if pe := wantPending(t, err); pe.Pending != 1 || time.Since(begun) > bound {
+						t.Errorf("Close = %v after %v, want 1 pending within %v", err, time.Since(begun), bound)
+					}
+				case <-time.After(5 * bound):
+					t.Errorf("Close has not returned after %v", 5*bound)
+					p.link.Heal()
+					p.setRefuse(nil)
+					t.Logf("then Close returned %v", <-closed)
+				}
+			})
+		})
+	}
+}
+
+// Close sends what a caller led into a round that Close has cut off.
+func TestCloseDuringARound(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
+		e := newEntry(other.Fences(), "t:n:1", "x")
+		p.link.Delay(bound/16, logtest.Sync)
+		go func() { _ = p.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"))) }()
+		advance(bound / 32)
+		if err := p.Close(context.Background()); err != nil {
+			t.Errorf("Close = %v", err)
+		}
+		advance(5 * time.Millisecond)
+		if e.clear(other.Fences()) {
+			t.Error("the invalidation was lost")
+		}
+	})
+}
+
+// hungNode is a remote tier of which one node hangs.
+type hungNode struct {
+	mu    sync.Mutex // protects the rest
+	hung  map[string]bool
+	tells bool // says which keys failed
+	gone  map[string]int
+}
+
+// partial says which keys of a removal failed, as tier.KeysError does.
+type partial struct {
+	error
+	keys []string
+}
+
+func (p partial) FailedKeys() []string { return p.keys }
+func (p partial) Unwrap() error        { return p.error }
+
+// remove removes no key of a call with a hung one, unless the node tells.
+func (h *hungNode) remove(ctx context.Context, keys []string, _ time.Duration) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var failed []string
+	for _, k := range keys {
+		if h.hung[k] {
+			failed = append(failed, k)
+		}
+	}
+	if len(failed) == 0 || h.tells {
+		for _, k := range keys {
+			if !h.hung[k] {
+				h.gone[k]++
+			}
+		}
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	h.mu.Unlock()
+	select {
+	case <-time.After(50 * time.Millisecond):
+	case <-ctx.Done():
+	}
+	h.mu.Lock()
+	if h.tells {
+		return partial{errDown, failed}
+	}
+	return errDown
+}
+
+func (h *hungNode) heal(keys ...string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, k := range keys {
+		delete(h.hung, k)
+	}
+}
+
+// A node that hangs delays the invalidations of keys that it holds, and no
+// others, in whatever company they come.
+func TestHungNode(t *testing.T) {
+	for _, tells := range []bool{true, false} {
+		t.Run(fmt.Sprint("tells which keys: ", tells), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testHungNode(t, tells) })
+		})
+	}
+}
+
+func testHungNode(t *testing.T, tells bool) {
+	log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
+	h := &hungNode{hung: map[string]bool{"t:n:hung": true, "t:n:hung2": true, "t:n:brief": true}, tells: tells, gone: map[string]int{}}
+	p, other := follow.Follow(log, follow.Config{Remove: h.remove}), newPeer(t, log, follow.Config{})
+	defer func() {
+		if err := p.Close(context.Background()); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	}()
+	synctest.Wait()
+	e := newEntry(other.Fences(), "t:n:hung")
+	del := func(keys ...string) (time.Duration, error) {
+		var parts []invalidate.Scope
+		for _, k := range keys {
+			parts = append(parts, invalidate.Key(keyOf(t, k)))
+		}
+		begun := time.Now()
+		err := p.Invalidate(t.Context(), request(t, parts...))
+		return time.Since(begun), err
+	}
+	var wg sync.WaitGroup
+	for _, keys := range [][]string{{"t:n:hung"}, {"t:n:hung2", "t:n:beside"}} {
+		wg.Go(func() {
+			took, err := del(keys...)
+			if _ = wantPending(t, err); !errors.Is(err, errDown) || took != bound {
+				t.Errorf("Delete of %v = %v after %v, want its cause after %v", keys, err, took, bound)
+			}
+		})
+	}
+	wg.Go(func() { // its node is well again soon
+		if took, err := del("t:n:brief"); err != nil || took > bound*3/4 {
+			t.Errorf("Delete on a node that was away for a moment = %v after %v, want nil", err, took)
+		}
+	})
+	for i := range 400 {
+		if advance(bound / 200); i == 50 {
+			h.heal("t:n:brief")
+		}
+		if took, err := del(fmt.Sprint("t:n:", i)); err != nil || took > time.Millisecond {
+			t.Fatalf("Delete on a node that is well = %v after %v, want nil at once", err, took)
+		}
+	}
+	wg.Wait()
+	if p.Owes() || e.clear(other.Fences()) || p.Stats().Pending != 3 {
+		t.Errorf("owes %v, %d pending; want the record in the log and 3 pending", p.Owes(), p.Stats().Pending)
+	}
+	keys, _ := log.Records()
+	h.heal("t:n:hung", "t:n:hung2")
+	advance(bound / 2)
+	again, _ := log.Records()
+	if n := p.Stats().Pending; n != 0 || h.gone["t:n:hung"] != 1 || h.gone["t:n:beside"] != 1 {
+		t.Errorf("%d pending, the cells are removed: %v", n, h.gone)
+	}
+	if len(again) <= len(keys) {
+		t.Error("the record was not written again behind the removal")
+	}
+}

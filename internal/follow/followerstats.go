@@ -1,0 +1,92 @@
+package follow
+
+import (
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+type followerCounts struct {
+	syncs, syncErrors, tailErrors         atomic.Int64
+	records, gaps, bumps, damaged, lapses atomic.Int64
+}
+
+// Stats returns the follower's numbers.
+func (w *Follower) Stats() invalidate.LogStats {
+	n := &w.numbers
+	s := invalidate.LogStats{
+		LeaseAge: -1,
+		Lapses:   n.lapses.Load(), Gaps: n.gaps.Load(), Bumps: n.bumps.Load(), Damaged: n.damaged.Load(),
+		Records: n.records.Load(), Syncs: n.syncs.Load(), Pending: w.pending.Load(),
+		SyncErrors: n.syncErrors.Load(), TailErrors: n.tailErrors.Load(),
+		Epoch: w.fences.cursor().Scope.Epoch(),
+	}
+	if at, ok := w.lease.Confirmed(); ok {
+		s.LeaseAge = time.Duration(w.now() - at)
+	}
+	return s
+}
+
+// record does the accounts of a page.
+func (w *Follower) record(found findings) {
+	n := &w.numbers
+	n.records.Add(int64(found.records))
+	n.gaps.Add(int64(found.gaps))
+	n.bumps.Add(int64(found.bumps))
+	n.damaged.Add(int64(found.damaged))
+	log := w.cfg.Logger
+	if found.gaps > 0 {
+		log.Warn("invalidate: records are missing; what they may have covered is given up", "gaps", found.gaps)
+	}
+	if found.bumps > 0 && w.caughtUp.Load() {
+		log.Warn("invalidate: the log began a new epoch; everything older is given up", "epoch", w.fences.cursor().Scope.Epoch())
+	}
+	if found.damaged > 0 {
+		log.Error("invalidate: records do not decode; everything older is given up", "records", found.damaged)
+	}
+	// What was read to catch up took as long as we were away.
+	if w.cfg.OnLag != nil && found.oldest > 0 && w.caughtUp.Load() {
+		lag := w.now()/1000 + w.offset.Load() - found.oldest
+		w.cfg.OnLag(time.Duration(max(lag, 0)) * time.Microsecond)
+	}
+}
+
+var errSlept = errors.New("this process did not run in time to renew it")
+
+// noticeLapse counts the lease's end, once.
+func (w *Follower) noticeLapse() {
+	at, ok := w.lease.Confirmed()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lapsed || (ok && w.lease.Covers(w.lease.Read(), w.now())) || (!ok && w.lastErr == nil) {
+		return
+	}
+	w.lapsed = true
+	w.numbers.lapses.Add(1)
+	why := w.lastErr
+	if why == nil {
+		why = errSlept
+	}
+	w.cfg.Logger.Warn("invalidate: the lease has run out; what is cached is not served until the log answers",
+		"age", time.Duration(w.now()-at), "error", why)
+}
+
+// noticeRenewal says that a lease that had run out is good again.
+func (w *Follower) noticeRenewal() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lapsed {
+		w.lapsed = false
+		w.cfg.Logger.Info("invalidate: the lease is good again")
+	}
+}
+
+// noticeBound keeps the widest bound of the fleet, which Strict waits for.
+func (w *Follower) noticeBound(b time.Duration) {
+	old := time.Duration(w.widest.Swap(int64(max(b, time.Duration(w.widest.Load())))))
+	if b > w.bound && b > old {
+		w.cfg.Logger.Warn("invalidate: another process uses a wider bound; Strict waits for it", "bound", w.bound, "widest", b)
+	}
+}

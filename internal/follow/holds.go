@@ -1,0 +1,192 @@
+package follow
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+const (
+	// maxHolds bounds the holds of each kind that are kept at a time, in some 40 MB. The
+	// next one holds everything of its kind: that costs loads, and forgetting one would
+	// cost truth.
+	maxHolds = 1 << 18
+
+	// sweeps is how many holds that have ended one call forgets, so that no call takes
+	// long and more are forgotten than can be added.
+	sweeps = 4
+)
+
+// held is what one hold covers.
+type held struct {
+	kind invalidate.Kind
+	prefix
+}
+
+func heldBy(f invalidate.Fence) held { return held{f.Kind, prefix{f.Hash, f.Len}} }
+
+// holds is what is kept from being cached for a while.
+type holds struct {
+	n atomic.Int64 // more than zero: some may be live, so that reads need to ask
+
+	mu      sync.Mutex // protects the rest
+	until   map[held]time.Time
+	ends    ends                              // of each in until when it ends, or a moment before
+	kept    [invalidate.KindTag + 1]int       // how many there are in until of each kind
+	all     [invalidate.KindTag + 1]time.Time // everything of the kind is held until
+	lens    map[int]int                       // how many prefixes there are of each length
+	lengths []int                             // those lengths, ascending
+	widened int64
+}
+
+func (h *holds) add(f invalidate.Fence) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	end, k := now.Add(f.Hold), heldBy(f)
+	h.sweep(now)
+	switch old, known := h.until[k]; {
+	case known:
+		h.until[k] = later(old, end)
+	case h.kept[k.kind] >= maxHolds:
+		h.widened++
+		h.all[k.kind] = later(h.all[k.kind], end)
+	case k.kind == invalidate.KindPrefix && k.len == 0:
+		h.all[k.kind] = later(h.all[k.kind], end)
+	default:
+		h.keep(k, end)
+	}
+	h.n.Store(h.live(now))
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func (h *holds) keep(k held, end time.Time) {
+	if h.until == nil {
+		h.until, h.lens = make(map[held]time.Time), make(map[int]int)
+	}
+	h.until[k] = end
+	h.ends.push(ending{end, k})
+	h.kept[k.kind]++
+	if k.kind != invalidate.KindPrefix {
+		return
+	}
+	if h.lens[k.len]++; h.lens[k.len] == 1 {
+		i, _ := slices.BinarySearch(h.lengths, k.len)
+		h.lengths = slices.Insert(h.lengths, i, k.len)
+	}
+}
+
+func (h *holds) forget(k held) {
+	delete(h.until, k)
+	h.kept[k.kind]--
+	if k.kind != invalidate.KindPrefix {
+		return
+	}
+	if h.lens[k.len]--; h.lens[k.len] == 0 {
+		delete(h.lens, k.len)
+		i, _ := slices.BinarySearch(h.lengths, k.len)
+		h.lengths = slices.Delete(h.lengths, i, i+1)
+	}
+}
+
+// sweep forgets some of the holds that have ended. One that was made longer moves back.
+func (h *holds) sweep(now time.Time) {
+	for range sweeps {
+		if len(h.ends) == 0 || h.ends[0].at.After(now) {
+			return
+		}
+		first := h.ends.pop()
+		if end := h.until[first.held]; end.After(now) {
+			h.ends.push(ending{end, first.held})
+		} else {
+			h.forget(first.held)
+		}
+	}
+}
+
+// live returns how many holds are kept, those of whole kinds included.
+func (h *holds) live(now time.Time) int64 {
+	n := len(h.until)
+	for _, end := range h.all {
+		if end.After(now) {
+			n++
+		}
+	}
+	return int64(n)
+}
+
+func (h *holds) cover(hash uint64, key string, tags []uint64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	h.sweep(now)
+	h.n.Store(h.live(now))
+	live := func(k held) bool { return h.until[k].After(now) }
+	if h.all[invalidate.KindKey].After(now) || h.all[invalidate.KindPrefix].After(now) || len(tags) > 0 && h.all[invalidate.KindTag].After(now) ||
+		live(held{invalidate.KindKey, prefix{hash: hash}}) {
+		return true
+	}
+	for _, t := range tags {
+		if live(held{invalidate.KindTag, prefix{hash: t}}) {
+			return true
+		}
+	}
+	return anyPrefix(key, h.lengths, func(p prefix) bool { return live(held{invalidate.KindPrefix, p}) })
+}
+
+func (h *holds) stats() (live, widened int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.live(time.Now()), h.widened
+}
+
+// ending says when a hold ends.
+type ending struct {
+	at time.Time
+	held
+}
+
+// ends is a heap with the earliest first. The heap of the standard library would allocate
+// for every element.
+type ends []ending
+
+func (e *ends) push(x ending) {
+	h := append(*e, x)
+	*e = h
+	for i := len(h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !h[i].at.Before(h[up].at) {
+			return
+		}
+		h[i], h[up] = h[up], h[i]
+		i = up
+	}
+}
+
+func (e *ends) pop() ending {
+	h := *e
+	first, n := h[0], len(h)-1
+	h[0] = h[n]
+	*e = h[:n]
+	h = h[:n]
+	for i := 0; ; {
+		down := 2*i + 1
+		if down+1 < n && h[down+1].at.Before(h[down].at) {
+			down++
+		}
+		if down >= n || !h[down].at.Before(h[i].at) {
+			return first
+		}
+		h[i], h[down] = h[down], h[i]
+		i = down
+	}
+}

@@ -1,0 +1,29 @@
+package follow_test
+
+import (
+	"testing"
+
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// An entry that cannot tell its key is believed to be covered as soon as the key matters.
+func TestEntryWithoutAKey(t *testing.T) {
+	f := follow.NewFences()
+	e := newEntry(f, "acme:users:v1:42")
+	mute := *e
+	mute.key = ""
+	f.Fence(invalidate.Tag("acme", "other"))
+	if !mute.clear(f) {
+		t.Error("covered by a tag that it does not have")
+	}
+	f.Fence(invalidate.Prefix("bolt:"))
+	if mute.clear(f) || !e.clear(f) {
+		t.Error("a prefix was fenced: want the mute entry covered, and the other one clear")
+	}
+	g := follow.NewFences()
+	g.Fence(invalidate.Key(keyOf(t, e.key)))
+	if mute.clear(g) {
+		t.Error("its own key was fenced: want it covered")
+	}
+}

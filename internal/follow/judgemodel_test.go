@@ -1,0 +1,277 @@
+package follow_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// remembered is a fence as the reference keeps it: all of them, for good.
+type remembered struct{ scope invalidate.Scope }
+
+func (r remembered) covers(e *entry, tags []string) bool {
+	switch r.scope.Kind() {
+	case invalidate.KindKey:
+		return r.scope.Text() == e.key
+	case invalidate.KindTag:
+		return slices.Contains(tags, r.scope.Text())
+	default:
+		return strings.HasPrefix(e.key, r.scope.Text())
+	}
+}
+
+// modelled is an entry with what the reference knows of it.
+type modelled struct {
+	*entry
+	names  []string
+	since  int  // fences before it was marked
+	missed bool // by every walk
+}
+
+type judgeModel struct {
+	*rand.Rand
+	f   *follow.Fences
+	log []remembered
+	all []*modelled
+}
+
+func (m *judgeModel) key() string {
+	return fmt.Sprintf("acme:%c:%d", 'a'+rune(m.IntN(3)), m.IntN(300))
+}
+
+func (m *judgeModel) add() {
+	e := &modelled{since: len(m.log), missed: m.IntN(10) == 0}
+	for range m.IntN(3) {
+		e.names = append(e.names, strconv.Itoa(m.IntN(100)))
+	}
+	k := fmt.Sprintf("%s:%d", m.key(), len(m.all)) // its own
+	if m.IntN(2) == 0 {
+		k = m.key()
+	}
+	e.entry = newEntry(m.f, k, e.names...)
+	m.all = append(m.all, e)
+}
+
+func (m *judgeModel) fence(t *testing.T) {
+	var s invalidate.Scope
+	switch n := m.IntN(1000); {
+	case n == 0:
+		s = invalidate.All()
+	case n < 20:
+		s = invalidate.Prefix(m.key()[:7])
+	case n < 100:
+		s = invalidate.Prefix(m.key() + ":" + strconv.Itoa(m.IntN(2000)))
+	case n < 400:
+		s = invalidate.Tag("acme", strconv.Itoa(m.IntN(400)))
+	default:
+		s = invalidate.Key(keyOf(t, m.key()))
+	}
+	m.log = append(m.log, remembered{s}) // first: storing it may begin a walk
+	m.f.Fence(s)
+}
+
+func (m *judgeModel) walk() {
+	tick := m.f.Tick()
+	for _, e := range m.all {
+		if !e.missed {
+			e.judged(m.f)
+		}
+	}
+	m.f.Settled(tick)
+}
+
+func (m *judgeModel) covered(e *modelled) bool {
+	return slices.ContainsFunc(m.log[e.since:], func(r remembered) bool { return r.covers(e.entry, e.names) })
+}
+
+func (m *judgeModel) check(t *testing.T, e *modelled) {
+	t.Helper()
+	covered, ok := m.covered(e), e.clear(m.f)
+	if ok && covered {
+		t.Fatalf("after %d fences %s (tags %v, marked after %d) is clear and should be covered", len(m.log), e.key, e.names, e.since)
+	}
+	if !ok && !covered && !e.missed {
+		t.Fatalf("after %d fences %s (tags %v, marked after %d) is lost and should be clear", len(m.log), e.key, e.names, e.since)
+	}
+	if covered && !m.f.Overtaken(e.mark, e.hash, e.key, e.tags) {
+		t.Fatalf("after %d fences a load of %s marked after %d is not overtaken", len(m.log), e.key, e.since)
+	}
+	byKey := slices.ContainsFunc(m.log[e.since:], func(r remembered) bool { return r.scope.Kind() == invalidate.KindKey && r.scope.Text() == e.key })
+	if covered && !byKey && m.f.Accepts(e.mark, e.hash, e.key, e.tags) {
+		t.Fatalf("after %d fences a frame of %s as of %d is accepted", len(m.log), e.key, e.since)
+	}
+	if m.IntN(2) == 0 {
+		e.judged(m.f)
+	}
+}
+
+// Random fences, entries, judgements and walks, with tables that forget all the time: an
+// entry is clear if and only if no fence covers it, unless every walk missed it. Then it
+// may be lost, and is never clear when it should not be.
+func TestJudgeModel(t *testing.T) {
+	seed := rand.Uint64()
+	if s := os.Getenv("TWOFOLD_SEED"); s != "" {
+		seed, _ = strconv.ParseUint(s, 10, 64)
+	}
+	t.Logf("repeat with TWOFOLD_SEED=%d", seed)
+	rounds := 20
+	if raceEnabled {
+		rounds = 4
+	}
+	for round := range rounds {
+		m := &judgeModel{Rand: rand.New(rand.NewPCG(seed, uint64(round))), f: follow.NewSmallFences(64)}
+		m.f.OnForget(m.walk)
+		for range 3000 {
+			if m.IntN(20) == 0 {
+				m.add()
+			}
+			m.fence(t)
+			if len(m.all) > 0 {
+				m.check(t, m.all[m.IntN(len(m.all))])
+			}
+		}
+		for _, e := range m.all {
+			m.check(t, e)
+		}
+	}
+}
+
+// Fences, hits and walks side by side: an entry that is judged all the time, by hits and
+// by walks, never outlives its own fence.
+func TestJudgeConcurrently(t *testing.T) {
+	const workers, rounds = 4, 1000
+	f := follow.NewSmallFences(256)
+	type shared struct {
+		entry
+		born atomic.Uint64
+	}
+	judge := func(e *shared) bool {
+		tick, ok := f.Judge(e.born.Load(), uint32(e.hash), &e.entry, e.tags)
+		for old := e.born.Load(); ok && old < tick; old = e.born.Load() {
+			e.born.CompareAndSwap(old, tick)
+		}
+		return ok
+	}
+	var resident [workers]atomic.Pointer[shared]
+	var walks sync.WaitGroup
+	f.OnForget(func() {
+		walks.Go(func() {
+			tick := f.Tick()
+			for i := range resident {
+				if e := resident[i].Load(); e != nil {
+					judge(e)
+				}
+			}
+			f.Settled(tick)
+		})
+	})
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			own, tag := keyOf(t, fmt.Sprint("acme:own:", w)), fmt.Sprint("own", w)
+			for i := range rounds {
+				e := &shared{entry: *newEntry(f, own.String(), tag)}
+				e.born.Store(e.mark.Tick)
+				resident[w].Store(e)
+				for j := range 5 {
+					f.Fence(invalidate.Key(keyOf(t, fmt.Sprint("acme:other:", w, ":", i*5+j))), invalidate.Tag("acme", fmt.Sprint(w, i, j)))
+					judge(e)
+				}
+				if i%2 == 0 {
+					f.Fence(invalidate.Key(own))
+				} else {
+					f.Fence(invalidate.Tag("acme", tag))
+				}
+				if judge(e) || !f.Overtaken(e.mark, e.hash, e.key, e.tags) {
+					t.Errorf("round %d: an entry outlived its fence", i)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	walks.Wait()
+}
+
+// A hit that judges an entry while its fence is stored does not note a tick that the fence
+// is not past.
+func TestFenceRacesHit(t *testing.T) {
+	rounds := 200_000
+	if raceEnabled {
+		rounds /= 10
+	}
+	for name, scope := range map[string]invalidate.Scope{
+		"key": invalidate.Key(keyOf(t, "acme:users:1")), "tag": invalidate.Tag("acme", "t"), "all": invalidate.All(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := follow.NewFences()
+			e := newEntry(f, "acme:users:1", "t")
+			var born atomic.Uint64
+			judge := func() bool {
+				old := born.Load()
+				tick, ok := f.Judge(old, uint32(e.hash), e, e.tags)
+				if ok {
+					born.CompareAndSwap(old, tick)
+				}
+				return ok
+			}
+			var wg sync.WaitGroup
+			defer wg.Wait()
+			var stop atomic.Bool
+			defer stop.Store(true)
+			wg.Go(func() {
+				for !stop.Load() {
+					judge()
+				}
+			})
+			for i := range rounds {
+				born.Store(f.Tick()) // a new entry
+				f.Fence(scope)
+				if judge() {
+					t.Fatalf("round %d: the entry outlived its fence", i)
+				}
+			}
+		})
+	}
+}
+
+// V9: two prefixes of one hash and of different lengths are both looked for.
+func TestPrefixesOfOneHash(t *testing.T) {
+	const mine, other = "acme:users:", len("acme:") // the other one's text does not matter
+	hash := xxhash.Sum64String(mine)
+	for name, add := range map[string]func(f *follow.Fences, n int){
+		"fence": func(f *follow.Fences, n int) {
+			f.Store(invalidate.Fence{Kind: invalidate.KindPrefix, Hash: hash, Len: n}, invalidate.At(9, uint32(n)))
+		},
+		"hold": func(f *follow.Fences, n int) {
+			f.Store(invalidate.Fence{Kind: invalidate.KindPrefix, Hash: hash, Len: n, Hold: invalidate.MaxHold}, 0)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := follow.NewFences()
+			e := newEntry(f, mine+"1")
+			add(f, other)
+			if !e.clear(f) || f.Held(e.hash, e.key, nil) {
+				t.Error("covered by a prefix of another length")
+			}
+			add(f, len(mine))
+			if e.clear(f) || (name == "fence" && f.Accepts(follow.Mark{Scope: invalidate.At(9, 6)}, e.hash, e.key, nil)) {
+				t.Error("not covered by its prefix: another one has the same hash")
+			}
+			if name == "hold" && !f.Held(e.hash, e.key, nil) {
+				t.Error("not held by its prefix")
+			}
+		})
+	}
+}

@@ -1,0 +1,220 @@
+package follow_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+)
+
+// everRemembered is how many fences of a kind are remembered at most.
+const everRemembered = 1 << 19
+
+// judged is judge as the cache does it: an entry that is clear is held against later
+// fences alone from then on.
+func (e *entry) judged(f *follow.Fences) bool {
+	tick, ok := f.Judge(e.born, uint32(e.hash), e, e.tags)
+	if ok {
+		e.born = tick
+	}
+	return ok
+}
+
+func otherKeys(tb testing.TB, f *follow.Fences, n int) {
+	for i := range n {
+		f.Fence(invalidate.Key(keyOf(tb, fmt.Sprint("acme:others:", i))))
+	}
+}
+
+func otherTags(f *follow.Fences, n int) {
+	for i := range n {
+		f.Fence(invalidate.Tag("acme", fmt.Sprint("other", i)))
+	}
+}
+
+// More key fences than are remembered: what was fenced stays dead, and what is marked
+// later is clear.
+func TestKeysOverflow(t *testing.T) {
+	f := follow.NewFences()
+	victim := keyOf(t, "acme:users:victim")
+	dead := newEntry(f, victim.String())
+	f.Fence(invalidate.Key(victim))
+	otherKeys(t, f, everRemembered+1)
+	if dead.clear(f) || !f.Overtaken(dead.mark, dead.hash, dead.key, nil) {
+		t.Error("an entry outlived a fence that was forgotten")
+	}
+	if n := f.Stats().Forgotten; n != 2 {
+		t.Errorf("Forgotten = %d, want 2: an entry and a load", n)
+	}
+	check(t, f, newEntry(f, victim.String()), true)
+}
+
+// More tags than are remembered: an entry that is not judged meanwhile is lost if it has
+// tags, and only then.
+func TestTagsOverflow(t *testing.T) {
+	f := follow.NewFences()
+	fenced, tagged, plain := newEntry(f, "acme:users:1", "t"), newEntry(f, "acme:users:1", "mine"), newEntry(f, "acme:users:2")
+	f.Fence(invalidate.Tag("acme", "t"))
+	otherTags(f, everRemembered+1)
+	check(t, f, plain, true)
+	check(t, f, fenced, false)
+	check(t, f, tagged, false) // nothing tells any more whether its tag was fenced
+	e := newEntry(f, "acme:users:1", "t")
+	check(t, f, e, true)
+	f.Fence(invalidate.Tag("acme", "t"))
+	check(t, f, e, false)
+	check(t, f, plain, true)
+}
+
+// What carries a position outlives the forgetting of its fence no more than an entry does.
+func TestFramesOverflow(t *testing.T) {
+	const k = "acme:users:1"
+	accepts := func(f *follow.Fences, m follow.Mark, tag string) bool {
+		return f.Accepts(m, xxhash.Sum64String(k), k, []uint64{invalidate.TagHash("acme", tag)})
+	}
+	for name, other := range map[string]func(i int) invalidate.Scope{
+		"prefixes": func(i int) invalidate.Scope { return invalidate.Prefix(fmt.Sprint("acme:others:", i)) },
+		"tags":     func(i int) invalidate.Scope { return invalidate.Tag("acme", fmt.Sprint("other", i)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := follow.NewSmallFences(64)
+			old := f.Capture()
+			f.Fence(invalidate.Prefix("acme:users:"), invalidate.Tag("acme", "t"))
+			fresh := f.Capture()
+			for i := range 10 * 64 {
+				f.Fence(other(i))
+				if accepts(f, old, "t") {
+					t.Fatalf("after %d others a frame from before the fence is accepted", i)
+				}
+			}
+			if accepts(f, fresh, "t") || !accepts(f, f.Capture(), "t") {
+				t.Error("want the frame that nobody can judge refused, and the new one accepted")
+			}
+		})
+	}
+}
+
+// A flush without a position kills the entries of this process, and leaves frames to be
+// judged by what is known of them.
+func TestFlushKeepsPositions(t *testing.T) {
+	f := follow.NewFences()
+	old := newEntry(f, "acme:users:1", "t")
+	f.Fence(invalidate.Tag("acme", "t"), invalidate.Prefix("acme:teams:"))
+	fresh := newEntry(f, "acme:users:1", "t")
+	f.Store(invalidate.All().Fence(), 0)
+	if fresh.clear(f) {
+		t.Error("an entry outlived the flush")
+	}
+	if f.Accepts(old.mark, old.hash, old.key, old.tags) {
+		t.Error("a frame that is older than the tag's fence is accepted")
+	}
+	if !f.Accepts(fresh.mark, fresh.hash, fresh.key, fresh.tags) {
+		t.Error("a frame that is newer than every position is refused")
+	}
+}
+
+// What is judged in time outlives the forgetting of fences that do not cover it, and no
+// fence that does.
+func TestSettled(t *testing.T) {
+	f := follow.NewFences()
+	var all []*entry
+	for i := range 1000 {
+		all = append(all, newEntry(f, fmt.Sprint("acme:users:", i), fmt.Sprint("user", i)))
+	}
+	walks := 0
+	f.OnForget(func() {
+		walks++
+		tick := f.Tick()
+		for _, e := range all {
+			e.judged(f)
+		}
+		f.Settled(tick)
+	})
+	f.Fence(invalidate.Key(keyOf(t, "acme:users:1")), invalidate.Tag("acme", "user2"))
+	otherKeys(t, f, 2*everRemembered)
+	otherTags(f, 2*everRemembered)
+	for i, e := range all {
+		if got, want := e.clear(f), i != 1 && i != 2; got != want {
+			t.Errorf("Clear(%s) = %v, want %v", e.key, got, want)
+		}
+	}
+	if s := f.Stats(); s.Keys > everRemembered/2 || s.Tags > everRemembered/2 || walks > 2*2*everRemembered>>17+2 {
+		t.Errorf("after %d walks %d keys and %d tags are remembered", walks, s.Keys, s.Tags)
+	}
+}
+
+// A key fence is remembered for as long as a block lasts, at least.
+func TestKeysAreRemembered(t *testing.T) {
+	f := follow.NewFences()
+	const victim = "acme:users:victim"
+	before := f.Capture()
+	f.Fence(invalidate.Key(keyOf(t, victim)))
+	otherKeys(t, f, 1<<17)
+	if f.Accepts(before, xxhash.Sum64String(victim), victim, nil) {
+		t.Error("a frame from before the fence is accepted")
+	}
+}
+
+// Fences that never end take constant memory.
+func TestFencesMemory(t *testing.T) {
+	f := follow.NewFences()
+	f.OnForget(func() { f.Settled(f.Tick()) })
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	n := 12_000_000 // ten minutes at 20,000 a second
+	if raceEnabled || testing.Short() {
+		n /= 10
+	}
+	start, peak := heap(), uint64(0)
+	for i := range n {
+		if i%2 == 0 {
+			f.Fence(invalidate.Tag("acme", fmt.Sprint(i)))
+		} else {
+			f.Fence(invalidate.Key(keyOf(t, fmt.Sprint("acme:users:", i))))
+		}
+		if i%(n/20) == 0 {
+			peak = max(peak, heap())
+		}
+	}
+	s := f.Stats()
+	if got := int64(peak) - int64(start); got > 32<<20 || s.Tags+s.Keys > everRemembered {
+		t.Errorf("%d fences took %d KiB at most, and %d are remembered", n, got>>10, s.Tags+s.Keys)
+	} else {
+		t.Logf("%d fences took %d KiB at most", n, got>>10)
+	}
+}
+
+// A cell that cannot be removed stays refused here, however many other keys are fenced
+// until it is gone.
+func TestStuckCellStaysRefused(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p := newPeer(t, log, follow.Config{})
+		old := newEntry(p.Fences(), "t:n:1")
+		p.mu.Lock()
+		p.refuse = errDown
+		p.mu.Unlock()
+		_ = wantPending(t, p.Invalidate(t.Context(), request(t, invalidate.Key(keyOf(t, old.key)))))
+		for i := range 60 {
+			for j := range 10_000 {
+				p.Fences().Store(invalidate.Fence{Kind: invalidate.KindKey, Hash: uint64(i*10_000+j+1) * 0x9e3779b97f4a7c15}, 0)
+			}
+			advance(bound / 2)
+			if p.Fences().Accepts(old.mark, old.hash, old.key, nil) {
+				t.Fatalf("after %d other fences the old cell is accepted", (i+1)*10_000)
+			}
+		}
+		p.mu.Lock()
+		p.refuse = nil
+		p.mu.Unlock()
+		advance(10 * bound)
+	})
+}

@@ -1,0 +1,73 @@
+package follow
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// Request is what one call asks for: scopes, and how they are to be
+// invalidated.
+type Request struct {
+	Scopes []invalidate.Scope // of KindKey, KindPrefix and KindTag
+	Strict bool               // wait until no process can serve them any more
+	Hold   time.Duration      // keep them from being cached for so long; 0: not at all
+
+	// Removed says that the remote tier's cells of the keys hold no value any
+	// more: the caller has put its own claim there, which must stay.
+	Removed bool
+}
+
+// NewRequest sorts the parts of a call. It refuses parts that cannot be used,
+// and names all of them; its errors wrap [ErrScope]. Of several holds the
+// longest counts. parts is not kept.
+func NewRequest(parts ...invalidate.Scope) (Request, error) {
+	var r Request
+	var bad []error
+	r.Scopes = make([]invalidate.Scope, 0, len(parts))
+	for _, p := range parts {
+		bad = append(bad, p.Validate())
+		switch {
+		case p == invalidate.Strict:
+			r.Strict = true
+		case p.Kind() == 0:
+			r.Hold = max(r.Hold, p.Fence().Hold)
+		default:
+			r.Scopes = append(r.Scopes, p)
+		}
+	}
+	return r, errors.Join(bad...)
+}
+
+// Keys returns the spellings of the keys among the scopes.
+func (r Request) Keys() []string {
+	var keys []string
+	for _, s := range r.Scopes {
+		if s.Kind() == invalidate.KindKey {
+			keys = append(keys, s.Text())
+		}
+	}
+	return keys
+}
+
+// fences appends what records carry of the request.
+func (r Request) fences(keys, scopes []invalidate.Fence) (_, _ []invalidate.Fence) {
+	for _, s := range r.Scopes {
+		f := s.Fence()
+		f.Hold = r.Hold
+		to := &scopes
+		if s.Kind() == invalidate.KindKey {
+			to = &keys
+		}
+		*to = append(*to, f)
+	}
+	return keys, scopes
+}
+
+// distinct sorts fences and drops those said twice.
+func distinct(fs []invalidate.Fence) []invalidate.Fence {
+	slices.SortFunc(fs, compareFences)
+	return slices.Compact(fs)
+}

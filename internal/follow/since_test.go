@@ -1,0 +1,69 @@
+package follow_test
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// Who remembers the generation at which an entry was found clear, and asks Since, decides
+// as Clear does: it may be sent to look again for nothing, and never misses a fence.
+func TestSince(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		f := follow.NewFences()
+		key := rapid.SampledFrom([]string{"acme:users:1", "acme:users:2", "acme:teams:1", "bolt:users:1"})
+		scope := rapid.OneOf(
+			rapid.Map(key, func(k string) invalidate.Scope { return invalidate.Key(keyOf(t, k)) }),
+			rapid.SampledFrom([]invalidate.Scope{
+				invalidate.Prefix("acme:users:"), invalidate.Tag("acme", "t"), invalidate.Tag("bolt", "t"), invalidate.All(),
+			}),
+		)
+		type remembered struct {
+			*entry
+			gen uint64
+		}
+		var all []remembered
+		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
+			switch rapid.IntRange(0, 2).Draw(rt, "step") {
+			case 0:
+				gen := f.Generation()
+				if e := newEntry(f, key.Draw(rt, "key"), "t"); e.clear(f) {
+					all = append(all, remembered{e, gen})
+				}
+			case 1:
+				f.Fence(scope.Draw(rt, "scope"))
+			case 2:
+				f.Flush()
+			}
+			for _, r := range all {
+				if covered := !r.clear(f); covered && !f.Since(r.gen, uint32(r.hash)) {
+					rt.Fatalf("%s is covered, and nothing is known since generation %d", r.key, r.gen)
+				}
+			}
+		}
+	})
+}
+
+// Fences of other keys are no reason to look at an entry again.
+func TestSinceTellsKeysApart(t *testing.T) {
+	f := follow.NewFences()
+	e, gen := newEntry(f, "acme:users:1"), f.Generation()
+	again := 0
+	for i := range 1000 {
+		f.Fence(invalidate.Key(keyOf(t, fmt.Sprint("acme:others:", i))))
+		if f.Since(gen, uint32(e.hash)) {
+			again++
+		}
+	}
+	if again > 0 { // none of these keys is in its group, and hashes don't change
+		t.Errorf("to look again %d times in 1,000", again)
+	}
+	f.Fence(invalidate.Key(keyOf(t, "acme:users:1")))
+	if !f.Since(gen, uint32(e.hash)) {
+		t.Error("its own fence is not known")
+	}
+}

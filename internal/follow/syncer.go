@@ -1,0 +1,195 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// sync is the syncer: it renews, catches up and appends, one round at a time.
+// After a round that failed it takes its time, whoever calls.
+func (w *Follower) sync() {
+	t := time.NewTimer(0)
+	defer t.Stop()
+	wake := w.wake
+	for {
+		select {
+		case <-w.stop:
+			return
+		case <-wake:
+		case <-t.C:
+		}
+		select {
+		case w.turn <- struct{}{}:
+		case <-w.stop:
+			return
+		}
+		next, err := w.round(w.ctx)
+		<-w.turn
+		t.Reset(next)
+		if wake = w.wake; err != nil {
+			wake = nil
+		}
+	}
+}
+
+// round makes one attempt and returns how long to wait for the next.
+func (w *Follower) round(ctx context.Context) (next time.Duration, err error) {
+	w.noticeLapse()
+	w.mu.Lock()
+	w.attempt.running, w.attempt.began = true, w.now()
+	w.mu.Unlock()
+
+	err = w.try(ctx)
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	next = w.bound / 4
+	next -= time.Duration(rand.Int64N(int64(next/4) + 1)) // so that a fleet does not ask in step
+	if err != nil {
+		next /= 4
+		w.numbers.syncErrors.Add(1)
+	}
+	w.lastErr = err
+	close(w.attempt.over)
+	w.attempt = attempt{over: make(chan struct{})}
+	return next, err
+}
+
+// try sends what waits and catches up. Orders land when their cells are gone
+// and their record is written and applied here.
+func (w *Follower) try(ctx context.Context) error {
+	orders := w.takeOrders()
+	err := w.exchange(ctx, orders)
+	if err != nil {
+		w.giveBack(orders, err)
+		return err
+	}
+	w.settle(orders)
+	return nil
+}
+
+// exchange appends what the orders cover, in as many records as it takes, and
+// reads on until nothing is left to read. Only then the lease is extended, as
+// of the moment before the last question.
+func (w *Follower) exchange(ctx context.Context, orders []*order) error {
+	var keys, scopes []invalidate.Fence
+	var cells []string
+	for _, o := range orders {
+		keys, scopes = o.req.fences(keys, scopes)
+		if len(o.cells) > 0 && w.logRemoves(o) {
+			cells = append(cells, w.cfg.Names(o.cells)...)
+		}
+	}
+	keys, scopes = distinct(keys), distinct(scopes)
+	for {
+		var a invalidate.Append
+		var gone []string
+		gone, cells = split(cells, invalidate.MaxCells)
+		if len(cells) == 0 { // cells go first, all of them
+			a.Keys, keys = split(keys, invalidate.MaxFences)
+			a.Scopes, scopes = split(scopes, invalidate.MaxFences)
+		}
+		asked := w.now()
+		p, err := w.ask(ctx, a, gone)
+		if err != nil {
+			return err
+		}
+		w.apply(p)
+		w.fences.confirm(a, p)
+		if !p.More && len(cells)+len(keys)+len(scopes) == 0 {
+			w.extend(asked)
+			break
+		}
+	}
+	for _, o := range orders {
+		if w.logRemoves(o) {
+			o.cells = nil
+		}
+	}
+	return nil
+}
+
+func split[T any](s []T, most int) (now, rest []T) {
+	n := min(len(s), most)
+	return s[:n:n], s[n:]
+}
+
+// ask makes one call to the log, under a deadline of its own: the lease is not
+// to lapse because one call hangs.
+func (w *Follower) ask(ctx context.Context, a invalidate.Append, cells []string) (p invalidate.Page, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("invalidate: the log panicked (%T)", x)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, w.bound/4)
+	defer cancel()
+	w.numbers.syncs.Add(1)
+	if len(cells) > 0 {
+		p, err = w.remover.SyncRemoving(ctx, w.fences.cursor(), a, cells)
+	} else {
+		p, err = w.log.Sync(ctx, w.fences.cursor(), a)
+	}
+	if err != nil {
+		return invalidate.Page{}, err
+	}
+	if p.Now > 0 {
+		w.offset.Store(p.Now - w.now()/1000)
+	}
+	w.noticeBound(p.Bound)
+	return p, nil
+}
+
+// apply applies a page: fences first, positions next, and the lease, if it is
+// to be extended, last of all.
+func (w *Follower) apply(p invalidate.Page) {
+	w.applying.Lock()
+	found := w.fences.follow(p)
+	w.applying.Unlock()
+	w.record(found)
+}
+
+// extend confirms the lease. Safe only behind everything that was asked for:
+// readers take the lease first and the fences second.
+func (w *Follower) extend(asked int64) {
+	w.lease.extend(asked)
+	w.caughtUp.Store(true)
+	w.noticeRenewal()
+}
+
+// tail applies records as they come. It neither confirms the lease nor keeps
+// it from lapsing: a tail may be connected to a server that has been deposed.
+func (w *Follower) tail() {
+	const rest = 2 * time.Millisecond // a burst of records costs each process no more than 500 reads a second
+	t := time.NewTimer(0)
+	defer t.Stop()
+	for {
+		select {
+		case <-w.stop:
+			return
+		case <-t.C:
+		}
+		next := rest
+		p, err := w.listen()
+		if err != nil {
+			next = w.bound / 16
+			w.numbers.tailErrors.Add(1)
+		} else {
+			w.apply(p)
+		}
+		t.Reset(next)
+	}
+}
+
+func (w *Follower) listen() (p invalidate.Page, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("invalidate: the log panicked (%T)", x)
+		}
+	}()
+	return w.log.Tail(w.ctx, w.fences.cursor())
+}

@@ -1,0 +1,50 @@
+package follow_test
+
+import (
+	"runtime"
+	"strconv"
+	"testing"
+
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// A load captures its mark and then reads a cached part, while a fence of the part's tag
+// is being stored. If the mark counts the fence, the part must not be found clear of it:
+// what is built from the part would never be covered.
+func TestMarkCountsNoFenceThatPartsMiss(t *testing.T) {
+	f := follow.NewFences()
+	missed := 0
+	for i := range 30_000 {
+		scope := invalidate.Tag("org", strconv.Itoa(i))
+		if i%10 == 0 {
+			scope = invalidate.All()
+		}
+		tags := []uint64{invalidate.TagHash("org", strconv.Itoa(i))}
+		part := newEntry(f, "t:n:part")
+		part.tags = tags
+		gen, tick, done := f.Generation(), f.Tick(), make(chan struct{})
+		go func() {
+			f.Fence(scope)
+			close(done)
+		}()
+		for f.Tick() == tick {
+			if i%2 == 0 {
+				runtime.Gosched()
+			}
+		}
+		built := newEntry(f, "t:n:built") // its mark counts the fence
+		built.tags = tags
+		unseen := !f.Since(gen, uint32(part.hash))
+		if !unseen {
+			_, unseen = f.Clear(part.mark.Tick, uint32(part.hash), part, tags)
+		}
+		<-done
+		if unseen && built.clear(f) {
+			missed++
+		}
+	}
+	if missed > 0 {
+		t.Errorf("%d built entries carry a fenced tag and are clear of the fence", missed)
+	}
+}

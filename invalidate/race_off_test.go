@@ -1,5 +1,0 @@
-//go:build !race
-
-package invalidate_test
-
-const raceEnabled = false
