@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/safeguard"
 )
 
@@ -108,7 +109,14 @@ func (a *ask[K, V]) joins(f *flight[K, V]) bool {
 		(f.canLoad() || !a.canLoad()) &&
 		(f.o.noStale || !a.o.noStale) &&
 		(a.o.anew || f.minLoaded >= a.minLoaded || f.begun >= a.minLoaded) &&
-		!a.t.fences.Overtaken(f.mark, f.hash, f.text, nil)
+		!a.overtook(f)
+}
+
+// overtook reports whether the flight's key, or a prefix of it, was invalidated or expired
+// since the flight began.
+func (a *ask[K, V]) overtook(f *flight[K, V]) bool {
+	fresh, overtaken := a.t.fences.Overtaken(f.mark, f.hash, f.text, nil)
+	return overtaken || fresh != follow.Forever
 }
 
 // accepts reports whether the caller may be given what a flight it joined
@@ -125,6 +133,8 @@ func (a *ask[K, V]) accepts(f *flight[K, V], out *outcome[K, V]) bool {
 	case out.it.born.Load() < a.tick && !f.unfenced(out.it): // the fence may have come after the load, while it was stored
 		return false
 	case !a.leased && a.called-out.it.readAt() >= a.t.bound && !a.clear(out.it): // the tick said nothing, and it was not loaded lately
+		return false
+	case out.stale == notStale && out.it.endedBy(a.called): // an Expire came before the call, and the load began before that
 		return false
 	}
 	return out.it.loadedAt >= a.minLoaded
@@ -211,7 +221,7 @@ func (a *ask[K, V]) deliver(ctx context.Context, f *flight[K, V], out *outcome[K
 	if it.err != nil {
 		a.v.counts.inc(negatives)
 	}
-	a.t.countStale(a.v.counts, reason, now-it.softUntil)
+	a.t.countStale(a.v.counts, reason, now-it.freshUntil())
 	if loading.Load() != 0 {
 		a.inherit(ctx, it, a.judgedUnder(f, it))
 	}

@@ -52,6 +52,8 @@ const (
 	invalidatedKeys // in the order of invalidate.Kind
 	invalidatedPrefixes
 	invalidatedTags
+	invalidatedAll
+	scopesExpired
 	remoteErrGet // in the order of remote.Op
 	remoteErrClaim
 	remoteErrFill
@@ -142,7 +144,7 @@ type Stats struct {
 	Spaces []SpaceStats      // by namespace and tenant, in their order
 	Remote RemoteStats       // the remote tier
 	Local  LocalStats        // the local tier
-	Kinds  InvalidationStats // what Invalidate, Delete, DeleteAll and Set were asked for
+	Kinds  InvalidationStats // what Invalidate, Delete, DeleteAll, Set and Expire were asked for
 
 	// Fences are what this process remembers of invalidations. Forgotten and HoldsWidened
 	// say what it costs that it cannot remember all of them.
@@ -210,5 +212,6 @@ type RemoteStats struct {
 // LocalStats are about the local tier; zero when it is no tier.Meter.
 type LocalStats struct{ Bytes, Entries int64 }
 
-// InvalidationStats count invalidations by the kind of their scope.
-type InvalidationStats struct{ Keys, Prefixes, Tags int64 }
+// InvalidationStats count invalidations by the kind of their scope, and the scopes that
+// expired.
+type InvalidationStats struct{ Keys, Prefixes, Tags, All, Expired int64 }

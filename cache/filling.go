@@ -36,6 +36,7 @@ type Fill struct {
 	tags     []uint64
 	names    []string // of the tags, as far as a registry wants to know them
 	vouched  int64    // the oldest moment that vouches for a part, on t's clock; never: no part needs one
+	worn     bool     // a part is worn
 	noStore  bool
 	badTag   bool
 	ttl      time.Duration // 0: as the policy says
@@ -104,19 +105,21 @@ func Previous[V any](ctx context.Context) (V, bool) {
 // read. The lease was read before the item's fences were looked at.
 func (c Cache[K, V]) inherit(ctx context.Context, it *item[K, V], lease int64) {
 	if loading.Load() != 0 {
-		c.s.t.handOn(ctx, it.rare, it.readAt(), lease)
+		c.s.t.handOn(ctx, it.rare, it.readAt(), lease, it.isWorn())
 	}
 }
 
 // handOn gives the load under ctx the tags of a part and the moment that vouches
 // for it. The load needs the moment: its value is as old as its oldest part,
-// however lately the load itself began.
-func (t *Tiers) handOn(ctx context.Context, d *rare, readAt, lease int64) {
-	if t.follower == nil && len(d.tags) == 0 && d.older == 0 {
+// however lately the load itself began. Of a worn part, whose freshness an Expire has ended,
+// no fresh value is built.
+func (t *Tiers) handOn(ctx context.Context, d *rare, readAt, lease int64, worn bool) {
+	if t.follower == nil && len(d.tags) == 0 && d.older == 0 && !worn {
 		return
 	}
 	f := Filling(ctx)
 	f.edit(func() {
+		f.worn = f.worn || worn
 		if at := t.vouchedAt(d, readAt, lease); at != never && !safeguard.Off(safeguard.Parts) {
 			f.vouched = min(f.vouched, at+int64(t.base.Sub(f.t.base)))
 		}
@@ -225,6 +228,7 @@ type facts struct {
 	tags    []uint64
 	names   []string
 	vouched int64
+	worn    bool
 	noStore bool
 	badTag  bool
 	ttl     time.Duration
@@ -236,7 +240,7 @@ func (f *Fill) close() facts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.done, f.previous = true, nil
-	return facts{tags: f.tags, names: f.names, vouched: f.vouched, noStore: f.noStore, badTag: f.badTag, ttl: f.ttl, stale: f.stale}
+	return facts{tags: f.tags, names: f.names, vouched: f.vouched, worn: f.worn, noStore: f.noStore, badTag: f.badTag, ttl: f.ttl, stale: f.stale}
 }
 
 // entity returns how a tag is told to the registry; "" without one.

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -14,11 +15,19 @@ import (
 // it. A fence is never taken back, so nothing has to be judged again.
 const covered = uint64(1<<64 - 1)
 
-// judged notes what the fences said of the item at a generation, and passes it on.
-func (it *item[K, V]) judged(gen, tick uint64, ok bool) bool {
+// expired is there when none does, but an Expire has ended the item's freshness. So no hit
+// takes it for one that needs no further thought.
+const expired = covered - 1
+
+// judged notes what the fences said of the item at a generation, and passes on whether none
+// covers it. The end of its freshness comes first: who sees the tick sees that.
+func (it *item[K, V]) judged(gen, tick uint64, fresh int64, ok bool) bool {
 	if !ok {
 		it.clearAt.Store(covered)
 		return false
+	}
+	if fresh != follow.Forever {
+		it.expire(fresh)
 	}
 	for {
 		born := it.born.Load()
@@ -26,7 +35,12 @@ func (it *item[K, V]) judged(gen, tick uint64, ok bool) bool {
 			break
 		}
 	}
-	it.clearAt.Store(gen)
+	if it.ended.Load() != 0 {
+		gen = expired
+	}
+	if it.clearAt.Load() != gen {
+		it.clearAt.Store(gen)
+	}
 	return true
 }
 
@@ -38,8 +52,8 @@ func (it *item[K, V]) settle(t *Tiers) {
 	if it.clearAt.Load() == covered {
 		return
 	}
-	tick, ok := t.fences.Judge(it.born.Load(), it.low, it, it.tags)
-	it.judged(gen, tick, ok)
+	tick, fresh, ok := t.fences.Judge(it.born.Load(), it.low, it, it.tags)
+	it.judged(gen, tick, fresh, ok)
 }
 
 // settleBeforeForgetting has the fences ask for a walk through the local tier, if it can be

@@ -76,8 +76,8 @@ func (j *job[K, V]) judge(raw []byte, mark follow.Mark) (f frame[K, V]) {
 		return f
 	}
 	filled := follow.Mark{Key: invalidate.Position(cell.KeyPos), Scope: invalidate.Position(cell.ScopePos), Epoch: cell.Epoch}
-	if !j.t.fences.Accepts(filled, j.hash, j.text, cell.Tags) &&
-		!safeguard.Off(safeguard.Frames) {
+	fresh, ok := j.t.fences.Accepts(filled, j.hash, j.text, cell.Tags)
+	if !ok && !safeguard.Off(safeguard.Frames) {
 		j.v.counts.inc(cellRefused)
 		return f
 	}
@@ -86,7 +86,10 @@ func (j *job[K, V]) judge(raw []byte, mark follow.Mark) (f frame[K, V]) {
 		j.v.counts.inc(cellCorrupt)
 		return f
 	}
-	if it.hardUntil <= j.t.now() {
+	if fresh != follow.Forever {
+		it.expire(fresh)
+	}
+	if it.freshness(j.t.now()) == dead {
 		return f
 	}
 	f.verdict, f.it = usable, it
@@ -191,13 +194,14 @@ func (j *job[K, V]) freeze(it *item[K, V], payload []byte, nonce tier.Nonce, mar
 		}
 		return wall.Add(time.Duration(t - now)).UnixMilli()
 	}
+	soft, _, hard := it.times()
 	c := tier.Cell{
 		Nonce:    nonce,
 		ScopePos: uint64(mark.Scope),
 		KeyPos:   uint64(mark.Key),
 		Epoch:    mark.Epoch,
-		SoftAt:   at(it.softUntil),
-		HardAt:   at(it.hardUntil),
+		SoftAt:   at(soft),
+		HardAt:   at(hard),
 		LoadedAt: at(it.loadedAt),
 		LoadTime: it.loadTime,
 		Tags:     it.tags,
@@ -210,8 +214,8 @@ func (j *job[K, V]) freeze(it *item[K, V], payload []byte, nonce tier.Nonce, mar
 		c.Flags |= tier.Negative
 	}
 	keep := remoteForever
-	if it.hardUntil != never {
-		keep = min(keep, time.Duration(it.hardUntil-now))
+	if hard != never {
+		keep = min(keep, time.Duration(hard-now))
 	}
 	b, err := c.Encode()
 	return b, max(keep, time.Millisecond), err

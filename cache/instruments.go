@@ -59,8 +59,10 @@ var (
 
 	ofTiers = []meter.Family[*Stats]{
 		{
-			Name: "cache.invalidate", Desc: "Invalidations.", Attr: "kind", Values: []string{"key", "prefix", "tag"},
-			Get: func(s *Stats) []int64 { return []int64{s.Kinds.Keys, s.Kinds.Prefixes, s.Kinds.Tags} },
+			Name: "cache.invalidate", Desc: "Invalidations, and scopes that expired.", Attr: "kind", Values: []string{"key", "prefix", "tag", "everything", "expired"},
+			Get: func(s *Stats) []int64 {
+				return []int64{s.Kinds.Keys, s.Kinds.Prefixes, s.Kinds.Tags, s.Kinds.All, s.Kinds.Expired}
+			},
 		},
 		{
 			Name: "cache.remote.error", Desc: "Remote calls that failed.", Attr: "op", Values: []string{"get", "claim", "fill", "unlink"},
@@ -119,7 +121,9 @@ func (t *Tiers) Stats() Stats {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Tenant, b.Tenant))
 	})
 	n := func(c stat) int64 { return t.all.n[c].Load() }
-	s.Kinds = InvalidationStats{Keys: n(invalidatedKeys), Prefixes: n(invalidatedPrefixes), Tags: n(invalidatedTags)}
+	s.Kinds = InvalidationStats{
+		Keys: n(invalidatedKeys), Prefixes: n(invalidatedPrefixes), Tags: n(invalidatedTags), All: n(invalidatedAll), Expired: n(scopesExpired),
+	}
 	s.Remote = RemoteStats{
 		GetErrors: n(remoteErrGet), ClaimErrors: n(remoteErrClaim), FillErrors: n(remoteErrFill), UnlinkErrors: n(remoteErrUnlink),
 	}

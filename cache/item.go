@@ -17,7 +17,7 @@ const longAgo = -int64(1 << 62)
 
 // item is an entry of the local tier and the result of every load: a value, or
 // a remembered absence. It does not change once it is shared, but for clearAt,
-// born and nextTry. Times are nanoseconds since the Tiers were opened.
+// born, ended and nextTry. Times are nanoseconds since the Tiers were opened.
 //
 // It is one piece of memory, whose order matters: the key and the value, what every hit
 // reads, and the 28 bytes of its node that the tier reads are side by side, so that a hit
@@ -43,6 +43,7 @@ type item[K comparable, V any] struct {
 	hardUntil  int64         // served in place of a failed load until
 	loadTime   time.Duration
 	nextTry    atomic.Int64 // no refresh is started before
+	ended      atomic.Int64 // when an Expire ended its freshness, plus one; 0: none did. See times
 	seal
 	*rare
 }
@@ -50,6 +51,7 @@ type item[K comparable, V any] struct {
 // rare is what most items do without. It is shared by all that do: see own.
 type rare struct {
 	trustUntil int64 // fresh here until the remote tier is asked again
+	worn       bool  // a copy of an item whose freshness an Expire had ended
 	older      int64 // by how much the moment that vouches for its oldest part precedes loadedAt
 	err        error // of a remembered absence: what a hit returns
 	tags       []uint64
@@ -108,14 +110,15 @@ const (
 )
 
 func (it *item[K, V]) freshness(now int64) freshness {
+	soft, stale_, hard := it.times()
 	switch {
-	case now < it.softUntil && now < it.trustUntil:
+	case now < soft && now < it.trustUntil:
 		return fresh
-	case now < it.softUntil:
+	case now < soft:
 		return untrusted
-	case now < it.staleUntil:
+	case now < stale_:
 		return stale
-	case now < it.hardUntil:
+	case now < hard:
 		return lastHope
 	}
 	return dead

@@ -19,8 +19,8 @@ func (it *item[K, V]) again(now int64, l lifetime) *item[K, V] {
 		view: it.view, key: it.key, val: it.val, low: it.low, here: it.here, loadedAt: it.loadedAt, loadTime: it.loadTime, rare: common,
 	}
 	n.born.Store(it.born.Load())
-	if it.err != nil || len(it.tags) > 0 || it.older != 0 {
-		*n.own() = rare{trustUntil: never, older: it.older, err: it.err, tags: it.tags, names: it.names}
+	if it.err != nil || len(it.tags) > 0 || it.older != 0 || it.isWorn() {
+		*n.own() = rare{trustUntil: never, older: it.older, err: it.err, tags: it.tags, names: it.names, worn: it.isWorn()}
 	}
 	n.live(now, l)
 	return n

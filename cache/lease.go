@@ -51,7 +51,7 @@ var errUnconfirmed = errors.New("cache: no lease")
 // follow begins to follow the log, if there is one.
 func (t *Tiers) follow() {
 	if t.cfg.Log == nil {
-		t.fences, t.lease = follow.NewFences(), &follow.Lease{}
+		t.fences, t.lease = follow.NewFences(t.base), &follow.Lease{}
 		t.lease.Without()
 		t.settleBeforeForgetting()
 		return

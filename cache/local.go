@@ -37,28 +37,36 @@ func (c Cache[K, V]) hit(at uint64, k K) (it *item[K, V], lease int64, found boo
 	if !t.lease.Covers(lease, now) && !t.vouches(lease, now, it.readAt()) {
 		return nil, 0, true
 	}
-	if it.clearAt.Load() != t.fences.Generation() && !it.unfenced(t, it) {
-		return nil, 0, false
+	if it.clearAt.Load() != t.fences.Generation() {
+		if !it.unfenced(t, it) {
+			return nil, 0, false
+		}
+		if reason == notStale && it.ended.Load() != 0 {
+			if reason = it.rests(now); reason == notStale {
+				return nil, 0, true
+			}
+		}
 	}
 	it.checkUnchanged()
 	c.v.counts.hit(!it.plain && it.err != nil, reason)
 	if reason != notStale {
-		t.seen.staleness(now - it.softUntil)
+		t.seen.staleness(now - it.freshUntil())
 	}
 	return it, lease, true
 }
 
-// unfenced reports whether no fence covers the item, whose key the speller spells.
+// unfenced reports whether no fence covers the item, whose key the speller spells. It notes
+// when an Expire has ended its freshness: ask for that afterwards.
 func (it *item[K, V]) unfenced(t *Tiers, speller follow.Keyed) bool {
 	gen := t.fences.Generation() // before the check: a fence that comes while it runs is not part of it
 	switch at := it.clearAt.Load(); {
 	case at == covered:
 		return false
-	case at == gen || !t.fences.Since(at, it.low):
+	case at != expired && (at == gen || !t.fences.Since(at, it.low)):
 		return true
 	}
-	tick, ok := t.fences.Clear(it.born.Load(), it.low, speller, it.tags)
-	return it.judged(gen, tick, ok)
+	tick, fresh, ok := t.fences.Clear(it.born.Load(), it.low, speller, it.tags)
+	return it.judged(gen, tick, fresh, ok)
 }
 
 // rests returns why an item that is past its time is served all the same, and nothing has
@@ -71,7 +79,7 @@ func (it *item[K, V]) rests(now int64) staleReason {
 		}
 		return notStale
 	}
-	if now >= it.softUntil && now < it.staleUntil && it.trustUntil >= it.softUntil && now < it.nextTry.Load() {
+	if soft, until, _ := it.times(); now >= soft && now < until && it.trustUntil >= soft && now < it.nextTry.Load() {
 		return revalidating
 	}
 	return notStale

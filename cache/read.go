@@ -220,7 +220,7 @@ func (a *ask[K, V]) fromLocal(ctx context.Context) (r Result[V], ok bool, err er
 			a.refreshLater(ctx, it)
 		}
 	case stale:
-		if a.o.noStale || it.trustUntil < it.softUntil { // capped by LocalTTL: the remote tier may know better
+		if a.o.noStale || it.trustUntil < it.freshUntil() { // capped by LocalTTL: the remote tier may know better
 			return r, false, nil
 		}
 		reason = revalidating
@@ -231,7 +231,7 @@ func (a *ask[K, V]) fromLocal(ctx context.Context) (r Result[V], ok bool, err er
 	it.checkUnchanged()
 	a.v.counts.hit(it.err != nil, reason)
 	if reason != notStale {
-		a.t.seen.staleness(now - it.softUntil)
+		a.t.seen.staleness(now - it.freshUntil())
 	}
 	a.inherit(ctx, it, a.lease)
 	return a.result(it, Local, reason, now), true, it.err

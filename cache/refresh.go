@@ -76,9 +76,10 @@ func (j *job[K, V]) spareSource(old *item[K, V]) {
 		return
 	}
 	again := old.again(now, lifetime{soft: j.throttle(), trust: policy.Forever})
-	again.hardUntil = old.hardUntil
-	again.softUntil = min(again.softUntil, old.hardUntil)
-	again.staleUntil = min(again.staleUntil, old.hardUntil)
+	_, _, hard := old.times()
+	again.hardUntil = hard
+	again.softUntil = min(again.softUntil, hard)
+	again.staleUntil = min(again.staleUntil, hard)
 	again.failSafe, again.quietUntil = true, -never
 	j.put(again)
 }

@@ -48,7 +48,7 @@ func (r *run[K, V]) settleError(ctx context.Context, a *attempt[K, V]) {
 	a.it.here = true
 	a.it.own().err = f.stored(&RememberedError{Code: codeOf(a.err), Err: errtree.Remember(a.err, nil, isCoder)})
 	f.setTags(a.it, nil, &a.facts)
-	if !f.t.fences.Overtaken(a.mark, f.hash, f.text, a.it.tags) && f.admits(a, r.held) {
+	if _, overtaken := f.t.fences.Overtaken(a.mark, f.hash, f.text, a.it.tags); !overtaken && f.admits(a, r.held) {
 		r.store(a, ttl)
 	}
 }
@@ -90,6 +90,10 @@ func (j *job[K, V]) admits(a *attempt[K, V], held bool) bool {
 func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
 	f, it := r.f, a.it
 	it.live(a.begun+int64(a.took), f.lifetime(it, ttl, a.facts.stale))
+	if a.facts.worn { // it is as old as its parts; they are refreshed first
+		it.expire(a.begun)
+		it.nextTry.Store(f.t.now() + int64(f.throttle()))
+	}
 	r.keep = it
 	if !r.claimed {
 		if size := f.sizeOf(it); size > int64(f.p.MaxValueBytes) {

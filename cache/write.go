@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/follow"
-	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
@@ -59,15 +58,21 @@ func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) er
 // and then the invalidation goes on being tried in the background. Invalidate
 // waits for that until ctx ends or a bound has passed.
 func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error {
-	timeout := t.policies.Load().For(policy.Default(), "", "").RemoteTimeout
-	if err := t.invalidate(ctx, timeout, scopes...); err != nil {
-		name := fmt.Sprintf("%d scopes", len(scopes))
-		if len(scopes) == 1 {
-			name = scopes[0].String()
-		}
-		return &Error{Op: "invalidate", Key: name, Err: err}
+	if err := t.invalidate(ctx, t.defaults().RemoteTimeout, scopes...); err != nil {
+		return &Error{Op: "invalidate", Key: nameOf(scopes), Err: err}
 	}
 	return nil
+}
+
+// defaults is the policy of what has no namespace.
+func (t *Tiers) defaults() policy.Policy { return t.policies.Load().For(policy.Default(), "", "") }
+
+// nameOf is how an error names scopes.
+func nameOf(scopes []invalidate.Scope) string {
+	if len(scopes) == 1 {
+		return scopes[0].String()
+	}
+	return fmt.Sprintf("%d scopes", len(scopes))
 }
 
 func (t *Tiers) invalidate(ctx context.Context, timeout time.Duration, scopes ...invalidate.Scope) error {
@@ -82,9 +87,7 @@ func (t *Tiers) invalidate(ctx context.Context, timeout time.Duration, scopes ..
 	before := t.registrations()
 	err = t.spread(ctx, timeout, r)
 	t.forget(r.Scopes, before)
-	for _, s := range r.Scopes {
-		t.all.inc(invalidatedKeys + stat(s.Kind()-invalidate.KindKey))
-	}
+	t.countScopes(r)
 	end(err)
 	return err
 }
@@ -105,6 +108,17 @@ func (t *Tiers) spread(ctx context.Context, timeout time.Duration, r follow.Requ
 	return err
 }
 
+// countScopes counts what was asked for.
+func (t *Tiers) countScopes(r follow.Request) {
+	for _, s := range r.Scopes {
+		if r.Soft {
+			t.all.inc(scopesExpired)
+		} else {
+			t.all.inc(invalidatedKeys + stat(s.Kind()-invalidate.KindKey))
+		}
+	}
+}
+
 // Refresh loads k now, whatever is cached, and stores the result. Reads are
 // served what is cached meanwhile, and go on being served it when the load
 // fails. It returns the load's error, [ErrNotFound] included.
@@ -113,75 +127,6 @@ func (c Cache[K, V]) Refresh(ctx context.Context, k K) error {
 		return errZero("refresh")
 	}
 	_, err := c.fetch(ctx, "refresh", k, nil, &callOpts{noStale: true, anew: true})
-	return err
-}
-
-// Expire ends the freshness of k, but not its life: the next read treats it as
-// stale, serves it as far as the policy's Stale and StaleIfError go, and loads
-// it anew. Other processes learn of it when they ask the remote tier. Expiring
-// what is not there is no error.
-func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
-	j, err := c.change("expire", k)
-	if err != nil {
-		return err
-	}
-	if it := j.find(j.at, k); it != nil {
-		j.expireLocal(it)
-	}
-	if j.t.remote == nil {
-		return nil
-	}
-	if err := j.expireRemote(ctx); err != nil {
-		return j.fail(err)
-	}
-	return nil
-}
-
-func (j *job[K, V]) expireLocal(it *item[K, V]) {
-	now := j.t.now()
-	n := it.again(now, lifetime{stale: j.p.Stale, hard: policy.Add(j.p.Stale, j.p.StaleIfError)})
-	if n.err != nil {
-		n.hardUntil = now
-	}
-	n.hardUntil = min(n.hardUntil, it.hardUntil)
-	n.staleUntil = min(n.staleUntil, n.hardUntil)
-	n.trustTo(n.softUntil)
-	j.put(n)
-}
-
-// expireRemote rewrites the cell under a refresh claim, so that a refresh or a
-// load that runs meanwhile wins.
-func (j *job[K, V]) expireRemote(ctx context.Context) error {
-	mark := j.t.fences.Capture()
-	raw, err := j.t.remote.Get(ctx, new(scope.Deadline), j.p.RemoteTimeout, j.text)
-	if err != nil {
-		return err
-	}
-	f := j.judge(raw, mark)
-	if f.verdict != usable {
-		return nil
-	}
-	claim := tier.Claim{Seen: f.nonce, Nonce: tier.NewNonce(), Lease: j.t.cfg.ClaimTTL, Refresh: true}
-	got, err := j.claimCell(ctx, claim)
-	if err != nil || !got.Granted {
-		return err
-	}
-	cell, err := tier.ParseCell(raw)
-	if err != nil {
-		return err
-	}
-	wall := time.Now()
-	hard := wall.Add(policy.Add(j.p.Stale, j.p.StaleIfError)).UnixMilli()
-	cell.Nonce = claim.Nonce
-	cell.SoftAt = wall.UnixMilli()
-	cell.HardAt = min(cell.HardAt, hard)
-	cell.RefreshUntil = 0
-	b, err := cell.Encode()
-	if err != nil {
-		return err
-	}
-	keep := max(time.Duration(cell.HardAt-wall.UnixMilli())*time.Millisecond, time.Millisecond)
-	_, err = j.fillCell(ctx, tier.Fill{Nonce: claim.Nonce, Cell: b, TTL: keep})
 	return err
 }
 

@@ -70,8 +70,8 @@ type Cursor struct {
 // Append is what a Sync appends: at most one record to each sequence, and none
 // where the slice is empty. Each holds at most [MaxFences].
 type Append struct {
-	Keys   []Fence // of KindKey
-	Scopes []Fence // of KindPrefix and KindTag
+	Keys   []Fence // of KindKey, and not Soft
+	Scopes []Fence // all others
 }
 
 // MaxFences is the most fences one record holds.
@@ -119,9 +119,15 @@ type Record struct {
 type Fence struct {
 	Kind Kind
 	Hash uint64
-	Len  int           // of a prefix: its length in bytes; 0 covers everything
+	Len  int           // of a prefix: its length in bytes
 	Hold time.Duration // nobody caches what it covers for so long; 0: at once
+	Soft bool          // it ends the freshness of what it covers, and not its life
 }
+
+// OfKeys reports whether the fence belongs into the sequence of keys: it is of one key, and
+// not soft. A soft one removes no cell, so its record must not be missed as one of a key
+// may be.
+func (f Fence) OfKeys() bool { return f.Kind == KindKey && !f.Soft }
 
 // Fence returns what a record carries of s, which has passed Validate. Of a [Hold] that is
 // how long it lasts, and of [Strict] nothing.

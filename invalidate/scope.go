@@ -26,12 +26,13 @@ const (
 	KindKey Kind = iota + 1
 	KindPrefix
 	KindTag
+	KindAll
 
 	kindStrict
 	kindHold
 )
 
-// String returns "key", "prefix" or "tag".
+// String returns "key", "prefix", "tag" or "everything".
 func (k Kind) String() string {
 	switch k {
 	case KindKey:
@@ -40,6 +41,8 @@ func (k Kind) String() string {
 		return "prefix"
 	case KindTag:
 		return "tag"
+	case KindAll:
+		return "everything"
 	case kindStrict, kindHold:
 	}
 	return "none"
@@ -90,7 +93,7 @@ func Key(k key.Key) Scope { return Scope{kind: KindKey, text: k.String()} }
 func Prefix(p string) Scope { return Scope{kind: KindPrefix, text: p} }
 
 // All covers every key of every tenant.
-func All() Scope { return Scope{kind: KindPrefix} }
+func All() Scope { return Scope{kind: KindAll} }
 
 // Tag covers everything of any namespace that carries tag for tenant. Tags of
 // two tenants never meet, also when they are spelled alike.
@@ -98,7 +101,7 @@ func Tag(tenant, tag string) Scope { return Scope{kind: KindTag, tenant: tenant,
 
 // Kind returns the kind of scope; zero for the zero Scope, Strict and Hold.
 func (s Scope) Kind() Kind {
-	if s.kind > KindTag {
+	if s.kind > KindAll {
 		return 0
 	}
 	return s.kind
@@ -111,13 +114,16 @@ func (s Scope) Text() string { return s.text }
 func (s Scope) Tenant() string { return s.tenant }
 
 // Hash returns the 64-bit hash that stands for the scope in cells and records:
-// xxHash64 of its spelling. Two scopes that share one cause extra misses and
-// nothing worse.
+// xxHash64 of its spelling; 0 for [All]. Two scopes that share one cause extra misses
+// and nothing worse.
 func (s Scope) Hash() uint64 {
-	if s.kind == KindTag {
+	switch s.kind {
+	case KindKey, KindPrefix:
+		return xxhash.Sum64String(s.text)
+	case KindTag:
 		return TagHash(s.tenant, s.text)
 	}
-	return xxhash.Sum64String(s.text)
+	return 0
 }
 
 // String returns the scope for a person, such as "prefix acme:users:". A text that is too
@@ -126,7 +132,7 @@ func (s Scope) String() string {
 	switch {
 	case s.kind == KindTag:
 		return "tag " + quoted(s.tenant) + ":" + quoted(s.text)
-	case s == All():
+	case s.kind == KindAll:
 		return "everything"
 	case s == Strict:
 		return "strict"
@@ -155,12 +161,12 @@ func (s Scope) Validate() error {
 		if len(s.text) > key.MaxLen {
 			return fmt.Errorf("%w: prefix has %d bytes, at most %d", ErrScope, len(s.text), key.MaxLen)
 		}
-		if s.text != "" && strings.IndexByte(s.text, ':') <= 0 {
+		if strings.IndexByte(s.text, ':') <= 0 {
 			return fmt.Errorf("%w: prefix of %d bytes names no tenant (want \"tenant:…\", or All)", ErrScope, len(s.text))
 		}
 	case KindTag:
 		return validateTag(s.tenant, s.text)
-	case kindStrict:
+	case KindAll, kindStrict:
 	case kindHold:
 		if s.hold < time.Millisecond || s.hold > MaxHold {
 			return fmt.Errorf("%w: hold of %v is not between 1ms and %v", ErrScope, s.hold, MaxHold)

@@ -36,10 +36,10 @@ func TestFramesOfAnUnknownEpoch(t *testing.T) {
 			t.Fatalf("the new epoch is %d, the old one was %d: want it lower", own.mark.Scope.Epoch(), survivor.mark.Scope.Epoch())
 		}
 		for _, f := range []*follow.Fences{p.Fences(), q.Fences()} {
-			if f.Accepts(survivor.mark, survivor.hash, survivor.key, survivor.tags) {
+			if accepts(f, survivor.mark, survivor.hash, survivor.key, survivor.tags) {
 				t.Error("a frame of an unknown epoch is accepted")
 			}
-			if !f.Accepts(own.mark, own.hash, own.key, own.tags) {
+			if !accepts(f, own.mark, own.hash, own.key, own.tags) {
 				t.Error("a frame of this epoch is refused")
 			}
 		}
@@ -48,7 +48,7 @@ func TestFramesOfAnUnknownEpoch(t *testing.T) {
 		}
 		advance(bound)
 		for _, e := range []*entry{survivor, own} {
-			if q.Fences().Accepts(e.mark, e.hash, e.key, e.tags) {
+			if accepts(q.Fences(), e.mark, e.hash, e.key, e.tags) {
 				t.Errorf("a frame as of %d-%d is accepted after the invalidation", e.mark.Scope.Epoch(), e.mark.Scope.N())
 			}
 		}
@@ -90,7 +90,7 @@ func TestAnotherHistory(t *testing.T) {
 					t.Error("no epoch was started")
 				}
 				for _, f := range []*follow.Fences{p.Fences(), q.Fences()} {
-					if f.Accepts(frame.mark, frame.hash, frame.key, frame.tags) {
+					if accepts(f, frame.mark, frame.hash, frame.key, frame.tags) {
 						t.Error("a frame from before the epoch is accepted")
 					}
 					check(t, f, newEntry(f, "t:n:1", "x"), true)

@@ -1,13 +1,17 @@
 package follow
 
-import "github.com/twofold-go/twofold/invalidate"
+import (
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
 
 // Store applies a fence as a record carries it.
 func (f *Fences) Store(s invalidate.Fence, pos invalidate.Position) { f.store(s, pos) }
 
 // NewSmallFences returns fences that remember a few of each kind: size in a block.
 func NewSmallFences(size int) *Fences {
-	f := NewFences()
+	f := NewFences(time.Now())
 	f.scopes.tags.size, f.scopes.prefixes.size = size, size
 	for i := range f.recent.shards {
 		f.recent.shards[i].size = max(size/recentShards, 1)

@@ -3,6 +3,7 @@ package follow
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -57,6 +58,7 @@ type Fences struct {
 	keys    [clockBuckets]atomic.Uint64
 	last    [groups]atomic.Uint64 // gen of the last key fence of each group
 
+	origin  time.Time                         // of the times that Clear returns
 	logged  bool                              // positions come from a log
 	applied atomic.Pointer[invalidate.Cursor] // with a log: applied without a gap; nil: nothing yet
 
@@ -66,6 +68,7 @@ type Fences struct {
 	// shard of recent inside it. A fence that is no key's takes its tick with mu held.
 	mu       sync.RWMutex
 	scopes   scopeTable
+	soft     softTable
 	flush    uint64              // entries born before this tick are dead
 	floor    invalidate.Position // whatever is as of an older position is dead
 	onForget func()
@@ -75,9 +78,9 @@ type Fences struct {
 }
 
 // NewFences returns fences that have seen nothing, and take their positions
-// from the clock.
-func NewFences() *Fences {
-	f := &Fences{scopes: newScopeTable()}
+// from the clock. Moments that they tell of are counted from origin.
+func NewFences(origin time.Time) *Fences {
+	f := &Fences{origin: origin, scopes: newScopeTable(), soft: newSoftTable()}
 	for i := range f.recent.shards {
 		f.recent.shards[i].size = maxBlock / recentShards
 	}
@@ -85,8 +88,8 @@ func NewFences() *Fences {
 }
 
 // newLoggedFences returns fences that take their positions from a log.
-func newLoggedFences() *Fences {
-	f := NewFences()
+func newLoggedFences(origin time.Time) *Fences {
+	f := NewFences(origin)
 	f.logged = true
 	return f
 }
@@ -117,9 +120,7 @@ func (f *Fences) Fence(scopes ...invalidate.Scope) {
 // Apply is Fence for a whole request: it keeps its Hold as well.
 func (f *Fences) Apply(r Request) {
 	for _, s := range r.Scopes {
-		fence := s.Fence()
-		fence.Hold = r.Hold
-		f.store(fence, f.next())
+		f.store(r.fence(s), f.next())
 	}
 }
 
@@ -143,9 +144,12 @@ func (f *Fences) store(s invalidate.Fence, pos invalidate.Position) {
 		f.holds.add(s)
 	}
 	var due bool
-	if s.Kind == invalidate.KindKey {
+	switch {
+	case s.Soft:
+		due = f.storeSoft(s, pos)
+	case s.Kind == invalidate.KindKey:
 		due = f.storeKey(s.Hash, pos)
-	} else {
+	default:
 		due = f.storeScope(s, pos)
 	}
 	if due && !f.settling.Load() {
@@ -169,7 +173,7 @@ func (f *Fences) storeKey(hash uint64, pos invalidate.Position) (due bool) {
 func (f *Fences) storeScope(s invalidate.Fence, pos invalidate.Position) (due bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s.Kind == invalidate.KindPrefix && s.Len == 0 {
+	if s.Kind == invalidate.KindAll {
 		f.flushLocked(pos)
 		return false
 	}
@@ -196,6 +200,7 @@ func (f *Fences) flushLocked(pos invalidate.Position) {
 	f.floor = max(f.floor, pos)
 	f.flush = f.tick.Add(1)
 	f.scopes.drop(f.floor)
+	f.soft.drop(f.floor)
 	f.scoped.Store(f.flush)
 }
 

@@ -38,7 +38,7 @@ func newEntry(f *follow.Fences, k string, tags ...string) *entry {
 func (e *entry) FullKey() string { return e.key }
 
 func (e *entry) clear(f *follow.Fences) bool {
-	_, ok := f.Clear(e.born, uint32(e.hash), e, e.tags)
+	_, _, ok := f.Clear(e.born, uint32(e.hash), e, e.tags)
 	return ok
 }
 
@@ -50,10 +50,10 @@ func check(t *testing.T, f *follow.Fences, e *entry, want bool) {
 			t.Errorf("Clear(%s) = %v, want %v", e.key, got, want)
 		}
 	}
-	if got := f.Overtaken(e.mark, e.hash, e.key, e.tags); got == want {
+	if got := overtaken(f, e.mark, e.hash, e.key, e.tags); got == want {
 		t.Errorf("Overtaken(%s) = %v, want %v", e.key, got, !want)
 	}
-	if got := f.Accepts(e.mark, e.hash, e.key, e.tags); got != want {
+	if got := accepts(f, e.mark, e.hash, e.key, e.tags); got != want {
 		t.Errorf("Accepts(%s) = %v, want %v", e.key, got, want)
 	}
 }
@@ -91,7 +91,7 @@ func TestFences(t *testing.T) {
 		{"everything", invalidate.All(), true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := follow.NewFences()
+			f := follow.NewFences(start)
 			before := newEntry(f, k.String(), "org:7", "eu")
 			check(t, f, before, true)
 			f.Fence(tt.scope)
@@ -120,7 +120,7 @@ func collision() (a, b string) {
 // and does not kill it.
 func TestBucketCollision(t *testing.T) {
 	a, b := collision()
-	f := follow.NewFences()
+	f := follow.NewFences(start)
 	ea, eb := newEntry(f, a), newEntry(f, b)
 	for range 100 {
 		f.Fence(invalidate.Key(keyOf(t, b)))
@@ -132,7 +132,7 @@ func TestBucketCollision(t *testing.T) {
 }
 
 func TestPrefixesOfManyLengths(t *testing.T) {
-	f := follow.NewFences()
+	f := follow.NewFences(start)
 	long := "acme:" + strings.Repeat("n", 500) + ":id"
 	e := newEntry(f, long)
 	for n := 5; n < 400; n++ { // none of them covers e
@@ -150,7 +150,7 @@ func TestPrefixesOfManyLengths(t *testing.T) {
 // A key that shares its bucket with a fenced one, and has just been fenced
 // itself, is judged by its own fence: an entry from in between is clear.
 func TestExactTable(t *testing.T) {
-	f := follow.NewFences()
+	f := follow.NewFences(start)
 	a, b := collision()
 	f.Fence(invalidate.Key(keyOf(t, a)))
 	e := newEntry(f, a)
@@ -163,7 +163,7 @@ func TestExactTable(t *testing.T) {
 // What another process filled is judged by its position, not by when it was
 // fetched: a fetch that began after the fence may still bring an older frame.
 func TestAccepts(t *testing.T) {
-	f := follow.NewFences()
+	f := follow.NewFences(start)
 	k := keyOf(t, "acme:users:1")
 	h := k.Hash()
 	old := f.Capture()
@@ -184,19 +184,19 @@ func TestAccepts(t *testing.T) {
 		{"never marked", 0, 0, k.String(), nil, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := f.Accepts(follow.Mark{Key: tt.key, Scope: tt.scope}, h, tt.text, tt.tags); got != tt.want {
+			if got := accepts(f, follow.Mark{Key: tt.key, Scope: tt.scope}, h, tt.text, tt.tags); got != tt.want {
 				t.Errorf("Accepts = %v, want %v", got, tt.want)
 			}
 		})
 	}
 	f.Flush()
-	if f.Accepts(fresh, h+1, "acme:users:2", nil) {
+	if accepts(f, fresh, h+1, "acme:users:2", nil) {
 		t.Error("a frame from before the flush is accepted")
 	}
 }
 
 func TestPositionsGrow(t *testing.T) {
-	f := follow.NewFences()
+	f := follow.NewFences(start)
 	last := f.Capture()
 	for i := range 1000 {
 		f.Fence(invalidate.Tag("acme", "t"))
@@ -224,7 +224,7 @@ func TestFencesConcurrently(t *testing.T) {
 		"all":    invalidate.All(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := follow.NewFences()
+			f := follow.NewFences(start)
 			var wg sync.WaitGroup
 			for range 8 {
 				wg.Go(func() {
@@ -232,7 +232,7 @@ func TestFencesConcurrently(t *testing.T) {
 						e := newEntry(f, k, "shared")
 						_ = e.clear(f) // noted at some tick
 						f.Fence(scope)
-						if e.clear(f) || !f.Overtaken(e.mark, e.hash, e.key, e.tags) || f.Accepts(e.mark, e.hash, e.key, e.tags) {
+						if e.clear(f) || !overtaken(f, e.mark, e.hash, e.key, e.tags) || accepts(f, e.mark, e.hash, e.key, e.tags) {
 							t.Error("an entry outlived its fence")
 							return
 						}
@@ -301,7 +301,7 @@ func TestTagHash(t *testing.T) {
 }
 
 func TestClearDoesNotAllocate(t *testing.T) {
-	f := follow.NewFences()
+	f := follow.NewFences(start)
 	e := newEntry(f, "acme:users:1", "a", "b")
 	for name, disturb := range map[string]func(){
 		"undisturbed":         func() {},
@@ -323,7 +323,7 @@ func BenchmarkClear(b *testing.B) {
 		{"after a scope fence", func(f *follow.Fences) { f.Fence(invalidate.Tag("acme", "other")) }},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
-			f := follow.NewFences()
+			f := follow.NewFences(start)
 			f.Fence(invalidate.Prefix("acme:others:"), invalidate.Prefix("acme:"))
 			e := newEntry(f, "acme:users:1", "a", "b")
 			b.ReportAllocs()

@@ -118,7 +118,7 @@ func Follow(log invalidate.Log, cfg Config) *Follower {
 	w := &Follower{
 		cfg:    cfg,
 		log:    log,
-		fences: newLoggedFences(),
+		fences: newLoggedFences(cfg.Origin),
 		bound:  log.Bound(),
 		wake:   make(chan struct{}, 1), dirtied: make(chan struct{}, 1),
 		turn: make(chan struct{}, 1),

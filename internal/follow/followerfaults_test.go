@@ -71,7 +71,7 @@ func TestRecordsMissing(t *testing.T) {
 				if e.clear(b.Fences()) {
 					t.Error("the entry has survived what b did not hear")
 				}
-				accepts := b.Fences().Accepts(e.mark, e.hash, e.key, e.tags)
+				accepts := accepts(b.Fences(), e.mark, e.hash, e.key, e.tags)
 				if accepts == tt.frames {
 					t.Errorf("frames from before are accepted: %v, want %v", accepts, !tt.frames)
 				}
@@ -265,7 +265,7 @@ func TestStartRaisesTheFloor(t *testing.T) {
 		log.Trim(2)
 		b := newPeer(t, log, follow.Config{})
 		for e, want := range map[*entry]bool{old: false, fresh: true} {
-			if got := b.Fences().Accepts(e.mark, e.hash, e.key, e.tags); got != want {
+			if got := accepts(b.Fences(), e.mark, e.hash, e.key, e.tags); got != want {
 				t.Errorf("a frame as of %d is accepted: %v, want %v", e.mark.Scope.N(), got, want)
 			}
 		}

@@ -35,8 +35,8 @@ type holds struct {
 	mu      sync.Mutex // protects the rest
 	until   map[held]time.Time
 	ends    ends                              // of each in until when it ends, or a moment before
-	kept    [invalidate.KindTag + 1]int       // how many there are in until of each kind
-	all     [invalidate.KindTag + 1]time.Time // everything of the kind is held until
+	kept    [invalidate.KindAll + 1]int       // how many there are in until of each kind
+	all     [invalidate.KindAll + 1]time.Time // everything of the kind is held until
 	lens    map[int]int                       // how many prefixes there are of each length
 	lengths []int                             // those lengths, ascending
 	widened int64
@@ -54,7 +54,7 @@ func (h *holds) add(f invalidate.Fence) {
 	case h.kept[k.kind] >= maxHolds:
 		h.widened++
 		h.all[k.kind] = later(h.all[k.kind], end)
-	case k.kind == invalidate.KindPrefix && k.len == 0:
+	case k.kind == invalidate.KindAll:
 		h.all[k.kind] = later(h.all[k.kind], end)
 	default:
 		h.keep(k, end)
@@ -131,7 +131,7 @@ func (h *holds) cover(hash uint64, key string, tags []uint64) bool {
 	h.sweep(now)
 	h.n.Store(h.live(now))
 	live := func(k held) bool { return h.until[k].After(now) }
-	if h.all[invalidate.KindKey].After(now) || h.all[invalidate.KindPrefix].After(now) || len(tags) > 0 && h.all[invalidate.KindTag].After(now) ||
+	if h.all[invalidate.KindAll].After(now) || h.all[invalidate.KindKey].After(now) || h.all[invalidate.KindPrefix].After(now) || len(tags) > 0 && h.all[invalidate.KindTag].After(now) ||
 		live(held{invalidate.KindKey, prefix{hash: hash}}) {
 		return true
 	}

@@ -45,7 +45,7 @@ func TestHoldsOverflow(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := follow.NewFences()
+				f := follow.NewFences(start)
 				for i := range mostHolds {
 					hold(t, f, time.Minute, tt.scope(i))
 				}
@@ -80,7 +80,7 @@ func TestHoldsOverflow(t *testing.T) {
 // A hold that is made again ends at the later time; a shorter one changes nothing.
 func TestHoldAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := follow.NewFences()
+		f := follow.NewFences(start)
 		tag := invalidate.Tag("acme", "t")
 		hold(t, f, 2*time.Second, tag)
 		hold(t, f, time.Minute, tag)
@@ -101,7 +101,7 @@ func TestHoldAgain(t *testing.T) {
 func BenchmarkHold(b *testing.B) {
 	for _, live := range []int{100, 9_900, 200_000} {
 		b.Run(fmt.Sprint(live, " live"), func(b *testing.B) {
-			f := follow.NewFences()
+			f := follow.NewFences(start)
 			for i := range live {
 				hold(b, f, time.Hour, invalidate.Tag("acme", fmt.Sprint(i)))
 			}

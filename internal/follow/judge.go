@@ -39,11 +39,14 @@ func (f *Fences) Since(gen uint64, hash uint32) bool {
 // xxHash64 of its full key will do. When it is clear, the caller may replace born by the
 // tick that is returned; and who notes the generation that was read before can ask
 // [Fences.Since] next time, which is cheaper.
-func (f *Fences) Clear(born uint64, hash uint32, e Keyed, tags []uint64) (tick uint64, ok bool) {
+//
+// A soft fence covers it not, but ends its freshness: fresh is the moment at which the
+// newest of those was applied, in nanoseconds since the origin, or [Forever].
+func (f *Fences) Clear(born uint64, hash uint32, e Keyed, tags []uint64) (tick uint64, fresh int64, ok bool) {
 	// A fence raises one of the two before the generation, so that one that the caller's
 	// generation counts is not missed.
 	if f.quiet(born, hash) {
-		return born, true
+		return born, Forever, true
 	}
 	return f.Judge(born, hash, e, tags)
 }
@@ -55,34 +58,39 @@ func (f *Fences) quiet(tick uint64, hash uint32) bool {
 
 // Judge is Clear by the exact tables alone: the tick that it returns with a clear entry is
 // the newest there is.
-func (f *Fences) Judge(born uint64, hash uint32, e Keyed, tags []uint64) (tick uint64, ok bool) {
+func (f *Fences) Judge(born uint64, hash uint32, e Keyed, tags []uint64) (tick uint64, fresh int64, ok bool) {
 	return f.judge(&suspect{of: e, low: hash, born: born, tags: tags})
 }
 
 // Overtaken reports whether something marked m has been invalidated since:
 // the value with this key and these tags may be older than a fence. So may one that was
 // marked before fences that are forgotten, unless no key in its bucket was fenced since.
-func (f *Fences) Overtaken(m Mark, hash uint64, key string, tags []uint64) bool {
+// Fresh says, as that of [Fences.Clear] does, until when nothing soft had overtaken it.
+func (f *Fences) Overtaken(m Mark, hash uint64, key string, tags []uint64) (fresh int64, overtaken bool) {
 	low := uint32(hash) //nolint:gosec // the low half is what is wanted
 	if f.quiet(m.Tick, low) {
-		return false
+		return Forever, false
 	}
-	_, ok := f.judge(&suspect{key: key, hash: hash, low: low, born: m.Tick, tags: tags})
-	return !ok
+	_, fresh, ok := f.judge(&suspect{key: key, hash: hash, low: low, born: m.Tick, tags: tags})
+	return fresh, !ok
 }
 
 // Accepts reports whether a frame from the remote tier, filled under the mark m by
 // whatever process, is older than no fence this process knows. Positions mean something
 // within one epoch only, so a frame of an epoch that is not this process's own is
 // refused: the process may not have heard of a new epoch yet, or the frame may have
-// outlived its log.
-func (f *Fences) Accepts(m Mark, hash uint64, key string, tags []uint64) bool {
+// outlived its log. Of a frame that is older than a soft fence, fresh is the moment at which
+// the newest of those was applied here; of others [Forever].
+func (f *Fences) Accepts(m Mark, hash uint64, key string, tags []uint64) (fresh int64, ok bool) {
 	if !f.inEpoch(m.Epoch) || f.recent.position(hash) > m.Key {
-		return false
+		return Forever, false
 	}
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	return m.Scope >= f.floor && !f.scopes.refuses(m.Scope, key, tags)
+	if m.Scope < f.floor || f.scopes.refuses(m.Scope, key, tags) {
+		return Forever, false
+	}
+	return f.soft.frame(m.Scope, hash, key, tags)
 }
 
 // inEpoch reports whether an id is that of the log's epoch, or 0 without a log.
@@ -111,6 +119,8 @@ type suspect struct {
 	of   Keyed
 	low  uint32 // of hash
 	tags []uint64
+
+	fresh int64 // when the newest soft fence that covers it was applied; Forever
 }
 
 // spell makes sure that the key is known, if it can be.
@@ -122,7 +132,8 @@ func (s *suspect) spell() bool {
 	return s.key != ""
 }
 
-func (f *Fences) judge(s *suspect) (tick uint64, ok bool) {
+func (f *Fences) judge(s *suspect) (tick uint64, fresh int64, ok bool) {
+	s.fresh = Forever
 	v, at := f.look(s)
 	if v == unspelled && s.spell() { // a caller's code may spell it, so no lock is held
 		v, at = f.look(s)
@@ -130,7 +141,7 @@ func (f *Fences) judge(s *suspect) (tick uint64, ok bool) {
 	if v == forgotten {
 		f.given.Add(1)
 	}
-	return at, v == unfenced
+	return at, s.fresh, v == unfenced
 }
 
 // look holds every fence that was stored up to a tick, and no later one, against s. All
@@ -143,7 +154,7 @@ func (f *Fences) look(s *suspect) (v verdict, tick uint64) {
 	defer keys.mu.Unlock()
 	tick = f.tick.Load()
 	moved, scoped := f.keys[s.low&clockMask].Load() > s.born, f.scoped.Load() > s.born
-	if s.key == "" && (moved || scoped && len(f.scopes.lengths) > 0) {
+	if s.key == "" && (moved || scoped && len(f.scopes.lengths)+len(f.soft.scopes.lengths) > 0) {
 		return unspelled, tick
 	}
 	if moved { // else no key of the bucket was fenced since
@@ -151,6 +162,9 @@ func (f *Fences) look(s *suspect) (v verdict, tick uint64) {
 	}
 	if scoped {
 		v = max(v, f.judgeScopes(s))
+	}
+	if v == unfenced && f.soft.newest > s.born {
+		v = f.soft.judge(s, moved)
 	}
 	return v, tick
 }

@@ -2,6 +2,7 @@ package follow_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
@@ -9,7 +10,7 @@ import (
 
 // An entry that cannot tell its key is believed to be covered as soon as the key matters.
 func TestEntryWithoutAKey(t *testing.T) {
-	f := follow.NewFences()
+	f := follow.NewFences(start)
 	e := newEntry(f, "acme:users:v1:42")
 	mute := *e
 	mute.key = ""
@@ -21,9 +22,22 @@ func TestEntryWithoutAKey(t *testing.T) {
 	if mute.clear(f) || !e.clear(f) {
 		t.Error("a prefix was fenced: want the mute entry covered, and the other one clear")
 	}
-	g := follow.NewFences()
+	g := follow.NewFences(start)
 	g.Fence(invalidate.Key(keyOf(t, e.key)))
 	if mute.clear(g) {
 		t.Error("its own key was fenced: want it covered")
 	}
+}
+
+// start is the origin of the times of fences whose times do not matter.
+var start = time.Now()
+
+func accepts(f *follow.Fences, m follow.Mark, hash uint64, key string, tags []uint64) bool {
+	_, ok := f.Accepts(m, hash, key, tags)
+	return ok
+}
+
+func overtaken(f *follow.Fences, m follow.Mark, hash uint64, key string, tags []uint64) bool {
+	_, over := f.Overtaken(m, hash, key, tags)
+	return over
 }

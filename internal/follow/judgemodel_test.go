@@ -104,11 +104,11 @@ func (m *judgeModel) check(t *testing.T, e *modelled) {
 	if !ok && !covered && !e.missed {
 		t.Fatalf("after %d fences %s (tags %v, marked after %d) is lost and should be clear", len(m.log), e.key, e.names, e.since)
 	}
-	if covered && !m.f.Overtaken(e.mark, e.hash, e.key, e.tags) {
+	if covered && !overtaken(m.f, e.mark, e.hash, e.key, e.tags) {
 		t.Fatalf("after %d fences a load of %s marked after %d is not overtaken", len(m.log), e.key, e.since)
 	}
 	byKey := slices.ContainsFunc(m.log[e.since:], func(r remembered) bool { return r.scope.Kind() == invalidate.KindKey && r.scope.Text() == e.key })
-	if covered && !byKey && m.f.Accepts(e.mark, e.hash, e.key, e.tags) {
+	if covered && !byKey && accepts(m.f, e.mark, e.hash, e.key, e.tags) {
 		t.Fatalf("after %d fences a frame of %s as of %d is accepted", len(m.log), e.key, e.since)
 	}
 	if m.IntN(2) == 0 {
@@ -157,7 +157,7 @@ func TestJudgeConcurrently(t *testing.T) {
 		born atomic.Uint64
 	}
 	judge := func(e *shared) bool {
-		tick, ok := f.Judge(e.born.Load(), uint32(e.hash), &e.entry, e.tags)
+		tick, _, ok := f.Judge(e.born.Load(), uint32(e.hash), &e.entry, e.tags)
 		for old := e.born.Load(); ok && old < tick; old = e.born.Load() {
 			e.born.CompareAndSwap(old, tick)
 		}
@@ -193,7 +193,7 @@ func TestJudgeConcurrently(t *testing.T) {
 				} else {
 					f.Fence(invalidate.Tag("acme", tag))
 				}
-				if judge(e) || !f.Overtaken(e.mark, e.hash, e.key, e.tags) {
+				if judge(e) || !overtaken(f, e.mark, e.hash, e.key, e.tags) {
 					t.Errorf("round %d: an entry outlived its fence", i)
 					return
 				}
@@ -215,12 +215,12 @@ func TestFenceRacesHit(t *testing.T) {
 		"key": invalidate.Key(keyOf(t, "acme:users:1")), "tag": invalidate.Tag("acme", "t"), "all": invalidate.All(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := follow.NewFences()
+			f := follow.NewFences(start)
 			e := newEntry(f, "acme:users:1", "t")
 			var born atomic.Uint64
 			judge := func() bool {
 				old := born.Load()
-				tick, ok := f.Judge(old, uint32(e.hash), e, e.tags)
+				tick, _, ok := f.Judge(old, uint32(e.hash), e, e.tags)
 				if ok {
 					born.CompareAndSwap(old, tick)
 				}
@@ -259,14 +259,14 @@ func TestPrefixesOfOneHash(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := follow.NewFences()
+			f := follow.NewFences(start)
 			e := newEntry(f, mine+"1")
 			add(f, other)
 			if !e.clear(f) || f.Held(e.hash, e.key, nil) {
 				t.Error("covered by a prefix of another length")
 			}
 			add(f, len(mine))
-			if e.clear(f) || (name == "fence" && f.Accepts(follow.Mark{Scope: invalidate.At(9, 6)}, e.hash, e.key, nil)) {
+			if e.clear(f) || (name == "fence" && accepts(f, follow.Mark{Scope: invalidate.At(9, 6)}, e.hash, e.key, nil)) {
 				t.Error("not covered by its prefix: another one has the same hash")
 			}
 			if name == "hold" && !f.Held(e.hash, e.key, nil) {

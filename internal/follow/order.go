@@ -27,7 +27,7 @@ type order struct {
 
 func (w *Follower) newOrder(r Request) *order {
 	o := &order{req: r, landed: make(chan struct{})}
-	if w.cfg.Remove != nil && !r.Removed {
+	if w.cfg.Remove != nil && !r.Removed && !r.Soft {
 		o.cells = r.Keys()
 	}
 	return o

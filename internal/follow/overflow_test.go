@@ -18,7 +18,7 @@ const everRemembered = 1 << 19
 // judged is judge as the cache does it: an entry that is clear is held against later
 // fences alone from then on.
 func (e *entry) judged(f *follow.Fences) bool {
-	tick, ok := f.Judge(e.born, uint32(e.hash), e, e.tags)
+	tick, _, ok := f.Judge(e.born, uint32(e.hash), e, e.tags)
 	if ok {
 		e.born = tick
 	}
@@ -40,12 +40,12 @@ func otherTags(f *follow.Fences, n int) {
 // More key fences than are remembered: what was fenced stays dead, and what is marked
 // later is clear.
 func TestKeysOverflow(t *testing.T) {
-	f := follow.NewFences()
+	f := follow.NewFences(start)
 	victim := keyOf(t, "acme:users:victim")
 	dead := newEntry(f, victim.String())
 	f.Fence(invalidate.Key(victim))
 	otherKeys(t, f, everRemembered+1)
-	if dead.clear(f) || !f.Overtaken(dead.mark, dead.hash, dead.key, nil) {
+	if dead.clear(f) || !overtaken(f, dead.mark, dead.hash, dead.key, nil) {
 		t.Error("an entry outlived a fence that was forgotten")
 	}
 	if n := f.Stats().Forgotten; n != 2 {
@@ -57,7 +57,7 @@ func TestKeysOverflow(t *testing.T) {
 // More tags than are remembered: an entry that is not judged meanwhile is lost if it has
 // tags, and only then.
 func TestTagsOverflow(t *testing.T) {
-	f := follow.NewFences()
+	f := follow.NewFences(start)
 	fenced, tagged, plain := newEntry(f, "acme:users:1", "t"), newEntry(f, "acme:users:1", "mine"), newEntry(f, "acme:users:2")
 	f.Fence(invalidate.Tag("acme", "t"))
 	otherTags(f, everRemembered+1)
@@ -75,7 +75,7 @@ func TestTagsOverflow(t *testing.T) {
 func TestFramesOverflow(t *testing.T) {
 	const k = "acme:users:1"
 	accepts := func(f *follow.Fences, m follow.Mark, tag string) bool {
-		return f.Accepts(m, xxhash.Sum64String(k), k, []uint64{invalidate.TagHash("acme", tag)})
+		return accepts(f, m, xxhash.Sum64String(k), k, []uint64{invalidate.TagHash("acme", tag)})
 	}
 	for name, other := range map[string]func(i int) invalidate.Scope{
 		"prefixes": func(i int) invalidate.Scope { return invalidate.Prefix(fmt.Sprint("acme:others:", i)) },
@@ -102,7 +102,7 @@ func TestFramesOverflow(t *testing.T) {
 // A flush without a position kills the entries of this process, and leaves frames to be
 // judged by what is known of them.
 func TestFlushKeepsPositions(t *testing.T) {
-	f := follow.NewFences()
+	f := follow.NewFences(start)
 	old := newEntry(f, "acme:users:1", "t")
 	f.Fence(invalidate.Tag("acme", "t"), invalidate.Prefix("acme:teams:"))
 	fresh := newEntry(f, "acme:users:1", "t")
@@ -110,10 +110,10 @@ func TestFlushKeepsPositions(t *testing.T) {
 	if fresh.clear(f) {
 		t.Error("an entry outlived the flush")
 	}
-	if f.Accepts(old.mark, old.hash, old.key, old.tags) {
+	if accepts(f, old.mark, old.hash, old.key, old.tags) {
 		t.Error("a frame that is older than the tag's fence is accepted")
 	}
-	if !f.Accepts(fresh.mark, fresh.hash, fresh.key, fresh.tags) {
+	if !accepts(f, fresh.mark, fresh.hash, fresh.key, fresh.tags) {
 		t.Error("a frame that is newer than every position is refused")
 	}
 }
@@ -121,7 +121,7 @@ func TestFlushKeepsPositions(t *testing.T) {
 // What is judged in time outlives the forgetting of fences that do not cover it, and no
 // fence that does.
 func TestSettled(t *testing.T) {
-	f := follow.NewFences()
+	f := follow.NewFences(start)
 	var all []*entry
 	for i := range 1000 {
 		all = append(all, newEntry(f, fmt.Sprint("acme:users:", i), fmt.Sprint("user", i)))
@@ -150,19 +150,19 @@ func TestSettled(t *testing.T) {
 
 // A key fence is remembered for as long as a block lasts, at least.
 func TestKeysAreRemembered(t *testing.T) {
-	f := follow.NewFences()
+	f := follow.NewFences(start)
 	const victim = "acme:users:victim"
 	before := f.Capture()
 	f.Fence(invalidate.Key(keyOf(t, victim)))
 	otherKeys(t, f, 1<<17)
-	if f.Accepts(before, xxhash.Sum64String(victim), victim, nil) {
+	if accepts(f, before, xxhash.Sum64String(victim), victim, nil) {
 		t.Error("a frame from before the fence is accepted")
 	}
 }
 
 // Fences that never end take constant memory.
 func TestFencesMemory(t *testing.T) {
-	f := follow.NewFences()
+	f := follow.NewFences(start)
 	f.OnForget(func() { f.Settled(f.Tick()) })
 	heap := func() uint64 {
 		runtime.GC()
@@ -208,7 +208,7 @@ func TestStuckCellStaysRefused(t *testing.T) {
 				p.Fences().Store(invalidate.Fence{Kind: invalidate.KindKey, Hash: uint64(i*10_000+j+1) * 0x9e3779b97f4a7c15}, 0)
 			}
 			advance(bound / 2)
-			if p.Fences().Accepts(old.mark, old.hash, old.key, nil) {
+			if accepts(p.Fences(), old.mark, old.hash, old.key, nil) {
 				t.Fatalf("after %d other fences the old cell is accepted", (i+1)*10_000)
 			}
 		}

@@ -2,6 +2,7 @@ package follow
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -11,9 +12,11 @@ import (
 // Request is what one call asks for: scopes, and how they are to be
 // invalidated.
 type Request struct {
-	Scopes []invalidate.Scope // of KindKey, KindPrefix and KindTag
+	Scopes []invalidate.Scope // what has a kind
 	Strict bool               // wait until no process can serve them any more
 	Hold   time.Duration      // keep them from being cached for so long; 0: not at all
+
+	Soft bool // end the freshness of what they cover, and not its life; neither Strict nor with Hold
 
 	// Removed says that the remote tier's cells of the keys hold no value any
 	// more: the caller has put its own claim there, which must stay.
@@ -41,6 +44,20 @@ func NewRequest(parts ...invalidate.Scope) (Request, error) {
 	return r, errors.Join(bad...)
 }
 
+// NewExpiry is NewRequest for a soft one. Nobody waits until what is stale has been
+// refreshed, so it takes neither Strict nor a hold.
+func NewExpiry(parts ...invalidate.Scope) (Request, error) {
+	r, err := NewRequest(parts...)
+	r.Soft = true
+	if r.Strict {
+		err = errors.Join(err, fmt.Errorf("%w: Strict with Expire: what is stale may be served; use Invalidate", invalidate.ErrScope))
+	}
+	if r.Hold > 0 {
+		err = errors.Join(err, fmt.Errorf("%w: Hold(%v) with Expire: what is stale stays cached; use Invalidate", invalidate.ErrScope, r.Hold))
+	}
+	return r, err
+}
+
 // Keys returns the spellings of the keys among the scopes.
 func (r Request) Keys() []string {
 	var keys []string
@@ -52,13 +69,19 @@ func (r Request) Keys() []string {
 	return keys
 }
 
+// fence returns what a record carries of one of the scopes.
+func (r Request) fence(s invalidate.Scope) invalidate.Fence {
+	f := s.Fence()
+	f.Hold, f.Soft = r.Hold, r.Soft
+	return f
+}
+
 // fences appends what records carry of the request.
 func (r Request) fences(keys, scopes []invalidate.Fence) (_, _ []invalidate.Fence) {
 	for _, s := range r.Scopes {
-		f := s.Fence()
-		f.Hold = r.Hold
+		f := r.fence(s)
 		to := &scopes
-		if s.Kind() == invalidate.KindKey {
+		if f.OfKeys() {
 			to = &keys
 		}
 		*to = append(*to, f)

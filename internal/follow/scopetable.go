@@ -10,7 +10,13 @@ import (
 )
 
 func compareFences(a, b invalidate.Fence) int {
-	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Len, b.Len), cmp.Compare(a.Hold, b.Hold))
+	soft := func(f invalidate.Fence) int {
+		if f.Soft {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(soft(a), soft(b)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Len, b.Len), cmp.Compare(a.Hold, b.Hold))
 }
 
 // prefix stands for a prefix. The hash alone would not do: a second prefix of the same

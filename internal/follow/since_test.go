@@ -14,7 +14,7 @@ import (
 // as Clear does: it may be sent to look again for nothing, and never misses a fence.
 func TestSince(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		f := follow.NewFences()
+		f := follow.NewFences(start)
 		key := rapid.SampledFrom([]string{"acme:users:1", "acme:users:2", "acme:teams:1", "bolt:users:1"})
 		scope := rapid.OneOf(
 			rapid.Map(key, func(k string) invalidate.Scope { return invalidate.Key(keyOf(t, k)) }),
@@ -50,7 +50,7 @@ func TestSince(t *testing.T) {
 
 // Fences of other keys are no reason to look at an entry again.
 func TestSinceTellsKeysApart(t *testing.T) {
-	f := follow.NewFences()
+	f := follow.NewFences(start)
 	e, gen := newEntry(f, "acme:users:1"), f.Generation()
 	again := 0
 	for i := range 1000 {

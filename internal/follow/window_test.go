@@ -13,7 +13,7 @@ import (
 // is being stored. If the mark counts the fence, the part must not be found clear of it:
 // what is built from the part would never be covered.
 func TestMarkCountsNoFenceThatPartsMiss(t *testing.T) {
-	f := follow.NewFences()
+	f := follow.NewFences(start)
 	missed := 0
 	for i := range 30_000 {
 		scope := invalidate.Tag("org", strconv.Itoa(i))
@@ -37,7 +37,7 @@ func TestMarkCountsNoFenceThatPartsMiss(t *testing.T) {
 		built.tags = tags
 		unseen := !f.Since(gen, uint32(part.hash))
 		if !unseen {
-			_, unseen = f.Clear(part.mark.Tick, uint32(part.hash), part, tags)
+			_, _, unseen = f.Clear(part.mark.Tick, uint32(part.hash), part, tags)
 		}
 		<-done
 		if unseen && built.clear(f) {

@@ -32,11 +32,16 @@ func logFences(t *logTest) {
 			{Kind: invalidate.KindKey, Hash: 7, Hold: 24 * time.Hour},
 		},
 		Scopes: []invalidate.Fence{
-			{Kind: invalidate.KindPrefix, Hash: 0, Len: 0},
+			{Kind: invalidate.KindPrefix, Hash: 0, Len: 2},
 			{Kind: invalidate.KindPrefix, Hash: math.MaxUint64, Len: 1, Hold: 1500 * time.Millisecond},
 			{Kind: invalidate.KindTag, Hash: math.MaxUint64},
 			{Kind: invalidate.KindPrefix, Hash: 1 << 32, Len: key.MaxLen},
 			{Kind: invalidate.KindTag, Hash: 0, Hold: time.Hour + time.Millisecond},
+			{Kind: invalidate.KindAll, Hold: time.Second},
+			{Kind: invalidate.KindKey, Hash: 9, Soft: true},
+			{Kind: invalidate.KindPrefix, Hash: 10, Len: 3, Soft: true},
+			{Kind: invalidate.KindTag, Hash: 11, Soft: true},
+			{Kind: invalidate.KindAll, Soft: true},
 		},
 	}
 	writer, other := t.reader(), t.reader()

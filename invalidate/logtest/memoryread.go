@@ -143,12 +143,12 @@ func check(a invalidate.Append) error {
 		return fmt.Errorf("%w: %d fences for one record, at most %d", ErrAppend, n, invalidate.MaxFences)
 	}
 	for _, f := range a.Keys {
-		if f.Kind != invalidate.KindKey {
-			return fmt.Errorf("%w: fence of kind %v among keys", ErrAppend, f.Kind)
+		if !f.OfKeys() {
+			return fmt.Errorf("%w: fence of kind %v (soft: %v) among keys", ErrAppend, f.Kind, f.Soft)
 		}
 	}
 	for _, f := range a.Scopes {
-		if f.Kind != invalidate.KindPrefix && f.Kind != invalidate.KindTag {
+		if f.Kind < invalidate.KindKey || f.Kind > invalidate.KindAll || f.OfKeys() {
 			return fmt.Errorf("%w: fence of kind %v among scopes", ErrAppend, f.Kind)
 		}
 	}

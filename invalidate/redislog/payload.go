@@ -17,24 +17,26 @@ const (
 	scopeStream
 )
 
-func (s stream) takes(k invalidate.Kind) bool {
-	switch k {
-	case invalidate.KindKey:
-		return s == keyStream
-	case invalidate.KindPrefix, invalidate.KindTag:
-		return s == scopeStream
+func (s stream) takes(f invalidate.Fence) bool {
+	switch f.Kind {
+	case invalidate.KindKey, invalidate.KindPrefix, invalidate.KindTag, invalidate.KindAll:
+		return f.OfKeys() == (s == keyStream)
 	}
 	return false
 }
 
 // A record's fences are written one behind the other, big-endian:
 //
-//	kind u8, its highest bit set when a hold follows | hash u64
+//	kind u8, with softBit, and holdBit when a hold follows | hash u64
 //	| length u16, of a prefix | hold u32 in ms
 //
-// Another layout would go by the name of another field, so that processes which
+// A process of a version that does not know a kind or a bit takes the record for damaged:
+// it gives up all that is older, which is safe. Another layout would go by the name of another field, so that processes which
 // do not know it find nothing, and give up what is older.
-const holdBit = 0x80
+const (
+	holdBit = 0x80
+	softBit = 0x40
+)
 
 // encode returns the payload of a record, "" for no fences.
 func encode(fences []invalidate.Fence, s stream) (string, error) {
@@ -50,6 +52,9 @@ func encode(fences []invalidate.Fence, s stream) (string, error) {
 		if f.Hold > 0 {
 			kind |= holdBit
 		}
+		if f.Soft {
+			kind |= softBit
+		}
 		b = binary.BigEndian.AppendUint64(append(b, kind), f.Hash)
 		if f.Kind == invalidate.KindPrefix {
 			b = binary.BigEndian.AppendUint16(b, uint16(f.Len))
@@ -63,12 +68,14 @@ func encode(fences []invalidate.Fence, s stream) (string, error) {
 
 func check(f invalidate.Fence, s stream) error {
 	switch {
-	case !s.takes(f.Kind):
+	case !s.takes(f):
 		return fmt.Errorf("a %v, which has no place in this sequence", f.Kind)
 	case f.Len != 0 && f.Kind != invalidate.KindPrefix:
 		return fmt.Errorf("length of %d, which only a prefix has", f.Len)
 	case f.Len < 0 || f.Len > math.MaxUint16:
 		return fmt.Errorf("length of %d, must be 0 to %d", f.Len, math.MaxUint16)
+	case f.Soft && f.Hold > 0:
+		return fmt.Errorf("hold of %v, which nothing soft has", f.Hold)
 	case f.Hold < 0 || millis(f.Hold) > math.MaxUint32:
 		return fmt.Errorf("hold of %v, must be 0 to %v", f.Hold, math.MaxUint32*time.Millisecond)
 	}
@@ -94,7 +101,7 @@ func decode(payload string, s stream) ([]invalidate.Fence, bool) {
 	fences := make([]invalidate.Fence, 0, min(len(b)/9, invalidate.MaxFences))
 	for len(b) > 0 {
 		f, size := decodeOne(b)
-		if size == 0 || !s.takes(f.Kind) || len(fences) == invalidate.MaxFences {
+		if size == 0 || !s.takes(f) || len(fences) == invalidate.MaxFences {
 			return nil, false
 		}
 		fences, b = append(fences, f), b[size:]
@@ -105,7 +112,7 @@ func decode(payload string, s stream) ([]invalidate.Fence, bool) {
 // decodeOne returns the first fence of b and its size, 0 when there is none such
 // as encode writes.
 func decodeOne(b []byte) (f invalidate.Fence, size int) {
-	f.Kind = invalidate.Kind(b[0] &^ holdBit)
+	f.Kind, f.Soft = invalidate.Kind(b[0]&^(holdBit|softBit)), b[0]&softBit != 0
 	hold := b[0]&holdBit != 0
 	size = 9
 	if f.Kind == invalidate.KindPrefix {
@@ -123,7 +130,7 @@ func decodeOne(b []byte) (f invalidate.Fence, size int) {
 	}
 	if hold {
 		f.Hold = time.Duration(binary.BigEndian.Uint32(b[size-4:])) * time.Millisecond
-		if f.Hold == 0 {
+		if f.Hold == 0 || f.Soft {
 			return f, 0
 		}
 	}

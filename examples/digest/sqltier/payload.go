@@ -9,9 +9,12 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// A fence takes 15 bytes of a record, big-endian: kind u8, hash u64, length of the
+// A fence takes 15 bytes of a record, big-endian: kind u8 and softBit, hash u64, length of the
 // prefix u16, hold u32 in ms.
-const fenceSize = 15
+const (
+	fenceSize = 15
+	softBit   = 0x80
+)
 
 // encode returns the payloads of an append by sequence, nil where there is nothing.
 func encode(a invalidate.Append) (payloads [3][]byte, err error) {
@@ -24,7 +27,11 @@ func encode(a invalidate.Append) (payloads [3][]byte, err error) {
 			if err := check(f, seq); err != nil {
 				return payloads, fmt.Errorf("%w: fence %d: %w", ErrAppend, i, err)
 			}
-			b = append(b, byte(f.Kind))
+			kind := byte(f.Kind)
+			if f.Soft {
+				kind |= softBit
+			}
+			b = append(b, kind)
 			b = binary.BigEndian.AppendUint64(b, f.Hash)
 			b = binary.BigEndian.AppendUint16(b, uint16(f.Len))
 			b = binary.BigEndian.AppendUint32(b, uint32(holdMillis(f.Hold)))
@@ -42,7 +49,8 @@ func decode(b []byte, seq int) ([]invalidate.Fence, bool) {
 	fences := make([]invalidate.Fence, 0, len(b)/fenceSize)
 	for ; len(b) > 0; b = b[fenceSize:] {
 		f := invalidate.Fence{
-			Kind: invalidate.Kind(b[0]),
+			Kind: invalidate.Kind(b[0] &^ softBit),
+			Soft: b[0]&softBit != 0,
 			Hash: binary.BigEndian.Uint64(b[1:]),
 			Len:  int(binary.BigEndian.Uint16(b[9:])),
 			Hold: time.Duration(binary.BigEndian.Uint32(b[11:])) * time.Millisecond,
@@ -56,10 +64,8 @@ func decode(b []byte, seq int) ([]invalidate.Fence, bool) {
 }
 
 func check(f invalidate.Fence, seq int) error {
-	keys := f.Kind == invalidate.KindKey
-	scopes := f.Kind == invalidate.KindPrefix || f.Kind == invalidate.KindTag
 	switch {
-	case keys != (seq == keySeq) || scopes != (seq == scopeSeq):
+	case f.Kind < invalidate.KindKey || f.Kind > invalidate.KindAll || f.OfKeys() != (seq == keySeq):
 		return fmt.Errorf("a %v, which has no place in this sequence", f.Kind)
 	case f.Len < 0 || f.Len > math.MaxUint16 || f.Len > 0 && f.Kind != invalidate.KindPrefix:
 		return fmt.Errorf("length of %d for a %v", f.Len, f.Kind)

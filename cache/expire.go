@@ -1,0 +1,156 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// Expire ends the freshness of k, but not its life: it is [Tiers.Expire] of this key.
+// Expiring what is not there is no error.
+func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
+	j, err := c.change("expire", k)
+	if err != nil {
+		return err
+	}
+	if err := j.t.expire(ctx, j.p, invalidate.Key(j.full)); err != nil {
+		return j.fail(err)
+	}
+	return nil
+}
+
+// Expire ends the freshness of everything the scopes cover, but not its life: the next read
+// finds it stale. It is served as far as the policy's Stale and StaleIfError go, counted
+// from now, and loaded anew behind that; where both are zero it is loaded at once. What an
+// invalidation covers as well is gone, whichever came first.
+//
+// When Expire has returned nil, this holds for every read that starts afterwards in this
+// process, and in any other process that follows the same log a bound later. A value that is
+// built from one that was served stale is stale itself. Without a log, keys expire in the
+// remote tier for everybody, and prefixes and tags in this process alone.
+//
+// Errors are those of [Tiers.Invalidate]. What waits for the log may become an invalidation.
+// invalidate.Strict and invalidate.Hold are refused: nobody waits for stale values to end.
+func (t *Tiers) Expire(ctx context.Context, scopes ...invalidate.Scope) error {
+	p := t.defaults()
+	if err := t.expire(ctx, &p, scopes...); err != nil {
+		return &Error{Op: "expire", Key: nameOf(scopes), Err: err}
+	}
+	return nil
+}
+
+func (t *Tiers) expire(ctx context.Context, p *policy.Policy, scopes ...invalidate.Scope) error {
+	if t.work.Closed() {
+		return ErrClosed
+	}
+	r, err := follow.NewExpiry(scopes...)
+	if err != nil {
+		return err
+	}
+	ctx, end := t.seen.invalidateStart(ctx, len(r.Scopes))
+	if t.follower != nil {
+		err = t.follower.Invalidate(ctx, r)
+	} else {
+		t.fences.Apply(r)
+		var failed []error
+		for _, k := range r.Keys() {
+			failed = append(failed, t.expireCell(ctx, p, k))
+		}
+		err = errors.Join(failed...)
+	}
+	t.countScopes(r)
+	end(err)
+	return err
+}
+
+// expireCell rewrites a key's cell, so that processes without a log find it stale, too. It
+// does so under a refresh claim: a refresh or a load that runs meanwhile wins. A value
+// without a TTL has no time of its own to be stale for, so it gets the policy's.
+func (t *Tiers) expireCell(ctx context.Context, p *policy.Policy, text string) error {
+	if t.remote == nil {
+		return nil
+	}
+	raw, err := t.remote.Get(ctx, new(scope.Deadline), p.RemoteTimeout, text)
+	if err != nil || len(raw) == 0 {
+		return err
+	}
+	cell, err := tier.ParseCell(raw)
+	now := time.Now().UnixMilli()
+	if err != nil || cell.Kind != tier.Value || cell.SoftAt <= now {
+		return nil //nolint:nilerr // what cannot be read is not served
+	}
+	claim := tier.Claim{Seen: cell.Nonce, Nonce: tier.NewNonce(), Lease: t.cfg.ClaimTTL, Refresh: true}
+	got, err := t.remote.ClaimMany(ctx, p.RemoteTimeout, []string{text}, []tier.Claim{claim})
+	if err != nil || !got[0].Granted {
+		return err
+	}
+	keep := cell.HardAt - cell.SoftAt
+	if cell.SoftAt == math.MaxInt64 {
+		keep = policy.Add(p.Stale, p.StaleIfError).Milliseconds()
+	}
+	cell.Nonce, cell.RefreshUntil = claim.Nonce, 0
+	cell.SoftAt, cell.HardAt = now, min(cell.HardAt, now+keep)
+	b, err := cell.Encode()
+	if err != nil {
+		return err
+	}
+	left := max(time.Duration(cell.HardAt-now)*time.Millisecond, time.Millisecond)
+	// The caller's context is not asked: the claim is there, and others wait.
+	_, err = t.remote.FillMany(context.WithoutCancel(ctx), p.RemoteTimeout, []string{text},
+		[]tier.Fill{{Nonce: claim.Nonce, Cell: b, TTL: left}})
+	return err
+}
+
+// expire notes that the item's freshness ended at a moment. Of several the first counts.
+func (it *item[K, V]) expire(at int64) {
+	for {
+		old := it.ended.Load()
+		if old != 0 && old <= at+1 || it.ended.CompareAndSwap(old, at+1) {
+			return
+		}
+	}
+}
+
+// endedBy reports whether an Expire had ended the item's freshness at a moment.
+func (it *item[K, V]) endedBy(now int64) bool {
+	ended := it.ended.Load()
+	return ended != 0 && ended <= now+1
+}
+
+// isWorn reports whether an Expire has ended the freshness of the item, or of the one it is
+// a copy of.
+func (it *item[K, V]) isWorn() bool { return it.worn || it.ended.Load() != 0 }
+
+// times returns until when the item is fresh, is served while a refresh runs, and is served
+// in place of a failed load. An Expire moves all three to the front.
+func (it *item[K, V]) times() (soft, stale, hard int64) {
+	soft, stale, hard = it.softUntil, it.staleUntil, it.hardUntil
+	ended := it.ended.Load()
+	if ended == 0 || ended > soft {
+		return soft, stale, hard
+	}
+	grace, keep := time.Duration(stale-soft), time.Duration(hard-soft)
+	switch {
+	case soft != never:
+	case it.err == nil:
+		p := it.view.policy()
+		grace, keep = p.Stale, policy.Add(p.Stale, p.StaleIfError)
+	default:
+		grace, keep = 0, 0
+	}
+	at := ended - 1
+	return at, min(stale, after(at, grace)), min(hard, after(at, keep))
+}
+
+// freshUntil returns until when the item is fresh.
+func (it *item[K, V]) freshUntil() int64 {
+	soft, _, _ := it.times()
+	return soft
+}

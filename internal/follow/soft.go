@@ -1,0 +1,163 @@
+package follow
+
+import (
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// A soft fence ends the freshness of what it covers, and not its life. What a hard fence
+// covers, whichever of the two came first, is dead, so soft fences are asked last, and about
+// what is clear alone.
+//
+// They are in a table of their own, with the keys among them, under Fences.mu. No cell is
+// removed for a key that is softly fenced; so its record is in the sequence of scopes, where
+// a process that misses records gives up frames as well, and a frame is held against it by
+// the position of that sequence.
+
+// Forever is a moment that does not come: nothing has ended the freshness.
+const Forever = int64(math.MaxInt64)
+
+// softTable remembers the newest soft fence of each scope for a while.
+type softTable struct {
+	keys   memory[uint64]
+	scopes scopeTable
+	all    fenced // everything
+	newest uint64 // tick of the last fence
+	times  times
+}
+
+func newSoftTable() softTable {
+	return softTable{keys: memory[uint64]{size: maxBlock}, scopes: newScopeTable()}
+}
+
+func (t *softTable) put(s invalidate.Fence, f fenced, now int64, settled uint64) (due bool) {
+	t.newest = f.tick
+	t.times.note(f.tick, now)
+	switch s.Kind {
+	case invalidate.KindKey:
+		return t.keys.put(s.Hash, f, settled)
+	case invalidate.KindAll:
+		t.all = t.all.newest(f)
+		return false
+	}
+	return t.scopes.put(s, f, settled)
+}
+
+func (t *softTable) drop(floor invalidate.Position) {
+	t.keys.drop(floor)
+	t.scopes.drop(floor)
+}
+
+// judge holds the fences against an entry that is clear of hard ones, those of keys only
+// with keyed. One that may be covered by a forgotten fence counts as dead: nobody knows
+// since when it is not fresh.
+func (t *softTable) judge(s *suspect, keyed bool) verdict {
+	newest, v := t.all.tick, unfenced
+	for _, tag := range s.tags {
+		newest, v = max(newest, t.scopes.tags.find(tag).tick), max(v, t.scopes.tags.judge(tag, s.born))
+	}
+	if keyed {
+		newest, v = max(newest, t.keys.find(s.hash).tick), max(v, t.keys.judge(s.hash, s.born))
+	}
+	anyPrefix(s.key, t.scopes.lengths, func(p prefix) bool {
+		newest = max(newest, t.scopes.prefixes.find(p).tick)
+		return false
+	})
+	if newest > s.born {
+		s.fresh = t.times.of(newest)
+		return unfenced
+	}
+	if v == forgotten || t.scopes.prefixes.forgotten > s.born {
+		return forgotten
+	}
+	return unfenced
+}
+
+// frame holds the fences against a frame as of a position of the scope sequence. Of one
+// that may be older than a forgotten fence, the worst is believed.
+func (t *softTable) frame(asOf invalidate.Position, hash uint64, key string, tags []uint64) (fresh int64, ok bool) {
+	if asOf < max(t.keys.floor, t.scopes.prefixes.floor) || len(tags) > 0 && asOf < t.scopes.tags.floor {
+		return Forever, false
+	}
+	var newest uint64
+	hold := func(f fenced) {
+		if f.pos > asOf {
+			newest = max(newest, f.tick)
+		}
+	}
+	hold(t.all)
+	hold(t.keys.find(hash))
+	for _, tag := range tags {
+		hold(t.scopes.tags.find(tag))
+	}
+	anyPrefix(key, t.scopes.lengths, func(p prefix) bool {
+		hold(t.scopes.prefixes.find(p))
+		return false
+	})
+	if newest == 0 {
+		return Forever, true
+	}
+	return t.times.of(newest), true
+}
+
+func (t *softTable) len() int64 {
+	return int64(t.keys.len() + t.scopes.tags.len() + t.scopes.prefixes.len())
+}
+
+// times tells when a soft fence took its tick, as well as a millisecond, or before.
+type times struct{ taken []moment }
+
+type moment struct {
+	tick uint64
+	at   int64
+}
+
+// maxTimes bounds the moments, in 4 MB. They last for minutes of fences without a pause.
+const maxTimes = 1 << 18
+
+func (t *times) note(tick uint64, now int64) {
+	if n := len(t.taken); n > 0 && now-t.taken[n-1].at < int64(time.Millisecond) {
+		return
+	}
+	if len(t.taken) == maxTimes {
+		t.taken = slices.Delete(t.taken, 0, maxTimes/2)
+	}
+	t.taken = append(t.taken, moment{tick, now})
+}
+
+// of returns when a tick was taken; of one that is forgotten, a time before any other.
+func (t *times) of(tick uint64) int64 {
+	i := sort.Search(len(t.taken), func(i int) bool { return t.taken[i].tick > tick })
+	if i == 0 {
+		return math.MinInt64 / 2
+	}
+	return t.taken[i-1].at
+}
+
+// storeSoft applies a soft fence. It is seen as a hard one of the same scope is: one of a
+// key by way of the key's bucket, the others by every reader.
+func (f *Fences) storeSoft(s invalidate.Fence, pos invalidate.Position) (due bool) {
+	if s.Kind == invalidate.KindKey {
+		defer f.stored(&f.last[s.Hash&groupMask]) // behind the locks
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := int64(time.Since(f.origin))
+	if s.Kind == invalidate.KindKey {
+		keys := f.recent.of(uint32(s.Hash)) //nolint:gosec // the low half is what is wanted
+		keys.mu.Lock()
+		defer keys.mu.Unlock()
+		tick := f.tick.Add(1)
+		f.keys[s.Hash&clockMask].Store(tick)
+		return f.soft.put(s, fenced{tick, pos}, now, f.settled.Load())
+	}
+	f.announce()
+	tick := f.tick.Add(1)
+	due = f.soft.put(s, fenced{tick, pos}, now, f.settled.Load())
+	f.scoped.Store(tick)
+	return due
+}
