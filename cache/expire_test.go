@@ -1,0 +1,297 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/policy"
+)
+
+func tagged(int, string) []string { return []string{"t"} }
+
+func (w *logged) expire(t *testing.T, i int, scopes ...invalidate.Scope) {
+	t.Helper()
+	if err := w.tiers[i].Expire(t.Context(), scopes...); err != nil {
+		t.Errorf("process %d expires: %v", i, err)
+	}
+}
+
+// state reads k from process i and says whether the answer was stale.
+func (w *logged) state(t *testing.T, i, k int, v string, stale bool) {
+	t.Helper()
+	r, err := w.c[i].Fetch(t.Context(), k, nil)
+	if err != nil || r.Value != v || r.Stale != stale {
+		t.Errorf("process %d reads %d: %q (stale: %v), %v; want %q (%v)", i, k, r.Value, r.Stale, err, v, stale)
+	}
+	synctest.Wait()
+}
+
+// scopes are all that cover thing 1, whose tag is t.
+func scopesOf1(t *testing.T) map[string]invalidate.Scope {
+	return map[string]invalidate.Scope{
+		"key": keyScope(t, 1), "prefix": invalidate.Prefix("default:things:"), "tag": invalidate.Tag("default", "t"), "all": invalidate.All(),
+	}
+}
+
+// What one process expires is stale in every process, by whatever scope, and is loaded anew
+// once, behind the reads that it answers meanwhile.
+func TestExpireReachesOthers(t *testing.T) {
+	for name, scope := range scopesOf1(t) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{Stale: new(time.Minute)}})
+				w.want(t, 0, 1, "1.1")
+				w.want(t, 1, 1, "1.1")
+				w.expire(t, 0, scope)
+				advance(5 * time.Millisecond)
+				w.state(t, 1, 1, "1.1", true)
+				w.state(t, 0, 1, "1.1", true)
+				w.state(t, 1, 1, "1.2", false)
+				w.state(t, 0, 1, "1.2", false)
+				advance(time.Second)
+				w.state(t, 1, 1, "1.2", false)
+				w.src.wantLoads(t, 2)
+			})
+		})
+	}
+}
+
+// With neither Stale nor StaleIfError what expired is a miss.
+func TestExpireWithoutStale(t *testing.T) {
+	for name, scope := range scopesOf1(t) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{Stale: new(time.Duration), StaleIfError: new(time.Duration)}})
+				w.want(t, 0, 1, "1.1")
+				w.want(t, 1, 1, "1.1")
+				w.expire(t, 0, scope)
+				w.state(t, 0, 1, "1.2", false)
+				advance(5 * time.Millisecond)
+				w.state(t, 1, 1, "1.2", false)
+				w.src.wantLoads(t, 2)
+			})
+		})
+	}
+}
+
+// A frame of the remote tier that is older than an Expire is stale to who reads it, also to
+// a process that has never seen the key.
+func TestExpiredFrames(t *testing.T) {
+	for name, scope := range scopesOf1(t) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{Stale: new(time.Minute)}})
+				w.want(t, 0, 1, "1.1")
+				w.expire(t, 0, scope)
+				advance(5 * time.Millisecond)
+				w.state(t, 1, 1, "1.1", true)
+				w.state(t, 1, 1, "1.2", false)
+				w.state(t, 0, 1, "1.1", true) // its own copy
+				w.state(t, 0, 1, "1.2", false)
+				w.src.wantLoads(t, 2) // it took the other one's
+			})
+		})
+	}
+}
+
+// Stale and StaleIfError are counted from the Expire, and from no later moment.
+func TestExpiredIsStaleFromThen(t *testing.T) {
+	for name, scope := range scopesOf1(t) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{
+					TTL: new(time.Hour), Stale: new(time.Minute), StaleIfError: new(time.Minute),
+				}})
+				w.want(t, 0, 1, "1.1")
+				w.want(t, 1, 1, "1.1")
+				w.src.fail(errors.New("no source"))
+				w.expire(t, 0, scope)
+				advance(time.Minute + time.Second)
+				w.state(t, 0, 1, "1.1", true) // in place of the error
+				advance(time.Minute)
+				for i := range 2 {
+					if r, err := w.c[i].Fetch(t.Context(), 1, nil); err == nil {
+						t.Errorf("process %d still serves %q", i, r.Value)
+					}
+				}
+			})
+		})
+	}
+}
+
+// An invalidation wins over an Expire, whichever comes first.
+func TestInvalidateWinsOverExpire(t *testing.T) {
+	for _, softFirst := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{Stale: new(time.Hour), StaleIfError: new(time.Hour)}})
+			w.want(t, 0, 1, "1.1")
+			w.want(t, 1, 1, "1.1")
+			w.src.fail(errors.New("no source"))
+			if softFirst {
+				w.expire(t, 0, invalidate.Tag("default", "t"))
+			}
+			w.invalidate(t, 1, invalidate.Tag("default", "t"))
+			if !softFirst {
+				w.expire(t, 0, invalidate.Tag("default", "t"))
+			}
+			advance(5 * time.Millisecond)
+			for i := range 2 {
+				if r, err := w.c[i].Fetch(t.Context(), 1, nil); err == nil {
+					t.Errorf("process %d serves %q (soft first: %v)", i, r.Value, softFirst)
+				}
+			}
+		})
+	}
+}
+
+// What a load brings that an Expire overtook is stale at birth, and refreshed once. Those
+// who called before the Expire get it; those who call after it know that it is stale.
+func TestExpireOvertakesLoad(t *testing.T) {
+	for name, scope := range scopesOf1(t) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{Stale: new(time.Minute)}})
+				w.src.took = time.Second
+				go func() { w.want(t, 0, 1, "1.1") }()
+				advance(time.Second / 2)
+				w.expire(t, 0, scope)
+				advance(time.Second)
+				w.state(t, 1, 1, "1.1", true)
+				advance(2 * time.Second)
+				for i := range 2 {
+					if r, _ := w.c[i].Fetch(t.Context(), 1, nil); r.Value == "1.1" && !r.Stale {
+						t.Errorf("process %d serves what expired as fresh", i)
+					}
+				}
+				advance(2 * time.Second)
+				w.state(t, 0, 1, "1.2", false)
+				w.state(t, 1, 1, "1.2", false)
+				w.src.wantLoads(t, 2)
+			})
+		})
+	}
+}
+
+// A call that begins after an Expire is not given what a load brings that began before it,
+// unless as stale.
+func TestJoinersAfterExpire(t *testing.T) {
+	for name, scope := range scopesOf1(t) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{Stale: new(time.Duration), StaleIfError: new(time.Duration)}})
+				w.src.took = time.Second
+				go func() { w.want(t, 0, 1, "1.1") }()
+				advance(time.Second / 2)
+				w.expire(t, 0, scope)
+				w.state(t, 0, 1, "1.2", false)
+				advance(time.Second)
+				w.state(t, 0, 1, "1.2", false)
+			})
+		})
+	}
+}
+
+// What is built from an expired part is stale, too, until the part is refreshed.
+func TestExpiredParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tiers := open(t, cache.TiersConfig{})
+		src := &source{took: 10 * time.Second}
+		parts := with(t, tiers, thingConfig{Load: src.load, Tags: tagged, Policy: policy.Patch{TTL: new(time.Hour), Stale: new(time.Hour)}})
+		loads := 0
+		pages, err := cache.New(tiers, cache.Config[int, string]{
+			Namespace: "pages", Policy: policy.Patch{TTL: new(time.Hour), Stale: new(time.Hour)},
+			Load: func(ctx context.Context, k int) (string, error) {
+				loads++
+				v, err := parts.Get(ctx, k)
+				return "page " + v, err
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := pages.Get(t.Context(), 1); err != nil || v != "page 1.1" {
+			t.Fatal(v, err)
+		}
+		if err := tiers.Expire(t.Context(), keyScope(t, 1)); err != nil { // the part alone
+			t.Fatal(err)
+		}
+		if err := pages.Delete(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "page 1.1" {
+			t.Fatal(r, err) // from the stale part
+		}
+		for range 9 {
+			advance(time.Second)
+			if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "page 1.1" || !r.Stale {
+				t.Errorf("page = %+v, %v; want the stale one", r, err)
+			}
+		}
+		if loads > 12 {
+			t.Errorf("the page was made %d times within 10 s", loads)
+		}
+		advance(3 * time.Second)
+		_, _ = pages.Get(t.Context(), 1)
+		advance(time.Second)
+		if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "page 1.2" || r.Stale {
+			t.Errorf("page = %+v, %v; want the new one", r, err)
+		}
+	})
+}
+
+// Nobody waits for stale values to end, and nothing that stays cached is held.
+func TestExpireRefusesStrictAndHold(t *testing.T) {
+	tiers := open(t, cache.TiersConfig{})
+	for _, s := range []invalidate.Scope{invalidate.Strict, invalidate.Hold(time.Second), invalidate.Tag("default", ""), {}} {
+		if err := tiers.Expire(t.Context(), invalidate.All(), s); !errors.Is(err, invalidate.ErrScope) {
+			t.Errorf("Expire with %v = %v, want ErrScope", s, err)
+		}
+	}
+}
+
+// A process that is cut off does not serve as fresh what expired elsewhere for longer than a
+// bound.
+func TestExpireAndLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{Stale: new(time.Minute)}})
+		w.want(t, 1, 1, "1.1")
+		advance(3 * bound)
+		w.want(t, 1, 1, "1.1")
+		w.link[1].Fail(errors.New("unplugged"))
+		w.expire(t, 0, invalidate.Tag("default", "t"))
+		advance(bound)
+		w.state(t, 1, 1, "1.2", false)
+	})
+}
+
+// Expired keys and scopes beyond what is remembered: nothing is fresh again.
+func TestExpiryIsNotForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tiers := open(t, cache.TiersConfig{})
+		src := &source{}
+		c := with(t, tiers, thingConfig{Load: src.load, Tags: tagged, Policy: policy.Patch{TTL: new(time.Hour), Stale: new(time.Hour)}})
+		if _, err := c.Get(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := tiers.Expire(t.Context(), keyScope(t, 1)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 700_000 {
+			if i%1000 == 0 {
+				synctest.Wait()
+			}
+			if err := tiers.Expire(t.Context(), keyScope(t, 2+i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if r, err := c.Fetch(t.Context(), 1, nil); err != nil || r.Value == "1.1" && !r.Stale {
+			t.Errorf("Fetch = %+v, %v; want a stale value or a new one", r, err)
+		}
+	})
+}
