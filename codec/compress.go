@@ -44,6 +44,8 @@ type limited struct {
 	limit int
 }
 
+func (c *limited) unwrap() Codec { return c.Codec }
+
 func (c *limited) Marshal(v any) ([]byte, error) {
 	data, err := c.Codec.Marshal(v)
 	if err == nil && len(data) > c.limit {
@@ -111,6 +113,8 @@ func compress(c Codec, p packer, minSize int) Codec {
 }
 
 func (c *compressed) ID() string { return c.id }
+
+func (c *compressed) unwrap() Codec { return c.inner }
 
 func (c *compressed) Marshal(v any) ([]byte, error) {
 	plain, err := c.inner.Marshal(v)
