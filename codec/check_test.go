@@ -87,7 +87,7 @@ type (
 		*Titled
 		_      [0]func()
 		Mu     chan int `json:"-"`
-		note   string   `json:"-"` //nolint:govet // excluded by name
+		note   string   `json:"-"`
 		Header http.Header
 		Tree   *family
 		ByAddr map[netip.Addr][]time.Time
@@ -97,9 +97,10 @@ type (
 		Common
 		ID int
 	}
+	Other struct{ ID int }
 	twice struct {
-		A int `json:"a"`
-		B int `json:"a"` //nolint:govet // the fault to be found
+		Common
+		Other
 	}
 	hiddenPointer struct{ *core }
 	maybeGone     struct{ *Optional }
@@ -138,8 +139,8 @@ func TestCheckRefuses(t *testing.T) {
 		{codec.JSON, map[embeds]int{{time.Unix(1, 0).UTC(), "n"}: 1}, "leaves out Name"},
 		{codec.JSON, url.URL{User: url.User("ann")}, "URL.User.username"},
 		{codec.JSON, hidesCommon{Common{1}, 2}, "hidesCommon.Common.ID (int) is hidden behind"},
-		{codec.JSON, twice{1, 2}, "twice.A (int) is hidden behind"},
-		{codec.CBOR, twice{1, 2}, "twice.B (int) is hidden behind"},
+		{codec.JSON, twice{Common{1}, Other{2}}, "twice.Common.ID (int) is hidden behind"},
+		{codec.CBOR, twice{Common{1}, Other{2}}, "twice.Other.ID (int) is hidden behind"},
 		{codec.JSON, hiddenPointer{&core{1}}, "is an embedded pointer to an unexported type"},
 		{codec.CBOR, hiddenPointer{&core{1}}, "is an embedded pointer to an unexported type"},
 		{codec.JSON, maybeGone{&Optional{}}, "comes back nil"},
