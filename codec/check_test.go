@@ -1,6 +1,7 @@
 package codec_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
@@ -97,10 +98,10 @@ type (
 		Common
 		ID int
 	}
-	Other struct{ ID int }
-	twice struct {
+	Second struct{ ID int }
+	twice  struct {
 		Common
-		Other
+		Second
 	}
 	hiddenPointer struct{ *core }
 	maybeGone     struct{ *Optional }
@@ -139,8 +140,8 @@ func TestCheckRefuses(t *testing.T) {
 		{codec.JSON, map[embeds]int{{time.Unix(1, 0).UTC(), "n"}: 1}, "leaves out Name"},
 		{codec.JSON, url.URL{User: url.User("ann")}, "URL.User.username"},
 		{codec.JSON, hidesCommon{Common{1}, 2}, "hidesCommon.Common.ID (int) is hidden behind"},
-		{codec.JSON, twice{Common{1}, Other{2}}, "twice.Common.ID (int) is hidden behind"},
-		{codec.CBOR, twice{Common{1}, Other{2}}, "twice.Other.ID (int) is hidden behind"},
+		{codec.JSON, twice{Common{1}, Second{2}}, "twice.Common.ID (int) is hidden behind"},
+		{codec.CBOR, twice{Common{1}, Second{2}}, "twice.Second.ID (int) is hidden behind"},
 		{codec.JSON, hiddenPointer{&core{1}}, "is an embedded pointer to an unexported type"},
 		{codec.CBOR, hiddenPointer{&core{1}}, "is an embedded pointer to an unexported type"},
 		{codec.JSON, maybeGone{&Optional{}}, "comes back nil"},
@@ -242,5 +243,28 @@ func TestLossy(t *testing.T) {
 		if _, err := codec.MarshalWithin(l, "text", reflect.TypeFor[string](), 3); !errors.Is(err, codec.ErrTooLarge) {
 			t.Errorf("%s: MarshalWithin = %v, want ErrTooLarge", c.ID(), err)
 		}
+	}
+}
+
+// Integers of 17 digits in an any are exact with CBOR, and change with JSON. Both say
+// beforehand that an any does not come back as it was.
+func TestBigIntegersInAny(t *testing.T) {
+	const big = int64(12345678901234567)
+	for _, tt := range []struct {
+		codec codec.Codec
+		want  any
+	}{{codec.JSON, float64(big)}, {codec.CBOR, big}} {
+		var back map[string]any
+		if err := tt.codec.Unmarshal(mustMarshal(t, tt.codec, map[string]any{"n": big}), &back); err != nil || back["n"] != tt.want {
+			t.Errorf("%s: %v (%T), %v, want %v", tt.codec.ID(), back["n"], back["n"], err, tt.want)
+		}
+		if codec.CheckerOf(tt.codec).Check(reflect.TypeFor[map[string]any]()) == nil {
+			t.Errorf("%s: Check accepts an any", tt.codec.ID())
+		}
+	}
+	raw := json.RawMessage("12345678901234567")
+	var back json.RawMessage
+	if err := codec.JSON.Unmarshal(mustMarshal(t, codec.JSON, raw), &back); err != nil || string(back) != string(raw) {
+		t.Errorf("a RawMessage comes back as %s, %v", back, err)
 	}
 }

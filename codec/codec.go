@@ -1,5 +1,6 @@
 // Package codec turns values into bytes and back: [JSON], [CBOR] and [Raw],
-// each of which [Snappy] or [Deflate] can compress.
+// each of which [Snappy] or [Deflate] can compress. They say of a type whether its
+// values come back as they were (see [Checker]); [Lossy] accepts that they do not.
 //
 // Bytes come back from a place that other programs can write to, so every
 // decoder here treats them as hostile: it never panics, and it checks what the
