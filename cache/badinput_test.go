@@ -59,14 +59,6 @@ func TestNewRefuses(t *testing.T) {
 			t.Error("New accepted nil")
 		}
 	})
-	t.Run("values that never encode", func(t *testing.T) {
-		if _, err := cache.New(tiers, cache.Config[int, chan int]{Namespace: "n"}); err == nil {
-			t.Error("New accepted channels")
-		}
-		if _, err := cache.New(tiers, cache.Config[int, func()]{Namespace: "n"}); err == nil {
-			t.Error("New accepted functions")
-		}
-	})
 	t.Run("keys that share a spelling", func(t *testing.T) {
 		type bad struct{ hidden int }
 		_, err := cache.New(tiers, cache.Config[bad, int]{Namespace: "n"})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/maphash"
 	"math/bits"
+	"sync/atomic"
 
 	"github.com/twofold-go/twofold/codec"
 	calls "github.com/twofold-go/twofold/internal/flight"
@@ -54,8 +55,12 @@ type Config[K comparable, V any] struct {
 	// of overrides comes after it. The zero Patch changes nothing.
 	Policy policy.Patch
 
-	// Codec encodes values for the remote tier. With one, New refuses a V that
-	// Codec can never encode. Nil: codec.JSON.
+	// Codec encodes values for the remote tier. With such a tier, New refuses a V
+	// that Codec does not bring back as it was; see codec.Checker and codec.Lossy.
+	// A value of 4 KiB or more is stored by codec.Snappy of Codec where that makes
+	// it smaller, if the Tiers know a codec with that ID: they do for those of
+	// codec.Builtin, and for one's own if TiersConfig.Codecs has it. Nil:
+	// codec.JSON.
 	Codec codec.Codec
 
 	// Schema tells versions of V apart that look alike to codec.Fingerprint.
@@ -90,6 +95,9 @@ type shared[K comparable, V any] struct {
 	size    func(*V) int64
 	flights *calls.Group[*flight[K, V], outcome[K, V]]
 	views   *views
+
+	snappyID string      // of the codec that reads large values once compressed; "": none does
+	tripped  atomic.Bool // a value has come back from the codec as it was
 }
 
 // slot returns the local tier's address of a key: a hash of the typed key, so

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"time"
 
 	"github.com/twofold-go/twofold/codec"
@@ -168,25 +167,8 @@ func (j *job[K, V]) decode(c *tier.Cell, v *V, size int) (err error) {
 	return codec.UnmarshalWithin(cd, c.Payload, v, j.p.MaxValueBytes, owned)
 }
 
-// encode returns the payload of a value, of at most limit bytes before compression.
-func (s *shared[K, V]) encode(v V, limit int) (b []byte, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("codec %s panicked (%T)", s.codec.ID(), p)
-		}
-	}()
-	b, err = codec.MarshalWithin(s.codec, v, reflect.TypeFor[V](), limit)
-	switch {
-	case errors.Is(err, codec.ErrTooLarge):
-		return nil, fmt.Errorf("%w: MaxValueBytes is %d: %w", ErrTooLarge, limit, err)
-	case err != nil:
-		return nil, fmt.Errorf("value of type %T does not encode as %s: %w", v, s.codec.ID(), err)
-	}
-	return b, nil
-}
-
 // freeze returns the cell of an item and how long the tier should keep it.
-func (j *job[K, V]) freeze(it *item[K, V], payload []byte, nonce tier.Nonce, mark follow.Mark) ([]byte, time.Duration, error) {
+func (j *job[K, V]) freeze(it *item[K, V], payload encoded, nonce tier.Nonce, mark follow.Mark) ([]byte, time.Duration, error) {
 	now, wall := j.t.now(), time.Now()
 	at := func(t int64) int64 {
 		if t == never {
@@ -207,8 +189,8 @@ func (j *job[K, V]) freeze(it *item[K, V], payload []byte, nonce tier.Nonce, mar
 		Tags:     it.tags,
 		Schema:   j.s.schema,
 		Echo:     j.hash,
-		Codec:    j.s.codec.ID(),
-		Payload:  payload,
+		Codec:    payload.codec,
+		Payload:  payload.data,
 	}
 	if it.err != nil {
 		c.Flags |= tier.Negative

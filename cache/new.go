@@ -8,7 +8,6 @@ import (
 	"reflect"
 
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/internal/encodable"
 	calls "github.com/twofold-go/twofold/internal/flight"
 	"github.com/twofold-go/twofold/internal/sizeof"
 	"github.com/twofold-go/twofold/invalidate"
@@ -36,6 +35,9 @@ func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 		size:    sizeof.For[V](),
 		flights: calls.NewGroup[*flight[K, V], outcome[K, V]](t.cfg.MaxFlights),
 		views:   newViews(t, cfg.Namespace, cfg.Policy),
+	}
+	if c, ok := t.codecs.Lookup(cfg.Codec.ID() + "+snappy"); ok {
+		s.snappyID = c.ID()
 	}
 	if cfg.Size != nil {
 		s.size = func(v *V) int64 { return cfg.Size(*v) }
@@ -67,8 +69,10 @@ func validate[K comparable, V any](t *Tiers, cfg *Config[K, V]) error {
 	if _, ok := t.codecs.Lookup(cfg.Codec.ID()); !ok {
 		errs = append(errs, fmt.Errorf("codec %q is not registered: add it to TiersConfig.Codecs", cfg.Codec.ID()))
 	}
-	if v := reflect.TypeFor[V](); t.remote != nil || v.Kind() == reflect.Func || v.Kind() == reflect.Chan {
-		errs = append(errs, encodable.Check(cfg.Codec, v))
+	if c := codec.CheckerOf(cfg.Codec); c != nil && t.remote != nil {
+		if err := c.Check(reflect.TypeFor[V]()); err != nil {
+			errs = append(errs, fmt.Errorf("value type: %w", err))
+		}
 	}
 	return errors.Join(errs...)
 }

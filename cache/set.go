@@ -45,7 +45,7 @@ func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 
 // set tells everybody that the old value is untrue and, with keep, puts the item
 // in its place.
-func (j *job[K, V]) set(ctx context.Context, it *item[K, V], payload []byte, size int64, keep bool) error {
+func (j *job[K, V]) set(ctx context.Context, it *item[K, V], payload encoded, size int64, keep bool) error {
 	if j.t.remote == nil && j.t.follower == nil { // there is only the fence, which replace stores
 		return j.replace(it, size, keep)
 	}
@@ -62,7 +62,7 @@ func (j *job[K, V]) set(ctx context.Context, it *item[K, V], payload []byte, siz
 }
 
 // prepare makes an item of a value to set, and says why it cannot be stored.
-func (j *job[K, V]) prepare(v V) (it *item[K, V], payload []byte, size int64, err error) {
+func (j *job[K, V]) prepare(v V) (it *item[K, V], payload encoded, size int64, err error) {
 	if j.s.cfg.Clone != nil {
 		v = j.s.cfg.Clone(v)
 	}
@@ -75,10 +75,10 @@ func (j *job[K, V]) prepare(v V) (it *item[K, V], payload []byte, size int64, er
 	f := facts{vouched: never}
 	j.setTags(it, own, &f)
 	if f.badTag {
-		return it, nil, 0, fmt.Errorf("%w: a tag of the value is empty, longer than %d bytes or not UTF-8", invalidate.ErrScope, invalidate.MaxTagLen)
+		return it, encoded{}, 0, fmt.Errorf("%w: a tag of the value is empty, longer than %d bytes or not UTF-8", invalidate.ErrScope, invalidate.MaxTagLen)
 	}
 	if len(it.tags) > tier.MaxTags {
-		return it, nil, 0, fmt.Errorf("%w: more than %d", ErrTooManyTags, tier.MaxTags)
+		return it, encoded{}, 0, fmt.Errorf("%w: more than %d", ErrTooManyTags, tier.MaxTags)
 	}
 	size = j.sizeOf(it)
 	switch {
@@ -154,7 +154,7 @@ func (j *job[K, V]) date(it *item[K, V]) follow.Mark {
 // fillClaimed fills the claimed cell, behind the Set's record. When the claim was
 // taken away meanwhile, an invalidation or another Set came last. This process
 // does not keep the value either, then.
-func (j *job[K, V]) fillClaimed(ctx context.Context, it *item[K, V], payload []byte, size int64, claimed tier.Nonce) error {
+func (j *job[K, V]) fillClaimed(ctx context.Context, it *item[K, V], payload encoded, size int64, claimed tier.Nonce) error {
 	mark := j.date(it)
 	cell, keep, err := j.freeze(it, payload, claimed, mark)
 	if err != nil {

@@ -105,11 +105,11 @@ func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
 		return
 	}
 	r.size = sizeUnknown
-	payload, why := f.payload(it)
+	payload, why, changed := f.payload(it)
 	if why == fillStored {
 		cell, keep, err := f.freeze(it, payload, r.claim.Nonce, a.mark)
 		if err == nil {
-			f.t.seen.valueSize(sizeOut, len(payload))
+			f.t.seen.valueSize(sizeOut, len(payload.data))
 			r.fill = tier.Fill{Cell: cell, TTL: keep}
 			return
 		}
@@ -118,6 +118,9 @@ func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
 	f.v.counts.inc(why)
 	if why != fillUnencodable {
 		r.keep = nil
+	}
+	if changed != nil { // the load fails, so that a test cannot miss it
+		r.keep, r.out.err = nil, changed
 	}
 }
 
@@ -222,23 +225,27 @@ func (r *run[K, V]) finish(ctx context.Context) {
 }
 
 // payload encodes an item for the remote tier, or says why it cannot be stored
-// there.
-func (j *job[K, V]) payload(it *item[K, V]) ([]byte, stat) {
+// there. An error says that its codec does not bring the value back.
+func (j *job[K, V]) payload(it *item[K, V]) (encoded, stat, error) {
 	if it.err != nil {
+		e := encoded{codec: j.s.codec.ID()}
 		if re, ok := errors.AsType[*RememberedError](it.err); ok {
-			return []byte(re.Code), fillStored
+			e.data = []byte(re.Code)
 		}
-		return nil, fillStored
+		return e, fillStored, nil
 	}
-	b, err := j.s.encode(it.val, j.p.MaxValueBytes)
+	e, err := j.s.encode(it.val, j.p.MaxValueBytes)
+	if changed, ok := errors.AsType[*changedError](err); ok {
+		return e, fillUnencodable, changed
+	}
 	switch {
 	case errors.Is(err, ErrTooLarge):
-		return nil, fillTooLarge
+		return e, fillTooLarge, nil
 	case err != nil:
 		// Not the error's text: encoders quote what they could not encode.
 		j.t.log.Warn("cache: a value does not encode", "namespace", j.v.space.Namespace,
 			"type", fmt.Sprintf("%T", it.val), "codec", j.s.codec.ID())
-		return nil, fillUnencodable
+		return e, fillUnencodable, nil
 	}
-	return b, fillStored
+	return e, fillStored, nil
 }

@@ -20,8 +20,9 @@ import (
 // they have. A struct that does so only as JSON and has unexported fields is
 // [ErrType], for those fields would be lost; inside an any that goes unseen.
 //
-// Into an any, integers come back as int64 (or *big.Int), maps as
-// map[string]any; a map with other keys is refused there.
+// Into an any, integers come back as int64 (or *big.Int), with every digit, and
+// maps as map[string]any; a map with other keys is refused there. An int in an any
+// is another type then, so that its Check refuses an any; see [Lossy].
 //
 // Decoding refuses what encoding never writes: repeated map keys, lengths left
 // open, text that is not UTF-8, nesting deeper than 64, arrays and maps of

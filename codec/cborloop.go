@@ -52,7 +52,7 @@ func cborTypeOf(t reflect.Type) *cborType {
 	case t.Kind() == reflect.Map:
 		c.keys = loops(t.Key(), known)
 	case t.Kind() == reflect.Struct:
-		for _, f := range cborFields(t) {
+		for _, f := range fieldsOf(t, cborTags) {
 			if loops(f.Type, known) {
 				c.fields = append(c.fields, f.Index)
 			}
@@ -83,7 +83,7 @@ func partLoops(t reflect.Type, known map[reflect.Type]bool) bool {
 	case reflect.Map:
 		return loops(t.Key(), known) || loops(t.Elem(), known)
 	case reflect.Struct:
-		for _, f := range cborFields(t) {
+		for _, f := range fieldsOf(t, cborTags) {
 			if loops(f.Type, known) {
 				return true
 			}

@@ -1,5 +1,6 @@
 // Package codec turns values into bytes and back: [JSON], [CBOR] and [Raw],
-// each of which [Snappy] or [Deflate] can compress.
+// each of which [Snappy] or [Deflate] can compress. They say of a type whether its
+// values come back as they were (see [Checker]); [Lossy] accepts that they do not.
 //
 // Bytes come back from a place that other programs can write to, so every
 // decoder here treats them as hostile: it never panics, and it checks what the
@@ -53,14 +54,14 @@ func UnmarshalOwned(c Codec, data []byte, v any) error {
 // unless [Limit] says otherwise.
 const MaxDecoded = 64 << 20
 
-// The errors of this package. Each error that is returned wraps one of them
-// and names the codec, the Go type and a length, never what a value holds. The
+// The errors of this package. Each error that is returned wraps one of them.
+// It names the codec, the Go type and a length, never what a value holds. The
 // errors of encoding/json and the like, which may quote it, are in reach of
 // [errors.As] but not in the text.
 var (
 	ErrCorrupt  = errors.New("codec: corrupt data")           // Unmarshal: not what Marshal writes
 	ErrTooLarge = errors.New("codec: value too large")        // either: over the limit
-	ErrType     = errors.New("codec: type not supported")     // either: no value of the type can be coded
+	ErrType     = errors.New("codec: type not supported")     // either: no value of the type can be coded; Check: some do not come back
 	ErrValue    = errors.New("codec: value has no encoding")  // Marshal: NaN, a cycle, a string that is not UTF-8
 	ErrID       = errors.New("codec: invalid or repeated id") // NewSet
 )

@@ -16,6 +16,9 @@ const DefaultMinSize = 4 << 10
 // Values of fewer than minSize bytes are left alone, and so are those that
 // would not get smaller. 0 means [DefaultMinSize]; below 0, every value is
 // tried. The choice is recorded per value, so minSize can change at any time.
+//
+// What it writes depends on what c writes alone: Snappy of [Raw] writes for the
+// bytes of c what Snappy of c would.
 func Snappy(c Codec, minSize int) Codec { return compress(c, snappyBlock{}, minSize) }
 
 // Deflate returns c with its output compressed by DEFLATE (RFC 1951), id
@@ -43,6 +46,8 @@ type limited struct {
 	Codec
 	limit int
 }
+
+func (c *limited) unwrap() Codec { return c.Codec }
 
 func (c *limited) Marshal(v any) ([]byte, error) {
 	data, err := c.Codec.Marshal(v)
@@ -112,10 +117,15 @@ func compress(c Codec, p packer, minSize int) Codec {
 
 func (c *compressed) ID() string { return c.id }
 
+func (c *compressed) unwrap() Codec { return c.inner }
+
 func (c *compressed) Marshal(v any) ([]byte, error) {
-	plain, err := c.inner.Marshal(v)
-	if err != nil {
-		return nil, err
+	plain, own := v.([]byte)
+	if !own || c.inner != Raw { // Raw would make a copy, and packed makes one
+		var err error
+		if plain, err = c.inner.Marshal(v); err != nil {
+			return nil, err
+		}
 	}
 	if len(plain) > c.limit {
 		return nil, sizeError(c.id, len(plain), c.limit)

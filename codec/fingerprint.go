@@ -105,13 +105,6 @@ func (d *describer) fields(t reflect.Type) {
 	d.write("}")
 }
 
-func isStruct(t reflect.Type) bool {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t.Kind() == reflect.Struct
-}
-
 func isComposite(k reflect.Kind) bool {
 	switch k {
 	case reflect.Array, reflect.Map, reflect.Pointer, reflect.Slice, reflect.Struct:

@@ -13,7 +13,9 @@ import (
 // they do there.
 //
 // Decoding refuses data behind the value. Into an any, numbers come back as
-// float64, so integers beyond ±2⁵³ lose digits; use a typed value. Encoding
+// float64, so integers beyond ±2⁵³ lose digits. Its Check therefore refuses an any:
+// use a type, or a json.RawMessage, which keeps every digit. What came from
+// encoding/json has only float64 in it, and is unharmed by [Lossy]. Encoding
 // refuses, with [ErrValue], a string that is not UTF-8: encoding/json would
 // replace its bytes with U+FFFD, and a reader would get another value than was
 // written.

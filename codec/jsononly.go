@@ -40,7 +40,7 @@ func findJSONOnly(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
 			return t
 		}
 		for f := range t.Fields() {
-			if !f.IsExported() && !f.Anonymous {
+			if !f.IsExported() && !f.Anonymous || cborTags.of(f.Tag) == "-" {
 				continue
 			}
 			if bad := findJSONOnly(f.Type, seen); bad != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/trip"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/tiertest"
@@ -16,7 +17,10 @@ import (
 // ErrCutOff is what the remote tier and the log answer a process that is cut off.
 var ErrCutOff = errors.New("cachetest: this process is cut off")
 
-// Open returns the tiers of one process, over a remote tier and a log in memory. What they
+// Open returns the tiers of one process, over a remote tier and a log in memory. From the
+// first Open on every cache of the test program compares the first value of a type that it
+// stores in a remote tier with what its codec makes of it, and fails the call that stores
+// one that would come back changed. What they
 // log as a warning or an error goes to the test's output. They are closed when the test
 // ends; a Close that reports a loss, such as an invalidation that is not sent, fails the
 // test. Each change is applied to the configuration before the tiers are opened; those that
@@ -41,6 +45,7 @@ func OpenFleet(t testing.TB, n int, change ...func(*cache.TiersConfig)) *Fleet {
 	if n < 1 {
 		t.Fatalf("cachetest: OpenFleet of %d processes, want at least 1", n)
 	}
+	trip.Ask(true)
 	remote, log := tiertest.NewMemory(), logtest.NewMemory(logtest.MemoryConfig{})
 	f := &Fleet{}
 	for range n {

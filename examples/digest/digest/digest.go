@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/examples/digest/sqltier"
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/key"
@@ -84,6 +85,9 @@ func table(space key.Space) sqltier.Table {
 	}
 }
 
+// codecs are those that the cell of a digest may have been written by.
+var codecs, _ = codec.NewSet(codec.Builtin()...)
+
 // row implements [sqltier.Table.Row].
 func row(full string, c tier.Cell) (values []any, until time.Time, err error) {
 	k, err := fromFull(full)
@@ -102,7 +106,7 @@ func row(full string, c tier.Cell) (values []any, until time.Time, err error) {
 		return append(values, store.StateFailed, "", nil, "{}", "[]", 0, nil, nil, 0, nil), until, nil
 	}
 	var d Digest
-	if c.Codec != "json" || json.Unmarshal(c.Payload, &d) != nil {
+	if cd, ok := codecs.Lookup(c.Codec); !ok || cd.Unmarshal(c.Payload, &d) != nil {
 		return nil, until, errors.New("digest: a cell that is no digest")
 	}
 	more, err := d.columns()

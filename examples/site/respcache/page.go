@@ -23,7 +23,7 @@ type page struct {
 
 	// refused is set on what is no page: it tells those who wait for one that
 	// each has to get a response of its own. It is never stored.
-	refused reason
+	refused reason `json:"-"`
 }
 
 // field is a header with its values. No values, rather than no field, keep

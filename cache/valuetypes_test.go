@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -24,8 +25,11 @@ type (
 	private struct {
 		Name   string
 		onDone func()
+	}
+	excluded struct {
+		Name   string
+		onDone func() `json:"-"`
 		Skip   func() `json:"-"`
-		Rest   func() `json:",omitzero"`
 	}
 	itself struct {
 		Next *itself
@@ -43,39 +47,42 @@ func newWith[V any](t *testing.T, c codec.Codec, cfg cache.TiersConfig) error {
 	return err
 }
 
-// With a remote tier, New refuses values that its codec can never encode.
-func TestNewRefusesWhatNeverEncodes(t *testing.T) {
-	_ = private{}.onDone
+// With a remote tier, New refuses values that its codec does not bring back.
+func TestNewRefusesWhatIsLost(t *testing.T) {
+	_, _ = private{}.onDone, excluded{}.onDone
 	remote := func() cache.TiersConfig { return cache.TiersConfig{Remote: tiertest.NewMemory()} }
 	for name, tt := range map[string]struct {
 		err  error
 		text string
 	}{
-		"raw int":          {newWith[int](t, codec.Raw, remote()), "int"},
-		"raw struct":       {newWith[private](t, codec.Raw, remote()), "private"},
-		"snappy of raw":    {newWith[int](t, codec.Snappy(codec.Raw, 1<<20), remote()), "int"},
-		"func":             {newWith[func()](t, nil, remote()), "func()"},
-		"channels":         {newWith[[]chan int](t, nil, remote()), "chan int"},
-		"a field":          {newWith[hooks](t, nil, remote()), "field OnDone"},
-		"a field, CBOR":    {newWith[hooks](t, codec.CBOR, remote()), "field OnDone"},
-		"a field's field":  {newWith[inside](t, nil, remote()), "field Hooks.OnDone"},
-		"behind a pointer": {newWith[*hooks](t, nil, remote()), "field OnDone"},
-		"behind a slice":   {newWith[[]*hooks](t, nil, remote()), "field OnDone"},
-		"behind a map":     {newWith[map[string]hooks](t, nil, remote()), "field OnDone"},
-		"recursive":        {newWith[itself](t, nil, remote()), "field Done"},
-		"key of a map":     {newWith[map[[2]int]string](t, nil, remote()), "map[[2]int]string"},
+		"raw int":             {newWith[int](t, codec.Raw, remote()), "int"},
+		"raw struct":          {newWith[own](t, codec.Raw, remote()), "own"},
+		"snappy of raw":       {newWith[int](t, codec.Snappy(codec.Raw, 1<<20), remote()), "int"},
+		"limit":               {newWith[int](t, codec.Limit(codec.Raw, 1<<20), remote()), "int"},
+		"func":                {newWith[func()](t, nil, remote()), "func()"},
+		"channels":            {newWith[[]chan int](t, nil, remote()), "chan int"},
+		"a field":             {newWith[hooks](t, nil, remote()), "hooks.OnDone"},
+		"a field, CBOR":       {newWith[hooks](t, codec.CBOR, remote()), "hooks.OnDone"},
+		"a field's field":     {newWith[inside](t, nil, remote()), "inside.Hooks.OnDone"},
+		"behind a pointer":    {newWith[*hooks](t, nil, remote()), "hooks.OnDone"},
+		"behind a map":        {newWith[map[string][]*hooks](t, nil, remote()), "hooks.OnDone"},
+		"recursive":           {newWith[itself](t, nil, remote()), "itself.Done"},
+		"key of a map":        {newWith[map[[2]int]string](t, nil, remote()), "codec.CBOR"},
+		"an unexported field": {newWith[private](t, nil, remote()), "private.onDone"},
+		"an interface":        {newWith[[]any](t, nil, remote()), "is an interface"},
+		"unexported, CBOR":    {newWith[*private](t, codec.CBOR, remote()), "private.onDone"},
 	} {
-		if tt.err == nil || !strings.Contains(tt.err.Error(), tt.text) || !strings.Contains(tt.err.Error(), "cannot encode") {
+		if tt.err == nil || !strings.Contains(tt.err.Error(), tt.text) || !errors.Is(tt.err, codec.ErrType) || !strings.Contains(tt.err.Error(), "codec.Lossy") {
 			t.Errorf("New of %s = %v, want an error about %s", name, tt.err, tt.text)
 		}
 	}
 	for name, err := range map[string]error{
 		"raw bytes":          newWith[[]byte](t, codec.Raw, remote()),
 		"raw string":         newWith[string](t, codec.Raw, remote()),
-		"hidden fields":      newWith[private](t, nil, remote()),
-		"pointer to hidden":  newWith[*private](t, nil, remote()),
+		"excluded":           newWith[excluded](t, nil, remote()),
 		"marshals itself":    newWith[own](t, nil, remote()),
-		"any":                newWith[any](t, nil, remote()),
+		"lossy":              newWith[private](t, codec.Lossy(codec.JSON), remote()),
+		"lossy any":          newWith[any](t, codec.Lossy(codec.CBOR), remote()),
 		"no remote tier":     newWith[hooks](t, nil, cache.TiersConfig{}),
 		"no remote tier raw": newWith[int](t, codec.Raw, cache.TiersConfig{}),
 	} {

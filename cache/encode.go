@@ -1,0 +1,79 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/trip"
+)
+
+// encoded is a value as a cell holds it.
+type encoded struct {
+	codec string // the ID of the codec that reads it
+	data  []byte
+}
+
+// snappy compresses what another codec has written, into what codec.Snappy of that
+// codec reads.
+var snappy = codec.Snappy(codec.Raw, 0)
+
+// encode returns the payload of a value, of at most limit bytes before compression.
+func (s *shared[K, V]) encode(v V, limit int) (e encoded, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("codec %s panicked (%T)", s.codec.ID(), p)
+		}
+	}()
+	b, err := codec.MarshalWithin(s.codec, v, reflect.TypeFor[V](), limit)
+	switch {
+	case errors.Is(err, codec.ErrTooLarge):
+		return e, fmt.Errorf("%w: MaxValueBytes is %d: %w", ErrTooLarge, limit, err)
+	case err != nil:
+		return e, fmt.Errorf("value of type %T does not encode as %s: %w", v, s.codec.ID(), err)
+	case tripsChecked || trip.Asked():
+		if err := s.checkTrip(b, v); err != nil {
+			return e, err
+		}
+	}
+	return s.compact(b), nil
+}
+
+// compact compresses a large payload where that makes it smaller. A fleet in the
+// middle of an update reads it all the same: the ID of the codec that reads it is in
+// the cell, and processes of every version know it.
+func (s *shared[K, V]) compact(b []byte) encoded {
+	if s.snappyID != "" && len(b) >= codec.DefaultMinSize {
+		if small, err := snappy.Marshal(b); err == nil && len(small) < len(b) {
+			return encoded{s.snappyID, small}
+		}
+	}
+	return encoded{s.codec.ID(), b}
+}
+
+// changedError says that a codec has promised to bring values back, and does not.
+type changedError struct{ codec, typ, path string }
+
+func (e *changedError) Error() string {
+	return fmt.Sprintf("value of type %s does not come back from codec %s as it was: %s differs; mend the methods that "+
+		"marshal it, give its type a method Equal, or use codec.Lossy if the loss is meant", e.typ, e.codec, e.path)
+}
+
+// checkTrip decodes the first value of a cache that is not zero, and compares.
+func (s *shared[K, V]) checkTrip(b []byte, v V) error {
+	if s.tripped.Load() || codec.CheckerOf(s.codec) == nil || reflect.ValueOf(&v).Elem().IsZero() {
+		return nil
+	}
+	changed := &changedError{s.codec.ID(), reflect.TypeFor[V]().String(), ""}
+	var back V
+	if err := s.codec.Unmarshal(b, &back); err != nil {
+		changed.path = "it cannot be read, so that all of it"
+		return changed
+	}
+	if changed.path = trip.Diff(&v, &back); changed.path != "" {
+		return changed
+	}
+	s.tripped.Store(true)
+	return nil
+}

@@ -1,0 +1,7 @@
+//go:build race
+
+package cache
+
+// tripsChecked: a program built with the race detector compares a first value of
+// each cache with what its codec makes of it.
+const tripsChecked = true

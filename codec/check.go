@@ -1,0 +1,153 @@
+package codec
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Checker is what a [Codec] implements that brings values back as they were.
+// [JSON], [CBOR] and [Raw] do. A cache with a remote tier asks it once, when it
+// is made.
+type Checker interface {
+	// Check returns nil if every value of type t that Marshal takes comes back
+	// equal from Unmarshal. What is nil and what is empty counts as equal, and so
+	// does a nil pointer and a pointer to nil. A type that marshals itself, in
+	// both directions, is believed to do it right. Fields that a tag excludes by
+	// name are meant to stay behind. A pointer comes back as one to a copy.
+	//
+	// Otherwise Check returns a [*TypeError]. It may be called concurrently.
+	Check(t reflect.Type) error
+}
+
+var (
+	_ Checker = jsonCodec{}
+	_ Checker = cborCodec{}
+	_ Checker = rawCodec{}
+)
+
+// CheckerOf returns c as a [Checker], or the codec that c compresses or limits.
+// It returns nil for a codec that promises nothing about what comes back: one
+// made by [Lossy], or one without a Check of its own.
+func CheckerOf(c Codec) Checker {
+	for {
+		if checker, ok := c.(Checker); ok {
+			return checker
+		}
+		w, ok := c.(interface{ unwrap() Codec })
+		if !ok {
+			return nil
+		}
+		c = w.unwrap()
+	}
+}
+
+// Lossy returns c, with its ID and its bytes, without c's promise: a cache
+// accepts every type of value with it. It says that what c loses is meant to be
+// lost, such as unexported fields or the number types in an any. Readers in
+// other processes then get other values than the process that loaded them.
+func Lossy(c Codec) Codec { return lossy{c} }
+
+type lossy struct{ Codec }
+
+var (
+	_ Owner   = lossy{}
+	_ Bounded = lossy{}
+)
+
+func (c lossy) UnmarshalOwned(data []byte, v any) error { return UnmarshalOwned(c.Codec, data, v) }
+
+func (c lossy) MarshalWithin(v any, into reflect.Type, limit int) ([]byte, error) {
+	return MarshalWithin(c.Codec, v, into, limit)
+}
+
+func (c lossy) UnmarshalWithin(data []byte, v any, limit int, owned bool) error {
+	return UnmarshalWithin(c.Codec, data, v, limit, owned)
+}
+
+// TypeError says why a codec does not bring values of a type back as they were.
+// It is an [ErrType].
+type TypeError struct {
+	Codec  string       // its ID
+	Type   reflect.Type // the type that was checked
+	Faults []TypeFault  // at least one
+	Remedy string       // what to do about it
+}
+
+// TypeFault is a part of a type that a codec does not bring back.
+type TypeFault struct {
+	Path   string       // such as "User.profile.cache"; [] is an element, [key] a key of a map
+	Type   reflect.Type // of that part
+	Reason string
+}
+
+// maxFaults is how many faults the text of a TypeError has.
+const maxFaults = 5
+
+// Error names the first faults, and the remedies.
+func (e *TypeError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v: %s does not bring %.200v back as it was: ", ErrType, e.Codec, e.Type)
+	for i, f := range e.Faults {
+		if i == maxFaults {
+			fmt.Fprintf(&b, "; and %d more", len(e.Faults)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "%.200s (%.200v) %s", f.Path, f.Type, f.Reason)
+	}
+	fmt.Fprintf(&b, ". Remedies: %s", e.Remedy)
+	return b.String()
+}
+
+// Unwrap returns [ErrType].
+func (e *TypeError) Unwrap() error { return ErrType }
+
+const lastRemedies = "LocalOnly in cache.Config if no other process needs the values, or codec.Lossy if the loss is meant"
+
+// Check implements [Checker].
+func (c jsonCodec) Check(t reflect.Type) error {
+	faults := jsonRules.faults(t)
+	if len(faults) == 0 {
+		return nil
+	}
+	remedy := "export the field; exclude it by name with the tag `json:\"-\"`; give its type MarshalJSON and UnmarshalJSON; "
+	if len(cborRules.faults(t)) == 0 {
+		remedy += "use codec.CBOR, which can; "
+	}
+	return &TypeError{c.ID(), t, faults, remedy + lastRemedies}
+}
+
+// Check implements [Checker].
+func (c cborCodec) Check(t reflect.Type) error {
+	faults := cborRules.faults(t)
+	if len(faults) == 0 {
+		return nil
+	}
+	remedy := "export the field; exclude it by name with the tag `cbor:\"-\"`; give its type MarshalBinary and UnmarshalBinary; "
+	return &TypeError{c.ID(), t, faults, remedy + lastRemedies}
+}
+
+// Check implements [Checker].
+func (c rawCodec) Check(t reflect.Type) error {
+	if t != nil && (t.Kind() == reflect.String || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8) {
+		return nil
+	}
+	fault := TypeFault{typeName(t), t, "is neither a string nor a []byte"}
+	return &TypeError{c.ID(), t, []TypeFault{fault}, "use codec.JSON or codec.CBOR, or " + lastRemedies}
+}
+
+func typeName(t reflect.Type) string {
+	if t == nil {
+		return "nil"
+	}
+	switch {
+	case t.Name() != "":
+		return t.Name()
+	case t.Kind() == reflect.Struct:
+		return "struct"
+	}
+	return t.String()
+}
