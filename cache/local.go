@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 )
@@ -127,5 +128,5 @@ func (c Cache[K, V]) clear(it *item[K, V]) bool {
 // due draws whether to refresh a fresh item early (XFetch).
 func (it *item[K, V]) due(now int64, p *policy.Policy) bool {
 	return p.RefreshAhead > 0 && it.softUntil != never && it.err == nil &&
-		policy.RefreshDue(time.Duration(it.softUntil-now), it.loadTime, p.RefreshAhead, 1-rand.Float64())
+		lifetimes.RefreshDue(time.Duration(it.softUntil-now), it.loadTime, p.RefreshAhead, 1-rand.Float64())
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/errtree"
+	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -120,7 +121,7 @@ func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
 // lifetime returns how long an item is good for under the policy.
 // Stale replaces the policy's when it is not negative.
 func (j *job[K, V]) lifetime(it *item[K, V], ttl, stale time.Duration) lifetime {
-	l := lifetime{soft: policy.Spread(ttl, j.p.Jitter, j.hash), trust: policy.Forever}
+	l := lifetime{soft: lifetimes.Spread(ttl, j.p.Jitter, j.hash), trust: policy.Forever}
 	if j.p.LocalTTL > 0 {
 		if j.t.remote == nil {
 			l.soft = min(l.soft, j.p.LocalTTL)
@@ -136,8 +137,8 @@ func (j *job[K, V]) lifetime(it *item[K, V], ttl, stale time.Duration) lifetime 
 	if stale >= 0 {
 		l.stale = stale
 	}
-	l.hard = policy.Add(policy.Add(l.soft, l.stale), j.p.StaleIfError)
-	l.ahead = policy.RefreshWindow(it.loadTime, j.p.RefreshAhead)
+	l.hard = lifetimes.Add(lifetimes.Add(l.soft, l.stale), j.p.StaleIfError)
+	l.ahead = lifetimes.RefreshWindow(it.loadTime, j.p.RefreshAhead)
 	return l
 }
 

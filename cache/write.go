@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
@@ -138,7 +139,7 @@ func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
 
 func (j *job[K, V]) expireLocal(it *item[K, V]) {
 	now := j.t.now()
-	n := it.again(now, lifetime{stale: j.p.Stale, hard: policy.Add(j.p.Stale, j.p.StaleIfError)})
+	n := it.again(now, lifetime{stale: j.p.Stale, hard: lifetimes.Add(j.p.Stale, j.p.StaleIfError)})
 	if n.err != nil {
 		n.hardUntil = now
 	}
@@ -170,7 +171,7 @@ func (j *job[K, V]) expireRemote(ctx context.Context) error {
 		return err
 	}
 	wall := time.Now()
-	hard := wall.Add(policy.Add(j.p.Stale, j.p.StaleIfError)).UnixMilli()
+	hard := wall.Add(lifetimes.Add(j.p.Stale, j.p.StaleIfError)).UnixMilli()
 	cell.Nonce = claim.Nonce
 	cell.SoftAt = wall.UnixMilli()
 	cell.HardAt = min(cell.HardAt, hard)

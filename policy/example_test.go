@@ -54,26 +54,3 @@ func ExamplePolicy_Validate() {
 	// policy: LoadTimeout: 0 would let a load hang for good
 	// policy: SoftTimeout: nothing to serve after it: Stale and StaleIfError are 0
 }
-
-func ExampleSpread() {
-	for seed := range uint64(3) {
-		fmt.Println(policy.Spread(time.Minute, 0.15, seed).Round(time.Millisecond))
-	}
-	fmt.Println(policy.Spread(policy.Forever, 0.15, 7) == policy.Forever)
-	// Output:
-	// 1m6.9s
-	// 1m1.198s
-	// 1m1.641s
-	// true
-}
-
-func ExampleRefreshDue() {
-	// 200 ms to load, β 1: no read looks at the dice while more than this is left.
-	fmt.Println(policy.RefreshWindow(200*time.Millisecond, 1).Round(time.Millisecond))
-	fmt.Println(policy.RefreshDue(time.Second, 200*time.Millisecond, 1, 0.5))
-	fmt.Println(policy.RefreshDue(100*time.Millisecond, 200*time.Millisecond, 1, 0.5))
-	// Output:
-	// 7.347s
-	// false
-	// true
-}

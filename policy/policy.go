@@ -1,6 +1,6 @@
 // Package policy says how long a cache may keep what it loaded, and what it
-// may do when it could not load: a [Policy], a [Table] of overrides by tenant
-// and namespace, and the arithmetic of expiry ([Spread], [RefreshDue]).
+// may do when it could not load: a [Policy], and a [Table] of overrides by tenant
+// and namespace.
 //
 // Everything here is a plain value and a pure function. Nothing reads a clock
 // or a source of randomness: seeds and draws are arguments. All functions and
@@ -11,8 +11,7 @@ package policy
 import "time"
 
 // Forever is a duration that never ends. As a TTL it means that only an
-// invalidation or the byte budget removes the value. It absorbs: [Add] and
-// [Spread] leave it Forever.
+// invalidation or the byte budget removes the value. Jitter leaves it Forever.
 const Forever time.Duration = 1<<63 - 1
 
 // Resolution is what one tick of a cell's expiry is worth. A time to live
@@ -47,7 +46,7 @@ type Policy struct {
 	// when a load fails, and only then. 0: not at all.
 	StaleIfError time.Duration
 
-	// RefreshAhead is the β of [RefreshDue]: 0 never refreshes before TTL, 1
+	// RefreshAhead is the β of early refresh: 0 never refreshes before TTL, 1
 	// is the paper's optimum, more starts earlier.
 	RefreshAhead float64
 
@@ -109,12 +108,6 @@ func Default() Policy {
 		MaxValueBytes: 1 << 20,
 		RemoteTimeout: 50 * time.Millisecond,
 	}
-}
-
-// Lifetime returns how long after its load a value may be served in any way:
-// TTL+Stale+StaleIfError, before jitter, saturating at [Forever].
-func (p Policy) Lifetime() time.Duration {
-	return Add(Add(p.TTL, p.Stale), p.StaleIfError)
 }
 
 // ErrorTTL returns how long a failed load is remembered, by the rule on

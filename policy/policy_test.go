@@ -148,14 +148,3 @@ func TestErrorTTL(t *testing.T) {
 		})
 	}
 }
-
-func TestLifetime(t *testing.T) {
-	p := policy.Policy{TTL: time.Minute, Stale: time.Hour, StaleIfError: time.Second}
-	if got, want := p.Lifetime(), time.Hour+time.Minute+time.Second; got != want {
-		t.Errorf("Lifetime() = %v, want %v", got, want)
-	}
-	p.StaleIfError = policy.Forever - time.Hour
-	if got := p.Lifetime(); got != policy.Forever {
-		t.Errorf("Lifetime() = %v, want Forever", got)
-	}
-}
