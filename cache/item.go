@@ -4,9 +4,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/localnode"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
-	"github.com/twofold-go/twofold/tier/local"
 )
 
 // never is a time that does not come.
@@ -34,7 +34,7 @@ type item[K comparable, V any] struct {
 	plain      bool          // set by put: neither err nor tags is there to be looked at
 	failSafe   bool          // put back after a failed load, to throttle the next
 	here       bool          // loaded by this process; the clocks of others vouch for nothing
-	local.Node
+	localnode.Node
 
 	born       atomic.Uint64 // Mark.Tick, or a later tick that it was found clear at
 	loadedAt   int64         // when the load began
