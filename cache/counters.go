@@ -190,7 +190,7 @@ type Counts struct { // behind LocalHits, in the order of type stat
 	FillsTooLarge     int64 // not stored: over MaxValueBytes
 	FillsUnencodable  int64 // not stored in the remote tier: the codec failed
 	FillsBadTags      int64 // not stored: over 64 tags, or one that could not be invalidated
-	FillsNotAdmitted  int64 // not stored: loaded faster than Admit.MinLoad
+	FillsNotAdmitted  int64 // not stored: loaded faster than MinLoad
 	FillsNotWanted    int64 // not stored: NoStore, or the remote tier holds the key
 	FillsUnregistered int64 // not stored in this process: the registry was full
 

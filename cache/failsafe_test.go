@@ -12,7 +12,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-var failSafe = patch{TTL: new(10 * time.Second), StaleIfError: new(time.Hour), NegativeTTL: new(3 * time.Second)}
+var failSafe = patch{TTL: new(10 * time.Second), StaleIfError: new(time.Hour), Throttle: new(3 * time.Second)}
 
 func TestStaleIfError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestFailSafeEndsOnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
 		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load, Policy: patch{
-			TTL: new(10 * time.Second), StaleIfError: new(20 * time.Second), NegativeTTL: new(5 * time.Second),
+			TTL: new(10 * time.Second), StaleIfError: new(20 * time.Second), Throttle: new(5 * time.Second),
 		}})
 		get(t, c, 1)
 		src.fail(errSource)

@@ -85,7 +85,7 @@ func TestCloseIsNoLoadError(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		errs := patch{NegativeErrors: new(time.Minute)}
+		errs := patch{ErrorTTL: new(time.Minute)}
 		c := with(t, tiers, thingConfig{Policy: errs, Load: func(ctx context.Context, _ int) (string, error) {
 			<-ctx.Done()
 			return "", ctx.Err()
@@ -241,7 +241,7 @@ func TestLateErrorIsRememberedOrNot(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var loads atomic.Int64
 			c := with(t, open(t, cache.TiersConfig{}), thingConfig{
-				Policy: patch{NegativeErrors: new(time.Hour), LoadTimeout: new(time.Second)},
+				Policy: patch{ErrorTTL: new(time.Hour), LoadTimeout: new(time.Second)},
 				Load: func(ctx context.Context, _ int) (string, error) {
 					loads.Add(1)
 					<-ctx.Done()

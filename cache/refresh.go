@@ -86,5 +86,5 @@ func (j *job[K, V]) spareSource(old *item[K, V]) {
 // throttle is how long a source that failed is left alone while an old value
 // can be served.
 func (j *job[K, V]) throttle() time.Duration {
-	return max(j.p.ErrorTTL(), j.p.NegativeTTL, time.Second)
+	return j.p.Throttle
 }

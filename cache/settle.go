@@ -40,7 +40,7 @@ func (r *run[K, V]) settle(ctx context.Context, a *attempt[K, V], late bool) {
 // is an old value to serve in its place. A load that was cancelled says nothing about the
 // source.
 func (r *run[K, V]) settleError(ctx context.Context, a *attempt[K, V]) {
-	f, ttl := r.f, r.f.p.ErrorTTL()
+	f, ttl := r.f, r.f.p.ErrorTTL
 	if ttl == 0 || f.p.Off || r.held || f.standIn(r.spare) != nil || errors.Is(a.err, ErrOverloaded) || ctx.Err() != nil {
 		return
 	}
@@ -77,7 +77,7 @@ func (j *job[K, V]) admits(a *attempt[K, V], held bool) bool {
 		why = fillNoStore
 	case a.facts.badTag, len(a.it.tags) > tier.MaxTags:
 		why = fillTags
-	case a.took < j.p.Admit.MinLoad:
+	case a.took < j.p.MinLoad:
 		why = fillNotAdmitted
 	}
 	if why != fillStored {
