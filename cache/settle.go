@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/errtree"
@@ -23,7 +24,7 @@ func (r *run[K, V]) settle(ctx context.Context, a *attempt[K, V], late bool) {
 	case a.panicked != nil:
 		f.v.counts.inc(loadPanics)
 	case a.err != nil:
-		r.settleError(ctx, a)
+		r.settleError(ctx, a, late)
 	case a.overtaken && !late && r.tries+r.waits.n < maxReloads && f.Wanted():
 		r.again = true
 		r.tries++
@@ -37,11 +38,11 @@ func (r *run[K, V]) settle(ctx context.Context, a *attempt[K, V], late bool) {
 }
 
 // settleError remembers a load error when the policy asks for it, unless there
-// is an old value to serve in its place. A load that was cancelled says nothing about the
-// source.
-func (r *run[K, V]) settleError(ctx context.Context, a *attempt[K, V]) {
+// is an old value to serve in its place. A load that ran out of time or was cancelled says
+// nothing about the source.
+func (r *run[K, V]) settleError(ctx context.Context, a *attempt[K, V], late bool) {
 	f, ttl := r.f, r.f.p.ErrorTTL
-	if ttl == 0 || f.p.Off || r.held || f.standIn(r.spare) != nil || errors.Is(a.err, ErrOverloaded) || ctx.Err() != nil {
+	if ttl == 0 || f.p.Off || r.held || late || ctx.Err() != nil || f.standIn(r.spare) != nil || ours(a.err) {
 		return
 	}
 	a.it = f.newItem(a.mark)
@@ -52,6 +53,14 @@ func (r *run[K, V]) settleError(ctx context.Context, a *attempt[K, V]) {
 	if !f.t.fences.Overtaken(a.mark, f.hash, f.text, a.it.tags) && f.admits(a, r.held) {
 		r.store(a, ttl)
 	}
+}
+
+// ours reports whether an error is of this library, perhaps of another cache that the loader
+// read: it says nothing about the source.
+func ours(err error) bool {
+	return slices.ContainsFunc([]error{ErrOverloaded, ErrLoadTimeout, ErrClosed, ErrRecursive, ErrGoexit}, func(own error) bool {
+		return errors.Is(err, own)
+	})
 }
 
 // ttlOf returns how long what was loaded is fresh; 0: it is not to be stored.
