@@ -181,7 +181,7 @@ type Counts struct { // behind LocalHits, in the order of type stat
 	Refreshes        int64 // background refreshes that loaded
 	RefreshesAdopted int64 // found a newer value in the remote tier
 	RefreshErrors    int64 // failed
-	RefreshesSkipped int64 // not started: MaxRefreshes were running
+	RefreshesSkipped int64 // not started: MaxRefreshes of the policy or of the Tiers were running
 	RefreshesElse    int64 // found running in another process
 
 	Fills             int64 // stored in the remote tier

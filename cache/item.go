@@ -32,7 +32,6 @@ type item[K comparable, V any] struct {
 	clearAt    atomic.Uint64 // Fences.Generation it was last found clear at; or covered
 	low        uint32        // of the full key's hash, for the fences
 	plain      bool          // set by put: neither err nor tags is there to be looked at
-	failSafe   bool          // put back after a failed load, to throttle the next
 	here       bool          // loaded by this process; the clocks of others vouch for nothing
 	localnode.Node
 
@@ -42,7 +41,7 @@ type item[K comparable, V any] struct {
 	staleUntil int64         // served while a refresh runs until
 	hardUntil  int64         // served in place of a failed load until
 	loadTime   time.Duration
-	nextTry    atomic.Int64 // no refresh is started before
+	nextTry    atomic.Int64 // no refresh is started before; odd: a load failed, see spared
 	seal
 	*rare
 }
@@ -135,9 +134,6 @@ func (it *item[K, V]) live(now int64, l lifetime) {
 	it.staleUntil = after(it.softUntil, l.stale)
 	it.hardUntil = max(after(now, l.hard), it.staleUntil)
 	it.quietUntil = min(it.softUntil, it.trustUntil)
-	if it.failSafe {
-		it.quietUntil = -never // every read of it is to be counted as stale
-	}
 	if l.ahead > 0 && it.softUntil != never {
 		it.quietUntil = min(it.quietUntil, it.softUntil-int64(l.ahead))
 	}

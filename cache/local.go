@@ -66,14 +66,16 @@ func (it *item[K, V]) unfenced(t *Tiers, speller invalidate.Keyed) bool {
 // to be done about that: a refresh is under way, or not to be started yet. It returns
 // notStale when there is something to be done.
 func (it *item[K, V]) rests(now int64) staleReason {
-	if it.failSafe {
-		if it.freshness(now) == fresh {
-			return failedLoad
-		}
+	if now >= it.nextTry.Load() {
 		return notStale
 	}
-	if now >= it.softUntil && now < it.staleUntil && it.trustUntil >= it.softUntil && now < it.nextTry.Load() {
+	switch state := it.freshness(now); {
+	case state == fresh || state == dead:
+		return notStale
+	case state == stale && it.trustUntil >= it.softUntil:
 		return revalidating
+	case it.spared(now):
+		return failedLoad
 	}
 	return notStale
 }
