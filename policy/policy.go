@@ -36,16 +36,16 @@ const Resolution = time.Millisecond
 // Policy says how one cache keeps its values. Start from [Default] and change what should
 // differ. The zero Policy is not valid: it has no TTL and no timeouts.
 //
-// Durations are of any unit that [time.Duration] has. No field may be negative. A cache
-// copies its Policy, so later changes have no effect.
+// No field may be negative. A cache copies its Policy, so later changes have no effect.
 type Policy struct {
 	// TTL is how long a value is fresh. Forever: without end. 0 is refused.
 	// Default: 1 minute. HTTP: max-age. FusionCache: Duration.
 	TTL time.Duration
 
 	// Jitter spreads TTL between TTL·(1-Jitter) and TTL·(1+Jitter), and NegativeTTL and
-	// ErrorTTL likewise, so that keys that were loaded together do not expire together. The draw depends on the
-	// key alone: all processes agree. It is at least 0 and below 1. 0: no spread.
+	// ErrorTTL likewise, so that keys that were loaded together do not expire together.
+	// The draw depends on the key alone: all processes agree. It is at least 0 and below
+	// 1. 0: no spread.
 	// Default: 0.15. FusionCache: JitterMaxDuration, which is a duration and only adds.
 	Jitter float64
 
@@ -74,8 +74,8 @@ type Policy struct {
 
 	// Throttle is how long a source that failed is left alone while an old value can be
 	// served instead: each process loads a key at most once in this time, and in between
-	// it serves the old value at once. It holds within Stale and StaleIfError. Without
-	// them, ErrorTTL has the same purpose. Calls that refuse an old value (AllowStale(false),
+	// it serves the old value at once. It holds within Stale and StaleIfError, and for a
+	// fresh value after LocalTTL. When there is no old value, ErrorTTL has this purpose. Calls that refuse an old value (AllowStale(false),
 	// MaxAge, Refresh) load all the same. 0: every read loads.
 	// Default: 1 second. FusionCache: FailSafeThrottleDuration.
 	Throttle time.Duration
@@ -132,7 +132,8 @@ type Policy struct {
 	Off bool
 }
 
-// Default returns the policy of a cache that is told nothing. The zero fields are off.
+// Default returns the policy of a cache that is told nothing. What a field that it leaves zero
+// means is on the field.
 func Default() Policy {
 	return Policy{
 		TTL:           time.Minute,

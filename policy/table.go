@@ -79,9 +79,9 @@ type Override struct {
 type Table []Override
 
 // For returns the policy of one tenant's share of a namespace: base, with what
-// the table says. An empty name in the question meets only the overrides that
-// leave that name empty too. For allocates nothing and takes up to four passes
-// over the table; a cache keeps the answer instead of asking at each read.
+// the table says. An empty argument matches only the overrides that leave that name empty,
+// too. For allocates nothing and takes up to four passes over the table; a cache keeps the
+// answer.
 func (t Table) For(base Policy, tenant, namespace string) Policy {
 	p := t.apply(base, scope{})
 	if namespace != "" {
