@@ -167,7 +167,7 @@ func TestInvalidatedIsNeverServedStale(t *testing.T) {
 	}
 }
 
-// An old value that stands in for a failed load is put back for a while, to
+// An old value that stands in for a failed load is served for a Throttle without another load, to
 // spare the source; that must not keep it past its end.
 func TestFailSafeEndsOnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestFailSafeEndsOnTime(t *testing.T) {
 		get(t, c, 1)
 		src.fail(errSource)
 		advance(29 * time.Second)
-		if v := get(t, c, 1); v != "1.1" { // put back, for up to five seconds
+		if v := get(t, c, 1); v != "1.1" { // within its Throttle
 			t.Errorf("Get = %q, want the old value", v)
 		}
 		advance(time.Second)

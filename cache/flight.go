@@ -62,7 +62,7 @@ func (f *flight[K, V]) end(ctx context.Context, out outcome[K, V]) {
 func (f *flight[K, V]) failed(ctx context.Context, out outcome[K, V], spare *item[K, V]) {
 	out.old = f.standIn(spare)
 	if out.old != nil && f.refreshing == nil && f.Wanted() {
-		f.spareSource(out.old)
+		out.old.spare(f.t.now(), f.p.Throttle)
 	}
 	f.end(ctx, out)
 }

@@ -80,14 +80,6 @@ func (j *job[K, V]) refreshed(out *outcome[K, V]) {
 	}
 }
 
-// spareSource lets an old value be served for a Throttle without another load.
-func (j *job[K, V]) spareSource(old *item[K, V]) {
-	old.spare(j.t.now(), j.p.Throttle)
-	if j.lookup(j.at, j.k) != old { // the remote tier's, for which there was no room here
-		j.put(old)
-	}
-}
-
 // spare notes that a load of the item's key failed now. For d the item is served, as long
 // as it is good for that, without another load.
 func (it *item[K, V]) spare(now int64, d time.Duration) {

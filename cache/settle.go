@@ -220,8 +220,8 @@ func (r *run[K, V]) finish(ctx context.Context) {
 		}
 	case r.out.err != nil:
 		r.out.it, r.out.span = nil, r.span
+		r.next = ended
 		r.f.failed(ctx, r.out, r.spare)
-		r.next = ended // not before: putting an old value back runs the user's Size
 	default:
 		r.end(ctx, r.out)
 	}

@@ -75,7 +75,8 @@ type Policy struct {
 	// Throttle is how long a source that failed is left alone while an old value can be
 	// served instead: each process loads a key at most once in this time, and in between
 	// it serves the old value at once. It holds within Stale and StaleIfError, and for a
-	// fresh value after LocalTTL. When there is no old value, ErrorTTL has this purpose. Calls that refuse an old value (AllowStale(false),
+	// fresh value after LocalTTL. When there is no old value
+	// in the process, ErrorTTL has this purpose. Calls that refuse an old value (AllowStale(false),
 	// MaxAge, Refresh) load all the same. 0: every read loads.
 	// Default: 1 second. FusionCache: FailSafeThrottleDuration.
 	Throttle time.Duration
