@@ -214,7 +214,7 @@ func (a *ask[K, V]) deliver(ctx context.Context, f *flight[K, V], out *outcome[K
 		return Result[V]{}, &Error{Op: a.op, Key: f.text, Err: out.err}
 	}
 	if led {
-		a.countLed(src, reason)
+		a.countLed(out, src, reason)
 	} else if out.span != nil {
 		trace.SpanFromContext(ctx).AddLink(trace.Link{SpanContext: *out.span})
 	}
@@ -242,10 +242,10 @@ func (a *ask[K, V]) judgedUnder(f *flight[K, V], it *item[K, V]) int64 {
 	return a.lease
 }
 
-func (a *ask[K, V]) countLed(src Source, reason staleReason) {
+func (a *ask[K, V]) countLed(out *outcome[K, V], src Source, reason staleReason) {
 	switch src {
 	case Local:
-		if reason == failedLoad || reason == softTimeout {
+		if out.err != nil || reason == softTimeout {
 			return // its load was counted as a miss
 		}
 		a.v.counts.hit(false, notStale) // deliver counts what else it is

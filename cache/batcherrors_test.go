@@ -181,7 +181,7 @@ func (a *asked) since() []int {
 func TestLoadManyAnswers(t *testing.T) {
 	for _, tt := range manyAnswers {
 		for _, remember := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, NegativeErrors=%v", tt.name, remember), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s, ErrorTTL=%v", tt.name, remember), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { loadManyAnswers(t, tt, remember) })
 			})
 		}
@@ -193,7 +193,7 @@ func loadManyAnswers(t *testing.T, tt answers, remember bool) {
 	cfg := thingConfig{LoadMany: a.loadMany}
 	again := tt.failed() // the keys that are asked for once more
 	if remember {
-		cfg.Policy.NegativeErrors = new(5 * time.Second)
+		cfg.Policy.ErrorTTL = new(5 * time.Second)
 		again = nil
 	}
 	_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, cfg)
@@ -267,7 +267,7 @@ func TestFailedRefreshIsNotUnmodified(t *testing.T) {
 // A loader may return what another cache's GetMany returned, as it is.
 func TestGetManyAsLoader(t *testing.T) {
 	for _, remember := range []bool{false, true} {
-		t.Run(fmt.Sprint("NegativeErrors=", remember), func(t *testing.T) {
+		t.Run(fmt.Sprint("ErrorTTL=", remember), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
 				a := &asked{answers: answers{
@@ -276,7 +276,7 @@ func TestGetManyAsLoader(t *testing.T) {
 				}}
 				inner := thingConfig{Namespace: "inner", LoadMany: a.loadMany}
 				if remember {
-					inner.Policy.NegativeErrors = new(5 * time.Second)
+					inner.Policy.ErrorTTL = new(5 * time.Second)
 				}
 				in := with(t, tiers, inner)
 				out := with(t, tiers, thingConfig{

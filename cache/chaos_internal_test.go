@@ -96,7 +96,7 @@ func (c *chaos) policy() policy.Patch {
 	p := policy.Patch{
 		TTL: new(50 * time.Millisecond), Stale: new(time.Duration(c.n(3)) * 50 * time.Millisecond),
 		StaleIfError: new(time.Duration(c.n(2)) * time.Second), LoadTimeout: new(time.Second),
-		RemoteTimeout: new(50 * time.Millisecond), NegativeErrors: new(time.Duration(c.n(2)) * 50 * time.Millisecond),
+		RemoteTimeout: new(50 * time.Millisecond), ErrorTTL: new(time.Duration(c.n(2)) * 50 * time.Millisecond),
 	}
 	if c.n(2) == 0 && (*p.Stale > 0 || *p.StaleIfError > 0) {
 		p.SoftTimeout = new(20 * time.Millisecond)

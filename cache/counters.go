@@ -183,7 +183,7 @@ type Counts struct { // behind LocalHits, in the order of type stat
 	Refreshes        int64 // background refreshes that loaded
 	RefreshesAdopted int64 // found a newer value in the remote tier
 	RefreshErrors    int64 // failed
-	RefreshesSkipped int64 // not started: MaxRefreshes were running
+	RefreshesSkipped int64 // not started: MaxRefreshes of the policy or of the Tiers were running
 	RefreshesElse    int64 // found running in another process
 
 	Fills             int64 // stored in the remote tier
@@ -192,7 +192,7 @@ type Counts struct { // behind LocalHits, in the order of type stat
 	FillsTooLarge     int64 // not stored: over MaxValueBytes
 	FillsUnencodable  int64 // not stored in the remote tier: the codec failed
 	FillsBadTags      int64 // not stored: over 64 tags, or one that could not be invalidated
-	FillsNotAdmitted  int64 // not stored: loaded faster than Admit.MinLoad
+	FillsNotAdmitted  int64 // not stored: loaded faster than MinLoad
 	FillsNotWanted    int64 // not stored: NoStore, or the remote tier holds the key
 	FillsUnregistered int64 // not stored in this process: the registry was full
 

@@ -76,16 +76,19 @@
 //     (TestUnreadableCells, TestCellBitFlips, FuzzParseCell,
 //     TestSurvivingCellsOfALostLog)
 //  8. Failures are not values. A load error replaces no good value and is
-//     remembered only when the policy asks for it. A loader's panic reaches
+//     remembered only when the policy asks for it (ErrorTTL). While an old value is
+//     served in place of a failed load, each process asks the source for the key at
+//     most once a Throttle. A loader's panic reaches
 //     every caller that waits for it and leaves nothing locked.
 //     Neither does the failure of one key of a batch become the absence of another.
-//     (TestRememberedErrorKeepsTheOldValue, TestPanicReachesEveryWaiter,
+//     (TestRememberedErrorKeepsTheOldValue, TestWhichErrorsAreRemembered,
+//     TestThrottle, TestPanicReachesEveryWaiter,
 //     TestGoexitInLoader, TestLoadManyAnswers)
 //  9. Everything is bounded: bytes, flights, loads, refreshes, tags, key and
 //     value sizes, what a frame of the remote tier may decode to, and the
 //     tenants that are counted apart.
 //     (TestBudgetHolds, TestMaxLoadsIsATrueBound, TestTagLimits, TestMaxFlights,
-//     TestMaxTenants, TestFrameIsBoundedByMaxValueBytes)
+//     TestMaxTenants, TestMaxRefreshesOfANamespace, TestFrameIsBoundedByMaxValueBytes)
 //     An entry leaves by its age, by the budget, or by an invalidation that
 //     covers it. How many other keys, tags and holds there are does not matter;
 //     what that takes, and what overflow costs, is in Stats.Fences.

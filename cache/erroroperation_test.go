@@ -26,7 +26,7 @@ func TestRememberedErrorsNameGet(t *testing.T) {
 			t.Run(name+", "+what, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					src := &source2{err: source}
-					cfg := thingConfig{Load: src.load, LoadMany: src.loadMany, Policy: patch{NegativeErrors: new(5 * time.Second)}}
+					cfg := thingConfig{Load: src.load, LoadMany: src.loadMany, Policy: patch{ErrorTTL: new(5 * time.Second)}}
 					_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, cfg)
 					_ = first(t.Context(), cs[0])
 					for _, c := range cs {

@@ -65,7 +65,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Coder is an error that has a short stable code. When load errors are
-// remembered (policy NegativeErrors), the code is what other processes learn
+// remembered (policy ErrorTTL), the code is what other processes learn
 // of it; the text stays in the process that ran the loader, which keeps a Coder as it is,
 // and of other errors no more than text, sentinels and small ones. The code of any other
 // error is "error".

@@ -204,7 +204,7 @@ func ExampleCoder() {
 		users, err := cache.New(tiers, cache.Config[int64, User]{
 			Namespace: "users:v1",
 			Load:      func(context.Context, int64) (User, error) { return User{}, statusError(503) },
-			Policy:    policy.Patch{NegativeErrors: new(10 * time.Second)},
+			Policy:    policy.Patch{ErrorTTL: new(10 * time.Second)},
 		})
 		if err != nil {
 			log.Fatal(err)

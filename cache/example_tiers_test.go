@@ -263,7 +263,7 @@ func ExampleRememberedError() {
 			fmt.Println("load")
 			return User{}, errors.New("too many connections")
 		},
-		Policy: policy.Patch{NegativeErrors: new(10 * time.Second)},
+		Policy: policy.Patch{ErrorTTL: new(10 * time.Second)},
 	})
 	defer done()
 

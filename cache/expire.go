@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
@@ -93,7 +94,7 @@ func (t *Tiers) expireCell(ctx context.Context, p *policy.Policy, text string) e
 	}
 	keep := cell.HardAt - cell.SoftAt
 	if cell.SoftAt == math.MaxInt64 {
-		keep = policy.Add(p.Stale, p.StaleIfError).Milliseconds()
+		keep = lifetimes.Add(p.Stale, p.StaleIfError).Milliseconds()
 	}
 	cell.Nonce, cell.RefreshUntil = claim.Nonce, 0
 	cell.SoftAt, cell.HardAt = now, min(cell.HardAt, now+keep)
@@ -124,9 +125,8 @@ func (it *item[K, V]) endedBy(now int64) bool {
 	return ended != 0 && ended <= now+1
 }
 
-// isWorn reports whether an Expire has ended the freshness of the item, or of the one it is
-// a copy of.
-func (it *item[K, V]) isWorn() bool { return it.worn || it.ended.Load() != 0 }
+// isWorn reports whether an Expire has ended the item's freshness.
+func (it *item[K, V]) isWorn() bool { return it.ended.Load() != 0 }
 
 // times returns until when the item is fresh, is served while a refresh runs, and is served
 // in place of a failed load. An Expire moves all three to the front.
@@ -141,7 +141,7 @@ func (it *item[K, V]) times() (soft, stale, hard int64) {
 	case soft != never:
 	case it.err == nil:
 		p := it.view.policy()
-		grace, keep = p.Stale, policy.Add(p.Stale, p.StaleIfError)
+		grace, keep = p.Stale, lifetimes.Add(p.Stale, p.StaleIfError)
 	default:
 		grace, keep = 0, 0
 	}

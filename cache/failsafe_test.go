@@ -12,7 +12,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-var failSafe = patch{TTL: new(10 * time.Second), StaleIfError: new(time.Hour), NegativeTTL: new(3 * time.Second)}
+var failSafe = patch{TTL: new(10 * time.Second), StaleIfError: new(time.Hour), Throttle: new(3 * time.Second)}
 
 func TestStaleIfError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -167,18 +167,18 @@ func TestInvalidatedIsNeverServedStale(t *testing.T) {
 	}
 }
 
-// An old value that stands in for a failed load is put back for a while, to
+// An old value that stands in for a failed load is served for a Throttle without another load, to
 // spare the source; that must not keep it past its end.
 func TestFailSafeEndsOnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
 		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load, Policy: patch{
-			TTL: new(10 * time.Second), StaleIfError: new(20 * time.Second), NegativeTTL: new(5 * time.Second),
+			TTL: new(10 * time.Second), StaleIfError: new(20 * time.Second), Throttle: new(5 * time.Second),
 		}})
 		get(t, c, 1)
 		src.fail(errSource)
 		advance(29 * time.Second)
-		if v := get(t, c, 1); v != "1.1" { // put back, for up to five seconds
+		if v := get(t, c, 1); v != "1.1" { // within its Throttle
 			t.Errorf("Get = %q, want the old value", v)
 		}
 		advance(time.Second)

@@ -16,7 +16,6 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
-	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -40,7 +39,7 @@ var unstored = []struct {
 	},
 	{
 		"not admitted", func(context.Context, *cache.Tiers) (string, error) { return "quick", nil },
-		thingConfig{Policy: patch{Admit: policy.AdmitPatch{MinLoad: new(time.Second)}}},
+		thingConfig{Policy: patch{MinLoad: new(time.Second)}},
 	},
 	{"NoStore", func(ctx context.Context, _ *cache.Tiers) (string, error) {
 		cache.Filling(ctx).NoStore()

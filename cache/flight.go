@@ -56,13 +56,13 @@ func (f *flight[K, V]) end(ctx context.Context, out outcome[K, V]) {
 	}
 }
 
-// failed ends the flight with an error. An old value that may stand in for it is put back
-// for a while, so that a broken source is not asked by every read; and before anybody is
-// woken, or the next read would ask it.
+// failed ends the flight with an error. An old value that may stand in for it is
+// served for a Throttle without another load. That is noted before anybody is woken, or the
+// next read would load.
 func (f *flight[K, V]) failed(ctx context.Context, out outcome[K, V], spare *item[K, V]) {
 	out.old = f.standIn(spare)
 	if out.old != nil && f.refreshing == nil && f.Wanted() {
-		f.spareSource(out.old)
+		out.old.spare(f.t.now(), f.p.Throttle)
 	}
 	f.end(ctx, out)
 }
@@ -79,14 +79,21 @@ func (f *flight[K, V]) standIn(spare *item[K, V]) *item[K, V] {
 	return spare
 }
 
-// here returns what this process holds, if it answers the flight.
-func (f *flight[K, V]) here() *item[K, V] {
+// here returns what this process holds, if it answers the flight, and why that is stale.
+func (f *flight[K, V]) here() (*item[K, V], staleReason) {
 	it := f.find(f.at, f.k)
 	if old := f.refreshing; it == nil || old != nil && it.loadedAt <= old.loadedAt {
-		return nil // or it is what a refresh is to replace
+		return nil, notStale // or it is what a refresh is to replace
 	}
-	if f.o.anew || it.failSafe || it.loadedAt < f.minLoaded || it.freshness(f.t.now()) != fresh {
-		return nil
+	if f.o.anew || it.loadedAt < f.minLoaded {
+		return nil, notStale
 	}
-	return it
+	now := f.t.now()
+	switch state := it.freshness(now); {
+	case state == fresh:
+		return it, notStale
+	case state != dead && !f.o.noStale && f.refreshing == nil && it.spared(now):
+		return it, failedLoad // another load failed a moment ago
+	}
+	return nil, notStale
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
@@ -118,7 +119,7 @@ func (j *job[K, V]) thaw(c *tier.Cell, size int, mark follow.Mark) (it *item[K, 
 		soft:  remaining(c.SoftAt, c.LoadedAt, wall),
 		hard:  remaining(c.HardAt, c.LoadedAt, wall),
 		trust: cmp.Or(p.LocalTTL, policy.Forever),
-		ahead: policy.RefreshWindow(c.LoadTime, p.RefreshAhead),
+		ahead: lifetimes.RefreshWindow(c.LoadTime, p.RefreshAhead),
 	}
 	if it.err == nil {
 		l.stale = p.Stale

@@ -4,9 +4,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/localnode"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
-	"github.com/twofold-go/twofold/tier/local"
 )
 
 // never is a time that does not come.
@@ -32,9 +32,8 @@ type item[K comparable, V any] struct {
 	clearAt    atomic.Uint64 // Fences.Generation it was last found clear at; or covered
 	low        uint32        // of the full key's hash, for the fences
 	plain      bool          // set by put: neither err nor tags is there to be looked at
-	failSafe   bool          // put back after a failed load, to throttle the next
 	here       bool          // loaded by this process; the clocks of others vouch for nothing
-	local.Node
+	localnode.Node
 
 	born       atomic.Uint64 // Mark.Tick, or a later tick that it was found clear at
 	loadedAt   int64         // when the load began
@@ -42,7 +41,7 @@ type item[K comparable, V any] struct {
 	staleUntil int64         // served while a refresh runs until
 	hardUntil  int64         // served in place of a failed load until
 	loadTime   time.Duration
-	nextTry    atomic.Int64 // no refresh is started before
+	nextTry    atomic.Int64 // no refresh is started before; odd: a load failed, see spared
 	ended      atomic.Int64 // when an Expire ended its freshness, plus one; 0: none did. See times
 	seal
 	*rare
@@ -51,7 +50,6 @@ type item[K comparable, V any] struct {
 // rare is what most items do without. It is shared by all that do: see own.
 type rare struct {
 	trustUntil int64 // fresh here until the remote tier is asked again
-	worn       bool  // a copy of an item whose freshness an Expire had ended
 	older      int64 // by how much the moment that vouches for its oldest part precedes loadedAt
 	err        error // of a remembered absence: what a hit returns
 	tags       []uint64
@@ -138,9 +136,6 @@ func (it *item[K, V]) live(now int64, l lifetime) {
 	it.staleUntil = after(it.softUntil, l.stale)
 	it.hardUntil = max(after(now, l.hard), it.staleUntil)
 	it.quietUntil = min(it.softUntil, it.trustUntil)
-	if it.failSafe {
-		it.quietUntil = -never // every read of it is to be counted as stale
-	}
 	if l.ahead > 0 && it.softUntil != never {
 		it.quietUntil = min(it.quietUntil, it.softUntil-int64(l.ahead))
 	}

@@ -13,19 +13,6 @@ func (j *job[K, V]) newItem(mark follow.Mark) *item[K, V] {
 	return it
 }
 
-// again returns a copy of the item with another lifetime, from now.
-func (it *item[K, V]) again(now int64, l lifetime) *item[K, V] {
-	n := &item[K, V]{
-		view: it.view, key: it.key, val: it.val, low: it.low, here: it.here, loadedAt: it.loadedAt, loadTime: it.loadTime, rare: common,
-	}
-	n.born.Store(it.born.Load())
-	if it.err != nil || len(it.tags) > 0 || it.older != 0 || it.isWorn() {
-		*n.own() = rare{trustUntil: never, older: it.older, err: it.err, tags: it.tags, names: it.names, worn: it.isWorn()}
-	}
-	n.live(now, l)
-	return n
-}
-
 // sizeUnknown stands for the bytes of a value that nobody has measured.
 const sizeUnknown = -1
 

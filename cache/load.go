@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"runtime/debug"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -232,8 +231,7 @@ func (l *late[K, V]) Late(ctx context.Context) {
 	}
 }
 
-// end ends one flight. Putting an old value back runs the user's Size and OnEvict. When
-// they panic, the flight ends all the same.
+// end ends one flight.
 func (o *overdue[K, V]) end(ctx context.Context) {
 	out := outcome[K, V]{err: ctx.Err(), span: o.span}
 	if !errors.Is(out.err, context.DeadlineExceeded) {
@@ -241,17 +239,5 @@ func (o *overdue[K, V]) end(ctx context.Context) {
 		return
 	}
 	out.err = ErrLoadTimeout
-	orderly := false
-	defer func() {
-		if orderly {
-			return
-		}
-		if recover() != nil { // not its value: it may be what is cached
-			o.f.t.log.Error("cache: Size or OnEvict panicked", "namespace", o.f.v.space.Namespace, "stack", string(debug.Stack()))
-		}
-		out.old = o.f.standIn(o.spare)
-		o.f.end(ctx, out)
-	}()
 	o.f.failed(ctx, out, o.spare)
-	orderly = true
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/policy"
 )
 
@@ -41,7 +42,7 @@ func (c Cache[K, V]) hit(at uint64, k K) (it *item[K, V], lease int64, found boo
 		if !it.unfenced(t, it) {
 			return nil, 0, false
 		}
-		if reason == notStale && it.ended.Load() != 0 {
+		if it.ended.Load() != 0 { // its times are others now
 			if reason = it.rests(now); reason == notStale {
 				return nil, 0, true
 			}
@@ -73,14 +74,16 @@ func (it *item[K, V]) unfenced(t *Tiers, speller follow.Keyed) bool {
 // to be done about that: a refresh is under way, or not to be started yet. It returns
 // notStale when there is something to be done.
 func (it *item[K, V]) rests(now int64) staleReason {
-	if it.failSafe {
-		if it.freshness(now) == fresh {
-			return failedLoad
-		}
+	if now >= it.nextTry.Load() {
 		return notStale
 	}
-	if soft, until, _ := it.times(); now >= soft && now < until && it.trustUntil >= soft && now < it.nextTry.Load() {
+	switch state := it.freshness(now); {
+	case state == fresh || state == dead:
+		return notStale
+	case state == stale && it.trustUntil >= it.freshUntil():
 		return revalidating
+	case it.spared(now):
+		return failedLoad
 	}
 	return notStale
 }
@@ -135,5 +138,5 @@ func (c Cache[K, V]) clear(it *item[K, V]) bool {
 // due draws whether to refresh a fresh item early (XFetch).
 func (it *item[K, V]) due(now int64, p *policy.Policy) bool {
 	return p.RefreshAhead > 0 && it.softUntil != never && it.err == nil &&
-		policy.RefreshDue(time.Duration(it.softUntil-now), it.loadTime, p.RefreshAhead, 1-rand.Float64())
+		lifetimes.RefreshDue(time.Duration(it.softUntil-now), it.loadTime, p.RefreshAhead, 1-rand.Float64())
 }

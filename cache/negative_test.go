@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -72,7 +71,7 @@ type codedError struct{ code, text string }
 func (e codedError) Error() string     { return e.text }
 func (e codedError) CacheCode() string { return e.code }
 
-func TestNegativeErrors(t *testing.T) {
+func TestErrorTTL(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		err  error
@@ -88,7 +87,7 @@ func TestNegativeErrors(t *testing.T) {
 				src := &source{}
 				src.fail(tt.err)
 				_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{
-					Load: src.load, Policy: patch{NegativeErrors: new(5 * time.Second)},
+					Load: src.load, Policy: patch{ErrorTTL: new(5 * time.Second)},
 				})
 				_, err := cs[0].Get(t.Context(), 1)
 				wantError(t, err, "get", "default:things:1", tt.err)
@@ -115,24 +114,6 @@ func TestNegativeErrors(t *testing.T) {
 	}
 }
 
-func TestOnlyOKFalseRemembersErrorsAsLongAsAbsence(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		src.fail(errSource)
-		cfg := thingConfig{Load: src.load}
-		cfg.Policy.Admit.OnlyOK = new(false)
-		c := with(t, open(t, cache.TiersConfig{}), cfg)
-		_, _ = c.Get(t.Context(), 1)
-		advance(2900 * time.Millisecond)
-		_, err := c.Get(t.Context(), 1)
-		wantError(t, err, "get", "default:things:1", errSource)
-		src.wantLoads(t, 1)
-		advance(200 * time.Millisecond)
-		_, _ = c.Get(t.Context(), 1)
-		src.wantLoads(t, 2)
-	})
-}
-
 func TestErrorsAreNotRememberedByDefault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
@@ -150,7 +131,7 @@ func TestRememberedErrorKeepsTheOldValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
 		p := failSafe
-		p.NegativeErrors = new(5 * time.Second)
+		p.ErrorTTL = new(5 * time.Second)
 		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load, Policy: p})
 		get(t, c, 1)
 		advance(time.Minute)
@@ -201,10 +182,10 @@ func TestAdmission(t *testing.T) {
 		count  func(cache.Counts) int64
 	}{
 		{
-			name: "MinLoad not reached", policy: patch{Admit: policy.AdmitPatch{MinLoad: new(10 * time.Millisecond)}}, took: 9 * time.Millisecond,
+			name: "MinLoad not reached", policy: patch{MinLoad: new(10 * time.Millisecond)}, took: 9 * time.Millisecond,
 			count: func(s cache.Counts) int64 { return s.FillsNotAdmitted },
 		},
-		{name: "MinLoad reached", policy: patch{Admit: policy.AdmitPatch{MinLoad: new(10 * time.Millisecond)}}, took: 10 * time.Millisecond, stored: true},
+		{name: "MinLoad reached", policy: patch{MinLoad: new(10 * time.Millisecond)}, took: 10 * time.Millisecond, stored: true},
 		{
 			name: "MaxValueBytes, one tier", policy: patch{MaxValueBytes: new(999)},
 			load:  func(context.Context) (string, error) { return long, nil },

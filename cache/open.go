@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -38,7 +39,7 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 		log:     cmp.Or(cfg.Logger, slog.Default()),
 		loads:   semaphore.NewWeighted(int64(cfg.MaxLoads)),
 		refresh: semaphore.NewWeighted(int64(cfg.MaxRefreshes)),
-		counts:  make(map[key.Space]*counters), all: &counters{},
+		counts:  make(map[key.Space]*counters), refreshes: make(map[string]*atomic.Int64), all: &counters{},
 	}
 	t.policies.Store(&cfg.Policies)
 	if t.seen, err = newTelemetry(t); err != nil {

@@ -95,7 +95,7 @@ func (p *party[K, V]) run() {
 	defer t.work.End(&p.Task)
 	defer p.Cancel()
 	if p.runs[0].f.refreshing != nil {
-		defer t.refresh.Release(1)
+		defer p.runs[0].f.returnRefresh()
 	}
 	orderly := false
 	defer func() {

@@ -208,23 +208,22 @@ func (a *ask[K, V]) fromLocal(ctx context.Context) (r Result[V], ok bool, err er
 		return r, false, nil
 	}
 	it, now := a.find(a.at, a.k), a.t.now()
-	if it == nil || !a.t.young(it.loadedAt, it.readAt(), a.lease, now, a.o.maxAge) || (a.o.noStale && it.failSafe) {
+	if it == nil || !a.t.young(it.loadedAt, it.readAt(), a.lease, now, a.o.maxAge) {
 		return r, false, nil
 	}
 	reason := notStale
-	switch it.freshness(now) {
-	case fresh:
-		if it.failSafe {
-			reason = failedLoad
-		} else if it.due(now, a.p) {
+	switch state := it.freshness(now); {
+	case state == fresh:
+		if it.due(now, a.p) {
 			a.refreshLater(ctx, it)
 		}
-	case stale:
-		if a.o.noStale || it.trustUntil < it.freshUntil() { // capped by LocalTTL: the remote tier may know better
-			return r, false, nil
-		}
+	case state == dead || a.o.noStale:
+		return r, false, nil
+	case state == stale && it.trustUntil >= it.freshUntil(): // else LocalTTL is over, and the remote tier may know better
 		reason = revalidating
 		a.refreshLater(ctx, it)
+	case it.spared(now):
+		reason = failedLoad
 	default:
 		return r, false, nil
 	}

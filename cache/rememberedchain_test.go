@@ -26,7 +26,7 @@ func TestRememberedErrorKeepsTextAlone(t *testing.T) {
 	tiers := open(t, cache.TiersConfig{})
 	loads := 0
 	c := with(t, tiers, thingConfig{
-		Policy: patch{NegativeErrors: new(time.Hour)},
+		Policy: patch{ErrorTTL: new(time.Hour)},
 		Load: func(context.Context, int) (string, error) {
 			loads++
 			r := new(response)

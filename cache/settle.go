@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/errtree"
+	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -22,7 +24,7 @@ func (r *run[K, V]) settle(ctx context.Context, a *attempt[K, V], late bool) {
 	case a.panicked != nil:
 		f.v.counts.inc(loadPanics)
 	case a.err != nil:
-		r.settleError(ctx, a)
+		r.settleError(ctx, a, late)
 	case a.overtaken && !late && r.tries+r.waits.n < maxReloads && f.Wanted():
 		r.again = true
 		r.tries++
@@ -36,11 +38,11 @@ func (r *run[K, V]) settle(ctx context.Context, a *attempt[K, V], late bool) {
 }
 
 // settleError remembers a load error when the policy asks for it, unless there
-// is an old value to serve in its place. A load that was cancelled says nothing about the
-// source.
-func (r *run[K, V]) settleError(ctx context.Context, a *attempt[K, V]) {
-	f, ttl := r.f, r.f.p.ErrorTTL()
-	if ttl == 0 || f.p.Off || r.held || f.standIn(r.spare) != nil || errors.Is(a.err, ErrOverloaded) || ctx.Err() != nil {
+// is an old value to serve in its place. A load that ran out of time or was cancelled says
+// nothing about the source.
+func (r *run[K, V]) settleError(ctx context.Context, a *attempt[K, V], late bool) {
+	f, ttl := r.f, r.f.p.ErrorTTL
+	if ttl == 0 || f.p.Off || r.held || late || ctx.Err() != nil || f.standIn(r.spare) != nil || ours(a.err) {
 		return
 	}
 	a.it = f.newItem(a.mark)
@@ -51,6 +53,14 @@ func (r *run[K, V]) settleError(ctx context.Context, a *attempt[K, V]) {
 	if _, overtaken := f.t.fences.Overtaken(a.mark, f.hash, f.text, a.it.tags); !overtaken && f.admits(a, r.held) {
 		r.store(a, ttl)
 	}
+}
+
+// ours reports whether an error is of this library, perhaps of another cache that the loader
+// read: it says nothing about the source.
+func ours(err error) bool {
+	return slices.ContainsFunc([]error{ErrOverloaded, ErrLoadTimeout, ErrClosed, ErrRecursive, ErrGoexit}, func(own error) bool {
+		return errors.Is(err, own)
+	})
 }
 
 // ttlOf returns how long what was loaded is fresh; 0: it is not to be stored.
@@ -76,7 +86,7 @@ func (j *job[K, V]) admits(a *attempt[K, V], held bool) bool {
 		why = fillNoStore
 	case a.facts.badTag, len(a.it.tags) > tier.MaxTags:
 		why = fillTags
-	case a.took < j.p.Admit.MinLoad:
+	case a.took < j.p.MinLoad:
 		why = fillNotAdmitted
 	}
 	if why != fillStored {
@@ -92,7 +102,7 @@ func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
 	it.live(a.begun+int64(a.took), f.lifetime(it, ttl, a.facts.stale))
 	if a.facts.worn { // it is as old as its parts; they are refreshed first
 		it.expire(a.begun)
-		it.nextTry.Store(f.t.now() + int64(f.throttle()))
+		it.nextTry.Store(even(after(f.t.now(), f.p.Throttle)))
 	}
 	r.keep = it
 	if !r.claimed {
@@ -127,7 +137,7 @@ func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
 // lifetime returns how long an item is good for under the policy.
 // Stale replaces the policy's when it is not negative.
 func (j *job[K, V]) lifetime(it *item[K, V], ttl, stale time.Duration) lifetime {
-	l := lifetime{soft: policy.Spread(ttl, j.p.Jitter, j.hash), trust: policy.Forever}
+	l := lifetime{soft: lifetimes.Spread(ttl, j.p.Jitter, j.hash), trust: policy.Forever}
 	if j.p.LocalTTL > 0 {
 		if j.t.remote == nil {
 			l.soft = min(l.soft, j.p.LocalTTL)
@@ -143,8 +153,8 @@ func (j *job[K, V]) lifetime(it *item[K, V], ttl, stale time.Duration) lifetime 
 	if stale >= 0 {
 		l.stale = stale
 	}
-	l.hard = policy.Add(policy.Add(l.soft, l.stale), j.p.StaleIfError)
-	l.ahead = policy.RefreshWindow(it.loadTime, j.p.RefreshAhead)
+	l.hard = lifetimes.Add(lifetimes.Add(l.soft, l.stale), j.p.StaleIfError)
+	l.ahead = lifetimes.RefreshWindow(it.loadTime, j.p.RefreshAhead)
 	return l
 }
 
@@ -217,8 +227,8 @@ func (r *run[K, V]) finish(ctx context.Context) {
 		}
 	case r.out.err != nil:
 		r.out.it, r.out.span = nil, r.span
+		r.next = ended
 		r.f.failed(ctx, r.out, r.spare)
-		r.next = ended // not before: putting an old value back runs the user's Size
 	default:
 		r.end(ctx, r.out)
 	}

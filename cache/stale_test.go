@@ -158,10 +158,10 @@ func TestFailingRefreshIsThrottled(t *testing.T) {
 			wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil})
 			advance(100 * time.Millisecond)
 		}
-		// NegativeTTL is 3 s: a try at 0, 3, … 27.
-		src.wantLoads(t, 1+10)
-		if s := total(tiers); s.RefreshErrors != 10 {
-			t.Errorf("RefreshErrors = %d, want 10", s.RefreshErrors)
+		// Throttle is 1 s: a try at 0, 1, … 29.
+		src.wantLoads(t, 1+30)
+		if s := total(tiers); s.RefreshErrors != 30 {
+			t.Errorf("RefreshErrors = %d, want 30", s.RefreshErrors)
 		}
 	})
 }

@@ -29,8 +29,8 @@ func (r *run[K, V]) begin(ctx context.Context) {
 	}
 	// Another flight may have ended between the caller's look and its Join, or a Set
 	// that overtook the load has left the value that is to be read now.
-	if it := r.f.here(); it != nil {
-		r.end(ctx, outcome[K, V]{it: it, src: Local})
+	if it, reason := r.f.here(); it != nil {
+		r.end(ctx, outcome[K, V]{it: it, src: Local, stale: reason})
 		return
 	}
 	r.next = toLook
@@ -197,7 +197,7 @@ func (r *run[K, V]) fallback(ctx context.Context) bool {
 		return false
 	}
 	it := f.find(f.at, f.k)
-	if it == nil || it.loadedAt < f.minLoaded || it.failSafe {
+	if it == nil || it.loadedAt < f.minLoaded {
 		return false
 	}
 	out := outcome[K, V]{it: it, src: Local}

@@ -78,8 +78,8 @@ func newStage(t *testing.T, env *script.Env) map[string]script.Command {
 func (w *stage) policy(c *script.Call) error {
 	var q policy.Patch
 	for name, field := range map[string]**time.Duration{
-		"ttl": &q.TTL, "negative": &q.NegativeTTL, "errors": &q.NegativeErrors, "stale": &q.Stale,
-		"stale-if-error": &q.StaleIfError, "soft-timeout": &q.SoftTimeout, "local": &q.LocalTTL, "min-load": &q.Admit.MinLoad,
+		"ttl": &q.TTL, "negative": &q.NegativeTTL, "errors": &q.ErrorTTL, "stale": &q.Stale,
+		"stale-if-error": &q.StaleIfError, "soft-timeout": &q.SoftTimeout, "local": &q.LocalTTL, "min-load": &q.MinLoad,
 	} {
 		if c.Has(name) {
 			*field = new(c.Duration(name, 0))

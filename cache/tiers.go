@@ -58,7 +58,8 @@ type TiersConfig struct {
 	MaxLoads int
 
 	// MaxRefreshes bounds the background refreshes at a time; beyond it a
-	// stale value is served without starting one. 0: 32.
+	// stale value is served without starting one. The policy has a bound for
+	// one namespace. 0: 32.
 	MaxRefreshes int
 
 	// MaxFlights bounds the keys being fetched or loaded at a time, per cache;
@@ -111,9 +112,10 @@ type Tiers struct {
 	all      *counters // what has no namespace
 	panicked sync.Once // OnEvict did, which was logged
 
-	mu     sync.Mutex // protects the rest
-	bases  []namedBase
-	counts map[key.Space]*counters
+	mu        sync.Mutex // protects the rest
+	bases     []namedBase
+	counts    map[key.Space]*counters
+	refreshes map[string]*atomic.Int64 // by namespace
 }
 
 // namedBase is the policy of a cache before the table of overrides.

@@ -29,7 +29,8 @@ type views struct {
 	t         *Tiers
 	namespace string
 	base      policy.Policy
-	kept      sync.Map // string → *view
+	refreshes *atomic.Int64 // running, of all caches of the namespace
+	kept      sync.Map      // string → *view
 	nkept     atomic.Int64
 	recent    [1024]atomic.Pointer[view] // by a hash of the tenant
 	unnamed   atomic.Pointer[resolved]   // of tenants that the table does not name
@@ -43,7 +44,7 @@ type resolved struct {
 
 func newViews(t *Tiers, namespace string, base policy.Patch) *views {
 	return &views{
-		t: t, namespace: namespace, base: base.Apply(policy.Default()),
+		t: t, namespace: namespace, base: base.Apply(policy.Default()), refreshes: t.refreshesOf(namespace),
 		others: sync.OnceValue(func() *counters {
 			return t.countersOf(key.Space{Tenant: otherTenant, Namespace: namespace})
 		}),
@@ -134,6 +135,18 @@ func (v *view) resolve(table *policy.Table) *policy.Policy {
 	}
 	v.resolved.Store(r)
 	return &r.Policy
+}
+
+// refreshesOf returns the count of a namespace's background refreshes, over all tenants.
+func (t *Tiers) refreshesOf(namespace string) *atomic.Int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := t.refreshes[namespace]
+	if n == nil {
+		n = new(atomic.Int64)
+		t.refreshes[namespace] = n
+	}
+	return n
 }
 
 // otherTenant is whom tenants beyond the cap are counted under.

@@ -8,11 +8,11 @@ import (
 )
 
 // Validate reports every fault that the table can lead to on top of base, as
-// an [errors.Join] of [*FieldError]s that name the override and the field: two
-// overrides for the same thing, a tenant that cannot exist, and every policy
-// that can come out of the table, the meeting of a namespace's override with a
-// tenant's included, since two sound overrides can be unsound together. A
-// fault is reported where it first arises, not again by whatever inherits it.
+// an [errors.Join] of [*FieldError]s that name the override and the field. It finds two
+// overrides for the same thing, a tenant that cannot exist, and the faults of every policy
+// that the table can make of base. Two sound overrides can be unsound together: it checks
+// each namespace's with each tenant's. It reports a fault where that first arises, and not
+// again for the overrides that inherit it.
 func (t Table) Validate(base Policy) error {
 	c := checker{table: t, base: base, at: make(map[scope]int, len(t)), seen: make(map[scope]report)}
 	c.index()

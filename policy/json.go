@@ -2,7 +2,6 @@ package policy
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,14 +14,15 @@ import (
 // UnmarshalJSON decodes an array of overrides such as
 //
 //	[{"tenant":"acme","namespace":"users:v1","ttl":"60s","local_ttl":"forever",
-//	  "jitter":0.15,"admit":{"min_load":"2ms","only_ok":true},"off":false}]
+//	  "jitter":0.15,"max_refreshes":4,"off":false}]
 //
-// in which every field may be left out; the tags of [Patch] are their names. A duration is
-// what [time.ParseDuration] reads, or "forever"; a bare number is refused, since it does not
-// name its unit. Mistakes in a table would be silent, so unknown names, names in another
-// case, repeated names and null are refused, too. The error holds every fault, each a
-// [*FieldError] with the entry's index and the field. On error *t stays what it was.
-// Whether the durations make sense is for [Table.Validate].
+// The names are those of the fields in snake case: StaleIfError is "stale_if_error". A field
+// that is left out, or null, inherits. A duration is text that [time.ParseDuration] reads,
+// or "forever". A number is refused, because it does not say its unit, and so is an unknown
+// field. Otherwise the rules are those of encoding/json.
+//
+// The error holds the first fault of every entry, each a [*FieldError]. On error *t keeps
+// what it held. Whether the values make sense is for [Table.Validate].
 func (t *Table) UnmarshalJSON(data []byte) error {
 	var entries []json.RawMessage
 	if err := json.Unmarshal(data, &entries); err != nil || entries == nil {
@@ -30,7 +30,7 @@ func (t *Table) UnmarshalJSON(data []byte) error {
 	}
 	table, errs := make(Table, len(entries)), make([]error, len(entries))
 	for i, raw := range entries {
-		errs[i] = decode(fmt.Sprintf("entry %d", i), raw, &table[i])
+		table[i], errs[i] = decode(fmt.Sprintf("entry %d", i), raw)
 	}
 	err := errors.Join(errs...)
 	if err == nil {
@@ -43,117 +43,160 @@ func (t *Table) UnmarshalJSON(data []byte) error {
 func (t Table) MarshalJSON() ([]byte, error) { return json.Marshal(append([]Override{}, t...)) }
 
 // UnmarshalJSON decodes one entry of a table, by the rules of [Table.UnmarshalJSON].
-func (o *Override) UnmarshalJSON(data []byte) error { return decode("", data, o) }
+func (o *Override) UnmarshalJSON(data []byte) error {
+	v, err := decode("", data)
+	if err == nil {
+		*o = v
+	}
+	return err
+}
 
-// MarshalJSON writes what [Override.UnmarshalJSON] reads.
-func (o Override) MarshalJSON() ([]byte, error) { return encode(reflect.ValueOf(o)) }
+// MarshalJSON writes what [Override.UnmarshalJSON] reads, without the fields that inherit.
+func (o Override) MarshalJSON() ([]byte, error) {
+	b, err := json.Marshal(overrideJSON{o.Tenant, o.Namespace, *recast[patchJSON](&o.Patch)})
+	if err != nil {
+		return nil, &FieldError{Problem: fmt.Sprintf("has no JSON form: %v", err)}
+	}
+	return b, nil
+}
 
-// UnmarshalJSON decodes a patch, by the rules of [Table.UnmarshalJSON]. A field that is left out inherits.
-func (q *Patch) UnmarshalJSON(data []byte) error { return decode("", data, q) }
+// UnmarshalJSON decodes a patch, by the rules of [Table.UnmarshalJSON].
+func (q *Patch) UnmarshalJSON(data []byte) error {
+	v, err := decode("", data)
+	switch {
+	case err != nil:
+		return err
+	case v.Tenant != "" || v.Namespace != "":
+		return &FieldError{Problem: "a patch has no tenant and no namespace; only the entries of a table have"}
+	}
+	*q = v.Patch
+	return nil
+}
 
 // MarshalJSON writes what [Patch.UnmarshalJSON] reads, without the fields that inherit.
-func (q Patch) MarshalJSON() ([]byte, error) { return encode(reflect.ValueOf(q)) }
+func (q Patch) MarshalJSON() ([]byte, error) { return Override{Patch: q}.MarshalJSON() }
 
 // UnmarshalJSON decodes a policy, by the rules of [Table.UnmarshalJSON]. A
 // field that is left out has its value in [Default], whatever p held before.
 func (p *Policy) UnmarshalJSON(data []byte) error {
 	var q Patch
-	if err := q.UnmarshalJSON(data); err != nil {
-		return err
+	err := q.UnmarshalJSON(data)
+	if err == nil {
+		*p = q.Apply(Default())
 	}
-	*p = q.Apply(Default())
-	return nil
+	return err
 }
 
-// MarshalJSON writes every field, in the form [Policy.UnmarshalJSON] reads.
-func (p Policy) MarshalJSON() ([]byte, error) {
-	return Patch{
-		TTL: &p.TTL, NegativeTTL: &p.NegativeTTL, NegativeErrors: &p.NegativeErrors, Jitter: &p.Jitter,
-		Stale: &p.Stale, StaleIfError: &p.StaleIfError, RefreshAhead: &p.RefreshAhead, LocalTTL: &p.LocalTTL,
-		SoftTimeout: &p.SoftTimeout, LoadTimeout: &p.LoadTimeout, RemoteTimeout: &p.RemoteTimeout,
-		Admit:         AdmitPatch{MinLoad: &p.Admit.MinLoad, OnlyOK: &p.Admit.OnlyOK},
-		MaxValueBytes: &p.MaxValueBytes, Off: &p.Off,
-	}.MarshalJSON()
+// MarshalJSON writes every field, in the form that [Policy.UnmarshalJSON] reads.
+func (p Policy) MarshalJSON() ([]byte, error) { return recast[Patch](&p).MarshalJSON() }
+
+// overrideJSON is the JSON form of an [Override], and patchJSON that of a [Patch].
+type overrideJSON struct {
+	Tenant    string `json:"tenant,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	patchJSON
 }
 
-// decode replaces *to, an [Override] or a [Patch], by what data says. On error *to stays what it was.
-func decode[T any](where string, data []byte, to *T) error {
-	var v T
-	var r report
-	if r.object("", data, reflect.ValueOf(&v).Elem()); len(r) > 0 {
-		return join(where, r)
+type patchJSON struct {
+	TTL           *duration `json:"ttl,omitempty"`
+	Jitter        *float64  `json:"jitter,omitempty"`
+	NegativeTTL   *duration `json:"negative_ttl,omitempty"`
+	ErrorTTL      *duration `json:"error_ttl,omitempty"`
+	Stale         *duration `json:"stale,omitempty"`
+	StaleIfError  *duration `json:"stale_if_error,omitempty"`
+	Throttle      *duration `json:"throttle,omitempty"`
+	RefreshAhead  *float64  `json:"refresh_ahead,omitempty"`
+	MaxRefreshes  *int      `json:"max_refreshes,omitempty"`
+	SoftTimeout   *duration `json:"soft_timeout,omitempty"`
+	LoadTimeout   *duration `json:"load_timeout,omitempty"`
+	LocalTTL      *duration `json:"local_ttl,omitempty"`
+	MinLoad       *duration `json:"min_load,omitempty"`
+	MaxValueBytes *int      `json:"max_value_bytes,omitempty"`
+	RemoteTimeout *duration `json:"remote_timeout,omitempty"`
+	Off           *bool     `json:"off,omitempty"`
+}
+
+// recast returns a To whose fields point to what the fields of from point to, or to the
+// fields themselves. Both have the same fields in the same order; a test says so.
+func recast[To, From any](from *From) *To {
+	to := new(To)
+	f, t := reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem()
+	for i := range t.NumField() {
+		v := f.Field(i)
+		if v.Kind() != reflect.Pointer {
+			v = v.Addr()
+		}
+		t.Field(i).Set(v.Convert(t.Field(i).Type()))
 	}
-	*to = v
-	return nil
+	return to
 }
 
-// object decodes the members of a JSON object into the fields that have their
-// names as tags. encoding/json would take the last of repeated names and ignore
-// their case.
-func (r *report) object(path string, data []byte, to reflect.Value) {
+// decode decodes an override. Where names it in an error.
+func decode(where string, data []byte) (o Override, err error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') || !json.Valid(data) {
-		r.add(path, "want a JSON object")
-		return
+	dec.DisallowUnknownFields()
+	var form *overrideJSON
+	switch err = dec.Decode(&form); {
+	case err != nil:
+		return o, fault(where, err)
+	case form == nil:
+		return o, &FieldError{Where: where, Problem: "want a JSON object, got null"}
+	case len(bytes.TrimSpace(data[dec.InputOffset():])) > 0:
+		return o, &FieldError{Where: where, Problem: "want one JSON object, got more behind it"}
 	}
-	fields := make(map[string]reflect.Value) // invalid: already given
-	for _, f := range reflect.VisibleFields(to.Type()) {
-		fields[f.Tag.Get("json")] = to.FieldByIndex(f.Index)
-	}
-	delete(fields, "")
-	for dec.More() {
-		t, _ := dec.Token() // data is valid: no error
-		name, _ := t.(string)
-		var raw json.RawMessage
-		_ = dec.Decode(&raw)
-		full := strings.TrimPrefix(path+"."+shorten(name), ".")
-		if field, known := fields[name]; !known {
-			r.add(full, "unknown field")
-		} else if !field.IsValid() {
-			r.add(full, "given twice")
-		} else {
-			r.value(full, raw, field)
-		}
-		fields[name] = reflect.Value{}
-	}
+	return Override{form.Tenant, form.Namespace, *recast[Patch](&form.patchJSON)}, nil
 }
 
-// wanted says what a field holds.
-var wanted = map[reflect.Type]string{
-	reflect.TypeFor[string]():         "a string",
-	reflect.TypeFor[*float64]():       "a number",
-	reflect.TypeFor[*int]():           "a whole number",
-	reflect.TypeFor[*bool]():          "true or false",
-	reflect.TypeFor[*time.Duration](): `a duration such as "60s", or "forever"`,
+// fault says in the words of this package what encoding/json found.
+func fault(where string, err error) error {
+	f := &FieldError{Where: where, Problem: strings.TrimPrefix(err.Error(), "json: ")}
+	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		f.Field = t.Field[strings.LastIndexByte(t.Field, '.')+1:]
+		f.Problem = fmt.Sprintf("want %s, got %s", wanted[t.Type.Kind()], t.Value)
+	} else if strings.HasPrefix(f.Problem, "unknown field") {
+		f.Problem += "; the names are those of policy.Policy in snake case"
+	}
+	return f
 }
 
-// value decodes one member. It refuses null, which encoding/json ignores: to
-// inherit a value, leave the field out.
-func (r *report) value(name string, raw json.RawMessage, to reflect.Value) {
-	got := cmp.Or(shapes[raw[0]], "number "+shorten(string(raw)))
-	var err error
-	switch at := to.Addr().Interface().(type) {
-	case *AdmitPatch:
-		r.object(name, raw, to)
-		return
-	case **time.Duration:
-		var s string
-		if err = json.Unmarshal(raw, &s); s != "" {
-			got = fmt.Sprintf("%q", shorten(s))
-		}
-		if *at = new(Forever); err == nil && s != forever {
-			**at, err = time.ParseDuration(s)
-		}
-	default:
-		err = json.Unmarshal(raw, at)
-	}
-	if err != nil || raw[0] == 'n' {
-		r.add(name, "want %s, got %s", wanted[to.Type()], got)
-	}
+// wanted says what a field holds. A struct is the whole entry. A pointer is to a duration:
+// encoding/json sees through the others.
+var wanted = map[reflect.Kind]string{
+	reflect.Struct:  "a JSON object",
+	reflect.String:  "a string",
+	reflect.Float64: "a number",
+	reflect.Int:     "a whole number",
+	reflect.Bool:    "true or false",
+	reflect.Pointer: `a duration such as "60s", or "forever"`,
 }
 
-// shapes says what kind of JSON value begins with a byte. The others are numbers.
-var shapes = map[byte]string{'"': "a string", '{': "an object", '[': "an array", 't': "true", 'f': "false", 'n': "null"}
+// duration is a [time.Duration] as JSON has it.
+type duration time.Duration
+
+const forever = "forever" // how Forever is written
+
+func (d *duration) UnmarshalText(b []byte) error {
+	*d = duration(Forever)
+	if string(b) == forever {
+		return nil
+	}
+	v, err := time.ParseDuration(string(b))
+	if *d = duration(v); err != nil {
+		// Of this type, so that encoding/json adds the field's name.
+		return &json.UnmarshalTypeError{Value: fmt.Sprintf("%q", shorten(string(b))), Type: reflect.TypeFor[*duration]()}
+	}
+	return nil
+}
+
+var zeros = regexp.MustCompile(`([hm])(0m)?0s$`)
+
+// MarshalText writes "1m" where [time.Duration.String] writes "1m0s".
+func (d duration) MarshalText() ([]byte, error) {
+	if d == duration(Forever) {
+		return []byte(forever), nil
+	}
+	return []byte(zeros.ReplaceAllString(time.Duration(d).String(), "$1")), nil
+}
 
 // shorten bounds what an error repeats from its input.
 func shorten(s string) string {
@@ -161,40 +204,4 @@ func shorten(s string) string {
 		return s
 	}
 	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(s[:40], ""), len(s))
-}
-
-// encode writes the fields that have a tag, without those that are zero.
-func encode(v reflect.Value) (out []byte, err error) {
-	for _, f := range reflect.VisibleFields(v.Type()) {
-		name, field := f.Tag.Get("json"), v.FieldByIndex(f.Index)
-		if name == "" || field.IsZero() {
-			continue
-		}
-		var b []byte
-		switch x := field.Interface().(type) {
-		case *time.Duration:
-			b, err = json.Marshal(formatDuration(*x))
-		case AdmitPatch:
-			b, err = encode(reflect.ValueOf(x))
-		default:
-			b, err = json.Marshal(x)
-		}
-		if err != nil {
-			return nil, &FieldError{Field: name, Problem: "has no JSON form"}
-		}
-		out = append(fmt.Appendf(out, ",%q:", name), b...)
-	}
-	return append(append([]byte{'{'}, bytes.TrimPrefix(out, []byte{','})...), '}'), nil
-}
-
-const forever = "forever" // how Forever is written
-
-var zeros = regexp.MustCompile(`([hm])(0m)?0s$`)
-
-// formatDuration writes "1m" where [time.Duration.String] writes "1m0s".
-func formatDuration(d time.Duration) string {
-	if d == Forever {
-		return forever
-	}
-	return zeros.ReplaceAllString(d.String(), "$1")
 }

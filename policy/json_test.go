@@ -2,6 +2,8 @@ package policy_test
 
 import (
 	"encoding/json"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,17 +13,17 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-const fullEntry = `[{"tenant":"acme","namespace":"users:v1","ttl":"1m","negative_ttl":"3s","negative_errors":"1s",` +
-	`"jitter":0.15,"stale":"1m30s","stale_if_error":"1h","refresh_ahead":1,"soft_timeout":"50ms","load_timeout":"30s",` +
-	`"local_ttl":"forever","admit":{"min_load":"2ms","only_ok":true},"max_value_bytes":1048576,"remote_timeout":"50ms","off":false}]`
+const fullEntry = `[{"tenant":"acme","namespace":"users:v1","ttl":"1m","jitter":0.15,"negative_ttl":"3s","error_ttl":"1s",` +
+	`"stale":"1m30s","stale_if_error":"1h","throttle":"5s","refresh_ahead":1,"max_refreshes":4,"soft_timeout":"50ms",` +
+	`"load_timeout":"30s","local_ttl":"forever","min_load":"2ms","max_value_bytes":1048576,"remote_timeout":"50ms","off":false}]`
 
 func fullTable() policy.Table {
 	return policy.Table{{Tenant: "acme", Namespace: "users:v1", Patch: policy.Patch{
-		TTL: new(time.Minute), NegativeTTL: new(3 * time.Second), NegativeErrors: new(time.Second),
-		Jitter: new(0.15), Stale: new(90 * time.Second), StaleIfError: new(time.Hour), RefreshAhead: new(1.0),
-		SoftTimeout: new(50 * time.Millisecond), LoadTimeout: new(30 * time.Second), LocalTTL: new(policy.Forever),
-		Admit:         policy.AdmitPatch{MinLoad: new(2 * time.Millisecond), OnlyOK: new(true)},
-		MaxValueBytes: new(1 << 20), RemoteTimeout: new(50 * time.Millisecond), Off: new(false),
+		TTL: new(time.Minute), Jitter: new(0.15), NegativeTTL: new(3 * time.Second), ErrorTTL: new(time.Second),
+		Stale: new(90 * time.Second), StaleIfError: new(time.Hour), Throttle: new(5 * time.Second), RefreshAhead: new(1.0),
+		MaxRefreshes: new(4), SoftTimeout: new(50 * time.Millisecond), LoadTimeout: new(30 * time.Second),
+		LocalTTL: new(policy.Forever), MinLoad: new(2 * time.Millisecond), MaxValueBytes: new(1 << 20),
+		RemoteTimeout: new(50 * time.Millisecond), Off: new(false),
 	}}}
 }
 
@@ -33,7 +35,7 @@ func TestTableJSON(t *testing.T) {
 		{"empty", `[]`, policy.Table{}},
 		{"nothing changed", `[{}]`, policy.Table{{}}},
 		{"everything", fullEntry, fullTable()},
-		{"one field of admit", `[{"admit":{"only_ok":false}}]`, policy.Table{{Patch: policy.Patch{Admit: policy.AdmitPatch{OnlyOK: new(false)}}}}},
+		{"zero is not left out", `[{"throttle":"0s","off":false}]`, policy.Table{{Patch: policy.Patch{Throttle: new(time.Duration(0)), Off: new(false)}}}},
 		{"hours", `[{"ttl":"2h"},{"tenant":"a","ttl":"1h0m1s"}]`, policy.Table{ttl("", "", 2*time.Hour), ttl("a", "", time.Hour+time.Second)}},
 		{"negative is for Validate", `[{"ttl":"-1s"}]`, policy.Table{ttl("", "", -time.Second)}},
 	}
@@ -64,23 +66,19 @@ func TestTableJSONRefuses(t *testing.T) {
 	}{
 		{"object", `{}`, []string{"want a JSON array"}},
 		{"null", `null`, []string{"want a JSON array"}},
-		{"entry is a number", `[{},7]`, []string{"entry 1: want a JSON object"}},
-		{"unknown field", `[{},{"ttll":"1s"}]`, []string{"entry 1: ttll: unknown field"}},
-		{"case matters", `[{"TTL":"1s"}]`, []string{"entry 0: TTL: unknown field"}},
-		{"given twice", `[{"ttl":"1s","ttl":"2s"}]`, []string{"entry 0: ttl: given twice"}},
-		{"given twice, escaped", `[{"ttl":"1s","t\u0074l":"2s"}]`, []string{"entry 0: ttl: given twice"}},
-		{"twice in admit", `[{"admit":{"only_ok":true,"only_ok":true}}]`, []string{"entry 0: admit.only_ok: given twice"}},
-		{"unknown in admit", `[{"admit":{"max_load":"1s"}}]`, []string{"entry 0: admit.max_load: unknown field"}},
-		{"admit is no object", `[{"admit":true}]`, []string{"entry 0: admit: want a JSON object"}},
-		{"bare number", `[{"ttl":60}]`, []string{`entry 0: ttl: want a duration such as "60s", or "forever", got number 60`}},
+		{"entry is a number", `[{},7]`, []string{"entry 1: want a JSON object, got number"}},
+		{"entry is null", `[null]`, []string{"entry 0: want a JSON object, got null"}},
+		{"unknown field", `[{},{"ttll":"1s"}]`, []string{`entry 1: unknown field "ttll"; the names are those of policy.Policy in snake case`}},
+		{"object for a field", `[{"min_load":{}}]`, []string{`entry 0: min_load: want a duration such as "60s", or "forever", got object`}},
+		{"bare number", `[{"ttl":60}]`, []string{`entry 0: ttl: want a duration such as "60s", or "forever", got number`}},
 		{"no unit", `[{"ttl":"60"}]`, []string{`entry 0: ttl: want a duration such as "60s", or "forever", got "60"`}},
-		{"null field", `[{"ttl":null}]`, []string{"entry 0: ttl: want a duration such as \"60s\", or \"forever\", got null"}},
-		{"text for a number", `[{"jitter":"0.1"}]`, []string{"entry 0: jitter: want a number, got a string"}},
+		{"long text", `[{"ttl":"` + strings.Repeat("x", 1000) + `"}]`, []string{`entry 0: ttl: want a duration such as "60s", or "forever", got "` + strings.Repeat("x", 40) + `… (1000 bytes)"`}},
+		{"text for a number", `[{"jitter":"0.1"}]`, []string{"entry 0: jitter: want a number, got string"}},
 		{"number out of range", `[{"jitter":1e999}]`, []string{"entry 0: jitter: want a number, got number 1e999"}},
-		{"fraction", `[{"max_value_bytes":1.5}]`, []string{"entry 0: max_value_bytes: want a whole number, got number 1.5"}},
-		{"text for a bool", `[{"off":"true"}]`, []string{"entry 0: off: want true or false, got a string"}},
-		{"tenant", `[{"tenant":7}]`, []string{"entry 0: tenant: want a string, got number 7"}},
-		{"every fault", `[{"off":1,"ttl":2},{"x":3}]`, []string{"entry 0: off: ", "entry 0: ttl: ", "entry 1: x: "}},
+		{"fraction", `[{"max_refreshes":1.5}]`, []string{"entry 0: max_refreshes: want a whole number, got number 1.5"}},
+		{"text for a bool", `[{"off":"true"}]`, []string{"entry 0: off: want true or false, got string"}},
+		{"tenant", `[{"tenant":7}]`, []string{"entry 0: tenant: want a string, got number"}},
+		{"a fault of every entry", `[{"off":1,"ttl":2},{},{"x":3}]`, []string{"entry 0: off: ", "entry 2: unknown field"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -90,6 +88,40 @@ func TestTableJSONRefuses(t *testing.T) {
 				t.Errorf("the table changed (-old +new):\n%s", diff)
 			}
 		})
+	}
+}
+
+// What is null inherits, as in encoding/json.
+func TestNullInherits(t *testing.T) {
+	var table policy.Table
+	if err := json.Unmarshal([]byte(`[{"ttl":null,"off":true}]`), &table); err != nil {
+		t.Fatal(err)
+	}
+	if table[0].TTL != nil || !*table[0].Off {
+		t.Errorf("decoded %+v, want nothing but Off", table[0])
+	}
+}
+
+// A patch on its own is for nobody in particular.
+func TestPatchHasNoTenant(t *testing.T) {
+	var q policy.Patch
+	err := json.Unmarshal([]byte(`{"tenant":"acme","ttl":"1s"}`), &q)
+	wantFaults(t, err, []string{"a patch has no tenant and no namespace; only the entries of a table have"})
+	if q.TTL != nil {
+		t.Error("the patch changed")
+	}
+}
+
+// The fields of Policy and Patch are the same in the same order, as JSON takes them to be.
+func TestPatchHasTheFieldsOfPolicy(t *testing.T) {
+	p, q := reflect.TypeFor[policy.Policy](), reflect.TypeFor[policy.Patch]()
+	if p.NumField() != q.NumField() {
+		t.Fatalf("Policy has %d fields, Patch %d", p.NumField(), q.NumField())
+	}
+	for i := range p.NumField() {
+		if a, b := p.Field(i), q.Field(i); a.Name != b.Name || reflect.PointerTo(a.Type) != b.Type {
+			t.Errorf("field %d is %s %v of Policy and %s %v of Patch", i, a.Name, a.Type, b.Name, b.Type)
+		}
 	}
 }
 
@@ -142,7 +174,7 @@ func nan() float64 { var zero float64; return zero / zero }
 
 // Whatever decodes, encodes and decodes to the same; nothing panics.
 func FuzzTableJSON(f *testing.F) {
-	for _, s := range []string{fullEntry, `[]`, `[{}]`, `null`, `[{"ttl":"forever"}]`, `[{"ttl":60}]`, `[{"admit":{}}]`, `[{"ttl":"1s","ttl":"1s"}]`, `[{"jitter":-0}]`} {
+	for _, s := range []string{fullEntry, `[]`, `[{}]`, `null`, `[{"ttl":"forever"}]`, `[{"ttl":60}]`, `[{"min_load":{}}]`, `[{"throttle":"0s","max_refreshes":4}]`, `[{"ttl":null}]`, `[{"ttl":"1s","ttl":"1s"}]`, `[{"jitter":-0}]`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

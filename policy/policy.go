@@ -1,127 +1,148 @@
-// Package policy says how long a cache may keep what it loaded, and what it
-// may do when it could not load: a [Policy], a [Table] of overrides by tenant
-// and namespace, and the arithmetic of expiry ([Spread], [RefreshDue]).
+// Package policy says how long a cache keeps what it loaded, and what it does when it
+// cannot load.
 //
-// Everything here is a plain value and a pure function. Nothing reads a clock
-// or a source of randomness: seeds and draws are arguments. All functions and
-// methods may be called concurrently as long as nobody changes the value
-// meanwhile. The package imports the standard library only.
+// A [Policy] is the complete answer for one cache. A [Patch] changes some of its fields. A
+// [Table] holds patches for tenants and namespaces; it can be read from JSON.
+//
+// A value passes through three spans. For TTL it is fresh. For Stale after that it is served
+// while a refresh runs behind the caller. For StaleIfError after that it is served only in
+// place of a failed load:
+//
+//	load        TTL            Stale           StaleIfError
+//	|───────────────────|────────────────|───────────────────|
+//	 fresh: served       stale: served,   served if a load    not served
+//	                     one refresh      fails
+//
+// The documentation of each field says what zero means, what [Default] sets, and what the
+// nearest setting is called in HTTP and in FusionCache, the .NET library. Where it names
+// none, they have none.
+//
+// Everything here is a plain value and a pure function. No function reads a clock. Several
+// goroutines may use a value at once as long as none changes it. The package imports only
+// the standard library.
 package policy
 
 import "time"
 
-// Forever is a duration that never ends. As a TTL it means that only an
-// invalidation or the byte budget removes the value. It absorbs: [Add] and
-// [Spread] leave it Forever.
+// Forever is a duration that never ends. As a TTL it means that a value leaves only by an
+// invalidation or because the tier needs the room. Jitter does not change it. In JSON it is
+// written "forever".
 const Forever time.Duration = 1<<63 - 1
 
-// Resolution is what one tick of a cell's expiry is worth. A time to live
-// below it would reach the remote tier as nothing at all, so
-// [Policy.Validate] refuses it.
+// Resolution is the unit in which the remote tier keeps times. [Policy.Validate] refuses a
+// time to live that would round to zero units.
 const Resolution = time.Millisecond
 
-// Policy says how one cache keeps its values. Its zero value is not valid (a
-// TTL of 0 keeps nothing, which [Policy.Off] says more plainly): start from
-// [Default] and change what should differ.
+// Policy says how one cache keeps its values. Start from [Default] and change what should
+// differ. The zero Policy is not valid: it has no TTL and no timeouts.
+//
+// No field may be negative. A cache copies its Policy, so later changes have no effect.
 type Policy struct {
-	// TTL is how long a value is fresh. [Forever] for no end; 0 is a fault.
+	// TTL is how long a value is fresh. Forever: without end. 0 is refused.
+	// Default: 1 minute. HTTP: max-age. FusionCache: Duration.
 	TTL time.Duration
 
-	// NegativeTTL is how long it is remembered that the loader found nothing.
-	// 0: not at all.
-	NegativeTTL time.Duration
-
-	// NegativeErrors is how long a failed load is remembered, so that a broken
-	// source is not asked by every read. 0: as Admit.OnlyOK says.
-	NegativeErrors time.Duration
-
-	// Jitter widens TTL and NegativeTTL into TTL·(1±Jitter), drawn once per
-	// key, so that keys filled together do not expire together. In [0, 1).
+	// Jitter spreads TTL between TTL·(1-Jitter) and TTL·(1+Jitter), and NegativeTTL and
+	// ErrorTTL likewise, so that keys that were loaded together do not expire together.
+	// The draw depends on the key alone: all processes agree. It is at least 0 and below
+	// 1. 0: no spread.
+	// Default: 0.15. FusionCache: JitterMaxDuration, which is a duration and only adds.
 	Jitter float64
 
-	// Stale is for how long after TTL the old value is served while one
-	// refresh runs. 0: not at all.
+	// NegativeTTL is how long the cache remembers that the loader found nothing.
+	// 0: it does not remember. Default: 3 seconds. DNS calls this negative caching
+	// (RFC 2308).
+	NegativeTTL time.Duration
+
+	// ErrorTTL is how long the cache remembers that a load failed, when there is no old
+	// value to serve in its place. Reads get the error without a load, in all processes.
+	// 0: it does not remember; every read loads. The errors of the loader are remembered,
+	// and so are timeouts that the loader sets itself. What says nothing about the source
+	// is not: a load that ran into LoadTimeout or was cancelled, and an error of this
+	// library (overloaded, closed, recursive) that the loader passes on.
+	// Default: 0. DNS: negative caching of resolution failures (RFC 9520).
+	ErrorTTL time.Duration
+
+	// Stale is how long after TTL an old value is served while one refresh runs.
+	// 0: not at all. Default: 0. HTTP: stale-while-revalidate (RFC 5861).
 	Stale time.Duration
 
-	// StaleIfError is for how long after TTL+Stale the old value is served
-	// when a load fails, and only then. 0: not at all.
+	// StaleIfError is how long after TTL+Stale an old value is served in place of a failed
+	// load. 0: not at all. Default: 0. HTTP: stale-if-error (RFC 5861). FusionCache:
+	// FailSafeMaxDuration, which counts from the load.
 	StaleIfError time.Duration
 
-	// RefreshAhead is the β of [RefreshDue]: 0 never refreshes before TTL, 1
-	// is the paper's optimum, more starts earlier.
+	// Throttle is how long a source that failed is left alone while an old value can be
+	// served instead: each process loads a key at most once in this time, and in between
+	// it serves the old value at once. It holds within Stale and StaleIfError, and for a
+	// fresh value after LocalTTL. When there is no old value
+	// in the process, ErrorTTL has this purpose. Calls that refuse an old value (AllowStale(false),
+	// MaxAge, Refresh) load all the same. 0: every read loads.
+	// Default: 1 second. FusionCache: FailSafeThrottleDuration.
+	Throttle time.Duration
+
+	// RefreshAhead starts refreshes before TTL ends, so that callers of a busy key do not
+	// see a stale value. It is the factor β of XFetch: each hit draws whether to refresh,
+	// more likely the longer a load takes and the less time is left. 1 is the optimum of
+	// the paper (Vattani, Chierichetti, Lowenstein, PVLDB 8(8), 2015); a larger factor
+	// starts earlier. 0: no early refresh. It must be finite.
+	// Default: 0. FusionCache: EagerRefreshThreshold, which is a fraction of the duration.
 	RefreshAhead float64
 
-	// SoftTimeout is how long a read waits for a load before it takes the
-	// stale value instead; the load goes on. 0: until LoadTimeout. It needs
-	// Stale or StaleIfError, or there would be nothing to take.
+	// MaxRefreshes bounds the background refreshes that run at a time in one process for
+	// the namespace, all tenants together. Beyond it a read serves the stale value, starts
+	// none, and is counted in RefreshesSkipped. In an override for a tenant it says how
+	// many refreshes of the namespace may run when a refresh of that tenant starts. The
+	// bound of all namespaces, MaxRefreshes of cache.TiersConfig, holds as well.
+	// 0: that bound alone. Default: 0.
+	MaxRefreshes int
+
+	// SoftTimeout is how long a call waits for a load before it takes an old value
+	// instead; the load goes on. 0: until LoadTimeout. It must not be above LoadTimeout,
+	// and it needs Stale or StaleIfError: without them there is no old value.
+	// Default: 0. FusionCache: FactorySoftTimeout.
 	SoftTimeout time.Duration
 
-	// LoadTimeout is a load's hard limit. 0 is a fault: a loader that hangs
-	// would hold its slot for good.
+	// LoadTimeout ends a load that takes too long. 0 is refused: a loader that hangs
+	// would never end. Default: 30 seconds. FusionCache: FactoryHardTimeout.
 	LoadTimeout time.Duration
 
-	// LocalTTL caps how long this process trusts its own copy before it asks
-	// the remote tier again. 0: as TTL.
+	// LocalTTL is how long a process trusts its own copy before it asks the remote tier
+	// again. It matters where no log carries invalidations. 0: as long as the value is
+	// fresh. Default: 0. HTTP: max-age beside a longer s-maxage. FusionCache: Duration
+	// beside a longer DistributedCacheDuration.
 	LocalTTL time.Duration
 
-	// Admit says which loads are worth storing.
-	Admit Admit
+	// MinLoad keeps out what was quick to load: a load that took less is returned and not
+	// stored. 0: every load is stored. Default: 0.
+	MinLoad time.Duration
 
-	// MaxValueBytes is the longest encoded value that is stored, measured before
-	// compression. A longer one is returned to its caller and counted, and so is
-	// one whose elements take more than codec.Expansion times that in memory. A
-	// frame of the remote tier that holds more is a miss. 0 is a fault.
+	// MaxValueBytes is the longest encoded value that is stored, in bytes before
+	// compression. A longer one is returned to its callers and counted. So is one whose
+	// elements take more than codec.Expansion times as much memory. A longer value in the
+	// remote tier is a miss. 0 is refused. Default: 1 MiB.
 	MaxValueBytes int
 
-	// RemoteTimeout is the deadline of each call to the remote tier; after it
-	// the call counts as a miss. 0 is a fault.
+	// RemoteTimeout is the deadline of each call to the remote tier. A call that takes
+	// longer counts as a miss. 0 is refused. Default: 50 milliseconds. FusionCache:
+	// DistributedCacheHardTimeout.
 	RemoteTimeout time.Duration
 
-	// Off is the kill switch: every read loads, nothing is stored or looked
-	// up.
+	// Off turns the cache off: every read loads; nothing is looked up or stored.
+	// Default: false. HTTP: no-store.
 	Off bool
 }
 
-// Admit says which loads are worth storing. Its zero value stores whatever a
-// load returned, and remembers failures for NegativeTTL.
-type Admit struct {
-	// MinLoad keeps out what was quick to load: storing it would cost more
-	// than loading it again. 0 admits every load.
-	MinLoad time.Duration
-
-	// OnlyOK decides about failed loads when NegativeErrors is 0. True: they
-	// are not remembered. False: they are remembered for NegativeTTL, like an
-	// absence. With NegativeErrors above 0 they are remembered for that long
-	// either way. See [Policy.ErrorTTL].
-	OnlyOK bool
-}
-
-// Default returns the policy of a cache that was told nothing: one minute
-// fresh, absence remembered for three seconds, ±15 % jitter, nothing stale,
-// loads of up to 30 s, values of up to 1 MiB.
+// Default returns the policy of a cache that is told nothing. What a field that it leaves zero
+// means is on the field.
 func Default() Policy {
 	return Policy{
-		TTL:           60 * time.Second,
-		NegativeTTL:   3 * time.Second,
+		TTL:           time.Minute,
 		Jitter:        0.15,
+		NegativeTTL:   3 * time.Second,
+		Throttle:      time.Second,
 		LoadTimeout:   30 * time.Second,
-		Admit:         Admit{OnlyOK: true},
 		MaxValueBytes: 1 << 20,
 		RemoteTimeout: 50 * time.Millisecond,
 	}
-}
-
-// Lifetime returns how long after its load a value may be served in any way:
-// TTL+Stale+StaleIfError, before jitter, saturating at [Forever].
-func (p Policy) Lifetime() time.Duration {
-	return Add(Add(p.TTL, p.Stale), p.StaleIfError)
-}
-
-// ErrorTTL returns how long a failed load is remembered, by the rule on
-// [Admit.OnlyOK]. 0: not at all.
-func (p Policy) ErrorTTL() time.Duration {
-	if p.NegativeErrors == 0 && !p.Admit.OnlyOK {
-		return p.NegativeTTL
-	}
-	return p.NegativeErrors
 }

@@ -18,7 +18,7 @@ func TestDefault(t *testing.T) {
 		NegativeTTL:   3 * time.Second,
 		Jitter:        0.15,
 		LoadTimeout:   30 * time.Second,
-		Admit:         policy.Admit{OnlyOK: true},
+		Throttle:      time.Second,
 		MaxValueBytes: 1 << 20,
 		RemoteTimeout: 50 * time.Millisecond,
 	}
@@ -38,6 +38,9 @@ func TestValidate(t *testing.T) {
 		want   []string // "Field: part of the problem"; none: valid
 	}{
 		{"forever", func(p *P) { p.TTL, p.Stale, p.StaleIfError = policy.Forever, policy.Forever, policy.Forever }, nil},
+		{"no throttle", func(p *P) { p.Throttle = 0 }, nil},
+		{"errors remembered for ever", func(p *P) { p.ErrorTTL = policy.Forever }, nil},
+		{"max refreshes", func(p *P) { p.MaxRefreshes = 1 }, nil},
 		{"no negatives", func(p *P) { p.NegativeTTL = 0 }, nil},
 		{"off", func(p *P) { p.Off = true }, nil},
 		{"soft with stale", func(p *P) { p.SoftTimeout, p.Stale = time.Second, time.Minute }, nil},
@@ -49,14 +52,16 @@ func TestValidate(t *testing.T) {
 		{"ttl zero", func(p *P) { p.TTL = 0 }, []string{"TTL: 0 would keep nothing"}},
 		{"ttl negative", func(p *P) { p.TTL = -1 }, []string{"TTL: -1ns is negative"}},
 		{"negative ttl negative", func(p *P) { p.NegativeTTL = -1 }, []string{"NegativeTTL: -1ns"}},
-		{"negative errors negative", func(p *P) { p.NegativeErrors = -1 }, []string{"NegativeErrors: -1ns"}},
+		{"error ttl negative", func(p *P) { p.ErrorTTL = -1 }, []string{"ErrorTTL: -1ns"}},
+		{"throttle negative", func(p *P) { p.Throttle = -1 }, []string{"Throttle: -1ns is negative; want a duration of 0 or more"}},
+		{"max refreshes negative", func(p *P) { p.MaxRefreshes = -1 }, []string{"MaxRefreshes: -1 is negative"}},
 		{"stale negative", func(p *P) { p.Stale = -1 }, []string{"Stale: -1ns"}},
 		{"stale if error negative", func(p *P) { p.StaleIfError = -1 }, []string{"StaleIfError: -1ns"}},
 		{"soft negative", func(p *P) { p.SoftTimeout = -1 }, []string{"SoftTimeout: -1ns"}},
 		{"load negative", func(p *P) { p.LoadTimeout = -1 }, []string{"LoadTimeout: -1ns"}},
 		{"load zero", func(p *P) { p.LoadTimeout = 0 }, []string{"LoadTimeout: 0 would"}},
 		{"local negative", func(p *P) { p.LocalTTL = -1 }, []string{"LocalTTL: -1ns"}},
-		{"min load negative", func(p *P) { p.Admit.MinLoad = -1 }, []string{"Admit.MinLoad: -1ns"}},
+		{"min load negative", func(p *P) { p.MinLoad = -1 }, []string{"MinLoad: -1ns"}},
 		{"remote negative", func(p *P) { p.RemoteTimeout = -1 }, []string{"RemoteTimeout: -1ns"}},
 		{"remote zero", func(p *P) { p.RemoteTimeout = 0 }, []string{"RemoteTimeout: 0 would"}},
 		{"jitter negative", func(p *P) { p.Jitter = -0.1 }, []string{"Jitter: -0.1"}},
@@ -69,21 +74,22 @@ func TestValidate(t *testing.T) {
 		{"max value zero", func(p *P) { p.MaxValueBytes = 0 }, []string{"MaxValueBytes: 0"}},
 		{"max value negative", func(p *P) { p.MaxValueBytes = -1 }, []string{"MaxValueBytes: -1"}},
 		{"soft above load", func(p *P) { p.SoftTimeout, p.Stale = time.Minute, time.Minute }, []string{"SoftTimeout: 1m0s is above"}},
-		{"soft serves nothing", func(p *P) { p.SoftTimeout = time.Second }, []string{"SoftTimeout: nothing to serve"}},
-		{"ttl below jitter", func(p *P) { p.TTL, p.Jitter = time.Millisecond, 0.5 }, []string{"TTL: 1ms with jitter 0.5 falls below"}},
+		{"soft serves nothing", func(p *P) { p.SoftTimeout = time.Second }, []string{"SoftTimeout: there is nothing to serve"}},
+		{"ttl below jitter", func(p *P) { p.TTL, p.Jitter = time.Millisecond, 0.5 }, []string{"TTL: 1ms with jitter 0.5 can fall below"}},
 		{"negative ttl below jitter", func(p *P) { p.NegativeTTL = time.Millisecond }, []string{"NegativeTTL: 1ms with jitter"}},
+		{"error ttl below jitter", func(p *P) { p.ErrorTTL = time.Millisecond }, []string{"ErrorTTL: 1ms with jitter"}},
 		{"stale below resolution", func(p *P) { p.Stale = time.Microsecond }, []string{"Stale: 1µs with jitter 0"}},
 
 		{"zero policy", func(p *P) { *p = P{} }, []string{
 			"TTL: 0", "LoadTimeout: 0", "RemoteTimeout: 0", "MaxValueBytes: 0",
 		}},
 		{"everything", func(p *P) {
-			*p = P{TTL: -1, NegativeTTL: -1, NegativeErrors: -1, Stale: -1, StaleIfError: -1, SoftTimeout: -1,
-				LoadTimeout: -1, LocalTTL: -1, Admit: policy.Admit{MinLoad: -1}, RemoteTimeout: -1,
+			*p = P{TTL: -1, NegativeTTL: -1, ErrorTTL: -1, Throttle: -1, MaxRefreshes: -1, Stale: -1, StaleIfError: -1, SoftTimeout: -1,
+				LoadTimeout: -1, LocalTTL: -1, MinLoad: -1, RemoteTimeout: -1,
 				Jitter: 2, RefreshAhead: -1, MaxValueBytes: -1}
 		}, []string{
-			"TTL: ", "NegativeTTL: ", "NegativeErrors: ", "Stale: ", "StaleIfError: ", "SoftTimeout: ", "LoadTimeout: ",
-			"LocalTTL: ", "Admit.MinLoad: ", "RemoteTimeout: ", "Jitter: ", "RefreshAhead: ", "MaxValueBytes: ",
+			"TTL: ", "NegativeTTL: ", "ErrorTTL: ", "Throttle: ", "MaxRefreshes: ", "Stale: ", "StaleIfError: ", "SoftTimeout: ", "LoadTimeout: ",
+			"LocalTTL: ", "MinLoad: ", "RemoteTimeout: ", "Jitter: ", "RefreshAhead: ", "MaxValueBytes: ",
 		}},
 	}
 	for _, tt := range tests {
@@ -123,39 +129,5 @@ func wantFaults(t *testing.T, err error, want []string) {
 		if !found {
 			t.Errorf("no fault %q in:\n%v", w, err)
 		}
-	}
-}
-
-func TestErrorTTL(t *testing.T) {
-	tests := []struct {
-		name   string
-		onlyOK bool
-		errs   time.Duration
-		want   time.Duration
-	}{
-		{"only ok, off", true, 0, 0},
-		{"only ok, on", true, time.Second, time.Second},
-		{"any, off", false, 0, 3 * time.Second},
-		{"any, on", false, time.Second, time.Second},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			p := policy.Default()
-			p.Admit.OnlyOK, p.NegativeErrors = tt.onlyOK, tt.errs
-			if got := p.ErrorTTL(); got != tt.want {
-				t.Errorf("ErrorTTL() = %v, want %v", got, tt.want)
-			}
-		})
-	}
-}
-
-func TestLifetime(t *testing.T) {
-	p := policy.Policy{TTL: time.Minute, Stale: time.Hour, StaleIfError: time.Second}
-	if got, want := p.Lifetime(), time.Hour+time.Minute+time.Second; got != want {
-		t.Errorf("Lifetime() = %v, want %v", got, want)
-	}
-	p.StaleIfError = policy.Forever - time.Hour
-	if got := p.Lifetime(); got != policy.Forever {
-		t.Errorf("Lifetime() = %v, want Forever", got)
 	}
 }

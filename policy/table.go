@@ -5,47 +5,46 @@ import (
 	"time"
 )
 
-// Patch changes some fields of a [Policy]: a nil pointer inherits. Its zero
-// value changes nothing. With Go 1.26, new(time.Minute) makes the pointers.
-// Its tags are the fields' names in JSON: see [Table.UnmarshalJSON].
+// Patch changes some fields of a [Policy]. A nil pointer inherits, so that an explicit zero
+// differs from a field that is left out: new(time.Duration(0)) turns Throttle off. The zero
+// Patch changes nothing. new(time.Minute) makes a pointer.
+//
+// A cache reads what the pointers point to when it is made; later changes have no effect.
 type Patch struct {
-	TTL            *time.Duration `json:"ttl"`
-	NegativeTTL    *time.Duration `json:"negative_ttl"`
-	NegativeErrors *time.Duration `json:"negative_errors"`
-	Jitter         *float64       `json:"jitter"`
-	Stale          *time.Duration `json:"stale"`
-	StaleIfError   *time.Duration `json:"stale_if_error"`
-	RefreshAhead   *float64       `json:"refresh_ahead"`
-	SoftTimeout    *time.Duration `json:"soft_timeout"`
-	LoadTimeout    *time.Duration `json:"load_timeout"`
-	LocalTTL       *time.Duration `json:"local_ttl"`
-	Admit          AdmitPatch     `json:"admit"`
-	MaxValueBytes  *int           `json:"max_value_bytes"`
-	RemoteTimeout  *time.Duration `json:"remote_timeout"`
-	Off            *bool          `json:"off"`
+	TTL           *time.Duration
+	Jitter        *float64
+	NegativeTTL   *time.Duration
+	ErrorTTL      *time.Duration
+	Stale         *time.Duration
+	StaleIfError  *time.Duration
+	Throttle      *time.Duration
+	RefreshAhead  *float64
+	MaxRefreshes  *int
+	SoftTimeout   *time.Duration
+	LoadTimeout   *time.Duration
+	LocalTTL      *time.Duration
+	MinLoad       *time.Duration
+	MaxValueBytes *int
+	RemoteTimeout *time.Duration
+	Off           *bool
 }
 
-// AdmitPatch changes some fields of [Admit]: a nil pointer inherits.
-type AdmitPatch struct {
-	MinLoad *time.Duration `json:"min_load"`
-	OnlyOK  *bool          `json:"only_ok"`
-}
-
-// Apply returns p with the patch's fields in place. The result shares nothing
-// with the patch.
+// Apply returns p with the patch's fields in place. The result shares nothing with the
+// patch.
 func (q Patch) Apply(p Policy) Policy {
 	set(&p.TTL, q.TTL)
-	set(&p.NegativeTTL, q.NegativeTTL)
-	set(&p.NegativeErrors, q.NegativeErrors)
 	set(&p.Jitter, q.Jitter)
+	set(&p.NegativeTTL, q.NegativeTTL)
+	set(&p.ErrorTTL, q.ErrorTTL)
 	set(&p.Stale, q.Stale)
 	set(&p.StaleIfError, q.StaleIfError)
+	set(&p.Throttle, q.Throttle)
 	set(&p.RefreshAhead, q.RefreshAhead)
+	set(&p.MaxRefreshes, q.MaxRefreshes)
 	set(&p.SoftTimeout, q.SoftTimeout)
 	set(&p.LoadTimeout, q.LoadTimeout)
 	set(&p.LocalTTL, q.LocalTTL)
-	set(&p.Admit.MinLoad, q.Admit.MinLoad)
-	set(&p.Admit.OnlyOK, q.Admit.OnlyOK)
+	set(&p.MinLoad, q.MinLoad)
 	set(&p.MaxValueBytes, q.MaxValueBytes)
 	set(&p.RemoteTimeout, q.RemoteTimeout)
 	set(&p.Off, q.Off)
@@ -61,8 +60,8 @@ func set[T any](field, value *T) {
 // Override patches the policy of a tenant, of a namespace, of one tenant's
 // share of a namespace, or, with both names empty, of everything.
 type Override struct {
-	Tenant    string `json:"tenant"`    // empty: every tenant
-	Namespace string `json:"namespace"` // empty: every namespace
+	Tenant    string // empty: every tenant
+	Namespace string // empty: every namespace
 	Patch
 }
 
@@ -71,20 +70,18 @@ type Override struct {
 //
 //	everything < namespace < tenant < tenant and namespace
 //
-// A tenant beats a namespace because it is how one customer is switched off or
-// slowed down: {Tenant: "acme", Off} has to win over any namespace's settings
-// without a look at which namespaces there are. Who wants an exception from
-// that names both.
+// A tenant beats a namespace, because this is how an operator turns one customer off:
+// {Tenant: "acme", Off} wins over the settings of every namespace. For an exception, name
+// both.
 //
-// A nil Table overrides nothing. A Table decodes from JSON, see
-// [Table.UnmarshalJSON]. It is not to be changed while others read it; to swap
-// overrides at run time, swap tables.
+// A nil Table overrides nothing. [Table.UnmarshalJSON] reads one from JSON. Do not change a
+// Table that others read: to change overrides at run time, swap the whole table.
 type Table []Override
 
 // For returns the policy of one tenant's share of a namespace: base, with what
-// the table says. An empty name in the question meets only the overrides that
-// leave that name empty too. For allocates nothing and takes up to four passes
-// over the table; a cache keeps the answer instead of asking at each read.
+// the table says. An empty argument matches only the overrides that leave that name empty,
+// too. For allocates nothing and takes up to four passes over the table; a cache keeps the
+// answer.
 func (t Table) For(base Policy, tenant, namespace string) Policy {
 	p := t.apply(base, scope{})
 	if namespace != "" {

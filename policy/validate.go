@@ -16,9 +16,9 @@ type FieldError struct {
 	// `tenant "acme"`. Empty for a policy on its own.
 	Where string
 
-	// Field is the Go name of the field ("Admit.MinLoad"), or its JSON name
-	// ("admit.min_load") when the fault was found while decoding. Empty when
-	// the whole entry is at fault.
+	// Field is the Go name of the field ("MinLoad"), or its JSON name ("min_load")
+	// when the fault was found while decoding. Empty when the whole entry is at
+	// fault, or a field is not known.
 	Field string
 
 	// Problem says what is wrong and what would be right.
@@ -79,28 +79,32 @@ func (p Policy) checkSigns(r *report) {
 	}{
 		{"TTL", p.TTL},
 		{"NegativeTTL", p.NegativeTTL},
-		{"NegativeErrors", p.NegativeErrors},
+		{"ErrorTTL", p.ErrorTTL},
 		{"Stale", p.Stale},
 		{"StaleIfError", p.StaleIfError},
+		{"Throttle", p.Throttle},
 		{"SoftTimeout", p.SoftTimeout},
 		{"LoadTimeout", p.LoadTimeout},
 		{"LocalTTL", p.LocalTTL},
-		{"Admit.MinLoad", p.Admit.MinLoad},
+		{"MinLoad", p.MinLoad},
 		{"RemoteTimeout", p.RemoteTimeout},
 	} {
 		if f.d < 0 {
-			r.add(f.name, "%v is negative", f.d)
+			r.add(f.name, "%v is negative; want a duration of 0 or more", f.d)
 		}
+	}
+	if p.MaxRefreshes < 0 {
+		r.add("MaxRefreshes", "%d is negative; want 0, for the bound of the tiers alone, or more", p.MaxRefreshes)
 	}
 }
 
 func (p Policy) checkRatios(r *report) {
 	// Written so that NaN, which compares false with everything, is a fault.
 	if !(p.Jitter >= 0 && p.Jitter < 1) {
-		r.add("Jitter", "%v is not in [0, 1)", p.Jitter)
+		r.add("Jitter", "%v is not in [0, 1); 0.15 spreads by 15 %%", p.Jitter)
 	}
 	if !(p.RefreshAhead >= 0) || math.IsInf(p.RefreshAhead, 1) {
-		r.add("RefreshAhead", "%v is not a finite number of 0 or more", p.RefreshAhead)
+		r.add("RefreshAhead", "%v is not a finite number of 0 or more; 1 is the usual factor", p.RefreshAhead)
 	}
 }
 
@@ -109,13 +113,13 @@ func (p Policy) checkRequired(r *report) {
 		r.add("TTL", "0 would keep nothing; set Off to turn the cache off")
 	}
 	if p.LoadTimeout == 0 {
-		r.add("LoadTimeout", "0 would let a load hang for good")
+		r.add("LoadTimeout", "0 would let a load hang for ever; set the longest time that a load may take")
 	}
 	if p.RemoteTimeout == 0 {
-		r.add("RemoteTimeout", "0 would fail every call to the remote tier")
+		r.add("RemoteTimeout", "0 would fail every call to the remote tier; set the longest time that a call may take")
 	}
 	if p.MaxValueBytes <= 0 {
-		r.add("MaxValueBytes", "%d would store nothing; set Off to turn the cache off", p.MaxValueBytes)
+		r.add("MaxValueBytes", "%d would store nothing; set the longest value in bytes, or Off to turn the cache off", p.MaxValueBytes)
 	}
 }
 
@@ -124,10 +128,10 @@ func (p Policy) checkRequired(r *report) {
 func (p Policy) checkTogether(r *report) {
 	if p.SoftTimeout > 0 {
 		if p.LoadTimeout > 0 && p.SoftTimeout > p.LoadTimeout {
-			r.add("SoftTimeout", "%v is above LoadTimeout %v", p.SoftTimeout, p.LoadTimeout)
+			r.add("SoftTimeout", "%v is above LoadTimeout %v, which ends the load first; set it below", p.SoftTimeout, p.LoadTimeout)
 		}
 		if p.Stale == 0 && p.StaleIfError == 0 {
-			r.add("SoftTimeout", "nothing to serve after it: Stale and StaleIfError are 0")
+			r.add("SoftTimeout", "there is nothing to serve after it: set Stale or StaleIfError, too")
 		}
 	}
 	jitter := p.Jitter
@@ -147,12 +151,12 @@ func (p Policy) checkResolution(r *report, jitter float64) {
 	}{
 		{"TTL", p.TTL, jitter},
 		{"NegativeTTL", p.NegativeTTL, jitter},
-		{"NegativeErrors", p.NegativeErrors, 0},
+		{"ErrorTTL", p.ErrorTTL, jitter},
 		{"Stale", p.Stale, 0},
 		{"StaleIfError", p.StaleIfError, 0},
 	} {
 		if f.d > 0 && float64(f.d)*(1-f.j) < float64(Resolution) {
-			r.add(f.name, "%v with jitter %v falls below the cell's resolution of %v", f.d, f.j, Resolution)
+			r.add(f.name, "%v with jitter %v can fall below %v, the resolution of the remote tier; set it higher", f.d, f.j, Resolution)
 		}
 	}
 }

@@ -97,9 +97,9 @@ func (t *Tier) shrinkShard(s *shard, keep int, spare int64) bool {
 			return false
 		}
 		n := s.front.evict(t.queue.count)
-		n.place = spilling
+		n.Place = spilling
 		t.queue.spill(n)
-		t.front.Add(-n.charge())
+		t.front.Add(-chargeOf(n))
 	}
 	return true
 }

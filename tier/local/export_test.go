@@ -37,7 +37,7 @@ func (t *Tier) InMain(hash uint64) (any, bool) {
 	if !ok {
 		return nil, false
 	}
-	return n.entry, true
+	return n.Entry, true
 }
 
 // Shards returns the number of shards.
@@ -55,7 +55,7 @@ func NewTable() *Table {
 }
 
 // Put makes e the entry of hash.
-func (t *Table) Put(hash uint64, e any) { t.put(&node{hash: hash, entry: e}) }
+func (t *Table) Put(hash uint64, e any) { t.put(&node{Hash: hash, Entry: e}) }
 
 // Remove removes the entry of hash.
 func (t *Table) Remove(hash uint64) bool { return t.remove(hash) != nil }
@@ -66,8 +66,8 @@ func (t *Table) Load(hash uint64) (any, bool) {
 	if n == nil {
 		return nil, false
 	}
-	n.touch()
-	return n.entry, true
+	touch(n)
+	return n.Entry, true
 }
 
 // Size returns the number of entries and of cells.
@@ -84,18 +84,18 @@ func (s *Sieve) Add(hash uint64) {
 	if s.nodes == nil {
 		s.nodes = map[uint64]*node{}
 	}
-	s.nodes[hash] = &node{hash: hash}
+	s.nodes[hash] = &node{Hash: hash}
 	s.list.push(s.nodes[hash])
 }
 
 // Hit sets the bit of hash.
-func (s *Sieve) Hit(hash uint64) { s.nodes[hash].touch() }
+func (s *Sieve) Hit(hash uint64) { touch(s.nodes[hash]) }
 
 // Remove unlinks hash.
 func (s *Sieve) Remove(hash uint64) { s.list.unlink(s.nodes[hash]) }
 
 // Evict returns the hand's choice.
-func (s *Sieve) Evict() uint64 { return s.list.evict(func(uint64) {}).hash }
+func (s *Sieve) Evict() uint64 { return s.list.evict(func(uint64) {}).Hash }
 
 // Tables holds the same nodes in each table that could find them for a tier.
 // Every Load does what Get does: find the node, set its bit, read its entry.
@@ -113,7 +113,7 @@ func NewTables(hashes []uint64) *Tables {
 		t.own[i].reset()
 	}
 	for _, h := range hashes {
-		n := &node{hash: h, entry: h}
+		n := &node{Hash: h, Entry: h}
 		t.own[mix(h)>>58].put(n)
 		t.xsync.Store(h, n)
 		t.std.Store(h, n)
@@ -125,28 +125,28 @@ func NewTables(hashes []uint64) *Tables {
 // Own loads from the tier's table, sharded as a tier of 128 MiB is.
 func (t *Tables) Own(h uint64) bool {
 	n := t.own[mix(h)>>58].block.Load().load(h)
-	return n != nil && n.read()
+	return n != nil && read(n)
 }
 
 // Xsync loads from xsync.Map.
 func (t *Tables) Xsync(h uint64) bool {
 	n, ok := t.xsync.Load(h)
-	return ok && n.read()
+	return ok && read(n)
 }
 
 // Std loads from sync.Map.
 func (t *Tables) Std(h uint64) bool {
 	n, ok := t.std.Load(h)
-	return ok && n.(*node).read()
+	return ok && read(n.(*node))
 }
 
 // Plain loads from a map without a lock.
 func (t *Tables) Plain(h uint64) bool {
 	n, ok := t.plain[h]
-	return ok && n.read()
+	return ok && read(n)
 }
 
-func (n *node) read() bool {
-	n.touch()
-	return n.entry != nil
+func read(n *node) bool {
+	touch(n)
+	return n.Entry != nil
 }

@@ -170,16 +170,16 @@ func (t *Tier) drainLocked(back returns) {
 // offer hands n to ristretto unless a Set or Delete was faster. One that comes
 // after the look is rule 5's.
 func (t *Tier) offer(n *node) {
-	s := t.shardOf(n.hash)
+	s := t.shardOf(n.Hash)
 	s.mu.Lock()
-	current := n.place == spilling
+	current := n.Place == spilling
 	s.mu.Unlock()
 	if !current {
 		return
 	}
-	n.held = true
-	t.main.lfu.Get(n.hash) // the Set that brought n here counts as an access
-	for !t.main.lfu.Set(n.hash, n, n.charge()) {
+	n.Held = true
+	t.main.lfu.Get(n.Hash) // the Set that brought n here counts as an access
+	for !t.main.lfu.Set(n.Hash, n, chargeOf(n)) {
 		t.main.lfu.Wait()
 	}
 }
@@ -194,7 +194,7 @@ func (t *Tier) dismiss(back returns) {
 	}
 	left := h.left[:0]
 	for _, d := range h.left {
-		d.node.held = false
+		d.node.Held = false
 		if mayReturn > 0 && t.bringBack(d.node) {
 			mayReturn--
 		} else if t.evict(d.node) {
@@ -225,30 +225,30 @@ func (t *Tier) tellLeft(left []departure) {
 // bringBack returns n to the front if it was hit since it left it. The front
 // may exceed its limit for that; the next Set restores it.
 func (t *Tier) bringBack(n *node) bool {
-	s := t.shardOf(n.hash)
+	s := t.shardOf(n.Hash)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n.place == gone || n.seen.Load() == 0 {
+	if n.Place == gone || n.Seen.Load() == 0 {
 		return false
 	}
-	n.seen.Store(0)
-	n.place = inFront
+	n.Seen.Store(0)
+	n.Place = inFront
 	s.front.push(n)
-	t.front.Add(n.charge())
-	t.queue.count(n.hash)
+	t.front.Add(chargeOf(n))
+	t.queue.count(n.Hash)
 	return true
 }
 
 // evict takes n out of the table, and reports false if it is gone already (rule 4).
 func (t *Tier) evict(n *node) bool {
-	s := t.shardOf(n.hash)
+	s := t.shardOf(n.Hash)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n.place == gone {
+	if n.Place == gone {
 		return false
 	}
-	s.table.remove(n.hash)
-	n.place = spilling // ristretto has let go: there is nothing to forget
+	s.table.remove(n.Hash)
+	n.Place = spilling // ristretto has let go: there is nothing to forget
 	t.releaseLocked(s, n)
 	return true
 }
@@ -256,14 +256,14 @@ func (t *Tier) evict(n *node) bool {
 // settle gives what ristretto admitted its place.
 func (t *Tier) settle() {
 	for _, n := range t.main.batch.spills {
-		if !n.held {
+		if !n.Held {
 			continue
 		}
-		s := t.shardOf(n.hash)
+		s := t.shardOf(n.Hash)
 		s.mu.Lock()
-		switch n.place {
+		switch n.Place {
 		case spilling:
-			n.place = inMain
+			n.Place = inMain
 		case gone:
 			t.queue.forget(n) // rule 5
 		case inFront, inMain: // it is where it should be

@@ -105,7 +105,7 @@ func (t *Tier) OnEvict(f func(e tier.Entry, cost int64, reason tier.EvictReason)
 
 func (t *Tier) tell(n *node, reason tier.EvictReason) {
 	if t.report != nil {
-		t.report(n.entry, n.cost, reason)
+		t.report(n.Entry, n.Cost, reason)
 	}
 }
 
@@ -125,7 +125,7 @@ func (t *Tier) Usage() (bytes, entries int64) {
 func (t *Tier) Range(f func(e tier.Entry) bool) {
 	for i := range t.shards {
 		for n := range t.shards[i].table.all() {
-			if !f(n.entry) {
+			if !f(n.Entry) {
 				return
 			}
 		}

@@ -3,12 +3,13 @@ package local_test
 import (
 	"testing"
 
+	"github.com/twofold-go/twofold/internal/localnode"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/local"
 )
 
 type carrier struct {
-	local.Node
+	localnode.Node
 	name string
 }
 

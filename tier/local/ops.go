@@ -10,8 +10,8 @@ func (t *Tier) Get(hash uint64) (e tier.Entry, ok bool) {
 	if n == nil {
 		return nil, false
 	}
-	n.touch()
-	return n.entry, true
+	touch(n)
+	return n.Entry, true
 }
 
 // Set makes e visible under hash before it returns. Cost is in bytes; a
@@ -24,15 +24,15 @@ func (t *Tier) Get(hash uint64) (e tier.Entry, ok bool) {
 func (t *Tier) Set(hash uint64, e tier.Entry, cost int64) bool {
 	n := nodeOf(hash, e, cost)
 	s := t.shardOf(hash)
-	if n.cost > t.limits.entry-Overhead {
+	if n.Cost > t.limits.entry-Overhead {
 		return t.refuse(s, n)
 	}
-	if !t.reserve(s, n.charge()) {
+	if !t.reserve(s, chargeOf(n)) {
 		return false
 	}
 	if !t.enter(s, n) {
-		t.front.Add(-n.charge())
-		t.total.Add(-n.charge())
+		t.front.Add(-chargeOf(n))
+		t.total.Add(-chargeOf(n))
 		return false
 	}
 	t.shrink(s)
@@ -63,7 +63,7 @@ func (t *Tier) refuse(s *shard, n *node) bool {
 		return false
 	}
 	defer t.tell(n, tier.Rejected) // also when the first report panics
-	t.remove(s, n.hash, tier.Replaced)
+	t.remove(s, n.Hash, tier.Replaced)
 	return false
 }
 
@@ -87,15 +87,15 @@ func (t *Tier) remove(s *shard, hash uint64, reason tier.EvictReason) {
 // releaseLocked gives up the place of n, which has left the table. The caller
 // holds the shard's mutex and reports n after it lets go of it.
 func (t *Tier) releaseLocked(s *shard, n *node) {
-	switch n.place {
+	switch n.Place {
 	case inFront:
 		s.front.unlink(n)
-		t.front.Add(-n.charge())
+		t.front.Add(-chargeOf(n))
 	case inMain:
 		t.queue.forget(n)
 	case spilling, gone: // the drainer has it, or nobody
 	}
-	n.place = gone
-	s.cost -= n.cost
-	t.total.Add(-n.charge())
+	n.Place = gone
+	s.cost -= n.Cost
+	t.total.Add(-chargeOf(n))
 }

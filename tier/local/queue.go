@@ -27,7 +27,7 @@ func (q *queue) spill(n *node) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.batch.spills = append(q.batch.spills, n)
-	q.bytes += n.charge()
+	q.bytes += chargeOf(n)
 }
 
 // forget is counted like a spill, for ristretto keeps the node from the garbage
@@ -35,8 +35,8 @@ func (q *queue) spill(n *node) {
 func (q *queue) forget(n *node) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.batch.forgets = append(q.batch.forgets, n.hash)
-	q.bytes += n.charge()
+	q.batch.forgets = append(q.batch.forgets, n.Hash)
+	q.bytes += chargeOf(n)
 }
 
 // count is lossy, as the sketch is.

@@ -17,8 +17,8 @@ type shard struct {
 // takes over. The caller holds mu.
 func (s *shard) enter(n *node) (old *node) {
 	old = s.table.put(n)
-	s.cost += n.cost
-	n.place = inFront
+	s.cost += n.Cost
+	n.Place = inFront
 	s.front.push(n)
 	return old
 }
@@ -35,7 +35,7 @@ func (s *shard) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for n := range s.table.all() {
-		n.place = gone
+		n.Place = gone
 	}
 	s.table.reset()
 	s.front, s.cost, s.closed = sieve{}, 0, true

@@ -20,7 +20,7 @@ const graceful = 8
 
 // young reports whether n is too new to be taken. So is everything newer.
 func (s *sieve) young(n *node) bool {
-	return s.pushed-n.entered < uint32(min(graceful, (s.len+2)/4))
+	return s.pushed-n.Entered < uint32(min(graceful, (s.len+2)/4))
 }
 
 // maxSteps bounds the work of one eviction under the shard's mutex. A victim
@@ -29,33 +29,33 @@ func (s *sieve) young(n *node) bool {
 const maxSteps = 128
 
 func (s *sieve) push(n *node) {
-	n.older, n.newer = s.head, nil
+	n.Older, n.Newer = s.head, nil
 	if s.head != nil {
-		s.head.newer = n
+		s.head.Newer = n
 	} else {
 		s.tail = n
 	}
 	s.head = n
 	s.len++
 	s.pushed++
-	n.entered = s.pushed
+	n.Entered = s.pushed
 }
 
 func (s *sieve) unlink(n *node) {
 	if s.hand == n {
-		s.hand = n.newer
+		s.hand = n.Newer
 	}
-	if n.older != nil {
-		n.older.newer = n.newer
+	if n.Older != nil {
+		n.Older.Newer = n.Newer
 	} else {
-		s.tail = n.newer
+		s.tail = n.Newer
 	}
-	if n.newer != nil {
-		n.newer.older = n.older
+	if n.Newer != nil {
+		n.Newer.Older = n.Older
 	} else {
-		s.head = n.older
+		s.head = n.Older
 	}
-	n.older, n.newer = nil, nil
+	n.Older, n.Newer = nil, nil
 	s.len--
 }
 
@@ -71,12 +71,12 @@ func (s *sieve) evict(cleared func(hash uint64)) *node {
 		n = s.tail
 	}
 	for range maxSteps {
-		if n.seen.Load() == 0 {
+		if n.Seen.Load() == 0 {
 			break
 		}
-		n.seen.Store(0)
-		cleared(n.hash)
-		if n = n.newer; n == nil || s.young(n) {
+		n.Seen.Store(0)
+		cleared(n.Hash)
+		if n = n.Newer; n == nil || s.young(n) {
 			n = s.tail
 		}
 	}

@@ -54,7 +54,7 @@ func (b *block) load(hash uint64) *node {
 		if n == nil {
 			return nil
 		}
-		if c.key.Load() == hash && n.hash == hash && n != tomb {
+		if c.key.Load() == hash && n.Hash == hash && n != tomb {
 			return n
 		}
 	}
@@ -81,7 +81,7 @@ func (t *table) reset() {
 func (t *table) put(n *node) (old *node) {
 	b := t.block.Load()
 	free := -1
-	for i := b.home(n.hash); ; i = b.step(i, 1) {
+	for i := b.home(n.Hash); ; i = b.step(i, 1) {
 		c := &b.cells[i]
 		switch was := c.node.Load(); {
 		case was == nil:
@@ -97,7 +97,7 @@ func (t *table) put(n *node) (old *node) {
 			if free < 0 {
 				free = i
 			}
-		case was.hash == n.hash:
+		case was.Hash == n.Hash:
 			c.node.Store(n)
 			return was
 		}
@@ -107,7 +107,7 @@ func (t *table) put(n *node) (old *node) {
 func (b *block) step(i, by int) int { return (i + by) & (len(b.cells) - 1) }
 
 func (b *block) fill(i int, n *node) {
-	b.cells[i].key.Store(n.hash)
+	b.cells[i].key.Store(n.Hash)
 	b.cells[i].node.Store(n)
 }
 
@@ -119,7 +119,7 @@ func (t *table) remove(hash uint64) *node {
 		if n == nil {
 			return nil
 		}
-		if n != tomb && n.hash == hash {
+		if n != tomb && n.Hash == hash {
 			t.empty(b, i)
 			return n
 		}
@@ -166,7 +166,7 @@ func (t *table) growIfFull(b *block) {
 	}
 	grown := newBlock(size)
 	for n := range t.all() {
-		i := grown.home(n.hash)
+		i := grown.home(n.Hash)
 		for grown.cells[i].node.Load() != nil {
 			i = grown.step(i, 1)
 		}

@@ -209,7 +209,7 @@ func (s *Service) openCaches() (err error) {
 		Codec: codec.JSON, // what people read is taken from it
 		Policy: policy.Patch{
 			TTL: new(Daily.Retention()), Jitter: new(0.0), // each call brings that of its kind
-			NegativeErrors: new(failureTTL), RemoteTimeout: new(remote), LoadTimeout: new(s.cfg.LoadTimeout),
+			ErrorTTL: new(failureTTL), RemoteTimeout: new(remote), LoadTimeout: new(s.cfg.LoadTimeout),
 		},
 	})
 	if err != nil {

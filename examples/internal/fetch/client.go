@@ -74,7 +74,7 @@ func (c *Client) open() error {
 	})
 	c.dead, errs[2] = cache.New(c.cfg.Tiers, cache.Config[string, struct{}]{
 		Namespace: "deadhost:v1",
-		Policy:    policy.Patch{NegativeErrors: new(c.cfg.DeadFor), Jitter: new(0.0)},
+		Policy:    policy.Patch{ErrorTTL: new(c.cfg.DeadFor), Jitter: new(0.0)},
 	})
 	return errors.Join(errs[:]...)
 }

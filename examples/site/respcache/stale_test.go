@@ -189,7 +189,7 @@ func TestFailureIsPassedOn(t *testing.T) {
 func TestFailureIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &counted{status: http.StatusBadGateway}
-		s := serve(t, h.ServeHTTP, respcache.Config{Policy: policy.Patch{NegativeErrors: new(5 * time.Second)}})
+		s := serve(t, h.ServeHTTP, respcache.Config{Policy: policy.Patch{ErrorTTL: new(5 * time.Second)}})
 		for _, c := range []struct{ wait, body, how string }{
 			{"0s", "rendering 1", "fwd=uri-miss;detail=status"}, {"4s", "rendering 1", "hit"}, {"2s", "rendering 2", "fwd=uri-miss;detail=status"},
 		} {

@@ -1,28 +1,32 @@
-package policy
+// Package lifetimes is the arithmetic of expiry: sums that do not overflow, jitter, and
+// when to refresh early. Its functions are pure: seeds and draws are arguments.
+package lifetimes
 
 import (
 	"math"
 	"time"
+
+	"github.com/twofold-go/twofold/policy"
 )
 
-// Add returns a+b, saturating at [Forever] and at its negative instead of
+// Add returns a+b, saturating at [policy.Forever] and at its negative instead of
 // wrapping round. Forever absorbs: with anything added it stays Forever.
 func Add(a, b time.Duration) time.Duration {
-	if a == Forever || b == Forever {
-		return Forever
+	if a == policy.Forever || b == policy.Forever {
+		return policy.Forever
 	}
 	switch {
-	case b > 0 && a > Forever-b:
-		return Forever
-	case b < 0 && a < -Forever-b:
-		return -Forever
+	case b > 0 && a > policy.Forever-b:
+		return policy.Forever
+	case b < 0 && a < -policy.Forever-b:
+		return -policy.Forever
 	}
 	return a + b
 }
 
 // Spread returns a duration in [d·(1-ratio), d·(1+ratio)], the same one each
 // time for the same seed, and uniform over seeds, even sequential ones or
-// hashes with poor low bits. Spread of [Forever] is Forever; of d above 0 it
+// hashes with poor low bits. Spread of [policy.Forever] is Forever; of d above 0 it
 // is at least a nanosecond; of d at or below 0 it is d. A ratio of 0 or less,
 // or NaN, spreads nothing; one above 1 counts as 1.
 //
@@ -33,7 +37,7 @@ func Add(a, b time.Duration) time.Duration {
 // does not vary only ever lengthen the TTL, and small seeds do not spread at
 // all. Here the seed is mixed first and one draw covers the whole interval.
 func Spread(d time.Duration, ratio float64, seed uint64) time.Duration {
-	if d <= 0 || d == Forever || !(ratio > 0) {
+	if d <= 0 || d == policy.Forever || !(ratio > 0) {
 		return d
 	}
 	ratio = min(ratio, 1)
@@ -65,13 +69,13 @@ func mix(x uint64) uint64 {
 // starts it; the paper proves the exponential draw optimal and beta 1 its
 // natural setting.
 //
-// At or past expiry it is always due; [Forever] never is, nor is anything with
+// At or past expiry it is always due; [policy.Forever] never is, nor is anything with
 // beta or loadTime at or below 0.
 func RefreshDue(remaining, loadTime time.Duration, beta, u float64) bool {
 	switch {
 	case remaining <= 0:
 		return true
-	case remaining == Forever || loadTime <= 0 || !(beta > 0):
+	case remaining == policy.Forever || loadTime <= 0 || !(beta > 0):
 		return false
 	}
 	return float64(loadTime)*beta*-math.Log(u) >= float64(remaining)
@@ -81,7 +85,7 @@ func RefreshDue(remaining, loadTime time.Duration, beta, u float64) bool {
 // for every u of at least 2⁻⁵³, the least non-zero draw of a float64 with 53
 // random bits. A hot path computes it once per value and draws nothing while
 // remaining is above it. It is 0 for beta or loadTime at or below 0 and
-// saturates at [Forever].
+// saturates at [policy.Forever].
 func RefreshWindow(loadTime time.Duration, beta float64) time.Duration {
 	if loadTime <= 0 || !(beta > 0) {
 		return 0
@@ -90,7 +94,7 @@ func RefreshWindow(loadTime time.Duration, beta float64) time.Duration {
 	const widest = 53 * math.Ln2 * (1 + 0x1p-40)
 	w := math.Ceil(float64(loadTime) * beta * widest)
 	if w >= math.MaxInt64 {
-		return Forever
+		return policy.Forever
 	}
 	return time.Duration(w)
 }

@@ -1,4 +1,4 @@
-package policy_test
+package lifetimes_test
 
 import (
 	"math"
@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/policy"
 )
 
@@ -27,7 +28,7 @@ func TestAdd(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := policy.Add(tt.a, tt.b); got != tt.want {
+			if got := lifetimes.Add(tt.a, tt.b); got != tt.want {
 				t.Errorf("Add(%d, %d) = %d, want %d", tt.a, tt.b, got, tt.want)
 			}
 		})
@@ -54,7 +55,7 @@ func TestSpreadEdges(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for seed := range uint64(1000) {
-				if got := policy.Spread(tt.d, tt.ratio, seed); got < tt.min || got > tt.max {
+				if got := lifetimes.Spread(tt.d, tt.ratio, seed); got < tt.min || got > tt.max {
 					t.Fatalf("Spread(%d, %v, %d) = %d, want in [%d, %d]", tt.d, tt.ratio, seed, got, tt.min, tt.max)
 				}
 			}
@@ -67,13 +68,13 @@ func TestSpreadBounds(t *testing.T) {
 		d := time.Duration(rapid.Int64Range(1, math.MaxInt64-1).Draw(t, "d"))
 		ratio := rapid.Float64Range(0, 1).Draw(t, "ratio")
 		seed := rapid.Uint64().Draw(t, "seed")
-		got := policy.Spread(d, ratio, seed)
+		got := lifetimes.Spread(d, ratio, seed)
 		// One part in 2^50 and a nanosecond for the float64.
 		slack := float64(d)*0x1p-50 + 1
 		if lo, hi := float64(d)*(1-ratio)-slack, float64(d)*(1+ratio)+slack; float64(got) < lo || float64(got) > hi || got < 1 {
 			t.Fatalf("Spread = %d, want in [%g, %g]", got, lo, hi)
 		}
-		if again := policy.Spread(d, ratio, seed); again != got {
+		if again := lifetimes.Spread(d, ratio, seed); again != got {
 			t.Fatalf("Spread = %d and then %d for one seed", got, again)
 		}
 	})
@@ -113,7 +114,7 @@ func TestSpreadIsUniform(t *testing.T) {
 			var sum float64
 			lo, width := float64(d)*(1-ratio), 2*ratio*float64(d)
 			for i := range uint64(n) {
-				got := float64(policy.Spread(d, ratio, s.seed(i)))
+				got := float64(lifetimes.Spread(d, ratio, s.seed(i)))
 				sum += got
 				count[min(int((got-lo)/width*buckets), buckets-1)]++
 			}
@@ -139,7 +140,7 @@ func TestSpreadKeepsResolution(t *testing.T) {
 	const n = 20_000
 	seen := make(map[time.Duration]bool, n)
 	for seed := range uint64(n) {
-		seen[policy.Spread(24*time.Hour, 0.15, seed)] = true
+		seen[lifetimes.Spread(24*time.Hour, 0.15, seed)] = true
 	}
 	if len(seen) < n-1 {
 		t.Errorf("%d distinct results for %d seeds", len(seen), n)
@@ -167,7 +168,7 @@ func TestRefreshDue(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := policy.RefreshDue(tt.remaining, tt.load, tt.beta, tt.u); got != tt.want {
+			if got := lifetimes.RefreshDue(tt.remaining, tt.load, tt.beta, tt.u); got != tt.want {
 				t.Errorf("RefreshDue(%v, %v, %v, %v) = %v, want %v", tt.remaining, tt.load, tt.beta, tt.u, got, tt.want)
 			}
 		})
@@ -182,7 +183,7 @@ func TestRefreshDueRate(t *testing.T) {
 	for _, ratio := range []float64{0.1, 0.5, 1, 2, 5} {
 		due := 0
 		for range n {
-			if policy.RefreshDue(time.Duration(ratio*1.5*float64(time.Second)), time.Second, 1.5, 1-r.Float64()) {
+			if lifetimes.RefreshDue(time.Duration(ratio*1.5*float64(time.Second)), time.Second, 1.5, 1-r.Float64()) {
 				due++
 			}
 		}
@@ -200,19 +201,19 @@ func TestRefreshWindow(t *testing.T) {
 		beta float64
 		want time.Duration
 	}{{0, 1, 0}, {-1, 1, 0}, {time.Second, 0, 0}, {time.Second, math.NaN(), 0}, {policy.Forever, 1, policy.Forever}, {1, math.Inf(1), policy.Forever}} {
-		if got := policy.RefreshWindow(tt.load, tt.beta); got != tt.want {
+		if got := lifetimes.RefreshWindow(tt.load, tt.beta); got != tt.want {
 			t.Errorf("RefreshWindow(%v, %v) = %v, want %v", tt.load, tt.beta, got, tt.want)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		load := time.Duration(rapid.Int64Range(1, math.MaxInt64).Draw(t, "load"))
 		beta := rapid.Float64Range(1e-6, 1e6).Draw(t, "beta")
-		w := policy.RefreshWindow(load, beta)
-		if w < policy.Forever && policy.RefreshDue(w+1, load, beta, 0x1p-53) {
+		w := lifetimes.RefreshWindow(load, beta)
+		if w < policy.Forever && lifetimes.RefreshDue(w+1, load, beta, 0x1p-53) {
 			t.Fatalf("RefreshDue is true at %d, behind the window of %d", w+1, w)
 		}
 		// And it is no wider than it has to be, give or take rounding.
-		if tight := time.Duration(float64(w) * (1 - 1e-9)); w > 1000 && !policy.RefreshDue(tight, load, beta, 0x1p-53) {
+		if tight := time.Duration(float64(w) * (1 - 1e-9)); w > 1000 && !lifetimes.RefreshDue(tight, load, beta, 0x1p-53) {
 			t.Fatalf("RefreshDue is false at %d, inside the window of %d", tight, w)
 		}
 	})
@@ -222,12 +223,12 @@ func BenchmarkSpread(b *testing.B) {
 	var seed uint64
 	for b.Loop() {
 		seed++
-		_ = policy.Spread(time.Minute, 0.15, seed)
+		_ = lifetimes.Spread(time.Minute, 0.15, seed)
 	}
 }
 
 func BenchmarkRefreshDue(b *testing.B) {
 	for b.Loop() {
-		_ = policy.RefreshDue(time.Second, time.Millisecond, 1, 0.3)
+		_ = lifetimes.RefreshDue(time.Second, time.Millisecond, 1, 0.3)
 	}
 }

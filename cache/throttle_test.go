@@ -1,0 +1,255 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// failing is a source that can be made to fail. It notes when it was asked in vain.
+type failing struct {
+	mu    sync.Mutex
+	err   error
+	took  time.Duration
+	tries []time.Time // when a load began that failed
+	ends  []time.Time
+}
+
+func (s *failing) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+func (s *failing) load(ctx context.Context, _ int) (string, error) {
+	s.mu.Lock()
+	err, took, begun := s.err, s.took, time.Now()
+	s.mu.Unlock()
+	if e := nap(ctx, took); e != nil {
+		return "", e
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.tries, s.ends = append(s.tries, begun), append(s.ends, time.Now())
+		return "", err
+	}
+	return "v", nil
+}
+
+// A source that fails is asked for a key at most once a Throttle by each process, as long
+// as an old value can be served: under any policy, in any of its spans. (Finding B6.)
+func TestThrottle(t *testing.T) {
+	for _, stale := range []time.Duration{0, 2500 * time.Millisecond} {
+		for _, localTTL := range []time.Duration{0, 1700 * time.Millisecond} {
+			for _, soft := range []time.Duration{0, 50 * time.Millisecond} {
+				for _, ahead := range []float64{0, 5} {
+					for _, remote := range []string{"none", "kept", "emptied"} {
+						p := patch{
+							TTL: new(6 * time.Second), Stale: &stale, StaleIfError: new(time.Hour), Throttle: new(time.Second), LocalTTL: &localTTL,
+							SoftTimeout: &soft, RefreshAhead: &ahead, NegativeTTL: new(time.Minute), ErrorTTL: new(time.Minute),
+						}
+						t.Run(fmt.Sprintf("stale %v, local %v, soft %v, ahead %v, remote %s", stale, localTTL, soft, ahead, remote), func(t *testing.T) {
+							synctest.Test(t, func(t *testing.T) { throttled(t, p, remote) })
+						})
+					}
+				}
+			}
+		}
+	}
+}
+
+func throttled(t *testing.T, p patch, remote string) {
+	memory := tiertest.NewMemory()
+	srcs, cs := make([]*failing, 2), make([]things, 2)
+	for i := range cs {
+		tc := cache.TiersConfig{Remote: memory}
+		if remote == "none" {
+			tc.Remote = nil
+		}
+		srcs[i] = &failing{took: 70 * time.Millisecond}
+		cs[i] = with(t, open(t, tc), thingConfig{Load: srcs[i].load, Policy: p})
+		get(t, cs[i], 1)
+		srcs[i].fail(errSource)
+	}
+	if remote == "emptied" {
+		if err := memory.Unlink(t.Context(), "default:things:1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const rounds = 200
+	for range rounds { // 20 s: fresh, stale, past both
+		crowd(6, func(n int) {
+			if v, err := cs[n%2].Get(t.Context(), 1); v != "v" || err != nil {
+				t.Errorf("Get = %q, %v, want the old value", v, err)
+			}
+		})
+		advance(100 * time.Millisecond)
+	}
+	for i, s := range srcs {
+		for k := 1; k < len(s.tries); k++ {
+			if d := s.tries[k].Sub(s.ends[k-1]); d < time.Second {
+				t.Errorf("process %d asked again %v after a failure", i, d)
+			}
+		}
+		if n := len(s.tries); n < 5 {
+			t.Errorf("process %d asked %d times in 20s, want it to go on trying", i, n)
+		}
+		s.fail(nil)
+	}
+	advance(2 * time.Second)
+	for _, c := range cs {
+		get(t, c, 1)
+		advance(time.Second)
+		wantFetch(t, c, 1, fetched{"v", cache.Local, false, nil})
+	}
+}
+
+// Without a Throttle every read loads.
+func TestNoThrottle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &failing{}
+		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: s.load, Policy: patch{StaleIfError: new(time.Hour), Throttle: new(time.Duration(0))}})
+		get(t, c, 1)
+		s.fail(errSource)
+		advance(time.Hour / 2)
+		for range 10 {
+			wantFetch(t, c, 1, fetched{"v", cache.Local, true, nil})
+		}
+		if len(s.tries) != 10 {
+			t.Errorf("%d loads by 10 reads, want 10", len(s.tries))
+		}
+	})
+}
+
+// What says nothing about the source is not remembered, in no process; what the loader
+// says is, also when it is a timeout of its own.
+func TestWhichErrorsAreRemembered(t *testing.T) {
+	full := fmt.Errorf("inner: %w", cache.ErrOverloaded)
+	slow := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	for _, tt := range []struct {
+		name       string
+		load       func(ctx context.Context) error
+		remembered bool
+	}{
+		{"of the source", func(context.Context) error { return errSource }, true},
+		{"a timeout of the loader's own", func(context.Context) error { return context.DeadlineExceeded }, true},
+		{"cancelled by the source", func(context.Context) error { return context.Canceled }, true},
+		{"LoadTimeout", slow, false},
+		{"LoadTimeout, in the loader's words", func(ctx context.Context) error { _ = slow(ctx); return errSource }, false},
+		{"LoadTimeout of another cache", func(context.Context) error { return fmt.Errorf("inner: %w", cache.ErrLoadTimeout) }, false},
+		{"overload of another cache", func(context.Context) error { return full }, false},
+		{"another cache is closed", func(context.Context) error { return errors.Join(errSource, cache.ErrClosed) }, false},
+		{"recursion", func(context.Context) error { return cache.ErrRecursive }, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				loads := 0
+				_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{
+					Policy: patch{ErrorTTL: new(time.Minute), LoadTimeout: new(time.Second)},
+					Load: func(ctx context.Context, _ int) (string, error) {
+						mu.Lock()
+						loads++
+						mu.Unlock()
+						return "", tt.load(ctx)
+					},
+				})
+				for _, c := range cs {
+					for range 2 {
+						if _, err := c.Get(t.Context(), 1); err == nil {
+							t.Error("Get succeeds")
+						}
+						advance(10 * time.Millisecond)
+					}
+				}
+				if want := map[bool]int{true: 1, false: 4}[tt.remembered]; loads != want {
+					t.Errorf("%d loads by 4 reads in 2 processes, want %d", loads, want)
+				}
+			})
+		})
+	}
+}
+
+// MaxRefreshes of a policy bounds the refreshes of its namespace over all tenants, also those
+// of another handle on it; the others' are their own.
+func TestMaxRefreshesOfANamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, other := &source{}, &source{}
+		tiers := open(t, cache.TiersConfig{})
+		bounded := swr
+		bounded.MaxRefreshes = new(3)
+		c := with(t, tiers, thingConfig{Namespace: "bounded", Load: src.load, Policy: bounded})
+		twin := with(t, tiers, thingConfig{Namespace: "bounded", Load: src.load, Policy: bounded})
+		free := with(t, tiers, thingConfig{Namespace: "free", Load: other.load, Policy: swr})
+		read := func() {
+			for k := range 10 {
+				h := []things{c, twin}[k%2].Tenant(strings.Repeat("t", k/2+1))
+				get(t, h, k)
+				get(t, free, k)
+			}
+			synctest.Wait()
+		}
+		read()
+		src.took, other.took = 5*time.Second, 5*time.Second
+		src.peak, other.peak = 0, 0
+		advance(11 * time.Second)
+		read()
+		if src.peak != 3 || other.peak != 10 {
+			t.Errorf("%d and %d refreshes at a time, want 3 and 10", src.peak, other.peak)
+		}
+		if s := total(tiers); s.RefreshesSkipped != 7 {
+			t.Errorf("RefreshesSkipped = %d, want 7", s.RefreshesSkipped)
+		}
+		for range 4 { // the room comes back
+			advance(6 * time.Second)
+			read()
+		}
+		if n := src.total(); n < 10+10 {
+			t.Errorf("%d loads, want 10 and a refresh of each", n)
+		}
+		if src.peak != 3 {
+			t.Errorf("%d refreshes at a time, want 3", src.peak)
+		}
+	})
+}
+
+// An override gives one tenant less of the namespace's room.
+func TestMaxRefreshesOfATenant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		tiers := open(t, cache.TiersConfig{Policies: policy.Table{{Tenant: "busy", Patch: patch{MaxRefreshes: new(1)}}}})
+		c := with(t, tiers, thingConfig{Load: src.load, Policy: swr})
+		busy := c.Tenant("busy")
+		for k := range 5 {
+			get(t, busy, k)
+			get(t, c, k)
+		}
+		src.took, src.peak = time.Second, 0
+		advance(11 * time.Second)
+		for k := range 5 {
+			get(t, busy, k)
+		}
+		synctest.Wait()
+		if src.peak != 1 {
+			t.Errorf("%d refreshes of the tenant at a time, want 1", src.peak)
+		}
+		for k := range 5 {
+			get(t, c, k)
+		}
+		synctest.Wait()
+		if src.peak != 6 {
+			t.Errorf("%d refreshes at a time, want 6: the others are not bounded", src.peak)
+		}
+		advance(2 * time.Second)
+	})
+}
