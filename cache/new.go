@@ -37,6 +37,9 @@ func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 		flights: calls.NewGroup[*flight[K, V], outcome[K, V]](t.cfg.MaxFlights),
 		views:   newViews(t, cfg.Namespace, cfg.Policy),
 	}
+	if !cfg.LocalOnly {
+		s.far = t.remote
+	}
 	if cfg.Size != nil {
 		s.size = func(v *V) int64 { return cfg.Size(*v) }
 	}
@@ -67,7 +70,7 @@ func validate[K comparable, V any](t *Tiers, cfg *Config[K, V]) error {
 	if _, ok := t.codecs.Lookup(cfg.Codec.ID()); !ok {
 		errs = append(errs, fmt.Errorf("codec %q is not registered: add it to TiersConfig.Codecs", cfg.Codec.ID()))
 	}
-	if v := reflect.TypeFor[V](); t.remote != nil || v.Kind() == reflect.Func || v.Kind() == reflect.Chan {
+	if v := reflect.TypeFor[V](); t.remote != nil && !cfg.LocalOnly || v.Kind() == reflect.Func || v.Kind() == reflect.Chan {
 		errs = append(errs, encodable.Check(cfg.Codec, v))
 	}
 	return errors.Join(errs...)

@@ -57,7 +57,7 @@ func (c Cache[K, V]) GetOrLoad(ctx context.Context, k K, load Loader[K, V], opts
 // Fetch is [Cache.GetOrLoad] that also tells where the value came from. A nil
 // loader means the bound one.
 func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...Option) (Result[V], error) {
-	o, err := collect(opts)
+	o, err := collect(opts, ofRead)
 	switch {
 	case c.s == nil:
 		return Result[V]{}, errZero("get")
@@ -110,7 +110,7 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 
 // peekRemote asks the remote tier for a value that may be served.
 func (j *job[K, V]) peekRemote(ctx context.Context) *item[K, V] {
-	if j.t.remote == nil {
+	if j.far() == nil {
 		return nil
 	}
 	f, err := j.getCell(ctx, new(scope.Deadline))
@@ -204,7 +204,7 @@ func (a *ask[K, V]) follow(ctx context.Context, f *flight[K, V]) {
 // fromLocal serves what this process holds: fresh, or stale with a refresh
 // started behind the caller's back.
 func (a *ask[K, V]) fromLocal(ctx context.Context) (r Result[V], ok bool, err error) {
-	if a.o.anew || a.p.Off {
+	if a.o.anew || a.o.skipLocal || a.p.Off {
 		return r, false, nil
 	}
 	it, now := a.find(a.at, a.k), a.t.now()

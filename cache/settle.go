@@ -122,7 +122,7 @@ func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
 func (j *job[K, V]) lifetime(it *item[K, V], ttl, stale time.Duration) lifetime {
 	l := lifetime{soft: policy.Spread(ttl, j.p.Jitter, j.hash), trust: policy.Forever}
 	if j.p.LocalTTL > 0 {
-		if j.t.remote == nil {
+		if j.s.far == nil {
 			l.soft = min(l.soft, j.p.LocalTTL)
 		} else {
 			l.trust = j.p.LocalTTL
