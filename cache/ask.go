@@ -17,6 +17,8 @@ type ask[K comparable, V any] struct {
 	tick   uint64 // fences applied when the caller called
 	called int64
 	leased bool // what was invalidated a bound before that was fenced by then
+	quiet  bool // a local hit that is not one of the sample
+	sample int  // 1: a local hit of the sample
 }
 
 // begin notes what the caller may count on: the lease, then the tick, once for the call.

@@ -21,11 +21,14 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 		return zero, errZero("get")
 	}
 	at := c.slot(k)
-	it, lease, found := c.hit(at, k)
+	it, lease, n := c.hit(at, k)
 	if it == nil {
-		return c.miss(ctx, k, at, found)
+		return c.miss(ctx, k, at, n != 0)
 	}
 	c.inherit(ctx, it, lease)
+	if n != 0 {
+		return c.told(ctx, it, n)
+	}
 	if it.plain {
 		return c.value(it), nil
 	}
@@ -37,12 +40,14 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 //
 //go:noinline
 func (c Cache[K, V]) miss(ctx context.Context, k K, at uint64, found bool) (v V, err error) {
+	begun := c.s.t.now()
 	c.s.t.confirm(ctx, math.MaxInt64)
 	var a ask[K, V]
 	if err := a.begin(c, "get", k, at, nil, &anyAge); err != nil {
 		return v, err
 	}
 	r, err := a.read(ctx, found)
+	a.tell(ctx, begun, &r, err)
 	return r.Value, err
 }
 
@@ -68,14 +73,23 @@ func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...
 }
 
 func (c Cache[K, V]) fetch(ctx context.Context, op string, k K, load Loader[K, V], o *callOpts) (Result[V], error) {
-	if !o.anew {
+	begun := int64(-1)
+	if !o.anew && c.s.t.follower != nil {
+		begun = c.s.t.now()
 		c.s.t.confirm(ctx, o.within())
 	}
 	var a ask[K, V]
 	if err := a.begin(c, op, k, c.slot(k), load, o); err != nil {
 		return Result[V]{}, err
 	}
-	return a.read(ctx, true)
+	if begun < 0 {
+		begun = a.called
+	}
+	r, err := a.read(ctx, true)
+	if op == "get" {
+		a.tell(ctx, begun, &r, err)
+	}
+	return r, err
 }
 
 // Peek returns the value of k if either tier has one that may be served. It
@@ -229,9 +243,11 @@ func (a *ask[K, V]) fromLocal(ctx context.Context) (r Result[V], ok bool, err er
 		return r, false, nil
 	}
 	it.checkUnchanged()
-	a.v.counts.hit(it.err != nil, reason)
+	if a.quiet = !a.v.counts.hit(it.err != nil, reason); !a.quiet {
+		a.sample = 1
+	}
 	if reason != notStale {
-		a.t.seen.staleness(now - it.softUntil)
+		a.t.seen.staleness(a.v.counts, now-it.softUntil)
 	}
 	a.inherit(ctx, it, a.lease)
 	return a.result(it, Local, reason, now), true, it.err

@@ -105,7 +105,7 @@ func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
 	if why == fillStored {
 		cell, keep, err := f.freeze(it, payload, r.claim.Nonce, a.mark)
 		if err == nil {
-			f.t.seen.valueSize(sizeOut, len(payload))
+			f.t.seen.valueSize(f.v.counts, sizeOut, len(payload))
 			r.fill = tier.Fill{Cell: cell, TTL: keep}
 			return
 		}

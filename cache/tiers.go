@@ -107,8 +107,9 @@ type Tiers struct {
 	work     scope.Work
 	puts     [64]sync.Mutex // by local hash; see job.put
 	seen     *telemetry
-	all      *counters // what has no namespace
-	panicked sync.Once // OnEvict did, which was logged
+	tracing  atomic.Bool // spans have a reader; see telemetry.tracing
+	all      *counters   // what has no namespace
+	panicked sync.Once   // OnEvict did, which was logged
 
 	mu     sync.Mutex // protects the rest
 	bases  []namedBase
