@@ -152,7 +152,7 @@ func TestInstruments(t *testing.T) {
 			"cache.get.duration{" + ns + ",outcome=remote,sampled=1}":   1,
 			"cache.get.duration{" + ns + ",outcome=stale,sampled=1}":    1,
 			"cache.get.duration{" + ns + ",outcome=negative,sampled=1}": 1,
-			"cache.local.entries{}":                            w.Stats().Local.Entries,
+			"cache.local.entries{}":                                     w.Stats().Local.Entries,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("instruments (-want +got):\n%s", diff)
