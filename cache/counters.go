@@ -94,13 +94,13 @@ type stripe struct {
 	_    [32]byte
 }
 
-// hit counts a local hit: of a remembered absence, or of a value. It reports whether the
-// hit is one in sampled.
-func (c *counters) hit(negative bool, r staleReason) bool {
+// hit counts a local hit: of a remembered absence, or of a value. It returns which of its
+// kind that is.
+func (c *counters) hit(negative bool, r staleReason) int64 {
 	if negative {
 		r = forAbsence
 	}
-	return c.stripe().hits[r].Add(1)%sampled == 0
+	return c.stripe().hits[r].Add(1)
 }
 
 // stripe is drawn by the address of the caller's stack, which differs between

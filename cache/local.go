@@ -42,11 +42,10 @@ func (c Cache[K, V]) hit(at uint64, k K) (it *item[K, V], lease int64, n note) {
 		return nil, 0, 0
 	}
 	it.checkUnchanged()
-	if t.tracing.Load() {
-		n = noted
-	}
-	if c.v.counts.hit(!it.plain && it.err != nil, reason) {
-		n = timed + note(now)
+	if nth := c.v.counts.hit(!it.plain && it.err != nil, reason); nth&t.notable.Load() == 0 {
+		if n = noted; nth%sampled == 0 {
+			n = timed + note(now)
+		}
 	}
 	if reason != notStale {
 		t.seen.staleness(c.v.counts, now-it.softUntil)

@@ -15,7 +15,9 @@ import (
 // and carries that as an attribute. So it costs no second reading of the clock: the one of
 // the sample counts from the hit's own, which comes behind the look-up of the key.
 
-// sampled is how many local hits one measured hit stands for.
+// sampled is how many local hits one measured hit stands for, a power of two. A hit is
+// notable when the bits of Tiers.notable are zero in its number: those of sampled-1, or none
+// while spans have a reader.
 const sampled = 1024
 
 // note is what a local hit says besides its entry: 0 nothing, noted that there is more to do,
@@ -129,7 +131,7 @@ func (o *telemetry) waited(ctx context.Context, c *counters, ns int64, end endin
 // event tells the caller's span what became of its read. Without a span that records it
 // allocates nothing.
 func (o *telemetry) event(ctx context.Context, c *counters, name string, end ending) {
-	if !o.t.tracing.Load() {
+	if o.t.notable.Load() != 0 {
 		return
 	}
 	if s := trace.SpanFromContext(ctx); s.IsRecording() {

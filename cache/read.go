@@ -86,7 +86,7 @@ func (c Cache[K, V]) fetch(ctx context.Context, op string, k K, load Loader[K, V
 		begun = a.called
 	}
 	r, err := a.read(ctx, true)
-	if op == "get" {
+	if op == "get" && (!a.quiet || a.t.notable.Load() == 0) {
 		a.tell(ctx, begun, &r, err)
 	}
 	return r, err
@@ -243,7 +243,7 @@ func (a *ask[K, V]) fromLocal(ctx context.Context) (r Result[V], ok bool, err er
 		return r, false, nil
 	}
 	it.checkUnchanged()
-	if a.quiet = !a.v.counts.hit(it.err != nil, reason); !a.quiet {
+	if a.quiet = a.v.counts.hit(it.err != nil, reason)%sampled != 0; !a.quiet {
 		a.sample = 1
 	}
 	if reason != notStale {

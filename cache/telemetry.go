@@ -90,9 +90,12 @@ func spanOf(ctx context.Context) *trace.SpanContext {
 // It notes the answer for local hits, which cannot afford to ask: a global provider may be
 // set at any time.
 func (o *telemetry) tracing() bool {
-	on := o.tracer.On()
-	if on != o.t.tracing.Load() {
-		o.t.tracing.Store(on)
+	on, which := o.tracer.On(), int64(sampled-1)
+	if on {
+		which = 0
+	}
+	if which != o.t.notable.Load() {
+		o.t.notable.Store(which)
 	}
 	return on
 }

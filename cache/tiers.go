@@ -92,6 +92,7 @@ type TiersConfig struct {
 type Tiers struct {
 	base     time.Time // its monotonic reading is the origin of all item times
 	seed     maphash.Seed
+	notable  atomic.Int64 // see sampled
 	cfg      TiersConfig
 	local    tier.Local
 	remote   *remote.Tier // nil: there is none
@@ -107,9 +108,8 @@ type Tiers struct {
 	work     scope.Work
 	puts     [64]sync.Mutex // by local hash; see job.put
 	seen     *telemetry
-	tracing  atomic.Bool // spans have a reader; see telemetry.tracing
-	all      *counters   // what has no namespace
-	panicked sync.Once   // OnEvict did, which was logged
+	all      *counters // what has no namespace
+	panicked sync.Once // OnEvict did, which was logged
 
 	mu     sync.Mutex // protects the rest
 	bases  []namedBase
