@@ -18,6 +18,8 @@ type ask[K comparable, V any] struct {
 	tick   uint64 // fences applied when the caller called
 	called int64
 	leased bool // what was invalidated a bound before that was fenced by then
+	quiet  bool // a local hit that is not one of the sample
+	sample int  // 1: a local hit of the sample
 }
 
 // begin notes what the caller may count on: the lease, then the tick, once for the call.
@@ -98,7 +100,8 @@ func (a *ask[K, V]) leave(ctx context.Context, f *flight[K, V]) {
 	f.Leave()
 }
 
-// joins reports whether the caller may join a flight: one that is as strict, and that
+// joins reports whether the caller may join a flight: one that is as strict, that leaves
+// the same tiers out, so that nobody is given or made to keep what it asked not to, and that
 // began after the last invalidation of the key or of a prefix of it, as far as the lease
 // can tell. Its tags are not known yet; accepts looks at those. A flight that is young
 // enough for the caller's MaxAge may still end with an older value, which accepts refuses.
@@ -108,6 +111,7 @@ func (a *ask[K, V]) joins(f *flight[K, V]) bool {
 		(a.leased || a.called-f.begun < a.t.bound) &&
 		(f.canLoad() || !a.canLoad()) &&
 		(f.o.noStale || !a.o.noStale) &&
+		f.o.skipLocal == a.o.skipLocal && f.o.skipRemote == a.o.skipRemote &&
 		(a.o.anew || f.minLoaded >= a.minLoaded || f.begun >= a.minLoaded) &&
 		!a.overtook(f)
 }
@@ -178,7 +182,7 @@ func (a *ask[K, V]) waitOrServe(ctx context.Context, f *flight[K, V], p *patienc
 		soft = p.timer.C
 	}
 	if p != nil && p.over {
-		if it := a.old(a.at, a.k); a.stands(it) {
+		if it := a.standing(); a.stands(it) {
 			f.Pin()
 			return &outcome[K, V]{it: it, src: Local, stale: softTimeout}
 		}
@@ -209,6 +213,9 @@ func (a *ask[K, V]) deliver(ctx context.Context, f *flight[K, V], out *outcome[K
 	it, src, reason := out.it, out.src, out.stale
 	if out.err != nil && a.stands(out.old) && !a.o.noStale {
 		it, src, reason = out.old, Local, failedLoad
+		if a.o.skipLocal {
+			src = Remote
+		}
 	}
 	if it == nil {
 		return Result[V]{}, &Error{Op: a.op, Key: f.text, Err: out.err}
@@ -243,11 +250,11 @@ func (a *ask[K, V]) judgedUnder(f *flight[K, V], it *item[K, V]) int64 {
 }
 
 func (a *ask[K, V]) countLed(out *outcome[K, V], src Source, reason staleReason) {
+	if out.err != nil || reason == softTimeout {
+		return // its load was counted as a miss
+	}
 	switch src {
 	case Local:
-		if out.err != nil || reason == softTimeout {
-			return // its load was counted as a miss
-		}
 		a.v.counts.hit(false, notStale) // deliver counts what else it is
 	case Remote:
 		a.v.counts.inc(hitsRemote)
@@ -258,5 +265,5 @@ func (a *ask[K, V]) countLed(out *outcome[K, V], src Source, reason staleReason)
 // apart reports whether the caller has something to serve when its SoftTimeout is over. Then
 // it must not be held up itself.
 func (a *ask[K, V]) apart() bool {
-	return a.p.SoftTimeout > 0 && !a.o.noStale && a.stands(a.old(a.at, a.k))
+	return a.p.SoftTimeout > 0 && !a.o.noStale && a.stands(a.standing())
 }

@@ -16,7 +16,7 @@ import (
 // is never nil and belongs to the caller; keys may repeat and are not kept.
 func (c Cache[K, V]) GetMany(ctx context.Context, keys []K, opts ...Option) (map[K]V, error) {
 	g := gathered[K, V]{vals: make(map[K]V, len(keys))}
-	o, err := collect(opts)
+	o, err := collect(opts, ofRead)
 	switch {
 	case c.s == nil:
 		return g.vals, errZero("get many")

@@ -335,8 +335,11 @@ func allocatesNothing(t *testing.T, log invalidate.Log) {
 		"negative Get":     func() { _, _ = c.Get(ctx, -1) },
 		"GetOrLoad":        func() { _, _ = c.GetOrLoad(ctx, 1, load) },
 		"MaxAge":           func() { _, _ = c.GetOrLoad(ctx, 1, load, cache.MaxAge(time.Hour)) },
-		"Fetch":            func() { _, _ = c.Fetch(ctx, 1, nil) },
-		"Peek":             func() { _, _ = c.Peek(ctx, 1) },
+		"options": func() {
+			_, _ = c.GetOrLoad(ctx, 1, load, cache.TTL(time.Hour), cache.MaxAge(time.Hour), cache.AllowStale(false), cache.SkipRemote())
+		},
+		"Fetch": func() { _, _ = c.Fetch(ctx, 1, nil) },
+		"Peek":  func() { _, _ = c.Peek(ctx, 1) },
 	} {
 		op()
 		if raceEnabled { // the check for changed values allocates

@@ -8,6 +8,7 @@ import (
 
 	"github.com/twofold-go/twofold/codec"
 	calls "github.com/twofold-go/twofold/internal/flight"
+	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/policy"
 )
 
@@ -55,6 +56,12 @@ type Config[K comparable, V any] struct {
 	// of overrides comes after it. The zero Patch changes nothing.
 	Policy policy.Patch
 
+	// LocalOnly keeps the cache out of the remote tier: it reads, claims and stores nothing
+	// there, so V need not encode, and each process loads for itself. Its invalidations go to
+	// the log all the same, so that the copies of other processes go. Set it alike wherever
+	// the namespace is used. False: the remote tier is used if there is one.
+	LocalOnly bool
+
 	// Codec encodes values for the remote tier. With such a tier, New refuses a V
 	// that Codec does not bring back as it was; see codec.Checker and codec.Lossy.
 	// A value of 4 KiB or more is stored by codec.Snappy of Codec where that makes
@@ -90,6 +97,7 @@ type Cache[K comparable, V any] struct {
 type shared[K comparable, V any] struct {
 	t       *Tiers
 	cfg     Config[K, V]
+	far     *remote.Tier // nil: the cache has none
 	codec   codec.Codec
 	schema  uint64
 	size    func(*V) int64

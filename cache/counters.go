@@ -2,14 +2,13 @@ package cache
 
 import (
 	"reflect"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/twofold-go/twofold/internal/meter"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )
@@ -49,6 +48,7 @@ const (
 	cellForeign
 	cellRefused
 	evictions
+	evictedBytes
 	invalidatedKeys // in the order of invalidate.Kind
 	invalidatedPrefixes
 	invalidatedTags
@@ -70,18 +70,18 @@ const (
 // counters are the numbers of one namespace and tenant, with the options that
 // their spans and measurements carry.
 type counters struct {
-	space  key.Space
-	span   []trace.SpanStartOption
-	metric []metric.RecordOption
-	local  [stripes]stripe
-	n      [numStats]atomic.Int64
+	space    key.Space
+	span     []trace.SpanStartOption
+	local    [stripes]stripe
+	n        [numStats]atomic.Int64
+	measures func() *measures // made at their first use: many tenants are never measured
 }
 
 func newCounters(s key.Space) *counters {
 	return &counters{
-		space:  s,
-		span:   []trace.SpanStartOption{trace.WithAttributes(spaceAttributes(s)...)},
-		metric: []metric.RecordOption{meter.Attr("cache.namespace", s.Namespace)},
+		space:    s,
+		span:     []trace.SpanStartOption{trace.WithAttributes(spaceAttributes(s)...)},
+		measures: sync.OnceValue(func() *measures { return newMeasures(s) }),
 	}
 }
 
@@ -96,12 +96,13 @@ type stripe struct {
 	_    [32]byte
 }
 
-// hit counts a local hit: of a remembered absence, or of a value.
-func (c *counters) hit(negative bool, r staleReason) {
+// hit counts a local hit: of a remembered absence, or of a value. It returns which of its
+// kind that is.
+func (c *counters) hit(negative bool, r staleReason) int64 {
 	if negative {
 		r = forAbsence
 	}
-	c.stripe().hits[r].Add(1)
+	return c.stripe().hits[r].Add(1)
 }
 
 // stripe is drawn by the address of the caller's stack, which differs between
@@ -200,7 +201,8 @@ type Counts struct { // behind LocalHits, in the order of type stat
 	CellsForeign int64 // remote values of another key or schema
 	CellsRefused int64 // remote values older than an invalidation
 
-	Evictions int64 // entries pushed out of the local tier
+	Evictions    int64 // entries pushed out of the local tier
+	EvictedBytes int64 // their memory, as the local tier counts it
 }
 
 // RemoteStats are about the calls to the remote tier.

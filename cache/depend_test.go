@@ -154,7 +154,7 @@ func TestTagLimits(t *testing.T) {
 		{name: "empty tag", depend: []string{""}},
 		{name: "over-long tag", own: []string{strings.Repeat("x", invalidate.MaxTagLen+1)}},
 		{name: "longest tag", own: []string{strings.Repeat("x", invalidate.MaxTagLen)}, stored: true},
-		{name: "not UTF-8", option: []string{"\xff"}},
+		{name: "not UTF-8", depend: []string{"\xff"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -166,6 +166,90 @@
 // A value that was built from cached values of other Tiers with another log, while
 // those alone are cut off: its own log vouches for it from then on.
 //
+// # Instruments
+//
+// The instruments of OpenTelemetry, by name, kind, unit and attributes; {space} stands for
+// cache.namespace and cache.tenant, where tenants beyond TiersConfig.MaxTenants are "other".
+// Stats has the same counters and gauges.
+//
+//	cache.cell.refused     counter   {cell}    {space} reason=corrupt,foreign,invalidated
+//	  Remote values that were not served.
+//	cache.evict            counter   {entry}   {space}
+//	  Entries pushed out of the local tier.
+//	cache.evict.size       counter   By        {space}
+//	  Memory of the entries pushed out of the local tier.
+//	cache.fence.forgotten  counter   {entry}
+//	  Entries and loads given up because a fence that may cover them is no longer remembered.
+//	cache.fences           gauge     {fence}   kind=key,prefix,tag
+//	  Invalidations that are remembered exactly.
+//	cache.fill             counter   {value}   {space} outcome=…
+//	  What became of loaded values.
+//	cache.get.duration     histogram s         {space} outcome=error,load,local,negative,remote,stale sampled=1,1024
+//	  Time a caller of Get, GetOrLoad or Fetch waited.
+//	cache.hit              counter   {read}    {space} tier=local,remote
+//	  Reads answered by a tier.
+//	cache.hold.widened     counter   {hold}
+//	  Holds beyond the limit, which hold more than they name.
+//	cache.holds            gauge     {hold}
+//	  Holds that are kept.
+//	cache.invalidate       counter   {scope}   kind=key,prefix,tag
+//	  Invalidations.
+//	cache.invalidate.lag   histogram s
+//	  Time invalidations took from the log to this process.
+//	cache.lease.age        gauge     ms
+//	  Time since the lease was last confirmed; -1 if it never was.
+//	cache.load             counter   {load}    {space}
+//	  Loader calls.
+//	cache.load.duration    histogram s         {space}
+//	  Time of one loader call.
+//	cache.load.error       counter   {load}    {space}
+//	  Loader calls that failed.
+//	cache.load.overtaken   counter   {load}    {space} outcome=given_up,repeated
+//	  Loads overtaken by an invalidation.
+//	cache.load.panic       counter   {load}    {space}
+//	  Loader calls that failed by a panic.
+//	cache.local.bytes      gauge     By
+//	  Size of the local tier.
+//	cache.local.entries    gauge     {entry}
+//	  Entries of the local tier.
+//	cache.log.bump         counter   {epoch}
+//	  Epochs of the log that began: it may have lost its end.
+//	cache.log.error        counter   {call}    op=sync,tail
+//	  Calls to the log that failed.
+//	cache.log.gap          counter   {gap}
+//	  Times records of the log were missing, and what they may have covered was given up.
+//	cache.log.lapse        counter   {lapse}
+//	  Times the lease ran out.
+//	cache.merge            counter   {read}    {space}
+//	  Reads that waited for another read's fetch or load.
+//	cache.miss             counter   {read}    {space}
+//	  Reads that went to the loader.
+//	cache.negative         counter   {read}    {space}
+//	  Reads answered with a remembered absence or error.
+//	cache.pending          gauge     {scope}
+//	  Invalidations that wait for a log, or a remote tier, out of reach.
+//	cache.refresh          counter   {refresh} {space} outcome=adopted,elsewhere,error,ok,skipped
+//	  Background refreshes.
+//	cache.remote.duration  histogram s         op=claim,fill,get,unlink
+//	  Time of one call to the remote tier.
+//	cache.remote.error     counter   {call}    op=claim,fill,get,unlink
+//	  Remote calls that failed.
+//	cache.stale_served     counter   {read}    {space} reason=error,revalidate,timeout
+//	  Stale values served.
+//	cache.staleness.age    histogram s         {space}
+//	  How far past its freshness a stale value was when it was served.
+//	cache.value.size       histogram By        {space} dir=in,out
+//	  Encoded size of values from and to the remote tier.
+//
+// cache.get.duration has every read by Get, GetOrLoad and Fetch but most of the local hits.
+// Of these one in 1,024 is recorded, with the attribute sampled=1024, so its count is to be
+// multiplied by that. A sampled Get is timed from behind the look-up of its key. GetMany is
+// not part of it.
+//
+// Spans are cache.load, cache.refresh, cache.invalidate and cache.remote.OP. The span of a
+// caller of Get, GetOrLoad or Fetch, if it is recorded, has an event cache.hit or cache.miss
+// for each read, with {space} and the outcome of cache.get.duration.
+//
 // # Without a log
 //
 // Invalidations travel to other processes only as far as the remote tier

@@ -38,6 +38,10 @@ var (
 	// tags.
 	ErrTooManyTags = errors.New("cache: too many tags")
 
+	// ErrOption means that a call was given an [Option] that it does not take or whose value
+	// is out of range. Nothing was done.
+	ErrOption = errors.New("cache: option refused")
+
 	// ErrRecursive means that a loader read, directly or through other
 	// loaders, the very key it is loading, or one whose loader waits for it. It may
 	// Set, Delete or Expire the key. A read counts from its call to its return, also in a

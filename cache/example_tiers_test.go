@@ -276,3 +276,26 @@ func ExampleRememberedError() {
 	// load
 	// error · too many connections
 }
+
+// A call may leave a tier out: for a value that only this process should hold, or one that
+// is read once and should not push others out.
+func ExampleSkipLocal() {
+	ctx := context.Background()
+	users, done := exampleUsers()
+	defer done()
+
+	scan := []cache.Option{cache.SkipLocal(), cache.SkipRemote()} // shares a load with others, keeps nothing
+	_, _ = users.GetOrLoad(ctx, 42, nil, scan...)
+	r, err := users.Fetch(ctx, 42, nil, cache.SkipRemote()) // kept in this process alone
+	fmt.Println(r.Source, err)
+	r, err = users.Fetch(ctx, 42, nil)
+	fmt.Println(r.Source, err)
+	err = users.Set(ctx, 42, User{Name: "Ada"}, cache.MaxAge(time.Second))
+	fmt.Println(errors.Is(err, cache.ErrOption))
+	// Output:
+	// load 42
+	// load 42
+	// load <nil>
+	// local <nil>
+	// true
+}

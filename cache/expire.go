@@ -8,6 +8,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/lifetimes"
+	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
@@ -21,7 +22,7 @@ func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
 	if err != nil {
 		return err
 	}
-	if err := j.t.expire(ctx, j.p, invalidate.Key(j.full)); err != nil {
+	if err := j.t.expire(ctx, j.p, j.far(), invalidate.Key(j.full)); err != nil {
 		return j.fail(err)
 	}
 	return nil
@@ -41,13 +42,13 @@ func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
 // invalidate.Strict and invalidate.Hold are refused: nobody waits for stale values to end.
 func (t *Tiers) Expire(ctx context.Context, scopes ...invalidate.Scope) error {
 	p := t.defaults()
-	if err := t.expire(ctx, &p, scopes...); err != nil {
+	if err := t.expire(ctx, &p, t.remote, scopes...); err != nil {
 		return &Error{Op: "expire", Key: nameOf(scopes), Err: err}
 	}
 	return nil
 }
 
-func (t *Tiers) expire(ctx context.Context, p *policy.Policy, scopes ...invalidate.Scope) error {
+func (t *Tiers) expire(ctx context.Context, p *policy.Policy, far *remote.Tier, scopes ...invalidate.Scope) error {
 	if t.work.Closed() {
 		return ErrClosed
 	}
@@ -62,7 +63,7 @@ func (t *Tiers) expire(ctx context.Context, p *policy.Policy, scopes ...invalida
 		t.fences.Apply(r)
 		var failed []error
 		for _, k := range r.Keys() {
-			failed = append(failed, t.expireCell(ctx, p, k))
+			failed = append(failed, t.expireCell(ctx, p, far, k))
 		}
 		err = errors.Join(failed...)
 	}
@@ -74,11 +75,11 @@ func (t *Tiers) expire(ctx context.Context, p *policy.Policy, scopes ...invalida
 // expireCell rewrites a key's cell, so that processes without a log find it stale, too. It
 // does so under a refresh claim: a refresh or a load that runs meanwhile wins. A value
 // without a TTL has no time of its own to be stale for, so it gets the policy's.
-func (t *Tiers) expireCell(ctx context.Context, p *policy.Policy, text string) error {
-	if t.remote == nil {
+func (t *Tiers) expireCell(ctx context.Context, p *policy.Policy, far *remote.Tier, text string) error {
+	if far == nil {
 		return nil
 	}
-	raw, err := t.remote.Get(ctx, new(scope.Deadline), p.RemoteTimeout, text)
+	raw, err := far.Get(ctx, new(scope.Deadline), p.RemoteTimeout, text)
 	if err != nil || len(raw) == 0 {
 		return err
 	}
@@ -88,7 +89,7 @@ func (t *Tiers) expireCell(ctx context.Context, p *policy.Policy, text string) e
 		return nil //nolint:nilerr // what cannot be read is not served
 	}
 	claim := tier.Claim{Seen: cell.Nonce, Nonce: tier.NewNonce(), Lease: t.cfg.ClaimTTL, Refresh: true}
-	got, err := t.remote.ClaimMany(ctx, p.RemoteTimeout, []string{text}, []tier.Claim{claim})
+	got, err := far.ClaimMany(ctx, p.RemoteTimeout, []string{text}, []tier.Claim{claim})
 	if err != nil || !got[0].Granted {
 		return err
 	}
@@ -104,7 +105,7 @@ func (t *Tiers) expireCell(ctx context.Context, p *policy.Policy, text string) e
 	}
 	left := max(time.Duration(cell.HardAt-now)*time.Millisecond, time.Millisecond)
 	// The caller's context is not asked: the claim is there, and others wait.
-	_, err = t.remote.FillMany(context.WithoutCancel(ctx), p.RemoteTimeout, []string{text},
+	_, err = far.FillMany(context.WithoutCancel(ctx), p.RemoteTimeout, []string{text},
 		[]tier.Fill{{Nonce: claim.Nonce, Cell: b, TTL: left}})
 	return err
 }

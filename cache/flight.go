@@ -70,7 +70,7 @@ func (f *flight[K, V]) failed(ctx context.Context, out outcome[K, V], spare *ite
 // standIn returns what may be served when the load fails, spare perhaps: a value of the
 // remote tier that the local one may not have taken.
 func (f *flight[K, V]) standIn(spare *item[K, V]) *item[K, V] {
-	if it := f.old(f.at, f.k); it != nil || spare == nil {
+	if it := f.standing(); it != nil || spare == nil {
 		return it
 	}
 	if spare.err != nil || spare.freshness(f.t.now()) == dead || !f.clear(spare) {
@@ -81,6 +81,9 @@ func (f *flight[K, V]) standIn(spare *item[K, V]) *item[K, V] {
 
 // here returns what this process holds, if it answers the flight, and why that is stale.
 func (f *flight[K, V]) here() (*item[K, V], staleReason) {
+	if f.o.skipLocal {
+		return nil, notStale
+	}
 	it := f.find(f.at, f.k)
 	if old := f.refreshing; it == nil || old != nil && it.loadedAt <= old.loadedAt {
 		return nil, notStale // or it is what a refresh is to replace

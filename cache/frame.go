@@ -163,7 +163,7 @@ func (j *job[K, V]) decode(c *tier.Cell, v *V, size int) (err error) {
 			err = fmt.Errorf("cache: codec panicked (%T)", p)
 		}
 	}()
-	j.t.seen.valueSize(sizeIn, len(c.Payload))
+	j.t.seen.valueSize(j.v.counts, sizeIn, len(c.Payload))
 	owned := size-len(c.Payload) <= size/8
 	return codec.UnmarshalWithin(cd, c.Payload, v, j.p.MaxValueBytes, owned)
 }

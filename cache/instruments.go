@@ -16,33 +16,34 @@ import (
 var (
 	ofSpace = []meter.Family[*Counts]{
 		{
-			Name: "cache.hit", Desc: "Reads answered by a tier.", Attr: "tier", Values: []string{"local", "remote"},
+			Name: "cache.hit", Unit: "{read}", Desc: "Reads answered by a tier.", Attr: "tier", Values: []string{"local", "remote"},
 			Get: func(c *Counts) []int64 { return []int64{c.LocalHits, c.RemoteHits} },
 		},
-		meter.One("cache.miss", "", "Reads that went to the loader.", func(c *Counts) int64 { return c.Misses }),
-		meter.One("cache.merge", "", "Reads that waited for another read's fetch or load.", func(c *Counts) int64 { return c.Merged }),
-		meter.One("cache.load", "", "Loader calls.", func(c *Counts) int64 { return c.Loads }),
-		meter.One("cache.load.error", "", "Loader calls that failed.", func(c *Counts) int64 { return c.LoadErrors }),
-		meter.One("cache.load.panic", "", "Loader calls that failed by a panic.", func(c *Counts) int64 { return c.LoadPanics }),
+		meter.One("cache.miss", "{read}", "Reads that went to the loader.", func(c *Counts) int64 { return c.Misses }),
+		meter.One("cache.merge", "{read}", "Reads that waited for another read's fetch or load.", func(c *Counts) int64 { return c.Merged }),
+		meter.One("cache.load", "{load}", "Loader calls.", func(c *Counts) int64 { return c.Loads }),
+		meter.One("cache.load.error", "{load}", "Loader calls that failed.", func(c *Counts) int64 { return c.LoadErrors }),
+		meter.One("cache.load.panic", "{load}", "Loader calls that failed by a panic.", func(c *Counts) int64 { return c.LoadPanics }),
 		{
-			Name: "cache.load.overtaken", Desc: "Loads overtaken by an invalidation.", Attr: "outcome", Values: []string{"repeated", "given_up"},
+			Name: "cache.load.overtaken", Unit: "{load}", Desc: "Loads overtaken by an invalidation.", Attr: "outcome", Values: []string{"repeated", "given_up"},
 			Get: func(c *Counts) []int64 { return []int64{c.Reloads, c.Overtaken} },
 		},
-		meter.One("cache.evict", "", "Entries pushed out of the local tier.", func(c *Counts) int64 { return c.Evictions }),
-		meter.One("cache.negative", "", "Reads answered with a remembered absence or error.", func(c *Counts) int64 { return c.Negatives }),
+		meter.One("cache.evict", "{entry}", "Entries pushed out of the local tier.", func(c *Counts) int64 { return c.Evictions }),
+		meter.One("cache.evict.size", "By", "Memory of the entries pushed out of the local tier.", func(c *Counts) int64 { return c.EvictedBytes }),
+		meter.One("cache.negative", "{read}", "Reads answered with a remembered absence or error.", func(c *Counts) int64 { return c.Negatives }),
 		{
-			Name: "cache.stale_served", Desc: "Stale values served.", Attr: "reason", Values: []string{"revalidate", "error", "timeout"},
+			Name: "cache.stale_served", Unit: "{read}", Desc: "Stale values served.", Attr: "reason", Values: []string{"revalidate", "error", "timeout"},
 			Get: func(c *Counts) []int64 { return []int64{c.StaleRevalidating, c.StaleOnError, c.StaleOnTimeout} },
 		},
 		{
-			Name: "cache.refresh", Desc: "Background refreshes.", Attr: "outcome",
+			Name: "cache.refresh", Unit: "{refresh}", Desc: "Background refreshes.", Attr: "outcome",
 			Values: []string{"ok", "adopted", "error", "skipped", "elsewhere"},
 			Get: func(c *Counts) []int64 {
 				return []int64{c.Refreshes, c.RefreshesAdopted, c.RefreshErrors, c.RefreshesSkipped, c.RefreshesElse}
 			},
 		},
 		{
-			Name: "cache.fill", Desc: "What became of loaded values.", Attr: "outcome",
+			Name: "cache.fill", Unit: "{value}", Desc: "What became of loaded values.", Attr: "outcome",
 			Values: []string{"stored", "lost", "error", "too_large", "unencodable", "tags", "not_admitted", "no_store", "unregistered"},
 			Get: func(c *Counts) []int64 {
 				return []int64{
@@ -52,51 +53,51 @@ var (
 			},
 		},
 		{
-			Name: "cache.cell.refused", Desc: "Remote values that were not served.", Attr: "reason", Values: []string{"corrupt", "foreign", "invalidated"},
+			Name: "cache.cell.refused", Unit: "{cell}", Desc: "Remote values that were not served.", Attr: "reason", Values: []string{"corrupt", "foreign", "invalidated"},
 			Get: func(c *Counts) []int64 { return []int64{c.CellsCorrupt, c.CellsForeign, c.CellsRefused} },
 		},
 	}
 
 	ofTiers = []meter.Family[*Stats]{
 		{
-			Name: "cache.invalidate", Desc: "Invalidations, and scopes that expired.", Attr: "kind", Values: []string{"key", "prefix", "tag", "everything", "expired"},
+			Name: "cache.invalidate", Unit: "{scope}", Desc: "Invalidations, and scopes that expired.", Attr: "kind", Values: []string{"key", "prefix", "tag", "everything", "expired"},
 			Get: func(s *Stats) []int64 {
 				return []int64{s.Kinds.Keys, s.Kinds.Prefixes, s.Kinds.Tags, s.Kinds.All, s.Kinds.Expired}
 			},
 		},
 		{
-			Name: "cache.remote.error", Desc: "Remote calls that failed.", Attr: "op", Values: []string{"get", "claim", "fill", "unlink"},
+			Name: "cache.remote.error", Unit: "{call}", Desc: "Remote calls that failed.", Attr: "op", Values: []string{"get", "claim", "fill", "unlink"},
 			Get: func(s *Stats) []int64 {
 				return []int64{s.Remote.GetErrors, s.Remote.ClaimErrors, s.Remote.FillErrors, s.Remote.UnlinkErrors}
 			},
 		},
-		meter.One("cache.fence.forgotten", "", "Entries and loads given up because a fence that may cover them is no longer remembered.",
+		meter.One("cache.fence.forgotten", "{entry}", "Entries and loads given up because a fence that may cover them is no longer remembered.",
 			func(s *Stats) int64 { return s.Fences.Forgotten }),
-		meter.One("cache.hold.widened", "", "Holds beyond the limit, which hold more than they name.", func(s *Stats) int64 { return s.Fences.HoldsWidened }),
+		meter.One("cache.hold.widened", "{hold}", "Holds beyond the limit, which hold more than they name.", func(s *Stats) int64 { return s.Fences.HoldsWidened }),
 		{
-			Name: "cache.fences", Unit: "{fence}", Desc: "Invalidations that are remembered exactly.", Attr: "kind", Values: []string{"key", "prefix", "tag"},
+			Name: "cache.fences", Unit: "{fence}", Gauge: true, Desc: "Invalidations that are remembered exactly.", Attr: "kind", Values: []string{"key", "prefix", "tag"},
 			Get: func(s *Stats) []int64 { return []int64{s.Fences.Keys, s.Fences.Prefixes, s.Fences.Tags} },
 		},
-		meter.One("cache.holds", "{hold}", "Holds that are kept.", func(s *Stats) int64 { return s.Fences.Holds }),
+		meter.Level("cache.holds", "{hold}", "Holds that are kept.", func(s *Stats) int64 { return s.Fences.Holds }),
 	}
 
 	ofLocal = []meter.Family[LocalStats]{
-		meter.One("cache.local.bytes", "By", "Size of the local tier.", func(s LocalStats) int64 { return s.Bytes }),
-		meter.One("cache.local.entries", "{entry}", "Entries of the local tier.", func(s LocalStats) int64 { return s.Entries }),
+		meter.Level("cache.local.bytes", "By", "Size of the local tier.", func(s LocalStats) int64 { return s.Bytes }),
+		meter.Level("cache.local.entries", "{entry}", "Entries of the local tier.", func(s LocalStats) int64 { return s.Entries }),
 	}
 
 	ofLog = []meter.Family[invalidate.LogStats]{
-		meter.One("cache.log.gap", "", "Times records of the log were missing, and what they may have covered was given up.",
+		meter.One("cache.log.gap", "{gap}", "Times records of the log were missing, and what they may have covered was given up.",
 			func(s invalidate.LogStats) int64 { return s.Gaps }),
-		meter.One("cache.log.bump", "", "Epochs of the log that began: it may have lost its end.", func(s invalidate.LogStats) int64 { return s.Bumps }),
-		meter.One("cache.log.lapse", "", "Times the lease ran out.", func(s invalidate.LogStats) int64 { return s.Lapses }),
+		meter.One("cache.log.bump", "{epoch}", "Epochs of the log that began: it may have lost its end.", func(s invalidate.LogStats) int64 { return s.Bumps }),
+		meter.One("cache.log.lapse", "{lapse}", "Times the lease ran out.", func(s invalidate.LogStats) int64 { return s.Lapses }),
 		{
-			Name: "cache.log.error", Desc: "Calls to the log that failed.", Attr: "op", Values: []string{"sync", "tail"},
+			Name: "cache.log.error", Unit: "{call}", Desc: "Calls to the log that failed.", Attr: "op", Values: []string{"sync", "tail"},
 			Get: func(s invalidate.LogStats) []int64 { return []int64{s.SyncErrors, s.TailErrors} },
 		},
-		meter.One("cache.lease.age", "ms", "Time since the lease was last confirmed; -1 if it never was.",
+		meter.Level("cache.lease.age", "ms", "Time since the lease was last confirmed; -1 if it never was.",
 			func(s invalidate.LogStats) int64 { return min(s.LeaseAge.Milliseconds(), int64(s.LeaseAge)) }),
-		meter.One("cache.pending", "{scope}", "Invalidations that wait for a log, or a remote tier, out of reach.",
+		meter.Level("cache.pending", "{scope}", "Invalidations that wait for a log, or a remote tier, out of reach.",
 			func(s invalidate.LogStats) int64 { return s.Pending }),
 	}
 )

@@ -3,6 +3,7 @@ package cache
 import (
 	"fmt"
 
+	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
 )
@@ -55,6 +56,22 @@ func (j *job[K, V]) spell() error {
 
 // FullKey implements follow.Keyed for the items of the job's key, without spelling it.
 func (j *job[K, V]) FullKey() string { return j.text }
+
+// far returns the remote tier, or nil when the job does without.
+func (j *job[K, V]) far() *remote.Tier {
+	if j.o.skipRemote {
+		return nil
+	}
+	return j.s.far
+}
+
+// standing returns what this process holds that may stand in for a load.
+func (j *job[K, V]) standing() *item[K, V] {
+	if j.o.skipLocal {
+		return nil
+	}
+	return j.old(j.at, j.k)
+}
 
 // unfenced reports whether no fence covers it by now.
 func (j *job[K, V]) unfenced(it *item[K, V]) bool { return it.unfenced(j.t, j) }

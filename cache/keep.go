@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"errors"
 	"unsafe"
 
 	"github.com/twofold-go/twofold/internal/follow"
@@ -27,7 +28,22 @@ func (j *job[K, V]) putSized(it *item[K, V], size int64) bool {
 	mu := &j.t.puts[j.at%uint64(len(j.t.puts))]
 	mu.Lock()
 	defer mu.Unlock()
+	if j.o.skipLocal {
+		j.dropOlder(it)
+		return true
+	}
 	return j.putLocked(it, size)
+}
+
+// dropOlder is put for a job that does not keep the item here. Later reads must not go back
+// to what is older than it. A remembered error takes no value away.
+func (j *job[K, V]) dropOlder(it *item[K, V]) {
+	if it.err != nil && !errors.Is(it.err, ErrNotFound) {
+		return
+	}
+	if cur := j.lookup(j.at, j.k); cur != nil && cur.loadedAt < it.loadedAt {
+		j.t.local.Delete(j.at)
+	}
 }
 
 func (j *job[K, V]) putLocked(it *item[K, V], size int64) bool {

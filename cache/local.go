@@ -12,48 +12,53 @@ import (
 // hit returns the entry of k if it can be served without further thought. This
 // is the path that a warm program is on nearly always: one hash, one look-up,
 // one clock, the lease, and the fences. The order of the last two matters; see
-// lease.go. The lease is returned for what is built from the entry; found says whether
-// there is one that takes more thought.
-func (c Cache[K, V]) hit(at uint64, k K) (it *item[K, V], lease int64, found bool) {
+// lease.go. The lease is returned for what is built from the entry. The note says of an
+// entry whether the hit is to be told of, else whether there is an entry that takes more
+// thought.
+func (c Cache[K, V]) hit(at uint64, k K) (it *item[K, V], lease int64, n note) {
 	t := c.s.t
 	e, ok := t.local.Get(at)
 	if !ok {
-		return nil, 0, false
+		return nil, 0, 0
 	}
 	it, ok = e.(*item[K, V])
 	if !ok || it.key != k || !it.of(c.v) {
-		return nil, 0, false
+		return nil, 0, 0
 	}
 	lease = t.lease.Read() // before any fence
 	now := t.now()
 	reason := notStale
 	if now >= it.quietUntil {
 		if reason = it.rests(now); reason == notStale {
-			return nil, 0, true
+			return nil, 0, noted
 		}
 	}
 	if c.v.policy().Off {
-		return nil, 0, false
+		return nil, 0, 0
 	}
 	if !t.lease.Covers(lease, now) && !t.vouches(lease, now, it.readAt()) {
-		return nil, 0, true
+		return nil, 0, noted
 	}
 	if it.clearAt.Load() != t.fences.Generation() {
 		if !it.unfenced(t, it) {
-			return nil, 0, false
+			return nil, 0, 0
 		}
 		if it.ended.Load() != 0 { // its times are others now
 			if reason = it.rests(now); reason == notStale {
-				return nil, 0, true
+				return nil, 0, noted
 			}
 		}
 	}
 	it.checkUnchanged()
-	c.v.counts.hit(!it.plain && it.err != nil, reason)
-	if reason != notStale {
-		t.seen.staleness(now - it.freshUntil())
+	if nth := c.v.counts.hit(!it.plain && it.err != nil, reason); nth&t.notable.Load() == 0 {
+		if n = noted; nth%sampled == 0 {
+			n = timed + note(now)
+		}
 	}
-	return it, lease, true
+	if reason != notStale {
+		t.seen.staleness(c.v.counts, now-it.freshUntil())
+	}
+	return it, lease, n
 }
 
 // unfenced reports whether no fence covers the item, whose key the speller spells. It notes

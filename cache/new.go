@@ -39,6 +39,9 @@ func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 	if c, ok := t.codecs.Lookup(cfg.Codec.ID() + "+snappy"); ok {
 		s.snappyID = c.ID()
 	}
+	if !cfg.LocalOnly {
+		s.far = t.remote
+	}
 	if cfg.Size != nil {
 		s.size = func(v *V) int64 { return cfg.Size(*v) }
 	}
@@ -69,7 +72,7 @@ func validate[K comparable, V any](t *Tiers, cfg *Config[K, V]) error {
 	if _, ok := t.codecs.Lookup(cfg.Codec.ID()); !ok {
 		errs = append(errs, fmt.Errorf("codec %q is not registered: add it to TiersConfig.Codecs", cfg.Codec.ID()))
 	}
-	if c := codec.CheckerOf(cfg.Codec); c != nil && t.remote != nil {
+	if c := codec.CheckerOf(cfg.Codec); c != nil && t.remote != nil && !cfg.LocalOnly {
 		if err := c.Check(reflect.TypeFor[V]()); err != nil {
 			errs = append(errs, fmt.Errorf("value type: %w", err))
 		}

@@ -45,6 +45,7 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 	if t.seen, err = newTelemetry(t); err != nil {
 		return nil, fmt.Errorf("cache: open: %w", err)
 	}
+	t.seen.tracing()
 	if t.local == nil {
 		t.local = local.New(local.Config{})
 	}
@@ -147,13 +148,15 @@ func (t *Tiers) Close(ctx context.Context) error {
 	return nil
 }
 
-func (t *Tiers) evicted(e tier.Entry, _ int64, reason tier.EvictReason) {
+func (t *Tiers) evicted(e tier.Entry, cost int64, reason tier.EvictReason) {
 	n, ok := e.(named)
 	if !ok {
 		return
 	}
 	if reason == tier.Evicted || reason == tier.Rejected {
-		n.numbers().inc(evictions)
+		c := n.numbers()
+		c.inc(evictions)
+		c.n[evictedBytes].Add(cost)
 	}
 	t.unregister(n)
 	if t.cfg.OnEvict == nil {

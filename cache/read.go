@@ -21,11 +21,14 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 		return zero, errZero("get")
 	}
 	at := c.slot(k)
-	it, lease, found := c.hit(at, k)
+	it, lease, n := c.hit(at, k)
 	if it == nil {
-		return c.miss(ctx, k, at, found)
+		return c.miss(ctx, k, at, n != 0)
 	}
 	c.inherit(ctx, it, lease)
+	if n != 0 {
+		return c.told(ctx, it, n)
+	}
 	if it.plain {
 		return c.value(it), nil
 	}
@@ -37,12 +40,14 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 //
 //go:noinline
 func (c Cache[K, V]) miss(ctx context.Context, k K, at uint64, found bool) (v V, err error) {
+	begun := c.s.t.now()
 	c.s.t.confirm(ctx, math.MaxInt64)
 	var a ask[K, V]
 	if err := a.begin(c, "get", k, at, nil, &anyAge); err != nil {
 		return v, err
 	}
 	r, err := a.read(ctx, found)
+	a.tell(ctx, begun, &r, err)
 	return r.Value, err
 }
 
@@ -57,7 +62,7 @@ func (c Cache[K, V]) GetOrLoad(ctx context.Context, k K, load Loader[K, V], opts
 // Fetch is [Cache.GetOrLoad] that also tells where the value came from. A nil
 // loader means the bound one.
 func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...Option) (Result[V], error) {
-	o, err := collect(opts)
+	o, err := collect(opts, ofRead)
 	switch {
 	case c.s == nil:
 		return Result[V]{}, errZero("get")
@@ -68,14 +73,23 @@ func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...
 }
 
 func (c Cache[K, V]) fetch(ctx context.Context, op string, k K, load Loader[K, V], o *callOpts) (Result[V], error) {
-	if !o.anew {
+	begun := int64(-1)
+	if !o.anew && c.s.t.follower != nil {
+		begun = c.s.t.now()
 		c.s.t.confirm(ctx, o.within())
 	}
 	var a ask[K, V]
 	if err := a.begin(c, op, k, c.slot(k), load, o); err != nil {
 		return Result[V]{}, err
 	}
-	return a.read(ctx, true)
+	if begun < 0 {
+		begun = a.called
+	}
+	r, err := a.read(ctx, true)
+	if op == "get" && (!a.quiet || a.t.notable.Load() == 0) {
+		a.tell(ctx, begun, &r, err)
+	}
+	return r, err
 }
 
 // Peek returns the value of k if either tier has one that may be served. It
@@ -110,7 +124,7 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 
 // peekRemote asks the remote tier for a value that may be served.
 func (j *job[K, V]) peekRemote(ctx context.Context) *item[K, V] {
-	if j.t.remote == nil {
+	if j.far() == nil {
 		return nil
 	}
 	f, err := j.getCell(ctx, new(scope.Deadline))
@@ -204,7 +218,7 @@ func (a *ask[K, V]) follow(ctx context.Context, f *flight[K, V]) {
 // fromLocal serves what this process holds: fresh, or stale with a refresh
 // started behind the caller's back.
 func (a *ask[K, V]) fromLocal(ctx context.Context) (r Result[V], ok bool, err error) {
-	if a.o.anew || a.p.Off {
+	if a.o.anew || a.o.skipLocal || a.p.Off {
 		return r, false, nil
 	}
 	it, now := a.find(a.at, a.k), a.t.now()
@@ -228,9 +242,11 @@ func (a *ask[K, V]) fromLocal(ctx context.Context) (r Result[V], ok bool, err er
 		return r, false, nil
 	}
 	it.checkUnchanged()
-	a.v.counts.hit(it.err != nil, reason)
+	if a.quiet = a.v.counts.hit(it.err != nil, reason)%sampled != 0; !a.quiet {
+		a.sample = 1
+	}
 	if reason != notStale {
-		a.t.seen.staleness(now - it.freshUntil())
+		a.t.seen.staleness(a.v.counts, now-it.freshUntil())
 	}
 	a.inherit(ctx, it, a.lease)
 	return a.result(it, Local, reason, now), true, it.err

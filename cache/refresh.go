@@ -17,7 +17,7 @@ func (j *job[K, V]) refreshLater(ctx context.Context, it *item[K, V]) {
 		return
 	}
 	a := new(ask[K, V])
-	if a.begin(j.Cache, "refresh", j.k, j.at, j.loader, &callOpts{ttl: j.o.ttl, tags: j.o.tags, maxAge: -1}) != nil {
+	if a.begin(j.Cache, "refresh", j.k, j.at, j.loader, j.o.ofRefresh()) != nil {
 		return
 	}
 	if !j.takeRefresh() {

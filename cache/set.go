@@ -23,7 +23,7 @@ import (
 // same, also when ctx has ended. With the policy's Off, Set only invalidates. A value for
 // which a local tier alone has no room is an [ErrTooLarge].
 func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
-	o, err := collect(opts)
+	o, err := collect(opts, ofSet)
 	if err != nil {
 		return c.fail("set", k, err)
 	}
@@ -37,7 +37,11 @@ func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 	if bad == nil {
 		bad = ctx.Err() // the value is not stored; the old one is invalidated, as by Delete
 	}
-	if err := errors.Join(bad, j.set(ctx, it, payload, size, bad == nil && !j.p.Off)); err != nil {
+	err = errors.Join(bad, j.set(ctx, it, payload, size, bad == nil && !j.p.Off))
+	if o.skipLocal {
+		j.t.local.Delete(j.at) // only to give the memory back
+	}
+	if err != nil {
 		return j.fail(err)
 	}
 	return nil
@@ -46,12 +50,12 @@ func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 // set tells everybody that the old value is untrue and, with keep, puts the item
 // in its place.
 func (j *job[K, V]) set(ctx context.Context, it *item[K, V], payload encoded, size int64, keep bool) error {
-	if j.t.remote == nil && j.t.follower == nil { // there is only the fence, which replace stores
+	if j.s.far == nil && j.t.follower == nil { // there is only the fence, which replace stores
 		return j.replace(it, size, keep)
 	}
 	claimed, gone, unseized := j.seize(ctx, keep)
 	key := []invalidate.Scope{invalidate.Key(j.full)}
-	err := j.t.spread(ctx, j.p.RemoteTimeout, follow.Request{Scopes: key, Removed: gone})
+	err := j.t.spread(ctx, j.p.RemoteTimeout, follow.Request{Scopes: key, Removed: gone || j.s.far == nil})
 	if err == nil && !claimed.IsZero() {
 		return j.fillClaimed(ctx, it, payload, size, claimed)
 	}
@@ -82,7 +86,7 @@ func (j *job[K, V]) prepare(v V) (it *item[K, V], payload encoded, size int64, e
 	}
 	size = j.sizeOf(it)
 	switch {
-	case j.t.remote != nil:
+	case j.far() != nil:
 		payload, err = j.s.encode(v, j.p.MaxValueBytes)
 	case size > int64(j.p.MaxValueBytes):
 		err = fmt.Errorf("%w: %d bytes, MaxValueBytes is %d", ErrTooLarge, size, j.p.MaxValueBytes)
@@ -98,7 +102,7 @@ func (j *job[K, V]) prepare(v V) (it *item[K, V], payload encoded, size int64, e
 // claim; gone says that there is no value in the cell any more, either way. An error says
 // why the remote tier will not have the value.
 func (j *job[K, V]) seize(ctx context.Context, keep bool) (claimed tier.Nonce, gone bool, err error) {
-	if !keep || j.t.remote == nil {
+	if !keep || j.far() == nil {
 		return tier.Nonce{}, false, nil
 	}
 	c := tier.Claim{Nonce: tier.NewNonce(), Lease: j.t.cfg.ClaimTTL}
@@ -126,12 +130,12 @@ func (j *job[K, V]) replace(it *item[K, V], size int64, keep bool) error {
 	mu.Lock()
 	defer mu.Unlock()
 	j.t.fences.Fence(invalidate.Key(j.full))
-	if !keep {
+	if !keep || j.o.skipLocal {
 		j.t.local.Delete(j.at)
 		return nil
 	}
 	j.date(it)
-	if !j.putLocked(it, size) && j.t.remote == nil {
+	if !j.putLocked(it, size) && j.far() == nil {
 		return fmt.Errorf("%w: the local tier has no room for an entry of about %d bytes", ErrTooLarge, j.cost(it, size))
 	}
 	return nil

@@ -119,7 +119,7 @@ func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
 	if why == fillStored {
 		cell, keep, err := f.freeze(it, payload, r.claim.Nonce, a.mark)
 		if err == nil {
-			f.t.seen.valueSize(sizeOut, len(payload.data))
+			f.t.seen.valueSize(f.v.counts, sizeOut, len(payload.data))
 			r.fill = tier.Fill{Cell: cell, TTL: keep}
 			return
 		}
@@ -139,7 +139,7 @@ func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
 func (j *job[K, V]) lifetime(it *item[K, V], ttl, stale time.Duration) lifetime {
 	l := lifetime{soft: lifetimes.Spread(ttl, j.p.Jitter, j.hash), trust: policy.Forever}
 	if j.p.LocalTTL > 0 {
-		if j.t.remote == nil {
+		if j.s.far == nil {
 			l.soft = min(l.soft, j.p.LocalTTL)
 		} else {
 			l.trust = j.p.LocalTTL

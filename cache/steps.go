@@ -35,7 +35,7 @@ func (r *run[K, V]) begin(ctx context.Context) {
 	}
 	r.next = toLook
 	switch {
-	case r.f.t.remote == nil:
+	case r.f.far() == nil:
 		r.load(ctx)
 	case r.cut: // one deadline is enough
 		r.cutOff(ctx)
@@ -193,7 +193,7 @@ func (r *run[K, V]) serve(ctx context.Context, it *item[K, V]) bool {
 // tier is out of reach, or a stale one.
 func (r *run[K, V]) fallback(ctx context.Context) bool {
 	f := r.f
-	if f.refreshing != nil || f.o.anew {
+	if f.refreshing != nil || f.o.anew || f.o.skipLocal {
 		return false
 	}
 	it := f.find(f.at, f.k)

@@ -29,6 +29,7 @@ type telemetry struct {
 	reg    metric.Registration // nil until observe has succeeded
 
 	remoteTime, loadTime, staleAge, logLag metric.Float64Histogram
+	getTime                                metric.Float64Histogram
 	valueBytes                             metric.Int64Histogram
 }
 
@@ -37,8 +38,6 @@ var (
 	opAttrs = [...]metric.MeasurementOption{
 		meter.Attr("op", "get"), meter.Attr("op", "claim"), meter.Attr("op", "fill"), meter.Attr("op", "unlink"),
 	}
-	sizeIn   = []metric.RecordOption{meter.Attr("dir", "in")} // from the remote tier to this process
-	sizeOut  = []metric.RecordOption{meter.Attr("dir", "out")}
 	asClient = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindClient)}
 )
 
@@ -46,6 +45,7 @@ func newTelemetry(t *Tiers) (*telemetry, error) {
 	m := meter.New(t.cfg.MeterProvider, scopeName)
 	return &telemetry{
 		t: t, tracer: meter.NewTracer(t.cfg.TracerProvider, scopeName), meter: m,
+		getTime:    m.Seconds("cache.get.duration", "Time a caller of Get, GetOrLoad or Fetch waited.", 1e-6, 1e-5, 5e-5),
 		remoteTime: m.Seconds("cache.remote.duration", "Time of one call to the remote tier."),
 		loadTime:   m.Seconds("cache.load.duration", "Time of one loader call."),
 		staleAge:   m.Seconds("cache.staleness.age", "How far past its freshness a stale value was when it was served."),
@@ -87,7 +87,18 @@ func spanOf(ctx context.Context) *trace.SpanContext {
 }
 
 // tracing reports whether spans have a reader. Ask before making their options.
-func (o *telemetry) tracing() bool { return o.tracer.On() }
+// It notes the answer for local hits, which cannot afford to ask: a global provider may be
+// set at any time.
+func (o *telemetry) tracing() bool {
+	on, which := o.tracer.On(), int64(sampled-1)
+	if on {
+		which = 0
+	}
+	if which != o.t.notable.Load() {
+		o.t.notable.Store(which)
+	}
+	return on
+}
 
 // loadStart begins the span of one loader call. A refresh outlives what caused
 // it, so its span is a root that links back.
@@ -103,7 +114,9 @@ func (o *telemetry) loadStart(ctx context.Context, v *view, refresh bool) (conte
 
 // loadEnd does the accounts of one loader call.
 func (o *telemetry) loadEnd(ctx context.Context, v *view, took time.Duration, err error, p *PanicError) {
-	o.loadTime.Record(ctx, took.Seconds(), v.counts.metric...)
+	if o.loadTime.Enabled(ctx) {
+		o.loadTime.Record(ctx, took.Seconds(), v.counts.measures().space...)
+	}
 	if isFailure(err, p) {
 		v.counts.inc(loadFailed)
 	}
@@ -122,18 +135,18 @@ func (o *telemetry) invalidateStart(ctx context.Context, scopes int) (context.Co
 	return ctx, func(err error) { span.End(err != nil, "remote tier failed") }
 }
 
-func (o *telemetry) valueSize(dir []metric.RecordOption, n int) {
+func (o *telemetry) valueSize(c *counters, dir direction, n int) {
 	if ctx := context.Background(); o.valueBytes.Enabled(ctx) {
-		o.valueBytes.Record(ctx, int64(n), dir...)
+		o.valueBytes.Record(ctx, int64(n), c.measures().size[dir]...)
 	}
 }
 
 func (o *telemetry) lag(d time.Duration) { o.logLag.Record(context.Background(), d.Seconds()) }
 
 // staleness records by how much a value that was served was past its time.
-func (o *telemetry) staleness(ns int64) {
+func (o *telemetry) staleness(c *counters, ns int64) {
 	if ctx := context.Background(); o.staleAge.Enabled(ctx) {
-		o.staleAge.Record(ctx, float64(max(ns, 0))/1e9)
+		o.staleAge.Record(ctx, float64(max(ns, 0))/1e9, c.measures().space...)
 	}
 }
 
@@ -167,5 +180,5 @@ func (t *Tiers) countStale(c *counters, r staleReason, over int64) {
 		return
 	}
 	c.inc(staleRevalidate + stat(r-revalidating))
-	t.seen.staleness(over)
+	t.seen.staleness(c, over)
 }

@@ -144,16 +144,22 @@ func TestInstruments(t *testing.T) {
 			"cache.invalidate{kind=prefix}":                    1,
 			"cache.invalidate{kind=key}":                       1,
 			"cache.remote.error{op=get}":                       1,
-			"cache.load.duration{cache.namespace=things}":      6,
-			"cache.staleness.age{}":                            2,
-			"cache.local.entries{}":                            w.Stats().Local.Entries,
+			"cache.load.duration{" + ns + "}":                  6,
+			"cache.staleness.age{" + ns + "}":                  2,
+
+			// The local hits of this test are too few for the sample.
+			"cache.get.duration{" + ns + ",outcome=load,sampled=1}":     5,
+			"cache.get.duration{" + ns + ",outcome=remote,sampled=1}":   1,
+			"cache.get.duration{" + ns + ",outcome=stale,sampled=1}":    1,
+			"cache.get.duration{" + ns + ",outcome=negative,sampled=1}": 1,
+			"cache.local.entries{}":                                     w.Stats().Local.Entries,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("instruments (-want +got):\n%s", diff)
 		}
 		all := w.numbers(t)
 		for _, name := range []string{
-			"cache.local.bytes{}", "cache.value.size{dir=in}", "cache.value.size{dir=out}",
+			"cache.local.bytes{}", "cache.value.size{" + ns + ",dir=in}", "cache.value.size{" + ns + ",dir=out}",
 			"cache.remote.duration{op=get}", "cache.remote.duration{op=claim}", "cache.remote.duration{op=fill}", "cache.remote.duration{op=unlink}",
 		} {
 			if all[name] == 0 {

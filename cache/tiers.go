@@ -94,6 +94,7 @@ type TiersConfig struct {
 type Tiers struct {
 	base     time.Time // its monotonic reading is the origin of all item times
 	seed     maphash.Seed
+	notable  atomic.Int64 // see sampled
 	cfg      TiersConfig
 	local    tier.Local
 	remote   *remote.Tier // nil: there is none

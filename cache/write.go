@@ -19,7 +19,12 @@ func (c Cache[K, V]) Delete(ctx context.Context, k K, more ...invalidate.Scope) 
 	if err != nil {
 		return err
 	}
-	if err := j.t.invalidate(ctx, j.p.RemoteTimeout, append([]invalidate.Scope{invalidate.Key(j.full)}, more...)...); err != nil {
+	r, err := follow.NewRequest(append([]invalidate.Scope{invalidate.Key(j.full)}, more...)...)
+	if err != nil {
+		return j.fail(err)
+	}
+	r.Removed = j.s.far == nil && len(r.Keys()) == 1 // there is no cell
+	if err := j.t.request(ctx, j.p.RemoteTimeout, r); err != nil {
 		return j.fail(err)
 	}
 	j.t.local.Delete(j.at) // only to give the memory back
@@ -83,9 +88,13 @@ func (t *Tiers) invalidate(ctx context.Context, timeout time.Duration, scopes ..
 	if err != nil {
 		return err
 	}
+	return t.request(ctx, timeout, r)
+}
+
+func (t *Tiers) request(ctx context.Context, timeout time.Duration, r follow.Request) error {
 	ctx, end := t.seen.invalidateStart(ctx, len(r.Scopes))
 	before := t.registrations()
-	err = t.spread(ctx, timeout, r)
+	err := t.spread(ctx, timeout, r)
 	t.forget(r.Scopes, before)
 	t.countScopes(r)
 	end(err)

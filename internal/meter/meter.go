@@ -31,10 +31,12 @@ func New(mp metric.MeterProvider, scope string) *Meter {
 // Err returns why instruments could not be made; nil when all could.
 func (m *Meter) Err() error { return errors.Join(m.errs...) }
 
-// Seconds makes a histogram of times between 0.2 ms and 10 s.
-func (m *Meter) Seconds(name, desc string) metric.Float64Histogram {
+// Seconds makes a histogram of times between 0.2 ms and 10 s, and with the bounds that are
+// given below these.
+func (m *Meter) Seconds(name, desc string, below ...float64) metric.Float64Histogram {
+	bounds := append(slices.Clip(below), .0002, .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10)
 	h, err := m.meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(desc),
-		metric.WithExplicitBucketBoundaries(.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10))
+		metric.WithExplicitBucketBoundaries(bounds...))
 	m.errs = append(m.errs, err)
 	return h
 }
@@ -48,16 +50,24 @@ func (m *Meter) Sizes(name, unit, desc string, bounds ...float64) metric.Int64Hi
 }
 
 // Family is an instrument that a callback reads from an S, a snapshot of a
-// package's numbers: a counter, or a gauge when it has a unit.
+// package's numbers: a counter, or a gauge.
 type Family[S any] struct {
-	Name, Unit, Desc string
+	Name, Unit, Desc string // the unit by UCUM
+	Gauge            bool
 
 	Attr   string          // tells the numbers apart; empty: there is one
 	Values []string        // of Attr, one for each number
 	Get    func(S) []int64 // the numbers
 }
 
-// One returns a family of a single number.
+// Level returns a gauge of a single number.
+func Level[S any](name, unit, desc string, get func(S) int64) Family[S] {
+	f := One(name, unit, desc, get)
+	f.Gauge = true
+	return f
+}
+
+// One returns a counter of a single number.
 func One[S any](name, unit, desc string, get func(S) int64) Family[S] {
 	return Family[S]{Name: name, Unit: unit, Desc: desc, Get: func(s S) []int64 { return []int64{get(s)} }}
 }
@@ -69,10 +79,11 @@ func Add[S any](m *Meter, families []Family[S]) func(ob metric.Observer, s S, ba
 	made := make([]metric.Int64Observable, len(families))
 	for i, f := range families {
 		var err error
-		if f.Unit == "" {
-			made[i], err = m.meter.Int64ObservableCounter(f.Name, metric.WithDescription(f.Desc))
+		unit, desc := metric.WithUnit(f.Unit), metric.WithDescription(f.Desc)
+		if f.Gauge {
+			made[i], err = m.meter.Int64ObservableGauge(f.Name, unit, desc)
 		} else {
-			made[i], err = m.meter.Int64ObservableGauge(f.Name, metric.WithUnit(f.Unit), metric.WithDescription(f.Desc))
+			made[i], err = m.meter.Int64ObservableCounter(f.Name, unit, desc)
 		}
 		m.errs, m.read = append(m.errs, err), append(m.read, made[i])
 	}

@@ -59,40 +59,40 @@ type family = meter.Family[*Stats]
 
 var families = []family{
 	{
-		Name: "cache.pipeline.event", Desc: "Events by what became of them.",
+		Name: "cache.pipeline.event", Unit: "{event}", Desc: "Events by what became of them.",
 		Attr: "outcome", Values: []string{"published", "duplicate", "drained"},
 		Get: func(s *Stats) []int64 { return []int64{s.Queue.Published, s.Queue.Duplicates, s.Queue.Drained} },
 	},
-	meter.One("cache.pipeline.overflow", "", "Times that the queue became an invalidation of everything.", func(s *Stats) int64 { return s.Queue.Overflows }),
-	meter.One("cache.pipeline.flush", "", "Invalidations of everything that were asked for.", func(s *Stats) int64 { return s.Queue.Flushes }),
-	meter.One("cache.pipeline.plan", "", "Plans that all stages have applied.", func(s *Stats) int64 { return s.Plans }),
-	meter.One("cache.pipeline.action", "", "Entities and warm-ups of plans.", func(s *Stats) int64 { return s.Planned }),
+	meter.One("cache.pipeline.overflow", "{overflow}", "Times that the queue became an invalidation of everything.", func(s *Stats) int64 { return s.Queue.Overflows }),
+	meter.One("cache.pipeline.flush", "{flush}", "Invalidations of everything that were asked for.", func(s *Stats) int64 { return s.Queue.Flushes }),
+	meter.One("cache.pipeline.plan", "{plan}", "Plans that all stages have applied.", func(s *Stats) int64 { return s.Plans }),
+	meter.One("cache.pipeline.action", "{action}", "Entities and warm-ups of plans.", func(s *Stats) int64 { return s.Planned }),
 	{
-		Name: "cache.pipeline.consume", Desc: "Rounds by who led them.",
+		Name: "cache.pipeline.consume", Unit: "{round}", Desc: "Rounds by who led them.",
 		Attr: "trigger", Values: []string{"write", "run"},
 		Get: func(s *Stats) []int64 { return []int64{s.WriteConsumes, s.AutoConsumes} },
 	},
 	{
-		Name: "cache.pipeline.auto", Desc: "Windows of the automatic run.",
+		Name: "cache.pipeline.auto", Unit: "{window}", Desc: "Windows of the automatic run.",
 		Attr: "outcome", Values: []string{"hit", "idle"},
 		Get: func(s *Stats) []int64 { return []int64{s.AutoHits, s.AutoRuns - s.AutoHits} },
 	},
-	meter.One("cache.pipeline.panic", "", "Panics of stages and warm-ups.", func(s *Stats) int64 { return s.Panics }),
+	meter.One("cache.pipeline.panic", "{panic}", "Panics of stages and warm-ups.", func(s *Stats) int64 { return s.Panics }),
 	{
-		Name: "cache.pipeline.warm", Desc: "Warm-ups by what became of them.",
+		Name: "cache.pipeline.warm", Unit: "{warmup}", Desc: "Warm-ups by what became of them.",
 		Attr: "outcome", Values: []string{"warmed", "skipped", "restarted", "failed", "refused", "lost"},
 		Get: func(s *Stats) []int64 {
 			return []int64{s.Warmed, s.Skipped, s.Restarted, s.FailedWarms, s.RefusedWarms, s.Queue.LostWarms}
 		},
 	},
-	meter.One("cache.pipeline.queue", "{event}", "Events that wait.", func(s *Stats) int64 { return int64(s.Queue.Len) }),
-	meter.One("cache.pipeline.lag", "{event}", "Epochs published and not yet applied.", func(s *Stats) int64 { return int64(s.Queue.Last - min(s.Applied, s.Queue.Last)) }),
-	meter.One("cache.pipeline.warm.queue", "{warmup}", "Warm-ups that wait or run.", func(s *Stats) int64 { return int64(s.Waiting + s.Warming) }),
+	meter.Level("cache.pipeline.queue", "{event}", "Events that wait.", func(s *Stats) int64 { return int64(s.Queue.Len) }),
+	meter.Level("cache.pipeline.lag", "{event}", "Epochs published and not yet applied.", func(s *Stats) int64 { return int64(s.Queue.Last - min(s.Applied, s.Queue.Last)) }),
+	meter.Level("cache.pipeline.warm.queue", "{warmup}", "Warm-ups that wait or run.", func(s *Stats) int64 { return int64(s.Waiting + s.Warming) }),
 }
 
 // stageFamilies are those whose values are the names of the stages.
 func stageFamilies(stages []Stage) []family {
-	failed := family{Name: "cache.pipeline.stage.error", Desc: "Calls of a stage that failed.", Attr: "stage"}
+	failed := family{Name: "cache.pipeline.stage.error", Unit: "{call}", Desc: "Calls of a stage that failed.", Attr: "stage"}
 	for _, s := range stages {
 		failed.Values = append(failed.Values, s.Name)
 	}

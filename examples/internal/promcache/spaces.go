@@ -19,6 +19,10 @@ var spaceFamilies = []family[cache.Counts]{
 	},
 	{"cache_evict_total", "Entries pushed out of the local tier.", counter, "", nil, one(func(n *cache.Counts) int64 { return n.Evictions })},
 	{
+		"cache_evict_size_bytes_total", "Memory of the entries pushed out of the local tier.",
+		counter, "", nil, one(func(n *cache.Counts) int64 { return n.EvictedBytes }),
+	},
+	{
 		"cache_negative_total", "Reads answered with a remembered absence or error.",
 		counter, "", nil, one(func(n *cache.Counts) int64 { return n.Negatives }),
 	},

@@ -1,0 +1,140 @@
+package cache
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/twofold-go/twofold/key"
+)
+
+// What a caller waited is recorded with what became of its read, in a histogram and as an
+// event of the caller's span. A local hit takes part in the histogram once in sampled times
+// and carries that as an attribute. So it costs no second reading of the clock: the one of
+// the sample counts from the hit's own, which comes behind the look-up of the key.
+
+// sampled is how many local hits one measured hit stands for, a power of two. A hit is
+// notable when the bits of Tiers.notable are zero in its number: those of sampled-1, or none
+// while spans have a reader.
+const sampled = 1024
+
+// note is what a local hit says besides its entry: 0 nothing, noted that there is more to do,
+// and from timed on that the hit is one of the sample; the rest is when it read the clock.
+type note int64
+
+const (
+	noted note = iota + 1
+	timed
+)
+
+// ending is what became of a read.
+type ending uint8
+
+const (
+	endedLocal ending = iota
+	endedRemote
+	endedLoad
+	endedStale
+	endedNegative
+	endedError
+	numEndings
+)
+
+var endings = [numEndings]string{"local", "remote", "load", "stale", "negative", "error"}
+
+// direction is a way of an encoded value.
+type direction uint8
+
+const (
+	sizeIn direction = iota // from the remote tier to this process
+	sizeOut
+)
+
+// measures are the attributes that the measurements of a namespace and tenant carry. They
+// are made once: making them costs more than using them.
+type measures struct {
+	space  []metric.RecordOption
+	size   [2][]metric.RecordOption             // by direction
+	wait   [2][numEndings][]metric.RecordOption // of all calls, and of the sampled ones
+	events [numEndings][]trace.EventOption
+}
+
+func newMeasures(s key.Space) *measures {
+	base := spaceAttributes(s)
+	with := func(more ...attribute.KeyValue) []metric.RecordOption {
+		set := attribute.NewSet(append(base[:len(base):len(base)], more...)...)
+		return []metric.RecordOption{metric.WithAttributeSet(set)}
+	}
+	m := &measures{space: with()}
+	for i, dir := range [...]string{sizeIn: "in", sizeOut: "out"} {
+		m.size[i] = with(attribute.String("dir", dir))
+	}
+	for i, name := range endings {
+		outcome := attribute.String("outcome", name)
+		m.wait[0][i] = with(outcome, attribute.Int("sampled", 1))
+		m.wait[1][i] = with(outcome, attribute.Int("sampled", sampled))
+		m.events[i] = []trace.EventOption{trace.WithAttributes(append(base[:len(base):len(base)], outcome)...)}
+	}
+	return m
+}
+
+// told is the rest of a Get that has hit, when somebody wants to hear of it.
+//
+//go:noinline
+func (c Cache[K, V]) told(ctx context.Context, it *item[K, V], n note) (V, error) {
+	t, v, end := c.s.t, c.value(it), endedLocal
+	now := t.now()
+	switch {
+	case it.err != nil:
+		end = endedNegative
+	case now >= it.freshUntil():
+		end = endedStale
+	}
+	t.seen.event(ctx, c.v.counts, "cache.hit", end)
+	if n >= timed {
+		t.seen.waited(ctx, c.v.counts, now-int64(n-timed), end, 1)
+	}
+	return v, it.err
+}
+
+// tell is for a read that was more than a plain hit, and has waited since begun.
+func (a *ask[K, V]) tell(ctx context.Context, begun int64, r *Result[V], err error) {
+	end, event := endedLoad, "cache.hit"
+	if r.Source != Local && r.Source != Remote {
+		event = "cache.miss"
+	}
+	switch {
+	case r.Negative:
+		end = endedNegative
+	case err != nil:
+		end = endedError
+	case r.Stale:
+		end = endedStale
+	case r.Source != 0:
+		end = endedLocal + ending(r.Source-Local)
+	}
+	a.t.seen.event(ctx, a.v.counts, event, end)
+	if !a.quiet && a.t.seen.getTime.Enabled(ctx) {
+		a.t.seen.waited(ctx, a.v.counts, a.t.now()-begun, end, a.sample)
+	}
+}
+
+// waited records what a caller waited. Kind is 1 for one of the sample.
+func (o *telemetry) waited(ctx context.Context, c *counters, ns int64, end ending, kind int) {
+	if o.getTime.Enabled(ctx) {
+		o.getTime.Record(ctx, float64(max(ns, 0))/1e9, c.measures().wait[kind][end]...)
+	}
+}
+
+// event tells the caller's span what became of its read. Without a span that records it
+// allocates nothing.
+func (o *telemetry) event(ctx context.Context, c *counters, name string, end ending) {
+	if o.t.notable.Load() != 0 {
+		return
+	}
+	if s := trace.SpanFromContext(ctx); s.IsRecording() {
+		s.AddEvent(name, c.measures().events[end]...)
+	}
+}

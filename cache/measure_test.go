@@ -1,0 +1,223 @@
+package cache_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier/local"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+const instrumentsFile = "testdata/instruments.golden"
+
+// instruments returns a line for each instrument: name, kind, unit, attributes, and what it
+// is.
+func (w *watched) instruments(t *testing.T) string {
+	t.Helper()
+	var rm metricdata.ResourceMetrics
+	if err := w.reader.Collect(t.Context(), &rm); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, sm := range rm.ScopeMetrics {
+		for _, m := range sm.Metrics {
+			kind, sets := "", []attribute.Set(nil)
+			switch d := m.Data.(type) {
+			case metricdata.Sum[int64]:
+				kind = "counter"
+				for _, p := range d.DataPoints {
+					sets = append(sets, p.Attributes)
+				}
+			case metricdata.Gauge[int64]:
+				kind = "gauge"
+				for _, p := range d.DataPoints {
+					sets = append(sets, p.Attributes)
+				}
+			case metricdata.Histogram[int64]:
+				kind = "histogram"
+				for _, p := range d.DataPoints {
+					sets = append(sets, p.Attributes)
+				}
+			case metricdata.Histogram[float64]:
+				kind = "histogram"
+				for _, p := range d.DataPoints {
+					sets = append(sets, p.Attributes)
+				}
+			}
+			line := strings.TrimRight(fmt.Sprintf("%-22s %-9s %-9s %s", m.Name, kind, m.Unit, keysOf(sets)), " ")
+			lines = append(lines, line+"\n  "+m.Description+"\n")
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "")
+}
+
+// keysOf returns the names of the attributes, and the values of those with few.
+func keysOf(sets []attribute.Set) string {
+	values := map[string][]string{}
+	for _, s := range sets {
+		for _, kv := range s.ToSlice() {
+			if k, v := string(kv.Key), kv.Value.Emit(); !slices.Contains(values[k], v) {
+				values[k] = append(values[k], v)
+			}
+		}
+	}
+	var out []string
+	for k, vs := range values {
+		slices.Sort(vs)
+		if strings.HasPrefix(k, "cache.") {
+			out = append(out, k)
+		} else {
+			out = append(out, k+"="+strings.Join(vs, ","))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, " ")
+}
+
+// The instruments are a contract with dashboards: names, kinds, units, attributes.
+func TestInstrumentList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{took: time.Millisecond}
+		w := watch(t, cache.TiersConfig{
+			Remote: tiertest.NewMemory(), Log: logtest.NewMemory(logtest.MemoryConfig{Bound: time.Hour}),
+			Local: local.New(local.Config{}),
+		})
+		if err := w.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c := with(t, w.Tiers, thingConfig{Load: src.load, Policy: policy.Patch{
+			TTL: new(time.Minute), Stale: new(time.Minute), StaleIfError: new(time.Hour), NegativeTTL: new(time.Minute),
+		}})
+		for range 3000 { // some of the hits are in the sample
+			get(t, c, 1)
+		}
+		wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Remote}, cache.SkipLocal())
+		advance(90 * time.Second)
+		get(t, c, 1)
+		synctest.Wait()
+		src.fail(errSource)
+		_, _ = c.Get(t.Context(), 2)
+		advance(10 * time.Minute)
+		get(t, c, 1)
+		src.fail(cache.ErrNotFound)
+		for range 40 * 1024 { // by chance of their stripe, that of this stack
+			_, _ = c.Get(t.Context(), 3)
+		}
+		if err := c.Delete(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		got := w.instruments(t)
+		if f := flag.Lookup("update"); f != nil && f.Value.String() == "true" {
+			if err := os.WriteFile(instrumentsFile, []byte(got), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(instrumentsFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("the instruments differ (-want +got); run with -update to accept them:\n%s", diff)
+		}
+		doc, err := os.ReadFile("doc.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(got) {
+			if name := strings.Fields(line)[0]; strings.HasPrefix(line, "cache.") && !bytes.Contains(doc, []byte("//\t"+name+" ")) {
+				t.Errorf("doc.go does not list %s", name)
+			}
+		}
+	})
+}
+
+// Each local hit is counted, one in 1,024 is timed, and says so.
+func TestLocalHitsAreSampled(t *testing.T) {
+	w := watch(t, cache.TiersConfig{})
+	c := with(t, w.Tiers, thingConfig{Load: (&source{}).load})
+	const n = 1024
+	for range n + 1 {
+		get(t, c, 1)
+	}
+	const ns = "cache.get.duration{cache.namespace=things,cache.tenant=default,outcome="
+	got := w.numbers(t)
+	if got[ns+"local,sampled=1024}"] != 1 || got[ns+"load,sampled=1}"] != 1 || got[ns+"local,sampled=1}"] != 0 {
+		t.Errorf("%d hits: %v", n, got)
+	}
+	for range n {
+		if _, err := c.Fetch(t.Context(), 1, nil, cache.MaxAge(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := w.numbers(t)[ns+"local,sampled=1024}"]; got < 1 || got > 2 {
+		t.Errorf("%d samples of %d hits", got, 2*n)
+	}
+}
+
+// A caller's span has an event for each of its reads, if it is recorded.
+func TestSpanEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		w := watch(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+		c := with(t, w.Tiers, thingConfig{Load: src.load, Policy: swr})
+		ctx, span := w.tracer.Start(t.Context(), "caller")
+		_, _ = c.Get(ctx, 1)
+		_, _ = c.Get(ctx, 1)
+		_, _ = c.Fetch(ctx, 1, nil)
+		_, _ = c.Fetch(ctx, 1, nil, cache.SkipLocal())
+		advance(15 * time.Second)
+		_, _ = c.Get(ctx, 1)
+		synctest.Wait()
+		src.fail(errSource)
+		_, _ = c.Get(ctx, 2)
+		src.fail(cache.ErrNotFound)
+		_, _ = c.Get(ctx, 3)
+		_, _ = c.Get(ctx, 3)
+		_, _ = c.Get(context.Background(), 1) // no span
+		span.End()
+		var got []string
+		for _, e := range w.named("caller")[0].Events() {
+			set := attribute.NewSet(e.Attributes...)
+			got = append(got, e.Name+" "+set.Encoded(attribute.DefaultEncoder()))
+		}
+		var want []string
+		for _, s := range strings.Fields("miss:load hit:local hit:local hit:remote hit:stale miss:error miss:negative hit:negative") {
+			name, outcome, _ := strings.Cut(s, ":")
+			want = append(want, "cache."+name+" cache.namespace=things,cache.tenant=default,outcome="+outcome)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// What is pushed out is counted by its bytes, too.
+func TestEvictedBytes(t *testing.T) {
+	const most = 1 << 16
+	tiers := open(t, cache.TiersConfig{Local: local.New(local.Config{MaxBytes: most})})
+	c := with(t, tiers, thingConfig{Load: func(context.Context, int) (string, error) { return strings.Repeat("x", 1000), nil }})
+	for k := range 500 {
+		get(t, c, k)
+	}
+	s := tiers.Stats()
+	if s.Total.Evictions == 0 || s.Total.EvictedBytes < 1000*s.Total.Evictions || s.Total.EvictedBytes > 2000*s.Total.Evictions {
+		t.Errorf("%d entries of %d bytes were evicted", s.Total.Evictions, s.Total.EvictedBytes)
+	}
+}

@@ -1,0 +1,285 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// A call that skips a tier neither reads nor keeps anything there.
+func TestSkippedTiers(t *testing.T) {
+	ctx := context.Background()
+	both := []cache.Option{cache.SkipLocal(), cache.SkipRemote()}
+	for _, tt := range []struct {
+		name  string
+		first func(t *testing.T, c things)
+		local string // what the first process then holds; empty: nothing
+		cells int
+		then  fetched // what a plain read finds
+		opts  []cache.Option
+		again fetched // what a read with opts finds first
+	}{
+		{
+			name: "load, no local",
+			first: func(t *testing.T, c things) {
+				t.Helper()
+				wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, cache.SkipLocal())
+			},
+			cells: 1, opts: []cache.Option{cache.SkipLocal()},
+			again: fetched{Value: "1.1", Source: cache.Remote}, then: fetched{Value: "1.1", Source: cache.Remote},
+		},
+		{
+			name: "load, no remote",
+			first: func(t *testing.T, c things) {
+				t.Helper()
+				wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, cache.SkipRemote())
+			},
+			local: "1.1", opts: []cache.Option{cache.SkipRemote()},
+			again: fetched{Value: "1.1", Source: cache.Local}, then: fetched{Value: "1.1", Source: cache.Local},
+		},
+		{
+			name: "load, neither",
+			first: func(t *testing.T, c things) {
+				t.Helper()
+				wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, both...)
+			},
+			opts:  both,
+			again: fetched{Value: "1.2", Source: cache.Load}, then: fetched{Value: "1.3", Source: cache.Load},
+		},
+		{
+			name:  "plain load, no local",
+			first: func(t *testing.T, c things) { t.Helper(); get(t, c, 1) },
+			local: "1.1", cells: 1, opts: []cache.Option{cache.SkipLocal()},
+			again: fetched{Value: "1.1", Source: cache.Remote}, then: fetched{Value: "1.1", Source: cache.Local},
+		},
+		{
+			name:  "set, no local",
+			first: func(t *testing.T, c things) { t.Helper(); get(t, c, 1); wantSet(t, c, "set", cache.SkipLocal()) },
+			cells: 1, opts: []cache.Option{cache.SkipLocal()},
+			again: fetched{Value: "set", Source: cache.Remote}, then: fetched{Value: "set", Source: cache.Remote},
+		},
+		{
+			name:  "set, no remote",
+			first: func(t *testing.T, c things) { t.Helper(); get(t, c, 1); wantSet(t, c, "set", cache.SkipRemote()) },
+			local: "set", opts: []cache.Option{cache.SkipRemote()},
+			again: fetched{Value: "set", Source: cache.Local}, then: fetched{Value: "set", Source: cache.Local},
+		},
+		{
+			name: "get many, no local",
+			first: func(t *testing.T, c things) {
+				t.Helper()
+				wantMany(t, c, map[int]string{1: "1.1"}, cache.SkipLocal())
+			},
+			cells: 1, opts: []cache.Option{cache.SkipLocal()},
+			again: fetched{Value: "1.1", Source: cache.Remote}, then: fetched{Value: "1.1", Source: cache.Remote},
+		},
+		{
+			name: "get many, no remote",
+			first: func(t *testing.T, c things) {
+				t.Helper()
+				wantMany(t, c, map[int]string{1: "1.1"}, cache.SkipRemote())
+			},
+			local: "1.1", opts: []cache.Option{cache.SkipRemote()},
+			again: fetched{Value: "1.1", Source: cache.Local}, then: fetched{Value: "1.1", Source: cache.Local},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mem := tiertest.NewMemory()
+				remote := tiertest.NewFaulty(mem)
+				src := &source{}
+				ts, cs := fleet(t, 1, remote, cache.TiersConfig{}, thingConfig{Load: src.load})
+				tt.first(t, cs[0])
+				if n := ts[0].Stats().Local.Entries; (n == 1) != (tt.local != "") {
+					t.Errorf("%d local entries, want %q", n, tt.local)
+				}
+				remote.Fail(errRemote) // so that Peek sees what is here
+				if v, ok := cs[0].Peek(ctx, 1); v != tt.local || ok != (tt.local != "") {
+					t.Errorf("this process holds %q, %v, want %q", v, ok, tt.local)
+				}
+				remote.Heal()
+				if n := mem.Len(); n != tt.cells {
+					t.Errorf("%d cells, want %d", n, tt.cells)
+				}
+				wantFetch(t, cs[0], 1, tt.again, tt.opts...)
+				wantFetch(t, cs[0], 1, tt.then)
+			})
+		})
+	}
+}
+
+func wantSet(t *testing.T, c things, v string, opts ...cache.Option) {
+	t.Helper()
+	if err := c.Set(t.Context(), 1, v, opts...); err != nil {
+		t.Errorf("Set: %v", err)
+	}
+}
+
+func wantMany(t *testing.T, c things, want map[int]string, opts ...cache.Option) {
+	t.Helper()
+	got, err := c.GetMany(t.Context(), []int{1}, opts...)
+	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("GetMany = %v, %v, want %v", got, err, want)
+	}
+}
+
+// Callers share a load with those alone who skip the same tiers. Those that use the remote
+// tier share a load by its claim.
+func TestSkippingCallersAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem, src := tiertest.NewMemory(), &source{took: time.Second}
+		ts, cs := fleet(t, 2, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
+		ways := [][]cache.Option{nil, {cache.SkipLocal()}, {cache.SkipRemote()}, {cache.SkipLocal(), cache.SkipRemote()}}
+		crowd(4*8, func(i int) {
+			way := i % 4
+			c := cs[0]
+			if i%8 >= 4 && way < 2 {
+				c = cs[1]
+			}
+			if _, err := c.Fetch(t.Context(), 1, nil, ways[way]...); err != nil {
+				t.Errorf("Fetch: %v", err)
+			}
+		})
+		src.wantLoads(t, 3) // by the claim, without the remote tier, without any
+		if mem.Len() != 1 {
+			t.Errorf("%d cells, want 1", mem.Len())
+		}
+		for i := range ts {
+			if n := ts[i].Stats().Local.Entries; n != 1 {
+				t.Errorf("process %d holds %d entries, want 1", i, n)
+			}
+		}
+	})
+}
+
+// What a call that skips the local tier has got is not older in the next read.
+func TestSkipLocalDropsOlderCopies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load})
+		get(t, cs[0], 1)
+		advance(time.Second)
+		wantFetch(t, cs[1], 1, fetched{Value: "1.2", Source: cache.Load}, cache.MaxAge(0))
+		wantFetch(t, cs[0], 1, fetched{Value: "1.1", Source: cache.Local})
+		wantFetch(t, cs[0], 1, fetched{Value: "1.2", Source: cache.Remote}, cache.SkipLocal())
+		wantFetch(t, cs[0], 1, fetched{Value: "1.2", Source: cache.Remote})
+		advance(time.Second)
+		wantFetch(t, cs[0], 1, fetched{Value: "1.3", Source: cache.Load}, cache.MaxAge(0), cache.SkipLocal(), cache.SkipRemote())
+		wantFetch(t, cs[0], 1, fetched{Value: "1.2", Source: cache.Remote})
+	})
+}
+
+// A failed load serves what the tiers that the call uses hold, and takes nothing away.
+func TestSkipAndFailedLoads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		p := policy.Patch{TTL: new(time.Minute), StaleIfError: new(time.Hour), ErrorTTL: new(time.Second)}
+		mem := tiertest.NewMemory()
+		_, cs := fleet(t, 1, mem, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: p})
+		get(t, cs[0], 1)
+		advance(2 * time.Minute)
+		src.fail(errSource)
+		wantFetch(t, cs[0], 1, fetched{Value: "1.1", Source: cache.Remote, Stale: true}, cache.SkipLocal())
+		wantFetch(t, cs[0], 1, fetched{Value: "1.1", Source: cache.Local, Stale: true}, cache.SkipRemote())
+		wantFetch(t, cs[0], 1, fetched{Err: errSource}, cache.SkipRemote(), cache.SkipLocal())
+		if err := mem.Unlink(t.Context(), "default:things:1"); err != nil {
+			t.Fatal(err)
+		}
+		wantFetch(t, cs[0], 1, fetched{Err: errSource}, cache.SkipLocal())
+		advance(time.Minute)
+		wantFetch(t, cs[0], 1, fetched{Value: "1.1", Source: cache.Local, Stale: true})
+	})
+}
+
+// A cache that is local only asks nothing of the remote tier, whatever is called.
+func TestLocalOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		remote, src := faulty(), &source{}
+		remote.Fail(errRemote)
+		_, cs := fleet(t, 1, remote, cache.TiersConfig{}, thingConfig{
+			Load: src.load, LocalOnly: true, Policy: policy.Patch{TTL: new(time.Minute), Stale: new(time.Minute)},
+		})
+		ctx, c := t.Context(), cs[0]
+		wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load})
+		wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Local})
+		wantFetch(t, c, 1, fetched{Value: "1.2", Source: cache.Load}, cache.SkipLocal())
+		_, peeked := c.Peek(ctx, 9)
+		m, err := c.GetMany(ctx, []int{1, 2, 3})
+		if err != nil || len(m) != 3 || peeked {
+			t.Errorf("GetMany = %v, %v; Peek = %v", m, err, peeked)
+		}
+		for name, err := range map[string]error{
+			"Set": c.Set(ctx, 1, "set"), "Expire": c.Expire(ctx, 2), "Refresh": c.Refresh(ctx, 3), "Delete": c.Delete(ctx, 4), "DeleteAll": c.DeleteAll(ctx),
+		} {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if n := remote.Calls(); n > 0 {
+			t.Errorf("the remote tier was asked %d times", n)
+		}
+	})
+	t.Run("a type that does not encode", func(t *testing.T) {
+		tiers := open(t, cache.TiersConfig{Remote: faulty()})
+		if _, err := cache.New(tiers, cache.Config[int, map[struct{ X int }]int]{Namespace: "shared"}); err == nil {
+			t.Error("New accepts it with a remote tier")
+		}
+		with(t, tiers, cache.Config[int, map[struct{ X int }]int]{LocalOnly: true})
+	})
+}
+
+// An option without a meaning for the call, or with a value out of range, is refused before
+// anything is done.
+func TestRefusedOptions(t *testing.T) {
+	src := &source{}
+	tiers := open(t, cache.TiersConfig{})
+	c := with(t, tiers, thingConfig{Load: src.load})
+	ctx := t.Context()
+	calls := map[string]func(cache.Option) error{
+		"Fetch":     func(o cache.Option) error { _, err := c.Fetch(ctx, 1, nil, o); return err },
+		"GetOrLoad": func(o cache.Option) error { _, err := c.GetOrLoad(ctx, 1, nil, o); return err },
+		"GetMany":   func(o cache.Option) error { _, err := c.GetMany(ctx, []int{1}, o); return err },
+		"Set":       func(o cache.Option) error { return c.Set(ctx, 1, "v", o) },
+	}
+	for _, tt := range []struct {
+		opt   cache.Option
+		calls string
+		says  string // option and remedy
+	}{
+		{cache.MaxAge(time.Second), "Set", "MaxAge says what a read accepts|pass MaxAge to Fetch"},
+		{cache.AllowStale(false), "Set", "AllowStale says what a read accepts|pass AllowStale to Fetch"},
+		{cache.TTL(0), "Fetch GetOrLoad GetMany Set", "TTL of 0s|at least 1ms"},
+		{cache.TTL(-time.Second), "Fetch GetOrLoad GetMany Set", "TTL of -1s|at least 1ms"},
+		{cache.MaxAge(-time.Second), "Fetch GetOrLoad GetMany", "MaxAge of -1s|0 or more"},
+		{cache.Tags("a", ""), "Fetch GetOrLoad GetMany Set", "Tags|tag"},
+		{cache.Tags("\xff"), "Fetch GetOrLoad GetMany Set", "Tags|UTF-8"},
+		{cache.Tags(strings.Repeat("x", invalidate.MaxTagLen+1)), "Fetch GetOrLoad GetMany Set", "Tags|at most"},
+	} {
+		for name := range strings.FieldsSeq(tt.calls) {
+			err := calls[name](tt.opt)
+			if ce, ok := errors.AsType[*cache.Error](err); !ok || !errors.Is(err, cache.ErrOption) {
+				t.Errorf("%s: error = %v, want an *Error that is ErrOption", name, ce)
+			}
+			for part := range strings.SplitSeq(tt.says, "|") {
+				if err == nil || !strings.Contains(err.Error(), part) {
+					t.Errorf("%s: error = %v, want %q in it", name, err, part)
+				}
+			}
+		}
+	}
+	err := c.Set(ctx, 1, "v", cache.SkipLocal(), cache.SkipRemote())
+	wantError(t, err, "set", "default:things:1", cache.ErrOption)
+	if s := tiers.Stats(); src.total() != 0 || s.Kinds.Keys != 0 || s.Local.Entries != 0 {
+		t.Errorf("a refused call did something: %d loads, %+v, %+v", src.total(), s.Kinds, s.Local)
+	}
+	wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, cache.Tags(), cache.Option{}, cache.AllowStale(true))
+}
