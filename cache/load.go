@@ -232,8 +232,8 @@ func (l *late[K, V]) Late(ctx context.Context) {
 	}
 }
 
-// end ends one flight. Putting an old value back runs the user's Size and OnEvict. When
-// they panic, the flight ends all the same.
+// end ends one flight. Putting an old value back runs the user's Size. When
+// it panics, the flight ends all the same.
 func (o *overdue[K, V]) end(ctx context.Context) {
 	out := outcome[K, V]{err: ctx.Err(), span: o.span}
 	if !errors.Is(out.err, context.DeadlineExceeded) {
@@ -247,7 +247,7 @@ func (o *overdue[K, V]) end(ctx context.Context) {
 			return
 		}
 		if recover() != nil { // not its value: it may be what is cached
-			o.f.t.log.Error("cache: Size or OnEvict panicked", "namespace", o.f.v.space.Namespace, "stack", string(debug.Stack()))
+			o.f.t.log.Error("cache: Size panicked", "namespace", o.f.v.space.Namespace, "stack", string(debug.Stack()))
 		}
 		out.old = o.f.standIn(o.spare)
 		o.f.end(ctx, out)

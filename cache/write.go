@@ -78,9 +78,7 @@ func (t *Tiers) invalidate(ctx context.Context, timeout time.Duration, scopes ..
 		return err
 	}
 	ctx, end := t.seen.invalidateStart(ctx, len(r.Scopes))
-	before := t.registrations()
 	err = t.spread(ctx, timeout, r)
-	t.forget(r.Scopes, before)
 	for _, s := range r.Scopes {
 		t.all.inc(invalidatedKeys + stat(s.Kind()-invalidate.KindKey))
 	}
