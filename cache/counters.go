@@ -43,7 +43,6 @@ const (
 	fillTags
 	fillNotAdmitted
 	fillNoStore
-	fillUnregistered
 	cellCorrupt
 	cellForeign
 	cellRefused
@@ -187,15 +186,14 @@ type Counts struct { // behind LocalHits, in the order of type stat
 	RefreshesSkipped int64 // not started: MaxRefreshes of the policy or of the Tiers were running
 	RefreshesElse    int64 // found running in another process
 
-	Fills             int64 // stored in the remote tier
-	FillsLost         int64 // refused: the claim was lost, to an invalidation perhaps
-	FillErrors        int64 // the remote tier failed
-	FillsTooLarge     int64 // not stored: over MaxValueBytes
-	FillsUnencodable  int64 // not stored in the remote tier: the codec failed
-	FillsBadTags      int64 // not stored: over 64 tags, or one that could not be invalidated
-	FillsNotAdmitted  int64 // not stored: loaded faster than MinLoad
-	FillsNotWanted    int64 // not stored: NoStore, or the remote tier holds the key
-	FillsUnregistered int64 // not stored in this process: the registry was full
+	Fills            int64 // stored in the remote tier
+	FillsLost        int64 // refused: the claim was lost, to an invalidation perhaps
+	FillErrors       int64 // the remote tier failed
+	FillsTooLarge    int64 // not stored: over MaxValueBytes
+	FillsUnencodable int64 // not stored in the remote tier: the codec failed
+	FillsBadTags     int64 // not stored: over 64 tags, or one that could not be invalidated
+	FillsNotAdmitted int64 // not stored: loaded faster than MinLoad
+	FillsNotWanted   int64 // not stored: NoStore, or the remote tier holds the key
 
 	CellsCorrupt int64 // remote values that could not be read
 	CellsForeign int64 // remote values of another key or schema

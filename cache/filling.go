@@ -9,7 +9,6 @@ import (
 
 	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/tier"
 )
 
 // loading counts the loads that run in this process. While it is zero, no hit
@@ -33,14 +32,13 @@ type Fill struct {
 	mu       sync.Mutex
 	done     bool
 	previous any // the value being refreshed, nil when there is none
-	tags     []uint64
-	names    []string // of the tags, as far as a registry wants to know them
-	vouched  int64    // the oldest moment that vouches for a part, on t's clock; never: no part needs one
-	worn     bool     // a part is worn
-	noStore  bool
-	badTag   bool
-	ttl      time.Duration // 0: as the policy says
-	stale    time.Duration // negative: as the policy says
+	tagSet
+	vouched int64 // the oldest moment that vouches for a part, on t's clock; never: no part needs one
+	worn    bool  // a part is worn
+	noStore bool
+	badTag  bool
+	ttl     time.Duration // 0: as the policy says
+	stale   time.Duration // negative: as the policy says
 }
 
 type fillKey struct{}
@@ -80,7 +78,7 @@ func Depend(ctx context.Context, tags ...string) {
 				f.badTag = true
 				continue
 			}
-			f.add(invalidate.TagHash(f.tenant, t), f.t.entity(f.tenant, t))
+			f.add(invalidate.TagHash(f.tenant, t), f.t.spellTag(f.tenant, t))
 		}
 	})
 }
@@ -123,12 +121,12 @@ func (t *Tiers) handOn(ctx context.Context, d *rare, readAt, lease int64, worn b
 		if at := t.vouchedAt(d, readAt, lease); at != never && !safeguard.Off(safeguard.Parts) {
 			f.vouched = min(f.vouched, at+int64(t.base.Sub(f.t.base)))
 		}
-		for i, t := range d.tags {
-			name := ""
-			if i < len(d.names) {
-				name = d.names[i]
+		for i, hash := range d.tags {
+			text := ""
+			if f.t.cfg.OnStored != nil {
+				text = d.textOf(i)
 			}
-			f.add(t, name)
+			f.add(hash, text)
 		}
 	})
 }
@@ -154,18 +152,6 @@ func (f *Fill) edit(change func()) {
 	defer f.mu.Unlock()
 	if !f.done {
 		change()
-	}
-}
-
-// add keeps at most one tag more than a cell can hold: the excess is what
-// tells that the value cannot be stored. mu is held.
-func (f *Fill) add(tag uint64, name string) {
-	if len(f.tags) > tier.MaxTags || slices.Contains(f.tags, tag) {
-		return
-	}
-	f.tags = append(f.tags, tag)
-	if f.t.cfg.Registry != nil {
-		f.names = append(f.names, name)
 	}
 }
 
@@ -225,8 +211,7 @@ func (f *Fill) awaited(at *atomic.Pointer[Fill]) {
 
 // facts is what a loader said about its value besides returning it.
 type facts struct {
-	tags    []uint64
-	names   []string
+	tagSet
 	vouched int64
 	worn    bool
 	noStore bool
@@ -240,13 +225,5 @@ func (f *Fill) close() facts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.done, f.previous = true, nil
-	return facts{tags: f.tags, names: f.names, vouched: f.vouched, worn: f.worn, noStore: f.noStore, badTag: f.badTag, ttl: f.ttl, stale: f.stale}
-}
-
-// entity returns how a tag is told to the registry; "" without one.
-func (t *Tiers) entity(tenant, tag string) string {
-	if t.cfg.Registry == nil {
-		return ""
-	}
-	return invalidate.TagEntity(tenant, tag)
+	return facts{tagSet: f.tagSet, vouched: f.vouched, worn: f.worn, noStore: f.noStore, badTag: f.badTag, ttl: f.ttl, stale: f.stale}
 }

@@ -44,11 +44,11 @@ var (
 		},
 		{
 			Name: "cache.fill", Unit: "{value}", Desc: "What became of loaded values.", Attr: "outcome",
-			Values: []string{"stored", "lost", "error", "too_large", "unencodable", "tags", "not_admitted", "no_store", "unregistered"},
+			Values: []string{"stored", "lost", "error", "too_large", "unencodable", "tags", "not_admitted", "no_store"},
 			Get: func(c *Counts) []int64 {
 				return []int64{
 					c.Fills, c.FillsLost, c.FillErrors, c.FillsTooLarge, c.FillsUnencodable, c.FillsBadTags,
-					c.FillsNotAdmitted, c.FillsNotWanted, c.FillsUnregistered,
+					c.FillsNotAdmitted, c.FillsNotWanted,
 				}
 			},
 		},

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/localnode"
-	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )
 
@@ -52,10 +51,7 @@ type rare struct {
 	trustUntil int64 // fresh here until the remote tier is asked again
 	older      int64 // by how much the moment that vouches for its oldest part precedes loadedAt
 	err        error // of a remembered absence: what a hit returns
-	tags       []uint64
-	names      []string         // of the tags, when there is a registry to know them; see entities
-	text       string           // full key, when there is a registry
-	token      invalidate.Token // of its registration
+	tagSet
 }
 
 // common is the rare part of an item that has none. Nobody writes to it.
@@ -72,9 +68,6 @@ func (it *item[K, V]) own() *rare {
 // FullKey spells the item's key: it was spelled once before, so it can be. It implements
 // follow.Keyed.
 func (it *item[K, V]) FullKey() string {
-	if it.text != "" {
-		return it.text
-	}
 	id, err := key.Of(it.key)
 	if err != nil {
 		return ""
@@ -154,14 +147,3 @@ func after(t int64, d time.Duration) int64 {
 	}
 	return t + int64(d)
 }
-
-// named is any item, whatever its types.
-type named interface {
-	FullKey() string
-	numbers() *counters
-	registered() (key string, token invalidate.Token)
-}
-
-func (it *item[K, V]) numbers() *counters { return it.view.counts }
-
-func (it *item[K, V]) registered() (string, invalidate.Token) { return it.text, it.token }

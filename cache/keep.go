@@ -53,16 +53,10 @@ func (j *job[K, V]) putLocked(it *item[K, V], size int64) bool {
 	if cur := j.lookup(j.at, j.k); cur == it || cur != nil && cur.loadedAt > it.loadedAt && j.unfenced(cur) {
 		return true
 	}
-	if !j.register(it) {
-		return true
-	}
 	it.plain = it.err == nil && len(it.tags) == 0
 	it.putSeal()
-	if j.t.local.Set(j.at, it, j.cost(it, size)) {
-		return true
-	}
-	j.t.unregister(it)
-	return false
+	j.t.stored(it)
+	return j.t.local.Set(j.at, it, cost(it, size))
 }
 
 // sizeOf returns the bytes of an item's value. It walks through it.
@@ -73,22 +67,15 @@ func (j *job[K, V]) sizeOf(it *item[K, V]) int64 {
 	return j.s.size(&it.val)
 }
 
-// What the registry takes, beside the key's text and the tags' names, which it
-// shares: about.
-const (
-	registeredKey = 160
-	registeredTag = 64
-)
-
 // cost is what an item takes in memory, as well as it can be told, whose value has so many
 // bytes.
-func (j *job[K, V]) cost(it *item[K, V], size int64) int64 {
+func cost[K comparable, V any](it *item[K, V], size int64) int64 {
 	n := int64(unsafe.Sizeof(*it)) + max(size-int64(unsafe.Sizeof(it.val)), 0)
 	if it.rare != common {
-		n += int64(unsafe.Sizeof(*it.rare)) + int64(len(it.text)) + int64(8*len(it.tags))
+		n += int64(unsafe.Sizeof(*it.rare)) + int64(8*len(it.tags))
 	}
-	if j.t.cfg.Registry != nil {
-		n += registeredKey + int64(len(it.tags))*registeredTag
+	for _, text := range it.texts {
+		n += int64(unsafe.Sizeof(text)) + int64(len(text))
 	}
 	return n
 }

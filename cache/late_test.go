@@ -81,10 +81,10 @@ func lateAndOvertaken(t *testing.T, batch, traced bool, linger time.Duration) {
 	}
 }
 
-// The goroutine of a load's timer runs the user's Size and OnEvict when it puts an old
+// The goroutine of a load's timer runs the user's Size and hooks when it puts an old
 // value back. Their panic must neither end the process nor leave the callers waiting.
 func TestLateHookSurvivesPanics(t *testing.T) {
-	for _, place := range []string{"Size", "OnEvict"} {
+	for _, place := range []string{"Size", "OnRemoved"} {
 		t.Run(place, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var late, block atomic.Bool
@@ -95,7 +95,7 @@ func TestLateHookSurvivesPanics(t *testing.T) {
 				}
 				release := make(chan struct{})
 				tiers := open(t, cache.TiersConfig{
-					OnEvict: func(string, tier.EvictReason) { harm("OnEvict") },
+					OnRemoved: func(cache.Entry, tier.EvictReason) { harm("OnRemoved") },
 				})
 				c := with(t, tiers, thingConfig{
 					Load: func(context.Context, int) (string, error) {

@@ -117,7 +117,7 @@ func (f *flight[K, V]) conclude(a *attempt[K, V], got *loaded[K, V], i int, prev
 		it.val = prev.val
 		tags = nil
 		if len(prev.tags) > 0 {
-			it.own().tags, it.own().names = prev.tags, prev.names
+			it.own().tagSet = prev.clipped()
 		}
 		if len(prev.tags) > 0 || prev.older > 0 { // its source says nothing about its parts
 			a.facts.vouched = min(a.facts.vouched, f.t.vouchedAt(prev.rare, prev.readAt(), prev.lease))

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -93,8 +92,8 @@ func (cfg *TiersConfig) validate() (codec.Set, error) {
 			fault(name, v.Validate())
 		}
 	}
-	if _, ok := cfg.Local.(tier.EvictNotifier); cfg.Local != nil && !ok && cfg.Registry != nil {
-		fault("Registry", fmt.Errorf("local tier %T does not tell of evictions", cfg.Local))
+	if _, ok := cfg.Local.(tier.EvictNotifier); cfg.Local != nil && !ok && cfg.OnRemoved != nil {
+		fault("OnRemoved", fmt.Errorf("the local tier %T does not report what leaves it: give it the method OnEvict of tier.EvictNotifier, or leave OnRemoved nil", cfg.Local))
 	}
 	fault("Policies", cfg.Policies.Validate(policy.Default()))
 	codecs, err := codec.NewSet(append(codec.Builtin(), cfg.Codecs...)...)
@@ -146,29 +145,4 @@ func (t *Tiers) Close(ctx context.Context) error {
 		return fmt.Errorf("cache: close: %w", err)
 	}
 	return nil
-}
-
-func (t *Tiers) evicted(e tier.Entry, cost int64, reason tier.EvictReason) {
-	n, ok := e.(named)
-	if !ok {
-		return
-	}
-	if reason == tier.Evicted || reason == tier.Rejected {
-		c := n.numbers()
-		c.inc(evictions)
-		c.n[evictedBytes].Add(cost)
-	}
-	t.unregister(n)
-	if t.cfg.OnEvict == nil {
-		return
-	}
-	// A panic must not reach the call that happened to make room.
-	defer func() {
-		if recover() != nil { // what it panicked with may be a key
-			t.panicked.Do(func() {
-				t.log.Error("cache: OnEvict panicked; further panics of it are not logged", "stack", string(debug.Stack()))
-			})
-		}
-	}()
-	t.cfg.OnEvict(n.FullKey(), reason)
 }

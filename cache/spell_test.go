@@ -28,7 +28,7 @@ func TestKeysAreSpelledAgain(t *testing.T) {
 func spelledAgain[K comparable](t *testing.T, k K) {
 	t.Helper()
 	var left []string
-	tiers := open(t, cache.TiersConfig{OnEvict: func(full string, _ tier.EvictReason) { left = append(left, full) }})
+	tiers := open(t, cache.TiersConfig{OnRemoved: func(e cache.Entry, _ tier.EvictReason) { left = append(left, e.Key()) }})
 	c, err := cache.New(tiers, cache.Config[K, int]{Namespace: "spelled:v1"})
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func spelledAgain[K comparable](t *testing.T, k K) {
 	set()
 	set() // replaces the first
 	if len(left) != 1 {
-		t.Fatalf("OnEvict heard of %q, want one key", left)
+		t.Fatalf("OnRemoved heard of %q, want one key", left)
 	}
 	full := left[0]
 	id, err := key.Of(k)

@@ -7,102 +7,65 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// A value's tags are kept as hashes: that is what fences compare and cells
-// carry. Their names are kept beside them only when there is a registry to tell
-// them to. A value that another process loaded has no names; its tags are
-// registered by their hashes.
+// tagSet is the tags of a value as hashes: that is what fences compare and cells
+// carry. The texts stand beside them only when OnStored is there to be told of them.
+// A value that another process loaded comes without them.
+type tagSet struct {
+	tags  []uint64
+	texts []string // of the first tags; "" where it is not known; see textOf
+}
+
+// add adds a tag, once. It keeps at most one more than a cell can hold: the excess is
+// what tells that the value cannot be stored.
+func (s *tagSet) add(hash uint64, text string) {
+	if len(s.tags) > tier.MaxTags || slices.Contains(s.tags, hash) {
+		return
+	}
+	if text != "" {
+		s.texts = append(append(s.texts, make([]string, len(s.tags)-len(s.texts))...), text)
+	}
+	s.tags = append(s.tags, hash)
+}
+
+// textOf returns the text of the i-th tag, "" if it is not known.
+func (s *tagSet) textOf(i int) string {
+	if i < len(s.texts) {
+		return s.texts[i]
+	}
+	return ""
+}
+
+// clipped returns a set with the same tags. What is added to it does not reach s.
+func (s *tagSet) clipped() tagSet {
+	return tagSet{tags: slices.Clip(s.tags), texts: slices.Clip(s.texts)}
+}
+
+// spellTag returns the text of a tag for those who are told of entries, "" if nobody is.
+func (t *Tiers) spellTag(tenant, tag string) string {
+	if t.cfg.OnStored == nil {
+		return ""
+	}
+	return tenant + ":" + tag
+}
 
 // setTags gives an item its tags: those it has, its own, the call's and the
 // recorded ones. One too many is kept, to be noticed by admits. With the
 // recorded tags comes the age of the oldest part.
 func (j *job[K, V]) setTags(it *item[K, V], own []string, f *facts) {
-	add := func(hash uint64, name string) {
-		if len(it.tags) > tier.MaxTags || slices.Contains(it.tags, hash) {
-			return
-		}
-		if j.t.cfg.Registry != nil {
-			it.own().names = append(slices.Clip(it.entities()), name)
-		}
-		it.own().tags = append(slices.Clip(it.tags), hash)
-	}
+	tenant := j.v.space.Tenant
 	for _, names := range [][]string{own, j.o.tags} {
 		for _, n := range names {
-			if invalidate.Tag(j.v.space.Tenant, n).Validate() != nil {
+			if invalidate.Tag(tenant, n).Validate() != nil {
 				f.badTag = true
 				continue
 			}
-			add(invalidate.TagHash(j.v.space.Tenant, n), j.t.entity(j.v.space.Tenant, n))
+			it.own().add(invalidate.TagHash(tenant, n), j.t.spellTag(tenant, n))
 		}
 	}
-	for i, h := range f.tags {
-		add(h, entityAt(f.names, f.tags, i))
+	for i, hash := range f.tags {
+		it.own().add(hash, f.textOf(i))
 	}
 	if older := it.loadedAt - f.vouched; older > 0 {
 		it.own().older = older
-	}
-}
-
-// entities returns the names of an item's tags.
-func (d *rare) entities() []string {
-	if len(d.names) == len(d.tags) {
-		return d.names
-	}
-	names := make([]string, len(d.tags))
-	for i := range d.tags {
-		names[i] = entityAt(d.names, d.tags, i)
-	}
-	return names
-}
-
-// entityAt returns the name of tags[i], or what stands for it.
-func entityAt(names []string, tags []uint64, i int) string {
-	if i < len(names) && names[i] != "" {
-		return names[i]
-	}
-	return invalidate.HashEntity(tags[i])
-}
-
-// register tells the registry of an item that is about to become visible. An
-// item that finds no room there must not: nobody would find it again.
-func (j *job[K, V]) register(it *item[K, V]) bool {
-	r := j.t.cfg.Registry
-	if r == nil {
-		return true
-	}
-	it.own().text = j.text
-	token, err := r.Register(j.text, it.entities()...)
-	if err != nil {
-		j.v.counts.inc(fillUnregistered)
-		return false
-	}
-	it.token = token
-	return true
-}
-
-// unregister is called once the item is gone, for whatever reason.
-func (t *Tiers) unregister(n named) {
-	if r := t.cfg.Registry; r != nil {
-		r.Unregister(n.registered())
-	}
-}
-
-// registrations returns the token of the newest entry that an invalidation which
-// begins now reaches.
-func (t *Tiers) registrations() invalidate.Token {
-	if r := t.cfg.Registry; r != nil {
-		return r.Newest()
-	}
-	return 0
-}
-
-// forget ends the registrations of what was invalidated: it is not served any
-// more, though it goes on taking memory until it is replaced or pushed out.
-func (t *Tiers) forget(scopes []invalidate.Scope, upTo invalidate.Token) {
-	r := t.cfg.Registry
-	if r == nil {
-		return
-	}
-	for _, s := range scopes {
-		r.Forget(s, upTo)
 	}
 }

@@ -40,14 +40,6 @@ type TiersConfig struct {
 	// SetPolicies swaps it. Nil: nothing is overridden.
 	Policies policy.Table
 
-	// Registry names every entry of the local tier and its tags, as entities
-	// spelled by invalidate.TagEntity; tags from Tiers without a registry are
-	// spelled by invalidate.HashEntity. An entry that another process
-	// invalidated may stay in it until the entry is replaced or evicted. A
-	// value for which it has no room is returned and not stored. Its memory is
-	// part of the local tier's bytes. It belongs to one Tiers. Nil: none.
-	Registry *invalidate.Registry
-
 	// Codecs are decoded beside those of codec.Builtin, so that a fleet can
 	// change codecs without emptying the remote tier.
 	Codecs []codec.Codec
@@ -75,10 +67,18 @@ type TiersConfig struct {
 	// are counted together as "other". 0: 1,000.
 	MaxTenants int
 
-	// OnEvict is called once for every entry that leaves the local tier, with
-	// its full key. It runs inside cache calls: it must be quick and must not
-	// call the cache. Its first panic is logged. Nil: nothing is called.
-	OnEvict func(key string, reason tier.EvictReason)
+	// OnStored is called with every entry before a read can find it in the
+	// local tier, and OnRemoved once no read can find it any more. Each entry
+	// comes to each of them once. When an entry replaces another, OnStored of
+	// the newer one may come before OnRemoved of the older one. Close reports
+	// nothing. The methods of package cache/index fit here.
+	//
+	// Both run inside cache calls, several at a time: they must be quick and
+	// must not call the cache. The first panic is logged. OnRemoved needs a
+	// local tier that is a tier.EvictNotifier. With OnStored, values keep the
+	// text of their tags, which counts as their bytes. Nil: nothing is called.
+	OnStored  func(e Entry)
+	OnRemoved func(e Entry, reason tier.EvictReason)
 
 	// Logger gets state changes: never a value. Nil: slog.Default.
 	Logger *slog.Logger
@@ -111,7 +111,7 @@ type Tiers struct {
 	puts     [64]sync.Mutex // by local hash; see job.put
 	seen     *telemetry
 	all      *counters // what has no namespace
-	panicked sync.Once // OnEvict did, which was logged
+	panicked sync.Once // a hook did, which was logged
 
 	mu        sync.Mutex // protects the rest
 	bases     []namedBase

@@ -93,9 +93,7 @@ func (t *Tiers) invalidate(ctx context.Context, timeout time.Duration, scopes ..
 
 func (t *Tiers) request(ctx context.Context, timeout time.Duration, r follow.Request) error {
 	ctx, end := t.seen.invalidateStart(ctx, len(r.Scopes))
-	before := t.registrations()
 	err := t.spread(ctx, timeout, r)
-	t.forget(r.Scopes, before)
 	t.countScopes(r)
 	end(err)
 	return err

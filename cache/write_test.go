@@ -47,8 +47,8 @@ func TestBudget(t *testing.T) {
 	const budget = 4 << 20
 	var left atomic.Int64
 	tiers := open(t, cache.TiersConfig{
-		Local:   local.New(local.Config{MaxBytes: budget}),
-		OnEvict: func(string, tier.EvictReason) { left.Add(1) },
+		Local:     local.New(local.Config{MaxBytes: budget}),
+		OnRemoved: func(cache.Entry, tier.EvictReason) { left.Add(1) },
 	})
 	c := with(t, tiers, cache.Config[int, []byte]{Load: func(context.Context, int) ([]byte, error) { return make([]byte, 1000), nil }})
 	const keys = 10 * budget / 1000
@@ -68,13 +68,13 @@ func TestBudget(t *testing.T) {
 		t.Errorf("%d entries left and %d are here, want %d together", left.Load(), s.Local.Entries, keys)
 	}
 	if s.Total.Evictions != left.Load() {
-		t.Errorf("Evictions = %d, OnEvict was called %d times", s.Total.Evictions, left.Load())
+		t.Errorf("Evictions = %d, OnRemoved was called %d times", s.Total.Evictions, left.Load())
 	}
 }
 
-func TestOnEvict(t *testing.T) {
+func TestOnRemoved(t *testing.T) {
 	var got []string
-	tiers := open(t, cache.TiersConfig{OnEvict: func(key string, r tier.EvictReason) { got = append(got, key+" "+r.String()) }})
+	tiers := open(t, cache.TiersConfig{OnRemoved: func(e cache.Entry, r tier.EvictReason) { got = append(got, e.Key()+" "+r.String()) }})
 	c := with(t, tiers, thingConfig{})
 	for _, err := range []error{c.Set(t.Context(), 1, "a"), c.Set(t.Context(), 1, "b"), c.Delete(t.Context(), 1), c.Delete(t.Context(), 1)} {
 		if err != nil {
@@ -82,18 +82,18 @@ func TestOnEvict(t *testing.T) {
 		}
 	}
 	if want := "[default:things:1 replaced default:things:1 deleted]"; fmt.Sprint(got) != want {
-		t.Errorf("OnEvict saw %v, want %s", got, want)
+		t.Errorf("OnRemoved saw %v, want %s", got, want)
 	}
 }
 
 // A callback that panics harms neither the calls that make room nor the tier.
-func TestOnEvictPanics(t *testing.T) {
+func TestOnRemovedPanics(t *testing.T) {
 	var said strings.Builder
 	const budget = 1 << 20
 	tiers := open(t, cache.TiersConfig{
-		Local:   local.New(local.Config{MaxBytes: budget}),
-		Logger:  slog.New(slog.NewTextHandler(&said, nil)),
-		OnEvict: func(string, tier.EvictReason) { panic("secret") },
+		Local:     local.New(local.Config{MaxBytes: budget}),
+		Logger:    slog.New(slog.NewTextHandler(&said, nil)),
+		OnRemoved: func(cache.Entry, tier.EvictReason) { panic("secret") },
 	})
 	c := with(t, tiers, cache.Config[int, []byte]{Load: func(context.Context, int) ([]byte, error) { return make([]byte, 1000), nil }})
 	for k := range 20 * budget / 1000 {
@@ -110,7 +110,7 @@ func TestOnEvictPanics(t *testing.T) {
 	if s := tiers.Stats().Local; s.Entries != found || s.Bytes > budget*105/100 {
 		t.Errorf("%d entries of %d bytes, and %d are found", s.Entries, s.Bytes, found)
 	}
-	if n := strings.Count(said.String(), "OnEvict panicked"); n != 1 || strings.Contains(said.String(), "secret") {
+	if n := strings.Count(said.String(), "hook=OnRemoved"); n != 1 || strings.Contains(said.String(), "secret") {
 		t.Errorf("the log says so %d times, want 1, without the value:\n%s", n, said.String())
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/index"
 	"github.com/twofold-go/twofold/examples/site/changes"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/objects"
 	"github.com/twofold-go/twofold/examples/site/ops"
 	"github.com/twofold-go/twofold/examples/site/respcache"
-	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/pipeline"
 	"github.com/twofold-go/twofold/tier/local"
 )
@@ -32,13 +32,13 @@ type caches struct {
 	objects   *objects.Cache   // nil without caches
 	responses *respcache.Cache // never nil: without caches it still answers conditional requests
 	tiers     *cache.Tiers     // of the responses
-	index     *invalidate.Registry
+	index     *index.Index
 	changes   *changes.Publisher // nil without caches
 	pages     *respcache.Handler // everything but the API
 }
 
 func newCaches(r content.Reader, cfg siteConfig) (c *caches, err error) {
-	c = &caches{index: invalidate.NewRegistry(invalidate.RegistryConfig{})}
+	c = &caches{index: index.New(index.Config{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.Close(context.Background()))
@@ -60,7 +60,8 @@ func newCaches(r content.Reader, cfg siteConfig) (c *caches, err error) {
 		return c, err
 	}
 	c.tiers, err = cache.Open(cache.TiersConfig{
-		Local: local.New(local.Config{MaxBytes: responseBytes}), Registry: c.index, Logger: cfg.log,
+		Local: local.New(local.Config{MaxBytes: responseBytes}), Logger: cfg.log,
+		OnStored: c.index.Stored, OnRemoved: c.index.Removed,
 	})
 	if err != nil {
 		return c, err

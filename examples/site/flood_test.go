@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/index"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -101,24 +102,24 @@ func (c *caches) within(t *testing.T) {
 	t.Helper()
 	present, absent := c.objects.Stats()
 	for _, tier := range []struct {
-		name     string
-		stats    cache.Stats
-		most     int64 // bytes
-		registry *invalidate.Registry
+		name  string
+		stats cache.Stats
+		most  int64 // bytes
+		index *index.Index
 	}{
 		{"responses", c.tiers.Stats(), responseBytes, c.index},
-		{"objects", present, 16 << 20, c.objects.Registry()},
+		{"objects", present, 16 << 20, c.objects.Index()},
 		{"absences", absent, 256 << 10, nil},
 	} {
 		local := tier.stats.Local
 		if most := tier.most + tier.most/20; local.Bytes > most { // as package local promises
 			t.Errorf("%s take %d bytes, want %d at most", tier.name, local.Bytes, most)
 		}
-		if tier.registry == nil {
+		if tier.index == nil {
 			continue
 		}
-		if keys, _, _ := tier.registry.Len(); int64(keys) > local.Entries {
-			t.Errorf("there are %d %s, and %d are registered", local.Entries, tier.name, keys)
+		if s := tier.index.Stats(); int64(s.Entries) != local.Entries || s.Missing != 0 {
+			t.Errorf("there are %d %s, and the index has %+v", local.Entries, tier.name, s)
 		}
 	}
 }
@@ -192,7 +193,7 @@ func TestFloodOfGuesses(t *testing.T) {
 	if present.Local.Entries != 1 || absent.Local.Entries < 100 || absent.Total.Evictions == 0 {
 		t.Errorf("there are %d objects and %d absences, of which %d were evicted", present.Local.Entries, absent.Local.Entries, absent.Total.Evictions)
 	}
-	if found := c.objects.Registry().Keys(invalidate.TagEntity(cache.DefaultTenant, "post:1")); len(found) != 1 {
+	if found := c.objects.Index().KeysOf(invalidate.Tag(cache.DefaultTenant, "post:1")); len(found) != 1 {
 		t.Errorf("the post is at %v", found)
 	}
 }

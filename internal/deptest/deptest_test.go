@@ -65,7 +65,8 @@ func rules() []rule {
 		{pkg: "tier/redistier", deny: inModule("cache", "invalidate")},
 		{pkg: "invalidate", deny: slices.Concat(inModule("cache", "invalidate/redislog"), redis)},
 		{pkg: "invalidate/pipeline", deny: slices.Concat(inModule("cache", "tier", "invalidate/redislog"), redis)},
-		{pkg: "cache", deny: redis},
+		{pkg: "cache", deny: slices.Concat(inModule("cache/index"), redis)},
+		{pkg: "cache/index", deny: redis},
 	}
 }
 

@@ -68,6 +68,6 @@
 // A page that was being rendered while its stage was called is old, and must not
 // be stored afterwards. That is the stage's affair, as only it knows when a load
 // began: it notes the invalidations before the load and looks again before it
-// stores, as package cache does by fences. The same goes for the index: an entry
-// is registered before it becomes visible.
+// stores, as package cache does by fences. A stage with an index of
+// its own notes an entry there before the entry becomes visible.
 package pipeline

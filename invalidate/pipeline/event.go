@@ -6,16 +6,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
 )
 
 // The bounds of an [Event].
 const (
-	MaxKeyLen      = 512                     // bytes of an idempotency key
-	MaxSubjectLen  = invalidate.MaxEntityLen // bytes of a subject
-	MaxEntityLen   = invalidate.MaxEntityLen // bytes of an entity
-	MaxWarmLen     = invalidate.MaxEntityLen // bytes of a warm-up's name
-	MaxInvalidates = 1024                    // entities of an event
-	MaxWarms       = 64                      // warm-ups of an event
+	MaxKeyLen      = 512                               // bytes of an idempotency key
+	MaxTextLen     = key.MaxLen + invalidate.MaxTagLen // bytes of a subject, an entity, or a warm-up's name
+	MaxInvalidates = 1024                              // entities of an event
+	MaxWarms       = 64                                // warm-ups of an event
 )
 
 // ErrEvent is wrapped by every error about an event that cannot be published.
@@ -55,13 +54,13 @@ func (e *Event) Validate() error {
 	if err := validText("key", e.Key, MaxKeyLen); err != nil {
 		return err
 	}
-	if err := validText("subject", e.Subject, MaxSubjectLen); err != nil {
+	if err := validText("subject", e.Subject, MaxTextLen); err != nil {
 		return err
 	}
-	if err := validTexts("entity", e.Invalidates, MaxInvalidates, MaxEntityLen); err != nil {
+	if err := validTexts("entity", e.Invalidates, MaxInvalidates, MaxTextLen); err != nil {
 		return err
 	}
-	if err := validTexts("warm-up", e.Warms, MaxWarms, MaxWarmLen); err != nil {
+	if err := validTexts("warm-up", e.Warms, MaxWarms, MaxTextLen); err != nil {
 		return err
 	}
 	if !e.Deleted && len(e.Invalidates) == 0 && len(e.Warms) == 0 {

@@ -80,7 +80,7 @@ func TestCacheBudget(t *testing.T) {
 	var left atomic.Int64
 	tiers, c := openCache(t, cache.TiersConfig{
 		Local:   otter.New(otter.Config{MaxBytes: budget}),
-		OnEvict: func(string, tier.EvictReason) { left.Add(1) },
+		OnRemoved: func(cache.Entry, tier.EvictReason) { left.Add(1) },
 	}, func(context.Context, int) ([]byte, error) { return make([]byte, 1000), nil })
 	most := int64(0)
 	for k := range keys {

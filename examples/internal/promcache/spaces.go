@@ -38,10 +38,10 @@ var spaceFamilies = []family[cache.Counts]{
 	},
 	{
 		"cache_fill_total", "What became of loaded values.", counter, "outcome",
-		[]string{"stored", "lost", "error", "too_large", "unencodable", "tags", "not_admitted", "no_store", "unregistered"},
+		[]string{"stored", "lost", "error", "too_large", "unencodable", "tags", "not_admitted", "no_store"},
 		func(n *cache.Counts) []float64 {
 			return floats(n.Fills, n.FillsLost, n.FillErrors, n.FillsTooLarge, n.FillsUnencodable, n.FillsBadTags,
-				n.FillsNotAdmitted, n.FillsNotWanted, n.FillsUnregistered)
+				n.FillsNotAdmitted, n.FillsNotWanted)
 		},
 	},
 	{

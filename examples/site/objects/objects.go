@@ -31,6 +31,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/index"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
@@ -58,7 +59,7 @@ type Config struct {
 // with [New]. All methods may be called concurrently.
 type Cache struct {
 	present, absent *cache.Tiers
-	registry        *invalidate.Registry
+	index           *index.Index
 
 	settings   cache.Cache[string, content.Settings]
 	navigation cache.Cache[string, []content.NavItem]
@@ -79,7 +80,7 @@ var _ content.Reader = (*Cache)(nil)
 
 // New returns a cache in front of r.
 func New(r content.Reader, cfg Config) (*Cache, error) {
-	c := &Cache{registry: invalidate.NewRegistry(invalidate.RegistryConfig{}), source: content.Track(r, Depend)}
+	c := &Cache{index: index.New(index.Config{}), source: content.Track(r, Depend)}
 	if err := c.open(cfg); err != nil {
 		return nil, errors.Join(err, c.Close(context.Background()))
 	}
@@ -93,13 +94,13 @@ func (c *Cache) open(cfg Config) (err error) {
 	if cfg.MaxAbsentBytes == 0 {
 		cfg.MaxAbsentBytes = DefaultMaxAbsentBytes
 	}
-	tc := cache.TiersConfig{Logger: cfg.Logger, MeterProvider: cfg.MeterProvider, Registry: c.registry}
+	tc := cache.TiersConfig{Logger: cfg.Logger, MeterProvider: cfg.MeterProvider, OnStored: c.index.Stored, OnRemoved: c.index.Removed}
 	tc.Local = local.New(local.Config{MaxBytes: cfg.MaxBytes})
 	if c.present, err = cache.Open(tc); err != nil {
 		return fmt.Errorf("objects: %w", err)
 	}
 	tc.Local = local.New(local.Config{MaxBytes: cfg.MaxAbsentBytes})
-	tc.Registry = invalidate.NewRegistry(invalidate.RegistryConfig{}) // for what is built from absences to know the names
+	tc.OnStored, tc.OnRemoved = func(cache.Entry) {}, nil // so that what is built from absences knows the texts of their tags
 	if c.absent, err = cache.Open(tc); err != nil {
 		return fmt.Errorf("objects: absences: %w", err)
 	}
@@ -220,8 +221,8 @@ func Scopes(entities []string, all bool) []invalidate.Scope {
 	return scopes
 }
 
-// Registry knows what is kept, and what that depends on.
-func (c *Cache) Registry() *invalidate.Registry { return c.registry }
+// Index knows what is kept, and what that depends on.
+func (c *Cache) Index() *index.Index { return c.index }
 
 // Stats returns the numbers of what there is and of what there is not.
 func (c *Cache) Stats() (present, absent cache.Stats) { return c.present.Stats(), c.absent.Stats() }

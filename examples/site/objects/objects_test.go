@@ -13,11 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/index"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/objects"
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 	"github.com/twofold-go/twofold/examples/site/store"
-	"github.com/twofold-go/twofold/invalidate"
 )
 
 func newCache(t *testing.T, r content.Reader, cfg objects.Config) *objects.Cache {
@@ -237,8 +237,8 @@ func write(t *testing.T, s *store.Store, slug string) {
 // keeps it from being stored.
 func TestInheritance(t *testing.T) {
 	c := newCache(t, sitetest.Slim(t), objects.Config{})
-	registry := invalidate.NewRegistry(invalidate.RegistryConfig{})
-	tiers, err := cache.Open(cache.TiersConfig{Logger: slog.New(slog.DiscardHandler), Registry: registry})
+	built := index.New(index.Config{})
+	tiers, err := cache.Open(cache.TiersConfig{Logger: slog.New(slog.DiscardHandler), OnStored: built.Stored, OnRemoved: built.Removed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,9 +262,9 @@ func TestInheritance(t *testing.T) {
 			l, _ := r.do(t.Context(), c)
 			list, isList := l.(content.List)
 			stored := r.name[:3] != "no " && (!isList || len(list.Posts) > 0)
-			entities := registry.Entities(cache.DefaultTenant + ":pages:" + fmt.Sprint(i))
-			if got := slices.Contains(entities, cache.DefaultTenant+":"+string(r.depends)); got != stored {
-				t.Errorf("a page of %s depends on %v", r.name, entities)
+			tags := built.TagsOf(cache.DefaultTenant + ":pages:" + fmt.Sprint(i))
+			if got := slices.Contains(tags, cache.DefaultTenant+":"+string(r.depends)); got != stored {
+				t.Errorf("a page of %s depends on %v", r.name, tags)
 			}
 		}
 	}

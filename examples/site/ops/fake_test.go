@@ -2,10 +2,12 @@ package ops_test
 
 import (
 	"context"
+	"iter"
 	"net/http"
 	"sync"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/index"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/ops"
 	"github.com/twofold-go/twofold/examples/site/respcache"
@@ -23,15 +25,15 @@ type fake struct {
 
 	events        pipeline.Stats
 	recent        []pipeline.Record
-	objectIndex   *invalidate.Registry
-	responseIndex *invalidate.Registry
+	objectIndex   *index.Index
+	responseIndex *index.Index
 }
 
 func newFake() *fake {
 	return &fake{
 		responses:     respcache.Stats{Formats: map[string]respcache.Counts{}},
-		objectIndex:   invalidate.NewRegistry(invalidate.RegistryConfig{}),
-		responseIndex: invalidate.NewRegistry(invalidate.RegistryConfig{}),
+		objectIndex:   index.New(index.Config{}),
+		responseIndex: index.New(index.Config{}),
 	}
 }
 
@@ -84,7 +86,27 @@ func (f fakeObjects) Stats() (present, absent cache.Stats) {
 	return f.present, f.absent
 }
 
-func (f fakeObjects) Registry() *invalidate.Registry { return f.objectIndex }
+func (f fakeObjects) Index() *index.Index { return f.objectIndex }
+
+// stored is an entry of an index that no cache has.
+type stored struct {
+	key  string
+	tags []string
+}
+
+func (s *stored) Key() string { return s.key }
+
+func (s *stored) Tags() iter.Seq2[uint64, string] {
+	return func(yield func(uint64, string) bool) {
+		for _, tag := range s.tags {
+			if !yield(invalidate.TagHash(cache.DefaultTenant, tag), cache.DefaultTenant+":"+tag) {
+				return
+			}
+		}
+	}
+}
+
+func (*stored) Alive() bool { return true }
 
 type fakeTiers struct{ *fake }
 

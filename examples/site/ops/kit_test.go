@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/index"
 	"github.com/twofold-go/twofold/examples/site/changes"
 	"github.com/twofold-go/twofold/examples/site/objects"
 	"github.com/twofold-go/twofold/examples/site/ops"
@@ -26,7 +27,6 @@ import (
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 	"github.com/twofold-go/twofold/examples/site/store"
 	"github.com/twofold-go/twofold/examples/site/web"
-	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/pipeline"
 )
 
@@ -43,7 +43,7 @@ type blog struct {
 	site    http.Handler
 	store   *store.Store
 	objects *objects.Cache
-	index   *invalidate.Registry
+	index   *index.Index
 	changes *changes.Publisher
 	service *service.Service
 	caches  *ops.Caches
@@ -53,7 +53,7 @@ type blog struct {
 // newBlog puts a blog together, as the program does.
 func newBlog(t *testing.T) *blog {
 	t.Helper()
-	b := &blog{t: t, store: sitetest.Slim(t), index: invalidate.NewRegistry(invalidate.RegistryConfig{})}
+	b := &blog{t: t, store: sitetest.Slim(t), index: index.New(index.Config{})}
 	ended := func(end func(context.Context) error) {
 		t.Cleanup(func() {
 			if err := end(context.Background()); err != nil {
@@ -71,7 +71,7 @@ func newBlog(t *testing.T) *blog {
 	b.objects, err = objects.New(b.store, objects.Config{Logger: quiet})
 	must(err)
 	ended(b.objects.Close)
-	tiers, err := cache.Open(cache.TiersConfig{Registry: b.index, Logger: quiet})
+	tiers, err := cache.Open(cache.TiersConfig{OnStored: b.index.Stored, OnRemoved: b.index.Removed, Logger: quiet})
 	must(err)
 	ended(tiers.Close)
 	responses, err := respcache.New(respcache.Config{

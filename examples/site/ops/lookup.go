@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/index"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )
@@ -118,11 +119,11 @@ func (f *finding) findKey(c *Caches) error {
 }
 
 // describe says whether the key is in an index, and what it depends on.
-func (f *finding) describe(index *invalidate.Registry) {
-	if f.Cached = has(index, f.Key); !f.Cached {
+func (f *finding) describe(in *index.Index) {
+	if f.Cached = has(in, f.Key); !f.Cached {
 		return
 	}
-	tags := index.Entities(f.Key)
+	tags := in.TagsOf(f.Key)
 	for i := range tags {
 		tags[i] = tagOf(tags[i])
 	}
@@ -130,24 +131,23 @@ func (f *finding) describe(index *invalidate.Registry) {
 	f.Depends = &l
 }
 
-// tagOf returns the tag that an entity of the index stands for. All of the site
-// belongs to one tenant, so the name says nothing.
-func tagOf(entity string) string { return strings.TrimPrefix(entity, cache.DefaultTenant+":") }
+// tagOf returns a tag of the index without its tenant. All of the site belongs to one.
+func tagOf(full string) string { return strings.TrimPrefix(full, cache.DefaultTenant+":") }
 
 // has reports whether an index has a key.
-func has(index *invalidate.Registry, full string) bool {
+func has(in *index.Index, full string) bool {
 	k, err := key.Parse(full)
-	return err == nil && len(index.Covered(invalidate.Key(k))) > 0
+	return err == nil && len(in.KeysOf(invalidate.Key(k))) > 0
 }
 
 // layer is an index with its name.
 type layer struct {
 	name  string
-	index *invalidate.Registry
+	index *index.Index
 }
 
 func (c *Caches) layers() []layer {
-	return []layer{{"responses", c.Index}, {"objects", c.Objects.Registry()}}
+	return []layer{{"responses", c.Index}, {"objects", c.Objects.Index()}}
 }
 
 // covered returns the keys that invalidations of the scopes would reach.
@@ -156,7 +156,7 @@ func (c *Caches) covered(scopes ...invalidate.Scope) []layerList {
 	for _, l := range c.layers() {
 		var keys []string
 		for _, s := range scopes {
-			keys = append(keys, l.index.Covered(s)...)
+			keys = append(keys, l.index.KeysOf(s)...)
 		}
 		all = append(all, layerList{l.name, listOf(keys)})
 	}

@@ -192,17 +192,13 @@ func TestLookUpRefusesBadInput(t *testing.T) {
 func TestListsAreBounded(t *testing.T) {
 	f := newFake()
 	for i := range 500 {
-		if _, err := f.responseIndex.Register("default:responses:/"+strconv.Itoa(i), "default:t", "default:only"+strconv.Itoa(i)); err != nil {
-			t.Fatal(err)
-		}
+		f.responseIndex.Stored(&stored{"default:responses:/" + strconv.Itoa(i), []string{"t", "only" + strconv.Itoa(i)}})
 	}
 	var tags []string
 	for i := range 300 {
-		tags = append(tags, "default:t"+strconv.Itoa(i))
+		tags = append(tags, "t"+strconv.Itoa(i))
 	}
-	if _, err := f.responseIndex.Register("default:responses:/many", tags...); err != nil {
-		t.Fatal(err)
-	}
+	f.responseIndex.Stored(&stored{"default:responses:/many", tags})
 	h := handler(t, f.config())
 	for name, value := range map[string]string{"tag": "t", "prefix": "/"} {
 		got := ask(t, h, name, value).Keys[0]
@@ -227,12 +223,7 @@ func TestListsAreBounded(t *testing.T) {
 func TestNamesAreText(t *testing.T) {
 	const evil = `"'><script>alert(1)</script><img/src=x/onerror=alert(1)>`
 	f := newFake()
-	register := func(k string, entities ...string) {
-		if _, err := f.responseIndex.Register(k, entities...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	register("default:responses:/"+evil, "default:"+evil, "default:javascript:alert(1)")
+	f.responseIndex.Stored(&stored{"default:responses:/" + evil, []string{evil, "javascript:alert(1)"}})
 	f.objectIndex = f.responseIndex
 	f.format(evil, counts(1, 1))
 	f.object(evil, 1, 1)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/examples/internal/promcache"
-	"github.com/twofold-go/twofold/invalidate"
 )
 
 // metrics returns the handler of /metrics: the tiers and the pipeline by the names
@@ -58,7 +57,7 @@ var (
 	bytesDesc       = prometheus.NewDesc("site_response_sent_bytes_total", "Bytes of bodies that were sent.", []string{"format"}, nil)
 	bypassDesc      = prometheus.NewDesc("site_response_bypass_total", "Requests that went past the cache, by reason.", []string{"reason"}, nil)
 	refusedDesc     = prometheus.NewDesc("site_response_refused_total", "Responses that were not stored, by reason.", []string{"reason"}, nil)
-	keysDesc        = prometheus.NewDesc("site_index_keys", "Keys in the index of a layer.", []string{"layer"}, nil)
+	keysDesc        = prometheus.NewDesc("site_index_keys", "Keys in the index of a layer, also of entries that were invalidated and are still in memory.", []string{"layer"}, nil)
 	tagsDesc        = prometheus.NewDesc("site_index_tags", "Tags that the keys in the index of a layer depend on.", []string{"layer"}, nil)
 	pairsDesc       = prometheus.NewDesc("site_index_pairs", "Pairs of a key and a tag in the index of a layer.", []string{"layer"}, nil)
 )
@@ -98,10 +97,10 @@ func (r *responses) Collect(to chan<- prometheus.Metric) {
 	for reason, n := range s.Refused {
 		count(refusedDesc, n, reason)
 	}
-	for name, index := range map[string]*invalidate.Registry{"responses": r.c.Index, "objects": r.c.Objects.Registry()} {
-		keys, tags, pairs := index.Len()
-		send(keysDesc, prometheus.GaugeValue, int64(keys), name)
-		send(tagsDesc, prometheus.GaugeValue, int64(tags), name)
-		send(pairsDesc, prometheus.GaugeValue, int64(pairs), name)
+	for _, l := range r.c.layers() {
+		s := l.index.Stats()
+		send(keysDesc, prometheus.GaugeValue, int64(s.Entries), l.name)
+		send(tagsDesc, prometheus.GaugeValue, int64(s.Tags), l.name)
+		send(pairsDesc, prometheus.GaugeValue, int64(s.Pairs), l.name)
 	}
 }

@@ -39,7 +39,7 @@ func TestMetrics(t *testing.T) {
 		`site_response_stored_total{format="html"} 1`,
 		`site_response_refused_total{reason="status-not-kept"} 1`,
 		`site_response_bypass_total{reason="query"} 1`,
-		`site_index_keys{layer="responses"} 0`,
+		`site_index_keys{layer="responses"} 1`,
 		`site_database_queries_total `,
 		`go_goroutines `,
 	} {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/index"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/respcache"
 	"github.com/twofold-go/twofold/invalidate"
@@ -29,7 +30,7 @@ import (
 // Objects are the lower layer: what pages are made of.
 type Objects interface {
 	Stats() (present, absent cache.Stats)
-	Registry() *invalidate.Registry // of what is present
+	Index() *index.Index // of what is present
 }
 
 // Responses are the upper layer.
@@ -66,7 +67,7 @@ type Caches struct {
 	Objects   Objects
 	Responses Responses
 	Tiers     Tiers
-	Index     *invalidate.Registry // of the responses
+	Index     *index.Index // of the responses
 	Changes   Changes
 	Budgets   Budgets
 }

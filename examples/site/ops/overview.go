@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/cache/index"
 	"github.com/twofold-go/twofold/tier/local"
 )
 
@@ -50,7 +50,7 @@ type tierRow struct {
 	Bytes     int64  `json:"bytes"`  // with what each entry costs beside itself
 	Budget    int64  `json:"budget"` // of bytes; 0: not known
 	Evictions int64  `json:"evictions"`
-	Indexed   int    `json:"indexed"` // keys in the index; -1: there is none
+	Indexed   int    `json:"indexed"` // entries in the index, also invalidated ones; -1: there is none
 	Tags      int    `json:"tags"`    // that they depend on
 	Pairs     int    `json:"pairs"`
 
@@ -121,18 +121,19 @@ func (c *Caches) tierRows() []tierRow {
 	present, absent := c.Objects.Stats()
 	return []tierRow{
 		tierOf("responses", c.Tiers.Stats(), c.Budgets.Responses, c.Index),
-		tierOf("objects", present, c.Budgets.Objects, c.Objects.Registry()),
+		tierOf("objects", present, c.Budgets.Objects, c.Objects.Index()),
 		tierOf("absences", absent, c.Budgets.Absences, nil),
 	}
 }
 
-func tierOf(name string, s cache.Stats, budget int64, index *invalidate.Registry) tierRow {
+func tierOf(name string, s cache.Stats, budget int64, of *index.Index) tierRow {
 	r := tierRow{
 		Name: name, Entries: s.Local.Entries, Bytes: s.Local.Bytes + s.Local.Entries*local.Overhead, Budget: budget,
 		Evictions: s.Total.Evictions, Indexed: -1, Invalidations: s.Kinds.Keys + s.Kinds.Prefixes + s.Kinds.Tags,
 	}
-	if index != nil {
-		r.Indexed, r.Tags, r.Pairs = index.Len()
+	if of != nil {
+		s := of.Stats()
+		r.Indexed, r.Tags, r.Pairs = s.Entries, s.Tags, s.Pairs
 	}
 	return r
 }

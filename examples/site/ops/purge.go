@@ -102,8 +102,8 @@ func (c *Caches) purgeAll(ctx context.Context, o *outcome) error {
 
 // count counts what the scope covers.
 func (c *Caches) count(o *outcome, scope invalidate.Scope) {
-	o.Objects = len(c.Objects.Registry().Covered(scope))
-	o.Responses = len(c.Index.Covered(scope))
+	o.Objects = len(c.Objects.Index().KeysOf(scope))
+	o.Responses = len(c.Index.KeysOf(scope))
 }
 
 // purgePath purges the responses of a path: of every host, scheme, query and
@@ -114,12 +114,12 @@ func (c *Caches) purgePath(ctx context.Context, o *outcome) error {
 	if err != nil {
 		return err
 	}
-	before := c.Index.Covered(invalidate.All())
+	before := c.Index.KeysOf(invalidate.All())
 	if err := c.Responses.PurgePath(ctx, path); err != nil {
 		return err
 	}
 	left := map[string]bool{}
-	for _, k := range c.Index.Covered(invalidate.All()) {
+	for _, k := range c.Index.KeysOf(invalidate.All()) {
 		left[k] = true
 	}
 	for _, k := range before {
@@ -138,7 +138,7 @@ func (c *Caches) purgePrefix(r *http.Request, o *outcome) error {
 		return err
 	}
 	for _, s := range scopes {
-		o.Responses += len(c.Index.Covered(s))
+		o.Responses += len(c.Index.KeysOf(s))
 	}
 	return c.Tiers.Invalidate(r.Context(), scopes...)
 }

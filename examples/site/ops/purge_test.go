@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/examples/site/ops"
+	"github.com/twofold-go/twofold/invalidate"
 )
 
 // purged is what a purge answers to a program.
@@ -65,7 +66,7 @@ func TestPurge(t *testing.T) {
 				b.visit(target)
 			}
 			if tt.objects < 0 {
-				tt.objects, _, _ = b.objects.Registry().Len()
+				tt.objects = b.objects.Index().Stats().Entries
 			}
 			a := post(t, b.ops, "/_cache/api/purge", url.Values{tt.what: {tt.value}})
 			got := decode[purged](t, a)
@@ -109,7 +110,7 @@ func TestPurgeReachesObjectsFirst(t *testing.T) {
 func TestPurgeRefusesBadInput(t *testing.T) {
 	b := newBlog(t)
 	b.visit("/")
-	before, _, _ := b.index.Len()
+	before := len(b.index.KeysOf(invalidate.All()))
 	long := strings.Repeat("x", 3000)
 	for name, form := range map[string]url.Values{
 		"nothing":                   {},
@@ -161,7 +162,7 @@ func TestPurgeRefusesBadInput(t *testing.T) {
 	if b.ops.ServeHTTP(w, r); w.Code != http.StatusBadRequest {
 		t.Errorf("a long body = %d %s, want 400", w.Code, w.Body)
 	}
-	if after, _, _ := b.index.Len(); after != before {
+	if after := len(b.index.KeysOf(invalidate.All())); after != before {
 		t.Errorf("%d of %d entries are left", after, before)
 	}
 }

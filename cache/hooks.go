@@ -1,0 +1,89 @@
+package cache
+
+import (
+	"iter"
+	"runtime/debug"
+
+	"github.com/twofold-go/twofold/tier"
+)
+
+// Entry is one entry of the local tier: a value or a remembered absence.
+// [TiersConfig].OnStored and OnRemoved are given the same Entry, so == tells
+// two entries of one key apart. All methods may be called concurrently, also
+// after the entry has left the tier. An Entry keeps its value in memory.
+type Entry interface {
+	// Key returns the full key, "tenant:namespace:id". It is spelled at each call.
+	Key() string
+
+	// Tags yields the hash and the text of each tag. The text is spelled
+	// "tenant:tag". It is empty for a tag that came with a value from the
+	// remote tier, where only the hash is kept.
+	Tags() iter.Seq2[uint64, string]
+
+	// Alive reports whether the entry may still be served, if only as a stale
+	// value: no invalidation covers it, its time is not over, and the Tiers are
+	// not closed.
+	Alive() bool
+}
+
+// stored tells the hook of an item that is about to become visible.
+func (t *Tiers) stored(e Entry) {
+	if t.cfg.OnStored == nil {
+		return
+	}
+	defer t.survive("OnStored")
+	t.cfg.OnStored(e)
+}
+
+// evicted is told by the local tier of each item that has left it.
+func (t *Tiers) evicted(e tier.Entry, cost int64, reason tier.EvictReason) {
+	n, ok := e.(interface {
+		Entry
+		numbers() *counters
+	})
+	if !ok {
+		return
+	}
+	if reason == tier.Evicted || reason == tier.Rejected {
+		c := n.numbers()
+		c.inc(evictions)
+		c.n[evictedBytes].Add(cost)
+	}
+	if t.cfg.OnRemoved == nil {
+		return
+	}
+	defer t.survive("OnRemoved")
+	t.cfg.OnRemoved(n, reason)
+}
+
+// survive is deferred around a hook: its panic must not reach the call that happened to
+// store something or to make room.
+func (t *Tiers) survive(hook string) {
+	if recover() != nil { // what it panicked with may be a key
+		t.panicked.Do(func() {
+			t.log.Error("cache: a hook panicked; further panics of hooks are not logged", "hook", hook, "stack", string(debug.Stack()))
+		})
+	}
+}
+
+// Key implements Entry.
+func (it *item[K, V]) Key() string { return it.FullKey() }
+
+// Tags implements Entry.
+func (d *rare) Tags() iter.Seq2[uint64, string] {
+	return func(yield func(uint64, string) bool) {
+		for i, hash := range d.tags {
+			if !yield(hash, d.textOf(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Alive implements Entry.
+func (it *item[K, V]) Alive() bool {
+	t := it.view.t
+	return !t.work.Closed() && it.freshness(t.now()) != dead && it.unfenced(t, it)
+}
+
+func (it *item[K, V]) numbers() *counters { return it.view.counts }

@@ -1,0 +1,344 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/local"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// resident is what the hooks say is in the local tier.
+type resident struct {
+	t  *testing.T
+	mu sync.Mutex // protects there
+
+	there map[cache.Entry][]string // spelled tags, sorted
+}
+
+// listen sets the hooks of cfg.
+func listen(t *testing.T, cfg *cache.TiersConfig) *resident {
+	t.Helper()
+	r := &resident{t: t, there: map[cache.Entry][]string{}}
+	cfg.OnStored, cfg.OnRemoved = r.stored, r.removed
+	return r
+}
+
+func spelledTags(e cache.Entry) (tags []string) {
+	for hash, text := range e.Tags() {
+		if text == "" {
+			text = fmt.Sprintf("#%x", hash)
+		}
+		tags = append(tags, text)
+	}
+	slices.Sort(tags)
+	return tags
+}
+
+func (r *resident) stored(e cache.Entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, again := r.there[e]; again {
+		r.t.Errorf("%s was stored twice", e.Key())
+	}
+	r.there[e] = spelledTags(e)
+}
+
+func (r *resident) removed(e cache.Entry, _ tier.EvictReason) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, there := r.there[e]; !there {
+		r.t.Errorf("%s was removed, and was not there", e.Key())
+	}
+	delete(r.there, e)
+}
+
+// alive returns the entries that are alive, and their tags.
+func (r *resident) alive() map[string][]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	alive := map[string][]string{}
+	for e, tags := range r.there {
+		if e.Alive() {
+			alive[e.Key()] = tags
+		}
+	}
+	return alive
+}
+
+func (r *resident) want(want map[string][]string) {
+	r.t.Helper()
+	if diff := cmp.Diff(want, r.alive()); diff != "" {
+		r.t.Errorf("alive (-want +got):\n%s", diff)
+	}
+}
+
+type tagsByKey = map[string][]string
+
+// Whatever way a tag comes to an entry, its text does.
+func TestStoredWithTags(t *testing.T) {
+	var cfg cache.TiersConfig
+	seen := listen(t, &cfg)
+	tiers := open(t, cfg)
+	inner := with(t, tiers, thingConfig{Namespace: "inner", Tags: tagT, Load: (&source{}).load})
+	outer := with(t, tiers, thingConfig{Namespace: "outer", Load: func(ctx context.Context, k int) (string, error) {
+		cache.Depend(ctx, "depend", "depend")
+		return inner.Get(ctx, k)
+	}})
+	for range 2 { // the inner value is loaded, then a hit
+		if _, err := outer.GetOrLoad(t.Context(), 1, nil, cache.Tags("option", "depend")); err != nil {
+			t.Fatal(err)
+		}
+		seen.want(tagsByKey{
+			"default:inner:1": {"default:t"},
+			"default:outer:1": {"default:depend", "default:option", "default:t"},
+		})
+		if err := outer.Delete(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		seen.want(tagsByKey{"default:inner:1": {"default:t"}})
+	}
+	if err := inner.Set(t.Context(), 2, "set", cache.Tags("option")); err != nil {
+		t.Fatal(err)
+	}
+	// A value that still stands keeps its tags, beside those of this call.
+	kept := with(t, tiers, thingConfig{Namespace: "kept", Load: func(context.Context, int) (string, error) { return "", cache.ErrNotModified }})
+	for i, tag := range []string{"first", "second"} {
+		load := func(context.Context, int) (string, error) { return "kept", nil }
+		if i > 0 {
+			load = nil
+		}
+		if _, err := kept.GetOrLoad(t.Context(), 3, load, cache.Tags(tag), cache.MaxAge(0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen.want(tagsByKey{
+		"default:inner:1": {"default:t"},
+		"default:inner:2": {"default:option", "default:t"},
+		"default:kept:3":  {"default:first", "default:second"},
+	})
+}
+
+// A value of another process's has the hashes of its tags and not their texts, and so has
+// what is made of it.
+func TestStoredFromRemote(t *testing.T) {
+	mem := tiertest.NewMemory()
+	there := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Namespace: "inner", Tags: tagT, Load: (&source{}).load})
+	get(t, there, 1)
+	cfg := cache.TiersConfig{Remote: mem}
+	seen := listen(t, &cfg)
+	tiers := open(t, cfg)
+	inner := with(t, tiers, thingConfig{Namespace: "inner"})
+	outer := with(t, tiers, thingConfig{Namespace: "outer", Load: func(ctx context.Context, k int) (string, error) {
+		cache.Depend(ctx, "own")
+		return inner.Get(ctx, k)
+	}})
+	get(t, outer, 1)
+	hashed := fmt.Sprintf("#%x", invalidate.TagHash(cache.DefaultTenant, "t"))
+	seen.want(tagsByKey{"default:inner:1": {hashed}, "default:outer:1": {hashed, "default:own"}})
+	invalidateTag(t, tiers, "t")
+	seen.want(tagsByKey{})
+}
+
+// spied is a local tier that looks around before an entry becomes visible, and after.
+type spied struct {
+	*local.Tier
+	before func()
+}
+
+func (w spied) Set(hash uint64, e tier.Entry, cost int64) bool {
+	w.before()
+	return w.Tier.Set(hash, e, cost)
+}
+
+// The hook has returned before the entry can be seen.
+func TestStoredBeforeVisible(t *testing.T) {
+	var cfg cache.TiersConfig
+	stored := listen(t, &cfg)
+	seen := 0
+	cfg.Local = spied{Tier: local.New(local.Config{}), before: func() {
+		seen++
+		stored.want(tagsByKey{"default:things:1": {"default:t"}})
+	}}
+	c := with(t, open(t, cfg), thingConfig{Tags: tagT, Load: (&source{}).load})
+	get(t, c, 1)
+	if err := c.Set(t.Context(), 1, "set"); err != nil {
+		t.Fatal(err)
+	}
+	if seen != 2 {
+		t.Errorf("%d entries were stored, want 2", seen)
+	}
+}
+
+// An entry that cannot be served any more is not alive, whether it has left or not.
+func TestEntryAlive(t *testing.T) {
+	type leave func(ctx context.Context, tiers *cache.Tiers, c things) error
+	for name, leave := range map[string]leave{
+		"Delete":    func(ctx context.Context, _ *cache.Tiers, c things) error { return c.Delete(ctx, 1) },
+		"DeleteAll": func(ctx context.Context, _ *cache.Tiers, c things) error { return c.DeleteAll(ctx) },
+		"tag": func(ctx context.Context, tiers *cache.Tiers, _ things) error {
+			return tiers.Invalidate(ctx, invalidate.Tag(cache.DefaultTenant, "t"))
+		},
+		"All": func(ctx context.Context, tiers *cache.Tiers, _ things) error {
+			return tiers.Invalidate(ctx, invalidate.All())
+		},
+		"time": func(context.Context, *cache.Tiers, things) error {
+			advance(time.Hour)
+			return nil
+		},
+		"Set of what is not kept": func(ctx context.Context, _ *cache.Tiers, c things) error {
+			if err := c.Set(ctx, 1, strings.Repeat("x", 1<<20+1)); err == nil {
+				return errors.New("it was kept")
+			}
+			return nil
+		},
+		"eviction": func(ctx context.Context, _ *cache.Tiers, c things) error {
+			for k := 2; k < 100; k++ {
+				if err := c.Set(ctx, k, strings.Repeat("x", 1<<15)); err != nil {
+					return err
+				}
+			}
+			return c.DeleteAll(ctx)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cfg := cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1 << 20})}
+				seen := listen(t, &cfg)
+				tiers := open(t, cfg)
+				c := with(t, tiers, thingConfig{Tags: tagT, Load: (&source{}).load})
+				for range 2 { // it comes back
+					get(t, c, 1)
+					seen.want(tagsByKey{"default:things:1": {"default:t"}})
+					if err := leave(t.Context(), tiers, c); err != nil {
+						t.Fatal(err)
+					}
+					seen.want(tagsByKey{})
+				}
+				get(t, c, 1)
+				if err := tiers.Close(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				seen.want(tagsByKey{}) // and nothing of closed tiers is
+			})
+		})
+	}
+}
+
+// What is stale is alive as long as it may be served.
+func TestStaleEntryAlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var cfg cache.TiersConfig
+		seen := listen(t, &cfg)
+		c := with(t, open(t, cfg), thingConfig{
+			Load:   (&source{}).load,
+			Policy: patch{TTL: new(time.Minute), Stale: new(time.Minute), StaleIfError: new(time.Minute)},
+		})
+		get(t, c, 1)
+		for _, want := range []tagsByKey{{"default:things:1": nil}, {"default:things:1": nil}, {}} {
+			advance(61 * time.Second)
+			seen.want(want)
+		}
+	})
+}
+
+// An entry that the tier has no room for comes to both hooks.
+func TestStoredAndRefused(t *testing.T) {
+	var told []string
+	tiers := open(t, cache.TiersConfig{
+		Local:     local.New(local.Config{MaxBytes: 64 << 10}),
+		OnStored:  func(e cache.Entry) { told = append(told, "stored "+e.Key()) },
+		OnRemoved: func(e cache.Entry, r tier.EvictReason) { told = append(told, r.String()+" "+e.Key()) },
+	})
+	c := with(t, tiers, thingConfig{})
+	if err := c.Set(t.Context(), 1, strings.Repeat("x", 32<<10)); !errors.Is(err, cache.ErrTooLarge) {
+		t.Errorf("Set = %v, want ErrTooLarge", err)
+	}
+	if diff := cmp.Diff([]string{"stored default:things:1", "rejected default:things:1"}, told); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
+// A hook that panics keeps nothing from being stored.
+func TestOnStoredPanics(t *testing.T) {
+	var said strings.Builder
+	tiers := open(t, cache.TiersConfig{
+		Logger:   slog.New(slog.NewTextHandler(&said, nil)),
+		OnStored: func(cache.Entry) { panic("secret") },
+	})
+	c := with(t, tiers, thingConfig{Load: (&source{}).load})
+	for k := range 3 {
+		get(t, c, k)
+		wantFetch(t, c, k, fetched{fmt.Sprintf("%d.1", k), cache.Local, false, nil})
+	}
+	if n := strings.Count(said.String(), "hook=OnStored"); n != 1 || strings.Contains(said.String(), "secret") {
+		t.Errorf("the log says so %d times, want 1, without the value:\n%s", n, said.String())
+	}
+}
+
+// dumb is a local tier that does not tell of evictions.
+type dumb struct{ tier.Local }
+
+func TestOnRemovedNeedsEvictions(t *testing.T) {
+	_, err := cache.Open(cache.TiersConfig{
+		Local: dumb{local.New(local.Config{})}, OnRemoved: func(cache.Entry, tier.EvictReason) {},
+	})
+	if err == nil || !strings.Contains(err.Error(), "field OnRemoved: the local tier cache_test.dumb") {
+		t.Errorf("Open = %v, want an error about the field OnRemoved", err)
+	}
+}
+
+// After all sorts of traffic side by side, what the hooks know to be alive can be read, and
+// nothing else can.
+func TestHooksChurn(t *testing.T) {
+	cfg := cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1 << 20})}
+	seen := listen(t, &cfg)
+	tiers := open(t, cfg)
+	c := with(t, tiers, thingConfig{Tags: func(k int, _ string) []string { return []string{fmt.Sprint("mod", k%7)} }, Load: (&source{}).load})
+	keys := 100_000
+	if testing.Short() {
+		keys /= 10
+	}
+	crowd(8, func(g int) {
+		for i := range keys / 8 {
+			k := i*8 + g
+			_, err := c.Get(t.Context(), k)
+			if err == nil && i%97 == 0 {
+				err = c.Set(t.Context(), k-8*5, "set")
+			}
+			if err == nil && i%101 == 0 {
+				err = c.Delete(t.Context(), k-8*9)
+			}
+			if err == nil && i%4001 == 0 {
+				err = tiers.Invalidate(t.Context(), invalidate.Tag(cache.DefaultTenant, fmt.Sprint("mod", i%7)))
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	alive := seen.alive()
+	if entries := tiers.Stats().Local.Entries; int64(len(seen.there)) != entries || len(alive) == 0 {
+		t.Errorf("%d entries were stored and not removed, of which %d are alive; %d entries are there", len(seen.there), len(alive), entries)
+	}
+	for k := range keys {
+		full := fmt.Sprint("default:things:", k)
+		if _, ok := c.Peek(t.Context(), k); ok != (alive[full] != nil) {
+			t.Fatalf("key %d is readable: %t, alive: %t", k, ok, !ok)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+// Package index tells which cached keys carry a tag, and which tags a cached key
+// carries: which pages show post 7, and what does this page show? An [Index] attaches
+// to the local tier of a cache.Tiers by two hooks:
+//
+//	ix := index.New(index.Config{})
+//	tiers, err := cache.Open(cache.TiersConfig{OnStored: ix.Stored, OnRemoved: ix.Removed})
+//
+// # What a reader may rely on
+//
+//  1. An entry is in the index before a read can find it in the local tier, and leaves
+//     the index after it has left the tier. So [Index.KeysOf] names every key that a local
+//     hit can return when KeysOf is called, as long as Stats.Missing is zero.
+//  2. KeysOf and TagsOf leave out what may not be served any more: what this process or
+//     another one has invalidated, and what has expired. Such an entry still counts in
+//     Stats until it leaves the tier.
+//  3. A key may be named whose entry is about to become visible, or has just left.
+//  4. The index knows this process's local tier. The remote tier may hold other keys.
+//
+// An invalidation needs no index: cache.Tiers.Invalidate takes tags as they are. The index
+// is for an operator's page, a purge that reports what it reached, and a warm-up.
+package index
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// Config bounds an [Index]. The zero value is a million entries with eight tags
+// each on average. An entry takes some 100 bytes beside its key's text, and a pair of
+// an entry and a tag some 35. They do not count as bytes of the local tier.
+type Config struct {
+	// MaxEntries bounds the entries. Zero or less: 1,048,576.
+	MaxEntries int
+
+	// MaxPairs bounds the pairs of an entry and a tag. Zero or less: 8,388,608.
+	MaxPairs int
+}
+
+// Index is a two-way index between the keys in a local tier and their tags. An
+// entry that finds no room in the index is stored in the tier all the same; see
+// [Stats].Missing.
+//
+// An index may be attached to several Tiers. It keeps the values of the entries that
+// it holds in memory, so it should end with its Tiers. Make one with [New]. All methods
+// may be called concurrently; slices that they return belong to the caller.
+type Index struct {
+	maxEntries, maxPairs int
+
+	mu    sync.Mutex // protects the rest
+	stats Stats      // without Tags
+	keys  shrinkMap[string, *registration]
+	tags  shrinkMap[uint64, *tag]
+}
+
+// Stats says how much an [Index] holds at the moment.
+type Stats struct {
+	Entries int // indexed entries of the local tier
+	Tags    int // different tags that they carry
+	Pairs   int // pairs of an entry and a tag
+
+	// Missing is how many entries of the local tier are not indexed, because there was
+	// no room when they were stored. An entry that leaves the tier is missing no longer.
+	Missing int
+}
+
+// New returns an empty index.
+func New(cfg Config) *Index {
+	return &Index{
+		maxEntries: cmp.Or(max(cfg.MaxEntries, 0), 1<<20),
+		maxPairs:   cmp.Or(max(cfg.MaxPairs, 0), 8<<20),
+		keys:       newShrinkMap[string, *registration](),
+		tags:       newShrinkMap[uint64, *tag](),
+	}
+}
+
+// Stored adds an entry. It is for cache.TiersConfig.OnStored.
+func (x *Index) Stored(e cache.Entry) {
+	reg := &registration{entry: e, key: e.Key()}
+	var few [8]spelled
+	tags := few[:0]
+	for hash, text := range e.Tags() {
+		tags = append(tags, spelled{hash, text})
+	}
+
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if reg.key == "" || x.stats.Entries >= x.maxEntries || x.stats.Pairs+len(tags) > x.maxPairs {
+		x.stats.Missing++
+		return
+	}
+	x.stats.Entries++
+	x.link(reg, tags)
+	reg.older = x.keys.m[reg.key]
+	x.keys.put(reg.key, reg)
+}
+
+// Removed takes an entry away. It is for cache.TiersConfig.OnRemoved. It looks for
+// this very entry, so a newer one of the same key stays.
+func (x *Index) Removed(e cache.Entry, _ tier.EvictReason) {
+	key := e.Key()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	reg := x.take(key, e)
+	if reg == nil {
+		x.stats.Missing = max(x.stats.Missing-1, 0)
+		return
+	}
+	x.stats.Entries--
+	x.unlink(reg)
+}
+
+// KeysOf returns the keys of this local tier that an invalidation of s would reach,
+// sorted. It takes a key, a tag, a prefix or all. A prefix
+// and all look at every key, and stores wait meanwhile. For a scope that is not valid
+// it returns nil.
+//
+// Tags are indexed by their hashes, so values from the remote tier are found too.
+// When two tags share a hash, each has the other's keys, as with invalidations.
+func (x *Index) KeysOf(s invalidate.Scope) []string {
+	regs := x.covered(s)
+	if len(regs) == 0 {
+		return nil
+	}
+	keys := make([]string, 0, len(regs))
+	for _, reg := range regs {
+		if reg.entry.Alive() { // without the lock: it may have to spell a key
+			keys = append(keys, reg.key)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys) // a key has two entries while one replaces the other
+}
+
+// TagsOf returns the tags of a key in full, "tenant:namespace:id", sorted; nil if the
+// key has no tags or is not in this local tier. A tag is spelled "tenant:tag". One
+// whose text has never come to this index, because its values were loaded by other
+// processes, is spelled "#" and 16 hexadecimal digits of its hash.
+func (x *Index) TagsOf(key string) []string {
+	for _, found := range x.taggedAs(key) {
+		if found.Alive() {
+			slices.Sort(found.tags)
+			return found.tags
+		}
+	}
+	return nil
+}
+
+// tagged is an entry with the texts of its tags.
+type tagged struct {
+	cache.Entry
+	tags []string
+}
+
+// taggedAs returns the entries of a key, the newest first.
+func (x *Index) taggedAs(key string) (found []tagged) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for reg := x.keys.m[key]; reg != nil; reg = reg.older {
+		var tags []string
+		for _, ref := range reg.refs {
+			text := ref.tag.text
+			if text == "" {
+				text = fmt.Sprintf("#%016x", ref.tag.hash)
+			}
+			tags = append(tags, text)
+		}
+		found = append(found, tagged{reg.entry, tags})
+	}
+	return found
+}
+
+// Stats returns the numbers as they are now.
+func (x *Index) Stats() Stats {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	s := x.stats
+	s.Tags = len(x.tags.m)
+	return s
+}
+
+// covered returns what s covers, alive or not.
+func (x *Index) covered(s invalidate.Scope) (regs []*registration) {
+	if s.Validate() != nil {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	add := func(reg *registration) {
+		for ; reg != nil; reg = reg.older {
+			regs = append(regs, reg)
+		}
+	}
+	switch {
+	case s.Kind() == invalidate.KindKey:
+		add(x.keys.m[s.Text()])
+	case s.Kind() == invalidate.KindTag:
+		if t := x.tags.m[s.Hash()]; t != nil {
+			regs = slices.Grow(regs, len(t.users))
+			for _, u := range t.users {
+				regs = append(regs, u.reg)
+			}
+		}
+	case s.Kind() == invalidate.KindPrefix, s == invalidate.All():
+		for key, reg := range x.keys.m {
+			if strings.HasPrefix(key, s.Text()) {
+				add(reg)
+			}
+		}
+	}
+	return regs
+}

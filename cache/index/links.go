@@ -1,0 +1,131 @@
+package index
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/twofold-go/twofold/cache"
+)
+
+// A registration and a tag point at each other by position, so that either side is
+// left in one step, however many entries carry a tag, and no set is kept per tag.
+//
+// One lock guards it all. Stripes by hash were tried, of keys and of tags, 1 to 256:
+// on two cores they cost more than they saved, since what everybody stores tends to
+// share a tag such as "posts".
+
+// registration is an entry's. For the moment in which an entry replaces another of its
+// key, both have one.
+type registration struct {
+	entry cache.Entry
+	key   string
+	older *registration // of the same key
+	refs  []tagRef
+}
+
+// tagRef is a registration's place among the users of a tag.
+type tagRef struct {
+	tag *tag
+	at  int // in tag.users
+}
+
+// tag is in Index.tags as long as it has a user.
+type tag struct {
+	hash  uint64
+	text  string // "" until an entry comes that knows it
+	users []user
+}
+
+// user is a tag's place among the refs of a registration.
+type user struct {
+	reg *registration
+	ref int // in reg.refs
+}
+
+// spelled is a tag as an entry tells of it.
+type spelled struct {
+	hash uint64
+	text string
+}
+
+// link makes reg a user of the tags.
+func (x *Index) link(reg *registration, tags []spelled) {
+	x.stats.Pairs += len(tags)
+	reg.refs = make([]tagRef, len(tags))
+	for i, named := range tags {
+		t := x.tags.m[named.hash]
+		if t == nil {
+			t = &tag{hash: named.hash}
+			x.tags.put(t.hash, t)
+		}
+		if t.text == "" {
+			t.text = named.text
+		}
+		reg.refs[i] = tagRef{tag: t, at: len(t.users)}
+		t.users = append(t.users, user{reg: reg, ref: i})
+	}
+}
+
+// unlink ends that. The last user of each tag moves to the place that becomes free.
+func (x *Index) unlink(reg *registration) {
+	x.stats.Pairs -= len(reg.refs)
+	for _, ref := range reg.refs {
+		t := ref.tag
+		last := len(t.users) - 1
+		moved := t.users[last]
+		t.users[ref.at] = moved
+		moved.reg.refs[moved.ref].at = ref.at
+		t.users[last] = user{}
+		t.users = t.users[:last]
+		if last == 0 {
+			x.tags.delete(t.hash)
+		} else if last >= 32 && last < cap(t.users)/4 {
+			t.users = slices.Clone(t.users)
+		}
+	}
+}
+
+// take takes the registration of an entry from those of its key; nil if it has none.
+func (x *Index) take(key string, e cache.Entry) *registration {
+	var newer *registration
+	reg := x.keys.m[key]
+	for reg != nil && reg.entry != e {
+		newer, reg = reg, reg.older
+	}
+	switch {
+	case reg == nil:
+	case newer != nil:
+		newer.older = reg.older
+	case reg.older != nil:
+		x.keys.put(key, reg.older)
+	default:
+		x.keys.delete(key)
+	}
+	return reg
+}
+
+// shrinkMap is a map that gives memory back, which Go's own does not: when it has been
+// four times as large it is copied to one of its size. That costs a deletion no more
+// than an insertion, on average.
+type shrinkMap[K comparable, V any] struct {
+	m    map[K]V
+	peak int // its largest size since it was made
+}
+
+func newShrinkMap[K comparable, V any]() shrinkMap[K, V] { return shrinkMap[K, V]{m: map[K]V{}} }
+
+func (s *shrinkMap[K, V]) put(k K, v V) {
+	s.m[k] = v
+	s.peak = max(s.peak, len(s.m))
+}
+
+func (s *shrinkMap[K, V]) delete(k K) {
+	delete(s.m, k)
+	if s.peak < 64 || len(s.m) >= s.peak/4 {
+		return
+	}
+	// maps.Clone would keep the size.
+	small := make(map[K]V, len(s.m))
+	maps.Copy(small, s.m)
+	s.m, s.peak = small, len(small)
+}
