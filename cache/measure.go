@@ -100,6 +100,8 @@ func (c Cache[K, V]) told(ctx context.Context, it *item[K, V], n note) (V, error
 }
 
 // tell is for a read that was more than a plain hit, and has waited since begun.
+//
+//go:noinline
 func (a *ask[K, V]) tell(ctx context.Context, begun int64, r *Result[V], err error) {
 	end, event := endedLoad, "cache.hit"
 	if r.Source != Local && r.Source != Remote {

@@ -30,7 +30,7 @@ func TestWriteInsideOwnLoader(t *testing.T) {
 		},
 		{
 			"Expire", func(ctx context.Context, c things, k int) error { return c.Expire(ctx, k) },
-			fetched{"v1", cache.Load, false, nil}, true,
+			fetched{"v1", cache.Load, false, nil}, false, // stale at birth
 		},
 	} {
 		for _, remote := range []tier.Remote{nil, tiertest.NewMemory()} {
