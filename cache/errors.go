@@ -148,7 +148,7 @@ func codeOf(err error) string {
 
 const maxCode = 64
 
+var errZeroCache = errors.New("the zero Cache; make one with New")
+
 // errZero is what every method of the zero Cache returns.
-func errZero(op string) error {
-	return &Error{Op: op, Key: "-", Err: errors.New("the zero Cache; make one with New")}
-}
+func errZero(op string) error { return &Error{Op: op, Key: "-", Err: errZeroCache} }

@@ -26,10 +26,9 @@ func (c Cache[K, V]) Delete(ctx context.Context, k K, more ...invalidate.Scope) 
 	return nil
 }
 
-// DeleteAll invalidates every key of the handle's tenant and namespace. It
-// takes the same time whether there is one or a million: it is
-// invalidate.Prefix of "tenant:namespace:". More scopes may be invalidated in
-// the same step, as with [Cache.Delete].
+// DeleteAll invalidates every key of the handle's tenant and namespace, as
+// [Cache.All] covers them. It takes the same time whether there is one or a million. More
+// scopes may be invalidated in the same step, as with [Cache.Delete].
 func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) error {
 	if c.s == nil {
 		return errZero("delete all")
@@ -37,7 +36,7 @@ func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) er
 	err := c.v.err
 	if err == nil {
 		err = c.s.t.invalidate(ctx, c.v.policy().RemoteTimeout,
-			append([]invalidate.Scope{invalidate.Prefix(c.v.space.Prefix())}, more...)...)
+			append([]invalidate.Scope{c.All()}, more...)...)
 	}
 	if err != nil {
 		return &Error{Op: "delete all", Key: c.v.name, Err: err}

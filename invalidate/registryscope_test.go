@@ -20,7 +20,7 @@ func TestRegistryScopes(t *testing.T) {
 		want  []string
 	}{
 		"key":             {invalidate.Key(k7), []string{"acme:users:7"}},
-		"prefix":          {invalidate.Prefix("acme:users:"), []string{"acme:users:7", "acme:users:77", "acme:users:8"}},
+		"prefix":          {invalidate.Prefix("acme", "users:"), []string{"acme:users:7", "acme:users:77", "acme:users:8"}},
 		"all":             {invalidate.All(), []string{"acme:posts:1", "acme:users:7", "acme:users:77", "acme:users:8", "other:users:7"}},
 		"tag, both ways":  {invalidate.Tag("acme", "team"), []string{"acme:users:7", "acme:users:77", "acme:users:8"}},
 		"another's tag":   {invalidate.Tag("other", "team"), []string{"other:users:7"}},
