@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"errors"
 	"hash/maphash"
 	"log/slog"
 	"sync"
@@ -111,14 +112,21 @@ type Tiers struct {
 	panicked sync.Once // OnEvict did, which was logged
 
 	mu     sync.Mutex // protects the rest
-	bases  []namedBase
+	used   namespaces
 	counts map[key.Space]*counters
 }
 
-// namedBase is the policy of a cache before the table of overrides.
-type namedBase struct {
-	namespace string
-	policy.Policy
+// check says why the tiers cannot be used at all.
+func (t *Tiers) check() error {
+	switch {
+	case t == nil:
+		return errors.New("Tiers is nil; make it with Open")
+	case t.local == nil:
+		return errors.New("the zero Tiers; make it with Open")
+	case t.work.Closed():
+		return ErrClosed
+	}
+	return nil
 }
 
 // now returns nanoseconds since the tiers were opened, on the monotonic clock.
