@@ -74,6 +74,8 @@ type Config[K comparable, V any] struct {
 	// Size returns the bytes a value occupies in memory. Nil: estimated by
 	// reflection.
 	Size func(V) int64
+
+	wantsLoad bool // made by For
 }
 
 // Cache reads and writes the values of one namespace for one tenant. It is a

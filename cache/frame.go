@@ -168,7 +168,7 @@ func (j *job[K, V]) decode(c *tier.Cell, v *V, size int) (err error) {
 func (s *shared[K, V]) encode(v V, limit int) (b []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("codec %s panicked (%T)", s.codec.ID(), p)
+			err = marked{fmt.Errorf("codec %s panicked (%T)", s.codec.ID(), p), errEncode}
 		}
 	}()
 	b, err = codec.MarshalWithin(s.codec, v, reflect.TypeFor[V](), limit)
@@ -176,7 +176,7 @@ func (s *shared[K, V]) encode(v V, limit int) (b []byte, err error) {
 	case errors.Is(err, codec.ErrTooLarge):
 		return nil, fmt.Errorf("%w: MaxValueBytes is %d: %w", ErrTooLarge, limit, err)
 	case err != nil:
-		return nil, fmt.Errorf("value of type %T does not encode as %s: %w", v, s.codec.ID(), err)
+		return nil, marked{fmt.Errorf("value of type %T does not encode as %s: %w", v, s.codec.ID(), err), errEncode}
 	}
 	return b, nil
 }

@@ -62,6 +62,8 @@ var (
 			Name: "cache.invalidate", Desc: "Invalidations.", Attr: "kind", Values: []string{"key", "prefix", "tag"},
 			Get: func(s *Stats) []int64 { return []int64{s.Kinds.Keys, s.Kinds.Prefixes, s.Kinds.Tags} },
 		},
+		meter.One("cache.invalidate.unknown_tenant", "", "Invalidations for a tenant that no cache of this process has been used for.",
+			func(s *Stats) int64 { return s.Kinds.UnknownTenants }),
 		{
 			Name: "cache.remote.error", Desc: "Remote calls that failed.", Attr: "op", Values: []string{"get", "claim", "fill", "unlink"},
 			Get: func(s *Stats) []int64 {
@@ -119,7 +121,7 @@ func (t *Tiers) Stats() Stats {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Tenant, b.Tenant))
 	})
 	n := func(c stat) int64 { return t.all.n[c].Load() }
-	s.Kinds = InvalidationStats{Keys: n(invalidatedKeys), Prefixes: n(invalidatedPrefixes), Tags: n(invalidatedTags)}
+	s.Kinds = InvalidationStats{Keys: n(invalidatedKeys), Prefixes: n(invalidatedPrefixes), Tags: n(invalidatedTags), UnknownTenants: n(invalidatedStrangers)}
 	s.Remote = RemoteStats{
 		GetErrors: n(remoteErrGet), ClaimErrors: n(remoteErrClaim), FillErrors: n(remoteErrFill), UnlinkErrors: n(remoteErrUnlink),
 	}

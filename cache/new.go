@@ -70,6 +70,9 @@ func validate[K comparable, V any](t *Tiers, cfg *Config[K, V]) error {
 	if cfg.MaxBatch < 0 {
 		errs = append(errs, fmt.Errorf("field MaxBatch: %d is negative: 0 means 100", cfg.MaxBatch))
 	}
+	if cfg.wantsLoad && cfg.Load == nil && cfg.LoadMany == nil {
+		errs = append(errs, errors.New("field Load: the loader given to For is nil; without one write a Config, and reads that find nothing return ErrMiss"))
+	}
 	base := cfg.Policy.Apply(policy.Default())
 	if err := cmp.Or(base.Validate(), t.policies.Load().Validate(base)); err != nil {
 		errs = append(errs, fmt.Errorf("field Policy: %w", err))

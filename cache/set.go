@@ -24,7 +24,7 @@ import (
 func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 	o, err := collect(opts)
 	if err != nil {
-		return c.fail("set", k, err)
+		return c.fail("set", k, wrongUse(err))
 	}
 	j, err := c.change("set", k)
 	if err != nil {
@@ -105,7 +105,7 @@ func (j *job[K, V]) seize(ctx context.Context, keep bool) (claimed tier.Nonce, g
 		got, err := j.claimCell(ctx, c)
 		switch {
 		case err != nil:
-			return tier.Nonce{}, false, err
+			return tier.Nonce{}, false, unreached(err)
 		case got.Granted:
 			return c.Nonce, true, nil
 		case len(got.Cell) <= tier.NonceSize: // a hold; nothing is to be stored there
@@ -162,6 +162,7 @@ func (j *job[K, V]) fillClaimed(ctx context.Context, it *item[K, V], payload []b
 	ok, err := j.fillCell(ctx, tier.Fill{Nonce: claimed, Cell: cell, TTL: keep})
 	switch {
 	case err != nil:
+		err = unreached(err)
 		j.v.counts.inc(fillFailed)
 	case ok:
 		j.v.counts.inc(fillStored)

@@ -111,6 +111,9 @@ type Tiers struct {
 	all      *counters // what has no namespace
 	panicked sync.Once // OnEvict did, which was logged
 
+	known     tenants // of the handles there have been
+	strangers tenants // of invalidations, which were logged
+
 	mu     sync.Mutex // protects the rest
 	used   namespaces
 	counts map[key.Space]*counters
@@ -120,9 +123,9 @@ type Tiers struct {
 func (t *Tiers) check() error {
 	switch {
 	case t == nil:
-		return errors.New("Tiers is nil; make it with Open")
+		return wrongUse(errors.New("Tiers is nil; make it with Open"))
 	case t.local == nil:
-		return errors.New("the zero Tiers; make it with Open")
+		return wrongUse(errors.New("the zero Tiers; make it with Open"))
 	case t.work.Closed():
 		return ErrClosed
 	}

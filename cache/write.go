@@ -57,6 +57,9 @@ func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) er
 // and then the invalidation goes on being tried in the background. Invalidate
 // waits for that until ctx ends or a bound has passed.
 func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error {
+	if err := t.check(); err != nil {
+		return &Error{Op: "invalidate", Key: "-", Err: err}
+	}
 	timeout := t.policies.Load().For(policy.Default(), "", "").RemoteTimeout
 	if err := t.invalidate(ctx, timeout, scopes...); err != nil {
 		name := fmt.Sprintf("%d scopes", len(scopes))
@@ -76,6 +79,7 @@ func (t *Tiers) invalidate(ctx context.Context, timeout time.Duration, scopes ..
 	if err != nil {
 		return err
 	}
+	t.noteStrangers(r.Scopes)
 	ctx, end := t.seen.invalidateStart(ctx, len(r.Scopes))
 	before := t.registrations()
 	err = t.spread(ctx, timeout, r)
@@ -91,13 +95,13 @@ func (t *Tiers) invalidate(ctx context.Context, timeout time.Duration, scopes ..
 // way to.
 func (t *Tiers) spread(ctx context.Context, timeout time.Duration, r invalidate.Request) error {
 	if t.follower != nil {
-		return t.follower.Invalidate(ctx, r)
+		return unreached(t.follower.Invalidate(ctx, r))
 	}
 	// The cells go first: a fetch that begins after the fence must not find
 	// what the fence is about.
 	var err error
 	if !r.Removed {
-		err = t.remove(ctx, timeout, r.Keys(), r.Hold)
+		err = unreached(t.remove(ctx, timeout, r.Keys(), r.Hold))
 	}
 	t.fences.Apply(r)
 	return err
@@ -129,7 +133,7 @@ func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
 	if j.t.remote == nil {
 		return nil
 	}
-	if err := j.expireRemote(ctx); err != nil {
+	if err := unreached(j.expireRemote(ctx)); err != nil {
 		return j.fail(err)
 	}
 	return nil
