@@ -25,7 +25,7 @@ func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) 
 	case err != nil:
 		return &Error{Op: op, Key: c.v.name, Err: wrongUse(err)}
 	}
-	sets, errs := make([]setting[K, V], 0, len(vals)), failures[K]{}
+	sets, errs := make([]setting[K, V], 0, len(vals)), map[K]error{}
 	for k, v := range vals {
 		j, err := c.change(op, k)
 		if err != nil {
@@ -67,7 +67,7 @@ func (c Cache[K, V]) DeleteMany(ctx context.Context, keys []K, more ...invalidat
 	if _, err := invalidate.NewRequest(more...); err != nil {
 		return &Error{Op: op, Key: c.v.name, Err: err}
 	}
-	jobs, errs := make(map[K]*job[K, V], len(keys)), failures[K]{}
+	jobs, errs := make(map[K]*job[K, V], len(keys)), map[K]error{}
 	scopes := make([]invalidate.Scope, 0, len(keys)+len(more))
 	for _, k := range keys {
 		if jobs[k] != nil || errs[k] != nil {
@@ -98,8 +98,6 @@ func (c Cache[K, V]) DeleteMany(ctx context.Context, keys []K, more ...invalidat
 	}
 	return KeyErrors(errs)
 }
-
-type failures[K comparable] = map[K]error
 
 // unusable says why no call of the handle can do anything.
 func (c Cache[K, V]) unusable(op string) error {
