@@ -171,7 +171,7 @@ func TestNoLoader(t *testing.T) {
 	c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{})
 	_, err := c.Get(t.Context(), 1)
 	wantError(t, err, "get", "default:things:1", cache.ErrMiss)
-	_, err = c.GetOrLoad(t.Context(), 1, nil)
+	_, err = c.Fetch(t.Context(), 1, nil)
 	wantError(t, err, "get", "default:things:1", cache.ErrMiss)
 	wantError(t, c.Refresh(t.Context(), 1), "refresh", "default:things:1", cache.ErrMiss)
 	if v, err := c.GetOrLoad(t.Context(), 1, (&source{}).load); v != "1.1" || err != nil {

@@ -21,7 +21,7 @@ func (c Cache[K, V]) GetMany(ctx context.Context, keys []K, opts ...Option) (map
 	case c.s == nil:
 		return g.vals, errZero("get many")
 	case err != nil:
-		return g.vals, &Error{Op: "get many", Key: c.v.name, Err: err}
+		return g.vals, &Error{Op: "get many", Key: c.v.name, Err: wrongUse(err)}
 	}
 	if !o.anew {
 		c.s.t.confirm(ctx, o.within())

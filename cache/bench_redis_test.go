@@ -161,7 +161,7 @@ func BenchmarkInvalidate(b *testing.B) {
 	open()
 	for name, scope := range map[string]func(i int) invalidate.Scope{
 		"tag":    func(i int) invalidate.Scope { return invalidate.Tag("default", fmt.Sprint(i%1000)) },
-		"prefix": func(i int) invalidate.Scope { return invalidate.Prefix(fmt.Sprint("default:users:", i%1000)) },
+		"prefix": func(i int) invalidate.Scope { return invalidate.Prefix("default", fmt.Sprint("users:", i%1000)) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			measure(b, func(i int) error { return t.Invalidate(b.Context(), scope(i)) })

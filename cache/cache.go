@@ -32,7 +32,10 @@ type ManyLoader[K comparable, V any] func(context.Context, []K) (map[K]V, error)
 // zero values.
 type Config[K comparable, V any] struct {
 	// Namespace tells this cache's keys from those of others, for example
-	// "users:v1". Change it when the meaning of the values changes.
+	// "users:v1". Change it when the meaning of the values changes. No namespace may
+	// be the first part of another, as "users" is of "users:v1": All and DeleteAll of
+	// the shorter one would reach both. New refuses that on one Tiers; where other
+	// processes share the remote tier or the log, it is up to you.
 	Namespace string
 
 	// Tenant is whose keys the cache itself reads and writes; Cache.Tenant
@@ -83,6 +86,8 @@ type Config[K comparable, V any] struct {
 	// Size returns the bytes a value occupies in memory. Nil: estimated by
 	// reflection.
 	Size func(V) int64
+
+	wantsLoad bool // made by For
 }
 
 // Cache reads and writes the values of one namespace for one tenant. It is a

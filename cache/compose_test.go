@@ -95,7 +95,7 @@ func (w *tower) read(t *testing.T, level int) string {
 func (w *tower) change(t *testing.T, more ...invalidate.Scope) {
 	t.Helper()
 	w.source.Add(1)
-	scopes := append(more, invalidate.Tag(cache.DefaultTenant, "t"), invalidate.Prefix("default:level0:"))
+	scopes := append(more, invalidate.Tag(cache.DefaultTenant, "t"), invalidate.Prefix("default", "level0:"))
 	if err := w.teller.Invalidate(t.Context(), scopes...); err != nil {
 		t.Errorf("Invalidate: %v", err)
 	}

@@ -57,6 +57,7 @@ const (
 	remoteErrClaim
 	remoteErrFill
 	remoteErrUnlink
+	invalidatedStrangers
 	numStats
 )
 
@@ -214,4 +215,11 @@ type LocalStats struct{ Bytes, Entries int64 }
 
 // InvalidationStats count invalidations by the kind of their scope, and the scopes that
 // expired.
-type InvalidationStats struct{ Keys, Prefixes, Tags, All, Expired int64 }
+type InvalidationStats struct {
+	Keys, Prefixes, Tags, All, Expired int64
+
+	// UnknownTenants counts those for a tenant that no cache of this process had been used
+	// for, as far as 8 KB can tell. Another process may use it; but a call that names no
+	// tenant, or the wrong one, looks the same. Each such tenant is logged once.
+	UnknownTenants int64
+}

@@ -23,7 +23,7 @@ var snappy = codec.Snappy(codec.Raw, 0)
 func (s *shared[K, V]) encode(v V, limit int) (e encoded, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("codec %s panicked (%T)", s.codec.ID(), p)
+			err = marked{fmt.Errorf("codec %s panicked (%T)", s.codec.ID(), p), errEncode}
 		}
 	}()
 	b, err := codec.MarshalWithin(s.codec, v, reflect.TypeFor[V](), limit)
@@ -31,10 +31,10 @@ func (s *shared[K, V]) encode(v V, limit int) (e encoded, err error) {
 	case errors.Is(err, codec.ErrTooLarge):
 		return e, fmt.Errorf("%w: MaxValueBytes is %d: %w", ErrTooLarge, limit, err)
 	case err != nil:
-		return e, fmt.Errorf("value of type %T does not encode as %s: %w", v, s.codec.ID(), err)
+		return e, marked{fmt.Errorf("value of type %T does not encode as %s: %w", v, s.codec.ID(), err), errEncode}
 	case tripsChecked || trip.Asked():
 		if err := s.checkTrip(b, v); err != nil {
-			return e, err
+			return e, marked{err, errEncode}
 		}
 	}
 	return s.compact(b), nil

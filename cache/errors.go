@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/twofold-go/twofold/internal/unavailable"
 )
 
 // The errors callers branch on. Each arrives inside an [*Error] and is reached
@@ -26,6 +28,11 @@ var (
 	// ErrLoadTimeout means that the loader took longer than the policy's LoadTimeout. It is
 	// a context.DeadlineExceeded, too; that alone is the caller's own.
 	ErrLoadTimeout = fmt.Errorf("cache: the load took longer than LoadTimeout: %w", context.DeadlineExceeded)
+
+	// ErrUnavailable means that the remote tier or the log could not be reached, so that Set,
+	// Delete, Expire or Invalidate may not have come through to other processes. Reads go on
+	// without: they load. An *invalidate.PendingError is one, too.
+	ErrUnavailable = unavailable.Err
 
 	// ErrClosed means that the [Tiers] were closed.
 	ErrClosed = errors.New("cache: closed")
@@ -152,7 +159,9 @@ func codeOf(err error) string {
 
 const maxCode = 64
 
+var errZeroCache = wrongUse(errors.New("the zero Cache; make one with New"))
+
+var errNoLoader = wrongUse(errors.New("argument load is nil, and so are Load and LoadMany of the Config: pass a loader or set one of them"))
+
 // errZero is what every method of the zero Cache returns.
-func errZero(op string) error {
-	return &Error{Op: op, Key: "-", Err: errors.New("the zero Cache; make one with New")}
-}
+func errZero(op string) error { return &Error{Op: op, Key: "-", Err: errZeroCache} }

@@ -88,8 +88,8 @@ func ExampleNew() {
 	})
 	fmt.Println(err)
 	// Output:
-	// cache: new "users:v1": key: misplaced ':': tenant of 7 bytes
-	// MaxBatch of -1 is negative
+	// cache: new "users:v1": field Tenant: key: misplaced ':': tenant of 7 bytes: a tenant has no colon
+	// field MaxBatch: -1 is negative: 0 means 100
 }
 
 func ExampleCache_Get() {

@@ -63,7 +63,7 @@ func ExampleTiers_Invalidate() {
 	_, _ = acme.Get(ctx, 42)
 	fmt.Println(tiers.Invalidate(ctx, invalidate.Tag("acme", "org:7")))
 	_, _ = acme.Get(ctx, 42)
-	fmt.Println(tiers.Invalidate(ctx, invalidate.Prefix("acme:users:")))
+	fmt.Println(tiers.Invalidate(ctx, invalidate.Prefix("acme", "users:")))
 	_, _ = acme.Get(ctx, 42)
 	// Output:
 	// load 42

@@ -34,7 +34,7 @@ func (w *logged) state(t *testing.T, i, k int, v string, stale bool) {
 // scopes are all that cover thing 1, whose tag is t.
 func scopesOf1(t *testing.T) map[string]invalidate.Scope {
 	return map[string]invalidate.Scope{
-		"key": keyScope(t, 1), "prefix": invalidate.Prefix("default:things:"), "tag": invalidate.Tag("default", "t"), "all": invalidate.All(),
+		"key": keyScope(t, 1), "prefix": invalidate.Prefix("default", "things:"), "tag": invalidate.Tag("default", "t"), "all": invalidate.All(),
 	}
 }
 

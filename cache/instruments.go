@@ -65,6 +65,8 @@ var (
 				return []int64{s.Kinds.Keys, s.Kinds.Prefixes, s.Kinds.Tags, s.Kinds.All, s.Kinds.Expired}
 			},
 		},
+		meter.One("cache.invalidate.unknown_tenant", "{scope}", "Invalidations for a tenant that no cache of this process has been used for.",
+			func(s *Stats) int64 { return s.Kinds.UnknownTenants }),
 		{
 			Name: "cache.remote.error", Unit: "{call}", Desc: "Remote calls that failed.", Attr: "op", Values: []string{"get", "claim", "fill", "unlink"},
 			Get: func(s *Stats) []int64 {
@@ -124,6 +126,7 @@ func (t *Tiers) Stats() Stats {
 	n := func(c stat) int64 { return t.all.n[c].Load() }
 	s.Kinds = InvalidationStats{
 		Keys: n(invalidatedKeys), Prefixes: n(invalidatedPrefixes), Tags: n(invalidatedTags), All: n(invalidatedAll), Expired: n(scopesExpired),
+		UnknownTenants: n(invalidatedStrangers),
 	}
 	s.Remote = RemoteStats{
 		GetErrors: n(remoteErrGet), ClaimErrors: n(remoteErrClaim), FillErrors: n(remoteErrFill), UnlinkErrors: n(remoteErrUnlink),

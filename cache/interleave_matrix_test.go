@@ -93,7 +93,7 @@ func TestLogFaultMatrix(t *testing.T) {
 	for _, f := range logFaults(t) {
 		for name, scope := range map[string]func(t *testing.T) invalidate.Scope{
 			"key":    func(t *testing.T) invalidate.Scope { return keyScope(t, 1) },
-			"prefix": func(*testing.T) invalidate.Scope { return invalidate.Prefix("default:things:") },
+			"prefix": func(*testing.T) invalidate.Scope { return invalidate.Prefix("default", "things:") },
 			"tag":    func(*testing.T) invalidate.Scope { return invalidate.Tag("default", "t") },
 			"all":    func(*testing.T) invalidate.Scope { return invalidate.All() },
 		} {

@@ -224,7 +224,7 @@ func scopeOf(kind, what string) (invalidate.Scope, error) {
 	case "tag":
 		return invalidate.Tag(cache.DefaultTenant, what), nil
 	case "prefix":
-		return invalidate.Prefix(what), nil
+		return prefixOf(what), nil
 	case "all":
 		return invalidate.All(), nil
 	}

@@ -22,8 +22,8 @@ func scopes(t *testing.T) map[string]invalidate.Scope {
 	}
 	return map[string]invalidate.Scope{
 		"key":          invalidate.Key(k),
-		"prefix":       invalidate.Prefix("default:things:"),
-		"wider prefix": invalidate.Prefix("default:"),
+		"prefix":       invalidate.Prefix("default", "things:"),
+		"wider prefix": invalidate.Tenant("default"),
 		"tag":          invalidate.Tag("default", "t"),
 		"everything":   invalidate.All(),
 	}
@@ -73,7 +73,7 @@ func TestInvalidateRefusesBadScopes(t *testing.T) {
 	for name, bad := range map[string]invalidate.Scope{
 		"zero scope":            {},
 		"zero key":              invalidate.Key(key.Key{}),
-		"prefix without tenant": invalidate.Prefix("default"),
+		"prefix without tenant": invalidate.Prefix("", "things:"),
 		"tag without tenant":    invalidate.Tag("", "t"),
 		"tenant with a colon":   invalidate.Tag("a:b", "t"),
 		"empty tag":             invalidate.Tag("default", ""),
@@ -123,7 +123,7 @@ func TestTenantsAreApart(t *testing.T) {
 		acme, bolt := c.Tenant("acme"), c.Tenant("bolt")
 		get(t, acme, 1)
 		get(t, bolt, 1)
-		if err := tiers.Invalidate(t.Context(), invalidate.Tag("acme", "t"), invalidate.Prefix("acme:")); err != nil {
+		if err := tiers.Invalidate(t.Context(), invalidate.Tag("acme", "t"), invalidate.Tenant("acme")); err != nil {
 			t.Error(err)
 		}
 		wantFetch(t, bolt, 1, fetched{"1.2", cache.Local, false, nil})

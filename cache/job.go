@@ -40,18 +40,24 @@ func (j *job[K, V]) spell() error {
 	if j.text != "" {
 		return nil
 	}
-	if k := j.k; k != j.k { // nobody would find it again
-		return fmt.Errorf("%w: the key holds a NaN, which is not equal to itself; use another key for it", key.ErrNumber)
-	}
-	full, err := j.v.spell(any(j.k))
-	if err == nil && full == (key.Key{}) {
-		var id string
-		if id, err = key.Of(j.k); err == nil {
-			full, err = j.v.space.Key(id)
-		}
-	}
+	full, err := fullKey(j.v, j.k)
 	j.full, j.text, j.hash = full, full.String(), full.Hash()
 	return err
+}
+
+// fullKey spells a key of a view.
+func fullKey[K comparable](v *view, k K) (key.Key, error) {
+	if again := k; again != k { // nobody would find it again
+		return key.Key{}, fmt.Errorf("%w: the key holds a NaN, which is not equal to itself; use another key for it", key.ErrNumber)
+	}
+	full, err := v.spell(any(k))
+	if err == nil && full == (key.Key{}) {
+		var id string
+		if id, err = key.Of(k); err == nil {
+			full, err = v.space.Key(id)
+		}
+	}
+	return full, err
 }
 
 // FullKey implements follow.Keyed for the items of the job's key, without spelling it.

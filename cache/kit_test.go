@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -247,6 +248,12 @@ func invalidateTag(t *testing.T, tiers *cache.Tiers, tag string) {
 	if err := tiers.Invalidate(t.Context(), invalidate.Tag(cache.DefaultTenant, tag)); err != nil {
 		t.Errorf("Invalidate(%s): %v", tag, err)
 	}
+}
+
+// prefixOf returns the scope of a prefix that names its tenant.
+func prefixOf(p string) invalidate.Scope {
+	tenant, rest, _ := strings.Cut(p, ":")
+	return invalidate.Prefix(tenant, rest)
 }
 
 // panicOf returns what f panics with.

@@ -72,6 +72,9 @@ func (t *Tiers) follow() {
 // ends first. Reads need not wait for it: until then they go to the source.
 // Without a log it is always ready.
 func (t *Tiers) Ready(ctx context.Context) error {
+	if err := t.check(); err != nil {
+		return &Error{Op: "ready", Key: "-", Err: err}
+	}
 	if t.follower == nil {
 		return nil
 	}
@@ -82,14 +85,14 @@ func (t *Tiers) Ready(ctx context.Context) error {
 		case err == nil:
 			return nil
 		case errors.Is(err, follow.ErrClosed):
-			return ErrClosed
+			return &Error{Op: "ready", Key: "-", Err: ErrClosed}
 		}
 		pause := time.NewTimer(t.cfg.Log.Bound() / 20)
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
-			return fmt.Errorf("cache: not ready: %w: %w", ctx.Err(), err)
+			return &Error{Op: "ready", Key: "-", Err: fmt.Errorf("%w: %w", ctx.Err(), unreached(err))}
 		}
 	}
 }

@@ -85,7 +85,7 @@ func keyScope(t *testing.T, k int) invalidate.Scope {
 func TestInvalidationReachesOthers(t *testing.T) {
 	for name, scopes := range map[string][]invalidate.Scope{
 		"key":      {keyScope(t, 1)},
-		"prefix":   {invalidate.Prefix("default:things:")},
+		"prefix":   {invalidate.Prefix("default", "things:")},
 		"tag":      {invalidate.Tag("default", "t")},
 		"all":      {invalidate.All()},
 		"together": {keyScope(t, 1), invalidate.Tag("default", "other")},

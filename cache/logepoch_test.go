@@ -16,7 +16,7 @@ import (
 // V2.)
 func TestSurvivingCellsOfALostLog(t *testing.T) {
 	for name, scope := range map[string]invalidate.Scope{
-		"key": keyScope(t, 1), "tag": invalidate.Tag("default", "t"), "prefix": invalidate.Prefix("default:things:"),
+		"key": keyScope(t, 1), "tag": invalidate.Tag("default", "t"), "prefix": invalidate.Prefix("default", "things:"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ func TestHoldKeepsFromCaching(t *testing.T) {
 	const hold = 5 * time.Second
 	for name, scope := range map[string]invalidate.Scope{
 		"key":    keyScope(t, 1),
-		"prefix": invalidate.Prefix("default:things:"),
+		"prefix": invalidate.Prefix("default", "things:"),
 		"tag":    invalidate.Tag("default", "t"),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,17 +16,18 @@ import (
 )
 
 // New returns the cache that cfg describes. It refuses a configuration with
-// faults and names all of them.
+// faults and names all of them. Several caches may share a namespace of t when their types
+// of keys and values, their codecs and their schemas are the same.
 func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
-	if t == nil {
-		return Cache[K, V]{}, errors.New("cache: new: Tiers is nil; make it with Open")
+	if err := t.check(); err != nil {
+		return Cache[K, V]{}, fmt.Errorf("cache: new %.100q: %w", cfg.Namespace, err)
 	}
 	cfg.Tenant = cmp.Or(cfg.Tenant, DefaultTenant)
 	cfg.MaxBatch = cmp.Or(cfg.MaxBatch, 100)
 	if cfg.Codec == nil {
 		cfg.Codec = codec.JSON
 	}
-	if err := validate(t, &cfg); err != nil {
+	if err := enrol(t, &cfg); err != nil {
 		return Cache[K, V]{}, fmt.Errorf("cache: new %.100q: %w", cfg.Namespace, err)
 	}
 	s := &shared[K, V]{
@@ -45,9 +46,6 @@ func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 	if cfg.Size != nil {
 		s.size = func(v *V) int64 { return cfg.Size(*v) }
 	}
-	t.mu.Lock()
-	t.bases = append(t.bases, namedBase{cfg.Namespace, s.views.base})
-	t.mu.Unlock()
 	return Cache[K, V]{s: s, v: s.views.of(cfg.Tenant)}, nil
 }
 
@@ -60,10 +58,25 @@ func (c Cache[K, V]) Tenant(name string) Cache[K, V] {
 	return Cache[K, V]{s: c.s, v: c.s.views.of(name)}
 }
 
+// enrol checks a configuration and notes what its namespace is used for.
+func enrol[K comparable, V any](t *Tiers, cfg *Config[K, V]) error {
+	err := validate(t, cfg)
+	u := use{reflect.TypeFor[K](), reflect.TypeFor[V](), cfg.Codec.ID(), cfg.Schema}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err = errors.Join(err, t.used.clash(cfg.Namespace, u)); err == nil {
+		t.used.add(namedBase{cfg.Namespace, cfg.Policy.Apply(policy.Default())}, u)
+	}
+	return err
+}
+
 func validate[K comparable, V any](t *Tiers, cfg *Config[K, V]) error {
-	errs := []error{key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}.Validate(), key.CheckType[K]()}
+	errs := []error{checkNames(cfg.Tenant, cfg.Namespace), key.CheckType[K]()}
 	if cfg.MaxBatch < 0 {
-		errs = append(errs, fmt.Errorf("MaxBatch of %d is negative", cfg.MaxBatch))
+		errs = append(errs, fmt.Errorf("field MaxBatch: %d is negative: 0 means 100", cfg.MaxBatch))
+	}
+	if cfg.wantsLoad && cfg.Load == nil && cfg.LoadMany == nil {
+		errs = append(errs, errors.New("field Load: the loader given to For is nil; without one write a Config, and reads that find nothing return ErrMiss"))
 	}
 	base := cfg.Policy.Apply(policy.Default())
 	if err := cmp.Or(base.Validate(), t.policies.Load().Validate(base)); err != nil {

@@ -108,7 +108,7 @@ func (t *Tiers) SetPolicies(table policy.Table) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	err := table.Validate(policy.Default())
-	for _, b := range t.bases {
+	for _, b := range t.used.bases {
 		if e := table.Validate(b.Policy); e != nil {
 			err = errors.Join(err, fmt.Errorf("with the policy of namespace %q: %w", b.namespace, e))
 		}

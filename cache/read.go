@@ -53,21 +53,26 @@ func (c Cache[K, V]) miss(ctx context.Context, k K, at uint64, found bool) (v V,
 
 // GetOrLoad is [Cache.Get] with a loader of the call's own. Concurrent calls
 // for one key share one load, by whichever loader came first; so every call
-// for one key should bring a loader that means the same.
+// for one key should bring a loader that means the same. A nil loader means the bound one;
+// without one it is an error.
 func (c Cache[K, V]) GetOrLoad(ctx context.Context, k K, load Loader[K, V], opts ...Option) (V, error) {
+	if c.s != nil && load == nil && c.s.cfg.Load == nil && c.s.cfg.LoadMany == nil {
+		var none V
+		return none, c.fail("get", k, errNoLoader)
+	}
 	r, err := c.Fetch(ctx, k, load, opts...)
 	return r.Value, err
 }
 
 // Fetch is [Cache.GetOrLoad] that also tells where the value came from. A nil
-// loader means the bound one.
+// loader means the bound one; without one, what is not cached is an [ErrMiss].
 func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...Option) (Result[V], error) {
 	o, err := collect(opts, ofRead)
 	switch {
 	case c.s == nil:
 		return Result[V]{}, errZero("get")
 	case err != nil:
-		return Result[V]{}, c.fail("get", k, err)
+		return Result[V]{}, c.fail("get", k, wrongUse(err))
 	}
 	return c.fetch(ctx, "get", k, load, &o)
 }

@@ -33,7 +33,7 @@ func fleetKey(t *testing.T, k int) invalidate.Scope {
 func (f *redisFleet) hears(t *testing.T) {
 	t.Helper()
 	for i, scope := range []invalidate.Scope{
-		fleetKey(t, 7000), invalidate.Prefix("default:fleet:v1:70"), invalidate.Tag("default", "even"), invalidate.All(),
+		fleetKey(t, 7000), invalidate.Prefix("default", "fleet:v1:70"), invalidate.Tag("default", "even"), invalidate.All(),
 	} {
 		f.get(t, 1, 7000)
 		f.get(t, 1, 7000)

@@ -121,7 +121,7 @@ func TestManyHolds(t *testing.T) {
 			return invalidate.Key(k)
 		},
 		"tags":     func(_ things, i int) invalidate.Scope { return invalidate.Tag(cache.DefaultTenant, strconv.Itoa(i)) },
-		"prefixes": func(_ things, i int) invalidate.Scope { return invalidate.Prefix("default:others:" + strconv.Itoa(i)) },
+		"prefixes": func(_ things, i int) invalidate.Scope { return invalidate.Prefix("default", "others:"+strconv.Itoa(i)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/twofold-go/twofold/internal/follow"
@@ -25,44 +24,44 @@ import (
 func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 	o, err := collect(opts, ofSet)
 	if err != nil {
-		return c.fail("set", k, err)
+		return c.fail("set", k, wrongUse(err))
 	}
 	j, err := c.change("set", k)
 	if err != nil {
 		return err
 	}
 	j.o = o
-	j.t.all.inc(invalidatedKeys)
-	it, payload, size, bad := j.prepare(v)
-	if bad == nil {
-		bad = ctx.Err() // the value is not stored; the old one is invalidated, as by Delete
-	}
-	err = errors.Join(bad, j.set(ctx, it, payload, size, bad == nil && !j.p.Off))
-	if o.skipLocal {
-		j.t.local.Delete(j.at) // only to give the memory back
-	}
-	if err != nil {
-		return j.fail(err)
+	one := []setting[K, V]{j.setting(ctx, v)}
+	setAll(ctx, one)
+	if one[0].err != nil {
+		return j.fail(one[0].err)
 	}
 	return nil
 }
 
-// set tells everybody that the old value is untrue and, with keep, puts the item
-// in its place.
-func (j *job[K, V]) set(ctx context.Context, it *item[K, V], payload encoded, size int64, keep bool) error {
-	if j.s.far == nil && j.t.follower == nil { // there is only the fence, which replace stores
-		return j.replace(it, size, keep)
+// setting is one value on its way.
+type setting[K comparable, V any] struct {
+	*job[K, V]
+	it      *item[K, V]
+	payload encoded
+	size    int64
+	keep    bool       // store the value; otherwise only invalidate
+	claim   tier.Claim // of its cell
+	claimed bool
+	gone    bool // its cell holds no value any more
+	written bool // its record is in the log, and applied here
+	err     error
+}
+
+// setting makes one of a value.
+func (j *job[K, V]) setting(ctx context.Context, v V) setting[K, V] {
+	j.t.all.inc(invalidatedKeys)
+	s := setting[K, V]{job: j}
+	if s.it, s.payload, s.size, s.err = j.prepare(v); s.err == nil {
+		s.err = ctx.Err() // the value is not stored; the old one is invalidated, as by Delete
 	}
-	claimed, gone, unseized := j.seize(ctx, keep)
-	key := []invalidate.Scope{invalidate.Key(j.full)}
-	err := j.t.spread(ctx, j.p.RemoteTimeout, follow.Request{Scopes: key, Removed: gone || j.s.far == nil})
-	if err == nil && !claimed.IsZero() {
-		return j.fillClaimed(ctx, it, payload, size, claimed)
-	}
-	if !claimed.IsZero() { // others need not wait for its lease to lapse
-		_, _ = j.fillCell(ctx, tier.Fill{Nonce: claimed})
-	}
-	return errors.Join(err, unseized, j.replace(it, size, keep))
+	s.keep = s.err == nil && !j.p.Off
+	return s
 }
 
 // prepare makes an item of a value to set, and says why it cannot be stored.
@@ -92,35 +91,6 @@ func (j *job[K, V]) prepare(v V) (it *item[K, V], payload encoded, size int64, e
 		err = fmt.Errorf("%w: %d bytes, MaxValueBytes is %d", ErrTooLarge, size, j.p.MaxValueBytes)
 	}
 	return it, payload, size, err
-}
-
-// seize takes the key's cell for a Set that is to keep its value, from whatever
-// stands there: a value, or another's claim. It comes before the Set's record, so
-// that an invalidation from then on takes the claim away, and the fill is
-// refused. Were it the other way round, the Set could fill behind a removal whose
-// record no process remembers some day. The zero nonce means that there is no
-// claim; gone says that there is no value in the cell any more, either way. An error says
-// why the remote tier will not have the value.
-func (j *job[K, V]) seize(ctx context.Context, keep bool) (claimed tier.Nonce, gone bool, err error) {
-	if !keep || j.far() == nil {
-		return tier.Nonce{}, false, nil
-	}
-	c := tier.Claim{Nonce: tier.NewNonce(), Lease: j.t.cfg.ClaimTTL}
-	for range maxRefusals {
-		got, err := j.claimCell(ctx, c)
-		switch {
-		case err != nil:
-			return tier.Nonce{}, false, err
-		case got.Granted:
-			return c.Nonce, true, nil
-		case len(got.Cell) <= tier.NonceSize: // a hold; nothing is to be stored there
-			j.v.counts.inc(fillNoStore)
-			return tier.Nonce{}, true, nil
-		}
-		c.Seen = tier.Nonce(got.Cell[1:])
-	}
-	j.v.counts.inc(fillLost)
-	return tier.Nonce{}, false, nil
 }
 
 // replace fences the key and, in the same step, puts the item in place of
@@ -153,27 +123,4 @@ func (j *job[K, V]) date(it *item[K, V]) follow.Mark {
 	}
 	it.live(it.loadedAt, j.lifetime(it, ttl, -1))
 	return mark
-}
-
-// fillClaimed fills the claimed cell, behind the Set's record. When the claim was
-// taken away meanwhile, an invalidation or another Set came last. This process
-// does not keep the value either, then.
-func (j *job[K, V]) fillClaimed(ctx context.Context, it *item[K, V], payload encoded, size int64, claimed tier.Nonce) error {
-	mark := j.date(it)
-	cell, keep, err := j.freeze(it, payload, claimed, mark)
-	if err != nil {
-		return err
-	}
-	ok, err := j.fillCell(ctx, tier.Fill{Nonce: claimed, Cell: cell, TTL: keep})
-	switch {
-	case err != nil:
-		j.v.counts.inc(fillFailed)
-	case ok:
-		j.v.counts.inc(fillStored)
-	default:
-		j.v.counts.inc(fillLost)
-		return nil
-	}
-	j.putSized(it, size)
-	return err
 }

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -57,14 +56,14 @@ func spelledAgain[K comparable](t *testing.T, k K) {
 		t.Fatalf("the key is %q, want %q", full, want)
 	}
 	for _, prefix := range []string{full + "x", full[:len(full)-1] + "\x00"} {
-		if err := tiers.Invalidate(t.Context(), invalidate.Prefix(prefix)); err != nil {
+		if err := tiers.Invalidate(t.Context(), prefixOf(prefix)); err != nil {
 			t.Fatal(err)
 		}
 		if _, ok := c.Peek(t.Context(), k); !ok {
 			t.Errorf("gone with the prefix %q of others", prefix)
 		}
 	}
-	if err := tiers.Invalidate(t.Context(), invalidate.Prefix(full)); err != nil {
+	if err := tiers.Invalidate(t.Context(), prefixOf(full)); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := c.Peek(t.Context(), k); ok {

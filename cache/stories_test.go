@@ -231,7 +231,7 @@ func (p *process) invalidate(c *script.Call, kind, what string) error {
 	case "tag":
 		s = invalidate.Tag(c.String("tenant", cache.DefaultTenant), what)
 	case "prefix":
-		s = invalidate.Prefix(what)
+		s = prefixOf(what)
 	case "key":
 		sp := key.Space{Tenant: c.String("tenant", cache.DefaultTenant), Namespace: "things"}
 		id, err := key.Of(what)

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"errors"
 	"hash/maphash"
 	"log/slog"
 	"sync"
@@ -113,16 +114,26 @@ type Tiers struct {
 	all      *counters // what has no namespace
 	panicked sync.Once // a hook did, which was logged
 
+	known     tenants // of the handles there have been
+	strangers tenants // of invalidations, which were logged
+
 	mu        sync.Mutex // protects the rest
-	bases     []namedBase
+	used      namespaces
 	counts    map[key.Space]*counters
 	refreshes map[string]*atomic.Int64 // by namespace
 }
 
-// namedBase is the policy of a cache before the table of overrides.
-type namedBase struct {
-	namespace string
-	policy.Policy
+// check says why the tiers cannot be used at all.
+func (t *Tiers) check() error {
+	switch {
+	case t == nil:
+		return wrongUse(errors.New("Tiers is nil; make it with Open"))
+	case t.local == nil:
+		return wrongUse(errors.New("the zero Tiers; make it with Open"))
+	case t.work.Closed():
+		return ErrClosed
+	}
+	return nil
 }
 
 // now returns nanoseconds since the tiers were opened, on the monotonic clock.

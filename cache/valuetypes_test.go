@@ -101,7 +101,7 @@ func TestErrorsQuoteAPart(t *testing.T) {
 	_, getErr := c.Tenant(long).Get(t.Context(), 1)
 	for name, err := range map[string]error{
 		"tag":       tiers.Invalidate(t.Context(), invalidate.Tag("default", long)),
-		"prefix":    tiers.Invalidate(t.Context(), invalidate.Prefix("default:"+long)),
+		"prefix":    tiers.Invalidate(t.Context(), invalidate.Prefix("default", ""+long)),
 		"namespace": newErr,
 		"Get":       getErr,
 		"Delete":    c.Tenant(long).Delete(t.Context(), 1),

@@ -73,7 +73,10 @@ func (s *views) find(tenant string) *view {
 	v.space = key.Space{Tenant: v.name[:len(tenant)], Namespace: s.namespace}
 	v.seed = maphash.String(s.t.seed, v.name)
 	most := int64(s.t.cfg.MaxTenants)
-	if v.err = v.space.Validate(); v.err != nil {
+	if v.err = v.space.Validate(); v.err == nil {
+		s.t.known.add(s.t.seed, tenant)
+	}
+	if v.err != nil {
 		v.counts = s.t.all // its calls fail before they count
 		v.name = fmt.Sprintf("%.100s", v.name)
 	} else if s.nkept.Load() >= most || s.nkept.Add(1) > most {

@@ -8,7 +8,6 @@ import (
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
-	"github.com/twofold-go/twofold/tier"
 )
 
 // Delete invalidates k, as [Tiers.Invalidate] does. Deleting what is not there
@@ -31,10 +30,9 @@ func (c Cache[K, V]) Delete(ctx context.Context, k K, more ...invalidate.Scope) 
 	return nil
 }
 
-// DeleteAll invalidates every key of the handle's tenant and namespace. It
-// takes the same time whether there is one or a million: it is
-// invalidate.Prefix of "tenant:namespace:". More scopes may be invalidated in
-// the same step, as with [Cache.Delete].
+// DeleteAll invalidates every key of the handle's tenant and namespace, as
+// [Cache.All] covers them. It takes the same time whether there is one or a million. More
+// scopes may be invalidated in the same step, as with [Cache.Delete].
 func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) error {
 	if c.s == nil {
 		return errZero("delete all")
@@ -42,7 +40,7 @@ func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) er
 	err := c.v.err
 	if err == nil {
 		err = c.s.t.invalidate(ctx, c.v.policy().RemoteTimeout,
-			append([]invalidate.Scope{invalidate.Prefix(c.v.space.Prefix())}, more...)...)
+			append([]invalidate.Scope{c.All()}, more...)...)
 	}
 	if err != nil {
 		return &Error{Op: "delete all", Key: c.v.name, Err: err}
@@ -63,6 +61,9 @@ func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) er
 // and then the invalidation goes on being tried in the background. Invalidate
 // waits for that until ctx ends or a bound has passed.
 func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error {
+	if err := t.check(); err != nil {
+		return &Error{Op: "invalidate", Key: "-", Err: err}
+	}
 	if err := t.invalidate(ctx, t.defaults().RemoteTimeout, scopes...); err != nil {
 		return &Error{Op: "invalidate", Key: nameOf(scopes), Err: err}
 	}
@@ -92,6 +93,7 @@ func (t *Tiers) invalidate(ctx context.Context, timeout time.Duration, scopes ..
 }
 
 func (t *Tiers) request(ctx context.Context, timeout time.Duration, r follow.Request) error {
+	t.noteStrangers(r.Scopes)
 	ctx, end := t.seen.invalidateStart(ctx, len(r.Scopes))
 	err := t.spread(ctx, timeout, r)
 	t.countScopes(r)
@@ -103,13 +105,13 @@ func (t *Tiers) request(ctx context.Context, timeout time.Duration, r follow.Req
 // way to.
 func (t *Tiers) spread(ctx context.Context, timeout time.Duration, r follow.Request) error {
 	if t.follower != nil {
-		return t.follower.Invalidate(ctx, r)
+		return unreached(t.follower.Invalidate(ctx, r))
 	}
 	// The cells go first: a fetch that begins after the fence must not find
 	// what the fence is about.
 	var err error
 	if !r.Removed {
-		err = t.remove(ctx, timeout, r.Keys(), r.Hold)
+		err = unreached(t.remove(ctx, timeout, r.Keys(), r.Hold))
 	}
 	t.fences.Apply(r)
 	return err
@@ -135,16 +137,4 @@ func (c Cache[K, V]) Refresh(ctx context.Context, k K) error {
 	}
 	_, err := c.fetch(ctx, "refresh", k, nil, &callOpts{noStale: true, anew: true})
 	return err
-}
-
-// claimCell and fillCell claim and fill the cell of a key that is changed.
-func (j *job[K, V]) claimCell(ctx context.Context, c tier.Claim) (tier.Claimed, error) {
-	got, err := j.t.remote.ClaimMany(ctx, j.p.RemoteTimeout, []string{j.text}, []tier.Claim{c})
-	return got[0], err
-}
-
-// The caller's context is not asked: the record is written, and others wait.
-func (j *job[K, V]) fillCell(ctx context.Context, f tier.Fill) (bool, error) {
-	ok, err := j.t.remote.FillMany(context.WithoutCancel(ctx), j.p.RemoteTimeout, []string{j.text}, []tier.Fill{f})
-	return ok[0], err
 }

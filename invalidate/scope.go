@@ -51,16 +51,20 @@ func (k Kind) String() string {
 // MaxHold is the longest [Hold].
 const MaxHold = time.Hour
 
-// Scope is what one invalidation covers: made by [Key], [Prefix], [Tag] or
-// [All]. [Strict] and [Hold] are passed beside scopes and say how they are
-// invalidated. It is a small comparable value; the zero Scope is refused by
-// Validate.
+// Scope is what one invalidation covers: made by [Key], [Prefix], [Tag], [Tenant] or
+// [All], or by the methods of a cache.Cache. [Strict] and [Hold] are passed beside scopes
+// and say how they are invalidated. It is a small comparable value; the zero Scope is
+// refused by Validate.
 type Scope struct {
 	kind   Kind
 	tenant string
 	text   string
 	hold   time.Duration
+	fault  *fault // not nil: why it cannot be used
 }
+
+// fault is why a scope cannot be used, found when it was made.
+type fault struct{ err error }
 
 // Strict makes the call that it is passed to, among its scopes, wait until no process
 // can serve what they cover any more: until every lease that may predate it has
@@ -86,11 +90,27 @@ func Hold(d time.Duration) Scope {
 // Key covers one key.
 func Key(k key.Key) Scope { return Scope{kind: KindKey, text: k.String()} }
 
-// Prefix covers every key whose spelling starts with p, for example
-// "acme:users:v1:". A prefix names its tenant in full, up to the colon, so
-// that no tenant's invalidation reaches another's keys; to cover everything use
-// [All].
-func Prefix(p string) Scope { return Scope{kind: KindPrefix, text: p} }
+// Prefix covers every key of tenant whose spelling behind the tenant starts with prefix:
+// Prefix("acme", "users:v1:") covers the namespace "users:v1" and those that start with
+// "users:v1:". Ids are spelled by key.Text. The methods Prefix and All of a cache.Cache
+// spell the tenant, the namespace and the id themselves. An empty prefix is refused; to
+// cover all that a tenant has use [Tenant].
+func Prefix(tenant, prefix string) Scope {
+	s := Scope{kind: KindPrefix, tenant: tenant, text: tenant + ":" + prefix}
+	if prefix == "" {
+		s.fault = &fault{fmt.Errorf("%w: prefix is empty: Tenant covers all keys of a tenant, All those of all tenants", ErrScope)}
+	}
+	return s
+}
+
+// Tenant covers every key of a tenant, in all namespaces.
+func Tenant(tenant string) Scope { return Scope{kind: KindPrefix, tenant: tenant, text: tenant + ":"} }
+
+// Invalid is a scope that cannot be used, for packages that make scopes: Validate, and
+// with it every call that the scope is passed to, fails with err, which must not be nil.
+func Invalid(err error) Scope {
+	return Scope{fault: &fault{fmt.Errorf("%w: %w", ErrScope, err)}}
+}
 
 // All covers every key of every tenant.
 func All() Scope { return Scope{kind: KindAll} }
@@ -110,8 +130,14 @@ func (s Scope) Kind() Kind {
 // Text returns the key's or prefix's spelling, or the tag without its tenant.
 func (s Scope) Text() string { return s.text }
 
-// Tenant returns the tenant of a tag, and "" for the other kinds.
-func (s Scope) Tenant() string { return s.tenant }
+// Tenant returns the tenant of what the scope covers, and "" for All, Strict and Hold.
+func (s Scope) Tenant() string {
+	if s.kind == KindKey {
+		tenant, _, _ := strings.Cut(s.text, ":")
+		return tenant
+	}
+	return s.tenant
+}
 
 // Hash returns the 64-bit hash that stands for the scope in cells and records:
 // xxHash64 of its spelling; 0 for [All]. Two scopes that share one cause extra misses
@@ -136,6 +162,8 @@ func (s Scope) String() string {
 		return "everything"
 	case s == Strict:
 		return "strict"
+	case s.kind == 0 && s.fault != nil:
+		return "invalid scope"
 	case s.kind == kindHold:
 		return "hold for " + s.hold.String()
 	}
@@ -152,17 +180,20 @@ func quoted(text string) string {
 
 // Validate reports why a scope cannot be used; its errors wrap [ErrScope].
 func (s Scope) Validate() error {
+	if s.fault != nil {
+		return s.fault.err
+	}
 	switch s.kind {
 	case KindKey:
 		if s.text == "" {
 			return fmt.Errorf("%w: key is the zero Key", ErrScope)
 		}
 	case KindPrefix:
-		if len(s.text) > key.MaxLen {
-			return fmt.Errorf("%w: prefix has %d bytes, at most %d", ErrScope, len(s.text), key.MaxLen)
+		if err := validateTenant("a prefix", s.tenant); err != nil {
+			return err
 		}
-		if strings.IndexByte(s.text, ':') <= 0 {
-			return fmt.Errorf("%w: prefix of %d bytes names no tenant (want \"tenant:…\", or All)", ErrScope, len(s.text))
+		if len(s.text) > key.MaxLen {
+			return fmt.Errorf("%w: prefix with its tenant has %d bytes, at most %d", ErrScope, len(s.text), key.MaxLen)
 		}
 	case KindTag:
 		return validateTag(s.tenant, s.text)
@@ -172,14 +203,26 @@ func (s Scope) Validate() error {
 			return fmt.Errorf("%w: hold of %v is not between 1ms and %v", ErrScope, s.hold, MaxHold)
 		}
 	default:
-		return fmt.Errorf("%w: zero Scope", ErrScope)
+		return fmt.Errorf("%w: zero Scope; make one by Key, Prefix, Tag, Tenant or All", ErrScope)
+	}
+	return nil
+}
+
+// validateTenant checks the tenant of a scope. What says which kind of scope it is.
+func validateTenant(what, tenant string) error {
+	switch {
+	case tenant == "":
+		return fmt.Errorf("%w: tenant of %s is empty: pass cache.DefaultTenant for caches that name none", ErrScope, what)
+	case strings.Contains(tenant, ":"):
+		return fmt.Errorf("%w: tenant of %s has a colon in its %d bytes: the first argument is the tenant alone",
+			ErrScope, what, len(tenant))
 	}
 	return nil
 }
 
 func validateTag(tenant, tag string) error {
-	if tenant == "" || strings.IndexByte(tenant, ':') >= 0 {
-		return fmt.Errorf("%w: tenant of %d bytes in a tag: empty or with a colon", ErrScope, len(tenant))
+	if err := validateTenant("a tag", tenant); err != nil {
+		return err
 	}
 	if tag == "" {
 		return fmt.Errorf("%w: tag is empty", ErrScope)

@@ -100,7 +100,7 @@ func TestKeysOfScopes(t *testing.T) {
 		want  []string
 	}{
 		"key":            {invalidate.Key(k7), all[1:2]},
-		"prefix":         {invalidate.Prefix("acme:users:"), all[1:4]},
+		"prefix":         {invalidate.Prefix("acme", "users:"), all[1:4]},
 		"all":            {invalidate.All(), all},
 		"tag":            {invalidate.Tag("acme", "team"), all[1:3]},
 		"another's tag":  {invalidate.Tag("other", "team"), nil},
@@ -108,7 +108,7 @@ func TestKeysOfScopes(t *testing.T) {
 		"no scope":       {invalidate.Strict, nil},
 		"zero scope":     {invalidate.Scope{}, nil},
 		"tag of nobody":  {invalidate.Tag("", "team"), nil},
-		"prefix of none": {invalidate.Prefix("acme"), nil},
+		"prefix of none": {invalidate.Prefix("", "users:"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := index.New(index.Config{})

@@ -73,7 +73,7 @@ func (s *story) invalidated() (string, error) {
 	if strings.HasPrefix(kept, dir) { // the first and the last of them in their order
 		return "", fmt.Errorf("all packages begin with %s", dir)
 	}
-	prefix := invalidate.Prefix(cache.DefaultTenant + ":" + namespace + ":" + dir)
+	prefix := invalidate.Prefix(cache.DefaultTenant, namespace+":"+dir)
 	tag := invalidate.Tag(cache.DefaultTenant, tree(gone))
 	var lines []string
 	for _, by := range []struct {

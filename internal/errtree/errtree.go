@@ -105,8 +105,12 @@ func unwrap(err error) []error {
 	return nil
 }
 
-// Only reports whether every leaf of an error's tree is the target.
+// Only reports whether an error is the target, by itself or because every error that it
+// wraps is.
 func Only(err, target error) bool {
+	if x, ok := err.(interface{ Is(error) bool }); ok && x.Is(target) { //nolint:errorlint // one node of the tree at a time
+		return true
+	}
 	next := unwrap(err)
 	if len(next) == 0 {
 		return errors.Is(err, target)

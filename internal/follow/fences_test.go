@@ -1,6 +1,7 @@
 package follow_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -76,14 +77,14 @@ func TestFences(t *testing.T) {
 	}{
 		{"its key", invalidate.Key(k), true},
 		{"another key", invalidate.Key(keyOf(t, "acme:users:v1:43")), false},
-		{"its space", invalidate.Prefix("acme:users:v1:"), true},
-		{"a wider space", invalidate.Prefix("acme:users:"), true},
-		{"its tenant", invalidate.Prefix("acme:"), true},
-		{"part of its id", invalidate.Prefix("acme:users:v1:4"), true},
-		{"all of its key", invalidate.Prefix("acme:users:v1:42"), true},
-		{"longer than its key", invalidate.Prefix("acme:users:v1:421"), false},
-		{"another space", invalidate.Prefix("acme:users:v2:"), false},
-		{"another tenant", invalidate.Prefix("bolt:"), false},
+		{"its space", invalidate.Prefix("acme", "users:v1:"), true},
+		{"a wider space", invalidate.Prefix("acme", "users:"), true},
+		{"its tenant", invalidate.Tenant("acme"), true},
+		{"part of its id", invalidate.Prefix("acme", "users:v1:4"), true},
+		{"all of its key", invalidate.Prefix("acme", "users:v1:42"), true},
+		{"longer than its key", invalidate.Prefix("acme", "users:v1:421"), false},
+		{"another space", invalidate.Prefix("acme", "users:v2:"), false},
+		{"another tenant", invalidate.Tenant("bolt"), false},
 		{"its tag", invalidate.Tag("acme", "org:7"), true},
 		{"its other tag", invalidate.Tag("acme", "eu"), true},
 		{"another tag", invalidate.Tag("acme", "org:8"), false},
@@ -135,14 +136,14 @@ func TestPrefixesOfManyLengths(t *testing.T) {
 	f := follow.NewFences(start)
 	long := "acme:" + strings.Repeat("n", 500) + ":id"
 	e := newEntry(f, long)
-	for n := 5; n < 400; n++ { // none of them covers e
-		f.Fence(invalidate.Prefix("acme:" + strings.Repeat("m", n-5)))
-		if n == 5 {
+	for n := 6; n < 400; n++ { // none of them covers e
+		f.Fence(invalidate.Prefix("acme", strings.Repeat("m", n-5)))
+		if n == 6 {
 			e = newEntry(f, long) // that one did
 		}
 	}
 	check(t, f, e, true)
-	f.Fence(invalidate.Prefix(long[:300]))
+	f.Fence(invalidate.Prefix("acme", long[len("acme:"):300]))
 	check(t, f, e, false)
 	check(t, f, newEntry(f, long), true)
 }
@@ -167,7 +168,7 @@ func TestAccepts(t *testing.T) {
 	k := keyOf(t, "acme:users:1")
 	h := k.Hash()
 	old := f.Capture()
-	f.Fence(invalidate.Key(k), invalidate.Tag("acme", "t"), invalidate.Prefix("acme:others:"))
+	f.Fence(invalidate.Key(k), invalidate.Tag("acme", "t"), invalidate.Prefix("acme", "others:"))
 	fresh := f.Capture()
 	tags := []uint64{invalidate.TagHash("acme", "t")}
 	for _, tt := range []struct {
@@ -219,7 +220,7 @@ func TestFencesConcurrently(t *testing.T) {
 	const k = "acme:users:1"
 	for name, scope := range map[string]invalidate.Scope{
 		"key":    invalidate.Key(keyOf(t, k)),
-		"prefix": invalidate.Prefix("acme:users:"),
+		"prefix": invalidate.Prefix("acme", "users:"),
 		"tag":    invalidate.Tag("acme", "shared"),
 		"all":    invalidate.All(),
 	} {
@@ -252,17 +253,22 @@ func TestScopeValidate(t *testing.T) {
 		text  string
 	}{
 		{"key", invalidate.Key(keyOf(t, "a:b:c")), true, "key a:b:c"},
-		{"prefix", invalidate.Prefix("a:b"), true, "prefix a:b"},
-		{"tenant", invalidate.Prefix("a:"), true, "prefix a:"},
+		{"prefix", invalidate.Prefix("a", "b"), true, "prefix a:b"},
+		{"tenant", invalidate.Tenant("a"), true, "prefix a:"},
 		{"tag", invalidate.Tag("a", "x:y"), true, "tag a:x:y"},
 		{"all", invalidate.All(), true, "everything"},
 		{"longest tag", invalidate.Tag("a", strings.Repeat("x", 256)), true, ""},
-		{"longest prefix", invalidate.Prefix("a:" + strings.Repeat("x", 1022)), true, ""},
+		{"longest prefix", invalidate.Prefix("a", strings.Repeat("x", 1022)), true, ""},
 		{"zero scope", invalidate.Scope{}, false, ""},
 		{"zero key", invalidate.Key(key.Key{}), false, ""},
-		{"prefix without colon", invalidate.Prefix("a"), false, ""},
-		{"prefix without tenant", invalidate.Prefix(":a"), false, ""},
-		{"over-long prefix", invalidate.Prefix("a:" + strings.Repeat("x", 1023)), false, ""},
+		{"empty prefix", invalidate.Prefix("a", ""), false, "prefix a:"},
+		{"prefix without tenant", invalidate.Prefix("", "a"), false, ""},
+		{"empty prefix without tenant", invalidate.Prefix("", ""), false, ""},
+		{"prefix of a tenant with a colon", invalidate.Prefix("users:v1:", "7"), false, ""},
+		{"no tenant", invalidate.Tenant(""), false, ""},
+		{"tenant with a colon", invalidate.Tenant("a:b"), false, ""},
+		{"invalid", invalidate.Invalid(errors.New("why")), false, "invalid scope"},
+		{"over-long prefix", invalidate.Prefix("a", strings.Repeat("x", 1023)), false, ""},
 		{"tag without tenant", invalidate.Tag("", "x"), false, ""},
 		{"tag of a tenant with a colon", invalidate.Tag("a:b", "x"), false, ""},
 		{"empty tag", invalidate.Tag("a", ""), false, ""},
@@ -324,7 +330,7 @@ func BenchmarkClear(b *testing.B) {
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			f := follow.NewFences(start)
-			f.Fence(invalidate.Prefix("acme:others:"), invalidate.Prefix("acme:"))
+			f.Fence(invalidate.Prefix("acme", "others:"), invalidate.Tenant("acme"))
 			e := newEntry(f, "acme:users:1", "a", "b")
 			b.ReportAllocs()
 			for b.Loop() {

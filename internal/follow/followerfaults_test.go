@@ -277,7 +277,7 @@ func TestStartRaisesTheFloor(t *testing.T) {
 func TestHold(t *testing.T) {
 	for name, scope := range map[string]invalidate.Scope{
 		"key":    invalidate.Key(keyOf(t, "t:n:1")),
-		"prefix": invalidate.Prefix("t:n"),
+		"prefix": invalidate.Prefix("t", "n"),
 		"tag":    invalidate.Tag("t", "x"),
 		"all":    invalidate.All(),
 	} {

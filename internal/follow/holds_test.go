@@ -40,7 +40,7 @@ func TestHoldsOverflow(t *testing.T) {
 		tagged, untagged bool
 	}{
 		{"keys", func(i int) invalidate.Scope { return invalidate.Key(keyOf(t, fmt.Sprint("acme:others:", i))) }, true, true},
-		{"prefixes", func(i int) invalidate.Scope { return invalidate.Prefix(fmt.Sprint("acme:others:", i)) }, true, true},
+		{"prefixes", func(i int) invalidate.Scope { return invalidate.Prefix("acme", fmt.Sprint("others:", i)) }, true, true},
 		{"tags", func(i int) invalidate.Scope { return invalidate.Tag("acme", fmt.Sprint(i)) }, true, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestHoldsOverflow(t *testing.T) {
 				for i := range mostHolds {
 					hold(t, f, time.Minute, tt.scope(i))
 				}
-				hold(t, f, time.Second, invalidate.Prefix("bolt:"))
+				hold(t, f, time.Second, invalidate.Tenant("bolt"))
 				if held(f, "acme:users:1", "t") && tt.name != "prefixes" {
 					t.Error("held below the limit")
 				}
@@ -85,7 +85,7 @@ func TestHoldAgain(t *testing.T) {
 		hold(t, f, 2*time.Second, tag)
 		hold(t, f, time.Minute, tag)
 		hold(t, f, time.Second, tag)
-		hold(t, f, 5*time.Second, invalidate.Prefix("acme:teams:"))
+		hold(t, f, 5*time.Second, invalidate.Prefix("acme", "teams:"))
 		<-time.After(30 * time.Second)
 		if !held(f, "acme:users:1", "t") || held(f, "acme:teams:1") || held(f, "acme:users:1") {
 			t.Error("after half of the time the tag is to be held, and nothing else")

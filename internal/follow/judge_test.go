@@ -18,7 +18,7 @@ func TestEntryWithoutAKey(t *testing.T) {
 	if !mute.clear(f) {
 		t.Error("covered by a tag that it does not have")
 	}
-	f.Fence(invalidate.Prefix("bolt:"))
+	f.Fence(invalidate.Tenant("bolt"))
 	if mute.clear(f) || !e.clear(f) {
 		t.Error("a prefix was fenced: want the mute entry covered, and the other one clear")
 	}

@@ -63,15 +63,21 @@ func (m *judgeModel) add() {
 	m.all = append(m.all, e)
 }
 
+// prefixOf returns the scope of a prefix that names its tenant.
+func prefixOf(p string) invalidate.Scope {
+	tenant, rest, _ := strings.Cut(p, ":")
+	return invalidate.Prefix(tenant, rest)
+}
+
 func (m *judgeModel) fence(t *testing.T) {
 	var s invalidate.Scope
 	switch n := m.IntN(1000); {
 	case n == 0:
 		s = invalidate.All()
 	case n < 20:
-		s = invalidate.Prefix(m.key()[:7])
+		s = prefixOf(m.key()[:7])
 	case n < 100:
-		s = invalidate.Prefix(m.key() + ":" + strconv.Itoa(m.IntN(2000)))
+		s = prefixOf(m.key() + ":" + strconv.Itoa(m.IntN(2000)))
 	case n < 400:
 		s = invalidate.Tag("acme", strconv.Itoa(m.IntN(400)))
 	default:

@@ -78,13 +78,13 @@ func TestFramesOverflow(t *testing.T) {
 		return accepts(f, m, xxhash.Sum64String(k), k, []uint64{invalidate.TagHash("acme", tag)})
 	}
 	for name, other := range map[string]func(i int) invalidate.Scope{
-		"prefixes": func(i int) invalidate.Scope { return invalidate.Prefix(fmt.Sprint("acme:others:", i)) },
+		"prefixes": func(i int) invalidate.Scope { return invalidate.Prefix("acme", fmt.Sprint("others:", i)) },
 		"tags":     func(i int) invalidate.Scope { return invalidate.Tag("acme", fmt.Sprint("other", i)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := follow.NewSmallFences(64)
 			old := f.Capture()
-			f.Fence(invalidate.Prefix("acme:users:"), invalidate.Tag("acme", "t"))
+			f.Fence(invalidate.Prefix("acme", "users:"), invalidate.Tag("acme", "t"))
 			fresh := f.Capture()
 			for i := range 10 * 64 {
 				f.Fence(other(i))
@@ -104,7 +104,7 @@ func TestFramesOverflow(t *testing.T) {
 func TestFlushKeepsPositions(t *testing.T) {
 	f := follow.NewFences(start)
 	old := newEntry(f, "acme:users:1", "t")
-	f.Fence(invalidate.Tag("acme", "t"), invalidate.Prefix("acme:teams:"))
+	f.Fence(invalidate.Tag("acme", "t"), invalidate.Prefix("acme", "teams:"))
 	fresh := newEntry(f, "acme:users:1", "t")
 	f.Store(invalidate.All().Fence(), 0)
 	if fresh.clear(f) {

@@ -19,7 +19,7 @@ func TestSince(t *testing.T) {
 		scope := rapid.OneOf(
 			rapid.Map(key, func(k string) invalidate.Scope { return invalidate.Key(keyOf(t, k)) }),
 			rapid.SampledFrom([]invalidate.Scope{
-				invalidate.Prefix("acme:users:"), invalidate.Tag("acme", "t"), invalidate.Tag("bolt", "t"), invalidate.All(),
+				invalidate.Prefix("acme", "users:"), invalidate.Tag("acme", "t"), invalidate.Tag("bolt", "t"), invalidate.All(),
 			}),
 		)
 		type remembered struct {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/meter"
 	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/internal/unavailable"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -20,8 +21,8 @@ import (
 // other callers.
 const maxKeys = 1000
 
-// ErrUnavailable stands for a call that was not made: the breaker is open.
-var ErrUnavailable = errors.New("cache: remote tier unavailable")
+// ErrOpen stands for a call that was not made: the breaker is open.
+var ErrOpen = fmt.Errorf("%w: it has failed, and is tried again within a second", unavailable.Err)
 
 // Op is a kind of call.
 type Op int
@@ -99,7 +100,7 @@ type call struct {
 func (t *Tier) begin(parent context.Context, d *scope.Deadline, op Op, timeout time.Duration) (c call, err error) {
 	c = call{t: t, d: d, op: op, timeout: timeout}
 	if c.pass, c.counted = t.breaker.enter(); !c.counted && op != Unlink {
-		return c, ErrUnavailable
+		return c, ErrOpen
 	}
 	c.start(parent)
 	return c, nil
@@ -174,7 +175,7 @@ func (t *Tier) ClaimMany(ctx context.Context, timeout time.Duration, keys []stri
 		}
 		return tier.ClaimMany(ctx, t.Tier, keys[from:to], claims[from:to])
 	})
-	if err != nil && !errors.Is(err, ErrUnavailable) {
+	if err != nil && !errors.Is(err, ErrOpen) {
 		t.giveBack(ctx, timeout, keys, claims, func(i int) bool {
 			// A renewal's caller has the claim already.
 			return !got[i].Granted && claims[i].Seen != claims[i].Nonce

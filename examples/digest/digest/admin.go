@@ -73,7 +73,7 @@ func (s *Service) scopes(sel store.CacheSelection, gone []store.Deleted) (scopes
 	switch {
 	case sel.All, len(gone) > maxTold:
 		// Whoever is not meant is found in the database again, and costs no call.
-		return []invalidate.Scope{invalidate.Prefix(digestSpace.Prefix()), invalidate.Prefix(rowSpace.Prefix())}, nil
+		return []invalidate.Scope{s.digests.All(), s.rows.All()}, nil
 	case sel.Hash != "":
 		scopes = append(scopes, invalidate.Tag(cache.DefaultTenant, hashTag(sel.Hash)))
 	}

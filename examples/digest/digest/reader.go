@@ -69,7 +69,7 @@ const maxTold = 500
 func (s *Service) changed(ctx context.Context, users []int64) error {
 	scopes := make([]invalidate.Scope, 0, min(len(users), maxTold))
 	if len(users) > maxTold {
-		scopes = append(scopes, invalidate.Prefix(readerSpace.Prefix()), invalidate.Prefix(rowSpace.Prefix()))
+		scopes = append(scopes, s.readers.All(), s.rows.All())
 	} else {
 		for _, u := range users {
 			scopes = append(scopes, invalidate.Tag(cache.DefaultTenant, userTag(u)))

@@ -136,7 +136,9 @@ func (fakeResponses) KeyOf(r *http.Request) (full string, ok bool) {
 	return "default:responses:" + r.URL.Path, true
 }
 
-func (fakeResponses) KeyPrefix(_ bool, _, path string) string { return "default:responses:" + path }
+func (fakeResponses) Under(_ bool, _, path string) invalidate.Scope {
+	return invalidate.Prefix("default", "responses:"+path)
+}
 
 func (fakeResponses) Purge(context.Context, *http.Request) error { return nil }
 

@@ -183,7 +183,7 @@ func (c *Caches) prefixScopes(r *http.Request, value string) ([]invalidate.Scope
 	}
 	var scopes []invalidate.Scope
 	for _, secure := range []bool{false, true} {
-		s := invalidate.Prefix(c.Responses.KeyPrefix(secure, host, path))
+		s := c.Responses.Under(secure, host, path)
 		if s.Validate() != nil {
 			return nil, bad("value of %d bytes is longer than a key can be", len(value))
 		}

@@ -37,7 +37,7 @@ type Objects interface {
 type Responses interface {
 	Stats() respcache.Stats
 	KeyOf(r *http.Request) (full string, ok bool)
-	KeyPrefix(secure bool, host, path string) string
+	Under(secure bool, host, path string) invalidate.Scope
 	Purger
 }
 

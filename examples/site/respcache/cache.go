@@ -22,7 +22,6 @@ type Cache struct {
 	cfg        Config
 	pages      cache.Cache[string, *page]
 	space      key.Space
-	prefix     string // of all keys
 	lines      lines
 	memory     memory
 	stats      counters
@@ -38,7 +37,6 @@ func New(cfg Config) (*Cache, error) {
 	}
 	p := cfg.policy()
 	c := &Cache{cfg: cfg, memory: memory{seed: maphash.MakeSeed()}, space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}}
-	c.prefix = c.space.Prefix()
 	var err error
 	if c.lines, err = newLines(cfg.Name, p); err != nil {
 		return nil, fmt.Errorf("respcache: new: field Name: %w", err)
@@ -100,12 +98,10 @@ func (c *Cache) KeyOf(r *http.Request) (full string, ok bool) {
 	return k.String(), err == nil
 }
 
-// KeyPrefix returns what the keys of all entries begin with that answer for the
-// host, by http or https, and for paths that begin with path: for
-// invalidate.Prefix, or to look keys up. Host is in lower case; path is not
-// escaped.
-func (c *Cache) KeyPrefix(secure bool, host, path string) string {
-	return c.prefix + key.Text(readable(scheme(secure)+host+escapedPath(path)))
+// Under returns the scope of all entries that answer for the host, by http or https, and
+// for paths that begin with path. Host is in lower case; path is not escaped.
+func (c *Cache) Under(secure bool, host, path string) invalidate.Scope {
+	return c.pages.Prefix(readable(scheme(secure) + host + escapedPath(path)))
 }
 
 // Purge invalidates the entry that answers r. A request that goes past the cache

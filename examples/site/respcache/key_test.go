@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/examples/site/respcache"
-	"github.com/twofold-go/twofold/invalidate"
 )
 
 // mirror is a handler that shows all it can see of a request.
@@ -190,14 +189,15 @@ func TestKeyOf(t *testing.T) {
 	if k != want || !ok {
 		t.Errorf("KeyOf = %q, %v, want %q", k, ok, want)
 	}
-	if p := s.c.KeyPrefix(false, "example.com:8080", "/li"); !strings.HasPrefix(k, p) {
-		t.Errorf("%q does not begin with %q", k, p)
+	under := s.c.Under(false, "example.com:8080", "/li")
+	if !strings.HasPrefix(k, under.Text()) {
+		t.Errorf("%q does not begin with %q", k, under.Text())
 	}
 	if k, ok := s.c.KeyOf(request(t, http.MethodPost, "/")); ok || k != "" {
 		t.Errorf("KeyOf a POST = %q", k)
 	}
 	do(s, r)
-	if err := s.tiers.Invalidate(t.Context(), invalidate.Prefix(s.c.KeyPrefix(false, "example.com:8080", "/li"))); err != nil {
+	if err := s.tiers.Invalidate(t.Context(), under); err != nil {
 		t.Fatal(err)
 	}
 	if a := do(s, r); a.hit() {

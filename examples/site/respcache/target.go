@@ -171,7 +171,7 @@ func scheme(secure bool) string {
 
 // fits reports whether the library takes a key of that id, spelled.
 func (c *Cache) fits(id string) bool {
-	room := key.MaxLen - len(c.prefix)
+	room := key.MaxLen - len(c.space.Tenant) - len(c.space.Namespace) - 2 // and two colons
 	return 3*len(id) <= room || len(id) <= room && len(key.Text(id)) <= room
 }
 

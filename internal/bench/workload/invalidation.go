@@ -36,7 +36,7 @@ const (
 	onePrefix                      = "23"
 )
 
-const spacePrefix = cache.DefaultTenant + ":bench:v1:"
+const spacePrefix = "bench:v1:"
 
 func tagOf(id int64) string { return "org:" + strconv.FormatInt(id%100, 10) }
 
@@ -73,9 +73,9 @@ func (e *Env) callsOf(p *peers.TwofoldPeer, rdb *redis.Client) []call {
 	return []call{
 		{barePing, some, nil, func(ctx context.Context, _ int) error { return rdb.Ping(ctx).Err() }},
 		{"key", some, ids(largeFirst, large), func(ctx context.Context, i int) error { return p.Cache.Delete(ctx, largeFirst+int64(i%large)) }},
-		{"prefix of 1 key", some, []int64{23}, scope(invalidate.Prefix(spacePrefix + onePrefix))},
-		{"prefix of 1,000 keys", some, ids(largeFirst, large), scope(invalidate.Prefix(spacePrefix + largePrefix))},
-		{"prefix of 100,000 keys", some, ids(hugeFirst, by(e, huge, huge/10, huge/100)), scope(invalidate.Prefix(spacePrefix + hugePrefix))},
+		{"prefix of 1 key", some, []int64{23}, scope(invalidate.Prefix(cache.DefaultTenant, spacePrefix+onePrefix))},
+		{"prefix of 1,000 keys", some, ids(largeFirst, large), scope(invalidate.Prefix(cache.DefaultTenant, spacePrefix+largePrefix))},
+		{"prefix of 100,000 keys", some, ids(hugeFirst, by(e, huge, huge/10, huge/100)), scope(invalidate.Prefix(cache.DefaultTenant, spacePrefix+hugePrefix))},
 		{"tag", some, ids(largeFirst, large), scope(invalidate.Tag(cache.DefaultTenant, tagOf(7)))},
 		{"key, Strict", 1, ids(largeFirst, 1), func(ctx context.Context, _ int) error { return p.Cache.Delete(ctx, largeFirst, invalidate.Strict) }},
 	}
@@ -140,7 +140,7 @@ var storms = []struct {
 }{
 	{"none", nil},
 	{"1,000/s of other keys", func(i int) invalidate.Scope { return keyScope(5_000_000 + int64(i)) }},
-	{"1,000/s of other prefixes", func(i int) invalidate.Scope { return invalidate.Prefix(fmt.Sprint("default:other:", i%1000)) }},
+	{"1,000/s of other prefixes", func(i int) invalidate.Scope { return invalidate.Prefix("default", fmt.Sprint("other:", i%1000)) }},
 	{"1,000/s of other tags", func(i int) invalidate.Scope { return invalidate.Tag(cache.DefaultTenant, fmt.Sprint("other:", i%1000)) }},
 	{"1,000/s of keys that are read", func(i int) invalidate.Scope { return keyScope(int64(i % 10_000)) }},
 }

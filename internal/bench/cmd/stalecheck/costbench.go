@@ -120,7 +120,7 @@ type call struct {
 func (b *costBench) prefix(size, group int) call {
 	return call{
 		fmt.Sprintf("prefix of %7d keys", size), member(size, group, size-1),
-		invalidate.Prefix(fmt.Sprintf("%sp%d-%d.", b.space.Prefix(), size, group)),
+		invalidate.Prefix(b.space.Tenant, fmt.Sprintf("%s:p%d-%d.", b.space.Namespace, size, group)),
 	}
 }
 

@@ -75,7 +75,7 @@ func (l layout) single(i int) target {
 
 func (l layout) prefix(g int) target {
 	t := target{kind: history.Prefix, scopes: []invalidate.Scope{
-		invalidate.Prefix(fmt.Sprintf("%sg%d.", space.Prefix(), g)),
+		invalidate.Prefix(space.Tenant, fmt.Sprintf("%s:g%d.", space.Namespace, g)),
 	}}
 	for i := g * groupSize; i < min((g+1)*groupSize, int(l)); i++ {
 		t.keys = append(t.keys, i)

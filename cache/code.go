@@ -1,0 +1,120 @@
+package cache
+
+import (
+	"context"
+	"errors"
+
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/remote"
+	"github.com/twofold-go/twofold/internal/unavailable"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
+)
+
+// codes are the codes of errors, the first that applies. What the caller can mend comes
+// before what it cannot, and what says how it ended last.
+var codes = []struct {
+	is   error
+	code string
+}{
+	{errUsage, "usage"},
+	{key.ErrEmpty, "key"},
+	{key.ErrTooLong, "key"},
+	{key.ErrSeparator, "key"},
+	{key.ErrCharacter, "key"},
+	{key.ErrEscape, "key"},
+	{key.ErrType, "key"},
+	{key.ErrNumber, "key"},
+	{key.ErrUTF8, "key"},
+	{invalidate.ErrScope, "scope"},
+	{ErrTooManyTags, "too_many_tags"},
+	{ErrTooLarge, "value_too_large"},
+	{codec.ErrTooLarge, "value_too_large"},
+	{errEncode, "codec"},
+	{codec.ErrValue, "codec"},
+	{codec.ErrType, "codec"},
+	{codec.ErrCorrupt, "codec"},
+	{ErrClosed, "closed"},
+	{ErrRecursive, "recursive"},
+	{ErrGoexit, "goexit"},
+	{ErrOverloaded, "overloaded"},
+	{ErrLoadTimeout, "load_timeout"},
+	{ErrUnavailable, "unavailable"},
+	{context.Canceled, "canceled"},
+	{context.DeadlineExceeded, "canceled"},
+	{ErrMiss, "miss"},
+	{ErrNotModified, "not_modified"},
+	{ErrNotFound, "not_found"},
+}
+
+// Code returns a short name of what happened, for metrics and for programs that branch on
+// it. A code never changes its meaning:
+//
+//	not_found        ErrNotFound
+//	miss             ErrMiss
+//	not_modified     ErrNotModified, of a loader that has no Previous
+//	overloaded       ErrOverloaded
+//	closed           ErrClosed
+//	load_timeout     ErrLoadTimeout
+//	unavailable      ErrUnavailable, and with it *invalidate.PendingError
+//	recursive        ErrRecursive
+//	goexit           ErrGoexit
+//	too_many_tags    ErrTooManyTags
+//	value_too_large  ErrTooLarge
+//	codec            the value does not encode
+//	key              the key, tenant or namespace cannot be used
+//	scope            a tag or another scope cannot be used
+//	usage            an option or another argument, or the zero Cache
+//	canceled         a context ended: the caller's, or one that the loader made
+//	load_failed      the loader returned another error
+//
+// Of an error that joins several the code is that of the gravest: not_found is returned only
+// when nothing else happened.
+func (e *Error) Code() string {
+	for _, c := range codes {
+		if errors.Is(e.Err, c.is) {
+			return c.code
+		}
+	}
+	return "load_failed"
+}
+
+// errUsage is in every error about a call that is written wrongly, and errEncode in those
+// of codecs. Their texts are not shown.
+var (
+	errUsage  = errors.New("cache: wrong use")
+	errEncode = errors.New("cache: value does not encode")
+)
+
+// marked is an error that is another one, too, which its text does not show.
+type marked struct {
+	error
+	is error
+}
+
+// Is implements the interface of errors.Is.
+func (m marked) Is(target error) bool { return target == m.is }
+
+// Unwrap returns the error itself.
+func (m marked) Unwrap() error { return m.error }
+
+// wrongUse marks an error about a call.
+func wrongUse(err error) error {
+	if err == nil {
+		return nil
+	}
+	return marked{err, errUsage}
+}
+
+// unreached says ErrUnavailable of the error of a call to the remote tier or the log,
+// unless its caller gave it up or it says so by itself.
+func unreached(err error) error {
+	switch {
+	case err == nil, remote.Left(err), errors.Is(err, ErrUnavailable), errors.Is(err, ErrClosed):
+		return err
+	case errors.Is(err, follow.ErrClosed):
+		return ErrClosed
+	}
+	return marked{err, unavailable.Err}
+}

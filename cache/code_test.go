@@ -1,0 +1,164 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// The codes are a promise: none may change.
+func TestCodes(t *testing.T) {
+	pending := &invalidate.PendingError{Pending: 1, Err: context.DeadlineExceeded}
+	for want, errs := range map[string][]error{
+		"not_found":       {cache.ErrNotFound},
+		"miss":            {cache.ErrMiss},
+		"not_modified":    {cache.ErrNotModified},
+		"overloaded":      {cache.ErrOverloaded},
+		"closed":          {cache.ErrClosed},
+		"load_timeout":    {cache.ErrLoadTimeout},
+		"unavailable":     {cache.ErrUnavailable, pending},
+		"recursive":       {cache.ErrRecursive},
+		"goexit":          {cache.ErrGoexit},
+		"too_many_tags":   {cache.ErrTooManyTags},
+		"value_too_large": {cache.ErrTooLarge},
+		"key":             {key.ErrEmpty, key.ErrTooLong, key.ErrSeparator, key.ErrCharacter, key.ErrEscape, key.ErrType, key.ErrNumber, key.ErrUTF8},
+		"scope":           {invalidate.Scope{}.Validate()},
+		"canceled":        {context.Canceled, context.DeadlineExceeded},
+		"load_failed":     {errSource, &cache.RememberedError{Code: "error"}},
+	} {
+		for _, err := range errs {
+			batch := &cache.BatchError[int]{Errs: map[int]error{1: &cache.Error{Err: err}, 2: &cache.Error{Err: err}}}
+			for _, err := range []error{err, fmt.Errorf("why: %w", err), errors.Join(errSource, err), batch, &cache.Error{Op: "get", Err: err}} {
+				if got := (&cache.Error{Err: err}).Code(); got != want {
+					t.Errorf("%v (%T): %q, want %q", err, err, got, want)
+				}
+			}
+		}
+	}
+	if got := (&cache.Error{Err: errors.Join(cache.ErrNotFound, cache.ErrUnavailable)}).Code(); got != "unavailable" {
+		t.Errorf("an absence beside an outage: %q", got)
+	}
+}
+
+func wantCode(t *testing.T, err error, code string) {
+	t.Helper()
+	if e, ok := errors.AsType[*cache.Error](err); !ok || e.Code() != code {
+		t.Errorf("%v: want an *Error of code %q", err, code)
+	}
+}
+
+func TestCodesOfCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		remote, ctx := faulty(), t.Context()
+		tiers := open(t, cache.TiersConfig{Remote: remote})
+		c := with(t, tiers, cache.Config[int, float64]{Policy: patch{MaxValueBytes: new(10)}})
+		texts := with(t, tiers, cache.Config[string, string]{Namespace: "texts", Policy: patch{MaxValueBytes: new(10)}})
+		var zero cache.Cache[int, float64]
+		wantCode(t, c.Set(ctx, 1, math.NaN()), "codec")
+		wantCode(t, texts.Set(ctx, "k", strings.Repeat("v", 100)), "value_too_large")
+		wantCode(t, texts.Set(ctx, "", "v"), "key")
+		wantCode(t, texts.Tenant("a:b").Set(ctx, "k", "v"), "key")
+		wantCode(t, c.Set(ctx, 1, 1, cache.TTL(-1)), "usage")
+		wantCode(t, zero.Set(ctx, 1, 1), "usage")
+		wantCode(t, new(cache.Tiers).Invalidate(ctx, c.All()), "usage")
+		wantCode(t, tiers.Invalidate(ctx, c.Tag("")), "scope")
+		_, err := c.GetOrLoad(ctx, 1, nil)
+		wantCode(t, err, "usage")
+		_, err = c.Get(ctx, 1)
+		wantCode(t, err, "miss")
+		wantError(t, new(cache.Tiers).Ready(ctx), "ready", "-", nil)
+		if err := c.Set(ctx, 2, 2); err != nil {
+			t.Fatal(err)
+		}
+		remote.Fail(errRemote)
+		for range 8 { // behind the fifth the breaker is open
+			for call, err := range map[string]error{
+				"Set": c.Set(ctx, 2, 3), "Delete": c.Delete(ctx, 2), "Expire": c.Expire(ctx, 2), "DeleteMany": c.DeleteMany(ctx, []int{1, 2}),
+				"SetMany": c.SetMany(ctx, map[int]float64{1: 1, 2: 2}), "Invalidate": tiers.Invalidate(ctx, c.Key(1)),
+			} {
+				if !errors.Is(err, cache.ErrUnavailable) {
+					t.Errorf("%s: %v, want ErrUnavailable", call, err)
+				}
+				wantCode(t, err, "unavailable")
+			}
+		}
+		remote.Heal()
+		if err := tiers.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		wantCode(t, c.Set(ctx, 1, 1), "closed")
+		wantCode(t, c.SetMany(ctx, map[int]float64{1: 1}), "closed")
+		wantCode(t, tiers.Invalidate(ctx, c.All()), "closed")
+	})
+}
+
+func TestNotFoundIs(t *testing.T) {
+	failure := errSource
+	load := cache.NotFoundIs(func(context.Context, int) (string, error) { return "", failure }, fs.ErrNotExist, errRemote)
+	c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), cache.For("things", load))
+	for i, tt := range []struct {
+		err    error
+		absent bool
+	}{
+		{&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist}, true},
+		{fmt.Errorf("row: %w", errRemote), true},
+		{cache.ErrNotFound, true},
+		{errors.Join(fs.ErrNotExist, errRemote), false}, // neither alone
+		{errors.Join(errSource, fs.ErrNotExist), false},
+		{errSource, false},
+	} {
+		failure = tt.err
+		_, err := c.Get(t.Context(), i)
+		if errors.Is(err, cache.ErrNotFound) != tt.absent {
+			t.Errorf("%v: %v, want it absent: %v", tt.err, err, tt.absent)
+		}
+		if !errors.Is(err, fs.ErrNotExist) && errors.Is(tt.err, fs.ErrNotExist) {
+			t.Errorf("%v: %v, want the loader's error in reach", tt.err, err)
+		}
+	}
+	failure = nil
+	if _, err := c.Get(t.Context(), 100); err != nil {
+		t.Errorf("Get: %v", err)
+	}
+	none := cache.NotFoundIs[int, string](nil, fs.ErrNotExist)
+	err := newErr(open(t, cache.TiersConfig{}), cache.For("n", none))
+	if err == nil || !strings.Contains(err.Error(), "field Load") {
+		t.Errorf("New with a nil loader: %v, want an error about the field Load", err)
+	}
+	cfg := cache.For("n", none)
+	cfg.LoadMany = (&source{}).loadMany
+	with(t, open(t, cache.TiersConfig{}), cfg)
+}
+
+func TestUnknownTenants(t *testing.T) {
+	var lines strings.Builder
+	tiers := open(t, cache.TiersConfig{Logger: slog.New(slog.NewTextHandler(&lines, nil))})
+	c := with(t, tiers, thingConfig{})
+	_ = c.Tenant("acme")
+	invalidates := func(scopes ...invalidate.Scope) {
+		t.Helper()
+		if err := tiers.Invalidate(t.Context(), scopes...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	invalidates(c.All(), invalidate.Tag("acme", "t"), invalidate.Tenant("default"), invalidate.All(), c.Key(1))
+	if n := tiers.Stats().Kinds.UnknownTenants; n != 0 || lines.Len() != 0 {
+		t.Errorf("%d of known tenants are counted:\n%s", n, lines.String())
+	}
+	invalidates(invalidate.Tag("org", "7"), invalidate.Prefix("users", "v1:"))
+	invalidates(invalidate.Tag("org", "8"))
+	if n := tiers.Stats().Kinds.UnknownTenants; n != 3 || strings.Count(lines.String(), "tenant=org") != 1 {
+		t.Errorf("%d are counted, want 3, and one line for org:\n%s", n, lines.String())
+	}
+}

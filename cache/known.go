@@ -1,0 +1,46 @@
+package cache
+
+import (
+	"hash/maphash"
+	"sync/atomic"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// tenants is a set of names in 8 KB, whatever is added to it: 65,536 bits, one for each name
+// by its hash. Two names that share a bit are one name to it. The zero set is empty.
+type tenants [1024]atomic.Uint64
+
+// add adds a name and reports whether it was not in the set.
+func (s *tenants) add(seed maphash.Seed, name string) bool {
+	word, bit := s.bit(seed, name)
+	return word.Load()&bit == 0 && word.Or(bit)&bit == 0
+}
+
+// has reports whether a name, or one that shares its bit, is in the set.
+func (s *tenants) has(seed maphash.Seed, name string) bool {
+	word, bit := s.bit(seed, name)
+	return word.Load()&bit != 0
+}
+
+func (s *tenants) bit(seed maphash.Seed, name string) (*atomic.Uint64, uint64) {
+	h := maphash.String(seed, name)
+	return &s[h>>6%uint64(len(s))], 1 << (h % 64)
+}
+
+// noteStrangers counts the scopes of tenants that no cache of this process has been used
+// for, and logs each such tenant once. It is no fault: another process may use it. But a
+// tenant may also be missing, and then its place is taken by what should come behind it.
+func (t *Tiers) noteStrangers(scopes []invalidate.Scope) {
+	for _, s := range scopes {
+		tenant := s.Tenant()
+		if tenant == "" || t.known.has(t.seed, tenant) {
+			continue
+		}
+		t.all.inc(invalidatedStrangers)
+		if t.strangers.add(t.seed, tenant) {
+			t.log.Warn("cache: an invalidation names a tenant that no cache of this process has used; is the tenant the first argument?",
+				"tenant", tenant, "kind", s.Kind())
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// SetMany is [Cache.Set] for every key of vals, by three calls to the remote tier, each of
+// one round trip per node for a thousand keys, and one append to the log. What Set promises
+// of one key holds for each; the keys do not change together.
+//
+// When some keys failed the error is a [*BatchError] that names them; the others are set. An
+// error of the whole call is an [*Error], and nothing was done. An empty map is no error. The
+// map is not kept.
+func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) error {
+	const op = "set many"
+	o, err := collect(opts, ofSet)
+	switch unusable := c.unusable(op); {
+	case unusable != nil:
+		return unusable
+	case err != nil:
+		return &Error{Op: op, Key: c.v.name, Err: wrongUse(err)}
+	}
+	sets, errs := make([]setting[K, V], 0, len(vals)), map[K]error{}
+	for k, v := range vals {
+		j, err := c.change(op, k)
+		if err != nil {
+			errs[k] = err
+			continue
+		}
+		j.o = o
+		sets = append(sets, j.setting(ctx, v))
+	}
+	if len(sets) > 0 {
+		setAll(ctx, sets)
+	}
+	for i := range sets {
+		if s := &sets[i]; s.err != nil {
+			errs[s.k] = s.fail(s.err)
+		}
+	}
+	return KeyErrors(errs)
+}
+
+// DeleteMany invalidates keys, as [Cache.Delete] does one, in one step: the record of all
+// is appended to the log at once. More scopes may be invalidated in the same step. Keys may
+// repeat and are not kept.
+//
+// A key that cannot be spelled, or that could not be reached, is in the [*BatchError]; the
+// others are invalidated. An error of the whole call is an [*Error]; when it is about more,
+// nothing was done. No keys and no scopes are no error.
+func (c Cache[K, V]) DeleteMany(ctx context.Context, keys []K, more ...invalidate.Scope) error {
+	const op = "delete many"
+	if err := c.unusable(op); err != nil {
+		return err
+	}
+	if _, err := follow.NewRequest(more...); err != nil {
+		return &Error{Op: op, Key: c.v.name, Err: err}
+	}
+	jobs, errs := make(map[K]*job[K, V], len(keys)), map[K]error{}
+	scopes := make([]invalidate.Scope, 0, len(keys)+len(more))
+	for _, k := range keys {
+		if jobs[k] != nil || errs[k] != nil {
+			continue
+		}
+		j, err := c.change(op, k)
+		if err != nil {
+			errs[k] = err
+			continue
+		}
+		jobs[k] = j
+		scopes = append(scopes, invalidate.Key(j.full))
+	}
+	if len(scopes)+len(more) == 0 {
+		return KeyErrors(errs)
+	}
+	err := c.s.t.invalidate(ctx, c.v.policy().RemoteTimeout, append(scopes, more...)...)
+	told := err == nil
+	for k, j := range jobs {
+		if failedFor(err, j.text) {
+			errs[k], told = j.fail(err), true
+		} else {
+			j.t.local.Delete(j.at) // only to give the memory back
+		}
+	}
+	if !told { // it is about more
+		return errors.Join(&Error{Op: op, Key: c.v.name, Err: err}, KeyErrors(errs))
+	}
+	return KeyErrors(errs)
+}
+
+// unusable says why no call of the handle can do anything.
+func (c Cache[K, V]) unusable(op string) error {
+	switch {
+	case c.s == nil:
+		return errZero(op)
+	case c.s.t.work.Closed():
+		return &Error{Op: op, Key: c.v.name, Err: ErrClosed}
+	case c.v.err != nil:
+		return &Error{Op: op, Key: c.v.name, Err: c.v.err}
+	}
+	return nil
+}
+
+// failedFor reports whether an error of a call for many keys is about one of them.
+func failedFor(err error, key string) bool {
+	if e, ok := errors.AsType[*tier.KeysError](err); ok {
+		return slices.Contains(e.Keys, key)
+	}
+	return err != nil
+}

@@ -1,0 +1,272 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// batched is a remote tier that takes many keys in one call, and counts its calls.
+type batched struct {
+	*tiertest.Faulty
+	mu    sync.Mutex // protects calls
+	calls map[string]int
+}
+
+func (b *batched) count(op string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.calls == nil {
+		b.calls = map[string]int{}
+	}
+	b.calls[op]++
+}
+
+// taken returns the calls so far and forgets them.
+func (b *batched) taken() map[string]int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	calls := b.calls
+	b.calls = nil
+	return calls
+}
+
+// one is the tier without its methods for many keys.
+type one struct{ tier.Remote }
+
+func (b *batched) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
+	b.count("get")
+	return tier.GetMany(ctx, one{b.Faulty}, keys)
+}
+
+func (b *batched) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
+	b.count("claim")
+	return tier.ClaimMany(ctx, one{b.Faulty}, keys, claims)
+}
+
+func (b *batched) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([]bool, error) {
+	b.count("fill")
+	return tier.FillMany(ctx, one{b.Faulty}, keys, fills)
+}
+
+func (b *batched) Unlink(ctx context.Context, keys ...string) error {
+	b.count("unlink")
+	return b.Faulty.Unlink(ctx, keys...)
+}
+
+// numbered returns n keys with their values.
+func numbered(n int, prefix string) (keys []int, vals map[int]string) {
+	vals = map[int]string{}
+	for i := range n {
+		keys = append(keys, i)
+		vals[i] = fmt.Sprint(prefix, i)
+	}
+	return keys, vals
+}
+
+func TestSetManyRoundTrips(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		remote, log := &batched{Faulty: faulty()}, logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
+		appends := 0
+		link := logtest.NewFaulty(log)
+		link.Before(func(_ context.Context, op logtest.Op, a invalidate.Append) {
+			if op == logtest.Sync && len(a.Keys) > 0 {
+				appends++
+			}
+		})
+		tiers := open(t, cache.TiersConfig{Remote: remote, Log: link})
+		src := &source{}
+		c := with(t, tiers, thingConfig{Load: src.load})
+		if err := tiers.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		keys, vals := numbered(900, "set")
+		if err := c.SetMany(t.Context(), vals); err != nil {
+			t.Fatalf("SetMany: %v", err)
+		}
+		if diff := cmp.Diff(map[string]int{"claim": 1, "fill": 1}, remote.taken()); diff != "" || appends != 1 {
+			t.Errorf("SetMany of absent keys: %d appends, want 1 (-want +got):\n%s", appends, diff)
+		}
+		if err := c.SetMany(t.Context(), vals); err != nil {
+			t.Fatalf("SetMany: %v", err)
+		}
+		if diff := cmp.Diff(map[string]int{"claim": 2, "fill": 1}, remote.taken()); diff != "" || appends != 2 {
+			t.Errorf("SetMany of cached keys: %d appends, want 2 (-want +got):\n%s", appends, diff)
+		}
+		got, err := c.GetMany(t.Context(), keys)
+		if diff := cmp.Diff(vals, got); diff != "" || err != nil {
+			t.Errorf("GetMany: %v (-want +got):\n%s", err, diff)
+		}
+		src.wantLoads(t, 0)
+		if err := c.DeleteMany(t.Context(), append(keys, keys...)); err != nil {
+			t.Fatalf("DeleteMany: %v", err)
+		}
+		if diff := cmp.Diff(map[string]int{"unlink": 1}, remote.taken()); diff != "" || appends != 3 {
+			t.Errorf("DeleteMany: %d appends, want 3 (-want +got):\n%s", appends, diff)
+		}
+		if v := get(t, c, 7); v != "7.1" {
+			t.Errorf("after DeleteMany: %q, want it loaded", v)
+		}
+		remote.taken()
+		for call, err := range map[string]error{
+			"SetMany": c.SetMany(t.Context(), nil), "DeleteMany": c.DeleteMany(t.Context(), nil),
+		} {
+			if err != nil || remote.taken() != nil || appends != 3 {
+				t.Errorf("%s of nothing: %v, or it made calls", call, err)
+			}
+		}
+	})
+}
+
+func TestManyWithFailedKeys(t *testing.T) {
+	tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+	c := with(t, tiers, cache.Config[string, string]{Policy: patch{MaxValueBytes: new(100)}})
+	long := strings.Repeat("k", key.MaxLen)
+	err := c.SetMany(t.Context(), map[string]string{"a": "1", "": "2", long: "3", "big": strings.Repeat("v", 200)}, cache.Tags("t"))
+	be, ok := errors.AsType[*cache.BatchError[string]](err)
+	if !ok || len(be.Errs) != 3 {
+		t.Fatalf("SetMany: %v, want a BatchError of three keys", err)
+	}
+	wantError(t, be.Errs[""], "set many", "default:things", key.ErrEmpty)
+	wantError(t, be.Errs["big"], "set many", "default:things:big", cache.ErrTooLarge)
+	if !errors.Is(be.Errs[long], key.ErrTooLong) {
+		t.Errorf("the long key: %v", be.Errs[long])
+	}
+	if v, ok := c.Peek(t.Context(), "a"); v != "1" || !ok {
+		t.Errorf("the good key has %q, %v", v, ok)
+	}
+	err = c.DeleteMany(t.Context(), []string{"a", "", "a"}, c.Tag("other"))
+	if be, ok := errors.AsType[*cache.BatchError[string]](err); !ok || len(be.Errs) != 1 || !errors.Is(be.Errs[""], key.ErrEmpty) {
+		t.Fatalf("DeleteMany: %v, want a BatchError of the empty key", err)
+	}
+	if _, ok := c.Peek(t.Context(), "a"); ok {
+		t.Error("the good key was not deleted")
+	}
+	if err := c.Set(t.Context(), "a", "2"); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, c.DeleteMany(t.Context(), []string{"a"}, c.Tag("")), "delete many", "default:things", invalidate.ErrScope)
+	if _, ok := c.Peek(t.Context(), "a"); !ok {
+		t.Error("DeleteMany with a bad scope did something")
+	}
+	wantError(t, c.SetMany(t.Context(), map[string]string{"a": "1"}, cache.TTL(-1)), "set many", "default:things", nil)
+	wantError(t, c.Tenant("a:b").SetMany(t.Context(), map[string]string{"a": "1"}), "set many", "a:b:things", key.ErrSeparator)
+	wantError(t, c.Tenant("a:b").DeleteMany(t.Context(), []string{"a"}), "delete many", "a:b:things", key.ErrSeparator)
+	var zero cache.Cache[string, string]
+	wantError(t, zero.SetMany(t.Context(), nil), "set many", "-", nil)
+	wantError(t, zero.DeleteMany(t.Context(), nil), "delete many", "-", nil)
+}
+
+// Many values at once come to what one after the other would, whatever else happens, for
+// every fault of the remote tier: the own process reads what it wrote, and in the end
+// all processes agree, and no reader sees anything older than what was invalidated.
+func TestManyRaces(t *testing.T) {
+	seed := seedOf(t)
+	for run := range uint64(12) {
+		t.Run(fmt.Sprint(run), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { manyRaces(t, rand.New(rand.NewPCG(seed, run)), run%2 == 0, run%3 == 0) })
+		})
+	}
+}
+
+func manyRaces(t *testing.T, r *rand.Rand, logged, harmed bool) {
+	const n = 8
+	remote, log := &batched{Faulty: faulty()}, logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
+	var mu sync.Mutex // protects now and floor
+	now, floor := [n]int{}, [n]int{}
+	load := func(_ context.Context, k int) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return now[k], nil
+	}
+	cs := make([]cache.Cache[int, int], 2)
+	for i := range cs {
+		cfg := cache.TiersConfig{Remote: remote}
+		if logged {
+			cfg.Log = log
+		}
+		cs[i] = with(t, open(t, cfg), cache.Config[int, int]{Load: load})
+	}
+	writer := cs[0]
+	for range 300 {
+		from, size := r.IntN(n), 1+r.IntN(n)
+		set := r.IntN(3) > 0
+		if harmed {
+			switch r.IntN(6) {
+			case 0:
+				remote.Fail(errRemote)
+			case 1:
+				remote.Fills(tiertest.FillsLost)
+			default:
+				remote.Heal()
+			}
+		}
+		done := make(chan struct{})
+		go func() { // readers that come in between
+			defer close(done)
+			for i := range 20 {
+				k := (from + i) % n
+				mu.Lock()
+				least := floor[k]
+				mu.Unlock()
+				if v, err := writer.Get(t.Context(), k); err != nil || v < least {
+					t.Errorf("key %d: version %d, %v, but everything below %d was invalidated", k, v, err, least)
+				}
+				_, _ = cs[1].Get(t.Context(), k)
+			}
+		}()
+		vals, keys := map[int]int{}, []int{}
+		mu.Lock()
+		for i := range size {
+			k := (from + i) % n
+			now[k]++
+			vals[k], keys = now[k], append(keys, k)
+		}
+		mu.Unlock()
+		var err error
+		if set {
+			err = writer.SetMany(t.Context(), vals)
+		} else {
+			err = writer.DeleteMany(t.Context(), keys)
+		}
+		if err != nil && !harmed {
+			t.Fatalf("set %v: %v", set, err)
+		}
+		mu.Lock()
+		for k, v := range vals {
+			floor[k] = v
+		}
+		mu.Unlock()
+		for k, v := range vals {
+			if got := get(t, writer, k); got != v {
+				t.Fatalf("set %v: reads %d of key %d, want %d", set, got, k, v)
+			}
+		}
+		<-done
+	}
+	remote.Heal()
+	advance(2 * time.Minute)
+	if !logged {
+		return
+	}
+	for k := range n {
+		if got := get(t, cs[1], k); got != now[k] {
+			t.Errorf("the other process reads %d of key %d, want %d", got, k, now[k])
+		}
+	}
+}

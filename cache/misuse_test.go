@@ -1,0 +1,103 @@
+package cache_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/key"
+)
+
+type user struct{ Name string }
+
+// misuse is one way to use the package wrongly, and what the error must say of it: the
+// field or argument, the shape of what was given, and the remedy.
+type misuse struct {
+	err  error
+	is   error
+	says []string
+}
+
+func (m misuse) check(t *testing.T) {
+	t.Helper()
+	if m.err == nil {
+		t.Error("accepted")
+		return
+	}
+	if m.is != nil && !errors.Is(m.err, m.is) {
+		t.Errorf("%v: want an error that is %v", m.err, m.is)
+	}
+	for _, s := range m.says {
+		if !strings.Contains(m.err.Error(), s) {
+			t.Errorf("%v: want it to say %q", m.err, s)
+		}
+	}
+}
+
+// newErr is the error of New on tiers.
+func newErr[K comparable, V any](tiers *cache.Tiers, cfg cache.Config[K, V]) error {
+	_, err := cache.New(tiers, cfg)
+	return err
+}
+
+func TestMisuseOfNew(t *testing.T) {
+	tiers, closed := open(t, cache.TiersConfig{}), open(t, cache.TiersConfig{})
+	if err := closed.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	with(t, tiers, cache.Config[int64, user]{Namespace: "users"})
+	with(t, tiers, cache.Config[int64, user]{Namespace: "posts:v1:eu"})
+	type user struct{ Other int }
+	type bad struct{ hidden int }
+	_ = bad{}.hidden
+	for name, m := range map[string]misuse{
+		"zero Config":    {newErr(tiers, cache.Config[int64, user]{}), key.ErrEmpty, []string{"field Namespace", "for example"}},
+		"long namespace": {newErr(tiers, cache.Config[int64, user]{Namespace: strings.Repeat("n", 2000)}), key.ErrTooLong, []string{"field Namespace", "2004 bytes", "1024", "shorter"}},
+		"namespace with an empty part": {newErr(tiers, cache.Config[int64, user]{Namespace: "n::v1"}), key.ErrSeparator,
+			[]string{"field Namespace", "5 bytes", "one at a time"}},
+		"braces": {newErr(tiers, cache.Config[int64, user]{Namespace: "{n}"}), key.ErrCharacter, []string{"field Namespace", "braces"}},
+		"colon in the tenant": {newErr(tiers, cache.Config[int64, user]{Namespace: "n", Tenant: "a:b"}), key.ErrSeparator,
+			[]string{"field Tenant", "3 bytes", "no colon"}},
+		"nil Tiers":    {newErr(nil, cache.Config[int64, user]{Namespace: "n"}), nil, []string{"Tiers is nil", "Open"}},
+		"zero Tiers":   {newErr(new(cache.Tiers), cache.Config[int64, user]{Namespace: "n"}), nil, []string{"zero Tiers", "Open"}},
+		"closed Tiers": {newErr(closed, cache.Config[int64, user]{Namespace: "n"}), cache.ErrClosed, nil},
+		"key type":     {newErr(tiers, cache.Config[bad, user]{Namespace: "n"}), key.ErrType, []string{"bad.hidden", "unexported"}},
+		"two value types": {newErr(tiers, cache.Config[int64, string]{Namespace: "users"}), nil,
+			[]string{"field Namespace", `"users"`, "cache_test.user", "string", "namespace of its own"}},
+		"two value types of one name": {newErr(tiers, cache.Config[int64, user]{Namespace: "users"}), nil,
+			[]string{"cache_test.user", "another type of that name"}},
+		"two key types": {newErr(tiers, cache.Config[string, user]{Namespace: "users"}), nil, []string{"keys of type int64", "string"}},
+		"two codecs": {newErr(tiers, cache.Config[int64, user]{Namespace: "users", Codec: codec.CBOR}), nil,
+			[]string{`values of codec "json"`, `"cbor`}},
+		"two schemas": {newErr(tiers, cache.Config[int64, user]{Namespace: "users", Schema: "2"}), nil, []string{`schema ""`, `"2"`}},
+		"below another": {newErr(tiers, cache.Config[int64, user]{Namespace: "users:v1"}), nil,
+			[]string{"field Namespace", `"users" and "users:v1"`, "DeleteAll", `call that "users-v1"`}},
+		"above another": {newErr(tiers, cache.Config[int64, user]{Namespace: "posts"}), nil,
+			[]string{"field Namespace", `"posts" and "posts:v1:eu"`, "DeleteAll", `call that "posts-v1-eu"`}},
+		"several": {newErr(tiers, cache.Config[int64, string]{Namespace: "users", Tenant: "a:b", MaxBatch: -1, Schema: "2"}), nil,
+			[]string{"field Tenant", "field MaxBatch", "values of type", "values of schema"}},
+	} {
+		t.Run(name, m.check)
+	}
+}
+
+// Caches of one namespace that agree may be made as often as one likes, and names that
+// only look alike are no matter.
+func TestNamespacesThatAgree(t *testing.T) {
+	tiers := open(t, cache.TiersConfig{})
+	for range 2 {
+		for _, n := range []string{"users", "users2", "users-v1", "user", "use", "posts:v1", "posts:v2", "posts:v12"} {
+			with(t, tiers, cache.Config[int64, user]{Namespace: n})
+		}
+	}
+	if err := newErr(tiers, cache.Config[string, user]{Namespace: "refused:v1", MaxBatch: -1}); err == nil {
+		t.Fatal("accepted")
+	}
+	with(t, tiers, cache.Config[int64, user]{Namespace: "refused"}) // what was refused is not there
+	crowd(8, func(i int) {
+		_, _ = cache.New(tiers, cache.Config[int, int]{Namespace: "crowd:" + strings.Repeat("x", i)})
+		_, _ = cache.New(tiers, cache.Config[int, int]{Namespace: "crowd:x"})
+	})
+}

@@ -1,0 +1,175 @@
+package cache_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// wantLeft sets keys of two tenants and another namespace, invalidates by a scope, and
+// checks which keys of the cache are left. The others must stay.
+func wantLeft[K comparable](t *testing.T, scope func(cache.Cache[K, string]) invalidate.Scope, keys, want []K) {
+	t.Helper()
+	tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+	c := with(t, tiers, cache.Config[K, string]{Namespace: "things:v1"})
+	acme, sibling := c.Tenant("acme"), with(t, tiers, cache.Config[K, string]{Namespace: "things:v12"})
+	for _, k := range keys {
+		for _, c := range []cache.Cache[K, string]{c, acme, sibling} {
+			if err := c.Set(t.Context(), k, "v", cache.Tags("t")); err != nil {
+				t.Fatalf("Set(%v): %v", k, err)
+			}
+		}
+	}
+	s := scope(c)
+	if err := tiers.Invalidate(t.Context(), s); err != nil {
+		t.Fatalf("Invalidate(%v): %v", s, err)
+	}
+	left := func(c cache.Cache[K, string]) (l []K) {
+		for _, k := range keys {
+			if _, ok := c.Peek(t.Context(), k); ok {
+				l = append(l, k)
+			}
+		}
+		return l
+	}
+	if diff := cmp.Diff(want, left(c)); diff != "" {
+		t.Errorf("%v leaves (-want +got):\n%s", s, diff)
+	}
+	if n := len(left(acme)); n != len(keys) {
+		t.Errorf("%v leaves %d keys of another tenant, want %d", s, n, len(keys))
+	}
+	if n := len(left(sibling)); n != len(keys) && s.Kind() != invalidate.KindTag {
+		t.Errorf("%v leaves %d keys of another namespace, want %d", s, n, len(keys))
+	}
+}
+
+func TestScopesOfAHandle(t *testing.T) {
+	type strs = cache.Cache[string, string]
+	texts := []string{"john", "john doe", "john doe jr", "john%20doe", "jo:hn", "é", "\xc3", "a{b}"}
+	for name, tt := range map[string]struct {
+		scope func(strs) invalidate.Scope
+		left  []string
+	}{
+		"key":                    {func(c strs) invalidate.Scope { return c.Key("john doe") }, []string{"john", "john doe jr", "john%20doe", "jo:hn", "é", "\xc3", "a{b}"}},
+		"prefix":                 {func(c strs) invalidate.Scope { return c.Prefix("john doe") }, []string{"john", "john%20doe", "jo:hn", "é", "\xc3", "a{b}"}},
+		"prefix with a colon":    {func(c strs) invalidate.Scope { return c.Prefix("jo:") }, []string{"john", "john doe", "john doe jr", "john%20doe", "é", "\xc3", "a{b}"}},
+		"prefix with a percent":  {func(c strs) invalidate.Scope { return c.Prefix("john%") }, []string{"john", "john doe", "john doe jr", "jo:hn", "é", "\xc3", "a{b}"}},
+		"prefix of a whole rune": {func(c strs) invalidate.Scope { return c.Prefix("é") }, []string{"john", "john doe", "john doe jr", "john%20doe", "jo:hn", "\xc3", "a{b}"}},
+		"all":                    {func(c strs) invalidate.Scope { return c.All() }, nil},
+		"tag":                    {func(c strs) invalidate.Scope { return c.Tag("t") }, nil},
+	} {
+		t.Run(name, func(t *testing.T) { wantLeft(t, tt.scope, texts, tt.left) })
+	}
+	t.Run("prefix of integers", func(t *testing.T) {
+		wantLeft(t, func(c cache.Cache[int, string]) invalidate.Scope { return c.Prefix("4") },
+			[]int{4, 40, 41, 400, -4, 14, 0}, []int{-4, 14, 0})
+		wantLeft(t, func(c cache.Cache[int, string]) invalidate.Scope { return c.Prefix("-") },
+			[]int{4, -4, -40, math.MinInt, 0}, []int{4, 0})
+		wantLeft(t, func(c cache.Cache[int, string]) invalidate.Scope { return c.Prefix("0") }, []int{4, 40, 0}, []int{4, 40})
+	})
+}
+
+// A scope that cannot be used says so when it is used, and nothing is done.
+func TestScopesThatAreRefused(t *testing.T) {
+	type id struct{ N int }
+	type name string
+	tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+	strs := with(t, tiers, cache.Config[string, string]{Namespace: "strs"})
+	names := with(t, tiers, cache.Config[name, string]{Namespace: "names"})
+	ints := with(t, tiers, cache.Config[int, string]{Namespace: "ints"})
+	uints := with(t, tiers, cache.Config[uint8, string]{Namespace: "uints"})
+	ids := with(t, tiers, cache.Config[id, string]{Namespace: "ids"})
+	floats := with(t, tiers, cache.Config[float64, string]{Namespace: "floats"})
+	var zero cache.Cache[int, string]
+	for name, tt := range map[string]struct {
+		scope invalidate.Scope
+		is    error
+		text  string
+	}{
+		"zero scope":                 {invalidate.Scope{}, nil, "zero Scope"},
+		"empty key":                  {strs.Key(""), key.ErrEmpty, "id"},
+		"over-long key":              {strs.Key(strings.Repeat("x", key.MaxLen)), key.ErrTooLong, "at most 1024"},
+		"NaN":                        {floats.Key(math.NaN()), key.ErrNumber, "NaN"},
+		"empty tag":                  {strs.Tag(""), nil, "tag is empty"},
+		"tag not UTF-8":              {strs.Tag("\xff"), nil, "not UTF-8"},
+		"empty prefix":               {strs.Prefix(""), nil, "use All"},
+		"half a character":           {strs.Prefix("caf\xc3"), nil, "within a character"},
+		"half a character, by name":  {names.Prefix("\xe2\x82"), nil, "within a character"},
+		"over-long prefix":           {strs.Prefix(strings.Repeat("x", key.MaxLen)), nil, "at most 1024"},
+		"prefix of no number":        {ints.Prefix("4x"), nil, "decimal"},
+		"prefix with a leading zero": {ints.Prefix("04"), nil, "decimal"},
+		"minus zero":                 {ints.Prefix("-0"), nil, "decimal"},
+		"plus":                       {ints.Prefix("+4"), nil, "decimal"},
+		"too many digits":            {ints.Prefix(strings.Repeat("9", 21)), nil, "decimal"},
+		"negative and unsigned":      {uints.Prefix("-1"), nil, "decimal"},
+		"prefix of hashed keys":      {ids.Prefix("a"), nil, "cache_test.id are hashed"},
+		"key of a bad tenant":        {strs.Tenant("a:b").Key("k"), key.ErrSeparator, "tenant"},
+		"tag of a bad tenant":        {strs.Tenant("").Tag("t"), key.ErrEmpty, "tenant"},
+		"prefix of a bad tenant":     {strs.Tenant("a{").Prefix("k"), key.ErrCharacter, "tenant"},
+		"all of a bad tenant":        {strs.Tenant("a:b").All(), key.ErrSeparator, "tenant"},
+		"key of the zero Cache":      {zero.Key(1), nil, "zero Cache"},
+		"tag of the zero Cache":      {zero.Tag("t"), nil, "zero Cache"},
+		"prefix of the zero Cache":   {zero.Prefix("1"), nil, "zero Cache"},
+		"all of the zero Cache":      {zero.All(), nil, "zero Cache"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := strs.Set(t.Context(), "k", "v"); err != nil {
+				t.Fatal(err)
+			}
+			for call, err := range map[string]error{
+				"Invalidate": tiers.Invalidate(t.Context(), strs.All(), tt.scope, invalidate.Scope{}),
+				"Delete":     strs.Delete(t.Context(), "k", tt.scope, invalidate.Scope{}),
+				"DeleteAll":  strs.DeleteAll(t.Context(), tt.scope, invalidate.Scope{}),
+			} {
+				if !errors.Is(err, invalidate.ErrScope) || tt.is != nil && !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.text) {
+					t.Errorf("%s: %v, want an ErrScope about %q that is %v", call, err, tt.text, tt.is)
+				}
+				if err != nil && !strings.Contains(err.Error(), "zero Scope") {
+					t.Errorf("%s: %v, want the other fault named, too", call, err)
+				}
+			}
+			if _, ok := strs.Peek(t.Context(), "k"); !ok {
+				t.Error("something was invalidated all the same")
+			}
+		})
+	}
+	if n := testing.AllocsPerRun(100, func() { _ = ints.Key(7) == ints.Key(8) }); n > 2 {
+		t.Errorf("two scopes of keys allocate %v times, want 2", n)
+	}
+}
+
+// A prefix covers exactly the keys that start with it, whatever is escaped in them.
+func TestPrefixSpellsAsKeys(t *testing.T) {
+	c := with(t, open(t, cache.TiersConfig{}), cache.Config[string, string]{})
+	r := rand.New(rand.NewPCG(seedOf(t), 0))
+	pieces := []string{"a", "b", "é", "€", "😀", " ", ":", "%", "%20", "{", "\xff", "\xc3", "\xa9", "\x00", "\uFFFD"}
+	text := func() string {
+		var s strings.Builder
+		for range 1 + r.IntN(4) {
+			s.WriteString(pieces[r.IntN(len(pieces))])
+		}
+		return s.String()
+	}
+	for range 100_000 {
+		k, p := text(), text()
+		if r.IntN(2) == 0 {
+			p = k[:1+r.IntN(len(k))]
+		}
+		s := c.Prefix(p)
+		if s.Validate() != nil {
+			continue
+		}
+		if got, want := strings.HasPrefix(c.Key(k).Text(), s.Text()), strings.HasPrefix(k, p); got != want {
+			t.Fatalf("Prefix(%q) covers %q: %v, want %v", p, k, got, want)
+		}
+	}
+}

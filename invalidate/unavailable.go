@@ -1,0 +1,6 @@
+package invalidate
+
+import "github.com/twofold-go/twofold/internal/unavailable"
+
+// Is makes every PendingError a cache.ErrUnavailable, for errors.Is.
+func (e *PendingError) Is(target error) bool { return target == unavailable.Err }
