@@ -127,6 +127,7 @@ func (w *Follower) leave(o *order, why error) error {
 		w.count(o)
 		w.limit()
 	}
+	w.tell(cause)
 	err := w.pendingError(why, cause)
 	w.mu.Unlock()
 	w.fences.Apply(o.req) // whatever becomes of it elsewhere

@@ -209,7 +209,7 @@ func (w *Follower) absorb(o *order) {
 const tellEvery = time.Minute
 
 // tell says that invalidations wait, when that begins and once a minute, and when it
-// ends. It is called at the end of every try.
+// ends. It is called at the end of every try, and when a caller leaves.
 func (w *Follower) tell(why error) {
 	n, now := w.pending.Load(), w.now()+1
 	switch {
