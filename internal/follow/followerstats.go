@@ -76,6 +76,15 @@ func (w *Follower) noticeLapse() {
 		"age", time.Duration(w.now()-at), "error", why)
 }
 
+// leaseLeft returns when the lease will have run out, if it is not renewed.
+func (w *Follower) leaseLeft() time.Duration {
+	at, ok := w.lease.Confirmed()
+	if !ok {
+		return 0
+	}
+	return max(0, w.bound+1-time.Duration(w.now()-at))
+}
+
 // noticeRenewal says that a lease that had run out is good again.
 func (w *Follower) noticeRenewal() {
 	w.mu.Lock()

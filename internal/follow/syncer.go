@@ -11,8 +11,9 @@ import (
 // sync is the syncer: it renews, catches up and appends, one round at a time.
 // After a round that failed it takes its time, whoever calls.
 func (w *Follower) sync() {
-	t := time.NewTimer(0)
+	t, lapse := time.NewTimer(0), time.NewTimer(w.bound)
 	defer t.Stop()
+	defer lapse.Stop()
 	wake := w.wake
 	for {
 		select {
@@ -20,6 +21,9 @@ func (w *Follower) sync() {
 			return
 		case <-wake:
 		case <-w.heard:
+		case <-lapse.C:
+			w.noticeLapse()
+			continue
 		case <-t.C:
 		}
 		select {
@@ -30,6 +34,7 @@ func (w *Follower) sync() {
 		next, err := w.round(w.ctx, time.Time{})
 		<-w.turn
 		t.Reset(next)
+		lapse.Reset(w.leaseLeft())
 		if wake = w.wake; err != nil {
 			wake = nil
 		}

@@ -32,6 +32,9 @@ type deniedError struct {
 func (e *deniedError) Error() string { return e.text }
 func (e *deniedError) Unwrap() error { return e.err }
 
+// Denial returns the text, which is fit for logs.
+func (e *deniedError) Denial() string { return e.text }
+
 // reason says what an error text of the server's means for the client's options; "" when
 // it is not about rights. From a client without a password the server takes small
 // commands only, so it calls a large one a protocol error rather than NOAUTH.

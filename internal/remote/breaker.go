@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -54,7 +55,7 @@ func (b *breaker) enter() (p pass, ok bool) {
 }
 
 // leave says how the call ended that was made with a pass under a timeout, and why it
-// failed, for the log line.
+// failed: the log line says so if that is what the server denies.
 func (b *breaker) leave(p pass, how scope.Ending, timeout time.Duration, why error) {
 	now := b.now()
 	switch {
@@ -97,11 +98,15 @@ func (b *breaker) silent(p pass, now int64, timeout time.Duration) bool {
 }
 
 func (b *breaker) changed(from, to string, why error) {
-	if why == nil {
-		b.log.Warn("cache: remote tier breaker", "from", from, "to", to)
-		return
+	attrs := []any{"from", from, "to", to}
+	// Any other error may quote a value.
+	if d, ok := errors.AsType[interface {
+		error
+		Denial() string
+	}](why); ok {
+		attrs = append(attrs, "reason", d.Denial())
 	}
-	b.log.Warn("cache: remote tier breaker", "from", from, "to", to, "error", why)
+	b.log.Warn("cache: remote tier breaker", attrs...)
 }
 
 // String returns the state: "closed", "open" or "half-open".
