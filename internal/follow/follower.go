@@ -109,6 +109,7 @@ type Follower struct {
 
 	pending  atomic.Int64 // scopes of pending orders; written with mu held
 	owed     atomic.Int64 // pending orders that are not in the log; written with mu held
+	oldest   atomic.Int64 // since when the oldest of them is pending, and 1; 0: none is; written with mu held
 	offset   atomic.Int64 // the log's clock minus ours, µs
 	widest   atomic.Int64 // the largest Page.Bound seen
 	numbers  followerCounts

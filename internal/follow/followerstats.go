@@ -26,8 +26,6 @@ func (w *Follower) Stats() invalidate.LogStats {
 	if at, ok := w.lease.Confirmed(); ok {
 		s.LeaseAge = time.Duration(w.now() - at)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	s.PendingAge = w.age()
 	return s
 }

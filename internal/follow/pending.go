@@ -116,6 +116,7 @@ func (w *Follower) count(o *order) {
 		return
 	}
 	o.pending, o.since = w.waits.PushBack(o), w.now()
+	w.noteOldest()
 	w.pending.Add(int64(len(o.req.Scopes)))
 	if !o.written {
 		w.owed.Add(1)
@@ -129,6 +130,7 @@ func (w *Follower) uncount(o *order) {
 		return
 	}
 	w.waits.Remove(o.pending)
+	w.noteOldest()
 	o.pending = nil
 	w.pending.Add(-int64(len(o.req.Scopes)))
 	if !o.written {
@@ -190,6 +192,7 @@ func (w *Follower) absorb(o *order) {
 	if o.pending != nil && w.all.pending != nil && o.since < w.all.since {
 		w.all.since = o.since
 		w.waits.MoveToFront(w.all.pending)
+		w.noteOldest()
 	}
 	if w.all.err == nil {
 		w.all.err = o.err
@@ -223,13 +226,23 @@ func (w *Follower) tell(why error) {
 	}
 }
 
-// age returns how long the oldest pending order has been so.
+// noteOldest notes since when the oldest pending order has been so. mu is held.
+func (w *Follower) noteOldest() {
+	var since int64
+	if oldest := w.waits.Front(); oldest != nil {
+		since = oldest.Value.(*order).since + 1 //nolint:forcetypeassert // of orders alone
+	}
+	w.oldest.Store(since)
+}
+
+// age returns how long the oldest pending order has been so; 0: there is none. It takes
+// no lock: one is held while the logger runs.
 func (w *Follower) age() time.Duration {
-	oldest := w.waits.Front()
-	if oldest == nil {
+	since := w.oldest.Load()
+	if since == 0 {
 		return 0
 	}
-	return time.Duration(w.now() - oldest.Value.(*order).since) //nolint:forcetypeassert // of orders alone
+	return time.Duration(w.now() + 1 - since)
 }
 
 // pendingError says how many scopes are pending, why a call does not wait for
