@@ -110,9 +110,10 @@
 //     TestInterleavings, TestRedisLog, TestRedisLogFailover; in redislog
 //     TestLostEndStartsAnEpoch, TestLostEndIsNoticedByANewProcess)
 //  11. An invalidation that could not be sent is not forgotten. It is applied in
-//     this process, reported as an invalidate.PendingError and tried until it
-//     is through or the process ends; too many become one of everything, and
-//     take no more memory. (TestPendingInvalidation, TestMaxPendingBoundsMemory)
+//     this process, reported as an invalidate.PendingError within
+//     TiersConfig.InvalidateWait, and tried until it is through or the process
+//     ends; too many become one of everything, and take no more memory.
+//     (TestPendingInvalidation, TestInvalidateWait, TestMaxPendingBoundsMemory)
 //
 // Less formally: when Redis dies, reads go on from the local tier and then from
 // the source, a bounded number at a time, and Redis is used again when it is

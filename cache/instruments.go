@@ -101,6 +101,8 @@ var (
 			func(s invalidate.LogStats) int64 { return min(s.LeaseAge.Milliseconds(), int64(s.LeaseAge)) }),
 		meter.Level("cache.pending", "{scope}", "Invalidations that wait for a log, or a remote tier, out of reach.",
 			func(s invalidate.LogStats) int64 { return s.Pending }),
+		meter.One("cache.pending.age", "ms", "How long the oldest of them has waited; 0 if none does.",
+			func(s invalidate.LogStats) int64 { return s.PendingAge.Milliseconds() }),
 	}
 )
 

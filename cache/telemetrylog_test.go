@@ -36,7 +36,7 @@ func TestLogInstruments(t *testing.T) {
 		if err := tell(w.Tiers); err == nil {
 			t.Error("the log is away, and Invalidate returned nil")
 		}
-		advance(bound)
+		advance(bound + time.Second)
 		away := w.numbers(t)
 		for name, want := range map[string]int64{
 			"cache.log.lapse{}": 1, "cache.log.gap{}": 0, "cache.pending{}": 1,
@@ -49,6 +49,9 @@ func TestLogInstruments(t *testing.T) {
 		if age := away["cache.lease.age{}"]; age < bound.Milliseconds() {
 			t.Errorf("the lease is %d ms old, want %d at least", age, bound.Milliseconds())
 		}
+		if age := away["cache.pending.age{}"]; age != (bound + 1250*time.Millisecond).Milliseconds() {
+			t.Errorf("what waits is %d ms old, want what the call waited and a second more than %v", age, bound)
+		}
 		if away["cache.log.error{op=sync}"] == 0 || away["cache.log.error{op=tail}"] == 0 {
 			t.Error("failed calls are not counted")
 		}
@@ -58,7 +61,7 @@ func TestLogInstruments(t *testing.T) {
 		for name, want := range map[string]int64{
 			"cache.log.lapse{}": s.Lapses, "cache.log.gap{}": s.Gaps, "cache.log.bump{}": s.Bumps, "cache.pending{}": s.Pending,
 			"cache.log.error{op=sync}": s.SyncErrors, "cache.log.error{op=tail}": s.TailErrors,
-			"cache.lease.age{}": s.LeaseAge.Milliseconds(),
+			"cache.lease.age{}": s.LeaseAge.Milliseconds(), "cache.pending.age{}": 0,
 		} {
 			if back[name] != want {
 				t.Errorf("%s = %d, Stats says %d", name, back[name], want)

@@ -37,6 +37,14 @@ type TiersConfig struct {
 	// so a log of that kind belongs to one Tiers.
 	Log invalidate.Log
 
+	// InvalidateWait is how long Set, Delete, DeleteAll and Invalidate wait for the
+	// log and the removal of cells, counted from the call. Then they return an
+	// *invalidate.PendingError, and the invalidation goes on being tried. Where one
+	// call to the log takes over 100 ms, set it to three times that. Zero: 250 ms.
+	// Negative: 250 ms too, but for one try: while the log is known to be out of
+	// reach they return at once, and otherwise as soon as their try has failed.
+	InvalidateWait time.Duration
+
 	// Policies overrides policies by tenant, namespace or both, until
 	// SetPolicies swaps it. Nil: nothing is overridden.
 	Policies policy.Table

@@ -59,7 +59,10 @@ func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) er
 // or the remote tier cannot be reached, the scopes are applied in this process
 // and the error says so: an [*invalidate.PendingError] when there is a log,
 // and then the invalidation goes on being tried in the background. Invalidate
-// waits for that until ctx ends or a bound has passed.
+// waits for the log until ctx ends or TiersConfig.InvalidateWait has passed. With
+// invalidate.Strict it goes on to wait for the bound once the log has the
+// invalidation. When it returns a PendingError instead, nothing says when the others
+// know: to be sure, call it again.
 func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error {
 	if err := t.check(); err != nil {
 		return &Error{Op: "invalidate", Key: "-", Err: err}

@@ -81,8 +81,10 @@
 // process has loaded from the source itself, less than B ago: that is within the
 // promise without any log. Everything else is loaded, a bounded number at a
 // time, and not stored in the remote tier. An invalidation is applied here, kept
-// in a bounded queue, retried, and reported as a [*PendingError]: no promise is
-// given to other processes until it is through. In this process it holds from the
+// in a bounded queue, retried, and reported as a [*PendingError] after a quarter of a
+// second or what the configuration says: no promise is given to other processes until it
+// is through. The tries back off to about one a second, or to two in a bound where that
+// is more, with jitter, however many calls come. In this process it holds from the
 // moment the call returned: until its record is in the log, the process does not
 // ask the remote tier. When too many wait they become one
 // invalidation of everything.

@@ -147,7 +147,7 @@ func (s Scope) Fence() Fence {
 // processes may serve what it covers for as long as they reach the log.
 type PendingError struct {
 	Pending int   // scopes that wait, those of other calls included
-	Err     error // why the last try failed
+	Err     error // why the call waits no longer, and why the last try failed
 }
 
 // Error says how many scopes wait, and why.

@@ -30,6 +30,8 @@ type LogStats struct {
 	Syncs    int64         // calls of Log.Sync
 	Pending  int64         // scopes that wait for a log, or a remote tier, out of reach
 
+	PendingAge time.Duration // how long the oldest of them has waited; 0: none does
+
 	SyncErrors, TailErrors int64 // calls that failed, for whatever reason
 
 	Epoch uint32 // of the log

@@ -47,8 +47,7 @@ func redisFleet(ctx context.Context, url string, bound time.Duration) (*fleet, e
 	if err != nil {
 		return nil, err
 	}
-	o.ContextTimeoutEnabled = true // or a Redis that has stopped would hold reads for its own timeouts
-	rdb := redis.NewClient(o)
+	rdb := redis.NewClient(redistier.Options(o))
 	// A prefix of its own for each run, so that the first read is a cold one.
 	prefix := fmt.Sprintf("quickstart-%x", tier.NewNonce())
 	f := &fleet{

@@ -80,8 +80,7 @@ func (a *app) tiers(ctx context.Context, log *slog.Logger) (*cache.Tiers, error)
 		if err != nil {
 			return nil, errors.New("config: redis: a URL such as redis://localhost:6379 is wanted") // the cause may quote a password
 		}
-		opt.ContextTimeoutEnabled = true // a cache that does not answer is not waited for
-		rdb := redis.NewClient(opt)
+		rdb := redis.NewClient(redistier.Options(opt))
 		a.close = append(a.close, rdb.Close)
 		cfg.Remote = redistier.New(rdb, redistier.Config{Prefix: "rsstracker"})
 		cfg.Log = redislog.New(rdb, redislog.Config{Prefix: "rsstracker"})

@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,11 +16,11 @@ import (
 // removeFirst removes the cells of a caller's order, on the caller's goroutine.
 // So a node of the remote tier that hangs delays the callers with keys on it,
 // and no round. What is left is the cleaner's.
-func (w *Follower) removeFirst(ctx context.Context, o *order) {
+func (w *Follower) removeFirst(ctx context.Context, o *order, until time.Time) {
 	if len(o.cells) == 0 || w.logRemoves(o) || ctx.Err() != nil {
 		return
 	}
-	w.remove(ctx, []*order{o})
+	w.remove(ctx, []*order{o}, until)
 }
 
 // logRemoves reports whether the log removes an order's cells when it appends.
@@ -34,8 +35,8 @@ func (w *Follower) clean() {
 			return
 		case <-w.dirtied:
 		}
-		for pause := w.bound / 32; w.isDirty(); pause = min(2*pause, w.bound/4) {
-			t := time.NewTimer(pause)
+		for retry := newBackoff(w.bound); w.isDirty(); {
+			t := time.NewTimer(retry.next())
 			select {
 			case <-w.stop:
 				t.Stop()
@@ -62,18 +63,21 @@ func (w *Follower) sweep(ctx context.Context) (some bool) {
 	w.mu.Lock()
 	orders := w.dirty
 	w.dirty = nil
+	var why error
 	w.mu.Unlock()
 	for len(orders) > 0 {
 		var batch []*order
 		batch, orders = alike(orders)
 		w.remember(batch)
-		w.remove(ctx, batch)
+		w.remove(ctx, batch, time.Time{})
 		w.mu.Lock()
 		for _, o := range batch {
 			some = some || len(o.cells) == 0
+			why = cmp.Or(o.err, why)
 			w.keep(o)
 		}
 		w.limit()
+		w.tell(why)
 		w.mu.Unlock()
 	}
 	return some
@@ -108,17 +112,17 @@ func alike(orders []*order) (batch, rest []*order) {
 // remove removes the cells of orders that have one hold, and leaves in each
 // order the cells that may still be there. When it is not told which those are,
 // it tries the orders one by one: one that cannot be removed does not keep the
-// others.
-func (w *Follower) remove(ctx context.Context, orders []*order) {
+// others. With until, it tries no longer.
+func (w *Follower) remove(ctx context.Context, orders []*order, until time.Time) {
 	var cells []string
 	for _, o := range orders {
 		cells = append(cells, o.cells...)
 	}
-	err := w.removeCells(ctx, cells, orders[0].req.Hold)
+	err := w.removeCells(ctx, cells, orders[0].req.Hold, until)
 	failed, told := failedOf(err)
 	if err != nil && !told && len(orders) > 1 {
 		for _, o := range orders {
-			w.remove(ctx, []*order{o})
+			w.remove(ctx, []*order{o}, until)
 		}
 		return
 	}
@@ -137,7 +141,7 @@ func (w *Follower) remove(ctx context.Context, orders []*order) {
 }
 
 // removeCells is one call of the configuration's Remove.
-func (w *Follower) removeCells(ctx context.Context, cells []string, hold time.Duration) (err error) {
+func (w *Follower) removeCells(ctx context.Context, cells []string, hold time.Duration, until time.Time) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = fmt.Errorf("panic (%T)", x)
@@ -146,7 +150,7 @@ func (w *Follower) removeCells(ctx context.Context, cells []string, hold time.Du
 			err = fmt.Errorf("invalidate: removing cells: %w", err)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, w.bound/4)
+	ctx, cancel := context.WithDeadline(ctx, earlier(time.Now().Add(w.bound/4), until))
 	defer cancel()
 	return w.cfg.Remove(ctx, cells, hold)
 }

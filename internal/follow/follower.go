@@ -2,6 +2,7 @@ package follow
 
 import (
 	"cmp"
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,9 @@ var (
 	ErrClosed      = errors.New("invalidate: follower is closed")
 	ErrUnconfirmed = errors.New("invalidate: the log is out of reach")
 )
+
+// defaultWait is the default of Config.Wait. Two calls to a log that is well take less.
+const defaultWait = 250 * time.Millisecond
 
 // Config says how a [Follower] works. Its zero value follows, and
 // removes no cells.
@@ -47,6 +51,11 @@ type Config struct {
 	// Logger gets one line per change of state. Nil: slog.Default.
 	Logger *slog.Logger
 
+	// Wait is how long Invalidate waits at most, from its call, until it returns a
+	// PendingError. Zero: 250 ms. Negative: as long, but for one try alone; while
+	// the log is known to be out of reach it returns at once.
+	Wait time.Duration
+
 	// MaxPending bounds the scopes that wait, without a caller, for a log or a
 	// remote tier out of reach. Beyond it they are given up for one invalidation
 	// of everything, so what they cost is bounded, too. 0: 65,536.
@@ -70,21 +79,27 @@ type Follower struct {
 	fences  *Fences
 	lease   *Lease
 	bound   time.Duration
+	wait    time.Duration // of callers, for the log
 
 	applying sync.Mutex // one follow at a time
 
-	mu      sync.Mutex // protects what follows, up to the blank line
-	queue   []*order   // wait for a round
-	all     *order     // in queue: one of everything; nil: there is none
-	dirty   []*order   // written, and their cells are still to be removed
-	crowded bool       // one of everything is on its way
-	told    bool       // the log line says that invalidations wait
-	lastErr error      // of the log, at the last round; nil: it answered
+	mu      sync.Mutex    // protects what follows, up to the blank line
+	queue   []*order      // wait for a round
+	all     *order        // in queue: one of everything; nil: there is none
+	dirty   []*order      // written, and their cells are still to be removed
+	crowded bool          // one of everything is on its way
+	waits   list.List     // of orders: the pending ones, oldest first
+	told    int64         // when the log line said that invalidations wait, and 1; 0: it does not
+	lastErr error         // of the log, at the last round; nil: it answered
+	took    time.Duration // the last round that did not fail
+	retry   backoff
 	attempt attempt
 	lapsed  bool
 	closed  bool
 
 	wake    chan struct{} // of the syncer; holds one
+	heard   chan struct{} // wakes the syncer: the tail is answered again; holds one
+	resumed chan struct{} // wakes the tail: the syncer is answered again; holds one
 	dirtied chan struct{} // wakes the cleaner; holds one
 	turn    chan struct{} // held by whoever makes a round
 	stop    chan struct{}
@@ -94,6 +109,7 @@ type Follower struct {
 
 	pending  atomic.Int64 // scopes of pending orders; written with mu held
 	owed     atomic.Int64 // pending orders that are not in the log; written with mu held
+	oldest   atomic.Int64 // since when the oldest of them is pending, and 1; 0: none is; written with mu held
 	offset   atomic.Int64 // the log's clock minus ours, µs
 	widest   atomic.Int64 // the largest Page.Bound seen
 	numbers  followerCounts
@@ -120,13 +136,18 @@ func Follow(log invalidate.Log, cfg Config) *Follower {
 		log:    log,
 		fences: newLoggedFences(cfg.Origin),
 		bound:  log.Bound(),
-		wake:   make(chan struct{}, 1), dirtied: make(chan struct{}, 1),
-		turn: make(chan struct{}, 1),
+		wait:   cfg.Wait,
+		wake:   make(chan struct{}, 1), heard: make(chan struct{}, 1), resumed: make(chan struct{}, 1),
+		dirtied: make(chan struct{}, 1), turn: make(chan struct{}, 1),
 		stop: make(chan struct{}),
 	}
 	if w.remover, _ = log.(invalidate.CellRemover); w.remover == nil {
 		w.cfg.Names = nil
 	}
+	if w.wait <= 0 {
+		w.wait = defaultWait
+	}
+	w.retry = newBackoff(w.bound)
 	w.lease = &Lease{bound: int64(w.bound)}
 	w.attempt.over = make(chan struct{})
 	w.ctx, w.stopped = context.WithCancel(context.Background())
@@ -197,9 +218,12 @@ func (w *Follower) expect(since int64, patience time.Duration) (<-chan struct{},
 }
 
 // rouse makes the syncer start a round, or another one after this.
-func (w *Follower) rouse() {
+func (w *Follower) rouse() { signal(w.wake) }
+
+// signal wakes the goroutine that listens to c, now or when it listens next.
+func signal(c chan<- struct{}) {
 	select {
-	case w.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -237,11 +261,11 @@ func (w *Follower) drain(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return w.lost(err)
 		}
-		next, _ := w.round(ctx)
+		_, _ = w.round(ctx, time.Time{})
 		if w.sweep(ctx) || w.isThrough() {
 			continue
 		}
-		t := time.NewTimer(next)
+		t := time.NewTimer(jitter(w.bound / 16)) // little time is left
 		select {
 		case <-t.C:
 		case <-ctx.Done():

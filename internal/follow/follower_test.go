@@ -30,6 +30,7 @@ type peer struct {
 	mu      sync.Mutex // protects the rest
 	removed []string
 	refuse  error // of removals
+	tries   int   // of removals
 	lags    []time.Duration
 	said    bytes.Buffer
 }
@@ -46,6 +47,7 @@ func newPeer(t *testing.T, log invalidate.Log, cfg follow.Config) *peer {
 	cfg.Remove = func(_ context.Context, keys []string, hold time.Duration) error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
+		p.tries++
 		if p.refuse != nil {
 			return p.refuse
 		}
@@ -88,6 +90,13 @@ func (p *peer) setRefuse(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refuse = err
+}
+
+// removals returns how often cells were to be removed.
+func (p *peer) removals() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.tries
 }
 
 // leased reports whether the lease holds now.
@@ -139,7 +148,7 @@ func TestLeaseLives(t *testing.T) {
 		}
 		advance(3 * bound)
 		p.link.Heal()
-		advance(bound / 8)
+		advance(time.Second)
 		if !p.leased(origin) {
 			t.Error("the lease has not come back")
 		}
@@ -269,12 +278,12 @@ func TestCellsBeforeTheRecord(t *testing.T) {
 }
 
 // An invalidation that cannot be written is pending until it is; the caller
-// waits no longer than his context, or the bound, and the fence holds here.
+// waits no longer than his context, or Config.Wait, and the fence holds here.
 func TestPending(t *testing.T) {
-	for name, limit := range map[string]time.Duration{"context": bound / 3, "bound": time.Hour} {
+	for name, limit := range map[string]time.Duration{"context": bound / 3, "wait": time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, log *logtest.Memory) {
-				p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
+				p, other := newPeer(t, log, follow.Config{Wait: bound}), newPeer(t, log, follow.Config{})
 				mine, theirs := newEntry(p.Fences(), "t:n:1", "x"), newEntry(other.Fences(), "t:n:1", "x")
 				p.link.Fail(errDown)
 				ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -292,7 +301,7 @@ func TestPending(t *testing.T) {
 					t.Error("want the fence here, not there, and a debt")
 				}
 				p.link.Heal()
-				advance(bound / 8)
+				advance(time.Second)
 				if theirs.clear(other.Fences()) || p.Owes() || p.Stats().Pending != 0 {
 					t.Error("the invalidation is not through")
 				}
@@ -333,7 +342,7 @@ func TestPendingCell(t *testing.T) {
 // are told when that is through.
 func TestPendingOverflow(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
-		p, other := newPeer(t, log, follow.Config{MaxPending: 10}), newPeer(t, log, follow.Config{})
+		p, other := newPeer(t, log, follow.Config{MaxPending: 10, Wait: bound}), newPeer(t, log, follow.Config{})
 		e := newEntry(other.Fences(), "t:unrelated:1")
 		p.link.Fail(errDown)
 		var wg sync.WaitGroup

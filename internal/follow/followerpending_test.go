@@ -65,14 +65,14 @@ func TestOwesFromTheReturn(t *testing.T) {
 func TestOwesNothingMeanwhile(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p := newPeer(t, log, follow.Config{})
-		p.link.Delay(bound / 8)
+		p.link.Delay(bound / 16)
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			if err := p.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"))); err != nil {
 				t.Error(err)
 			}
 		})
-		advance(bound / 16)
+		advance(bound / 32)
 		if p.Owes() {
 			t.Error("the process owes what its caller still waits for")
 		}
@@ -134,7 +134,7 @@ func TestMaxPendingBoundsMemory(t *testing.T) {
 // and waiting callers learn when it is in the log.
 func TestEverythingStandsForAll(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
-		p, other := newPeer(t, log, follow.Config{MaxPending: 10}), newPeer(t, log, follow.Config{})
+		p, other := newPeer(t, log, follow.Config{MaxPending: 10, Wait: bound}), newPeer(t, log, follow.Config{})
 		p.link.Fail(errDown, logtest.Sync)
 		e := newEntry(other.Fences(), "t:unrelated:1")
 		for i := range 20 {
@@ -291,7 +291,7 @@ func TestHungNode(t *testing.T) {
 func testHungNode(t *testing.T, tells bool) {
 	log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
 	h := &hungNode{hung: map[string]bool{"t:n:hung": true, "t:n:hung2": true, "t:n:brief": true}, tells: tells, gone: map[string]int{}}
-	p, other := follow.Follow(log, follow.Config{Remove: h.remove}), newPeer(t, log, follow.Config{})
+	p, other := follow.Follow(log, follow.Config{Remove: h.remove, Wait: bound}), newPeer(t, log, follow.Config{})
 	defer func() {
 		if err := p.Close(context.Background()); err != nil {
 			t.Errorf("Close: %v", err)

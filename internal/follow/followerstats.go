@@ -26,6 +26,7 @@ func (w *Follower) Stats() invalidate.LogStats {
 	if at, ok := w.lease.Confirmed(); ok {
 		s.LeaseAge = time.Duration(w.now() - at)
 	}
+	s.PendingAge = w.age()
 	return s
 }
 
@@ -71,6 +72,15 @@ func (w *Follower) noticeLapse() {
 	}
 	w.cfg.Logger.Warn("invalidate: the lease has run out; what is cached is not served until the log answers",
 		"age", time.Duration(w.now()-at), "error", why)
+}
+
+// leaseLeft returns when the lease will have run out, if it is not renewed.
+func (w *Follower) leaseLeft() time.Duration {
+	at, ok := w.lease.Confirmed()
+	if !ok {
+		return 0
+	}
+	return max(0, w.bound+1-time.Duration(w.now()-at))
 }
 
 // noticeRenewal says that a lease that had run out is good again.

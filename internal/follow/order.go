@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -17,9 +18,11 @@ type order struct {
 
 	// Follower.mu protects the rest.
 	err     error               // why the last try failed
+	failed  chan struct{}       // closed when a try has failed; nil: the caller waits for others
 	done    bool                // it has landed
 	left    bool                // its caller has returned
-	counted bool                // among what is pending
+	pending *list.Element       // in Follower.waits; nil: it is not pending
+	since   int64               // when it became pending
 	written bool                // its record is in the log
 	into    *order              // the one of everything that stands for it
 	waiting map[*order]struct{} // of one of everything: what it stands for whose callers still wait
@@ -30,6 +33,9 @@ func (w *Follower) newOrder(r Request) *order {
 	if w.cfg.Remove != nil && !r.Removed && !r.Soft {
 		o.cells = r.Keys()
 	}
+	if w.cfg.Wait < 0 {
+		o.failed = make(chan struct{})
+	}
 	return o
 }
 
@@ -38,43 +44,24 @@ func (w *Follower) newOrder(r Request) *order {
 // has applied it, or will refuse to serve anything it has cached, within the
 // bound from now; with r.Strict, now.
 //
-// While the log or the remote tier cannot be reached it keeps trying, until ctx
-// ends or the bound has passed. Then it returns a [*PendingError]: r is applied
-// in this process, which owes r from then on ([Follower.Owes]), and r goes on
-// being tried. A ctx that is cancelled, rather than past its deadline, may be
-// noticed only when the call to the log under way ends, which takes half of the
-// bound at the worst.
+// While the log or the remote tier cannot be reached it waits, until ctx ends or
+// Config.Wait has passed since the call. Then it returns a
+// [*invalidate.PendingError]: r is applied in this process, which owes r from then on
+// ([Follower.Owes]), and r goes on being tried. With r.Strict that says that no
+// lease was waited for, nor is any later. A ctx that is cancelled, rather than past
+// its deadline, may be noticed only when Config.Wait has passed.
 func (w *Follower) Invalidate(ctx context.Context, r Request) error {
 	if len(r.Scopes) == 0 {
 		return nil
 	}
-	o, begun := w.newOrder(r), w.now()
-	w.removeFirst(ctx, o)
+	o, until := w.newOrder(r), time.Now().Add(w.wait)
+	w.removeFirst(ctx, o, until)
 	if err := w.enqueue(o); err != nil {
 		w.fences.Apply(r)
 		return err
 	}
-	w.lead(ctx)
-	select {
-	case <-o.landed:
-		if !r.Strict {
-			return nil
-		}
-	default:
-	}
-	patience := time.NewTimer(w.bound - time.Duration(w.now()-begun))
-	defer patience.Stop()
-	var why error
-	select {
-	case <-o.landed:
-	case <-ctx.Done():
-		why = ctx.Err()
-	case <-patience.C:
-		why = errors.New("no answer in time")
-	case <-w.stop:
-		why = ErrClosed
-	}
-	if why != nil {
+	w.lead(ctx, until)
+	if why := w.await(ctx, o, until); why != nil {
 		if err := w.leave(o, why); err != nil {
 			return err
 		}
@@ -83,6 +70,42 @@ func (w *Follower) Invalidate(ctx context.Context, r Request) error {
 		return w.outwait(ctx, o.strict)
 	}
 	return nil
+}
+
+// await waits for an order to land, and says why it waits no longer.
+func (w *Follower) await(ctx context.Context, o *order, until time.Time) error {
+	select {
+	case <-o.landed:
+		return nil
+	default:
+	}
+	patience := time.NewTimer(time.Until(until))
+	defer patience.Stop()
+	select {
+	case <-o.landed:
+		return nil
+	case <-o.failed:
+		return errors.New("a try has failed")
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-patience.C:
+		return fmt.Errorf("not through within %v", w.wait)
+	case <-w.stop:
+		return ErrClosed
+	}
+}
+
+// fail notes why a try has failed. Follower.mu is held.
+func (o *order) fail(why error) {
+	o.err = why
+	if o.failed == nil {
+		return
+	}
+	select {
+	case <-o.failed:
+	default:
+		close(o.failed)
+	}
 }
 
 // leave is what a caller does that returns before its order has landed. From
@@ -104,6 +127,7 @@ func (w *Follower) leave(o *order, why error) error {
 		w.count(o)
 		w.limit()
 	}
+	w.tell(cause)
 	err := w.pendingError(why, cause)
 	w.mu.Unlock()
 	w.fences.Apply(o.req) // whatever becomes of it elsewhere
@@ -128,13 +152,11 @@ func (w *Follower) outwait(ctx context.Context, bound time.Duration) error {
 
 // lead makes the round that the caller's order goes with on the caller's own
 // goroutine, when no other is under way. To have the syncer make it would take
-// as long as the round itself. A caller that has little time leaves it to the
-// syncer, since a round that has begun is not given up.
-func (w *Follower) lead(ctx context.Context) {
-	deadline, ok := ctx.Deadline()
-	if ctx.Err() != nil || (ok && time.Until(deadline) < w.bound/2) {
-		w.rouse()
-		return
+// as long as the round itself. The round ends when the caller's time is over.
+// The syncer, which has more time, then makes another.
+func (w *Follower) lead(ctx context.Context, until time.Time) {
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
+		until = deadline
 	}
 	select {
 	case w.turn <- struct{}{}:
@@ -142,9 +164,9 @@ func (w *Follower) lead(ctx context.Context) {
 		w.rouse() // behind the round under way comes another
 		return
 	}
-	ok = w.healthy()
+	ok := ctx.Err() == nil && w.mayLead(time.Until(until))
 	if ok {
-		_, err := w.round(w.ctx)
+		_, err := w.round(w.ctx, until)
 		ok = err == nil
 	}
 	<-w.turn
@@ -153,9 +175,11 @@ func (w *Follower) lead(ctx context.Context) {
 	}
 }
 
-// healthy reports whether the log answered the last time.
-func (w *Follower) healthy() bool {
+// mayLead reports whether a caller that has so much time left should make a round:
+// the log answered the last time, and soon enough that this one will not be cut off.
+// Where rounds take long, the syncer's goroutine adds little to them.
+func (w *Follower) mayLead(left time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.lastErr == nil && !w.closed
+	return w.lastErr == nil && !w.closed && left > 4*w.took
 }

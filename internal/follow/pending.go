@@ -26,6 +26,9 @@ func (w *Follower) enqueue(o *order) error {
 	if w.closed {
 		return ErrClosed
 	}
+	if w.lastErr != nil {
+		o.fail(w.lastErr)
+	}
 	w.keep(o)
 	return nil
 }
@@ -56,7 +59,7 @@ func (w *Follower) takeOrders() []*order {
 func (w *Follower) giveBack(orders []*order, why error) {
 	w.mu.Lock()
 	for _, o := range orders {
-		o.err = why
+		o.fail(why)
 		w.count(o)
 		if o.waiting != nil && w.all == nil {
 			w.gather(o)
@@ -94,27 +97,26 @@ func (w *Follower) settle(orders []*order) {
 			w.land(o, widest)
 			continue
 		}
+		why = o.err
+		o.fail(why)
 		w.count(o)
 		w.keep(o)
-		why = o.err
 	}
 	w.limit()
 	w.tell(why)
 	if len(w.dirty) > 0 {
-		select {
-		case w.dirtied <- struct{}{}:
-		default:
-		}
+		signal(w.dirtied)
 	}
 }
 
 // count puts an order among the pending ones. mu is held, as it is for all that
 // follow.
 func (w *Follower) count(o *order) {
-	if o.counted {
+	if o.pending != nil {
 		return
 	}
-	o.counted = true
+	o.pending, o.since = w.waits.PushBack(o), w.now()
+	w.noteOldest()
 	w.pending.Add(int64(len(o.req.Scopes)))
 	if !o.written {
 		w.owed.Add(1)
@@ -124,10 +126,12 @@ func (w *Follower) count(o *order) {
 // uncount takes an order from the pending ones: it has landed, or another stands
 // for it.
 func (w *Follower) uncount(o *order) {
-	if !o.counted {
+	if o.pending == nil {
 		return
 	}
-	o.counted = false
+	w.waits.Remove(o.pending)
+	w.noteOldest()
+	o.pending = nil
 	w.pending.Add(-int64(len(o.req.Scopes)))
 	if !o.written {
 		w.owed.Add(-1)
@@ -136,7 +140,7 @@ func (w *Follower) uncount(o *order) {
 
 // write notes that an order's record is in the log, and applied here.
 func (w *Follower) write(o *order) {
-	if o.counted && !o.written {
+	if o.pending != nil && !o.written {
 		w.owed.Add(-1)
 	}
 	o.written = true
@@ -182,9 +186,14 @@ func (w *Follower) gather(all *order) {
 }
 
 // absorb makes the one of everything stand for another order. Of two holds the
-// longer counts.
+// longer counts. It is as old as the oldest for which it stands.
 func (w *Follower) absorb(o *order) {
 	w.all.req.Hold = max(w.all.req.Hold, o.req.Hold)
+	if o.pending != nil && w.all.pending != nil && o.since < w.all.since {
+		w.all.since = o.since
+		w.waits.MoveToFront(w.all.pending)
+		w.noteOldest()
+	}
 	if w.all.err == nil {
 		w.all.err = o.err
 	}
@@ -199,17 +208,41 @@ func (w *Follower) absorb(o *order) {
 	w.uncount(o)
 }
 
-// tell says when invalidations begin to wait, and when that ends.
+// tellEvery is how often the log is told what waits.
+const tellEvery = time.Minute
+
+// tell says that invalidations wait, when that begins and once a minute, and when it
+// ends. It is called at the end of every try, and when a caller leaves.
 func (w *Follower) tell(why error) {
-	n := w.pending.Load()
+	n, now := w.pending.Load(), w.now()+1
 	switch {
-	case !w.told && why != nil && n > 0:
-		w.told = true
-		w.cfg.Logger.Warn("invalidate: invalidations wait for the log or the remote tier", "scopes", n, "error", why)
-	case w.told && n == 0:
-		w.told = false
+	case n > 0 && why != nil && (w.told == 0 || now-w.told >= int64(tellEvery)):
+		w.told = now
+		w.cfg.Logger.Warn("invalidate: invalidations wait for the log or the remote tier; they hold in this process, and are tried until they are through",
+			"scopes", n, "age", w.age(), "error", why)
+	case n == 0 && w.told != 0:
+		w.told = 0
 		w.cfg.Logger.Info("invalidate: the invalidations that waited are through")
 	}
+}
+
+// noteOldest notes since when the oldest pending order has been so. mu is held.
+func (w *Follower) noteOldest() {
+	var since int64
+	if oldest := w.waits.Front(); oldest != nil {
+		since = oldest.Value.(*order).since + 1 //nolint:forcetypeassert // of orders alone
+	}
+	w.oldest.Store(since)
+}
+
+// age returns how long the oldest pending order has been so; 0: there is none. It takes
+// no lock: one is held while the logger runs.
+func (w *Follower) age() time.Duration {
+	since := w.oldest.Load()
+	if since == 0 {
+		return 0
+	}
+	return time.Duration(w.now() + 1 - since)
 }
 
 // pendingError says how many scopes are pending, why a call does not wait for

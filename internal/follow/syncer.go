@@ -3,7 +3,6 @@ package follow
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
@@ -12,14 +11,19 @@ import (
 // sync is the syncer: it renews, catches up and appends, one round at a time.
 // After a round that failed it takes its time, whoever calls.
 func (w *Follower) sync() {
-	t := time.NewTimer(0)
+	t, lapse := time.NewTimer(0), time.NewTimer(w.bound)
 	defer t.Stop()
+	defer lapse.Stop()
 	wake := w.wake
 	for {
 		select {
 		case <-w.stop:
 			return
 		case <-wake:
+		case <-w.heard:
+		case <-lapse.C:
+			w.noticeLapse()
+			continue
 		case <-t.C:
 		}
 		select {
@@ -27,43 +31,62 @@ func (w *Follower) sync() {
 		case <-w.stop:
 			return
 		}
-		next, err := w.round(w.ctx)
+		next, err := w.round(w.ctx, time.Time{})
 		<-w.turn
 		t.Reset(next)
+		lapse.Reset(w.leaseLeft())
 		if wake = w.wake; err != nil {
 			wake = nil
 		}
 	}
 }
 
-// round makes one attempt and returns how long to wait for the next.
-func (w *Follower) round(ctx context.Context) (next time.Duration, err error) {
+// round makes one attempt and returns how long to wait for the next. With until, it
+// ends by then. A round that was cut off so says nothing about the log.
+func (w *Follower) round(ctx context.Context, until time.Time) (next time.Duration, err error) {
 	w.noticeLapse()
 	w.mu.Lock()
-	w.attempt.running, w.attempt.began = true, w.now()
+	began := w.now()
+	w.attempt.running, w.attempt.began = true, began
 	w.mu.Unlock()
 
-	err = w.try(ctx)
+	err = w.try(ctx, until)
 
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	next = w.bound / 4
-	next -= time.Duration(rand.Int64N(int64(next/4) + 1)) // so that a fleet does not ask in step
-	if err != nil {
-		next /= 4
+	took := time.Duration(w.now() - began)
+	next = jitter(w.bound / 4)
+	switch {
+	case err == nil:
+		w.answered()
+		w.took = took
+	case !until.IsZero() && !time.Now().Before(until):
+		w.took = took
+	default:
+		w.lastErr = err
 		w.numbers.syncErrors.Add(1)
+		next = w.retry.next()
+		next = max(next-took, next/2) // a log that hangs is asked as often as one that refuses
 	}
-	w.lastErr = err
 	close(w.attempt.over)
 	w.attempt = attempt{over: make(chan struct{})}
 	return next, err
 }
 
+// answered notes that the log is well. mu is held.
+func (w *Follower) answered() {
+	if w.lastErr != nil {
+		w.lastErr = nil
+		signal(w.resumed)
+	}
+	w.retry.reset()
+}
+
 // try sends what waits and catches up. Orders land when their cells are gone
 // and their record is written and applied here.
-func (w *Follower) try(ctx context.Context) error {
+func (w *Follower) try(ctx context.Context, until time.Time) error {
 	orders := w.takeOrders()
-	err := w.exchange(ctx, orders)
+	err := w.exchange(ctx, orders, until)
 	if err != nil {
 		w.giveBack(orders, err)
 		return err
@@ -75,7 +98,7 @@ func (w *Follower) try(ctx context.Context) error {
 // exchange appends what the orders cover, in as many records as it takes, and
 // reads on until nothing is left to read. Only then the lease is extended, as
 // of the moment before the last question.
-func (w *Follower) exchange(ctx context.Context, orders []*order) error {
+func (w *Follower) exchange(ctx context.Context, orders []*order, until time.Time) error {
 	var keys, scopes []invalidate.Fence
 	var cells []string
 	for _, o := range orders {
@@ -94,7 +117,7 @@ func (w *Follower) exchange(ctx context.Context, orders []*order) error {
 			a.Scopes, scopes = split(scopes, invalidate.MaxFences)
 		}
 		asked := w.now()
-		p, err := w.ask(ctx, a, gone)
+		p, err := w.ask(ctx, a, gone, until)
 		if err != nil {
 			return err
 		}
@@ -120,13 +143,13 @@ func split[T any](s []T, most int) (now, rest []T) {
 
 // ask makes one call to the log, under a deadline of its own: the lease is not
 // to lapse because one call hangs.
-func (w *Follower) ask(ctx context.Context, a invalidate.Append, cells []string) (p invalidate.Page, err error) {
+func (w *Follower) ask(ctx context.Context, a invalidate.Append, cells []string, until time.Time) (p invalidate.Page, err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = fmt.Errorf("invalidate: the log panicked (%T)", x)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, w.bound/4)
+	ctx, cancel := context.WithDeadline(ctx, earlier(time.Now().Add(w.bound/4), until))
 	defer cancel()
 	w.numbers.syncs.Add(1)
 	if len(cells) > 0 {
@@ -142,6 +165,14 @@ func (w *Follower) ask(ctx context.Context, a invalidate.Append, cells []string)
 	}
 	w.noticeBound(p.Bound)
 	return p, nil
+}
+
+// earlier returns the earlier of two times; the zero Time is none.
+func earlier(a, b time.Time) time.Time {
+	if b.IsZero() || a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // apply applies a page: fences first, positions next, and the lease, if it is
@@ -165,22 +196,28 @@ func (w *Follower) extend(asked int64) {
 // it from lapsing: a tail may be connected to a server that has been deposed.
 func (w *Follower) tail() {
 	const rest = 2 * time.Millisecond // a burst of records costs each process no more than 500 reads a second
-	t := time.NewTimer(0)
+	t, retry, failing := time.NewTimer(0), newBackoff(w.bound), false
 	defer t.Stop()
 	for {
 		select {
 		case <-w.stop:
 			return
+		case <-w.resumed:
 		case <-t.C:
 		}
 		next := rest
 		p, err := w.listen()
 		if err != nil {
-			next = w.bound / 16
+			next = retry.next()
 			w.numbers.tailErrors.Add(1)
 		} else {
 			w.apply(p)
+			retry.reset()
+			if failing {
+				signal(w.heard)
+			}
 		}
+		failing = err != nil
 		t.Reset(next)
 	}
 }

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -49,31 +50,32 @@ func (b *breaker) enter() (p pass, ok bool) {
 	if p.begun < until || !b.until.CompareAndSwap(until, p.try) {
 		return p, false
 	}
-	b.changed("open", "half-open")
+	b.changed("open", "half-open", nil)
 	return p, true
 }
 
-// leave says how the call ended that was made with a pass under a timeout.
-func (b *breaker) leave(p pass, how scope.Ending, timeout time.Duration) {
+// leave says how the call ended that was made with a pass under a timeout, and why it
+// failed: the log line says so if that is what the server denies.
+func (b *breaker) leave(p pass, how scope.Ending, timeout time.Duration, why error) {
 	now := b.now()
 	switch {
 	case how == scope.Answered:
 		b.clear()
 		if p.try != 0 && b.until.Swap(0) != 0 {
 			b.closedAt.Store(now)
-			b.changed("half-open", "closed")
+			b.changed("half-open", "closed", nil)
 		}
 	case p.try != 0 && how == scope.Canceled:
 		b.until.CompareAndSwap(p.try, now) // the next caller tries at once
 	case p.try != 0:
 		if b.until.CompareAndSwap(p.try, now+int64(breakerRest)) {
-			b.changed("half-open", "open")
+			b.changed("half-open", "open", why)
 		}
 	case p.begun < b.closedAt.Load():
 	case how == scope.Failed && b.row.Add(1) >= breakerTrips,
 		how == scope.Expired && b.silent(p, now, timeout):
 		if b.until.CompareAndSwap(0, now+int64(breakerRest)) {
-			b.changed("closed", "open")
+			b.changed("closed", "open", why)
 		}
 	}
 }
@@ -95,8 +97,16 @@ func (b *breaker) silent(p pass, now int64, timeout time.Duration) bool {
 	return n >= breakerTrips && since != 0 && now-since+1 >= int64(timeout)
 }
 
-func (b *breaker) changed(from, to string) {
-	b.log.Warn("cache: remote tier breaker", "from", from, "to", to)
+func (b *breaker) changed(from, to string, why error) {
+	attrs := []any{"from", from, "to", to}
+	// Any other error may quote a value.
+	if d, ok := errors.AsType[interface {
+		error
+		Denial() string
+	}](why); ok {
+		attrs = append(attrs, "reason", d.Denial())
+	}
+	b.log.Warn("cache: remote tier breaker", attrs...)
 }
 
 // String returns the state: "closed", "open" or "half-open".

@@ -134,7 +134,7 @@ func (c *call) end(err *error) {
 		// from the other nodes.
 		how = scope.Canceled
 	}
-	c.t.breaker.leave(c.pass, how, c.timeout)
+	c.t.breaker.leave(c.pass, how, c.timeout, *err)
 }
 
 // Get reads a cell. The call runs in d, which is zero and belongs to it from then on.

@@ -43,6 +43,14 @@ func fail(op string, err error) error {
 	return fmt.Errorf("redislog: %s: %w", op, rediserr.Safe(err, ErrReply, own...))
 }
 
+// fail names the operation, or says why the server refuses the client.
+func (l *Log) fail(op string, err error) error {
+	if denied := rediserr.Denied(l.rdb, err); denied != nil && !errors.Is(err, ErrNoRunID) {
+		return fmt.Errorf("redislog: %w", denied)
+	}
+	return fail(op, err)
+}
+
 // own are the errors of this package, whose texts are its own.
 var own = []error{
 	ErrPrefix, ErrBound, ErrRetention, ErrNoClient, ErrClient, ErrRing, ErrReplicaReads, ErrClientCache,

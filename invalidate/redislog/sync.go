@@ -57,7 +57,7 @@ const runArg = 7
 // redis.IsReadOnlyError and its like see through them.
 func (l *Log) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 	p, err := l.sync(ctx, at, a, nil)
-	return p, fail("sync", err)
+	return p, l.fail("sync", err)
 }
 
 // SyncRemoving is Sync, and removes cells in the same step before anything is
@@ -75,7 +75,7 @@ func (l *Log) SyncRemoving(ctx context.Context, at invalidate.Cursor, a invalida
 	if err == nil {
 		p, err = l.sync(ctx, at, a, cells)
 	}
-	return p, fail("sync", err)
+	return p, l.fail("sync", err)
 }
 
 // RemovesFrom reports whether server is the client the log was made from, of a

@@ -18,7 +18,7 @@ const tailRecords = 1000
 // half of Bound. Its pages have neither Now nor Bound.
 func (l *Log) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
 	p, err := l.tail(ctx, at)
-	return p, fail("tail", err)
+	return p, l.fail("tail", err)
 }
 
 func (l *Log) tail(ctx context.Context, at invalidate.Cursor) (p invalidate.Page, err error) {

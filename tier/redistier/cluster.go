@@ -2,6 +2,7 @@ package redistier
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
@@ -94,8 +95,20 @@ func (t *Tier) exec(ctx context.Context, g *group, send sender, cmds []redis.Cmd
 		cmds[i] = send(pipe, i)
 	}
 	_, err := pipe.Exec(ctx)
+	unsent(ctx, g, err, cmds)
 	if err != nil && t.cluster != nil && !rediserr.FromServer(err) {
 		t.cluster.ReloadState(ctx) // the node may be gone for good; returns at once
+	}
+}
+
+// unsent gives the commands of a group the pipeline's error when none has one. The client
+// library leaves them so when it could not log in.
+func unsent(ctx context.Context, g *group, err error, cmds []redis.Cmder) {
+	if err == nil || slices.ContainsFunc(g.at, func(i int) bool { return cmds[i].Err() != nil }) {
+		return
+	}
+	for _, i := range g.at {
+		cmds[i] = failed(ctx, err)
 	}
 }
 

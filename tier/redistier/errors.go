@@ -38,6 +38,14 @@ func fail(op string, err error) error {
 	return fmt.Errorf("redistier: %s: %w", op, rediserr.Safe(err, ErrReply, own...))
 }
 
+// fail names the operation, or says why the server refuses the client.
+func (t *Tier) fail(op string, err error) error {
+	if denied := rediserr.Denied(t.rdb, err); denied != nil {
+		return fmt.Errorf("redistier: %w", denied)
+	}
+	return fail(op, err)
+}
+
 // own are the errors whose texts are this library's.
 var own = []error{
 	ErrReply, ErrReplySize, tier.ErrNonce, ErrTooLarge, errLengths,

@@ -3,6 +3,7 @@ package redistier_test
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -11,11 +12,7 @@ import (
 
 // A client for the tier obeys deadlines and leaves retries to the cache.
 func ExampleNew() {
-	rdb := redis.NewClient(&redis.Options{
-		Addr:                  "127.0.0.1:6379",
-		ContextTimeoutEnabled: true,
-		MaxRetries:            -1,
-	})
+	rdb := redis.NewClient(redistier.Options(&redis.Options{Addr: "127.0.0.1:6379"}))
 	defer rdb.Close()
 	remote := redistier.New(rdb, redistier.Config{Prefix: "app"})
 	fmt.Println(remote.Validate())
@@ -24,11 +21,10 @@ func ExampleNew() {
 
 // Clients that read from replicas would serve what was invalidated.
 func ExampleTier_Validate() {
-	rdb := redis.NewClusterClient(&redis.ClusterOptions{
-		Addrs:                 []string{"127.0.0.1:6379"},
-		ContextTimeoutEnabled: true,
-		RouteByLatency:        true,
-	})
+	rdb := redis.NewClusterClient(redistier.Options(&redis.ClusterOptions{
+		Addrs:          []string{"127.0.0.1:6379"},
+		RouteByLatency: true,
+	}))
 	defer rdb.Close()
 	err := redistier.New(rdb, redistier.Config{Prefix: "app"}).Validate()
 	fmt.Println(errors.Is(err, redistier.ErrReplicaReads))
@@ -38,14 +34,20 @@ func ExampleTier_Validate() {
 	// redistier: client reads from replicas, which lag behind invalidations
 }
 
+// What is set stays, and the rest is made fit for a cache.
+func ExampleOptions() {
+	opts := redistier.Options(&redis.Options{Addr: "127.0.0.1:6379", DialTimeout: 3 * time.Second})
+	fmt.Println(opts.ContextTimeoutEnabled, opts.MaxRetries, opts.DialTimeout, opts.ReadTimeout)
+	// Output: true -1 3s 2s
+}
+
 // On a network that is not trusted, a length in a reply must not be able to take
 // all memory.
 func ExampleLimitReplies() {
-	rdb := redis.NewClient(&redis.Options{
-		Addr:                  "127.0.0.1:6379",
-		ContextTimeoutEnabled: true,
-		Dialer:                redistier.LimitReplies(nil, 64<<20),
-	})
+	rdb := redis.NewClient(redistier.Options(&redis.Options{
+		Addr:   "127.0.0.1:6379",
+		Dialer: redistier.LimitReplies(nil, 64<<20),
+	}))
 	defer rdb.Close()
 	fmt.Println(redistier.New(rdb, redistier.Config{Prefix: "app"}).Validate())
 	// Output: <nil>

@@ -31,7 +31,7 @@ const (
 // recover helps. Use it where the server, or what answers on its port, is not
 // trusted:
 //
-//	redis.NewClient(&redis.Options{Addr: addr, Dialer: redistier.LimitReplies(nil, 64<<20)})
+//	redis.NewClient(redistier.Options(&redis.Options{Addr: addr, Dialer: redistier.LimitReplies(nil, 64<<20)}))
 //
 // dial makes the connections, with TLS where that is used, because the client
 // does not add it to those of a Dialer; nil dials plain TCP. A size of no or

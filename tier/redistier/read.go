@@ -54,16 +54,16 @@ func (t *Tier) Get(ctx context.Context, key string) (frame []byte, err error) {
 
 func (t *Tier) get(ctx context.Context, key string) (frame []byte, err error) {
 	defer rescue("get", &err)
-	return frameOf("get", t.rdb.Get(ctx, key))
+	return t.frameOf("get", t.rdb.Get(ctx, key))
 }
 
 // frameOf returns what came for a GET; the bytes are those of its reply.
-func frameOf(op string, cmd redis.Cmder) ([]byte, error) {
+func (t *Tier) frameOf(op string, cmd redis.Cmder) ([]byte, error) {
 	if err := cmd.Err(); err != nil {
 		if errors.Is(err, redis.Nil) {
 			return nil, nil
 		}
-		return nil, fail(op, err)
+		return nil, t.fail(op, err)
 	}
 	s, ok := cmd.(*redis.StringCmd)
 	if !ok {
@@ -90,7 +90,7 @@ func (t *Tier) GetMany(ctx context.Context, keys []string) (frames [][]byte, err
 	var errs joined
 	for i, cmd := range cmds {
 		var err error
-		frames[i], err = frameOf("get many", cmd)
+		frames[i], err = t.frameOf("get many", cmd)
 		errs.add(err)
 	}
 	return frames, errs.err()
@@ -102,7 +102,7 @@ func (t *Tier) mget(ctx context.Context, op string, keys []string, frames [][]by
 	defer rescue(op, &err)
 	vals, err := t.rdb.MGet(ctx, keys...).Result()
 	if err != nil {
-		return fail(op, err)
+		return t.fail(op, err)
 	}
 	if len(vals) != len(keys) {
 		return fail(op, fmt.Errorf("%w: %d values for %d keys", ErrReply, len(vals), len(keys)))
@@ -130,14 +130,14 @@ func (t *Tier) Unlink(ctx context.Context, keys ...string) (err error) {
 	full := t.cellKeys(keys)
 	if t.cluster == nil || len(full) == 1 {
 		defer rescue("unlink", &err)
-		return fail("unlink", t.rdb.Unlink(ctx, full...).Err())
+		return t.fail("unlink", t.rdb.Unlink(ctx, full...).Err())
 	}
 	var failed []string
 	var errs joined
 	for i, cmd := range t.pipeline(ctx, full, func(c redis.Cmdable, i int) redis.Cmder { return c.Unlink(ctx, full[i]) }) {
 		if err := cmd.Err(); err != nil {
 			failed = append(failed, keys[i])
-			errs.add(fail("unlink", err))
+			errs.add(t.fail("unlink", err))
 		}
 	}
 	if len(failed) == 0 {
@@ -152,7 +152,7 @@ func (t *Tier) Ping(ctx context.Context) (err error) {
 		return err
 	}
 	defer rescue("ping", &err)
-	return fail("ping", t.rdb.Ping(ctx).Err())
+	return t.fail("ping", t.rdb.Ping(ctx).Err())
 }
 
 func (t *Tier) cellKeys(keys []string) []string {

@@ -12,10 +12,22 @@
 // The guarantee of the cache rests on every command reaching a primary, so
 // clients that read from replicas, cache replies on their side or hash keys
 // over unrelated servers are refused; see [Tier.Validate]. The client must obey
-// deadlines: set ContextTimeoutEnabled, or a call with a deadline of 50 ms may
-// take the ReadTimeout of five seconds. Even then go-redis looks at the
-// deadline only: a context that is cancelled while a command is under way is
-// noticed at its deadline, or at ReadTimeout.
+// deadlines, or a call with a deadline of 50 ms may take the ReadTimeout of five
+// seconds. [Options] sets what that takes, and what else suits a cache. Even then
+// go-redis looks at the deadline only: a context that is cancelled while a command is
+// under way is noticed at its deadline, or at ReadTimeout.
+//
+// # While Redis is down
+//
+// The cache says that in a few lines: when it begins, once a minute while invalidations
+// wait, and when it ends. Go-redis also writes a line to standard error for each
+// connection that it fails to make, many a second. They are of the whole process. To
+// leave them out, call once, before the first client is made,
+//
+//	redis.SetLogger(logging.NewBlacklistLogger([]string{"failed to dial"}))
+//
+// with package github.com/redis/go-redis/v9/logging, or logging.Disable() for no lines of
+// go-redis at all.
 //
 // # A server that answers garbage
 //
@@ -109,7 +121,7 @@ func New(rdb redis.UniversalClient, cfg Config) *Tier {
 		if log == nil {
 			log = slog.Default()
 		}
-		log.Warn("redistier: the Redis client does not obey deadlines: a call with a deadline of 50 ms may take as long as ReadTimeout; set ContextTimeoutEnabled in its options",
+		log.Warn("redistier: the Redis client does not obey deadlines: a call with a deadline of 50 ms may take as long as ReadTimeout; make its options with redistier.Options, or set ContextTimeoutEnabled",
 			"readTimeout", client.readTimeout)
 	}
 	return t

@@ -26,7 +26,7 @@ func (t *Tier) Claim(ctx context.Context, key string, c tier.Claim) (got tier.Cl
 	}
 	defer rescue("claim", &err)
 	got, err = claimed(t.run(ctx, t.prefix+key, claimCall(&c)))
-	return got, fail("claim", err)
+	return got, t.fail("claim", err)
 }
 
 // Fill stores or releases a cell by compare-and-set; see [tier.Remote]. It is
@@ -42,7 +42,7 @@ func (t *Tier) Fill(ctx context.Context, key string, f tier.Fill) (ok bool, err 
 	}
 	defer rescue("fill", &err)
 	ok, err = filled(t.run(ctx, t.prefix+key, fillCall(&f)))
-	return ok, fail("fill", err)
+	return ok, t.fail("fill", err)
 }
 
 // ClaimMany claims keys[i] by claims[i], by one pipeline per node. When nodes
@@ -85,7 +85,7 @@ func writeMany[T any](ctx context.Context, t *Tier, op string, keys []string, in
 	for i, cmd := range t.runMany(ctx, t.cellKeys(keys), ins) {
 		v, err := read(result(cmd))
 		if err != nil {
-			errs.add(fail(op, err))
+			errs.add(t.fail(op, err))
 			continue
 		}
 		out[i] = v

@@ -135,8 +135,7 @@ func (a *App) openDigests(ctx context.Context, s summary.Summariser) error {
 		if err != nil {
 			return errors.New("app: redis: a URL such as redis://localhost:6379 is wanted") // the cause may quote a password
 		}
-		opt.ContextTimeoutEnabled = true // a cache that does not answer is not waited for
-		rdb := redis.NewClient(opt)
+		rdb := redis.NewClient(redistier.Options(opt))
 		a.close = append(a.close, func(context.Context) error { return rdb.Close() })
 		cfg.Remote = redistier.New(rdb, redistier.Config{Prefix: "digest"})
 		cfg.Log = redislog.New(rdb, redislog.Config{Prefix: "digest"})

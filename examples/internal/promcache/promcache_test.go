@@ -125,7 +125,7 @@ func TestTiers(t *testing.T) {
 		Kinds:  cache.InvalidationStats{Keys: 31, Prefixes: 32, Tags: 33},
 		Local:  cache.LocalStats{Bytes: 34, Entries: 35},
 		Remote: cache.RemoteStats{Breaker: "half-open", ClaimErrors: 41},
-		Log:    invalidate.LogStats{LeaseAge: 1500 * time.Millisecond, Gaps: 42, TailErrors: 43, Pending: 44},
+		Log:    invalidate.LogStats{LeaseAge: 1500 * time.Millisecond, Gaps: 42, TailErrors: 43, Pending: 44, PendingAge: 2500 * time.Millisecond},
 	}
 	c := promcache.Tiers("objects", func() cache.Stats { return s })
 	lint(t, c)
@@ -157,6 +157,7 @@ func TestTiers(t *testing.T) {
 		"cache_log_error_total{op=tail,tiers=objects}":                                       43,
 		"cache_lease_age_seconds{tiers=objects}":                                             1.5,
 		"cache_pending{tiers=objects}":                                                       44,
+		"cache_pending_age_seconds{tiers=objects}":                                           2.5,
 	} {
 		if got, ok := all[name]; !ok || got != want {
 			t.Errorf("%s = %v, %t, want %v", name, got, ok, want)

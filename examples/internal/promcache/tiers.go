@@ -146,4 +146,8 @@ var logFamilies = []family[invalidate.LogStats]{
 		"cache_pending", "Invalidations that wait for a log, or a remote tier, out of reach.",
 		gauge, "", nil, one(func(s *invalidate.LogStats) int64 { return s.Pending }),
 	},
+	{
+		"cache_pending_age_seconds", "How long the oldest of them has waited; 0 if none does.", gauge, "", nil,
+		func(s *invalidate.LogStats) []float64 { return []float64{s.PendingAge.Seconds()} },
+	},
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/twofold-go/twofold/tier/redistier"
 )
 
 // Env is the environment variable that makes a process a worker. It holds a
@@ -80,23 +82,16 @@ func (s Server) client(proc int) redis.UniversalClient {
 	quiet := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	switch s.Kind {
 	case Sentinel:
-		return redis.NewFailoverClient(&redis.FailoverOptions{
+		return redis.NewFailoverClient(redistier.Options(&redis.FailoverOptions{
 			MasterName: s.Master, SentinelAddrs: s.Addrs, MaxRetries: retries,
-			ContextTimeoutEnabled: true, DialTimeout: time.Second, DialerRetries: 1,
-			ReadTimeout: 2 * time.Second, WriteTimeout: 2 * time.Second, DisableIdentity: true,
-		})
+		}))
 	case Cluster:
-		return redis.NewClusterClient(&redis.ClusterOptions{
-			Addrs: s.Addrs, ContextTimeoutEnabled: true, DialTimeout: time.Second, DialerRetries: 1,
-			ReadTimeout: 2 * time.Second, WriteTimeout: 2 * time.Second, DisableIdentity: true,
-			MaintNotificationsConfig: quiet,
-		})
+		return redis.NewClusterClient(redistier.Options(&redis.ClusterOptions{
+			Addrs: s.Addrs, MaintNotificationsConfig: quiet,
+		}))
 	default:
-		return redis.NewClient(&redis.Options{
-			Addr: s.Addrs[0], MaxRetries: retries,
-			ContextTimeoutEnabled: true, DialTimeout: time.Second, DialerRetries: 1,
-			ReadTimeout: 2 * time.Second, WriteTimeout: 2 * time.Second, DisableIdentity: true,
-			MaintNotificationsConfig: quiet,
-		})
+		return redis.NewClient(redistier.Options(&redis.Options{
+			Addr: s.Addrs[0], MaxRetries: retries, MaintNotificationsConfig: quiet,
+		}))
 	}
 }

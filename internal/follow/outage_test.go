@@ -1,0 +1,341 @@
+package follow_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+)
+
+// faults are the ways in which a log does not answer.
+var faults = map[string]func(*logtest.Faulty){
+	"down":    func(f *logtest.Faulty) { f.Fail(errDown) },
+	"hanging": func(f *logtest.Faulty) { f.Hang(true) },
+}
+
+// A call waits for the log as long as the configuration says, from its begin,
+// whoever makes the round.
+func TestWaitIsBounded(t *testing.T) {
+	for name, fault := range faults {
+		for _, wait := range []time.Duration{0, bound / 100, 10 * bound} {
+			t.Run(fmt.Sprint(name, " ", wait), func(t *testing.T) {
+				bubble(t, func(t *testing.T, log *logtest.Memory) {
+					p := newPeer(t, log, follow.Config{Wait: wait})
+					want := wait
+					if want == 0 {
+						want = 250 * time.Millisecond
+					}
+					fault(p.link)
+					var wg sync.WaitGroup
+					for range 5 {
+						for i := range 3 {
+							wg.Go(func() {
+								e, begun := newEntry(p.Fences(), "t:n:1", "x"), time.Now()
+								_ = wantPending(t, p.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"), invalidate.Tag("t", fmt.Sprint(i)))))
+								if took := time.Since(begun); took != want || !p.Owes() || e.clear(p.Fences()) {
+									t.Errorf("returned after %v, owes %v; want %v and a debt and the fence", took, p.Owes(), want)
+								}
+							})
+						}
+						wg.Wait()
+						advance(bound / 3)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A caller that does not wait for another try returns when its own has failed,
+// and at once while the log is known to be away. It waits for a log that is well.
+func TestNoWait(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p := newPeer(t, log, follow.Config{Wait: -1})
+		tag := request(t, invalidate.Tag("t", "x"))
+		p.link.Delay(30 * time.Millisecond)
+		if err := p.Invalidate(t.Context(), tag); err != nil {
+			t.Errorf("a log that takes its time: %v, want nil", err)
+		}
+		p.link.Delay(0)
+		p.deafen()
+		for range 3 {
+			begun := time.Now()
+			if err := p.Invalidate(t.Context(), tag); !errors.Is(wantPending(t, err), errDown) || !time.Now().Equal(begun) {
+				t.Errorf("a log that is down: %v after %v, want its cause at once", err, time.Since(begun))
+			}
+			advance(bound)
+		}
+		p.link.Heal()
+		advance(time.Second)
+		p.setRefuse(errDown)
+		begun := time.Now()
+		err := p.Invalidate(t.Context(), request(t, invalidate.Key(keyOf(t, "t:n:1"))))
+		if !errors.Is(wantPending(t, err), errDown) || !time.Now().Equal(begun) {
+			t.Errorf("a remote tier that is down: %v after %v, want its cause at once", err, time.Since(begun))
+		}
+		p.setRefuse(nil)
+		advance(time.Second)
+		p.link.Hang(true)
+		begun = time.Now()
+		_ = wantPending(t, p.Invalidate(t.Context(), tag))
+		if took := time.Since(begun); took != 250*time.Millisecond {
+			t.Errorf("a log that hangs: %v, want 250ms", took)
+		}
+	})
+}
+
+// A log that is far away, and well, keeps no call waiting in vain.
+func TestFarLog(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p := newPeer(t, log, follow.Config{})
+		p.link.Delay(120*time.Millisecond, logtest.Sync)
+		for i := range 200 {
+			advance(time.Duration(i) * time.Millisecond)
+			if err := p.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s := p.Stats(); s.SyncErrors != 0 || s.Lapses != 0 {
+			t.Errorf("Stats = %+v, want no errors", s)
+		}
+	})
+}
+
+// A log that is slower than callers wait is not taken for one that is away: its
+// lease lives, and what they invalidate arrives.
+func TestSlowerThanCallersWait(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		origin := time.Now()
+		p := newPeer(t, log, follow.Config{Origin: origin})
+		other := newPeer(t, log, follow.Config{})
+		p.link.Delay(300*time.Millisecond, logtest.Sync)
+		for i := range 50 {
+			e := newEntry(other.Fences(), "t:n:1", "x")
+			advance(time.Duration(i) * 10 * time.Millisecond)
+			_ = wantPending(t, p.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"))))
+			advance(bound / 2)
+			if !p.leased(origin) || p.Owes() || e.clear(other.Fences()) {
+				t.Fatalf("call %d: leased %v, owes %v, want the lease and the record", i, p.leased(origin), p.Owes())
+			}
+		}
+		if s := p.Stats(); s.SyncErrors != 0 || s.Lapses != 0 {
+			t.Errorf("Stats = %+v, want no errors", s)
+		}
+	})
+}
+
+// A log that is away is asked about once a second, however many invalidate.
+func TestBackoff(t *testing.T) {
+	const seconds = 100
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, log *logtest.Memory) {
+				p := newPeer(t, log, follow.Config{})
+				fault(p.link)
+				var wg sync.WaitGroup
+				stop := make(chan struct{})
+				defer wg.Wait()
+				defer close(stop)
+				for i := range 64 {
+					tag := request(t, invalidate.Tag("t", fmt.Sprint(i)))
+					wg.Go(func() {
+						for {
+							_ = p.Invalidate(t.Context(), tag)
+							select {
+							case <-stop:
+								return
+							default:
+							}
+						}
+					})
+				}
+				advance(5 * time.Second)
+				p.link.ResetCalls()
+				advance(seconds * time.Second)
+				syncs, tails := p.link.Calls(logtest.Sync), p.link.Calls(logtest.Tail)
+				if syncs < seconds || syncs > 3*seconds/2 || tails > 3*seconds/2 {
+					t.Errorf("%d calls of Sync and %d of Tail in %d s, want one each a second, or a little more", syncs, tails, seconds)
+				}
+				p.link.Heal()
+			})
+		})
+	}
+}
+
+// The first failures are followed by tries that come soon: most outages are short.
+func TestShortOutageIsShort(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p := newPeer(t, log, follow.Config{})
+		p.deafen()
+		_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Tag("t", "x"))))
+		advance(time.Millisecond)
+		p.link.Heal()
+		advance(bound / 16)
+		if p.Owes() {
+			t.Error("the invalidation is not through")
+		}
+	})
+}
+
+// When the log is back, the lease and what waits are, too, within a second.
+func TestRecovery(t *testing.T) {
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, log *logtest.Memory) {
+				origin := time.Now()
+				p, other := newPeer(t, log, follow.Config{Origin: origin}), newPeer(t, log, follow.Config{})
+				for i := range 50 {
+					e := newEntry(other.Fences(), "t:n:1", "x")
+					fault(p.link)
+					_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Tag("t", "x"))))
+					advance(10*time.Second + time.Duration(i)*17*time.Millisecond)
+					if p.leased(origin) {
+						t.Fatal("the lease has not run out")
+					}
+					p.link.Heal()
+					advance(time.Second)
+					if !p.leased(origin) || p.Owes() || e.clear(other.Fences()) {
+						t.Fatalf("a second after the outage: leased %v, owes %v", p.leased(origin), p.Owes())
+					}
+				}
+			})
+		})
+	}
+}
+
+// Processes that lose the log at the same moment do not ask for it in step.
+func TestBackoffHasJitter(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		var peers []*peer
+		for range 20 {
+			p := newPeer(t, log, follow.Config{})
+			p.deafen()
+			peers = append(peers, p)
+		}
+		advance(10 * time.Second)
+		var most, calls int
+		for range 100 {
+			before := make([]int, len(peers))
+			for i, p := range peers {
+				before[i] = p.link.Calls(logtest.Sync)
+			}
+			advance(10 * time.Millisecond)
+			now := 0
+			for i, p := range peers {
+				now += p.link.Calls(logtest.Sync) - before[i]
+			}
+			calls += now
+			most = max(most, now)
+		}
+		if most > len(peers)/2 {
+			t.Errorf("%d of %d calls came within 10ms", most, calls)
+		}
+	})
+}
+
+// What waits is said when it begins, once a minute and at the end, and Stats
+// have its age.
+func TestWaitingIsSaid(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p := newPeer(t, log, follow.Config{})
+		if s := p.Stats(); s.PendingAge != 0 {
+			t.Errorf("PendingAge = %v, nothing waits", s.PendingAge)
+		}
+		p.deafen()
+		_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Tag("t", "x"))))
+		advance(time.Second)
+		p.wantSaid(t, 1, "invalidations wait for the log or the remote tier")
+		for minute := range 5 {
+			_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Tag("t", "x"))))
+			advance(time.Minute + time.Second)
+			p.wantSaid(t, 2+minute, "invalidations wait for the log or the remote tier")
+		}
+		if s := p.Stats(); s.PendingAge != 306*time.Second || s.Pending != 6 {
+			t.Errorf("%d pending for %v, want 6 for 306s", s.Pending, s.PendingAge)
+		}
+		p.link.Heal()
+		advance(time.Second)
+		p.wantSaid(t, 1, "that waited are through")
+		if s := p.Stats(); s.PendingAge != 0 || s.Pending != 0 {
+			t.Errorf("%d pending for %v, want none", s.Pending, s.PendingAge)
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, part := range []string{"scopes=6", "age=5m", "error=down"} {
+			if !strings.Contains(p.said.String(), part) {
+				t.Errorf("no line has %s:\n%s", part, p.said.String())
+			}
+		}
+	})
+}
+
+// The same goes for cells that cannot be removed, while the log is well, and for
+// one invalidation of everything, which is as old as the oldest that it stands for.
+func TestWaitingOfOtherKindsIsSaid(t *testing.T) {
+	for name, limit := range map[string]int{"cells": 0, "everything": 10} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, log *logtest.Memory) {
+				p := newPeer(t, log, follow.Config{MaxPending: limit})
+				if p.setRefuse(errDown); limit > 0 {
+					p.deafen()
+				}
+				for i := range 61 {
+					_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Key(keyOf(t, fmt.Sprint("t:n:", i))))))
+					advance(2 * time.Second)
+				}
+				p.wantSaid(t, 3, "invalidations wait for the log or the remote tier")
+				if s := p.Stats(); s.PendingAge != 122*time.Second {
+					t.Errorf("PendingAge = %v, want 122s", s.PendingAge)
+				}
+				p.setRefuse(nil)
+				p.link.Heal()
+				advance(3 * time.Second)
+				p.wantSaid(t, 1, "that waited are through")
+				if s := p.Stats(); s.PendingAge != 0 || s.Pending != 0 {
+					t.Errorf("%d pending for %v, want none", s.Pending, s.PendingAge)
+				}
+			})
+		})
+	}
+}
+
+// Cells that cannot be removed are tried about once a second, too.
+func TestCleanerBacksOff(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p := newPeer(t, log, follow.Config{})
+		p.setRefuse(errDown)
+		_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Key(keyOf(t, "t:n:1")))))
+		advance(5 * time.Second)
+		before := p.removals()
+		advance(100 * time.Second)
+		if n := p.removals() - before; n < 100 || n > 150 {
+			t.Errorf("%d tries in 100 s, want 100 or a few more", n)
+		}
+		p.setRefuse(nil)
+		advance(time.Second)
+		if p.Stats().Pending != 0 {
+			t.Error("not through a second after the remote tier is back")
+		}
+	})
+}
+
+// Close does not take its time between tries: there is not much left.
+func TestCloseTriesOften(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p := newPeer(t, log, follow.Config{})
+		p.deafen()
+		_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Tag("t", "x"))))
+		advance(time.Minute)
+		time.AfterFunc(bound/2, p.link.Heal)
+		begun := time.Now()
+		if err := p.Close(t.Context()); err != nil || time.Since(begun) > bound/2+bound/16 {
+			t.Errorf("Close = %v after %v", err, time.Since(begun))
+		}
+	})
+}
