@@ -19,7 +19,7 @@ type ask[K comparable, V any] struct {
 	called int64
 	leased bool // what was invalidated a bound before that was fenced by then
 	quiet  bool // a local hit that is not one of the sample
-	sample int  // 1: a local hit of the sample
+	sample bool // a local hit of the sample
 }
 
 // begin notes what the caller may count on: the lease, then the tick, once for the call.
@@ -56,7 +56,7 @@ func (a *ask[K, V]) join(ctx context.Context, force bool) (f *flight[K, V], led 
 		if err := a.spell(); err != nil {
 			return nil, false, err
 		}
-		if in.loads(a.t, a.text) {
+		if in.loads(a.t, a.FullKey()) {
 			return nil, false, ErrRecursive
 		}
 	}
@@ -119,7 +119,7 @@ func (a *ask[K, V]) joins(f *flight[K, V]) bool {
 // overtook reports whether the flight's key, or a prefix of it, was invalidated or expired
 // since the flight began.
 func (a *ask[K, V]) overtook(f *flight[K, V]) bool {
-	fresh, overtaken := a.t.fences.Overtaken(f.mark, f.hash, f.text, nil)
+	fresh, overtaken := a.t.fences.Overtaken(f.mark, f.hash, f.FullKey(), nil)
 	return overtaken || fresh != follow.Forever
 }
 
@@ -218,7 +218,7 @@ func (a *ask[K, V]) deliver(ctx context.Context, f *flight[K, V], out *outcome[K
 		}
 	}
 	if it == nil {
-		return Result[V]{}, &Error{Op: a.op, Key: f.text, Err: out.err}
+		return Result[V]{}, &Error{Op: a.op, Key: f.FullKey(), Err: out.err}
 	}
 	if led {
 		a.countLed(out, src, reason)
@@ -234,7 +234,7 @@ func (a *ask[K, V]) deliver(ctx context.Context, f *flight[K, V], out *outcome[K
 	}
 	err := it.err
 	if out.cause != nil {
-		err = &Error{Op: a.op, Key: f.text, Err: out.cause}
+		err = &Error{Op: a.op, Key: f.FullKey(), Err: out.cause}
 	}
 	return a.result(it, src, reason, now), err
 }

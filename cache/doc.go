@@ -193,8 +193,10 @@
 //	  Holds beyond the limit, which hold more than they name.
 //	cache.holds            gauge     {hold}
 //	  Holds that are kept.
-//	cache.invalidate       counter   {scope}   kind=key,prefix,tag
-//	  Invalidations.
+//	cache.invalidate       counter   {scope}   kind=key,prefix,tag,everything,expired
+//	  Invalidations, and scopes that expired.
+//	cache.invalidate.unknown_tenant  counter  {scope}
+//	  Invalidations for a tenant that no cache of this process has been used for.
 //	cache.invalidate.lag   histogram s
 //	  Time invalidations took from the log to this process.
 //	cache.lease.age        gauge     ms
@@ -229,6 +231,8 @@
 //	  Reads answered with a remembered absence or error.
 //	cache.pending          gauge     {scope}
 //	  Invalidations that wait for a log, or a remote tier, out of reach.
+//	cache.pending.age      gauge     ms
+//	  Time the oldest of them has waited.
 //	cache.refresh          counter   {refresh} {space} outcome=adopted,elsewhere,error,ok,skipped
 //	  Background refreshes.
 //	cache.remote.duration  histogram s         op=claim,fill,get,unlink

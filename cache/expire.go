@@ -41,6 +41,9 @@ func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
 // Errors are those of [Tiers.Invalidate]. What waits for the log may become an invalidation.
 // invalidate.Strict and invalidate.Hold are refused: nobody waits for stale values to end.
 func (t *Tiers) Expire(ctx context.Context, scopes ...invalidate.Scope) error {
+	if err := t.check(); err != nil {
+		return &Error{Op: "expire", Key: "-", Err: err}
+	}
 	p := t.defaults()
 	if err := t.expire(ctx, &p, t.remote, scopes...); err != nil {
 		return &Error{Op: "expire", Key: nameOf(scopes), Err: err}
@@ -49,21 +52,18 @@ func (t *Tiers) Expire(ctx context.Context, scopes ...invalidate.Scope) error {
 }
 
 func (t *Tiers) expire(ctx context.Context, p *policy.Policy, far *remote.Tier, scopes ...invalidate.Scope) error {
-	if t.work.Closed() {
-		return ErrClosed
-	}
 	r, err := follow.NewExpiry(scopes...)
 	if err != nil {
 		return err
 	}
 	ctx, end := t.seen.invalidateStart(ctx, len(r.Scopes))
 	if t.follower != nil {
-		err = t.follower.Invalidate(ctx, r)
+		err = unreached(t.follower.Invalidate(ctx, r))
 	} else {
 		t.fences.Apply(r)
 		var failed []error
 		for _, k := range r.Keys() {
-			failed = append(failed, t.expireCell(ctx, p, far, k))
+			failed = append(failed, unreached(t.expireCell(ctx, p, far, k)))
 		}
 		err = errors.Join(failed...)
 	}

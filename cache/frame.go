@@ -76,7 +76,7 @@ func (j *job[K, V]) judge(raw []byte, mark follow.Mark) (f frame[K, V]) {
 		return f
 	}
 	filled := follow.Mark{Key: invalidate.Position(cell.KeyPos), Scope: invalidate.Position(cell.ScopePos), Epoch: cell.Epoch}
-	fresh, ok := j.t.fences.Accepts(filled, j.hash, j.text, cell.Tags)
+	fresh, ok := j.t.fences.Accepts(filled, j.hash, j.FullKey(), cell.Tags)
 	if !ok && !safeguard.Off(safeguard.Frames) {
 		j.v.counts.inc(cellRefused)
 		return f

@@ -16,9 +16,8 @@ type job[K comparable, V any] struct {
 	op         string
 	k          K
 	at         uint64  // address in the local tier
-	full       key.Key // zero until it is spelled; so are text and hash
-	text       string
-	hash       uint64 // of text, for cells and fences
+	full       key.Key // zero until it is spelled; so is hash
+	hash       uint64  // of full, for cells and fences
 	loader     Loader[K, V]
 	many       bool // loads by LoadMany
 	o          callOpts
@@ -37,11 +36,11 @@ func (j *job[K, V]) start(c Cache[K, V], op string, k K, load Loader[K, V], o *c
 
 // spell spells the key, once.
 func (j *job[K, V]) spell() error {
-	if j.text != "" {
+	if j.FullKey() != "" {
 		return nil
 	}
 	full, err := fullKey(j.v, j.k)
-	j.full, j.text, j.hash = full, full.String(), full.Hash()
+	j.full, j.hash = full, full.Hash()
 	return err
 }
 
@@ -61,7 +60,7 @@ func fullKey[K comparable](v *view, k K) (key.Key, error) {
 }
 
 // FullKey implements follow.Keyed for the items of the job's key, without spelling it.
-func (j *job[K, V]) FullKey() string { return j.text }
+func (j *job[K, V]) FullKey() string { return j.full.String() }
 
 // far returns the remote tier, or nil when the job does without.
 func (j *job[K, V]) far() *remote.Tier {
@@ -86,10 +85,10 @@ func (j *job[K, V]) canLoad() bool { return j.loader != nil || j.many }
 
 // fail returns an error of the job's method.
 func (j *job[K, V]) fail(err error) error {
-	if j.text == "" {
+	if j.FullKey() == "" {
 		return j.Cache.fail(j.op, j.k, err)
 	}
-	return &Error{Op: j.op, Key: j.text, Err: err}
+	return &Error{Op: j.op, Key: j.FullKey(), Err: err}
 }
 
 func (c Cache[K, V]) fail(op string, k K, err error) error {
@@ -104,7 +103,7 @@ func (c Cache[K, V]) fail(op string, k K, err error) error {
 }
 
 // stored returns an error that is remembered: whoever reads it, by whatever method.
-func (j *job[K, V]) stored(err error) error { return &Error{Op: "get", Key: j.text, Err: err} }
+func (j *job[K, V]) stored(err error) error { return &Error{Op: "get", Key: j.FullKey(), Err: err} }
 
 // change returns a job that changes an entry, and flies nowhere. A loader may change the
 // entry that it loads: it waits for nothing.

@@ -100,11 +100,11 @@ func (p *party[K, V]) enter(l *load) error {
 			return err
 		}
 	}
-	l.Fill = Fill{parent: f.outer, t: f.t, text: f.text, tenant: f.v.space.Tenant, vouched: never, stale: -1}
+	l.Fill = Fill{parent: f.outer, t: f.t, text: f.FullKey(), tenant: f.v.space.Tenant, vouched: never, stale: -1}
 	l.Carry(fillKey{}, &l.Fill)
 	for i := range p.runs {
 		if i > 0 {
-			l.also = append(l.also, p.runs[i].f.text)
+			l.also = append(l.also, p.runs[i].f.FullKey())
 		}
 		p.runs[i].f.fill.Store(&l.Fill)
 	}
@@ -176,7 +176,7 @@ func (p *party[K, V]) keepClaims(ctx context.Context) (stop func() bool) {
 		if r := &p.runs[i]; r.claimed {
 			c := r.claim
 			c.Seen = c.Nonce // only while it stands
-			keys, claims = append(keys, r.f.text), append(claims, c)
+			keys, claims = append(keys, r.f.FullKey()), append(claims, c)
 		}
 	}
 	if len(keys) == 0 {

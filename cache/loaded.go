@@ -131,5 +131,5 @@ func (f *flight[K, V]) conclude(a *attempt[K, V], got *loaded[K, V], i int, prev
 	}
 	f.setTags(it, tags, &a.facts)
 	a.it = it
-	_, a.overtaken = f.t.fences.Overtaken(a.mark, f.hash, f.text, it.tags)
+	_, a.overtaken = f.t.fences.Overtaken(a.mark, f.hash, f.FullKey(), it.tags)
 }

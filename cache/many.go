@@ -82,7 +82,7 @@ func (c Cache[K, V]) DeleteMany(ctx context.Context, keys []K, more ...invalidat
 	err := c.s.t.invalidate(ctx, c.v.policy().RemoteTimeout, append(scopes, more...)...)
 	told := err == nil
 	for k, j := range jobs {
-		if failedFor(err, j.text) {
+		if failedFor(err, j.FullKey()) {
 			errs[k], told = j.fail(err), true
 		} else {
 			j.t.local.Delete(j.at) // only to give the memory back

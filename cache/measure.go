@@ -94,7 +94,7 @@ func (c Cache[K, V]) told(ctx context.Context, it *item[K, V], n note) (V, error
 	}
 	t.seen.event(ctx, c.v.counts, "cache.hit", end)
 	if n >= timed {
-		t.seen.waited(ctx, c.v.counts, now-int64(n-timed), end, 1)
+		t.seen.waited(ctx, c.v.counts, now-int64(n-timed), end, true)
 	}
 	return v, it.err
 }
@@ -102,20 +102,20 @@ func (c Cache[K, V]) told(ctx context.Context, it *item[K, V], n note) (V, error
 // tell is for a read that was more than a plain hit, and has waited since begun.
 //
 //go:noinline
-func (a *ask[K, V]) tell(ctx context.Context, begun int64, r *Result[V], err error) {
+func (a *ask[K, V]) tell(ctx context.Context, begun int64, src Source, stale, negative bool, err error) {
 	end, event := endedLoad, "cache.hit"
-	if r.Source != Local && r.Source != Remote {
+	if src != Local && src != Remote {
 		event = "cache.miss"
 	}
 	switch {
-	case r.Negative:
+	case negative:
 		end = endedNegative
 	case err != nil:
 		end = endedError
-	case r.Stale:
+	case stale:
 		end = endedStale
-	case r.Source != 0:
-		end = endedLocal + ending(r.Source-Local)
+	case src != 0:
+		end = endedLocal + ending(src-Local)
 	}
 	a.t.seen.event(ctx, a.v.counts, event, end)
 	if !a.quiet && a.t.seen.getTime.Enabled(ctx) {
@@ -123,9 +123,13 @@ func (a *ask[K, V]) tell(ctx context.Context, begun int64, r *Result[V], err err
 	}
 }
 
-// waited records what a caller waited. Kind is 1 for one of the sample.
-func (o *telemetry) waited(ctx context.Context, c *counters, ns int64, end ending, kind int) {
+// waited records what a caller waited. OfSample says that it is a local hit of the sample.
+func (o *telemetry) waited(ctx context.Context, c *counters, ns int64, end ending, ofSample bool) {
 	if o.getTime.Enabled(ctx) {
+		kind := 0
+		if ofSample {
+			kind = 1
+		}
 		o.getTime.Record(ctx, float64(max(ns, 0))/1e9, c.measures().wait[kind][end]...)
 	}
 }

@@ -47,7 +47,7 @@ func (c Cache[K, V]) miss(ctx context.Context, k K, at uint64, found bool) (v V,
 		return v, err
 	}
 	r, err := a.read(ctx, found)
-	a.tell(ctx, begun, &r, err)
+	a.tell(ctx, begun, r.Source, r.Stale, r.Negative, err)
 	return r.Value, err
 }
 
@@ -92,7 +92,7 @@ func (c Cache[K, V]) fetch(ctx context.Context, op string, k K, load Loader[K, V
 	}
 	r, err := a.read(ctx, true)
 	if op == "get" && (!a.quiet || a.t.notable.Load() == 0) {
-		a.tell(ctx, begun, &r, err)
+		a.tell(ctx, begun, r.Source, r.Stale, r.Negative, err)
 	}
 	return r, err
 }
@@ -248,7 +248,7 @@ func (a *ask[K, V]) fromLocal(ctx context.Context) (r Result[V], ok bool, err er
 	}
 	it.checkUnchanged()
 	if a.quiet = a.v.counts.hit(it.err != nil, reason)%sampled != 0; !a.quiet {
-		a.sample = 1
+		a.sample = true
 	}
 	if reason != notStale {
 		a.t.seen.staleness(a.v.counts, now-it.freshUntil())

@@ -47,7 +47,7 @@ func seizeAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 	for try := 0; try < maxRefusals && len(waiting) > 0; try++ {
 		keys, claims := make([]string, len(waiting)), make([]tier.Claim, len(waiting))
 		for i, s := range waiting {
-			keys[i], claims[i] = s.text, s.claim
+			keys[i], claims[i] = s.FullKey(), s.claim
 		}
 		got, err := far.ClaimMany(ctx, sets[0].p.RemoteTimeout, keys, claims)
 		var refused []*setting[K, V]
@@ -86,7 +86,7 @@ func spreadAll[K comparable, V any](ctx context.Context, sets []setting[K, V], g
 	err := sets[0].t.spread(ctx, sets[0].p.RemoteTimeout, r)
 	for i := range sets {
 		if s := &sets[i]; s.gone == gone {
-			if s.written = !failedFor(err, s.text); !s.written {
+			if s.written = !failedFor(err, s.FullKey()); !s.written {
 				s.err = errors.Join(err, s.err)
 			}
 		}
@@ -113,7 +113,7 @@ func fillAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 				s.err, s.written, s.keep, f.Cell = err, false, false, nil
 			}
 		}
-		keys, fills, of = append(keys, s.text), append(fills, f), append(of, s)
+		keys, fills, of = append(keys, s.FullKey()), append(fills, f), append(of, s)
 	}
 	if len(of) == 0 {
 		return

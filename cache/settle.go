@@ -50,7 +50,7 @@ func (r *run[K, V]) settleError(ctx context.Context, a *attempt[K, V], late bool
 	a.it.here = true
 	a.it.own().err = f.stored(&RememberedError{Code: codeOf(a.err), Err: errtree.Remember(a.err, nil, isCoder)})
 	f.setTags(a.it, nil, &a.facts)
-	if _, overtaken := f.t.fences.Overtaken(a.mark, f.hash, f.text, a.it.tags); !overtaken && f.admits(a, r.held) {
+	if _, overtaken := f.t.fences.Overtaken(a.mark, f.hash, f.FullKey(), a.it.tags); !overtaken && f.admits(a, r.held) {
 		r.store(a, ttl)
 	}
 }
@@ -82,7 +82,7 @@ func (j *job[K, V]) admits(a *attempt[K, V], held bool) bool {
 	switch {
 	case j.p.Off:
 		return false
-	case held, a.facts.noStore, j.t.fences.Held(j.hash, j.text, a.it.tags):
+	case held, a.facts.noStore, j.t.fences.Held(j.hash, j.FullKey(), a.it.tags):
 		why = fillNoStore
 	case a.facts.badTag, len(a.it.tags) > tier.MaxTags:
 		why = fillTags
@@ -177,7 +177,7 @@ func sendFills[K comparable, V any](ctx context.Context, runs []run[K, V]) {
 	for i := range runs {
 		if r := &runs[i]; r.claimed {
 			r.fill.Nonce = r.claim.Nonce
-			keys, fills = append(keys, r.f.text), append(fills, r.fill)
+			keys, fills = append(keys, r.f.FullKey()), append(fills, r.fill)
 		}
 	}
 	if len(keys) == 0 {

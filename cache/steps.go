@@ -97,7 +97,7 @@ func look[K comparable, V any](ctx context.Context, runs []run[K, V], d *scope.D
 func texts[K comparable, V any](runs []run[K, V]) []string {
 	texts := make([]string, len(runs))
 	for i := range runs {
-		texts[i] = runs[i].f.text
+		texts[i] = runs[i].f.FullKey()
 	}
 	return texts
 }
@@ -108,7 +108,7 @@ func (j *job[K, V]) getCell(ctx context.Context, d *scope.Deadline) (frame[K, V]
 		return frame[K, V]{}, errUnconfirmed
 	}
 	mark := j.t.fences.Capture() // before the fetch: its reply may be overtaken on the wire
-	raw, err := j.t.remote.Get(ctx, d, j.p.RemoteTimeout, j.text)
+	raw, err := j.t.remote.Get(ctx, d, j.p.RemoteTimeout, j.FullKey())
 	if err != nil {
 		return frame[K, V]{}, err
 	}
