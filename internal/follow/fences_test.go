@@ -22,6 +22,15 @@ type entry struct {
 	mark follow.Mark
 	key  string
 	tags []uint64
+
+	ended bool // it was found expired
+}
+
+// note keeps that the entry was found expired.
+func (e *entry) note(fresh int64) {
+	if fresh != follow.Forever {
+		e.ended = true
+	}
 }
 
 func newEntry(f *follow.Fences, k string, tags ...string) *entry {
@@ -38,7 +47,8 @@ func newEntry(f *follow.Fences, k string, tags ...string) *entry {
 func (e *entry) FullKey() string { return e.key }
 
 func (e *entry) clear(f *follow.Fences) bool {
-	_, _, ok := f.Clear(e.born, uint32(e.hash), e, e.tags)
+	_, fresh, ok := f.Clear(e.born, uint32(e.hash), e, e.tags)
+	e.note(fresh)
 	return ok
 }
 

@@ -1,0 +1,93 @@
+package follow_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+func expire(f *follow.Fences, scopes ...invalidate.Scope) {
+	f.Apply(follow.Request{Scopes: scopes, Soft: true})
+}
+
+// However many expiries come later, it is known when an older one was, a little too early at
+// the worst. What it covers would be dead otherwise, and not stale.
+func TestTimesOfManyExpiries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		origin := time.Now()
+		f := follow.NewFences(origin)
+		e := newEntry(f, "acme:users:1", "t")
+		pass := func(d time.Duration) { <-time.After(d) }
+		pass(time.Hour)
+		expire(f, invalidate.Tag("acme", "t"))
+		other := invalidate.Key(keyOf(t, "acme:users:2"))
+		for range 300_000 {
+			pass(2 * time.Millisecond)
+			expire(f, other)
+		}
+		_, fresh, ok := f.Clear(e.born, uint32(e.hash), e, e.tags)
+		if at := time.Duration(fresh); !ok || at > time.Hour || at < time.Hour-time.Second {
+			t.Errorf("the entry is clear: %v, and expired at %v; want 1h", ok, at)
+		}
+	})
+}
+
+// A soft fence of a key is held against frames by its position among the scopes, and one of
+// a hash that was never fenced against none.
+func TestExpiredFramesByPosition(t *testing.T) {
+	f := follow.NewFences(start)
+	e := newEntry(f, "acme:users:1", "t")
+	for name, fence := range map[string]invalidate.Fence{
+		"key":    {Kind: invalidate.KindKey, Hash: e.hash, Soft: true},
+		"prefix": invalidate.Prefix("acme:users:").Fence(),
+		"tag":    {Kind: invalidate.KindTag, Hash: e.tags[0], Soft: true},
+		"all":    {Kind: invalidate.KindAll, Soft: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fence.Soft = true
+			f := follow.NewFences(start)
+			f.Store(fence, invalidate.At(9, 6))
+			for _, at := range []uint32{5, 6, 7} {
+				fresh, ok := f.Accepts(follow.Mark{Key: invalidate.At(9, 1), Scope: invalidate.At(9, at)}, e.hash, e.key, e.tags)
+				if expired := fresh != follow.Forever; !ok || expired != (at < 6) {
+					t.Errorf("a frame as of %d is accepted: %v, and expired: %v", at, ok, expired)
+				}
+			}
+			if fresh, ok := f.Accepts(follow.Mark{Scope: invalidate.At(9, 5)}, e.hash+1, "bolt:users:1", nil); !ok || name != "all" && fresh != follow.Forever {
+				t.Errorf("another frame is accepted: %v, until %d", ok, fresh)
+			}
+		})
+	}
+}
+
+// A fence that is not soft covers what a soft one does, whichever comes first.
+func TestHardFenceWins(t *testing.T) {
+	tag := invalidate.Tag("acme", "t")
+	for name, store := range map[string]func(*follow.Fences){
+		"soft first": func(f *follow.Fences) { expire(f, tag); f.Fence(tag) },
+		"hard first": func(f *follow.Fences) { f.Fence(tag); expire(f, tag) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := follow.NewFences(start)
+			e := newEntry(f, "acme:users:1", "t")
+			store(f)
+			check(t, f, e, false)
+		})
+	}
+}
+
+// An entry that a soft fence covers is not fresh, and one that was marked after it is.
+func TestExpiredUntilRefreshed(t *testing.T) {
+	f := follow.NewFences(start)
+	old := newEntry(f, "acme:users:1", "t")
+	expire(f, invalidate.Key(keyOf(t, old.key)))
+	check(t, f, old, true)
+	next := newEntry(f, old.key, "t")
+	check(t, f, next, true)
+	if !old.ended || next.ended {
+		t.Errorf("expired: the old one %v, the new one %v; want true and false", old.ended, next.ended)
+	}
+}
