@@ -118,14 +118,17 @@ func (it *item[K, V]) expire(at int64) {
 	}
 }
 
-// endedBy reports whether an Expire had ended the item's freshness at a moment.
-func (it *item[K, V]) endedBy(now int64) bool {
-	ended := it.ended.Load()
-	return ended != 0 && ended <= now+1
+// wear makes a loaded item stale from its birth, and sees to it that no hit takes it for
+// one that needs no further thought.
+func (it *item[K, V]) wear() {
+	it.own().worn = true
+	it.softUntil = it.loadedAt
+	it.expire(it.loadedAt)
+	it.clearAt.Store(expired)
 }
 
-// isWorn reports whether an Expire has ended the freshness of the item, or of the one it is
-// a copy of.
+// isWorn reports whether an Expire has ended the freshness of the item, of the one it is
+// a copy of, or of a part of it.
 func (it *item[K, V]) isWorn() bool { return it.worn || it.ended.Load() != 0 }
 
 // times returns until when the item is fresh, is served while a refresh runs, and is served

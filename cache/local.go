@@ -41,7 +41,7 @@ func (c Cache[K, V]) hit(at uint64, k K) (it *item[K, V], lease int64, found boo
 		if !it.unfenced(t, it) {
 			return nil, 0, false
 		}
-		if reason == notStale && it.ended.Load() != 0 {
+		if it.ended.Load() != 0 {
 			if reason = it.rests(now); reason == notStale {
 				return nil, 0, true
 			}
