@@ -47,6 +47,8 @@ type judgeModel struct {
 	f   *follow.Fences
 	log []remembered
 	all []*modelled
+
+	soft int // so many of ten fences are
 }
 
 func (m *judgeModel) key() string {
@@ -80,7 +82,7 @@ func (m *judgeModel) fence(t *testing.T) {
 	default:
 		s = invalidate.Key(keyOf(t, m.key()))
 	}
-	r := remembered{s, m.IntN(3) == 0}
+	r := remembered{s, m.IntN(10) < m.soft}
 	m.log = append(m.log, r) // first: storing it may begin a walk
 	m.f.Apply(follow.Request{Scopes: []invalidate.Scope{s}, Soft: r.soft})
 }
@@ -145,7 +147,7 @@ func TestJudgeModel(t *testing.T) {
 		rounds = 4
 	}
 	for round := range rounds {
-		m := &judgeModel{Rand: rand.New(rand.NewPCG(seed, uint64(round))), f: follow.NewSmallFences(64)}
+		m := &judgeModel{Rand: rand.New(rand.NewPCG(seed, uint64(round))), f: follow.NewSmallFences(64), soft: []int{3, 10}[round%2]}
 		m.f.OnForget(m.walk)
 		for range 3000 {
 			if m.IntN(20) == 0 {

@@ -1,6 +1,7 @@
 package follow_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,5 +90,36 @@ func TestExpiredUntilRefreshed(t *testing.T) {
 	check(t, f, next, true)
 	if !old.ended || next.ended {
 		t.Errorf("expired: the old one %v, the new one %v; want true and false", old.ended, next.ended)
+	}
+}
+
+// More expiries than are remembered: what expired is not fresh, though it may be dead. It
+// was not judged meanwhile.
+func TestExpiriesOverflow(t *testing.T) {
+	for name, scope := range map[string]func(i int) invalidate.Scope{
+		"key":    func(i int) invalidate.Scope { return invalidate.Key(keyOf(t, fmt.Sprint("acme:users:", i))) },
+		"prefix": func(i int) invalidate.Scope { return invalidate.Prefix(fmt.Sprint("acme:users:", i)) },
+		"tag":    func(i int) invalidate.Scope { return invalidate.Tag("acme", fmt.Sprint(i)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := follow.NewSmallFences(64)
+			e := newEntry(f, "acme:users:0", "0")
+			for i := range 1000 {
+				expire(f, scope(i))
+			}
+			if e.clear(f) && !e.ended {
+				t.Error("an entry is fresh whose expiry was forgotten")
+			}
+			if fresh, over := f.Overtaken(e.mark, e.hash, e.key, e.tags); !over && fresh == follow.Forever {
+				t.Error("a load is not overtaken by an expiry that was forgotten")
+			}
+			if fresh, ok := f.Accepts(e.mark, e.hash, e.key, e.tags); ok && fresh == follow.Forever {
+				t.Error("a frame is fresh whose expiry was forgotten")
+			}
+			next := newEntry(f, e.key, "0")
+			if check(t, f, next, true); next.ended {
+				t.Error("what was marked since is not fresh")
+			}
+		})
 	}
 }
