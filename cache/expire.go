@@ -28,8 +28,9 @@ func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
 
 // Expire ends the freshness of everything the scopes cover, but not its life: the next read
 // finds it stale. It is served as far as the policy's Stale and StaleIfError go, counted
-// from now, and loaded anew behind that; where both are zero it is loaded at once. What an
-// invalidation covers as well is gone, whichever came first.
+// from now, and loaded anew behind that; where both are zero it is loaded at once. What
+// expires several times is counted from the last of them, or from one that a read has
+// noticed in this process. What an invalidation covers as well is gone, whichever came first.
 //
 // When Expire has returned nil, this holds for every read that starts afterwards in this
 // process, and in any other process that follows the same log a bound later. A value that is

@@ -140,7 +140,7 @@ func TestExpiredPartsOfOtherTiers(t *testing.T) {
 		if _, err := parts.Get(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
-		src.took = time.Minute
+		src.took = 5 * time.Second
 		if err := there.Expire(t.Context(), keyScope(t, 1)); err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +150,114 @@ func TestExpiredPartsOfOtherTiers(t *testing.T) {
 			}
 			synctest.Wait()
 		}
+		advance(2 * time.Minute)
+		for _, want := range []string{"1.1", "1.2"} { // the second by the way of a hit
+			if v, err := pages.Get(t.Context(), 1); err != nil || v != want {
+				t.Errorf("page = %q, %v; want %q", v, err, want)
+			}
+			synctest.Wait()
+		}
 	})
+}
+
+// ... and when the part was put back because its source failed.
+func TestExpiredPartsThatStandIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tiers, src := open(t, cache.TiersConfig{}), &source{}
+		parts := with(t, tiers, thingConfig{Load: src.load, Policy: policy.Patch{TTL: new(time.Hour), Stale: new(time.Duration), StaleIfError: new(time.Hour)}})
+		pages := built(t, tiers, "pages", keptLong, parts.Get)
+		if _, err := parts.Get(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		src.fail(errSource)
+		if err := tiers.Expire(t.Context(), keyScope(t, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if v, err := parts.Get(t.Context(), 1); err != nil || v != "1.1" {
+			t.Fatal(v, err)
+		}
+		if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
+			t.Errorf("page = %+v, %v; want a stale one", r, err)
+		}
+	})
+}
+
+// A call that begins after an Expire does not wait for a load of this process that began
+// before, where that can be told beforehand.
+func TestExpiredLoadIsNotWaitedFor(t *testing.T) {
+	scopes := scopesOf1(t)
+	delete(scopes, "tag") // it is known when the load has ended
+	for name, scope := range scopes {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tiers, src := open(t, cache.TiersConfig{}), &source{took: time.Second}
+				c := with(t, tiers, thingConfig{Load: src.load, Policy: keptLong})
+				go func() { _, _ = c.Get(t.Context(), 1) }()
+				advance(time.Second / 2)
+				if err := tiers.Expire(t.Context(), scope); err != nil {
+					t.Fatal(err)
+				}
+				begun := time.Now()
+				if v, err := c.Get(t.Context(), 1); err != nil || v != "1.2" || time.Since(begun) != time.Second {
+					t.Errorf("Get = %q, %v after %v; want what a load of its own brings after 1s", v, err, time.Since(begun))
+				}
+			})
+		})
+	}
+}
+
+// An entry that was found expired is not stale from a later moment when it expires once more.
+func TestFirstExpiryCounts(t *testing.T) {
+	for name, scope := range scopesOf1(t) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tiers, src := open(t, cache.TiersConfig{}), &source{}
+				c := with(t, tiers, thingConfig{Load: src.load, Tags: tagged, Policy: policy.Patch{TTL: new(time.Hour), Stale: new(time.Minute), StaleIfError: new(time.Duration)}})
+				if _, err := c.Get(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+				src.fail(errSource)
+				for range 3 {
+					if err := tiers.Expire(t.Context(), scope); err != nil {
+						t.Fatal(err)
+					}
+					if v, err := c.Get(t.Context(), 1); err != nil || v != "1.1" {
+						t.Errorf("Get = %q, %v; want the stale value", v, err)
+					}
+					advance(19 * time.Second)
+				}
+				advance(4 * time.Second)
+				if v, err := c.Get(t.Context(), 1); err == nil {
+					t.Errorf("served after more than Stale: %q", v)
+				}
+			})
+		})
+	}
+}
+
+// A value without a TTL is stale for as long as the policy says when it expires.
+func TestExpireWithoutTTL(t *testing.T) {
+	for name, scope := range scopesOf1(t) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{TTL: new(policy.Forever), Stale: new(time.Minute), StaleIfError: new(time.Duration)}})
+				w.want(t, 0, 1, "1.1")
+				w.want(t, 1, 1, "1.1")
+				w.src.fail(errSource)
+				w.expire(t, 0, scope)
+				advance(50 * time.Second)
+				for i := range 2 {
+					w.state(t, i, 1, "1.1", true)
+				}
+				advance(20 * time.Second)
+				for i := range 2 {
+					if r, err := w.c[i].Fetch(t.Context(), 1, nil); err == nil {
+						t.Errorf("process %d serves after more than Stale: %+v", i, r)
+					}
+				}
+			})
+		})
+	}
 }
 
 // What waits for the log is stale here at once, and elsewhere when it is through.

@@ -86,7 +86,7 @@ func (j *job[K, V]) judge(raw []byte, mark follow.Mark) (f frame[K, V]) {
 		j.v.counts.inc(cellCorrupt)
 		return f
 	}
-	if fresh != follow.Forever {
+	if fresh != follow.Forever && !safeguard.Off(safeguard.Soft) {
 		it.expire(fresh)
 	}
 	if it.freshness(j.t.now()) == dead {

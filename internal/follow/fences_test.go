@@ -313,8 +313,13 @@ func TestTagHash(t *testing.T) {
 func TestClearDoesNotAllocate(t *testing.T) {
 	f := follow.NewFences(start)
 	e := newEntry(f, "acme:users:1", "a", "b")
+	expired, prefix := follow.Request{Scopes: []invalidate.Scope{invalidate.Tag("acme", "a")}, Soft: true}, invalidate.Prefix("acme:u")
 	for name, disturb := range map[string]func(){
-		"undisturbed":         func() {},
+		"undisturbed": func() {},
+		"after an expiry": func() {
+			f.Apply(expired)
+			f.Store(invalidate.Fence{Kind: invalidate.KindPrefix, Hash: 1, Len: len(prefix.Text()), Soft: true}, 0)
+		},
 		"after a scope fence": func() { f.Fence(invalidate.Tag("acme", "other")) },
 	} {
 		disturb()
@@ -331,6 +336,7 @@ func BenchmarkClear(b *testing.B) {
 	}{
 		{"fast", func(*follow.Fences) {}},
 		{"after a scope fence", func(f *follow.Fences) { f.Fence(invalidate.Tag("acme", "other")) }},
+		{"after an expiry", func(f *follow.Fences) { expire(f, invalidate.Tag("acme", "other")) }},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			f := follow.NewFences(start)
