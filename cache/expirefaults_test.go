@@ -269,8 +269,7 @@ func TestExpireOutOfReach(t *testing.T) {
 		w.src.fail(errors.New("no source"))
 		w.link[0].Fail(errors.New("unplugged"))
 		err := w.tiers[0].Expire(t.Context(), invalidate.Tag("default", "t"))
-		var pending *invalidate.PendingError
-		if !errors.As(err, &pending) {
+		if _, ok := errors.AsType[*invalidate.PendingError](err); !ok {
 			t.Fatalf("Expire = %v, want a PendingError", err)
 		}
 		w.state(t, 0, 1, "1.1", true)

@@ -33,7 +33,7 @@
 // # Three parts
 //
 // The log. An invalidation is one record in a dense, totally ordered sequence
-// that every process reads: one sequence for keys, one for prefixes and tags.
+// that every process reads: one sequence for keys, one for everything else.
 // Since numbers are dense, a process that misses records sees the hole, and
 // gives up what they may have covered. Since records are ordered, a value can
 // say "as of record 17", and whoever knows of a later record that covers it

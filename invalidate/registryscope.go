@@ -67,7 +67,7 @@ func (r *Registry) covered(s Scope) []*registration {
 		if reg := r.keys.m[s.Text()]; reg != nil {
 			regs = append(regs, reg)
 		}
-	case KindPrefix:
+	case KindPrefix, KindAll: // whose text is empty
 		for k, reg := range r.keys.m {
 			if strings.HasPrefix(k, s.Text()) {
 				regs = append(regs, reg)

@@ -43,6 +43,7 @@ func (t *softTable) put(s invalidate.Fence, f fenced, now int64, settled uint64)
 	case invalidate.KindAll:
 		t.all = t.all.newest(f)
 		return false
+	case invalidate.KindPrefix, invalidate.KindTag:
 	}
 	return t.scopes.put(s, f, settled)
 }
