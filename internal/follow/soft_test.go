@@ -2,6 +2,8 @@ package follow_test
 
 import (
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -120,6 +122,48 @@ func TestExpiriesOverflow(t *testing.T) {
 			if check(t, f, next, true); next.ended {
 				t.Error("what was marked since is not fresh")
 			}
+		})
+	}
+}
+
+// BenchmarkHitBesideFences is what a hit asks of the fences while another goroutine stores
+// some that do not concern it, as fast as it can.
+func BenchmarkHitBesideFences(b *testing.B) {
+	key := func(i int) invalidate.Scope {
+		return invalidate.Key(keyOf(b, fmt.Sprint("acme:others:", i&1023)))
+	}
+	tag := func(i int) invalidate.Scope { return invalidate.Tag("acme", fmt.Sprint("other", i&1023)) }
+	for _, bb := range []struct {
+		name  string
+		scope func(int) invalidate.Scope
+		soft  bool
+	}{{"nothing", nil, false}, {"keys", key, false}, {"keys expire", key, true}, {"tags", tag, false}, {"tags expire", tag, true}} {
+		b.Run(bb.name, func(b *testing.B) {
+			f := follow.NewFences(start)
+			e := newEntry(f, "acme:users:1", "a", "b")
+			var stop atomic.Bool
+			var stored int
+			var wg sync.WaitGroup
+			if bb.scope != nil {
+				wg.Go(func() {
+					for ; !stop.Load(); stored++ {
+						f.Apply(follow.Request{Scopes: []invalidate.Scope{bb.scope(stored)}, Soft: bb.soft})
+					}
+				})
+			}
+			gen := uint64(0)
+			for b.Loop() {
+				if now := f.Generation(); gen != now {
+					if f.Since(gen, uint32(e.hash)) && !e.judged(f) {
+						b.Fatal("not clear")
+					}
+					gen = now
+				}
+			}
+			b.StopTimer()
+			stop.Store(true)
+			wg.Wait()
+			b.ReportMetric(float64(stored)/float64(b.N), "fences/op")
 		})
 	}
 }
