@@ -89,7 +89,7 @@ func (j *job[K, V]) judge(raw []byte, mark follow.Mark) (f frame[K, V]) {
 	if fresh != follow.Forever && !safeguard.Off(safeguard.Soft) {
 		it.expire(fresh)
 	}
-	if it.freshness(j.t.now()) == dead {
+	if _, _, hard := it.times(); hard <= j.t.now() {
 		return f
 	}
 	f.verdict, f.it = usable, it
