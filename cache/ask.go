@@ -138,7 +138,7 @@ func (a *ask[K, V]) accepts(f *flight[K, V], out *outcome[K, V]) bool {
 		return false
 	case !a.leased && a.called-out.it.readAt() >= a.t.bound && !a.clear(out.it): // the tick said nothing, and it was not loaded lately
 		return false
-	case out.stale == notStale && out.it.endedBy(a.called): // an Expire came before the call, and the load began before that
+	case out.stale == notStale && f.mark.Tick < a.tick && out.it.ended.Load() != 0: // an Expire may have come in between
 		return false
 	}
 	return out.it.loadedAt >= a.minLoaded
@@ -227,6 +227,9 @@ func (a *ask[K, V]) deliver(ctx context.Context, f *flight[K, V], out *outcome[K
 	}
 	if it.err != nil {
 		a.v.counts.inc(negatives)
+	}
+	if reason == notStale && src == Load && it.worn {
+		reason = revalidating
 	}
 	a.t.countStale(a.v.counts, reason, now-it.freshUntil())
 	if loading.Load() != 0 {

@@ -114,6 +114,15 @@
 //     TiersConfig.InvalidateWait, and tried until it is through or the process
 //     ends; too many become one of everything, and take no more memory.
 //     (TestPendingInvalidation, TestInvalidateWait, TestMaxPendingBoundsMemory)
+//  12. Expired means stale. If Expire returned nil at t, then a read that starts after
+//     t in this process, or after t + B in any process on the same log, does not serve
+//     as fresh a value whose load began before it; nor one that was built from a value
+//     that it served as stale. What was loaded since is unharmed. An invalidation of
+//     the same value wins, whichever came first.
+//     (TestExpireReachesOthers, TestExpiredFrames, TestExpireWithoutStale,
+//     TestExpireOvertakesLoad, TestJoinersAfterExpire, TestJoinersBetweenExpiries,
+//     TestInvalidateWinsOverExpire, TestExpiredParts, TestExpiredPartsOfFrames,
+//     TestExpireAndLease, TestExpiryIsNotForgotten, TestInterleavings)
 //
 // Less formally: when Redis dies, reads go on from the local tier and then from
 // the source, a bounded number at a time, and Redis is used again when it is

@@ -30,8 +30,9 @@ func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
 
 // Expire ends the freshness of everything the scopes cover, but not its life: the next read
 // finds it stale. It is served as far as the policy's Stale and StaleIfError go, counted
-// from now, and loaded anew behind that; where both are zero it is loaded at once. What an
-// invalidation covers as well is gone, whichever came first.
+// from now, and loaded anew behind that; where both are zero it is loaded at once. What
+// expires several times is counted from the last of them, or from one that a read has
+// noticed in this process. What an invalidation covers as well is gone, whichever came first.
 //
 // When Expire has returned nil, this holds for every read that starts afterwards in this
 // process, and in any other process that follows the same log a bound later. A value that is
@@ -120,14 +121,17 @@ func (it *item[K, V]) expire(at int64) {
 	}
 }
 
-// endedBy reports whether an Expire had ended the item's freshness at a moment.
-func (it *item[K, V]) endedBy(now int64) bool {
-	ended := it.ended.Load()
-	return ended != 0 && ended <= now+1
+// wear makes a loaded item stale from its birth, and sees to it that no hit takes it for
+// one that needs no further thought.
+func (it *item[K, V]) wear() {
+	it.own().worn = true
+	it.softUntil = it.loadedAt
+	it.expire(it.loadedAt)
+	it.clearAt.Store(expired)
 }
 
-// isWorn reports whether an Expire has ended the item's freshness.
-func (it *item[K, V]) isWorn() bool { return it.ended.Load() != 0 }
+// isWorn reports whether an Expire has ended the freshness of the item, or of a part of it.
+func (it *item[K, V]) isWorn() bool { return it.worn || it.ended.Load() != 0 }
 
 // times returns until when the item is fresh, is served while a refresh runs, and is served
 // in place of a failed load. An Expire moves all three to the front.

@@ -231,6 +231,11 @@ func TestExpiredParts(t *testing.T) {
 			if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "page 1.1" || !r.Stale {
 				t.Errorf("page = %+v, %v; want the stale one", r, err)
 			}
+			synctest.Wait()
+			for range 10 {
+				_, _ = pages.Get(t.Context(), 1)
+				synctest.Wait()
+			}
 		}
 		if loads > 12 {
 			t.Errorf("the page was made %d times within 10 s", loads)

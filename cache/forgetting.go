@@ -2,6 +2,7 @@ package cache
 
 import (
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -26,7 +27,7 @@ func (it *item[K, V]) judged(gen, tick uint64, fresh int64, ok bool) bool {
 		it.clearAt.Store(covered)
 		return false
 	}
-	if fresh != follow.Forever {
+	if fresh != follow.Forever && !safeguard.Off(safeguard.Soft) {
 		it.expire(fresh)
 	}
 	for {

@@ -86,7 +86,7 @@ func (j *job[K, V]) judge(raw []byte, mark follow.Mark) (f frame[K, V]) {
 		j.v.counts.inc(cellCorrupt)
 		return f
 	}
-	if fresh != follow.Forever {
+	if fresh != follow.Forever && !safeguard.Off(safeguard.Soft) {
 		it.expire(fresh)
 	}
 	if _, _, hard := it.times(); hard <= j.t.now() {
@@ -114,6 +114,9 @@ func (j *job[K, V]) thaw(c *tier.Cell, size int, mark follow.Mark) (it *item[K, 
 	wall, now := time.Now().Add(time.Millisecond-1).UnixMilli(), j.t.now()
 	it.loadedAt = now - int64(max(since(wall, c.LoadedAt), 0))
 	it.loadTime = c.LoadTime
+	if c.SoftAt <= c.LoadedAt { // stale from its birth
+		it.own().worn = true
+	}
 	p := j.p
 	l := lifetime{
 		soft:  remaining(c.SoftAt, c.LoadedAt, wall),

@@ -88,8 +88,12 @@ func (n *names) list(fences []invalidate.Fence) string {
 	defer n.mu.Unlock()
 	var all []string
 	for _, f := range fences {
-		f.Hold = 0
-		all = append(all, cmp.Or(n.text[f], "something"))
+		what := ""
+		if f.Soft {
+			what = "the expiry of "
+		}
+		f.Hold, f.Soft = 0, false
+		all = append(all, what+cmp.Or(n.text[f], "something"))
 	}
 	slices.Sort(all)
 	return strings.Join(all, ", ")

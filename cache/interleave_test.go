@@ -160,18 +160,20 @@ func (w *logStage) command(p *logProcess, c *script.Call) error {
 			return p.built.Get(ctx, c.Arg(2))
 		})
 	case "invalidate":
-		return p.invalidate(c, w.names)
+		return p.invalidate(c, w.names, p.tiers.Invalidate)
+	case "expire":
+		return p.invalidate(c, w.names, p.tiers.Expire)
 	}
 	return p.process.command(c)
 }
 
-func (p *logProcess) get(c *script.Call, from cache.Cache[string, string], k string, load cache.Loader[string, string]) error {
+func (p *logProcess) get(c *script.Call, things cache.Cache[string, string], k string, load cache.Loader[string, string]) error {
 	var opts []cache.Option
 	if c.Has("max-age") {
 		opts = append(opts, cache.MaxAge(c.Duration("max-age", 0)))
 	}
 	l, ctx := newLook(c.Context(), cache.DefaultTenant)
-	r, err := from.Fetch(ctx, k, load, opts...)
+	r, err := things.Fetch(ctx, k, load, opts...)
 	l.returned.Store(true)
 	p.gate.awake()
 	p.noteRefused()
@@ -179,14 +181,18 @@ func (p *logProcess) get(c *script.Call, from cache.Cache[string, string], k str
 		c.Printf("%s: %s", k, cause(err))
 		return nil
 	}
-	c.Printf("%s = %s, %s", k, r.Value, map[cache.Source]string{
+	from := map[cache.Source]string{
 		cache.Local: "kept here", cache.Remote: "from the remote tier", cache.Load: "from the source",
-	}[r.Source])
+	}[r.Source]
+	if r.Stale {
+		from += ", stale"
+	}
+	c.Printf("%s = %s, %s", k, r.Value, from)
 	return nil
 }
 
-// invalidate takes KIND WHAT pairs.
-func (p *logProcess) invalidate(c *script.Call, n *names) error {
+// invalidate takes KIND WHAT pairs, to be invalidated or expired.
+func (p *logProcess) invalidate(c *script.Call, n *names, do func(context.Context, ...invalidate.Scope) error) error {
 	var scopes []invalidate.Scope
 	words := append(c.Args()[1:], "")
 	for i := 0; i+1 < len(words); i += 2 {
@@ -200,13 +206,13 @@ func (p *logProcess) invalidate(c *script.Call, n *names) error {
 	if c.Bool("strict", false) {
 		scopes = append(scopes, invalidate.Strict)
 	}
-	err := p.tiers.Invalidate(c.Context(), scopes...)
+	err := do(c.Context(), scopes...)
 	p.gate.awake()
 	if pending, ok := errors.AsType[*invalidate.PendingError](err); ok {
 		c.Printf("not acknowledged: %d pending", pending.Pending)
 		return nil
 	}
-	if report(c, "invalidate", err); err == nil {
+	if report(c, c.Arg(0), err); err == nil {
 		c.Printf("acknowledged")
 	}
 	return nil

@@ -49,6 +49,7 @@ type item[K comparable, V any] struct {
 // rare is what most items do without. It is shared by all that do: see own.
 type rare struct {
 	trustUntil int64 // fresh here until the remote tier is asked again
+	worn       bool  // it was built from an item whose freshness an Expire had ended
 	older      int64 // by how much the moment that vouches for its oldest part precedes loadedAt
 	err        error // of a remembered absence: what a hit returns
 	tagSet

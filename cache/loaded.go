@@ -130,6 +130,9 @@ func (f *flight[K, V]) conclude(a *attempt[K, V], got *loaded[K, V], i int, prev
 		return
 	}
 	f.setTags(it, tags, &a.facts)
+	if a.facts.worn { // it is as old as its parts
+		it.wear()
+	}
 	a.it = it
 	_, a.overtaken = f.t.fences.Overtaken(a.mark, f.hash, f.FullKey(), it.tags)
 }

@@ -29,8 +29,9 @@ func TestWriteInsideOwnLoader(t *testing.T) {
 			fetched{"set", cache.Local, false, nil}, true,
 		},
 		{
+			// What the load brings is stale from its birth, and the policy serves nothing stale.
 			"Expire", func(ctx context.Context, c things, k int) error { return c.Expire(ctx, k) },
-			fetched{"v1", cache.Load, false, nil}, false, // stale at birth
+			fetched{"v1", cache.Load, false, nil}, false,
 		},
 	} {
 		for _, remote := range []tier.Remote{nil, tiertest.NewMemory()} {

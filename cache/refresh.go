@@ -9,6 +9,10 @@ import (
 // after one was refused or found to be running elsewhere.
 const refreshPause = 100 * time.Millisecond
 
+// wornPause is how long a value that was built from an expired part is left as it is: the
+// part is being refreshed meanwhile.
+const wornPause = time.Second
+
 // refreshLater starts a background refresh of it, by the loader and options of j, unless
 // one was started a moment ago or too many run. It never blocks.
 func (j *job[K, V]) refreshLater(ctx context.Context, it *item[K, V]) {

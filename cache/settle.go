@@ -100,9 +100,8 @@ func (j *job[K, V]) admits(a *attempt[K, V], held bool) bool {
 func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
 	f, it := r.f, a.it
 	it.live(a.begun+int64(a.took), f.lifetime(it, ttl, a.facts.stale))
-	if a.facts.worn { // it is as old as its parts; they are refreshed first
-		it.expire(a.begun)
-		it.nextTry.Store(even(after(f.t.now(), f.p.Throttle)))
+	if it.worn { // its parts are refreshed first
+		it.nextTry.Store(even(after(f.t.now(), wornPause)))
 	}
 	r.keep = it
 	if !r.claimed {

@@ -33,7 +33,7 @@
 // # Three parts
 //
 // The log. An invalidation is one record in a dense, totally ordered sequence
-// that every process reads: one sequence for keys, one for prefixes and tags.
+// that every process reads: one sequence for keys, one for everything else.
 // Since numbers are dense, a process that misses records sees the hole, and
 // gives up what they may have covered. Since records are ordered, a value can
 // say "as of record 17", and whoever knows of a later record that covers it
@@ -58,6 +58,26 @@
 // than a record it knows, or that is of another epoch than its own. Either net would do
 // for keys; there are two because servers lose writes. For prefixes and tags there is
 // the second alone.
+//
+// # What expires
+//
+// An invalidation may be soft: then it ends the freshness of what it covers, and not its
+// life. Expire of package cache makes such ones. A soft record leaves a soft fence, in a
+// table beside the other. What is covered by both is dead, whichever came first: the
+// other table is asked first.
+//
+// An entry that was marked before a soft fence is stale from the moment at which the fence
+// was stored in its process. It notes that moment, so that later fences move nothing. An
+// entry that was loaded since is fresh. A frame is held against the position of the
+// record: an older one is stale to the reader, who may serve it and refresh it.
+//
+// The record of a soft fence goes into the sequence of prefixes and tags, also when it
+// covers a key. The reason is the hole: a process that misses a record of the sequence of
+// keys goes on believing frames, because the cells were removed before. A soft fence
+// removes no cell. In the other sequence a hole gives up frames as well. So a process that
+// misses a soft record takes it for an invalidation of everything: that costs loads, and
+// serves nothing old as fresh. The same is done by a process of a version that does not
+// know soft records, and by one that has too many invalidations waiting for the log.
 //
 // # When the log itself is not what it was
 //
@@ -109,6 +129,12 @@
 // Frames in the remote tier are held against positions. A frame that is older than the
 // newest forgotten prefix is refused, and so is one with tags that is older than the
 // newest forgotten tag.
+//
+// Soft fences are remembered as long as the others, and as many of them. What may be
+// covered by a forgotten one is dead, and not stale, since it is not known any more when
+// it expired; this includes every frame that is older than the newest forgotten one of a
+// key. The moments of soft fences are kept for good, to a millisecond for the latest
+// 131,072 and coarser before.
 //
 // # Without a log
 //

@@ -137,6 +137,7 @@ func (s Scope) Fence() Fence {
 		return Fence{Hold: s.hold}
 	case KindPrefix:
 		return Fence{Kind: KindPrefix, Hash: s.Hash(), Len: len(s.text)}
+	case KindKey, KindTag, KindAll:
 	}
 	return Fence{Kind: s.kind, Hash: s.Hash()}
 }

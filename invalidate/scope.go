@@ -148,6 +148,7 @@ func (s Scope) Hash() uint64 {
 		return xxhash.Sum64String(s.text)
 	case KindTag:
 		return TagHash(s.tenant, s.text)
+	case KindAll, kindStrict, kindHold:
 	}
 	return 0
 }

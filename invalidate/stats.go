@@ -10,6 +10,10 @@ type FenceStats struct {
 	// in 28 MB, and in 36 MB for prefixes; half of that as a rule.
 	Keys, Prefixes, Tags int64
 
+	// Expired are the fences of Expire, of all kinds together. There are as many of each kind
+	// at most.
+	Expired int64
+
 	// Forgotten counts entries and loads that were given up because a fence that may cover
 	// them is no longer remembered.
 	Forgotten int64

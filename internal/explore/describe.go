@@ -53,7 +53,7 @@ func (c cell) String() string {
 	case claimed:
 		return fmt.Sprintf("cell claim #%d", c.nonce)
 	default:
-		return fmt.Sprintf("cell v%d #%d as of %d", c.version, c.nonce, c.pos)
+		return fmt.Sprintf("cell v%d #%d as of %d%s", c.version, c.nonce, c.pos, stale(c.stale))
 	}
 }
 
@@ -61,5 +61,12 @@ func (e entry) String() string {
 	if e.version == 0 {
 		return "none"
 	}
-	return fmt.Sprintf("v%d born %d", e.version, e.born)
+	return fmt.Sprintf("v%d born %d%s", e.version, e.born, stale(e.stale))
+}
+
+func stale(is bool) string {
+	if is {
+		return ", stale"
+	}
+	return ""
 }

@@ -17,14 +17,16 @@
 // the source has changed from version 1 to version 2. At the start every tier
 // holds version 1.
 //
-// [Model] has two additions to this world, each explored for itself. With Loss
+// [Model] has additions to this world, each explored for itself. With Loss
 // the server forgets some of the log's history and keeps the rest, and nothing
 // in the log tells of it. With Nested a load may build its value from another
-// cached value.
+// cached value. In mode Soft the tag expires, and is not invalidated. With Twice
+// it does both, by one record.
 //
 // The guarantee is that a Get which begins late enough returns version 2. In P
 // that is after Invalidate has returned; in Q, after B has passed since; with
 // Strict, where Invalidate itself waits for B, in both after it has returned.
+// In mode Soft it may return version 1, if it says that it is stale.
 //
 // # The steps
 //
@@ -61,6 +63,11 @@
 //   - With Nested: a load, in place of the source, reads the entry of its own
 //     process as any Get does. It judges the lease and the fences. What it builds
 //     takes the place of that entry, so values of any depth are built.
+//   - In mode Soft: an entry or a frame that has expired is served as stale, or is
+//     a miss. So is a part; what is built from a stale one is stale, and so is its
+//     frame. A load that was overtaken goes on. In place of the record a process
+//     may find a hole: then it gives up everything older, as for an invalidation. With
+//     Nested that is left out.
 //   - Time is one step: B has passed. What was stamped before the wait for B
 //     began has lapsed then. Before, it may have lapsed or not, and a Get that
 //     looks at the clock tries both.
@@ -76,7 +83,7 @@
 //
 // More than one key or invalidation: nothing is said about fences that share a
 // bucket or fall out of a table. Clock rates. Holds, refreshes behind a caller's
-// back, values served stale, errors, Set. Invalidations that fail and wait. The
+// back, values served stale by their age, errors, Set. Invalidations that fail and wait. The
 // chaos tests have those.
 //
 // # Reductions
@@ -164,6 +171,14 @@
 // Values built from values:
 //
 //	OuterAge          a value is as old as what vouches for its parts
+//
+// What has expired:
+//
+//	SoftWins          an invalidation wins over an expiry
+//	SoftInKeys        where a process misses an expiry, it gives up frames as well
+//	FreshFrame        an entry notes that its frame had expired
+//	FreshBuilt        what is built from a stale part is stale
+//	FreshFill         ... and its frame says so
 //
 // Some of them do no harm alone, because there are two nets: whatever a removed
 // cell and a compare-and-set let through, the frame check stops, and the other

@@ -146,6 +146,52 @@ func TestNestedLoadsHold(t *testing.T) {
 	}
 }
 
+// What has expired is not served as fresh, and everything else is as it is without.
+func TestExpiryHolds(t *testing.T) {
+	models := []Model{{Reads: oneEach}, twice}
+	if !raceEnabled && !testing.Short() {
+		models = append(models, Model{}, softNested, Model{Nested: true, Shape: SharedQ, Reads: oneEach}, flightInP, flightInQ)
+	}
+	for _, m := range models {
+		if m.Mode = Soft; m.Twice {
+			m.Mode = Scope
+		}
+		explore(t, fmt.Sprintf("%v/%v/%v/nested=%v", m.Mode, m.Shape, m.Reads, m.Nested), m, func(t *testing.T, r Result) {
+			t.Logf("%d states, %d steps deep", r.States, r.Depth)
+			if r.Trace != nil {
+				t.Errorf("the guarantee is violated:\n%v", r.Trace)
+			}
+			steps := []string{
+				"looks at the fences: it has expired: returns v1, as stale",
+				"looks at the fences: it has expired", "judges the frame: it has expired",
+				"keeps the value: returns v1, as stale",
+			}
+			switch {
+			case m.Twice:
+				steps = nil
+			case m.Nested:
+				steps = append(steps, "looks at the part's fences: it has expired; builds v1 from it")
+			default:
+				steps = append(steps, "finds a hole in place of the record: gives up all that is older")
+			}
+			for _, s := range steps {
+				if r.Taken[s] == 0 {
+					t.Errorf("never taken: %q", s)
+				}
+			}
+		})
+	}
+}
+
+func TestEveryExpiryMutantIsCaught(t *testing.T) {
+	each(t, caughtSoft, func(t *testing.T, w row, r Result) {
+		if r.Trace == nil {
+			t.Fatalf("nothing shows in %d states that %s", r.States, w.why)
+		}
+		t.Logf("broken: %s; %d states to the shortest violation:\n%v", w.why, r.States, r.Trace)
+	})
+}
+
 func TestEveryMutantIsCaught(t *testing.T) {
 	each(t, caught, func(t *testing.T, w row, r Result) {
 		if r.Trace == nil {
@@ -178,7 +224,7 @@ func each(t *testing.T, rows []row, check func(*testing.T, row, Result)) {
 // A mutant that no row names is a switch that nobody has ever thrown.
 func TestEveryMutantHasARow(t *testing.T) {
 	var seen Mutant
-	for _, w := range slices.Concat(caught, secondNet) {
+	for _, w := range slices.Concat(caught, caughtSoft, secondNet) {
 		seen |= w.broken
 	}
 	if seen != AllMutants {
@@ -190,15 +236,15 @@ func TestEveryMutantHasARow(t *testing.T) {
 // other process invalidates, there are few enough states to do without them.
 func TestReductionsChangeNothing(t *testing.T) {
 	tooSlow(t)
-	whole := []row{{modes: both}, {modes: key, model: losesRecord}, {modes: both, model: losesOther}, {modes: both, model: losesShared}, {modes: both, model: losesAll}, {modes: scope, model: nested}}
-	for _, w := range slices.Concat(whole, caught) {
+	whole := []row{{modes: both}, {modes: key, model: losesRecord}, {modes: both, model: losesOther}, {modes: both, model: losesShared}, {modes: both, model: losesAll}, {modes: scope, model: nested}, {modes: soft}}
+	for _, w := range slices.Concat(whole, caught, caughtSoft) {
 		if (w.model.Shape != Apart && !w.model.Nested) || w.broken&NoAheadCheck != 0 {
 			continue // takes two callers, or shows in P alone
 		}
 		for _, mode := range w.modes {
 			m := w.model
 			m.Mode, m.Broken, m.Shape, m.Reads, m.Full = mode, w.broken, SharedQ, [2]uint8{2, 0}, true
-			if m.Loss != LosesNothing || (m.Nested && m.Broken == 0) {
+			if m.Loss != LosesNothing || m.Broken == 0 && (m.Nested || m.Mode == Soft) {
 				m.Reads[0] = 1 // two are too many
 			}
 			explore(t, w.name(mode), m, func(t *testing.T, full Result) {

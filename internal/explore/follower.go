@@ -24,6 +24,11 @@ func (t *steps) applier(i int) {
 	if r.fence == ticked {
 		r.fenceAt = s.log.end()
 	}
+	if t.Mode == Soft && !t.Nested && r.fence == ticked {
+		missed := s
+		missed.procs[i].gap = true
+		t.add(tailNames[i], "finds a hole in place of the record: gives up all that is older", &missed)
+	}
 	if r.fence == applied || (t.is(CursorFirst) && r.fence == ticked) {
 		r.at, r.cursor = r.fenceAt, fits
 	}

@@ -77,7 +77,7 @@ func (u *turn) done(what string) {
 // finish returns what the Get has brought, to the caller and to who waits.
 func (u *turn) finish(what string) {
 	g := u.g
-	if g.fresh && g.e.version == oldVersion {
+	if g.fresh && g.e.version == oldVersion && (!g.e.stale || u.Mode != Soft) {
 		u.s.bad = true
 	}
 	if u.partner.stage == getWait && u.flying() {
@@ -87,6 +87,9 @@ func (u *turn) finish(what string) {
 		what += ": returns v1"
 	} else {
 		what += ": returns v2"
+	}
+	if g.e.stale {
+		what += ", as stale"
 	}
 	g.end()
 	u.done(what)

@@ -35,7 +35,7 @@ func (t *steps) callerLoad(i int) {
 	case getFill:
 		u.fill()
 		u = t.turn(i)
-		u.g.late = cell{kind: filled, nonce: u.g.claim, version: u.g.e.version, pos: u.g.e.asOf}
+		u.g.late = cell{kind: filled, nonce: u.g.claim, version: u.g.e.version, pos: u.g.e.asOf, stale: u.toldStale()}
 		u.g.claim = 0
 		u.then(getKeep, "gives up waiting for the fill: lost, or late")
 	case getKeep:
@@ -66,7 +66,7 @@ func (u *turn) check() {
 	if u.locked() && g.e.born == 0 {
 		return
 	}
-	overtaken := u.r.fence >= stored && g.e.born == 0 && !u.is(NoOvertakenCheck)
+	overtaken := u.covers(u.r, g.e) && !u.expires(u.r) && !u.is(NoOvertakenCheck)
 	hadClaim := g.claim != 0
 	if u.is(AgeFromEnd) {
 		g.e.loaded = u.s.now()
@@ -87,6 +87,9 @@ func (u *turn) check() {
 		u.then(getKeep, "no fence has overtaken the load")
 	}
 }
+
+// toldStale is what a frame tells of the value's freshness, beside its position.
+func (u *turn) toldStale() bool { return u.g.e.stale && !u.is(FreshFill) }
 
 // arrival is a fill that was given up and comes through after all. One that
 // never comes is one that comes too late.
@@ -109,10 +112,10 @@ func (u *turn) fill() {
 	g.claim = 0
 	switch {
 	case u.s.cell.kind != absent && u.s.cell.nonce == n:
-		u.s.cell = cell{kind: filled, nonce: n, version: g.e.version, pos: g.e.asOf}
+		u.s.cell = cell{kind: filled, nonce: n, version: g.e.version, pos: g.e.asOf, stale: u.toldStale()}
 		u.then(getKeep, "fill: stored")
 	case u.is(NoCAS):
-		u.s.cell = cell{kind: filled, nonce: u.s.newNonce(), version: g.e.version, pos: g.e.asOf}
+		u.s.cell = cell{kind: filled, nonce: u.s.newNonce(), version: g.e.version, pos: g.e.asOf, stale: u.toldStale()}
 		u.then(getKeep, "fill: stored, whatever was there")
 	case u.is(KeepLost):
 		u.then(getKeep, "fill: refused")
@@ -126,6 +129,9 @@ func (u *turn) fill() {
 func (u *turn) keep() {
 	e := u.g.e
 	e.asOf = 0
+	if u.is(FreshFrame) {
+		e.stale = false
+	}
 	if !u.is(JudgeAtInsert) || !u.covers(u.r, e) {
 		u.r.local = e
 	}

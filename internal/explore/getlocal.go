@@ -92,6 +92,10 @@ func (u *turn) fences() {
 	if u.hitWaits() {
 		return
 	}
+	if g := u.g; g.e.stale || u.covered() && u.expires(u.r) {
+		u.expired()
+		return
+	}
 	if !u.covered() {
 		if u.is(NoteUnlocked) && u.r.local.version != 0 {
 			u.r.local.born = max(u.r.local.born, u.mark(u.r).born)
@@ -100,6 +104,15 @@ func (u *turn) fences() {
 		return
 	}
 	u.miss("looks at the fences: the entry is covered")
+}
+
+// expired serves what has expired as stale, or goes on to refresh it. A cache may do both,
+// one behind the other: then another Get does the second.
+func (u *turn) expired() {
+	v := u.turn(u.i)
+	v.g.e.stale = true
+	v.finish("looks at the fences: it has expired")
+	u.miss("looks at the fences: it has expired")
 }
 
 // covered is the judgement over what a Get is about to return. The outcome of a

@@ -84,19 +84,36 @@ func (u *turn) judge() {
 		return
 	}
 	f := g.reply
-	if f.kind != filled || u.refuses(u.r, f.pos) {
+	old := u.refuses(u.r, f.pos)
+	if f.kind == filled && old && u.expires(u.r) {
+		u.keepExpired()
+	}
+	if f.kind != filled || old && !u.overlooks() {
 		g.e, g.reply = entry{}, cell{nonce: f.nonce}
 		u.then(getClaim, "judges what it got: not to be served")
 		return
 	}
 	g.reply = cell{}
-	g.e.version, g.e.asOf = f.version, f.pos
+	g.e.version, g.e.asOf, g.e.stale = f.version, f.pos, f.stale
 	if u.is(MarkAfterGet) {
 		u.then(getRemark, "judges the frame: good")
 		return
 	}
 	u.then(getKeep, "judges the frame: good")
 }
+
+// keepExpired is judge for a frame that has expired, and is served as stale.
+func (u *turn) keepExpired() {
+	v := u.turn(u.i)
+	f := v.g.reply
+	v.g.reply = cell{}
+	v.g.e.version, v.g.e.asOf, v.g.e.stale = f.version, f.pos, true
+	v.then(getKeep, "judges the frame: it has expired")
+}
+
+// overlooks reports whether a process that knows of a hole in the sequence accepts older
+// frames all the same, as it may where the hole is among the keys: their cells are gone.
+func (u *turn) overlooks() bool { return u.is(SoftInKeys) && u.r.gap }
 
 // claim asks for the right to load. It is granted over nothing and over what the
 // Get saw: a frame it refused, or a claim whose holder it has lost patience

@@ -13,9 +13,12 @@ const (
 	// to the sequence of scopes. A prefix differs in that a flight knows of it
 	// before its load, which makes it the easier case.
 	Scope
+	// Soft names a tag, as Scope does, and is no invalidation but an expiry: it ends the
+	// freshness of the value, and not its life.
+	Soft
 )
 
-func (m Mode) String() string { return [...]string{"key", "scope"}[m] }
+func (m Mode) String() string { return [...]string{"key", "scope", "soft"}[m] }
 
 // Shape is where the two callers are.
 type Shape uint8
@@ -38,7 +41,8 @@ type Model struct {
 	Mode   Mode
 	Shape  Shape
 	Loss   Loss     // what the server forgets
-	Nested bool     // a load may build its value from another cached value; in mode Scope, since built values inherit tags
+	Nested bool     // a load may build its value from another cached value; not in mode Key, since built values inherit tags
+	Twice  bool     // what is invalidated expires as well, by the same record
 	Strict bool     // the invalidation waits for B before it acknowledges
 	Broken Mutant   // what is broken on purpose
 	Reads  [2]uint8 // Gets that each caller makes, one after another; zero: two each
@@ -132,6 +136,12 @@ func (m *Model) next(s *state, out []edge) []edge {
 // all fences stored then, and the entry's mark is older than that.
 func (m *Model) covers(r *process, e entry) bool {
 	return r.fence >= stored && e.born == 0
+}
+
+// expires reports whether what a fence of the process covers has expired, and no more. An
+// invalidation wins, and so does a hole in the log: then nobody knows what is gone.
+func (m *Model) expires(r *process) bool {
+	return m.Mode == Soft && !r.gap || m.Twice && m.is(SoftWins)
 }
 
 // locked reports whether the tables of fences are being written. The tick is

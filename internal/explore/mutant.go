@@ -43,6 +43,11 @@ const (
 	OuterAge                            // a value is as young as its own load, whatever it is built from
 	SeenLast                            // a hit sees that there is a fence after the fence has taken its tick
 	NoteUnlocked                        // an entry found clear without the lock notes the tick of that moment
+	SoftWins                            // what expires stays, also when it is invalidated
+	SoftInKeys                          // an expiry goes into the sequence of keys, where a hole says nothing of frames
+	FreshFrame                          // an entry does not note that its frame had expired
+	FreshBuilt                          // what is built from an expired part is fresh
+	FreshFill                           // ... to those who read its frame
 	mutantsEnd
 
 	// AllMutants breaks every rule at once.
@@ -56,6 +61,7 @@ var mutantNames = [...]string{
 	"LogFirst", "NoUnlink", "NoFrameCheck", "NoCAS", "RenewRevives",
 	"JoinFenced", "NoRejudge", "AgeOnly", "TickAtCall",
 	"NoIdentity", "NoRecordIDs", "NoAheadCheck", "NoChain", "NoEpochID", "OuterAge", "SeenLast", "NoteUnlocked",
+	"SoftWins", "SoftInKeys", "FreshFrame", "FreshBuilt", "FreshFill",
 }
 
 // String returns the names in the set, with a plus sign between them.

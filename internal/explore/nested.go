@@ -29,14 +29,25 @@ func (t *steps) callerPart(i int) {
 	if u.hitWaits() {
 		return
 	}
-	if u.covers(u.r, g.e) {
+	covered := u.covers(u.r, g.e)
+	if g.e.stale || covered && u.expires(u.r) {
+		v := u.turn(i)
+		v.build(!u.is(FreshBuilt), "looks at the part's fences: it has expired; builds v1 from it")
+	}
+	if g.e.stale || covered {
 		u.unbuilt("looks at the part's fences: it is covered")
 		return
 	}
+	u.build(false, "looks at the part's fences: builds v1 from it")
+}
+
+// build makes a value from the part, which is stale if the part is.
+func (u *turn) build(stale bool, what string) {
+	g := u.g
 	version := g.e.version
 	g.e, g.outer = g.outer, entry{}
-	g.e.version = version
-	u.then(getCheck, "looks at the part's fences: builds v1 from it")
+	g.e.version, g.e.stale = version, stale
+	u.then(getCheck, what)
 }
 
 // vouch judges a part by the clock. A lease vouches for the part as of its

@@ -29,6 +29,7 @@ var (
 	both      = []Mode{Key, Scope}
 	key       = []Mode{Key}
 	scope     = []Mode{Scope}
+	soft      = []Mode{Soft}
 	strict    = Model{Strict: true}
 	flightInP = Model{Shape: SharedP}
 	flightInQ = Model{Shape: SharedQ}
@@ -38,6 +39,9 @@ var (
 
 	nested       = Model{Nested: true, Shape: SharedQ, Reads: [2]uint8{2, 0}}
 	nestedStrict = Model{Nested: true, Shape: SharedQ, Reads: [2]uint8{2, 0}, Strict: true}
+
+	twice      = Model{Twice: true, Reads: oneEach}
+	softNested = Model{Nested: true, Reads: [2]uint8{0, 2}}
 
 	losesRecord = Model{Loss: LosesRecord, Reads: oneEach}
 	losesOther  = Model{Loss: LosesOther, Reads: oneEach}
@@ -83,6 +87,27 @@ var caught = []row{
 	{NoIdentity | NoAheadCheck, both, losesShared, "a caller who knows more than the log holds is not served"},
 	{NoEpochID, scope, losesAll, "a frame is of the reader's own epoch"},
 	{NoEpochID | NoUnlink, key, losesAll, "a frame is of the reader's own epoch, also where the cell outlives its removal"},
+}
+
+// caughtSoft are the mutants that serve as fresh what has expired, or at all what is gone.
+var caughtSoft = []row{
+	{MarkAfterGet, soft, Model{}, "a mark is taken before the GET it describes"},
+	{MarkAfterLoad, soft, Model{}, "a mark is taken before the load it describes"},
+	{FencesFirst, soft, Model{}, "a reader reads the lease first, then the fences"},
+	{LeaseFirst, soft, Model{}, "an applier stores the fence first, then extends the lease"},
+	{TickUnlocked, soft, Model{}, "the tick is taken under the lock of the tables"},
+	{NoteUnlocked, soft, Model{}, "an entry found clear notes a tick that was read under the lock"},
+	{JudgeAtInsert, soft, Model{}, "an entry is judged when it is read"},
+	{NoLease, soft, Model{}, "cached data is fresh under a lease"},
+	{RemoteNoLease, soft, Model{}, "frames are judged under a lease, too"},
+	{AckFirst, soft, Model{}, "the record is in the log before the call returns"},
+	{NoFrameCheck, soft, Model{}, "a frame is held against the fences by its position"},
+	{NoRejudge, soft, flightInQ, "who joined a flight judges what it brought"},
+	{SoftWins, scope, twice, "an invalidation wins over an expiry"},
+	{SoftInKeys, soft, Model{}, "where a process misses an expiry, it gives up frames as well"},
+	{FreshFrame, soft, Model{}, "the entry notes that its frame had expired: its mark is later than the fence"},
+	{FreshBuilt, soft, softNested, "what is built from an expired part is stale"},
+	{FreshFill, soft, softNested, "... and its frame says so"},
 }
 
 // secondNet are the mutants that do no harm, because another rule catches what

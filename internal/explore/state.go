@@ -59,6 +59,7 @@ type cell struct {
 	nonce   uint8
 	version uint8
 	pos     uint8 // applied position of whoever loaded it, in the mode's sequence
+	stale   bool  // from its birth: it was built from a stale part
 }
 
 // process is what the Gets of one process share.
@@ -67,6 +68,7 @@ type process struct {
 	fence   fenceStage
 	fenceAt uint8 // position of that fence; 0: no fence yet
 	at      uint8 // applied position
+	gap     bool  // the record was trimmed, so everything older is given up
 	cursor  cursor
 	local   entry
 	sync    syncer
@@ -90,6 +92,7 @@ type entry struct {
 	born    uint8 // tick of its mark
 	asOf    uint8 // position for the frame that it may become; no entry in the tier has one
 	loaded  stamp // when its load began; lapsed: not known, or too long ago
+	stale   bool  // it has expired, or was built from what had
 }
 
 // syncer is the goroutine of a process that asks the log.

@@ -48,7 +48,7 @@ func (t *steps) invalidator() {
 // unlink removes the cell, if the invalidation names it.
 func (t *steps) unlink(s *state, then invalStage) {
 	s.inval = then
-	if t.Mode == Scope || t.is(NoUnlink) {
+	if t.Mode != Key || t.is(NoUnlink) {
 		t.add("P invalidate", "removes no cell", s)
 		return
 	}

@@ -36,6 +36,10 @@
 //     all of them. If that is past the entry's tick, the entry looks up its tags, and
 //     the prefixes of its key of every length that was ever fenced, in one pass.
 //   - A flush kills everything marked before it.
+//   - A soft fence is seen as a hard one of the same scope is: by the bucket of its
+//     key, or by the word for all scopes. Its own table is asked last, about what is
+//     clear. The entry stays clear, and notes when its freshness ended, before it
+//     notes the tick. Such an entry is never found in the short way again.
 //   - An entry that the tables found clear notes the tick at which they did, in
 //     place of its mark's. It is not held against older fences again.
 package follow

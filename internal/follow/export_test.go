@@ -13,6 +13,7 @@ func (f *Fences) Store(s invalidate.Fence, pos invalidate.Position) { f.store(s,
 func NewSmallFences(size int) *Fences {
 	f := NewFences(time.Now())
 	f.scopes.tags.size, f.scopes.prefixes.size = size, size
+	f.soft.keys.size, f.soft.scopes.tags.size, f.soft.scopes.prefixes.size = size, size, size
 	for i := range f.recent.shards {
 		f.recent.shards[i].size = max(size/recentShards, 1)
 	}

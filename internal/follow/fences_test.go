@@ -23,6 +23,15 @@ type entry struct {
 	mark follow.Mark
 	key  string
 	tags []uint64
+
+	ended bool // it was found expired
+}
+
+// note keeps that the entry was found expired.
+func (e *entry) note(fresh int64) {
+	if fresh != follow.Forever {
+		e.ended = true
+	}
 }
 
 func newEntry(f *follow.Fences, k string, tags ...string) *entry {
@@ -39,7 +48,8 @@ func newEntry(f *follow.Fences, k string, tags ...string) *entry {
 func (e *entry) FullKey() string { return e.key }
 
 func (e *entry) clear(f *follow.Fences) bool {
-	_, _, ok := f.Clear(e.born, uint32(e.hash), e, e.tags)
+	_, fresh, ok := f.Clear(e.born, uint32(e.hash), e, e.tags)
+	e.note(fresh)
 	return ok
 }
 
@@ -309,8 +319,13 @@ func TestTagHash(t *testing.T) {
 func TestClearDoesNotAllocate(t *testing.T) {
 	f := follow.NewFences(start)
 	e := newEntry(f, "acme:users:1", "a", "b")
+	expired, prefix := follow.Request{Scopes: []invalidate.Scope{invalidate.Tag("acme", "a")}, Soft: true}, invalidate.Prefix("acme", "u")
 	for name, disturb := range map[string]func(){
-		"undisturbed":         func() {},
+		"undisturbed": func() {},
+		"after an expiry": func() {
+			f.Apply(expired)
+			f.Store(invalidate.Fence{Kind: invalidate.KindPrefix, Hash: 1, Len: len(prefix.Text()), Soft: true}, 0)
+		},
 		"after a scope fence": func() { f.Fence(invalidate.Tag("acme", "other")) },
 	} {
 		disturb()
@@ -327,6 +342,7 @@ func BenchmarkClear(b *testing.B) {
 	}{
 		{"fast", func(*follow.Fences) {}},
 		{"after a scope fence", func(f *follow.Fences) { f.Fence(invalidate.Tag("acme", "other")) }},
+		{"after an expiry", func(f *follow.Fences) { expire(f, invalidate.Tag("acme", "other")) }},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			f := follow.NewFences(start)

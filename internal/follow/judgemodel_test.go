@@ -18,7 +18,10 @@ import (
 )
 
 // remembered is a fence as the reference keeps it: all of them, for good.
-type remembered struct{ scope invalidate.Scope }
+type remembered struct {
+	scope invalidate.Scope
+	soft  bool
+}
 
 func (r remembered) covers(e *entry, tags []string) bool {
 	switch r.scope.Kind() {
@@ -44,6 +47,8 @@ type judgeModel struct {
 	f   *follow.Fences
 	log []remembered
 	all []*modelled
+
+	soft int // so many of ten fences are
 }
 
 func (m *judgeModel) key() string {
@@ -83,8 +88,9 @@ func (m *judgeModel) fence(t *testing.T) {
 	default:
 		s = invalidate.Key(keyOf(t, m.key()))
 	}
-	m.log = append(m.log, remembered{s}) // first: storing it may begin a walk
-	m.f.Fence(s)
+	r := remembered{s, m.IntN(10) < m.soft}
+	m.log = append(m.log, r) // first: storing it may begin a walk
+	m.f.Apply(follow.Request{Scopes: []invalidate.Scope{s}, Soft: r.soft})
 }
 
 func (m *judgeModel) walk() {
@@ -97,25 +103,35 @@ func (m *judgeModel) walk() {
 	m.f.Settled(tick)
 }
 
-func (m *judgeModel) covered(e *modelled) bool {
-	return slices.ContainsFunc(m.log[e.since:], func(r remembered) bool { return r.covers(e.entry, e.names) })
+// covered reports whether a fence covers the entry that is soft, or one that is not.
+func (m *judgeModel) covered(e *modelled, soft bool) bool {
+	return slices.ContainsFunc(m.log[e.since:], func(r remembered) bool { return r.soft == soft && r.covers(e.entry, e.names) })
 }
 
 func (m *judgeModel) check(t *testing.T, e *modelled) {
 	t.Helper()
-	covered, ok := m.covered(e), e.clear(m.f)
-	if ok && covered {
-		t.Fatalf("after %d fences %s (tags %v, marked after %d) is clear and should be covered", len(m.log), e.key, e.names, e.since)
+	covered, expired, ok := m.covered(e, false), m.covered(e, true), e.clear(m.f)
+	fail := func(what string) {
+		t.Fatalf("after %d fences %s (tags %v, marked after %d; covered: %v, expired: %v) %s", len(m.log), e.key, e.names, e.since, covered, expired, what)
 	}
-	if !ok && !covered && !e.missed {
-		t.Fatalf("after %d fences %s (tags %v, marked after %d) is lost and should be clear", len(m.log), e.key, e.names, e.since)
+	switch {
+	case ok && covered:
+		fail("is clear")
+	case ok && expired != e.ended:
+		fail("is clear, and its freshness is not told right")
+	case !ok && !covered && !e.missed:
+		fail("is lost")
 	}
-	if covered && !overtaken(m.f, e.mark, e.hash, e.key, e.tags) {
-		t.Fatalf("after %d fences a load of %s marked after %d is not overtaken", len(m.log), e.key, e.since)
+	fresh, over := m.f.Overtaken(e.mark, e.hash, e.key, e.tags)
+	if covered && !over || expired && !over && fresh == follow.Forever {
+		fail("is not overtaken as a load")
 	}
-	byKey := slices.ContainsFunc(m.log[e.since:], func(r remembered) bool { return r.scope.Kind() == invalidate.KindKey && r.scope.Text() == e.key })
-	if covered && !byKey && accepts(m.f, e.mark, e.hash, e.key, e.tags) {
-		t.Fatalf("after %d fences a frame of %s as of %d is accepted", len(m.log), e.key, e.since)
+	byKey := slices.ContainsFunc(m.log[e.since:], func(r remembered) bool {
+		return !r.soft && r.scope.Kind() == invalidate.KindKey && r.scope.Text() == e.key
+	})
+	fresh, ok = m.f.Accepts(e.mark, e.hash, e.key, e.tags)
+	if ok && (covered && !byKey || expired && fresh == follow.Forever) {
+		fail("is accepted as a frame")
 	}
 	if m.IntN(2) == 0 {
 		e.judged(m.f)
@@ -123,8 +139,9 @@ func (m *judgeModel) check(t *testing.T, e *modelled) {
 }
 
 // Random fences, entries, judgements and walks, with tables that forget all the time: an
-// entry is clear if and only if no fence covers it, unless every walk missed it. Then it
-// may be lost, and is never clear when it should not be.
+// entry is clear if and only if no fence covers it, and has expired if and only if a soft
+// one does, unless every walk missed it. Then it may be lost, and is never clear, or fresh,
+// when it should not be.
 func TestJudgeModel(t *testing.T) {
 	seed := rand.Uint64()
 	if s := os.Getenv("TWOFOLD_SEED"); s != "" {
@@ -136,7 +153,7 @@ func TestJudgeModel(t *testing.T) {
 		rounds = 4
 	}
 	for round := range rounds {
-		m := &judgeModel{Rand: rand.New(rand.NewPCG(seed, uint64(round))), f: follow.NewSmallFences(64)}
+		m := &judgeModel{Rand: rand.New(rand.NewPCG(seed, uint64(round))), f: follow.NewSmallFences(64), soft: []int{3, 10}[round%2]}
 		m.f.OnForget(m.walk)
 		for range 3000 {
 			if m.IntN(20) == 0 {
@@ -220,35 +237,46 @@ func TestFenceRacesHit(t *testing.T) {
 	for name, scope := range map[string]invalidate.Scope{
 		"key": invalidate.Key(keyOf(t, "acme:users:1")), "tag": invalidate.Tag("acme", "t"), "all": invalidate.All(),
 	} {
-		t.Run(name, func(t *testing.T) {
-			f := follow.NewFences(start)
-			e := newEntry(f, "acme:users:1", "t")
-			var born atomic.Uint64
-			judge := func() bool {
-				old := born.Load()
-				tick, _, ok := f.Judge(old, uint32(e.hash), e, e.tags)
-				if ok {
-					born.CompareAndSwap(old, tick)
-				}
-				return ok
-			}
-			var wg sync.WaitGroup
-			defer wg.Wait()
-			var stop atomic.Bool
-			defer stop.Store(true)
-			wg.Go(func() {
-				for !stop.Load() {
-					judge()
-				}
+		for _, soft := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/soft=%v", name, soft), func(t *testing.T) {
+				raceHit(t, rounds, follow.Request{Scopes: []invalidate.Scope{scope}, Soft: soft})
 			})
-			for i := range rounds {
-				born.Store(f.Tick()) // a new entry
-				f.Fence(scope)
-				if judge() {
-					t.Fatalf("round %d: the entry outlived its fence", i)
-				}
-			}
-		})
+		}
+	}
+}
+
+func raceHit(t *testing.T, rounds int, fence follow.Request) {
+	f := follow.NewFences(start)
+	e := newEntry(f, "acme:users:1", "t")
+	var born atomic.Uint64
+	var ended atomic.Uint64 // a tick at which it was found expired
+	judge := func() (fresh bool) {
+		old := born.Load()
+		tick, until, ok := f.Judge(old, uint32(e.hash), e, e.tags)
+		if until != follow.Forever {
+			ended.Store(tick) // before the tick, as the cache does it
+		}
+		if ok {
+			born.CompareAndSwap(old, tick)
+		}
+		return ok && ended.Load() == 0
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	var stop atomic.Bool
+	defer stop.Store(true)
+	wg.Go(func() {
+		for !stop.Load() {
+			judge()
+		}
+	})
+	for i := range rounds {
+		ended.Store(0)
+		born.Store(f.Tick()) // a new entry
+		f.Apply(fence)
+		if judge() {
+			t.Fatalf("round %d: the entry outlived its fence", i)
+		}
 	}
 }
 

@@ -18,7 +18,8 @@ const everRemembered = 1 << 19
 // judged is judge as the cache does it: an entry that is clear is held against later
 // fences alone from then on.
 func (e *entry) judged(f *follow.Fences) bool {
-	tick, _, ok := f.Judge(e.born, uint32(e.hash), e, e.tags)
+	tick, fresh, ok := f.Judge(e.born, uint32(e.hash), e, e.tags)
+	e.note(fresh)
 	if ok {
 		e.born = tick
 	}

@@ -35,6 +35,7 @@ func (f *Fences) Stats() invalidate.FenceStats {
 	s := invalidate.FenceStats{Keys: f.recent.len(), Forgotten: f.given.Load()}
 	f.mu.RLock()
 	s.Prefixes, s.Tags = int64(f.scopes.prefixes.len()), int64(f.scopes.tags.len())
+	s.Expired = f.soft.len()
 	f.mu.RUnlock()
 	s.Holds, s.HoldsWidened = f.holds.stats()
 	return s

@@ -43,6 +43,7 @@ func (t *softTable) put(s invalidate.Fence, f fenced, now int64, settled uint64)
 	case invalidate.KindAll:
 		t.all = t.all.newest(f)
 		return false
+	case invalidate.KindPrefix, invalidate.KindTag:
 	}
 	return t.scopes.put(s, f, settled)
 }
@@ -116,7 +117,8 @@ type moment struct {
 	at   int64
 }
 
-// maxTimes bounds the moments, in 4 MB. They last for minutes of fences without a pause.
+// maxTimes bounds the moments, in 4 MB. Beyond them the older ones get coarser: what was
+// fenced then counts as expired a little earlier than it was.
 const maxTimes = 1 << 18
 
 func (t *times) note(tick uint64, now int64) {
@@ -124,18 +126,25 @@ func (t *times) note(tick uint64, now int64) {
 		return
 	}
 	if len(t.taken) == maxTimes {
-		t.taken = slices.Delete(t.taken, 0, maxTimes/2)
+		t.thin()
 	}
 	t.taken = append(t.taken, moment{tick, now})
 }
 
-// of returns when a tick was taken; of one that is forgotten, a time before any other.
+// thin drops every other moment of the older half.
+func (t *times) thin() {
+	kept := 0
+	for i := 0; i < maxTimes/2; i += 2 {
+		t.taken[kept] = t.taken[i]
+		kept++
+	}
+	t.taken = slices.Delete(t.taken, kept, maxTimes/2)
+}
+
+// of returns when a tick of a soft fence was taken. The first one is never dropped.
 func (t *times) of(tick uint64) int64 {
 	i := sort.Search(len(t.taken), func(i int) bool { return t.taken[i].tick > tick })
-	if i == 0 {
-		return math.MinInt64 / 2
-	}
-	return t.taken[i-1].at
+	return t.taken[max(i-1, 0)].at
 }
 
 // storeSoft applies a soft fence. It is seen as a hard one of the same scope is: one of a

@@ -20,5 +20,6 @@ const (
 	Frames Guard = "frames" // frames older than a known invalidation are refused
 	CAS    Guard = "cas"    // a fill lands only where its claim still stands
 	Owed   Guard = "owed"   // the remote tier is not trusted while an own invalidation is not in the log
+	Soft   Guard = "soft"   // what expired is stale, in the local tier and in frames
 	Parts  Guard = "parts"  // a value is vouched for no longer than what it was built from
 )

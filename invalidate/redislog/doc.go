@@ -13,7 +13,8 @@
 //	                       there; hb, the last sync in unix seconds; b, the largest
 //	                       Bound in ms
 //	{<Prefix>}:k   stream  invalidations of keys
-//	{<Prefix>}:s   stream  invalidations of prefixes and tags
+//	{<Prefix>}:s   stream  invalidations of prefixes, of tags and of everything; and
+//	                       expiries, also those of keys
 //
 // Positions are <epoch>-<n>, dense within an epoch; [invalidate.At] packs them. A
 // record has the fields t, the time in unix microseconds; d, its fences; and i, eight

@@ -30,9 +30,9 @@ func (s stream) takes(f invalidate.Fence) bool {
 //	kind u8, with softBit, and holdBit when a hold follows | hash u64
 //	| length u16, of a prefix | hold u32 in ms
 //
-// A process of a version that does not know a kind or a bit takes the record for damaged:
-// it gives up all that is older, which is safe. Another layout would go by the name of another field, so that processes which
-// do not know it find nothing, and give up what is older.
+// A process of a version that does not know a kind or a bit takes the record for damaged,
+// and gives up what is older. Another layout would go by the name of another field, so
+// that processes which do not know it find nothing, and give up what is older.
 const (
 	holdBit = 0x80
 	softBit = 0x40

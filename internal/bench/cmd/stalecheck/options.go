@@ -22,6 +22,7 @@ type runConfig struct {
 	Fault    string
 	Bound    time.Duration
 	Strict   bool
+	Soft     bool   // nothing is invalidated: it expires
 	Composed bool   // most reads are of values that were built from cached values
 	Without  string // the safeguards to do without, with commas between them, or empty
 	Expect   string // "violations", or empty
@@ -53,6 +54,7 @@ func parse(args []string) (*options, error) {
 	fs.StringVar(&c.Fault, "fault", c.Fault, "what breaks: "+strings.Join(rig.Faults(), ", "))
 	fs.DurationVar(&c.Bound, "bound", c.Bound, "the bound of the log")
 	fs.BoolVar(&c.Strict, "strict", c.Strict, "every invalidation is Strict, and the bound 0")
+	fs.BoolVar(&c.Soft, "soft", c.Soft, "nothing is invalidated, it expires; what is served as stale is not judged")
 	fs.BoolVar(&c.Composed, "composed", c.Composed, "read values that loaders built from cached values, too")
 	fs.StringVar(&c.Without, "without", "", "do without safeguards, with commas between them: "+strings.Join(guards, ", "))
 	fs.StringVar(&c.Expect, "expect", "", `"violations": succeed only when there are some`)
@@ -82,7 +84,7 @@ func parse(args []string) (*options, error) {
 const noLog = "log"
 
 // guards are what -without takes: those of package safeguard, and noLog.
-var guards = []string{"lease", "run-id", "replid", "memory", "ids", "epochs", "frames", "cas", "parts", noLog}
+var guards = []string{"lease", "run-id", "replid", "memory", "ids", "epochs", "frames", "cas", "soft", "parts", noLog}
 
 // removed returns the safeguards to do without.
 func (c *runConfig) removed() []string {
@@ -120,6 +122,8 @@ func (c *runConfig) validate() error {
 		return fmt.Errorf(`cannot expect %q: want "violations" or nothing`, c.Expect)
 	case !slices.Contains(rig.Faults(), c.Fault):
 		return fmt.Errorf("no fault %q: want one of %s", c.Fault, strings.Join(rig.Faults(), ", "))
+	case c.Soft && c.Strict:
+		return errors.New("what expires is never strict")
 	case c.Bound < max(least, time.Millisecond):
 		return fmt.Errorf("the fault %s needs a bound of %v or more", c.Fault, max(least, time.Millisecond))
 	case c.Workers < 1 || c.Workers > 99 || c.Readers < 0 || c.Writers < 0:

@@ -83,7 +83,7 @@ func (r *result) collect(w *crew) error {
 		}
 		r.reports = append(r.reports, rep)
 	}
-	rules := history.Rules{Bound: r.c.Bound, Own: rig.MinBound(r.c.Fault), Strict: r.c.Strict}
+	rules := history.Rules{Bound: r.c.Bound, Own: rig.MinBound(r.c.Fault), Strict: r.c.Strict, Soft: r.c.Soft}
 	r.verdict = history.Check(r.events, rules)
 	r.lag = history.Lags(r.events, r.c.Bound)
 	return nil

@@ -53,6 +53,9 @@ func (c *runConfig) name() string {
 	if c.Workers != defaults().Workers {
 		s += fmt.Sprintf(", %d processes", c.Workers)
 	}
+	if c.Soft {
+		s += ", soft"
+	}
 	if c.Composed {
 		s += ", composed"
 	}

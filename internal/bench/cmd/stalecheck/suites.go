@@ -25,7 +25,9 @@ func ciSuite() []runConfig {
 		under(base, "mix", "partition", "replicaof", "restore"),
 		under(composed(base), "partition"),
 		under(strict(composed(base)), "partition"),
+		under(soft(base), "partition"),
 		without(base, "cas,frames", "none"),
+		without(soft(base), "soft", "none"),
 		without(base, "lease", "partition"),
 		without(base, "replid,memory", "replicaof"),
 		without(base, "memory", "restore"),
@@ -50,6 +52,8 @@ func fullSuite(d time.Duration) []runConfig {
 		under(strict(short), "mix", "partition", "failover", "replicaof"),
 		under(wide(short), "old-dump", "failover", "cluster-loss"),
 		bounds(composed(base), "partition", "mix"),
+		under(soft(base), "none", "partition", "mix", "trim", "failover"),
+		under(soft(composed(short)), "partition", "mix"),
 		under(strict(composed(short)), "partition", "mix"),
 		under(large(short), "crash", "mix", "replicaof", "cluster-join", "sentinel-join"),
 		fullControls(short),
@@ -63,6 +67,7 @@ func fullControls(base runConfig) []runConfig {
 		without(base, noLog, "none"),
 		without(base, "lease", "partition", "pause"),
 		without(base, "cas,frames", "none"),
+		without(soft(base), "soft", "none"),
 		without(wide(base), "frames", "cluster-loss"),
 		without(composed(base), "parts", "partition"),
 		without(base, "ids", "copy"),
@@ -121,6 +126,12 @@ func without(c runConfig, guards string, faults ...string) []runConfig {
 // from Redis.
 func wide(c runConfig) runConfig {
 	c.Keys, c.WritePause, c.SlowLoads = many, 40*time.Millisecond, 0.01
+	return c
+}
+
+// soft has no invalidations: what the source has changed expires.
+func soft(c runConfig) runConfig {
+	c.Soft = true
 	return c
 }
 

@@ -15,6 +15,7 @@ type Rules struct {
 	Bound  time.Duration // in another process than the one that invalidated
 	Own    time.Duration // in the process that invalidated, once the call has returned
 	Strict bool          // every invalidation waited: nowhere at all
+	Soft   bool          // nothing was invalidated but expired: a read that was told it is stale is right
 }
 
 // limit returns the staleness in nanoseconds that a read is allowed. A call that
@@ -60,7 +61,7 @@ func Check(events []Event, rules Rules) *Verdict {
 	known := index(events)
 	v.count(events)
 	for _, e := range events {
-		if e.Type == Read {
+		if e.Type == Read && !(rules.Soft && e.Stale) {
 			v.judge(e, known, rules)
 		}
 	}

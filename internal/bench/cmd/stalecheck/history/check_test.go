@@ -197,3 +197,17 @@ func TestViolationContext(t *testing.T) {
 		t.Errorf("staleness measured as %d, want 200, since the earliest", v.All[0])
 	}
 }
+
+// In a run in which nothing is invalidated, a read that was told that its value is stale is
+// right, and any other is judged.
+func TestSoftReads(t *testing.T) {
+	for _, stale := range []bool{false, true} {
+		v := history.Check([]history.Event{
+			{Type: history.Acked, Kind: history.Tag, Key: 1, Op: 1, Version: 8, End: 1e6},
+			{Type: history.Read, Tier: history.Local, Proc: 1, Key: 1, Version: 7, Stale: stale, Start: 3e9, End: 4e9},
+		}, history.Rules{Bound: time.Second, Soft: true})
+		if violated := len(v.Violations) > 0; violated == stale {
+			t.Errorf("stale: %v, violated: %v", stale, violated)
+		}
+	}
+}

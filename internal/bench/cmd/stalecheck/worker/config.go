@@ -30,6 +30,7 @@ type Config struct {
 	Strict   bool          // every invalidation waits until nobody can be stale
 	NoLog    bool          // no log at all: a control
 	KeysOnly bool          // no invalidation by prefix or tag
+	Soft     bool          // what the source has changed expires; every read is one that tells whether it is stale
 	Composed bool          // values built from cached values, too; no invalidation but by tag
 
 	Keys, Readers, Writers int

@@ -34,7 +34,7 @@ func (w *worker) read(rng *rand.Rand) {
 	c := w.levels[level]
 	e := history.Event{Level: uint8(level)}
 	switch draw := rng.IntN(100); {
-	case draw < 60:
+	case draw < 60, w.cfg.Soft:
 		if draw >= 55 && level == 0 {
 			e.MaxAge = int64(w.cfg.Bound / 5)
 		}

@@ -43,7 +43,9 @@ func (w *worker) invalidate(rng *rand.Rand, t target, versions []int64) {
 	defer cancel()
 	e := history.Event{Type: history.Acked, Kind: t.kind, Op: uint32(w.ops.Add(1)), Start: proc.Now()}
 	var err error
-	if t.kind == history.Key && len(t.keys) == 1 && rng.IntN(4) == 0 {
+	if w.cfg.Soft {
+		err = w.tiers.Expire(ctx, t.scopes...)
+	} else if t.kind == history.Key && len(t.keys) == 1 && rng.IntN(4) == 0 {
 		err = w.levels[0].Delete(ctx, Name(t.keys[0]), how...)
 	} else {
 		err = w.tiers.Invalidate(ctx, append(t.scopes, how...)...)

@@ -1,0 +1,363 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/policy"
+)
+
+var (
+	keptLong = policy.Patch{TTL: new(time.Hour), Stale: new(time.Hour), StaleIfError: new(time.Hour)}
+	notKept  = policy.Patch{TTL: new(time.Hour), Stale: new(time.Duration), StaleIfError: new(time.Duration)}
+)
+
+// A call that comes between two expiries and joins a load that began before both is not
+// given its value as a fresh one: the first of the two counts.
+func TestJoinersBetweenExpiries(t *testing.T) {
+	for name, scope := range scopesOf1(t) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newLogged(t, thingConfig{Tags: tagged, Policy: notKept})
+				w.src.took = time.Second
+				go func() { w.want(t, 0, 1, "1.1") }()
+				advance(time.Second / 4)
+				w.expire(t, 0, scope)
+				advance(time.Second / 4)
+				go func() {
+					_ = nap(t.Context(), time.Second/4)
+					w.expire(t, 0, scope)
+				}()
+				w.state(t, 0, 1, "1.2", false)
+			})
+		})
+	}
+}
+
+// An old value that stands in for a failed load, and keeps others from trying again, does so
+// no longer when it expires.
+func TestExpireEndsThrottle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tiers, src := open(t, cache.TiersConfig{}), &source{}
+		c := with(t, tiers, thingConfig{Load: src.load, Policy: policy.Patch{
+			TTL: new(time.Minute), Stale: new(time.Duration), StaleIfError: new(time.Hour), NegativeTTL: new(time.Minute),
+		}})
+		get := func(want string) {
+			t.Helper()
+			if v, err := c.Get(t.Context(), 1); err != nil || v != want {
+				t.Errorf("Get = %q, %v; want %q", v, err, want)
+			}
+		}
+		get("1.1")
+		advance(2 * time.Minute)
+		src.fail(errors.New("no source"))
+		get("1.1")
+		src.fail(nil)
+		get("1.1") // the source is left alone
+		if err := tiers.Expire(t.Context(), keyScope(t, 1)); err != nil {
+			t.Fatal(err)
+		}
+		v, err := c.Get(t.Context(), 1)
+		if err != nil || v == "1.1" {
+			t.Errorf("Get after Expire = %q, %v; want what the source has now", v, err)
+		}
+	})
+}
+
+// built makes a cache whose values are built from those of another.
+func built(t *testing.T, tiers *cache.Tiers, ns string, p policy.Patch, load cache.Loader[int, string]) cache.Cache[int, string] {
+	t.Helper()
+	c, err := cache.New(tiers, cache.Config[int, string]{Namespace: ns, Policy: p, Load: load})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// What is built from an expired part is not fresh, also when there is a value between the two
+// that is not stored.
+func TestExpiredPartsOfUnstoredValues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tiers, src := open(t, cache.TiersConfig{}), &source{}
+		parts := with(t, tiers, thingConfig{Load: src.load, Policy: keptLong})
+		rows := built(t, tiers, "rows", keptLong, func(ctx context.Context, k int) (string, error) {
+			cache.Filling(ctx).NoStore()
+			return parts.Get(ctx, k)
+		})
+		pages := built(t, tiers, "pages", keptLong, rows.Get)
+		if _, err := parts.Get(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		src.took = time.Minute
+		if err := tiers.Expire(t.Context(), keyScope(t, 1)); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
+				t.Errorf("page = %+v, %v; want a stale one", r, err)
+			}
+			synctest.Wait()
+		}
+	})
+}
+
+// ... and when that value was read from the remote tier, where another process put it.
+func TestExpiredPartsOfFrames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLogged(t, thingConfig{Policy: keptLong})
+		var rows [2]cache.Cache[int, string]
+		for i := range rows {
+			rows[i] = built(t, w.tiers[i], "rows", keptLong, w.c[i].Get)
+		}
+		pages := built(t, w.tiers[1], "pages", keptLong, rows[1].Get)
+		w.want(t, 0, 1, "1.1")
+		w.src.took = time.Minute
+		w.expire(t, 0, keyScope(t, 1))
+		if r, err := rows[0].Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
+			t.Errorf("row = %+v, %v; want a stale one", r, err)
+		}
+		advance(5 * time.Millisecond)
+		for range 2 {
+			if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
+				t.Errorf("page = %+v, %v; want a stale one", r, err)
+			}
+			synctest.Wait()
+		}
+	})
+}
+
+// ... and when the part is of other Tiers, and nothing was invalidated or expired in these.
+func TestExpiredPartsOfOtherTiers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		there, here, src := open(t, cache.TiersConfig{}), open(t, cache.TiersConfig{}), &source{}
+		parts := with(t, there, thingConfig{Load: src.load, Policy: keptLong})
+		pages := built(t, here, "pages", keptLong, parts.Get)
+		if _, err := parts.Get(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		src.took = 5 * time.Second
+		if err := there.Expire(t.Context(), keyScope(t, 1)); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
+				t.Errorf("page = %+v, %v; want a stale one", r, err)
+			}
+			synctest.Wait()
+		}
+		advance(2 * time.Minute)
+		for _, want := range []string{"1.1", "1.2"} { // the second by the way of a hit
+			if v, err := pages.Get(t.Context(), 1); err != nil || v != want {
+				t.Errorf("page = %q, %v; want %q", v, err, want)
+			}
+			synctest.Wait()
+		}
+	})
+}
+
+// ... and when the part was put back because its source failed.
+func TestExpiredPartsThatStandIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tiers, src := open(t, cache.TiersConfig{}), &source{}
+		parts := with(t, tiers, thingConfig{Load: src.load, Policy: policy.Patch{TTL: new(time.Hour), Stale: new(time.Duration), StaleIfError: new(time.Hour)}})
+		pages := built(t, tiers, "pages", keptLong, parts.Get)
+		if _, err := parts.Get(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		src.fail(errSource)
+		if err := tiers.Expire(t.Context(), keyScope(t, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if v, err := parts.Get(t.Context(), 1); err != nil || v != "1.1" {
+			t.Fatal(v, err)
+		}
+		if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
+			t.Errorf("page = %+v, %v; want a stale one", r, err)
+		}
+	})
+}
+
+// A call that begins after an Expire does not wait for a load of this process that began
+// before, where that can be told beforehand.
+func TestExpiredLoadIsNotWaitedFor(t *testing.T) {
+	scopes := scopesOf1(t)
+	delete(scopes, "tag") // it is known when the load has ended
+	for name, scope := range scopes {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tiers, src := open(t, cache.TiersConfig{}), &source{took: time.Second}
+				c := with(t, tiers, thingConfig{Load: src.load, Policy: keptLong})
+				go func() { _, _ = c.Get(t.Context(), 1) }()
+				advance(time.Second / 2)
+				if err := tiers.Expire(t.Context(), scope); err != nil {
+					t.Fatal(err)
+				}
+				begun := time.Now()
+				if v, err := c.Get(t.Context(), 1); err != nil || v != "1.2" || time.Since(begun) != time.Second {
+					t.Errorf("Get = %q, %v after %v; want what a load of its own brings after 1s", v, err, time.Since(begun))
+				}
+			})
+		})
+	}
+}
+
+// An entry that was found expired is not stale from a later moment when it expires once more.
+func TestFirstExpiryCounts(t *testing.T) {
+	for name, scope := range scopesOf1(t) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tiers, src := open(t, cache.TiersConfig{}), &source{}
+				c := with(t, tiers, thingConfig{Load: src.load, Tags: tagged, Policy: policy.Patch{TTL: new(time.Hour), Stale: new(time.Minute), StaleIfError: new(time.Duration)}})
+				if _, err := c.Get(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+				src.fail(errSource)
+				for range 3 {
+					if err := tiers.Expire(t.Context(), scope); err != nil {
+						t.Fatal(err)
+					}
+					if v, err := c.Get(t.Context(), 1); err != nil || v != "1.1" {
+						t.Errorf("Get = %q, %v; want the stale value", v, err)
+					}
+					advance(19 * time.Second)
+				}
+				advance(4 * time.Second)
+				if v, err := c.Get(t.Context(), 1); err == nil {
+					t.Errorf("served after more than Stale: %q", v)
+				}
+			})
+		})
+	}
+}
+
+// A value without a TTL is stale for as long as the policy says when it expires.
+func TestExpireWithoutTTL(t *testing.T) {
+	for name, scope := range scopesOf1(t) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{TTL: new(policy.Forever), Stale: new(time.Minute), StaleIfError: new(time.Duration)}})
+				w.want(t, 0, 1, "1.1")
+				w.want(t, 1, 1, "1.1")
+				w.src.fail(errSource)
+				w.expire(t, 0, scope)
+				advance(50 * time.Second)
+				for i := range 2 {
+					w.state(t, i, 1, "1.1", true)
+				}
+				advance(20 * time.Second)
+				for i := range 2 {
+					if r, err := w.c[i].Fetch(t.Context(), 1, nil); err == nil {
+						t.Errorf("process %d serves after more than Stale: %+v", i, r)
+					}
+				}
+			})
+		})
+	}
+}
+
+// What waits for the log is stale here at once, and elsewhere when it is through.
+func TestExpireOutOfReach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLogged(t, thingConfig{Tags: tagged, Policy: keptLong})
+		w.want(t, 0, 1, "1.1")
+		w.want(t, 1, 1, "1.1")
+		w.src.fail(errors.New("no source"))
+		w.link[0].Fail(errors.New("unplugged"))
+		err := w.tiers[0].Expire(t.Context(), invalidate.Tag("default", "t"))
+		if _, ok := errors.AsType[*invalidate.PendingError](err); !ok {
+			t.Fatalf("Expire = %v, want a PendingError", err)
+		}
+		w.state(t, 0, 1, "1.1", true)
+		w.link[0].Heal()
+		advance(bound)
+		w.state(t, 1, 1, "1.1", true) // it was no invalidation
+	})
+}
+
+// Absences that are remembered expire at once: there is nothing to be served meanwhile.
+func TestExpiredAbsence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tiers, loads := open(t, cache.TiersConfig{}), 0
+		c := built(t, tiers, "things", keptLong, func(context.Context, int) (string, error) {
+			if loads++; loads == 1 {
+				return "", cache.ErrNotFound
+			}
+			return "there", nil
+		})
+		if _, err := c.Get(t.Context(), 1); !errors.Is(err, cache.ErrNotFound) {
+			t.Fatal(err)
+		}
+		if err := tiers.Expire(t.Context(), keyScope(t, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if v, err := c.Get(t.Context(), 1); err != nil || v != "there" {
+			t.Errorf("Get = %q, %v; want the value that is there by now", v, err)
+		}
+	})
+}
+
+// An expired value is what its refresh may find unchanged, also where a frame holds it.
+func TestExpiredIsPrevious(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLogged(t, thingConfig{Policy: keptLong})
+		loads := 0
+		load := func(ctx context.Context, _ int) (string, error) {
+			loads++
+			if v, ok := cache.Previous[string](ctx); ok {
+				return v, cache.ErrNotModified
+			}
+			return "v", nil
+		}
+		a := built(t, w.tiers[0], "etags", keptLong, load)
+		b := built(t, w.tiers[1], "etags", keptLong, load)
+		if _, err := a.Get(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		w.expire(t, 0, invalidate.Prefix("default", "etags:"))
+		advance(5 * time.Millisecond)
+		for _, stale := range []bool{true, false} {
+			if r, err := b.Fetch(t.Context(), 1, nil); err != nil || r.Value != "v" || r.Stale != stale {
+				t.Errorf("Fetch = %+v, %v; want stale: %v", r, err, stale)
+			}
+			synctest.Wait()
+		}
+		if loads != 2 {
+			t.Errorf("%d loads, want 2", loads)
+		}
+	})
+}
+
+// Callers that arrive while a value is built from an expired part share what is built.
+func TestCrowdOfExpiredParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tiers, src := open(t, cache.TiersConfig{}), &source{}
+		parts := with(t, tiers, thingConfig{Load: src.load, Policy: keptLong})
+		loads := 0
+		pages := built(t, tiers, "pages", notKept, func(ctx context.Context, k int) (string, error) {
+			loads++
+			v, err := parts.Get(ctx, k)
+			_ = nap(ctx, time.Second)
+			return v, err
+		})
+		if _, err := parts.Get(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		src.took = time.Hour
+		if err := tiers.Expire(t.Context(), keyScope(t, 1)); err != nil {
+			t.Fatal(err)
+		}
+		for range 50 {
+			go func() { _, _ = pages.Get(t.Context(), 1) }()
+			advance(10 * time.Millisecond)
+		}
+		advance(time.Minute)
+		if loads != 1 {
+			t.Errorf("the page was made %d times for callers that came while it was made", loads)
+		}
+	})
+}
