@@ -60,8 +60,10 @@ func (t *Tiers) expire(ctx context.Context, p *policy.Policy, far *remote.Tier, 
 	ctx, end := t.seen.invalidateStart(ctx, len(r.Scopes))
 	if t.follower != nil {
 		err = unreached(t.follower.Invalidate(ctx, r))
+		t.told(r)
 	} else {
 		t.fences.Apply(r)
+		t.told(r)
 		var failed []error
 		for _, k := range r.Keys() {
 			failed = append(failed, unreached(t.expireCell(ctx, p, far, k)))

@@ -56,7 +56,7 @@ func (t *Tiers) follow() {
 		t.settleBeforeForgetting()
 		return
 	}
-	cfg := follow.Config{Origin: t.base, OnLag: t.seen.lag, Wait: t.cfg.InvalidateWait, Logger: t.log}
+	cfg := follow.Config{Origin: t.base, OnLag: t.seen.lag, OnApplied: t.heard, Wait: t.cfg.InvalidateWait, Logger: t.log}
 	if t.remote != nil {
 		cfg.Remove = t.removeCells
 		cfg.Names = namesFor(t.cfg.Log, t.cfg.Remote)

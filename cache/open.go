@@ -141,6 +141,7 @@ func (t *Tiers) Close(ctx context.Context) error {
 		return nil
 	}
 	unfollowed.Wait()
+	t.listeners.close()
 	if err = errors.Join(err, lost, t.seen.close(), t.local.Close()); err != nil {
 		return fmt.Errorf("cache: close: %w", err)
 	}

@@ -25,6 +25,9 @@ func setAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 		if !s.claimed {
 			s.err = errors.Join(s.err, s.replace(s.it, s.size, s.keep))
 		}
+		if s.s.far == nil && s.t.follower == nil {
+			s.t.told(follow.Request{Scopes: []invalidate.Scope{invalidate.Key(s.full)}})
+		}
 		if s.o.skipLocal {
 			s.t.local.Delete(s.at) // only to give the memory back
 		}

@@ -122,6 +122,7 @@ type Tiers struct {
 	all      *counters // what has no namespace
 	panicked sync.Once // a hook did, which was logged
 
+	listeners listeners
 	known     tenants // of the handles there have been
 	strangers tenants // of invalidations, which were logged
 

@@ -108,7 +108,9 @@ func (t *Tiers) request(ctx context.Context, timeout time.Duration, r follow.Req
 // way to.
 func (t *Tiers) spread(ctx context.Context, timeout time.Duration, r follow.Request) error {
 	if t.follower != nil {
-		return unreached(t.follower.Invalidate(ctx, r))
+		err := t.follower.Invalidate(ctx, r)
+		t.told(r)
+		return unreached(err)
 	}
 	// The cells go first: a fetch that begins after the fence must not find
 	// what the fence is about.
@@ -117,6 +119,7 @@ func (t *Tiers) spread(ctx context.Context, timeout time.Duration, r follow.Requ
 		err = unreached(t.remove(ctx, timeout, r.Keys(), r.Hold))
 	}
 	t.fences.Apply(r)
+	t.told(r)
 	return err
 }
 

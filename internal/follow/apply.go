@@ -23,8 +23,9 @@ func (f *Fences) cursor() invalidate.Cursor {
 // records may have covered is given up. The caller sees to it that there is one
 // follow at a time.
 //
-// The cursor moves when all fences of the page are stored.
-func (f *Fences) follow(p invalidate.Page) (found findings) {
+// The cursor moves when all fences of the page are stored. Each record is shown to see, once
+// its fences are; followed says whether nothing is missing before it.
+func (f *Fences) follow(p invalidate.Page, see func(r *invalidate.Record, followed bool)) (found findings) {
 	at := f.cursor()
 	keyEpoch, scopeEpoch := at.Epoch, at.Epoch
 	for _, r := range p.Keys {
@@ -34,6 +35,7 @@ func (f *Fences) follow(p invalidate.Page) (found findings) {
 		inOrder := follows(&r, at.Key, at.KeyID)
 		found.count(r, inOrder)
 		f.followKey(r, inOrder)
+		see(&r, inOrder)
 		keyEpoch = epochOf(&r, at.Key, keyEpoch)
 		at.Key, at.KeyID = r.At, idAfter(&r, at.Key, at.KeyID)
 	}
@@ -47,6 +49,7 @@ func (f *Fences) follow(p invalidate.Page) (found findings) {
 			found.bumps++
 		}
 		f.followScope(r, at.Scope > 0 && inOrder)
+		see(&r, inOrder)
 		scopeEpoch = epochOf(&r, at.Scope, scopeEpoch)
 		at.Scope, at.ScopeID = r.At, idAfter(&r, at.Scope, at.ScopeID)
 	}

@@ -48,6 +48,13 @@ type Config struct {
 	// from the follower's goroutines and must be quick. Nil: not called.
 	OnLag func(time.Duration)
 
+	// OnApplied is told of the fences of each record that another process has
+	// appended, in the log's order, once they are applied here; of everything where
+	// records are missing. What was in the log before this process is not told. It
+	// is called under a lock and must be quick; it may keep the slice, and must not
+	// change it. Nil: not called.
+	OnApplied func([]invalidate.Fence)
+
 	// Logger gets one line per change of state. Nil: slog.Default.
 	Logger *slog.Logger
 
@@ -81,7 +88,8 @@ type Follower struct {
 	bound   time.Duration
 	wait    time.Duration // of callers, for the log
 
-	applying sync.Mutex // one follow at a time
+	applying sync.Mutex                        // one follow at a time
+	sent     atomic.Pointer[invalidate.Append] // under way; nil: nothing
 
 	mu      sync.Mutex    // protects what follows, up to the blank line
 	queue   []*order      // wait for a round

@@ -76,6 +76,15 @@ func (r Request) fence(s invalidate.Scope) invalidate.Fence {
 	return f
 }
 
+// Fences returns what records carry of the request.
+func (r Request) Fences() []invalidate.Fence {
+	fences := make([]invalidate.Fence, len(r.Scopes))
+	for i, s := range r.Scopes {
+		fences[i] = r.fence(s)
+	}
+	return fences
+}
+
 // fences appends what records carry of the request.
 func (r Request) fences(keys, scopes []invalidate.Fence) (_, _ []invalidate.Fence) {
 	for _, s := range r.Scopes {

@@ -3,6 +3,7 @@ package follow
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
@@ -117,12 +118,14 @@ func (w *Follower) exchange(ctx context.Context, orders []*order, until time.Tim
 			a.Scopes, scopes = split(scopes, invalidate.MaxFences)
 		}
 		asked := w.now()
+		w.sent.Store(&a)
 		p, err := w.ask(ctx, a, gone, until)
 		if err != nil {
 			return err
 		}
 		w.apply(p)
 		w.fences.confirm(a, p)
+		w.sent.Store(nil)
 		if !p.More && len(cells)+len(keys)+len(scopes) == 0 {
 			w.extend(asked)
 			break
@@ -179,9 +182,25 @@ func earlier(a, b time.Time) time.Time {
 // to be extended, last of all.
 func (w *Follower) apply(p invalidate.Page) {
 	w.applying.Lock()
-	found := w.fences.follow(p)
+	found := w.fences.follow(p, w.tellOthers)
 	w.applying.Unlock()
 	w.record(found)
+}
+
+// tellOthers passes on what others have invalidated. The tail may bring a record of this
+// process before the call that appends it has its answer; it is known by its fences.
+func (w *Follower) tellOthers(r *invalidate.Record, followed bool) {
+	if w.cfg.OnApplied == nil || !w.caughtUp.Load() {
+		return
+	}
+	if !followed || r.Bump || r.Damaged {
+		w.cfg.OnApplied([]invalidate.Fence{invalidate.All().Fence()})
+	}
+	sent := w.sent.Load()
+	if len(r.Fences) == 0 || sent != nil && (slices.Equal(r.Fences, sent.Keys) || slices.Equal(r.Fences, sent.Scopes)) {
+		return
+	}
+	w.cfg.OnApplied(r.Fences)
 }
 
 // extend confirms the lease. Safe only behind everything that was asked for:
