@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -64,7 +65,7 @@ type measures struct {
 func newMeasures(s key.Space) *measures {
 	base := spaceAttributes(s)
 	with := func(more ...attribute.KeyValue) []metric.RecordOption {
-		set := attribute.NewSet(append(base[:len(base):len(base)], more...)...)
+		set := attribute.NewSet(append(slices.Clip(base), more...)...)
 		return []metric.RecordOption{metric.WithAttributeSet(set)}
 	}
 	m := &measures{space: with()}
@@ -75,7 +76,7 @@ func newMeasures(s key.Space) *measures {
 		outcome := attribute.String("outcome", name)
 		m.wait[0][i] = with(outcome, attribute.Int("sampled", 1))
 		m.wait[1][i] = with(outcome, attribute.Int("sampled", sampled))
-		m.events[i] = []trace.EventOption{trace.WithAttributes(append(base[:len(base):len(base)], outcome)...)}
+		m.events[i] = []trace.EventOption{trace.WithAttributes(append(slices.Clip(base), outcome)...)}
 	}
 	return m
 }

@@ -72,7 +72,7 @@ func keysOf(sets []attribute.Set) string {
 	values := map[string][]string{}
 	for _, s := range sets {
 		for _, kv := range s.ToSlice() {
-			if k, v := string(kv.Key), kv.Value.Emit(); !slices.Contains(values[k], v) {
+			if k, v := string(kv.Key), kv.Value.String(); !slices.Contains(values[k], v) {
 				values[k] = append(values[k], v)
 			}
 		}
@@ -198,7 +198,7 @@ func TestSpanEvents(t *testing.T) {
 			got = append(got, e.Name+" "+set.Encoded(attribute.DefaultEncoder()))
 		}
 		var want []string
-		for _, s := range strings.Fields("miss:load hit:local hit:local hit:remote hit:stale miss:error miss:negative hit:negative") {
+		for s := range strings.FieldsSeq("miss:load hit:local hit:local hit:remote hit:stale miss:error miss:negative hit:negative") {
 			name, outcome, _ := strings.Cut(s, ":")
 			want = append(want, "cache."+name+" cache.namespace=things,cache.tenant=default,outcome="+outcome)
 		}

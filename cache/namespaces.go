@@ -105,7 +105,7 @@ func checkNames(tenant, namespace string) error {
 
 // faultOf adds to an error about a name the field and the remedy.
 func faultOf(field string, err error) error {
-	remedy := ""
+	var remedy string
 	switch {
 	case err == nil:
 		return nil

@@ -82,7 +82,7 @@ func spellPrefix(t reflect.Type, prefix string) (string, error) {
 		return key.Text(prefix), nil
 	case k >= reflect.Int && k <= reflect.Int64:
 		prefix, negative := strings.CutPrefix(prefix, "-")
-		if prefix == "" && negative || startsNumber(prefix) && !(negative && prefix == "0") {
+		if prefix == "" && negative || startsNumber(prefix) && (!negative || prefix != "0") {
 			return sign(negative) + prefix, nil
 		}
 	case k >= reflect.Uint && k <= reflect.Uintptr:

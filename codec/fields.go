@@ -67,7 +67,7 @@ func (tags tagging) appendFields(fields, embedded []field, s field) (_, _ []fiel
 		f := s.Type.Field(i)
 		inline := tags.inline(f)
 		tag := tags.of(f.Tag)
-		if tag == "-" || !f.IsExported() && !(f.Anonymous && isStruct(f.Type)) {
+		if tag == "-" || !f.IsExported() && (!f.Anonymous || !isStruct(f.Type)) {
 			continue
 		}
 		index := append(slices.Clone(s.Index), i)

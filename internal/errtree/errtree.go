@@ -108,7 +108,7 @@ func unwrap(err error) []error {
 // Only reports whether an error is the target, by itself or because every error that it
 // wraps is.
 func Only(err, target error) bool {
-	if x, ok := err.(interface{ Is(error) bool }); ok && x.Is(target) { //nolint:errorlint // one node of the tree at a time
+	if x, ok := err.(interface{ Is(error) bool }); ok && x.Is(target) {
 		return true
 	}
 	next := unwrap(err)
