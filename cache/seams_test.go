@@ -1,8 +1,10 @@
 package cache_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -59,6 +62,19 @@ func TestDeleteManyWhileTheLogHangs(t *testing.T) {
 		remote.up.Store(true)
 		w.link[0].Heal()
 	})
+}
+
+// An Expire of an unknown tenant is told of, as an invalidation is. (Finding B4.)
+func TestExpireOfAnUnknownTenant(t *testing.T) {
+	var log bytes.Buffer
+	tiers := open(t, cache.TiersConfig{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	with(t, tiers, thingConfig{})
+	if err := tiers.Expire(t.Context(), invalidate.Tag("org", "7")); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(log.String(), "tenant=org") {
+		t.Errorf("the log says %q, want the tenant", log.String())
+	}
 }
 
 // SetMany waits for the log no longer than InvalidateWait, however many records it takes.
