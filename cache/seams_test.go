@@ -77,6 +77,16 @@ func TestExpireOfAnUnknownTenant(t *testing.T) {
 	}
 }
 
+// A cache that is LocalOnly would leave the cells of one that is not.
+func TestLocalOnlyBesideOneThatIsNot(t *testing.T) {
+	tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+	with(t, tiers, thingConfig{})
+	_, err := cache.New(tiers, thingConfig{Namespace: "things", LocalOnly: true})
+	if err == nil || !strings.Contains(err.Error(), "LocalOnly") {
+		t.Errorf("New: %v, want an error that names LocalOnly", err)
+	}
+}
+
 // SetMany waits for the log no longer than InvalidateWait, however many records it takes.
 func TestSetManyWaitsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
