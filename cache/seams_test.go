@@ -87,6 +87,22 @@ func TestLocalOnlyBesideOneThatIsNot(t *testing.T) {
 	}
 }
 
+// Of a cache that is LocalOnly there are no cells.
+func TestDeleteManyOfLocalOnly(t *testing.T) {
+	remote := faulty()
+	remote.Fail(errRemote)
+	c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{LocalOnly: true})
+	if err := c.SetMany(t.Context(), map[int]string{1: "a", 2: "b"}); err != nil {
+		t.Errorf("SetMany: %v", err)
+	}
+	if err := c.DeleteMany(t.Context(), []int{1, 2}, c.Tag("t")); err != nil {
+		t.Errorf("DeleteMany: %v", err)
+	}
+	if n := remote.Calls(); n > 0 {
+		t.Errorf("the remote tier was asked %d times", n)
+	}
+}
+
 // SetMany waits for the log no longer than InvalidateWait, however many records it takes.
 func TestSetManyWaitsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
