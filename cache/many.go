@@ -19,7 +19,7 @@ import (
 // map is not kept.
 func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) error {
 	const op = "set many"
-	o, err := collect(opts, ofSet)
+	o, err := c.ofSet(opts)
 	switch unusable := c.unusable(op); {
 	case unusable != nil:
 		return unusable

@@ -103,6 +103,21 @@ func TestDeleteManyOfLocalOnly(t *testing.T) {
 	}
 }
 
+// Set refuses options that leave it no tier.
+func TestSetWithoutATier(t *testing.T) {
+	for name, tiers := range map[string]*cache.Tiers{
+		"no remote tier": open(t, cache.TiersConfig{}), "LocalOnly": open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}),
+	} {
+		c := with(t, tiers, thingConfig{LocalOnly: true})
+		wantError(t, c.Set(t.Context(), 1, "v", cache.SkipLocal()), "set", "default:things:1", cache.ErrOption)
+		err := c.SetMany(t.Context(), map[int]string{1: "v"}, cache.SkipLocal())
+		wantError(t, err, "set many", "default:things", cache.ErrOption)
+		if s := tiers.Stats(); s.Kinds.Keys != 0 {
+			t.Errorf("%s: something was done", name)
+		}
+	}
+}
+
 // SetMany waits for the log no longer than InvalidateWait, however many records it takes.
 func TestSetManyWaitsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
