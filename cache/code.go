@@ -69,8 +69,8 @@ var codes = []struct {
 //	canceled         a context ended: the caller's, or one that the loader made
 //	load_failed      the loader returned another error
 //
-// Of an error that joins several the code is that of the gravest: not_found is returned only
-// when nothing else happened.
+// Of an error that joins several of these the code is that of the gravest. An error of Load
+// that is ErrNotFound among others says that there is no value, and so does its code.
 func (e *Error) Code() string {
 	for _, c := range codes {
 		if errors.Is(e.Err, c.is) {

@@ -57,6 +57,7 @@ func (t *Tiers) expire(ctx context.Context, p *policy.Policy, far *remote.Tier, 
 	if err != nil {
 		return err
 	}
+	t.noteStrangers(r.Scopes)
 	ctx, end := t.seen.invalidateStart(ctx, len(r.Scopes))
 	if t.follower != nil {
 		err = unreached(t.follower.Invalidate(ctx, r))

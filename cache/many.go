@@ -19,7 +19,7 @@ import (
 // map is not kept.
 func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) error {
 	const op = "set many"
-	o, err := collect(opts, ofSet)
+	o, err := c.ofSet(opts)
 	switch unusable := c.unusable(op); {
 	case unusable != nil:
 		return unusable
@@ -59,11 +59,12 @@ func (c Cache[K, V]) DeleteMany(ctx context.Context, keys []K, more ...invalidat
 	if err := c.unusable(op); err != nil {
 		return err
 	}
-	if _, err := follow.NewRequest(more...); err != nil {
+	r, err := follow.NewRequest(more...)
+	if err != nil {
 		return &Error{Op: op, Key: c.v.name, Err: err}
 	}
 	jobs, errs := make(map[K]*job[K, V], len(keys)), map[K]error{}
-	scopes := make([]invalidate.Scope, 0, len(keys)+len(more))
+	r.Removed = c.s.far == nil && len(r.Keys()) == 0 // there are no cells
 	for _, k := range keys {
 		if jobs[k] != nil || errs[k] != nil {
 			continue
@@ -74,12 +75,12 @@ func (c Cache[K, V]) DeleteMany(ctx context.Context, keys []K, more ...invalidat
 			continue
 		}
 		jobs[k] = j
-		scopes = append(scopes, invalidate.Key(j.full))
+		r.Scopes = append(r.Scopes, invalidate.Key(j.full))
 	}
-	if len(scopes)+len(more) == 0 {
+	if len(r.Scopes) == 0 {
 		return KeyErrors(errs)
 	}
-	err := c.s.t.invalidate(ctx, c.v.policy().RemoteTimeout, append(scopes, more...)...)
+	err = c.s.t.request(ctx, c.v.policy().RemoteTimeout, r)
 	told := err == nil
 	for k, j := range jobs {
 		if failedFor(err, j.FullKey()) {

@@ -22,6 +22,7 @@ type namespaces struct {
 type use struct {
 	key, value    reflect.Type
 	codec, schema string
+	localOnly     bool // although there is a remote tier
 }
 
 // namedBase is the policy of a cache before the table of overrides.
@@ -37,6 +38,10 @@ func (n *namespaces) clash(namespace string, u use) error {
 		errs = append(errs, fmt.Errorf("field Namespace: "+format, args...))
 	}
 	if old, taken := n.uses[namespace]; taken {
+		if old.localOnly != u.localOnly {
+			errs = append(errs, fmt.Errorf("field LocalOnly: %v, and %v for another cache of %q on these Tiers, so one would leave what the other stores in the remote tier: set it alike",
+				u.localOnly, old.localOnly, namespace))
+		}
 		for _, part := range []struct {
 			what      string
 			old, want any

@@ -17,7 +17,7 @@ import (
 
 // New returns the cache that cfg describes. It refuses a configuration with
 // faults and names all of them. Several caches may share a namespace of t when their types
-// of keys and values, their codecs and their schemas are the same.
+// of keys and values, their codecs, their schemas and LocalOnly are the same.
 func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 	if err := t.check(); err != nil {
 		return Cache[K, V]{}, fmt.Errorf("cache: new %.100q: %w", cfg.Namespace, err)
@@ -61,7 +61,7 @@ func (c Cache[K, V]) Tenant(name string) Cache[K, V] {
 // enrol checks a configuration and notes what its namespace is used for.
 func enrol[K comparable, V any](t *Tiers, cfg *Config[K, V]) error {
 	err := validate(t, cfg)
-	u := use{reflect.TypeFor[K](), reflect.TypeFor[V](), cfg.Codec.ID(), cfg.Schema}
+	u := use{reflect.TypeFor[K](), reflect.TypeFor[V](), cfg.Codec.ID(), cfg.Schema, cfg.LocalOnly && t.remote != nil}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err = errors.Join(err, t.used.clash(cfg.Namespace, u)); err == nil {

@@ -66,8 +66,8 @@ func SkipLocal() Option { return Option{kind: optSkipLocal} }
 // what is stored there. What a load brings leaves it: a later read that asks the remote
 // tier may return what is there, which may be older. See [SkipLocal] for what calls share.
 //
-// A read that skips both tiers shares its load and keeps nothing. Set refuses both: use
-// Delete.
+// A read that skips both tiers shares its load and keeps nothing. Set refuses both, and
+// SkipLocal where there is no remote tier: use Delete.
 func SkipRemote() Option { return Option{kind: optSkipRemote} }
 
 // callOpts is the sum of a call's options.
@@ -135,6 +135,15 @@ func collect(opts []Option, of callKind) (callOpts, error) {
 		return o, fmt.Errorf("%w: SkipLocal and SkipRemote together leave Set no tier to keep the value in: use Delete", ErrOption)
 	}
 	return o, nil
+}
+
+// ofSet adds up the options of a Set.
+func (c Cache[K, V]) ofSet(opts []Option) (callOpts, error) {
+	o, err := collect(opts, ofSet)
+	if err == nil && c.s != nil && c.s.far == nil && o.skipLocal {
+		err = fmt.Errorf("%w: SkipLocal leaves Set no tier to keep the value in, as the cache has no remote tier: leave it out, or use Delete", ErrOption)
+	}
+	return o, err
 }
 
 // misplaced returns the error of an option that says what a read accepts, given to Set.

@@ -22,7 +22,7 @@ import (
 // same, also when ctx has ended. With the policy's Off, Set only invalidates. A value for
 // which a local tier alone has no room is an [ErrTooLarge].
 func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
-	o, err := collect(opts, ofSet)
+	o, err := c.ofSet(opts)
 	if err != nil {
 		return c.fail("set", k, wrongUse(err))
 	}

@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
@@ -16,8 +17,12 @@ func setAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 		seizeAll(ctx, sets)
 		// A cell that was claimed must stay; one that was not is to be removed. So if there
 		// are both, they take two records.
-		spreadAll(ctx, sets, true)
-		spreadAll(ctx, sets, false)
+		var until time.Time
+		if f := sets[0].t.follower; f != nil {
+			until = f.Until() // for both
+		}
+		spreadAll(ctx, sets, true, until)
+		spreadAll(ctx, sets, false, until)
 		fillAll(ctx, sets)
 	}
 	for i := range sets {
@@ -76,8 +81,8 @@ func seizeAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 }
 
 // spreadAll writes the record of the keys whose cells are gone, or of the others.
-func spreadAll[K comparable, V any](ctx context.Context, sets []setting[K, V], gone bool) {
-	r := follow.Request{Removed: gone || sets[0].s.far == nil}
+func spreadAll[K comparable, V any](ctx context.Context, sets []setting[K, V], gone bool, until time.Time) {
+	r := follow.Request{Removed: gone || sets[0].s.far == nil, Until: until}
 	for i := range sets {
 		if s := &sets[i]; s.gone == gone {
 			r.Scopes = append(r.Scopes, invalidate.Key(s.full))

@@ -54,7 +54,7 @@ func (w *Follower) Invalidate(ctx context.Context, r Request) error {
 	if len(r.Scopes) == 0 {
 		return nil
 	}
-	o, until := w.newOrder(r), time.Now().Add(w.wait)
+	o, until := w.newOrder(r), earlier(w.Until(), r.Until)
 	w.removeFirst(ctx, o, until)
 	if err := w.enqueue(o); err != nil {
 		w.fences.Apply(r)
@@ -71,6 +71,9 @@ func (w *Follower) Invalidate(ctx context.Context, r Request) error {
 	}
 	return nil
 }
+
+// Until returns until when a call of Invalidate that begins now waits for the log.
+func (w *Follower) Until() time.Time { return time.Now().Add(w.wait) }
 
 // await waits for an order to land, and says why it waits no longer.
 func (w *Follower) await(ctx context.Context, o *order, until time.Time) error {
@@ -128,11 +131,21 @@ func (w *Follower) leave(o *order, why error) error {
 		w.limit()
 	}
 	w.tell(cause)
+	if cause != nil && (!o.written || o.into != nil) {
+		cause = ofAll{cause}
+	}
 	err := w.pendingError(why, cause)
 	w.mu.Unlock()
 	w.fences.Apply(o.req) // whatever becomes of it elsewhere
 	return err
 }
+
+// ofAll is an error of cells of an order whose record is not in the log either. So it is
+// about all of its keys, whichever it names, and errors.As does not find those.
+type ofAll struct{ error }
+
+// Is implements the interface of errors.Is.
+func (e ofAll) Is(target error) bool { return errors.Is(e.error, target) }
 
 // outwait waits until every lease has ended that was confirmed before.
 func (w *Follower) outwait(ctx context.Context, bound time.Duration) error {

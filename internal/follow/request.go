@@ -21,6 +21,10 @@ type Request struct {
 	// Removed says that the remote tier's cells of the keys hold no value any
 	// more: the caller has put its own claim there, which must stay.
 	Removed bool
+
+	// Until is when the caller waits no longer for the log, where Config.Wait would let it
+	// wait longer. Zero: it does not matter.
+	Until time.Time
 }
 
 // NewRequest sorts the parts of a call. It refuses parts that cannot be used,

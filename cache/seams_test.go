@@ -1,0 +1,136 @@
+package cache_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// partial is a remote tier one of whose nodes cannot be reached.
+type partial struct {
+	*tiertest.Faulty
+	down string // in the keys of that node
+	up   atomic.Bool
+}
+
+func (p *partial) Unlink(ctx context.Context, keys ...string) error {
+	var ok, failed []string
+	for _, k := range keys {
+		if !p.up.Load() && strings.HasSuffix(k, p.down) {
+			failed = append(failed, k)
+		} else {
+			ok = append(ok, k)
+		}
+	}
+	if err := p.Faulty.Unlink(ctx, ok...); err != nil || len(failed) == 0 {
+		return err
+	}
+	return &tier.KeysError{Keys: failed, Err: errRemote}
+}
+
+// While a log hangs nothing is through, also not the keys whose cells could be removed.
+func TestDeleteManyWhileTheLogHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLogged(t, thingConfig{})
+		remote := &partial{Faulty: w.wire[0], down: ":2"}
+		tiers := open(t, cache.TiersConfig{Remote: remote, Log: w.link[0]})
+		c := with(t, tiers, thingConfig{Load: w.src.load})
+		synctest.Wait()
+		w.link[0].Hang(true)
+		advance(bound / 3) // the syncer's round hangs
+		err := c.DeleteMany(t.Context(), []int{1, 2})
+		be, ok := errors.AsType[*cache.BatchError[int]](err)
+		if !ok || len(be.Errs) != 2 {
+			t.Fatalf("DeleteMany: %v, want an error for each of two keys", err)
+		}
+		for k, err := range be.Errs {
+			if !errors.Is(err, cache.ErrUnavailable) {
+				t.Errorf("key %d: %v, want ErrUnavailable", k, err)
+			}
+		}
+		remote.up.Store(true)
+		w.link[0].Heal()
+	})
+}
+
+// An Expire of an unknown tenant is told of, as an invalidation is. (Finding B4.)
+func TestExpireOfAnUnknownTenant(t *testing.T) {
+	var log bytes.Buffer
+	tiers := open(t, cache.TiersConfig{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	with(t, tiers, thingConfig{})
+	if err := tiers.Expire(t.Context(), invalidate.Tag("org", "7")); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(log.String(), "tenant=org") {
+		t.Errorf("the log says %q, want the tenant", log.String())
+	}
+}
+
+// A cache that is LocalOnly would leave the cells of one that is not.
+func TestLocalOnlyBesideOneThatIsNot(t *testing.T) {
+	tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+	with(t, tiers, thingConfig{})
+	_, err := cache.New(tiers, thingConfig{Namespace: "things", LocalOnly: true})
+	if err == nil || !strings.Contains(err.Error(), "LocalOnly") {
+		t.Errorf("New: %v, want an error that names LocalOnly", err)
+	}
+}
+
+// Of a cache that is LocalOnly there are no cells.
+func TestDeleteManyOfLocalOnly(t *testing.T) {
+	remote := faulty()
+	remote.Fail(errRemote)
+	c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{LocalOnly: true})
+	if err := c.SetMany(t.Context(), map[int]string{1: "a", 2: "b"}); err != nil {
+		t.Errorf("SetMany: %v", err)
+	}
+	if err := c.DeleteMany(t.Context(), []int{1, 2}, c.Tag("t")); err != nil {
+		t.Errorf("DeleteMany: %v", err)
+	}
+	if n := remote.Calls(); n > 0 {
+		t.Errorf("the remote tier was asked %d times", n)
+	}
+}
+
+// Set refuses options that leave it no tier.
+func TestSetWithoutATier(t *testing.T) {
+	for name, tiers := range map[string]*cache.Tiers{
+		"no remote tier": open(t, cache.TiersConfig{}), "LocalOnly": open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}),
+	} {
+		c := with(t, tiers, thingConfig{LocalOnly: true})
+		wantError(t, c.Set(t.Context(), 1, "v", cache.SkipLocal()), "set", "default:things:1", cache.ErrOption)
+		err := c.SetMany(t.Context(), map[int]string{1: "v"}, cache.SkipLocal())
+		wantError(t, err, "set many", "default:things", cache.ErrOption)
+		if s := tiers.Stats(); s.Kinds.Keys != 0 {
+			t.Errorf("%s: something was done", name)
+		}
+	}
+}
+
+// SetMany waits for the log no longer than InvalidateWait, however many records it takes.
+func TestSetManyWaitsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLogged(t, thingConfig{Policy: patch{MaxValueBytes: new(100)}})
+		w.link[0].Hang(true)
+		begun := time.Now()
+		err := w.c[0].SetMany(t.Context(), map[int]string{1: "a", 2: strings.Repeat("v", 200)})
+		if !errors.Is(err, cache.ErrUnavailable) {
+			t.Errorf("SetMany: %v, want ErrUnavailable", err)
+		}
+		if took := time.Since(begun); took > 260*time.Millisecond {
+			t.Errorf("SetMany took %v, want 250ms", took)
+		}
+		w.link[0].Heal()
+	})
+}
