@@ -43,7 +43,7 @@ var (
 	// go-redis comes with these and with nothing else.
 	adapters = inModule("tier/redistier", "invalidate/redislog", "internal/rediserr")
 	// Packages made for tests.
-	kits = inModule("tier/tiertest", "invalidate/logtest", "internal/fault", "internal/redistest", "internal/script")
+	kits = inModule("cache/cachetest", "tier/tiertest", "invalidate/logtest", "internal/fault", "internal/redistest", "internal/script")
 )
 
 // rule says what one package may not depend on, directly or not. A path stands

@@ -69,7 +69,7 @@ const (
 func robotsPolicy(retry, load time.Duration) policy.Patch {
 	return policy.Patch{
 		TTL: new(20 * time.Hour), Jitter: new(0.05), Stale: new(3 * time.Hour), StaleIfError: new(29 * 24 * time.Hour),
-		ErrorTTL: new(retry), Throttle: new(retry), LoadTimeout: new(load), RemoteTimeout: new(time.Second),
+		ErrorTTL: new(max(retry, 2*policy.Resolution)), Throttle: new(retry), LoadTimeout: new(load), RemoteTimeout: new(time.Second),
 	}
 }
 
