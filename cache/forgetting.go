@@ -29,6 +29,7 @@ func (it *item[K, V]) judged(gen, tick uint64, fresh int64, ok bool) bool {
 	}
 	if fresh != follow.Forever && !safeguard.Off(safeguard.Soft) {
 		it.expire(fresh)
+		it.nextTry.Store(0) // a load that failed or runs knows nothing of this
 	}
 	for {
 		born := it.born.Load()
