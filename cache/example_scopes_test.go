@@ -2,38 +2,41 @@ package cache_test
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
+	"log"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
 )
 
-// A loader says the types; what its database says of absence becomes ErrNotFound.
-func ExampleFor() {
-	load := func(_ context.Context, id int64) (string, error) {
-		if id != 42 {
-			return "", fmt.Errorf("user %d: %w", id, sql.ErrNoRows)
-		}
-		return "Ada", nil
-	}
+func ExampleTiers_Invalidate() {
 	ctx := context.Background()
 	tiers, err := cache.Open(cache.TiersConfig{})
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
 	defer func() { _ = tiers.Close(ctx) }()
-	users, err := cache.New(tiers, cache.For("users:v1", cache.NotFoundIs(load, sql.ErrNoRows)))
+	users, err := cache.New(tiers, cache.Config[int64, User]{
+		Namespace: "users:v1",
+		Load:      loadUser,
+		Tags:      func(_ int64, u User) []string { return []string{"org:" + u.Org} },
+	})
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
-	fmt.Println(users.Get(ctx, 42))
-	_, err = users.Get(ctx, 7)
-	e, _ := errors.AsType[*cache.Error](err)
-	fmt.Println(e.Code(), errors.Is(err, cache.ErrNotFound), errors.Is(err, sql.ErrNoRows))
+	acme := users.Tenant("acme")
+
+	_, _ = acme.Get(ctx, 42)
+	fmt.Println(tiers.Invalidate(ctx, invalidate.Tag("acme", "org:7")))
+	_, _ = acme.Get(ctx, 42)
+	fmt.Println(tiers.Invalidate(ctx, invalidate.Prefix("acme", "users:")))
+	_, _ = acme.Get(ctx, 42)
 	// Output:
-	// Ada <nil>
-	// not_found true true
+	// load 42
+	// <nil>
+	// load 42
+	// <nil>
+	// load 42
 }
 
 // Scopes are taken from the handle, which knows its tenant and namespace.
