@@ -69,7 +69,7 @@ func ExamplePanicError() {
 // everywhere.
 type statusError int
 
-func (e statusError) Error() string     { return fmt.Sprintf("the source answered %d", int(e)) }
+func (e statusError) Error() string { return fmt.Sprintf("the source answered %d", int(e)) }
 
 func (e statusError) CacheCode() string { return fmt.Sprintf("http-%d", int(e)) }
 

@@ -180,3 +180,26 @@ func ExampleFor() {
 	// Ada <nil>
 	// not_found true true
 }
+
+// counted is what a program may put around its loaders.
+func counted[K comparable, V any](n *int, load cache.Loader[K, V]) cache.Loader[K, V] {
+	return func(ctx context.Context, k K) (V, error) {
+		*n++
+		return load(ctx, k)
+	}
+}
+
+func ExampleLoader() {
+	ctx := context.Background()
+	var loads int
+	users, done := example(cache.For("users:v1", counted(&loads, loadUser)))
+	defer done()
+
+	for range 3 {
+		_, _ = users.Get(ctx, 42)
+	}
+	fmt.Println(loads)
+	// Output:
+	// load 42
+	// 1
+}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/key"
 )
 
 func ExampleCache_GetMany() {
@@ -75,4 +76,57 @@ func ExampleKeyErrors() {
 	// Output:
 	// Ada 1
 	// 43 cache: get many default:users:v1:43: shard 3 is down
+}
+
+// A nightly import writes what it has read, and says for which keys that failed.
+func ExampleCache_SetMany() {
+	ctx := context.Background()
+	capitals, done := example(cache.Config[string, string]{})
+	defer done()
+
+	err := capitals.SetMany(ctx, map[string]string{"fr": "Paris", "it": "Rome", "": "?"})
+	if failed, ok := errors.AsType[*cache.BatchError[string]](err); ok {
+		for code, err := range failed.Errs {
+			fmt.Printf("%q %v\n", code, errors.Is(err, key.ErrEmpty))
+		}
+	}
+	v, ok := capitals.Peek(ctx, "it")
+	fmt.Println(v, ok)
+	// Output:
+	// "" true
+	// Rome true
+}
+
+// Some users and the list that shows them are invalidated in one step.
+func ExampleCache_DeleteMany() {
+	ctx := context.Background()
+	users, done := exampleUsers()
+	defer done()
+
+	_, _ = users.GetMany(ctx, []int64{42, 43})
+	fmt.Println(users.DeleteMany(ctx, []int64{42, 43}, users.Tag("user-list")))
+	_, ok := users.Peek(ctx, 43)
+	fmt.Println(ok)
+	// Unordered output:
+	// load 42
+	// load 43
+	// <nil>
+	// false
+}
+
+// A LoadMany asks the source once. Keys that are not in the map do not exist.
+func ExampleManyLoader() {
+	ctx := context.Background()
+	var load cache.ManyLoader[int64, User] = func(_ context.Context, ids []int64) (map[int64]User, error) {
+		fmt.Println("SELECT … WHERE id IN", ids)
+		return map[int64]User{42: {"Ada", "7"}}, nil
+	}
+	users, done := example(cache.Config[int64, User]{LoadMany: load})
+	defer done()
+
+	found, err := users.GetMany(ctx, []int64{42, 7})
+	fmt.Println(len(found), err)
+	// Output:
+	// SELECT … WHERE id IN [42 7]
+	// 1 <nil>
 }

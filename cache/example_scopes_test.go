@@ -69,3 +69,32 @@ func ExampleCache_Prefix() {
 	// false true
 	// false
 }
+
+// After an import everything of two namespaces is loaded again, in one step.
+func ExampleCache_All() {
+	ctx := context.Background()
+	tiers, err := cache.Open(cache.TiersConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = tiers.Close(ctx) }()
+	users, err := cache.New(tiers, cache.For("users", loadUser))
+	if err != nil {
+		log.Fatal(err)
+	}
+	names, err := cache.New(tiers, cache.Config[string, int64]{Namespace: "names"})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	_, _ = users.Get(ctx, 42)
+	_ = names.Set(ctx, "Ada", 42)
+	fmt.Println(tiers.Invalidate(ctx, users.All(), names.All()))
+	_, user := users.Peek(ctx, 42)
+	_, name := names.Peek(ctx, "Ada")
+	fmt.Println(user, name)
+	// Output:
+	// load 42
+	// <nil>
+	// false false
+}

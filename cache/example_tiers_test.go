@@ -125,3 +125,40 @@ func ExampleTiers_Close() {
 	// <nil>
 	// true
 }
+
+// printSpace prints what an operator wants to know about one namespace of one tenant.
+func printSpace(s cache.SpaceStats) {
+	reads := s.LocalHits + s.RemoteHits + s.Misses + s.Merged
+	fmt.Printf("%s of %s: %d of %d reads were hits\n", s.Namespace, s.Tenant, s.LocalHits+s.RemoteHits, reads)
+}
+
+func ExampleStats() {
+	ctx := context.Background()
+	tiers, err := cache.Open(cache.TiersConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = tiers.Close(ctx) }()
+	users, err := cache.New(tiers, cache.For("users:v1", loadUser))
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	for range 4 {
+		_, _ = users.Get(ctx, 42)
+	}
+	_ = users.Delete(ctx, 42)
+	s := tiers.Stats()
+	for _, space := range s.Spaces {
+		printSpace(space)
+	}
+	fmt.Println("evicted:", s.Total.Evictions, "entries of", s.Total.EvictedBytes, "bytes")
+	fmt.Println("invalidated:", s.Kinds.Keys, "keys;", "waiting for the log:", s.Log.Pending)
+	fmt.Println("forgotten:", s.Fences.Forgotten, "entries; errors of the remote tier:", s.Remote.GetErrors)
+	// Output:
+	// load 42
+	// users:v1 of default: 3 of 4 reads were hits
+	// evicted: 0 entries of 0 bytes
+	// invalidated: 1 keys; waiting for the log: 0
+	// forgotten: 0 entries; errors of the remote tier: 0
+}
