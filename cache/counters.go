@@ -158,7 +158,7 @@ type Stats struct {
 // SpaceStats are the numbers of one namespace and tenant. Tenants beyond
 // TiersConfig.MaxTenants are counted together as "other".
 type SpaceStats struct {
-	Namespace, Tenant string
+	Namespace, Tenant string // whose they are; the tenant may be "other"
 	Counts
 }
 
@@ -206,17 +206,21 @@ type Counts struct { // behind LocalHits, in the order of type stat
 
 // RemoteStats are about the calls to the remote tier.
 type RemoteStats struct {
-	GetErrors, ClaimErrors, FillErrors, UnlinkErrors int64
-	Breaker                                          string // "closed", "half-open", "open"; empty without a remote tier
+	GetErrors, ClaimErrors, FillErrors, UnlinkErrors int64 // calls that failed, by method of tier.Remote
+
+	Breaker string // "closed", "half-open", "open"; empty without a remote tier
 }
 
 // LocalStats are about the local tier; zero when it is no tier.Meter.
-type LocalStats struct{ Bytes, Entries int64 }
+type LocalStats struct {
+	Bytes, Entries int64 // what it holds now, as the tier counts it
+}
 
 // InvalidationStats count invalidations by the kind of their scope, and the scopes that
 // expired.
 type InvalidationStats struct {
-	Keys, Prefixes, Tags, All, Expired int64
+	Keys, Prefixes, Tags, All int64 // scopes of each kind; Tenant is a prefix
+	Expired                   int64 // scopes of all kinds that Expire made stale
 
 	// UnknownTenants counts those for a tenant that no cache of this process had been used
 	// for, as far as 8 KB can tell. Another process may use it; but a call that names no

@@ -82,6 +82,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // error is "error".
 type Coder interface {
 	error
+
+	// CacheCode returns the code, of 1 to 64 bytes. Another length counts as "error".
 	CacheCode() string
 }
 

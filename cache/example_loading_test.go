@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log"
@@ -9,8 +10,6 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/policy"
-	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // A loader names what its value was made of. Invalidating one of these
@@ -155,88 +154,52 @@ func ExamplePrevious() {
 	// hello
 }
 
-func ExampleError() {
-	ctx := context.Background()
-	users, done := exampleUsers()
-	defer done()
-
-	_, err := users.Tenant("acme").Get(ctx, 7)
-	if e, ok := errors.AsType[*cache.Error](err); ok {
-		fmt.Println(e.Op, e.Key, errors.Is(e, cache.ErrNotFound))
+// A loader says the types; what its database says of absence becomes ErrNotFound.
+func ExampleFor() {
+	load := func(_ context.Context, id int64) (string, error) {
+		if id != 42 {
+			return "", fmt.Errorf("user %d: %w", id, sql.ErrNoRows)
+		}
+		return "Ada", nil
 	}
+	ctx := context.Background()
+	tiers, err := cache.Open(cache.TiersConfig{})
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = tiers.Close(ctx) }()
+	users, err := cache.New(tiers, cache.For("users:v1", cache.NotFoundIs(load, sql.ErrNoRows)))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(users.Get(ctx, 42))
+	_, err = users.Get(ctx, 7)
+	e, _ := errors.AsType[*cache.Error](err)
+	fmt.Println(e.Code(), errors.Is(err, cache.ErrNotFound), errors.Is(err, sql.ErrNoRows))
 	// Output:
-	// load 7
-	// get acme:users:v1:7 true
+	// Ada <nil>
+	// not_found true true
 }
 
-// A loader's panic reaches every caller that waits for it, with its stack.
-func ExamplePanicError() {
-	ctx := context.Background()
-	users, done := example(cache.Config[int64, User]{
-		Load: func(context.Context, int64) (User, error) { panic("no such shard") },
-	})
-	defer done()
-
-	defer func() {
-		p, _ := recover().(*cache.PanicError)
-		fmt.Println(p.Value, len(p.Stack) > 0)
-	}()
-	_, _ = users.Get(ctx, 42)
-	// Output: no such shard true
+// counted is what a program may put around its loaders.
+func counted[K comparable, V any](n *int, load cache.Loader[K, V]) cache.Loader[K, V] {
+	return func(ctx context.Context, k K) (V, error) {
+		*n++
+		return load(ctx, k)
+	}
 }
 
-// statusError is a source's failure, with a code that means something
-// everywhere.
-type statusError int
-
-func (e statusError) Error() string     { return fmt.Sprintf("the source answered %d", int(e)) }
-func (e statusError) CacheCode() string { return fmt.Sprintf("http-%d", int(e)) }
-
-// The code of a remembered error reaches the processes that did not load.
-func ExampleCoder() {
+func ExampleLoader() {
 	ctx := context.Background()
-	remote := tiertest.NewMemory()
-	for range 2 {
-		tiers, err := cache.Open(cache.TiersConfig{Remote: remote})
-		if err != nil {
-			log.Fatal(err)
-		}
-		users, err := cache.New(tiers, cache.Config[int64, User]{
-			Namespace: "users:v1",
-			Load:      func(context.Context, int64) (User, error) { return User{}, statusError(503) },
-			Policy:    policy.Patch{ErrorTTL: new(10 * time.Second)},
-		})
-		if err != nil {
-			log.Fatal(err)
-		}
-		_, err = users.Get(ctx, 42)
-		fmt.Println(err)
-		_ = tiers.Close(ctx)
-	}
-	// Output:
-	// cache: get default:users:v1:42: the source answered 503
-	// cache: get default:users:v1:42: cache: load failed a moment ago (http-503)
-}
-
-// A LoadMany can say of each key what became of it: a value, an absence, an error.
-func ExampleKeyErrors() {
-	ctx := context.Background()
-	users, done := example(cache.Config[int64, User]{
-		LoadMany: func(context.Context, []int64) (map[int64]User, error) {
-			failed := map[int64]error{43: errors.New("shard 3 is down")}
-			return map[int64]User{42: {"Ada", "7"}}, cache.KeyErrors(failed) // 44 does not exist
-		},
-	})
+	var loads int
+	users, done := example(cache.For("users:v1", counted(&loads, loadUser)))
 	defer done()
 
-	found, err := users.GetMany(ctx, []int64{42, 43, 44})
-	fmt.Println(found[42].Name, len(found))
-	if failed, ok := errors.AsType[*cache.BatchError[int64]](err); ok {
-		for id, err := range failed.Errs {
-			fmt.Println(id, err)
-		}
+	for range 3 {
+		_, _ = users.Get(ctx, 42)
 	}
+	fmt.Println(loads)
 	// Output:
-	// Ada 1
-	// 43 cache: get many default:users:v1:43: shard 3 is down
+	// load 42
+	// 1
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -153,50 +151,6 @@ func ExampleCache_Fetch() {
 	// from local negative true true
 }
 
-func ExampleCache_GetMany() {
-	ctx := context.Background()
-	users, done := example(cache.Config[int64, User]{
-		LoadMany: func(_ context.Context, ids []int64) (map[int64]User, error) {
-			fmt.Println("load", ids)
-			return map[int64]User{42: {"Ada", "7"}, 43: {"Charles", "7"}}, nil
-		},
-	})
-	defer done()
-
-	_, _ = users.Get(ctx, 43)
-	found, err := users.GetMany(ctx, []int64{42, 43, 44})
-	for _, id := range slices.Sorted(maps.Keys(found)) {
-		fmt.Println(id, found[id].Name)
-	}
-	fmt.Println(err) // 44 does not exist; that is no failure
-	// Output:
-	// load [43]
-	// load [42 44]
-	// 42 Ada
-	// 43 Charles
-	// <nil>
-}
-
-// Keys that failed are named; the others are there.
-func ExampleBatchError() {
-	ctx := context.Background()
-	users, done := example(cache.Config[int64, User]{
-		LoadMany: func(context.Context, []int64) (map[int64]User, error) {
-			return map[int64]User{42: {"Ada", "7"}}, errors.New("shard 2 is down")
-		},
-	})
-	defer done()
-
-	found, err := users.GetMany(ctx, []int64{42, 43})
-	fmt.Println(found[42].Name)
-	if failed, ok := errors.AsType[*cache.BatchError[int64]](err); ok {
-		fmt.Println(failed.Errs[43])
-	}
-	// Output:
-	// Ada
-	// cache: get many default:users:v1:43: shard 2 is down
-}
-
 func ExampleCache_Peek() {
 	ctx := context.Background()
 	users, done := exampleUsers()
@@ -211,87 +165,6 @@ func ExampleCache_Peek() {
 	// false
 	// load 42
 	// Ada true
-}
-
-func ExampleCache_Set() {
-	ctx := context.Background()
-	users, done := exampleUsers()
-	defer done()
-
-	// Where two processes could Set one key at once, write to the source and
-	// Delete instead.
-	err := users.Set(ctx, 42, User{Name: "Ada Lovelace"}, cache.TTL(time.Hour))
-	fmt.Println(err)
-	u, err := users.Get(ctx, 42)
-	fmt.Println(u.Name, err)
-	// Output:
-	// <nil>
-	// Ada Lovelace <nil>
-}
-
-func ExampleCache_Delete() {
-	ctx := context.Background()
-	users, done := exampleUsers()
-	defer done()
-
-	_, _ = users.Get(ctx, 42)
-	// … the user is changed at the source …
-	fmt.Println(users.Delete(ctx, 42))
-	_, _ = users.Get(ctx, 42)
-	// Output:
-	// load 42
-	// <nil>
-	// load 42
-}
-
-func ExampleCache_DeleteAll() {
-	ctx := context.Background()
-	users, done := exampleUsers()
-	defer done()
-
-	_, _ = users.Get(ctx, 42)
-	_, _ = users.Get(ctx, 43)
-	fmt.Println(users.DeleteAll(ctx)) // two entries or two million: it takes the same time
-	_, ok := users.Peek(ctx, 42)
-	fmt.Println(ok)
-	// Output:
-	// load 42
-	// load 43
-	// <nil>
-	// false
-}
-
-func ExampleCache_Expire() {
-	ctx := context.Background()
-	users, done := example(cache.Config[int64, User]{
-		Load:   func(context.Context, int64) (User, error) { return User{Name: "Ada"}, nil },
-		Policy: policy.Patch{Stale: new(time.Hour)},
-	})
-	defer done()
-
-	_, _ = users.Get(ctx, 42)
-	fmt.Println(users.Expire(ctx, 42))
-	r, _ := users.Fetch(ctx, 42, nil) // served as it is; a refresh runs behind it
-	fmt.Println(r.Value.Name, "from", r.Source, "stale", r.Stale)
-	// Output:
-	// <nil>
-	// Ada from local stale true
-}
-
-func ExampleCache_Refresh() {
-	ctx := context.Background()
-	users, done := exampleUsers()
-	defer done()
-
-	_, _ = users.Get(ctx, 42)
-	fmt.Println(users.Refresh(ctx, 42)) // loads now, whatever is cached
-	fmt.Println(errors.Is(users.Refresh(ctx, 7), cache.ErrNotFound))
-	// Output:
-	// load 42
-	// load 42
-	// <nil>
-	// load 7
-	// true
 }
 
 func ExampleCache_Tenant() {

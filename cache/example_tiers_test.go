@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/local"
 	"github.com/twofold-go/twofold/tier/tiertest"
@@ -41,36 +39,6 @@ func ExampleOpen() {
 	// load 42
 	// first Ada from load <nil>
 	// second Ada from remote <nil>
-}
-
-func ExampleTiers_Invalidate() {
-	ctx := context.Background()
-	tiers, err := cache.Open(cache.TiersConfig{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = tiers.Close(ctx) }()
-	users, err := cache.New(tiers, cache.Config[int64, User]{
-		Namespace: "users:v1",
-		Load:      loadUser,
-		Tags:      func(_ int64, u User) []string { return []string{"org:" + u.Org} },
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	acme := users.Tenant("acme")
-
-	_, _ = acme.Get(ctx, 42)
-	fmt.Println(tiers.Invalidate(ctx, invalidate.Tag("acme", "org:7")))
-	_, _ = acme.Get(ctx, 42)
-	fmt.Println(tiers.Invalidate(ctx, invalidate.Prefix("acme", "users:")))
-	_, _ = acme.Get(ctx, 42)
-	// Output:
-	// load 42
-	// <nil>
-	// load 42
-	// <nil>
-	// load 42
 }
 
 func ExampleTiers_Stats() {
@@ -158,144 +126,39 @@ func ExampleTiers_Close() {
 	// true
 }
 
-func ExampleTTL() {
-	ctx := context.Background()
-	users, done := exampleUsers()
-	defer done()
-
-	u, err := users.GetOrLoad(ctx, 42, loadUser, cache.TTL(time.Hour)) // in place of the policy's
-	fmt.Println(u.Name, err)
-	// Output:
-	// load 42
-	// Ada <nil>
+// printSpace prints what an operator wants to know about one namespace of one tenant.
+func printSpace(s cache.SpaceStats) {
+	reads := s.LocalHits + s.RemoteHits + s.Misses + s.Merged
+	fmt.Printf("%s of %s: %d of %d reads were hits\n", s.Namespace, s.Tenant, s.LocalHits+s.RemoteHits, reads)
 }
 
-// Who has just been told of a change asks for a value that is no older.
-func ExampleMaxAge() {
-	ctx := context.Background()
-	users, done := exampleUsers()
-	defer done()
-
-	_, _ = users.Get(ctx, 42)
-	_, _ = users.Fetch(ctx, 42, nil, cache.MaxAge(time.Hour)) // what is cached will do
-	_, _ = users.Fetch(ctx, 42, nil, cache.MaxAge(0))         // only a load that begins now
-	// Output:
-	// load 42
-	// load 42
-}
-
-func ExampleAllowStale() {
-	ctx := context.Background()
-	users, done := example(cache.Config[int64, User]{
-		Load:   loadUser,
-		Policy: policy.Patch{Stale: new(time.Hour)},
-	})
-	defer done()
-
-	_, _ = users.Get(ctx, 42)
-	_ = users.Expire(ctx, 42)
-	r, err := users.Fetch(ctx, 42, nil, cache.AllowStale(false)) // waits for the load
-	fmt.Println(r.Value.Name, "from", r.Source, "stale", r.Stale, err)
-	// Output:
-	// load 42
-	// load 42
-	// Ada from load stale false <nil>
-}
-
-func ExampleTags() {
+func ExampleStats() {
 	ctx := context.Background()
 	tiers, err := cache.Open(cache.TiersConfig{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer func() { _ = tiers.Close(ctx) }()
-	users, err := cache.New(tiers, cache.Config[int64, User]{Namespace: "users:v1", Load: loadUser})
+	users, err := cache.New(tiers, cache.For("users:v1", loadUser))
 	if err != nil {
 		log.Fatal(err)
 	}
 
-	_ = users.Set(ctx, 42, User{Name: "Ada Lovelace"}, cache.Tags("import:2026-11"))
-	_ = tiers.Invalidate(ctx, invalidate.Tag(cache.DefaultTenant, "import:2026-11"))
-	u, err := users.Get(ctx, 42)
-	fmt.Println(u.Name, err)
-	// Output:
-	// load 42
-	// Ada <nil>
-}
-
-// Options are values: keep them, pass them on.
-func ExampleOption() {
-	ctx := context.Background()
-	users, done := exampleUsers()
-	defer done()
-
-	critical := []cache.Option{cache.AllowStale(false), cache.MaxAge(time.Second)}
-	u, err := users.GetOrLoad(ctx, 42, nil, critical...)
-	fmt.Println(u.Name, err)
-	// Output:
-	// load 42
-	// Ada <nil>
-}
-
-// Values are shared between callers and must not be changed, unless the cache
-// is told how to copy them.
-func ExampleConfig_clone() {
-	ctx := context.Background()
-	lists, done := example(cache.Config[string, []string]{
-		Load:  func(context.Context, string) ([]string, error) { return []string{"a", "b"}, nil },
-		Clone: slices.Clone[[]string],
-	})
-	defer done()
-
-	mine, _ := lists.Get(ctx, "letters")
-	mine[0] = "changed"
-	yours, _ := lists.Get(ctx, "letters")
-	fmt.Println(yours)
-	// Output: [a b]
-}
-
-// A load error may be remembered, so that a broken source is not asked by every
-// read. What other processes learn of it is its code.
-func ExampleRememberedError() {
-	ctx := context.Background()
-	users, done := example(cache.Config[int64, User]{
-		Load: func(context.Context, int64) (User, error) {
-			fmt.Println("load")
-			return User{}, errors.New("too many connections")
-		},
-		Policy: policy.Patch{ErrorTTL: new(10 * time.Second)},
-	})
-	defer done()
-
-	_, _ = users.Get(ctx, 42)
-	_, err := users.Get(ctx, 42)
-	if e, ok := errors.AsType[*cache.RememberedError](err); ok {
-		fmt.Println(e.Code, "·", e.Err)
+	for range 4 {
+		_, _ = users.Get(ctx, 42)
 	}
-	// Output:
-	// load
-	// error · too many connections
-}
-
-// A call may leave a tier out: for a value that only this process should hold, or one that
-// is read once and should not push others out.
-func ExampleSkipLocal() {
-	ctx := context.Background()
-	users, done := exampleUsers()
-	defer done()
-
-	scan := []cache.Option{cache.SkipLocal(), cache.SkipRemote()} // shares a load with others, keeps nothing
-	_, _ = users.GetOrLoad(ctx, 42, nil, scan...)
-	r, err := users.Fetch(ctx, 42, nil, cache.SkipRemote()) // kept in this process alone
-	fmt.Println(r.Source, err)
-	r, err = users.Fetch(ctx, 42, nil)
-	fmt.Println(r.Source, err)
-	err = users.Set(ctx, 42, User{Name: "Ada"}, cache.MaxAge(time.Second))
-	fmt.Println(errors.Is(err, cache.ErrOption))
+	_ = users.Delete(ctx, 42)
+	s := tiers.Stats()
+	for _, space := range s.Spaces {
+		printSpace(space)
+	}
+	fmt.Println("evicted:", s.Total.Evictions, "entries of", s.Total.EvictedBytes, "bytes")
+	fmt.Println("invalidated:", s.Kinds.Keys, "keys;", "waiting for the log:", s.Log.Pending)
+	fmt.Println("forgotten:", s.Fences.Forgotten, "entries; errors of the remote tier:", s.Remote.GetErrors)
 	// Output:
 	// load 42
-	// load 42
-	// load <nil>
-	// local <nil>
-	// true
+	// users:v1 of default: 3 of 4 reads were hits
+	// evicted: 0 entries of 0 bytes
+	// invalidated: 1 keys; waiting for the log: 0
+	// forgotten: 0 entries; errors of the remote tier: 0
 }

@@ -74,11 +74,12 @@ func Depend(ctx context.Context, tags ...string) {
 	f := Filling(ctx)
 	f.edit(func() {
 		for _, t := range tags {
-			if invalidate.Tag(f.tenant, t).Validate() != nil {
+			tag := invalidate.Tag(f.tenant, t)
+			if tag.Validate() != nil {
 				f.badTag = true
 				continue
 			}
-			f.add(invalidate.TagHash(f.tenant, t), f.t.spellTag(f.tenant, t))
+			f.add(tag.Hash(), f.t.spellTag(f.tenant, t))
 		}
 	})
 }

@@ -147,7 +147,7 @@ func TestStoredFromRemote(t *testing.T) {
 		return inner.Get(ctx, k)
 	}})
 	get(t, outer, 1)
-	hashed := fmt.Sprintf("#%x", invalidate.TagHash(cache.DefaultTenant, "t"))
+	hashed := fmt.Sprintf("#%x", invalidate.Tag(cache.DefaultTenant, "t").Hash())
 	seen.want(tagsByKey{"default:inner:1": {hashed}, "default:outer:1": {hashed, "default:own"}})
 	invalidateTag(t, tiers, "t")
 	seen.want(tagsByKey{})

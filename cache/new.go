@@ -98,5 +98,5 @@ func schemaOf[V any](extra string) uint64 {
 	if extra == "" {
 		return f
 	}
-	return bits.RotateLeft64(f, 1) ^ invalidate.TagHash("schema", extra)
+	return bits.RotateLeft64(f, 1) ^ invalidate.Tag("schema", extra).Hash()
 }

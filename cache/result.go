@@ -4,8 +4,8 @@ import "time"
 
 // Result is a value with what is known about it.
 type Result[V any] struct {
-	Value    V
-	Source   Source
+	Value    V             // the zero value with an error
+	Source   Source        // where it was found
 	Age      time.Duration // since the value's load began
 	Stale    bool          // served although it is not fresh
 	Negative bool          // the error is a remembered absence or load error

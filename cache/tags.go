@@ -55,11 +55,12 @@ func (j *job[K, V]) setTags(it *item[K, V], own []string, f *facts) {
 	tenant := j.v.space.Tenant
 	for _, names := range [][]string{own, j.o.tags} {
 		for _, n := range names {
-			if invalidate.Tag(tenant, n).Validate() != nil {
+			tag := invalidate.Tag(tenant, n)
+			if tag.Validate() != nil {
 				f.badTag = true
 				continue
 			}
-			it.own().add(invalidate.TagHash(tenant, n), j.t.spellTag(tenant, n))
+			it.own().add(tag.Hash(), j.t.spellTag(tenant, n))
 		}
 	}
 	for i, hash := range f.tags {

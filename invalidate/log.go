@@ -62,9 +62,9 @@ const MaxCells = 1000
 // same position of another history. The zero Cursor lies before whatever a log
 // retains.
 type Cursor struct {
-	Key, Scope     Position
-	KeyID, ScopeID uint64 // Record.ID of the records at these positions; 0: not known
-	Epoch          uint64 // the id of the epoch that both are in; 0: not known
+	Key, Scope     Position // the last that are known; 0: none
+	KeyID, ScopeID uint64   // Record.ID of the records at these positions; 0: not known
+	Epoch          uint64   // the id of the epoch that both are in; 0: not known
 }
 
 // Append is what a Sync appends: at most one record to each sequence, and none
@@ -79,8 +79,8 @@ const MaxFences = 4096
 
 // Page is a run of records, in order, from one log.
 type Page struct {
-	Keys, Scopes []Record
-	More         bool // a Sync stopped short of the log's end
+	Keys, Scopes []Record // of the two sequences, oldest first; the caller's
+	More         bool     // a Sync stopped short of the log's end
 
 	// End is where the log ended when a Sync was answered, with all ids. It is
 	// the zero Cursor in the pages of a Tail.
@@ -101,13 +101,13 @@ type Page struct {
 
 // Record is one entry of a sequence.
 type Record struct {
-	At     Position
+	At     Position // its place in its sequence
 	ID     uint64   // random, never 0; the two bumps of an epoch share theirs, which is the epoch's
 	After  uint64   // ID of the record before it in its sequence; 0: there was none
 	Bump   bool     // the first record of an epoch
 	Prev   Position // of a bump: the last position before it that the log knows of
 	Time   int64    // when it was appended, by the log's clock, in unix microseconds; 0: not known
-	Fences []Fence
+	Fences []Fence  // what was invalidated; none in a bump
 
 	// Damaged says that the record does not decode: whatever it fenced is not
 	// known, so everything older is given up.
@@ -117,8 +117,8 @@ type Record struct {
 // Fence is a scope as records carry it: by hash. Two scopes of one hash cause
 // extra misses and nothing worse.
 type Fence struct {
-	Kind Kind
-	Hash uint64
+	Kind Kind          // of the scope
+	Hash uint64        // Scope.Hash of it
 	Len  int           // of a prefix: its length in bytes
 	Hold time.Duration // nobody caches what it covers for so long; 0: at once
 	Soft bool          // it ends the freshness of what it covers, and not its life

@@ -147,7 +147,7 @@ func (s Scope) Hash() uint64 {
 	case KindKey, KindPrefix:
 		return xxhash.Sum64String(s.text)
 	case KindTag:
-		return TagHash(s.tenant, s.text)
+		return tagHash(s.tenant, s.text)
 	case KindAll, kindStrict, kindHold:
 	}
 	return 0
@@ -237,8 +237,8 @@ func validateTag(tenant, tag string) error {
 	return nil
 }
 
-// TagHash returns the hash that stands for a tenant's tag in cells and records.
-func TagHash(tenant, tag string) uint64 {
+// tagHash is xxHash64 of "tenant:tag".
+func tagHash(tenant, tag string) uint64 {
 	var buf [160]byte
 	b := append(buf[:0], tenant...)
 	b = append(b, ':') // no tenant has a colon, so no two pairs share a spelling

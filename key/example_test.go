@@ -1,7 +1,10 @@
 package key_test
 
 import (
+	"errors"
 	"fmt"
+	"math"
+	"strings"
 
 	"github.com/twofold-go/twofold/key"
 )
@@ -47,4 +50,39 @@ func ExampleCheckType() {
 	// Output:
 	// <nil>
 	// key: type cannot be a key: key_test.session.owner: unexported, so left out of the JSON
+}
+
+func ExampleOf() {
+	type pair struct{ Org, User int }
+	name, _ := key.Of("ann:admin")     // text is escaped
+	number, _ := key.Of(int64(-7))     // numbers are decimal
+	hashed, err := key.Of(pair{7, 42}) // anything else is hashed
+	fmt.Println(name, number, len(hashed), err)
+	fmt.Println(key.Uint(42) == key.Int(42))
+	// Output:
+	// ann%3Aadmin -7 43 <nil>
+	// true
+}
+
+// Each way in which a key can be wrong has an error of its own.
+func Example_errors() {
+	users := key.Space{Tenant: "acme", Namespace: "users"}
+	_, empty := users.Key("")
+	_, long := users.Key(key.Text(strings.Repeat("x", key.MaxLen+1)))
+	_, colon := key.Space{Tenant: "ac:me", Namespace: "users"}.Key("1")
+	_, brace := key.Space{Tenant: "{acme}", Namespace: "users"}.Key("1")
+	_, latin1 := key.Space{Tenant: "caf\xe9", Namespace: "users"}.Key("1")
+	_, spelling := key.Unescape("100%")
+	_, number := key.Hash([]float64{math.NaN()})
+	fmt.Println(
+		errors.Is(empty, key.ErrEmpty),
+		errors.Is(long, key.ErrTooLong),
+		errors.Is(colon, key.ErrSeparator),
+		errors.Is(brace, key.ErrCharacter),
+		errors.Is(latin1, key.ErrUTF8),
+		errors.Is(spelling, key.ErrEscape),
+		errors.Is(number, key.ErrNumber),
+		errors.Is(key.CheckType[chan int](), key.ErrType),
+	)
+	// Output: true true true true true true true true
 }

@@ -28,8 +28,8 @@ const MaxLen = 1024
 // [Parse]); but an empty segment is a variable somebody forgot to fill, and
 // "users:" next to "users" would make two spaces of what reads as one.
 type Space struct {
-	Tenant    string
-	Namespace string
+	Tenant    string // not empty, no ':'
+	Namespace string // not empty, no empty segment
 }
 
 // String returns "tenant:namespace". It does not check s.

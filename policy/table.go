@@ -11,6 +11,7 @@ import (
 //
 // A cache reads what the pointers point to when it is made; later changes have no effect.
 type Patch struct {
+	// Each stands for the field of Policy that has its name.
 	TTL           *time.Duration
 	Jitter        *float64
 	NegativeTTL   *time.Duration

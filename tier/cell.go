@@ -81,8 +81,8 @@ var (
 // Cell is one frame, decoded. Times are unix milliseconds, rounded down, so that
 // a frame means the same to every reader.
 type Cell struct {
-	Kind         Kind
-	Nonce        Nonce
+	Kind         Kind          // what the frame is
+	Nonce        Nonce         // not zero; what a Fill or a Claim is compared with
 	ScopePos     uint64        // scope-log position before the load began
 	KeyPos       uint64        // key-log position before the load began
 	RefreshUntil int64         // ms of the tier's clock; a refresh claim is refused until then

@@ -68,6 +68,7 @@ type EvictNotifier interface {
 // Meter is a [Local] that knows its size: the bytes (by the costs it was
 // given) and the number of entries it holds now.
 type Meter interface {
+	// Usage may be called at any time, and returns at once.
 	Usage() (bytes, entries int64)
 }
 
@@ -90,6 +91,7 @@ type Validator interface {
 
 // Pinger is a [Remote] that can be asked whether it is there.
 type Pinger interface {
+	// Ping returns nil if the tier has answered before ctx ended.
 	Ping(ctx context.Context) error
 }
 
@@ -148,8 +150,8 @@ type Remote interface {
 // KeysError is the error of an Unlink that names the keys whose cells may still
 // be there. The cells of the others are gone.
 type KeysError struct {
-	Keys []string
-	Err  error
+	Keys []string // as they were passed to Unlink
+	Err  error    // why
 }
 
 // Error says why the keys failed, and not which: errors end up in logs.
@@ -171,14 +173,14 @@ type Claim struct {
 
 // Claimed is the answer to a [Claim].
 type Claimed struct {
-	Granted bool
+	Granted bool   // the claim stands, and the caller may load
 	Cell    []byte // when refused: the frame that stands there; nil for a hold or a refused refresh
 }
 
 // Fill stores a frame by compare-and-set. An empty Cell releases the claim.
 type Fill struct {
-	Nonce Nonce
-	Cell  []byte
+	Nonce Nonce         // of the claim that it fills
+	Cell  []byte        // the frame, a Cell encoded
 	TTL   time.Duration // at millisecond precision; at least 1 ms when Cell is not empty
 }
 

@@ -33,9 +33,9 @@ func Open(t testing.TB, change ...func(*cache.TiersConfig)) *cache.Tiers {
 // Fleet is some processes on one remote tier and one log. Each has its own way there, which
 // can be made to fail. The slices are by process and must not be changed.
 type Fleet struct {
-	Tiers  []*cache.Tiers
-	Remote []*tiertest.Faulty
-	Log    []*logtest.Faulty
+	Tiers  []*cache.Tiers     // make caches on these
+	Remote []*tiertest.Faulty // its way to the remote tier
+	Log    []*logtest.Faulty  // its way to the log
 }
 
 // OpenFleet returns n processes, each as [Open] makes one. It fails the test when n is less

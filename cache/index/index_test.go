@@ -81,7 +81,7 @@ func TestTagsByHash(t *testing.T) {
 	x := index.New(index.Config{})
 	store(x, "1", "#t")
 	wantKeys(t, x, "t", "1")
-	wantTags(t, x, "1", fmt.Sprintf("#%016x", invalidate.TagHash("acme", "t")))
+	wantTags(t, x, "1", fmt.Sprintf("#%016x", invalidate.Tag("acme", "t").Hash()))
 	known := store(x, "2", "t")
 	wantTags(t, x, "1", "acme:t")
 	remove(x, known)

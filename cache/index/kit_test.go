@@ -35,7 +35,7 @@ func newEntry(key string, tags ...string) *entry {
 	e := &entry{key: key, tags: tags}
 	for _, tag := range tags {
 		name, unspelled := strings.CutPrefix(tag, "#")
-		s := spelling{invalidate.TagHash("acme", name), "acme:" + name}
+		s := spelling{invalidate.Tag("acme", name).Hash(), "acme:" + name}
 		if unspelled {
 			s.text = ""
 		}

@@ -24,7 +24,7 @@ func hold(tb testing.TB, f *follow.Fences, d time.Duration, s invalidate.Scope) 
 func held(f *follow.Fences, k string, tags ...string) bool {
 	var hashes []uint64
 	for _, tag := range tags {
-		hashes = append(hashes, invalidate.TagHash("acme", tag))
+		hashes = append(hashes, invalidate.Tag("acme", tag).Hash())
 	}
 	return f.Held(xxhash.Sum64String(k), k, hashes)
 }

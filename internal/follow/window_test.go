@@ -20,7 +20,7 @@ func TestMarkCountsNoFenceThatPartsMiss(t *testing.T) {
 		if i%10 == 0 {
 			scope = invalidate.All()
 		}
-		tags := []uint64{invalidate.TagHash("org", strconv.Itoa(i))}
+		tags := []uint64{invalidate.Tag("org", strconv.Itoa(i)).Hash()}
 		part := newEntry(f, "t:n:part")
 		part.tags = tags
 		gen, tick, done := f.Generation(), f.Tick(), make(chan struct{})

@@ -27,8 +27,8 @@ var (
 
 // StageError says which stage failed, and why. The events are kept.
 type StageError struct {
-	Stage string
-	Err   error
+	Stage string // its name
+	Err   error  // what it returned, or ErrPanic
 }
 
 // Error names the stage.

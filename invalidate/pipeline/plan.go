@@ -23,7 +23,7 @@ type Plan struct {
 
 // Subject is the last word on what events were about.
 type Subject struct {
-	Name    string
+	Name    string // Event.Subject
 	Epoch   uint64 // of the event that had it
 	Deleted bool
 	Events  int // about it
@@ -33,7 +33,7 @@ type Subject struct {
 
 // Warm is one warm-up of a [Plan].
 type Warm struct {
-	Name     string
+	Name     string   // as the events ask for it
 	Epoch    uint64   // of the newest event that asks for it
 	Subjects []string // that it is asked for by, sorted
 }

@@ -60,8 +60,8 @@ func (c *counters) stageFailed(name string) {
 // Stats are the numbers of a [Consumer] and its queue. What is not said to be
 // of this moment only grows.
 type Stats struct {
-	Queue   QueueStats
-	Applied uint64 // the epoch up to which all events have been applied by all stages
+	Queue   QueueStats // of the queue
+	Applied uint64     // the epoch up to which all events have been applied by all stages
 
 	Planned       int64            // actions of their plans: entities to invalidate, and warm-ups
 	Plans         int64            // plans that all stages have applied

@@ -18,7 +18,7 @@ import (
 //
 // A Warmup that a test makes, with a name, is never overtaken.
 type Warmup struct {
-	Name  string
+	Name  string // the one that the events ask for
 	Epoch uint64 // events up to it had been applied when the run began; what it loads shows them
 
 	ctx     context.Context

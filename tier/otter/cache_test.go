@@ -79,7 +79,7 @@ func TestCacheBudget(t *testing.T) {
 	const budget, keys = 1 << 20, 10_000
 	var left atomic.Int64
 	tiers, c := openCache(t, cache.TiersConfig{
-		Local:   otter.New(otter.Config{MaxBytes: budget}),
+		Local:     otter.New(otter.Config{MaxBytes: budget}),
 		OnRemoved: func(cache.Entry, tier.EvictReason) { left.Add(1) },
 	}, func(context.Context, int) ([]byte, error) { return make([]byte, 1000), nil })
 	most := int64(0)

@@ -99,7 +99,7 @@ func (s *stored) Key() string { return s.key }
 func (s *stored) Tags() iter.Seq2[uint64, string] {
 	return func(yield func(uint64, string) bool) {
 		for _, tag := range s.tags {
-			if !yield(invalidate.TagHash(cache.DefaultTenant, tag), cache.DefaultTenant+":"+tag) {
+			if !yield(invalidate.Tag(cache.DefaultTenant, tag).Hash(), cache.DefaultTenant+":"+tag) {
 				return
 			}
 		}

@@ -1,0 +1,118 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"slices"
+
+	metric "go.opentelemetry.io/otel/metric/noop"
+	trace "go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// Values are shared between callers and must not be changed, unless the cache
+// is told how to copy them.
+func ExampleConfig_clone() {
+	ctx := context.Background()
+	lists, done := example(cache.Config[string, []string]{
+		Load:  func(context.Context, string) ([]string, error) { return []string{"a", "b"}, nil },
+		Clone: slices.Clone[[]string],
+	})
+	defer done()
+
+	mine, _ := lists.Get(ctx, "letters")
+	mine[0] = "changed"
+	yours, _ := lists.Get(ctx, "letters")
+	fmt.Println(yours)
+	// Output: [a b]
+}
+
+// A report is made for each process: it cannot be stored elsewhere, for it holds a
+// function.
+func ExampleConfig_localOnly() {
+	type report struct {
+		Title  string
+		Render func() string
+	}
+	load := func(_ context.Context, id int) (report, error) {
+		title := fmt.Sprint("report ", id)
+		return report{title, func() string { return "<h1>" + title + "</h1>" }}, nil
+	}
+	ctx := context.Background()
+	tiers, err := cache.Open(cache.TiersConfig{Remote: tiertest.NewMemory()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = tiers.Close(ctx) }()
+
+	cfg := cache.For("reports", load)
+	_, err = cache.New(tiers, cfg)
+	fmt.Println(errors.Is(err, codec.ErrType))
+	cfg.LocalOnly = true
+	reports, err := cache.New(tiers, cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	r, err := reports.Get(ctx, 7)
+	fmt.Println(r.Render(), err)
+	// Output:
+	// true
+	// <h1>report 7</h1> <nil>
+}
+
+// The second version of a program means something else by the same type, so it must not
+// read what the first has stored.
+func ExampleConfig_schema() {
+	ctx := context.Background()
+	remote := tiertest.NewMemory()
+	for _, unit := range []string{"metres", "feet"} {
+		tiers, err := cache.Open(cache.TiersConfig{Remote: remote})
+		if err != nil {
+			log.Fatal(err)
+		}
+		heights, err := cache.New(tiers, cache.Config[string, float64]{
+			Namespace: "heights",
+			Load:      func(context.Context, string) (float64, error) { return 4810, nil },
+			Schema:    unit,
+			Size:      func(float64) int64 { return 8 },
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+		r, err := heights.Fetch(ctx, "Mont Blanc", nil)
+		fmt.Println(unit, "from", r.Source, err)
+		_ = tiers.Close(ctx)
+	}
+	// Output:
+	// metres from load <nil>
+	// feet from load <nil>
+}
+
+// versioned is a codec under an id of its own.
+type versioned struct{ codec.Codec }
+
+func (versioned) ID() string { return "json-2" }
+
+// The bounds of a process that serves many tenants. Next month its caches will write with
+// another codec, so it reads that one already.
+func ExampleTiersConfig() {
+	tiers, err := cache.Open(cache.TiersConfig{
+		MaxLoads:       64,     // what the database bears
+		MaxRefreshes:   8,      // of these
+		MaxFlights:     10_000, // reads that wait, per cache
+		MaxTenants:     200,    // with counters of their own
+		Codecs:         []codec.Codec{versioned{codec.JSON}},
+		MeterProvider:  metric.NewMeterProvider(),
+		TracerProvider: trace.NewTracerProvider(),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(tiers.Close(context.Background()))
+	// Output: <nil>
+}

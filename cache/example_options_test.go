@@ -1,0 +1,115 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/policy"
+)
+
+func ExampleTTL() {
+	ctx := context.Background()
+	users, done := exampleUsers()
+	defer done()
+
+	u, err := users.GetOrLoad(ctx, 42, loadUser, cache.TTL(time.Hour)) // in place of the policy's
+	fmt.Println(u.Name, err)
+	// Output:
+	// load 42
+	// Ada <nil>
+}
+
+// Who has just been told of a change asks for a value that is no older.
+func ExampleMaxAge() {
+	ctx := context.Background()
+	users, done := exampleUsers()
+	defer done()
+
+	_, _ = users.Get(ctx, 42)
+	_, _ = users.Fetch(ctx, 42, nil, cache.MaxAge(time.Hour)) // what is cached will do
+	_, _ = users.Fetch(ctx, 42, nil, cache.MaxAge(0))         // only a load that begins now
+	// Output:
+	// load 42
+	// load 42
+}
+
+func ExampleAllowStale() {
+	ctx := context.Background()
+	users, done := example(cache.Config[int64, User]{
+		Load:   loadUser,
+		Policy: policy.Patch{Stale: new(time.Hour)},
+	})
+	defer done()
+
+	_, _ = users.Get(ctx, 42)
+	_ = users.Expire(ctx, 42)
+	r, err := users.Fetch(ctx, 42, nil, cache.AllowStale(false)) // waits for the load
+	fmt.Println(r.Value.Name, "from", r.Source, "stale", r.Stale, err)
+	// Output:
+	// load 42
+	// load 42
+	// Ada from load stale false <nil>
+}
+
+func ExampleTags() {
+	ctx := context.Background()
+	tiers, err := cache.Open(cache.TiersConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = tiers.Close(ctx) }()
+	users, err := cache.New(tiers, cache.Config[int64, User]{Namespace: "users:v1", Load: loadUser})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	_ = users.Set(ctx, 42, User{Name: "Ada Lovelace"}, cache.Tags("import:2026-11"))
+	_ = tiers.Invalidate(ctx, invalidate.Tag(cache.DefaultTenant, "import:2026-11"))
+	u, err := users.Get(ctx, 42)
+	fmt.Println(u.Name, err)
+	// Output:
+	// load 42
+	// Ada <nil>
+}
+
+// Options are values: keep them, pass them on.
+func ExampleOption() {
+	ctx := context.Background()
+	users, done := exampleUsers()
+	defer done()
+
+	critical := []cache.Option{cache.AllowStale(false), cache.MaxAge(time.Second)}
+	u, err := users.GetOrLoad(ctx, 42, nil, critical...)
+	fmt.Println(u.Name, err)
+	// Output:
+	// load 42
+	// Ada <nil>
+}
+
+// A call may leave a tier out: for a value that only this process should hold, or one that
+// is read once and should not push others out.
+func ExampleSkipLocal() {
+	ctx := context.Background()
+	users, done := exampleUsers()
+	defer done()
+
+	scan := []cache.Option{cache.SkipLocal(), cache.SkipRemote()} // shares a load with others, keeps nothing
+	_, _ = users.GetOrLoad(ctx, 42, nil, scan...)
+	r, err := users.Fetch(ctx, 42, nil, cache.SkipRemote()) // kept in this process alone
+	fmt.Println(r.Source, err)
+	r, err = users.Fetch(ctx, 42, nil)
+	fmt.Println(r.Source, err)
+	err = users.Set(ctx, 42, User{Name: "Ada"}, cache.MaxAge(time.Second))
+	fmt.Println(errors.Is(err, cache.ErrOption))
+	// Output:
+	// load 42
+	// load 42
+	// load <nil>
+	// local <nil>
+	// true
+}

@@ -1,0 +1,28 @@
+package api_test
+
+const (
+	ofStats = "a part of cache.Stats, which ExampleStats reads"
+	forLogs = "for authors of logs; package invalidate/logtest is the example, and its suite the test"
+)
+
+// unshown are the names that need no example, with the reason.
+var unshown = map[string]string{
+	"cache.Counts":            ofStats,
+	"cache.InvalidationStats": ofStats,
+	"cache.LocalStats":        ofStats,
+	"cache.RemoteStats":       ofStats,
+	"invalidate.FenceStats":   ofStats,
+	"invalidate.LogStats":     ofStats,
+
+	"invalidate.At":                       forLogs,
+	"invalidate.CellRemover":              forLogs,
+	"invalidate.CellRemover.RemovesFrom":  forLogs,
+	"invalidate.CellRemover.SyncRemoving": forLogs,
+	"invalidate.Fence.OfKeys":             forLogs,
+	"invalidate.MaxCells":                 forLogs,
+	"invalidate.MaxFences":                forLogs,
+
+	"codec.TypeFault":    "an element of TypeError.Faults, which ExampleCheckerOf prints",
+	"index.Index":        "made by index.New; the package's example uses its methods",
+	"invalidate.Invalid": "for packages that make scopes; the methods of cache.Cache do",
+}

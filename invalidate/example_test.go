@@ -1,0 +1,96 @@
+package invalidate_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
+)
+
+// A program without a cache.Cache at hand, such as an operator's tool, spells scopes by
+// itself. The first argument is the tenant.
+func Example() {
+	k, err := key.Space{Tenant: "acme", Namespace: "users:v1"}.Key(key.Int(42))
+	if err != nil {
+		panic(err)
+	}
+	for _, s := range []invalidate.Scope{
+		invalidate.Key(k),
+		invalidate.Prefix("acme", "users:v1:"),
+		invalidate.Tag("acme", "org:7"),
+		invalidate.Tenant("acme"),
+		invalidate.All(),
+	} {
+		fmt.Println(s, s.Validate())
+	}
+	// Output:
+	// key acme:users:v1:42 <nil>
+	// prefix acme:users:v1: <nil>
+	// tag acme:org:7 <nil>
+	// prefix acme: <nil>
+	// everything <nil>
+}
+
+func ExampleScope_Validate() {
+	for _, s := range []invalidate.Scope{
+		{},
+		invalidate.Prefix("acme", ""),
+		invalidate.Tag("acme:users", "org:7"),
+		invalidate.Tag("acme", strings.Repeat("x", invalidate.MaxTagLen+1)),
+		invalidate.Hold(invalidate.MaxHold + time.Second),
+	} {
+		err := s.Validate()
+		fmt.Println(errors.Is(err, invalidate.ErrScope), err)
+	}
+	// Output:
+	// true invalidate: bad scope: zero Scope; make one by Key, Prefix, Tag, Tenant or All
+	// true invalidate: bad scope: prefix is empty: Tenant covers all keys of a tenant, All those of all tenants
+	// true invalidate: bad scope: tenant of a tag has a colon in its 10 bytes: the first argument is the tenant alone
+	// true invalidate: bad scope: tag has 257 bytes, at most 256
+	// true invalidate: bad scope: hold of 1h0m1s is not between 1ms and 1h0m0s
+}
+
+// An audit says who was affected by an invalidation.
+func ExampleScope_Kind() {
+	describe := func(s invalidate.Scope) string {
+		switch s.Kind() {
+		case invalidate.KindKey:
+			return "one value of " + s.Tenant()
+		case invalidate.KindPrefix:
+			return "all keys of " + s.Tenant() + " that begin with " + s.Text()
+		case invalidate.KindTag:
+			return "what " + s.Tenant() + " has tagged " + s.Text()
+		case invalidate.KindAll:
+			return "everything"
+		}
+		return "nothing" // Strict and Hold say how, and not what
+	}
+	fmt.Println(describe(invalidate.Tag("acme", "org:7")))
+	fmt.Println(describe(invalidate.Prefix("acme", "users:")))
+	fmt.Println(describe(invalidate.Strict))
+	// Output:
+	// what acme has tagged org:7
+	// all keys of acme that begin with acme:users:
+	// nothing
+}
+
+// Replicas of the database lag behind by up to two seconds. What is passed beside a scope
+// says how it is invalidated: wait for the other processes, and let nobody cache what
+// the replicas still say.
+func ExampleHold() {
+	scopes := []invalidate.Scope{
+		invalidate.Tag("acme", "org:7"),
+		invalidate.Strict,
+		invalidate.Hold(2 * time.Second),
+	}
+	for _, s := range scopes { // for Tiers.Invalidate(ctx, scopes...)
+		fmt.Println(s)
+	}
+	// Output:
+	// tag acme:org:7
+	// strict
+	// hold for 2s
+}
