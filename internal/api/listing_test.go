@@ -116,7 +116,7 @@ func (p *pkg) function(fset *token.FileSet, d *ast.FuncDecl) {
 
 func (p *pkg) general(fset *token.FileSet, d *ast.GenDecl) {
 	var last ast.ValueSpec // what a constant without a value repeats
-	for iota, s := range d.Specs {
+	for ordinal, s := range d.Specs {
 		switch s := s.(type) {
 		case *ast.TypeSpec:
 			if s.Name.IsExported() {
@@ -128,7 +128,7 @@ func (p *pkg) general(fset *token.FileSet, d *ast.GenDecl) {
 			}
 			for i, id := range s.Names {
 				if id.IsExported() {
-					line := d.Tok.String() + " " + id.Name + value(fset, d.Tok, &last, i, iota)
+					line := d.Tok.String() + " " + id.Name + value(fset, d.Tok, &last, i, ordinal)
 					described := d.Doc != nil || s.Doc != nil || s.Comment != nil
 					p.add(fset, id, name{line: line, id: id.Name, kind: d.Tok.String(), doc: described})
 				}
@@ -138,7 +138,7 @@ func (p *pkg) general(fset *token.FileSet, d *ast.GenDecl) {
 }
 
 // value returns the type that was written for a name, and of a constant its value.
-func value(fset *token.FileSet, tok token.Token, s *ast.ValueSpec, i, iota int) (text string) {
+func value(fset *token.FileSet, tok token.Token, s *ast.ValueSpec, i, ordinal int) (text string) {
 	if s.Type != nil {
 		text = " " + source(fset, s.Type)
 	}
@@ -146,7 +146,7 @@ func value(fset *token.FileSet, tok token.Token, s *ast.ValueSpec, i, iota int) 
 		text += " = " + source(fset, s.Values[i])
 	}
 	if strings.Contains(text, "iota") {
-		text += fmt.Sprintf(" // iota = %d", iota)
+		text += fmt.Sprintf(" // iota = %d", ordinal)
 	}
 	return text
 }
