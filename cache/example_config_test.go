@@ -32,16 +32,18 @@ func ExampleConfig_clone() {
 	// Output: [a b]
 }
 
+// rendered is a value that no codec brings back.
+type rendered struct {
+	Title  string
+	Render func() string
+}
+
 // A report is made for each process: it cannot be stored elsewhere, for it holds a
 // function.
 func ExampleConfig_localOnly() {
-	type report struct {
-		Title  string
-		Render func() string
-	}
-	load := func(_ context.Context, id int) (report, error) {
+	load := func(_ context.Context, id int) (rendered, error) {
 		title := fmt.Sprint("report ", id)
-		return report{title, func() string { return "<h1>" + title + "</h1>" }}, nil
+		return rendered{title, func() string { return "<h1>" + title + "</h1>" }}, nil
 	}
 	ctx := context.Background()
 	tiers, err := cache.Open(cache.TiersConfig{Remote: tiertest.NewMemory()})

@@ -181,18 +181,15 @@ func ExampleFor() {
 	// not_found true true
 }
 
-// counted is what a program may put around its loaders.
-func counted[K comparable, V any](n *int, load cache.Loader[K, V]) cache.Loader[K, V] {
-	return func(ctx context.Context, k K) (V, error) {
-		*n++
-		return load(ctx, k)
-	}
-}
-
+// Whatever has this signature is a loader, so a program may put its own around one.
 func ExampleLoader() {
 	ctx := context.Background()
 	var loads int
-	users, done := example(cache.For("users:v1", counted(&loads, loadUser)))
+	var load cache.Loader[int64, User] = func(ctx context.Context, id int64) (User, error) {
+		loads++
+		return loadUser(ctx, id)
+	}
+	users, done := example(cache.For("users:v1", load))
 	defer done()
 
 	for range 3 {
