@@ -61,7 +61,7 @@ func Check(events []Event, rules Rules) *Verdict {
 	known := index(events)
 	v.count(events)
 	for _, e := range events {
-		if e.Type == Read && !(rules.Soft && e.Stale) {
+		if e.Type == Read && (!rules.Soft || !e.Stale) {
 			v.judge(e, known, rules)
 		}
 	}
