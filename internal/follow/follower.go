@@ -48,11 +48,10 @@ type Config struct {
 	// from the follower's goroutines and must be quick. Nil: not called.
 	OnLag func(time.Duration)
 
-	// OnApplied is told of the fences of each record that another process has
-	// appended, in the log's order, once they are applied here; of everything where
-	// records are missing. What was in the log before this process is not told. It
-	// is called under a lock and must be quick; it may keep the slice, and must not
-	// change it. Nil: not called.
+	// OnApplied is told of the fences of each record that another process has appended,
+	// in the log's order, once they are applied here; of everything where records are
+	// missing; and of nothing that was in the log before this process. It is called under a
+	// lock and must be quick. It may keep the slice unchanged. Nil: not called.
 	OnApplied func([]invalidate.Fence)
 
 	// Logger gets one line per change of state. Nil: slog.Default.
