@@ -122,8 +122,8 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// BatchError is what [Cache.GetMany] returns when some keys failed. The other
-// keys' values are in the map beside it.
+// BatchError is what [Cache.GetMany], [Cache.SetMany] and [Cache.DeleteMany] return when
+// some keys failed. The others are done; GetMany returns their values beside it.
 type BatchError[K comparable] struct {
 	Errs map[K]error // each an [*Error]
 }
