@@ -57,22 +57,13 @@ func (t *Tiers) expire(ctx context.Context, p *policy.Policy, far *remote.Tier, 
 	if err != nil {
 		return err
 	}
-	t.noteStrangers(r.Scopes)
-	ctx, end := t.seen.invalidateStart(ctx, len(r.Scopes))
+	err = t.request(ctx, p.RemoteTimeout, r)
 	if t.follower != nil {
-		err = unreached(t.follower.Invalidate(ctx, r))
-		t.told(r)
-	} else {
-		t.fences.Apply(r)
-		t.told(r)
-		var failed []error
-		for _, k := range r.Keys() {
-			failed = append(failed, unreached(t.expireCell(ctx, p, far, k)))
-		}
-		err = errors.Join(failed...)
+		return err
 	}
-	t.countScopes(r)
-	end(err)
+	for _, k := range r.Keys() {
+		err = errors.Join(err, unreached(t.expireCell(ctx, p, far, k)))
+	}
 	return err
 }
 

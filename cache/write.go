@@ -115,7 +115,7 @@ func (t *Tiers) spread(ctx context.Context, timeout time.Duration, r follow.Requ
 	// The cells go first: a fetch that begins after the fence must not find
 	// what the fence is about.
 	var err error
-	if !r.Removed {
+	if !r.Removed && !r.Soft {
 		err = unreached(t.remove(ctx, timeout, r.Keys(), r.Hold))
 	}
 	t.fences.Apply(r)
