@@ -3,6 +3,7 @@
 
 TOOL     = GOWORK=off go tool -modfile="$(CURDIR)/internal/tools/go.mod"
 MODULES  = $$(go list -m -f '{{.Dir}}')
+# The tests run without vet, which .ci/run runs before them.
 # The peers of internal/bench build slowly under the race detector, and prove nothing by it.
 RACE     = $$(go list work | grep -v /internal/bench)
 PKG      ?= ./cache
@@ -22,13 +23,13 @@ help: ## print this list
 test: deps-test test-race test-bench test-root ## test every module, starting real Redis servers (the README's command)
 
 test-race: ## test every module but internal/bench under the race detector
-	go test -race $(RACE)
+	go test -race -vet=off $(RACE)
 
 test-bench: ## test internal/bench, without the race detector
-	go test ./internal/bench/...
+	go test -vet=off ./internal/bench/...
 
 test-root: ## test the root module without go.work: proves that it stands alone, as its users import it
-	GOWORK=off go test ./...
+	GOWORK=off go test -vet=off ./...
 
 soak: ## 100,000 random steps of the site with its caches and without, side by side (an hour or two)
 	cd examples && SITE_SOAK=1 go test -count=1 -timeout 6h -run 'Twins' -v ./site
