@@ -31,6 +31,5 @@ CREATE TABLE twofold_meta (
 	scope_id  bigint NOT NULL DEFAULT 0,
 	bound     bigint NOT NULL DEFAULT 0,
 	tier      text,
-	low       xid8 NOT NULL DEFAULT '0',
-	proofs    bigint NOT NULL DEFAULT 0
+	low       xid8 NOT NULL DEFAULT '0'
 ) WITH (fillfactor = 50);
