@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/twofold-go/twofold/internal/dbtest"
-	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
@@ -48,7 +47,7 @@ func postgresRig(t *testing.T) *rig {
 	return (&rig{dialect: sqllog.Postgres, db: db}).install(t)
 }
 
-func (r *rig) install(t *testing.T) *rig {
+func (r *rig) install(t testing.TB) *rig {
 	t.Helper()
 	if err := r.open(sqllog.Config{}).Install(t.Context()); err != nil {
 		t.Fatal(err)
@@ -70,4 +69,3 @@ func (r *rig) fresh(cfg sqllog.Config) func() *sqllog.Log {
 	return func() *sqllog.Log { return r.open(cfg) }
 }
 
-var _ = invalidate.Cursor{}
