@@ -213,3 +213,15 @@ func key42(t testing.TB) invalidate.Scope {
 }
 
 func org(n int) invalidate.Scope { return invalidate.Tag("default", "org:"+strconv.Itoa(n)) }
+
+type sqlDB = sql.DB
+
+// openPostgres returns a pool with its own address.
+func openPostgres(t testing.TB, dsn string) (*sql.DB, error) {
+	t.Helper()
+	db, err := sql.Open("pgx", dsn)
+	if err == nil {
+		t.Cleanup(func() { _ = db.Close() })
+	}
+	return db, err
+}
