@@ -128,7 +128,8 @@ func (v *view) doubtful(at invalidate.Cursor) bool {
 		return true
 	}
 	ids := bySeq[uint64]{keySeq: at.KeyID, scopeSeq: at.ScopeID}
-	for seq, p := range bySeq[invalidate.Position]{keySeq: at.Key, scopeSeq: at.Scope} {
+	positions := bySeq[invalidate.Position]{keySeq: at.Key, scopeSeq: at.Scope}
+	for seq, p := range positions {
 		if seq != 0 && v.doubtfulAt(seq, p, ids[seq]) {
 			return true
 		}
