@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,22 +24,25 @@ func TestDamageStartsAnEpoch(t *testing.T) {
 			{"no notes", "DELETE FROM twofold_meta"},
 			{"nothing at all", "DELETE FROM twofold_meta; DELETE FROM twofold_log"},
 			{"no keys", "DELETE FROM twofold_log WHERE seq = 1"},
-			{"no last scope", "DELETE FROM twofold_log WHERE seq = 2 AND pos = (SELECT max(pos) FROM twofold_log WHERE seq = 2)"},
-			{"another last key", "UPDATE twofold_log SET id = id + 1 WHERE seq = 1 AND pos = (SELECT max(pos) FROM twofold_log WHERE seq = 1)"},
+			{"no last scope", "DELETE FROM twofold_log WHERE seq = 2 AND pos = (SELECT max(pos) FROM (SELECT * FROM twofold_log) l WHERE seq = 2)"},
+			{"another last key", "UPDATE twofold_log SET id = id + 1 WHERE seq = 1 AND pos = (SELECT max(pos) FROM (SELECT * FROM twofold_log) l WHERE seq = 1)"},
 			{"notes put back", "UPDATE twofold_meta SET key_end = key_end - 1"},
 			{"notes of another server", "UPDATE twofold_meta SET identity = 'x'"},
 			{"notes of another epoch", "UPDATE twofold_meta SET epoch = 7"},
 			{"no number is left", "UPDATE twofold_meta SET key_end = key_end + 4294967000"},
 		} {
 			t.Run(tc.name, func(t *testing.T) {
-				r.exec(t, "DELETE FROM twofold_meta; DELETE FROM twofold_log")
+				r.exec(t, "DELETE FROM twofold_meta")
+				r.exec(t, "DELETE FROM twofold_log")
 				p := r.process(t, sqllog.Config{})
 				commit(t, r, p.log, org(1), key42(t))
 				p.sync()
 				commit(t, r, p.log, org(2), key42(t))
 				before := p.at
 				p.sync()
-				r.exec(t, tc.damage)
+				for q := range strings.SplitSeq(tc.damage, ";") {
+					r.exec(t, q)
+				}
 				other := r.process(t, sqllog.Config{}) // comes with nothing, and must not hide it
 				if !p.bumped() {
 					t.Fatal("no epoch was started")

@@ -24,6 +24,7 @@ type rig struct {
 	db       *sql.DB
 	readers  *sql.DB                // nil: db
 	postgres *dbtest.PostgresServer // nil: another database
+	mariadb  *dbtest.MariaDBServer  // the same
 	name     string                 // of the database in its server
 }
 
@@ -88,8 +89,8 @@ func sharedMariaDB(t testing.TB) *rig {
 		mustStart(t, err, os.Getenv("TWOFOLD_MARIADB") == "1")
 		shared.mariadb = s
 	}
-	_, db := shared.mariadb.Database(t)
-	return (&rig{dialect: sqllog.MySQL, db: db}).install(t)
+	name, db := shared.mariadb.Database(t)
+	return (&rig{dialect: sqllog.MySQL, db: db, mariadb: shared.mariadb, name: name}).install(t)
 }
 
 // mustStart skips a test without its server, where that is allowed.
@@ -241,12 +242,13 @@ func org(n int) invalidate.Scope { return invalidate.Tag("default", "org:"+strco
 
 type sqlDB = sql.DB
 
-// openPostgres returns a pool with its own address.
-func openPostgres(t testing.TB, dsn string) (*sql.DB, error) {
+// openAs returns a pool with its own address.
+func openAs(t testing.TB, driver, dsn string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("pgx", dsn)
-	if err == nil {
-		t.Cleanup(func() { _ = db.Close() })
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return db, err
+	t.Cleanup(func() { _ = db.Close() })
+	return db
 }

@@ -1,6 +1,7 @@
 package sqllogtest_test
 
 import (
+	"database/sql"
 	"errors"
 	"strings"
 	"testing"
@@ -62,9 +63,11 @@ func TestStandbyRefused(t *testing.T) {
 			}
 			return
 		}
-		db, err := openPostgres(t, r.postgres.DSN(r.name)+"&default_transaction_read_only=on")
-		if err != nil {
-			t.Fatal(err)
+		var db *sql.DB
+		if r.dialect == sqllog.Postgres {
+			db = openAs(t, "pgx", r.postgres.DSN(r.name)+"&default_transaction_read_only=on")
+		} else {
+			db = openAs(t, "mysql", r.mariadb.DSN(r.name)+"&tx_read_only=1")
 		}
 		for name, at := range map[string]invalidate.Cursor{"at the end": p.at, "without a position": {}} {
 			if _, err := sqllog.New(db, sqllog.Config{Dialect: r.dialect}).Sync(t.Context(), at, invalidate.Append{}); !errors.Is(err, sqllog.ErrStandby) {
@@ -94,11 +97,7 @@ func TestRights(t *testing.T) {
 		r.exec(t, q)
 	}
 	as := func(role string) *rig {
-		db, err := openPostgres(t, strings.Replace(r.postgres.DSN(r.name), "postgres@", role+"@", 1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return &rig{dialect: r.dialect, db: db}
+		return &rig{dialect: r.dialect, db: openAs(t, "pgx", strings.Replace(r.postgres.DSN(r.name), "postgres@", role+"@", 1))}
 	}
 	writer, follower := as("writer"), as("follower")
 	p := follower.process(t, sqllog.Config{KeepOverRestart: true})

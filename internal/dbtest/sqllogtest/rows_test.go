@@ -2,6 +2,7 @@ package sqllogtest_test
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -31,6 +32,8 @@ func TestRowsByHand(t *testing.T) {
 			sqllog.Postgres: `CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 				INSERT INTO twofold_outbox (scopes) VALUES (json_build_array(json_build_array('k', 'default:users:v1:' || NEW.id))); RETURN NEW; END $$;
 				CREATE TRIGGER told AFTER INSERT ON users FOR EACH ROW EXECUTE FUNCTION tell()`,
+			sqllog.MySQL: `CREATE TRIGGER told AFTER INSERT ON users FOR EACH ROW
+				INSERT INTO twofold_outbox (scopes) VALUES (JSON_ARRAY(JSON_ARRAY('k', CONCAT('default:users:v1:', NEW.id))))`,
 		}[r.dialect])
 		r.exec(t, "INSERT INTO users VALUES (42, 'a')")
 		p.want(key42(t))
@@ -79,8 +82,11 @@ func TestManyRows(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, r *rig) {
 		p := r.process(t, sqllog.Config{})
 		const rows = 2500
-		r.exec(t, `INSERT INTO twofold_outbox (scopes)
-			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) SELECT '[["t","default","org:' || i || '"]]' FROM n`)
+		var values []string
+		for n := range rows {
+			values = append(values, fmt.Sprintf(`('[["t","default","org:%d"]]')`, n))
+		}
+		r.exec(t, "INSERT INTO twofold_outbox (scopes) VALUES "+strings.Join(values, ", "))
 		_, scopes := p.sync()
 		fences := 0
 		for _, rec := range scopes {

@@ -74,11 +74,7 @@ func TestPlansGrowWithTables(t *testing.T) {
 // beginOld begins a transaction whose snapshot keeps dead rows.
 func beginOld(t *testing.T, r *rig) {
 	t.Helper()
-	db, err := openPostgres(t, r.postgres.DSN(r.name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	tx := begin(t, db)
+	tx := begin(t, openAs(t, "pgx", r.postgres.DSN(r.name)))
 	for _, q := range []string{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "SELECT count(*) FROM twofold_meta"} {
 		if _, err := tx.ExecContext(t.Context(), q); err != nil {
 			t.Fatal(err)
