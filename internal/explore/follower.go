@@ -83,7 +83,7 @@ func (t *steps) asker(i int) {
 	case syncAnswered:
 		t.extend(i)
 		t.giveUp(i)
-	case syncStaged, syncRemoved, syncNumbered:
+	case syncStaged, syncRemoved, syncNumbered, syncDeleted:
 		t.numbering(i)
 		t.giveUp(i)
 	}
