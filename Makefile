@@ -6,13 +6,15 @@ MODULES  = $$(go list -m -f '{{.Dir}}')
 # The tests run without vet, which .ci/run runs before them.
 # The peers of internal/bench build slowly under the race detector, and prove nothing by it.
 RACE     = $$(go list work | grep -v /internal/bench)
+# The packages that have tests with MariaDB in their name. They start a server.
+MARIADB  = ./internal/dbtest
 PKG      ?= ./cache
 BENCH    ?= .
 COUNT    ?= 1
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help soak e2e test test-race test-bench test-root stalecheck stalecheck-all stalecheck-cost fmt vet lint test-controls bench bench-quick bench-go fuzz tidy deps-test
+.PHONY: help soak e2e test test-race test-bench test-root stalecheck stalecheck-all stalecheck-cost fmt vet lint test-mariadb test-controls bench bench-quick bench-go fuzz tidy deps-test
 
 # The checker, built so that its controls can remove safeguards.
 STALECHECK = go run -tags twofold_controls ./internal/bench/cmd/stalecheck
@@ -20,7 +22,7 @@ STALECHECK = go run -tags twofold_controls ./internal/bench/cmd/stalecheck
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
 
-test: deps-test test-race test-bench test-root ## test every module, starting real Redis servers (the README's command)
+test: deps-test test-race test-bench test-root ## test every module, starting real Redis and PostgreSQL servers (the README's command)
 
 test-race: ## test every module but internal/bench under the race detector
 	go test -race -vet=off $(RACE)
@@ -30,6 +32,10 @@ test-bench: ## test internal/bench, without the race detector
 
 test-root: ## test the root module without go.work: proves that it stands alone, as its users import it
 	GOWORK=off go test -vet=off ./...
+
+test-mariadb: ## run the tests that start a MariaDB server, which is installed where apt-get can
+	@sh internal/tools/deps-test.sh mariadb
+	TWOFOLD_MARIADB=1 go test -race -vet=off -run MariaDB $(MARIADB)
 
 soak: ## 100,000 random steps of the site with its caches and without, side by side (an hour or two)
 	cd examples && SITE_SOAK=1 go test -count=1 -timeout 6h -run 'Twins' -v ./site
@@ -76,5 +82,5 @@ fuzz: ## run every fuzz test of the root module for FUZZTIME each
 tidy: ## tidy every module, the tools included
 	@for dir in $(MODULES) internal/tools; do (cd "$$dir" && GOWORK=off go mod tidy) || exit 1; done
 
-deps-test: ## make sure that redis-server and a C compiler are there
+deps-test: ## make sure that redis-server, PostgreSQL and a C compiler are there
 	@sh internal/tools/deps-test.sh
