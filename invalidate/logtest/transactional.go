@@ -16,7 +16,10 @@ type Tx interface {
 	// Append adds an invalidation to the transaction.
 	Append(ctx context.Context, scopes ...invalidate.Scope) error
 
+	// Commit ends the transaction. What it appended is visible at once.
 	Commit() error
+
+	// Rollback ends the transaction as if it had not been.
 	Rollback() error
 }
 
