@@ -61,7 +61,7 @@ func (t *Tier) prepare(ctx context.Context) (*[statementCount]*sql.Stmt, error) 
 	}
 	var all [statementCount]*sql.Stmt
 	for i := range claimMany {
-		st, err := t.poolOf(i).PrepareContext(ctx, t.sql[i].text)
+		st, err := t.poolOf(i).PrepareContext(ctx, t.sql[i].text) //nolint:sqlclosecheck // a failure closes those before it, and the pool the others
 		if err != nil {
 			for _, st := range all[:i] {
 				_ = st.Close()
