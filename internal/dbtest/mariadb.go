@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"testing"
 
-	_ "github.com/go-sql-driver/mysql" // registers the driver "mysql"
+	"github.com/go-sql-driver/mysql" // registers the driver "mysql"
 )
 
 // MariaDBServer is one MariaDB server with a data folder of its own. Its user is
@@ -61,6 +61,11 @@ func StartMariaDB(dir string, settings ...string) (*MariaDBServer, error) {
 	}
 	if dir, err = as.newDir(dir); err != nil {
 		return nil, err
+	}
+	// Of a server that is killed on purpose the driver writes lines to the standard
+	// error. A failed test's own would be lost among them.
+	if err := mysql.SetLogger(&mysql.NopLogger{}); err != nil {
+		return nil, fmt.Errorf("dbtest: %w", err)
 	}
 	s := &MariaDBServer{
 		proc:    &process{name: "MariaDB", bin: server, dir: dir, as: as},
@@ -164,16 +169,16 @@ func (s *MariaDBServer) Start() error {
 func (s *MariaDBServer) Kill() { s.proc.end(os.Kill) }
 
 // Freeze pauses the server (SIGSTOP).
-func (s *MariaDBServer) Freeze() error { return s.tell(pauseSignal) }
+func (s *MariaDBServer) Freeze() error { return s.tell(pause) }
 
 // Continue lets a frozen server go on.
-func (s *MariaDBServer) Continue() error { return s.tell(resumeSignal) }
+func (s *MariaDBServer) Continue() error { return s.tell(resume) }
 
-func (s *MariaDBServer) tell(sig os.Signal) error {
+func (s *MariaDBServer) tell(do func(pid int) error) error {
 	if !s.proc.running() {
 		return nil
 	}
-	return signal(s.proc.cmd.Process.Pid, sig)
+	return do(s.proc.cmd.Process.Pid)
 }
 
 // Close ends the server and removes its folder.
