@@ -6,27 +6,30 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
 // steps ends a worker at a step of a numbering or of a transaction, one after the other.
 func steps(_ context.Context, r *Rig) string {
-	what := r.killAt(worker.Steps[r.losses%len(worker.Steps)])
 	r.losses++
-	return what
+	return r.killAt(worker.Steps[r.losses%len(worker.Steps)])
 }
+
+// committed ends a worker when COMMIT was answered.
+func committed(_ context.Context, r *Rig) string { return r.killAt(worker.Committed) }
 
 // killAt ends some worker when it comes to a step, and puts another in its place.
 func (r *Rig) killAt(step string) string {
 	i := r.rng.IntN(r.crew.Len())
-	return r.endAt(i, step, nil)
+	what := r.awaitAt(i, step)
+	r.check(r.crew.Crash([]int{i}, nil))
+	return what
 }
 
-// endAt ends worker i when it comes to a step, calls meanwhile, and puts another in its place.
-func (r *Rig) endAt(i int, step string, meanwhile func()) string {
+// awaitAt has worker i end when it comes to a step, and waits for that.
+func (r *Rig) awaitAt(i int, step string) string {
 	r.check(r.crew.At(i, step, worker.Kill))
-	came := r.until(func() bool { return r.crew.Ended(i) })
-	r.check(r.crew.Crash([]int{i}, meanwhile))
-	if !came {
+	if !r.until(func() bool { return r.crew.Ended(i) }) {
 		return fmt.Sprintf("crash of worker %d, which never was at %s", i, step)
 	}
 	return fmt.Sprintf("crash of worker %d at %s", i, step)
@@ -76,22 +79,33 @@ func dbKill(ctx context.Context, r *Rig) string {
 	return what
 }
 
-// newAfterTrim ends a worker at a step, and lets a new one begin that finds no record of
-// what was numbered before.
+// newAfterTrim ends a worker at a step, and all others but one. The processes that follow find
+// no record of the keys that were numbered before, and believe what is in the cells.
 func newAfterTrim(_ context.Context, r *Rig) string {
-	step := worker.Steps[r.losses%3] // of a numbering
+	step := []string{worker.Numbered, worker.Staged, worker.Numbered, worker.Removed}[r.losses%4]
 	r.losses++
-	return r.endAt(r.rng.IntN(r.crew.Len()), step, func() {
-		time.Sleep(r.cfg.Bound / 2) // until others have done what it left undone
-		r.exec("DELETE FROM twofold_log WHERE pos < (SELECT max(l.pos) FROM twofold_log l WHERE l.seq = twofold_log.seq)")
-	}) + ", and a trim of the log"
+	i, others := r.split()
+	what := r.awaitAt(i, step)
+	r.check(r.crew.Crash(append(others[1:], i), func() {
+		r.exec(`INSERT INTO twofold_outbox (scopes) VALUES ('[["k","default:n:other"]]')`)
+		time.Sleep(2 * sqllog.DefaultPoll) // for the other to number it
+		r.exec("DELETE FROM twofold_log WHERE seq = 1 AND pos < (SELECT max(pos) FROM twofold_log WHERE seq = 1)")
+	}))
+	return what + ", and a trim of the log's keys"
 }
 
-// oldCopy puts the database back as it was a while ago, in place.
-func oldCopy(r *Rig) loss {
-	if r.file != nil {
-		return r.oldFile()
+// dbCopy puts the database back as it was a while ago, in place. A SQLite file has nothing
+// that tells one process of it that knows nothing of what is lost. So there it happens
+// before the eyes of all.
+func dbCopy(ctx context.Context, r *Rig) string {
+	if r.file == nil {
+		return losing(oldCopy)(ctx, r)
 	}
+	l := r.oldFile()
+	return l.what + r.anyFirst(ctx, l)
+}
+
+func oldCopy(r *Rig) loss {
 	l := loss{what: "PostgreSQL put back to an old copy"}
 	var put func() error
 	l.fork = func() {

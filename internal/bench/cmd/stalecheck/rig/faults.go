@@ -77,13 +77,14 @@ var faults = map[string]fault{
 	"takeover":        {inject: losing(promote), kind: worker.Cluster, replica: true, rare: true},
 	"restart":         {inject: restart, rare: true},
 	"cluster-restart": {inject: restart, kind: worker.Cluster, rare: true},
-	"steps":           {inject: steps, on: inDB, rare: true},
+	"steps":           {inject: steps, on: inDB, rare: true, count: 12},
+	"committed":       {inject: committed, on: inDB, rare: true, count: 12},
 	"freeze":          {inject: freeze, on: inDB, rare: true},
-	"db-trim":         {inject: newAfterTrim, on: inDB, rare: true},
-	"db-copy":         {inject: losing(oldCopy), on: inDB, rare: true},
+	"db-trim":         {inject: newAfterTrim, on: inDB, rare: true, keysOnly: true, count: 12},
+	"db-copy":         {inject: dbCopy, on: inDB, rare: true},
 	"db-kill":         {inject: dbKill, on: inPostgres, rare: true},
 	"db-standby":      {inject: losing(standby), on: inPostgres, rare: true},
-	"unanswered":      {inject: unanswered, on: inPostgres, rare: true, count: 50},
+	"unanswered":      {inject: unanswered, on: inPostgres, rare: true, count: 30},
 }
 
 // Faults returns the names of all faults.

@@ -14,7 +14,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// The steps of a transaction and of a numbering at which a worker ends on demand.
+// The steps of a transaction and of a numbering of keys at which a worker ends on demand.
 const (
 	Written   = "written"   // COMMIT comes next
 	Committed = "committed" // COMMIT was answered, and nobody in the process knows it
@@ -79,6 +79,7 @@ type steppedLog struct {
 	steps    *steps
 	late     bool // the control
 	numbered atomic.Int64
+	named    atomic.Bool // a row that was staged since the last visit names keys
 
 	mu   sync.Mutex // protects left
 	left []func()   // what the control has yet to remove
@@ -86,6 +87,7 @@ type steppedLog struct {
 
 func (l *steppedLog) UseCells(tier string, remove func(ctx context.Context, keys []string, hold time.Duration) error) {
 	l.Log.UseCells(tier, func(ctx context.Context, keys []string, hold time.Duration) error {
+		l.named.Store(true)
 		l.steps.reach(Staged)
 		if l.late {
 			l.mu.Lock()
@@ -117,7 +119,9 @@ func (l *steppedLog) end() {
 	if l.numbered.Swap(n) >= n {
 		return
 	}
-	l.steps.reach(Numbered)
+	if l.named.Swap(false) {
+		l.steps.reach(Numbered)
+	}
 	l.mu.Lock()
 	left := l.left
 	l.left = nil
