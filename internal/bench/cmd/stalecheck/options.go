@@ -53,7 +53,7 @@ func parse(args []string) (*options, error) {
 	o := &options{c: defaults()}
 	c := &o.c
 	fs := flag.NewFlagSet("stalecheck", flag.ContinueOnError)
-	fs.StringVar(&o.suite, "suite", "", "several runs: ci (a minute), all, or cost (measures)")
+	fs.StringVar(&o.suite, "suite", "", "several runs: ci (a minute), all, db (databases alone), or cost (measures)")
 	fs.StringVar(&o.out, "out", "", "write the table to this file, too")
 	fs.StringVar(&c.Fault, "fault", c.Fault, "what breaks: "+strings.Join(rig.Faults(), ", "))
 	fs.StringVar(&c.DB, "db", "", "the source and the log are in a database: sqlite or postgres")
