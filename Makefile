@@ -3,15 +3,18 @@
 
 TOOL     = GOWORK=off go tool -modfile="$(CURDIR)/internal/tools/go.mod"
 MODULES  = $$(go list -m -f '{{.Dir}}')
+# The tests run without vet, which .ci/run runs before them.
 # The peers of internal/bench build slowly under the race detector, and prove nothing by it.
 RACE     = $$(go list work | grep -v /internal/bench)
+# The packages that have tests with MariaDB in their name. They start a server.
+MARIADB  = ./internal/dbtest
 PKG      ?= ./cache
 BENCH    ?= .
 COUNT    ?= 1
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help soak e2e test test-race test-bench test-root stalecheck stalecheck-all stalecheck-cost fmt vet lint test-controls bench bench-quick bench-go fuzz tidy deps-test
+.PHONY: help soak e2e test test-race test-bench test-root stalecheck stalecheck-all stalecheck-cost fmt vet lint test-mariadb test-controls bench bench-quick bench-go fuzz tidy deps-test
 
 # The checker, built so that its controls can remove safeguards.
 STALECHECK = go run -tags twofold_controls ./internal/bench/cmd/stalecheck
@@ -19,16 +22,20 @@ STALECHECK = go run -tags twofold_controls ./internal/bench/cmd/stalecheck
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
 
-test: deps-test test-race test-bench test-root ## test every module, starting real Redis servers (the README's command)
+test: deps-test test-race test-bench test-root ## test every module, starting real Redis and PostgreSQL servers (the README's command)
 
 test-race: ## test every module but internal/bench under the race detector
-	go test -race $(RACE)
+	go test -race -vet=off $(RACE)
 
 test-bench: ## test internal/bench, without the race detector
-	go test ./internal/bench/...
+	go test -vet=off ./internal/bench/...
 
 test-root: ## test the root module without go.work: proves that it stands alone, as its users import it
-	GOWORK=off go test ./...
+	GOWORK=off go test -vet=off ./...
+
+test-mariadb: ## run the tests that start a MariaDB server, which is installed where apt-get can
+	@sh internal/tools/deps-test.sh mariadb
+	TWOFOLD_MARIADB=1 go test -race -vet=off -run MariaDB $(MARIADB)
 
 soak: ## 100,000 random steps of the site with its caches and without, side by side (an hour or two)
 	cd examples && SITE_SOAK=1 go test -count=1 -timeout 6h -run 'Twins' -v ./site
@@ -75,5 +82,5 @@ fuzz: ## run every fuzz test of the root module for FUZZTIME each
 tidy: ## tidy every module, the tools included
 	@for dir in $(MODULES) internal/tools; do (cd "$$dir" && GOWORK=off go mod tidy) || exit 1; done
 
-deps-test: ## make sure that redis-server and a C compiler are there
+deps-test: ## make sure that redis-server, PostgreSQL and a C compiler are there
 	@sh internal/tools/deps-test.sh

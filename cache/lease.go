@@ -58,7 +58,7 @@ func (t *Tiers) follow() {
 	}
 	cfg := follow.Config{Origin: t.base, OnLag: t.seen.lag, OnApplied: t.heard, Wait: t.cfg.InvalidateWait, Logger: t.log}
 	if t.remote != nil {
-		cfg.Remove = t.removeCells
+		cfg.Remove, cfg.Tier = t.removeCells, nameOfTier(t.cfg.Remote)
 		cfg.Names = namesFor(t.cfg.Log, t.cfg.Remote)
 	}
 	t.bound = int64(t.cfg.Log.Bound())
@@ -72,27 +72,53 @@ func (t *Tiers) follow() {
 // ends first. Reads need not wait for it: until then they go to the source.
 // Without a log it is always ready.
 func (t *Tiers) Ready(ctx context.Context) error {
-	if err := t.check(); err != nil {
+	if _, err := t.ready(ctx); err != nil {
 		return &Error{Op: "ready", Key: "-", Err: err}
 	}
-	if t.follower == nil {
-		return nil
+	return nil
+}
+
+// Settle waits until no process of the log can serve any more what was invalidated before
+// the call, which takes the log's bound: what [invalidate.Strict] does for a call of
+// Invalidate, it does for an invalidation that was committed to a database, see package
+// sqllog, or for what others have invalidated. Call it after the commit, and not in the
+// transaction. It says why not when ctx ends first, or when the log cannot be asked for the
+// bounds of the others. Without a log there is nobody to wait for.
+func (t *Tiers) Settle(ctx context.Context) error {
+	begun, err := t.ready(ctx)
+	if err == nil && t.follower != nil {
+		err = t.follower.Outwait(ctx, begun)
 	}
-	begun := t.now()
+	if errors.Is(err, follow.ErrClosed) {
+		err = ErrClosed
+	}
+	if err != nil {
+		return &Error{Op: "settle", Key: "-", Err: err}
+	}
+	return nil
+}
+
+// ready waits until the log has answered a question that was asked since the call, and
+// returns when that was.
+func (t *Tiers) ready(ctx context.Context) (begun int64, err error) {
+	if err := t.check(); err != nil || t.follower == nil {
+		return 0, err
+	}
+	begun = t.now()
 	for {
 		err := t.follower.Confirm(ctx, begun, t.cfg.Log.Bound())
 		switch {
 		case err == nil:
-			return nil
+			return begun, nil
 		case errors.Is(err, follow.ErrClosed):
-			return &Error{Op: "ready", Key: "-", Err: ErrClosed}
+			return begun, ErrClosed
 		}
 		pause := time.NewTimer(t.cfg.Log.Bound() / 20)
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
-			return &Error{Op: "ready", Key: "-", Err: fmt.Errorf("%w: %w", ctx.Err(), unreached(err))}
+			return begun, fmt.Errorf("%w: %w", ctx.Err(), unreached(err))
 		}
 	}
 }
@@ -112,6 +138,14 @@ func namesFor(log invalidate.Log, remote tier.Remote) func([]string) []string {
 		_, names := n.Names(keys)
 		return names
 	}
+}
+
+// nameOfTier returns what the processes call a remote tier that they share.
+func nameOfTier(r tier.Remote) string {
+	if n, ok := r.(tier.Named); ok {
+		return n.Name()
+	}
+	return fmt.Sprintf("%T", r)
 }
 
 // unfollow ends what follow began.

@@ -21,11 +21,15 @@ import (
 // All methods may be called concurrently. Package logtest has a conformance
 // suite, a log in memory and a wrapper that injects faults.
 type Log interface {
-	// Sync does three things in one step, in this order. It proves by a write
-	// that the log is the one that takes records; it starts a new epoch when the
-	// log may have lost records, when at lies ahead of it, and when at has ids
-	// that are not the log's. It appends a. It returns what lies behind at, a
-	// included. When Page.More is set, another Sync fetches the rest.
+	// Sync does three things, in this order. It proves that the log is the one
+	// that takes records, and starts a new epoch when the log may have lost
+	// records, when at lies ahead of it, and when at has ids that are not the
+	// log's. It appends a. It returns what lies behind at, a included, and
+	// whatever was appended before Sync was called. When Page.More is set,
+	// another Sync fetches the rest.
+	//
+	// How a log proves itself is its own affair. A server that can be deposed
+	// without knowing it has to take a write.
 	//
 	// With an error, a may have been appended or not; appending it again does
 	// no harm. What Sync was told must not be kept, what it returns is the
@@ -57,6 +61,18 @@ type CellRemover interface {
 
 // MaxCells is the most cells that one step removes.
 const MaxCells = 1000
+
+// CellUser is a [Log] that takes invalidations by other ways than Sync, such as rows of
+// a database that were committed with the data. No process has removed the cells that
+// those name, so the log does it before it makes them records.
+type CellUser interface {
+	// UseCells is called once, before the first Sync, by whoever follows the log.
+	// Tier says what the process's remote tier is, the same in all processes that share
+	// it; it is empty, and remove nil, where there is none. Remove removes the cells of
+	// keys, given by Scope.Text, and keeps others from storing them for hold, if that is
+	// positive. Its error says that some may still be there. It may be called concurrently.
+	UseCells(tier string, remove func(ctx context.Context, keys []string, hold time.Duration) error)
+}
 
 // Cursor is the last position known of each sequence, with what tells it from the
 // same position of another history. The zero Cursor lies before whatever a log

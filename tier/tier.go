@@ -95,6 +95,13 @@ type Pinger interface {
 	Ping(ctx context.Context) error
 }
 
+// Named is a [Remote] that can say which one it is.
+type Named interface {
+	// Name says what all processes that share the tier share, such as the kind of
+	// server and the prefix of keys, and not by which address one of them reaches it.
+	Name() string
+}
+
 // Namer is a [Remote] on one server that others may remove cells from, too.
 type Namer interface {
 	// Names returns what identifies the server, as far as the program knows it

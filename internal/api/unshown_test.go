@@ -18,6 +18,8 @@ var unshown = map[string]string{
 	"invalidate.CellRemover":              forLogs,
 	"invalidate.CellRemover.RemovesFrom":  forLogs,
 	"invalidate.CellRemover.SyncRemoving": forLogs,
+	"invalidate.CellUser":                 forLogs,
+	"invalidate.CellUser.UseCells":        forLogs,
 	"invalidate.Fence.OfKeys":             forLogs,
 	"invalidate.MaxCells":                 forLogs,
 	"invalidate.MaxFences":                forLogs,

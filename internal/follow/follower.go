@@ -39,6 +39,10 @@ type Config struct {
 	// Nil: there is no remote tier.
 	Remove func(ctx context.Context, keys []string, hold time.Duration) error
 
+	// Tier says what Remove removes from, for a log that is a CellUser: the same in all
+	// processes that share the remote tier.
+	Tier string
+
 	// Names returns the names of keys' cells for a log that is a CellRemover and
 	// removes them itself. Nil: Remove does.
 	Names func(keys []string) []string
@@ -153,6 +157,9 @@ func Follow(log invalidate.Log, cfg Config) *Follower {
 	}
 	if w.wait <= 0 {
 		w.wait = defaultWait
+	}
+	if u, ok := log.(invalidate.CellUser); ok {
+		u.UseCells(cfg.Tier, cfg.Remove)
 	}
 	w.retry = newBackoff(w.bound)
 	w.lease = &Lease{bound: int64(w.bound)}

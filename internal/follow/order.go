@@ -163,6 +163,13 @@ func (w *Follower) outwait(ctx context.Context, bound time.Duration) error {
 	}
 }
 
+// Outwait waits until every lease has ended that was confirmed before since, in whichever
+// process. Behind a Confirm since then it knows how long leases may last in the others.
+func (w *Follower) Outwait(ctx context.Context, since int64) error {
+	widest := max(w.bound, time.Duration(w.widest.Load()))
+	return w.outwait(ctx, widest-time.Duration(w.now()-since))
+}
+
 // lead makes the round that the caller's order goes with on the caller's own
 // goroutine, when no other is under way. To have the syncer make it would take
 // as long as the round itself. The round ends when the caller's time is over.

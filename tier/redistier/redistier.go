@@ -105,6 +105,7 @@ var (
 	_ tier.Batcher   = (*Tier)(nil)
 	_ tier.Validator = (*Tier)(nil)
 	_ tier.Pinger    = (*Tier)(nil)
+	_ tier.Named     = (*Tier)(nil)
 )
 
 // New returns a tier that keeps its cells through rdb. It does not talk to
@@ -130,6 +131,9 @@ func New(rdb redis.UniversalClient, cfg Config) *Tier {
 // separator stands between the prefix and the key. Its first place in a name is the end
 // of the prefix.
 const separator = ":v:"
+
+// Name implements [tier.Named]: Redis, and the prefix.
+func (t *Tier) Name() string { return "redis " + strings.TrimSuffix(t.prefix, separator) }
 
 func checkPrefix(p string) error {
 	if p == "" || len(p) > MaxPrefix || strings.ContainsAny(p, "{}") || strings.Contains(p+":", separator) {
