@@ -67,7 +67,7 @@ func set(t *testing.T, name, value string) {
 type machine struct{ steps, writes, fails, reads, hits int }
 
 func (m *machine) run(t *testing.T, rt *rapid.T) {
-	w := newTwins(t, nil)
+	w := newTwins(t, control{})
 	defer w.close()
 	read := func(rt *rapid.T) {
 		m.steps++

@@ -25,7 +25,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/service"
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 	"github.com/twofold-go/twofold/examples/site/store"
-	"github.com/twofold-go/twofold/invalidate/pipeline"
+	"github.com/twofold-go/twofold/invalidate"
 )
 
 // twins are two sites on one database. One has the caches, and is written to; the
@@ -34,7 +34,8 @@ type twins struct {
 	t             *testing.T
 	store         *store.Store
 	cached, plain *site
-	now           atomic.Int64 // Unix milliseconds
+	live          atomic.Pointer[site] // cached, for its followers; nil at first
+	now           atomic.Int64         // Unix milliseconds
 
 	posts, pages  *shelf // for whoever writes
 	writes, fails int    // that were made, and that were refused
@@ -47,9 +48,9 @@ type twins struct {
 	hits    int
 }
 
-// newTwins returns twins on a small database of their own. Layers is that of the
-// cached one. End them with close.
-func newTwins(t *testing.T, layers func([]pipeline.Stage) []pipeline.Stage) *twins {
+// newTwins returns twins on a small database of their own, the cached one without a
+// safeguard. End them with close.
+func newTwins(t *testing.T, c control) *twins {
 	t.Helper()
 	base, err := base()
 	if err != nil {
@@ -59,16 +60,21 @@ func newTwins(t *testing.T, layers func([]pipeline.Stage) []pipeline.Stage) *twi
 	if err := os.WriteFile(path, base.file, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	c.sabotage(t, path)
 	w := &twins{t: t, goodKey: base.key, keys: []string{base.key}, posts: newShelf("post", 3), pages: newShelf("page", 2), etags: map[string][]string{}}
 	w.now.Store(sitetest.Now().UnixMilli())
 	if w.store, err = store.Open(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
-	cfg := siteConfig{adminKey: "k", now: w.clock, log: slog.New(slog.DiscardHandler), layers: layers}
+	cfg := siteConfig{adminKey: "k", now: w.clock, log: slog.New(slog.DiscardHandler)}
+	if c.link != nil {
+		cfg.link = func(layer string, own second) invalidate.Log { return c.link(w, layer, own) }
+	}
 	if w.cached, err = newSite(w.store, cfg); err != nil {
 		t.Fatal(err)
 	}
-	cfg.uncached, cfg.layers = true, nil
+	w.live.Store(w.cached)
+	cfg.uncached, cfg.link = true, nil
 	if w.plain, err = newSite(w.store, cfg); err != nil {
 		t.Fatal(err)
 	}

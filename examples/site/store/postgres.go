@@ -8,6 +8,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver "pgx"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
+
+	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
 // openPostgres opens a database by its URL, which no error may tell: it has a
@@ -24,5 +26,8 @@ func openPostgres(ctx context.Context, url string) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &Store{readers: db, writer: db, snapshot: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}}, nil
+	return &Store{
+		readers: db, writer: db, logs: sqllog.Config{Dialect: sqllog.Postgres},
+		snapshot: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+	}, nil
 }

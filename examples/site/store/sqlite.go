@@ -9,6 +9,8 @@ import (
 
 	"github.com/pressly/goose/v3"
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
+
+	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
 // openSQLite opens a file. One connection writes: writes wait for it, and do not fail
@@ -26,7 +28,7 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, writer.Close())
 	}
-	return &Store{readers: readers, writer: writer}, nil
+	return &Store{readers: readers, writer: writer, logs: sqllog.Config{Dialect: sqllog.SQLite, Readers: readers}}, nil
 }
 
 // dsn returns the name of the database at path, with more pragmas than those that

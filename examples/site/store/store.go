@@ -18,6 +18,8 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
 //go:embed migrations
@@ -30,6 +32,8 @@ type Store struct {
 	readers  *sql.DB
 	writer   *sql.DB
 	snapshot *sql.TxOptions // of reads that must be of one moment
+	logs     sqllog.Config
+	log      *sqllog.Log // of what writes invalidate
 	count    atomic.Int64
 }
 
@@ -51,6 +55,10 @@ func Open(ctx context.Context, db string) (s *Store, err error) {
 	s.readers.SetMaxOpenConns(n)
 	s.readers.SetMaxIdleConns(n) // or connections are opened and closed all the time
 	s.queries = queries{conn{s.readers, &s.count}}
+	s.log = s.Log()
+	if err := s.log.Install(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("store: %w", err), s.Close())
+	}
 	return s, nil
 }
 
@@ -77,8 +85,20 @@ func (s *Store) Ping(ctx context.Context) error { return s.readers.PingContext(c
 // Queries returns how many statements the store has run.
 func (s *Store) Queries() int64 { return s.count.Load() }
 
+// Log returns the log of what writes invalidate, for one cache.Tiers.
+func (s *Store) Log() *sqllog.Log { return sqllog.New(s.writer, s.logs) }
+
 // Tx is a write under way: reads see what it has written.
-type Tx struct{ queries }
+type Tx struct {
+	queries
+	log *sqllog.Log
+}
+
+// Invalidate makes the scopes untrue in every process that has cached them, when the
+// write is committed. A write that is not committed invalidates nothing.
+func (tx *Tx) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error {
+	return tx.log.Append(ctx, tx.db, scopes...)
+}
 
 // Write runs fn in a transaction of its own, which is committed if fn returns nil.
 // It returns the number of the write, by which writes are ordered as they were
@@ -90,7 +110,7 @@ func (s *Store) Write(ctx context.Context, fn func(tx *Tx) error) (revision int6
 		if err != nil {
 			return err
 		}
-		return fn(&Tx{queries{c}})
+		return fn(&Tx{queries{c}, s.log})
 	})
 	if err != nil {
 		return 0, err
