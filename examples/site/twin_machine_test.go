@@ -104,7 +104,7 @@ var seeds = rapid.Custom(func(rt *rapid.T) (seed uint64) {
 // look makes n requests.
 func (w *twins) look(rt *rapid.T, roll dice, n int) {
 	for range n {
-		if d := w.differ(w.request(roll)); d != "" {
+		if d := w.differ(w.cached, w.request(roll)); d != "" {
 			rt.Fatal(d)
 		}
 	}

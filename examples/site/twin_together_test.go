@@ -62,7 +62,7 @@ func TestTwinsInACrowd(t *testing.T) {
 	for range scaled(300) {
 		did := w.write(roll)
 		for range 2 {
-			if d := w.differ(w.request(roll)); d != "" {
+			if d := w.differ(w.cached, w.request(roll)); d != "" {
 				end()
 				t.Fatalf("seed %d, after %s: %s", seed, did, d)
 			}
