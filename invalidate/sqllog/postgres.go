@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/bits"
 	"strconv"
 	"strings"
 
@@ -45,6 +46,24 @@ func postgresText(c *Config) dialectText {
 		d.proof = "concat(set_config('synchronous_commit', 'on', true), pg_logical_emit_message(true, 'twofold', ''))"
 	}
 	return d
+}
+
+// text returns a statement that reads large tables. PostgreSQL keeps the plan of a
+// prepared statement until the table is analyzed, and reads an empty table in full rather
+// than by its index. So the statement gets another text, and another plan, each time that
+// the tables have doubled.
+func (l *Log) text(q *query) string {
+	if l.cfg.Dialect != Postgres {
+		return q.text
+	}
+	return q.text + " /* " + strconv.Itoa(int(l.size.Load())) + " */"
+}
+
+// grew notes how many rows a table has had.
+func (l *Log) grew(rows uint64) {
+	n := uint32(bits.Len64(rows)) //nolint:gosec // at most 64
+	for old := l.size.Load(); n > old && !l.size.CompareAndSwap(old, n); old = l.size.Load() {
+	}
 }
 
 // writePostgres numbers a batch in one statement, which commits by itself: no lock is held
