@@ -29,7 +29,7 @@ const responseBytes = 64 << 20
 // caches are the two layers in front of the database: the objects that pages are
 // made of, and the responses that are made of objects. They have a tier each, so
 // that a flood of one pushes nothing out of the other. Each follows the log in the
-// database, which has what was written and by which process does not matter.
+// database, so the caches hear of every write, whichever process made it.
 type caches struct {
 	objects   *objects.Cache   // nil without caches
 	responses *respcache.Cache // never nil: without caches it still answers conditional requests
