@@ -26,7 +26,7 @@ func TestMissingTables(t *testing.T) {
 			if table == "outbox" {
 				err = l.Tx(t.Context(), r.db, nil, func(tx *sqllog.Tx) error {
 					tx.Invalidate(org(1))
-					return exec(t, tx, "INSERT INTO data VALUES (1)")
+					return execIn(t, tx, "INSERT INTO data VALUES (1)")
 				})
 				wantSchema(t, "Tx without "+table, err)
 			}
