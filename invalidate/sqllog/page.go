@@ -37,6 +37,9 @@ func (s *visit) page(ctx context.Context, conn *sql.Conn, v *view) (p invalidate
 			return p, err
 		}
 		size += n
+		if s.proves {
+			p.Now = max(p.Now, rec.Time) // the clock is read when a statement begins
+		}
 		to := &p.Keys
 		if seq == scopeSeq {
 			to = &p.Scopes

@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/twofold-go/twofold/internal/safeguard"
 )
@@ -56,13 +57,16 @@ func (l *Log) text(q *query) string {
 	if l.cfg.Dialect != Postgres {
 		return q.text
 	}
-	return q.text + " /* " + strconv.Itoa(int(l.size.Load())) + " */"
+	return q.text + " /* " + strconv.Itoa(int(l.rows.outbox.Load())) + " " + strconv.Itoa(int(l.rows.log.Load())) + " */"
 }
 
+// sizes are how many rows the tables have had, each as the power of two just above.
+type sizes struct{ outbox, log atomic.Uint32 }
+
 // grew notes how many rows a table has had.
-func (l *Log) grew(rows uint64) {
-	n := uint32(bits.Len64(rows)) //nolint:gosec // at most 64
-	for old := l.size.Load(); n > old && !l.size.CompareAndSwap(old, n); old = l.size.Load() {
+func grew(size *atomic.Uint32, rows int64) {
+	n := uint32(bits.Len64(uint64(rows))) //nolint:gosec // no number of rows is negative
+	for old := size.Load(); n > old && !size.CompareAndSwap(old, n); old = size.Load() {
 	}
 }
 

@@ -24,7 +24,7 @@ type Log struct {
 
 	wake chan struct{} // holds one: something was committed here
 
-	size  atomic.Uint32 // of the tables, as the power of two that is just above
+	rows  sizes
 	cells cells
 	stats counters
 

@@ -51,7 +51,7 @@ func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err
 		}
 		st.moved = st.moved || epoch != v.epoch || !sameServer(l.cfg.Dialect, v.identity, identity)
 		st.ids, st.low = append(st.ids, id), low
-		l.grew(uint64(id)) //nolint:gosec // not negative
+		grew(&l.rows.outbox, id)
 		l.read(&st, text)
 		if size += len(text); size >= stageBytes {
 			break

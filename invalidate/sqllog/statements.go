@@ -122,7 +122,7 @@ func textOf(c *Config) (d dialectText) {
 	case SQLite:
 		d = sqliteText()
 	case MySQL:
-		d = mysqlText()
+		d = mysqlText(c)
 	}
 	if safeguard.Off(safeguard.RunID) {
 		d.identity = "'off'"

@@ -92,7 +92,7 @@ func (l *Log) look(ctx context.Context, on queryer, conn *sql.Conn, at invalidat
 	if sameServer(l.cfg.Dialect, v.stored, v.identity) {
 		v.identity = v.stored
 	}
-	l.grew(uint64(v.position(keySeq).N()) + uint64(v.position(scopeSeq).N()))
+	grew(&l.rows.log, int64(v.position(keySeq).N())+int64(v.position(scopeSeq).N()))
 	l.stats.oldest.Store(max(0, v.pending.Int64) * int64(time.Microsecond))
 	return v, nil
 }
@@ -128,7 +128,8 @@ func (v *view) doubtful(at invalidate.Cursor) bool {
 		return true
 	}
 	ids := bySeq[uint64]{keySeq: at.KeyID, scopeSeq: at.ScopeID}
-	for seq, p := range (bySeq[invalidate.Position]{keySeq: at.Key, scopeSeq: at.Scope}) {
+	positions := bySeq[invalidate.Position]{keySeq: at.Key, scopeSeq: at.Scope}
+	for seq, p := range positions {
 		if seq != 0 && v.doubtfulAt(seq, p, ids[seq]) {
 			return true
 		}

@@ -24,6 +24,7 @@ type rig struct {
 	db       *sql.DB
 	readers  *sql.DB                // nil: db
 	postgres *dbtest.PostgresServer // nil: another database
+	mariadb  *dbtest.MariaDBServer  // the same
 	name     string                 // of the database in its server
 }
 
@@ -34,7 +35,7 @@ func eachDatabase(t *testing.T, test func(t *testing.T, r *rig)) {
 	for _, kind := range []struct {
 		name string
 		open func(testing.TB) *rig
-	}{{"sqlite", sqliteRig}, {"postgres", sharedPostgres}} {
+	}{{"sqlite", sqliteRig}, {"postgres", sharedPostgres}, {"mariadb", sharedMariaDB}} {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			test(t, kind.open(t))
@@ -60,36 +61,61 @@ func onServer(t testing.TB, s *dbtest.PostgresServer) *rig {
 	return (&rig{dialect: sqllog.Postgres, db: db, postgres: s, name: name}).install(t)
 }
 
-// shared is the server of all tests that break nothing. It starts with the first of them.
+// shared are the servers of all tests that break nothing. Each starts with the first test.
 var shared struct {
 	sync.Mutex
-	server *dbtest.PostgresServer
+	postgres *dbtest.PostgresServer
+	mariadb  *dbtest.MariaDBServer
 }
 
 func sharedPostgres(t testing.TB) *rig {
 	t.Helper()
 	shared.Lock()
 	defer shared.Unlock()
-	if shared.server == nil {
+	if shared.postgres == nil {
 		s, err := dbtest.StartPostgres("")
-		if errors.Is(err, dbtest.ErrNotInstalled) && os.Getenv("CI") == "" {
-			t.Skip(err)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		shared.server = s
+		mustStart(t, err, os.Getenv("CI") != "")
+		shared.postgres = s
 	}
-	return onServer(t, shared.server)
+	return onServer(t, shared.postgres)
+}
+
+func sharedMariaDB(t testing.TB) *rig {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.mariadb == nil {
+		s, err := dbtest.StartMariaDB("")
+		mustStart(t, err, os.Getenv("TWOFOLD_MARIADB") == "1")
+		shared.mariadb = s
+	}
+	name, db := shared.mariadb.Database(t)
+	return (&rig{dialect: sqllog.MySQL, db: db, mariadb: shared.mariadb, name: name}).install(t)
+}
+
+// mustStart skips a test without its server, where that is allowed.
+func mustStart(t testing.TB, err error, needed bool) {
+	t.Helper()
+	if errors.Is(err, dbtest.ErrNotInstalled) && !needed {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if shared.server != nil {
-		if err := shared.server.Close(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
+	var err error
+	if shared.postgres != nil {
+		err = shared.postgres.Close()
+	}
+	if shared.mariadb != nil {
+		err = errors.Join(err, shared.mariadb.Close())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
 	}
 	os.Exit(code)
 }
@@ -213,3 +239,16 @@ func key42(t testing.TB) invalidate.Scope {
 }
 
 func org(n int) invalidate.Scope { return invalidate.Tag("default", "org:"+strconv.Itoa(n)) }
+
+type sqlDB = sql.DB
+
+// openAs returns a pool with its own address.
+func openAs(t testing.TB, driver, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
