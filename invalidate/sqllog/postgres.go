@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/bits"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/twofold-go/twofold/internal/safeguard"
 )
@@ -45,6 +47,27 @@ func postgresText(c *Config) dialectText {
 		d.proof = "concat(set_config('synchronous_commit', 'on', true), pg_logical_emit_message(true, 'twofold', ''))"
 	}
 	return d
+}
+
+// text returns a statement that reads large tables. PostgreSQL keeps the plan of a
+// prepared statement until the table is analyzed, and reads an empty table in full rather
+// than by its index. So the statement gets another text, and another plan, each time that
+// the tables have doubled.
+func (l *Log) text(q *query) string {
+	if l.cfg.Dialect != Postgres {
+		return q.text
+	}
+	return q.text + " /* " + strconv.Itoa(int(l.rows.outbox.Load())) + " " + strconv.Itoa(int(l.rows.log.Load())) + " */"
+}
+
+// sizes are how many rows the tables have had, each as the power of two just above.
+type sizes struct{ outbox, log atomic.Uint32 }
+
+// grew notes how many rows a table has had.
+func grew(size *atomic.Uint32, rows int64) {
+	n := uint32(bits.Len64(uint64(rows))) //nolint:gosec // no number of rows is negative
+	for old := size.Load(); n > old && !size.CompareAndSwap(old, n); old = size.Load() {
+	}
 }
 
 // writePostgres numbers a batch in one statement, which commits by itself: no lock is held

@@ -43,5 +43,5 @@ func (l *Log) Replica(ctx context.Context, db *sql.DB) (bool, error) {
 		return false, fail("replica", err)
 	}
 	reached := invalidate.Position(key) >= at.Key && invalidate.Position(scope) >= at.Scope //nolint:gosec // not negative
-	return reached && (at.Epoch == 0 || at.Epoch == uint64(epoch)), nil //nolint:gosec // the bits count
+	return reached && (at.Epoch == 0 || at.Epoch == uint64(epoch)), nil                     //nolint:gosec // the bits count
 }

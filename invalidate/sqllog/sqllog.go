@@ -24,6 +24,7 @@ type Log struct {
 
 	wake chan struct{} // holds one: something was committed here
 
+	rows  sizes
 	cells cells
 	stats counters
 

@@ -37,7 +37,7 @@ func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err
 		return st, err
 	}
 	args = append([]any{l.cfg.Namespace, stageRows}, args...)
-	rows, err := conn.QueryContext(ctx, l.sql.stage.text, l.sql.stage.args(args...)...)
+	rows, err := conn.QueryContext(ctx, l.text(&l.sql.stage), l.sql.stage.args(args...)...)
 	if err != nil {
 		return st, err
 	}
@@ -51,6 +51,7 @@ func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err
 		}
 		st.moved = st.moved || epoch != v.epoch || !sameServer(l.cfg.Dialect, v.identity, identity)
 		st.ids, st.low = append(st.ids, id), low
+		grew(&l.rows.outbox, id)
 		l.read(&st, text)
 		if size += len(text); size >= stageBytes {
 			break

@@ -11,6 +11,7 @@ type statements struct {
 	outbox, log, meta string // names of the tables
 	identity, clock   string // expressions; see dialectText
 
+	still   query // the bound and the tier, if all is as the caller knows it; see stillText
 	look    query // $2, $3: the caller's positions; $4: what Config.Identity says, where there is one
 	page    query // $2, $3: behind these positions; $4, $5: up to these
 	stage   query // $2: rows at most; $3: what Config.Identity says, where there is one
@@ -60,12 +61,21 @@ func newStatements(c *Config) statements {
 		}
 		return text(strings.ReplaceAll(q, "{identity}", argument))
 	}
+	s.still = asked(stillText, "$7{text}")
 	s.look, s.stage = asked(lookText, "$4{text}"), asked(stageText, "$3{text}")
 	s.page, s.trim, s.terms, s.replica, s.prove = text(pageText), text(trimText), text(termsText), text(replicaText), text(proveText)
 	s.patience, s.begin, s.lock = text(d.patience), text(d.begin), text(d.lock)
 	s.top, s.add, s.epoch = text(topText), text(addText), text(epochText)
 	return s
 }
+
+// stillText has a row when nothing is new to a caller that knows the log up to its end. $2
+// and $3 are its positions, $4 and $5 the ids there, $6 is that of the epoch. It does not
+// look at the records: the caller has them all.
+const stillText = `SELECT m.bound, m.tier, {clock}, {proof} FROM {meta} m
+WHERE m.ns = $1 AND m.key_end = $2 AND m.scope_end = $3 AND m.key_id = $4 AND m.scope_id = $5 AND m.epoch = $6
+	AND m.version = 1 AND m.identity = {identity}
+	AND (SELECT 1 FROM {outbox} o WHERE o.ns = $1 AND {pending} ORDER BY {order} LIMIT 1) IS NULL`
 
 // lookText answers all that a Sync with nothing to do has to know, as of one moment.
 const lookText = `SELECT m.version, m.epoch, m.key_end, m.scope_end, m.key_id, m.scope_id, m.bound, m.tier, m.identity,
@@ -112,7 +122,7 @@ func textOf(c *Config) (d dialectText) {
 	case SQLite:
 		d = sqliteText()
 	case MySQL:
-		d = mysqlText()
+		d = mysqlText(c)
 	}
 	if safeguard.Off(safeguard.RunID) {
 		d.identity = "'off'"

@@ -13,7 +13,6 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/digest/store/storetest"
-	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -42,7 +41,7 @@ func TestLostLogCostsNoCall(t *testing.T) {
 	ann, bob, eve := w.user("ann", 1), w.user("bob", 1), w.user("eve", 1)
 	first := w.daily(ann)
 	writer, _ := w.store.Pools()
-	if _, err := writer.ExecContext(t.Context(), `DELETE FROM invalidation_log`); err != nil {
+	if _, err := writer.ExecContext(t.Context(), `DELETE FROM twofold_log`); err != nil {
 		t.Fatal(err)
 	}
 	other, _ := w.process()
@@ -90,8 +89,8 @@ func TestOtherProcessHearsOfSubscriptions(t *testing.T) {
 // all the same: when what was shared is lost, nobody is called.
 func TestSharedElsewhere(t *testing.T) {
 	w := newWorld(t, 1)
-	remote, log := tiertest.NewMemory(), logtest.NewMemory(logtest.MemoryConfig{})
-	elsewhere := func(c *digest.Config) { c.Remote, c.Log = remote, log }
+	remote := tiertest.NewMemory()
+	elsewhere := func(c *digest.Config) { c.Remote = remote }
 	ann, bob, eve, tom := w.user("ann", 1), w.user("bob", 1), w.user("eve", 1), w.user("tom", 1)
 	one, _ := w.process(elsewhere)
 	other, _ := w.process(elsewhere)
@@ -104,9 +103,7 @@ func TestSharedElsewhere(t *testing.T) {
 	}
 	w.wantSame(ann, w.generate(one, ann, digest.Daily))
 	w.wantCalls(2)
-	lost, _ := w.process(func(c *digest.Config) {
-		c.Remote, c.Log = tiertest.NewMemory(), logtest.NewMemory(logtest.MemoryConfig{})
-	})
+	lost, _ := w.process(func(c *digest.Config) { c.Remote = tiertest.NewMemory() })
 	w.wantSame(eve, w.generate(lost, eve, digest.Daily))
 	w.wantSame(tom, w.generate(w.Service, tom, digest.Daily)) // by the file
 	w.wantCalls(2)
@@ -137,8 +134,6 @@ func TestBadConfigurations(t *testing.T) {
 		"grace of the past":   {Store: s, Grace: new(-time.Second)},
 		"somebody's model":    {Store: s, Options: digest.Options{Model: "m"}},
 		"an unknown language": {Store: s, Options: digest.Options{Language: "xx"}},
-		"a remote alone":      {Store: s, Remote: tiertest.NewMemory()},
-		"a log alone":         {Store: s, Log: logtest.NewMemory(logtest.MemoryConfig{})},
 		"fewer than no calls": {Store: s, MaxCalls: -1},
 		"no time":             {Store: s, ClaimTTL: -1},
 	} {

@@ -28,12 +28,17 @@ func TestSQLite(t *testing.T) {
 // One pool of many connections does, too, with transactions that begin without a lock.
 func TestSQLiteOnePool(t *testing.T) {
 	t.Parallel()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "one.db")+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)")
+	conformance(t, installed(t, onePool(t), sqltier.Config{Dialect: sqltier.SQLite, MaxCell: large}))
+}
+
+func onePool(t *testing.T) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "one.db")+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	conformance(t, installed(t, db, sqltier.Config{Dialect: sqltier.SQLite, MaxCell: large}))
+	return db
 }
 
 func TestSQLiteTwoProcesses(t *testing.T) {

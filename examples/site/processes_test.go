@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/examples/site/siteproc"
+	"github.com/twofold-go/twofold/examples/site/sitetest"
+	"github.com/twofold-go/twofold/internal/dbtest"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
+)
+
+// asSite, in the environment, makes the test binary the program.
+const asSite = "SITE_TEST_IS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asSite) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// onBoth runs a test with a database of each kind, in which nothing is.
+func onBoth(t *testing.T, test func(t *testing.T, db string)) {
+	t.Run("SQLite", func(t *testing.T) { test(t, filepath.Join(t.TempDir(), "site.db")) })
+	t.Run("PostgreSQL", func(t *testing.T) {
+		server := dbtest.Postgres(t)
+		name, _ := server.Database(t)
+		test(t, server.DSN(name))
+	})
+}
+
+// Of two sites with caches of their own on one database, the one that writes shows its
+// write at once, and the other one when it has heard of it.
+func TestTwoSites(t *testing.T) {
+	onBoth(t, func(t *testing.T, db string) {
+		steps := scaled(100)
+		w, wrong := inTurns(t, db, steps, nil)
+		if wrong != "" {
+			t.Error(wrong)
+		}
+		if share := float64(w.hits) / float64(w.reads); share < minHits || w.writes < steps/8 {
+			t.Errorf("%d writes, %.0f%% hits: too few to show anything", w.writes, 100*share)
+		}
+	})
+}
+
+// A site that does not hear what the other writes would be noticed.
+func TestTwoSitesNotice(t *testing.T) {
+	for _, layers := range [][]string{{"objects", "absences"}, {"responses"}} {
+		link := func(layer string, own second) invalidate.Log { return skips[twins](layers...)(nil, layer, own) }
+		if _, wrong := inTurns(t, filepath.Join(t.TempDir(), "site.db"), enough, link); wrong == "" {
+			t.Errorf("nobody has noticed that %v hear nothing", layers)
+		}
+	}
+}
+
+// inTurns lets two sites on one database write in turns, and compares both with one
+// that has no caches after each write. It returns the first difference. Link is that of
+// one of the two.
+func inTurns(t *testing.T, db string, steps int, link func(layer string, own second) invalidate.Log) (w *twins, wrong string) {
+	t.Helper()
+	key, err := furnish(t.Context(), sitetest.Open(t, db))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w = twinsOn(t, db, key, control{})
+	defer w.close()
+	other := w.site(sitetest.Open(t, db), siteConfig{link: link})
+	defer func() {
+		if err := other.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	seed := uint64(time.Now().UnixNano())
+	roll := rand.New(rand.NewPCG(seed, 0)).IntN
+	for range steps {
+		if roll(2) == 0 {
+			w.cached, other = other, w.cached
+		}
+		did := w.write(roll)
+		if err := other.hear(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			for _, s := range []*site{w.cached, other} {
+				if d := w.differ(s, w.request(roll)); d != "" {
+					return w, fmt.Sprintf("seed %d, after %s, at the writer's: %t: %s", seed, did, s == w.cached, d)
+				}
+			}
+		}
+	}
+	return w, ""
+}
+
+// What one process writes another one shows within the bound, though nobody tells it,
+// and though the writer is no more.
+func TestTwoProcesses(t *testing.T) {
+	t.Setenv(asSite, "1")
+	onBoth(t, func(t *testing.T, db string) {
+		var sites [2]*siteproc.Site
+		for i := range sites {
+			s, err := siteproc.Start(t.Context(), os.Args[0], "-db", db)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sites[i] = s
+			t.Cleanup(func() { _ = s.Stop() })
+		}
+		home := func(i int) string {
+			_, body := ask(t, http.MethodGet, sites[i].URL+"/", "", "A", "b")
+			return body
+		}
+		home(1)
+		post := strings.Replace(newPost, "New", "TITLE-1", 1)
+		began := time.Now()
+		if status, body := ask(t, http.MethodPost, sites[0].URL+"/admin/api/posts", post, "Authorization", "Bearer "+siteproc.AdminKey); status != http.StatusCreated {
+			t.Fatalf("POST /posts = %d: %s", status, body)
+		}
+		if !strings.Contains(home(0), "TITLE-1") {
+			t.Error("the writer does not show its own write")
+		}
+		sites[0].Kill()
+		written := time.Now()
+		for !strings.Contains(home(1), "TITLE-1") {
+			if late := time.Since(written); late > sqllog.DefaultBound {
+				t.Fatalf("the other process shows the old page %v after the write", late)
+			}
+			time.Sleep(time.Millisecond) //nolint:forbidigo // another process has to do something
+		}
+		t.Logf("the other process shows the write %v after it began", time.Since(began))
+	})
+}
