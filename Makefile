@@ -44,7 +44,7 @@ e2e: ## look at the site through a headless Chromium, which is installed where a
 	go run ./examples/site/e2e
 
 test-controls: deps-test ## take safeguards of the log's identity away, one set after the other: the tests must notice
-	go test -count=1 -tags twofold_controls -run Controls ./invalidate/redislog
+	go test -count=1 -tags twofold_controls -run Controls ./invalidate/redislog ./internal/dbtest/sqllogtest
 
 stalecheck: deps-test ## look for stale reads under faults, with controls that must find some (a minute)
 	$(STALECHECK) -suite ci

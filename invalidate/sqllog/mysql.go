@@ -3,6 +3,7 @@ package sqllog
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -71,7 +72,7 @@ func (l *Log) writeMySQL(ctx context.Context, conn *sql.Conn, v *view, b *batch)
 		after := n.endID[r.seq]
 		n.endID[r.seq] = r.id
 		rows = append(rows, "SELECT ? AS seq, ? AS pos, ? AS id, ? AS after, UNHEX(?) AS payload")
-		args = append(args, r.seq, n.end[r.seq], r.id, after, fmt.Sprintf("%x", r.payload))
+		args = append(args, r.seq, n.end[r.seq], r.id, after, hex.EncodeToString(r.payload))
 	}
 	if len(rows) > 0 {
 		// The lock on meta keeps an epoch from beginning below the records.

@@ -122,11 +122,11 @@ func leftOf(err error, keys []string) []string {
 	if err == nil {
 		return nil
 	}
-	var partial interface {
+	partial, ok := errors.AsType[interface {
 		error
 		FailedKeys() []string
-	}
-	if errors.As(err, &partial) {
+	}](err)
+	if ok {
 		return partial.FailedKeys()
 	}
 	return keys

@@ -172,9 +172,9 @@ func TestSavepoint(t *testing.T) {
 		err := p.log.Tx(t.Context(), r.db, nil, func(tx *sqllog.Tx) error {
 			return errors.Join(
 				p.log.Append(t.Context(), tx, org(1)),
-				exec(t, tx, "SAVEPOINT s"),
+				execIn(t, tx, "SAVEPOINT s"),
 				p.log.Append(t.Context(), tx, org(2)),
-				exec(t, tx, "ROLLBACK TO SAVEPOINT s"),
+				execIn(t, tx, "ROLLBACK TO SAVEPOINT s"),
 				p.log.Append(t.Context(), tx, org(3)),
 			)
 		})
@@ -185,7 +185,7 @@ func TestSavepoint(t *testing.T) {
 	})
 }
 
-func exec(t *testing.T, tx *sqllog.Tx, query string) error {
+func execIn(t *testing.T, tx *sqllog.Tx, query string) error {
 	t.Helper()
 	_, err := tx.ExecContext(t.Context(), query)
 	return err
