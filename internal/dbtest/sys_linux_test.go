@@ -32,41 +32,38 @@ func segmentOf(t *testing.T, dir string) int {
 	return n
 }
 
-func TestKillLeavesNoSharedMemory(t *testing.T) {
-	s := dbtest.Postgres(t)
-	segment := strconv.Itoa(segmentOf(t, s.SocketDir()))
-	has := func() bool {
-		b, err := os.ReadFile("/proc/sysvipc/shm")
-		check(t, err)
-		for line := range strings.Lines(string(b)) {
-			if f := strings.Fields(line); len(f) > 1 && f[1] == segment {
-				return true
-			}
+// hasSegment asks the kernel for shared memory.
+func hasSegment(t *testing.T, id int) bool {
+	t.Helper()
+	b, err := os.ReadFile("/proc/sysvipc/shm")
+	check(t, err)
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) > 1 && f[1] == strconv.Itoa(id) {
+			return true
 		}
-		return false
 	}
-	if !has() {
-		t.Fatalf("a running server has no segment %s: this test looks in the wrong place", segment)
-	}
-	check(t, s.Kill())
-	if has() {
-		t.Errorf("segment %s of a killed server is still there", segment)
-	}
+	return false
 }
 
 const dirEnv = "DBTEST_CHILD_DIR"
 
-// TestServerDiesWithItsTest runs itself in a second process, which is killed.
-func TestServerDiesWithItsTest(t *testing.T) {
-	if dir := os.Getenv(dirEnv); dir != "" {
-		_, err := dbtest.StartPostgres(dir)
-		check(t, err)
-		check(t, os.WriteFile(filepath.Join(dir, "ready"), nil, 0o600))
-		select {}
+// TestChild is the second process of diesWithItsTest.
+func TestChild(t *testing.T) {
+	dir := os.Getenv(dirEnv)
+	if dir == "" {
+		t.Skip("runs only in a process of TestPostgres")
 	}
-	s := dbtest.Postgres(t) // has a folder that the server's user reaches
-	dir := filepath.Join(s.SocketDir(), "child")
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	_, err := dbtest.StartPostgres(dir)
+	check(t, err)
+	check(t, os.WriteFile(filepath.Join(dir, "ready"), nil, 0o600))
+	select {}
+}
+
+// diesWithItsTest starts a server in a second process, which is killed. The parent folder
+// is one that the server's user reaches.
+func diesWithItsTest(t *testing.T, parent string) {
+	dir := filepath.Join(parent, "child")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChild$")
 	cmd.Env = append(os.Environ(), dirEnv+"="+dir)
 	check(t, cmd.Start())
 	within(t, "the child starts no server", func() bool {
