@@ -26,34 +26,6 @@ func open(t *testing.T, s *dbtest.PostgresServer) *sql.DB {
 	return db
 }
 
-func execute(t *testing.T, db *sql.DB, query string) {
-	t.Helper()
-	if _, err := db.ExecContext(t.Context(), query); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func want(t *testing.T, db *sql.DB, value int) {
-	t.Helper()
-	var got int
-	// A pool's connections may have died with the server.
-	for range 3 {
-		if err := db.QueryRowContext(t.Context(), "SELECT v FROM n").Scan(&got); err == nil {
-			break
-		}
-	}
-	if got != value {
-		t.Errorf("the row says %d, want %d", got, value)
-	}
-}
-
 func TestPostgres(t *testing.T) {
 	s := dbtest.Postgres(t, "max_connections=37")
 	t.Run("settings", func(t *testing.T) {
@@ -105,7 +77,7 @@ func TestPostgres(t *testing.T) {
 		want(t, db, 2)
 	})
 	t.Run("backends", func(t *testing.T) { backends(t, s, db) })
-	t.Run("dies with its test", func(t *testing.T) { diesWithItsTest(t, s.SocketDir()) })
+	t.Run("dies with its test", diesWithItsTest)
 	t.Run("old copy", func(t *testing.T) {
 		execute(t, db, "UPDATE n SET v = 2")
 		old, err := s.CopyData()
