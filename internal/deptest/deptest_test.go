@@ -28,12 +28,15 @@ var testModules = []string{
 var neverShipped = append([]string{
 	"testing",
 	module + "/internal/fault",
+	module + "/internal/dbtest",
 	module + "/internal/redistest",
 	module + "/internal/script",
 	module + "/tier/tiertest",
 	module + "/invalidate/logtest",
 	"go.opentelemetry.io/otel/exporters",
 	"github.com/prometheus",
+	"github.com/go-sql-driver",
+	"github.com/jackc",
 	"modernc.org",
 	"github.com/mattn/go-sqlite3",
 }, testModules...)

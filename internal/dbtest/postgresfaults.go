@@ -1,0 +1,187 @@
+package dbtest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Start starts a stopped or killed server again: same port, data and settings.
+// It recovers what was committed before a crash.
+func (s *PostgresServer) Start() error { return s.proc.up(s.ping) }
+
+// Stop ends the server at once and in order, as pg_ctl -m immediate does. The
+// next start recovers.
+func (s *PostgresServer) Stop() error {
+	if err := s.Continue(); err != nil {
+		return err
+	}
+	s.proc.end(quitSignal)
+	return nil
+}
+
+// Kill ends all processes of the server by SIGKILL and waits until they are gone.
+func (s *PostgresServer) Kill() error {
+	pids, err := s.freeze()
+	if err != nil {
+		return err
+	}
+	slices.Reverse(pids) // the server process last: it would start new ones
+	for _, pid := range pids {
+		if err := signal(pid, os.Kill); err != nil {
+			return err
+		}
+	}
+	s.proc.end(os.Kill)
+	for _, pid := range pids {
+		if err := gone(pid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Freeze pauses all processes of the server (SIGSTOP): connections stay open, and
+// nothing answers.
+func (s *PostgresServer) Freeze() error {
+	_, err := s.freeze()
+	return err
+}
+
+// freeze returns the process IDs, the server's first. It is stopped first, so
+// that it starts no process that the list lacks.
+func (s *PostgresServer) freeze() ([]int, error) {
+	if !s.proc.running() {
+		return nil, nil
+	}
+	pids := []int{s.proc.cmd.Process.Pid}
+	if err := signal(pids[0], pauseSignal); err != nil {
+		return nil, err
+	}
+	more, err := children(pids[0])
+	if err != nil {
+		_ = signal(pids[0], resumeSignal)
+		return nil, err
+	}
+	for _, pid := range more {
+		if err := signal(pid, pauseSignal); err != nil {
+			return nil, err
+		}
+	}
+	return append(pids, more...), nil
+}
+
+// Continue lets a frozen server go on.
+func (s *PostgresServer) Continue() error {
+	if !s.proc.running() {
+		return nil
+	}
+	pids, err := children(s.proc.cmd.Process.Pid)
+	if err != nil && !errors.Is(err, errLinux) { // elsewhere nothing was frozen
+		return err
+	}
+	for _, pid := range append(pids, s.proc.cmd.Process.Pid) {
+		if err := signal(pid, resumeSignal); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FreezeBackend pauses the process that serves one connection, which
+// pg_backend_pid() names.
+func (s *PostgresServer) FreezeBackend(pid int) error { return s.toBackend(pid, pauseSignal) }
+
+// ContinueBackend lets a frozen backend go on.
+func (s *PostgresServer) ContinueBackend(pid int) error { return s.toBackend(pid, resumeSignal) }
+
+// KillBackend ends one backend by SIGKILL. The server then ends every other
+// connection, too, and recovers.
+func (s *PostgresServer) KillBackend(pid int) error { return s.toBackend(pid, os.Kill) }
+
+func (s *PostgresServer) toBackend(pid int, sig os.Signal) error {
+	if s.proc.running() {
+		pids, err := children(s.proc.cmd.Process.Pid)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(pids, pid) {
+			return signal(pid, sig)
+		}
+	}
+	return fmt.Errorf("dbtest: process %d is no backend of the server on port %d", pid, s.proc.port)
+}
+
+// signal takes a process that has ended for one that was told.
+func signal(pid int, sig os.Signal) error {
+	if sig == nil {
+		return errLinux
+	}
+	p, err := os.FindProcess(pid)
+	if err == nil {
+		err = p.Signal(sig)
+	}
+	if err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("dbtest: signal %v to process %d: %w", sig, pid, err)
+	}
+	return nil
+}
+
+// gone waits until a process that was killed is gone.
+func gone(pid int) error {
+	for range 1000 {
+		if !alive(pid) {
+			return nil
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	return fmt.Errorf("dbtest: process %d does not end", pid)
+}
+
+// A Copy is an old state of a server's data.
+type Copy struct{ dir string }
+
+// CopyData copies the data folder as a file-system snapshot would: at one moment,
+// while the server runs. It is frozen for that long.
+func (s *PostgresServer) CopyData() (Copy, error) {
+	s.copies++
+	c := Copy{filepath.Join(s.proc.dir, "copy"+strconv.Itoa(s.copies))}
+	if err := s.Freeze(); err != nil {
+		return c, err
+	}
+	err := s.proc.as.copyTree(c.dir, os.DirFS(s.data()))
+	return c, errors.Join(err, s.Continue())
+}
+
+// RestoreData puts an old copy back in place. It kills the server if it runs, and
+// starts it again. The copy may be restored more than once.
+func (s *PostgresServer) RestoreData(c Copy) error {
+	if err := s.Kill(); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(s.data()); err != nil {
+		return fmt.Errorf("dbtest: %w", err)
+	}
+	if err := s.proc.as.copyTree(s.data(), os.DirFS(c.dir)); err != nil {
+		return err
+	}
+	// The file of a running server: its process is gone, or a stranger's by now.
+	if err := os.Remove(filepath.Join(s.data(), "postmaster.pid")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("dbtest: %w", err)
+	}
+	return s.Start()
+}
+
+// Close ends the server and its standbys and removes their folders.
+func (s *PostgresServer) Close() error {
+	var errs []error
+	for _, b := range s.standbys {
+		errs = append(errs, b.Close())
+	}
+	errs = append(errs, s.Stop(), os.RemoveAll(s.proc.dir))
+	return errors.Join(errs...)
+}

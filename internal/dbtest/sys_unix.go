@@ -1,0 +1,28 @@
+//go:build unix && !linux
+
+package dbtest
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+var (
+	pauseSignal  os.Signal = syscall.SIGSTOP
+	resumeSignal os.Signal = syscall.SIGCONT
+	quitSignal   os.Signal = syscall.SIGQUIT
+)
+
+// apply has the command run as the account.
+func (a *account) apply(cmd *exec.Cmd) {
+	if a != nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}}
+	}
+}
+
+func endWithParent(*exec.Cmd) {}
+
+func children(int) ([]int, error) { return nil, errLinux }
+
+func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }

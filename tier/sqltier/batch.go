@@ -1,0 +1,189 @@
+package sqltier
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/twofold-go/twofold/tier"
+)
+
+// chunk is how many keys one statement takes.
+const chunk = 256
+
+// one hides the batch methods, for the helpers of package tier.
+type one struct{ tier.Remote }
+
+// GetMany reads many keys: by one SELECT on PostgreSQL, one by one on SQLite, where a
+// read has no round trip to save.
+func (t *Tier) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
+	if t.cfg.Dialect != Postgres {
+		return tier.GetMany(ctx, one{t}, keys)
+	}
+	if err := t.ready(ctx); err != nil || len(keys) == 0 {
+		return make([][]byte, len(keys)), fail("get many", err)
+	}
+	frames := make([][]byte, 0, len(keys))
+	for part := range slices.Chunk(keys, chunk) {
+		var err error
+		if frames, err = t.getMany(ctx, part, frames); err != nil {
+			return append(frames, make([][]byte, len(keys)-len(frames))...), fail("get many", err)
+		}
+	}
+	return frames, nil
+}
+
+func (t *Tier) getMany(ctx context.Context, keys []string, frames [][]byte) ([][]byte, error) {
+	var p pack
+	for _, key := range keys {
+		p.addKey(key)
+	}
+	begun := len(frames)
+	rows, err := t.readers.QueryContext(ctx, t.sql[getMany].text, p.keys()...)
+	if err != nil {
+		return frames, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
+	for rows.Next() {
+		var frame []byte
+		if err := rows.Scan(&frame); err != nil {
+			return frames[:begun], err
+		}
+		frames = append(frames, frame)
+	}
+	if err := rows.Err(); err != nil {
+		return frames[:begun], err
+	}
+	return frames, nil
+}
+
+// ClaimMany claims keys[i] by claims[i]. On PostgreSQL one statement makes the claims of
+// empty keys, and the others follow one by one; on SQLite all are one transaction.
+func (t *Tier) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
+	const op = "claim many"
+	out := make([]tier.Claimed, len(keys))
+	if len(keys) != len(claims) {
+		return out, fail(op, fmt.Errorf("%w: %d keys, %d claims", errLengths, len(keys), len(claims)))
+	}
+	err := many(ctx, t, keys, out, batch[tier.Claimed]{
+		which: claimMany,
+		pack: func(i int, p *pack) bool {
+			c := &claims[i]
+			if c.Refresh || c.Seen == c.Nonce {
+				return false // they depend on a frame, or are refused
+			}
+			p.add(keys[i], c.Nonce, tier.LeaseCell(c.Nonce), millis(c.Lease))
+			return true
+		},
+		packed: func(laid bool) (tier.Claimed, bool) { return tier.Claimed{Granted: true}, laid },
+		alone: func(ctx context.Context, tx *sql.Tx, i int) (tier.Claimed, error) {
+			return t.claim(ctx, tx, keys[i], claims[i])
+		},
+	})
+	return out, fail(op, err)
+}
+
+// FillMany fills keys[i] with fills[i]: by one statement on PostgreSQL, after which the
+// releases follow one by one, and in one transaction on SQLite. See [Tier.Fill].
+func (t *Tier) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([]bool, error) {
+	const op = "fill many"
+	out := make([]bool, len(keys))
+	if len(keys) != len(fills) {
+		return out, fail(op, fmt.Errorf("%w: %d keys, %d fills", errLengths, len(keys), len(fills)))
+	}
+	err := many(ctx, t, keys, out, batch[bool]{
+		which: fillMany,
+		pack: func(i int, p *pack) bool {
+			f := &fills[i]
+			if f.Nonce.IsZero() || len(f.Cell) == 0 || len(f.Cell) > t.cfg.MaxCell {
+				return false
+			}
+			p.add(keys[i], f.Nonce, f.Cell, millis(f.TTL))
+			return true
+		},
+		packed: func(filled bool) (bool, bool) { return filled, true },
+		alone: func(ctx context.Context, tx *sql.Tx, i int) (bool, error) {
+			return t.fill(ctx, tx, keys[i], fills[i])
+		},
+	})
+	if err == nil {
+		t.filled(len(keys))
+	}
+	return out, fail(op, err)
+}
+
+// batch is a request for each of many keys.
+type batch[T any] struct {
+	which  int                          // the statement for many keys
+	pack   func(i int, p *pack) bool    // adds a request, unless it has to go alone
+	packed func(changed bool) (T, bool) // the answer to a packed one; false: ask alone
+	alone  func(context.Context, *sql.Tx, int) (T, error)
+}
+
+// many writes the answers to a batch into out.
+func many[T any](ctx context.Context, t *Tier, keys []string, out []T, b batch[T]) error {
+	if err := t.ready(ctx); err != nil || len(keys) == 0 {
+		return err
+	}
+	if t.cfg.Dialect != Postgres {
+		err := t.inTx(ctx, func(tx *sql.Tx) (err error) {
+			for i := 0; i < len(keys) && err == nil; i++ {
+				out[i], err = b.alone(ctx, tx, i)
+			}
+			return err
+		})
+		if err != nil {
+			clear(out) // nothing is committed
+		}
+		return err
+	}
+	alone, err := pipeline(ctx, t, keys, out, b)
+	errs := []error{err}
+	for _, i := range alone {
+		out[i], err = b.alone(ctx, nil, i)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// pipeline sends what can be packed, and returns the places of the requests to be made alone, in
+// order. A key's second request is one of them.
+// pipeline sends the requests that can be packed. It returns the places of those to be
+// made alone, in order: a key's second request is one of them.
+func pipeline[T any](ctx context.Context, t *Tier, keys []string, out []T, b batch[T]) (alone []int, err error) {
+	order := make([]int, len(keys))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(keys[i], keys[j]) })
+	for begin := 0; begin < len(order); begin += chunk {
+		var p pack
+		var packed []int
+		for n := begin; n < min(begin+chunk, len(order)); n++ {
+			i := order[n]
+			if second := n > 0 && keys[order[n-1]] == keys[i]; !second && b.pack(i, &p) {
+				packed = append(packed, i)
+			} else {
+				alone = append(alone, i)
+			}
+		}
+		if len(packed) == 0 {
+			continue
+		}
+		changed, err := t.send(ctx, b.which, &p)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range packed {
+			var done bool
+			if out[i], done = b.packed(changed[keys[i]]); !done {
+				alone = append(alone, i)
+			}
+		}
+	}
+	slices.Sort(alone)
+	return alone, nil
+}

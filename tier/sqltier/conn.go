@@ -1,0 +1,94 @@
+package sqltier
+
+import (
+	"context"
+	"database/sql"
+)
+
+// runner is a statement that is ready to run.
+type runner interface {
+	ExecContext(ctx context.Context, args ...any) (sql.Result, error)
+	QueryRowContext(ctx context.Context, args ...any) *sql.Row
+}
+
+// plain is a text for a driver that keeps its own prepared statements.
+type plain struct {
+	db   *sql.DB
+	text string
+}
+
+func (p plain) ExecContext(ctx context.Context, args ...any) (sql.Result, error) {
+	return p.db.ExecContext(ctx, p.text, args...)
+}
+
+func (p plain) QueryRowContext(ctx context.Context, args ...any) *sql.Row {
+	return p.db.QueryRowContext(ctx, p.text, args...)
+}
+
+// runner returns a statement, of tx if that is not nil. Parsing is most of a short SQLite
+// statement, so all are prepared there when the first one runs, outside any transaction:
+// that may have the pool's only connection. PostgreSQL's texts are left to the driver,
+// which knows whether a pooler stands between that forbids prepared statements.
+func (t *Tier) runner(ctx context.Context, tx *sql.Tx, which int) (runner, error) {
+	if t.cfg.Dialect == Postgres {
+		return plain{t.db, t.sql[which].text}, nil
+	}
+	all := t.prepared.Load()
+	if all == nil {
+		var err error
+		if all, err = t.prepare(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if tx != nil {
+		return tx.StmtContext(ctx, all[which]), nil
+	}
+	return all[which], nil
+}
+
+// prepare prepares the statements that SQLite has. They are closed with the connections.
+func (t *Tier) prepare(ctx context.Context) (*[statementCount]*sql.Stmt, error) {
+	t.preparing.Lock()
+	defer t.preparing.Unlock()
+	if all := t.prepared.Load(); all != nil {
+		return all, nil
+	}
+	var all [statementCount]*sql.Stmt
+	for i := range getMany {
+		db := t.db
+		if i == get {
+			db = t.readers
+		}
+		st, err := db.PrepareContext(ctx, t.sql[i].text)
+		if err != nil {
+			for _, st := range all[:i] {
+				_ = st.Close()
+			}
+			return nil, err
+		}
+		all[i] = st
+	}
+	t.prepared.Store(&all)
+	return &all, nil
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (t *Tier) exec(ctx context.Context, tx *sql.Tx, which int, args ...any) (int64, error) {
+	st, err := t.runner(ctx, tx, which)
+	if err != nil {
+		return 0, err
+	}
+	res, err := st.ExecContext(ctx, t.timed(which, args)...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// timed adds the time to the arguments of a statement that wants it.
+func (t *Tier) timed(which int, args []any) []any {
+	if t.sql[which].clock {
+		args = append(args, t.cfg.Now().UnixMilli())
+	}
+	return args
+}

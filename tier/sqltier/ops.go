@@ -1,0 +1,169 @@
+package sqltier
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/twofold-go/twofold/tier"
+)
+
+// Get returns the frame under key in a slice of the caller's own, nil when there is
+// none. It is one SELECT and takes no lock.
+func (t *Tier) Get(ctx context.Context, key string) (frame []byte, err error) {
+	if err := t.ready(ctx); err != nil {
+		return nil, fail("get", err)
+	}
+	st, err := t.runner(ctx, nil, get)
+	if err != nil {
+		return nil, fail("get", err)
+	}
+	err = st.QueryRowContext(ctx, t.timed(get, []any{[]byte(key)})...).Scan(&frame)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return frame, fail("get", err)
+}
+
+// Claim asks for the right to load key; see [tier.Remote]. Over an empty key it is one
+// statement, otherwise at least three. A Claim with a zero Nonce is refused with
+// [tier.ErrNonce].
+func (t *Tier) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+	if err := t.ready(ctx); err != nil {
+		return tier.Claimed{}, fail("claim", err)
+	}
+	got, err := t.claim(ctx, nil, key, c)
+	return got, fail("claim", err)
+}
+
+// claim begins with the guess that nothing stands there, which most claims find. The
+// others depend on a frame, which is read first.
+func (t *Tier) claim(ctx context.Context, tx *sql.Tx, key string, c tier.Claim) (got tier.Claimed, err error) {
+	guess := !c.Refresh && c.Seen != c.Nonce
+	err = t.change(ctx, tx, key, nil, guess, func(frame []byte, now time.Time) (ch tier.Change, err error) {
+		ch, got, err = c.Over(frame, now)
+		return ch, err
+	})
+	if err != nil {
+		return tier.Claimed{}, err
+	}
+	return got, nil
+}
+
+// Fill stores or releases by compare-and-set on the nonce; see [tier.Remote]. It is one
+// statement; to release a refresh claim takes three. A zero Nonce is refused with
+// [tier.ErrNonce].
+//
+// A Cell over [Config.MaxCell] ends its claim and leaves nothing under the key. Fill
+// reports true then, if the claim stood, and [Tier.Stats] counts it: it is as if the
+// cell had been evicted at once.
+//
+// Some fills start a sweep; see [Tier.Sweep].
+func (t *Tier) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) {
+	if err := t.ready(ctx); err != nil {
+		return false, fail("fill", err)
+	}
+	ok, err := t.fill(ctx, nil, key, f)
+	if err != nil {
+		return false, fail("fill", err)
+	}
+	t.filled(1)
+	return ok, nil
+}
+
+// fill makes the change that tier.Fill.Over decides on. With a frame that needs no more
+// than the nonce that stands there, so the database compares.
+func (t *Tier) fill(ctx context.Context, tx *sql.Tx, key string, f tier.Fill) (ok bool, err error) {
+	switch {
+	case f.Nonce.IsZero():
+		return false, tier.ErrNonce
+	case len(f.Cell) == 0:
+		err = t.change(ctx, tx, key, tier.LeaseCell(f.Nonce), true, func(frame []byte, _ time.Time) (ch tier.Change, err error) {
+			ch, ok, err = f.Over(frame)
+			return ch, err
+		})
+		return ok && err == nil, err
+	case len(f.Cell) > t.cfg.MaxCell:
+		n, err := t.exec(ctx, tx, discard, []byte(key), f.Nonce[:])
+		t.large.Add(n)
+		return n > 0, err
+	}
+	n, err := t.exec(ctx, tx, fill, []byte(key), f.Cell, millis(f.TTL), f.Nonce[:])
+	return n > 0, err
+}
+
+// change asks what becomes of the frame under key and makes that change, until nobody
+// else has changed the frame in between. It begins with a guess of the frame, if there
+// is one.
+func (t *Tier) change(ctx context.Context, tx *sql.Tx, key string, frame []byte, guess bool, decide func(frame []byte, now time.Time) (tier.Change, error)) error {
+	var now time.Time
+	for {
+		if !guess {
+			var err error
+			if frame, now, err = t.read(ctx, tx, key); err != nil {
+				return err
+			}
+		}
+		ch, err := decide(frame, now)
+		if err != nil {
+			return err
+		}
+		if done, err := t.swap(ctx, tx, key, frame, ch); done || err != nil {
+			return err
+		}
+		guess = false
+	}
+}
+
+// read returns the frame under key, nil for none, and the tier's clock.
+func (t *Tier) read(ctx context.Context, tx *sql.Tx, key string) (frame []byte, now time.Time, err error) {
+	st, err := t.runner(ctx, tx, read)
+	if err != nil {
+		return nil, now, err
+	}
+	var ms int64
+	err = st.QueryRowContext(ctx, t.timed(read, []any{[]byte(key)})...).Scan(&frame, &ms)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, now, nil // Over needs no time for nothing
+	}
+	return frame, time.UnixMilli(ms), err
+}
+
+// swap makes a change if frame still stands under key, and reports whether it did.
+func (t *Tier) swap(ctx context.Context, tx *sql.Tx, key string, frame []byte, ch tier.Change) (done bool, err error) {
+	var n int64
+	switch k := []byte(key); ch.Act {
+	case tier.Keep:
+		return true, nil
+	case tier.Put:
+		if frame == nil {
+			n, err = t.exec(ctx, tx, lay, k, ch.Frame, millis(ch.TTL))
+		} else {
+			n, err = t.exec(ctx, tx, put, k, ch.Frame, millis(ch.TTL), frame)
+		}
+	case tier.Patch:
+		n, err = t.exec(ctx, tx, patch, k, ch.Frame, frame)
+	case tier.Drop:
+		n, err = t.exec(ctx, tx, drop, k, frame)
+	}
+	return n > 0, err
+}
+
+// Unlink removes the rows of keys, in one statement on PostgreSQL and in one transaction
+// on SQLite.
+func (t *Tier) Unlink(ctx context.Context, keys ...string) error {
+	if err := t.ready(ctx); err != nil || len(keys) == 0 {
+		return fail("unlink", err)
+	}
+	return fail("unlink", t.remove(ctx, keys))
+}
+
+// millis rounds up to whole milliseconds, at least one.
+func millis(d time.Duration) int64 {
+	ms := d.Milliseconds()
+	if time.Duration(ms)*time.Millisecond < d {
+		ms++
+	}
+	return max(ms, 1)
+}

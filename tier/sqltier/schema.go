@@ -1,0 +1,68 @@
+package sqltier
+
+import (
+	"context"
+	"embed"
+	"io/fs"
+	"strings"
+)
+
+//go:embed migrations
+var migrations embed.FS
+
+// Migrations returns the migrations of a dialect: in folder goose with the names and
+// annotations of goose, in folder migrate with the names of golang-migrate. Both make
+// the same table, and have the way back. Their number is behind that of
+// sqllog.Migrations, so that both fit in one folder. For an unknown dialect it returns
+// nil.
+func Migrations(d Dialect) fs.FS {
+	if d != SQLite && d != Postgres {
+		return nil
+	}
+	sub, err := fs.Sub(migrations, "migrations/"+d.String())
+	if err != nil {
+		return nil // not reached: each dialect has a folder
+	}
+	return sub
+}
+
+// Schema returns the statements that create the table of a dialect under its default
+// name, each ended by a semicolon and a line break. For an unknown dialect it returns "".
+func Schema(d Dialect) string {
+	text, err := migrations.ReadFile("migrations/" + d.String() + "/migrate/0002_twofold_cells.up.sql")
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// Install creates the table if it is not there, under the name of the Config. It is for
+// tests and for programs without migrations. Several processes may call it at once.
+func (t *Tier) Install(ctx context.Context) (err error) {
+	if err := t.ready(ctx); err != nil {
+		return fail("install", err)
+	}
+	for range 3 { // of two that create one table PostgreSQL fails one
+		if err = t.install(ctx); err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	return fail("install", err)
+}
+
+func (t *Tier) install(ctx context.Context) error {
+	table := t.cfg.Table
+	name := table[strings.LastIndexByte(table, '.')+1:]
+	names := strings.NewReplacer(
+		"TABLE twofold_cells", "TABLE IF NOT EXISTS "+table, "INDEX twofold_cells_until", "INDEX IF NOT EXISTS "+name+"_until",
+		"ALTER TABLE twofold_cells", "ALTER TABLE "+table, "ON twofold_cells", "ON "+table)
+	for statement := range strings.SplitSeq(Schema(t.cfg.Dialect), ";\n") {
+		if strings.TrimSpace(statement) == "" {
+			continue
+		}
+		if _, err := t.db.ExecContext(ctx, names.Replace(statement)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

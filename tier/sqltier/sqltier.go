@@ -1,0 +1,196 @@
+package sqltier
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twofold-go/twofold/tier"
+)
+
+// Dialect is the kind of database. The zero Dialect is none, and refused.
+type Dialect uint8
+
+// The dialects.
+const (
+	Postgres Dialect = iota + 1 // PostgreSQL 12 or newer
+	SQLite                      // SQLite 3.24 or newer, in WAL mode
+)
+
+// String returns the dialect in lower case.
+func (d Dialect) String() string {
+	switch d {
+	case SQLite:
+		return "sqlite"
+	case Postgres:
+		return "postgres"
+	}
+	return "none"
+}
+
+// What a [Config] that says nothing means.
+const (
+	DefaultTable    = "twofold_cells"
+	DefaultMaxBytes = 256 << 20
+
+	defaultMaxCellSQLite   = 1 << 20
+	defaultMaxCellPostgres = 64 << 10
+)
+
+// Config says where the cells are. Dialect is required.
+type Config struct {
+	Dialect Dialect
+
+	// Readers serves Get and GetMany, for SQLite, where one pool with one connection
+	// often does all writes. Nil: the pool given to New.
+	Readers *sql.DB
+
+	// Table holds the cells: a name of letters, digits and underscores, on PostgreSQL
+	// with a schema and a dot before it where needed. Empty: DefaultTable. Caches that
+	// share a database and not their values need different ones.
+	Table string
+
+	// MaxCell is the largest frame in bytes that is stored. The value of a larger one
+	// stays in the process that loaded it. Zero: 1 MB in SQLite, 64 KB in PostgreSQL.
+	MaxCell int
+
+	// MaxBytes bounds the bytes of all keys and frames together. When there are more,
+	// the values that expire first are removed. The database's own overhead comes on
+	// top, and the bound is passed by a few percent for a while. Zero:
+	// DefaultMaxBytes.
+	MaxBytes int64
+
+	// Now is the clock of SQLite, for tests. Nil: time.Now. PostgreSQL has its own.
+	Now func() time.Time
+}
+
+// Tier is a [tier.Remote] in a SQL database. The zero Tier fails every call. All
+// methods may be called concurrently.
+//
+// The errors of its methods say which operation failed and wrap what the database or
+// ctx said. They never hold a key or a payload.
+type Tier struct {
+	db, readers *sql.DB
+	cfg         Config
+	sql         statements
+	err         error // why the configuration is refused
+
+	preparing sync.Mutex
+	prepared  atomic.Pointer[[statementCount]*sql.Stmt]
+	sweeper   sweeper
+	large     atomic.Int64
+}
+
+var (
+	_ tier.Remote    = (*Tier)(nil)
+	_ tier.Batcher   = (*Tier)(nil)
+	_ tier.Pinger    = (*Tier)(nil)
+	_ tier.Validator = (*Tier)(nil)
+)
+
+// New returns a tier that keeps its cells in db. It does not talk to the database. The
+// pools stay the caller's: the tier neither changes nor closes them. What is wrong with
+// the configuration is reported by [Tier.Validate] and by every call.
+func New(db *sql.DB, cfg Config) *Tier {
+	t := &Tier{db: db, readers: cmp.Or(cfg.Readers, db), cfg: cfg, err: cfg.check(db)}
+	t.cfg.Table = cmp.Or(cfg.Table, DefaultTable)
+	t.cfg.MaxBytes = cmp.Or(cfg.MaxBytes, DefaultMaxBytes)
+	if cfg.MaxCell == 0 {
+		t.cfg.MaxCell = defaultMaxCellSQLite
+		if cfg.Dialect == Postgres {
+			t.cfg.MaxCell = defaultMaxCellPostgres
+		}
+	}
+	if cfg.Now == nil {
+		t.cfg.Now = time.Now
+	}
+	t.sql = newStatements(cfg.Dialect, t.cfg.Table)
+	t.sweeper.left.Store(1 + rand.N(int64(sweepLeast))) // so short-lived processes sweep their share
+	return t
+}
+
+var tableName = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*\.)?[A-Za-z_][A-Za-z0-9_]*$`)
+
+// check returns all faults, joined.
+func (c *Config) check(db *sql.DB) error {
+	var errs []error
+	refuse := func(bad bool, format string, args ...any) {
+		if bad {
+			errs = append(errs, fmt.Errorf("%w: "+format, append([]any{ErrConfig}, args...)...))
+		}
+	}
+	refuse(db == nil, "New was given no database; pass the *sql.DB that writes")
+	refuse(c.Dialect != SQLite && c.Dialect != Postgres, "Dialect is %d; set SQLite or Postgres", c.Dialect)
+	refuse(c.Table != "" && !tableName.MatchString(c.Table), // it becomes part of statements
+		"Table has %d bytes and is not a name; use letters, digits and underscores, and one dot behind a schema", len(c.Table))
+	refuse(c.Dialect == SQLite && strings.Contains(c.Table, "."), "Table names a schema; SQLite needs the table's name alone")
+	refuse(c.MaxCell < 0, "MaxCell is %d; set a number of bytes, or 0 for the default", c.MaxCell)
+	refuse(c.MaxBytes < 0, "MaxBytes is %d; set a number of bytes, or 0 for the default", c.MaxBytes)
+	refuse(c.Now != nil && c.Dialect == Postgres, "Now is set; PostgreSQL uses its own clock, so leave it nil")
+	return errors.Join(errs...)
+}
+
+// Validate returns everything that is wrong with the configuration, joined, or nil. It
+// also looks for the table, for a second at most: a missing one is [ErrSchema]. A
+// database that does not answer is no reason to refuse.
+func (t *Tier) Validate() error {
+	if err := t.refused(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if err := t.Ping(ctx); errors.Is(err, ErrSchema) {
+		return err
+	}
+	return nil
+}
+
+// Ping reports whether the database answers and has the table.
+func (t *Tier) Ping(ctx context.Context) error {
+	if err := t.ready(ctx); err != nil {
+		return fail("ping", err)
+	}
+	var n int
+	return fail("ping", t.readers.QueryRowContext(ctx, t.sql[ping].text).Scan(&n))
+}
+
+// Stats counts what this process has done since New.
+type Stats struct {
+	TooLarge    int64 // frames over MaxCell, which were not stored
+	Expired     int64 // rows removed because they had expired
+	Evicted     int64 // rows removed because of MaxBytes
+	SweepErrors int64 // sweeps that failed, which nothing rests on
+	Rows, Bytes int64 // in the table when this process last looked
+}
+
+// Stats may be called at any time, and returns at once.
+func (t *Tier) Stats() Stats {
+	s := &t.sweeper
+	return Stats{
+		TooLarge: t.large.Load(), Expired: s.expired.Load(), Evicted: s.evicted.Load(), SweepErrors: s.errs.Load(),
+		Rows: s.rows.Load(), Bytes: s.bytes.Load(),
+	}
+}
+
+// refused returns why no call can succeed.
+func (t *Tier) refused() error {
+	if t.err == nil && t.db == nil {
+		return fmt.Errorf("%w: a zero Tier; make one by New", ErrConfig)
+	}
+	return t.err
+}
+
+func (t *Tier) ready(ctx context.Context) error {
+	if err := t.refused(); err != nil {
+		return err
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,123 @@
+package sqltier
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The statements by their places in a Tier.
+const (
+	get = iota
+	read
+	lay
+	put
+	patch
+	drop
+	fill
+	discard
+	unlink
+	expire
+	evict
+	measure
+	ping
+
+	getMany // these are PostgreSQL's alone
+	claimMany
+	fillMany
+	unlinkMany
+	statementCount
+)
+
+// Each change is one statement, which compares and swaps. So none needs a transaction
+// around it, and on PostgreSQL none takes a second round trip.
+//
+// $1 is the key. {now} is the tier's clock in unix ms. The places in texts of many keys
+// come from [pack].
+var texts = [statementCount]string{
+	get:  `SELECT cell FROM {t} WHERE key = $1 AND until > {now}`,
+	read: `SELECT cell, {now} FROM {t} WHERE key = $1 AND until > {now}`,
+
+	// lay puts a frame where none stands.
+	lay: `INSERT INTO {t} AS c (key, cell, until) VALUES ($1, $2, {now} + $3)
+		ON CONFLICT (key) DO UPDATE SET cell = excluded.cell, until = excluded.until WHERE c.until <= {now}`,
+
+	// put, patch and drop are a tier.Change of the frame that stands there.
+	put:   `UPDATE {t} SET cell = $2, until = {now} + $3 WHERE key = $1 AND cell = $4 AND until > {now}`,
+	patch: `UPDATE {t} SET cell = $2 WHERE key = $1 AND cell = $3 AND until > {now}`,
+	drop:  `DELETE FROM {t} WHERE key = $1 AND cell = $2 AND until > {now}`,
+
+	// fill is tier.Fill.Over: bytes 2 to 9 of a frame, counted from 1, are its nonce.
+	fill:    `UPDATE {t} SET cell = $2, until = {now} + $3 WHERE key = $1 AND substr(cell, 2, 8) = $4 AND until > {now}`,
+	discard: `DELETE FROM {t} WHERE key = $1 AND substr(cell, 2, 8) = $2 AND until > {now}`,
+
+	unlink: `DELETE FROM {t} WHERE key = $1`,
+
+	expire: `DELETE FROM {t} WHERE key IN (SELECT key FROM {t} WHERE until <= {begun} ORDER BY until LIMIT $1 {skip})`,
+	// Leases and holds are short frames. They stay.
+	evict:   `DELETE FROM {t} WHERE key IN (SELECT key FROM {t} WHERE length(cell) > 9 ORDER BY until LIMIT $1 {skip})`,
+	measure: `SELECT count(*), coalesce(sum(length(key) + length(cell)), 0) FROM {t}`,
+	ping:    `SELECT count(*) FROM (SELECT key, cell, until FROM {t} LIMIT 1) AS c`,
+
+	getMany: `SELECT (SELECT cell FROM {t} WHERE key = substr($1::bytea, k.at, k.len) AND until > {now}) FROM {keys} ORDER BY k.n`,
+
+	// Rows are locked in the order of their keys, so that two batches cannot wait for
+	// each other.
+	claimMany: `INSERT INTO {t} AS c (key, cell, until)
+		SELECT substr($1::bytea, k.at, k.len), substr($1::bytea, k.cat, k.clen), {now} + k.ttl FROM {cells} ORDER BY k.n
+		ON CONFLICT (key) DO UPDATE SET cell = excluded.cell, until = excluded.until WHERE c.until <= {now} RETURNING key`,
+	fillMany: `UPDATE {t} AS c SET cell = substr($1::bytea, l.cat, l.clen), until = {now} + l.ttl
+		FROM (SELECT c.key, k.cat, k.clen, k.ttl FROM {cells} JOIN {t} AS c ON c.key = substr($1::bytea, k.at, k.len)
+			WHERE substr(c.cell, 2, 8) = substr($1::bytea, k.cat - 8, 8) AND c.until > {now}
+			ORDER BY c.key FOR UPDATE OF c) AS l
+		WHERE c.key = l.key RETURNING c.key`,
+	unlinkMany: `DELETE FROM {t} WHERE key IN (SELECT c.key FROM {keys} JOIN {t} AS c ON c.key = substr($1::bytea, k.at, k.len)
+		ORDER BY c.key FOR UPDATE OF c)`,
+}
+
+// What stands for the names in braces.
+var dialects = map[Dialect]*strings.Replacer{
+	SQLite: strings.NewReplacer("$", "?", "{skip}", ""),
+	Postgres: strings.NewReplacer(
+		"{now}", `(date_part('epoch', clock_timestamp()) * 1000)::bigint`,
+		// Of one value in the whole statement, so that the index is of use.
+		"{begun}", `(date_part('epoch', statement_timestamp()) * 1000)::bigint`,
+		"{skip}", `FOR UPDATE SKIP LOCKED`,
+		"{keys}", `unnest($2::text::int[], $3::text::int[]) WITH ORDINALITY AS k(at, len, n)`,
+		"{cells}", `unnest($2::text::int[], $3::text::int[], $4::text::int[], $5::text::int[], $6::text::bigint[])
+			WITH ORDINALITY AS k(at, len, cat, clen, ttl, n)`,
+	),
+}
+
+// statement is a text for one database.
+type statement struct {
+	text  string
+	clock bool // its last argument is the tier's clock
+}
+
+type statements [statementCount]statement
+
+var places = regexp.MustCompile(`\$\d`)
+
+// newStatements writes the texts for a database. A database without a clock of its own
+// is told the time behind the other arguments.
+func newStatements(d Dialect, table string) (all statements) {
+	if dialects[d] == nil {
+		return all // the configuration is refused
+	}
+	for i, text := range texts {
+		st := &all[i]
+		text = strings.ReplaceAll(text, "{t}", table)
+		if d == SQLite {
+			now := "$1"
+			if last := places.FindAllString(text, -1); len(last) > 0 {
+				now = fmt.Sprintf("$%d", slices.Max(last)[1]-'0'+1)
+			}
+			st.clock = strings.Contains(text, "{now}") || strings.Contains(text, "{begun}")
+			text = strings.NewReplacer("{now}", now, "{begun}", now).Replace(text)
+		}
+		st.text = dialects[d].Replace(text)
+	}
+	return all
+}
