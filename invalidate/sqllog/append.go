@@ -1,0 +1,92 @@
+package sqllog
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// Execer is a transaction: *sql.Tx, *sql.Conn in a transaction, and what wraps them in
+// sqlx, sqlc, ent and gorm. A package that rewrites placeholders, as bun does, has the
+// *sql.Tx inside: pass that. [ExecFunc] adapts the others.
+type Execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// ExecFunc adapts a function to [Execer], for transactions that are not of
+// database/sql:
+//
+//	sqllog.ExecFunc(func(ctx context.Context, query string, args ...any) error {
+//		_, err := pgxTx.Exec(ctx, query, args...)
+//		return err
+//	})
+type ExecFunc func(ctx context.Context, query string, args ...any) error
+
+// ExecContext calls f. Its Result is of no use.
+func (f ExecFunc) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return nil, f(ctx, query, args...)
+}
+
+// Append writes one row that names the scopes, in the caller's transaction. When the
+// transaction commits, the row is visible together with the data, and every process of
+// the fleet invalidates the scopes within [Log.Bound]; when it rolls back, nothing has
+// happened. It only inserts, so it waits for no other transaction. Without scopes it does
+// nothing.
+//
+// [invalidate.Hold] is kept in the row. [invalidate.Strict] is refused: call Settle of
+// cache.Tiers after COMMIT. Its errors wrap [ErrNotTx], [ErrScope], [ErrConfig],
+// [ErrSchema], [ErrRights] or what the database said. The caller's transaction should be
+// rolled back then: data must not commit without its invalidation.
+func (l *Log) Append(ctx context.Context, tx Execer, scopes ...invalidate.Scope) error {
+	if err := isTx(tx); err != nil {
+		return err
+	}
+	query, args, err := l.Statement(scopes...)
+	if err != nil || query == "" {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, query, args...)
+	return fail("append", err)
+}
+
+// isTx refuses pools, and types that embed one. Nothing but a pool has these statistics.
+func isTx(tx Execer) error {
+	if tx == nil {
+		return fmt.Errorf("%w (is nil)", ErrNotTx)
+	}
+	if _, pool := tx.(interface{ Stats() sql.DBStats }); pool {
+		return fmt.Errorf("%w (is a %T)", ErrNotTx, tx)
+	}
+	return nil
+}
+
+// rowScopes is the most scopes that one row names.
+const rowScopes = 1000
+
+// Statement returns the INSERT that [Log.Append] runs, for a pgx.Batch and its like. It
+// has to run in the transaction that writes the data. Without scopes the query is empty.
+func (l *Log) Statement(scopes ...invalidate.Scope) (query string, args []any, err error) {
+	if err := l.Validate(); err != nil {
+		return "", nil, err
+	}
+	texts, err := rowTexts(scopes)
+	if err != nil || len(texts) == 0 {
+		return "", nil, err
+	}
+	args = append(args, l.cfg.Namespace)
+	var b strings.Builder
+	b.WriteString("INSERT INTO " + l.sql.outbox + " (ns, scopes) VALUES ")
+	for i, text := range texts {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString("($1, $" + strconv.Itoa(i+2) + ")")
+		args = append(args, text)
+	}
+	q := rebind(l.cfg.Dialect, b.String())
+	return q.text, q.args(args...), nil
+}

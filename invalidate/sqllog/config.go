@@ -1,0 +1,176 @@
+package sqllog
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"time"
+)
+
+// What a [Config] leaves zero, and its limits.
+const (
+	DefaultNamespace = "default"
+	MaxNamespace     = 64 // bytes
+
+	DefaultBound = 2 * time.Second
+	MinBound     = 100 * time.Millisecond
+	MaxBound     = time.Minute
+
+	DefaultPoll = 100 * time.Millisecond
+	MinPoll     = time.Millisecond
+
+	DefaultRetain = 50_000
+	MinRetain     = 100
+	MaxRetain     = 10_000_000
+)
+
+// Dialect is the kind of database that holds a log. The zero Dialect is refused.
+type Dialect uint8
+
+// The dialects.
+const (
+	Postgres Dialect = iota + 1 // PostgreSQL 13 or newer
+	SQLite                      // SQLite 3.38 or newer, in WAL mode where several processes use the file
+	MySQL                       // MySQL 8 and MariaDB 10.6, with InnoDB, or newer
+)
+
+// String returns the name that the folder of the dialect's migrations has.
+func (d Dialect) String() string {
+	switch d {
+	case Postgres:
+		return "postgres"
+	case SQLite:
+		return "sqlite"
+	case MySQL:
+		return "mysql"
+	}
+	return "none"
+}
+
+// Tables names the three tables of a log. A name that is empty has its default. Names
+// consist of letters, digits and underscores; they are not quoted in statements.
+type Tables struct {
+	Schema string // that the tables are in; empty: the connection's own
+	Outbox string // rows that wait for a number; empty: twofold_outbox
+	Log    string // numbered records; empty: twofold_log
+	Meta   string // one row per namespace; empty: twofold_meta
+}
+
+// Config says how a [Log] uses its database. Dialect is required; the zero value of
+// every other field is useful.
+type Config struct {
+	// Dialect is the kind of database.
+	Dialect Dialect
+
+	// Namespace separates logs in the same tables: letters, digits, dots, dashes and
+	// underscores, at most MaxNamespace bytes. Empty: DefaultNamespace.
+	Namespace string
+
+	// Tables names the tables.
+	Tables Tables
+
+	// Bound is how long a process may trust what it knows after a Sync, between
+	// MinBound and MaxBound. Processes of one log should have the same. 0: DefaultBound.
+	Bound time.Duration
+
+	// Poll is how often a Tail looks for rows of other processes, between MinPoll and
+	// MaxBound. It makes invalidations arrive sooner; no promise rests on it. 0: DefaultPoll.
+	Poll time.Duration
+
+	// Retain is how many records each sequence keeps, at the least, between MinRetain and
+	// MaxRetain. A process that was away for longer gives up what it holds. 0: DefaultRetain.
+	Retain int
+
+	// Prove makes every Sync commit a small write. A read cannot tell a primary from one
+	// that was deposed and still runs; a commit can, if replication is synchronous.
+	Prove bool
+
+	// KeepOverRestart keeps the epoch when the database server restarts. Without it a
+	// restart costs the cached entries, because a restored file-system snapshot looks
+	// the same. Set it only for servers that are never restored in that way.
+	KeepOverRestart bool
+
+	// Wait waits until another process may have numbered something; package pgxlisten has
+	// one for PostgreSQL. It is called by Tail, one call at a time, with a context that
+	// ends when Tail returns. After an error Tail polls. Nil: Tail polls.
+	Wait func(context.Context) error
+
+	// Identity returns what tells this server, and this run of it, from all others. It
+	// is for services that hide the functions that the log asks otherwise, and is called
+	// on the connection that the log is about to use. It must fail on a server that
+	// takes no writes. Nil: the dialect's own.
+	Identity func(ctx context.Context, conn *sql.Conn) (string, error)
+
+	// Readers is a second pool on the same SQLite file, for statements that only read.
+	// They do not wait for the writer then. Nil: the log's pool. SQLite only.
+	Readers *sql.DB
+
+	// Logger gets an error line for the first row that does not parse. Nil: slog.Default().
+	Logger *slog.Logger
+}
+
+// filled returns the configuration with its defaults.
+func (c Config) filled() Config {
+	c.Namespace = cmp.Or(c.Namespace, DefaultNamespace)
+	c.Bound = cmp.Or(c.Bound, DefaultBound)
+	c.Poll = cmp.Or(c.Poll, DefaultPoll)
+	c.Retain = cmp.Or(c.Retain, DefaultRetain)
+	c.Tables.Outbox = cmp.Or(c.Tables.Outbox, "twofold_outbox")
+	c.Tables.Log = cmp.Or(c.Tables.Log, "twofold_log")
+	c.Tables.Meta = cmp.Or(c.Tables.Meta, "twofold_meta")
+	return c
+}
+
+var (
+	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,47}$`)
+	namespace  = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+)
+
+// check returns every fault of a filled configuration, joined.
+func (c *Config) check(db *sql.DB) error {
+	var errs []error
+	refuse := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%w: "+format, append([]any{ErrConfig}, args...)...))
+	}
+	if db == nil {
+		refuse("db is nil; pass the pool of the database that the application writes to")
+	}
+	if c.Dialect < Postgres || c.Dialect > MySQL {
+		refuse("Dialect is %d; set Postgres, SQLite or MySQL", c.Dialect)
+	}
+	if !namespace.MatchString(c.Namespace) {
+		refuse("Namespace has %d bytes; use 1 to %d letters, digits, dots, dashes and underscores", len(c.Namespace), MaxNamespace)
+	}
+	c.checkTables(refuse)
+	if c.Bound < MinBound || c.Bound > MaxBound {
+		refuse("Bound is %v; use %v to %v", c.Bound, MinBound, MaxBound)
+	}
+	if c.Poll < MinPoll || c.Poll > MaxBound {
+		refuse("Poll is %v; use %v to %v", c.Poll, MinPoll, MaxBound)
+	}
+	if c.Retain < MinRetain || c.Retain > MaxRetain {
+		refuse("Retain is %d; use %d to %d records", c.Retain, MinRetain, MaxRetain)
+	}
+	if c.Readers != nil && c.Dialect != SQLite {
+		refuse("Readers is set for %v; it is for SQLite alone", c.Dialect)
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) checkTables(refuse func(format string, args ...any)) {
+	for _, name := range []struct{ field, value string }{
+		{"Schema", cmp.Or(c.Tables.Schema, "none")},
+		{"Outbox", c.Tables.Outbox}, {"Log", c.Tables.Log}, {"Meta", c.Tables.Meta},
+	} {
+		if !identifier.MatchString(name.value) { // it becomes part of statements
+			refuse("Tables.%s has %d bytes; use 1 to 48 letters, digits and underscores, and no digit first", name.field, len(name.value))
+		}
+	}
+	if t := c.Tables; t.Outbox == t.Log || t.Log == t.Meta || t.Meta == t.Outbox {
+		refuse("Tables has one name twice; give each table its own")
+	}
+}

@@ -1,0 +1,102 @@
+package sqllog
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// maxEpoch is the last epoch whose positions fit a signed column.
+const maxEpoch = math.MaxInt32
+
+// NewEpoch starts a new epoch, which costs every process what it has cached, and clears
+// the note of the fleet's remote tier. Call it after the database was put back to an older
+// state while no process was alive, if cells are kept elsewhere: the cells may be newer
+// than the data then. Call it as well when the fleet gets another remote tier.
+func (l *Log) NewEpoch(ctx context.Context) error {
+	if err := l.Validate(); err != nil {
+		return err
+	}
+	return fail("new epoch", l.startEpoch(ctx, invalidate.Cursor{}, true))
+}
+
+// startEpoch starts an epoch behind every position that is known here, unless another
+// process was faster. forced says that there is no need for a reason.
+func (l *Log) startEpoch(ctx context.Context, at invalidate.Cursor, forced bool) error {
+	return withConn(ctx, l.db, func(conn *sql.Conn) error {
+		tx, err := l.lock(ctx, conn)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback() //nolint:errcheck // nothing is left to roll back after COMMIT
+		v, err := l.look(ctx, tx, conn, at)
+		switch {
+		case err != nil:
+			return err
+		case v.identity == "":
+			return ErrStandby
+		case !forced && !v.doubtful(at):
+			return nil
+		}
+		if err := l.bump(ctx, tx, &v, at, forced); err != nil {
+			return err
+		}
+		return tx.Commit()
+	})
+}
+
+// lock begins a transaction that has the row of meta to itself, and makes the row where
+// there is none. A process that freezes in it would keep all others waiting, so databases
+// that can end it then are told to.
+func (l *Log) lock(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
+	var opts *sql.TxOptions
+	if l.cfg.Dialect != SQLite {
+		opts = &sql.TxOptions{Isolation: sql.LevelReadCommitted}
+	}
+	tx, err := conn.BeginTx(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range []query{l.sql.patience, l.sql.begin, l.sql.lock} {
+		if q.text == "" {
+			continue
+		}
+		if _, err := tx.ExecContext(ctx, q.text, q.args(l.cfg.Namespace)...); err != nil {
+			_ = tx.Rollback() // err says what went wrong
+			return nil, err
+		}
+	}
+	return tx, nil
+}
+
+// bump writes the first record of a new epoch into both sequences, and notes the epoch.
+func (l *Log) bump(ctx context.Context, tx *sql.Tx, v *view, at invalidate.Cursor, forgetTier bool) error {
+	var top bySeq[int64] // of records that the notes know nothing of
+	q := l.sql.top
+	if err := tx.QueryRowContext(ctx, q.text, q.args(l.cfg.Namespace)...).Scan(&top[keySeq], &top[scopeSeq]); err != nil {
+		return err
+	}
+	last := max(top[keySeq], top[scopeSeq], v.noted[keySeq], v.noted[scopeSeq]) >> 32
+	epoch := max(last, int64(at.Key.Epoch()), int64(at.Scope.Epoch())) + 1
+	if epoch > maxEpoch {
+		return fmt.Errorf("%w (the last is %d)", ErrEpochs, epoch-1)
+	}
+	id := newID()
+	for seq := keySeq; seq <= scopeSeq; seq++ {
+		q := l.sql.add
+		args := q.args(l.cfg.Namespace, seq, epoch<<32, v.end[seq], id, v.foundID[seq].Int64, []byte{})
+		if _, err := tx.ExecContext(ctx, q.text, args...); err != nil {
+			return err
+		}
+	}
+	forget := 0
+	if forgetTier {
+		forget = 1
+	}
+	q = l.sql.epoch
+	_, err := tx.ExecContext(ctx, q.text, q.args(l.cfg.Namespace, v.identity, id, epoch<<32, holdMillis(l.cfg.Bound), forget)...)
+	return err
+}

@@ -1,0 +1,71 @@
+package sqllog
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// explain adds what an error of the database means for a log. Drivers are known by what
+// their errors say, since none of them is imported.
+func explain(err error) error {
+	if errors.Is(err, ErrSchema) || errors.Is(err, ErrStandby) || errors.Is(err, ErrRights) {
+		return err
+	}
+	for meaning, found := range map[error]bool{
+		ErrSchema:  says(err, schemaCodes, "no such table", "no such column", "has no column named"),
+		ErrStandby: says(err, standbyCodes, "attempt to write a readonly database"),
+		ErrRights:  says(err, rightsCodes),
+	} {
+		if found {
+			return fmt.Errorf("%w: %w", meaning, err)
+		}
+	}
+	return err
+}
+
+// SQLSTATE codes of PostgreSQL, and numbers of MySQL.
+var (
+	schemaCodes  = []string{"42P01", "42703", "3F000", "1146", "1054"}
+	standbyCodes = []string{"25006", "55000", "1290", "1792", "1836"}
+	rightsCodes  = []string{"42501", "1142", "1143"}
+	retryCodes   = []string{"40001", "40P01", "55P03", "1062", "1205", "1213"}
+)
+
+// mayRetry reports whether a statement failed because of another one, and has certainly
+// not committed.
+func mayRetry(err error) bool {
+	return says(err, retryCodes, "database is locked", "SQLITE_BUSY", "database table is locked")
+}
+
+// mysqlNumber finds the number in the text of a MySQL error; its type has no method.
+var mysqlNumber = regexp.MustCompile(`Error (\d{4}) \(`)
+
+// says reports whether an error has one of the codes, or one of the texts, which are
+// SQLite's.
+func says(err error, codes []string, texts ...string) bool {
+	if err == nil {
+		return false
+	}
+	code := ""
+	if state, ok := errors.AsType[interface {
+		error
+		SQLState() string
+	}](err); ok {
+		code = state.SQLState()
+	} else if m := mysqlNumber.FindStringSubmatch(err.Error()); m != nil {
+		code = m[1]
+	}
+	for _, c := range codes {
+		if c == code {
+			return true
+		}
+	}
+	for _, text := range texts {
+		if code == "" && strings.Contains(err.Error(), text) {
+			return true
+		}
+	}
+	return false
+}

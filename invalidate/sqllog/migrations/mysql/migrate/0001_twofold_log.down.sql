@@ -1,0 +1,3 @@
+DROP TABLE twofold_outbox;
+DROP TABLE twofold_log;
+DROP TABLE twofold_meta;

@@ -1,0 +1,179 @@
+package sqllog
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// batch is what one numbering writes: the records of staged rows, and behind them those
+// of a Sync's own.
+type batch struct {
+	epoch    int64  // it holds in this epoch alone,
+	identity string // and on this server
+	ids      []int64
+	low      string // "": leave it
+	own      bool   // write the records also when other processes have numbered the rows
+	records  []record
+	count    bySeq[int64] // of records
+	lastID   bySeq[int64] // of the last record
+}
+
+// record is one record of a batch.
+type record struct {
+	seq     int
+	place   int64 // behind the end of its sequence, from 1
+	id      int64
+	after   int64 // the id before it in the batch; 0: that of the sequence's end
+	payload []byte
+}
+
+func (b *batch) add(seq int, payload []byte) {
+	b.count[seq]++
+	r := record{seq: seq, place: b.count[seq], id: newID(), after: b.lastID[seq], payload: payload}
+	b.lastID[seq] = r.id
+	b.records = append(b.records, r)
+}
+
+// addStage adds the records of a stage: one of each sequence, more only where a record
+// is full, and one for all rows that did not parse.
+func (b *batch) addStage(st *stage) {
+	if st.damaged > 0 {
+		b.add(scopeSeq, []byte{})
+	}
+	for seq, fences := range st.records {
+		for fences = distinct(fences); len(fences) > 0; {
+			n := min(len(fences), invalidate.MaxFences)
+			b.add(seq, encode(fences[:n]))
+			fences = fences[n:]
+		}
+	}
+}
+
+func distinct(fences []invalidate.Fence) []invalidate.Fence {
+	seen := make(map[invalidate.Fence]struct{}, len(fences))
+	out := fences[:0]
+	for _, f := range fences {
+		if _, known := seen[f]; !known {
+			seen[f] = struct{}{}
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// numbered is what a numbering did.
+type numbered struct {
+	held  bool  // the log was in the batch's epoch, on its server
+	wrote bool  // the records are written; if not, other processes have numbered the rows
+	rows  int64 // that left the outbox
+	end   bySeq[int64]
+	endID bySeq[int64]
+	now   int64
+}
+
+// catchUp gives every row a number that is committed now, in stages: read rows, remove
+// the cells of the keys they name, number the rows. What the visit appends comes behind
+// the last stage. No connection is held while cells are removed: they may be in the same
+// database, behind the same pool.
+func (s *visit) catchUp(ctx context.Context, v *view) (p invalidate.Page, done bool, err error) {
+	for {
+		var st stage
+		if v.pending.Valid {
+			err = withConn(ctx, s.reads(), func(conn *sql.Conn) error {
+				st, err = s.log.stage(ctx, conn, v)
+				return err
+			})
+		}
+		if err != nil || st.moved {
+			return p, false, err
+		}
+		s.removeCells(ctx, &st)
+		n, err := s.number(ctx, v, &st, &p)
+		switch {
+		case err != nil || !n.held:
+			return p, false, err
+		case st.full:
+			continue
+		}
+		s.caughtUp = true
+		return p, n.wrote, nil
+	}
+}
+
+// number writes the records of a stage and, behind the last stage, what the visit
+// appends. Then it reads the page, on the same connection.
+func (s *visit) number(ctx context.Context, v *view, st *stage, p *invalidate.Page) (n numbered, err error) {
+	b := batch{epoch: v.epoch, identity: v.identity, ids: st.ids, low: st.low}
+	b.addStage(st)
+	if !st.full {
+		for seq, payload := range s.own {
+			if len(payload) > 0 {
+				b.own = true
+				b.add(seq, payload)
+			}
+		}
+	}
+	if len(b.ids) == 0 && !b.own { // other processes were faster
+		return numbered{held: true}, nil
+	}
+	err = withConn(ctx, s.log.db, func(conn *sql.Conn) error {
+		n, err = s.log.write(ctx, conn, v, &b)
+		if err != nil || !n.wrote || st.full {
+			return err
+		}
+		return s.pageAfter(ctx, conn, v, n, p)
+	})
+	s.log.stats.numbered.Add(n.rows)
+	if n.rows > 0 {
+		s.log.stats.damaged.Add(int64(st.damaged))
+	}
+	return n, err
+}
+
+// pageAfter reads what lies behind the caller up to what the batch has written.
+func (s *visit) pageAfter(ctx context.Context, conn *sql.Conn, v *view, n numbered, p *invalidate.Page) (err error) {
+	before := v.end
+	v.end, v.endID, v.now = n.end, n.endID, n.now
+	*p, err = s.page(ctx, conn, v)
+	if len(s.own[keySeq]) > 0 {
+		p.Key = v.position(keySeq)
+	}
+	if len(s.own[scopeSeq]) > 0 {
+		p.Scope = v.position(scopeSeq)
+	}
+	s.log.trim(ctx, conn, before, v.end)
+	return err
+}
+
+// trimEvery is how many records are appended before old ones are removed.
+const trimEvery = 256
+
+// trim removes the records behind the newest Retain, now and then. It is not worth an
+// error: the next one makes up for it.
+func (l *Log) trim(ctx context.Context, conn *sql.Conn, before, end bySeq[int64]) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	for seq := keySeq; seq <= scopeSeq; seq++ {
+		if before[seq]/trimEvery == end[seq]/trimEvery {
+			continue
+		}
+		if _, err := conn.ExecContext(ctx, l.sql.trim.text, l.sql.trim.args(l.cfg.Namespace, seq, l.cfg.Retain)...); err != nil {
+			l.logger().Warn("sqllog: old records were not removed", "namespace", l.cfg.Namespace, "error", err)
+		}
+	}
+}
+
+// write gives a batch its numbers, in the way of the dialect.
+func (l *Log) write(ctx context.Context, conn *sql.Conn, v *view, b *batch) (numbered, error) {
+	switch l.cfg.Dialect {
+	case Postgres:
+		return l.writePostgres(ctx, conn, b)
+	case SQLite:
+		return l.writeSQLite(ctx, conn, b)
+	case MySQL:
+	}
+	return l.writeMySQL(ctx, conn, v, b)
+}

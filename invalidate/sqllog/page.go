@@ -1,0 +1,68 @@
+package sqllog
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// A page ends behind so many records of each sequence, or so many bytes of fences.
+const (
+	pageRecords = 1000
+	pageBytes   = 4 << 20
+)
+
+// page returns what lies behind the caller, up to the end that v knows. A page of a Tail
+// says nothing of the end.
+func (s *visit) page(ctx context.Context, conn *sql.Conn, v *view) (p invalidate.Page, err error) {
+	if s.proves {
+		p.Now, p.End, p.Bound = v.now, v.cursor(), time.Duration(v.bound)*time.Millisecond
+	}
+	if s.at.Key >= v.position(keySeq) && s.at.Scope >= v.position(scopeSeq) {
+		return p, nil
+	}
+	q := s.log.sql.page
+	rows, err := conn.QueryContext(ctx, q.text,
+		q.args(s.log.cfg.Namespace, position(s.at.Key), position(s.at.Scope), v.end[keySeq], v.end[scopeSeq])...)
+	if err != nil {
+		return p, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
+	var more bool
+	for size := 0; rows.Next() && size < pageBytes; {
+		seq, rec, n, err := scan(rows)
+		if err != nil {
+			return p, err
+		}
+		size += n
+		to := &p.Keys
+		if seq == scopeSeq {
+			to = &p.Scopes
+		}
+		if more = more || len(*to) == pageRecords || size >= pageBytes; len(*to) < pageRecords {
+			*to = append(*to, rec)
+		}
+	}
+	p.More = more && s.proves
+	return p, rows.Err()
+}
+
+// scan reads a record and returns the size of its payload.
+func scan(rows *sql.Rows) (seq int, rec invalidate.Record, size int, err error) {
+	var pos, prev, id, after int64
+	var payload []byte
+	if err := rows.Scan(&seq, &pos, &prev, &rec.Time, &id, &after, &payload); err != nil {
+		return seq, rec, 0, err
+	}
+	rec.At, rec.ID, rec.After = invalidate.Position(pos), uint64(id), uint64(after) //nolint:gosec // the bits count
+	if rec.At.N() == 0 {
+		rec.Bump, rec.Prev = true, invalidate.Position(prev) //nolint:gosec // not negative
+		return seq, rec, 0, nil
+	}
+	var ok bool
+	rec.Fences, ok = decode(payload, seq)
+	rec.Damaged = !ok || rec.ID == 0
+	return seq, rec, len(payload), nil
+}

@@ -1,0 +1,152 @@
+package sqllog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/twofold-go/twofold/internal/safeguard"
+)
+
+// postgresText spells the statements for PostgreSQL.
+//
+// A server is known by the start of its postmaster and its timeline, which changes at a
+// promotion; the WAL's file name has the new one at once, the control file has it later.
+//
+// Rows are found by the id of their transaction. Below the low-water mark no row is left:
+// it is the oldest transaction that ran when a stage was complete. So the look passes by
+// dead rows that vacuum must not remove yet.
+func postgresText(c *Config) dialectText {
+	since := "extract(epoch FROM pg_postmaster_start_time())::text"
+	if c.KeepOverRestart {
+		since = "(SELECT system_identifier::text FROM pg_control_system())"
+	}
+	d := dialectText{
+		identity: "CASE WHEN current_setting('transaction_read_only') = 'on' THEN '' ELSE " +
+			since + " || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END",
+		clock:    "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+		age:      "(extract(epoch FROM clock_timestamp() - o.at) * 1000000)::bigint",
+		pending:  "o.xid >= m.low",
+		order:    "o.xid",
+		low:      "pg_snapshot_xmin(pg_current_snapshot())::text",
+		last:     notedLast,
+		proof:    "NULL::text",
+		patience: fmt.Sprintf("SELECT set_config('idle_in_transaction_session_timeout', '%d', true), $1::text", c.Bound.Milliseconds()/8),
+		begin:    "INSERT INTO {meta} (ns) VALUES ($1) ON CONFLICT (ns) DO NOTHING",
+		lock:     "SELECT FROM {meta} WHERE ns = $1 FOR UPDATE",
+		greatest: "greatest",
+		text:     "::text",
+		reset:    ", low = '0'",
+	}
+	if c.Prove {
+		d.proof = "concat(set_config('synchronous_commit', 'on', true), pg_logical_emit_message(true, 'twofold', ''))"
+	}
+	return d
+}
+
+// writePostgres numbers a batch in one statement, which commits by itself: no lock is held
+// while the client computes. It locks the row of meta, deletes the rows, writes the
+// records, and moves the notes. It does nothing in another epoch and on another server,
+// whose rows may have the same ids.
+func (l *Log) writePostgres(ctx context.Context, conn *sql.Conn, b *batch) (n numbered, err error) {
+	if l.cfg.Identity != nil {
+		now, _, err := l.identify(ctx, conn)
+		if err != nil || now != b.identity {
+			return n, err
+		}
+	}
+	args := []any{
+		l.cfg.Namespace, b.epoch, b.identity, idList(b.ids), b.low, b.own,
+		b.count[keySeq], b.count[scopeSeq], b.lastID[keySeq], b.lastID[scopeSeq], Channel,
+	}
+	var values strings.Builder
+	for i, r := range b.records {
+		if i > 0 {
+			values.WriteString(", ")
+		}
+		values.WriteString("(")
+		for _, cast := range []string{"smallint, ", "bigint, ", "bigint, ", "bigint, ", "bytea)"} {
+			values.WriteString("$" + strconv.Itoa(len(args)+1) + "::" + cast)
+			args = append(args, nil)
+		}
+		copy(args[len(args)-5:], []any{r.seq, r.place, r.id, r.after, r.payload})
+	}
+	if len(b.records) == 0 {
+		values.WriteString("(0::smallint, 0::bigint, 0::bigint, 0::bigint, ''::bytea)")
+	}
+	var wrote sql.NullBool
+	var ends [4]nullInt
+	err = conn.QueryRowContext(ctx, l.postgresNumber(values.String()), args...).
+		Scan(&wrote, &ends[0], &ends[1], &ends[2], &ends[3], &n.rows, &n.now, new(any), new(any))
+	if errors.Is(err, sql.ErrNoRows) {
+		return numbered{}, nil
+	}
+	n.held, n.wrote = err == nil, wrote.Bool
+	n.end = bySeq[int64]{keySeq: ends[0].Int64, scopeSeq: ends[1].Int64}
+	n.endID = bySeq[int64]{keySeq: ends[2].Int64, scopeSeq: ends[3].Int64}
+	return n, err
+}
+
+// Channel is what the numbering statement notifies on PostgreSQL, with the namespace as
+// payload. Only that statement does: NOTIFY in the writers' transactions would make their
+// commits wait for each other.
+const Channel = "twofold_log"
+
+func (l *Log) postgresNumber(values string) string {
+	server := "m.identity = $3::text AND m.identity = " + l.sql.identity
+	if l.cfg.Identity != nil || safeguard.Off(safeguard.RunID) {
+		server = "$3::text IS NOT NULL"
+	}
+	return strings.NewReplacer("{values}", values, "{server}", server,
+		"{outbox}", l.sql.outbox, "{log}", l.sql.log, "{meta}", l.sql.meta, "{clock}", l.sql.clock).Replace(postgresNumberText)
+}
+
+// The final SELECT makes the commit durable where the session's commits are not: with the
+// record all earlier commits are flushed.
+const postgresNumberText = `WITH held AS (
+	SELECT m.* FROM {meta} m WHERE m.ns = $1 AND m.epoch = $2 AND {server} FOR UPDATE
+), gone AS (
+	DELETE FROM {outbox} o USING held WHERE o.ns = held.ns AND o.id = ANY ($4::text::bigint[]) RETURNING o.id
+), rec (seq, place, id, after, payload) AS (
+	VALUES {values}
+), added AS (
+	INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload)
+	SELECT held.ns, rec.seq, CASE rec.seq WHEN 1 THEN held.key_end ELSE held.scope_end END + rec.place, 0, {clock}, rec.id,
+		CASE WHEN rec.place > 1 THEN rec.after WHEN rec.seq = 1 THEN held.key_id ELSE held.scope_id END, rec.payload
+	FROM held, rec WHERE rec.seq > 0 AND ($6::boolean OR EXISTS (SELECT FROM gone))
+), moved AS (
+	UPDATE {meta} m SET
+		key_end = held.key_end + $7::bigint, scope_end = held.scope_end + $8::bigint,
+		key_id = CASE WHEN $7::bigint > 0 THEN $9::bigint ELSE held.key_id END,
+		scope_id = CASE WHEN $8::bigint > 0 THEN $10::bigint ELSE held.scope_id END,
+		low = CASE WHEN $5::text = '' THEN held.low ELSE greatest(held.low, $5::text::xid8) END
+	FROM held WHERE m.ns = held.ns AND ($6::boolean OR EXISTS (SELECT FROM gone))
+	RETURNING m.key_end, m.scope_end, m.key_id, m.scope_id
+)
+SELECT moved.key_end IS NOT NULL, moved.key_end, moved.scope_end, moved.key_id, moved.scope_id, (SELECT count(*) FROM gone), {clock},
+	CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END,
+	CASE WHEN moved.key_end IS NOT NULL THEN pg_notify($11::text, $1)::text END
+FROM held LEFT JOIN moved ON true`
+
+// idList spells ids as PostgreSQL reads an array, which no two drivers pass alike.
+func idList(ids []int64) string {
+	b := []byte{'{'}
+	for i, id := range ids {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, id, 10)
+	}
+	return string(append(b, '}'))
+}
+
+// sameServer compares two identities.
+func sameServer(d Dialect, stored, identity string) bool {
+	if d == MySQL {
+		return sameMySQL(stored, identity)
+	}
+	return stored == identity
+}

@@ -1,0 +1,47 @@
+package sqllog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// noteApplied notes what the caller has applied: a cursor is the last record it knows.
+func (l *Log) noteApplied(at invalidate.Cursor) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at.Key, l.at.Scope = max(l.at.Key, at.Key), max(l.at.Scope, at.Scope)
+	l.at.Epoch = at.Epoch
+}
+
+// Replica reports whether db, a pool on one read replica of the log's database, has
+// reached everything that this process has applied. A loader asks it before it reads from
+// the replica, in this order, and reads from the primary when the answer is no. Then no
+// invalidation is older than the data that is loaded. db must always lead to the same
+// replica.
+//
+// Before the first Sync of this process the answer is no.
+func (l *Log) Replica(ctx context.Context, db *sql.DB) (bool, error) {
+	if err := l.Validate(); err != nil {
+		return false, err
+	}
+	l.mu.Lock()
+	at := l.at
+	l.mu.Unlock()
+	if at.Key == 0 || at.Scope == 0 {
+		return false, nil
+	}
+	var key, scope, epoch int64
+	q := l.sql.replica
+	err := db.QueryRowContext(ctx, q.text, q.args(l.cfg.Namespace)...).Scan(&key, &scope, &epoch)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fail("replica", err)
+	}
+	reached := invalidate.Position(key) >= at.Key && invalidate.Position(scope) >= at.Scope //nolint:gosec // not negative
+	return reached && (at.Epoch == 0 || at.Epoch == uint64(epoch)), nil //nolint:gosec // the bits count
+}

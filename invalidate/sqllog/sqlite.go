@@ -1,0 +1,80 @@
+package sqllog
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+)
+
+// sqliteText spells the statements for SQLite. A file has no server, so its identity is
+// constant: what can happen to it is that an old copy is put back, which shows by the ids
+// of records.
+func sqliteText() dialectText {
+	const clock = "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)"
+	return dialectText{
+		identity: "'sqlite'",
+		clock:    clock,
+		age:      clock + " - o.at",
+		pending:  "1",
+		order:    "o.id",
+		low:      "''",
+		last:     notedLast,
+		proof:    "NULL",
+		begin:    "INSERT INTO {meta} (ns) VALUES ($1) ON CONFLICT (ns) DO NOTHING", // takes the write lock either way
+		greatest: "max",
+	}
+}
+
+// writeSQLite numbers a batch in one transaction, which takes the write lock with its
+// first statement.
+func (l *Log) writeSQLite(ctx context.Context, conn *sql.Conn, b *batch) (n numbered, err error) {
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return n, err
+	}
+	defer tx.Rollback() //nolint:errcheck // nothing is left to roll back after COMMIT
+	n, after, err := l.holdSQLite(ctx, tx, b)
+	if err != nil || !n.held || (n.rows == 0 && !b.own) {
+		return n, err
+	}
+	for _, r := range b.records {
+		if r.after != 0 {
+			after[r.seq] = r.after
+		}
+		q := l.sql.add
+		if _, err := tx.ExecContext(ctx, q.text, q.args(l.cfg.Namespace, r.seq, n.end[r.seq]+1, 0, r.id, after[r.seq], r.payload)...); err != nil {
+			return numbered{}, err
+		}
+		n.end[r.seq]++
+		n.endID[r.seq] = r.id
+	}
+	err = tx.QueryRowContext(ctx, `UPDATE `+l.sql.meta+` SET key_end = ?, scope_end = ?, key_id = ?, scope_id = ? WHERE ns = ? RETURNING `+l.sql.clock,
+		n.end[keySeq], n.end[scopeSeq], n.endID[keySeq], n.endID[scopeSeq], l.cfg.Namespace).Scan(&n.now)
+	if err == nil {
+		err = tx.Commit()
+	}
+	n.wrote = err == nil
+	return n, err
+}
+
+// holdSQLite takes the write lock and the rows out of the outbox, and reads where the
+// sequences end.
+func (l *Log) holdSQLite(ctx context.Context, tx *sql.Tx, b *batch) (n numbered, after bySeq[int64], err error) {
+	ids, err := json.Marshal(b.ids)
+	if err != nil {
+		return n, after, err
+	}
+	gone, err := tx.ExecContext(ctx, `DELETE FROM `+l.sql.outbox+` WHERE ns = ? AND id IN (SELECT value FROM json_each(?))
+		AND EXISTS (SELECT 1 FROM `+l.sql.meta+` m WHERE m.ns = ? AND m.epoch = ?)`, l.cfg.Namespace, string(ids), l.cfg.Namespace, b.epoch)
+	if err == nil {
+		n.rows, err = gone.RowsAffected()
+	}
+	if err != nil {
+		return n, after, err
+	}
+	var epoch int64
+	err = tx.QueryRowContext(ctx, `SELECT epoch, key_end, scope_end, key_id, scope_id FROM `+l.sql.meta+` WHERE ns = ?`, l.cfg.Namespace).
+		Scan(&epoch, &n.end[keySeq], &n.end[scopeSeq], &n.endID[keySeq], &n.endID[scopeSeq])
+	n.held = err == nil && epoch == b.epoch
+	return n, n.endID, err
+}

@@ -1,0 +1,132 @@
+package sqllog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+	"unicode/utf8"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// A stage ends behind so many rows, or so many bytes of their texts.
+const (
+	stageRows  = 1000
+	stageBytes = 4 << 20
+)
+
+// stage is rows without a number, as of one moment, and what they name.
+type stage struct {
+	ids      []int64
+	full     bool   // there may be more
+	moved    bool   // the log was in another epoch, or on another server, than when it was looked at
+	low      string // below it every row is staged; PostgreSQL only
+	identity string // of the server that has the rows
+
+	keys    map[time.Duration][]string // to remove the cells of, by hold
+	records bySeq[[]invalidate.Fence]
+	damaged int // rows that did not parse
+}
+
+// stage reads rows without a number on conn, whose view it must fit.
+func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err error) {
+	st.identity = v.identity
+	_, args, err := l.identify(ctx, conn)
+	if err != nil {
+		return st, err
+	}
+	args = append([]any{l.cfg.Namespace, stageRows}, args...)
+	rows, err := conn.QueryContext(ctx, l.sql.stage.text, l.sql.stage.args(args...)...)
+	if err != nil {
+		return st, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
+	size := 0
+	for rows.Next() {
+		var id, epoch int64
+		var text, identity, low string
+		if err := rows.Scan(&id, &text, &epoch, &identity, &low); err != nil {
+			return st, err
+		}
+		st.moved = st.moved || epoch != v.epoch || !sameServer(l.cfg.Dialect, v.identity, identity)
+		st.ids, st.low = append(st.ids, id), low
+		l.read(&st, text)
+		if size += len(text); size >= stageBytes {
+			break
+		}
+	}
+	st.full = len(st.ids) == stageRows || size >= stageBytes
+	if st.full {
+		st.low = ""
+	}
+	return st, rows.Err()
+}
+
+// read adds what a row names to the stage.
+func (l *Log) read(st *stage, text string) {
+	row, ok := parseRow(text)
+	if !ok || !utf8.ValidString(text) {
+		st.damaged++
+		if l.stats.told.CompareAndSwap(false, true) {
+			l.logger().Error("sqllog: a row of the outbox does not parse; everything older is given up", "bytes", len(text), "namespace", l.cfg.Namespace)
+		}
+		return
+	}
+	if st.keys == nil {
+		st.keys = map[time.Duration][]string{}
+	}
+	if len(row.keys) > 0 {
+		st.keys[row.hold] = append(st.keys[row.hold], row.keys...)
+	}
+	for _, k := range row.keys {
+		st.records[keySeq] = append(st.records[keySeq], keyFence(k, row.hold))
+	}
+	st.records[scopeSeq] = append(st.records[scopeSeq], row.scopes...)
+}
+
+// removeCells removes the cells of the staged keys. The keys whose cells may still be
+// there are fenced as prefixes in the sequence of scopes as well: those fences cover the
+// cells for every process, and a process that has missed one gives up all cells. So a
+// remote tier that is down costs no lease.
+func (s *visit) removeCells(ctx context.Context, st *stage) {
+	l := s.log
+	l.cells.mu.Lock()
+	remove := l.cells.remove
+	l.cells.mu.Unlock()
+	if remove == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.Bound/8)
+	defer cancel()
+	for hold, keys := range st.keys {
+		for len(keys) > 0 {
+			n := min(len(keys), invalidate.MaxCells)
+			left := keys[:n]
+			if !s.cellsOut {
+				left = leftOf(remove(ctx, keys[:n:n], hold), keys[:n])
+				s.cellsOut = len(left) > 0 && ctx.Err() != nil
+			}
+			for _, k := range left {
+				st.records[scopeSeq] = append(st.records[scopeSeq], cellFence(k, hold))
+			}
+			l.stats.left.Add(int64(len(left)))
+			keys = keys[n:]
+		}
+	}
+}
+
+// leftOf returns the keys whose cells may still be there.
+func leftOf(err error, keys []string) []string {
+	if err == nil {
+		return nil
+	}
+	var partial interface {
+		error
+		FailedKeys() []string
+	}
+	if errors.As(err, &partial) {
+		return partial.FailedKeys()
+	}
+	return keys
+}

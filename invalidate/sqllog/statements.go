@@ -1,0 +1,124 @@
+package sqllog
+
+import (
+	"strings"
+
+	"github.com/twofold-go/twofold/internal/safeguard"
+)
+
+// statements are the texts of a log. $1 is the namespace in all of them.
+type statements struct {
+	outbox, log, meta string // names of the tables
+	identity, clock   string // expressions; see dialectText
+
+	look    query // $2, $3: the caller's positions; $4: what Config.Identity says, where there is one
+	page    query // $2, $3: behind these positions; $4, $5: up to these
+	stage   query // $2: rows at most; $3: what Config.Identity says, where there is one
+	trim    query // $2: the sequence; $3: records that stay
+	terms   query // $2: the bound in ms; $3: the remote tier, or NULL
+	replica query // where the sequences end, and the epoch's id
+	prove   query // a small write
+
+	patience query // ends a transaction that waits for its client; empty: there is no such thing
+	begin    query // makes the row in meta where there is none, and locks it
+	lock     query // locks it; empty: begin has done so
+	top      query // the highest position of each sequence
+	add      query // a record: $2 sequence, $3 position, $4 prev, $5 id, $6 after, $7 payload
+	epoch    query // $2: identity; $3: the epoch's id; $4: the position of its bumps; $5: the bound in ms; $6: 1: forget the tier
+}
+
+// dialectText is what the databases spell differently.
+type dialectText struct {
+	identity string // '' on a server that takes no writes
+	clock    string // in unix microseconds
+	age      string // of row o of the outbox, in microseconds
+	pending  string // what rows o of the outbox without a number fulfil, beside their namespace
+	order    string // of rows o
+	low      string // the position below which a complete stage leaves no row
+	last     string // where sequences end, and the ids there
+	proof    string // a column whose value takes a write to compute, where Config.Prove says so
+	patience string
+	begin    string
+	lock     string
+	greatest string // the function
+	text     string // a cast of an argument that is not compared with a column
+	reset    string // more to set in meta when an epoch begins
+}
+
+func newStatements(c *Config) statements {
+	t, d := c.Tables, textOf(c)
+	s := statements{outbox: t.qualified(t.Outbox), log: t.qualified(t.Log), meta: t.qualified(t.Meta), identity: d.identity, clock: d.clock}
+	names := strings.NewReplacer(
+		"{outbox}", s.outbox, "{log}", s.log, "{meta}", s.meta, "{clock}", d.clock, "{age}", d.age,
+		"{pending}", d.pending, "{order}", d.order, "{low}", d.low, "{last}", strings.ReplaceAll(d.last, "{log}", s.log),
+		"{proof}", d.proof, "{greatest}", d.greatest, "{text}", d.text, "{reset}", d.reset,
+	)
+	text := func(q string) query { return rebind(c.Dialect, names.Replace(q)) }
+	asked := func(q, argument string) query { // with the identity
+		if c.Identity == nil {
+			argument = d.identity
+		}
+		return text(strings.ReplaceAll(q, "{identity}", argument))
+	}
+	s.look, s.stage = asked(lookText, "$4{text}"), asked(stageText, "$3{text}")
+	s.page, s.trim, s.terms, s.replica, s.prove = text(pageText), text(trimText), text(termsText), text(replicaText), text(proveText)
+	s.patience, s.begin, s.lock = text(d.patience), text(d.begin), text(d.lock)
+	s.top, s.add, s.epoch = text(topText), text(addText), text(epochText)
+	return s
+}
+
+// lookText answers all that a Sync with nothing to do has to know, as of one moment.
+const lookText = `SELECT m.version, m.epoch, m.key_end, m.scope_end, m.key_id, m.scope_id, m.bound, m.tier, m.identity,
+	{identity}, {clock},
+	(SELECT l.id FROM {log} l WHERE l.ns = m.ns AND l.seq = 1 AND l.pos = m.key_end),
+	(SELECT l.id FROM {log} l WHERE l.ns = m.ns AND l.seq = 2 AND l.pos = m.scope_end),
+	(SELECT l.id FROM {log} l WHERE l.ns = m.ns AND l.seq = 1 AND l.pos = $2),
+	(SELECT l.id FROM {log} l WHERE l.ns = m.ns AND l.seq = 2 AND l.pos = $3),
+	{last},
+	(SELECT {age} FROM {outbox} o WHERE o.ns = m.ns AND {pending} ORDER BY {order} LIMIT 1),
+	{proof}
+FROM {meta} m WHERE m.ns = $1`
+
+// pageText has one record more than a page of each sequence.
+const pageText = `SELECT seq, pos, prev, at, id, after, payload FROM (
+	SELECT * FROM (SELECT * FROM {log} WHERE ns = $1 AND seq = 1 AND pos > $2 AND pos <= $4 ORDER BY pos LIMIT 1001) k
+	UNION ALL
+	SELECT * FROM (SELECT * FROM {log} WHERE ns = $1 AND seq = 2 AND pos > $3 AND pos <= $5 ORDER BY pos LIMIT 1001) s
+) r ORDER BY seq, pos`
+
+const stageText = `SELECT o.id, o.scopes, m.epoch, {identity}, {low}
+FROM {meta} m JOIN {outbox} o ON o.ns = m.ns AND {pending} WHERE m.ns = $1 ORDER BY {order} LIMIT $2`
+
+// trimText has two levels below the DELETE, since MySQL does not let one read the table
+// that the other deletes from.
+const trimText = `DELETE FROM {log} WHERE ns = $1 AND seq = $2 AND pos <= (
+	SELECT pos FROM (SELECT pos FROM {log} WHERE ns = $1 AND seq = $2 ORDER BY pos DESC LIMIT 1 OFFSET $3) t)`
+
+const (
+	termsText   = `UPDATE {meta} SET bound = {greatest}(bound, $2), tier = coalesce(tier, $3{text}) WHERE ns = $1`
+	replicaText = `SELECT key_end, scope_end, epoch FROM {meta} WHERE ns = $1`
+	proveText   = `UPDATE {meta} SET proofs = proofs + 1 WHERE ns = $1`
+	topText     = `SELECT coalesce((SELECT max(pos) FROM {log} WHERE ns = $1 AND seq = 1), 0),
+	coalesce((SELECT max(pos) FROM {log} WHERE ns = $1 AND seq = 2), 0)`
+	addText   = `INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload) VALUES ($1, $2, $3, $4, {clock}, $5, $6, $7)`
+	epochText = `UPDATE {meta} SET identity = $2, epoch = $3, key_end = $4, scope_end = $4, key_id = $3, scope_id = $3,
+	bound = {greatest}(bound, $5), tier = CASE WHEN $6 = 1 THEN NULL ELSE tier END{reset} WHERE ns = $1`
+)
+
+func textOf(c *Config) (d dialectText) {
+	switch c.Dialect {
+	case Postgres:
+		d = postgresText(c)
+	case SQLite:
+		d = sqliteText()
+	case MySQL:
+		d = mysqlText()
+	}
+	if safeguard.Off(safeguard.RunID) {
+		d.identity = "'off'"
+	}
+	return d
+}
+
+// notedLast is for databases whose notes are written together with the records.
+const notedLast = "m.key_end, m.scope_end, m.key_id, m.scope_id"

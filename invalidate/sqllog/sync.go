@@ -1,0 +1,202 @@
+package sqllog
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// Sync gives every committed row without a number one, appends a, and returns what lies
+// behind at; see [invalidate.Log]. With nothing new it is one statement.
+//
+// It removes the cells of the keys in the rows before it numbers them. If it is cut off
+// between the two, the next Sync of any process does both again.
+//
+// Its errors wrap ErrAppend, with nothing appended, ErrSchema, ErrStandby, ErrRights,
+// ErrCells, ErrEpochs, ErrBusy, ErrConfig, or what ctx or the database said.
+func (l *Log) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
+	if err := l.Validate(); err != nil {
+		return invalidate.Page{}, err
+	}
+	own, err := encodeAppend(a)
+	if err != nil {
+		return invalidate.Page{}, err
+	}
+	l.noteApplied(at)
+	p, err := (&visit{log: l, at: at, own: own, proves: true}).run(ctx)
+	return p, fail("sync", err)
+}
+
+// visit is one Sync, or one look of a Tail.
+type visit struct {
+	log    *Log
+	at     invalidate.Cursor
+	own    bySeq[[]byte] // what it appends, nil where there is nothing
+	proves bool          // it is a Sync
+
+	caughtUp bool // every row that was committed when it began is numbered
+	cellsOut bool // cells could not be removed, so it does not try again
+	epochs   int  // that it has started
+}
+
+// Limits of a visit to a log that others change all the while, or that cannot keep still.
+const (
+	maxAttempts = 50
+	maxEpochs   = 3
+)
+
+// run makes attempts until one has the answer. Each of the others does one thing that has
+// to be done first.
+func (s *visit) run(ctx context.Context) (p invalidate.Page, err error) {
+	for n := range maxAttempts {
+		var done bool
+		p, done, err = s.attempt(ctx)
+		switch {
+		case done:
+			return p, nil
+		case ctx.Err() != nil:
+			return invalidate.Page{}, cmp.Or(err, ctx.Err())
+		case err != nil && !mayRetry(err):
+			return invalidate.Page{}, err
+		case err != nil:
+			pause(ctx, time.Duration(min(n+1, 5))*time.Millisecond)
+		}
+	}
+	return invalidate.Page{}, fmt.Errorf("%w: last: %w", ErrBusy, cmp.Or(err, ErrBusy))
+}
+
+// attempt looks at the log. With nothing to do first it returns what lies behind the
+// caller, from the same connection.
+func (s *visit) attempt(ctx context.Context) (p invalidate.Page, done bool, err error) {
+	if err := s.prove(ctx); err != nil {
+		return p, false, err
+	}
+	var v view
+	var first task
+	err = withConn(ctx, s.reads(), func(conn *sql.Conn) error {
+		v, err = s.log.look(ctx, conn, conn, s.at)
+		if err == nil {
+			first, err = s.first(&v)
+		}
+		if err == nil && first == nothing {
+			p, err = s.page(ctx, conn, &v)
+			done = err == nil
+		}
+		return err
+	})
+	if err != nil {
+		return p, false, err
+	}
+	switch first {
+	case nothing:
+	case newEpoch:
+		s.epochs++
+		return p, false, s.log.startEpoch(ctx, s.at, false)
+	case newTerms:
+		return p, false, s.log.noteTerms(ctx)
+	case newNumbers:
+		return s.catchUp(ctx, &v)
+	}
+	return p, done, nil
+}
+
+// reads returns the pool to look with.
+func (s *visit) reads() *sql.DB { return cmp.Or(s.log.cfg.Readers, s.log.db) }
+
+// task is what has to be done before a visit has its answer.
+type task uint8
+
+const (
+	nothing    task = iota
+	newEpoch        // the log may have lost its end
+	newTerms        // the widest bound, or the remote tier, is not noted
+	newNumbers      // there are rows without a number, or there is something to append
+)
+
+// first returns what to do first. Only a Sync starts epochs and fails; a Tail numbers
+// rows where it may.
+func (s *visit) first(v *view) (task, error) {
+	fault := s.log.refuses(v)
+	if s.proves && fault != nil {
+		return nothing, fault
+	}
+	doubtful := v.doubtful(s.at)
+	switch {
+	case !s.proves && (doubtful || fault != nil || s.log.outdated(v)):
+		return nothing, nil
+	case doubtful && s.epochs == maxEpochs:
+		return nothing, fmt.Errorf("%w: %d epochs in one Sync: Identity must not change while the server runs", ErrBusy, maxEpochs)
+	case doubtful:
+		return newEpoch, nil
+	case s.log.outdated(v):
+		return newTerms, nil
+	case len(s.own[keySeq])+len(s.own[scopeSeq]) > 0, v.pending.Valid && !s.caughtUp:
+		return newNumbers, nil
+	}
+	return nothing, nil
+}
+
+// refuses returns why this process must not use the log: the server takes no writes, or
+// the fleet has another remote tier.
+func (l *Log) refuses(v *view) error {
+	l.cells.mu.Lock()
+	defer l.cells.mu.Unlock()
+	switch {
+	case v.epoch != 0 && v.identity == "":
+		return ErrStandby
+	case l.cells.known && v.tier.Valid && v.tier.String != l.cells.tier:
+		return fmt.Errorf("%w (the fleet has %q, this process %q)", ErrCells, v.tier.String, l.cells.tier)
+	}
+	return nil
+}
+
+// outdated reports whether the log does not know this process's terms.
+func (l *Log) outdated(v *view) bool {
+	l.cells.mu.Lock()
+	defer l.cells.mu.Unlock()
+	return v.bound < holdMillis(l.cfg.Bound) || l.cells.known && !v.tier.Valid
+}
+
+// noteTerms tells the log of this process's bound and remote tier. Of two tiers the
+// first is noted.
+func (l *Log) noteTerms(ctx context.Context) error {
+	l.cells.mu.Lock()
+	tier := sql.NullString{String: l.cells.tier, Valid: l.cells.known}
+	l.cells.mu.Unlock()
+	_, err := l.db.ExecContext(ctx, l.sql.terms.text, l.sql.terms.args(l.cfg.Namespace, holdMillis(l.cfg.Bound), tier)...)
+	return err
+}
+
+// prove commits a small write, where the Config says so and no look does it.
+func (s *visit) prove(ctx context.Context) error {
+	l := s.log
+	if !s.proves || !l.cfg.Prove || l.cfg.Dialect == Postgres {
+		return nil
+	}
+	_, err := l.db.ExecContext(ctx, l.sql.prove.text, l.sql.prove.args(l.cfg.Namespace)...)
+	return err
+}
+
+// withConn runs do on one connection of a pool.
+func withConn(ctx context.Context, db *sql.DB, do func(conn *sql.Conn) error) error {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // it goes back to the pool
+	return do(conn)
+}
+
+// pause waits for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

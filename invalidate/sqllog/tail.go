@@ -1,0 +1,83 @@
+package sqllog
+
+import (
+	"context"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// Tail waits until something lies behind at and returns it; after a quarter of Bound, an
+// empty page. It looks every Poll, and when Config.Wait or [Log.Committed] says so. Rows
+// without a number it numbers at once, so a writer that died after COMMIT costs one poll.
+func (l *Log) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
+	if err := l.Validate(); err != nil {
+		return invalidate.Page{}, err
+	}
+	l.noteApplied(at)
+	p, err := l.tail(ctx, at)
+	return p, fail("tail", err)
+}
+
+func (l *Log) tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
+	poll := time.NewTicker(l.cfg.Poll)
+	defer poll.Stop()
+	patience := time.NewTimer(l.cfg.Bound / 4)
+	defer patience.Stop()
+	ear := newEar(ctx, l.cfg.Wait)
+	defer ear.close()
+	for {
+		p, err := (&visit{log: l, at: at}).run(ctx)
+		if err != nil || len(p.Keys)+len(p.Scopes) > 0 {
+			return p, err
+		}
+		select {
+		case <-poll.C:
+		case <-l.wake:
+		case err := <-ear.heard:
+			ear.again(err)
+		case <-patience.C:
+			return invalidate.Page{}, nil
+		case <-ctx.Done():
+			return invalidate.Page{}, ctx.Err()
+		}
+	}
+}
+
+// ear calls Config.Wait for one Tail, one call at a time.
+type ear struct {
+	wait  func(context.Context) error
+	ctx   context.Context // ends with the Tail
+	stop  context.CancelFunc
+	heard chan error // nil: there is nothing to wait for
+	open  bool       // a call is under way
+}
+
+func newEar(ctx context.Context, wait func(context.Context) error) *ear {
+	e := &ear{wait: wait}
+	e.ctx, e.stop = context.WithCancel(ctx)
+	if wait != nil {
+		e.heard = make(chan error, 1)
+		e.listen()
+	}
+	return e
+}
+
+func (e *ear) listen() {
+	e.open = true
+	go func() { e.heard <- e.wait(e.ctx) }()
+}
+
+// again waits for more. After an error this Tail polls.
+func (e *ear) again(err error) {
+	if e.open = false; err == nil {
+		e.listen()
+	}
+}
+
+func (e *ear) close() {
+	e.stop()
+	if e.open {
+		<-e.heard
+	}
+}

@@ -1,0 +1,138 @@
+package sqllog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// view is the state of a log as of one moment, with what a caller's cursor meets there.
+// The zero view is that of a log not started.
+type view struct {
+	epoch    int64          // the id of the epoch; 0: not started
+	noted    bySeq[int64]   // where meta says that the sequences end,
+	notedID  bySeq[int64]   // and with which records
+	end      bySeq[int64]   // where they end; behind noted where notes are written later
+	endID    bySeq[int64]   //
+	foundID  bySeq[nullInt] // the record that stands at noted
+	callerID bySeq[nullInt] // the record that stands at the caller's cursor
+	bound    int64          // in ms
+	tier     sql.NullString // of the fleet
+	stored   string         // identity of the server that the epoch began on
+	identity string         // of the server that answered
+	now      int64          // its clock
+	pending  nullInt        // the age in microseconds of a row without a number
+}
+
+type nullInt = sql.NullInt64
+
+// schemaVersion is what this version of the package reads and writes.
+const schemaVersion = 1
+
+// look reads the state of the log on conn.
+func (l *Log) look(ctx context.Context, on queryer, conn *sql.Conn, at invalidate.Cursor) (v view, err error) {
+	identity, args, err := l.identify(ctx, conn)
+	if err != nil {
+		return v, err
+	}
+	var version int
+	var key, scope nullInt
+	var keyID, scopeID nullInt
+	args = append([]any{l.cfg.Namespace, position(at.Key), position(at.Scope)}, args...)
+	var proof any
+	err = on.QueryRowContext(ctx, l.sql.look.text, l.sql.look.args(args...)...).Scan(
+		&version, &v.epoch, &v.noted[keySeq], &v.noted[scopeSeq], &v.notedID[keySeq], &v.notedID[scopeSeq],
+		&v.bound, &v.tier, &v.stored, &v.identity, &v.now,
+		&v.foundID[keySeq], &v.foundID[scopeSeq], &v.callerID[keySeq], &v.callerID[scopeSeq],
+		&key, &scope, &keyID, &scopeID, &v.pending, &proof)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return view{identity: identity}, nil
+	case err != nil:
+		return view{}, err
+	case version != schemaVersion:
+		return view{}, fmt.Errorf("%w (version is %d, want %d)", ErrSchema, version, schemaVersion)
+	}
+	v.end = bySeq[int64]{keySeq: key.Int64, scopeSeq: scope.Int64}
+	v.endID = bySeq[int64]{keySeq: keyID.Int64, scopeSeq: scopeID.Int64}
+	if sameServer(l.cfg.Dialect, v.stored, v.identity) {
+		v.identity = v.stored
+	}
+	l.stats.oldest.Store(max(0, v.pending.Int64) * int64(time.Microsecond))
+	return v, nil
+}
+
+// identify asks Config.Identity, where there is one, and returns what to send for it.
+func (l *Log) identify(ctx context.Context, conn *sql.Conn) (identity string, args []any, err error) {
+	if l.cfg.Identity == nil {
+		return "", nil, nil
+	}
+	identity, err = l.cfg.Identity(ctx, conn)
+	if err != nil {
+		return "", nil, fmt.Errorf("%w: Config.Identity: %w", ErrStandby, err)
+	}
+	return identity, []any{identity}, nil
+}
+
+// queryer is a connection, or a transaction on it.
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// position returns a position as tables hold it. One above those has no record.
+func position(p invalidate.Position) int64 { return int64(min(p, math.MaxInt64)) } //nolint:gosec // is limited
+
+// doubtful reports whether the log may have lost something: there is none yet, another
+// server answers, a sequence does not end where its notes say, the caller knows more than
+// the log does, or it knows another record at its place or another epoch. Where numbers
+// run out the log has to go on in another epoch, too.
+func (v *view) doubtful(at invalidate.Cursor) bool {
+	if v.epoch == 0 || v.stored != v.identity {
+		return true
+	}
+	ids := bySeq[uint64]{keySeq: at.KeyID, scopeSeq: at.ScopeID}
+	for seq, p := range (bySeq[invalidate.Position]{keySeq: at.Key, scopeSeq: at.Scope}) {
+		if seq != 0 && v.doubtfulAt(seq, p, ids[seq]) {
+			return true
+		}
+	}
+	same := at.Epoch == 0 || at.Epoch == uint64(v.epoch) || safeguard.Off(safeguard.IDs) //nolint:gosec // the bits count
+	return !same && max(at.Key.Epoch(), at.Scope.Epoch()) == v.position(keySeq).Epoch()
+}
+
+func (v *view) doubtfulAt(seq int, at invalidate.Position, id uint64) bool {
+	end, noted := v.position(seq), invalidate.Position(v.noted[seq]) //nolint:gosec // no position is negative
+	switch {
+	case at > end, end < noted, end.Epoch() != noted.Epoch():
+		return true
+	case end.Epoch() != v.position(keySeq).Epoch(), end.N() > math.MaxUint32-1_000_000:
+		return true
+	case safeguard.Off(safeguard.IDs):
+		return false
+	case !v.foundID[seq].Valid || v.foundID[seq].Int64 != v.notedID[seq]:
+		return true
+	}
+	// A record that was trimmed away is no reason: its reader sees the gap.
+	known := v.callerID[seq]
+	return id != 0 && known.Valid && uint64(known.Int64) != id //nolint:gosec // the bits count
+}
+
+// position returns where a sequence ends.
+func (v *view) position(seq int) invalidate.Position { return invalidate.Position(v.end[seq]) } //nolint:gosec // not negative
+
+// cursor returns the end of the log.
+func (v *view) cursor() invalidate.Cursor {
+	return invalidate.Cursor{
+		Key: v.position(keySeq), KeyID: uint64(v.endID[keySeq]), //nolint:gosec // the bits count
+		Scope: v.position(scopeSeq), ScopeID: uint64(v.endID[scopeSeq]), //nolint:gosec // the bits count
+		Epoch: uint64(v.epoch), //nolint:gosec // the bits count
+	}
+}
