@@ -1,6 +1,7 @@
 package dbtest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -21,8 +22,12 @@ var errLinux = errors.New("dbtest: this fault needs Linux")
 // the PATH: another version, for example.
 const PostgresEnv = "TWOFOLD_POSTGRES_BIN"
 
-// MariaDBEnv set to "1" makes a missing MariaDB a failure.
-const MariaDBEnv = "TWOFOLD_MARIADB"
+// MariaDBEnv set to "1" makes a missing MariaDB a failure. MariaDBServerEnv names
+// the server program to use in place of mariadbd.
+const (
+	MariaDBEnv       = "TWOFOLD_MARIADB"
+	MariaDBServerEnv = "TWOFOLD_MARIADB_SERVER"
+)
 
 // findPostgres returns the folder of initdb, postgres and pg_basebackup. Debian
 // keeps it out of the PATH, so the newest one there is the second choice.
@@ -56,8 +61,9 @@ func executable(dir, name string) bool {
 // findMariaDB returns the paths of the server and of the program that makes its
 // data folder.
 func findMariaDB() (server, install string, err error) {
-	if server, err = exec.LookPath("mariadbd"); err != nil {
-		server, err = exec.LookPath("/usr/sbin/mariadbd")
+	name := cmp.Or(os.Getenv(MariaDBServerEnv), "mariadbd")
+	if server, err = exec.LookPath(name); err != nil {
+		server, err = exec.LookPath(filepath.Join("/usr/sbin", name)) // not in every PATH
 	}
 	if err == nil {
 		install, err = exec.LookPath("mariadb-install-db")
@@ -68,7 +74,7 @@ func findMariaDB() (server, install string, err error) {
 	return server, install, nil
 }
 
-// give up fails the test, or skips it when the database is missing and need not
+// giveUp fails the test, or skips it when the database is missing and need not
 // be there.
 func giveUp(t testing.TB, err error, mustBeThere bool) {
 	t.Helper()

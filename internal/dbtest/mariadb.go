@@ -164,16 +164,16 @@ func (s *MariaDBServer) Start() error {
 func (s *MariaDBServer) Kill() { s.proc.end(os.Kill) }
 
 // Freeze pauses the server (SIGSTOP).
-func (s *MariaDBServer) Freeze() error { return s.tell(pauseSignal) }
+func (s *MariaDBServer) Freeze() error { return s.tell(pause) }
 
 // Continue lets a frozen server go on.
-func (s *MariaDBServer) Continue() error { return s.tell(resumeSignal) }
+func (s *MariaDBServer) Continue() error { return s.tell(resume) }
 
-func (s *MariaDBServer) tell(sig os.Signal) error {
+func (s *MariaDBServer) tell(do func(pid int) error) error {
 	if !s.proc.running() {
 		return nil
 	}
-	return signal(s.proc.cmd.Process.Pid, sig)
+	return do(s.proc.cmd.Process.Pid)
 }
 
 // Close ends the server and removes its folder.

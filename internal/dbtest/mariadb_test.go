@@ -11,10 +11,10 @@ import (
 func TestMariaDB(t *testing.T) {
 	s := dbtest.MariaDB(t, "max-connections=37")
 	_, other := s.Database(t)
-	exec(t, other, "CREATE TABLE n (v int)")
+	execute(t, other, "CREATE TABLE n (v int)")
 	_, db := s.Database(t)
-	exec(t, db, "CREATE TABLE n (v int)")
-	exec(t, db, "INSERT INTO n VALUES (1)")
+	execute(t, db, "CREATE TABLE n (v int)")
+	execute(t, db, "INSERT INTO n VALUES (1)")
 	var n int
 	check(t, db.QueryRowContext(t.Context(), "SELECT @@max_connections").Scan(&n))
 	if n != 37 {

@@ -13,8 +13,8 @@ import (
 func table(t *testing.T, s *dbtest.PostgresServer) *sql.DB {
 	t.Helper()
 	db := open(t, s)
-	exec(t, db, "CREATE TABLE n (v int)")
-	exec(t, db, "INSERT INTO n VALUES (1)")
+	execute(t, db, "CREATE TABLE n (v int)")
+	execute(t, db, "INSERT INTO n VALUES (1)")
 	return db
 }
 
@@ -26,7 +26,7 @@ func open(t *testing.T, s *dbtest.PostgresServer) *sql.DB {
 	return db
 }
 
-func exec(t *testing.T, db *sql.DB, query string) {
+func execute(t *testing.T, db *sql.DB, query string) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), query); err != nil {
 		t.Fatalf("%s: %v", query, err)
@@ -66,8 +66,8 @@ func TestPostgres(t *testing.T) {
 	t.Run("fresh databases", func(t *testing.T) {
 		_, a := s.Database(t)
 		_, b := s.Database(t)
-		exec(t, a, "CREATE TABLE n (v int)")
-		exec(t, b, "CREATE TABLE n (v int)")
+		execute(t, a, "CREATE TABLE n (v int)")
+		execute(t, b, "CREATE TABLE n (v int)")
 	})
 	db := table(t, s)
 	t.Run("stop", func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestPostgres(t *testing.T) {
 		want(t, db, 1)
 	})
 	t.Run("kill", func(t *testing.T) {
-		exec(t, db, "UPDATE n SET v = 2")
+		execute(t, db, "UPDATE n SET v = 2")
 		check(t, s.Kill())
 		if err := db.PingContext(t.Context()); err == nil {
 			t.Error("a killed server answers")
@@ -101,7 +101,7 @@ func TestPostgres(t *testing.T) {
 		old, err := s.CopyData()
 		check(t, err)
 		for range 2 {
-			exec(t, db, "UPDATE n SET v = 3")
+			execute(t, db, "UPDATE n SET v = 3")
 			want(t, db, 3)
 			check(t, s.RestoreData(old))
 			want(t, db, 2)
@@ -145,14 +145,14 @@ func TestPostgresStandby(t *testing.T) {
 	standby, err := s.Standby(0)
 	check(t, err)
 	replica := open(t, standby)
-	exec(t, db, "UPDATE n SET v = 2")
+	execute(t, db, "UPDATE n SET v = 2")
 	eventually(t, replica, 2)
 	check(t, standby.Cut(t.Context()))
-	exec(t, db, "UPDATE n SET v = 3")
+	execute(t, db, "UPDATE n SET v = 3")
 	check(t, s.Stop())
 	check(t, standby.Promote(t.Context()))
 	want(t, replica, 2) // the last commit is lost
-	exec(t, replica, "UPDATE n SET v = 4")
+	execute(t, replica, "UPDATE n SET v = 4")
 }
 
 func TestPostgresStandbyLags(t *testing.T) {
@@ -163,7 +163,7 @@ func TestPostgresStandbyLags(t *testing.T) {
 	check(t, err)
 	replica := open(t, standby)
 	begin := time.Now()
-	exec(t, db, "UPDATE n SET v = 2")
+	execute(t, db, "UPDATE n SET v = 2")
 	eventually(t, replica, 2)
 	if lag := time.Since(begin); lag < delay {
 		t.Errorf("the standby shows a commit after %v, want at least %v", lag, delay)

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"time"
 )
 
 // Start starts a stopped or killed server again: same port, data and settings.
@@ -27,21 +26,17 @@ func (s *PostgresServer) Stop() error {
 // Kill ends all processes of the server by SIGKILL and waits until they are gone.
 func (s *PostgresServer) Kill() error {
 	pids, err := s.freeze()
-	if err != nil {
+	if err != nil || len(pids) == 0 {
 		return err
 	}
 	slices.Reverse(pids) // the server process last: it would start new ones
 	for _, pid := range pids {
-		if err := signal(pid, os.Kill); err != nil {
+		if err := kill(pid); err != nil {
 			return err
 		}
 	}
-	s.proc.end(os.Kill)
-	for _, pid := range pids {
-		if err := gone(pid); err != nil {
-			return err
-		}
-	}
+	<-s.proc.done
+	freeSegment(s.data())
 	return nil
 }
 
@@ -59,16 +54,16 @@ func (s *PostgresServer) freeze() ([]int, error) {
 		return nil, nil
 	}
 	pids := []int{s.proc.cmd.Process.Pid}
-	if err := signal(pids[0], pauseSignal); err != nil {
+	if err := pause(pids[0]); err != nil {
 		return nil, err
 	}
 	more, err := children(pids[0])
 	if err != nil {
-		_ = signal(pids[0], resumeSignal)
+		_ = resume(pids[0])
 		return nil, err
 	}
 	for _, pid := range more {
-		if err := signal(pid, pauseSignal); err != nil {
+		if err := pause(pid); err != nil {
 			return nil, err
 		}
 	}
@@ -85,7 +80,7 @@ func (s *PostgresServer) Continue() error {
 		return err
 	}
 	for _, pid := range append(pids, s.proc.cmd.Process.Pid) {
-		if err := signal(pid, resumeSignal); err != nil {
+		if err := resume(pid); err != nil {
 			return err
 		}
 	}
@@ -94,52 +89,26 @@ func (s *PostgresServer) Continue() error {
 
 // FreezeBackend pauses the process that serves one connection, which
 // pg_backend_pid() names.
-func (s *PostgresServer) FreezeBackend(pid int) error { return s.toBackend(pid, pauseSignal) }
+func (s *PostgresServer) FreezeBackend(pid int) error { return s.toBackend(pid, pause) }
 
 // ContinueBackend lets a frozen backend go on.
-func (s *PostgresServer) ContinueBackend(pid int) error { return s.toBackend(pid, resumeSignal) }
+func (s *PostgresServer) ContinueBackend(pid int) error { return s.toBackend(pid, resume) }
 
 // KillBackend ends one backend by SIGKILL. The server then ends every other
 // connection, too, and recovers.
-func (s *PostgresServer) KillBackend(pid int) error { return s.toBackend(pid, os.Kill) }
+func (s *PostgresServer) KillBackend(pid int) error { return s.toBackend(pid, kill) }
 
-func (s *PostgresServer) toBackend(pid int, sig os.Signal) error {
+func (s *PostgresServer) toBackend(pid int, do func(pid int) error) error {
 	if s.proc.running() {
 		pids, err := children(s.proc.cmd.Process.Pid)
 		if err != nil {
 			return err
 		}
 		if slices.Contains(pids, pid) {
-			return signal(pid, sig)
+			return do(pid)
 		}
 	}
 	return fmt.Errorf("dbtest: process %d is no backend of the server on port %d", pid, s.proc.port)
-}
-
-// signal takes a process that has ended for one that was told.
-func signal(pid int, sig os.Signal) error {
-	if sig == nil {
-		return errLinux
-	}
-	p, err := os.FindProcess(pid)
-	if err == nil {
-		err = p.Signal(sig)
-	}
-	if err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("dbtest: signal %v to process %d: %w", sig, pid, err)
-	}
-	return nil
-}
-
-// gone waits until a process that was killed is gone.
-func gone(pid int) error {
-	for range 1000 {
-		if !alive(pid) {
-			return nil
-		}
-		<-time.After(10 * time.Millisecond)
-	}
-	return fmt.Errorf("dbtest: process %d does not end", pid)
 }
 
 // A Copy is an old state of a server's data.

@@ -8,8 +8,8 @@ import (
 
 func TestSQLite(t *testing.T) {
 	f := dbtest.SQLite(t)
-	exec(t, f.Writer, "CREATE TABLE n (v int)")
-	exec(t, f.Writer, "INSERT INTO n VALUES (1)")
+	execute(t, f.Writer, "CREATE TABLE n (v int)")
+	execute(t, f.Writer, "INSERT INTO n VALUES (1)")
 	tx, err := f.Writer.BeginTx(t.Context(), nil)
 	check(t, err)
 	defer func() { _ = tx.Rollback() }()

@@ -20,4 +20,8 @@ func endWithParent(*exec.Cmd) {}
 
 func children(int) ([]int, error) { return nil, errLinux }
 
+func stopped(int) bool { return true }
+
 func alive(int) bool { return false }
+
+func freeSegment(string) {}

@@ -25,4 +25,8 @@ func endWithParent(*exec.Cmd) {}
 
 func children(int) ([]int, error) { return nil, errLinux }
 
+func stopped(int) bool { return true }
+
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
+
+func freeSegment(string) {}

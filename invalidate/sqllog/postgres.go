@@ -107,14 +107,14 @@ func (l *Log) postgresNumber(values string) string {
 // The final SELECT makes the commit durable where the session's commits are not: with the
 // record all earlier commits are flushed.
 const postgresNumberText = `WITH held AS (
-	SELECT m.* FROM {meta} m WHERE m.ns = $1 AND m.epoch = $2 AND {server} FOR UPDATE
+	SELECT m.*, {clock} AS began FROM {meta} m WHERE m.ns = $1 AND m.epoch = $2 AND {server} FOR UPDATE
 ), gone AS (
 	DELETE FROM {outbox} o USING held WHERE o.ns = held.ns AND o.id = ANY ($4::text::bigint[]) RETURNING o.id
 ), rec (seq, place, id, after, payload) AS (
 	VALUES {values}
 ), added AS (
 	INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload)
-	SELECT held.ns, rec.seq, CASE rec.seq WHEN 1 THEN held.key_end ELSE held.scope_end END + rec.place, 0, {clock}, rec.id,
+	SELECT held.ns, rec.seq, CASE rec.seq WHEN 1 THEN held.key_end ELSE held.scope_end END + rec.place, 0, held.began, rec.id,
 		CASE WHEN rec.place > 1 THEN rec.after WHEN rec.seq = 1 THEN held.key_id ELSE held.scope_id END, rec.payload
 	FROM held, rec WHERE rec.seq > 0 AND ($6::boolean OR EXISTS (SELECT FROM gone))
 ), moved AS (

@@ -95,7 +95,11 @@ func (s *visit) attempt(ctx context.Context) (p invalidate.Page, done bool, err 
 	case nothing:
 	case newEpoch:
 		s.epochs++
-		return p, false, s.log.startEpoch(ctx, s.at, false)
+		err := s.log.startEpoch(ctx, s.at, false)
+		if err == nil { // the caller will see the bump, whatever it knew
+			s.at.KeyID, s.at.ScopeID, s.at.Epoch = 0, 0, 0
+		}
+		return p, false, err
 	case newTerms:
 		return p, false, s.log.noteTerms(ctx)
 	case newNumbers:

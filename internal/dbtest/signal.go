@@ -1,0 +1,40 @@
+package dbtest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// pause stops a process and returns when it has stopped.
+func pause(pid int) error { return signal(pid, pauseSignal, stopped) }
+
+// resume lets a stopped process go on.
+func resume(pid int) error { return signal(pid, resumeSignal, nil) }
+
+// kill ends a process and returns when it is gone.
+func kill(pid int) error { return signal(pid, os.Kill, func(pid int) bool { return !alive(pid) }) }
+
+// signal sends a signal and waits until done reports its effect. A process that
+// has ended already is no error.
+func signal(pid int, sig os.Signal, done func(pid int) bool) error {
+	if sig == nil {
+		return errLinux
+	}
+	p, err := os.FindProcess(pid)
+	if err == nil {
+		err = p.Signal(sig)
+	}
+	if err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("dbtest: signal %v to process %d: %w", sig, pid, err)
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for done != nil && !done(pid) {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("dbtest: signal %v does nothing to process %d", sig, pid)
+		}
+		<-time.After(time.Millisecond)
+	}
+	return nil
+}
