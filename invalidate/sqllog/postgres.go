@@ -19,7 +19,8 @@ import (
 // promotion; the WAL's file name has the new one at once, the control file has it later.
 //
 // Rows are found by the id of their transaction. Below the low-water mark no row is left:
-// it is the oldest transaction that ran when a stage was complete. So the look passes by
+// it is the oldest transaction that ran at the last stage, or the last one that the stage
+// read, if there were more. So the look passes by
 // dead rows that vacuum must not remove yet.
 func postgresText(c *Config) dialectText {
 	since := "extract(epoch FROM pg_postmaster_start_time())::text"
@@ -34,6 +35,7 @@ func postgresText(c *Config) dialectText {
 		pending:  "o.xid >= m.low",
 		order:    "o.xid",
 		low:      "pg_snapshot_xmin(pg_current_snapshot())::text",
+		least:    "least(o.xid, pg_snapshot_xmin(pg_current_snapshot()))::text",
 		last:     notedLast,
 		proof:    "NULL::text",
 		patience: fmt.Sprintf("SELECT set_config('idle_in_transaction_session_timeout', '%d', true), $1::text", c.Bound.Milliseconds()/8),
