@@ -12,7 +12,7 @@ COUNT    ?= 1
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help soak e2e test test-race test-bench test-root stalecheck stalecheck-all stalecheck-cost fmt vet lint test-controls bench bench-quick bench-go fuzz tidy deps-test
+.PHONY: help soak e2e test test-race test-bench test-root stalecheck stalecheck-all stalecheck-cost fmt vet lint test-mariadb test-controls bench bench-quick bench-go fuzz tidy deps-test
 
 # The checker, built so that its controls can remove safeguards.
 STALECHECK = go run -tags twofold_controls ./internal/bench/cmd/stalecheck
@@ -20,7 +20,7 @@ STALECHECK = go run -tags twofold_controls ./internal/bench/cmd/stalecheck
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
 
-test: deps-test test-race test-bench test-root ## test every module, starting real Redis servers (the README's command)
+test: deps-test test-race test-bench test-root ## test every module, starting real Redis and PostgreSQL servers (the README's command)
 
 test-race: ## test every module but internal/bench under the race detector
 	go test -race -vet=off $(RACE)
@@ -31,6 +31,11 @@ test-bench: ## test internal/bench, without the race detector
 test-root: ## test the root module without go.work: proves that it stands alone, as its users import it
 	GOWORK=off go test -vet=off ./...
 
+test-mariadb: ## run the tests that start a MariaDB server, which is installed where apt-get can
+	@sh internal/tools/deps-test.sh mariadb
+	TWOFOLD_MARIADB=1 go test -race -vet=off -run MariaDB ./internal/dbtest
+	TWOFOLD_MARIADB=1 go test -race -vet=off -run /mariadb ./internal/dbtest/sqllogtest
+
 soak: ## 100,000 random steps of the site with its caches and without, side by side (an hour or two)
 	cd examples && SITE_SOAK=1 go test -count=1 -timeout 6h -run 'Twins' -v ./site
 
@@ -39,7 +44,7 @@ e2e: ## look at the site through a headless Chromium, which is installed where a
 	go run ./examples/site/e2e
 
 test-controls: deps-test ## take safeguards of the log's identity away, one set after the other: the tests must notice
-	go test -count=1 -tags twofold_controls -run Controls ./invalidate/redislog
+	go test -count=1 -tags twofold_controls -run Controls ./invalidate/redislog ./internal/dbtest/sqllogtest
 
 stalecheck: deps-test ## look for stale reads under faults, with controls that must find some (a minute)
 	$(STALECHECK) -suite ci
@@ -76,5 +81,5 @@ fuzz: ## run every fuzz test of the root module for FUZZTIME each
 tidy: ## tidy every module, the tools included
 	@for dir in $(MODULES) internal/tools; do (cd "$$dir" && GOWORK=off go mod tidy) || exit 1; done
 
-deps-test: ## make sure that redis-server and a C compiler are there
+deps-test: ## make sure that redis-server, PostgreSQL and a C compiler are there
 	@sh internal/tools/deps-test.sh

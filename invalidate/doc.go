@@ -41,9 +41,9 @@
 // ever scanned.
 //
 // The lease. A process may serve what it has cached only while it holds a
-// Lease: at most B ago it asked the log what it had missed, the log proved by
-// a write that it was the one that takes records, and the answer has been
-// applied to the last record. Take a record that was written at a, by a call
+// Lease: at most B ago it asked the log what it had missed, the log proved
+// that it was the one that takes records, and the answer has been applied to
+// the last record. Take a record that was written at a, by a call
 // that returned at t. A lease that is good at x was confirmed by a question
 // asked at x − B or later. If the question was answered after a, the answer had
 // the record. If it was answered before, then it was asked before a, so x is
@@ -114,6 +114,27 @@
 // record is written all the same, and every process that knows it refuses what
 // the cells hold. A goroutine removes the cells later, and the record is written
 // again behind that. Until then the invalidation is pending.
+//
+// # When the data and the log are one database
+//
+// A process that writes to its database and then says so to a log may die between the
+// two. Package sqllog closes that gap: the transaction that writes the data also inserts a
+// row that names what it makes untrue. COMMIT makes both visible, or neither.
+//
+// The row has no number. Numbers that are given inside transactions either make writers
+// wait for each other or are visible out of order. So each Sync, of any process, looks for
+// such rows first. It removes the cells of the keys that they name, and then gives them a
+// number, in one step with taking the rows away. A Sync that was asked after COMMIT finds
+// the row, or the record that took its place. So the lease means what it meant before.
+//
+// A number is given after the commit. A process whose mark has the number began its load
+// after the commit, and read the new value. One whose mark has not may have read either,
+// and what it brings is refused: that costs a load.
+//
+// Cells are removed before the number is given, and not before the commit: what is removed
+// in the transaction can be loaded and stored again from the old data until it commits.
+// Where a cell cannot be removed, because the remote tier is down, the key is fenced like
+// a prefix that covers it alone. No process needs its cell to be gone then.
 //
 // # What is forgotten
 //

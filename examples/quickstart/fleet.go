@@ -83,19 +83,3 @@ func forget(ctx context.Context, rdb *redis.Client, prefix string) error {
 	log := "{" + prefix + "}:"
 	return rdb.Del(ctx, log+"m", log+"k", log+"s").Err()
 }
-
-// link is a process's way to the log, which the story can cut.
-type link struct {
-	*logtest.Faulty
-	log invalidate.Log
-}
-
-func newLink(log invalidate.Log) link { return link{logtest.NewFaulty(log), log} }
-
-// Close closes the log inside, which Faulty hides from Tiers.Close.
-func (l link) Close() error {
-	if c, ok := l.log.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
-}

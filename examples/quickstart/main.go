@@ -6,6 +6,10 @@
 //
 //	go run ./examples/quickstart
 //	go run ./examples/quickstart -redis redis://localhost:6379
+//
+// With -file it indexes once, into a SQLite file, and the second start is warm:
+//
+//	go run ./examples/quickstart -file cache.db
 package main
 
 import (
@@ -37,6 +41,7 @@ func main() {
 // options are what the flags say.
 type options struct {
 	redis string
+	file  string
 	root  string
 	bound time.Duration
 }
@@ -47,6 +52,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
 	flags.SetOutput(errs)
 	flags.StringVar(&o.redis, "redis", "", "URL of a Redis to share, such as redis://localhost:6379 (default: in memory)")
+	flags.StringVar(&o.file, "file", "", "SQLite file to keep the index in, made if there is none: tells only where the packages come from")
 	flags.StringVar(&o.root, "root", "", "Go installation to index (default: this machine's)")
 	flags.DurationVar(&o.bound, "bound", 500*time.Millisecond, "how long a process may trust its copies without word from the log")
 	switch err := flags.Parse(args); {
@@ -56,6 +62,10 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		return 2
 	case flags.NArg() > 0:
 		fmt.Fprintf(errs, "quickstart: argument %q is not a flag\n", flags.Arg(0))
+		return 2
+	}
+	if o.file != "" && o.redis != "" {
+		fmt.Fprintln(errs, "quickstart: -file and -redis exclude each other")
 		return 2
 	}
 	if err := start(ctx, o, out); err != nil {
@@ -75,6 +85,12 @@ func start(ctx context.Context, o options, out io.Writer) error {
 	x, err := newIndex(o.root)
 	if err != nil {
 		return fmt.Errorf("flag -root: %w", err)
+	}
+	if o.file != "" {
+		if err := fromFile(ctx, x, o.file, out); err != nil {
+			return fmt.Errorf("flag -file: %w", err)
+		}
+		return nil
 	}
 	f, err := newFleet(ctx, o.redis, o.bound)
 	if err != nil {

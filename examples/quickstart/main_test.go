@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -68,6 +69,22 @@ func TestRunOnRedis(t *testing.T) {
 	}
 }
 
+// The first start parses all packages, the second one none, unless they are others.
+func TestRunOnFile(t *testing.T) {
+	t.Parallel()
+	db, other := filepath.Join(t.TempDir(), "a b?c#.db"), t.TempDir()
+	if err := os.CopyFS(other, os.DirFS("testdata")); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"4 were parsed", "no load was needed", "4 were parsed"} {
+		root := []string{"testdata", "testdata", other}[i]
+		var out, errs bytes.Buffer
+		if status := run(t.Context(), []string{"-file", db, "-root", root}, &out, &errs); status != 0 || !strings.Contains(out.String(), want) {
+			t.Errorf("start %d = %d, %q, %s; want %q", i+1, status, &out, &errs, want)
+		}
+	}
+}
+
 func TestRunRefusesBadInput(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -81,6 +98,8 @@ func TestRunRefusesBadInput(t *testing.T) {
 		{"bad URL", []string{"-redis", "redis://%zz"}, 1, "flag -redis: "},
 		{"no URL", []string{"-redis", "localhost:6379"}, 1, "flag -redis: "},
 		{"no Redis", []string{"-redis", "redis://127.0.0.1:1"}, 1, "flag -redis: 127.0.0.1:1: "},
+		{"two tiers", []string{"-file", "x", "-redis", "redis://localhost"}, 2, "exclude each other"},
+		{"no file", []string{"-file", "testdata/no/such/folder/x"}, 1, "flag -file: "},
 		{"bad bound", []string{"-bound", "soon"}, 2, "-bound"},
 		{"short bound", []string{"-bound", "1ms"}, 1, "flag -bound: 1ms is not between 100ms and 10s"},
 		{"long bound", []string{"-bound", "1h"}, 1, "flag -bound: 1h0m0s is not between 100ms and 10s"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/policy"
 )
 
@@ -25,10 +26,10 @@ type story struct {
 	rest          []string // the other packages
 	fleet         *fleet
 	first, second *cache.Tiers
-	link          link         // of the second to the log
-	a, b          packageCache // the same cache in both
-	swr           packageCache // fresh for a moment, then stale for long
-	safe          packageCache // fresh for a moment, then kept for bad times
+	link          *logtest.Faulty // of the second to the log, which the story can cut
+	a, b          packageCache    // the same cache in both
+	swr           packageCache    // fresh for a moment, then stale for long
+	safe          packageCache    // fresh for a moment, then kept for bad times
 	report        report
 }
 
@@ -77,7 +78,7 @@ func (s *story) open() (err error) {
 	if s.first, err = cache.Open(cfg); err != nil {
 		return err
 	}
-	s.link = newLink(s.fleet.log())
+	s.link = logtest.NewFaulty(s.fleet.log())
 	cfg.Log = s.link
 	cfg.Logger = slog.New(slog.DiscardHandler) // what it warns of is told by the steps that cut its link
 	if s.second, err = cache.Open(cfg); err != nil {

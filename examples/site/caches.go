@@ -17,6 +17,8 @@ import (
 	"github.com/twofold-go/twofold/examples/site/objects"
 	"github.com/twofold-go/twofold/examples/site/ops"
 	"github.com/twofold-go/twofold/examples/site/respcache"
+	"github.com/twofold-go/twofold/examples/site/store"
+	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/pipeline"
 	"github.com/twofold-go/twofold/tier/local"
 )
@@ -26,8 +28,8 @@ const responseBytes = 64 << 20
 
 // caches are the two layers in front of the database: the objects that pages are
 // made of, and the responses that are made of objects. They have a tier each, so
-// that a flood of one pushes nothing out of the other; and a write invalidates the
-// lower one first, as what is made in between must not be made of what is old.
+// that a flood of one pushes nothing out of the other. Each follows the log in the
+// database, so the caches hear of every write, whichever process made it.
 type caches struct {
 	objects   *objects.Cache   // nil without caches
 	responses *respcache.Cache // never nil: without caches it still answers conditional requests
@@ -37,7 +39,8 @@ type caches struct {
 	pages     *respcache.Handler // everything but the API
 }
 
-func newCaches(r content.Reader, cfg siteConfig) (c *caches, err error) {
+// newCaches returns caches in front of r, which follow the logs that log returns.
+func newCaches(r content.Reader, log func() invalidate.Log, cfg siteConfig) (c *caches, err error) {
 	c = &caches{index: index.New(index.Config{})}
 	defer func() {
 		if err != nil {
@@ -56,11 +59,19 @@ func newCaches(r content.Reader, cfg siteConfig) (c *caches, err error) {
 		c.responses, err = respcache.New(rc)
 		return c, err
 	}
-	if c.objects, err = objects.New(r, objects.Config{Logger: cfg.log}); err != nil {
+	follow := func(layer string, below func(context.Context) error) invalidate.Log {
+		l := second{log(), below}
+		if cfg.link != nil {
+			return cfg.link(layer, l)
+		}
+		return l
+	}
+	if c.objects, err = objects.New(r, objects.Config{Logger: cfg.log, Log: follow}); err != nil {
 		return c, err
 	}
 	c.tiers, err = cache.Open(cache.TiersConfig{
 		Local: local.New(local.Config{MaxBytes: responseBytes}), Logger: cfg.log,
+		Log:      follow("responses", c.objects.Ready),
 		OnStored: c.index.Stored, OnRemoved: c.index.Removed,
 	})
 	if err != nil {
@@ -70,21 +81,17 @@ func newCaches(r content.Reader, cfg siteConfig) (c *caches, err error) {
 	if c.responses, err = respcache.New(rc); err != nil {
 		return c, err
 	}
-	stages := []pipeline.Stage{{Name: "objects", Invalidate: c.objects.Invalidate}, {Name: "responses", Invalidate: c.forget}}
-	if cfg.layers != nil {
-		stages = cfg.layers(stages)
+	c.changes, err = changes.New(changes.Config{
+		Stages: []pipeline.Stage{{Name: "caches", Invalidate: func(ctx context.Context, _ []string, _ bool) error { return c.hear(ctx) }}},
+		Warm:   c.warm, Logger: cfg.log,
+	})
+	if err != nil {
+		return c, err
 	}
-	c.changes, err = changes.New(changes.Config{Stages: stages, Warm: c.warm, Logger: cfg.log})
-	return c, err
-}
-
-// forget makes every response untrue that is made of one of the entities; every
-// one, when all is set.
-func (c *caches) forget(ctx context.Context, entities []string, all bool) error {
-	if scopes := objects.Scopes(entities, all); len(scopes) > 0 {
-		return c.tiers.Invalidate(ctx, scopes...)
+	if err := c.hear(context.Background()); err != nil {
+		cfg.log.Warn("the log does not answer: nothing is served from the caches until it does", "err", err)
 	}
-	return nil
+	return c, nil
 }
 
 // wrap puts the responses in front of a handler.
@@ -135,12 +142,12 @@ func (s *site) warmUp(ctx context.Context, log *slog.Logger) {
 }
 
 // shown returns what an operator may look at; nil if nothing is cached.
-func (c *caches) shown() *ops.Caches {
+func (c *caches) shown(s *store.Store) *ops.Caches {
 	if c.objects == nil {
 		return nil
 	}
 	return &ops.Caches{
-		Objects: c.objects, Responses: c.responses, Tiers: c.tiers, Index: c.index, Changes: c.changes,
+		Objects: c.objects, Responses: c.responses, Tiers: c.tiers, Index: c.index, Changes: operator{c.changes, s},
 		Budgets: ops.Budgets{Objects: objects.DefaultMaxBytes, Absences: objects.DefaultMaxAbsentBytes, Responses: responseBytes},
 	}
 }

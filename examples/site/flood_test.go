@@ -68,7 +68,7 @@ func TestFloods(t *testing.T) {
 	for name, flood := range floods {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newTwins(t, nil)
+			w := newTwins(t, control{})
 			defer w.close()
 			w.cold()
 			cold := 0
@@ -127,7 +127,7 @@ func (c *caches) within(t *testing.T) {
 // More pages than there is room for, of hosts that strangers make up, take no more
 // than that, and leave those in place that are asked for again and again.
 func TestFloodOfHosts(t *testing.T) {
-	c, err := newCaches(&onePost{}, siteConfig{log: slog.New(slog.DiscardHandler)})
+	c, err := newCaches(&onePost{}, memory(), siteConfig{log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestFloodOfHosts(t *testing.T) {
 
 // Guesses at what there is not push each other out, and nothing else.
 func TestFloodOfGuesses(t *testing.T) {
-	c, err := newCaches(&onePost{title: "TITLE"}, siteConfig{log: slog.New(slog.DiscardHandler)})
+	c, err := newCaches(&onePost{title: "TITLE"}, memory(), siteConfig{log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

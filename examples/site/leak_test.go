@@ -27,7 +27,7 @@ type audience struct {
 func inAudience(t *testing.T, next http.HandlerFunc, f func(a *audience)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c, err := newCaches(&onePost{}, siteConfig{log: slog.New(slog.DiscardHandler)})
+		c, err := newCaches(&onePost{}, memory(), siteConfig{log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +179,7 @@ func TestResponsesForOneClientAreNotShared(t *testing.T) {
 // The API answers nobody without a key that is good for it, also what it has
 // answered others; not even whether that has changed.
 func TestAPIAsksForTheKey(t *testing.T) {
-	w := newTwins(t, nil)
+	w := newTwins(t, control{})
 	defer w.close()
 	prefix, _, _ := strings.Cut(w.goodKey, "_")
 	late := w.newKey(`"read"`)
@@ -256,7 +256,7 @@ func (w *twins) refuses(name string, header http.Header, etags map[string]string
 
 // What the admin API reads is what there is, and nobody keeps it.
 func TestAdminIsNotCached(t *testing.T) {
-	w := newTwins(t, nil)
+	w := newTwins(t, control{})
 	defer w.close()
 	for _, path := range []string{"/posts", "/posts/1", "/pages", "/tags", "/keys", "/settings", "/navigation", "/nope"} {
 		for _, authorization := range []string{"Bearer k", "Bearer x", "Bearer k"} {

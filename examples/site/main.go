@@ -1,10 +1,12 @@
 // Command site is a blog: pages, feeds and an API for the public, an admin API to
-// write with, and a job that publishes what is scheduled, on one SQLite file. It
-// fills a new file with a few hundred posts, and prints what to try. Its public side
-// comes from a cache until something that it shows is written.
+// write with, and a job that publishes what is scheduled, on a SQLite file or a
+// PostgreSQL database. It fills a new database with a few hundred posts, and prints what
+// to try. Its public side comes from a cache until something that it shows is written,
+// by this process or by another one on the same database.
 //
 //	go run ./examples/site
 //	go run ./examples/site -addr :8080 -db blog.db -admin-key secret
+//	go run ./examples/site -db postgres://localhost/blog
 //	go run ./examples/site -demo
 package main
 
@@ -42,7 +44,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	flags := flag.NewFlagSet("site", flag.ContinueOnError)
 	flags.SetOutput(errs)
 	flags.StringVar(&o.addr, "addr", "", "address to listen on (default: "+usualAddr+", or a free port if that is taken)")
-	flags.StringVar(&o.db, "db", "", "database file, made if there is none (default: a new one in a temporary folder)")
+	flags.StringVar(&o.db, "db", "", "database: a SQLite file, made if there is none, or postgres://… (default: a new file in a temporary folder)")
 	flags.StringVar(&o.adminKey, "admin-key", "", "bearer key of the admin API (default: a new one, printed)")
 	flags.BoolVar(&o.cache, "cache", true, "cache objects and responses")
 	flags.BoolVar(&o.demo, "demo", false, "show a hit, a write and the fresh page, check them, and end")

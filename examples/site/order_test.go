@@ -11,13 +11,16 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/service"
 	"github.com/twofold-go/twofold/examples/site/web"
-	"github.com/twofold-go/twofold/invalidate/pipeline"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
 // These tests play every order in which the steps of a reader, a writer and a
@@ -25,7 +28,7 @@ import (
 // each step:
 //
 //	R	the reader begins | reads the database | stores the object | stores the response
-//	W	the writer commits | invalidates the objects | invalidates the responses, and returns
+//	W	the writer commits | the objects hear of it | the responses hear of it, and the writer returns
 //	S	the second reader begins, and goes on as far as it can
 //
 // Whatever the order: a read that begins when the write has returned shows the
@@ -117,14 +120,21 @@ func TestOrders(t *testing.T) {
 
 // Some order shows that a safeguard is missing.
 func TestOrdersNotice(t *testing.T) {
-	for name, layers := range map[string]func(s []pipeline.Stage) []pipeline.Stage{
-		"responses come first":  func(s []pipeline.Stage) []pipeline.Stage { return []pipeline.Stage{s[1], s[0]} },
-		"objects are skipped":   func(s []pipeline.Stage) []pipeline.Stage { return append(only(s[:1], nil), s[1]) },
-		"responses are skipped": func(s []pipeline.Stage) []pipeline.Stage { return append(only(s[1:], nil), s[0]) },
+	for name, link := range map[string]linkOf[play]{
+		"responses come first": func(p *play, layer string, own second) invalidate.Log {
+			return reversed(layer, own, func(ctx context.Context) error {
+				if c := p.live.Load(); c != nil {
+					return c.tiers.Ready(ctx)
+				}
+				return nil
+			})
+		},
+		"objects are skipped":   skips[play]("objects", "absences"),
+		"responses are skipped": skips[play]("responses"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := scene{look: looks["page of a post"], steps: 3, warm: true, old: "TITLE-1", new: "TITLE-2"}
-			noticed := slices.Sorted(maps.Keys(s.play(t, layers)))
+			noticed := slices.Sorted(maps.Keys(s.play(t, link)))
 			if len(noticed) == 0 {
 				t.Error("no order shows it")
 			}
@@ -153,6 +163,8 @@ func (g gate) pass() (held bool) {
 // play is where orders are played, one after the other.
 type play struct {
 	*caches
+	live           atomic.Pointer[caches] // the same, for their followers; nil at first
+	log            *logtest.Memory
 	t              *testing.T
 	scene          scene
 	public         http.Handler
@@ -163,18 +175,18 @@ type play struct {
 	revision       int64
 	actors         sync.WaitGroup
 
-	mu       sync.Mutex // protects the rest
-	gated    bool       // the writer's steps are
-	returned bool       // the writer has
+	mu       sync.Mutex       // protects the rest
+	turns    map[string]*turn // of the writer, by layer; nil: nothing waits for one
+	returned bool             // the writer has
 	wrong    []string
 }
 
 // play plays all orders, and returns what is wrong with what readers saw in which.
-func (s scene) play(t *testing.T, layers func([]pipeline.Stage) []pipeline.Stage) (wrong map[string]string) {
+func (s scene) play(t *testing.T, link linkOf[play]) (wrong map[string]string) {
 	t.Helper()
 	wrong = map[string]string{}
 	synctest.Test(t, func(t *testing.T) {
-		p := newPlay(t, s, layers)
+		p := newPlay(t, s, link)
 		for _, order := range orders(s.steps, 3, 1) {
 			if p.reset(); s.warm { // a page of another host is another page, of the same objects
 				p.titleAt("http://"+hosts[1]+"/posts/a", "http://"+hosts[1]+"/rss.xml")
@@ -182,7 +194,7 @@ func (s scene) play(t *testing.T, layers func([]pipeline.Stage) []pipeline.Stage
 			if p.play(order); len(p.wrong) > 0 {
 				wrong[order] = strings.Join(p.wrong, "; ")
 			}
-			if layers == nil && order[0] == 'R' && p.held != s.steps-1 {
+			if link == nil && order[0] == 'R' && p.held != s.steps-1 {
 				t.Errorf("%s: %d gates held the reader, want %d", order, p.held, s.steps-1)
 			}
 		}
@@ -193,42 +205,76 @@ func (s scene) play(t *testing.T, layers func([]pipeline.Stage) []pipeline.Stage
 	return wrong
 }
 
-func newPlay(t *testing.T, s scene, layers func([]pipeline.Stage) []pipeline.Stage) *play {
+func newPlay(t *testing.T, s scene, link linkOf[play]) *play {
 	t.Helper()
-	p := &play{t: t, scene: s, db: onePost{title: s.old}, reader: make(gate), writer: make(gate)}
+	p := &play{t: t, scene: s, log: logtest.NewMemory(logtest.MemoryConfig{}), db: onePost{title: s.old}, reader: make(gate), writer: make(gate)}
 	var err error
-	p.caches, err = newCaches(&p.db, siteConfig{log: slog.New(slog.DiscardHandler), layers: func(s []pipeline.Stage) []pipeline.Stage {
-		if layers != nil {
-			s = layers(s)
+	log := func() invalidate.Log { return p.log }
+	p.caches, err = newCaches(&p.db, log, siteConfig{log: slog.New(slog.DiscardHandler), link: func(layer string, own second) invalidate.Log {
+		var l invalidate.Log = own
+		if link != nil {
+			l = link(p, layer, own)
 		}
-		for i, stage := range s {
-			s[i].Invalidate = func(ctx context.Context, entities []string, all bool) error {
-				p.mu.Lock()
-				gated := p.gated
-				p.mu.Unlock()
-				if gated {
-					p.writer.wait()
-				}
-				return stage.Invalidate(ctx, entities, all)
+		return through(l, func(page *invalidate.Page) {
+			if len(page.Scopes) > 0 {
+				p.hold(layer)
 			}
-		}
-		return s
+		})
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.live.Store(p.caches)
 	p.public = web.New(web.Config{Reader: p.objects, Wrap: func(h http.Handler) http.Handler { return p.wrap(p.doors(h)) }})
 	return p
 }
 
-// reset makes everything as it was before the write.
-func (p *play) reset() {
-	p.gated, p.returned, p.wrong, p.held = false, false, nil, 0
-	p.db.set(p.scene.old)
-	if err := p.changes.Everything(p.t.Context()); err != nil {
+// turn is a step of the writer that the log takes in one layer, perhaps in several
+// calls at once.
+type turn struct {
+	taken bool          // a call waits at the writer's gate
+	over  chan struct{} // closed when the step is made
+}
+
+// hold lets a layer hear of the write when it is the writer's turn.
+func (p *play) hold(layer string) {
+	p.mu.Lock()
+	step := p.turns[layer]
+	first := step != nil && !step.taken
+	if first {
+		step.taken = true
+	}
+	p.mu.Unlock()
+	if first {
+		p.writer.wait()
+		close(step.over)
+	}
+	if step != nil {
+		<-step.over
+	}
+}
+
+// invalidate puts scopes into the log, as a commit does.
+func (p *play) invalidate(scopes ...invalidate.Scope) {
+	var a invalidate.Append
+	for _, s := range scopes {
+		a.Scopes = append(a.Scopes, s.Fence())
+	}
+	if _, err := p.log.Sync(p.t.Context(), invalidate.Cursor{}, a); err != nil {
 		p.t.Error(err)
 	}
-	p.gated = true
+	time.Sleep(time.Nanosecond) //nolint:forbidigo // in a bubble: who asks the log now asks later than who asked before
+}
+
+// reset makes everything as it was before the write.
+func (p *play) reset() {
+	p.turns, p.returned, p.wrong, p.held = nil, false, nil, 0
+	p.db.set(p.scene.old)
+	p.invalidate(invalidate.All())
+	if err := p.hear(p.t.Context()); err != nil {
+		p.t.Error(err)
+	}
+	synctest.Wait()
 }
 
 // play plays one order.
@@ -296,7 +342,7 @@ func (p *play) look(who string) {
 	synctest.Wait()
 }
 
-// write begins what the writer does: it commits, and goes on to the first stage.
+// write begins what the writer does: it commits, and waits until the layers have heard.
 func (p *play) write() {
 	p.db.set(p.scene.new)
 	at := func(title string) service.Place {
@@ -304,6 +350,14 @@ func (p *play) write() {
 	}
 	p.revision++
 	change := service.Change{Revision: p.revision, Events: []service.Event{service.PostUpserted{ID: 1, Old: at(p.scene.old), New: at(p.scene.new)}}}
+	p.mu.Lock()
+	p.turns = map[string]*turn{"objects": {over: make(chan struct{})}, "responses": {over: make(chan struct{})}}
+	p.mu.Unlock()
+	var scopes []invalidate.Scope
+	for _, e := range change.Entities() {
+		scopes = append(scopes, e.Scope())
+	}
+	p.invalidate(scopes...)
 	p.actors.Go(func() {
 		if err := p.changes.Publish(p.t.Context(), change); err != nil {
 			p.t.Error(err)

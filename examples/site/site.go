@@ -15,7 +15,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/service"
 	"github.com/twofold-go/twofold/examples/site/store"
 	"github.com/twofold-go/twofold/examples/site/web"
-	"github.com/twofold-go/twofold/invalidate/pipeline"
+	"github.com/twofold-go/twofold/invalidate"
 )
 
 // site is the program but for the network.
@@ -35,19 +35,20 @@ type siteConfig struct {
 	now      func() time.Time // nil: time.Now
 	log      *slog.Logger     // nil: slog.Default
 
-	// layers, if set, changes what is invalidated after a write, and how. It is for
+	// link, if set, returns the log that a layer follows in place of its own. It is for
 	// tests: to watch, to wait in between, and to break what they must notice.
-	layers func([]pipeline.Stage) []pipeline.Stage
+	link func(layer string, own second) invalidate.Log
 }
 
 // newSite puts a site together on a database. The public side reads through the
-// caches, the admin API from the store, and the caches hear of what the service
-// writes. Close ends it.
+// caches, the admin API from the store. The caches hear of what the service writes,
+// here and in other processes on the same database. Close ends it, and the store is to
+// be closed after it.
 func newSite(s *store.Store, cfg siteConfig) (*site, error) {
 	if cfg.log == nil {
 		cfg.log = slog.Default()
 	}
-	c, err := newCaches(s, cfg)
+	c, err := newCaches(s, func() invalidate.Log { return s.Log() }, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +64,7 @@ func newSite(s *store.Store, cfg siteConfig) (*site, error) {
 	mux.Handle("/", public)
 	mux.Handle("/admin/api/", admin.New(admin.Config{Store: s, Service: t.service, Key: cfg.adminKey, Log: cfg.log}))
 	t.ops, err = ops.New(ops.Config{
-		Key: cfg.adminKey, Caches: c.shown(), Site: public, Queries: s.Queries, Now: cfg.now, Logger: cfg.log,
+		Key: cfg.adminKey, Caches: c.shown(s), Site: public, Queries: s.Queries, Now: cfg.now, Logger: cfg.log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, c.Close(context.Background()))

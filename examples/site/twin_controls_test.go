@@ -2,31 +2,44 @@ package main
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/twofold-go/twofold/invalidate/pipeline"
+	"github.com/twofold-go/twofold/invalidate"
 )
 
 // enough is how many steps it may take to notice that something is missing.
 const enough = 4_000
 
+// control is a safeguard that is removed.
+type control struct {
+	link linkOf[twins] // may be nil
+	drop string        // what begins with it is dropped from what a transaction invalidates; "": nothing is
+}
+
 // controls are safeguards that are removed. What the twins do not notice, they
 // prove nothing about.
-var controls = map[string]func(w **twins, s []pipeline.Stage) []pipeline.Stage{
-	"nothing is published": func(_ **twins, s []pipeline.Stage) []pipeline.Stage { return only(s, nil) },
-	"objects are skipped":  func(_ **twins, s []pipeline.Stage) []pipeline.Stage { return only(s[1:], every) },
-	"responses are skipped": func(_ **twins, s []pipeline.Stage) []pipeline.Stage {
-		return only(s[:1], every)
-	},
-	"responses come first": func(w **twins, s []pipeline.Stage) []pipeline.Stage {
-		return []pipeline.Stage{s[1], visited(w, s[0])}
-	},
-	"posts:en is dropped": without("posts:en"),
+var controls = map[string]control{
+	"nothing is heard":      {link: skips[twins]("objects", "absences", "responses")},
+	"objects are skipped":   {link: skips[twins]("objects", "absences")},
+	"responses are skipped": {link: skips[twins]("responses")},
+	"responses come first": {link: func(w *twins, layer string, own second) invalidate.Log {
+		return reversed(layer, own, func(ctx context.Context) error {
+			s := w.live.Load()
+			if s == nil {
+				return nil
+			}
+			err := s.tiers.Ready(ctx)
+			w.visit()
+			return err
+		})
+	}},
+	"posts:en is dropped": {drop: "posts:en"},
 }
 
 // entities are the other kinds of what events name.
@@ -34,40 +47,38 @@ var entities = []string{
 	"feed:en", "tags:en", "months:zh", "post:", "slug:", "page:", "key:", "settings", "navigation", "sitemap",
 }
 
-func every(string) bool { return true }
-
-// only returns the stages, but with those entities alone that keep keeps; nil
-// keeps none.
-func only(s []pipeline.Stage, keep func(entity string) bool) []pipeline.Stage {
-	s = slices.Clone(s)
-	for i, stage := range s {
-		s[i].Invalidate = func(ctx context.Context, entities []string, all bool) error {
-			if keep == nil {
-				return nil
-			}
-			entities = slices.DeleteFunc(slices.Clone(entities), func(e string) bool { return !keep(e) })
-			return stage.Invalidate(ctx, entities, all)
+// visit lets somebody look at the hot pages.
+func (w *twins) visit() {
+	s := w.live.Load()
+	for _, target := range hot {
+		if s != nil {
+			w.ask(s, w.plainly(target))
 		}
-	}
-	return s
-}
-
-func without(prefix string) func(w **twins, s []pipeline.Stage) []pipeline.Stage {
-	return func(_ **twins, s []pipeline.Stage) []pipeline.Stage {
-		return only(s, func(e string) bool { return !strings.HasPrefix(e, prefix) })
 	}
 }
 
-// visited lets somebody look at the hot pages before the stage.
-func visited(w **twins, s pipeline.Stage) pipeline.Stage {
-	inner := s.Invalidate
-	s.Invalidate = func(ctx context.Context, entities []string, all bool) error {
-		for _, target := range hot {
-			(*w).ask((*w).cached, (*w).plainly(target))
-		}
-		return inner(ctx, entities, all)
+// dropping is a trigger that drops what a transaction invalidates, if it begins with a
+// text.
+const dropping = `CREATE TRIGGER dropping AFTER INSERT ON twofold_outbox BEGIN
+	UPDATE twofold_outbox SET scopes = (SELECT json_group_array(json(value)) FROM json_each(NEW.scopes)
+		WHERE json_extract(value, '$[2]') NOT LIKE '%s%%') WHERE id = NEW.id;
+	DELETE FROM twofold_outbox WHERE scopes = '[]';
+END`
+
+// sabotage removes a safeguard from a database.
+func (c control) sabotage(t *testing.T, path string) {
+	t.Helper()
+	if c.drop == "" {
+		return
 	}
-	return s
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), fmt.Sprintf(dropping, c.drop))
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestTwinsNotice(t *testing.T) {
@@ -76,13 +87,13 @@ func TestTwinsNotice(t *testing.T) {
 		kinds = kinds[rand.IntN(len(kinds)):][:1]
 	}
 	for _, kind := range kinds {
-		all[kind+" is dropped"] = without(kind)
+		all[kind+" is dropped"] = control{drop: kind}
 	}
-	for name, layers := range all {
+	for name, c := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			seed := uint64(time.Now().UnixNano())
-			if steps := search(t, seed, enough, layers); steps == enough {
+			if steps := search(t, seed, enough, c); steps == enough {
 				t.Errorf("nobody has noticed in %d steps of seed %d", steps, seed)
 			} else {
 				t.Logf("noticed after %d steps", steps)
@@ -94,18 +105,24 @@ func TestTwinsNotice(t *testing.T) {
 // In the right order, nobody notices who looks in between.
 func TestTwinsAreVisitedInBetween(t *testing.T) {
 	seed, steps := uint64(time.Now().UnixNano()), scaled(400)
-	if n := search(t, seed, steps, func(w **twins, s []pipeline.Stage) []pipeline.Stage {
-		return []pipeline.Stage{s[0], visited(w, s[1])}
-	}); n != steps {
+	if n := search(t, seed, steps, control{link: func(w *twins, layer string, own second) invalidate.Log {
+		if below := own.below; layer == "responses" {
+			own.below = func(ctx context.Context) error {
+				err := below(ctx)
+				w.visit()
+				return err
+			}
+		}
+		return own
+	}}); n != steps {
 		t.Errorf("a difference after %d steps of seed %d", n, seed)
 	}
 }
 
 // search makes random steps, n at most, until twins differ, and returns how many.
-func search(t *testing.T, seed uint64, n int, layers func(w **twins, s []pipeline.Stage) []pipeline.Stage) int {
+func search(t *testing.T, seed uint64, n int, c control) int {
 	t.Helper()
-	var w *twins
-	w = newTwins(t, func(s []pipeline.Stage) []pipeline.Stage { return layers(&w, s) })
+	w := newTwins(t, c)
 	defer w.close()
 	roll := rand.New(rand.NewPCG(seed, 0)).IntN
 	for step := range n {
@@ -113,7 +130,7 @@ func search(t *testing.T, seed uint64, n int, layers func(w **twins, s []pipelin
 			w.write(roll)
 		}
 		for range 2 {
-			if w.differ(w.request(roll)) != "" {
+			if w.differ(w.cached, w.request(roll)) != "" {
 				return step
 			}
 		}

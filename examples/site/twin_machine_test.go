@@ -67,7 +67,7 @@ func set(t *testing.T, name, value string) {
 type machine struct{ steps, writes, fails, reads, hits int }
 
 func (m *machine) run(t *testing.T, rt *rapid.T) {
-	w := newTwins(t, nil)
+	w := newTwins(t, control{})
 	defer w.close()
 	read := func(rt *rapid.T) {
 		m.steps++
@@ -104,7 +104,7 @@ var seeds = rapid.Custom(func(rt *rapid.T) (seed uint64) {
 // look makes n requests.
 func (w *twins) look(rt *rapid.T, roll dice, n int) {
 	for range n {
-		if d := w.differ(w.request(roll)); d != "" {
+		if d := w.differ(w.cached, w.request(roll)); d != "" {
 			rt.Fatal(d)
 		}
 	}

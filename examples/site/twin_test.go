@@ -25,7 +25,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/service"
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 	"github.com/twofold-go/twofold/examples/site/store"
-	"github.com/twofold-go/twofold/invalidate/pipeline"
+	"github.com/twofold-go/twofold/invalidate"
 )
 
 // twins are two sites on one database. One has the caches, and is written to; the
@@ -34,7 +34,8 @@ type twins struct {
 	t             *testing.T
 	store         *store.Store
 	cached, plain *site
-	now           atomic.Int64 // Unix milliseconds
+	live          atomic.Pointer[site] // cached, for its followers; nil at first
+	now           atomic.Int64         // Unix milliseconds
 
 	posts, pages  *shelf // for whoever writes
 	writes, fails int    // that were made, and that were refused
@@ -47,9 +48,9 @@ type twins struct {
 	hits    int
 }
 
-// newTwins returns twins on a small database of their own. Layers is that of the
-// cached one. End them with close.
-func newTwins(t *testing.T, layers func([]pipeline.Stage) []pipeline.Stage) *twins {
+// newTwins returns twins on a small database of their own, the cached one without a
+// safeguard. End them with close.
+func newTwins(t *testing.T, c control) *twins {
 	t.Helper()
 	base, err := base()
 	if err != nil {
@@ -59,20 +60,38 @@ func newTwins(t *testing.T, layers func([]pipeline.Stage) []pipeline.Stage) *twi
 	if err := os.WriteFile(path, base.file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := &twins{t: t, goodKey: base.key, keys: []string{base.key}, posts: newShelf("post", 3), pages: newShelf("page", 2), etags: map[string][]string{}}
+	c.sabotage(t, path)
+	return twinsOn(t, path, base.key, c)
+}
+
+// twinsOn returns twins on a furnished database.
+func twinsOn(t *testing.T, db, key string, c control) *twins {
+	t.Helper()
+	w := &twins{t: t, goodKey: key, keys: []string{key}, posts: newShelf("post", 3), pages: newShelf("page", 2), etags: map[string][]string{}}
 	w.now.Store(sitetest.Now().UnixMilli())
-	if w.store, err = store.Open(t.Context(), path); err != nil {
+	var err error
+	if w.store, err = store.Open(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
-	cfg := siteConfig{adminKey: "k", now: w.clock, log: slog.New(slog.DiscardHandler), layers: layers}
-	if w.cached, err = newSite(w.store, cfg); err != nil {
-		t.Fatal(err)
+	var link func(layer string, own second) invalidate.Log
+	if c.link != nil {
+		link = func(layer string, own second) invalidate.Log { return c.link(w, layer, own) }
 	}
-	cfg.uncached, cfg.layers = true, nil
-	if w.plain, err = newSite(w.store, cfg); err != nil {
-		t.Fatal(err)
-	}
+	w.cached = w.site(w.store, siteConfig{link: link})
+	w.live.Store(w.cached)
+	w.plain = w.site(w.store, siteConfig{uncached: true})
 	return w
+}
+
+// site returns a site that has the clock of the twins. Its owner closes it.
+func (w *twins) site(s *store.Store, cfg siteConfig) *site {
+	w.t.Helper()
+	cfg.adminKey, cfg.now, cfg.log = "k", w.clock, slog.New(slog.DiscardHandler)
+	site, err := newSite(s, cfg)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return site
 }
 
 func (w *twins) close() {
@@ -90,8 +109,7 @@ type prepared struct {
 	key  string // to the API
 }
 
-// base prepares it, once: copying it is a lot quicker. Its texts are short,
-// because rendering long ones takes long and shows nothing more.
+// base prepares it, once: copying it is a lot quicker.
 var base = sync.OnceValues(func() (b prepared, err error) {
 	dir, err := os.MkdirTemp("", "twins")
 	if err != nil {
@@ -103,6 +121,17 @@ var base = sync.OnceValues(func() (b prepared, err error) {
 	if err != nil {
 		return b, err
 	}
+	b.key, err = furnish(ctx, s)
+	if err := errors.Join(err, s.Close()); err != nil { // which moves everything from the log to the file
+		return b, err
+	}
+	b.file, err = os.ReadFile(path)
+	return b, err
+})
+
+// furnish writes what twins begin with, and returns a key to the API. Texts are short,
+// because rendering long ones takes long and shows nothing more.
+func furnish(ctx context.Context, s *store.Store) (key string, err error) {
 	svc := service.New(s, service.Config{Now: sitetest.Now})
 	errs := []error{
 		svc.UpdateSettings(ctx, twinSettings(hosts[0], 2)),
@@ -121,13 +150,9 @@ var base = sync.OnceValues(func() (b prepared, err error) {
 		_, err := svc.CreatePage(ctx, service.PageInput{Slug: slug, Title: "Page", Body: "b", Lang: content.Langs[i]})
 		errs = append(errs, err)
 	}
-	_, b.key, err = svc.CreateAPIKey(ctx, service.KeyInput{Label: "L", Scopes: content.Scopes})
-	if err := errors.Join(append(errs, err, s.Close())...); err != nil { // which moves everything from the log to the file
-		return b, err
-	}
-	b.file, err = os.ReadFile(path)
-	return b, err
-})
+	_, key, err = svc.CreateAPIKey(ctx, service.KeyInput{Label: "L", Scopes: content.Scopes})
+	return key, errors.Join(append(errs, err)...)
+}
 
 func twinSettings(host string, perPage int) content.Settings {
 	return content.Settings{
@@ -161,10 +186,10 @@ func (w *twins) ask(s *site, q request) (r response, cacheStatus string) {
 	return r, cacheStatus
 }
 
-// differ asks both, and returns in what their answers differ; "" if they do not.
+// differ asks s and the plain twin, and returns in what their answers differ; "" if they do not.
 // Nobody may write meanwhile.
-func (w *twins) differ(q request) string {
-	got, cacheStatus := w.ask(w.cached, q)
+func (w *twins) differ(s *site, q request) string {
+	got, cacheStatus := w.ask(s, q)
 	want, _ := w.ask(w.plain, q)
 	w.remember(q, want, strings.Contains(cacheStatus, hit))
 	if got.Status == want.Status && got.Body == want.Body && maps.EqualFunc(got.Header, want.Header, equalLines) {
@@ -192,7 +217,7 @@ func (w *twins) remember(q request, r response, isHit bool) {
 // everywhere returns the first difference at any public URL.
 func (w *twins) everywhere() string {
 	for _, target := range targets() {
-		if d := w.differ(w.plainly(target)); d != "" {
+		if d := w.differ(w.cached, w.plainly(target)); d != "" {
 			return d
 		}
 	}

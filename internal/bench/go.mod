@@ -5,6 +5,7 @@ go 1.26.0
 replace (
 	github.com/twofold-go/twofold => ../..
 	github.com/twofold-go/twofold/internal/dbtest => ../dbtest
+	github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten => ../../invalidate/sqllog/pgxlisten
 	github.com/twofold-go/twofold/tier/otter => ../../tier/otter
 )
 
@@ -17,17 +18,20 @@ require (
 	github.com/go-redis/cache/v9 v9.0.0
 	github.com/google/go-cmp v0.7.0
 	github.com/hashicorp/golang-lru/v2 v2.0.7
+	github.com/jackc/pgx/v5 v5.12.0
 	github.com/maypok86/otter/v2 v2.4.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.79
 	github.com/twofold-go/twofold v0.0.0-00010101000000-000000000000
 	github.com/twofold-go/twofold/internal/dbtest v0.0.0-00010101000000-000000000000
+	github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten v0.0.0-00010101000000-000000000000
 	github.com/twofold-go/twofold/tier/otter v0.0.0-00010101000000-000000000000
 	github.com/viccon/sturdyc v1.1.5
 	go.opentelemetry.io/otel/metric v1.47.0
 	go.opentelemetry.io/otel/sdk/metric v1.47.0
 	golang.org/x/sys v0.48.0
 	gonum.org/v1/plot v0.17.0
+	modernc.org/sqlite v1.60.1
 )
 
 require (
@@ -49,7 +53,6 @@ require (
 	github.com/gowebpki/jcs v1.0.2 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
-	github.com/jackc/pgx/v5 v5.12.0 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/klauspost/compress v1.13.6 // indirect
 	github.com/klauspost/cpuid/v2 v2.4.0 // indirect
@@ -74,5 +77,4 @@ require (
 	modernc.org/libc v1.77.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
-	modernc.org/sqlite v1.60.1 // indirect
 )

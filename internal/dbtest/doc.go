@@ -12,7 +12,8 @@
 //
 // The programs are looked up in the PATH, then where Debian keeps them. Without
 // PostgreSQL a test is skipped, or fails when the variable CI is set. Without
-// MariaDB a test is skipped, or fails when TWOFOLD_MARIADB is 1.
+// MariaDB a test is skipped, or fails when TWOFOLD_MARIADB is 1. Starting a MariaDB
+// server switches the log of its driver off, for the whole process.
 //
 // # Cost
 //

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"testing"
 
-	_ "github.com/go-sql-driver/mysql" // registers the driver "mysql"
+	"github.com/go-sql-driver/mysql" // registers the driver "mysql"
 )
 
 // MariaDBServer is one MariaDB server with a data folder of its own. Its user is
@@ -61,6 +61,11 @@ func StartMariaDB(dir string, settings ...string) (*MariaDBServer, error) {
 	}
 	if dir, err = as.newDir(dir); err != nil {
 		return nil, err
+	}
+	// Of a server that is killed on purpose the driver writes lines to the standard
+	// error. A failed test's own would be lost among them.
+	if err := mysql.SetLogger(&mysql.NopLogger{}); err != nil {
+		return nil, fmt.Errorf("dbtest: %w", err)
 	}
 	s := &MariaDBServer{
 		proc:    &process{name: "MariaDB", bin: server, dir: dir, as: as},

@@ -23,6 +23,16 @@ func (s *PostgresServer) Stop() error {
 	return nil
 }
 
+// Shutdown ends the server as its operator does: it closes connections and writes a
+// checkpoint, so the next start has nothing to recover.
+func (s *PostgresServer) Shutdown() error {
+	if err := s.Continue(); err != nil {
+		return err
+	}
+	s.proc.end(os.Interrupt)
+	return nil
+}
+
 // Kill ends all processes of the server by SIGKILL and waits until they are gone.
 func (s *PostgresServer) Kill() error {
 	pids, err := s.freeze()

@@ -66,8 +66,10 @@ func rules() []rule {
 		{pkg: "tier", deny: slices.Concat(inModule("cache", "invalidate", "tier/local", "tier/redistier"), redis)},
 		{pkg: "tier/local", deny: slices.Concat(inModule("cache", "invalidate"), redis)},
 		{pkg: "tier/redistier", deny: inModule("cache", "invalidate")},
+		{pkg: "tier/sqltier", deny: slices.Concat(inModule("cache", "invalidate", "tier/redistier"), redis)},
 		{pkg: "invalidate", deny: slices.Concat(inModule("cache", "invalidate/redislog"), redis)},
 		{pkg: "invalidate/pipeline", deny: slices.Concat(inModule("cache", "tier", "invalidate/redislog"), redis)},
+		{pkg: "invalidate/sqllog", deny: slices.Concat(inModule("cache", "tier", "invalidate/redislog"), redis)},
 		{pkg: "cache", deny: slices.Concat(inModule("cache/index"), redis)},
 		{pkg: "cache/index", deny: redis},
 	}

@@ -26,7 +26,7 @@ func changes(from, to *state) string {
 }
 
 func (s *state) facts() []string {
-	all := []string{fmt.Sprintf("source v%d", s.version), s.cell.String(), "log " + s.log.String()}
+	all := []string{fmt.Sprintf("source v%d", s.version), s.cell.String(), "log " + s.log.String() + s.box.String()}
 	for i := range s.procs {
 		r := &s.procs[i]
 		all = append(all,
@@ -42,6 +42,18 @@ func (h history) String() string {
 		"empty", "has the record", "has lost the record", "has the record or not, then a bump",
 		"has a bump", "has a bump, then the record",
 	}[h]
+}
+
+func (b outbox) String() string {
+	switch {
+	case b.ours && b.other:
+		return ", outbox has a row and another"
+	case b.ours:
+		return ", outbox has a row"
+	case b.other:
+		return ", outbox has another row"
+	}
+	return ""
 }
 
 func (t stamp) String() string { return [...]string{"lapsed", "early", "late"}[t] }

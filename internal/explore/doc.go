@@ -21,12 +21,15 @@
 // the server forgets some of the log's history and keeps the rest, and nothing
 // in the log tells of it. With Nested a load may build its value from another
 // cached value. In mode Soft the tag expires, and is not invalidated. With Twice
-// it does both, by one record.
+// it does both, by one record. With Outbox the log is a table of the source's own
+// database.
 //
 // The guarantee is that a Get which begins late enough returns version 2. In P
 // that is after Invalidate has returned; in Q, after B has passed since; with
 // Strict, where Invalidate itself waits for B, in both after it has returned.
-// In mode Soft it may return version 1, if it says that it is stale.
+// In mode Soft it may return version 1, if it says that it is stale. With Outbox
+// it counts from COMMIT: in both processes after B, and in P as soon as a round
+// has ended that was asked for after COMMIT.
 //
 // # The steps
 //
@@ -68,11 +71,25 @@
 //     frame. A load that was overtaken goes on. In place of the record a process
 //     may find a hole: then it gives up everything older, as for an invalidation. With
 //     Nested that is left out.
+//   - With Outbox: COMMIT changes the source and adds a row without a number, in
+//     one step. Every round looks for rows without a number. If it finds some, it
+//     has three steps: it stages them; it removes the cell that they name; it
+//     numbers them, which deletes the rows and appends the record in one step. The
+//     process may give up before each, or die: then the next round of any process
+//     begins with what it finds. The table holds a row of another key, too. In mode
+//     Key a process may find a hole in place of the record: it gives up its entry,
+//     and accepts the frame.
+//   - With Outbox and LosesRow: before COMMIT the server is replaced by an older copy.
+//     It has lost the other row, which a round may have staged, and it gives that
+//     row's id to the next one.
 //   - Time is one step: B has passed. What was stamped before the wait for B
 //     began has lapsed then. Before, it may have lapsed or not, and a Get that
 //     looks at the clock tries both.
 //
 // # What is left out
+//
+// Of the outbox: rollbacks, a COMMIT without an answer (here it is answered at once, which
+// obliges more), and commits that the copy has lost together with their data.
 //
 // Of the log: trimming, gaps, and more than one loss. A server that loses something takes no
 // questions before it is back. A process that joins later has no steps of its own:
@@ -179,6 +196,16 @@
 //	FreshFrame        an entry notes that its frame had expired
 //	FreshBuilt        what is built from a stale part is stale
 //	FreshFill         ... and its frame says so
+//
+// The outbox:
+//
+//	AfterCommit       the row becomes visible together with the data
+//	AnswerFirst       a round numbers what it has seen, then extends the lease
+//	NumberFirst       cells are removed before their rows are numbered
+//	RemoveInside      ... and not in the transaction of the writer
+//	DeleteFirst       the rows go and the record comes in one statement
+//	LowLate           the low-water mark is from before the rows are staged
+//	StagedElsewhere   rows are numbered by the server that they were staged on
 //
 // Some of them do no harm alone, because there are two nets: whatever a removed
 // cell and a compare-and-set let through, the frame check stops, and the other

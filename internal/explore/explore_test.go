@@ -183,17 +183,8 @@ func TestExpiryHolds(t *testing.T) {
 	}
 }
 
-func TestEveryExpiryMutantIsCaught(t *testing.T) {
-	each(t, caughtSoft, func(t *testing.T, w row, r Result) {
-		if r.Trace == nil {
-			t.Fatalf("nothing shows in %d states that %s", r.States, w.why)
-		}
-		t.Logf("broken: %s; %d states to the shortest violation:\n%v", w.why, r.States, r.Trace)
-	})
-}
-
 func TestEveryMutantIsCaught(t *testing.T) {
-	each(t, caught, func(t *testing.T, w row, r Result) {
+	each(t, slices.Concat(caught, caughtSoft, caughtOutbox), func(t *testing.T, w row, r Result) {
 		if r.Trace == nil {
 			t.Fatalf("nothing shows in %d states that %s", r.States, w.why)
 		}
@@ -221,10 +212,50 @@ func each(t *testing.T, rows []row, check func(*testing.T, row, Result)) {
 	}
 }
 
+// A log in the source's own database keeps the promise, whoever dies between two steps.
+func TestOutboxHolds(t *testing.T) {
+	models := []Model{outbox, outboxCopied}
+	if !raceEnabled && !testing.Short() {
+		models[0].Reads = oneEach
+	}
+	for _, m := range models {
+		for _, mode := range both {
+			m := m
+			m.Mode = mode
+			explore(t, fmt.Sprintf("%v/loses %v", m.Mode, m.Loss), m, func(t *testing.T, r Result) {
+				t.Logf("%d states, %d steps deep", r.States, r.Depth)
+				if r.Trace != nil {
+					t.Errorf("the guarantee is violated:\n%v", r.Trace)
+				}
+				wantOutbox(t, m, r)
+			})
+		}
+	}
+}
+
+func wantOutbox(t *testing.T, m Model, r Result) {
+	steps := []string{
+		"COMMIT with a row in the outbox: v2; B counts from here", "stages rows without a number", "numbers the rows",
+		"numbers the rows: the record is in the log", "the log answers", "gives up waiting for the answer",
+	}
+	if m.Mode == Key {
+		steps = append(steps, "UNLINK of the cell that a row names", "finds a hole in place of the record: gives up all that is older")
+	}
+	if m.Loss == LosesRow {
+		steps = append(steps, "the server is replaced by an older copy: the other row is lost",
+			"may not number the rows: it staged them on another server", "the log starts an epoch and answers")
+	}
+	for _, s := range steps {
+		if r.Taken[s] == 0 {
+			t.Errorf("never taken: %q", s)
+		}
+	}
+}
+
 // A mutant that no row names is a switch that nobody has ever thrown.
 func TestEveryMutantHasARow(t *testing.T) {
 	var seen Mutant
-	for _, w := range slices.Concat(caught, caughtSoft, secondNet) {
+	for _, w := range slices.Concat(caught, caughtSoft, caughtOutbox, secondNet) {
 		seen |= w.broken
 	}
 	if seen != AllMutants {
@@ -236,15 +267,15 @@ func TestEveryMutantHasARow(t *testing.T) {
 // other process invalidates, there are few enough states to do without them.
 func TestReductionsChangeNothing(t *testing.T) {
 	tooSlow(t)
-	whole := []row{{modes: both}, {modes: key, model: losesRecord}, {modes: both, model: losesOther}, {modes: both, model: losesShared}, {modes: both, model: losesAll}, {modes: scope, model: nested}, {modes: soft}}
-	for _, w := range slices.Concat(whole, caught, caughtSoft) {
-		if (w.model.Shape != Apart && !w.model.Nested) || w.broken&NoAheadCheck != 0 {
-			continue // takes two callers, or shows in P alone
+	whole := []row{{modes: both}, {modes: key, model: losesRecord}, {modes: both, model: losesOther}, {modes: both, model: losesShared}, {modes: both, model: losesAll}, {modes: scope, model: nested}, {modes: soft}, {modes: scope, model: outbox}}
+	for _, w := range slices.Concat(whole, caught, caughtSoft, caughtOutbox) {
+		if (w.model.Shape != Apart && !w.model.Nested) || w.broken&(NoAheadCheck|NumberFirst|RemoveInside) != 0 {
+			continue // takes two callers, or shows in P alone, or there are too many states
 		}
 		for _, mode := range w.modes {
 			m := w.model
 			m.Mode, m.Broken, m.Shape, m.Reads, m.Full = mode, w.broken, SharedQ, [2]uint8{2, 0}, true
-			if m.Loss != LosesNothing || m.Broken == 0 && (m.Nested || m.Mode == Soft) {
+			if m.Loss != LosesNothing || m.Broken == 0 && (m.Nested || m.Outbox || m.Mode == Soft) {
 				m.Reads[0] = 1 // two are too many
 			}
 			explore(t, w.name(mode), m, func(t *testing.T, full Result) {

@@ -24,7 +24,7 @@ func (t *steps) applier(i int) {
 	if r.fence == ticked {
 		r.fenceAt = s.log.end()
 	}
-	if t.Mode == Soft && !t.Nested && r.fence == ticked {
+	if (t.Mode == Soft && !t.Nested || t.Mode == Key && t.Outbox && s.log != recordedBumped) && r.fence == ticked {
 		missed := s
 		missed.procs[i].gap = true
 		t.add(tailNames[i], "finds a hole in place of the record: gives up all that is older", &missed)
@@ -53,7 +53,7 @@ func (t *steps) applier(i int) {
 func (t *steps) asker(i int) {
 	y := t.from.procs[i].sync
 	carries := i == p && t.from.inval == invalQueued || t.ackedUnlogged(i)
-	if y.stage == syncIdle && !carries && !t.alive(t.from, i) {
+	if y.stage == syncIdle && !carries && !t.from.box.pending() && !t.alive(t.from, i) {
 		return
 	}
 	s := *t.from
@@ -63,6 +63,11 @@ func (t *steps) asker(i int) {
 		*next = syncer{stage: syncSent, asked: s.now(), carries: carries}
 		t.add(syncNames[i], "asks the log", &s)
 	case syncSent:
+		if t.Outbox {
+			t.stage(i)
+			t.giveUp(i)
+			break
+		}
 		what := "the log answers"
 		if t.notices(i) {
 			s.log = s.log.bump()
@@ -77,6 +82,9 @@ func (t *steps) asker(i int) {
 		t.giveUp(i)
 	case syncAnswered:
 		t.extend(i)
+		t.giveUp(i)
+	case syncStaged, syncRemoved, syncNumbered, syncDeleted:
+		t.numbering(i)
 		t.giveUp(i)
 	}
 	t.tail(i)

@@ -19,10 +19,13 @@ const (
 	// processes have restarted. The number of the new epoch is below the one
 	// of a cell that has survived.
 	LosesAll
+	// LosesRow forgets a row of another key before the transaction, while rounds
+	// may have staged it. The next row gets its id. It takes Outbox.
+	LosesRow
 )
 
 func (l Loss) String() string {
-	return [...]string{"nothing", "record", "other", "shared", "all"}[l]
+	return [...]string{"nothing", "record", "other", "shared", "all", "row"}[l]
 }
 
 // other reports whether a record of another key was lost before the start.
@@ -94,7 +97,7 @@ const (
 // replaced reports whether the log has lost something and no epoch has begun
 // since then.
 func (m *Model) replaced(s *state) bool {
-	return s.log == forgotten || (m.Loss.other() && s.log.end() < bump)
+	return s.log == forgotten || (m.Loss.other() || s.box.replaced) && s.log.end() < bump
 }
 
 // notices reports whether the log starts an epoch when process i asks. It
@@ -169,6 +172,11 @@ func (t *steps) server() {
 		s := *t.from
 		s.log = forgotten
 		t.add("redis", "the log is replaced by a prefix of itself: the record is lost", &s)
+	}
+	if t.Loss == LosesRow && !t.from.box.replaced && t.from.inval == invalIdle {
+		s := *t.from
+		s.box = outbox{replaced: true}
+		t.add("database", "the server is replaced by an older copy: the other row is lost", &s)
 	}
 	for i := range t.from.procs {
 		r := &t.from.procs[i]

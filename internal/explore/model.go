@@ -43,6 +43,7 @@ type Model struct {
 	Loss   Loss     // what the server forgets
 	Nested bool     // a load may build its value from another cached value; not in mode Key, since built values inherit tags
 	Twice  bool     // what is invalidated expires as well, by the same record
+	Outbox bool     // the log is a table of the source's database; not Soft, Nested or Strict
 	Strict bool     // the invalidation waits for B before it acknowledges
 	Broken Mutant   // what is broken on purpose
 	Reads  [2]uint8 // Gets that each caller makes, one after another; zero: two each
@@ -87,6 +88,7 @@ func (m *Model) start() state {
 		s.procs = [2]process{}
 	default:
 	}
+	s.box.other = m.Outbox
 	m.reduce(&s)
 	return s
 }
@@ -155,13 +157,14 @@ func (u *turn) locked() bool { return u.r.fence == ticked && !u.is(TickUnlocked|
 func (u *turn) hitWaits() bool { return u.locked() && !u.is(SeenLast|NoteUnlocked) }
 
 // refuses reports whether a frame as of pos is of another epoch than the
-// process's own, or older than a fence that the process has stored.
+// process's own, or older than a fence that the process has stored. A hole among the
+// records of keys says nothing of frames: their cells were removed before.
 func (m *Model) refuses(r *process, pos uint8) bool {
 	if epoch(pos) != epoch(r.at) && !m.is(NoEpochID) {
 		return true
 	}
 	floor := r.fenceAt
-	if r.fence < stored {
+	if r.fence < stored || r.gap && m.Mode == Key {
 		floor = epoch(r.at) * bump
 	}
 	return pos < floor && !m.is(NoFrameCheck)

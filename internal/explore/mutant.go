@@ -6,7 +6,7 @@ import "strings"
 type Mutant uint64
 
 // The mutants. Those of one process's own order come first, then those of what
-// a lease is, then those of the remote tier, then those of flights.
+// a lease is, then those of the remote tier, then those of flights; at the end, those of the outbox.
 const (
 	MarkAfterGet     Mutant = 1 << iota // a remote value is marked when it goes into the local tier
 	MarkAfterLoad                       // a load is marked when the source has answered
@@ -48,6 +48,13 @@ const (
 	FreshFrame                          // an entry does not note that its frame had expired
 	FreshBuilt                          // what is built from an expired part is fresh
 	FreshFill                           // ... to those who read its frame
+	NumberFirst                         // rows are numbered, then the cells they name are removed
+	RemoveInside                        // the writer removes the cell inside its transaction, and no round does
+	StagedElsewhere                     // rows are numbered by their ids, on whatever server
+	LowLate                             // the low-water mark is taken after the rows were staged
+	DeleteFirst                         // rows are deleted in one statement, and the record is appended in the next
+	AnswerFirst                         // a round may end without numbering the rows it has seen
+	AfterCommit                         // the row is added after COMMIT
 	mutantsEnd
 
 	// AllMutants breaks every rule at once.
@@ -62,6 +69,7 @@ var mutantNames = [...]string{
 	"JoinFenced", "NoRejudge", "AgeOnly", "TickAtCall",
 	"NoIdentity", "NoRecordIDs", "NoAheadCheck", "NoChain", "NoEpochID", "OuterAge", "SeenLast", "NoteUnlocked",
 	"SoftWins", "SoftInKeys", "FreshFrame", "FreshBuilt", "FreshFill",
+	"NumberFirst", "RemoveInside", "StagedElsewhere", "LowLate", "DeleteFirst", "AnswerFirst", "AfterCommit",
 }
 
 // String returns the names in the set, with a plus sign between them.

@@ -93,7 +93,7 @@ func (m *Model) dropIdle(s *state) {
 		r := &s.procs[i]
 		if !m.alive(s, i) {
 			*r = process{sync: r.sync, cursor: r.cursor}
-			if !r.sync.carries {
+			if !r.sync.carries && !m.numbers(s, r) {
 				r.sync = syncer{}
 			}
 		}
@@ -109,10 +109,15 @@ func (m *Model) dropIdle(s *state) {
 // futile reports whether a round of the syncer can at best stamp the lease as it
 // is stamped already, and cannot start an epoch.
 func (m *Model) futile(s *state, r *process) bool {
-	if r.sync.carries || m.is(StampAtReply) || m.replaced(s) {
+	if r.sync.carries || m.numbers(s, r) || m.is(StampAtReply) || m.replaced(s) {
 		return false
 	}
 	return r.sync.asked <= r.lease
+}
+
+// numbers reports whether a round has rows to number, or may find some.
+func (m *Model) numbers(s *state, r *process) bool {
+	return r.sync.stage >= syncStaged || r.sync.stage == syncSent && s.box.pending()
 }
 
 // settled reports whether the process has nothing to apply any more, whatever

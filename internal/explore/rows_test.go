@@ -16,6 +16,9 @@ type row struct {
 
 // name names the row's subtest.
 func (w row) name(mode Mode) string {
+	if w.model.Outbox {
+		return fmt.Sprintf("%v/outbox/%v", w.broken, mode)
+	}
 	if w.model.Loss != LosesNothing {
 		return fmt.Sprintf("%v/loses %v/%v", w.broken, w.model.Loss, mode)
 	}
@@ -47,6 +50,9 @@ var (
 	losesOther  = Model{Loss: LosesOther, Reads: oneEach}
 	losesShared = Model{Loss: LosesShared, Reads: oneEach}
 	losesAll    = Model{Loss: LosesAll, Reads: oneEach}
+
+	outbox       = Model{Outbox: true, Reads: [2]uint8{0, 2}}
+	outboxCopied = Model{Outbox: true, Loss: LosesRow, Reads: [2]uint8{0, 2}}
 )
 
 // caught are the mutants that violate the guarantee.
@@ -108,6 +114,17 @@ var caughtSoft = []row{
 	{FreshFrame, soft, Model{}, "the entry notes that its frame had expired: its mark is later than the fence"},
 	{FreshBuilt, soft, softNested, "what is built from an expired part is stale"},
 	{FreshFill, soft, softNested, "... and its frame says so"},
+}
+
+// caughtOutbox are the mutants of a log in the source's own database.
+var caughtOutbox = []row{
+	{AfterCommit, both, outbox, "the row becomes visible together with the data"},
+	{AnswerFirst, both, outbox, "a round numbers the rows it has seen before the lease is extended"},
+	{NumberFirst, key, outbox, "the cell is removed before the row is numbered"},
+	{RemoveInside, key, outbox, "the cell is removed after COMMIT"},
+	{DeleteFirst, both, outbox, "one statement deletes the rows and appends the record"},
+	{LowLate, both, outbox, "the low-water mark is from before the rows are staged"},
+	{StagedElsewhere, both, outboxCopied, "rows are staged and numbered on one server"},
 }
 
 // secondNet are the mutants that do no harm, because another rule catches what

@@ -38,6 +38,7 @@ type state struct {
 	phase   phase
 	cell    cell
 	log     history
+	box     outbox
 	inval   invalStage
 	procs   [2]process
 	gets    [2]get
@@ -100,7 +101,8 @@ type syncer struct {
 	stage   syncStage
 	asked   stamp // when it asked
 	seen    uint8 // position of the last record in the reply; 0: there was none
-	carries bool  // it appends the record
+	carries bool  // it appends the record; with Outbox: it was asked for after COMMIT
+	rows    batch // with Outbox: what it has staged
 }
 
 type syncStage uint8
@@ -109,6 +111,12 @@ const (
 	syncIdle syncStage = iota
 	syncSent
 	syncAnswered
+
+	// With Outbox, between sent and answered.
+	syncStaged
+	syncRemoved  // the cell is removed
+	syncNumbered // mutant NumberFirst: the rows are numbered, the cell is not removed
+	syncDeleted  // mutant DeleteFirst: the rows are gone, the record is not there
 )
 
 // get is one caller, who reads several times in a row.

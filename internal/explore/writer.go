@@ -7,6 +7,7 @@ type invalStage uint8
 
 const (
 	invalIdle invalStage = iota
+	invalOpen            // mutant RemoveInside: the transaction has removed the cell
 	invalWritten
 	invalQueued // waits for a round of the syncer to carry the record
 	invalLogged // a round that carried it has ended
@@ -17,6 +18,10 @@ const (
 // invalidator is one call of Invalidate in P, right after a write to the
 // source.
 func (t *steps) invalidator() {
+	if t.Outbox {
+		t.transaction()
+		return
+	}
 	s := *t.from
 	switch s.inval {
 	case invalIdle:
@@ -41,7 +46,7 @@ func (t *steps) invalidator() {
 		t.ack(&s)
 	case invalDone:
 		t.ack(&s)
-	case invalAcked:
+	case invalOpen, invalAcked:
 	}
 }
 
@@ -89,8 +94,12 @@ func (t *steps) time() {
 var names = [...]string{"P", "Q"}
 
 // obliged reports whether a Get that starts now in proc must return the new
-// version: that is the guarantee.
+// version: that is the guarantee. With Outbox P is told when a round has ended
+// that was asked for after COMMIT.
 func (t *steps) obliged(proc int) bool {
+	if t.Outbox {
+		return t.from.phase == passed || proc == p && t.from.inval == invalLogged
+	}
 	if t.Strict || proc == p {
 		return t.from.inval == invalAcked
 	}

@@ -1,29 +1,46 @@
 #!/bin/sh
-# Makes sure that what the tests need besides Go is on the PATH: a redis-server,
-# which they start themselves on free ports, and a C compiler for the race
-# detector. Debian and its relatives get them from apt-get; elsewhere this says
-# what to install. With REDIS_URL set, no redis-server is looked for.
+# Makes sure that what the tests need besides Go is there: redis-server and
+# PostgreSQL, which they start themselves on free ports, and a C compiler for the
+# race detector. With the argument "mariadb", MariaDB as well. Debian and its
+# relatives get them from apt-get; elsewhere this says what to install. With
+# REDIS_URL set, no redis-server is looked for.
 set -eu
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-packages=
-if [ -z "${REDIS_URL:-}" ] && ! have redis-server; then
-	packages="redis-server"
-fi
-if ! have "${CC:-cc}" && ! have gcc && ! have clang; then
-	packages="$packages gcc libc6-dev"
-fi
+# Debian keeps the servers out of the PATH.
+have_postgres() {
+	if [ -n "${TWOFOLD_POSTGRES_BIN:-}" ]; then
+		[ -x "$TWOFOLD_POSTGRES_BIN/initdb" ]
+		return
+	fi
+	for initdb in initdb /usr/lib/postgresql/*/bin/initdb; do
+		have "$initdb" && return
+	done
+	return 1
+}
+have_mariadb() { have "${TWOFOLD_MARIADB_SERVER:-mariadbd}" || have /usr/sbin/mariadbd; }
+
+missing() {
+	[ -n "${REDIS_URL:-}" ] || have redis-server || printf ' redis-server'
+	have_postgres || printf ' postgresql'
+	have "${CC:-cc}" || have gcc || have clang || printf ' gcc libc6-dev'
+	[ "$1" != mariadb ] || have_mariadb || printf ' mariadb-server'
+}
+
+want="${1:-}"
+packages="$(missing "$want")"
 [ -n "$packages" ] || exit 0
 
 give_up() {
-	echo "The tests need software that is not on the PATH, and $1." >&2
-	echo "Please install (names as in Debian):$(printf ' %s' $packages)" >&2
-	echo "  Debian, Ubuntu:  sudo apt-get install redis-server gcc libc6-dev" >&2
-	echo "  Fedora:          sudo dnf install redis gcc" >&2
-	echo "  Arch:            sudo pacman -S redis gcc" >&2
-	echo "  macOS:           brew install redis && xcode-select --install" >&2
-	echo "or point REDIS_URL at a Redis that the tests may write to." >&2
+	echo "The tests need software that was not found, and $1." >&2
+	echo "Please install (names as in Debian):$packages" >&2
+	echo "  Debian, Ubuntu:  sudo apt-get install$packages" >&2
+	echo "  Fedora:          sudo dnf install redis postgresql-server gcc (mariadb-server)" >&2
+	echo "  Arch:            sudo pacman -S redis postgresql gcc (mariadb)" >&2
+	echo "  macOS:           brew install redis postgresql (mariadb) && xcode-select --install" >&2
+	echo "or point REDIS_URL at a Redis that the tests may write to, and TWOFOLD_POSTGRES_BIN" >&2
+	echo "at the folder of PostgreSQL's initdb." >&2
 	exit 1
 }
 
@@ -36,15 +53,26 @@ if [ "$(id -u)" -ne 0 ]; then
 	if [ -t 0 ]; then as_root="sudo"; else as_root="sudo -n"; fi
 fi
 
-# RUNLEVEL=1 keeps the package from starting a service where there is no
-# systemd. Where there is, a server starts on port 6379: the tests never use
-# it, and "systemctl disable --now redis-server" stops it.
+# Debian's PostgreSQL would make a database of its own, and start it on port 5432.
+# This setting says no, unless the machine has one already. To get one later:
+# pg_createcluster.
+no_cluster() {
+	conf=/etc/postgresql-common/createcluster.conf
+	[ -e "$conf" ] || $as_root sh -c "mkdir -p ${conf%/*} && echo 'create_main_cluster = false' >$conf"
+}
+
+# RUNLEVEL=1 keeps the packages from starting a service where there is no
+# systemd. Where there is, Redis starts on port 6379 and MariaDB on 3306: the tests
+# never use them, and "systemctl disable --now redis-server mariadb" stops them.
+# UCF_FORCE_CONFFOLD keeps the setting of no_cluster.
 install() {
-	$as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
+	$as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 UCF_FORCE_CONFFOLD=1 \
 		apt-get install -y -q --no-install-recommends $packages
 }
 
-echo "Installing$(printf ' %s' $packages) with apt-get."
+echo "Installing$packages with apt-get."
+case "$packages" in *postgresql*) no_cluster || give_up "no file could be written as root" ;; esac
 # Package lists may be missing or old, so a failure is tried again with new ones.
 install || { $as_root apt-get update -q && install; } || give_up "apt-get failed"
-[ -n "${REDIS_URL:-}" ] || have redis-server || give_up "apt-get did not provide redis-server"
+packages="$(missing "$want")"
+[ -z "$packages" ] || give_up "apt-get did not provide it"

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -57,15 +58,8 @@ func says(err error, codes []string, texts ...string) bool {
 	} else if m := mysqlNumber.FindStringSubmatch(err.Error()); m != nil {
 		code = m[1]
 	}
-	for _, c := range codes {
-		if c == code {
-			return true
-		}
+	if code != "" {
+		return slices.Contains(codes, code)
 	}
-	for _, text := range texts {
-		if code == "" && strings.Contains(err.Error(), text) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(err.Error(), text) })
 }

@@ -3,12 +3,120 @@ package sqllog
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
 )
 
-func mysqlText() dialectText { return dialectText{} }
+// mysqlText spells the statements for MySQL and MariaDB. Where they differ, each runs
+// what is in its own kind of comment and passes by the other.
+//
+// A server is known by its id and by when it started, which is computed from seconds and
+// may be off by one or two. One that is read-only takes no writes.
+func mysqlText(c *Config) dialectText {
+	const (
+		readOnly = "(@@global.read_only OR /*!80000 @@transaction_read_only */ /*M! @@tx_read_only */)"
+		server   = "/*!80000 @@server_uuid */ /*M! @@server_id, '@', @@hostname, ':', @@port */"
+		status   = "/*!80000 performance_schema.global_status */ /*M! information_schema.global_status */"
+		started  = "CAST(UNIX_TIMESTAMP() - (SELECT variable_value FROM " + status + " WHERE variable_name = 'Uptime') AS SIGNED)"
+		clock    = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
+		last     = "(SELECT l.%s FROM {log} l WHERE l.ns = m.ns AND l.seq = %d ORDER BY l.pos DESC LIMIT 1)"
+	)
+	since := started
+	if c.KeepOverRestart {
+		since = "0"
+	}
+	return dialectText{
+		identity: "CASE WHEN " + readOnly + " THEN '' ELSE CONCAT(" + server + ", '/', " + since + ") END",
+		clock:    clock,
+		age:      clock + " - o.at",
+		pending:  "1",
+		order:    "o.id",
+		low:      "''",
+		least:    "''",
+		last:     fmt.Sprintf(last+", "+last+", "+last+", "+last, "pos", keySeq, "pos", scopeSeq, "id", keySeq, "id", scopeSeq),
+		proof:    "NULL",
+		begin:    "INSERT IGNORE INTO {meta} (ns) VALUES ($1)",
+		lock:     "SELECT ns FROM {meta} WHERE ns = $1 FOR UPDATE",
+		greatest: "greatest",
+	}
+}
 
-func sameMySQL(stored, identity string) bool { return stored == identity }
+// sameMySQL compares two identities, whose seconds may be off by rounding.
+func sameMySQL(stored, identity string) bool {
+	a, b := strings.LastIndexByte(stored, '/'), strings.LastIndexByte(identity, '/')
+	if a < 0 || b < 0 || stored[:a] != identity[:b] {
+		return stored == identity
+	}
+	since, err := strconv.ParseInt(stored[a+1:], 10, 64)
+	now, err2 := strconv.ParseInt(identity[b+1:], 10, 64)
+	return err == nil && err2 == nil && max(since, now)-min(since, now) <= 2
+}
 
+// writeMySQL numbers a batch in two statements that commit by themselves, since MySQL
+// has none that writes two tables, and a process that freezes must not hold a lock. The
+// first writes records with numbers that the client has computed; of two processes with
+// the same numbers one fails, and looks again. The second removes the rows. A process
+// that ends between the two leaves rows that are numbered twice, which does no harm.
+//
+// The notes come last, so the log may end behind them.
 func (l *Log) writeMySQL(ctx context.Context, conn *sql.Conn, v *view, b *batch) (n numbered, err error) {
-	return n, err
+	if held, err := l.onServer(ctx, conn, b.identity); err != nil || !held {
+		return n, err
+	}
+	n.end, n.endID = v.end, v.endID
+	var rows []string
+	var args []any
+	for _, r := range b.records {
+		n.end[r.seq]++
+		after := n.endID[r.seq]
+		n.endID[r.seq] = r.id
+		rows = append(rows, "SELECT ? AS seq, ? AS pos, ? AS id, ? AS after, UNHEX(?) AS payload")
+		args = append(args, r.seq, n.end[r.seq], r.id, after, hex.EncodeToString(r.payload))
+	}
+	if len(rows) > 0 {
+		// The lock on meta keeps an epoch from beginning below the records.
+		wrote, err := conn.ExecContext(ctx, "INSERT INTO "+l.sql.log+" (ns, seq, pos, prev, at, id, after, payload)"+
+			" SELECT m.ns, r.seq, r.pos, 0, "+l.sql.clock+", r.id, r.after, r.payload FROM "+l.sql.meta+" m JOIN ("+strings.Join(rows, " UNION ALL ")+") r"+
+			" WHERE m.ns = ? AND m.epoch = ? LOCK IN SHARE MODE", append(args, l.cfg.Namespace, b.epoch)...)
+		if err != nil {
+			return numbered{}, err
+		}
+		if many, err := wrote.RowsAffected(); err != nil || many == 0 {
+			return numbered{}, err
+		}
+	}
+	n.held, n.wrote = true, true
+	return n, l.finishMySQL(ctx, conn, b, &n)
+}
+
+// onServer reports whether the connection leads to the server with that identity.
+func (l *Log) onServer(ctx context.Context, conn *sql.Conn, identity string) (bool, error) {
+	now, _, err := l.identify(ctx, conn)
+	if err == nil && l.cfg.Identity == nil {
+		err = conn.QueryRowContext(ctx, "SELECT "+l.sql.identity).Scan(&now)
+	}
+	return sameMySQL(identity, now), err
+}
+
+// finishMySQL removes the rows of a batch whose records are written, and moves the notes.
+func (l *Log) finishMySQL(ctx context.Context, conn *sql.Conn, b *batch, n *numbered) error {
+	if len(b.ids) > 0 {
+		ids := idList(b.ids)
+		gone, err := conn.ExecContext(ctx, "DELETE FROM "+l.sql.outbox+" WHERE ns = ? AND id IN ("+ids[1:len(ids)-1]+")", l.cfg.Namespace)
+		if err == nil {
+			n.rows, err = gone.RowsAffected()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err := conn.ExecContext(ctx, "UPDATE "+l.sql.meta+" SET key_id = IF(key_end < ?, ?, key_id), key_end = GREATEST(key_end, ?),"+
+		" scope_id = IF(scope_end < ?, ?, scope_id), scope_end = GREATEST(scope_end, ?) WHERE ns = ? AND epoch = ?",
+		n.end[keySeq], n.endID[keySeq], n.end[keySeq], n.end[scopeSeq], n.endID[scopeSeq], n.end[scopeSeq], l.cfg.Namespace, b.epoch)
+	if err == nil {
+		err = conn.QueryRowContext(ctx, "SELECT "+l.sql.clock).Scan(&n.now)
+	}
+	return err
 }

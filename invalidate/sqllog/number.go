@@ -96,6 +96,7 @@ func (s *visit) catchUp(ctx context.Context, v *view) (p invalidate.Page, done b
 		case err != nil || !n.held:
 			return p, false, err
 		case st.full:
+			v.end, v.endID = n.end, n.endID
 			continue
 		}
 		s.caughtUp = true

@@ -24,7 +24,7 @@ func (s *visit) page(ctx context.Context, conn *sql.Conn, v *view) (p invalidate
 		return p, nil
 	}
 	q := s.log.sql.page
-	rows, err := conn.QueryContext(ctx, q.text,
+	rows, err := conn.QueryContext(ctx, s.log.text(&q),
 		q.args(s.log.cfg.Namespace, position(s.at.Key), position(s.at.Scope), v.end[keySeq], v.end[scopeSeq])...)
 	if err != nil {
 		return p, err
@@ -37,6 +37,9 @@ func (s *visit) page(ctx context.Context, conn *sql.Conn, v *view) (p invalidate
 			return p, err
 		}
 		size += n
+		if s.proves {
+			p.Now = max(p.Now, rec.Time) // the clock is read when a statement begins
+		}
 		to := &p.Keys
 		if seq == scopeSeq {
 			to = &p.Scopes

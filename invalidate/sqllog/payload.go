@@ -107,7 +107,7 @@ func holdMillis(d time.Duration) int64 {
 func newID() int64 {
 	for {
 		var b [8]byte
-		_, _ = rand.Read(b[:]) // documented never to fail
+		_, _ = rand.Read(b[:])                                   // documented never to fail
 		if id := int64(binary.BigEndian.Uint64(b[:])); id != 0 { //nolint:gosec // the bits count
 			return id
 		}

@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/bits"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/twofold-go/twofold/internal/safeguard"
 )
@@ -17,7 +19,8 @@ import (
 // promotion; the WAL's file name has the new one at once, the control file has it later.
 //
 // Rows are found by the id of their transaction. Below the low-water mark no row is left:
-// it is the oldest transaction that ran when a stage was complete. So the look passes by
+// it is the oldest transaction that ran at the last stage, or the last one that the stage
+// read, if there were more. So the look passes by
 // dead rows that vacuum must not remove yet.
 func postgresText(c *Config) dialectText {
 	since := "extract(epoch FROM pg_postmaster_start_time())::text"
@@ -32,6 +35,7 @@ func postgresText(c *Config) dialectText {
 		pending:  "o.xid >= m.low",
 		order:    "o.xid",
 		low:      "pg_snapshot_xmin(pg_current_snapshot())::text",
+		least:    "least(o.xid, pg_snapshot_xmin(pg_current_snapshot()))::text",
 		last:     notedLast,
 		proof:    "NULL::text",
 		patience: fmt.Sprintf("SELECT set_config('idle_in_transaction_session_timeout', '%d', true), $1::text", c.Bound.Milliseconds()/8),
@@ -45,6 +49,28 @@ func postgresText(c *Config) dialectText {
 		d.proof = "concat(set_config('synchronous_commit', 'on', true), pg_logical_emit_message(true, 'twofold', ''))"
 	}
 	return d
+}
+
+// text returns a statement that reads large tables. PostgreSQL keeps the plan of a
+// prepared statement until the table is analyzed, and reads an empty table in full rather
+// than by its index. So the statement gets another text, and another plan, each time that
+// the tables have doubled.
+func (l *Log) text(q *query) string {
+	if l.cfg.Dialect != Postgres {
+		return q.text
+	}
+	return q.text + " /* " + strconv.Itoa(int(l.rows.outbox.Load())) + " " + strconv.Itoa(int(l.rows.log.Load())) + " */"
+}
+
+// sizes are how many rows the tables have had, each as the power of two just above.
+type sizes struct{ outbox, log atomic.Uint32 }
+
+// grew notes how many rows a table has had.
+func grew(size *atomic.Uint32, rows int64) {
+	n := uint32(bits.Len64(uint64(rows))) //nolint:gosec // no number of rows is negative
+	if n > size.Load() {                  // of two that come at once either will do
+		size.Store(n)
+	}
 }
 
 // writePostgres numbers a batch in one statement, which commits by itself: no lock is held

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -27,6 +28,9 @@ func (l *Log) Replica(ctx context.Context, db *sql.DB) (bool, error) {
 	if err := l.Validate(); err != nil {
 		return false, err
 	}
+	if db == nil {
+		return false, fmt.Errorf("%w: db of Replica is nil; pass the replica's pool", ErrConfig)
+	}
 	l.mu.Lock()
 	at := l.at
 	l.mu.Unlock()
@@ -43,5 +47,5 @@ func (l *Log) Replica(ctx context.Context, db *sql.DB) (bool, error) {
 		return false, fail("replica", err)
 	}
 	reached := invalidate.Position(key) >= at.Key && invalidate.Position(scope) >= at.Scope //nolint:gosec // not negative
-	return reached && (at.Epoch == 0 || at.Epoch == uint64(epoch)), nil //nolint:gosec // the bits count
+	return reached && (at.Epoch == 0 || at.Epoch == uint64(epoch)), nil                     //nolint:gosec // the bits count
 }

@@ -108,7 +108,8 @@ func (n *named) add(item []any) bool {
 	switch {
 	case kind == "k" && len(item) == 2:
 		n.keys = append(n.keys, text[0])
-		return text[0] != "" && len(text[0]) <= key.MaxLen
+		_, err := key.Parse(text[0])
+		return err == nil
 	case kind == "t" && len(item) == 3:
 		return n.addScope(invalidate.Tag(text[0], text[1]))
 	case kind == "p" && len(item) == 3 && text[1] == "":

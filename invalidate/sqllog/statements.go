@@ -11,6 +11,7 @@ type statements struct {
 	outbox, log, meta string // names of the tables
 	identity, clock   string // expressions; see dialectText
 
+	still   query // the bound and the tier, if all is as the caller knows it; see stillText
 	look    query // $2, $3: the caller's positions; $4: what Config.Identity says, where there is one
 	page    query // $2, $3: behind these positions; $4, $5: up to these
 	stage   query // $2: rows at most; $3: what Config.Identity says, where there is one
@@ -34,7 +35,8 @@ type dialectText struct {
 	age      string // of row o of the outbox, in microseconds
 	pending  string // what rows o of the outbox without a number fulfil, beside their namespace
 	order    string // of rows o
-	low      string // the position below which a complete stage leaves no row
+	low      string // below it a complete stage leaves no row
+	least    string // below it no row is left that comes before row o
 	last     string // where sequences end, and the ids there
 	proof    string // a column whose value takes a write to compute, where Config.Prove says so
 	patience string
@@ -50,7 +52,7 @@ func newStatements(c *Config) statements {
 	s := statements{outbox: t.qualified(t.Outbox), log: t.qualified(t.Log), meta: t.qualified(t.Meta), identity: d.identity, clock: d.clock}
 	names := strings.NewReplacer(
 		"{outbox}", s.outbox, "{log}", s.log, "{meta}", s.meta, "{clock}", d.clock, "{age}", d.age,
-		"{pending}", d.pending, "{order}", d.order, "{low}", d.low, "{last}", strings.ReplaceAll(d.last, "{log}", s.log),
+		"{pending}", d.pending, "{order}", d.order, "{low}", d.low, "{least}", d.least, "{last}", strings.ReplaceAll(d.last, "{log}", s.log),
 		"{proof}", d.proof, "{greatest}", d.greatest, "{text}", d.text, "{reset}", d.reset,
 	)
 	text := func(q string) query { return rebind(c.Dialect, names.Replace(q)) }
@@ -60,12 +62,21 @@ func newStatements(c *Config) statements {
 		}
 		return text(strings.ReplaceAll(q, "{identity}", argument))
 	}
+	s.still = asked(stillText, "$7{text}")
 	s.look, s.stage = asked(lookText, "$4{text}"), asked(stageText, "$3{text}")
 	s.page, s.trim, s.terms, s.replica, s.prove = text(pageText), text(trimText), text(termsText), text(replicaText), text(proveText)
 	s.patience, s.begin, s.lock = text(d.patience), text(d.begin), text(d.lock)
 	s.top, s.add, s.epoch = text(topText), text(addText), text(epochText)
 	return s
 }
+
+// stillText has a row when nothing is new to a caller that knows the log up to its end. $2
+// and $3 are its positions, $4 and $5 the ids there, $6 is that of the epoch. It does not
+// look at the records: the caller has them all.
+const stillText = `SELECT m.bound, m.tier, {clock}, {proof} FROM {meta} m
+WHERE m.ns = $1 AND m.key_end = $2 AND m.scope_end = $3 AND m.key_id = $4 AND m.scope_id = $5 AND m.epoch = $6
+	AND m.version = 1 AND m.identity = {identity}
+	AND (SELECT 1 FROM {outbox} o WHERE o.ns = $1 AND {pending} ORDER BY {order} LIMIT 1) IS NULL`
 
 // lookText answers all that a Sync with nothing to do has to know, as of one moment.
 const lookText = `SELECT m.version, m.epoch, m.key_end, m.scope_end, m.key_id, m.scope_id, m.bound, m.tier, m.identity,
@@ -86,7 +97,7 @@ const pageText = `SELECT seq, pos, prev, at, id, after, payload FROM (
 	SELECT * FROM (SELECT * FROM {log} WHERE ns = $1 AND seq = 2 AND pos > $3 AND pos <= $5 ORDER BY pos LIMIT 1001) s
 ) r ORDER BY seq, pos`
 
-const stageText = `SELECT o.id, o.scopes, m.epoch, {identity}, {low}
+const stageText = `SELECT o.id, o.scopes, m.epoch, {identity}, {low}, {least}
 FROM {meta} m JOIN {outbox} o ON o.ns = m.ns AND {pending} WHERE m.ns = $1 ORDER BY {order} LIMIT $2`
 
 // trimText has two levels below the DELETE, since MySQL does not let one read the table
@@ -112,7 +123,7 @@ func textOf(c *Config) (d dialectText) {
 	case SQLite:
 		d = sqliteText()
 	case MySQL:
-		d = mysqlText()
+		d = mysqlText(c)
 	}
 	if safeguard.Off(safeguard.RunID) {
 		d.identity = "'off'"

@@ -78,8 +78,10 @@ func (s *visit) attempt(ctx context.Context) (p invalidate.Page, done bool, err 
 	var v view
 	var first task
 	err = withConn(ctx, s.reads(), func(conn *sql.Conn) error {
-		v, err = s.log.look(ctx, conn, conn, s.at)
-		if err == nil {
+		if p, done, err = s.still(ctx, conn); done || err != nil {
+			return err
+		}
+		if v, err = s.log.look(ctx, conn, conn, s.at); err == nil {
 			first, err = s.first(&v)
 		}
 		if err == nil && first == nothing {
@@ -88,11 +90,11 @@ func (s *visit) attempt(ctx context.Context) (p invalidate.Page, done bool, err 
 		}
 		return err
 	})
-	if err != nil {
-		return p, false, err
+	if done || err != nil {
+		return p, done, err
 	}
 	switch first {
-	case nothing:
+	case nothing: // is done
 	case newEpoch:
 		s.epochs++
 		err := s.log.startEpoch(ctx, s.at, false)
@@ -105,7 +107,7 @@ func (s *visit) attempt(ctx context.Context) (p invalidate.Page, done bool, err 
 	case newNumbers:
 		return s.catchUp(ctx, &v)
 	}
-	return p, done, nil
+	return p, false, nil
 }
 
 // reads returns the pool to look with.
@@ -152,7 +154,7 @@ func (l *Log) refuses(v *view) error {
 	switch {
 	case v.epoch != 0 && v.identity == "":
 		return ErrStandby
-	case l.cells.known && v.tier.Valid && v.tier.String != l.cells.tier:
+	case v.tier.Valid && v.tier.String != l.cells.tier:
 		return fmt.Errorf("%w (the fleet has %q, this process %q)", ErrCells, v.tier.String, l.cells.tier)
 	}
 	return nil

@@ -78,6 +78,6 @@ func (e *ear) again(err error) {
 func (e *ear) close() {
 	e.stop()
 	if e.open {
-		<-e.heard
+		<-e.heard //nolint:errcheck // its context has ended
 	}
 }

@@ -35,6 +35,34 @@ type nullInt = sql.NullInt64
 // schemaVersion is what this version of the package reads and writes.
 const schemaVersion = 1
 
+// still reports whether nothing is new to the caller, by the least that can be asked. It
+// saves half of the time of a look. Where notes are written later than records it is not
+// asked.
+func (s *visit) still(ctx context.Context, conn *sql.Conn) (p invalidate.Page, yes bool, err error) {
+	l, at := s.log, s.at
+	if len(s.own[keySeq])+len(s.own[scopeSeq]) > 0 || at.Epoch == 0 || at.KeyID == 0 || at.ScopeID == 0 || l.cfg.Dialect == MySQL {
+		return p, false, nil
+	}
+	_, args, err := l.identify(ctx, conn)
+	if err != nil {
+		return p, false, err
+	}
+	args = append([]any{
+		l.cfg.Namespace, position(at.Key), position(at.Scope),
+		int64(at.KeyID), int64(at.ScopeID), int64(at.Epoch), //nolint:gosec // the bits count
+	}, args...)
+	v := view{identity: "known"}
+	err = conn.QueryRowContext(ctx, l.text(&l.sql.still), l.sql.still.args(args...)...).Scan(&v.bound, &v.tier, &v.now, new(any))
+	if errors.Is(err, sql.ErrNoRows) || err == nil && (l.refuses(&v) != nil || l.outdated(&v)) {
+		return p, false, nil
+	}
+	if err == nil && s.proves {
+		p = invalidate.Page{Now: v.now, End: at, Bound: time.Duration(v.bound) * time.Millisecond}
+	}
+	l.stats.oldest.Store(0)
+	return p, err == nil, err
+}
+
 // look reads the state of the log on conn.
 func (l *Log) look(ctx context.Context, on queryer, conn *sql.Conn, at invalidate.Cursor) (v view, err error) {
 	identity, args, err := l.identify(ctx, conn)
@@ -46,7 +74,7 @@ func (l *Log) look(ctx context.Context, on queryer, conn *sql.Conn, at invalidat
 	var keyID, scopeID nullInt
 	args = append([]any{l.cfg.Namespace, position(at.Key), position(at.Scope)}, args...)
 	var proof any
-	err = on.QueryRowContext(ctx, l.sql.look.text, l.sql.look.args(args...)...).Scan(
+	err = on.QueryRowContext(ctx, l.text(&l.sql.look), l.sql.look.args(args...)...).Scan(
 		&version, &v.epoch, &v.noted[keySeq], &v.noted[scopeSeq], &v.notedID[keySeq], &v.notedID[scopeSeq],
 		&v.bound, &v.tier, &v.stored, &v.identity, &v.now,
 		&v.foundID[keySeq], &v.foundID[scopeSeq], &v.callerID[keySeq], &v.callerID[scopeSeq],
@@ -64,6 +92,7 @@ func (l *Log) look(ctx context.Context, on queryer, conn *sql.Conn, at invalidat
 	if sameServer(l.cfg.Dialect, v.stored, v.identity) {
 		v.identity = v.stored
 	}
+	grew(&l.rows.log, int64(v.position(keySeq).N())+int64(v.position(scopeSeq).N()))
 	l.stats.oldest.Store(max(0, v.pending.Int64) * int64(time.Microsecond))
 	return v, nil
 }
@@ -99,7 +128,8 @@ func (v *view) doubtful(at invalidate.Cursor) bool {
 		return true
 	}
 	ids := bySeq[uint64]{keySeq: at.KeyID, scopeSeq: at.ScopeID}
-	for seq, p := range (bySeq[invalidate.Position]{keySeq: at.Key, scopeSeq: at.Scope}) {
+	positions := bySeq[invalidate.Position]{keySeq: at.Key, scopeSeq: at.Scope}
+	for seq, p := range positions {
 		if seq != 0 && v.doubtfulAt(seq, p, ids[seq]) {
 			return true
 		}

@@ -1,6 +1,7 @@
 package sqltier
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
@@ -11,53 +12,77 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// chunk is how many keys one statement takes.
-const chunk = 256
+const (
+	chunk = 256 // keys in one statement of PostgreSQL
+	slots = 32  // keys in one SELECT of SQLite
+)
 
-// one hides the batch methods, for the helpers of package tier.
-type one struct{ tier.Remote }
-
-// GetMany reads many keys: by one SELECT on PostgreSQL, one by one on SQLite, where a
-// read has no round trip to save.
+// GetMany reads many keys by one SELECT for 256 of them on PostgreSQL, for 32 on SQLite.
 func (t *Tier) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
-	if t.cfg.Dialect != Postgres {
-		return tier.GetMany(ctx, one{t}, keys)
-	}
+	frames := make([][]byte, len(keys))
 	if err := t.ready(ctx); err != nil || len(keys) == 0 {
-		return make([][]byte, len(keys)), fail("get many", err)
+		return frames, fail("get many", err)
 	}
-	frames := make([][]byte, 0, len(keys))
-	for part := range slices.Chunk(keys, chunk) {
-		var err error
-		if frames, err = t.getMany(ctx, part, frames); err != nil {
-			return append(frames, make([][]byte, len(keys)-len(frames))...), fail("get many", err)
-		}
+	size, args := slots, slotArgs
+	if t.cfg.Dialect == Postgres {
+		size, args = chunk, keyArgs
 	}
-	return frames, nil
+	var errs []error
+	for begin := 0; begin < len(keys); begin += size {
+		part := keys[begin:min(begin+size, len(keys))]
+		errs = append(errs, t.getMany(ctx, part, args(part), frames[begin:]))
+	}
+	return frames, fail("get many", errors.Join(errs...))
 }
 
-func (t *Tier) getMany(ctx context.Context, keys []string, frames [][]byte) ([][]byte, error) {
+func (t *Tier) getMany(ctx context.Context, keys []string, args []any, frames [][]byte) error {
+	st, err := t.runner(ctx, nil, getMany)
+	if err != nil {
+		return err
+	}
+	rows, err := st.QueryContext(ctx, t.timed(getMany, args)...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
+	found := make(map[string][]byte, len(keys))
+	for rows.Next() {
+		var key, frame []byte
+		if err := rows.Scan(&key, &frame); err != nil {
+			return err
+		}
+		found[string(key)] = frame
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	given := make(map[string]bool, len(keys))
+	for i, key := range keys {
+		frames[i] = found[key]
+		if given[key] { // each answer is its owner's
+			frames[i] = bytes.Clone(frames[i])
+		}
+		given[key] = true
+	}
+	return nil
+}
+
+// keyArgs packs keys for PostgreSQL.
+func keyArgs(keys []string) []any {
 	var p pack
 	for _, key := range keys {
 		p.addKey(key)
 	}
-	begun := len(frames)
-	rows, err := t.readers.QueryContext(ctx, t.sql[getMany].text, p.keys()...)
-	if err != nil {
-		return frames, err
+	return p.keys()
+}
+
+// slotArgs puts keys in the slots of SQLite's statement. The others are NULL, as no key is.
+func slotArgs(keys []string) []any {
+	args := make([]any, slots, slots+1)
+	for i, key := range keys {
+		args[i] = []byte(key)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	for rows.Next() {
-		var frame []byte
-		if err := rows.Scan(&frame); err != nil {
-			return frames[:begun], err
-		}
-		frames = append(frames, frame)
-	}
-	if err := rows.Err(); err != nil {
-		return frames[:begun], err
-	}
-	return frames, nil
+	return args
 }
 
 // ClaimMany claims keys[i] by claims[i]. On PostgreSQL one statement makes the claims of

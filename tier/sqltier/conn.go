@@ -3,12 +3,14 @@ package sqltier
 import (
 	"context"
 	"database/sql"
+	"slices"
 )
 
 // runner is a statement that is ready to run.
 type runner interface {
 	ExecContext(ctx context.Context, args ...any) (sql.Result, error)
 	QueryRowContext(ctx context.Context, args ...any) *sql.Row
+	QueryContext(ctx context.Context, args ...any) (*sql.Rows, error)
 }
 
 // plain is a text for a driver that keeps its own prepared statements.
@@ -25,13 +27,17 @@ func (p plain) QueryRowContext(ctx context.Context, args ...any) *sql.Row {
 	return p.db.QueryRowContext(ctx, p.text, args...)
 }
 
+func (p plain) QueryContext(ctx context.Context, args ...any) (*sql.Rows, error) {
+	return p.db.QueryContext(ctx, p.text, args...)
+}
+
 // runner returns a statement, of tx if that is not nil. Parsing is most of a short SQLite
 // statement, so all are prepared there when the first one runs, outside any transaction:
 // that may have the pool's only connection. PostgreSQL's texts are left to the driver,
 // which knows whether a pooler stands between that forbids prepared statements.
 func (t *Tier) runner(ctx context.Context, tx *sql.Tx, which int) (runner, error) {
 	if t.cfg.Dialect == Postgres {
-		return plain{t.db, t.sql[which].text}, nil
+		return plain{t.poolOf(which), t.sql[which].text}, nil
 	}
 	all := t.prepared.Load()
 	if all == nil {
@@ -54,12 +60,8 @@ func (t *Tier) prepare(ctx context.Context) (*[statementCount]*sql.Stmt, error) 
 		return all, nil
 	}
 	var all [statementCount]*sql.Stmt
-	for i := range getMany {
-		db := t.db
-		if i == get {
-			db = t.readers
-		}
-		st, err := db.PrepareContext(ctx, t.sql[i].text)
+	for i := range claimMany {
+		st, err := t.poolOf(i).PrepareContext(ctx, t.sql[i].text) //nolint:sqlclosecheck // a failure closes those before it, and the pool the others
 		if err != nil {
 			for _, st := range all[:i] {
 				_ = st.Close()
@@ -70,6 +72,15 @@ func (t *Tier) prepare(ctx context.Context) (*[statementCount]*sql.Stmt, error) 
 	}
 	t.prepared.Store(&all)
 	return &all, nil
+}
+
+// poolOf returns the pool that a statement runs on.
+func (t *Tier) poolOf(which int) *sql.DB {
+	switch which {
+	case get, getMany, measure, ping:
+		return t.readers
+	}
+	return t.db
 }
 
 // exec runs a statement and returns how many rows it changed.
@@ -85,10 +96,10 @@ func (t *Tier) exec(ctx context.Context, tx *sql.Tx, which int, args ...any) (in
 	return res.RowsAffected()
 }
 
-// timed adds the time to the arguments of a statement that wants it.
+// timed puts the time before the arguments of a statement that wants it.
 func (t *Tier) timed(which int, args []any) []any {
 	if t.sql[which].clock {
-		args = append(args, t.cfg.Now().UnixMilli())
+		args = slices.Insert(args, 0, any(t.cfg.Now().UnixMilli()))
 	}
 	return args
 }

@@ -12,7 +12,7 @@ var (
 
 	// ErrSchema means that the database has no table of cells, or another one. It
 	// names the migration to run.
-	ErrSchema = errors.New("sqltier: the table of cells is missing or different; run the migration 0001_twofold_cells of sqltier.Migrations, or call Tier.Install")
+	ErrSchema = errors.New("sqltier: table is missing or different: apply the migration 0002_twofold_cells of sqltier.Migrations, or call Tier.Install")
 
 	errLengths = errors.New("batch of unequal lengths")
 )

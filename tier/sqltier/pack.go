@@ -79,11 +79,7 @@ func (t *Tier) remove(ctx context.Context, keys []string) error {
 		_, err := t.exec(ctx, nil, unlink, []byte(keys[0]))
 		return err
 	case t.cfg.Dialect == Postgres:
-		var p pack
-		for _, key := range keys {
-			p.addKey(key)
-		}
-		_, err := t.exec(ctx, nil, unlinkMany, p.keys()...)
+		_, err := t.exec(ctx, nil, unlinkMany, keyArgs(keys)...)
 		return err
 	}
 	return t.inTx(ctx, func(tx *sql.Tx) error {

@@ -49,8 +49,8 @@ const (
 type Config struct {
 	Dialect Dialect
 
-	// Readers serves Get and GetMany, for SQLite, where one pool with one connection
-	// often does all writes. Nil: the pool given to New.
+	// Readers is a second pool, for what only reads. It is of use with SQLite, where one
+	// pool of one connection should do all writes. Nil: the pool given to New.
 	Readers *sql.DB
 
 	// Table holds the cells: a name of letters, digits and underscores, on PostgreSQL
@@ -158,8 +158,12 @@ func (t *Tier) Ping(ctx context.Context) error {
 	if err := t.ready(ctx); err != nil {
 		return fail("ping", err)
 	}
+	st, err := t.runner(ctx, nil, ping)
+	if err != nil {
+		return fail("ping", err)
+	}
 	var n int
-	return fail("ping", t.readers.QueryRowContext(ctx, t.sql[ping].text).Scan(&n))
+	return fail("ping", st.QueryRowContext(ctx).Scan(&n))
 }
 
 // Stats counts what this process has done since New.

@@ -1,11 +1,6 @@
 package sqltier
 
-import (
-	"fmt"
-	"regexp"
-	"slices"
-	"strings"
-)
+import "strings"
 
 // The statements by their places in a Tier.
 const (
@@ -22,9 +17,9 @@ const (
 	evict
 	measure
 	ping
+	getMany
 
-	getMany // these are PostgreSQL's alone
-	claimMany
+	claimMany // from here on PostgreSQL's alone
 	fillMany
 	unlinkMany
 	statementCount
@@ -60,7 +55,7 @@ var texts = [statementCount]string{
 	measure: `SELECT count(*), coalesce(sum(length(key) + length(cell)), 0) FROM {t}`,
 	ping:    `SELECT count(*) FROM (SELECT key, cell, until FROM {t} LIMIT 1) AS c`,
 
-	getMany: `SELECT (SELECT cell FROM {t} WHERE key = substr($1::bytea, k.at, k.len) AND until > {now}) FROM {keys} ORDER BY k.n`,
+	getMany: `SELECT c.key, c.cell FROM {found}`,
 
 	// Rows are locked in the order of their keys, so that two batches cannot wait for
 	// each other.
@@ -76,10 +71,12 @@ var texts = [statementCount]string{
 		ORDER BY c.key FOR UPDATE OF c)`,
 }
 
-// What stands for the names in braces.
-var dialects = map[Dialect]*strings.Replacer{
-	SQLite: strings.NewReplacer("$", "?", "{skip}", ""),
-	Postgres: strings.NewReplacer(
+// What PostgreSQL puts for the names in braces. Each replaces what the one before put.
+var postgresNames = []*strings.Replacer{
+	// A look into the index for each key, whatever the planner knows of the table.
+	strings.NewReplacer("{found}", `{keys} CROSS JOIN LATERAL
+		(SELECT key, cell FROM {t} WHERE key = substr($1::bytea, k.at, k.len) AND until > {now} LIMIT 1) AS c`),
+	strings.NewReplacer(
 		"{now}", `(date_part('epoch', clock_timestamp()) * 1000)::bigint`,
 		// Of one value in the whole statement, so that the index is of use.
 		"{begun}", `(date_part('epoch', statement_timestamp()) * 1000)::bigint`,
@@ -90,34 +87,40 @@ var dialects = map[Dialect]*strings.Replacer{
 	),
 }
 
+// SQLite has no clock of milliseconds in all its versions. The tier's is the first
+// argument of the statements that want one.
+var (
+	sqliteNames = strings.NewReplacer("{skip}", "",
+		"{found}", `{t} AS c WHERE c.until > {now} AND c.key IN (?`+strings.Repeat(", ?", slots-1)+`)`)
+	sqlitePlaces = strings.NewReplacer("$", "?")
+	sqliteTimed  = strings.NewReplacer("{now}", "?1", "{begun}", "?1", "$1", "?2", "$2", "?3", "$3", "?4", "$4", "?5")
+)
+
 // statement is a text for one database.
 type statement struct {
 	text  string
-	clock bool // its last argument is the tier's clock
+	clock bool // its first argument is the tier's clock
 }
 
 type statements [statementCount]statement
 
-var places = regexp.MustCompile(`\$\d`)
-
-// newStatements writes the texts for a database. A database without a clock of its own
-// is told the time behind the other arguments.
 func newStatements(d Dialect, table string) (all statements) {
-	if dialects[d] == nil {
-		return all // the configuration is refused
-	}
 	for i, text := range texts {
 		st := &all[i]
-		text = strings.ReplaceAll(text, "{t}", table)
-		if d == SQLite {
-			now := "$1"
-			if last := places.FindAllString(text, -1); len(last) > 0 {
-				now = fmt.Sprintf("$%d", slices.Max(last)[1]-'0'+1)
+		if d == Postgres {
+			for _, names := range postgresNames {
+				text = names.Replace(text)
 			}
+		} else {
+			text = sqliteNames.Replace(text)
 			st.clock = strings.Contains(text, "{now}") || strings.Contains(text, "{begun}")
-			text = strings.NewReplacer("{now}", now, "{begun}", now).Replace(text)
+			if st.clock {
+				text = sqliteTimed.Replace(text)
+			} else {
+				text = sqlitePlaces.Replace(text)
+			}
 		}
-		st.text = dialects[d].Replace(text)
+		st.text = strings.ReplaceAll(text, "{t}", table)
 	}
 	return all
 }

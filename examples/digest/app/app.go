@@ -20,7 +20,6 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/digest/summary"
 	"github.com/twofold-go/twofold/examples/internal/fetch"
-	"github.com/twofold-go/twofold/invalidate/redislog"
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
@@ -39,7 +38,7 @@ const opening = 30 * time.Second
 // Config says what the program is. DB is required.
 type Config struct {
 	DB    string // the database's file, made if there is none
-	Redis string // what processes share instead of the file: a URL. Empty: the file
+	Redis string // where processes share cells instead of in the file: a URL. Empty: the file
 
 	// Env holds the settings of the collector and of the summariser: see
 	// [collector.SettingsFrom] and [summary.FromEnv].
@@ -138,7 +137,6 @@ func (a *App) openDigests(ctx context.Context, s summary.Summariser) error {
 		rdb := redis.NewClient(redistier.Options(opt))
 		a.close = append(a.close, func(context.Context) error { return rdb.Close() })
 		cfg.Remote = redistier.New(rdb, redistier.Config{Prefix: "digest"})
-		cfg.Log = redislog.New(rdb, redislog.Config{Prefix: "digest"})
 	}
 	ctx, cancel := context.WithTimeout(ctx, opening)
 	defer cancel()

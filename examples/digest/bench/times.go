@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/digest/app"
@@ -195,13 +194,13 @@ func (b *bench) lookUps(ctx context.Context) (all []figure, err error) {
 	start := noon.AddDate(0, 0, -1)
 	row := func(i int) store.CacheRow {
 		return store.CacheRow{
-			Key: strconv.Itoa(i), Hash: store.Hash([]int64{int64(i)}), Type: string(digest.Daily), PeriodStart: start, PeriodEnd: noon,
+			Hash: store.Hash([]int64{int64(i)}), Type: string(digest.Daily), PeriodStart: start, PeriodEnd: noon,
 			State: store.StateReady, Content: string(make([]byte, 8<<10)), CreatedAt: noon, ExpiresAt: noon.AddDate(0, 0, 14),
 		}
 	}
 	err = s.Write(ctx, func(tx *store.Tx) error {
 		for i := range b.Rows {
-			if err := tx.PutCacheRow(ctx, row(i)); err != nil {
+			if err := tx.PutCacheRow(ctx, row(i), 0); err != nil {
 				return err
 			}
 		}

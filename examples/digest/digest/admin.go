@@ -10,7 +10,6 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/key"
 )
 
 // ErrSelection is wrapped by errors about a selection that does not say clearly what is
@@ -22,33 +21,27 @@ var ErrSelection = errors.New("digest: bad selection")
 // one of the three, and never all by mistake. What users have in digests stays; who asks
 // again has it made again. The actor is for the log. It returns how many there were.
 //
-// When it has returned nil, no process serves any of them a bound later. One that is
-// being made meanwhile is made again. A process that dies within Forget may leave copies
-// in others' memory: forget them again by hash, or all.
+// When it has returned nil, no process serves any of them a bound later, whatever becomes
+// of this one. One that is being made meanwhile is made again.
 func (s *Service) Forget(ctx context.Context, sel store.CacheSelection, actor string) (deleted int64, err error) {
 	if err := checkSelection(sel); err != nil {
 		return 0, err
 	}
-	var gone []store.Deleted
 	err = s.store.Write(ctx, func(tx *store.Tx) error {
-		gone, err = tx.DeleteCache(ctx, sel)
-		return err
+		gone, err := tx.DeleteCache(ctx, sel)
+		if err != nil {
+			return err
+		}
+		deleted = int64(len(gone))
+		tx.Announce()
+		return s.news.Append(ctx, tx, s.scopes(sel, gone)...)
 	})
 	if err != nil {
 		return 0, err
 	}
-	scopes, err := s.scopes(sel, gone)
-	if err != nil {
-		return 0, err
-	}
-	for _, r := range gone {
-		if r.State == store.StateReady || r.State == store.StateEmpty {
-			deleted++
-		}
-	}
 	s.log.Info("digest: cache deleted", "actor", actor, "deleted", deleted,
 		"hash", short(sel.Hash), "before", sel.Before, "all", sel.All)
-	return deleted, s.tiers.Invalidate(ctx, scopes...)
+	return deleted, nil
 }
 
 func checkSelection(sel store.CacheSelection) error {
@@ -69,26 +62,19 @@ func checkSelection(sel store.CacheSelection) error {
 
 // scopes are what the rows that are gone were cached as, and what was made of them. The
 // tag of a hash, and the prefix of all, reach also what is only now being made.
-func (s *Service) scopes(sel store.CacheSelection, gone []store.Deleted) (scopes []invalidate.Scope, err error) {
+func (s *Service) scopes(sel store.CacheSelection, gone []store.Deleted) (scopes []invalidate.Scope) {
 	switch {
 	case sel.All, len(gone) > maxTold:
 		// Whoever is not meant is found in the database again, and costs no call.
-		return []invalidate.Scope{s.digests.All(), s.rows.All()}, nil
+		return []invalidate.Scope{s.digests.All(), s.rows.All()}
 	case sel.Hash != "":
 		scopes = append(scopes, invalidate.Tag(cache.DefaultTenant, hashTag(sel.Hash)))
 	}
 	for _, r := range gone {
-		k, err := key.Parse(r.Key)
-		if err != nil {
-			return nil, err
-		}
-		id, err := fromFull(r.Key)
-		if err != nil {
-			return nil, err
-		}
-		scopes = append(scopes, invalidate.Key(k), invalidate.Tag(cache.DefaultTenant, keyTag(id)))
+		id := keyOf(r.Hash, Window{Kind(r.Type), r.Start, r.End})
+		scopes = append(scopes, s.digests.Key(id), invalidate.Tag(cache.DefaultTenant, keyTag(id)))
 	}
-	return scopes, nil
+	return scopes
 }
 
 // Clean removes digests that have served their time, and returns how many there were.
@@ -97,9 +83,6 @@ func (s *Service) Clean(ctx context.Context) (n int64, err error) {
 		n, err = tx.CleanCache(ctx)
 		return err
 	})
-	if err == nil && s.file != nil {
-		_, err = s.file.Sweep(ctx)
-	}
 	return n, err
 }
 

@@ -173,21 +173,23 @@ func TestCleanRemovesWhatHasExpired(t *testing.T) {
 	}
 }
 
-// The library keeps cells for a month at most; a monthly digest is kept for half a year.
-func TestCellsLiveAsLongAsDigests(t *testing.T) {
+// The library keeps cells for a month at most; a monthly digest is kept for half a year,
+// and costs no call when its cell is gone.
+func TestDigestsOutliveCells(t *testing.T) {
 	w := newWorld(t, 1)
 	ann := w.user("ann", 1)
 	w.bring(noon.AddDate(0, -1, 0), 1)
 	w.clock.Set(noon)
-	w.generate(w.Service, ann, digest.Monthly)
-	var until int64
-	_, readers := w.store.Pools()
-	if err := readers.QueryRowContext(t.Context(), `SELECT cell_until FROM digest_cache`).Scan(&until); err != nil {
+	before := w.generate(w.Service, ann, digest.Monthly)
+	writer, _ := w.store.Pools()
+	if _, err := writer.ExecContext(t.Context(), `DELETE FROM twofold_cells`); err != nil {
 		t.Fatal(err)
 	}
-	if left := time.Until(time.UnixMilli(until)); (left - 180*24*time.Hour).Abs() > time.Hour {
-		t.Errorf("the cell lives for %v, want half a year", left)
+	other, _ := w.process()
+	if r := w.generate(other, ann, digest.Monthly); r.Origin != digest.FromDatabase || r.Row.Content != before.Row.Content {
+		t.Errorf("without its cell the digest is from %s: %q, want %q", r.Origin, r.Row.Content, before.Row.Content)
 	}
+	w.wantCalls(1)
 }
 
 // The numbers are those of all processes, and outlive them.

@@ -142,9 +142,9 @@ func BenchmarkLookUp(b *testing.B) {
 	w.write(func(ctx context.Context, tx *store.Tx) error {
 		for i := range int64(10_000) {
 			err := tx.PutCacheRow(ctx, store.CacheRow{
-				Key: strconv.Itoa(int(i)), Hash: store.Hash([]int64{i}), Type: "daily", PeriodStart: start, PeriodEnd: end,
+				Hash: store.Hash([]int64{i}), Type: "daily", PeriodStart: start, PeriodEnd: end,
 				State: store.StateReady, Content: string(make([]byte, 8<<10)), CreatedAt: noon, ExpiresAt: noon.AddDate(0, 0, 14),
-			})
+			}, 0)
 			if err != nil {
 				return err
 			}

@@ -22,6 +22,10 @@ var ErrPanic = errors.New("digest: the summariser panicked")
 // the row that may be there all the same, from nothing where nothing came, or by a call.
 // It runs once, whoever waits.
 func (s *Service) load(ctx context.Context, user reader, w Window) (d Digest, origin Origin, err error) {
+	deletion, err := s.store.LastDeletion(ctx) // what is deleted from here on must not come back
+	if err != nil {
+		return d, origin, err
+	}
 	row, err := s.store.CacheRow(ctx, user.Hash, string(w.Kind), w.Start, w.End)
 	if err == nil {
 		d, err = fromRow(row)
@@ -30,8 +34,8 @@ func (s *Service) load(ctx context.Context, user reader, w Window) (d Digest, or
 	if errors.Is(err, store.ErrNotFound) {
 		d, err = s.make(ctx, user, w)
 	}
-	if err == nil && s.file == nil { // else the row is written with the cell
-		err = s.keep(ctx, d)
+	if err == nil {
+		err = s.keep(ctx, d, deletion)
 	}
 	// Failures are not remembered. But a model that wants to be left alone is, by all
 	// processes, for a moment.
@@ -150,8 +154,9 @@ func (s *Service) book(ctx context.Context) {
 	}
 }
 
-// keep writes the row of a digest that is cached elsewhere.
-func (s *Service) keep(ctx context.Context, d Digest) error {
+// keep writes the row of a digest. It stays for its time, whatever becomes of its cell:
+// when no cell is trusted any more, that must not cost a call each.
+func (s *Service) keep(ctx context.Context, d Digest, deletion int64) error {
 	meta, err := d.metadata()
 	if err != nil {
 		return err
@@ -162,9 +167,9 @@ func (s *Service) keep(ctx context.Context, d Digest) error {
 	}
 	return s.store.Write(ctx, func(tx *store.Tx) error {
 		return tx.PutCacheRow(ctx, store.CacheRow{
-			Key: digestSpace.Prefix() + string(keyOf(d.Hash, Window{d.Kind, d.Start, d.End})), Hash: d.Hash, SourcesHash: d.SourcesHash,
+			Hash: d.Hash, SourcesHash: d.SourcesHash,
 			Type: string(d.Kind), PeriodStart: d.Start, PeriodEnd: d.End, State: state, Content: d.Content, Metadata: meta,
 			SourceIDs: d.SourceIDs, RawItemCount: d.Items, Model: d.Model, Tokens: d.Tokens, CreatedAt: d.CreatedAt, ExpiresAt: d.ExpiresAt,
-		})
+		}, deletion)
 	})
 }

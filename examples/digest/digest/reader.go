@@ -63,10 +63,8 @@ func (s *Service) readerOf(subscribed store.Subscriptions, wanted Options) (r re
 // maxTold is the most users that an invalidation names; more are everybody.
 const maxTold = 500
 
-// changed is told by the store of users whose sources or options have changed. The
-// change is committed, so that not everybody could be told is no reason to fail it: what
-// is told is tried on, and what the others hold of users is good for a bound at most.
-func (s *Service) changed(ctx context.Context, users []int64) error {
+// changed invalidates what is known of users, in the transaction that changes them.
+func (s *Service) changed(ctx context.Context, tx *store.Tx, users []int64) error {
 	scopes := make([]invalidate.Scope, 0, min(len(users), maxTold))
 	if len(users) > maxTold {
 		scopes = append(scopes, s.readers.All(), s.rows.All())
@@ -75,8 +73,14 @@ func (s *Service) changed(ctx context.Context, users []int64) error {
 			scopes = append(scopes, invalidate.Tag(cache.DefaultTenant, userTag(u)))
 		}
 	}
-	if err := s.tiers.Invalidate(ctx, scopes...); err != nil {
-		s.log.Warn("digest: not every process has heard of changed subscriptions yet", "users", len(users), "error", err)
+	return s.news.Append(ctx, tx, scopes...)
+}
+
+// committed waits until this process knows of what it has just invalidated. The others
+// learn of it within a bound, whatever becomes of this one.
+func (s *Service) committed(ctx context.Context) {
+	s.news.Committed()
+	if err := s.tiers.Ready(ctx); err != nil {
+		s.log.Warn("digest: this process has not heard of its own change yet", "error", err)
 	}
-	return nil
 }

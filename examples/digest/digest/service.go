@@ -12,14 +12,13 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/examples/digest/sqltier"
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/digest/summary"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/sqltier"
 )
 
 // ErrConfig is wrapped by what is wrong with a [Config].
@@ -52,13 +51,12 @@ type Config struct {
 	LoadTimeout time.Duration // for one digest, waits included; 0: DefaultLoadTimeout
 	CostPerCall float64       // for what Stats says was saved; 0: DefaultCostPerCall
 
-	// Remote and Log are what processes share instead of the store's file: a Redis, for
-	// example. The digests are in the file all the same, so losing it costs no call. Both
-	// or none; nil: the file.
+	// Remote is where processes share cells instead of the store's file: a Redis, for
+	// example. The digests are in the file all the same, so losing it costs no call. All
+	// processes of a file need the same; the last that opens is right. Nil: the file.
 	Remote tier.Remote
-	Log    invalidate.Log
 
-	Bound      time.Duration // of the log in the file; 0: DefaultBound
+	Bound      time.Duration // of the log of invalidations, which is in the file; 0: DefaultBound
 	ClaimTTL   time.Duration // how long others wait for a process that was killed; 0: the library's 3 s
 	FlushEvery time.Duration // of counters; 0: a second
 	CleanEvery time.Duration // of what has expired; 0: an hour
@@ -74,8 +72,8 @@ type Service struct {
 	calls    *semaphore.Weighted
 	counts   *counter
 	log      *slog.Logger
-	file     *sqltier.Tier // nil: processes share something else
 
+	news    *sqllog.Log
 	tiers   *cache.Tiers
 	readers cache.Cache[int64, reader]
 	digests cache.Cache[DigestKey, Digest]
@@ -85,28 +83,20 @@ type Service struct {
 	background sync.WaitGroup
 }
 
-// The spaces of keys. Digests are shared; who reads what, and which rows there are, each
-// process knows for itself.
-var (
-	digestSpace = key.Space{Tenant: cache.DefaultTenant, Namespace: "digest:v1"}
-	readerSpace = key.Space{Tenant: cache.DefaultTenant, Namespace: "reader:v1"}
-	rowSpace    = key.Space{Tenant: cache.DefaultTenant, Namespace: "row:v1"}
-)
-
 // Open returns a service that is ready: it has heard of all that was invalidated before.
 // ctx bounds how long that may take. Close the service before the store.
 func Open(ctx context.Context, cfg Config) (*Service, error) {
 	s, err := newService(cfg)
+	if err == nil {
+		err = s.openTiers(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := s.openCaches(); err != nil {
+	if err := errors.Join(s.openCaches(), s.tiers.Ready(ctx)); err != nil {
 		return nil, errors.Join(err, s.tiers.Close(ctx))
 	}
-	if err := s.tiers.Ready(ctx); err != nil {
-		return nil, errors.Join(err, s.tiers.Close(ctx))
-	}
-	s.store.Watch(s.changed)
+	s.store.Watch(&store.Watcher{Changed: s.changed, Committed: s.committed})
 	work, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.background.Go(func() { s.work(work) })
@@ -148,19 +138,16 @@ func newService(cfg Config) (*Service, error) {
 	if err := errors.Join(err, wrong, cfg.check()); err != nil {
 		return nil, err
 	}
-	s := &Service{
+	return &Service{
 		cfg: cfg, store: cfg.Store, calendar: calendar, log: cfg.Logger,
 		calls: semaphore.NewWeighted(cfg.MaxCalls), counts: newCounter(cfg.Store),
-	}
-	return s, s.openTiers()
+	}, nil
 }
 
 func (c *Config) check() error {
 	switch {
 	case c.Options.Model != "" || c.Options.Prompt != "":
 		return fmt.Errorf("%w: Options.Model and Options.Prompt are the Summariser's", ErrConfig)
-	case (c.Remote == nil) != (c.Log == nil):
-		return fmt.Errorf("%w: Remote and Log go together", ErrConfig)
 	case c.MaxCalls < 0 || c.CostPerCall < 0:
 		return fmt.Errorf("%w: MaxCalls %d and CostPerCall %v, must not be negative", ErrConfig, c.MaxCalls, c.CostPerCall)
 	case c.LoadTimeout < 0 || c.Bound < 0 || c.ClaimTTL < 0 || c.FlushEvery < 0 || c.CleanEvery < 0:
@@ -169,44 +156,53 @@ func (c *Config) check() error {
 	return nil
 }
 
-func (s *Service) openTiers() (err error) {
-	remote, log := s.cfg.Remote, s.cfg.Log
-	if remote == nil {
-		writer, readers := s.store.Pools()
-		s.file = sqltier.New(sqltier.Config{
-			Writer: writer, Readers: readers,
-			Tables: []sqltier.Table{table(digestSpace)},
-			Unkept: []string{readerSpace.Prefix(), rowSpace.Prefix()},
-		})
-		remote, log = s.file, sqltier.NewLog(s.file, sqltier.LogConfig{Bound: s.cfg.Bound})
+// openTiers opens the log and, unless cells are somewhere else, the cells, in the store's
+// file.
+func (s *Service) openTiers(ctx context.Context) error {
+	writer, readers := s.store.Pools()
+	s.news = sqllog.New(writer, sqllog.Config{Dialect: sqllog.SQLite, Readers: readers, Bound: s.cfg.Bound, Logger: s.log})
+	if err := s.news.Install(ctx); err != nil {
+		return err
 	}
-	s.tiers, err = cache.Open(cache.TiersConfig{Remote: remote, Log: log, ClaimTTL: s.cfg.ClaimTTL, Logger: s.log})
-	return err
+	remote := s.cfg.Remote
+	if remote == nil {
+		file := sqltier.New(writer, sqltier.Config{Dialect: sqltier.SQLite, Readers: readers})
+		if err := file.Install(ctx); err != nil {
+			return err
+		}
+		remote = file
+	}
+	var err error
+	s.tiers, err = cache.Open(cache.TiersConfig{Remote: remote, Log: s.news, ClaimTTL: s.cfg.ClaimTTL, Logger: s.log})
+	if err != nil {
+		return err
+	}
+	// Whatever the processes before had for a remote tier.
+	if _, err := s.news.Sync(ctx, invalidate.Cursor{}, invalidate.Append{}); errors.Is(err, sqllog.ErrCells) {
+		s.log.Warn("digest: cells were somewhere else until now; processes that still keep them there do without")
+		return s.news.NewEpoch(ctx)
+	}
+	return nil
 }
 
 func (s *Service) openCaches() (err error) {
 	// A file has no network between, and may be busy for as long as it says it waits.
 	const remote = 6 * time.Second
 	s.readers, err = cache.New(s.tiers, cache.Config[int64, reader]{
-		Namespace: readerSpace.Namespace,
+		Namespace: "reader:v1", // of who reads what, each process knows for itself
 		Load:      s.loadReader,
+		LocalOnly: true,
 		Tags:      func(user int64, _ reader) []string { return []string{userTag(user)} },
-		Policy: policy.Patch{
-			TTL: new(time.Hour), NegativeTTL: new(time.Duration(0)), RemoteTimeout: new(remote),
-			// A process that dies between a commit and telling of it is no excuse
-			// for more than this.
-			LocalTTL: new(s.cfg.Bound),
-		},
+		Policy:    policy.Patch{TTL: new(time.Hour), NegativeTTL: new(time.Duration(0))},
 	})
 	if err != nil {
 		return err
 	}
 	s.digests, err = cache.New(s.tiers, cache.Config[DigestKey, Digest]{
-		Namespace: digestSpace.Namespace,
+		Namespace: "digest:v1",
 		Tags: func(k DigestKey, d Digest) []string {
 			return []string{keyTag(k), hashTag(d.Hash), hashTag(d.SourcesHash)}
 		},
-		Codec: codec.JSON, // what people read is taken from it
 		Policy: policy.Patch{
 			TTL: new(Daily.Retention()), Jitter: new(0.0), // each call brings that of its kind
 			ErrorTTL: new(failureTTL), RemoteTimeout: new(remote), LoadTimeout: new(s.cfg.LoadTimeout),
@@ -216,11 +212,10 @@ func (s *Service) openCaches() (err error) {
 		return err
 	}
 	s.rows, err = cache.New(s.tiers, cache.Config[rowKey, delivery]{
-		Namespace: rowSpace.Namespace,
+		Namespace: "row:v1",
+		LocalOnly: true,
 		Tags:      func(k rowKey, _ delivery) []string { return []string{userTag(k.User)} },
-		Policy: policy.Patch{
-			TTL: new(time.Hour), RemoteTimeout: new(remote), LoadTimeout: new(s.cfg.LoadTimeout), LocalTTL: new(s.cfg.Bound),
-		},
+		Policy:    policy.Patch{TTL: new(time.Hour), LoadTimeout: new(s.cfg.LoadTimeout)},
 	})
 	return err
 }

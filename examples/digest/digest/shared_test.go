@@ -3,6 +3,7 @@ package digest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"testing"
@@ -13,7 +14,6 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/digest/store/storetest"
-	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -42,7 +42,7 @@ func TestLostLogCostsNoCall(t *testing.T) {
 	ann, bob, eve := w.user("ann", 1), w.user("bob", 1), w.user("eve", 1)
 	first := w.daily(ann)
 	writer, _ := w.store.Pools()
-	if _, err := writer.ExecContext(t.Context(), `DELETE FROM invalidation_log`); err != nil {
+	if _, err := writer.ExecContext(t.Context(), `DELETE FROM twofold_log`); err != nil {
 		t.Fatal(err)
 	}
 	other, _ := w.process()
@@ -86,12 +86,29 @@ func TestOtherProcessHearsOfSubscriptions(t *testing.T) {
 	until(t, "other hash", func() bool { return w.generate(other, ann, digest.Daily).Hash == before.Hash })
 }
 
+// What is committed is heard of, whoever commits it and whatever becomes of that program:
+// here a script that knows the tables.
+func TestScriptInvalidates(t *testing.T) {
+	w := newWorld(t, 2)
+	ann := w.user("ann", 1)
+	before := w.daily(ann)
+	script := storetest.Open(t, w.path, w.clock.Now)
+	err := script.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.ExecContext(t.Context(), `INSERT INTO twofold_outbox (scopes) VALUES (?)`, fmt.Sprintf(`[["t","default","user:%d"]]`, ann))
+		return errors.Join(err, tx.Subscribe(t.Context(), ann, 2))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "other hash", func() bool { return w.daily(ann).Hash != before.Hash })
+}
+
 // With something else shared than the file, as with a Redis, the digests are in the file
 // all the same: when what was shared is lost, nobody is called.
 func TestSharedElsewhere(t *testing.T) {
 	w := newWorld(t, 1)
-	remote, log := tiertest.NewMemory(), logtest.NewMemory(logtest.MemoryConfig{})
-	elsewhere := func(c *digest.Config) { c.Remote, c.Log = remote, log }
+	remote := tiertest.NewMemory()
+	elsewhere := func(c *digest.Config) { c.Remote = remote }
 	ann, bob, eve, tom := w.user("ann", 1), w.user("bob", 1), w.user("eve", 1), w.user("tom", 1)
 	one, _ := w.process(elsewhere)
 	other, _ := w.process(elsewhere)
@@ -104,9 +121,7 @@ func TestSharedElsewhere(t *testing.T) {
 	}
 	w.wantSame(ann, w.generate(one, ann, digest.Daily))
 	w.wantCalls(2)
-	lost, _ := w.process(func(c *digest.Config) {
-		c.Remote, c.Log = tiertest.NewMemory(), logtest.NewMemory(logtest.MemoryConfig{})
-	})
+	lost, _ := w.process(func(c *digest.Config) { c.Remote = tiertest.NewMemory() })
 	w.wantSame(eve, w.generate(lost, eve, digest.Daily))
 	w.wantSame(tom, w.generate(w.Service, tom, digest.Daily)) // by the file
 	w.wantCalls(2)
@@ -137,8 +152,6 @@ func TestBadConfigurations(t *testing.T) {
 		"grace of the past":   {Store: s, Grace: new(-time.Second)},
 		"somebody's model":    {Store: s, Options: digest.Options{Model: "m"}},
 		"an unknown language": {Store: s, Options: digest.Options{Language: "xx"}},
-		"a remote alone":      {Store: s, Remote: tiertest.NewMemory()},
-		"a log alone":         {Store: s, Log: logtest.NewMemory(logtest.MemoryConfig{})},
 		"fewer than no calls": {Store: s, MaxCalls: -1},
 		"no time":             {Store: s, ClaimTTL: -1},
 	} {

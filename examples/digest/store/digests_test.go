@@ -68,13 +68,9 @@ func TestPutDigestTwice(t *testing.T) {
 // cached puts a row into digest_cache.
 func (w *world) cached(hash, state string, end, expires time.Time) {
 	w.t.Helper()
-	content, expiry := any("of "+hash), any(expires.UnixMilli())
-	if state == store.StateClaimed || state == store.StateFailed {
-		content, expiry = nil, nil
-	}
-	w.exec(`INSERT INTO digest_cache (cell_key, cell, cell_until, subscription_hash, sources_hash, digest_type, period_start, period_end,
-		state, content, source_ids, created_at, expires_at) VALUES (?, x'', 0, ?, ?, 'daily', ?, ?, ?, ?, '[1,2]', 0, ?)`,
-		hash+end.String(), hash, "sources of "+hash, end.AddDate(0, 0, -1).UnixMilli(), end.UnixMilli(), state, content, expiry)
+	w.exec(`INSERT INTO digest_cache (subscription_hash, sources_hash, digest_type, period_start, period_end,
+		state, content, source_ids, created_at, expires_at) VALUES (?, ?, 'daily', ?, ?, ?, ?, '[1,2]', 0, ?)`,
+		hash, "sources of "+hash, end.AddDate(0, 0, -1).UnixMilli(), end.UnixMilli(), state, "of "+hash, expires.UnixMilli())
 }
 
 // Times are numbers. As text, an entry that expired at midnight would be there at ten:
@@ -86,7 +82,6 @@ func TestCleanCacheByTheClock(t *testing.T) {
 	w.cached("noon", store.StateReady, midnight, noon)
 	w.cached("ten", store.StateReady, midnight, midnight.Add(10*time.Hour)) // which is when it is cleaned
 	w.cached("later", store.StateEmpty, midnight, noon.Add(time.Millisecond))
-	w.cached("claimed", store.StateClaimed, midnight, time.Time{})
 	w.clock.Set(midnight.Add(10 * time.Hour))
 	for _, want := range []int64{2, 0} {
 		w.write(func(ctx context.Context, tx *store.Tx) error {
@@ -111,7 +106,6 @@ func TestCacheRows(t *testing.T) {
 		w.cached("h", store.StateReady, day(n), noon.AddDate(0, 0, n-1)) // the first has expired
 	}
 	w.cached("h", store.StateEmpty, day(3), noon.AddDate(0, 0, 9))
-	w.cached("h", store.StateClaimed, day(4), time.Time{})
 	for n, want := range []string{"", "", "of h", "of h", ""} {
 		row, err := w.CacheRow(t.Context(), "h", "daily", day(n-1), day(n))
 		if (err == nil) != (want != "") || row.Content != want {
@@ -144,7 +138,7 @@ func TestDeleteCache(t *testing.T) {
 		w := newWorld(t, 0)
 		for n := range 3 {
 			w.cached("h", store.StateReady, day(n+1), noon)
-			w.cached("g", store.StateClaimed, day(n+1), time.Time{})
+			w.cached("g", store.StateEmpty, day(n+1), noon)
 		}
 		w.write(func(ctx context.Context, tx *store.Tx) error {
 			if rows, err := tx.DeleteCache(ctx, tt.sel); err != nil || len(rows) != tt.want {
@@ -163,16 +157,63 @@ func TestDeleteCache(t *testing.T) {
 func TestPutCacheRow(t *testing.T) {
 	w := newWorld(t, 0)
 	want := store.CacheRow{
-		Key: "k", Hash: "h", SourcesHash: "s", Type: "daily", PeriodStart: noon, PeriodEnd: noon.AddDate(0, 0, 1), State: store.StateReady,
+		Hash: "h", SourcesHash: "s", Type: "daily", PeriodStart: noon, PeriodEnd: noon.AddDate(0, 0, 1), State: store.StateReady,
 		Content: "one", Metadata: json.RawMessage(`{"a":1}`), SourceIDs: []int64{1, 2}, RawItemCount: 3, Model: "m", Tokens: 4,
 		CreatedAt: noon, ExpiresAt: noon.AddDate(0, 1, 0),
 	}
 	for _, content := range []string{"one", "two"} {
-		want.Content, want.Key = content, "key of "+content
-		w.write(func(ctx context.Context, tx *store.Tx) error { return tx.PutCacheRow(ctx, want) })
+		want.Content = content
+		w.write(func(ctx context.Context, tx *store.Tx) error { return tx.PutCacheRow(ctx, want, 0) })
 		got, err := w.CacheRow(t.Context(), "h", "daily", want.PeriodStart, want.PeriodEnd)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%v (-want +got)\n%s", err, diff)
 		}
+	}
+}
+
+// What began to be made before it was deleted does not come back, and all else does.
+func TestDeletedRowsDoNotComeBack(t *testing.T) {
+	row := store.CacheRow{
+		Hash: "h", SourcesHash: "s", Type: "daily", PeriodStart: noon, PeriodEnd: noon.AddDate(0, 0, 1), State: store.StateReady,
+		CreatedAt: noon, ExpiresAt: noon.AddDate(0, 1, 0),
+	}
+	for _, tt := range []struct {
+		sel  store.CacheSelection
+		back bool
+	}{
+		{store.CacheSelection{All: true}, false},
+		{store.CacheSelection{Hash: "h"}, false},
+		{store.CacheSelection{Hash: "s"}, false},
+		{store.CacheSelection{Hash: "g"}, true},
+		{store.CacheSelection{Before: row.PeriodEnd}, false},
+		{store.CacheSelection{Before: row.PeriodEnd.Add(-1)}, true},
+	} {
+		w := newWorld(t, 0)
+		put := func(since int64) {
+			w.write(func(ctx context.Context, tx *store.Tx) error { return tx.PutCacheRow(ctx, row, since) })
+		}
+		want := func(when string, want bool) {
+			t.Helper()
+			_, err := w.CacheRow(t.Context(), "h", "daily", row.PeriodStart, row.PeriodEnd)
+			if want != (err == nil) {
+				t.Errorf("%+v: %s the row is there: %v, want %v", tt.sel, when, err == nil, want)
+			}
+		}
+		before, err := w.LastDeletion(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.write(func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.DeleteCache(ctx, tt.sel)
+			return err
+		})
+		put(before)
+		want("made before", tt.back)
+		after, err := w.LastDeletion(t.Context())
+		if err != nil || after == before {
+			t.Fatalf("LastDeletion = %d, %v; want another than %d", after, err, before)
+		}
+		put(after)
+		want("made after", true)
 	}
 }

@@ -42,7 +42,7 @@ type Store struct {
 	queries
 	readers *prepared.Pool
 	writer  *prepared.Pool // one connection: writes queue here instead of failing with SQLITE_BUSY
-	watch   atomic.Pointer[func(ctx context.Context, users []int64) error]
+	watcher atomic.Pointer[Watcher]
 }
 
 // Open opens the database at path, making it if there is none, and brings its
@@ -114,16 +114,20 @@ func (s *Store) Now() time.Time { return s.now() }
 // must not wait for another one.
 func (s *Store) Pools() (writer, readers *sql.DB) { return s.writer.DB(), s.readers.DB() }
 
-// Watch makes fn hear, after each commit and before Write returns, of the users
-// whose subscriptions may hash to something else now. What fn returns, Write
-// returns, although it has committed. There is one fn; nil takes it away.
-func (s *Store) Watch(fn func(ctx context.Context, users []int64) error) {
-	if fn == nil {
-		s.watch.Store(nil)
-		return
-	}
-	s.watch.Store(&fn)
+// Watcher hears of writes.
+type Watcher struct {
+	// Changed is called in each transaction that changed users, before it commits: their
+	// subscriptions may hash to something else now, or their options are others. An
+	// error rolls back.
+	Changed func(ctx context.Context, tx *Tx, users []int64) error
+
+	// Committed is called after COMMIT, and before Write returns, if the transaction
+	// changed users or called [Tx.Announce].
+	Committed func(ctx context.Context)
 }
+
+// Watch makes w hear of writes. There is one watcher; nil takes it away.
+func (s *Store) Watch(w *Watcher) { s.watcher.Store(w) }
 
 // Read runs fn in a transaction that sees the database as of one moment.
 func (s *Store) Read(ctx context.Context, fn func(r *Snapshot) error) error {
@@ -138,26 +142,37 @@ type Snapshot struct{ queries }
 type Tx struct {
 	queries
 	touched map[int64]struct{} // users whose hashes are to be written
+	news    bool
+}
+
+// Announce makes the watcher hear when the transaction has committed.
+func (tx *Tx) Announce() { tx.news = true }
+
+// ExecContext runs a statement of others, such as a log's, in the transaction.
+func (tx *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return tx.db.ExecContext(ctx, query, args...)
 }
 
 // Write runs fn in a transaction of its own, which is committed if fn returns nil.
 // The hashes of the users that fn touched are written by the same transaction,
 // once per user however much fn changed.
 func (s *Store) Write(ctx context.Context, fn func(tx *Tx) error) error {
-	var users []int64
-	err := s.writer.Do(ctx, func(c *prepared.Tx) (err error) {
-		tx := &Tx{queries: queries{conn{c}, s.now}, touched: map[int64]struct{}{}}
+	w := s.watcher.Load()
+	tx := &Tx{touched: map[int64]struct{}{}}
+	err := s.writer.Do(ctx, func(c *prepared.Tx) error {
+		tx.queries = queries{conn{c}, s.now}
 		if err := fn(tx); err != nil {
 			return err
 		}
-		users, err = tx.writeHashes(ctx)
+		users, err := tx.writeHashes(ctx)
+		if err == nil && len(users) > 0 && w != nil {
+			tx.news = true
+			err = w.Changed(ctx, tx, users)
+		}
 		return err
 	})
-	if err != nil || len(users) == 0 {
-		return err
+	if err == nil && tx.news && w != nil {
+		w.Committed(ctx)
 	}
-	if watch := s.watch.Load(); watch != nil {
-		return (*watch)(ctx, users)
-	}
-	return nil
+	return err
 }

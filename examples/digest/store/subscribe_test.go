@@ -152,9 +152,13 @@ func TestOneHashPerBatch(t *testing.T) {
 	w.exec(`CREATE TABLE writes (n INTEGER); `)
 	w.exec(`CREATE TRIGGER count_writes AFTER UPDATE ON user_subscription_hashes BEGIN INSERT INTO writes VALUES (1); END`)
 	var told [][]int64
-	w.Watch(func(_ context.Context, users []int64) error {
-		told = append(told, users)
-		return nil
+	committed := 0
+	w.Watch(&store.Watcher{
+		Changed: func(_ context.Context, _ *store.Tx, users []int64) error {
+			told = append(told, users)
+			return nil
+		},
+		Committed: func(context.Context) { committed++ },
 	})
 	w.write(func(ctx context.Context, tx *store.Tx) error {
 		for id := range int64(40) {
@@ -169,8 +173,13 @@ func TestOneHashPerBatch(t *testing.T) {
 	if err := writer.QueryRowContext(t.Context(), `SELECT count(*) FROM writes`).Scan(&writes); err != nil {
 		t.Fatal(err)
 	}
-	if writes != 1 || len(told) != 1 || !slices.Equal(told[0], []int64{user}) {
-		t.Errorf("the hash was written %d times and %v were told; want once, and user %d", writes, told, user)
+	if writes != 1 || committed != 1 || len(told) != 1 || !slices.Equal(told[0], []int64{user}) {
+		t.Errorf("the hash was written %d times, %v were told, and the commit %d times; want once, and user %d", writes, told, committed, user)
+	}
+	w.write(func(context.Context, *store.Tx) error { return nil })
+	w.write(func(_ context.Context, tx *store.Tx) error { tx.Announce(); return nil })
+	if committed != 2 {
+		t.Errorf("%d commits were told of, want 2: one changed users, one was announced, and one was neither", committed)
 	}
 	w.Watch(nil)
 	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.Unsubscribe(ctx, user, 1) })
@@ -207,10 +216,17 @@ func TestFailedWriteLeavesNothing(t *testing.T) {
 	w := newWorld(t, 2)
 	user := w.user("ann", 1)
 	failure := errors.New("no")
-	w.Watch(func(context.Context, []int64) error { t.Error("a write that failed is told of"); return nil })
-	err := w.Write(t.Context(), func(tx *store.Tx) error { return errors.Join(tx.Subscribe(t.Context(), user, 2), failure) })
-	if !errors.Is(err, failure) {
+	watcher := &store.Watcher{Committed: func(context.Context) { t.Error("a write that failed is told of") }}
+	w.Watch(watcher)
+	subscribe := func(err error) error {
+		return w.Write(t.Context(), func(tx *store.Tx) error { return errors.Join(tx.Subscribe(t.Context(), user, 2), err) })
+	}
+	if err := subscribe(failure); !errors.Is(err, failure) {
 		t.Errorf("Write = %v, want %v", err, failure)
+	}
+	watcher.Changed = func(context.Context, *store.Tx, []int64) error { return failure }
+	if err := subscribe(nil); !errors.Is(err, failure) {
+		t.Errorf("Write that cannot be told of = %v, want %v", err, failure)
 	}
 	w.Watch(nil)
 	w.wantHash(user, 1)

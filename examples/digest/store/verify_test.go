@@ -24,7 +24,10 @@ func TestVerifyFindsAndRepairsDrift(t *testing.T) {
 		{UserID: users[3], Kept: store.EmptyHash, Want: store.EmptyHash},
 	}
 	var told []int64
-	w.Watch(func(_ context.Context, users []int64) error { told = users; return nil })
+	w.Watch(&store.Watcher{
+		Changed:   func(_ context.Context, _ *store.Tx, users []int64) error { told = users; return nil },
+		Committed: func(context.Context) {},
+	})
 	for _, fix := range []bool{false, true} {
 		found, err := w.Verify(t.Context(), fix)
 		if diff := cmp.Diff(want, found); err != nil || diff != "" {

@@ -1,11 +1,19 @@
 package content
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+)
 
 // Entity is something that answers depend on and that events change: the words in
 // which [Reader] and the service talk about each other. An answer of a Reader
 // changes only if one of its entities does.
 type Entity string
+
+// Scope is what to invalidate when the entity has changed.
+func (e Entity) Scope() invalidate.Scope { return invalidate.Tag(cache.DefaultTenant, string(e)) }
 
 // These entities there are once.
 const (

@@ -49,10 +49,16 @@ const (
 
 // Config says how a cache works. Its zero value is useful.
 type Config struct {
-	MaxBytes       int64                // of what there is. 0: DefaultMaxBytes
-	MaxAbsentBytes int64                // of what there is not. 0: DefaultMaxAbsentBytes
-	Logger         *slog.Logger         // Nil: slog.Default
-	MeterProvider  metric.MeterProvider // Nil: the global one of OpenTelemetry
+	MaxBytes       int64        // of what there is. 0: DefaultMaxBytes
+	MaxAbsentBytes int64        // of what there is not. 0: DefaultMaxAbsentBytes
+	Logger         *slog.Logger // Nil: slog.Default
+
+	// Log returns the log that a layer of the cache follows. The log must tell of a
+	// record only when below has returned nil: the layer is made from the one below.
+	// The lowest layer has a nil below. A nil Log leaves invalidations to Invalidate.
+	Log func(layer string, below func(context.Context) error) invalidate.Log
+
+	MeterProvider metric.MeterProvider // Nil: the global one of OpenTelemetry
 }
 
 // Cache is a [content.Reader] that remembers what another one answered. Make one
@@ -96,10 +102,16 @@ func (c *Cache) open(cfg Config) (err error) {
 	}
 	tc := cache.TiersConfig{Logger: cfg.Logger, MeterProvider: cfg.MeterProvider, OnStored: c.index.Stored, OnRemoved: c.index.Removed}
 	tc.Local = local.New(local.Config{MaxBytes: cfg.MaxBytes})
+	if cfg.Log != nil {
+		tc.Log = cfg.Log("objects", nil)
+	}
 	if c.present, err = cache.Open(tc); err != nil {
 		return fmt.Errorf("objects: %w", err)
 	}
 	tc.Local = local.New(local.Config{MaxBytes: cfg.MaxAbsentBytes})
+	if cfg.Log != nil {
+		tc.Log = cfg.Log("absences", c.present.Ready)
+	}
 	tc.OnStored, tc.OnRemoved = func(cache.Entry) {}, nil // so that what is built from absences knows the texts of their tags
 	if c.absent, err = cache.Open(tc); err != nil {
 		return fmt.Errorf("objects: absences: %w", err)
@@ -220,6 +232,9 @@ func Scopes(entities []string, all bool) []invalidate.Scope {
 	}
 	return scopes
 }
+
+// Ready waits until the cache knows what was invalidated in its log before the call.
+func (c *Cache) Ready(ctx context.Context) error { return c.absent.Ready(ctx) }
 
 // Index knows what is kept, and what that depends on.
 func (c *Cache) Index() *index.Index { return c.index }

@@ -5,18 +5,19 @@ import (
 	"slices"
 
 	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/invalidate"
 )
 
 // Change is all that one write has changed.
 type Change struct {
-	// Revision grows with each write, in the order of their commits; concurrent
-	// writes may still be published in another order. 0 if the commit failed in a
-	// way that leaves open what happened: then the events may be of nothing.
+	// Revision grows with each write, in the order of their commits. Concurrent
+	// writes may be published in another order.
 	Revision int64
 	Events   []Event
 }
 
-// Entities returns the entities of all events, each once.
+// Entities returns the entities of all events, each once. They are invalidated by the
+// transaction that made the change.
 func (c Change) Entities() (all []content.Entity) {
 	for _, e := range c.Events {
 		all = append(all, e.Entities()...)
@@ -25,9 +26,18 @@ func (c Change) Entities() (all []content.Entity) {
 	return slices.Compact(all)
 }
 
+// scopes returns what to invalidate.
+func (c Change) scopes() (all []invalidate.Scope) {
+	for _, e := range c.Entities() {
+		all = append(all, e.Scope())
+	}
+	return all
+}
+
 // Publisher is told of every change, whatever made it: the admin API, a job. The
-// service calls it after the commit and before the write returns, so a publisher
-// that forgets what was cached before it returns gives writers their own writes.
+// service calls it after the commit and before the write returns. A publisher that
+// waits until this process knows what the commit has invalidated gives writers their
+// own writes.
 type Publisher interface {
 	// Publish is called concurrently. An error does not undo the write: its caller
 	// gets it as an [*UnpublishedError]. ctx is not cancelled with the request
@@ -41,8 +51,8 @@ type PublisherFunc func(ctx context.Context, c Change) error
 // Publish calls f.
 func (f PublisherFunc) Publish(ctx context.Context, c Change) error { return f(ctx, c) }
 
-// UnpublishedError says that a write was made, and that the publisher failed to
-// publish it: what it should have reached may be old for as long as that says.
+// UnpublishedError says that a write was made, and that the publisher failed: this
+// process may serve what it showed before for as long as the log's bound.
 type UnpublishedError struct{ Err error }
 
 // Error returns the text of the error.

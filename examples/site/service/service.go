@@ -1,13 +1,12 @@
 // Package service is the one place where the site is written to. Every write is
-// checked, made in one transaction, and told to a [Publisher] before it returns,
-// whoever asked for it; so whatever is cached in front of the store has one place
-// to listen.
+// checked, and made in one transaction with the invalidation of what it changes: no
+// process serves the old for long, even when the writer dies at the commit. Then a
+// [Publisher] is told of it.
 package service
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/site/content"
@@ -42,29 +41,23 @@ func New(s *store.Store, cfg Config) *Service {
 // now is the time that goes into the database, which keeps milliseconds.
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
 
-// write runs fn in a transaction, and publishes the events that it returns.
+// write runs fn in a transaction, which invalidates what the events that it returns
+// have changed, and publishes them after the commit. A commit that fails may have
+// happened all the same: then the invalidation has happened with it.
 func (s *Service) write(ctx context.Context, fn func(tx *store.Tx) ([]Event, error)) error {
-	var events []Event
-	revision, err := s.store.Write(ctx, func(tx *store.Tx) (err error) {
-		if events, err = fn(tx); err != nil {
-			events = nil
+	var c Change
+	var err error
+	c.Revision, err = s.store.Write(ctx, func(tx *store.Tx) (err error) {
+		if c.Events, err = fn(tx); err != nil {
+			return err
 		}
-		return err
+		return tx.Invalidate(ctx, c.scopes()...)
 	})
-	if len(events) == 0 {
-		return err // fn failed, or found nothing to do
+	if err != nil || len(c.Events) == 0 {
+		return err // fn found nothing to do
 	}
-	// If it was the commit that failed, it may have happened all the same: to
-	// forget too much is harmless, to forget too little is not.
-	c := Change{Revision: revision, Events: events}
-	if err != nil {
-		c.Revision = 0
-	}
-	switch perr := s.cfg.Publisher.Publish(context.WithoutCancel(ctx), c); {
-	case err != nil:
-		return errors.Join(fmt.Errorf("commit: %w", err), perr)
-	case perr != nil:
-		return &UnpublishedError{perr}
+	if err := s.cfg.Publisher.Publish(context.WithoutCancel(ctx), c); err != nil {
+		return &UnpublishedError{err}
 	}
 	return nil
 }

@@ -97,18 +97,30 @@ func copyOf(tb testing.TB, database func() ([]byte, error)) *store.Store {
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	return open(tb, path)
+	return Open(tb, path)
 }
 
 // Empty returns a store with nothing in it, which is closed with the test.
 func Empty(tb testing.TB) *store.Store {
 	tb.Helper()
-	return open(tb, filepath.Join(tb.TempDir(), "site.db"))
+	return Open(tb, filepath.Join(tb.TempDir(), "site.db"))
 }
 
-func open(tb testing.TB, path string) *store.Store {
+// Fill returns a store on an empty database with the seed in it, which is closed with
+// the test.
+func Fill(tb testing.TB, db string) *store.Store {
 	tb.Helper()
-	s, err := store.Open(tb.Context(), path)
+	s := Open(tb, db)
+	if err := seed.Fill(tb.Context(), s, seed.Options{BaseURL: BaseURL, APIKey: APIKey}); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// Open returns a store on a database, which is closed with the test.
+func Open(tb testing.TB, db string) *store.Store {
+	tb.Helper()
+	s, err := store.Open(tb.Context(), db)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -31,7 +32,7 @@ type row interface{ Scan(dest ...any) error }
 // one returns the first row of a query; without one, [content.ErrNotFound].
 func one[T any](ctx context.Context, c conn, scan func(row) (T, error), query string, args ...any) (T, error) {
 	c.count.Add(1)
-	v, err := scan(c.db.QueryRowContext(ctx, query, args...))
+	v, err := scan(c.db.QueryRowContext(ctx, query, texts(args)...))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = content.ErrNotFound
 	}
@@ -41,7 +42,7 @@ func one[T any](ctx context.Context, c conn, scan func(row) (T, error), query st
 // list returns the rows of a query.
 func list[T any](ctx context.Context, c conn, scan func(row) (T, error), query string, args ...any) (all []T, err error) {
 	c.count.Add(1)
-	rows, err := c.db.QueryContext(ctx, query, args...)
+	rows, err := c.db.QueryContext(ctx, query, texts(args)...)
 	if err != nil {
 		return nil, err
 	}
@@ -58,25 +59,37 @@ func list[T any](ctx context.Context, c conn, scan func(row) (T, error), query s
 
 // exec changes something. That it finds nothing to change is
 // [content.ErrNotFound].
-func (c conn) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (c conn) exec(ctx context.Context, query string, args ...any) error {
 	c.count.Add(1)
-	res, err := c.db.ExecContext(ctx, query, args...)
+	res, err := c.db.ExecContext(ctx, query, texts(args)...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if n, err := res.RowsAffected(); err != nil || n > 0 {
-		return res, err
+		return err
 	}
-	return nil, content.ErrNotFound
+	return content.ErrNotFound
 }
 
 // run is exec of something that need not change anything.
 func (c conn) run(ctx context.Context, query string, args ...any) error {
-	_, err := c.exec(ctx, query, args...)
+	err := c.exec(ctx, query, args...)
 	if errors.Is(err, content.ErrNotFound) {
 		err = nil
 	}
 	return err
+}
+
+// texts makes the arguments texts that PostgreSQL takes: it refuses bytes of zero and
+// what is not UTF-8. Nothing in the database has either, so a stranger who asks for
+// it finds nothing.
+func texts(args []any) []any {
+	for i, arg := range args {
+		if s, ok := arg.(string); ok {
+			args[i] = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
+		}
+	}
+	return args
 }
 
 func scanValue[T any](r row) (v T, err error) {

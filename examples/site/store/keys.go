@@ -16,7 +16,7 @@ func scanKey(r row) (k content.APIKey, err error) {
 
 // APIKeyByPrefix implements [content.Reader].
 func (q queries) APIKeyByPrefix(ctx context.Context, prefix string) (content.APIKey, error) {
-	return one(ctx, q.conn, scanKey, `SELECT `+keyColumns+` FROM api_keys WHERE prefix = ?`, prefix)
+	return one(ctx, q.conn, scanKey, `SELECT `+keyColumns+` FROM api_keys WHERE prefix = $1`, prefix)
 }
 
 // APIKeys returns all keys, the newest first.
@@ -30,9 +30,8 @@ func (tx *Tx) InsertAPIKey(ctx context.Context, k content.APIKey) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `INSERT INTO api_keys (`+keyColumns+`) VALUES (?, ?, ?, ?, ?, ?)`,
+	return tx.exec(ctx, `INSERT INTO api_keys (`+keyColumns+`) VALUES ($1, $2, $3, $4, $5, $6)`,
 		k.Prefix, k.Label, k.Hash, scopes, toMillis(k.CreatedAt), toMillis(k.RevokedAt))
-	return err
 }
 
 // UpdateAPIKey replaces the label and the scopes of the key that has k's prefix.
@@ -41,12 +40,10 @@ func (tx *Tx) UpdateAPIKey(ctx context.Context, k content.APIKey) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `UPDATE api_keys SET label = ?, scopes = ? WHERE prefix = ?`, k.Label, scopes, k.Prefix)
-	return err
+	return tx.exec(ctx, `UPDATE api_keys SET label = $1, scopes = $2 WHERE prefix = $3`, k.Label, scopes, k.Prefix)
 }
 
 // RevokeAPIKey ends a key. One that was revoked before keeps its time.
 func (tx *Tx) RevokeAPIKey(ctx context.Context, prefix string, at time.Time) error {
-	_, err := tx.exec(ctx, `UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE prefix = ?`, toMillis(at), prefix)
-	return err
+	return tx.exec(ctx, `UPDATE api_keys SET revoked_at = coalesce(revoked_at, $1) WHERE prefix = $2`, toMillis(at), prefix)
 }

@@ -15,12 +15,12 @@ func scanPage(r row) (p content.Page, err error) {
 
 // PageBySlug implements [content.Reader].
 func (q queries) PageBySlug(ctx context.Context, slug string) (content.Page, error) {
-	return one(ctx, q.conn, scanPage, `SELECT `+pageColumns+` FROM pages WHERE slug = ?`, slug)
+	return one(ctx, q.conn, scanPage, `SELECT `+pageColumns+` FROM pages WHERE slug = $1`, slug)
 }
 
 // PageByID returns a page.
 func (q queries) PageByID(ctx context.Context, id int64) (content.Page, error) {
-	return one(ctx, q.conn, scanPage, `SELECT `+pageColumns+` FROM pages WHERE id = ?`, id)
+	return one(ctx, q.conn, scanPage, `SELECT `+pageColumns+` FROM pages WHERE id = $1`, id)
 }
 
 // Pages returns all pages, by id.
@@ -30,25 +30,19 @@ func (q queries) Pages(ctx context.Context) ([]content.Page, error) {
 
 // InsertPage adds a page and returns its id.
 func (tx *Tx) InsertPage(ctx context.Context, p content.Page) (int64, error) {
-	res, err := tx.exec(ctx, `INSERT INTO pages (slug, title, body, lang, updated_at) VALUES (?, ?, ?, ?, ?)`,
-		p.Slug, p.Title, p.Body, p.Lang, toMillis(p.UpdatedAt))
-	if err != nil {
-		return 0, err
-	}
-	return res.LastInsertId()
+	return one(ctx, tx.conn, scanValue[int64], `INSERT INTO pages (slug, title, body, lang, updated_at)
+		VALUES ($1, $2, $3, $4, $5) RETURNING id`, p.Slug, p.Title, p.Body, p.Lang, toMillis(p.UpdatedAt))
 }
 
 // UpdatePage replaces the page that has p's id.
 func (tx *Tx) UpdatePage(ctx context.Context, p content.Page) error {
-	_, err := tx.exec(ctx, `UPDATE pages SET slug = ?, title = ?, body = ?, lang = ?, updated_at = ? WHERE id = ?`,
+	return tx.exec(ctx, `UPDATE pages SET slug = $1, title = $2, body = $3, lang = $4, updated_at = $5 WHERE id = $6`,
 		p.Slug, p.Title, p.Body, p.Lang, toMillis(p.UpdatedAt), p.ID)
-	return err
 }
 
 // DeletePage removes a page.
 func (tx *Tx) DeletePage(ctx context.Context, id int64) error {
-	_, err := tx.exec(ctx, `DELETE FROM pages WHERE id = ?`, id)
-	return err
+	return tx.exec(ctx, `DELETE FROM pages WHERE id = $1`, id)
 }
 
 // Sitemap implements [content.Reader].
@@ -59,6 +53,6 @@ func (q queries) Sitemap(ctx context.Context) ([]content.SitemapEntry, error) {
 	}, `SELECT CASE lang WHEN 'en' THEN '' ELSE '/' || lang END || kind || slug AS path, updated_at FROM (
 			SELECT lang, '/posts/' AS kind, slug, updated_at FROM posts p WHERE `+public+`
 			UNION ALL
-			SELECT lang, '/pages/', slug, updated_at FROM pages)
+			SELECT lang, '/pages/', slug, updated_at FROM pages) AS paths
 		ORDER BY path`)
 }

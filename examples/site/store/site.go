@@ -20,9 +20,8 @@ func (tx *Tx) SetSettings(ctx context.Context, s content.Settings) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `INSERT INTO settings (id, value) VALUES (1, ?)
+	return tx.exec(ctx, `INSERT INTO settings (id, value) VALUES (1, $1)
 		ON CONFLICT (id) DO UPDATE SET value = excluded.value`, value)
-	return err
 }
 
 // Navigation implements [content.Reader].
@@ -39,7 +38,7 @@ func (tx *Tx) SetNavigation(ctx context.Context, items []content.NavItem) error 
 		return err
 	}
 	for i, n := range items {
-		if _, err := tx.exec(ctx, `INSERT INTO nav_items (position, lang, label, url) VALUES (?, ?, ?, ?)`,
+		if err := tx.exec(ctx, `INSERT INTO nav_items (position, lang, label, url) VALUES ($1, $2, $3, $4)`,
 			i, n.Lang, n.Label, n.URL); err != nil {
 			return err
 		}

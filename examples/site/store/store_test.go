@@ -5,6 +5,8 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 	"github.com/twofold-go/twofold/examples/site/store"
+	"github.com/twofold-go/twofold/internal/dbtest"
 )
 
 var day = time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
@@ -34,10 +37,60 @@ func post(slug string, status content.Status, at time.Time, tags ...content.Tag)
 	}}
 }
 
-func TestOpenKeepsWhatIsThere(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a b?c#d%20.db") // all of which mean something in a URL
+// database makes a database with nothing in it and returns what Open takes.
+type database func(t *testing.T) string
+
+// behaviours are what databases of both kinds have in common.
+var behaviours = map[string]func(t *testing.T, fresh database){
+	"OpenKeepsWhatIsThere":             testOpenKeepsWhatIsThere,
+	"RoundTrip":                        testRoundTrip,
+	"PublicReadsSeePublishedPostsOnly": testPublicReadsSeePublishedPostsOnly,
+	"ListsAndCountsAgree":              testListsAndCountsAgree,
+	"FailedWriteLeavesNothing":         testFailedWriteLeavesNothing,
+	"WhatIsNotThere":                   testWhatIsNotThere,
+	"ReadersBesideAWriter":             testReadersBesideAWriter,
+	"QueriesAreCounted":                testQueriesAreCounted,
+	"TextsThatNobodyHas":               testTextsThatNobodyHas,
+	"WritesAreInOrder":                 testWritesAreInOrder,
+}
+
+func TestSQLite(t *testing.T) {
+	for name, test := range behaviours {
+		t.Run(name, func(t *testing.T) {
+			test(t, func(t *testing.T) string {
+				t.Helper()
+				return filepath.Join(t.TempDir(), "a b?c#d%20.db") // all of which mean something in a URL
+			})
+		})
+	}
+	if _, err := store.Open(t.Context(), t.TempDir()); err == nil {
+		t.Error("a folder was opened as a database")
+	}
+}
+
+func TestPostgres(t *testing.T) {
+	server := dbtest.Postgres(t)
+	for name, test := range behaviours {
+		t.Run(name, func(t *testing.T) {
+			test(t, func(t *testing.T) string {
+				t.Helper()
+				name, _ := server.Database(t)
+				return server.DSN(name)
+			})
+		})
+	}
+	const password = "tell-nobody"
+	for _, url := range []string{"postgres://u:" + password + "@127.0.0.1:1/none", "postgres://u:" + password + "@:x/"} {
+		if _, err := store.Open(t.Context(), url); err == nil || strings.Contains(err.Error(), password) {
+			t.Errorf("Open = %v, want an error without the password", err)
+		}
+	}
+}
+
+func testOpenKeepsWhatIsThere(t *testing.T, fresh database) {
+	db := fresh(t)
 	for i := range 2 {
-		s, err := store.Open(t.Context(), path)
+		s, err := store.Open(t.Context(), db)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,13 +101,10 @@ func TestOpenKeepsWhatIsThere(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := store.Open(t.Context(), t.TempDir()); err == nil {
-		t.Error("a folder was opened as a database")
-	}
 }
 
-func TestRoundTrip(t *testing.T) {
-	s := sitetest.Empty(t)
+func testRoundTrip(t *testing.T, fresh database) {
+	s := sitetest.Open(t, fresh(t))
 	tag := content.Tag{Slug: "x", Name: "X & Y"}
 	want := post("one", content.Published, day.Add(123*time.Millisecond), tag)
 	key := content.APIKey{Prefix: "p", Label: "L", Hash: content.HashSecret("s"), Scopes: []content.Scope{}, CreatedAt: day}
@@ -81,8 +131,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-func TestPublicReadsSeePublishedPostsOnly(t *testing.T) {
-	s := sitetest.Empty(t)
+func testPublicReadsSeePublishedPostsOnly(t *testing.T, fresh database) {
+	s := sitetest.Open(t, fresh(t))
 	tag := content.Tag{Slug: "x", Name: "X"}
 	var ids []int64
 	write(t, s, func(ctx context.Context, tx *store.Tx) error {
@@ -124,8 +174,8 @@ func TestPublicReadsSeePublishedPostsOnly(t *testing.T) {
 }
 
 // The counts say of each list how long it is, and its windows make up the whole.
-func TestListsAndCountsAgree(t *testing.T) {
-	s := sitetest.Seeded(t)
+func testListsAndCountsAgree(t *testing.T, fresh database) {
+	s := sitetest.Fill(t, fresh(t))
 	for _, lang := range content.Langs {
 		wantList(t, s, content.Filter{Lang: lang}, -1)
 		tags, err := s.TagCounts(t.Context(), lang)
@@ -177,8 +227,8 @@ func wantList(t *testing.T, s *store.Store, f content.Filter, want int) {
 	}
 }
 
-func TestFailedWriteLeavesNothing(t *testing.T) {
-	s := sitetest.Empty(t)
+func testFailedWriteLeavesNothing(t *testing.T, fresh database) {
+	s := sitetest.Open(t, fresh(t))
 	failure := errors.New("no")
 	if n, err := s.Write(t.Context(), func(tx *store.Tx) error {
 		return errors.Join(tx.InsertTag(t.Context(), content.Tag{Slug: "x", Name: "X"}), failure)
@@ -193,8 +243,8 @@ func TestFailedWriteLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThere(t *testing.T) {
-	s := sitetest.Empty(t)
+func testWhatIsNotThere(t *testing.T, fresh database) {
+	s := sitetest.Open(t, fresh(t))
 	for name, call := range map[string]func(ctx context.Context, tx *store.Tx) error{
 		"UpdatePost": func(ctx context.Context, tx *store.Tx) error {
 			return tx.UpdatePost(ctx, post("x", content.Draft, time.Time{}))
@@ -215,8 +265,8 @@ func TestWhatIsNotThere(t *testing.T) {
 }
 
 // Readers go on while there is a write, and see all of it or nothing.
-func TestReadersBesideAWriter(t *testing.T) {
-	s := sitetest.Empty(t)
+func testReadersBesideAWriter(t *testing.T, fresh database) {
+	s := sitetest.Open(t, fresh(t))
 	const tags, readers = 20, 4
 	var wg sync.WaitGroup
 	for range readers {
@@ -240,8 +290,8 @@ func TestReadersBesideAWriter(t *testing.T) {
 	wg.Wait()
 }
 
-func TestQueriesAreCounted(t *testing.T) {
-	s := sitetest.Seeded(t)
+func testQueriesAreCounted(t *testing.T, fresh database) {
+	s := sitetest.Fill(t, fresh(t))
 	for _, tt := range []struct {
 		name string
 		want int64
@@ -263,4 +313,38 @@ func TestQueriesAreCounted(t *testing.T) {
 			t.Errorf("%s: %d queries, want %d", tt.name, got, tt.want)
 		}
 	}
+}
+
+// What PostgreSQL takes for no text is not there, and no error.
+func testTextsThatNobodyHas(t *testing.T, fresh database) {
+	s := sitetest.Open(t, fresh(t))
+	for _, text := range []string{"a\x00b", "\xff"} {
+		if _, err := s.PostBySlug(t.Context(), text); !errors.Is(err, content.ErrNotFound) {
+			t.Errorf("PostBySlug(%q) = %v", text, err)
+		}
+		if l, err := s.ListPosts(t.Context(), content.Filter{Lang: content.English, Tag: text}, content.Window{Number: 1, Size: 9}); err != nil || l.Total > 0 {
+			t.Errorf("ListPosts with tag %q = %v, %v", text, l, err)
+		}
+	}
+}
+
+// A write sees all of the writes before it, and none that is under way.
+func testWritesAreInOrder(t *testing.T, fresh database) {
+	s := sitetest.Open(t, fresh(t))
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			var before int
+			n, err := s.Write(t.Context(), func(tx *store.Tx) error {
+				all, err := tx.Tags(t.Context())
+				before = len(all)
+				slug := strconv.Itoa(i)
+				return errors.Join(err, tx.InsertTag(t.Context(), content.Tag{Slug: slug, Name: slug}))
+			})
+			if err != nil || int64(before)+1 != n {
+				t.Errorf("write %d has seen %d tags, %v", n, before, err)
+			}
+		})
+	}
+	wg.Wait()
 }

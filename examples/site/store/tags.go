@@ -18,7 +18,7 @@ func (q queries) Tags(ctx context.Context) ([]content.Tag, error) {
 
 // Tag returns a tag.
 func (q queries) Tag(ctx context.Context, slug string) (content.Tag, error) {
-	return one(ctx, q.conn, scanTag, `SELECT slug, name FROM tags WHERE slug = ?`, slug)
+	return one(ctx, q.conn, scanTag, `SELECT slug, name FROM tags WHERE slug = $1`, slug)
 }
 
 // TagCounts implements [content.Reader].
@@ -28,7 +28,7 @@ func (q queries) TagCounts(ctx context.Context, lang content.Lang) ([]content.Ta
 		return t, err
 	}, `SELECT t.slug, t.name, count(*)
 		FROM posts p JOIN post_tags x ON x.post_id = p.id JOIN tags t ON t.id = x.tag_id
-		WHERE `+public+` AND p.lang = ? GROUP BY t.id ORDER BY t.slug`, lang)
+		WHERE `+public+` AND p.lang = $1 GROUP BY t.id ORDER BY t.slug`, lang)
 }
 
 // MonthCounts implements [content.Reader].
@@ -40,24 +40,20 @@ func (q queries) MonthCounts(ctx context.Context, lang content.Lang) ([]content.
 		}
 		m.Month, err = content.ParseMonth(month)
 		return m, err
-	}, `SELECT strftime('%Y-%m', p.published_at / 1000, 'unixepoch') AS month, count(*)
-		FROM posts p WHERE `+public+` AND p.lang = ? GROUP BY month ORDER BY month DESC`, lang)
+	}, `SELECT p.month, count(*) FROM shown p WHERE `+public+` AND p.lang = $1 GROUP BY p.month ORDER BY p.month DESC`, lang)
 }
 
 // InsertTag adds a tag.
 func (tx *Tx) InsertTag(ctx context.Context, t content.Tag) error {
-	_, err := tx.exec(ctx, `INSERT INTO tags (slug, name) VALUES (?, ?)`, t.Slug, t.Name)
-	return err
+	return tx.exec(ctx, `INSERT INTO tags (slug, name) VALUES ($1, $2)`, t.Slug, t.Name)
 }
 
 // UpdateTag replaces the tag that has the slug; posts that have it keep it.
 func (tx *Tx) UpdateTag(ctx context.Context, slug string, t content.Tag) error {
-	_, err := tx.exec(ctx, `UPDATE tags SET slug = ?, name = ? WHERE slug = ?`, t.Slug, t.Name, slug)
-	return err
+	return tx.exec(ctx, `UPDATE tags SET slug = $1, name = $2 WHERE slug = $3`, t.Slug, t.Name, slug)
 }
 
 // DeleteTag removes a tag, from all posts, too.
 func (tx *Tx) DeleteTag(ctx context.Context, slug string) error {
-	_, err := tx.exec(ctx, `DELETE FROM tags WHERE slug = ?`, slug)
-	return err
+	return tx.exec(ctx, `DELETE FROM tags WHERE slug = $1`, slug)
 }

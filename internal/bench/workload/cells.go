@@ -41,7 +41,7 @@ func sizeName(size int) string {
 	if size < 1<<10 {
 		return strconv.Itoa(size) + " B"
 	}
-	return strconv.Itoa((size+1024)>>10) + " KiB"
+	return strconv.Itoa((size+1023)>>10) + " KiB"
 }
 
 // cells measures the tiers one operation at a time.

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/report"
 	"github.com/twofold-go/twofold/internal/dbtest"
@@ -283,11 +285,15 @@ func (e *Env) latencies(ctx context.Context, l report.Line, do func(ctx context.
 
 // lags are the times from the answer to COMMIT until another process has the record.
 func (e *Env) lags(ctx context.Context, d *database) error {
-	listener, err := pgxlisten.New(d.server.DSN(""))
+	server, err := pgx.ParseConfig(d.server.DSN(""))
 	if err != nil {
 		return err
 	}
-	defer func() { _ = listener.Close() }() // it only listens
+	listener, err := pgxlisten.New(pgxlisten.Config{Conn: server})
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
 	hears := sqllog.New(d.db, sqllog.Config{Dialect: sqllog.Postgres, Poll: time.Second, Wait: listener.Wait})
 	polls := sqllog.New(d.db, sqllog.Config{Dialect: sqllog.Postgres, Poll: pollOfLogs})
 	return measure.Rounds(ctx, e.Rounds, []measure.Contender{

@@ -52,9 +52,11 @@ func BenchmarkNothingNew(b *testing.B) {
 				}); err != nil {
 					b.Fatal(err)
 				}
-				if _, err := l.Sync(b.Context(), at, invalidate.Append{}); err != nil {
+				p, err := l.Sync(b.Context(), at, invalidate.Append{})
+				if err != nil {
 					b.Fatal(err)
 				}
+				at = p.End
 			}
 		})
 	}

@@ -3,31 +3,39 @@ package sqllogtest_test
 
 import (
 	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/twofold-go/twofold/internal/dbtest"
+	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
+	"github.com/twofold-go/twofold/key"
 )
 
 // rig is a database with the tables of a log.
 type rig struct {
-	dialect sqllog.Dialect
-	db      *sql.DB
-	readers *sql.DB // nil: db
+	dialect  sqllog.Dialect
+	db       *sql.DB
+	readers  *sql.DB                // nil: db
+	postgres *dbtest.PostgresServer // nil: another database
+	mariadb  *dbtest.MariaDBServer  // the same
+	name     string                 // of the database in its server
 }
 
-// eachDatabase runs test once per kind of database, side by side.
+// eachDatabase runs test once per kind of database, side by side. PostgreSQL is one
+// server for all tests.
 func eachDatabase(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
 	for _, kind := range []struct {
 		name string
-		open func(t *testing.T) *rig
-	}{
-		{"sqlite", sqliteRig},
-		{"postgres", postgresRig},
-	} {
+		open func(testing.TB) *rig
+	}{{"sqlite", sqliteRig}, {"postgres", sharedPostgres}, {"mariadb", sharedMariaDB}} {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			test(t, kind.open(t))
@@ -35,16 +43,81 @@ func eachDatabase(t *testing.T, test func(t *testing.T, r *rig)) {
 	}
 }
 
-func sqliteRig(t *testing.T) *rig {
+func sqliteRig(t testing.TB) *rig {
 	t.Helper()
 	f := dbtest.SQLite(t)
 	return (&rig{dialect: sqllog.SQLite, db: f.Writer, readers: f.Reader}).install(t)
 }
 
-func postgresRig(t *testing.T) *rig {
+// postgresRig is a server that a test may break.
+func postgresRig(t testing.TB, settings ...string) *rig {
 	t.Helper()
-	_, db := dbtest.Postgres(t).Database(t)
-	return (&rig{dialect: sqllog.Postgres, db: db}).install(t)
+	return onServer(t, dbtest.Postgres(t, settings...))
+}
+
+func onServer(t testing.TB, s *dbtest.PostgresServer) *rig {
+	t.Helper()
+	name, db := s.Database(t)
+	return (&rig{dialect: sqllog.Postgres, db: db, postgres: s, name: name}).install(t)
+}
+
+// shared are the servers of all tests that break nothing. Each starts with the first test.
+var shared struct {
+	sync.Mutex
+	postgres *dbtest.PostgresServer
+	mariadb  *dbtest.MariaDBServer
+}
+
+func sharedPostgres(t testing.TB) *rig {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.postgres == nil {
+		s, err := dbtest.StartPostgres("")
+		mustStart(t, err, os.Getenv("CI") != "")
+		shared.postgres = s
+	}
+	return onServer(t, shared.postgres)
+}
+
+func sharedMariaDB(t testing.TB) *rig {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.mariadb == nil {
+		s, err := dbtest.StartMariaDB("")
+		mustStart(t, err, os.Getenv("TWOFOLD_MARIADB") == "1")
+		shared.mariadb = s
+	}
+	name, db := shared.mariadb.Database(t)
+	return (&rig{dialect: sqllog.MySQL, db: db, mariadb: shared.mariadb, name: name}).install(t)
+}
+
+// mustStart skips a test without its server, where that is allowed.
+func mustStart(t testing.TB, err error, needed bool) {
+	t.Helper()
+	if errors.Is(err, dbtest.ErrNotInstalled) && !needed {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	var err error
+	if shared.postgres != nil {
+		err = shared.postgres.Close()
+	}
+	if shared.mariadb != nil {
+		err = errors.Join(err, shared.mariadb.Close())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 func (r *rig) install(t testing.TB) *rig {
@@ -69,3 +142,113 @@ func (r *rig) fresh(cfg sqllog.Config) func() *sqllog.Log {
 	return func() *sqllog.Log { return r.open(cfg) }
 }
 
+func (r *rig) exec(t testing.TB, query string, args ...any) {
+	t.Helper()
+	if _, err := r.db.ExecContext(t.Context(), query, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// count returns the number of a query.
+func (r *rig) count(t testing.TB, query string) (n int) {
+	t.Helper()
+	if err := r.db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// process follows a log with one handle, from its start.
+type process struct {
+	t            testing.TB
+	log          *sqllog.Log
+	at           invalidate.Cursor
+	keys, scopes []invalidate.Record // all that it has seen
+}
+
+func (r *rig) process(t testing.TB, cfg sqllog.Config) *process {
+	t.Helper()
+	p := &process{t: t, log: r.open(cfg)}
+	p.sync()
+	return p
+}
+
+// sync reads the log up to its end and returns what is new.
+func (p *process) sync() (keys, scopes []invalidate.Record) {
+	p.t.Helper()
+	for {
+		page, err := p.log.Sync(p.t.Context(), p.at, invalidate.Append{})
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		keys, scopes = append(keys, page.Keys...), append(scopes, page.Scopes...)
+		p.keys, p.scopes = append(p.keys, page.Keys...), append(p.scopes, page.Scopes...)
+		if !page.More {
+			p.at = page.End
+			return keys, scopes
+		}
+		p.at = invalidate.Cursor{Key: p.keys[len(p.keys)-1].At, Scope: p.scopes[len(p.scopes)-1].At}
+	}
+}
+
+// want checks that a Sync shows exactly these scopes, in any order.
+func (p *process) want(scopes ...invalidate.Scope) {
+	p.t.Helper()
+	keys, others := p.sync()
+	var got []invalidate.Fence
+	for _, rec := range append(keys, others...) {
+		if rec.Bump || rec.Damaged {
+			p.t.Fatalf("record %+v, want none that starts an epoch or is damaged", rec)
+		}
+		got = append(got, rec.Fences...)
+	}
+	for _, s := range scopes {
+		i := slices.IndexFunc(got, func(f invalidate.Fence) bool {
+			g := f
+			g.Hold = 0
+			return g == s.Fence()
+		})
+		if i < 0 {
+			p.t.Fatalf("no fence of a %v in %+v", s.Kind(), got)
+		}
+		got = slices.Delete(got, i, i+1)
+	}
+	if len(got) > 0 {
+		p.t.Fatalf("fences %+v, of nothing that was committed", got)
+	}
+}
+
+// bumped reports whether a Sync shows a new epoch.
+func (p *process) bumped() bool {
+	p.t.Helper()
+	keys, scopes := p.sync()
+	isBump := func(rec invalidate.Record) bool { return rec.Bump }
+	if slices.ContainsFunc(keys, isBump) != slices.ContainsFunc(scopes, isBump) {
+		p.t.Errorf("one sequence alone starts an epoch: %+v, %+v", keys, scopes)
+	}
+	return slices.ContainsFunc(keys, isBump)
+}
+
+func key42(t testing.TB) invalidate.Scope {
+	t.Helper()
+	k, err := key.Space{Tenant: "default", Namespace: "users:v1"}.Key("42")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return invalidate.Key(k)
+}
+
+func org(n int) invalidate.Scope { return invalidate.Tag("default", "org:"+strconv.Itoa(n)) }
+
+type sqlDB = sql.DB
+
+// openAs returns a pool with its own address.
+func openAs(t testing.TB, driver, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}

@@ -111,27 +111,24 @@ CREATE UNIQUE INDEX digests_period ON digests
     (user_id, type, (metadata ->> '$.period_start'), (metadata ->> '$.period_end'));
 CREATE INDEX digests_newest ON digests (user_id, created_at DESC, id DESC);
 
--- One row per combination and period. The cell_ columns are what package sqltier needs;
--- the others are read by people, and are written by the statement that writes the cell.
+-- One row per combination and period: what the cells of the cache are made from again,
+-- without a call, and what people read.
 CREATE TABLE digest_cache (
     id                INTEGER PRIMARY KEY AUTOINCREMENT,
-    cell_key          TEXT NOT NULL UNIQUE,
-    cell              BLOB NOT NULL,
-    cell_until        INTEGER NOT NULL, -- from then on there is no cell; a claim's runs on the machine's clock
     subscription_hash TEXT NOT NULL,    -- of source ids and options
     sources_hash      TEXT NOT NULL DEFAULT '', -- of source ids alone: what users have
     digest_type       TEXT NOT NULL,
     period_start      INTEGER NOT NULL,
     period_end        INTEGER NOT NULL,
-    state             TEXT NOT NULL DEFAULT 'claimed' CHECK (state IN ('claimed', 'ready', 'empty', 'failed')),
-    content           TEXT CHECK ((state IN ('ready', 'empty')) = (content IS NOT NULL)),
+    state             TEXT NOT NULL CHECK (state IN ('ready', 'empty')),
+    content           TEXT NOT NULL,
     metadata          TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(metadata)),
     source_ids        TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(source_ids)),
     raw_item_count    INTEGER NOT NULL DEFAULT 0,
-    llm_model         TEXT,
-    llm_tokens        INTEGER,
-    created_at        INTEGER NOT NULL DEFAULT 0,
-    expires_at        INTEGER,          -- when a digest has served its time; NULL while there is none
+    llm_model         TEXT NOT NULL DEFAULT '',
+    llm_tokens        INTEGER NOT NULL DEFAULT 0,
+    created_at        INTEGER NOT NULL,
+    expires_at        INTEGER NOT NULL, -- when it has served its time
     -- The look-up has all four columns, and so has the key: with fewer, a row of another
     -- period_end is never found and never replaced, and every request pays.
     UNIQUE (subscription_hash, digest_type, period_start, period_end)
@@ -141,13 +138,15 @@ CREATE INDEX idx_dc_sources ON digest_cache (sources_hash);
 CREATE INDEX idx_dc_period ON digest_cache (period_start, period_end);
 CREATE INDEX idx_dc_expires ON digest_cache (expires_at);
 
--- Whatever else the processes on this database cache together.
-CREATE TABLE cells (
-    cell_key   TEXT PRIMARY KEY,
-    cell       BLOB NOT NULL,
-    cell_until INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX cells_until ON cells (cell_until);
+-- What was deleted from digest_cache. A digest that began to be made before must not
+-- come back.
+CREATE TABLE digest_cache_deletions (
+    id     INTEGER PRIMARY KEY AUTOINCREMENT,
+    at     INTEGER NOT NULL,
+    hash   TEXT    NOT NULL, -- of a combination, with or without its options
+    before INTEGER NOT NULL, -- periods that ended then or earlier
+    every  INTEGER NOT NULL CHECK (every IN (0, 1))
+) STRICT;
 
 CREATE TABLE fetch_log (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -174,7 +173,7 @@ CREATE TABLE counters (
 -- +goose Down
 DROP TABLE counters;
 DROP TABLE fetch_log;
-DROP TABLE cells;
+DROP TABLE digest_cache_deletions;
 DROP TABLE digest_cache;
 DROP TABLE digests;
 DROP TABLE raw_items;

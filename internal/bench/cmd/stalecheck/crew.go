@@ -9,6 +9,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
 )
 
 // crew are the workers of a run, those that have crashed included.
@@ -90,6 +91,22 @@ func (w *crew) Pause(i int) error { return w.now[i].Pause() }
 
 // Resume lets a worker go on.
 func (w *crew) Resume(i int) error { return w.now[i].Resume() }
+
+// At has a worker end in some way when it comes to a step.
+func (w *crew) At(i int, step, end string) error { return w.now[i].Tell(worker.Order(step, end)) }
+
+// Ended reports whether a worker's process has ended.
+func (w *crew) Ended(i int) bool {
+	select {
+	case <-w.now[i].Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// Paused reports whether a worker stands still.
+func (w *crew) Paused(i int) bool { return w.now[i].Paused() }
 
 // Crash ends workers at once, calls meanwhile, and puts other processes in their place.
 func (w *crew) Crash(workers []int, meanwhile func()) error {

@@ -80,10 +80,14 @@ func (r *result) describe(out io.Writer, v history.Violation) {
 	e, a := v.Read, v.Ack
 	fmt.Fprintf(out, "\nviolation: %s, level %d, worker %d, tier %v\n", worker.Name(int(e.Key)), e.Level, e.Proc, e.Tier)
 	fmt.Fprintf(out, "  read from %v to %v returned version %d%s\n", r.since(e.Start), r.since(e.End), e.Version, told(e))
-	fmt.Fprintf(out, "  worker %d invalidated by %v (call %d) from %v to %v, at version %d: %v earlier, own process %v, allowed %v\n",
-		a.Proc, a.Kind, a.Op, r.since(a.Start), r.since(a.End), a.Version, time.Duration(v.Staleness), v.Own, time.Duration(v.Limit))
+	if a.Type == 0 {
+		fmt.Fprintf(out, "  the source held version %d by %v: %v earlier, allowed %v\n", a.Version, r.since(a.End), time.Duration(v.Staleness), time.Duration(v.Limit))
+	} else {
+		fmt.Fprintf(out, "  worker %d invalidated by %v (call %d) from %v to %v, at version %d: %v earlier, own process %v, allowed %v\n",
+			a.Proc, a.Kind, a.Op, r.since(a.Start), r.since(a.End), a.Version, time.Duration(v.Staleness), v.Own, time.Duration(v.Limit))
+	}
 	for _, in := range r.incidents {
-		if in.End > a.Start-int64(5*time.Second) && in.Start < e.End {
+		if in.End > cmp.Or(a.Start, a.End)-int64(5*time.Second) && in.Start < e.End {
 			fmt.Fprintf(out, "  fault from %v to %v: %s\n", r.since(in.Start), r.since(in.End), in.What)
 		}
 	}
@@ -108,7 +112,7 @@ func (r *result) around(out io.Writer, v history.Violation) {
 	var near []history.Event
 	for _, e := range r.events {
 		if e.Key == v.Read.Key && e.Type != history.Ping &&
-			e.End >= v.Ack.Start-int64(2*time.Second) && e.Start <= v.Read.End+int64(time.Second/4) {
+			e.End >= cmp.Or(v.Ack.Start, v.Ack.End)-int64(2*time.Second) && e.Start <= v.Read.End+int64(time.Second/4) {
 			near = append(near, e)
 		}
 	}
@@ -124,7 +128,7 @@ func (r *result) around(out io.Writer, v history.Violation) {
 				r.since(e.Start), r.since(e.End), e.Proc, e.Version, e.Level, told(e))
 		default:
 			fmt.Fprintf(out, "    %v–%v worker %d %s version %d by %v (call %d)\n", r.since(e.Start), r.since(e.End), e.Proc,
-				map[history.Type]string{history.Acked: "invalidates", history.Refused: "fails to invalidate", history.NoRead: "fails to read"}[e.Type],
+				map[history.Type]string{history.Acked: "invalidates", history.Committed: "commits", history.Refused: "fails to invalidate", history.NoRead: "fails to read"}[e.Type],
 				e.Version, e.Kind, e.Op)
 		}
 	}

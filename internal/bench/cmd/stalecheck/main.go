@@ -3,7 +3,7 @@
 // longer after its invalidation than the bound says.
 //
 //	stalecheck [flags]                one run
-//	stalecheck -suite ci|all [-out f] several runs, as a Markdown table
+//	stalecheck -suite ci|all|db [-out f] several runs, as a Markdown table
 //	stalecheck -suite cost            what an invalidation costs
 //
 // It starts redis-server from the PATH and itself once more for each worker.
@@ -34,6 +34,21 @@
 // lost. There that process comes within the bound, which must be 4 seconds or more, and
 // a process may miss its own invalidations for so long, too.
 //
+// With -db the source and the log are in one database, SQLite or PostgreSQL, and every write
+// is a transaction that invalidates (package sqllog). Writers die after COMMIT there and
+// tell nobody, and the source may be put back to an older copy. So an observer reads the
+// source all the time, and reads are judged by what it saw. The keys are many and written
+// rarely. These are the faults of a log in a database:
+//
+//	committed      a worker is killed when COMMIT was answered
+//	steps          a worker is killed at each step of a numbering and of a transaction
+//	freeze         a worker is stopped at such a step
+//	unanswered     the connection is cut between COMMIT and its answer
+//	db-kill        PostgreSQL is killed, or stopped at once, and started again
+//	db-copy        the database is put back to an old copy, in place
+//	db-standby     a standby is promoted that lagged
+//	db-trim        workers are killed, and the log has no record of keys for those that follow
+//
 // A checker that never fires proves nothing. Built with
 //
 //	go build -tags twofold_controls ./cmd/stalecheck
@@ -41,7 +56,8 @@
 // it can do without some safeguards of the protocol (-without replid,memory), and with
 // -expect violations it fails when that goes unnoticed. Package safeguard lists them.
 // The suites need that build. Without any tag, -without log runs the cache with no log
-// at all.
+// at all; with -db, -without outbox invalidates after COMMIT, and -without cells-first
+// removes cells after their rows have numbers.
 package main
 
 import (
@@ -107,10 +123,12 @@ func run(ctx context.Context) error {
 		return o.runSuite(ctx, ciSuite())
 	case "all":
 		return o.runSuite(ctx, fullSuite(o.c.Duration))
+	case "db":
+		return o.runSuite(ctx, databases(o.c.Duration))
 	case "cost":
 		return o.cost(ctx)
 	}
-	return fmt.Errorf("no suite %q: want ci, all or cost", o.suite)
+	return fmt.Errorf("no suite %q: want ci, all, db or cost", o.suite)
 }
 
 // single does one run and says what came of it.

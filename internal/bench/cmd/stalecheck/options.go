@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
 )
 
 // options are what the command line says.
@@ -20,6 +22,8 @@ type options struct {
 // runConfig is one run.
 type runConfig struct {
 	Fault    string
+	DB       string // the kind of database that holds the source and the log; empty: Redis does
+	DBCells  bool   // it holds the cells as well
 	Bound    time.Duration
 	Strict   bool
 	Soft     bool   // nothing is invalidated: it expires
@@ -49,9 +53,11 @@ func parse(args []string) (*options, error) {
 	o := &options{c: defaults()}
 	c := &o.c
 	fs := flag.NewFlagSet("stalecheck", flag.ContinueOnError)
-	fs.StringVar(&o.suite, "suite", "", "several runs: ci (a minute), all, or cost (measures)")
+	fs.StringVar(&o.suite, "suite", "", "several runs: ci (a minute), all, db (databases alone), or cost (measures)")
 	fs.StringVar(&o.out, "out", "", "write the table to this file, too")
 	fs.StringVar(&c.Fault, "fault", c.Fault, "what breaks: "+strings.Join(rig.Faults(), ", "))
+	fs.StringVar(&c.DB, "db", "", "the source and the log are in a database: sqlite or postgres")
+	fs.BoolVar(&c.DBCells, "db-cells", false, "the cells are in it as well")
 	fs.DurationVar(&c.Bound, "bound", c.Bound, "the bound of the log")
 	fs.BoolVar(&c.Strict, "strict", c.Strict, "every invalidation is Strict, and the bound 0")
 	fs.BoolVar(&c.Soft, "soft", c.Soft, "nothing is invalidated, it expires; what is served as stale is not judged")
@@ -80,11 +86,15 @@ func parse(args []string) (*options, error) {
 	return o, c.validate()
 }
 
-// noLog is the control that does without the log, in every build.
-const noLog = "log"
+// Controls that any build has, because the worker makes them.
+const (
+	noLog      = "log"         // there is no log at all
+	noOutbox   = "outbox"      // invalidations follow COMMIT, and are no part of it
+	cellsFirst = "cells-first" // cells are removed before their rows are numbered
+)
 
-// guards are what -without takes: those of package safeguard, and noLog.
-var guards = []string{"lease", "run-id", "replid", "memory", "ids", "epochs", "frames", "cas", "soft", "parts", noLog}
+// guards are what -without takes: those of package safeguard, and those of the worker.
+var guards = []string{"lease", "run-id", "replid", "memory", "ids", "epochs", "frames", "cas", "soft", "parts", noLog, noOutbox, cellsFirst}
 
 // removed returns the safeguards to do without.
 func (c *runConfig) removed() []string {
@@ -99,7 +109,7 @@ func (c *runConfig) keys() int {
 	switch {
 	case c.Keys > 0:
 		return c.Keys
-	case rig.Rare(c.Fault):
+	case rig.Rare(c.Fault), c.DB != "":
 		return 400
 	}
 	return 24
@@ -112,7 +122,7 @@ func (c *runConfig) validate() error {
 		if !slices.Contains(guards, g) {
 			return fmt.Errorf("no safeguard %q: want some of %s", g, strings.Join(guards, ", "))
 		}
-		if g != noLog && !controls {
+		if g != noLog && g != noOutbox && g != cellsFirst && !controls {
 			return errNoControls
 		}
 	}
@@ -122,6 +132,14 @@ func (c *runConfig) validate() error {
 		return fmt.Errorf(`cannot expect %q: want "violations" or nothing`, c.Expect)
 	case !slices.Contains(rig.Faults(), c.Fault):
 		return fmt.Errorf("no fault %q: want one of %s", c.Fault, strings.Join(rig.Faults(), ", "))
+	case c.DB != "" && c.DB != worker.SQLite && c.DB != worker.Postgres:
+		return fmt.Errorf("no database %q: want sqlite or postgres", c.DB)
+	case !rig.Fits(c.Fault, c.DB):
+		return fmt.Errorf("the fault %s is not one of a log in %s", c.Fault, cmp.Or(c.DB, "redis"))
+	case c.DB != "" && c.Soft:
+		return errors.New("a transaction invalidates; nothing expires by one")
+	case c.DB == "" && (c.DBCells || slices.Contains(c.removed(), noOutbox) || slices.Contains(c.removed(), cellsFirst)):
+		return errors.New("-db-cells, outbox and cells-first are for -db")
 	case c.Soft && c.Strict:
 		return errors.New("what expires is never strict")
 	case c.Bound < max(least, time.Millisecond):

@@ -39,6 +39,7 @@ func (c runConfig) run(ctx context.Context) (*result, error) {
 	}
 	r, err := rig.Start(ctx, rig.Config{
 		Fault: c.Fault, Workers: c.Workers, Duration: c.Duration, Bound: c.Bound, Seed: c.Seed, Dir: dir,
+		DB: c.DB, DBCells: c.DBCells, Keys: c.keys(),
 	})
 	if err != nil {
 		return nil, err
@@ -59,11 +60,15 @@ func (c runConfig) run(ctx context.Context) (*result, error) {
 	if err := errors.Join(err, crew.finish()); err != nil {
 		return nil, err
 	}
-	return res, res.collect(crew)
+	course, err := r.Course(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return res, res.collect(crew, course)
 }
 
 // collect reads what the workers have left and judges it.
-func (r *result) collect(w *crew) error {
+func (r *result) collect(w *crew, course *history.Course) error {
 	for _, h := range w.hands {
 		events, err := history.ReadFile(eventsFile(w.dir, h.number), uint8(h.number), h.killed)
 		if err != nil {
@@ -84,7 +89,11 @@ func (r *result) collect(w *crew) error {
 		r.reports = append(r.reports, rep)
 	}
 	rules := history.Rules{Bound: r.c.Bound, Own: rig.MinBound(r.c.Fault), Strict: r.c.Strict, Soft: r.c.Soft}
-	r.verdict = history.Check(r.events, rules)
+	if course != nil {
+		r.verdict = course.Observe(r.events, rules)
+	} else {
+		r.verdict = history.Check(r.events, rules)
+	}
 	r.lag = history.Lags(r.events, r.c.Bound)
 	return nil
 }
@@ -98,6 +107,8 @@ func (r *result) judge() error {
 		return fmt.Errorf("%w: %d reads returned another key's value", errFound, r.foreign())
 	case r.verdict.Reads == 0 || r.verdict.Acks == 0 && r.c.Writers > 0:
 		return fmt.Errorf("%w: %d reads and %d invalidations prove nothing", errFound, r.verdict.Reads, r.verdict.Acks)
+	case r.verdict.Unseen*100 > r.verdict.Reads:
+		return fmt.Errorf("%w: the observer of the source missed what %d of %d reads returned", errFound, r.verdict.Unseen, r.verdict.Reads)
 	case r.c.Expect == "" && found > 0:
 		return fmt.Errorf("%w: %d violations", errFound, found)
 	case r.c.Expect != "" && found == 0:

@@ -44,6 +44,12 @@ func (o *options) runSuite(ctx context.Context, cases []runConfig) error {
 // name says what is particular about a run.
 func (c *runConfig) name() string {
 	s := c.Fault
+	if c.DB != "" {
+		s = c.DB + ": " + s
+	}
+	if c.DBCells {
+		s += ", cells there too"
+	}
 	if c.SlowLoads == 0 {
 		s += ", no slow loads"
 	}

@@ -32,10 +32,11 @@ func ciSuite() []runConfig {
 		without(base, "replid,memory", "replicaof"),
 		without(base, "memory", "restore"),
 		without(composed(base), "parts", "partition"),
+		ciDatabases(base),
 	)
 }
 
-// fullSuite is every fault, most of them at two bounds, then the controls.
+// fullSuite is every fault, most of them at two bounds, then the controls, then databases.
 func fullSuite(d time.Duration) []runConfig {
 	base := defaults()
 	base.Duration = d
@@ -57,6 +58,7 @@ func fullSuite(d time.Duration) []runConfig {
 		under(strict(composed(short)), "partition", "mix"),
 		under(large(short), "crash", "mix", "replicaof", "cluster-join", "sentinel-join"),
 		fullControls(short),
+		databases(d),
 	)
 }
 

@@ -18,8 +18,8 @@ import (
 
 // heading says when, where and what was measured.
 func heading(ctx context.Context) string {
-	return fmt.Sprintf("%s: %s, Redis %s, Twofold %s, %d cores, %s\n\n",
-		time.Now().UTC().Format(time.DateOnly), runtime.Version(), rig.Version(),
+	return fmt.Sprintf("%s: %s, Redis %s, %s, Twofold %s, %d cores, %s\n\n",
+		time.Now().UTC().Format(time.DateOnly), runtime.Version(), rig.Version(), said(ctx, "psql", "--version"),
 		commit(ctx), runtime.NumCPU(), said(ctx, "uname", "-sr"))
 }
 
@@ -90,6 +90,8 @@ elsewhere. "Seen elsewhere" is from an
 invalidation's return to the first read of the version by another process, slow loads included.
 Loads, gaps, bumps and lapses are those of processes that lived to the end.
 "× PING" is the ratio of the medians of Invalidate and of a bare round trip in the same run.
+With a database, "Invalidate" is a transaction that writes the source and the outbox, or with
+"strict" one and Settle. Reads are judged by samples of the source there.
 `
 
 // table returns the results as Markdown.

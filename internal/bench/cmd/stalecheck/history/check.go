@@ -48,6 +48,7 @@ type Verdict struct {
 	Reads, Failed          int // reads by how they ended
 	Acks, Refusals         int // invalidations by how they ended: calls, not keys
 	Stale                  int // reads of a version that was known to be old
+	Unseen                 int // reads of a version that was there between two samples of the source; see Course
 	ByTier                 map[Tier][]int64
 	ByKind                 map[Kind][]int64 // of the earliest invalidation
 	All                    []int64          // the staleness of all of them, sorted
@@ -65,6 +66,11 @@ func Check(events []Event, rules Rules) *Verdict {
 			v.judge(e, known, rules)
 		}
 	}
+	v.sort()
+	return v
+}
+
+func (v *Verdict) sort() {
 	for _, list := range v.ByTier {
 		slices.Sort(list)
 		v.All = append(v.All, list...)
@@ -74,7 +80,6 @@ func Check(events []Event, rules Rules) *Verdict {
 	}
 	slices.Sort(v.All)
 	slices.SortFunc(v.Violations, func(a, b Violation) int { return cmp.Compare(a.Read.Start, b.Read.Start) })
-	return v
 }
 
 // judge compares a read with the earliest acknowledgement of a newer version:
@@ -118,7 +123,7 @@ func (v *Verdict) count(events []Event) {
 			v.Failed++
 		case Ping:
 			v.PingTime = append(v.PingTime, e.End-e.Start)
-		case Acked:
+		case Acked, Committed:
 			if !seen[c] {
 				v.Acks++
 				v.Invalidation = append(v.Invalidation, e.End-e.Start)

@@ -21,11 +21,12 @@ type Type uint8
 
 // The types of events.
 const (
-	Read    Type = iota + 1 // a read that returned a value
-	NoRead                  // a read that returned an error
-	Acked                   // an invalidation that returned nil, for one key it covers
-	Refused                 // an invalidation that returned an error, likewise
-	Ping                    // one bare round trip to Redis
+	Read      Type = iota + 1 // a read that returned a value
+	NoRead                    // a read that returned an error
+	Acked                     // an invalidation that returned nil, for one key it covers
+	Refused                   // an invalidation that returned an error, likewise
+	Ping                      // one bare round trip to Redis, or to the database
+	Committed                 // a transaction that invalidates, for one key it covers; nobody has waited for more
 )
 
 // Tier says where the value of a read came from.
@@ -105,7 +106,7 @@ func decode(b []byte, worker uint8) (Event, error) {
 	for i, to := range []*int64{&e.Version, &e.Start, &e.End, &e.Age, &e.MaxAge} {
 		*to = int64(binary.BigEndian.Uint64(b[11+8*i:]))
 	}
-	if e.Type < Read || e.Type > Ping || e.Tier > Load || e.Kind > Tag || e.End < e.Start {
+	if e.Type < Read || e.Type > Committed || e.Tier > Load || e.Kind > Tag || e.End < e.Start {
 		return e, fmt.Errorf("history: no event: % x", b)
 	}
 	return e, nil

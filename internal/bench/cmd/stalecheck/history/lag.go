@@ -32,7 +32,7 @@ func Lags(events []Event, bound time.Duration) Lag {
 			if first, ok := since[e.Proc]; !ok || e.Start < first {
 				since[e.Proc] = e.Start
 			}
-		case Acked:
+		case Acked, Committed:
 			acked = append(acked, e)
 		case NoRead, Refused, Ping:
 		}

@@ -17,7 +17,7 @@ var ErrSystem = errors.New("needs Linux: a monotonic clock that processes share,
 // Child is a running process.
 type Child struct {
 	cmd   *exec.Cmd
-	stdin io.Closer
+	stdin io.WriteCloser
 	done  chan struct{} // closed when the process has ended
 	err   error         // how it ended; after done
 }
@@ -73,4 +73,12 @@ func (c *Child) ended() bool {
 	default:
 		return false
 	}
+}
+
+// Tell writes a line to the child's input.
+func (c *Child) Tell(line string) error {
+	if _, err := io.WriteString(c.stdin, line); err != nil {
+		return fmt.Errorf("proc: %w", err)
+	}
+	return nil
 }

@@ -1,8 +1,10 @@
 package proc
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"syscall"
 
@@ -26,6 +28,22 @@ func Now() int64 {
 // keeps the terminal's interrupt away from it: it is told by its input.
 func tie(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+}
+
+// KillSelf ends this process at once.
+func KillSelf() {
+	_ = unix.Kill(unix.Getpid(), unix.SIGKILL)
+	select {}
+}
+
+// StopSelf stops this process until its parent resumes it.
+func StopSelf() { _ = unix.Kill(unix.Getpid(), unix.SIGSTOP) }
+
+// Paused reports whether the child is stopped.
+func (c *Child) Paused() bool {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.cmd.Process.Pid)) // none: it has ended
+	_, state, _ := bytes.Cut(b, []byte(") "))                            // the name before may have spaces
+	return bytes.HasPrefix(state, []byte("T"))
 }
 
 // Pause stops the child until Resume.

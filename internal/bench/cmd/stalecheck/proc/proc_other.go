@@ -17,3 +17,12 @@ func (c *Child) Pause() error { return ErrSystem }
 
 // Resume returns ErrSystem.
 func (c *Child) Resume() error { return ErrSystem }
+
+// Paused returns false.
+func (c *Child) Paused() bool { return false }
+
+// KillSelf does nothing.
+func KillSelf() {}
+
+// StopSelf does nothing.
+func StopSelf() {}

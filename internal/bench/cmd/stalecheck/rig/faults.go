@@ -17,6 +17,7 @@ type fault struct {
 	replica  bool          // there is one to fail over to
 	keysOnly bool          // its guarantee covers invalidations by key alone
 	rare     bool          // it shows on keys that are not written again soon
+	on       place         // where the log is; Redis when zero
 	bound    time.Duration // its guarantee needs so much, also in the process that invalidates; 0: any
 	count    int           // spread evenly over the run; 0: with random gaps
 
@@ -25,17 +26,41 @@ type fault struct {
 	inject func(ctx context.Context, r *Rig) string
 }
 
+// place is where the log is, or a set of places.
+type place uint8
+
+const (
+	inRedis place = 1 << iota
+	inPostgres
+	inSQLite
+	inDB     = inPostgres | inSQLite
+	anywhere = inRedis | inDB
+)
+
+// Fits reports whether a fault is one of a log in Redis, with an empty kind, or in that kind
+// of database.
+func Fits(name, kind string) bool {
+	on := max(faults[name].on, inRedis)
+	switch kind {
+	case worker.Postgres:
+		return on&inPostgres != 0
+	case worker.SQLite:
+		return on&inSQLite != 0
+	}
+	return on&inRedis != 0
+}
+
 var faults = map[string]fault{
-	"none":            {},
-	"pause":           {inject: pause},
-	"crash":           {inject: crash},
-	"partition":       {inject: partition},
-	"stall":           {inject: stall},
+	"none":            {on: anywhere},
+	"pause":           {inject: pause, on: anywhere},
+	"crash":           {inject: crash, on: anywhere},
+	"partition":       {inject: partition, on: inRedis | inPostgres},
+	"stall":           {inject: stall, on: inRedis | inPostgres},
 	"kill":            {inject: kill, count: 50},
 	"redis-pause":     {inject: redisPause},
 	"log-keys":        {inject: logKeys},
 	"trim":            {inject: trim},
-	"mix":             {inject: mix},
+	"mix":             {inject: mix, on: inRedis | inPostgres},
 	"sentinel":        {inject: masterHangs, kind: worker.Sentinel},
 	"sentinel-join":   {inject: joined(masterHangs), kind: worker.Sentinel},
 	"cluster":         {inject: nodeFault, kind: worker.Cluster},
@@ -52,6 +77,14 @@ var faults = map[string]fault{
 	"takeover":        {inject: losing(promote), kind: worker.Cluster, replica: true, rare: true},
 	"restart":         {inject: restart, rare: true},
 	"cluster-restart": {inject: restart, kind: worker.Cluster, rare: true},
+	"steps":           {inject: steps, on: inDB, rare: true, count: 12},
+	"committed":       {inject: committed, on: inDB, rare: true, count: 12},
+	"freeze":          {inject: freeze, on: inDB, rare: true},
+	"db-trim":         {inject: newAfterTrim, on: inDB, rare: true, keysOnly: true, count: 12},
+	"db-copy":         {inject: dbCopy, on: inDB, rare: true},
+	"db-kill":         {inject: dbKill, on: inPostgres, rare: true},
+	"db-standby":      {inject: losing(standby), on: inPostgres, rare: true},
+	"unanswered":      {inject: unanswered, on: inPostgres, rare: true, count: 30},
 }
 
 // Faults returns the names of all faults.

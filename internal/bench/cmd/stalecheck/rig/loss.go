@@ -51,7 +51,7 @@ func (r *Rig) anyFirst(ctx context.Context, l loss) string {
 // cutOffFirst loses writes and lets a worker find it that has slept since before.
 func (r *Rig) cutOffFirst(ctx context.Context, l loss) string {
 	i, others := r.split()
-	r.check(r.crew.Pause(i))
+	r.hold([]int{i})
 	r.sleep(ctx, settle)
 	l.fork()
 	r.sleep(ctx, r.lossTime())
@@ -115,17 +115,21 @@ func (r *Rig) split() (i int, others []int) {
 // the servers without them.
 func (r *Rig) away(workers []int) {
 	for _, i := range workers {
-		if r.proxies != nil {
-			r.proxies[i].BlackHole()
-		} else {
-			r.check(r.crew.Pause(i))
-		}
+		r.gone[i] = true
+	}
+	if r.proxies == nil {
+		r.hold(workers)
+		return
+	}
+	for _, i := range workers {
+		r.proxies[i].BlackHole()
 	}
 }
 
 // back ends away.
 func (r *Rig) back(workers []int) {
 	for _, i := range workers {
+		delete(r.gone, i)
 		if r.proxies != nil {
 			reconnect(r.proxies[i])
 		} else {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+	"github.com/twofold-go/twofold/internal/dbtest"
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
@@ -22,6 +23,9 @@ type Config struct {
 	Bound    time.Duration // of the log
 	Seed     uint64
 	Dir      string // for the servers' files
+	DB       string // the kind of database that holds the source and the log; empty: Redis does
+	DBCells  bool   // it holds the cells as well
+	Keys     int    // of the source in a database
 }
 
 // Rig is a running set-up. The source is a server that no fault touches.
@@ -39,6 +43,11 @@ type Rig struct {
 	cluster          *redistest.Cluster
 	crew             Crew
 	losses           int
+	gone             map[int]bool // workers that are away
+
+	pg       *dbtest.PostgresServer // one of the two where there is a database
+	file     *dbtest.SQLiteFile
+	observer *observer
 }
 
 // Start returns a rig that runs until it is closed.
@@ -53,7 +62,7 @@ func Start(ctx context.Context, cfg Config) (*Rig, error) {
 	}
 	r := &Rig{
 		cfg: cfg, fault: f, t: newTB(ctx, cfg.Dir),
-		rng: rand.New(rand.NewPCG(cfg.Seed, 0)), prefix: redistest.Prefix(),
+		rng: rand.New(rand.NewPCG(cfg.Seed, 0)), prefix: redistest.Prefix(), gone: make(map[int]bool),
 	}
 	if err := r.t.try(r.start); err != nil {
 		r.Close()
@@ -63,6 +72,10 @@ func Start(ctx context.Context, cfg Config) (*Rig, error) {
 }
 
 func (r *Rig) start() {
+	if r.cfg.DB != "" {
+		r.startDB()
+		return
+	}
 	r.source = redistest.Start(r.t)
 	switch r.fault.kind {
 	case worker.Sentinel:
@@ -109,8 +122,13 @@ func Version() string {
 // Close ends everything that Start has started.
 func (r *Rig) Close() { r.t.close() }
 
-// Source returns the address of the server that holds the truth.
-func (r *Rig) Source() string { return r.source.Addr() }
+// Source returns the address of the server that holds the truth, if a database does not.
+func (r *Rig) Source() string {
+	if r.source == nil {
+		return ""
+	}
+	return r.source.Addr()
+}
 
 // Prefix returns the prefix of all keys of this run.
 func (r *Rig) Prefix() string { return r.prefix }
@@ -127,6 +145,9 @@ func (r *Rig) Server(i int) worker.Server {
 	case worker.Cluster:
 		return worker.Server{Kind: worker.Cluster, Addrs: r.cluster.Options().Addrs}
 	}
+	if r.cfg.DB != "" {
+		return worker.Server{Kind: worker.Single, Addrs: []string{r.primary.Addr()}}
+	}
 	return worker.Server{Kind: worker.Single, Addrs: []string{r.proxies[i].Addr()}}
 }
 
@@ -141,6 +162,11 @@ type Crew interface {
 	Len() int
 	Pause(worker int) error
 	Resume(worker int) error
+
+	// At has a worker end in some way when it comes to a step; see package worker.
+	At(worker int, step, end string) error
+	Ended(worker int) bool
+	Paused(worker int) bool
 
 	// Crash ends workers at once, calls meanwhile unless it is nil, and puts other
 	// processes in their place.

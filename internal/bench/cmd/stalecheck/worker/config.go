@@ -22,13 +22,16 @@ const Env = "STALECHECK_WORKER"
 type Config struct {
 	Proc   int    // its number
 	Server Server // the Redis that the workers share
-	Source string // the address of the Redis that holds the truth
+	Source string // the address of the Redis that holds the truth, where DB does not
+	DB     DB     // the database that holds the truth and the log
 	Prefix string // of all keys in the shared Redis
 	Seed   uint64
 
 	Bound    time.Duration // of the log
 	Strict   bool          // every invalidation waits until nobody can be stale
 	NoLog    bool          // no log at all: a control
+	Outside  bool          // invalidations follow COMMIT, and are not part of it: a control
+	Late     bool          // cells are removed after the records are numbered: a control
 	KeysOnly bool          // no invalidation by prefix or tag
 	Soft     bool          // what the source has changed expires; every read is one that tells whether it is stale
 	Composed bool          // values built from cached values, too; no invalidation but by tag

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -74,26 +75,51 @@ func (w *worker) builder(level int) func(context.Context, []string) (map[string]
 // value in its hands that grows old. It does not listen to its context
 // meanwhile, as loaders do.
 func (w *worker) loadMany(ctx context.Context, ks []string) (map[string]Value, error) {
-	names := make([]string, len(ks))
+	var got map[int]int64
+	var err error
+	keys := make([]int, len(ks))
 	for i, k := range ks {
-		names[i] = sourceKey(k)
+		n, ok := number(k)
+		if !ok {
+			return nil, errors.New("source: the key of another namespace")
+		}
+		keys[i] = n
 	}
-	got, err := w.source.MGet(ctx, names...).Result()
+	if w.db != nil {
+		got, err = w.db.versions(ctx, keys)
+	} else {
+		got, err = w.versions(ctx, keys)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("source: %w", err)
 	}
 	w.loads.Add(int64(len(ks)))
 	m := make(map[string]Value, len(ks))
 	for i, k := range ks {
-		v := Value{Key: k}
-		if s, ok := got[i].(string); ok {
-			if _, err := fmt.Sscan(s, &v.Version); err != nil {
-				return nil, fmt.Errorf("source: %w", err)
-			}
-		}
-		m[k] = v
+		m[k] = Value{Key: k, Version: got[keys[i]]}
 	}
 	w.linger()
+	return m, nil
+}
+
+// versions reads the source in Redis.
+func (w *worker) versions(ctx context.Context, keys []int) (map[int]int64, error) {
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = sourceKey(Name(k))
+	}
+	got, err := w.source.MGet(ctx, names...).Result()
+	if err != nil {
+		return nil, err
+	}
+	m := make(map[int]int64, len(keys))
+	for i, k := range keys {
+		if s, ok := got[i].(string); ok {
+			if m[k], err = strconv.ParseInt(s, 10, 64); err != nil {
+				return nil, err
+			}
+		}
+	}
 	return m, nil
 }
 

@@ -9,9 +9,17 @@ import (
 )
 
 // openTiers returns the tiers of this process.
-func openTiers(cfg Config, rdb redis.UniversalClient) (*cache.Tiers, error) {
+func (w *worker) openTiers(cfg Config, rdb redis.UniversalClient) (*cache.Tiers, error) {
 	tc := cache.TiersConfig{Remote: redistier.New(rdb, redistier.Config{Prefix: cfg.Prefix})}
-	if !cfg.NoLog {
+	if cfg.DB.Cells {
+		tc.Remote = w.db.cells()
+	}
+	switch {
+	case cfg.NoLog:
+	case w.db != nil:
+		w.log = &steppedLog{Log: w.db.log(&cfg), steps: &w.steps, late: cfg.Late}
+		tc.Log = w.log
+	default:
 		tc.Log = redislog.New(rdb, redislog.Config{Prefix: cfg.Prefix, Bound: cfg.Bound})
 	}
 	return cache.Open(tc)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -26,6 +25,9 @@ type worker struct {
 	keys   layout
 	rdb    redis.UniversalClient
 	source *redis.Client
+	db     *database   // nil: the source and the log are in Redis
+	log    *steppedLog // of db
+	steps  steps
 	tiers  *cache.Tiers
 	levels []cache.Cache[string, Value] // level 0 has what the source has; others are built from the one below
 	events *history.Recorder
@@ -50,7 +52,7 @@ func Main() error {
 		return err
 	}
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
+		w.steps.listen(os.Stdin)
 		close(w.stop)
 	}()
 	fmt.Println("ready")
@@ -64,8 +66,14 @@ func (w *worker) open() (err error) {
 		return err
 	}
 	w.rdb = w.cfg.Server.client(w.cfg.Proc)
-	w.source = redis.NewClient(&redis.Options{Addr: w.cfg.Source, ContextTimeoutEnabled: true, DisableIdentity: true})
-	if w.tiers, err = openTiers(w.cfg, w.rdb); err != nil {
+	if w.cfg.DB.Kind == "" {
+		w.source = redis.NewClient(&redis.Options{Addr: w.cfg.Source, ContextTimeoutEnabled: true, DisableIdentity: true})
+	} else if w.db, err = w.cfg.DB.open(); err != nil {
+		return err
+	} else {
+		w.steps.cut = func() { w.db.cut.Store(true) }
+	}
+	if w.tiers, err = w.openTiers(w.cfg, w.rdb); err != nil {
 		return err
 	}
 	return w.openLevels()
@@ -153,6 +161,9 @@ func (w *worker) close() error {
 	defer cancel()
 	if err := w.tiers.Close(ctx); err != nil {
 		w.failed("close", err) // Redis may be away at this moment
+	}
+	if w.db != nil {
+		_ = w.db.close() // whose server may be away, too
 	}
 	return w.events.Close()
 }

@@ -19,6 +19,13 @@ func (w *worker) write(rng *rand.Rand) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	if w.db != nil {
+		w.commit(ctx, rng, t)
+		if rng.IntN(4) == 0 {
+			w.ping(ctx)
+		}
+		return
+	}
 	versions, err := w.raise(ctx, t.keys)
 	if err != nil {
 		w.giveUp(err)
@@ -66,7 +73,11 @@ func (w *worker) invalidate(rng *rand.Rand, t target, versions []int64) {
 // ping measures what a round trip costs here and now.
 func (w *worker) ping(ctx context.Context) {
 	e := history.Event{Type: history.Ping, Start: proc.Now()}
-	if err := w.rdb.Ping(ctx).Err(); err != nil {
+	ping := func(ctx context.Context) error { return w.rdb.Ping(ctx).Err() }
+	if w.db != nil {
+		ping = w.db.ping
+	}
+	if err := ping(ctx); err != nil {
 		w.failed("ping", err)
 		return
 	}

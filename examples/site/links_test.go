@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+)
+
+// linkOf returns what a layer of w follows in place of its own log.
+type linkOf[W any] func(w *W, layer string, own second) invalidate.Log
+
+// through returns a log whose pages pass through do before the caller has them.
+func through(l invalidate.Log, do func(p *invalidate.Page)) invalidate.Log {
+	f := logtest.NewFaulty(l)
+	f.Corrupt(func(p invalidate.Page) invalidate.Page {
+		do(&p)
+		return p
+	})
+	return f
+}
+
+// skips makes layers hear that something was invalidated, and not what.
+func skips[W any](layers ...string) linkOf[W] {
+	return func(_ *W, layer string, own second) invalidate.Log {
+		if !slices.Contains(layers, layer) {
+			return own
+		}
+		return through(own, func(p *invalidate.Page) {
+			p.Scopes = slices.Clone(p.Scopes)
+			for i := range p.Scopes {
+				p.Scopes[i].Fences = nil
+			}
+		})
+	}
+}
+
+// reversed makes the objects hear of a record after the responses, which are ready
+// when first returns.
+func reversed(layer string, own second, first func(context.Context) error) invalidate.Log {
+	switch layer {
+	case "objects":
+		own.below = first
+	case "responses":
+		own.below = nil
+	}
+	return own
+}
+
+// memory returns a log in memory, for caches without a store.
+func memory() func() invalidate.Log {
+	log := logtest.NewMemory(logtest.MemoryConfig{})
+	return func() invalidate.Log { return log }
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/examples/site/siteproc"
+	"github.com/twofold-go/twofold/examples/site/sitetest"
+	"github.com/twofold-go/twofold/internal/dbtest"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
+)
+
+// asSite, in the environment, makes the test binary the program.
+const asSite = "SITE_TEST_IS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asSite) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// onBoth runs a test with a database of each kind, in which nothing is.
+func onBoth(t *testing.T, test func(t *testing.T, db string)) {
+	t.Run("SQLite", func(t *testing.T) { test(t, filepath.Join(t.TempDir(), "site.db")) })
+	t.Run("PostgreSQL", func(t *testing.T) {
+		server := dbtest.Postgres(t)
+		name, _ := server.Database(t)
+		test(t, server.DSN(name))
+	})
+}
+
+// Of two sites with caches of their own on one database, the one that writes shows its
+// write at once, and the other one when it has heard of it.
+func TestTwoSites(t *testing.T) {
+	onBoth(t, func(t *testing.T, db string) {
+		steps := scaled(100)
+		w, wrong := inTurns(t, db, steps, nil)
+		if wrong != "" {
+			t.Error(wrong)
+		}
+		if share := float64(w.hits) / float64(w.reads); share < minHits || w.writes < steps/8 {
+			t.Errorf("%d writes, %.0f%% hits: too few to show anything", w.writes, 100*share)
+		}
+	})
+}
+
+// A site that does not hear what the other writes would be noticed.
+func TestTwoSitesNotice(t *testing.T) {
+	for _, layers := range [][]string{{"objects", "absences"}, {"responses"}} {
+		link := func(layer string, own second) invalidate.Log { return skips[twins](layers...)(nil, layer, own) }
+		if _, wrong := inTurns(t, filepath.Join(t.TempDir(), "site.db"), enough, link); wrong == "" {
+			t.Errorf("nobody has noticed that %v hear nothing", layers)
+		}
+	}
+}
+
+// inTurns lets two sites on one database write in turns, and compares both with one
+// that has no caches after each write. It returns the first difference. Link is that of
+// one of the two.
+func inTurns(t *testing.T, db string, steps int, link func(layer string, own second) invalidate.Log) (w *twins, wrong string) {
+	t.Helper()
+	key, err := furnish(t.Context(), sitetest.Open(t, db))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w = twinsOn(t, db, key, control{})
+	defer w.close()
+	other := w.site(sitetest.Open(t, db), siteConfig{link: link})
+	defer func() {
+		if err := other.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	seed := uint64(time.Now().UnixNano())
+	roll := rand.New(rand.NewPCG(seed, 0)).IntN
+	for range steps {
+		if roll(2) == 0 {
+			w.cached, other = other, w.cached
+		}
+		did := w.write(roll)
+		if err := other.hear(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			for _, s := range []*site{w.cached, other} {
+				if d := w.differ(s, w.request(roll)); d != "" {
+					return w, fmt.Sprintf("seed %d, after %s, at the writer's: %t: %s", seed, did, s == w.cached, d)
+				}
+			}
+		}
+	}
+	return w, ""
+}
+
+// What an operator purges at one site is gone from the other one, too.
+func TestPurgeAtTheOtherSite(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "site.db")
+	a := &visitor{t: t, site: build(t, sitetest.Fill(t, db), siteConfig{})}
+	b := &visitor{t: t, site: build(t, sitetest.Open(t, db), siteConfig{})}
+	for _, form := range []string{"tag=post:1", "all=yes"} {
+		for range 2 {
+			b.ask("GET /posts/the-cost-of-a-miss", "")
+		}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/_cache/api/purge", strings.NewReader(form))
+		r.Header.Set("Authorization", "Bearer k")
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		w := httptest.NewRecorder()
+		if a.ServeHTTP(w, r); w.Code != http.StatusOK {
+			t.Fatalf("purge of %s = %d: %s", form, w.Code, w.Body)
+		}
+		if err := b.hear(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.ask("GET /posts/the-cost-of-a-miss", "").Header().Get("Cache-Status"); strings.Contains(got, hit) {
+			t.Errorf("after a purge of %s: %s", form, got)
+		}
+	}
+}
+
+// startTogether starts two processes on one new database, at the same time.
+func startTogether(t *testing.T, db string) (sites [2]*siteproc.Site) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for i := range sites {
+		wg.Go(func() {
+			var err error
+			if sites[i], err = siteproc.Start(t.Context(), os.Args[0], "-db", db); err != nil {
+				t.Errorf("process %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, s := range sites {
+		if s == nil {
+			t.FailNow()
+		}
+		t.Cleanup(func() { _ = s.Stop() })
+	}
+	return sites
+}
+
+// What one process writes another one shows within the bound, though nobody tells it,
+// and though the writer is no more.
+func TestTwoProcesses(t *testing.T) {
+	t.Setenv(asSite, "1")
+	onBoth(t, func(t *testing.T, db string) {
+		sites := startTogether(t, db)
+		home := func(i int) string {
+			_, body := ask(t, http.MethodGet, sites[i].URL+"/", "", "A", "b")
+			return body
+		}
+		home(1)
+		post := strings.Replace(newPost, "New", "TITLE-1", 1)
+		began := time.Now()
+		if status, body := ask(t, http.MethodPost, sites[0].URL+"/admin/api/posts", post, "Authorization", "Bearer "+siteproc.AdminKey); status != http.StatusCreated {
+			t.Fatalf("POST /posts = %d: %s", status, body)
+		}
+		if !strings.Contains(home(0), "TITLE-1") {
+			t.Error("the writer does not show its own write")
+		}
+		sites[0].Kill()
+		written := time.Now()
+		for !strings.Contains(home(1), "TITLE-1") {
+			if late := time.Since(written); late > sqllog.DefaultBound {
+				t.Fatalf("the other process shows the old page %v after the write", late)
+			}
+			time.Sleep(time.Millisecond) //nolint:forbidigo // another process has to do something
+		}
+		t.Logf("the other process shows the write %v after it began", time.Since(began))
+	})
+}

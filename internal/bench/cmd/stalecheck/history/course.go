@@ -1,0 +1,191 @@
+package history
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A Course is what a source held, as an observer saw it that read all of it again and
+// again. It is for a source that may be put back to an older copy, and for writers that
+// die before they can tell: there versions do not only grow, and not every commit is
+// acknowledged to somebody who can write it down. No two commits write the same version.
+//
+// A sample shows the source as of one moment between its start and its end. So a version
+// was not there at the start of the last sample before the one that shows it first, at the
+// latest, and no longer at the end of the first sample that shows another. Only what lies
+// outside of these limits is held against a read.
+type Course struct {
+	spans   map[uint16][]span // of each key, in order
+	ends    map[state][]int   // of each value of a key, its spans
+	samples []limits
+}
+
+// span is a time during which the source held a version of a key, at the most.
+type span struct {
+	version  int64
+	from, to int64 // to is math.MaxInt64 while it lasts
+}
+
+type state struct {
+	key     uint16
+	version int64
+}
+
+// limits are when a sample began and ended.
+type limits struct{ start, end int64 }
+
+// NewCourse returns a course without samples.
+func NewCourse() *Course {
+	return &Course{spans: make(map[uint16][]span), ends: make(map[state][]int)}
+}
+
+// Sample adds a sample: the version of each key, in order. Samples come one after another.
+func (c *Course) Sample(start, end int64, versions []int64) {
+	from := int64(math.MinInt64)
+	if n := len(c.samples); n > 0 {
+		from = c.samples[n-1].start
+	}
+	for i, v := range versions {
+		k := uint16(i)
+		list := c.spans[k]
+		if n := len(list); n > 0 && list[n-1].version == v {
+			continue
+		} else if n > 0 {
+			list[n-1].to = end
+		}
+		m := state{k, v}
+		c.ends[m] = append(c.ends[m], len(list))
+		c.spans[k] = append(list, span{v, from, math.MaxInt64})
+	}
+	c.samples = append(c.samples, limits{start, end})
+}
+
+// Samples returns how many there are.
+func (c *Course) Samples() int { return len(c.samples) }
+
+// last returns the last span of a version that began before at, and its number among the
+// key's spans.
+func (c *Course) last(m state, at int64) (s span, n int, ok bool) {
+	for _, i := range c.ends[m] {
+		if c.spans[m.key][i].from <= at {
+			n, ok = i, true
+		}
+	}
+	if ok {
+		s = c.spans[m.key][n]
+	}
+	return s, n, ok
+}
+
+// Observe judges a history by the course of its source. A read may return what the source
+// held at most so long before the read began as the rules say. An acknowledgement means
+// that a process has been told of a version, or all processes with Strict: no read that
+// begins there afterwards may return what the source held before that version.
+func (c *Course) Observe(events []Event, rules Rules) *Verdict {
+	v := &Verdict{ByTier: make(map[Tier][]int64), ByKind: make(map[Kind][]int64)}
+	v.count(events)
+	seen := firstReads(events)
+	told := c.told(events, rules.Strict)
+	for _, e := range events {
+		if e.Type == Read && (!rules.Soft || !e.Stale) {
+			v.observe(c, e, seen, told, rules)
+		}
+	}
+	v.sort()
+	return v
+}
+
+// firstReads returns when a version was first known to have been there: when the first
+// read of it had ended.
+func firstReads(events []Event) map[state]int64 {
+	seen := make(map[state]int64)
+	for _, e := range events {
+		if m := (state{e.Key, e.Version}); e.Type == Read && (seen[m] == 0 || e.End < seen[m]) {
+			seen[m] = e.End
+		}
+	}
+	return seen
+}
+
+// until returns when a version was gone that no sample shows: at the end of the first
+// sample that began after it was there. Samples are few beside reads.
+func (c *Course) until(since int64) int64 {
+	i, _ := slices.BinarySearchFunc(c.samples, since, func(s limits, at int64) int { return cmp.Compare(s.start, at) })
+	if i == len(c.samples) {
+		return math.MaxInt64
+	}
+	return c.samples[i].end
+}
+
+func (v *Verdict) observe(c *Course, read Event, seen map[state]int64, told map[place][]news, rules Rules) {
+	v.Reads++
+	m := state{read.Key, read.Version}
+	s, n, ok := c.last(m, read.End)
+	next := Event{Key: read.Key}
+	switch {
+	case !ok:
+		v.Unseen++
+		s, n = span{to: c.until(seen[m])}, math.MaxInt
+	case n+1 < len(c.spans[read.Key]):
+		next.Version = c.spans[read.Key][n+1].version
+	}
+	next.End = s.to
+	staleness := read.Start - s.to
+	if staleness > 0 {
+		v.Stale++
+		v.ByTier[read.Tier] = append(v.ByTier[read.Tier], staleness)
+	}
+	who := int(read.Proc)
+	if rules.Strict {
+		who, rules.Strict = everywhere, false
+	}
+	if limit := rules.limit(&read, false); staleness > limit {
+		v.Violations = append(v.Violations, Violation{read, next, staleness, limit, false})
+		return
+	}
+	if ack, late := newest(told[place{read.Key, who}], read.Start); late > n {
+		v.Violations = append(v.Violations, Violation{read, ack, read.Start - ack.End, 0, who != everywhere})
+	}
+}
+
+// news is an acknowledgement, with the highest number of a span among it and those before.
+type news struct {
+	ack Event
+	n   int
+}
+
+// told returns the acknowledgements by process, or all in one place, by their ends.
+func (c *Course) told(events []Event, strict bool) map[place][]news {
+	out := make(map[place][]news)
+	for _, e := range events {
+		// A version may have come back: what counts is when it was there first.
+		list := c.ends[state{e.Key, e.Version}]
+		if e.Type != Acked || len(list) == 0 {
+			continue
+		}
+		p := place{e.Key, int(e.Proc)}
+		if strict {
+			p.proc = everywhere
+		}
+		out[p] = append(out[p], news{e, list[0]})
+	}
+	for _, list := range out {
+		slices.SortFunc(list, func(a, b news) int { return cmp.Compare(a.ack.End, b.ack.End) })
+		for i := 1; i < len(list); i++ {
+			if list[i-1].n > list[i].n {
+				list[i] = list[i-1]
+			}
+		}
+	}
+	return out
+}
+
+// newest returns the newest version that was acknowledged before at, by its span.
+func newest(list []news, at int64) (ack Event, n int) {
+	i, _ := slices.BinarySearchFunc(list, at, func(e news, at int64) int { return cmp.Compare(e.ack.End, at) })
+	if i == 0 {
+		return Event{}, -1
+	}
+	return list[i-1].ack, list[i-1].n
+}

@@ -1,0 +1,157 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
+)
+
+// steps ends a worker at a step of a numbering or of a transaction, one after the other.
+func steps(_ context.Context, r *Rig) string {
+	r.losses++
+	return r.killAt(worker.Steps[r.losses%len(worker.Steps)])
+}
+
+// committed ends a worker when COMMIT was answered.
+func committed(_ context.Context, r *Rig) string { return r.killAt(worker.Committed) }
+
+// killAt ends some worker when it comes to a step, and puts another in its place.
+func (r *Rig) killAt(step string) string {
+	i := r.rng.IntN(r.crew.Len())
+	what := r.awaitAt(i, step)
+	r.check(r.crew.Crash([]int{i}, nil))
+	return what
+}
+
+// awaitAt has worker i end when it comes to a step, and waits for that.
+func (r *Rig) awaitAt(i int, step string) string {
+	r.check(r.crew.At(i, step, worker.Kill))
+	if !r.until(func() bool { return r.crew.Ended(i) }) {
+		return fmt.Sprintf("crash of worker %d, which never was at %s", i, step)
+	}
+	return fmt.Sprintf("crash of worker %d at %s", i, step)
+}
+
+// until waits for a worker to be somewhere, for a second at the most.
+func (r *Rig) until(there func() bool) bool {
+	for range 200 {
+		if there() {
+			return true
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return false
+}
+
+// freeze stops a worker at a step, for longer than the bound most times.
+func freeze(ctx context.Context, r *Rig) string {
+	i, step := r.rng.IntN(r.crew.Len()), worker.Steps[r.losses%len(worker.Steps)]
+	r.losses++
+	r.check(r.crew.At(i, step, worker.Stop))
+	came := r.until(func() bool { return r.crew.Paused(i) })
+	if came {
+		r.sleep(ctx, r.between(r.cfg.Bound/2, 3*r.cfg.Bound))
+	}
+	r.check(r.crew.Resume(i))
+	return fmt.Sprintf("worker %d frozen at %s: %v", i, step, came)
+}
+
+// unanswered loses the answer to a COMMIT, with the connection.
+func unanswered(_ context.Context, r *Rig) string {
+	i := r.rng.IntN(r.crew.Len())
+	r.check(r.crew.At(i, worker.Written, worker.Cut))
+	return fmt.Sprintf("COMMIT of worker %d without an answer", i)
+}
+
+// dbKill ends the database, in turn by SIGKILL and by an immediate stop.
+func dbKill(ctx context.Context, r *Rig) string {
+	end, what := r.pg.Kill, "kill of PostgreSQL"
+	if r.losses%2 == 1 {
+		end, what = r.pg.Stop, "immediate stop of PostgreSQL"
+	}
+	r.losses++
+	r.check(end())
+	r.sleep(ctx, r.between(0, r.cfg.Bound))
+	r.check(r.pg.Start())
+	return what
+}
+
+// newAfterTrim ends a worker at a step, and all others but one. The processes that follow find
+// no record of the keys that were numbered before, and believe what is in the cells.
+func newAfterTrim(_ context.Context, r *Rig) string {
+	step := []string{worker.Numbered, worker.Staged, worker.Numbered, worker.Removed}[r.losses%4]
+	r.losses++
+	i, others := r.split()
+	what := r.awaitAt(i, step)
+	r.check(r.crew.Crash(append(others[1:], i), func() {
+		r.exec(`INSERT INTO twofold_outbox (scopes) VALUES ('[["k","default:n:other"]]')`)
+		time.Sleep(2 * sqllog.DefaultPoll) // for the other to number it
+		r.exec("DELETE FROM twofold_log WHERE seq = 1 AND pos < (SELECT max(pos) FROM twofold_log WHERE seq = 1)")
+	}))
+	return what + ", and a trim of the log's keys"
+}
+
+// dbCopy puts the database back as it was a while ago, in place. A SQLite file has nothing
+// that tells one process of it that knows nothing of what is lost. So there it happens
+// before the eyes of all.
+func dbCopy(ctx context.Context, r *Rig) string {
+	if r.file == nil {
+		return losing(oldCopy)(ctx, r)
+	}
+	l := r.oldFile()
+	return l.what + r.anyFirst(ctx, l)
+}
+
+func oldCopy(r *Rig) loss {
+	l := loss{what: "PostgreSQL put back to an old copy"}
+	var put func() error
+	l.fork = func() {
+		c, err := r.pg.CopyData()
+		r.check(err)
+		put = func() error { return r.pg.RestoreData(c) }
+	}
+	l.swap = func() {
+		r.unseen(func() { r.check(put()) })
+	}
+	return l
+}
+
+// standby promotes a server that lags. The primary is stopped before, as a manager of
+// failovers does.
+func standby(r *Rig) loss {
+	b, err := r.pg.Standby(0)
+	r.check(err)
+	return loss{what: "promotion of a standby that lags", fork: func() {
+		r.check(b.Cut(r.t.Context()))
+	}, swap: func() {
+		r.unseen(func() {
+			r.check(r.pg.Stop())
+			r.check(b.Promote(r.t.Context()))
+			r.pg = b
+			for _, p := range r.proxies {
+				p.Retarget(r.pgAddr())
+			}
+			db, err := b.Open("")
+			r.check(err)
+			r.observer.turn(db)
+		})
+	}}
+}
+
+// unseen keeps all workers from the database while it is put back, and until the observer
+// has seen it. Otherwise a version that is back could be gone before a sample shows it.
+func (r *Rig) unseen(swap func()) {
+	for _, p := range r.proxies {
+		p.Drop()
+	}
+	swap()
+	r.check(r.observer.look(r.t.Context()))
+	for i, p := range r.proxies {
+		if p.Pass(); r.gone[i] {
+			p.BlackHole()
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package rig
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"time"
+
+	"modernc.org/sqlite"
+)
+
+// oldFile puts the SQLite file back as it was a while ago, by SQLite's own means while
+// other processes have it open. They stand still meanwhile, wherever they are.
+func (r *Rig) oldFile() loss {
+	saved := filepath.Join(r.t.TempDir(), "copy.db")
+	return loss{what: "SQLite put back to an old copy", fork: func() {
+		r.backup(func(c copier) (*sqlite.Backup, error) { return c.NewBackup("file:" + saved) })
+	}, swap: func() {
+		var running []int
+		for i := range r.crew.Len() {
+			if !r.gone[i] && !r.crew.Ended(i) {
+				running = append(running, i)
+			}
+		}
+		r.hold(running)
+		r.backup(func(c copier) (*sqlite.Backup, error) { return c.NewRestore("file:" + saved) })
+		r.check(r.observer.look(r.t.Context()))
+		for _, i := range running {
+			r.check(r.crew.Resume(i))
+		}
+	}}
+}
+
+// copier is what the driver's connections can do.
+type copier interface {
+	NewBackup(to string) (*sqlite.Backup, error)
+	NewRestore(from string) (*sqlite.Backup, error)
+}
+
+// backup copies all pages from one file to another, as of one moment.
+func (r *Rig) backup(begin func(copier) (*sqlite.Backup, error)) {
+	conn, err := r.file.Writer.Conn(r.t.Context())
+	r.check(err)
+	defer func() { _ = conn.Close() }()
+	r.check(conn.Raw(func(c any) error {
+		b, err := begin(c.(copier))
+		if err != nil {
+			return err
+		}
+		if _, err := b.Step(-1); err != nil {
+			_ = b.Finish()
+			return err
+		}
+		return b.Finish()
+	}))
+}
+
+// hold pauses workers so that none of them has the lock that writers of a SQLite file take.
+func (r *Rig) hold(workers []int) {
+	for range 100 {
+		for _, i := range workers {
+			r.check(r.crew.Pause(i))
+		}
+		if r.file == nil || r.free() {
+			return
+		}
+		for _, i := range workers {
+			r.check(r.crew.Resume(i))
+		}
+		time.Sleep(3 * time.Millisecond)
+	}
+	r.t.Fatal("rig: the lock of the SQLite file is never free")
+}
+
+// free reports whether no worker has the lock.
+func (r *Rig) free() bool {
+	ctx, cancel := context.WithTimeout(r.t.Context(), 100*time.Millisecond)
+	defer cancel()
+	tx, err := r.file.Writer.BeginTx(ctx, &sql.TxOptions{}) // immediate, says its DSN
+	if err != nil {
+		return false
+	}
+	return tx.Rollback() == nil
+}

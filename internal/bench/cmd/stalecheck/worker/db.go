@@ -1,0 +1,171 @@
+package worker
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/twofold-go/twofold/internal/dbtest"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
+	"github.com/twofold-go/twofold/tier/sqltier"
+)
+
+// DB is a database that holds the source and the log. The zero DB is none: then both are
+// in Redis.
+type DB struct {
+	Kind  string // Postgres or SQLite
+	At    string // the URL, or the path of the file
+	Cells bool   // the cells are in it as well
+}
+
+// The kinds of databases.
+const (
+	Postgres = "postgres"
+	SQLite   = "sqlite"
+)
+
+// SourceSchema creates the table of the source. No two transactions write the same version.
+const SourceSchema = "CREATE TABLE source (id bigint PRIMARY KEY, version bigint NOT NULL)"
+
+// database is a DB as one process uses it.
+type database struct {
+	db      *sql.DB // of the log
+	readers *sql.DB // of loaders
+	writers *sql.DB // of transactions that write the source
+	kind    string
+	cut     atomic.Bool // the next answer to a writer is lost
+}
+
+func (d DB) open() (*database, error) {
+	if d.Kind == SQLite {
+		f, err := dbtest.OpenSQLite(d.At)
+		if err != nil {
+			return nil, err
+		}
+		return &database{db: f.Writer, readers: f.Reader, writers: f.Writer, kind: d.Kind}, nil
+	}
+	pool, err := sql.Open("pgx", d.At)
+	if err != nil {
+		return nil, fmt.Errorf("worker: %w", err)
+	}
+	cfg, err := pgx.ParseConfig(d.At)
+	if err != nil {
+		return nil, fmt.Errorf("worker: %w", err)
+	}
+	w := &database{db: pool, readers: pool, kind: d.Kind}
+	cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, addr)
+		return deafConn{c, &w.cut}, err
+	}
+	w.writers = stdlib.OpenDB(*cfg)
+	for _, p := range []*sql.DB{w.db, w.writers} {
+		p.SetMaxOpenConns(8)
+		p.SetMaxIdleConns(8)
+	}
+	return w, nil
+}
+
+// close closes the pools; some may be one.
+func (d *database) close() error {
+	return errors.Join(d.writers.Close(), d.readers.Close(), d.db.Close())
+}
+
+// log returns the log in the database.
+func (d *database) log(cfg *Config) *sqllog.Log {
+	c := sqllog.Config{Dialect: sqllog.Postgres, Bound: cfg.Bound}
+	if d.kind == SQLite {
+		c.Dialect, c.Readers = sqllog.SQLite, d.readers
+	}
+	return sqllog.New(d.db, c)
+}
+
+// cells returns the remote tier in the database.
+func (d *database) cells() *sqltier.Tier {
+	if d.kind == SQLite {
+		return sqltier.New(d.db, sqltier.Config{Dialect: sqltier.SQLite, Readers: d.readers})
+	}
+	return sqltier.New(d.db, sqltier.Config{Dialect: sqltier.Postgres})
+}
+
+// Install makes the tables of a DB: the source with so many keys, the log and the cells.
+func (d DB) Install(ctx context.Context, keys int) error {
+	w, err := d.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = w.close() }()
+	if _, err := w.db.ExecContext(ctx, SourceSchema); err != nil {
+		return fmt.Errorf("worker: %w", err)
+	}
+	for i := range keys {
+		if _, err := w.db.ExecContext(ctx, "INSERT INTO source (id, version) VALUES ("+strconv.Itoa(i)+", "+strconv.Itoa(-1-i)+")"); err != nil {
+			return fmt.Errorf("worker: %w", err)
+		}
+	}
+	if err := w.log(&Config{Bound: sqllog.DefaultBound}).Install(ctx); err != nil || !d.Cells {
+		return err
+	}
+	return w.cells().Install(ctx)
+}
+
+// versions reads the source, as of one moment.
+func (d *database) versions(ctx context.Context, keys []int) (map[int]int64, error) {
+	ids := make([]string, len(keys))
+	for i, k := range keys {
+		ids[i] = strconv.Itoa(k)
+	}
+	rows, err := d.readers.QueryContext(ctx, "SELECT id, version FROM source WHERE id IN ("+strings.Join(ids, ", ")+")")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	got := make(map[int]int64, len(keys))
+	for rows.Next() {
+		var k int
+		var v int64
+		if err := rows.Scan(&k, &v); err != nil {
+			return nil, err
+		}
+		got[k] = v
+	}
+	return got, rows.Err()
+}
+
+func (d *database) ping(ctx context.Context) error {
+	return d.readers.QueryRowContext(ctx, "SELECT 1").Scan(new(int))
+}
+
+// write puts a version into the rows of keys, in order, so that no two transactions wait
+// for each other.
+func write(ctx context.Context, tx *sql.Tx, keys []int, version int64) error {
+	for _, k := range slices.Sorted(slices.Values(keys)) {
+		if _, err := tx.ExecContext(ctx, fmt.Sprintf("UPDATE source SET version = %d WHERE id = %d", version, k)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deafConn loses an answer on demand: when it has arrived, the connection is gone. So what
+// was asked for has happened.
+type deafConn struct {
+	net.Conn
+	cut *atomic.Bool
+}
+
+func (c deafConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err == nil && c.cut.CompareAndSwap(true, false) {
+		return 0, errors.Join(errors.New("worker: the answer is lost"), c.Conn.Close())
+	}
+	return n, err
+}

@@ -1,0 +1,132 @@
+package worker
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
+)
+
+// The steps of a transaction and of a numbering of keys at which a worker ends on demand.
+const (
+	Written   = "written"   // COMMIT comes next
+	Committed = "committed" // COMMIT was answered, and nobody in the process knows it
+	Staged    = "staged"    // rows were read, and no cell is removed
+	Removed   = "removed"   // the cells are removed, and no row has a number
+	Numbered  = "numbered"  // the log holds the records, and this process has not applied them
+)
+
+// How a worker ends at a step.
+const (
+	Kill = "kill" // by SIGKILL
+	Stop = "stop" // by SIGSTOP, until it is resumed
+	Cut  = "cut"  // not at all: the answer to its next statement is lost
+)
+
+// Steps are those of a numbering and of a transaction.
+var Steps = []string{Staged, Removed, Numbered, Committed, Written}
+
+// An order says what to do at a step, once.
+type order struct{ step, end string }
+
+// Order returns the line that a worker takes on its input.
+func Order(step, end string) string { return "at " + step + " " + end + "\n" }
+
+// steps takes orders and carries them out.
+type steps struct {
+	armed atomic.Pointer[order]
+	cut   func()
+}
+
+// listen takes orders until the input ends.
+func (s *steps) listen(in io.Reader) {
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		var o order
+		if _, err := fmt.Sscanf(lines.Text(), "at %s %s", &o.step, &o.end); err == nil {
+			s.armed.Store(&o)
+		}
+	}
+}
+
+// reach is called at each step.
+func (s *steps) reach(step string) {
+	o := s.armed.Load()
+	if o == nil || o.step != step || !s.armed.CompareAndSwap(o, nil) {
+		return
+	}
+	switch o.end {
+	case Kill:
+		proc.KillSelf()
+	case Stop:
+		proc.StopSelf()
+	case Cut:
+		s.cut()
+	}
+}
+
+// steppedLog is a log that ends the process between two steps of a numbering. As a control
+// it removes cells after the rows that name them have numbers.
+type steppedLog struct {
+	*sqllog.Log
+	steps    *steps
+	late     bool // the control
+	numbered atomic.Int64
+	named    atomic.Bool // a row that was staged since the last visit names keys
+
+	mu   sync.Mutex // protects left
+	left []func()   // what the control has yet to remove
+}
+
+func (l *steppedLog) UseCells(tier string, remove func(ctx context.Context, keys []string, hold time.Duration) error) {
+	l.Log.UseCells(tier, func(ctx context.Context, keys []string, hold time.Duration) error {
+		l.named.Store(true)
+		l.steps.reach(Staged)
+		if l.late {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.left = append(l.left, func() { _ = remove(context.Background(), keys, hold) })
+			return nil
+		}
+		err := remove(ctx, keys, hold)
+		l.steps.reach(Removed)
+		return err
+	})
+}
+
+func (l *steppedLog) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
+	p, err := l.Log.Sync(ctx, at, a)
+	l.end()
+	return p, err
+}
+
+func (l *steppedLog) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
+	p, err := l.Log.Tail(ctx, at)
+	l.end()
+	return p, err
+}
+
+// end is the end of a visit, which has numbered rows perhaps.
+func (l *steppedLog) end() {
+	n := l.Stats().Numbered
+	if l.numbered.Swap(n) >= n {
+		return
+	}
+	if l.named.Swap(false) {
+		l.steps.reach(Numbered)
+	}
+	l.mu.Lock()
+	left := l.left
+	l.left = nil
+	l.mu.Unlock()
+	for _, remove := range left {
+		remove()
+	}
+}

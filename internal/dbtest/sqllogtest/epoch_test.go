@@ -1,0 +1,230 @@
+package sqllogtest_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/fault"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
+)
+
+// Whatever was done to the tables, the next Sync of a process that knows them starts one
+// epoch behind all that anybody knows, and the log works as before.
+func TestDamageStartsAnEpoch(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, r *rig) {
+		for _, tc := range []struct{ name, damage string }{
+			{"no records", "DELETE FROM twofold_log"},
+			{"no notes", "DELETE FROM twofold_meta"},
+			{"nothing at all", "DELETE FROM twofold_meta; DELETE FROM twofold_log"},
+			{"no keys", "DELETE FROM twofold_log WHERE seq = 1"},
+			{"no last scope", "DELETE FROM twofold_log WHERE seq = 2 AND pos = (SELECT max(pos) FROM (SELECT * FROM twofold_log) l WHERE seq = 2)"},
+			{"another last key", "UPDATE twofold_log SET id = id + 1 WHERE seq = 1 AND pos = (SELECT max(pos) FROM (SELECT * FROM twofold_log) l WHERE seq = 1)"},
+			{"notes put back", "UPDATE twofold_meta SET key_end = key_end - 1"},
+			{"notes of another server", "UPDATE twofold_meta SET identity = 'x'"},
+			{"notes of another epoch", "UPDATE twofold_meta SET epoch = 7"},
+			{"no number is left", "UPDATE twofold_meta SET key_end = key_end + 4294967000"},
+		} {
+			t.Run(tc.name, func(t *testing.T) {
+				r.exec(t, "DELETE FROM twofold_meta")
+				r.exec(t, "DELETE FROM twofold_log")
+				p := r.process(t, sqllog.Config{})
+				commit(t, r, p.log, org(1), key42(t))
+				p.sync()
+				commit(t, r, p.log, org(2), key42(t))
+				before := p.at
+				p.sync()
+				for q := range strings.SplitSeq(tc.damage, ";") {
+					r.exec(t, q)
+				}
+				other := r.process(t, sqllog.Config{}) // comes with nothing, and must not hide it
+				if !p.bumped() {
+					t.Fatal("no epoch was started")
+				}
+				if p.at.Key.Epoch() <= before.Key.Epoch() || p.at.Key.Epoch() != p.at.Scope.Epoch() {
+					t.Errorf("the log goes on at %+v behind %+v", p.at, before)
+				}
+				commit(t, r, p.log, org(3))
+				p.want(org(3))
+				p.want()
+				if other.sync(); other.at != p.at {
+					t.Errorf("another process ends at %+v, want %+v", other.at, p.at)
+				}
+			})
+		}
+	})
+}
+
+// NewEpoch starts one in all processes.
+func TestNewEpoch(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, r *rig) {
+		p := r.process(t, sqllog.Config{})
+		for range 2 {
+			if err := r.open(sqllog.Config{}).NewEpoch(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if !p.bumped() || p.bumped() {
+				t.Error("want one new epoch, and one alone")
+			}
+		}
+		if err := r.fresh(sqllog.Config{})().NewEpoch(t.Context()); err != nil {
+			t.Errorf("NewEpoch of a log without a record = %v", err)
+		}
+		far := invalidate.Cursor{Key: invalidate.At(1<<31-1, 1)}
+		if _, err := p.log.Sync(t.Context(), far, invalidate.Append{}); !errors.Is(err, sqllog.ErrEpochs) {
+			t.Errorf("Sync behind the last epoch = %v, want ErrEpochs", err)
+		}
+		p.want()
+	})
+}
+
+// A restart of the server looks like a snapshot that was put back, unless the Config says
+// that there is no such thing.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	r := postgresRig(t)
+	plain := r.process(t, sqllog.Config{})
+	keeps := &process{t: t, log: r.fresh(sqllog.Config{KeepOverRestart: true})()}
+	keeps.sync()
+	if err := errors.Join(r.postgres.Stop(), r.postgres.Start()); err != nil {
+		t.Fatal(err)
+	}
+	r.reconnect(t)
+	if !plain.bumped() {
+		t.Error("a restart starts no epoch")
+	}
+	if keeps.bumped() {
+		t.Error("a restart starts an epoch with KeepOverRestart")
+	}
+	commit(t, r, plain.log, org(1)) // transaction ids go on
+	plain.want(org(1))
+}
+
+// A copy of the data that is put back has lost what came after it. Rows that are
+// committed then have ids and transactions that were used before.
+func TestOldCopyPutBack(t *testing.T) {
+	t.Parallel()
+	r := postgresRig(t)
+	p := r.process(t, sqllog.Config{})
+	commit(t, r, p.log, org(1))
+	p.sync()
+	copied, err := r.postgres.CopyData()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 5 {
+		commit(t, r, p.log, org(n))
+		p.want(org(n))
+	}
+	if err := r.postgres.RestoreData(copied); err != nil {
+		t.Fatal(err)
+	}
+	r.reconnect(t)
+	commit(t, r, p.log, org(9))
+	if !p.bumped() {
+		t.Error("an old copy was put back, and no epoch started")
+	}
+	if s := p.log.Stats(); s.Numbered != 7 {
+		t.Errorf("Stats = %+v, want all 7 rows numbered", s)
+	}
+}
+
+// A standby that lagged becomes the primary, between the stage of a Sync and its
+// numbering: the rows that were staged are not those that have their ids now.
+func TestPromotionWhileNumbering(t *testing.T) {
+	t.Parallel()
+	r := postgresRig(t)
+	p := r.process(t, sqllog.Config{})
+	standby, err := r.postgres.Standby(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := standby.Open(r.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pool.Close() })
+	waitFor(t, pool, "SELECT count(*) FROM twofold_meta")
+	if err := standby.Cut(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// A proxy moves from one server to the other while cells are removed.
+	moved := &moving{primary: r.postgres.DSN(r.name)}
+	db := sql.OpenDB(moved.connector(t))
+	t.Cleanup(func() { _ = db.Close() })
+	l := sqllog.New(db, sqllog.Config{Dialect: sqllog.Postgres})
+	var id int
+	l.UseCells("redis", func(context.Context, []string, time.Duration) error {
+		if err := standby.Promote(t.Context()); err != nil {
+			t.Error(err)
+		}
+		moved.to.Store(new(standby.DSN(r.name)))
+		if _, err := pool.ExecContext(t.Context(), `INSERT INTO twofold_outbox (id, scopes) OVERRIDING SYSTEM VALUE VALUES ($1, '[["t","default","org:9"]]')`, id); err != nil {
+			t.Error(err)
+		}
+		return nil
+	})
+	db.SetMaxIdleConns(0) // each statement asks the proxy
+	p.log = l
+	commit(t, r, p.log, key42(t)) // on the old primary, where it is lost
+	id = r.count(t, "SELECT max(id) FROM twofold_outbox")
+	page, err := l.Sync(t.Context(), p.at, invalidate.Append{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page.Keys) != 1 || !page.Keys[0].Bump || len(page.Scopes) != 2 || page.Scopes[1].Fences[0] != org(9).Fence() {
+		t.Errorf("after the promotion: keys %+v, scopes %+v; want an epoch and the new row", page.Keys, page.Scopes)
+	}
+}
+
+// reconnect drops the connections that a restart has broken.
+func (r *rig) reconnect(t *testing.T) {
+	t.Helper()
+	for range 3 { // database/sql tries the pool's connections, then a new one
+		_ = r.db.PingContext(t.Context())
+	}
+	waitFor(t, r.db, "SELECT 1")
+}
+
+func waitFor(t *testing.T, db *sql.DB, query string) {
+	t.Helper()
+	for range 1000 {
+		var n int
+		if err := db.QueryRowContext(t.Context(), query).Scan(&n); err == nil && n > 0 {
+			return
+		}
+		_ = fault.Sleep(t.Context(), 10*time.Millisecond) // a real server is behind
+	}
+	t.Fatalf("%s found nothing", query)
+}
+
+// An identity that changes all the time must not start epochs without end.
+func TestRestlessIdentity(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, r *rig) {
+		var n atomic.Int64
+		l := r.open(sqllog.Config{Identity: func(context.Context, *sql.Conn) (string, error) { return strconv.FormatInt(n.Add(1), 10), nil }})
+		if _, err := l.Sync(t.Context(), invalidate.Cursor{}, invalidate.Append{}); !errors.Is(err, sqllog.ErrBusy) {
+			t.Errorf("Sync = %v, want ErrBusy", err)
+		}
+		same := r.fresh(sqllog.Config{Identity: func(context.Context, *sql.Conn) (string, error) { return "one", nil }})
+		p := &process{t: t, log: same()}
+		p.sync()
+		commit(t, r, p.log, org(1))
+		p.want(org(1))
+		p.want()
+		boom := errors.New("boom")
+		l = r.open(sqllog.Config{Identity: func(context.Context, *sql.Conn) (string, error) { return "", boom }})
+		if _, err := l.Sync(t.Context(), p.at, invalidate.Append{}); !errors.Is(err, boom) || !errors.Is(err, sqllog.ErrStandby) {
+			t.Errorf("Sync without an identity = %v, want why", err)
+		}
+	})
+}

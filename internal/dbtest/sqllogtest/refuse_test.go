@@ -1,0 +1,129 @@
+package sqllogtest_test
+
+import (
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/twofold-go/twofold/internal/dbtest"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
+)
+
+// Without tables a write fails with its transaction, and no lease is renewed.
+func TestMissingTables(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, r *rig) {
+		r.exec(t, "CREATE TABLE data (id INTEGER)")
+		for _, table := range []string{"outbox", "log", "meta"} {
+			r.exec(t, "DROP TABLE IF EXISTS twofold_"+table)
+			l := r.open(sqllog.Config{})
+			_, err := l.Sync(t.Context(), invalidate.Cursor{}, invalidate.Append{})
+			wantSchema(t, "Sync without "+table, err)
+			_, err = l.Tail(t.Context(), invalidate.Cursor{})
+			wantSchema(t, "Tail without "+table, err)
+			if table == "outbox" {
+				err = l.Tx(t.Context(), r.db, nil, func(tx *sqllog.Tx) error {
+					tx.Invalidate(org(1))
+					return execIn(t, tx, "INSERT INTO data VALUES (1)")
+				})
+				wantSchema(t, "Tx without "+table, err)
+			}
+			if err := l.Install(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			r.process(t, sqllog.Config{})
+		}
+		if n := r.count(t, "SELECT count(*) FROM data"); n != 0 {
+			t.Errorf("%d rows were written without their invalidation", n)
+		}
+		r.exec(t, "UPDATE twofold_meta SET version = 99")
+		_, err := r.open(sqllog.Config{}).Sync(t.Context(), invalidate.Cursor{}, invalidate.Append{})
+		wantSchema(t, "Sync with tables of another version", err)
+	})
+}
+
+func wantSchema(t *testing.T, what string, err error) {
+	t.Helper()
+	if !errors.Is(err, sqllog.ErrSchema) || !strings.Contains(err.Error(), "0001_twofold_log") {
+		t.Errorf("%s = %v, want ErrSchema with the name of the migration", what, err)
+	}
+}
+
+// A server, a session or a file that takes no writes renews no lease, also when there is
+// nothing to write.
+func TestStandbyRefused(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, r *rig) {
+		p := r.process(t, sqllog.Config{})
+		if r.dialect == sqllog.SQLite {
+			if _, err := sqllog.New(r.readers, sqllog.Config{Dialect: r.dialect}).Sync(t.Context(), p.at, oneKey()); !errors.Is(err, sqllog.ErrStandby) {
+				t.Errorf("Sync that appends to a file open for reading = %v, want ErrStandby", err)
+			}
+			return
+		}
+		var db *sql.DB
+		if r.dialect == sqllog.Postgres {
+			db = openAs(t, "pgx", r.postgres.DSN(r.name)+"&default_transaction_read_only=on")
+		} else {
+			db = openAs(t, "mysql", r.mariadb.DSN(r.name)+"&tx_read_only=1")
+		}
+		for name, at := range map[string]invalidate.Cursor{"at the end": p.at, "without a position": {}} {
+			if _, err := sqllog.New(db, sqllog.Config{Dialect: r.dialect}).Sync(t.Context(), at, invalidate.Append{}); !errors.Is(err, sqllog.ErrStandby) {
+				t.Errorf("Sync %s in a session that only reads = %v, want ErrStandby", name, err)
+			}
+		}
+		fresh := sqllog.Config{Dialect: r.dialect, Namespace: "fresh"}
+		if _, err := sqllog.New(db, fresh).Sync(t.Context(), invalidate.Cursor{}, invalidate.Append{}); !errors.Is(err, sqllog.ErrStandby) {
+			t.Errorf("the first Sync in a session that only reads = %v, want ErrStandby", err)
+		}
+	})
+}
+
+func oneKey() invalidate.Append {
+	return invalidate.Append{Keys: []invalidate.Fence{{Kind: invalidate.KindKey, Hash: 1}}}
+}
+
+// Writers need INSERT on the outbox and nothing else; followers need what ErrRights says.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	r := postgresRig(t)
+	for _, q := range []string{
+		"CREATE ROLE writer LOGIN", "GRANT INSERT ON twofold_outbox TO writer",
+		"CREATE ROLE follower LOGIN", "GRANT SELECT, DELETE ON twofold_outbox TO follower",
+		"GRANT SELECT, INSERT, DELETE ON twofold_log TO follower", "GRANT SELECT, INSERT, UPDATE ON twofold_meta TO follower",
+	} {
+		r.exec(t, q)
+	}
+	as := func(role string) *rig {
+		return &rig{dialect: r.dialect, db: openAs(t, "pgx", strings.Replace(r.postgres.DSN(r.name), "postgres@", role+"@", 1))}
+	}
+	writer, follower := as("writer"), as("follower")
+	follower.process(t, sqllog.Config{KeepOverRestart: true})
+	p := follower.process(t, sqllog.Config{Prove: true})
+	for range 2 * 256 { // long enough to remove old records
+		commit(t, writer, writer.open(sqllog.Config{}), org(1))
+		p.want(org(1))
+	}
+	if _, err := writer.open(sqllog.Config{}).Sync(t.Context(), p.at, invalidate.Append{}); !errors.Is(err, sqllog.ErrRights) {
+		t.Errorf("Sync of a writer = %v, want ErrRights", err)
+	}
+	err := follower.open(sqllog.Config{}).Tx(t.Context(), follower.db, nil, func(tx *sqllog.Tx) error { tx.Invalidate(org(1)); return nil })
+	if !errors.Is(err, sqllog.ErrRights) {
+		t.Errorf("Append of a follower = %v, want ErrRights", err)
+	}
+}
+
+// A pool commits each statement by itself.
+func TestPoolRefused(t *testing.T) {
+	t.Parallel()
+	f := dbtest.SQLite(t)
+	l := sqllog.New(f.Writer, sqllog.Config{Dialect: sqllog.SQLite})
+	type wrapped struct{ *sqlDB }
+	for name, pool := range map[string]sqllog.Execer{"*sql.DB": f.Writer, "a type around it": wrapped{f.Writer}, "nil": nil} {
+		if err := l.Append(t.Context(), pool, org(1)); !errors.Is(err, sqllog.ErrNotTx) {
+			t.Errorf("Append to %s = %v, want ErrNotTx", name, err)
+		}
+	}
+}

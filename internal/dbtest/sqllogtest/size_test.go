@@ -1,0 +1,90 @@
+package sqllogtest_test
+
+import (
+	"testing"
+
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
+)
+
+// Old records are removed, and a reader that had not seen them finds the gap.
+func TestRetain(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, r *rig) {
+		p := r.process(t, sqllog.Config{Retain: sqllog.MinRetain})
+		a := invalidate.Append{Keys: oneKey().Keys, Scopes: []invalidate.Fence{org(1).Fence()}}
+		for range 600 {
+			if _, err := p.log.Sync(t.Context(), p.at, a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.sync()
+		for seq, want := range map[string]int{"1": 188, "2": 188} { // 600 - 512 + 100
+			if n := r.count(t, "SELECT count(*) FROM twofold_log WHERE seq = "+seq); n != want {
+				t.Errorf("sequence %s has %d records, want %d", seq, n, want)
+			}
+		}
+		late := r.process(t, sqllog.Config{})
+		if late.keys[0].At.N() != 413 || late.keys[0].Bump || late.at != p.at {
+			t.Errorf("a late reader begins at %+v and ends at %+v", late.keys[0], late.at)
+		}
+		p.want()
+	})
+}
+
+// A plan that was made for empty tables reads them in full, and PostgreSQL keeps it until
+// somebody analyzes them. Neither records nor dead rows may be read in full.
+func TestPlansGrowWithTables(t *testing.T) {
+	t.Parallel()
+	r := sharedPostgres(t)
+	r.db.SetMaxOpenConns(1) // with the plans
+	r.exec(t, "ALTER TABLE twofold_log SET (autovacuum_enabled = off)")
+	r.exec(t, "ALTER TABLE twofold_outbox SET (autovacuum_enabled = off)")
+	r.exec(t, "VACUUM ANALYZE twofold_log, twofold_outbox")
+	beginOld(t, r)
+	p := r.process(t, sqllog.Config{})
+	for range 10 {
+		p.sync()
+	}
+	for range 10 { // 10,000 rows, which an old snapshot keeps
+		r.exec(t, `INSERT INTO twofold_outbox (scopes) SELECT '[["t","default","org:1"]]' FROM generate_series(1, 1000)`)
+		p.sync()
+	}
+	a := invalidate.Append{Keys: oneKey().Keys, Scopes: []invalidate.Fence{org(1).Fence()}}
+	for range 300 {
+		if _, err := p.log.Sync(t.Context(), p.at, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.sync()
+	for _, table := range []string{"twofold_outbox", "twofold_log"} {
+		before := scans(t, r, table)
+		for range 20 {
+			p.sync()
+			if _, err := p.log.Sync(t.Context(), invalidate.Cursor{Key: p.at.Key, Scope: p.at.Scope}, invalidate.Append{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := scans(t, r, table) - before; n > 0 {
+			t.Errorf("%s was read in full %d times", table, n)
+		}
+	}
+}
+
+// beginOld begins a transaction whose snapshot keeps dead rows.
+func beginOld(t *testing.T, r *rig) {
+	t.Helper()
+	tx := begin(t, openAs(t, "pgx", r.postgres.DSN(r.name)))
+	for _, q := range []string{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "SELECT count(*) FROM twofold_meta"} {
+		if _, err := tx.ExecContext(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// scans returns how often a table was read in full.
+func scans(t *testing.T, r *rig, table string) (n int) {
+	t.Helper()
+	r.exec(t, "SELECT pg_stat_force_next_flush()")
+	return r.count(t, "SELECT seq_scan FROM pg_stat_user_tables WHERE relname = '"+table+"'")
+}

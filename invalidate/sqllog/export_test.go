@@ -1,0 +1,35 @@
+package sqllog
+
+import "github.com/twofold-go/twofold/invalidate"
+
+// RowTexts returns the texts of rows that name scopes.
+func RowTexts(scopes ...invalidate.Scope) ([]string, error) { return rowTexts(scopes) }
+
+// ParseRow returns the fences that a row stands for.
+func ParseRow(text string) (keys []string, fences []invalidate.Fence, ok bool) {
+	n, ok := parseRow(text)
+	for _, k := range n.keys {
+		fences = append(fences, keyFence(k, n.hold))
+	}
+	return n.keys, append(fences, n.scopes...), ok
+}
+
+// Encode encodes what passes Check, as for the keys or for the scopes.
+func Encode(a invalidate.Append) (keys, scopes []byte, err error) {
+	p, err := encodeAppend(a)
+	return p[keySeq], p[scopeSeq], err
+}
+
+// Decode decodes as from the keys, or from the scopes.
+func Decode(payload []byte, keys bool) ([]invalidate.Fence, bool) {
+	if keys {
+		return decode(payload, keySeq)
+	}
+	return decode(payload, scopeSeq)
+}
+
+// Explain says what an error of a database means here.
+func Explain(err error) error { return explain(err) }
+
+// SameServer compares identities of MySQL.
+func SameServer(a, b string) bool { return sameServer(MySQL, a, b) }

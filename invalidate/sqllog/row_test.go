@@ -1,0 +1,175 @@
+package sqllog_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
+	"github.com/twofold-go/twofold/key"
+)
+
+// execs notes the statements of a transaction.
+type execs struct {
+	query []string
+	args  [][]any
+	err   error
+}
+
+func (e *execs) ExecContext(_ context.Context, query string, args ...any) (sql.Result, error) {
+	e.query, e.args = append(e.query, query), append(e.args, args)
+	return nil, e.err
+}
+
+func keyScope(t testing.TB) invalidate.Scope {
+	t.Helper()
+	k, err := key.Space{Tenant: "default", Namespace: "users:v1"}.Key("42")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return invalidate.Key(k)
+}
+
+// The text of a row is what people write by hand, too.
+func TestStatementText(t *testing.T) {
+	t.Parallel()
+	scopes := []invalidate.Scope{
+		keyScope(t), invalidate.Tag("default", "org:7"), invalidate.Prefix("default", "users:v1:"),
+		invalidate.Tenant("acme"), invalidate.All(), invalidate.Hold(5 * time.Second), invalidate.Hold(time.Second),
+	}
+	const text = `[["k","default:users:v1:42"],["t","default","org:7"],["p","default","users:v1:"],["p","acme",""],["a"],["h",5000]]`
+	for dialect, want := range map[sqllog.Dialect]string{
+		sqllog.Postgres: "INSERT INTO app.o (ns, scopes) VALUES ($1, $2)",
+		sqllog.SQLite:   "INSERT INTO app.o (ns, scopes) VALUES (?1, ?2)",
+		sqllog.MySQL:    "INSERT INTO app.o (ns, scopes) VALUES (?, ?)",
+	} {
+		l := sqllog.New(pool(t), sqllog.Config{Dialect: dialect, Namespace: "n", Tables: sqllog.Tables{Schema: "app", Outbox: "o"}})
+		query, args, err := l.Statement(scopes...)
+		if err != nil || query != want || !slices.Equal(args, []any{"n", text}) {
+			t.Errorf("%v: Statement = %q, %q, %v; want %q with %q", dialect, query, args, err, want, text)
+		}
+	}
+}
+
+// Many scopes are several rows of one statement.
+func TestStatementOfMany(t *testing.T) {
+	t.Parallel()
+	many := []invalidate.Scope{invalidate.Hold(time.Second)}
+	for i := range 2001 {
+		many = append(many, invalidate.Tag("default", fmt.Sprint(i)))
+	}
+	for dialect, args := range map[sqllog.Dialect]int{sqllog.Postgres: 4, sqllog.SQLite: 4, sqllog.MySQL: 6} {
+		tx := &execs{}
+		if err := sqllog.New(pool(t), sqllog.Config{Dialect: dialect}).Append(t.Context(), tx, many...); err != nil {
+			t.Fatal(err)
+		}
+		if len(tx.query) != 1 || len(tx.args[0]) != args || strings.Count(tx.query[0], "(") != 4 {
+			t.Errorf("%v: %d statements, the first is %.100q with %d arguments", dialect, len(tx.query), tx.query[0], len(tx.args[0]))
+		}
+		for _, text := range tx.args[0][len(tx.args[0])-1:] {
+			if text != `[["t","default","2000"],["h",1000]]` { // each row has the hold
+				t.Errorf("%v: the last row is %q", dialect, text)
+			}
+		}
+	}
+}
+
+func TestAppendRefuses(t *testing.T) {
+	t.Parallel()
+	l := sqllog.New(pool(t), sqllog.Config{Dialect: sqllog.Postgres})
+	tx := &execs{}
+	for name, s := range map[string]invalidate.Scope{
+		"the zero Scope": {}, "Strict": invalidate.Strict, "a bad prefix": invalidate.Prefix("default", ""),
+		"a bad tag": invalidate.Tag("secret:x", "secret"), "a bad hold": invalidate.Hold(0),
+	} {
+		err := l.Append(t.Context(), tx, invalidate.All(), s)
+		if !errors.Is(err, sqllog.ErrScope) || !strings.Contains(err.Error(), "scope 1") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("Append of %s = %v, want ErrScope with its place", name, err)
+		}
+	}
+	if err := l.Append(t.Context(), tx); err != nil {
+		t.Errorf("Append of nothing = %v", err)
+	}
+	if err := l.Append(t.Context(), tx, invalidate.Hold(time.Second)); err != nil {
+		t.Errorf("Append of a Hold alone = %v", err)
+	}
+	if len(tx.query) > 0 {
+		t.Errorf("statements %q, want none", tx.query)
+	}
+	tx.err = errors.New("boom")
+	if err := l.Append(t.Context(), tx, invalidate.All()); !errors.Is(err, tx.err) {
+		t.Errorf("Append = %v, want what the database said", err)
+	}
+}
+
+// Whatever can be appended is read back as it was.
+func TestRowsRoundTrip(t *testing.T) {
+	t.Parallel()
+	id := rapid.StringMatching(`[^\x00]{1,20}`)
+	rapid.Check(t, func(t *rapid.T) {
+		var scopes []invalidate.Scope
+		var want []invalidate.Fence
+		for range rapid.IntRange(1, 5).Draw(t, "n") {
+			text := id.Draw(t, "text")
+			s := []invalidate.Scope{invalidate.Tag("a", text), invalidate.Prefix("a", text), invalidate.Tenant("b"), invalidate.All()}[rapid.IntRange(0, 3).Draw(t, "kind")]
+			if k, err := (key.Space{Tenant: "a", Namespace: "n"}).Key(key.Text(text)); err == nil && rapid.Bool().Draw(t, "key") {
+				s = invalidate.Key(k)
+			}
+			if s.Validate() != nil {
+				continue
+			}
+			scopes, want = append(scopes, s), append(want, s.Fence())
+		}
+		texts, err := sqllog.RowTexts(scopes...)
+		if err != nil || len(texts) > 1 {
+			t.Fatalf("RowTexts = %q, %v", texts, err)
+		}
+		var got []invalidate.Fence
+		for _, text := range texts {
+			_, fences, ok := sqllog.ParseRow(text)
+			if !ok {
+				t.Fatalf("%q does not parse", text)
+			}
+			got = append(got, fences...)
+		}
+		byHash := func(a, b invalidate.Fence) int {
+			return int(a.Kind) - int(b.Kind) + 10*strings.Compare(fmt.Sprint(a.Hash), fmt.Sprint(b.Hash))
+		}
+		slices.SortFunc(got, byHash)
+		slices.SortFunc(want, byHash)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%q is %+v, want %+v", texts, got, want)
+		}
+	})
+}
+
+// Bytes that no record has are never fences.
+func TestDecodeRefuses(t *testing.T) {
+	t.Parallel()
+	keys, scopes, err := sqllog.Encode(invalidate.Append{
+		Keys: []invalidate.Fence{{Kind: invalidate.KindKey, Hash: 7}}, Scopes: []invalidate.Fence{{Kind: invalidate.KindTag, Hash: 7, Soft: true}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{
+		"nothing": {}, "a part": keys[:14], "more": append(slices.Clone(keys), 0), "the other sequence": scopes,
+		"a kind that is not known": append([]byte{9}, keys[1:]...),
+		"too much":                 []byte(strings.Repeat(string(keys), invalidate.MaxFences+1)),
+	} {
+		if f, ok := sqllog.Decode(b, true); ok {
+			t.Errorf("%s is %+v, want no fences", name, f)
+		}
+	}
+	if f, ok := sqllog.Decode(scopes, false); !ok || !f[0].Soft {
+		t.Errorf("Decode = %+v, %v; want what was encoded", f, ok)
+	}
+}
