@@ -42,7 +42,9 @@ func commitTables(e *Env) []report.Table {
 
 // commitGoals are about invalidations that are a part of transactions.
 func (e *Env) commitGoals() []report.Goal {
-	line := func(setting, who string) report.Line { return report.Line{Workload: "I", Setting: setting, Contender: who} }
+	line := func(setting, who string) report.Line {
+		return report.Line{Workload: "I", Setting: setting, Contender: who}
+	}
 	throughput := func(who string) float64 {
 		return e.Book.Ratio(line(commitSetting, bareCommit), line(commitSetting, who), nsOp)
 	}
