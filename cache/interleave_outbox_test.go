@@ -2,6 +2,8 @@ package cache_test
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,11 +36,7 @@ func (w *logStage) commit(c *script.Call) error {
 func (o *outbox) stage() map[int][]invalidate.Scope {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	rows := make(map[int][]invalidate.Scope)
-	for id, scopes := range o.rows {
-		rows[id] = scopes
-	}
-	return rows
+	return maps.Clone(o.rows)
 }
 
 // take removes the row from the table. It reports whether it was there.
@@ -73,7 +71,7 @@ func (l logGate) catchUp(ctx context.Context) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	name, what := l.g.p.name, l.names.list(append(all.Keys[:len(all.Keys):len(all.Keys)], all.Scopes...))
+	name, what := l.g.p.name, l.names.list(slices.Concat(all.Keys, all.Scopes))
 	l.g.p.env.Printf("%s finds rows without a number: %s", name, what)
 	if len(cells) > 0 {
 		if err := l.g.p.remove(ctx, cells, 0); err != nil {
