@@ -16,6 +16,7 @@ func (l *Log) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, 
 	}
 	l.noteApplied(at)
 	p, err := l.tail(ctx, at)
+	l.noteAnswer(p)
 	return p, fail("tail", err)
 }
 
