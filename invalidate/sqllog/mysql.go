@@ -43,6 +43,14 @@ func mysqlText(c *Config) dialectText {
 	}
 }
 
+// sameServer compares two identities.
+func (l *Log) sameServer(stored, identity string) bool {
+	if l.cfg.Dialect == MySQL && l.cfg.Identity == nil {
+		return sameMySQL(stored, identity)
+	}
+	return stored == identity
+}
+
 // sameMySQL compares two identities, whose seconds may be off by rounding.
 func sameMySQL(stored, identity string) bool {
 	a, b := strings.LastIndexByte(stored, '/'), strings.LastIndexByte(identity, '/')
@@ -97,7 +105,7 @@ func (l *Log) onServer(ctx context.Context, conn *sql.Conn, identity string) (bo
 	if err == nil && l.cfg.Identity == nil {
 		err = conn.QueryRowContext(ctx, "SELECT "+l.sql.identity).Scan(&now)
 	}
-	return sameMySQL(identity, now), err
+	return l.sameServer(identity, now), err
 }
 
 // finishMySQL removes the rows of a batch whose records are written, and moves the notes.

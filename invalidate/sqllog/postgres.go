@@ -168,11 +168,3 @@ func idList(ids []int64) string {
 	}
 	return string(append(b, '}'))
 }
-
-// sameServer compares two identities.
-func sameServer(d Dialect, stored, identity string) bool {
-	if d == MySQL {
-		return sameMySQL(stored, identity)
-	}
-	return stored == identity
-}

@@ -14,7 +14,7 @@ func sqliteText() dialectText {
 	return dialectText{
 		identity: "'sqlite'",
 		clock:    clock,
-		age:      clock + " - o.at",
+		age:      "CAST(" + clock + " - o.at AS INTEGER)",
 		pending:  "1",
 		order:    "o.id",
 		low:      "''",

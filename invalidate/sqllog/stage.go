@@ -49,7 +49,7 @@ func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err
 		if err := rows.Scan(&id, &text, &epoch, &identity, &st.low, &least); err != nil {
 			return st, err
 		}
-		st.moved = st.moved || epoch != v.epoch || !sameServer(l.cfg.Dialect, v.identity, identity)
+		st.moved = st.moved || epoch != v.epoch || !l.sameServer(v.identity, identity)
 		st.ids = append(st.ids, id)
 		grew(&l.rows.outbox, id)
 		l.read(&st, text)
@@ -66,8 +66,11 @@ func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err
 
 // read adds what a row names to the stage.
 func (l *Log) read(st *stage, text string) {
-	row, ok := parseRow(text)
-	if !ok || !utf8.ValidString(text) {
+	row, ok := named{}, false
+	if len(text) <= stageBytes && utf8.ValidString(text) { // a record of more may be too large for the server
+		row, ok = parseRow(text)
+	}
+	if !ok {
 		st.damaged++
 		if l.stats.told.CompareAndSwap(false, true) {
 			l.logger().Error("sqllog: a row of the outbox does not parse; everything older is given up", "bytes", len(text), "namespace", l.cfg.Namespace)
@@ -90,12 +93,15 @@ func (l *Log) read(st *stage, text string) {
 // there are fenced as prefixes in the sequence of scopes as well: those fences cover the
 // cells for every process, and a process that has missed one gives up all cells. So a
 // remote tier that is down costs no lease.
-func (s *visit) removeCells(ctx context.Context, st *stage) {
+//
+// A program that follows the log without a cache has no cells to remove, and those of the
+// fleet are left.
+func (s *visit) removeCells(ctx context.Context, v *view, st *stage) {
 	l := s.log
 	l.cells.mu.Lock()
 	remove := l.cells.remove
 	l.cells.mu.Unlock()
-	if remove == nil {
+	if remove == nil && v.tier.String == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Bound/8)
@@ -104,7 +110,7 @@ func (s *visit) removeCells(ctx context.Context, st *stage) {
 		for len(keys) > 0 {
 			n := min(len(keys), invalidate.MaxCells)
 			left := keys[:n]
-			if !s.cellsOut {
+			if remove != nil && !s.cellsOut {
 				left = leftOf(remove(ctx, keys[:n:n], hold), keys[:n])
 				s.cellsOut = len(left) > 0 && ctx.Err() != nil
 			}

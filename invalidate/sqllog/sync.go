@@ -28,6 +28,9 @@ func (l *Log) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 	}
 	l.noteApplied(at)
 	p, err := (&visit{log: l, at: at, own: own, proves: true}).run(ctx)
+	if err == nil {
+		l.noteAnswer(p)
+	}
 	return p, fail("sync", err)
 }
 
