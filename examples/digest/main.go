@@ -46,7 +46,7 @@ type cli struct {
 type database struct {
 	DB      string `name:"db" default:"digest.db" help:"The database's file, made if there is none." placeholder:"FILE"`
 	EnvFile string `name:"env-file" help:"Settings that the environment does not have (default: .env, if there is one)." placeholder:"FILE"`
-	Redis   string `help:"A Redis that processes share instead of the file, as a URL." placeholder:"URL"`
+	Redis   string `help:"A Redis where processes share cells instead of in the file, as a URL; the same for all of them." placeholder:"URL"`
 	Zone    string `help:"Whose calendar periods follow (${default})." default:"Asia/Singapore"`
 	Private bool   `name:"allow-private" help:"Fetch from private addresses, too."`
 }

@@ -38,7 +38,7 @@ const opening = 30 * time.Second
 // Config says what the program is. DB is required.
 type Config struct {
 	DB    string // the database's file, made if there is none
-	Redis string // what processes share instead of the file: a URL. Empty: the file
+	Redis string // where processes share cells instead of in the file: a URL. Empty: the file
 
 	// Env holds the settings of the collector and of the summariser: see
 	// [collector.SettingsFrom] and [summary.FromEnv].

@@ -9,30 +9,31 @@
 //     in memory until they change.
 //  3. A user without sources costs nothing, and leaves nothing.
 //  4. The digest of that hash and period comes from memory, or else from the row of
-//     digest_cache, or else one process claims the row, asks the summariser and fills it,
-//     while all others wait for it. A period in which nothing came is remembered, and the
-//     summariser not asked.
+//     digest_cache, or else one process claims the cell, asks the summariser, writes the
+//     row and fills the cell, while all others wait for it. A period in which nothing came
+//     is remembered, and the summariser not asked.
 //  5. The content of the row becomes the user's row in digests, byte for byte.
 //
 // A digest that could not be made is not remembered; the last one of the same
 // combination is served in its place, and says so.
 //
-// All of that rests on the library: [cache.Cache] in front, a [sqltier.Tier] over the table
-// of digests, and a [sqltier.Log] in the same file, by which processes hear of each other's
-// deletions and of users whose sources changed.
+// All of that rests on the library: [cache.Cache] in front, the cells of a [sqltier.Tier]
+// in the store's file, and a [sqllog.Log] beside them. A deletion, and a change of a user's
+// sources, writes what it invalidates in its own transaction: every process hears of what
+// was committed, whatever becomes of the one that did it.
 //
 // # Decisions
 //
 // The document this follows has fourteen contradictions and traps, D-E1 to D-E14. Each
-// decision names the test that holds it; some are in package store, sqltier or api.
+// decision names the test that holds it; some are in package store or api.
 //
 //   - D-E1. Weeks begin on Monday in the calendar's zone. The document's own example
 //     begins on a Tuesday. (TestWindows)
 //   - D-E2. Times are whole milliseconds of UTC, and "now" is always the store's clock: the
 //     document compares two spellings of a date as text, and keeps for a day what has
 //     expired. (store: TestNoClockInSQL, TestCleanCacheByTheClock)
-//   - D-E3. What is looked up and what is unique are the same four columns. (sqltier:
-//     TestAnotherKeyForTheSameDigest)
+//   - D-E3. What is looked up and what is unique are the same four columns. (store:
+//     TestCacheRows, TestPutCacheRow)
 //   - D-E4. Whatever the text depends on is in the hash: language, style, number of items,
 //     model, version of the prompt. Without options it is the documented hash.
 //     (TestHashWithOptions, TestEveryOptionIsInTheHash)

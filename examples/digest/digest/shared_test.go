@@ -3,6 +3,7 @@ package digest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"testing"
@@ -83,6 +84,23 @@ func TestOtherProcessHearsOfSubscriptions(t *testing.T) {
 		t.Errorf("this process has %.8s", r.Hash)
 	}
 	until(t, "other hash", func() bool { return w.generate(other, ann, digest.Daily).Hash == before.Hash })
+}
+
+// What is committed is heard of, whoever commits it and whatever becomes of that program:
+// here a script that knows the tables.
+func TestScriptInvalidates(t *testing.T) {
+	w := newWorld(t, 2)
+	ann := w.user("ann", 1)
+	before := w.daily(ann)
+	script := storetest.Open(t, w.path, w.clock.Now)
+	err := script.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.ExecContext(t.Context(), `INSERT INTO twofold_outbox (scopes) VALUES (?)`, fmt.Sprintf(`[["t","default","user:%d"]]`, ann))
+		return errors.Join(err, tx.Subscribe(t.Context(), ann, 2))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "other hash", func() bool { return w.daily(ann).Hash != before.Hash })
 }
 
 // With something else shared than the file, as with a Redis, the digests are in the file
