@@ -110,6 +110,23 @@ func TestAppendRefuses(t *testing.T) {
 	}
 }
 
+// JSON holds no bytes that are not UTF-8. A prefix that ends within a character covers
+// more then, and not nothing.
+func TestPrefixWithinCharacter(t *testing.T) {
+	t.Parallel()
+	for prefix, want := range map[string]invalidate.Scope{
+		"users:v1:\xc3": invalidate.Prefix("acme", "users:v1:"), "\xf0\x9f": invalidate.Tenant("acme"), "é": invalidate.Prefix("acme", "é"),
+	} {
+		texts, err := sqllog.RowTexts(invalidate.Prefix("acme", prefix))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, fences, ok := sqllog.ParseRow(texts[0]); !ok || fences[0] != want.Fence() {
+			t.Errorf("prefix %q is %+v, want %+v", prefix, fences, want.Fence())
+		}
+	}
+}
+
 // Whatever can be appended is read back as it was.
 func TestRowsRoundTrip(t *testing.T) {
 	t.Parallel()
