@@ -6,8 +6,6 @@ MODULES  = $$(go list -m -f '{{.Dir}}')
 # The tests run without vet, which .ci/run runs before them.
 # The peers of internal/bench build slowly under the race detector, and prove nothing by it.
 RACE     = $$(go list work | grep -v /internal/bench)
-# The packages that have tests with MariaDB in their name. They start a server.
-MARIADB  = ./internal/dbtest
 PKG      ?= ./cache
 BENCH    ?= .
 COUNT    ?= 1
@@ -35,7 +33,8 @@ test-root: ## test the root module without go.work: proves that it stands alone,
 
 test-mariadb: ## run the tests that start a MariaDB server, which is installed where apt-get can
 	@sh internal/tools/deps-test.sh mariadb
-	TWOFOLD_MARIADB=1 go test -race -vet=off -run MariaDB $(MARIADB)
+	TWOFOLD_MARIADB=1 go test -race -vet=off -run MariaDB ./internal/dbtest
+	TWOFOLD_MARIADB=1 go test -race -vet=off -run /mariadb ./internal/dbtest/sqllogtest
 
 soak: ## 100,000 random steps of the site with its caches and without, side by side (an hour or two)
 	cd examples && SITE_SOAK=1 go test -count=1 -timeout 6h -run 'Twins' -v ./site
@@ -45,7 +44,7 @@ e2e: ## look at the site through a headless Chromium, which is installed where a
 	go run ./examples/site/e2e
 
 test-controls: deps-test ## take safeguards of the log's identity away, one set after the other: the tests must notice
-	go test -count=1 -tags twofold_controls -run Controls ./invalidate/redislog
+	go test -count=1 -tags twofold_controls -run Controls ./invalidate/redislog ./internal/dbtest/sqllogtest
 
 stalecheck: deps-test ## look for stale reads under faults, with controls that must find some (a minute)
 	$(STALECHECK) -suite ci

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -100,20 +102,59 @@ func inTurns(t *testing.T, db string, steps int, link func(layer string, own sec
 	return w, ""
 }
 
+// What an operator purges at one site is gone from the other one, too.
+func TestPurgeAtTheOtherSite(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "site.db")
+	a := &visitor{t: t, site: build(t, sitetest.Fill(t, db), siteConfig{})}
+	b := &visitor{t: t, site: build(t, sitetest.Open(t, db), siteConfig{})}
+	for _, form := range []string{"tag=post:1", "all=yes"} {
+		for range 2 {
+			b.ask("GET /posts/the-cost-of-a-miss", "")
+		}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/_cache/api/purge", strings.NewReader(form))
+		r.Header.Set("Authorization", "Bearer k")
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		w := httptest.NewRecorder()
+		if a.ServeHTTP(w, r); w.Code != http.StatusOK {
+			t.Fatalf("purge of %s = %d: %s", form, w.Code, w.Body)
+		}
+		if err := b.hear(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.ask("GET /posts/the-cost-of-a-miss", "").Header().Get("Cache-Status"); strings.Contains(got, hit) {
+			t.Errorf("after a purge of %s: %s", form, got)
+		}
+	}
+}
+
+// startTogether starts two processes on one new database, at the same time.
+func startTogether(t *testing.T, db string) (sites [2]*siteproc.Site) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for i := range sites {
+		wg.Go(func() {
+			var err error
+			if sites[i], err = siteproc.Start(t.Context(), os.Args[0], "-db", db); err != nil {
+				t.Errorf("process %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, s := range sites {
+		if s == nil {
+			t.FailNow()
+		}
+		t.Cleanup(func() { _ = s.Stop() })
+	}
+	return sites
+}
+
 // What one process writes another one shows within the bound, though nobody tells it,
 // and though the writer is no more.
 func TestTwoProcesses(t *testing.T) {
 	t.Setenv(asSite, "1")
 	onBoth(t, func(t *testing.T, db string) {
-		var sites [2]*siteproc.Site
-		for i := range sites {
-			s, err := siteproc.Start(t.Context(), os.Args[0], "-db", db)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sites[i] = s
-			t.Cleanup(func() { _ = s.Stop() })
-		}
+		sites := startTogether(t, db)
 		home := func(i int) string {
 			_, body := ask(t, http.MethodGet, sites[i].URL+"/", "", "A", "b")
 			return body

@@ -94,11 +94,12 @@ func baseURL(l net.Listener) string {
 // fill seeds a new database, and returns the API key that is in it; "" if it was
 // not new.
 func fill(ctx context.Context, s *store.Store, url string) (key string, err error) {
-	if _, err := s.Settings(ctx); !errors.Is(err, content.ErrNotFound) {
-		return "", err
-	}
 	key, _, _ = content.NewKey()
-	return key, seed.Fill(ctx, s, seed.Options{BaseURL: url, APIKey: key})
+	err = seed.Fill(ctx, s, seed.Options{BaseURL: url, APIKey: key})
+	if errors.Is(err, seed.ErrFilled) {
+		return "", nil
+	}
+	return key, err
 }
 
 // serve answers requests to l, and runs the job, until ctx ends; then it lets

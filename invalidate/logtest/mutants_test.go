@@ -20,16 +20,27 @@ import (
 const mutantEnv = "LOGTEST_MUTANT"
 
 func TestSuiteCatchesMutants(t *testing.T) {
+	caught := map[string]string{}
+	for _, m := range mutants {
+		caught[m.name] = m.caught
+	}
+	catches(t, "TestMutant", caught)
+}
+
+// catches runs a test once per mutant, in a process of its own, and checks that the
+// subtest that is named beside the mutant fails. Every subtest has to catch one.
+func catches(t *testing.T, test string, mutants map[string]string) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a process per mutant")
 	}
 	caught := make(map[string]bool)
-	for _, m := range mutants {
-		caught[m.caught] = true
-		t.Run(m.name, func(t *testing.T) {
+	for name, by := range mutants {
+		caught[by] = true
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.Command(os.Args[0], "-test.run=^TestMutant$/^"+m.caught+"$", "-test.count=1", "-test.v")
-			cmd.Env = append(os.Environ(), mutantEnv+"="+m.name)
+			cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$/^"+by+"$", "-test.count=1", "-test.v")
+			cmd.Env = append(os.Environ(), mutantEnv+"="+name)
 			out, err := cmd.CombinedOutput()
 			if err == nil {
 				t.Fatalf("the suite accepts the mutant:\n%s", out)
@@ -41,7 +52,7 @@ func TestSuiteCatchesMutants(t *testing.T) {
 		})
 	}
 	t.Run("every subtest catches one", func(t *testing.T) {
-		for _, name := range subtests(t) {
+		for _, name := range subtests(t, test) {
 			if !caught[name] {
 				t.Errorf("no mutant is caught by %q", name)
 			}
@@ -49,10 +60,10 @@ func TestSuiteCatchesMutants(t *testing.T) {
 	})
 }
 
-// subtests returns the names of the suite's subtests, as go test spells them.
-func subtests(t *testing.T) []string {
+// subtests returns the names of the subtests of a test, as go test spells them.
+func subtests(t *testing.T, test string) []string {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestMutant$", "-test.count=1", "-test.v")
+	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$", "-test.count=1", "-test.v")
 	cmd.Env = append(os.Environ(), mutantEnv+"="+sound)
 	out, err := cmd.Output()
 	if err != nil {
@@ -60,7 +71,7 @@ func subtests(t *testing.T) []string {
 	}
 	var names []string
 	for line := range bytes.Lines(out) {
-		if _, name, ok := bytes.Cut(line, []byte("=== RUN   TestMutant/")); ok {
+		if _, name, ok := bytes.Cut(line, []byte("=== RUN   "+test+"/")); ok {
 			names = append(names, string(bytes.TrimSpace(name)))
 		}
 	}

@@ -1,4 +1,4 @@
-package sqllog_test
+package sqllog_test //nolint:testableexamples // the one here needs a database
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 // A rename that no cache can miss: its row and its invalidation commit together. The page
 // that answers the rename shows it, in this process.
-func Example() { //nolint:testableexamples // it needs a database
+func Example() {
 	serve := func(db *sql.DB, users *cache.Cache[int, string]) error {
 		log := sqllog.New(db, sqllog.Config{Dialect: sqllog.Postgres, Bound: time.Second})
 		tiers, err := cache.Open(cache.TiersConfig{Log: log})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -30,7 +31,7 @@ var (
 	schemaCodes  = []string{"42P01", "42703", "3F000", "1146", "1054"}
 	standbyCodes = []string{"25006", "55000", "1290", "1792", "1836"}
 	rightsCodes  = []string{"42501", "1142", "1143"}
-	retryCodes   = []string{"40001", "40P01", "55P03", "1062", "1205", "1213"}
+	retryCodes   = []string{"40001", "40P01", "55P03", "25P03", "1062", "1205", "1213"}
 )
 
 // mayRetry reports whether a statement failed because of another one, and has certainly
@@ -57,15 +58,8 @@ func says(err error, codes []string, texts ...string) bool {
 	} else if m := mysqlNumber.FindStringSubmatch(err.Error()); m != nil {
 		code = m[1]
 	}
-	for _, c := range codes {
-		if c == code {
-			return true
-		}
+	if code != "" {
+		return slices.Contains(codes, code)
 	}
-	for _, text := range texts {
-		if code == "" && strings.Contains(err.Error(), text) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(err.Error(), text) })
 }

@@ -32,4 +32,4 @@ func Decode(payload []byte, keys bool) ([]invalidate.Fence, bool) {
 func Explain(err error) error { return explain(err) }
 
 // SameServer compares identities of MySQL.
-func SameServer(a, b string) bool { return sameServer(MySQL, a, b) }
+func SameServer(a, b string) bool { return sameMySQL(a, b) }

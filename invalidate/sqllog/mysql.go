@@ -3,6 +3,7 @@ package sqllog
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -33,12 +34,21 @@ func mysqlText(c *Config) dialectText {
 		pending:  "1",
 		order:    "o.id",
 		low:      "''",
+		least:    "''",
 		last:     fmt.Sprintf(last+", "+last+", "+last+", "+last, "pos", keySeq, "pos", scopeSeq, "id", keySeq, "id", scopeSeq),
 		proof:    "NULL",
 		begin:    "INSERT IGNORE INTO {meta} (ns) VALUES ($1)",
 		lock:     "SELECT ns FROM {meta} WHERE ns = $1 FOR UPDATE",
 		greatest: "greatest",
 	}
+}
+
+// sameServer compares two identities.
+func (l *Log) sameServer(stored, identity string) bool {
+	if l.cfg.Dialect == MySQL && l.cfg.Identity == nil {
+		return sameMySQL(stored, identity)
+	}
+	return stored == identity
 }
 
 // sameMySQL compares two identities, whose seconds may be off by rounding.
@@ -71,7 +81,7 @@ func (l *Log) writeMySQL(ctx context.Context, conn *sql.Conn, v *view, b *batch)
 		after := n.endID[r.seq]
 		n.endID[r.seq] = r.id
 		rows = append(rows, "SELECT ? AS seq, ? AS pos, ? AS id, ? AS after, UNHEX(?) AS payload")
-		args = append(args, r.seq, n.end[r.seq], r.id, after, fmt.Sprintf("%x", r.payload))
+		args = append(args, r.seq, n.end[r.seq], r.id, after, hex.EncodeToString(r.payload))
 	}
 	if len(rows) > 0 {
 		// The lock on meta keeps an epoch from beginning below the records.
@@ -95,7 +105,7 @@ func (l *Log) onServer(ctx context.Context, conn *sql.Conn, identity string) (bo
 	if err == nil && l.cfg.Identity == nil {
 		err = conn.QueryRowContext(ctx, "SELECT "+l.sql.identity).Scan(&now)
 	}
-	return sameMySQL(identity, now), err
+	return l.sameServer(identity, now), err
 }
 
 // finishMySQL removes the rows of a batch whose records are written, and moves the notes.

@@ -87,10 +87,10 @@ func (s *visit) catchUp(ctx context.Context, v *view) (p invalidate.Page, done b
 				return err
 			})
 		}
-		if err != nil || st.moved {
-			return p, false, err
+		if err != nil || st.moved || v.pending.Valid && len(st.ids) == 0 {
+			return p, false, err // an empty stage may come from another server: look again
 		}
-		s.removeCells(ctx, &st)
+		s.removeCells(ctx, v, &st)
 		n, err := s.number(ctx, v, &st, &p)
 		switch {
 		case err != nil || !n.held:

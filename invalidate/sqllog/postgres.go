@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/twofold-go/twofold/internal/safeguard"
 )
@@ -19,8 +20,8 @@ import (
 // promotion; the WAL's file name has the new one at once, the control file has it later.
 //
 // Rows are found by the id of their transaction. Below the low-water mark no row is left:
-// it is the oldest transaction that ran when a stage was complete. So the look passes by
-// dead rows that vacuum must not remove yet.
+// it is the oldest transaction that ran at the last stage, or the last one that the stage
+// read, if there were more. So the look passes by dead rows that vacuum must not remove yet.
 func postgresText(c *Config) dialectText {
 	since := "extract(epoch FROM pg_postmaster_start_time())::text"
 	if c.KeepOverRestart {
@@ -34,9 +35,10 @@ func postgresText(c *Config) dialectText {
 		pending:  "o.xid >= m.low",
 		order:    "o.xid",
 		low:      "pg_snapshot_xmin(pg_current_snapshot())::text",
+		least:    "least(o.xid, pg_snapshot_xmin(pg_current_snapshot()))::text",
 		last:     notedLast,
 		proof:    "NULL::text",
-		patience: fmt.Sprintf("SELECT set_config('idle_in_transaction_session_timeout', '%d', true), $1::text", c.Bound.Milliseconds()/8),
+		patience: fmt.Sprintf("SELECT set_config('idle_in_transaction_session_timeout', '%d', true), $1::text", max(c.Bound/8, minPatience).Milliseconds()),
 		begin:    "INSERT INTO {meta} (ns) VALUES ($1) ON CONFLICT (ns) DO NOTHING",
 		lock:     "SELECT FROM {meta} WHERE ns = $1 FOR UPDATE",
 		greatest: "greatest",
@@ -66,9 +68,13 @@ type sizes struct{ outbox, log atomic.Uint32 }
 // grew notes how many rows a table has had.
 func grew(size *atomic.Uint32, rows int64) {
 	n := uint32(bits.Len64(uint64(rows))) //nolint:gosec // no number of rows is negative
-	for old := size.Load(); n > old && !size.CompareAndSwap(old, n); old = size.Load() {
+	if n > size.Load() {                  // of two that come at once either will do
+		size.Store(n)
 	}
 }
+
+// minPatience is what a process gets that is slow and not frozen.
+const minPatience = 50 * time.Millisecond
 
 // writePostgres numbers a batch in one statement, which commits by itself: no lock is held
 // while the client computes. It locks the row of meta, deletes the rows, writes the
@@ -164,12 +170,4 @@ func idList(ids []int64) string {
 		b = strconv.AppendInt(b, id, 10)
 	}
 	return string(append(b, '}'))
-}
-
-// sameServer compares two identities.
-func sameServer(d Dialect, stored, identity string) bool {
-	if d == MySQL {
-		return sameMySQL(stored, identity)
-	}
-	return stored == identity
 }

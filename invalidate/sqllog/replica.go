@@ -1,19 +1,42 @@
 package sqllog
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// noteApplied notes what the caller has applied: a cursor is the last record it knows.
+// noteApplied notes what the caller knows: a cursor is the last record that it has applied.
 func (l *Log) noteApplied(at invalidate.Cursor) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if at.Key >= l.at.Key && at.Scope >= l.at.Scope {
+		l.at.Epoch = at.Epoch
+	}
 	l.at.Key, l.at.Scope = max(l.at.Key, at.Key), max(l.at.Scope, at.Scope)
-	l.at.Epoch = at.Epoch
+}
+
+// noteAnswer notes a page before the caller has it. The caller applies it at once, and
+// may load before it calls again.
+func (l *Log) noteAnswer(p invalidate.Page) {
+	at := p.End
+	for _, r := range p.Keys {
+		at.Key = max(at.Key, r.At)
+	}
+	for _, r := range p.Scopes {
+		at.Scope = max(at.Scope, r.At)
+		if r.Bump && p.End.Epoch == 0 {
+			at.Epoch = r.ID
+		}
+	}
+	l.mu.Lock()
+	at.Key, at.Scope, at.Epoch = cmp.Or(at.Key, l.at.Key), cmp.Or(at.Scope, l.at.Scope), cmp.Or(at.Epoch, l.at.Epoch)
+	l.mu.Unlock()
+	l.noteApplied(at)
 }
 
 // Replica reports whether db, a pool on one read replica of the log's database, has
@@ -26,6 +49,9 @@ func (l *Log) noteApplied(at invalidate.Cursor) {
 func (l *Log) Replica(ctx context.Context, db *sql.DB) (bool, error) {
 	if err := l.Validate(); err != nil {
 		return false, err
+	}
+	if db == nil {
+		return false, fmt.Errorf("%w: db of Replica is nil; pass the replica's pool", ErrConfig)
 	}
 	l.mu.Lock()
 	at := l.at

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -35,7 +36,7 @@ func rowTexts(scopes []invalidate.Scope) ([]string, error) {
 		case invalidate.KindTag:
 			items = append(items, []any{"t", s.Tenant(), s.Text()})
 		case invalidate.KindPrefix:
-			items = append(items, []any{"p", s.Tenant(), strings.TrimPrefix(s.Text(), s.Tenant()+":")})
+			items = append(items, []any{"p", s.Tenant(), wholeCharacters(strings.TrimPrefix(s.Text(), s.Tenant()+":"))})
 		case invalidate.KindAll:
 			items = append(items, []any{"a"})
 		default:
@@ -46,6 +47,15 @@ func rowTexts(scopes []invalidate.Scope) ([]string, error) {
 		}
 	}
 	return marshalRows(items, hold)
+}
+
+// wholeCharacters cuts a prefix before the bytes that are not UTF-8, which JSON does not
+// hold: it would name something else. The shorter prefix covers more.
+func wholeCharacters(prefix string) string {
+	for !utf8.ValidString(prefix) {
+		prefix = prefix[:len(prefix)-1]
+	}
+	return prefix
 }
 
 func marshalRows(items [][]any, hold time.Duration) (texts []string, err error) {

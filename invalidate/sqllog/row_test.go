@@ -62,13 +62,13 @@ func TestStatementText(t *testing.T) {
 // Many scopes are several rows of one statement.
 func TestStatementOfMany(t *testing.T) {
 	t.Parallel()
-	many := make([]invalidate.Scope, 2001)
-	for i := range many {
-		many[i] = invalidate.Tag("default", fmt.Sprint(i))
+	many := []invalidate.Scope{invalidate.Hold(time.Second)}
+	for i := range 2001 {
+		many = append(many, invalidate.Tag("default", fmt.Sprint(i)))
 	}
 	for dialect, args := range map[sqllog.Dialect]int{sqllog.Postgres: 4, sqllog.SQLite: 4, sqllog.MySQL: 6} {
 		tx := &execs{}
-		if err := sqllog.New(pool(t), sqllog.Config{Dialect: dialect}).Append(t.Context(), tx, append(many, invalidate.Hold(time.Second))...); err != nil {
+		if err := sqllog.New(pool(t), sqllog.Config{Dialect: dialect}).Append(t.Context(), tx, many...); err != nil {
 			t.Fatal(err)
 		}
 		if len(tx.query) != 1 || len(tx.args[0]) != args || strings.Count(tx.query[0], "(") != 4 {
@@ -107,6 +107,23 @@ func TestAppendRefuses(t *testing.T) {
 	tx.err = errors.New("boom")
 	if err := l.Append(t.Context(), tx, invalidate.All()); !errors.Is(err, tx.err) {
 		t.Errorf("Append = %v, want what the database said", err)
+	}
+}
+
+// JSON holds no bytes that are not UTF-8. A prefix that ends within a character covers
+// more then, and not nothing.
+func TestPrefixWithinCharacter(t *testing.T) {
+	t.Parallel()
+	for prefix, want := range map[string]invalidate.Scope{
+		"users:v1:\xc3": invalidate.Prefix("acme", "users:v1:"), "\xf0\x9f": invalidate.Tenant("acme"), "é": invalidate.Prefix("acme", "é"),
+	} {
+		texts, err := sqllog.RowTexts(invalidate.Prefix("acme", prefix))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, fences, ok := sqllog.ParseRow(texts[0]); !ok || fences[0] != want.Fence() {
+			t.Errorf("prefix %q is %+v, want %+v", prefix, fences, want.Fence())
+		}
 	}
 }
 

@@ -14,10 +14,11 @@ func sqliteText() dialectText {
 	return dialectText{
 		identity: "'sqlite'",
 		clock:    clock,
-		age:      clock + " - o.at",
+		age:      "CAST(" + clock + " - o.at AS INTEGER)",
 		pending:  "1",
 		order:    "o.id",
 		low:      "''",
+		least:    "''",
 		last:     notedLast,
 		proof:    "NULL",
 		begin:    "INSERT INTO {meta} (ns) VALUES ($1) ON CONFLICT (ns) DO NOTHING", // takes the write lock either way

@@ -21,7 +21,7 @@ type stage struct {
 	ids      []int64
 	full     bool   // there may be more
 	moved    bool   // the log was in another epoch, or on another server, than when it was looked at
-	low      string // below it every row is staged; PostgreSQL only
+	low      string // below it every row that there will be is staged; PostgreSQL only
 	identity string // of the server that has the rows
 
 	keys    map[time.Duration][]string // to remove the cells of, by hold
@@ -42,15 +42,15 @@ func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err
 		return st, err
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	size := 0
+	size, least := 0, ""
 	for rows.Next() {
 		var id, epoch int64
-		var text, identity, low string
-		if err := rows.Scan(&id, &text, &epoch, &identity, &low); err != nil {
+		var text, identity string
+		if err := rows.Scan(&id, &text, &epoch, &identity, &st.low, &least); err != nil {
 			return st, err
 		}
-		st.moved = st.moved || epoch != v.epoch || !sameServer(l.cfg.Dialect, v.identity, identity)
-		st.ids, st.low = append(st.ids, id), low
+		st.moved = st.moved || epoch != v.epoch || !l.sameServer(v.identity, identity)
+		st.ids = append(st.ids, id)
 		grew(&l.rows.outbox, id)
 		l.read(&st, text)
 		if size += len(text); size >= stageBytes {
@@ -59,15 +59,18 @@ func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err
 	}
 	st.full = len(st.ids) == stageRows || size >= stageBytes
 	if st.full {
-		st.low = ""
+		st.low = least
 	}
 	return st, rows.Err()
 }
 
 // read adds what a row names to the stage.
 func (l *Log) read(st *stage, text string) {
-	row, ok := parseRow(text)
-	if !ok || !utf8.ValidString(text) {
+	row, ok := named{}, false
+	if len(text) <= stageBytes && utf8.ValidString(text) { // a record of more may be too large for the server
+		row, ok = parseRow(text)
+	}
+	if !ok {
 		st.damaged++
 		if l.stats.told.CompareAndSwap(false, true) {
 			l.logger().Error("sqllog: a row of the outbox does not parse; everything older is given up", "bytes", len(text), "namespace", l.cfg.Namespace)
@@ -90,12 +93,15 @@ func (l *Log) read(st *stage, text string) {
 // there are fenced as prefixes in the sequence of scopes as well: those fences cover the
 // cells for every process, and a process that has missed one gives up all cells. So a
 // remote tier that is down costs no lease.
-func (s *visit) removeCells(ctx context.Context, st *stage) {
+//
+// A program that follows the log without a cache has no cells to remove, and those of the
+// fleet are left.
+func (s *visit) removeCells(ctx context.Context, v *view, st *stage) {
 	l := s.log
 	l.cells.mu.Lock()
 	remove := l.cells.remove
 	l.cells.mu.Unlock()
-	if remove == nil {
+	if remove == nil && v.tier.String == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Bound/8)
@@ -104,7 +110,7 @@ func (s *visit) removeCells(ctx context.Context, st *stage) {
 		for len(keys) > 0 {
 			n := min(len(keys), invalidate.MaxCells)
 			left := keys[:n]
-			if !s.cellsOut {
+			if remove != nil && !s.cellsOut {
 				left = leftOf(remove(ctx, keys[:n:n], hold), keys[:n])
 				s.cellsOut = len(left) > 0 && ctx.Err() != nil
 			}
@@ -122,11 +128,11 @@ func leftOf(err error, keys []string) []string {
 	if err == nil {
 		return nil
 	}
-	var partial interface {
+	partial, ok := errors.AsType[interface {
 		error
 		FailedKeys() []string
-	}
-	if errors.As(err, &partial) {
+	}](err)
+	if ok {
 		return partial.FailedKeys()
 	}
 	return keys

@@ -28,6 +28,9 @@ func (l *Log) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 	}
 	l.noteApplied(at)
 	p, err := (&visit{log: l, at: at, own: own, proves: true}).run(ctx)
+	if err == nil {
+		l.noteAnswer(p)
+	}
 	return p, fail("sync", err)
 }
 
@@ -154,7 +157,7 @@ func (l *Log) refuses(v *view) error {
 	switch {
 	case v.epoch != 0 && v.identity == "":
 		return ErrStandby
-	case l.cells.known && v.tier.Valid && v.tier.String != l.cells.tier:
+	case v.tier.Valid && v.tier.String != l.cells.tier:
 		return fmt.Errorf("%w (the fleet has %q, this process %q)", ErrCells, v.tier.String, l.cells.tier)
 	}
 	return nil

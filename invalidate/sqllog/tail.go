@@ -2,6 +2,7 @@ package sqllog
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
@@ -16,6 +17,7 @@ func (l *Log) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, 
 	}
 	l.noteApplied(at)
 	p, err := l.tail(ctx, at)
+	l.noteAnswer(p)
 	return p, fail("tail", err)
 }
 
@@ -44,6 +46,8 @@ func (l *Log) tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, 
 	}
 }
 
+var errWait = errors.New("Config.Wait panicked")
+
 // ear calls Config.Wait for one Tail, one call at a time.
 type ear struct {
 	wait  func(context.Context) error
@@ -65,7 +69,14 @@ func newEar(ctx context.Context, wait func(context.Context) error) *ear {
 
 func (e *ear) listen() {
 	e.open = true
-	go func() { e.heard <- e.wait(e.ctx) }()
+	go func() {
+		err := errWait // stays if it panics
+		defer func() {
+			_ = recover() // a panic here would end the program
+			e.heard <- err
+		}()
+		err = e.wait(e.ctx)
+	}()
 }
 
 // again waits for more. After an error this Tail polls.
@@ -78,6 +89,6 @@ func (e *ear) again(err error) {
 func (e *ear) close() {
 	e.stop()
 	if e.open {
-		<-e.heard
+		<-e.heard //nolint:errcheck // its context has ended
 	}
 }

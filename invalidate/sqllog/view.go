@@ -89,7 +89,7 @@ func (l *Log) look(ctx context.Context, on queryer, conn *sql.Conn, at invalidat
 	}
 	v.end = bySeq[int64]{keySeq: key.Int64, scopeSeq: scope.Int64}
 	v.endID = bySeq[int64]{keySeq: keyID.Int64, scopeSeq: scopeID.Int64}
-	if sameServer(l.cfg.Dialect, v.stored, v.identity) {
+	if l.sameServer(v.stored, v.identity) {
 		v.identity = v.stored
 	}
 	grew(&l.rows.log, int64(v.position(keySeq).N())+int64(v.position(scopeSeq).N()))

@@ -27,14 +27,20 @@ var (
 	count = map[content.Lang]int{content.English: 25, content.Chinese: 15}
 )
 
+// ErrFilled says that a database is not empty.
+var ErrFilled = errors.New("seed: there is a site in the database")
+
 // Fill writes the seed in one transaction, which invalidates everything: a process may
-// have cached that there is nothing.
+// have cached that there is nothing. It returns ErrFilled if there is something.
 func Fill(ctx context.Context, s *store.Store, o Options) error {
 	topics, err := readTopics()
 	if err != nil {
 		return fmt.Errorf("seed: %w", err)
 	}
 	_, err = s.Write(ctx, func(tx *store.Tx) error {
+		if _, err := tx.Settings(ctx); err == nil { // another process may have been first
+			return ErrFilled
+		}
 		if err := fillTags(ctx, tx, topics); err != nil {
 			return err
 		}

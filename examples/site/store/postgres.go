@@ -7,7 +7,6 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver "pgx"
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
@@ -19,9 +18,8 @@ func openPostgres(ctx context.Context, url string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	locker, err := lock.NewPostgresSessionLocker() // sites that start together migrate one after the other
-	if err == nil {
-		err = migrate(ctx, db, goose.DialectPostgres, "postgres", goose.WithSessionLocker(locker))
+	if err = db.PingContext(ctx); err == nil {
+		err = migrate(ctx, db, goose.DialectPostgres, "postgres")
 	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())

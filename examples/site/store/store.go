@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/pressly/goose/v3"
 
@@ -55,6 +56,7 @@ func Open(ctx context.Context, db string) (s *Store, err error) {
 	s.readers.SetMaxOpenConns(n)
 	s.readers.SetMaxIdleConns(n) // or connections are opened and closed all the time
 	s.queries = queries{conn{s.readers, &s.count}}
+	s.logs.Poll = 500 * time.Millisecond // a writer's own process hears at once; the others may take so long
 	s.log = s.Log()
 	if err := s.log.Install(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("store: %w", err), s.Close())
@@ -62,17 +64,22 @@ func Open(ctx context.Context, db string) (s *Store, err error) {
 	return s, nil
 }
 
-// migrate brings the schema up to date with the migrations in a folder.
-func migrate(ctx context.Context, db *sql.DB, d goose.Dialect, folder string, o ...goose.ProviderOption) error {
+// migrate brings the schema up to date with the migrations in a folder. Of two processes
+// that make one change, one fails, and finds it made when it tries again.
+func migrate(ctx context.Context, db *sql.DB, d goose.Dialect, folder string) error {
 	dir, err := fs.Sub(migrations, "migrations/"+folder)
 	if err != nil {
 		return err
 	}
-	p, err := goose.NewProvider(d, db, dir, o...)
+	p, err := goose.NewProvider(d, db, dir)
 	if err != nil {
 		return err
 	}
-	_, err = p.Up(ctx)
+	for range 5 {
+		if _, err = p.Up(ctx); err == nil {
+			return nil
+		}
+	}
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
@@ -188,7 +189,7 @@ func TestPromotionWhileNumbering(t *testing.T) {
 func (r *rig) reconnect(t *testing.T) {
 	t.Helper()
 	for range 3 { // database/sql tries the pool's connections, then a new one
-		_ = r.db.PingContext(t.Context()) //nolint:errcheck // of a broken connection
+		_ = r.db.PingContext(t.Context())
 	}
 	waitFor(t, r.db, "SELECT 1")
 }
@@ -200,7 +201,7 @@ func waitFor(t *testing.T, db *sql.DB, query string) {
 		if err := db.QueryRowContext(t.Context(), query).Scan(&n); err == nil && n > 0 {
 			return
 		}
-		time.Sleep(10 * time.Millisecond) // a real server is behind
+		_ = fault.Sleep(t.Context(), 10*time.Millisecond) // a real server is behind
 	}
 	t.Fatalf("%s found nothing", query)
 }

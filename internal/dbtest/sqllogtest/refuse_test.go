@@ -26,7 +26,7 @@ func TestMissingTables(t *testing.T) {
 			if table == "outbox" {
 				err = l.Tx(t.Context(), r.db, nil, func(tx *sqllog.Tx) error {
 					tx.Invalidate(org(1))
-					return exec(t, tx, "INSERT INTO data VALUES (1)")
+					return execIn(t, tx, "INSERT INTO data VALUES (1)")
 				})
 				wantSchema(t, "Tx without "+table, err)
 			}
@@ -100,8 +100,8 @@ func TestRights(t *testing.T) {
 		return &rig{dialect: r.dialect, db: openAs(t, "pgx", strings.Replace(r.postgres.DSN(r.name), "postgres@", role+"@", 1))}
 	}
 	writer, follower := as("writer"), as("follower")
-	p := follower.process(t, sqllog.Config{KeepOverRestart: true})
-	p = follower.process(t, sqllog.Config{Prove: true})
+	follower.process(t, sqllog.Config{KeepOverRestart: true})
+	p := follower.process(t, sqllog.Config{Prove: true})
 	for range 2 * 256 { // long enough to remove old records
 		commit(t, writer, writer.open(sqllog.Config{}), org(1))
 		p.want(org(1))

@@ -172,9 +172,9 @@ func TestSavepoint(t *testing.T) {
 		err := p.log.Tx(t.Context(), r.db, nil, func(tx *sqllog.Tx) error {
 			return errors.Join(
 				p.log.Append(t.Context(), tx, org(1)),
-				exec(t, tx, "SAVEPOINT s"),
+				execIn(t, tx, "SAVEPOINT s"),
 				p.log.Append(t.Context(), tx, org(2)),
-				exec(t, tx, "ROLLBACK TO SAVEPOINT s"),
+				execIn(t, tx, "ROLLBACK TO SAVEPOINT s"),
 				p.log.Append(t.Context(), tx, org(3)),
 			)
 		})
@@ -185,7 +185,7 @@ func TestSavepoint(t *testing.T) {
 	})
 }
 
-func exec(t *testing.T, tx *sqllog.Tx, query string) error {
+func execIn(t *testing.T, tx *sqllog.Tx, query string) error {
 	t.Helper()
 	_, err := tx.ExecContext(t.Context(), query)
 	return err
@@ -245,5 +245,28 @@ func TestPrepared(t *testing.T) {
 	commit(t, r, p.log, org(2))
 	p.want(org(2))
 	r.exec(t, "COMMIT PREPARED 'two'")
+	p.want(org(1))
+}
+
+// A stage that is full has read a part of the rows. The low-water mark must not pass
+// transactions that are still open, nor rows that the next stage reads.
+func TestFullStageBesideAnOldTransaction(t *testing.T) {
+	t.Parallel()
+	r := sharedPostgres(t)
+	p := r.process(t, sqllog.Config{})
+	old := begin(t, r.db)
+	if err := p.log.Append(t.Context(), old, org(1)); err != nil {
+		t.Fatal(err)
+	}
+	for _, rows := range []int{1000, 1500} {
+		r.exec(t, `INSERT INTO twofold_outbox (scopes) SELECT '[["t","default","org:2"]]' FROM generate_series(1, $1)`, rows)
+		p.sync()
+		if n := r.count(t, "SELECT count(*) FROM twofold_outbox"); n != 0 {
+			t.Errorf("%d of %d rows are left", n, rows)
+		}
+	}
+	if err := old.Commit(); err != nil {
+		t.Fatal(err)
+	}
 	p.want(org(1))
 }

@@ -62,6 +62,26 @@ func TestRunFindsViolations(t *testing.T) {
 	}
 }
 
+// A worker that dies after COMMIT tells nobody, so without the outbox its invalidations are
+// lost. With it they are not.
+func TestRunDatabase(t *testing.T) {
+	for without, expect := range map[string]string{noOutbox: "violations", "": ""} {
+		c := short()
+		c.DB, c.Fault, c.Without, c.Expect = worker.SQLite, "committed", without, expect
+		r, err := c.run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.judge(); err != nil {
+			r.explain(os.Stderr)
+			t.Errorf("without %q: %v", without, err)
+		}
+		if len(r.incidents) < 3 {
+			t.Errorf("without %q: %d incidents, want 3 or more", without, len(r.incidents))
+		}
+	}
+}
+
 func TestJudge(t *testing.T) {
 	good := func() *result {
 		return &result{c: defaults(), verdict: &history.Verdict{Reads: 1, Acks: 1}, reports: []worker.Report{{}}}

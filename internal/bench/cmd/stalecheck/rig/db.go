@@ -17,7 +17,7 @@ import (
 // startDB starts the database that holds the source and the log, and Redis for the cells.
 // Proxies lead to PostgreSQL; nothing can be between a process and its SQLite file.
 func (r *Rig) startDB() {
-	r.primary = redistest.Start(r.t)
+	r.primary = redistest.Start(r.t, debugCommand()...)
 	var seen *sql.DB
 	if r.cfg.DB == worker.SQLite {
 		f, err := dbtest.OpenSQLite(filepath.Join(r.t.TempDir(), "source.db"))
@@ -83,13 +83,10 @@ func (r *Rig) Course(ctx context.Context) (*history.Course, error) {
 
 // exec runs a statement in the database.
 func (r *Rig) exec(query string) {
-	db := (*sql.DB)(nil)
-	if r.file != nil {
-		db = r.file.Writer
-	} else {
+	if r.file == nil {
 		r.check(r.pg.Exec(r.t.Context(), "", query))
 		return
 	}
-	_, err := db.ExecContext(r.t.Context(), query)
+	_, err := r.file.Writer.ExecContext(r.t.Context(), query)
 	r.check(err)
 }

@@ -79,7 +79,11 @@ func (w *worker) loadMany(ctx context.Context, ks []string) (map[string]Value, e
 	var err error
 	keys := make([]int, len(ks))
 	for i, k := range ks {
-		keys[i], _ = number(k)
+		n, ok := number(k)
+		if !ok {
+			return nil, errors.New("source: the key of another namespace")
+		}
+		keys[i] = n
 	}
 	if w.db != nil {
 		got, err = w.db.versions(ctx, keys)

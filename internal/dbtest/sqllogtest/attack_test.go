@@ -1,0 +1,137 @@
+package sqllogtest_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
+)
+
+// turns leads each connection to the next of some SQLite files, and then to the first.
+type turns struct {
+	driver driver.Driver
+	dsn    []string
+	begun  bool // count
+	n      int
+}
+
+func (c *turns) Driver() driver.Driver { return c.driver }
+
+func (c *turns) Connect(context.Context) (driver.Conn, error) {
+	dsn := c.dsn[0]
+	if c.begun {
+		dsn = c.dsn[min(c.n, len(c.dsn)-1)]
+		if c.n++; c.n >= len(c.dsn) {
+			c.begun = false
+		}
+	}
+	return c.driver.Open(dsn)
+}
+
+// A pool leads to two servers during a failover. A stage that asks the one that lags finds
+// no rows; that does not mean that there are none.
+func TestStageOnAnotherServer(t *testing.T) {
+	t.Parallel()
+	r := sqliteRig(t)
+	who := func(_ context.Context, conn *sql.Conn) (name string, err error) {
+		return name, conn.QueryRowContext(context.Background(), "SELECT name FROM who").Scan(&name)
+	}
+	r.exec(t, "CREATE TABLE who (name TEXT)")
+	r.exec(t, "INSERT INTO who VALUES ('primary')")
+	p := r.process(t, sqllog.Config{Identity: who})
+	standby := filepath.Join(t.TempDir(), "standby.db")
+	r.exec(t, "VACUUM INTO ?", standby)
+	s := openAs(t, "sqlite", "file:"+standby)
+	if _, err := s.ExecContext(t.Context(), "UPDATE who SET name = 'standby'"); err != nil {
+		t.Fatal(err)
+	}
+	var path string
+	if err := r.db.QueryRowContext(t.Context(), "SELECT file FROM pragma_database_list").Scan(&path); err != nil {
+		t.Fatal(err)
+	}
+	c := &turns{driver: r.db.Driver(), dsn: []string{"file:" + path, "file:" + standby, "file:" + path}}
+	db := sql.OpenDB(c)
+	db.SetMaxIdleConns(0) // each look makes a connection
+	t.Cleanup(func() { _ = db.Close() })
+	l := sqllog.New(r.db, sqllog.Config{Dialect: sqllog.SQLite, Readers: db, Identity: who})
+	commit(t, r, l, org(1))
+	c.begun = true
+	page, err := l.Sync(t.Context(), p.at, invalidate.Append{})
+	if err != nil || len(page.Scopes) != 1 {
+		t.Errorf("Sync = %+v, %v; want the row that was committed before", page, err)
+	}
+	if c.begun {
+		t.Errorf("the Sync made %d connections and never asked the standby", c.n)
+	}
+}
+
+// A program that only reads the log numbers rows, too. It cannot remove the cells of the
+// fleet, so it must say that they are still there.
+func TestNumberingWithoutCells(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, r *rig) {
+		fleet := r.open(sqllog.Config{})
+		fleet.UseCells("redis", (&cells{}).remove)
+		p := &process{t: t, log: fleet}
+		p.sync()
+		k := key42(t)
+		commit(t, r, fleet, k)
+		(&process{t: t, log: r.open(sqllog.Config{})}).sync()
+		keys, scopes := p.sync()
+		if len(keys) != 1 || len(scopes) != 1 || len(scopes[0].Fences) != 1 || scopes[0].Fences[0].Len != len(k.Text()) {
+			t.Errorf("keys %+v, scopes %+v; want the key, and its cell that was not removed", keys, scopes)
+		}
+	})
+}
+
+// A panic of Config.Wait is an error of it.
+func TestWaitPanics(t *testing.T) {
+	t.Parallel()
+	r := sqliteRig(t)
+	p := r.process(t, sqllog.Config{Poll: time.Millisecond, Bound: sqllog.MinBound, Wait: func(context.Context) error { panic("boom") }})
+	if page, err := p.log.Tail(t.Context(), p.at); err != nil || len(page.Scopes) > 0 {
+		t.Errorf("Tail = %+v, %v; want nothing", page, err)
+	}
+}
+
+// Identities that Config.Identity returns are not seconds: the smallest difference counts.
+func TestIdentityCounts(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, r *rig) {
+		name := "cluster/1"
+		p := r.process(t, sqllog.Config{Identity: func(context.Context, *sql.Conn) (string, error) { return name, nil }})
+		name = "cluster/2"
+		if !p.bumped() {
+			t.Error("Identity changed, and no epoch started")
+		}
+	})
+}
+
+// A row must not be so large that nobody can write its record: it would stop every Sync.
+func TestHugeRow(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, r *rig) {
+		p := r.process(t, sqllog.Config{})
+		r.exec(t, `INSERT INTO twofold_outbox (scopes) VALUES ('[`+strings.Repeat(`["k","default:users:v1:42"],`, 150_000)+`["a"]]')`)
+		if _, scopes := p.sync(); len(scopes) != 1 || !scopes[0].Damaged {
+			t.Errorf("%d records, want one of a row that may mean anything", len(scopes))
+		}
+	})
+}
+
+// A person may have put anything into the columns of a row that SQLite does not check.
+func TestOddTimes(t *testing.T) {
+	t.Parallel()
+	r := sqliteRig(t)
+	p := r.process(t, sqllog.Config{})
+	for _, at := range []string{"1.5", "'now'", "x'00'", "-9223372036854775807", "9e99"} {
+		r.exec(t, `INSERT INTO twofold_outbox (scopes, at) VALUES ('[["t","default","org:1"]]', `+at+`)`)
+		p.want(org(1))
+	}
+}

@@ -1,0 +1,4 @@
+package logtest
+
+// TransactionalInBubble is TestTransactional where waiting takes no time.
+var TransactionalInBubble = transactionalInBubble

@@ -1,0 +1,187 @@
+package logtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
+)
+
+// cells plays the remote tier of the handles of one log, and the source of what is in it.
+// A commit of a key makes its value new. A cell is claimed, then loaded, then filled;
+// removing it breaks the claim, so that the fill is refused.
+type cells struct {
+	mu      sync.Mutex      // protects all below, but for the gaps while they run
+	source  map[string]bool // by key: committed, so its value is the new one
+	claims  map[string]bool // by key: the value that was loaded
+	filled  map[string]bool // by key: the value in its cell
+	removed map[uint64]bool // by hash: removed after the commit
+	holds   map[string]time.Duration
+	fail    error               // what remove returns
+	before  func(keys []string) // called by remove before it removes
+	after   func(keys []string) // and afterwards
+}
+
+func newCells() *cells {
+	return &cells{
+		source: map[string]bool{}, claims: map[string]bool{}, filled: map[string]bool{},
+		removed: map[uint64]bool{}, holds: map[string]time.Duration{},
+	}
+}
+
+// remove is what the handles are told to remove cells with.
+func (c *cells) remove(ctx context.Context, keys []string, hold time.Duration) error {
+	c.gap(&c.before, keys)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := c.take(keys, hold); err != nil {
+		return err
+	}
+	c.gap(&c.after, keys)
+	return ctx.Err()
+}
+
+func (c *cells) take(keys []string, hold time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fail != nil {
+		return c.fail
+	}
+	for _, k := range keys {
+		delete(c.claims, k)
+		delete(c.filled, k)
+		c.holds[k] = hold
+		c.removed[xxhash.Sum64String(k)] = c.source[k]
+	}
+	return nil
+}
+
+func (c *cells) gap(fn *func(keys []string), keys []string) {
+	c.mu.Lock()
+	do := *fn
+	c.mu.Unlock()
+	if do != nil {
+		do(keys)
+	}
+}
+
+// once has do run in the next call of remove, before it removes or afterwards. It returns
+// whether it has run.
+func (c *cells) once(gap *func(keys []string), do func()) (ran func() bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	done := false
+	*gap = func([]string) {
+		c.mu.Lock()
+		first := !done
+		done = true
+		c.mu.Unlock()
+		if first {
+			do()
+		}
+	}
+	return func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return done
+	}
+}
+
+// breakWith has every removal fail from now on; nil ends it.
+func (c *cells) breakWith(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fail = err
+}
+
+// committing says that the scopes may be committed from now on.
+func (c *cells) committing(scopes []invalidate.Scope) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range scopes {
+		if s.Kind() == invalidate.KindKey {
+			c.source[s.Text()] = true
+		}
+	}
+}
+
+// claim claims a cell and loads its value.
+func (c *cells) claim(k string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.claims[k] = c.source[k]
+}
+
+// fill stores what was loaded, if the claim still holds.
+func (c *cells) fill(k string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if v, ok := c.claims[k]; ok {
+		c.filled[k] = v
+	}
+	delete(c.claims, k)
+}
+
+// old reports whether a cell has the value that it had before the commit.
+func (c *cells) old(k string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, ok := c.filled[k]
+	return ok && !v
+}
+
+func (c *cells) holdOf(k string) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.holds[k]
+}
+
+// judge checks that of each key that the reader has a record of the cell was removed
+// before, or that a record of the scopes covers it.
+func (c *cells) judge(r *reader) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	named := map[uint64]bool{}
+	for _, rec := range r.keys {
+		for _, f := range rec.Fences {
+			named[f.Hash] = true
+		}
+	}
+	for k := range c.source {
+		if hash := xxhash.Sum64String(k); named[hash] && !c.removed[hash] && !r.covers(k) {
+			return errors.New("a record names a key whose cell was not removed after the commit")
+		}
+	}
+	return nil
+}
+
+// covers reports whether the records of the scopes cover the cell of a key.
+func (r *reader) covers(k string) bool {
+	for _, rec := range r.scopes {
+		for _, f := range rec.Fences {
+			whole := f.Kind == invalidate.KindPrefix && !f.Soft && f.Len <= len(k) && f.Hash == xxhash.Sum64String(k[:f.Len])
+			if whole || f.Kind == invalidate.KindAll && !f.Soft {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// keyScope returns a key that no other n has.
+func (t *txTest) keyScope(n int) invalidate.Scope {
+	t.Helper()
+	k, err := key.Space{Tenant: "t", Namespace: "n"}.Key(strconv.Itoa(n))
+	t.must(err)
+	return invalidate.Key(k)
+}
+
+func tagScope(n int) invalidate.Scope { return invalidate.Tag("t", fmt.Sprintf("tag:%d", n)) }

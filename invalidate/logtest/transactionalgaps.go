@@ -1,0 +1,138 @@
+package logtest
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// A Sync reads the rows that were committed, has the cells of their keys removed, and
+// gives them their numbers. The removal is the gap between the two, in which a subtest
+// has other things happen.
+
+// inGap has do run in the gap of the reader's next Sync, which it makes.
+func (t *txTest) inGap(r *reader, do func()) {
+	t.Helper()
+	ran := t.cells.once(&t.cells.before, do)
+	t.sync(r)
+	if !ran() {
+		t.Fatal("Sync of a committed key removed no cell")
+	}
+}
+
+func txGap(t *txTest) {
+	writer, a, b := t.reader(), t.reader(), t.reader()
+	t.write(writer, t.keyScope(1), tagScope(1))
+	t.inGap(a, func() { t.write(writer, t.keyScope(2), tagScope(2)) })
+	t.wantSeen(a, t.keyScope(1), tagScope(1))
+	t.sync(b)
+	t.wantSeen(b, t.keyScope(1), tagScope(1), t.keyScope(2), tagScope(2))
+}
+
+// The transaction that commits in the gap is older than the one whose row was read.
+func txOldGap(t *txTest) {
+	t.twoWriters()
+	writer, a, b := t.reader(), t.reader(), t.reader()
+	old := t.begin(writer)
+	old.append(t.keyScope(2), tagScope(2))
+	t.write(writer, t.keyScope(1), tagScope(1))
+	t.inGap(a, old.commit)
+	t.sync(b)
+	t.wantSeen(b, t.keyScope(1), tagScope(1), t.keyScope(2), tagScope(2))
+}
+
+// A second process looks at the log while the first removes cells. A record that it
+// could see already would have no one to remove its cells if the first died now.
+func txOrder(t *txTest) {
+	writer, a, b := t.reader(), t.reader(), t.reader()
+	t.write(writer, t.keyScope(1), tagScope(1))
+	t.inGap(a, func() { t.sync(b) })
+	t.wantSeen(a, t.keyScope(1), tagScope(1))
+	t.wantSeen(b, t.keyScope(1), tagScope(1))
+	a.wantSame(b)
+}
+
+// Between all steps another process claims a cell, and fills it then or after any later
+// step. In the end no cell may have the value from before the commit.
+func txClaims(t *txTest) {
+	const begun, appended, committed, read, removed, numbered, steps = 0, 1, 2, 3, 4, 5, 6
+	r := t.reader()
+	text := func(claimed, filled int) string { return t.keyScope(claimed*steps + filled).Text() }
+	// step claims and fills what is due now, of the given keys or of all.
+	step := func(now int, keys []string) {
+		for claimed := range now + 1 {
+			for filled := now; filled < steps; filled++ {
+				k := text(claimed, filled)
+				if keys != nil && !slices.Contains(keys, k) {
+					continue
+				}
+				if claimed == now {
+					t.cells.claim(k)
+				}
+				if filled == now {
+					t.cells.fill(k)
+				}
+			}
+		}
+	}
+	t.cells.mu.Lock()
+	t.cells.before = func(keys []string) { step(read, keys) }
+	t.cells.after = func(keys []string) { step(removed, keys) }
+	t.cells.mu.Unlock()
+
+	x := t.begin(r)
+	step(begun, nil)
+	for n := range steps * steps {
+		x.append(t.keyScope(n))
+	}
+	step(appended, nil)
+	x.commit()
+	step(committed, nil)
+	t.sync(r)
+	step(numbered, nil)
+	names := []string{"Begin", "Append", "Commit", "the rows were read", "the cells were removed", "Sync"}
+	for claimed := range steps {
+		for filled := claimed; filled < steps; filled++ {
+			if t.cells.old(text(claimed, filled)) {
+				t.Errorf("a cell that was claimed after %s and filled after %s keeps its old value", names[claimed], names[filled])
+			}
+		}
+	}
+}
+
+// The process dies before it has removed the cells, then after it has.
+func txCrash(t *txTest) {
+	writer, b := t.reader(), t.reader()
+	for n, gap := range []*func([]string){&t.cells.before, &t.cells.after} {
+		t.write(writer, t.keyScope(n), tagScope(n))
+		dying := t.unread()
+		ctx, cancel := context.WithCancel(t.Context())
+		ran := t.cells.once(gap, cancel)
+		_, err := dying.log.Sync(ctx, dying.at, invalidate.Append{})
+		cancel()
+		if !ran() {
+			t.Fatalf("Sync of a committed key removed no cell, and returned %v", err)
+		}
+		t.sync(b)
+		t.wantSeen(b, t.keyScope(n), tagScope(n))
+	}
+}
+
+// unread is a reader that has not read anything yet.
+func (t *txTest) unread() *reader { return &reader{t: t.logTest, log: t.handle()} }
+
+// While cells cannot be removed a Sync may fail. If it does not, its records cover them.
+func txCovered(t *txTest) {
+	writer, a, b := t.reader(), t.reader(), t.reader()
+	t.cells.breakWith(errors.New("the remote tier is down"))
+	t.write(writer, t.keyScope(1), tagScope(1))
+	if _, err := a.trySync(invalidate.Append{}); err == nil {
+		t.must(t.cells.judge(a))
+		t.wantSeen(a, t.keyScope(1), tagScope(1))
+	}
+	t.cells.breakWith(nil)
+	t.sync(b)
+	t.wantSeen(b, t.keyScope(1), tagScope(1))
+}
