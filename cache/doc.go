@@ -123,6 +123,15 @@
 //     TestExpireOvertakesLoad, TestJoinersAfterExpire, TestJoinersBetweenExpiries,
 //     TestInvalidateWinsOverExpire, TestExpiredParts, TestExpiredPartsOfFrames,
 //     TestExpireAndLease, TestExpiryIsNotForgotten, TestInterleavings)
+//  13. Commit is the invalidation, with a log in the application's database (package
+//     sqllog). If a transaction that named its scopes has committed at t, guarantee 10
+//     holds as for an Invalidate that returned nil at t, also when the process that wrote
+//     has died since, and whichever process has not. A transaction that was rolled back
+//     has invalidated nothing. Ready after a commit is for this process, and Settle for
+//     all of them, what Strict is.
+//     (TestSettle, TestLogUsesCells; of sqllog TestTransactional, TestCommitInvalidates,
+//     TestCellsFirst, TestCutOffBeforeNumbering, TestCellsOutOfReach, TestOldCopyPutBack,
+//     TestPromotionWhileNumbering, TestIdentityControls; stalecheck's suite db)
 //
 // Less formally: when Redis dies, reads go on from the local tier and then from
 // the source, a bounded number at a time, and Redis is used again when it is

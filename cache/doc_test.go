@@ -20,7 +20,7 @@ func TestGuaranteesNameTests(t *testing.T) {
 		t.Fatalf("doc.go names %d tests, want one for each guarantee", len(named))
 	}
 	var tests strings.Builder
-	for _, dir := range []string{".", "../tier", "../tier/local", "../invalidate", "../invalidate/redislog", "../internal/follow"} {
+	for _, dir := range []string{".", "../tier", "../tier/local", "../invalidate", "../invalidate/redislog", "../internal/follow", "../internal/dbtest/sqllogtest"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -32,6 +32,7 @@ const allTails = "tail"
 var kinds = map[string]string{
 	"get": "the answer to a get is on its way", "claim": "a claim is on its way", "fill": "a fill is on its way",
 	"unlink": "a delete is on its way", "append": "a record is on its way", "sync": "the log's answer is on its way",
+	"number": "rows are about to get numbers",
 	allTails: "", "decode": "a value is being decoded", "renewal": "and stops there",
 }
 

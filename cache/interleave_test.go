@@ -24,12 +24,15 @@ import (
 // wire, processes are put to sleep, servers forget. Read them in their order to
 // learn the protocol.
 //
+// commit SCOPES is a transaction that ends with a row in the outbox.
+//
 // A process is a, b or c; c starts when the story says so. Messages arrive by
 // themselves, or are stopped by
 //
 //	hold WHO get        the answer to the next get
 //	hold WHO claim      the next claim before it arrives; also fill, unlink
 //	hold WHO append     the next record before it arrives at the log
+//	hold WHO number     what makes rows of the outbox records, before it arrives at the log
 //	hold WHO sync       the answer to the next question to the log
 //	hold WHO tail       all that the log tells of its own accord
 //	hold WHO decode     the next value, between the look at its frame and its use
@@ -45,12 +48,13 @@ func TestInterleavings(t *testing.T) {
 // logStage is a stage whose processes follow one log.
 type logStage struct {
 	stage
-	t     *testing.T
-	log   *logtest.Memory
-	redis *tiertest.Memory
-	names *names
-	all   []*logProcess
-	dump  dump
+	t      *testing.T
+	log    *logtest.Memory
+	redis  *tiertest.Memory
+	names  *names
+	outbox *outbox
+	all    []*logProcess
+	dump   dump
 }
 
 // logProcess is a process with a way to the log, and a gate at both of its ways.
@@ -63,13 +67,15 @@ type logProcess struct {
 	ear     ear
 	pace    pace
 	losing  atomic.Bool
-	refused int64 // frames, as far as they were reported
+	refused int64                                                // frames, as far as they were reported
+	remove  func(context.Context, []string, time.Duration) error // cells
 }
 
 func newLogStage(t *testing.T, env *script.Env) map[string]script.Command {
 	w := &logStage{
 		stage: stage{env: env, source: newOrigin()}, t: t,
 		log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound}), redis: tiertest.NewMemory(), names: &names{text: map[invalidate.Fence]string{}},
+		outbox: &outbox{rows: map[int][]invalidate.Scope{}},
 	}
 	for _, name := range []string{"a", "b"} {
 		w.start(name).ear.open.Store(true)
@@ -79,6 +85,7 @@ func newLogStage(t *testing.T, env *script.Env) map[string]script.Command {
 		"policy": {Options: []string{"ttl", "stale", "stale-if-error", "soft-timeout"}, Run: w.policy},
 		"start":  {Args: "who", Run: w.startLate},
 		"ask":    {Args: "who", Run: w.ask},
+		"commit": {Args: "scopes...", Run: w.commit},
 	}
 	w.addFaults(commands)
 	for i, name := range []string{"a", "b", "c"} {
@@ -102,7 +109,7 @@ func (w *logStage) start(name string) *logProcess {
 	p.gate = newGate(p)
 	defer p.pace.call()()
 	p.link = tiertest.NewFaulty(remoteGate{p.gate, w.redis, &w.dump})
-	p.loglink = logtest.NewFaulty(logGate{p.gate, w.log, w.names})
+	p.loglink = logtest.NewFaulty(logGate{p.gate, w.log, w.names, w.outbox})
 	p.tiers = open(w.t, cache.TiersConfig{
 		Remote: logRemote{wire{p.process, p.link}, p}, Log: logWire{p, w.names}, Logger: p.logger(), Codecs: []codec.Codec{p.codec()},
 		ClaimTTL: 10 * time.Second, // no story but one is to see a claim renewed
@@ -193,20 +200,14 @@ func (p *logProcess) get(c *script.Call, things cache.Cache[string, string], k s
 
 // invalidate takes KIND WHAT pairs, to be invalidated or expired.
 func (p *logProcess) invalidate(c *script.Call, n *names, do func(context.Context, ...invalidate.Scope) error) error {
-	var scopes []invalidate.Scope
-	words := append(c.Args()[1:], "")
-	for i := 0; i+1 < len(words); i += 2 {
-		s, err := scopeOf(words[i], words[i+1])
-		if err != nil {
-			return err
-		}
-		n.add(s, words[i]+" "+words[i+1])
-		scopes = append(scopes, s)
+	scopes, err := n.scopes(c.Args()[1:])
+	if err != nil {
+		return err
 	}
 	if c.Bool("strict", false) {
 		scopes = append(scopes, invalidate.Strict)
 	}
-	err := do(c.Context(), scopes...)
+	err = do(c.Context(), scopes...)
 	p.gate.awake()
 	if pending, ok := errors.AsType[*invalidate.PendingError](err); ok {
 		c.Printf("not acknowledged: %d pending", pending.Pending)
@@ -216,6 +217,20 @@ func (p *logProcess) invalidate(c *script.Call, n *names, do func(context.Contex
 		c.Printf("acknowledged")
 	}
 	return nil
+}
+
+// scopes returns what KIND WHAT pairs name, and remembers them.
+func (n *names) scopes(words []string) (scopes []invalidate.Scope, err error) {
+	words = append(words, "")
+	for i := 0; i+1 < len(words); i += 2 {
+		s, err := scopeOf(words[i], words[i+1])
+		if err != nil {
+			return nil, err
+		}
+		n.add(s, words[i]+" "+words[i+1])
+		scopes = append(scopes, s)
+	}
+	return scopes, nil
 }
 
 func scopeOf(kind, what string) (invalidate.Scope, error) {

@@ -102,14 +102,18 @@ func (p *pace) call() (over func()) {
 // logGate is the log behind a gate. What is appended is reported here, when it
 // happens, whatever becomes of the answer.
 type logGate struct {
-	g     *gate
-	log   *logtest.Memory
-	names *names
+	g      *gate
+	log    *logtest.Memory
+	names  *names
+	outbox *outbox
 }
 
 func (l logGate) Bound() time.Duration { return l.log.Bound() }
 
 func (l logGate) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
+	if err := l.catchUp(ctx); err != nil {
+		return invalidate.Page{}, err
+	}
 	what := l.names.list(slices.Concat(a.Keys, a.Scopes))
 	ask := func(ctx context.Context) (invalidate.Page, error) {
 		bumps := l.log.Bumps()

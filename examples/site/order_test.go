@@ -268,7 +268,9 @@ func (p *play) invalidate(scopes ...invalidate.Scope) {
 
 // reset makes everything as it was before the write.
 func (p *play) reset() {
+	p.mu.Lock()
 	p.turns, p.returned, p.wrong, p.held = nil, false, nil, 0
+	p.mu.Unlock()
 	p.db.set(p.scene.old)
 	p.invalidate(invalidate.All())
 	if err := p.hear(p.t.Context()); err != nil {

@@ -49,6 +49,8 @@ var entities = []string{
 
 // visit lets somebody look at the hot pages.
 func (w *twins) visit() {
+	w.visits.Lock()
+	defer w.visits.Unlock()
 	s := w.live.Load()
 	for _, target := range hot {
 		if s != nil {

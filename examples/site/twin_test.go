@@ -34,7 +34,8 @@ type twins struct {
 	t             *testing.T
 	store         *store.Store
 	cached, plain *site
-	live          atomic.Pointer[site] // cached, for its followers; nil at first
+	live          atomic.Pointer[site] // cached, for its followers; nil at first and in the end
+	visits        sync.Mutex           // one at a time
 	now           atomic.Int64         // Unix milliseconds
 
 	posts, pages  *shelf // for whoever writes
@@ -95,6 +96,9 @@ func (w *twins) site(s *store.Store, cfg siteConfig) *site {
 }
 
 func (w *twins) close() {
+	w.visits.Lock() // until the last one is over
+	w.live.Store(nil)
+	w.visits.Unlock()
 	ctx := context.Background()
 	if err := errors.Join(w.cached.Close(ctx), w.plain.Close(ctx), w.store.Close()); err != nil {
 		w.t.Error(err)

@@ -2,12 +2,16 @@ module github.com/twofold-go/twofold/internal/dbtest
 
 go 1.26.0
 
-replace github.com/twofold-go/twofold => ../..
+replace (
+	github.com/twofold-go/twofold => ../..
+	github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten => ../../invalidate/sqllog/pgxlisten
+)
 
 require (
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/twofold-go/twofold v0.0.0-00010101000000-000000000000
+	github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten v0.0.0-00010101000000-000000000000
 	golang.org/x/sys v0.48.0
 	modernc.org/sqlite v1.60.1
 )

@@ -69,6 +69,7 @@ func rules() []rule {
 		{pkg: "tier/sqltier", deny: slices.Concat(inModule("cache", "invalidate", "tier/redistier"), redis)},
 		{pkg: "invalidate", deny: slices.Concat(inModule("cache", "invalidate/redislog"), redis)},
 		{pkg: "invalidate/pipeline", deny: slices.Concat(inModule("cache", "tier", "invalidate/redislog"), redis)},
+		{pkg: "invalidate/sqllog", deny: slices.Concat(inModule("cache", "tier", "invalidate/redislog"), redis)},
 		{pkg: "cache", deny: slices.Concat(inModule("cache/index"), redis)},
 		{pkg: "cache/index", deny: redis},
 	}

@@ -14,6 +14,7 @@ import (
 // sqlx, sqlc, ent and gorm. A package that rewrites placeholders, as bun does, has the
 // *sql.Tx inside: pass that. [ExecFunc] adapts the others.
 type Execer interface {
+	// ExecContext runs a statement in the transaction.
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 

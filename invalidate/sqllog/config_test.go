@@ -37,6 +37,12 @@ func TestZeroConfigHasDefaults(t *testing.T) {
 	if _, err := l.Sync(t.Context(), invalidate.Cursor{}, invalidate.Append{}); !errors.Is(err, errNowhere) {
 		t.Errorf("Sync = %v, want what the database says", err)
 	}
+	if err := l.Tx(t.Context(), nil, nil, nil); !errors.Is(err, sqllog.ErrConfig) {
+		t.Errorf("Tx without a database = %v, want ErrConfig", err)
+	}
+	if _, err := l.Replica(t.Context(), nil); !errors.Is(err, sqllog.ErrConfig) {
+		t.Errorf("Replica without a database = %v, want ErrConfig", err)
+	}
 	if b := sqllog.New(nil, sqllog.Config{Bound: time.Hour}).Bound(); b != time.Hour {
 		t.Errorf("Bound = %v, want what the Config says, which Validate refuses", b)
 	}

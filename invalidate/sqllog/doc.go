@@ -117,5 +117,5 @@
 //
 // On PostgreSQL, transactions that stay open keep vacuum from the outbox. A look skips dead
 // rows by the ids of their transactions, unless the open transaction has written something.
-// A table of 100,000 such rows costs each look some 2 ms.
+// A table of 100,000 such rows costs each look several milliseconds.
 package sqllog

@@ -20,7 +20,14 @@ func (l *Log) NewEpoch(ctx context.Context) error {
 	if err := l.Validate(); err != nil {
 		return err
 	}
-	return fail("new epoch", l.startEpoch(ctx, invalidate.Cursor{}, true))
+	err := l.startEpoch(ctx, invalidate.Cursor{}, true)
+	for range maxAttempts {
+		if !mayRetry(err) || ctx.Err() != nil {
+			break
+		}
+		err = l.startEpoch(ctx, invalidate.Cursor{}, true)
+	}
+	return fail("new epoch", err)
 }
 
 // startEpoch starts an epoch behind every position that is known here, unless another

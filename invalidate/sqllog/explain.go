@@ -31,7 +31,7 @@ var (
 	schemaCodes  = []string{"42P01", "42703", "3F000", "1146", "1054"}
 	standbyCodes = []string{"25006", "55000", "1290", "1792", "1836"}
 	rightsCodes  = []string{"42501", "1142", "1143"}
-	retryCodes   = []string{"40001", "40P01", "55P03", "1062", "1205", "1213"}
+	retryCodes   = []string{"40001", "40P01", "55P03", "25P03", "1062", "1205", "1213"}
 )
 
 // mayRetry reports whether a statement failed because of another one, and has certainly

@@ -35,6 +35,7 @@ func mysqlText(c *Config) dialectText {
 		pending:  "1",
 		order:    "o.id",
 		low:      "''",
+		least:    "''",
 		last:     fmt.Sprintf(last+", "+last+", "+last+", "+last, "pos", keySeq, "pos", scopeSeq, "id", keySeq, "id", scopeSeq),
 		proof:    "NULL",
 		begin:    "INSERT IGNORE INTO {meta} (ns) VALUES ($1)",

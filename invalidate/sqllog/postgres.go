@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/twofold-go/twofold/internal/safeguard"
 )
@@ -19,8 +20,8 @@ import (
 // promotion; the WAL's file name has the new one at once, the control file has it later.
 //
 // Rows are found by the id of their transaction. Below the low-water mark no row is left:
-// it is the oldest transaction that ran when a stage was complete. So the look passes by
-// dead rows that vacuum must not remove yet.
+// it is the oldest transaction that ran at the last stage, or the last one that the stage
+// read, if there were more. So the look passes by dead rows that vacuum must not remove yet.
 func postgresText(c *Config) dialectText {
 	since := "extract(epoch FROM pg_postmaster_start_time())::text"
 	if c.KeepOverRestart {
@@ -34,9 +35,10 @@ func postgresText(c *Config) dialectText {
 		pending:  "o.xid >= m.low",
 		order:    "o.xid",
 		low:      "pg_snapshot_xmin(pg_current_snapshot())::text",
+		least:    "least(o.xid, pg_snapshot_xmin(pg_current_snapshot()))::text",
 		last:     notedLast,
 		proof:    "NULL::text",
-		patience: fmt.Sprintf("SELECT set_config('idle_in_transaction_session_timeout', '%d', true), $1::text", c.Bound.Milliseconds()/8),
+		patience: fmt.Sprintf("SELECT set_config('idle_in_transaction_session_timeout', '%d', true), $1::text", max(c.Bound/8, minPatience).Milliseconds()),
 		begin:    "INSERT INTO {meta} (ns) VALUES ($1) ON CONFLICT (ns) DO NOTHING",
 		lock:     "SELECT FROM {meta} WHERE ns = $1 FOR UPDATE",
 		greatest: "greatest",
@@ -70,6 +72,9 @@ func grew(size *atomic.Uint32, rows int64) {
 		size.Store(n)
 	}
 }
+
+// minPatience is what a process gets that is slow and not frozen.
+const minPatience = 50 * time.Millisecond
 
 // writePostgres numbers a batch in one statement, which commits by itself: no lock is held
 // while the client computes. It locks the row of meta, deletes the rows, writes the

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -48,6 +49,9 @@ func (l *Log) noteAnswer(p invalidate.Page) {
 func (l *Log) Replica(ctx context.Context, db *sql.DB) (bool, error) {
 	if err := l.Validate(); err != nil {
 		return false, err
+	}
+	if db == nil {
+		return false, fmt.Errorf("%w: db of Replica is nil; pass the replica's pool", ErrConfig)
 	}
 	l.mu.Lock()
 	at := l.at

@@ -18,6 +18,7 @@ func sqliteText() dialectText {
 		pending:  "1",
 		order:    "o.id",
 		low:      "''",
+		least:    "''",
 		last:     notedLast,
 		proof:    "NULL",
 		begin:    "INSERT INTO {meta} (ns) VALUES ($1) ON CONFLICT (ns) DO NOTHING", // takes the write lock either way

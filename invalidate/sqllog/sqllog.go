@@ -78,7 +78,7 @@ func (l *Log) Committed() {
 // that there is none. It is called once, before the first Sync.
 //
 // The log notes the first tier that it is told of, and refuses processes with another by
-// [ErrCells]. When remove fails, the keys are fenced in the sequence of scopes instead,
+// [ErrCells]. A process that has not called UseCells has none. When remove fails, the keys are fenced in the sequence of scopes instead,
 // whose fences cover cells that are still there.
 func (l *Log) UseCells(tier string, remove func(ctx context.Context, keys []string, hold time.Duration) error) {
 	l.cells.mu.Lock()

@@ -21,7 +21,7 @@ type stage struct {
 	ids      []int64
 	full     bool   // there may be more
 	moved    bool   // the log was in another epoch, or on another server, than when it was looked at
-	low      string // below it every row is staged; PostgreSQL only
+	low      string // below it every row that there will be is staged; PostgreSQL only
 	identity string // of the server that has the rows
 
 	keys    map[time.Duration][]string // to remove the cells of, by hold
@@ -42,15 +42,15 @@ func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err
 		return st, err
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	size := 0
+	size, least := 0, ""
 	for rows.Next() {
 		var id, epoch int64
-		var text, identity, low string
-		if err := rows.Scan(&id, &text, &epoch, &identity, &low); err != nil {
+		var text, identity string
+		if err := rows.Scan(&id, &text, &epoch, &identity, &st.low, &least); err != nil {
 			return st, err
 		}
 		st.moved = st.moved || epoch != v.epoch || !l.sameServer(v.identity, identity)
-		st.ids, st.low = append(st.ids, id), low
+		st.ids = append(st.ids, id)
 		grew(&l.rows.outbox, id)
 		l.read(&st, text)
 		if size += len(text); size >= stageBytes {
@@ -59,7 +59,7 @@ func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err
 	}
 	st.full = len(st.ids) == stageRows || size >= stageBytes
 	if st.full {
-		st.low = ""
+		st.low = least
 	}
 	return st, rows.Err()
 }

@@ -35,7 +35,8 @@ type dialectText struct {
 	age      string // of row o of the outbox, in microseconds
 	pending  string // what rows o of the outbox without a number fulfil, beside their namespace
 	order    string // of rows o
-	low      string // the position below which a complete stage leaves no row
+	low      string // below it a complete stage leaves no row
+	least    string // below it no row is left that comes before row o
 	last     string // where sequences end, and the ids there
 	proof    string // a column whose value takes a write to compute, where Config.Prove says so
 	patience string
@@ -51,7 +52,7 @@ func newStatements(c *Config) statements {
 	s := statements{outbox: t.qualified(t.Outbox), log: t.qualified(t.Log), meta: t.qualified(t.Meta), identity: d.identity, clock: d.clock}
 	names := strings.NewReplacer(
 		"{outbox}", s.outbox, "{log}", s.log, "{meta}", s.meta, "{clock}", d.clock, "{age}", d.age,
-		"{pending}", d.pending, "{order}", d.order, "{low}", d.low, "{last}", strings.ReplaceAll(d.last, "{log}", s.log),
+		"{pending}", d.pending, "{order}", d.order, "{low}", d.low, "{least}", d.least, "{last}", strings.ReplaceAll(d.last, "{log}", s.log),
 		"{proof}", d.proof, "{greatest}", d.greatest, "{text}", d.text, "{reset}", d.reset,
 	)
 	text := func(q string) query { return rebind(c.Dialect, names.Replace(q)) }
@@ -96,7 +97,7 @@ const pageText = `SELECT seq, pos, prev, at, id, after, payload FROM (
 	SELECT * FROM (SELECT * FROM {log} WHERE ns = $1 AND seq = 2 AND pos > $3 AND pos <= $5 ORDER BY pos LIMIT 1001) s
 ) r ORDER BY seq, pos`
 
-const stageText = `SELECT o.id, o.scopes, m.epoch, {identity}, {low}
+const stageText = `SELECT o.id, o.scopes, m.epoch, {identity}, {low}, {least}
 FROM {meta} m JOIN {outbox} o ON o.ns = m.ns AND {pending} WHERE m.ns = $1 ORDER BY {order} LIMIT $2`
 
 // trimText has two levels below the DELETE, since MySQL does not let one read the table

@@ -157,7 +157,7 @@ func (l *Log) refuses(v *view) error {
 	switch {
 	case v.epoch != 0 && v.identity == "":
 		return ErrStandby
-	case l.cells.known && v.tier.Valid && v.tier.String != l.cells.tier:
+	case v.tier.Valid && v.tier.String != l.cells.tier:
 		return fmt.Errorf("%w (the fleet has %q, this process %q)", ErrCells, v.tier.String, l.cells.tier)
 	}
 	return nil

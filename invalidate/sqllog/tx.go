@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -34,6 +35,9 @@ func (t *Tx) Rollback() error { return ErrCommit }
 func (l *Log) Tx(ctx context.Context, db *sql.DB, opts *sql.TxOptions, do func(*Tx) error) error {
 	if err := l.Validate(); err != nil {
 		return err
+	}
+	if db == nil {
+		return fmt.Errorf("%w: db of Tx is nil; pass the log's database", ErrConfig)
 	}
 	begun, err := db.BeginTx(ctx, opts)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/pressly/goose/v3"
 
@@ -55,6 +56,7 @@ func Open(ctx context.Context, db string) (s *Store, err error) {
 	s.readers.SetMaxOpenConns(n)
 	s.readers.SetMaxIdleConns(n) // or connections are opened and closed all the time
 	s.queries = queries{conn{s.readers, &s.count}}
+	s.logs.Poll = 500 * time.Millisecond // a writer's own process hears at once; the others may take so long
 	s.log = s.Log()
 	if err := s.log.Install(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("store: %w", err), s.Close())

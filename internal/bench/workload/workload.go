@@ -6,6 +6,7 @@
 //	B remote hits              F codecs
 //	C stampedes                G invalidation
 //	D hit ratios               H growth
+//	I logs and cells in databases
 package workload
 
 import (
@@ -167,6 +168,7 @@ func All() []Workload {
 		{"F", "Codecs", runCodecs, codecTables},
 		{"G", "Invalidation", runInvalidation, invalidationTables},
 		{"H", "Growth", runGrowth, growthTables},
+		{"I", "Logs and cells in databases", runCommits, commitTables},
 	}
 }
 

@@ -175,6 +175,9 @@ func TestAnotherRemoteTier(t *testing.T) {
 				t.Errorf("Sync with another remote tier = %v, want ErrCells", err)
 			}
 		}
+		if _, err := r.open(sqllog.Config{}).Sync(t.Context(), p.at, invalidate.Append{}); !errors.Is(err, sqllog.ErrCells) {
+			t.Errorf("Sync of a process that removes no cells = %v, want ErrCells", err)
+		}
 		if _, err := other.Tail(t.Context(), p.at); err != nil {
 			t.Errorf("Tail with another remote tier = %v", err)
 		}

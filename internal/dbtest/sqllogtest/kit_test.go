@@ -191,6 +191,16 @@ func (p *process) sync() (keys, scopes []invalidate.Record) {
 	}
 }
 
+// append appends outside of a transaction, and moves on.
+func (p *process) append(a invalidate.Append) {
+	p.t.Helper()
+	page, err := p.log.Sync(p.t.Context(), p.at, a)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.at = page.End
+}
+
 // want checks that a Sync shows exactly these scopes, in any order.
 func (p *process) want(scopes ...invalidate.Scope) {
 	p.t.Helper()

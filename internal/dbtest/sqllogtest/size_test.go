@@ -14,9 +14,7 @@ func TestRetain(t *testing.T) {
 		p := r.process(t, sqllog.Config{Retain: sqllog.MinRetain})
 		a := invalidate.Append{Keys: oneKey().Keys, Scopes: []invalidate.Fence{org(1).Fence()}}
 		for range 600 {
-			if _, err := p.log.Sync(t.Context(), p.at, a); err != nil {
-				t.Fatal(err)
-			}
+			p.append(a)
 		}
 		p.sync()
 		for seq, want := range map[string]int{"1": 188, "2": 188} { // 600 - 512 + 100
@@ -52,9 +50,7 @@ func TestPlansGrowWithTables(t *testing.T) {
 	}
 	a := invalidate.Append{Keys: oneKey().Keys, Scopes: []invalidate.Fence{org(1).Fence()}}
 	for range 300 {
-		if _, err := p.log.Sync(t.Context(), p.at, a); err != nil {
-			t.Fatal(err)
-		}
+		p.append(a)
 	}
 	p.sync()
 	for _, table := range []string{"twofold_outbox", "twofold_log"} {

@@ -247,3 +247,26 @@ func TestPrepared(t *testing.T) {
 	r.exec(t, "COMMIT PREPARED 'two'")
 	p.want(org(1))
 }
+
+// A stage that is full has read a part of the rows. The low-water mark must not pass
+// transactions that are still open, nor rows that the next stage reads.
+func TestFullStageBesideAnOldTransaction(t *testing.T) {
+	t.Parallel()
+	r := sharedPostgres(t)
+	p := r.process(t, sqllog.Config{})
+	old := begin(t, r.db)
+	if err := p.log.Append(t.Context(), old, org(1)); err != nil {
+		t.Fatal(err)
+	}
+	for _, rows := range []int{1000, 1500} {
+		r.exec(t, `INSERT INTO twofold_outbox (scopes) SELECT '[["t","default","org:2"]]' FROM generate_series(1, $1)`, rows)
+		p.sync()
+		if n := r.count(t, "SELECT count(*) FROM twofold_outbox"); n != 0 {
+			t.Errorf("%d of %d rows are left", n, rows)
+		}
+	}
+	if err := old.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	p.want(org(1))
+}

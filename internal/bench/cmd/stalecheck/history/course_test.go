@@ -46,6 +46,8 @@ func TestObserve(t *testing.T) {
 		"another process was told":             {events: []Event{acked(2, 9, 450), read(5, 460)}},
 		"nobody was told":                      {events: []Event{committed, read(5, 490)}},
 		"told of what is lost":                 {events: []Event{acked(1, 8, 250), read(5, 400)}},
+		"told of what came back later":         {events: []Event{acked(1, 5, 100), read(8, 320)}},
+		"told of an older one afterwards":      {events: []Event{acked(1, 9, 450), acked(1, 8, 470), read(5, 480)}, want: 1},
 		"strict":                               {events: []Event{acked(2, 9, 450), read(5, 460)}, strict: true, want: 1},
 		"strict, read before":                  {events: []Event{acked(2, 9, 450), read(5, 440)}, strict: true},
 		"strict, beyond the bound":             {events: []Event{read(8, 361)}, strict: true, want: 1},

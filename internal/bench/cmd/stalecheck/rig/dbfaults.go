@@ -54,6 +54,9 @@ func freeze(ctx context.Context, r *Rig) string {
 	came := r.until(func() bool { return r.crew.Paused(i) })
 	if came {
 		r.sleep(ctx, r.between(r.cfg.Bound/2, 3*r.cfg.Bound))
+	} else { // it must not stop later
+		r.check(r.crew.At(i, "nowhere", worker.Stop))
+		r.sleep(r.t.Context(), settle)
 	}
 	r.check(r.crew.Resume(i))
 	return fmt.Sprintf("worker %d frozen at %s: %v", i, step, came)

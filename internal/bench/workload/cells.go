@@ -1,0 +1,142 @@
+package workload
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/bench/measure"
+	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/dbtest"
+	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/redistier"
+	"github.com/twofold-go/twofold/tier/sqltier"
+)
+
+// The cells of the remote tier, in Redis and in databases.
+
+const (
+	inRedis    = "Redis"
+	inSQLite   = "SQLite"
+	inPostgres = "PostgreSQL, unlogged"
+
+	cellKeys = 1000
+)
+
+var (
+	cellSizes = []int{200, 4 << 10, 64<<10 - 1024} // the last just fits a cell of PostgreSQL
+	cellTiers = []string{inRedis, inSQLite, inPostgres}
+)
+
+func getSetting(size int) string  { return "get, " + sizeName(size) }
+func fillSetting(size int) string { return "claim and fill, " + sizeName(size) }
+
+func sizeName(size int) string {
+	if size < 1<<10 {
+		return strconv.Itoa(size) + " B"
+	}
+	return strconv.Itoa((size+1023)>>10) + " KiB"
+}
+
+// cells measures the tiers one operation at a time.
+func (e *Env) cells(ctx context.Context, d *database) (err error) {
+	dir, err := os.MkdirTemp("", "cells")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	file, err := dbtest.OpenSQLite(filepath.Join(dir, "cells.db"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	embedded := sqltier.New(file.Writer, sqltier.Config{Dialect: sqltier.SQLite, Readers: file.Reader})
+	served := sqltier.New(d.db, sqltier.Config{Dialect: sqltier.Postgres})
+	if err := errors.Join(embedded.Install(ctx), served.Install(ctx)); err != nil {
+		return err
+	}
+	rdb := e.client()
+	defer func() { _ = rdb.Close() }() // nothing is on its way
+	tiers := map[string]tier.Remote{
+		inRedis:  redistier.New(rdb, redistier.Config{Prefix: redistest.Prefix()}),
+		inSQLite: embedded, inPostgres: served,
+	}
+	for _, size := range cellSizes {
+		var cs []measure.Contender
+		for _, name := range cellTiers {
+			c := cellBench{tier: tiers[name], payload: bytes.Repeat([]byte("cell"), size/4)}
+			cs = append(cs,
+				measure.Contender{Name: name + ", fill", Measure: func(ctx context.Context) error {
+					return e.latencies(ctx, cellLine(fillSetting(size), name), c.fill)
+				}},
+				measure.Contender{Name: name + ", get", Measure: func(ctx context.Context) error {
+					if err := c.fill(ctx); err != nil {
+						return err
+					}
+					return e.latencies(ctx, cellLine(getSetting(size), name), c.get)
+				}})
+		}
+		if err := measure.Rounds(ctx, e.Rounds, cs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func cellLine(setting, name string) report.Line {
+	return report.Line{Workload: "I", Setting: setting, Contender: name}
+}
+
+// cellBench is one tier and one size of values.
+type cellBench struct {
+	tier    tier.Remote
+	payload []byte
+	n       int
+}
+
+func (c *cellBench) key() string {
+	c.n++
+	return "default:bench:v1:" + strconv.Itoa(len(c.payload)) + ":" + strconv.Itoa(c.n%cellKeys)
+}
+
+// fill stores a value under a key as a load does.
+func (c *cellBench) fill(ctx context.Context) error {
+	key, nonce := c.key(), tier.NewNonce()
+	got, err := c.tier.Claim(ctx, key, tier.Claim{Nonce: nonce, Lease: time.Minute})
+	if err == nil && !got.Granted {
+		_, seen := tier.Head(got.Cell)
+		got, err = c.tier.Claim(ctx, key, tier.Claim{Seen: seen, Nonce: nonce, Lease: time.Minute})
+	}
+	if err == nil && !got.Granted {
+		err = errors.New("the claim was refused")
+	}
+	if err != nil {
+		return err
+	}
+	cell := tier.Cell{Nonce: nonce, Codec: "raw", Payload: c.payload}
+	frame, err := cell.Encode()
+	if err != nil {
+		return err
+	}
+	ok, err := c.tier.Fill(ctx, key, tier.Fill{Nonce: nonce, Cell: frame, TTL: time.Hour})
+	if err == nil && !ok {
+		err = errors.New("the fill was refused")
+	}
+	return err
+}
+
+// get finds the value that was filled last.
+func (c *cellBench) get(ctx context.Context) error {
+	key := "default:bench:v1:" + strconv.Itoa(len(c.payload)) + ":" + strconv.Itoa(c.n%cellKeys)
+	frame, err := c.tier.Get(ctx, key)
+	if err == nil && len(frame) < len(c.payload) {
+		return fmt.Errorf("a frame of %d bytes, want over %d", len(frame), len(c.payload))
+	}
+	return err
+}

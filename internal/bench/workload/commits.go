@@ -1,0 +1,362 @@
+package workload
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/twofold-go/twofold/internal/bench/measure"
+	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/dbtest"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
+	"github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten"
+)
+
+// I puts invalidations into the transactions that write the data, in PostgreSQL with all
+// its syncs to disk: what that costs eight writers beside other ways to number rows, what
+// a process pays that asks what is new, and how soon another knows.
+
+const (
+	commitSetting = "one transaction, 8 writers"
+	syncSetting   = "one question"
+	lagSetting    = "from COMMIT to another process"
+
+	bareCommit = "no invalidation"
+	bareSelect = "SELECT 1"
+	listening  = "after-commit call and LISTEN"
+	polling    = "the writer dies, poll of 100 ms"
+
+	accounts   = 10_000
+	pollOfLogs = 100 * time.Millisecond
+)
+
+// database is a PostgreSQL with accounts to write, and a log.
+type database struct {
+	server *dbtest.PostgresServer
+	db     *sql.DB
+	log    *sqllog.Log
+}
+
+func openDatabase(ctx context.Context) (*database, error) {
+	server, err := dbtest.StartPostgres("", "fsync=on", "full_page_writes=on", "shared_buffers=128MB")
+	if err != nil {
+		return nil, fmt.Errorf("workload: %w", err)
+	}
+	d := &database{server: server}
+	if d.db, err = server.Open(""); err == nil {
+		d.db.SetMaxIdleConns(16)
+		d.log = sqllog.New(d.db, sqllog.Config{Dialect: sqllog.Postgres, Poll: pollOfLogs})
+		err = d.log.Install(ctx)
+	}
+	for _, q := range []string{
+		`CREATE TABLE accounts (id int PRIMARY KEY, n int NOT NULL)`,
+		fmt.Sprintf(`INSERT INTO accounts SELECT i, 0 FROM generate_series(0, %d) i`, accounts-1),
+		`CREATE TABLE counter (n bigint NOT NULL)`, `INSERT INTO counter VALUES (0)`,
+		`CREATE TABLE numbered (n bigint PRIMARY KEY, scopes text NOT NULL)`,
+	} {
+		if err == nil {
+			_, err = d.db.ExecContext(ctx, q)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	return d, nil
+}
+
+func (d *database) close() error {
+	var err error
+	if d.db != nil {
+		err = d.db.Close()
+	}
+	return errors.Join(err, d.server.Close())
+}
+
+// scopesOf are n scopes that name an account.
+func scopesOf(id, n int) []invalidate.Scope {
+	return []invalidate.Scope{
+		keyScope(int64(id)), invalidate.Tag("default", tagOf(int64(id))), invalidate.Tag("default", "accounts"),
+	}[:n]
+}
+
+// writers are the ways to say in a transaction what it makes untrue.
+func (d *database) writers() []struct {
+	name string
+	more func(ctx context.Context, tx *sql.Tx, id int) error
+} {
+	numbered := func(ctx context.Context, tx *sql.Tx, _ int) error {
+		_, err := tx.ExecContext(ctx, `WITH c AS (UPDATE counter SET n = n + 1 RETURNING n) INSERT INTO numbered SELECT n, $1 FROM c`, `[["t","default","accounts"]]`)
+		return err
+	}
+	outbox := func(n int) func(context.Context, *sql.Tx, int) error {
+		return func(ctx context.Context, tx *sql.Tx, id int) error { return d.log.Append(ctx, tx, scopesOf(id, n)...) }
+	}
+	notifying := func(ctx context.Context, tx *sql.Tx, id int) error {
+		if err := outbox(1)(ctx, tx, id); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `SELECT pg_notify('bench', '')`)
+		return err
+	}
+	return []struct {
+		name string
+		more func(ctx context.Context, tx *sql.Tx, id int) error
+	}{
+		{bareCommit, func(context.Context, *sql.Tx, int) error { return nil }},
+		{"Append, 1 scope", outbox(1)},
+		{"Append, 3 scopes", outbox(3)},
+		{"a counter row numbers", numbered},
+		{"Append, 1 scope, and NOTIFY in it", notifying},
+	}
+}
+
+func runCommits(ctx context.Context, e *Env) (err error) {
+	d, err := openDatabase(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.close()) }()
+	var cs []measure.Contender
+	for _, w := range d.writers() {
+		cs = append(cs, measure.Contender{Name: w.name, Measure: func(ctx context.Context) error {
+			return e.transactions(ctx, d, report.Line{Workload: "I", Setting: commitSetting, Contender: w.name}, w.more)
+		}})
+	}
+	if err := measure.Rounds(ctx, e.Rounds, cs); err != nil {
+		return err
+	}
+	if err := e.questions(ctx, d); err != nil {
+		return err
+	}
+	if err := e.lags(ctx, d); err != nil {
+		return err
+	}
+	return e.cells(ctx, d)
+}
+
+// transactions writes small transactions from eight goroutines, while a process numbers
+// what they append.
+func (e *Env) transactions(ctx context.Context, d *database, l report.Line, more func(context.Context, *sql.Tx, int) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var failed atomic.Pointer[error]
+	note := func(err error) {
+		if err != nil && ctx.Err() == nil {
+			failed.CompareAndSwap(nil, &err)
+		}
+	}
+	numberer, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { note(follow(numberer, d.log)) })
+	r := measure.Run(ctx, measure.Config{Goroutines: 8, Warm: e.ms(300, 100, 5), For: e.ms(2000, 400, 20), Latencies: true}, func(int) func(int) {
+		return func(int) { note(d.transaction(ctx, more)) }
+	})
+	stop()
+	wg.Wait()
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	e.add(l, r)
+	e.addQuantiles(l, r.Times)
+	return nil
+}
+
+func (d *database) transaction(ctx context.Context, more func(context.Context, *sql.Tx, int) error) error {
+	tx, err := d.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // it may be committed
+	id := rand.N(accounts)
+	if _, err := tx.ExecContext(ctx, `UPDATE accounts SET n = n + 1 WHERE id = $1`, id); err != nil {
+		return err
+	}
+	if err := more(ctx, tx, id); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// follow reads a log as a process does, until ctx ends.
+func follow(ctx context.Context, log *sqllog.Log) error {
+	var at invalidate.Cursor
+	var asked time.Time
+	for ctx.Err() == nil {
+		if time.Since(asked) > log.Bound()/4 {
+			asked = time.Now()
+			p, err := log.Sync(ctx, at, invalidate.Append{})
+			if err != nil {
+				return ended(ctx, err)
+			}
+			at = p.End // what lies between is of no interest
+		}
+		p, err := log.Tail(ctx, at)
+		if err != nil {
+			return ended(ctx, err)
+		}
+		at = behind(at, p)
+		time.Sleep(2 * time.Millisecond)
+	}
+	return nil
+}
+
+// ended drops errors that come with the end of ctx.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// questions are Syncs that find nothing new, beside the shortest statement there is.
+func (e *Env) questions(ctx context.Context, d *database) error {
+	end, err := endOf(ctx, d.log)
+	if err != nil {
+		return err
+	}
+	if _, err := d.db.ExecContext(ctx, `VACUUM ANALYZE`); err != nil {
+		return err
+	}
+	ask := func(name string, do func(ctx context.Context) error) measure.Contender {
+		return measure.Contender{Name: name, Measure: func(ctx context.Context) error {
+			return e.latencies(ctx, report.Line{Workload: "I", Setting: syncSetting, Contender: name}, do)
+		}}
+	}
+	return measure.Rounds(ctx, e.Rounds, []measure.Contender{
+		ask(bareSelect, func(ctx context.Context) error {
+			var one int
+			return d.db.QueryRowContext(ctx, `SELECT 1`).Scan(&one)
+		}),
+		ask("Sync, nothing new", func(ctx context.Context) error {
+			_, err := d.log.Sync(ctx, end, invalidate.Append{})
+			return err
+		}),
+	})
+}
+
+// endOf reads a log to its end, and returns where that is.
+func endOf(ctx context.Context, log *sqllog.Log) (at invalidate.Cursor, err error) {
+	for {
+		p, err := log.Sync(ctx, at, invalidate.Append{})
+		if err != nil || !p.More {
+			return p.End, err
+		}
+		at = behind(at, p)
+	}
+}
+
+// behind returns where a reader is that has read a page.
+func behind(at invalidate.Cursor, p invalidate.Page) invalidate.Cursor {
+	if n := len(p.Keys); n > 0 {
+		at.Key, at.KeyID = p.Keys[n-1].At, p.Keys[n-1].ID
+	}
+	if n := len(p.Scopes); n > 0 {
+		at.Scope, at.ScopeID = p.Scopes[n-1].At, p.Scopes[n-1].ID
+	}
+	return at
+}
+
+// latencies runs one operation after the other on one goroutine.
+func (e *Env) latencies(ctx context.Context, l report.Line, do func(ctx context.Context) error) error {
+	var failed error
+	r := measure.Run(ctx, measure.Config{Warm: e.ms(50, 20, 1), For: e.ms(500, 150, 5), Latencies: true}, func(int) func(int) {
+		return func(int) {
+			if err := do(ctx); err != nil && failed == nil {
+				failed = err
+			}
+		}
+	})
+	if failed != nil {
+		return failed
+	}
+	e.add(l, r)
+	e.addQuantiles(l, r.Times)
+	return nil
+}
+
+// lags are the times from the answer to COMMIT until another process has the record.
+func (e *Env) lags(ctx context.Context, d *database) error {
+	server, err := pgx.ParseConfig(d.server.DSN(""))
+	if err != nil {
+		return err
+	}
+	listener, err := pgxlisten.New(pgxlisten.Config{Conn: server})
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	hears := sqllog.New(d.db, sqllog.Config{Dialect: sqllog.Postgres, Poll: time.Second, Wait: listener.Wait})
+	polls := sqllog.New(d.db, sqllog.Config{Dialect: sqllog.Postgres, Poll: pollOfLogs})
+	return measure.Rounds(ctx, e.Rounds, []measure.Contender{
+		{Name: listening, Measure: func(ctx context.Context) error { return e.lag(ctx, d, hears, true) }},
+		{Name: polling, Measure: func(ctx context.Context) error { return e.lag(ctx, d, polls, false) }},
+	})
+}
+
+// lag measures with a writer that lives on, and numbers what it has committed, or with
+// one that has done its last by COMMIT.
+func (e *Env) lag(ctx context.Context, d *database, other *sqllog.Log, lives bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	var failed error
+	defer func() { cancel(); wg.Wait() }()
+	own := sqllog.New(d.db, sqllog.Config{Dialect: sqllog.Postgres, Poll: time.Second})
+	if lives {
+		wg.Go(func() { failed = follow(ctx, own) })
+	}
+	times := make([]time.Duration, by(e, 60, 20, 2))
+	for i := range times {
+		end, err := endOf(ctx, other)
+		if err != nil {
+			return err
+		}
+		if times[i], err = d.heard(ctx, own, other, end, lives); err != nil {
+			return errors.Join(err, failed)
+		}
+	}
+	slices.Sort(times)
+	name := polling
+	if lives {
+		name = listening
+	}
+	e.addQuantiles(report.Line{Workload: "I", Setting: lagSetting, Contender: name}, times)
+	return nil
+}
+
+// heard commits an invalidation and returns how long it took to reach a Tail.
+func (d *database) heard(ctx context.Context, own, other *sqllog.Log, at invalidate.Cursor, lives bool) (time.Duration, error) {
+	type tailed struct {
+		when time.Time
+		err  error
+	}
+	over := make(chan tailed, 1)
+	go func() {
+		for {
+			p, err := other.Tail(ctx, at)
+			if err != nil || len(p.Keys)+len(p.Scopes) > 0 {
+				over <- tailed{time.Now(), err}
+				return
+			}
+		}
+	}()
+	time.Sleep(10*time.Millisecond + rand.N(pollOfLogs)) // until it waits
+	err := own.Tx(ctx, d.db, nil, func(tx *sqllog.Tx) error { tx.Invalidate(scopesOf(1, 1)...); return nil })
+	committed := time.Now()
+	if err != nil {
+		return 0, err
+	}
+	if lives {
+		own.Committed()
+	}
+	t := <-over
+	return t.when.Sub(committed), t.err
+}

@@ -1,0 +1,142 @@
+package pgxlisten
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/twofold-go/twofold/invalidate/sqllog"
+)
+
+// What a [Config] leaves zero.
+const (
+	DefaultRetry = 5 * time.Second
+	DefaultCheck = 10 * time.Second
+)
+
+// The errors of this package, beside those of ctx and of the server.
+var (
+	// ErrConfig is wrapped by the errors of [New].
+	ErrConfig = errors.New("pgxlisten: bad configuration")
+
+	// ErrClosed is returned by Wait after Close.
+	ErrClosed = errors.New("pgxlisten: listener is closed")
+
+	// ErrConnecting is returned by Err before the first try to connect is over.
+	ErrConnecting = errors.New("pgxlisten: not connected yet")
+)
+
+// Config says how a [Listener] connects. Conn is required; the zero value of every other
+// field is useful.
+type Config struct {
+	// Conn is the server, as pgx.ParseConfig returns it. It is copied.
+	Conn *pgx.ConnConfig
+
+	// Namespace is that of the log. Empty: sqllog.DefaultNamespace.
+	Namespace string
+
+	// Retry is the longest pause between two tries to connect. The first pause is 50 ms,
+	// and each one twice the one before. 0: DefaultRetry.
+	Retry time.Duration
+
+	// Check is how often the connection has to answer when nothing arrives, and how long
+	// it may take. 0: DefaultCheck.
+	Check time.Duration
+
+	// Logger gets a warning when the connection is lost, and a line when it is back. Nil:
+	// slog.Default().
+	Logger *slog.Logger
+}
+
+// Listener hears what the followers of a log tell each other. Wait and Err may be called
+// concurrently with each other and with Close. A Listener has one goroutine, which ends
+// with Close.
+type Listener struct {
+	cfg   Config        // with the defaults filled in
+	heard chan struct{} // holds one: something was numbered since the last Wait
+	ctx   context.Context
+	stop  context.CancelFunc
+	done  chan struct{} // closed when the goroutine has ended
+
+	mu  sync.Mutex // protects err
+	err error      // why there is no connection; nil while there is one
+}
+
+// New starts a listener, which connects in the background. Its error wraps [ErrConfig].
+func New(cfg Config) (*Listener, error) {
+	if cfg.Conn == nil {
+		return nil, fmt.Errorf("%w: Conn is nil: pass what pgx.ParseConfig returns", ErrConfig)
+	}
+	if cfg.Retry < 0 || cfg.Check < 0 {
+		return nil, fmt.Errorf("%w: Retry is %v and Check is %v: use durations above zero, or 0 for the default", ErrConfig, cfg.Retry, cfg.Check)
+	}
+	cfg.Conn = cfg.Conn.Copy()
+	cfg.Namespace = cmp.Or(cfg.Namespace, sqllog.DefaultNamespace)
+	cfg.Retry = cmp.Or(cfg.Retry, DefaultRetry)
+	cfg.Check = cmp.Or(cfg.Check, DefaultCheck)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
+	l := &Listener{cfg: cfg, heard: make(chan struct{}, 1), done: make(chan struct{}), err: ErrConnecting}
+	l.ctx, l.stop = context.WithCancel(context.Background())
+	go l.run()
+	return l, nil
+}
+
+// Wait waits until something was numbered since the last call returned, or since New. It
+// is for Config.Wait of package sqllog. While there is no connection it goes on waiting,
+// and returns nil when there is one again. It fails when ctx ends, and with [ErrClosed].
+func (l *Listener) Wait(ctx context.Context) error {
+	select {
+	case <-l.heard:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-l.ctx.Done():
+		return ErrClosed
+	}
+}
+
+// Err returns why there is no connection at the moment, and nil while there is one. After
+// Close it returns [ErrClosed].
+func (l *Listener) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// Close ends the connection and every Wait. It may be called more than once.
+func (l *Listener) Close() {
+	l.stop()
+	<-l.done
+}
+
+// wake ends a Wait, or the next one.
+func (l *Listener) wake() {
+	select {
+	case l.heard <- struct{}{}:
+	default: // there is one already
+	}
+}
+
+// state notes whether there is a connection, and tells of a change.
+func (l *Listener) state(err error) {
+	if l.ctx.Err() != nil {
+		err = ErrClosed
+	}
+	l.mu.Lock()
+	before := l.err
+	l.err = err
+	l.mu.Unlock()
+	switch {
+	case errors.Is(err, ErrClosed):
+	case err == nil && before != nil && !errors.Is(before, ErrConnecting):
+		l.cfg.Logger.Info("pgxlisten: connected again", "namespace", l.cfg.Namespace)
+	case err != nil && (before == nil || errors.Is(before, ErrConnecting)):
+		l.cfg.Logger.Warn("pgxlisten: no connection; the log polls meanwhile", "namespace", l.cfg.Namespace, "error", err)
+	}
+}
