@@ -83,17 +83,21 @@ func dbKill(ctx context.Context, r *Rig) string {
 }
 
 // newAfterTrim ends a worker at a step, and all others but one. The processes that follow find
-// no record of the keys that were numbered before, and believe what is in the cells.
-func newAfterTrim(_ context.Context, r *Rig) string {
-	step := []string{worker.Numbered, worker.Staged, worker.Numbered, worker.Removed}[r.losses%4]
+// no record of the keys that were numbered before, and believe what is in the cells. The other
+// one stands still for a while: it knows better, and would replace what it finds there.
+func newAfterTrim(ctx context.Context, r *Rig) string {
+	step := []string{worker.Numbered, worker.Numbered, worker.Staged, worker.Numbered, worker.Removed}[r.losses%5]
 	r.losses++
 	i, others := r.split()
 	what := r.awaitAt(i, step)
 	r.check(r.crew.Crash(append(others[1:], i), func() {
 		r.exec(`INSERT INTO twofold_outbox (scopes) VALUES ('[["k","default:n:other"]]')`)
-		time.Sleep(2 * sqllog.DefaultPoll) // for the other to number it
+		time.Sleep(3 * sqllog.DefaultPoll / 2) // for the other to number it
+		r.hold(others[:1])
 		r.exec("DELETE FROM twofold_log WHERE seq = 1 AND pos < (SELECT max(pos) FROM twofold_log WHERE seq = 1)")
 	}))
+	r.sleep(ctx, 2*r.cfg.Bound)
+	r.check(r.crew.Resume(others[0]))
 	return what + ", and a trim of the log's keys"
 }
 
