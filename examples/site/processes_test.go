@@ -105,7 +105,7 @@ func inTurns(t *testing.T, db string, steps int, link func(layer string, own sec
 // What an operator purges at one site is gone from the other one, too.
 func TestPurgeAtTheOtherSite(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "site.db")
-	a := &visitor{t: t, site: build(t, sitetest.Fill(t, db), siteConfig{})}
+	a := build(t, sitetest.Fill(t, db), siteConfig{})
 	b := &visitor{t: t, site: build(t, sitetest.Open(t, db), siteConfig{})}
 	for _, form := range []string{"tag=post:1", "all=yes"} {
 		for range 2 {

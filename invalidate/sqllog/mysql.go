@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -109,10 +110,16 @@ func (l *Log) onServer(ctx context.Context, conn *sql.Conn, identity string) (bo
 }
 
 // finishMySQL removes the rows of a batch whose records are written, and moves the notes.
+// It finds each row by its primary key. A range of any index would lock the row behind it
+// as well, and wait for the transaction that has written that.
 func (l *Log) finishMySQL(ctx context.Context, conn *sql.Conn, b *batch, n *numbered) error {
 	if len(b.ids) > 0 {
-		ids := idList(b.ids)
-		gone, err := conn.ExecContext(ctx, "DELETE FROM "+l.sql.outbox+" WHERE ns = ? AND id IN ("+ids[1:len(ids)-1]+")", l.cfg.Namespace)
+		ids, err := json.Marshal(b.ids)
+		if err != nil {
+			return err
+		}
+		gone, err := conn.ExecContext(ctx, "DELETE o FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) r"+
+			" STRAIGHT_JOIN "+l.sql.outbox+" o FORCE INDEX (PRIMARY) ON o.id = r.id WHERE o.ns = ?", string(ids), l.cfg.Namespace)
 		if err == nil {
 			n.rows, err = gone.RowsAffected()
 		}

@@ -29,7 +29,8 @@
 // connection stays in use. The file's writer should be one pool of one connection, also
 // used by the program's own writes: then they queue in the pool, which obeys deadlines.
 // With synchronous=normal no call waits for the disk, and a power failure cannot damage
-// the file.
+// the file. It may undo the last writes, removals too. So set synchronous=full when the
+// log of invalidations is not in the same file.
 //
 // In PostgreSQL the table is UNLOGGED: its writes are not in the WAL, and no commit
 // waits for the disk. A crash or a promotion empties it, a clean restart keeps it. A

@@ -127,6 +127,9 @@ func (t *Tier) read(ctx context.Context, tx *sql.Tx, key string) (frame []byte, 
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, now, nil // Over needs no time for nothing
 	}
+	if frame == nil {
+		frame = []byte{} // drivers tell an empty cell as nil, which here says that there is no row
+	}
 	return frame, time.UnixMilli(ms), err
 }
 

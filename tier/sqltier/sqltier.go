@@ -94,6 +94,7 @@ var (
 	_ tier.Batcher   = (*Tier)(nil)
 	_ tier.Pinger    = (*Tier)(nil)
 	_ tier.Validator = (*Tier)(nil)
+	_ tier.Named     = (*Tier)(nil)
 )
 
 // New returns a tier that keeps its cells in db. It does not talk to the database. The
@@ -152,6 +153,9 @@ func (t *Tier) Validate() error {
 	}
 	return nil
 }
+
+// Name implements [tier.Named]: the dialect and the table.
+func (t *Tier) Name() string { return t.cfg.Dialect.String() + " " + t.cfg.Table }
 
 // Ping reports whether the database answers and has the table.
 func (t *Tier) Ping(ctx context.Context) error {

@@ -1,0 +1,116 @@
+package sqltiertest_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/sqltier"
+)
+
+// What is no frame is nobody's. A claim that meets it must neither fail nor try for ever.
+func TestOddCells(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		r := p.tier(t, sqltier.Config{})
+		for _, size := range []int{0, 1, 8, 9} {
+			key := fmt.Sprint("k", size)
+			if _, err := p.db.ExecContext(t.Context(), `INSERT INTO twofold_cells (key, cell, until) VALUES ($1, $2, 9000000000000)`, []byte(key), make([]byte, size)); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			n := tier.NewNonce()
+			if got, err := r.Claim(ctx, key, tier.Claim{Nonce: n, Lease: time.Minute}); err != nil || !got.Granted {
+				t.Errorf("Claim over %d zeros = %+v, %v; want it granted", size, got, err)
+			}
+			if ok, err := r.Fill(ctx, key, tier.Fill{Nonce: n}); err != nil || !ok {
+				t.Errorf("Fill that releases = %v, %v; want true", ok, err)
+			}
+			cancel()
+		}
+	})
+}
+
+// A statement of many keys waits for a row that another process is about to change, and
+// then sees the row as it is.
+func TestPostgresWaitsAndLooksAgain(t *testing.T) {
+	_, db := postgres(t).Database(t)
+	r := installed(t, db, sqltier.Config{Dialect: sqltier.Postgres})
+	for name, act := range map[string]func(ctx context.Context, n tier.Nonce) error{
+		"Unlink":         func(ctx context.Context, _ tier.Nonce) error { return r.Unlink(ctx, "k") },
+		"Unlink of many": func(ctx context.Context, _ tier.Nonce) error { return r.Unlink(ctx, "a", "k", "z") },
+		"Fill": func(ctx context.Context, n tier.Nonce) error {
+			if ok, err := r.Fill(ctx, "k", tier.Fill{Nonce: n, Cell: cell(t, 100), TTL: time.Hour}); ok || err != nil {
+				return fmt.Errorf("Fill of a claim that was lost = %v, %w", ok, err)
+			}
+			return nil
+		},
+		"FillMany": func(ctx context.Context, n tier.Nonce) error {
+			f := tier.Fill{Nonce: n, Cell: cell(t, 100), TTL: time.Hour}
+			if ok, err := r.FillMany(ctx, []string{"a", "k", "z"}, []tier.Fill{f, f, f}); ok[1] || err != nil {
+				return fmt.Errorf("FillMany of a claim that was lost = %v, %w", ok, err)
+			}
+			return nil
+		},
+		"ClaimMany": func(ctx context.Context, _ tier.Nonce) error {
+			c := tier.Claim{Nonce: tier.NewNonce(), Lease: time.Minute}
+			if got, err := r.ClaimMany(ctx, []string{"a", "k", "z"}, []tier.Claim{c, c, c}); got[1].Granted || err != nil {
+				return fmt.Errorf("ClaimMany over the claim of another = %+v, %w", got[1], err)
+			}
+			return nil
+		},
+	} {
+		n := claim(t, r, "k", time.Minute)
+		if name == "ClaimMany" { // over a row that has expired when it begins
+			mustExec(t, db, `UPDATE twofold_cells SET until = 1 WHERE key = 'k'`)
+		}
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := tier.LeaseCell(tier.NewNonce())
+		if _, err := tx.ExecContext(t.Context(), `UPDATE twofold_cells SET cell = $1, until = 9000000000000 WHERE key = 'k'`, other); err != nil {
+			t.Fatal(err)
+		}
+		over := make(chan error)
+		go func() { over <- act(t.Context(), n) }()
+		eventually(t, name+" does not wait", func() bool {
+			var waits bool
+			err := db.QueryRowContext(t.Context(), `SELECT count(*) > 0 FROM pg_locks WHERE NOT granted`).Scan(&waits)
+			return err == nil && waits
+		})
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-over; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		frame, err := r.Get(t.Context(), "k")
+		if gone := frame == nil; err != nil || gone != strings.HasPrefix(name, "Unlink") {
+			t.Errorf("%s: the row is gone: %v, %v", name, gone, err)
+		}
+		mustExec(t, db, `DELETE FROM twofold_cells`)
+	}
+}
+
+func mustExec(t *testing.T, db *sql.DB, query string) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), query); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Processes whose cells are in other tables share nothing.
+func TestName(t *testing.T) {
+	names := map[string]bool{}
+	for _, cfg := range []sqltier.Config{{Dialect: sqltier.SQLite}, {Dialect: sqltier.SQLite, Table: "other"}, {Dialect: sqltier.Postgres}} {
+		named, ok := any(sqltier.New(nil, cfg)).(tier.Named)
+		if !ok || names[named.Name()] {
+			t.Fatalf("a tier on %v, table %q, has no name of its own", cfg.Dialect, cfg.Table)
+		}
+		names[named.Name()] = true
+	}
+}
