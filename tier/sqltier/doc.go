@@ -10,8 +10,8 @@
 // # Which one to choose
 //
 //	SQLite      a command-line tool, or the services of one machine. The file survives
-//	            restarts, so the second start is warm. Small cells cost less than with
-//	            Redis. The log of invalidations fits in the same file (package sqllog).
+//	            restarts, so the second start is warm. To read a small cell costs less
+//	            than with Redis. The log of invalidations fits in the same file (package sqllog).
 //	PostgreSQL  only where a load costs 5 ms or more (reports, joins, foreign APIs) and
 //	            there is no Redis. To get a cell costs what any SELECT by primary key
 //	            costs, and a connection: a cache of such SELECTs gains nothing.
@@ -46,5 +46,18 @@
 //
 // # What it costs
 //
-// FIGURES
+// The median of one run on two busy cores, in µs, with clients and servers on the same
+// machine and all writes of PostgreSQL and SQLite as above:
+//
+//	                     200 B   4 KB   64 KB
+//	get        SQLite        9     29     114
+//	           PostgreSQL   97    127     238
+//	           Redis        26     26      65
+//	claim and  SQLite       92    121     231
+//	fill       PostgreSQL  193    203     501
+//	           Redis        62     91     256
+//
+// One SQLite write in a hundred takes 1 to 10 ms, while the file's log is copied into it.
+// GetMany, ClaimMany and FillMany of 50 cells of 200 B cost a tenth to a half of as many
+// single calls. BenchmarkTiers in internal/dbtest/sqltiertest repeats all of it.
 package sqltier

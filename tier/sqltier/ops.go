@@ -93,9 +93,9 @@ func (t *Tier) fill(ctx context.Context, tx *sql.Tx, key string, f tier.Fill) (o
 	return n > 0, err
 }
 
-// change asks what becomes of the frame under key and makes that change, until nobody
-// else has changed the frame in between. It begins with a guess of the frame, if there
-// is one.
+// change asks what becomes of the frame under key and makes that change. When another
+// caller has changed the frame in between, it reads the frame and asks again. It begins
+// with a guess of the frame, if there is one.
 func (t *Tier) change(ctx context.Context, tx *sql.Tx, key string, frame []byte, guess bool, decide func(frame []byte, now time.Time) (tier.Change, error)) error {
 	var now time.Time
 	for {

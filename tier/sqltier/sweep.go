@@ -105,7 +105,7 @@ func (t *Tier) filled(fills int) {
 	}()
 }
 
-// safeSweep makes an error of a driver's panic, which nobody else could catch here.
+// safeSweep makes an error of a driver's panic, which would end the program.
 func (t *Tier) safeSweep(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
