@@ -71,25 +71,6 @@ func TestStageOnAnotherServer(t *testing.T) {
 	}
 }
 
-// A program that only reads the log numbers rows, too. It cannot remove the cells of the
-// fleet, so it must say that they are still there.
-func TestNumberingWithoutCells(t *testing.T) {
-	t.Parallel()
-	eachDatabase(t, func(t *testing.T, r *rig) {
-		fleet := r.open(sqllog.Config{})
-		fleet.UseCells("redis", (&cells{}).remove)
-		p := &process{t: t, log: fleet}
-		p.sync()
-		k := key42(t)
-		commit(t, r, fleet, k)
-		(&process{t: t, log: r.open(sqllog.Config{})}).sync()
-		keys, scopes := p.sync()
-		if len(keys) != 1 || len(scopes) != 1 || len(scopes[0].Fences) != 1 || scopes[0].Fences[0].Len != len(k.Text()) {
-			t.Errorf("keys %+v, scopes %+v; want the key, and its cell that was not removed", keys, scopes)
-		}
-	})
-}
-
 // A panic of Config.Wait is an error of it.
 func TestWaitPanics(t *testing.T) {
 	t.Parallel()
