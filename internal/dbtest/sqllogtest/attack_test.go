@@ -116,3 +116,25 @@ func TestOddTimes(t *testing.T) {
 		p.want(org(1))
 	}
 }
+
+// On MySQL the notes may lie behind the records, when a process has ended between the two.
+// An epoch that begins then names the last record as the one before it.
+func TestEpochBehindUnfinishedNumbering(t *testing.T) {
+	t.Parallel()
+	r := sharedMariaDB(t)
+	p := r.process(t, sqllog.Config{})
+	commit(t, r, p.log, org(1))
+	r.exec(t, "CREATE TABLE saved AS SELECT scope_end, scope_id FROM twofold_meta")
+	p.sync()
+	r.exec(t, "UPDATE twofold_meta m JOIN saved s SET m.scope_end = s.scope_end, m.scope_id = s.scope_id")
+	if p.want(); r.count(t, "SELECT count(*) FROM twofold_meta m JOIN saved s USING (scope_end)") != 1 {
+		t.Fatal("the notes are where the records are")
+	}
+	if err := p.log.NewEpoch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := p.at
+	if _, scopes := p.sync(); len(scopes) != 1 || scopes[0].After != before.ScopeID || scopes[0].Prev != before.Scope {
+		t.Errorf("behind %+v comes %+v, which does not follow it", before, scopes)
+	}
+}
