@@ -46,10 +46,10 @@ e2e: ## look at the site through a headless Chromium, which is installed where a
 test-controls: deps-test ## take safeguards of the log's identity away, one set after the other: the tests must notice
 	go test -count=1 -tags twofold_controls -run Controls ./invalidate/redislog ./internal/dbtest/sqllogtest
 
-stalecheck: deps-test ## look for stale reads under faults, with controls that must find some (a minute)
+stalecheck: deps-test ## look for stale reads under faults, with controls that must find some (a minute and a half)
 	$(STALECHECK) -suite ci
 
-stalecheck-all: deps-test ## every fault and every control; rewrites internal/bench/STALENESS.md (40 minutes)
+stalecheck-all: deps-test ## every fault and every control; rewrites internal/bench/STALENESS.md (an hour)
 	$(STALECHECK) -suite all -out internal/bench/STALENESS.md
 	printf '\n# What an invalidation costs\n\n' >> internal/bench/STALENESS.md
 	$(STALECHECK) -suite cost >> internal/bench/STALENESS.md

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"slices"
 	"time"
 
@@ -18,7 +20,9 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/state"
 	"github.com/twofold-go/twofold/examples/rsstracker/track"
 	"github.com/twofold-go/twofold/invalidate/redislog"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
 	"github.com/twofold-go/twofold/tier/redistier"
+	"github.com/twofold-go/twofold/tier/sqltier"
 )
 
 // app is the program but for what it was asked to do.
@@ -71,11 +75,16 @@ func (a *app) build(ctx context.Context, o options, log *slog.Logger) (err error
 	return nil
 }
 
-// tiers opens the cache: of this process alone, or shared through Redis, where also
-// the validators of what was fetched outlive the process.
+// tiers opens the cache, which processes share through a file or a Redis. So the
+// validators of what was fetched outlive the process.
 func (a *app) tiers(ctx context.Context, log *slog.Logger) (*cache.Tiers, error) {
 	cfg := cache.TiersConfig{Logger: log}
-	if a.file.Redis != "" {
+	if a.file.Redis == "" {
+		if err := a.openCache(ctx, &cfg); err != nil {
+			log.WarnContext(ctx, "the file of the cache is of no use, so this process asks for everything again; remove it", "err", err)
+			cfg = cache.TiersConfig{Logger: log}
+		}
+	} else {
 		opt, err := redis.ParseURL(a.file.Redis)
 		if err != nil {
 			return nil, errors.New("config: redis: a URL such as redis://localhost:6379 is wanted") // the cause may quote a password
@@ -94,7 +103,31 @@ func (a *app) tiers(ctx context.Context, log *slog.Logger) (*cache.Tiers, error)
 		defer cancel()
 		return tiers.Close(ctx)
 	})
-	return tiers, nil
+	wait, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if err := tiers.Ready(wait); err != nil { // until then nothing that is shared is trusted
+		log.WarnContext(ctx, "what other processes have fetched is not known yet", "err", err)
+	}
+	return tiers, ctx.Err()
+}
+
+// openCache opens the cells and the log in the cache's file. It is not the database: that
+// is written with more care, and one that is corrupt is set aside.
+func (a *app) openCache(ctx context.Context, cfg *cache.TiersConfig) error {
+	dsn := "file:" + (&url.URL{Path: a.file.Cache}).EscapedPath() +
+		"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate"
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return err
+	}
+	a.close = append(a.close, db.Close)
+	remote := sqltier.New(db, sqltier.Config{Dialect: sqltier.SQLite, MaxCell: 8 << 20})
+	news := sqllog.New(db, sqllog.Config{Dialect: sqllog.SQLite})
+	if err := errors.Join(remote.Install(ctx), news.Install(ctx)); err != nil {
+		return err
+	}
+	cfg.Remote, cfg.Log = remote, news
+	return nil
 }
 
 // sites returns the sites as the server wants them. One counts as stale when it has

@@ -153,20 +153,51 @@ func TestRuns(t *testing.T) {
 	step(1, "", "run", "-incremental=false")
 }
 
-// TestRedis: what was fetched outlives the process, so the next one asks conditionally.
-func TestRedis(t *testing.T) {
-	b := newBlog(t)
-	file, _ := configured(t, b.URL)
+// What was fetched outlives the process, so the next one asks conditionally.
+func TestValidatorsOutliveTheProcess(t *testing.T) {
+	for name, setting := range map[string]func(t *testing.T) string{
+		"file": func(*testing.T) string { return "" },
+		"redis": func(t *testing.T) string {
+			return "redis: " + cmp.Or(os.Getenv("REDIS_URL"), "redis://"+redistest.Start(t).Addr())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBlog(t)
+			file, _ := configured(t, b.URL)
+			add(t, file, setting(t)+"\n")
+			for n := range 3 {
+				if status, out, errs := do(t, "run", "-config", file); status != 0 || b.known != n {
+					t.Errorf("run %d: status %d, %d conditional requests\n%s%s", n, status, b.known, out, errs)
+				}
+			}
+		})
+	}
+}
+
+// add appends to a configuration.
+func add(t *testing.T, file, text string) {
+	t.Helper()
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(f, "redis: %s\n", cmp.Or(os.Getenv("REDIS_URL"), "redis://"+redistest.Start(t).Addr()))
+	if _, err := io.WriteString(f, text); err != nil {
+		t.Fatal(err)
+	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A cache that cannot be used costs requests, and no run.
+func TestDamagedCache(t *testing.T) {
+	b := newBlog(t)
+	file, dir := configured(t, b.URL)
+	if err := os.WriteFile(filepath.Join(dir, "rss.db.cache"), bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for n := range 2 {
-		if status, out, errs := do(t, "run", "-config", file); status != 0 || b.known != n {
+		if status, out, errs := do(t, "run", "-config", file); status != 0 || b.known != 0 || !strings.Contains(errs, "remove it") {
 			t.Errorf("run %d: status %d, %d conditional requests\n%s%s", n, status, b.known, out, errs)
 		}
 	}
@@ -189,16 +220,28 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := regexp.MustCompile(`http://\S+/`).FindString(string(line[:n]))
-	deadline := time.Now().Add(20 * time.Second)
-	for { // the first run comes at once
-		status, body := webtest.Get(t, url+"blog/rss.xml", "")
-		if status == http.StatusOK && strings.Contains(body, "Page /posts/2") {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d %s\n%s", status, body, &errs)
+	shows := func(text string) {
+		t.Helper()
+		for deadline := time.Now().Add(20 * time.Second); ; {
+			status, body := webtest.Get(t, url+"blog/rss.xml", "")
+			if status == http.StatusOK && strings.Contains(body, text) {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%d %s\n%s", status, body, &errs)
+			}
 		}
 	}
+	shows("Page /posts/2") // the first run comes at once
+	b.set(5, false)
+	for skipped := true; skipped; { // until the first run has ended
+		status, out, errs := do(t, "run", "-config", file) // as another process
+		skipped = strings.Contains(out, "another run is under way")
+		if status != 0 || !skipped && !strings.Contains(out, "2 published") {
+			t.Fatalf("status %d\n%s%s", status, out, errs)
+		}
+	}
+	shows("Page /posts/4") // long before what is served has had its time
 	cancel()
 	if status := <-done; status != 0 {
 		t.Errorf("status %d\n%s", status, &errs)

@@ -36,7 +36,7 @@ func unprivileged(names ...string) (*account, error) {
 func (a *account) newDir(dir string) (string, error) {
 	var err error
 	if dir == "" {
-		dir, err = os.MkdirTemp("", "dbtest") // a socket's path must be short
+		dir, err = makeTemp()
 	} else {
 		err = os.MkdirAll(dir, 0o700)
 	}

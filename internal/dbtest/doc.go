@@ -3,9 +3,10 @@
 // has no test starts the same servers with [StartPostgres] and [StartMariaDB].
 //
 // Servers listen on loopback only, on free ports. They end with the test, also
-// when the test is killed (Linux), and their folder is removed. Only processes
-// started here are ever signalled. Databases refuse to run as root, so a root
-// user's servers run as the user of the Debian package, or as nobody.
+// when the test is killed (Linux), and their folder is removed. What a killed test
+// leaves is removed by the next process that starts a server. Only processes started
+// here are ever signalled. Databases refuse to run as root, so a root user's servers
+// run as the user of the Debian package, or as nobody.
 //
 // Nothing is forced to the disk (fsync is off) unless a setting says so. What a
 // killed server wrote is kept all the same, since the kernel has it.

@@ -184,5 +184,5 @@ func (s *MariaDBServer) tell(do func(pid int) error) error {
 // Close ends the server and removes its folder.
 func (s *MariaDBServer) Close() error {
 	s.Kill()
-	return os.RemoveAll(s.proc.dir)
+	return removeDir(s.proc.dir)
 }

@@ -161,6 +161,6 @@ func (s *PostgresServer) Close() error {
 	for _, b := range s.standbys {
 		errs = append(errs, b.Close())
 	}
-	errs = append(errs, s.Stop(), os.RemoveAll(s.proc.dir))
+	errs = append(errs, s.Stop(), removeDir(s.proc.dir))
 	return errors.Join(errs...)
 }

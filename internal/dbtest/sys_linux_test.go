@@ -1,7 +1,9 @@
 package dbtest_test
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,8 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/twofold-go/twofold/internal/dbtest"
 )
@@ -32,70 +32,90 @@ func segmentOf(t *testing.T, dir string) int {
 	return n
 }
 
-func TestKillLeavesNoSharedMemory(t *testing.T) {
-	s := dbtest.Postgres(t)
-	segment := strconv.Itoa(segmentOf(t, s.SocketDir()))
-	has := func() bool {
-		b, err := os.ReadFile("/proc/sysvipc/shm")
-		check(t, err)
-		for line := range strings.Lines(string(b)) {
-			if f := strings.Fields(line); len(f) > 1 && f[1] == segment {
-				return true
-			}
+// hasSegment asks the kernel for shared memory.
+func hasSegment(t *testing.T, id int) bool {
+	t.Helper()
+	b, err := os.ReadFile("/proc/sysvipc/shm")
+	check(t, err)
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) > 1 && f[1] == strconv.Itoa(id) {
+			return true
 		}
-		return false
 	}
-	if !has() {
-		t.Fatalf("a running server has no segment %s: this test looks in the wrong place", segment)
-	}
-	check(t, s.Kill())
-	if has() {
-		t.Errorf("segment %s of a killed server is still there", segment)
-	}
+	return false
 }
 
-const dirEnv = "DBTEST_CHILD_DIR"
-
-// TestServerDiesWithItsTest runs itself in a second process, which is killed.
-func TestServerDiesWithItsTest(t *testing.T) {
-	if dir := os.Getenv(dirEnv); dir != "" {
-		_, err := dbtest.StartPostgres(dir)
-		check(t, err)
-		check(t, os.WriteFile(filepath.Join(dir, "ready"), nil, 0o600))
-		select {}
+// TestChild is the second process of diesWithItsTest.
+func TestChild(t *testing.T) {
+	ready := os.Getenv(readyEnv)
+	if ready == "" {
+		t.Skip("runs only in a process of TestPostgres")
 	}
-	s := dbtest.Postgres(t) // has a folder that the server's user reaches
-	dir := filepath.Join(s.SocketDir(), "child")
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), dirEnv+"="+dir)
-	check(t, cmd.Start())
-	within(t, "the child starts no server", func() bool {
-		_, err := os.Stat(filepath.Join(dir, "ready"))
-		return err == nil
-	})
+	s, err := dbtest.StartPostgres("")
+	check(t, err)
+	check(t, os.WriteFile(ready, []byte(s.SocketDir()), 0o600))
+	_, err = io.Copy(io.Discard, os.Stdin)
+	check(t, errors.Join(err, s.Close()))
+}
+
+// diesWithItsTest starts a server in a second process, which is killed. The next process
+// that starts a server removes what is left of it.
+func diesWithItsTest(t *testing.T) {
+	dir, child, _ := startChild(t)
 	pid, err := strconv.Atoi(serverFile(t, dir)[0])
 	check(t, err)
 	if !exists(pid) {
 		t.Fatalf("no process %d: this test looks in the wrong place", pid)
 	}
 	segment := segmentOf(t, dir)
-	check(t, cmd.Process.Kill())
-	_ = cmd.Wait()
+	check(t, child.Process.Kill())
+	_ = child.Wait()
 	within(t, "the server outlives the test", func() bool { return !exists(pid) })
-	_, _ = unix.SysvShmCtl(segment, unix.IPC_RMID, nil) // nothing else would
+
+	old := time.Now().Add(-time.Hour) // a young one may belong to a process that is starting
+	check(t, os.Chtimes(dir, old, old))
+	_, child, finish := startChild(t)
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("the folder of a dead process is still there: %v", err)
+	}
+	if hasSegment(t, segment) {
+		t.Errorf("the shared memory %d of a dead process is still there", segment)
+	}
+	check(t, finish.Close())
+	check(t, child.Wait())
 }
 
-func exists(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	return err == nil && strings.HasPrefix(string(b), "postgres")
+const readyEnv = "DBTEST_CHILD_READY"
+
+// startChild starts a process with a server, and returns the server's folder. Closing stdin
+// ends both in order.
+func startChild(t *testing.T) (dir string, cmd *exec.Cmd, stdin io.Closer) {
+	t.Helper()
+	ready := filepath.Join(t.TempDir(), "ready")
+	cmd = exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChild$")
+	cmd.Env = append(os.Environ(), readyEnv+"="+ready)
+	stdin, err := cmd.StdinPipe()
+	check(t, err)
+	check(t, cmd.Start())
+	within(t, "the child starts no server", func() bool {
+		b, err := os.ReadFile(ready)
+		dir = string(b)
+		return err == nil && dir != ""
+	})
+	return dir, cmd, stdin
 }
 
 func within(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for ; !done(); <-time.After(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal(what)
 		}
 	}
+}
+
+func exists(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	return err == nil && strings.HasPrefix(string(b), "postgres")
 }

@@ -26,7 +26,7 @@ func (t *template) copyTo(as *account, data string, fill func(dir string) error)
 		if err != nil {
 			return err
 		}
-		defer func() { _ = os.RemoveAll(dir) }()
+		defer func() { _ = removeDir(dir) }()
 		fresh := filepath.Join(dir, "data")
 		if err := fill(fresh); err != nil {
 			return err

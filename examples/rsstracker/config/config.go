@@ -27,13 +27,14 @@ const EnvDatabase = "RSSTRACKER_DB"
 // File is the configuration.
 type File struct {
 	Database     string          `yaml:"database"`      // the SQLite file. "": rss_incremental.db
+	Cache        string          `yaml:"cache"`         // the SQLite file of what was fetched. "": the database's name and .cache
 	Output       string          `yaml:"output"`        // the folder of the feeds. "": feeds
 	Listen       string          `yaml:"listen"`        // address of serve. "": 127.0.0.1:8082
 	PublicURL    string          `yaml:"public_url"`    // where readers find the feeds; required
 	UserAgent    string          `yaml:"user_agent"`    // "": one that names the program and public_url
 	HostDelay    Duration        `yaml:"host_delay"`    // between two requests to one host. 0: 1s
 	AllowPrivate bool            `yaml:"allow_private"` // sites at private addresses may be fetched
-	Redis        string          `yaml:"redis"`         // URL of a Redis to share the cache through; "": none
+	Redis        string          `yaml:"redis"`         // URL of a Redis that takes the place of Cache; "": none
 	Sites        map[string]Site `yaml:"sites"`         // by name; at least one
 }
 
@@ -110,6 +111,7 @@ func Load(path string) (*File, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	f.Database = cmp.Or(os.Getenv(EnvDatabase), f.Database)
+	f.Cache = cmp.Or(f.Cache, f.Database+".cache")
 	return f, nil
 }
 

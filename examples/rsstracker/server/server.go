@@ -28,11 +28,12 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/feed"
 	"github.com/twofold-go/twofold/examples/rsstracker/state"
 	"github.com/twofold-go/twofold/examples/rsstracker/track"
+	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 )
 
-// How long rendered feeds are kept. A run refreshes them, so freshFor matters to
-// processes that do not run the site themselves.
+// How long rendered feeds are kept. A run refreshes them, and expires those of other
+// processes, so freshFor matters to what is changed by hand.
 const (
 	freshFor = 30 * time.Second
 	lastGood = 7 * 24 * time.Hour // while they cannot be rendered
@@ -114,11 +115,18 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
 // Refresh renders the feeds of a site anew, after a run. Readers are served the old
-// ones meanwhile, and if it fails.
+// ones meanwhile, and if it fails. Other processes render theirs when they are asked.
 func (s *Server) Refresh(ctx context.Context, name string) {
 	site, ok := s.sites[name]
 	if !ok {
 		return
+	}
+	var all []invalidate.Scope
+	for _, f := range feed.Formats {
+		all = append(all, s.feeds.Key(site.key(f)))
+	}
+	if err := s.cfg.Tiers.Expire(ctx, all...); err != nil {
+		s.cfg.Log.WarnContext(ctx, "other processes serve the old feed a little longer", "site", name, "err", err)
 	}
 	for _, f := range feed.Formats {
 		if err := s.feeds.Refresh(ctx, site.key(f)); err != nil {

@@ -30,9 +30,9 @@ type rig struct {
 	db   *sql.DB
 }
 
-func newRig(t *testing.T) *rig {
+// newRig makes a database on the server.
+func newRig(t *testing.T, s *dbtest.PostgresServer) *rig {
 	t.Helper()
-	s := dbtest.Postgres(t)
 	name, db := s.Database(t)
 	r := &rig{s, name, db}
 	check(t, sqllog.New(db, sqllog.Config{Dialect: sqllog.Postgres}).Install(t.Context()))
@@ -151,8 +151,22 @@ func (r *rig) notify(t *testing.T, namespace string) {
 	check(t, r.Exec(t.Context(), r.name, "SELECT pg_notify($1, $2)", sqllog.Channel, namespace))
 }
 
-func TestWait(t *testing.T) {
-	r := newRig(t)
+func TestListener(t *testing.T) {
+	s := dbtest.Postgres(t)
+	for _, tc := range []struct {
+		name string
+		test func(t *testing.T, r *rig)
+	}{
+		{"wait", testWait},
+		{"with LISTEN a commit reaches another process at once", testLag},
+		{"without a connection the log polls", testPolls},
+		{"connects again", testConnectsAgain}, // last: it stops the server
+	} {
+		t.Run(tc.name, func(t *testing.T) { tc.test(t, newRig(t, s)) })
+	}
+}
+
+func testWait(t *testing.T, r *rig) {
 	l := r.listener(t, pgxlisten.Config{Namespace: "app"})
 	heard(t, l) // it may have missed what came before it listened
 	check(t, l.Err())
@@ -180,7 +194,7 @@ func TestWait(t *testing.T) {
 // listening returns the server processes whose last statement was LISTEN.
 func (r *rig) listening(t *testing.T) (pids []int) {
 	t.Helper()
-	rows, err := r.db.QueryContext(t.Context(), "SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND pid <> pg_backend_pid()")
+	rows, err := r.db.QueryContext(t.Context(), "SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database() AND pid <> pg_backend_pid()")
 	check(t, err)
 	defer rows.Close()
 	for rows.Next() {
@@ -192,9 +206,8 @@ func (r *rig) listening(t *testing.T) (pids []int) {
 	return pids
 }
 
-// With LISTEN a commit reaches another process at once, though both hardly poll.
-func TestLag(t *testing.T) {
-	r := newRig(t)
+// Both processes hardly poll.
+func testLag(t *testing.T, r *rig) {
 	var logs [2]*sqllog.Log
 	var tails [2]<-chan uint64
 	for i := range logs {
@@ -219,9 +232,7 @@ func TestLag(t *testing.T) {
 	}
 }
 
-// Without a connection the log polls.
-func TestPollsWithoutConnection(t *testing.T) {
-	r := newRig(t)
+func testPolls(t *testing.T, r *rig) {
 	nowhere, err := pgx.ParseConfig("postgres://127.0.0.1:1/none")
 	check(t, err)
 	l := r.listener(t, pgxlisten.Config{Conn: nowhere})
@@ -235,8 +246,7 @@ func TestPollsWithoutConnection(t *testing.T) {
 	}
 }
 
-func TestConnectsAgain(t *testing.T) {
-	r := newRig(t)
+func testConnectsAgain(t *testing.T, r *rig) {
 	l := r.listener(t, pgxlisten.Config{Check: 200 * time.Millisecond, Retry: 100 * time.Millisecond})
 	heard(t, l)
 	t.Run("after the server has ended the connection", func(t *testing.T) {

@@ -26,34 +26,6 @@ func open(t *testing.T, s *dbtest.PostgresServer) *sql.DB {
 	return db
 }
 
-func execute(t *testing.T, db *sql.DB, query string) {
-	t.Helper()
-	if _, err := db.ExecContext(t.Context(), query); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func want(t *testing.T, db *sql.DB, value int) {
-	t.Helper()
-	var got int
-	// A pool's connections may have died with the server.
-	for range 3 {
-		if err := db.QueryRowContext(t.Context(), "SELECT v FROM n").Scan(&got); err == nil {
-			break
-		}
-	}
-	if got != value {
-		t.Errorf("the row says %d, want %d", got, value)
-	}
-}
-
 func TestPostgres(t *testing.T) {
 	s := dbtest.Postgres(t, "max_connections=37")
 	t.Run("settings", func(t *testing.T) {
@@ -80,7 +52,14 @@ func TestPostgres(t *testing.T) {
 	})
 	t.Run("kill", func(t *testing.T) {
 		execute(t, db, "UPDATE n SET v = 2")
+		segment := segmentOf(t, s.SocketDir())
+		if !hasSegment(t, segment) {
+			t.Fatalf("a running server has no shared memory %d: this test looks in the wrong place", segment)
+		}
 		check(t, s.Kill())
+		if hasSegment(t, segment) {
+			t.Errorf("the shared memory %d of a killed server is still there", segment)
+		}
 		if err := db.PingContext(t.Context()); err == nil {
 			t.Error("a killed server answers")
 		}
@@ -97,7 +76,10 @@ func TestPostgres(t *testing.T) {
 		check(t, s.Continue())
 		want(t, db, 2)
 	})
+	t.Run("backends", func(t *testing.T) { backends(t, s, db) })
+	t.Run("dies with its test", diesWithItsTest)
 	t.Run("old copy", func(t *testing.T) {
+		execute(t, db, "UPDATE n SET v = 2")
 		old, err := s.CopyData()
 		check(t, err)
 		for range 2 {
@@ -109,19 +91,18 @@ func TestPostgres(t *testing.T) {
 	})
 }
 
-func TestPostgresBackends(t *testing.T) {
-	s := dbtest.Postgres(t)
-	db := table(t, s)
+// backends freezes and kills the process behind one connection.
+func backends(t *testing.T, s *dbtest.PostgresServer, db *sql.DB) {
 	conn, err := db.Conn(t.Context())
 	check(t, err)
 	defer conn.Close()
-	var pid int
-	check(t, conn.QueryRowContext(t.Context(), "SELECT pg_backend_pid()").Scan(&pid))
+	var pid, value int
+	check(t, conn.QueryRowContext(t.Context(), "SELECT pg_backend_pid(), v FROM n").Scan(&pid, &value))
 
 	check(t, s.FreezeBackend(pid))
 	done := make(chan error, 1)
 	go func() { done <- conn.PingContext(t.Context()) }()
-	want(t, db, 1) // the others go on
+	want(t, db, value) // the others go on
 	select {
 	case err := <-done:
 		t.Errorf("a frozen backend answers: %v", err)
@@ -140,34 +121,29 @@ func TestPostgresBackends(t *testing.T) {
 }
 
 func TestPostgresStandby(t *testing.T) {
+	const delay = 700 * time.Millisecond
 	s := dbtest.Postgres(t)
 	db := table(t, s)
 	standby, err := s.Standby(0)
 	check(t, err)
-	replica := open(t, standby)
+	late, err := s.Standby(delay)
+	check(t, err)
+	replica, lateReplica := open(t, standby), open(t, late)
+
+	begin := time.Now()
 	execute(t, db, "UPDATE n SET v = 2")
 	eventually(t, replica, 2)
+	eventually(t, lateReplica, 2)
+	if lag := time.Since(begin); lag < delay {
+		t.Errorf("a standby with a delay of %v shows a commit after %v", delay, lag)
+	}
+
 	check(t, standby.Cut(t.Context()))
 	execute(t, db, "UPDATE n SET v = 3")
 	check(t, s.Stop())
 	check(t, standby.Promote(t.Context()))
 	want(t, replica, 2) // the last commit is lost
 	execute(t, replica, "UPDATE n SET v = 4")
-}
-
-func TestPostgresStandbyLags(t *testing.T) {
-	const delay = 700 * time.Millisecond
-	s := dbtest.Postgres(t)
-	db := table(t, s)
-	standby, err := s.Standby(delay)
-	check(t, err)
-	replica := open(t, standby)
-	begin := time.Now()
-	execute(t, db, "UPDATE n SET v = 2")
-	eventually(t, replica, 2)
-	if lag := time.Since(begin); lag < delay {
-		t.Errorf("the standby shows a commit after %v, want at least %v", lag, delay)
-	}
 }
 
 func eventually(t *testing.T, db *sql.DB, value int) {

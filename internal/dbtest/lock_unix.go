@@ -1,0 +1,13 @@
+//go:build unix
+
+package dbtest
+
+import (
+	"os"
+	"syscall"
+)
+
+// tryLock locks a file until it is closed. It returns false when another process has it.
+func tryLock(f *os.File) bool {
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
+}
