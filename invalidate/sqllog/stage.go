@@ -129,8 +129,8 @@ func leftOf(err error, keys []string) []string {
 		error
 		FailedKeys() []string
 	}](err)
-	if ok {
+	if ok && len(partial.FailedKeys()) > 0 {
 		return partial.FailedKeys()
 	}
-	return keys
+	return keys // an error that names none may be about all
 }
