@@ -91,7 +91,8 @@ type Config struct {
 
 	// KeepOverRestart keeps the epoch when the database server restarts. Without it a
 	// restart costs the cached entries, because a restored file-system snapshot looks
-	// the same. Set it only for servers that are never restored in that way.
+	// the same. Set it only for servers that are never restored in that way. All processes
+	// of a log need the same: two that differ start an epoch with each of their Syncs.
 	KeepOverRestart bool
 
 	// Wait waits until another process may have numbered something; package pgxlisten has
@@ -102,7 +103,7 @@ type Config struct {
 	// Identity returns what tells this server, and this run of it, from all others. It
 	// is for services that hide the functions that the log asks otherwise, and is called
 	// on the connection that the log is about to use. It must fail on a server that
-	// takes no writes. Nil: the dialect's own.
+	// takes no writes. All processes of a log need the same. Nil: the dialect's own.
 	Identity func(ctx context.Context, conn *sql.Conn) (string, error)
 
 	// Readers is a second pool on the same SQLite file, for statements that only read.

@@ -94,7 +94,7 @@ func (l *Log) bump(ctx context.Context, tx *sql.Tx, v *view, at invalidate.Curso
 	id := newID()
 	for seq := keySeq; seq <= scopeSeq; seq++ {
 		q := l.sql.add
-		args := q.args(l.cfg.Namespace, seq, epoch<<32, v.end[seq], id, v.foundID[seq].Int64, []byte{})
+		args := q.args(l.cfg.Namespace, seq, epoch<<32, v.end[seq], id, v.lastID(seq), []byte{})
 		if _, err := tx.ExecContext(ctx, q.text, args...); err != nil {
 			return err
 		}
@@ -106,4 +106,12 @@ func (l *Log) bump(ctx context.Context, tx *sql.Tx, v *view, at invalidate.Curso
 	q = l.sql.epoch
 	_, err := tx.ExecContext(ctx, q.text, q.args(l.cfg.Namespace, v.identity, id, epoch<<32, holdMillis(l.cfg.Bound), forget)...)
 	return err
+}
+
+// lastID returns the id of the record that a sequence ends with; 0: it is not there.
+func (v *view) lastID(seq int) int64 {
+	if v.end[seq] == v.noted[seq] {
+		return v.foundID[seq].Int64
+	}
+	return v.endID[seq]
 }

@@ -90,7 +90,7 @@ func (s *visit) catchUp(ctx context.Context, v *view) (p invalidate.Page, done b
 		if err != nil || st.moved || v.pending.Valid && len(st.ids) == 0 {
 			return p, false, err // an empty stage may come from another server: look again
 		}
-		s.removeCells(ctx, v, &st)
+		s.removeCells(ctx, &st)
 		n, err := s.number(ctx, v, &st, &p)
 		switch {
 		case err != nil || !n.held:

@@ -93,15 +93,12 @@ func (l *Log) read(st *stage, text string) {
 // there are fenced as prefixes in the sequence of scopes as well: those fences cover the
 // cells for every process, and a process that has missed one gives up all cells. So a
 // remote tier that is down costs no lease.
-//
-// A program that follows the log without a cache has no cells to remove, and those of the
-// fleet are left.
-func (s *visit) removeCells(ctx context.Context, v *view, st *stage) {
+func (s *visit) removeCells(ctx context.Context, st *stage) {
 	l := s.log
 	l.cells.mu.Lock()
 	remove := l.cells.remove
 	l.cells.mu.Unlock()
-	if remove == nil && v.tier.String == "" {
+	if remove == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Bound/8)
@@ -110,7 +107,7 @@ func (s *visit) removeCells(ctx context.Context, v *view, st *stage) {
 		for len(keys) > 0 {
 			n := min(len(keys), invalidate.MaxCells)
 			left := keys[:n]
-			if remove != nil && !s.cellsOut {
+			if !s.cellsOut {
 				left = leftOf(remove(ctx, keys[:n:n], hold), keys[:n])
 				s.cellsOut = len(left) > 0 && ctx.Err() != nil
 			}
@@ -132,8 +129,8 @@ func leftOf(err error, keys []string) []string {
 		error
 		FailedKeys() []string
 	}](err)
-	if ok {
+	if ok && len(partial.FailedKeys()) > 0 {
 		return partial.FailedKeys()
 	}
-	return keys
+	return keys // an error that names none may be about all
 }

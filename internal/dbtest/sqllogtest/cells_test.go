@@ -67,7 +67,7 @@ func TestCellsOutOfReach(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, r *rig) {
 		k := key42(t)
 		cover := invalidate.Fence{Kind: invalidate.KindPrefix, Hash: k.Hash(), Len: len(k.Text())}
-		for name, fault := range map[string]error{"all": errors.New("down"), "one": &partial{k.Text()}} {
+		for name, fault := range map[string]error{"all": errors.New("down"), "one": &partial{[]string{k.Text()}}, "none named": &partial{}} {
 			c := &cells{during: func([]string) error { return fault }}
 			l := r.fresh(sqllog.Config{})()
 			l.UseCells("redis", c.remove)
@@ -88,10 +88,10 @@ func TestCellsOutOfReach(t *testing.T) {
 	})
 }
 
-type partial struct{ key string }
+type partial struct{ keys []string }
 
 func (e *partial) Error() string        { return "some cells are left" }
-func (e *partial) FailedKeys() []string { return []string{e.key} }
+func (e *partial) FailedKeys() []string { return e.keys }
 
 // A remote tier that hangs costs a part of the bound and no more.
 func TestCellsHang(t *testing.T) {
