@@ -14,8 +14,9 @@ type batch struct {
 	epoch    int64  // it holds in this epoch alone,
 	identity string // and on this server
 	ids      []int64
-	low      string // "": leave it
-	own      bool   // write the records also when other processes have numbered the rows
+	texts    map[int64]uint64 // see stage
+	low      string           // "": leave it
+	own      bool             // write the records also when other processes have numbered the rows
 	records  []record
 	count    bySeq[int64] // of records
 	lastID   bySeq[int64] // of the last record
@@ -107,7 +108,7 @@ func (s *visit) catchUp(ctx context.Context, v *view) (p invalidate.Page, done b
 // number writes the records of a stage and, behind the last stage, what the visit
 // appends. Then it reads the page, on the same connection.
 func (s *visit) number(ctx context.Context, v *view, st *stage, p *invalidate.Page) (n numbered, err error) {
-	b := batch{epoch: v.epoch, identity: v.identity, ids: st.ids, low: st.low}
+	b := batch{epoch: v.epoch, identity: v.identity, ids: st.ids, texts: st.texts, low: st.low}
 	b.addStage(st)
 	if !st.full {
 		for seq, payload := range s.own {

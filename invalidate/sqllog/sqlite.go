@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // sqliteText spells the statements for SQLite. A file has no server, so its identity is
@@ -65,17 +67,37 @@ func (l *Log) holdSQLite(ctx context.Context, tx *sql.Tx, b *batch) (n numbered,
 	if err != nil {
 		return n, after, err
 	}
-	gone, err := tx.ExecContext(ctx, `DELETE FROM `+l.sql.outbox+` WHERE ns = ? AND id IN (SELECT value FROM json_each(?))
-		AND EXISTS (SELECT 1 FROM `+l.sql.meta+` m WHERE m.ns = ? AND m.epoch = ?)`, l.cfg.Namespace, string(ids), l.cfg.Namespace, b.epoch)
-	if err == nil {
-		n.rows, err = gone.RowsAffected()
-	}
+	gone, err := tx.QueryContext(ctx, `DELETE FROM `+l.sql.outbox+` WHERE ns = ? AND id IN (SELECT value FROM json_each(?))
+		AND EXISTS (SELECT 1 FROM `+l.sql.meta+` m WHERE m.ns = ? AND m.epoch = ?) RETURNING id, scopes`, l.cfg.Namespace, string(ids), l.cfg.Namespace, b.epoch)
 	if err != nil {
 		return n, after, err
+	}
+	n.rows, err = b.staged(gone)
+	if err != nil || n.rows < 0 {
+		return numbered{}, after, err
 	}
 	var epoch int64
 	err = tx.QueryRowContext(ctx, `SELECT epoch, key_end, scope_end, key_id, scope_id FROM `+l.sql.meta+` WHERE ns = ?`, l.cfg.Namespace).
 		Scan(&epoch, &n.end[keySeq], &n.end[scopeSeq], &n.endID[keySeq], &n.endID[scopeSeq])
 	n.held = err == nil && epoch == b.epoch
 	return n, n.endID, err
+}
+
+// staged counts rows that have left the outbox. It returns -1 when one of them is not what
+// was staged: an old copy of the file was put back meanwhile, and the id given again.
+func (b *batch) staged(gone *sql.Rows) (n int64, err error) {
+	defer gone.Close() //nolint:errcheck // rows.Err says what went wrong
+	same := true
+	for ; gone.Next(); n++ {
+		var id int64
+		var text string
+		if err := gone.Scan(&id, &text); err != nil {
+			return 0, err
+		}
+		same = same && b.texts[id] == xxhash.Sum64String(text)
+	}
+	if !same {
+		return -1, gone.Err()
+	}
+	return n, gone.Err()
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/cespare/xxhash/v2"
+
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -19,10 +21,11 @@ const (
 // stage is rows without a number, as of one moment, and what they name.
 type stage struct {
 	ids      []int64
-	full     bool   // there may be more
-	moved    bool   // the log was in another epoch, or on another server, than when it was looked at
-	low      string // below it every row that there will be is staged; PostgreSQL only
-	identity string // of the server that has the rows
+	texts    map[int64]uint64 // their hashes, by id; SQLite only
+	full     bool             // there may be more
+	moved    bool             // the log was in another epoch, or on another server, than when it was looked at
+	low      string           // below it every row that there will be is staged; PostgreSQL only
+	identity string           // of the server that has the rows
 
 	keys    map[time.Duration][]string // to remove the cells of, by hold
 	records bySeq[[]invalidate.Fence]
@@ -51,6 +54,12 @@ func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err
 		}
 		st.moved = st.moved || epoch != v.epoch || !l.sameServer(v.identity, identity)
 		st.ids = append(st.ids, id)
+		if l.cfg.Dialect == SQLite {
+			if st.texts == nil {
+				st.texts = map[int64]uint64{}
+			}
+			st.texts[id] = xxhash.Sum64String(text)
+		}
 		grew(&l.rows.outbox, id)
 		l.read(&st, text)
 		if size += len(text); size >= stageBytes {

@@ -1,0 +1,26 @@
+package sqllogtest_test
+
+import (
+	"testing"
+
+	"github.com/twofold-go/twofold/invalidate/sqllog"
+)
+
+// When an old copy of a SQLite file is put back between stage and numbering, another row
+// may have got the id of a staged one. It does not leave the outbox in its place.
+func TestReusedID(t *testing.T) {
+	t.Parallel()
+	r := sqliteRig(t)
+	c := &cells{}
+	l := r.open(sqllog.Config{})
+	l.UseCells("redis", c.remove)
+	p := &process{t: t, log: l}
+	p.sync()
+	c.during = func([]string) error {
+		c.during = nil
+		r.exec(t, `UPDATE twofold_outbox SET scopes = '[["t","default","org:2"]]'`)
+		return nil
+	}
+	commit(t, r, l, key42(t))
+	p.want(org(2))
+}
