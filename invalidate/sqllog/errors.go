@@ -27,7 +27,7 @@ var (
 
 	// ErrStandby says that the server, or the session, takes no writes. A log there may
 	// lag behind, so it renews no lease.
-	ErrStandby = errors.New("sqllog: server or session takes no writes: connect to the primary, without default_transaction_read_only")
+	ErrStandby = errors.New("sqllog: server or session takes no writes: connect to the primary, without default_transaction_read_only or READ UNCOMMITTED")
 
 	// ErrRights says that the user may not do what a follower or a writer does.
 	ErrRights = errors.New("sqllog: user lacks rights: writers need INSERT on the outbox; followers SELECT and DELETE on it, " +

@@ -14,15 +14,17 @@ import (
 // what is in its own kind of comment and passes by the other.
 //
 // A server is known by its id and by when it started, which is computed from seconds and
-// may be off by one or two. One that is read-only takes no writes.
+// may be off by one or two. One that is read-only takes no writes. A session that
+// reads what is not committed would number it, so it is refused in the same way.
 func mysqlText(c *Config) dialectText {
 	const (
-		readOnly = "(@@global.read_only OR /*!80000 @@transaction_read_only */ /*M! @@tx_read_only */)"
-		server   = "/*!80000 @@server_uuid */ /*M! @@server_id, '@', @@hostname, ':', @@port */"
-		status   = "/*!80000 performance_schema.global_status */ /*M! information_schema.global_status */"
-		started  = "CAST(UNIX_TIMESTAMP() - (SELECT variable_value FROM " + status + " WHERE variable_name = 'Uptime') AS SIGNED)"
-		clock    = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
-		last     = "(SELECT l.%s FROM {log} l WHERE l.ns = m.ns AND l.seq = %d ORDER BY l.pos DESC LIMIT 1)"
+		readOnly = "(@@global.read_only OR /*!80000 @@transaction_read_only */ /*M! @@tx_read_only */" +
+			" OR /*!80000 @@transaction_isolation */ /*M! @@tx_isolation */ = 'READ-UNCOMMITTED')"
+		server  = "/*!80000 @@server_uuid */ /*M! @@server_id, '@', @@hostname, ':', @@port */"
+		status  = "/*!80000 performance_schema.global_status */ /*M! information_schema.global_status */"
+		started = "CAST(UNIX_TIMESTAMP() - (SELECT variable_value FROM " + status + " WHERE variable_name = 'Uptime') AS SIGNED)"
+		clock   = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
+		last    = "(SELECT l.%s FROM {log} l WHERE l.ns = m.ns AND l.seq = %d ORDER BY l.pos DESC LIMIT 1)"
 	)
 	since := started
 	if c.KeepOverRestart {

@@ -2,6 +2,7 @@ package sqllogtest_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,27 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
+
+// A session that reads what is not committed must not number it.
+func TestReadUncommittedRefused(t *testing.T) {
+	t.Parallel()
+	r := sharedMariaDB(t)
+	p := r.process(t, sqllog.Config{})
+	db := openAs(t, "mysql", r.mariadb.DSN(r.name)+"&tx_isolation='READ-UNCOMMITTED'")
+	tx := begin(t, r.db)
+	if err := p.log.Append(t.Context(), tx, org(1)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if page, err := sqllog.New(db, sqllog.Config{Dialect: r.dialect}).Sync(ctx, p.at, invalidate.Append{}); !errors.Is(err, sqllog.ErrStandby) {
+		t.Errorf("Sync = %+v, %v; want ErrStandby", page, err)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	p.want(org(1))
+}
 
 // A transaction that stays open behind its Append holds up nobody's records.
 func TestOpenWriter(t *testing.T) {
