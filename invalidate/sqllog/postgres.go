@@ -31,7 +31,7 @@ func postgresText(c *Config) dialectText {
 		identity: "CASE WHEN current_setting('transaction_read_only') = 'on' THEN '' ELSE " +
 			since + " || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END",
 		clock:    "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
-		age:      "(extract(epoch FROM clock_timestamp() - o.at) * 1000000)::bigint",
+		age:      "CASE WHEN isfinite(o.at) THEN (extract(epoch FROM clock_timestamp() - o.at) * 1000000)::bigint ELSE 0 END",
 		pending:  "o.xid >= m.low",
 		order:    "o.xid",
 		low:      "pg_snapshot_xmin(pg_current_snapshot())::text",
