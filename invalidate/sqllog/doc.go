@@ -35,17 +35,17 @@
 //
 // # Which log to choose
 //
-//	                           redislog            sqllog
-//	a writer dies after COMMIT stale until its TTL  caches follow within Bound
-//	invalidation without a     yes                 yes: Tiers.Invalidate works
-//	database write                                 as well
-//	cost of a write            a round trip to     one INSERT in the transaction
-//	                           Redis after COMMIT
-//	until others hear of it    about 1 ms          about 5 ms with LISTEN, or Config.Poll
-//	the server restarts        a new epoch         a new epoch, see KeepOverRestart
-//	triggers, migrations and   no                  yes
+//	                            redislog             sqllog
+//	a writer dies after COMMIT  stale until its TTL  caches follow within Bound
+//	invalidation without a      yes                  yes: Tiers.Invalidate works
+//	database write                                   as well
+//	cost of a write             a round trip to      one INSERT in the transaction
+//	                            Redis after COMMIT
+//	until others hear of it     about 1 ms           about 5 ms with LISTEN, or Config.Poll
+//	the server restarts         a new epoch          a new epoch, see KeepOverRestart
+//	triggers, migrations and    no                   yes
 //	psql can invalidate
-//	needs                      Redis               three tables
+//	needs                       Redis                three tables
 //
 // A new epoch costs every process what it has cached. Take this log when stale data after
 // a crash is a fault, and the data is in one database. Take redislog when data is in
