@@ -16,9 +16,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -106,7 +108,11 @@ var modules = []string{
 // body is the tables, what was asked for first.
 func body(e *workload.Env, all []workload.Workload) string {
 	var b strings.Builder
-	b.WriteString("\n## Asked and reached\n\n" + report.Goals(e.Goals()).Markdown())
+	goals := e.Goals()
+	if len(all) < len(workload.All()) { // then nobody asked for the others
+		goals = slices.DeleteFunc(goals, func(g report.Goal) bool { return math.IsNaN(g.Reached) })
+	}
+	b.WriteString("\n## Asked and reached\n\n" + report.Goals(goals).Markdown())
 	for _, w := range all {
 		b.WriteString("\n## " + w.ID + ": " + w.Title + "\n")
 		for _, t := range w.Tables(e) {
