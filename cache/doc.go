@@ -106,7 +106,7 @@
 //     levels of cache lie between it and the source. An invalidation reaches it
 //     by the tags that it inherits.
 //     (TestInvalidationReachesOthers, TestLeaseRunsOut, TestStrict,
-//     TestBuiltValuesKeepTheBound, TestBuiltFromTiersBehind, TestStrictHoldsForBuiltValues,
+//     TestBuiltValuesKeepTheBound, TestStrictHoldsForBuiltValues,
 //     TestInterleavings, TestRedisLog, TestRedisLogFailover; in redislog
 //     TestLostEndStartsAnEpoch, TestLostEndIsNoticedByANewProcess)
 //  11. An invalidation that could not be sent is not forgotten. It is applied in

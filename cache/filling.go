@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -24,7 +23,6 @@ type Fill struct {
 	parent *Fill
 	tenant string
 	t      *Tiers                  // with text, to recognise a loader that waits for itself
-	mark   follow.Mark             // of the load, by t's fences
 	text   string                  // full key
 	also   []string                // the full keys of a batch
 	awaits []*atomic.Pointer[Fill] // the latest loads of the flights that the loader waits for; protected by crossing.Mutex
@@ -107,25 +105,6 @@ func Previous[V any](ctx context.Context) (V, bool) {
 func (c Cache[K, V]) inherit(ctx context.Context, it *item[K, V], lease int64) {
 	if loading.Load() != 0 {
 		c.s.t.handOn(ctx, it.rare, it.readAt(), lease, it.isWorn())
-		c.keepUp(ctx, it)
-	}
-}
-
-// keepUp keeps what is being loaded under ctx from being stored when the item belongs to
-// other Tiers that are behind those of the load. Two Tiers on one log hear of a record at
-// different times. A value that is marked behind a record, and is built from a part that
-// is older than it, would never be told of it.
-//
-//go:noinline
-func (c Cache[K, V]) keepUp(ctx context.Context, it *item[K, V]) {
-	t, f := c.s.t, Filling(ctx)
-	if f == nil || f.t == t || t.follower == nil {
-		return
-	}
-	m := t.fences.Capture()         // before the item is judged
-	same := m.Epoch == f.mark.Epoch // else the positions say nothing
-	if same && (m.Key < f.mark.Key || m.Scope < f.mark.Scope) || !it.unfenced(t, it) {
-		f.NoStore()
 	}
 }
 

@@ -62,7 +62,6 @@ func (p *party[K, V]) attempt(l *load, hook *late[K, V], as []attempt[K, V]) (la
 	defer func() { late = p.leave(l, all.took, got.err, all.panicked) }()
 	defer p.keepClaims(l.ctx)()
 	all.mark = f.t.fences.Capture() // right before the load it describes
-	l.mark = all.mark
 	// Behind the mark: an invalidation that comes between the two covers the value, and
 	// one that comes later overtakes the load.
 	prev := replaced[K, V]{lease: f.t.lease.Read()}
