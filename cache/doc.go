@@ -147,9 +147,8 @@
 // An invalidation that returned an error: it holds in this process, and for the
 // others it holds once it is through.
 //
-// A crash between the write to the source and the invalidation. Where that
-// matters, invalidate from the source's own change log, or again when the
-// program is back.
+// A crash between the write to the source and the invalidation, unless the log is in
+// the source's database (package sqllog).
 //
 // A source that is read from replicas which lag: a load that begins after the
 // invalidation may still read the old value. Pass invalidate.Hold with the
@@ -184,6 +183,11 @@
 //
 // A value that was built from cached values of other Tiers with another log, while
 // those alone are cut off: its own log vouches for it from then on.
+//
+// A value that was built from cached values of other Tiers of the process, also with the
+// same log: the two hear of a record at different times. What the first to hear builds
+// from what the second still holds counts as newer than the record, and is kept. Let the
+// outer one hear last, by a log that waits for Ready of the inner one, or have one Tiers.
 //
 // # Instruments
 //
