@@ -91,9 +91,10 @@ func inTurns(t *testing.T, db string, steps int, link func(layer string, own sec
 		if err := other.hear(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for range 4 {
-			for _, s := range []*site{w.cached, other} {
-				if d := w.differ(s, w.request(roll)); d != "" {
+		for range 3 {
+			r := w.request(roll)
+			for _, s := range []*site{w.cached, other, w.cached, other} { // made, and then found
+				if d := w.differ(s, r); d != "" {
 					return w, fmt.Sprintf("seed %d, after %s, at the writer's: %t: %s", seed, did, s == w.cached, d)
 				}
 			}
