@@ -5,6 +5,7 @@ import (
 	"embed"
 	"io/fs"
 	"strings"
+	"time"
 )
 
 //go:embed migrations
@@ -41,10 +42,11 @@ func (l *Log) Install(ctx context.Context) error {
 		return err
 	}
 	err := l.install(ctx)
-	for range 3 { // of two that create one table PostgreSQL fails one
+	for range 10 { // of two that create one table or index PostgreSQL fails one
 		if err == nil || ctx.Err() != nil {
 			break
 		}
+		pause(ctx, 20*time.Millisecond)
 		err = l.install(ctx)
 	}
 	return fail("install", err)

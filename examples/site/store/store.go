@@ -75,9 +75,13 @@ func migrate(ctx context.Context, db *sql.DB, d goose.Dialect, folder string) er
 	if err != nil {
 		return err
 	}
-	for range 5 {
-		if _, err = p.Up(ctx); err == nil {
-			return nil
+	for range 20 {
+		if _, err = p.Up(ctx); err == nil || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond): // until the other one is through
+		case <-ctx.Done():
 		}
 	}
 	return err
