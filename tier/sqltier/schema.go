@@ -5,6 +5,7 @@ import (
 	"embed"
 	"io/fs"
 	"strings"
+	"time"
 )
 
 //go:embed migrations
@@ -42,9 +43,13 @@ func (t *Tier) Install(ctx context.Context) (err error) {
 	if err := t.ready(ctx); err != nil {
 		return fail("install", err)
 	}
-	for range 3 { // of two that create one table PostgreSQL fails one
+	for range 10 { // of two that create one table or index PostgreSQL fails one
 		if err = t.install(ctx); err == nil || ctx.Err() != nil {
 			break
+		}
+		select {
+		case <-time.After(20 * time.Millisecond): // until the other one is through
+		case <-ctx.Done():
 		}
 	}
 	return fail("install", err)
