@@ -51,7 +51,13 @@ var texts = [statementCount]string{
 
 	expire: `DELETE FROM {t} WHERE key IN (SELECT key FROM {t} WHERE until <= {begun} ORDER BY until LIMIT $1 {skip})`,
 	// Leases and holds are short frames. They stay.
-	evict:   `DELETE FROM {t} WHERE key IN (SELECT key FROM {t} WHERE length(cell) > 9 ORDER BY until LIMIT $1 {skip})`,
+	// It measures for itself, in the one snapshot in which it picks the rows, and only then
+	// locks them: what another process removes meanwhile is not replaced by more rows. So
+	// many go as hold the excess at the average size, $1 at most.
+	evict: `DELETE FROM {t} WHERE key IN (SELECT key FROM {t} WHERE key IN (SELECT key FROM {t} WHERE length(cell) > 9 ORDER BY until LIMIT
+		(SELECT CASE WHEN m.bytes > CAST($2 AS bigint)
+			THEN {least}(CAST($1 AS bigint), 1 + m.cells * (m.bytes - CAST($2 AS bigint)) / m.bytes) ELSE 0 END
+		FROM (SELECT count(*) AS cells, coalesce(sum(length(key) + length(cell)), 0) AS bytes FROM {t}) AS m)) {skip})`,
 	measure: `SELECT count(*), coalesce(sum(length(key) + length(cell)), 0) FROM {t}`,
 	ping:    `SELECT count(*) FROM (SELECT key, cell, until FROM {t} LIMIT 1) AS c`,
 
@@ -81,6 +87,7 @@ var postgresNames = []*strings.Replacer{
 		// Of one value in the whole statement, so that the index is of use.
 		"{begun}", `(date_part('epoch', statement_timestamp()) * 1000)::bigint`,
 		"{skip}", `FOR UPDATE SKIP LOCKED`,
+		"{least}", "least",
 		"{keys}", `unnest($2::text::int[], $3::text::int[]) WITH ORDINALITY AS k(at, len, n)`,
 		"{cells}", `unnest($2::text::int[], $3::text::int[], $4::text::int[], $5::text::int[], $6::text::bigint[])
 			WITH ORDINALITY AS k(at, len, cat, clen, ttl, n)`,
@@ -90,7 +97,7 @@ var postgresNames = []*strings.Replacer{
 // SQLite has no clock of milliseconds in all its versions. The tier's is the first
 // argument of the statements that want one.
 var (
-	sqliteNames = strings.NewReplacer("{skip}", "",
+	sqliteNames = strings.NewReplacer("{skip}", "", "{least}", "min",
 		"{found}", `{t} AS c WHERE c.until > {now} AND c.key IN (?`+strings.Repeat(", ?", slots-1)+`)`)
 	sqlitePlaces = strings.NewReplacer("$", "?")
 	sqliteTimed  = strings.NewReplacer("{now}", "?1", "{begun}", "?1", "$1", "?2", "$2", "?3", "$3", "?4", "$4", "?5")

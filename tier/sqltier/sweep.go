@@ -36,15 +36,15 @@ func (t *Tier) Sweep(ctx context.Context) (removed int64, err error) {
 		return 0, fail("sweep", err)
 	}
 	s := &t.sweeper
-	n, err := t.clear(ctx, expire, 1<<62)
+	n, err := t.clear(ctx, expire)
 	s.expired.Add(n)
 	removed = n
 	for err == nil {
-		var excess int64
-		if excess, err = t.excess(ctx); err != nil || excess == 0 {
+		var over bool
+		if over, err = t.measure(ctx); err != nil || !over {
 			break
 		}
-		n, err = t.clear(ctx, evict, excess)
+		n, err = t.clear(ctx, evict, t.cfg.MaxBytes)
 		s.evicted.Add(n)
 		removed += n
 		if n == 0 {
@@ -54,38 +54,34 @@ func (t *Tier) Sweep(ctx context.Context) (removed int64, err error) {
 	return removed, fail("sweep", err)
 }
 
-// clear removes up to limit rows, some at a time: others want to write, too.
-func (t *Tier) clear(ctx context.Context, which int, limit int64) (removed int64, err error) {
-	for removed < limit {
-		most := min(limit-removed, sweepChunk)
-		n, err := t.exec(ctx, nil, which, most)
+// clear removes the rows that a statement finds, some at a time: others want to write,
+// too. The arguments follow how many it may remove.
+func (t *Tier) clear(ctx context.Context, which int, args ...any) (removed int64, err error) {
+	args = append([]any{int64(sweepChunk)}, args...)
+	for {
+		n, err := t.exec(ctx, nil, which, args...)
 		removed += n
-		if err != nil || n < most {
+		if err != nil || n < sweepChunk {
 			return removed, err
 		}
 	}
-	return removed, nil
 }
 
-// excess measures the table and returns how many rows of average size are too many.
-func (t *Tier) excess(ctx context.Context) (int64, error) {
+// measure reads all rows, and reports whether there are more bytes than there may be.
+func (t *Tier) measure(ctx context.Context) (over bool, err error) {
 	st, err := t.runner(ctx, nil, measure)
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	var rows, bytes int64
 	if err := st.QueryRowContext(ctx).Scan(&rows, &bytes); err != nil {
-		return 0, err
+		return false, err
 	}
 	s := &t.sweeper
 	s.rows.Store(rows)
 	s.bytes.Store(bytes)
-	s.left.Store(max(rows/sweepShare, sweepLeast)) // to measure reads all rows
-	over := bytes - t.cfg.MaxBytes
-	if over <= 0 {
-		return 0, nil
-	}
-	return int64(float64(rows)*float64(over)/float64(bytes)) + 1, nil
+	s.left.Store(max(rows/sweepShare, sweepLeast))
+	return bytes > t.cfg.MaxBytes, nil
 }
 
 // filled counts fills, and sweeps when there were enough.

@@ -2,6 +2,8 @@ package sqltiertest_test
 
 import (
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -110,13 +112,13 @@ func TestSweepOfManyRows(t *testing.T) {
 func TestMaxBytes(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, p place) {
-		r := p.tier(t, sqltier.Config{MaxBytes: 50 << 10})
-		unbounded := p.tier(t, sqltier.Config{}) // which does not sweep by itself
+		r := p.tier(t, sqltier.Config{MaxBytes: 50 << 10}) // it fills nothing, so it does not sweep of its own accord
+		unbounded := p.tier(t, sqltier.Config{})
 		for i := range 100 {
 			store(t, unbounded, fmt.Sprintf("k%02d", i), cell(t, 1<<10), time.Minute+time.Duration(i)*time.Second)
 		}
 		claim(t, r, "lease", 30*time.Second)
-		store(t, r, "hold", tier.HoldCell(tier.NewNonce()), 30*time.Second)
+		store(t, unbounded, "hold", tier.HoldCell(tier.NewNonce()), 30*time.Second)
 		removed, err := r.Sweep(t.Context())
 		if err != nil || removed < 50 || removed > 60 {
 			t.Fatalf("Sweep = %d, %v; want 50 to 60 of 100", removed, err)
@@ -134,6 +136,33 @@ func TestMaxBytes(t *testing.T) {
 		}
 		if n, err := r.Sweep(t.Context()); n != 0 || err != nil {
 			t.Errorf("a second Sweep = %d, %v; want nothing to do", n, err)
+		}
+	})
+}
+
+// Processes that sweep at once remove what is too much once, and not once each.
+func TestSweepsAtOnce(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, p place) {
+		unbounded := p.tier(t, sqltier.Config{})
+		for i := range 400 {
+			store(t, unbounded, fmt.Sprintf("k%03d", i), cell(t, 1<<10), time.Minute+time.Duration(i)*time.Second)
+		}
+		var removed atomic.Int64
+		var all sync.WaitGroup
+		for range 6 {
+			r := p.tier(t, sqltier.Config{MaxBytes: 200 << 10})
+			all.Go(func() {
+				n, err := r.Sweep(t.Context())
+				removed.Add(n)
+				if err != nil {
+					t.Errorf("Sweep = %v", err)
+				}
+			})
+		}
+		all.Wait()
+		if n := removed.Load(); n < 200 || n > 225 {
+			t.Errorf("six sweeps removed %d of 400 rows, want 200 to 225", n)
 		}
 	})
 }
