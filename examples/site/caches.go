@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/cache/index"
 	"github.com/twofold-go/twofold/examples/site/changes"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/objects"
 	"github.com/twofold-go/twofold/examples/site/ops"
-	"github.com/twofold-go/twofold/examples/site/respcache"
 	"github.com/twofold-go/twofold/examples/site/store"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/pipeline"
@@ -32,11 +32,11 @@ const responseBytes = 64 << 20
 // database, so the caches hear of every write, whichever process made it.
 type caches struct {
 	objects   *objects.Cache   // nil without caches
-	responses *respcache.Cache // never nil: without caches it still answers conditional requests
+	responses *httpcache.Cache // never nil: without caches it still answers conditional requests
 	tiers     *cache.Tiers     // of the responses
 	index     *index.Index
 	changes   *changes.Publisher // nil without caches
-	pages     *respcache.Handler // everything but the API
+	pages     *httpcache.Handler // everything but the API
 }
 
 // newCaches returns caches in front of r, which follow the logs that log returns.
@@ -47,7 +47,7 @@ func newCaches(r content.Reader, log func() invalidate.Log, cfg siteConfig) (c *
 			err = errors.Join(err, c.Close(context.Background()))
 		}
 	}()
-	rc := respcache.Config{
+	rc := httpcache.Config{
 		Off:          cfg.uncached,
 		Statuses:     []int{http.StatusOK, http.StatusFound},
 		StoreMissing: func(string) bool { return false },
@@ -56,7 +56,7 @@ func newCaches(r content.Reader, log func() invalidate.Log, cfg siteConfig) (c *
 		Logger:       cfg.log,
 	}
 	if cfg.uncached {
-		c.responses, err = respcache.New(rc)
+		c.responses, err = httpcache.New(rc)
 		return c, err
 	}
 	follow := func(layer string, below func(context.Context) error) invalidate.Log {
@@ -78,7 +78,7 @@ func newCaches(r content.Reader, log func() invalidate.Log, cfg siteConfig) (c *
 		return c, err
 	}
 	rc.Tiers = c.tiers
-	if c.responses, err = respcache.New(rc); err != nil {
+	if c.responses, err = httpcache.New(rc); err != nil {
 		return c, err
 	}
 	c.changes, err = changes.New(changes.Config{
@@ -96,7 +96,7 @@ func newCaches(r content.Reader, log func() invalidate.Log, cfg siteConfig) (c *
 
 // wrap puts the responses in front of a handler.
 func (c *caches) wrap(next http.Handler) http.Handler {
-	h := c.responses.Wrap(next)
+	h := c.responses.Handler(next)
 	if c.pages == nil { // the pages come first
 		c.pages = h
 	}

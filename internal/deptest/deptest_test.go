@@ -72,6 +72,7 @@ func rules() []rule {
 		{pkg: "invalidate/sqllog", deny: slices.Concat(inModule("cache", "tier", "invalidate/redislog"), redis)},
 		{pkg: "cache", deny: slices.Concat(inModule("cache/index"), redis)},
 		{pkg: "cache/index", deny: redis},
+		{pkg: "cache/httpcache", deny: slices.Concat(inModule("cache/index", "tier/redistier", "invalidate/redislog"), redis)},
 	}
 }
 
@@ -121,6 +122,7 @@ func TestNothingShipsItsTests(t *testing.T) {
 var allowed = append([]string{
 	"github.com/cespare/xxhash/v2",
 	"github.com/dgraph-io/ristretto/v2",
+	"github.com/dunglas/httpsfv",
 	"github.com/fxamacker/cbor/v2",
 	"github.com/golang/snappy",
 	"github.com/gowebpki/jcs",

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/examples/site/ops"
-	"github.com/twofold-go/twofold/examples/site/respcache"
 )
 
 // points returns the points of all lines of a chart, and how many lines there are.
@@ -339,7 +339,7 @@ func TestPercentIsRoundedDown(t *testing.T) {
 		{1, 0, "100%"}, {0, 1, "0%"}, {99999, 1, "99.9%"}, {509, 491, "50.9%"}, {57, 43, "57%"}, {1, 2, "33.3%"}, {1, 99999, "0%"},
 	} {
 		f := newFake()
-		f.format("html", respcache.Counts{Hits: tt.hits, Misses: tt.misses})
+		f.format("html", httpcache.Counts{Hits: tt.hits, Misses: tt.misses})
 		if got := look(t, handler(t, f.config()), "/_cache").row("responses", "html")[3]; got != tt.want {
 			t.Errorf("%d of %d = %q, want %q", tt.hits, tt.hits+tt.misses, got, tt.want)
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/examples/site/respcache"
+	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
 // objectCount is how a type of objects does, whether there are such objects or not.
@@ -70,7 +70,7 @@ type formatCount struct {
 }
 
 // formatCounts returns the numbers of each format, by name.
-func formatCounts(s respcache.Stats) []formatCount {
+func formatCounts(s httpcache.Stats) []formatCount {
 	all := make([]formatCount, 0, len(s.Formats))
 	for _, name := range slices.Sorted(maps.Keys(s.Formats)) {
 		n := s.Formats[name]

@@ -7,10 +7,10 @@ import (
 	"sync"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/cache/index"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/ops"
-	"github.com/twofold-go/twofold/examples/site/respcache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/pipeline"
 )
@@ -20,7 +20,7 @@ type fake struct {
 	mu              sync.Mutex // protects the numbers
 	present, absent cache.Stats
 	tiers           cache.Stats
-	responses       respcache.Stats
+	responses       httpcache.Stats
 	queries         int64
 
 	events        pipeline.Stats
@@ -31,7 +31,7 @@ type fake struct {
 
 func newFake() *fake {
 	return &fake{
-		responses:     respcache.Stats{Formats: map[string]respcache.Counts{}},
+		responses:     httpcache.Stats{Formats: map[string]httpcache.Counts{}},
 		objectIndex:   index.New(index.Config{}),
 		responseIndex: index.New(index.Config{}),
 	}
@@ -59,10 +59,10 @@ func (f *fake) object(name string, hits, misses int64) {
 }
 
 // format counts requests of a format, beside those of others.
-func (f *fake) format(name string, n respcache.Counts) {
+func (f *fake) format(name string, n httpcache.Counts) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	formats := map[string]respcache.Counts{name: n}
+	formats := map[string]httpcache.Counts{name: n}
 	for other, n := range f.responses.Formats {
 		if other != name {
 			formats[other] = n
@@ -126,7 +126,7 @@ func (fakeChanges) Everything(context.Context) error { return nil }
 
 type fakeResponses struct{ *fake }
 
-func (f fakeResponses) Stats() respcache.Stats {
+func (f fakeResponses) Stats() httpcache.Stats {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.responses

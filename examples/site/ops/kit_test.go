@@ -18,11 +18,11 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/cache/index"
 	"github.com/twofold-go/twofold/examples/site/changes"
 	"github.com/twofold-go/twofold/examples/site/objects"
 	"github.com/twofold-go/twofold/examples/site/ops"
-	"github.com/twofold-go/twofold/examples/site/respcache"
 	"github.com/twofold-go/twofold/examples/site/service"
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 	"github.com/twofold-go/twofold/examples/site/store"
@@ -74,7 +74,7 @@ func newBlog(t *testing.T) *blog {
 	tiers, err := cache.Open(cache.TiersConfig{OnStored: b.index.Stored, OnRemoved: b.index.Removed, Logger: quiet})
 	must(err)
 	ended(tiers.Close)
-	responses, err := respcache.New(respcache.Config{
+	responses, err := httpcache.New(httpcache.Config{
 		Tiers: tiers, Logger: quiet, Statuses: []int{http.StatusOK, http.StatusFound},
 		StoreMissing: func(string) bool { return false },
 		Query:        func(string) ([]string, bool) { return []string{"page"}, true },
@@ -93,7 +93,7 @@ func newBlog(t *testing.T) *blog {
 	must(err)
 	ended(b.changes.Close)
 	b.service = service.New(b.store, service.Config{Publisher: b.changes})
-	b.site = web.New(web.Config{Reader: b.objects, Log: quiet, Wrap: func(h http.Handler) http.Handler { return responses.Wrap(h) }})
+	b.site = web.New(web.Config{Reader: b.objects, Log: quiet, Wrap: func(h http.Handler) http.Handler { return responses.Handler(h) }})
 	b.caches = &ops.Caches{
 		Objects: b.objects, Responses: responses, Tiers: tiers, Index: b.index, Changes: b.changes,
 		Budgets: ops.Budgets{Objects: 16 << 20, Absences: 256 << 10, Responses: 64 << 20},

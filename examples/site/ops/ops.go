@@ -20,9 +20,9 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/cache/index"
 	"github.com/twofold-go/twofold/examples/site/content"
-	"github.com/twofold-go/twofold/examples/site/respcache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/pipeline"
 )
@@ -35,7 +35,7 @@ type Objects interface {
 
 // Responses are the upper layer.
 type Responses interface {
-	Stats() respcache.Stats
+	Stats() httpcache.Stats
 	KeyOf(r *http.Request) (full string, ok bool)
 	Under(secure bool, host, path string) invalidate.Scope
 	Purger

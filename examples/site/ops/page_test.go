@@ -16,12 +16,12 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/examples/site/content"
-	"github.com/twofold-go/twofold/examples/site/respcache"
 	"github.com/twofold-go/twofold/invalidate/pipeline"
 )
 
-func counts(hits, misses int64) respcache.Counts { return respcache.Counts{Hits: hits, Misses: misses} }
+func counts(hits, misses int64) httpcache.Counts { return httpcache.Counts{Hits: hits, Misses: misses} }
 
 func record(text string) pipeline.Record {
 	return pipeline.Record{
@@ -117,8 +117,8 @@ func TestOverview(t *testing.T) {
 	f.absent = cache.Stats{Spaces: []cache.SpaceStats{
 		{Namespace: "no-posts", Counts: cache.Counts{LocalHits: 1, Negatives: 1, Misses: 2, Merged: 4, Evictions: 5}},
 	}}
-	f.format("html", respcache.Counts{Hits: 997, Stale: 2, Misses: 1, Coalesced: 0, NotModified: 3, Stored: 4, Bytes: 2048})
-	f.format("rss", respcache.Counts{Hits: 1, Misses: 1, Coalesced: 1})
+	f.format("html", httpcache.Counts{Hits: 997, Stale: 2, Misses: 1, Coalesced: 0, NotModified: 3, Stored: 4, Bytes: 2048})
+	f.format("rss", httpcache.Counts{Hits: 1, Misses: 1, Coalesced: 1})
 	f.responses.Bypass = map[string]int64{"method": 3, "query": 5}
 	f.events = pipeline.Stats{
 		Queue: pipeline.QueueStats{Len: 11, Last: 20}, Applied: 18, WriteConsumes: 3, AutoConsumes: 1, ConsumeTime: 10 * time.Millisecond, Warmed: 1234,

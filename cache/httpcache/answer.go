@@ -1,0 +1,85 @@
+package httpcache
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+)
+
+// answer sends a page. Its age is said when it is not negative.
+func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page, line string, age int64) {
+	h := w.Header()
+	room := p.fill(h, 2)
+	if line != "" {
+		room[0] = line
+		if inner := h["Cache-Status"]; len(inner) > 0 {
+			h["Cache-Status"] = append(slices.Clip(inner), line)
+		} else {
+			h["Cache-Status"] = room[0:1:1]
+		}
+	}
+	if age >= 0 && !c.cfg.NoAge {
+		room[1] = strconv.FormatInt(age, 10)
+		h["Age"] = room[1:2:2]
+	}
+	n := c.stats.of(p.Format)
+	if p.notModified(r.Header) {
+		leave304(h)
+		n.notModified.Add(1)
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	w.WriteHeader(p.Status)
+	if r.Method != http.MethodHead && len(p.Body) > 0 {
+		sent, _ := w.Write(p.Body) // who does not read it any more needs no telling
+		n.bytes.Add(int64(sent))
+	}
+}
+
+// own lets the handler answer one client alone, from the client's own request,
+// and answers conditional requests as the cache does: what was there and what
+// was not look the same.
+func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t target, line string) {
+	rec := &recorder{
+		judge:  func(status int, h http.Header) verdict { return c.judge(&t, status, h) },
+		max:    c.cfg.MaxBody,
+		client: w,
+		header: make(http.Header),
+	}
+	get := r
+	if r.Method == http.MethodHead {
+		// The header of a HEAD is that of the GET, down to validator and length. What
+		// cannot be recorded ends with its header.
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		get = r.WithContext(ctx)
+		get.Method = http.MethodGet
+		rec.client = &headOnly{w, cancel}
+	}
+	rec.live = func(reason) http.ResponseWriter {
+		if line != "" {
+			w.Header().Add("Cache-Status", line)
+		}
+		return rec.client
+	}
+	made := c.cfg.Now()
+	next.ServeHTTP(rec, get)
+	if status, header, body, ok := rec.finish(); ok {
+		c.answer(w, r, c.pageOf(&t, status, header, body, made), line, -1)
+	}
+}
+
+// headOnly is the writer of a HEAD whose handler thinks that it is a GET.
+type headOnly struct {
+	http.ResponseWriter
+	cancel context.CancelFunc
+}
+
+func (w *headOnly) Write([]byte) (int, error) {
+	w.cancel()
+	return 0, http.ErrBodyNotAllowed
+}
+
+// Unwrap is for http.ResponseController.
+func (w *headOnly) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,173 @@
+package httpcache
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// Cache keeps responses. Make one with New and put it in front of a handler with
+// Handler. All methods may be called concurrently.
+type Cache struct {
+	cfg        Config
+	pages      cache.Cache[string, *page]
+	space      key.Space
+	lines      lines
+	memory     memory
+	stats      counters
+	renderings sync.WaitGroup
+	warned     atomic.Int64 // when the log was told of a failure, in Unix seconds
+}
+
+// New returns the cache that cfg describes. It refuses a configuration with
+// faults and names all of them.
+func New(cfg Config) (*Cache, error) {
+	if err := cfg.defaults(); err != nil {
+		return nil, fmt.Errorf("httpcache: new: %w", err)
+	}
+	p := cfg.policy()
+	c := &Cache{cfg: cfg, memory: memory{seed: maphash.MakeSeed()}, space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}}
+	var err error
+	if c.lines, err = newLines(cfg.Name, p); err != nil {
+		return nil, fmt.Errorf("httpcache: new: field Name: %w", err)
+	}
+	if cfg.Off {
+		return c, nil
+	}
+	c.pages, err = cache.New(cfg.Tiers, cache.Config[string, *page]{
+		Namespace: cfg.Namespace,
+		Tenant:    cfg.Tenant,
+		Policy:    p,
+		Codec:     cfg.Codec,
+		Size:      (*page).size,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("httpcache: new: %w", err)
+	}
+	return c, nil
+}
+
+// Handler is a handler behind a Cache.
+type Handler struct {
+	c    *Cache
+	next http.Handler
+}
+
+// Handler puts the cache in front of next. Several handlers may be behind one cache
+// if each answers for paths of its own.
+func (c *Cache) Handler(next http.Handler) *Handler { return &Handler{c, next} }
+
+// Middleware is Handler in the form that routers take.
+func (c *Cache) Middleware(next http.Handler) http.Handler { return c.Handler(next) }
+
+// ServeHTTP answers from the cache, or by the handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.c.serve(h.next, w, r) }
+
+// Close waits until the handlers that rendered for everybody have returned, or
+// until ctx ends: one whose response nobody can use any more is told so by its
+// context, and may take its time. Call it when no more requests come.
+func (c *Cache) Close(ctx context.Context) error {
+	idle := make(chan struct{})
+	go func() {
+		c.renderings.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("httpcache: close: handlers still run: %w", ctx.Err())
+	}
+}
+
+// KeyOf returns the key of the entry that answers r, in full, as the library
+// spells it. It reports false for a request that goes past the cache.
+func (c *Cache) KeyOf(r *http.Request) (full string, ok bool) {
+	t, why := c.target(r)
+	if why != none {
+		return "", false
+	}
+	k, err := c.space.Key(key.Text(t.key))
+	return k.String(), err == nil
+}
+
+// Under returns the scope of all entries that answer for the host, by http or https, and
+// for paths that begin with path. Host is in lower case; path is not escaped.
+func (c *Cache) Under(secure bool, host, path string) invalidate.Scope {
+	return c.pages.Prefix(readable(scheme(secure) + host + escapedPath(path)))
+}
+
+// Purge invalidates the entry that answers r. A request that goes past the cache
+// has none; then Purge does nothing.
+func (c *Cache) Purge(ctx context.Context, r *http.Request) error {
+	t, why := c.target(r)
+	if why != none || c.cfg.Off {
+		return nil
+	}
+	return c.pages.Delete(ctx, t.key)
+}
+
+// PurgePath invalidates all entries of a path, which is not escaped: of every
+// host, scheme, query and variant.
+func (c *Cache) PurgePath(ctx context.Context, path string) error {
+	if c.cfg.Off {
+		return nil
+	}
+	return c.cfg.Tiers.Invalidate(ctx, invalidate.Tag(c.cfg.Tenant, c.pathTag(path)))
+}
+
+// PurgeAll invalidates every entry. It takes the same time for one as for a
+// million.
+func (c *Cache) PurgeAll(ctx context.Context) error {
+	if c.cfg.Off {
+		return nil
+	}
+	return c.pages.DeleteAll(ctx)
+}
+
+// Expire ends the freshness of the entry that answers r, but not its life: as far
+// as the policy's Stale and StaleIfError go it is served while it is made anew.
+func (c *Cache) Expire(ctx context.Context, r *http.Request) error {
+	t, why := c.target(r)
+	if why != none || c.cfg.Off {
+		return nil
+	}
+	return c.pages.Expire(ctx, t.key)
+}
+
+// pageOf makes a page of what a handler wrote in answer to t.
+func (c *Cache) pageOf(t *target, status int, h http.Header, body []byte, made time.Time) *page {
+	p := newPage(status, h, body, made)
+	p.Format = c.cfg.Format(t.path, h)
+	return p
+}
+
+// age returns how old a page is, in whole seconds.
+func (c *Cache) age(p *page) int64 {
+	age := max(c.cfg.Now().UnixMilli()-p.Made, 0) / 1000
+	if s := p.get("Age"); s != "" { // it was not made here
+		if own, err := strconv.ParseUint(s, 10, 31); err == nil {
+			age += int64(own)
+		}
+	}
+	return age
+}
+
+// ttlOf returns how long responses are fresh; 0 when that has no end, or an
+// uncertain one.
+func ttlOf(p policy.Patch) time.Duration {
+	if *p.TTL == policy.Forever || *p.Jitter > 0 {
+		return 0
+	}
+	return *p.TTL
+}

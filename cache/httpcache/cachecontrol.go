@@ -1,0 +1,135 @@
+package httpcache
+
+import (
+	"math"
+	"strings"
+)
+
+// directives are those of the Cache-Control lines of a message (RFC 9111 §5.2),
+// by name in lower case. A directive that is given several times has several
+// arguments; one without an argument has "".
+type directives map[string][]string
+
+// parseCacheControl reads the lines of a Cache-Control header. It reports false
+// when something in them is no directive: then it cannot be known what was
+// meant, and a cache does best to keep its hands off. What it could read it
+// returns all the same.
+func parseCacheControl(lines []string) (d directives, ok bool) {
+	d, ok = directives{}, true
+	for _, line := range lines {
+		p := parser{s: line}
+		for !p.end() {
+			name, arg, good := p.directive()
+			if name != "" {
+				name = strings.ToLower(name)
+				d[name] = append(d[name], arg)
+			}
+			ok = ok && good
+		}
+	}
+	return d, ok
+}
+
+func (d directives) has(name string) bool { return len(d[name]) > 0 }
+
+// seconds returns the least argument of a directive, in seconds; a sender that
+// contradicts itself is taken at its most careful. What is too large to be counted
+// is a very long time (RFC 9111 §1.2.2). It reports false if there is none, and
+// none that is no number.
+func (d directives) seconds(name string) (n int64, ok bool) {
+	args := d[name]
+	n = math.MaxInt32
+	for _, a := range args {
+		if a == "" {
+			return 0, false
+		}
+		var v int64
+		for _, c := range []byte(a) {
+			if c < '0' || c > '9' {
+				return 0, false
+			}
+			v = min(v*10+int64(c-'0'), math.MaxInt32)
+		}
+		n = min(n, v)
+	}
+	return n, len(args) > 0
+}
+
+// parser reads one line.
+type parser struct {
+	s string
+	i int
+}
+
+// end skips what may stand between directives, and reports whether nothing else
+// is left.
+func (p *parser) end() bool {
+	for p.i < len(p.s) && strings.IndexByte(" \t,", p.s[p.i]) >= 0 {
+		p.i++
+	}
+	return p.i == len(p.s)
+}
+
+// directive reads: token [ "=" ( token / quoted-string ) ]. When what stands
+// there is something else, it skips to the next comma and reports false.
+func (p *parser) directive() (name, arg string, ok bool) {
+	name, ok = p.token(), true
+	if name != "" && p.i < len(p.s) && p.s[p.i] == '=' {
+		p.i++
+		if p.i < len(p.s) && p.s[p.i] == '"' {
+			arg, ok = p.quoted()
+		} else {
+			arg = p.token()
+			ok = arg != ""
+		}
+	}
+	for p.i < len(p.s) && (p.s[p.i] == ' ' || p.s[p.i] == '\t') {
+		p.i++
+	}
+	if name == "" || p.i < len(p.s) && p.s[p.i] != ',' {
+		ok = false
+		for p.i < len(p.s) && p.s[p.i] != ',' {
+			p.i++
+		}
+	}
+	return name, arg, ok
+}
+
+func (p *parser) token() string {
+	start := p.i
+	for p.i < len(p.s) && isTokenByte(p.s[p.i]) {
+		p.i++
+	}
+	return p.s[start:p.i]
+}
+
+// quoted reads a quoted-string, in which a backslash quotes one character.
+func (p *parser) quoted() (s string, ok bool) {
+	var b strings.Builder
+	for p.i++; p.i < len(p.s); p.i++ {
+		switch c := p.s[p.i]; c {
+		case '"':
+			p.i++
+			return b.String(), true
+		case '\\':
+			if p.i++; p.i == len(p.s) {
+				return b.String(), false
+			}
+			b.WriteByte(p.s[p.i])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), false
+}
+
+func isToken(s string) bool {
+	for i := range len(s) {
+		if !isTokenByte(s[i]) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func isTokenByte(c byte) bool { return isAlnum(c) || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0 }

@@ -1,0 +1,91 @@
+package httpcache
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// notModified reports whether the client of a GET or HEAD has what the page
+// holds (RFC 9110 §13.2.2): by If-None-Match if there is one, else by
+// If-Modified-Since.
+func (p *page) notModified(h http.Header) bool {
+	if p.Status != http.StatusOK {
+		return false // preconditions are about what would be a success (RFC 9110 §13.2.1)
+	}
+	if lines := h["If-None-Match"]; len(lines) > 0 {
+		return matches(joined(lines), p.get("Etag"))
+	}
+	since := h["If-Modified-Since"]
+	if len(since) != 1 {
+		return false
+	}
+	s, err := http.ParseTime(since[0])
+	if err != nil {
+		return false
+	}
+	m, err := http.ParseTime(p.get("Last-Modified"))
+	return err == nil && !m.Truncate(time.Second).After(s)
+}
+
+// matches reports whether an If-None-Match list names the validator, compared
+// weakly, or "*". What is no list ends where it stops being one.
+func matches(list, etag string) bool {
+	for {
+		list = strings.TrimLeft(list, " \t,")
+		if list == "" {
+			return false
+		}
+		if list[0] == '*' {
+			return true
+		}
+		tag, rest, ok := cutETag(list)
+		if !ok {
+			return false
+		}
+		if etag != "" && strings.TrimPrefix(tag, "W/") == strings.TrimPrefix(etag, "W/") {
+			return true
+		}
+		list = rest
+	}
+}
+
+// cutETag cuts the validator (RFC 9110 §8.8.3) off with which s begins.
+func cutETag(s string) (tag, rest string, ok bool) {
+	start := len(s) - len(strings.TrimPrefix(s, "W/"))
+	if start >= len(s) || s[start] != '"' {
+		return "", "", false
+	}
+	for i := start + 1; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			return s[:i+1], s[i+1:], true
+		case c <= ' ' || c == 0x7f:
+			return "", "", false
+		}
+	}
+	return "", "", false
+}
+
+// leave304 removes from h what a 304 does not carry: metadata of a
+// representation that is not there, but for the validator (RFC 9110 §15.4.5).
+func leave304(h http.Header) {
+	for _, name := range []string{"Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Range"} {
+		delete(h, name)
+	}
+	if has(h, "Etag") {
+		delete(h, "Last-Modified")
+	}
+}
+
+// Conditional lets next answer conditional requests as it would behind a Cache,
+// without one: a response to a GET that a Cache would store gets a validator and
+// a length, and a client that has it already gets a 304. It is what a Cache that
+// is Off does.
+func Conditional(next http.Handler) http.Handler {
+	c, err := New(Config{Off: true})
+	if err != nil { // the zero Config has no faults
+		return next
+	}
+	return c.Handler(next)
+}

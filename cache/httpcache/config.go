@@ -1,0 +1,128 @@
+package httpcache
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// What a Config means by zero.
+const (
+	DefaultNamespace = "responses:v1"
+	DefaultName      = "twofold"
+	DefaultMaxBody   = 1 << 20
+)
+
+// maxHeader is the most bytes of header that are stored with a response.
+const maxHeader = 64 << 10
+
+// Config says what a cache of responses is. Tiers is required unless Off is
+// set. The functions are called by many goroutines at a time, and what they say
+// of a path they must always say of it, for keys are made of it.
+type Config struct {
+	// Tiers hold the responses. They stay open when the Cache is done with.
+	Tiers *cache.Tiers
+
+	// Namespace and Tenant are where in Tiers. The tags that handlers record
+	// belong to Tenant. Empty: DefaultNamespace, cache.DefaultTenant.
+	Namespace, Tenant string
+
+	// Policy changes how long responses are kept. What it leaves out is: TTL
+	// policy.Forever, no jitter, nothing stale, no failure remembered.
+	Policy policy.Patch
+
+	// Codec encodes responses for a remote tier. Nil: codec.CBOR, in which a
+	// body stays the bytes it is.
+	Codec codec.Codec
+
+	// Name is what the cache calls itself in Cache-Status. Empty: DefaultName.
+	Name string
+
+	// MaxBody is the longest body that is kept, in bytes. A longer one goes
+	// through to its client as it is written. 0: DefaultMaxBody.
+	MaxBody int
+
+	// Statuses are the status codes of responses that are stored. Nil: 200,
+	// 301, 404 and 410. Neither 206, 304 nor 5xx may be among them.
+	Statuses []int
+
+	// StoreMissing says of a path whether its 404 or 410 is stored. Strangers
+	// choose paths; what they make up need not be remembered. Nil: all are.
+	StoreMissing func(path string) bool
+
+	// Query returns the names of the query parameters that matter for a path;
+	// the others are dropped from the key and are not shown to the handler.
+	// Not ok, or a nil Query: all matter but those of Tracking.
+	Query func(path string) (allowed []string, ok bool)
+
+	// Tracking reports whether a query parameter is there for advertisers and
+	// never matters. Nil: the function Tracking.
+	Tracking func(name string) bool
+
+	// Vary are the request headers that responses may depend on.
+	Vary []VaryRule
+
+	// Bypass sends a request past the cache: to the handler, untouched. Nil:
+	// none.
+	Bypass func(*http.Request) bool
+
+	// Credentials are the headers, beside Authorization, Proxy-Authorization
+	// and Cookie, by which clients say who they are. Requests with one, or with
+	// a client certificate, go past the cache.
+	Credentials []string
+
+	// AllowAuthorized lets a request use the cache all the same: the program
+	// knows that the response does not depend on who asks, for example because
+	// whether they may was checked before. The handler is not shown the
+	// credentials. Nil: none.
+	AllowAuthorized func(*http.Request) bool
+
+	// Hosts are the values of Host, in lower case, that requests may use the
+	// cache with. Strangers choose Host, and each one is a copy of the site.
+	// Nil: every host that looks like one.
+	Hosts []string
+
+	// Format names the kind of a response, for the statistics: "html", "rss". It
+	// is called with nil when there is no response. The first 32 names are
+	// counted apart, the others as "other". Nil: by Content-Type.
+	Format func(path string, h http.Header) string
+
+	// ContextKeys are the keys of the context values that a handler may see
+	// when it renders for everybody. They must be the same for all requests.
+	ContextKeys []any
+
+	// NoAge leaves the Age header away. With it, a response that was made an
+	// hour ago and says max-age=60 is stale downstream as soon as it arrives,
+	// though it is as true as when it was made.
+	NoAge bool
+
+	// Off turns the cache off: every client gets a rendering of its own. What
+	// clients see is the same, but for Age, Date and Cache-Status.
+	Off bool
+
+	// Logger is told what an operator should know; never a key or a body. Nil:
+	// slog.Default.
+	Logger *slog.Logger
+
+	// Now is the clock. Nil: time.Now.
+	Now func() time.Time
+}
+
+// VaryRule lets responses depend on a request header.
+type VaryRule struct {
+	// Header is the header's name.
+	Header string
+
+	// Normalize makes one value of all that mean the same to the handler, which
+	// sees what it returns in the header's place; "" leaves the header away. It
+	// is called with the lines of the header joined by ", ", or "" when there is
+	// none. Nil: as it is.
+	Normalize func(value string) string
+
+	// On says of a path whether the rule holds there. Nil: everywhere.
+	On func(path string) bool
+}

@@ -1,0 +1,89 @@
+package httpcache
+
+import (
+	"bufio"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Flush is FlushError for handlers that do not ask.
+func (r *recorder) Flush() { _ = r.FlushError() }
+
+// FlushError sends what was written so far: a handler that asks for that has a
+// client that waits for each part, so the response is a stream.
+func (r *recorder) FlushError() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.status == 0 {
+		r.writeHeader(http.StatusOK)
+	}
+	if r.phase == recording {
+		r.stop(byFlush)
+	}
+	if r.phase != passing {
+		return errNotRecorded
+	}
+	return http.NewResponseController(r.out).Flush()
+}
+
+// Hijack hands the connection over, if there is one.
+func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	c, err := r.connection()
+	if err != nil {
+		return nil, nil, err
+	}
+	conn, rw, err := c.Hijack()
+	if err == nil {
+		r.mu.Lock()
+		r.phase = dropped
+		r.mu.Unlock()
+	}
+	return conn, rw, err
+}
+
+// SetReadDeadline is for http.ResponseController.
+func (r *recorder) SetReadDeadline(t time.Time) error {
+	c, err := r.connection()
+	if err != nil {
+		return err
+	}
+	return c.SetReadDeadline(t)
+}
+
+// SetWriteDeadline is for http.ResponseController.
+func (r *recorder) SetWriteDeadline(t time.Time) error {
+	c, err := r.connection()
+	if err != nil {
+		return err
+	}
+	return c.SetWriteDeadline(t)
+}
+
+// EnableFullDuplex is for http.ResponseController.
+func (r *recorder) EnableFullDuplex() error {
+	c, err := r.connection()
+	if err != nil {
+		return err
+	}
+	return c.EnableFullDuplex()
+}
+
+// connection returns what controls the connection of the one client there is. A
+// handler that wants to while it renders for everybody has a client to deal with
+// after all.
+func (r *recorder) connection() (*http.ResponseController, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.phase == recording && r.client == nil {
+		r.stop(byControl)
+	}
+	switch r.phase {
+	case passing:
+		return http.NewResponseController(r.out), nil
+	case recording:
+		return http.NewResponseController(r.client), nil
+	case dropped, over:
+	}
+	return nil, errNotRecorded
+}

@@ -1,0 +1,38 @@
+package httpcache_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The tests that the documentation names are there.
+func TestDocNamesTests(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests strings.Builder
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tests.Write(b)
+	}
+	named := regexp.MustCompile(`\bTest[A-Z]\w+`).FindAllString(string(doc), -1)
+	for _, name := range named {
+		if !strings.Contains(tests.String(), "\nfunc "+name+"(") {
+			t.Errorf("%s is not there", name)
+		}
+	}
+	if len(named) < 11 {
+		t.Errorf("the documentation names %d tests", len(named))
+	}
+}

@@ -1,0 +1,173 @@
+package httpcache_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
+)
+
+// source is what pages are made from.
+type source struct {
+	version    atomic.Int64
+	dependLate bool
+	before     func() // the read
+	after      func() // the read, before the response is written
+	renderings atomic.Int64
+}
+
+func (s *source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.renderings.Add(1)
+	if !s.dependLate {
+		cache.Depend(r.Context(), "source")
+	}
+	s.before()
+	v := s.version.Load()
+	s.after()
+	if s.dependLate {
+		cache.Depend(r.Context(), "source")
+	}
+	fmt.Fprint(w, "version ", v)
+}
+
+// A fill that read its source before a write is not served to anybody who asks
+// when the write's invalidation has returned, wherever in the fill the write
+// falls, and whenever in its course the handler says what it depends on. (W-E5)
+func TestFillRaces(t *testing.T) {
+	type step int
+	const (
+		beforeRead step = iota
+		afterRead
+		asWritten // between the handler's return and the end of the fill: both run at once
+	)
+	for _, write := range []step{beforeRead, afterRead, asWritten} {
+		for _, invalidate := range []step{beforeRead, afterRead, asWritten} {
+			if invalidate < write {
+				continue // then the writer would be wrong
+			}
+			for _, late := range []bool{false, true} {
+				t.Run(fmt.Sprint(write, invalidate, late), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						h := &source{dependLate: late}
+						s := serve(t, h.ServeHTTP, httpcache.Config{})
+						var once [3]sync.Once
+						var writer sync.WaitGroup
+						at := func(here step) {
+							once[here].Do(func() {
+								if write == here {
+									h.version.Store(1)
+								}
+								if invalidate == here {
+									s.invalidate(t, "source")
+								}
+							})
+						}
+						h.before = func() { at(beforeRead) }
+						h.after = func() {
+							at(afterRead)
+							if write == asWritten || invalidate == asWritten {
+								writer.Go(func() { at(asWritten) })
+							}
+						}
+						s.get(t, "/")
+						writer.Wait()
+						if a := s.get(t, "/"); a.body != "version 1" {
+							t.Errorf("after the write: %v", a)
+						}
+						if a := s.get(t, "/"); a.body != "version 1" || !a.hit() {
+							t.Errorf("after the write, again: %v", a)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// Readers and a writer at full speed: once an invalidation has returned, no reader
+// sees what was there before.
+func TestReadYourWrites(t *testing.T) {
+	nothing := func() {}
+	h := &source{before: nothing, after: nothing}
+	s := serve(t, h.ServeHTTP, httpcache.Config{})
+	var wg sync.WaitGroup
+	var written atomic.Int64
+	done := make(chan struct{})
+	for range 4 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				want := written.Load()
+				var got int64
+				if _, err := fmt.Sscanf(s.get(t, "/").body, "version %d", &got); err != nil || got < want {
+					t.Errorf("version %d was served, %v, after %d had been written", got, err, want)
+					return
+				}
+			}
+		})
+	}
+	for v := range int64(300) {
+		h.version.Store(v)
+		s.invalidate(t, "source")
+		written.Store(v)
+		if a := s.get(t, "/"); a.body != fmt.Sprint("version ", v) {
+			t.Errorf("the writer of version %d was told %v", v, a)
+		}
+	}
+	close(done)
+	wg.Wait()
+}
+
+// What a page depends on is invalidated; other pages stay.
+func TestPrecision(t *testing.T) {
+	s := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		cache.Depend(r.Context(), r.URL.Path)
+	}, httpcache.Config{})
+	s.get(t, "/a")
+	s.get(t, "/b")
+	s.invalidate(t, "/a")
+	if a, b := s.get(t, "/a"), s.get(t, "/b"); a.hit() || !b.hit() {
+		t.Errorf("%v, %v", a, b)
+	}
+}
+
+// A page that reads other cached values depends on what they depend on, also when
+// reading them was a hit.
+func TestPagesInherit(t *testing.T) {
+	tiers := openTiers(t, cache.TiersConfig{})
+	n := 0
+	inner, err := cache.New(tiers, cache.Config[string, int]{Namespace: "inner:v1", Load: func(ctx context.Context, _ string) (int, error) {
+		cache.Depend(ctx, "post:7")
+		n++
+		return n, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		v, err := inner.Get(r.Context(), "k")
+		fmt.Fprint(w, v, err)
+	}, httpcache.Config{Tiers: tiers})
+	if _, err := inner.Get(t.Context(), "k"); err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range []string{"/", "/list"} {
+		s.get(t, page)
+	}
+	s.invalidate(t, "post:7")
+	for _, page := range []string{"/", "/list"} {
+		if a := s.get(t, page); a.body != "2 <nil>" || a.hit() {
+			t.Errorf("%s: %v", page, a)
+		}
+	}
+}

@@ -1,0 +1,323 @@
+package httpcache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
+)
+
+// crowd sends n requests at once, the first of them first, and returns the answers;
+// release is called when all of them wait.
+func crowd(t *testing.T, s server, n int, release func(), request func(i int) *http.Request) []answer {
+	answers := make([]answer, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		r := request(i)
+		wg.Go(func() { answers[i] = do(s, r) })
+		if i == 0 {
+			synctest.Wait()
+		}
+	}
+	synctest.Wait()
+	release()
+	wg.Wait()
+	return answers
+}
+
+// However many clients want a page that is not there, the handler is asked once.
+func TestCoalescing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, h := newGate(), new(counted)
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			g.pass()
+			h.ServeHTTP(w, r)
+		}, httpcache.Config{})
+		led := 0
+		for _, a := range crowd(t, s, 100, func() { close(g.open) }, func(i int) *http.Request {
+			return request(t, []string{http.MethodGet, http.MethodHead}[i%2], "/")
+		}) {
+			switch {
+			case a.body != "" && a.body != "rendering 1" || a.header.Get("Content-Length") != "11":
+				t.Error(a)
+			case a.how() == "fwd=uri-miss;stored":
+				led++
+			case a.how() != "fwd=uri-miss;collapsed":
+				t.Error(a.how())
+			}
+		}
+		if st := s.c.Stats(); h.Load() != 1 || led != 1 || st.Misses != 1 || st.Coalesced != 99 || st.Stored != 1 {
+			t.Errorf("%d renderings, %d led, %+v", h.Load(), led, st)
+		}
+	})
+}
+
+// What turns out to be for one client alone is given to none that waited for it:
+// each is answered from its own request. From then on nobody waits for anybody.
+func TestWaitersOfAPrivateResponse(t *testing.T) {
+	marks := map[string]func(http.ResponseWriter, *http.Request){
+		"cookie":   set("Set-Cookie", "id=1"),
+		"vary":     set("Vary", "X-Who"),
+		"401":      status(http.StatusUnauthorized),
+		"500":      status(http.StatusInternalServerError, set("Cache-Control", "private")),
+		"no-store": set("Cache-Control", "no-store"),
+	}
+	for name, mark := range marks {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGate()
+				var running, most atomic.Int64
+				s := serve(t, personal(func(w http.ResponseWriter, r *http.Request) {
+					g.pass()
+					most.Store(max(most.Load(), running.Add(1)))
+					defer running.Add(-1)
+					mark(w, r)
+				}), httpcache.Config{})
+				answers := crowd(t, s, 100, func() { close(g.open) }, func(i int) *http.Request {
+					return request(t, http.MethodGet, "/", "X-Who", fmt.Sprint(i))
+				})
+				for i, a := range answers {
+					if want := fmt.Sprint("hello ", i); a.body != want {
+						t.Errorf("client %d was told %q", i, a.body)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A key that was not for everybody is rendered by each client at once, side by
+// side; after a while it gets another chance.
+func TestRememberedKeysDoNotQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		private, block := true, newGate()
+		s := serve(t, personal(func(w http.ResponseWriter, r *http.Request) {
+			if private {
+				w.Header().Set("Cache-Control", "private")
+			}
+			if r.Header.Get("X-Who") == "slow" {
+				block.pass()
+			}
+		}), httpcache.Config{})
+		s.get(t, "/", "X-Who", "first")
+		var wg sync.WaitGroup
+		wg.Go(func() { s.get(t, "/", "X-Who", "slow") })
+		<-block.reached
+		if a := s.get(t, "/", "X-Who", "quick"); a.how() != "fwd=bypass;detail=not-cacheable-a-moment-ago" { // while slow is being answered
+			t.Error(a)
+		}
+		close(block.open)
+		wg.Wait()
+		private = false
+		sleep(t, "10s")
+		s.get(t, "/")
+		if a := s.get(t, "/"); !a.hit() {
+			t.Errorf("never tried again: %v", a)
+		}
+	})
+}
+
+// The memory has no more slots for more keys, and no key is taken for another.
+func TestMemoryIsBounded(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/private") {
+			w.Header().Set("Cache-Control", "private")
+		}
+	}, httpcache.Config{})
+	for i := range 3 * httpcache.MemorySlots {
+		s.get(t, fmt.Sprint("/private", i))
+	}
+	for i := range httpcache.MemorySlots {
+		if a := s.get(t, fmt.Sprint("/public", i)); a.how() != "fwd=uri-miss;stored" {
+			t.Fatal(a)
+		}
+	}
+}
+
+// A client that hangs up takes nothing from those who still wait; when nobody
+// does, the handler is told to stop, and nothing is stored.
+func TestHangUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, h := newGate(), new(counted)
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			g.pass()
+			if r.Context().Err() == nil {
+				h.ServeHTTP(w, r)
+			}
+		}, httpcache.Config{})
+		ctx, hangUp := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if a := do(s, request(t, http.MethodGet, "/").WithContext(ctx)); a.status != http.StatusServiceUnavailable {
+				t.Errorf("who hung up got %v", a)
+			}
+		})
+		<-g.reached
+		wg.Go(func() {
+			if a := s.get(t, "/"); a.body != "rendering 1" || a.how() != "fwd=uri-miss;collapsed" {
+				t.Errorf("who waited got %v", a)
+			}
+		})
+		synctest.Wait()
+		hangUp()
+		synctest.Wait()
+		close(g.open)
+		wg.Wait()
+		if a := s.get(t, "/"); !a.hit() {
+			t.Error(a)
+		}
+	})
+}
+
+// Also not if the handler goes on as if nothing had happened: what it left out, for
+// its context had ended, nobody knows.
+func TestLastToHangUp(t *testing.T) {
+	for range 20 { // two things happen at once; either may be first
+		lastHangsUp(t)
+	}
+}
+
+func lastHangsUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := make(chan error, 1)
+		wait := true
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if wait {
+				<-r.Context().Done()
+				told <- context.Cause(r.Context())
+			}
+			_, _ = w.Write([]byte("for nobody"))
+		}, httpcache.Config{})
+		ctx, hangUp := context.WithCancel(t.Context())
+		go func() {
+			synctest.Wait()
+			hangUp()
+		}()
+		do(s, request(t, http.MethodGet, "/").WithContext(ctx))
+		if err := <-told; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		wait = false
+		synctest.Wait()
+		if a := s.get(t, "/"); a.hit() {
+			t.Errorf("stored for nobody: %v", a)
+		}
+	})
+}
+
+// Who hangs up cannot keep a page out of the cache: what the handler answers to that
+// is not remembered.
+func TestHangUpIsNotRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wait := true
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if wait {
+				<-r.Context().Done()
+				w.WriteHeader(http.StatusForbidden)
+			}
+		}, httpcache.Config{})
+		ctx, hangUp := context.WithCancel(t.Context())
+		go func() {
+			synctest.Wait()
+			hangUp()
+		}()
+		do(s, request(t, http.MethodGet, "/").WithContext(ctx))
+		synctest.Wait()
+		wait = false
+		s.get(t, "/")
+		if a := s.get(t, "/"); !a.hit() {
+			t.Error(a)
+		}
+	})
+}
+
+// A panic reaches everybody who waits for the page, and the next client tries
+// anew.
+func TestPanicReachesWaiters(t *testing.T) {
+	for name, value := range map[string]any{"abort": http.ErrAbortHandler, "other": errors.New("oops")} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGate()
+				broken := true
+				s := serve(t, func(http.ResponseWriter, *http.Request) {
+					g.pass()
+					if broken {
+						panic(value)
+					}
+				}, httpcache.Config{})
+				var wg sync.WaitGroup
+				for range 10 {
+					wg.Go(func() {
+						p, _ := panicOf(func() { s.get(t, "/") }).(error)
+						if !errors.Is(p, value.(error)) || isAbort(value) && !isAbort(p) {
+							t.Errorf("a client saw %v", p)
+						}
+					})
+				}
+				synctest.Wait()
+				close(g.open)
+				wg.Wait()
+				broken = false
+				if a := s.get(t, "/"); a.status != http.StatusOK {
+					t.Error(a)
+				}
+			})
+		})
+	}
+}
+
+// A handler that ends its goroutine hurts nobody else.
+func TestGoexit(t *testing.T) {
+	s := serve(t, func(http.ResponseWriter, *http.Request) { goexit() }, httpcache.Config{})
+	if a := s.get(t, "/"); a.status != http.StatusServiceUnavailable || a.header.Get("Cache-Control") != "no-store" {
+		t.Error(a)
+	}
+}
+
+// A page that asks for a page while it is made gets it from the handler, and
+// depends on what that depends on.
+func TestNested(t *testing.T) {
+	var s server
+	n := 0
+	s = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/part" {
+			n++
+			cache.Depend(r.Context(), "part")
+			fmt.Fprint(w, "part ", n)
+			return
+		}
+		r = r.Clone(r.Context())
+		r.URL.Path, r.RequestURI = "/part", "/part"
+		_, _ = w.Write([]byte(do(s, r).body))
+	}, httpcache.Config{})
+	s.get(t, "/")
+	if a := s.get(t, "/"); !a.hit() || a.body != "part 1" {
+		t.Error(a)
+	}
+	s.invalidate(t, "part")
+	if a := s.get(t, "/"); a.hit() || a.body != "part 2" {
+		t.Error(a)
+	}
+}
+
+// When the tiers are closed the site goes on without them.
+func TestClosedTiers(t *testing.T) {
+	h := new(counted)
+	s := serve(t, h.ServeHTTP, httpcache.Config{})
+	if err := s.tiers.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		if a := s.get(t, "/"); a.body != fmt.Sprint("rendering ", i+1) || a.how() != "fwd=bypass;detail=closed" {
+			t.Error(a)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package httpcache
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// canonical returns a copy of h with the names in their usual form: a handler that
+// wrote to the map itself may have spelled one otherwise, and Set-Cookie by
+// any spelling is Set-Cookie.
+func canonical(h http.Header) http.Header {
+	c := make(http.Header, len(h))
+	for name, values := range h {
+		name = http.CanonicalHeaderKey(name)
+		if old, ok := c[name]; ok {
+			values = append(slices.Clip(old), values...)
+		} else {
+			values = slices.Clone(values)
+		}
+		c[name] = values
+	}
+	return c
+}
+
+// merge puts the header of a response into that of its writer. Where outer
+// handlers have set a header too, the response's wins, as it would have without a
+// cache, but for two that are lists of what each on the way has to say.
+func merge(to, from http.Header) {
+	for name, values := range from {
+		to[name] = joinLists(name, to[name], values)
+	}
+}
+
+// joinLists returns the values of a header of a response when outer handlers, or
+// the cache, have set some already.
+func joinLists(name string, outer, values []string) []string {
+	switch {
+	case len(outer) == 0:
+	case name == "Vary":
+		return append(slices.Clip(outer), values...)
+	case name == "Cache-Status": // the nearest to the origin comes first (RFC 9211 §2)
+		return append(slices.Clip(values), outer...)
+	}
+	return values
+}
+
+// trail hands on the trailers, those that were announced and those that were not.
+func (r *recorder) trail() {
+	h := r.out.Header()
+	for _, line := range r.sent["Trailer"] {
+		for name := range strings.SplitSeq(line, ",") {
+			name = http.CanonicalHeaderKey(strings.TrimSpace(name))
+			if v, ok := r.header[name]; ok {
+				h[name] = v
+			}
+		}
+	}
+	for name, v := range r.header {
+		if strings.HasPrefix(name, http.TrailerPrefix) {
+			h[name] = v
+		}
+	}
+}
+
+func hasTrailers(h http.Header) bool {
+	for name := range h {
+		if strings.HasPrefix(name, http.TrailerPrefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func has(h http.Header, name string) bool { return len(h[name]) > 0 }
+
+// names reports whether one of the comma-separated elements of a header is name,
+// whatever its case and its parameters.
+func names(lines []string, name string) bool {
+	for _, line := range lines {
+		for e := range strings.SplitSeq(line, ",") {
+			e, _, _ = strings.Cut(e, ";")
+			if strings.EqualFold(strings.TrimSpace(e), name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func joined(lines []string) string {
+	switch len(lines) {
+	case 0:
+		return ""
+	case 1:
+		return lines[0]
+	}
+	return strings.Join(lines, ", ")
+}

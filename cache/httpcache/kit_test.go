@@ -1,0 +1,215 @@
+package httpcache_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dunglas/httpsfv"
+	"go.uber.org/goleak"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// server is a handler behind a cache.
+type server struct {
+	*httpcache.Handler
+	c     *httpcache.Cache
+	tiers *cache.Tiers
+}
+
+// serve puts a cache in front of h.
+func serve(t testing.TB, h http.HandlerFunc, cfg httpcache.Config) server {
+	t.Helper()
+	if cfg.Tiers == nil {
+		cfg.Tiers = openTiers(t, cache.TiersConfig{})
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	c, err := httpcache.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return server{c.Handler(h), c, cfg.Tiers}
+}
+
+func openTiers(t testing.TB, cfg cache.TiersConfig) *cache.Tiers {
+	t.Helper()
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	tiers, err := cache.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tiers.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return tiers
+}
+
+func (s server) invalidate(t testing.TB, tags ...string) {
+	t.Helper()
+	for _, tag := range tags {
+		if err := s.tiers.Invalidate(context.WithoutCancel(t.Context()), invalidate.Tag(cache.DefaultTenant, tag)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// request makes a request; header is pairs of names and values.
+func request(t testing.TB, method, target string, header ...string) *http.Request {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, target, http.NoBody)
+	for i := 0; i+1 < len(header); i += 2 {
+		if header[i] == "Host" {
+			r.Host = header[i+1]
+			continue
+		}
+		r.Header.Add(header[i], header[i+1])
+	}
+	return r
+}
+
+// answer is a response that was read.
+type answer struct {
+	status  int
+	header  http.Header
+	body    string
+	trailer http.Header
+}
+
+func (a answer) String() string { return fmt.Sprintf("%d %v %q", a.status, a.header, a.body) }
+
+// how is what Cache-Status says, without the cache's name.
+func (a answer) how() string {
+	_, how, _ := strings.Cut(strings.Join(a.header["Cache-Status"], ", "), ";")
+	return how
+}
+
+func (a answer) hit() bool { return strings.HasPrefix(a.how(), "hit") }
+
+func do(h http.Handler, r *http.Request) answer {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	res := w.Result()
+	b, _ := io.ReadAll(res.Body)
+	if _, err := httpsfv.UnmarshalList(res.Header["Cache-Status"]); err != nil {
+		panic("Cache-Status is no list: " + err.Error())
+	}
+	return answer{res.StatusCode, res.Header, string(b), res.Trailer}
+}
+
+func (s server) get(t testing.TB, target string, header ...string) answer {
+	t.Helper()
+	return do(s, request(t, http.MethodGet, target, header...))
+}
+
+// counted is a handler that counts how often it is asked, and says so.
+type counted struct {
+	atomic.Int64
+	header http.Header
+	status int
+}
+
+func (c *counted) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	n := c.Add(1)
+	maps.Copy(w.Header(), c.header)
+	if c.status != 0 {
+		w.WriteHeader(c.status)
+	}
+	fmt.Fprintf(w, "rendering %d", n)
+}
+
+// gate lets a handler wait for a test, and the test for the handler.
+type gate struct {
+	reached, open chan struct{}
+	once          sync.Once
+}
+
+func newGate() *gate { return &gate{reached: make(chan struct{}), open: make(chan struct{})} }
+
+// pass is where the handler waits, the first time.
+func (g *gate) pass() {
+	first := false
+	g.once.Do(func() { first = true })
+	if first {
+		close(g.reached)
+		<-g.open
+	}
+}
+
+func contextWith(ctx context.Context, pairs ...any) context.Context {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		ctx = context.WithValue(ctx, pairs[i], pairs[i+1])
+	}
+	return ctx
+}
+
+// sleep lets time pass in a bubble.
+func sleep(t *testing.T, d string) {
+	t.Helper()
+	n, err := time.ParseDuration(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(n)
+	synctest.Wait()
+}
+
+// goexit is what t.FailNow does.
+func goexit() { runtime.Goexit() }
+
+// zeros is as many bytes as one likes.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { return len(b), nil }
+
+// meter is a writer that keeps nothing.
+type meter struct {
+	header http.Header
+	status int
+	n      int64
+	most   int64
+	watch  func()
+}
+
+func (m *meter) Header() http.Header { return m.header }
+
+func (m *meter) WriteHeader(status int) { m.status = status }
+
+func (m *meter) Write(b []byte) (int, error) {
+	if m.n%(32<<20) == 0 && m.watch != nil {
+		m.watch()
+	}
+	m.n += int64(len(b))
+	return len(b), nil
+}
+
+// heap is how much memory is in use.
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapInuse)
+}

@@ -1,0 +1,109 @@
+package httpcache
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/twofold-go/twofold/cache"
+)
+
+// exchange is one request that is answered through the cache.
+type exchange struct {
+	c      *Cache
+	next   http.Handler
+	t      target
+	req    http.Request // bare
+	ctx    plainContext
+	client client
+
+	// What a load of ours did. It may run on when we have left.
+	led    atomic.Bool
+	renews atomic.Bool  // it was to replace something
+	failed atomic.Int32 // the status of a failure, or noStatus
+	fault  atomic.Pointer[cache.PanicError]
+	why    atomic.Uint32 // the reason why what it brought is not stored
+
+	answered atomic.Bool // our client was; a load that runs now refreshes
+}
+
+func (c *Cache) exchange(next http.Handler, w http.ResponseWriter, r *http.Request, t target) *exchange {
+	return &exchange{
+		c: c, next: next, t: t, req: bare(r),
+		ctx:    plainContext{Context: r.Context(), keys: c.cfg.ContextKeys},
+		client: client{ctx: r.Context(), w: w},
+	}
+}
+
+// noStatus is the status of a failure that has none: the handler panicked, or was
+// told to stop.
+const noStatus = -1
+
+// failure is a load that ended with a 5xx: an older page may stand in for it.
+type failure struct {
+	page *page
+	mine bool // it is not for everybody
+}
+
+// CacheCode makes it a cache.Coder, so that it is remembered with its page.
+func (f *failure) CacheCode() string { return "status" }
+
+func (f *failure) Error() string {
+	return "httpcache: the handler answered " + http.StatusText(f.page.Status)
+}
+
+// load is the cache's loader: it lets the handler render for everybody.
+//
+// A response that is not for everybody ends the load with a page that says so.
+// It does not end with an error: for an error an older page may stand in, and
+// that would keep the client from its own response.
+func (x *exchange) load(ctx context.Context, _ string) (*page, error) {
+	x.led.Store(true)
+	if _, ok := cache.Previous[*page](ctx); ok {
+		x.renews.Store(true)
+	}
+	n := x.start(ctx)
+	select {
+	case <-n.done:
+	case <-ctx.Done():
+		select {
+		case <-n.done:
+		default:
+			x.failed.Store(noStatus)
+			return nil, ctx.Err() // nobody waits, or it took too long
+		}
+	}
+	return x.settle(ctx, n)
+}
+
+// settle turns what came of a rendering into the end of a load.
+func (x *exchange) settle(ctx context.Context, n *rendering) (*page, error) {
+	c := x.c
+	x.why.Store(uint32(n.verdict.why))
+	if n.err != nil {
+		x.failed.Store(noStatus)
+		if p, ok := errors.AsType[*cache.PanicError](n.err); ok && x.answered.Load() {
+			c.logPanic(p) // there is nobody whose connection could break of it
+		} else {
+			x.fault.Store(p)
+		}
+		return nil, n.err
+	}
+	switch v := n.verdict; {
+	case n.page == nil:
+		cache.Filling(ctx).NoStore()
+		return &page{refused: v.why}, nil
+	case v.fate == fail:
+		x.failed.Store(int32(n.page.Status)) //nolint:gosec // three digits
+		c.stats.refuse(v.why)
+		return nil, &failure{n.page, v.mine}
+	case v.fate == share:
+		c.stats.refuse(v.why)
+		cache.Filling(ctx).NoStore()
+	default:
+		cache.Depend(ctx, c.pathTag(x.t.path))
+		c.stats.of(n.page.Format).stored.Add(1)
+	}
+	return n.page, nil
+}

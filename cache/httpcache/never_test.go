@@ -1,0 +1,304 @@
+package httpcache_test
+
+import (
+	"bufio"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/cache/httpcache"
+)
+
+// personal is a handler that shows its client what it knows of him, and marks
+// the response by mark.
+func personal(mark func(w http.ResponseWriter, r *http.Request)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		mark(w, r)
+		_, _ = w.Write([]byte("hello " + who(r)))
+	}
+}
+
+func who(r *http.Request) string {
+	if n := r.Header.Get("X-Who"); n != "" {
+		return n
+	}
+	return "nobody"
+}
+
+func set(name string, values ...string) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) { w.Header()[name] = values }
+}
+
+func status(code int, mark ...func(http.ResponseWriter, *http.Request)) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
+		for _, m := range mark {
+			m(w, r)
+		}
+		w.WriteHeader(code)
+	}
+}
+
+// Whatever marks a response as its client's own, no other client ever sees it, and
+// its client sees what the handler made of its own request. (W-E7)
+func TestNeverShared(t *testing.T) {
+	cases := map[string]func(http.ResponseWriter, *http.Request){
+		"set-cookie":                   set("Set-Cookie", "session=1"),
+		"set-cookie, spelled low":      set("set-cookie", "session=1"),
+		"private":                      set("Cache-Control", "private"),
+		"private among others":         set("Cache-Control", "max-age=60, Private"),
+		"private in a second line":     set("Cache-Control", "public, max-age=60", "private"),
+		"private in another spelling":  set("cache-control", "private"),
+		"private of a field":           set("Cache-Control", `public, private="x-who, set-cookie"`),
+		"no-store":                     set("Cache-Control", "no-store"),
+		"no-store after a comma":       set("Cache-Control", `foo="a, b", ,no-store`),
+		"no-cache":                     set("Cache-Control", "no-cache"),
+		"no-cache of a field":          set("Cache-Control", `no-cache="set-cookie"`),
+		"pragma":                       set("Pragma", "no-cache"),
+		"bad cache-control":            set("Cache-Control", `max-age="60, private`),
+		"vary on what is not declared": set("Vary", "X-Who"),
+		"vary, second line":            set("Vary", "Accept", "X-Who"),
+		"vary *":                       set("Vary", "*"),
+		"event stream":                 set("Content-Type", "text/event-stream"),
+		"event stream with a charset":  set("Content-Type", "Text/Event-Stream; charset=utf-8"),
+		"mixed replace":                set("Content-Type", "multipart/x-mixed-replace; boundary=x"),
+		"content-range":                set("Content-Range", "bytes 0-1/2"),
+		"206":                          status(http.StatusPartialContent),
+		"trailer":                      set("Trailer", "X-Sum"),
+		"upgrade":                      set("Connection", "keep-alive, Upgrade"),
+		"transfer-encoding":            set("Transfer-Encoding", "identity"),
+		"302":                          status(http.StatusFound, set("Location", "/")),
+		"307":                          status(http.StatusTemporaryRedirect, set("Location", "/")),
+		"401":                          status(http.StatusUnauthorized),
+		"403":                          status(http.StatusForbidden),
+		"429":                          status(http.StatusTooManyRequests),
+		"404 with a cookie":            status(http.StatusNotFound, set("Set-Cookie", "a=b")),
+		"103":                          status(http.StatusEarlyHints, set("Link", "</a>; rel=preload")),
+		"500, private, flushed": func(w http.ResponseWriter, r *http.Request) {
+			status(http.StatusInternalServerError, set("Cache-Control", "private"))(w, r)
+			_ = http.NewResponseController(w).Flush()
+		},
+		"flushed, private": func(w http.ResponseWriter, r *http.Request) {
+			set("Cache-Control", "private")(w, r)
+			_ = http.NewResponseController(w).Flush()
+		},
+		"hijack": func(w http.ResponseWriter, _ *http.Request) {
+			_, _, _ = http.NewResponseController(w).Hijack()
+		},
+		"deadline": func(w http.ResponseWriter, _ *http.Request) {
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+		},
+		"trailer unannounced": set("Trailer:X-Sum", "1"),
+	}
+	for name, mark := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, personal(mark), httpcache.Config{})
+			for i := range 3 { // the second time the key is remembered
+				for _, who := range []string{"alice", "bob"} {
+					a := s.get(t, "/", "X-Who", who)
+					if a.body != "hello "+who || a.hit() {
+						t.Errorf("round %d: %s was told %q (%s)", i, who, a.body, a.how())
+					}
+				}
+			}
+			if a := s.get(t, "/"); a.body != "hello nobody" {
+				t.Errorf("a stranger was told %q", a.body)
+			}
+			if n := s.c.Stats().Stored; n != 0 {
+				t.Errorf("%d responses were stored", n)
+			}
+		})
+	}
+}
+
+// A response that does not fit its own Content-Length goes to its client as it
+// would without a cache, and is not kept.
+func TestWrongLengthIsNotKept(t *testing.T) {
+	s := serve(t, personal(set("Content-Length", "100")), httpcache.Config{})
+	for range 3 {
+		if a := s.get(t, "/", "X-Who", "alice"); a.body != "hello alice" || a.hit() || a.header.Get("Content-Length") != "100" {
+			t.Error(a)
+		}
+	}
+}
+
+// A header that is declared for some paths is not declared for others.
+func TestVaryIsDeclaredByPath(t *testing.T) {
+	s := serve(t, personal(set("Vary", "x-who")), httpcache.Config{
+		Vary: []httpcache.VaryRule{{Header: "X-Who", On: func(path string) bool { return path == "/declared" }}},
+	})
+	for path, want := range map[string]bool{"/declared": true, "/other": false} {
+		for i := range 2 {
+			for _, who := range []string{"alice", "bob"} {
+				if a := s.get(t, path, "X-Who", who); a.body != "hello "+who || a.hit() != (want && i == 1) {
+					t.Errorf("%s, %s: %v", path, who, a)
+				}
+			}
+		}
+	}
+}
+
+// Requests that are their client's own affair reach the handler as they are.
+func TestNeverAsked(t *testing.T) {
+	cases := map[string]struct {
+		header []string
+		change func(*http.Request)
+		how    string
+	}{
+		"authorization":       {header: []string{"Authorization", "Basic x"}, how: "fwd=bypass;detail=credentials"},
+		"proxy-authorization": {header: []string{"Proxy-Authorization", "Basic x"}, how: "fwd=bypass;detail=credentials"},
+		"cookie":              {header: []string{"Cookie", "a=b"}, how: "fwd=bypass;detail=credentials"},
+		"empty cookie":        {header: []string{"Cookie", ""}, how: "fwd=bypass;detail=credentials"},
+		"the program's own":   {header: []string{"X-API-Key", "k"}, how: "fwd=bypass;detail=credentials"},
+		"client certificate": {change: func(r *http.Request) {
+			r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{{}}}
+		}, how: "fwd=bypass;detail=credentials"},
+		"range":               {header: []string{"Range", "bytes=0-1"}, how: "fwd=bypass;detail=range"},
+		"if-range":            {header: []string{"If-Range", `"x"`}, how: "fwd=bypass;detail=range"},
+		"if-match":            {header: []string{"If-Match", `"x"`}, how: "fwd=bypass;detail=precondition"},
+		"if-unmodified-since": {header: []string{"If-Unmodified-Since", "x"}, how: "fwd=bypass;detail=precondition"},
+		"upgrade":             {header: []string{"Connection", "Upgrade", "Upgrade", "websocket"}, how: "fwd=bypass;detail=upgrade"},
+		"event source":        {header: []string{"Accept", "text/html, text/event-stream;q=0.5"}, how: "fwd=bypass;detail=stream-asked-for"},
+		"last event":          {header: []string{"Last-Event-ID", "7"}, how: "fwd=bypass;detail=stream-asked-for"},
+		"body":                {change: func(r *http.Request) { r.ContentLength = 3 }, how: "fwd=bypass;detail=request-body"},
+		"chunked body":        {change: func(r *http.Request) { r.TransferEncoding = []string{"chunked"} }, how: "fwd=bypass;detail=request-body"},
+		"post":                {change: func(r *http.Request) { r.Method = http.MethodPost }, how: "fwd=method"},
+		"delete":              {change: func(r *http.Request) { r.Method = http.MethodDelete }, how: "fwd=method"},
+		"lower-case get":      {change: func(r *http.Request) { r.Method = "get" }, how: "fwd=method"},
+		"the program says so": {change: func(r *http.Request) { r.URL.Path, r.RequestURI = "/admin", "/admin" }, how: "fwd=bypass;detail=program"},
+		"no-store":            {header: []string{"Cache-Control", "No-Store"}, how: "fwd=bypass;detail=request-no-store"},
+		"another host":        {header: []string{"Host", "evil.example"}, how: "fwd=bypass;detail=host"},
+		"absolute target":     {change: func(r *http.Request) { r.URL.Host = "evil.example" }, how: "fwd=bypass;detail=path"},
+		"a dot":               {change: at("/a/./b"), how: "fwd=bypass;detail=path"},
+		"two dots":            {change: at("/a/../b"), how: "fwd=bypass;detail=path"},
+		"escaped dots":        {change: at("/a/%2e%2E/b"), how: "fwd=bypass;detail=path"},
+		"dots at the end":     {change: at("/a/.."), how: "fwd=bypass;detail=path"},
+		"two slashes":         {change: at("//a"), how: "fwd=bypass;detail=path"},
+		"slashes in between":  {change: at("/a//b"), how: "fwd=bypass;detail=path"},
+		"dots, slash escaped": {change: at("/a%2f..%2fb"), how: "fwd=bypass;detail=path"},
+		"semicolon":           {change: at("/?a=1;b=2"), how: "fwd=bypass;detail=query"},
+		"bad escape":          {change: at("/?a=%zz"), how: "fwd=bypass;detail=query"},
+		"long query":          {change: at("/?a=" + strings.Repeat("x", 5000)), how: "fwd=bypass;detail=query"},
+		"long key":            {change: at("/" + strings.Repeat("x", 1100)), how: "fwd=bypass;detail=key-too-long"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, personal(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("X-Method", r.Method)
+			}), httpcache.Config{
+				Credentials: []string{"x-api-key"},
+				Bypass:      func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/admin") },
+				Hosts:       []string{"example.com"},
+			})
+			for range 2 {
+				for _, who := range []string{"alice", "bob"} {
+					r := request(t, http.MethodGet, "/", append(c.header, "X-Who", who)...)
+					if c.change != nil {
+						c.change(r)
+					}
+					method := r.Method
+					if a := do(s, r); a.body != "hello "+who || a.how() != c.how || a.header.Get("X-Method") != method {
+						t.Errorf("%s: %v", who, a)
+					}
+				}
+			}
+			if st := s.c.Stats(); st.Stored != 0 || len(st.Bypass) != 1 {
+				t.Errorf("%+v", st)
+			}
+		})
+	}
+}
+
+// at points a request elsewhere, as a server would.
+func at(target string) func(*http.Request) {
+	return func(r *http.Request) {
+		o, err := http.ReadRequest(bufio.NewReader(strings.NewReader("GET " + target + " HTTP/1.1\r\nHost: example.com\r\n\r\n")))
+		if err != nil {
+			panic(err)
+		}
+		r.URL, r.RequestURI = o.URL, o.RequestURI
+	}
+}
+
+// A client that asks that nothing of it is stored may have what others have left.
+func TestRequestNoStore(t *testing.T) {
+	h := new(counted)
+	s := serve(t, h.ServeHTTP, httpcache.Config{})
+	s.get(t, "/", "Cache-Control", "no-store")
+	if a := s.get(t, "/"); a.body != "rendering 2" {
+		t.Errorf("a response to no-store was stored: %v", a)
+	}
+	if a := s.get(t, "/", "Cache-Control", "no-store"); a.body != "rendering 2" || !a.hit() {
+		t.Errorf("what was there was not good enough: %v", a)
+	}
+}
+
+// Strangers cannot make the handler work by asking for something new.
+func TestClientsCannotForceRenderings(t *testing.T) {
+	h := new(counted)
+	s := serve(t, h.ServeHTTP, httpcache.Config{})
+	for _, header := range [][]string{nil, {"Cache-Control", "no-cache"}, {"Cache-Control", "max-age=0"}, {"Pragma", "no-cache"}, {"Cache-Control", "only-if-cached"}} {
+		if a := s.get(t, "/", header...); a.body != "rendering 1" {
+			t.Errorf("%v: %v", header, a)
+		}
+	}
+}
+
+// Who is let in by the program shares what everybody sees, and does not leave a
+// trace in it.
+func TestAllowAuthorized(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, r.Header)
+	}, httpcache.Config{
+		Credentials:     []string{"X-Key"},
+		AllowAuthorized: func(r *http.Request) bool { return r.Header.Get("X-Key") == "good" },
+	})
+	if a := s.get(t, "/", "X-Key", "good", "Authorization", "secret", "Cookie", "secret"); strings.Contains(a.body, "secret") || strings.Contains(a.body, "good") {
+		t.Errorf("the handler saw credentials: %v", a)
+	}
+	if a := s.get(t, "/", "X-Key", "good"); !a.hit() {
+		t.Errorf("not shared: %v", a)
+	}
+	if a := s.get(t, "/", "X-Key", "bad"); a.hit() || !strings.Contains(a.body, "bad") {
+		t.Errorf("shared: %v", a)
+	}
+}
+
+// A handler that panics leaves nothing behind.
+func TestPanicIsNotStored(t *testing.T) {
+	for name, value := range map[string]any{"abort": http.ErrAbortHandler, "error": errors.New("oops"), "string": "oops"} {
+		t.Run(name, func(t *testing.T) {
+			broken := true
+			s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = w.Write([]byte("half a secret"))
+				if broken {
+					panic(value)
+				}
+			}, httpcache.Config{})
+			if p := panicOf(func() { s.get(t, "/") }); p == nil || isAbort(value) && !isAbort(p) {
+				t.Errorf("the client saw %v", p)
+			} else if err, ok := value.(error); ok && !errors.Is(p.(error), err) {
+				t.Errorf("the panic was %v", p)
+			}
+			broken = false
+			if a := s.get(t, "/"); a.hit() || a.body != "half a secret" {
+				t.Error(a)
+			}
+		})
+	}
+}
+
+func panicOf(f func()) (p any) {
+	defer func() { p = recover() }()
+	f()
+	return nil
+}
+
+// isAbort compares as net/http does before it logs a panic.
+func isAbort(p any) bool {
+	return p == any(http.ErrAbortHandler)
+}

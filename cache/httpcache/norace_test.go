@@ -1,0 +1,5 @@
+//go:build !race
+
+package httpcache_test
+
+const raceEnabled = false

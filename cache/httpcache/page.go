@@ -1,0 +1,135 @@
+package httpcache
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+)
+
+// page is a response as it is stored: whole, and for everybody. It does not
+// change, and nobody outside the package gets hold of a part of it but the body's
+// bytes, through Write, which must not change them.
+type page struct {
+	Status int
+	Header []field // by name
+	Body   []byte
+	Made   int64  // when its handler was called, in Unix milliseconds
+	Format string // for the statistics
+
+	// refused is set on what is no page: it tells those who wait for one that
+	// each has to get a response of its own. It is never stored.
+	refused reason `json:"-"`
+}
+
+// field is a header with its values. No values, rather than no field, keep
+// net/http from adding a Content-Type.
+type field struct {
+	Name   string
+	Values []string
+}
+
+// newPage makes a page of what a handler wrote. It takes header over and copies
+// body.
+func newPage(status int, header http.Header, body []byte, made time.Time) *page {
+	dropHopByHop(header)
+	delete(header, "Date") // each answer is dated when it is sent
+	p := &page{Status: status, Body: slices.Clone(body), Made: made.UnixMilli()}
+	if len(body) > 0 && !has(header, "Content-Encoding") {
+		if _, ok := header["Content-Type"]; !ok {
+			header.Set("Content-Type", http.DetectContentType(body))
+		}
+	}
+	if bodyAllowed(status) {
+		header["Content-Length"] = []string{strconv.Itoa(len(body))}
+	}
+	if status == http.StatusOK && !has(header, "Etag") {
+		header["Etag"] = []string{etagOf(status, header, body)}
+	}
+	for name, values := range header {
+		if !strings.HasPrefix(name, http.TrailerPrefix) {
+			p.Header = append(p.Header, field{name, values})
+		}
+	}
+	slices.SortFunc(p.Header, func(a, b field) int { return strings.Compare(a.Name, b.Name) })
+	return p
+}
+
+// dropHopByHop removes what is about one connection (RFC 9110 §7.6.1).
+func dropHopByHop(h http.Header) {
+	for _, line := range h["Connection"] {
+		for name := range strings.SplitSeq(line, ",") {
+			h.Del(strings.TrimSpace(name))
+		}
+	}
+	for _, name := range []string{"Connection", "Keep-Alive", "Proxy-Connection", "Te"} {
+		delete(h, name)
+	}
+}
+
+// etagOf returns a strong validator: the same for the same representation, and
+// another one for another, whatever process made it.
+func etagOf(status int, h http.Header, body []byte) string {
+	sum := sha256.New()
+	part := func(s string) {
+		_, _ = sum.Write(strconv.AppendInt(nil, int64(len(s)), 10))
+		_, _ = sum.Write([]byte{' '})
+		_, _ = sum.Write([]byte(s))
+	}
+	part(strconv.Itoa(status))
+	for _, name := range []string{"Content-Type", "Content-Encoding", "Content-Language"} {
+		part(strings.Join(h[name], ", "))
+	}
+	_, _ = sum.Write(body)
+	return `"` + base64.RawURLEncoding.EncodeToString(sum.Sum(nil)) + `"`
+}
+
+// bodyAllowed reports whether a response of that status can have a body.
+func bodyAllowed(status int) bool {
+	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
+}
+
+// size is what a page takes in memory, in bytes.
+func (p *page) size() int64 {
+	if p == nil {
+		return 0
+	}
+	n := int64(unsafe.Sizeof(*p)) + int64(cap(p.Body)) + int64(len(p.Format)) + int64(cap(p.Header))*int64(unsafe.Sizeof(field{}))
+	for _, f := range p.Header {
+		n += int64(len(f.Name)) + int64(cap(f.Values))*int64(unsafe.Sizeof(""))
+		for _, v := range f.Values {
+			n += int64(len(v))
+		}
+	}
+	return n
+}
+
+// get returns the first value of a header, or "".
+func (p *page) get(name string) string {
+	for _, f := range p.Header {
+		if f.Name == name && len(f.Values) > 0 {
+			return f.Values[0]
+		}
+	}
+	return ""
+}
+
+// fill writes the page's header into h, as merge does. The values are copies, for
+// whoever owns h may change them. It returns memory for extra more values.
+func (p *page) fill(h http.Header, extra int) (room []string) {
+	n := extra
+	for _, f := range p.Header {
+		n += len(f.Values)
+	}
+	room = make([]string, n)
+	for _, f := range p.Header {
+		k := copy(room, f.Values)
+		h[f.Name] = joinLists(f.Name, h[f.Name], room[:k:k])
+		room = room[k:]
+	}
+	return room
+}

@@ -1,0 +1,83 @@
+package httpcache
+
+// reason says why a request did not use the cache, or why a response was not
+// stored. Its name is what Cache-Status and Stats call it.
+type reason uint8
+
+const (
+	none reason = iota
+
+	// Why a request went past the cache.
+	byMethod
+	byNesting
+	byProgram
+	byCredentials
+	byRange
+	byPrecondition
+	byBody
+	byUpgrade
+	byStream
+	byHost
+	byPath
+	byQuery
+	byKeyLength
+
+	// Why a client got a rendering of its own.
+	byOff
+	byRequestNoStore
+	byMemory
+	byClosing
+
+	// Why a response was not stored, though all who waited were given it.
+	byMissing
+	byPlainStatus
+
+	// Why a response was neither stored nor shared.
+	byStatus
+	bySetCookie
+	byPrivate
+	byNoStore
+	byNoCache
+	byBadCacheControl
+	byVary
+	byEventStream
+	byPartial
+	byTrailer
+	byConnection
+	byTransferEncoding
+	byLength
+	byEarlyHints
+	byControl
+
+	// Why a response went straight on to its client.
+	byFlush
+	bySize
+
+	// There was no response: the handler was not asked, or took too long, or the
+	// client left.
+	byFailure
+
+	reasons
+)
+
+var reasonNames = [reasons]string{
+	none:     "none",
+	byMethod: "method", byNesting: "nested", byProgram: "program", byCredentials: "credentials", byRange: "range",
+	byPrecondition: "precondition", byBody: "request-body", byUpgrade: "upgrade", byStream: "stream-asked-for",
+	byHost: "host", byPath: "path", byQuery: "query", byKeyLength: "key-too-long",
+	byOff: "off", byRequestNoStore: "request-no-store", byMemory: "not-cacheable-a-moment-ago", byClosing: "closed",
+	byMissing: "missing", byPlainStatus: "status-not-kept",
+	byStatus: "status", bySetCookie: "set-cookie", byPrivate: "private", byNoStore: "no-store", byNoCache: "no-cache",
+	byBadCacheControl: "bad-cache-control", byVary: "vary", byEventStream: "event-stream", byPartial: "partial",
+	byTrailer: "trailer", byConnection: "connection", byTransferEncoding: "transfer-encoding", byLength: "length",
+	byEarlyHints: "early-hints", byControl: "control",
+	byFlush: "flush", bySize: "too-large",
+	byFailure: "unavailable",
+}
+
+func (r reason) String() string { return reasonNames[r] }
+
+// goesOn reports whether a response that cannot be recorded for this reason may
+// go on to the client for whom it was begun. It was made for everybody; there
+// is only too much of it, or it does not end.
+func (r reason) goesOn() bool { return r == byFlush || r == bySize }

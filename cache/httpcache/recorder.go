@@ -1,0 +1,195 @@
+package httpcache
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+)
+
+// errNotRecorded is what a handler gets from its writes when nobody will see
+// them: the response is not for everybody, and its client gets another one.
+var errNotRecorded = errors.New("httpcache: nobody reads this response")
+
+// recorder is the http.ResponseWriter of a handler whose response may be worth
+// keeping. It records until the handler is done, or until it turns out that the
+// response cannot be recorded: then it goes on to a client, or to nobody.
+//
+// Only the handler's goroutine calls it, as with every ResponseWriter; the lock
+// is for handlers that break that rule.
+type recorder struct {
+	judge func(status int, h http.Header) verdict
+	max   int // of the body
+
+	// live returns the writer that a response which cannot be recorded goes on
+	// to, or nil if there is none. It is called at most once, with mu held.
+	live func(why reason) http.ResponseWriter
+
+	// client is where a handler that serves one client alone reaches its
+	// connection. Nil: it serves everybody.
+	client http.ResponseWriter
+
+	header http.Header // the handler's
+
+	// mu protects the rest.
+	mu      sync.Mutex
+	phase   phase
+	status  int         // 0: not written yet
+	sent    http.Header // header as it was when the status was written
+	verdict verdict
+	body    []byte
+	out     http.ResponseWriter // in phase passing
+}
+
+type phase uint8
+
+const (
+	recording phase = iota
+	passing         // to out
+	dropped         // nobody reads it
+	over            // the handler has returned
+)
+
+func (r *recorder) Header() http.Header { return r.header }
+
+// WriteHeader notes the status, and decides by it and the header whether there is
+// any use in recording.
+func (r *recorder) WriteHeader(status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.writeHeader(status)
+}
+
+func (r *recorder) writeHeader(status int) {
+	if r.status != 0 {
+		return
+	}
+	if status < 100 || status > 999 {
+		panic(fmt.Sprintf("httpcache: invalid status code %d", status)) // as net/http does
+	}
+	if status < 200 && status != http.StatusSwitchingProtocols {
+		r.inform(status)
+		return
+	}
+	r.status, r.sent = status, canonical(r.header)
+	r.verdict = r.judge(status, r.sent)
+	switch {
+	case r.phase != recording:
+	case r.verdict.fate == refuse:
+		r.stop(r.verdict.why)
+	case r.tooLong():
+		r.stop(bySize)
+	default:
+		r.body = make([]byte, 0, max(r.length(), 0))
+	}
+}
+
+// inform passes an informational response on. In a rendering for everybody it is
+// the start of a dialogue with one client, which cannot be kept.
+func (r *recorder) inform(status int) {
+	if r.phase == recording && r.client == nil {
+		r.stop(byEarlyHints)
+	}
+	if r.phase == recording {
+		merge(r.client.Header(), canonical(r.header))
+		r.client.WriteHeader(status)
+	}
+}
+
+// length returns the length that is announced for the body; -1 if there is none.
+func (r *recorder) length() int64 {
+	n, err := strconv.ParseUint(r.sent.Get("Content-Length"), 10, 63)
+	if err != nil {
+		return -1
+	}
+	return int64(n) //nolint:gosec // it has 63 bits
+}
+
+// tooLong reports whether it is known already that the response is too long.
+func (r *recorder) tooLong() bool {
+	if r.length() > int64(r.max) {
+		return true
+	}
+	size := 0
+	for name, values := range r.sent {
+		size += len(name)
+		for _, v := range values {
+			size += len(v)
+		}
+	}
+	return size > maxHeader
+}
+
+// stop ends the recording: what there is, and what comes, goes to whoever takes
+// it.
+func (r *recorder) stop(why reason) {
+	r.out = r.live(why)
+	if r.out == nil {
+		r.phase, r.body = dropped, nil
+		return
+	}
+	r.phase = passing
+	if r.status == 0 {
+		return
+	}
+	merge(r.out.Header(), r.sent)
+	r.out.WriteHeader(r.status)
+	if len(r.body) > 0 {
+		_, _ = r.out.Write(r.body) // the next write fails as well
+	}
+	r.body = nil
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.status == 0 {
+		r.writeHeader(http.StatusOK)
+	}
+	if r.phase == recording && !bodyAllowed(r.status) {
+		return 0, http.ErrBodyNotAllowed
+	}
+	if r.phase == recording && len(r.body)+len(b) > r.max {
+		r.stop(bySize)
+	}
+	switch r.phase {
+	case recording:
+		r.body = append(r.body, b...)
+		return len(b), nil
+	case passing:
+		return r.out.Write(b)
+	case dropped, over:
+	}
+	return 0, errNotRecorded
+}
+
+// finish ends the recording when the handler has returned. It returns what to
+// make a page of, unless the response went elsewhere.
+func (r *recorder) finish() (status int, header http.Header, body []byte, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.status == 0 {
+		r.writeHeader(http.StatusOK)
+	}
+	if r.phase == recording {
+		if hasTrailers(r.header) {
+			r.stop(byTrailer)
+		} else if n := r.sent.Get("Content-Length"); n != "" && n != strconv.Itoa(len(r.body)) {
+			r.stop(byLength)
+		}
+	}
+	if r.phase == passing {
+		r.trail()
+	}
+	ok = r.phase == recording
+	r.phase = over
+	return r.status, r.sent, r.body, ok
+}
+
+// close ends the recording when the handler did not return in order.
+func (r *recorder) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.phase, r.body = over, nil
+}

@@ -1,0 +1,132 @@
+package httpcache
+
+import (
+	"context"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+)
+
+// rendering is one run of the handler for everybody, in a goroutine of its own:
+// the load it belongs to ends early when there will be no page, and then the
+// handler may go on for its client alone.
+type rendering struct {
+	x      *exchange
+	rec    *recorder
+	made   time.Time
+	ctx    context.Context // the handler's
+	cancel context.CancelCauseFunc
+	unlink func() bool // from the load's context
+	taken  bool        // by the handler's goroutine: the client is ours
+
+	// done is closed when it is known what becomes of the load; before that, the
+	// rest is written.
+	done    chan struct{}
+	once    sync.Once
+	verdict verdict
+	page    *page
+	err     error
+}
+
+// start runs the handler in the context of a load: what it reads from caches,
+// or names by cache.Depend, the page depends on.
+func (x *exchange) start(ctx context.Context) *rendering {
+	n := &rendering{x: x, made: x.c.cfg.Now(), done: make(chan struct{})}
+	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	n.ctx, n.cancel = own, cancel
+	n.unlink = context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	n.rec = &recorder{
+		judge:  func(status int, h http.Header) verdict { return x.c.judge(&x.t, status, h) },
+		max:    x.c.cfg.MaxBody,
+		live:   n.goOn,
+		header: make(http.Header),
+	}
+	r := x.c.request(&x.t, x.req.Clone(own))
+	x.c.renderings.Add(1)
+	go n.run(r)
+	return n
+}
+
+func (n *rendering) run(r *http.Request) {
+	defer n.x.c.renderings.Done()
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		// Without recover, a panic would end the program. A nil one is Goexit.
+		n.fell(recover())
+	}()
+	n.x.next.ServeHTTP(n.rec, r)
+	returned = true
+	n.returned()
+}
+
+// returned makes a page of what was recorded. A handler that was told to stop may
+// have left out half of it and still look content: that is no page.
+func (n *rendering) returned() {
+	cut := context.Cause(n.ctx)
+	defer n.cancel(nil)
+	status, header, body, ok := n.rec.finish()
+	if n.taken {
+		n.x.client.release(nil)
+	}
+	switch {
+	case ok && cut != nil:
+		n.end(verdict{}, nil, cut)
+	case ok:
+		p := n.x.c.pageOf(&n.x.t, status, header, body, n.made)
+		n.end(n.rec.verdict, p, nil)
+	}
+}
+
+// fell ends a rendering whose handler panicked with p.
+func (n *rendering) fell(p any) {
+	defer n.cancel(nil)
+	n.rec.close()
+	err := cache.ErrGoexit
+	if p != nil {
+		err = &cache.PanicError{Value: p, Stack: debug.Stack()}
+	}
+	if n.taken {
+		n.x.client.release(repanic(err))
+	}
+	n.end(verdict{}, nil, err)
+}
+
+func (n *rendering) end(v verdict, p *page, err error) {
+	n.once.Do(func() {
+		n.verdict, n.page, n.err = v, p, err
+		close(n.done)
+	})
+}
+
+// goOn is what becomes of a response that cannot be recorded: the client for whom
+// it was begun gets it as it comes, if it may; else the handler is told that nobody
+// listens, and everybody who waits asks for himself. Either way the load is over,
+// so that nobody waits for the end of a stream, and LoadTimeout does not cut it.
+func (n *rendering) goOn(why reason) http.ResponseWriter {
+	c := n.x.c
+	c.stats.refuse(why)
+	if n.ctx.Err() == nil { // what a handler says after it was told to stop says nothing of the page
+		c.memory.add(n.x.t.key, c.cfg.Now())
+	}
+	var w http.ResponseWriter
+	// Once unlinked, the handler lives as long as its client.
+	if why.goesOn() && !n.rec.verdict.mine && n.unlink() {
+		if w = n.x.client.take(); w != nil {
+			n.taken = true
+			context.AfterFunc(n.x.client.ctx, func() { n.cancel(context.Cause(n.x.client.ctx)) })
+			w.Header().Add("Cache-Status", c.lines.miss(miss{detail: why}))
+		}
+	}
+	if w == nil {
+		n.unlink()
+		n.cancel(errNotRecorded)
+	}
+	n.end(verdict{why: why}, nil, nil)
+	return w
+}

@@ -1,0 +1,143 @@
+package httpcache
+
+import (
+	"mime"
+	"net/http"
+	"sync"
+	"sync/atomic"
+)
+
+// maxFormats is how many formats are counted apart.
+const maxFormats = 32
+
+// Counts are numbers of requests, but for Stored and Bytes. A request that may
+// be answered by the cache is one of Hits, Stale, Misses and Coalesced.
+type Counts struct {
+	Hits        int64 // answered by what was there
+	Stale       int64 // answered by what was there though it was not fresh
+	Misses      int64 // the handler was asked
+	Coalesced   int64 // the handler had been asked on behalf of another client
+	NotModified int64 // of all these: answered 304
+	Stored      int64 // responses that were handed to the cache for keeping
+	Bytes       int64 // of bodies that were whole before they were sent
+}
+
+// Stats are the numbers of a Cache since it was made.
+type Stats struct {
+	Counts
+	Formats map[string]Counts // by Config.Format
+
+	// Bypass counts the requests that went past the cache, or got a rendering of
+	// their own without asking it, by reason.
+	Bypass map[string]int64
+
+	// Refused counts the responses that were not stored, by reason, and as
+	// "unavailable" the requests that were answered 503 for want of one.
+	Refused map[string]int64
+}
+
+type counts struct {
+	hits, stale, misses, coalesced, notModified, stored, bytes atomic.Int64
+}
+
+func (c *counts) read() Counts {
+	return Counts{
+		Hits: c.hits.Load(), Stale: c.stale.Load(), Misses: c.misses.Load(), Coalesced: c.coalesced.Load(),
+		NotModified: c.notModified.Load(), Stored: c.stored.Load(), Bytes: c.bytes.Load(),
+	}
+}
+
+func (c *Counts) add(o Counts) {
+	c.Hits += o.Hits
+	c.Stale += o.Stale
+	c.Misses += o.Misses
+	c.Coalesced += o.Coalesced
+	c.NotModified += o.NotModified
+	c.Stored += o.Stored
+	c.Bytes += o.Bytes
+}
+
+// counters are bounded whatever clients do: reasons are constants, and formats
+// beyond maxFormats are counted together.
+type counters struct {
+	bypassed, refused [reasons]atomic.Int64
+	formats           sync.Map // string → *counts
+	n                 atomic.Int64
+	other             counts
+}
+
+func (c *counters) bypass(why reason) { c.bypassed[why].Add(1) }
+
+func (c *counters) refuse(why reason) { c.refused[why].Add(1) }
+
+// of returns the counts of a format.
+func (c *counters) of(format string) *counts {
+	if v, ok := c.formats.Load(format); ok {
+		return v.(*counts)
+	}
+	if c.n.Add(1) > maxFormats {
+		c.n.Add(-1)
+		return &c.other
+	}
+	v, loaded := c.formats.LoadOrStore(format, new(counts))
+	if loaded {
+		c.n.Add(-1)
+	}
+	return v.(*counts)
+}
+
+// Stats returns the numbers so far. They are read one by one while others count.
+func (c *Cache) Stats() Stats {
+	s := Stats{Formats: map[string]Counts{}, Bypass: map[string]int64{}, Refused: map[string]int64{}}
+	add := func(name string, n Counts) {
+		if n != (Counts{}) {
+			sum := s.Formats[name]
+			sum.add(n)
+			s.Formats[name] = sum
+			s.add(n)
+		}
+	}
+	c.stats.formats.Range(func(name, v any) bool {
+		add(name.(string), v.(*counts).read())
+		return true
+	})
+	add("other", c.stats.other.read())
+	for r := none + 1; r < reasons; r++ {
+		if n := c.stats.bypassed[r].Load(); n > 0 {
+			s.Bypass[r.String()] = n
+		}
+		if n := c.stats.refused[r].Load(); n > 0 {
+			s.Refused[r.String()] = n
+		}
+	}
+	return s
+}
+
+// formatOf names a response by its Content-Type.
+func formatOf(_ string, h http.Header) string {
+	t, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil {
+		return "other"
+	}
+	switch t {
+	case "text/html", "application/xhtml+xml":
+		return "html"
+	case "application/json", "application/problem+json":
+		return "json"
+	case "application/feed+json":
+		return "jsonfeed"
+	case "application/rss+xml":
+		return "rss"
+	case "application/atom+xml":
+		return "atom"
+	case "text/xml", "application/xml":
+		return "xml"
+	case "text/css":
+		return "css"
+	case "text/javascript", "application/javascript":
+		return "js"
+	case "text/plain":
+		return "text"
+	}
+	return "other"
+}

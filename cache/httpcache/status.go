@@ -1,0 +1,93 @@
+package httpcache
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/dunglas/httpsfv"
+
+	"github.com/twofold-go/twofold/policy"
+)
+
+// lines writes the lines of Cache-Status (RFC 9211). What hits say is made once.
+type lines struct {
+	name string
+	ttl  time.Duration // 0: not said
+
+	hit, staleHit, bypass, method, off string
+}
+
+// miss is what there is to say when the handler was asked.
+type miss struct {
+	stale     bool // what there was was not fresh
+	stored    bool
+	collapsed bool // it was asked on behalf of another client
+	status    int  // what it answered, if that is not what the client gets; 0: unknown
+	detail    reason
+	instead   bool // of a failure, what was stale is served
+}
+
+func newLines(name string, p policy.Patch) (l lines, err error) {
+	l = lines{name: name, ttl: ttlOf(p)}
+	l.hit, err = l.line("hit", true)
+	l.staleHit, _ = l.line("hit", true, "detail", httpsfv.Token("stale"))
+	l.method, _ = l.line("fwd", httpsfv.Token("method"))
+	l.bypass, _ = l.line("fwd", httpsfv.Token("bypass"))
+	l.off, _ = l.line("fwd", httpsfv.Token("bypass"), "detail", httpsfv.Token(byOff.String()))
+	return l, err
+}
+
+// line spells one member of the list: the cache's name with parameters.
+func (l *lines) line(params ...any) (string, error) {
+	item := httpsfv.NewItem(httpsfv.Token(l.name))
+	for i := 0; i < len(params); i += 2 {
+		item.Params.Add(params[i].(string), params[i+1])
+	}
+	return httpsfv.Marshal(httpsfv.List{item})
+}
+
+// served spells the line of a page that was there, and that is age seconds old.
+func (l *lines) served(stale bool, age int64) string {
+	s := l.hit
+	if stale {
+		s = l.staleHit
+	}
+	if l.ttl == 0 {
+		return s
+	}
+	return s + ";ttl=" + strconv.FormatInt(int64(l.ttl/time.Second)-age, 10)
+}
+
+// passed spells the line of a request that went past the cache.
+func (l *lines) passed(why reason) string {
+	if why == byMethod {
+		return l.method
+	}
+	return l.bypass + ";detail=" + why.String()
+}
+
+// miss spells the line of a request that was not answered by what was there.
+func (l *lines) miss(m miss) string {
+	fwd := httpsfv.Token("uri-miss")
+	if m.stale {
+		fwd = "stale"
+	}
+	params := []any{"fwd", fwd}
+	if m.status > 0 {
+		params = append(params, "fwd-status", int64(m.status))
+	}
+	if m.stored {
+		params = append(params, "stored", true)
+	}
+	if m.collapsed {
+		params = append(params, "collapsed", true)
+	}
+	switch {
+	case m.instead:
+		params = append(params, "detail", httpsfv.Token("stale-if-error"))
+	case m.detail != none:
+		params = append(params, "detail", httpsfv.Token(m.detail.String()))
+	}
+	s, _ := l.line(params...) // the name was tried when the cache was made
+	return s
+}

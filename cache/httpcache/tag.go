@@ -1,0 +1,23 @@
+package httpcache
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+	"unicode/utf8"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// pathTag is the tag of all entries of a path. A path that no tag can hold, for
+// it is too long or not UTF-8, is there by its hash.
+func (c *Cache) pathTag(path string) string {
+	tag := c.cfg.Namespace + " path " + path
+	if len(tag) <= invalidate.MaxTagLen && utf8.ValidString(tag) {
+		return tag
+	}
+	sum := sha256.Sum256([]byte(tag))
+	return "httpcache path sha256 " + hex.EncodeToString(sum[:])
+}
+
+func escapedPath(path string) string { return (&url.URL{Path: path}).EscapedPath() }

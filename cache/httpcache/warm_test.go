@@ -1,0 +1,211 @@
+package httpcache_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/policy"
+)
+
+func TestWarm(t *testing.T) {
+	var asked int
+	h := func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		switch r.URL.Path {
+		case "/private":
+			w.Header().Set("Set-Cookie", "a=b")
+		case "/broken":
+			w.WriteHeader(http.StatusBadGateway)
+		case "/missing":
+			w.WriteHeader(http.StatusNotFound)
+		case "/stream":
+			w.(http.Flusher).Flush()
+		}
+		_, _ = w.Write([]byte("page"))
+	}
+	cfg := httpcache.Config{
+		Hosts:        []string{"example.com"},
+		Bypass:       func(r *http.Request) bool { return r.URL.Path == "/admin" },
+		StoreMissing: func(string) bool { return false },
+		Vary:         []httpcache.VaryRule{{Header: "X-Lang"}},
+	}
+	s := serve(t, h, cfg)
+	type w = httpcache.Warmed
+	for _, c := range []struct {
+		target string
+		want   w
+		asked  int
+	}{
+		{"/", w{Status: 200, Bytes: 4, Stored: true}, 1},
+		{"/", w{Status: 200, Bytes: 4, Stored: true, Hit: true}, 0},
+		{"http://example.com/", w{Status: 200, Bytes: 4, Stored: true, Hit: true}, 0},
+		{"https://example.com/", w{Status: 200, Bytes: 4, Stored: true}, 1},
+		{"/?page=2", w{Status: 200, Bytes: 4, Stored: true}, 1},
+		{"/a%2Fb", w{Status: 200, Bytes: 4, Stored: true}, 1},
+		{"/private", w{Why: "set-cookie"}, 1},
+		{"/private", w{Why: "not-cacheable-a-moment-ago"}, 0},
+		{"/stream", w{Why: "flush"}, 1},
+		{"/broken", w{Status: 502, Bytes: 4, Why: "status"}, 1},
+		{"/missing", w{Status: 404, Bytes: 4, Why: "missing"}, 1},
+		{"/admin", w{Why: "program"}, 0},
+		{"http://evil.example/", w{Why: "host"}, 0},
+		{"/a/../b", w{Why: "path"}, 0},
+	} {
+		asked = 0
+		got, err := s.Warm(t.Context(), c.target, nil)
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil || asked != c.asked {
+			t.Errorf("%s: %v, %d renderings, %s", c.target, err, asked, diff)
+		}
+	}
+	if got, err := s.Warm(t.Context(), "/", http.Header{"X-Lang": {"de"}}); got.Hit || !got.Stored || err != nil {
+		t.Errorf("another variant: %+v, %v", got, err)
+	}
+	if a := s.get(t, "/", "Host", "example.com"); !a.hit() {
+		t.Errorf("what was warmed is not used: %v", a)
+	}
+	if _, err := serve(t, h, httpcache.Config{}).Warm(t.Context(), "/", nil); err == nil {
+		t.Error("warmed for no host")
+	}
+	for _, bad := range []string{"ftp://example.com/", "%zz", "http://[/"} {
+		if got, err := s.Warm(t.Context(), bad, nil); err == nil || strings.Contains(err.Error(), bad) {
+			t.Errorf("%s: %+v, %v", bad, got, err)
+		}
+	}
+	cfg.Off = true
+	if got, err := serve(t, h, cfg).Warm(t.Context(), "/", nil); got.Why != "off" || err != nil {
+		t.Errorf("off: %+v, %v", got, err)
+	}
+}
+
+func TestWarmFails(t *testing.T) {
+	s := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/panic" {
+			panic(errOops)
+		}
+		<-r.Context().Done()
+	}, httpcache.Config{})
+	if _, err := s.Warm(t.Context(), "http://x/panic", nil); !errors.Is(err, errOops) {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Warm(ctx, "http://x/", nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+var errOops = errors.New("oops")
+
+// Close waits for handlers that nobody waits for any more.
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open := make(chan struct{})
+		var renderings atomic.Int64
+		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			forAll := renderings.Add(1) == 1 // asked here: once it is refused, the client's own may overtake it
+			w.Header().Set("Set-Cookie", "a=b")
+			w.WriteHeader(http.StatusOK)
+			if forAll {
+				<-open // does not listen to its context
+			}
+		}, httpcache.Config{})
+		s.get(t, "/")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := s.c.Close(ctx); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		close(open)
+		if err := s.c.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A Config with faults is refused, and all of them are named.
+func TestConfig(t *testing.T) {
+	_, err := httpcache.New(httpcache.Config{
+		MaxBody:     -1,
+		Name:        "not a token",
+		Statuses:    []int{200, 206, 500, 99},
+		Hosts:       []string{"Example.com", ""},
+		Credentials: []string{"a b"},
+		Vary:        []httpcache.VaryRule{{Header: "Cookie"}, {Header: "x y"}, {Header: "accept"}, {Header: "Accept"}, {Header: "Range"}},
+	})
+	for _, want := range []string{
+		"Tiers is nil", "MaxBody of -1", "Statuses has 206", "Statuses has 500", "Statuses has 99",
+		"Hosts: entry 0", "Hosts: entry 1", "Credentials: entry 0", "Vary: Cookie", "Vary: the header of entry 1", "Vary has Accept twice", "Vary: Range",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in %v", want, err)
+		}
+	}
+	for name, cfg := range map[string]httpcache.Config{
+		"Name":      {Off: true, Name: "not a token"},
+		"Policy":    {Tiers: openTiers(t, cache.TiersConfig{}), Policy: policy.Patch{Jitter: new(2.0)}},
+		"namespace": {Tiers: openTiers(t, cache.TiersConfig{}), Namespace: "::"},
+		"tenant":    {Tiers: openTiers(t, cache.TiersConfig{}), Tenant: "a:b"},
+	} {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+		if _, err := httpcache.New(cfg); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Requests are counted by what came of them and by format.
+func TestStats(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", r.URL.Query().Get("type"))
+		_, _ = w.Write([]byte("12345"))
+	}, httpcache.Config{})
+	for _, typ := range []string{"text/html", "application/rss%2Bxml", "text/html", "text/html", "image/png"} {
+		s.get(t, "/?type="+typ)
+	}
+	etag := s.get(t, "/?type=text/html").header.Get("ETag")
+	s.get(t, "/?type=text/html", "If-None-Match", etag)
+	do(s, request(t, http.MethodHead, "/?type=image/png"))
+	do(s, request(t, http.MethodPost, "/"))
+	s.get(t, "/", "Cookie", "a=b")
+	s.get(t, "/", "Cookie", "a=b")
+	want := httpcache.Stats{
+		Counts: httpcache.Counts{Hits: 5, Misses: 3, NotModified: 1, Stored: 3, Bytes: 30},
+		Formats: map[string]httpcache.Counts{
+			"html":  {Hits: 4, Misses: 1, NotModified: 1, Stored: 1, Bytes: 20},
+			"rss":   {Misses: 1, Stored: 1, Bytes: 5},
+			"other": {Hits: 1, Misses: 1, Stored: 1, Bytes: 5},
+		},
+		Bypass:  map[string]int64{"method": 1, "credentials": 2},
+		Refused: map[string]int64{},
+	}
+	if diff := cmp.Diff(want, s.c.Stats()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Cache-Status is appended to what the handler's own caches said.
+func TestCacheStatusOfOthers(t *testing.T) {
+	h := personal(set("Cache-Status", "inner; hit"))
+	s := serve(t, h, httpcache.Config{Name: "outer"})
+	s.get(t, "/")
+	if got := strings.Join(s.get(t, "/").header["Cache-Status"], ", "); got != "inner; hit, outer;hit" {
+		t.Error(got)
+	}
+	s = serve(t, personal(func(w http.ResponseWriter, r *http.Request) {
+		set("Cache-Status", "inner; hit")(w, r)
+		set("Set-Cookie", "a=b")(w, r)
+	}), httpcache.Config{Name: "outer"})
+	if got := strings.Join(s.get(t, "/").header["Cache-Status"], ", "); got != "inner; hit, outer;fwd=uri-miss;detail=set-cookie" {
+		t.Error(got)
+	}
+}

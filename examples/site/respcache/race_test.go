@@ -1,5 +1,0 @@
-//go:build race
-
-package respcache_test
-
-const raceEnabled = true
