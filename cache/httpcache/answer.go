@@ -37,6 +37,18 @@ func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page, line str
 	}
 }
 
+// alone lets the handler answer one client from the client's own request.
+func (c *Cache) alone(next http.Handler, w http.ResponseWriter, r *http.Request, t target, line string) {
+	if c.cfg.until() {
+		c.own(next, w, r, t, line)
+		return
+	}
+	if line != "" {
+		w.Header().Add("Cache-Status", line)
+	}
+	next.ServeHTTP(w, r)
+}
+
 // own lets the handler answer one client alone, from the client's own request,
 // and answers conditional requests as the cache does: what was there and what
 // was not look the same.
