@@ -38,7 +38,7 @@ type lifetimeCase struct {
 	status   int // 0: 200
 	h        http.Header
 	delay    time.Duration // of the response
-	want     httpcache.Lifetime
+	want     httpcache.Reckoned
 }
 
 func (c lifetimeCase) run(t *testing.T) {
@@ -57,7 +57,7 @@ const longest = math.MaxInt32 * time.Second
 
 // RFC 9111 §4.2.1: s-maxage, max-age, Expires, in this order.
 func TestFreshnessLifetime(t *testing.T) {
-	explicit := func(d time.Duration) httpcache.Lifetime { return httpcache.Lifetime{Total: d, Explicit: true} }
+	explicit := func(d time.Duration) httpcache.Reckoned { return httpcache.Reckoned{Total: d, Explicit: true} }
 	cc := func(s ...string) http.Header { return http.Header{"Cache-Control": s} }
 	dated := headerOf("Date", noonPlus(0), "Expires", noonPlus(50))
 	for _, c := range []lifetimeCase{
@@ -67,10 +67,10 @@ func TestFreshnessLifetime(t *testing.T) {
 		{name: "unreadable max-age", h: cc("max-age=1.5"), want: explicit(0)},
 		{name: "one of two unreadable", h: cc("max-age=60, max-age=x"), want: explicit(0)},
 		{name: "as long as can be", h: cc("max-age=99999999999999999999"), want: explicit(longest)},
-		{name: "s-maxage is for shared caches", h: cc("s-maxage=9, max-age=60"), want: httpcache.Lifetime{Total: time.Minute, Explicit: true, Authorized: true}},
+		{name: "s-maxage is for shared caches", h: cc("s-maxage=9, max-age=60"), want: httpcache.Reckoned{Total: time.Minute, Explicit: true, Authorized: true}},
 		{
 			name: "s-maxage first, and never stale", shared: true, h: cc("s-maxage=9, max-age=60, stale-while-revalidate=5"),
-			want: httpcache.Lifetime{Total: 9 * time.Second, Explicit: true, Strict: true, Authorized: true},
+			want: httpcache.Reckoned{Total: 9 * time.Second, Explicit: true, Strict: true, Authorized: true},
 		},
 		{name: "Expires", h: dated, want: explicit(50 * time.Second)},
 		{name: "Expires without Date", h: headerOf("Expires", noonPlus(50)), want: explicit(50 * time.Second)},
@@ -95,19 +95,19 @@ func TestHeuristicLifetime(t *testing.T) {
 	modified := headerOf("Last-Modified", noonPlus(-1000))
 	for _, c := range []lifetimeCase{
 		{name: "off", h: modified},
-		{name: "a tenth", fallback: tenth, h: modified, want: httpcache.Lifetime{Total: 100 * time.Second}},
-		{name: "from Date", fallback: tenth, h: headerOf("Last-Modified", noonPlus(-1100), "Date", noonPlus(-100)), want: httpcache.Lifetime{Total: 100 * time.Second, Age: 100 * time.Second}},
-		{name: "a day at most", fallback: tenth, h: headerOf("Last-Modified", "Thu, 01 Jan 1970 00:00:00 GMT"), want: httpcache.Lifetime{Total: 24 * time.Hour}},
-		{name: "less at most", fallback: httpcache.Fallback{Heuristic: 0.1, MaxHeuristic: time.Second}, h: modified, want: httpcache.Lifetime{Total: time.Second}},
+		{name: "a tenth", fallback: tenth, h: modified, want: httpcache.Reckoned{Total: 100 * time.Second}},
+		{name: "from Date", fallback: tenth, h: headerOf("Last-Modified", noonPlus(-1100), "Date", noonPlus(-100)), want: httpcache.Reckoned{Total: 100 * time.Second, Age: 100 * time.Second}},
+		{name: "a day at most", fallback: tenth, h: headerOf("Last-Modified", "Thu, 01 Jan 1970 00:00:00 GMT"), want: httpcache.Reckoned{Total: 24 * time.Hour}},
+		{name: "less at most", fallback: httpcache.Fallback{Heuristic: 0.1, MaxHeuristic: time.Second}, h: modified, want: httpcache.Reckoned{Total: time.Second}},
 		{name: "modified in the future", fallback: tenth, h: headerOf("Last-Modified", noonPlus(60))},
-		{name: "no Last-Modified: TTL", fallback: tenth, want: httpcache.Lifetime{Total: 9 * time.Second}},
-		{name: "unreadable Last-Modified: TTL", fallback: tenth, h: headerOf("Last-Modified", "0"), want: httpcache.Lifetime{Total: 9 * time.Second}},
-		{name: "explicit: neither", fallback: tenth, h: headerOf("Last-Modified", noonPlus(-1000), "Expires", "0"), want: httpcache.Lifetime{Explicit: true}},
-		{name: "404", fallback: tenth, status: 404, want: httpcache.Lifetime{Total: 9 * time.Second}},
+		{name: "no Last-Modified: TTL", fallback: tenth, want: httpcache.Reckoned{Total: 9 * time.Second}},
+		{name: "unreadable Last-Modified: TTL", fallback: tenth, h: headerOf("Last-Modified", "0"), want: httpcache.Reckoned{Total: 9 * time.Second}},
+		{name: "explicit: neither", fallback: tenth, h: headerOf("Last-Modified", noonPlus(-1000), "Expires", "0"), want: httpcache.Reckoned{Explicit: true}},
+		{name: "404", fallback: tenth, status: 404, want: httpcache.Reckoned{Total: 9 * time.Second}},
 		{name: "302", fallback: tenth, status: 302, h: modified},
 		{name: "500", fallback: tenth, status: 500, h: modified},
-		{name: "302, public", fallback: tenth, status: 302, h: headerOf("Cache-Control", "public"), want: httpcache.Lifetime{Total: 9 * time.Second, Public: true, Authorized: true}},
-		{name: "too long", fallback: httpcache.Fallback{TTL: math.MaxInt64}, want: httpcache.Lifetime{Total: longest}},
+		{name: "302, public", fallback: tenth, status: 302, h: headerOf("Cache-Control", "public"), want: httpcache.Reckoned{Total: 9 * time.Second, Public: true, Authorized: true}},
+		{name: "too long", fallback: httpcache.Fallback{TTL: math.MaxInt64}, want: httpcache.Reckoned{Total: longest}},
 	} {
 		c.run(t)
 	}
@@ -115,7 +115,7 @@ func TestHeuristicLifetime(t *testing.T) {
 
 // RFC 9111 §4.2.3.
 func TestInitialAge(t *testing.T) {
-	aged := func(d time.Duration) httpcache.Lifetime { return httpcache.Lifetime{Age: d} }
+	aged := func(d time.Duration) httpcache.Reckoned { return httpcache.Reckoned{Age: d} }
 	for _, c := range []lifetimeCase{
 		{name: "from Date", h: headerOf("Date", noonPlus(-7)), want: aged(7 * time.Second)},
 		{name: "Date in the future", h: headerOf("Date", noonPlus(7))},
@@ -139,47 +139,47 @@ func TestInitialAge(t *testing.T) {
 // RFC 9111 §5.2.2 and §5.4, RFC 5861, RFC 8246.
 func TestResponseDirectives(t *testing.T) {
 	fallback := httpcache.Fallback{Stale: 5 * time.Second, StaleIfError: 6 * time.Second}
-	stale := func(l httpcache.Lifetime) httpcache.Lifetime {
+	stale := func(l httpcache.Reckoned) httpcache.Reckoned {
 		l.Stale, l.StaleIfError = fallback.Stale, fallback.StaleIfError
 		return l
 	}
 	for _, c := range []struct {
 		cc                string
 		status            int
-		private, sharedly httpcache.Lifetime // what a private and a shared cache make of it
+		private, sharedly httpcache.Reckoned // what a private and a shared cache make of it
 	}{
-		{cc: "stale-while-revalidate=1, stale-if-error=2", private: httpcache.Lifetime{Stale: time.Second, StaleIfError: 2 * time.Second}},
-		{cc: "stale-while-revalidate=x, stale-if-error", private: httpcache.Lifetime{}},
-		{cc: "no-cache, stale-if-error=9", private: httpcache.Lifetime{Asks: true}},
-		{cc: "no-cache=set-cookie", private: httpcache.Lifetime{Asks: true}},
-		{cc: "must-revalidate, stale-while-revalidate=9", private: httpcache.Lifetime{Strict: true, Authorized: true}},
-		{cc: "proxy-revalidate", private: stale(httpcache.Lifetime{}), sharedly: httpcache.Lifetime{Strict: true}},
-		{cc: `private="x"`, private: stale(httpcache.Lifetime{Private: true})},
-		{cc: "public", private: stale(httpcache.Lifetime{Public: true, Authorized: true})},
-		{cc: "immutable", private: stale(httpcache.Lifetime{Immutable: true})},
-		{cc: "no-store", private: stale(httpcache.Lifetime{NoStore: true})},
-		{cc: "no-store, must-understand", private: stale(httpcache.Lifetime{})},
-		{cc: "no-store, must-understand", status: 418, private: stale(httpcache.Lifetime{NoStore: true})},
-		{cc: "must-understand", status: 499, private: stale(httpcache.Lifetime{NoStore: true})},
-		{cc: "x; no-store", private: stale(httpcache.Lifetime{Bad: true})},
-		{cc: "foo, bar=baz", private: stale(httpcache.Lifetime{})},
+		{cc: "stale-while-revalidate=1, stale-if-error=2", private: httpcache.Reckoned{Stale: time.Second, StaleIfError: 2 * time.Second}},
+		{cc: "stale-while-revalidate=x, stale-if-error", private: httpcache.Reckoned{}},
+		{cc: "no-cache, stale-if-error=9", private: httpcache.Reckoned{Asks: true}},
+		{cc: "no-cache=set-cookie", private: httpcache.Reckoned{Asks: true}},
+		{cc: "must-revalidate, stale-while-revalidate=9", private: httpcache.Reckoned{Strict: true, Authorized: true}},
+		{cc: "proxy-revalidate", private: stale(httpcache.Reckoned{}), sharedly: httpcache.Reckoned{Strict: true}},
+		{cc: `private="x"`, private: stale(httpcache.Reckoned{Private: true})},
+		{cc: "public", private: stale(httpcache.Reckoned{Public: true, Authorized: true})},
+		{cc: "immutable", private: stale(httpcache.Reckoned{Immutable: true})},
+		{cc: "no-store", private: stale(httpcache.Reckoned{NoStore: true})},
+		{cc: "no-store, must-understand", private: stale(httpcache.Reckoned{})},
+		{cc: "no-store, must-understand", status: 418, private: stale(httpcache.Reckoned{NoStore: true})},
+		{cc: "must-understand", status: 499, private: stale(httpcache.Reckoned{NoStore: true})},
+		{cc: "x; no-store", private: stale(httpcache.Reckoned{Bad: true})},
+		{cc: "foo, bar=baz", private: stale(httpcache.Reckoned{})},
 	} {
-		for shared, want := range map[bool]httpcache.Lifetime{false: c.private, true: c.sharedly} {
-			if shared && want == (httpcache.Lifetime{}) {
+		for shared, want := range map[bool]httpcache.Reckoned{false: c.private, true: c.sharedly} {
+			if shared && want == (httpcache.Reckoned{}) {
 				want = c.private
 			}
 			lifetimeCase{name: c.cc, shared: shared, fallback: fallback, status: c.status, h: headerOf("Cache-Control", c.cc), want: want}.run(t)
 		}
 	}
-	lifetimeCase{name: "Pragma", h: headerOf("Pragma", "No-Cache"), want: httpcache.Lifetime{Asks: true}}.run(t)
+	lifetimeCase{name: "Pragma", h: headerOf("Pragma", "No-Cache"), want: httpcache.Reckoned{Asks: true}}.run(t)
 	lifetimeCase{name: "Pragma beside Cache-Control", h: headerOf("Pragma", "no-cache", "Cache-Control", "x")}.run(t)
 }
 
 // RFC 9213.
 func TestTargets(t *testing.T) {
 	targets := []string{"One-Cache-Control", "Cdn-Cache-Control"}
-	fresh := func(seconds int) httpcache.Lifetime {
-		return httpcache.Lifetime{Total: time.Duration(seconds) * time.Second, Explicit: true}
+	fresh := func(seconds int) httpcache.Reckoned {
+		return httpcache.Reckoned{Total: time.Duration(seconds) * time.Second, Explicit: true}
 	}
 	const one, cdn, all = "One-Cache-Control", "Cdn-Cache-Control", "Cache-Control"
 	for _, c := range []lifetimeCase{
@@ -190,13 +190,13 @@ func TestTargets(t *testing.T) {
 		{name: "unreadable", h: headerOf(one, "max-age=1; ;", cdn, "max-age=2"), want: fresh(2)},
 		{name: "alone", h: headerOf(one, "max-age=1", all, "no-store, no-cache, x;y", "Pragma", "no-cache"), want: fresh(1)},
 		{name: "alone, without a lifetime", h: headerOf(one, "foo", all, "max-age=3", "Expires", noonPlus(5))},
-		{name: "no-store", h: headerOf(one, "no-store", all, "max-age=3"), want: httpcache.Lifetime{NoStore: true}},
+		{name: "no-store", h: headerOf(one, "no-store", all, "max-age=3"), want: httpcache.Reckoned{NoStore: true}},
 		{name: "not no-store", h: headerOf(one, "no-store=?0, max-age=1"), want: fresh(1)},
 		{name: "a string is no number", h: headerOf(one, `max-age="1"`), want: fresh(0)},
 		{name: "neither is a list", h: headerOf(one, "max-age=(1 2)"), want: fresh(0)},
 		{name: "nor what is negative", h: headerOf(one, "max-age=-1"), want: fresh(0)},
-		{name: "private with fields", h: headerOf(one, `private="x", max-age=1`), want: httpcache.Lifetime{Private: true, Total: time.Second, Explicit: true}},
-		{name: "two lines", h: headerOf(one, "max-age=1", one, "stale-if-error=4"), want: httpcache.Lifetime{Total: time.Second, Explicit: true, StaleIfError: 4 * time.Second}},
+		{name: "private with fields", h: headerOf(one, `private="x", max-age=1`), want: httpcache.Reckoned{Private: true, Total: time.Second, Explicit: true}},
+		{name: "two lines", h: headerOf(one, "max-age=1", one, "stale-if-error=4"), want: httpcache.Reckoned{Total: time.Second, Explicit: true, StaleIfError: 4 * time.Second}},
 	} {
 		c.targets = targets
 		c.run(t)
@@ -207,13 +207,13 @@ func TestTargets(t *testing.T) {
 // What is left of a lifetime when the response comes.
 func TestLeft(t *testing.T) {
 	for _, c := range []struct {
-		l                          httpcache.Lifetime
+		l                          httpcache.Reckoned
 		fresh, stale, staleIfError time.Duration
 	}{
-		{httpcache.Lifetime{Total: 10, Stale: 4, StaleIfError: 6}, 10, 4, 6},
-		{httpcache.Lifetime{Age: 3, Total: 10, Stale: 4, StaleIfError: 6}, 7, 4, 6},
-		{httpcache.Lifetime{Age: 15, Total: 10, Stale: 4, StaleIfError: 6}, 0, 0, 1},
-		{httpcache.Lifetime{Asks: true, Total: 10}, 0, 0, 0},
+		{httpcache.Reckoned{Total: 10, Stale: 4, StaleIfError: 6}, 10, 4, 6},
+		{httpcache.Reckoned{Age: 3, Total: 10, Stale: 4, StaleIfError: 6}, 7, 4, 6},
+		{httpcache.Reckoned{Age: 15, Total: 10, Stale: 4, StaleIfError: 6}, 0, 0, 1},
+		{httpcache.Reckoned{Asks: true, Total: 10}, 0, 0, 0},
 	} {
 		fresh, stale, staleIfError := c.l.Left()
 		if fresh != c.fresh || stale != c.stale || staleIfError != c.staleIfError {

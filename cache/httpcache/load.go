@@ -29,10 +29,10 @@ type exchange struct {
 	why    atomic.Uint32 // the reason why what it brought is not stored
 	strict atomic.Bool   // what there was must not be served when it is not fresh
 
-	relearn atomic.Bool            // what the variant varies on is not in its key
+	relearn atomic.Bool             // what the variant varies on is not in its key
 	fall    atomic.Pointer[failure] // what came of its own request, whole
-	asks    bool                   // what is there will not do
-	other   []field                // who has what is to be replaced; set before the handler runs
+	asks    bool                    // what is there will not do
+	other   []field                 // who has what is to be replaced; set before the handler runs
 
 	answered atomic.Bool // our client was; a load that runs now refreshes
 }
@@ -151,6 +151,9 @@ func (x *exchange) settle(ctx context.Context, n *rendering) (*page, error) {
 	default:
 		if !c.cfg.until() {
 			c.lives(ctx, n.page, &v.life)
+		} else if d, _ := parseCacheControl(n.rec.sent["Cache-Control"]); d.has("must-revalidate") || d.has("proxy-revalidate") {
+			cache.Filling(ctx).SetStale(0)
+			cache.Filling(ctx).SetStaleIfError(0)
 		}
 		if n.prev != nil && n.page.Body != nil && n.rec.status == http.StatusNotModified {
 			cache.Filling(ctx).KeepDependencies()

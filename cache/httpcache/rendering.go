@@ -17,9 +17,9 @@ type rendering struct {
 	x      *exchange
 	rec    *recorder
 	made   time.Time
-	req    http.Header // what the handler sees, but for what is asked about prev
-	prev   *page       // the handler is asked whether it still stands; nil: it is not
-	whole  bool        // the handler sees all of the client's request
+	req    http.Header     // what the handler sees, but for what is asked about prev
+	prev   *page           // the handler is asked whether it still stands; nil: it is not
+	whole  bool            // the handler sees all of the client's request
 	ctx    context.Context // the handler's
 	cancel context.CancelCauseFunc
 	unlink func() bool // from the load's context

@@ -83,6 +83,9 @@ func (c *Config) lives(bad func(format string, args ...any)) {
 	if c.Hide == nil {
 		c.Hide = DefaultHide()
 	}
+	for _, err := range c.Fallback.faults() {
+		bad("%w", err)
+	}
 	c.Hide, c.Targets = canonicalNames(c.Hide), canonicalNames(c.Targets)
 	for i, n := range c.Hide {
 		if !isToken(n) {
@@ -95,6 +98,10 @@ func (c *Config) lives(bad func(format string, args ...any)) {
 		}
 	}
 	if !c.until() {
+		p := &c.Policy
+		if p.TTL != nil || p.Stale != nil || p.StaleIfError != nil || p.Jitter != nil && *p.Jitter != 0 {
+			bad("field Policy sets TTL, Jitter, Stale or StaleIfError, which with FromResponse the response says; see Fallback, or set UntilInvalidated")
+		}
 		return
 	}
 	for name, set := range map[string]bool{

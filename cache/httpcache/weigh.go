@@ -48,13 +48,13 @@ func (c *Cache) forbids(n *rendering, status int, h http.Header, life *lifetime)
 		return byPartial
 	case status == http.StatusNotModified, c.cfg.Statuses != nil && !slices.Contains(c.cfg.Statuses, status):
 		return byStatus
-	case life.mustUnderstand && http.StatusText(status) == "":
-		return byStatus
-	case life.noStore && !life.mustUnderstand:
+	case life.noStore:
 		return byNoStore
 	case life.private:
 		return byPrivate
-	case has(n.req, "Authorization") && !life.public && !life.shared && !life.strict:
+	case life.bad:
+		return byBadCacheControl
+	case has(n.req, "Authorization") && !life.authorized:
 		return byCredentials
 	case missing(status) && c.cfg.StoreMissing != nil && !c.cfg.StoreMissing(n.x.t.path):
 		return byMissing
@@ -62,11 +62,11 @@ func (c *Cache) forbids(n *rendering, status int, h http.Header, life *lifetime)
 	if why := n.forbidsVary(h); why != none {
 		return why
 	}
-	asked := life.asks || life.explicit
+	fresh, stale, staleIfError := life.left()
 	switch {
-	case !life.asks && (life.total > life.age || life.stale > 0 || life.staleIfError > 0):
+	case fresh > 0 || stale > 0 || staleIfError > 0:
 		return none
-	case asked && (has(h, "Etag") || has(h, "Last-Modified")):
+	case (life.asks || life.explicit) && (has(h, "Etag") || has(h, "Last-Modified")):
 		return none // of use as soon as the handler says that it still stands
 	case life.asks:
 		return byNoCache
@@ -95,15 +95,10 @@ func (n *rendering) forbidsVary(h http.Header) reason {
 // lives tells the load how long its page lives.
 func (c *Cache) lives(ctx context.Context, p *page, life *lifetime) {
 	f := cache.Filling(ctx)
-	if life.asks {
-		f.SetTTL(0)
-		f.SetStale(0)
-		f.SetStaleIfError(0)
-	} else {
-		f.SetTTL(max(life.total-life.age, 0))
-		f.SetStale(life.stale)
-		f.SetStaleIfError(max(life.staleIfError-life.stale, 0)) // both count from the end of freshness
-	}
+	fresh, stale, staleIfError := life.left()
+	f.SetTTL(fresh)
+	f.SetStale(stale)
+	f.SetStaleIfError(max(staleIfError-stale, 0)) // both count from the end of freshness
 	if p.get("Etag") != "" || p.get("Last-Modified") != "" {
 		f.SetKeep(c.cfg.Keep)
 	}
