@@ -22,6 +22,11 @@ type attempt[K comparable, V any] struct {
 	overtaken bool
 }
 
+// noStore reports whether the loader wants its outcome kept nowhere.
+func (a *attempt[K, V]) noStore() bool {
+	return a.facts.noStore || a.facts.unfresh && (a.it.err != nil || !a.facts.lasting())
+}
+
 // loaded is what the user's loader returned, and what Tags said of it.
 type loaded[K comparable, V any] struct {
 	*job[K, V]

@@ -121,6 +121,6 @@ func (j *job[K, V]) date(it *item[K, V]) follow.Mark {
 	if j.o.ttl > 0 {
 		ttl = j.o.ttl
 	}
-	it.live(it.loadedAt, j.lifetime(it, ttl, -1))
+	it.live(it.loadedAt, j.lifetime(it, ttl))
 	return mark
 }
