@@ -33,12 +33,13 @@ type Fill struct {
 	done     bool
 	previous any // the value being refreshed, nil when there is none
 	tagSet
-	vouched int64 // the oldest moment that vouches for a part, on t's clock; never: no part needs one
-	worn    bool  // a part is worn
-	noStore bool
-	badTag  bool
-	unfresh bool          // SetTTL was called with less than a millisecond
-	ttl     time.Duration // 0: as the policy says
+	vouched    int64 // the oldest moment that vouches for a part, on t's clock; never: no part needs one
+	worn       bool  // a part is worn
+	noStore    bool
+	badTag     bool
+	onPrevious bool
+	unfresh    bool          // SetTTL was called with less than a millisecond
+	ttl        time.Duration // 0: as the policy says
 	terms
 }
 
@@ -79,6 +80,11 @@ func (f *Fill) SetStaleIfError(d time.Duration) { f.edit(func() { f.ifError = ma
 // invalidation covers a value that is kept as any other. Zero, which is the default, and
 // negative keep nothing; an absence is not kept.
 func (f *Fill) SetKeep(d time.Duration) { f.edit(func() { f.keep = max(d, 0) }) }
+
+// DependOnPrevious makes the value being loaded depend on all that the value of [Previous]
+// depends on. It is for a loader that makes the one of the other and returns it itself: what
+// [ErrNotModified] stands for depends on the same anyway.
+func (f *Fill) DependOnPrevious() { f.edit(func() { f.onPrevious = true }) }
 
 // NoStore keeps the value being loaded out of both tiers. Callers that wait
 // for it get it.
@@ -239,6 +245,7 @@ type facts struct {
 	unfresh bool
 	ttl     time.Duration
 	terms
+	onPrevious bool
 }
 
 // close ends the loader's influence and returns what it said.
@@ -248,6 +255,6 @@ func (f *Fill) close() facts {
 	f.done, f.previous = true, nil
 	return facts{
 		tagSet: f.tagSet, vouched: f.vouched, worn: f.worn, noStore: f.noStore, badTag: f.badTag,
-		unfresh: f.unfresh, ttl: f.ttl, terms: f.terms,
+		unfresh: f.unfresh, ttl: f.ttl, terms: f.terms, onPrevious: f.onPrevious,
 	}
 }
