@@ -135,7 +135,9 @@ func (x *trip) confirm(ctx context.Context, e *exchanged, prev *page) (*page, er
 	e.cancel()
 	h := make(http.Header, len(prev.Header))
 	for _, f := range prev.Header {
-		h[f.Name] = f.Values
+		if f.Name != "Date" { // without one, the 304 was made when it came
+			h[f.Name] = f.Values
+		}
 	}
 	dropHopByHop(e.h)
 	for name, values := range e.h {
@@ -154,6 +156,7 @@ func (x *trip) confirm(ctx context.Context, e *exchanged, prev *page) (*page, er
 	if c := e.h["Set-Cookie"]; len(c) > 0 {
 		x.cookies.Store(&c)
 	}
+	cache.Filling(ctx).DependOnPrevious()
 	return x.keep(ctx, p, e, &life), nil
 }
 
