@@ -54,7 +54,8 @@ func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page, line str
 // was not look the same.
 func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t target, line string) {
 	rec := &recorder{
-		judge:  func(status int, h http.Header) verdict { return c.judge(&t, status, h) },
+		judge:  func(status int, h http.Header) verdict { return c.judgeTagged(r.Context(), &t, status, h) },
+		hide:   c.cfg.TagHeaders,
 		max:    c.cfg.MaxBody,
 		client: w,
 		header: make(http.Header),

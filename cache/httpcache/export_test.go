@@ -6,6 +6,7 @@ var (
 	IsNormal          = isNormal
 	ParseCacheControl = parseCacheControl
 	Matches           = matches
+	SplitTags         = splitTags
 )
 
 // Seconds is directives.seconds of what parseCacheControl returned.

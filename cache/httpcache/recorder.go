@@ -20,7 +20,8 @@ var errNotRecorded = errors.New("httpcache: nobody reads this response")
 // is for handlers that break that rule.
 type recorder struct {
 	judge func(status int, h http.Header) verdict
-	max   int // of the body
+	max   int      // of the body
+	hide  []string // headers that name tags
 
 	// live returns the writer that a response which cannot be recorded goes on
 	// to, or nil if there is none. It is called at most once, with mu held.
@@ -92,7 +93,9 @@ func (r *recorder) inform(status int) {
 		r.stop(byEarlyHints)
 	}
 	if r.phase == recording {
-		merge(r.client.Header(), canonical(r.header))
+		h := canonical(r.header)
+		dropHeaders(h, r.hide)
+		merge(r.client.Header(), h)
 		r.client.WriteHeader(status)
 	}
 }

@@ -39,7 +39,7 @@ func (x *exchange) start(ctx context.Context) *rendering {
 	n.ctx, n.cancel = own, cancel
 	n.unlink = context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	n.rec = &recorder{
-		judge:  func(status int, h http.Header) verdict { return x.c.judge(&x.t, status, h) },
+		judge:  func(status int, h http.Header) verdict { return x.c.judgeTagged(ctx, &x.t, status, h) },
 		max:    x.c.cfg.MaxBody,
 		live:   n.goOn,
 		header: make(http.Header),

@@ -15,7 +15,7 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 		if !c.cfg.Off {
 			w.Header().Add("Cache-Status", c.lines.passed(why))
 		}
-		next.ServeHTTP(w, r)
+		c.past(next, w, r)
 	case c.cfg.Off:
 		c.stats.bypass(byOff)
 		c.own(next, w, r, t, "")

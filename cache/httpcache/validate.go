@@ -59,7 +59,8 @@ func (c *Config) defaults() error {
 	if c.Codec == nil {
 		c.Codec = codec.CBOR
 	}
-	return errors.Join(append(errs, c.headers()...)...)
+	errs = append(errs, c.headers()...)
+	return errors.Join(append(errs, c.tagHeaders()...)...)
 }
 
 // headers brings the names of headers into their usual form, and reports what is
