@@ -49,12 +49,27 @@ func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page, line str
 	}
 }
 
+// alone lets the handler answer one client from the client's own request.
+func (c *Cache) alone(next http.Handler, w http.ResponseWriter, r *http.Request, t target, line string) {
+	if c.cfg.until() {
+		c.own(next, w, r, t, line)
+		return
+	}
+	if line != "" {
+		w.Header().Add("Cache-Status", line)
+	}
+	c.past(next, w, r)
+}
+
 // own lets the handler answer one client alone, from the client's own request,
 // and answers conditional requests as the cache does: what was there and what
 // was not look the same.
 func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t target, line string) {
 	rec := &recorder{
-		judge:  func(status int, h http.Header) verdict { return c.judgeTagged(r.Context(), &t, status, h) },
+		judge: func(status int, h http.Header) verdict {
+			c.takeTags(h)
+			return c.judge(&t, status, h)
+		},
 		hide:   c.cfg.TagHeaders,
 		max:    c.cfg.MaxBody,
 		client: w,

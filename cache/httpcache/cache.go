@@ -23,6 +23,7 @@ type Cache struct {
 	pages      cache.Cache[string, *page]
 	space      key.Space
 	lines      lines
+	rules      rules
 	memory     memory
 	stats      counters
 	renderings sync.WaitGroup
@@ -36,7 +37,7 @@ func New(cfg Config) (*Cache, error) {
 		return nil, fmt.Errorf("httpcache: new: %w", err)
 	}
 	p := cfg.policy()
-	c := &Cache{cfg: cfg, memory: memory{seed: maphash.MakeSeed()}, space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}}
+	c := &Cache{cfg: cfg, rules: rules{shared: true, targets: cfg.Targets, fallback: cfg.Fallback}, memory: memory{seed: maphash.MakeSeed()}, space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}}
 	var err error
 	if c.lines, err = newLines(cfg.Name, p); err != nil {
 		return nil, fmt.Errorf("httpcache: new: field Name: %w", err)
@@ -114,7 +115,7 @@ func (c *Cache) Purge(ctx context.Context, r *http.Request) error {
 	if why != none || c.cfg.Off {
 		return nil
 	}
-	return c.pages.Delete(ctx, t.key)
+	return c.cfg.Tiers.Invalidate(ctx, c.entries(&t)...)
 }
 
 // PurgePath invalidates all entries of a path, which is not escaped: of every
@@ -142,12 +143,17 @@ func (c *Cache) Expire(ctx context.Context, r *http.Request) error {
 	if why != none || c.cfg.Off {
 		return nil
 	}
-	return c.pages.Expire(ctx, t.key)
+	return c.cfg.Tiers.Expire(ctx, c.entries(&t)...)
+}
+
+// entries returns the scopes of all that answers t: the entry, its variants and encodings.
+func (c *Cache) entries(t *target) []invalidate.Scope {
+	return []invalidate.Scope{c.pages.Key(t.key), c.pages.Prefix(t.key + "|")}
 }
 
 // pageOf makes a page of what a handler wrote in answer to t.
 func (c *Cache) pageOf(t *target, status int, h http.Header, body []byte, made time.Time) *page {
-	p := newPage(status, h, body, made)
+	p := newPage(status, h, body, made, c.cfg.until())
 	p.Format = c.cfg.Format(t.path, h)
 	return p
 }

@@ -3,6 +3,7 @@ package httpcache
 import (
 	"math"
 	"strings"
+	"time"
 )
 
 // directives are those of the Cache-Control lines of a message (RFC 9111 §5.2),
@@ -40,19 +41,34 @@ func (d directives) seconds(name string) (n int64, ok bool) {
 	args := d[name]
 	n = math.MaxInt32
 	for _, a := range args {
-		if a == "" {
+		v, ok := seconds(a)
+		if !ok {
 			return 0, false
-		}
-		var v int64
-		for _, c := range []byte(a) {
-			if c < '0' || c > '9' {
-				return 0, false
-			}
-			v = min(v*10+int64(c-'0'), math.MaxInt32)
 		}
 		n = min(n, v)
 	}
 	return n, len(args) > 0
+}
+
+// duration returns the least argument of a directive, 0 if it cannot be read, and
+// what is to be said instead if the directive is not there.
+func (d directives) duration(name string, instead time.Duration) time.Duration {
+	if !d.has(name) {
+		return atMost(instead, maxLifetime)
+	}
+	n, _ := d.seconds(name)
+	return time.Duration(n) * time.Second
+}
+
+// seconds reads a number of seconds (RFC 9111 §1.2.2).
+func seconds(s string) (n int64, ok bool) {
+	for _, c := range []byte(s) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = min(n*10+int64(c-'0'), math.MaxInt32)
+	}
+	return n, s != ""
 }
 
 // parser reads one line.

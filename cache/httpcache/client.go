@@ -2,6 +2,7 @@ package httpcache
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"sync"
 )
@@ -31,6 +32,21 @@ func (c *client) take() http.ResponseWriter {
 		c.w, c.taken, c.done = nil, true, make(chan struct{})
 	}
 	return w
+}
+
+// inform sends an informational response, if the client waits.
+func (c *client) inform(status int, header http.Header) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.w == nil {
+		return
+	}
+	h := c.w.Header()
+	before := h.Clone()
+	merge(h, header)
+	c.w.WriteHeader(status)
+	clear(h) // what is said early is said again, if it is to be
+	maps.Copy(h, before)
 }
 
 // leave says that the client does not wait any more. If it was taken over, leave

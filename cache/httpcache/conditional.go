@@ -94,8 +94,8 @@ func leave304(h http.Header) {
 // a length, and a client that has it already gets a 304. It is what a Cache that
 // is Off does.
 func Conditional(next http.Handler) http.Handler {
-	c, err := New(Config{Off: true})
-	if err != nil { // the zero Config has no faults
+	c, err := New(Config{Off: true, Lifetime: UntilInvalidated})
+	if err != nil { // that has no faults
 		return next
 	}
 	return c.Handler(next)

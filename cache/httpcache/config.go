@@ -12,17 +12,39 @@ import (
 
 // What a Config means by zero.
 const (
-	DefaultNamespace = "responses:v1"
+	DefaultNamespace = "http:v1"
 	DefaultName      = "twofold"
 	DefaultMaxBody   = 1 << 20
+	DefaultKeep      = time.Hour
 )
+
+// DefaultHide returns the names that Config.Hide means by nil: headers by which proxies
+// say what a request was before, and which anybody can send.
+func DefaultHide() []string {
+	return []string{"Forwarded", "X-Forwarded-*", "X-Original-Url", "X-Rewrite-Url", "X-Http-Method-Override"}
+}
 
 // maxHeader is the most bytes of header that are stored with a response.
 const maxHeader = 64 << 10
 
+// Lifetime says what ends the life of a stored response.
+type Lifetime uint8
+
+const (
+	// FromResponse keeps a response for as long as it says itself, by the rules for a
+	// shared cache (RFC 9111), and as long as nobody invalidates it.
+	FromResponse Lifetime = iota
+
+	// UntilInvalidated keeps a response until something that it was made of is
+	// invalidated, or for Policy's TTL. What it says of its lifetime is for caches
+	// further down.
+	UntilInvalidated
+)
+
 // Config says what a cache of responses is. Tiers is required unless Off is
-// set. The functions are called by many goroutines at a time, and what they say
-// of a path they must always say of it, for keys are made of it.
+// set. With Tiers alone it is a shared cache as RFC 9111 describes it. The functions are
+// called by many goroutines at a time, and what they say of a path they must always say
+// of it, for keys are made of it.
 type Config struct {
 	// Tiers hold the responses. They stay open when the Cache is done with.
 	Tiers *cache.Tiers
@@ -31,9 +53,56 @@ type Config struct {
 	// belong to Tenant. Empty: DefaultNamespace, cache.DefaultTenant.
 	Namespace, Tenant string
 
-	// Policy changes how long responses are kept. What it leaves out is: TTL
-	// policy.Forever, no jitter, nothing stale, no failure remembered.
+	// Policy changes how responses are kept. What it leaves out is: TTL policy.Forever,
+	// no jitter, nothing stale, no failure remembered. With FromResponse its TTL, Jitter,
+	// Stale and StaleIfError do not count: the response and Fallback say them.
 	Policy policy.Patch
+
+	// Lifetime says what ends the life of a response. Zero: FromResponse.
+	Lifetime Lifetime
+
+	// KeyOnly shows the handler a request that is made of the key and nothing else, so
+	// that nothing else can be in a page. It is for a program's own handlers. Without it
+	// the handler sees the whole request of the client who asked first, but for Hide.
+	KeyOnly bool
+
+	// Fallback says how long a response is kept that does not say it. Zero: it is not
+	// stored. It is for FromResponse alone.
+	Fallback Fallback
+
+	// Keep is how long a response with a validator is kept beyond all use, so that the
+	// handler can be asked whether it still stands. 0: DefaultKeep. It is for FromResponse
+	// alone.
+	Keep time.Duration
+
+	// Targets are the names of response headers like Cache-Control that speak to this
+	// cache in particular (RFC 9213). The first that is there, and can be read, counts
+	// in place of Cache-Control and Expires. Nil: none. A cache at the edge of a network
+	// has "CDN-Cache-Control".
+	Targets []string
+
+	// Hide are the request headers that the handler is not shown without KeyOnly: those
+	// by which a client could slip something into what all others get. A name may end in
+	// "*". Nil: DefaultHide.
+	Hide []string
+
+	// Secure reports whether the scheme of a request is https. Nil: r.TLS says it. Behind
+	// something that ends TLS it has to look at what that says.
+	Secure func(*http.Request) bool
+
+	// IgnoreCookie names the cookies that no response depends on. The handler is not
+	// shown them. A request with any other goes past the cache. Nil: every cookie counts.
+	IgnoreCookie func(name string) bool
+
+	// SharedAuthorization lets requests with an Authorization header use the cache,
+	// which stores the response if it says public, s-maxage or must-revalidate (RFC 9111
+	// §3.5). It is for FromResponse alone.
+	SharedAuthorization bool
+
+	// ClientMayRefresh reports whether the no-cache, max-age, min-fresh and max-stale of
+	// a request's Cache-Control count. Nil: nobody's do, for with them strangers make the
+	// handler work. The no-store and only-if-cached of everybody count.
+	ClientMayRefresh func(*http.Request) bool
 
 	// Codec encodes responses for a remote tier. Nil: codec.CBOR, in which a
 	// body stays the bytes it is.
@@ -46,8 +115,9 @@ type Config struct {
 	// through to its client as it is written. 0: DefaultMaxBody.
 	MaxBody int
 
-	// Statuses are the status codes of responses that are stored. Nil: 200,
-	// 301, 404 and 410. Neither 206, 304 nor 5xx may be among them.
+	// Statuses are the status codes of responses that are stored. Nil: with FromResponse
+	// all final ones, otherwise 200, 301, 404 and 410. Neither 206 nor 304 may be among
+	// them, nor 5xx without FromResponse.
 	Statuses []int
 
 	// StoreMissing says of a path whether its 404 or 410 is stored. Strangers
@@ -63,7 +133,12 @@ type Config struct {
 	// never matters. Nil: the function Tracking.
 	Tracking func(name string) bool
 
-	// Vary are the request headers that responses may depend on.
+	// StatusKey tells clients the key of the entry, in Cache-Status. It is for debugging.
+	StatusKey bool
+
+	// Vary are request headers that responses may depend on, and that are part of the
+	// key. With FromResponse and without KeyOnly a response may vary on others as well,
+	// 8 at most: the cache learns them.
 	Vary []VaryRule
 
 	// Bypass sends a request past the cache: to the handler, untouched. Nil:
@@ -103,8 +178,9 @@ type Config struct {
 	// path, and of the paths that Location and Content-Location name.
 	IgnoreWrites bool
 
-	// ContextKeys are the keys of the context values that a handler may see
-	// when it renders for everybody. They must be the same for all requests.
+	// ContextKeys are the keys of the context values that a handler may see with KeyOnly,
+	// when it renders for everybody. They must be the same for all requests. Routers
+	// that keep the parameters of a route in the context need theirs to be here.
 	ContextKeys []any
 
 	// NoAge leaves the Age header away. With it, a response that was made an

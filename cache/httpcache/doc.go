@@ -27,7 +27,7 @@
 // The scheme, the host, the path as it was escaped, the query, and the request
 // headers that Config.Vary declares for the path, in words:
 //
-//	default:responses:v1:http//example.com/list?page=2|accept=application^2Fjson
+//	default:http:v1:http//example.com/list?page=2|accept=application^2Fjson
 //
 // The query is sorted by name and spelled in one way; parameters for advertisers
 // are dropped, and, where Config.Query lists those that matter, all others.

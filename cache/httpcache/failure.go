@@ -8,13 +8,9 @@ import (
 )
 
 // refusedTo answers a client that waited for what is not for everybody.
-func (c *Cache) refusedTo(x *exchange, w http.ResponseWriter, r *http.Request, p *page) {
-	why := byMemory
-	if p != nil {
-		why = p.refused
-	}
+func (c *Cache) refusedTo(x *exchange, w http.ResponseWriter, r *http.Request, why reason) {
 	x.asked(c.cfg.Format(x.t.path, nil))
-	c.own(x.next, w, r, x.t, c.lines.miss(miss{detail: why}))
+	c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(why)))
 }
 
 // failedWith answers a client for whom there is no page.
@@ -23,11 +19,13 @@ func (x *exchange) failedWith(w http.ResponseWriter, r *http.Request, err error)
 	if f, ok := errors.AsType[*failure](err); ok {
 		led := x.led.Load()
 		x.asked(f.page.Format)
-		if f.mine {
-			c.own(x.next, w, r, x.t, c.lines.miss(miss{detail: byStatus}))
+		if f.mine && x.fall.Load() != f {
+			c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(byStatus)))
 			return
 		}
-		line := c.lines.miss(miss{collapsed: !led, detail: byStatus})
+		m := x.missed(byStatus)
+		m.collapsed = !led
+		line := c.lines.miss(m)
 		if _, ok := errors.AsType[*cache.RememberedError](err); ok {
 			line = c.lines.hit
 		}
@@ -45,7 +43,11 @@ func (x *exchange) failedWith(w http.ResponseWriter, r *http.Request, err error)
 	if now := c.cfg.Now().Unix(); r.Context().Err() == nil && c.warned.Swap(now) != now {
 		c.cfg.Logger.WarnContext(r.Context(), "httpcache: no response", "err", cause(err)) // once a second
 	}
-	unavailable(w)
+	status := http.StatusServiceUnavailable
+	if x.strict.Load() {
+		status = http.StatusGatewayTimeout // RFC 9111 §5.2.2.2
+	}
+	unavailable(w, status)
 }
 
 // cause returns what is under the library's error, which names the key.
@@ -68,11 +70,11 @@ func repanic(err error) any {
 
 // unavailable answers when the handler did not answer in time, or was not asked
 // because too many are. It is also what a client gets that has left.
-func unavailable(w http.ResponseWriter) {
+func unavailable(w http.ResponseWriter, status int) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("Retry-After", "1")
-	http.Error(w, http.StatusText(http.StatusServiceUnavailable), http.StatusServiceUnavailable)
+	http.Error(w, http.StatusText(status), status)
 }
 
 // logPanic tells the operator of a panic that no client notices.

@@ -185,7 +185,7 @@ func TestKeyOf(t *testing.T) {
 	s := serve(t, mirror, picky())
 	r := request(t, http.MethodGet, "/list?page=2", "Accept", "application/json", "Host", "example.com:8080")
 	k, ok := s.c.KeyOf(r)
-	want := "default:responses:v1:http//example.com%3A8080/list?page=2|accept=application^2Fjson"
+	want := "default:http:v1:http//example.com%3A8080/list?page=2|accept=application^2Fjson"
 	if k != want || !ok {
 		t.Errorf("KeyOf = %q, %v, want %q", k, ok, want)
 	}

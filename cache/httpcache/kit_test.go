@@ -39,6 +39,7 @@ func serve(t testing.TB, h http.HandlerFunc, cfg httpcache.Config) server {
 	if cfg.Tiers == nil {
 		cfg.Tiers = openTiers(t, cache.TiersConfig{})
 	}
+	cfg.KeyOnly, cfg.Lifetime = true, httpcache.UntilInvalidated
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -213,3 +214,6 @@ func heap() int64 {
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapInuse)
 }
+
+// anybody is for what a Config asks of requests.
+func anybody(*http.Request) bool { return true }

@@ -21,9 +21,18 @@ type page struct {
 	Made   int64  // when its handler was called, in Unix milliseconds
 	Format string // for the statistics
 
+	// With FromResponse. Made is then when its age was zero.
+	Fresh  int64   // for how long after Made it is fresh, in milliseconds
+	Stale  int64   // for how long after that it is served while it is made anew, likewise
+	Asks   bool    // it is not served without asking
+	Strict bool    // it is not served when it is not fresh
+	Vary   []field // what the handler saw of the request headers that it varies on
+
 	// refused is set on what is no page: it tells those who wait for one that
 	// each has to get a response of its own. It is never stored.
 	refused reason `json:"-"`
+
+	only *exchange `json:"-"` // whose page it is, when it is not stored and nobody else's
 }
 
 // field is a header with its values. No values, rather than no field, keep
@@ -34,10 +43,12 @@ type field struct {
 }
 
 // newPage makes a page of what a handler wrote. It takes header over and copies
-// body.
-func newPage(status int, header http.Header, body []byte, made time.Time) *page {
+// body. With validate it gets a validator if it has none.
+func newPage(status int, header http.Header, body []byte, made time.Time, validate bool) *page {
 	dropHopByHop(header)
-	delete(header, "Date") // each answer is dated when it is sent
+	if validate {
+		delete(header, "Date") // each answer is dated when it is sent
+	}
 	p := &page{Status: status, Body: slices.Clone(body), Made: made.UnixMilli()}
 	if len(body) > 0 && !has(header, "Content-Encoding") {
 		if _, ok := header["Content-Type"]; !ok {
@@ -47,7 +58,7 @@ func newPage(status int, header http.Header, body []byte, made time.Time) *page 
 	if bodyAllowed(status) {
 		header["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
-	if status == http.StatusOK && !has(header, "Etag") {
+	if validate && status == http.StatusOK && !has(header, "Etag") {
 		header["Etag"] = []string{etagOf(status, header, body)}
 	}
 	for name, values := range header {
@@ -66,7 +77,8 @@ func dropHopByHop(h http.Header) {
 			h.Del(strings.TrimSpace(name))
 		}
 	}
-	for _, name := range []string{"Connection", "Keep-Alive", "Proxy-Connection", "Te"} {
+	for _, name := range []string{"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate",
+		"Proxy-Authorization", "Proxy-Authentication-Info", "Te", "Transfer-Encoding", "Upgrade"} {
 		delete(h, name)
 	}
 }
@@ -99,7 +111,8 @@ func (p *page) size() int64 {
 		return 0
 	}
 	n := int64(unsafe.Sizeof(*p)) + int64(cap(p.Body)) + int64(len(p.Format)) + int64(cap(p.Header))*int64(unsafe.Sizeof(field{}))
-	for _, f := range p.Header {
+	n += int64(cap(p.Vary)) * int64(unsafe.Sizeof(field{}))
+	for _, f := range slices.Concat(p.Header, p.Vary) {
 		n += int64(len(f.Name)) + int64(cap(f.Values))*int64(unsafe.Sizeof(""))
 		for _, v := range f.Values {
 			n += int64(len(v))
@@ -132,4 +145,18 @@ func (p *page) fill(h http.Header, extra int) (room []string) {
 		room = room[k:]
 	}
 	return room
+}
+
+// drop removes a header from a page that is being made.
+func (p *page) drop(name string) {
+	p.Header = slices.DeleteFunc(p.Header, func(f field) bool { return f.Name == name })
+}
+
+// put sets a header of a page that is being made.
+func (p *page) put(name string, values ...string) {
+	i, ok := slices.BinarySearchFunc(p.Header, name, func(f field, name string) int { return strings.Compare(f.Name, name) })
+	if !ok {
+		p.Header = slices.Insert(p.Header, i, field{})
+	}
+	p.Header[i] = field{name, values}
 }

@@ -27,6 +27,8 @@ const (
 	byRequestNoStore
 	byMemory
 	byClosing
+	byCondition
+	byHead
 
 	// Why a response was not stored, though all who waited were given it.
 	byMissing
@@ -49,6 +51,7 @@ const (
 	byLength
 	byEarlyHints
 	byControl
+	bySilence
 
 	// Why a response went straight on to its client.
 	byFlush
@@ -66,12 +69,12 @@ var reasonNames = [reasons]string{
 	byMethod: "method", byNesting: "nested", byProgram: "program", byCredentials: "credentials", byRange: "range",
 	byPrecondition: "precondition", byBody: "request-body", byUpgrade: "upgrade", byStream: "stream-asked-for",
 	byHost: "host", byPath: "path", byQuery: "query", byKeyLength: "key-too-long",
-	byOff: "off", byRequestNoStore: "request-no-store", byMemory: "not-cacheable-a-moment-ago", byClosing: "closed",
+	byOff: "off", byRequestNoStore: "request-no-store", byMemory: "not-cacheable-a-moment-ago", byClosing: "closed", byCondition: "not-fresh", byHead: "head",
 	byMissing: "missing", byPlainStatus: "status-not-kept", byTags: "tags",
 	byStatus: "status", bySetCookie: "set-cookie", byPrivate: "private", byNoStore: "no-store", byNoCache: "no-cache",
 	byBadCacheControl: "bad-cache-control", byVary: "vary", byEventStream: "event-stream", byPartial: "partial",
 	byTrailer: "trailer", byConnection: "connection", byTransferEncoding: "transfer-encoding", byLength: "length",
-	byEarlyHints: "early-hints", byControl: "control",
+	byEarlyHints: "early-hints", byControl: "control", bySilence: "no-lifetime",
 	byFlush: "flush", bySize: "too-large",
 	byFailure: "unavailable",
 }

@@ -27,6 +27,10 @@ type recorder struct {
 	// to, or nil if there is none. It is called at most once, with mu held.
 	live func(why reason) http.ResponseWriter
 
+	// early takes an informational response. It reports false if that has to end the
+	// recording. Nil: it has to.
+	early func(status int, h http.Header) bool
+
 	// client is where a handler that serves one client alone reaches its
 	// connection. Nil: it serves everybody.
 	client http.ResponseWriter
@@ -89,12 +93,15 @@ func (r *recorder) writeHeader(status int) {
 // inform passes an informational response on. In a rendering for everybody it is
 // the start of a dialogue with one client, which cannot be kept.
 func (r *recorder) inform(status int) {
+	h := canonical(r.header)
+	dropHeaders(h, r.hide)
+	if r.phase == recording && r.early != nil && r.early(status, h) {
+		return
+	}
 	if r.phase == recording && r.client == nil {
 		r.stop(byEarlyHints)
 	}
 	if r.phase == recording {
-		h := canonical(r.header)
-		dropHeaders(h, r.hide)
 		merge(r.client.Header(), h)
 		r.client.WriteHeader(status)
 	}

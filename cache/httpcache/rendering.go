@@ -17,6 +17,9 @@ type rendering struct {
 	x      *exchange
 	rec    *recorder
 	made   time.Time
+	req    http.Header     // what the handler sees, but for what is asked about prev
+	prev   *page           // the handler is asked whether it still stands; nil: it is not
+	whole  bool            // the handler sees all of the client's request
 	ctx    context.Context // the handler's
 	cancel context.CancelCauseFunc
 	unlink func() bool // from the load's context
@@ -33,21 +36,93 @@ type rendering struct {
 
 // start runs the handler in the context of a load: what it reads from caches,
 // or names by cache.Depend, the page depends on.
-func (x *exchange) start(ctx context.Context) *rendering {
-	n := &rendering{x: x, made: x.c.cfg.Now(), done: make(chan struct{})}
+func (x *exchange) start(ctx context.Context, prev *page) *rendering {
+	n := &rendering{x: x, made: x.c.cfg.Now(), done: make(chan struct{}), prev: prev}
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	n.ctx, n.cancel = own, cancel
 	n.unlink = context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	n.rec = &recorder{
-		judge:  func(status int, h http.Header) verdict { return x.c.judgeTagged(ctx, &x.t, status, h) },
+		judge:  n.judge,
 		max:    x.c.cfg.MaxBody,
+		hide:   x.c.cfg.TagHeaders,
 		live:   n.goOn,
+		early:  n.early,
 		header: make(http.Header),
 	}
-	r := x.c.request(&x.t, x.req.Clone(own))
+	r := n.request()
 	x.c.renderings.Add(1)
 	go n.run(r)
 	return n
+}
+
+// request returns what the handler sees, and notes it.
+func (n *rendering) request() (r *http.Request) {
+	x := n.x
+	if x.c.cfg.KeyOnly {
+		r = x.c.request(&x.t, x.req.Clone(n.ctx))
+	} else {
+		r, n.whole = x.shown(n.ctx)
+	}
+	if x.other != nil { // for those who have what is to be replaced
+		for _, f := range x.other {
+			r.Header[f.Name] = f.Values
+		}
+		n.whole = false
+	}
+	n.req = r.Header
+	if n.prev != nil {
+		r.Header = r.Header.Clone()
+		n.prev.ask(r.Header)
+	}
+	return r
+}
+
+func (n *rendering) judge(status int, h http.Header) verdict {
+	c := n.x.c
+	tags, ok := c.takeTags(h)
+	cache.Depend(n.ctx, tags...)
+	v := verdict{}
+	if c.cfg.until() {
+		v = c.judge(&n.x.t, status, h)
+	} else {
+		v = n.weigh(status, h)
+	}
+	if !ok && v.fate == store {
+		v.fate, v.why = share, byTags
+		if !c.cfg.KeyOnly {
+			v.fate = refuse // nobody else may get what was made from the whole request of one
+		}
+	}
+	return v
+}
+
+// newPage makes a page of what was recorded.
+func (n *rendering) newPage(status int, h http.Header, body []byte) *page {
+	c, v := n.x.c, &n.rec.verdict
+	if v.fate == renew {
+		if !c.stands(&n.x.t, n.prev, h) {
+			return nil
+		}
+		p := n.prev.renewed(h, v.at)
+		h := p.header()
+		v.life = c.rules.lifetimeOf(p.Status, h, n.made, v.at)
+		v.fate = store
+		p.dated(v.at, &v.life)
+		if v.why = c.forbids(n, p.Status, h, &v.life); v.why != none {
+			v.fate, p.only = share, n.x // it is not for everybody any more
+			if !n.whole {
+				p.refused = v.why
+			}
+		}
+		return p
+	}
+	p := c.pageOf(&n.x.t, status, h, body, n.made)
+	if !c.cfg.until() {
+		names, _ := c.learned(&n.x.t, h["Vary"])
+		p.Vary = selection(n.req, names)
+		p.dated(v.at, &v.life)
+	}
+	return p
 }
 
 func (n *rendering) run(r *http.Request) {
@@ -78,7 +153,7 @@ func (n *rendering) returned() {
 	case ok && cut != nil:
 		n.end(verdict{}, nil, cut)
 	case ok:
-		p := n.x.c.pageOf(&n.x.t, status, header, body, n.made)
+		p := n.newPage(status, header, body)
 		n.end(n.rec.verdict, p, nil)
 	}
 }
@@ -97,6 +172,17 @@ func (n *rendering) fell(p any) {
 	n.end(verdict{}, nil, err)
 }
 
+// early passes an informational response on to the client whose request it answers.
+func (n *rendering) early(status int, h http.Header) (ok bool) {
+	if n.x.c.cfg.KeyOnly || n.x.c.cfg.until() {
+		return false
+	}
+	if n.whole {
+		n.x.client.inform(status, h)
+	}
+	return true
+}
+
 func (n *rendering) end(v verdict, p *page, err error) {
 	n.once.Do(func() {
 		n.verdict, n.page, n.err = v, p, err
@@ -112,15 +198,15 @@ func (n *rendering) goOn(why reason) http.ResponseWriter {
 	c := n.x.c
 	c.stats.refuse(why)
 	if n.ctx.Err() == nil { // what a handler says after it was told to stop says nothing of the page
-		c.memory.add(n.x.t.key, c.cfg.Now())
+		c.memory.add(n.x.key, c.cfg.Now())
 	}
 	var w http.ResponseWriter
 	// Once unlinked, the handler lives as long as its client.
-	if why.goesOn() && !n.rec.verdict.mine && n.unlink() {
+	if (n.whole || why.goesOn() && !n.rec.verdict.mine) && n.unlink() {
 		if w = n.x.client.take(); w != nil {
 			n.taken = true
 			context.AfterFunc(n.x.client.ctx, func() { n.cancel(context.Cause(n.x.client.ctx)) })
-			w.Header().Add("Cache-Status", c.lines.miss(miss{detail: why}))
+			w.Header().Add("Cache-Status", c.lines.miss(n.x.missed(why)))
 		}
 	}
 	if w == nil {

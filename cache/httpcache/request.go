@@ -14,14 +14,7 @@ func (c *Cache) request(t *target, r *http.Request) *http.Request {
 	if u.EscapedPath() != t.escaped {
 		u.RawPath = t.escaped
 	}
-	line := t.escaped
-	if t.at != "" {
-		line = t.at
-	}
-	if t.query != "" {
-		line += "?" + t.query
-	}
-	r.Method, r.URL, r.RequestURI, r.Host = http.MethodGet, u, line, t.host
+	r.Method, r.URL, r.RequestURI, r.Host = http.MethodGet, u, t.line(), t.host
 	r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.1", 1, 1
 	r.RemoteAddr = "0.0.0.0:0" // has to parse, and is nobody's
 	r.Header, r.Body = make(http.Header, len(t.vary)), http.NoBody

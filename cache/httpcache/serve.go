@@ -1,6 +1,7 @@
 package httpcache
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
@@ -18,96 +19,195 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 		c.past(next, w, r)
 	case c.cfg.Off:
 		c.stats.bypass(byOff)
-		c.own(next, w, r, t, "")
-	case t.noStore:
-		c.unstored(next, w, r, t)
-	case c.memory.has(t.key, c.cfg.Now):
-		c.forItself(next, w, r, t, byMemory)
+		c.alone(next, w, r, t, "")
+	case t.noStore, t.cached, r.Method == http.MethodHead && !c.cfg.until(), !c.cfg.KeyOnly && demanding(r.Header):
+		c.asItIs(next, w, r, t)
 	default:
 		c.through(next, w, r, t)
 	}
 }
 
-// unstored answers a client that asks that nothing of it is stored. What others
-// have left it may have.
-func (c *Cache) unstored(next http.Handler, w http.ResponseWriter, r *http.Request, t target) {
-	if p, ok := c.pages.Peek(r.Context(), t.key); ok && p != nil {
-		c.stats.of(p.Format).hits.Add(1)
-		age := c.age(p)
-		c.answer(w, r, p, c.lines.served(false, age), age)
+// asItIs answers a client for whom nothing is to be stored, or rendered for all: what
+// others have left it may have.
+func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request, t target) {
+	x := c.exchange(next, w, r, t)
+	if res, ok := x.find(); ok {
+		line, age := x.account(res)
+		c.answer(w, r, res.Value, line, age)
 		return
 	}
-	c.forItself(next, w, r, t, byRequestNoStore)
+	switch {
+	case t.cached:
+		c.stats.bypass(byCondition)
+		w.Header().Add("Cache-Status", c.lines.passed(byCondition))
+		unavailable(w, http.StatusGatewayTimeout) // RFC 9111 §5.2.1.7
+	case t.noStore:
+		c.forItself(next, w, r, t, byRequestNoStore)
+	case r.Method == http.MethodGet && has(r.Header, "Range"):
+		c.forItself(next, w, r, t, byRange) // of a body that may be too long to be kept
+	case r.Method == http.MethodGet:
+		c.forItself(next, w, r, t, byPrecondition)
+	default:
+		c.forItself(next, w, r, t, byHead)
+	}
+}
+
+// find returns what is there and fresh.
+func (x *exchange) find() (res cache.Result[*page], ok bool) {
+	for range 2 {
+		res, err := x.c.pages.Fetch(x.ctx, x.key, nil, cache.AllowStale(false))
+		p := res.Value
+		if err != nil || p == nil || p.refused != none {
+			return res, false
+		}
+		if p.selects(x.req.Header) {
+			return res, !x.unwanted(p)
+		}
+		if !x.turn(p) {
+			return res, false
+		}
+	}
+	return res, false
+}
+
+// turn makes x ask for the variant of its client, whose key has the names that p varies on.
+func (x *exchange) turn(p *page) (ok bool) {
+	if x.vary != nil {
+		return false
+	}
+	x.vary = selection(x.req.Header, p.names())
+	x.key, ok = x.c.variant(&x.t, x.vary)
+	return ok
 }
 
 // forItself renders for one client alone, and counts why.
 func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Request, t target, why reason) {
 	c.stats.bypass(why)
-	c.own(next, w, r, t, c.lines.passed(why))
+	c.alone(next, w, r, t, c.lines.passed(why))
 }
 
-// through answers through the cache.
+// through answers through the cache. What is there may be a variant for others; then it
+// tells where the client's own is.
 func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Request, t target) {
 	x := c.exchange(next, w, r, t)
-	if r.Method == http.MethodHead {
-		x.client.w = nil // it wants no body, live or otherwise
+	p, done := x.try(w, r)
+	if done {
+		return
 	}
-	res, err := c.fetch(x)
+	y := c.exchange(next, w, r, t)
+	if y.turn(p) {
+		_, done = y.try(w, r)
+	}
+	if !done {
+		c.forItself(next, w, r, t, byVary)
+	}
+	if y.relearn.Load() {
+		_ = c.pages.Expire(context.WithoutCancel(r.Context()), t.key) // should it fail, it is learned later
+	}
+}
+
+// try answers from the entry of x, or by a load of it. It reports false for a page that is
+// for other clients.
+func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bool) {
+	c := x.c
+	if c.memory.has(x.key, c.cfg.Now) {
+		c.forItself(x.next, w, r, x.t, byMemory)
+		return nil, true
+	}
+	res, err := x.fetch()
 	x.answered.Store(true)
 	if x.client.leave() {
 		x.asked(c.cfg.Format(x.t.path, nil))
-		return
+		return nil, true
 	}
 	if err != nil {
 		x.failedWith(w, r, err)
-		return
+		return nil, true
 	}
-	p := res.Value
-	if p == nil || p.refused != none {
-		c.refusedTo(x, w, r, p)
-		return
+	p = res.Value
+	switch {
+	case p == nil:
+		c.refusedTo(x, w, r, byMemory)
+	case p.refused != none:
+		c.refusedTo(x, w, r, p.refused)
+	case p.only != nil && p.only != x:
+		c.refusedTo(x, w, r, byMemory)
+	case !p.selects(x.req.Header):
+		return p, false
+	case !x.led.Load() && res.Source == cache.Load && c.spent(p):
+		c.refusedTo(x, w, r, byCondition)
+	default:
+		line, age := x.account(res)
+		c.answer(w, r, p, line, age)
 	}
-	line, age := x.account(res)
-	c.answer(w, r, p, line, age)
+	return p, true
+}
+
+// spent reports whether a page was good for nobody but the client whose request brought it
+// from its birth on.
+func (c *Cache) spent(p *page) bool {
+	return !c.cfg.until() && (p.Asks || c.age(p)*1000 >= p.Fresh+p.Stale)
 }
 
 // fetch asks the cache. Should it panic, nobody may take the client over any
 // more.
-func (c *Cache) fetch(x *exchange) (res cache.Result[*page], err error) {
+func (x *exchange) fetch() (res cache.Result[*page], err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			x.client.leave()
 			panic(p)
 		}
 	}()
-	return c.pages.Fetch(&x.ctx, x.t.key, x.load)
+	if !x.t.limits.anew {
+		res, err = x.c.pages.Fetch(x.ctx, x.key, x.load)
+		if err != nil || x.t.limits == (limits{}) || res.Source == cache.Load || res.Value == nil || !x.unwanted(res.Value) {
+			return res, err
+		}
+	}
+	x.asks = true
+	return x.c.pages.Fetch(x.ctx, x.key, x.load, cache.MaxAge(0), cache.AllowStale(false))
 }
 
 // account counts what came of a request, and returns its Cache-Status and the age
-// of a page that was there; -1 if it was not.
+// of a page that was there; -1 if there is none to tell.
 func (x *exchange) account(res cache.Result[*page]) (line string, age int64) {
-	n := x.c.stats.of(res.Value.Format)
+	c, p := x.c, res.Value
+	n := c.stats.of(p.Format)
 	led := x.led.Load()
-	age = x.c.age(res.Value)
+	age = c.age(p)
 	switch {
 	case res.Stale && led && x.failed.Load() != 0:
 		n.stale.Add(1)
-		x.c.logPanic(x.fault.Load())
-		return x.c.lines.miss(miss{stale: true, status: int(x.failed.Load()), instead: true}), age
+		c.logPanic(x.fault.Load())
+		m := x.missed(none)
+		m.stale, m.status, m.instead = true, int(x.failed.Load()), true
+		return c.lines.miss(m), age
 	case res.Stale:
 		n.stale.Add(1)
-		return x.c.lines.served(true, age), age
+		return c.lines.served(x, p, true, age), age
 	case res.Source != cache.Load:
 		n.hits.Add(1)
-		return x.c.lines.served(false, age), age
+		return c.lines.served(x, p, false, age), age
+	}
+	if c.cfg.until() || age == 0 {
+		age = -1
 	}
 	if !led {
 		n.coalesced.Add(1)
-		return x.c.lines.miss(miss{collapsed: true}), -1
+		m := x.missed(none)
+		m.collapsed = true
+		return c.lines.miss(m), age
 	}
 	n.misses.Add(1)
-	why := reason(x.why.Load())
-	return x.c.lines.miss(miss{stale: x.renews.Load(), stored: why == none, detail: why}), -1
+	m := x.missed(reason(x.why.Load()))
+	m.stored = m.detail == none
+	return c.lines.miss(m), age
+}
+
+// missed returns what Cache-Status says of a request that was not answered by what was
+// there.
+func (x *exchange) missed(why reason) miss {
+	return miss{stale: x.renews.Load(), vary: x.vary != nil, asked: x.asks, key: x.statusKey(), detail: why}
 }
 
 // asked counts a request for which the handler was asked.

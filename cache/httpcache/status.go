@@ -12,7 +12,7 @@ import (
 // lines writes the lines of Cache-Status (RFC 9211). What hits say is made once.
 type lines struct {
 	name string
-	ttl  time.Duration // 0: not said
+	ttl  time.Duration // 0: not said, or by each page
 
 	hit, staleHit, bypass, method, off string
 }
@@ -20,6 +20,9 @@ type lines struct {
 // miss is what there is to say when the handler was asked.
 type miss struct {
 	stale     bool // what there was was not fresh
+	vary      bool // what there was was for others
+	asked     bool // what there was was not good enough for the client
+	key       string
 	stored    bool
 	collapsed bool // it was asked on behalf of another client
 	status    int  // what it answered, if that is not what the client gets; 0: unknown
@@ -47,15 +50,29 @@ func (l *lines) line(params ...any) (string, error) {
 }
 
 // served spells the line of a page that was there, and that is age seconds old.
-func (l *lines) served(stale bool, age int64) string {
+func (l *lines) served(x *exchange, p *page, stale bool, age int64) string {
 	s := l.hit
 	if stale {
 		s = l.staleHit
 	}
-	if l.ttl == 0 {
-		return s
+	switch {
+	case !x.c.cfg.until():
+		s += ";ttl=" + strconv.FormatInt(p.Fresh/1000-age, 10)
+	case l.ttl > 0:
+		s += ";ttl=" + strconv.FormatInt(int64(l.ttl/time.Second)-age, 10)
 	}
-	return s + ";ttl=" + strconv.FormatInt(int64(l.ttl/time.Second)-age, 10)
+	if key := x.statusKey(); key != "" {
+		s += ";key=" + strconv.Quote(key)
+	}
+	return s
+}
+
+// statusKey returns the key that Cache-Status tells, "" if it tells none.
+func (x *exchange) statusKey() string {
+	if !x.c.cfg.StatusKey {
+		return ""
+	}
+	return x.key
 }
 
 // passed spells the line of a request that went past the cache.
@@ -69,8 +86,13 @@ func (l *lines) passed(why reason) string {
 // miss spells the line of a request that was not answered by what was there.
 func (l *lines) miss(m miss) string {
 	fwd := httpsfv.Token("uri-miss")
-	if m.stale {
+	switch {
+	case m.asked:
+		fwd = "request"
+	case m.stale:
 		fwd = "stale"
+	case m.vary:
+		fwd = "vary-miss"
 	}
 	params := []any{"fwd", fwd}
 	if m.status > 0 {
@@ -81,6 +103,9 @@ func (l *lines) miss(m miss) string {
 	}
 	if m.collapsed {
 		params = append(params, "collapsed", true)
+	}
+	if m.key != "" {
+		params = append(params, "key", m.key)
 	}
 	switch {
 	case m.instead:

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -43,8 +42,8 @@ func meaningful(name string) bool {
 }
 
 // takeTags takes the headers that name tags off a response, and returns the tags. It
-// reports false if one of them is no tag: then the response could never be
-// invalidated by it.
+// reports false if one of them is no tag: then the response could not be invalidated
+// by it, and must not be stored.
 func (c *Cache) takeTags(h http.Header) (tags []string, ok bool) {
 	ok = true
 	for _, name := range c.cfg.TagHeaders {
@@ -57,18 +56,6 @@ func (c *Cache) takeTags(h http.Header) (tags []string, ok bool) {
 		delete(h, name)
 	}
 	return tags, ok
-}
-
-// judgeTagged judges a response whose header may name tags, which it takes off. What
-// is being loaded under ctx depends on them.
-func (c *Cache) judgeTagged(ctx context.Context, t *target, status int, h http.Header) verdict {
-	tags, ok := c.takeTags(h)
-	v := c.judge(t, status, h)
-	if !ok && v.fate == store {
-		return verdict{fate: share, why: byTags}
-	}
-	cache.Depend(ctx, tags...)
-	return v
 }
 
 // splitTags returns the tags that one line of a header names.

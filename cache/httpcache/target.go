@@ -22,6 +22,8 @@ type target struct {
 	query   string // normalised
 	vary    []string
 	noStore bool // the client asks that nothing of it is stored
+	cached  bool // the client wants what is there, or nothing
+	limits  limits
 }
 
 // target returns what r asks for, or the reason why the cache has nothing to do
@@ -45,8 +47,14 @@ func (c *Cache) target(r *http.Request) (t target, why reason) {
 			return t, byQuery
 		}
 	}
-	t.secure = r.TLS != nil
-	t.noStore = requestNoStore(r.Header)
+	t.secure = c.cfg.Secure(r)
+	if lines := r.Header["Cache-Control"]; len(lines) > 0 {
+		d, _ := parseCacheControl(lines)
+		t.noStore, t.cached = d.has("no-store"), d.has("only-if-cached")
+	}
+	if c.cfg.ClientMayRefresh(r) {
+		t.limits = limitsOf(r.Header)
+	}
 	t.key, t.vary = c.spell(&t, r.Header)
 	if !c.fits(t.key) {
 		return t, byKeyLength
@@ -77,7 +85,7 @@ func (c *Cache) personal(r *http.Request) reason {
 
 func (c *Cache) hasCredentials(r *http.Request) bool {
 	for _, name := range c.cfg.Credentials {
-		if has(r.Header, name) {
+		if has(r.Header, name) && (name != "Cookie" || !c.cfg.ignores(r)) && (name != "Authorization" || !c.cfg.SharedAuthorization) {
 			return true
 		}
 	}
@@ -169,15 +177,6 @@ func scheme(secure bool) string {
 func (c *Cache) fits(id string) bool {
 	room := key.MaxLen - len(c.space.Tenant) - len(c.space.Namespace) - 2 // and two colons
 	return 3*len(id) <= room || len(id) <= room && len(key.Text(id)) <= room
-}
-
-func requestNoStore(h http.Header) bool {
-	lines := h["Cache-Control"]
-	if len(lines) == 0 {
-		return false
-	}
-	d, _ := parseCacheControl(lines)
-	return d.has("no-store")
 }
 
 // isHost reports whether s can be the Host of a request, in lower case, with or

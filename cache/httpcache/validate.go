@@ -29,13 +29,16 @@ func (c *Config) defaults() error {
 	if c.MaxBody < 0 {
 		bad("field MaxBody of %d is negative", c.MaxBody)
 	}
-	if c.Statuses == nil {
+	c.lives(bad)
+	if c.Statuses == nil && c.until() {
 		c.Statuses = []int{http.StatusOK, http.StatusMovedPermanently, http.StatusNotFound, http.StatusGone}
 	}
 	c.Statuses = slices.Clone(c.Statuses)
 	for _, s := range c.Statuses {
-		if s < 200 || s >= 500 || s == http.StatusPartialContent || s == http.StatusNotModified {
+		if s < 200 || s > 999 || s == http.StatusPartialContent || s == http.StatusNotModified {
 			bad("field Statuses has %d, which is not a whole response of its own", s)
+		} else if s >= 500 && c.until() {
+			bad("field Statuses has %d, a failure, which must not be kept until something is invalidated", s)
 		}
 	}
 	c.Hosts = slices.Clone(c.Hosts)
@@ -46,6 +49,9 @@ func (c *Config) defaults() error {
 	}
 	if c.Tracking == nil {
 		c.Tracking = Tracking
+	}
+	if c.ClientMayRefresh == nil {
+		c.ClientMayRefresh = func(*http.Request) bool { return false }
 	}
 	if c.Format == nil {
 		c.Format = formatOf
@@ -61,6 +67,62 @@ func (c *Config) defaults() error {
 	}
 	errs = append(errs, c.headers()...)
 	return errors.Join(append(errs, c.tagHeaders()...)...)
+}
+
+// lives fills in what is about lifetimes.
+func (c *Config) lives(bad func(format string, args ...any)) {
+	if c.Lifetime > UntilInvalidated {
+		bad("field Lifetime is %d; want FromResponse or UntilInvalidated", c.Lifetime)
+	}
+	if c.Keep < 0 {
+		bad("field Keep of %v is negative", c.Keep)
+	}
+	c.Keep = cmp.Or(c.Keep, DefaultKeep)
+	if c.Secure == nil {
+		c.Secure = func(r *http.Request) bool { return r.TLS != nil }
+	}
+	if c.Hide == nil {
+		c.Hide = DefaultHide()
+	}
+	for _, err := range c.Fallback.faults() {
+		bad("%w", err)
+	}
+	c.Hide, c.Targets = canonicalNames(c.Hide), canonicalNames(c.Targets)
+	for i, n := range c.Hide {
+		if !isToken(n) {
+			bad("field Hide: entry %d is not a header's name", i)
+		}
+	}
+	for i, n := range c.Targets {
+		if !isToken(n) {
+			bad("field Targets: entry %d is not a header's name", i)
+		}
+	}
+	if !c.until() {
+		p := &c.Policy
+		if p.TTL != nil || p.Stale != nil || p.StaleIfError != nil || p.Jitter != nil && *p.Jitter != 0 {
+			bad("field Policy sets TTL, Jitter, Stale or StaleIfError, which with FromResponse the response says; see Fallback, or set UntilInvalidated")
+		}
+		return
+	}
+	for name, set := range map[string]bool{
+		"Fallback": c.Fallback != (Fallback{}), "Targets": len(c.Targets) > 0, "SharedAuthorization": c.SharedAuthorization,
+	} {
+		if set {
+			bad("field %s says something about lifetimes that responses say; with UntilInvalidated none counts", name)
+		}
+	}
+}
+
+// until reports whether responses live until they are invalidated.
+func (c *Config) until() bool { return c.Lifetime == UntilInvalidated }
+
+func canonicalNames(names []string) []string {
+	all := make([]string, len(names))
+	for i, n := range names {
+		all[i] = http.CanonicalHeaderKey(n)
+	}
+	return all
 }
 
 // headers brings the names of headers into their usual form, and reports what is
@@ -117,6 +179,10 @@ func (c *Config) policy() policy.Patch {
 		if *d == nil {
 			*d = &v
 		}
+	}
+	if !c.until() { // what a response says is exact, and says itself when it is of no more use
+		forever, none := policy.Forever, time.Duration(0)
+		p.TTL, p.Stale, p.StaleIfError, p.Jitter = &forever, &none, &none, new(float64)
 	}
 	def(&p.TTL, policy.Forever)
 	def(&p.NegativeTTL, 0) // a 5xx is not remembered either

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // fate is what becomes of a response.
@@ -14,6 +15,7 @@ const (
 	fail               // 5xx: not stored; an older one may stand in for it
 	share              // for all who wait for it, and not stored
 	store
+	renew // 304: what was there still stands
 )
 
 // verdict is what the header of a response says about its fate.
@@ -21,6 +23,10 @@ type verdict struct {
 	fate fate
 	why  reason // why it is not stored
 	mine bool   // of a failure: it is not for everybody
+
+	// With FromResponse: when the header came, and how long the response lives.
+	at   time.Time
+	life lifetime
 }
 
 // judge decides by status and header, whose names are in their usual form,
@@ -61,6 +67,14 @@ func missing(status int) bool {
 // marked returns the mark by which a response says that it is not for everybody,
 // or not a whole one.
 func marked(h http.Header) reason {
+	if why := crossed(h); why != none {
+		return why
+	}
+	return markedByCacheControl(h)
+}
+
+// crossed returns what makes a response one that no cache keeps, whatever it says.
+func crossed(h http.Header) reason {
 	switch {
 	case has(h, "Set-Cookie"):
 		return bySetCookie
@@ -75,7 +89,7 @@ func marked(h http.Header) reason {
 	case names(h["Content-Type"], "text/event-stream"), names(h["Content-Type"], "multipart/x-mixed-replace"):
 		return byEventStream
 	}
-	return markedByCacheControl(h)
+	return none
 }
 
 // markedByCacheControl judges Cache-Control and its forerunner. The arguments of

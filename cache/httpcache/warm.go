@@ -44,14 +44,14 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 		why = byOff
 	case t.noStore:
 		why = byRequestNoStore
-	case c.memory.has(t.key, c.cfg.Now):
+	case c.memory.has(t.key, c.cfg.Now): // of another variant, it may be; then it is only not warmed
 		why = byMemory
 	}
 	if why != none {
 		return Warmed{Why: why.String()}, nil
 	}
 	x := c.exchange(h.next, nil, r, t)
-	res, err := c.pages.Fetch(&x.ctx, t.key, x.load)
+	res, err := c.pages.Fetch(x.ctx, t.key, x.load)
 	x.answered.Store(true)
 	if f, ok := errors.AsType[*failure](err); ok {
 		return Warmed{Status: f.page.Status, Bytes: int64(len(f.page.Body)), Why: byStatus.String()}, nil
@@ -72,7 +72,7 @@ func (c *Cache) warmed(ctx context.Context, x *exchange, res cache.Result[*page]
 		return Warmed{Why: why.String()}
 	}
 	w := Warmed{Status: p.Status, Bytes: int64(len(p.Body)), Hit: res.Source != cache.Load}
-	if now, ok := c.pages.Peek(ctx, x.t.key); ok && now != nil {
+	if now, ok := c.pages.Peek(ctx, x.key); ok && now != nil {
 		w.Stored = true
 		return w
 	}

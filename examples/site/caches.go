@@ -48,6 +48,9 @@ func newCaches(r content.Reader, log func() invalidate.Log, cfg siteConfig) (c *
 		}
 	}()
 	rc := httpcache.Config{
+		Namespace:    "responses:v1",
+		Lifetime:     httpcache.UntilInvalidated,
+		KeyOnly:      true,
 		Off:          cfg.uncached,
 		Statuses:     []int{http.StatusOK, http.StatusFound},
 		StoreMissing: func(string) bool { return false },

@@ -75,6 +75,7 @@ func newBlog(t *testing.T) *blog {
 	must(err)
 	ended(tiers.Close)
 	responses, err := httpcache.New(httpcache.Config{
+		Namespace: "responses:v1", Lifetime: httpcache.UntilInvalidated, KeyOnly: true,
 		Tiers: tiers, Logger: quiet, Statuses: []int{http.StatusOK, http.StatusFound},
 		StoreMissing: func(string) bool { return false },
 		Query:        func(string) ([]string, bool) { return []string{"page"}, true },

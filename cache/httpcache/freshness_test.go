@@ -1,0 +1,109 @@
+package httpcache_test
+
+import (
+	"testing"
+
+	"github.com/twofold-go/twofold/cache/httpcache"
+)
+
+const validated = "max-age=10"
+
+// RFC 9111, section by section: with Tiers alone the cache is a shared one.
+func TestSharedCache(t *testing.T) {
+	t.Parallel()
+	cc := func(v string, more ...string) []string { return append([]string{"Cache-Control", v}, more...) }
+	again := visit{asked: 2, body: "body 2"}
+	hit := visit{asked: 1, body: "body 1", how: "hit"}
+	miss := visit{asked: 1, body: "body 1", how: "fwd=uri-miss"}
+	scripts := []script{
+		// §3, what is stored.
+		{name: "silent", origin: [][]string{{}}, visits: []visit{miss, again}},
+		{name: "max-age", origin: [][]string{cc("max-age=10")}, visits: []visit{miss, hit, {after: "9s", asked: 1, how: "hit;ttl=1", with: []string{"Age", "9"}}, {after: "1s", asked: 2, body: "body 2"}}},
+		{name: "s-maxage before max-age", origin: [][]string{cc("max-age=1, s-maxage=10")}, visits: []visit{miss, {after: "5s", asked: 1, how: "hit"}}},
+		{name: "Expires", origin: [][]string{{"Expires", "10s", "Date", "0s"}}, visits: []visit{miss, {after: "9s", asked: 1, how: "hit"}, {after: "2s", asked: 2}}},
+		{name: "Expires of 0", origin: [][]string{{"Expires", "0"}}, visits: []visit{miss, again}},
+		{name: "max-age before Expires", origin: [][]string{cc("max-age=0", "Expires", "1h")}, visits: []visit{miss, again}},
+		{name: "max-age that is no number", origin: [][]string{cc("max-age=x", "Expires", "1h")}, visits: []visit{miss, again}},
+		{name: "two max-age", origin: [][]string{cc("max-age=100, max-age=1")}, visits: []visit{miss, {after: "2s", asked: 2}}},
+		{name: "age of an inner cache", origin: [][]string{cc("max-age=10", "Age", "7")}, visits: []visit{{asked: 1, with: []string{"Age", "7"}}, {after: "2s", asked: 1, how: "hit;ttl=1", with: []string{"Age", "9"}}, {after: "1s", asked: 2}}},
+		{name: "old already", origin: [][]string{cc("max-age=10", "Age", "10")}, visits: []visit{miss, again}},
+		{name: "Date long ago", origin: [][]string{cc("max-age=10", "Date", "-8s")}, visits: []visit{miss, {after: "1s", asked: 1, how: "hit"}, {after: "1s", asked: 2}}},
+		{name: "no-store", origin: [][]string{cc("no-store, max-age=10")}, visits: []visit{miss, again}},
+		{name: "private", origin: [][]string{cc("private, max-age=10")}, visits: []visit{miss, again}},
+		{name: "private with fields", origin: [][]string{cc(`private="x", max-age=10`)}, visits: []visit{miss, again}},
+		{name: "no directive", origin: [][]string{cc(`max-age=10; no-store`)}, visits: []visit{miss, again}},
+		{name: "Set-Cookie", origin: [][]string{cc("public, max-age=10", "Set-Cookie", "a=b")}, visits: []visit{miss, again}},
+		{name: "Vary on *", origin: [][]string{cc("max-age=10", "Vary", "*")}, visits: []visit{miss, again}},
+		{name: "partial", origin: [][]string{cc("max-age=10", ":status", "206", "Content-Range", "bytes 0-5/9")}, visits: []visit{{status: 206, asked: 1}, {status: 206, asked: 2}}},
+		{name: "302 with a lifetime", origin: [][]string{cc("max-age=10", ":status", "302")}, visits: []visit{{status: 302, asked: 1}, {status: 302, asked: 1, how: "hit"}}},
+		{name: "503 with a lifetime", origin: [][]string{cc("max-age=10", ":status", "503")}, visits: []visit{{status: 503, asked: 1}, {status: 503, asked: 1, how: "hit"}}},
+		{name: "503 without", origin: [][]string{{":status", "503"}}, visits: []visit{{status: 503, asked: 1}, {status: 503, asked: 2}}},
+		{name: "unknown status", origin: [][]string{cc("max-age=10", ":status", "599")}, visits: []visit{{status: 599, asked: 1}, {status: 599, asked: 1, how: "hit"}}},
+		{name: "must-understand", origin: [][]string{cc("max-age=10, must-understand", ":status", "599")}, visits: []visit{{status: 599, asked: 1}, {status: 599, asked: 2}}},
+		{name: "must-understand, understood", origin: [][]string{cc("max-age=10, must-understand, no-store")}, visits: []visit{miss, hit}},
+		{name: "Pragma", origin: [][]string{{"Pragma", "no-cache", "Expires", "1h"}}, visits: []visit{miss, again}},
+		// §3.1, fields.
+		{name: "hop by hop", origin: [][]string{cc("max-age=10", "Connection", "X-A", "X-A", "1", "Keep-Alive", "1", "Proxy-Authenticate", "x", "X-B", "2")},
+			visits: []visit{miss, {asked: 1, how: "hit", with: []string{"X-A", "-", "Keep-Alive", "-", "Proxy-Authenticate", "-", "X-B", "2"}}}},
+		// §3.5, Authorization.
+		{name: "authorized", origin: [][]string{cc("max-age=10")}, visits: []visit{{header: []string{"Authorization", "a"}, asked: 1, how: "fwd=bypass"}, {asked: 2}, {header: []string{"Authorization", "a"}, asked: 3}}},
+		{name: "shared authorization", cfg: httpcache.Config{SharedAuthorization: true}, origin: [][]string{cc("max-age=10"), cc("public, max-age=10")},
+			visits: []visit{{header: []string{"Authorization", "a"}, asked: 1}, {after: "11s", header: []string{"Authorization", "a"}, asked: 2}, {asked: 2, how: "hit"}, {header: []string{"Authorization", "b"}, asked: 2, how: "hit"}}},
+		{name: "cookie", origin: [][]string{cc("max-age=10")}, visits: []visit{{header: []string{"Cookie", "a=b"}, asked: 1, how: "fwd=bypass"}, {asked: 2}}},
+		{name: "ignored cookie", cfg: httpcache.Config{IgnoreCookie: func(n string) bool { return n == "_ga" }}, origin: [][]string{cc("max-age=10")},
+			visits: []visit{{header: []string{"Cookie", "_ga=b"}, asked: 1}, {asked: 1, how: "hit"}, {header: []string{"Cookie", "_ga=c; id=1"}, asked: 2, how: "fwd=bypass"}}},
+		// §4, methods.
+		{name: "HEAD", origin: [][]string{cc("max-age=10")}, visits: []visit{{method: "HEAD", asked: 1, how: "fwd=bypass"}, {asked: 2}, {method: "HEAD", asked: 2, how: "hit"}}},
+		// §4.1, Vary.
+		{name: "Vary", origin: [][]string{cc("max-age=100", "Vary", "X-L")}, visits: []visit{
+			{header: []string{"X-L", "a"}, asked: 1, body: "body 1"}, {header: []string{"X-L", "b"}, asked: 2, body: "body 2", how: "fwd=vary-miss"},
+			{header: []string{"X-L", "a"}, asked: 2, body: "body 1", how: "hit"}, {header: []string{"X-L", "b"}, asked: 2, body: "body 2", how: "hit"}, {asked: 3, body: "body 3"},
+			{header: []string{"X-L", " b "}, asked: 3, body: "body 2"},
+		}},
+		{name: "Vary changes", origin: [][]string{cc("max-age=100", "Vary", "X-L"), cc("max-age=100", "Vary", "X-L, X-M"), cc("max-age=100", "Vary", "X-L, X-M")}, visits: []visit{
+			{header: []string{"X-L", "a"}, asked: 1}, {header: []string{"X-L", "b", "X-M", "1"}, asked: 2, body: "body 2"},
+			{header: []string{"X-L", "b", "X-M", "2"}, asked: 3, body: "body 3"}, {header: []string{"X-L", "b", "X-M", "2"}, asked: 3, body: "body 3", how: "hit"},
+		}},
+		// §4.2.2, heuristics.
+		{name: "heuristic is off", origin: [][]string{{"Last-Modified", "-100s"}}, visits: []visit{miss, again}},
+		{name: "heuristic", cfg: httpcache.Config{Fallback: httpcache.Fallback{Heuristic: 0.1}}, origin: [][]string{{"Last-Modified", "-100s", "Date", "0s"}, {}}, visits: []visit{miss, {after: "9s", asked: 1, how: "hit"}, {after: "2s", asked: 2}}},
+		{name: "fallback", cfg: httpcache.Config{Fallback: httpcache.Fallback{TTL: 5e9}}, origin: [][]string{{}}, visits: []visit{miss, {after: "4s", asked: 1, how: "hit"}, {after: "2s", asked: 2}}},
+		// §4.2.4 and RFC 5861, stale.
+		{name: "stale-while-revalidate", origin: [][]string{cc("max-age=10, stale-while-revalidate=10")}, visits: []visit{miss, {after: "11s", asked: 2, body: "body 1", how: "hit;detail=stale", with: []string{"Age", "11"}}, {asked: 2, body: "body 2", how: "hit"}}},
+		{name: "too stale", origin: [][]string{cc("max-age=10, stale-while-revalidate=10")}, visits: []visit{miss, {after: "21s", asked: 2, body: "body 2"}}},
+		{name: "stale, and must-revalidate", origin: [][]string{cc("max-age=10, stale-while-revalidate=10, stale-if-error=10, must-revalidate"), {":status", "500"}}, visits: []visit{miss, {after: "11s", asked: 2, status: 500}}},
+		{name: "stale, and s-maxage", origin: [][]string{cc("s-maxage=10, stale-if-error=10"), {":status", "500"}}, visits: []visit{miss, {after: "11s", asked: 2, status: 500}}},
+		{name: "stale-if-error", origin: [][]string{cc("max-age=10, stale-if-error=10"), {":status", "502"}}, visits: []visit{miss, {after: "11s", asked: 2, body: "body 1", how: "fwd=stale;fwd-status=502"}, {after: "10s", asked: 3, status: 502}}},
+		{name: "stale, if not implemented", origin: [][]string{cc("max-age=10, stale-if-error=10"), {":status", "501"}}, visits: []visit{miss, {after: "11s", asked: 2, status: 501}}},
+		// §4.3, asking again.
+		{name: "no-cache", origin: [][]string{cc("no-cache", "Etag", `"a"`), cc("no-cache", "Etag", `"a"`, ":status", "304")}, visits: []visit{miss, {asked: 2, body: "body 1", how: "fwd=stale"}, {asked: 3, body: "body 1"}}},
+		{name: "no-cache without a validator", origin: [][]string{cc("no-cache")}, visits: []visit{miss, again}},
+		{name: "304", origin: [][]string{cc(validated, "Etag", `"a"`, "X-A", "1", "Content-Type", "text/plain"), cc("max-age=20", "Etag", `"a"`, "X-A", "2", "Content-Type", "no", ":status", "304")}, visits: []visit{
+			miss, {after: "10s", asked: 2, body: "body 1", how: "fwd=stale", with: []string{"X-A", "2", "Content-Type", "text/plain"}}, {after: "19s", asked: 2, body: "body 1", how: "hit;ttl=1"},
+		}},
+		{name: "304 by date", origin: [][]string{cc(validated, "Last-Modified", "-9s"), cc(validated, ":status", "304")}, visits: []visit{miss, {after: "10s", asked: 2, body: "body 1"}, {asked: 2, how: "hit"}}},
+		{name: "304 about another", origin: [][]string{cc(validated, "Etag", `"a"`), cc(validated, "Etag", `"b"`, ":status", "304"), cc(validated, "Etag", `"b"`)}, visits: []visit{miss, {after: "10s", asked: 3, body: "body 3"}, {asked: 3, how: "hit", body: "body 3"}}},
+		{name: "200 in place of 304", origin: [][]string{cc(validated, "Etag", `"a"`), cc(validated, "Etag", `"b"`)}, visits: []visit{miss, {after: "10s", asked: 2, body: "body 2"}, {asked: 2, how: "hit", body: "body 2"}}},
+		{name: "304 that says private", origin: [][]string{cc(validated, "Etag", `"a"`), cc("private", "Etag", `"a"`, ":status", "304"), cc(validated)}, visits: []visit{miss, {after: "10s", asked: 2, body: "body 1"}, {asked: 3}}},
+		{name: "kept for an hour", origin: [][]string{cc(validated, "Etag", `"a"`), cc(validated, "Etag", `"a"`, ":status", "304")}, visits: []visit{miss, {after: "59m", asked: 2, body: "body 1"}}},
+		{name: "kept no longer", origin: [][]string{cc(validated, "Etag", `"a"`), cc(validated, "Etag", `"a"`)}, visits: []visit{miss, {after: "61m", asked: 2, body: "body 2"}}},
+		// §4.3.2, the client's conditions.
+		{name: "client has it", origin: [][]string{cc(validated, "Etag", `"a"`)}, visits: []visit{miss, {header: []string{"If-None-Match", `"a"`}, status: 304, asked: 1, how: "hit"}, {header: []string{"If-None-Match", `"b"`}, asked: 1, how: "hit"}}},
+		{name: "client has it, cache not", origin: [][]string{cc(validated, "Etag", `"a"`)}, visits: []visit{{header: []string{"If-None-Match", `"a"`}, status: 304, asked: 1}, hit}},
+		// §5.2.1, what clients say.
+		{name: "request no-store", origin: [][]string{cc(validated)}, visits: []visit{{header: []string{"Cache-Control", "no-store"}, asked: 1}, {asked: 2}, {header: []string{"Cache-Control", "no-store"}, asked: 2, how: "hit"}}},
+		{name: "only-if-cached", origin: [][]string{cc(validated)}, visits: []visit{{header: []string{"Cache-Control", "only-if-cached"}, status: 504}, miss, {header: []string{"Cache-Control", "only-if-cached"}, asked: 1, how: "hit"}}},
+		{name: "strangers cannot refresh", origin: [][]string{cc(validated)}, visits: []visit{miss, {header: []string{"Cache-Control", "no-cache", "Pragma", "no-cache"}, asked: 1, how: "hit"}}},
+		{name: "client may refresh", cfg: httpcache.Config{ClientMayRefresh: anybody}, origin: [][]string{cc("max-age=10")}, visits: []visit{miss,
+			{header: []string{"Cache-Control", "no-cache"}, asked: 2, how: "fwd=request"}, {header: []string{"Pragma", "no-cache"}, asked: 3}, {asked: 3, how: "hit", body: "body 3"},
+			{after: "5s", header: []string{"Cache-Control", "max-age=5, min-fresh=5"}, asked: 3, how: "hit"}, {header: []string{"Cache-Control", "max-age=4"}, asked: 4},
+			{after: "5s", header: []string{"Cache-Control", "min-fresh=6"}, asked: 5},
+		}},
+		// RFC 9213.
+		{name: "not targeted", origin: [][]string{cc("max-age=10", "Cdn-Cache-Control", "no-store")}, visits: []visit{miss, hit}},
+		{name: "targeted", cfg: httpcache.Config{Targets: []string{"CDN-Cache-Control"}}, origin: [][]string{cc("no-store", "Cdn-Cache-Control", "max-age=10")}, visits: []visit{miss, hit, {after: "10s", asked: 2}}},
+	}
+	for i := range scripts {
+		scripts[i].run(t)
+	}
+}

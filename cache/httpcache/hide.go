@@ -1,0 +1,84 @@
+package httpcache
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// conditions are the request headers that ask for less than a whole response. Who renders
+// for all needs the whole one.
+var conditions = []string{"If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "Range", "If-Range"}
+
+// hides reports whether handlers are not shown the header, whose name is in its usual form.
+func (c *Cache) hides(name string) bool {
+	return slices.ContainsFunc(c.cfg.Hide, func(h string) bool {
+		start, ok := strings.CutSuffix(h, "*")
+		return h == name || ok && strings.HasPrefix(name, start)
+	})
+}
+
+// shown returns the request that a handler is given in the name of all without KeyOnly: the
+// one of the client who asked first, but for what is hidden. Whole says that nothing was,
+// so that the response may be the client's own.
+func (x *exchange) shown(ctx context.Context) (r *http.Request, whole bool) {
+	c := x.c
+	r, whole = x.req.Clone(ctx), x.req.Method == http.MethodGet
+	r.Method, r.Body = http.MethodGet, http.NoBody
+	for name := range r.Header {
+		if c.hides(name) {
+			delete(r.Header, name)
+			whole = false
+		}
+	}
+	for _, name := range conditions {
+		delete(r.Header, name)
+	}
+	if cookies := r.Header["Cookie"]; len(cookies) > 0 && c.cfg.IgnoreCookie != nil { // else it is a credential
+		delete(r.Header, "Cookie")
+		whole = false
+	}
+	if c.cfg.AllowAuthorized != nil && c.cfg.AllowAuthorized(&x.req) {
+		for _, name := range c.cfg.Credentials {
+			if has(r.Header, name) {
+				delete(r.Header, name)
+				whole = false
+			}
+		}
+	}
+	if r.URL.RawQuery != x.t.query {
+		r.URL.RawQuery, r.URL.ForceQuery = x.t.query, false
+		r.RequestURI = x.t.line()
+		whole = false
+	}
+	return r, whole
+}
+
+// line returns the target of a request line.
+func (t *target) line() string {
+	line := t.escaped
+	if t.at != "" {
+		line = t.at
+	}
+	if t.query != "" {
+		line += "?" + t.query
+	}
+	return line
+}
+
+// ignores reports whether all cookies of a request are without meaning.
+func (c *Config) ignores(r *http.Request) bool {
+	if c.IgnoreCookie == nil {
+		return false
+	}
+	for _, line := range r.Header["Cookie"] {
+		for pair := range strings.SplitSeq(line, ";") {
+			name, _, _ := strings.Cut(strings.TrimSpace(pair), "=")
+			if name != "" && !c.IgnoreCookie(name) {
+				return false
+			}
+		}
+	}
+	return true
+}

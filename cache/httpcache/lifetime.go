@@ -1,0 +1,199 @@
+package httpcache
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dunglas/httpsfv"
+)
+
+// maxSeconds is the longest time that is counted: longer ones are this long
+// (RFC 9111 §1.2.2).
+const (
+	maxSeconds  = math.MaxInt32
+	maxLifetime = maxSeconds * time.Second
+)
+
+// rules is how lifetimes are reckoned. It does not change.
+type rules struct {
+	shared   bool     // a cache for more than one user: s-maxage and proxy-revalidate count
+	targets  []string // fields for this cache (RFC 9213), in their usual form, the first one first
+	fallback Fallback
+}
+
+// lifetime is how long a response may be used, by what it says (RFC 9111 §4.2,
+// RFC 5861, RFC 9213). All times are between 0 and maxLifetime.
+type lifetime struct {
+	age          time.Duration // when it came (RFC 9111 §4.2.3)
+	total        time.Duration // from its generation: when it came it was fresh for total-age
+	stale        time.Duration // after total, while it is asked for again
+	staleIfError time.Duration // after total, in place of a failure
+
+	explicit   bool // total is what the response says; 0 if that cannot be read
+	asks       bool // no-cache: never served without asking
+	strict     bool // must-revalidate and its like: never served stale, by nobody's word
+	noStore    bool // also by must-understand, when the status is not understood
+	private    bool
+	public     bool
+	authorized bool // a shared cache may keep it though its request had Authorization (RFC 9111 §3.5)
+	immutable  bool // RFC 8246
+	bad        bool // something in Cache-Control is no directive: what it was cannot be known
+}
+
+// lifetimeOf reckons the lifetime of a response with a header in the usual form.
+// It was asked for and its header was received at the given times.
+//
+// The first target field that can be read and is not empty speaks alone; else
+// Cache-Control and Expires do, and Pragma where there is no Cache-Control. Of a
+// directive that is there twice the least argument counts, and one whose argument
+// cannot be read counts as 0.
+func (r *rules) lifetimeOf(status int, h http.Header, asked, received time.Time) lifetime {
+	date, ok := parseDate(h.Get("Date"))
+	if !ok {
+		date = received // RFC 9110 §6.6.1
+	}
+	l := lifetime{age: initialAge(h["Age"], date, asked, received)}
+	d, targeted := r.target(h)
+	if !targeted {
+		d, ok = parseCacheControl(h["Cache-Control"])
+		l.bad = !ok
+	}
+	l.read(d, r.shared, status)
+	if !targeted && !has(h, "Cache-Control") && names(h["Pragma"], "no-cache") {
+		l.asks = true
+	}
+	r.freshness(&l, d, targeted, h, date, status)
+	if !l.asks && !l.strict {
+		l.stale = d.duration("stale-while-revalidate", r.fallback.Stale)
+		l.staleIfError = d.duration("stale-if-error", r.fallback.StaleIfError)
+	}
+	return l
+}
+
+// read takes what the directives say beside times.
+func (l *lifetime) read(d directives, shared bool, status int) {
+	l.asks = d.has("no-cache")
+	l.private, l.public, l.immutable = d.has("private"), d.has("public"), d.has("immutable")
+	l.strict = d.has("must-revalidate") || shared && (d.has("proxy-revalidate") || d.has("s-maxage"))
+	l.authorized = l.public || d.has("must-revalidate") || d.has("s-maxage")
+	if d.has("must-understand") {
+		l.noStore = !understood(status) // no-store is for caches that do not know must-understand
+	} else {
+		l.noStore = d.has("no-store")
+	}
+}
+
+// freshness reckons the lifetime from the response's generation (RFC 9111 §4.2.1).
+func (r *rules) freshness(l *lifetime, d directives, targeted bool, h http.Header, date time.Time, status int) {
+	l.explicit = true
+	switch {
+	case r.shared && d.has("s-maxage"):
+		l.total = d.duration("s-maxage", 0)
+	case d.has("max-age"):
+		l.total = d.duration("max-age", 0)
+	case !targeted && has(h, "Expires"):
+		l.total = maxLifetime
+		for _, line := range h["Expires"] {
+			end, ok := parseDate(line)
+			if !ok { // "0", above all (RFC 9111 §5.3)
+				end = date
+			}
+			l.total = min(l.total, atMost(end.Sub(date), maxLifetime))
+		}
+	default:
+		l.explicit = false
+		if forAll(status) || l.public { // RFC 9111 §4.2.2
+			l.total = atMost(r.fallback.heuristic(h.Get("Last-Modified"), date), maxLifetime)
+		}
+	}
+}
+
+// target returns the directives of the first target field that has any. Arguments
+// are those of Cache-Control; one of a type that no directive has cannot be read.
+func (r *rules) target(h http.Header) (directives, bool) {
+	for _, name := range r.targets {
+		if !has(h, name) {
+			continue
+		}
+		dict, err := httpsfv.UnmarshalDictionary(h[name])
+		if err != nil || len(dict.Names()) == 0 {
+			continue
+		}
+		d := directives{}
+		for _, directive := range dict.Names() {
+			m, _ := dict.Get(directive)
+			if arg, ok := argument(m); ok {
+				d[directive] = []string{arg}
+			}
+		}
+		return d, true
+	}
+	return nil, false
+}
+
+// argument spells the value of a directive in a target field. It reports false for
+// one that says that the directive is not there.
+func argument(m httpsfv.Member) (arg string, ok bool) {
+	item, ok := m.(httpsfv.Item)
+	if !ok {
+		return "?", true
+	}
+	switch v := item.Value.(type) {
+	case bool:
+		return "", v
+	case int64:
+		return strconv.FormatInt(v, 10), true
+	}
+	return "?", true
+}
+
+// initialAge is how old a response was when its header came (RFC 9111 §4.2.3). Of
+// several values of Age the first counts; one that is no number is ignored (§5.1).
+// Dates are in whole seconds, so the clock is read in whole seconds too: else a
+// response that was generated just now would be up to a second old.
+func initialAge(lines []string, date, asked, received time.Time) time.Duration {
+	apparent := atMost(received.Truncate(time.Second).Sub(date), maxLifetime)
+	var said time.Duration
+	if len(lines) > 0 {
+		first, _, _ := strings.Cut(lines[0], ",")
+		if n, ok := seconds(strings.TrimSpace(first)); ok {
+			said = time.Duration(n) * time.Second
+		}
+	}
+	return max(apparent, atMost(said+atMost(received.Sub(asked), maxLifetime), maxLifetime))
+}
+
+// left returns for how long a response that has just come may be used: fresh, and
+// after that while it is asked for again, and in place of a failure.
+func (l *lifetime) left() (fresh, stale, staleIfError time.Duration) {
+	end := l.total - l.age
+	if l.asks {
+		return 0, 0, 0
+	}
+	late := min(end, 0)
+	return max(end, 0), max(l.stale+late, 0), max(l.staleIfError+late, 0)
+}
+
+// understood reports whether what the definition of a status asks of caches is
+// done here (RFC 9111 §5.2.2.3).
+func understood(status int) bool {
+	switch status {
+	case http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusBadRequest,
+		http.StatusForbidden, http.StatusInternalServerError, http.StatusNotImplemented, http.StatusBadGateway,
+		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return forAll(status)
+}
+
+// parseDate reads a date in one of the three formats of HTTP.
+func parseDate(s string) (time.Time, bool) {
+	t, err := http.ParseTime(s)
+	return t, err == nil
+}
+
+// atMost returns d, but no less than 0 and no more than limit.
+func atMost(d, limit time.Duration) time.Duration { return min(max(d, 0), limit) }

@@ -1,0 +1,58 @@
+package httpcache
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ask makes a request conditional on what the page says of itself (RFC 9111 §4.3.1).
+func (p *page) ask(h http.Header) {
+	if tag := p.get("Etag"); tag != "" {
+		h["If-None-Match"] = []string{tag}
+	}
+	if at := p.get("Last-Modified"); at != "" {
+		h["If-Modified-Since"] = []string{at}
+	}
+}
+
+// stands reports whether a 304 with that header can be about the page: it names the page's
+// validator, or none (RFC 9111 §4.3.3), and varies on the same, if it says so.
+func (c *Cache) stands(t *target, p *page, h http.Header) bool {
+	if has(h, "Vary") {
+		if names, ok := c.learned(t, h["Vary"]); !ok || !slices.Equal(names, p.names()) {
+			return false
+		}
+	}
+	tag, own := h.Get("Etag"), p.get("Etag")
+	return tag == "" || own == "" || strings.TrimPrefix(tag, "W/") == strings.TrimPrefix(own, "W/")
+}
+
+// renewed returns the page with the header of a 304 in place of its own, but for what is
+// about the body (RFC 9111 §3.2). The body is shared.
+func (p *page) renewed(h http.Header, at time.Time) *page {
+	n := *p
+	n.Header = slices.Clone(p.Header)
+	dropHopByHop(h)
+	if !has(h, "Date") {
+		h.Set("Date", at.UTC().Format(http.TimeFormat))
+	}
+	for name, values := range h {
+		switch name {
+		case "Content-Length", "Content-Encoding", "Content-Range", "Content-Type", "Set-Cookie", "Vary":
+			continue
+		}
+		if !strings.HasPrefix(name, http.TrailerPrefix) {
+			n.put(name, values...)
+		}
+	}
+	return &n
+}
+
+// header returns a copy of the page's header.
+func (p *page) header() http.Header {
+	h := make(http.Header, len(p.Header))
+	p.fill(h, 0)
+	return h
+}

@@ -1,0 +1,142 @@
+package httpcache_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
+)
+
+// origin is a handler that follows a script: its n-th answer has the n-th header, its last
+// one from then on. The body is "body N". A line ":status" says the status.
+type origin struct {
+	script [][]string
+	serve  http.HandlerFunc // after the header is set; nil: the body
+
+	mu   sync.Mutex
+	seen []http.Header
+}
+
+func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	o.mu.Lock()
+	o.seen = append(o.seen, r.Header.Clone())
+	n := len(o.seen)
+	o.mu.Unlock()
+	lines := o.script[min(n, len(o.script))-1]
+	status := 200
+	for i := 0; i+1 < len(lines); i += 2 {
+		switch name, value := lines[i], lines[i+1]; name {
+		case ":status":
+			status, _ = strconv.Atoi(value)
+		case ":panic":
+			panic(http.ErrAbortHandler)
+		case "Date", "Expires", "Last-Modified":
+			if d, err := time.ParseDuration(value); err == nil {
+				value = time.Now().Add(d).UTC().Format(http.TimeFormat)
+			}
+			fallthrough
+		default:
+			w.Header().Add(name, value)
+		}
+	}
+	if o.serve != nil {
+		o.serve(w, r)
+		return
+	}
+	w.WriteHeader(status)
+	if status != http.StatusNotModified && status != http.StatusNoContent {
+		fmt.Fprintf(w, "body %d", n)
+	}
+}
+
+func (o *origin) asked() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.seen)
+}
+
+// proxied puts a cache with the zero Config in front of a handler, but for what cfg says.
+func proxied(t testing.TB, h http.Handler, cfg httpcache.Config) server {
+	t.Helper()
+	if cfg.Tiers == nil {
+		cfg.Tiers = openTiers(t, cache.TiersConfig{})
+	}
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	c, err := httpcache.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(t.Context()); err != nil && t.Context().Err() == nil {
+			t.Error(err)
+		}
+	})
+	return server{c.Handler(h), c, cfg.Tiers}
+}
+
+// visit is a request of a script, and what is to come of it.
+type visit struct {
+	after  string   // how long the client waits before
+	method string   // "": GET
+	header []string // of the request
+	status int      // 0: 200
+	body   string   // of the response; "": not looked at
+	how    string   // how Cache-Status begins, behind the cache's name; "": not looked at
+	asked  int      // how often the origin was asked then, in all
+	with   []string // headers that the response has; a value of "-": it has not
+}
+
+type script struct {
+	name   string
+	cfg    httpcache.Config
+	origin [][]string
+	visits []visit
+}
+
+func (s *script) run(t *testing.T) {
+	t.Run(s.name, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			o := &origin{script: s.origin}
+			srv := proxied(t, o, s.cfg)
+			for i, v := range s.visits {
+				if v.after != "" {
+					sleep(t, v.after)
+				}
+				if v.method == "" {
+					v.method = http.MethodGet
+				}
+				a := do(srv, request(t, v.method, "/", v.header...))
+				synctest.Wait()
+				v.check(t, i, a, o)
+			}
+		})
+	})
+}
+
+func (v *visit) check(t *testing.T, i int, a answer, o *origin) {
+	t.Helper()
+	if v.status == 0 {
+		v.status = http.StatusOK
+	}
+	if a.status != v.status || v.body != "" && a.body != v.body || !strings.HasPrefix(a.how(), v.how) || o.asked() != v.asked {
+		t.Errorf("visit %d: %v, asked %d times; want status %d, %q, %q, asked %d times", i, a, o.asked(), v.status, v.body, v.how, v.asked)
+	}
+	for j := 0; j+1 < len(v.with); j += 2 {
+		got, want := strings.Join(a.header[v.with[j]], ", "), v.with[j+1]
+		if want == "-" {
+			want = ""
+		}
+		if got != want {
+			t.Errorf("visit %d: %s is %q, want %q", i, v.with[j], got, want)
+		}
+	}
+}
