@@ -14,6 +14,7 @@ var (
 	IsNormal          = isNormal
 	ParseCacheControl = parseCacheControl
 	Matches           = matches
+	SplitTags         = splitTags
 )
 
 // Learned is Cache.learned of the zero Config's way to key a path.

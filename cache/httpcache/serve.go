@@ -16,11 +16,11 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 		if !c.cfg.Off {
 			w.Header().Add("Cache-Status", c.lines.passed(why))
 		}
-		next.ServeHTTP(w, r)
+		c.past(next, w, r)
 	case c.cfg.Off:
 		c.stats.bypass(byOff)
 		c.alone(next, w, r, t, "")
-	case t.noStore, t.cached, r.Method == http.MethodHead && !c.cfg.until():
+	case t.noStore, t.cached, r.Method == http.MethodHead && !c.cfg.until(), !c.cfg.KeyOnly && demanding(r.Header):
 		c.asItIs(next, w, r, t)
 	default:
 		c.through(next, w, r, t)
@@ -43,6 +43,10 @@ func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request
 		unavailable(w, http.StatusGatewayTimeout) // RFC 9111 §5.2.1.7
 	case t.noStore:
 		c.forItself(next, w, r, t, byRequestNoStore)
+	case r.Method == http.MethodGet && has(r.Header, "Range"):
+		c.forItself(next, w, r, t, byRange) // of a body that may be too long to be kept
+	case r.Method == http.MethodGet:
+		c.forItself(next, w, r, t, byPrecondition)
 	default:
 		c.forItself(next, w, r, t, byHead)
 	}
