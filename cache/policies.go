@@ -9,9 +9,9 @@ import (
 
 // SpacePolicy is the policy in force for a namespace, or for one tenant's share of it.
 type SpacePolicy struct {
-	Namespace string
-	Tenant    string // empty: every tenant that the table of overrides does not name
-	Policy    policy.Policy
+	Namespace string        // of the caches
+	Tenant    string        // empty: every tenant that has none of its own
+	Policy    policy.Policy // with the overrides of the table
 }
 
 // Policies returns the policies in force of the caches made on these Tiers, by namespace and
