@@ -21,7 +21,7 @@ import (
 // Each purge takes what it says and nothing else, and says how much that was. An expiry
 // leaves it there, stale.
 func TestPurgeAndExpire(t *testing.T) {
-	const pages = "default:responses:v1:http"
+	const pages = "default:http:v1:http"
 	everything := []string{
 		"acme:users:v1:ada", pages + "//other.example/a", pages + "//shop.example/a?x=1", pages + "//shop.example/ab", pages + "s//shop.example/a",
 		"default:users:v1:ada", "default:users:v1:bob",

@@ -84,7 +84,7 @@ func ExampleHandler() {
 		log.Fatal(err)
 	}
 	defer tiers.Close(ctx)
-	responses, err := httpcache.New(httpcache.Config{Tiers: tiers})
+	responses, err := httpcache.New(httpcache.Config{Lifetime: httpcache.UntilInvalidated, KeyOnly: true, Tiers: tiers})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func ExampleHandler() {
 	fmt.Print(send("POST", "/debug/caches?format=json", "do=purge&path=/hello.txt"))
 	fmt.Print(send("GET", "/debug/caches?format=json&under=/hello", ""))
 	// Output:
-	// {"title":"Caches","found":{"by":"under","value":"/hello","keys":["default:responses:v1:http//example.com/hello.txt"]}}
+	// {"title":"Caches","found":{"by":"under","value":"/hello","keys":["default:http:v1:http//example.com/hello.txt"]}}
 	// {"title":"Caches","done":{"do":"purge","by":"path","value":"/hello.txt","pending":0}}
 	// {"title":"Caches","found":{"by":"under","value":"/hello"}}
 }

@@ -28,11 +28,11 @@ func TestLookUpOne(t *testing.T) {
 			{"key", "default:users:v1:bob", "fresh", "default:users:v1:bob", "default/initial:b default/users"},
 			{"key", "acme:users:v1:ada", "stale", "acme:users:v1:ada", "acme/initial:a acme/users"},
 			{"key", "acme:users:v1:bob", "absent", "acme:users:v1:bob", ""},
-			{"url", "/a?x=1", "fresh", "default:responses:v1:http//shop.example/a?x=1", "default/responses:v1 path /a default/shop"},
-			{"url", "http://SHOP.example/a?x=1", "fresh", "default:responses:v1:http//shop.example/a?x=1", "default/responses:v1 path /a default/shop"},
-			{"url", "/a", "absent", "default:responses:v1:http//shop.example/a", ""},
-			{"url", "https://other.example/a?x=1", "absent", "default:responses:v1:https//other.example/a?x=1", ""},
-			{"url", "https://shop.example/s", "fresh", "default:responses:v1:https//shop.example/s", "default/responses:v1 path /s default/shop"},
+			{"url", "/a?x=1", "fresh", "default:http:v1:http//shop.example/a?x=1", "default/http:v1 path /a default/shop"},
+			{"url", "http://SHOP.example/a?x=1", "fresh", "default:http:v1:http//shop.example/a?x=1", "default/http:v1 path /a default/shop"},
+			{"url", "/a", "absent", "default:http:v1:http//shop.example/a", ""},
+			{"url", "https://other.example/a?x=1", "absent", "default:http:v1:https//other.example/a?x=1", ""},
+			{"url", "https://shop.example/s", "fresh", "default:http:v1:https//shop.example/s", "default/http:v1 path /s default/shop"},
 			{"url", "/a//b", "bypass", "", ""},
 		} {
 			e := p.ask(tt.by, tt.value).Entry
@@ -68,7 +68,7 @@ func testLookUpSeveral(t *testing.T) {
 	p := newProgram(t)
 	p.read("ada", "alan", "bob", "acme/ada")
 	p.visit("/a?x=1", "/a?x=2", "/ab", "/b", "http://other.example/a", "https://"+host+"/a")
-	const pages = "default:responses:v1:"
+	const pages = "default:http:v1:"
 	for query, want := range map[string][]string{
 		"tag=initial:a":             {"default:users:v1:ada", "default:users:v1:alan"},
 		"tag=initial:a&tenant=acme": {"acme:users:v1:ada"},

@@ -107,7 +107,7 @@ func testOverviewPage(t *testing.T) {
 	w := p.get("")
 	_, text = elements(t, w.Body.String())
 	for _, want := range []string{
-		"Users and pages", "users:v1", "acme", "responses:v1", `"ttl":"1m"`, "local hits", "Breaker of the remote tier: open", "Age of the lease in seconds: ", "pending",
+		"Users and pages", "users:v1", "acme", "http:v1", `"ttl":"1m"`, "local hits", "Breaker of the remote tier: open", "Age of the lease in seconds: ", "pending",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
