@@ -89,7 +89,7 @@ func (j *job[K, V]) admits(a *attempt[K, V], held bool) bool {
 		return false
 	case held, a.noStore(), j.t.fences.Held(j.hash, j.FullKey(), a.it.tags):
 		why = fillNoStore
-	case a.facts.badTag, len(a.it.tags) > tier.MaxTags:
+	case a.facts.badTag:
 		why = fillTags
 	case a.took < j.p.MinLoad:
 		why = fillNotAdmitted
@@ -104,6 +104,9 @@ func (j *job[K, V]) admits(a *attempt[K, V], held bool) bool {
 // large for one tier is too large for both.
 func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
 	f, it := r.f, a.it
+	if it.many() {
+		f.v.counts.inc(fillManyTags)
+	}
 	it.agree(a.facts.fixed(f.p))
 	it.live(a.begun+int64(a.took), f.lifetime(it, max(ttl, 0)))
 	if it.worn { // its parts are refreshed first

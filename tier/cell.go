@@ -55,8 +55,9 @@ const (
 	RefreshAt  = 25 // where RefreshUntil begins: eight bytes, big-endian, up to HeaderSize
 )
 
-// MaxTags is the most tags one cell carries.
-const MaxTags = 64
+// MaxTags is the most tags one cell carries. Of a value with more, the last is
+// invalidate.AnyTag, in the place of the rest.
+const MaxTags = 256
 
 const (
 	offNonce   = 1

@@ -48,6 +48,9 @@
 //	57..64  stale if error: how long beyond that in place of a failed load, ms
 //	65..72  keep: how long beyond the hard expiry a load that replaces it may see it, ms
 //
+// Of a value with more than [MaxTags] tags the cell has the first ones, and invalidate.AnyTag
+// as the last: any tag that is invalidated covers it.
+//
 // 9223372036854 ms mean for ever. A process of the release before refuses a long frame as
 // truncated, and loads the value itself.
 //

@@ -24,10 +24,22 @@ func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page, line str
 		h["Age"] = room[1:2:2]
 	}
 	n := c.stats.of(p.Format)
+	ranges := ""
+	if demanding(r.Header) {
+		if p.preconditionFailed(r.Header) {
+			refuse412(w)
+			return
+		}
+		ranges = p.rangeOf(r)
+	}
 	if p.notModified(r.Header) {
 		leave304(h)
 		n.notModified.Add(1)
 		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	if ranges != "" {
+		n.bytes.Add(p.sendRange(w, ranges))
 		return
 	}
 	w.WriteHeader(p.Status)
@@ -46,7 +58,7 @@ func (c *Cache) alone(next http.Handler, w http.ResponseWriter, r *http.Request,
 	if line != "" {
 		w.Header().Add("Cache-Status", line)
 	}
-	next.ServeHTTP(w, r)
+	c.past(next, w, r)
 }
 
 // own lets the handler answer one client alone, from the client's own request,
@@ -54,7 +66,11 @@ func (c *Cache) alone(next http.Handler, w http.ResponseWriter, r *http.Request,
 // was not look the same.
 func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t target, line string) {
 	rec := &recorder{
-		judge:  func(status int, h http.Header) verdict { return c.judge(&t, status, h) },
+		judge: func(status int, h http.Header) verdict {
+			c.takeTags(h)
+			return c.judge(&t, status, h)
+		},
+		hide:   c.cfg.TagHeaders,
 		max:    c.cfg.MaxBody,
 		client: w,
 		header: make(http.Header),
@@ -67,6 +83,10 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 		defer cancel()
 		get = r.WithContext(ctx)
 		get.Method = http.MethodGet
+		if has(r.Header, "Range") { // which a HEAD has not
+			get.Header = r.Header.Clone()
+			get.Header.Del("Range")
+		}
 		rec.client = &headOnly{w, cancel}
 	}
 	rec.live = func(reason) http.ResponseWriter {

@@ -31,6 +31,17 @@ func (p *page) notModified(h http.Header) bool {
 // matches reports whether an If-None-Match list names the validator, compared
 // weakly, or "*". What is no list ends where it stops being one.
 func matches(list, etag string) bool {
+	weak := strings.TrimPrefix(etag, "W/")
+	return lists(list, func(tag string) bool { return etag != "" && strings.TrimPrefix(tag, "W/") == weak })
+}
+
+// matchesStrongly is matches for If-Match: a weak validator is equal to nothing.
+func matchesStrongly(list, etag string) bool {
+	return lists(list, func(tag string) bool { return tag[0] == '"' && tag == etag })
+}
+
+// lists reports whether a list of validators has "*" or one that is the same.
+func lists(list string, same func(tag string) bool) bool {
 	for {
 		list = strings.TrimLeft(list, " \t,")
 		if list == "" {
@@ -43,7 +54,7 @@ func matches(list, etag string) bool {
 		if !ok {
 			return false
 		}
-		if etag != "" && strings.TrimPrefix(tag, "W/") == strings.TrimPrefix(etag, "W/") {
+		if same(tag) {
 			return true
 		}
 		list = rest

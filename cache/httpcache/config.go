@@ -166,6 +166,18 @@ type Config struct {
 	// counted apart, the others as "other". Nil: by Content-Type.
 	Format func(path string, h http.Header) string
 
+	// TagHeaders are the headers by which a handler that does not call
+	// cache.Depend names the tags of its response, such as Surrogate-Key, whose
+	// tags spaces separate, or Cache-Tag, and any other, whose tags commas
+	// separate. They are taken off every response. One that names what is no tag,
+	// because it is too long or not UTF-8, is not stored. Nil: none.
+	TagHeaders []string
+
+	// IgnoreWrites switches off that a request of another method than GET, HEAD,
+	// OPTIONS and TRACE that is answered 2xx or 3xx invalidates all entries of its
+	// path, and of the paths that Location and Content-Location name.
+	IgnoreWrites bool
+
 	// ContextKeys are the keys of the context values that a handler may see with KeyOnly,
 	// when it renders for everybody. They must be the same for all requests. Routers
 	// that keep the parameters of a route in the context need theirs to be here.

@@ -47,8 +47,7 @@
 //
 // By the request: all methods but GET and HEAD; Authorization, Proxy-Authorization,
 // Cookie, the program's own credentials and client certificates, unless
-// Config.AllowAuthorized lets them in; Range, If-Match, If-Unmodified-Since; a body;
-// an upgrade; an event source; hosts that are not listed; paths with dot segments or
+// Config.AllowAuthorized lets them in; a body; an upgrade; an event source; hosts that are not listed; paths with dot segments or
 // empty ones, absolute targets, queries with ";" or bad escapes; what Config.Bypass
 // names; what is asked for while another entry is being loaded. These requests
 // reach the handler untouched, with the connection to themselves. With

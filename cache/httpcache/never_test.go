@@ -157,10 +157,6 @@ func TestNeverAsked(t *testing.T) {
 		"client certificate": {change: func(r *http.Request) {
 			r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{{}}}
 		}, how: "fwd=bypass;detail=credentials"},
-		"range":               {header: []string{"Range", "bytes=0-1"}, how: "fwd=bypass;detail=range"},
-		"if-range":            {header: []string{"If-Range", `"x"`}, how: "fwd=bypass;detail=range"},
-		"if-match":            {header: []string{"If-Match", `"x"`}, how: "fwd=bypass;detail=precondition"},
-		"if-unmodified-since": {header: []string{"If-Unmodified-Since", "x"}, how: "fwd=bypass;detail=precondition"},
 		"upgrade":             {header: []string{"Connection", "Upgrade", "Upgrade", "websocket"}, how: "fwd=bypass;detail=upgrade"},
 		"event source":        {header: []string{"Accept", "text/html, text/event-stream;q=0.5"}, how: "fwd=bypass;detail=stream-asked-for"},
 		"last event":          {header: []string{"Last-Event-ID", "7"}, how: "fwd=bypass;detail=stream-asked-for"},

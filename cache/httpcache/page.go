@@ -126,6 +126,9 @@ func (p *page) size() int64 {
 	return n
 }
 
+// sound reports whether a page can be sent. One from a remote tier may be anything.
+func (p *page) sound() bool { return p != nil && p.Status >= 200 && p.Status <= 999 }
+
 // get returns the first value of a header, or "".
 func (p *page) get(name string) string {
 	for _, f := range p.Header {

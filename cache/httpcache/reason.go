@@ -34,6 +34,7 @@ const (
 	// Why a response was not stored, though all who waited were given it.
 	byMissing
 	byPlainStatus
+	byTags
 
 	// Why a response was neither stored nor shared.
 	byStatus
@@ -70,7 +71,7 @@ var reasonNames = [reasons]string{
 	byPrecondition: "precondition", byBody: "request-body", byUpgrade: "upgrade", byStream: "stream-asked-for",
 	byHost: "host", byPath: "path", byQuery: "query", byKeyLength: "key-too-long",
 	byOff: "off", byRequestNoStore: "request-no-store", byMemory: "not-cacheable-a-moment-ago", byClosing: "closed", byOnly: "only-if-cached", byCondition: "not-fresh", byHead: "head",
-	byMissing: "missing", byPlainStatus: "status-not-kept",
+	byMissing: "missing", byPlainStatus: "status-not-kept", byTags: "tags",
 	byStatus: "status", bySetCookie: "set-cookie", byPrivate: "private", byNoStore: "no-store", byNoCache: "no-cache",
 	byBadCacheControl: "bad-cache-control", byVary: "vary", byEventStream: "event-stream", byPartial: "partial",
 	byTrailer: "trailer", byConnection: "connection", byTransferEncoding: "transfer-encoding", byLength: "length",

@@ -20,7 +20,8 @@ var errNotRecorded = errors.New("httpcache: nobody reads this response")
 // is for handlers that break that rule.
 type recorder struct {
 	judge func(status int, h http.Header) verdict
-	max   int // of the body
+	max   int      // of the body
+	hide  []string // headers that name tags
 
 	// live returns the writer that a response which cannot be recorded goes on
 	// to, or nil if there is none. It is called at most once, with mu held.
@@ -92,14 +93,16 @@ func (r *recorder) writeHeader(status int) {
 // inform passes an informational response on. In a rendering for everybody it is
 // the start of a dialogue with one client, which cannot be kept.
 func (r *recorder) inform(status int) {
-	if r.phase == recording && r.early != nil && r.early(status, canonical(r.header)) {
+	h := canonical(r.header)
+	dropHeaders(h, r.hide)
+	if r.phase == recording && r.early != nil && r.early(status, h) {
 		return
 	}
 	if r.phase == recording && r.client == nil {
 		r.stop(byEarlyHints)
 	}
 	if r.phase == recording {
-		merge(r.client.Header(), canonical(r.header))
+		merge(r.client.Header(), h)
 		r.client.WriteHeader(status)
 	}
 }

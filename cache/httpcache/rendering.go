@@ -44,6 +44,7 @@ func (x *exchange) start(ctx context.Context, prev *page) *rendering {
 	n.rec = &recorder{
 		judge:  n.judge,
 		max:    x.c.cfg.MaxBody,
+		hide:   x.c.cfg.TagHeaders,
 		live:   n.goOn,
 		early:  n.early,
 		header: make(http.Header),
@@ -77,10 +78,22 @@ func (n *rendering) request() (r *http.Request) {
 }
 
 func (n *rendering) judge(status int, h http.Header) verdict {
-	if n.x.c.cfg.until() {
-		return n.x.c.judge(&n.x.t, status, h)
+	c := n.x.c
+	tags, ok := c.takeTags(h)
+	cache.Depend(n.ctx, tags...)
+	v := verdict{}
+	if c.cfg.until() {
+		v = c.judge(&n.x.t, status, h)
+	} else {
+		v = n.weigh(status, h)
 	}
-	return n.weigh(status, h)
+	if !ok && v.fate == store {
+		v.fate, v.why = share, byTags
+		if !c.cfg.KeyOnly {
+			v.fate = refuse // nobody else may get what was made from the whole request of one
+		}
+	}
+	return v
 }
 
 // newPage makes a page of what was recorded.

@@ -16,11 +16,11 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 		if !c.cfg.Off {
 			w.Header().Add("Cache-Status", c.lines.passed(why))
 		}
-		next.ServeHTTP(w, r)
+		c.past(next, w, r)
 	case c.cfg.Off:
 		c.stats.bypass(byOff)
 		c.alone(next, w, r, t, "")
-	case t.noStore, t.cached, r.Method == http.MethodHead && !c.cfg.until():
+	case t.noStore, t.cached, r.Method == http.MethodHead && !c.cfg.until(), !c.cfg.KeyOnly && demanding(r.Header):
 		c.asItIs(next, w, r, t)
 	default:
 		c.through(next, w, r, t)
@@ -43,6 +43,10 @@ func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request
 		unavailable(w, http.StatusGatewayTimeout) // RFC 9111 §5.2.1.7
 	case t.noStore:
 		c.forItself(next, w, r, t, byRequestNoStore)
+	case r.Method == http.MethodGet && has(r.Header, "Range"):
+		c.forItself(next, w, r, t, byRange) // of a body that may be too long to be kept
+	case r.Method == http.MethodGet:
+		c.forItself(next, w, r, t, byPrecondition)
 	default:
 		c.forItself(next, w, r, t, byHead)
 	}
@@ -53,7 +57,7 @@ func (x *exchange) find() (res cache.Result[*page], ok bool) {
 	for range 2 {
 		res, err := x.c.pages.Fetch(x.ctx, x.key, nil, cache.AllowStale(false))
 		p := res.Value
-		if err != nil || p == nil || p.refused != none {
+		if err != nil || !p.sound() || p.refused != none {
 			return res, false
 		}
 		if p.selects(x.req.Header) {
@@ -122,10 +126,10 @@ func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 	}
 	p = res.Value
 	switch {
-	case p == nil:
-		c.refusedTo(x, w, r, byMemory)
-	case p.refused != none:
+	case p != nil && p.refused != none:
 		c.refusedTo(x, w, r, p.refused)
+	case !p.sound():
+		c.refusedTo(x, w, r, byMemory)
 	case p.only != nil && p.only != x:
 		c.refusedTo(x, w, r, byMemory)
 	case !p.selects(x.req.Header):

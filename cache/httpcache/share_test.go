@@ -212,6 +212,30 @@ func TestRenewedPagesInherit(t *testing.T) {
 	})
 }
 
+// A page that a 304 has made private is nobody's but the client's whose request it
+// answered.
+func TestRenewedAsPrivate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		o := &origin{script: [][]string{{"Cache-Control", "max-age=10", "Etag", `"a"`}, {"Cache-Control", "private, max-age=9", "Etag", `"a"`, ":status", "304"}, {"Cache-Control", "private"}}}
+		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if o.asked() > 0 {
+				g.pass()
+			}
+			o.ServeHTTP(w, r)
+		}), httpcache.Config{})
+		s.get(t, "/")
+		sleep(t, "11s")
+		var bodies []string
+		for _, a := range crowd(t, s, 3, func() { close(g.open) }, func(int) *http.Request { return request(t, http.MethodGet, "/") }) {
+			bodies = append(bodies, a.body)
+		}
+		if slices.Sort(bodies); !slices.Equal(bodies, []string{"body 1", "body 3", "body 4"}) {
+			t.Errorf("three clients got %q", bodies)
+		}
+	})
+}
+
 // An invalidation that comes while the handler is asked whether a page still stands is not
 // undone by its yes.
 func TestInvalidatedWhileAsked(t *testing.T) {

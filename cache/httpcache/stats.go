@@ -31,6 +31,10 @@ type Stats struct {
 	// their own without asking it, by reason.
 	Bypass map[string]int64
 
+	// PendingWrites counts the writes that succeeded while what they invalidate
+	// could not be said to everybody in time. The Tiers go on trying.
+	PendingWrites int64
+
 	// Refused counts the responses that were not stored, by reason, and as
 	// "unavailable" the requests that were answered 503 for want of one.
 	Refused map[string]int64
@@ -61,6 +65,7 @@ func (c *Counts) add(o Counts) {
 // beyond maxFormats are counted together.
 type counters struct {
 	bypassed, refused [reasons]atomic.Int64
+	pendingWrites     atomic.Int64
 	formats           sync.Map // string → *counts
 	n                 atomic.Int64
 	other             counts
@@ -104,6 +109,7 @@ func (c *counters) read() Stats {
 		return true
 	})
 	add("other", c.other.read())
+	s.PendingWrites = c.pendingWrites.Load()
 	for r := none + 1; r < reasons; r++ {
 		if n := c.bypassed[r].Load(); n > 0 {
 			s.Bypass[r.String()] = n

@@ -72,10 +72,6 @@ func (c *Cache) personal(r *http.Request) reason {
 		return byProgram
 	case has(h, "Upgrade") || has(h, "Connection") && names(h["Connection"], "upgrade"):
 		return byUpgrade
-	case has(h, "Range") || has(h, "If-Range"):
-		return byRange
-	case has(h, "If-Match") || has(h, "If-Unmodified-Since"):
-		return byPrecondition // for the origin to judge (RFC 9111 §4.3.2)
 	case r.ContentLength != 0 || len(r.TransferEncoding) > 0:
 		return byBody
 	case has(h, "Last-Event-Id") || has(h, "Accept") && names(h["Accept"], "text/event-stream"):

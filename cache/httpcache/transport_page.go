@@ -105,14 +105,18 @@ func (t *Transport) respond(r *http.Request, p *page, line string, now int64) *h
 	}
 	n := t.stats.of(p.Format)
 	view := canonicalView(r.Header)
+	ranges := ""
+	if has(view, "Range") {
+		ranges = p.rangeOf(&http.Request{Method: http.MethodGet, Header: view})
+	}
 	switch {
 	case p.notModified(view):
 		leave304(h)
 		n.notModified.Add(1)
 		s.resp.Status, s.resp.StatusCode, s.resp.ContentLength = statusLine(http.StatusNotModified), http.StatusNotModified, 0
 	case r.Method == http.MethodHead:
-	case has(view, "Range") && p.Status == http.StatusOK:
-		return ranged(r, &s.resp, p)
+	case ranges != "":
+		return p.ranged(&s.resp, ranges)
 	case len(p.Body) > 0:
 		s.body.Reset(p.Body)
 		s.resp.Body = &s.body
@@ -121,32 +125,28 @@ func (t *Transport) respond(r *http.Request, p *page, line string, now int64) *h
 	return &s.resp
 }
 
-// ranged answers a Range by a part of the page.
-func ranged(r *http.Request, resp *http.Response, p *page) *http.Response {
-	w := &partWriter{header: resp.Header, status: http.StatusOK}
-	modified, _ := parseDate(p.get("Last-Modified"))
+// ranged answers a request for parts of the page.
+func (p *page) ranged(resp *http.Response, ranges string) *http.Response {
+	w := &memoryWriter{header: resp.Header, status: http.StatusOK}
 	delete(w.header, "Content-Length")
-	g := *r
-	g.Method = http.MethodGet
-	g.Header = canonicalView(r.Header)
-	http.ServeContent(w, &g, "", modified, bytes.NewReader(p.Body))
+	p.sendRange(w, ranges)
 	resp.StatusCode, resp.Status = w.status, statusLine(w.status)
 	resp.ContentLength, resp.Body = int64(w.body.Len()), io.NopCloser(&w.body)
 	return resp
 }
 
-// partWriter takes what http.ServeContent writes.
-type partWriter struct {
+// memoryWriter takes what http.ServeContent writes.
+type memoryWriter struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-func (w *partWriter) Header() http.Header { return w.header }
+func (w *memoryWriter) Header() http.Header { return w.header }
 
-func (w *partWriter) WriteHeader(status int) { w.status = status }
+func (w *memoryWriter) WriteHeader(status int) { w.status = status }
 
-func (w *partWriter) Write(b []byte) (int, error) { return w.body.Write(b) }
+func (w *memoryWriter) Write(b []byte) (int, error) { return w.body.Write(b) }
 
 func statusLine(status int) string {
 	if status == http.StatusOK {

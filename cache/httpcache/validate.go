@@ -65,7 +65,8 @@ func (c *Config) defaults() error {
 	if c.Codec == nil {
 		c.Codec = codec.CBOR
 	}
-	return errors.Join(append(errs, c.headers()...)...)
+	errs = append(errs, c.headers()...)
+	return errors.Join(append(errs, c.tagHeaders()...)...)
 }
 
 // lives fills in what is about lifetimes.

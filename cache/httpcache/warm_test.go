@@ -143,10 +143,12 @@ func TestConfig(t *testing.T) {
 		Hosts:       []string{"Example.com", ""},
 		Credentials: []string{"a b"},
 		Vary:        []httpcache.VaryRule{{Header: "Cookie"}, {Header: "x y"}, {Header: "accept"}, {Header: "Accept"}, {Header: "Range"}},
+		TagHeaders:  []string{"x y", "Set-Cookie", "content-type", "Cache-Tag", "cache-tag"},
 	})
 	for _, want := range []string{
 		"Tiers is nil", "MaxBody of -1", "Statuses has 206", "Statuses has 500", "Statuses has 99",
 		"Hosts: entry 0", "Hosts: entry 1", "Credentials: entry 0", "Vary: Cookie", "Vary: the header of entry 1", "Vary has Accept twice", "Vary: Range",
+		"TagHeaders: entry 0", "TagHeaders: Set-Cookie", "TagHeaders: Content-Type", "TagHeaders has Cache-Tag twice",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)

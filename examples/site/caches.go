@@ -51,6 +51,7 @@ func newCaches(r content.Reader, log func() invalidate.Log, cfg siteConfig) (c *
 		Namespace:    "responses:v1",
 		Lifetime:     httpcache.UntilInvalidated,
 		KeyOnly:      true,
+		IgnoreWrites: true, // what a write changes is invalidated by tags
 		Off:          cfg.uncached,
 		Statuses:     []int{http.StatusOK, http.StatusFound},
 		StoreMissing: func(string) bool { return false },

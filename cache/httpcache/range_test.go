@@ -1,0 +1,235 @@
+package httpcache_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/twofold-go/twofold/cache/httpcache"
+)
+
+var longAgo = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+
+// text is a handler whose page has n bytes, no two parts of which are the same.
+func text(n int, header ...string) http.HandlerFunc {
+	var b bytes.Buffer
+	for i := 0; b.Len() < n; i++ {
+		fmt.Fprint(&b, i, " ")
+	}
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		for i := 0; i+1 < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		_, _ = w.Write(b.Bytes()[:n])
+	}
+}
+
+func missingText(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotFound)
+	text(20)(w, r)
+}
+
+func drawRange(t *rapid.T) string {
+	number := rapid.OneOf(rapid.Just(""), rapid.StringMatching(`[0-9]{1,3}`), rapid.SampledFrom([]string{"18446744073709551616", "-1", "x", " 1 "}))
+	var specs []string
+	for range rapid.IntRange(0, 4).Draw(t, "ranges") {
+		specs = append(specs, number.Draw(t, "first")+rapid.SampledFrom([]string{"-", "-", "-", "-", ""}).Draw(t, "dash")+number.Draw(t, "last"))
+	}
+	return "bytes=" + strings.Join(specs, rapid.SampledFrom([]string{",", ", ", ",,"}).Draw(t, "comma"))
+}
+
+// essence is what a client makes of an answer.
+type essence struct {
+	Status           int
+	Range, Tag, Type string
+	Length, Modified string
+	Body             string
+	Parts            []string
+}
+
+func essenceOf(a answer) essence {
+	e := essence{Status: a.status, Range: a.header.Get("Content-Range"), Body: a.body}
+	if a.status == http.StatusPreconditionFailed {
+		return e
+	}
+	e.Tag, e.Type, e.Length, e.Modified = a.header.Get("ETag"), a.header.Get("Content-Type"), a.header.Get("Content-Length"), a.header.Get("Last-Modified")
+	kind, params, err := mime.ParseMediaType(e.Type)
+	if err != nil || kind != "multipart/byteranges" {
+		return e
+	}
+	e.Body, e.Type = "", kind // the boundary is random
+	for r := multipart.NewReader(strings.NewReader(a.body), params["boundary"]); ; {
+		part, err := r.NextPart()
+		if err != nil {
+			return e
+		}
+		b, _ := io.ReadAll(part)
+		e.Parts = append(e.Parts, fmt.Sprintf("%v %s", part.Header, b))
+	}
+}
+
+// Whatever part is asked for, and on whatever condition, the answer is that of
+// http.ServeContent for the bare body.
+func TestRangesAreThoseOfServeContent(t *testing.T) {
+	const etag = `"v1"`
+	modified := longAgo.Format(http.TimeFormat)
+	tags := rapid.SampledFrom([]string{"", "", "", "", etag, `"v2"`, `W/"v1"`, `"v2", "v1"`, "*", "v1"})
+	times := rapid.SampledFrom([]string{"", "", "", modified, longAgo.Add(time.Second).Format(http.TimeFormat), longAgo.Add(-time.Second).Format(http.TimeFormat), "x"})
+	conditions := []struct {
+		name   string
+		values *rapid.Generator[string]
+	}{
+		{"If-Match", tags}, {"If-Unmodified-Since", times}, {"If-None-Match", tags}, {"If-Modified-Since", times},
+		{"If-Range", rapid.SampledFrom([]string{"", "", "", etag, `"v2"`, `W/"v1"`, modified, "x"})},
+	}
+	sites := map[int]server{}
+	for _, n := range []int{0, 20, 300} {
+		sites[n] = serve(t, text(n, "ETag", etag, "Last-Modified", modified), httpcache.Config{})
+	}
+	compare := func(n int, header []string) (status int, diff string) {
+		site := sites[n]
+		body := site.get(t, "/").body
+		want := do(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			w.Header().Set("ETag", etag)
+			http.ServeContent(w, r, "", longAgo, strings.NewReader(body))
+		}), request(t, http.MethodGet, "/", header...))
+		got := site.get(t, "/", header...)
+		return got.status, cmp.Diff(essenceOf(want), essenceOf(got))
+	}
+	for want, header := range map[int][]string{
+		200: {"Range", "bytes=0-4", "If-Range", `"v2"`}, 206: {"Range", "bytes=0-4,7-"}, 304: {"Range", "bytes=0-4", "If-None-Match", etag},
+		412: {"Range", "bytes=0-4", "If-Match", `"v2"`}, 416: {"Range", "bytes=400-"},
+	} {
+		if status, diff := compare(300, header); status != want || diff != "" {
+			t.Errorf("%q: %d, want %d; %s", header, status, want, diff)
+		}
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		n, header := rapid.SampledFrom([]int{300, 20, 0}).Draw(rt, "size"), []string{"Range", drawRange(rt)}
+		for _, c := range conditions {
+			if v := c.values.Draw(rt, c.name); v != "" {
+				header = append(header, c.name, v)
+			}
+		}
+		if _, diff := compare(n, header); diff != "" {
+			rt.Fatalf("%q of %d bytes: %s", header, n, diff)
+		}
+	})
+}
+
+// A range is cut from what was there, from what was not, and with the cache off.
+func TestRange(t *testing.T) {
+	modified := longAgo.Format(http.TimeFormat)
+	for name, c := range map[string]struct {
+		handler http.HandlerFunc
+		method  string
+		header  []string
+		want    int
+		body    string
+	}{
+		"plain": {header: []string{"Range", "bytes=2-4"}, want: 206, body: "1 2"},
+		"of a page that is encoded": {
+			handler: text(20, "Content-Encoding", "br"), header: []string{"Range", "bytes=2-4"}, want: 206, body: "1 2",
+		},
+		"another unit":                {header: []string{"Range", "lines=2-4"}, want: 200},
+		"in capitals":                 {header: []string{"Range", "BYTES=2-4"}, want: 200},
+		"two lines":                   {header: []string{"Range", "bytes=2-4", "Range", "bytes=1-1"}, want: 200},
+		"too many":                    {header: []string{"Range", "bytes=0-0" + strings.Repeat(",1-1", 40)}, want: 200},
+		"HEAD":                        {method: http.MethodHead, header: []string{"Range", "bytes=2-4"}, want: 200},
+		"beyond the end":              {header: []string{"Range", "bytes=99-"}, want: 416},
+		"of an empty page":            {handler: text(0), header: []string{"Range", "bytes=0-"}, want: 200},
+		"of a missing page":           {handler: missingText, header: []string{"Range", "bytes=2-4"}, want: 404},
+		"if another":                  {header: []string{"Range", "bytes=2-4", "If-Range", `"v2"`}, want: 200},
+		"if the same":                 {header: []string{"Range", "bytes=2-4", "If-Range", `"v1"`}, want: 206, body: "1 2"},
+		"if the same, weakly":         {handler: text(20, "ETag", `W/"v1"`), header: []string{"Range", "bytes=2-4", "If-Range", `W/"v1"`}, want: 200},
+		"if two":                      {header: []string{"Range", "bytes=2-4", "If-Range", `"v1"`, "If-Range", `"v1"`}, want: 200},
+		"if not since":                {handler: text(20, "Last-Modified", modified), header: []string{"Range", "bytes=2-4", "If-Range", modified}, want: 206, body: "1 2"},
+		"match":                       {header: []string{"If-Match", `"v1"`}, want: 200},
+		"match in a second line":      {header: []string{"If-Match", `"v2"`, "If-Match", `"v1"`}, want: 200},
+		"no match":                    {header: []string{"If-Match", `"v2"`}, want: 412},
+		"weak match":                  {handler: text(20, "ETag", `W/"v1"`), header: []string{"If-Match", `W/"v1"`}, want: 412},
+		"no match of a HEAD":          {method: http.MethodHead, header: []string{"If-Match", `"v2"`}, want: 412},
+		"no match of what is missing": {handler: missingText, header: []string{"If-Match", `"v2"`}, want: 404},
+		"modified":                    {handler: text(20, "Last-Modified", modified), header: []string{"If-Unmodified-Since", longAgo.Add(-1).Format(http.TimeFormat)}, want: 412},
+		"unmodified":                  {handler: text(20, "Last-Modified", modified), header: []string{"If-Unmodified-Since", modified}, want: 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, method := c.handler, c.method
+			if h == nil {
+				h = text(20, "ETag", `"v1"`, "Cache-Control", "max-age=60", "Cdn-Cache-Control", "max-age=60")
+			}
+			if method == "" {
+				method = http.MethodGet
+			}
+			for _, off := range []bool{false, true} {
+				s := serve(t, h, httpcache.Config{Off: off})
+				for i := range 2 {
+					a := do(s, request(t, method, "/", c.header...))
+					checkPart(t, a, method, c.want, c.body)
+					if off == (a.header["Cache-Status"] != nil) || !off && a.hit() != (i == 1) {
+						t.Errorf("off: %t, time %d: %v", off, i, a)
+					}
+				}
+			}
+		})
+	}
+}
+
+// checkPart holds an answer to what RFC 9110 says of its status.
+func checkPart(t *testing.T, a answer, method string, status int, body string) {
+	t.Helper()
+	if a.status != status {
+		t.Fatalf("status %d, want %d: %v", a.status, status, a)
+	}
+	length := a.header.Get("Content-Length")
+	switch status {
+	case http.StatusPartialContent:
+		if a.body != body || length != fmt.Sprint(len(body)) || a.header.Get("Content-Range") != "bytes 2-4/20" {
+			t.Error(a)
+		}
+		return
+	case http.StatusPreconditionFailed:
+		if a.body != "" || length != "" {
+			t.Error(a)
+		}
+	case http.StatusRequestedRangeNotSatisfiable:
+		if a.header.Get("Content-Range") != "bytes */20" || length != "" {
+			t.Error(a)
+		}
+	default:
+		if method == http.MethodGet && length != fmt.Sprint(len(a.body)) {
+			t.Error(a)
+		}
+		return
+	}
+	for name := range a.header { // nobody may keep it in the place of the page
+		if strings.HasSuffix(name, "Cache-Control") {
+			t.Error(a)
+		}
+	}
+}
+
+// A time is no strong validator while the page could have changed twice within it.
+func TestIfRangeOfAMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			text(20, "Last-Modified", time.Now().UTC().Format(http.TimeFormat))(w, r)
+		}, httpcache.Config{})
+		modified := s.get(t, "/").header.Get("Last-Modified")
+		if a := s.get(t, "/", "Range", "bytes=2-4", "If-Range", modified); a.status != http.StatusOK {
+			t.Error(a)
+		}
+	})
+}

@@ -1,0 +1,135 @@
+package httpcache
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// safe reports whether a method only reads (RFC 9110 §9.2.1). A method that is not
+// known may write.
+func safe(method string) bool {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return true
+	}
+	return false
+}
+
+// past lets the handler answer a request that has no use for the cache, but for two
+// things: a write that succeeds invalidates what it has changed, before its client
+// hears of the success, and headers that name tags are taken off.
+func (c *Cache) past(next http.Handler, w http.ResponseWriter, r *http.Request) {
+	writes := !safe(r.Method) && !c.cfg.IgnoreWrites && !c.cfg.Off
+	if !writes && len(c.cfg.TagHeaders) == 0 {
+		next.ServeHTTP(w, r)
+		return
+	}
+	f := &finalWriter{ResponseWriter: w, hide: c.cfg.TagHeaders}
+	if writes {
+		// As it is now: the handler may change r.
+		wr := write{ctx: context.WithoutCancel(r.Context()), host: r.Host, path: r.URL.Path, line: r.RequestURI}
+		f.before = func(status int, h http.Header) {
+			if status >= 200 && status < 400 {
+				c.wrote(wr, h)
+			}
+		}
+	}
+	next.ServeHTTP(f, r)
+	f.final(http.StatusOK)
+}
+
+// write is a request that may change something.
+type write struct {
+	ctx  context.Context // does not end with the client
+	host string
+	path string // not escaped, as the handler sees it
+	line string // the target of the request line
+}
+
+// wrote invalidates what a write has changed (RFC 9111 §4.4): all entries of the
+// path of the request, and of those paths of the same host that the header of its
+// answer names. The answer is sent even if the invalidation cannot be: the Tiers go
+// on trying.
+func (c *Cache) wrote(w write, h http.Header) {
+	var scopes []invalidate.Scope
+	for _, path := range w.paths(h) {
+		scopes = append(scopes, invalidate.Tag(c.cfg.Tenant, c.pathTag(path)))
+	}
+	if len(scopes) == 0 {
+		return
+	}
+	err := c.cfg.Tiers.Invalidate(w.ctx, scopes...)
+	if err == nil {
+		return
+	}
+	c.stats.pendingWrites.Add(1)
+	if now := c.cfg.Now().Unix(); c.warned.Swap(now) != now { // once a second
+		c.cfg.Logger.WarnContext(w.ctx, "httpcache: the invalidation of a write was not sent in time", "err", cause(err))
+	}
+}
+
+// paths returns the paths that the write has changed, not escaped, each once.
+func (w write) paths(h http.Header) []string {
+	if !strings.HasPrefix(w.path, "/") {
+		return nil // CONNECT
+	}
+	paths := []string{w.path}
+	add := func(path string) {
+		if !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	base, prefix := w.base()
+	for name, lines := range h {
+		switch http.CanonicalHeaderKey(name) {
+		case "Location", "Content-Location":
+		default:
+			continue
+		}
+		for _, line := range lines {
+			ref, err := url.Parse(line)
+			if err != nil || ref.Opaque != "" || ref.Host != "" && !sameHost(ref.Host, w.host) {
+				continue
+			}
+			path := cmp.Or(base.ResolveReference(ref).Path, "/")
+			add(path)
+			if inner, ok := strings.CutPrefix(path, prefix); ok && strings.HasPrefix(inner, "/") {
+				add(inner)
+			}
+		}
+	}
+	return paths
+}
+
+// base returns the URL to which references in the answer are relative, and what an
+// outer handler has cut off its path.
+func (w write) base() (base *url.URL, prefix string) {
+	if u, err := url.ParseRequestURI(w.line); err == nil && strings.HasPrefix(u.Path, "/") {
+		prefix, ok := strings.CutSuffix(u.Path, w.path)
+		if !ok {
+			prefix = ""
+		}
+		return u, prefix
+	}
+	return &url.URL{Path: w.path}, ""
+}
+
+// sameHost reports whether two hosts are the same but for case and the usual ports.
+func sameHost(a, b string) bool { return strings.EqualFold(withoutPort(a), withoutPort(b)) }
+
+func withoutPort(host string) string {
+	if name, port, err := net.SplitHostPort(host); err == nil && (port == "80" || port == "443" || port == "") {
+		if strings.Contains(name, ":") {
+			return "[" + name + "]"
+		}
+		return name
+	}
+	return host
+}
