@@ -264,7 +264,7 @@ func TestTransportFailures(t *testing.T) {
 		synctest.Wait()
 		close(fail)
 		for range cap(errs) {
-			if err := <-errs; err != errDown {
+			if err := <-errs; err != errDown { //nolint:errorlint // as it is
 				t.Errorf("the error is %v", err)
 			}
 		}

@@ -25,7 +25,7 @@ func echo(pairs ...string) *upstream {
 		if r.URL.User != nil {
 			user = r.URL.User.String()
 		}
-		return says(200, fmt.Sprint(r.Header["Authorization"], r.Header["authorization"], r.Header["Cookie"], r.Header["X-Token"], user), pairs...), nil
+		return says(200, fmt.Sprint(r.Header["Authorization"], r.Header[strings.ToLower("Authorization")], r.Header["Cookie"], r.Header["X-Token"], user), pairs...), nil
 	}}
 }
 
@@ -55,7 +55,7 @@ func leaks(t *testing.T, cfg httpcache.TransportConfig) int {
 		}
 	}
 	lower := outgoing(t, http.MethodGet, pageURL)
-	lower.Header["authorization"] = []string{"c"} // a name that is not in its usual form
+	lower.Header[strings.ToLower("Authorization")] = []string{"c"} // a name that is not in its usual form
 	user := outgoing(t, http.MethodGet, pageURL)
 	user.URL.User = url.UserPassword("d", "d")
 	for _, r := range []*http.Request{lower, user} {
@@ -207,7 +207,7 @@ func TestTransportTwoProcesses(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, cc string
-		then     func(*http.Request) *http.Response
+		then     reply
 		after    string
 		body     string
 		how      string
