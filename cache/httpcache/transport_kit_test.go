@@ -173,10 +173,12 @@ func (c client) get(t testing.TB, pairs ...string) answer {
 	return c.do(t, outgoing(t, http.MethodGet, pageURL, pairs...))
 }
 
-// bodyFrom is a body that a test writes.
-func bodyFrom(pairs ...string) (*http.Response, *io.PipeWriter) {
+// opened is a response whose body a test writes.
+type opened struct{ *http.Response }
+
+func bodyFrom(pairs ...string) (opened, *io.PipeWriter) {
 	in, out := io.Pipe()
-	resp := says(http.StatusOK, "", pairs...)
-	resp.Body, resp.ContentLength = in, -1
-	return resp, out
+	o := opened{says(http.StatusOK, "", pairs...)}
+	o.Body, o.ContentLength = in, -1
+	return o, out
 }

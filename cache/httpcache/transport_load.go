@@ -24,7 +24,8 @@ type trip struct {
 
 	leave  context.CancelFunc  // ends the caller's part in the flight
 	handed chan *http.Response // the response that the caller reads as it comes
-	stored chan struct{}
+	left   chan struct{}       // closed when the caller's part in the flight has ended
+	stored chan struct{}       // closed then, and when it is known that nothing more comes of it
 	settle func() // closes stored
 
 	mu    sync.Mutex
@@ -62,7 +63,7 @@ func (t *Transport) trip(r *http.Request, id string, v *variant, w words, fresh 
 	x.req = r.Clone(r.Context())
 	x.req.Method, x.req.Body = http.MethodGet, nil
 	x.h = canonicalView(x.req.Header)
-	x.handed, x.stored = make(chan *http.Response, 1), make(chan struct{})
+	x.handed, x.left, x.stored = make(chan *http.Response, 1), make(chan struct{}), make(chan struct{})
 	x.settle = sync.OnceFunc(func() { close(x.stored) })
 	return x
 }
@@ -82,6 +83,7 @@ func (x *trip) fetch() (*http.Response, fetched) {
 	got := make(chan fetched, 1)
 	x.t.running.Go(func() {
 		defer x.settle()
+		defer close(x.left)
 		defer leave()
 		got <- x.call(ctx)
 	})
@@ -156,6 +158,10 @@ func (x *trip) load(ctx context.Context, _ string) (*page, error) {
 		// one is for others.
 		x.settle()
 		x.leave()
+		<-x.left
+		if ctx.Err() != nil { // there are none
+			return nil, ctx.Err()
+		}
 	}
 	x.had.Store(have)
 	if !have {

@@ -151,7 +151,7 @@ func TestTransportWrites(t *testing.T) {
 func TestTransportWriteDuringRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		resp, out := bodyFrom("Cache-Control", minute)
-		o := scripted(func(*http.Request) *http.Response { return resp }, replies(204, ""), replies(200, "after", "Cache-Control", minute))
+		o := scripted(func(*http.Request) *http.Response { return resp.Response }, replies(204, ""), replies(200, "after", "Cache-Control", minute))
 		c := transport(t, o, httpcache.TransportConfig{})
 		before := make(chan answer, 1)
 		go func() { before <- c.get(t) }()
@@ -162,7 +162,11 @@ func TestTransportWriteDuringRead(t *testing.T) {
 		if a := <-before; a.body != "before" {
 			t.Errorf("the reader gets %v", a)
 		}
-		if a := c.get(t); a.body != "after" {
+		synctest.Wait()
+		if o.asked() != 2 {
+			t.Errorf("%d requests: it is asked for again, and for nobody", o.asked())
+		}
+		if a := c.get(t); a.hit() || a.body != "after" {
 			t.Errorf("then %v", a)
 		}
 	})
