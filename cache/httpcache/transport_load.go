@@ -26,7 +26,7 @@ type trip struct {
 	handed chan *http.Response // the response that the caller reads as it comes
 	left   chan struct{}       // closed when the caller's part in the flight has ended
 	stored chan struct{}       // closed then, and when it is known that nothing more comes of it
-	settle func() // closes stored
+	settle func()              // closes stored
 
 	mu    sync.Mutex
 	taken bool // the caller has its answer
