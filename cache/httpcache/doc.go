@@ -100,8 +100,9 @@
 // Content-Length that is not the body's; informational responses, which are passed on. With
 // UntilInvalidated also no-cache, and Vary on what is not declared.
 //
-// A response that is flushed before it is whole, or grows over the cap, goes on live to the
-// client for whom it was begun.
+// A response that grows over the cap goes on live to the client for whom it was begun. So
+// does one that is flushed before it is whole; with FromResponse, where it names a lifetime,
+// it is stored all the same, and others who wait for it get it when it is whole.
 //
 // # Guarantees
 //
@@ -137,6 +138,7 @@
 //  7. Streams stream: at once, once, with no more of them in memory than
 //     Config.MaxBody, for longer than LoadTimeout, and until the client leaves.
 //     (TestStream, TestStreamOutlivesLoadTimeout, TestTooLarge, TestPrivateStream,
+//     TestFlushedAndStored, TestFlushedAndLeft, TestReverseProxy,
 //     TestResponseController)
 //  8. A panic breaks the connections of those who wait for the page, as it would have
 //     broken one, and is not stored. (TestPanicReachesWaiters, TestPanicIsNotStored,
