@@ -51,8 +51,9 @@ type Config[K comparable, V any] struct {
 	// MaxBatch is the most keys LoadMany is called with. 0: 100.
 	MaxBatch int
 
-	// Tags returns the tags a value carries, at most 64 together with those
-	// recorded by Depend. It must not keep or change the value. Nil: none.
+	// Tags returns the tags a value carries, beside those recorded by Depend. A value with
+	// more than 256 in all is invalidated by any tag of any tenant, not by its own alone;
+	// Counts.FillsManyTags counts those. It must not keep or change the value. Nil: none.
 	Tags func(K, V) []string
 
 	// Policy changes the default policy for this namespace. The Tiers' table

@@ -28,7 +28,6 @@ var codes = []struct {
 	{key.ErrNumber, "key"},
 	{key.ErrUTF8, "key"},
 	{invalidate.ErrScope, "scope"},
-	{ErrTooManyTags, "too_many_tags"},
 	{ErrTooLarge, "value_too_large"},
 	{codec.ErrTooLarge, "value_too_large"},
 	{errEncode, "codec"},
@@ -60,7 +59,6 @@ var codes = []struct {
 //	unavailable      ErrUnavailable, and with it *invalidate.PendingError
 //	recursive        ErrRecursive
 //	goexit           ErrGoexit
-//	too_many_tags    ErrTooManyTags
 //	value_too_large  ErrTooLarge
 //	codec            the value does not encode
 //	key              the key, tenant or namespace cannot be used

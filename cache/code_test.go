@@ -30,7 +30,6 @@ func TestCodes(t *testing.T) {
 		"unavailable":     {cache.ErrUnavailable, pending},
 		"recursive":       {cache.ErrRecursive},
 		"goexit":          {cache.ErrGoexit},
-		"too_many_tags":   {cache.ErrTooManyTags},
 		"value_too_large": {cache.ErrTooLarge},
 		"key":             {key.ErrEmpty, key.ErrTooLong, key.ErrSeparator, key.ErrCharacter, key.ErrEscape, key.ErrType, key.ErrNumber, key.ErrUTF8},
 		"scope":           {invalidate.Scope{}.Validate()},

@@ -43,6 +43,7 @@ const (
 	fillTags
 	fillNotAdmitted
 	fillNoStore
+	fillManyTags
 	cellCorrupt
 	cellForeign
 	cellRefused
@@ -192,9 +193,10 @@ type Counts struct { // behind LocalHits, in the order of type stat
 	FillErrors       int64 // the remote tier failed
 	FillsTooLarge    int64 // not stored: over MaxValueBytes
 	FillsUnencodable int64 // not stored in the remote tier: the codec failed
-	FillsBadTags     int64 // not stored: over 64 tags, or one that could not be invalidated
+	FillsBadTags     int64 // not stored: a tag that could not be invalidated
 	FillsNotAdmitted int64 // not stored: loaded faster than MinLoad
 	FillsNotWanted   int64 // not stored: NoStore, or the remote tier holds the key
+	FillsManyTags    int64 // have over 256 tags, so that the invalidation of any tag covers them
 
 	CellsCorrupt int64 // remote values that could not be read
 	CellsForeign int64 // remote values of another key or schema

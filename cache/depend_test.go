@@ -146,11 +146,13 @@ func TestTagLimits(t *testing.T) {
 		option []string
 		depend []string
 		stored bool
+		many   bool
 	}{
-		{name: "64", depend: names(64), stored: true},
-		{name: "64 in three ways, repeated", own: names(40), option: names(64), depend: names(20), stored: true},
-		{name: "65", depend: names(65)},
-		{name: "65 in three ways", own: names(60), option: []string{"x", "y"}, depend: []string{"u", "v", "w"}},
+		{name: "256", depend: names(256), stored: true},
+		{name: "256 in three ways, repeated", own: names(40), option: names(256), depend: names(20), stored: true},
+		{name: "257", depend: names(257), stored: true, many: true},
+		{name: "257 in three ways", own: names(252), option: []string{"x", "y"}, depend: []string{"u", "v", "w"}, stored: true, many: true},
+		{name: "a thousand", depend: names(1000), stored: true, many: true},
 		{name: "empty tag", depend: []string{""}},
 		{name: "over-long tag", own: []string{strings.Repeat("x", invalidate.MaxTagLen+1)}},
 		{name: "longest tag", own: []string{strings.Repeat("x", invalidate.MaxTagLen)}, stored: true},
@@ -180,8 +182,11 @@ func TestTagLimits(t *testing.T) {
 				if (err == nil) != tt.stored {
 					t.Errorf("Set: %v", err)
 				}
-				if err != nil && !errors.Is(err, cache.ErrTooManyTags) && !errors.Is(err, invalidate.ErrScope) {
-					t.Errorf("Set: %v, want ErrTooManyTags or ErrScope", err)
+				if err != nil && !errors.Is(err, invalidate.ErrScope) {
+					t.Errorf("Set: %v, want ErrScope", err)
+				}
+				if n := total(tiers).FillsManyTags; (n > 0) != tt.many {
+					t.Errorf("FillsManyTags = %d, want any: %v", n, tt.many)
 				}
 			})
 		})

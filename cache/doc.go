@@ -59,8 +59,9 @@
 //  5. Dependencies flow outward. A value that was built from other cached
 //     values carries their tags, also when reading them was a hit. It also
 //     carries the oldest moment at which each of them was known to be true,
-//     and counts as no younger than that.
-//     (TestOuterInheritsTags, TestBuiltValuesKeepTheBound)
+//     and counts as no younger than that. A value with more than 256 tags is
+//     invalidated with any tag, so it may die early and never late.
+//     (TestOuterInheritsTags, TestBuiltValuesKeepTheBound, TestTagsBeyondTheLimit)
 //  6. A remote tier that fails costs time, never an answer. Each call to it has
 //     its own deadline, RemoteTimeout; after five failures in a row it is left
 //     alone for a second. The deadlines of callers with less time count, too,

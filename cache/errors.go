@@ -41,10 +41,6 @@ var (
 	// MaxValueBytes. The key is invalidated all the same.
 	ErrTooLarge = errors.New("cache: value too large")
 
-	// ErrTooManyTags means that [Cache.Set] was given a value with more than 64
-	// tags.
-	ErrTooManyTags = errors.New("cache: too many tags")
-
 	// ErrOption means that a call was given an [Option] that it does not take or whose value
 	// is out of range. Nothing was done.
 	ErrOption = errors.New("cache: option refused")

@@ -104,6 +104,53 @@ func ExampleFill_SetStale() {
 	// Output: 100 <nil>
 }
 
+func ExampleFill_SetStaleIfError() {
+	ctx := context.Background()
+	up := true
+	prices, done := example(cache.Config[string, int]{
+		Load: func(ctx context.Context, _ string) (int, error) {
+			if !up {
+				return 0, errors.New("the source is down")
+			}
+			f := cache.Filling(ctx)
+			f.SetTTL(0)                       // ask the source each time
+			f.SetStaleIfError(24 * time.Hour) // an old price is better than none
+			return 100, nil
+		},
+	})
+	defer done()
+
+	_, _ = prices.Get(ctx, "tea")
+	up = false
+	v, err := prices.Get(ctx, "tea")
+	fmt.Println(v, err)
+	// Output: 100 <nil>
+}
+
+func ExampleFill_SetKeep() {
+	ctx := context.Background()
+	prices, done := example(cache.Config[string, int]{
+		Load: func(ctx context.Context, _ string) (int, error) {
+			f := cache.Filling(ctx)
+			f.SetTTL(0)          // never served without asking the source
+			f.SetKeep(time.Hour) // kept to ask whether it still stands
+			if old, ok := cache.Previous[int](ctx); ok {
+				fmt.Println("is it still", old)
+				return 0, cache.ErrNotModified
+			}
+			return 100, nil
+		},
+	})
+	defer done()
+
+	_, _ = prices.Get(ctx, "tea")
+	v, err := prices.Get(ctx, "tea")
+	fmt.Println(v, err)
+	// Output:
+	// is it still 100
+	// 100 <nil>
+}
+
 func ExampleFill_NoStore() {
 	ctx := context.Background()
 	prices, done := example(cache.Config[string, int]{

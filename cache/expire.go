@@ -90,7 +90,9 @@ func (t *Tiers) expireCell(ctx context.Context, p *policy.Policy, far *remote.Ti
 	}
 	keep := cell.HardAt - cell.SoftAt
 	if cell.SoftAt == math.MaxInt64 {
-		keep = lifetimes.Add(p.Stale, p.StaleIfError).Milliseconds()
+		m := termsOf(&cell)
+		_, hard := m.grace(p)
+		keep = hard.Milliseconds()
 	}
 	cell.Nonce, cell.RefreshUntil = claim.Nonce, 0
 	cell.SoftAt, cell.HardAt = now, min(cell.HardAt, now+keep)
@@ -98,7 +100,7 @@ func (t *Tiers) expireCell(ctx context.Context, p *policy.Policy, far *remote.Ti
 	if err != nil {
 		return err
 	}
-	left := max(time.Duration(cell.HardAt-now)*time.Millisecond, time.Millisecond)
+	left := min(lifetimes.Add(max(time.Duration(cell.HardAt-now)*time.Millisecond, time.Millisecond), cell.Keep), remoteForever)
 	// The caller's context is not asked: the claim is there, and others wait.
 	_, err = far.FillMany(context.WithoutCancel(ctx), p.RemoteTimeout, []string{text},
 		[]tier.Fill{{Nonce: claim.Nonce, Cell: b, TTL: left}})
@@ -139,8 +141,7 @@ func (it *item[K, V]) times() (soft, stale, hard int64) {
 	switch {
 	case soft != never:
 	case it.err == nil:
-		p := it.view.policy()
-		grace, keep = p.Stale, lifetimes.Add(p.Stale, p.StaleIfError)
+		grace, keep = it.said().grace(it.view.policy())
 	default:
 		grace, keep = 0, 0
 	}

@@ -33,12 +33,14 @@ type Fill struct {
 	done     bool
 	previous any // the value being refreshed, nil when there is none
 	tagSet
-	vouched int64 // the oldest moment that vouches for a part, on t's clock; never: no part needs one
-	worn    bool  // a part is worn
-	noStore bool
-	badTag  bool
-	ttl     time.Duration // 0: as the policy says
-	stale   time.Duration // negative: as the policy says
+	vouched    int64 // the oldest moment that vouches for a part, on t's clock; never: no part needs one
+	worn       bool  // a part is worn
+	noStore    bool
+	badTag     bool
+	onPrevious bool
+	unfresh    bool          // SetTTL was called with less than a millisecond
+	ttl        time.Duration // 0: as the policy says
+	terms
 }
 
 type fillKey struct{}
@@ -52,14 +54,37 @@ func Filling(ctx context.Context) *Fill {
 }
 
 // SetTTL replaces the policy's TTL for the value being loaded; its jitter still
-// applies. A d of less than a millisecond means not to store the value.
+// applies. A d of less than a millisecond means not to store the value. With a SetStale,
+// SetStaleIfError or SetKeep of more than zero, before or after it, such a d means that the
+// value is stored and never fresh.
 func (f *Fill) SetTTL(d time.Duration) {
-	f.edit(func() { f.ttl, f.noStore = d, f.noStore || d < time.Millisecond })
+	f.edit(func() { f.ttl, f.unfresh = d, f.unfresh || d < time.Millisecond })
 }
 
-// SetStale replaces the policy's Stale for the value being loaded; negative
-// counts as zero.
+// SetStale replaces the policy's Stale for the value being loaded, in every process that
+// reads it; negative counts as zero. After SetStale(0) no process serves the value while it
+// is loaded anew. The StaleIfError of this process's policy then holds for every process,
+// too, unless SetStaleIfError replaces it. An absence is never served stale.
 func (f *Fill) SetStale(d time.Duration) { f.edit(func() { f.stale = max(d, 0) }) }
+
+// SetStaleIfError replaces the policy's StaleIfError for the value being loaded, in every
+// process that reads it; negative counts as zero. It counts from the end of Stale, as the
+// policy's does. The Stale of this process's policy then holds for every process, too,
+// unless SetStale replaces it. An absence is never served stale.
+func (f *Fill) SetStaleIfError(d time.Duration) { f.edit(func() { f.ifError = max(d, 0) }) }
+
+// SetKeep keeps the value being loaded for d beyond all use: the end of its freshness, Stale
+// and StaleIfError. No read is served the value then. The load that replaces it, in this
+// process or by the remote tier in another, finds it as [Previous], and may return
+// [ErrNotModified]. What its Fill says this time is the new life of the value. An
+// invalidation covers a value that is kept as any other. Zero, which is the default, and
+// negative keep nothing; an absence is not kept.
+func (f *Fill) SetKeep(d time.Duration) { f.edit(func() { f.keep = max(d, 0) }) }
+
+// DependOnPrevious makes the value being loaded depend on all that the value of [Previous]
+// depends on. It is for a loader that makes the one of the other and returns it itself: what
+// [ErrNotModified] stands for depends on the same anyway.
+func (f *Fill) DependOnPrevious() { f.edit(func() { f.onPrevious = true }) }
 
 // NoStore keeps the value being loaded out of both tiers. Callers that wait
 // for it get it.
@@ -217,8 +242,10 @@ type facts struct {
 	worn    bool
 	noStore bool
 	badTag  bool
+	unfresh bool
 	ttl     time.Duration
-	stale   time.Duration
+	terms
+	onPrevious bool
 }
 
 // close ends the loader's influence and returns what it said.
@@ -226,5 +253,8 @@ func (f *Fill) close() facts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.done, f.previous = true, nil
-	return facts{tagSet: f.tagSet, vouched: f.vouched, worn: f.worn, noStore: f.noStore, badTag: f.badTag, ttl: f.ttl, stale: f.stale}
+	return facts{
+		tagSet: f.tagSet, vouched: f.vouched, worn: f.worn, noStore: f.noStore, badTag: f.badTag,
+		unfresh: f.unfresh, ttl: f.ttl, terms: f.terms, onPrevious: f.onPrevious,
+	}
 }

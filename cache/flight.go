@@ -79,6 +79,24 @@ func (f *flight[K, V]) standIn(spare *item[K, V]) *item[K, V] {
 	return spare
 }
 
+// predecessor returns the value that a load is to replace, of any age that it is kept for:
+// the newer of what this process holds and spare.
+func (f *flight[K, V]) predecessor(spare *item[K, V]) *item[K, V] {
+	var it *item[K, V]
+	if !f.o.skipLocal {
+		it = f.find(f.at, f.k)
+	}
+	now := f.t.now()
+	if it != nil && (it.err != nil || now >= it.keptUntil()) {
+		it = nil
+	}
+	if spare == nil || spare.err != nil || now >= spare.keptUntil() ||
+		it != nil && it.loadedAt >= spare.loadedAt || !f.clear(spare) {
+		return it
+	}
+	return spare
+}
+
 // here returns what this process holds, if it answers the flight, and why that is stale.
 func (f *flight[K, V]) here() (*item[K, V], staleReason) {
 	if f.o.skipLocal {

@@ -34,7 +34,7 @@ const (
 	leased                 // somebody is loading
 	held                   // nobody may cache the key for now
 	useless                // a value that must not be served: unreadable, foreign, invalidated, expired
-	usable                 // a value
+	usable                 // a value, perhaps one that is kept for Previous alone
 )
 
 // frame is a cell as read from the remote tier, judged.
@@ -89,7 +89,7 @@ func (j *job[K, V]) judge(raw []byte, mark follow.Mark) (f frame[K, V]) {
 	if fresh != follow.Forever && !safeguard.Off(safeguard.Soft) {
 		it.expire(fresh)
 	}
-	if _, _, hard := it.times(); hard <= j.t.now() {
+	if it.keptUntil() <= j.t.now() {
 		return f
 	}
 	f.verdict, f.it = usable, it
@@ -114,7 +114,7 @@ func (j *job[K, V]) thaw(c *tier.Cell, size int, mark follow.Mark) (it *item[K, 
 	wall, now := time.Now().Add(time.Millisecond-1).UnixMilli(), j.t.now()
 	it.loadedAt = now - int64(max(since(wall, c.LoadedAt), 0))
 	it.loadTime = c.LoadTime
-	if c.SoftAt <= c.LoadedAt { // stale from its birth
+	if c.SoftAt <= c.LoadedAt && c.Flags&tier.Unfresh == 0 { // stale from its birth
 		it.own().worn = true
 	}
 	p := j.p
@@ -125,10 +125,11 @@ func (j *job[K, V]) thaw(c *tier.Cell, size int, mark follow.Mark) (it *item[K, 
 		ahead: lifetimes.RefreshWindow(c.LoadTime, p.RefreshAhead),
 	}
 	if it.err == nil {
-		l.stale = p.Stale
+		it.agree(termsOf(c))
+		l.stale, _ = it.said().grace(p)
 	}
 	it.live(now, l)
-	// Stale is the reader's own policy, but never past what the writer allowed.
+	// A Stale of the reader's own policy does not go past what the writer allowed.
 	it.hardUntil = after(now, l.hard)
 	it.staleUntil = min(it.staleUntil, it.hardUntil)
 	return it, nil
@@ -199,9 +200,13 @@ func (j *job[K, V]) freeze(it *item[K, V], payload encoded, nonce tier.Nonce, ma
 	if it.err != nil {
 		c.Flags |= tier.Negative
 	}
+	it.said().into(&c)
+	if it.terms != nil && !it.worn && c.SoftAt <= c.LoadedAt {
+		c.Flags |= tier.Unfresh
+	}
 	keep := remoteForever
-	if hard != never {
-		keep = min(keep, time.Duration(hard-now))
+	if until := it.keptUntil(); until != never {
+		keep = min(keep, time.Duration(until-now))
 	}
 	b, err := c.Encode()
 	return b, max(keep, time.Millisecond), err

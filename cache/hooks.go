@@ -17,7 +17,7 @@ type Entry interface {
 
 	// Tags yields the hash and the text of each tag. The text is spelled
 	// "tenant:tag". It is empty for a tag that came with a value from the
-	// remote tier, where only the hash is kept.
+	// remote tier, where only the hash is kept, and for invalidate.AnyTag.
 	Tags() iter.Seq2[uint64, string]
 
 	// Alive reports whether the entry may still be served, if only as a stale

@@ -52,6 +52,8 @@ var (
 				}
 			},
 		},
+		meter.One("cache.value.many_tags", "{value}", "Values with too many tags, which the invalidation of any tag covers.",
+			func(c *Counts) int64 { return c.FillsManyTags }),
 		{
 			Name: "cache.cell.refused", Unit: "{cell}", Desc: "Remote values that were not served.", Attr: "reason", Values: []string{"corrupt", "foreign", "invalidated"},
 			Get: func(c *Counts) []int64 { return []int64{c.CellsCorrupt, c.CellsForeign, c.CellsRefused} },

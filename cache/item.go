@@ -53,6 +53,7 @@ type rare struct {
 	older      int64 // by how much the moment that vouches for its oldest part precedes loadedAt
 	err        error // of a remembered absence: what a hit returns
 	tagSet
+	terms *terms // nil: unsaid
 }
 
 // common is the rare part of an item that has none. Nobody writes to it.

@@ -74,6 +74,9 @@ func cost[K comparable, V any](it *item[K, V], size int64) int64 {
 	if it.rare != common {
 		n += int64(unsafe.Sizeof(*it.rare)) + int64(8*len(it.tags))
 	}
+	if it.terms != nil {
+		n += int64(unsafe.Sizeof(*it.terms))
+	}
 	for _, text := range it.texts {
 		n += int64(unsafe.Sizeof(text)) + int64(len(text))
 	}

@@ -66,7 +66,7 @@ func (p *party[K, V]) attempt(l *load, hook *late[K, V], as []attempt[K, V]) (la
 	// one that comes later overtakes the load.
 	prev := replaced[K, V]{lease: f.t.lease.Read()}
 	if len(p.runs) == 1 {
-		if prev.item = f.standIn(p.runs[0].spare); prev.item != nil {
+		if prev.item = f.predecessor(p.runs[0].spare); prev.item != nil {
 			l.previous = prev.val
 		}
 	}
@@ -100,7 +100,7 @@ func (p *party[K, V]) enter(l *load) error {
 			return err
 		}
 	}
-	l.Fill = Fill{parent: f.outer, t: f.t, text: f.FullKey(), tenant: f.v.space.Tenant, vouched: never, stale: -1}
+	l.Fill = Fill{parent: f.outer, t: f.t, text: f.FullKey(), tenant: f.v.space.Tenant, vouched: never, terms: unsaid}
 	l.Carry(fillKey{}, &l.Fill)
 	for i := range p.runs {
 		if i > 0 {

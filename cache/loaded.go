@@ -22,6 +22,11 @@ type attempt[K comparable, V any] struct {
 	overtaken bool
 }
 
+// noStore reports whether the loader wants its outcome kept nowhere.
+func (a *attempt[K, V]) noStore() bool {
+	return a.facts.noStore || a.facts.unfresh && (a.it.err != nil || !a.facts.lasting())
+}
+
 // loaded is what the user's loader returned, and what Tags said of it.
 type loaded[K comparable, V any] struct {
 	*job[K, V]
@@ -113,15 +118,13 @@ func (f *flight[K, V]) conclude(a *attempt[K, V], got *loaded[K, V], i int, prev
 			v = f.s.cfg.Clone(v)
 		}
 		it.val = v
+		if a.facts.onPrevious && prev.item != nil {
+			f.dependOn(it, prev, &a.facts)
+		}
 	case errors.Is(err, ErrNotModified) && prev.item != nil:
 		it.val = prev.val
 		tags = nil
-		if len(prev.tags) > 0 {
-			it.own().tagSet = prev.clipped()
-		}
-		if len(prev.tags) > 0 || prev.older > 0 { // its source says nothing about its parts
-			a.facts.vouched = min(a.facts.vouched, f.t.vouchedAt(prev.rare, prev.readAt(), prev.lease))
-		}
+		f.dependOn(it, prev, &a.facts)
 	case errors.Is(err, ErrNotFound):
 		a.cause = err
 		it.own().err = f.stored(errtree.Remember(err, ErrNotFound, isCoder))
@@ -135,4 +138,14 @@ func (f *flight[K, V]) conclude(a *attempt[K, V], got *loaded[K, V], i int, prev
 	}
 	a.it = it
 	_, a.overtaken = f.t.fences.Overtaken(a.mark, f.hash, f.FullKey(), it.tags)
+}
+
+// dependOn makes an item depend on what the one that it replaces depends on.
+func (f *flight[K, V]) dependOn(it *item[K, V], prev replaced[K, V], said *facts) {
+	if len(prev.tags) > 0 {
+		it.own().tagSet = prev.clipped()
+	}
+	if len(prev.tags) > 0 || prev.older > 0 { // its source says nothing about its parts
+		said.vouched = min(said.vouched, f.t.vouchedAt(prev.rare, prev.readAt(), prev.lease))
+	}
 }

@@ -127,3 +127,32 @@ func TestFailedFillLeavesNoClaim(t *testing.T) {
 		})
 	}
 }
+
+// What a loader makes of the value before depends on the same, if it says so.
+func TestDependOnPrevious(t *testing.T) {
+	for _, says := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			tiers := open(t, cache.TiersConfig{})
+			c := with(t, tiers, thingConfig{Namespace: "n", Load: func(ctx context.Context, _ int) (string, error) {
+				if v, ok := cache.Previous[string](ctx); ok {
+					if says {
+						cache.Filling(ctx).DependOnPrevious()
+					}
+					return v + "'", nil
+				}
+				cache.Depend(ctx, "t")
+				return "v", nil
+			}})
+			get(t, c, 1)
+			for range 2 {
+				if err := c.Refresh(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			invalidateTag(t, tiers, "t")
+			if got := get(t, c, 1); (got == "v") != says {
+				t.Errorf("says so: %v; after the tag was invalidated: %q", says, got)
+			}
+		})
+	}
+}

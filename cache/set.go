@@ -17,8 +17,8 @@ import (
 // write to the source and [Cache.Delete].
 //
 // It returns an error when v cannot be stored (it does not encode, is over the
-// policy's MaxValueBytes, or has more than 64 tags) and when the remote tier
-// could not be reached. The old value is invalidated in this process all the
+// policy's MaxValueBytes, or has a tag that could not be invalidated) and when the remote
+// tier could not be reached. The old value is invalidated in this process all the
 // same, also when ctx has ended. With the policy's Off, Set only invalidates. A value for
 // which a local tier alone has no room is an [ErrTooLarge].
 func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
@@ -80,8 +80,8 @@ func (j *job[K, V]) prepare(v V) (it *item[K, V], payload encoded, size int64, e
 	if f.badTag {
 		return it, encoded{}, 0, fmt.Errorf("%w: a tag of the value is empty, longer than %d bytes or not UTF-8", invalidate.ErrScope, invalidate.MaxTagLen)
 	}
-	if len(it.tags) > tier.MaxTags {
-		return it, encoded{}, 0, fmt.Errorf("%w: more than %d", ErrTooManyTags, tier.MaxTags)
+	if it.many() {
+		j.v.counts.inc(fillManyTags)
 	}
 	size = j.sizeOf(it)
 	switch {
@@ -121,6 +121,6 @@ func (j *job[K, V]) date(it *item[K, V]) follow.Mark {
 	if j.o.ttl > 0 {
 		ttl = j.o.ttl
 	}
-	it.live(it.loadedAt, j.lifetime(it, ttl, -1))
+	it.live(it.loadedAt, j.lifetime(it, ttl))
 	return mark
 }

@@ -31,7 +31,7 @@ func (r *run[K, V]) settle(ctx context.Context, a *attempt[K, V], late bool) {
 	case a.overtaken: // it may be older than an invalidation: no tier gets it
 		f.v.counts.inc(overtaken)
 	default:
-		if ttl := f.ttlOf(a); ttl > 0 && f.admits(a, r.held) {
+		if ttl := f.ttlOf(a); ttl != 0 && f.admits(a, r.held) {
 			r.store(a, ttl)
 		}
 	}
@@ -63,9 +63,14 @@ func ours(err error) bool {
 	})
 }
 
-// ttlOf returns how long what was loaded is fresh; 0: it is not to be stored.
+// unfresh is the TTL of a value that is stored and never fresh.
+const unfresh = time.Duration(-1)
+
+// ttlOf returns how long what was loaded is fresh, or unfresh; 0: it is not to be stored.
 func (j *job[K, V]) ttlOf(a *attempt[K, V]) time.Duration {
 	switch {
+	case a.facts.unfresh:
+		return unfresh // admits knows whether it is stored at all
 	case a.facts.ttl != 0:
 		return a.facts.ttl
 	case a.it.err != nil:
@@ -82,9 +87,9 @@ func (j *job[K, V]) admits(a *attempt[K, V], held bool) bool {
 	switch {
 	case j.p.Off:
 		return false
-	case held, a.facts.noStore, j.t.fences.Held(j.hash, j.FullKey(), a.it.tags):
+	case held, a.noStore(), j.t.fences.Held(j.hash, j.FullKey(), a.it.tags):
 		why = fillNoStore
-	case a.facts.badTag, len(a.it.tags) > tier.MaxTags:
+	case a.facts.badTag:
 		why = fillTags
 	case a.took < j.p.MinLoad:
 		why = fillNotAdmitted
@@ -99,7 +104,11 @@ func (j *job[K, V]) admits(a *attempt[K, V], held bool) bool {
 // large for one tier is too large for both.
 func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
 	f, it := r.f, a.it
-	it.live(a.begun+int64(a.took), f.lifetime(it, ttl, a.facts.stale))
+	if it.many() {
+		f.v.counts.inc(fillManyTags)
+	}
+	it.agree(a.facts.fixed(f.p))
+	it.live(a.begun+int64(a.took), f.lifetime(it, max(ttl, 0)))
 	if it.worn { // its parts are refreshed first
 		it.nextTry.Store(even(after(f.t.now(), wornPause)))
 	}
@@ -133,9 +142,8 @@ func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
 	}
 }
 
-// lifetime returns how long an item is good for under the policy.
-// Stale replaces the policy's when it is not negative.
-func (j *job[K, V]) lifetime(it *item[K, V], ttl, stale time.Duration) lifetime {
+// lifetime returns how long an item is good for under its terms and the policy.
+func (j *job[K, V]) lifetime(it *item[K, V], ttl time.Duration) lifetime {
 	l := lifetime{soft: lifetimes.Spread(ttl, j.p.Jitter, j.hash), trust: policy.Forever}
 	if j.p.LocalTTL > 0 {
 		if j.s.far == nil {
@@ -148,11 +156,8 @@ func (j *job[K, V]) lifetime(it *item[K, V], ttl, stale time.Duration) lifetime 
 		l.hard = l.soft
 		return l
 	}
-	l.stale = j.p.Stale
-	if stale >= 0 {
-		l.stale = stale
-	}
-	l.hard = lifetimes.Add(lifetimes.Add(l.soft, l.stale), j.p.StaleIfError)
+	stale, hard := it.said().grace(j.p)
+	l.stale, l.hard = stale, lifetimes.Add(l.soft, hard)
 	l.ahead = lifetimes.RefreshWindow(it.loadTime, j.p.RefreshAhead)
 	return l
 }

@@ -165,6 +165,9 @@ func (r *run[K, V]) serve(ctx context.Context, it *item[K, V]) bool {
 		return false
 	}
 	state := it.freshness(f.t.now())
+	if state == dead { // it is kept for the load
+		return false
+	}
 	if old := f.refreshing; old != nil {
 		if state < untrusted || it.loadedAt <= old.loadedAt+int64(time.Millisecond) {
 			return false // it is what we are to replace

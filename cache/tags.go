@@ -15,16 +15,28 @@ type tagSet struct {
 	texts []string // of the first tags; "" where it is not known; see textOf
 }
 
-// add adds a tag, once. It keeps at most one more than a cell can hold: the excess is
-// what tells that the value cannot be stored.
+// add adds a tag, once. Of more tags than a cell can hold, AnyTag is in the place of the
+// last and of the rest.
 func (s *tagSet) add(hash uint64, text string) {
-	if len(s.tags) > tier.MaxTags || slices.Contains(s.tags, hash) {
+	if slices.Contains(s.tags, hash) {
+		return
+	}
+	if len(s.tags) == tier.MaxTags {
+		if !s.many() { // others may have the same memory
+			s.tags = append(slices.Clone(s.tags[:tier.MaxTags-1]), invalidate.AnyTag)
+			s.texts = s.texts[:min(len(s.texts), tier.MaxTags-1)]
+		}
 		return
 	}
 	if text != "" {
 		s.texts = append(append(s.texts, make([]string, len(s.tags)-len(s.texts))...), text)
 	}
 	s.tags = append(s.tags, hash)
+}
+
+// many reports whether the set stands for more tags than it holds.
+func (s *tagSet) many() bool {
+	return len(s.tags) == tier.MaxTags && slices.Contains(s.tags, invalidate.AnyTag)
 }
 
 // textOf returns the text of the i-th tag, "" if it is not known.
@@ -48,9 +60,8 @@ func (t *Tiers) spellTag(tenant, tag string) string {
 	return tenant + ":" + tag
 }
 
-// setTags gives an item its tags: those it has, its own, the call's and the
-// recorded ones. One too many is kept, to be noticed by admits. With the
-// recorded tags comes the age of the oldest part.
+// setTags gives an item its tags: those it has, its own, the call's and the recorded ones.
+// With the recorded tags comes the age of the oldest part.
 func (j *job[K, V]) setTags(it *item[K, V], own []string, f *facts) {
 	tenant := j.v.space.Tenant
 	for _, names := range [][]string{own, j.o.tags} {

@@ -15,6 +15,11 @@ import (
 // MaxTagLen is the longest tag, in bytes.
 const MaxTagLen = 256
 
+// AnyTag is the hash that stands in a cell for the tags that it has no room for. The fence of
+// any tag, of whatever tenant, covers what carries it: records do not name the tenant. It is
+// xxHash64 of "*", which is the spelling of no tag.
+const AnyTag uint64 = 0x0a9edecebeb03ae4
+
 // ErrScope is wrapped by every error about a scope that cannot be used.
 var ErrScope = errors.New("invalidate: bad scope")
 

@@ -22,9 +22,11 @@ const (
 // Flags of a value frame.
 type Flags uint8
 
-// The flag a value frame may carry.
+// The flags a value frame may carry.
 const (
 	Negative Flags = 1 << iota // the loader said there is none; the payload is an error code or empty
+	OwnStale                   // Stale and StaleIfError are the value's own, in place of the reader's policy
+	Unfresh                    // it was stored to be never fresh, although no part of it had expired
 )
 
 // NonceSize is the length of a [Nonce] in bytes.
@@ -53,8 +55,9 @@ const (
 	RefreshAt  = 25 // where RefreshUntil begins: eight bytes, big-endian, up to HeaderSize
 )
 
-// MaxTags is the most tags one cell carries.
-const MaxTags = 64
+// MaxTags is the most tags one cell carries. Of a value with more, the last is
+// invalidate.AnyTag, in the place of the rest.
+const MaxTags = 256
 
 const (
 	offNonce   = 1
@@ -65,6 +68,7 @@ const (
 	offSoft    = 34
 	offLoad    = 42
 	offTags    = 46
+	offMore    = offTags + 1 // of a long frame
 	leaseSize  = 1 + NonceSize
 	tailSize   = 8 + 8 + 8 + 8 + 8 + 1 // behind the tags, up to the codec's id
 	maxCodecID = 64
@@ -91,6 +95,9 @@ type Cell struct {
 	HardAt       int64         // servable in any way until, unix ms
 	LoadedAt     int64         // when the load began, unix ms
 	LoadTime     time.Duration // at millisecond precision, at most ~49 days
+	Stale        time.Duration // how long it may be served beyond SoftAt; counts with OwnStale alone
+	StaleIfError time.Duration // how long beyond that in place of a failed load; likewise
+	Keep         time.Duration // how long beyond HardAt a load that replaces it may look at it; never served then
 	Tags         []uint64      // hashes, at most MaxTags
 	Schema       uint64        // fingerprint of the value's type
 	Echo         uint64        // hash of the full key
@@ -116,7 +123,10 @@ func (c *Cell) Encode() ([]byte, error) {
 	if n := len(c.Codec); n == 0 || n > maxCodecID {
 		return nil, fmt.Errorf("tier: encode cell: codec id of %d bytes, want 1 to %d", n, maxCodecID)
 	}
-	size := offTags + 1 + 8*len(c.Tags) + tailSize + len(c.Codec) + 4 + len(c.Payload)
+	size := offMore + moreSize + 8*len(c.Tags) + tailSize + len(c.Codec) + 4 + len(c.Payload)
+	if !c.long() {
+		size -= moreSize
+	}
 	b := make([]byte, 0, size)
 	b = append(b, byte(Value))
 	b = append(b, c.Nonce[:]...)
@@ -127,7 +137,11 @@ func (c *Cell) Encode() ([]byte, error) {
 	b = append(b, byte(c.Flags))
 	b = be.AppendUint64(b, uint64(c.SoftAt))
 	b = be.AppendUint32(b, loadMillis(c.LoadTime))
-	b = append(b, byte(len(c.Tags)))
+	if c.long() {
+		b = c.appendMore(append(b, longMark))
+	} else {
+		b = append(b, byte(len(c.Tags)))
+	}
 	for _, t := range c.Tags {
 		b = be.AppendUint64(b, t)
 	}
@@ -161,8 +175,15 @@ func ParseCell(b []byte) (Cell, error) {
 		return Cell{}, ErrTruncated
 	}
 	be := binary.BigEndian
-	ntags := int(b[offTags])
-	tail := offTags + 1 + 8*ntags
+	ntags, tags := int(b[offTags]), offMore
+	if ntags == longMark {
+		if ntags, tags = moreTags(b), offMore+moreSize; ntags < 0 {
+			return Cell{}, ErrTruncated
+		}
+	} else if ntags > shortTags {
+		return Cell{}, ErrTruncated
+	}
+	tail := tags + 8*ntags
 	if ntags > MaxTags || len(b) < tail+tailSize {
 		return Cell{}, ErrTruncated
 	}
@@ -183,7 +204,7 @@ func ParseCell(b []byte) (Cell, error) {
 	if ntags > 0 {
 		c.Tags = make([]uint64, ntags)
 		for i := range c.Tags {
-			c.Tags[i] = be.Uint64(b[offTags+1+8*i:])
+			c.Tags[i] = be.Uint64(b[tags+8*i:])
 		}
 	}
 	c.HardAt = int64(be.Uint64(b[tail:]))
@@ -193,6 +214,10 @@ func ParseCell(b []byte) (Cell, error) {
 	c.Epoch = be.Uint64(b[tail+32:])
 	c.Codec = codecID(b[id:sum])
 	c.Payload = b[sum+4:]
+	long := tags != offMore
+	if long && !c.parseMore(b[offMore:]) || long != c.long() {
+		return Cell{}, ErrCell
+	}
 	return c, nil
 }
 

@@ -46,17 +46,25 @@ func encode(t testing.TB, c tier.Cell) []byte {
 
 func cells(t *rapid.T) tier.Cell {
 	u64, i64 := rapid.Uint64(), rapid.Int64()
+	flags := tier.Flags(rapid.SampledFrom([]byte{0, 1, 2, 3, 6, 255}).Draw(t, "flags"))
+	spans := rapid.SampledFrom([]time.Duration{0, time.Millisecond, 24 * time.Hour, math.MaxInt64})
+	if flags&tier.OwnStale == 0 { // a short frame has none
+		spans = rapid.Just(time.Duration(0))
+	}
 	return tier.Cell{
 		Kind:         tier.Value,
 		Nonce:        tier.Nonce(rapid.SliceOfN(rapid.Byte(), 8, 8).Draw(t, "nonce")),
 		ScopePos:     u64.Draw(t, "scope"),
 		KeyPos:       u64.Draw(t, "key"),
 		RefreshUntil: i64.Draw(t, "refresh"),
-		Flags:        tier.Flags(rapid.Byte().Draw(t, "flags")),
+		Flags:        flags,
 		SoftAt:       i64.Draw(t, "soft"),
 		HardAt:       i64.Draw(t, "hard"),
 		LoadedAt:     i64.Draw(t, "loaded"),
 		LoadTime:     time.Duration(rapid.Uint32().Draw(t, "load")) * time.Millisecond,
+		Stale:        spans.Draw(t, "stale"),
+		StaleIfError: spans.Draw(t, "stale if error"),
+		Keep:         spans.Draw(t, "keep"),
 		Tags:         rapid.SliceOfN(u64, 0, tier.MaxTags).Draw(t, "tags"),
 		Schema:       u64.Draw(t, "schema"),
 		Echo:         u64.Draw(t, "echo"),
@@ -116,7 +124,12 @@ func TestCellLayout(t *testing.T) {
 // TestCellBitFlips: no flipped bit may pass for the value that was written. Those
 // in the nonce and the refresh time are the remote tier's own and harmless.
 func TestCellBitFlips(t *testing.T) {
-	want := example()
+	for name, want := range map[string]tier.Cell{"short": example(), "long": long()} {
+		t.Run(name, func(t *testing.T) { testBitFlips(t, want) })
+	}
+}
+
+func testBitFlips(t *testing.T, want tier.Cell) {
 	clean := encode(t, want)
 	for bit := range 8 * len(clean) {
 		b := bytes.Clone(clean)
@@ -147,9 +160,11 @@ func TestCellBitFlips(t *testing.T) {
 
 func TestCellTruncated(t *testing.T) {
 	clean := encode(t, example())
-	for n := range clean {
-		if got, err := tier.ParseCell(clean[:n]); !errors.Is(err, tier.ErrCell) {
-			t.Errorf("ParseCell of %d of %d bytes = %+v, %v; want an error", n, len(clean), got, err)
+	for _, whole := range [][]byte{clean, encode(t, long())} {
+		for n := range whole {
+			if got, err := tier.ParseCell(whole[:n]); !errors.Is(err, tier.ErrCell) {
+				t.Errorf("ParseCell of %d of %d bytes = %+v, %v; want an error", n, len(whole), got, err)
+			}
 		}
 	}
 	if _, err := tier.ParseCell(append(bytes.Clone(clean), 0)); !errors.Is(err, tier.ErrChecksum) {
@@ -235,13 +250,13 @@ func TestCellLimits(t *testing.T) {
 	}
 }
 
-// A frame that says it has more tags than the limit is refused even when the
-// bytes are there.
+// A short frame that says it has more tags than it can is refused even when the bytes are
+// there.
 func TestCellTooManyTagsInFrame(t *testing.T) {
 	c := example()
 	c.Payload = make([]byte, 4096)
 	b := encode(t, c)
-	for n := tier.MaxTags + 1; n <= 255; n++ {
+	for n := 65; n <= 255; n++ {
 		b[offTags] = byte(n)
 		if _, err := tier.ParseCell(b); !errors.Is(err, tier.ErrCell) {
 			t.Errorf("ParseCell of a frame with %d tags = %v, want an error", n, err)
@@ -284,6 +299,7 @@ func TestNonce(t *testing.T) {
 func FuzzParseCell(f *testing.F) {
 	clean := encode(f, example())
 	f.Add(clean)
+	f.Add(encode(f, long()))
 	f.Add(clean[:60])
 	f.Add(tier.LeaseCell(tier.NewNonce()))
 	f.Add(tier.HoldCell(tier.NewNonce()))

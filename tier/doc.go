@@ -30,7 +30,7 @@
 //	33      flags
 //	34..41  soft expiry, unix ms
 //	42..45  load time, ms
-//	46      number of tags n, then 8·n bytes of tag hashes, and behind them
+//	46      number of tags n, at most 64, then 8·n bytes of tag hashes, and behind them
 //	+0..7   hard expiry, unix ms
 //	+8..15  load began, unix ms
 //	+16..23 schema fingerprint
@@ -39,6 +39,20 @@
 //	+40     length of the codec's id, then the id
 //	+..     CRC-32C over type, positions and everything from the flags on
 //	+..     payload
+//
+// A cell with more than 64 tags, with [OwnStale] or [Unfresh], or with a Keep has a long
+// frame. Its byte 46 is 255, and between it and the hashes of the tags are 26 bytes:
+//
+//	47..48  number of tags n
+//	49..56  stale: how long it may be served beyond the soft expiry, ms
+//	57..64  stale if error: how long beyond that in place of a failed load, ms
+//	65..72  keep: how long beyond the hard expiry a load that replaces it may see it, ms
+//
+// Of a value with more than [MaxTags] tags the cell has the first ones, and invalidate.AnyTag
+// as the last: any tag that is invalidated covers it.
+//
+// 9223372036854 ms mean for ever. A process of the release before refuses a long frame as
+// truncated, and loads the value itself.
 //
 // A lease or a hold is its type and nonce alone.
 //

@@ -1,5 +1,13 @@
 package httpcache
 
+import (
+	"net/http"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/codec"
+)
+
 // What fuzz tests look at from inside.
 var (
 	Normalize         = normalize
@@ -8,6 +16,36 @@ var (
 	Matches           = matches
 	SplitTags         = splitTags
 )
+
+// Learned is Cache.learned of the zero Config's way to key a path.
+func (c *Cache) Learned(lines []string) ([]string, bool) {
+	return c.learned(&target{path: "/", escaped: "/"}, lines)
+}
+
+// Send answers r with a page as a remote tier may hold it, encoded, if it can be sent.
+func (c *Cache) Send(w http.ResponseWriter, r *http.Request, stored []byte) {
+	var p *page
+	if err := codec.CBOR.Unmarshal(stored, &p); err != nil || !p.sound() {
+		return
+	}
+	x := c.exchange(nil, w, r, target{key: "k"})
+	line, age := x.account(cache.Result[*page]{Value: p, Source: cache.Remote})
+	_ = p.selects(r.Header)
+	_, _ = c.variant(&x.t, selection(r.Header, p.names()))
+	_ = p.renewed(r.Header.Clone(), time.Now())
+	c.answer(w, r, p, line, age)
+}
+
+// Encoded is a page as a remote tier holds it.
+func Encoded(status int, h http.Header, body []byte) []byte {
+	p := newPage(status, h, body, time.Now(), true)
+	p.Vary = selection(h, []string{"Accept"})
+	b, err := codec.CBOR.Marshal(p)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
 
 // Seconds is directives.seconds of what parseCacheControl returned.
 func Seconds(d map[string][]string, name string) (int64, bool) { return directives(d).seconds(name) }

@@ -3,6 +3,7 @@ package httpcache
 import (
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -189,11 +190,16 @@ func understood(status int) bool {
 	return forAll(status)
 }
 
-// parseDate reads a date in one of the three formats of HTTP.
+// parseDate reads a date in one of the three formats of HTTP (RFC 9110 §5.6.7). Package
+// time reads more than those: an hour of one digit, say. Such a date is none.
 func parseDate(s string) (time.Time, bool) {
 	t, err := http.ParseTime(s)
-	return t, err == nil
+	return t, err == nil && slices.ContainsFunc([]string{http.TimeFormat, rfc850, time.ANSIC},
+		func(layout string) bool { return t.Format(layout) == s })
 }
+
+// rfc850 is the obsolete format with the one zone that HTTP has.
+const rfc850 = "Monday, 02-Jan-06 15:04:05 GMT"
 
 // atMost returns d, but no less than 0 and no more than limit.
 func atMost(d, limit time.Duration) time.Duration { return min(max(d, 0), limit) }

@@ -74,6 +74,8 @@ func TestFreshnessLifetime(t *testing.T) {
 		},
 		{name: "Expires", h: dated, want: explicit(50 * time.Second)},
 		{name: "Expires without Date", h: headerOf("Expires", noonPlus(50)), want: explicit(50 * time.Second)},
+		{name: "Expires at an hour of one digit", h: headerOf("Expires", "Thu, 18 Aug 2050 2:01:18 GMT"), want: explicit(0)},
+		{name: "Expires of a zone", h: headerOf("Expires", "Thursday, 18-Aug-50 02:01:18 CET"), want: explicit(0)},
 		{name: "Expires by RFC 850", h: headerOf("Expires", noon.Add(time.Minute).Format("Monday, 02-Jan-06 15:04:05 GMT")), want: explicit(time.Minute)},
 		{name: "Expires by asctime", h: headerOf("Expires", noon.Add(time.Minute).Format(time.ANSIC)), want: explicit(time.Minute)},
 		{name: "Expires 0", h: headerOf("Expires", "0"), want: explicit(0)},

@@ -156,7 +156,7 @@ func (x *exchange) settle(ctx context.Context, n *rendering) (*page, error) {
 			cache.Filling(ctx).SetStaleIfError(0)
 		}
 		if n.prev != nil && n.page.Body != nil && n.rec.status == http.StatusNotModified {
-			cache.Filling(ctx).KeepDependencies()
+			cache.Filling(ctx).DependOnPrevious()
 		}
 		cache.Depend(ctx, c.pathTag(x.t.path))
 		c.stats.of(n.page.Format).stored.Add(1)

@@ -37,6 +37,11 @@ type page struct {
 	refused reason `json:"-"`
 
 	only *exchange `json:"-"` // whose page it is, when it is not stored and nobody else's
+
+	// For a Transport, beside what FromResponse has.
+	IfError   int64 // for how long after its freshness it stands in for a failure, in milliseconds
+	Checked   int64 // when its origin last said that it stands, in Unix milliseconds
+	Immutable bool  // RFC 8246
 }
 
 // field is a header with its values. No values, rather than no field, keep
@@ -124,6 +129,9 @@ func (p *page) size() int64 {
 	}
 	return n
 }
+
+// sound reports whether a page can be sent. One from a remote tier may be anything.
+func (p *page) sound() bool { return p != nil && p.Status >= 200 && p.Status <= 999 }
 
 // get returns the first value of a header, or "".
 func (p *page) get(name string) string {

@@ -27,6 +27,7 @@ const (
 	byRequestNoStore
 	byMemory
 	byClosing
+	byOnly // only-if-cached, and there is nothing
 	byCondition
 	byHead
 
@@ -69,7 +70,7 @@ var reasonNames = [reasons]string{
 	byMethod: "method", byNesting: "nested", byProgram: "program", byCredentials: "credentials", byRange: "range",
 	byPrecondition: "precondition", byBody: "request-body", byUpgrade: "upgrade", byStream: "stream-asked-for",
 	byHost: "host", byPath: "path", byQuery: "query", byKeyLength: "key-too-long",
-	byOff: "off", byRequestNoStore: "request-no-store", byMemory: "not-cacheable-a-moment-ago", byClosing: "closed", byCondition: "not-fresh", byHead: "head",
+	byOff: "off", byRequestNoStore: "request-no-store", byMemory: "not-cacheable-a-moment-ago", byClosing: "closed", byOnly: "only-if-cached", byCondition: "not-fresh", byHead: "head",
 	byMissing: "missing", byPlainStatus: "status-not-kept", byTags: "tags",
 	byStatus: "status", bySetCookie: "set-cookie", byPrivate: "private", byNoStore: "no-store", byNoCache: "no-cache",
 	byBadCacheControl: "bad-cache-control", byVary: "vary", byEventStream: "event-stream", byPartial: "partial",

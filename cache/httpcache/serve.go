@@ -57,7 +57,7 @@ func (x *exchange) find() (res cache.Result[*page], ok bool) {
 	for range 2 {
 		res, err := x.c.pages.Fetch(x.ctx, x.key, nil, cache.AllowStale(false))
 		p := res.Value
-		if err != nil || p == nil || p.refused != none {
+		if err != nil || !p.sound() || p.refused != none {
 			return res, false
 		}
 		if p.selects(x.req.Header) {
@@ -126,10 +126,10 @@ func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 	}
 	p = res.Value
 	switch {
-	case p == nil:
-		c.refusedTo(x, w, r, byMemory)
-	case p.refused != none:
+	case p != nil && p.refused != none:
 		c.refusedTo(x, w, r, p.refused)
+	case !p.sound():
+		c.refusedTo(x, w, r, byMemory)
 	case p.only != nil && p.only != x:
 		c.refusedTo(x, w, r, byMemory)
 	case !p.selects(x.req.Header):

@@ -92,7 +92,9 @@ func (c *counters) of(format string) *counts {
 }
 
 // Stats returns the numbers so far. They are read one by one while others count.
-func (c *Cache) Stats() Stats {
+func (c *Cache) Stats() Stats { return c.stats.read() }
+
+func (c *counters) read() Stats {
 	s := Stats{Formats: map[string]Counts{}, Bypass: map[string]int64{}, Refused: map[string]int64{}}
 	add := func(name string, n Counts) {
 		if n != (Counts{}) {
@@ -102,17 +104,17 @@ func (c *Cache) Stats() Stats {
 			s.add(n)
 		}
 	}
-	c.stats.formats.Range(func(name, v any) bool {
+	c.formats.Range(func(name, v any) bool {
 		add(name.(string), v.(*counts).read())
 		return true
 	})
-	add("other", c.stats.other.read())
-	s.PendingWrites = c.stats.pendingWrites.Load()
+	add("other", c.other.read())
+	s.PendingWrites = c.pendingWrites.Load()
 	for r := none + 1; r < reasons; r++ {
-		if n := c.stats.bypassed[r].Load(); n > 0 {
+		if n := c.bypassed[r].Load(); n > 0 {
 			s.Bypass[r.String()] = n
 		}
-		if n := c.stats.refused[r].Load(); n > 0 {
+		if n := c.refused[r].Load(); n > 0 {
 			s.Refused[r.String()] = n
 		}
 	}

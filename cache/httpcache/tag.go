@@ -11,8 +11,10 @@ import (
 
 // pathTag is the tag of all entries of a path. A path that no tag can hold, for
 // it is too long or not UTF-8, is there by its hash.
-func (c *Cache) pathTag(path string) string {
-	tag := c.cfg.Namespace + " path " + path
+func (c *Cache) pathTag(path string) string { return tagOf(c.cfg.Namespace + " path " + path) }
+
+// tagOf returns tag, or its hash where no tag can be like that.
+func tagOf(tag string) string {
 	if len(tag) <= invalidate.MaxTagLen && utf8.ValidString(tag) {
 		return tag
 	}

@@ -19,7 +19,8 @@ type Warmed struct {
 
 	// Why says why it is not there, in the words of Cache-Status. "not-kept": the
 	// response was fit to be stored, and the tiers did not keep it: it was
-	// invalidated meanwhile, depends on too much, or is too large for them.
+	// invalidated meanwhile, has a tag that cannot be invalidated, or is too large for
+	// them.
 	Why string
 }
 

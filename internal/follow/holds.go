@@ -37,6 +37,7 @@ type holds struct {
 	ends    ends                              // of each in until when it ends, or a moment before
 	kept    [invalidate.KindAll + 1]int       // how many there are in until of each kind
 	all     [invalidate.KindAll + 1]time.Time // everything of the kind is held until
+	anyTag  time.Time                         // what carries AnyTag is held until
 	lens    map[int]int                       // how many prefixes there are of each length
 	lengths []int                             // those lengths, ascending
 	widened int64
@@ -48,6 +49,9 @@ func (h *holds) add(f invalidate.Fence) {
 	now := time.Now()
 	end, k := now.Add(f.Hold), heldBy(f)
 	h.sweep(now)
+	if k.kind == invalidate.KindTag {
+		h.anyTag = later(h.anyTag, end)
+	}
 	switch old, known := h.until[k]; {
 	case known:
 		h.until[k] = later(old, end)
@@ -136,7 +140,7 @@ func (h *holds) cover(hash uint64, key string, tags []uint64) bool {
 		return true
 	}
 	for _, t := range tags {
-		if live(held{invalidate.KindTag, prefix{hash: t}}) {
+		if live(held{invalidate.KindTag, prefix{hash: t}}) || t == invalidate.AnyTag && h.anyTag.After(now) {
 			return true
 		}
 	}

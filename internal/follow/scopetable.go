@@ -29,6 +29,7 @@ type prefix struct {
 // scopeTable remembers the newest fence of each prefix and each tag.
 type scopeTable struct {
 	tags     memory[uint64]
+	anyTag   fenced // the newest of all fences of tags, for those who carry AnyTag
 	prefixes memory[prefix]
 	lengths  []int // of the prefixes, ascending; one too many costs a look-up, and does no harm
 }
@@ -39,12 +40,32 @@ func newScopeTable() scopeTable {
 
 func (t *scopeTable) put(s invalidate.Fence, f fenced, settled uint64) (due bool) {
 	if s.Kind != invalidate.KindPrefix {
+		t.anyTag = t.anyTag.newest(f)
 		return t.tags.put(s.Hash, f, settled)
 	}
 	if i, known := slices.BinarySearch(t.lengths, s.Len); !known {
 		t.lengths = slices.Insert(t.lengths, i, s.Len)
 	}
 	return t.prefixes.put(prefix{s.Hash, s.Len}, f, settled)
+}
+
+// tag returns the newest fence of a tag; its zero value: none is remembered.
+func (t *scopeTable) tag(hash uint64) fenced {
+	if hash == invalidate.AnyTag {
+		return t.anyTag
+	}
+	return t.tags.find(hash)
+}
+
+// judgeTag holds the newest fence of a tag against what was marked at a tick.
+func (t *scopeTable) judgeTag(hash, born uint64) verdict {
+	if hash != invalidate.AnyTag {
+		return t.tags.judge(hash, born)
+	}
+	if t.anyTag.tick > born {
+		return covered
+	}
+	return unfenced
 }
 
 // drop drops the fences that a flush with this floor has made needless.
@@ -62,7 +83,7 @@ func (t *scopeTable) judge(s *suspect) (v verdict) {
 		v = forgotten
 	}
 	for _, tag := range s.tags {
-		v = max(v, t.tags.judge(tag, s.born))
+		v = max(v, t.judgeTag(tag, s.born))
 	}
 	if v != covered && anyPrefix(s.key, t.lengths, func(p prefix) bool { return t.prefixes.find(p).tick > s.born }) {
 		v = covered
@@ -77,7 +98,7 @@ func (t *scopeTable) refuses(asOf invalidate.Position, key string, tags []uint64
 		return true
 	}
 	for _, tag := range tags {
-		if t.tags.find(tag).pos > asOf {
+		if t.tag(tag).pos > asOf {
 			return true
 		}
 	}

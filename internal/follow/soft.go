@@ -59,7 +59,7 @@ func (t *softTable) drop(floor invalidate.Position) {
 func (t *softTable) judge(s *suspect, keyed bool) verdict {
 	newest, v := t.all.tick, unfenced
 	for _, tag := range s.tags {
-		newest, v = max(newest, t.scopes.tags.find(tag).tick), max(v, t.scopes.tags.judge(tag, s.born))
+		newest, v = max(newest, t.scopes.tag(tag).tick), max(v, t.scopes.judgeTag(tag, s.born))
 	}
 	if keyed {
 		newest, v = max(newest, t.keys.find(s.hash).tick), max(v, t.keys.judge(s.hash, s.born))
@@ -93,7 +93,7 @@ func (t *softTable) frame(asOf invalidate.Position, hash uint64, key string, tag
 	hold(t.all)
 	hold(t.keys.find(hash))
 	for _, tag := range tags {
-		hold(t.scopes.tags.find(tag))
+		hold(t.scopes.tag(tag))
 	}
 	anyPrefix(key, t.scopes.lengths, func(p prefix) bool {
 		hold(t.scopes.prefixes.find(p))

@@ -1,0 +1,401 @@
+package httpcache_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"net/http/httputil"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"pgregory.net/rapid"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// What may not be stored is given to no second client, in turn or at once, and its own
+// client gets it in one rendering, made of the client's whole request.
+func TestSharedCacheNeverShares(t *testing.T) {
+	cases := map[string]func(http.ResponseWriter, *http.Request){
+		"silent":     func(http.ResponseWriter, *http.Request) {},
+		"set-cookie": set("Set-Cookie", "session=1"),
+		"stored set-cookie": func(w http.ResponseWriter, r *http.Request) {
+			set("Set-Cookie", "a=b")(w, r)
+			set("Cache-Control", "max-age=9")(w, r)
+		},
+		"private":   set("Cache-Control", "private, max-age=9"),
+		"no-store":  set("Cache-Control", "no-store"),
+		"no-cache":  set("Cache-Control", "no-cache"),
+		"max-age=0": set("Cache-Control", "max-age=0"),
+		"max-age=0, etag": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Etag", `"`+who(r)+`"`)
+			set("Cache-Control", "max-age=0")(w, r)
+		},
+		"no-cache, etag": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Etag", `"`+who(r)+`"`)
+			set("Cache-Control", "no-cache")(w, r)
+		},
+		"vary *": func(w http.ResponseWriter, r *http.Request) {
+			set("Vary", "*")(w, r)
+			set("Cache-Control", "max-age=9")(w, r)
+		},
+		"vary": func(w http.ResponseWriter, r *http.Request) {
+			set("Vary", "X-Who")(w, r)
+			set("Cache-Control", "max-age=9")(w, r)
+		},
+		"vary on too much": func(w http.ResponseWriter, r *http.Request) {
+			set("Vary", "X-Who, A, B, C, D, E, F, G, H")(w, r)
+			set("Cache-Control", "max-age=9")(w, r)
+		},
+		"500":          status(500),
+		"503, private": status(503, set("Cache-Control", "private")),
+		"302":          status(302, set("Location", "/")),
+		"event stream": set("Content-Type", "text/event-stream"),
+		"flushed": func(w http.ResponseWriter, _ *http.Request) {
+			_ = http.NewResponseController(w).Flush()
+		},
+	}
+	for name, mark := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var asked atomic.Int64
+				g := newGate()
+				s := proxied(t, personal(func(w http.ResponseWriter, r *http.Request) {
+					asked.Add(1)
+					g.pass()
+					mark(w, r)
+				}), httpcache.Config{})
+				name := func(i int) string { return fmt.Sprint("client ", i) }
+				for i, a := range crowd(t, s, 8, func() { close(g.open) }, func(i int) *http.Request { return request(t, http.MethodGet, "/", "X-Who", name(i)) }) {
+					if a.body != "hello "+name(i) || a.hit() {
+						t.Errorf("at once: %s was told %v", name(i), a)
+					}
+				}
+				if n := asked.Load(); n != 8 {
+					t.Errorf("the handler was asked %d times by 8 clients", n)
+				}
+				for i := range 3 {
+					if a := s.get(t, "/", "X-Who", name(10+i)); a.body != "hello "+name(10+i) || a.hit() {
+						t.Errorf("in turn: %s was told %v", name(10+i), a)
+					}
+				}
+			})
+		})
+	}
+}
+
+// What may be stored is rendered once for a crowd.
+func TestSharedCacheMerges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, h := newGate(), &counted{header: http.Header{"Cache-Control": {"max-age=9"}}}
+		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			g.pass()
+			h.ServeHTTP(w, r)
+		}), httpcache.Config{})
+		for _, a := range crowd(t, s, 32, func() { close(g.open) }, func(int) *http.Request { return request(t, http.MethodGet, "/") }) {
+			if a.body != "rendering 1" {
+				t.Error(a)
+			}
+		}
+		if h.Load() != 1 {
+			t.Errorf("%d renderings", h.Load())
+		}
+	})
+}
+
+// By no header can a client put something into what others get: what the handler is shown
+// of proxies is hidden, and what is dropped from the key as well.
+func TestPoisoning(t *testing.T) {
+	poison := []string{"X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Prefix", "X-Forwarded-For", "Forwarded", "X-Original-URL", "X-Rewrite-URL", "X-HTTP-Method-Override"}
+	s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=9")
+		for _, name := range poison {
+			fmt.Fprint(w, r.Header.Get(name))
+		}
+		fmt.Fprint(w, r.URL.RawQuery, r.RequestURI)
+	}), httpcache.Config{})
+	for i, name := range poison {
+		if a := s.get(t, fmt.Sprintf("/%d?a=1&utm_source=evil", i), name, "evil"); strings.Contains(a.body, "evil") {
+			t.Errorf("%s: %v", name, a)
+		}
+	}
+	open := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // a control: with nothing hidden it is seen
+		w.Header().Set("Cache-Control", "max-age=9")
+		fmt.Fprint(w, r.Header.Get("X-Forwarded-Host"))
+	}), httpcache.Config{Hide: []string{"X-Other"}})
+	if open.get(t, "/", "X-Forwarded-Host", "evil"); open.get(t, "/").body != "evil" {
+		t.Error("a header that is not hidden is not seen")
+	}
+}
+
+// However variants come and go, a client gets what was made for its values, and nothing
+// that was made before the last invalidation.
+func TestVaryModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		names := []string{"X-A", "X-B", "Accept-Language"}
+		vary, version := "X-A", 0
+		tiers, err := cache.Open(cache.TiersConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tiers.Close(context.Background()) }()
+		c, err := httpcache.New(httpcache.Config{Tiers: tiers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		see := func(h http.Header) string {
+			s := fmt.Sprint(vary, version)
+			for name := range strings.SplitSeq(vary, ", ") {
+				s += "|" + strings.ReplaceAll(h.Get(name), " ", "")
+			}
+			return s
+		}
+		h := c.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			cache.Depend(r.Context(), "all")
+			w.Header()["Vary"] = []string{vary}
+			w.Header().Set("Cache-Control", "max-age=60")
+			fmt.Fprint(w, see(r.Header))
+		}))
+		for range rapid.IntRange(1, 30).Draw(t, "steps") {
+			if rapid.IntRange(0, 9).Draw(t, "what") == 0 {
+				version++
+				vary = strings.Join(rapid.SliceOfNDistinct(rapid.SampledFrom(names), 1, 3, rapid.ID).Draw(t, "vary"), ", ")
+				if err := tiers.Invalidate(context.Background(), invalidate.Tag(cache.DefaultTenant, "all")); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+			for _, name := range names {
+				if v := rapid.SampledFrom([]string{"", "a", "b", "a, b", "a=|x-b=b"}).Draw(t, name); v != "" {
+					r.Header.Set(name, v)
+				}
+			}
+			if got, want := do(h, r).body, see(r.Header); got != want {
+				t.Fatalf("%v got %q, want %q", r.Header, got, want)
+			}
+		}
+	})
+}
+
+// What a 304 has renewed depends on what it was made of, and is gone with it.
+func TestRenewedPagesInherit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &origin{script: [][]string{{"Cache-Control", "max-age=10", "Etag", `"a"`}, {"Cache-Control", "max-age=100", "Etag", `"a"`, ":status", "304"}, {"Cache-Control", "max-age=10"}}}
+		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if o.asked() == 0 {
+				cache.Depend(r.Context(), "post:1")
+			}
+			o.ServeHTTP(w, r)
+		}), httpcache.Config{})
+		s.get(t, "/")
+		sleep(t, "11s")
+		if a := s.get(t, "/"); a.body != "body 1" || o.asked() != 2 {
+			t.Fatal(a)
+		}
+		s.invalidate(t, "post:1")
+		if a := s.get(t, "/"); a.body != "body 3" {
+			t.Errorf("after the invalidation: %v", a)
+		}
+	})
+}
+
+// A page that a 304 has made private is nobody's but the client's whose request it
+// answered.
+func TestRenewedAsPrivate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		o := &origin{script: [][]string{{"Cache-Control", "max-age=10", "Etag", `"a"`}, {"Cache-Control", "private, max-age=9", "Etag", `"a"`, ":status", "304"}, {"Cache-Control", "private"}}}
+		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if o.asked() > 0 {
+				g.pass()
+			}
+			o.ServeHTTP(w, r)
+		}), httpcache.Config{})
+		s.get(t, "/")
+		sleep(t, "11s")
+		var bodies []string
+		for _, a := range crowd(t, s, 3, func() { close(g.open) }, func(int) *http.Request { return request(t, http.MethodGet, "/") }) {
+			bodies = append(bodies, a.body)
+		}
+		if slices.Sort(bodies); !slices.Equal(bodies, []string{"body 1", "body 3", "body 4"}) {
+			t.Errorf("three clients got %q", bodies)
+		}
+	})
+}
+
+// An invalidation that comes while the handler is asked whether a page still stands is not
+// undone by its yes.
+func TestInvalidatedWhileAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &origin{script: [][]string{{"Cache-Control", "max-age=10", "Etag", `"a"`}, {"Cache-Control", "max-age=100", "Etag", `"a"`, ":status", "304"}, {"Cache-Control", "max-age=10"}}}
+		var s server
+		s = proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if o.asked() == 1 {
+				if err := s.c.PurgePath(context.WithoutCancel(r.Context()), "/"); err != nil {
+					t.Error(err)
+				}
+			}
+			o.ServeHTTP(w, r)
+		}), httpcache.Config{})
+		s.get(t, "/")
+		sleep(t, "11s")
+		s.get(t, "/")
+		if a := s.get(t, "/"); a.body == "body 1" {
+			t.Errorf("after the invalidation: %v", a)
+		}
+	})
+}
+
+// Purge and Expire are about an entry with all its variants.
+func TestPurgeVariants(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &origin{script: [][]string{{"Cache-Control", "max-age=100, stale-while-revalidate=100", "Vary", "X-L"}}}
+		s := proxied(t, o, httpcache.Config{})
+		both := func(want string) {
+			t.Helper()
+			var got []string
+			for _, l := range []string{"a", "b"} {
+				got = append(got, s.get(t, "/", "X-L", l).body)
+				synctest.Wait()
+			}
+			if fmt.Sprint(got) != want {
+				t.Errorf("%v, want %s", got, want)
+			}
+		}
+		both("[body 1 body 2]")
+		if err := s.c.Purge(t.Context(), request(t, http.MethodGet, "/", "X-L", "a")); err != nil {
+			t.Fatal(err)
+		}
+		both("[body 3 body 4]")
+		if err := s.c.Expire(t.Context(), request(t, http.MethodGet, "/")); err != nil {
+			t.Fatal(err)
+		}
+		both("[body 3 body 4]")
+		both("[body 5 body 6]")
+	})
+}
+
+// Two processes share what one has rendered, for as long as the response says and no longer.
+func TestSharedByProcesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &origin{script: [][]string{{"Cache-Control", "max-age=10, stale-if-error=20", "Etag", `"a"`}, {":status", "500"}, {"Cache-Control", "max-age=10, must-revalidate", "Etag", `"a"`, ":status", "304"}, {":panic", ""}}}
+		remote := tiertest.NewMemory()
+		process := func() server {
+			return proxied(t, o, httpcache.Config{Tiers: openTiers(t, cache.TiersConfig{Remote: remote})})
+		}
+		a, b := process(), process()
+		a.get(t, "/")
+		for i, v := range []visit{
+			{asked: 1, body: "body 1", how: "hit"},
+			{after: "11s", asked: 2, body: "body 1", how: "fwd=stale;fwd-status=500"},
+			{after: "30s", asked: 3, body: "body 1", how: "fwd=stale", with: []string{"Etag", `"a"`}},
+		} {
+			if v.after != "" {
+				sleep(t, v.after)
+			}
+			v.check(t, i, b.get(t, "/"), o)
+		}
+		v := visit{asked: 3, body: "body 1", how: "hit", with: []string{"Cache-Control", "max-age=10, must-revalidate"}}
+		v.check(t, 3, proxied(t, o, httpcache.Config{Tiers: openTiers(t, cache.TiersConfig{Remote: remote})}).get(t, "/"), o)
+	})
+}
+
+// A handler that does not answer in time is no reason to serve what must not be.
+func TestNoAnswer(t *testing.T) {
+	for cc, want := range map[string]int{"max-age=1": 503, "max-age=1, must-revalidate": 504} {
+		synctest.Test(t, func(t *testing.T) {
+			first := true
+			s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if first {
+					w.Header().Set("Cache-Control", cc)
+					w.Header().Set("Etag", `"a"`)
+					first = false
+					return
+				}
+				<-r.Context().Done()
+			}), httpcache.Config{})
+			s.get(t, "/")
+			sleep(t, "2s")
+			if a := s.get(t, "/"); a.status != want {
+				t.Errorf("%s: %v, want %d", cc, a, want)
+			}
+		})
+	}
+}
+
+// In front of a reverse proxy, over real connections: early hints come through, a page
+// comes from the cache, and what is not stored streams.
+func TestReverseProxy(t *testing.T) {
+	more := make(chan struct{})
+	var asked atomic.Int64
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		switch r.URL.Path {
+		case "/hints":
+			w.Header().Set("Link", "</a>; rel=preload")
+			w.WriteHeader(http.StatusEarlyHints)
+			w.Header().Set("Cache-Control", "max-age=60")
+			_, _ = io.WriteString(w, "page")
+		case "/stream":
+			_, _ = io.WriteString(w, "one\n")
+			_ = http.NewResponseController(w).Flush()
+			<-more
+			_, _ = io.WriteString(w, "two\n")
+		}
+	}))
+	defer origin.Close()
+	u, err := url.Parse(origin.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := proxied(t, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}, httpcache.Config{})
+	front := httptest.NewServer(s)
+	defer front.Close()
+	get := func(path string) (*http.Response, []int) {
+		var early []int
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got1xxResponse: func(code int, _ textproto.MIMEHeader) error {
+			early = append(early, code)
+			return nil
+		}})
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, front.URL+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := front.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res, early
+	}
+	for i := range 2 {
+		res, early := get("/hints")
+		b, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if err != nil || string(b) != "page" || asked.Load() != 1 || (i == 0) != slices.Equal(early, []int{103}) || res.Header.Get("Link") == "" {
+			t.Errorf("visit %d: %q, %v, early %v, header %v, asked %d times", i, b, err, early, res.Header, asked.Load())
+		}
+	}
+	res, _ := get("/stream")
+	defer res.Body.Close()
+	line := make([]byte, 4)
+	if _, err := io.ReadFull(res.Body, line); err != nil || string(line) != "one\n" {
+		t.Errorf("%q, %v before the rest is there", line, err)
+	}
+	close(more)
+	if b, err := io.ReadAll(res.Body); err != nil || string(b) != "two\n" || asked.Load() != 2 {
+		t.Errorf("%q, %v, asked %d times", b, err, asked.Load())
+	}
+}

@@ -1,0 +1,224 @@
+package httpcache
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
+)
+
+// Transport is an http.RoundTripper that keeps responses, as RFC 9111 says for
+// clients. Make one with NewTransport and put it into an http.Client. All methods
+// may be called concurrently.
+//
+// Callers that ask for the same at the same time share one request. The first one
+// reads the body as it comes. The others get it when it is whole; should it prove
+// too long, cut short, or not fit to be stored, each of them asks for itself.
+// A caller that leaves, or closes the body early, harms no other.
+//
+// Every response has a Cache-Status line (RFC 9211). Errors of Base are returned as
+// they are. A failure of the cache never reaches the caller: Base answers then.
+type Transport struct {
+	cfg     TransportConfig
+	pages   cache.Cache[string, *page]
+	space   key.Space
+	rules   rules
+	lines   lines
+	stats   counters
+	running sync.WaitGroup
+	warned  atomic.Int64 // when the log was told of a failure, in Unix seconds
+}
+
+// NewTransport returns the transport that cfg describes. It refuses a configuration
+// with faults and names all of them.
+func NewTransport(cfg TransportConfig) (*Transport, error) {
+	if err := cfg.defaults(); err != nil {
+		return nil, fmt.Errorf("httpcache: new transport: %w", err)
+	}
+	p := cfg.policy()
+	t := &Transport{
+		cfg:   cfg,
+		space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace},
+		rules: rules{shared: cfg.Shared, fallback: cfg.Fallback},
+	}
+	var err error
+	if t.lines, err = newLines(cfg.Name, p); err != nil {
+		return nil, fmt.Errorf("httpcache: new transport: field Name: %w", err)
+	}
+	t.pages, err = cache.New(cfg.Tiers, cache.Config[string, *page]{
+		Namespace: cfg.Namespace,
+		Tenant:    cfg.Tenant,
+		Policy:    p,
+		Codec:     cfg.Codec,
+		Size:      (*page).size,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("httpcache: new transport: %w", err)
+	}
+	return t, nil
+}
+
+// RoundTrip answers a request from the cache, or by Base. It does not change the
+// request.
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	h := canonicalView(r.Header)
+	id, why := t.key(r, h)
+	if why != none {
+		return t.pass(r, why)
+	}
+	w := wordsOf(h)
+	switch {
+	case r.Method == http.MethodHead:
+		return t.fromFresh(r, h, id, w, byHead)
+	case w.noStore:
+		return t.fromFresh(r, h, id, w, byRequestNoStore)
+	case has(h, "Range"):
+		return t.fromFresh(r, h, id, w, byRange)
+	case has(h, "If-None-Match"), has(h, "If-Modified-Since"):
+		return t.fromFresh(r, h, id, w, byCondition)
+	}
+	p, v := t.here(r.Context(), h, id)
+	now := t.cfg.Now().UnixMilli()
+	if p != nil && w.accept(p, now) {
+		return t.hit(r, p, now), nil
+	}
+	return t.ask(r, h, id, v, w, p != nil)
+}
+
+// here looks for the page that answers a request, in this process alone. When the
+// entry of the URL is there and answers others, it looks for the variant.
+func (t *Transport) here(ctx context.Context, h http.Header, id string) (*page, *variant) {
+	p := t.local(ctx, id)
+	if p == nil || p.chosen(h) {
+		return p, nil
+	}
+	v := variantOf(id, p.names(), h)
+	if p = t.local(ctx, v.id); p != nil && !p.chosen(h) {
+		p = nil
+	}
+	return p, v
+}
+
+// local returns a page of this process, nil if there is none.
+func (t *Transport) local(ctx context.Context, id string) *page {
+	res, err := t.pages.Fetch(ctx, id, nil, cache.SkipRemote())
+	if err != nil {
+		return nil
+	}
+	return res.Value
+}
+
+// fromFresh answers by a fresh page, from whichever tier, or passes the request on
+// untouched. Why says what keeps such a request from being stored.
+func (t *Transport) fromFresh(r *http.Request, h http.Header, id string, w words, why reason) (*http.Response, error) {
+	p, ok := t.pages.Peek(r.Context(), id)
+	if ok && p != nil && !p.chosen(h) {
+		p, ok = t.pages.Peek(r.Context(), variantOf(id, p.names(), h).id)
+		ok = ok && p != nil && p.chosen(h)
+	}
+	now := t.cfg.Now().UnixMilli()
+	switch {
+	case ok && p != nil && w.accept(p, now) && (why != byRange || p.Status == http.StatusOK):
+		return t.hit(r, p, now), nil
+	case w.only:
+		return t.notHere(r), nil
+	}
+	return t.pass(r, why)
+}
+
+// pass lets Base answer, and forgets what an unsafe request may have changed.
+func (t *Transport) pass(r *http.Request, why reason) (*http.Response, error) {
+	t.stats.bypass(why)
+	resp, err := t.cfg.Base.RoundTrip(r)
+	if err != nil || resp == nil {
+		return resp, err
+	}
+	if resp.Header == nil {
+		resp.Header = http.Header{}
+	}
+	resp.Header.Add("Cache-Status", t.lines.passed(why))
+	if why == byMethod && resp.StatusCode >= 200 && resp.StatusCode < 400 && mayWrite(r.Method) {
+		t.written(r, resp)
+	}
+	return resp, nil
+}
+
+// mayWrite reports whether a method may change what it names (RFC 9110 §9.2.1).
+func mayWrite(method string) bool {
+	switch method {
+	case http.MethodGet, "", http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return false
+	}
+	return true
+}
+
+// written invalidates what a request has changed (RFC 9111 §4.4): its URL, and those
+// of the same origin that its response names.
+func (t *Transport) written(r *http.Request, resp *http.Response) {
+	at := *r.URL
+	at.Host = hostOf(r)
+	scopes := []invalidate.Scope{t.pages.Tag(t.tag(&at))}
+	for _, name := range []string{"Location", "Content-Location"} {
+		if ref, err := url.Parse(resp.Header.Get(name)); err == nil && resp.Header.Get(name) != "" {
+			if to := at.ResolveReference(ref); to.Scheme == at.Scheme && plainHost(to.Scheme, to.Host) == at.Host {
+				to.Host = at.Host
+				scopes = append(scopes, t.pages.Tag(t.tag(to)))
+			}
+		}
+	}
+	if err := t.cfg.Tiers.Invalidate(context.WithoutCancel(r.Context()), scopes...); err != nil {
+		t.warn(r.Context(), "httpcache: an invalidation after a write is pending", err)
+	}
+}
+
+// warn tells the log of a failure, once a second.
+func (t *Transport) warn(ctx context.Context, what string, err error) {
+	t.stats.refuse(byFailure)
+	if now := t.cfg.Now().Unix(); t.warned.Swap(now) != now {
+		t.cfg.Logger.WarnContext(ctx, what, "err", cause(err))
+	}
+}
+
+// Purge invalidates the entry that answers r, with all its variants, for the
+// partition of r alone. A request that goes past the cache has none; then Purge does
+// nothing.
+func (t *Transport) Purge(ctx context.Context, r *http.Request) error {
+	id, why := t.key(r, canonicalView(r.Header))
+	if why != none {
+		return nil
+	}
+	return t.pages.Delete(ctx, id, t.pages.Prefix(id+"|"))
+}
+
+// Stats returns the numbers so far. They are read one by one while others count.
+func (t *Transport) Stats() Stats { return t.stats.read() }
+
+// Close waits until the requests that were sent on behalf of callers have ended, or
+// until ctx ends. Call it when no more requests come and their bodies are closed. Base
+// and Tiers stay open.
+func (t *Transport) Close(ctx context.Context) error {
+	idle := make(chan struct{})
+	go func() {
+		t.running.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("httpcache: close: requests still run: %w", ctx.Err())
+	}
+}
+
+// CloseIdleConnections closes those of Base, if it can; http.Client calls it.
+func (t *Transport) CloseIdleConnections() {
+	if c, ok := t.cfg.Base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}

@@ -1,0 +1,134 @@
+package httpcache
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/twofold-go/twofold/cache"
+)
+
+// maxTries is how often a request asks the cache before it goes past: for the URL's entry,
+// for a variant, and each again when what others have loaded is not good enough for it.
+const maxTries = 4
+
+// ask answers a request that what is in this process does not answer. Found: there is
+// something, and it is not good enough.
+func (t *Transport) ask(r *http.Request, h http.Header, id string, v *variant, w words, found bool) (*http.Response, error) {
+	fresh := w.noCache || found && w.restrict()
+	for range maxTries {
+		x := t.trip(r, h, id, v, w, fresh)
+		resp, f := x.fetch()
+		if resp != nil {
+			resp.Request = r
+			return resp, nil
+		}
+		if f.err != nil {
+			return t.failed(r, x, f.err)
+		}
+		p := f.res.Value
+		switch {
+		case p == nil || p.refused != none:
+			return t.alone(r, w, byMemory)
+		case !p.chosen(h) && v != nil:
+			return t.alone(r, w, byMemory)
+		case !p.chosen(h):
+			v = variantOf(id, p.names(), h)
+			continue
+		case x.accepts(f.res):
+			return t.fetched(r, x, f.res), nil
+		case w.only:
+			return t.notHere(r), nil
+		}
+		fresh = true
+	}
+	return t.alone(r, w, byMemory)
+}
+
+// accepts reports whether a result answers our caller.
+func (x *trip) accepts(res cache.Result[*page]) bool {
+	p := res.Value
+	switch {
+	case res.Source == cache.Load && !x.renewed.Load() && p.Checked >= x.began:
+		return true // the origin has said so just now
+	case res.Stale:
+		return !x.w.restrict() && !x.w.only || x.w.accept(p, x.t.cfg.Now().UnixMilli())
+	}
+	return x.w.accept(p, x.t.cfg.Now().UnixMilli())
+}
+
+// failed answers when the cache has brought nothing.
+func (t *Transport) failed(r *http.Request, x *trip, err error) (*http.Response, error) {
+	if e, ok := errors.AsType[*tripError](err); ok && e.err != nil {
+		t.stats.of("other").misses.Add(1)
+		return nil, e.err
+	}
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	if errors.Is(err, errNotHere) && x.w.only {
+		return t.notHere(r), nil
+	}
+	return t.alone(r, x.w, byFailure)
+}
+
+// alone lets Base answer a caller whose response cannot be shared.
+func (t *Transport) alone(r *http.Request, w words, why reason) (*http.Response, error) {
+	if w.only {
+		return t.notHere(r), nil
+	}
+	return t.pass(r, why)
+}
+
+// fetched answers by what the cache has brought, and counts it.
+func (t *Transport) fetched(r *http.Request, x *trip, res cache.Result[*page]) *http.Response {
+	p, now := res.Value, t.cfg.Now().UnixMilli()
+	n := t.stats.of(p.Format)
+	led := x.led.Load()
+	var line string
+	switch {
+	case res.Stale && led && x.fault.Load():
+		n.stale.Add(1)
+		line = t.lines.miss(miss{stale: true, status: int(x.status.Load()), instead: true})
+	case res.Stale:
+		n.stale.Add(1)
+		line = t.lines.staleHit + ttl(p, now)
+	case res.Source != cache.Load || x.renewed.Load():
+		n.hits.Add(1)
+		line = t.lines.hit + ttl(p, now)
+	case !led:
+		n.coalesced.Add(1)
+		line = t.lines.miss(miss{collapsed: true, vary: x.v != nil})
+	default:
+		n.misses.Add(1)
+		line = t.lines.miss(miss{stale: true, asked: x.w.noCache, status: int(x.status.Load()), stored: true})
+		if c := x.cookies.Load(); c != nil { // for this caller, and not stored
+			resp := t.respond(r, p, line, now)
+			resp.Header["Set-Cookie"] = slices.Clone(*c)
+			return resp
+		}
+	}
+	return t.respond(r, p, line, now)
+}
+
+// hit answers by what is in this process.
+func (t *Transport) hit(r *http.Request, p *page, now int64) *http.Response {
+	t.stats.of(p.Format).hits.Add(1)
+	return t.respond(r, p, t.lines.hit+ttl(p, now), now)
+}
+
+// ttl says for how much longer a page is fresh, in whole seconds.
+func ttl(p *page, now int64) string {
+	return ";ttl=" + strconv.FormatInt((p.Made+p.Fresh-now)/1000, 10)
+}
+
+// notHere answers only-if-cached (RFC 9111 §5.2.1.7).
+func (t *Transport) notHere(r *http.Request) *http.Response {
+	t.stats.bypass(byOnly)
+	return &http.Response{
+		Status: statusLine(http.StatusGatewayTimeout), StatusCode: http.StatusGatewayTimeout,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody, Request: r,
+		Header: http.Header{"Cache-Status": {t.lines.passed(byOnly)}},
+	}
+}

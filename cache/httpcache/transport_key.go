@@ -1,0 +1,214 @@
+package httpcache
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/twofold-go/twofold/key"
+)
+
+// canonicalView returns h if all its names are in their usual form, else a copy of
+// which that is true: a credential by any spelling is one.
+func canonicalView(h http.Header) http.Header {
+	for name := range h {
+		if http.CanonicalHeaderKey(name) != name {
+			return canonical(h)
+		}
+	}
+	return h
+}
+
+// key returns the key of the entry that answers a request with header h, or why the
+// request goes past the cache. It is made of the digest of the partition, the URL, and
+// the digest of the query: it tells no credential and no parameter.
+func (t *Transport) key(r *http.Request, h http.Header) (id string, why reason) {
+	u := r.URL
+	switch {
+	case r.Method != http.MethodGet && r.Method != "" && r.Method != http.MethodHead:
+		return "", byMethod
+	case r.Body != nil && r.Body != http.NoBody:
+		return "", byBody
+	case u == nil || u.Opaque != "" || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return "", byHost
+	case has(h, "Upgrade") || names(h["Connection"], "upgrade"):
+		return "", byUpgrade
+	case has(h, "If-Match") || has(h, "If-Unmodified-Since"):
+		return "", byPrecondition
+	}
+	var room [512]byte
+	b := t.appendPartition(room[:0], r, h)
+	b = append(b, '|')
+	b = append(b, u.Scheme...)
+	b = append(b, "//"...)
+	b = append(b, hostOf(r)...)
+	if r.Host != "" && r.Host != u.Host { // one server may be asked for the hosts of another
+		b = append(b, "|@="...)
+		b = append(b, u.Host...)
+	}
+	b = appendPath(b, u)
+	if u.RawQuery != "" || u.ForceQuery {
+		b = append(b, '?')
+		b = appendDigest(b, u.RawQuery)
+	}
+	if slices.ContainsFunc(b, func(c byte) bool { return c <= ' ' || c >= 0x7f }) {
+		return "", byHost
+	}
+	id = string(b)
+	if free := key.MaxLen - len(t.space.Tenant) - len(t.space.Namespace) - 2 - variantLen; 3*len(id) > free && len(key.Text(id)) > free {
+		return "", byKeyLength
+	}
+	return id, none
+}
+
+// appendPartition appends the digest of what keeps the answers to r apart from others.
+func (t *Transport) appendPartition(b []byte, r *http.Request, h http.Header) []byte {
+	var room [512]byte
+	parts := room[:0]
+	part := func(s string) {
+		parts = binary.AppendUvarint(parts, uint64(len(s)))
+		parts = append(parts, s...)
+	}
+	switch {
+	case t.cfg.Partition != nil:
+		parts = append(parts, t.cfg.Partition(r)...)
+	case !t.cfg.Shared:
+		for i, name := range t.cfg.Credentials {
+			for _, v := range h[name] {
+				parts = binary.AppendUvarint(parts, uint64(i))
+				part(v)
+			}
+		}
+		if user := r.URL.User; user != nil {
+			parts = binary.AppendUvarint(parts, uint64(len(t.cfg.Credentials)))
+			part(user.String())
+		}
+	}
+	return appendSum(b, parts)
+}
+
+// appendDigest appends the digest of s, and nothing for nothing.
+func appendDigest(b []byte, s string) []byte {
+	var room [512]byte
+	return appendSum(b, append(room[:0], s...))
+}
+
+func appendSum(b, data []byte) []byte {
+	if len(data) == 0 {
+		return append(b, '-')
+	}
+	sum := sha256.Sum256(data)
+	return base64.RawURLEncoding.AppendEncode(b, sum[:])
+}
+
+// appendPath appends the path as it is escaped, with "^" for "%"; see readable.
+func appendPath(b []byte, u *url.URL) []byte {
+	p := u.EscapedPath()
+	if p == "" {
+		p = "/"
+	}
+	start := len(b)
+	b = append(b, p...)
+	for i, c := range b[start:] {
+		if c == '%' {
+			b[start+i] = '^'
+		}
+	}
+	return b
+}
+
+// hostOf returns the host that a request asks for, in its usual form.
+func hostOf(r *http.Request) string {
+	if r.Host != "" {
+		return plainHost(r.URL.Scheme, r.Host)
+	}
+	return plainHost(r.URL.Scheme, r.URL.Host)
+}
+
+// plainHost returns a host in lower case, without the port that its scheme implies.
+func plainHost(scheme, host string) string {
+	host = strings.ToLower(host)
+	if scheme == "https" {
+		return strings.TrimSuffix(host, ":443")
+	}
+	return strings.TrimSuffix(host, ":80")
+}
+
+// tag returns the tag of all entries of a URL, whatever its query. Its host is in the
+// usual form.
+func (t *Transport) tag(u *url.URL) string {
+	return tagOf(t.cfg.Namespace + " url " + u.Host + string(appendPath(nil, u)))
+}
+
+// variantLen is how much longer the key of a variant is: "|" and a digest.
+const variantLen = 44
+
+// variant is an entry beside that of the URL: for requests that the first variant does
+// not answer.
+type variant struct {
+	id    string
+	names []string // of the headers by which it is chosen
+}
+
+// variantOf returns the variant of the entry id that answers a request with header h,
+// when responses vary on names.
+func variantOf(id string, names []string, h http.Header) *variant {
+	var parts []byte
+	for _, name := range names {
+		parts = append(parts, name...)
+		parts = append(parts, '=')
+		parts = appendDigest(parts, varyValue(name, h))
+		parts = append(parts, '|')
+	}
+	return &variant{id + "|" + string(appendSum(nil, parts)), names}
+}
+
+// choices returns the digests of the values that a request's header has for names: a
+// value may be a credential.
+func choices(h http.Header, names []string) []field {
+	var fields []field
+	for _, name := range names {
+		fields = append(fields, field{name, []string{string(appendDigest(nil, varyValue(name, h)))}})
+	}
+	return fields
+}
+
+// chosen reports whether a page of a Transport answers a request with header h.
+func (p *page) chosen(h http.Header) bool {
+	var room [variantLen]byte
+	for _, f := range p.Vary {
+		if len(f.Values) != 1 || f.Values[0] != string(appendDigest(room[:0], varyValue(f.Name, h))) {
+			return false
+		}
+	}
+	return true
+}
+
+// variesOn returns the names of the request headers that a response varies on, sorted.
+// What is encoded varies on Accept-Encoding, whether it says so or not: a caller that
+// did not ask for it could not read it. It reports false for one that no key can stand
+// for.
+func variesOn(h http.Header) (names []string, ok bool) {
+	lines := h["Vary"]
+	if has(h, "Content-Encoding") {
+		lines = append(slices.Clip(lines), "Accept-Encoding")
+	}
+	for _, line := range lines {
+		for name := range strings.SplitSeq(line, ",") {
+			name = http.CanonicalHeaderKey(strings.TrimSpace(name))
+			if name == "" || slices.Contains(names, name) {
+				continue
+			}
+			if name == "*" || !isToken(name) || unsafeToVary(name) {
+				return nil, false
+			}
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, len(names) <= maxLearned
+}

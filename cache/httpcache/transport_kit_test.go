@@ -1,0 +1,179 @@
+package httpcache_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/dunglas/httpsfv"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
+)
+
+// upstream is a server that a test plays. It counts the requests and remembers them.
+type upstream struct {
+	answer func(r *http.Request, n int) (*http.Response, error)
+
+	mu   sync.Mutex
+	seen []*http.Request
+}
+
+// RoundTrip implements http.RoundTripper.
+func (o *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
+	o.mu.Lock()
+	o.seen = append(o.seen, r)
+	n := len(o.seen)
+	o.mu.Unlock()
+	if r.Body != nil {
+		_ = r.Body.Close()
+	}
+	resp, err := o.answer(r, n)
+	if resp != nil && resp.Request == nil {
+		resp.Request = r
+	}
+	return resp, err
+}
+
+func (o *upstream) asked() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.seen)
+}
+
+// last is the last request that came.
+func (o *upstream) last() *http.Request {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.seen[len(o.seen)-1]
+}
+
+// says makes a response with a body, and a header of pairs of names and values.
+func says(status int, body string, pairs ...string) *http.Response {
+	return &http.Response{
+		StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: headerOf(pairs...), Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+	}
+}
+
+// numbered answers each request with its number.
+func numbered(pairs ...string) *upstream {
+	return &upstream{answer: func(_ *http.Request, n int) (*http.Response, error) {
+		return says(http.StatusOK, fmt.Sprintf("answer %d", n), pairs...), nil
+	}}
+}
+
+// scripted answers requests by one function after another, and the rest by the last.
+func scripted(answers ...func(r *http.Request) *http.Response) *upstream {
+	return &upstream{answer: func(r *http.Request, n int) (*http.Response, error) {
+		resp := answers[min(n, len(answers))-1](r)
+		if resp == nil {
+			return nil, errDown
+		}
+		return resp, nil
+	}}
+}
+
+var errDown = fmt.Errorf("the origin is down")
+
+func down(*http.Request) *http.Response { return nil }
+
+// replies is a response that is the same for every request.
+func replies(status int, body string, pairs ...string) func(*http.Request) *http.Response {
+	return func(*http.Request) *http.Response { return says(status, body, pairs...) }
+}
+
+// client is a Transport with the origin that it asks.
+type client struct {
+	*httpcache.Transport
+	o     *upstream
+	tiers *cache.Tiers
+}
+
+func transport(t testing.TB, o *upstream, cfg httpcache.TransportConfig) client {
+	t.Helper()
+	if cfg.Tiers == nil {
+		cfg.Tiers = openTiers(t, cache.TiersConfig{})
+	}
+	if cfg.Base == nil {
+		cfg.Base = o
+	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+	tr, err := httpcache.NewTransport(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tr.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return client{tr, o, cfg.Tiers}
+}
+
+// outgoing makes a request of a client; header is pairs of names and values.
+func outgoing(t testing.TB, method, target string, pairs ...string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, target, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i] == "Host" {
+			r.Host = pairs[i+1]
+			continue
+		}
+		r.Header.Add(pairs[i], pairs[i+1])
+	}
+	return r
+}
+
+// do sends a request and reads the response.
+func (c client) do(t testing.TB, r *http.Request) answer {
+	t.Helper()
+	resp, err := c.RoundTrip(r)
+	if err != nil {
+		return answer{body: err.Error()}
+	}
+	if resp.Request != r && c.o.asked() > 0 && resp.Request.URL.String() != r.URL.String() {
+		t.Errorf("the response is of %v", resp.Request.URL)
+	}
+	return readAll(t, resp)
+}
+
+func readAll(t testing.TB, resp *http.Response) answer {
+	t.Helper()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		b = append(b, " and then: "+err.Error()...)
+	}
+	if err := resp.Body.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := httpsfv.UnmarshalList(resp.Header["Cache-Status"]); err != nil {
+		t.Errorf("Cache-Status %q is no list: %v", resp.Header["Cache-Status"], err)
+	}
+	return answer{status: resp.StatusCode, header: resp.Header, body: string(b)}
+}
+
+const pageURL = "http://example.com/page"
+
+// get asks for the page.
+func (c client) get(t testing.TB, pairs ...string) answer {
+	t.Helper()
+	return c.do(t, outgoing(t, http.MethodGet, pageURL, pairs...))
+}
+
+// bodyFrom is a body that a test writes.
+func bodyFrom(pairs ...string) (*http.Response, *io.PipeWriter) {
+	in, out := io.Pipe()
+	resp := says(http.StatusOK, "", pairs...)
+	resp.Body, resp.ContentLength = in, -1
+	return resp, out
+}

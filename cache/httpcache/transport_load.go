@@ -1,0 +1,271 @@
+package httpcache
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/twofold-go/twofold/cache"
+)
+
+// trip is one request that the cache may have to send.
+type trip struct {
+	t     *Transport
+	req   *http.Request // a copy: a refresh may need it when the caller has left
+	ctx   context.Context
+	h     http.Header // of req, in the usual form
+	id    string      // the URL's entry
+	v     *variant    // nil: that entry itself is wanted
+	w     words
+	fresh bool  // nothing that is not fresh will do
+	began int64 // in Unix milliseconds
+
+	leave  context.CancelFunc  // ends the caller's part in the flight
+	handed chan *http.Response // the response that the caller reads as it comes
+	stored chan struct{}
+	settle func() // closes stored
+
+	mu    sync.Mutex
+	taken bool // the caller has its answer
+
+	// What loads of ours did. One may run on when the caller has its answer.
+	led     atomic.Bool
+	had     atomic.Bool // there was something to replace
+	renewed atomic.Bool // what was there was left as it is
+	status  atomic.Int32
+	fault   atomic.Bool // of the origin
+	cookies atomic.Pointer[[]string]
+}
+
+// failure of a request: an older page may stand in for it.
+type tripError struct {
+	err    error // Base's; nil: by status
+	status int
+}
+
+func (e *tripError) Error() string {
+	if e.err != nil {
+		return e.err.Error()
+	}
+	return "httpcache: the origin answered " + http.StatusText(e.status)
+}
+
+func (e *tripError) Unwrap() error { return e.err }
+
+// errNotHere answers only-if-cached.
+var errNotHere = errors.New("httpcache: there is no such response, and none may be asked for")
+
+func (t *Transport) trip(r *http.Request, h http.Header, id string, v *variant, w words, fresh bool) *trip {
+	x := &trip{t: t, ctx: r.Context(), id: id, v: v, w: w, fresh: fresh, began: t.cfg.Now().UnixMilli()}
+	x.req = r.Clone(r.Context())
+	x.req.Method, x.req.Body = http.MethodGet, nil
+	x.h = canonicalView(x.req.Header)
+	x.handed, x.stored = make(chan *http.Response, 1), make(chan struct{})
+	x.settle = sync.OnceFunc(func() { close(x.stored) })
+	return x
+}
+
+// fetched is how a call of the cache has ended.
+type fetched struct {
+	res      cache.Result[*page]
+	err      error
+	panicked any
+}
+
+// fetch asks the cache, and returns when there is a response to be read, or an answer
+// of the cache, whichever comes first. The call goes on behind a response.
+func (x *trip) fetch() (*http.Response, fetched) {
+	ctx, leave := context.WithCancel(x.ctx)
+	x.leave = leave
+	got := make(chan fetched, 1)
+	x.t.running.Go(func() {
+		defer x.settle()
+		defer leave()
+		got <- x.call(ctx)
+	})
+	select {
+	case resp := <-x.handed:
+		return resp, fetched{}
+	case f := <-got:
+		if !x.take() { // at the same moment
+			return <-x.handed, fetched{}
+		}
+		if f.panicked != nil {
+			panic(f.panicked)
+		}
+		return nil, f
+	case <-x.ctx.Done():
+		if !x.take() {
+			_ = (<-x.handed).Body.Close() // nobody reads it
+		}
+		leave()
+		return nil, fetched{err: x.ctx.Err()}
+	}
+}
+
+func (x *trip) call(ctx context.Context) (f fetched) {
+	defer func() {
+		if p := recover(); p != nil { // it belongs to the caller's goroutine
+			f.panicked = p
+		}
+	}()
+	if x.fresh {
+		f.res, f.err = x.t.pages.Fetch(ctx, x.at(), x.load, cache.AllowStale(false), cache.MaxAge(0))
+	} else {
+		f.res, f.err = x.t.pages.Fetch(ctx, x.at(), x.load)
+	}
+	return f
+}
+
+// take reports whether the caller still waits for an answer, which it then has.
+func (x *trip) take() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	was := x.taken
+	x.taken = true
+	return !was
+}
+
+// answered reports whether the caller has its answer.
+func (x *trip) answered() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.taken
+}
+
+// load is the cache's loader: it sends the request, with the validators of what is
+// there. Our caller reads the response as it comes; those who wait for the load get it
+// when it is whole. A response that is not for them ends the load with a page that says
+// so.
+func (x *trip) load(ctx context.Context, _ string) (*page, error) {
+	t := x.t
+	begun := t.cfg.Now()
+	prev, have := cache.Previous[*page](ctx)
+	if have && x.leaves(prev, begun.UnixMilli()) {
+		x.renewed.Store(true)
+		prev.lives(cache.Filling(ctx), begun.UnixMilli(), t.cfg.Keep)
+		return prev, cache.ErrNotModified
+	}
+	if x.w.only {
+		return nil, errNotHere
+	}
+	if x.led.Swap(true) && x.answered() {
+		// An invalidation overtook the first load. Our caller has what that brought; this
+		// one is for others.
+		x.settle()
+		x.leave()
+	}
+	x.had.Store(have)
+	if !have {
+		prev = nil
+	}
+	e, err := x.send(ctx, prev)
+	if err != nil {
+		x.fault.Store(true)
+		return nil, err
+	}
+	return x.receive(ctx, e, prev)
+}
+
+// leaves reports whether the load leaves the page that is there as it is: it answers
+// our caller, who accepts it though it is not fresh, or it is not ours to replace.
+func (x *trip) leaves(p *page, now int64) bool {
+	return !p.chosen(x.h) || x.w.only || x.w.maxStale >= 0 && !x.answered() && x.w.accept(p, now)
+}
+
+// receive makes of a response what the load ends with.
+func (x *trip) receive(ctx context.Context, e *exchanged, prev *page) (*page, error) {
+	t, resp := x.t, e.resp
+	if resp.StatusCode == http.StatusNotModified && prev != nil {
+		x.status.Store(http.StatusNotModified)
+		return x.confirm(ctx, e, prev)
+	}
+	if standsIn(resp.StatusCode) && prev != nil && !x.fresh && prev.insteadUntil() > t.cfg.Now().UnixMilli() {
+		x.status.Store(int32(resp.StatusCode)) //nolint:gosec // three digits
+		x.fault.Store(true)
+		e.drop()
+		return nil, &tripError{status: resp.StatusCode}
+	}
+	life := t.rules.lifetimeOf(resp.StatusCode, e.h, e.asked, e.received)
+	fields, why := x.unfit(resp, e.h, &life)
+	if why != none {
+		return x.refuse(ctx, e, prev, why)
+	}
+	f := newFlow(resp.Body, resp.ContentLength, t.cfg.MaxBody, e.cancel)
+	if !x.hand(resp, func() { resp.Body = newFlowBody(x.ctx, f, x.stored, x.leave) }, none) {
+		f.release()
+	}
+	t.running.Go(f.run)
+	defer f.release()
+	select {
+	case <-f.done:
+	case <-ctx.Done():
+		return nil, ctx.Err() // our caller reads on
+	}
+	body, why := f.whole()
+	if why != none {
+		t.stats.refuse(why)
+		cache.Filling(ctx).NoStore()
+		return &page{refused: why}, nil
+	}
+	p := t.page(resp.StatusCode, e.h, body)
+	p.Vary = fields
+	return x.keep(ctx, p, e, &life), nil
+}
+
+// hand gives the caller the response to read, if it still waits. It sets the body first.
+func (x *trip) hand(resp *http.Response, set func(), why reason) bool {
+	if !x.take() {
+		return false
+	}
+	if set != nil {
+		set()
+	}
+	if resp.Header == nil {
+		resp.Header = http.Header{}
+	}
+	m := miss{stale: x.had.Load(), vary: x.v != nil, stored: why == none, detail: why}
+	resp.Header.Add("Cache-Status", x.t.lines.miss(m))
+	x.t.stats.of(formatOf("", resp.Header)).misses.Add(1)
+	x.handed <- resp
+	return true
+}
+
+// refuse ends a load whose response is for our caller alone. What it would have
+// replaced is not what the origin says any more.
+func (x *trip) refuse(ctx context.Context, e *exchanged, prev *page, why reason) (*page, error) {
+	t := x.t
+	t.stats.refuse(why)
+	cache.Filling(ctx).NoStore()
+	if !x.hand(e.resp, func() { e.resp.Body = &ownBody{e.resp.Body, e.cancel, x.leave} }, why) {
+		e.drop()
+	}
+	switch {
+	case x.v != nil && why == byVary: // the names are to be learned anew
+		x.forget(ctx, x.id)
+	case prev != nil && e.resp.StatusCode < 500:
+		x.forget(ctx, x.at())
+	}
+	return &page{refused: why}, nil
+}
+
+// forget invalidates an entry when the load has ended, which would be repeated else.
+func (x *trip) forget(ctx context.Context, id string) {
+	ctx = context.WithoutCancel(ctx)
+	x.t.running.Go(func() {
+		<-x.stored
+		if err := x.t.pages.Delete(ctx, id); err != nil {
+			x.t.warn(ctx, "httpcache: the invalidation of a response that may not be kept any more is pending", err)
+		}
+	})
+}
+
+// at returns the key of the entry that is wanted.
+func (x *trip) at() string {
+	if x.v != nil {
+		return x.v.id
+	}
+	return x.id
+}

@@ -1,0 +1,152 @@
+package httpcache
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+)
+
+// page makes a page of a response. It takes header and body over.
+func (t *Transport) page(status int, h http.Header, body []byte) *page {
+	dropHopByHop(h)
+	p := &page{Status: status, Body: body, Header: make([]field, 0, len(h)+1), Format: formatOf("", h)}
+	for name, values := range h {
+		p.Header = append(p.Header, field{name, values})
+	}
+	slices.SortFunc(p.Header, func(a, b field) int { return strings.Compare(a.Name, b.Name) })
+	return p
+}
+
+// lives tells a load that began at a time in Unix milliseconds how long the page
+// lives, which may be older than the load.
+func (p *page) lives(f *cache.Fill, begun int64, keep time.Duration) {
+	var fresh, stale, instead int64
+	if !p.Asks {
+		fresh = p.Made + p.Fresh - begun
+		late := min(fresh, 0)
+		stale = max(p.Stale+late, 0)
+		instead = max(p.IfError+late-stale, 0)
+	}
+	f.SetTTL(time.Duration(max(fresh, 0)) * time.Millisecond)
+	f.SetStale(time.Duration(stale) * time.Millisecond)
+	f.SetStaleIfError(time.Duration(instead) * time.Millisecond)
+	f.SetKeep(keep)
+}
+
+// insteadUntil returns until when the page may stand in for a failure, in Unix
+// milliseconds.
+func (p *page) insteadUntil() int64 {
+	if p.Asks || p.Strict {
+		return 0
+	}
+	return p.Made + p.Fresh + max(p.IfError, p.Stale)
+}
+
+// served is a response made of a page, in one piece of memory.
+type served struct {
+	resp http.Response
+	body pageBody
+}
+
+// pageBody reads a page's body.
+type pageBody struct {
+	bytes.Reader
+	closed bool
+}
+
+// Read implements io.Reader.
+func (b *pageBody) Read(p []byte) (int, error) {
+	if b.closed {
+		return 0, errBodyClosed
+	}
+	return b.Reader.Read(p)
+}
+
+// WriteTo implements io.WriterTo.
+func (b *pageBody) WriteTo(w io.Writer) (int64, error) {
+	if b.closed {
+		return 0, errBodyClosed
+	}
+	return b.Reader.WriteTo(w)
+}
+
+// Close implements io.Closer.
+func (b *pageBody) Close() error {
+	b.closed = true
+	return nil
+}
+
+// respond makes a response of a page, with its Cache-Status. It answers conditions and
+// a Range, which only what is there may be asked for.
+func (t *Transport) respond(r *http.Request, p *page, line string, now int64) *http.Response {
+	s := new(served)
+	h := make(http.Header, len(p.Header)+2)
+	room := p.fill(h, 2)
+	room[0], room[1] = line, strconv.FormatInt(max(now-p.Made, 0)/1000, 10)
+	if inner := h["Cache-Status"]; len(inner) > 0 {
+		h["Cache-Status"] = append(slices.Clip(inner), line)
+	} else {
+		h["Cache-Status"] = room[0:1:1]
+	}
+	h["Age"] = room[1:2:2]
+	s.resp = http.Response{
+		Status: statusLine(p.Status), StatusCode: p.Status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: h, Request: r, ContentLength: int64(len(p.Body)), Body: http.NoBody,
+	}
+	n := t.stats.of(p.Format)
+	view := canonicalView(r.Header)
+	ranges := ""
+	if has(view, "Range") {
+		ranges = p.rangeOf(&http.Request{Method: http.MethodGet, Header: view})
+	}
+	switch {
+	case p.notModified(view):
+		leave304(h)
+		n.notModified.Add(1)
+		s.resp.Status, s.resp.StatusCode, s.resp.ContentLength = statusLine(http.StatusNotModified), http.StatusNotModified, 0
+	case r.Method == http.MethodHead:
+	case ranges != "":
+		return p.ranged(&s.resp, ranges)
+	case len(p.Body) > 0:
+		s.body.Reset(p.Body)
+		s.resp.Body = &s.body
+		n.bytes.Add(int64(len(p.Body)))
+	}
+	return &s.resp
+}
+
+// ranged answers a request for parts of the page.
+func (p *page) ranged(resp *http.Response, ranges string) *http.Response {
+	w := &memoryWriter{header: resp.Header, status: http.StatusOK}
+	delete(w.header, "Content-Length")
+	p.sendRange(w, ranges)
+	resp.StatusCode, resp.Status = w.status, statusLine(w.status)
+	resp.ContentLength, resp.Body = int64(w.body.Len()), io.NopCloser(&w.body)
+	return resp
+}
+
+// memoryWriter takes what http.ServeContent writes.
+type memoryWriter struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (w *memoryWriter) Header() http.Header { return w.header }
+
+func (w *memoryWriter) WriteHeader(status int) { w.status = status }
+
+func (w *memoryWriter) Write(b []byte) (int, error) { return w.body.Write(b) }
+
+func statusLine(status int) string {
+	if status == http.StatusOK {
+		return "200 OK"
+	}
+	return strconv.Itoa(status) + " " + http.StatusText(status)
+}

@@ -1,0 +1,189 @@
+package httpcache
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+)
+
+// exchanged is a response that Base has begun to give.
+type exchanged struct {
+	resp            *http.Response
+	h               http.Header // a copy, in the usual form
+	asked, received time.Time
+	cancel          context.CancelFunc // ends the request
+}
+
+// drop ends a response that nobody reads.
+func (e *exchanged) drop() {
+	_ = e.resp.Body.Close()
+	e.cancel()
+}
+
+// send sends the request, with the validators of prev, nil for none. The request lives
+// as long as the load, and longer when a caller reads on. A 304 that is about another
+// response is asked for again without validators.
+func (x *trip) send(ctx context.Context, prev *page) (*exchanged, error) {
+	e, err := x.sendOnce(ctx, prev)
+	if err != nil || prev == nil || e.resp.StatusCode != http.StatusNotModified {
+		return e, err
+	}
+	if tag := e.h.Get("Etag"); tag == "" || strings.HasPrefix(tag, "W/") || tag == prev.get("Etag") {
+		return e, nil
+	}
+	e.drop()
+	return x.sendOnce(ctx, nil)
+}
+
+func (x *trip) sendOnce(ctx context.Context, prev *page) (*exchanged, error) {
+	e := &exchanged{asked: x.t.cfg.Now()}
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	e.cancel = cancel
+	stop := context.AfterFunc(ctx, cancel) // until there is a response
+	r := x.req.WithContext(own)
+	r.Header = x.req.Header.Clone()
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	if prev != nil {
+		if tag := prev.get("Etag"); tag != "" {
+			r.Header.Set("If-None-Match", tag)
+		}
+		if date := prev.get("Last-Modified"); date != "" {
+			r.Header.Set("If-Modified-Since", date)
+		}
+	}
+	resp, err := x.t.cfg.Base.RoundTrip(r)
+	if !stop() && err == nil { // the load has ended meanwhile
+		_ = resp.Body.Close()
+		err = ctx.Err()
+	}
+	if err != nil {
+		cancel()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, &tripError{err: err}
+	}
+	if resp.Body == nil {
+		resp.Body = http.NoBody
+	}
+	e.resp, e.h, e.received = resp, canonical(resp.Header), x.t.cfg.Now()
+	return e, nil
+}
+
+// unfit returns why a response may not be stored, if it may not (RFC 9111 §3), and
+// what chooses it.
+func (x *trip) unfit(resp *http.Response, h http.Header, life *lifetime) (fields []field, why reason) {
+	t := x.t
+	if why := crossed(h); why != none {
+		return nil, why
+	}
+	switch {
+	case resp.StatusCode < 200, resp.StatusCode == http.StatusNotModified:
+		return nil, byStatus
+	case resp.StatusCode == http.StatusPartialContent:
+		return nil, byPartial
+	case len(resp.Trailer) > 0:
+		return nil, byTrailer
+	case resp.ContentLength > int64(t.cfg.MaxBody) || headerSize(h) > maxHeader:
+		return nil, bySize
+	case life.noStore:
+		return nil, byNoStore
+	case life.bad:
+		return nil, byBadCacheControl
+	case t.cfg.Shared && life.private:
+		return nil, byPrivate
+	case t.cfg.Shared && has(x.h, "Authorization") && !life.authorized:
+		return nil, byCredentials
+	}
+	on, ok := variesOn(h)
+	if !ok || x.v != nil && slices.ContainsFunc(on, func(name string) bool { return !slices.Contains(x.v.names, name) }) {
+		return nil, byVary
+	}
+	if fresh, stale, staleIfError := life.left(); fresh == 0 && stale == 0 && staleIfError == 0 {
+		switch {
+		case (life.asks || life.explicit) && (has(h, "Etag") || has(h, "Last-Modified")): // of use when it is confirmed
+		case life.asks:
+			return nil, byNoCache
+		default:
+			return nil, bySilence
+		}
+	}
+	return choices(x.h, on), none
+}
+
+func headerSize(h http.Header) (n int) {
+	for name, values := range h {
+		n += len(name)
+		for _, v := range values {
+			n += len(v)
+		}
+	}
+	return n
+}
+
+// confirm makes a page of what was there and of the 304 that confirms it (RFC 9111
+// §3.2). They share the body.
+func (x *trip) confirm(ctx context.Context, e *exchanged, prev *page) (*page, error) {
+	_ = e.resp.Body.Close()
+	e.cancel()
+	h := make(http.Header, len(prev.Header))
+	for _, f := range prev.Header {
+		if f.Name != "Date" { // without one, the 304 was made when it came
+			h[f.Name] = f.Values
+		}
+	}
+	dropHopByHop(e.h)
+	for name, values := range e.h {
+		switch name {
+		case "Content-Length", "Content-Encoding", "Content-Range", "Content-Type", "Set-Cookie":
+		default:
+			h[name] = values
+		}
+	}
+	life := x.t.rules.lifetimeOf(prev.Status, h, e.asked, e.received)
+	p := x.t.page(prev.Status, h, prev.Body)
+	p.Vary = prev.Vary
+	if life.noStore || life.bad || x.t.cfg.Shared && life.private {
+		cache.Filling(ctx).NoStore()
+	}
+	if c := e.h["Set-Cookie"]; len(c) > 0 {
+		x.cookies.Store(&c)
+	}
+	cache.Filling(ctx).DependOnPrevious()
+	return x.keep(ctx, p, e, &life), nil
+}
+
+// keep tells the load how long a page lives that has just come, and what invalidates
+// it.
+func (x *trip) keep(ctx context.Context, p *page, e *exchanged, life *lifetime) *page {
+	p.dated(e.received, life)
+	p.IfError, p.Immutable = life.staleIfError.Milliseconds(), life.immutable
+	p.Checked = e.received.UnixMilli()
+	p.lives(cache.Filling(ctx), e.asked.UnixMilli(), x.t.cfg.Keep)
+	at := *x.req.URL
+	at.Host = hostOf(x.req)
+	cache.Depend(ctx, x.t.tag(&at))
+	x.t.stats.of(p.Format).stored.Add(1)
+	return p
+}
+
+// ownBody is the body of a response that one caller alone reads.
+type ownBody struct {
+	io.ReadCloser
+	cancel, leave func()
+}
+
+// Close ends the request.
+func (b *ownBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.cancel()
+	b.leave()
+	return err
+}

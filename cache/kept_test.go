@@ -1,0 +1,201 @@
+package cache_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// conditional is a source that is asked whether a value still stands.
+type conditional struct {
+	say     func(f *cache.Fill)
+	changed bool
+	err     error
+	loads   int
+	asked   string // what the latest load had as Previous
+}
+
+func (s *conditional) load(ctx context.Context, _ int) (string, error) {
+	s.say(cache.Filling(ctx))
+	s.loads++
+	s.asked, _ = cache.Previous[string](ctx)
+	switch {
+	case s.err != nil:
+		return "", s.err
+	case s.asked != "" && !s.changed:
+		return "", cache.ErrNotModified
+	case s.changed:
+		return "v2", nil
+	}
+	return "v1", nil
+}
+
+func (s *conditional) want(t *testing.T, loads int, asked string) {
+	t.Helper()
+	if s.loads != loads || s.asked != asked {
+		t.Errorf("%d loads, the last was shown %q; want %d, %q", s.loads, s.asked, loads, asked)
+	}
+}
+
+func hourKept(f *cache.Fill) {
+	f.SetTTL(10 * time.Second)
+	f.SetKeep(time.Hour)
+}
+
+// twins returns the caches of two processes, or twice that of one.
+func twins(t *testing.T, alone bool, src *conditional) ([]*cache.Tiers, []things) {
+	cfg := thingConfig{Load: src.load, Tags: tagT, Policy: patch{Stale: new(time.Minute)}}
+	if !alone {
+		return fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, cfg)
+	}
+	ts, cs := fleet(t, 1, nil, cache.TiersConfig{}, cfg)
+	return append(ts, ts...), append(cs, cs...)
+}
+
+// each runs a test with two processes, and with one that has no remote tier.
+func each(t *testing.T, test func(t *testing.T, alone bool)) {
+	for name, alone := range map[string]bool{"two processes": false, "one process": true} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { test(t, alone) }) })
+	}
+}
+
+// A value that is kept is served to nobody. The load that replaces it sees it, and "not
+// modified" gives it a new life: as long as that load says.
+func TestKept(t *testing.T) {
+	each(t, func(t *testing.T, alone bool) {
+		src := &conditional{say: hourKept}
+		_, cs := twins(t, alone, src)
+		get(t, cs[0], 1)
+		advance(10*time.Second + time.Minute + time.Hour - time.Second)
+		if v, ok := cs[1].Peek(t.Context(), 1); ok {
+			t.Errorf("Peek = %q of a value past its end", v)
+		}
+		src.say = func(f *cache.Fill) { f.SetTTL(time.Minute) }
+		wantFetch(t, cs[1], 1, fetched{"v1", cache.Load, false, nil}, cache.MaxAge(24*time.Hour))
+		src.want(t, 2, "v1")
+		advance(59 * time.Second)
+		wantFetch(t, cs[1], 1, fetched{"v1", cache.Local, false, nil})
+		advance(2*time.Minute + time.Second) // this time it was not kept
+		wantFetch(t, cs[0], 1, fetched{"v1", cache.Load, false, nil})
+		src.want(t, 3, "")
+	})
+}
+
+// Keep ends, and what is not kept is not shown: the control of the test above.
+func TestKeptNoLonger(t *testing.T) {
+	for name, say := range map[string]func(f *cache.Fill){
+		"the end":    hourKept,
+		"not kept":   func(f *cache.Fill) { f.SetTTL(10 * time.Second) },
+		"below zero": func(f *cache.Fill) { f.SetTTL(10 * time.Second); f.SetKeep(time.Hour); f.SetKeep(-time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, alone bool) {
+				src := &conditional{say: say}
+				_, cs := twins(t, alone, src)
+				get(t, cs[0], 1)
+				advance(10*time.Second + time.Minute + time.Hour)
+				get(t, cs[1], 1)
+				src.want(t, 2, "")
+			})
+		})
+	}
+}
+
+// An invalidation covers what is kept as anything else.
+func TestKeptAndInvalidated(t *testing.T) {
+	each(t, func(t *testing.T, alone bool) {
+		src := &conditional{say: hourKept}
+		ts, cs := twins(t, alone, src)
+		get(t, cs[0], 1)
+		advance(5 * time.Minute)
+		invalidateTag(t, ts[1], "t") // without a log it reaches this process alone
+		get(t, cs[1], 1)
+		src.want(t, 2, "")
+	})
+}
+
+// Without a log an Expire rewrites the cell: what is kept is kept from the new end.
+func TestKeptAndExpired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &conditional{say: func(f *cache.Fill) { f.SetTTL(time.Hour); f.SetKeep(time.Hour); f.SetStale(time.Minute) }}
+		_, cs := twins(t, false, src)
+		get(t, cs[0], 1)
+		if err := cs[0].Expire(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		advance(30 * time.Second)
+		if v, ok := cs[1].Peek(t.Context(), 1); !ok {
+			t.Errorf("Peek = %q, %v while the value is stale, want v1", v, ok)
+		}
+		advance(30*time.Second + time.Hour - time.Second)
+		get(t, cs[1], 1)
+		src.want(t, 2, "v1")
+	})
+}
+
+// A value that is never fresh is asked for at each read, and its source each time whether it
+// still stands. When the source fails, what is kept is not served, and kept on.
+func TestKeptAndNeverFresh(t *testing.T) {
+	each(t, func(t *testing.T, alone bool) {
+		src := &conditional{say: func(f *cache.Fill) {
+			f.SetKeep(time.Hour)
+			f.SetTTL(0)
+			f.SetStale(0)
+		}}
+		_, cs := twins(t, alone, src)
+		for i := range 4 {
+			wantFetch(t, cs[i%2], 1, fetched{"v1", cache.Load, false, nil})
+		}
+		src.want(t, 4, "v1")
+		src.err = errSource
+		wantFetch(t, cs[0], 1, fetched{"", 0, false, errSource})
+		wantFetch(t, cs[1], 1, fetched{"", 0, false, errSource})
+		src.want(t, 6, "v1")
+		src.err, src.changed = nil, true
+		advance(time.Second)
+		wantFetch(t, cs[1], 1, fetched{"v2", cache.Load, false, nil})
+		src.want(t, 7, "v1")
+		wantFetch(t, cs[0], 1, fetched{"v2", cache.Load, false, nil})
+		src.want(t, 8, "v2") // the newer of the two that are here
+	})
+}
+
+// An absence has no value to be kept.
+func TestAbsenceIsNotKept(t *testing.T) {
+	each(t, func(t *testing.T, alone bool) {
+		src := &conditional{err: cache.ErrNotFound, say: func(f *cache.Fill) { f.SetTTL(0); f.SetKeep(time.Hour); f.SetStale(time.Hour) }}
+		ts, cs := twins(t, alone, src)
+		for range 2 {
+			wantFetch(t, cs[0], 1, fetched{"", cache.Load, false, cache.ErrNotFound})
+		}
+		src.want(t, 2, "")
+		if n := total(ts[0]).FillsNotWanted; n != 2 {
+			t.Errorf("%d absences were not to be stored, want 2", n)
+		}
+	})
+}
+
+// A value that is built of one that is never fresh is as fresh as its own loader says, in
+// the process of the part and in others.
+func TestBuiltOfNeverFresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ts, parts := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Namespace: "part", Load: func(ctx context.Context, _ int) (string, error) {
+			f := cache.Filling(ctx)
+			f.SetTTL(0)
+			f.SetStale(time.Hour)
+			return "part", nil
+		}})
+		get(t, parts[0], 1)
+		src := &source{}
+		outer := with(t, ts[1], thingConfig{Namespace: "outer", Load: func(ctx context.Context, k int) (string, error) {
+			get(t, parts[1], 1)
+			return src.load(ctx, k)
+		}})
+		wantFetch(t, outer, 1, fetched{"1.1", cache.Load, false, nil})
+		wantFetch(t, outer, 1, fetched{"1.1", cache.Local, false, nil})
+	})
+}

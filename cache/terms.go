@@ -1,0 +1,88 @@
+package cache
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/lifetimes"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// terms is what a loader said about the life of its value beyond its freshness. They travel
+// with the value and bind every process that reads it.
+type terms struct {
+	stale, ifError time.Duration // negative: as the policy says; both are, or none, once they are fixed
+	keep           time.Duration // beyond all use, for Previous alone
+}
+
+// unsaid are the terms of a loader that said nothing.
+var unsaid = terms{stale: -1, ifError: -1}
+
+// binds reports whether the value brings a Stale and a StaleIfError of its own.
+func (m *terms) binds() bool { return m.stale >= 0 }
+
+// lasting reports whether the loader wants the value stored although it is never fresh.
+func (m *terms) lasting() bool { return max(m.stale, m.ifError, m.keep) > 0 }
+
+// fixed returns the terms for every reader: of Stale and StaleIfError, what one replaces
+// binds with the other as the writer's policy has it.
+func (m terms) fixed(p *policy.Policy) terms {
+	if m.stale < 0 && m.ifError < 0 {
+		return m
+	}
+	if m.stale < 0 {
+		m.stale = p.Stale
+	}
+	if m.ifError < 0 {
+		m.ifError = p.StaleIfError
+	}
+	return m
+}
+
+// grace returns for how long a value is served while it is loaded anew, and for how long in
+// all, both from the end of its freshness.
+func (m *terms) grace(p *policy.Policy) (stale, hard time.Duration) {
+	stale, ifError := p.Stale, p.StaleIfError
+	if m.binds() {
+		stale, ifError = m.stale, m.ifError
+	}
+	return stale, lifetimes.Add(stale, ifError)
+}
+
+// termsOf returns what a cell says.
+func termsOf(c *tier.Cell) terms {
+	m := unsaid
+	if c.Flags&tier.OwnStale != 0 {
+		m.stale, m.ifError = c.Stale, c.StaleIfError
+	}
+	m.keep = c.Keep
+	return m
+}
+
+// into writes the terms to a cell.
+func (m *terms) into(c *tier.Cell) {
+	if m.binds() {
+		c.Flags |= tier.OwnStale
+		c.Stale, c.StaleIfError = m.stale, m.ifError
+	}
+	c.Keep = m.keep
+}
+
+// agree gives a loaded value its terms. An absence has none: there is nothing to serve.
+func (it *item[K, V]) agree(m terms) {
+	if it.err == nil && m != unsaid {
+		said := m // m itself would be a piece of memory in every call
+		it.own().terms = &said
+	}
+}
+
+// said returns the item's terms.
+func (it *item[K, V]) said() *terms { return cmp.Or(it.terms, &unsaid) }
+
+// keptUntil returns until when a load that replaces the item may see it. It is not before the
+// end of what times returns.
+func (it *item[K, V]) keptUntil() int64 {
+	_, _, hard := it.times()
+	return after(hard, it.said().keep)
+}

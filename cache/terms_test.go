@@ -1,0 +1,129 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// saying is a loader that calls say for each load.
+func (s *source) saying(say func(f *cache.Fill)) func(context.Context, int) (string, error) {
+	return func(ctx context.Context, k int) (string, error) {
+		say(cache.Filling(ctx))
+		return s.load(ctx, k)
+	}
+}
+
+// What a loader says of Stale and StaleIfError binds the process that loaded the value, and
+// one that reads its cell under another policy.
+func TestTermsBindEveryReader(t *testing.T) {
+	const ttl, minute = 10 * time.Second, time.Minute
+	none := patch{TTL: new(ttl)}
+	swr, sie := patch{TTL: new(ttl), Stale: new(minute)}, patch{TTL: new(ttl), StaleIfError: new(minute)}
+	nothing := func(*cache.Fill) {}
+	for _, tt := range []struct {
+		name           string
+		writer, reader patch
+		say            func(f *cache.Fill)
+		after          time.Duration
+		down           bool
+		stale          bool   // served stale
+		wrote          string // "": as stale says; else what the writer itself gets
+	}{
+		{"nothing said, both serve stale", swr, swr, nothing, 30 * time.Second, false, true, ""},
+		{"nothing said, the reader does not", swr, none, nothing, 30 * time.Second, false, false, "1.1"},
+		{"nothing said, the writer does not", none, swr, nothing, 30 * time.Second, false, false, ""},
+		{"SetStale", none, none, func(f *cache.Fill) { f.SetStale(minute) }, ttl + minute - time.Second, false, true, ""},
+		{"SetStale, over", none, swr, func(f *cache.Fill) { f.SetStale(minute) }, ttl + minute, false, false, ""},
+		{"SetStale of zero", swr, swr, func(f *cache.Fill) { f.SetStale(0) }, ttl, false, false, ""},
+		{"SetStale below zero", swr, swr, func(f *cache.Fill) { f.SetStale(-minute) }, ttl, false, false, ""},
+		{"SetStale of zero, a load fails", swr, swr, func(f *cache.Fill) { f.SetStale(0) }, ttl, true, false, ""},
+		{"nothing said, a load fails", sie, none, nothing, 30 * time.Second, true, true, ""},
+		{"SetStaleIfError", none, none, func(f *cache.Fill) { f.SetStaleIfError(minute) }, ttl + minute - time.Second, true, true, ""},
+		{"SetStaleIfError, over", none, sie, func(f *cache.Fill) { f.SetStaleIfError(minute) }, ttl + minute, true, false, ""},
+		{"SetStaleIfError, nothing fails", none, swr, func(f *cache.Fill) { f.SetStaleIfError(minute) }, 30 * time.Second, false, false, ""},
+		{"SetStaleIfError of zero", sie, sie, func(f *cache.Fill) { f.SetStaleIfError(0) }, ttl, true, false, ""},
+		{"SetStaleIfError behind SetStale", none, none, func(f *cache.Fill) { f.SetStale(minute); f.SetStaleIfError(minute) }, ttl + 2*minute - time.Second, true, true, ""},
+		{"never fresh", none, none, func(f *cache.Fill) { f.SetTTL(0); f.SetStale(minute) }, 0, false, true, ""},
+		{"never fresh, said the other way", none, none, func(f *cache.Fill) { f.SetStale(minute); f.SetTTL(-1) }, 0, false, true, ""},
+		{"never fresh, for errors", none, none, func(f *cache.Fill) { f.SetTTL(0); f.SetStaleIfError(minute) }, minute - time.Second, true, true, ""},
+		{"never fresh, nothing fails", none, swr, func(f *cache.Fill) { f.SetTTL(0); f.SetStaleIfError(minute) }, 0, false, false, ""},
+		{"not stored", swr, swr, func(f *cache.Fill) { f.SetTTL(0); f.SetStale(0) }, 0, false, false, ""},
+		{"NoStore wins", swr, swr, func(f *cache.Fill) { f.SetTTL(0); f.SetStale(minute); f.NoStore() }, 0, false, false, ""},
+	} {
+		for who, reader := range []string{"writer", "reader"} {
+			t.Run(tt.name+", read by the "+reader, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					src, mem := &source{}, tiertest.NewMemory()
+					load := src.saying(tt.say)
+					cs := [2]things{
+						with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: load, Policy: tt.writer}),
+						with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: load, Policy: tt.reader}),
+					}
+					get(t, cs[0], 1)
+					advance(tt.after)
+					if tt.down {
+						src.fail(errSource)
+					}
+					r, err := cs[who].Fetch(t.Context(), 1, nil)
+					stale := tt.stale || who == 0 && tt.wrote != ""
+					switch {
+					case stale && (r.Value != "1.1" || !r.Stale || err != nil):
+						t.Errorf("Fetch = %+v, %v; want 1.1, stale", r, err)
+					case !stale && tt.down && !errors.Is(err, errSource):
+						t.Errorf("Fetch = %+v, %v; want the source's error", r, err)
+					case !stale && !tt.down && (r.Value != "1.2" || r.Source != cache.Load || err != nil):
+						t.Errorf("Fetch = %+v, %v; want 1.2, loaded", r, err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// An Expire moves a value's own Stale and StaleIfError to the front, also of a value that
+// was fresh for ever and had no end to count them from.
+func TestTermsAndExpire(t *testing.T) {
+	for name, ttl := range map[string]time.Duration{"an hour": time.Hour, "for ever": policy.Forever} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src := &source{}
+				log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
+				ts, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{Log: log}, thingConfig{
+					Load: src.saying(func(f *cache.Fill) {
+						f.SetTTL(ttl)
+						f.SetStale(10 * time.Second)
+						f.SetStaleIfError(10 * time.Second)
+					}),
+					Tags: tagT, Policy: patch{Stale: new(time.Hour), StaleIfError: new(time.Hour)},
+				})
+				synctest.Wait()
+				get(t, cs[0], 1)
+				get(t, cs[1], 1)
+				if err := ts[0].Expire(t.Context(), keyScope(t, 1)); err != nil {
+					t.Fatal(err)
+				}
+				src.fail(errSource)
+				advance(bound)
+				for i := range cs {
+					wantFetch(t, cs[i], 1, fetched{"1.1", cache.Local, true, nil})
+				}
+				advance(15 * time.Second)
+				for i := range cs {
+					wantFetch(t, cs[i], 1, fetched{"1.1", cache.Local, true, nil})
+				}
+				advance(10 * time.Second)
+				for i := range cs {
+					wantFetch(t, cs[i], 1, fetched{"", 0, false, errSource})
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,60 @@
+package tier
+
+import (
+	"encoding/binary"
+	"math"
+	"time"
+)
+
+// A frame is long when it says what the first release could not: lifetimes of its own, or
+// many tags. Then longMark is in the place of the number of tags, and more stands behind
+// it. That release takes longMark for a number of tags over its limit, so it refuses the
+// frame and loads. All other frames are as they were, byte by byte.
+const (
+	shortTags = 64   // the most tags of a frame that is not long
+	longMark  = 0xff // more than shortTags
+	moreSize  = 2 + 8 + 8 + 8
+)
+
+// maxMillis stands for a duration that never ends.
+const maxMillis = uint64(math.MaxInt64 / int64(time.Millisecond))
+
+// long reports whether the cell needs a long frame.
+func (c *Cell) long() bool {
+	return len(c.Tags) > shortTags || c.Flags&^Negative != 0 || c.Keep >= time.Millisecond
+}
+
+// appendMore appends what a long frame has behind longMark, up to the tags.
+func (c *Cell) appendMore(b []byte) []byte {
+	be := binary.BigEndian
+	b = be.AppendUint16(b, uint16(len(c.Tags))) //nolint:gosec // at most MaxTags
+	for _, d := range [...]time.Duration{c.Stale, c.StaleIfError, c.Keep} {
+		b = be.AppendUint64(b, uint64(max(d.Milliseconds(), 0)))
+	}
+	return b
+}
+
+// moreTags returns the number of tags of a long frame; -1: it is truncated.
+func moreTags(b []byte) int {
+	if len(b) < offMore+moreSize {
+		return -1
+	}
+	return int(binary.BigEndian.Uint16(b[offMore:]))
+}
+
+// parseMore takes the durations from what stands behind longMark. It reports whether they
+// are such as Encode writes.
+func (c *Cell) parseMore(b []byte) bool {
+	for i, d := range [...]*time.Duration{&c.Stale, &c.StaleIfError, &c.Keep} {
+		ms := binary.BigEndian.Uint64(b[2+8*i:])
+		switch {
+		case ms > maxMillis:
+			return false
+		case ms == maxMillis:
+			*d = math.MaxInt64
+		default:
+			*d = time.Duration(ms) * time.Millisecond //nolint:gosec // less than maxMillis
+		}
+	}
+	return true
+}
