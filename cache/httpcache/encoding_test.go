@@ -193,14 +193,13 @@ func TestRangeOfAnEncodedPage(t *testing.T) {
 // What invalidates a page invalidates its codings, in all processes, however it is done.
 func TestEncodingsInherit(t *testing.T) {
 	for name, c := range map[string]struct {
-		end   func(server) error
-		stale bool // it only ends its freshness
+		end func(*testing.T, server) error
 	}{
-		"tag":     {end: func(s server) error { return s.c.PurgeTags(t.Context(), "a") }},
-		"path":    {end: func(s server) error { return s.c.PurgePath(t.Context(), "/") }},
-		"request": {end: func(s server) error { return s.c.Purge(t.Context(), request(t, http.MethodGet, "/")) }},
-		"all":     {end: func(s server) error { return s.c.PurgeAll(t.Context()) }},
-		"expired": {end: func(s server) error { return s.c.Expire(t.Context(), request(t, http.MethodGet, "/")) }},
+		"tag":     {end: func(t *testing.T, s server) error { return s.c.PurgeTags(t.Context(), "a") }},
+		"path":    {end: func(t *testing.T, s server) error { return s.c.PurgePath(t.Context(), "/") }},
+		"request": {end: func(t *testing.T, s server) error { return s.c.Purge(t.Context(), request(t, http.MethodGet, "/")) }},
+		"all":     {end: func(t *testing.T, s server) error { return s.c.PurgeAll(t.Context()) }},
+		"expired": {end: func(t *testing.T, s server) error { return s.c.Expire(t.Context(), request(t, http.MethodGet, "/")) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -223,7 +222,7 @@ func TestEncodingsInherit(t *testing.T) {
 				}
 				check()
 				version = "two"
-				if err := c.end(servers[0]); err != nil {
+				if err := c.end(t, servers[0]); err != nil {
 					t.Error(err)
 				}
 				sleep(t, "3s")
