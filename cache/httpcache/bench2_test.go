@@ -12,7 +12,7 @@ import (
 
 // page writes n bytes of text, like a real page of which a fourth is left by gzip.
 func pageOf(n int) http.HandlerFunc {
-	body := bytes.Repeat([]byte("<p>the quick brown fox jumps over the lazy dog</p>\n"), n/52+1)[:n]
+	body := bytes.Repeat([]byte("<p>the quick brown fox jumps over the lazy dog</p>\n"), n/50+1)[:n]
 	for i := 0; i+8 < n; i += 16 {
 		body[i] = 'a' + byte(i*7919>>5)%26
 	}
