@@ -61,6 +61,28 @@ func TestEncodedPageThatIsAlwaysAskedFor(t *testing.T) {
 	})
 }
 
+// A coding is of the page that is there: when that is replaced before its time, so is the
+// coding, for all clients.
+func TestCodingOfAPageThatIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked++
+			text(5000, "Cache-Control", "max-age=60")(w, r)
+			fmt.Fprint(w, " ", asked)
+		}), httpcache.Config{Encodings: codings, ClientMayRefresh: func(*http.Request) bool { return true }})
+		for i, step := range []struct{ accept, control, want string }{
+			{"gzip", "", "1"}, {"zstd", "", "1"}, {"", "no-cache", "2"}, {"gzip", "", "2"}, {"zstd", "no-cache", "3"}, {"gzip", "", "3"}, {"zstd", "", "3"},
+		} {
+			sleep(t, "1s")
+			a := s.get(t, "/", "Accept-Encoding", step.accept, "Cache-Control", step.control)
+			if !strings.HasSuffix(unpacked(t, a), " "+step.want) || a.header.Get("Content-Encoding") != step.accept {
+				t.Errorf("step %d: %v, want rendering %s", i, a.header, step.want)
+			}
+		}
+	})
+}
+
 // What is not stored is not encoded, and costs its clients no second rendering.
 func TestWhatIsNotStoredIsNotEncoded(t *testing.T) {
 	for name, header := range map[string][]string{
