@@ -110,6 +110,7 @@ func (n *rendering) newPage(status int, h http.Header, body []byte) *page {
 			return nil
 		}
 		p := n.prev.renewed(h, v.at)
+		c.offer(p)
 		h := p.header()
 		v.life = c.rules.lifetimeOf(p.Status, h, n.made, v.at)
 		v.fate = store
