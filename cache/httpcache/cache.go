@@ -155,6 +155,7 @@ func (c *Cache) entries(t *target) []invalidate.Scope {
 func (c *Cache) pageOf(t *target, status int, h http.Header, body []byte, made time.Time) *page {
 	p := newPage(status, h, body, made, c.cfg.until())
 	p.Format = c.cfg.Format(t.path, h)
+	c.offer(p)
 	return p
 }
 

@@ -178,6 +178,14 @@ type Config struct {
 	// path, and of the paths that Location and Content-Location name.
 	IgnoreWrites bool
 
+	// Encodings are the content codings, made by Gzip and Zstd, in which stored responses
+	// of 1 KiB and more are kept beside their plain form, each coding once it is asked
+	// for. Of those that a client likes the same, it gets the first. The handler is not
+	// shown Accept-Encoding then. Left as they are: what the handler has encoded or
+	// marked no-transform, types that are compressed already, what does not get
+	// smaller, and what is not stored. Nil: none.
+	Encodings []Encoding
+
 	// ContextKeys are the keys of the context values that a handler may see with KeyOnly,
 	// when it renders for everybody. They must be the same for all requests. Routers
 	// that keep the parameters of a route in the context need theirs to be here.

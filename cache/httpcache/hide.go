@@ -35,6 +35,9 @@ func (x *exchange) shown(ctx context.Context) (r *http.Request, whole bool) {
 	for _, name := range conditions {
 		delete(r.Header, name)
 	}
+	if len(c.cfg.Encodings) > 0 {
+		delete(r.Header, "Accept-Encoding")
+	}
 	if cookies := r.Header["Cookie"]; len(cookies) > 0 && c.cfg.IgnoreCookie != nil { // else it is a credential
 		delete(r.Header, "Cookie")
 		whole = false

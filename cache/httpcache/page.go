@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unsafe"
 )
@@ -20,6 +21,9 @@ type page struct {
 	Body   []byte
 	Made   int64  // when its handler was called, in Unix milliseconds
 	Format string // for the statistics
+
+	Encodes bool                          // it is sent in a coding to clients who want that
+	codings [kinds]atomic.Pointer[coding] `json:"-"` // what is sent in its place, as far as it is known
 
 	// With FromResponse. Made is then when its age was zero.
 	Fresh  int64   // for how long after Made it is fresh, in milliseconds

@@ -32,8 +32,7 @@ func (c *Cache) stands(t *target, p *page, h http.Header) bool {
 // renewed returns the page with the header of a 304 in place of its own, but for what is
 // about the body (RFC 9111 §3.2). The body is shared.
 func (p *page) renewed(h http.Header, at time.Time) *page {
-	n := *p
-	n.Header = slices.Clone(p.Header)
+	n := p.same()
 	dropHopByHop(h)
 	if !has(h, "Date") {
 		h.Set("Date", at.UTC().Format(http.TimeFormat))
@@ -47,7 +46,7 @@ func (p *page) renewed(h http.Header, at time.Time) *page {
 			n.put(name, values...)
 		}
 	}
-	return &n
+	return n
 }
 
 // header returns a copy of the page's header.

@@ -33,7 +33,7 @@ func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request
 	x := c.exchange(next, w, r, t)
 	if res, ok := x.find(); ok {
 		line, age := x.account(res)
-		c.answer(w, r, res.Value, line, age)
+		c.answer(w, r, x.inCoding(res, r), line, age)
 		return
 	}
 	switch {
@@ -138,7 +138,7 @@ func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 		c.refusedTo(x, w, r, byCondition)
 	default:
 		line, age := x.account(res)
-		c.answer(w, r, p, line, age)
+		c.answer(w, r, x.inCoding(res, r), line, age)
 	}
 	return p, true
 }

@@ -91,7 +91,8 @@ func drawRequest(t *rapid.T) func(testing.TB) *http.Request {
 	for _, h := range []struct{ name, a, b string }{
 		{"Accept", "application/json", "text/html, */*;q=0.1"}, {"X-Lang", "de", "en"}, {"X-Who", "alice", "bob"}, {"User-Agent", "u", "v"},
 		{"Cookie", "a=b", "c=d"}, {"Authorization", "x", "y"}, {"If-None-Match", `"v"`, "*"}, {"If-Modified-Since", "Tue, 03 Feb 2026 04:05:06 GMT", "x"},
-		{"Cache-Control", "no-store", "no-cache"}, {"Range", "bytes=0-1", "bytes=2-"}, {"X-Forwarded-Host", "evil", "evil2"}, {"Host", "one.example", "two.example"},
+		{"Cache-Control", "no-store", "no-cache"}, {"Range", "bytes=0-1", "bytes=2-"},
+		{"If-Match", `"v"`, "*"}, {"If-Range", `"v"`, "x"}, {"If-Unmodified-Since", "Tue, 03 Feb 2026 04:05:06 GMT", "x"}, {"X-Forwarded-Host", "evil", "evil2"}, {"Host", "one.example", "two.example"},
 	} {
 		switch rapid.IntRange(0, 17).Draw(t, h.name) {
 		case 16:

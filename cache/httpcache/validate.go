@@ -66,7 +66,8 @@ func (c *Config) defaults() error {
 		c.Codec = codec.CBOR
 	}
 	errs = append(errs, c.headers()...)
-	return errors.Join(append(errs, c.tagHeaders()...)...)
+	errs = append(errs, c.tagHeaders()...)
+	return errors.Join(append(errs, c.encodings()...)...)
 }
 
 // lives fills in what is about lifetimes.

@@ -131,6 +131,9 @@ func (c *Cache) varies(t *target, lines []string) bool {
 }
 
 func (c *Cache) declares(t *target, header string) bool {
+	if len(c.cfg.Encodings) > 0 && strings.EqualFold(header, "Accept-Encoding") {
+		return true // no handler sees it
+	}
 	for _, r := range c.cfg.Vary {
 		if strings.EqualFold(r.Header, header) {
 			return r.On == nil || r.On(t.path)

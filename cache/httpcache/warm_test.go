@@ -142,12 +142,15 @@ func TestConfig(t *testing.T) {
 		Statuses:    []int{200, 206, 500, 99},
 		Hosts:       []string{"Example.com", ""},
 		Credentials: []string{"a b"},
-		Vary:        []httpcache.VaryRule{{Header: "Cookie"}, {Header: "x y"}, {Header: "accept"}, {Header: "Accept"}, {Header: "Range"}},
+		Vary:        []httpcache.VaryRule{{Header: "Cookie"}, {Header: "x y"}, {Header: "accept"}, {Header: "Accept"}, {Header: "Range"}, {Header: "Accept-Encoding"}},
+		Encodings:   []httpcache.Encoding{httpcache.Gzip(10), {}, httpcache.Zstd(-1), httpcache.Zstd(0), httpcache.Gzip(9)},
 		TagHeaders:  []string{"x y", "Set-Cookie", "content-type", "Cache-Tag", "cache-tag"},
 	})
 	for _, want := range []string{
 		"Tiers is nil", "MaxBody of -1", "Statuses has 206", "Statuses has 500", "Statuses has 99",
 		"Hosts: entry 0", "Hosts: entry 1", "Credentials: entry 0", "Vary: Cookie", "Vary: the header of entry 1", "Vary has Accept twice", "Vary: Range",
+		"Encodings: level 10 of entry 0 is not one of gzip", "Encodings: entry 1 is zero", "Encodings: level -1 of entry 2 is not one of zstd",
+		"Encodings has zstd twice", "Encodings has gzip twice", "Vary has Accept-Encoding",
 		"TagHeaders: entry 0", "TagHeaders: Set-Cookie", "TagHeaders: Content-Type", "TagHeaders has Cache-Tag twice",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -127,6 +127,7 @@ var allowed = append([]string{
 	"github.com/fxamacker/cbor/v2",
 	"github.com/golang/snappy",
 	"github.com/gowebpki/jcs",
+	"github.com/klauspost/compress",
 	"github.com/puzpuzpuz/xsync/v4",
 	"github.com/redis/go-redis/v9",
 	"go.opentelemetry.io/otel",

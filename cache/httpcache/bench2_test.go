@@ -1,0 +1,82 @@
+package httpcache_test
+
+import (
+	"bytes"
+	"net/http"
+	"testing"
+
+	"github.com/klauspost/compress/gzhttp"
+
+	"github.com/twofold-go/twofold/cache/httpcache"
+)
+
+// page writes n bytes of text, like a real page of which a fourth is left by gzip.
+func pageOf(n int) http.HandlerFunc {
+	body := bytes.Repeat([]byte("<p>the quick brown fox jumps over the lazy dog</p>\n"), n/50+1)[:n]
+	for i := 0; i+8 < n; i += 16 {
+		body[i] = 'a' + byte(i*7919>>5)%26
+	}
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Cache-Control", "public, max-age=60")
+		_, _ = w.Write(body)
+	}
+}
+
+// measure serves the same request again and again. The writer keeps nothing.
+func measure(b *testing.B, h http.Handler, header ...string) {
+	b.Helper()
+	r := request(b, http.MethodGet, "/posts/first?page=2", header...)
+	w := &meter{header: http.Header{}}
+	h.ServeHTTP(w, r)
+	b.ReportAllocs()
+	for b.Loop() {
+		clear(w.header)
+		h.ServeHTTP(w, r)
+	}
+}
+
+// BenchmarkEncoded measures a hit of a page of 8 KiB in a coding over a plain hit, and over
+// a handler whose page is compressed each time.
+func BenchmarkEncoded(b *testing.B) {
+	h := pageOf(8 << 10)
+	s := serve(b, h, httpcache.Config{Encodings: codings})
+	each := gzhttp.GzipHandler(h)
+	b.Run("plain", func(b *testing.B) { measure(b, s) })
+	b.Run("gzip", func(b *testing.B) { measure(b, s, "Accept-Encoding", "gzip") })
+	b.Run("browser", func(b *testing.B) { measure(b, s, "Accept-Encoding", "gzip, deflate, br, zstd") })
+	b.Run("gzhttp each time", func(b *testing.B) { measure(b, each, "Accept-Encoding", "gzip") })
+	b.Run("gzhttp each time before a hit", func(b *testing.B) {
+		measure(b, gzhttp.GzipHandler(serve(b, h, httpcache.Config{})), "Accept-Encoding", "gzip")
+	})
+}
+
+// BenchmarkRange measures a range of 1 KiB out of a page of 1 MiB over a hit of a page of
+// 8 KiB.
+func BenchmarkRange(b *testing.B) {
+	hit, s := serve(b, pageOf(8<<10), httpcache.Config{}), serve(b, pageOf(1<<20), httpcache.Config{})
+	b.Run("hit", func(b *testing.B) { measure(b, hit) })
+	b.Run("1 KiB of 1 MiB", func(b *testing.B) { measure(b, s, "Range", "bytes=500000-501023") })
+	b.Run("two parts", func(b *testing.B) { measure(b, s, "Range", "bytes=0-511,500000-500511") })
+	b.Run("no part", func(b *testing.B) { measure(b, s, "Range", "bytes=2000000-") })
+	b.Run("another version", func(b *testing.B) { measure(b, s, "If-Match", `"another"`) })
+}
+
+// BenchmarkPast measures what is not answered from the cache: a request with credentials
+// when headers of tags are taken off, and a write.
+func BenchmarkPast(b *testing.B) {
+	h := pageOf(1 << 10)
+	plain, tagged := serve(b, h, httpcache.Config{}), serve(b, h, httpcache.Config{TagHeaders: tagHeaders})
+	b.Run("bare", func(b *testing.B) { measure(b, h) })
+	b.Run("credentials", func(b *testing.B) { measure(b, plain, "Cookie", "a=b") })
+	b.Run("credentials, tag headers", func(b *testing.B) { measure(b, tagged, "Cookie", "a=b") })
+	b.Run("write", func(b *testing.B) {
+		r := request(b, http.MethodPost, "/posts/first")
+		w := &meter{header: http.Header{}}
+		b.ReportAllocs()
+		for b.Loop() {
+			clear(w.header)
+			plain.ServeHTTP(w, r)
+		}
+	})
+}

@@ -1,0 +1,82 @@
+package httpcache
+
+import (
+	"strings"
+)
+
+// preferred returns the place in encodings of the one that an Accept-Encoding header
+// prefers (RFC 9110 §12.5.3), or -1 for the plain body. Of those that it likes the same
+// the first one counts, and all of them before the plain body. A client without the
+// header, or with an empty one, gets the plain body, and so does one that accepts
+// nothing that there is. An element that cannot be read is skipped.
+func preferred(lines []string, encodings []Encoding) int {
+	if len(lines) == 0 || len(encodings) == 0 {
+		return -1
+	}
+	const unsaid = -1
+	said, any, plain := [kinds]int{unsaid, unsaid}, unsaid, unsaid
+	for _, line := range lines {
+		for more := true; more; {
+			var element string
+			element, line, more = strings.Cut(line, ",")
+			coding, q, ok := preference(element)
+			if !ok {
+				continue
+			}
+			switch {
+			case coding == "*":
+				any = q
+			case strings.EqualFold(coding, "identity"):
+				plain = q
+			case strings.EqualFold(coding, "gzip"), strings.EqualFold(coding, "x-gzip"):
+				said[asGzip] = q
+			case strings.EqualFold(coding, "zstd"):
+				said[asZstd] = q
+			}
+		}
+	}
+	best, most := -1, max(plain, 1)
+	for i, e := range encodings {
+		q := said[e.kind]
+		if q == unsaid {
+			q = any
+		}
+		if q > most || q == most && best < 0 {
+			best, most = i, q
+		}
+	}
+	return best
+}
+
+// preference reads an element of Accept-Encoding: a coding, and its weight in
+// thousandths.
+func preference(element string) (coding string, q int, ok bool) {
+	coding, weight, weighed := strings.Cut(element, ";")
+	coding = strings.Trim(coding, " \t")
+	if !weighed {
+		return coding, 1000, coding != ""
+	}
+	weight = strings.Trim(weight, " \t")
+	if len(weight) < 3 || weight[0]|0x20 != 'q' || weight[1] != '=' || coding == "" {
+		return "", 0, false
+	}
+	q, ok = thousandths(weight[2:])
+	return coding, q, ok
+}
+
+// thousandths reads a weight (RFC 9110 §12.4.2): 0 or 1, with three decimals at most.
+func thousandths(s string) (n int, ok bool) {
+	if s == "" || len(s) > 5 || s[0] != '0' && s[0] != '1' || len(s) > 1 && s[1] != '.' {
+		return 0, false
+	}
+	n = int(s[0]-'0') * 1000
+	unit := 100
+	for i := 2; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+		n += int(s[i]-'0') * unit
+		unit /= 10
+	}
+	return n, n <= 1000
+}

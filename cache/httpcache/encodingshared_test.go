@@ -1,0 +1,210 @@
+package httpcache_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/twofold-go/twofold/cache/httpcache"
+)
+
+// Variants have codings of their own.
+func TestEncodedVariants(t *testing.T) {
+	s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text(5000, "Vary", "Accept-Language, Accept-Encoding", "Cache-Control", "max-age=60")(w, r)
+		fmt.Fprint(w, r.Header.Get("Accept-Language"))
+	}), httpcache.Config{Encodings: codings})
+	for i := range 3 {
+		for _, lang := range []string{"en", "de", "fr"} {
+			for _, accept := range []string{"gzip", "zstd", ""} {
+				a := s.get(t, "/", "Accept-Language", lang, "Accept-Encoding", accept)
+				if !strings.HasSuffix(unpacked(t, a), lang) || a.header.Get("Content-Encoding") != accept || i > 0 && !a.hit() {
+					t.Errorf("time %d, %s in %q: %v", i, lang, accept, a.header)
+				}
+			}
+		}
+	}
+}
+
+// A page that is never served without asking is encoded each time, and its client asks
+// with the validator of the coding.
+func TestEncodedPageThatIsAlwaysAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &origin{script: [][]string{
+			{"Cache-Control", "no-cache", "ETag", `"v1"`, "Content-Type", "text/plain"},
+			{"Cache-Control", "no-cache", "ETag", `"v1"`, ":status", "304"},
+		}}
+		page := text(2000)
+		o.serve = func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("If-None-Match") == `"v1"` {
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+			page(w, r)
+		}
+		s := proxied(t, o, httpcache.Config{Encodings: codings})
+		for i := range 3 {
+			a := s.get(t, "/", "Accept-Encoding", "gzip")
+			if len(unpacked(t, a)) != 2000 || a.header.Get("Content-Encoding") != "gzip" || a.header.Get("ETag") != `"v1-gzip"` {
+				t.Errorf("time %d: %v", i, a.header)
+			}
+			sleep(t, "1s")
+		}
+		if a := s.get(t, "/", "Accept-Encoding", "gzip", "If-None-Match", `"v1-gzip"`); a.status != http.StatusNotModified || a.header.Get("ETag") != `"v1-gzip"` {
+			t.Error(a)
+		}
+		if n := o.asked(); n != 4 {
+			t.Errorf("asked %d times", n)
+		}
+	})
+}
+
+// A coding is of the page that is there: when that is replaced before its time, so is the
+// coding, for all clients.
+func TestCodingOfAPageThatIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked++
+			text(5000, "Cache-Control", "max-age=60")(w, r)
+			fmt.Fprint(w, " ", asked)
+		}), httpcache.Config{Encodings: codings, ClientMayRefresh: func(*http.Request) bool { return true }})
+		for i, step := range []struct{ accept, control, want string }{
+			{"gzip", "", "1"}, {"zstd", "", "1"}, {"", "no-cache", "2"}, {"gzip", "", "2"}, {"zstd", "no-cache", "3"}, {"gzip", "", "3"}, {"zstd", "", "3"},
+		} {
+			sleep(t, "1s")
+			a := s.get(t, "/", "Accept-Encoding", step.accept, "Cache-Control", step.control)
+			if !strings.HasSuffix(unpacked(t, a), " "+step.want) || a.header.Get("Content-Encoding") != step.accept {
+				t.Errorf("step %d: %v, want rendering %s", i, a.header, step.want)
+			}
+		}
+	})
+}
+
+// What is not stored is not encoded, and costs its clients no second rendering.
+func TestWhatIsNotStoredIsNotEncoded(t *testing.T) {
+	for name, header := range map[string][]string{
+		"private": {"Cache-Control", "private"}, "silent": nil, "stream": {"Content-Length", "3000000"},
+	} {
+		asked := 0
+		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked++
+			text(2000, header...)(w, r)
+		}), httpcache.Config{Encodings: codings})
+		for i := range 3 {
+			a := s.get(t, "/", "Accept-Encoding", "gzip")
+			if a.header.Get("Content-Encoding") != "" || len(a.body) != 2000 || asked != i+1 {
+				t.Errorf("%s: %d renderings: %v", name, asked, a.header)
+			}
+		}
+	}
+}
+
+// A page that is renewed by a 304 keeps its coding, with the new header.
+func TestRenewedPageInACoding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &origin{script: [][]string{
+			{"Cache-Control", "max-age=5", "ETag", `"v1"`, "X-Of", "first"},
+			{"Cache-Control", "max-age=5", "ETag", `"v1"`, "X-Of", "second", ":status", "304"},
+			{"Cache-Control", "max-age=5, no-transform", "ETag", `"v1"`, ":status", "304"},
+		}}
+		o.serve = func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("If-None-Match") != "" {
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+			text(2000)(w, r)
+		}
+		s := proxied(t, o, httpcache.Config{Encodings: codings})
+		for _, want := range []struct{ of, coding string }{{"first", "gzip"}, {"second", "gzip"}, {"second", ""}} {
+			for range 2 {
+				a := s.get(t, "/", "Accept-Encoding", "gzip")
+				if len(unpacked(t, a)) != 2000 || a.header.Get("X-Of") != want.of || a.header.Get("Content-Encoding") != want.coding {
+					t.Errorf("%v, want %v", a.header, want)
+				}
+			}
+			sleep(t, "6s")
+		}
+	})
+}
+
+// What a client wants a part of, or on a condition, passes through to a handler that sees
+// whole requests, unless the whole is there.
+func TestRangeOfWhatIsNotThere(t *testing.T) {
+	asked := 0
+	s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		if r.Header.Get("Range") != "" {
+			w.Header().Set("Content-Range", "bytes 0-0/3")
+			w.WriteHeader(http.StatusPartialContent)
+			fmt.Fprint(w, "h")
+			return
+		}
+		if r.Header.Get("If-Match") != "" {
+			w.WriteHeader(http.StatusPreconditionFailed)
+			return
+		}
+		w.Header().Set("Cache-Control", "max-age=60")
+		fmt.Fprint(w, "whole")
+	}), httpcache.Config{})
+	for i, step := range []struct {
+		header []string
+		want   string
+	}{
+		{[]string{"Range", "bytes=0-0"}, `206 "h" fwd=bypass;detail=range`},
+		{[]string{"If-Match", `"x"`}, `412 "" fwd=bypass;detail=precondition`},
+		{nil, `200 "whole" fwd=uri-miss;stored`},
+		{[]string{"Range", "bytes=0-1"}, `206 "wh" hit;ttl=60`},
+		{[]string{"If-Match", `"x"`}, `412 "" hit;ttl=60`},
+	} {
+		a := s.get(t, "/", step.header...)
+		if got := fmt.Sprintf("%d %q %s", a.status, a.body, a.how()); got != step.want {
+			t.Errorf("step %d: %s, want %s", i, got, step.want)
+		}
+	}
+	if asked != 3 {
+		t.Errorf("asked %d times", asked)
+	}
+}
+
+// Tags that a response names hold for it also when it is renewed, and those of the 304
+// are added.
+func TestTagHeadersOfARenewal(t *testing.T) {
+	for _, tag := range []string{"old", "new"} {
+		synctest.Test(t, func(t *testing.T) {
+			o := &origin{script: [][]string{
+				{"Cache-Control", "max-age=5", "ETag", `"v1"`, "Surrogate-Key", "old"},
+				{"Cache-Control", "max-age=5", "ETag", `"v1"`, "Surrogate-Key", "new", ":status", "304"},
+				{"Cache-Control", "max-age=5", "Surrogate-Key", "other"},
+			}}
+			s := proxied(t, o, httpcache.Config{TagHeaders: tagHeaders})
+			s.get(t, "/")
+			sleep(t, "6s")
+			if a := s.get(t, "/"); a.body != "body 1" || o.asked() != 2 || a.header.Get("Surrogate-Key") != "" {
+				t.Error(a)
+			}
+			if err := s.c.PurgeTags(t.Context(), tag); err != nil {
+				t.Error(err)
+			}
+			if a := s.get(t, "/"); a.body != "body 3" {
+				t.Errorf("purged by %q: %v", tag, a)
+			}
+		})
+	}
+}
+
+// A response with something that is no tag is not stored, and is its client's own.
+func TestBadTagHeader(t *testing.T) {
+	o := &origin{script: [][]string{{"Cache-Control", "max-age=5", "Cache-Tag", strings.Repeat("x", 1000)}}}
+	s := proxied(t, o, httpcache.Config{TagHeaders: tagHeaders})
+	for i := range 2 {
+		if a := s.get(t, "/"); a.body != fmt.Sprint("body ", i+1) || a.header.Get("Cache-Tag") != "" {
+			t.Error(a)
+		}
+	}
+	if n := s.c.Stats().Refused["tags"]; n != 1 {
+		t.Errorf("%d are refused for their tags", n)
+	}
+}

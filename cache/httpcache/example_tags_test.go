@@ -1,0 +1,73 @@
+package httpcache_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
+)
+
+// A handler that knows nothing of the cache names the tags of its responses in a header.
+func ExampleCache_PurgeTags() {
+	ctx := context.Background()
+	tiers, err := cache.Open(cache.TiersConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = tiers.Close(ctx) }()
+	pages, err := httpcache.New(httpcache.Config{Tiers: tiers, TagHeaders: []string{"Surrogate-Key"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	site := pages.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		w.Header().Set("Surrogate-Key", "post:7 author:3")
+	}))
+	get := func() {
+		res := ask(site, http.MethodGet, "/posts/7")
+		fmt.Printf("%s; the client sees the tags: %t\n", res.Header.Get("Cache-Status"), res.Header.Get("Surrogate-Key") != "")
+	}
+
+	get()
+	get()
+	fmt.Println(pages.PurgeTags(ctx, "author:3", "author:4"))
+	get()
+	fmt.Println(pages.PurgeTags(ctx, ""))
+	// Output:
+	// twofold;fwd=uri-miss;stored; the client sees the tags: false
+	// twofold;hit;ttl=60; the client sees the tags: false
+	// <nil>
+	// twofold;fwd=uri-miss;stored; the client sees the tags: false
+	// httpcache: purge tags: tag 1 of 1: invalidate: bad scope: tag is empty
+}
+
+// A write that succeeds invalidates its path, unless IgnoreWrites is set: then the
+// handler has to name what it changes itself.
+func ExampleConfig_ignoreWrites() {
+	ctx := context.Background()
+	tiers, err := cache.Open(cache.TiersConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = tiers.Close(ctx) }()
+	for _, ignore := range []bool{false, true} {
+		pages, err := httpcache.New(httpcache.Config{Tiers: tiers, Namespace: fmt.Sprint("ignore-", ignore), IgnoreWrites: ignore})
+		if err != nil {
+			log.Fatal(err)
+		}
+		site := pages.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=60")
+		}))
+		ask(site, http.MethodGet, "/posts/7")
+		fmt.Println(ask(site, http.MethodPut, "/posts/7").Header.Get("Cache-Status"))
+		fmt.Println(ask(site, http.MethodGet, "/posts/7").Header.Get("Cache-Status"))
+	}
+	// Output:
+	// twofold;fwd=method
+	// twofold;fwd=uri-miss;stored
+	// twofold;fwd=method
+	// twofold;hit;ttl=60
+}
