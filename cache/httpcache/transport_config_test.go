@@ -1,6 +1,8 @@
 package httpcache_test
 
 import (
+	"context"
+	"errors"
 	"math"
 	"net/http"
 	"strings"
@@ -59,6 +61,31 @@ func TestTransportWriteAfterRenewal(t *testing.T) {
 		c.do(t, outgoing(t, http.MethodPut, pageURL))
 		if a := c.get(t); a.hit() || strings.Contains(a.how(), "304") {
 			t.Errorf("after a write %v", a)
+		}
+	})
+}
+
+// Close waits for the requests that run, as long as its context allows.
+func TestTransportClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hold := make(chan struct{})
+		c := transport(t, scripted(replies(http.StatusOK, "one", "Cache-Control", "max-age=1, stale-while-revalidate=60"),
+			func(*http.Request) *http.Response {
+				<-hold
+				return says(http.StatusOK, "two", "Cache-Control", minute)
+			}), httpcache.TransportConfig{})
+		c.get(t)
+		sleep(t, "2s")
+		go c.get(t, "Cache-Control", "no-cache")
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := c.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Close says %v", err)
+		}
+		close(hold)
+		if err := c.Close(t.Context()); err != nil {
+			t.Error(err)
 		}
 	})
 }

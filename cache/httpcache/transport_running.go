@@ -1,0 +1,53 @@
+package httpcache
+
+import (
+	"context"
+	"sync"
+)
+
+// running counts goroutines. Unlike a sync.WaitGroup it takes new ones while someone
+// waits: a refresh may begin at any time. The zero value is ready.
+type running struct {
+	mu   sync.Mutex
+	n    int
+	idle chan struct{} // closed when n is 0; nil: nobody waits
+}
+
+// Go runs f in a goroutine that counts.
+func (r *running) Go(f func()) {
+	r.add(1)
+	go func() {
+		defer r.add(-1)
+		f()
+	}()
+}
+
+func (r *running) add(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.n += n
+	if r.n == 0 && r.idle != nil {
+		close(r.idle)
+		r.idle = nil
+	}
+}
+
+// wait waits for a moment when none runs, or until ctx ends.
+func (r *running) wait(ctx context.Context) error {
+	r.mu.Lock()
+	if r.n == 0 {
+		r.mu.Unlock()
+		return nil
+	}
+	if r.idle == nil {
+		r.idle = make(chan struct{})
+	}
+	idle := r.idle
+	r.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
