@@ -178,7 +178,8 @@ type opened struct{ *http.Response }
 
 func bodyFrom(pairs ...string) (opened, *io.PipeWriter) {
 	in, out := io.Pipe()
-	o := opened{says(http.StatusOK, "", pairs...)}
-	o.Body, o.ContentLength = in, -1
-	return o, out
+	return opened{&http.Response{
+		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: headerOf(pairs...), Body: in, ContentLength: -1,
+	}}, out
 }
