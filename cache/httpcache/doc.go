@@ -47,8 +47,8 @@
 //
 // By the request: all methods but GET and HEAD; Authorization, Proxy-Authorization,
 // Cookie, the program's own credentials and client certificates, unless
-// Config.AllowAuthorized lets them in; a body; an upgrade; an event source; hosts that are not listed; paths with dot segments or
-// empty ones, absolute targets, queries with ";" or bad escapes; what Config.Bypass
+// Config.AllowAuthorized lets them in; a body; an upgrade; an event source; hosts that
+// are not listed; paths with dot segments or empty ones, absolute targets, queries with ";" or bad escapes; what Config.Bypass
 // names; what is asked for while another entry is being loaded. These requests
 // reach the handler untouched, with the connection to themselves. With
 // Cache-Control: no-store a client gets what is there, or a response of its own that
@@ -62,6 +62,28 @@
 //
 // A response that is flushed before it is whole, or grows over the cap, goes on live
 // to the client for whom it was begun.
+//
+// # Parts, conditions and codings
+//
+// A page of status 200 answers Range, If-Range, If-Match and If-Unmodified-Since as it
+// answers If-None-Match. With KeyOnly a page that is not there is made whole first.
+// Without, the request goes past the cache. (TestRange, TestRangeOfWhatIsNotThere,
+// TestRangesAreThoseOfServeContent)
+//
+// With Config.Encodings a page is compressed once for each coding, and each coding is an
+// entry that the tiers keep beside the plain one. It ends with the page: what invalidates
+// one invalidates all. A page that is never fresh is compressed for each client. The
+// codings have validators of their own. (TestEncodedPages, TestEncodingsInherit,
+// TestEncodingsAgeWithTheirPages, TestCodingOfAPageThatIsReplaced)
+//
+// # Writes
+//
+// A request of a method that may write, and that is answered 2xx or 3xx, invalidates the
+// entries of its path, and of the paths of the same host that Location and
+// Content-Location name, before its client has the answer. When the log of the Tiers is
+// out of reach the client waits for as long as their InvalidateWait says, and
+// Stats.PendingWrites counts it. See Config.IgnoreWrites. (TestWrites,
+// TestWritesAreOverBeforeTheyAreAnswered, TestWritesOfAFleet, TestWritesWithoutALog)
 //
 // # Guarantees
 //
