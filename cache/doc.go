@@ -222,7 +222,7 @@
 //	  Invalidations for a tenant that no cache of this process has been used for.
 //	cache.invalidate.lag   histogram s
 //	  Time invalidations took from the log to this process.
-//	cache.lease.age        gauge     ms
+//	cache.lease.age        gauge     s
 //	  Time since the lease was last confirmed; -1 if it never was.
 //	cache.load             counter   {load}    {space}
 //	  Loader calls.
@@ -254,10 +254,12 @@
 //	  Reads answered with a remembered absence or error.
 //	cache.pending          gauge     {scope}
 //	  Invalidations that wait for a log, or a remote tier, out of reach.
-//	cache.pending.age      gauge     ms
-//	  Time the oldest of them has waited.
+//	cache.pending.age      gauge     s
+//	  How long the oldest of them has waited; 0 if none does.
 //	cache.refresh          counter   {refresh} {space} outcome=adopted,elsewhere,error,ok,skipped
 //	  Background refreshes.
+//	cache.remote.breaker   gauge     {breaker} state=closed,half-open,open
+//	  State of the breaker in front of the remote tier: 1 for the one that holds.
 //	cache.remote.duration  histogram s         op=claim,fill,get,unlink
 //	  Time of one call to the remote tier.
 //	cache.remote.error     counter   {call}    op=claim,fill,get,unlink
@@ -266,6 +268,8 @@
 //	  Stale values served.
 //	cache.staleness.age    histogram s         {space}
 //	  How far past its freshness a stale value was when it was served.
+//	cache.value.many_tags  counter   {value}   {space}
+//	  Values with too many tags, which the invalidation of any tag covers.
 //	cache.value.size       histogram By        {space} dir=in,out
 //	  Encoded size of values from and to the remote tier.
 //

@@ -247,3 +247,24 @@ func ExampleLoader() {
 	// load 42
 	// 1
 }
+
+func ExampleFill_DependOnPrevious() {
+	ctx := context.Background()
+	log, done := example(cache.Config[string, []string]{
+		Load: func(ctx context.Context, user string) ([]string, error) {
+			if old, ok := cache.Previous[[]string](ctx); ok {
+				cache.Filling(ctx).DependOnPrevious() // it has the old one's lines in it
+				return append(old[:len(old):len(old)], "signed out"), nil
+			}
+			cache.Depend(ctx, "user:"+user)
+			return []string{"signed in"}, nil
+		},
+	})
+	defer done()
+
+	_, _ = log.Get(ctx, "ada")
+	_ = log.Refresh(ctx, "ada")
+	lines, err := log.Get(ctx, "ada")
+	fmt.Println(lines, err)
+	// Output: [signed in signed out] <nil>
+}

@@ -98,11 +98,16 @@ func ExampleTiers_SetPolicies() {
 
 	err = tiers.SetPolicies(policy.Table{{Patch: policy.Patch{TTL: new(-time.Second)}}})
 	fmt.Println(err != nil) // a table with faults is refused, and the old one stays
+	for _, p := range tiers.Policies() {
+		fmt.Printf("%s %q: TTL %v, off %t\n", p.Namespace, p.Tenant, p.Policy.TTL, p.Policy.Off)
+	}
 	// Output:
 	// <nil>
 	// load 42
 	// load 42
 	// true
+	// users:v1 "": TTL 10m0s, off false
+	// users:v1 "acme": TTL 10m0s, off true
 }
 
 func ExampleTiers_Close() {

@@ -3,6 +3,7 @@ package cache
 import (
 	"iter"
 	"runtime/debug"
+	"time"
 
 	"github.com/twofold-go/twofold/tier"
 )
@@ -24,6 +25,14 @@ type Entry interface {
 	// value: no invalidation covers it, its time is not over, and the Tiers are
 	// not closed.
 	Alive() bool
+
+	// Age returns how long ago the load of the value began, in whichever process that
+	// was. The clock of another process may be ahead: the age is at least zero.
+	Age() time.Duration
+
+	// Stale reports whether the entry's freshness is over, by time or by Expire. What is
+	// not alive is stale as well.
+	Stale() bool
 }
 
 // stored tells the hook of an item that is about to become visible.
@@ -83,7 +92,19 @@ func (d *rare) Tags() iter.Seq2[uint64, string] {
 // Alive implements Entry.
 func (it *item[K, V]) Alive() bool {
 	t := it.view.t
-	return !t.work.Closed() && it.freshness(t.now()) != dead && it.unfenced(t, it)
+	// The fences first: an Expire that they tell of changes the times.
+	return !t.work.Closed() && it.unfenced(t, it) && it.freshness(t.now()) != dead
+}
+
+// Age implements Entry.
+func (it *item[K, V]) Age() time.Duration {
+	return time.Duration(max(it.view.t.now()-it.loadedAt, 0))
+}
+
+// Stale implements Entry.
+func (it *item[K, V]) Stale() bool {
+	t := it.view.t
+	return t.work.Closed() || !it.unfenced(t, it) || it.freshness(t.now()) < untrusted
 }
 
 func (it *item[K, V]) numbers() *counters { return it.view.counts }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/twofold-go/twofold/internal/meter"
 	"github.com/twofold-go/twofold/invalidate"
@@ -70,6 +71,10 @@ var (
 		meter.One("cache.invalidate.unknown_tenant", "{scope}", "Invalidations for a tenant that no cache of this process has been used for.",
 			func(s *Stats) int64 { return s.Kinds.UnknownTenants }),
 		{
+			Name: "cache.remote.breaker", Unit: "{breaker}", Gauge: true, Desc: "State of the breaker in front of the remote tier: 1 for the one that holds.",
+			Attr: "state", Values: breakerStates[:], Get: (*Stats).breaker,
+		},
+		{
 			Name: "cache.remote.error", Unit: "{call}", Desc: "Remote calls that failed.", Attr: "op", Values: []string{"get", "claim", "fill", "unlink"},
 			Get: func(s *Stats) []int64 {
 				return []int64{s.Remote.GetErrors, s.Remote.ClaimErrors, s.Remote.FillErrors, s.Remote.UnlinkErrors}
@@ -99,14 +104,32 @@ var (
 			Name: "cache.log.error", Unit: "{call}", Desc: "Calls to the log that failed.", Attr: "op", Values: []string{"sync", "tail"},
 			Get: func(s invalidate.LogStats) []int64 { return []int64{s.SyncErrors, s.TailErrors} },
 		},
-		meter.Level("cache.lease.age", "ms", "Time since the lease was last confirmed; -1 if it never was.",
-			func(s invalidate.LogStats) int64 { return min(s.LeaseAge.Milliseconds(), int64(s.LeaseAge)) }),
+		meter.Age("cache.lease.age", "Time since the lease was last confirmed; -1 if it never was.",
+			func(s invalidate.LogStats) time.Duration { return s.LeaseAge }),
 		meter.Level("cache.pending", "{scope}", "Invalidations that wait for a log, or a remote tier, out of reach.",
 			func(s invalidate.LogStats) int64 { return s.Pending }),
-		meter.One("cache.pending.age", "ms", "How long the oldest of them has waited; 0 if none does.",
-			func(s invalidate.LogStats) int64 { return s.PendingAge.Milliseconds() }),
+		meter.Age("cache.pending.age", "How long the oldest of them has waited; 0 if none does.",
+			func(s invalidate.LogStats) time.Duration { return s.PendingAge }),
 	}
 )
+
+// breakerStates are the values of RemoteStats.Breaker.
+var breakerStates = [...]string{"closed", "half-open", "open"}
+
+// breaker returns 1 for the state that holds and 0 for the others; nothing without a remote
+// tier.
+func (s *Stats) breaker() []int64 {
+	if s.Remote.Breaker == "" {
+		return nil
+	}
+	var n [len(breakerStates)]int64
+	for i, state := range breakerStates {
+		if state == s.Remote.Breaker {
+			n[i] = 1
+		}
+	}
+	return n[:]
+}
 
 // Stats returns the numbers so far. They are read one by one while others
 // count, so two of them may disagree by what happened in between.

@@ -48,6 +48,11 @@ func (w *watched) instruments(t *testing.T) string {
 				for _, p := range d.DataPoints {
 					sets = append(sets, p.Attributes)
 				}
+			case metricdata.Gauge[float64]:
+				kind = "gauge"
+				for _, p := range d.DataPoints {
+					sets = append(sets, p.Attributes)
+				}
 			case metricdata.Histogram[int64]:
 				kind = "histogram"
 				for _, p := range d.DataPoints {
@@ -88,6 +93,41 @@ func keysOf(sets []attribute.Set) string {
 	}
 	slices.Sort(out)
 	return strings.Join(out, " ")
+}
+
+// Of the breaker's states the one that holds is 1. Without a remote tier there is no breaker.
+func TestBreakerInstrument(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, remote := &source{}, faulty()
+		w := watch(t, cache.TiersConfig{Remote: remote})
+		c := with(t, w.Tiers, thingConfig{Load: src.load})
+		want := func(state string) {
+			t.Helper()
+			got := map[string]int64{}
+			for name, n := range w.numbers(t) {
+				if strings.HasPrefix(name, "cache.remote.breaker") {
+					got[name] = n
+				}
+			}
+			if diff := cmp.Diff(map[string]int64{"cache.remote.breaker{state=" + state + "}": 1}, got); diff != "" {
+				t.Errorf("the breaker is %s (-want +got):\n%s", w.Stats().Remote.Breaker, diff)
+			}
+		}
+		want("closed")
+		remote.Fail(errRemote)
+		for k := range 5 {
+			get(t, c, k)
+		}
+		want("open")
+		advance(2 * time.Second)
+		want("half-open")
+		remote.Heal()
+		get(t, c, 9)
+		want("closed")
+		if all := watch(t, cache.TiersConfig{}).instruments(t); strings.Contains(all, "breaker") {
+			t.Errorf("without a remote tier:\n%s", all)
+		}
+	})
 }
 
 // The instruments are a contract with dashboards: names, kinds, units, attributes.

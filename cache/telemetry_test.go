@@ -45,7 +45,7 @@ func watch(t *testing.T, cfg cache.TiersConfig) *watched {
 }
 
 // numbers returns every data point that is not zero, by "name{attributes}":
-// sums and gauges by value, histograms by count.
+// sums and gauges by value, ages in ms, histograms by count.
 func (w *watched) numbers(t *testing.T) map[string]int64 {
 	t.Helper()
 	var rm metricdata.ResourceMetrics
@@ -68,6 +68,10 @@ func (w *watched) numbers(t *testing.T) map[string]int64 {
 			case metricdata.Gauge[int64]:
 				for _, p := range d.DataPoints {
 					add(m.Name, p.Attributes, p.Value)
+				}
+			case metricdata.Gauge[float64]: // an age
+				for _, p := range d.DataPoints {
+					add(m.Name, p.Attributes, int64(p.Value*1000+1e-6)) // whole ms, as Milliseconds counts
 				}
 			case metricdata.Histogram[int64]:
 				for _, p := range d.DataPoints {
@@ -129,6 +133,7 @@ func TestInstruments(t *testing.T) {
 		}
 		const ns = "cache.namespace=things,cache.tenant=default"
 		want := map[string]int64{
+			"cache.remote.breaker{state=closed}":               1,
 			"cache.hit{" + ns + ",tier=local}":                 3,
 			"cache.hit{" + ns + ",tier=remote}":                1,
 			"cache.miss{" + ns + "}":                           5,

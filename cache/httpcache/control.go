@@ -18,6 +18,17 @@ func (r *recorder) FlushError() error {
 	if r.status == 0 {
 		r.writeHeader(http.StatusOK)
 	}
+	if r.phase == recording && r.tee != nil && r.verdict.fate == store {
+		if r.out == nil {
+			if r.out = r.tee(); r.out != nil {
+				r.send()
+			}
+		}
+		if r.out != nil {
+			_ = http.NewResponseController(r.out).Flush()
+		}
+		return nil
+	}
 	if r.phase == recording {
 		r.stop(byFlush)
 	}

@@ -27,6 +27,11 @@ type recorder struct {
 	// to, or nil if there is none. It is called at most once, with mu held.
 	live func(why reason) http.ResponseWriter
 
+	// tee returns the writer of a client who may have what is recorded as it comes, or nil
+	// if there is none. It is called when the handler flushes, with mu held. Nil: a handler
+	// that flushes is not recorded.
+	tee func() http.ResponseWriter
+
 	// early takes an informational response. It reports false if that has to end the
 	// recording. Nil: it has to.
 	early func(status int, h http.Header) bool
@@ -44,7 +49,7 @@ type recorder struct {
 	sent    http.Header // header as it was when the status was written
 	verdict verdict
 	body    []byte
-	out     http.ResponseWriter // in phase passing
+	out     http.ResponseWriter // in phase passing, and of the tee
 }
 
 type phase uint8
@@ -134,21 +139,26 @@ func (r *recorder) tooLong() bool {
 // stop ends the recording: what there is, and what comes, goes to whoever takes
 // it.
 func (r *recorder) stop(why reason) {
+	sent := r.out != nil
 	r.out = r.live(why)
 	if r.out == nil {
 		r.phase, r.body = dropped, nil
 		return
 	}
 	r.phase = passing
-	if r.status == 0 {
-		return
+	if r.status != 0 && !sent {
+		r.send()
 	}
+	r.body = nil
+}
+
+// send passes on what there is.
+func (r *recorder) send() {
 	merge(r.out.Header(), r.sent)
 	r.out.WriteHeader(r.status)
 	if len(r.body) > 0 {
 		_, _ = r.out.Write(r.body) // the next write fails as well
 	}
-	r.body = nil
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
@@ -166,6 +176,9 @@ func (r *recorder) Write(b []byte) (int, error) {
 	switch r.phase {
 	case recording:
 		r.body = append(r.body, b...)
+		if r.out != nil {
+			_, _ = r.out.Write(b) // who does not read it any more is not the only one
+		}
 		return len(b), nil
 	case passing:
 		return r.out.Write(b)

@@ -2,9 +2,11 @@ package httpcache
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -24,6 +26,7 @@ type rendering struct {
 	cancel context.CancelCauseFunc
 	unlink func() bool // from the load's context
 	taken  bool        // by the handler's goroutine: the client is ours
+	teed   atomic.Bool // it gets what is recorded as it comes
 
 	// done is closed when it is known what becomes of the load; before that, the
 	// rest is written.
@@ -40,7 +43,7 @@ func (x *exchange) start(ctx context.Context, prev *page) *rendering {
 	n := &rendering{x: x, made: x.c.cfg.Now(), done: make(chan struct{}), prev: prev}
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	n.ctx, n.cancel = own, cancel
-	n.unlink = context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	n.unlink = context.AfterFunc(ctx, func() { n.loadOver(ctx) })
 	n.rec = &recorder{
 		judge:  n.judge,
 		max:    x.c.cfg.MaxBody,
@@ -48,6 +51,9 @@ func (x *exchange) start(ctx context.Context, prev *page) *rendering {
 		live:   n.goOn,
 		early:  n.early,
 		header: make(http.Header),
+	}
+	if !x.c.cfg.until() {
+		n.rec.tee = n.tee
 	}
 	r := n.request()
 	x.c.renderings.Add(1)
@@ -81,7 +87,7 @@ func (n *rendering) judge(status int, h http.Header) verdict {
 	c := n.x.c
 	tags, ok := c.takeTags(h)
 	cache.Depend(n.ctx, tags...)
-	v := verdict{}
+	var v verdict
 	if c.cfg.until() {
 		v = c.judge(&n.x.t, status, h)
 	} else {
@@ -173,6 +179,41 @@ func (n *rendering) fell(p any) {
 	n.end(verdict{}, nil, err)
 }
 
+// outlive makes the handler live as long as the client that it has.
+func (n *rendering) outlive() {
+	context.AfterFunc(n.x.client.ctx, func() { n.cancel(context.Cause(n.x.client.ctx)) })
+}
+
+// loadOver ends the handler with its load, which nobody waits for any more, or which took
+// too long. In the second case a client who has begun to read may read on.
+func (n *rendering) loadOver(ctx context.Context) {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) && n.teed.Load() {
+		n.outlive()
+		return
+	}
+	n.cancel(context.Cause(ctx))
+}
+
+// tee hands what is stored on as it comes: to the client for whom the rendering was begun,
+// if it wants the whole of it.
+func (n *rendering) tee() http.ResponseWriter {
+	if n.taken {
+		return n.rec.out
+	}
+	for _, name := range conditions {
+		if has(n.x.req.Header, name) {
+			return nil
+		}
+	}
+	w := n.x.client.take()
+	if w != nil {
+		n.taken = true
+		n.teed.Store(true)
+		w.Header().Add("Cache-Status", n.x.c.lines.miss(n.x.missed(none)))
+	}
+	return w
+}
+
 // early passes an informational response on to the client whose request it answers.
 func (n *rendering) early(status int, h http.Header) (ok bool) {
 	if n.x.c.cfg.KeyOnly || n.x.c.cfg.until() {
@@ -203,10 +244,14 @@ func (n *rendering) goOn(why reason) http.ResponseWriter {
 	}
 	var w http.ResponseWriter
 	// Once unlinked, the handler lives as long as its client.
-	if (n.whole || why.goesOn() && !n.rec.verdict.mine) && n.unlink() {
+	if n.taken {
+		n.unlink()
+		n.outlive()
+		w = n.rec.tee()
+	} else if (n.whole || why.goesOn() && !n.rec.verdict.mine) && n.unlink() {
 		if w = n.x.client.take(); w != nil {
 			n.taken = true
-			context.AfterFunc(n.x.client.ctx, func() { n.cancel(context.Cause(n.x.client.ctx)) })
+			n.outlive()
 			w.Header().Add("Cache-Status", c.lines.miss(n.x.missed(why)))
 		}
 	}

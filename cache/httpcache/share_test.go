@@ -349,6 +349,11 @@ func TestReverseProxy(t *testing.T) {
 			w.WriteHeader(http.StatusEarlyHints)
 			w.Header().Set("Cache-Control", "max-age=60")
 			_, _ = io.WriteString(w, "page")
+		case "/chunked":
+			w.Header().Set("Cache-Control", "max-age=60")
+			_, _ = io.WriteString(w, "one\n")
+			_ = http.NewResponseController(w).Flush()
+			_, _ = io.WriteString(w, "two\n")
 		case "/stream":
 			_, _ = io.WriteString(w, "one\n")
 			_ = http.NewResponseController(w).Flush()
@@ -388,6 +393,14 @@ func TestReverseProxy(t *testing.T) {
 			t.Errorf("visit %d: %q, %v, early %v, header %v, asked %d times", i, b, err, early, res.Header, asked.Load())
 		}
 	}
+	for range 2 {
+		res, _ := get("/chunked")
+		b, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if err != nil || string(b) != "one\ntwo\n" || asked.Load() != 2 {
+			t.Errorf("%q, %v, asked %d times", b, err, asked.Load())
+		}
+	}
 	res, _ := get("/stream")
 	defer res.Body.Close()
 	line := make([]byte, 4)
@@ -395,7 +408,7 @@ func TestReverseProxy(t *testing.T) {
 		t.Errorf("%q, %v before the rest is there", line, err)
 	}
 	close(more)
-	if b, err := io.ReadAll(res.Body); err != nil || string(b) != "two\n" || asked.Load() != 2 {
+	if b, err := io.ReadAll(res.Body); err != nil || string(b) != "two\n" || asked.Load() != 3 {
 		t.Errorf("%q, %v, asked %d times", b, err, asked.Load())
 	}
 }

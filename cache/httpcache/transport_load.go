@@ -166,6 +166,8 @@ func (x *trip) load(ctx context.Context, _ string) (*page, error) {
 		x.fault.Store(true)
 		return nil, err
 	}
+	// A caller that may have what is stale has it: then this is a refresh.
+	e.behind = have && !x.fresh && begun.UnixMilli() < prev.staleUntil()
 	return x.receive(ctx, e, prev)
 }
 
@@ -182,7 +184,7 @@ func (x *trip) receive(ctx context.Context, e *exchanged, prev *page) (*page, er
 		x.status.Store(http.StatusNotModified)
 		return x.confirm(ctx, e, prev)
 	}
-	if standsIn(resp.StatusCode) && prev != nil && !x.fresh && prev.insteadUntil() > t.cfg.Now().UnixMilli() {
+	if standsIn(resp.StatusCode) && prev != nil && !x.fresh && t.cfg.Now().UnixMilli() < prev.insteadUntil() {
 		x.status.Store(int32(resp.StatusCode)) //nolint:gosec // three digits
 		x.fault.Store(true)
 		e.drop()
@@ -194,7 +196,7 @@ func (x *trip) receive(ctx context.Context, e *exchanged, prev *page) (*page, er
 		return x.refuse(ctx, e, prev, why)
 	}
 	f := newFlow(resp.Body, resp.ContentLength, t.cfg.MaxBody, e.cancel)
-	if !x.hand(resp, func() { resp.Body = newFlowBody(x.ctx, f, x.stored, x.leave) }, none) {
+	if !x.hand(e, func() { resp.Body = newFlowBody(x.ctx, f, x.stored, x.leave) }, none) {
 		f.release()
 	}
 	t.running.Go(f.run)
@@ -216,13 +218,12 @@ func (x *trip) receive(ctx context.Context, e *exchanged, prev *page) (*page, er
 }
 
 // hand gives the caller the response to read, if it still waits. It sets the body first.
-func (x *trip) hand(resp *http.Response, set func(), why reason) bool {
-	if !x.take() {
+func (x *trip) hand(e *exchanged, set func(), why reason) bool {
+	if e.behind || !x.take() {
 		return false
 	}
-	if set != nil {
-		set()
-	}
+	set()
+	resp := e.resp
 	if resp.Header == nil {
 		resp.Header = http.Header{}
 	}
@@ -239,7 +240,7 @@ func (x *trip) refuse(ctx context.Context, e *exchanged, prev *page, why reason)
 	t := x.t
 	t.stats.refuse(why)
 	cache.Filling(ctx).NoStore()
-	if !x.hand(e.resp, func() { e.resp.Body = &ownBody{e.resp.Body, e.cancel, x.leave} }, why) {
+	if !x.hand(e, func() { e.resp.Body = &ownBody{e.resp.Body, e.cancel, x.leave} }, why) {
 		e.drop()
 	}
 	switch {

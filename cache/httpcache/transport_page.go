@@ -39,13 +39,17 @@ func (p *page) lives(f *cache.Fill, begun int64, keep time.Duration) {
 	f.SetKeep(keep)
 }
 
-// insteadUntil returns until when the page may stand in for a failure, in Unix
-// milliseconds.
-func (p *page) insteadUntil() int64 {
+// staleUntil returns until when the page may be served while it is asked for again, in
+// Unix milliseconds, and insteadUntil until when it may stand in for a failure.
+func (p *page) staleUntil() int64 { return p.usableFor(p.Stale) }
+
+func (p *page) insteadUntil() int64 { return p.usableFor(max(p.IfError, p.Stale)) }
+
+func (p *page) usableFor(stale int64) int64 {
 	if p.Asks || p.Strict {
 		return 0
 	}
-	return p.Made + p.Fresh + max(p.IfError, p.Stale)
+	return p.Made + p.Fresh + stale
 }
 
 // served is a response made of a page, in one piece of memory.

@@ -17,6 +17,7 @@ type exchanged struct {
 	h               http.Header // a copy, in the usual form
 	asked, received time.Time
 	cancel          context.CancelFunc // ends the request
+	behind          bool               // it is not for the caller, who is served what is stale
 }
 
 // drop ends a response that nobody reads.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/index"
@@ -38,6 +39,9 @@ func Example() {
 	post := invalidate.Tag(cache.DefaultTenant, "post:7")
 	fmt.Println("post 7 is on", ix.KeysOf(post))
 	fmt.Println("the front page shows", ix.TagsOf("default:pages:home"))
+	if e, ok := ix.EntryOf("default:pages:home"); ok {
+		fmt.Println("it is old:", e.Age() > time.Hour, "and stale:", e.Stale())
+	}
 	if s := ix.Stats(); s.Missing == 0 { // KeysOf has named all of them
 		fmt.Println(s.Entries, "entries,", s.Tags, "tags,", s.Pairs, "pairs")
 	}
@@ -49,6 +53,7 @@ func Example() {
 	// Output:
 	// post 7 is on [default:pages:home default:pages:post-7]
 	// the front page shows [default:nav default:post:7]
+	// it is old: false and stale: false
 	// 2 entries, 2 tags, 4 pairs
 	// post 7 is on []
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -57,6 +58,10 @@ func (e *entry) Tags() iter.Seq2[uint64, string] {
 }
 
 func (e *entry) Alive() bool { return !e.dead.Load() }
+
+func (e *entry) Age() time.Duration { return 0 }
+
+func (e *entry) Stale() bool { return e.dead.Load() }
 
 func store(x *index.Index, key string, tags ...string) *entry {
 	e := newEntry(key, tags...)

@@ -51,6 +51,7 @@ func newCaches(r content.Reader, log func() invalidate.Log, cfg siteConfig) (c *
 		Namespace:    "responses:v1",
 		Lifetime:     httpcache.UntilInvalidated,
 		KeyOnly:      true,
+		IgnoreWrites: true, // what a write changes is invalidated by tags
 		Off:          cfg.uncached,
 		Statuses:     []int{http.StatusOK, http.StatusFound},
 		StoreMissing: func(string) bool { return false },
@@ -149,9 +150,15 @@ func (c *caches) shown(s *store.Store) *ops.Caches {
 	if c.objects == nil {
 		return nil
 	}
+	present, absent := c.objects.Tiers()
 	return &ops.Caches{
-		Objects: c.objects, Responses: c.responses, Tiers: c.tiers, Index: c.index, Changes: operator{c.changes, s},
-		Budgets: ops.Budgets{Objects: objects.DefaultMaxBytes, Absences: objects.DefaultMaxAbsentBytes, Responses: responseBytes},
+		Objects: c.objects, Responses: c.responses, Changes: c.changes,
+		Layers: []ops.Layer{
+			{Name: "responses", Tiers: c.tiers, Index: c.index, Pages: c.responses},
+			{Name: "objects", Tiers: present, Index: c.objects.Index()},
+			{Name: "absences", Tiers: absent},
+		},
+		Invalidate: operator{c, s}.invalidate,
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/twofold-go/twofold/examples/site/changes"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/store"
 	"github.com/twofold-go/twofold/invalidate"
@@ -51,31 +50,26 @@ func (c *caches) hear(ctx context.Context) error {
 // operator invalidates what an operator asks for, in all processes, and then does what
 // is done after a write.
 type operator struct {
-	*changes.Publisher
+	*caches
 	store *store.Store
-}
-
-// Entities invalidates what depends on the entities.
-func (o operator) Entities(ctx context.Context, entities ...content.Entity) error {
-	var scopes []invalidate.Scope
-	for _, e := range entities {
-		scopes = append(scopes, e.Scope())
-	}
-	if err := o.invalidate(ctx, scopes...); err != nil {
-		return err
-	}
-	return o.Publisher.Entities(ctx, entities...)
-}
-
-// Everything invalidates all there is.
-func (o operator) Everything(ctx context.Context) error {
-	if err := o.invalidate(ctx, invalidate.All()); err != nil {
-		return err
-	}
-	return o.Publisher.Everything(ctx)
 }
 
 func (o operator) invalidate(ctx context.Context, scopes ...invalidate.Scope) error {
 	_, err := o.store.Write(ctx, func(tx *store.Tx) error { return tx.Invalidate(ctx, scopes...) })
-	return err
+	if err != nil {
+		return err
+	}
+	var entities []content.Entity
+	for _, s := range scopes {
+		switch e := content.Entity(s.Text()); {
+		case s == invalidate.All():
+			return o.changes.Everything(ctx)
+		case s == e.Scope():
+			entities = append(entities, e)
+		}
+	}
+	if len(entities) == 0 { // keys, for example: the pages that show them are not known
+		return o.hear(ctx)
+	}
+	return o.changes.Entities(ctx, entities...)
 }

@@ -108,11 +108,11 @@ func TestPurgeAtTheOtherSite(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "site.db")
 	a := build(t, sitetest.Fill(t, db), siteConfig{})
 	b := &visitor{t: t, site: build(t, sitetest.Open(t, db), siteConfig{})}
-	for _, form := range []string{"tag=post:1", "all=yes"} {
+	for _, form := range []string{"tag=post:1", "prefix=default:responses:", "path=/posts/the-cost-of-a-miss", "all=yes"} {
 		for range 2 {
 			b.ask("GET /posts/the-cost-of-a-miss", "")
 		}
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/_cache/api/purge", strings.NewReader(form))
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/_cache/responses", strings.NewReader("do=purge&"+form))
 		r.Header.Set("Authorization", "Bearer k")
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		w := httptest.NewRecorder()

@@ -13,7 +13,7 @@ import (
 )
 
 // userFacing are the packages whose names a program uses.
-var userFacing = []string{"cache", "cache/index", "codec", "invalidate", "key", "policy"}
+var userFacing = []string{"cache", "cache/cachez", "cache/index", "codec", "invalidate", "key", "policy"}
 
 // shown is what the examples mention.
 type shown struct {

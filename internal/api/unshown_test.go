@@ -25,7 +25,7 @@ var unshown = map[string]string{
 	"invalidate.MaxFences":                forLogs,
 
 	"codec.TypeFault":    "an element of TypeError.Faults, which ExampleCheckerOf prints",
-	"index.Index":        "made by index.New; the package's example uses its methods",
 	"invalidate.AnyTag":  "stands in cells, of which the doc of package tier tells",
+	"cache.SpacePolicy":  "an element of what Tiers.Policies returns, which ExampleTiers_SetPolicies prints",
 	"invalidate.Invalid": "for packages that make scopes; the methods of cache.Cache do",
 }

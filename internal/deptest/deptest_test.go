@@ -70,9 +70,10 @@ func rules() []rule {
 		{pkg: "invalidate", deny: slices.Concat(inModule("cache", "invalidate/redislog"), redis)},
 		{pkg: "invalidate/pipeline", deny: slices.Concat(inModule("cache", "tier", "invalidate/redislog"), redis)},
 		{pkg: "invalidate/sqllog", deny: slices.Concat(inModule("cache", "tier", "invalidate/redislog"), redis)},
-		{pkg: "cache", deny: slices.Concat(inModule("cache/index"), redis)},
-		{pkg: "cache/index", deny: redis},
-		{pkg: "cache/httpcache", deny: slices.Concat(inModule("cache/index", "tier/redistier", "invalidate/redislog"), redis)},
+		{pkg: "cache", deny: slices.Concat(inModule("cache/index", "cache/httpcache", "cache/cachez"), redis)},
+		{pkg: "cache/index", deny: slices.Concat(inModule("cache/httpcache", "cache/cachez"), redis)},
+		{pkg: "cache/cachez", deny: slices.Concat(inModule("tier/redistier", "tier/sqltier", "invalidate/redislog", "invalidate/sqllog", "invalidate/pipeline"), redis)},
+		{pkg: "cache/httpcache", deny: slices.Concat(inModule("cache/index", "cache/cachez", "tier/redistier", "invalidate/redislog"), redis)},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -57,7 +58,15 @@ type Family[S any] struct {
 
 	Attr   string          // tells the numbers apart; empty: there is one
 	Values []string        // of Attr, one for each number
-	Get    func(S) []int64 // the numbers
+	Get    func(S) []int64 // the numbers; fewer than Values: the others are left out
+
+	Age func(S) time.Duration // in place of Get: a gauge in seconds; below zero: -1
+}
+
+// Age returns a gauge of how old something is, in seconds. Below zero, which may stand for
+// what never happened, it shows -1.
+func Age[S any](name, desc string, get func(S) time.Duration) Family[S] {
+	return Family[S]{Name: name, Unit: "s", Desc: desc, Gauge: true, Age: get}
 }
 
 // Level returns a gauge of a single number.
@@ -76,26 +85,50 @@ func One[S any](name, unit, desc string, get func(S) int64) Family[S] {
 // whose numbers all have the attributes of base. It belongs into the callback of
 // [Meter.Register].
 func Add[S any](m *Meter, families []Family[S]) func(ob metric.Observer, s S, base ...attribute.KeyValue) {
-	made := make([]metric.Int64Observable, len(families))
+	made := make([]func(metric.Observer, S, []attribute.KeyValue), len(families))
 	for i, f := range families {
-		var err error
-		unit, desc := metric.WithUnit(f.Unit), metric.WithDescription(f.Desc)
-		if f.Gauge {
-			made[i], err = m.meter.Int64ObservableGauge(f.Name, unit, desc)
+		if f.Age != nil {
+			made[i] = f.age(m)
 		} else {
-			made[i], err = m.meter.Int64ObservableCounter(f.Name, unit, desc)
+			made[i] = f.numbers(m)
 		}
-		m.errs, m.read = append(m.errs, err), append(m.read, made[i])
 	}
 	return func(ob metric.Observer, s S, base ...attribute.KeyValue) {
-		for i, f := range families {
-			for j, n := range f.Get(s) {
-				attrs := base
-				if f.Attr != "" {
-					attrs = append(slices.Clip(base), attribute.String(f.Attr, f.Values[j]))
-				}
-				ob.ObserveInt64(made[i], n, metric.WithAttributes(attrs...))
+		for _, observe := range made {
+			observe(ob, s, base)
+		}
+	}
+}
+
+func (f Family[S]) age(m *Meter) func(metric.Observer, S, []attribute.KeyValue) {
+	made, err := m.meter.Float64ObservableGauge(f.Name, metric.WithUnit(f.Unit), metric.WithDescription(f.Desc))
+	m.errs, m.read = append(m.errs, err), append(m.read, made)
+	return func(ob metric.Observer, s S, base []attribute.KeyValue) {
+		seconds := -1.0
+		if age := f.Age(s); age >= 0 {
+			seconds = age.Seconds()
+		}
+		ob.ObserveFloat64(made, seconds, metric.WithAttributes(base...))
+	}
+}
+
+func (f Family[S]) numbers(m *Meter) func(metric.Observer, S, []attribute.KeyValue) {
+	var made metric.Int64Observable
+	var err error
+	unit, desc := metric.WithUnit(f.Unit), metric.WithDescription(f.Desc)
+	if f.Gauge {
+		made, err = m.meter.Int64ObservableGauge(f.Name, unit, desc)
+	} else {
+		made, err = m.meter.Int64ObservableCounter(f.Name, unit, desc)
+	}
+	m.errs, m.read = append(m.errs, err), append(m.read, made)
+	return func(ob metric.Observer, s S, base []attribute.KeyValue) {
+		for j, n := range f.Get(s) {
+			attrs := base
+			if f.Attr != "" {
+				attrs = append(slices.Clip(base), attribute.String(f.Attr, f.Values[j]))
 			}
+			ob.ObserveInt64(made, n, metric.WithAttributes(attrs...))
 		}
 	}
 }

@@ -41,8 +41,9 @@ var pages = []page{
 	{"/tags/caching", []string{"<h1", "/posts/"}},
 	{"/months/2025-03", []string{"<h1", "/posts/"}},
 	{"/nothing-here", []string{"<h1", "Notes from the Yard"}},
-	{"/_cache", []string{"<svg", "Hit ratio of responses", "objects"}},
-	{"/_cache/lookup", []string{"<form"}},
+	{"/_cache", []string{"<svg", "Hit ratio of responses", "objects", `href="/_cache/responses"`}},
+	{"/_cache/responses", []string{"<form", "responses:v1", "Policies in force"}},
+	{"/_cache/objects?prefix=default:", []string{`id="keys"`, "<li>"}},
 }
 
 func main() {

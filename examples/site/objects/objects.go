@@ -239,6 +239,9 @@ func (c *Cache) Ready(ctx context.Context) error { return c.absent.Ready(ctx) }
 // Index knows what is kept, and what that depends on.
 func (c *Cache) Index() *index.Index { return c.index }
 
+// Tiers are where it is kept: what there is, and what there is not.
+func (c *Cache) Tiers() (present, absent *cache.Tiers) { return c.present, c.absent }
+
 // Stats returns the numbers of what there is and of what there is not.
 func (c *Cache) Stats() (present, absent cache.Stats) { return c.present.Stats(), c.absent.Stats() }
 

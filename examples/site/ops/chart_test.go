@@ -283,7 +283,7 @@ func TestSeriesAreBounded(t *testing.T) {
 		Responses []struct {
 			Lately *float64 `json:"hit_ratio_last_hour"`
 		}
-	}](t, get(t, h, "/_cache/api/stats")).Responses {
+	}](t, get(t, h, "/_cache/stats")).Responses {
 		if r.Lately != nil {
 			lately++
 		}

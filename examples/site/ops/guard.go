@@ -8,29 +8,27 @@ import (
 	"strings"
 )
 
-// policy lets a page have its style sheet and send its forms home, and nothing else.
-const policy = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+// policy lets a page have its style sheet, and nothing else.
+const policy = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// guard lets through what brings the key, and nothing from another site: browsers
-// send a Basic password with whatever page asks for a request.
+// guard lets through what brings the key.
 func (h *Handler) guard(next http.Handler) http.Handler {
-	want := sha256.Sum256([]byte(h.cfg.Key))
-	protected := http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setHeaders(w.Header())
-		if h.cfg.OpenMetrics && r.URL.Path == "/metrics" {
-			next.ServeHTTP(w, r)
-			return
-		}
-		// Hashes are compared, so that the time it takes says nothing about the key,
-		// not even its length.
-		got := sha256.Sum256([]byte(keyOf(r)))
-		if same := subtle.ConstantTimeCompare(got[:], want[:]) == 1; !same || h.cfg.Key == "" {
+		if open := h.cfg.OpenMetrics && r.URL.Path == "/metrics"; !open && !h.hasKey(r) {
 			h.refuse(w, r)
 			return
 		}
-		protected.ServeHTTP(w, r)
+		next.ServeHTTP(w, r)
 	})
+}
+
+// hasKey reports whether a request brings the key.
+func (h *Handler) hasKey(r *http.Request) bool {
+	// Hashes are compared, so that the time it takes says nothing about the key, not even
+	// its length.
+	got, want := sha256.Sum256([]byte(keyOf(r))), sha256.Sum256([]byte(h.cfg.Key))
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && h.cfg.Key != ""
 }
 
 // setHeaders sets what every answer has, whatever it is.
@@ -40,8 +38,6 @@ func setHeaders(header http.Header) {
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	header.Set("X-Content-Type-Options", "nosniff")
-	// Not no-referrer: with that, browsers send forms with "Origin: null", which is
-	// all there is to tell by where they come from when the site is not on HTTPS.
 	header.Set("Referrer-Policy", "same-origin")
 }
 

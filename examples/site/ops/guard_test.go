@@ -53,8 +53,8 @@ func TestAuthentication(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, target := range []string{
-				"GET /_cache", "GET /_cache/", "GET /_cache/lookup?tag=a", "GET /_cache/ops.css", "GET /_cache/api/stats",
-				"GET /_cache/api/lookup?tag=a", "GET /_cache/nothing", "POST /_cache/purge", "POST /_cache/api/purge", "GET /metrics",
+				"GET /_cache", "GET /_cache/", "GET /_cache/ops.css", "GET /_cache/stats", "GET /_cache/responses?tag=a", "POST /_cache/responses",
+				"GET /_cache/nothing", "GET /metrics",
 			} {
 				method, path, _ := strings.Cut(target, " ")
 				a := call(t, tt.h, method, path, nil, "Authorization", tt.header)
@@ -90,45 +90,60 @@ func TestKeysAreNotLogged(t *testing.T) {
 	}
 }
 
-// Another site cannot purge with a password that the browser remembers.
-func TestOtherSitesCannotPurge(t *testing.T) {
+// Each layer has its page behind the same key, whose purges go the site's way.
+func TestLayers(t *testing.T) {
 	b := newBlog(t)
-	b.visit("/")
-	for _, tt := range []struct {
-		name   string
-		header []string
-		want   int
-	}{
-		{"a program", nil, http.StatusOK},
-		{"the page itself", []string{"Sec-Fetch-Site", "same-origin"}, http.StatusOK},
-		{"the page itself, in an old browser or without HTTPS", []string{"Origin", "http://" + host}, http.StatusOK},
-		{"another site", []string{"Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
-		{"another port", []string{"Sec-Fetch-Site", "same-site"}, http.StatusForbidden},
-		{"another site, in an old browser", []string{"Origin", "https://evil.example"}, http.StatusForbidden},
-		{"a page that hides where it is", []string{"Origin", "null"}, http.StatusForbidden},
+	b.visit("/pages/about")
+	d := look(t, b.ops, "/_cache")
+	for _, name := range []string{"responses", "objects", "absences"} {
+		at := "/_cache/" + name
+		if !strings.Contains(d.text, `href="`+at+`"`) {
+			t.Errorf("no link leads to %s", at)
+		}
+		if text := look(t, b.ops, at).text; !strings.Contains(text, "The cache of "+name) || !strings.Contains(text, "Policies in force") {
+			t.Errorf("%s is:\n%s", at, text)
+		}
+	}
+	for at, want := range map[string]string{
+		"/_cache/responses?url=/pages/about&format=json": "page:about", "/_cache/objects?tag=page:about&format=json": "default:pages:",
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			_, before := b.visit("/")
-			header := append([]string{"Authorization", basic("operator", adminKey)}, tt.header...)
-			a := call(t, b.ops, http.MethodPost, "/_cache/api/purge", url.Values{"all": {"yes"}}, header...)
-			if a.status != tt.want || a.header.Get("Cache-Control") != "no-store" {
-				t.Errorf("= %d, %v, want %d", a.status, a.header, tt.want)
-			}
-			if _, after := b.visit("/"); (before && !after) != (tt.want == http.StatusOK) {
-				t.Errorf("the home page was cached: %v, and is: %v", before, after)
-			}
-		})
+		if a := get(t, b.ops, at); !strings.Contains(a.body, want) {
+			t.Errorf("%s = %d, without %s: %s", at, a.status, want, a.body)
+		}
+	}
+	form := url.Values{"do": {"purge"}, "tag": {"page:about"}}
+	if a := call(t, b.ops, http.MethodPost, "/_cache/objects", form, "Authorization", basic("", adminKey), "Sec-Fetch-Site", "cross-site"); a.status != http.StatusForbidden {
+		t.Errorf("a form of another site = %d", a.status)
+	}
+	if a := post(t, b.ops, "/_cache/objects", form); a.status != http.StatusOK || len(b.purged) != 1 {
+		t.Errorf("= %d, %v", a.status, b.purged)
+	}
+	if _, hit := b.visit("/pages/about"); hit {
+		t.Error("the response is still there")
 	}
 }
 
-// Pages may load a style sheet and send forms home, and nothing else; everything
-// else is refused without a word that could be cached.
+// A site without caches says so.
+func TestWithoutCaches(t *testing.T) {
+	h := handler(t, ops.Config{Queries: func() int64 { return 4321 }})
+	d := look(t, h, "/_cache")
+	if !strings.Contains(d.id("off"), "-cache=false") || d.id("queries") != "4,321" || len(d.all("table")) > 0 {
+		t.Errorf("the page says %q, and %q queries", d.id("off"), d.id("queries"))
+	}
+	if s := decode[struct{ On bool }](t, get(t, h, "/_cache/stats")); s.On {
+		t.Error("the statistics say that it is on")
+	}
+	if a := get(t, h, "/metrics"); !strings.Contains(a.body, "site_database_queries_total 4321\n") || strings.Contains(a.body, "\ncache_") {
+		t.Errorf("the metrics are:\n%s", a.body)
+	}
+}
+
+// The page may load a style sheet, and nothing else; everything else is refused without a word that could be cached.
 func TestHeadersAndMethods(t *testing.T) {
 	h := handler(t, ops.Config{})
 	for target, want := range map[string]int{
 		"GET /_cache": 200, "HEAD /_cache": 200, "GET /_cache/ops.css": 200, "GET /_cache/": 301, "GET /_cache/nothing": 404,
-		"POST /_cache": 405, "DELETE /_cache": 405, "GET /_cache/purge": 405, "PUT /_cache/purge": 405, "GET /_cache/api/purge": 405,
-		"POST /_cache/api/stats": 405, "POST /metrics": 405, "GET /metrics": 200, "HEAD /metrics": 200, "TRACE /_cache": 405,
+		"POST /_cache": 405, "DELETE /_cache": 405, "POST /_cache/stats": 405, "POST /metrics": 405, "GET /metrics": 200, "HEAD /metrics": 200, "TRACE /_cache": 405,
 	} {
 		method, path, _ := strings.Cut(target, " ")
 		a := call(t, h, method, path, nil, "Authorization", "Bearer "+adminKey)
@@ -138,10 +153,8 @@ func TestHeadersAndMethods(t *testing.T) {
 		for name, want := range map[string]string{
 			"Cache-Control":          "no-store",
 			"X-Content-Type-Options": "nosniff",
-			"Content-Security-Policy": "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; " +
+			"Content-Security-Policy": "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; " +
 				"frame-ancestors 'none'",
-			// With no-referrer, browsers say "Origin: null" where there is no HTTPS, and
-			// the operator could not purge.
 			"Referrer-Policy": "same-origin",
 		} {
 			if got := a.header.Get(name); got != want {
@@ -157,9 +170,14 @@ func TestNewRefusesHalfACache(t *testing.T) {
 	if err == nil {
 		t.Fatal("caches without anything were accepted")
 	}
-	for _, field := range []string{"Objects", "Responses", "Tiers", "Index", "Changes"} {
+	for _, field := range []string{"Objects", "Responses", "Changes"} {
 		if !strings.Contains(err.Error(), "field Caches."+field+" is nil") {
 			t.Errorf("%s is not named in %q", field, err)
 		}
+	}
+	cfg := newFake().config()
+	cfg.Caches.Layers = []ops.Layer{{Name: "empty"}}
+	if _, err := ops.New(cfg); err == nil || !strings.Contains(err.Error(), `layer "empty"`) {
+		t.Errorf("a layer without tiers: %v", err)
 	}
 }

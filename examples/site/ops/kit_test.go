@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -27,6 +26,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 	"github.com/twofold-go/twofold/examples/site/store"
 	"github.com/twofold-go/twofold/examples/site/web"
+	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/pipeline"
 )
 
@@ -46,8 +46,7 @@ type blog struct {
 	index   *index.Index
 	changes *changes.Publisher
 	service *service.Service
-	caches  *ops.Caches
-	down    error // what the stage of the responses answers
+	purged  []invalidate.Scope // by the pages of the layers
 }
 
 // newBlog puts a blog together, as the program does.
@@ -85,9 +84,6 @@ func newBlog(t *testing.T) *blog {
 	b.changes, err = changes.New(changes.Config{Logger: quiet, Stages: []pipeline.Stage{
 		{Name: "objects", Invalidate: b.objects.Invalidate},
 		{Name: "responses", Invalidate: func(ctx context.Context, entities []string, all bool) error {
-			if b.down != nil {
-				return b.down
-			}
 			return tiers.Invalidate(ctx, objects.Scopes(entities, all)...)
 		}},
 	}})
@@ -95,11 +91,19 @@ func newBlog(t *testing.T) *blog {
 	ended(b.changes.Close)
 	b.service = service.New(b.store, service.Config{Publisher: b.changes})
 	b.site = web.New(web.Config{Reader: b.objects, Log: quiet, Wrap: func(h http.Handler) http.Handler { return responses.Handler(h) }})
-	b.caches = &ops.Caches{
-		Objects: b.objects, Responses: responses, Tiers: tiers, Index: b.index, Changes: b.changes,
-		Budgets: ops.Budgets{Objects: 16 << 20, Absences: 256 << 10, Responses: 64 << 20},
-	}
-	b.ops = handler(t, ops.Config{Caches: b.caches, Site: b.site, Queries: b.store.Queries})
+	present, absent := b.objects.Tiers()
+	b.ops = handler(t, ops.Config{Queries: b.store.Queries, Caches: &ops.Caches{
+		Objects: b.objects, Responses: responses, Changes: b.changes,
+		Layers: []ops.Layer{
+			{Name: "responses", Tiers: tiers, Index: b.index, Pages: responses},
+			{Name: "objects", Tiers: present, Index: b.objects.Index()},
+			{Name: "absences", Tiers: absent},
+		},
+		Invalidate: func(ctx context.Context, scopes ...invalidate.Scope) error {
+			b.purged = append(b.purged, scopes...)
+			return b.changes.Everything(ctx)
+		},
+	}})
 	return b
 }
 
@@ -314,5 +318,3 @@ func decode[T any](t *testing.T, a answer) (v T) {
 	}
 	return v
 }
-
-var errDown = errors.New("secret detail of a stage")

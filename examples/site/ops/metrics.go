@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/examples/internal/promcache"
 )
 
@@ -27,14 +26,10 @@ func (h *Handler) metrics() (http.Handler, error) {
 		}, func() float64 { return float64(h.cfg.Queries()) }))
 	}
 	if c := h.cfg.Caches; c != nil {
-		all = append(
-			all,
-			promcache.Tiers("objects", func() cache.Stats { s, _ := c.Objects.Stats(); return s }),
-			promcache.Tiers("absences", func() cache.Stats { _, s := c.Objects.Stats(); return s }),
-			promcache.Tiers("responses", c.Tiers.Stats),
-			promcache.Pipeline("", c.Changes.Stats),
-			&responses{c},
-		)
+		for _, l := range c.Layers {
+			all = append(all, promcache.Tiers(l.Name, l.Tiers.Stats))
+		}
+		all = append(all, promcache.Pipeline("", c.Changes.Stats), &responses{c})
 	}
 	registry := prometheus.NewRegistry()
 	var errs []error
@@ -82,14 +77,14 @@ func (r *responses) Collect(to chan<- prometheus.Metric) {
 	}
 	count := func(d *prometheus.Desc, n int64, labels ...string) { send(d, prometheus.CounterValue, n, labels...) }
 	s := r.c.Responses.Stats()
-	for _, f := range formatCounts(s) {
-		count(requestsDesc, f.Hits, f.Format, "hit")
-		count(requestsDesc, f.Stale, f.Format, "stale")
-		count(requestsDesc, f.Misses, f.Format, "miss")
-		count(requestsDesc, f.Coalesced, f.Format, "coalesced")
-		count(notModifiedDesc, f.NotModified, f.Format)
-		count(storedDesc, f.Stored, f.Format)
-		count(bytesDesc, f.Bytes, f.Format)
+	for format, n := range s.Formats {
+		count(requestsDesc, n.Hits, format, "hit")
+		count(requestsDesc, n.Stale, format, "stale")
+		count(requestsDesc, n.Misses, format, "miss")
+		count(requestsDesc, n.Coalesced, format, "coalesced")
+		count(notModifiedDesc, n.NotModified, format)
+		count(storedDesc, n.Stored, format)
+		count(bytesDesc, n.Bytes, format)
 	}
 	for reason, n := range s.Bypass {
 		count(bypassDesc, n, reason)
@@ -97,10 +92,13 @@ func (r *responses) Collect(to chan<- prometheus.Metric) {
 	for reason, n := range s.Refused {
 		count(refusedDesc, n, reason)
 	}
-	for _, l := range r.c.layers() {
-		s := l.index.Stats()
-		send(keysDesc, prometheus.GaugeValue, int64(s.Entries), l.name)
-		send(tagsDesc, prometheus.GaugeValue, int64(s.Tags), l.name)
-		send(pairsDesc, prometheus.GaugeValue, int64(s.Pairs), l.name)
+	for _, l := range r.c.Layers {
+		if l.Index == nil {
+			continue
+		}
+		s := l.Index.Stats()
+		send(keysDesc, prometheus.GaugeValue, int64(s.Entries), l.Name)
+		send(tagsDesc, prometheus.GaugeValue, int64(s.Tags), l.Name)
+		send(pairsDesc, prometheus.GaugeValue, int64(s.Pairs), l.Name)
 	}
 }

@@ -76,11 +76,12 @@ func (h *Handler) sample() sample {
 	if c == nil {
 		return x
 	}
-	for _, o := range objectCounts(c.Objects.Stats()) {
-		x.count(allObjects, objectSeries+o.Type, tally{o.Hits, o.Hits + o.Misses + o.Merged})
+	objects, responses := objectTallies(c.Objects.Stats()), responseTallies(c.Responses.Stats())
+	for _, name := range objects.names() {
+		x.count(allObjects, objectSeries+name, objects[name])
 	}
-	for _, f := range formatCounts(c.Responses.Stats()) {
-		x.count(allResponses, responseSeries+f.Format, tally{f.Hits + f.Stale, f.Hits + f.Stale + f.Misses + f.Coalesced})
+	for _, name := range responses.names() {
+		x.count(allResponses, responseSeries+name, responses[name])
 	}
 	return x
 }

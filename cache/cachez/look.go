@@ -1,0 +1,125 @@
+package cachez
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
+)
+
+// maxListed is how many names one list shows.
+const maxListed = 200
+
+// finding answers a look-up.
+type finding struct {
+	target
+
+	Entry *entry `json:"entry,omitempty"` // of one key or URL
+
+	Keys []string `json:"keys,omitempty"` // of several
+	More int      `json:"more,omitempty"` // keys that are not shown
+}
+
+// Past reports whether the cache is not asked.
+func (f *finding) Past() bool { return f.Entry != nil && f.Entry.State == "bypass" }
+
+// entry is what there is to tell of one key.
+type entry struct {
+	Key   string   `json:"key,omitempty"`
+	State string   `json:"state"` // fresh, stale, absent; unknown without an index; bypass: the cache is not asked
+	Age   *float64 `json:"age_seconds,omitempty"`
+	Tags  []tag    `json:"tags,omitempty"`
+	More  int      `json:"more_tags,omitempty"` // that are not shown
+}
+
+// tag is a tag of an entry. That of a value that came from the remote tier may be known by
+// its hash alone.
+type tag struct {
+	Tenant string `json:"tenant,omitempty"`
+	Name   string `json:"name"` // or "#" and a hash
+}
+
+// look answers the question of a query.
+func (h *handler) look(r *http.Request, query url.Values) (*finding, error) {
+	t, err := h.targetOf(r, query, lookups)
+	if err != nil {
+		return nil, err
+	}
+	f := &finding{target: *t}
+	switch {
+	case t.By == "url":
+		full, ok := h.Pages.KeyOf(t.client)
+		if !ok {
+			f.Entry = &entry{State: "bypass"}
+			return f, nil
+		}
+		f.Entry = h.entryOf(full)
+		return f, nil
+	case h.Index == nil:
+		return nil, faultf(http.StatusConflict, "field %s: this program keeps no index of its keys: set Config.Index and the hooks of the Tiers", t.By)
+	case t.By == "key":
+		f.Entry = h.entryOf(t.Value)
+		return f, nil
+	}
+	keys := h.keysOf(t.scopes)
+	n := min(len(keys), maxListed)
+	f.Keys, f.More = keys[:n], len(keys)-n
+	return f, nil
+}
+
+// keysOf returns the keys in this process that the scopes cover, sorted.
+func (h *handler) keysOf(scopes []invalidate.Scope) (keys []string) {
+	for _, s := range scopes {
+		keys = append(keys, h.Index.KeysOf(s)...)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// entryOf describes the entry of a key.
+func (h *handler) entryOf(full string) *entry {
+	e := &entry{Key: full, State: "unknown"}
+	if h.Index == nil {
+		return e
+	}
+	found, ok := h.Index.EntryOf(full)
+	if !ok {
+		e.State = "absent"
+		return e
+	}
+	if e.State = "fresh"; found.Stale() {
+		e.State = "stale"
+	}
+	e.Age = new(found.Age().Round(time.Millisecond).Seconds())
+	tags := h.Index.TagsOf(full)
+	n := min(len(tags), maxListed)
+	for _, text := range tags[:n] {
+		tenant, name, ok := strings.Cut(text, ":")
+		if !ok {
+			tenant, name = "", text
+		}
+		e.Tags = append(e.Tags, tag{tenant, name})
+	}
+	e.More = len(tags) - n
+	return e
+}
+
+// count returns how many entries of this process the target covers; nil: that is not known.
+func (h *handler) count(t *target) *int {
+	switch {
+	case h.Index == nil || t.By == "path": // which keys a path has, only Pages knows
+		return nil
+	case t.By != "url":
+		return new(len(h.keysOf(t.scopes)))
+	}
+	full, _ := h.Pages.KeyOf(t.client)
+	k, err := key.Parse(full)
+	if err != nil {
+		return new(0)
+	}
+	return new(len(h.Index.KeysOf(invalidate.Key(k))))
+}

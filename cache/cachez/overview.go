@@ -1,0 +1,106 @@
+package cachez
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// overview is what the page shows without a question. Numbers are by the names of
+// cache.Stats and httpcache.Stats, in snake case.
+type overview struct {
+	HitRatio *float64   `json:"hit_ratio"` // nil: there was no read
+	Total    numbers    `json:"total"`
+	Spaces   []row      `json:"spaces"`
+	Policies []inForce  `json:"policies"`
+	Pages    *responses `json:"pages,omitempty"`
+
+	Local         numbers `json:"local"`
+	Remote        numbers `json:"remote,omitempty"` // with its breaker
+	Log           numbers `json:"log,omitempty"`    // with the age of its lease
+	Invalidations numbers `json:"invalidations"`
+	Fences        numbers `json:"fences"`
+	Index         numbers `json:"index,omitempty"`
+}
+
+// row is the numbers of a namespace and tenant, or of a format of responses.
+type row struct {
+	Name     string   `json:"name"`
+	Tenant   string   `json:"tenant,omitempty"`
+	HitRatio *float64 `json:"hit_ratio"`
+	Counts   numbers  `json:"counts"`
+}
+
+// inForce is a policy in force.
+type inForce struct {
+	Namespace string        `json:"namespace"`
+	Tenant    string        `json:"tenant,omitempty"` // empty: all that have none of their own
+	Policy    policy.Policy `json:"policy"`
+}
+
+// responses are the numbers of Config.Pages.
+type responses struct {
+	HitRatio *float64         `json:"hit_ratio"`
+	Total    numbers          `json:"total"`
+	Formats  []row            `json:"formats"`
+	Bypass   map[string]int64 `json:"bypass"`  // requests that went past the cache, by reason
+	Refused  map[string]int64 `json:"refused"` // responses that were not stored, by reason
+}
+
+func (h *handler) overview() *overview {
+	s := h.tiers.Stats()
+	o := &overview{
+		HitRatio: hitsOf(s.Total), Total: numbersOf(s.Total), Spaces: []row{}, Policies: []inForce{},
+		Local: numbersOf(s.Local), Invalidations: numbersOf(s.Kinds), Fences: numbersOf(s.Fences),
+	}
+	for _, sp := range s.Spaces {
+		o.Spaces = append(o.Spaces, row{sp.Namespace, sp.Tenant, hitsOf(sp.Counts), numbersOf(sp.Counts)})
+	}
+	for _, p := range h.tiers.Policies() {
+		o.Policies = append(o.Policies, inForce(p))
+	}
+	if s.Remote.Breaker != "" {
+		o.Remote = numbersOf(s.Remote)
+	}
+	if s.Log != (invalidate.LogStats{}) {
+		o.Log = numbersOf(s.Log)
+	}
+	if h.Index != nil {
+		o.Index = numbersOf(h.Index.Stats())
+	}
+	if h.Pages != nil {
+		o.Pages = responsesOf(h.Pages.Stats())
+	}
+	return o
+}
+
+func responsesOf(s httpcache.Stats) *responses {
+	p := &responses{HitRatio: servedOf(s.Counts), Total: numbersOf(s.Counts), Formats: []row{}, Bypass: s.Bypass, Refused: s.Refused}
+	for _, name := range slices.Sorted(maps.Keys(s.Formats)) {
+		n := s.Formats[name]
+		p.Formats = append(p.Formats, row{Name: name, HitRatio: servedOf(n), Counts: numbersOf(n)})
+	}
+	return p
+}
+
+// hitsOf returns which part of the reads was answered by a tier.
+func hitsOf(n cache.Counts) *float64 {
+	hits := n.LocalHits + n.RemoteHits
+	return ratio(hits, hits+n.Misses+n.Merged)
+}
+
+// servedOf returns which part of the requests was answered by what was there.
+func servedOf(n httpcache.Counts) *float64 {
+	return ratio(n.Hits+n.Stale, n.Hits+n.Stale+n.Misses+n.Coalesced)
+}
+
+func ratio(hits, all int64) *float64 {
+	if all == 0 {
+		return nil
+	}
+	return new(float64(hits) / float64(all))
+}

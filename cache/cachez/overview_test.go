@@ -1,0 +1,158 @@
+package cachez_test
+
+import (
+	"encoding/json"
+	"flag"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/cache/cachetest"
+	"github.com/twofold-go/twofold/cache/cachez"
+	"github.com/twofold-go/twofold/policy"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata")
+
+// The overview, as a program reads it.
+func TestOverview(t *testing.T) { synctest.Test(t, testOverview) }
+
+func testOverview(t *testing.T) {
+	p := newProgram(t)
+	p.read("ada", "ada", "bob", "acme/ada")
+	p.visit("/a", "/a", "/a//b")
+	if err := p.tiers.SetPolicies(policy.Table{{Tenant: "acme", Patch: policy.Patch{Off: new(true)}}}); err != nil {
+		t.Fatal(err)
+	}
+	p.post("do=purge&tag=initial:b")
+	p.post("do=expire&key=default:users:v1:ada")
+	synctest.Wait()
+	w := p.call(http.MethodGet, "", "", "Accept", "application/json")
+	var all any
+	if err := json.Unmarshal(w.Body.Bytes(), &all); err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.MarshalIndent(brief(all), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const golden = "testdata/overview.json"
+	if *update {
+		if err := os.WriteFile(golden, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("the overview differs (-%s +got); if that is meant, run go test ./cache/cachez -update:\n%s", golden, diff)
+	}
+}
+
+// brief leaves out what is zero, and what another package decides.
+func brief(v any) any {
+	switch x := v.(type) {
+	case map[string]any:
+		for name, value := range x {
+			switch short := brief(value); {
+			case short == nil || name == "syncs" || name == "records" || name == "max_value_bytes" || name == "load_timeout" || name == "remote_timeout":
+				delete(x, name)
+			case name == "bytes":
+				x[name] = "some"
+			default:
+				x[name] = short
+			}
+		}
+		if len(x) == 0 {
+			return nil
+		}
+	case []any:
+		for i := range x {
+			x[i] = brief(x[i])
+		}
+	case float64:
+		if x == 0 {
+			return nil
+		}
+	case bool, string:
+		if x == false || x == "0s" {
+			return nil
+		}
+	}
+	return v
+}
+
+// The page tells in words what JSON tells, and what is wrong while something is.
+func TestOverviewPage(t *testing.T) { synctest.Test(t, testOverviewPage) }
+
+func testOverviewPage(t *testing.T) {
+	p := newProgram(t, func(c *cachez.Config) { c.Title = "Users and pages" })
+	_, text := elements(t, p.get("").Body.String())
+	if !strings.Contains(text, "Nothing was asked for yet") || !strings.Contains(text, "Hit ratio: –") {
+		t.Errorf("a page without reads:\n%s", text)
+	}
+	p.read("ada", "ada", "ada", "acme/ada")
+	p.visit("/a", "/a")
+	p.fleet.Remote[0].Fail(cachetest.ErrCutOff)
+	for i := range 50 {
+		p.read("b" + strconv.Itoa(i))
+	}
+	w := p.get("")
+	_, text = elements(t, w.Body.String())
+	for _, want := range []string{
+		"Users and pages", "users:v1", "acme", "http:v1", `"ttl":"1m"`, "local hits", "Breaker of the remote tier: open", "Age of the lease in seconds: ", "pending",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "load panics") {
+		t.Error("a column of zeros is shown")
+	}
+	if got := w.Header().Get("Content-Type"); got != "text/html; charset=utf-8" {
+		t.Errorf("Content-Type: %s", got)
+	}
+}
+
+// Browsers get HTML, programs JSON; a HEAD has the header of a GET.
+func TestFormats(t *testing.T) { synctest.Test(t, testFormats) }
+
+func testFormats(t *testing.T) {
+	p := newProgram(t)
+	for _, tt := range []struct {
+		query, accept string
+		json          bool
+	}{
+		{"", "", false},
+		{"", "*/*", false},
+		{"", "text/html,application/xhtml+xml,*/*;q=0.8", false},
+		{"", "application/json", true},
+		{"", "application/json, text/html;q=0.5", true},
+		{"?format=json", "text/html", true},
+		{"?format=html", "application/json", false},
+		{"?format=json&tag=a", "", true},
+	} {
+		w := p.call(http.MethodGet, tt.query, "", "Accept", tt.accept)
+		if got := w.Header().Get("Content-Type") == "application/json"; got != tt.json || json.Valid(w.Body.Bytes()) != tt.json {
+			t.Errorf("%q of %q is %s", tt.query, tt.accept, w.Header().Get("Content-Type"))
+		}
+		head := p.call(http.MethodHead, tt.query, "", "Accept", tt.accept)
+		if head.Body.Len() > 0 || head.Code != w.Code || head.Header().Get("Content-Type") != w.Header().Get("Content-Type") {
+			t.Errorf("HEAD = %d with %d bytes and %v", head.Code, head.Body.Len(), head.Header())
+		}
+	}
+}
+
+// Handler needs tiers.
+func TestHandlerRefusesNil(t *testing.T) {
+	if _, err := cachez.Handler(nil, cachez.Config{}); err == nil || !strings.Contains(err.Error(), "cache.Open") {
+		t.Errorf("Handler(nil) = %v", err)
+	}
+}

@@ -1,0 +1,57 @@
+package cachez
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// coverPages finds the responses that a target by url, under or path covers.
+func (h *handler) coverPages(r *http.Request, t *target) error {
+	if h.Pages == nil {
+		return t.faultf("there is no cache of responses here; send key, tag, prefix or all")
+	}
+	u, err := t.url()
+	if err != nil {
+		return err
+	}
+	secure, host := u.Scheme == "https", strings.ToLower(u.Host)
+	if host == "" {
+		secure, host = r.TLS != nil, strings.ToLower(r.Host)
+	}
+	switch {
+	case t.By == "url":
+		t.client, err = http.NewRequestWithContext(r.Context(), http.MethodGet, "/", http.NoBody)
+		if err != nil {
+			return err
+		}
+		t.client.Host, t.client.URL = host, &url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}
+		if secure {
+			t.client.TLS = &tls.ConnectionState{Version: tls.VersionTLS13, HandshakeComplete: true}
+		}
+	case u.RawQuery != "" || u.ForceQuery:
+		return t.faultf("it has a query: leave that out, responses of every query are meant")
+	case t.By == "path" && u.Host != "":
+		return t.faultf("it has a host: leave that out, responses of every host are meant")
+	case t.By == "path":
+		t.path = u.Path
+	case u.Host != "":
+		t.scopes = []invalidate.Scope{h.Pages.Under(secure, host, u.Path)}
+	default:
+		t.scopes = []invalidate.Scope{h.Pages.Under(false, host, u.Path), h.Pages.Under(true, host, u.Path)}
+	}
+	return nil
+}
+
+// url reads a path with or without a query, or a whole URL.
+func (t *target) url() (*url.URL, error) {
+	u, err := url.Parse(t.Value)
+	if err != nil || u.Opaque != "" || u.User != nil || u.Fragment != "" || !strings.HasPrefix(u.Path, "/") ||
+		(u.Scheme == "") != (u.Host == "") || u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https" {
+		return nil, t.faultf("send a path that begins with /, or a URL of http or https with a path")
+	}
+	return u, nil
+}

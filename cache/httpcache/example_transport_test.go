@@ -1,0 +1,152 @@
+package httpcache_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
+)
+
+// clock is a server whose answers are good for a minute.
+func clock() *httptest.Server {
+	n := 0
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			return
+		}
+		n++
+		w.Header().Set("Cache-Control", "max-age=60, stale-if-error=3600")
+		fmt.Fprintf(w, "answer %d", n)
+	}))
+}
+
+// read reads a response.
+func read(resp *http.Response, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err.Error()
+	}
+	_ = resp.Body.Close()
+	return string(b)
+}
+
+// A client that keeps what it was answered, as long as the server lets it.
+func ExampleNewTransport() {
+	tiers, err := cache.Open(cache.TiersConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = tiers.Close(context.Background()) }()
+	transport, err := httpcache.NewTransport(httpcache.TransportConfig{Tiers: tiers})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = transport.Close(context.Background()) }()
+	server, client := clock(), &http.Client{Transport: transport}
+	defer server.Close()
+
+	fmt.Println(read(client.Get(server.URL)))
+	fmt.Println(read(client.Get(server.URL)))
+	_, _ = client.Post(server.URL, "text/plain", nil) // may change what the URL names
+	fmt.Println(read(client.Get(server.URL)))
+	// Output:
+	// answer 1
+	// answer 1
+	// answer 2
+}
+
+// A poll asks the server whether what is there still stands.
+func ExampleTransport_RoundTrip() {
+	tiers, err := cache.Open(cache.TiersConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = tiers.Close(context.Background()) }()
+	transport, err := httpcache.NewTransport(httpcache.TransportConfig{Tiers: tiers, Name: "example"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = transport.Close(context.Background()) }()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		w.Header().Set("ETag", `"v1"`)
+		if r.Header.Get("If-None-Match") == `"v1"` {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		fmt.Fprint(w, "the feed")
+	}))
+	defer server.Close()
+
+	for range 2 {
+		r, err := http.NewRequest(http.MethodGet, server.URL, nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		r.Header.Set("Cache-Control", "no-cache")
+		resp, err := transport.RoundTrip(r)
+		fmt.Println(read(resp, err), resp.Header["Cache-Status"])
+	}
+	// Output:
+	// the feed [example;fwd=uri-miss;stored]
+	// the feed [example;fwd=request;fwd-status=304;stored]
+}
+
+// A response is forgotten when the program knows better than the server.
+func ExampleTransport_Purge() {
+	tiers, err := cache.Open(cache.TiersConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = tiers.Close(context.Background()) }()
+	transport, err := httpcache.NewTransport(httpcache.TransportConfig{Tiers: tiers})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = transport.Close(context.Background()) }()
+	server, client := clock(), &http.Client{Transport: transport}
+	defer server.Close()
+
+	fmt.Println(read(client.Get(server.URL)))
+	r, err := http.NewRequest(http.MethodGet, server.URL, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := transport.Purge(context.Background(), r); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(read(client.Get(server.URL)))
+	fmt.Println(transport.Stats().Misses)
+	// Output:
+	// answer 1
+	// answer 2
+	// 2
+}
+
+// Where responses name no lifetime, a tenth of their age is a usual one.
+func ExampleFallback() {
+	tiers, err := cache.Open(cache.TiersConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = tiers.Close(context.Background()) }()
+	_, err = httpcache.NewTransport(httpcache.TransportConfig{
+		Tiers:    tiers,
+		Fallback: httpcache.Fallback{TTL: time.Minute, Heuristic: 0.1, StaleIfError: time.Hour},
+	})
+	fmt.Println(err)
+	_, err = httpcache.NewTransport(httpcache.TransportConfig{Tiers: tiers, Fallback: httpcache.Fallback{TTL: -time.Second}})
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// httpcache: new transport: field Fallback.TTL of -1s is negative; 0 leaves it out
+}

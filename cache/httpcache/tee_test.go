@@ -1,0 +1,122 @@
+package httpcache_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// parts is a handler that flushes after each part, and waits before the next.
+func parts(header http.Header, wait func(), body ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for name, values := range header {
+			w.Header()[name] = values
+		}
+		for i, part := range body {
+			if i > 0 {
+				wait()
+			}
+			_, _ = w.Write([]byte(part))
+			_ = http.NewResponseController(w).Flush()
+		}
+	}
+}
+
+// A reverse proxy flushes every response without a length. The first client gets it as it
+// comes, and the others, who waited for it or come later, whole from the cache.
+func TestFlushedAndStored(t *testing.T) {
+	cases := map[string]struct {
+		hangUp  bool   // of the first client, in between
+		late    string // how long the rest takes
+		maxBody int
+		second  string // what became of the second client's request
+		third   string
+	}{
+		"both stay":       {second: "fwd=uri-miss;collapsed", third: "hit"},
+		"one hangs up":    {hangUp: true, second: "fwd=uri-miss;collapsed", third: "hit"},
+		"too long":        {maxBody: 5, second: "fwd=uri-miss;detail=too-large", third: "fwd=bypass;detail=not-cacheable-a-moment-ago"},
+		"after the limit": {late: "20s", third: "fwd=uri-miss"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGate()
+				h := parts(http.Header{"Cache-Control": {"max-age=60"}}, g.pass, "one ", "two")
+				s := proxied(t, h, httpcache.Config{MaxBody: c.maxBody, Policy: policy.Patch{LoadTimeout: new(10 * time.Second)}})
+				ctx, cancel := context.WithCancel(t.Context())
+				first, second := httptest.NewRecorder(), make(chan answer, 1)
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					s.ServeHTTP(first, request(t, http.MethodGet, "/").WithContext(ctx))
+				}()
+				synctest.Wait()
+				if first.Body.String() != "one " || !first.Flushed {
+					t.Fatalf("before the rest is there: %q", first.Body)
+				}
+				go func() { second <- s.get(t, "/") }()
+				synctest.Wait()
+				if c.hangUp {
+					cancel()
+				}
+				if c.late != "" {
+					sleep(t, c.late)
+				}
+				close(g.open)
+				<-done
+				if a := <-second; c.second != "" && (a.body != "one two" || a.how() != c.second) || c.second == "" && a.status != http.StatusServiceUnavailable {
+					t.Errorf("the second client: %v", a)
+				}
+				if first.Body.String() != "one two" {
+					t.Errorf("the first client: %q", first.Body)
+				}
+				if a := s.get(t, "/"); a.body != "one two" || !strings.HasPrefix(a.how(), c.third) {
+					t.Errorf("the third client: %v", a)
+				}
+				cancel()
+			})
+		})
+	}
+}
+
+// When nobody waits any more, the handler is told, and nothing is stored.
+func TestFlushedAndLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := false
+		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=60")
+			_, _ = w.Write([]byte("one "))
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+			told = true
+		}), httpcache.Config{})
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { s.ServeHTTP(httptest.NewRecorder(), request(t, http.MethodGet, "/").WithContext(ctx)) }()
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		if n := s.c.Stats().Stored; !told || n != 0 {
+			t.Errorf("told: %v, stored %d", told, n)
+		}
+	})
+}
+
+// What is asked for on a condition is answered when it is whole.
+func TestFlushedOnCondition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := proxied(t, parts(http.Header{"Cache-Control": {"max-age=60"}, "Etag": {`"a"`}}, func() {}, "one ", "two"), httpcache.Config{})
+		if a := s.get(t, "/", "If-None-Match", `"a"`); a.status != http.StatusNotModified {
+			t.Error(a)
+		}
+		if a := s.get(t, "/"); a.body != "one two" || !a.hit() {
+			t.Error(a)
+		}
+	})
+}

@@ -1,0 +1,364 @@
+package httpcache_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// echo answers with what the request says who asks.
+func echo(pairs ...string) *upstream {
+	return &upstream{answer: func(r *http.Request, _ int) (*http.Response, error) {
+		user := ""
+		if r.URL.User != nil {
+			user = r.URL.User.String()
+		}
+		return says(200, fmt.Sprint(r.Header["Authorization"], r.Header["authorization"], r.Header["Cookie"], r.Header["X-Token"], user), pairs...), nil
+	}}
+}
+
+// leaks returns how many requests of different callers get what was made for another.
+func leaks(t *testing.T, cfg httpcache.TransportConfig) int {
+	t.Helper()
+	c := transport(t, echo("Cache-Control", minute), cfg)
+	seen := map[string]bool{}
+	n := 0
+	for _, pairs := range [][]string{
+		nil,
+		{"Authorization", "a"},
+		{"Authorization", "b"},
+		{"Authorization", "a", "Authorization", "b"},
+		{"Authorization", "ab"},
+		{"Cookie", "a"},
+		{"Cookie", "a", "Authorization", "b"},
+		{"X-Token", "a"},
+		{"X-Token", "b"},
+	} {
+		for range 2 {
+			a := c.get(t, pairs...)
+			if a.hit() && !seen[fmt.Sprint(pairs)] {
+				n++
+			}
+			seen[fmt.Sprint(pairs)] = true
+		}
+	}
+	lower := outgoing(t, http.MethodGet, pageURL)
+	lower.Header["authorization"] = []string{"c"} // a name that is not in its usual form
+	user := outgoing(t, http.MethodGet, pageURL)
+	user.URL.User = url.UserPassword("d", "d")
+	for _, r := range []*http.Request{lower, user} {
+		if a := c.do(t, r); a.hit() {
+			n++
+		}
+	}
+	return n
+}
+
+// Callers with different credentials share nothing, and a test would notice if they did.
+func TestTransportPartitions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if n := leaks(t, httpcache.TransportConfig{Credentials: []string{"x-token"}}); n != 0 {
+			t.Errorf("%d responses went to another caller", n)
+		}
+		if n := leaks(t, httpcache.TransportConfig{Partition: func(*http.Request) string { return "one" }}); n != 10 {
+			t.Errorf("without partitions %d responses went to another caller: the test sees nothing", n)
+		}
+		if n := leaks(t, httpcache.TransportConfig{}); n == 0 {
+			t.Error("X-Token is no credential unless it is named, and the test sees nothing")
+		}
+	})
+}
+
+// No credential, no value of a header and no parameter can be read in what is stored of
+// keys.
+func TestTransportKeysTellNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told strings.Builder
+		remote := tiertest.NewMemory()
+		tiers := openTiers(t, cache.TiersConfig{Remote: remote, OnStored: func(e cache.Entry) { fmt.Fprintf(&told, "%+v\n", e) }})
+		c := transport(t, numbered("Cache-Control", minute, "Vary", "Authorization, X"), httpcache.TransportConfig{Tiers: tiers})
+		for _, x := range []string{"hush1", "hush2"} {
+			c.do(t, outgoing(t, http.MethodGet, "http://hush0@example.com/page?token=hush3", "Authorization", "hush4", "Cookie", "hush5", "X", x))
+		}
+		if told.Len() == 0 || strings.Contains(told.String(), "hush") || c.o.asked() != 2 {
+			t.Errorf("keys are told as %s", told.String())
+		}
+	})
+}
+
+// RFC 9111 §4.4: what a write may have changed is not served any more.
+func TestTransportWrites(t *testing.T) {
+	const other = "http://example.com/other"
+	wrote := func(status int, pairs ...string) *upstream {
+		return &upstream{answer: func(r *http.Request, n int) (*http.Response, error) {
+			if r.Method != http.MethodGet {
+				return says(status, "", pairs...), nil
+			}
+			return says(200, fmt.Sprint("answer ", n), "Cache-Control", minute, "Vary", "A"), nil
+		}}
+	}
+	for _, c := range []struct {
+		name        string
+		method      string
+		o           *upstream
+		page, other bool // are there afterwards
+	}{
+		{"POST", http.MethodPost, wrote(200), false, true},
+		{"DELETE", http.MethodDelete, wrote(204), false, true},
+		{"an unknown method", "WRITE", wrote(200), false, true},
+		{"a redirect", http.MethodPut, wrote(303, "Location", "/other"), false, false},
+		{"Content-Location", http.MethodPut, wrote(200, "Content-Location", other), false, false},
+		{"another host", http.MethodPut, wrote(200, "Location", "http://example.org/other"), false, true},
+		{"another scheme", http.MethodPut, wrote(200, "Location", "https://example.com/other"), false, true},
+		{"a failure", http.MethodPost, wrote(500, "Location", "/other"), true, true},
+		{"OPTIONS", http.MethodOptions, wrote(200, "Location", "/other"), true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tr := transport(t, c.o, httpcache.TransportConfig{})
+				gets := []struct {
+					url  string
+					a    string
+					kept bool
+				}{{pageURL, "1", c.page}, {pageURL, "2", c.page}, {pageURL + "?x", "1", c.page}, {other, "1", c.other}}
+				for _, g := range gets {
+					tr.do(t, outgoing(t, http.MethodGet, g.url, "A", g.a))
+				}
+				tr.do(t, outgoing(t, c.method, pageURL+"?y"))
+				for _, g := range gets {
+					if a := tr.do(t, outgoing(t, http.MethodGet, g.url, "A", g.a)); a.hit() != g.kept {
+						t.Errorf("%s for %s is then %v", g.url, g.a, a)
+					}
+				}
+			})
+		})
+	}
+}
+
+// What was asked for before a write is not stored after it. Its caller gets it.
+func TestTransportWriteDuringRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		resp, out := bodyFrom("Cache-Control", minute)
+		o := scripted(func(*http.Request) *http.Response { return resp }, replies(204, ""), replies(200, "after", "Cache-Control", minute))
+		c := transport(t, o, httpcache.TransportConfig{})
+		before := make(chan answer, 1)
+		go func() { before <- c.get(t) }()
+		synctest.Wait()
+		c.do(t, outgoing(t, http.MethodPost, pageURL))
+		_, _ = io.WriteString(out, "before")
+		_ = out.Close()
+		if a := <-before; a.body != "before" {
+			t.Errorf("the reader gets %v", a)
+		}
+		if a := c.get(t); a.body != "after" {
+			t.Errorf("then %v", a)
+		}
+	})
+}
+
+// Purge forgets one URL with its variants, for one partition.
+func TestTransportPurge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := transport(t, numbered("Cache-Control", minute, "Vary", "A"), httpcache.TransportConfig{})
+		asks := [][]string{{"A", "1"}, {"A", "2"}, {"A", "1", "Cookie", "c"}}
+		for _, pairs := range asks {
+			c.get(t, pairs...)
+		}
+		if err := c.Purge(t.Context(), outgoing(t, http.MethodGet, pageURL+"?else")); err != nil {
+			t.Error(err)
+		}
+		for _, pairs := range asks {
+			if a := c.get(t, pairs...); !a.hit() {
+				t.Errorf("%q: %v", pairs, a)
+			}
+		}
+		if err := c.Purge(t.Context(), outgoing(t, http.MethodGet, pageURL)); err != nil {
+			t.Error(err)
+		}
+		for i, pairs := range asks {
+			if a := c.get(t, pairs...); a.hit() != (i == 2) {
+				t.Errorf("%q is then %v", pairs, a)
+			}
+		}
+	})
+}
+
+// Two processes share what the remote tier holds, and each response's own lifetime binds
+// both.
+func TestTransportTwoProcesses(t *testing.T) {
+	const etag = `"v"`
+	confirmed := func(r *http.Request) *http.Response {
+		if r.Header.Get("If-None-Match") != etag {
+			return says(500, "asked without a validator")
+		}
+		return says(304, "", "Cache-Control", minute)
+	}
+	for _, c := range []struct {
+		name, cc string
+		then     func(*http.Request) *http.Response
+		after    string
+		body     string
+		how      string
+	}{
+		{"fresh", "max-age=60", down, "59s", "one", "hit;ttl=1"},
+		{"kept", "max-age=60", confirmed, "100h", "one", "fwd=stale;fwd-status=304"},
+		{"no-cache", "no-cache", confirmed, "1s", "one", "fwd=stale;fwd-status=304"},
+		{"stale", "max-age=60, stale-while-revalidate=60", confirmed, "90s", "one", "hit;detail=stale"},
+		{"not stale", "max-age=60, stale-while-revalidate=60, must-revalidate", replies(200, "two"), "90s", "two", "fwd=stale"},
+		{"in place of an error", "max-age=60, stale-if-error=60", down, "90s", "one", "fwd=stale;detail=stale-if-error"},
+		{"not in place of an error", "max-age=60", down, "90s", errDown.Error(), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				remote := tiertest.NewMemory()
+				process := func(o *upstream) client {
+					return transport(t, o, httpcache.TransportConfig{
+						Tiers:    openTiers(t, cache.TiersConfig{Remote: remote}),
+						Fallback: httpcache.Fallback{},
+					})
+				}
+				one := process(scripted(replies(200, "one", "Cache-Control", c.cc, "Etag", etag), down))
+				two := process(scripted(c.then))
+				if a := one.get(t); a.body != "one" {
+					t.Fatal(a)
+				}
+				sleep(t, c.after)
+				if a := two.get(t); a.body != c.body || !strings.HasPrefix(a.how(), c.how) {
+					t.Errorf("the other process gets %v", a)
+				}
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// A client's own conditions and Range are answered by a fresh page, and else passed on.
+func TestTransportConditionsAndRanges(t *testing.T) {
+	const etag = `"v"`
+	body := strings.Repeat("0123456789", 10)
+	ask := func(pairs ...string) []string { return pairs }
+	for _, c := range []struct {
+		name  string
+		asks  []string
+		fresh answer // by a page that is fresh; with status 0: passed on
+	}{
+		{"the same", ask("If-None-Match", `"x", "v"`), answer{status: 304}},
+		{"another", ask("If-None-Match", `"x"`), answer{status: 200, body: body}},
+		{"since", ask("If-Modified-Since", noonPlus(0)), answer{status: 304}},
+		{"not since", ask("If-Modified-Since", noonPlus(-1)), answer{status: 200, body: body}},
+		{"If-Match", ask("If-Match", etag), answer{}},
+		{"a part", ask("Range", "bytes=10-12"), answer{status: 206, body: "012"}},
+		{"the end", ask("Range", "bytes=-1"), answer{status: 206, body: "9"}},
+		{"too far", ask("Range", "bytes=100-"), answer{status: 416}},
+		{"a part of this", ask("Range", "bytes=0-0", "If-Range", etag), answer{status: 206, body: "0"}},
+		{"a part of that", ask("Range", "bytes=0-0", "If-Range", `"x"`), answer{status: 200, body: body}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := scripted(
+					replies(200, "untouched"),
+					replies(200, body, "Cache-Control", minute, "Etag", etag, "Last-Modified", noonPlus(0), "Content-Length", "100"),
+					replies(200, "untouched"))
+				tr := transport(t, o, httpcache.TransportConfig{})
+				untouched := func(when string) {
+					t.Helper()
+					if a := tr.get(t, c.asks...); a.body != "untouched" || a.hit() {
+						t.Errorf("%s: %v", when, a)
+					}
+					for i := 0; i < len(c.asks); i += 2 {
+						if got := o.last().Header[c.asks[i]]; len(got) != 1 || got[0] != c.asks[i+1] {
+							t.Errorf("%s: %s is sent as %q", when, c.asks[i], got)
+						}
+					}
+				}
+				untouched("without a page")
+				tr.get(t)
+				if c.fresh.status == 0 {
+					untouched("with one")
+				} else if a := tr.get(t, c.asks...); a.status != c.fresh.status || c.fresh.status != 416 && a.body != c.fresh.body || !a.hit() || o.asked() != 2 {
+					t.Errorf("with one: %v", a)
+				} else if a.status != 416 && a.header.Get("Etag") != etag {
+					t.Errorf("the validator is %q", a.header["Etag"])
+				}
+				sleep(t, "1m")
+				untouched("with one that is not fresh")
+			})
+		})
+	}
+}
+
+// An http.Client follows redirects that are stored, and keeps its cookies apart.
+func TestTransportInAClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &upstream{answer: func(r *http.Request, n int) (*http.Response, error) {
+			if r.URL.Path == "/old" {
+				return says(301, "", "Location", "/page", "Cache-Control", minute), nil
+			}
+			return says(200, fmt.Sprintf("%d %s", n, r.Header.Get("Cookie")), "Cache-Control", minute), nil
+		}}
+		c := transport(t, o, httpcache.TransportConfig{})
+		jar := &http.Client{Transport: c, Timeout: time.Minute}
+		for range 2 {
+			resp, err := jar.Get("http://example.com/old")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a := readAll(t, resp); a.body != "2 " || resp.Request.URL.Path != "/page" {
+				t.Errorf("%v", a)
+			}
+		}
+		jar.CloseIdleConnections()
+	})
+}
+
+// A real server, with gzip that net/http undoes.
+func TestTransportOverLoopback(t *testing.T) {
+	n := 0
+	body := bytes.Repeat([]byte("page "), 10_000)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n++
+		w.Header().Set("Cache-Control", "max-age=600")
+		w.Header().Set("Vary", "Accept-Encoding")
+		if r.URL.Path == "/zip" && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = w.Write(gzipped)
+			return
+		}
+		_, _ = w.Write(body)
+	}))
+	defer s.Close()
+	c := transport(t, &upstream{}, httpcache.TransportConfig{Base: s.Client().Transport})
+	for _, path := range []string{"/plain", "/zip"} {
+		for i := range 2 {
+			a := c.do(t, outgoing(t, http.MethodGet, s.URL+path))
+			if path == "/plain" && a.body != string(body) || path == "/zip" && a.body != "hello" || a.hit() != (i == 1) {
+				t.Errorf("%s: %v after %d requests", path, a, n)
+			}
+		}
+	}
+	// Who asks for gzip gets gzip, and nobody else.
+	for i := range 2 {
+		if a := c.do(t, outgoing(t, http.MethodGet, s.URL+"/zip", "Accept-Encoding", "gzip")); a.body != string(gzipped) || a.hit() != (i == 1) {
+			t.Errorf("%v", a)
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d requests", n)
+	}
+	if err := c.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	c.CloseIdleConnections()
+}

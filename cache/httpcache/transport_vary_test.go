@@ -1,0 +1,171 @@
+package httpcache_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"pgregory.net/rapid"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
+)
+
+var gzipped = func() []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte("hello"))
+	_ = w.Close()
+	return b.Bytes()
+}()
+
+// RFC 9111 §4.1: what a response varies on is learned from it.
+func TestTransportVary(t *testing.T) {
+	in := func(l string) []string { return []string{"Accept-Language", l} }
+	encoded := &upstream{answer: func(r *http.Request, n int) (*http.Response, error) {
+		if r.Header.Get("Accept-Encoding") == "" {
+			return says(200, fmt.Sprint("answer ", n), "Cache-Control", minute), nil
+		}
+		return says(200, fmt.Sprint("answer ", n), "Cache-Control", minute, "Content-Encoding", "gzip"), nil
+	}}
+	more := &upstream{answer: func(r *http.Request, n int) (*http.Response, error) {
+		vary := "Accept-Language"
+		if r.Header.Get("Accept-Language") == "fr" || n > 4 {
+			vary += ", X"
+		}
+		return says(200, fmt.Sprint("answer ", n), "Cache-Control", minute, "Vary", vary), nil
+	}}
+	for _, j := range []journey{
+		{name: "variants", o: numbered("Cache-Control", minute, "Vary", "accept-language, X"), steps: []step{
+			{header: in("en"), body: "answer 1", how: "fwd=uri-miss;stored", asked: 1},
+			{header: in("de"), body: "answer 2", how: "fwd=vary-miss;stored", asked: 2},
+			{header: in("en"), body: "answer 1", how: "hit", asked: 2},
+			{header: in("de"), body: "answer 2", how: "hit", asked: 2},
+			{header: in(" DE "), body: "answer 2", how: "hit", asked: 2},
+			{body: "answer 3", asked: 3},
+			{header: append(in("en"), "X", "1"), body: "answer 4", asked: 4},
+			{header: append(in("en"), "Y", "1"), body: "answer 1", how: "hit", asked: 4},
+			{after: "30s", header: append(in("de"), "Cache-Control", "no-cache"), body: "answer 5", asked: 5},
+			{after: "30s", header: in("en"), body: "answer 6", how: "fwd=stale", asked: 6},
+			{header: in("de"), body: "answer 5", how: "hit", asked: 6},
+			{method: http.MethodHead, header: in("de"), body: "", how: "hit", asked: 6},
+		}},
+		{name: "the first one is stale", o: numbered("Cache-Control", minute, "Vary", "accept-language"), steps: []step{
+			{header: in("en"), body: "answer 1", asked: 1},
+			{after: "61s", header: in("de"), body: "answer 2", asked: 2},
+			{header: in("de"), body: "answer 2", how: "hit", asked: 2},
+			{header: in("en"), body: "answer 3", how: "fwd=stale", asked: 3},
+			{header: in("de"), body: "answer 2", how: "hit", asked: 3},
+		}},
+		{name: "encoded without Vary", o: encoded, steps: []step{
+			{header: []string{"Accept-Encoding", "gzip"}, body: "answer 1", asked: 1},
+			{body: "answer 2", asked: 2},
+			{header: []string{"Accept-Encoding", "gzip"}, body: "answer 1", how: "hit", asked: 2},
+		}},
+		{name: "one varies on more", o: more, steps: []step{
+			{header: in("en"), body: "answer 1", asked: 1},
+			{header: in("fr"), body: "answer 2", how: "fwd=vary-miss;detail=vary", asked: 2},
+			{header: in("fr"), body: "answer 3", how: "fwd=uri-miss;stored", asked: 3}, // the names are learned anew
+			{header: in("fr"), body: "answer 3", how: "hit", asked: 3},
+			{header: in("en"), body: "answer 4", how: "fwd=vary-miss;stored", asked: 4},
+			{header: append(in("en"), "X", "1"), body: "answer 5", asked: 5},
+		}},
+	} {
+		j.run(t)
+	}
+}
+
+// Whatever responses vary on, and whatever was asked before, a request is answered by a
+// response to a request that is the same in all that it varies on.
+func TestTransportVaryModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		names := []string{"A", "B", "Accept"}
+		vary := []string{"A"}
+		o := &upstream{answer: func(r *http.Request, _ int) (*http.Response, error) {
+			var b strings.Builder
+			for _, name := range names {
+				if slices.Contains(vary, name) {
+					b.WriteString(name + "=" + r.Header.Get(name) + " ")
+				}
+			}
+			resp := says(200, b.String(), "Cache-Control", minute, "Vary", strings.Join(vary, ","))
+			return resp, nil
+		}}
+		tiers, err := cache.Open(cache.TiersConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tiers.Close(context.Background()) }()
+		tr, err := httpcache.NewTransport(httpcache.TransportConfig{Tiers: tiers, Base: o})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range rapid.IntRange(1, 30).Draw(t, "steps") {
+			h := http.Header{}
+			for _, name := range names {
+				if v := rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, name); v != "" {
+					h.Set(name, v)
+				}
+			}
+			r, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, pageURL, http.NoBody)
+			r.Header = h
+			if rapid.IntRange(0, 9).Draw(t, "purge") == 0 {
+				vary = names[:rapid.IntRange(0, len(names)).Draw(t, "vary")]
+				if err := tr.Purge(context.Background(), r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			resp, err := tr.RoundTrip(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := new(bytes.Buffer)
+			_, _ = b.ReadFrom(resp.Body)
+			_ = resp.Body.Close()
+			for part := range strings.FieldsSeq(b.String()) {
+				if name, value, _ := strings.Cut(part, "="); h.Get(name) != value {
+					t.Fatalf("%v is answered by %q, which varies on %q", h, b, vary)
+				}
+			}
+		}
+		if err := tr.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// Waiting callers of different variants each get their own.
+func TestTransportVariantsDoNotMix(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hold := make(chan struct{})
+		o := &upstream{answer: func(r *http.Request, _ int) (*http.Response, error) {
+			<-hold
+			return says(200, r.Header.Get("A"), "Cache-Control", minute, "Vary", "A"), nil
+		}}
+		c := transport(t, o, httpcache.TransportConfig{})
+		type got struct{ want, body string }
+		all := make(chan got, 12)
+		for i := range cap(all) {
+			go func() {
+				want := fmt.Sprint(i % 3)
+				all <- got{want, c.get(t, "A", want).body}
+			}()
+		}
+		synctest.Wait()
+		close(hold)
+		for range cap(all) {
+			if g := <-all; g.body != g.want {
+				t.Errorf("who asks for %s gets %s", g.want, g.body)
+			}
+		}
+		if o.asked() != 3 {
+			t.Errorf("%d requests", o.asked())
+		}
+	})
+}
