@@ -56,7 +56,7 @@ func ExampleNewTransport() {
 
 	fmt.Println(read(client.Get(server.URL)))
 	fmt.Println(read(client.Get(server.URL)))
-	_, _ = client.Post(server.URL, "text/plain", nil) // may change what the URL names
+	read(client.Post(server.URL, "text/plain", nil)) // may change what the URL names
 	fmt.Println(read(client.Get(server.URL)))
 	// Output:
 	// answer 1

@@ -18,7 +18,7 @@ const maxTries = 4
 func (t *Transport) ask(r *http.Request, h http.Header, id string, v *variant, w words, found bool) (*http.Response, error) {
 	fresh := w.noCache || found && w.restrict()
 	for range maxTries {
-		x := t.trip(r, h, id, v, w, fresh)
+		x := t.trip(r, id, v, w, fresh)
 		resp, f := x.fetch()
 		if resp != nil {
 			resp.Request = r

@@ -22,7 +22,7 @@ func slow(pairs ...string) (*upstream, *io.PipeWriter) {
 	resp, out := bodyFrom(pairs...)
 	return scripted(func(r *http.Request) *http.Response {
 		context.AfterFunc(r.Context(), func() { _ = out.CloseWithError(r.Context().Err()) })
-		return resp
+		return resp.Response
 	}, replies(200, "again", pairs...)), out
 }
 
@@ -113,7 +113,7 @@ func TestTransportStoresOnlyWholeBodies(t *testing.T) {
 				if name == "shorter than it" {
 					resp.ContentLength = limit
 				}
-				o := scripted(func(*http.Request) *http.Response { return resp }, replies(200, "again", "Cache-Control", minute))
+				o := scripted(func(*http.Request) *http.Response { return resp.Response }, replies(200, "again", "Cache-Control", minute))
 				tr := transport(t, o, httpcache.TransportConfig{MaxBody: limit})
 				first, waits := make(chan answer, 1), make(chan answer, 1)
 				go func() { first <- tr.get(t) }()
@@ -157,7 +157,7 @@ func TestTransportCallersLeave(t *testing.T) {
 						context.AfterFunc(r.Context(), func() { _ = out.CloseWithError(r.Context().Err()) })
 						select {
 						case <-headers:
-							return resp
+							return resp.Response
 						case <-r.Context().Done():
 							return nil
 						}
@@ -257,14 +257,17 @@ func TestTransportFailures(t *testing.T) {
 		errs := make(chan error, 3)
 		for range cap(errs) {
 			go func() {
-				_, err := c.RoundTrip(outgoing(t, http.MethodGet, pageURL))
+				resp, err := c.RoundTrip(outgoing(t, http.MethodGet, pageURL))
+				if resp != nil {
+					_ = resp.Body.Close()
+				}
 				errs <- err
 			}()
 		}
 		synctest.Wait()
 		close(fail)
 		for range cap(errs) {
-			if err := <-errs; err != errDown {
+			if err := <-errs; err != errDown { //nolint:errorlint // as it is
 				t.Errorf("the error is %v", err)
 			}
 		}

@@ -69,8 +69,11 @@ func numbered(pairs ...string) *upstream {
 	}}
 }
 
+// reply is how an upstream answers one request; nil: it is down.
+type reply func(r *http.Request) *http.Response
+
 // scripted answers requests by one function after another, and the rest by the last.
-func scripted(answers ...func(r *http.Request) *http.Response) *upstream {
+func scripted(answers ...reply) *upstream {
 	return &upstream{answer: func(r *http.Request, n int) (*http.Response, error) {
 		resp := answers[min(n, len(answers))-1](r)
 		if resp == nil {
@@ -85,7 +88,7 @@ var errDown = fmt.Errorf("the origin is down")
 func down(*http.Request) *http.Response { return nil }
 
 // replies is a response that is the same for every request.
-func replies(status int, body string, pairs ...string) func(*http.Request) *http.Response {
+func replies(status int, body string, pairs ...string) reply {
 	return func(*http.Request) *http.Response { return says(status, body, pairs...) }
 }
 
@@ -170,10 +173,12 @@ func (c client) get(t testing.TB, pairs ...string) answer {
 	return c.do(t, outgoing(t, http.MethodGet, pageURL, pairs...))
 }
 
-// bodyFrom is a body that a test writes.
-func bodyFrom(pairs ...string) (*http.Response, *io.PipeWriter) {
+// opened is a response whose body a test writes.
+type opened struct{ *http.Response }
+
+func bodyFrom(pairs ...string) (opened, *io.PipeWriter) {
 	in, out := io.Pipe()
-	resp := says(http.StatusOK, "", pairs...)
-	resp.Body, resp.ContentLength = in, -1
-	return resp, out
+	o := opened{says(http.StatusOK, "", pairs...)}
+	o.Body, o.ContentLength = in, -1
+	return o, out
 }

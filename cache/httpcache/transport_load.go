@@ -24,8 +24,9 @@ type trip struct {
 
 	leave  context.CancelFunc  // ends the caller's part in the flight
 	handed chan *http.Response // the response that the caller reads as it comes
-	stored chan struct{}
-	settle func() // closes stored
+	left   chan struct{}       // closed when the caller's part in the flight has ended
+	stored chan struct{}       // closed then, and when it is known that nothing more comes of it
+	settle func()              // closes stored
 
 	mu    sync.Mutex
 	taken bool // the caller has its answer
@@ -57,12 +58,12 @@ func (e *tripError) Unwrap() error { return e.err }
 // errNotHere answers only-if-cached.
 var errNotHere = errors.New("httpcache: there is no such response, and none may be asked for")
 
-func (t *Transport) trip(r *http.Request, h http.Header, id string, v *variant, w words, fresh bool) *trip {
+func (t *Transport) trip(r *http.Request, id string, v *variant, w words, fresh bool) *trip {
 	x := &trip{t: t, ctx: r.Context(), id: id, v: v, w: w, fresh: fresh, began: t.cfg.Now().UnixMilli()}
 	x.req = r.Clone(r.Context())
 	x.req.Method, x.req.Body = http.MethodGet, nil
 	x.h = canonicalView(x.req.Header)
-	x.handed, x.stored = make(chan *http.Response, 1), make(chan struct{})
+	x.handed, x.left, x.stored = make(chan *http.Response, 1), make(chan struct{}), make(chan struct{})
 	x.settle = sync.OnceFunc(func() { close(x.stored) })
 	return x
 }
@@ -82,6 +83,7 @@ func (x *trip) fetch() (*http.Response, fetched) {
 	got := make(chan fetched, 1)
 	x.t.running.Go(func() {
 		defer x.settle()
+		defer close(x.left)
 		defer leave()
 		got <- x.call(ctx)
 	})
@@ -156,6 +158,10 @@ func (x *trip) load(ctx context.Context, _ string) (*page, error) {
 		// one is for others.
 		x.settle()
 		x.leave()
+		<-x.left
+		if ctx.Err() != nil { // there are none
+			return nil, ctx.Err()
+		}
 	}
 	x.had.Store(have)
 	if !have {
@@ -215,52 +221,6 @@ func (x *trip) receive(ctx context.Context, e *exchanged, prev *page) (*page, er
 	p := t.page(resp.StatusCode, e.h, body)
 	p.Vary = fields
 	return x.keep(ctx, p, e, &life), nil
-}
-
-// hand gives the caller the response to read, if it still waits. It sets the body first.
-func (x *trip) hand(e *exchanged, set func(), why reason) bool {
-	if e.behind || !x.take() {
-		return false
-	}
-	set()
-	resp := e.resp
-	if resp.Header == nil {
-		resp.Header = http.Header{}
-	}
-	m := miss{stale: x.had.Load(), vary: x.v != nil, stored: why == none, detail: why}
-	resp.Header.Add("Cache-Status", x.t.lines.miss(m))
-	x.t.stats.of(formatOf("", resp.Header)).misses.Add(1)
-	x.handed <- resp
-	return true
-}
-
-// refuse ends a load whose response is for our caller alone. What it would have
-// replaced is not what the origin says any more.
-func (x *trip) refuse(ctx context.Context, e *exchanged, prev *page, why reason) (*page, error) {
-	t := x.t
-	t.stats.refuse(why)
-	cache.Filling(ctx).NoStore()
-	if !x.hand(e, func() { e.resp.Body = &ownBody{e.resp.Body, e.cancel, x.leave} }, why) {
-		e.drop()
-	}
-	switch {
-	case x.v != nil && why == byVary: // the names are to be learned anew
-		x.forget(ctx, x.id)
-	case prev != nil && e.resp.StatusCode < 500:
-		x.forget(ctx, x.at())
-	}
-	return &page{refused: why}, nil
-}
-
-// forget invalidates an entry when the load has ended, which would be repeated else.
-func (x *trip) forget(ctx context.Context, id string) {
-	ctx = context.WithoutCancel(ctx)
-	x.t.running.Go(func() {
-		<-x.stored
-		if err := x.t.pages.Delete(ctx, id); err != nil {
-			x.t.warn(ctx, "httpcache: the invalidation of a response that may not be kept any more is pending", err)
-		}
-	})
 }
 
 // at returns the key of the entry that is wanted.

@@ -25,7 +25,7 @@ func echo(pairs ...string) *upstream {
 		if r.URL.User != nil {
 			user = r.URL.User.String()
 		}
-		return says(200, fmt.Sprint(r.Header["Authorization"], r.Header["authorization"], r.Header["Cookie"], r.Header["X-Token"], user), pairs...), nil
+		return says(200, fmt.Sprint(r.Header["Authorization"], r.Header[strings.ToLower("Authorization")], r.Header["Cookie"], r.Header["X-Token"], user), pairs...), nil
 	}}
 }
 
@@ -55,7 +55,7 @@ func leaks(t *testing.T, cfg httpcache.TransportConfig) int {
 		}
 	}
 	lower := outgoing(t, http.MethodGet, pageURL)
-	lower.Header["authorization"] = []string{"c"} // a name that is not in its usual form
+	lower.Header[strings.ToLower("Authorization")] = []string{"c"} // a name that is not in its usual form
 	user := outgoing(t, http.MethodGet, pageURL)
 	user.URL.User = url.UserPassword("d", "d")
 	for _, r := range []*http.Request{lower, user} {
@@ -151,7 +151,7 @@ func TestTransportWrites(t *testing.T) {
 func TestTransportWriteDuringRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		resp, out := bodyFrom("Cache-Control", minute)
-		o := scripted(func(*http.Request) *http.Response { return resp }, replies(204, ""), replies(200, "after", "Cache-Control", minute))
+		o := scripted(func(*http.Request) *http.Response { return resp.Response }, replies(204, ""), replies(200, "after", "Cache-Control", minute))
 		c := transport(t, o, httpcache.TransportConfig{})
 		before := make(chan answer, 1)
 		go func() { before <- c.get(t) }()
@@ -162,7 +162,11 @@ func TestTransportWriteDuringRead(t *testing.T) {
 		if a := <-before; a.body != "before" {
 			t.Errorf("the reader gets %v", a)
 		}
-		if a := c.get(t); a.body != "after" {
+		synctest.Wait()
+		if o.asked() != 2 {
+			t.Errorf("%d requests: it is asked for again, and for nobody", o.asked())
+		}
+		if a := c.get(t); a.hit() || a.body != "after" {
 			t.Errorf("then %v", a)
 		}
 	})
@@ -207,7 +211,7 @@ func TestTransportTwoProcesses(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, cc string
-		then     func(*http.Request) *http.Response
+		then     reply
 		after    string
 		body     string
 		how      string

@@ -301,7 +301,7 @@ func TestTransportRevalidates(t *testing.T) {
 // RFC 9111 §4.2.4, RFC 5861: what is served stale.
 func TestTransportServesStale(t *testing.T) {
 	lives := func(s string) *upstream { return numbered("Cache-Control", "max-age=60, "+s) }
-	fails := func(s string, then func(*http.Request) *http.Response) *upstream {
+	fails := func(s string, then reply) *upstream {
 		return scripted(replies(200, "one", "Cache-Control", "max-age=60, "+s), then)
 	}
 	unavailable := replies(503, "unavailable")

@@ -1,0 +1,37 @@
+package httpcache
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// mayWrite reports whether a method may change what it names (RFC 9110 §9.2.1).
+func mayWrite(method string) bool {
+	switch method {
+	case http.MethodGet, "", http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return false
+	}
+	return true
+}
+
+// written invalidates what a request has changed (RFC 9111 §4.4): its URL, and those
+// of the same origin that its response names.
+func (t *Transport) written(r *http.Request, resp *http.Response) {
+	at := *r.URL
+	at.Host = hostOf(r)
+	scopes := []invalidate.Scope{t.pages.Tag(t.tag(&at))}
+	for _, name := range []string{"Location", "Content-Location"} {
+		if ref, err := url.Parse(resp.Header.Get(name)); err == nil && resp.Header.Get(name) != "" {
+			if to := at.ResolveReference(ref); to.Scheme == at.Scheme && plainHost(to.Scheme, to.Host) == at.Host {
+				to.Host = at.Host
+				scopes = append(scopes, t.pages.Tag(t.tag(to)))
+			}
+		}
+	}
+	if err := t.cfg.Tiers.Invalidate(context.WithoutCancel(r.Context()), scopes...); err != nil {
+		t.warn(r.Context(), "httpcache: an invalidation after a write is pending", err)
+	}
+}
