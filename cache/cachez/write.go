@@ -87,10 +87,10 @@ func wantsJSON(r *http.Request) bool {
 // write sends the page in the form that the request wants.
 func (h *handler) write(w http.ResponseWriter, r *http.Request, p *page) {
 	var b bytes.Buffer
-	kind, err := "text/html; charset=utf-8", error(nil)
+	var err error
+	kind := "text/html; charset=utf-8"
 	if wantsJSON(r) {
-		kind = "application/json"
-		err = json.NewEncoder(&b).Encode(p)
+		kind, err = "application/json", json.NewEncoder(&b).Encode(p)
 	} else {
 		err = pages.Execute(&b, p)
 	}

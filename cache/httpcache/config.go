@@ -183,7 +183,7 @@ type Config struct {
 	// for. Of those that a client likes the same, it gets the first. The handler is not
 	// shown Accept-Encoding then. Left as they are: what the handler has encoded or
 	// marked no-transform, types that are compressed already, what does not get
-	// smaller, and what is not stored. Nil: none.
+	// smaller, what is not stored, and everything when Off is set. Nil: none.
 	Encodings []Encoding
 
 	// ContextKeys are the keys of the context values that a handler may see with KeyOnly,

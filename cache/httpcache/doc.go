@@ -104,6 +104,28 @@
 // does one that is flushed before it is whole; with FromResponse, where it names a lifetime,
 // it is stored all the same, and others who wait for it get it when it is whole.
 //
+// # Parts, conditions and codings
+//
+// A page of status 200 answers Range, If-Range, If-Match and If-Unmodified-Since as it
+// answers If-None-Match. With KeyOnly a page that is not there is made whole first.
+// Without, the request goes past the cache. (TestRange, TestRangeOfWhatIsNotThere,
+// TestRangesAreThoseOfServeContent)
+//
+// With Config.Encodings a page is compressed once for each coding, and each coding is an
+// entry that the tiers keep beside the plain one. It ends with the page: what invalidates
+// one invalidates all. A page that is never fresh is compressed for each client. The
+// codings have validators of their own. (TestEncodedPages, TestEncodingsInherit,
+// TestEncodingsAgeWithTheirPages, TestCodingOfAPageThatIsReplaced)
+//
+// # Writes
+//
+// A request of a method that may write, and that is answered 2xx or 3xx, invalidates the
+// entries of its path, and of the paths of the same host that Location and
+// Content-Location name, before its client has the answer. When the log of the Tiers is
+// out of reach the client waits for as long as their InvalidateWait says, and
+// Stats.PendingWrites counts it. See Config.IgnoreWrites. (TestWrites,
+// TestWritesAreOverBeforeTheyAreAnswered, TestWritesOfAFleet, TestWritesWithoutALog)
+//
 // # Guarantees
 //
 // Each names the test that holds it.

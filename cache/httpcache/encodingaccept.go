@@ -14,7 +14,7 @@ func preferred(lines []string, encodings []Encoding) int {
 		return -1
 	}
 	const unsaid = -1
-	said, any, plain := [kinds]int{unsaid, unsaid}, unsaid, unsaid
+	said, other, plain := [kinds]int{unsaid, unsaid}, unsaid, unsaid
 	for _, line := range lines {
 		for more := true; more; {
 			var element string
@@ -25,7 +25,7 @@ func preferred(lines []string, encodings []Encoding) int {
 			}
 			switch {
 			case coding == "*":
-				any = q
+				other = q
 			case strings.EqualFold(coding, "identity"):
 				plain = q
 			case strings.EqualFold(coding, "gzip"), strings.EqualFold(coding, "x-gzip"):
@@ -39,7 +39,7 @@ func preferred(lines []string, encodings []Encoding) int {
 	for i, e := range encodings {
 		q := said[e.kind]
 		if q == unsaid {
-			q = any
+			q = other
 		}
 		if q > most || q == most && best < 0 {
 			best, most = i, q

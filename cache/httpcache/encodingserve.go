@@ -38,17 +38,13 @@ func (x *exchange) inCoding(res cache.Result[*page], r *http.Request) *page {
 			return n.or(p)
 		}
 	}
-	stored := res.Source != cache.Load || x.led.Load() && reason(x.why.Load()) == none
-	switch {
-	case !stored && x.led.Load():
-		return p
-	case p.Asks || res.Stale || c.left(p) <= 0:
-		if !stored {
-			return p
+	if p.Asks || res.Stale || c.left(p) <= 0 {
+		if res.Source == cache.Load && (!x.led.Load() || reason(x.why.Load()) != none) {
+			return p // it is not stored
 		}
 		return p.encodedOnce(e, r.Header)
 	}
-	n := x.codingOf(p, e)
+	n := x.codingOf(p, e) // of what is not stored there is none
 	if n == nil {
 		return p
 	}

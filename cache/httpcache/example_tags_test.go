@@ -28,7 +28,7 @@ func ExampleCache_PurgeTags() {
 	}))
 	get := func() {
 		res := ask(site, http.MethodGet, "/posts/7")
-		fmt.Printf("%s; the client sees the tags: %t\n", res.Header.Get("Cache-Status"), res.Header.Get("Surrogate-Key") != "")
+		fmt.Printf("%s; the client sees the tags: %t\n", how(res), res.Header.Get("Surrogate-Key") != "")
 	}
 
 	get()
@@ -38,7 +38,7 @@ func ExampleCache_PurgeTags() {
 	fmt.Println(pages.PurgeTags(ctx, ""))
 	// Output:
 	// twofold;fwd=uri-miss;stored; the client sees the tags: false
-	// twofold;hit;ttl=60; the client sees the tags: false
+	// twofold;hit; the client sees the tags: false
 	// <nil>
 	// twofold;fwd=uri-miss;stored; the client sees the tags: false
 	// httpcache: purge tags: tag 1 of 1: invalidate: bad scope: tag is empty
@@ -62,12 +62,12 @@ func ExampleConfig_ignoreWrites() {
 			w.Header().Set("Cache-Control", "max-age=60")
 		}))
 		ask(site, http.MethodGet, "/posts/7")
-		fmt.Println(ask(site, http.MethodPut, "/posts/7").Header.Get("Cache-Status"))
-		fmt.Println(ask(site, http.MethodGet, "/posts/7").Header.Get("Cache-Status"))
+		fmt.Println(how(ask(site, http.MethodPut, "/posts/7")))
+		fmt.Println(how(ask(site, http.MethodGet, "/posts/7")))
 	}
 	// Output:
 	// twofold;fwd=method
 	// twofold;fwd=uri-miss;stored
 	// twofold;fwd=method
-	// twofold;hit;ttl=60
+	// twofold;hit
 }

@@ -87,7 +87,7 @@ func (n *rendering) judge(status int, h http.Header) verdict {
 	c := n.x.c
 	tags, ok := c.takeTags(h)
 	cache.Depend(n.ctx, tags...)
-	v := verdict{}
+	var v verdict
 	if c.cfg.until() {
 		v = c.judge(&n.x.t, status, h)
 	} else {

@@ -2,6 +2,7 @@ package httpcache_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -86,7 +87,7 @@ func TestTagHeadersAreTakenOff(t *testing.T) {
 			for _, method := range []string{"GET", "GET", "HEAD", "POST"} {
 				for _, path := range []string{"/", "/stream", "/hints"} {
 					a := do(s, request(t, method, path, header...))
-					if a.header.Get("Surrogate-Key") != "" || len(a.header["cache-tag"])+len(a.header["Cache-Tag"]) > 0 || a.header.Get("X-Other") == "" {
+					if a.header.Get("Surrogate-Key") != "" || strings.Contains(strings.ToLower(fmt.Sprint(a.header)), "cache-tag") || a.header.Get("X-Other") == "" {
 						t.Errorf("%s, off %t: %s %s: %v", name, off, method, path, a)
 					}
 				}

@@ -2,6 +2,7 @@ package httpcache_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -173,10 +174,13 @@ func TestWritesAreOverBeforeTheyAreAnswered(t *testing.T) {
 			w.WriteHeader(http.StatusEarlyHints)
 			w.WriteHeader(http.StatusForbidden)
 		}},
-		"nothing":        {write: func(http.ResponseWriter, *http.Request) {}},
-		"another path":   {write: func(_ http.ResponseWriter, r *http.Request) { r.URL.Path, r.Method = "/other", http.MethodGet }},
-		"panic":          {stays: true, write: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
-		"panic too late": {write: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200); panic(http.ErrAbortHandler) }},
+		"nothing":      {write: func(http.ResponseWriter, *http.Request) {}},
+		"another path": {write: func(_ http.ResponseWriter, r *http.Request) { r.URL.Path, r.Method = "/other", http.MethodGet }},
+		"panic":        {stays: true, write: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
+		"panic too late": {write: func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusOK)
+			panic(http.ErrAbortHandler)
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, desk(c.write), httpcache.Config{})
@@ -252,6 +256,22 @@ func TestWritesOfAFleet(t *testing.T) {
 		sleep(t, "2s")
 		if gone := servers[1].gone(t, "/"); len(gone) != 1 {
 			t.Error("the other process has the page still")
+		}
+	})
+}
+
+// The invalidation of a write is sent also when its client has left.
+func TestWritesOfClientsWhoLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, leave := context.WithCancel(t.Context())
+		servers, _ := fleet(t, desk(func(w http.ResponseWriter, _ *http.Request) {
+			leave()
+			w.WriteHeader(http.StatusCreated)
+		}), httpcache.Config{})
+		s := servers[0]
+		do(s, request(t, http.MethodPost, "/").WithContext(ctx))
+		if n := s.c.Stats().PendingWrites; n != 0 {
+			t.Errorf("%d writes are pending", n)
 		}
 	})
 }
