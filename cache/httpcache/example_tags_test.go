@@ -28,7 +28,7 @@ func ExampleCache_PurgeTags() {
 	}))
 	get := func() {
 		res := ask(site, http.MethodGet, "/posts/7")
-		fmt.Printf("%s; the client sees the tags: %t\n", res.Header.Get("Cache-Status"), res.Header.Get("Surrogate-Key") != "")
+		fmt.Printf("%s; the client sees the tags: %t\n", res.Header().Get("Cache-Status"), res.Header().Get("Surrogate-Key") != "")
 	}
 
 	get()
@@ -62,8 +62,8 @@ func ExampleConfig_ignoreWrites() {
 			w.Header().Set("Cache-Control", "max-age=60")
 		}))
 		ask(site, http.MethodGet, "/posts/7")
-		fmt.Println(ask(site, http.MethodPut, "/posts/7").Header.Get("Cache-Status"))
-		fmt.Println(ask(site, http.MethodGet, "/posts/7").Header.Get("Cache-Status"))
+		fmt.Println(ask(site, http.MethodPut, "/posts/7").Header().Get("Cache-Status"))
+		fmt.Println(ask(site, http.MethodGet, "/posts/7").Header().Get("Cache-Status"))
 	}
 	// Output:
 	// twofold;fwd=method
