@@ -1,7 +1,6 @@
 package cachez
 
 import (
-	"crypto/tls"
 	"net/http"
 	"net/url"
 	"strings"
@@ -24,13 +23,13 @@ func (h *handler) coverPages(r *http.Request, t *target) error {
 	}
 	switch {
 	case t.By == "url":
-		t.client, err = http.NewRequestWithContext(r.Context(), http.MethodGet, "/", http.NoBody)
-		if err != nil {
-			return err
-		}
-		t.client.Host, t.client.URL = host, &url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}
+		whole := *u
+		whole.Scheme, whole.Host = "http", host
 		if secure {
-			t.client.TLS = &tls.ConnectionState{Version: tls.VersionTLS13, HandshakeComplete: true}
+			whole.Scheme = "https"
+		}
+		if t.client, err = h.Pages.Request(r.Context(), whole.String(), nil); err != nil {
+			return err
 		}
 	case u.RawQuery != "" || u.ForceQuery:
 		return t.faultf("it has a query: leave that out, responses of every query are meant")

@@ -14,14 +14,14 @@ import (
 )
 
 // ask sends a request to h and returns the answer; header is pairs of names and values.
-func ask(h http.Handler, method, path string, header ...string) *http.Response {
+func ask(h http.Handler, method, path string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequestWithContext(context.Background(), method, path, http.NoBody)
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Add(header[i], header[i+1])
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	return w.Result()
+	return w
 }
 
 // A page is compressed once for each coding. Its handler writes it plain.
@@ -49,18 +49,17 @@ func ExampleConfig_encodings() {
 
 	for _, accept := range []string{"", "gzip", "gzip, deflate, br, zstd"} {
 		res := ask(site, http.MethodGet, "/", "Accept-Encoding", accept)
-		fmt.Printf("%q %s, less than 6000 bytes: %t\n", res.Header.Get("Content-Encoding"), res.Header.Get("ETag"), res.ContentLength < 6000)
+		fmt.Printf("%q %s, less than 6000 bytes: %t\n", res.Header().Get("Content-Encoding"), res.Header().Get("ETag"), res.Body.Len() < 6000)
 	}
 	res := ask(site, http.MethodGet, "/", "Accept-Encoding", "gzip", "If-None-Match", `"v1-gzip"`)
-	fmt.Println(res.Status)
+	fmt.Println(res.Code)
 	res = ask(site, http.MethodGet, "/", "Range", "bytes=0-4") // of the plain body
-	part, _ := io.ReadAll(res.Body)
-	fmt.Println(res.Status, string(part))
+	fmt.Println(res.Code, res.Body)
 	// Output:
 	// render
 	// "" "v1", less than 6000 bytes: false
 	// "gzip" "v1-gzip", less than 6000 bytes: true
 	// "zstd" "v1-zstd", less than 6000 bytes: true
-	// 304 Not Modified
-	// 206 Partial Content hello
+	// 304
+	// 206 hello
 }

@@ -28,7 +28,7 @@ func ExampleCache_PurgeTags() {
 	}))
 	get := func() {
 		res := ask(site, http.MethodGet, "/posts/7")
-		fmt.Printf("%s; the client sees the tags: %t\n", how(res), res.Header.Get("Surrogate-Key") != "")
+		fmt.Printf("%s; the client sees the tags: %t\n", how(res), res.Header().Get("Surrogate-Key") != "")
 	}
 
 	get()

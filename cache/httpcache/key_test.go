@@ -288,3 +288,25 @@ func TestOuterHeader(t *testing.T) {
 		t.Errorf("the page was changed: %v", h)
 	}
 }
+
+// Behind something that ends TLS the scheme is what Secure says, but for a request that is
+// made here: that says it itself.
+func TestSecure(t *testing.T) {
+	s := serve(t, mirror, httpcache.Config{Secure: func(r *http.Request) bool { return r.Header.Get("X-Forwarded-Proto") == "https" }})
+	key := func(r *http.Request, err error) string {
+		t.Helper()
+		full, ok := s.c.KeyOf(r)
+		if err != nil || !ok {
+			t.Fatalf("%v, %v", err, ok)
+		}
+		return full
+	}
+	seen := key(request(t, http.MethodGet, "/", "X-Forwarded-Proto", "https"), nil)
+	if made := key(s.c.Request(t.Context(), "https://example.com/", nil)); made != seen {
+		t.Errorf("%s, want %s", made, seen)
+	}
+	plain := key(request(t, http.MethodGet, "/"), nil)
+	if made := key(s.c.Request(t.Context(), "http://example.com/", http.Header{"X-Forwarded-Proto": {"https"}})); made != plain || plain == seen {
+		t.Errorf("%s, want %s", made, plain)
+	}
+}

@@ -56,8 +56,7 @@ func (x *exchange) start(ctx context.Context, prev *page) *rendering {
 		n.rec.tee = n.tee
 	}
 	r := n.request()
-	x.c.renderings.Add(1)
-	go n.run(r)
+	x.c.renderings.Go(func() { n.run(r) })
 	return n
 }
 
@@ -133,7 +132,6 @@ func (n *rendering) newPage(status int, h http.Header, body []byte) *page {
 }
 
 func (n *rendering) run(r *http.Request) {
-	defer n.x.c.renderings.Done()
 	returned := false
 	defer func() {
 		if returned {

@@ -43,3 +43,17 @@ func bare(r *http.Request) http.Request {
 	c.Form, c.PostForm, c.MultipartForm, c.Response = nil, nil, nil, nil
 	return c
 }
+
+// schemeKey is the key of the scheme, https or not, in the context of what Cache.Request
+// returns.
+type schemeKey struct{}
+
+// secure reports whether the scheme of a request is https.
+func (c *Cache) secure(r *http.Request) bool {
+	if r.RemoteAddr == "" { // a server's request has one
+		if https, ok := r.Context().Value(schemeKey{}).(bool); ok {
+			return https
+		}
+	}
+	return c.cfg.Secure(r)
+}

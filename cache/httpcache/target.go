@@ -47,7 +47,7 @@ func (c *Cache) target(r *http.Request) (t target, why reason) {
 			return t, byQuery
 		}
 	}
-	t.secure = c.cfg.Secure(r)
+	t.secure = c.secure(r)
 	if lines := r.Header["Cache-Control"]; len(lines) > 0 {
 		d, _ := parseCacheControl(lines)
 		t.noStore, t.cached = d.has("no-store"), d.has("only-if-cached")

@@ -34,7 +34,7 @@ type Warmed struct {
 // handler panics or does not answer in time; a 5xx is no error.
 func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (Warmed, error) {
 	c := h.c
-	r, err := c.synthetic(ctx, target, header)
+	r, err := c.Request(ctx, target, header)
 	if err != nil {
 		return Warmed{}, err
 	}
@@ -84,29 +84,32 @@ func (c *Cache) warmed(ctx context.Context, x *exchange, res cache.Result[*page]
 	return w
 }
 
-// synthetic returns the request of a client that there is not.
-func (c *Cache) synthetic(ctx context.Context, target string, header http.Header) (*http.Request, error) {
+// Request returns the request of a client that asks for target, a path or a whole URL as
+// for [Handler.Warm], with a header, for [Cache.KeyOf], Purge and Expire. Its scheme is that
+// of target, whatever Config.Secure would make of the header.
+func (c *Cache) Request(ctx context.Context, target string, header http.Header) (*http.Request, error) {
 	u, err := url.Parse(target)
 	if err != nil {
-		return nil, fmt.Errorf("httpcache: warm: target of %d bytes is no URL", len(target))
+		return nil, fmt.Errorf("httpcache: target of %d bytes is no URL", len(target))
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
 	if err != nil {
-		return nil, fmt.Errorf("httpcache: warm: target of %d bytes is no URL", len(target))
+		return nil, fmt.Errorf("httpcache: target of %d bytes is no URL", len(target))
 	}
 	if header != nil {
 		r.Header = header.Clone()
 	}
+	r = r.WithContext(context.WithValue(ctx, schemeKey{}, u.Scheme == "https"))
 	switch u.Scheme {
 	case "https":
 		r.TLS = tlsWithoutClient()
 	case "http", "":
 	default:
-		return nil, fmt.Errorf("httpcache: warm: target of %d bytes is of no scheme that is served", len(target))
+		return nil, fmt.Errorf("httpcache: target of %d bytes is of no scheme that is served", len(target))
 	}
 	if u.Host == "" {
 		if len(c.cfg.Hosts) == 0 {
-			return nil, errors.New("httpcache: warm: the target names no host, and neither does Config.Hosts")
+			return nil, errors.New("httpcache: the target names no host, and neither does Config.Hosts")
 		}
 		r.Host = c.cfg.Hosts[0]
 	}
