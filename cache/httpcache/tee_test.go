@@ -2,6 +2,7 @@ package httpcache_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,9 +17,7 @@ import (
 // parts is a handler that flushes after each part, and waits before the next.
 func parts(header http.Header, wait func(), body ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
-		for name, values := range header {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), header)
 		for i, part := range body {
 			if i > 0 {
 				wait()
