@@ -21,6 +21,7 @@ type rendering struct {
 	made   time.Time
 	req    http.Header     // what the handler sees, but for what is asked about prev
 	prev   *page           // the handler is asked whether it still stands; nil: it is not
+	other  []field         // what the handler sees in place of the client's own values; nil: nothing
 	whole  bool            // the handler sees all of the client's request
 	ctx    context.Context // the handler's
 	cancel context.CancelCauseFunc
@@ -40,8 +41,8 @@ type rendering struct {
 // start runs the handler in the context of a load: what it reads from caches,
 // or names by cache.Depend, the page depends on.
 func (x *exchange) start(ctx context.Context, prev *page) *rendering {
-	n := &rendering{x: x, made: x.c.cfg.Now(), done: make(chan struct{}), prev: prev}
-	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	n := &rendering{x: x, made: x.c.cfg.Now(), done: make(chan struct{}), prev: prev, other: x.other}
+	own, cancel := context.WithCancelCause(asOfServer(context.WithoutCancel(ctx)))
 	n.ctx, n.cancel = own, cancel
 	n.unlink = context.AfterFunc(ctx, func() { n.loadOver(ctx) })
 	n.rec = &recorder{
@@ -69,15 +70,12 @@ func (n *rendering) request() (r *http.Request) {
 	} else {
 		r, n.whole = x.shown(n.ctx)
 	}
-	if x.other != nil { // for those who have what is to be replaced
-		for _, f := range x.other {
-			r.Header[f.Name] = f.Values
-		}
+	if n.other != nil { // for those who have what is to be replaced
+		wear(r.Header, n.other)
 		n.whole = false
 	}
-	n.req = r.Header
+	n.req = r.Header.Clone() // the handler may change its own
 	if n.prev != nil {
-		r.Header = r.Header.Clone()
 		n.prev.ask(r.Header)
 	}
 	return r
@@ -93,6 +91,7 @@ func (n *rendering) judge(status int, h http.Header) verdict {
 	} else {
 		v = n.weigh(status, h)
 	}
+	v.held = v.fate == renew || v.fate == fail && n.x.renews.Load()
 	if !ok && v.fate == store {
 		v.fate, v.why = share, byTags
 		if !c.cfg.KeyOnly {
@@ -200,6 +199,9 @@ func (n *rendering) tee() http.ResponseWriter {
 	if n.taken {
 		return n.rec.out
 	}
+	if n.other != nil {
+		return nil // it is not for our client
+	}
 	for _, name := range conditions {
 		if has(n.x.req.Header, name) {
 			return nil
@@ -248,7 +250,7 @@ func (n *rendering) goOn(why reason) http.ResponseWriter {
 		n.unlink()
 		n.outlive()
 		w = n.rec.tee()
-	} else if (n.whole || why.goesOn() && !n.rec.verdict.mine) && n.unlink() {
+	} else if (n.whole || why.goesOn() && !n.rec.verdict.mine && n.other == nil) && n.unlink() {
 		if w = n.x.client.take(); w != nil {
 			n.taken = true
 			n.outlive()
