@@ -28,6 +28,7 @@ type rendering struct {
 	unlink func() bool // from the load's context
 	taken  bool        // by the handler's goroutine: the client is ours
 	teed   atomic.Bool // it gets what is recorded as it comes
+	tail   *tail       // by the handler's goroutine: its writer then
 
 	// done is closed when it is known what becomes of the load; before that, the
 	// rest is written.
@@ -152,9 +153,6 @@ func (n *rendering) returned() {
 	cut := context.Cause(n.ctx)
 	defer n.cancel(nil)
 	status, header, body, ok := n.rec.finish()
-	if n.taken {
-		n.x.client.release(nil)
-	}
 	switch {
 	case ok && cut != nil:
 		n.end(verdict{}, nil, cut)
@@ -162,6 +160,20 @@ func (n *rendering) returned() {
 		p := n.newPage(status, header, body)
 		n.end(n.rec.verdict, p, nil)
 	}
+	n.release(nil)
+}
+
+// release gives the client back, if it was taken, when it has got all.
+func (n *rendering) release(panicked any) {
+	if !n.taken {
+		return
+	}
+	if n.tail != nil {
+		if _, fell := n.tail.settle(); panicked == nil {
+			panicked = fell
+		}
+	}
+	n.x.client.release(panicked)
 }
 
 // fell ends a rendering whose handler panicked with p.
@@ -172,10 +184,8 @@ func (n *rendering) fell(p any) {
 	if p != nil {
 		err = &cache.PanicError{Value: p, Stack: debug.Stack()}
 	}
-	if n.taken {
-		n.x.client.release(repanic(err))
-	}
 	n.end(verdict{}, nil, err)
+	n.release(repanic(err))
 }
 
 // outlive makes the handler live as long as the client that it has.
@@ -208,12 +218,13 @@ func (n *rendering) tee() http.ResponseWriter {
 		}
 	}
 	w := n.x.client.take()
-	if w != nil {
-		n.taken = true
-		n.teed.Store(true)
-		w.Header().Add("Cache-Status", n.x.c.lines.miss(n.x.missed(none)))
+	if w == nil {
+		return nil
 	}
-	return w
+	n.taken, n.tail = true, newTail(w)
+	n.teed.Store(true)
+	w.Header().Add("Cache-Status", n.x.c.lines.miss(n.x.missed(none)))
+	return n.tail
 }
 
 // early passes an informational response on to the client whose request it answers.
@@ -249,7 +260,8 @@ func (n *rendering) goOn(why reason) http.ResponseWriter {
 	if n.taken {
 		n.unlink()
 		n.outlive()
-		w = n.rec.tee()
+		n.end(verdict{why: why}, nil, nil) // others do not wait for our client
+		w, _ = n.tail.settle()
 	} else if (n.whole || why.goesOn() && !n.rec.verdict.mine && n.other == nil) && n.unlink() {
 		if w = n.x.client.take(); w != nil {
 			n.taken = true
