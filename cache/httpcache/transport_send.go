@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -34,7 +33,7 @@ func (x *trip) send(ctx context.Context, prev *page) (*exchanged, error) {
 	if err != nil || prev == nil || e.resp.StatusCode != http.StatusNotModified {
 		return e, err
 	}
-	if tag := e.h.Get("Etag"); tag == "" || strings.HasPrefix(tag, "W/") || tag == prev.get("Etag") {
+	if prev.named(e.h) {
 		return e, nil
 	}
 	e.drop()
@@ -94,18 +93,13 @@ func (x *trip) unfit(resp *http.Response, h http.Header, life *lifetime) (fields
 		return nil, byTrailer
 	case resp.ContentLength > int64(t.cfg.MaxBody) || headerSize(h) > maxHeader:
 		return nil, bySize
-	case life.noStore:
-		return nil, byNoStore
-	case life.bad:
-		return nil, byBadCacheControl
-	case t.cfg.Shared && life.private:
-		return nil, byPrivate
-	case t.cfg.Shared && has(x.h, "Authorization") && !life.authorized:
-		return nil, byCredentials
 	}
-	on, ok := variesOn(h)
-	if !ok || x.v != nil && slices.ContainsFunc(on, func(name string) bool { return !slices.Contains(x.v.names, name) }) {
-		return nil, byVary
+	if why := x.personal(life); why != none {
+		return nil, why
+	}
+	on, why := x.varies(h)
+	if why != none {
+		return nil, why
 	}
 	if fresh, stale, staleIfError := life.left(); fresh == 0 && stale == 0 && staleIfError == 0 {
 		switch {
@@ -117,6 +111,31 @@ func (x *trip) unfit(resp *http.Response, h http.Header, life *lifetime) (fields
 		}
 	}
 	return choices(x.h, on), none
+}
+
+// personal returns why a response with that lifetime is for its caller alone, if it is.
+func (x *trip) personal(life *lifetime) reason {
+	shared := x.t.cfg.Shared
+	switch {
+	case life.noStore:
+		return byNoStore
+	case life.bad:
+		return byBadCacheControl
+	case shared && life.private:
+		return byPrivate
+	case shared && has(x.h, "Authorization") && !life.authorized:
+		return byCredentials
+	}
+	return none
+}
+
+// varies returns the names that a response varies on, or why the entry cannot hold it.
+func (x *trip) varies(h http.Header) (on []string, why reason) {
+	on, ok := variesOn(h)
+	if !ok || x.v != nil && slices.ContainsFunc(on, func(name string) bool { return !slices.Contains(x.v.names, name) }) {
+		return nil, byVary
+	}
+	return on, none
 }
 
 func headerSize(h http.Header) (n int) {
@@ -151,11 +170,21 @@ func (x *trip) confirm(ctx context.Context, e *exchanged, prev *page) (*page, er
 	life := x.t.rules.lifetimeOf(prev.Status, h, e.asked, e.received)
 	p := x.t.page(prev.Status, h, prev.Body)
 	p.Vary = prev.Vary
-	if life.noStore || life.bad || x.t.cfg.Shared && life.private {
-		cache.Filling(ctx).NoStore()
+	why := x.personal(&life)
+	if has(e.h, "Vary") && why == none {
+		var on []string
+		on, why = x.varies(h)
+		p.Vary = choices(x.h, on)
 	}
 	if c := e.h["Set-Cookie"]; len(c) > 0 {
 		x.cookies.Store(&c)
+	}
+	if why != none {
+		x.t.stats.refuse(why)
+		cache.Filling(ctx).NoStore()
+		p.dated(e.received, &life)
+		x.own.Store(p)
+		return &page{refused: why}, nil // others ask for themselves
 	}
 	cache.Filling(ctx).DependOnPrevious()
 	return x.keep(ctx, p, e, &life), nil
@@ -167,7 +196,7 @@ func (x *trip) keep(ctx context.Context, p *page, e *exchanged, life *lifetime) 
 	p.dated(e.received, life)
 	p.IfError, p.Immutable = life.staleIfError.Milliseconds(), life.immutable
 	p.Checked = e.received.UnixMilli()
-	p.lives(cache.Filling(ctx), e.asked.UnixMilli(), x.t.cfg.Keep)
+	p.lives(cache.Filling(ctx), x.t.cfg.Now().UnixMilli(), x.t.cfg.Keep)
 	at := *x.req.URL
 	at.Host = hostOf(x.req)
 	cache.Depend(ctx, x.t.tag(&at))
