@@ -6,7 +6,6 @@ import (
 	"hash/maphash"
 	"net/http"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,7 +25,7 @@ type Cache struct {
 	rules      rules
 	memory     memory
 	stats      counters
-	renderings sync.WaitGroup
+	renderings pending
 	warned     atomic.Int64 // when the log was told of a failure, in Unix seconds
 }
 
@@ -78,17 +77,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.c.serve(
 // until ctx ends: one whose response nobody can use any more is told so by its
 // context, and may take its time. Call it when no more requests come.
 func (c *Cache) Close(ctx context.Context) error {
-	idle := make(chan struct{})
-	go func() {
-		c.renderings.Wait()
-		close(idle)
-	}()
-	select {
-	case <-idle:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("httpcache: close: handlers still run: %w", ctx.Err())
+	if err := c.renderings.wait(ctx); err != nil {
+		return fmt.Errorf("httpcache: close: handlers still run: %w", err)
 	}
+	return nil
 }
 
 // KeyOf returns the key of the entry that answers r, in full, as the library

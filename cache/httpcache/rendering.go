@@ -58,7 +58,7 @@ func (x *exchange) start(ctx context.Context, prev *page) *rendering {
 		n.rec.tee = n.tee
 	}
 	r := n.request()
-	x.c.renderings.Add(1)
+	x.c.renderings.add()
 	go n.run(r)
 	return n
 }
@@ -133,7 +133,7 @@ func (n *rendering) newPage(status int, h http.Header, body []byte) *page {
 }
 
 func (n *rendering) run(r *http.Request) {
-	defer n.x.c.renderings.Done()
+	defer n.x.c.renderings.done()
 	returned := false
 	defer func() {
 		if returned {

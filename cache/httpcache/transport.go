@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"sync"
 	"sync/atomic"
 
 	"github.com/twofold-go/twofold/cache"
@@ -31,7 +30,7 @@ type Transport struct {
 	rules   rules
 	lines   lines
 	stats   counters
-	running sync.WaitGroup
+	running pending
 	warned  atomic.Int64 // when the log was told of a failure, in Unix seconds
 }
 
@@ -203,17 +202,10 @@ func (t *Transport) Stats() Stats { return t.stats.read() }
 // until ctx ends. Call it when no more requests come and their bodies are closed. Base
 // and Tiers stay open.
 func (t *Transport) Close(ctx context.Context) error {
-	idle := make(chan struct{})
-	go func() {
-		t.running.Wait()
-		close(idle)
-	}()
-	select {
-	case <-idle:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("httpcache: close: requests still run: %w", ctx.Err())
+	if err := t.running.wait(ctx); err != nil {
+		return fmt.Errorf("httpcache: close: requests still run: %w", err)
 	}
+	return nil
 }
 
 // CloseIdleConnections closes those of Base, if it can; http.Client calls it.

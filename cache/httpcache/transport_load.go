@@ -81,7 +81,7 @@ func (x *trip) fetch() (*http.Response, fetched) {
 	ctx, leave := context.WithCancel(x.ctx)
 	x.leave = leave
 	got := make(chan fetched, 1)
-	x.t.running.Go(func() {
+	x.t.running.run(func() {
 		defer x.settle()
 		defer leave()
 		got <- x.call(ctx)
@@ -200,7 +200,7 @@ func (x *trip) receive(ctx context.Context, e *exchanged, prev *page) (*page, er
 	if !x.hand(e, func() { resp.Body = newFlowBody(x.ctx, f, x.stored, x.leave) }, none) {
 		f.release()
 	}
-	t.running.Go(f.run)
+	t.running.run(f.run)
 	defer f.release()
 	select {
 	case <-f.done:
@@ -256,7 +256,7 @@ func (x *trip) refuse(ctx context.Context, e *exchanged, prev *page, why reason)
 // forget invalidates an entry when the load has ended, which would be repeated else.
 func (x *trip) forget(ctx context.Context, id string) {
 	ctx = context.WithoutCancel(ctx)
-	x.t.running.Go(func() {
+	x.t.running.run(func() {
 		<-x.stored
 		if err := x.t.pages.Delete(ctx, id); err != nil {
 			x.t.warn(ctx, "httpcache: the invalidation of a response that may not be kept any more is pending", err)

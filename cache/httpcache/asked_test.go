@@ -2,15 +2,10 @@ package httpcache_test
 
 import (
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
@@ -84,26 +79,6 @@ func TestHandlerChangesItsRequest(t *testing.T) {
 	}
 }
 
-// A body that was cut short is stored by no way of asking for it.
-func TestWarmIsNotCutShort(t *testing.T) {
-	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Cache-Control", "max-age=60")
-		_, _ = io.WriteString(w, "the first half")
-		_ = http.NewResponseController(w).Flush()
-		panic(http.ErrAbortHandler)
-	}))
-	defer origin.Close()
-	u, err := url.Parse(origin.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := proxied(t, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}, httpcache.Config{Hosts: []string{"example.com"}})
-	w, err := s.Warm(t.Context(), "/", nil)
-	if err == nil || w.Stored {
-		t.Errorf("%+v, %v", w, err)
-	}
-}
-
 // A client cannot have a proxy drop what the response was made for.
 func TestConnectionNamesHeaders(t *testing.T) {
 	h := inLanguage(func(w http.ResponseWriter, body string) { fmt.Fprint(w, body) })
@@ -123,39 +98,22 @@ func TestConnectionNamesHeaders(t *testing.T) {
 	}
 }
 
-// A handler that flushes what it answers to the cache answers the cache all the same.
-func TestFlushedToTheCache(t *testing.T) {
-	for name, c := range map[string]struct {
-		status int
-		how    string
-	}{
-		"304": {http.StatusNotModified, "fwd=stale"},
-		"503": {http.StatusServiceUnavailable, "fwd=stale;fwd-status=503;detail=stale-if-error"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				asked := 0
-				s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-					if asked++; asked == 1 {
-						w.Header().Set("Etag", `"a"`)
-						w.Header().Set("Cache-Control", "max-age=10, stale-if-error=60")
-						fmt.Fprint(w, "page")
-						return
-					}
-					w.WriteHeader(c.status)
-					if c.status != http.StatusNotModified {
-						fmt.Fprint(w, "down")
-					}
-					_ = http.NewResponseController(w).Flush()
-				}), httpcache.Config{})
-				s.get(t, "/")
-				sleep(t, "11s")
-				if a := s.get(t, "/"); a.status != http.StatusOK || a.body != "page" || !strings.HasPrefix(a.how(), c.how) {
-					t.Error(a)
-				}
-			})
-		})
-	}
+// A request may be changed by the handler of its client while a refresh that it began runs.
+func TestRefreshAndHandlerShareNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=1, stale-while-revalidate=60")
+			if w.Header().Set("Vary", "Accept-Language"); r.Header.Get("Accept-Language") == "de" {
+				w.Header().Set("Cache-Control", "private")
+			}
+			r.Header.Del("Accept-Language")
+		}), httpcache.Config{})
+		s.get(t, "/", "Accept-Language", "en")
+		for range 3 {
+			sleep(t, "2s")
+			s.get(t, "/", "Accept-Language", "de") // refreshes that of the other, and is remembered
+		}
+	})
 }
 
 // Values that differ in more than their spelling select variants of their own.
@@ -187,45 +145,4 @@ func TestVaryValues(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A request may be changed by the handler of its client while a refresh that it began runs.
-func TestRefreshAndHandlerShareNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Cache-Control", "max-age=1, stale-while-revalidate=60")
-			if w.Header().Set("Vary", "Accept-Language"); r.Header.Get("Accept-Language") == "de" {
-				w.Header().Set("Cache-Control", "private")
-			}
-			r.Header.Del("Accept-Language")
-		}), httpcache.Config{})
-		s.get(t, "/", "Accept-Language", "en")
-		for range 3 {
-			sleep(t, "2s")
-			s.get(t, "/", "Accept-Language", "de") // refreshes that of the other, and is remembered
-		}
-	})
-}
-
-// A page is as old as its header, however long its body takes.
-func TestSlowBodyIsNoYounger(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked := 0
-		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			asked++
-			w.Header().Set("Cache-Control", "max-age=30")
-			w.WriteHeader(http.StatusOK)
-			<-time.After(20 * time.Second)
-			fmt.Fprint(w, "page ", asked)
-		}), httpcache.Config{})
-		s.get(t, "/")
-		sleep(t, "5s")
-		if a := s.get(t, "/"); !a.hit() || a.header.Get("Age") != "25" {
-			t.Error(a)
-		}
-		sleep(t, "6s")
-		if a := s.get(t, "/"); a.body != "page 2" {
-			t.Error(a)
-		}
-	})
 }
