@@ -58,7 +58,7 @@ func (c *Cache) alone(next http.Handler, w http.ResponseWriter, r *http.Request,
 	if line != "" {
 		w.Header().Add("Cache-Status", line)
 	}
-	c.past(next, w, r)
+	c.past(next, w, r.Clone(r.Context())) // the handler may change it, and a refresh may read it yet
 }
 
 // own lets the handler answer one client alone, from the client's own request,

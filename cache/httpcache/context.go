@@ -29,3 +29,13 @@ func (c *plainContext) Value(key any) any {
 func (c *plainContext) AfterFunc(f func()) (stop func() bool) {
 	return context.AfterFunc(c.Context, f)
 }
+
+// asOfServer returns ctx as a handler of a server has it. Handlers such as a reverse proxy tell
+// by it whether they may panic when a body is cut short; otherwise they return as if it were
+// whole.
+func asOfServer(ctx context.Context) context.Context {
+	if ctx.Value(http.ServerContextKey) != nil {
+		return ctx
+	}
+	return context.WithValue(ctx, http.ServerContextKey, &http.Server{}) //nolint:gosec // it serves nothing
+}

@@ -18,6 +18,9 @@ func (r *recorder) FlushError() error {
 	if r.status == 0 {
 		r.writeHeader(http.StatusOK)
 	}
+	if r.phase == recording && r.verdict.held {
+		return nil
+	}
 	if r.phase == recording && r.tee != nil && r.verdict.fate == store {
 		if r.out == nil {
 			if r.out = r.tee(); r.out != nil {

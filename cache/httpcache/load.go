@@ -99,6 +99,7 @@ func (x *exchange) load(ctx context.Context, _ string) (*page, error) {
 
 // previous returns the page that the handler can be asked about, nil for none.
 func (x *exchange) previous(ctx context.Context) *page {
+	x.other = nil
 	prev, ok := cache.Previous[*page](ctx)
 	if !ok || prev == nil {
 		return nil
@@ -150,7 +151,7 @@ func (x *exchange) settle(ctx context.Context, n *rendering) (*page, error) {
 		cache.Filling(ctx).NoStore()
 	default:
 		if !c.cfg.until() {
-			c.lives(ctx, n.page, &v.life)
+			c.lives(ctx, n.page, v.life, v.at)
 		} else if d, _ := parseCacheControl(n.rec.sent["Cache-Control"]); d.has("must-revalidate") || d.has("proxy-revalidate") {
 			cache.Filling(ctx).SetStale(0)
 			cache.Filling(ctx).SetStaleIfError(0)

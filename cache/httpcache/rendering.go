@@ -21,12 +21,14 @@ type rendering struct {
 	made   time.Time
 	req    http.Header     // what the handler sees, but for what is asked about prev
 	prev   *page           // the handler is asked whether it still stands; nil: it is not
+	other  []field         // what the handler sees in place of the client's own values; nil: nothing
 	whole  bool            // the handler sees all of the client's request
 	ctx    context.Context // the handler's
 	cancel context.CancelCauseFunc
 	unlink func() bool // from the load's context
 	taken  bool        // by the handler's goroutine: the client is ours
 	teed   atomic.Bool // it gets what is recorded as it comes
+	tail   *tail       // by the handler's goroutine: its writer then
 
 	// done is closed when it is known what becomes of the load; before that, the
 	// rest is written.
@@ -40,8 +42,8 @@ type rendering struct {
 // start runs the handler in the context of a load: what it reads from caches,
 // or names by cache.Depend, the page depends on.
 func (x *exchange) start(ctx context.Context, prev *page) *rendering {
-	n := &rendering{x: x, made: x.c.cfg.Now(), done: make(chan struct{}), prev: prev}
-	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	n := &rendering{x: x, made: x.c.cfg.Now(), done: make(chan struct{}), prev: prev, other: x.other}
+	own, cancel := context.WithCancelCause(asOfServer(context.WithoutCancel(ctx)))
 	n.ctx, n.cancel = own, cancel
 	n.unlink = context.AfterFunc(ctx, func() { n.loadOver(ctx) })
 	n.rec = &recorder{
@@ -68,15 +70,12 @@ func (n *rendering) request() (r *http.Request) {
 	} else {
 		r, n.whole = x.shown(n.ctx)
 	}
-	if x.other != nil { // for those who have what is to be replaced
-		for _, f := range x.other {
-			r.Header[f.Name] = f.Values
-		}
+	if n.other != nil { // for those who have what is to be replaced
+		wear(r.Header, n.other)
 		n.whole = false
 	}
-	n.req = r.Header
+	n.req = r.Header.Clone() // the handler may change its own
 	if n.prev != nil {
-		r.Header = r.Header.Clone()
 		n.prev.ask(r.Header)
 	}
 	return r
@@ -92,6 +91,7 @@ func (n *rendering) judge(status int, h http.Header) verdict {
 	} else {
 		v = n.weigh(status, h)
 	}
+	v.held = v.fate == renew || v.fate == fail && n.x.renews.Load()
 	if !ok && v.fate == store {
 		v.fate, v.why = share, byTags
 		if !c.cfg.KeyOnly {
@@ -151,9 +151,6 @@ func (n *rendering) returned() {
 	cut := context.Cause(n.ctx)
 	defer n.cancel(nil)
 	status, header, body, ok := n.rec.finish()
-	if n.taken {
-		n.x.client.release(nil)
-	}
 	switch {
 	case ok && cut != nil:
 		n.end(verdict{}, nil, cut)
@@ -161,6 +158,20 @@ func (n *rendering) returned() {
 		p := n.newPage(status, header, body)
 		n.end(n.rec.verdict, p, nil)
 	}
+	n.release(nil)
+}
+
+// release gives the client back, if it was taken, when it has got all.
+func (n *rendering) release(panicked any) {
+	if !n.taken {
+		return
+	}
+	if n.tail != nil {
+		if _, fell := n.tail.settle(); panicked == nil {
+			panicked = fell
+		}
+	}
+	n.x.client.release(panicked)
 }
 
 // fell ends a rendering whose handler panicked with p.
@@ -171,10 +182,8 @@ func (n *rendering) fell(p any) {
 	if p != nil {
 		err = &cache.PanicError{Value: p, Stack: debug.Stack()}
 	}
-	if n.taken {
-		n.x.client.release(repanic(err))
-	}
 	n.end(verdict{}, nil, err)
+	n.release(repanic(err))
 }
 
 // outlive makes the handler live as long as the client that it has.
@@ -198,18 +207,22 @@ func (n *rendering) tee() http.ResponseWriter {
 	if n.taken {
 		return n.rec.out
 	}
+	if n.other != nil {
+		return nil // it is not for our client
+	}
 	for _, name := range conditions {
 		if has(n.x.req.Header, name) {
 			return nil
 		}
 	}
 	w := n.x.client.take()
-	if w != nil {
-		n.taken = true
-		n.teed.Store(true)
-		w.Header().Add("Cache-Status", n.x.c.lines.miss(n.x.missed(none)))
+	if w == nil {
+		return nil
 	}
-	return w
+	n.taken, n.tail = true, newTail(w)
+	n.teed.Store(true)
+	w.Header().Add("Cache-Status", n.x.c.lines.miss(n.x.missed(none)))
+	return n.tail
 }
 
 // early passes an informational response on to the client whose request it answers.
@@ -245,8 +258,9 @@ func (n *rendering) goOn(why reason) http.ResponseWriter {
 	if n.taken {
 		n.unlink()
 		n.outlive()
-		w = n.rec.tee()
-	} else if (n.whole || why.goesOn() && !n.rec.verdict.mine) && n.unlink() {
+		n.end(verdict{why: why}, nil, nil) // others do not wait for our client
+		w, _ = n.tail.settle()
+	} else if (n.whole || why.goesOn() && !n.rec.verdict.mine && n.other == nil) && n.unlink() {
 		if w = n.x.client.take(); w != nil {
 			n.taken = true
 			n.outlive()

@@ -25,6 +25,11 @@ func (c *Cache) stands(t *target, p *page, h http.Header) bool {
 			return false
 		}
 	}
+	return p.named(h)
+}
+
+// named reports whether a 304 with that header names the page's validator, or none.
+func (p *page) named(h http.Header) bool {
 	tag, own := h.Get("Etag"), p.get("Etag")
 	return tag == "" || own == "" || strings.TrimPrefix(tag, "W/") == strings.TrimPrefix(own, "W/")
 }

@@ -72,6 +72,8 @@ func (c *Cache) personal(r *http.Request) reason {
 		return byProgram
 	case has(h, "Upgrade") || has(h, "Connection") && names(h["Connection"], "upgrade"):
 		return byUpgrade
+	case drops(h):
+		return byConnection
 	case r.ContentLength != 0 || len(r.TransferEncoding) > 0:
 		return byBody
 	case has(h, "Last-Event-Id") || has(h, "Accept") && names(h["Accept"], "text/event-stream"):
@@ -81,6 +83,24 @@ func (c *Cache) personal(r *http.Request) reason {
 		return byCredentials
 	}
 	return none
+}
+
+// drops reports whether a request's Connection names another header that it has. A proxy
+// behind the cache would not pass that on (RFC 9110 §7.6.1): its response would be made for
+// other values than the key says.
+func drops(h http.Header) bool {
+	for _, line := range h["Connection"] {
+		for name := range strings.SplitSeq(line, ",") {
+			switch name = http.CanonicalHeaderKey(strings.TrimSpace(name)); name {
+			case "Connection", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Http2-Settings":
+				continue
+			}
+			if has(h, name) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (c *Cache) hasCredentials(r *http.Request) bool {

@@ -27,6 +27,10 @@ func (t *Transport) ask(r *http.Request, h http.Header, id string, v *variant, w
 		if f.err != nil {
 			return t.failed(r, x, f.err)
 		}
+		if own := x.own.Load(); own != nil && x.led.Load() && f.res.Source == cache.Load {
+			f.res.Value = own
+			return t.fetched(r, x, f.res), nil
+		}
 		p := f.res.Value
 		switch {
 		case p == nil || p.refused != none:
@@ -102,7 +106,7 @@ func (t *Transport) fetched(r *http.Request, x *trip, res cache.Result[*page]) *
 		line = t.lines.miss(miss{collapsed: true, vary: x.v != nil})
 	default:
 		n.misses.Add(1)
-		line = t.lines.miss(miss{stale: true, asked: x.w.noCache, status: int(x.status.Load()), stored: true})
+		line = t.lines.miss(miss{stale: true, asked: x.w.noCache, status: int(x.status.Load()), stored: x.own.Load() == nil})
 		if c := x.cookies.Load(); c != nil { // for this caller, and not stored
 			resp := t.respond(r, p, line, now)
 			resp.Header["Set-Cookie"] = slices.Clone(*c)

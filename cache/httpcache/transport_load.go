@@ -38,6 +38,7 @@ type trip struct {
 	status  atomic.Int32
 	fault   atomic.Bool // of the origin
 	cookies atomic.Pointer[[]string]
+	own     atomic.Pointer[page] // what was confirmed for our caller alone
 }
 
 // failure of a request: an older page may stand in for it.

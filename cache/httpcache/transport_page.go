@@ -23,12 +23,12 @@ func (t *Transport) page(status int, h http.Header, body []byte) *page {
 	return p
 }
 
-// lives tells a load that began at a time in Unix milliseconds how long the page
-// lives, which may be older than the load.
-func (p *page) lives(f *cache.Fill, begun int64, keep time.Duration) {
+// lives tells a load that ends now, in Unix milliseconds, how long the page lives, which may
+// be older than the load.
+func (p *page) lives(f *cache.Fill, now int64, keep time.Duration) {
 	var fresh, stale, instead int64
 	if !p.Asks {
-		fresh = p.Made + p.Fresh - begun
+		fresh = p.Made + p.Fresh - now
 		late := min(fresh, 0)
 		stale = max(p.Stale+late, 0)
 		instead = max(p.IfError+late-stale, 0)

@@ -5,10 +5,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/twofold-go/twofold/cache"
 )
 
 // exchanged is a response that Base has begun to give.
@@ -34,7 +31,7 @@ func (x *trip) send(ctx context.Context, prev *page) (*exchanged, error) {
 	if err != nil || prev == nil || e.resp.StatusCode != http.StatusNotModified {
 		return e, err
 	}
-	if tag := e.h.Get("Etag"); tag == "" || strings.HasPrefix(tag, "W/") || tag == prev.get("Etag") {
+	if prev.named(e.h) {
 		return e, nil
 	}
 	e.drop()
@@ -94,18 +91,13 @@ func (x *trip) unfit(resp *http.Response, h http.Header, life *lifetime) (fields
 		return nil, byTrailer
 	case resp.ContentLength > int64(t.cfg.MaxBody) || headerSize(h) > maxHeader:
 		return nil, bySize
-	case life.noStore:
-		return nil, byNoStore
-	case life.bad:
-		return nil, byBadCacheControl
-	case t.cfg.Shared && life.private:
-		return nil, byPrivate
-	case t.cfg.Shared && has(x.h, "Authorization") && !life.authorized:
-		return nil, byCredentials
 	}
-	on, ok := variesOn(h)
-	if !ok || x.v != nil && slices.ContainsFunc(on, func(name string) bool { return !slices.Contains(x.v.names, name) }) {
-		return nil, byVary
+	if why := x.personal(life); why != none {
+		return nil, why
+	}
+	on, why := x.varies(h)
+	if why != none {
+		return nil, why
 	}
 	if fresh, stale, staleIfError := life.left(); fresh == 0 && stale == 0 && staleIfError == 0 {
 		switch {
@@ -119,6 +111,31 @@ func (x *trip) unfit(resp *http.Response, h http.Header, life *lifetime) (fields
 	return choices(x.h, on), none
 }
 
+// personal returns why a response with that lifetime is for its caller alone, if it is.
+func (x *trip) personal(life *lifetime) reason {
+	shared := x.t.cfg.Shared
+	switch {
+	case life.noStore:
+		return byNoStore
+	case life.bad:
+		return byBadCacheControl
+	case shared && life.private:
+		return byPrivate
+	case shared && has(x.h, "Authorization") && !life.authorized:
+		return byCredentials
+	}
+	return none
+}
+
+// varies returns the names that a response varies on, or why the entry cannot hold it.
+func (x *trip) varies(h http.Header) (on []string, why reason) {
+	on, ok := variesOn(h)
+	if !ok || x.v != nil && slices.ContainsFunc(on, func(name string) bool { return !slices.Contains(x.v.names, name) }) {
+		return nil, byVary
+	}
+	return on, none
+}
+
 func headerSize(h http.Header) (n int) {
 	for name, values := range h {
 		n += len(name)
@@ -127,52 +144,6 @@ func headerSize(h http.Header) (n int) {
 		}
 	}
 	return n
-}
-
-// confirm makes a page of what was there and of the 304 that confirms it (RFC 9111
-// §3.2). They share the body.
-func (x *trip) confirm(ctx context.Context, e *exchanged, prev *page) (*page, error) {
-	_ = e.resp.Body.Close()
-	e.cancel()
-	h := make(http.Header, len(prev.Header))
-	for _, f := range prev.Header {
-		if f.Name != "Date" { // without one, the 304 was made when it came
-			h[f.Name] = f.Values
-		}
-	}
-	dropHopByHop(e.h)
-	for name, values := range e.h {
-		switch name {
-		case "Content-Length", "Content-Encoding", "Content-Range", "Content-Type", "Set-Cookie":
-		default:
-			h[name] = values
-		}
-	}
-	life := x.t.rules.lifetimeOf(prev.Status, h, e.asked, e.received)
-	p := x.t.page(prev.Status, h, prev.Body)
-	p.Vary = prev.Vary
-	if life.noStore || life.bad || x.t.cfg.Shared && life.private {
-		cache.Filling(ctx).NoStore()
-	}
-	if c := e.h["Set-Cookie"]; len(c) > 0 {
-		x.cookies.Store(&c)
-	}
-	cache.Filling(ctx).DependOnPrevious()
-	return x.keep(ctx, p, e, &life), nil
-}
-
-// keep tells the load how long a page lives that has just come, and what invalidates
-// it.
-func (x *trip) keep(ctx context.Context, p *page, e *exchanged, life *lifetime) *page {
-	p.dated(e.received, life)
-	p.IfError, p.Immutable = life.staleIfError.Milliseconds(), life.immutable
-	p.Checked = e.received.UnixMilli()
-	p.lives(cache.Filling(ctx), e.asked.UnixMilli(), x.t.cfg.Keep)
-	at := *x.req.URL
-	at.Host = hostOf(x.req)
-	cache.Depend(ctx, x.t.tag(&at))
-	x.t.stats.of(p.Format).stored.Add(1)
-	return p
 }
 
 // ownBody is the body of a response that one caller alone reads.

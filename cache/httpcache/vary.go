@@ -69,30 +69,65 @@ func (p *page) names() []string {
 	return names
 }
 
+// emptyValue is the value of a header that is there and empty. It is another than that of
+// one that is not there (RFC 9111 §4.1): without Accept-Encoding any coding will do.
+const emptyValue = " "
+
 // varyValue returns the value by which a header selects a variant. Values that differ in
 // spelling alone are the same.
 func varyValue(name string, h http.Header) string {
 	lines := h[name]
-	switch {
-	case len(lines) == 0:
+	if len(lines) == 0 {
 		return ""
-	case name == "Accept" || name == "Accept-Language" || name == "Accept-Encoding":
-		return strings.ToLower(strings.Map(dropSpace, joined(lines)))
-	case len(lines) == 1:
-		return strings.TrimSpace(lines[0])
 	}
-	all := make([]string, len(lines))
-	for i, l := range lines {
-		all[i] = strings.TrimSpace(l)
+	v := strings.TrimSpace(lines[0])
+	for _, l := range lines[1:] {
+		v += ", " + strings.TrimSpace(l)
 	}
-	return strings.Join(all, ", ")
+	if name == "Accept" || name == "Accept-Language" || name == "Accept-Encoding" {
+		v = plainAccept(v)
+	}
+	if v == "" {
+		return emptyValue
+	}
+	return v
 }
 
-func dropSpace(r rune) rune {
-	if r == ' ' || r == '\t' {
-		return -1
+// plainAccept returns a list of what is accepted without spaces and in lower case, but for
+// the values of parameters, in which case may count. A list with a quoted string stays as it is.
+func plainAccept(v string) string {
+	if strings.Contains(v, `"`) {
+		return v
 	}
-	return r
+	value := false
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case ' ', '\t':
+			return -1
+		case '=':
+			value = true
+		case ',', ';':
+			value = false
+		}
+		if !value && 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, v)
+}
+
+// wear gives a request's header the values that select a variant.
+func wear(h http.Header, vary []field) {
+	for _, f := range vary {
+		if len(f.Values) == 1 && f.Values[0] == "" {
+			delete(h, f.Name)
+			continue
+		}
+		h[f.Name] = make([]string, len(f.Values))
+		for i, v := range f.Values {
+			h[f.Name][i] = strings.TrimSpace(v)
+		}
+	}
 }
 
 // variant returns the key of a variant of t: one that all have a part in who send these

@@ -24,6 +24,10 @@ type verdict struct {
 	why  reason // why it is not stored
 	mine bool   // of a failure: it is not for everybody
 
+	// held says that the response is an answer to the cache, whether it is flushed or not:
+	// what was there may be sent in its place.
+	held bool
+
 	// With FromResponse: when the header came, and how long the response lives.
 	at   time.Time
 	life lifetime

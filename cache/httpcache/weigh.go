@@ -92,9 +92,11 @@ func (n *rendering) forbidsVary(h http.Header) reason {
 	return none
 }
 
-// lives tells the load how long its page lives.
-func (c *Cache) lives(ctx context.Context, p *page, life *lifetime) {
+// lives tells the load how long its page lives, whose header came at a time. The load counts
+// from its own end, and the body may have taken a while.
+func (c *Cache) lives(ctx context.Context, p *page, life lifetime, at time.Time) {
 	f := cache.Filling(ctx)
+	life.age += max(c.cfg.Now().Sub(at), 0)
 	fresh, stale, staleIfError := life.left()
 	f.SetTTL(fresh)
 	f.SetStale(stale)

@@ -1,0 +1,148 @@
+package httpcache_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/twofold-go/twofold/cache/httpcache"
+)
+
+// inLanguage answers in the language that it is asked for, by way of write.
+func inLanguage(write func(w http.ResponseWriter, body string)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60, stale-while-revalidate=60")
+		w.Header().Set("Vary", "Accept-Language")
+		write(w, "in "+r.Header.Get("Accept-Language"))
+	}
+}
+
+// A refresh of a page that is for others goes to none but those, however it is written.
+func TestRefreshedForOthers(t *testing.T) {
+	for name, write := range map[string]func(http.ResponseWriter, string){
+		"whole": func(w http.ResponseWriter, body string) { fmt.Fprint(w, body) },
+		"flushed": func(w http.ResponseWriter, body string) {
+			fmt.Fprint(w, body)
+			_ = http.NewResponseController(w).Flush()
+		},
+		"too long": func(w http.ResponseWriter, body string) { fmt.Fprint(w, body, strings.Repeat(" ", 100)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h, long := inLanguage(write), false
+				short := inLanguage(func(w http.ResponseWriter, body string) { fmt.Fprint(w, body) })
+				s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if long {
+						h(w, r)
+					} else {
+						short(w, r)
+					}
+				}), httpcache.Config{MaxBody: 50, ClientMayRefresh: anybody})
+				s.get(t, "/", "Accept-Language", "en")
+				long = true
+				if a := s.get(t, "/", "Accept-Language", "de", "Cache-Control", "no-cache"); !strings.HasPrefix(a.body, "in de") {
+					t.Errorf("a client that asks for another: %v", a)
+				}
+			})
+		})
+	}
+}
+
+// What a handler does to the request that it was given changes nothing of what the response
+// was made for.
+func TestHandlerChangesItsRequest(t *testing.T) {
+	gzipping := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := "plain"
+		if r.Header.Get("Accept-Encoding") != "" {
+			body = "encoded"
+			r.Header.Del("Accept-Encoding")
+		}
+		w.Header().Set("Vary", "Accept-Encoding")
+		w.Header().Set("Cache-Control", "max-age=60")
+		fmt.Fprint(w, body)
+	}), httpcache.Config{})
+	gzipping.get(t, "/", "Accept-Encoding", "gzip")
+	if a := gzipping.get(t, "/"); a.body != "plain" {
+		t.Errorf("a client that accepts no coding: %v", a)
+	}
+	checking := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		user := r.Header.Get("Authorization")
+		r.Header.Del("Authorization")
+		fmt.Fprint(w, "for ", user)
+	}), httpcache.Config{SharedAuthorization: true})
+	checking.get(t, "/", "Authorization", "alice")
+	if a := checking.get(t, "/", "Authorization", "bob"); a.body != "for bob" {
+		t.Errorf("another user: %v", a)
+	}
+}
+
+// A client cannot have a proxy drop what the response was made for.
+func TestConnectionNamesHeaders(t *testing.T) {
+	h := inLanguage(func(w http.ResponseWriter, body string) { fmt.Fprint(w, body) })
+	s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = r.Clone(r.Context())
+		for name := range strings.SplitSeq(r.Header.Get("Connection"), ",") { // as every proxy does
+			r.Header.Del(strings.TrimSpace(name))
+		}
+		h(w, r)
+	}), httpcache.Config{})
+	s.get(t, "/", "Accept-Language", "de", "Connection", "close, accept-language")
+	if a := s.get(t, "/", "Accept-Language", "de"); a.body != "in de" {
+		t.Errorf("another client: %v", a)
+	}
+	if a := s.get(t, "/", "Accept-Language", "de", "Connection", "keep-alive, TE"); !a.hit() {
+		t.Errorf("a client whose Connection names nothing that matters: %v", a)
+	}
+}
+
+// A request may be changed by the handler of its client while a refresh that it began runs.
+func TestRefreshAndHandlerShareNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=1, stale-while-revalidate=60")
+			if w.Header().Set("Vary", "Accept-Language"); r.Header.Get("Accept-Language") == "de" {
+				w.Header().Set("Cache-Control", "private")
+			}
+			r.Header.Del("Accept-Language")
+		}), httpcache.Config{})
+		s.get(t, "/", "Accept-Language", "en")
+		for range 3 {
+			sleep(t, "2s")
+			s.get(t, "/", "Accept-Language", "de") // refreshes that of the other, and is remembered
+		}
+	})
+}
+
+// Values that differ in more than their spelling select variants of their own.
+func TestVaryValues(t *testing.T) {
+	for name, c := range map[string]struct {
+		header   string
+		one, two []string
+	}{
+		"a quoted parameter": {"Accept", []string{`a/b;profile="urn:A"`}, []string{`a/b;profile="urn:a"`}},
+		"a parameter":        {"Accept", []string{`a/b;v=A`}, []string{`a/b;v=a`}},
+		"none and empty":     {"Accept-Encoding", nil, []string{""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Cache-Control", "max-age=60")
+				w.Header().Set("Vary", c.header)
+				fmt.Fprintf(w, "%q", r.Header[c.header])
+			}), httpcache.Config{})
+			for range 2 {
+				for _, lines := range [][]string{c.one, c.two} {
+					r := request(t, http.MethodGet, "/")
+					if lines != nil {
+						r.Header[c.header] = lines
+					}
+					if a := do(s, r); a.body != fmt.Sprintf("%q", lines) {
+						t.Errorf("%q got %v", lines, a)
+					}
+				}
+			}
+		})
+	}
+}

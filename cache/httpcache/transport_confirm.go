@@ -1,0 +1,64 @@
+package httpcache
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/twofold-go/twofold/cache"
+)
+
+// confirm makes a page of what was there and of the 304 that confirms it (RFC 9111
+// §3.2). They share the body.
+func (x *trip) confirm(ctx context.Context, e *exchanged, prev *page) (*page, error) {
+	_ = e.resp.Body.Close()
+	e.cancel()
+	h := make(http.Header, len(prev.Header))
+	for _, f := range prev.Header {
+		if f.Name != "Date" { // without one, the 304 was made when it came
+			h[f.Name] = f.Values
+		}
+	}
+	dropHopByHop(e.h)
+	for name, values := range e.h {
+		switch name {
+		case "Content-Length", "Content-Encoding", "Content-Range", "Content-Type", "Set-Cookie":
+		default:
+			h[name] = values
+		}
+	}
+	life := x.t.rules.lifetimeOf(prev.Status, h, e.asked, e.received)
+	p := x.t.page(prev.Status, h, prev.Body)
+	p.Vary = prev.Vary
+	why := x.personal(&life)
+	if has(e.h, "Vary") && why == none {
+		var on []string
+		on, why = x.varies(h)
+		p.Vary = choices(x.h, on)
+	}
+	if c := e.h["Set-Cookie"]; len(c) > 0 {
+		x.cookies.Store(&c)
+	}
+	if why != none {
+		x.t.stats.refuse(why)
+		cache.Filling(ctx).NoStore()
+		p.dated(e.received, &life)
+		x.own.Store(p)
+		return &page{refused: why}, nil // others ask for themselves
+	}
+	cache.Filling(ctx).DependOnPrevious()
+	return x.keep(ctx, p, e, &life), nil
+}
+
+// keep tells the load how long a page lives that has just come, and what invalidates
+// it.
+func (x *trip) keep(ctx context.Context, p *page, e *exchanged, life *lifetime) *page {
+	p.dated(e.received, life)
+	p.IfError, p.Immutable = life.staleIfError.Milliseconds(), life.immutable
+	p.Checked = e.received.UnixMilli()
+	p.lives(cache.Filling(ctx), x.t.cfg.Now().UnixMilli(), x.t.cfg.Keep)
+	at := *x.req.URL
+	at.Host = hostOf(x.req)
+	cache.Depend(ctx, x.t.tag(&at))
+	x.t.stats.of(p.Format).stored.Add(1)
+	return p
+}

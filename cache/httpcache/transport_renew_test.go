@@ -1,0 +1,97 @@
+package httpcache_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache/httpcache"
+)
+
+// A 304 about another response renews nothing, and one that varies on more says so for those
+// who come later.
+func TestTransportRenewsWhatIsMeant(t *testing.T) {
+	tagged := replies(200, "one", "Cache-Control", minute, "Etag", `"v1"`)
+	for _, j := range []journey{
+		{name: "weak, about another", o: scripted(tagged, replies(304, "", "Etag", `W/"v2"`), replies(200, "two", "Cache-Control", minute)), steps: []step{
+			{body: "one", asked: 1},
+			{after: "60s", body: "two", how: "fwd=stale;stored", asked: 3},
+		}},
+		{name: "weak, about the same", o: scripted(tagged, replies(304, "", "Etag", `W/"v1"`), down), steps: []step{
+			{body: "one", asked: 1},
+			{after: "60s", body: "one", how: "fwd=stale;fwd-status=304;stored", asked: 2},
+		}},
+		{name: "varies", o: scripted(tagged, replies(304, "", "Cache-Control", minute, "Vary", "X-A"), replies(200, "two", "Cache-Control", minute, "Vary", "X-A")), steps: []step{
+			{header: []string{"X-A", "1"}, body: "one", asked: 1},
+			{after: "60s", header: []string{"X-A", "1"}, body: "one", how: "-", asked: 2},
+			{header: []string{"X-A", "2"}, body: "two", how: "-", asked: 3},
+			{header: []string{"X-A", "1"}, body: "one", how: "hit", asked: 3},
+		}},
+		{name: "varies on all", o: scripted(tagged, replies(304, "", "Cache-Control", minute, "Vary", "*"), replies(200, "two", "Cache-Control", minute)), steps: []step{
+			{body: "one", asked: 1},
+			{after: "60s", body: "one", how: "-", asked: 2},
+			{body: "two", how: "-", asked: 3},
+		}},
+	} {
+		j.run(t)
+	}
+}
+
+// A 304 that is for its caller alone answers no other that waits for it.
+func TestTransportRenewedAsPrivate(t *testing.T) {
+	for name, c := range map[string]struct{ said, authorization string }{
+		"private":       {said: "private, max-age=60"},
+		"no-store":      {said: "no-store"},
+		"authorization": {said: minute, authorization: "Bearer 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGate()
+				o := scripted(replies(200, "one", "Cache-Control", "max-age=1", "Etag", `"v1"`), func(*http.Request) *http.Response {
+					g.pass()
+					return says(304, "", "Cache-Control", c.said)
+				}, replies(200, "own", "Cache-Control", "private"))
+				tr := transport(t, o, httpcache.TransportConfig{Shared: true})
+				tr.get(t)
+				sleep(t, "2s")
+				first, others := make(chan answer, 1), make(chan answer, 3)
+				go func() { first <- tr.get(t, "Authorization", c.authorization) }()
+				synctest.Wait()
+				for range cap(others) {
+					go func() { others <- tr.get(t) }()
+				}
+				synctest.Wait()
+				close(g.open)
+				if a := <-first; a.body != "one" || strings.Contains(a.how(), "stored") {
+					t.Errorf("its caller got %v", a)
+				}
+				for range cap(others) {
+					if a := <-others; a.body != "own" {
+						t.Errorf("another caller got %v", a)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A response is as old as its header, however long its body takes.
+func TestTransportSlowBodyIsNoYounger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		resp, out := bodyFrom("Cache-Control", "max-age=10, stale-while-revalidate=20")
+		c := transport(t, scripted(func(*http.Request) *http.Response { return resp.Response }, replies(200, "two", "Cache-Control", minute)), httpcache.TransportConfig{})
+		go func() {
+			<-time.After(15 * time.Second)
+			_, _ = io.WriteString(out, "one")
+			_ = out.Close()
+		}()
+		c.get(t)
+		sleep(t, "20s")
+		if a := c.get(t); a.body != "two" {
+			t.Errorf("35 seconds after: %v", a)
+		}
+	})
+}
