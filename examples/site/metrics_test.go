@@ -1,0 +1,54 @@
+package main
+
+import (
+	_ "embed"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/twofold-go/twofold/examples/internal/webtest"
+)
+
+// series are what dashboards and alerts may be made of: what the pipeline shows, and, with
+// the label tiers, what each layer shows under its name.
+//
+//go:embed testdata/series.txt
+var series string
+
+func TestSeriesOfLayers(t *testing.T) {
+	v := visit(t, true)
+	for range 3 {
+		v.do("GET /", "")
+	}
+	v.do("PUT /admin/api/posts/1", `{"slug": "a", "title": "A", "summary": "S", "body": "B", "lang": "en", "status": "published"}`)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
+	r.Header.Set("Authorization", "Bearer k")
+	w := httptest.NewRecorder()
+	v.ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		t.Fatalf("/metrics = %d: %s", w.Code, w.Body)
+	}
+	got := webtest.Series(w.Body.String(), "cache_", "cache_namespace", "cache_tenant")
+	for want := range strings.Lines(series) {
+		for _, layer := range []string{"responses", "objects", "absences"} {
+			if want := strings.Replace(strings.TrimSpace(want), "tiers", "tiers="+layer, 1); !slices.Contains(got, want) {
+				t.Errorf("there is no %s", want)
+			}
+		}
+	}
+	for _, want := range []string{
+		`cache_hit_total{cache_namespace="responses:v1",cache_tenant="default",tier="local",tiers="responses"} 2`,
+		`cache_miss_total{cache_namespace="settings",cache_tenant="default",tiers="objects"} 1`,
+		`cache_local_entries{tiers="absences"} 0`,
+		`cache_pipeline_consume_total{trigger="write"} 1`,
+	} {
+		if !strings.Contains(w.Body.String(), "\n"+want+"\n") {
+			t.Errorf("there is no %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("there are:\n%s", w.Body)
+	}
+}
