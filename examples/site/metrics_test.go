@@ -8,11 +8,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
 	"github.com/twofold-go/twofold/examples/internal/webtest"
 )
 
 // series are what dashboards and alerts may be made of: what the pipeline shows, and, with
 // the label tiers, what each layer shows under its name.
+//
+// The durations of the pipeline are histograms, by trigger and by outcome, that begin with
+// the first round and the first warm-up. This site runs none in the background, so the
+// duration of warm-ups is not in the list.
 //
 //go:embed testdata/series.txt
 var series string
@@ -30,7 +36,8 @@ func TestSeriesOfLayers(t *testing.T) {
 	if w.Code != http.StatusOK {
 		t.Fatalf("/metrics = %d: %s", w.Code, w.Body)
 	}
-	got := webtest.Series(w.Body.String(), "cache_", "cache_namespace", "cache_tenant")
+	page := w.Body.String()
+	got := webtest.Series(page, "cache_", "cache_namespace", "cache_tenant")
 	for want := range strings.Lines(series) {
 		for _, layer := range []string{"responses", "objects", "absences"} {
 			if want := strings.Replace(strings.TrimSpace(want), "tiers", "tiers="+layer, 1); !slices.Contains(got, want) {
@@ -44,11 +51,18 @@ func TestSeriesOfLayers(t *testing.T) {
 		`cache_local_entries{tiers="absences"} 0`,
 		`cache_pipeline_consume_total{trigger="write"} 1`,
 	} {
-		if !strings.Contains(w.Body.String(), "\n"+want+"\n") {
+		if !strings.Contains(page, "\n"+want+"\n") {
 			t.Errorf("there is no %s", want)
 		}
 	}
+	problems, err := promlint.New(w.Body).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
 	if t.Failed() {
-		t.Logf("there are:\n%s", w.Body)
+		t.Logf("there are:\n%s", page)
 	}
 }
