@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/cache/index"
@@ -35,13 +37,14 @@ type caches struct {
 	responses *httpcache.Cache // never nil: without caches it still answers conditional requests
 	tiers     *cache.Tiers     // of the responses
 	index     *index.Index
-	changes   *changes.Publisher // nil without caches
-	pages     *httpcache.Handler // everything but the API
+	changes   *changes.Publisher   // nil without caches
+	metrics   *prometheus.Registry // of all of them
+	pages     *httpcache.Handler   // everything but the API
 }
 
 // newCaches returns caches in front of r, which follow the logs that log returns.
 func newCaches(r content.Reader, log func() invalidate.Log, cfg siteConfig) (c *caches, err error) {
-	c = &caches{index: index.New(index.Config{})}
+	c = &caches{index: index.New(index.Config{}), metrics: prometheus.NewRegistry()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.Close(context.Background()))
@@ -70,11 +73,15 @@ func newCaches(r content.Reader, log func() invalidate.Log, cfg siteConfig) (c *
 		}
 		return l
 	}
-	if c.objects, err = objects.New(r, objects.Config{Logger: cfg.log, Log: follow}); err != nil {
+	if c.objects, err = objects.New(r, objects.Config{Logger: cfg.log, Log: follow, Meters: c.meters}); err != nil {
+		return c, err
+	}
+	ofResponses, err := c.meters("responses")
+	if err != nil {
 		return c, err
 	}
 	c.tiers, err = cache.Open(cache.TiersConfig{
-		Local: local.New(local.Config{MaxBytes: responseBytes}), Logger: cfg.log,
+		Local: local.New(local.Config{MaxBytes: responseBytes}), Logger: cfg.log, MeterProvider: ofResponses,
 		Log:      follow("responses", c.objects.Ready),
 		OnStored: c.index.Stored, OnRemoved: c.index.Removed,
 	})
@@ -85,9 +92,13 @@ func newCaches(r content.Reader, log func() invalidate.Log, cfg siteConfig) (c *
 	if c.responses, err = httpcache.New(rc); err != nil {
 		return c, err
 	}
+	ofChanges, err := c.meters("")
+	if err != nil {
+		return c, err
+	}
 	c.changes, err = changes.New(changes.Config{
 		Stages: []pipeline.Stage{{Name: "caches", Invalidate: func(ctx context.Context, _ []string, _ bool) error { return c.hear(ctx) }}},
-		Warm:   c.warm, Logger: cfg.log,
+		Warm:   c.warm, Logger: cfg.log, MeterProvider: ofChanges,
 	})
 	if err != nil {
 		return c, err

@@ -64,7 +64,7 @@ func newSite(s *store.Store, cfg siteConfig) (*site, error) {
 	mux.Handle("/", public)
 	mux.Handle("/admin/api/", admin.New(admin.Config{Store: s, Service: t.service, Key: cfg.adminKey, Log: cfg.log}))
 	t.ops, err = ops.New(ops.Config{
-		Key: cfg.adminKey, Caches: c.shown(s), Queries: s.Queries, Now: cfg.now, Logger: cfg.log,
+		Key: cfg.adminKey, Caches: c.shown(s), Metrics: c.metrics, Queries: s.Queries, Now: cfg.now, Logger: cfg.log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, c.Close(context.Background()))

@@ -72,10 +72,12 @@ var families = []family{
 		Attr: "trigger", Values: []string{"write", "run"},
 		Get: func(s *Stats) []int64 { return []int64{s.WriteConsumes, s.AutoConsumes} },
 	},
+	meter.One("cache.pipeline.consume.error", "{round}", "Rounds that ended with an error; their events are kept.",
+		func(s *Stats) int64 { return s.FailedRounds }),
 	{
 		Name: "cache.pipeline.auto", Unit: "{window}", Desc: "Windows of the automatic run.",
 		Attr: "outcome", Values: []string{"hit", "idle"},
-		Get: func(s *Stats) []int64 { return []int64{s.AutoHits, s.AutoRuns - s.AutoHits} },
+		Get: func(s *Stats) []int64 { return []int64{s.AutoHits, max(s.AutoRuns-s.AutoHits, 0)} },
 	},
 	meter.One("cache.pipeline.panic", "{panic}", "Panics of stages and warm-ups.", func(s *Stats) int64 { return s.Panics }),
 	{

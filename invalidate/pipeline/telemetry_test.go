@@ -86,6 +86,7 @@ func TestInstruments(t *testing.T) {
 			"cache.pipeline.action{}":                        7,
 			"cache.pipeline.consume{trigger=write}":          2,
 			"cache.pipeline.consume{trigger=run}":            2,
+			"cache.pipeline.consume.error{}":                 1,
 			"cache.pipeline.auto{outcome=hit}":               1,
 			"cache.pipeline.auto{outcome=idle}":              1,
 			"cache.pipeline.stage.error{stage=responses}":    1,

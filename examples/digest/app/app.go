@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/twofold-go/twofold/examples/digest/api"
@@ -68,6 +69,7 @@ type App struct {
 
 	cfg     Config
 	handler http.Handler
+	metrics *prometheus.Registry
 	close   []func(ctx context.Context) error // in reverse order
 }
 
@@ -75,7 +77,7 @@ type App struct {
 // ctx bounds how long opening may take. All that is wrong with the settings is reported
 // at once, and without quoting what may be secret.
 func Open(ctx context.Context, cfg Config) (*App, error) {
-	a := &App{cfg: cfg}
+	a := &App{cfg: cfg, metrics: prometheus.NewRegistry()}
 	a.cfg.Log = cmp.Or(cfg.Log, slog.Default())
 	if err := a.build(ctx); err != nil {
 		return nil, errors.Join(err, a.Close(context.WithoutCancel(ctx)))
@@ -128,7 +130,11 @@ func (a *App) build(ctx context.Context) (err error) {
 }
 
 func (a *App) openDigests(ctx context.Context, s summary.Summariser) error {
-	cfg := digest.Config{Store: a.Store, Summariser: s, Zone: a.cfg.Zone, Logger: a.cfg.Log}
+	meters, err := metersOf(a.metrics)
+	if err != nil {
+		return fmt.Errorf("app: metrics: %w", err)
+	}
+	cfg := digest.Config{Store: a.Store, Summariser: s, Zone: a.cfg.Zone, Logger: a.cfg.Log, MeterProvider: meters}
 	if a.cfg.Redis != "" {
 		opt, err := redis.ParseURL(a.cfg.Redis)
 		if err != nil {
@@ -175,7 +181,7 @@ func (a *App) buildHandler() error {
 	if err != nil {
 		return fmt.Errorf("app: %w", err)
 	}
-	metrics, err := a.metrics()
+	metrics, err := a.showMetrics()
 	if err != nil {
 		return fmt.Errorf("app: metrics: %w", err)
 	}

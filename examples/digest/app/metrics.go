@@ -10,27 +10,36 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/twofold-go/twofold/examples/internal/promcache"
+	exporter "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/metric"
+	sdk "go.opentelemetry.io/otel/sdk/metric"
 )
 
 // scrapeTime is how long the database may take for one scrape.
 const scrapeTime = 5 * time.Second
 
-// metrics returns the handler of /metrics. Nothing in it names a source, a user or a
+// metersOf returns a provider whose instruments a registry shows: cache.hit, for example,
+// as cache_hit_total.
+func metersOf(r prometheus.Registerer) (metric.MeterProvider, error) {
+	e, err := exporter.New(exporter.WithRegisterer(r), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
+	if err != nil {
+		return nil, err
+	}
+	return sdk.NewMeterProvider(sdk.WithReader(e)), nil
+}
+
+// showMetrics returns the handler of /metrics. Nothing in it names a source, a user or a
 // digest.
-func (a *App) metrics() (http.Handler, error) {
-	registry := prometheus.NewRegistry()
+func (a *App) showMetrics() (http.Handler, error) {
 	var errs []error
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		promcache.Tiers("", a.Digests.Tiers().Stats),
 		numbers{a},
 	} {
-		errs = append(errs, registry.Register(c))
+		errs = append(errs, a.metrics.Register(c))
 	}
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+	return promhttp.HandlerFor(a.metrics, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(a.cfg.Log.Handler(), slog.LevelError),
 	}), errors.Join(errs...)
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/twofold-go/twofold/cache"
@@ -61,6 +62,8 @@ type Config struct {
 	FlushEvery time.Duration // of counters; 0: a second
 	CleanEvery time.Duration // of what has expired; 0: an hour
 	Logger     *slog.Logger  // nil: slog.Default
+
+	MeterProvider metric.MeterProvider // of the tiers; nil: the global one of OpenTelemetry
 }
 
 // Service generates digests. All methods may be called concurrently, and by several
@@ -173,7 +176,9 @@ func (s *Service) openTiers(ctx context.Context) error {
 		remote = file
 	}
 	var err error
-	s.tiers, err = cache.Open(cache.TiersConfig{Remote: remote, Log: s.news, ClaimTTL: s.cfg.ClaimTTL, Logger: s.log})
+	s.tiers, err = cache.Open(cache.TiersConfig{
+		Remote: remote, Log: s.news, ClaimTTL: s.cfg.ClaimTTL, Logger: s.log, MeterProvider: s.cfg.MeterProvider,
+	})
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,9 @@ type Config struct {
 	// The lowest layer has a nil below. A nil Log leaves invalidations to Invalidate.
 	Log func(layer string, below func(context.Context) error) invalidate.Log
 
-	MeterProvider metric.MeterProvider // Nil: the global one of OpenTelemetry
+	// Meters returns where a layer of the cache makes its instruments. Nil: the global
+	// provider of OpenTelemetry.
+	Meters func(layer string) (metric.MeterProvider, error)
 }
 
 // Cache is a [content.Reader] that remembers what another one answered. Make one
@@ -100,20 +102,14 @@ func (c *Cache) open(cfg Config) (err error) {
 	if cfg.MaxAbsentBytes == 0 {
 		cfg.MaxAbsentBytes = DefaultMaxAbsentBytes
 	}
-	tc := cache.TiersConfig{Logger: cfg.Logger, MeterProvider: cfg.MeterProvider, OnStored: c.index.Stored, OnRemoved: c.index.Removed}
+	tc := cache.TiersConfig{Logger: cfg.Logger, OnStored: c.index.Stored, OnRemoved: c.index.Removed}
 	tc.Local = local.New(local.Config{MaxBytes: cfg.MaxBytes})
-	if cfg.Log != nil {
-		tc.Log = cfg.Log("objects", nil)
-	}
-	if c.present, err = cache.Open(tc); err != nil {
+	if c.present, err = cfg.tiers(tc, "objects", nil); err != nil {
 		return fmt.Errorf("objects: %w", err)
 	}
 	tc.Local = local.New(local.Config{MaxBytes: cfg.MaxAbsentBytes})
-	if cfg.Log != nil {
-		tc.Log = cfg.Log("absences", c.present.Ready)
-	}
 	tc.OnStored, tc.OnRemoved = func(cache.Entry) {}, nil // so that what is built from absences knows the texts of their tags
-	if c.absent, err = cache.Open(tc); err != nil {
+	if c.absent, err = cfg.tiers(tc, "absences", c.present.Ready); err != nil {
 		return fmt.Errorf("objects: absences: %w", err)
 	}
 	b := &builder{c: c}
@@ -129,6 +125,20 @@ func (c *Cache) open(cfg Config) (err error) {
 	c.pages = guessed(b, "pages", c.source.PageBySlug)
 	c.keys = guessed(b, "keys", c.source.APIKeyByPrefix)
 	return b.err
+}
+
+// tiers opens the tiers of a layer, with its log and its instruments.
+func (cfg *Config) tiers(tc cache.TiersConfig, layer string, below func(context.Context) error) (*cache.Tiers, error) {
+	if cfg.Log != nil {
+		tc.Log = cfg.Log(layer, below)
+	}
+	if cfg.Meters != nil {
+		var err error
+		if tc.MeterProvider, err = cfg.Meters(layer); err != nil {
+			return nil, err
+		}
+	}
+	return cache.Open(tc)
 }
 
 // Depend says that what is being loaded depends on the entities. It is for

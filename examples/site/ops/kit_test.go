@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 	"golang.org/x/net/html"
 
@@ -47,6 +48,7 @@ type blog struct {
 	changes *changes.Publisher
 	service *service.Service
 	purged  []invalidate.Scope // by the pages of the layers
+	visits  int
 }
 
 // newBlog puts a blog together, as the program does.
@@ -92,7 +94,10 @@ func newBlog(t *testing.T) *blog {
 	b.service = service.New(b.store, service.Config{Publisher: b.changes})
 	b.site = web.New(web.Config{Reader: b.objects, Log: quiet, Wrap: func(h http.Handler) http.Handler { return responses.Handler(h) }})
 	present, absent := b.objects.Tiers()
-	b.ops = handler(t, ops.Config{Queries: b.store.Queries, Caches: &ops.Caches{
+	metrics := prometheus.NewRegistry()
+	must(metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "blog_visits", Help: "Visits."},
+		func() float64 { return float64(b.visits) })))
+	b.ops = handler(t, ops.Config{Metrics: metrics, Queries: b.store.Queries, Caches: &ops.Caches{
 		Objects: b.objects, Responses: responses, Changes: b.changes,
 		Layers: []ops.Layer{
 			{Name: "responses", Tiers: tiers, Index: b.index, Pages: responses},
@@ -128,6 +133,7 @@ const host = "blog.example"
 // the cache answered.
 func (b *blog) visit(target string) (body string, hit bool) {
 	b.t.Helper()
+	b.visits++
 	r := httptest.NewRequestWithContext(b.t.Context(), http.MethodGet, target, http.NoBody)
 	if strings.HasPrefix(target, "/") {
 		r.Host = host

@@ -8,13 +8,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/twofold-go/twofold/examples/internal/promcache"
 )
 
-// metrics returns the handler of /metrics: the tiers and the pipeline by the names
-// of package promcache, the responses by format, the indexes, the database, and the
-// process itself.
+// metrics returns the handler of /metrics: what the caches and the pipeline show of
+// themselves, the responses by format, the indexes, the database, and the process itself.
 func (h *Handler) metrics() (http.Handler, error) {
 	all := []prometheus.Collector{
 		collectors.NewGoCollector(),
@@ -26,17 +23,18 @@ func (h *Handler) metrics() (http.Handler, error) {
 		}, func() float64 { return float64(h.cfg.Queries()) }))
 	}
 	if c := h.cfg.Caches; c != nil {
-		for _, l := range c.Layers {
-			all = append(all, promcache.Tiers(l.Name, l.Tiers.Stats))
-		}
-		all = append(all, promcache.Pipeline("", c.Changes.Stats), &responses{c})
+		all = append(all, &responses{c})
 	}
 	registry := prometheus.NewRegistry()
 	var errs []error
 	for _, c := range all {
 		errs = append(errs, registry.Register(c))
 	}
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+	shown := prometheus.Gatherers{registry}
+	if h.cfg.Metrics != nil {
+		shown = append(shown, h.cfg.Metrics)
+	}
+	return promhttp.HandlerFor(shown, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(h.cfg.Logger.Handler(), slog.LevelError),
 	}), errors.Join(errs...)
 }

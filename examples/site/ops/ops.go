@@ -21,6 +21,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/cachez"
 	"github.com/twofold-go/twofold/cache/httpcache"
@@ -69,6 +71,9 @@ type Config struct {
 	Key         string  // that a request must bring; empty: none will do
 	OpenMetrics bool    // /metrics needs no key
 	Caches      *Caches // Nil: the site runs without, and the page says so
+
+	// Metrics are shown at /metrics beside those of the site. Nil: none are.
+	Metrics prometheus.Gatherer
 
 	// Queries returns how many queries the database has answered. Nil: it is not told.
 	Queries func() int64

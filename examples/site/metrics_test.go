@@ -1,0 +1,68 @@
+package main
+
+import (
+	_ "embed"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"github.com/twofold-go/twofold/examples/internal/webtest"
+)
+
+// series are what dashboards and alerts may be made of: what the pipeline shows, and, with
+// the label tiers, what each layer shows under its name.
+//
+// The durations of the pipeline are histograms, by trigger and by outcome, that begin with
+// the first round and the first warm-up. This site runs none in the background, so the
+// duration of warm-ups is not in the list.
+//
+//go:embed testdata/series.txt
+var series string
+
+func TestSeriesOfLayers(t *testing.T) {
+	v := visit(t, true)
+	for range 3 {
+		v.do("GET /", "")
+	}
+	v.do("PUT /admin/api/posts/1", `{"slug": "a", "title": "A", "summary": "S", "body": "B", "lang": "en", "status": "published"}`)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
+	r.Header.Set("Authorization", "Bearer k")
+	w := httptest.NewRecorder()
+	v.ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		t.Fatalf("/metrics = %d: %s", w.Code, w.Body)
+	}
+	page := w.Body.String()
+	got := webtest.Series(page, "cache_", "cache_namespace", "cache_tenant")
+	for want := range strings.Lines(series) {
+		for _, layer := range []string{"responses", "objects", "absences"} {
+			if want := strings.Replace(strings.TrimSpace(want), "tiers", "tiers="+layer, 1); !slices.Contains(got, want) {
+				t.Errorf("there is no %s", want)
+			}
+		}
+	}
+	for _, want := range []string{
+		`cache_hit_total{cache_namespace="responses:v1",cache_tenant="default",tier="local",tiers="responses"} 2`,
+		`cache_miss_total{cache_namespace="settings",cache_tenant="default",tiers="objects"} 1`,
+		`cache_local_entries{tiers="absences"} 0`,
+		`cache_pipeline_consume_total{trigger="write"} 1`,
+	} {
+		if !strings.Contains(page, "\n"+want+"\n") {
+			t.Errorf("there is no %s", want)
+		}
+	}
+	problems, err := promlint.New(w.Body).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+	if t.Failed() {
+		t.Logf("there are:\n%s", page)
+	}
+}
