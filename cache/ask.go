@@ -182,7 +182,7 @@ func (a *ask[K, V]) waitOrServe(ctx context.Context, f *flight[K, V], p *patienc
 		soft = p.timer.C
 	}
 	if p != nil && p.over {
-		if it := a.standing(); a.stands(it) {
+		if it := a.standing(); a.bridges(it) {
 			f.Pin()
 			return &outcome[K, V]{it: it, src: Local, stale: softTimeout}
 		}
@@ -206,6 +206,9 @@ func (a *ask[K, V]) waitOrServe(ctx context.Context, f *flight[K, V], p *patienc
 func (a *ask[K, V]) stands(old *item[K, V]) bool {
 	return old != nil && !a.o.anew && old.loadedAt >= a.minLoaded && a.clear(old)
 }
+
+// bridges reports whether an old value may be served while a load goes on.
+func (a *ask[K, V]) bridges(old *item[K, V]) bool { return a.stands(old) && old.bridges(a.t.now()) }
 
 // deliver turns an outcome into the caller's answer.
 func (a *ask[K, V]) deliver(ctx context.Context, f *flight[K, V], out *outcome[K, V], led bool) (Result[V], error) {
@@ -268,5 +271,5 @@ func (a *ask[K, V]) countLed(out *outcome[K, V], src Source, reason staleReason)
 // apart reports whether the caller has something to serve when its SoftTimeout is over. Then
 // it must not be held up itself.
 func (a *ask[K, V]) apart() bool {
-	return a.p.SoftTimeout > 0 && !a.o.noStale && a.stands(a.standing())
+	return a.p.SoftTimeout > 0 && !a.o.noStale && a.bridges(a.standing())
 }

@@ -88,7 +88,7 @@ func (t *Tiers) expireCell(ctx context.Context, p *policy.Policy, far *remote.Ti
 	if err != nil || !got[0].Granted {
 		return err
 	}
-	keep := cell.HardAt - cell.SoftAt
+	keep := since(cell.HardAt, cell.SoftAt).Milliseconds() // HardAt may be without end
 	if cell.SoftAt == math.MaxInt64 {
 		m := termsOf(&cell)
 		_, hard := m.grace(p)
@@ -100,7 +100,7 @@ func (t *Tiers) expireCell(ctx context.Context, p *policy.Policy, far *remote.Ti
 	if err != nil {
 		return err
 	}
-	left := min(lifetimes.Add(max(time.Duration(cell.HardAt-now)*time.Millisecond, time.Millisecond), cell.Keep), remoteForever)
+	left := min(lifetimes.Add(max(since(cell.HardAt, now), time.Millisecond), cell.Keep), remoteForever)
 	// The caller's context is not asked: the claim is there, and others wait.
 	_, err = far.FillMany(context.WithoutCancel(ctx), p.RemoteTimeout, []string{text},
 		[]tier.Fill{{Nonce: claim.Nonce, Cell: b, TTL: left}})

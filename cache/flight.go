@@ -80,17 +80,18 @@ func (f *flight[K, V]) standIn(spare *item[K, V]) *item[K, V] {
 }
 
 // predecessor returns the value that a load is to replace, of any age that it is kept for:
-// the newer of what this process holds and spare.
+// the newer of what this process holds and spare. A worn one is none: of its expired part
+// the loader's source knows nothing, and would say that it still stands.
 func (f *flight[K, V]) predecessor(spare *item[K, V]) *item[K, V] {
 	var it *item[K, V]
 	if !f.o.skipLocal {
 		it = f.find(f.at, f.k)
 	}
 	now := f.t.now()
-	if it != nil && (it.err != nil || now >= it.keptUntil()) {
+	if it != nil && !it.precedes(now) {
 		it = nil
 	}
-	if spare == nil || spare.err != nil || now >= spare.keptUntil() ||
+	if spare == nil || !spare.precedes(now) ||
 		it != nil && it.loadedAt >= spare.loadedAt || !f.clear(spare) {
 		return it
 	}

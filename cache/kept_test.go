@@ -124,6 +124,7 @@ func TestKeptAndExpired(t *testing.T) {
 		src := &conditional{say: func(f *cache.Fill) { f.SetTTL(time.Hour); f.SetKeep(time.Hour); f.SetStale(time.Minute) }}
 		_, cs := twins(t, false, src)
 		get(t, cs[0], 1)
+		advance(time.Second)
 		if err := cs[0].Expire(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}

@@ -86,3 +86,14 @@ func (it *item[K, V]) keptUntil() int64 {
 	_, _, hard := it.times()
 	return after(hard, it.said().keep)
 }
+
+// precedes reports whether a load that replaces the item may see it, if no fence covers it.
+func (it *item[K, V]) precedes(now int64) bool {
+	return it.err == nil && !it.worn && now < it.keptUntil()
+}
+
+// bridges reports whether the item may be served because its load is slow. What is not fresh
+// is not after SetStale(0), which speaks of a load that runs.
+func (it *item[K, V]) bridges(now int64) bool {
+	return it.said().stale != 0 || it.freshness(now) >= untrusted
+}

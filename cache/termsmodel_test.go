@@ -1,0 +1,164 @@
+package cache_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// said is one load of the terms' model: what it said, and when it began.
+type said struct {
+	at                        time.Time
+	ttl, stale, ifError, keep time.Duration
+	tags                      int
+}
+
+// termsModel is two processes on one log, whose source says something else of each value.
+type termsModel struct {
+	*testing.T
+	rnd     *rand.Rand
+	ts      []*cache.Tiers
+	cs      []things
+	down    bool
+	loads   int
+	next    said
+	of      map[string][]said // by value: the loads that brought it or said that it stands
+	died    time.Time         // when a tag of all values was last invalidated
+	expired time.Time
+}
+
+func (m *termsModel) load(ctx context.Context, _ int) (string, error) {
+	f, now := cache.Filling(ctx), m.next
+	now.at = time.Now()
+	f.SetTTL(now.ttl)
+	f.SetStale(now.stale)
+	f.SetStaleIfError(now.ifError)
+	f.SetKeep(now.keep)
+	cache.Depend(ctx, tagNames(now.tags)...)
+	v, ok := cache.Previous[string](ctx)
+	if ok {
+		m.known(m.of, v, "Previous", func(s said) time.Duration { return s.ttl + s.stale + s.ifError + s.keep })
+	}
+	m.loads++
+	switch {
+	case m.down:
+		return "", errSource
+	case ok && m.loads%3 > 0:
+		m.of[v] = append(m.of[v][:len(m.of[v]):len(m.of[v])], now)
+		return "", cache.ErrNotModified
+	}
+	v = fmt.Sprint("v", m.loads)
+	m.of[v] = []said{now}
+	return v, nil
+}
+
+// known checks that a value is of a load behind the last invalidation, and not too old for
+// what that load said. A load that was not stored leaves what an earlier one said.
+func (m *termsModel) known(of map[string][]said, v, by string, most func(said) time.Duration) {
+	if !slices.ContainsFunc(of[v], func(s said) bool { return !s.at.Before(m.died) && time.Since(s.at) <= most(s) }) {
+		m.Errorf("%v: %s = %s, last invalidated %v; its loads %+v", time.Now(), by, v, m.died, of[v])
+	}
+}
+
+// read checks one answer.
+func (m *termsModel) read(i int, opts ...cache.Option) {
+	before := maps.Clone(m.of)
+	r, err := m.cs[i].Fetch(m.Context(), 1, nil, opts...)
+	synctest.Wait() // a refresh may run
+	switch {
+	case err != nil && !m.down:
+		m.Errorf("Fetch: %v", err)
+	case err != nil:
+	case r.Source == cache.Load && !r.Stale:
+		m.known(m.of, r.Value, "a load", func(said) time.Duration { return 0 })
+	case !r.Stale:
+		m.known(before, r.Value, "a fresh value", func(s said) time.Duration {
+			if s.at.Before(m.expired) {
+				return -1
+			}
+			return s.ttl
+		})
+	case m.down:
+		m.known(before, r.Value, "in place of an error", func(s said) time.Duration { return s.ttl + s.stale + s.ifError })
+	default:
+		m.known(before, r.Value, "a stale value", func(s said) time.Duration { return s.ttl + s.stale })
+	}
+}
+
+func (m *termsModel) check(err error) {
+	if err != nil {
+		m.Error(err)
+	}
+	advance(bound)
+}
+
+// draw returns one of some values.
+func draw[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
+
+func (m *termsModel) time() time.Duration {
+	return draw(m.rnd, 0, time.Second, 10*time.Second, time.Minute)
+}
+
+// step does one thing, as one of the processes.
+func (m *termsModel) step() {
+	m.next = said{ttl: m.time(), stale: m.time(), ifError: m.time(), keep: m.time(), tags: draw(m.rnd, 2, 100, 256, 300)}
+	i := m.rnd.IntN(len(m.cs))
+	switch m.rnd.IntN(10) {
+	case 0:
+		advance(time.Millisecond)
+		at := time.Now()
+		m.check(m.ts[i].Invalidate(m.Context(), invalidate.Tag(cache.DefaultTenant, draw(m.rnd, "tag0", "tag1"))))
+		m.died = at
+	case 1:
+		advance(time.Millisecond)
+		at := time.Now()
+		m.check(m.ts[i].Expire(m.Context(), invalidate.Tag(cache.DefaultTenant, "tag1")))
+		m.expired = at
+	case 2:
+		m.down = !m.down
+	case 3:
+		if v, ok := m.cs[i].Peek(m.Context(), 1); ok {
+			m.known(m.of, v, "Peek", func(s said) time.Duration { return s.ttl + s.stale })
+		}
+	case 4:
+		advance(m.time() + time.Second)
+	case 5:
+		m.read(i, cache.AllowStale(false))
+	case 6:
+		m.read(i, cache.MaxAge(time.Hour))
+	default:
+		advance(m.time())
+		m.read(i)
+	}
+	synctest.Wait()
+}
+
+// Two processes read, expire and invalidate values whose lifetimes and tags are random. Each
+// answer is held against what the loaders said.
+func TestTermsModel(t *testing.T) {
+	for seed := range uint64(100) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &termsModel{T: t, rnd: rand.New(rand.NewPCG(seed, 0)), of: map[string][]said{}}
+				m.ts, m.cs = fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{Log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound})}, thingConfig{
+					Load:   m.load,
+					Policy: patch{Stale: new(time.Hour), StaleIfError: new(time.Hour), Throttle: new(time.Duration), RefreshAhead: new(0.0)},
+				})
+				synctest.Wait()
+				for range 40 {
+					m.step()
+				}
+			})
+		})
+	}
+}
