@@ -86,7 +86,7 @@
 // By the request: all methods but GET and HEAD; Authorization (but see
 // Config.SharedAuthorization), Proxy-Authorization, Cookie, the program's own credentials and
 // client certificates, unless Config.AllowAuthorized or IgnoreCookie lets them in; a body; an
-// upgrade; an event source; hosts that are not listed; paths with dot segments or empty ones,
+// upgrade; a Connection that names another header of the request; an event source; hosts that are not listed; paths with dot segments or empty ones,
 // absolute targets, queries with ";" or bad escapes; what Config.Bypass names; what is asked
 // for while another entry is being loaded. These requests reach the handler untouched, with
 // the connection to themselves. With Cache-Control: no-store a client gets what is there, or a
@@ -138,7 +138,8 @@
 //     request was hidden. A response is not for everybody if it may not be stored; with
 //     UntilInvalidated, if it is marked so or its status answers one client only, such as
 //     302 or 401, and is not among those stored. (TestNeverShared, TestNeverAsked,
-//     TestWaitersOfAPrivateResponse, TestSharedCacheNeverShares, TestRenewedAsPrivate)
+//     TestWaitersOfAPrivateResponse, TestSharedCacheNeverShares, TestRenewedAsPrivate,
+//     TestRefreshedForOthers, TestHandlerChangesItsRequest)
 //  3. Clients cannot tell. With UntilInvalidated, and but for Age, Date and Cache-Status, a site answers as it
 //     would with the cache off, to the byte, provided that its handler names what
 //     it depends on, and that what Query and Vary take for the same is the same to
@@ -152,7 +153,8 @@
 //     handler is asked once, as long as one of them waits; nobody's hanging up
 //     harms another. When the last has gone the handler's context is cancelled, and
 //     nothing is stored: who asks and runs should not be able to keep a site busy.
-//     (TestCoalescing, TestHangUp, TestLastToHangUp,
+//     A client that reads slowly harms no other either.
+//     (TestCoalescing, TestHangUp, TestLastToHangUp, TestSlowReaderOfFlushed,
 //     TestHangUpIsNotRemembered, TestSharedCacheMerges)
 //  6. No queues for what cannot be shared. A key that was not for everybody is
 //     remembered for ten seconds, in a table of fixed size, and its clients are
@@ -187,7 +189,8 @@
 // It listens to its context, as behind any server: when a response turns out to be
 // for nobody the context ends and writes fail, and so it is after the policy's
 // LoadTimeout, when who waits gets a 503. That is also the answer while more
-// pages are being rendered than the Tiers allow.
+// pages are being rendered than the Tiers allow. Its context has http.ServerContextKey, also
+// for Warm: a reverse proxy panics then when a body is cut short, and the half is not stored.
 //
 // Credentials that are not in one of the usual headers have to be named in
 // Config.Credentials; better, they are checked by a handler in front of the cache.

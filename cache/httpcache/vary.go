@@ -81,8 +81,12 @@ func varyValue(name string, h http.Header) string {
 		return ""
 	}
 	v := strings.TrimSpace(lines[0])
-	for _, l := range lines[1:] {
-		v += ", " + strings.TrimSpace(l)
+	if len(lines) > 1 {
+		trimmed := make([]string, len(lines))
+		for i, l := range lines {
+			trimmed[i] = strings.TrimSpace(l)
+		}
+		v = strings.Join(trimmed, ", ")
 	}
 	if name == "Accept" || name == "Accept-Language" || name == "Accept-Encoding" {
 		v = plainAccept(v)
