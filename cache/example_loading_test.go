@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -254,7 +255,7 @@ func ExampleFill_DependOnPrevious() {
 		Load: func(ctx context.Context, user string) ([]string, error) {
 			if old, ok := cache.Previous[[]string](ctx); ok {
 				cache.Filling(ctx).DependOnPrevious() // it has the old one's lines in it
-				return append(old[:len(old):len(old)], "signed out"), nil
+				return append(slices.Clip(old), "signed out"), nil
 			}
 			cache.Depend(ctx, "user:"+user)
 			return []string{"signed in"}, nil

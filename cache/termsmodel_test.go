@@ -54,7 +54,7 @@ func (m *termsModel) load(ctx context.Context, _ int) (string, error) {
 	case m.down:
 		return "", errSource
 	case ok && m.loads%3 > 0:
-		m.of[v] = append(m.of[v][:len(m.of[v]):len(m.of[v])], now)
+		m.of[v] = append(slices.Clip(m.of[v]), now)
 		return "", cache.ErrNotModified
 	}
 	v = fmt.Sprint("v", m.loads)
