@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -103,8 +104,8 @@ func (s *site) cached(next http.Handler, cfg httpcache.Config) (http.Handler, er
 func (s *site) close() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	for i := len(s.closing) - 1; i >= 0; i-- {
-		err = errors.Join(err, s.closing[i](ctx))
+	for _, end := range slices.Backward(s.closing) {
+		err = errors.Join(err, end(ctx))
 	}
 	return err
 }
