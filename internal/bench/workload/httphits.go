@@ -68,7 +68,8 @@ func (e *Env) pageMisses(ctx context.Context, s *site) error {
 				return func(int) {
 					next++
 					another := *r // a request's own, as a server makes it
-					another.URL = &url.URL{Path: "/posts/" + strconv.Itoa(next)}
+					another.RequestURI = "/posts/" + strconv.Itoa(next)
+					another.URL = &url.URL{Path: another.RequestURI}
 					w.get(h, &another)
 				}
 			})
