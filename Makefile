@@ -12,7 +12,7 @@ COUNT    ?= 1
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help soak e2e test test-race test-bench test-root stalecheck stalecheck-all stalecheck-cost fmt vet lint test-mariadb test-controls bench bench-db bench-quick bench-go fuzz tidy deps-test
+.PHONY: help soak e2e test test-race test-bench test-root stalecheck stalecheck-all stalecheck-cost fmt vet lint test-mariadb test-controls bench bench-db bench-http bench-quick bench-go fuzz tidy deps-test
 
 # The checker, built so that its controls can remove safeguards.
 STALECHECK = go run -tags twofold_controls ./internal/bench/cmd/stalecheck
@@ -71,6 +71,9 @@ bench: deps-test ## every peer and every workload, side by side; rewrites intern
 
 bench-db: deps-test ## logs and cells in databases alone; rewrites internal/bench/DATABASES.md (two minutes)
 	go run ./internal/bench/cmd/bench -only I -out internal/bench/DATABASES.md
+
+bench-http: deps-test ## pages by HTTP alone; rewrites internal/bench/HTTP.md (a minute and a half)
+	go run ./internal/bench/cmd/bench -only J -out internal/bench/HTTP.md
 
 bench-quick: deps-test ## the same in two minutes, to the standard output
 	go run ./internal/bench/cmd/bench -suite quick

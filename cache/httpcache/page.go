@@ -51,14 +51,14 @@ type field struct {
 	Values []string
 }
 
-// newPage makes a page of what a handler wrote. It takes header over and copies
-// body. With validate it gets a validator if it has none.
+// newPage makes a page of what a handler wrote. It takes header and
+// body over. With validate it gets a validator if it has none.
 func newPage(status int, header http.Header, body []byte, made time.Time, validate bool) *page {
 	dropHopByHop(header)
 	if validate {
 		delete(header, "Date") // each answer is dated when it is sent
 	}
-	p := &page{Status: status, Body: slices.Clone(body), Made: made.UnixMilli()}
+	p := &page{Status: status, Body: snug(body), Made: made.UnixMilli()}
 	if len(body) > 0 && !has(header, "Content-Encoding") {
 		if _, ok := header["Content-Type"]; !ok {
 			header.Set("Content-Type", http.DetectContentType(body))
@@ -77,6 +77,14 @@ func newPage(status int, header http.Header, body []byte, made time.Time, valida
 	}
 	slices.SortFunc(p.Header, func(a, b field) int { return strings.Compare(a.Name, b.Name) })
 	return p
+}
+
+// snug returns body without much room behind it, which a page would keep for nothing.
+func snug(body []byte) []byte {
+	if cap(body)-len(body) > len(body)/8 {
+		return slices.Clone(body)
+	}
+	return body
 }
 
 // dropHopByHop removes what is about one connection (RFC 9110 §7.6.1).

@@ -1,20 +1,18 @@
 package workload
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
 	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
-	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
 // WorkerEnv is set in the environment of a process of the fleet; such a process
@@ -42,7 +40,7 @@ func Worker(in io.Reader, out io.Writer) error {
 	if err := json.Unmarshal([]byte(os.Getenv(WorkerEnv)), &p); err != nil {
 		return fmt.Errorf("workload: %s: %w", WorkerEnv, err)
 	}
-	s, err := peers.ByName(p.Peer)
+	s, err := specOf(p.Peer)
 	if err != nil {
 		return err
 	}
@@ -78,108 +76,34 @@ func (s *slow) obey(p peers.Peer, loads bool, o order) deed {
 	return d
 }
 
-// sailor is a process of the fleet, seen from outside.
-type sailor struct {
-	cmd     *exec.Cmd
-	stdin   io.WriteCloser
-	orders  *json.Encoder
-	answers *json.Decoder
-}
-
-// enlist starts this program once more. A process whose input ends ends, and so
-// none is left behind whatever becomes of this one.
-func enlist(ctx context.Context, p post) (*sailor, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	env, err := json.Marshal(p)
-	if err != nil {
-		return nil, err
-	}
-	s := &sailor{cmd: exec.CommandContext(ctx, self)}
-	s.cmd.Env = append(os.Environ(), WorkerEnv+"="+string(env))
-	s.cmd.Stderr = os.Stderr
-	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	s.orders, s.answers = json.NewEncoder(s.stdin), json.NewDecoder(bufio.NewReader(out))
-	return s, s.cmd.Start()
-}
-
-func (s *sailor) dismiss() {
-	_ = s.stdin.Close()
-	_ = s.cmd.Wait() // it has nothing to tell any more
-}
-
 // fleet measures several processes.
 func (e *Env) fleet(ctx context.Context) error {
 	if !proc.Supported {
 		e.logf("C: no stampede of processes: %v", proc.ErrSystem)
 		return nil
 	}
-	trials, id := by(e, 10, 3, 1), int64(2e9)
+	id := int64(2e9)
 	var cs []measure.Contender
 	for _, s := range stampeders(true) {
-		p := post{s.Name, e.serverOf(s.Name), redistest.Prefix()}
-		var crew []*sailor
-		for range fleetSize {
-			one, err := enlist(ctx, p)
-			if err != nil {
-				return err
-			}
-			defer one.dismiss()
-			crew = append(crew, one)
+		c, err := e.crew(ctx, s.Name, &id)
+		if err != nil {
+			return err
 		}
-		// The first trials open connections and load scripts; nobody counts them.
-		if err := new(deed).trials(crew, &id, 1); err != nil {
-			return fmt.Errorf("%s: %w", s.Name, err)
-		}
-		cs = append(cs, measure.Contender{Name: s.Name, Measure: func(context.Context) error {
-			var all deed
-			if err := all.trials(crew, &id, trials); err != nil {
-				return err
-			}
-			e.addRush(crowdLine(fleetSetting, s.Name), all.Waits, float64(all.Loads)/float64(trials))
-			return nil
-		}})
+		defer c.dismiss()
+		cs = append(cs, e.fleetContender(c, crowdLine(fleetSetting, s.Name), &id))
 	}
 	return measure.Rounds(ctx, e.Rounds, cs)
 }
 
-// trials gives orders, each for another key.
-func (d *deed) trials(crew []*sailor, id *int64, n int) error {
-	for range n {
-		*id++
-		if err := d.command(crew, *id); err != nil {
+// fleetContender measures a crew by trials, each for another key.
+func (e *Env) fleetContender(c crew, l report.Line, id *int64) measure.Contender {
+	trials := by(e, 10, 3, 1)
+	return measure.Contender{Name: l.Contender, Measure: func(context.Context) error {
+		var all deed
+		if err := all.trials(c, id, trials); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// command gives one order to all and adds up what came of it.
-func (d *deed) command(crew []*sailor, id int64) error {
-	at := proc.Now() + int64(5*time.Millisecond)
-	for _, s := range crew {
-		if err := s.orders.Encode(order{id, at}); err != nil {
-			return err
-		}
-	}
-	for _, s := range crew {
-		var one deed
-		if err := s.answers.Decode(&one); err != nil {
-			return fmt.Errorf("workload: a process of the fleet: %w", err)
-		}
-		if one.Error != "" {
-			return errors.New(one.Error)
-		}
-		d.Loads += one.Loads
-		d.Waits = append(d.Waits, one.Waits...)
-	}
-	return nil
+		e.addRush(l, all.Waits, float64(all.Loads)/float64(trials))
+		return nil
+	}}
 }

@@ -12,7 +12,7 @@ import (
 // Goals is what was asked for, and what this run reached: medians of one run, and
 // medians of ratios and differences, each taken within one round.
 func (e *Env) Goals() []report.Goal {
-	return explained(slices.Concat(e.localGoals(), e.stateGoals(), e.remoteGoals(), e.stampedeGoals(), e.ratioGoals(), e.memoryGoals(), e.commitGoals()))
+	return explained(slices.Concat(e.localGoals(), e.stateGoals(), e.remoteGoals(), e.stampedeGoals(), e.ratioGoals(), e.memoryGoals(), e.commitGoals(), e.httpGoals()))
 }
 
 // quotient is the ratio of two lines' medians: of different settings, which are not

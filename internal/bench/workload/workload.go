@@ -6,7 +6,7 @@
 //	B remote hits              F codecs
 //	C stampedes                G invalidation
 //	D hit ratios               H growth
-//	I logs and cells in databases
+//	I logs and cells in databases, J pages by HTTP
 package workload
 
 import (
@@ -169,6 +169,7 @@ func All() []Workload {
 		{"G", "Invalidation", runInvalidation, invalidationTables},
 		{"H", "Growth", runGrowth, growthTables},
 		{"I", "Logs and cells in databases", runCommits, commitTables},
+		{"J", "Pages by HTTP", runHTTP, httpTables},
 	}
 }
 

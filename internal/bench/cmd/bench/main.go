@@ -101,7 +101,7 @@ func heading(ctx context.Context, o *options) string {
 var modules = []string{
 	"github.com/VictoriaMetrics/fastcache", "github.com/Yiling-J/theine-go", "github.com/allegro/bigcache/v3",
 	"github.com/coocood/freecache", "github.com/dgraph-io/ristretto/v2", "github.com/go-redis/cache/v9",
-	"github.com/hashicorp/golang-lru/v2", "github.com/maypok86/otter/v2", "github.com/redis/go-redis/v9",
+	"github.com/gregjones/httpcache", "github.com/hashicorp/golang-lru/v2", "github.com/klauspost/compress", "github.com/maypok86/otter/v2", "github.com/redis/go-redis/v9",
 	"github.com/redis/rueidis", "github.com/viccon/sturdyc",
 }
 

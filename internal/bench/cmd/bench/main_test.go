@@ -64,7 +64,7 @@ func checkMust(t *testing.T, text string) {
 	t.Helper()
 	for _, what := range []string{
 		"remote hit: commands", "remote hit: scripts", "stampede of 1,000 goroutines: loads", "stampede of 4 processes × 32: loads",
-		"reads after Delete", "local hit, call-site closure: allocations",
+		"a cold page in 4 processes × 32: renderings", "reads after Delete", "local hit, call-site closure: allocations",
 	} {
 		met := false
 		for line := range strings.Lines(text) {

@@ -1,0 +1,188 @@
+package workload
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzhttp"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/internal/bench/report"
+)
+
+// J serves pages from cache/httpcache, and fetches them through it. The writer keeps
+// nothing, so that what is measured is the handler. Every answer is checked: its status,
+// its length, and what Cache-Status says of it.
+
+const (
+	pageSetting = "one request"
+	missSetting = "each request another page"
+
+	barePage     = "bare handler"
+	hitUntil     = "hit, UntilInvalidated and KeyOnly"
+	hitResponse  = "hit, FromResponse"
+	hitLong      = "hit, FromResponse, 1 MiB"
+	notModified  = "304"
+	hitGzip      = "hit, gzip"
+	gzipEach     = "bare handler in gzhttp"
+	hitVariant   = "hit, second variant"
+	hitRange     = "hit, 1 KiB of 1 MiB"
+	passed       = "past the cache: credentials"
+	missStored   = "miss, stored"
+	pageSize     = 8 << 10
+	longPageSize = 1 << 20
+	pagePath     = "/posts/first?page=2"
+	pageFresh    = "public, max-age=86400"
+)
+
+func pageLine(setting, who string) report.Line {
+	return report.Line{Workload: "J", Setting: setting, Contender: who}
+}
+
+// pageText is a page of n bytes, of which gzip leaves about a fourth.
+func pageText(n int) []byte {
+	text := bytes.Repeat([]byte("<p>the quick brown fox jumps over the lazy dog</p>\n"), n/50+1)[:n]
+	for i := 0; i+8 < n; i += 16 {
+		text[i] = 'a' + byte(i*7919>>5)%26
+	}
+	return text
+}
+
+// pageOf is a handler that writes a page of n bytes. More is further headers, pairs of
+// names and values.
+func pageOf(n int, more ...string) http.Handler {
+	text, length := pageText(n), strconv.Itoa(n)
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		h := w.Header()
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		h.Set("Content-Length", length)
+		h.Set("Cache-Control", pageFresh)
+		h.Set("X-Content-Type-Options", "nosniff")
+		for i := 0; i+1 < len(more); i += 2 {
+			h.Set(more[i], more[i+1])
+		}
+		_, _ = w.Write(text) // the client's writer says so itself
+	})
+}
+
+// site opens caches of responses, and closes them with their tiers.
+type site struct{ closing []func(context.Context) error }
+
+func (s *site) tiers() (*cache.Tiers, error) {
+	t, err := cache.Open(cache.TiersConfig{Logger: slog.New(slog.DiscardHandler)})
+	if err == nil {
+		s.closing = append(s.closing, t.Close)
+	}
+	return t, err
+}
+
+// cached puts a cache in front of a handler.
+func (s *site) cached(next http.Handler, cfg httpcache.Config) (http.Handler, error) {
+	var err error
+	if cfg.Tiers, err = s.tiers(); err != nil {
+		return nil, err
+	}
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	c, err := httpcache.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s.closing = append(s.closing, c.Close)
+	return c.Handler(next), nil
+}
+
+func (s *site) close() (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for _, end := range slices.Backward(s.closing) {
+		err = errors.Join(err, end(ctx))
+	}
+	return err
+}
+
+// ask is a request that is made again and again, and the answer that it must get.
+type ask struct {
+	name    string
+	next    http.Handler
+	cfg     *httpcache.Config // nil: next is asked without a cache
+	header  []string          // of the request, pairs of names and values
+	status  int
+	length  int    // of the body; -1: less than a page
+	how     string // begins the parameters of Cache-Status
+	prepare []string
+}
+
+func asks() []ask {
+	page, long := pageOf(pageSize), pageOf(longPageSize)
+	tagged, variants := pageOf(pageSize, "Etag", `"v1"`), pageOf(pageSize, "Vary", "X-Audience")
+	zero := &httpcache.Config{}
+	const ok, part = http.StatusOK, http.StatusPartialContent
+	gzip := []string{"Accept-Encoding", "gzip"}
+	return []ask{
+		{barePage, page, nil, nil, ok, pageSize, "", nil},
+		{hitUntil, page, &httpcache.Config{KeyOnly: true, Lifetime: httpcache.UntilInvalidated}, nil, ok, pageSize, "hit", nil},
+		{hitResponse, page, zero, nil, ok, pageSize, "hit", nil},
+		{hitLong, long, zero, nil, ok, longPageSize, "hit", nil},
+		{notModified, tagged, zero, []string{"If-None-Match", `"v1"`}, http.StatusNotModified, 0, "hit", nil},
+		{hitGzip, page, &httpcache.Config{Encodings: []httpcache.Encoding{httpcache.Gzip(0)}}, gzip, ok, -1, "hit", nil},
+		{gzipEach, gzhttp.GzipHandler(page), nil, gzip, ok, -1, "", nil},
+		{hitVariant, variants, zero, []string{"X-Audience", "second"}, ok, pageSize, "hit", []string{"X-Audience", "first"}},
+		{hitRange, long, zero, []string{"Range", "bytes=500000-501023"}, part, 1 << 10, "hit", nil},
+		{passed, page, zero, []string{"Cookie", "session=1"}, ok, pageSize, "fwd=bypass", nil},
+	}
+}
+
+// pageRequest is a browser's request.
+func pageRequest(header []string) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, pagePath, http.NoBody)
+	r.Header.Set("Accept", "text/html")
+	r.Header.Set("User-Agent", "bench")
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	return r
+}
+
+// nowhere is a writer that counts and keeps nothing.
+type nowhere struct {
+	header http.Header
+	status int
+	n      int64
+}
+
+func (w *nowhere) Header() http.Header { return w.header }
+
+func (w *nowhere) WriteHeader(status int) { w.status = status }
+
+func (w *nowhere) Write(b []byte) (int, error) {
+	w.n += int64(len(b))
+	return len(b), nil
+}
+
+// get asks once more.
+func (w *nowhere) get(h http.Handler, r *http.Request) {
+	clear(w.header)
+	w.status = http.StatusOK
+	h.ServeHTTP(w, r)
+}
+
+// check reports an answer that is not the one that was to be measured.
+func (w *nowhere) check(a *ask, each, ops int64) error {
+	_, how, _ := strings.Cut(w.header.Get("Cache-Status"), ";")
+	whole := each == int64(a.length) || a.length < 0 && each > 0 && each < pageSize
+	if w.status != a.status || !strings.HasPrefix(strings.TrimSpace(how), a.how) || !whole || w.n != each*ops {
+		return fmt.Errorf("%d requests answered by %d bytes, the last with status %d and Cache-Status %q; want %d bytes each, status %d and %q",
+			ops, w.n, w.status, how, a.length, a.status, a.how)
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package workload
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	gregjones "github.com/gregjones/httpcache"
+
+	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/internal/bench/measure"
+)
+
+const (
+	bareStub      = "the stub alone"
+	transportHit  = "Transport"
+	gregjonesName = "gregjones/httpcache, memory"
+)
+
+var fetchSizes = []int{pageSize, longPageSize}
+
+func fetchSetting(size int) string { return fmt.Sprintf("hit of %d KiB", size>>10) }
+
+// stub answers every request with one page.
+type stub struct{ text []byte }
+
+// RoundTrip implements http.RoundTripper.
+func (s stub) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{
+			"Content-Type": {"text/html; charset=utf-8"}, "Cache-Control": {pageFresh}, "Etag": {`"v"`},
+			"Date": {time.Now().UTC().Format(http.TimeFormat)}, "X-Content-Type-Options": {"nosniff"},
+		},
+		Body: io.NopCloser(bytes.NewReader(s.text)), ContentLength: int64(len(s.text)),
+	}, nil
+}
+
+// fetches measures what a client gets from the cache, body and all.
+func (e *Env) fetches(ctx context.Context, s *site) error {
+	for _, size := range fetchSizes {
+		origin := stub{pageText(size)}
+		tiers, err := s.tiers()
+		if err != nil {
+			return err
+		}
+		ours, err := httpcache.NewTransport(httpcache.TransportConfig{Tiers: tiers, Base: origin})
+		if err != nil {
+			return err
+		}
+		s.closing = append(s.closing, ours.Close)
+		theirs := gregjones.NewMemoryCacheTransport()
+		theirs.Transport = origin
+		cs := []measure.Contender{
+			e.fetcher(size, bareStub, origin, func(http.Header) bool { return true }),
+			e.fetcher(size, transportHit, ours, func(h http.Header) bool { return strings.Contains(h.Get("Cache-Status"), ";hit") }),
+			e.fetcher(size, gregjonesName, theirs, func(h http.Header) bool { return h.Get(gregjones.XFromCache) != "" }),
+		}
+		if err := measure.Rounds(ctx, e.Rounds, cs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fetcher asks a RoundTripper for one page. All answers but the first must be hits.
+func (e *Env) fetcher(size int, who string, rt http.RoundTripper, hit func(http.Header) bool) measure.Contender {
+	r := pageRequest([]string{"Cookie", "session=1"})
+	r.RequestURI, r.URL.Scheme, r.URL.Host = "", "http", r.Host
+	buf := make([]byte, 64<<10)
+	fetch := func() error {
+		resp, err := rt.RoundTrip(r)
+		if err != nil {
+			return err
+		}
+		n := 0
+		for err == nil { // by Read alone, as a decoder does
+			var k int
+			k, err = resp.Body.Read(buf)
+			n += k
+		}
+		if _ = resp.Body.Close(); !errors.Is(err, io.EOF) || n != size || !hit(resp.Header) {
+			return fmt.Errorf("%d of %d bytes and %w, header %v; want a hit", n, size, err, resp.Header)
+		}
+		return nil
+	}
+	_ = fetch() // the one that is stored
+	return measure.Contender{Name: who, Measure: func(ctx context.Context) (err error) {
+		res := measure.Run(ctx, measure.Config{For: e.ms(400, 100, 4)}, func(int) func(int) {
+			return func(int) { err = errors.Join(err, fetch()) }
+		})
+		e.add(pageLine(fetchSetting(size), who), res)
+		return err
+	}}
+}

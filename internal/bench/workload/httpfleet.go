@@ -1,0 +1,96 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+
+	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
+	"github.com/twofold-go/twofold/internal/bench/measure"
+	"github.com/twofold-go/twofold/internal/bench/peers"
+)
+
+// pagesPeer is the cache of responses as a peer of the fleet: a key is a path, a load is
+// a rendering.
+const pagesPeer = "httpcache"
+
+// specOf returns what a process of the fleet is asked to be.
+func specOf(name string) (peers.Spec, error) {
+	if name == pagesPeer {
+		return peers.Spec{Name: name, Kind: peers.TwoTier, Loads: true, Open: openPages}, nil
+	}
+	return peers.ByName(name)
+}
+
+// pages serves the values of a peer as pages, from the tiers of that peer.
+type pages struct {
+	*peers.TwofoldPeer
+	c *httpcache.Cache
+	h http.Handler
+}
+
+func openPages(o peers.Options) (peers.Peer, error) {
+	p, err := peers.NewTwofold(o, peers.Twofold{Log: true})
+	if err != nil {
+		return nil, err
+	}
+	c, err := httpcache.New(httpcache.Config{
+		Tiers: p.Tiers, KeyOnly: true, Lifetime: httpcache.UntilInvalidated, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	render := func(w http.ResponseWriter, r *http.Request) {
+		id, err := strconv.ParseInt(strings.TrimPrefix(r.URL.Path, "/"), 10, 64)
+		if err == nil {
+			_, err = o.Load(r.Context(), id)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		fmt.Fprintf(w, "%d", id)
+	}
+	return &pages{p, c, c.Handler(http.HandlerFunc(render))}, nil
+}
+
+// Get asks for the page of a key.
+func (p *pages) Get(ctx context.Context, k *peers.Key) (peers.Value, bool) {
+	w := httptest.NewRecorder()
+	p.h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/"+strconv.FormatInt(k.ID, 10), http.NoBody))
+	return peers.Small(k.ID), w.Code == http.StatusOK && w.Body.String() == strconv.FormatInt(k.ID, 10)
+}
+
+// Set fails: pages are only rendered.
+func (*pages) Set(context.Context, *peers.Key, peers.Value) error {
+	return errors.New("workload: a page cannot be set")
+}
+
+// Close ends the cache and its tiers.
+func (p *pages) Close() {
+	_ = p.c.Close(context.Background()) // the measurements are done
+	p.TwofoldPeer.Close()
+}
+
+// pageFleet counts the renderings of pages that clients of several processes ask for at
+// once.
+func (e *Env) pageFleet(ctx context.Context, _ *site) error {
+	if !proc.Supported {
+		e.logf("J: no processes: %v", proc.ErrSystem)
+		return nil
+	}
+	id := int64(3e9)
+	c, err := e.crew(ctx, pagesPeer, &id)
+	if err != nil {
+		return err
+	}
+	defer c.dismiss()
+	return measure.Rounds(ctx, e.Rounds, []measure.Contender{e.fleetContender(c, pageLine(fleetSetting, pagesPeer), &id)})
+}

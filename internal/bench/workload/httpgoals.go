@@ -1,0 +1,88 @@
+package workload
+
+import (
+	"fmt"
+
+	"github.com/twofold-go/twofold/internal/bench/report"
+)
+
+func httpTables(e *Env) []report.Table {
+	names := make([]string, 0, 10)
+	for _, a := range asks() {
+		names = append(names, a.name)
+	}
+	fetched := make([]string, 0, len(fetchSizes))
+	for _, size := range fetchSizes {
+		fetched = append(fetched, fetchSetting(size))
+	}
+	memory := []string{allocsOp, bytesOp}
+	return []report.Table{
+		report.Comparison{
+			Title: "J: one request again and again, 1 goroutine", Workload: "J", Settings: []string{pageSetting},
+			Contenders: names, Reference: barePage, Unit: nsOp, More: memory,
+			Note: "A page of 8 KiB where nothing else is said, into a writer that keeps nothing. Where no lifetime is named, it is FromResponse.",
+		}.Table(&e.Book),
+		report.Comparison{
+			Title: "J: a page that is not there, 1 goroutine", Workload: "J", Settings: []string{missSetting},
+			Contenders: []string{barePage, missStored}, Reference: barePage, Unit: nsOp, More: memory,
+			Note: "8 KiB. The local tier of 64 MiB is full, so that a page is evicted for each that is stored.",
+		}.Table(&e.Book),
+		report.Comparison{
+			Title: "J: a client's hit, body read, 1 goroutine", Workload: "J", Settings: fetched,
+			Contenders: []string{bareStub, transportHit, gregjonesName}, Reference: gregjonesName, Unit: nsOp, More: memory,
+			Note: "Allocations and bytes are those at 8 KiB.",
+		}.Table(&e.Book),
+		report.Comparison{
+			Title: "J: net/http on the loopback, 64 connections that stay open", Workload: "J", Settings: []string{loopbackSetting},
+			Contenders: []string{barePage, hitResponse}, Reference: barePage, Unit: perSecond, More: []string{nsOp, allocsOp},
+			Note: "Server and clients share one process. Its clients parse as little as they can.",
+		}.Table(&e.Book),
+	}
+}
+
+// httpGoals are about pages.
+func (e *Env) httpGoals() []report.Goal {
+	one := func(who string) report.Line { return pageLine(pageSetting, who) }
+	ratio := func(a, b string) float64 { return e.Book.Ratio(one(a), one(b), nsOp) }
+	most := func(unit string, all ...string) float64 {
+		of := make([]float64, 0, len(all))
+		for _, who := range all {
+			of = append(of, e.Book.Median(one(who), unit))
+		}
+		return worst(of...)
+	}
+	hits := []string{hitUntil, hitResponse, hitLong}
+	until, response := ratio(hitUntil, barePage), ratio(hitResponse, barePage)
+	miss := func(unit string) float64 {
+		return e.Book.Above(pageLine(missSetting, missStored), pageLine(missSetting, barePage), unit)
+	}
+	fetch := func(size int, who string) report.Line { return pageLine(fetchSetting(size), who) }
+	faster := func(size int) float64 {
+		return e.Book.Ratio(fetch(size, gregjonesName), fetch(size, transportHit), nsOp)
+	}
+	short, long := fetch(fetchSizes[0], transportHit), fetch(fetchSizes[1], transportHit)
+	allocs := func(l report.Line) float64 { return whole(e.Book.Median(l, allocsOp)) }
+	loop := func(who string) report.Line { return pageLine(loopbackSetting, who) }
+	crew := pageLine(fleetSetting, pagesPeer)
+	return []report.Goal{
+		atMost("a page's hit, against a bare handler", times(3), 3, worst(until, response),
+			fmt.Sprintf("UntilInvalidated %s, FromResponse %s", report.Number(until), report.Number(response))),
+		atMost("a page's hit, FromResponse against UntilInvalidated", times(1.1), 1.1, ratio(hitResponse, hitUntil), ""),
+		atMost("a page's hit: allocations", "≤ 5", 5, whole(most(allocsOp, hits...)), "8 KiB and 1 MiB"),
+		atMost("a page's hit: bytes allocated", "≤ 850", 850, most(bytesOp, hits...), "8 KiB and 1 MiB"),
+		atMost("a 304, against a hit", times(1), 1, ratio(notModified, hitResponse), ""),
+		atMost("a compressed hit, against a hit", times(1.1), 1.1, ratio(hitGzip, hitResponse), ""),
+		atMost("a second variant's hit, against a hit", times(1.6), 1.6, ratio(hitVariant, hitResponse), ""),
+		atMost("1 KiB of 1 MiB, against a hit", times(3), 3, ratio(hitRange, hitResponse), ""),
+		atLeast("a compressed hit, faster than compressing by gzhttp", "≥ 20 ×", 20, ratio(gzipEach, hitGzip), ""),
+		atMost("a page's miss above the handler, µs", "≤ 15", 15, miss(nsOp)/1000, ""),
+		atMost("a page's miss above the handler: KiB allocated", "≤ 16, one copy of the 8", 16, miss(bytesOp)/1024,
+			fmt.Sprintf("in %s allocations", report.Number(miss(allocsOp)))),
+		atMost("a cold page in "+fleetSetting+": renderings", "1", 1, e.Book.Median(crew, loadsPer),
+			fmt.Sprintf("clients wait %s ms at p99, 10 of them for the rendering", report.Number(e.Book.Median(crew, p99)/1e6))),
+		atLeast("loopback, 64 connections, against a bare handler", "≥ 0.9 ×", 0.9, e.Book.Ratio(loop(hitResponse), loop(barePage), perSecond), "requests per second"),
+		atLeast("a Transport's hit, faster than gregjones/httpcache", "≥ 4 ×", 4, faster(pageSize),
+			fmt.Sprintf("8 KiB; %s × at 1 MiB", report.Number(faster(longPageSize)))),
+		atMost("a Transport's hit: allocations", "≤ 10", 10, worst(allocs(short), allocs(long)), "8 KiB and 1 MiB"),
+	}
+}
