@@ -77,8 +77,8 @@ func (f *Fill) SetStaleIfError(d time.Duration) { f.edit(func() { f.ifError = ma
 // and StaleIfError. No read is served the value then. The load that replaces it, in this
 // process or by the remote tier in another, finds it as [Previous], and may return
 // [ErrNotModified]. What its Fill says this time is the new life of the value. An
-// invalidation covers a value that is kept as any other. Zero, which is the default, and
-// negative keep nothing; an absence is not kept.
+// invalidation covers a value that is kept as any other. A remembered error takes its place.
+// Zero, which is the default, and negative keep nothing; an absence is not kept.
 func (f *Fill) SetKeep(d time.Duration) { f.edit(func() { f.keep = max(d, 0) }) }
 
 // DependOnPrevious makes the value being loaded depend on all that the value of [Previous]
@@ -112,7 +112,8 @@ func Depend(ctx context.Context, tags ...string) {
 // Previous returns the value that the load under ctx is to replace, so that a
 // loader can ask its source whether it still stands and return
 // [ErrNotModified]. It reports false when there is none, when V is another
-// type, and when the value was invalidated. The value must not be changed.
+// type, when the value was invalidated, and when an Expire ended the freshness of something
+// that it was built from. The value must not be changed.
 func Previous[V any](ctx context.Context) (V, bool) {
 	var zero V
 	f := Filling(ctx)

@@ -99,7 +99,8 @@ type Policy struct {
 
 	// SoftTimeout is how long a call waits for a load before it takes an old value
 	// instead; the load goes on. 0: until LoadTimeout. It must not be above LoadTimeout,
-	// and it needs Stale or StaleIfError: without them there is no old value.
+	// and it needs Stale or StaleIfError: without them there is no old value. A value whose
+	// loader said that it is not to be served stale (Fill.SetStale(0)) is not taken.
 	// Default: 0. FusionCache: FactorySoftTimeout.
 	SoftTimeout time.Duration
 
