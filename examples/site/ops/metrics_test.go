@@ -22,7 +22,7 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("Content-Type: %q", a.header.Get("Content-Type"))
 	}
 	for _, want := range []string{
-		`blog_visits 5`,
+		`blog_layers 3`,
 		`site_response_requests_total{format="html",result="hit"} 2`,
 		`site_response_requests_total{format="html",result="miss"} 2`,
 		`site_response_stored_total{format="html"} 1`,
