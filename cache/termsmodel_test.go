@@ -44,7 +44,7 @@ func (m *termsModel) load(ctx context.Context, _ int) (string, error) {
 	f.SetStale(now.stale)
 	f.SetStaleIfError(now.ifError)
 	f.SetKeep(now.keep)
-	cache.Depend(ctx, tagNames(now.tags)...)
+	cache.Depend(ctx, append(tagNames(now.tags), "last")...) // beyond the limit there is no room for it
 	v, ok := cache.Previous[string](ctx)
 	if ok {
 		m.known(m.of, v, "Previous", func(s said) time.Duration { return s.ttl + s.stale + s.ifError + s.keep })
@@ -117,12 +117,12 @@ func (m *termsModel) step() {
 	case 0:
 		advance(time.Millisecond)
 		at := time.Now()
-		m.check(m.ts[i].Invalidate(m.Context(), invalidate.Tag(cache.DefaultTenant, draw(m.rnd, "tag0", "tag1"))))
+		m.check(m.ts[i].Invalidate(m.Context(), invalidate.Tag(cache.DefaultTenant, draw(m.rnd, "tag0", "last"))))
 		m.died = at
 	case 1:
 		advance(time.Millisecond)
 		at := time.Now()
-		m.check(m.ts[i].Expire(m.Context(), invalidate.Tag(cache.DefaultTenant, "tag1")))
+		m.check(m.ts[i].Expire(m.Context(), invalidate.Tag(cache.DefaultTenant, "last")))
 		m.expired = at
 	case 2:
 		m.down = !m.down
