@@ -250,7 +250,8 @@ func (n *rendering) end(v verdict, p *page, err error) {
 func (n *rendering) goOn(why reason) http.ResponseWriter {
 	c := n.x.c
 	c.stats.refuse(why)
-	if n.ctx.Err() == nil { // what a handler says after it was told to stop says nothing of the page
+	cut := context.Cause(n.ctx)
+	if cut == nil { // what a handler says after it was told to stop says nothing of the page
 		c.memory.add(n.x.key, c.cfg.Now())
 	}
 	var w http.ResponseWriter
@@ -271,6 +272,6 @@ func (n *rendering) goOn(why reason) http.ResponseWriter {
 		n.unlink()
 		n.cancel(errNotRecorded)
 	}
-	n.end(verdict{why: why}, nil, nil)
+	n.end(verdict{why: why}, nil, cut) // with cut, nobody asks for himself: the handler had its time
 	return w
 }
