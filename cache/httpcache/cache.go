@@ -140,6 +140,9 @@ func (c *Cache) Expire(ctx context.Context, r *http.Request) error {
 
 // entries returns the scopes of all that answers t: the entry, its variants and encodings.
 func (c *Cache) entries(t *target) []invalidate.Scope {
+	if (c.cfg.KeyOnly || c.cfg.until()) && len(c.cfg.Encodings) == 0 { // then there is the entry alone
+		return []invalidate.Scope{c.pages.Key(t.key)}
+	}
 	return []invalidate.Scope{c.pages.Key(t.key), c.pages.Prefix(t.key + "|")}
 }
 

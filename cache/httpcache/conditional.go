@@ -16,16 +16,22 @@ func (p *page) notModified(h http.Header) bool {
 	if lines := h["If-None-Match"]; len(lines) > 0 {
 		return matches(joined(lines), p.get("Etag"))
 	}
-	since := h["If-Modified-Since"]
-	if len(since) != 1 {
-		return false
+	changed, ok := p.changedSince(h["If-Modified-Since"])
+	return ok && !changed
+}
+
+// changedSince reports whether the page was changed after the date in the lines of a header.
+// It is not ok if that cannot be known.
+func (p *page) changedSince(lines []string) (changed, ok bool) {
+	if len(lines) != 1 {
+		return false, false
 	}
-	s, err := http.ParseTime(since[0])
+	since, err := http.ParseTime(lines[0])
 	if err != nil {
-		return false
+		return false, false
 	}
 	m, err := http.ParseTime(p.get("Last-Modified"))
-	return err == nil && !m.Truncate(time.Second).After(s)
+	return m.Truncate(time.Second).After(since), err == nil
 }
 
 // matches reports whether an If-None-Match list names the validator, compared

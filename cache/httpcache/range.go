@@ -27,16 +27,8 @@ func (p *page) preconditionFailed(h http.Header) bool {
 	if lines := h["If-Match"]; len(lines) > 0 {
 		return !matchesStrongly(joined(lines), p.get("Etag"))
 	}
-	since := h["If-Unmodified-Since"]
-	if len(since) != 1 {
-		return false
-	}
-	s, err := http.ParseTime(since[0])
-	if err != nil {
-		return false
-	}
-	m, err := http.ParseTime(p.get("Last-Modified"))
-	return err == nil && m.Truncate(time.Second).After(s)
+	changed, ok := p.changedSince(h["If-Unmodified-Since"])
+	return ok && changed
 }
 
 // rangeOf returns the ranges that a request asks of the page, in the one form that

@@ -3,13 +3,8 @@ package httpcache_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httptrace"
-	"net/http/httputil"
-	"net/textproto"
-	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -338,82 +333,5 @@ func TestNoAnswer(t *testing.T) {
 				t.Errorf("%s: %v, want %d", cc, a, want)
 			}
 		})
-	}
-}
-
-// In front of a reverse proxy, over real connections: early hints come through, a page
-// comes from the cache, and what is not stored streams.
-func TestReverseProxy(t *testing.T) {
-	more := make(chan struct{})
-	var asked atomic.Int64
-	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked.Add(1)
-		switch r.URL.Path {
-		case "/hints":
-			w.Header().Set("Link", "</a>; rel=preload")
-			w.WriteHeader(http.StatusEarlyHints)
-			w.Header().Set("Cache-Control", "max-age=60")
-			_, _ = io.WriteString(w, "page")
-		case "/chunked":
-			w.Header().Set("Cache-Control", "max-age=60")
-			_, _ = io.WriteString(w, "one\n")
-			_ = http.NewResponseController(w).Flush()
-			_, _ = io.WriteString(w, "two\n")
-		case "/stream":
-			_, _ = io.WriteString(w, "one\n")
-			_ = http.NewResponseController(w).Flush()
-			<-more
-			_, _ = io.WriteString(w, "two\n")
-		}
-	}))
-	defer origin.Close()
-	u, err := url.Parse(origin.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := proxied(t, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}, httpcache.Config{})
-	front := httptest.NewServer(s)
-	defer front.Close()
-	get := func(path string) (*http.Response, []int) {
-		var early []int
-		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got1xxResponse: func(code int, _ textproto.MIMEHeader) error {
-			early = append(early, code)
-			return nil
-		}})
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, front.URL+path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := front.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return res, early
-	}
-	for i := range 2 {
-		res, early := get("/hints")
-		b, err := io.ReadAll(res.Body)
-		_ = res.Body.Close()
-		if err != nil || string(b) != "page" || asked.Load() != 1 || (i == 0) != slices.Equal(early, []int{103}) || res.Header.Get("Link") == "" {
-			t.Errorf("visit %d: %q, %v, early %v, header %v, asked %d times", i, b, err, early, res.Header, asked.Load())
-		}
-	}
-	for range 2 {
-		res, _ := get("/chunked")
-		b, err := io.ReadAll(res.Body)
-		_ = res.Body.Close()
-		if err != nil || string(b) != "one\ntwo\n" || asked.Load() != 2 {
-			t.Errorf("%q, %v, asked %d times", b, err, asked.Load())
-		}
-	}
-	res, _ := get("/stream")
-	defer res.Body.Close()
-	line := make([]byte, 4)
-	if _, err := io.ReadFull(res.Body, line); err != nil || string(line) != "one\n" {
-		t.Errorf("%q, %v before the rest is there", line, err)
-	}
-	close(more)
-	if b, err := io.ReadAll(res.Body); err != nil || string(b) != "two\n" || asked.Load() != 3 {
-		t.Errorf("%q, %v, asked %d times", b, err, asked.Load())
 	}
 }
