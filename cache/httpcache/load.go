@@ -151,7 +151,11 @@ func (x *exchange) settle(ctx context.Context, n *rendering) (*page, error) {
 		cache.Filling(ctx).NoStore()
 	default:
 		if !c.cfg.until() {
-			c.lives(ctx, n.page, v.life, v.at)
+			keep := c.cfg.Keep
+			if n.page.get("Etag") == "" && n.page.get("Last-Modified") == "" {
+				keep = 0 // it cannot be asked about
+			}
+			n.page.lives(cache.Filling(ctx), c.cfg.Now().UnixMilli(), keep)
 		} else if d, _ := parseCacheControl(n.rec.sent["Cache-Control"]); d.has("must-revalidate") || d.has("proxy-revalidate") {
 			cache.Filling(ctx).SetStale(0)
 			cache.Filling(ctx).SetStaleIfError(0)

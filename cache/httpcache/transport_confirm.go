@@ -53,7 +53,7 @@ func (x *trip) confirm(ctx context.Context, e *exchanged, prev *page) (*page, er
 // it.
 func (x *trip) keep(ctx context.Context, p *page, e *exchanged, life *lifetime) *page {
 	p.dated(e.received, life)
-	p.IfError, p.Immutable = life.staleIfError.Milliseconds(), life.immutable
+	p.Immutable = life.immutable
 	p.Checked = e.received.UnixMilli()
 	p.lives(cache.Filling(ctx), x.t.cfg.Now().UnixMilli(), x.t.cfg.Keep)
 	at := *x.req.URL

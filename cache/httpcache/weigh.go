@@ -1,12 +1,9 @@
 package httpcache
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"time"
-
-	"github.com/twofold-go/twofold/cache"
 )
 
 // weigh decides what becomes of a response that says itself how long it lives. Without
@@ -92,26 +89,12 @@ func (n *rendering) forbidsVary(h http.Header) reason {
 	return none
 }
 
-// lives tells the load how long its page lives, whose header came at a time. The load counts
-// from its own end, and the body may have taken a while.
-func (c *Cache) lives(ctx context.Context, p *page, life lifetime, at time.Time) {
-	f := cache.Filling(ctx)
-	life.age += max(c.cfg.Now().Sub(at), 0)
-	fresh, stale, staleIfError := life.left()
-	f.SetTTL(fresh)
-	f.SetStale(stale)
-	f.SetStaleIfError(max(staleIfError-stale, 0)) // both count from the end of freshness
-	if p.get("Etag") != "" || p.get("Last-Modified") != "" {
-		f.SetKeep(c.cfg.Keep)
-	}
-}
-
 // dated sets the moments of a page that says how long it lives: when it was made, as far
 // as can be told, and until when it is fresh.
 func (p *page) dated(at time.Time, life *lifetime) {
 	p.Made = at.Add(-life.age).UnixMilli()
 	p.Fresh = max(life.total, 0).Milliseconds()
-	p.Stale = life.stale.Milliseconds()
+	p.Stale, p.IfError = life.stale.Milliseconds(), life.staleIfError.Milliseconds()
 	p.Asks, p.Strict = life.asks, life.strict
 	p.drop("Age")
 	if p.get("Date") == "" {
