@@ -3,7 +3,7 @@
 
 TOOL     = GOWORK=off go tool -modfile="$(CURDIR)/internal/tools/go.mod"
 MODULES  = $$(go list -m -f '{{.Dir}}')
-# The tests run without vet, which .ci/run runs before them.
+# The tests run without vet, which is part of lint.
 # The peers of internal/bench build slowly under the race detector, and prove nothing by it.
 RACE     = $$(go list work | grep -v /internal/bench)
 PKG      ?= ./cache
@@ -12,7 +12,7 @@ COUNT    ?= 1
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help soak e2e test test-race test-bench test-root stalecheck stalecheck-all stalecheck-cost fmt vet lint test-mariadb test-controls bench bench-db bench-http bench-quick bench-go fuzz tidy deps-test
+.PHONY: help soak e2e test test-race test-bench test-root stalecheck stalecheck-all stalecheck-cost fmt vet lint test-mariadb test-controls bench bench-db bench-http fleet bench-quick bench-go fuzz tidy deps-test
 
 # The checker, built so that its controls can remove safeguards.
 STALECHECK = go run -tags twofold_controls ./internal/bench/cmd/stalecheck
@@ -41,7 +41,7 @@ soak: ## 100,000 random steps of the site with its caches and without, side by s
 
 e2e: ## look at the site through a headless Chromium, which is installed where apt-get can
 	@sh internal/tools/deps-e2e.sh
-	go run ./examples/site/e2e
+	cd examples && SITE_E2E=1 go test -count=1 -v -run TestE2E ./site
 
 test-controls: deps-test ## take safeguards of the log's identity away, one set after the other: the tests must notice
 	go test -count=1 -tags twofold_controls -run Controls ./invalidate/redislog ./internal/dbtest/sqllogtest
@@ -74,6 +74,9 @@ bench-db: deps-test ## logs and cells in databases alone; rewrites internal/benc
 
 bench-http: deps-test ## pages by HTTP alone; rewrites internal/bench/HTTP.md (a minute and a half)
 	go run ./internal/bench/cmd/bench -only J -out internal/bench/HTTP.md
+
+fleet: deps-test ## what 1 to 200 processes on one Redis cost under 0 to 20,000 invalidations a second; rewrites internal/bench/FLEET.md (six minutes)
+	go run ./internal/bench/cmd/fleet -out internal/bench/FLEET.md
 
 bench-quick: deps-test ## the same in two minutes, to the standard output
 	go run ./internal/bench/cmd/bench -suite quick

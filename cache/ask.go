@@ -23,13 +23,14 @@ type ask[K comparable, V any] struct {
 }
 
 // begin notes what the caller may count on: the lease, then the tick, once for the call.
-// Taken again for a second try they would accept what the caller must not see.
+// Taken again for a second try they would accept what the caller must not see. The
+// caller has set called: when the call began, which promises are counted from.
 func (a *ask[K, V]) begin(c Cache[K, V], op string, k K, at uint64, load Loader[K, V], o *callOpts) error {
 	// One by one, as a literal would be on the stack before it is here.
 	a.start(c, op, k, load, o)
 	a.at = at
 	a.lease = a.t.lease.Read() // before the tick: what the lease vouches for is part of it
-	a.tick, a.called = a.t.fences.Tick(), a.t.now()
+	a.tick = a.t.fences.Tick()
 	a.leased = a.t.lease.Covers(a.lease, a.called) || safeguard.Off(safeguard.Lease)
 	if o.maxAge >= 0 {
 		a.minLoaded = a.called - int64(o.maxAge)

@@ -15,6 +15,10 @@ import (
 // when some keys failed the error is a [*BatchError] that names them. The map
 // is never nil and belongs to the caller; keys may repeat and are not kept.
 func (c Cache[K, V]) GetMany(ctx context.Context, keys []K, opts ...Option) (map[K]V, error) {
+	return c.getMany(ctx, keys, 0, opts)
+}
+
+func (c Cache[K, V]) getMany(ctx context.Context, keys []K, moment int64, opts []Option) (map[K]V, error) {
 	g := gathered[K, V]{vals: make(map[K]V, len(keys))}
 	o, err := collect(opts, ofRead)
 	switch {
@@ -23,10 +27,11 @@ func (c Cache[K, V]) GetMany(ctx context.Context, keys []K, opts ...Option) (map
 	case err != nil:
 		return g.vals, &Error{Op: "get many", Key: c.v.name, Err: wrongUse(err)}
 	}
+	called := c.s.t.or(moment)
 	if !o.anew {
-		c.s.t.confirm(ctx, o.within())
+		called = c.s.t.confirm(ctx, o.within(), called)
 	}
-	asks, p := g.local(ctx, c, keys, o), patience{}
+	asks, p := g.local(ctx, c, keys, o, called), patience{}
 	defer p.stop()
 	for tries := 0; len(asks) > 0; tries++ {
 		asks = g.round(ctx, asks, &p, tries)
@@ -64,7 +69,7 @@ func (g *gathered[K, V]) add(k K, v V, err error) {
 }
 
 // local takes what this process holds, and returns asks for the rest.
-func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], keys []K, o callOpts) (rest []ask[K, V]) {
+func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], keys []K, o callOpts, called int64) (rest []ask[K, V]) {
 	seen, p := make(map[K]struct{}, len(keys)), c.v.policy()
 	var none V
 	for _, k := range keys {
@@ -72,7 +77,7 @@ func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], keys []K, o c
 			continue
 		}
 		seen[k] = struct{}{}
-		var a ask[K, V]
+		a := ask[K, V]{called: called}
 		if err := a.begin(c, "get many", k, c.slot(k), nil, &o); err != nil {
 			g.add(k, none, err)
 			continue

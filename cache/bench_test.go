@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/race"
+
 	"github.com/dgraph-io/ristretto/v2"
 
 	"github.com/twofold-go/twofold/cache"
@@ -107,11 +109,20 @@ func newBench[K comparable, V any](b *testing.B, t *cache.Tiers, load cache.Load
 // warm returns a cache in which every key is resident.
 func warm[K comparable](b *testing.B, keyOf func(int64) K) cache.Cache[K, profile] {
 	b.Helper()
+	return warmFor(b, time.Hour, keyOf)
+}
+
+func warmFor[K comparable](b *testing.B, ttl time.Duration, keyOf func(int64) K) cache.Cache[K, profile] {
+	b.Helper()
 	ids := make(map[K]int64, residentKeys)
 	for i := range int64(residentKeys) {
 		ids[keyOf(i)] = i
 	}
-	c := newBench(b, openBench(b, cache.TiersConfig{}), func(_ context.Context, k K) (profile, error) {
+	tiers := openBench(b, cache.TiersConfig{})
+	if err := tiers.SetPolicies(policy.Table{{Patch: policy.Patch{TTL: &ttl}}}); err != nil {
+		b.Fatal(err)
+	}
+	c := newBench(b, tiers, func(_ context.Context, k K) (profile, error) {
 		return profileOf(ids[k]), nil
 	})
 	for i := range int64(residentKeys) {
@@ -157,6 +168,20 @@ func BenchmarkLocalHit(b *testing.B) {
 			return v.ID
 		})
 	})
+	b.Run("twofold, at a moment", func(b *testing.B) {
+		c, ctx := warm(b, id).At(cache.Now()), context.Background()
+		benchLocal(b, func(i int) int64 {
+			v, _ := c.Get(ctx, keys[i])
+			return v.ID
+		})
+	})
+	b.Run("twofold, for ever", func(b *testing.B) {
+		c, ctx := warmFor(b, policy.Forever, id), context.Background()
+		benchLocal(b, func(i int) int64 {
+			v, _ := c.Get(ctx, keys[i])
+			return v.ID
+		})
+	})
 	b.Run("floor", func(b *testing.B) {
 		r := rawRistretto(b, id)
 		benchLocal(b, func(i int) int64 {
@@ -164,6 +189,19 @@ func BenchmarkLocalHit(b *testing.B) {
 			return v.ID
 		})
 	})
+}
+
+// BenchmarkGetMany is 64 hits at a time; compare a 64th with a hit above.
+func BenchmarkGetMany(b *testing.B) {
+	keys := zipfKeys(1 << 16)
+	c, ctx := warm(b, func(i int64) int64 { return i }), context.Background()
+	i := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		m, _ := c.GetMany(ctx, keys[i:i+64])
+		sink.Add(int64(len(m)))
+		i = (i + 64) & (1<<16 - 1)
+	}
 }
 
 func BenchmarkLocalHitStructKey(b *testing.B) {
@@ -268,7 +306,7 @@ func benchMiss(b *testing.B, get func(i int64) int64) {
 
 // What a miss allocates beside what its loader does: see scope.Scope.
 func TestMissAllocations(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates, too")
 	}
 	tiers := open(t, cache.TiersConfig{})
@@ -342,7 +380,7 @@ func allocatesNothing(t *testing.T, log invalidate.Log) {
 		"Peek":  func() { _, _ = c.Peek(ctx, 1) },
 	} {
 		op()
-		if raceEnabled { // the check for changed values allocates
+		if race.Enabled { // the check for changed values allocates
 			continue
 		}
 		if n := testing.AllocsPerRun(1000, op); n != 0 {
@@ -384,7 +422,7 @@ func TestStaleHitAllocatesNothing(t *testing.T) {
 	get() // starts the refresh
 	<-refreshing
 	const n = 1000
-	if allocs := testing.AllocsPerRun(n, get); allocs != 0 && !raceEnabled {
+	if allocs := testing.AllocsPerRun(n, get); allocs != 0 && !race.Enabled {
 		t.Errorf("%v allocations, want 0", allocs)
 	}
 	if s := total(tiers); s.StaleRevalidating < n || s.LocalHits < n || loads.Load() != 2 {

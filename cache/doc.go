@@ -105,8 +105,10 @@
 //     knows nothing of what was lost. A value
 //     that was built from cached values keeps the same bound, however many
 //     levels of cache lie between it and the source. An invalidation reaches it
-//     by the tags that it inherits.
-//     (TestInvalidationReachesOthers, TestLeaseRunsOut, TestStrict,
+//     by the tags that it inherits. A read through a Reader counts from its
+//     Moment. The time for which a machine is suspended does not count: its
+//     monotonic clock stands still, so a read after it may be late by that time.
+//     (TestMomentKeepsTheBound, TestInvalidationReachesOthers, TestLeaseRunsOut, TestStrict,
 //     TestBuiltValuesKeepTheBound, TestStrictHoldsForBuiltValues,
 //     TestInterleavings, TestRedisLog, TestRedisLogFailover; in redislog
 //     TestLostEndStartsAnEpoch, TestLostEndIsNoticedByANewProcess)

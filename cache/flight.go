@@ -84,10 +84,10 @@ func (f *flight[K, V]) standIn(spare *item[K, V]) *item[K, V] {
 // the loader's source knows nothing, and would say that it still stands.
 func (f *flight[K, V]) predecessor(spare *item[K, V]) *item[K, V] {
 	var it *item[K, V]
-	if !f.o.skipLocal {
-		it = f.find(f.at, f.k)
-	}
 	now := f.t.now()
+	if !f.o.skipLocal {
+		it = f.find(f.at, f.k, now)
+	}
 	if it != nil && !it.precedes(now) {
 		it = nil
 	}
@@ -103,14 +103,14 @@ func (f *flight[K, V]) here() (*item[K, V], staleReason) {
 	if f.o.skipLocal {
 		return nil, notStale
 	}
-	it := f.find(f.at, f.k)
+	now := f.t.now()
+	it := f.find(f.at, f.k, now)
 	if old := f.refreshing; it == nil || old != nil && it.loadedAt <= old.loadedAt {
 		return nil, notStale // or it is what a refresh is to replace
 	}
 	if f.o.anew || it.loadedAt < f.minLoaded {
 		return nil, notStale
 	}
-	now := f.t.now()
 	switch state := it.freshness(now); {
 	case state == fresh:
 		return it, notStale

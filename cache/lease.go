@@ -179,13 +179,11 @@ func (t *Tiers) young(loadedAt, readAt, lease, now int64, maxAge time.Duration) 
 // caller's own bound if that is shorter. Of the time that ctx leaves it takes
 // half at most: the source needs the rest. A failure shows when the lease is
 // asked.
-func (t *Tiers) confirm(ctx context.Context, bound time.Duration) {
-	if t.follower == nil || safeguard.Off(safeguard.Lease) {
-		return
-	}
-	now := t.now()
-	if t.lease.Within(t.lease.Read(), now, bound) {
-		return
+//
+// Now is when the call began. Confirm returns it, or when it ended if it had to wait.
+func (t *Tiers) confirm(ctx context.Context, bound time.Duration, now int64) int64 {
+	if t.follower == nil || safeguard.Off(safeguard.Lease) || t.lease.Within(t.lease.Read(), now, bound) {
+		return now
 	}
 	patience := leasePatience
 	if deadline, ok := ctx.Deadline(); ok {
@@ -193,11 +191,13 @@ func (t *Tiers) confirm(ctx context.Context, bound time.Duration) {
 	}
 	// A question that was asked a moment ago will do.
 	_ = t.follower.Confirm(ctx, now-min(t.bound, int64(bound))/2, patience)
+	return t.now()
 }
 
-// within is how old a lease may be for the call.
+// within is how old a lease may be for the call. MaxAge(0) takes any: it serves no
+// remote value, and its load must be able to take the place of one.
 func (o *callOpts) within() time.Duration {
-	if o.maxAge >= 0 {
+	if o.maxAge > 0 {
 		return o.maxAge
 	}
 	return math.MaxInt64
@@ -209,7 +209,7 @@ func (j *job[K, V]) canJudge(ctx context.Context) bool {
 	if j.t.follower == nil {
 		return true
 	}
-	j.t.confirm(ctx, j.o.within())
+	j.t.confirm(ctx, j.o.within(), j.t.now())
 	return !j.t.follower.Owes() && j.judges(j.t.lease.Read())
 }
 

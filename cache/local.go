@@ -12,10 +12,11 @@ import (
 // hit returns the entry of k if it can be served without further thought. This
 // is the path that a warm program is on nearly always: one hash, one look-up,
 // one clock, the lease, and the fences. The order of the last two matters; see
-// lease.go. The lease is returned for what is built from the entry. The note says of an
-// entry whether the hit is to be told of, else whether there is an entry that takes more
-// thought.
-func (c Cache[K, V]) hit(at uint64, k K) (it *item[K, V], lease int64, n note) {
+// lease.go. A moment, which may be 0, takes the clock's place; and an entry that lives
+// for ever needs none where no lease can end. The lease is returned for what is built
+// from the entry. The note says of an entry whether the hit is to be told of, else
+// whether there is an entry that takes more thought.
+func (c Cache[K, V]) hit(at uint64, k K, moment int64) (it *item[K, V], lease int64, n note) {
 	t := c.s.t
 	e, ok := t.local.Get(at)
 	if !ok {
@@ -26,7 +27,10 @@ func (c Cache[K, V]) hit(at uint64, k K) (it *item[K, V], lease int64, n note) {
 		return nil, 0, 0
 	}
 	lease = t.lease.Read() // before any fence
-	now := t.now()
+	now := moment
+	if now == 0 && (it.quietUntil != never || t.bound != 0) {
+		now = t.now()
+	}
 	reason := notStale
 	if now >= it.quietUntil {
 		if reason = it.rests(now); reason == notStale {
@@ -44,6 +48,7 @@ func (c Cache[K, V]) hit(at uint64, k K) (it *item[K, V], lease int64, n note) {
 			return nil, 0, 0
 		}
 		if it.ended.Load() != 0 { // its times are others now
+			now = t.or(now)
 			if reason = it.rests(now); reason == notStale {
 				return nil, 0, noted
 			}
@@ -52,6 +57,9 @@ func (c Cache[K, V]) hit(at uint64, k K) (it *item[K, V], lease int64, n note) {
 	it.checkUnchanged()
 	if nth := c.v.counts.hit(!it.plain && it.err != nil, reason); nth&t.notable.Load() == 0 {
 		if n = noted; nth%sampled == 0 {
+			if moment != 0 || now == 0 {
+				now = t.now()
+			}
 			n = timed + note(now)
 		}
 	}
@@ -95,14 +103,14 @@ func (it *item[K, V]) rests(now int64) staleReason {
 
 // find returns the entry of k in whatever state, as long as it is vouched for
 // and no fence covers it.
-func (c Cache[K, V]) find(at uint64, k K) *item[K, V] {
+func (c Cache[K, V]) find(at uint64, k K, now int64) *item[K, V] {
 	t := c.s.t
 	it := c.lookup(at, k)
 	if it == nil {
 		return nil
 	}
 	lease := t.lease.Read()
-	if !t.vouches(lease, t.now(), it.readAt()) || !it.unfenced(t, it) {
+	if !t.vouches(lease, now, it.readAt()) || !it.unfenced(t, it) {
 		return nil
 	}
 	return it
@@ -126,8 +134,9 @@ func (it *item[K, V]) of(v *view) bool { return it.view == v || it.view.space ==
 // old returns what may be served when the load fails or takes too long: an
 // entry of any age its policy allows, but never an invalidated one.
 func (c Cache[K, V]) old(at uint64, k K) *item[K, V] {
-	it := c.find(at, k)
-	if it == nil || it.err != nil || it.freshness(c.s.t.now()) == dead {
+	now := c.s.t.now()
+	it := c.find(at, k, now)
+	if it == nil || it.err != nil || it.freshness(now) == dead {
 		return nil
 	}
 	return it

@@ -109,3 +109,51 @@ func TestMaxAgeNeedsAYoungLease(t *testing.T) {
 		}
 	})
 }
+
+// What MaxAge(0) loads takes the remote value's place, however long the log takes to
+// answer: no lease is as young as that call demands, and it serves nothing that one must
+// vouch for.
+func TestMaxAgeOfNothingReplaces(t *testing.T) {
+	for name, many := range map[string]bool{"Fetch": false, "GetMany": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newLogged(t, thingConfig{})
+				for _, l := range w.link {
+					l.Delay(time.Millisecond)
+				}
+				advance(bound)
+				w.want(t, 0, 1, "1.1")
+				advance(10 * time.Millisecond)
+				if many {
+					if got, err := w.c[0].GetMany(t.Context(), []int{1}, cache.MaxAge(0)); err != nil || got[1] != "1.2" {
+						t.Fatalf("GetMany = %v, %v; want 1.2", got, err)
+					}
+				} else if got, err := w.c[0].Fetch(t.Context(), 1, nil, cache.MaxAge(0)); err != nil || got.Value != "1.2" {
+					t.Fatalf("Fetch = %v, %v; want 1.2", got, err)
+				}
+				w.want(t, 1, 1, "1.2")
+			})
+		})
+	}
+}
+
+// A remote value may say that it is of the future. MaxAge(0) does not believe it.
+func TestMaxAgeOfNothingBelievesNoClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLogged(t, thingConfig{})
+		advance(bound)
+		w.want(t, 0, 1, "1.1")
+		ahead := rewrite(func(c *tier.Cell) {
+			const hour = 3600 * 1000
+			c.LoadedAt, c.SoftAt, c.HardAt = c.LoadedAt+hour, c.SoftAt+hour, c.HardAt+hour
+		})
+		store(t, w.memory, cell1, ahead(cellOf(t, w.memory, cell1)), 2*time.Hour)
+		if r, err := w.c[1].Fetch(t.Context(), 1, nil, cache.MaxAge(0)); r.Source != cache.Load || r.Value != "1.2" || err != nil {
+			t.Errorf("Fetch = %+v, %v, want a load", r, err)
+		}
+		w.want(t, 0, 1, "1.1") // which this process has
+		if r, err := w.c[0].Fetch(t.Context(), 1, nil, cache.SkipLocal()); r.Value != "1.2" || err != nil {
+			t.Errorf("Fetch = %+v, %v, want what was loaded last", r, err)
+		}
+	})
+}

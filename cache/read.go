@@ -21,7 +21,7 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 		return zero, errZero("get")
 	}
 	at := c.slot(k)
-	it, lease, n := c.hit(at, k)
+	it, lease, n := c.hit(at, k, 0)
 	if it == nil {
 		return c.miss(ctx, k, at, n != 0)
 	}
@@ -41,8 +41,8 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 //go:noinline
 func (c Cache[K, V]) miss(ctx context.Context, k K, at uint64, found bool) (v V, err error) {
 	begun := c.s.t.now()
-	c.s.t.confirm(ctx, math.MaxInt64)
 	var a ask[K, V]
+	a.called = c.s.t.confirm(ctx, math.MaxInt64, begun)
 	if err := a.begin(c, "get", k, at, nil, &anyAge); err != nil {
 		return v, err
 	}
@@ -78,17 +78,14 @@ func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...
 }
 
 func (c Cache[K, V]) fetch(ctx context.Context, op string, k K, load Loader[K, V], o *callOpts) (Result[V], error) {
-	begun := int64(-1)
-	if !o.anew && c.s.t.follower != nil {
-		begun = c.s.t.now()
-		c.s.t.confirm(ctx, o.within())
-	}
+	begun := c.s.t.now()
 	var a ask[K, V]
+	a.called = begun
+	if !o.anew {
+		a.called = c.s.t.confirm(ctx, o.within(), begun)
+	}
 	if err := a.begin(c, op, k, c.slot(k), load, o); err != nil {
 		return Result[V]{}, err
-	}
-	if begun < 0 {
-		begun = a.called
 	}
 	r, err := a.read(ctx, true)
 	if op == "get" && (!a.quiet || a.t.notable.Load() == 0) {
@@ -106,7 +103,7 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 		return zero, false
 	}
 	at := c.slot(k)
-	if it, lease, _ := c.hit(at, k); it != nil {
+	if it, lease, _ := c.hit(at, k, 0); it != nil {
 		c.inherit(ctx, it, lease)
 		return c.value(it), it.err == nil
 	}
@@ -114,10 +111,10 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 	if err != nil || j.p.Off {
 		return zero, false
 	}
-	j.t.confirm(ctx, j.o.within())
+	now := j.t.confirm(ctx, j.o.within(), j.t.now())
 	lease := j.t.lease.Read() // before find and peekRemote look at the fences
-	it := c.find(at, k)
-	if it == nil || it.freshness(j.t.now()) < stale {
+	it := c.find(at, k, now)
+	if it == nil || it.freshness(now) < stale {
 		it = j.peekRemote(ctx)
 	}
 	if it == nil || it.err != nil {
@@ -226,7 +223,11 @@ func (a *ask[K, V]) fromLocal(ctx context.Context) (r Result[V], ok bool, err er
 	if a.o.anew || a.o.skipLocal || a.p.Off {
 		return r, false, nil
 	}
-	it, now := a.find(a.at, a.k), a.t.now()
+	now := a.called // a promise is counted from it, and no entry is judged by more
+	it := a.find(a.at, a.k, now)
+	if it != nil && it.ended.Load() != 0 {
+		now = max(now, a.t.now()) // it was expired, perhaps behind a moment
+	}
 	if it == nil || !a.t.young(it.loadedAt, it.readAt(), a.lease, now, a.o.maxAge) {
 		return r, false, nil
 	}

@@ -20,7 +20,7 @@ func (j *job[K, V]) refreshLater(ctx context.Context, it *item[K, V]) {
 	if !j.canLoad() || now < due || !it.nextTry.CompareAndSwap(due, even(after(now, refreshPause))) {
 		return
 	}
-	a := new(ask[K, V])
+	a := &ask[K, V]{called: now}
 	if a.begin(j.Cache, "refresh", j.k, j.at, j.loader, j.o.ofRefresh()) != nil {
 		return
 	}

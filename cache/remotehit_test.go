@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/twofold-go/twofold/internal/race"
+
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/tier/local"
 	"github.com/twofold-go/twofold/tier/tiertest"
@@ -27,7 +29,7 @@ func (f *forgetful) Set(hash uint64, e any, cost int64) bool {
 }
 
 func TestRemoteHitAllocations(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates, too")
 	}
 	remote, near := tiertest.NewMemory(), &forgetful{Tier: local.New(local.Config{})}

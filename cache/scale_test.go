@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/race"
+
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
@@ -17,7 +19,7 @@ import (
 
 // scaled returns n, or a tenth of it under the race detector.
 func scaled(n int) int {
-	if raceEnabled {
+	if race.Enabled {
 		return n / 10
 	}
 	return n

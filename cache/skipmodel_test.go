@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/race"
+
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/policy"
@@ -150,7 +152,7 @@ func (w *skipWorld) step(r *rand.Rand) {
 // skips or keeps anything there, and every promise holds.
 func TestSkipModel(t *testing.T) {
 	seed, steps := seedOf(t), uint64(20)
-	if raceEnabled {
+	if race.Enabled {
 		steps = 5
 	}
 	for run := range steps {

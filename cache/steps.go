@@ -199,12 +199,13 @@ func (r *run[K, V]) fallback(ctx context.Context) bool {
 	if f.refreshing != nil || f.o.anew || f.o.skipLocal {
 		return false
 	}
-	it := f.find(f.at, f.k)
+	now := f.t.now()
+	it := f.find(f.at, f.k, now)
 	if it == nil || it.loadedAt < f.minLoaded {
 		return false
 	}
 	out := outcome[K, V]{it: it, src: Local}
-	switch it.freshness(f.t.now()) {
+	switch it.freshness(now) {
 	case fresh, untrusted:
 		if !r.cut {
 			return false

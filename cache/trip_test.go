@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/twofold-go/twofold/internal/race"
+
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/internal/trip"
@@ -39,7 +41,7 @@ func TestMarshallerThatLiesIsFound(t *testing.T) {
 		"asked":     {true, codec.JSON, true},
 		"lossy":     {true, codec.Lossy(codec.JSON), false},
 		"one's own": {true, mine{codec.JSON}, false},
-		"not asked": {false, codec.JSON, raceEnabled},
+		"not asked": {false, codec.JSON, race.Enabled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			trip.Ask(tt.asked)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/twofold-go/twofold/internal/race"
+
 	"github.com/twofold-go/twofold/cache"
 )
 
@@ -33,7 +35,7 @@ func deep(i int, f func() (row, error)) (row, error) {
 // that a Get did. They come one after the other: who queues for a lock takes more for a
 // moment, and never gives it back.
 func TestWaitersStack(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector's frames are larger")
 	}
 	for name, ctx := range map[string]func(context.Context) context.Context{

@@ -14,8 +14,8 @@
 // any process, from any tier, returns a value whose load began after the
 // invalidation. B is the log's bound, two seconds unless configured. In the
 // calling process it is so at t; with [Strict], everywhere at t. While nothing
-// is broken the others know within a millisecond or so, whatever B is: B is how
-// long a process flies blind when it is cut off.
+// is broken the others know within a millisecond or so, and within a hundredth of B
+// while many invalidations come. B is how long a process flies blind when it is cut off.
 //
 // The promise rests on no wall clock, on no clock being in step with another,
 // and on no message being delivered. It assumes that monotonic clocks of two

@@ -25,8 +25,9 @@ package policy
 import "time"
 
 // Forever is a duration that never ends. As a TTL it means that a value leaves only by an
-// invalidation or because the tier needs the room. Jitter does not change it. In JSON it is
-// written "forever".
+// invalidation or because the tier needs the room. A remote tier keeps it for 30
+// days, and then a process that does not hold it loads it again. Jitter does not change
+// it. In JSON it is written "forever".
 const Forever time.Duration = 1<<63 - 1
 
 // Resolution is the unit in which the remote tier keeps times. [Policy.Validate] refuses a

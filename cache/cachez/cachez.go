@@ -69,7 +69,7 @@ type Config struct {
 	Pages *httpcache.Cache
 
 	// Invalidate does what a purge by key, tag or prefix, or of everything, asks for. A program
-	// that invalidates by a pipeline, or within transactions, passes that. Nil: Invalidate of
+	// that invalidates within transactions passes that. Nil: Invalidate of
 	// the Tiers. Responses are purged by Pages, and Expire is always that of the Tiers.
 	Invalidate func(ctx context.Context, scopes ...invalidate.Scope) error
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/race"
+
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
@@ -52,7 +54,7 @@ func BenchmarkHit(b *testing.B) {
 
 // A hit allocates little, whatever the page's size.
 func TestHitAllocations(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Log("the race detector makes the library look at its values")
 		return
 	}

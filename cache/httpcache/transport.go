@@ -14,7 +14,8 @@ import (
 // clients. Make one with NewTransport and put it into an http.Client. All methods
 // may be called concurrently.
 //
-// Callers that ask for the same at the same time share one request. The first one
+// Callers that ask for the same at the same time share one request. One that says
+// no-cache joins only a request that has not been sent yet. The first caller
 // reads the body as it comes. The others get it when it is whole; should it prove
 // too long, cut short, or not fit to be stored, each of them asks for itself.
 // A caller that leaves, or closes the body early, harms no other.

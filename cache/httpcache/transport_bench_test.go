@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/twofold-go/twofold/internal/race"
+
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
@@ -67,7 +69,7 @@ func BenchmarkTransport(b *testing.B) {
 
 // A hit allocates little, whatever the body's size.
 func TestTransportHitAllocations(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Log("the race detector makes the library look at its values")
 		return
 	}

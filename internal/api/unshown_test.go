@@ -23,6 +23,9 @@ var unshown = map[string]string{
 	"invalidate.Fence.OfKeys":             forLogs,
 	"invalidate.MaxCells":                 forLogs,
 	"invalidate.MaxFences":                forLogs,
+	"invalidate.Position":                 forLogs,
+	"invalidate.Position.Epoch":           forLogs,
+	"invalidate.Record":                   forLogs,
 
 	"codec.TypeFault":    "an element of TypeError.Faults, which ExampleCheckerOf prints",
 	"invalidate.AnyTag":  "stands in cells, of which the doc of package tier tells",

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/twofold-go/twofold/internal/race"
+
 	. "github.com/twofold-go/twofold/internal/explore"
 )
 
@@ -27,14 +29,14 @@ func explore(t *testing.T, name string, m Model, check func(*testing.T, Result))
 // tooSlow keeps the race detector, which has nothing to find in a sequential
 // search, from making it ten times as long.
 func tooSlow(t *testing.T) {
-	if raceEnabled || testing.Short() {
+	if race.Enabled || testing.Short() {
 		t.Skip("explored in full without -race and -short")
 	}
 }
 
 func TestProtocolHolds(t *testing.T) {
 	models := []Model{{}, {Strict: true}}
-	if !raceEnabled && !testing.Short() {
+	if !race.Enabled && !testing.Short() {
 		models = append(models, flightInP, flightInQ) // Strict is no business of a flight's
 	}
 	for _, m := range models {
@@ -149,7 +151,7 @@ func TestNestedLoadsHold(t *testing.T) {
 // What has expired is not served as fresh, and everything else is as it is without.
 func TestExpiryHolds(t *testing.T) {
 	models := []Model{{Reads: oneEach}, twice}
-	if !raceEnabled && !testing.Short() {
+	if !race.Enabled && !testing.Short() {
 		models = append(models, Model{}, softNested, Model{Nested: true, Shape: SharedQ, Reads: oneEach}, flightInP, flightInQ)
 	}
 	for _, m := range models {
@@ -215,7 +217,7 @@ func each(t *testing.T, rows []row, check func(*testing.T, row, Result)) {
 // A log in the source's own database keeps the promise, whoever dies between two steps.
 func TestOutboxHolds(t *testing.T) {
 	models := []Model{outbox, outboxCopied}
-	if !raceEnabled && !testing.Short() {
+	if !race.Enabled && !testing.Short() {
 		models[0].Reads = oneEach
 	}
 	for _, m := range models {

@@ -134,8 +134,10 @@ func (w *Follower) remove(ctx context.Context, orders []*order, until time.Time)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, o := range orders {
-		if o.err = nil; len(o.cells) > 0 {
-			o.err = err
+		if len(o.cells) > 0 {
+			o.err = reason(ctx, o.err, err)
+		} else {
+			o.err = nil
 		}
 	}
 }

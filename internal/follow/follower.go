@@ -80,8 +80,8 @@ type Config struct {
 // time, at least every quarter of the bound: it renews the lease, catches up
 // and appends what has gathered since, all in one. A caller does the same for
 // itself when no round is under way. The tail waits for records so that they
-// arrive within a millisecond or so; nothing rests on it. The cleaner removes the
-// cells that callers could not remove.
+// arrive within a millisecond or so, or a hundredth of the bound while many come;
+// nothing rests on it. The cleaner removes the cells that callers could not remove.
 type Follower struct {
 	cfg     Config
 	log     invalidate.Log

@@ -30,6 +30,7 @@ type peer struct {
 	mu      sync.Mutex // protects the rest
 	removed []string
 	refuse  error // of removals
+	hang    bool  // in removals, until the call's time ends
 	tries   int   // of removals
 	lags    []time.Duration
 	said    bytes.Buffer
@@ -44,10 +45,14 @@ func newPeer(t *testing.T, log invalidate.Log, cfg follow.Config) *peer {
 		defer p.mu.Unlock()
 		p.lags = append(p.lags, d)
 	}
-	cfg.Remove = func(_ context.Context, keys []string, hold time.Duration) error {
+	cfg.Remove = func(ctx context.Context, keys []string, hold time.Duration) error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.tries++
+		if p.hang {
+			<-ctx.Done()
+			return ctx.Err()
+		}
 		if p.refuse != nil {
 			return p.refuse
 		}
@@ -90,6 +95,12 @@ func (p *peer) setRefuse(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refuse = err
+}
+
+func (p *peer) setHang(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hang = on
 }
 
 // removals returns how often cells were to be removed.

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/race"
+
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
@@ -91,7 +93,7 @@ func heapNow() int64 {
 // What an outage leaves behind does not grow with its length.
 func TestMaxPendingBoundsMemory(t *testing.T) {
 	calls := 200_000 // with 2,000,000 the heap grew by 3 KB
-	if raceEnabled {
+	if race.Enabled {
 		calls = 40_000
 	}
 	for name, fault := range map[string]func(*logtest.Faulty){
@@ -197,6 +199,32 @@ func TestCloseIsBounded(t *testing.T) {
 					p.link.Heal()
 					p.setRefuse(nil)
 					t.Logf("then Close returned %v", <-closed)
+				}
+			})
+		})
+	}
+}
+
+// A try that Close cuts short says nothing new: Close tells why the one before it
+// failed.
+func TestCloseSaysWhy(t *testing.T) {
+	for name, fault := range map[string]func(p *peer, why error){
+		"log":         func(p *peer, why error) { p.link.Fail(why, logtest.Sync) },
+		"remote tier": func(p *peer, why error) { p.setRefuse(why) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, log *logtest.Memory) {
+				p := newPeer(t, log, follow.Config{})
+				fault(p, errDown)
+				_ = wantPending(t, p.Invalidate(t.Context(), request(t, invalidate.Key(keyOf(t, "t:n:1")))))
+				p.setRefuse(nil)
+				p.link.Heal()
+				p.link.Hang(true)
+				p.setHang(true)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+				defer cancel()
+				if err := wantPending(t, p.Close(ctx)); !errors.Is(err, errDown) || !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("Close = %v, want that there was no time, and %v", err, errDown)
 				}
 			})
 		})

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/twofold-go/twofold/internal/race"
+
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/twofold-go/twofold/internal/follow"
@@ -149,7 +151,7 @@ func TestJudgeModel(t *testing.T) {
 	}
 	t.Logf("repeat with TWOFOLD_SEED=%d", seed)
 	rounds := 20
-	if raceEnabled {
+	if race.Enabled {
 		rounds = 4
 	}
 	for round := range rounds {
@@ -231,7 +233,7 @@ func TestJudgeConcurrently(t *testing.T) {
 // is not past.
 func TestFenceRacesHit(t *testing.T) {
 	rounds := 200_000
-	if raceEnabled {
+	if race.Enabled {
 		rounds /= 10
 	}
 	for name, scope := range map[string]invalidate.Scope{

@@ -98,6 +98,15 @@ func (w *Follower) await(ctx context.Context, o *order, until time.Time) error {
 	}
 }
 
+// reason is why something fails: a try that ctx cut short says less than the one
+// before it.
+func reason(ctx context.Context, before, now error) error {
+	if before != nil && ctx.Err() != nil {
+		return before
+	}
+	return now
+}
+
 // fail notes why a try has failed. Follower.mu is held.
 func (o *order) fail(why error) {
 	o.err = why

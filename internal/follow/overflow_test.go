@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/twofold-go/twofold/internal/race"
+
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/twofold-go/twofold/internal/follow"
@@ -172,7 +174,7 @@ func TestFencesMemory(t *testing.T) {
 		return m.HeapAlloc
 	}
 	n := 12_000_000 // ten minutes at 20,000 a second
-	if raceEnabled || testing.Short() {
+	if race.Enabled || testing.Short() {
 		n /= 10
 	}
 	start, peak := heap(), uint64(0)

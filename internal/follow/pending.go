@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -56,10 +57,10 @@ func (w *Follower) takeOrders() []*order {
 
 // giveBack keeps the orders of a round that failed, for another try. It applies
 // them here, since their callers may not wait for it.
-func (w *Follower) giveBack(orders []*order, why error) {
+func (w *Follower) giveBack(ctx context.Context, orders []*order, why error) {
 	w.mu.Lock()
 	for _, o := range orders {
-		o.fail(why)
+		o.fail(reason(ctx, o.err, why))
 		w.count(o)
 		if o.waiting != nil && w.all == nil {
 			w.gather(o)

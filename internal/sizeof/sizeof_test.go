@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/race"
+
 	"github.com/twofold-go/twofold/internal/sizeof"
 )
 
@@ -261,7 +263,7 @@ func live() int64 {
 }
 
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	p, u, grid := point{}, user{Name: "n", Email: "e"}, [][]string{{"a", "b"}, {"c"}}

@@ -13,6 +13,9 @@ import (
 // reaches it.
 const scanBase = 1 << 40
 
+// burstBase starts the keys of bursts.
+const burstBase = 1 << 39
+
 // Zipf returns n keys of [0, universe): key k is drawn with a probability in
 // proportion to 1/(k+1)^0.99, the usual stand-in for web traffic.
 func Zipf(seed uint64, universe, n int) []uint64 {
@@ -59,6 +62,51 @@ func MovingHotSet(seed uint64, width, step, n int) []uint64 {
 	keys := make([]uint64, n)
 	for i := range keys {
 		keys[i] = uint64(i/step) + uint64(width) - draw(r)
+	}
+	return keys
+}
+
+// Bursts returns n keys that are asked for again soon, two or three times, and then never:
+// half of the accesses are of a new key, the others of one of the last 400 that is not
+// done.
+func Bursts(seed uint64, n int) []uint64 {
+	r := newRand(seed)
+	keys := make([]uint64, n)
+	var open []uint64
+	for i := range keys {
+		if len(open) == 0 || r.IntN(2) == 0 {
+			keys[i] = burstBase + uint64(i)
+			if open = append(open, keys[i]); len(open) > 400 {
+				open = open[1:]
+			}
+			continue
+		}
+		k := r.IntN(len(open))
+		if keys[i] = open[k]; r.IntN(2) == 0 {
+			open[k] = open[len(open)-1]
+			open = open[:len(open)-1]
+		}
+	}
+	return keys
+}
+
+// Phases returns n keys that change their kind six times: zipf, bursts and a loop of 1.5
+// times the capacity, and again.
+func Phases(seed uint64, universe, capacity, n int) []uint64 {
+	keys := make([]uint64, 0, n)
+	for phase := range uint64(6) {
+		part := n / 6
+		if phase == 5 {
+			part = n - len(keys)
+		}
+		switch phase % 3 {
+		case 0:
+			keys = append(keys, Zipf(seed+phase, universe, part)...)
+		case 1:
+			keys = append(keys, Bursts(seed+phase, part)...)
+		default:
+			keys = append(keys, Loop(capacity*3/2, part)...)
+		}
 	}
 	return keys
 }

@@ -18,6 +18,8 @@ func TestDeterministic(t *testing.T) {
 		{"zipf", func() []uint64 { return trace.Zipf(1, 1000, 5000) }, 0x99d6933c4cf7c644},
 		{"zipf and scan", func() []uint64 { return trace.ZipfScan(1, 1000, 5000) }, 0x7c853adaa99b45e3},
 		{"loop", func() []uint64 { return trace.Loop(1500, 5000) }, 0x078f6e6639013304},
+		{"bursts", func() []uint64 { return trace.Bursts(1, 5000) }, 0xb80e14a7d9929d0c},
+		{"phases", func() []uint64 { return trace.Phases(1, 1000, 100, 5000) }, 0x471900f0bb7da41f},
 		{"moving hot set", func() []uint64 { return trace.MovingHotSet(1, 500, 10, 5000) }, 0x2f4fbe48018cef86},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -67,12 +67,18 @@
 // cluster-node-timeout. Persistence is optional: a log that comes back empty or
 // old costs the cached entries and no more.
 //
+// Every process reads the tail, and renews its lease four times in a Bound. A read costs
+// Redis more than the records in it, so a process reads less often while many records come:
+// it rests a thousandth of Bound for each record of the last read, from 2 ms to a hundredth
+// of Bound. Where a fleet is too large for one Redis, a longer Bound helps first.
+//
 // All processes should have the same Bound: an invalidation that waits for the
 // others to let go (Strict) waits for the largest that has synced since the log
 // was last lost.
 //
 // Users limited by ACL need, on ~{<Prefix>}:*, the commands EVAL, EVALSHA,
-// HSET, HMGET, XADD, XRANGE, XREVRANGE, XREAD, DEL and OBJECT, and TIME and INFO.
+// HSET, HMGET, XADD, XRANGE, XREVRANGE, XREAD, DEL and OBJECT, and TIME and INFO. Where
+// package redistier uses the same client, a Sync removes cells, too: UNLINK on its keys.
 // Where INFO is denied within scripts, Sync takes more round trips on one connection.
 // Where OBJECT is denied, or where hash-max-listpack-value is 8192 or more, there is no
 // witness, and the log warns once. A proxy must give each connection to one server, and

@@ -40,32 +40,16 @@ func ristrettoOf(b *testing.B) *ristretto.Cache[uint64, any] {
 }
 
 // BenchmarkGet is a hit among 100,000 residents. Read the ratios between its
-// lines, at -cpu 1,2. Tier95 has most residents in the main part, Tier25 all
-// of them in the front.
+// lines, at -cpu 1,2.
 func BenchmarkGet(b *testing.B) {
 	plain := map[uint64]any{}
 	for i := range residents {
 		plain[hashOf(i)] = i
 	}
-	full, half, c := tierOf(b, 95), tierOf(b, 25), ristrettoOf(b)
+	full, c := tierOf(b, 95), ristrettoOf(b)
 	b.Run("Map", func(b *testing.B) { reads(b, func(h uint64) bool { _, ok := plain[h]; return ok }) })
-	b.Run("Tier95", func(b *testing.B) { reads(b, func(h uint64) bool { _, ok := full.Get(h); return ok }) })
-	b.Run("Tier25", func(b *testing.B) { reads(b, func(h uint64) bool { _, ok := half.Get(h); return ok }) })
+	b.Run("Tier", func(b *testing.B) { reads(b, func(h uint64) bool { _, ok := full.Get(h); return ok }) })
 	b.Run("Ristretto", func(b *testing.B) { reads(b, func(h uint64) bool { _, ok := c.Get(h); return ok }) })
-}
-
-// BenchmarkTable compares the tables that could find a tier's nodes. All hold
-// the same nodes, and all read the entry and set the bit.
-func BenchmarkTable(b *testing.B) {
-	hashes := make([]uint64, residents)
-	for i := range hashes {
-		hashes[i] = hashOf(i)
-	}
-	t := local.NewTables(hashes)
-	b.Run("Plain", func(b *testing.B) { reads(b, t.Plain) })
-	b.Run("Own", func(b *testing.B) { reads(b, t.Own) })
-	b.Run("Xsync", func(b *testing.B) { reads(b, t.Xsync) })
-	b.Run("SyncMap", func(b *testing.B) { reads(b, t.Std) })
 }
 
 // reads replays the stream on every P, each from a place of its own.
@@ -89,7 +73,7 @@ func reads(b *testing.B, get func(uint64) bool) {
 	}
 }
 
-// BenchmarkSet is a Set of a new key into a full tier, drains included, and one
+// BenchmarkSet is a Set of a new key into a full tier, and one
 // over a resident key.
 func BenchmarkSet(b *testing.B) {
 	b.Run("TierNew", func(b *testing.B) {

@@ -1,75 +1,63 @@
-// Package local is the in-process tier: ristretto v2 behind a synchronous
-// front, in one byte budget.
+// Package local is the in-process tier: one table, one byte budget, no goroutine.
 //
 // What it promises beyond [tier.Local]:
 //
 //  1. A Set is visible when it returns, to every goroutine, and an older entry
 //     never comes back after it, nor after a Delete.
-//  2. The costs of all entries plus [Overhead] for each stay within MaxBytes
-//     plus 5 % at every instant, and within MaxBytes plus about 2 % at rest.
+//  2. The costs of all entries plus [Overhead] for each never exceed MaxBytes.
 //  3. Entries that fit in MaxBytes together are all kept.
 //  4. An entry that enters leaves once: it is reported to OnEvict exactly once,
 //     unless it is still there at Close, which reports nothing.
-//  5. The tier starts no goroutine. ristretto's two end at Close.
+//  5. The tier starts no goroutine, and no call waits for another but for a mutex.
 //
-// Less formally: one lock-free table finds every entry, so a hit is one probe
-// and one bit, wherever the entry stands. Who may stay is decided twice. New
-// entries live in the front, under a SIEVE hand for each shard; what the hand
-// takes is offered to ristretto in batches, and its TinyLFU (Einziger, Friedman
-// and Manes, ACM TOS 2017) admits, refuses or evicts. What leaves ristretto but
-// was hit meanwhile goes back to the front.
+// # Who stays
 //
-// # The shape
+// A lock-free table finds every entry, so a hit is one probe, and three stores to
+// the entry's node at most until the hand comes by. New entries enter a window, which
+// is first in, first out. What leaves the window has to be worth more than what it
+// displaces in the main part, where a CLOCK hand with two bits chooses the victims.
+// Worth is how often a hash was seen lately, by a sketch, for each byte of the entry:
+// TinyLFU (Einziger, Friedman and Manes, ACM TOS 2017). The window's share of the budget
+// climbs to where the hit ratio is best, between 1 and 80 % (Einziger, Eytan, Friedman and
+// Manes, Middleware 2018). An entry that got into a full tier because there was room left
+// over is the first to be compared with the next.
 //
-// The front may use max(20 %, 60 % − main/2) of MaxBytes, main being the bytes
-// beyond the front; ristretto may use 80 %. An empty tier is mostly front; a
-// full one is 20/80; in between each byte that moves frees the next half, so
-// that one insert moves about two victims and there is no cliff.
+// The window, the main part and the sketch are a shard's own; a shard has some
+// 16 MiB, and there are 64 at most. Budget and window share are the tier's.
 //
 // # What was measured
 //
-// Hit ratio in %, get and on a miss set, entries of 1 KiB, capacity 1,000 /
-// 10,000 entries (traces of internal/trace, seed 1; zipf over 100,000 keys and
-// a million accesses). Medians of three runs; loop and moving hot set vary by
-// one to three points between runs, more for ristretto without Wait, whose
-// figures depend on how the machine schedules it; the others vary by 0.3:
+// The table of hit ratios is in internal/bench/RESULTS.md, D. By TestHitRatio's way, on
+// a million accesses or two with entries of 1 KiB, capacity 1,000 / 10,000 entries:
 //
-//	                                        zipf 0.99    + 10 % scan  loop 1.5×    moving hot set
-//	ristretto alone                         51.1 / 64.9  44.0 / 55.1  58.1 / 62.2   5.3 /  6.7
-//	ristretto alone, Wait after every Set   51.9 / 75.1  44.1 / 66.1  53.5 / 54.4  23.6 / 28.4
-//	front + ristretto, none back            55.1 / 75.1  48.6 / 66.8  42.3 / 38.7  59.4 / 68.7
-//	  back at the first hit                 55.3 / 76.1  49.0 / 67.5  43.8 / 36.8  60.6 / 68.1
-//	  back at the second hit                55.5 / 76.1  49.2 / 67.5  42.2 / 38.4  60.2 / 68.4
-//	  every hit counted, none back          54.2 / 76.5  47.3 / 67.9  47.5 / 41.8  58.1 / 67.6
-//	  back when dropped, all that was hit   57.1 / 76.7  51.0 / 68.3  52.2 / 50.2  58.7 / 67.2
-//	  back when dropped, half (kept)        57.1 / 76.6  50.9 / 68.3  49.5 / 48.8  57.0 / 67.1
+//	                 tier/ristretto  otter alone    this tier
+//	zipf 0.99         58.0 / 77.5    57.8 / 76.3    57.0 / 77.6
+//	  + 10 % scan     51.8 / 69.1    51.6 / 68.5    51.0 / 69.6
+//	moving hot set    54.4 / 62.8    53.4 / 46.1    62.0 / 65.2
+//	bursts             9.2 / 41.5    33.5 / 46.3    47.4 / 48.6
+//	loop 1.5×         54.3 / 54.6    60.5 / 55.1    58.2 / 63.4
+//	phases            40.4 / 56.5    40.8 / 54.5    47.9 / 57.4
 //
-// (These were taken with a counter of the sketch for each 128 bytes of MaxBytes. Entries of
-// package cache are half of 1 KiB and less, overhead included, and with one for each 128,
-// 64 and 48 bytes had 54.5, 56.2 and 57.2 % on zipf at 1,000, 75.7, 76.5 and 76.7 at 10,000,
-// and 56.4, 54.1 and 54.0 on the moving hot set there, one run each. It is 64 now.)
+// The same with costs of 16 B to 64 KiB by the key, capacity in the mean cost:
 //
-// So entries come back, but not when they are hit: a hit only sets the bit,
-// and the bit is read when ristretto lets go, which costs the hit path nothing.
-// Against none back that gains two points on zipf, as much under a scan and
-// seven to ten on loops, and loses two on the moving hot set. Bringing back all
-// that was hit measures no worse, or a little better; only half may, so that
-// every batch makes room. On loops ristretto alone stays ahead.
+//	zipf 0.99         58.1 / 79.7    56.9 / 76.4    60.5 / 78.9
+//	  + 10 % scan     52.0 / 71.2    50.9 / 67.6    53.8 / 70.4
+//	moving hot set    57.2 / 64.9    57.4 / 56.0    68.4 / 68.0
+//	bursts            23.7 / 45.2    37.8 / 41.6    45.0 / 47.1
+//	loop 1.5×         47.1 / 49.6    70.6 / 57.4    81.9 / 76.7
+//	phases            44.4 / 59.7    41.2 / 55.6    52.3 / 64.1
 //
-// Speed, 100,000 residents, zipf 0.99, at 1 / 2 goroutines. The machine was
-// shared and its absolute times doubled between runs, so these are ratios taken
-// within one process, medians of ten processes, with their range. A Get of the
-// tier over ristretto's Get: 0.45 (0.32 to 0.60) / 0.28 (0.18 to 0.56) nearly
-// full, 0.41 (0.29 to 0.57) / 0.25 (0.14 to 0.45) all in the front.
-//
-// The table over xsync.Map, both finding the same nodes: 0.66 (0.56 to 1.77) /
-// 0.66 (0.19 to 1.32), and level with a plain map, 0.93. That is why the table
-// is our own: xsync allocates each key beside its node, which is one more cache
-// miss. (An xsync that holds the entry itself, without a node, is faster than
-// either, but has no place for the bit.) sync.Map took 3.5 times as long.
+// What was tried on the way: comparing frequencies alone, without the bytes, lost one to
+// three points on average where costs differ. With shards of 2 MiB, as the table alone would
+// like them, a shard of large entries held too few to be judged: 4 to 8 points less on zipf.
+// A period of the climb twice as long lost half a point on average. When what came by left-over
+// room stood last in line, not first, sized zipf had 55.2 / 77.2. With grace for large entries
+// it had 64.4 / 80.8, but a few of them flushed all that was hot.
 //
 // Memory beside the entry itself, in a full tier of 5,000 to 500,000 entries all of
-// which were replaced once: 301 to 361 bytes, by how full the maps are, the sketch
-// included that MaxBytes does not count (BenchmarkHeap of tier/otter). An item of
+// which were replaced once: 105 to 118 bytes (BenchmarkHeap of tier/otter). An item of
 // package cache brings its node along, which is 64 of them.
+//
+// [github.com/twofold-go/twofold/tier/ristretto] is the tier on ristretto, with the same
+// promises within 5 % of the budget.
 package local

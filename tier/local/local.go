@@ -3,30 +3,40 @@ package local
 import (
 	"fmt"
 	"math/bits"
+	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 
+	"github.com/twofold-go/twofold/internal/localnode"
 	"github.com/twofold-go/twofold/tier"
 )
 
 // Overhead is what every entry is charged beside its own cost, in bytes: its
-// node, its cell in the table and its two places in ristretto's maps. See the
-// package comment for the measurement.
-const Overhead = 256
+// node, its cell in the table and its part of the sketch. See the package comment
+// for the measurement.
+const Overhead = 128
 
 const (
 	defaultBytes = 64 << 20
 	minBytes     = 16 << 10
+	shardBytes   = 16 << 20 // smaller shards hold too few large entries to judge them
+	maxShards    = 64
+	maxSampling  = 16
 )
+
+var _ interface {
+	tier.Local
+	tier.EvictNotifier
+	tier.Meter
+	tier.Ranger
+	tier.Validator
+} = (*Tier)(nil)
 
 // Config configures a [Tier]. The zero value asks for a tier of 64 MiB.
 type Config struct {
 	// MaxBytes bounds the costs of all entries plus [Overhead] for each, in
 	// bytes. Zero means 64 MiB; less than 16 KiB, or a negative number, is an
 	// error that [Tier.Validate] returns.
-	//
-	// ristretto's queue (256 KiB) and its frequency sketch come on top: a
-	// counter for each 64 bytes of MaxBytes, at least 4,096 and at most 8 Mi,
-	// of about 4 bytes each, hence some 6 % of MaxBytes and never over 32 MiB.
 	MaxBytes int64
 }
 
@@ -37,76 +47,78 @@ type Tier struct {
 	// Written by New and OnEvict only.
 	shards     []shard
 	shardShift uint8
-	limits     limits
+	sampled    uint64 // a mask of hashes: those with none of its bits are samples
+	max        int64
+	largest    int64 // charge of one entry
 	report     func(tier.Entry, int64, tier.EvictReason)
 	err        error
-	_          [cacheLine]byte // readers share the lines above; writers dirty those below
+	_          [localnode.CacheLine]byte // readers share the lines above; writers dirty those below
 
-	total  atomic.Int64 // charge of all entries, each from just before it is visible until it is gone
-	front  atomic.Int64 // the part of total that is in the front
+	period atomic.Uint32 // of the climb; read by hits of samples
+	_      [localnode.CacheLine]byte
+
+	total  atomic.Int64 // charge of all entries
+	window atomic.Int64 // the part of total that is in windows
+	limit  atomic.Int64 // of window; the climb sets it
 	closed atomic.Bool
-	queue  queue
-	main   handover
+	large  sync.Mutex // of setLarge
+	climb  climb
 }
 
-// New returns an empty tier, and starts ristretto's two goroutines, which
-// [Tier.Close] ends. A configuration that is wrong shows in [Tier.Validate];
-// the tier then holds nothing and refuses every Set.
+// New returns an empty tier. It starts no goroutine. A configuration that is wrong
+// shows in [Tier.Validate]; the tier then holds nothing and refuses every Set.
 func New(c Config) *Tier {
-	if c.MaxBytes == 0 {
-		c.MaxBytes = defaultBytes
+	t := &Tier{max: c.MaxBytes}
+	if t.max == 0 {
+		t.max = defaultBytes
 	}
-	n := shardsFor(c.MaxBytes)
-	t := &Tier{
-		shards:     make([]shard, n),
-		shardShift: uint8(64 - bits.TrailingZeros(uint(n))),
-		limits:     limitsOf(c.MaxBytes),
+	n := 1
+	for n < maxShards && t.max/int64(n) > shardBytes {
+		n *= 2
 	}
+	t.shards = make([]shard, n)
+	t.shardShift = uint8(64 - bits.TrailingZeros(uint(n)))
+	t.sampled = uint64(min(n, maxSampling)-1) << sampleShift
+	t.largest = t.max / 5
 	for i := range t.shards {
-		t.shards[i].table.reset()
+		t.shards[i].start(t)
 	}
-	if t.err = t.start(c); t.err != nil {
+	t.climb.start()
+	t.limit.Store(t.climb.limit(t.max))
+	if t.max < minBytes {
+		t.err = fmt.Errorf("local: MaxBytes is %d, want 0 or at least %d", c.MaxBytes, minBytes)
 		_ = t.Close() // it always succeeds
 	}
 	return t
 }
 
-func (t *Tier) start(c Config) error {
-	if c.MaxBytes < minBytes {
-		t.main.down = true
-		return fmt.Errorf("local: MaxBytes is %d, want 0 or at least %d", c.MaxBytes, minBytes)
-	}
-	return t.main.start(t.limits)
+// start makes the shard ready.
+func (s *shard) start(t *Tier) {
+	s.tier, s.luck = t, rand.Uint64()
+	s.table.Reset()
+	s.sketch.grow(1)
 }
 
-// shardsFor gives every shard some 2 MiB: fewer entries than that holds, and a
-// SIEVE list is too short to tell hot from cold.
-func shardsFor(maxBytes int64) int {
-	n := 1
-	for n < 64 && int64(n)*(2<<20) < maxBytes {
-		n *= 2
-	}
-	return n
-}
+// shardOf returns the shard of a mixed hash.
+func (t *Tier) shardOf(mixed uint64) *shard { return &t.shards[mixed>>t.shardShift] }
 
-func (t *Tier) shardOf(hash uint64) *shard {
-	return &t.shards[mix(hash)>>t.shardShift]
-}
+// sampleShift is where a mixed hash depends on nearly all bits of the hash.
+const sampleShift = 40
+
+// isFull reports whether the tier is full, or nearly so: until then nothing is worth
+// more than another.
+func (t *Tier) isFull() bool { return t.total.Load() > t.max/10*9 }
+
+// isSample reports whether what concerns a mixed hash counts for the climb.
+func (t *Tier) isSample(mixed uint64) bool { return mixed&t.sampled == 0 }
 
 // OnEvict makes the tier report each entry that leaves it to f, with the cost
 // it was given. It must be called before first use, and at most once. f runs
-// on the goroutine whose call made the entry leave, mostly without a lock but
-// for evictions under the one that serializes them; it must not call the tier.
-// A panic of f reaches that caller and harms nothing: the tier was complete
+// without a lock on the goroutine whose call made the entry leave; it must not call
+// the tier. A panic of f reaches that caller and harms nothing: the tier was complete
 // before f was called, and f hears of every other entry that left.
 func (t *Tier) OnEvict(f func(e tier.Entry, cost int64, reason tier.EvictReason)) {
 	t.report = f
-}
-
-func (t *Tier) tell(n *node, reason tier.EvictReason) {
-	if t.report != nil {
-		t.report(n.Entry, n.Cost, reason)
-	}
 }
 
 // Usage returns the bytes, by the costs given to Set and without [Overhead],
@@ -124,7 +136,7 @@ func (t *Tier) Usage() (bytes, entries int64) {
 // that comes while it runs may be missed; one that stays is shown.
 func (t *Tier) Range(f func(e tier.Entry) bool) {
 	for i := range t.shards {
-		for n := range t.shards[i].table.all() {
+		for n := range t.shards[i].table.All() {
 			if !f(n.Entry) {
 				return
 			}
@@ -135,17 +147,12 @@ func (t *Tier) Range(f func(e tier.Entry) bool) {
 // Validate returns what is wrong with the configuration, or nil.
 func (t *Tier) Validate() error { return t.err }
 
-// Close forgets every entry, reports none of them and ends ristretto's
-// goroutines before it returns. Get misses from then on and Set is refused.
-// Close may be repeated and returns nil.
+// Close forgets every entry and reports none of them. Get misses from then on and
+// Set is refused. Close may be repeated and returns nil.
 func (t *Tier) Close() error {
-	if !t.closed.CompareAndSwap(false, true) {
-		return nil
-	}
+	t.closed.Store(true)
 	for i := range t.shards {
 		t.shards[i].close()
 	}
-	t.main.stop()
-	t.queue.swap(new(batch))
 	return nil
 }

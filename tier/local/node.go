@@ -5,37 +5,94 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// node is one entry for as long as the tier holds it.
+// node is one entry for as long as the tier holds it. Its word Seen has, from the
+// lowest bit: the hits since the hand's last visit, 3 at most; the hits that the climb
+// has counted in a period, 63 at most; and that period. Writers race for it, so it may
+// lose a hit.
 type node = localnode.Node
 
-// nodeOf returns a node for e: the one it brings, unless that is or was in use,
-// because readers without a lock may still be looking at it.
-func nodeOf(hash uint64, e tier.Entry, cost int64) *node {
-	var n *node
-	if b, ok := e.(interface{ LocalNode() *node }); ok && b.LocalNode().Taken.CompareAndSwap(false, true) {
-		n = b.LocalNode()
-	} else {
-		n = new(node)
-	}
-	n.Hash, n.Entry, n.Cost = hash, e, max(cost, 0)
-	return n
-}
+const (
+	hitsMask    = 3
+	countShift  = 2
+	countMask   = 63
+	periodShift = 8
+	periodMask  = 1<<24 - 1
+)
 
 // chargeOf returns what a node takes from the budget.
 func chargeOf(n *node) int64 { return n.Cost + Overhead }
 
-// touch sets the sticky bit. A hot node has it set already, and the check keeps
-// its cache line clean and shared between the cores that read it.
-func touch(n *node) {
-	if n.Seen.Load() == 0 {
-		n.Seen.Store(1)
-	}
+// The places of a node, and why it has none.
+const (
+	_ localnode.Place = iota // not entered
+	inWindow
+	inMain
+	evicted
+	rejected
+	replaced
+	deleted
+	forgotten // by Close
+)
+
+var reasons = [...]tier.EvictReason{
+	evicted: tier.Evicted, rejected: tier.Rejected, replaced: tier.Replaced, deleted: tier.Deleted,
 }
 
-// The places of a node.
-const (
-	gone     localnode.Place = iota // not in the table: not yet, or no longer
-	inFront                         // on the shard's SIEVE list
-	spilling                        // in the queue, or in the drainer's hands
-	inMain                          // ristretto decides how long it stays
-)
+// departures are nodes that have left, to be reported without a lock. The zero value
+// is none.
+type departures struct {
+	first, last *node // by Newer
+}
+
+func (d *departures) add(n *node, why localnode.Place) {
+	n.Place, n.Older, n.Newer = why, nil, nil
+	if d.first == nil {
+		d.first = n
+	} else {
+		d.last.Newer = n
+	}
+	d.last = n
+}
+
+// list is a queue of nodes. The shard's mutex protects it. The zero value is empty.
+type list struct {
+	head, tail *node // newest, oldest
+	len        int
+}
+
+func (l *list) pushNewest(n *node) {
+	n.Older, n.Newer = l.head, nil
+	if l.head != nil {
+		l.head.Newer = n
+	} else {
+		l.tail = n
+	}
+	l.head = n
+	l.len++
+}
+
+func (l *list) pushOldest(n *node) {
+	n.Older, n.Newer = nil, l.tail
+	if l.tail != nil {
+		l.tail.Older = n
+	} else {
+		l.head = n
+	}
+	l.tail = n
+	l.len++
+}
+
+func (l *list) unlink(n *node) {
+	if n.Older != nil {
+		n.Older.Newer = n.Newer
+	} else {
+		l.tail = n.Newer
+	}
+	if n.Newer != nil {
+		n.Newer.Older = n.Older
+	} else {
+		l.head = n.Older
+	}
+	n.Older, n.Newer = nil, nil
+	l.len--
+}

@@ -1,16 +1,28 @@
 package local
 
-import "github.com/twofold-go/twofold/tier"
+import (
+	"github.com/twofold-go/twofold/internal/localnode"
+	"github.com/twofold-go/twofold/tier"
+)
 
 // Get returns the entry last Set under hash and whether there is one. It takes
-// no lock and allocates nothing; its only write is one bit, once between two
-// visits of the hand. It never asks ristretto.
+// no lock and allocates nothing. It writes to the entry's node three times at most
+// between two visits of the hand, and for one entry in 16 or so some more.
 func (t *Tier) Get(hash uint64) (e tier.Entry, ok bool) {
-	n := t.shardOf(hash).table.block.Load().load(hash)
+	m := localnode.Mix(hash)
+	s := t.shardOf(m)
+	n := s.table.Load(hash)
 	if n == nil {
 		return nil, false
 	}
-	touch(n)
+	seen := n.Seen.Load()
+	if seen&hitsMask < hitsMask {
+		seen++
+		n.Seen.Store(seen)
+	}
+	if t.isSample(m) {
+		s.sampleHit(n, seen)
+	}
 	return n.Entry, true
 }
 
@@ -19,83 +31,88 @@ func (t *Tier) Get(hash uint64) (e tier.Entry, ok bool) {
 // all the same, when cost and [Overhead] exceed a fifth of MaxBytes: then e is
 // reported as Rejected and the older entry as Replaced. It also reports false
 // when the tier is closed, and then reports e to nobody.
-//
-// One Set in a hundred or so pays for a batch that moves to ristretto.
 func (t *Tier) Set(hash uint64, e tier.Entry, cost int64) bool {
-	n := nodeOf(hash, e, cost)
-	s := t.shardOf(hash)
-	if n.Cost > t.limits.entry-Overhead {
+	n := localnode.Of(hash, e, cost)
+	m := localnode.Mix(hash)
+	s := t.shardOf(m)
+	if n.Cost > t.largest-Overhead {
 		return t.refuse(s, n)
 	}
-	if !t.reserve(s, chargeOf(n)) {
-		return false
+	var out departures
+	ok, done := s.set(n, m, &out, new(int64))
+	if !done {
+		ok = t.setLarge(s, n, m, &out)
 	}
-	if !t.enter(s, n) {
-		t.front.Add(-chargeOf(n))
-		t.total.Add(-chargeOf(n))
-		return false
+	t.tell(&out)
+	if ok && t.isSample(m) {
+		t.climb.step(t)
 	}
-	t.shrink(s)
-	t.drainIfDue()
-	return true
+	return ok
 }
 
-// enter publishes n, whose charge is already reserved.
-func (t *Tier) enter(s *shard, n *node) bool {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return false
+// setLarge is set for what one shard has no room for. It collects room in the others,
+// and keeps what it has, or many small entries could take it for ever. One call at a time
+// does so: several that keep a part each could wait for each other.
+func (t *Tier) setLarge(s *shard, n *node, mixed uint64, out *departures) bool {
+	t.large.Lock()
+	defer t.large.Unlock()
+	var have int64
+	for next := int(mixed>>t.shardShift) + 1; ; next++ {
+		t.shards[next%len(t.shards)].give(out, &have)
+		if ok, done := s.set(n, mixed, out, &have); done {
+			return ok
+		}
 	}
-	old := s.enter(n)
-	if old != nil {
-		t.releaseLocked(s, old)
-	}
-	s.mu.Unlock()
-	if old != nil {
-		t.tell(old, tier.Replaced)
-	}
-	return true
 }
 
 func (t *Tier) refuse(s *shard, n *node) bool {
 	if t.closed.Load() {
 		return false
 	}
-	defer t.tell(n, tier.Rejected) // also when the first report panics
-	t.remove(s, n.Hash, tier.Replaced)
+	var out departures
+	s.remove(n.Hash, replaced, &out)
+	out.add(n, rejected)
+	t.tell(&out)
 	return false
 }
 
 // Delete removes the entry under hash and reports it as Deleted. It does
 // nothing when there is none or the tier is closed.
-func (t *Tier) Delete(hash uint64) { t.remove(t.shardOf(hash), hash, tier.Deleted) }
-
-func (t *Tier) remove(s *shard, hash uint64, reason tier.EvictReason) {
-	s.mu.Lock()
-	n := s.table.remove(hash)
-	if n != nil {
-		t.releaseLocked(s, n)
-	}
-	s.mu.Unlock()
-	if n != nil {
-		t.tell(n, reason)
-		t.drainIfDue()
-	}
+func (t *Tier) Delete(hash uint64) {
+	var out departures
+	t.shardOf(localnode.Mix(hash)).remove(hash, deleted, &out)
+	t.tell(&out)
 }
 
-// releaseLocked gives up the place of n, which has left the table. The caller
-// holds the shard's mutex and reports n after it lets go of it.
-func (t *Tier) releaseLocked(s *shard, n *node) {
-	switch n.Place {
-	case inFront:
-		s.front.unlink(n)
-		t.front.Add(-chargeOf(n))
-	case inMain:
-		t.queue.forget(n)
-	case spilling, gone: // the drainer has it, or nobody
+// take takes so much from the budget if it is left, and otherwise all that is.
+func (t *Tier) take(charge int64) int64 {
+	for charge > 0 {
+		total := t.total.Load()
+		some := min(charge, t.max-total)
+		if some <= 0 {
+			return 0
+		}
+		if t.total.CompareAndSwap(total, total+some) {
+			return some
+		}
 	}
-	n.Place = gone
-	s.cost -= n.Cost
-	t.total.Add(-chargeOf(n))
+	return 0
+}
+
+// tell reports what left the tier. No lock is held. The callback may panic; it then
+// hears of the rest all the same.
+func (t *Tier) tell(out *departures) {
+	if t.report == nil || out.first == nil {
+		return
+	}
+	defer func() {
+		if out.first != nil { // the callback panicked
+			t.tell(out)
+		}
+	}()
+	for out.first != nil {
+		n := out.first
+		out.first, n.Newer = n.Newer, nil
+		t.report(n.Entry, n.Cost, reasons[n.Place])
+	}
 }

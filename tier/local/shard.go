@@ -1,42 +1,148 @@
 package local
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/twofold-go/twofold/internal/localnode"
+)
 
 // shard owns the hashes whose mixed top bits are its index.
 type shard struct {
-	table table // begins with the readers' cache line
+	table localnode.Table // begins with the readers' cache line
 
-	mu     sync.Mutex // protects all below, the table's writers and every node's place
-	front  sieve
-	cost   int64 // of the nodes in the table, as given to Set
+	mu     sync.Mutex // protects all below but hits, the table's writers and every node's place
+	tier   *Tier
+	window list
+	main   list
+	sketch sketch
+	luck   uint64 // breaks ties
+	cost   int64  // of the nodes in the table, as given to Set
 	closed bool
-	_      [cacheLine]byte // keeps the next shard's readers away from this one's writers
+	_      [localnode.CacheLine]byte
+
+	hits atomic.Uint64 // of samples, for the climb
+	_    [localnode.CacheLine]byte
 }
 
-// enter puts n into the table and the front, and returns the node whose hash it
-// takes over. The caller holds mu.
-func (s *shard) enter(n *node) (old *node) {
-	old = s.table.put(n)
+// set enters n and makes room for it, which is in have in part, perhaps. When it is done,
+// or the tier is closed, nothing of have is left. When the shard cannot make the room,
+// it is not done: what it has made stays in have if something was there before, and
+// is anybody's otherwise.
+func (s *shard) set(n *node, mixed uint64, out *departures, have *int64) (ok, done bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept := *have > 0
+	for !s.closed {
+		old := s.table.Load(n.Hash)
+		need := chargeOf(n)
+		if old != nil {
+			need -= chargeOf(old)
+		}
+		*have += s.tier.take(need - *have)
+		if *have >= need {
+			s.enter(n, old, mixed, out)
+			s.giveBack(have, need)
+			return true, true
+		}
+		if !s.evict(need-*have, out, have) {
+			if !kept {
+				s.giveBack(have, 0)
+			}
+			return false, false
+		}
+	}
+	s.giveBack(have, 0)
+	return false, true
+}
+
+// giveBack returns to the budget what is more than used.
+func (s *shard) giveBack(have *int64, used int64) {
+	s.tier.total.Add(used - *have)
+	*have = 0
+}
+
+// give evicts something if there is something.
+func (s *shard) give(out *departures, have *int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.evict(0, out, have)
+}
+
+// enter puts n into the table, in the place of old if there is one. An entry that
+// is replaced was hit a moment ago, mostly, so the new one keeps its rank.
+func (s *shard) enter(n, old *node, mixed uint64, out *departures) {
+	s.table.Put(n)
 	s.cost += n.Cost
-	n.Place = inFront
-	s.front.push(n)
-	return old
+	if old != nil {
+		s.cost -= old.Cost
+		n.Seen.Store(old.Seen.Load())
+		n.Place = old.Place
+		s.unlink(old)
+		out.add(old, replaced)
+	} else {
+		n.Place = inWindow
+		s.sketch.grow(s.table.Len())
+		s.sketch.add(mixed)
+		if s.tier.isSample(mixed) {
+			s.tier.climb.misses.Add(1)
+		}
+	}
+	s.link(n)
+	for i := 0; i < maxMoves && s.isOver(0); i++ {
+		s.admit(s.window.tail)
+	}
+}
+
+func (s *shard) remove(hash uint64, why localnode.Place, out *departures) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := s.table.Load(hash); n != nil {
+		s.drop(n, why, out)
+		s.tier.total.Add(-chargeOf(n))
+	}
+}
+
+// drop takes n out of the tier. Its charge is the caller's.
+func (s *shard) drop(n *node, why localnode.Place, out *departures) {
+	s.unlink(n)
+	s.table.Remove(n.Hash)
+	s.cost -= n.Cost
+	out.add(n, why)
+}
+
+// link puts n into the list of its place.
+func (s *shard) link(n *node) {
+	if n.Place == inMain {
+		s.main.pushNewest(n)
+		return
+	}
+	s.window.pushNewest(n)
+	s.tier.window.Add(chargeOf(n))
+}
+
+func (s *shard) unlink(n *node) {
+	if n.Place == inMain {
+		s.main.unlink(n)
+		return
+	}
+	s.window.unlink(n)
+	s.tier.window.Add(-chargeOf(n))
 }
 
 func (s *shard) usage() (bytes, entries int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.cost, int64(s.table.live)
+	return s.cost, int64(s.table.Len())
 }
 
-// close forgets everything and refuses what comes. Nodes become gone, so that
-// a drain under way finds nothing to do.
+// close forgets everything and refuses what comes.
 func (s *shard) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for n := range s.table.all() {
-		n.Place = gone
+	for n := range s.table.All() {
+		n.Place = forgotten
 	}
-	s.table.reset()
-	s.front, s.cost, s.closed = sieve{}, 0, true
+	s.table.Reset()
+	s.window, s.main, s.cost, s.closed = list{}, list{}, 0, true
 }

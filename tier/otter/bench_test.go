@@ -12,6 +12,7 @@ import (
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/local"
 	"github.com/twofold-go/twofold/tier/otter"
+	"github.com/twofold-go/twofold/tier/ristretto"
 )
 
 // What is read here are ratios between the lines of one process, at -cpu 1,2.
@@ -48,6 +49,11 @@ var contenders = []struct {
 	}},
 	{"local", func(b *testing.B, capacity int) tier.Local {
 		l := local.New(local.Config{MaxBytes: int64(capacity) * (entryCost + local.Overhead)})
+		b.Cleanup(func() { l.Close() })
+		return l
+	}},
+	{"ristretto", func(b *testing.B, capacity int) tier.Local {
+		l := ristretto.New(ristretto.Config{MaxBytes: int64(capacity) * (entryCost + ristretto.Overhead)})
 		b.Cleanup(func() { l.Close() })
 		return l
 	}},

@@ -34,8 +34,8 @@ const (
 //	redis.NewClient(redistier.Options(&redis.Options{Addr: addr, Dialer: redistier.LimitReplies(nil, 64<<20)}))
 //
 // dial makes the connections, with TLS where that is used, because the client
-// does not add it to those of a Dialer; nil dials plain TCP. A size of no or
-// less bytes is [MaxCell]. The check looks at the lengths only and costs some ten
+// does not add it to those of a Dialer; nil dials plain TCP. A size of zero
+// or less means [MaxCell]. The check looks at the lengths only and costs some ten
 // nanoseconds per reply.
 func LimitReplies(dial Dialer, size int64) Dialer {
 	if dial == nil {

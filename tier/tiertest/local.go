@@ -4,6 +4,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/twofold-go/twofold/internal/race"
+
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -136,7 +138,7 @@ func localOversize(t *testing.T, l tier.Local) {
 }
 
 func localAllocs(t *testing.T, l tier.Local) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector makes sync.Pool allocate")
 	}
 	h := spread(1)

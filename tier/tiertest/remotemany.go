@@ -30,19 +30,19 @@ func remoteUnlink(t *remoteTest) {
 }
 
 func remoteOneWinner(t *remoteTest) {
-	race(t, func(int) tier.Claim { return tier.Claim{Nonce: tier.NewNonce(), Lease: long} }, nil)
+	contend(t, func(int) tier.Claim { return tier.Claim{Nonce: tier.NewNonce(), Lease: long} }, nil)
 }
 
 func remoteOneRefresher(t *remoteTest) {
 	seen := tier.NewNonce()
-	race(t, func(int) tier.Claim {
+	contend(t, func(int) tier.Claim {
 		return tier.Claim{Seen: seen, Nonce: tier.NewNonce(), Lease: long, Refresh: true}
 	}, t.value(seen, noTime, nil))
 }
 
-// race has many claim one key at once, which holds frame unless nil. The losers
+// contend has many claim one key at once, which holds frame unless nil. The losers
 // of a plain claim must be shown the winner's lease.
-func race(t *remoteTest, claim func(int) tier.Claim, frame []byte) {
+func contend(t *remoteTest, claim func(int) tier.Claim, frame []byte) {
 	for round := range 5 {
 		k := t.key(string(rune('a' + round)))
 		if frame != nil {

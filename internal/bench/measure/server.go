@@ -13,14 +13,15 @@ import (
 
 // Server is what a Redis says of itself at one moment.
 type Server struct {
-	CPU   time.Duration
-	Calls map[string]int64 // commands, by name in lower case
+	CPU     time.Duration
+	In, Out int64            // bytes on the network
+	Calls   map[string]int64 // commands, by name in lower case
 }
 
 // LookAt asks a server. The looking counts as one call of info.
 func LookAt(ctx context.Context, rdb *redis.Client) (Server, error) {
 	s := Server{Calls: map[string]int64{}}
-	for _, section := range []string{"cpu", "commandstats"} {
+	for _, section := range []string{"cpu", "stats", "commandstats"} {
 		text, err := rdb.Info(ctx, section).Result()
 		if err != nil {
 			return s, fmt.Errorf("measure: info %s: %w", section, err)
@@ -43,6 +44,10 @@ func (s *Server) read(line string) {
 		if f, err := strconv.ParseFloat(value, 64); err == nil {
 			s.CPU += time.Duration(f * float64(time.Second))
 		}
+	case name == "total_net_input_bytes":
+		s.In, _ = strconv.ParseInt(value, 10, 64)
+	case name == "total_net_output_bytes":
+		s.Out, _ = strconv.ParseInt(value, 10, 64)
 	case strings.HasPrefix(name, "cmdstat_"):
 		_, calls, _ := strings.Cut(value, "calls=")
 		calls, _, _ = strings.Cut(calls, ",")
@@ -54,7 +59,7 @@ func (s *Server) read(line string) {
 
 // Since returns what happened between two looks, without the looking.
 func (s Server) Since(before Server) Server {
-	d := Server{CPU: s.CPU - before.CPU, Calls: maps.Clone(s.Calls)}
+	d := Server{CPU: s.CPU - before.CPU, In: s.In - before.In, Out: s.Out - before.Out, Calls: maps.Clone(s.Calls)}
 	for name, n := range before.Calls {
 		d.Calls[name] -= n
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/twofold-go/twofold/tier/local"
 	"github.com/twofold-go/twofold/tier/otter"
 	"github.com/twofold-go/twofold/tier/redistier"
+	"github.com/twofold-go/twofold/tier/ristretto"
 )
 
 func ours() []Spec {
@@ -26,6 +27,7 @@ func ours() []Spec {
 		{Name: "twofold, closure", Kind: Loading, Loads: true, Open: newClosure},
 		{Name: "twofold, metrics", Kind: Loading, Loads: true, Open: newMetrics},
 		{Name: "twofold, otter", Kind: Loading, Loads: true, Open: newOverOtter},
+		{Name: "twofold, ristretto", Kind: Loading, Loads: true, Open: newOverRistretto},
 		{Name: "twofold, two tiers", Kind: TwoTier, Loads: true, Open: newTwoTiers},
 		{Name: "tier/local", Kind: Table, Open: newTierLocal},
 		{Name: "tier/local, clock", Kind: Table, Open: newClocked},
@@ -167,6 +169,10 @@ func newTwoTiers(o Options) (Peer, error) {
 }
 
 // newOverOtter has the other local tier.
+func newOverRistretto(o Options) (Peer, error) {
+	return NewTwofold(o, Twofold{Local: ristretto.New(ristretto.Config{MaxBytes: o.roomy()})})
+}
+
 func newOverOtter(o Options) (Peer, error) {
 	return NewTwofold(o, Twofold{Local: otter.New(otter.Config{MaxBytes: o.roomy()})})
 }

@@ -173,11 +173,21 @@ func (e *Env) ratioGoals() []report.Goal {
 			budget = append(budget, e.Book.Median(ratioLine(s.name, share, "twofold"), budgetPct))
 		}
 	}
+	average, behind := 0.0, math.Inf(1)
+	for _, share := range shares {
+		for _, s := range shapes {
+			ours := e.Book.Median(ratioLine(s.name, share, "twofold"), hitPct)
+			average += (ours - e.Book.Median(ratioLine(s.name, share, "otter"), hitPct)) / float64(len(shares)*len(shapes))
+			behind = min(behind, ours-e.Book.Median(ratioLine(s.name, share, overRistretto), hitPct))
+		}
+	}
 	const least = "the least of 1 % and 10 %"
 	return []report.Goal{
 		atLeast("hit ratio, zipf and zipf + scan, ahead of otter, points", "≥ −2", -2, ahead("otter", "zipf", "zipf + scan"), least),
 		atLeast("hit ratio, zipf and zipf + scan, ahead of ristretto + Wait, points", "> 0", math.SmallestNonzeroFloat64, ahead(withWait, "zipf", "zipf + scan"), least),
 		atLeast("hit ratio, moving hot set, ahead of otter, points", "≥ 0", 0, ahead("otter", "moving hot set"), least),
+		atLeast("hit ratio ahead of otter on average, points", "≥ −0.5", -0.5, average, "over all traces and capacities of D"),
+		atLeast("hit ratio, tier/local ahead of tier/ristretto, points", "≥ −3", -3, behind, "the least of all traces and capacities of D"),
 		atLeast("hit ratio, loop, %", "≥ 30", 30, loop, "the least of 1 %, 10 % and 50 %"),
 		atMost("byte budget at its fullest, %", "≤ 105", 105, worst(budget...), "over all traces of D"),
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/twofold-go/twofold/internal/trace"
 	"github.com/twofold-go/twofold/tier/local"
 	"github.com/twofold-go/twofold/tier/otter"
+	"github.com/twofold-go/twofold/tier/ristretto"
 )
 
 // D replays traces: get, and on a miss load and set. All values are of one
@@ -21,6 +22,8 @@ const (
 	budgetPct = "budget-pct"
 	optimum   = "optimum (Belady)"
 	withWait  = "ristretto + Wait"
+
+	overRistretto = "twofold, ristretto"
 )
 
 // shapes are the traces, over a universe of keys and for a capacity.
@@ -30,9 +33,16 @@ var shapes = []struct {
 }{
 	{"zipf", func(u, _, n int) []uint64 { return trace.Zipf(1, u, n) }},
 	{"zipf + scan", func(u, _, n int) []uint64 { return trace.ZipfScan(1, u, n) }},
+	{"loop 0.5×", func(_, c, n int) []uint64 { return trace.Loop(c/2, n) }},
+	{"loop 1×", func(_, c, n int) []uint64 { return trace.Loop(c, n) }},
 	{"loop 1.5×", func(_, c, n int) []uint64 { return trace.Loop(c*3/2, n) }},
 	{"moving hot set", func(u, _, n int) []uint64 { return trace.MovingHotSet(1, u/2, 5, n) }},
+	{"bursts", func(_, _, n int) []uint64 { return trace.Bursts(1, n) }},
+	{"phases", func(u, c, n int) []uint64 { return trace.Phases(1, u, c, n) }},
 }
+
+// ratioRounds are enough, since traces do not vary.
+const ratioRounds = 3
 
 // shares are the capacities in percent of the universe.
 var shares = []int{1, 10, 50}
@@ -50,6 +60,7 @@ var ratioEngines = []struct {
 	overhead   int64 // of an entry, in a tier that is bounded by bytes
 }{
 	{"twofold", "twofold", false, local.Overhead}, {"twofold, otter", "twofold, otter", false, otter.Overhead},
+	{overRistretto, overRistretto, false, ristretto.Overhead},
 	{"golang-lru", "golang-lru", false, 0}, {"ristretto", "ristretto", false, 0}, {withWait, "ristretto", true, 0},
 	{"otter", "otter", false, 0}, {"theine", "theine", false, 0},
 }
@@ -73,7 +84,7 @@ func runHitRatios(ctx context.Context, e *Env) error {
 				}
 				cs = append(cs, measure.Contender{Name: engine.name, Measure: r.run})
 			}
-			if err := measure.Rounds(ctx, e.Rounds, cs); err != nil {
+			if err := measure.Rounds(ctx, min(e.Rounds, ratioRounds), cs); err != nil {
 				return err
 			}
 		}
@@ -163,7 +174,8 @@ func (r replay) run(ctx context.Context) error {
 func hitRatioTables(e *Env) []report.Table {
 	t := report.Table{
 		Title: "D: hit ratio in %, capacity in percent of the universe", Head: []string{"trace"},
-		Note: "Universe 100,000 keys, a million accesses, seeds fixed. The loop is 1.5 times the capacity. " +
+		Note: "Universe 100,000 keys, a million accesses, seeds fixed. Loops are so many times the capacity. Phases are " +
+			"zipf, bursts and a loop of 1.5 times the capacity, in turn. " +
 			"ristretto applies writes late; + Wait waits for each, which nobody can in production. " +
 			"Budget is the most that Twofold's local tier took, in percent of its MaxBytes.",
 	}

@@ -27,7 +27,7 @@ const (
 
 // memoryPeers hold the struct itself, but for the caches of bytes, whose point
 // is that the collector does not look at them.
-var memoryPeers = []string{"twofold", "twofold, otter", "map+RWMutex", "ristretto", "otter", "theine", "golang-lru", "freecache", "bigcache"}
+var memoryPeers = []string{"twofold", "twofold, otter", overRistretto, "map+RWMutex", "ristretto", "otter", "theine", "golang-lru", "freecache", "bigcache"}
 
 func memLine(who string) report.Line {
 	return report.Line{Workload: "E", Setting: memSetting, Contender: who}
@@ -57,7 +57,7 @@ func (e *Env) weigh(ctx context.Context, s peers.Spec, n int) error {
 	switch s.Name {
 	case "freecache", "bigcache":
 		o.MaxBytes = int64(n) * 160 // some 70 bytes of key and encoded value, and theirs
-	case "twofold", "twofold, otter":
+	case "twofold", "twofold, otter", overRistretto:
 		o.MaxBytes = int64(n) * 1024
 	}
 	p, err := s.Open(o)

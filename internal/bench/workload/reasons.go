@@ -36,10 +36,6 @@ var reasons = map[string]string{
 	"stampede of 1,000": "over two tiers a look and a claim go before the load, and a fill goes after it. The answer to the look is read when a " +
 		"thousand goroutines have had their turn on two cores, and those wake one after the other in the end.",
 	"stampede of 4": "one load, of 10 ms, after a look and a claim; the other three processes look again every 2 ms.",
-	"hit ratio, moving hot set": "at 1 % the difference is within the range of otter's own samples. With half the counters in ristretto's sketch " +
-		"an earlier run had 2.6 points more here, and 1.6 fewer on zipf.",
-	"heap over keys and values": "an entry keeps the times and positions it is judged by, and a place in the front's table and list, " +
-		"beside ristretto's own.",
 }
 
 // explained adds the reasons.

@@ -1,5 +1,0 @@
-//go:build race
-
-package httpcache_test
-
-const raceEnabled = true

@@ -1,0 +1,167 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// What a Reader serves is judged as of its moment, by Get and by GetMany.
+func TestMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		loads := 0
+		c := with(t, open(t, cache.TiersConfig{}), cache.Config[int, int]{
+			Namespace: "n:v1",
+			Load:      func(context.Context, int) (int, error) { loads++; return loads, nil },
+			Policy:    policy.Patch{TTL: new(time.Second), Jitter: new(0.0)},
+		})
+		get := func(m cache.Moment) (one, many int) {
+			t.Helper()
+			one, err := c.At(m).Get(t.Context(), 1)
+			all, err2 := c.At(m).GetMany(t.Context(), []int{1})
+			if err := errors.Join(err, err2); err != nil {
+				t.Fatal(err)
+			}
+			return one, all[1]
+		}
+		if one, many := get(cache.Now()); one != 1 || many != 1 {
+			t.Fatalf("Get, GetMany = %d, %d, want 1", one, many)
+		}
+		m := cache.Now()
+		advance(2 * time.Second)
+		if one, many := get(m); one != 1 || many != 1 {
+			t.Errorf("as of a moment before its TTL ended: %d, %d, want 1", one, many)
+		}
+		if one, many := get(cache.Moment{}); one != 2 || many != 2 {
+			t.Errorf("as of no moment: %d, %d, want 2", one, many)
+		}
+		// What this process invalidates is gone whatever the moment.
+		if err := c.Delete(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if one, many := get(m); one != 3 || many != 3 {
+			t.Errorf("after Delete: %d, %d, want 3", one, many)
+		}
+		// What it expires is no longer fresh.
+		advance(time.Millisecond)
+		if err := c.Expire(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if one, many := get(cache.Now()); one != 4 || many != 4 {
+			t.Errorf("after Expire: %d, %d, want 4", one, many)
+		}
+	})
+	var zero cache.Cache[int, int]
+	if _, err := zero.At(cache.Now()).Get(t.Context(), 1); err == nil {
+		t.Error("a zero Cache has a value")
+	}
+}
+
+// TestMomentBeforeExpire: what this process has expired is not fresh, as of a moment before
+// that either.
+func TestMomentBeforeExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		c := with(t, open(t, cache.TiersConfig{}), cache.Config[int, int]{
+			Namespace: "n:v1",
+			Load:      func(context.Context, int) (int, error) { n++; return n, nil },
+			Policy:    policy.Patch{TTL: new(time.Hour)},
+		})
+		for want, get := range []func(cache.Moment) (int, error){
+			func(m cache.Moment) (int, error) {
+				all, err := c.At(m).GetMany(t.Context(), []int{1})
+				return all[1], err
+			},
+			func(m cache.Moment) (int, error) { return c.At(m).Get(t.Context(), 1) },
+		} {
+			if _, err := c.Get(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			m := cache.Now()
+			advance(time.Second)
+			if err := c.Expire(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			advance(time.Second)
+			if v, err := get(m); v != want+2 || err != nil {
+				t.Errorf("as of a moment before Expire: %d, %v, want %d", v, err, want+2)
+			}
+		}
+	})
+}
+
+// TestMomentKeepsTheBound cuts a process off the log. A value that another process has
+// invalidated is served as of moments within the bound, and of no later one.
+func TestMomentKeepsTheBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := logtest.NewMemory(logtest.MemoryConfig{})
+		link := logtest.NewFaulty(log)
+		n := 0
+		cfg := cache.Config[int, int]{Namespace: "n:v1", Load: func(context.Context, int) (int, error) { n++; return n, nil }}
+		a := with(t, open(t, cache.TiersConfig{Log: log}), cfg)
+		b := with(t, open(t, cache.TiersConfig{Log: link}), cfg)
+		for range 2 {
+			if _, err := b.Get(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			advance(log.Bound()) // the load alone vouches for nothing
+		}
+		was := n
+		link.Fail(errors.New("cut"))
+		if err := a.Delete(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		before := cache.Now()
+		advance(log.Bound() + log.Bound()/1000)
+		after := cache.Now()
+		if v, err := b.At(before).Get(t.Context(), 1); v != was || err != nil {
+			t.Errorf("as of the invalidation: %d, %v, want the old value %d", v, err, was)
+		}
+		if v, err := b.At(after).Get(t.Context(), 1); v == was || err != nil {
+			t.Errorf("as of a bound later: the old value %d, %v", v, err)
+		}
+	})
+}
+
+// TestForeverAndExpire ends entries that need no clock.
+func TestForeverAndExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		c := with(t, open(t, cache.TiersConfig{}), cache.Config[int, int]{
+			Namespace: "n:v1",
+			Load:      func(context.Context, int) (int, error) { n++; return n, nil },
+			Policy:    policy.Patch{TTL: new(policy.Forever), Stale: new(time.Minute)},
+		})
+		want := func(v int, when string) {
+			t.Helper()
+			if got, err := c.Get(t.Context(), 1); got != v || err != nil {
+				t.Errorf("%s: %d, %v, want %d", when, got, err, v)
+			}
+			synctest.Wait()
+		}
+		want(1, "at first")
+		advance(1000 * time.Hour)
+		want(1, "after a long time")
+		if err := c.Expire(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		want(1, "expired, and stale")
+		want(2, "refreshed")
+		advance(1000 * time.Hour)
+		if err := c.Expire(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		advance(2 * time.Minute)
+		want(3, "expired for longer than Stale")
+		if err := c.Delete(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		want(4, "deleted")
+	})
+}

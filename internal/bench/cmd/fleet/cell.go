@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
+	"github.com/twofold-go/twofold/internal/bench/measure"
+)
+
+const (
+	writers = 8 // members that invalidate, or as many as listen
+	timed   = 3 // members that listen and note when they hear of samples
+)
+
+// cell is a fleet at one rate, and what it came to. Numbers are those of a second.
+type cell struct {
+	Kind             string
+	Members, Writers int  // that listen; that invalidate, and follow the log as well
+	Real             bool // each member that listens is a process
+	Bound            time.Duration
+	Rate             int // asked for
+
+	Sent, Records  float64
+	Redis, Member  float64 // processors: of Redis, and of one member that listens
+	In, Out        float64 // bytes
+	Reads, Scripts float64 // XREAD and EVALSHA
+	Lag50, Lag99   time.Duration
+}
+
+// meter measures cells on one Redis.
+type meter struct {
+	o     *options
+	rdb   *redis.Client
+	post  post
+	cells []cell
+}
+
+// sailor is a child, seen from outside.
+type sailor struct {
+	*proc.Child
+	answers *json.Decoder
+}
+
+// fleet measures a fleet at every rate, but for those above one that was too much.
+func (m *meter) fleet(ctx context.Context, c cell) error {
+	if err := m.rdb.FlushAll(ctx).Err(); err != nil {
+		return err
+	}
+	c.Writers = min(c.Members, writers)
+	crew, err := m.enlist(ctx, c)
+	defer func() {
+		for _, s := range crew {
+			s.Finish()
+			<-s.Done()
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	full := map[string]bool{}
+	for _, c.Rate = range m.o.rates {
+		for _, c.Kind = range []string{byKey, byTag} {
+			if full[c.Kind] || (c.Rate == 0 && c.Kind == byTag) {
+				continue
+			}
+			c := c
+			if err := m.run(ctx, crew, &c); err != nil {
+				return err
+			}
+			fmt.Fprintf(os.Stderr, "%+v\n", c)
+			full[c.Kind] = c.Redis >= 1 || c.Lag99 >= c.Bound
+			m.cells = append(m.cells, c)
+		}
+	}
+	return nil
+}
+
+// enlist starts the processes of a fleet. The last one has the writers.
+func (m *meter) enlist(ctx context.Context, c cell) (crew []sailor, err error) {
+	posts := []post{{Members: c.Members, Timed: min(c.Members, timed)}}
+	if c.Real {
+		posts = slices.Repeat([]post{{Members: 1}}, c.Members)
+		for i := range min(c.Members, timed) {
+			posts[i].Timed = 1
+		}
+	}
+	for _, p := range append(posts, post{Members: c.Writers, Timed: 1, Writes: true}) {
+		p.Redis, p.Prefix, p.Bound = m.post.Redis, m.post.Prefix, c.Bound
+		s, err := start(ctx, p)
+		if err != nil {
+			return crew, err
+		}
+		crew = append(crew, s)
+	}
+	return crew, nil
+}
+
+// start starts a child and waits until it is ready.
+func start(ctx context.Context, p post) (s sailor, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return s, err
+	}
+	env, err := json.Marshal(p)
+	if err != nil {
+		return s, err
+	}
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Env, cmd.Stderr = append(os.Environ(), childEnv+"="+string(env)), os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return s, err
+	}
+	s.answers = json.NewDecoder(bufio.NewReader(out))
+	if s.Child, err = proc.Start(cmd); err == nil {
+		_, err = s.answer()
+	}
+	return s, err
+}
+
+func (s sailor) answer() (d deed, err error) {
+	if err = s.answers.Decode(&d); err == nil && d.Error != "" {
+		err = errors.New(d.Error)
+	}
+	return d, err
+}
+
+// run measures one cell. The last of the crew writes.
+func (m *meter) run(ctx context.Context, crew []sailor, c *cell) (err error) {
+	begin := proc.Now() + int64(m.o.each/4) // until then nothing counts
+	o := order{c.Kind, c.Rate, begin, begin + int64(m.o.each)}
+	line, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	for _, s := range crew {
+		if err := s.Tell(string(line) + "\n"); err != nil {
+			return err
+		}
+	}
+	var looks [2]measure.Server
+	for i, at := range []int64{o.Start, o.End} {
+		sleepUntil(at)
+		if looks[i], err = measure.LookAt(ctx, m.rdb); err != nil {
+			return err
+		}
+	}
+	deeds := make([]deed, len(crew))
+	for i, s := range crew {
+		if deeds[i], err = s.answer(); err != nil {
+			return err
+		}
+	}
+	c.take(looks[1].Since(looks[0]), deeds, o)
+	return nil
+}
+
+// take works out what Redis and the children say.
+func (c *cell) take(s measure.Server, deeds []deed, o order) {
+	seconds := time.Duration(o.End - o.Start).Seconds()
+	c.Redis, c.In, c.Out = s.CPU.Seconds()/seconds, float64(s.In)/seconds, float64(s.Out)/seconds
+	c.Records = float64(s.Calls["xadd"]) / seconds
+	c.Reads, c.Scripts = float64(s.Calls["xread"])/seconds, float64(s.Calls["evalsha"])/seconds
+	last := len(deeds) - 1
+	c.Sent = float64(deeds[last].Sent) / seconds
+	var lags []time.Duration
+	for _, d := range deeds[:last] {
+		c.Member += d.CPU.Seconds() / seconds / float64(c.Members)
+		for _, seen := range d.Seen {
+			lags = append(lags, lagsOf(deeds[last].Seen[0], seen, o)...)
+		}
+	}
+	slices.Sort(lags)
+	c.Lag50, c.Lag99 = measure.Quantile(lags, 0.5), measure.Quantile(lags, 0.99)
+}
+
+// unheard is the lag of a sample that a member has not heard of.
+const unheard = time.Hour
+
+// lagsOf returns how long the samples of a cell took to a member.
+func lagsOf(called, heard map[uint64]int64, o order) (lags []time.Duration) {
+	for hash, at := range called {
+		if at < o.Start || at >= o.End {
+			continue
+		}
+		lag := unheard
+		if then, ok := heard[hash]; ok {
+			lag = time.Duration(then - at)
+		}
+		lags = append(lags, lag)
+	}
+	return lags
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
+	"github.com/twofold-go/twofold/internal/bench/measure"
+	"github.com/twofold-go/twofold/internal/bench/peers"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
+)
+
+const (
+	childEnv = "TWOFOLD_FLEET_CHILD"  // holds a post, in the environment of a child
+	grace    = 500 * time.Millisecond // for records that are under way at the end of a cell
+	samples  = 250                    // invalidations a second whose way is timed, about
+	maxCalls = 2000                   // of Invalidate under way at a time
+	byKey    = "key"                  // a kind of invalidation
+	byTag    = "tag"                  // the other one
+)
+
+// post is what a child is: members of a fleet in one process.
+type post struct {
+	Redis, Prefix  string
+	Bound          time.Duration
+	Members, Timed int  // the first so many note when they hear of a sample
+	Writes         bool // they invalidate
+}
+
+// order is what a child does next. Times are of the clock that processes share.
+type order struct {
+	Kind       string
+	Rate       int
+	Start, End int64 // of what is measured; writers begin before
+}
+
+// deed is what came of it.
+type deed struct {
+	CPU   time.Duration
+	Sent  int                // invalidations
+	Seen  []map[uint64]int64 // by member and hash: when a sample was invalidated, or heard of
+	Error string
+}
+
+// squad is the members in one process, each with its own connections, tiers and follower.
+type squad struct {
+	members []*peers.TwofoldPeer
+
+	mu    sync.Mutex // protects the rest
+	seen  []map[uint64]int64
+	every uint64 // one hash in so many is a sample
+	sent  int
+	err   error // of a call
+}
+
+// child obeys orders from in until that ends.
+func child(env string, in io.Reader, out io.Writer) error {
+	var p post
+	if err := json.Unmarshal([]byte(env), &p); err != nil {
+		return fmt.Errorf("%s: %w", childEnv, err)
+	}
+	var s squad
+	answers, orders := json.NewEncoder(out), json.NewDecoder(in)
+	d, err := deed{}, s.open(p)
+	for {
+		if err != nil {
+			d.Error = err.Error()
+		}
+		if err := answers.Encode(d); err != nil {
+			return err
+		}
+		var o order
+		if err := orders.Decode(&o); err != nil {
+			return s.close(err)
+		}
+		d, err = s.obey(p, o)
+	}
+}
+
+func (s *squad) open(p post) error {
+	s.begin(p, order{})
+	base, now := time.Now(), proc.Now()
+	for i := range p.Members {
+		m, err := peers.NewTwofold(peers.Options{Entries: 1000, Redis: p.Redis, Prefix: p.Prefix}, peers.Twofold{Log: true, Bound: p.Bound})
+		if err != nil {
+			return err
+		}
+		s.members = append(s.members, m)
+		if i < p.Timed && !p.Writes {
+			m.Tiers.OnInvalidate(func(e invalidate.Event) {
+				for _, f := range e.Fences {
+					s.note(i, f.Hash, now+int64(e.At.Sub(base)))
+				}
+			})
+		}
+	}
+	return nil
+}
+
+func (s *squad) close(err error) error {
+	for _, m := range s.members {
+		m.Close()
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// begin forgets what was noted.
+func (s *squad) begin(p post, o order) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.every, s.seen = uint64(max(1, o.Rate/samples)), make([]map[uint64]int64, p.Timed)
+	for i := range s.seen {
+		s.seen[i] = map[uint64]int64{}
+	}
+}
+
+// note takes down when a sample was invalidated, or when a member heard of it.
+func (s *squad) note(member int, hash uint64, at int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if hash%s.every == 0 {
+		s.seen[member][hash] = at
+	}
+}
+
+func sleepUntil(at int64) { time.Sleep(time.Duration(at - proc.Now())) }
+
+func (s *squad) obey(p post, o order) (d deed, err error) {
+	s.begin(p, o)
+	var writer sync.WaitGroup
+	if p.Writes && o.Rate > 0 {
+		writer.Go(func() { s.write(o) })
+	}
+	sleepUntil(o.Start)
+	d.CPU, d.Sent = measure.CPU(), s.count(0, nil)
+	sleepUntil(o.End)
+	d.CPU, d.Sent = measure.CPU()-d.CPU, s.count(0, nil)-d.Sent
+	writer.Wait()
+	sleepUntil(o.End + int64(grace))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d.Seen = s.seen
+	return d, s.err
+}
+
+// write invalidates at a rate that does not depend on how long calls take, until so many are
+// under way that no more are begun.
+func (s *squad) write(o order) {
+	room, begun := make(chan struct{}, maxCalls), proc.Now()
+	var calls sync.WaitGroup
+	for i := int64(0); proc.Now() < o.End; {
+		for due := (proc.Now() - begun) * int64(o.Rate) / int64(time.Second); i < due; i++ {
+			member, scope := s.members[int(i)%len(s.members)], scopeOf(o.Kind, o.Start+i)
+			select {
+			case room <- struct{}{}:
+				calls.Go(func() {
+					s.call(member, scope)
+					<-room
+				})
+			default: // left out
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+	calls.Wait()
+}
+
+// call makes one invalidation. What the log does not take in time is no fault here.
+func (s *squad) call(member *peers.TwofoldPeer, scope invalidate.Scope) {
+	s.note(0, scope.Fence().Hash, proc.Now())
+	err := member.Tiers.Invalidate(context.Background(), scope)
+	if _, late := errors.AsType[*invalidate.PendingError](err); late {
+		err = nil
+	}
+	s.count(1, err)
+}
+
+// count returns how many calls were made, with n more.
+func (s *squad) count(n int, err error) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sent += n
+	s.err = errors.Join(s.err, err)
+	return s.sent
+}
+
+func scopeOf(kind string, id int64) invalidate.Scope {
+	text, err := key.Of(id)
+	if err != nil {
+		panic(err) // an integer has a spelling
+	}
+	if kind == byTag {
+		return invalidate.Tag(cache.DefaultTenant, text)
+	}
+	k, err := key.Space{Tenant: cache.DefaultTenant, Namespace: "fleet"}.Key(text)
+	if err != nil {
+		panic(err)
+	}
+	return invalidate.Key(k)
+}

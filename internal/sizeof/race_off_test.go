@@ -1,5 +1,0 @@
-//go:build !race
-
-package sizeof_test
-
-const raceEnabled = false

@@ -1,0 +1,99 @@
+package local
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+)
+
+// climb looks for the best share of the windows: it changes the share, and goes on in
+// that direction as long as the hit ratio rises (Einziger, Eytan, Friedman and Manes,
+// "Adaptive Software Cache Management", Middleware 2018; the steps are Caffeine's).
+//
+// It knows the hit ratio by samples: of one hash in 16 it counts hits and new entries.
+// The choice by hash keeps most hits from any counter; and a hit entry counts 63 times
+// in a period at most, so that many processors that hit one entry do not write to one
+// line for ever.
+type climb struct {
+	misses atomic.Uint64 // of samples
+
+	mu     sync.Mutex // protects the rest
+	share  float64    // of MaxBytes
+	size   float64    // of the next step
+	down   bool       // where to
+	ratio  float64    // of the last period; NaN: there was none
+	hits   uint64     // when the period began
+	missed uint64
+}
+
+const (
+	firstShare   = 0.10
+	leastShare   = 0.01
+	greatest     = 0.80
+	firstStep    = 1.0 / 16
+	shrinking    = 0.98 // of steps
+	leap         = 0.05 // such a change of the hit ratio begins with long steps again
+	perEntry     = 5    // calls of a period for each entry that there is memory for
+	leastSamples = 1000 // of a period
+)
+
+func (c *climb) start() { c.share, c.size, c.ratio = firstShare, firstStep, math.NaN() }
+
+func (c *climb) limit(maxBytes int64) int64 { return int64(c.share * float64(maxBytes)) }
+
+// sampleHit counts a hit of a sample.
+func (s *shard) sampleHit(n *node, seen uint32) {
+	period := s.tier.period.Load()
+	if seen>>periodShift != period {
+		seen = period<<periodShift | seen&hitsMask
+	}
+	if seen>>countShift&countMask < countMask {
+		n.Seen.Store(seen + 1<<countShift)
+		s.hits.Add(1)
+	}
+}
+
+// step ends the period if it is long enough, and changes the share.
+func (c *climb) step(t *Tier) {
+	if !c.mu.TryLock() {
+		return
+	}
+	defer c.mu.Unlock()
+	var hits uint64
+	room := 0
+	for i := range t.shards {
+		hits += t.shards[i].hits.Load()
+		room += t.shards[i].table.Cells() / 2
+	}
+	misses := c.misses.Load()
+	hit, missed := hits-c.hits, misses-c.missed
+	if hit+missed < uint64(max(leastSamples, perEntry*room/min(len(t.shards), maxSampling))) {
+		return
+	}
+	c.hits, c.missed = hits, misses
+	t.period.Store((t.period.Load() + 1) & periodMask)
+	if c.judge(float64(hit)/float64(hit+missed), t.isFull()) {
+		t.limit.Store(c.limit(t.max))
+	}
+}
+
+// judge takes in a period's hit ratio, and reports whether the share has changed.
+func (c *climb) judge(ratio float64, isFull bool) bool {
+	change := ratio - c.ratio
+	c.ratio = ratio
+	if math.IsNaN(change) || !isFull {
+		return false
+	}
+	if change < 0 {
+		c.down = !c.down
+	}
+	step := c.size
+	if c.down {
+		step = -step
+	}
+	c.share = min(max(c.share+step, leastShare), greatest)
+	if c.size *= shrinking; math.Abs(change) >= leap {
+		c.size = firstStep
+	}
+	return true
+}

@@ -1,0 +1,78 @@
+package local
+
+import (
+	"math"
+	"testing"
+)
+
+// TestClimb has a hit ratio that is best at some share, and looks where the climb gets.
+func TestClimb(t *testing.T) {
+	for _, best := range []float64{0, 0.05, 0.3, 0.6, 1} {
+		var c climb
+		c.start()
+		low, high := 1.0, 0.0
+		for period := range 400 {
+			c.judge(0.8-0.3*math.Abs(c.share-best), true)
+			if period >= 350 {
+				low, high = min(low, c.share), max(high, c.share)
+			}
+		}
+		want := min(max(best, leastShare), greatest)
+		if want < low-0.05 || want > high+0.05 || high-low > 0.2 {
+			t.Errorf("best at %.2f: ended between %.2f and %.2f", best, low, high)
+		}
+	}
+}
+
+// TestClimbAgain moves the best share after the steps have become small: a change of the
+// hit ratio by a leap makes them long again.
+func TestClimbAgain(t *testing.T) {
+	var c climb
+	c.start()
+	best := 0.05
+	for range 300 {
+		c.judge(0.8-0.3*math.Abs(c.share-best), true)
+	}
+	if c.size > firstStep/10 {
+		t.Fatalf("steps of %.4f after 300 periods, want small ones", c.size)
+	}
+	best = 0.7
+	for range 100 {
+		c.judge(0.6-0.3*math.Abs(c.share-best), true)
+	}
+	if math.Abs(c.share-best) > 0.1 {
+		t.Errorf("share %.2f, want about %.2f", c.share, best)
+	}
+}
+
+// TestClimbOfNothing: a tier that is not full learns nothing about its share.
+func TestClimbOfNothing(t *testing.T) {
+	var c climb
+	c.start()
+	for i := range 100 {
+		if c.judge(float64(i)/100, false) {
+			t.Fatal("the share changed")
+		}
+	}
+	if c.share != firstShare {
+		t.Errorf("share %.2f, want %.2f", c.share, firstShare)
+	}
+}
+
+// TestSamplesAreBounded: one entry counts 63 times in a period, whoever hits it.
+func TestSamplesAreBounded(t *testing.T) {
+	l := New(Config{MaxBytes: 1 << 20}) // one shard, where all are samples
+	defer l.Close()
+	l.Set(1, "v", 100)
+	for range 1000 {
+		l.Get(1)
+	}
+	if got := l.shards[0].hits.Load(); got != countMask {
+		t.Errorf("%d hits counted, want %d", got, countMask)
+	}
+	l.period.Add(1)
+	l.Get(1)
+	if got := l.shards[0].hits.Load(); got != countMask+1 {
+		t.Errorf("%d hits counted in the next period, want one more than %d", got, countMask)
+	}
+}

@@ -1,0 +1,273 @@
+package ristretto
+
+import (
+	"sync"
+
+	engine "github.com/dgraph-io/ristretto/v2"
+
+	"github.com/twofold-go/twofold/tier"
+)
+
+// How entries get from the front to ristretto and out again.
+//
+// # Mechanism
+//
+// The hand of a shard takes a victim from the front. The victim's place becomes
+// spilling and it joins the queue; the table goes on finding it. When the queue
+// holds 128 entries or 1 % of the budget, the goroutine that filled it drains
+// it: it tells ristretto what to forget, what to count and what is offered,
+// calls Wait once, and then acts on what ristretto's callbacks said. What was
+// admitted is inMain. What was refused or evicted leaves the table and is
+// reported, or returns to the front if it was hit meanwhile.
+//
+// # Why ristretto is never asked for an entry
+//
+// ristretto applies a Set late, may drop it, keeps the first of two quick Sets
+// of a new key, and lets a late Set undo a Del. None of that is harmful to a
+// policy that is told in order and waited for; all of it is to a store. So
+// the table is the store, for every entry, and ristretto is the judge of who
+// stays. The price is a cell of 16 bytes for each entry that ristretto's own
+// map holds too. What it buys: a hit in the main part costs what a hit in the
+// front does (ristretto's Get is a pool, a lock and a map), a Get can neither
+// promote an old node nor find a dead one, and there is no moment between two
+// stores in which an entry is in neither.
+//
+// # Order
+//
+//  1. The table alone answers. It changes only under the shard's mutex, and
+//     only in favour of a newer entry or of nothing. So nothing comes back.
+//  2. What is queued for one hash is queued under the shard's mutex, in the
+//     table's order: forget the old node, then, later, offer the new one. A
+//     drain passes on all forgets before any offer. (The reverse, an offer and
+//     then a forget of the same node, can not stand in one batch: a node is
+//     forgotten only when it is inMain, hence after the drain that offered it.)
+//  3. Only the holder of handover.mu calls ristretto. Its callbacks fire only
+//     while it applies an offer, so between an offer and the end of Wait; they
+//     append to left and take no lock, so the drainer may wait for them.
+//  4. A verdict is about a node, not about a hash. The drainer acts on it only
+//     if the node is not gone by then; a Set or Delete that came first has
+//     already reported it.
+//  5. A node that goes while the drainer has it is not inMain, so whoever takes
+//     it queues no forget. The drainer does, when it settles and finds it gone.
+//     The newer node of the hash may be queued already: rule 2 still holds,
+//     because the next drain forgets first.
+//  6. Locks: handover.mu, then a shard's, then the queue's. Nobody waits for
+//     handover.mu or for ristretto with a shard locked.
+//
+// # Cost
+//
+// One Wait is two goroutine switches, some 5 µs, for 128 entries. ristretto
+// evicts by sampling five, so an offer is constant time. The drainer's own Set
+// takes that long; others proceed, until the total is 4 % over MaxBytes and
+// they wait for the drain (reserve).
+//
+// # Failure
+//
+// ristretto refuses a Set when its channel of 32 Ki is full: the drainer waits
+// for it to empty and offers again, so nothing is dropped. If ristretto lost a
+// node without a callback the table would hold it for good; v2.4.2 calls
+// OnEvict or OnReject for every node that was offered and not Del'd, and the
+// budget test would show the leak of a version that did not.
+type handover struct {
+	mu   sync.Mutex // one drainer at a time; protects what follows
+	lfu  *engine.Cache[uint64, *node]
+	down bool // stopped, or never started
+
+	batch batch
+	left  []departure // written by ristretto's callbacks; see rule 3
+
+	// atHandover, when not nil, is called when ristretto has answered and
+	// nothing of it was acted on. Tests put their races here.
+	atHandover func()
+}
+
+type departure struct {
+	node   *node
+	reason tier.EvictReason
+}
+
+func (h *handover) start(l limits) (err error) {
+	// Keys are the tier's hashes, so the second hash that ristretto compares
+	// is 0, which it ignores.
+	h.lfu, err = engine.NewCache(&engine.Config[uint64, *node]{
+		NumCounters:        l.counters,
+		MaxCost:            l.main,
+		BufferItems:        64,
+		IgnoreInternalCost: true,
+		KeyToHash:          func(hash uint64) (uint64, uint64) { return hash, 0 },
+		OnEvict:            h.note(tier.Evicted),
+		OnReject:           h.note(tier.Rejected),
+	})
+	h.down = err != nil
+	return err
+}
+
+func (h *handover) note(reason tier.EvictReason) func(*engine.Item[*node]) {
+	return func(i *engine.Item[*node]) {
+		if i.Value != nil { // it is when a Del overtook the eviction
+			h.left = append(h.left, departure{i.Value, reason})
+		}
+	}
+}
+
+func (h *handover) stop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.down {
+		return
+	}
+	h.lfu.Close()
+	h.lfu, h.down = nil, true
+	h.batch, h.left = batch{}, nil
+}
+
+// returns is the share of the departures that may go back to the front: one in
+// so many. Half of them leave whatever was hit, so that a drain makes room.
+type returns int
+
+const (
+	noReturns   returns = 0
+	halfReturns returns = 2
+)
+
+// drainIfDue drains a full queue unless somebody is at it.
+func (t *Tier) drainIfDue() {
+	if !t.queue.due(t.limits.batch) || !t.main.mu.TryLock() {
+		return
+	}
+	defer t.main.mu.Unlock()
+	t.drainLocked(halfReturns)
+}
+
+// drainLocked passes the queue to ristretto and acts on its verdicts. The
+// caller holds main.mu.
+func (t *Tier) drainLocked(back returns) {
+	h := &t.main
+	if h.down {
+		return
+	}
+	t.queue.swap(&h.batch)
+	for _, hash := range h.batch.forgets {
+		h.lfu.Del(hash)
+	}
+	for _, hash := range h.batch.counts {
+		h.lfu.Get(hash) // its sketch counts; what it finds is not used
+	}
+	for _, n := range h.batch.spills {
+		t.offer(n)
+	}
+	h.lfu.Wait()
+	if h.atHandover != nil {
+		h.atHandover()
+	}
+	t.dismiss(back)
+	t.settle()
+	left := h.left
+	h.left = h.left[:0]
+	t.tellLeft(left)
+}
+
+// offer hands n to ristretto unless a Set or Delete was faster. One that comes
+// after the look is rule 5's.
+func (t *Tier) offer(n *node) {
+	s := t.shardOf(n.Hash)
+	s.mu.Lock()
+	current := n.Place == spilling
+	s.mu.Unlock()
+	if !current {
+		return
+	}
+	n.Held = true
+	t.main.lfu.Get(n.Hash) // the Set that brought n here counts as an access
+	for !t.main.lfu.Set(n.Hash, n, chargeOf(n)) {
+		t.main.lfu.Wait()
+	}
+}
+
+// dismiss acts on what ristretto refused or evicted. What has left the tier by
+// that stays in h.left.
+func (t *Tier) dismiss(back returns) {
+	h := &t.main
+	mayReturn := 0
+	if back != noReturns {
+		mayReturn = len(h.left) / int(back)
+	}
+	left := h.left[:0]
+	for _, d := range h.left {
+		d.node.Held = false
+		if mayReturn > 0 && t.bringBack(d.node) {
+			mayReturn--
+		} else if t.evict(d.node) {
+			left = append(left, d)
+		}
+	}
+	clear(h.left[len(left):])
+	h.left = left
+}
+
+// tellLeft reports what left the tier. It comes last, because the callback may
+// panic. The callback then hears of the rest all the same.
+func (t *Tier) tellLeft(left []departure) {
+	told := 0
+	defer func() {
+		if told < len(left) {
+			t.tellLeft(left[told:])
+		}
+	}()
+	for told < len(left) {
+		d := left[told]
+		left[told] = departure{} // it must not keep a dead entry alive
+		told++
+		t.tell(d.node, d.reason)
+	}
+}
+
+// bringBack returns n to the front if it was hit since it left it. The front
+// may exceed its limit for that; the next Set restores it.
+func (t *Tier) bringBack(n *node) bool {
+	s := t.shardOf(n.Hash)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n.Place == gone || n.Seen.Load() == 0 {
+		return false
+	}
+	n.Seen.Store(0)
+	n.Place = inFront
+	s.front.push(n)
+	t.front.Add(chargeOf(n))
+	t.queue.count(n.Hash)
+	return true
+}
+
+// evict takes n out of the table, and reports false if it is gone already (rule 4).
+func (t *Tier) evict(n *node) bool {
+	s := t.shardOf(n.Hash)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n.Place == gone {
+		return false
+	}
+	s.table.Remove(n.Hash)
+	n.Place = spilling // ristretto has let go: there is nothing to forget
+	t.releaseLocked(s, n)
+	return true
+}
+
+// settle gives what ristretto admitted its place.
+func (t *Tier) settle() {
+	for _, n := range t.main.batch.spills {
+		if !n.Held {
+			continue
+		}
+		s := t.shardOf(n.Hash)
+		s.mu.Lock()
+		switch n.Place {
+		case spilling:
+			n.Place = inMain
+		case gone:
+			t.queue.forget(n) // rule 5
+		case inFront, inMain: // it is where it should be
+		}
+		s.mu.Unlock()
+	}
+}

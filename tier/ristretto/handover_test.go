@@ -1,0 +1,276 @@
+package ristretto_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/ristretto"
+)
+
+// The tests here are the order rules of handover.go, by number.
+
+// settled returns a tier in which the entries 0..n-1 are in the main part.
+func settled(t *testing.T, n int) *ristretto.Tier {
+	l := open(t, 1<<20)
+	for i := range n {
+		l.Set(hashOf(i), i, 100)
+	}
+	l.SpillAll()
+	l.Drain()
+	for i := range n {
+		if e, ok := l.InMain(hashOf(i)); !ok || e != i {
+			t.Fatalf("InMain(%d) = %v, %v; want it there", i, e, ok)
+		}
+	}
+	return l
+}
+
+func wantGet(t *testing.T, l *ristretto.Tier, hash uint64, want any) {
+	t.Helper()
+	if e, ok := l.Get(hash); !ok || e != want {
+		t.Errorf("Get = %v, %v; want %v", e, ok, want)
+	}
+}
+
+func wantMiss(t *testing.T, l *ristretto.Tier, hash uint64) {
+	t.Helper()
+	if e, ok := l.Get(hash); ok {
+		t.Errorf("Get = %v, want a miss", e)
+	}
+}
+
+// TestVisibleInEveryPlace is rule 1's first half: the table answers while the
+// entry is in the front, in the queue, in the drainer's hands and in the main
+// part.
+func TestVisibleInEveryPlace(t *testing.T) {
+	l := open(t, 1<<20)
+	h := hashOf(1)
+	l.Set(h, "v", 100)
+	wantGet(t, l, h, "v")
+	l.SpillAll()
+	wantGet(t, l, h, "v")
+	l.AtHandover(func() { wantGet(t, l, h, "v") })
+	l.Drain()
+	wantGet(t, l, h, "v")
+}
+
+// TestNewerWinsInEveryPlace is rule 1's second half: whatever place the older
+// entry has when a Set or Delete comes, it never answers again, whatever
+// happens afterwards, and ristretto forgets it.
+func TestNewerWinsInEveryPlace(t *testing.T) {
+	h := hashOf(7)
+	for _, place := range []string{"front", "queue", "handover", "main"} {
+		for _, act := range []string{"set", "delete", "set twice", "delete, set", "set, delete", "set, spill"} {
+			t.Run(fmt.Sprintf("%s while in %s", act, place), func(t *testing.T) {
+				l := open(t, 1<<20)
+				var got []event
+				l.OnEvict(record(&got))
+				l.Set(h, "old", 100)
+				want := actIn(l, place, act, h)
+				check := func() {
+					t.Helper()
+					if want == nil {
+						wantMiss(t, l, h)
+					} else {
+						wantGet(t, l, h, want)
+					}
+				}
+				check()
+				for range 3 {
+					l.SpillAll()
+					check()
+					l.Drain()
+					check()
+				}
+				if e, _ := l.InMain(h); e != want {
+					t.Errorf("ristretto holds %v, want %v", e, want)
+				}
+				agree(t, l)
+				if len(got) == 0 || got[0].Entry != "old" {
+					t.Errorf("reported %v, want the old entry first", got)
+				}
+			})
+		}
+	}
+}
+
+// actIn brings the entry under h to its place and acts on it there. It returns
+// the entry that must answer from then on.
+func actIn(l *ristretto.Tier, place, act string, h uint64) (want any) {
+	do := sync.OnceFunc(func() { want = actOn(l, act, h) })
+	if place == "handover" {
+		l.AtHandover(do)
+	}
+	if place != "front" {
+		l.SpillAll()
+	}
+	if place == "main" || place == "handover" {
+		l.Drain()
+	}
+	do()
+	return want
+}
+
+func actOn(l *ristretto.Tier, act string, h uint64) any {
+	switch act {
+	case "set":
+		l.Set(h, "new", 100)
+	case "delete":
+		l.Delete(h)
+		return nil
+	case "set twice":
+		l.Set(h, "mid", 100)
+		l.Set(h, "new", 50)
+	case "delete, set":
+		l.Delete(h)
+		l.Set(h, "new", 100)
+	case "set, delete":
+		l.Set(h, "mid", 100)
+		l.Delete(h)
+		return nil
+	case "set, spill": // the newer one is queued before the drainer settles the older
+		l.Set(h, "new", 100)
+		l.SpillAll()
+	}
+	return "new"
+}
+
+// TestForgetsBeforeOffers is rule 2: in one batch, the old node of a hash is
+// forgotten and the new one offered, and ristretto ends with the new one at its
+// own cost.
+func TestForgetsBeforeOffers(t *testing.T) {
+	const n = 50
+	l := settled(t, n)
+	for i := range n {
+		l.Set(hashOf(i), -i-1, 200)
+	}
+	l.SpillAll()
+	l.Drain()
+	for i := range n {
+		if e, ok := l.InMain(hashOf(i)); !ok || e != -i-1 {
+			t.Errorf("InMain(%d) = %v, %v; want the newer entry", i, e, ok)
+		}
+	}
+	agree(t, l)
+}
+
+// TestVerdictOnTheGone is rule 4: a Set and a Delete come between ristretto's
+// refusals and the drainer's acting on them. Each entry is reported once, with
+// the reason of who came first.
+func TestVerdictOnTheGone(t *testing.T) {
+	const maxBytes = 64 << 10
+	l := open(t, maxBytes)
+	reasons := map[any][]tier.EvictReason{}
+	l.OnEvict(func(e tier.Entry, _ int64, r tier.EvictReason) { reasons[e] = append(reasons[e], r) })
+	const n = 2000
+	var seq atomic.Int64 // entries are distinct
+	l.AtHandover(func() {
+		for i := range n {
+			if _, ok := l.Get(hashOf(i)); !ok {
+				continue
+			}
+			switch i % 5 {
+			case 0:
+				l.Delete(hashOf(i))
+			case 1: // not when it would wait for the drain this runs in
+				if total, _ := l.Charged(); total < maxBytes {
+					l.Set(hashOf(i), fmt.Sprint("new ", seq.Add(1)), 100)
+				}
+			}
+		}
+	})
+	for i := range n {
+		l.Set(hashOf(i), i, 100)
+	}
+	for e, rs := range reasons {
+		if len(rs) != 1 {
+			t.Errorf("entry %v was reported as %v, want once", e, rs)
+		}
+	}
+	for i := range n {
+		got, resident := l.Get(hashOf(i))
+		if resident = resident && got == i; resident == (len(reasons[i]) == 1) {
+			t.Errorf("entry %d: resident %v, reported %v; want exactly one", i, resident, reasons[i])
+		}
+	}
+	agree(t, l)
+}
+
+// TestHitEntriesComeBack: what ristretto drops returns if it was hit since it
+// left the front, half of a batch at most, and the drop is reported otherwise.
+func TestHitEntriesComeBack(t *testing.T) {
+	l := open(t, 64<<10)
+	var got []event
+	l.OnEvict(record(&got))
+	const n = 150
+	for i := range n {
+		l.Set(hashOf(i), i, 100)
+	}
+	l.SpillAll()
+	for i := range n {
+		l.Get(hashOf(i))
+	}
+	before, _ := l.Usage()
+	for i := range n {
+		l.Set(hashOf(n+i), n+i, 100)
+	}
+	kept := 0
+	for i := range n {
+		if _, ok := l.Get(hashOf(i)); ok {
+			kept++
+		}
+	}
+	if kept == 0 || len(got) == 0 {
+		t.Errorf("%d of %d hit entries kept, %d reported; want some of each (%d bytes before)", kept, n, len(got), before)
+	}
+	if _, entries := l.Usage(); entries+int64(len(got)) != 2*n {
+		t.Errorf("%d entries held and %d reported, want %d together", entries, len(got), 2*n)
+	}
+	want := map[tier.EvictReason]bool{tier.Evicted: true, tier.Rejected: true}
+	for _, e := range got {
+		if !want[e.Reason] {
+			t.Errorf("entry %v left as %v, want evicted or rejected", e.Entry, e.Reason)
+		}
+	}
+	agree(t, l)
+}
+
+// TestOverwritesLeaveNothingBehind is the leak of rule 5: a hash that is
+// overwritten at every stage leaves ristretto with one node for it.
+func TestOverwritesLeaveNothingBehind(t *testing.T) {
+	l := open(t, 1<<20)
+	var got []event
+	l.OnEvict(record(&got))
+	h := hashOf(1)
+	const rounds = 300
+	for i := range rounds {
+		l.Set(h, i, 100)
+		if i%3 != 0 {
+			l.SpillAll()
+		}
+		if i%5 != 0 {
+			l.Drain()
+		}
+	}
+	l.Delete(h)
+	l.Drain()
+	if e, ok := l.InMain(h); ok {
+		t.Errorf("ristretto holds %v, want nothing", e)
+	}
+	var want []event
+	for i := range rounds {
+		want = append(want, event{i, 100, tier.Replaced})
+	}
+	want[rounds-1].Reason = tier.Deleted
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("reported (-want +got):\n%s", d)
+	}
+	if total, _ := l.Charged(); total != 0 {
+		t.Errorf("charged %d bytes when empty, want 0", total)
+	}
+}

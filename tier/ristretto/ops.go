@@ -1,0 +1,105 @@
+package ristretto
+
+import (
+	"github.com/twofold-go/twofold/tier"
+
+	"github.com/twofold-go/twofold/internal/localnode"
+)
+
+// Get returns the entry last Set under hash and whether there is one. It takes
+// no lock and allocates nothing; its only write is one bit, once between two
+// visits of the hand. It never asks ristretto.
+func (t *Tier) Get(hash uint64) (e tier.Entry, ok bool) {
+	n := t.shardOf(hash).table.Load(hash)
+	if n == nil {
+		return nil, false
+	}
+	touch(n)
+	return n.Entry, true
+}
+
+// Set makes e visible under hash before it returns. Cost is in bytes; a
+// negative one counts as zero. It reports false, and the older entry is gone
+// all the same, when cost and [Overhead] exceed a fifth of MaxBytes: then e is
+// reported as Rejected and the older entry as Replaced. It also reports false
+// when the tier is closed, and then reports e to nobody.
+//
+// One Set in a hundred or so pays for a batch that moves to ristretto.
+func (t *Tier) Set(hash uint64, e tier.Entry, cost int64) bool {
+	n := localnode.Of(hash, e, cost)
+	s := t.shardOf(hash)
+	if n.Cost > t.limits.entry-Overhead {
+		return t.refuse(s, n)
+	}
+	if !t.reserve(s, chargeOf(n)) {
+		return false
+	}
+	if !t.enter(s, n) {
+		t.front.Add(-chargeOf(n))
+		t.total.Add(-chargeOf(n))
+		return false
+	}
+	t.shrink(s)
+	t.drainIfDue()
+	return true
+}
+
+// enter publishes n, whose charge is already reserved.
+func (t *Tier) enter(s *shard, n *node) bool {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return false
+	}
+	old := s.enter(n)
+	if old != nil {
+		t.releaseLocked(s, old)
+	}
+	s.mu.Unlock()
+	if old != nil {
+		t.tell(old, tier.Replaced)
+	}
+	return true
+}
+
+func (t *Tier) refuse(s *shard, n *node) bool {
+	if t.closed.Load() {
+		return false
+	}
+	defer t.tell(n, tier.Rejected) // also when the first report panics
+	t.remove(s, n.Hash, tier.Replaced)
+	return false
+}
+
+// Delete removes the entry under hash and reports it as Deleted. It does
+// nothing when there is none or the tier is closed.
+func (t *Tier) Delete(hash uint64) { t.remove(t.shardOf(hash), hash, tier.Deleted) }
+
+func (t *Tier) remove(s *shard, hash uint64, reason tier.EvictReason) {
+	s.mu.Lock()
+	n := s.table.Remove(hash)
+	if n != nil {
+		t.releaseLocked(s, n)
+	}
+	s.mu.Unlock()
+	if n != nil {
+		t.tell(n, reason)
+		t.drainIfDue()
+	}
+}
+
+// releaseLocked gives up the place of n, which has left the table. The caller
+// holds the shard's mutex and reports n after it lets go of it.
+func (t *Tier) releaseLocked(s *shard, n *node) {
+	switch n.Place {
+	case inFront:
+		s.front.unlink(n)
+		t.front.Add(-chargeOf(n))
+	case inMain:
+		t.queue.forget(n)
+	case spilling, gone: // the drainer has it, or nobody
+	}
+	n.Place = gone
+	s.cost -= n.Cost
+	t.total.Add(-chargeOf(n))
+}

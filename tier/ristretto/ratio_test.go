@@ -1,0 +1,95 @@
+package ristretto_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/twofold-go/twofold/internal/race"
+
+	engine "github.com/dgraph-io/ristretto/v2"
+
+	"github.com/twofold-go/twofold/internal/trace"
+	"github.com/twofold-go/twofold/tier/ristretto"
+)
+
+// entryCost makes the tier's capacity in entries come out even.
+const entryCost = 1024
+
+// TestHitRatio replays fixed traces through the tier and through ristretto
+// alone. It asserts margins, not numbers: ristretto's sketch is seeded by the
+// clock and, under the race detector, loses a part of what it is told.
+func TestHitRatio(t *testing.T) {
+	if testing.Short() || race.Enabled {
+		t.Skip("replays a million accesses")
+	}
+	const universe = 100_000
+	for _, capacity := range []int{1000, 10_000} {
+		zipf := trace.Hashes(trace.Zipf(1, universe, 200_000))
+		scan := trace.Hashes(trace.ZipfScan(1, universe, 200_000))
+		loop := trace.Hashes(trace.Loop(capacity*3/2, 10*capacity))
+		moving := trace.Hashes(trace.MovingHotSet(1, 5*capacity, 10, 20*capacity))
+		for _, tc := range []struct {
+			name  string
+			keys  []uint64
+			wait  bool // compare with a ristretto that is waited for after each Set
+			floor func(ristretto float64) float64
+		}{
+			{"zipf", zipf, true, func(r float64) float64 { return r - 1 }},
+			{"zipf and scan", scan, true, func(r float64) float64 { return r - 1 }},
+			{"loop", loop, false, func(float64) float64 { return 25 }}, // least recently used has 0
+			{"moving hot set", moving, false, func(r float64) float64 { return r + 20 }},
+		} {
+			t.Run(fmt.Sprintf("%s/%d", tc.name, capacity), func(t *testing.T) {
+				ours, theirs := tierRatio(t, tc.keys, capacity), ristrettoRatio(t, tc.keys, capacity, tc.wait)
+				t.Logf("tier %.1f %%, ristretto %.1f %% (waited for: %v)", ours, theirs, tc.wait)
+				if floor := tc.floor(theirs); ours < floor {
+					t.Errorf("hit ratio %.1f %%, want at least %.1f with ristretto's %.1f", ours, floor, theirs)
+				}
+			})
+		}
+	}
+}
+
+func tierRatio(t *testing.T, keys []uint64, capacity int) float64 {
+	l := open(t, int64(capacity)*(entryCost+ristretto.Overhead))
+	hits := 0
+	for _, h := range keys {
+		if _, ok := l.Get(h); ok {
+			hits++
+		} else {
+			l.Set(h, h, entryCost)
+		}
+	}
+	return 100 * float64(hits) / float64(len(keys))
+}
+
+func ristrettoRatio(t *testing.T, keys []uint64, capacity int, wait bool) float64 {
+	c := newRistretto(t, int64(10*capacity), int64(capacity))
+	hits := 0
+	for _, h := range keys {
+		if _, ok := c.Get(h); ok {
+			hits++
+			continue
+		}
+		c.Set(h, h, 1)
+		if wait {
+			c.Wait()
+		}
+	}
+	return 100 * float64(hits) / float64(len(keys))
+}
+
+func newRistretto(t testing.TB, counters, maxCost int64) *engine.Cache[uint64, any] {
+	t.Helper()
+	c, err := engine.NewCache(&engine.Config[uint64, any]{
+		NumCounters:        counters,
+		MaxCost:            maxCost,
+		BufferItems:        64,
+		IgnoreInternalCost: true,
+	})
+	if err != nil {
+		t.Fatalf("ristretto.NewCache: %v", err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}

@@ -1,0 +1,153 @@
+package ristretto
+
+import (
+	"fmt"
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/twofold-go/twofold/internal/localnode"
+
+	"github.com/twofold-go/twofold/tier"
+)
+
+// Overhead is what every entry is charged beside its own cost, in bytes: its
+// node, its cell in the table and its two places in ristretto's maps. See the
+// package comment for the measurement.
+const Overhead = 256
+
+const (
+	defaultBytes = 64 << 20
+	minBytes     = 16 << 10
+)
+
+// Config configures a [Tier]. The zero value asks for a tier of 64 MiB.
+type Config struct {
+	// MaxBytes bounds the costs of all entries plus [Overhead] for each, in
+	// bytes. Zero means 64 MiB; less than 16 KiB, or a negative number, is an
+	// error that [Tier.Validate] returns.
+	//
+	// ristretto's queue (256 KiB) and its frequency sketch come on top: a
+	// counter for each 64 bytes of MaxBytes, at least 4,096 and at most 8 Mi,
+	// of about 4 bytes each, hence some 6 % of MaxBytes and never over 32 MiB.
+	MaxBytes int64
+}
+
+// Tier is an in-process tier. It implements [tier.Local], [tier.EvictNotifier],
+// [tier.Meter], [tier.Ranger] and [tier.Validator]. Make one with [New]: the zero value is not
+// usable. All methods but OnEvict may be called concurrently, also with Close.
+type Tier struct {
+	// Written by New and OnEvict only.
+	shards     []shard
+	shardShift uint8
+	limits     limits
+	report     func(tier.Entry, int64, tier.EvictReason)
+	err        error
+	_          [localnode.CacheLine]byte // readers share the lines above; writers dirty those below
+
+	total  atomic.Int64 // charge of all entries, each from just before it is visible until it is gone
+	front  atomic.Int64 // the part of total that is in the front
+	closed atomic.Bool
+	queue  queue
+	main   handover
+}
+
+// New returns an empty tier, and starts ristretto's two goroutines, which
+// [Tier.Close] ends. A configuration that is wrong shows in [Tier.Validate];
+// the tier then holds nothing and refuses every Set.
+func New(c Config) *Tier {
+	if c.MaxBytes == 0 {
+		c.MaxBytes = defaultBytes
+	}
+	n := shardsFor(c.MaxBytes)
+	t := &Tier{
+		shards:     make([]shard, n),
+		shardShift: uint8(64 - bits.TrailingZeros(uint(n))),
+		limits:     limitsOf(c.MaxBytes),
+	}
+	for i := range t.shards {
+		t.shards[i].table.Reset()
+	}
+	if t.err = t.start(c); t.err != nil {
+		_ = t.Close() // it always succeeds
+	}
+	return t
+}
+
+func (t *Tier) start(c Config) error {
+	if c.MaxBytes < minBytes {
+		t.main.down = true
+		return fmt.Errorf("ristretto: MaxBytes is %d, want 0 or at least %d", c.MaxBytes, minBytes)
+	}
+	return t.main.start(t.limits)
+}
+
+// shardsFor gives every shard some 2 MiB: fewer entries than that holds, and a
+// SIEVE list is too short to tell hot from cold.
+func shardsFor(maxBytes int64) int {
+	n := 1
+	for n < 64 && int64(n)*(2<<20) < maxBytes {
+		n *= 2
+	}
+	return n
+}
+
+func (t *Tier) shardOf(hash uint64) *shard {
+	return &t.shards[localnode.Mix(hash)>>t.shardShift]
+}
+
+// OnEvict makes the tier report each entry that leaves it to f, with the cost
+// it was given. It must be called before first use, and at most once. f runs
+// on the goroutine whose call made the entry leave, mostly without a lock but
+// for evictions under the one that serializes them; it must not call the tier.
+// A panic of f reaches that caller and harms nothing: the tier was complete
+// before f was called, and f hears of every other entry that left.
+func (t *Tier) OnEvict(f func(e tier.Entry, cost int64, reason tier.EvictReason)) {
+	t.report = f
+}
+
+func (t *Tier) tell(n *node, reason tier.EvictReason) {
+	if t.report != nil {
+		t.report(n.Entry, n.Cost, reason)
+	}
+}
+
+// Usage returns the bytes, by the costs given to Set and without [Overhead],
+// and the number of the entries that Get finds. It locks each shard in turn,
+// so the sum is exact when nothing else runs.
+func (t *Tier) Usage() (bytes, entries int64) {
+	for i := range t.shards {
+		b, n := t.shards[i].usage()
+		bytes, entries = bytes+b, entries+n
+	}
+	return bytes, entries
+}
+
+// Range calls f with each entry until f returns false. It takes no lock. An entry
+// that comes while it runs may be missed; one that stays is shown.
+func (t *Tier) Range(f func(e tier.Entry) bool) {
+	for i := range t.shards {
+		for n := range t.shards[i].table.All() {
+			if !f(n.Entry) {
+				return
+			}
+		}
+	}
+}
+
+// Validate returns what is wrong with the configuration, or nil.
+func (t *Tier) Validate() error { return t.err }
+
+// Close forgets every entry, reports none of them and ends ristretto's
+// goroutines before it returns. Get misses from then on and Set is refused.
+// Close may be repeated and returns nil.
+func (t *Tier) Close() error {
+	if !t.closed.CompareAndSwap(false, true) {
+		return nil
+	}
+	for i := range t.shards {
+		t.shards[i].close()
+	}
+	t.main.stop()
+	t.queue.swap(new(batch))
+	return nil
+}

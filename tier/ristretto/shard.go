@@ -1,0 +1,46 @@
+package ristretto
+
+import (
+	"sync"
+
+	"github.com/twofold-go/twofold/internal/localnode"
+)
+
+// shard owns the hashes whose mixed top bits are its index.
+type shard struct {
+	table localnode.Table // begins with the readers' cache line
+
+	mu     sync.Mutex // protects all below, the table's writers and every node's place
+	front  sieve
+	cost   int64 // of the nodes in the table, as given to Set
+	closed bool
+	_      [localnode.CacheLine]byte // keeps the next shard's readers away from this one's writers
+}
+
+// enter puts n into the table and the front, and returns the node whose hash it
+// takes over. The caller holds mu.
+func (s *shard) enter(n *node) (old *node) {
+	old = s.table.Put(n)
+	s.cost += n.Cost
+	n.Place = inFront
+	s.front.push(n)
+	return old
+}
+
+func (s *shard) usage() (bytes, entries int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cost, int64(s.table.Len())
+}
+
+// close forgets everything and refuses what comes. Nodes become gone, so that
+// a drain under way finds nothing to do.
+func (s *shard) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n := range s.table.All() {
+		n.Place = gone
+	}
+	s.table.Reset()
+	s.front, s.cost, s.closed = sieve{}, 0, true
+}

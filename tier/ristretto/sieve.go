@@ -1,0 +1,86 @@
+package ristretto
+
+// sieve is the eviction order of one shard's part of the front: SIEVE (Zhang
+// et al., NSDI'24). New nodes enter at the head; a hand walks from the tail
+// toward the head, clears the bit of each node that was hit since it last came
+// by and takes the first that was not. Hits move nothing, so they need no
+// lock. The zero value is empty. The shard's mutex protects it.
+type sieve struct {
+	head, tail *node // newest, oldest
+	hand       *node // where the next search begins; nil: at the tail
+	len        int
+	pushed     uint32 // nodes that ever entered
+}
+
+// graceful is how many of the newest nodes the hand passes over, fewer in a
+// short list, but always one where there is another to take. SIEVE alone may take the node that has just entered, when
+// the hand stands at the head and everything older was hit; then a Set would
+// not be seen by the Get behind it.
+const graceful = 8
+
+// young reports whether n is too new to be taken. So is everything newer.
+func (s *sieve) young(n *node) bool {
+	return s.pushed-n.Entered < uint32(min(graceful, (s.len+2)/4))
+}
+
+// maxSteps bounds the work of one eviction under the shard's mutex. A victim
+// is offered to ristretto, not dropped, so taking one that was hit costs
+// little.
+const maxSteps = 128
+
+func (s *sieve) push(n *node) {
+	n.Older, n.Newer = s.head, nil
+	if s.head != nil {
+		s.head.Newer = n
+	} else {
+		s.tail = n
+	}
+	s.head = n
+	s.len++
+	s.pushed++
+	n.Entered = s.pushed
+}
+
+func (s *sieve) unlink(n *node) {
+	if s.hand == n {
+		s.hand = n.Newer
+	}
+	if n.Older != nil {
+		n.Older.Newer = n.Newer
+	} else {
+		s.tail = n.Newer
+	}
+	if n.Newer != nil {
+		n.Newer.Older = n.Older
+	} else {
+		s.head = n.Older
+	}
+	n.Older, n.Newer = nil, nil
+	s.len--
+}
+
+// evict unlinks and returns the node the hand chooses. The list must not be
+// empty. cleared hears each hash whose bit was cleared: the hits that a front
+// keeps from ristretto's sketch reach it so, once in a round of the hand.
+func (s *sieve) evict(cleared func(hash uint64)) *node {
+	n := s.hand
+	if n == nil {
+		n = s.tail
+	}
+	if s.young(n) {
+		n = s.tail
+	}
+	for range maxSteps {
+		if n.Seen.Load() == 0 {
+			break
+		}
+		n.Seen.Store(0)
+		cleared(n.Hash)
+		if n = n.Newer; n == nil || s.young(n) {
+			n = s.tail
+		}
+	}
+	s.hand = n
+	s.unlink(n)
+	return n
+}
