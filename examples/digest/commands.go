@@ -2,10 +2,12 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net"
 	"os"
@@ -13,23 +15,29 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/examples/digest/app"
+	"github.com/twofold-go/twofold/examples/digest/collector"
 	"github.com/twofold-go/twofold/examples/digest/collector/pool"
+	"github.com/twofold-go/twofold/examples/digest/demo"
 	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/setup"
 )
 
-// closing is how long what is under way may take when the program ends.
-const closing = 10 * time.Second
+type demoCmd struct {
+	Users int    `default:"1000" help:"How many users, from 10 to 100,000 (${default})."`
+	DB    string `name:"db" help:"The database's file, which must not be there yet (default: a temporary one)." placeholder:"FILE"`
+}
 
-// errDrift says that there is drift.
-var errDrift = errors.New("kept hashes are not those of the subscriptions")
+// Run demonstrates.
+func (c *demoCmd) Run(p *program) error {
+	return demo.Run(p, demo.Config{Users: c.Users, DB: c.DB, Out: p.out})
+}
 
 type importCmd struct {
 	database
 	File string `arg:"" type:"existingfile" help:"What to add: see package setup."`
 }
 
-// Run imports. The keys are shown once: only what they hash to is stored.
+// Run imports.
 func (c *importCmd) Run(p *program) error {
 	f, err := os.Open(c.File)
 	if err != nil {
@@ -38,12 +46,12 @@ func (c *importCmd) Run(p *program) error {
 	defer f.Close() //nolint:errcheck // it was only read
 	file, err := setup.Read(f)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", c.File, err)
 	}
 	return c.with(p, nil, func(a *app.App) error {
 		done, err := setup.Import(p, a.Store, file)
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", c.File, err)
 		}
 		fmt.Fprintf(p.out, "added %d sources, %d packs, %d users\n", done.Sources, done.Packs, done.Users)
 		for _, slug := range slices.Sorted(maps.Keys(done.Keys)) {
@@ -119,7 +127,10 @@ func (c *collectCmd) Run(p *program) error {
 			if err != nil {
 				return err
 			}
-			if report.Error != "" {
+			switch {
+			case report.Returned:
+				err = pool.ErrCut
+			case report.Error != "":
 				err = fmt.Errorf("source %d: %s", c.Source, report.Error)
 			}
 			return errors.Join(printJSON(p, report), err)
@@ -128,12 +139,7 @@ func (c *collectCmd) Run(p *program) error {
 		if c.Loop {
 			collect = a.Collector.Run
 		}
-		err := collect(p, p.kill)
-		if errors.Is(err, pool.ErrCut) {
-			p.log.Warn("fetches were cut short; their sources are due again")
-			err = nil
-		}
-		return errors.Join(err, printJSON(p, a.Collector.Counts()))
+		return errors.Join(collect(p, p.kill), printJSON(p, a.Collector.Counts()))
 	})
 }
 
@@ -176,21 +182,77 @@ func (c *verifyCmd) Run(p *program) error {
 		for _, d := range found {
 			fmt.Fprintf(p.out, "user %d: kept %s, want %s\n", d.UserID, cmp.Or(d.Kept, "nothing"), d.Want)
 		}
-		if len(found) > 0 && !c.Fix {
-			return fmt.Errorf("%d users: %w", len(found), errDrift)
-		}
 		if c.Fix {
-			fmt.Fprintf(p.out, "%d users corrected\n", len(found))
-		} else {
-			fmt.Fprintln(p.out, "all kept hashes are those of the subscriptions")
+			_, err = fmt.Fprintf(p.out, "%d users corrected\n", len(found))
+			return err
 		}
-		return nil
+		if len(found) > 0 {
+			return fmt.Errorf("%d users: kept hashes are not those of the subscriptions", len(found))
+		}
+		_, err = fmt.Fprintln(p.out, "all kept hashes are those of the subscriptions")
+		return err
 	})
 }
 
-// printJSON prints v for people and for programs.
 func printJSON(p *program, v any) error {
 	out := json.NewEncoder(p.out)
 	out.SetIndent("", "  ")
 	return out.Encode(v)
+}
+
+const closing = 10 * time.Second
+
+// database is what most commands need. A flag wins over the environment, which wins over the .env file.
+type database struct {
+	file
+	Redis   string `help:"A Redis where processes share cells instead of in the file, as a URL; the same for all of them (DIGEST_REDIS)." placeholder:"URL"`
+	Zone    string `help:"Whose calendar periods follow (DIGEST_ZONE; default: the database's, or Asia/Singapore for a new one)." placeholder:"ZONE"`
+	Private bool   `name:"allow-private" help:"Fetch from private addresses, too."`
+}
+
+type file struct {
+	DB      string `name:"db" help:"The database's file, made if there is none (DIGEST_DB; default: digest.db)." placeholder:"FILE"`
+	EnvFile string `name:"env-file" help:"Settings that the environment does not have (default: .env, if there is one)." placeholder:"FILE"`
+}
+
+func (d *database) with(p *program, change func(c *app.Config), fn func(a *app.App) error) error {
+	cfg, err := d.config(p)
+	if err != nil {
+		return err
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	a, err := app.Open(p, cfg)
+	if err != nil {
+		return err
+	}
+	err = fn(a)
+	if p.Err() != nil && errors.Is(err, context.Canceled) {
+		err = nil // a signal ended it
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p), closing)
+	defer cancel()
+	return errors.Join(err, a.Close(ctx))
+}
+
+func (d *database) config(p *program) (app.Config, error) {
+	env, err := d.env(p)
+	return app.Config{
+		DB: cmp.Or(d.DB, env["DIGEST_DB"], "digest.db"), Redis: cmp.Or(d.Redis, env["DIGEST_REDIS"]), Zone: cmp.Or(d.Zone, env["DIGEST_ZONE"]),
+		Env: env, AllowPrivate: d.Private, Key: env["API_KEY"], Log: p.log,
+	}, err
+}
+
+func (d *database) env(p *program) (map[string]string, error) {
+	f, err := os.Open(cmp.Or(d.EnvFile, ".env"))
+	if d.EnvFile == "" && errors.Is(err, fs.ErrNotExist) {
+		return collector.Env(nil, p.environ), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	file, err := collector.ReadEnvFile(f)
+	return collector.Env(file, p.environ), err
 }

@@ -73,11 +73,16 @@ func origin(t *testing.T) *httptest.Server {
 // imported makes a database of one source on loopback and a user, whose key it returns.
 func imported(t *testing.T, more ...string) (args []string, key string) {
 	t.Helper()
+	return importedFrom(t, origin(t), more...)
+}
+
+func importedFrom(t *testing.T, origin *httptest.Server, more ...string) (args []string, key string) {
+	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "setup.json")
 	text := fmt.Sprintf(`{"sources": [{"name": "F", "type": "rss", "config": {"url": %q}}],
 		"packs": [{"slug": "start", "name": "Start", "default": true, "sources": ["F"]}],
-		"users": [{"slug": "ann", "name": "Ann", "email": "ann@example.com"}]}`, origin(t).URL)
+		"users": [{"slug": "ann", "name": "Ann", "email": "ann@example.com"}]}`, origin.URL)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -99,6 +104,35 @@ func TestCollectSourceFails(t *testing.T) {
 	args = slices.DeleteFunc(args, func(a string) bool { return a == "--allow-private" }) // the source is on loopback
 	if out, log := execute(t, 1, append([]string{"collect", "--source", "1"}, args...)...); !strings.Contains(out, `"error"`) || !strings.Contains(log, "source 1: ") {
 		t.Errorf("collect --source printed %s and %s", out, log)
+	}
+}
+
+// A collection that is ended before all is fetched is seen by its status, however it was
+// started; what was cut is fetched by the next one.
+func TestCollectIsCut(t *testing.T) {
+	asked, release := make(chan struct{}), make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case asked <- struct{}{}:
+			<-r.Context().Done()
+		case <-release:
+		}
+	}))
+	t.Cleanup(slow.Close)
+	t.Cleanup(func() { close(release) })
+	args, _ := importedFrom(t, slow)
+	for _, how := range [][]string{{"collect"}, {"collect", "--loop"}, {"collect", "--source", "1"}, {"serve", "--addr", "127.0.0.1:0"}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		kill := make(chan struct{})
+		go func() {
+			<-asked
+			cancel()
+			close(kill)
+		}()
+		var o, e output
+		if got := run(ctx, kill, append(how, args...), nil, &o, &e); got != 1 || !strings.Contains(e.String(), "cut short") {
+			t.Errorf("%v: status %d, %s; want 1", how, got, &e)
+		}
 	}
 }
 
@@ -148,7 +182,7 @@ func TestServe(t *testing.T) {
 				says   string
 			}{
 				"/healthz":                {"", 200, `"ok"`},
-				"/metrics":                {"", 200, "digest_fetches_total"},
+				"/metrics":                {"", 200, "cache_load_total"},
 				"/api/sources":            {"", 200, `"name":"F"`},
 				"/api/subscription-hash":  {key, 200, "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"}, // SHA-256 of "1"
 				"/api/digest-cache/stats": {operator, 200, "hit_rate"},

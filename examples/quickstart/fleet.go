@@ -4,82 +4,129 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"go/build"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/invalidate/redislog"
+	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/redistier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// fleet is what all processes share: the remote tier, and the log of what was
-// invalidated.
+// fleet is what processes share: a remote tier and a log of invalidations.
 type fleet struct {
 	name   string
 	bound  time.Duration
 	remote tier.Remote
-	log    func() invalidate.Log // a new one for each process: its Tiers close it
-	done   func()
+	log    func() invalidate.Log // one for each process; its Tiers close it
+	close  func()
 }
 
-// newFleet returns a fleet on the Redis at url, or in memory if there is none.
 func newFleet(ctx context.Context, url string, bound time.Duration) (*fleet, error) {
-	if url != "" {
-		return redisFleet(ctx, url, bound)
+	if url == "" {
+		log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
+		return &fleet{"a remote tier in memory", bound, tiertest.NewMemory(), func() invalidate.Log { return log }, func() {}}, nil
 	}
-	log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
-	return &fleet{
-		name:   "a remote tier in memory",
-		bound:  bound,
-		remote: tiertest.NewMemory(),
-		log:    func() invalidate.Log { return log },
-		done:   func() {},
-	}, nil
-}
-
-func redisFleet(ctx context.Context, url string, bound time.Duration) (*fleet, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {
 		return nil, err
 	}
 	rdb := redis.NewClient(redistier.Options(o))
-	// A prefix of its own for each run, so that the first read is a cold one.
-	prefix := fmt.Sprintf("quickstart-%x", tier.NewNonce())
-	f := &fleet{
-		name:   "Redis at " + o.Addr,
-		bound:  bound,
-		remote: redistier.New(rdb, redistier.Config{Prefix: prefix}),
-		log: func() invalidate.Log {
-			return redislog.New(rdb, redislog.Config{Prefix: prefix, Bound: bound})
-		},
-		done: func() { _ = errors.Join(forget(ctx, rdb, prefix), rdb.Close()) },
-	}
-	if err := answers(ctx, f.log()); err != nil {
+	if err := rdb.Ping(ctx).Err(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", o.Addr, err), rdb.Close())
 	}
-	return f, nil
+	prefix := fmt.Sprintf("quickstart-%x", tier.NewNonce()) // a new one, so that the first read is cold
+	return &fleet{
+		name:   "the Redis at " + o.Addr,
+		bound:  bound,
+		remote: redistier.New(rdb, redistier.Config{Prefix: prefix}),
+		log:    func() invalidate.Log { return redislog.New(rdb, redislog.Config{Prefix: prefix, Bound: bound}) },
+		close: func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+			defer cancel()
+			log := "{" + prefix + "}:" // the log's keys do not expire
+			_ = errors.Join(rdb.Del(ctx, log+"m", log+"k", log+"s").Err(), rdb.Close())
+		},
+	}, nil
 }
 
-// answers asks a log once, and closes it. No Tiers would fail for want of a log
-// that answers: they would do without copies, and the story would make no sense.
-func answers(ctx context.Context, log invalidate.Log) error {
-	_, err := log.Sync(ctx, invalidate.Cursor{}, invalidate.Append{})
-	if c, ok := log.(io.Closer); ok {
-		err = errors.Join(err, c.Close())
+// process opens the tiers and the cache of one process. The times are long for slow machines.
+func (f *fleet) process(log invalidate.Log, load func(context.Context, string) (Package, error)) (*cache.Tiers, cache.Cache[string, Package], error) {
+	tiers, err := cache.Open(cache.TiersConfig{
+		Remote:   f.remote,
+		Log:      log,
+		ClaimTTL: time.Minute,
+		Policies: policy.Table{{Patch: policy.Patch{RemoteTimeout: new(10 * time.Second)}}},
+		Logger:   slog.New(slog.DiscardHandler), // it would warn of the link that the program cuts
+	})
+	if err != nil {
+		return nil, cache.Cache[string, Package]{}, err
 	}
-	return err
+	cfg := cache.For("packages:v1", load)
+	cfg.Tags = tags
+	cfg.Policy = policy.Patch{TTL: new(10 * time.Minute), Stale: new(time.Hour), StaleIfError: new(time.Hour)}
+	packages, err := cache.New(tiers, cfg)
+	return tiers, packages, err
 }
 
-// forget removes the log of a run from Redis: unlike the values in the remote
-// tier, it has no end of its own.
-func forget(ctx context.Context, rdb *redis.Client, prefix string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	log := "{" + prefix + "}:"
-	return rdb.Del(ctx, log+"m", log+"k", log+"s").Err()
+// Package is a package of the standard library: the cached value.
+type Package struct {
+	Name    string
+	Doc     string // its first sentence
+	Imports []string
+	Load    int64 // the number of the load that it came from
+}
+
+type index struct {
+	src    string
+	paths  []string // the packages right below src
+	loads  atomic.Int64
+	broken atomic.Bool
+}
+
+func newIndex(src string) (*index, error) {
+	entries, err := os.ReadDir(src)
+	x := &index{src: src}
+	for _, e := range entries {
+		if _, err := build.ImportDir(filepath.Join(src, e.Name()), 0); err == nil {
+			x.paths = append(x.paths, e.Name())
+		}
+	}
+	if err == nil && len(x.paths) < 3 {
+		err = fmt.Errorf("%s has %d packages, want 3 at least", src, len(x.paths))
+	}
+	return x, err
+}
+
+func (x *index) load(_ context.Context, path string) (Package, error) {
+	p := Package{Load: x.loads.Add(1)}
+	if x.broken.Load() {
+		return p, errors.New("the disk is on fire (not really)")
+	}
+	dir := filepath.Join(x.src, filepath.FromSlash(path))
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return p, fmt.Errorf("package %s: %w", path, cache.ErrNotFound) // an answer, which is cached too
+	}
+	b, err := build.ImportDir(dir, 0)
+	if err != nil {
+		return p, err
+	}
+	p.Name, p.Doc, p.Imports = b.Name, b.Doc, b.Imports
+	return p, nil
+}
+
+func tags(path string, _ Package) []string {
+	top, _, _ := strings.Cut(path, "/")
+	return []string{"tree:" + top}
 }

@@ -2,140 +2,253 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
-	"github.com/twofold-go/twofold/policy"
 )
 
-// namespace is that of the cache in both processes.
-const namespace = "packages:v1"
-
-type packageCache = cache.Cache[string, Package]
-
-// story is the state of a run: two sets of tiers, and the caches on them.
 type story struct {
+	*index
 	ctx           context.Context
-	index         *index
-	big           string   // the package that the merged step is about
-	rest          []string // the other packages
-	fleet         *fleet
-	first, second *cache.Tiers
-	link          *logtest.Faulty // of the second to the log, which the story can cut
-	a, b          packageCache    // the same cache in both
-	swr           packageCache    // fresh for a moment, then stale for long
-	safe          packageCache    // fresh for a moment, then kept for bad times
-	report        report
+	bound         time.Duration
+	big           string          // a package that takes long to load
+	first, second *cache.Tiers    // of the two processes
+	link          *logtest.Faulty // of the second process to the log
+	a, b          cache.Cache[string, Package]
 }
 
-// tell runs the story and prints it. It returns the first thing that did not
-// happen as it should.
+// tell makes each step and prints it. It returns the first failure.
 func tell(ctx context.Context, x *index, f *fleet, out io.Writer) error {
-	s := &story{ctx: ctx, index: x, fleet: f, report: report{out: out, times: map[cache.Source][]time.Duration{}}}
-	at := slices.Index(x.paths, "net/http") // it takes long to load
-	if at < 0 {
-		at = len(x.paths) - 1
+	s := &story{index: x, ctx: ctx, bound: f.bound, link: logtest.NewFaulty(f.log()), big: x.paths[0]}
+	if slices.Contains(x.paths, "runtime") {
+		s.big = "runtime"
 	}
-	s.big, s.rest = x.paths[at], slices.Delete(slices.Clone(x.paths), at, at+1)
-	if err := s.open(); err != nil {
+	var err error
+	if s.first, s.a, err = f.process(f.log(), x.load); err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.first.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is left to lose
+	if s.second, s.b, err = f.process(s.link, x.load); err != nil {
+		return err
+	}
+	defer s.second.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is left to lose
+	fmt.Fprintf(out, "Two processes share %s and a log with a bound of %v.\nThe source is %s.\n\n", f.name, f.bound, x.src)
 	for _, step := range []struct {
-		name string
-		do   func() (string, error)
+		name, call string
+		do         func() (string, error)
 	}{
-		{"cold", s.cold}, {"merged", s.merged}, {"warm", s.warm}, {"elsewhere", s.elsewhere},
-		{"negative", s.negative}, {"stale", s.stale}, {"fail-safe", s.failSafe},
-		{"invalidated", s.invalidated}, {"cut off", s.cutOff}, {"strict", s.strict},
+		{"first read", "packages.GetMany(ctx, paths)", s.all(s.first, s.a, cache.Load)},
+		{"once more", "packages.GetMany(ctx, paths)", s.all(s.first, s.a, cache.Local)},
+		{"elsewhere", "packages.GetMany(ctx, paths)", s.all(s.second, s.b, cache.Remote)},
+		{"one load", "packages.Get(ctx, path)", s.merged},
+		{"absence", `packages.Get(ctx, "no/such"), cache.ErrNotFound`, s.absence},
+		{"stale", "tiers.Expire(ctx, packages.Key(path)), then packages.Get(ctx, path), policy.Stale", s.stale},
+		{"fail-safe", "packages.Get(ctx, path), policy.StaleIfError", s.failSafe},
+		{"by key", "packages.Delete(ctx, path)", s.invalidated(func(path string) error { return s.a.Delete(ctx, path) })},
+		{"by prefix", "tiers.Invalidate(ctx, packages.Prefix(path))", s.invalidated(func(path string) error { return s.first.Invalidate(ctx, s.a.Prefix(path)) })},
+		{"by tag", `tiers.Invalidate(ctx, packages.Tag("tree:…"))`, s.invalidated(func(path string) error { return s.first.Invalidate(ctx, s.a.Tag("tree:"+path)) })},
+		{"cut off", "packages.Delete(ctx, path)", s.cutOff},
+		{"strict", "packages.Delete(ctx, path, invalidate.Strict)", s.strict},
 	} {
 		line, err := step.do()
 		if err != nil {
 			return fmt.Errorf("step %q did not happen: %w", step.name, err)
 		}
-		fmt.Fprintf(out, "%-12s %s\n", step.name, line)
+		fmt.Fprintf(out, "%-11s %s\n%11s %s\n", step.name, step.call, "", line)
 	}
-	s.report.latencies()
-	s.report.counters(s.first.Stats(), s.second.Stats())
+	n := s.first.Stats().Total
+	fmt.Fprintf(out, "\ntiers.Stats() of the first process: %d local hits, %d remote hits, %d loads, %d merged.\n", n.LocalHits, n.RemoteHits, n.Loads, n.Merged)
 	return nil
 }
 
-// open opens both sets of tiers and their caches.
-func (s *story) open() (err error) {
-	// The story is the same on the slowest of machines: nothing here may end
-	// before its time. A program that serves people keeps the defaults.
-	cfg := cache.TiersConfig{
-		Remote:   s.fleet.remote,
-		Log:      s.fleet.log(),
-		ClaimTTL: time.Minute,
-		Policies: policy.Table{{Patch: policy.Patch{RemoteTimeout: new(10 * time.Second)}}},
+func (s *story) all(tiers *cache.Tiers, c cache.Cache[string, Package], src cache.Source) func() (string, error) {
+	count := func() int64 {
+		n := tiers.Stats().Total
+		return map[cache.Source]int64{cache.Local: n.LocalHits, cache.Remote: n.RemoteHits, cache.Load: n.Loads}[src]
 	}
-	if s.first, err = cache.Open(cfg); err != nil {
-		return err
+	return func() (string, error) {
+		before, loads, start := count(), s.loads.Load(), time.Now()
+		got, err := c.GetMany(s.ctx, s.paths)
+		took := time.Since(start)
+		if n := count() - before; err == nil && (n != int64(len(s.paths)) || len(got) != len(s.paths)) {
+			err = fmt.Errorf("%d of %d packages, %d from %v", len(got), len(s.paths), n, src)
+		}
+		return fmt.Sprintf("%d packages from %v in %v; the source was asked %d times", len(got), src, round(took), s.loads.Load()-loads), err
 	}
-	s.link = logtest.NewFaulty(s.fleet.log())
-	cfg.Log = s.link
-	cfg.Logger = slog.New(slog.DiscardHandler) // what it warns of is told by the steps that cut its link
-	if s.second, err = cache.Open(cfg); err != nil {
-		return err
+}
+
+func (s *story) merged() (string, error) {
+	if err := s.a.Delete(s.ctx, s.big, invalidate.Strict); err != nil {
+		return "", err
 	}
-	long, brief := 10*time.Minute, 300*time.Millisecond
-	for _, c := range []struct {
-		to     *packageCache
-		tiers  *cache.Tiers
-		name   string
-		policy policy.Patch
-	}{
-		{&s.a, s.first, namespace, policy.Patch{TTL: &long, NegativeTTL: &long}},
-		{&s.b, s.second, namespace, policy.Patch{TTL: &long, NegativeTTL: &long}},
-		{&s.swr, s.first, "stale:v1", policy.Patch{TTL: &brief, Stale: &long}},
-		{&s.safe, s.first, "safe:v1", policy.Patch{TTL: &brief, StaleIfError: &long}},
-	} {
-		*c.to, err = cache.New(c.tiers, cache.Config[string, Package]{
-			Namespace: c.name,
-			Load:      s.index.load,
-			Tags:      func(path string, _ Package) []string { return []string{tree(path)} },
-			Policy:    c.policy,
+	loads, errs, ready := s.loads.Load(), make([]error, 64), make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() {
+			<-ready
+			_, errs[i] = [...]cache.Cache[string, Package]{s.a, s.b}[i%2].Get(s.ctx, s.big)
 		})
-		if err != nil {
-			return err
+	}
+	close(ready)
+	wg.Wait()
+	if n := s.loads.Load() - loads; n != 1 {
+		return "", errors.Join(errors.Join(errs...), fmt.Errorf("%d loads, want 1", n))
+	}
+	return fmt.Sprintf("%d goroutines of both processes ask for %s at once: 1 load", len(errs), s.big), errors.Join(errs...)
+}
+
+func (s *story) absence() (string, error) {
+	loads, from := s.loads.Load(), [3]cache.Source{}
+	for i, c := range []cache.Cache[string, Package]{s.a, s.a, s.b} {
+		r, err := c.Fetch(s.ctx, "no/such", nil)
+		if !errors.Is(err, cache.ErrNotFound) {
+			return "", errors.Join(err, errors.New("no/such is not absent"))
+		}
+		from[i] = r.Source
+	}
+	if n := s.loads.Load() - loads; n != 1 {
+		return "", fmt.Errorf("%d loads, want 1", n)
+	}
+	return fmt.Sprintf("no/such does not exist: asked 3 times, answered from %v, %v and, elsewhere, %v", from[0], from[1], from[2]), nil
+}
+
+// stale expires a package: the next reader gets the old one at once, and a refresh runs.
+func (s *story) stale() (string, error) {
+	path := s.paths[1]
+	old, err := s.a.Get(s.ctx, path)
+	if err != nil {
+		return "", err
+	}
+	err = s.first.Expire(s.ctx, s.a.Key(path))
+	r, failed := s.a.Fetch(s.ctx, path, nil)
+	if err = errors.Join(err, failed); err == nil && (!r.Stale || r.Value.Load != old.Load) {
+		err = fmt.Errorf("%s came from %v", path, r.Source)
+	}
+	if err != nil {
+		return "", err
+	}
+	start := time.Now()
+	err = s.until(func() (bool, error) {
+		r, err := s.a.Fetch(s.ctx, path, nil)
+		return r.Value.Load > old.Load, err
+	})
+	return fmt.Sprintf("%s expired: the old one was served at once, a refresh replaced it after %v", path, round(time.Since(start))), err
+}
+
+func (s *story) failSafe() (string, error) {
+	path := s.paths[1]
+	s.broken.Store(true)
+	defer s.broken.Store(false)
+	if err := s.first.Expire(s.ctx, s.a.Key(path)); err != nil {
+		return "", err
+	}
+	loads := s.loads.Load()
+	err := s.until(func() (bool, error) {
+		r, err := s.a.Fetch(s.ctx, path, nil)
+		if err == nil && !r.Stale {
+			err = errors.New("the value is fresh")
+		}
+		return s.loads.Load() > loads, err
+	})
+	return fmt.Sprintf("the source is broken: %s is served stale instead of the error", path), err
+}
+
+type spread struct {
+	took   time.Duration // of the call
+	old    time.Duration // from its return to the last read that got the old value
+	new    time.Duration // from its start to the first read that got a new one
+	source cache.Source  // of that read
+}
+
+// watch calls, and reads path in the second process until it is new, which takes promise at most.
+func (s *story) watch(path string, promise time.Duration, call func() error) (got spread, err error) {
+	for _, c := range []cache.Cache[string, Package]{s.a, s.b} { // both have a copy then
+		if _, err := c.Get(s.ctx, path); err != nil {
+			return got, err
 		}
 	}
-	return nil
+	before, start := s.loads.Load(), time.Now()
+	if err := call(); err != nil {
+		return got, err
+	}
+	got.took = time.Since(start)
+	err = s.until(func() (bool, error) {
+		began := time.Since(start)
+		r, err := s.b.Fetch(s.ctx, path, nil)
+		if err != nil || r.Value.Load > before {
+			got.new, got.source = time.Since(start), r.Source
+			return true, err
+		}
+		got.old = began - got.took
+		if got.old >= promise+promise/1000 { // clocks may differ by a thousandth
+			err = fmt.Errorf("the second process served the old %s %v after the call; promised was %v", path, got.old, promise)
+		}
+		return false, err
+	})
+	if err != nil {
+		return got, err
+	}
+	r, err := s.a.Get(s.ctx, path)
+	if err == nil && r.Load <= before {
+		err = fmt.Errorf("the first process served the old %s", path)
+	}
+	return got, err
 }
 
-func (s *story) close() {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), 10*time.Second)
-	defer cancel()
-	_, _ = s.first.Close(ctx), s.second.Close(ctx)
+func (s *story) invalidated(call func(path string) error) func() (string, error) {
+	return func() (string, error) {
+		path := s.paths[0]
+		got, err := s.watch(path, s.bound, func() error { return call(path) })
+		return fmt.Sprintf("%s is gone here after %v, in the other process after %v (bound %v)", path, round(got.took), round(got.new), s.bound), err
+	}
 }
 
-// loads returns a function that tells how often the source has been asked since.
-func (s *story) loads() func() int64 {
-	before := s.index.loads.Load()
-	return func() int64 { return s.index.loads.Load() - before }
+// deleted deletes a package while the link of the second process to the log is cut.
+func (s *story) deleted(promise time.Duration, scopes ...invalidate.Scope) (spread, error) {
+	path := s.paths[2]
+	defer s.link.Heal()
+	return s.watch(path, promise, func() error {
+		s.link.Fail(errors.New("the link is cut"))
+		return s.a.Delete(s.ctx, path, scopes...)
+	})
 }
 
-// until asks until done: often at first, so that it can tell when, later every
-// ten milliseconds. It gives up after a minute.
-func (s *story) until(what string, done func() (bool, error)) error {
-	for start := time.Now(); ; {
+func (s *story) cutOff() (string, error) {
+	got, err := s.deleted(s.bound)
+	return fmt.Sprintf("its link to the log is cut: it trusted its copy for %v more (bound %v), then it loaded", round(got.old), s.bound), err
+}
+
+// strict waits until no process can have an old copy.
+func (s *story) strict() (string, error) {
+	got, err := s.deleted(0, invalidate.Strict)
+	return fmt.Sprintf("its link is cut again: the call took %v, and the very next read there was a %v", round(got.took), got.source), err
+}
+
+func (s *story) until(done func() (bool, error)) error {
+	for start := time.Now(); time.Since(start) < time.Minute; {
 		if ok, err := done(); ok || err != nil {
 			return err
 		}
-		waited := time.Since(start)
-		if waited > time.Minute {
-			return fmt.Errorf("a minute has gone by, and %s", what)
-		}
 		select {
-		case <-time.After(min(max(waited/16, 50*time.Microsecond), 10*time.Millisecond)):
+		case <-time.After(100 * time.Microsecond):
 		case <-s.ctx.Done():
 			return s.ctx.Err()
+		}
+	}
+	return errors.New("nothing happened for a minute")
+}
+
+func round(d time.Duration) time.Duration {
+	for unit := time.Duration(1); ; unit *= 10 {
+		if d < 1000*unit {
+			return d.Round(unit)
 		}
 	}
 }

@@ -2,18 +2,18 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/examples/internal/fetch"
+	"github.com/twofold-go/twofold/examples/internal/sqlite"
 	"github.com/twofold-go/twofold/examples/rsstracker/config"
 	"github.com/twofold-go/twofold/examples/rsstracker/origin"
 	"github.com/twofold-go/twofold/examples/rsstracker/server"
@@ -22,87 +22,110 @@ import (
 	"github.com/twofold-go/twofold/invalidate/redislog"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 	"github.com/twofold-go/twofold/tier/redistier"
+	"github.com/twofold-go/twofold/tier/ristretto"
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
 
-// app is the program but for what it was asked to do.
 type app struct {
 	file    *config.File
 	keeper  *state.Keeper
 	tracker *track.Tracker
 	server  *server.Server
-	close   []func() error // in reverse order
+	close   []func(context.Context) error // in reverse order
+	turns   *semaphore.Weighted           // limits how many runs are made at a time
+	now     func() time.Time
 }
 
-// open puts the program together from its configuration.
-func open(ctx context.Context, o options, log *slog.Logger) (*app, error) {
-	a := &app{}
-	if err := a.build(ctx, o, log); err != nil {
-		return nil, errors.Join(err, a.Close())
-	}
-	return a, nil
-}
-
-func (a *app) build(ctx context.Context, o options, log *slog.Logger) (err error) {
-	if a.file, err = config.Load(o.config); err != nil {
+func (s *settings) with(p *program, site string, do func(a *app) error) error {
+	file, err := config.Load(s.Config)
+	if err != nil {
 		return err
 	}
-	if o.site != "" && a.file.Sites[o.site].Track().Name == "" {
-		return fmt.Errorf("the configuration has no site %q", o.site)
+	a := &app{file: file, now: time.Now}
+	err = a.open(p, p.log)
+	if err == nil && site != "" && !slices.Contains(a.file.Names(), site) {
+		err = fmt.Errorf("--site: the configuration has no site %q, only %q", site, a.file.Names())
 	}
+	if err == nil {
+		err = do(a)
+	}
+	return errors.Join(err, a.shut(p))
+}
+
+func (a *app) shut(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	for _, c := range slices.Backward(a.close) {
+		err = errors.Join(err, c(ctx))
+	}
+	return err
+}
+
+func (a *app) names(site string) []string {
+	if site != "" {
+		return []string{site}
+	}
+	return a.file.Names()
+}
+
+func (a *app) open(ctx context.Context, log *slog.Logger) error {
+	a.turns = semaphore.NewWeighted(atOnce)
 	tiers, err := a.tiers(ctx, log)
 	if err != nil {
 		return err
 	}
 	client, err := fetch.New(fetch.Config{
 		Tiers: tiers, UserAgent: a.file.UserAgent, HostDelay: time.Duration(a.file.HostDelay), AllowPrivate: a.file.AllowPrivate, PerHost: 1,
-		MaxBytes: 50 << 20, Logger: log,
+		MaxBytes: 50 << 20, Now: a.now, Logger: log,
 	})
 	if err != nil {
 		return err
 	}
-	a.close = append(a.close, func() error { client.Close(); return nil })
-	src, err := origin.New(client, tiers, origin.Options{})
+	a.close = append(a.close, func(context.Context) error { client.Close(); return nil })
+	src, err := origin.New(client, tiers)
 	if err != nil {
 		return err
 	}
-	a.keeper = state.NewKeeper(a.file.Database, state.Options{}, time.Now, log)
-	a.close = append(a.close, a.keeper.Close)
-	if a.server, err = server.New(server.Config{Keeper: a.keeper, Tiers: tiers, Dir: a.file.Output, Sites: a.sites(), Log: log}); err != nil {
+	a.keeper = state.NewKeeper(a.file.Database, sqlite.Full, a.now, log)
+	a.close = append(a.close, func(context.Context) error { return a.keeper.Close() })
+	var sites []config.Site
+	for _, name := range a.file.Names() {
+		sites = append(sites, a.file.Sites[name])
+	}
+	if a.server, err = server.New(server.Config{Keeper: a.keeper, Tiers: tiers, Dir: a.file.Output, Sites: sites, Now: a.now, Log: log}); err != nil {
 		return err
 	}
-	a.tracker = track.New(track.Config{Keeper: a.keeper, Source: src, Dir: a.file.Output, Log: log, Rendered: a.server.Refresh})
+	a.close = append(a.close, a.server.Close)
+	a.tracker = track.New(track.Config{
+		Keeper: a.keeper, Source: src, Dir: a.file.Output, Now: a.now, Log: log, Lease: time.Duration(a.file.Lease), Rendered: a.server.Refresh,
+	})
 	return nil
 }
 
-// tiers opens the cache, which processes share through a file or a Redis. So the
-// validators of what was fetched outlive the process.
+// tiers opens the cache. Its second tier outlives the process, and so do the validators of what was fetched.
 func (a *app) tiers(ctx context.Context, log *slog.Logger) (*cache.Tiers, error) {
 	cfg := cache.TiersConfig{Logger: log}
 	if a.file.Redis == "" {
-		if err := a.openCache(ctx, &cfg); err != nil {
-			log.WarnContext(ctx, "the file of the cache is of no use, so this process asks for everything again; remove it", "err", err)
+		if err := a.cacheFile(ctx, &cfg, log); err != nil {
+			log.WarnContext(ctx, "the cache's file cannot be used, so this process downloads everything again; remove the file", "file", a.file.Cache, "err", err)
 			cfg = cache.TiersConfig{Logger: log}
 		}
 	} else {
 		opt, err := redis.ParseURL(a.file.Redis)
 		if err != nil {
-			return nil, errors.New("config: redis: a URL such as redis://localhost:6379 is wanted") // the cause may quote a password
+			return nil, errors.New("config: redis: not a URL such as redis://localhost:6379") // the cause may quote a password
 		}
 		rdb := redis.NewClient(redistier.Options(opt))
-		a.close = append(a.close, rdb.Close)
+		a.close = append(a.close, func(context.Context) error { return rdb.Close() })
 		cfg.Remote = redistier.New(rdb, redistier.Config{Prefix: "rsstracker"})
 		cfg.Log = redislog.New(rdb, redislog.Config{Prefix: "rsstracker"})
 	}
+	cfg.Local = ristretto.New(ristretto.Config{}) // where most programs leave the default, tier/local
 	tiers, err := cache.Open(cfg)
 	if err != nil {
 		return nil, err
 	}
-	a.close = append(a.close, func() error {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		return tiers.Close(ctx)
-	})
+	a.close = append(a.close, tiers.Close)
 	wait, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if err := tiers.Ready(wait); err != nil { // until then nothing that is shared is trusted
@@ -111,43 +134,18 @@ func (a *app) tiers(ctx context.Context, log *slog.Logger) (*cache.Tiers, error)
 	return tiers, ctx.Err()
 }
 
-// openCache opens the cells and the log in the cache's file. It is not the database: that
-// is written with more care, and one that is corrupt is set aside.
-func (a *app) openCache(ctx context.Context, cfg *cache.TiersConfig) error {
-	dsn := "file:" + (&url.URL{Path: a.file.Cache}).EscapedPath() +
-		"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate"
-	db, err := sql.Open("sqlite", dsn)
+// cacheFile opens the cache in a file of its own: the database is replaced while the cache is in use.
+func (a *app) cacheFile(ctx context.Context, cfg *cache.TiersConfig, log *slog.Logger) error {
+	db, err := sqlite.OpenAnew(ctx, sqlite.Config{Path: a.file.Cache}, a.now(), log)
 	if err != nil {
 		return err
 	}
-	a.close = append(a.close, db.Close)
-	remote := sqltier.New(db, sqltier.Config{Dialect: sqltier.SQLite, MaxCell: 8 << 20})
-	news := sqllog.New(db, sqllog.Config{Dialect: sqllog.SQLite})
+	a.close = append(a.close, func(context.Context) error { return db.Close() })
+	remote := sqltier.New(db.Writer, sqltier.Config{Dialect: sqltier.SQLite, Readers: db.Readers, MaxCell: 8 << 20})
+	news := sqllog.New(db.Writer, sqllog.Config{Dialect: sqllog.SQLite})
 	if err := errors.Join(remote.Install(ctx), news.Install(ctx)); err != nil {
 		return err
 	}
 	cfg.Remote, cfg.Log = remote, news
 	return nil
-}
-
-// sites returns the sites as the server wants them. One counts as stale when it has
-// missed three runs.
-func (a *app) sites() (all []server.Site) {
-	for _, name := range a.file.Names() {
-		s := server.Site{Site: a.file.Sites[name].Track(), Full: !a.file.Sites[name].IsIncremental()}
-		if !s.Full {
-			s.MaxAge = 3 * s.Channel.TTL
-		}
-		all = append(all, s)
-	}
-	return all
-}
-
-// Close closes everything that was opened, the last thing first.
-func (a *app) Close() error {
-	var errs []error
-	for _, c := range slices.Backward(a.close) {
-		errs = append(errs, c())
-	}
-	return errors.Join(errs...)
 }

@@ -9,127 +9,117 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/twofold-go/twofold/examples/rsstracker/demo"
+	"github.com/cenkalti/backoff/v5"
+
 	"github.com/twofold-go/twofold/examples/rsstracker/state"
 	"github.com/twofold-go/twofold/examples/rsstracker/track"
 )
 
-// errFailed ends the program with a status that says so; what failed was printed.
 var errFailed = errors.New("at least one site failed")
 
-func runDemo(ctx context.Context, o options, out io.Writer, _ *slog.Logger) error {
-	return demo.Run(ctx, demo.Options{Dir: o.dir, Out: out})
+type settings struct {
+	Config string `default:"rsstracker.yaml" help:"The configuration (${default})." placeholder:"FILE"`
 }
 
-// names returns the sites that a command is for.
-func (a *app) names(o options) []string {
-	if o.site != "" {
-		return []string{o.site}
-	}
-	return a.file.Names()
+type runCmd struct {
+	settings
+	Site        string `help:"The site's name (default: all)." placeholder:"NAME"`
+	Incremental bool   `default:"true" negatable:"" help:"Only what is new since the last run (${default}). Otherwise everything, without the database."`
 }
 
-// with opens the program, does something with it, and closes it.
-func with(ctx context.Context, o options, log *slog.Logger, do func(a *app) error) error {
-	a, err := open(ctx, o, log)
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(a), a.Close())
-}
-
-// runSites makes one run of each site, one after the other. A site that fails does
-// not keep the others from running.
-func runSites(ctx context.Context, o options, out io.Writer, log *slog.Logger) error {
-	return with(ctx, o, log, func(a *app) error {
-		failed := false
-		for _, name := range a.names(o) {
-			site := a.file.Sites[name]
-			rep, err := a.runOne(ctx, site.Track(), site.IsIncremental() && o.incremental)
-			if ctx.Err() != nil {
-				return ctx.Err()
+// Run makes one run of each site. A site that fails does not stop the others.
+func (c *runCmd) Run(p *program) error {
+	return c.with(p, c.Site, func(a *app) error {
+		var failed error
+		for _, name := range a.names(c.Site) {
+			rep, err := a.attempt(p, name, c.Incremental, p.log)
+			if p.Err() != nil {
+				return p.Err()
 			}
-			printRun(out, rep, err)
-			failed = failed || err != nil && !errors.Is(err, state.ErrLeased) || rep.Outcome == state.Failed
+			printRun(p.out, name, rep, err)
+			if err != nil && !errors.Is(err, state.ErrLeased) {
+				failed = errFailed
+			}
 		}
-		if failed {
-			return errFailed
-		}
-		return nil
+		return failed
 	})
 }
 
-// runOne makes one run in the mode that was asked for.
-func (a *app) runOne(ctx context.Context, s track.Site, incremental bool) (track.Report, error) {
-	if !incremental {
-		return a.tracker.Full(ctx, s)
-	}
-	return a.tracker.Run(ctx, s, track.Incremental)
+// attempt makes one run of a site, and again if it fails. Each wait is about six times the last.
+func (a *app) attempt(ctx context.Context, name string, incremental bool, log *slog.Logger) (track.Report, error) {
+	site := a.file.Sites[name]
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval, wait.Multiplier, wait.MaxInterval = time.Duration(site.RetryDelay), 6, time.Hour
+	return backoff.Retry(ctx, func() (rep track.Report, err error) {
+		if err := a.turns.Acquire(ctx, 1); err != nil {
+			return rep, backoff.Permanent(err)
+		}
+		defer a.turns.Release(1) // not held while the run waits for its retry
+		if incremental && site.Incremental {
+			rep, err = a.tracker.Run(ctx, site)
+		} else {
+			rep, err = a.tracker.Full(ctx, site)
+		}
+		switch {
+		case errors.Is(err, state.ErrLeased), ctx.Err() != nil:
+			return rep, backoff.Permanent(err)
+		case err == nil && rep.Outcome == state.Failed:
+			err = errFailed
+		}
+		return rep, err
+	}, backoff.WithBackOff(wait), backoff.WithMaxTries(uint(site.Retries)+1), backoff.WithMaxElapsedTime(0),
+		backoff.WithNotify(func(err error, wait time.Duration) {
+			log.WarnContext(ctx, "the run failed, and is made again", "site", name, "err", err, "wait", wait.Round(time.Second))
+		}))
 }
 
-// printRun prints what a run did, in a few lines.
-func printRun(out io.Writer, r track.Report, err error) {
+func printRun(out io.Writer, name string, r track.Report, err error) {
 	switch {
 	case errors.Is(err, state.ErrLeased):
-		fmt.Fprintf(out, "%s: skipped, another run is under way\n", r.Site)
+		fmt.Fprintf(out, "%s: skipped, another run is under way\n", name)
 		return
-	case err != nil:
-		fmt.Fprintf(out, "%s: %v\n", r.Site, err)
+	case err != nil && !errors.Is(err, errFailed):
+		fmt.Fprintf(out, "%s: %v\n", name, err)
 		return
 	}
-	fmt.Fprintf(out, "%s: %s; %d new, %d changed, %d pending, %d skipped, %d failed; %d fetches, %d saved; %d published, %d updated\n",
-		r.Site, r.Outcome, r.New, r.Changed, r.Pending, r.Skipped, r.Failed, r.Fetches(), r.Saved, r.Published, r.Updated)
+	fmt.Fprintf(out, "%s: %s\n", name, r)
 	for _, f := range r.Faults {
-		fmt.Fprintf(out, "%s:   %s\n", r.Site, f)
+		fmt.Fprintf(out, "%s:   %s\n", name, f)
 	}
 }
 
-// stats prints the numbers of the sites.
-func stats(ctx context.Context, o options, out io.Writer, log *slog.Logger) error {
-	return with(ctx, o, log, func(a *app) error {
-		store, err := a.keeper.Store(ctx)
+type statsCmd struct {
+	settings
+	Site string `help:"The site's name (default: all)." placeholder:"NAME"`
+}
+
+func (c *statsCmd) Run(p *program) error {
+	return c.with(p, c.Site, func(a *app) error {
+		store, err := a.keeper.Store(p)
 		if err != nil {
 			return err
 		}
-		all := []state.Stats{}
-		for _, name := range a.names(o) {
-			st, err := store.Stats(ctx, name, time.Now())
-			if err != nil && !errors.Is(err, state.ErrNoSite) {
-				return err
-			}
-			st.Site = name
-			all = append(all, st)
+		all, err := store.Stats(p, time.Now(), a.names(c.Site)...)
+		if err != nil {
+			return err
 		}
-		e := json.NewEncoder(out)
+		e := json.NewEncoder(p.out)
 		e.SetIndent("", "  ")
 		return e.Encode(all)
 	})
 }
 
-// baseline makes runs that publish nothing.
-func baseline(ctx context.Context, o options, out io.Writer, log *slog.Logger) error {
-	return with(ctx, o, log, func(a *app) error {
-		for _, name := range a.names(o) {
-			rep, err := a.tracker.Run(ctx, a.file.Sites[name].Track(), track.Baseline)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(out, "%s: %s; %d pages are listed, %d were new or waiting and are old now\n", name, rep.Outcome, rep.Listed, rep.Silent+rep.Settled)
-			if rep.Outcome == state.Failed {
-				return errFailed
-			}
-		}
-		return nil
-	})
+type resetCmd struct {
+	settings
+	Site string `required:"" help:"The site's name." placeholder:"NAME"`
 }
 
-// reset forgets a site.
-func reset(ctx context.Context, o options, out io.Writer, log *slog.Logger) error {
-	return with(ctx, o, log, func(a *app) error {
-		if err := a.tracker.Reset(ctx, o.site); err != nil {
+func (c *resetCmd) Run(p *program) error {
+	return c.with(p, c.Site, func(a *app) error {
+		if err := a.tracker.Reset(p, c.Site); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(out, "%s: forgotten\n", o.site)
+		_, err := fmt.Fprintf(p.out, "%s: forgotten\n", c.Site)
 		return err
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,15 +24,23 @@ import (
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain runs the tests, or the program: see [process].
+func TestMain(m *testing.M) {
+	if args, ok := os.LookupEnv(asProgram); ok {
+		os.Exit(run(context.Background(), strings.Split(args, "\n"), os.Stdout, os.Stderr))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // blog is a site of so many posts, on loopback.
 type blog struct {
 	*httptest.Server
-	mu    sync.Mutex
-	posts int
-	down  bool
-	known int // sitemaps that were asked for by somebody who has them
+	mu      sync.Mutex
+	posts   int
+	down    bool
+	hits    int // requests for the sitemap
+	upAfter int // so many of them, a site that is down is up again; 0: never
+	known   int // sitemaps that were asked for by somebody who has them
 }
 
 func newBlog(t *testing.T) *blog {
@@ -40,8 +49,11 @@ func newBlog(t *testing.T) *blog {
 	b.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
+		if r.URL.Path == "/map.xml" {
+			b.hits++
+		}
 		switch {
-		case b.down:
+		case b.down && (b.upAfter == 0 || b.hits <= b.upAfter):
 			http.Error(w, "down", http.StatusServiceUnavailable)
 		case r.URL.Path == "/robots.txt":
 			fmt.Fprint(w, "Sitemap: /map.xml\nUser-agent: *\nDisallow: /secret\n")
@@ -89,6 +101,7 @@ sites:
   blog:
     home: %[2]s
     exclude: [/never]
+    retry_delay: 1ms
     channel_config: {title: The blog, description: What is new}
     incremental_config: {baseline_items: 1}
 `, dir, url)
@@ -111,15 +124,15 @@ func TestRuns(t *testing.T) {
 	file, dir := configured(t, b.URL)
 	step := func(wantStatus int, want string, args ...string) string {
 		t.Helper()
-		status, out, errs := do(t, append(args, "-config", file)...)
+		status, out, errs := do(t, append(args, "--config", file)...)
 		if status != wantStatus || !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("%q: status %d, want %d; printed, want %s\n%s%s", args, status, wantStatus, want, out, errs)
 		}
 		return out
 	}
-	step(0, "^blog: ok; 1 new, 0 changed, 0 pending, 3 skipped, 0 failed; 2 fetches, 3 saved; 1 published", "run")
+	step(0, "^blog: ok; 1 new, 0 changed, 0 pending, 3 skipped, 0 failed; 2 fetches, 0 not modified, 3 saved; 1 published", "run")
 	b.set(5, false)
-	step(0, "^blog: ok; 2 new, .* 2 published", "run", "-site", "blog")
+	step(0, "^blog: ok; 2 new, .* 2 published", "run", "--site", "blog")
 	step(0, "^blog: ok; 0 new, .* 1 fetches, .* 0 published", "run")
 	rss, err := os.ReadFile(filepath.Join(dir, "feeds", "blog", "rss.xml"))
 	if err != nil || bytes.Count(rss, []byte("<item>")) != 3 || !bytes.Contains(rss, []byte("Page /posts/4")) {
@@ -136,21 +149,19 @@ func TestRuns(t *testing.T) {
 	}
 
 	b.set(7, false)
-	step(0, "^blog: ok; 8 pages are listed, 2 were new", "baseline")
-	step(0, "0 published", "run")
-	step(0, "^blog: forgotten", "reset", "-site", "blog")
+	step(0, "^blog: forgotten", "reset", "--site", "blog")
 	step(0, "^blog: ok; 1 new", "run")
 	before, err := os.ReadFile(filepath.Join(dir, "rss.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	step(0, "^blog: ok; 0 new, .* 7 published", "run", "-incremental=false") // the eighth is forbidden by robots.txt, and has a name all the same
+	step(0, "^blog: ok; 8 new, .* 7 published", "run", "--no-incremental") // robots.txt forbids the eighth
 	if after, err := os.ReadFile(filepath.Join(dir, "rss.db")); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("full mode has changed the database, %v", err)
 	}
 	b.set(7, true)
 	step(1, "^blog: failed", "run")
-	step(1, "", "run", "-incremental=false")
+	step(1, "", "run", "--no-incremental")
 }
 
 // What was fetched outlives the process, so the next one asks conditionally.
@@ -166,7 +177,7 @@ func TestValidatorsOutliveTheProcess(t *testing.T) {
 			file, _ := configured(t, b.URL)
 			add(t, file, setting(t)+"\n")
 			for n := range 3 {
-				if status, out, errs := do(t, "run", "-config", file); status != 0 || b.known != n {
+				if status, out, errs := do(t, "run", "--config", file); status != 0 || b.known != n {
 					t.Errorf("run %d: status %d, %d conditional requests\n%s%s", n, status, b.known, out, errs)
 				}
 			}
@@ -189,7 +200,7 @@ func add(t *testing.T, file, text string) {
 	}
 }
 
-// A cache that cannot be used costs requests, and no run.
+// A cache that is damaged costs requests once, and no run.
 func TestDamagedCache(t *testing.T) {
 	b := newBlog(t)
 	file, dir := configured(t, b.URL)
@@ -197,7 +208,7 @@ func TestDamagedCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 2 {
-		if status, out, errs := do(t, "run", "-config", file); status != 0 || b.known != 0 || !strings.Contains(errs, "remove it") {
+		if status, out, errs := do(t, "run", "--config", file); status != 0 || b.known != n || strings.Contains(errs, "set aside") != (n == 0) {
 			t.Errorf("run %d: status %d, %d conditional requests\n%s%s", n, status, b.known, out, errs)
 		}
 	}
@@ -208,10 +219,10 @@ func TestServe(t *testing.T) {
 	file, _ := configured(t, b.URL)
 	ctx, cancel := context.WithCancel(t.Context())
 	in, out := io.Pipe()
-	done := make(chan int)
+	done := make(chan int, 1)
 	var errs bytes.Buffer
 	go func() {
-		done <- run(ctx, []string{"serve", "-config", file}, out, &errs)
+		done <- run(ctx, []string{"serve", "--config", file}, out, &errs)
 		out.Close()
 	}()
 	line := make([]byte, 200)
@@ -235,7 +246,7 @@ func TestServe(t *testing.T) {
 	shows("Page /posts/2") // the first run comes at once
 	b.set(5, false)
 	for skipped := true; skipped; { // until the first run has ended
-		status, out, errs := do(t, "run", "-config", file) // as another process
+		status, out, errs := do(t, "run", "--config", file) // as another process
 		skipped = strings.Contains(out, "another run is under way")
 		if status != 0 || !skipped && !strings.Contains(out, "2 published") {
 			t.Fatalf("status %d\n%s%s", status, out, errs)
@@ -248,6 +259,74 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// again counts the log's lines about runs that are made again.
+type again struct{ n atomic.Int64 }
+
+func (a *again) Write(b []byte) (int, error) {
+	a.n.Add(int64(bytes.Count(b, []byte("made again"))))
+	return len(b), nil
+}
+
+// TestNobodyStarves: while runs that failed wait to be made again, other sites are run.
+func TestNobodyStarves(t *testing.T) {
+	const sites = 2 * atOnce
+	b := newBlog(t)
+	b.set(3, true)
+	file, _ := configured(t, b.URL)
+	for n := range sites {
+		add(t, file, fmt.Sprintf("  down%d:\n    sitemap_url: %s/map.xml\n    retry_delay: 1h\n    channel_config: {title: Down}\n", n, b.URL))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	done, waiting := make(chan int, 1), new(again)
+	go func() { done <- run(ctx, []string{"serve", "--config", file}, io.Discard, waiting) }()
+	for ctx.Err() == nil && waiting.n.Load() < sites {
+		<-time.After(10 * time.Millisecond)
+	}
+	if n := waiting.n.Load(); n < sites {
+		t.Errorf("%d sites were run, want %d", n, sites)
+	}
+	cancel()
+	<-done
+}
+
+// TestBounded: not more than a few runs are made at a time, and all get their turn.
+func TestBounded(t *testing.T) {
+	var running, most, runs atomic.Int64
+	full := make(chan struct{}) // closed when as many runs as may be are under way
+	site := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n := running.Add(1)
+		most.Store(max(most.Load(), n))
+		if n == atOnce && runs.Load() == 0 {
+			close(full)
+		}
+		<-full
+		<-time.After(20 * time.Millisecond) // in which one too many would come
+		runs.Add(1)
+		running.Add(-1)
+		w.WriteHeader(http.StatusGone)
+	})
+	file, _ := configured(t, "http://127.0.0.1:1/")
+	const sites = 3 * atOnce
+	for n := range sites {
+		server := httptest.NewServer(site) // hosts of their own: one host is asked one thing at a time
+		t.Cleanup(server.Close)
+		add(t, file, fmt.Sprintf("  site%d:\n    sitemap_url: %s/map.xml\n    retries: 0\n    channel_config: {title: Site}\n", n, server.URL))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	done := make(chan int, 1)
+	go func() { done <- run(ctx, []string{"serve", "--config", file}, io.Discard, io.Discard) }()
+	for ctx.Err() == nil && runs.Load() < sites {
+		<-time.After(10 * time.Millisecond)
+	}
+	cancel()
+	<-done
+	if most.Load() != atOnce || runs.Load() != sites {
+		t.Errorf("%d at a time, %d runs; want %d, %d", most.Load(), runs.Load(), atOnce, sites)
+	}
+}
+
 func TestUsage(t *testing.T) {
 	file, _ := configured(t, "https://example.invalid")
 	for _, tc := range []struct {
@@ -255,18 +334,85 @@ func TestUsage(t *testing.T) {
 		status int
 		errs   string
 	}{
-		{"walk", 2, "none of"},
-		{"run -site", 2, "flag needs an argument"},
-		{"run now", 2, "not a flag"},
-		{"stats -incremental=false", 2, "not defined"},
-		{"reset -config " + file, 2, "wants a -site"},
-		{"run -h", 0, "-incremental"},
-		{"run -config nowhere.yaml", 1, "nowhere.yaml"},
-		{"run -site nobody -config " + file, 1, "no site"},
-		{"reset -site blog -config " + file, 1, "no such site"},
+		{"walk", 2, "unexpected argument walk"},
+		{"run --site", 2, "--site"},
+		{"run now", 2, "unexpected argument now"},
+		{"stats --no-incremental", 2, "unknown flag --no-incremental"},
+		{"reset --config " + file, 2, "--site"},
+		{"run --config nowhere.yaml", 1, "--config: open nowhere.yaml"},
+		{"run --site nobody --config " + file, 1, `--site: the configuration has no site "nobody", only ["blog"]`},
+		{"reset --site blog --config " + file, 1, "no such site"},
 	} {
-		if status, out, errs := do(t, strings.Fields(tc.args)...); status != tc.status || !strings.Contains(errs, tc.errs) || out != "" {
+		if status, out, errs := do(t, strings.Fields(tc.args)...); status != tc.status || !strings.Contains(errs, tc.errs) {
 			t.Errorf("%s: status %d, want %d; %q %q, want %q", tc.args, status, tc.status, out, errs, tc.errs)
 		}
+	}
+}
+
+// TestHelp: -h names every command, and a command's -h its flags.
+func TestHelp(t *testing.T) {
+	for args, want := range map[string][]string{
+		"-h":       {"demo", "run", "serve", "stats", "reset"},
+		"run -h":   {"--config", "--site", "--[no-]incremental"},
+		"reset -h": {"--config", "--site"},
+	} {
+		status, out, _ := do(t, strings.Fields(args)...)
+		for _, w := range want {
+			if status != 0 || !strings.Contains(out, w) {
+				t.Errorf("%s: status %d, no %s in\n%s", args, status, w, out)
+			}
+		}
+	}
+}
+
+// TestRetries: a run that fails is made again, twice by default, and a site that comes
+// back in between costs no run. Until the first run that reads something, there is no feed.
+func TestRetries(t *testing.T) {
+	b := newBlog(t)
+	file, dir := configured(t, b.URL+"\n    sitemap_url: "+b.URL+"/map.xml") // a robots.txt that fails is not asked for again so soon
+	b.set(3, true)
+	status, out, errs := do(t, "run", "--config", file)
+	if b.hits != 3 || status != 1 || strings.Count(errs, "made again") != 2 {
+		t.Errorf("status %d, %d requests; want 1 and three runs\n%s%s", status, b.hits, out, errs)
+	}
+	if all, err := os.ReadDir(filepath.Join(dir, "feeds")); len(all) > 0 {
+		t.Errorf("after a first run that failed there is %v, %v", all, err)
+	}
+	b.mu.Lock()
+	b.hits, b.upAfter = 0, 1
+	b.mu.Unlock()
+	if status, out, errs := do(t, "run", "--config", file); status != 0 || !strings.Contains(out, "1 published") || strings.Count(errs, "made again") != 1 {
+		t.Errorf("with a site that comes back: status %d\n%s%s", status, out, errs)
+	}
+}
+
+// TestPrivateFiles: other users of the machine cannot read the databases.
+func TestPrivateFiles(t *testing.T) {
+	b := newBlog(t)
+	file, dir := configured(t, b.URL)
+	if status, out, errs := do(t, "run", "--config", file); status != 0 {
+		t.Fatalf("status %d\n%s%s", status, out, errs)
+	}
+	for _, name := range []string{"rss.db", "rss.db.cache"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v; want -rw-------", name, info, err)
+		}
+	}
+}
+
+// TestDemo plays the demonstration, which checks itself, and looks at what is printed.
+func TestDemo(t *testing.T) {
+	status, out, errs := do(t, "demo")
+	for _, want := range []string{"\n3   nothing new", "cache.ErrNotModified", "httpcache.PurgeTags", "sqltier", "\n8   1 % new", "% less."} {
+		if status != 0 || !strings.Contains(out, want) {
+			t.Errorf("status %d, no %q in\n%s%s", status, want, out, errs)
+		}
+	}
+	t.Log("\n" + out)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if status := run(ctx, nil, io.Discard, io.Discard); status != 1 {
+		t.Errorf("a demonstration that was ended: status %d", status)
 	}
 }

@@ -1,115 +1,137 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"net/url"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	exporter "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/metric"
+	sdk "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/cache/index"
-	"github.com/twofold-go/twofold/examples/site/changes"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/objects"
 	"github.com/twofold-go/twofold/examples/site/ops"
-	"github.com/twofold-go/twofold/examples/site/store"
+	"github.com/twofold-go/twofold/examples/site/service"
+	"github.com/twofold-go/twofold/examples/site/warm"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/invalidate/pipeline"
+	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/local"
 )
 
-// responseBytes is how much memory responses may take.
-const responseBytes = 64 << 20
-
-// caches are the two layers in front of the database: the objects that pages are
-// made of, and the responses that are made of objects. They have a tier each, so
-// that a flood of one pushes nothing out of the other. Each follows the log in the
-// database, so the caches hear of every write, whichever process made it.
+// caches are the layers in front of the database. Each has a tier, so a flood of one evicts nothing from the others.
 type caches struct {
-	objects   *objects.Cache   // nil without caches
+	objects   content.Reader   // what the public side is built from
 	responses *httpcache.Cache // never nil: without caches it still answers conditional requests
 	tiers     *cache.Tiers     // of the responses
-	index     *index.Index
-	changes   *changes.Publisher   // nil without caches
-	metrics   *prometheus.Registry // of all of them
-	pages     *httpcache.Handler   // everything but the API
+	opened    []*cache.Tiers   // from the database up
+	layers    []ops.Layer      // for the operator; none without caches
+	warmer    *warm.Warmer     // nil without caches
+	metrics   *prometheus.Registry
+	pages     *httpcache.Handler // everything but the API
 }
 
-// newCaches returns caches in front of r, which follow the logs that log returns.
-func newCaches(r content.Reader, log func() invalidate.Log, cfg siteConfig) (c *caches, err error) {
-	c = &caches{index: index.New(index.Config{}), metrics: prometheus.NewRegistry()}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, c.Close(context.Background()))
-		}
-	}()
-	rc := httpcache.Config{
-		Namespace:    "responses:v1",
-		Lifetime:     httpcache.UntilInvalidated,
-		KeyOnly:      true,
-		IgnoreWrites: true, // what a write changes is invalidated by tags
-		Off:          cfg.uncached,
-		Statuses:     []int{http.StatusOK, http.StatusFound},
-		StoreMissing: func(string) bool { return false },
-		Query:        func(path string) ([]string, bool) { return parameters(path), true },
-		Format:       format,
-		Logger:       cfg.log,
+func newCaches(r content.Reader, log func() invalidate.Log, cfg siteConfig) (*caches, error) {
+	cfg.limits = cmp.Or(cfg.limits, usual)
+	c := &caches{objects: r, metrics: prometheus.NewRegistry()}
+	var err error
+	if !cfg.uncached {
+		err = c.open(log, cfg)
+	}
+	if err == nil {
+		c.responses, err = httpcache.New(c.ofResponses(cfg))
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close(context.Background()))
 	}
 	if cfg.uncached {
-		c.responses, err = httpcache.New(rc)
-		return c, err
+		return c, nil
 	}
-	follow := func(layer string, below func(context.Context) error) invalidate.Log {
-		l := second{log(), below}
-		if cfg.link != nil {
-			return cfg.link(layer, l)
-		}
-		return l
-	}
-	if c.objects, err = objects.New(r, objects.Config{Logger: cfg.log, Log: follow, Meters: c.meters}); err != nil {
-		return c, err
-	}
-	ofResponses, err := c.meters("responses")
-	if err != nil {
-		return c, err
-	}
-	c.tiers, err = cache.Open(cache.TiersConfig{
-		Local: local.New(local.Config{MaxBytes: responseBytes}), Logger: cfg.log, MeterProvider: ofResponses,
-		Log:      follow("responses", c.objects.Ready),
-		OnStored: c.index.Stored, OnRemoved: c.index.Removed,
-	})
-	if err != nil {
-		return c, err
-	}
-	rc.Tiers = c.tiers
-	if c.responses, err = httpcache.New(rc); err != nil {
-		return c, err
-	}
-	ofChanges, err := c.meters("")
-	if err != nil {
-		return c, err
-	}
-	c.changes, err = changes.New(changes.Config{
-		Stages: []pipeline.Stage{{Name: "caches", Invalidate: func(ctx context.Context, _ []string, _ bool) error { return c.hear(ctx) }}},
-		Warm:   c.warm, Logger: cfg.log, MeterProvider: ofChanges,
-	})
-	if err != nil {
-		return c, err
-	}
+	c.layers[0].Pages = c.responses
 	if err := c.hear(context.Background()); err != nil {
 		cfg.log.Warn("the log does not answer: nothing is served from the caches until it does", "err", err)
 	}
 	return c, nil
 }
 
-// wrap puts the responses in front of a handler.
+// open opens the layers. Each follows the log after the one that it is made from.
+func (c *caches) open(log func() invalidate.Log, cfg siteConfig) error {
+	layer := func(name string, maxBytes int64, below func(context.Context) error, tc cache.TiersConfig) (*cache.Tiers, error) {
+		own := second{log(), below}
+		tc.Log, tc.Local, tc.Logger = own, local.New(local.Config{MaxBytes: maxBytes}), cfg.log
+		if cfg.link != nil {
+			tc.Log = cfg.link(name, own)
+		}
+		var err error
+		if tc.MeterProvider, err = c.meters(name); err != nil {
+			return nil, err
+		}
+		t, err := cache.Open(tc)
+		if err == nil {
+			c.opened = append(c.opened, t)
+		}
+		return t, err
+	}
+	ofObjects, ofResponses := index.New(index.Config{}), index.New(index.Config{})
+	present, err := layer("objects", cfg.limits.objects, nil, cache.TiersConfig{OnStored: ofObjects.Stored, OnRemoved: ofObjects.Removed})
+	if err != nil {
+		return err
+	}
+	// With OnStored, what is built from absences knows the texts of their tags.
+	absent, err := layer("absences", cfg.limits.absences, present.Ready, cache.TiersConfig{OnStored: func(cache.Entry) {}})
+	if err != nil {
+		return err
+	}
+	if c.objects, err = objects.New(c.objects, present, absent, cfg.limits.hotPages); err != nil {
+		return err
+	}
+	evicted := promauto.With(c.metrics).NewCounterVec(prometheus.CounterOpts{
+		Name: "site_response_evicted_total", Help: "Responses that left the cache because it was full.",
+	}, []string{"format"})
+	c.tiers, err = layer("responses", cfg.limits.responses, absent.Ready, cache.TiersConfig{
+		OnStored: ofResponses.Stored,
+		OnRemoved: func(e cache.Entry, why tier.EvictReason) {
+			ofResponses.Removed(e, why)
+			if why == tier.Evicted {
+				evicted.WithLabelValues(formatOf(e)).Inc()
+			}
+		},
+	})
+	c.layers = []ops.Layer{
+		{Name: "responses", Tiers: c.tiers, Index: ofResponses}, {Name: "objects", Tiers: present, Index: ofObjects}, {Name: "absences", Tiers: absent},
+	}
+	c.warmer = warm.New(warm.Config{Load: c.load, Delay: cfg.limits.warmDelay, Max: cfg.limits.warmMax, Log: cfg.log})
+	return err
+}
+
+func (c *caches) ofResponses(cfg siteConfig) httpcache.Config {
+	return httpcache.Config{
+		Tiers:        c.tiers,
+		Namespace:    "responses:v1",
+		MaxBody:      int(cfg.limits.maxBody),
+		Lifetime:     httpcache.UntilInvalidated,
+		KeyOnly:      true,
+		IgnoreWrites: true, // what a write changes is invalidated by tags
+		Off:          cfg.uncached,
+		Statuses:     []int{http.StatusOK, http.StatusFound},
+		StoreMissing: func(string) bool { return false },
+		Query:        func(at string) ([]string, bool) { return parameters(at), true },
+		Format:       format,
+		Logger:       cfg.log,
+	}
+}
+
 func (c *caches) wrap(next http.Handler) http.Handler {
 	h := c.responses.Handler(next)
 	if c.pages == nil { // the pages come first
@@ -118,75 +140,33 @@ func (c *caches) wrap(next http.Handler) http.Handler {
 	return h
 }
 
-// warm makes sure that what is at a path of the site is cached, for those who know
-// the site by the name that its settings say.
-func (c *caches) warm(ctx context.Context, path string) error {
+func (c *caches) load(ctx context.Context, at string) error {
 	set, err := c.objects.Settings(ctx)
 	if err != nil {
 		return err
 	}
-	base, err := url.Parse(set.BaseURL)
-	if err != nil {
-		return errors.New("the setting base_url is no URL")
-	}
-	_, err = c.pages.Warm(ctx, "http://"+base.Host+path, nil)
+	_, host, _ := strings.Cut(set.BaseURL, "://")
+	_, err = c.pages.Warm(ctx, "http://"+host+at, nil)
 	return err
 }
 
-// warmUp asks for what most visitors will, and tells how far it has come.
-func (s *site) warmUp(ctx context.Context, log *slog.Logger) {
-	if s.changes == nil {
-		return
+// publish waits until this process knows what a commit has invalidated. Warm-ups follow in the background.
+func (c *caches) publish(ctx context.Context, change service.Change) error {
+	if err := c.hear(ctx); err != nil {
+		return err
 	}
-	begun := time.Now()
-	paths, err := changes.Front(ctx, s.reader)
-	if err == nil {
-		err = s.changes.WarmUp(ctx, paths, func(done, total int, _ error) {
-			if done%20 == 0 || done == total {
-				log.InfoContext(ctx, "warming up", "done", done, "of", total)
-			}
-		})
-	}
-	switch {
-	case ctx.Err() != nil:
-	case err != nil:
-		log.WarnContext(ctx, "warming up failed", "err", err)
-	default:
-		log.InfoContext(ctx, "warm", "paths", len(paths), "took", time.Since(begun).Round(time.Millisecond))
-	}
+	c.warmer.After(change)
+	return nil
 }
 
-// shown returns what an operator may look at; nil if nothing is cached.
-func (c *caches) shown(s *store.Store) *ops.Caches {
-	if c.objects == nil {
-		return nil
-	}
-	present, absent := c.objects.Tiers()
-	return &ops.Caches{
-		Objects: c.objects, Responses: c.responses, Changes: c.changes,
-		Layers: []ops.Layer{
-			{Name: "responses", Tiers: c.tiers, Index: c.index, Pages: c.responses},
-			{Name: "objects", Tiers: present, Index: c.objects.Index()},
-			{Name: "absences", Tiers: absent},
-		},
-		Invalidate: operator{c, s}.invalidate,
-	}
-}
-
-// Close ends the caches: what is under way is waited for until ctx ends.
+// Close closes the caches. Work under way may finish until ctx ends.
 func (c *caches) Close(ctx context.Context) error {
 	var errs []error
-	if c.changes != nil {
-		errs = append(errs, c.changes.Close(ctx))
-	}
 	if c.responses != nil {
 		errs = append(errs, c.responses.Close(ctx))
 	}
-	if c.tiers != nil {
-		errs = append(errs, c.tiers.Close(ctx))
-	}
-	if c.objects != nil {
-		errs = append(errs, c.objects.Close(ctx))
+	for _, t := range slices.Backward(c.opened) {
+		errs = append(errs, t.Close(ctx))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("caches: %w", err)
@@ -194,36 +174,84 @@ func (c *caches) Close(ctx context.Context) error {
 	return nil
 }
 
-// parameters returns the query parameters that matter for a path. All others are
-// dropped, so that nobody can make up many URLs of one page.
-func parameters(path string) []string {
-	switch path {
+// parameters returns the query parameters of a path. All others are dropped: they must not multiply the entries.
+func parameters(at string) []string {
+	switch at {
 	case "/api/v1/posts":
 		return []string{"lang", "month", "page", "tag"}
 	case "/api/v1/tags", "/api/v1/months":
 		return []string{"lang"}
 	}
 	for _, lang := range content.Langs {
-		if path == lang.Path("/") || strings.HasPrefix(path, lang.Path("/tags/")) || strings.HasPrefix(path, lang.Path("/months/")) {
+		if at == lang.Path("/") || strings.HasPrefix(at, lang.Path("/tags/")) || strings.HasPrefix(at, lang.Path("/months/")) {
 			return []string{"page"}
 		}
 	}
 	return nil
 }
 
-// format names what kind of response is at a path.
-func format(path string, _ http.Header) string {
+func format(at string, _ http.Header) string {
 	switch {
-	case strings.HasPrefix(path, "/api/"):
+	case strings.HasPrefix(at, "/api/"):
 		return "json"
-	case strings.HasSuffix(path, "/rss.xml"):
-		return "rss"
-	case strings.HasSuffix(path, "/atom.xml"):
-		return "atom"
-	case path == "/sitemap.xml":
-		return "sitemap"
-	case path == "/robots.txt", strings.HasPrefix(path, "/static/"):
+	case path.Ext(at) == ".xml": // rss, atom, sitemap
+		return strings.TrimSuffix(path.Base(at), ".xml")
+	case at == "/robots.txt", strings.HasPrefix(at, "/static/"):
 		return "other"
 	}
 	return "html"
+}
+
+// formatOf names the kind of a kept response, whose key ends in HOST/PATH?QUERY.
+func formatOf(e cache.Entry) string {
+	_, at, _ := strings.Cut(e.Key(), "//")
+	_, at, _ = strings.Cut(at, "/")
+	at, _, _ = strings.Cut(at, "?")
+	return format("/"+at, nil)
+}
+
+// hearWithin bounds how long a write or a new process waits for the log.
+const hearWithin = 5 * time.Second
+
+// second is the log of a layer that is made from the layer below. It returns a record once that layer knows it.
+// Otherwise a response could be rebuilt from an object that is about to be invalidated, and stay.
+type second struct {
+	invalidate.Log
+	below func(context.Context) error // returns when the layer below knows the log
+}
+
+// Sync implements [invalidate.Log].
+func (l second) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
+	p, err := l.Log.Sync(ctx, at, a)
+	return p, l.wait(ctx, p, err)
+}
+
+// Tail implements [invalidate.Log].
+func (l second) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
+	p, err := l.Log.Tail(ctx, at)
+	return p, l.wait(ctx, p, err)
+}
+
+func (l second) wait(ctx context.Context, p invalidate.Page, err error) error {
+	if err == nil && len(p.Keys)+len(p.Scopes) > 0 && l.below != nil {
+		err = l.below(ctx)
+	}
+	return err
+}
+
+// hear waits until all layers know what was invalidated before the call.
+func (c *caches) hear(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, hearWithin)
+	defer cancel()
+	return c.tiers.Ready(ctx) // the layers below know it first
+}
+
+// meters returns the instruments of a layer. The registry shows cache.hit as cache_hit_total{tiers="LAYER"}.
+func (c *caches) meters(layer string) (metric.MeterProvider, error) {
+	r := prometheus.WrapRegistererWith(prometheus.Labels{"tiers": layer}, c.metrics)
+	e, err := exporter.New(exporter.WithRegisterer(r), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
+	if err != nil {
+		return nil, fmt.Errorf("metrics of %q: %w", layer, err)
+	}
+	return sdk.NewMeterProvider(sdk.WithReader(e)), nil
 }

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/cache/index"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -100,26 +99,17 @@ func (w *twins) cold() (n int) {
 // within checks that the caches keep within their bounds.
 func (c *caches) within(t *testing.T) {
 	t.Helper()
-	present, absent := c.objects.Stats()
-	for _, tier := range []struct {
-		name  string
-		stats cache.Stats
-		most  int64 // bytes
-		index *index.Index
-	}{
-		{"responses", c.tiers.Stats(), responseBytes, c.index},
-		{"objects", present, 16 << 20, c.objects.Index()},
-		{"absences", absent, 256 << 10, nil},
-	} {
-		local := tier.stats.Local
-		if most := tier.most + tier.most/20; local.Bytes > most { // as package local promises
-			t.Errorf("%s take %d bytes, want %d at most", tier.name, local.Bytes, most)
+	for i, most := range []int64{usual.responses, usual.objects, usual.absences} {
+		l := c.layers[i]
+		local := l.Tiers.Stats().Local
+		if most += most / 20; local.Bytes > most { // as package local promises
+			t.Errorf("%s take %d bytes, want %d at most", l.Name, local.Bytes, most)
 		}
-		if tier.index == nil {
+		if l.Index == nil {
 			continue
 		}
-		if s := tier.index.Stats(); int64(s.Entries) != local.Entries || s.Missing != 0 {
-			t.Errorf("there are %d %s, and the index has %+v", local.Entries, tier.name, s)
+		if s := l.Index.Stats(); int64(s.Entries) != local.Entries || s.Missing != 0 {
+			t.Errorf("there are %d %s, and the index has %+v", local.Entries, l.Name, s)
 		}
 	}
 }
@@ -127,7 +117,7 @@ func (c *caches) within(t *testing.T) {
 // More pages than there is room for, of hosts that strangers make up, take no more
 // than that, and leave those in place that are asked for again and again.
 func TestFloodOfHosts(t *testing.T) {
-	c, err := newCaches(&onePost{}, memory(), siteConfig{log: slog.New(slog.DiscardHandler)})
+	c, err := newCaches(new(onePost).reader(), memory(), siteConfig{log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +137,7 @@ func TestFloodOfHosts(t *testing.T) {
 		h.ServeHTTP(w, r)
 		return strings.Contains(w.Header().Get("Cache-Status"), hit)
 	}
-	misses, stored := 0, 6*responseBytes/5/len(page)
+	misses, stored := 0, 6*int(usual.responses)/5/len(page)
 	for n := range stored {
 		ask(fmt.Sprintf("h%d.example", n), "/")
 		for path := range 4 {
@@ -166,7 +156,7 @@ func TestFloodOfHosts(t *testing.T) {
 
 // Guesses at what there is not push each other out, and nothing else.
 func TestFloodOfGuesses(t *testing.T) {
-	c, err := newCaches(&onePost{title: "TITLE"}, memory(), siteConfig{log: slog.New(slog.DiscardHandler)})
+	c, err := newCaches((&onePost{title: "TITLE"}).reader(), memory(), siteConfig{log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,11 +179,11 @@ func TestFloodOfGuesses(t *testing.T) {
 		}
 	}
 	c.within(t)
-	present, absent := c.objects.Stats()
+	present, absent := c.layers[1].Tiers.Stats(), c.layers[2].Tiers.Stats()
 	if present.Local.Entries != 1 || absent.Local.Entries < 100 || absent.Total.Evictions == 0 {
 		t.Errorf("there are %d objects and %d absences, of which %d were evicted", present.Local.Entries, absent.Local.Entries, absent.Total.Evictions)
 	}
-	if found := c.objects.Index().KeysOf(invalidate.Tag(cache.DefaultTenant, "post:1")); len(found) != 1 {
+	if found := c.layers[1].Index.KeysOf(invalidate.Tag(cache.DefaultTenant, "post:1")); len(found) != 1 {
 		t.Errorf("the post is at %v", found)
 	}
 }

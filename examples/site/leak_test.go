@@ -27,7 +27,7 @@ type audience struct {
 func inAudience(t *testing.T, next http.HandlerFunc, f func(a *audience)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c, err := newCaches(&onePost{}, memory(), siteConfig{log: slog.New(slog.DiscardHandler)})
+		c, err := newCaches(new(onePost).reader(), memory(), siteConfig{log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,7 +272,7 @@ func TestAdminIsNotCached(t *testing.T) {
 		}
 	}
 	// A write that nobody is told of: what is cached would not show it.
-	if _, err := w.plain.service.UpdatePost(t.Context(), 1, service.PostInput{
+	if _, err := w.plain.service.SavePost(t.Context(), 1, service.PostInput{
 		Slug: "a", Title: "behind", Body: "b", Lang: content.English, Status: content.Published,
 	}); err != nil {
 		t.Fatal(err)

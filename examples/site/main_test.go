@@ -125,7 +125,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s = %d, without %q", path, status, want)
 		}
 	}
-	if status, body := ask(t, http.MethodGet, url+"/api/v1/posts?tag=go", "", "X-API-Key", apiKey); status != http.StatusOK || !strings.Contains(body, "Hello") {
+	if status, body := ask(t, http.MethodGet, url+"/api/v1/posts", "", "X-API-Key", apiKey); status != http.StatusOK || !strings.Contains(body, "Hello") {
 		t.Errorf("the API = %d: %s", status, body)
 	}
 }
@@ -206,8 +206,14 @@ func TestRunRefusesBadInput(t *testing.T) {
 	}{
 		{"unknown flag", []string{"-nonsense"}, 2, "-nonsense"},
 		{"no flag", []string{"serve"}, 2, `"serve" is not a flag`},
-		{"bad address", []string{"-addr", "nowhere"}, 1, "nowhere"},
+		{"bad address", []string{"-addr", "nowhere"}, 1, "-addr: want host:port, such as 127.0.0.1:8080: "},
 		{"bad database", []string{"-addr", "127.0.0.1:0", "-db", t.TempDir()}, 1, "store: "},
+		{"size", []string{"-objects", "lots"}, 2, "want a size of at least 16KiB"},
+		{"small size", []string{"-max-body", "1KiB"}, 2, "flag -max-body: want a size of at least 16KiB"},
+		{"number", []string{"-hot-pages", "0"}, 2, "want a number from 1"},
+		{"time", []string{"-schedule", "-1s"}, 2, "want a duration from 10ms to 1h0m0s"},
+		{"poll beyond the bound", []string{"-poll", "3s"}, 2, "want a duration from 10ms to 1s"},
+		{"demo of an empty blog", []string{"-demo", "-seed=false"}, 2, "-seed=false"},
 		{"demo of nothing", []string{"-demo", "-cache=false"}, 2, "-demo"},
 		{"help", []string{"-help"}, 0, "-admin-key"},
 	} {
@@ -245,5 +251,43 @@ func TestListenSomewhere(t *testing.T) {
 	}
 	if _, err := listen(t.Context(), strings.TrimPrefix(fmt.Sprint(urls[0]), "http://")); err == nil {
 		t.Error("an address that is taken was given twice")
+	}
+}
+
+// An empty start has no posts, and its key writes the first one by /api/v1. A small cache
+// keeps no more than it may.
+func TestEmptyStart(t *testing.T) {
+	printed, end := start(t, "-seed=false", "-responses", "16KiB", "-max-body", "16KiB", "-admin-key", "k")
+	defer end()
+	url, key := find(t, printed, `The site is at +(\S+)/\n`), find(t, printed, `An API key is +(\S+)`)
+	if status, body := ask(t, http.MethodGet, url+"/", "", "A", "b"); status != http.StatusOK || strings.Contains(body, "/posts/") {
+		t.Errorf("/ = %d: %s", status, body)
+	}
+	post := strings.Replace(newPost, `"caching"`, "", 1)
+	if status, body := ask(t, http.MethodPost, url+"/api/v1/posts", post, "X-API-Key", key); status != http.StatusCreated {
+		t.Fatalf("POST = %d: %s", status, body)
+	}
+	paths := []string{"/", "/posts/new", "/rss.xml", "/zh/", "/zh/rss.xml", "/atom.xml", "/sitemap.xml"}
+	for i := range 15 { // more pages than there is room for
+		slug := fmt.Sprint("new-", i)
+		if status, body := ask(t, http.MethodPost, url+"/api/v1/posts", strings.Replace(post, `"new"`, `"`+slug+`"`, 1), "X-API-Key", key); status != http.StatusCreated {
+			t.Fatalf("POST = %d: %s", status, body)
+		}
+		paths = append(paths, "/posts/"+slug)
+	}
+	for _, path := range append(paths, paths...) {
+		if status, _ := ask(t, http.MethodGet, url+path, "", "A", "b"); status != http.StatusOK {
+			t.Errorf("%s = %d", path, status)
+		}
+	}
+	if _, body := ask(t, http.MethodGet, url+"/?page=2", "", "A", "b"); !strings.Contains(body, `/posts/new"`) {
+		t.Errorf("the home page does not show the post: %s", body)
+	}
+	_, body := ask(t, http.MethodGet, url+"/metrics", "", "Authorization", "Bearer k")
+	if n := find(t, body, `cache_local_bytes{tiers="responses"} (\S+)`); len(n) > 5 || n == "0" {
+		t.Errorf("responses take %s bytes, want 16384 at most", n)
+	}
+	if !regexp.MustCompile(`site_response_evicted_total{format="\w+"} [1-9]`).MatchString(body) {
+		t.Errorf("no eviction is counted:\n%s", regexp.MustCompile(`(?m)^site_response.*`).FindAllString(body, -1))
 	}
 }

@@ -7,11 +7,9 @@ import (
 	"github.com/twofold-go/twofold/examples/site/content"
 )
 
-// onePost is a content.Reader with one post in English, or none, whose title is
+// onePost is a database with one post in English, or none, whose title is
 // all there is to know about it.
 type onePost struct {
-	content.Reader // of nothing else
-
 	mu    sync.Mutex // protects the rest
 	title string     // at present; empty: there is no post
 	stop  gate       // holds the next read before and after
@@ -41,7 +39,23 @@ func (o *onePost) read() (posts []content.Post) {
 	return []content.Post{{Summary: content.Summary{ID: 1, Slug: "a", Title: o.title, Lang: content.English, Status: content.Published}}}
 }
 
-func (o *onePost) PostBySlug(context.Context, string) (p content.Post, err error) {
+// reader returns the reads of it.
+func (o *onePost) reader() content.Reader {
+	return content.Reader{
+		PostBySlug: o.PostBySlug, PostByID: o.PostByID, FeedItems: o.FeedItems, ListPosts: o.ListPosts,
+		PageBySlug:     func(context.Context, string) (p content.Page, err error) { return p, content.ErrNotFound },
+		APIKeyByPrefix: func(context.Context, string) (k content.APIKey, err error) { return k, content.ErrNotFound },
+		Settings:       func(context.Context) (content.Settings, error) { return twinSettings(hosts[0], 3), nil },
+		Navigation:     func(context.Context) ([]content.NavItem, error) { return nil, nil },
+		TagCounts:      func(context.Context, content.Lang) ([]content.TagCount, error) { return nil, nil },
+		MonthCounts:    func(context.Context, content.Lang) ([]content.MonthCount, error) { return nil, nil },
+		Sitemap:        func(context.Context) ([]content.SitemapEntry, error) { return nil, nil },
+	}
+}
+
+func (o *onePost) PostBySlug(ctx context.Context, slug string) (p content.Post, err error) {
+	content.Depend(ctx, content.SlugEntity(slug))
+	content.Depend(ctx, content.PostEntity(1))
 	for _, p := range o.read() {
 		return p, nil
 	}
@@ -50,40 +64,21 @@ func (o *onePost) PostBySlug(context.Context, string) (p content.Post, err error
 
 func (o *onePost) PostByID(ctx context.Context, id int64) (p content.Post, err error) {
 	if id != 1 {
+		content.Depend(ctx, content.PostEntity(id))
 		return p, content.ErrNotFound
 	}
 	return o.PostBySlug(ctx, "a")
 }
 
-func (o *onePost) PageBySlug(context.Context, string) (p content.Page, err error) {
-	return p, content.ErrNotFound
-}
-
-func (o *onePost) APIKeyByPrefix(context.Context, string) (k content.APIKey, err error) {
-	return k, content.ErrNotFound
-}
-
-func (o *onePost) FeedItems(context.Context, content.Lang, int) ([]content.Post, error) {
+func (o *onePost) FeedItems(ctx context.Context, lang content.Lang, _ int) ([]content.Post, error) {
+	content.Depend(ctx, content.FeedEntity(lang))
 	return o.read(), nil
 }
 
-func (o *onePost) ListPosts(context.Context, content.Filter, content.Window) (l content.List, err error) {
+func (o *onePost) ListPosts(ctx context.Context, f content.Filter, _ content.Window) (l content.List, err error) {
+	content.Depend(ctx, content.PostsEntity(f.Lang))
 	for _, p := range o.read() {
 		l.Posts, l.Total = append(l.Posts, p.Summary), l.Total+1
 	}
 	return l, nil
-}
-
-func (o *onePost) Settings(context.Context) (content.Settings, error) {
-	return twinSettings(hosts[0], 3), nil
-}
-
-func (o *onePost) Navigation(context.Context) ([]content.NavItem, error) { return nil, nil }
-
-func (o *onePost) TagCounts(context.Context, content.Lang) ([]content.TagCount, error) {
-	return nil, nil
-}
-
-func (o *onePost) MonthCounts(context.Context, content.Lang) ([]content.MonthCount, error) {
-	return nil, nil
 }

@@ -172,7 +172,6 @@ type play struct {
 	reader, writer gate
 	atDoor, inside bool // the next call of the handler is the reader's, and waits when it comes in, or when it goes out
 	held           int  // gates that held the reader
-	revision       int64
 	actors         sync.WaitGroup
 
 	mu       sync.Mutex       // protects the rest
@@ -210,7 +209,7 @@ func newPlay(t *testing.T, s scene, link linkOf[play]) *play {
 	p := &play{t: t, scene: s, log: logtest.NewMemory(logtest.MemoryConfig{}), db: onePost{title: s.old}, reader: make(gate), writer: make(gate)}
 	var err error
 	log := func() invalidate.Log { return p.log }
-	p.caches, err = newCaches(&p.db, log, siteConfig{log: slog.New(slog.DiscardHandler), link: func(layer string, own second) invalidate.Log {
+	p.caches, err = newCaches(p.db.reader(), log, siteConfig{log: slog.New(slog.DiscardHandler), link: func(layer string, own second) invalidate.Log {
 		var l invalidate.Log = own
 		if link != nil {
 			l = link(p, layer, own)
@@ -347,21 +346,17 @@ func (p *play) look(who string) {
 // write begins what the writer does: it commits, and waits until the layers have heard.
 func (p *play) write() {
 	p.db.set(p.scene.new)
-	at := func(title string) service.Place {
-		return service.Place{Slug: "a", Lang: content.English, Public: title != ""}
-	}
-	p.revision++
-	change := service.Change{Revision: p.revision, Events: []service.Event{service.PostUpserted{ID: 1, Old: at(p.scene.old), New: at(p.scene.new)}}}
+	change := service.Change{Entities: []content.Entity{"feed:en", "post:1", "posts:en", "sitemap", "slug:a"}, Path: "/posts/a"}
 	p.mu.Lock()
 	p.turns = map[string]*turn{"objects": {over: make(chan struct{})}, "responses": {over: make(chan struct{})}}
 	p.mu.Unlock()
 	var scopes []invalidate.Scope
-	for _, e := range change.Entities() {
+	for _, e := range change.Entities {
 		scopes = append(scopes, e.Scope())
 	}
 	p.invalidate(scopes...)
 	p.actors.Go(func() {
-		if err := p.changes.Publish(p.t.Context(), change); err != nil {
+		if err := p.publish(p.t.Context(), change); err != nil {
 			p.t.Error(err)
 		}
 		p.mu.Lock()

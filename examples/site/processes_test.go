@@ -12,15 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twofold-go/twofold/examples/site/siteproc"
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 	"github.com/twofold-go/twofold/internal/dbtest"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
-
-// asSite, in the environment, makes the test binary the program.
-const asSite = "SITE_TEST_IS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asSite) != "" {
@@ -129,13 +125,13 @@ func TestPurgeAtTheOtherSite(t *testing.T) {
 }
 
 // startTogether starts two processes on one new database, at the same time.
-func startTogether(t *testing.T, db string) (sites [2]*siteproc.Site) {
+func startTogether(t *testing.T, db string, flags ...[]string) (sites [2]*process) {
 	t.Helper()
 	var wg sync.WaitGroup
 	for i := range sites {
 		wg.Go(func() {
 			var err error
-			if sites[i], err = siteproc.Start(t.Context(), os.Args[0], "-db", db); err != nil {
+			if sites[i], err = launch(t.Context(), append([]string{"-db", db}, flags[i]...)...); err != nil {
 				t.Errorf("process %d: %v", i, err)
 			}
 		})
@@ -145,38 +141,43 @@ func startTogether(t *testing.T, db string) (sites [2]*siteproc.Site) {
 		if s == nil {
 			t.FailNow()
 		}
-		t.Cleanup(func() { _ = s.Stop() })
+		t.Cleanup(func() { _ = s.stop() })
 	}
 	return sites
 }
 
 // What one process writes another one shows within the bound, though nobody tells it,
-// and though the writer is no more.
+// and though the writer is no more. A writer without caches invalidates as well.
 func TestTwoProcesses(t *testing.T) {
-	t.Setenv(asSite, "1")
-	onBoth(t, func(t *testing.T, db string) {
-		sites := startTogether(t, db)
-		home := func(i int) string {
-			_, body := ask(t, http.MethodGet, sites[i].URL+"/", "", "A", "b")
-			return body
+	for name, flags := range map[string][]string{"cached": {}, "uncached": {"-cache=false"}} {
+		t.Run(name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, db string) { oneWritesOneShows(t, startTogether(t, db, flags, nil)) })
+		})
+	}
+}
+
+func oneWritesOneShows(t *testing.T, sites [2]*process) {
+	t.Helper()
+	home := func(i int) string {
+		_, body := ask(t, http.MethodGet, sites[i].URL+"/", "", "A", "b")
+		return body
+	}
+	home(1)
+	post := strings.Replace(newPost, "New", "TITLE-1", 1)
+	began := time.Now()
+	if status, body := ask(t, http.MethodPost, sites[0].URL+"/admin/api/posts", post, "Authorization", "Bearer "+processKey); status != http.StatusCreated {
+		t.Fatalf("POST /posts = %d: %s", status, body)
+	}
+	if !strings.Contains(home(0), "TITLE-1") {
+		t.Error("the writer does not show its own write")
+	}
+	sites[0].kill()
+	written := time.Now()
+	for !strings.Contains(home(1), "TITLE-1") {
+		if late := time.Since(written); late > sqllog.DefaultBound {
+			t.Fatalf("the other process shows the old page %v after the write", late)
 		}
-		home(1)
-		post := strings.Replace(newPost, "New", "TITLE-1", 1)
-		began := time.Now()
-		if status, body := ask(t, http.MethodPost, sites[0].URL+"/admin/api/posts", post, "Authorization", "Bearer "+siteproc.AdminKey); status != http.StatusCreated {
-			t.Fatalf("POST /posts = %d: %s", status, body)
-		}
-		if !strings.Contains(home(0), "TITLE-1") {
-			t.Error("the writer does not show its own write")
-		}
-		sites[0].Kill()
-		written := time.Now()
-		for !strings.Contains(home(1), "TITLE-1") {
-			if late := time.Since(written); late > sqllog.DefaultBound {
-				t.Fatalf("the other process shows the old page %v after the write", late)
-			}
-			time.Sleep(time.Millisecond) //nolint:forbidigo // another process has to do something
-		}
-		t.Logf("the other process shows the write %v after it began", time.Since(began))
-	})
+		time.Sleep(time.Millisecond) //nolint:forbidigo // another process has to do something
+	}
+	t.Logf("the other process shows the write %v after it began", time.Since(began))
 }

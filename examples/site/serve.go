@@ -12,21 +12,39 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"sync"
+	"text/template"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/seed"
+	"github.com/twofold-go/twofold/examples/site/service"
 	"github.com/twofold-go/twofold/examples/site/store"
 )
 
-// usualAddr is where the site listens if nobody says otherwise and nobody else does.
-const usualAddr = "127.0.0.1:8080"
+const (
+	usualAddr = "127.0.0.1:8080" // -addr, if it is free
+	grace     = 10 * time.Second // for requests under way at the end
+)
 
-// grace is how long requests may go on after the program was told to end.
-const grace = 10 * time.Second
+type hints struct {
+	URL, AdminKey, APIKey string // the API key is that of a new database
+}
 
-// serve runs the site until ctx ends.
+var hintText = template.Must(template.New("hints").Parse(`The site is at   {{.URL}}/
+The admin key is {{.AdminKey}}
+{{with .APIKey}}An API key is    {{.}}
+{{end}}The cache is at  {{.URL}}/_cache (the password is the admin key)
+
+A hit, a write, and the fresh page:
+  curl -si {{.URL}}/ | grep -i -e ^cache-status -e '<h2'
+  curl -H 'Authorization: Bearer {{.AdminKey}}' -d '{"slug": "hello", "title": "Hello", "summary": "A first post.", "body": "It *works*.", "lang": "en", "status": "published"}' {{.URL}}/admin/api/posts
+  curl -si {{.URL}}/ | grep -i -e ^cache-status -e '<h2'
+
+Ctrl+C ends it.
+`))
+
 func serve(ctx context.Context, o options, out io.Writer, log *slog.Logger) (err error) {
 	if o.db == "" {
 		dir, err := os.MkdirTemp("", "site")
@@ -46,43 +64,47 @@ func serve(ctx context.Context, o options, out io.Writer, log *slog.Logger) (err
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	hints := hints{URL: baseURL(l), AdminKey: cmp.Or(o.adminKey, rand.Text())}
-	if hints.APIKey, err = fill(ctx, s, hints.URL); err != nil {
-		return err
-	}
-	site, err := newSite(s, siteConfig{adminKey: hints.AdminKey, uncached: !o.cache, log: log})
+	hints, key := hints{URL: baseURL(l), AdminKey: cmp.Or(o.adminKey, rand.Text())}, content.NewKey()
+	filled, err := seed.Fill(ctx, s, seed.Options{BaseURL: hints.URL, APIKey: key, Empty: !o.seed})
 	if err != nil {
 		return err
 	}
-	if !o.demo {
-		if err := hints.print(out); err != nil {
-			return err
-		}
-		return site.serve(ctx, l, log)
+	if filled {
+		hints.APIKey = key
+	}
+	site, err := newSite(s, siteConfig{adminKey: hints.AdminKey, uncached: !o.cache, limits: o.limits, log: log})
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	told := make(chan error, 1)
-	go func() {
-		told <- tellDemo(ctx, hints, out)
-		cancel()
-	}()
-	err = site.serve(ctx, l, log)
+	var demo errgroup.Group
+	if o.demo {
+		demo.Go(func() error {
+			defer cancel()
+			return tellDemo(ctx, hints, out)
+		})
+	} else if err := hintText.Execute(out, hints); err != nil {
+		return err
+	}
+	err = site.serve(ctx, l)
 	cancel()
-	return errors.Join(err, <-told)
+	return errors.Join(err, demo.Wait())
 }
 
-// listen listens at addr, or, if that is empty, wherever it can.
+// listen listens at addr. Without one it takes a free port if usualAddr is taken.
 func listen(ctx context.Context, addr string) (net.Listener, error) {
 	var c net.ListenConfig
 	l, err := c.Listen(ctx, "tcp", cmp.Or(addr, usualAddr))
 	if err != nil && addr == "" {
 		return c.Listen(ctx, "tcp", "127.0.0.1:0")
 	}
-	return l, err
+	if err != nil {
+		return nil, fmt.Errorf("-addr: want host:port, such as %s: %w", usualAddr, err)
+	}
+	return l, nil
 }
 
-// baseURL returns the URL at which this machine reaches l.
 func baseURL(l net.Listener) string {
 	addr := l.Addr().(*net.TCPAddr)
 	if addr.IP.IsUnspecified() {
@@ -91,46 +113,25 @@ func baseURL(l net.Listener) string {
 	return "http://" + addr.String()
 }
 
-// fill seeds a new database, and returns the API key that is in it; "" if it was
-// not new.
-func fill(ctx context.Context, s *store.Store, url string) (key string, err error) {
-	key, _, _ = content.NewKey()
-	err = seed.Fill(ctx, s, seed.Options{BaseURL: url, APIKey: key})
-	if errors.Is(err, seed.ErrFilled) {
-		return "", nil
-	}
-	return key, err
-}
-
-// serve answers requests to l, and runs the job, until ctx ends; then it lets
-// requests that are under way finish.
-func (s *site) serve(ctx context.Context, l net.Listener, log *slog.Logger) error {
+// serve answers requests and works in the background until ctx ends. Then requests under way may finish.
+func (s *site) serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{
-		Handler:           s,
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      time.Minute,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		Handler: s, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var wg sync.WaitGroup
-	wg.Go(func() { s.work(ctx) })
-	wg.Go(func() { s.warmUp(ctx, log) })
-	var ended error
-	wg.Go(func() {
-		<-ctx.Done()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-		defer cancel()
-		ended = errors.Join(srv.Shutdown(ctx), s.Close(ctx))
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { service.Schedule(ctx, s.every, s.log, s.service.PublishDue); return nil })
+	if s.warmer != nil {
+		g.Go(func() error { s.warmer.Run(ctx, s.objects); return nil })
+	}
+	g.Go(func() error {
+		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
 	})
-	err := srv.Serve(l)
-	if errors.Is(err, http.ErrServerClosed) {
-		err = nil
-	}
-	cancel() // also when the server gave up by itself
-	wg.Wait()
-	return errors.Join(err, ended)
+	<-ctx.Done() // also when the server gave up by itself
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	return errors.Join(srv.Shutdown(end), s.Close(end), g.Wait())
 }

@@ -1,16 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/site/admin"
-	"github.com/twofold-go/twofold/examples/site/content"
-	"github.com/twofold-go/twofold/examples/site/job"
 	"github.com/twofold-go/twofold/examples/site/ops"
 	"github.com/twofold-go/twofold/examples/site/service"
 	"github.com/twofold-go/twofold/examples/site/store"
@@ -18,59 +16,56 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// site is the program but for the network.
+// site is the program without the network.
 type site struct {
 	http.Handler
 	service *service.Service
-	reader  content.Reader // what the public side is built from
-	job     job.Publisher
-	ops     *ops.Handler
+	every   time.Duration // between looks for posts that are due
+	log     *slog.Logger
 	*caches
 }
 
-// siteConfig says what a site is made of.
 type siteConfig struct {
 	adminKey string
 	uncached bool
+	limits   limits
 	now      func() time.Time // nil: time.Now
 	log      *slog.Logger     // nil: slog.Default
-
-	// link, if set, returns the log that a layer follows in place of its own. It is for
-	// tests: to watch, to wait in between, and to break what they must notice.
+	// link, if set, replaces the log that a layer follows. It is for tests.
 	link func(layer string, own second) invalidate.Log
 }
 
-// newSite puts a site together on a database. The public side reads through the
-// caches, the admin API from the store. The caches hear of what the service writes,
-// here and in other processes on the same database. Close ends it, and the store is to
-// be closed after it.
+// newSite puts a site together on a database. Close the site before the store.
 func newSite(s *store.Store, cfg siteConfig) (*site, error) {
-	if cfg.log == nil {
-		cfg.log = slog.Default()
-	}
-	c, err := newCaches(s, func() invalidate.Log { return s.Log() }, cfg)
+	cfg.log = cmp.Or(cfg.log, slog.Default())
+	c, err := newCaches(s.Reader(), func() invalidate.Log { return s.Log(cfg.limits.poll) }, cfg)
 	if err != nil {
 		return nil, err
 	}
-	t := &site{reader: s, caches: c}
+	t := &site{every: cmp.Or(cfg.limits, usual).schedule, log: cfg.log, caches: c}
 	sc := service.Config{Now: cfg.now}
-	if !cfg.uncached { // or there is nobody to tell
-		t.reader, sc.Publisher = c.objects, c.changes
+	if !cfg.uncached {
+		sc.Publish = c.publish
 	}
 	t.service = service.New(s, sc)
-	t.job = job.Publisher{Due: t.service, Log: cfg.log}
 	mux := http.NewServeMux()
-	public := web.New(web.Config{Reader: t.reader, Log: cfg.log, Wrap: c.wrap})
-	mux.Handle("/", public)
-	mux.Handle("/admin/api/", admin.New(admin.Config{Store: s, Service: t.service, Key: cfg.adminKey, Log: cfg.log}))
-	t.ops, err = ops.New(ops.Config{
-		Key: cfg.adminKey, Caches: c.shown(s), Metrics: c.metrics, Queries: s.Queries, Now: cfg.now, Logger: cfg.log,
+	ac := admin.Config{Store: s, Service: t.service, Key: cfg.adminKey, Log: cfg.log}
+	mux.Handle("/", web.New(web.Config{Reader: c.objects, Writes: admin.NewWrites(ac), Log: cfg.log, Wrap: c.wrap}))
+	mux.Handle("/admin/api/", admin.New(ac))
+	operators, err := ops.New(ops.Config{
+		Key: cfg.adminKey, Layers: c.layers, Responses: c.responses, Warmer: c.warmer, Metrics: c.metrics, Queries: s.Queries, Logger: cfg.log,
+		Invalidate: func(ctx context.Context, scopes ...invalidate.Scope) error {
+			if err := s.Write(ctx, func(tx *store.Tx) error { return tx.Invalidate(ctx, scopes...) }); err != nil {
+				return err
+			}
+			return c.hear(ctx)
+		},
 	})
 	if err != nil {
 		return nil, errors.Join(err, c.Close(context.Background()))
 	}
 	for _, path := range []string{"/_cache", "/_cache/", "/metrics"} {
-		mux.Handle(path, t.ops)
+		mux.Handle(path, operators)
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -82,15 +77,4 @@ func newSite(s *store.Store, cfg siteConfig) (*site, error) {
 	})
 	t.Handler = mux
 	return t, nil
-}
-
-// work does what is due in the background, until ctx ends.
-func (s *site) work(ctx context.Context) {
-	var wg sync.WaitGroup
-	wg.Go(func() { s.job.Run(ctx) })
-	wg.Go(func() { s.ops.Run(ctx) })
-	if s.changes != nil {
-		wg.Go(func() { s.changes.Run(ctx) })
-	}
-	wg.Wait()
 }

@@ -145,13 +145,13 @@ func furnish(ctx context.Context, s *store.Store) (key string, err error) {
 		errs = append(errs, svc.CreateTag(ctx, content.Tag{Slug: slug, Name: strings.ToUpper(slug)}))
 	}
 	for i, slug := range pools["post"][:3] {
-		_, err := svc.CreatePost(ctx, service.PostInput{
+		_, err := svc.SavePost(ctx, 0, service.PostInput{
 			Slug: slug, Title: "Title", Body: "*b*", Lang: content.Langs[i/2], Status: content.Published, Tags: []string{"go"},
 		})
 		errs = append(errs, err)
 	}
 	for i, slug := range pools["page"][:2] {
-		_, err := svc.CreatePage(ctx, service.PageInput{Slug: slug, Title: "Page", Body: "b", Lang: content.Langs[i]})
+		_, err := svc.SavePage(ctx, 0, service.PageInput{Slug: slug, Title: "Page", Body: "b", Lang: content.Langs[i]})
 		errs = append(errs, err)
 	}
 	_, key, err = svc.CreateAPIKey(ctx, service.KeyInput{Label: "L", Scopes: content.Scopes})
@@ -228,10 +228,15 @@ func (w *twins) everywhere() string {
 	return ""
 }
 
-// call makes a call of the admin API of the twin that has the caches.
+// call makes a call of the admin API of the twin that has the caches, or, if the path says so,
+// of its public API.
 func (w *twins) call(method, path string, body []byte) (status int, reply string) {
-	r := httptest.NewRequestWithContext(w.t.Context(), method, "/admin/api"+path, bytes.NewReader(body))
-	r.Header.Set("Authorization", "Bearer k")
+	header, key := "X-API-Key", w.goodKey
+	if !strings.HasPrefix(path, publicAPI) {
+		path, header, key = "/admin/api"+path, "Authorization", "Bearer k"
+	}
+	r := httptest.NewRequestWithContext(w.t.Context(), method, path, bytes.NewReader(body))
+	r.Header.Set(header, key)
 	rec := httptest.NewRecorder()
 	w.cached.ServeHTTP(rec, r)
 	return rec.Code, rec.Body.String()

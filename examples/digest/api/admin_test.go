@@ -12,7 +12,6 @@ import (
 
 	"github.com/twofold-go/twofold/examples/digest/api"
 	"github.com/twofold-go/twofold/examples/digest/collector"
-	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
@@ -164,29 +163,22 @@ func TestDeleteIsNeverAllByMistake(t *testing.T) {
 	w.wantCached(1)
 }
 
-// broken is a service and a collector that fail.
-type broken struct {
-	*digest.Service
-	*collector.Collector
-}
-
-var errBroken = errors.New("broken by hidden things")
-
-func (broken) Stats(context.Context, time.Time) (digest.Stats, error) {
-	return digest.Stats{}, errBroken
-}
-
-func (broken) Health(context.Context) (collector.Health, error) {
-	return collector.Health{Status: "stalled"}, errBroken
-}
-
+// What is wrong with the database goes to the log alone.
 func TestFailuresAreNotTold(t *testing.T) {
 	w := newWorld(t)
-	w.cfg.Digests, w.cfg.Collector = broken{Service: w.svc}, broken{Collector: w.coll}
-	w.Handler = api.New(w.cfg)
-	w.call(operator, "GET /api/digest-cache/stats", "", 500) // do looks for what is hidden
-	w.wantIn(w.call("", "GET /healthz", "", 503), `"status":"stalled"`, `"reason":"the database does not answer"`)
-	w.wantIn(w.log.String(), "broken by hidden things")
+	writer, _ := w.store.Pools()
+	rename := func(from, to string) {
+		if _, err := writer.ExecContext(t.Context(), `ALTER TABLE `+from+` RENAME TO `+to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rename("counters", "hidden")
+	defer rename("hidden", "counters")
+	if body := w.call(operator, "GET /api/digest-cache/stats", "", 500); strings.Contains(body, "counters") {
+		t.Errorf("the answer tells %s", body)
+	}
+	w.wantIn(w.call("", "GET /healthz", "", 503), `"reason":"the database does not answer"`)
+	w.wantIn(w.log.String(), "no such table: counters")
 }
 
 func TestHealth(t *testing.T) {
@@ -212,23 +204,8 @@ func TestHealth(t *testing.T) {
 	w.wantIn(w.call("", "GET /healthz", "", 503), `"status":"failing"`, `"reason":"nothing comes in: all sources fail, 3 of them"`)
 }
 
-// witness is a collector that remembers what it was asked to resume: by it, all
-// collectors hear that sources have changed, and by nothing in the store.
-type witness struct {
-	*collector.Collector
-	resumed []int64
-}
-
-func (c *witness) Resume(ctx context.Context, id int64) error {
-	c.resumed = append(c.resumed, id)
-	return c.Collector.Resume(ctx, id)
-}
-
 func TestResume(t *testing.T) {
 	w := newWorld(t)
-	c := &witness{Collector: w.coll}
-	w.cfg.Collector = c
-	w.Handler = api.New(w.cfg)
 	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.SetSourceActive(ctx, news, false) })
 	w.wantIn(w.call("", "GET /api/sources", "", 200), `"is_active":false`)
 	s := read[collector.SourceStatus](w, operator, "POST /api/admin/sources/1/resume", "")
@@ -242,7 +219,4 @@ func TestResume(t *testing.T) {
 	w.call(operator, "POST /api/admin/sources/99/resume", "", 404)
 	w.wantIn(w.call(operator, "POST /api/admin/sources/x/resume", "", 400), "id")
 	w.call(ann, "POST /api/admin/sources/1/resume", "", 403)
-	if !slices.Equal(c.resumed, []int64{news, 99}) {
-		t.Errorf("the collector was told of sources %v", c.resumed)
-	}
 }

@@ -1,29 +1,11 @@
-// Package api is the HTTP API of the digest program, and the pages and feeds in which
-// people read their digests.
-//
-// There are two sorts of keys, both sent as "Authorization: Bearer KEY": the operator's,
-// for what is about everybody, and those of users, for what is their own. What somebody
-// else keeps private looks as if it were not there.
-//
-// Decisions, each with the test that holds it:
-//
-//   - D-E11. Deleting the cache without parameters deletes all of it, as documented, and
-//     answers how much that was. Whatever might have been meant as a parameter and is none
-//     is refused and never taken for "all": an unknown name, an empty value, a query that
-//     does not parse, a body. (TestDeleteIsNeverAllByMistake)
-//   - C-E4. The status is the union of both documented forms. (TestCase14Status)
-//   - Status shows the names of all sources, private ones too, so it takes the operator's
-//     key. (TestCase13StatusNeedsAKey)
-//   - Sources are listed for strangers, too, but then without the two fields about
-//     fetching, which the document reserves for users. (TestSources)
-//   - A feed is read without a key, which feed readers cannot send. Strangers get the
-//     digests of which it is known that all their sources are public; the owner's key
-//     shows all. (TestFeedHidesPrivateSources)
+// Package api is the HTTP API of the digest program, and the pages and feeds in which people read their digests. The operator has a key,
+// and each user. To others a private source looks as if it did not exist.
 package api
 
 import (
-	"context"
 	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -31,39 +13,27 @@ import (
 
 	"github.com/twofold-go/twofold/examples/digest/collector"
 	"github.com/twofold-go/twofold/examples/digest/digest"
+	"github.com/twofold-go/twofold/examples/digest/manage"
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// DefaultBaseURL is where the program is found when nobody says where.
-const DefaultBaseURL = "http://localhost:8080"
-
-// Digests is what the API needs of a [digest.Service], whose methods these are.
-type Digests interface {
-	Generate(ctx context.Context, r digest.Request) (digest.Result, error)
-	Forget(ctx context.Context, sel store.CacheSelection, actor string) (int64, error)
-	Stats(ctx context.Context, since time.Time) (digest.Stats, error)
+// Verified is what the last verification of the kept hashes came to.
+type Verified struct {
+	At        time.Time `json:"at"`
+	Corrected int       `json:"corrected"`
+	Failed    bool      `json:"failed"` // the database did not answer
 }
 
-// Collector is what the API needs of a [collector.Collector], whose methods these are.
-// It need not be one that runs: status and health are read from the database.
-type Collector interface {
-	Status(ctx context.Context) (collector.Status, error)
-	SourceStatus(s store.FetchState) collector.SourceStatus
-	Health(ctx context.Context) (collector.Health, error)
-
-	// Resume lets a paused source go on, and says that sources have changed.
-	Resume(ctx context.Context, id int64) error
-}
-
-// Config says what is served. Store, Digests and Collector are required.
+// Config says what is served.
 type Config struct {
 	Store     *store.Store
-	Digests   Digests
-	Collector Collector
-	Key       string         // the operator's; empty: none will do
-	BaseURL   string         // what links in feeds begin with, without a path. Empty: DefaultBaseURL
-	Location  *time.Location // of dates without a time, and of those in titles. Nil: UTC
-	Log       *slog.Logger   // is told of failures and refusals. Nil: slog.Default
+	Digests   *digest.Service
+	Collector *collector.Collector // need not run: status and health are read from the database
+	Manage    *manage.Manager
+	Key       string           // the operator's; empty: no key is
+	BaseURL   string           // what links in feeds begin with, without a path
+	Log       *slog.Logger     // of failures and refusals
+	Verified  func() *Verified // for /healthz; it returns nil before the first
 }
 
 type api struct {
@@ -72,18 +42,9 @@ type api struct {
 	mux *http.ServeMux
 }
 
-// New returns the handler of /api/, /feed/ and /healthz. It may be used concurrently.
+// New returns the handler of /api/, /feed/ and /healthz.
 func New(cfg Config) http.Handler {
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = DefaultBaseURL
-	}
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
-	if cfg.Location == nil {
-		cfg.Location = time.UTC
-	}
-	if cfg.Log == nil {
-		cfg.Log = slog.Default()
-	}
 	a := &api{Config: cfg, key: sha256.Sum256([]byte(cfg.Key)), mux: http.NewServeMux()}
 	for _, r := range a.routes() {
 		a.mux.Handle(r.pattern, a.handle(r))
@@ -94,37 +55,63 @@ func New(cfg Config) http.Handler {
 	return a.mux
 }
 
-// route is a call: who may make it, and with which parameters.
 type route struct {
 	pattern string
 	need    access
 	params  []string
-	call    func(r request) (any, error)
+	call    call
 }
 
 func (a *api) routes() []route {
+	m := a.Manage
 	return []route{
-		{"GET /api/collector/status", operators, nil, a.status},
-		{"GET /api/digest-cache/stats", operators, nil, a.stats},
+		{"GET /api/collector/status", operators, nil, func(r *request) (any, error) { return a.Collector.Status(r.Context()) }},
+		{"GET /api/digest-cache/stats", operators, nil, func(r *request) (any, error) { return a.Digests.Stats(r.Context()) }},
 		{"DELETE /api/admin/digest-cache", operators, []string{"hash", "before", "all"}, a.forget},
+		{"GET /api/admin/sources", operators, nil, func(r *request) (any, error) {
+			all, err := a.Store.AllSources(r.Context())
+			return list("sources", all, err)
+		}},
+		{"POST /api/admin/sources", operators, nil, body(func(r *request, in manage.NewSource) (any, error) { return m.AddSource(r.Context(), in) })},
+		{"PATCH /api/admin/sources/{id}", operators, nil, body(func(r *request, in store.SourceEdit) (any, error) {
+			return m.EditSource(r.Context(), r.id, in)
+		})},
+		{"DELETE /api/admin/sources/{id}", operators, nil, onSource(m.DeleteSource)},
+		{"POST /api/admin/sources/{id}/restore", operators, nil, onSource(m.RestoreSource)},
 		{"POST /api/admin/sources/{id}/resume", operators, nil, a.resume},
-
-		{"GET /api/subscription-hash", users, nil, a.hash},
-		{"POST /api/subscriptions", users, nil, a.subscribe},
-		{"DELETE /api/subscriptions/{source}", users, nil, a.unsubscribe},
+		{"GET /api/admin/users", operators, []string{"after", "limit"}, a.allUsers},
+		{"PATCH /api/admin/users/{id}", operators, nil, body(func(r *request, in store.UserEdit) (any, error) {
+			return m.EditUser(r.Context(), r.id, in)
+		})},
+		{"DELETE /api/admin/users/{id}", operators, nil, func(r *request) (any, error) {
+			return map[string]int64{"removed": r.id}, m.RemoveUser(r.Context(), r.id)
+		}},
+		{"GET /api/raw-items", known, []string{"source_id", "since", "limit", "offset"}, a.rawItems},
+		{"GET /api/raw-items/stats", known, nil, func(r *request) (any, error) {
+			all, err := a.Store.ItemStats(r.Context(), r.who.user.ID, r.who.operator)
+			return list("sources", all, err)
+		}},
+		{"GET /api/raw-items/for-digest", users, []string{"type", "since", "limit"}, a.forDigest},
+		{"GET /api/subscription-hash", users, nil, func(r *request) (any, error) { return a.subscriptions(r) }},
+		{"POST /api/subscriptions", users, nil, body(a.subscribe)},
+		{"DELETE /api/subscriptions/{source}", users, nil, func(r *request) (any, error) {
+			return a.change(r, func(tx *store.Tx) error { return tx.Unsubscribe(r.Context(), r.who.user.ID, r.id) })
+		}},
 		{"POST /api/packs/{slug}/install", users, nil, a.install},
 		{"GET /api/digests", users, []string{"type", "limit"}, a.digests},
-		{"POST /api/digests", users, nil, a.generate},
-
+		{"POST /api/digests", known, nil, body(a.postDigest)},
 		{"GET /api/sources", anybody, nil, a.sources},
-		{"GET /api/packs", anybody, nil, a.packs},
+		{"GET /api/packs", anybody, nil, func(r *request) (any, error) {
+			all, err := a.Store.Packs(r.Context(), r.who.user.ID)
+			return list("packs", all, err)
+		}},
 	}
 }
 
 // unknown answers what no route takes: 405 for a path that other methods have, or 404.
 func (a *api) unknown(w http.ResponseWriter, r *http.Request) {
 	var allow []string
-	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
 		probe := r.Clone(r.Context())
 		probe.Method = m
 		if _, pattern := a.mux.Handler(probe); pattern != "/" {
@@ -137,4 +124,58 @@ func (a *api) unknown(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Allow", strings.Join(allow, ", "))
 	a.refuse(w, r, &problem{Status: http.StatusMethodNotAllowed, Text: "the method must be one of " + strings.Join(allow, ", ")})
+}
+
+// access is who may make a call.
+type access int
+
+const (
+	anybody   access = iota // also without a key, but not with a wrong one
+	known                   // a user or the operator
+	users                   // a user, about what is the user's own
+	operators               // the operator
+)
+
+// caller is who makes a request. The zero caller is a stranger.
+type caller struct {
+	user     store.User // of a user's key
+	operator bool
+}
+
+func (c caller) known() bool { return c.operator || c.user.ID != 0 }
+
+var unauthorised = &problem{Status: http.StatusUnauthorized, Text: "a valid key is needed: Authorization: Bearer KEY"}
+
+// identify returns who makes a request. A wrong key is refused, even where none is needed.
+func (a *api) identify(r *http.Request) (c caller, err error) {
+	header := r.Header.Get("Authorization")
+	if header == "" {
+		return c, nil
+	}
+	scheme, key, _ := strings.Cut(header, " ")
+	if !strings.EqualFold(scheme, "Bearer") || key == "" { // which would be the operator's where none is set
+		return c, unauthorised
+	}
+	// Hashes are compared, so that the time it takes says nothing about the key.
+	sum := sha256.Sum256([]byte(key))
+	if subtle.ConstantTimeCompare(sum[:], a.key[:]) == 1 {
+		return caller{operator: true}, nil
+	}
+	c.user, err = a.Store.UserByKey(r.Context(), key)
+	if errors.Is(err, store.ErrNotFound) {
+		return c, unauthorised
+	}
+	return c, err
+}
+
+func (c caller) check(need access) error {
+	switch {
+	case need == anybody, need == known && c.known(), need == operators && c.operator, need == users && c.user.ID != 0:
+		return nil
+	case !c.known():
+		return unauthorised
+	case need == operators:
+		return &problem{Status: http.StatusForbidden, Text: "this call takes the operator's key, not a user's"}
+	}
+	return &problem{Status: http.StatusForbidden, Text: "this call takes a user's key, not the operator's"}
 }

@@ -1,10 +1,12 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,20 +14,41 @@ import (
 	"strings"
 	"time"
 
+	"github.com/twofold-go/twofold/examples/digest/manage"
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// maxBytes is the most that a request may bring.
 const maxBytes = 64 << 10
 
-// request is what a call is given.
 type request struct {
 	*http.Request
 	who    caller
 	params map[string]string // those that were sent; none is empty
+	id     int64             // of the path
+	err    error             // the first parameter that is wrong
 }
 
-// problem is an error that the caller is told of.
+type call func(r *request) (any, error)
+
+func body[In any](fn func(r *request, in In) (any, error)) call {
+	return func(r *request) (any, error) {
+		var in In
+		d := json.NewDecoder(r.Body)
+		d.DisallowUnknownFields()
+		if err := d.Decode(&in); err != nil {
+			return nil, undecoded(err)
+		}
+		if _, err := d.Token(); !errors.Is(err, io.EOF) {
+			return nil, bad("body", "goes on after its JSON value")
+		}
+		return fn(r, in)
+	}
+}
+
+func list[T any](name string, all []T, err error) (any, error) {
+	return map[string][]T{name: append([]T{}, all...)}, err
+}
+
 type problem struct {
 	Status int           `json:"-"`
 	Text   string        `json:"error"`
@@ -34,29 +57,27 @@ type problem struct {
 
 func (p *problem) Error() string { return p.Text }
 
-// bad is a problem with what a request says: about names the field or parameter.
 func bad(about, format string, args ...any) error {
 	return &problem{Status: http.StatusBadRequest, Text: about + ": " + fmt.Sprintf(format, args...)}
 }
 
-// handle makes a handler of a route.
 func (a *api) handle(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := a.answer(w, r, rt)
+		answer, err := a.answer(w, r, rt)
 		if err != nil {
 			a.refuse(w, r, err)
 			return
 		}
-		a.send(w, http.StatusOK, body)
+		a.send(w, http.StatusOK, answer)
 	})
 }
 
 func (a *api) answer(w http.ResponseWriter, r *http.Request, rt route) (any, error) {
 	who, err := a.identify(r)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = who.check(rt.need)
 	}
-	if err := who.check(rt.need); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	params, err := query(r, rt.params)
@@ -64,11 +85,17 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, rt route) (any, err
 		return nil, err
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBytes)
-	return rt.call(request{Request: r, who: who, params: params})
+	req := &request{Request: r, who: who, params: params}
+	for _, name := range []string{"id", "source"} {
+		if s := r.PathValue(name); s != "" {
+			if req.id, err = strconv.ParseInt(s, 10, 64); err != nil || req.id < 1 {
+				return nil, bad(name, "%d characters, want a positive number", len(s))
+			}
+		}
+	}
+	return rt.call(req)
 }
 
-// query reads the parameters of a request strictly: each is known, is there once, and
-// says something. [url.URL.Query] would drop what does not parse, without a word.
 func query(r *http.Request, known []string) (map[string]string, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -76,12 +103,10 @@ func query(r *http.Request, known []string) (map[string]string, error) {
 	}
 	params := map[string]string{}
 	for name, v := range values {
-		switch {
-		case len(known) == 0:
-			return nil, bad("query", "unknown parameter %.40q, this call takes none", name)
-		case !slices.Contains(known, name):
-			return nil, bad("query", "unknown parameter %.40q, want %s", name, strings.Join(known, ", "))
-		case len(v) != 1 || v[0] == "":
+		if !slices.Contains(known, name) {
+			return nil, bad("query", "unknown parameter %.40q, this call takes %v", name, known)
+		}
+		if len(v) != 1 || v[0] == "" {
 			return nil, bad(name, "%d values, want one that is not empty", len(v))
 		}
 		params[name] = v[0]
@@ -89,31 +114,13 @@ func query(r *http.Request, known []string) (map[string]string, error) {
 	return params, nil
 }
 
-// decode reads the body of a request, which must be one JSON value of known fields.
-func decode[In any](r request) (in In, err error) {
-	d := json.NewDecoder(r.Body)
-	d.DisallowUnknownFields()
-	if err := d.Decode(&in); err != nil {
-		return in, undecoded(err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return in, bad("body", "goes on after its JSON value")
-	}
-	return in, nil
-}
-
-// undecoded says what is wrong with a body, without quoting its values.
 func undecoded(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return &problem{Status: http.StatusRequestEntityTooLarge, Text: fmt.Sprintf("body: over %d bytes", maxBytes)}
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		kind, _, _ := strings.Cut(e.Value, " ") // of a number, the digits follow
-		about := e.Field
-		if about == "" {
-			about = "body"
-		}
-		return bad(about, "a JSON %s, want %s", kind, e.Type)
+		return bad(cmp.Or(e.Field, "body"), "a JSON %s, want %s", kind, e.Type)
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return bad("body", "unknown field %.40s", name)
@@ -121,26 +128,50 @@ func undecoded(err error) error {
 	return bad("body", "not one whole JSON object")
 }
 
-// number reads a positive number in the path.
-func number(r request, name string) (int64, error) {
-	s := r.PathValue(name)
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < 1 {
-		return 0, bad(name, "%d characters, want a positive number", len(s))
+func (r *request) count(name string, unset, least, most int) int {
+	s, ok := r.params[name]
+	if !ok {
+		return unset
 	}
-	return n, nil
+	n, err := strconv.Atoi(s)
+	if (err != nil || n < least || n > most) && r.err == nil {
+		r.err = bad(name, "%d characters, want a whole number from %d to %d", len(s), least, most)
+	}
+	return n
+}
+
+const anyNumber = math.MaxInt
+
+func (r *request) date(name string, zone *time.Location) time.Time {
+	s, ok := r.params[name]
+	if !ok {
+		return time.Time{}
+	}
+	if t, err := time.ParseInLocation(time.DateOnly, s, zone); err == nil {
+		return t
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil && r.err == nil {
+		r.err = bad(name, "%d characters, want a date such as 2026-02-25 or a time as in RFC 3339", len(s))
+	}
+	return t
 }
 
 // refuse answers with an error; those that are not the caller's go to the log alone.
 func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p, ok := errors.AsType[*problem](err)
+	field, wrong := errors.AsType[*manage.FieldError](err)
 	switch {
 	case ok && (p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden):
 		a.Log.WarnContext(r.Context(), "request refused", "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
 		w.Header().Set("WWW-Authenticate", `Bearer realm="digest"`)
 	case ok && p.After > 0:
-		w.Header().Set("Retry-After", strconv.FormatInt(int64((p.After+time.Second-1)/time.Second), 10))
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.After.Seconds()))))
 	case ok:
+	case wrong:
+		p = &problem{Status: http.StatusBadRequest, Text: field.Error()}
+	case errors.Is(err, store.ErrTaken):
+		p = &problem{Status: http.StatusConflict, Text: "the email or the slug belongs to another user"}
 	case errors.Is(err, store.ErrNotFound):
 		p = &problem{Status: http.StatusNotFound, Text: "not found, or not yours to see"}
 	default:
@@ -150,16 +181,13 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	a.send(w, p.Status, p)
 }
 
-func (a *api) send(w http.ResponseWriter, status int, body any) {
-	b, err := json.Marshal(body)
-	if err != nil { // of our own types: not the caller's fault, nor a state to go on from
-		a.Log.Error("answer does not encode", "err", err)
-		status, b = http.StatusInternalServerError, []byte(`{"error":"something went wrong; the log has more"}`)
-	}
+func (a *api) send(w http.ResponseWriter, status int, answer any) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(b, '\n')) // who does not read it any more needs no telling
+	if err := json.NewEncoder(w).Encode(answer); err != nil {
+		a.Log.Debug("the answer was not sent", "err", err) // the client has left: our own types encode
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	_ "embed"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -14,78 +15,49 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gorilla/feeds"
+
 	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
-// feedSize is how many digests a feed has.
 const feedSize = 20
 
-// stream is what all formats of a user's feed are made from. Nothing in it depends on
-// when it is read, so that the same digests give the same bytes.
-type stream struct {
-	Title   string
-	URL     string // of the page
-	Entries []entry
-	updated time.Time // the newest of theirs: a feed has no time of its own
-}
+//go:embed page.html
+var pageText string
 
-// entry is a digest in a feed.
-type entry struct {
-	ID      string // where it is on the page
-	Title   string
-	Period  string
-	HTML    template.HTML
-	Created time.Time
-}
+var page = template.Must(template.New("page").Funcs(template.FuncMap{
+	"anchor": func(href string) string { return href[strings.LastIndexByte(href, '#')+1:] },
+	"safe":   func(html string) template.HTML { return template.HTML(html) }, //nolint:gosec // made safe by summary.HTML
+}).Parse(pageText))
 
-// period is what a digest's metadata say of its period and its sources.
-type period struct {
-	Start   int64   `json:"period_start"` // unix ms
-	End     int64   `json:"period_end"`
-	Hash    string  `json:"subscription_hash"`
-	Sources []int64 `json:"source_ids"` // none: nobody knows
-}
-
-// feed serves /feed/{slug}, and the same with .rss and .json at its end: a slug of that
-// form would be another user's feed, and has none of its own.
+// feed serves /feed/{slug}, and with .rss at its end the same as RSS: no slug ends so.
 func (a *api) feed(w http.ResponseWriter, r *http.Request) {
-	write := formats[""]
-	slug := r.PathValue("slug")
-	if name, ext, ok := cutExt(slug); ok {
-		slug, write = name, formats[ext]
-	}
+	slug, rss := strings.CutSuffix(r.PathValue("slug"), ".rss")
 	who, err := a.identify(r)
+	var f *feeds.Feed
+	if err == nil {
+		f, err = a.stream(r.Context(), who, slug)
+	}
+	var b bytes.Buffer
+	kind := "text/html; charset=utf-8"
+	switch {
+	case err != nil:
+	case rss:
+		kind = "application/rss+xml; charset=utf-8"
+		err = f.WriteRss(&b)
+	default:
+		err = page.Execute(&b, f)
+	}
 	if err != nil {
 		a.refuse(w, r, err)
 		return
 	}
-	s, err := a.stream(r.Context(), who, slug)
-	if err != nil {
-		a.refuse(w, r, err)
-		return
-	}
-	body, err := write.body(s)
-	if err != nil {
-		a.refuse(w, r, err)
-		return
-	}
-	serve(w, r, write.contentType, body)
+	serve(w, r, kind, b.Bytes())
 }
 
-// cutExt splits a format off a slug.
-func cutExt(slug string) (name, ext string, ok bool) {
-	for ext := range formats {
-		if name, ok := strings.CutSuffix(slug, ext); ok && ext != "" {
-			return name, ext, true
-		}
-	}
-	return slug, "", false
-}
-
-// serve answers with the body, or that it has not changed. There is no Last-Modified: a
-// source that becomes private takes digests away, and nothing is newer for it.
+// serve sends no Last-Modified: a source that becomes private takes digests away, and nothing is newer for it.
 func serve(w http.ResponseWriter, r *http.Request, contentType string, body []byte) {
 	sum := sha256.Sum256(body)
 	h := w.Header()
@@ -101,93 +73,76 @@ func serve(w http.ResponseWriter, r *http.Request, contentType string, body []by
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }
 
-// stream reads a user's digests, the newest first. Whoever is not the user gets those
-// alone that are made of public sources.
-func (a *api) stream(ctx context.Context, who caller, slug string) (s stream, err error) {
+// stream reads a user's digests, the newest first. A stranger gets those alone that are made of public sources.
+func (a *api) stream(ctx context.Context, who caller, slug string) (f *feeds.Feed, err error) {
 	err = a.Store.Read(ctx, func(db *store.Snapshot) error {
 		user, err := db.UserBySlug(ctx, slug)
 		if err != nil {
 			return err
 		}
-		s = stream{Title: "Digests of " + user.Name, URL: a.BaseURL + "/feed/" + url.PathEscape(user.Slug)}
-		list, err := db.Digests(ctx, user.ID, "", feedSize)
-		if err != nil {
-			return err
+		f = &feeds.Feed{
+			Title: printable("Digests of " + user.Name), Description: "The latest digests",
+			Link: &feeds.Link{Href: a.BaseURL + "/feed/" + url.PathEscape(user.Slug)},
 		}
-		public := map[string]bool{}
-		for _, d := range list {
-			var p period
+		all, err := db.Digests(ctx, user.ID, "", feedSize)
+		for _, d := range all {
+			var p digest.Metadata
 			if err := json.Unmarshal(d.Metadata, &p); err != nil {
 				return fmt.Errorf("api: metadata of digest %d: %w", d.ID, err)
 			}
 			if who.user.ID != user.ID {
-				if ok, err := isPublic(ctx, db, p, public); err != nil || !ok {
-					if err != nil {
-						return err
-					}
+				if public, err := isPublic(ctx, db, p.Sources); err != nil {
+					return err
+				} else if !public {
 					continue
 				}
 			}
-			if err := s.add(a, d, p); err != nil {
+			if err := a.add(f, d, p); err != nil {
 				return err
 			}
 		}
-		return nil
+		return err
 	})
-	return s, err
+	return f, err
 }
 
-// isPublic reports whether all sources that a digest was made of are public now. A digest
-// says itself which these were, so that feeds stay what they are when the cache is cleaned
-// or deleted. Of one that does not say nobody can tell, so it is not.
-func isPublic(ctx context.Context, db *store.Snapshot, p period, known map[string]bool) (bool, error) {
-	if public, ok := known[p.Hash]; ok {
-		return public, nil // the same sources, of one moment
-	}
-	if len(p.Sources) == 0 {
-		return false, nil
-	}
-	sources, err := db.Sources(ctx, p.Sources)
-	if err != nil {
-		return false, err
-	}
-	private := func(s store.Source) bool { return !s.Public }
-	known[p.Hash] = len(sources) == len(p.Sources) && !slices.ContainsFunc(sources, private)
-	return known[p.Hash], nil
+// isPublic reports whether all sources that a digest was made of are public now. One that does not say is not public.
+func isPublic(ctx context.Context, db *store.Snapshot, ids []int64) (bool, error) {
+	sources, err := db.Sources(ctx, ids)
+	private := slices.ContainsFunc(sources, func(s store.Source) bool { return !s.Public })
+	return len(ids) > 0 && len(sources) == len(ids) && !private, err
 }
 
-func (s *stream) add(a *api, d store.Digest, p period) error {
+func (a *api) add(f *feeds.Feed, d store.Digest, p digest.Metadata) error {
 	body, err := summary.HTML(d.Content)
 	if err != nil {
 		return err
 	}
-	start, end := time.UnixMilli(p.Start).In(a.Location), time.UnixMilli(p.End).In(a.Location)
+	zone := a.Digests.Location()
+	start, end := time.UnixMilli(p.Start).In(zone), time.UnixMilli(p.End).In(zone)
+	if p.End == 0 { // an operator gave it
+		start, end = d.CreatedAt.In(zone), d.CreatedAt.In(zone)
+	}
 	const minutes = "2 Jan 2006 15:04"
-	s.Entries = append(s.Entries, entry{
-		ID: fmt.Sprint("digest-", d.ID), Title: title(digest.Kind(d.Type), start), HTML: template.HTML(printable(string(body))), //nolint:gosec // made safe by summary.HTML
-		Period: start.Format(minutes) + " to " + end.Format(minutes), Created: d.CreatedAt.UTC(),
+	where := fmt.Sprintf("%s#digest-%d", f.Link.Href, d.ID)
+	f.Items = append(f.Items, &feeds.Item{
+		Id: where, IsPermaLink: "true", Title: title(digest.Kind(d.Type), start), Link: &feeds.Link{Href: where},
+		Description: start.Format(minutes) + " to " + end.Format(minutes), Content: printable(string(body)), Created: d.CreatedAt.UTC(),
 	})
-	if d.CreatedAt.After(s.updated) {
-		s.updated = d.CreatedAt.UTC()
+	if d.CreatedAt.After(f.Updated) {
+		f.Updated = d.CreatedAt.UTC()
 	}
 	return nil
 }
 
 func title(k digest.Kind, start time.Time) string {
-	switch k {
-	case digest.FourHours:
-		return "Four hours from " + start.Format("2 Jan 2006 15:04")
-	case digest.Weekly:
-		return "Week of " + start.Format("2 Jan 2006")
-	case digest.Monthly:
-		return start.Format("January 2006")
-	case digest.Daily:
-	}
-	return start.Format("Monday, 2 Jan 2006")
+	return start.Format(map[digest.Kind]string{
+		digest.FourHours: "Four hours from 2 Jan 2006 15:04", digest.Daily: "Monday, 2 Jan 2006",
+		digest.Weekly: "Week of 2 Jan 2006", digest.Monthly: "January 2006",
+	}[k])
 }
 
-// printable drops the characters that XML 1.0 has no way to write, section 2.2: one of
-// them, and no reader takes the whole feed.
+// printable drops the characters that XML 1.0 has no way to write, section 2.2: one of them, and no reader takes the whole feed.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' && r != '\r' || r == 0xFFFE || r == 0xFFFF {

@@ -18,6 +18,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/collector"
 	"github.com/twofold-go/twofold/examples/digest/collector/fetchers"
 	"github.com/twofold-go/twofold/examples/digest/digest"
+	"github.com/twofold-go/twofold/examples/digest/manage"
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/digest/store/storetest"
 	"github.com/twofold-go/twofold/examples/digest/summary"
@@ -62,13 +63,14 @@ type world struct {
 	store  *store.Store
 	svc    *digest.Service
 	coll   *collector.Collector
+	manage *manage.Manager
 	fake   *fake
 	scribe *scribe
 	log    strings.Builder
 	cfg    api.Config
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, change ...func(c *digest.Config)) *world {
 	t.Helper()
 	w := &world{t: t, clock: storetest.NewClock(noon.Add(-24 * time.Hour)), fake: &fake{}, scribe: &scribe{}}
 	w.store = storetest.New(t, w.clock.Now)
@@ -76,10 +78,14 @@ func newWorld(t *testing.T) *world {
 	w.clock.Set(noon)
 	log := slog.New(slog.NewTextHandler(&w.log, nil))
 	var err error
-	w.svc, err = digest.Open(t.Context(), digest.Config{
+	cfg := digest.Config{
 		Store: w.store, Summariser: w.scribe, Zone: "UTC", ClaimTTL: 10 * time.Second, Bound: 10 * time.Second,
-		FlushEvery: time.Hour, Logger: log,
-	})
+		ErrorTTL: -1, FlushEvery: time.Hour, Logger: log,
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	w.svc, err = digest.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +100,14 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.cfg = api.Config{Store: w.store, Digests: w.svc, Collector: w.coll, Key: operator, BaseURL: "https://digest.example/", Log: log}
+	w.manage = &manage.Manager{Store: w.store, Changed: w.coll.SourcesChanged, Address: func(kind string, config json.RawMessage) (string, error) {
+		f, ok := fetchers.New(fetchers.Config{})[kind]
+		if !ok {
+			return "", errors.New("unknown type")
+		}
+		return f.Address(fetchers.Source{Type: kind, Config: config})
+	}}
+	w.cfg = api.Config{Manage: w.manage, Store: w.store, Digests: w.svc, Collector: w.coll, Key: operator, BaseURL: "https://digest.example/", Log: log}
 	w.Handler = api.New(w.cfg)
 	return w
 }

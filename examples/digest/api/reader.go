@@ -1,18 +1,13 @@
 package api
 
 import (
-	"context"
-	"errors"
-	"net/http"
-	"strconv"
+	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/store"
-	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
-// subscriptions is what a user is subscribed to, and what that hashes to.
 type subscriptions struct {
 	Hash      string  `json:"hash"`
 	Count     int     `json:"source_count"`
@@ -20,126 +15,125 @@ type subscriptions struct {
 	Offered   *int    `json:"offered,omitempty"`
 }
 
-func (a *api) hash(r request) (any, error) { return a.subscriptionsOf(r.Context(), r.who.user.ID) }
-
-func (a *api) subscriptionsOf(ctx context.Context, user int64) (subscriptions, error) {
-	s, err := a.Store.Subscriptions(ctx, user)
+func (a *api) subscriptions(r *request) (subscriptions, error) {
+	s, err := a.Store.Subscriptions(r.Context(), r.who.user.ID)
 	return subscriptions{Hash: s.Hash, Count: len(s.SourceIDs), SourceIDs: append([]int64{}, s.SourceIDs...)}, err
 }
 
-// maxSubscribe is the most sources that one call may name.
+func (a *api) change(r *request, fn func(tx *store.Tx) error) (subscriptions, error) {
+	if err := a.Store.Write(r.Context(), fn); err != nil {
+		return subscriptions{}, err
+	}
+	return a.subscriptions(r)
+}
+
 const maxSubscribe = 1000
 
-func (a *api) subscribe(r request) (any, error) {
-	in, err := decode[struct {
-		SourceIDs []int64 `json:"source_ids"`
-	}](r)
-	if err != nil {
-		return nil, err
-	}
+type wanted struct {
+	SourceIDs []int64 `json:"source_ids"`
+}
+
+func (a *api) subscribe(r *request, in wanted) (any, error) {
 	if n := len(in.SourceIDs); n == 0 || n > maxSubscribe {
 		return nil, bad("source_ids", "%d ids, want 1 to %d", n, maxSubscribe)
 	}
-	return a.change(r, func(ctx context.Context, tx *store.Tx) error {
-		return tx.Subscribe(ctx, r.who.user.ID, in.SourceIDs...)
-	})
+	return a.change(r, func(tx *store.Tx) error { return tx.Subscribe(r.Context(), r.who.user.ID, in.SourceIDs...) })
 }
 
-func (a *api) unsubscribe(r request) (any, error) {
-	id, err := number(r, "source")
-	if err != nil {
-		return nil, err
-	}
-	return a.change(r, func(ctx context.Context, tx *store.Tx) error {
-		return tx.Unsubscribe(ctx, r.who.user.ID, id)
-	})
-}
-
-func (a *api) install(r request) (any, error) {
+func (a *api) install(r *request) (any, error) {
 	var offered int
-	s, err := a.change(r, func(ctx context.Context, tx *store.Tx) (err error) {
-		offered, err = tx.InstallPack(ctx, r.who.user.ID, r.PathValue("slug"))
+	s, err := a.change(r, func(tx *store.Tx) (err error) {
+		offered, err = tx.InstallPack(r.Context(), r.who.user.ID, r.PathValue("slug"))
 		return err
 	})
 	s.Offered = &offered
 	return s, err
 }
 
-// change changes what the caller is subscribed to, and returns what came of it.
-func (a *api) change(r request, fn func(ctx context.Context, tx *store.Tx) error) (subscriptions, error) {
-	err := a.Store.Write(r.Context(), func(tx *store.Tx) error { return fn(r.Context(), tx) })
-	if err != nil {
-		return subscriptions{}, err
-	}
-	return a.subscriptionsOf(r.Context(), r.who.user.ID)
+// source is a source as users see it. There is no config in it, which may hold keys.
+type source struct {
+	ID     int64  `json:"id"`
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Public bool   `json:"is_public"`
+	Active bool   `json:"is_active"`
+	*fetching
 }
 
-// maxDigests is the most digests that one call returns, and defaultDigests how many it
-// does by itself.
-const maxDigests, defaultDigests = 100, 20
+type fetching struct {
+	IntervalMinutes int64      `json:"fetch_interval_minutes"`
+	NextFetchAt     *time.Time `json:"next_fetch_at"` // null: at once, or not at all
+	Status          string     `json:"status"`
+}
 
-func (a *api) digests(r request) (any, error) {
-	if s, ok := r.params["type"]; ok {
-		if _, err := digest.ParseKind(s); err != nil {
-			return nil, bad("type", "%v", err)
+// sources lists what the caller may subscribe to; the operator sees what is public.
+func (a *api) sources(r *request) (any, error) {
+	var visible []source
+	all, err := a.Store.FetchStates(r.Context())
+	for _, s := range all {
+		if !s.Public && (s.OwnerID == 0 || s.OwnerID != r.who.user.ID) {
+			continue
 		}
-	}
-	limit := defaultDigests
-	if s, ok := r.params["limit"]; ok {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 || n > maxDigests {
-			return nil, bad("limit", "%d characters, want a number from 1 to %d", len(s), maxDigests)
+		out := source{ID: s.ID, Name: s.Name, Type: s.Type, Public: s.Public, Active: s.Active}
+		if r.who.known() {
+			st := a.Collector.SourceStatus(s)
+			out.fetching = &fetching{st.IntervalMinutes, st.NextFetchAt, st.Status}
 		}
-		limit = n
+		visible = append(visible, out)
 	}
-	list, err := a.Store.Digests(r.Context(), r.who.user.ID, r.params["type"], limit)
-	return map[string][]store.Digest{"digests": append([]store.Digest{}, list...)}, err
+	return list("sources", visible, err)
 }
 
-// defaultAfter is when to try again if the model has not said.
-const defaultAfter = 10 * time.Second
+const maxItems, maxMaterial = 200, 500
 
-// after returns when it makes sense to ask for a digest again that could not be made.
-func after(err error) time.Duration {
-	if limit, ok := errors.AsType[*summary.RateLimitError](err); ok {
-		return max(time.Until(limit.Until), time.Second)
+func (a *api) rawItems(r *request) (any, error) {
+	f := store.ItemFilter{
+		User: r.who.user.ID, All: r.who.operator, Source: int64(r.count("source_id", 0, 1, anyNumber)),
+		Limit: r.count("limit", 50, 1, maxItems), Offset: r.count("offset", 0, 0, anyNumber), Since: r.date("since", a.Digests.Location()),
 	}
-	return defaultAfter
+	if r.err != nil {
+		return nil, r.err
+	}
+	items, err := a.Store.RawItems(r.Context(), f)
+	return list("items", items, err)
 }
 
-// generated is the digest that a user asked for.
-type generated struct {
-	State  digest.State  `json:"state"`
-	Origin digest.Origin `json:"origin,omitempty"`
-	Hash   string        `json:"hash"` // of sources and options
-	Start  time.Time     `json:"period_start"`
-	End    time.Time     `json:"period_end"`
-	Digest *store.Digest `json:"digest"` // null: there was nothing to write about
-}
-
-// generate answers with the digest of the last closed period. To ask again costs
-// nothing: it is the same row.
-func (a *api) generate(r request) (any, error) {
-	in, err := decode[struct {
-		Type string `json:"type"`
-	}](r)
+func (a *api) forDigest(r *request) (any, error) {
+	limit, since, kind := r.count("limit", maxMaterial, 1, maxMaterial), r.date("since", a.Digests.Location()), r.kind(digest.Daily)
+	if r.err == nil && len(r.params["since"])*len(r.params["type"]) > 0 {
+		r.err = bad("since", "it excludes type, want one of them")
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	if since.IsZero() {
+		return a.Digests.Material(r.Context(), digest.Request{UserID: r.who.user.ID, Kind: kind}, limit)
+	}
+	s, err := a.Store.Subscriptions(r.Context(), r.who.user.ID)
 	if err != nil {
 		return nil, err
 	}
-	kind, err := digest.ParseKind(in.Type)
-	if err != nil {
-		return nil, bad("type", "%v", err)
+	now := a.Store.Now()
+	items, err := a.Store.Items(r.Context(), s.SourceIDs, since, now, limit)
+	return digest.Material{Hash: s.Hash, Start: since.UTC(), End: now.UTC(), Items: append([]store.Item{}, items...)}, err
+}
+
+func (r *request) kind(unset digest.Kind) digest.Kind {
+	s, ok := r.params["type"]
+	if !ok {
+		return unset
 	}
-	res, err := a.Digests.Generate(r.Context(), digest.Request{UserID: r.who.user.ID, Kind: kind})
-	if err != nil {
-		// The user and the type are known to be good: what is left is the model or the
-		// database, and will pass. Nothing was stored.
-		a.Log.ErrorContext(r.Context(), "no digest", "user", r.who.user.ID, "type", kind, "err", err)
-		return nil, &problem{Status: http.StatusServiceUnavailable, Text: "the digest cannot be written now; try again later", After: after(err)}
+	if !slices.Contains(digest.Kinds(), digest.Kind(s)) && r.err == nil {
+		r.err = bad("type", "%d bytes, must be one of %v", len(s), digest.Kinds())
 	}
-	out := generated{State: res.State, Origin: res.Origin, Hash: res.Hash, Start: res.Window.Start, End: res.Window.End}
-	if res.State == digest.Ready || res.State == digest.Stale {
-		out.Digest = &res.Row
+	return digest.Kind(s)
+}
+
+func (a *api) digests(r *request) (any, error) {
+	kind, limit := r.kind(""), r.count("limit", 20, 1, 100)
+	if r.err != nil {
+		return nil, r.err
 	}
-	return out, nil
+	all, err := a.Store.Digests(r.Context(), r.who.user.ID, string(kind), limit)
+	return list("digests", all, err)
 }

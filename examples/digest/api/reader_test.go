@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/digest/summary"
 )
@@ -185,10 +186,11 @@ func TestGenerateFails(t *testing.T) {
 		err         error
 		least, most int // seconds
 	}{
-		{w.scribe.err, 10, 10},
+		{w.scribe.err, 60, 60}, // the first wait
 		{&summary.RateLimitError{Until: time.Now().Add(time.Hour)}, 3500, 3600}, // on a busy machine
 	} {
 		w.scribe.err = tt.err
+		w.clock.Advance(time.Minute)
 		rec := w.do(bob, "POST /api/digests", `{"type":"daily"}`)
 		after, err := strconv.Atoi(rec.Header().Get("Retry-After"))
 		if err != nil || rec.Code != http.StatusServiceUnavailable || after < tt.least || after > tt.most {
@@ -212,4 +214,65 @@ func TestDigests(t *testing.T) {
 			t.Errorf("%s: %d digests, want %d: %+v", tt.query, len(got), tt.want, got)
 		}
 	}
+}
+
+// When the budget is used up the API says so, and until when; /healthz does, too.
+func TestBudgetIsTold(t *testing.T) {
+	w := newWorld(t, func(c *digest.Config) { c.CallsPerHour = 1 })
+	w.subscribe(1, news)
+	w.subscribe(2, tech)
+	if body := w.do("", "GET /healthz", "").Body.String(); !strings.Contains(body, `"generation":{"status":"ok","waiting":0,"calls_per_hour":1,"calls_this_hour":0}`) {
+		t.Errorf("/healthz before: %s", body)
+	}
+	w.call(ann, "POST /api/digests", `{"type":"daily"}`, 200)
+	rec := w.do(bob, "POST /api/digests", `{"type":"daily"}`)
+	if rec.Code != 503 || rec.Header().Get("Retry-After") != "3600" || !strings.Contains(rec.Body.String(), "the budget of 1 calls per hour is used up until 2026-02-25T13:00:00Z") {
+		t.Errorf("%d, Retry-After %q: %s", rec.Code, rec.Header().Get("Retry-After"), rec.Body)
+	}
+	for _, call := range []string{"GET /healthz", "GET /api/digest-cache/stats"} {
+		w.wantIn(w.do(operator, call, "").Body.String(), `"status":"budget used up"`, `"until":"2026-02-25T13:00:00Z"`)
+	}
+	w.wantIn(w.log.String(), "the budget is used up: 1 calls per hour")
+}
+
+// The operator stores a digest with content of choice. It is of no period: the cache
+// neither serves it nor replaces it, and no stranger reads it.
+func TestGivenContent(t *testing.T) {
+	w := newWorld(t)
+	w.subscribe(1, news)
+	for _, body := range []string{
+		`{"type":"daily","user_id":1}`, `{"type":"daily","user_id":1,"content":" \n"}`, `{"type":"daily","content":"x"}`, `{"type":"hourly","user_id":1,"content":"x"}`,
+		`{"user_id":1,"content":"x"}`, `{"type":"daily","user_id":1,"content":"x","metadata":{"source_ids":[1]}}`, `{"type":"daily","user_id":1,"content":"x","metadata":7}`,
+		`{"type":"daily","user_id":1,"content":"x","metadata":{"Period_End":"tomorrow"}}`, // JSON's readers here take any case
+		`{"type":"daily","user_id":1,"content":"x","more":1}`,
+	} {
+		w.call(operator, "POST /api/digests", body, 400)
+	}
+	w.call(operator, "POST /api/digests", `{"type":"daily","user_id":99,"content":"x"}`, 404)
+	w.call(ann, "POST /api/digests", `{"type":"daily","user_id":2,"content":"x"}`, 403)
+	w.call("", "POST /api/digests", `{"type":"daily","user_id":1,"content":"x"}`, 401)
+	if got := read[struct{ Digests []store.Digest }](w, ann, "GET /api/digests", "").Digests; len(got) != 0 {
+		t.Fatalf("something was written: %+v", got)
+	}
+	got := read[written](w, operator, "POST /api/digests", `{"type":"daily","user_id":1,"content":"# Given","metadata":{"by":"hand"}}`)
+	made := read[written](w, ann, "POST /api/digests", `{"type":"daily"}`)
+	if got.Digest.Content != "# Given" || string(got.Digest.Metadata) != `{"by":"hand"}` || made.Digest.ID == got.Digest.ID || made.State != "ready" {
+		t.Errorf("given %+v, made %+v", got.Digest, made.Digest)
+	}
+	if list := read[struct{ Digests []store.Digest }](w, ann, "GET /api/digests", "").Digests; len(list) != 2 {
+		t.Errorf("there are %d digests, want both", len(list))
+	}
+	if mine, theirs := w.do(ann, "GET /feed/ann", "").Body.String(), w.do("", "GET /feed/ann", "").Body.String(); !strings.Contains(mine, "<h1>Given</h1>") || strings.Contains(theirs, "Given") {
+		t.Errorf("the owner reads %s, a stranger %s", mine, theirs)
+	}
+}
+
+// /healthz takes no key: what it says of a failure names no host.
+func TestHealthNamesNoHost(t *testing.T) {
+	w := newWorld(t)
+	w.subscribe(1, news)
+	w.scribe.err = fmt.Errorf("%w: dial tcp: lookup hidden.internal: no such host", summary.ErrUnavailable)
+	w.call(ann, "POST /api/digests", `{"type":"daily"}`, 503)
+	w.wantIn(w.do("", "GET /healthz", "").Body.String(), `"status":"refused"`, summary.ErrUnavailable.Error())
+	w.wantIn(w.log.String(), "hidden.internal")
 }

@@ -1,83 +1,77 @@
-// Package app puts the digest program together: the database, the digests and their
-// cache, the client and the collector, the HTTP API, and the metrics of all of them.
+// Package app puts the digest program together.
 package app
 
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/redis/go-redis/v9"
+	exporter "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/metric"
+	sdk "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/twofold-go/twofold/examples/digest/api"
 	"github.com/twofold-go/twofold/examples/digest/collector"
 	"github.com/twofold-go/twofold/examples/digest/collector/fetchers"
 	"github.com/twofold-go/twofold/examples/digest/digest"
+	"github.com/twofold-go/twofold/examples/digest/manage"
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/digest/summary"
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// UserAgent is what origins are told, unless a Config says something else. Operators
-// should say where they can be found.
-const UserAgent = "TwofoldDigest/1.0"
+const (
+	userAgent = "TwofoldDigest/1.0" // what origins are told
+	keepItems = 63 * 24 * time.Hour // how long items are kept after their source has last listed them: longer than a month's digest needs
+	opening   = 30 * time.Second    // how long it may take to hear of what was invalidated before
+)
 
-// keepItems is how long items are kept after their source has last listed them. The
-// document's 30 days are the collector's default, and too few for a month's digest: it may
-// be asked for until the next month is over, of items that are two months old by then.
-const keepItems = 63 * 24 * time.Hour
-
-// opening is how long it may take to hear of what was invalidated before.
-const opening = 30 * time.Second
-
-// Config says what the program is. DB is required.
+// Config says what the program is.
 type Config struct {
 	DB    string // the database's file, made if there is none
 	Redis string // where processes share cells instead of in the file: a URL. Empty: the file
-
-	// Env holds the settings of the collector and of the summariser: see
-	// [collector.SettingsFrom] and [summary.FromEnv].
-	Env map[string]string
-
-	Zone    string           // whose calendar periods follow; empty: digest.DefaultZone
-	Key     string           // the operator's, for the API; empty: none will do
-	BaseURL string           // what links in feeds begin with; empty: api.DefaultBaseURL
-	Now     func() time.Time // nil: time.Now
-	Log     *slog.Logger     // nil: slog.Default
-
-	// Summariser writes the digests. Nil: the one that Env asks for.
-	Summariser summary.Summariser
-
-	UserAgent    string          // empty: UserAgent
-	AllowPrivate bool            // see fetch.Config
-	Services     fetchers.Config // but for its Client
+	// Env holds settings: see [collector.SettingsFrom], [summary.FromEnv] and, for DIGEST_CALLS_PER_HOUR, [digest.Config].
+	Env          map[string]string
+	Zone         string             // whose calendar periods follow; empty: see digest.Config
+	Key          string             // the operator's, for the API; empty: none will do
+	BaseURL      string             // what links in feeds begin with; a URL without a path
+	Now          func() time.Time   // nil: time.Now
+	Log          *slog.Logger       // nil: slog.Default
+	Summariser   summary.Summariser // writes the digests; nil: the one that Env asks for
+	ErrorTTL     time.Duration      // see digest.Config
+	AllowPrivate bool               // see fetch.Config
+	Services     fetchers.Config    // but for its Client
 }
 
-// App is the program. Its fields are for use and not to be replaced. All of them may be
-// used concurrently.
+// App is the program.
 type App struct {
 	Store     *store.Store
 	Digests   *digest.Service
 	Fetch     *fetch.Client
 	Collector *collector.Collector
-
-	cfg     Config
-	handler http.Handler
-	metrics *prometheus.Registry
-	close   []func(ctx context.Context) error // in reverse order
+	Manage    *manage.Manager
+	cfg       Config
+	handler   http.Handler
+	verified  atomic.Pointer[api.Verified]      // nil: not yet
+	close     []func(ctx context.Context) error // in reverse order
 }
 
-// Open opens the program on its database. It does nothing by itself: see [App.Serve].
-// ctx bounds how long opening may take. All that is wrong with the settings is reported
-// at once, and without quoting what may be secret.
+// Open opens the program on its database.
 func Open(ctx context.Context, cfg Config) (*App, error) {
-	a := &App{cfg: cfg, metrics: prometheus.NewRegistry()}
+	a := &App{cfg: cfg}
 	a.cfg.Log = cmp.Or(cfg.Log, slog.Default())
 	if err := a.build(ctx); err != nil {
 		return nil, errors.Join(err, a.Close(context.WithoutCancel(ctx)))
@@ -88,8 +82,7 @@ func Open(ctx context.Context, cfg Config) (*App, error) {
 // Handler returns the handler of the API, the feeds, /healthz and /metrics.
 func (a *App) Handler() http.Handler { return a.handler }
 
-// Close closes everything, the last thing first: what is being generated is waited for
-// until ctx ends, and what was counted is written.
+// Close waits until ctx ends for what is being generated, writes what was counted, and closes everything.
 func (a *App) Close(ctx context.Context) error {
 	var errs []error
 	for len(a.close) > 0 {
@@ -110,31 +103,44 @@ func (a *App) build(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	// What can be fetched is known before there is a client: settings are judged before
-	// a database is made.
+	// What can be fetched is known before there is a client: settings are judged before a database is made.
 	settings, err := collector.SettingsFrom(a.cfg.Env, fetchers.Types(fetchers.New(a.cfg.Services)))
 	if err != nil {
 		return err
+	}
+	budget, err := callsPerHour(a.cfg.Env)
+	if err != nil {
+		return err
+	}
+	meters, metrics, err := openMetrics(a.cfg.Log)
+	if err != nil {
+		return fmt.Errorf("app: metrics: %w", err)
 	}
 	if a.Store, err = store.Open(ctx, a.cfg.DB, store.Options{Now: a.cfg.Now}); err != nil {
 		return err
 	}
 	a.close = append(a.close, func(context.Context) error { return a.Store.Close() })
-	if err := a.openDigests(ctx, summariser); err != nil {
+	cfg := digest.Config{
+		Store: a.Store, Summariser: summariser, Zone: a.cfg.Zone, CallsPerHour: budget, ErrorTTL: a.cfg.ErrorTTL,
+		Logger: a.cfg.Log, MeterProvider: meters,
+	}
+	if err := a.openDigests(ctx, cfg); err != nil {
 		return err
 	}
-	if err := a.openCollector(settings); err != nil {
-		return err
-	}
-	return a.buildHandler()
+	return a.openCollector(settings, metrics)
 }
 
-func (a *App) openDigests(ctx context.Context, s summary.Summariser) error {
-	meters, err := metersOf(a.metrics)
-	if err != nil {
-		return fmt.Errorf("app: metrics: %w", err)
+func callsPerHour(env map[string]string) (int64, error) {
+	const name, most = "DIGEST_CALLS_PER_HOUR", 1_000_000
+	text := env[name]
+	n, err := strconv.ParseInt(text, 10, 64)
+	if text != "" && (err != nil || n < 1 || n > most) {
+		return 0, fmt.Errorf("app: %s=%.20q, want a whole number from 1 to %d, or no such variable", name, text, most)
 	}
-	cfg := digest.Config{Store: a.Store, Summariser: s, Zone: a.cfg.Zone, Logger: a.cfg.Log, MeterProvider: meters}
+	return n, nil
+}
+
+func (a *App) openDigests(ctx context.Context, cfg digest.Config) error {
 	if a.cfg.Redis != "" {
 		opt, err := redis.ParseURL(a.cfg.Redis)
 		if err != nil {
@@ -147,19 +153,16 @@ func (a *App) openDigests(ctx context.Context, s summary.Summariser) error {
 	ctx, cancel := context.WithTimeout(ctx, opening)
 	defer cancel()
 	svc, err := digest.Open(ctx, cfg)
-	if err != nil {
-		return err
+	if err == nil {
+		a.Digests = svc
+		a.close = append(a.close, svc.Close)
 	}
-	a.Digests = svc
-	a.close = append(a.close, svc.Close)
-	return nil
+	return err
 }
 
-// openCollector opens the collector. It caches in the tiers of the digests, so answers
-// and their validators outlive the process, and are shared by all that collect.
-func (a *App) openCollector(settings collector.Settings) (err error) {
+func (a *App) openCollector(settings collector.Settings, metrics http.Handler) (err error) {
 	a.Fetch, err = fetch.New(fetch.Config{
-		Tiers: a.Digests.Tiers(), UserAgent: cmp.Or(a.cfg.UserAgent, UserAgent),
+		Tiers: a.Digests.Tiers(), UserAgent: userAgent,
 		PerHost: cmp.Or(settings.PerHost, collector.DefaultPerHost), AllowPrivate: a.cfg.AllowPrivate,
 		Now: a.cfg.Now, Logger: a.cfg.Log,
 	})
@@ -173,23 +176,42 @@ func (a *App) openCollector(settings collector.Settings) (err error) {
 		Store: a.Store, Tiers: a.Digests.Tiers(), Fetchers: fetchers.New(services), Settings: settings,
 		KeepItems: keepItems, Log: a.cfg.Log,
 	})
-	return err
-}
-
-func (a *App) buildHandler() error {
-	zone, err := time.LoadLocation(cmp.Or(a.cfg.Zone, digest.DefaultZone))
 	if err != nil {
-		return fmt.Errorf("app: %w", err)
+		return err
 	}
-	metrics, err := a.showMetrics()
-	if err != nil {
-		return fmt.Errorf("app: metrics: %w", err)
-	}
+	a.Manage = &manage.Manager{Store: a.Store, Changed: a.Collector.SourcesChanged, Address: a.address}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
 	mux.Handle("/", api.New(api.Config{
-		Store: a.Store, Digests: a.Digests, Collector: a.Collector, Key: a.cfg.Key, BaseURL: a.cfg.BaseURL, Location: zone, Log: a.cfg.Log,
+		Store: a.Store, Digests: a.Digests, Collector: a.Collector, Key: a.cfg.Key, BaseURL: a.cfg.BaseURL, Log: a.cfg.Log,
+		Verified: a.verified.Load, Manage: a.Manage,
 	}))
 	a.handler = mux
 	return nil
+}
+
+// address returns what a source would be fetched from: of a type that nobody can fetch yet, nothing.
+func (a *App) address(kind string, config json.RawMessage) (string, error) {
+	all := fetchers.New(a.cfg.Services)
+	f, ok := all[kind]
+	switch {
+	case ok:
+		return f.Address(fetchers.Source{Type: kind, Config: config})
+	case slices.Contains(fetchers.Unfetched, kind):
+		return "", nil
+	}
+	return "", fmt.Errorf("the type is none of %v, %v", fetchers.Types(all), fetchers.Unfetched)
+}
+
+// openMetrics returns a provider, and a handler that shows its instruments. They name no source, user or digest.
+func openMetrics(log *slog.Logger) (metric.MeterProvider, http.Handler, error) {
+	r := prometheus.NewRegistry()
+	e, err := exporter.New(exporter.WithRegisterer(r), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
+	if err != nil {
+		return nil, nil, err
+	}
+	err = errors.Join(r.Register(collectors.NewGoCollector()),
+		r.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})))
+	h := promhttp.HandlerFor(r, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError)})
+	return sdk.NewMeterProvider(sdk.WithReader(e)), h, err
 }

@@ -4,18 +4,21 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"sync"
 	"time"
 
-	"github.com/twofold-go/twofold/examples/digest/collector/pool"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/twofold-go/twofold/examples/digest/api"
 	"github.com/twofold-go/twofold/examples/digest/digest"
+	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// grace is how long requests may go on after the program was told to end. A request for a
-// digest may wait for a model: it is cut, and nothing of it is cached.
+// grace is how long requests may go on after the program was told to end.
 const grace = 10 * time.Second
 
 // Serving says what [App.Serve] does.
@@ -23,18 +26,11 @@ type Serving struct {
 	Listener net.Listener  // required; Serve closes it
 	Collect  bool          // fetch sources when they are due
 	Generate []digest.Kind // generate these for all users when a period closes
-
-	// Retry is how soon digests that could not be made are tried again; then it is twice
-	// that, and so on until the period after closes. 0: DefaultRetry.
-	Retry time.Duration
+	Retry    time.Duration // how soon digests that could not be made are asked for again. 0: five minutes.
+	Verify   time.Duration // how often the kept hashes are verified; 0: every day
 }
 
-// DefaultRetry is what a [Serving] that leaves Retry zero gets.
-const DefaultRetry = 10 * time.Minute
-
-// Serve answers requests until ctx ends, and does what else it is told to. Then it lets
-// fetches under way end, for up to 30 s or until kill is closed, and requests for up to
-// 10 s. Fetches that were cut are no error: their sources are as due as before.
+// Serve answers requests until ctx ends, and does what else it is told to. That fetches were cut is an error.
 func (a *App) Serve(ctx context.Context, kill <-chan struct{}, s Serving) error {
 	srv := &http.Server{
 		Handler:           a.handler,
@@ -50,15 +46,17 @@ func (a *App) Serve(ctx context.Context, kill <-chan struct{}, s Serving) error 
 	var work sync.WaitGroup
 	var collected, ended error
 	if s.Collect {
-		work.Go(func() {
-			collected = a.Collector.Run(ctx, kill)
-			if errors.Is(collected, pool.ErrCut) {
-				a.cfg.Log.Warn("fetches were cut short; their sources are due again")
-				collected = nil
-			}
-		})
+		work.Go(func() { collected = a.Collector.Run(ctx, kill) })
 	}
-	work.Go(func() { a.generateWhenClosed(ctx, s.Generate, cmp.Or(s.Retry, DefaultRetry)) })
+	for _, kind := range s.Generate {
+		work.Go(func() { a.generateWhenClosed(ctx, kind, cmp.Or(s.Retry, 5*time.Minute)) })
+	}
+	work.Go(func() {
+		for ctx.Err() == nil {
+			a.verify(ctx)
+			sleep(ctx, cmp.Or(s.Verify, 24*time.Hour))
+		}
+	})
 	work.Go(func() {
 		<-ctx.Done()
 		ended = shutdown(ctx, kill, srv)
@@ -72,17 +70,14 @@ func (a *App) Serve(ctx context.Context, kill <-chan struct{}, s Serving) error 
 	return errors.Join(err, ended, collected)
 }
 
-// shutdown lets requests end for as long as grace, or until kill is closed.
 func shutdown(ctx context.Context, kill <-chan struct{}, srv *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	stop := make(chan struct{})
-	defer close(stop)
 	go func() {
 		select {
 		case <-kill:
 			cancel()
-		case <-stop:
+		case <-ctx.Done():
 		}
 	}()
 	err := srv.Shutdown(ctx)
@@ -90,4 +85,129 @@ func shutdown(ctx context.Context, kill <-chan struct{}, srv *http.Server) error
 		return srv.Close() // they had their time
 	}
 	return err
+}
+
+// verify corrects kept hashes: a wrong one shows its user another user's digest.
+func (a *App) verify(ctx context.Context) {
+	found, err := a.Store.Verify(ctx, true)
+	if ctx.Err() != nil {
+		return
+	}
+	a.verified.Store(&api.Verified{At: a.Store.Now().UTC(), Corrected: len(found), Failed: err != nil})
+	if err != nil {
+		a.cfg.Log.ErrorContext(ctx, "kept hashes were not verified", "err", err)
+	}
+	for _, d := range found {
+		a.cfg.Log.ErrorContext(ctx, "a kept hash was wrong, and was corrected", "user", d.UserID, "kept", d.Kept, "want", d.Want)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-ctx.Done()
+}
+
+const (
+	page    = 500 // users are read at a time
+	workers = 16  // users are generated for at a time
+)
+
+// Report counts what became of the digests of many users.
+type Report struct {
+	Users    int                   `json:"users"`
+	Outcomes map[digest.State]int  `json:"outcomes"`
+	Origins  map[digest.Origin]int `json:"origins"` // of those that there are
+	Failed   int                   `json:"failed"`
+	mu       sync.Mutex            // protects all of it while digests are generated
+	first    error
+}
+
+// Err returns what went wrong for the first of the users for whom something did.
+func (r *Report) Err() error {
+	if r.Failed == 0 {
+		return nil
+	}
+	return fmt.Errorf("app: no digest for %d of %d users: %w", r.Failed, r.Users, r.first)
+}
+
+func (r *Report) add(res digest.Result, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if errors.Is(err, store.ErrNotFound) { // the user is gone since the ids were read
+		return
+	}
+	r.Users++
+	if err != nil {
+		r.Failed++
+		if r.first == nil {
+			r.first = err
+		}
+		return
+	}
+	r.Outcomes[res.State]++
+	if res.Origin != "" {
+		r.Origins[res.Origin]++
+	}
+}
+
+// GenerateAll generates the digest of the last closed period for every user.
+func (a *App) GenerateAll(ctx context.Context, kind digest.Kind) (*Report, error) {
+	r := &Report{Outcomes: map[digest.State]int{}, Origins: map[digest.Origin]int{}}
+	var last int64
+	for {
+		ids, err := a.Store.UserIDs(ctx, last, page)
+		if err == nil && len(ids) == 0 {
+			_, err = a.Digests.Clean(ctx)
+			return r, err
+		}
+		if err != nil {
+			return r, err
+		}
+		last = ids[len(ids)-1]
+		var group errgroup.Group
+		group.SetLimit(workers)
+		for _, id := range ids {
+			group.Go(func() error {
+				res, err := a.Digests.Generate(ctx, digest.Request{UserID: id, Kind: kind})
+				if ctx.Err() == nil {
+					r.add(res, err)
+				}
+				return ctx.Err()
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return r, err
+		}
+	}
+}
+
+// generateWhenClosed generates all users' digests at once, whenever a period closes, and every retry while some are missing.
+func (a *App) generateWhenClosed(ctx context.Context, kind digest.Kind, retry time.Duration) {
+	for ctx.Err() == nil {
+		next := a.Digests.NextClose(kind)
+		whole := a.generateOnce(ctx, kind)
+		pause := next.Sub(a.Store.Now())
+		if !whole {
+			pause = min(pause, retry)
+		}
+		sleep(ctx, pause)
+	}
+}
+
+func (a *App) generateOnce(ctx context.Context, kind digest.Kind) (whole bool) {
+	r, err := a.GenerateAll(ctx, kind)
+	if err == nil {
+		err = r.Err()
+	}
+	if ctx.Err() != nil {
+		return false
+	}
+	level := slog.LevelInfo
+	if err != nil {
+		level = slog.LevelError
+	}
+	a.cfg.Log.Log(ctx, level, "digests generated", "type", kind, "users", r.Users, "failed", r.Failed, "stale", r.Outcomes[digest.Stale],
+		"calls", r.Origins[digest.FromCall], "err", err)
+	return err == nil && r.Outcomes[digest.Stale] == 0
 }

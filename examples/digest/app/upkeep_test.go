@@ -2,6 +2,10 @@ package app_test
 
 import (
 	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,6 +24,29 @@ func number(t *testing.T, a *app.App, query string) (n int) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// page returns what the program answers at a path.
+func page(t *testing.T, a *app.App, path string) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	a.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+	return w.Body.String()
+}
+
+// until polls what another goroutine is to do.
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	deadline, poll := time.NewTimer(30*time.Second), time.NewTicker(2*time.Millisecond)
+	defer deadline.Stop()
+	defer poll.Stop()
+	for !done() {
+		select {
+		case <-poll.C:
+		case <-deadline.C:
+			t.Fatalf("in half a minute: no %s", what)
+		}
+	}
 }
 
 // A month's digest may be asked for until the next month is over. What it is made of is
@@ -106,47 +133,49 @@ func TestServeTriesAgain(t *testing.T) {
 	fill(t, path, noon, 2)
 	clock := storetest.NewClock(noon.AddDate(0, 0, -1)) // of the day before nothing is known
 	m := &moody{}
-	a := open(t, app.Config{DB: path, Zone: "UTC", Now: clock.Now, Summariser: m})
+	a := open(t, app.Config{DB: path, Zone: "UTC", Now: clock.Now, Summariser: m, ErrorTTL: -1})
 	for i, want := range []int{2, 4} {
 		clock.Set(noon.Add(time.Duration(i) * 4 * time.Hour))
-		m.failures.Store(5)
+		m.failures.Store(3)
 		_, end := serving(t, a, app.Serving{Generate: []digest.Kind{digest.FourHours}, Retry: time.Millisecond})
-		deadline, poll := time.NewTimer(30*time.Second), time.NewTicker(2*time.Millisecond)
-		for number(t, a, `SELECT count(*) FROM digests`) < want {
-			select {
-			case <-poll.C:
-			case <-deadline.C:
-				t.Fatalf("fewer than %d digests", want)
-			}
-		}
-		deadline.Stop()
-		poll.Stop()
+		until(t, "digest", func() bool {
+			clock.Advance(time.Second) // it is no attempt before its time
+			return number(t, a, `SELECT count(*) FROM digests`) >= want
+		})
 		end()
 	}
 }
 
-// A model that refuses for good is not asked, and paid, every few minutes.
-func TestServeTriesLessAndLess(t *testing.T) {
+// Every day a program that serves looks for users whose kept hash is wrong, and corrects
+// it. The log and /healthz say so.
+func TestServeVerifies(t *testing.T) {
 	path := storetest.Path(t)
-	fill(t, path, noon, 1)
-	m := &moody{}
-	const calls = 8
-	m.failures.Store(calls - 1)
-	a := open(t, app.Config{DB: path, Zone: "UTC", Now: func() time.Time { return noon }, Summariser: m})
-	began := time.Now()
-	_, end := serving(t, a, app.Serving{Generate: []digest.Kind{digest.Daily}, Retry: time.Millisecond})
-	deadline, poll := time.NewTimer(30*time.Second), time.NewTicker(time.Millisecond)
-	defer deadline.Stop()
-	defer poll.Stop()
-	for m.failures.Load() >= 0 {
-		select {
-		case <-poll.C:
-		case <-deadline.C:
-			t.Fatal("it gave up")
+	fill(t, path, noon, 2)
+	var log strings.Builder
+	a := open(t, app.Config{DB: path, Zone: "UTC", Now: func() time.Time { return noon }, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	spoil := func() {
+		writer, _ := a.Store.Pools()
+		if _, err := writer.ExecContext(t.Context(), `UPDATE user_subscription_hashes SET source_count = 99 WHERE user_id = 1`); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if took := time.Since(began); took < (1<<(calls-1)-1)*time.Millisecond {
-		t.Errorf("%d calls within %v", calls, took)
+	before := page(t, a, "/healthz")
+	if !strings.Contains(before, `"verified":null`) {
+		t.Errorf("/healthz before the first: %s", before)
+	}
+	spoil()
+	_, end := serving(t, a, app.Serving{Verify: time.Millisecond})
+	for range 2 {
+		until(t, "correction", func() bool {
+			return number(t, a, `SELECT count(*) FROM user_subscription_hashes WHERE source_count = 99`) == 0
+		})
+		until(t, "word of it", func() bool {
+			return strings.Contains(page(t, a, "/healthz"), `"verified":{"at":"2026-02-25T14:00:00Z","corrected":`)
+		})
+		spoil()
 	}
 	end()
+	if !strings.Contains(log.String(), "a kept hash was wrong, and was corrected") {
+		t.Errorf("the log says nothing: %s", log.String())
+	}
 }

@@ -1,3 +1,6 @@
+// Package collector fetches sources when they are due, and stores what they publish.
+//
+// A claim is a lease in the source's row. One transaction ends it and stores items, schedule and log.
 package collector
 
 import (
@@ -7,8 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -16,48 +22,40 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/collector/pool"
 	"github.com/twofold-go/twofold/examples/digest/collector/schedule"
 	"github.com/twofold-go/twofold/examples/digest/store"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/policy"
 )
 
-// What a zero field of [Settings] or [Config] means.
+// SourcesTag is the tag of the cached reviews. The others are the defaults of [Settings].
 const (
-	DefaultTick         = time.Minute
-	DefaultConcurrency  = 5
-	DefaultPerHost      = 2
-	DefaultFetchTimeout = time.Minute
-	DefaultKeepItems    = 30 * 24 * time.Hour
+	SourcesTag         = "sources"
+	DefaultTick        = time.Minute
+	DefaultConcurrency = 5
+	DefaultPerHost     = 2
 )
 
-// Config says what a collector is. Store, Tiers and Fetchers are required.
+// Config describes a collector. Store, Tiers and Fetchers are required.
 type Config struct {
-	Store    *store.Store // its clock is the collector's
-	Tiers    *cache.Tiers // where the list of sources is cached
-	Fetchers map[string]fetchers.Fetcher
-	Settings Settings
-
-	// Schedule is the policy but for Probe, which is in Settings.
-	Schedule schedule.Policy
-
-	// Name is the collector's among those on one database. Empty: one that nobody
-	// else has.
-	Name string
-
-	FetchTimeout time.Duration // of a whole fetch, redirects and all. 0: DefaultFetchTimeout
-	Drain        time.Duration // see [pool.Pool]. 0: pool.DefaultDrain
-	KeepItems    time.Duration // after a source has last listed them. 0: DefaultKeepItems
-	Log          *slog.Logger  // Nil: slog.Default
+	Store        *store.Store // its clock is the collector's
+	Tiers        *cache.Tiers // of the reviews of all sources
+	Fetchers     map[string]fetchers.Fetcher
+	Settings     Settings
+	Schedule     schedule.Policy // its Probe is that of Settings
+	Name         string          // unique in the database. Empty: a random one
+	FetchTimeout time.Duration   // of a whole fetch with its redirects. 0: a minute
+	KeepItems    time.Duration   // after a source has last listed them. 0: 30 days
+	Log          *slog.Logger    // nil: slog.Default
 }
 
-// Collector fetches sources. Make one with [New]. All methods may be called
-// concurrently; status and health tell of all collectors on the database, also when
-// this one does not run.
+// Collector fetches sources. Its methods may be called concurrently.
 type Collector struct {
 	cfg     Config
 	types   []string // that have fetchers
-	sources cache.Cache[string, []known]
-	counts  counters
-
-	mu   sync.Mutex
-	told map[string]bool // what was warned of: once is enough
+	reviews cache.Cache[string, int]
+	told    sync.Map     // warnings that were logged
+	cleaned atomic.Int64 // when, in milliseconds
+	mu      sync.Mutex   // protects what follows
+	counts  Counts
 }
 
 // New returns the collector that cfg describes.
@@ -68,84 +66,75 @@ func New(cfg Config) (*Collector, error) {
 	cfg.Settings.Tick = cmp.Or(cfg.Settings.Tick, DefaultTick)
 	cfg.Settings.Concurrency = cmp.Or(cfg.Settings.Concurrency, DefaultConcurrency)
 	cfg.Settings.PerHost = cmp.Or(cfg.Settings.PerHost, DefaultPerHost)
-	cfg.FetchTimeout = cmp.Or(cfg.FetchTimeout, DefaultFetchTimeout)
-	cfg.KeepItems = cmp.Or(cfg.KeepItems, DefaultKeepItems)
+	cfg.FetchTimeout = cmp.Or(cfg.FetchTimeout, time.Minute)
+	cfg.KeepItems = cmp.Or(cfg.KeepItems, 30*24*time.Hour)
 	cfg.Schedule.Probe = cfg.Settings.Probe
+	cfg.Log = cmp.Or(cfg.Log, slog.Default())
 	if cfg.Name == "" {
 		host, _ := os.Hostname() // only for people who look into the table
 		cfg.Name = fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:8])
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.Default()
-	}
-	c := &Collector{cfg: cfg, types: fetchers.Types(cfg.Fetchers), told: map[string]bool{}}
-	var err error
-	if c.sources, err = c.newSources(); err != nil {
+	c := &Collector{cfg: cfg, types: fetchers.Types(cfg.Fetchers)}
+	reviews, err := cache.New(cfg.Tiers, cache.Config[string, int]{
+		Namespace: "sources:v1",
+		LocalOnly: true, // a review depends on this process's settings
+		Tags:      func(string, int) []string { return []string{SourcesTag} },
+		Policy:    policy.Patch{TTL: new(cfg.Settings.Tick), Jitter: new(0.0)}, // without a log, other processes' changes come a tick later
+		Load:      c.review,
+	})
+	if err != nil {
 		return nil, fmt.Errorf("collector: %w", err)
 	}
+	c.reviews = reviews
 	return c, nil
 }
 
-// Run fetches what is due until ctx ends, then lets the fetches under way end, for up to
-// Drain or until kill is closed, and gives back all leases. A fetch that was cut short
-// counts for nothing: its source is as due as before. Then the error is
-// [pool.ErrCut]. [Signals] makes ctx and kill.
+// Run fetches what is due until ctx ends. It stops as [pool.Pool.Run] does. [Signals] makes ctx and kill.
 func (c *Collector) Run(ctx context.Context, kill <-chan struct{}) error {
-	defer c.returnLeases(ctx)
 	c.cfg.Log.InfoContext(ctx, "collector runs", "name", c.cfg.Name, "tick", c.cfg.Settings.Tick, "types", c.types)
-	cleaning, stop := context.WithCancel(ctx)
-	var cleaner sync.WaitGroup
-	cleaner.Go(func() { pool.Every(cleaning, time.Hour, c.clean) })
-	defer cleaner.Wait()
-	defer stop()
 	return c.pool().Run(ctx, kill)
 }
 
-// RunOnce fetches what is due now, removes what is old, and returns when that is done: a
-// program that a cron job starts is never there when an hour is over. It stops as Run does.
+// RunOnce fetches what is due now. It stops as Run does.
 func (c *Collector) RunOnce(ctx context.Context, kill <-chan struct{}) error {
-	defer c.returnLeases(ctx)
-	err := c.pool().RunAll(ctx, kill)
-	c.clean(ctx)
-	return err
+	return c.pool().RunAll(ctx, kill)
 }
 
 func (c *Collector) pool() pool.Pool[store.Lease] {
 	return pool.Pool[store.Lease]{
-		Claim: c.claim,
-		Do:    func(ctx context.Context, l store.Lease) { c.fetch(ctx, l) },
-		Size:  c.cfg.Settings.Concurrency, Tick: c.cfg.Settings.Tick, Drain: c.cfg.Drain, Log: c.cfg.Log,
+		Claim: func(ctx context.Context, n int) ([]store.Lease, bool, error) {
+			c.clean(ctx)
+			if _, err := c.reviews.Get(ctx, "all"); err != nil && ctx.Err() == nil { // claiming does not depend on it
+				c.cfg.Log.ErrorContext(ctx, "the list of sources was not reviewed", "err", err)
+			}
+			leases, more, err := c.cfg.Store.ClaimDue(ctx, c.wants(n))
+			c.count(func(n *Counts) { n.Claimed += int64(len(leases)) })
+			return leases, more, err
+		},
+		Do:   func(ctx context.Context, l store.Lease) { c.fetch(ctx, l) },
+		Size: c.cfg.Settings.Concurrency, Tick: c.cfg.Settings.Tick, Log: c.cfg.Log,
 	}
 }
 
-func (c *Collector) claim(ctx context.Context, n int) ([]store.Lease, bool, error) {
-	c.prepare(ctx)
-	leases, more, err := c.cfg.Store.ClaimDue(ctx, store.Claim{
+func (c *Collector) wants(n int) store.Claim {
+	return store.Claim{
 		Owner: c.cfg.Name, For: c.lease(), Types: c.types, Max: n,
 		Skew: schedule.Skew(c.cfg.Settings.Tick), Probe: c.cfg.Settings.Probe > 0,
+		Wait: c.cfg.Schedule.Longest(false), ProbeWait: c.cfg.Schedule.Longest(true),
 		HostOf: c.hostOf, PerHost: c.cfg.Settings.PerHost,
-	})
-	c.counts.claimed.Add(int64(len(leases)))
-	return leases, more, err
-}
-
-// lease returns how long a lease lasts: longer than any fetch can take, with time to
-// store it, so that none needs to be renewed.
-func (c *Collector) lease() time.Duration { return c.cfg.FetchTimeout + time.Minute }
-
-// returnLeases gives back what this collector still holds, so that nobody has to wait
-// until it runs out.
-func (c *Collector) returnLeases(ctx context.Context) {
-	ctx, cancel := storing(ctx)
-	defer cancel()
-	if err := c.cfg.Store.ReturnLeases(ctx, c.cfg.Name); err != nil {
-		c.cfg.Log.ErrorContext(ctx, "leases were not returned, and will run out", "err", err)
 	}
 }
 
-// clean removes what is old.
+// lease is longer than any fetch takes, with time to store it: leases are not renewed.
+func (c *Collector) lease() time.Duration { return c.cfg.FetchTimeout + time.Minute }
+
 func (c *Collector) clean(ctx context.Context) {
-	cleaned, err := c.cfg.Store.Clean(ctx, c.cfg.Store.Now().Add(-c.cfg.KeepItems))
+	now := c.cfg.Store.Now()
+	last := c.cleaned.Load()
+	if now.Sub(time.UnixMilli(last)).Abs() < time.Hour || !c.cleaned.CompareAndSwap(last, now.UnixMilli()) {
+		return
+	}
+	cleaned, err := c.cfg.Store.Clean(ctx, now.Add(-c.cfg.KeepItems))
 	if err != nil && ctx.Err() == nil {
 		c.cfg.Log.ErrorContext(ctx, "cleaning failed", "err", err)
 	}
@@ -154,17 +143,86 @@ func (c *Collector) clean(ctx context.Context) {
 	}
 }
 
-// storing returns the context for storing something that is already decided: it does
-// not end with ctx.
-func storing(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+// Counts are numbers of events in this collector since it was made.
+type Counts struct {
+	InFlight    int64 `json:"in_flight"`    // fetches under way now
+	Claimed     int64 `json:"claimed"`      // leases taken
+	Succeeded   int64 `json:"succeeded"`    // fetches stored as a success
+	NotModified int64 `json:"not_modified"` // of these, where nothing had changed
+	Failed      int64 `json:"failed"`       // fetches stored as a failure
+	Returned    int64 `json:"returned"`     // fetches cut short, whose leases were given back
+	Lost        int64 `json:"lost"`         // fetches that took longer than their lease
+	Unstored    int64 `json:"unstored"`     // fetches that the database did not take
+	New         int64 `json:"new"`          // items
+	Updated     int64 `json:"updated"`      // new versions of items
 }
 
-// once reports whether it is called for the first time with these words.
-func (c *Collector) once(words string) bool {
+// Counts returns the numbers so far.
+func (c *Collector) Counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	first := !c.told[words]
-	c.told[words] = true
-	return first
+	return c.counts
+}
+
+func (c *Collector) count(fn func(n *Counts)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fn(&c.counts)
+}
+
+// review warns of sources that cannot be fetched, and plans those again whose interval has changed.
+func (c *Collector) review(ctx context.Context, _ string) (int, error) {
+	states, err := c.cfg.Store.FetchStates(ctx)
+	var changed []store.FetchState
+	for _, s := range states {
+		if c.cfg.Fetchers[s.Type] == nil {
+			c.warnOnce(ctx, "no fetcher for a source type: its sources are parked", "type", s.Type)
+		}
+		every, err := c.cfg.Settings.Intervals.Source(s.Type, s.Config)
+		if err != nil {
+			c.warnOnce(ctx, "a source has the interval of its type, not its own", "source", s.ID, "err", err)
+		}
+		if !s.LastFetchedAt.IsZero() && s.Interval != every {
+			s.Interval = every
+			changed = append(changed, s)
+		}
+	}
+	if err != nil || len(changed) == 0 {
+		return len(states), err
+	}
+	return len(states), c.cfg.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		for _, s := range changed {
+			err = errors.Join(err, tx.SetInterval(ctx, s.ID, s.Interval))
+		}
+		return err
+	})
+}
+
+func (c *Collector) warnOnce(ctx context.Context, words string, args ...any) {
+	if _, told := c.told.LoadOrStore(fmt.Sprint(words, args), true); !told {
+		c.cfg.Log.WarnContext(ctx, words, args...)
+	}
+}
+
+// SourcesChanged must be called when sources were added, changed or deleted. The next tick reviews them.
+func (c *Collector) SourcesChanged(ctx context.Context) error {
+	return c.cfg.Tiers.Invalidate(ctx, invalidate.Tag(cache.DefaultTenant, SourcesTag))
+}
+
+// Resume lets a paused source go on at once.
+func (c *Collector) Resume(ctx context.Context, id int64) error {
+	if err := c.cfg.Store.ResumeSource(ctx, id); err != nil {
+		return err
+	}
+	return c.SourcesChanged(ctx)
+}
+
+func (c *Collector) hostOf(s store.Source) string {
+	if f := c.cfg.Fetchers[s.Type]; f != nil {
+		addr, wrong := f.Address(fetchers.Source{Type: s.Type, Config: s.Config})
+		if u, err := url.Parse(addr); err == nil && wrong == nil {
+			return strings.ToLower(u.Host)
+		}
+	}
+	return ""
 }

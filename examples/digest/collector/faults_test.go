@@ -86,7 +86,7 @@ func TestFaults(t *testing.T) {
 			case <-r.Context().Done():
 			case <-hang:
 			}
-		}, func(c *fetch.Config) { c.Timeout = 50 * time.Millisecond }, "timeout", 0, 0},
+		}, func(c *fetch.Config) { c.Timeout = 50 * time.Millisecond }, fetch.ErrTimeout.Error(), 0, 0},
 		{"hangs in the body", func(rw http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(rw, "<rss>")
 			_ = http.NewResponseController(rw).Flush()
@@ -94,7 +94,7 @@ func TestFaults(t *testing.T) {
 			case <-r.Context().Done():
 			case <-hang:
 			}
-		}, func(c *fetch.Config) { c.Timeout = 100 * time.Millisecond }, "timeout", 0, 0},
+		}, func(c *fetch.Config) { c.Timeout = 100 * time.Millisecond }, fetch.ErrTimeout.Error(), 0, 0},
 		{"50 MB", func(rw http.ResponseWriter, _ *http.Request) {
 			block := []byte(strings.Repeat("<!-- filler -->\n", 1<<12))
 			for range 50 << 20 / len(block) {
@@ -102,18 +102,18 @@ func TestFaults(t *testing.T) {
 					return
 				}
 			}
-		}, func(c *fetch.Config) { c.MaxBytes = 1 << 20 }, "too_large", 0, 0},
-		{"redirect loop", func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, r.URL.Path, http.StatusFound) }, nil, "redirect_loop", 0, 0},
+		}, func(c *fetch.Config) { c.MaxBytes = 1 << 20 }, fetch.ErrTooLarge.Error(), 0, 0},
+		{"redirect loop", func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, r.URL.Path, http.StatusFound) }, nil, fetch.ErrRedirectLoop.Error(), 0, 0},
 		{"redirects for ever", func(rw http.ResponseWriter, r *http.Request) {
 			http.Redirect(rw, r, r.URL.Path+"x", http.StatusFound)
-		}, nil, "redirects", 0, 0},
+		}, nil, fetch.ErrTooManyRedirects.Error(), 0, 0},
 		{"no feed", func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, "<html>please pay") }, nil, "parse", 200, 0},
 		{"private address", func(rw http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(rw, feedOf("secret"))
-		}, func(c *fetch.Config) { c.AllowPrivate = false }, "private_address", 0, 0},
+		}, func(c *fetch.Config) { c.AllowPrivate = false }, fetch.ErrPrivateAddress.Error(), 0, 0},
 		{"redirect to a private address", func(rw http.ResponseWriter, r *http.Request) {
 			http.Redirect(rw, r, "http://169.254.169.254/latest/meta-data/", http.StatusFound)
-		}, nil, "private_address", 0, 0},
+		}, nil, fetch.ErrPrivateAddress.Error(), 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)

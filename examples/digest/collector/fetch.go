@@ -26,85 +26,88 @@ type Report struct {
 	Updated     int    `json:"updated"`         // and how many are new versions
 	Error       string `json:"error,omitempty"` // safe to show
 	Returned    bool   `json:"returned,omitempty"`
-
-	Paused  bool   `json:"paused,omitempty"`   // it failed too often, or is gone
-	MovedTo string `json:"moved_to,omitempty"` // its address from now on
+	Paused      bool   `json:"paused,omitempty"`   // it failed too often, or is gone
+	MovedTo     string `json:"moved_to,omitempty"` // its address from now on
 }
 
-// CollectSource fetches one source now, whether it is due or not, paused or not. A
-// source whose type has no fetcher is skipped, which is no error; one that somebody is
-// fetching is [store.ErrClaimed], one that is not there [store.ErrNotFound]. That the
-// fetch failed stands in the report.
+// CollectSource fetches one source now, even if it is paused. A failed fetch is no error.
 func (c *Collector) CollectSource(ctx context.Context, id int64) (Report, error) {
 	s, err := c.cfg.Store.FetchState(ctx, id)
-	if err != nil {
-		return Report{}, fmt.Errorf("collector: source %d: %w", id, err)
-	}
-	if _, ok := c.cfg.Fetchers[s.Type]; !ok {
+	if err == nil && c.cfg.Fetchers[s.Type] == nil {
 		return Report{SourceID: id, Name: s.Name, Type: s.Type, Skipped: true, Reason: "no fetcher for type " + s.Type}, nil
 	}
-	l, err := c.cfg.Store.ClaimSource(ctx, id, c.cfg.Name, c.lease())
+	var l store.Lease
+	if err == nil {
+		l, err = c.cfg.Store.ClaimSource(ctx, id, c.cfg.Name, c.lease())
+	}
 	if err != nil {
 		return Report{}, fmt.Errorf("collector: source %d: %w", id, err)
 	}
-	c.counts.claimed.Add(1)
+	c.count(func(n *Counts) { n.Claimed++ })
 	return c.fetch(ctx, l), nil
 }
 
-// fetch fetches a claimed source and stores what came of it.
+// fetch keeps the lease if nothing can be stored, so that the source is not asked again and again.
 func (c *Collector) fetch(ctx context.Context, l store.Lease) Report {
-	c.counts.inFlight.Add(1)
-	defer c.counts.inFlight.Add(-1)
+	c.count(func(n *Counts) { n.InFlight++ })
+	defer c.count(func(n *Counts) { n.InFlight-- })
 	began, started := time.Now(), c.cfg.Store.Now()
 	res, err := c.ask(ctx, l.State)
-	took := time.Since(began)
-
-	report := Report{SourceID: l.State.ID, Name: l.State.Name, Type: l.State.Type}
-	cut := err != nil && ctx.Err() != nil
-	ctx, cancel := storing(ctx)
+	took, cut := time.Since(began), err != nil && ctx.Err() != nil
+	r := Report{SourceID: l.State.ID, Name: l.State.Name, Type: l.State.Type, Returned: cut}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second) // a stop does not lose the result
 	defer cancel()
 	if cut {
-		return c.giveBack(ctx, l, report)
+		c.count(func(n *Counts) { n.Returned++ })
+		if err := c.cfg.Store.ReturnLease(ctx, l); err != nil {
+			c.cfg.Log.ErrorContext(ctx, "a lease was not returned, and will run out", "source", r.SourceID, "err", err)
+		}
+		return r
 	}
 	f := c.judge(l.State, res, err, started)
 	f.Took = took
 	added, err := c.cfg.Store.FinishFetch(ctx, l, f)
 	if err != nil {
-		return c.notStored(ctx, report, err)
+		r.Error = "what was fetched was not stored"
+		c.count(func(n *Counts) {
+			if errors.Is(err, store.ErrLeaseLost) {
+				n.Lost++
+			} else {
+				n.Unstored++
+			}
+		})
+		c.cfg.Log.ErrorContext(ctx, r.Error, "source", r.SourceID, "err", err)
+		return r
 	}
-	report.NotModified, report.Fetched = res.NotModified, len(f.Items)
-	report.New, report.Updated, report.Error = added.New, added.Updated, f.Error
-	report.Paused = f.Plan.Pause
+	r.NotModified, r.Fetched = res.NotModified, len(f.Items)
+	r.New, r.Updated, r.Error, r.Paused = added.New, added.Updated, f.Error, f.Plan.Pause
 	if f.Plan.Adopt {
-		report.MovedTo = f.NewURL
+		r.MovedTo = f.NewURL
 		if err := c.SourcesChanged(ctx); err != nil {
-			c.cfg.Log.WarnContext(ctx, "others do not know yet that a source has moved", "source", l.State.ID, "err", err)
+			c.cfg.Log.WarnContext(ctx, "other processes do not know yet that a source has moved", "source", r.SourceID, "err", err)
 		}
 	}
-	c.counts.count(report)
-	c.tell(ctx, l.State, f, report)
-	return report
+	c.tell(ctx, l.State, f, r)
+	return r
 }
 
-// ask runs the fetcher. A panic in it, from a parser that met what its author did not
-// think of, is the source's failure and not the collector's end.
+// ask runs the fetcher. A panic in it, of a parser for example, is the source's failure.
 func (c *Collector) ask(ctx context.Context, s store.FetchState) (res fetchers.Result, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.FetchTimeout)
 	defer cancel()
 	defer func() {
 		if v := recover(); v != nil {
-			err = &panicError{v}
+			err = fmt.Errorf("%w with a %T", errPanicked, v) // v may quote what the source sent
 		}
 	}()
 	return c.cfg.Fetchers[s.Type].Fetch(ctx, fetchers.Source{Type: s.Type, Config: s.Config, Seen: s.SeenHash})
 }
 
-// judge says what a fetch means for the source.
 func (c *Collector) judge(s store.FetchState, res fetchers.Result, err error, started time.Time) store.Fetched {
-	every, _ := c.cfg.Settings.Intervals.Source(s.Type, s.Config) // what is wrong with its own has been told
+	every, _ := c.cfg.Settings.Intervals.Source(s.Type, s.Config) // review has logged the error
 	f := store.Fetched{
 		Started: started, Interval: every, Status: res.Status,
-		Listed: !res.NotModified, Seen: res.Seen, NewURL: res.MovedTo,
+		Listed: !res.NotModified, Items: res.Items, Seen: res.Seen, NewURL: res.MovedTo,
 	}
 	o := schedule.Outcome{Started: started, Ended: c.cfg.Store.Now(), Wait: res.FreshFor, MovedTo: res.MovedTo}
 	if err != nil {
@@ -114,43 +117,23 @@ func (c *Collector) judge(s store.FetchState, res fetchers.Result, err error, st
 			f.Status, o.Wait, o.Gone = e.Code, e.RetryAfter, e.Code == http.StatusGone
 		}
 	}
-	for _, it := range res.Items {
-		f.Items = append(f.Items, store.Item{
-			GUID: it.GUID, URL: it.URL, Title: it.Title, Content: it.Content, Author: it.Author, PublishedAt: it.PublishedAt,
-		})
-	}
-	f.Plan = c.cfg.Schedule.Next(schedule.State{
-		Every: every, Failures: s.Failures, MovedTo: s.MovedTo, MovedSeen: s.MovedSeen,
-	}, o)
+	f.Plan = c.cfg.Schedule.Next(schedule.State{Every: every, Failures: s.Failures, MovedTo: s.MovedTo, MovedSeen: s.MovedSeen}, o)
 	return f
 }
 
-// giveBack returns the lease of a fetch that was cut short. It says nothing about the
-// source.
-func (c *Collector) giveBack(ctx context.Context, l store.Lease, r Report) Report {
-	r.Returned = true
-	c.counts.returned.Add(1)
-	if err := c.cfg.Store.ReturnLease(ctx, l); err != nil {
-		c.cfg.Log.ErrorContext(ctx, "a lease was not returned, and will run out", "source", l.State.ID, "err", err)
-	}
-	return r
-}
-
-// notStored leaves the lease to run out: whatever keeps the database from storing would
-// otherwise have us ask the source again and again.
-func (c *Collector) notStored(ctx context.Context, r Report, err error) Report {
-	r.Error = "what was fetched was not stored"
-	if errors.Is(err, store.ErrLeaseLost) {
-		c.counts.lost.Add(1)
-		c.cfg.Log.WarnContext(ctx, "a fetch took longer than its lease", "source", r.SourceID)
-		return r
-	}
-	c.counts.unstored.Add(1)
-	c.cfg.Log.ErrorContext(ctx, r.Error, "source", r.SourceID, "err", err)
-	return r
-}
-
 func (c *Collector) tell(ctx context.Context, s store.FetchState, f store.Fetched, r Report) {
+	c.count(func(n *Counts) {
+		switch {
+		case r.Error != "":
+			n.Failed++
+			return
+		case r.NotModified:
+			n.NotModified++
+		}
+		n.Succeeded++
+		n.New += int64(r.New)
+		n.Updated += int64(r.Updated)
+	})
 	log := c.cfg.Log.With("source", r.SourceID, "type", r.Type)
 	switch {
 	case r.Paused && s.PausedAt.IsZero():
@@ -162,4 +145,28 @@ func (c *Collector) tell(ctx context.Context, s store.FetchState, f store.Fetche
 	default:
 		log.DebugContext(ctx, "fetched", "items", r.Fetched, "new", r.New, "updated", r.Updated)
 	}
+}
+
+var errPanicked = errors.New("the fetcher panicked")
+
+// kindOf returns a word and a line for an error. It shows only texts that quote no query, header or body.
+func kindOf(err error) (kind, text string) {
+	if e, ok := errors.AsType[*fetch.Error](err); ok {
+		return e.Kind.Error(), e.Error()
+	}
+	if e, ok := errors.AsType[*fetch.StatusError](err); ok {
+		return "status", e.Error()
+	}
+	if e, ok := errors.AsType[*fetchers.ConfigError](err); ok {
+		return "config", e.Error()
+	}
+	switch {
+	case errors.Is(err, errPanicked):
+		return "panic", err.Error()
+	case errors.Is(err, fetchers.ErrParse):
+		return "parse", fetchers.ErrParse.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout", "the fetch took too long"
+	}
+	return "other", "the fetch failed"
 }

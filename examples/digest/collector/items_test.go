@@ -155,7 +155,7 @@ func TestCleaning(t *testing.T) {
 	}
 }
 
-// Whoever runs cleans, at its start and then hourly ([pool.Every]).
+// Whoever runs cleans, at its start and then hourly.
 func TestRunCleans(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")

@@ -31,6 +31,9 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(childDB); path != "" {
 		os.Exit(child(path))
 	}
+	if data := os.Getenv(killedTask); data != "" {
+		os.Exit(killed(data))
+	}
 	var err error
 	if template, err = makeTemplate(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -258,7 +261,7 @@ func (w *world) result(c <-chan error) error {
 // intervals returns the defaults with others.
 func intervals(t testing.TB, minutes map[string]string) schedule.Intervals {
 	t.Helper()
-	in, err := schedule.Defaults().Set(minutes, []string{"mastodon"})
+	in, err := schedule.Set(minutes, []string{"mastodon"})
 	if err != nil {
 		t.Fatal(err)
 	}

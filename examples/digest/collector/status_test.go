@@ -43,8 +43,8 @@ func TestCase14Status(t *testing.T) {
 	w.fakes["hackernews"].set(fetchers.Result{}, &fetch.StatusError{URL: "https://e.com/", Code: 503, RetryAfter: 3 * time.Hour})
 	w.fakes["website"].set(fetchers.Result{}, errFake)
 	w.fakes["mastodon"].set(fetchers.Result{}, &fetch.StatusError{URL: "https://m.example/", Code: 410})
-	c = w.collector(func(c *collector.Config) { c.Schedule.PauseAfter = 3 })
-	w.sql(`UPDATE sources SET consecutive_errors = 2 WHERE id = ?`, paused)
+	c = w.collector()
+	w.sql(`UPDATE sources SET consecutive_errors = 4 WHERE id = ?`, paused)
 	w.sql(`INSERT INTO fetch_log (source_id, at, ok, items_new) VALUES (?, ?, 1, 99)`, ok, noon.Add(-25*time.Hour).UnixMilli())
 	w.once(c)
 	st, err := c.Status(t.Context())
@@ -63,6 +63,7 @@ func TestCase14Status(t *testing.T) {
 		TotalSources: 6, ActiveSources: 3, PausedSources: 3, PausedByError: 1, GoneSources: 1, ParkedSources: 1,
 		Fetches24h: 4, Errors24h: 3, RawItems24h: 2, Items24h: 2,
 	}
+	stats.Wanted, stats.Failing, stats.LastSuccess = 3, 1, noon
 	if diff := cmp.Diff(stats, st.Stats); diff != "" {
 		t.Errorf("stats (-want +got):\n%s", diff)
 	}

@@ -1,3 +1,5 @@
+// Package demo runs the whole program through a day in seconds, with made-up feeds and users.
+// Two programs on one database stand for two processes. The demonstration moves their clock.
 package demo
 
 import (
@@ -5,66 +7,45 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"io/fs"
 	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
 	"os"
+	"path"
 	"path/filepath"
+	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/digest/app"
+	"github.com/twofold-go/twofold/examples/digest/collector/fetchers"
+	"github.com/twofold-go/twofold/examples/digest/setup"
 	"github.com/twofold-go/twofold/examples/digest/summary"
+	"github.com/twofold-go/twofold/policy"
 )
 
-// ErrMissed is wrapped by the error of a demonstration in which a promise was not kept.
-var ErrMissed = errors.New("demo: promises were not kept")
+// ErrMissed says that a promise of the demonstration was not kept.
+var ErrMissed = errors.New("demo: a promise was not kept")
 
-// What a Config leaves zero.
-const (
-	DefaultUsers = 1000
-	DefaultSeed  = 1
-)
-
-// Config says what is demonstrated. The zero value is ready to use, and prints nothing.
+// Config describes a demonstration. The zero value is ready to use, and prints nothing.
 type Config struct {
-	Users int    // 0: DefaultUsers
-	Seed  uint64 // of users and news; 0: DefaultSeed
-
-	// Uniform lets users choose sources as if none were more popular than another, which
-	// keeps the promises of the table less well: see package population.
-	Uniform bool
-
-	DB string // the database's file, which must not be there yet; empty: a temporary one
-
-	// Summariser writes the digests. Nil: summary.Extractive, whatever the environment
-	// asks for: a demonstration should not cost anything.
-	Summariser summary.Summariser
-
-	Out      io.Writer    // gets the tables; nil: nobody does
-	Progress io.Writer    // gets a progress bar if it is a terminal; nil: nobody does
-	Log      *slog.Logger // nil: nobody is told
-
-	windows int                                   // of four hours, the last ones of the day: 2 to 6; 0: all 6
-	tamper  func(context.Context, *app.App) error // for tests: called after each generation
+	Users  int                                                      // 0: 1000
+	DB     string                                                   // a file that must not exist. Empty: a temporary one
+	Out    io.Writer                                                // gets two lines for each step. Nil: io.Discard
+	Meddle func(ctx context.Context, step string, a *app.App) error // for tests: called before each step, unless nil
 }
 
-// Run runs the demonstration. It returns an error that wraps [ErrMissed] if a promise was
-// not kept; others say that it could not be run. When ctx ends it stops soon. Whatever it
-// has opened or made is closed and removed when it returns, but for a database with a
-// name.
+// Run runs the demonstration. The error wraps [ErrMissed] if a promise was not kept.
 func Run(ctx context.Context, cfg Config) (err error) {
-	cfg.Users = cmp.Or(cfg.Users, DefaultUsers)
-	cfg.Seed = cmp.Or(cfg.Seed, DefaultSeed)
-	cfg.windows = cmp.Or(cfg.windows, allWindows)
-	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
-	if cfg.Summariser == nil {
-		cfg.Summariser = summary.NewExtractive()
+	cfg.Users, cfg.Out = cmp.Or(cfg.Users, 1000), cmp.Or(cfg.Out, io.Discard)
+	if cfg.Users < 10 || cfg.Users > 100_000 {
+		return fmt.Errorf("demo: Users must be from 10 to 100,000, not %d", cfg.Users)
 	}
-	if cfg.Out == nil {
-		cfg.Out = io.Discard
-	}
-	// Nobody wants a thousand users who are made up among the ones there are.
-	if _, err := os.Stat(cfg.DB); err == nil {
+	if _, err := os.Stat(cfg.DB); err == nil { // made-up users must not come among real ones
 		return fmt.Errorf("demo: the database %s: %w", cfg.DB, fs.ErrExist)
 	}
 	if cfg.DB == "" {
@@ -75,20 +56,121 @@ func Run(ctx context.Context, cfg Config) (err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 		cfg.DB = filepath.Join(dir, "digest.db")
 	}
-	return run(ctx, cfg)
-}
-
-func run(ctx context.Context, cfg Config) (err error) {
-	began := time.Now()
-	s := newScenario(cfg)
-	defer func() { err = errors.Join(err, s.close(ctx)) }()
-	err = s.live(ctx)
-	s.bar.finish()
+	fmt.Fprintf(cfg.Out, "A day of %d users on %d made-up feeds. Each step names the call that does it.\n\n", cfg.Users, len(outlets))
+	s := &story{Config: cfg, meter: &meter{Summariser: summary.NewExtractive()}}
+	s.press = press{clock: &s.clock, began: time.Date(2026, time.February, 24, 16, 0, 0, 0, time.UTC)} // midnight in Singapore
+	s.clock.set(s.press.began)
+	var listen net.ListenConfig
+	l, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
-	if err := s.report(ctx, time.Since(began)); err != nil {
+	s.base = "http://" + l.Addr().String()
+	server := &http.Server{Handler: &s.press, ReadHeaderTimeout: time.Minute, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+	go func() { _ = server.Serve(l) }() // it ends when it is closed
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		for _, a := range s.opened {
+			err = errors.Join(err, a.Close(ctx))
+		}
+		err = errors.Join(err, server.Close())
+	}()
+	if s.first, err = s.program(ctx); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
-	return s.promises.err()
+	return s.tell(ctx)
+}
+
+type meter struct {
+	summary.Summariser
+	calls atomic.Int64
+}
+
+// Summarise implements [summary.Summariser].
+func (m *meter) Summarise(ctx context.Context, r summary.Request) (summary.Summary, error) {
+	m.calls.Add(1)
+	return m.Summariser.Summarise(ctx, r)
+}
+
+type clock struct{ ms atomic.Int64 }
+
+func (c *clock) now() time.Time   { return time.UnixMilli(c.ms.Load()).UTC() }
+func (c *clock) set(at time.Time) { c.ms.Store(at.UnixMilli()) }
+
+// program opens the program on the database. It serves expired digests for an hour more.
+func (s *story) program(ctx context.Context) (*app.App, error) {
+	a, err := app.Open(ctx, app.Config{
+		DB: s.DB, Summariser: s.meter, Now: s.clock.now, Log: slog.New(slog.DiscardHandler), AllowPrivate: true,
+		Env:      map[string]string{"COLLECTOR_PER_HOST": "8", "COLLECTOR_CONCURRENCY": "8"}, // all sources are on one host
+		Services: fetchers.Config{Share: -1},                                                 // the day takes seconds
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.opened = append(s.opened, a)
+	hour := policy.Patch{Stale: new(time.Hour)}
+	err = a.Digests.Tiers().SetPolicies(policy.Table{{Namespace: "digest:v1", Patch: hour}})
+	return a, err
+}
+
+var (
+	outlets = []string{
+		"Ledger Daily", "Harbour Herald", "Compiler Weekly", "Field Notes", "城市早报",
+		"Night Shift", "Open Orchard", "Signal Path", "Small Courts", "Tide Tables",
+	}
+	subjects = []string{"rents", "the ferry", "the linker", "wetlands", "夜市", "the night train", "frost"}
+)
+
+type press struct {
+	clock       *clock
+	began       time.Time
+	asked, same atomic.Int64 // requests, and answers of 304
+}
+
+// ServeHTTP answers /feed/N with the newest items of an outlet as RSS 2.0.
+func (p *press) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	n, err := strconv.Atoi(path.Base(r.URL.Path))
+	if err != nil || n < 0 || n >= len(outlets) {
+		http.NotFound(w, r)
+		return
+	}
+	p.asked.Add(1)
+	every := time.Duration(30+15*n) * time.Minute
+	count := int(p.clock.now().Sub(p.began)/every) + 1
+	etag := fmt.Sprintf(`"%d-%d"`, n, count)
+	w.Header().Set("Date", p.clock.now().Format(http.TimeFormat))
+	w.Header().Set("ETag", etag)
+	if r.Header.Get("If-None-Match") == etag {
+		p.same.Add(1)
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	w.Header().Set("Content-Type", "application/rss+xml")
+	fmt.Fprintf(w, `<rss version="2.0"><channel><title>%s</title>`, html.EscapeString(outlets[n]))
+	for i := max(0, count-20); i < count; i++ {
+		subject := subjects[(n+i)%len(subjects)]
+		fmt.Fprintf(w, `<item><guid>%d-%d</guid><link>http://%s/item/%[1]d/%[2]d</link><pubDate>%[4]s</pubDate><title>%[5]s: %[6]s, part %[2]d</title>`+
+			`<description>There is news of %[6]s today. Nobody had expected it before part %[2]d. More on %[6]s is to follow.</description></item>`,
+			n, i, r.Host, p.began.Add(time.Duration(i)*every).Format(time.RFC1123Z), html.EscapeString(outlets[n]), subject)
+	}
+	fmt.Fprint(w, `</channel></rss>`)
+}
+
+// crowd returns sources and users. Two users of three choose one or two sources beside the essentials.
+func crowd(base string, users int) (f setup.File) {
+	for i, name := range outlets {
+		config := fmt.Appendf(nil, `{"url": "%s/feed/%d", "fetch_interval_minutes": 30}`, base, i)
+		f.Sources = append(f.Sources, setup.Source{Name: name, Type: "rss", Config: config})
+	}
+	f.Packs = []setup.Pack{{Slug: "essentials", Name: "Essentials", Default: true, Sources: outlets[:4]}}
+	for i := range users {
+		dice := rand.New(rand.NewPCG(1, uint64(i))) //nolint:gosec // a made-up crowd
+		u := setup.User{Slug: fmt.Sprint("user", i), Name: fmt.Sprint("User ", i), Email: fmt.Sprintf("user%d@example.com", i)}
+		for range i % 3 {
+			u.Sources = append(u.Sources, outlets[4+int(6*dice.Float64()*dice.Float64())])
+		}
+		f.Users = append(f.Users, u)
+	}
+	return f
 }

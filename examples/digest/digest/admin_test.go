@@ -16,6 +16,9 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
+// prompt is part of a hash that is not that of the ids alone.
+var prompt = summary.Variant{Prompt: "1"}
+
 // What is deleted is gone everywhere, and only that; digests of users stay until somebody
 // asks again.
 func TestForget(t *testing.T) {
@@ -37,14 +40,14 @@ func TestForget(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log strings.Builder
-			brief := func(c *digest.Config) {
-				c.Options.Style = summary.Brief // so that the two hashes differ
+			changed := func(c *digest.Config) {
+				c.Summariser.(*scribe).variant = prompt // so that the two hashes differ
 				c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			}
-			w := newWorld(t, 2, brief)
+			w := newWorld(t, 2, changed)
 			w.bring(noon.AddDate(0, 0, -5), 2) // in the last closed week
 			w.clock.Set(noon)
-			other, _ := w.process(brief)
+			other, _ := w.process(changed)
 			ann, bob := w.user("ann", 1), w.user("bob", 2)
 			ask := func(s *digest.Service) (all []digest.Result) {
 				return []digest.Result{w.generate(s, ann, digest.Daily), w.generate(s, ann, digest.Weekly), w.generate(s, bob, digest.Daily)}
@@ -89,8 +92,7 @@ func TestForget(t *testing.T) {
 // A deletion in the middle of a call reaches it, however it is said: what is made of what
 // was there before is nobody's digest.
 func TestForgetWhileItIsBeingMade(t *testing.T) {
-	brief := digest.Options{Style: summary.Brief}
-	hash, err := digest.Hash([]int64{1}, brief)
+	hash, err := digest.Hash([]int64{1}, digest.Options{Prompt: prompt.Prompt})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +100,7 @@ func TestForgetWhileItIsBeingMade(t *testing.T) {
 		"by hash": {Hash: hash}, "by the hash of the sources": {Hash: store.Hash([]int64{1})}, "all": {All: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, 1, func(c *digest.Config) { c.Options = brief })
+			w := newWorld(t, 1, func(c *digest.Config) { c.Summariser.(*scribe).variant = prompt })
 			ann := w.user("ann", 1)
 			w.scribe.says(func(ctx context.Context, r summary.Request) (summary.Summary, error) {
 				n := w.scribe.calls.Load()
@@ -206,7 +208,7 @@ func TestStats(t *testing.T) {
 	}
 	again, _ := w.process()
 	for _, s := range []*digest.Service{w.Service, again} {
-		got, err := s.Stats(t.Context(), time.Time{})
+		got, err := s.Stats(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,11 +220,8 @@ func TestStats(t *testing.T) {
 		if math.Abs(got.HitRate-0.6) > 1e-9 || math.Abs(got.Saved-0.09) > 1e-9 || math.Abs(got.Spent-0.06) > 1e-9 {
 			t.Errorf("rate %v, saved %v, spent %v; want 0.6, 0.09, 0.06", got.HitRate, got.Saved, got.Spent)
 		}
-		if got.Total != 2 || got.UniqueHashes != 2 || got.ByType["daily"] != 2 || got.CountsByKind["daily"]["hits"] != 3 {
+		if got.Total != 2 || got.UniqueHashes != 2 || got.ByType["daily"] != 2 {
 			t.Errorf("stats are %+v", got)
 		}
-	}
-	if got, err := again.Stats(t.Context(), noon.Add(time.Hour)); err != nil || len(got.Counts) > 0 || got.HitRate != 0 {
-		t.Errorf("since then: %+v, %v; want nothing", got.Counts, err)
 	}
 }

@@ -87,7 +87,7 @@ func BenchmarkCachedFromDatabase(b *testing.B) {
 	w.wantCalls(calls)
 }
 
-// A user who asks again. Promised: p99 under 0.2 ms.
+// A user who asks again: the digest is in memory, the user's row in the file.
 func BenchmarkCachedFromMemory(b *testing.B) {
 	w, users := filled(b, 100)
 	i := 0
@@ -107,32 +107,23 @@ func BenchmarkNextUserOfACombination(b *testing.B) {
 		if _, err := writer.ExecContext(b.Context(), `DELETE FROM digests`); err != nil {
 			b.Fatal(err)
 		}
-		w.write(func(ctx context.Context, tx *store.Tx) error { return tx.SetUserOptions(ctx, users[1], nil) }) // forgets the row
 	}, func() { w.daily(users[1]) })
 }
 
-// What a subscription costs more for its hash: this with a service that tells other
-// processes, and without. Promised: under 5 ms.
+// A subscription, its hash included. Promised: under 5 ms.
 func BenchmarkSubscribe(b *testing.B) {
-	for name, told := range map[string]bool{"told": true, "alone": false} {
-		b.Run(name, func(b *testing.B) {
-			w := newWorld(b, 20)
-			ann := w.user("ann", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
-			if !told {
-				w.store.Watch(nil)
+	w := newWorld(b, 20)
+	ann := w.user("ann", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+	on := false
+	timed(b, nil, func() {
+		on = !on
+		w.write(func(ctx context.Context, tx *store.Tx) error {
+			if on {
+				return tx.Subscribe(ctx, ann, 20)
 			}
-			on := false
-			timed(b, nil, func() {
-				on = !on
-				w.write(func(ctx context.Context, tx *store.Tx) error {
-					if on {
-						return tx.Subscribe(ctx, ann, 20)
-					}
-					return tx.Unsubscribe(ctx, ann, 20)
-				})
-			})
+			return tx.Unsubscribe(ctx, ann, 20)
 		})
-	}
+	})
 }
 
 // One row of 10,000. Promised: under 5 ms.
@@ -141,7 +132,7 @@ func BenchmarkLookUp(b *testing.B) {
 	start, end := noon.AddDate(0, 0, -1), noon
 	w.write(func(ctx context.Context, tx *store.Tx) error {
 		for i := range int64(10_000) {
-			err := tx.PutCacheRow(ctx, store.CacheRow{
+			_, err := tx.PutCacheRow(ctx, store.CacheRow{
 				Hash: store.Hash([]int64{i}), Type: "daily", PeriodStart: start, PeriodEnd: end,
 				State: store.StateReady, Content: string(make([]byte, 8<<10)), CreatedAt: noon, ExpiresAt: noon.AddDate(0, 0, 14),
 			}, 0)

@@ -1,81 +1,135 @@
 package digest
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
+	"io"
+	"slices"
+
+	"github.com/gowebpki/jcs"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
-// failureTTL is how long it is remembered that a model does not want to be asked. It
-// knows itself for how long; this is for processes that it has not told.
-const failureTTL = 10 * time.Second
+// DigestKey is what a digest is cached by: hash/type/start/end, the times in unix ms.
+type DigestKey string
 
-// ErrPanic says that the summariser panicked.
-var ErrPanic = errors.New("digest: the summariser panicked")
-
-// load makes the digest of a combination and a period, when nobody has it cached: from
-// the row that may be there all the same, from nothing where nothing came, or by a call.
-// It runs once, whoever waits.
-func (s *Service) load(ctx context.Context, user reader, w Window) (d Digest, origin Origin, err error) {
-	deletion, err := s.store.LastDeletion(ctx) // what is deleted from here on must not come back
-	if err != nil {
-		return d, origin, err
-	}
-	row, err := s.store.CacheRow(ctx, user.Hash, string(w.Kind), w.Start, w.End)
-	if err == nil {
-		d, err = fromRow(row)
-		return d, FromDatabase, err
-	}
-	if errors.Is(err, store.ErrNotFound) {
-		d, err = s.make(ctx, user, w)
-	}
-	if err == nil {
-		err = s.keep(ctx, d, deletion)
-	}
-	// Failures are not remembered. But a model that wants to be left alone is, by all
-	// processes, for a moment.
-	if err != nil && !errors.Is(err, summary.ErrRateLimited) {
-		cache.Filling(ctx).NoStore()
-	}
-	return d, FromCall, err
+func keyOf(hash string, w Window) DigestKey {
+	return DigestKey(fmt.Sprintf("%s/%s/%d/%d", hash, w.Kind, w.Start.UnixMilli(), w.End.UnixMilli()))
 }
 
-// make reads what came in the period and has it summarised.
-func (s *Service) make(ctx context.Context, user reader, w Window) (Digest, error) {
-	limit := user.Options.MaxItems
-	if limit == 0 {
-		limit = DefaultMaxItems
+func hashTag(hash string) string { return "hash:" + hash }
+
+// Digest is what is cached: the row of digest_cache. All who ask for it share it, so it must not be changed.
+type Digest = store.CacheRow
+
+// Metadata stands beside a text in columns of that name.
+type Metadata struct {
+	Start   int64   `json:"period_start"` // unix ms
+	End     int64   `json:"period_end"`
+	Sources []int64 `json:"source_ids"`
+	Dropped int     `json:"links_dropped"`
+	Options Options `json:"options"`
+}
+
+// load returns a digest that is not cached: from its row, or by a call. A failure with a code is remembered.
+func (s *Service) load(ctx context.Context, user reader, w Window) (d Digest, origin Origin, err error) {
+	deletion, err := s.store.LastDeletion(ctx) // what is deleted from here on must not come back
+	if err == nil {
+		d, err = s.store.CacheRow(ctx, user.Hash, string(w.Kind), w.Start, w.End)
+		origin = FromDatabase
 	}
-	items, err := s.store.Items(ctx, user.SourceIDs, w.Start, w.End, limit)
+	if errors.Is(err, store.ErrNotFound) {
+		d, origin, err = s.make(ctx, user, w)
+		if err == nil {
+			err = s.store.Write(ctx, func(tx *store.Tx) error {
+				d, err = tx.PutCacheRow(ctx, d, deletion) // a process that was slower returns the text of the first
+				return err
+			})
+		}
+	}
+	if _, ok := errors.AsType[cache.Coder](err); err != nil && !ok {
+		cache.Filling(ctx).NoStore()
+	}
+	return d, origin, err
+}
+
+func (s *Service) make(ctx context.Context, user reader, w Window) (Digest, Origin, error) {
+	items, err := s.items(ctx, user, w, maxItems)
 	if err != nil {
-		return Digest{}, err
+		return Digest{}, FromCall, err
 	}
 	now := s.store.Now()
 	d := Digest{
-		Hash: user.Hash, SourcesHash: user.SourcesHash, Kind: w.Kind, Start: w.Start.UTC(), End: w.End.UTC(),
-		SourceIDs: user.SourceIDs, Items: len(items), Options: user.Options,
+		Hash: user.Hash, SourcesHash: user.SourcesHash, Type: string(w.Kind), PeriodStart: w.Start.UTC(), PeriodEnd: w.End.UTC(),
+		State: store.StateEmpty, SourceIDs: user.SourceIDs, RawItemCount: len(items),
 		CreatedAt: now.UTC(), ExpiresAt: now.Add(w.Kind.Retention()).UTC(),
 	}
-	if len(items) == 0 {
-		d.Empty = true
-		return d, nil
+	meta := Metadata{Start: w.Start.UnixMilli(), End: w.End.UnixMilli(), Sources: d.SourceIDs, Options: user.Options}
+	origin := FromItems
+	if len(items) > 0 {
+		origin = FromCall
+		got, err := s.summarise(ctx, d, items, user.Options, w)
+		if err != nil {
+			return d, origin, err
+		}
+		d.State, d.Content, d.Model, d.Tokens = store.StateReady, got.Markdown, got.Model, got.Tokens
+		meta.Dropped = got.Dropped
 	}
-	request, err := s.request(ctx, items, user.Options, w)
+	d.Metadata, err = json.Marshal(meta)
+	return d, origin, err
+}
+
+const maxItems = 500
+
+func (s *Service) items(ctx context.Context, user reader, w Window, limit int) ([]store.Item, error) {
+	return s.store.Items(ctx, user.SourceIDs, w.Start, w.End, min(limit, maxItems))
+}
+
+// summarise has the items summarised, unless an attempt that failed says to wait, and writes down when the next one may be.
+func (s *Service) summarise(ctx context.Context, d Digest, items []store.Item, o Options, w Window) (got summary.Summary, err error) {
+	before, err := s.store.Failure(ctx, d.Hash, d.Type, d.PeriodStart, d.PeriodEnd)
+	switch {
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return got, err
+	case before.RetryAt.After(s.store.Now()):
+		return got, &RefusedError{Until: before.RetryAt, Attempts: before.Attempts, Reason: before.Reason}
+	}
+	request, err := s.request(ctx, items, o, w)
 	if err != nil {
-		return d, err
+		return got, err
 	}
-	got, err := s.call(ctx, request)
-	if err != nil {
-		s.log.Warn("digest: no summary", "type", w.Kind, "combination", short(d.Hash), "items", len(items), "error", err)
-		return d, err
+	got, err = s.call(ctx, request)
+	if err == nil || ctx.Err() != nil {
+		return got, err
 	}
-	d.Content, d.Model, d.Tokens, d.Dropped, d.Repaired = got.Markdown, got.Model, got.Tokens, got.Dropped, got.Repaired
-	return d, nil
+	if errors.Is(err, ErrBudget) || errors.Is(err, summary.ErrRateLimited) {
+		return got, err // neither was an attempt
+	}
+	s.log.Warn("digest: no summary", "type", w.Kind, "combination", short(d.Hash), "items", len(items), "attempt", before.Attempts+1, "error", err)
+	f := store.Failure{
+		Hash: d.Hash, SourcesHash: d.SourcesHash, Type: d.Type, Start: d.PeriodStart, End: d.PeriodEnd,
+		Attempts: before.Attempts + 1, RetryAt: s.store.Now().Add(pause(before.Attempts, err)), Reason: reason(err),
+	}
+	if e := s.store.Write(ctx, func(tx *store.Tx) error { return tx.PutFailure(ctx, f) }); e != nil {
+		return got, errors.Join(err, e)
+	}
+	return got, &RefusedError{Until: f.RetryAt, Attempts: f.Attempts, Reason: f.Reason, Err: err}
+}
+
+// reason is what is kept of an error. It is shown to all, and a network's names hosts.
+func reason(err error) string {
+	if _, ok := errors.AsType[*summary.ModelError](err); !ok && errors.Is(err, summary.ErrUnavailable) {
+		return summary.ErrUnavailable.Error()
+	}
+	return err.Error()
 }
 
 func (s *Service) request(ctx context.Context, items []store.Item, o Options, w Window) (r summary.Request, err error) {
@@ -102,74 +156,85 @@ func (s *Service) request(ctx context.Context, items []store.Item, o Options, w 
 	return r, nil
 }
 
-// call asks the summariser, in its turn. That it is asked is on the books before, so that
-// no crash can hide it, and what that cost is before anything else can go wrong. Whoever
-// wrote the text, its links are the items'.
-func (s *Service) call(ctx context.Context, r summary.Request) (got summary.Summary, err error) {
-	if err := s.calls.Acquire(ctx, 1); err != nil {
-		return got, err
-	}
-	defer s.calls.Release(1)
-	kind := Kind(r.Kind)
-	s.counts.add(calls, kind, 1)
-	s.book(ctx)
-	began := time.Now()
-	got, err = s.ask(ctx, r)
-	s.counts.add(tokens, kind, got.Tokens)
-	s.counts.add(callTime, kind, time.Since(began).Milliseconds())
-	s.counts.add(dropped, kind, int64(got.Dropped))
-	s.counts.add(repaired, kind, int64(got.Repaired))
-	if err != nil {
-		s.counts.add(callErrors, kind, 1)
-	}
-	s.book(ctx)
-	if err != nil {
-		return summary.Summary{}, fmt.Errorf("digest: summary of %d items: %w", len(r.Items), err)
-	}
-	return got, nil
+type reader struct {
+	SourceIDs   []int64
+	SourcesHash string
+	Hash        string // with the options
+	Options     Options
 }
 
-// ask has the items summarised, and checks the links. A panic, from a parser that met what
-// its author did not think of, is this digest's failure and not the program's end: items
-// are written by strangers.
-func (s *Service) ask(ctx context.Context, r summary.Request) (got summary.Summary, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("%w with a %T", ErrPanic, v) // the value may quote an item
+func (s *Service) reader(ctx context.Context, req Request) (r reader, w Window, err error) {
+	if _, err := ParseKind(string(req.Kind)); err != nil {
+		return r, w, err
+	}
+	err = s.store.Read(ctx, func(db *store.Snapshot) error {
+		subscribed, err := db.Subscriptions(ctx, req.UserID)
+		if err != nil {
+			return err
 		}
-	}()
-	if got, err = s.cfg.Summariser.Summarise(ctx, r); err != nil {
-		return got, err
-	}
-	checked, err := summary.Check(got.Markdown, r.Items)
-	got.Markdown = checked.Markdown
-	got.Dropped, got.Repaired = got.Dropped+checked.Dropped, got.Repaired+checked.Repaired
-	return got, err
-}
-
-// book writes the counters at once. The caller may have left; the money is spent.
-func (s *Service) book(ctx context.Context) {
-	if err := s.counts.flush(context.WithoutCancel(ctx)); err != nil {
-		s.log.Error("digest: a call is not on the books yet", "error", err)
-	}
-}
-
-// keep writes the row of a digest. It stays for its time, whatever becomes of its cell:
-// when no cell is trusted any more, that must not cost a call each.
-func (s *Service) keep(ctx context.Context, d Digest, deletion int64) error {
-	meta, err := d.metadata()
-	if err != nil {
+		u, err := db.User(ctx, req.UserID)
+		if err != nil {
+			return err
+		}
+		r.SourceIDs, r.SourcesHash = subscribed.SourceIDs, subscribed.Hash
+		r.Options, err = ParseOptions(u.Options)
 		return err
-	}
-	state := store.StateReady
-	if d.Empty {
-		state = store.StateEmpty
-	}
-	return s.store.Write(ctx, func(tx *store.Tx) error {
-		return tx.PutCacheRow(ctx, store.CacheRow{
-			Hash: d.Hash, SourcesHash: d.SourcesHash,
-			Type: string(d.Kind), PeriodStart: d.Start, PeriodEnd: d.End, State: state, Content: d.Content, Metadata: meta,
-			SourceIDs: d.SourceIDs, RawItemCount: d.Items, Model: d.Model, Tokens: d.Tokens, CreatedAt: d.CreatedAt, ExpiresAt: d.ExpiresAt,
-		}, deletion)
 	})
+	if err != nil {
+		return r, w, fmt.Errorf("digest: user %d: %w", req.UserID, err)
+	}
+	v := s.cfg.Summariser.Variant()
+	r.Options.Model, r.Options.Prompt = v.Model, v.Prompt
+	r.Hash, err = Hash(r.SourceIDs, r.Options)
+	return r, s.calendar.LastClosed(req.Kind, s.store.Now()), err
+}
+
+// ErrOptions is wrapped by errors about options that make no sense.
+var ErrOptions = errors.New("digest: bad options")
+
+// Options are all that the text depends on besides its items: without one of them, a user gets another's text.
+type Options struct {
+	Language string `json:"language,omitempty"`       // summary.Chinese; empty: English
+	Style    string `json:"style,omitempty"`          // summary.Brief or summary.Full
+	Model    string `json:"model,omitempty"`          // of the summariser's variant
+	Prompt   string `json:"prompt_version,omitempty"` // likewise
+}
+
+// Hash returns the SHA-256 of the ids by number, a bar, and the options in canonical JSON (RFC 8785).
+func Hash(ids []int64, o Options) (string, error) {
+	if o == (Options{}) {
+		return store.Hash(ids), nil
+	}
+	data, err := json.Marshal(o)
+	if err == nil {
+		data, err = jcs.Transform(data)
+	}
+	sum := sha256.Sum256(slices.Concat(store.JoinIDs(ids), []byte{'|'}, data))
+	return hex.EncodeToString(sum[:]), err
+}
+
+// ParseOptions reads the options of a user: a language and a style, and nothing else.
+func ParseOptions(data []byte) (o Options, err error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return o, nil
+	}
+	var user struct {
+		Language string `json:"language"`
+		Style    string `json:"style"`
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&user); err != nil {
+		return o, fmt.Errorf("%w: %d bytes that are not an object of language and style", ErrOptions, len(data))
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return o, fmt.Errorf("%w: more than one object", ErrOptions)
+	}
+	if err := summary.CheckWishes(user.Language, user.Style); err != nil {
+		return o, fmt.Errorf("%w: %w", ErrOptions, err)
+	}
+	if user.Language == summary.English {
+		user.Language = ""
+	}
+	return Options{Language: user.Language, Style: user.Style}, nil
 }

@@ -23,7 +23,7 @@ func TestHashWithOptions(t *testing.T) {
 		{"none: the documented hash", []int64{3, 1, 7}, digest.Options{}, "1b15bdcc71b5563d53f75fd0b748cd0f77725af7bb451ef60387da214efe8472"},
 		{"nothing at all", nil, digest.Options{}, store.EmptyHash},
 		{"a language", []int64{3, 1, 7}, digest.Options{Language: "zh"}, "3dd0645e179358a2d4270907d006ef4c619296a5f31a873e22da876c857e20c3"},
-		{"all", []int64{7, 3, 1, 1}, digest.Options{Language: "zh", Style: "brief", MaxItems: 20, Model: "m-1", Prompt: "1"}, "ffa4af2da2788893b2b802ea8d0443fdc2482662d54290f519a74be16a3474f0"},
+		{"all", []int64{7, 3, 1, 1}, digest.Options{Language: "zh", Style: "brief", Model: "m-1", Prompt: "1"}, "d2692dab16a90e9ef49f5b0ca0fe46a820ea030d61fb0aa39fdcf04d8ed79ce7"},
 		{"a model that JSON has to quote", []int64{1}, digest.Options{Model: "a\"<é>\u2028"}, "a8dfd7a9863ec65776827679d43b178009d0aa571cf3f0a74c3d4303ccb1ac0c"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -34,28 +34,30 @@ func TestHashWithOptions(t *testing.T) {
 	}
 }
 
-// Whatever the text depends on is in the hash: two configurations or wishes that differ
-// in anything share no digest.
+// Whatever the text depends on is in the hash: two models or wishes that differ in anything
+// share no digest.
 func TestEveryOptionIsInTheHash(t *testing.T) {
 	seen := map[string]string{}
 	w := newWorld(t, 1)
-	ann := w.user("ann", 1)
-	for name, change := range map[string]func(c *digest.Config){
-		"default":        nil,
-		"language":       func(c *digest.Config) { c.Options.Language = summary.Chinese },
-		"brief":          func(c *digest.Config) { c.Options.Style = summary.Brief },
-		"full":           func(c *digest.Config) { c.Options.Style = summary.Full },
-		"fewer items":    func(c *digest.Config) { c.Options.MaxItems = 3 },
-		"model":          func(c *digest.Config) { c.Summariser = &scribe{variant: summary.Variant{Model: "m-1"}} },
-		"another model":  func(c *digest.Config) { c.Summariser = &scribe{variant: summary.Variant{Model: "m-2"}} },
-		"prompt":         func(c *digest.Config) { c.Summariser = &scribe{variant: summary.Variant{Prompt: "1"}} },
-		"another prompt": func(c *digest.Config) { c.Summariser = &scribe{variant: summary.Variant{Prompt: "2"}} },
+	for name, tt := range map[string]struct {
+		wish    string
+		variant summary.Variant
+	}{
+		"default":        {},
+		"language":       {wish: `{"language":"zh"}`},
+		"brief":          {wish: `{"style":"brief"}`},
+		"full":           {wish: `{"style":"full"}`},
+		"model":          {variant: summary.Variant{Model: "m-1"}},
+		"another model":  {variant: summary.Variant{Model: "m-2"}},
+		"prompt":         {variant: summary.Variant{Prompt: "1"}},
+		"another prompt": {variant: summary.Variant{Prompt: "2"}},
 	} {
-		if change == nil {
-			change = func(*digest.Config) {}
-		}
-		svc, _ := w.process(change)
-		hash := w.generate(svc, ann, digest.Daily).Hash
+		user := w.user(name, 1)
+		w.write(func(ctx context.Context, tx *store.Tx) error {
+			return tx.EditUser(ctx, user, store.UserEdit{Options: json.RawMessage(tt.wish)})
+		})
+		svc, _ := w.process(func(c *digest.Config) { c.Summariser = &scribe{variant: tt.variant} })
+		hash := w.generate(svc, user, digest.Daily).Hash
 		if other, ok := seen[hash]; ok {
 			t.Errorf("%s and %s have one hash", name, other)
 		}
@@ -71,7 +73,7 @@ func TestUsersWish(t *testing.T) {
 	ann, bob, eve := w.user("ann", 1), w.user("bob", 1), w.user("eve", 1)
 	wish := func(user int64, options string) {
 		w.write(func(ctx context.Context, tx *store.Tx) error {
-			return tx.SetUserOptions(ctx, user, json.RawMessage(options))
+			return tx.EditUser(ctx, user, store.UserEdit{Options: json.RawMessage(options)})
 		})
 	}
 	first := w.daily(ann)
@@ -96,21 +98,9 @@ func TestUsersWish(t *testing.T) {
 	w.wantCalls(2)
 }
 
-// A user's English wins over a program's Chinese, although it is the library's default.
-func TestWishOverConfiguration(t *testing.T) {
-	w := newWorld(t, 1, func(c *digest.Config) { c.Options.Language = summary.Chinese })
-	ann, bob := w.user("ann", 1), w.user("bob", 1)
-	w.write(func(ctx context.Context, tx *store.Tx) error {
-		return tx.SetUserOptions(ctx, bob, []byte(`{"language":"en"}`))
-	})
-	if a, b := w.daily(ann).Hash, w.daily(bob).Hash; a == b || b != store.Hash([]int64{1}) {
-		t.Errorf("Chinese has %.8s and English %.8s", a, b)
-	}
-}
-
 func TestParseOptions(t *testing.T) {
 	for in, want := range map[string]digest.Options{
-		"": {}, " ": {}, "{}": {}, `{"language":"zh"}`: {Language: "zh"}, `{"style":"full","language":"en"}`: {Style: "full", Language: "en"},
+		"": {}, " ": {}, "{}": {}, `{"language":"zh"}`: {Language: "zh"}, `{"style":"full","language":"en"}`: {Style: "full"},
 	} {
 		if got, err := digest.ParseOptions([]byte(in)); err != nil || got != want {
 			t.Errorf("ParseOptions(%q) = %+v, %v; want %+v", in, got, err, want)

@@ -294,7 +294,7 @@ func TestOwnerIsKilled(t *testing.T) {
 	if n := w.rows("digest_cache"); n != 1 {
 		t.Errorf("there are %d rows in the cache, want one", n)
 	}
-	if stats, err := w.Stats(t.Context(), time.Time{}); err != nil || stats.Counts["llm_calls"] != 2 {
+	if stats, err := w.Stats(t.Context()); err != nil || stats.Counts["llm_calls"] != 2 {
 		t.Errorf("the books say %d calls, %v; want the owner's, too", stats.Counts["llm_calls"], err)
 	}
 }

@@ -1,10 +1,15 @@
 package digest
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	_ "time/tzdata" // a zone must mean the same on a machine that has none installed
+
+	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
 // Kind is a type of digest: how long its period is.
@@ -26,28 +31,16 @@ var ErrKind = errors.New("digest: unknown type")
 
 // ParseKind returns the kind that is spelled so.
 func ParseKind(s string) (Kind, error) {
-	for _, k := range Kinds() {
-		if string(k) == s {
-			return k, nil
-		}
+	if k := Kind(s); slices.Contains(Kinds(), k) {
+		return k, nil
 	}
 	return "", fmt.Errorf("%w: %d bytes, must be one of %v", ErrKind, len(s), Kinds())
 }
 
 // Retention is how long a digest of the kind is kept for others.
 func (k Kind) Retention() time.Duration {
-	const day = 24 * time.Hour
-	switch k {
-	case FourHours:
-		return 3 * day
-	case Daily:
-		return 14 * day
-	case Weekly:
-		return 60 * day
-	case Monthly:
-		return 180 * day
-	}
-	return 0
+	days := map[Kind]int{FourHours: 3, Daily: 14, Weekly: 60, Monthly: 180}
+	return time.Duration(days[k]) * 24 * time.Hour
 }
 
 // Window is the period of a digest: from Start on, up to and without End.
@@ -62,94 +55,63 @@ const (
 	DefaultGrace = 5 * time.Minute
 )
 
-// Calendar says which periods there are: those of one zone's clocks and calendar. They
-// follow each other without a gap, also where clocks are set, so one of four hours may
-// have three or five.
+// Calendar says which periods there are in a zone.
 type Calendar struct {
 	zone  *time.Location
 	grace time.Duration
 }
 
-// NewCalendar returns the calendar of an IANA zone; empty: DefaultZone. Grace is how long
-// after its end a period is closed.
+// NewCalendar returns the calendar of an IANA zone; empty: DefaultZone.
 func NewCalendar(zone string, grace time.Duration) (Calendar, error) {
-	if zone == "" {
-		zone = DefaultZone
-	}
 	if grace < 0 {
 		return Calendar{}, fmt.Errorf("%w: grace of %v, must not be negative", ErrConfig, grace)
 	}
-	loc, err := time.LoadLocation(zone)
+	loc, err := time.LoadLocation(cmp.Or(zone, DefaultZone))
 	if err != nil {
 		return Calendar{}, fmt.Errorf("%w: zone: %w", ErrConfig, err)
 	}
 	return Calendar{loc, grace}, nil
 }
 
-// Containing returns the period that a moment lies in. Kind must be one of [Kinds].
+// Containing returns the period that a moment lies in.
 func (c Calendar) Containing(k Kind, at time.Time) Window {
-	n := c.number(k, at)
-	// Where clocks were set the number may be that of a neighbour.
-	for c.boundary(k, n).After(at) {
+	n := 0
+	for c.begin(k, at, n).After(at) { // where clocks were set, the neighbour's
 		n--
 	}
-	for !c.boundary(k, n+1).After(at) {
+	for !c.begin(k, at, n+1).After(at) {
 		n++
 	}
-	return Window{k, c.boundary(k, n), c.boundary(k, n+1)}
+	return Window{k, c.begin(k, at, n), c.begin(k, at, n+1)}
 }
 
-// LastClosed returns the last period whose end and grace are over. Only such are made
-// digests of: what is still open would read differently for whoever asks later.
+// LastClosed returns the last period whose end and grace are over. A digest of an open one would read differently later.
 func (c Calendar) LastClosed(k Kind, now time.Time) Window {
 	open := c.Containing(k, now.Add(-c.grace))
 	return c.Containing(k, open.Start.Add(-1))
 }
 
-// number counts the periods of a kind by the calendar; where from does not matter.
-func (c Calendar) number(k Kind, at time.Time) int {
+func (c Calendar) begin(k Kind, at time.Time, n int) time.Time {
 	at = at.In(c.zone)
 	y, m, d := at.Date()
-	days := int(time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix() / 86400)
 	switch k {
 	case FourHours:
-		return days*6 + at.Hour()/4
+		slots := at.Hour()/4 + n
+		days := (slots+6000)/6 - 1000 // rounds down; n is small
+		return c.first(y, m, d+days, 4*(slots-6*days))
 	case Weekly:
-		return (days + 3) / 7 // day 0 was a Thursday
+		return c.first(y, m, d-(int(at.Weekday())+6)%7+7*n, 0)
 	case Monthly:
-		return y*12 + int(m) - 1
+		return c.first(y, m+time.Month(n), 1, 0)
 	case Daily:
 	}
-	return days
+	return c.first(y, m, d+n, 0)
 }
 
-// boundary returns when the period with a number begins.
-func (c Calendar) boundary(k Kind, n int) time.Time {
-	switch k {
-	case FourHours:
-		return c.first(1970, 1, 1+floor(n, 6), (n-6*floor(n, 6))*4)
-	case Weekly:
-		return c.first(1970, 1, 1+7*n-3, 0)
-	case Monthly:
-		return c.first(0, 1+n, 1, 0)
-	case Daily:
-	}
-	return c.first(1970, 1, 1+n, 0)
-}
-
-func floor(n, by int) int {
-	if n < 0 {
-		return -((-n + by - 1) / by)
-	}
-	return n / by
-}
-
-// first returns the first moment at which the zone's clocks show an hour of a date, or
-// more. [time.Date] says of hours that are skipped or repeated only that it takes one of
-// two offsets.
-func (c Calendar) first(year, month, day, hour int) time.Time {
-	t := time.Date(year, time.Month(month), day, hour, 0, 0, 0, c.zone)
-	want := time.Date(year, time.Month(month), day, hour, 0, 0, 0, time.UTC)
+// first returns the first moment at which clocks show the hour or more. [time.Date] takes either offset where they are set.
+func (c Calendar) first(year int, month time.Month, day, hour int) time.Time {
+	t := time.Date(year, month, day, hour, 0, 0, 0, c.zone)
+	want := time.Date(year, month, day, hour, 0, 0, 0, time.UTC)
 	shown := func(t time.Time) time.Duration { // by how much the clocks are past what is wanted
 		_, offset := t.Zone()
 		return t.UTC().Add(time.Duration(offset) * time.Second).Sub(want)
@@ -170,4 +132,51 @@ func (c Calendar) first(year, month, day, hour int) time.Time {
 		}
 	}
 	return t
+}
+
+// ErrZone means that the periods of a database follow another zone.
+var ErrZone = errors.New("digest: the database has another zone")
+
+const zoneSetting = "zone"
+
+// settle returns the calendar of a database. The first that opens it decides on the zone.
+func settle(ctx context.Context, s *store.Store, wanted string) (c Calendar, err error) {
+	if c, err = NewCalendar(wanted, DefaultGrace); err != nil {
+		return c, err
+	}
+	var kept string
+	err = s.Write(ctx, func(tx *store.Tx) error {
+		if kept, err = tx.Setting(ctx, zoneSetting); err != nil || kept != "" {
+			return err
+		}
+		kept = cmp.Or(wanted, DefaultZone)
+		return tx.Set(ctx, zoneSetting, kept)
+	})
+	switch {
+	case err != nil:
+		return c, err
+	case wanted == "":
+		return NewCalendar(kept, DefaultGrace)
+	case wanted != kept:
+		err = fmt.Errorf("%w: its periods follow %s, not %s: open it with %s, or change it for good with the command 'zone %s'",
+			ErrZone, kept, wanted, kept, wanted)
+	}
+	return c, err
+}
+
+// SetZone changes the zone of a database for good, and returns the one before. Its processes must be started again.
+func SetZone(ctx context.Context, s *store.Store, zone string) (before string, err error) {
+	if zone == "" {
+		return "", fmt.Errorf("%w: no zone, want a name such as Europe/Paris", ErrConfig)
+	}
+	if _, err := NewCalendar(zone, 0); err != nil {
+		return "", err
+	}
+	err = s.Write(ctx, func(tx *store.Tx) error {
+		if before, err = tx.Setting(ctx, zoneSetting); err != nil {
+			return err
+		}
+		return tx.Set(ctx, zoneSetting, zone)
+	})
+	return before, err
 }

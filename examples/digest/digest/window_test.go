@@ -1,13 +1,16 @@
 package digest_test
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/twofold-go/twofold/examples/digest/digest"
+	"github.com/twofold-go/twofold/examples/digest/store/storetest"
 )
 
 func calendar(t interface{ Fatal(args ...any) }, zone string, grace time.Duration) digest.Calendar {
@@ -148,5 +151,40 @@ func TestCalendarRefuses(t *testing.T) {
 		if k, err := digest.ParseKind(string(kind)); err != nil || k.Retention() != time.Duration(days)*24*time.Hour {
 			t.Errorf("%s is kept for %v, %v; want %d days", kind, k.Retention(), err, days)
 		}
+	}
+}
+
+// The zone is the database's: with another one the same day would be paid for twice.
+func TestZoneIsTheDatabases(t *testing.T) {
+	w := newWorld(t, 1) // without a zone: the default
+	with := func(zone string) error {
+		s, err := digest.Open(t.Context(), digest.Config{Store: storetest.Open(t, w.path, nil), Zone: zone})
+		if err == nil {
+			err = s.Close(context.Background())
+		}
+		return err
+	}
+	for zone, want := range map[string]error{"": nil, digest.DefaultZone: nil, "UTC": digest.ErrZone, "Nowhere/Land": digest.ErrConfig} {
+		if err := with(zone); !errors.Is(err, want) {
+			t.Errorf("zone %q: %v, want %v", zone, err, want)
+		}
+	}
+	if err := with("UTC"); err == nil || !strings.Contains(err.Error(), "Asia/Singapore") || !strings.Contains(err.Error(), "'zone UTC'") {
+		t.Errorf("the error %v does not say what to do", err)
+	}
+	for zone, want := range map[string]error{"": digest.ErrConfig, "Nowhere/Land": digest.ErrConfig, "UTC": nil} {
+		if _, err := digest.SetZone(t.Context(), w.store, zone); !errors.Is(err, want) {
+			t.Errorf("SetZone(%q) = %v, want %v", zone, err, want)
+		}
+	}
+	if err := with("UTC"); err != nil {
+		t.Errorf("after it was changed: %v", err)
+	}
+	s, err := digest.Open(t.Context(), digest.Config{Store: storetest.Open(t, w.path, nil)})
+	if err != nil || s.Location().String() != "UTC" {
+		t.Errorf("without a zone: %v, %v, want the database's", s, err)
+	}
+	if err == nil {
+		_ = s.Close(context.Background())
 	}
 }

@@ -4,20 +4,18 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
 
 // The errors of fetching that callers branch on.
 var (
-	// ErrClaimed says that another fetch of the source is under way.
-	ErrClaimed = errors.New("store: the source is being fetched")
-
-	// ErrLeaseLost says that a lease ran out, and that the source was given to
-	// somebody else or deleted meanwhile. Nothing was stored.
+	ErrClaimed = errors.New("store: the source is being fetched") // another fetch is under way
+	// ErrLeaseLost says that a lease ran out, and the source was given away or deleted: nothing was stored.
 	ErrLeaseLost = errors.New("store: the lease was lost")
 )
 
-// FetchState is a source and what is known of its fetches. Times that are zero have
-// not come about.
+// FetchState is a source and what is known of its fetches.
 type FetchState struct {
 	Source
 	LastFetchedAt time.Time     // the start of the last fetch that succeeded
@@ -37,48 +35,132 @@ type FetchState struct {
 	SeenHash      string        // of the answer whose items are stored
 }
 
+// Leased reports whether the source is being fetched, where leases last for d.
+func (f FetchState) Leased(now time.Time, d time.Duration) bool {
+	return f.ClaimedUntil.After(now) && !f.ClaimedUntil.After(now.Add(d))
+}
+
 const fetchStateColumns = sourceColumns + `, s.last_fetched_at, s.next_fetch_at, coalesce(s.interval_ms, 0),
 	s.not_before, s.backoff_until, s.claimed_until, s.paused_at, s.gone, s.fetch_count, s.fetch_error_count,
 	s.consecutive_errors, coalesce(s.last_error, ''), coalesce(s.moved_to, ''), s.moved_seen, coalesce(s.seen_hash, '')`
 
-func scanFetchState(r row) (f FetchState, err error) {
-	s, ms := &f.Source, int64(0)
-	err = r.Scan(&s.ID, &s.Name, &s.Type, inJSON{&s.Config}, &s.OwnerID, &s.CreatedBy,
-		&s.Public, &s.Active, &s.Deleted, millis{&s.CreatedAt}, millis{&s.UpdatedAt}, millis{&s.DeletedAt},
-		millis{&f.LastFetchedAt}, millis{&f.NextFetchAt}, &ms,
-		millis{&f.NotBefore}, millis{&f.BackoffUntil}, millis{&f.ClaimedUntil}, millis{&f.PausedAt}, &f.Gone, &f.FetchCount, &f.ErrorCount,
-		&f.Failures, &f.LastError, &f.MovedTo, &f.MovedSeen, &f.SeenHash)
+func scanFetchState(r sqlite.Row) (f FetchState, err error) {
+	var ms int64
+	err = r.Scan(append(f.columns(),
+		millis(&f.LastFetchedAt), millis(&f.NextFetchAt), &ms,
+		millis(&f.NotBefore), millis(&f.BackoffUntil), millis(&f.ClaimedUntil), millis(&f.PausedAt), &f.Gone, &f.FetchCount, &f.ErrorCount,
+		&f.Failures, &f.LastError, &f.MovedTo, &f.MovedSeen, &f.SeenHash)...)
 	f.Interval = time.Duration(ms) * time.Millisecond
 	return f, err
 }
 
 // FetchStates returns all sources but deleted ones, by id.
 func (q queries) FetchStates(ctx context.Context) ([]FetchState, error) {
-	return list(ctx, q.conn, scanFetchState, `SELECT `+fetchStateColumns+` FROM sources s WHERE s.is_deleted = 0 ORDER BY s.id`)
+	return sqlite.List(ctx, q.Conn, scanFetchState, `SELECT `+fetchStateColumns+` FROM sources s WHERE s.is_deleted = 0 ORDER BY s.id`)
 }
 
 // FetchState returns a source that is not deleted.
 func (q queries) FetchState(ctx context.Context, id int64) (FetchState, error) {
-	return one(ctx, q.conn, scanFetchState, `SELECT `+fetchStateColumns+` FROM sources s WHERE s.is_deleted = 0 AND s.id = ?`, id)
+	return sqlite.One(ctx, q.Conn, scanFetchState, `SELECT `+fetchStateColumns+` FROM sources s WHERE s.is_deleted = 0 AND s.id = ?`, id)
 }
 
-// ResumeSource lets a source that was paused go on at once, with its failures
-// forgotten: the way back by hand.
+// ResumeSource lets a source that was paused go on at once, with its failures forgotten: the way back by hand.
 func (s *Store) ResumeSource(ctx context.Context, id int64) error {
 	return s.Write(ctx, func(tx *Tx) error {
-		return tx.exec(ctx, `UPDATE sources SET is_active = 1, paused_at = NULL, gone = 0, consecutive_errors = 0,
+		return tx.Exec(ctx, `UPDATE sources SET is_active = 1, paused_at = NULL, gone = 0, consecutive_errors = 0,
 			last_error = NULL, backoff_until = NULL, not_before = NULL, next_fetch_at = ?2, updated_at = ?2
-			WHERE id = ?1 AND is_deleted = 0`, id, toMillis(tx.now()))
+			WHERE id = ?1 AND is_deleted = 0`, id, sqlite.ToMillis(tx.now()))
 	})
 }
 
 // SetInterval makes the next fetch of a source come an interval after its last one.
-// What its failures or its origin asked for stands. A source that has not been fetched
-// or has that interval already is left as it is.
 func (tx *Tx) SetInterval(ctx context.Context, id int64, every time.Duration) error {
-	_, err := tx.run(ctx, `UPDATE sources SET interval_ms = ?2, next_fetch_at = CASE
+	_, err := tx.Run(ctx, `UPDATE sources SET interval_ms = ?2, next_fetch_at = CASE
 			WHEN consecutive_errors > 0 THEN next_fetch_at
 			ELSE max(last_fetched_at + ?2, coalesce(not_before, 0)) END
 		WHERE id = ?1 AND last_fetched_at IS NOT NULL AND interval_ms IS NOT ?2`, id, every.Milliseconds())
 	return err
+}
+
+// FetchStats are numbers over all sources that are not deleted.
+type FetchStats struct {
+	TotalSources  int64     `json:"total_sources"`
+	ActiveSources int64     `json:"active_sources"`
+	PausedSources int64     `json:"paused_sources"`  // by hand, for their failures, or because they are gone
+	PausedByError int64     `json:"paused_by_error"` // of these, for their failures
+	GoneSources   int64     `json:"gone_sources"`    // of these, because they are gone for good
+	ParkedSources int64     `json:"parked_sources"`  // of a type without a fetcher
+	DueSources    int64     `json:"due_sources"`     // that should be fetched now
+	FutureSources int64     `json:"future_sources"`  // of these, with times that are not believed: see [Claim]
+	InFlight      int64     `json:"in_flight"`       // being fetched now
+	Fetches24h    int64     `json:"fetches_24h"`
+	Errors24h     int64     `json:"errors_24h"`
+	RawItems24h   int64     `json:"raw_items_24h"` // new items and new versions
+	Items24h      int64     `json:"items_24h"`     // the same by its other name
+	Wanted        int64     `json:"-"`             // that can be fetched, and that neither a person nor their origin stopped
+	Failing       int64     `json:"-"`             // of these, those that failed FailingAfter times in a row or more
+	OldestDue     time.Time `json:"-"`
+	LastSuccess   time.Time `json:"-"`
+}
+
+// FailingAfter is after how many failures in a row a source counts as failing: one or two are nothing unusual.
+const FailingAfter = 3
+
+// FetchStats counts sources, as a collector sees them that claims with c, and fetches since a time.
+func (q queries) FetchStats(ctx context.Context, c Claim, since time.Time) (st FetchStats, err error) {
+	now := q.now()
+	c.Probe, c.Skew = false, 0
+	args, err := c.args(now)
+	if err != nil {
+		return st, err
+	}
+	row := q.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(is_active), 0), coalesce(sum(1 - is_active), 0),
+			coalesce(sum(is_active = 0 AND paused_at IS NOT NULL AND gone = 0), 0), coalesce(sum(gone), 0),
+			coalesce(sum(type NOT IN (SELECT value FROM json_each(?1))), 0),
+			coalesce(sum(`+leased+`), 0), coalesce(sum(wanted), 0), coalesce(sum(wanted AND consecutive_errors >= ?8), 0),
+			max(last_fetched_at)
+		FROM (SELECT *, gone = 0 AND (is_active = 1 OR paused_at IS NOT NULL) AND type IN (SELECT value FROM json_each(?1)) AS wanted
+			FROM sources WHERE is_deleted = 0) s`, append(args, FailingAfter)...)
+	if err := row.Scan(&st.TotalSources, &st.ActiveSources, &st.PausedSources, &st.PausedByError, &st.GoneSources, &st.ParkedSources,
+		&st.InFlight, &st.Wanted, &st.Failing, millis(&st.LastSuccess)); err != nil {
+		return st, err
+	}
+	// A source that was never planned is due since somebody last touched it.
+	row = q.QueryRowContext(ctx, `SELECT count(*), min(coalesce(s.next_fetch_at, s.updated_at)),
+		coalesce(sum(`+future+` OR coalesce(s.claimed_until, 0) > ?3), 0) FROM sources s WHERE`+due, args...)
+	if err := row.Scan(&st.DueSources, millis(&st.OldestDue), &st.FutureSources); err != nil {
+		return st, err
+	}
+	row = q.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(1 - ok), 0), coalesce(sum(items_new), 0)
+		FROM fetch_log WHERE at BETWEEN ? AND ?`, since.UnixMilli(), now.UnixMilli())
+	err = row.Scan(&st.Fetches24h, &st.Errors24h, &st.RawItems24h)
+	st.Items24h = st.RawItems24h
+	return st, err
+}
+
+// Cleaned is what [Store.Clean] removed.
+type Cleaned struct{ Items, Logs int64 }
+
+// cleanBatch is how many rows are deleted at a time, so that nobody waits long for the writer.
+const cleanBatch = 500
+
+// Clean removes items that no source has listed since a time, and older logs. What is still listed stays: it would come back as new.
+func (s *Store) Clean(ctx context.Context, before time.Time) (c Cleaned, err error) {
+	c.Items, err = s.deleteAll(ctx, `DELETE FROM raw_items WHERE id IN (
+		SELECT i.id FROM raw_items i JOIN sources s ON s.id = i.source_id
+		WHERE i.last_seen_at < ?1 AND (s.is_deleted = 1 OR i.last_seen_at < coalesce(s.listed_at, 0)) LIMIT ?2)`, before)
+	if err != nil {
+		return c, err
+	}
+	c.Logs, err = s.deleteAll(ctx, `DELETE FROM fetch_log WHERE id IN (SELECT id FROM fetch_log WHERE at < ?1 LIMIT ?2)`, before)
+	return c, err
+}
+
+func (s *Store) deleteAll(ctx context.Context, query string, before time.Time) (sum int64, err error) {
+	for n := int64(cleanBatch); n == cleanBatch; sum += n {
+		if n, err = s.run(ctx, query, before.UnixMilli(), cleanBatch); err != nil {
+			return sum, err
+		}
+	}
+	return sum, nil
 }

@@ -3,8 +3,150 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
+
+	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
+
+// States of a [CacheRow].
+const (
+	StateReady = "ready" // there is a digest
+	StateEmpty = "empty" // it is known that nothing came in that period
+)
+
+// CacheRow is a row of digest_cache: a digest as it was made.
+type CacheRow struct {
+	Hash         string          `json:"subscription_hash"`
+	SourcesHash  string          `json:"sources_hash"` // without the options
+	Type         string          `json:"type"`
+	PeriodStart  time.Time       `json:"period_start"`
+	PeriodEnd    time.Time       `json:"period_end"`
+	State        string          `json:"state"`
+	Content      string          `json:"content"`
+	Metadata     json.RawMessage `json:"metadata"`
+	SourceIDs    []int64         `json:"source_ids"`
+	RawItemCount int             `json:"raw_item_count"`
+	Model        string          `json:"llm_model"`
+	Tokens       int64           `json:"llm_tokens"`
+	CreatedAt    time.Time       `json:"created_at"`
+	ExpiresAt    time.Time       `json:"expires_at"`
+}
+
+const cacheColumns = `subscription_hash, sources_hash, digest_type, period_start, period_end, state, content,
+	metadata, source_ids, raw_item_count, llm_model, llm_tokens, created_at, expires_at`
+
+func scanCacheRow(r sqlite.Row) (c CacheRow, err error) {
+	err = r.Scan(&c.Hash, &c.SourcesHash, &c.Type, millis(&c.PeriodStart), millis(&c.PeriodEnd), &c.State, &c.Content,
+		inJSON(&c.Metadata), inJSON(&c.SourceIDs), &c.RawItemCount, &c.Model, &c.Tokens, millis(&c.CreatedAt), millis(&c.ExpiresAt))
+	return c, err
+}
+
+// CacheRow returns the row of a combination and a period. One that has expired is [ErrNotFound].
+func (q queries) CacheRow(ctx context.Context, hash, kind string, start, end time.Time) (CacheRow, error) {
+	return sqlite.One(ctx, q.Conn, scanCacheRow, `SELECT `+cacheColumns+` FROM digest_cache
+		WHERE subscription_hash = ? AND digest_type = ? AND period_start = ? AND period_end = ? AND expires_at > ?`,
+		hash, kind, start.UnixMilli(), end.UnixMilli(), q.now().UnixMilli())
+}
+
+// LastReady returns the newest digest of a combination whose period ended at before or earlier.
+func (q queries) LastReady(ctx context.Context, hash, kind string, before time.Time) (CacheRow, error) {
+	return sqlite.One(ctx, q.Conn, scanCacheRow, `SELECT `+cacheColumns+` FROM digest_cache
+		WHERE subscription_hash = ? AND digest_type = ? AND period_end <= ? AND state = 'ready' AND expires_at > ?
+		ORDER BY period_end DESC LIMIT 1`, hash, kind, before.UnixMilli(), q.now().UnixMilli())
+}
+
+// CacheSelection says which rows of digest_cache are meant.
+type CacheSelection struct {
+	Hash   string    // a combination, with or without its options
+	Before time.Time // periods that ended at this time or earlier
+	All    bool
+}
+
+// Deleted names a row that is gone: a digest, or what was known of a failure.
+type Deleted struct {
+	Hash, Type string
+	Start, End time.Time
+	Failed     bool
+}
+
+// DeleteCache removes the selected rows, failures too, and returns them. What is being made stays away: see [Tx.PutCacheRow].
+func (tx *Tx) DeleteCache(ctx context.Context, sel CacheSelection) ([]Deleted, error) {
+	before := max(sel.Before.UnixMilli(), 0)
+	_, err := tx.Run(ctx, `INSERT INTO digest_cache_deletions (at, hash, before, every) VALUES (?, ?, ?, ?)`,
+		tx.now().UnixMilli(), sel.Hash, before, sel.All)
+	if err != nil {
+		return nil, err
+	}
+	var all []Deleted
+	for _, table := range []string{"digest_cache", "digest_failures"} {
+		gone, err := sqlite.List(ctx, tx.Conn, func(r sqlite.Row) (d Deleted, err error) {
+			d.Failed = table == "digest_failures"
+			err = r.Scan(&d.Hash, &d.Type, millis(&d.Start), millis(&d.End))
+			return d, err
+		}, `DELETE FROM `+table+`
+			WHERE ?1 OR (?2 != '' AND (subscription_hash = ?2 OR sources_hash = ?2)) OR (?3 > 0 AND period_end <= ?3)
+			RETURNING subscription_hash, digest_type, period_start, period_end`, sel.All, sel.Hash, before)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, gone...)
+	}
+	return all, nil
+}
+
+// LastDeletion returns the number of the last call of [Tx.DeleteCache].
+func (q queries) LastDeletion(ctx context.Context) (int64, error) {
+	return sqlite.One(ctx, q.Conn, sqlite.Value[int64], `SELECT coalesce(max(id), 0) FROM digest_cache_deletions`)
+}
+
+// PutCacheRow returns the row that stands: the first. A row that was deleted after the deletion since is not written.
+func (tx *Tx) PutCacheRow(ctx context.Context, r CacheRow, since int64) (CacheRow, error) {
+	first, err := tx.CacheRow(ctx, r.Hash, r.Type, r.PeriodStart, r.PeriodEnd)
+	if !errors.Is(err, ErrNotFound) {
+		return first, err
+	}
+	_, err = tx.Run(ctx, `INSERT OR REPLACE INTO digest_cache (`+cacheColumns+`)
+		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14
+		WHERE NOT EXISTS (SELECT 1 FROM digest_cache_deletions WHERE id > ?15 AND (every OR hash IN (?1, ?2) OR before >= ?5))`,
+		r.Hash, r.SourcesHash, r.Type, sqlite.ToMillis(r.PeriodStart), sqlite.ToMillis(r.PeriodEnd), r.State, r.Content,
+		orEmpty(r.Metadata), idList(r.SourceIDs), r.RawItemCount, r.Model, r.Tokens, sqlite.ToMillis(r.CreatedAt), sqlite.ToMillis(r.ExpiresAt), since)
+	if err != nil {
+		return r, err
+	}
+	_, err = tx.Run(ctx, `DELETE FROM digest_failures WHERE subscription_hash = ? AND digest_type = ? AND period_start = ? AND period_end = ?`,
+		r.Hash, r.Type, sqlite.ToMillis(r.PeriodStart), sqlite.ToMillis(r.PeriodEnd))
+	return r, err
+}
+
+// CacheStats are about what digest_cache holds now.
+type CacheStats struct {
+	Total        int64            `json:"total"`         // digests and known emptiness
+	UniqueHashes int64            `json:"unique_hashes"` // combinations
+	ByType       map[string]int64 `json:"by_type"`
+}
+
+// CacheStats counts what has not expired.
+func (q queries) CacheStats(ctx context.Context) (s CacheStats, err error) {
+	const live = ` FROM digest_cache WHERE expires_at > ?`
+	now := q.now().UnixMilli()
+	if s.ByType, err = q.sums(ctx, `SELECT digest_type, count(*)`+live+` GROUP BY digest_type`, now); err != nil {
+		return s, err
+	}
+	for _, n := range s.ByType {
+		s.Total += n
+	}
+	s.UniqueHashes, err = sqlite.One(ctx, q.Conn, sqlite.Value[int64], `SELECT count(DISTINCT subscription_hash)`+live, now)
+	return s, err
+}
+
+// CleanCache removes the digests that have served their time, by the store's clock, and returns how many there were.
+func (tx *Tx) CleanCache(ctx context.Context) (int64, error) {
+	if _, err := tx.Run(ctx, `DELETE FROM digest_failures WHERE retry_at <= ?`, tx.now().Add(-24*time.Hour).UnixMilli()); err != nil {
+		return 0, err
+	}
+	return tx.Run(ctx, `DELETE FROM digest_cache WHERE expires_at <= ?`, tx.now().UnixMilli())
+}
 
 // Digest is what a user reads.
 type Digest struct {
@@ -18,34 +160,68 @@ type Digest struct {
 
 const digestColumns = `id, user_id, type, content, metadata, created_at`
 
-func scanDigest(r row) (d Digest, err error) {
-	err = r.Scan(&d.ID, &d.UserID, &d.Type, &d.Content, inJSON{&d.Metadata}, millis{&d.CreatedAt})
+func scanDigest(r sqlite.Row) (d Digest, err error) {
+	err = r.Scan(&d.ID, &d.UserID, &d.Type, &d.Content, inJSON(&d.Metadata), millis(&d.CreatedAt))
 	return d, err
 }
 
-// Digests returns up to limit digests of a user, the newest first. An empty kind asks
-// for all types.
+// Digests returns up to limit digests of a user, the newest first.
 func (q queries) Digests(ctx context.Context, user int64, kind string, limit int) ([]Digest, error) {
-	return list(ctx, q.conn, scanDigest, `SELECT `+digestColumns+` FROM digests
+	return sqlite.List(ctx, q.Conn, scanDigest, `SELECT `+digestColumns+` FROM digests
 		WHERE user_id = ?1 AND (?2 = '' OR type = ?2) ORDER BY created_at DESC, id DESC LIMIT ?3`, user, kind, limit)
 }
 
 // DigestOf returns the digest that a user has for a period.
 func (q queries) DigestOf(ctx context.Context, user int64, kind string, start, end time.Time) (Digest, error) {
-	return one(ctx, q.conn, scanDigest, `SELECT `+digestColumns+` FROM digests WHERE user_id = ? AND type = ?
+	return sqlite.One(ctx, q.Conn, scanDigest, `SELECT `+digestColumns+` FROM digests WHERE user_id = ? AND type = ?
 		AND metadata ->> '$.period_start' = ? AND metadata ->> '$.period_end' = ?`,
 		user, kind, start.UnixMilli(), end.UnixMilli())
 }
 
-// PutDigest stores a digest and returns its row. If the user has one of that type and
-// period, that is replaced in case it reads otherwise, and stays as it is if not: to
-// repeat a PutDigest changes nothing. A digest without a period is always a new row.
+// PutDigest stores a digest and returns its row.
 func (tx *Tx) PutDigest(ctx context.Context, d Digest) (Digest, error) {
-	return one(ctx, tx.conn, scanDigest, `INSERT INTO digests (user_id, type, content, metadata, created_at)
+	return sqlite.One(ctx, tx.Conn, scanDigest, `INSERT INTO digests (user_id, type, content, metadata, created_at)
 		VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (user_id, type, (metadata ->> '$.period_start'), (metadata ->> '$.period_end')) DO UPDATE SET
 			created_at = CASE WHEN content = excluded.content THEN created_at ELSE excluded.created_at END,
 			metadata = CASE WHEN content = excluded.content THEN metadata ELSE excluded.metadata END,
 			content = excluded.content
-		RETURNING `+digestColumns, d.UserID, d.Type, d.Content, orEmpty(d.Metadata), toMillis(tx.now()))
+		RETURNING `+digestColumns, d.UserID, d.Type, d.Content, orEmpty(d.Metadata), sqlite.ToMillis(tx.now()))
+}
+
+// Failure is a row of digest_failures: a digest that could not be made.
+type Failure struct {
+	Hash, SourcesHash, Type string
+	Start, End              time.Time
+	Attempts                int
+	RetryAt                 time.Time // not before
+	Reason                  string
+}
+
+// Failure returns what is known of the failed attempts to make a digest.
+func (q queries) Failure(ctx context.Context, hash, kind string, start, end time.Time) (Failure, error) {
+	return sqlite.One(ctx, q.Conn, func(r sqlite.Row) (f Failure, err error) {
+		f = Failure{Hash: hash, Type: kind, Start: start, End: end}
+		err = r.Scan(&f.SourcesHash, &f.Attempts, millis(&f.RetryAt), &f.Reason)
+		return f, err
+	}, `SELECT sources_hash, attempts, retry_at, reason FROM digest_failures
+		WHERE subscription_hash = ? AND digest_type = ? AND period_start = ? AND period_end = ?`,
+		hash, kind, start.UnixMilli(), end.UnixMilli())
+}
+
+// PutFailure writes what is known of the failed attempts to make a digest.
+func (tx *Tx) PutFailure(ctx context.Context, f Failure) error {
+	_, err := tx.Run(ctx, `INSERT OR REPLACE INTO digest_failures (subscription_hash, sources_hash, digest_type,
+		period_start, period_end, attempts, retry_at, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		f.Hash, f.SourcesHash, f.Type, f.Start.UnixMilli(), f.End.UnixMilli(), f.Attempts, f.RetryAt.UnixMilli(), f.Reason)
+	return err
+}
+
+// Waiting returns how many digests wait for their next attempt, and the reason of the one that was tried last.
+func (q queries) Waiting(ctx context.Context) (n int64, reason string, err error) {
+	var last time.Time
+	// The reason is of the row with the maximum: sqlite.org/lang_select.html#bareagg
+	err = q.QueryRowContext(ctx, `SELECT count(*), coalesce(reason, ''), max(retry_at) FROM digest_failures WHERE retry_at > ?`,
+		q.now().UnixMilli()).Scan(&n, &reason, millis(&last))
+	return n, reason, err
 }

@@ -161,14 +161,31 @@ func TestPutCacheRow(t *testing.T) {
 		Content: "one", Metadata: json.RawMessage(`{"a":1}`), SourceIDs: []int64{1, 2}, RawItemCount: 3, Model: "m", Tokens: 4,
 		CreatedAt: noon, ExpiresAt: noon.AddDate(0, 1, 0),
 	}
-	for _, content := range []string{"one", "two"} {
+	put := func(content string) (stands store.CacheRow) {
+		row := want
+		row.Content = content
+		w.write(func(ctx context.Context, tx *store.Tx) (err error) {
+			stands, err = tx.PutCacheRow(ctx, row, 0)
+			return err
+		})
+		return stands
+	}
+	check := func(when string, got store.CacheRow, content string) {
+		t.Helper()
 		want.Content = content
-		w.write(func(ctx context.Context, tx *store.Tx) error { return tx.PutCacheRow(ctx, want, 0) })
-		got, err := w.CacheRow(t.Context(), "h", "daily", want.PeriodStart, want.PeriodEnd)
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("%v (-want +got)\n%s", err, diff)
+		read, err := w.CacheRow(t.Context(), "h", "daily", want.PeriodStart, want.PeriodEnd)
+		if diff := cmp.Diff(want, read); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got)\n%s", when, err, diff)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: PutCacheRow (-want +got)\n%s", when, diff)
 		}
 	}
+	check("the first", put("one"), "one")
+	check("a slower one", put("two"), "one")
+	w.clock.Set(want.ExpiresAt)
+	want.ExpiresAt = want.ExpiresAt.AddDate(0, 1, 0)
+	check("when that has expired", put("three"), "three")
 }
 
 // What began to be made before it was deleted does not come back, and all else does.
@@ -190,7 +207,10 @@ func TestDeletedRowsDoNotComeBack(t *testing.T) {
 	} {
 		w := newWorld(t, 0)
 		put := func(since int64) {
-			w.write(func(ctx context.Context, tx *store.Tx) error { return tx.PutCacheRow(ctx, row, since) })
+			w.write(func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.PutCacheRow(ctx, row, since)
+				return err
+			})
 		}
 		want := func(when string, want bool) {
 			t.Helper()

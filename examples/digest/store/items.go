@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
 
 // Item is one version of something that a source published.
@@ -29,8 +31,7 @@ type Item struct {
 	LastSeenAt  time.Time `json:"last_seen_at"` // when the source last listed it
 }
 
-// ItemKey says which item of its source it is: by its guid, else by its URL without
-// what does not matter, else by its content.
+// ItemKey says which item of its source it is: by its guid, else by its URL without what does not matter, else by its content.
 func ItemKey(it Item) string {
 	switch {
 	case it.GUID != "":
@@ -41,8 +42,7 @@ func ItemKey(it Item) string {
 	return "hash:" + contentHash(it)
 }
 
-// contentHash tells versions of an item apart. Times are left out: sources touch them
-// without changing anything.
+// contentHash tells versions of an item apart. Times are left out: sources touch them without changing anything.
 func contentHash(it Item) string {
 	h := sha256.New()
 	for _, s := range []string{it.URL, it.Title, it.Content, it.Author} {
@@ -52,9 +52,7 @@ func contentHash(it Item) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// NormaliseURL returns a URL without its fragment and the parameters that only say
-// where a reader came from, with the rest of the query in order, and with the scheme
-// and the host in lower case. What is no URL comes back as it is.
+// NormaliseURL returns a URL without fragment and tracking parameters, with its query sorted and its host in lower case.
 func NormaliseURL(s string) string {
 	u, err := url.Parse(strings.TrimSpace(s))
 	if err != nil || u.Host == "" {
@@ -75,20 +73,27 @@ func NormaliseURL(s string) string {
 	return u.String()
 }
 
+// MaxVersions is how many versions of one item are stored.
+const MaxVersions = 10
+
 // Added is what [Tx.AddItems] did.
 type Added struct {
 	New     int // items never seen before
 	Updated int // new versions of known items
-	Same    int // seen before as they are
+	Same    int // seen before as they are, twice in the list, or of too many versions
 }
 
-// AddItems stores what a source lists now. An item that is known comes in as a new
-// version if it has changed; else only the time it was last seen does. The rows' times
-// are the store's, but for PublishedAt.
+// AddItems stores what a source lists now. A known item that has changed comes in as a new version.
 func (tx *Tx) AddItems(ctx context.Context, source int64, items []Item) (Added, error) {
 	var sum Added
+	seen := map[string]bool{}
 	for _, it := range items {
 		it.SourceID, it.Key, it.ContentHash = source, ItemKey(it), contentHash(it)
+		if seen[it.Key] { // two entries of one key would replace each other at every fetch
+			sum.Same++
+			continue
+		}
+		seen[it.Key] = true
 		if err := tx.addItem(ctx, it, &sum); err != nil {
 			return Added{}, err
 		}
@@ -97,54 +102,83 @@ func (tx *Tx) AddItems(ctx context.Context, source int64, items []Item) (Added, 
 }
 
 func (tx *Tx) addItem(ctx context.Context, it Item, sum *Added) error {
-	now := toMillis(tx.now())
-	last, err := one(ctx, tx.conn, scanItem, `SELECT `+itemColumns+` FROM raw_items i
+	now := sqlite.ToMillis(tx.now())
+	last, err := sqlite.One(ctx, tx.Conn, scanItem, `SELECT `+itemColumns+` FROM raw_items i
 		WHERE i.source_id = ? AND i.item_key = ? ORDER BY i.version DESC LIMIT 1`, it.SourceID, it.Key)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		sum.New++
 	case err != nil:
 		return err
-	case last.ContentHash == it.ContentHash:
+	case last.ContentHash == it.ContentHash || last.Version >= MaxVersions:
 		sum.Same++
-		return tx.exec(ctx, `UPDATE raw_items SET last_seen_at = ? WHERE id = ?`, now, last.ID)
+		return tx.Exec(ctx, `UPDATE raw_items SET last_seen_at = ? WHERE id = ?`, now, last.ID)
 	default:
 		sum.Updated++
 	}
-	_, err = tx.insert(ctx, `INSERT INTO raw_items (source_id, item_key, version, guid, url, title, content, content_hash,
+	_, err = tx.Insert(ctx, `INSERT INTO raw_items (source_id, item_key, version, guid, url, title, content, content_hash,
 		author, published_at, fetched_at, last_seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		it.SourceID, it.Key, last.Version+1, it.GUID, it.URL, it.Title, it.Content, it.ContentHash,
-		it.Author, toMillis(it.PublishedAt), now, now)
+		it.Author, sqlite.ToMillis(it.PublishedAt), now, now)
 	return err
 }
 
 const itemColumns = `i.id, i.source_id, i.item_key, i.version, i.guid, i.url, i.title, i.content, i.content_hash,
 	i.author, i.published_at, i.fetched_at, i.last_seen_at`
 
-func scanItem(r row) (it Item, err error) {
+func scanItem(r sqlite.Row) (it Item, err error) {
 	err = r.Scan(&it.ID, &it.SourceID, &it.Key, &it.Version, &it.GUID, &it.URL, &it.Title, &it.Content, &it.ContentHash,
-		&it.Author, millis{&it.PublishedAt}, millis{&it.FetchedAt}, millis{&it.LastSeenAt})
+		&it.Author, millis(&it.PublishedAt), millis(&it.FetchedAt), millis(&it.LastSeenAt))
 	return it, err
 }
 
-// Items returns what was fetched from the sources in [start, end): of each item the
-// last version that came in it, and at most limit items, the newest of them, in the
-// order of source, time and id.
+// Items returns the newest items fetched in [start, end), each in its last version then, by source, time and id.
 func (q queries) Items(ctx context.Context, sources []int64, start, end time.Time, limit int) ([]Item, error) {
-	ids, err := toJSON(slices.Concat([]int64{}, sources))
-	if err != nil {
-		return nil, err
-	}
-	all, err := list(ctx, q.conn, scanItem, `SELECT `+itemColumns+` FROM raw_items i
+	all, err := sqlite.List(ctx, q.Conn, scanItem, `SELECT `+itemColumns+` FROM raw_items i
 		WHERE i.source_id IN (SELECT value FROM json_each(?1)) AND i.fetched_at >= ?2 AND i.fetched_at < ?3
 			AND NOT EXISTS (SELECT 1 FROM raw_items n WHERE n.source_id = i.source_id AND n.item_key = i.item_key
 				AND n.version > i.version AND n.fetched_at < ?3)
-		ORDER BY i.fetched_at DESC, i.id DESC LIMIT ?4`, ids, start.UnixMilli(), end.UnixMilli(), limit)
-	slices.SortFunc(all, func(a, b Item) int {
-		if a.SourceID != b.SourceID {
-			return cmp.Compare(a.SourceID, b.SourceID)
-		}
-		return cmp.Compare(a.ID, b.ID)
-	})
+		ORDER BY i.fetched_at DESC, i.id DESC LIMIT ?4`, idList(sources), start.UnixMilli(), end.UnixMilli(), limit)
+	slices.SortFunc(all, func(a, b Item) int { return cmp.Or(cmp.Compare(a.SourceID, b.SourceID), cmp.Compare(a.ID, b.ID)) })
 	return all, err
+}
+
+// ItemFilter selects items to look at.
+type ItemFilter struct {
+	User          int64     // whose view: of the sources that this user may see
+	All           bool      // of all sources, for the operator
+	Source        int64     // 0: of each
+	Since         time.Time // fetched then or later
+	Limit, Offset int
+}
+
+const inView = ` FROM raw_items i JOIN sources s ON s.id = i.source_id WHERE (?2 OR (` + visible + `))`
+
+// RawItems returns items, the newest first.
+func (q queries) RawItems(ctx context.Context, f ItemFilter) ([]Item, error) {
+	return sqlite.List(ctx, q.Conn, scanItem, `SELECT `+itemColumns+inView+` AND (?3 = 0 OR s.id = ?3) AND i.fetched_at >= ?4
+		ORDER BY i.fetched_at DESC, i.id DESC LIMIT ?5 OFFSET ?6`, f.User, f.All, f.Source, f.Since.UnixMilli(), f.Limit, f.Offset)
+}
+
+// ItemStats are about the items of a source.
+type ItemStats struct {
+	SourceID   int64      `json:"source_id"`
+	Name       string     `json:"name"`
+	Total      int64      `json:"total_items"`
+	LastItemAt *time.Time `json:"last_item_at"` // when it was fetched; null: there is none
+	Day        int64      `json:"items_24h"`
+}
+
+// ItemStats counts the items of each source that the user may see, or of all.
+func (q queries) ItemStats(ctx context.Context, user int64, all bool) ([]ItemStats, error) {
+	return sqlite.List(ctx, q.Conn, func(r sqlite.Row) (s ItemStats, err error) {
+		var last time.Time
+		err = r.Scan(&s.SourceID, &s.Name, &s.Total, millis(&last), &s.Day)
+		if !last.IsZero() {
+			s.LastItemAt = &last
+		}
+		return s, err
+	}, `SELECT s.id, s.name, count(i.id), max(i.fetched_at), coalesce(sum(i.fetched_at >= ?3), 0)
+		FROM sources s LEFT JOIN raw_items i ON i.source_id = s.id WHERE (?2 AND s.is_deleted = 0 OR (`+visible+`))
+		GROUP BY s.id ORDER BY s.id`, user, all, q.now().Add(-24*time.Hour).UnixMilli())
 }

@@ -58,9 +58,9 @@ func (w *world) user(name string, sources ...int64) (id int64) {
 // wantHash checks that what is kept of a user's subscriptions is what they hash to.
 func (w *world) wantHash(user int64, sources ...int64) {
 	w.t.Helper()
-	hash, n, err := w.SubscriptionHash(w.t.Context(), user)
-	if want := store.Hash(sources); err != nil || hash != want || n != len(sources) {
-		w.t.Errorf("user %d: hash %.8s of %d sources, %v; want %.8s of %d", user, hash, n, err, want, len(sources))
+	s, err := w.Subscriptions(w.t.Context(), user)
+	if want := store.Hash(sources); err != nil || s.Hash != want || len(s.SourceIDs) != len(sources) {
+		w.t.Errorf("user %d: %+v, %v; want %.8s of %d sources", user, s, err, want, len(sources))
 	}
 	if found, err := w.Verify(w.t.Context(), false); err != nil || len(found) > 0 {
 		w.t.Errorf("Verify = %v, %v; want no drift", found, err)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
 
 // Source is where items come from.
@@ -12,9 +14,9 @@ type Source struct {
 	ID        int64           `json:"id"`
 	Name      string          `json:"name"`
 	Type      string          `json:"type"`
-	Config    json.RawMessage `json:"-"` // may hold keys: it never leaves the program
-	OwnerID   int64           `json:"-"` // who sees it while it is private; 0: nobody
-	CreatedBy int64           `json:"-"` // 0: not known
+	Config    json.RawMessage `json:"-"`                  // may hold keys: it never leaves the program
+	OwnerID   int64           `json:"owner_id,omitempty"` // who sees it while it is private; 0: nobody
+	CreatedBy int64           `json:"-"`                  // 0: not known
 	Public    bool            `json:"is_public"`
 	Active    bool            `json:"is_active"` // false: paused
 	Deleted   bool            `json:"is_deleted"`
@@ -26,35 +28,40 @@ type Source struct {
 const sourceColumns = `s.id, s.name, s.type, s.config, coalesce(s.owner_id, 0), coalesce(s.created_by, 0),
 	s.is_public, s.is_active, s.is_deleted, s.created_at, s.updated_at, s.deleted_at`
 
-func scanSource(r row) (s Source, err error) {
-	err = r.Scan(&s.ID, &s.Name, &s.Type, inJSON{&s.Config}, &s.OwnerID, &s.CreatedBy,
-		&s.Public, &s.Active, &s.Deleted, millis{&s.CreatedAt}, millis{&s.UpdatedAt}, millis{&s.DeletedAt})
+func (s *Source) columns() []any {
+	return []any{
+		&s.ID, &s.Name, &s.Type, inJSON(&s.Config), &s.OwnerID, &s.CreatedBy,
+		&s.Public, &s.Active, &s.Deleted, millis(&s.CreatedAt), millis(&s.UpdatedAt), millis(&s.DeletedAt),
+	}
+}
+
+func scanSource(r sqlite.Row) (s Source, err error) {
+	err = r.Scan(s.columns()...)
 	return s, err
 }
 
 // Source returns a source, deleted or not.
 func (q queries) Source(ctx context.Context, id int64) (Source, error) {
-	return one(ctx, q.conn, scanSource, `SELECT `+sourceColumns+` FROM sources s WHERE s.id = ?`, id)
+	return sqlite.One(ctx, q.Conn, scanSource, `SELECT `+sourceColumns+` FROM sources s WHERE s.id = ?`, id)
 }
 
 // Sources returns the sources, deleted ones too, that have the given ids, by id.
 func (q queries) Sources(ctx context.Context, ids []int64) ([]Source, error) {
-	in, err := toJSON(ids)
-	if err != nil {
-		return nil, err
-	}
-	return list(ctx, q.conn, scanSource, `SELECT `+sourceColumns+` FROM sources s
-		WHERE s.id IN (SELECT value FROM json_each(?)) ORDER BY s.id`, in)
+	return sqlite.List(ctx, q.Conn, scanSource, `SELECT `+sourceColumns+` FROM sources s
+		WHERE s.id IN (SELECT value FROM json_each(?)) ORDER BY s.id`, idList(ids))
 }
 
-// VisibleSources returns the sources that a user may subscribe to, by id. User 0 sees
-// those that are public.
+// VisibleSources returns the sources that a user may subscribe to, by id. User 0 sees those that are public.
 func (q queries) VisibleSources(ctx context.Context, user int64) ([]Source, error) {
-	return list(ctx, q.conn, scanSource, `SELECT `+sourceColumns+` FROM sources s WHERE `+visible+` ORDER BY s.id`, user)
+	return sqlite.List(ctx, q.Conn, scanSource, `SELECT `+sourceColumns+` FROM sources s WHERE `+visible+` ORDER BY s.id`, user)
 }
 
-// AddSource adds a source and returns its id. ID, Active, Deleted and the times are the
-// store's.
+// AllSources returns all sources, deleted ones too, by id.
+func (q queries) AllSources(ctx context.Context) ([]Source, error) {
+	return sqlite.List(ctx, q.Conn, scanSource, `SELECT `+sourceColumns+` FROM sources s ORDER BY s.id`)
+}
+
+// AddSource adds a source and returns its id. ID, Active, Deleted and the times are the store's.
 func (tx *Tx) AddSource(ctx context.Context, s Source) (int64, error) {
 	if s.Type == "" {
 		return 0, fmt.Errorf("%w: a source needs a type", ErrInvalid)
@@ -62,41 +69,54 @@ func (tx *Tx) AddSource(ctx context.Context, s Source) (int64, error) {
 	if len(s.Config) > 0 && !json.Valid(s.Config) {
 		return 0, fmt.Errorf("%w: a source's config is %d bytes that are no JSON", ErrInvalid, len(s.Config))
 	}
-	now := toMillis(tx.now())
-	return tx.insert(ctx, `INSERT INTO sources (name, type, config, owner_id, created_by, is_public, created_at, updated_at)
+	now := sqlite.ToMillis(tx.now())
+	return tx.Insert(ctx, `INSERT INTO sources (name, type, config, owner_id, created_by, is_public, created_at, updated_at)
 		VALUES (?, ?, ?, nullif(?, 0), nullif(?, 0), ?, ?, ?)`,
 		s.Name, s.Type, orEmpty(s.Config), s.OwnerID, s.CreatedBy, s.Public, now, now)
 }
 
-// DeleteSource marks a source as deleted: it leaves everybody's hash. Its items stay,
-// and so do the subscriptions, for [Tx.RestoreSource].
+// DeleteSource marks a source as deleted: it leaves everybody's hash.
 func (tx *Tx) DeleteSource(ctx context.Context, id int64) error {
 	return tx.changeSource(ctx, id, `is_deleted = 1, deleted_at = ?2`)
 }
 
-// RestoreSource undoes DeleteSource: it comes back to the hashes of those who are
-// still subscribed.
+// RestoreSource undoes DeleteSource: it comes back to the hashes of those who are still subscribed.
 func (tx *Tx) RestoreSource(ctx context.Context, id int64) error {
 	return tx.changeSource(ctx, id, `is_deleted = 0, deleted_at = NULL`)
 }
 
-// SetSourcePublic shows a source to everybody, or to its owner alone: others who
-// subscribed to it lose it from their hashes.
-func (tx *Tx) SetSourcePublic(ctx context.Context, id int64, public bool) error {
-	if public {
-		return tx.changeSource(ctx, id, `is_public = 1`)
-	}
-	return tx.changeSource(ctx, id, `is_public = 0`)
+// SourceEdit changes a source; what is nil stays as it is.
+type SourceEdit struct {
+	Name   *string         `json:"name"`
+	Type   *string         `json:"type"`
+	Config json.RawMessage `json:"config"`
+	Public *bool           `json:"is_public"` // false: its owner alone sees it, and others lose it from their hashes
 }
 
-// SetSourceActive pauses a source or lets it go on. It stays in everybody's hash.
+// EditSource changes a source. One with another type or config is fetched at once, as if it were new.
+func (tx *Tx) EditSource(ctx context.Context, id int64, e SourceEdit) error {
+	err := tx.Exec(ctx, `UPDATE sources SET name = coalesce(?3, name), type = coalesce(?4, type), config = coalesce(nullif(?5, ''), config),
+		is_public = coalesce(?6, is_public), updated_at = ?2 WHERE id = ?1`, id, sqlite.ToMillis(tx.now()), e.Name, e.Type, string(e.Config), e.Public)
+	if err == nil && (e.Type != nil || len(e.Config) > 0) {
+		// A fetch of the old address finds its lease gone, and stores nothing.
+		err = tx.Exec(ctx, `UPDATE sources SET last_fetched_at = NULL, next_fetch_at = NULL, claimed_until = NULL, claimed_by = NULL,
+			consecutive_errors = 0, last_error = NULL, backoff_until = NULL, paused_at = NULL, moved_to = NULL, moved_seen = 0, gone = 0,
+			interval_ms = NULL, not_before = NULL, listed_at = NULL, seen_hash = NULL, is_active = 1 WHERE id = ?`, id)
+	}
+	if err == nil && e.Public != nil {
+		err = tx.touchSubscribers(ctx, id)
+	}
+	return err
+}
+
+// SetSourceActive pauses a source or lets it go on.
 func (tx *Tx) SetSourceActive(ctx context.Context, id int64, active bool) error {
-	return tx.exec(ctx, `UPDATE sources SET is_active = ?3, updated_at = ?2 WHERE id = ?1`, id, toMillis(tx.now()), active)
+	return tx.Exec(ctx, `UPDATE sources SET is_active = ?3, updated_at = ?2 WHERE id = ?1`, id, sqlite.ToMillis(tx.now()), active)
 }
 
 // changeSource changes what decides who counts a source among the subscriptions.
 func (tx *Tx) changeSource(ctx context.Context, id int64, set string) error {
-	err := tx.exec(ctx, `UPDATE sources SET `+set+`, updated_at = ?2 WHERE id = ?1`, id, toMillis(tx.now()))
+	err := tx.Exec(ctx, `UPDATE sources SET `+set+`, updated_at = ?2 WHERE id = ?1`, id, sqlite.ToMillis(tx.now()))
 	if err != nil {
 		return err
 	}

@@ -1,178 +1,138 @@
-// Package store keeps users, sources, subscriptions, items and digests in one SQLite
-// file: one connection that writes, and a pool of them that reads.
+// Package store keeps users, sources, subscriptions, items and digests in one SQLite file.
 //
-// Times are integer milliseconds of UTC in the file and [time.Time] outside. Every
-// "now" comes from [Options.Now]; SQL is never asked what time it is.
-//
-// What users' subscriptions hash to is kept in step by [Store.Write]: whatever
-// changes subscriptions marks the users it touches, and their hashes are written
-// before the same transaction commits. [Store.Verify] looks for drift all the same.
+// Times are integer milliseconds of UTC in the file and [time.Time] outside. Every "now" comes from [Options.Now].
+// [Store.Write] marks the users whose subscriptions change, and writes their hashes before the same transaction commits.
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"embed"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
-	"net/url"
-	"runtime"
-	"sync/atomic"
 	"time"
 
-	"github.com/pressly/goose/v3"
-	_ "modernc.org/sqlite" // registers the driver "sqlite"
-
-	"github.com/twofold-go/twofold/examples/digest/store/prepared"
+	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Options say how a Store works. The zero value is ready to use.
+// Options say how a Store works.
 type Options struct {
-	// Now is the clock. Nil: time.Now.
-	Now func() time.Time
+	Now func() time.Time // the clock; nil: time.Now
 }
 
-// Store is the database. All methods may be called concurrently, by several
-// processes on one file, too.
+// Store is the database.
 type Store struct {
 	queries
-	readers *prepared.Pool
-	writer  *prepared.Pool // one connection: writes queue here instead of failing with SQLITE_BUSY
-	watcher atomic.Pointer[Watcher]
+	db *sqlite.DB
 }
 
-// Open opens the database at path, making it if there is none, and brings its
-// schema up to date.
+// Open opens the database at path, making it if there is none, and brings its schema up to date.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	writer, err := sql.Open("sqlite", dsn(path, "_pragma=synchronous(NORMAL)&_txlock=immediate"))
+	dir, err := fs.Sub(migrations, "migrations")
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, err
 	}
-	writer.SetMaxOpenConns(1)
-	if err := migrate(ctx, writer); err != nil {
-		return nil, errors.Join(fmt.Errorf("store: %s: %w", path, err), writer.Close())
-	}
-	readers, err := sql.Open("sqlite", dsn(path, "_pragma=query_only(1)"))
+	db, err := sqlite.Open(ctx, sqlite.Config{Path: path, Migrations: dir})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("store: %w", err), writer.Close())
+		return nil, err
 	}
-	n := max(4, runtime.GOMAXPROCS(0))
-	readers.SetMaxOpenConns(n)
-	readers.SetMaxIdleConns(n) // or connections are opened and closed all the time
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	r := prepared.New(readers)
-	return &Store{queries: queries{conn{r}, o.Now}, readers: r, writer: prepared.New(writer)}, nil
+	return &Store{queries: queries{db.Conn, o.Now}, db: db}, nil
 }
-
-// dsn returns the name of the database at path, with more pragmas than those that
-// every connection needs. Foreign keys are off in SQLite unless asked for.
-func dsn(path, more string) string {
-	path = (&url.URL{Path: path}).EscapedPath()
-	return "file:" + path + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&" + more
-}
-
-// migrate brings the schema up to date. Of processes that start together all but one
-// fail where the first has been already; each migration is one transaction, so they
-// find it done when they look again.
-func migrate(ctx context.Context, db *sql.DB) error {
-	dir, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, dir)
-	if err != nil {
-		return err
-	}
-	for range migrateAttempts {
-		if _, err = p.Up(ctx); err == nil {
-			return nil
-		}
-	}
-	return err
-}
-
-// migrateAttempts is how often migrate tries, each time finding at least one
-// migration more done by others if it was others that it failed on.
-const migrateAttempts = 20
 
 // Close closes the database.
-func (s *Store) Close() error {
-	return errors.Join(s.readers.Close(), s.writer.Close(), s.readers.DB().Close(), s.writer.DB().Close())
-}
+func (s *Store) Close() error { return s.db.Close() }
 
-// Now returns the time of the store's clock.
+// Now returns the store's clock.
 func (s *Store) Now() time.Time { return s.now() }
 
-// Pools returns the connections themselves, for the packages that keep tables of
-// their own kind here. The writer has one connection: who holds a transaction on it
-// must not wait for another one.
-func (s *Store) Pools() (writer, readers *sql.DB) { return s.writer.DB(), s.readers.DB() }
-
-// Watcher hears of writes.
-type Watcher struct {
-	// Changed is called in each transaction that changed users, before it commits: their
-	// subscriptions may hash to something else now, or their options are others. An
-	// error rolls back.
-	Changed func(ctx context.Context, tx *Tx, users []int64) error
-
-	// Committed is called after COMMIT, and before Write returns, if the transaction
-	// changed users or called [Tx.Announce].
-	Committed func(ctx context.Context)
-}
-
-// Watch makes w hear of writes. There is one watcher; nil takes it away.
-func (s *Store) Watch(w *Watcher) { s.watcher.Store(w) }
+// Pools returns the connections, for packages with tables here. One writes: a transaction must not wait for another.
+func (s *Store) Pools() (writer, readers *sql.DB) { return s.db.Writer, s.db.Readers }
 
 // Read runs fn in a transaction that sees the database as of one moment.
 func (s *Store) Read(ctx context.Context, fn func(r *Snapshot) error) error {
-	return s.readers.Do(ctx, func(tx *prepared.Tx) error { return fn(&Snapshot{queries{conn{tx}, s.now}}) })
+	return s.db.Read(ctx, func(c sqlite.Conn) error { return fn(&Snapshot{queries{c, s.now}}) })
 }
 
 // Snapshot is a read of one moment.
 type Snapshot struct{ queries }
 
-// Tx is a write under way: reads see what it has written. It is not for concurrent
-// use, and ends with the function it was given to.
+// Tx is a write under way: reads see what it has written.
 type Tx struct {
 	queries
 	touched map[int64]struct{} // users whose hashes are to be written
-	news    bool
 }
 
-// Announce makes the watcher hear when the transaction has committed.
-func (tx *Tx) Announce() { tx.news = true }
-
-// ExecContext runs a statement of others, such as a log's, in the transaction.
-func (tx *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return tx.db.ExecContext(ctx, query, args...)
-}
-
-// Write runs fn in a transaction of its own, which is committed if fn returns nil.
-// The hashes of the users that fn touched are written by the same transaction,
-// once per user however much fn changed.
+// Write runs fn in a transaction, which also writes the hashes of the users that fn touched.
 func (s *Store) Write(ctx context.Context, fn func(tx *Tx) error) error {
-	w := s.watcher.Load()
-	tx := &Tx{touched: map[int64]struct{}{}}
-	err := s.writer.Do(ctx, func(c *prepared.Tx) error {
-		tx.queries = queries{conn{c}, s.now}
+	return s.db.Write(ctx, func(c sqlite.Conn) error {
+		tx := &Tx{queries{c, s.now}, map[int64]struct{}{}}
 		if err := fn(tx); err != nil {
 			return err
 		}
-		users, err := tx.writeHashes(ctx)
-		if err == nil && len(users) > 0 && w != nil {
-			tx.news = true
-			err = w.Changed(ctx, tx, users)
-		}
-		return err
+		return tx.writeHashes(ctx)
 	})
-	if err == nil && tx.news && w != nil {
-		w.Committed(ctx)
+}
+
+// The errors that callers branch on.
+var (
+	ErrNotFound = sqlite.ErrNotFound           // there is no such thing, or none that the caller may see
+	ErrTaken    = sqlite.ErrTaken              // an email, a slug or a key belongs to another row
+	ErrInvalid  = errors.New("store: invalid") // an argument, which the text names, makes no sense
+)
+
+type queries struct {
+	sqlite.Conn
+	now func() time.Time
+}
+
+func millis(t *time.Time) sqlite.Millis { return sqlite.Millis{Time: t} }
+func inJSON(v any) sqlite.JSON          { return sqlite.JSON{V: v} }
+func orEmpty(j json.RawMessage) string  { return cmp.Or(string(j), "{}") }
+
+// AddCounts adds to the counters of the present hour, by name.
+func (tx *Tx) AddCounts(ctx context.Context, counts map[string]int64) error {
+	hour := tx.now().UTC().Truncate(time.Hour).UnixMilli()
+	for name, n := range counts {
+		_, err := tx.Run(ctx, `INSERT INTO counters (hour, name, value) VALUES (?, ?, ?)
+			ON CONFLICT (hour, name, label) DO UPDATE SET value = value + excluded.value`, hour, name, n)
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
+}
+
+// Counts returns the sums of all counters over the hours that began at since or later.
+func (q queries) Counts(ctx context.Context, since time.Time) (map[string]int64, error) {
+	return q.sums(ctx, `SELECT name, sum(value) FROM counters WHERE hour >= ? GROUP BY name`, since.UTC().Truncate(time.Hour).UnixMilli())
+}
+
+func (q queries) sums(ctx context.Context, query string, args ...any) (map[string]int64, error) {
+	sums := map[string]int64{}
+	_, err := sqlite.List(ctx, q.Conn, func(r sqlite.Row) (name string, err error) {
+		var n int64
+		err = r.Scan(&name, &n)
+		sums[name] = n
+		return name, err
+	}, query, args...)
+	return sums, err
+}
+
+// Setting returns a setting of the database; empty: there is none.
+func (q queries) Setting(ctx context.Context, name string) (string, error) {
+	return sqlite.One(ctx, q.Conn, sqlite.Value[string],
+		`SELECT coalesce((SELECT value FROM settings WHERE name = ?), '')`, name)
+}
+
+// Set replaces a setting of the database.
+func (tx *Tx) Set(ctx context.Context, name, value string) error {
+	return tx.Exec(ctx, `INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)`, name, value)
 }

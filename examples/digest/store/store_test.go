@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -26,7 +27,7 @@ func TestOpenTogether(t *testing.T) {
 				t.Errorf("Open = %v", err)
 				return
 			}
-			if _, err := s.Packs(t.Context()); err != nil {
+			if _, err := s.Packs(t.Context(), 0); err != nil {
 				t.Errorf("Packs = %v", err)
 			}
 			if err := s.Close(); err != nil {
@@ -135,13 +136,9 @@ func TestPacks(t *testing.T) {
 		{ID: 2, Slug: "b", Name: "B", Default: true, InstallCount: 2, SourceIDs: []int64{2}, CreatedAt: noon},
 		{ID: 1, Slug: "a", Name: "A", SourceIDs: []int64{1, 3}, CreatedAt: noon},
 	}
-	got, err := w.Packs(t.Context())
+	got, err := w.Packs(t.Context(), 0)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("Packs: %v %s", err, diff)
-	}
-	one, err := w.PackBySlug(t.Context(), "a")
-	if diff := cmp.Diff(want[1], one); err != nil || diff != "" {
-		t.Errorf("PackBySlug: %v %s", err, diff)
 	}
 }
 
@@ -154,7 +151,7 @@ func TestCountersOutliveTheProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = s.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.AddCounts(t.Context(), store.Count{Name: "hits", Label: "daily", Value: 2}, store.Count{Name: "misses", Value: 1})
+			return tx.AddCounts(t.Context(), map[string]int64{"hits": 2, "misses": 1})
 		})
 		if err := errors.Join(err, s.Close()); err != nil {
 			t.Fatal(err)
@@ -164,17 +161,8 @@ func TestCountersOutliveTheProcess(t *testing.T) {
 	s := storetest.Open(t, path, clock.Now)
 	for since, want := range map[time.Time]int64{{}: 6, noon.Add(59 * time.Minute): 6, noon.Add(time.Hour): 2, noon.Add(9 * time.Hour): 0} {
 		counts, err := s.Counts(t.Context(), since)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var hits int64
-		for _, c := range counts {
-			if c.Name == "hits" && c.Label == "daily" {
-				hits = c.Value
-			}
-		}
-		if hits != want {
-			t.Errorf("%d hits since %v, want %d", hits, since, want)
+		if hits := counts["hits"]; err != nil || hits != want {
+			t.Errorf("%d hits since %v, %v, want %d", hits, since, err, want)
 		}
 	}
 }
@@ -193,6 +181,24 @@ func TestNoClockInSQL(t *testing.T) {
 	for _, bad := range []string{"current_time", "current_date", "datetime(", "strftime(", "unixepoch(", "julianday(", "_at text"} {
 		if strings.Contains(schema, bad) {
 			t.Errorf("the schema has %q", bad)
+		}
+	}
+}
+
+// The file and what SQLite keeps beside it hold keys and other people's news.
+func TestFilesAreTheirOwners(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "digest.db")
+	w := storetest.Open(t, path, nil)
+	if err := w.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.AddSource(t.Context(), store.Source{Name: "S", Type: "rss"})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		info, err := os.Stat(path + suffix)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%q: %v, %v, want -rw-------", suffix, info, err)
 		}
 	}
 }

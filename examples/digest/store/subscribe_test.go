@@ -38,8 +38,12 @@ func TestEveryWriteUpdatesTheHash(t *testing.T) {
 		}, []int64{2, 3, 4, 9, 10, 11}},
 		{"delete a source", func(ctx context.Context, tx *store.Tx) error { return tx.DeleteSource(ctx, 3) }, []int64{2, 4, 9, 10, 11}},
 		{"restore it", func(ctx context.Context, tx *store.Tx) error { return tx.RestoreSource(ctx, 3) }, []int64{2, 3, 4, 9, 10, 11}},
-		{"hide a source", func(ctx context.Context, tx *store.Tx) error { return tx.SetSourcePublic(ctx, 4, false) }, []int64{2, 3, 9, 10, 11}},
-		{"show it", func(ctx context.Context, tx *store.Tx) error { return tx.SetSourcePublic(ctx, 4, true) }, []int64{2, 3, 4, 9, 10, 11}},
+		{"hide a source", func(ctx context.Context, tx *store.Tx) error {
+			return tx.EditSource(ctx, 4, store.SourceEdit{Public: new(false)})
+		}, []int64{2, 3, 9, 10, 11}},
+		{"show it", func(ctx context.Context, tx *store.Tx) error {
+			return tx.EditSource(ctx, 4, store.SourceEdit{Public: new(true)})
+		}, []int64{2, 3, 4, 9, 10, 11}},
 		{"unsubscribe from all", func(ctx context.Context, tx *store.Tx) error {
 			return tx.Unsubscribe(ctx, user, 2, 3, 4, 9, 10, 11)
 		}, nil},
@@ -47,8 +51,8 @@ func TestEveryWriteUpdatesTheHash(t *testing.T) {
 		w.write(step.do)
 		t.Run(step.name, func(*testing.T) { w.wantHash(user, step.want...) })
 	}
-	if hash, _, err := w.SubscriptionHash(t.Context(), user); err != nil || hash != store.EmptyHash {
-		t.Errorf("without subscriptions the hash is %s, %v; want that of nothing", hash, err)
+	if s, err := w.Subscriptions(t.Context(), user); err != nil || s.Hash != store.EmptyHash {
+		t.Errorf("without subscriptions the hash is %s, %v; want that of nothing", s.Hash, err)
 	}
 }
 
@@ -144,22 +148,12 @@ func TestConfigNeverLeaves(t *testing.T) {
 	}
 }
 
-// However many sources a batch has, the hash is written once, and whoever watches is
-// told once.
+// However many sources a batch has, the hash is written once.
 func TestOneHashPerBatch(t *testing.T) {
 	w := newWorld(t, 40)
 	user := w.user("ann")
 	w.exec(`CREATE TABLE writes (n INTEGER); `)
 	w.exec(`CREATE TRIGGER count_writes AFTER UPDATE ON user_subscription_hashes BEGIN INSERT INTO writes VALUES (1); END`)
-	var told [][]int64
-	committed := 0
-	w.Watch(&store.Watcher{
-		Changed: func(_ context.Context, _ *store.Tx, users []int64) error {
-			told = append(told, users)
-			return nil
-		},
-		Committed: func(context.Context) { committed++ },
-	})
 	w.write(func(ctx context.Context, tx *store.Tx) error {
 		for id := range int64(40) {
 			if err := tx.Subscribe(ctx, user, id+1); err != nil {
@@ -173,18 +167,8 @@ func TestOneHashPerBatch(t *testing.T) {
 	if err := writer.QueryRowContext(t.Context(), `SELECT count(*) FROM writes`).Scan(&writes); err != nil {
 		t.Fatal(err)
 	}
-	if writes != 1 || committed != 1 || len(told) != 1 || !slices.Equal(told[0], []int64{user}) {
-		t.Errorf("the hash was written %d times, %v were told, and the commit %d times; want once, and user %d", writes, told, committed, user)
-	}
-	w.write(func(context.Context, *store.Tx) error { return nil })
-	w.write(func(_ context.Context, tx *store.Tx) error { tx.Announce(); return nil })
-	if committed != 2 {
-		t.Errorf("%d commits were told of, want 2: one changed users, one was announced, and one was neither", committed)
-	}
-	w.Watch(nil)
-	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.Unsubscribe(ctx, user, 1) })
-	if len(told) != 1 {
-		t.Error("a watch that was taken away is told")
+	if writes != 1 {
+		t.Errorf("the hash was written %d times, want once", writes)
 	}
 }
 
@@ -216,18 +200,11 @@ func TestFailedWriteLeavesNothing(t *testing.T) {
 	w := newWorld(t, 2)
 	user := w.user("ann", 1)
 	failure := errors.New("no")
-	watcher := &store.Watcher{Committed: func(context.Context) { t.Error("a write that failed is told of") }}
-	w.Watch(watcher)
 	subscribe := func(err error) error {
 		return w.Write(t.Context(), func(tx *store.Tx) error { return errors.Join(tx.Subscribe(t.Context(), user, 2), err) })
 	}
 	if err := subscribe(failure); !errors.Is(err, failure) {
 		t.Errorf("Write = %v, want %v", err, failure)
 	}
-	watcher.Changed = func(context.Context, *store.Tx, []int64) error { return failure }
-	if err := subscribe(nil); !errors.Is(err, failure) {
-		t.Errorf("Write that cannot be told of = %v, want %v", err, failure)
-	}
-	w.Watch(nil)
 	w.wantHash(user, 1)
 }

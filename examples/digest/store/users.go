@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
 
 // User is somebody who reads digests.
@@ -20,8 +23,7 @@ type User struct {
 	CreatedAt  time.Time       `json:"created_at"`
 }
 
-// HashKey returns what is kept of an API key. Keys are random and long, so a slow
-// hash would add nothing.
+// HashKey returns what is kept of an API key.
 func HashKey(key string) []byte {
 	sum := sha256.Sum256([]byte(key))
 	return sum[:]
@@ -29,45 +31,48 @@ func HashKey(key string) []byte {
 
 const userColumns = `id, name, email, slug, api_key_hash, options, created_at`
 
-func scanUser(r row) (u User, err error) {
-	err = r.Scan(&u.ID, &u.Name, &u.Email, &u.Slug, &u.APIKeyHash, inJSON{&u.Options}, millis{&u.CreatedAt})
+func scanUser(r sqlite.Row) (u User, err error) {
+	err = r.Scan(&u.ID, &u.Name, &u.Email, &u.Slug, &u.APIKeyHash, inJSON(&u.Options), millis(&u.CreatedAt))
 	return u, err
 }
 
 // User returns a user by id.
 func (q queries) User(ctx context.Context, id int64) (User, error) {
-	return one(ctx, q.conn, scanUser, `SELECT `+userColumns+` FROM users WHERE id = ?`, id)
+	return sqlite.One(ctx, q.Conn, scanUser, `SELECT `+userColumns+` FROM users WHERE id = ?`, id)
 }
 
 // UserBySlug returns a user by slug.
 func (q queries) UserBySlug(ctx context.Context, slug string) (User, error) {
-	return one(ctx, q.conn, scanUser, `SELECT `+userColumns+` FROM users WHERE slug = ?`, slug)
+	return sqlite.One(ctx, q.Conn, scanUser, `SELECT `+userColumns+` FROM users WHERE slug = ?`, slug)
 }
 
-// UserByKey returns the user an API key belongs to. The look-up is by the key's
-// SHA-256, so how long it takes says nothing about a key.
+// UserByKey returns the user an API key belongs to.
 func (q queries) UserByKey(ctx context.Context, key string) (User, error) {
-	return one(ctx, q.conn, scanUser, `SELECT `+userColumns+` FROM users WHERE api_key_hash = ?`, HashKey(key))
+	return sqlite.One(ctx, q.Conn, scanUser, `SELECT `+userColumns+` FROM users WHERE api_key_hash = ?`, HashKey(key))
+}
+
+// Users returns up to limit users after the given id, by id.
+func (q queries) Users(ctx context.Context, after int64, limit int) ([]User, error) {
+	return sqlite.List(ctx, q.Conn, scanUser, `SELECT `+userColumns+` FROM users WHERE id > ? ORDER BY id LIMIT ?`, after, limit)
 }
 
 // UserIDs returns up to limit ids of users after the given one, ascending.
 func (q queries) UserIDs(ctx context.Context, after int64, limit int) ([]int64, error) {
-	return list(ctx, q.conn, scanValue[int64], `SELECT id FROM users WHERE id > ? ORDER BY id LIMIT ?`, after, limit)
+	return sqlite.List(ctx, q.Conn, sqlite.Value[int64], `SELECT id FROM users WHERE id > ? ORDER BY id LIMIT ?`, after, limit)
 }
 
-// AddUser adds a user, who starts with the sources of the default pack if there is
-// one, and returns the id. CreatedAt is the store's.
+// AddUser adds a user, who starts with the sources of the default pack if there is one, and returns the id.
 func (tx *Tx) AddUser(ctx context.Context, u User) (int64, error) {
 	if u.Email == "" || u.Slug == "" {
 		return 0, fmt.Errorf("%w: a user needs an email and a slug", ErrInvalid)
 	}
-	id, err := tx.insert(ctx, `INSERT INTO users (name, email, slug, api_key_hash, options, created_at)
-		VALUES (?, ?, ?, ?, ?, ?)`, u.Name, u.Email, u.Slug, u.APIKeyHash, orEmpty(u.Options), toMillis(tx.now()))
+	id, err := tx.Insert(ctx, `INSERT INTO users (name, email, slug, api_key_hash, options, created_at)
+		VALUES (?, ?, ?, ?, ?, ?)`, u.Name, u.Email, u.Slug, u.APIKeyHash, orEmpty(u.Options), sqlite.ToMillis(tx.now()))
 	if err != nil {
 		return 0, err
 	}
 	tx.touch(id)
-	pack, err := one(ctx, tx.conn, scanValue[string], `SELECT slug FROM source_packs WHERE is_default = 1`)
+	pack, err := sqlite.One(ctx, tx.Conn, sqlite.Value[string], `SELECT slug FROM source_packs WHERE is_default = 1`)
 	if errors.Is(err, ErrNotFound) {
 		return id, nil
 	}
@@ -77,15 +82,114 @@ func (tx *Tx) AddUser(ctx context.Context, u User) (int64, error) {
 	return id, err
 }
 
-// SetUserOptions replaces how a user's digests are to be written.
-func (tx *Tx) SetUserOptions(ctx context.Context, user int64, options json.RawMessage) error {
-	tx.touch(user)
-	return tx.exec(ctx, `UPDATE users SET options = ? WHERE id = ?`, orEmpty(options), user)
+// UserEdit changes a user; what is nil stays as it is.
+type UserEdit struct {
+	Name    *string         `json:"name"`
+	Email   *string         `json:"email"`
+	Slug    *string         `json:"slug"`
+	Options json.RawMessage `json:"options"` // how the digests are to be written
 }
 
-// DeleteUser removes a user with subscriptions, hash and digests. Private sources of
-// the user stay, and nobody sees them.
+// EditUser changes a user.
+func (tx *Tx) EditUser(ctx context.Context, id int64, e UserEdit) error {
+	return tx.Exec(ctx, `UPDATE users SET name = coalesce(?2, name), email = coalesce(?3, email), slug = coalesce(?4, slug),
+		options = coalesce(nullif(?5, ''), options) WHERE id = ?1`, id, e.Name, e.Email, e.Slug, string(e.Options))
+}
+
+// DeleteUser removes a user with subscriptions, hash and digests.
 func (tx *Tx) DeleteUser(ctx context.Context, id int64) error {
-	delete(tx.touched, id)
-	return tx.exec(ctx, `DELETE FROM users WHERE id = ?`, id)
+	return tx.Exec(ctx, `DELETE FROM users WHERE id = ?`, id)
+}
+
+const visible = `s.is_deleted = 0 AND (s.is_public = 1 OR s.owner_id = ?1)`
+
+// Subscribe subscribes a user to sources, all or none. One that the user may not see is [ErrNotFound].
+func (tx *Tx) Subscribe(ctx context.Context, user int64, sources ...int64) error {
+	sources = slices.Compact(slices.Sorted(slices.Values(sources)))
+	seen, err := sqlite.One(ctx, tx.Conn, sqlite.Value[int], `SELECT count(*) FROM sources s
+		WHERE `+visible+` AND s.id IN (SELECT value FROM json_each(?2))`, user, idList(sources))
+	if err != nil {
+		return err
+	}
+	if seen != len(sources) {
+		return fmt.Errorf("%w: %d of %d sources", ErrNotFound, len(sources)-seen, len(sources))
+	}
+	_, err = tx.subscribe(ctx, user, sources)
+	return err
+}
+
+// subscribe adds those of the sources that the user may see, and returns how many are new.
+func (tx *Tx) subscribe(ctx context.Context, user int64, sources []int64) (int64, error) {
+	tx.touch(user)
+	return tx.Run(ctx, `INSERT INTO user_subscriptions (user_id, source_id, is_active, created_at)
+		SELECT ?1, s.id, 1, ?3 FROM sources s WHERE `+visible+` AND s.id IN (SELECT value FROM json_each(?2))
+		ON CONFLICT (user_id, source_id) DO UPDATE SET is_active = 1 WHERE is_active = 0`, user, idList(sources), sqlite.ToMillis(tx.now()))
+}
+
+// Unsubscribe ends subscriptions of a user.
+func (tx *Tx) Unsubscribe(ctx context.Context, user int64, sources ...int64) error {
+	tx.touch(user)
+	_, err := tx.Run(ctx, `UPDATE user_subscriptions SET is_active = 0
+		WHERE user_id = ? AND source_id IN (SELECT value FROM json_each(?))`, user, idList(sources))
+	return err
+}
+
+// InstallPack subscribes a user to a pack's sources, and counts the installation if one is new. It returns how many are offered.
+func (tx *Tx) InstallPack(ctx context.Context, user int64, slug string) (int, error) {
+	if _, err := tx.PackID(ctx, slug); err != nil {
+		return 0, err
+	}
+	ids, err := sqlite.List(ctx, tx.Conn, sqlite.Value[int64], `SELECT s.id
+		FROM source_packs p JOIN source_pack_sources x ON x.pack_id = p.id JOIN sources s ON s.id = x.source_id
+		WHERE `+visible+` AND p.slug = ?2`, user, slug)
+	if err != nil {
+		return 0, err
+	}
+	added, err := tx.subscribe(ctx, user, ids)
+	if err != nil || added == 0 {
+		return len(ids), err
+	}
+	return len(ids), tx.Exec(ctx, `UPDATE source_packs SET install_count = install_count + 1 WHERE slug = ?`, slug)
+}
+
+// Pack is a set of sources that is installed in one step.
+type Pack struct {
+	ID           int64     `json:"id"`
+	Slug         string    `json:"slug"`
+	Name         string    `json:"name"`
+	Description  string    `json:"description"`
+	Default      bool      `json:"is_default"` // what a new user starts with; at most one is
+	InstallCount int64     `json:"install_count"`
+	SourceIDs    []int64   `json:"source_ids"` // ascending
+	CreatedAt    time.Time `json:"created_at"`
+}
+
+// Packs returns all packs, the most installed first, with the sources that a user may see. User 0 sees public ones.
+func (q queries) Packs(ctx context.Context, user int64) ([]Pack, error) {
+	return sqlite.List(ctx, q.Conn, func(r sqlite.Row) (p Pack, err error) {
+		err = r.Scan(&p.ID, &p.Slug, &p.Name, &p.Description, &p.Default, &p.InstallCount, millis(&p.CreatedAt), inJSON(&p.SourceIDs))
+		return p, err
+	}, `SELECT p.id, p.slug, p.name, p.description, p.is_default, p.install_count, p.created_at, (
+			SELECT json_group_array(s.id ORDER BY s.id) FROM source_pack_sources x JOIN sources s ON s.id = x.source_id
+			WHERE x.pack_id = p.id AND `+visible+`)
+		FROM source_packs p ORDER BY p.install_count DESC, p.slug`, user)
+}
+
+// PackID returns the id of a pack.
+func (q queries) PackID(ctx context.Context, slug string) (int64, error) {
+	return sqlite.One(ctx, q.Conn, sqlite.Value[int64], `SELECT id FROM source_packs WHERE slug = ?`, slug)
+}
+
+// AddPack adds a pack and returns its id.
+func (tx *Tx) AddPack(ctx context.Context, p Pack) (int64, error) {
+	if p.Slug == "" {
+		return 0, fmt.Errorf("%w: a pack needs a slug", ErrInvalid)
+	}
+	id, err := tx.Insert(ctx, `INSERT INTO source_packs (slug, name, description, is_default, created_at) VALUES (?, ?, ?, ?, ?)`,
+		p.Slug, p.Name, p.Description, p.Default, sqlite.ToMillis(tx.now()))
+	if err != nil {
+		return 0, err
+	}
+	_, err = tx.Run(ctx, `INSERT INTO source_pack_sources (pack_id, source_id) SELECT ?, value FROM json_each(?)`, id, idList(p.SourceIDs))
+	return id, err
 }

@@ -2,10 +2,10 @@ package store_test
 
 import (
 	"context"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/twofold-go/twofold/examples/digest/store"
@@ -23,22 +23,11 @@ func TestVerifyFindsAndRepairsDrift(t *testing.T) {
 		{UserID: users[1], Want: store.Hash([]int64{2, 3})},
 		{UserID: users[3], Kept: store.EmptyHash, Want: store.EmptyHash},
 	}
-	var told []int64
-	w.Watch(&store.Watcher{
-		Changed:   func(_ context.Context, _ *store.Tx, users []int64) error { told = users; return nil },
-		Committed: func(context.Context) {},
-	})
 	for _, fix := range []bool{false, true} {
 		found, err := w.Verify(t.Context(), fix)
-		if diff := cmp.Diff(want, found); err != nil || diff != "" {
+		if diff := cmp.Diff(want, found, cmpopts.IgnoreUnexported(store.Drift{})); err != nil || diff != "" {
 			t.Errorf("Verify(%v): %v (-want +got)\n%s", fix, err, diff)
 		}
-		if !fix && told != nil {
-			t.Errorf("a look alone told %v", told)
-		}
-	}
-	if !slices.Equal(told, []int64{users[0], users[1], users[3]}) {
-		t.Errorf("the repair told %v, want whom it repaired", told)
 	}
 	w.wantHash(users[0], 2)
 	w.wantHash(users[1], 2, 3)
@@ -70,8 +59,8 @@ func TestHashesFollowAnySequenceOfWrites(t *testing.T) {
 		}
 		for user := range int64(users) {
 			want := m.of(user+1, sources)
-			if hash, n, err := w.SubscriptionHash(t.Context(), user+1); err != nil || hash != store.Hash(want) || n != len(want) {
-				rt.Fatalf("user %d: %.8s of %d, %v; want %v", user+1, hash, n, err, want)
+			if s, err := w.Subscriptions(t.Context(), user+1); err != nil || s.Hash != store.Hash(want) || len(s.SourceIDs) != len(want) {
+				rt.Fatalf("user %d: %+v, %v; want %v", user+1, s, err, want)
 			}
 		}
 	})
@@ -93,7 +82,7 @@ func (s step) do(ctx context.Context, tx *store.Tx) error {
 	case "restore":
 		return tx.RestoreSource(ctx, s.source)
 	}
-	return tx.SetSourcePublic(ctx, s.source, s.what == "show")
+	return tx.EditSource(ctx, s.source, store.SourceEdit{Public: new(s.what == "show")})
 }
 
 // model is what the subscriptions should be.

@@ -2,8 +2,9 @@ package summary
 
 // What the tests look at from within.
 var (
-	Plain     = plain
-	Sentences = sentences
-	Tokens    = tokens
-	Cut       = cut
+	Plain  = plain
+	Tokens = tokens
 )
+
+// Cut shortens a text to so many tokens.
+func Cut(s string, limit int) string { return shorten(s, limit, tokens) }

@@ -1,193 +1,150 @@
 package summary
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
-	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
 )
 
-// extractVersion names the algorithm below. Whoever changes what it writes counts it up:
-// digests of the old one are then not taken for digests of the new one.
-const extractVersion = 1
-
-// Extractive makes digests of sentences that the items themselves are made of. It needs
-// no network, and the same request always gives the same text. The zero Extractive is
-// ready to use.
-//
-// It is put together from what is known to work on news, all of it old: sentences are
-// judged by the words they share with the whole of their text (Luhn, The Automatic
-// Creation of Literature Abstracts, 1958), by the title and by their place (Edmundson,
-// New Methods in Automatic Extracting, 1969); words by how few texts have them (Spärck
-// Jones, 1972); items by how near they are to the middle of all (Radev et al.,
-// Centroid-based Summarization of Multiple Documents, 2004); and what says the same as
-// something that was picked already has to stand back (Carbonell and Goldstein, The Use
-// of MMR, 1998), as does a source that has been picked from.
+// Extractive makes digests of the beginnings of the items, offline. Sources take turns, the newest item of each first.
 type Extractive struct{}
+
+// extractModel is what digests say of their author. A change of the algorithm needs another name here.
+const extractModel = "extractive/2"
 
 // NewExtractive returns the summariser that the program comes with.
 func NewExtractive() Extractive { return Extractive{} }
 
-// Variant is the zero Variant for the first version of the algorithm.
-func (Extractive) Variant() Variant {
-	if extractVersion == 1 {
-		return Variant{}
-	}
-	return Variant{Model: extractModel}
-}
+// Variant is the zero Variant: such digests have the documented hashes.
+func (Extractive) Variant() Variant { return Variant{} }
 
-// extractModel is what digests say of who wrote them.
-var extractModel = "extractive/" + strconv.Itoa(extractVersion)
+var styles = map[string]struct{ items, letters int }{Normal: {15, 300}, Brief: {7, 0}, Full: {40, 900}}
+
+const maxTitle = 160
+
+type entry struct{ source, title, url, text string }
 
 // Summarise implements [Summariser].
 func (Extractive) Summarise(ctx context.Context, r Request) (Summary, error) {
-	if err := r.Validate(); err != nil {
+	if err := cmp.Or(r.Validate(), ctx.Err()); err != nil {
 		return Summary{}, err
 	}
-	entries := prepare(r.Items)
-	if err := ctx.Err(); err != nil {
-		return Summary{}, err
-	}
-	style := styles[r.Style]
-	picked := pick(entries, style.items)
-	for _, e := range picked {
-		e.choose(style.sentences)
+	style, told := styles[r.Style], map[string]bool{}
+	var picked []entry
+	for _, it := range inTurn(r.Items) {
+		e := entry{source: line(it.Source), title: line(it.Title), url: destination(it.URL), text: line(it.Text)}
+		if e.title == "" {
+			e.title, e.text = e.text, ""
+		}
+		if style.letters == 0 {
+			e.text = ""
+		}
+		if key := strings.ToLower(e.title); key != "" && !told[key] && len(picked) < style.items {
+			told[key] = true
+			e.title, e.text = shorten(e.title, maxTitle, utf8.RuneCountInString), shorten(e.text, style.letters, utf8.RuneCountInString)
+			picked = append(picked, e)
+		}
 	}
 	return Summary{Markdown: compose(r, picked), Model: extractModel, Items: len(r.Items)}, nil
 }
 
-var styles = map[string]struct{ items, sentences int }{
-	Normal: {15, 2}, Brief: {7, 0}, Full: {40, 3},
-}
-
-// entry is an item that is being looked at.
-type entry struct {
-	Item
-	place    int // among the request's items
-	title    string
-	said     []string
-	terms    []string
-	vector   vector
-	telling  map[string]float64
-	score    float64
-	likeness float64 // to whatever was picked
-	quotes   []string
-}
-
-// What counts for how much.
-const (
-	titleWeight = 3    // a word of the title is worth so many of the text
-	placeDecay  = 0.15 // how fast sentences lose weight further down
-	newness     = 0.6  // of an item's rank: the rest is how unlike it is to those picked
-	sameStory   = 0.45 // likeness from which on two items tell the same
-	sameWords   = 0.55 // and two sentences
-	another     = 0.75 // what a source's next item is worth to its last
-	maxQuote    = 320  // characters of a sentence
-)
-
-func prepare(items []Item) []*entry {
-	entries := make([]*entry, len(items))
-	texts := make([][]string, len(items))
-	for i, it := range items {
-		e := &entry{Item: it, place: i, title: line(it.Title), said: sentences(plain(it.Text))}
-		for range titleWeight {
-			e.terms = append(e.terms, terms(e.title)...)
+func inTurn(items []Item) []Item {
+	all := slices.Clone(items)
+	slices.SortStableFunc(all, func(a, b Item) int { return b.Published.Compare(a.Published) })
+	var sources []string
+	bySource := map[string][]Item{}
+	for _, it := range all {
+		if bySource[it.Source] == nil {
+			sources = append(sources, it.Source)
 		}
-		for _, s := range e.said {
-			e.terms = append(e.terms, terms(s)...)
-		}
-		entries[i], texts[i] = e, e.terms
+		bySource[it.Source] = append(bySource[it.Source], it)
 	}
-	telling := idf(texts)
-	var all []string
-	for _, e := range entries {
-		e.vector, e.telling = weigh(e.terms, telling), telling
-		all = append(all, e.terms...)
-	}
-	centre := weigh(all, telling)
-	for _, e := range entries {
-		e.score = cosine(e.vector, centre)
-	}
-	return entries
-}
-
-// pick returns the best entries: near the middle of all, unlike each other, and from
-// many sources.
-func pick(entries []*entry, limit int) (picked []*entry) {
-	left := slices.Clone(entries)
-	from := map[string]int{}
-	for len(picked) < limit {
-		best, bestRank := -1, 0.0
-		for i, e := range left {
-			rank, ok := e.rank(from[e.Source])
-			if ok && (best < 0 || rank > bestRank) { // the first of equals
-				best, bestRank = i, rank
+	all = all[:0]
+	for turn := 0; len(all) < len(items); turn++ {
+		for _, s := range sources {
+			if turn < len(bySource[s]) {
+				all = append(all, bySource[s][turn])
 			}
 		}
-		if best < 0 {
-			break
-		}
-		p := left[best]
-		picked = append(picked, p)
-		from[p.Source]++
-		left = slices.Delete(left, best, best+1)
-		for _, e := range left {
-			e.likeness = max(e.likeness, cosine(e.vector, p.vector))
-		}
 	}
-	return picked
+	return all
 }
 
-// rank says how much an entry would add to those picked, so many of them from its
-// source; false: nothing.
-func (e *entry) rank(from int) (float64, bool) {
-	if e.title == "" && len(e.said) == 0 || e.likeness >= sameStory {
-		return 0, false
-	}
-	rank := newness*e.score + (1-newness)*(1-e.likeness)
-	for range from {
-		rank *= another
-	}
-	return rank, true
+var phrases = map[string]struct {
+	titles             map[string]string
+	date, count, other string
+}{
+	English: {
+		map[string]string{"4h": "The last four hours", "daily": "Daily digest", "weekly": "Weekly digest", "monthly": "Monthly digest"},
+		"2 January 2006 15:04", "%[1]d of %[2]d items, %[3]s to %[4]s", "Other",
+	},
+	Chinese: {
+		map[string]string{"4h": "四小时速览", "daily": "每日摘要", "weekly": "每周摘要", "monthly": "每月摘要"},
+		"2006年1月2日 15:04", "%[2]d 条中的 %[1]d 条，%[3]s 至 %[4]s", "其他",
+	},
 }
 
-// choose picks the sentences to quote, and leaves them in their order.
-func (e *entry) choose(n int) {
-	type scored struct {
-		place int
-		score float64
-		v     vector
-	}
-	var all []scored
-	for i, s := range e.said {
-		v := weigh(terms(s), e.telling)
-		if len(v.terms) < 3 { // "Read more."
-			continue
+func compose(r Request, picked []entry) string {
+	w := phrases[cmp.Or(r.Language, English)]
+	date := func(t time.Time) string { return t.Format(w.date) }
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n", escape(cmp.Or(w.titles[r.Kind], r.Kind)))
+	fmt.Fprintf(&b, "*"+w.count+"*\n", len(picked), len(r.Items), date(r.Start), date(r.End))
+	first := map[string]int{}
+	for i, e := range picked {
+		if _, ok := first[e.source]; !ok {
+			first[e.source] = i
 		}
-		all = append(all, scored{i, cosine(v, e.vector) / (1 + placeDecay*float64(i)), v})
 	}
-	slices.SortStableFunc(all, func(a, b scored) int {
-		switch {
-		case a.score > b.score:
-			return -1
-		case a.score < b.score:
-			return 1
+	slices.SortStableFunc(picked, func(a, b entry) int { return cmp.Compare(first[a.source], first[b.source]) })
+	for i, e := range picked {
+		if i == 0 || picked[i-1].source != e.source {
+			fmt.Fprintf(&b, "\n## %s\n\n", escape(cmp.Or(e.source, w.other)))
 		}
-		return 0
-	})
-	title := weigh(terms(e.title), e.telling)
-	var places []int
-	var chosen []vector
-	for _, s := range all {
-		if len(places) == n {
+		text := escape(e.title)
+		if e.url != "" {
+			text = "[" + text + "](" + e.url + ")"
+		}
+		if e.text != "" {
+			text += " — " + escape(e.text)
+		}
+		b.WriteString("- " + text + "\n")
+	}
+	return b.String()
+}
+
+// marks mean something in Markdown wherever on a line they stand.
+const marks = "\\`*_[]<>&#|~!$"
+
+func escape(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strings.ContainsRune(marks, r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func shorten(s string, limit int, size func(string) int) string {
+	if size(s) <= limit {
+		return s
+	}
+	var b strings.Builder
+	var word string
+	for rest, state, n := s, -1, 1; len(rest) > 0; { // one for what says that it is cut
+		word, rest, state = uniseg.FirstWordInString(rest, state)
+		if n += size(word); n > limit {
 			break
 		}
-		if cosine(s.v, title) > 0.9 || slices.ContainsFunc(chosen, func(v vector) bool { return cosine(s.v, v) > sameWords }) {
-			continue // says what the title or another sentence does
-		}
-		places, chosen = append(places, s.place), append(chosen, s.v)
+		b.WriteString(word)
 	}
-	slices.Sort(places)
-	for _, p := range places {
-		e.quotes = append(e.quotes, shorten(e.said[p], maxQuote))
-	}
+	return strings.TrimSpace(b.String()) + "…"
 }

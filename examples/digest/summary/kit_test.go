@@ -41,10 +41,10 @@ func request() summary.Request {
 	return summary.Request{
 		Kind: "daily", Start: day, End: day.AddDate(0, 0, 1),
 		Items: []summary.Item{
-			{Source: "Harbour News", Title: "Harbour bridge reopens", URL: "https://harbour.example/bridge?id=(7)", Published: at(3), Text: `<p>The harbour
+			{Source: "Harbour News", Title: "Harbour bridge reopens", URL: "https://harbour.example/bridge?id=(7)", Published: at(5), Text: `<p>The harbour
 				bridge reopened on Wednesday after fourteen months of repairs.</p><p>Dr. J. Doe of the port authority said the bridge carries
 				40,000 vehicles a day.</p><p>Ferries will run until Friday.</p><p>Read more.</p><script>alert("x")</script>`},
-			{Source: "Harbour News", Title: "Ferry timetable for March", URL: "https://harbour.example/ferry", Published: at(5), Text: `The winter
+			{Source: "Harbour News", Title: "Ferry timetable for March", URL: "https://harbour.example/ferry", Published: at(3), Text: `The winter
 				timetable of the ferries ends in March. Boats to the islands leave every twenty minutes from then on. Tickets stay as they are.`},
 			{Source: "City Wire", Title: "Harbour bridge reopens", URL: "https://wire.example/1", Published: at(4),
 				Text: "The harbour bridge reopened on Wednesday after fourteen months of repairs, the port authority said."},

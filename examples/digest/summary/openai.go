@@ -7,56 +7,47 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
-	"github.com/sony/gobreaker/v2"
 )
 
-// OpenAIConfig says which model is asked, and how. BaseURL and Model are required.
+// OpenAIConfig says which model is asked, and how.
 type OpenAIConfig struct {
-	BaseURL string // what comes before "/chat/completions", for example https://api.openai.com/v1
-	APIKey  string // empty: none is sent
-	Model   string
-
-	// Client does the requests, but follows no redirects: they would take the key
-	// along. Nil: http.DefaultClient.
-	Client *http.Client
-
+	BaseURL      string // what comes before "/chat/completions", for example https://api.openai.com/v1
+	APIKey       string // empty: none is sent
+	Model        string
+	Client       *http.Client  // follows no redirects: they would take the key along; nil: http.DefaultClient
 	Timeout      time.Duration // of one try; 0: 60 s
 	Tries        uint          // at most; 0: 4
-	Patience     time.Duration // for all tries and the waits between them; 0: 2 min
 	InputTokens  int           // budget of the prompt; 0: 12,000
 	OutputTokens int           // budget of the text; 0: 2,000
+	Temperature  *float64      // nil: none is sent, so the model uses its own
 }
 
 // The budgets that an [OpenAIConfig] leaves zero.
 const (
 	DefaultInputTokens  = 12_000
 	DefaultOutputTokens = 2_000
-	minTokens           = 1_000 // with less there is no room for items
+	patience            = 2 * time.Minute // for all tries and the waits between them
 )
 
-// OpenAI asks a model behind the chat completions API that many servers have. After five
-// failures in a row it leaves the server alone for half a minute; after an answer 429 for
-// as long as that says, an hour at most. All methods may be called concurrently.
+// OpenAI asks a model by the chat completions API. When all tries have failed it leaves the server alone for a while.
 type OpenAI struct {
 	cfg      OpenAIConfig
 	endpoint string
-	breaker  *gobreaker.CircuitBreaker[reply]
-
-	mu    sync.Mutex // protects until
-	until time.Time  // the server is not to be asked before
+	mu       sync.Mutex // protects what follows
+	until    time.Time  // the server is not to be asked before
+	form     form       // what the model accepts
 }
 
-// NewOpenAI returns a summariser that asks a model. It does not talk to the server. All
-// that is wrong with the configuration is reported at once, without quoting it.
+// NewOpenAI returns a summariser that asks a model.
 func NewOpenAI(cfg OpenAIConfig) (*OpenAI, error) {
 	cfg.Timeout = cmp.Or(cfg.Timeout, time.Minute)
 	cfg.Tries = cmp.Or(cfg.Tries, 4)
-	cfg.Patience = cmp.Or(cfg.Patience, 2*time.Minute)
 	cfg.InputTokens = cmp.Or(cfg.InputTokens, DefaultInputTokens)
 	cfg.OutputTokens = cmp.Or(cfg.OutputTokens, DefaultOutputTokens)
 	client := *cmp.Or(cfg.Client, http.DefaultClient)
@@ -65,52 +56,39 @@ func NewOpenAI(cfg OpenAIConfig) (*OpenAI, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	return &OpenAI{
-		cfg:      cfg,
-		endpoint: strings.TrimSuffix(cfg.BaseURL, "/") + "/chat/completions",
-		breaker: gobreaker.NewCircuitBreaker[reply](gobreaker.Settings{
-			Name:        "model",
-			Timeout:     30 * time.Second,
-			ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= 5 },
-			// What the server says about a request says nothing about the server.
-			IsSuccessful: func(err error) bool { return !errors.Is(err, ErrUnavailable) },
-			IsExcluded:   func(err error) bool { return errors.Is(err, context.Canceled) },
-		}),
-	}, nil
+	endpoint := strings.TrimSuffix(cfg.BaseURL, "/") + "/chat/completions"
+	return &OpenAI{cfg: cfg, endpoint: endpoint, form: form{Limit: newLimit, Temperature: cfg.Temperature}}, nil
 }
 
 func (c *OpenAIConfig) check() error {
 	var errs []error
+	wrong := func(is bool, format string, args ...any) {
+		if is {
+			errs = append(errs, fmt.Errorf("%w: "+format, append([]any{ErrConfig}, args...)...))
+		}
+	}
 	u, err := url.Parse(c.BaseURL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		errs = append(errs, fmt.Errorf("%w: BaseURL of %d bytes, must be http or https, with a host, and without user, query and fragment", ErrConfig, len(c.BaseURL)))
-	}
-	if c.Model == "" {
-		errs = append(errs, fmt.Errorf("%w: Model is empty", ErrConfig))
-	}
-	if strings.ContainsFunc(c.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		errs = append(errs, fmt.Errorf("%w: APIKey of %d bytes has a space, a line break or what is not ASCII", ErrConfig, len(c.APIKey)))
-	}
-	if c.InputTokens < minTokens || c.OutputTokens < 1 {
-		errs = append(errs, fmt.Errorf("%w: InputTokens %d and OutputTokens %d, must be at least %d and 1", ErrConfig, c.InputTokens, c.OutputTokens, minTokens))
-	}
-	if c.Timeout < 0 || c.Patience < 0 {
-		errs = append(errs, fmt.Errorf("%w: Timeout %v and Patience %v, must not be negative", ErrConfig, c.Timeout, c.Patience))
-	}
+	wrong(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "",
+		"BaseURL of %d bytes, must be http or https, with a host, and without user, query and fragment", len(c.BaseURL))
+	wrong(c.Model == "", "Model is empty")
+	wrong(strings.ContainsFunc(c.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }),
+		"APIKey of %d bytes has a space, a line break or what is not ASCII", len(c.APIKey))
 	return errors.Join(errs...)
 }
 
-// Variant names the model, the prompt and the budgets, which shape the text too.
+// Variant names the model, the prompt and the settings that shape the text.
 func (o *OpenAI) Variant() Variant {
 	p := PromptVersion
 	if o.cfg.InputTokens != DefaultInputTokens || o.cfg.OutputTokens != DefaultOutputTokens {
 		p = fmt.Sprintf("%s/%d/%d", p, o.cfg.InputTokens, o.cfg.OutputTokens)
 	}
+	if t := o.cfg.Temperature; t != nil {
+		p += "/t" + strconv.FormatFloat(*t, 'g', -1, 64)
+	}
 	return Variant{Model: o.cfg.Model, Prompt: p}
 }
 
-// Summarise implements [Summariser]. The tokens of text that is then refused are spent
-// all the same, and are told beside the error.
+// Summarise implements [Summariser]. The tokens of text that is then refused are spent all the same: they come beside the error.
 func (o *OpenAI) Summarise(ctx context.Context, r Request) (Summary, error) {
 	if err := r.Validate(); err != nil {
 		return Summary{}, err
@@ -121,66 +99,85 @@ func (o *OpenAI) Summarise(ctx context.Context, r Request) (Summary, error) {
 	}
 	got, err := o.ask(ctx, messages)
 	s := Summary{Model: o.cfg.Model, Items: items, Tokens: got.Usage.total()}
-	if err == nil {
-		var checked Summary
-		checked, err = Check(got.text(), r.Items)
-		s.Markdown, s.Dropped, s.Repaired = checked.Markdown, checked.Dropped, checked.Repaired
-	}
 	if err != nil {
-		s.Markdown = "" // nobody is to take it for a digest
+		return s, err
+	}
+	checked, err := Check(got.Choices[0].Message.Content, r.Items)
+	s.Dropped = checked.Dropped
+	if err == nil { // what is refused is not to be taken for a digest
+		s.Markdown = checked.Markdown
 	}
 	return s, err
 }
 
-// ask tries until there is an answer, or no point in trying again.
 func (o *OpenAI) ask(ctx context.Context, messages []message) (reply, error) {
-	body, err := encodeRequest(o.cfg, messages)
-	if err != nil {
-		return reply{}, err
-	}
-	got, err := backoff.Retry(ctx, func() (reply, error) {
-		if err := o.mayAsk(); err != nil {
-			return reply{}, backoff.Permanent(err)
-		}
-		got, err := o.breaker.Execute(func() (reply, error) { return o.try(ctx, body) })
-		if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
-			return got, backoff.Permanent(fmt.Errorf("%w: %w", ErrUnavailable, err))
+	got, err := backoff.Retry(ctx, func() (got reply, err error) {
+		for range 3 { // as it is, and without each of two parts
+			form, refusal := o.mayAsk()
+			if refusal != nil {
+				return got, backoff.Permanent(refusal)
+			}
+			if got, err = o.try(ctx, messages, form); !o.adapt(form, err) {
+				break
+			}
 		}
 		return got, err
-	}, backoff.WithMaxTries(o.cfg.Tries), backoff.WithMaxElapsedTime(o.cfg.Patience))
-	if late, ok := errors.AsType[*again](err); ok {
-		return got, o.giveUp(late)
+	}, backoff.WithMaxTries(o.cfg.Tries), backoff.WithMaxElapsedTime(max(patience, o.cfg.Timeout+patience/4)))
+	_, told := errors.AsType[*RateLimitError](err)
+	if !told && (errors.Is(err, ErrRateLimited) || errors.Is(err, ErrUnavailable)) {
+		err = o.giveUp(err)
 	}
 	return got, err
 }
 
-// maxAlone is how long a server is left alone at most: one that asks for years, by a
-// mistake in a date, would else be asked again when the program is started again.
 const maxAlone = time.Hour
 
-// giveUp makes of the last failure what callers branch on. When the server has said how
-// long it wants to be left alone, everybody here obeys.
-func (o *OpenAI) giveUp(last *again) error {
-	if !errors.Is(last.err, ErrRateLimited) {
-		return last.err
+// giveUp makes of the last failure what callers branch on. All callers leave the server alone for a while.
+func (o *OpenAI) giveUp(last error) error {
+	limited, wait := errors.Is(last, ErrRateLimited), 30*time.Second
+	if limited {
+		wait = 10 * time.Second // when it does not say
 	}
-	wait := 10 * time.Second // when it does not say
-	if last.after != nil {
-		wait = min(last.after.Duration, maxAlone)
+	if after, ok := errors.AsType[*backoff.RetryAfterError](last); ok {
+		wait = min(after.Duration, maxAlone)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if until := time.Now().Add(wait); until.After(o.until) {
 		o.until = until
 	}
-	return &RateLimitError{Until: o.until}
+	if limited {
+		return &RateLimitError{Until: o.until, Err: last}
+	}
+	return last
 }
 
-func (o *OpenAI) mayAsk() error {
+func (o *OpenAI) mayAsk() (form, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if time.Now().Before(o.until) {
-		return &RateLimitError{Until: o.until}
+		return form{}, &RateLimitError{Until: o.until}
 	}
-	return nil
+	return o.form, nil
+}
+
+// adapt reports whether the model refused a part of the form that it can do without.
+func (o *OpenAI) adapt(sent form, err error) bool {
+	e, ok := errors.AsType[*ModelError](err)
+	if !ok || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case sent.Temperature != nil && e.about("temperature"):
+		o.form.Temperature = nil
+	case sent.Limit == newLimit && e.about(newLimit):
+		o.form.Limit = oldLimit
+	case sent.Limit == oldLimit && e.about(oldLimit):
+		o.form.Limit = newLimit
+	default:
+		return false
+	}
+	return true
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -139,14 +140,14 @@ func TestOpenAIRequest(t *testing.T) {
 	}
 	var body struct {
 		Model       string
-		MaxTokens   int `json:"max_tokens"`
+		MaxTokens   int `json:"max_completion_tokens"`
 		Temperature *float64
 		Messages    []struct{ Role, Content string }
 	}
 	if err := json.Unmarshal([]byte(s.bodies[0]), &body); err != nil {
 		t.Fatal(err)
 	}
-	if body.Model != "m-1" || body.MaxTokens != summary.DefaultOutputTokens || body.Temperature == nil || *body.Temperature != 0 || len(body.Messages) != 2 {
+	if body.Model != "m-1" || body.MaxTokens != summary.DefaultOutputTokens || body.Temperature != nil || len(body.Messages) != 2 {
 		t.Errorf("the body says %+v", body)
 	}
 	if !strings.Contains(body.Messages[0].Content, "Simplified Chinese") || strings.Contains(body.Messages[0].Content, "Harbour") {
@@ -158,6 +159,76 @@ func TestOpenAIRequest(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(body.Messages[1].Content), &data); err != nil || len(data.Items) != len(r.Items) {
 		t.Errorf("the model is told of %d items, %v", len(data.Items), err)
+	}
+}
+
+// A model that refuses the name of the token limit, or a temperature, is asked without
+// them from then on. What it cannot do without stays.
+func TestOpenAIAdapts(t *testing.T) {
+	refuse := func(param string) answer {
+		return answer{status: 400, body: `{"error":{"message":"Unsupported value: '` + param + `' is not supported with this model.",
+			"type":"invalid_request_error","param":"` + param + `","code":"unsupported_value"}}`}
+	}
+	for name, tt := range map[string]struct {
+		answers []answer
+		want    string // what the last request says of limit and temperature
+		err     error
+	}{
+		"neither":      {[]answer{{}}, "max_completion_tokens temperature", nil},
+		"limit":        {[]answer{refuse("max_completion_tokens"), {}}, "max_tokens temperature", nil},
+		"temperature":  {[]answer{refuse("temperature"), {}}, "max_completion_tokens", nil},
+		"both":         {[]answer{refuse("temperature"), refuse("max_completion_tokens"), {}}, "max_tokens", nil},
+		"both limits":  {[]answer{refuse("max_completion_tokens"), refuse("max_tokens"), {}}, "max_completion_tokens temperature", nil},
+		"the messages": {[]answer{refuse("messages")}, "max_completion_tokens temperature", summary.ErrRefused},
+		"all of them":  {[]answer{refuse("max_completion_tokens and max_tokens")}, "max_tokens temperature", summary.ErrRefused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &server{answers: tt.answers}
+			o := s.client(t, func(c *summary.OpenAIConfig) { c.Temperature = new(0.0) })
+			for range 2 { // what was learnt is not learnt again
+				if _, err := o.Summarise(t.Context(), request()); !errors.Is(err, tt.err) {
+					t.Fatalf("Summarise = %v, want %v", err, tt.err)
+				}
+			}
+			if n := len(s.asked); tt.err == nil && n != len(tt.answers)+1 || n > 6 {
+				t.Errorf("asked %d times", n)
+			}
+			if got := fields(t, s.bodies[len(tt.answers)-1], "max_completion_tokens", "max_tokens", "temperature"); tt.err == nil && got != tt.want {
+				t.Errorf("the request has %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// fields returns which of the names a JSON object has.
+func fields(t *testing.T, body string, names ...string) string {
+	t.Helper()
+	var object map[string]any
+	if err := json.Unmarshal([]byte(body), &object); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(slices.DeleteFunc(names, func(name string) bool { return object[name] == nil }), " ")
+}
+
+// The error tells the server's names for what is wrong, and nothing that was sent.
+func TestOpenAISaysWhy(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"error":{"message":"no model m-1 for ` + secret + `","type":"invalid_request_error","code":"model_not_found","param":null}}`: "code invalid_request_error/model_not_found",
+		`{"error":{"message":"x","type":"Harbour bridge reopens","code":"` + secret + `","param":"messages"}}`:                         "code messages",
+		`{"error":"` + secret + `"}`:                        "status 404",
+		`{"error":{"code":404,"message":"` + secret + `"}}`: "status 404",
+		`<html>`: "status 404",
+	} {
+		s := &server{answers: []answer{{status: 404, body: body}}}
+		_, err := s.client(t, nil).Summarise(t.Context(), request())
+		e, ok := errors.AsType[*summary.ModelError](err)
+		if !ok || e.Status != 404 || !strings.HasSuffix(err.Error(), want) || strings.Contains(err.Error(), "hush") || strings.Contains(err.Error(), "Harbour") {
+			t.Errorf("%s: %v, want %q and no more", body, err, want)
+		}
+	}
+	quota := &server{answers: []answer{{status: 429, header: after("3600"), body: `{"error":{"type":"insufficient_quota"}}`}}}
+	if _, err := quota.client(t, nil).Summarise(t.Context(), request()); !errors.Is(err, summary.ErrRateLimited) || !strings.Contains(err.Error(), "insufficient_quota") {
+		t.Errorf("out of quota: %v", err)
 	}
 }
 
@@ -200,19 +271,19 @@ func TestOpenAIIsLeftAlone(t *testing.T) {
 	})
 	t.Run("after failures", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := &server{answers: []answer{{status: 500}, {status: 500}, {status: 500}, {status: 500}, {status: 500}, {}}}
+			s := &server{answers: []answer{{status: 500}, {status: 500}, {status: 500}, {status: 500}, {}}}
 			o := s.client(t, nil)
-			for range 3 {
-				if _, err := o.Summarise(t.Context(), request()); !errors.Is(err, summary.ErrUnavailable) {
-					t.Errorf("Summarise = %v", err)
+			for n, want := range []error{summary.ErrUnavailable, summary.ErrRateLimited, summary.ErrRateLimited} {
+				if _, err := o.Summarise(t.Context(), request()); !errors.Is(err, want) {
+					t.Errorf("Summarise %d = %v, want %v", n, err, want)
 				}
 			}
-			if len(s.asked) != 5 {
-				t.Errorf("asked %d times, want five", len(s.asked))
+			if len(s.asked) != 4 {
+				t.Errorf("asked %d times, want four", len(s.asked))
 			}
-			wait(time.Minute)
+			wait(30 * time.Second)
 			if _, err := o.Summarise(t.Context(), request()); err != nil {
-				t.Errorf("a minute later: %v", err)
+				t.Errorf("half a minute later: %v", err)
 			}
 		})
 	})
@@ -267,8 +338,6 @@ func TestOpenAIConfig(t *testing.T) {
 		"a password":       func(c *summary.OpenAIConfig) { c.BaseURL = "https://u:hush@llm.example" },
 		"a key in the URL": func(c *summary.OpenAIConfig) { c.BaseURL = "https://llm.example?key=hush" },
 		"a broken key":     func(c *summary.OpenAIConfig) { c.APIKey = "hush\n" },
-		"no budget":        func(c *summary.OpenAIConfig) { c.InputTokens = 10 },
-		"no time":          func(c *summary.OpenAIConfig) { c.Timeout = -1 },
 	} {
 		cfg := summary.OpenAIConfig{BaseURL: "https://llm.example/v1", APIKey: "key", Model: "m"}
 		change(&cfg)
@@ -279,11 +348,11 @@ func TestOpenAIConfig(t *testing.T) {
 	s := &server{}
 	seen := map[summary.Variant]string{}
 	for name, change := range map[string]func(c *summary.OpenAIConfig){
-		"as by default":  nil,
-		"another model":  func(c *summary.OpenAIConfig) { c.Model = "m-2" },
-		"less to read":   func(c *summary.OpenAIConfig) { c.InputTokens = 4000 },
-		"less to write":  func(c *summary.OpenAIConfig) { c.OutputTokens = 500 },
-		"less patience?": func(c *summary.OpenAIConfig) { c.Patience = time.Second; c.Model = "m-3" },
+		"as by default": nil,
+		"another model": func(c *summary.OpenAIConfig) { c.Model = "m-2" },
+		"less to read":  func(c *summary.OpenAIConfig) { c.InputTokens = 4000 },
+		"less to write": func(c *summary.OpenAIConfig) { c.OutputTokens = 500 },
+		"warmer":        func(c *summary.OpenAIConfig) { c.Temperature = new(0.5) },
 	} {
 		v := s.client(t, change).Variant()
 		if other, ok := seen[v]; ok || v.Model == "" || v.Prompt == "" {

@@ -7,24 +7,28 @@ import (
 	"strings"
 	"text/template"
 	"time"
+	"unicode/utf8"
 )
 
 //go:embed prompt.txt
 var promptText string
-
 var promptTemplate = template.Must(template.New("prompt").Parse(promptText))
 
-// PromptVersion is part of what digests are cached by. Whoever changes what the model is
-// told, here or in prompt.txt, counts it up; a test holds the two together.
-const PromptVersion = "1"
+// PromptVersion is part of what digests are cached by. A change of what the model is told counts it up; a test sees to that.
+const PromptVersion = "3"
 
-// message is one of a conversation.
 type message struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 }
 
-// prompt returns what the model is told, and how many items it is told of.
+type account struct {
+	Source  string `json:"source"`
+	Title   string `json:"title"`
+	Address string `json:"address,omitempty"`
+	Text    string `json:"text,omitempty"`
+}
+
 func prompt(r Request, budget int) (messages []message, items int, err error) {
 	tell := struct {
 		Language, Entry string
@@ -49,13 +53,37 @@ func prompt(r Request, budget int) (messages []message, items int, err error) {
 	}
 	// In JSON no item can pretend to end, or to be a message.
 	data, err := json.Marshal(struct {
-		Kind  string `json:"kind"`
-		Start string `json:"period_start"`
-		End   string `json:"period_end"`
-		Items []told `json:"items"`
+		Kind  string    `json:"kind"`
+		Start string    `json:"period_start"`
+		End   string    `json:"period_end"`
+		Items []account `json:"items"`
 	}{r.Kind, r.Start.Format(time.RFC3339), r.End.Format(time.RFC3339), all})
-	if err != nil {
-		return nil, 0, err
+	return []message{{"system", system.String()}, {"user", string(data)}}, len(all), err
+}
+
+const (
+	perItem   = 400 // tokens of text at most, so that one long item does not use up the budget
+	wrapping  = 30  // tokens for the names of fields and what quotes them
+	leastText = 40  // tokens: less than that says nothing
+)
+
+// fit returns what the budget of tokens has room for: each source's newest, then each one's second. What does not fit whole is cut.
+func fit(items []Item, budget int) (all []account) {
+	for _, it := range inTurn(items) {
+		t := account{Source: line(it.Source), Title: shorten(line(it.Title), 200, utf8.RuneCountInString), Address: destination(it.URL)}
+		fixed := tokens(t.Source) + tokens(t.Title) + tokens(t.Address) + wrapping
+		if fixed+leastText > budget {
+			continue // a shorter one may fit: one item must not keep out the others
+		}
+		t.Text = shorten(plain(it.Text), min(perItem, budget-fixed), tokens)
+		budget -= fixed + tokens(t.Text)
+		all = append(all, t)
 	}
-	return []message{{"system", system.String()}, {"user", string(data)}}, len(all), nil
+	return all
+}
+
+// tokens guesses rather too many than too few: four letters make one in English; a Chinese character makes 1.25.
+func tokens(s string) int {
+	letters := utf8.RuneCountInString(s)
+	return (letters + 2*(len(s)-letters) + 3) / 4
 }

@@ -1,29 +1,39 @@
 package summary
 
 import (
+	"bytes"
+	"fmt"
+	"html"
+	"html/template"
+	"net/url"
 	"regexp"
 	"strings"
 
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
+	"github.com/microcosm-cc/bluemonday"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/text"
 )
 
-// maxText is how much of an item is looked at, in bytes: the rest is rarely news.
 const maxText = 20_000
 
 var (
 	urls       = regexp.MustCompile(`(?i)\b(?:[a-z][a-z0-9+.-]*://|www\.)[^\s<>]*`)
 	paragraphs = regexp.MustCompile(`\n\s*\n`)
+	blocks     = regexp.MustCompile(`(?i)</?(?:article|blockquote|br|dd|div|dt|h[1-6]|hr|li|ol|p|pre|section|table|td|th|tr|ul)\b`)
+	unseen     = regexp.MustCompile(`(?is)<(noscript|template|svg)\b.*?</(?:noscript|template|svg)>`)
+	nothing    = bluemonday.StrictPolicy() // drops scripts and styles with their text
 )
 
-// plain returns what a reader would see of HTML or text: paragraphs on lines of their
-// own, and no addresses, which would be links that are no item's.
+// plain returns what a reader would see of HTML or text, without addresses: those would be links that are no item's.
 func plain(s string) string {
 	if len(s) > maxText {
 		s = strings.ToValidUTF8(s[:maxText], "")
 	}
 	if strings.ContainsAny(s, "<&") {
-		s = textOf(s)
+		s = strings.ReplaceAll(unseen.ReplaceAllString(s, ""), "\n", " ")
+		s = html.UnescapeString(nothing.Sanitize(blocks.ReplaceAllString(s, "\n\n$0")))
 	}
 	s = strings.Map(visible, urls.ReplaceAllString(s, ""))
 	var all []string
@@ -35,10 +45,8 @@ func plain(s string) string {
 	return strings.Join(all, "\n")
 }
 
-// line is plain for what has to stand on one line.
 func line(s string) string { return strings.ReplaceAll(plain(s), "\n", " ") }
 
-// visible drops control characters and those that turn the direction of writing.
 func visible(r rune) rune {
 	switch {
 	case r == '\n' || r == '\t' || r == '\r':
@@ -49,50 +57,170 @@ func visible(r rune) rune {
 	return r
 }
 
-// textOf returns the text in HTML. Whatever is not inline begins a paragraph.
-func textOf(s string) string {
-	var b strings.Builder
-	z := html.NewTokenizer(strings.NewReader(s))
-	for hidden := 0; ; {
-		switch z.Next() {
-		case html.ErrorToken: // the end; broken HTML ends where it breaks
-			return b.String()
-		case html.TextToken:
-			if hidden == 0 {
-				b.WriteString(strings.ReplaceAll(string(z.Text()), "\n", " "))
-			}
-		case html.StartTagToken:
-			name, _ := z.TagName()
-			if unseen[atom.Lookup(name)] {
-				hidden++
-			}
-			b.WriteString(gap(name))
-		case html.EndTagToken:
-			name, _ := z.TagName()
-			if unseen[atom.Lookup(name)] {
-				hidden = max(hidden-1, 0)
-			}
-			b.WriteString(gap(name))
-		case html.SelfClosingTagToken:
-			name, _ := z.TagName()
-			b.WriteString(gap(name))
-		case html.CommentToken, html.DoctypeToken:
-		}
-	}
-}
-
+// The writer drops raw HTML already. The policy is for what it overlooks, and knows no images, forms and styles.
 var (
-	unseen = map[atom.Atom]bool{atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Svg: true}
-	inline = map[atom.Atom]bool{
-		atom.A: true, atom.Abbr: true, atom.B: true, atom.Bdi: true, atom.Cite: true, atom.Code: true, atom.Em: true, atom.Font: true,
-		atom.I: true, atom.Img: true, atom.Kbd: true, atom.Mark: true, atom.Q: true, atom.S: true, atom.Samp: true, atom.Small: true,
-		atom.Span: true, atom.Strong: true, atom.Sub: true, atom.Sup: true, atom.Time: true, atom.U: true, atom.Var: true, atom.Wbr: true,
-	}
+	writer  = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough))
+	allowed = newPolicy()
 )
 
-func gap(tag []byte) string {
-	if inline[atom.Lookup(tag)] {
+func newPolicy() *bluemonday.Policy {
+	p := bluemonday.NewPolicy()
+	p.AllowElements("h1", "h2", "h3", "h4", "h5", "h6", "p", "br", "hr", "ul", "ol", "li", "blockquote", "pre", "code",
+		"em", "strong", "del", "table", "thead", "tbody", "tr", "th", "td")
+	p.AllowAttrs("href").OnElements("a")
+	p.AllowURLSchemes("http", "https")
+	p.RequireParseableURLs(true)
+	p.AllowRelativeURLs(false)
+	p.RequireNoFollowOnLinks(true)
+	p.RequireNoReferrerOnLinks(true)
+	return p
+}
+
+// HTML returns a digest, whoever wrote it, as HTML that is safe to show.
+func HTML(markdown string) (template.HTML, error) {
+	var b bytes.Buffer
+	if err := writer.Convert([]byte(markdown), &b); err != nil {
+		return "", err
+	}
+	return template.HTML(allowed.SanitizeBytes(b.Bytes())), nil
+}
+
+// Models garble addresses and make some up.
+var (
+	link = regexp.MustCompile(`(!?)\[((?:[^\[\]\\]|\\.)*)\]` + // image or link, its text
+		`\(\s*(<[^<>\n]*>|[^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)`) // to, title
+	bare = regexp.MustCompile(`(?i)(?:\]\(|<)?(?:(?:https?|ftp)://|www\.)(?:[^\s<>"'()\[\]\\]|\([^\s<>"'()]*\))*>?`)
+	tag  = regexp.MustCompile(`(?i)\\*<(?:https?://[^\s<>]*>|[a-z/!?])`)
+)
+
+// Check returns the text with no link but to the items. Of other links the words remain; images go.
+func Check(markdown string, items []Item) (s Summary, err error) {
+	c := checker{allowed: map[string]string{}}
+	for _, it := range items {
+		if to := destination(it.URL); to != "" {
+			c.allowed[likeness(to)] = to
+		}
+	}
+	s.Markdown = strings.ToValidUTF8(markdown, "\uFFFD")
+	for range maxNested {
+		before := s.Markdown
+		s.Markdown = strings.TrimSpace(bare.ReplaceAllStringFunc(link.ReplaceAllStringFunc(before, c.link), c.bare))
+		if s.Markdown == before {
+			break
+		}
+	}
+	s.Markdown = tag.ReplaceAllStringFunc(s.Markdown, untag)
+	s.Dropped = c.dropped
+	if !strings.ContainsFunc(s.Markdown, wordy) {
+		return s, ErrEmpty
+	}
+	if n := c.foreign(s.Markdown); n > 0 {
+		return s, fmt.Errorf("%w: %d", ErrLinks, n)
+	}
+	s.Markdown += "\n"
+	return s, nil
+}
+
+const maxNested = 5
+
+type checker struct {
+	allowed map[string]string // by likeness
+	dropped int
+}
+
+func (c *checker) link(s string) string {
+	m := link.FindStringSubmatch(s)
+	to, ok := c.allowed[likeness(strings.Trim(m[3], "<>"))]
+	if m[1] == "!" || !ok {
+		c.dropped++
+		return m[2]
+	}
+	words := strings.TrimSpace(bare.ReplaceAllString(m[2], ""))
+	if words == "" { // a link in a link's words would be the one that leads
+		words = escape(strings.TrimPrefix(to[strings.Index(to, "//")+2:], "www."))
+	}
+	return "[" + words + "](" + to + ")"
+}
+
+func (c *checker) bare(s string) string {
+	s, inLink := strings.CutPrefix(s, "](")
+	s = strings.Trim(s, "<>")
+	address := strings.TrimRight(s, ".,;:!?。，；：！？、*_~`")
+	to, ok := c.allowed[likeness(address)]
+	switch {
+	case !ok:
+		c.dropped++
+	case !inLink: // in angles no reader takes what follows for a part of it
+		to = "<" + to + ">"
+	}
+	if inLink {
+		to = "](" + to
+	}
+	return to + s[len(address):]
+}
+
+// untag makes text of what begins a tag, unless it is that already, and leaves addresses in angles.
+func untag(s string) string {
+	if strings.HasSuffix(s, ">") || strings.Index(s, "<")%2 == 1 {
+		return s
+	}
+	return `\` + s
+}
+
+// reader also sees links that are not marked as such, as many readers do.
+var reader = goldmark.New(goldmark.WithExtensions(extension.Linkify, extension.Table, extension.Strikethrough))
+
+// foreign counts what a reader of Markdown would still take for a link to elsewhere.
+func (c *checker) foreign(s string) (n int) {
+	source := []byte(s)
+	_ = ast.Walk(reader.Parser().Parse(text.NewReader(source)), func(node ast.Node, entering bool) (ast.WalkStatus, error) {
+		to, isLink := "", false
+		switch v := node.(type) {
+		case *ast.Image, *ast.RawHTML, *ast.HTMLBlock:
+			isLink = true
+		case *ast.Link:
+			to, isLink = string(v.Destination), true
+		case *ast.AutoLink: // a mail address in the text leads nowhere
+			to, isLink = string(v.URL(source)), v.AutoLinkType == ast.AutoLinkURL
+		}
+		if isLink && entering && (to == "" || c.allowed[likeness(to)] != to) {
+			n++
+		}
+		return ast.WalkContinue, nil
+	}) // the function never fails
+	return n
+}
+
+func likeness(address string) string {
+	u, err := url.Parse(strings.ReplaceAll(strings.TrimSpace(address), "&amp;", "&"))
+	if err != nil || u.Host == "" {
+		return "?" // no item's
+	}
+	query := u.Query()
+	for name := range query {
+		if strings.HasPrefix(name, "utm_") {
+			query.Del(name)
+		}
+	}
+	host := strings.TrimPrefix(strings.ToLower(u.Host), "www.")
+	return host + "/" + strings.Trim(u.Path, "/") + "?" + query.Encode()
+}
+
+const maxURL = 2000
+
+// destination returns a URL as the destination of a Markdown link; empty: it is none that a digest links to.
+func destination(s string) string {
+	u, err := url.Parse(strings.TrimSpace(s))
+	if err != nil || len(s) > maxURL || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return ""
 	}
-	return "\n\n"
+	u.User = nil // may be a password
+	return delimiters.Replace(u.String())
+}
+
+var delimiters = strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", "[", "%5B", "]", "%5D",
+	"\\", "%5C", " ", "%20", "\"", "%22", "'", "%27")
+
+func wordy(r rune) bool {
+	return r > 0x2e7f || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' || r >= 0xc0
 }

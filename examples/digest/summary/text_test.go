@@ -4,34 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/twofold-go/twofold/examples/digest/summary"
 )
-
-func TestSentences(t *testing.T) {
-	for _, tt := range []struct {
-		name, in string
-		want     []string
-	}{
-		{"plain", "One is here. Two is there! Is three? Yes.", []string{"One is here.", "Two is there!", "Is three?", "Yes."}},
-		{"titles", "Dr. Ann Lee met Mr. Smith. They left.", []string{"Dr. Ann Lee met Mr. Smith.", "They left."}},
-		{"initials", "J. R. Doe wrote it. It sold.", []string{"J. R. Doe wrote it.", "It sold."}},
-		{"abbreviations", "It costs approx. 5 dollars, e.g. in Rome. Fine.", []string{"It costs approx. 5 dollars, e.g. in Rome.", "Fine."}},
-		{"decimals", "Rates rose 0.5 percent. Then 1.25.", []string{"Rates rose 0.5 percent.", "Then 1.25."}},
-		{"quotes", `He said "No." She left.`, []string{`He said "No."`, "She left."}},
-		{"Chinese", "今天下雨。明天呢？不知道！好", []string{"今天下雨。", "明天呢？", "不知道！", "好"}},
-		{"both", "Go 发布了。It is fast. 很快。", []string{"Go 发布了。", "It is fast.", "很快。"}},
-		{"lines", "A heading\nThe text begins.", []string{"A heading", "The text begins."}},
-		{"none", " \n ", nil},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, summary.Sentences(tt.in)); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
 
 func TestPlain(t *testing.T) {
 	for in, want := range map[string]string{

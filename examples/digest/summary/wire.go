@@ -10,15 +10,22 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 )
 
-// maxReply is the longest answer that is read, in bytes.
 const maxReply = 4 << 20
 
-// reply is what the server answers, as far as it matters.
+// form is how a request is written. Models and servers differ in the names of the limit, and some refuse a temperature.
+type form struct {
+	Limit       string // newLimit or oldLimit
+	Temperature *float64
+}
+
+const newLimit, oldLimit = "max_completion_tokens", "max_tokens"
+
 type reply struct {
 	Choices []struct {
 		Message      message `json:"message"`
@@ -36,37 +43,16 @@ type usage struct {
 // total trusts no number that makes no sense.
 func (u usage) total() int64 { return max(u.Total, u.Prompt+u.Completion, 0) }
 
-func (r reply) text() string { return r.Choices[0].Message.Content }
-
-// again is a failure after which another try may help.
-type again struct {
-	err   error
-	after *backoff.RetryAfterError // nil: the server does not say when
-}
-
-// Error returns the failure's text.
-func (a *again) Error() string { return a.err.Error() }
-
-// Unwrap returns the failure, and the wait for those who look for one.
-func (a *again) Unwrap() []error {
-	if a.after == nil {
-		return []error{a.err}
+// try asks once. Its errors quote neither the prompt nor the key: servers repeat both in their complaints.
+func (o *OpenAI) try(ctx context.Context, messages []message, f form) (r reply, err error) {
+	fields := map[string]any{"model": o.cfg.Model, "messages": messages, f.Limit: o.cfg.OutputTokens}
+	if f.Temperature != nil {
+		fields["temperature"] = *f.Temperature
 	}
-	return []error{a.err, a.after}
-}
-
-func encodeRequest(cfg OpenAIConfig, messages []message) ([]byte, error) {
-	return json.Marshal(struct {
-		Model       string    `json:"model"`
-		Messages    []message `json:"messages"`
-		MaxTokens   int       `json:"max_tokens"`
-		Temperature float64   `json:"temperature"`
-	}{cfg.Model, messages, cfg.OutputTokens, 0})
-}
-
-// try asks once. Its errors quote nothing that was sent or answered: servers repeat keys
-// in their complaints.
-func (o *OpenAI) try(ctx context.Context, body []byte) (r reply, err error) {
+	body, err := json.Marshal(fields)
+	if err != nil {
+		return r, backoff.Permanent(err)
+	}
 	limited, cancel := context.WithTimeout(ctx, o.cfg.Timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(limited, http.MethodPost, o.endpoint, bytes.NewReader(body))
@@ -83,11 +69,10 @@ func (o *OpenAI) try(ctx context.Context, body []byte) (r reply, err error) {
 		return r, o.lost(ctx, err)
 	}
 	defer res.Body.Close() //nolint:errcheck // it was read, or is not worth reading
-	if err := status(res); err != nil {
-		return r, err
-	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxReply+1))
 	switch {
+	case res.StatusCode != http.StatusOK:
+		return r, o.status(res, data)
 	case err != nil:
 		return r, o.lost(ctx, err)
 	case len(data) > maxReply:
@@ -101,7 +86,6 @@ func (o *OpenAI) try(ctx context.Context, body []byte) (r reply, err error) {
 	return r, nil
 }
 
-// lost is a connection that failed. When the caller has left, that is why.
 func (o *OpenAI) lost(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return backoff.Permanent(context.Cause(ctx))
@@ -109,25 +93,46 @@ func (o *OpenAI) lost(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err // without the address
 	}
-	return &again{err: fmt.Errorf("%w: %w", ErrUnavailable, err)}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// status makes an error of an answer that is no text.
-func status(res *http.Response) error {
-	switch code := res.StatusCode; {
-	case code == http.StatusOK:
-		return nil
-	case code == http.StatusTooManyRequests:
-		return &again{err: fmt.Errorf("%w: status %d", ErrRateLimited, code), after: retryAfter(res)}
-	case code >= 500 || code == http.StatusRequestTimeout:
-		return &again{err: fmt.Errorf("%w: status %d", ErrUnavailable, code), after: retryAfter(res)}
-	default:
-		return backoff.Permanent(fmt.Errorf("%w: status %d", ErrRefused, code))
+func (o *OpenAI) status(res *http.Response, body []byte) error {
+	var said struct {
+		Error struct {
+			Message, Type, Param string
+			Code                 any // text, or a number
+		}
 	}
+	_ = json.Unmarshal(body, &said) // what does not parse says nothing
+	e := &ModelError{Status: res.StatusCode, message: said.Error.Message + " " + said.Error.Param, Err: ErrRefused}
+	code, _ := said.Error.Code.(string)
+	for _, part := range []string{said.Error.Type, code, said.Error.Param} {
+		if speakable(part) && (o.cfg.APIKey == "" || !strings.Contains(part, o.cfg.APIKey)) {
+			e.Code = strings.TrimPrefix(e.Code+"/"+part, "/")
+		}
+	}
+	switch {
+	case e.Status == http.StatusTooManyRequests:
+		e.Err = ErrRateLimited
+	case e.Status >= 500 || e.Status == http.StatusRequestTimeout:
+		e.Err = ErrUnavailable
+	default:
+		return backoff.Permanent(e)
+	}
+	if after := retryAfter(res); after != nil {
+		return fmt.Errorf("%w, %w", e, after)
+	}
+	return e
 }
 
-// retryAfter reads the header of that name, which holds seconds or a date (RFC 9110,
-// section 10.2.3); nil: there is none that can be read.
+// speakable reports whether a part of a complaint is a name, and no sentence, which may repeat what was sent.
+func speakable(s string) bool {
+	return s != "" && len(s) <= 40 && !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '_' && r != '.' && (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+}
+
+// retryAfter reads seconds or a date (RFC 9110, section 10.2.3); nil: there is none that can be read.
 func retryAfter(res *http.Response) *backoff.RetryAfterError {
 	h := res.Header.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(h, 10, 31); err == nil {
@@ -139,17 +144,72 @@ func retryAfter(res *http.Response) *backoff.RetryAfterError {
 	return nil
 }
 
-// check refuses an answer whose text is not whole.
 func (r reply) check() error {
 	if len(r.Choices) == 0 {
 		return fmt.Errorf("%w: no choices", ErrResponse)
 	}
-	switch r.Choices[0].FinishReason {
-	case "stop", "": // some servers do not say
+	switch reason := r.Choices[0].FinishReason; {
+	case reason == "stop" || reason == "": // some servers do not say
 		return nil
-	case "length":
+	case reason == "length":
 		return ErrTruncated
-	default:
-		return fmt.Errorf("%w: ended for another reason than its end", ErrRefused)
+	case speakable(reason):
+		return &ModelError{Status: http.StatusOK, Code: reason, Err: ErrRefused}
 	}
+	return fmt.Errorf("%w: ended for another reason than its end", ErrRefused)
 }
+
+// The reasons why there is no digest.
+var (
+	ErrRequest     = errors.New("summary: bad request")
+	ErrEmpty       = errors.New("summary: empty text")
+	ErrTruncated   = errors.New("summary: text cut off")
+	ErrLinks       = errors.New("summary: text with links that are no item's")
+	ErrRateLimited = errors.New("summary: the model wants to be left alone")
+	ErrUnavailable = errors.New("summary: model unavailable")
+	ErrRefused     = errors.New("summary: model refused the request")
+	ErrResponse    = errors.New("summary: unreadable response")
+	ErrConfig      = errors.New("summary: bad configuration")
+)
+
+// ModelError is what a model's server answered. It holds names alone: sentences may repeat the key or the prompt.
+type ModelError struct {
+	Status  int    // of HTTP
+	Code    string // the server's names for it, such as "invalid_request_error/unsupported_value/temperature"
+	Err     error  // ErrRefused, ErrRateLimited or ErrUnavailable
+	message string // what the server says; never shown
+}
+
+// Error returns the reason, the status and the code.
+func (e *ModelError) Error() string {
+	text := fmt.Sprintf("%v: status %d", e.Err, e.Status)
+	if e.Code != "" {
+		text += ", code " + e.Code
+	}
+	return text
+}
+
+// Unwrap returns Err.
+func (e *ModelError) Unwrap() error           { return e.Err }
+func (e *ModelError) about(field string) bool { return strings.Contains(e.message, field) }
+
+// RateLimitError is [ErrRateLimited] and says until when.
+type RateLimitError struct {
+	Until time.Time
+	Err   error // what the server answered; nil: it was not asked
+}
+
+// Error says until when, and why.
+func (e *RateLimitError) Error() string {
+	text := fmt.Sprintf("%v until %s", ErrRateLimited, e.Until.UTC().Format(time.RFC3339))
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns [ErrRateLimited].
+func (e *RateLimitError) Unwrap() error { return ErrRateLimited }
+
+// CacheCode is what other processes learn of the error.
+func (e *RateLimitError) CacheCode() string { return "rate-limited" }

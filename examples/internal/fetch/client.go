@@ -1,33 +1,49 @@
+// Package fetch is the HTTP client of the example programs: an http.Client on the library's httpcache.Transport.
+// It obeys robots.txt if a request says so. An answer that is old is validated at the origin, once for all callers.
+// Requests wait for their host's turn. Addresses that are not public are refused. Bodies are bounded as they come.
+// Redirects go through all of that again. There are no cookies, proxies or idle connections.
 package fetch
 
 import (
 	"cmp"
+	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/policy"
 )
 
-// Client gets things over HTTP. Make one with [New]. All methods may be called
-// concurrently.
+// Client gets things over HTTP. All methods may be called concurrently.
 type Client struct {
-	cfg     Config
-	wire    http.RoundTripper
-	answers cache.Cache[string, stored]
-	robots  cache.Cache[string, stored]
-	dead    cache.Cache[string, struct{}]
-	hosts   *hosts
-	count   counters
+	cfg   Config
+	wire  http.RoundTripper
+	dead  cache.Cache[string, struct{}]
+	hosts *hosts
+
+	answers, rules  *httpcache.Transport // rules: robots.txt
+	requests, wired atomic.Int64
 }
 
-// New returns the client that cfg describes. It refuses a configuration with
-// faults and names all of them.
+// Stats are numbers since the client was made.
+type Stats struct {
+	Requests int64 // on the wire, robots.txt and redirects included
+	Wire     int64 // bytes of bodies read from the network, before decompression
+}
+
+// Stats returns the numbers so far.
+func (c *Client) Stats() Stats { return Stats{c.requests.Load(), c.wired.Load()} }
+
+// New returns the client that cfg describes. The error names all faults.
 func New(cfg Config) (*Client, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -35,101 +51,109 @@ func New(cfg Config) (*Client, error) {
 	cfg = cfg.filled()
 	c := &Client{cfg: cfg, wire: cfg.Transport, hosts: newHosts(cfg.PerHost)}
 	if c.wire == nil {
-		c.wire = newTransport(cfg)
+		c.wire = newTransport(cfg, guarded(cfg))
 	}
-	c.count.errors = make(map[string]int64)
-	if err := c.open(); err != nil {
+	var errs [3]error
+	c.answers, errs[0] = c.transport("http:v1")
+	c.rules, errs[1] = c.transport("robots:v1")
+	c.dead, errs[2] = cache.New(cfg.Tiers, cache.Config[string, struct{}]{
+		Namespace: "deadhost:v1",
+		Policy:    policy.Patch{ErrorTTL: new(cfg.DeadFor), Jitter: new(0.0)},
+	})
+	if err := errors.Join(errs[:]...); err != nil {
 		return nil, fmt.Errorf("fetch: %w", err)
 	}
 	return c, nil
 }
 
-// open makes the client's caches.
-func (c *Client) open() error {
-	var errs [3]error
-	perHop := c.cfg.MaxWait + c.cfg.Timeout
-	// A hang would be ended by the limits of each request; this is the sum of
-	// them, so that the cache never ends a load that is still in its right.
-	robotsTime := (maxRobotsRedirects + 1) * perHop
-	loadTime := time.Duration(max(c.cfg.MaxRedirects, 0)+1) * (perHop + robotsTime)
-	c.answers, errs[0] = cache.New(c.cfg.Tiers, cache.Config[string, stored]{
-		Namespace: "http:v1",
+// transport returns a cache before the network.
+func (c *Client) transport(namespace string) (*httpcache.Transport, error) {
+	return httpcache.NewTransport(httpcache.TransportConfig{
+		Tiers:     c.cfg.Tiers,
+		Namespace: namespace,
+		Base:      polite{c},
+		Partition: partition,
+		MaxBody:   int(c.cfg.MaxBytes + c.cfg.MaxBytes/1000 + 1<<10), // packed, noise grows
+		Keep:      keep,
 		Codec:     codec.Deflate(codec.CBOR, 0),
-		Size:      stored.size,
 		Policy: policy.Patch{
-			// Fresh for as short as can be: whether an answer is young enough is
-			// for each Request to say. Stale for long: a copy that nobody would be
-			// served is still what a conditional request is made from.
-			TTL: new(time.Millisecond), Stale: new(c.cfg.Keep), Jitter: new(0.0),
-			LoadTimeout:   new(loadTime),
-			MaxValueBytes: new(int(c.cfg.MaxBytes) + maxHeaderBytes),
-			RemoteTimeout: new(time.Second), // bodies are long, and the origin is slower
+			LoadTimeout:   new(maxWait + c.cfg.Timeout + time.Second), // polite ends it before
+			RemoteTimeout: new(time.Second),                           // bodies are long, and the origin is slower
 		},
+		Logger: c.cfg.Logger,
+		Now:    c.cfg.Now,
 	})
-	c.robots, errs[1] = cache.New(c.cfg.Tiers, cache.Config[string, stored]{
-		Namespace: "robots:v1",
-		Codec:     codec.Deflate(codec.CBOR, 0),
-		Size:      stored.size,
-		Policy:    robotsPolicy(c.cfg.DeadFor, robotsTime),
-	})
-	c.dead, errs[2] = cache.New(c.cfg.Tiers, cache.Config[string, struct{}]{
-		Namespace: "deadhost:v1",
-		Policy:    policy.Patch{ErrorTTL: new(c.cfg.DeadFor), Jitter: new(0.0)},
-	})
-	return errors.Join(errs[:]...)
 }
 
-// Close closes idle connections. The Tiers stay open.
+func partition(r *http.Request) string {
+	a := askOf(r)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q %d %t\n", a.version, a.max, a.pack)
+	_ = r.Header.WriteSubset(&b, map[string]bool{"Cache-Control": true}) // a Builder takes all
+	return b.String()
+}
+
+// Close waits for requests whose callers have left. The Tiers stay open.
 func (c *Client) Close() {
-	if t, ok := c.wire.(interface{ CloseIdleConnections() }); ok {
-		t.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	for _, t := range []*httpcache.Transport{c.answers, c.rules} {
+		if err := t.Close(ctx); err != nil {
+			c.cfg.Logger.Warn("fetch: the client was closed while requests ran", "err", err)
+		}
 	}
 }
+
+// Config says what a client is. Tiers and UserAgent are required.
+type Config struct {
+	Tiers        *cache.Tiers      // what the client remembers. They stay open
+	UserAgent    string            // begins with a product token, for which robots.txt is searched
+	Timeout      time.Duration     // of one request, without its wait for the host's turn. 0: 20 s
+	MaxBytes     int64             // longest body, after decompression. 0: 15 MiB
+	PerHost      int               // requests to one host (name and port) at a time. 0: 2
+	HostDelay    time.Duration     // least time between the starts of two requests to a host. 0: none
+	DeadFor      time.Duration     // how long a host is left alone after a connection failed. 0: 1 minute
+	AllowPrivate bool              // allows loopback and private addresses, at any port; never link-local ones
+	Now          func() time.Time  // time of day, for dates in answers. Nil: time.Now
+	Logger       *slog.Logger      // never gets a body, a query or a header. Nil: slog.Default
+	Transport    http.RoundTripper // replaces the network and its guard, for tests. Nil: the network
+	roots        *x509.CertPool    // for tests. Nil: the system's
+}
+
+const (
+	maxMaxBytes  = 63 << 20           // a codec decodes 64 MiB
+	maxRedirects = 3                  // of one Get
+	maxWait      = 5 * time.Minute    // in a host's queue; after it the request fails with ErrBusy
+	keep         = 8 * 24 * time.Hour // an answer, after its last confirmation: longer than the longest interval between two polls
+)
 
 func (cfg Config) validate() error {
 	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("fetch: "+format, args...)) }
 	if cfg.Tiers == nil {
-		bad("Config.Tiers is nil: the client caches through it")
+		errs = append(errs, errors.New("fetch: Config.Tiers is nil; open them with cache.Open"))
 	}
 	if token(cfg.UserAgent) == "" || strings.ContainsFunc(cfg.UserAgent, func(r rune) bool { return r < ' ' || r > '~' }) {
-		bad("Config.UserAgent of %d bytes does not begin with a product token, or is not printable ASCII", len(cfg.UserAgent))
+		errs = append(errs, fmt.Errorf("fetch: Config.UserAgent of %d bytes does not begin with a product token, or is not printable ASCII", len(cfg.UserAgent)))
 	}
 	for _, f := range []struct {
-		name string
-		n    int64
+		name    string
+		n, most int64
 	}{
-		{"Timeout", int64(cfg.Timeout)}, {"MaxBytes", cfg.MaxBytes}, {"PerHost", int64(cfg.PerHost)}, {"HostDelay", int64(cfg.HostDelay)},
-		{"MaxWait", int64(cfg.MaxWait)}, {"Keep", int64(cfg.Keep)}, {"DeadFor", int64(cfg.DeadFor)},
+		{"Timeout", int64(cfg.Timeout), math.MaxInt64}, {"MaxBytes", cfg.MaxBytes, maxMaxBytes}, {"PerHost", int64(cfg.PerHost), math.MaxInt64},
+		{"HostDelay", int64(cfg.HostDelay), math.MaxInt64}, {"DeadFor", int64(cfg.DeadFor), math.MaxInt64},
 	} {
-		if f.n < 0 {
-			bad("Config.%s is %d: want 0 or more", f.name, f.n)
+		if f.n < 0 || f.n > f.most {
+			errs = append(errs, fmt.Errorf("fetch: Config.%s is %d: want 0 to %d", f.name, f.n, f.most))
 		}
-	}
-	if cfg.MaxBytes > maxMaxBytes {
-		bad("Config.MaxBytes is %d: want at most %d", cfg.MaxBytes, maxMaxBytes)
-	}
-	if cfg.MaxRedirects > maxMaxRedirects {
-		bad("Config.MaxRedirects is %d: want at most %d", cfg.MaxRedirects, maxMaxRedirects)
 	}
 	return errors.Join(errs...)
 }
-
-// Limits of the configuration itself. The codec decodes no more than 64 MiB, and
-// nobody follows 20 redirects to anything good.
-const (
-	maxMaxBytes     = codec.MaxDecoded - 1<<20
-	maxMaxRedirects = 20
-)
 
 // filled returns cfg with its zero values replaced.
 func (cfg Config) filled() Config {
 	cfg.Timeout = cmp.Or(cfg.Timeout, 20*time.Second)
 	cfg.MaxBytes = cmp.Or(cfg.MaxBytes, 15<<20)
-	cfg.MaxRedirects = max(cmp.Or(cfg.MaxRedirects, 3), 0)
 	cfg.PerHost = cmp.Or(cfg.PerHost, 2)
-	cfg.MaxWait = cmp.Or(cfg.MaxWait, 5*time.Minute)
-	cfg.Keep = cmp.Or(cfg.Keep, 8*24*time.Hour)
 	cfg.DeadFor = cmp.Or(cfg.DeadFor, time.Minute)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -142,8 +166,5 @@ func (cfg Config) filled() Config {
 
 // token returns the product token of a User-Agent, without its version.
 func token(userAgent string) string {
-	if i := strings.IndexAny(userAgent, "/ \t("); i >= 0 {
-		return userAgent[:i]
-	}
-	return userAgent
+	return (userAgent + "/")[:strings.IndexAny(userAgent+"/", "/ \t(")]
 }

@@ -45,9 +45,9 @@ func Example() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Printf("%s, not modified: %v, %d bytes read\n", resp.Body, resp.NotModified, resp.Wire)
+		fmt.Printf("%s, not modified: %v, %d bytes read so far\n", resp.Body, resp.NotModified, client.Stats().Wire)
 	}
 	// Output:
-	// <rss/>, not modified: false, 6 bytes read
-	// <rss/>, not modified: true, 0 bytes read
+	// <rss/>, not modified: false, 6 bytes read so far
+	// <rss/>, not modified: true, 6 bytes read so far
 }

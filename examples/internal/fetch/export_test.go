@@ -2,6 +2,8 @@ package fetch
 
 import (
 	"context"
+	"crypto/x509"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -15,7 +17,6 @@ var (
 	NewHosts   = newHosts
 	FreshFor   = freshFor
 	RetryAfter = retryAfter
-	Tidy       = tidy
 	ReadRobots = readRobots
 )
 
@@ -31,9 +32,14 @@ func (hs *hosts) Len() int {
 	return len(hs.known)
 }
 
-// Allowed reports what the guard says of an address.
+// Allowed reports what the guard says of an address, as the dialer spells it.
 func Allowed(address string, private bool) bool {
-	return allowed(netip.MustParseAddr(address), private)
+	a := netip.MustParseAddr(address)
+	network := "tcp6"
+	if a.Is4() {
+		network = "tcp4"
+	}
+	return guard(private)(network, netip.AddrPortFrom(a, 443).String(), nil) == nil
 }
 
 // Guard is what the dialer calls.
@@ -47,12 +53,31 @@ func KeepsSecrets(from, to string) bool {
 }
 
 // RealTransport returns the client's transport.
-func RealTransport(cfg Config) *http.Transport { return newTransport(cfg.filled()) }
+func RealTransport(cfg Config) *http.Transport {
+	cfg = cfg.filled()
+	return newTransport(cfg, guarded(cfg))
+}
 
 // PipeTransport returns the client's transport on another dialer: a real one, but
 // for the sockets.
 func PipeTransport(cfg Config, dial func() (net.Conn, error)) *http.Transport {
-	t := RealTransport(cfg)
-	t.DialContext = func(context.Context, string, string) (net.Conn, error) { return dial() }
-	return t
+	return newTransport(cfg.filled(), func(context.Context, string, string) (net.Conn, error) { return dial() })
+}
+
+// TrustingTransport returns the client's transport, which trusts a certificate.
+func TrustingTransport(cfg Config, cert *x509.Certificate) *http.Transport {
+	pool := x509.NewCertPool()
+	pool.AddCert(cert)
+	cfg = cfg.filled()
+	cfg.roots = pool
+	return newTransport(cfg, guarded(cfg))
+}
+
+// Text returns a body in UTF-8.
+func Text(body []byte, contentType string) ([]byte, error) {
+	r, err := Response{Body: body, ContentType: contentType}.Text()
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
 }

@@ -1,111 +1,222 @@
 package fetch
 
 import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
 	"context"
 	"errors"
-	"sync/atomic"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
-	"github.com/twofold-go/twofold/cache"
+	"golang.org/x/net/http/httpguts"
 )
 
-// Get returns what the URL holds. See the package comment for what it does, and
-// the errors of this package for what can go wrong. It waits as long as ctx allows
-// and no longer.
-func (c *Client) Get(ctx context.Context, r Request) (Response, error) {
-	c.count.gets.Add(1)
-	resp, err := c.get(ctx, r)
-	if err != nil {
-		err = plain(ctx, err)
-		c.count.failed(err)
-		return Response{}, err
-	}
-	return resp, nil
+// Request says what to get. URL is required. Answers to requests that differ are kept apart.
+type Request struct {
+	URL      string        // absolute, http or https, without user information
+	Accept   string        // the Accept header. Empty: "*/*"
+	Header   http.Header   // for the origin of URL alone. What the client sends itself is refused
+	Robots   bool          // obeys robots.txt, for redirects too
+	MaxAge   time.Duration // age at which an answer is taken from the cache. 0: the origin is asked, with a condition
+	Version  string        // of the reader: after a change of it the kept answer is unknown
+	MaxBytes int64         // replaces Config.MaxBytes, downwards. 0: Config.MaxBytes
+	Packed   bool          // the body is compressed as it comes, and is never in memory unpacked
 }
 
-func (c *Client) get(ctx context.Context, r Request) (Response, error) {
-	q, err := c.question(r)
+// Response is an answer with status 200 or 203. Every other status is an error.
+type Response struct {
+	URL         string // where the answer came from, after redirects
+	Status      int    // 200 or 203
+	ContentType string // as it was sent
+	Body        []byte // in the charset that it came in, see Text; with Packed, gzip of that
+	Packed      bool   // as in the request
+	Hash        string // SHA-256 of the content, not packed, in lower-case hexadecimal
+
+	NotModified bool          // the origin answered by a 304
+	FromCache   bool          // the origin was not asked
+	MovedTo     string        // the final URL if there were redirects and all of them were permanent
+	FreshFor    time.Duration // for how much longer the origin calls its answer fresh. 0: it does not say, or forbids reuse
+}
+
+// Open returns the content as a stream, packed or not. An error means that a packed body was damaged.
+func (r Response) Open() (io.Reader, error) {
+	if !r.Packed {
+		return bytes.NewReader(r.Body), nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, &Error{Kind: ErrEncoding, Err: err, Detail: "packed body"}
+	}
+	return z, nil
+}
+
+// ask is what a request says beside its header. It travels in the context.
+type ask struct {
+	version   string
+	header    http.Header // the caller's
+	max       int64
+	pack      bool
+	poll      bool // the origin is to be asked
+	obey      bool // robots.txt
+	rules     bool // it asks for a robots.txt itself
+	redirects int
+	delay     time.Duration
+}
+
+type askKey struct{}
+
+func askOf(r *http.Request) *ask { return r.Context().Value(askKey{}).(*ask) }
+
+func (a *ask) with(r *http.Request) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), askKey{}, a))
+}
+
+// Get returns what the URL holds. It waits as long as ctx allows.
+func (c *Client) Get(ctx context.Context, r Request) (Response, error) {
+	req, err := c.request(ctx, r)
 	if err != nil {
 		return Response{}, err
 	}
-	if r.MaxAge > 0 {
-		// Without a loader nobody is asked: not for this answer, and not behind our
-		// back because it is stale. If somebody asks already, we join.
-		res, err := c.answers.Fetch(ctx, q.key, nil)
-		switch {
-		case err == nil && res.Source == cache.Load:
-			c.count.shared.Add(1)
-			return c.asked(res, r, 0), nil
-		case err == nil && res.Age <= r.MaxAge:
-			return c.cached(res, r), nil
-		case err != nil && !errors.Is(err, cache.ErrMiss):
-			return Response{}, err
+	got, err := c.do(req, obedient{c})
+	if err != nil {
+		return Response{}, err
+	}
+	return response(r, got), nil
+}
+
+// request makes what is sent of a Request.
+func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) {
+	u, err := c.parseURL(r.URL)
+	if err != nil {
+		return nil, err
+	}
+	a := &ask{version: r.Version, header: http.Header{}, max: c.cfg.MaxBytes, pack: r.Packed, poll: r.MaxAge < time.Second, obey: r.Robots, redirects: maxRedirects}
+	if r.MaxBytes > 0 {
+		a.max = min(a.max, r.MaxBytes)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		key, values := http.CanonicalHeaderKey(name), r.Header[name]
+		invalid := func(v string) bool { return !httpguts.ValidHeaderFieldValue(v) }
+		if owned[key] || !httpguts.ValidHeaderFieldName(name) || slices.ContainsFunc(values, invalid) {
+			return nil, &Error{URL: redacted(u), Kind: ErrHeader, Detail: strconv.QuoteToASCII(name)}
+		}
+		a.header[key] = append(a.header[key], values...)
+	}
+	accept := cmp.Or(r.Accept, "*/*")
+	if !httpguts.ValidHeaderFieldValue(accept) {
+		return nil, &Error{URL: redacted(u), Kind: ErrHeader, Detail: "Accept"}
+	}
+	req := a.with(newRequest(ctx, u, a.header))
+	req.Header.Set("Accept", accept)
+	req.Header.Set("Cache-Control", "max-stale, max-age="+strconv.FormatInt(int64(r.MaxAge/time.Second), 10))
+	return req, nil
+}
+
+func newRequest(ctx context.Context, u *url.URL, h http.Header) *http.Request {
+	r := &http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: h.Clone(), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	return r.WithContext(ctx)
+}
+
+// owned are headers that the client sends, or that change what an answer means.
+var owned = map[string]bool{
+	"Accept": true, "Accept-Encoding": true, "Cache-Control": true, "Connection": true, "Content-Length": true, "Content-Encoding": true, "Cookie": true,
+	"Host": true, "If-Match": true, "If-Modified-Since": true, "If-None-Match": true, "If-Range": true, "If-Unmodified-Since": true,
+	"Pragma": true, "Range": true, "Referer": true, "Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true, "User-Agent": true,
+}
+
+type answer struct {
+	*http.Response
+	body []byte
+}
+
+// do sends a request through a transport, follows redirects, and reads the answer.
+func (c *Client) do(req *http.Request, t http.RoundTripper) (answer, error) {
+	client := http.Client{Transport: t, CheckRedirect: c.redirect}
+	resp, err := client.Do(req)
+	if err != nil {
+		return answer{}, plain(req.Context(), err)
+	}
+	defer func() { _ = resp.Body.Close() }()                                           // what it could tell, reading has told
+	body := bytes.NewBuffer(make([]byte, 0, max(resp.ContentLength, 0)+bytes.MinRead)) // with room to see the end
+	if _, err := body.ReadFrom(resp.Body); err != nil {
+		return answer{}, plain(req.Context(), err)
+	}
+	return answer{resp, body.Bytes()}, nil
+}
+
+// redirect checks where a redirect leads.
+func (c *Client) redirect(req *http.Request, via []*http.Request) error {
+	next, err := c.checkURL(req.URL)
+	if err != nil {
+		return err
+	}
+	req.URL = next
+	req.Header.Del("Referer")
+	a := askOf(req)
+	if len(via) > a.redirects {
+		return &Error{URL: redacted(next), Kind: ErrTooManyRedirects}
+	}
+	for i, r := range via {
+		to := next
+		if i+1 < len(via) {
+			to = via[i+1].URL
+		}
+		if r.URL.String() == next.String() {
+			return &Error{URL: redacted(next), Kind: ErrRedirectLoop}
+		}
+		if !keepsSecrets(r.URL, to) {
+			for name := range a.header {
+				req.Header.Del(name)
+			}
 		}
 	}
-	return c.ask(ctx, q, r)
+	return nil
 }
 
-// ask asks the origin, or joins those who do.
-//
-// It does not use cache.MaxAge: an option that is about the time of the call makes
-// everybody lead a load of their own. Entries are fresh for a millisecond only, so
-// a plain read reaches the loader as well, and joins. What came within that
-// millisecond is older than the question; then, and only then, it insists.
-func (c *Client) ask(ctx context.Context, q *question, r Request) (Response, error) {
-	var led atomic.Bool
-	var wire atomic.Int64
-	load := func(ctx context.Context, _ string) (stored, error) {
-		led.Store(true)
-		return c.load(ctx, q, &wire)
+func response(r Request, got answer) Response {
+	resp, h := got.Response, got.Header
+	age, _ := seconds(h.Get("Age"))
+	fresh, _ := seconds(h.Get(freshHeader))
+	out := Response{
+		URL: resp.Request.URL.String(), Status: resp.StatusCode, ContentType: h.Get("Content-Type"), Body: got.body, Packed: r.Packed,
+		Hash: h.Get(hashHeader), FreshFor: max(fresh-age, 0), FromCache: true, NotModified: says(resp, ";fwd-status=304"),
 	}
-	began := time.Now()
-	res, err := c.answers.Fetch(ctx, q.key, load, cache.AllowStale(false))
-	if err == nil && res.Source != cache.Load && res.Age >= time.Since(began) {
-		res, err = c.answers.Fetch(ctx, q.key, load, cache.AllowStale(false), cache.MaxAge(0))
+	hops, permanent := 0, true
+	for hop := resp; hop != nil; hop = hop.Request.Response {
+		out.FromCache = out.FromCache && says(hop, ";hit")
+		if _, forGood := redirect(hop.StatusCode); hop != resp {
+			hops, permanent = hops+1, permanent && forGood
+		}
 	}
-	if err != nil {
-		return Response{}, err
+	if hops > 0 && permanent {
+		out.MovedTo = out.URL
 	}
-	if !led.Load() {
-		c.count.shared.Add(1)
-	}
-	return c.asked(res, r, wire.Load()), nil
+	return out
 }
 
-// asked makes a response of what the origin has just said.
-func (c *Client) asked(res cache.Result[stored], r Request, wire int64) Response {
-	resp := c.response(res)
-	resp.NotModified = res.Value.Head.Confirmed
-	resp.Wire = wire
-	return c.counted(resp, r)
+func says(resp *http.Response, what string) bool {
+	return strings.Contains(resp.Header.Get("Cache-Status"), what)
 }
 
-// cached makes a response of what was there.
-func (c *Client) cached(res cache.Result[stored], r Request) Response {
-	c.count.fromCache.Add(1)
-	resp := c.response(res)
-	resp.FromCache = true
-	resp.FreshFor = max(resp.FreshFor-res.Age, 0)
-	return c.counted(resp, r)
-}
-
-// counted adds what the request says, the caller's own memory among it, and counts.
-func (c *Client) counted(resp Response, r Request) Response {
-	resp.Packed = r.Packed
-	if r.Seen != "" {
-		resp.NotModified = r.Seen == resp.Hash
+func plain(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	if resp.NotModified {
-		c.count.notModified.Add(1)
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
 	}
-	return resp
-}
-
-func (c *Client) response(res cache.Result[stored]) Response {
-	h := res.Value.Head
-	return Response{
-		URL: h.URL, Status: h.Status, ContentType: h.ContentType, Body: res.Value.Body, Hash: h.Hash,
-		ETag: h.ETag, LastModified: h.LastModified, MovedTo: h.MovedTo, FreshFor: h.FreshFor,
-		FetchedAt: c.cfg.Now().Add(-res.Age),
+	if e, ok := errors.AsType[*StatusError](err); ok {
+		return e
 	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &Error{Kind: ErrTimeout, Err: err}
+	}
+	return &Error{Kind: ErrProtocol, Err: err}
 }

@@ -151,20 +151,20 @@ func TestHostsAreForgotten(t *testing.T) {
 // last for ever.
 func TestBusyHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStarts(15 * time.Second)
-		c := newClient(t, fetch.Config{Transport: s, PerHost: 1, Timeout: 20 * time.Second, MaxWait: 40 * time.Second})
+		s := newStarts(2 * time.Minute)
+		c := newClient(t, fetch.Config{Transport: s, PerHost: 1, Timeout: 3 * time.Minute})
 		var wg sync.WaitGroup
 		for i := range 5 {
 			wg.Go(func() {
 				_, err := c.Get(t.Context(), fetch.Request{URL: fmt.Sprintf("http://a.example/%d", i)})
-				if (err != nil) != (time.Since(s.began) == 40*time.Second) || (err != nil && !errors.Is(err, fetch.ErrBusy)) {
+				if (err != nil) != (time.Since(s.began) == 5*time.Minute) || (err != nil && !errors.Is(err, fetch.ErrBusy)) {
 					t.Errorf("Get = %v after %v", err, time.Since(s.began))
 				}
 			})
 		}
 		wg.Wait()
-		if got := c.Stats(); got.Errors["too many requests wait for this host"] != 2 || got.Requests != 3 {
-			t.Errorf("Stats = %+v, want 3 requests and 2 that waited too long", got)
+		if got := c.Stats(); got.Requests != 3 {
+			t.Errorf("Stats = %+v, want 3 requests", got)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -37,13 +38,9 @@ func TestMerge(t *testing.T) {
 		var asked atomic.Int64
 		c := newClient(t, fetch.Config{Transport: slowOrigin(&asked), PerHost: 10})
 		var wg sync.WaitGroup
-		var wires atomic.Int64
 		ask := func(n int, r fetch.Request) {
 			for range n {
-				wg.Go(func() {
-					resp := get(t, c, r)
-					wires.Add(resp.Wire)
-				})
+				wg.Go(func() { get(t, c, r) })
 			}
 		}
 		ask(50, fetch.Request{URL: "https://a.example/feed"})
@@ -57,12 +54,8 @@ func TestMerge(t *testing.T) {
 		ask(1, fetch.Request{URL: "https://a.example/feed", Header: http.Header{"Authorization": {"Bearer x"}}})
 		ask(1, fetch.Request{URL: "https://a.example/feed", Header: http.Header{"Authorization": {"Bearer y"}}})
 		wg.Wait()
-		if got := asked.Load(); got != 7 {
-			t.Errorf("asked %d times, want 7", got)
-		}
-		s := c.Stats()
-		if s.Gets != 156 || s.Shared != 149 || s.Requests != 7 || s.Wire != 7*5 || wires.Load() != 7*5 {
-			t.Errorf("Stats = %+v and Wire in sum %d; want 156 gets, 149 of them shared, 7 requests of 5 bytes", s, wires.Load())
+		if s := c.Stats(); s.Requests != 7 || s.Requests != asked.Load() || s.Wire != 7*5 {
+			t.Errorf("Stats = %+v; want 7 requests of 5 bytes", s)
 		}
 	})
 }
@@ -90,9 +83,6 @@ func TestMergedCallersLeave(t *testing.T) {
 			t.Errorf("Get = %v, want the deadline", err)
 		}
 		synctest.Wait() // the request must be over: nothing but its context ends it this early
-		if got := c.Stats().Errors["given up"]; got != 2 {
-			t.Errorf("%d gave up, want 2", got)
-		}
 	})
 }
 
@@ -121,6 +111,40 @@ func TestProcessesAtOnce(t *testing.T) {
 	})
 }
 
+// A process that has ended and one that begins have nothing in common but the remote
+// tier: what the first was told, the second asks with. A run from cron needs no more.
+func TestValidatorsOutliveTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		remote := tiertest.NewMemory()
+		var conditions []string
+		transport := wire(func(r *http.Request) (*http.Response, error) {
+			conditions = append(conditions, r.Header.Get("If-None-Match"))
+			if r.Header.Get("If-None-Match") == `"1"` {
+				return reply(304, ""), nil
+			}
+			return reply(200, "hello", "ETag", `"1"`), nil
+		})
+		for run := range 3 {
+			for _, packed := range []bool{false, true} {
+				tiers := newTiers(t, remote)
+				c := newClient(t, fetch.Config{Tiers: tiers, Transport: transport})
+				resp := get(t, c, fetch.Request{URL: "https://a.example/sitemap.xml", Packed: packed})
+				if resp.NotModified != (run > 0) || content(t, resp) != "hello" {
+					t.Errorf("run %d: %q, NotModified %v", run, content(t, resp), resp.NotModified)
+				}
+				c.Close()
+				if err := tiers.Close(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			advance(24 * time.Hour)
+		}
+		if want := []string{"", "", `"1"`, `"1"`, `"1"`, `"1"`}; !slices.Equal(conditions, want) {
+			t.Errorf("conditions %q, want %q", conditions, want)
+		}
+	})
+}
+
 // Two processes with one remote tier: what one was told, the other asks with.
 func TestSharedRemoteTier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -136,8 +160,8 @@ func TestSharedRemoteTier(t *testing.T) {
 			t.Errorf("the other process got %q, FromCache %v; want what the first had", resp.Body, resp.FromCache)
 		}
 		r.MaxAge = 0
-		if resp := get(t, two, r); !resp.NotModified || resp.Wire != 0 || string(resp.Body) != "hello" {
-			t.Errorf("the other process got %q, NotModified %v, %d bytes; want a 304", resp.Body, resp.NotModified, resp.Wire)
+		if resp := get(t, two, r); !resp.NotModified || two.Stats().Wire != 0 || string(resp.Body) != "hello" {
+			t.Errorf("the other process got %q, NotModified %v, %d bytes; want a 304", resp.Body, resp.NotModified, two.Stats().Wire)
 		}
 		if asked.Load() != 2 {
 			t.Errorf("asked %d times, want 2", asked.Load())

@@ -34,7 +34,6 @@ func TestRedirects(t *testing.T) {
 	o := newOrigin(t, hops)
 	for _, tt := range []struct {
 		path      string
-		max       int
 		wantBody  string
 		wantMoved bool
 		wantErr   error
@@ -48,13 +47,10 @@ func TestRedirects(t *testing.T) {
 		{path: "/302/301/end", wantBody: "/end"},
 		{path: "/301/301/301/end", wantBody: "/end", wantMoved: true},
 		{path: "/301/301/301/301/end", wantErr: fetch.ErrTooManyRedirects},
-		{path: "/301/301/301/301/end", max: 4, wantBody: "/end", wantMoved: true},
-		{path: "/301/end", max: -1, wantErr: fetch.ErrTooManyRedirects},
-		{path: "/end", max: -1, wantBody: "/end"},
 		{path: "/loop?x", wantErr: fetch.ErrRedirectLoop},
 	} {
 		t.Run(tt.path, func(t *testing.T) {
-			c := newClient(t, fetch.Config{AllowPrivate: true, MaxRedirects: tt.max})
+			c := newClient(t, fetch.Config{AllowPrivate: true})
 			resp, err := c.Get(t.Context(), fetch.Request{URL: o.URL + tt.path})
 			if !errors.Is(err, tt.wantErr) {
 				t.Fatalf("Get = %v, want %v", err, tt.wantErr)
@@ -172,7 +168,7 @@ func TestValidatorsGoWhereTheyCameFrom(t *testing.T) {
 	for i, tt := range []struct {
 		target string
 		want   bool
-	}{{"/a", false}, {"/a", true}, {"/b", false}, {"/b", true}, {"/a", false}} {
+	}{{"/a", false}, {"/a", true}, {"/b", false}, {"/b", true}, {"/a", true}} {
 		target = tt.target
 		resp := get(t, c, fetch.Request{URL: o.URL})
 		if string(resp.Body) != tt.target || resp.NotModified != tt.want {

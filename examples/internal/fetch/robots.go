@@ -1,61 +1,15 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
-	"sync/atomic"
+	"strconv"
 	"time"
-
-	"github.com/temoto/robotstxt"
-
-	"github.com/twofold-go/twofold/policy"
 )
-
-// Robots is what an origin's robots.txt says to this client. It does not change
-// and may be used concurrently.
-type Robots struct {
-	// Sitemaps are the URLs of its Sitemap lines, in order, as they stand there:
-	// for any client, and for any host.
-	Sitemaps []string
-
-	// CrawlDelay is the least time between two requests that it asks for, at most
-	// a minute. 0: it does not say.
-	CrawlDelay time.Duration
-
-	group *robotstxt.Group // nil: nothing is allowed
-}
-
-// Allowed reports whether this client may get a URL of the origin. Only its path
-// and query are looked at. It is false for what does not parse.
-func (r *Robots) Allowed(rawURL string) bool {
-	u, err := url.Parse(rawURL)
-	return err == nil && r.allows(u)
-}
-
-func (r *Robots) allows(u *url.URL) bool {
-	path := u.EscapedPath()
-	if path == "/robots.txt" {
-		return true // by RFC 9309, section 2.2.2
-	}
-	if u.RawQuery != "" || u.ForceQuery {
-		path += "?" + u.RawQuery
-	}
-	return r.group != nil && r.group.Test(marked(normal(path, false)))
-}
-
-// Robots returns what the robots.txt of the URL's origin says. It is never nil.
-// Where there is none (any 4xx, more than five redirects), everything is allowed.
-// Where it cannot be reached, the last one stands for up to 30 days; without one
-// nothing is allowed, and then the error says why.
-func (c *Client) Robots(ctx context.Context, rawURL string) (*Robots, error) {
-	u, err := c.parseURL(rawURL)
-	if err != nil {
-		return &Robots{}, err
-	}
-	return c.robotsOf(ctx, u)
-}
 
 // RFC 9309, sections 2.3.1.2 and 2.5: five redirects, 500 KiB.
 const (
@@ -63,52 +17,96 @@ const (
 	maxRobotsBytes     = 500 << 10
 )
 
-// robotsPolicy is RFC 9309, section 2.4: not older than 24 hours, unless it cannot
-// be reached; then 30 days (section 2.3.1.4). The last three of the 24 hours are
-// served while a new one is fetched. Jitter counts on top of TTL: 20 h · 1.05 + 3 h.
-func robotsPolicy(retry, load time.Duration) policy.Patch {
-	return policy.Patch{
-		TTL: new(20 * time.Hour), Jitter: new(0.05), Stale: new(3 * time.Hour), StaleIfError: new(29 * 24 * time.Hour),
-		ErrorTTL: new(max(retry, 2*policy.Resolution)), Throttle: new(retry), LoadTimeout: new(load), RemoteTimeout: new(time.Second),
-	}
-}
+// rulesLife is how long a robots.txt lives (RFC 9309, 2.4): 24 hours, or 30 days if it cannot be reached.
+const (
+	rulesLife   = "max-age=75600, stale-while-revalidate=10800, stale-if-error=2516400"
+	faultHeader = "Fetch-Fault"
+)
 
-func (c *Client) robotsOf(ctx context.Context, u *url.URL) (*Robots, error) {
-	s, err := c.robots.GetOrLoad(ctx, originOf(u), c.loadRobots)
-	if err != nil {
-		return &Robots{}, plain(ctx, err)
-	}
-	return readRobots(s.Body, c.cfg.UserAgent)
-}
-
-// loadRobots is the loader of a robots.txt. That there is none is an answer, and
-// kept as long.
-func (c *Client) loadRobots(ctx context.Context, origin string) (stored, error) {
-	u, err := c.parseURL(origin + "/robots.txt")
-	if err != nil {
-		return stored{}, err
-	}
-	q := &question{url: u, accept: "text/plain,*/*;q=0.1", max: maxRobotsBytes, cut: true, redirects: maxRobotsRedirects}
-	s, err := c.load(ctx, q, new(atomic.Int64))
-	if status := new(StatusError); errors.As(err, &status) && status.Code < http.StatusInternalServerError {
-		return stored{Head: head{Status: status.Code}}, nil
-	}
-	if errors.Is(err, ErrTooManyRedirects) || errors.Is(err, ErrRedirectLoop) {
-		return stored{Head: head{Status: http.StatusNotFound}}, nil
-	}
-	return s, err
-}
-
-// obey returns an error if robots.txt forbids a URL, else the pause it asks for.
-func (c *Client) obey(ctx context.Context, u *url.URL) (time.Duration, error) {
-	r, err := c.robotsOf(ctx, u)
+// rulesAnswer makes of an answer what is kept of a robots.txt. After a failure an older one stays.
+func rulesAnswer(resp *http.Response, err error, retry time.Duration) (*http.Response, error) {
+	status, isStatus := errors.AsType[*StatusError](err)
+	failed, isFailed := errors.AsType[*Error](err)
 	switch {
-	case ctx.Err() != nil:
-		return 0, ctx.Err()
-	case err != nil:
-		return 0, &Error{URL: redacted(u), Kind: ErrRobots, Err: err, Detail: "it cannot be read"}
-	case !r.allows(u):
-		return 0, &Error{URL: redacted(u), Kind: ErrRobots}
+	case err == nil:
+		resp.Header.Set("Cache-Control", rulesLife)
+		return resp, nil
+	case isStatus && status.Code < http.StatusInternalServerError:
+		return &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{"Cache-Control": {rulesLife}}, Body: http.NoBody}, nil
+	case isStatus:
+		return fault(strconv.Itoa(status.Code), retry), nil
+	case isFailed:
+		return fault(failed.Kind.Error(), retry), nil
 	}
-	return r.CrawlDelay, nil
+	return nil, err
+}
+
+func fault(why string, retry time.Duration) *http.Response {
+	return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody, Header: http.Header{
+		"Cache-Control": {fmt.Sprintf("max-age=%d", max(int(retry/time.Second), 1))}, faultHeader: {why},
+	}}
+}
+
+func faultOf(u *url.URL, why string) error {
+	for _, kind := range kinds {
+		if kind.Error() == why {
+			return &Error{URL: redacted(u), Kind: kind}
+		}
+	}
+	status := &StatusError{URL: redacted(u), Code: http.StatusServiceUnavailable}
+	if code, err := strconv.Atoi(why); err == nil {
+		status.Code = code
+	}
+	return status
+}
+
+// Robots returns what a robots.txt says; never nil. Without one all is allowed. After 30 days out of reach nothing is.
+func (c *Client) Robots(ctx context.Context, rawURL string) (*Robots, error) {
+	u, err := c.parseURL(rawURL)
+	if err != nil {
+		return &Robots{}, err
+	}
+	at := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"}
+	a := &ask{rules: true, max: maxRobotsBytes, redirects: maxRobotsRedirects}
+	got, err := c.do(a.with(newRequest(ctx, at, http.Header{"Accept": {"text/plain,*/*;q=0.1"}})), c.rules)
+	switch {
+	case errors.Is(err, ErrTooManyRedirects), errors.Is(err, ErrRedirectLoop):
+		return readRobots(nil, ""), nil
+	case err != nil:
+		return &Robots{}, err
+	case got.StatusCode == http.StatusServiceUnavailable:
+		return &Robots{}, faultOf(at, got.Header.Get(faultHeader))
+	}
+	return readRobots(got.body, token(c.cfg.UserAgent)), nil
+}
+
+// obedient comes before the cache of answers: robots.txt counts for redirects and for what is kept.
+type obedient struct{ *Client }
+
+func (c obedient) RoundTrip(r *http.Request) (*http.Response, error) {
+	if a := askOf(r); a.obey {
+		robots, err := c.Robots(r.Context(), r.URL.String())
+		switch {
+		case r.Context().Err() != nil:
+			return nil, r.Context().Err()
+		case errors.Is(err, ErrPrivateAddress):
+			return nil, &Error{URL: redacted(r.URL), Kind: ErrPrivateAddress, Err: err} // robots.txt is not to blame
+		case err != nil:
+			return nil, &Error{URL: redacted(r.URL), Kind: ErrRobots, Err: err, Detail: "it cannot be read"}
+		case !robots.Allowed(r.URL.String()):
+			return nil, &Error{URL: redacted(r.URL), Kind: ErrRobots}
+		}
+		slow := *a
+		slow.delay = cmp.Or(robots.CrawlDelay, a.delay)
+		r = slow.with(r)
+	}
+	resp, err := c.answers.RoundTrip(r)
+	if err == nil && askOf(r).poll && says(resp, ";hit") {
+		// It came within this millisecond, and before the question.
+		_ = resp.Body.Close() // from memory
+		r = r.Clone(r.Context())
+		r.Header.Set("Cache-Control", "no-cache")
+		return c.answers.RoundTrip(r)
+	}
+	return resp, err
 }

@@ -52,10 +52,7 @@ func TestRobotsRules(t *testing.T) {
 		{"sitemaps are outside groups", "User-agent: testbot\nSitemap: https://a.example/s.xml\nDisallow: /x", "/", "/x"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := fetch.ReadRobots([]byte(tt.file), "TestBot/1.0 (+https://bot.example)")
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := fetch.ReadRobots([]byte(tt.file), "TestBot")
 			for p := range strings.FieldsSeq(tt.allow) {
 				if !r.Allowed("https://a.example" + p) {
 					t.Errorf("%s is not allowed", p)
@@ -71,16 +68,13 @@ func TestRobotsRules(t *testing.T) {
 }
 
 func TestRobotsExtras(t *testing.T) {
-	r, err := fetch.ReadRobots([]byte("Sitemap: https://a.example/1.xml\nUser-agent: testbot\nCrawl-delay: 2.5\nsitemap:https://b.example/2.xml#x\nSitemap:\nSitemap: a b\n"), "testbot")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := fetch.ReadRobots([]byte("Sitemap: https://a.example/1.xml\nUser-agent: testbot\nCrawl-delay: 2.5\nsitemap:https://b.example/2.xml#x\nSitemap:\nSitemap: a b\n"), "testbot")
 	if d := cmp.Diff([]string{"https://a.example/1.xml", "https://b.example/2.xml"}, r.Sitemaps); d != "" || r.CrawlDelay != 2500*time.Millisecond {
 		t.Errorf("CrawlDelay %v, sitemaps (-want +got):\n%s", r.CrawlDelay, d)
 	}
 	for file, want := range map[string]time.Duration{"1e300": time.Minute, "+Inf": time.Minute, "NaN": 0, "-1": 0, "10s": 0, "0": 0} {
-		if r, err := fetch.ReadRobots([]byte("User-agent: *\nCrawl-delay: "+file), "testbot"); err != nil || r.CrawlDelay != want {
-			t.Errorf("Crawl-delay: %s = %v, %v; want %v", file, r.CrawlDelay, err, want)
+		if r := fetch.ReadRobots([]byte("User-agent: *\nCrawl-delay: "+file), "testbot"); r.CrawlDelay != want {
+			t.Errorf("Crawl-delay: %s = %v; want %v", file, r.CrawlDelay, want)
 		}
 	}
 	var none fetch.Robots
@@ -122,12 +116,25 @@ func TestRobotsStatus(t *testing.T) {
 	}
 }
 
+// The error of a private address does not blame robots.txt, at first and while the
+// failure is remembered.
+func TestRobotsOfAPrivateServer(t *testing.T) {
+	c := newClient(t, fetch.Config{})
+	for i := range 3 {
+		_, err := c.Get(t.Context(), fetch.Request{URL: "http://127.0.0.1:9999/page?x", Robots: true})
+		want := "fetch: http://127.0.0.1:9999/page: not a public address"
+		if !errors.Is(err, fetch.ErrPrivateAddress) || errors.Is(err, fetch.ErrRobots) || err.Error() != want {
+			t.Errorf("Get %d = %v, want %s", i, err, want)
+		}
+	}
+}
+
 // Five redirects are followed, also to another origin; more mean that there is
 // none.
 func TestRobotsRedirects(t *testing.T) {
 	for hops, allow := range map[int]bool{1: false, 5: false, 6: true} {
 		t.Run(fmt.Sprint(hops), func(t *testing.T) {
-			c := newClient(t, fetch.Config{MaxRedirects: -1, Transport: wire(func(r *http.Request) (*http.Response, error) {
+			c := newClient(t, fetch.Config{Transport: wire(func(r *http.Request) (*http.Response, error) {
 				var n int
 				if r.URL.Path == "/robots.txt" {
 					return reply(301, "", "Location", "https://b.example/1"), nil
@@ -197,10 +204,7 @@ func FuzzRobots(f *testing.F) {
 	f.Add([]byte("User-agent: *\nDisallow: /*a$b*$\nAllow: \nCrawl-delay: 1e99\nSitemap: x"), "/a?b")
 	f.Add([]byte("user-agent:testbot/2\rdisallow:%zz%2\xff\x00"), "/%2F%ff")
 	f.Fuzz(func(t *testing.T, body []byte, path string) {
-		r, err := fetch.ReadRobots(body, "TestBot/1.0")
-		if err != nil {
-			t.Fatalf("ReadRobots = %v", err)
-		}
+		r := fetch.ReadRobots(body, "TestBot")
 		if !r.Allowed("https://a.example/robots.txt") || r.CrawlDelay < 0 || r.CrawlDelay > time.Minute {
 			t.Errorf("Robots = %+v", r)
 		}

@@ -1,6 +1,8 @@
 package fetch
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -9,13 +11,11 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// parseURL returns a URL that may be asked, in the form in which it is asked and
-// cached: absolute, without a fragment, with nothing left to escape.
+// parseURL returns a URL that may be asked, in the form in which it is asked and cached.
 func (c *Client) parseURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		// The error's text quotes the URL, with whatever is secret in it.
-		return nil, &Error{URL: "", Kind: ErrURL, Err: err}
+		return nil, &Error{Kind: ErrURL, Err: err} // the cause quotes the URL, with its secrets
 	}
 	return c.checkURL(u)
 }
@@ -27,10 +27,8 @@ func (c *Client) checkURL(u *url.URL) (*url.URL, error) {
 	if ascii, err := httpguts.PunycodeHostPort(n.Host); err == nil {
 		n.Host = ascii
 	}
-	n.RawQuery = escape(n.RawQuery)
-	if n.Path == "" {
-		n.Path = "/"
-	}
+	n.Path = cmp.Or(n.Path, "/")
+	n.RawQuery = Respell(n.RawQuery, func(c byte) bool { return ' ' < c && c <= '~' }, nil)
 	refuse := func(kind error, detail string) (*url.URL, error) {
 		return nil, &Error{URL: redacted(&n), Kind: kind, Detail: detail}
 	}
@@ -39,49 +37,39 @@ func (c *Client) checkURL(u *url.URL) (*url.URL, error) {
 		return refuse(ErrScheme, "")
 	case n.Opaque != "" || n.Hostname() == "":
 		return refuse(ErrURL, "no host")
-	case n.User != nil:
-		// Passwords in URLs end up in logs and in caches; Request.Header is for them.
+	case n.User != nil: // passwords in URLs end up in logs; Request.Header is for them
 		return refuse(ErrURL, "it has user information")
+	case n.Port() == "" && !strings.HasSuffix(n.Host, ":"):
+		return &n, nil
 	}
-	if p := n.Port(); p != "" || strings.HasSuffix(n.Host, ":") {
-		port, err := strconv.ParseUint(p, 10, 16)
-		if err != nil || port == 0 {
-			return refuse(ErrPort, "no port number")
-		}
-		if !c.cfg.AllowPrivate && port != 80 && port != 443 && port < 1024 {
-			// Ports of mail servers and the like: what a stranger could send them
-			// through us is a request, but some of them read it line by line.
-			return refuse(ErrPort, "")
-		}
-		if p == defaultPort(n.Scheme) {
-			n.Host = strings.TrimSuffix(n.Host, ":"+p)
-		}
+	port, err := strconv.ParseUint(n.Port(), 10, 16)
+	switch {
+	case err != nil || port == 0:
+		return refuse(ErrPort, "no port number")
+	case !c.cfg.AllowPrivate && port != 80 && port != 443 && port < 1024:
+		return refuse(ErrPort, "") // a mail server would read a request line by line
+	case n.Port() == defaultPort(n.Scheme):
+		n.Host = strings.TrimSuffix(n.Host, ":"+n.Port())
 	}
 	return &n, nil
 }
 
-// escape escapes the bytes of a query that a request line cannot hold.
-func escape(query string) string {
-	if !strings.ContainsFunc(query, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return query
-	}
+// Respell spells percent escapes in one way. A plain byte has none; a free one loses its own. A plain "%" keeps all.
+func Respell(s string, plain, free func(c byte) bool) string {
 	var b strings.Builder
-	for i := range len(query) {
-		writeEscaped(&b, query[i], query[i] <= ' ' || query[i] > '~')
+	for i := 0; i < len(s); i++ {
+		c, bare := s[i], plain
+		if v, err := strconv.ParseUint(s[min(i+1, len(s)):min(i+3, len(s))], 16, 8); c == '%' && !plain('%') && err == nil && i+2 < len(s) {
+			c, bare = byte(v), free
+			i += 2
+		}
+		if bare(c) {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
 	}
 	return b.String()
-}
-
-// writeEscaped writes a byte of a URL, percent-encoded if it is to be.
-func writeEscaped(b *strings.Builder, c byte, enc bool) {
-	const hex = "0123456789ABCDEF"
-	if !enc {
-		b.WriteByte(c)
-		return
-	}
-	b.WriteByte('%')
-	b.WriteByte(hex[c>>4])
-	b.WriteByte(hex[c&15])
 }
 
 func defaultPort(scheme string) string {
@@ -91,38 +79,25 @@ func defaultPort(scheme string) string {
 	return "80"
 }
 
-// hostOf names who is asked, for queues and for the memory of the dead: a server
-// is a name and a port, and a final dot makes no other name.
 func hostOf(u *url.URL) string {
-	p := u.Port()
-	if p == "" {
-		p = defaultPort(u.Scheme)
-	}
-	return strings.TrimSuffix(u.Hostname(), ".") + ":" + p
+	return u.Hostname() + ":" + cmp.Or(u.Port(), defaultPort(u.Scheme))
 }
 
-// originOf names what a robots.txt is about.
-func originOf(u *url.URL) string { return u.Scheme + "://" + hostOf(u) }
-
-// redacted returns a URL fit for errors and logs: queries and user information
-// hold tokens.
+// redacted leaves out what may hold tokens.
 func redacted(u *url.URL) string {
 	n := *u
 	n.User, n.RawQuery, n.ForceQuery, n.Fragment, n.RawFragment = nil, "", false, "", ""
 	return n.String()
 }
 
-// keepsSecrets reports whether what was meant for one URL may be sent to the
-// other: to the same origin, or to the https side of it. Another port is another
-// server.
+// keepsSecrets reports whether the other URL is of the same origin, or of its https side.
 func keepsSecrets(from, to *url.URL) bool {
-	if originOf(from) == originOf(to) {
-		return true
+	if from.Scheme == to.Scheme {
+		return hostOf(from) == hostOf(to)
 	}
-	return from.Scheme == "http" && to.Scheme == "https" && from.Hostname() == to.Hostname() && from.Port() == "" && to.Port() == ""
+	return to.Scheme == "https" && from.Hostname() == to.Hostname() && from.Port() == "" && to.Port() == ""
 }
 
-// redirect reports whether a status is one that leads elsewhere, and for good.
 func redirect(status int) (is, permanent bool) {
 	switch status {
 	case http.StatusMovedPermanently, http.StatusPermanentRedirect:

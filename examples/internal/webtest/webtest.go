@@ -4,12 +4,16 @@ package webtest
 import (
 	"io"
 	"net/http"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
-// Get returns the status and the body at url, asked for with a bearer key unless that is
-// empty. The connection is closed, so that no goroutine outlives the test. It ends the test
-// when there is no answer.
+// Get returns the status and the body at url. A key that is not empty is the bearer.
 func Get(tb testing.TB, url, key string) (status int, body string) {
 	tb.Helper()
 	req, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, url, http.NoBody)
@@ -30,4 +34,57 @@ func Get(tb testing.TB, url, key string) (status int, body string) {
 		tb.Fatal(err)
 	}
 	return resp.StatusCode, string(data)
+}
+
+var (
+	samples = regexp.MustCompile(`(?m)^([a-z_]+)(?:\{(.*)\})? \S+$`)
+	labels  = regexp.MustCompile(`([a-z_]+)="((?:[^"\\]|\\.)*)"`)
+)
+
+// Series returns the time series of a Prometheus page whose names begin with prefix, sorted, each once. It leaves out
+// buckets, and the values of the labels in names.
+func Series(page, prefix string, names ...string) []string {
+	var all []string
+	for _, sample := range samples.FindAllStringSubmatch(page, -1) {
+		if !strings.HasPrefix(sample[1], prefix) || strings.HasSuffix(sample[1], "_bucket") {
+			continue
+		}
+		var list []string
+		for _, label := range labels.FindAllStringSubmatch(sample[2], -1) {
+			if name := label[1]; slices.Contains(names, name) {
+				list = append(list, name)
+			} else {
+				list = append(list, name+"="+label[2])
+			}
+		}
+		all = append(all, sample[1]+"{"+strings.Join(list, ",")+"}")
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Growth returns by how much the heap grew, at most, while f ran: what was live, and what was not collected yet.
+func Growth(f func()) int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	before, most := int64(m.HeapAlloc), int64(0) //nolint:gosec // no heap is that large
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		var m runtime.MemStats
+		for {
+			runtime.ReadMemStats(&m)
+			most = max(most, int64(m.HeapAlloc)) //nolint:gosec // as above
+			select {
+			case <-done:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	})
+	f()
+	close(done)
+	wg.Wait()
+	return most - before
 }

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,11 +10,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/twofold-go/twofold/examples/rsstracker/config"
 	"github.com/twofold-go/twofold/examples/rsstracker/feed"
-	"github.com/twofold-go/twofold/examples/rsstracker/track"
 )
 
 // document is the source document's example, as YAML.
@@ -44,23 +43,18 @@ func TestTheDocumentsExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := f.Sites["prefect_blog"]
-	got := s.Track()
-	want := track.Site{
-		Name: "prefect_blog", Sitemaps: []string{"https://www.prefect.io/sitemap.xml"}, Window: 20, Baseline: 10,
-		History: 30 * 24 * time.Hour, CleanEvery: 7 * 24 * time.Hour,
+	const root = "https://www.prefect.io/sitemap.xml"
+	want := config.Site{
+		Name: "prefect_blog", SitemapURL: root, Incremental: true, FetchTitles: true, Window: 20, MaxPages: 100,
+		Include: []string{"/blog/"}, Cron: "0 */2 * * *", Jitter: config.Duration(5 * time.Minute), Retries: 2, RetryDelay: config.Duration(30 * time.Second),
+		State: config.State{HistoryDays: 30, Baseline: 10, CleanupDays: 7, RetryFailed: true},
 		Channel: feed.Channel{
 			Title: "Prefect Blog Updates (Incremental)", Description: "Latest blog posts from Prefect - incremental updates",
 			Link: "https://www.prefect.io/", Base: "https://feeds.example.org/prefect_blog", TTL: 2 * time.Hour,
 		},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(track.Site{}, "Include")); diff != "" {
+	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if len(got.Include) != 1 || got.Include[0].String() != "/blog/" {
-		t.Errorf("include is %v", got.Include)
-	}
-	if !s.IsIncremental() || time.Duration(s.Jitter) != 5*time.Minute {
-		t.Errorf("%+v", s)
 	}
 	sched, err := s.Schedule()
 	if at := time.Date(2026, time.March, 1, 13, 0, 0, 0, time.UTC); err != nil || sched.Next(at) != at.Add(time.Hour) {
@@ -78,11 +72,14 @@ func TestDefaultsAndZeros(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, b := f.Sites["a"].Track(), f.Sites["b"].Track()
-	if a.NoPages || a.NoRetry || a.Baseline != 0 || a.Window != 0 || a.Channel.Link != "https://a.example" || a.CleanEvery != 7*24*time.Hour {
-		t.Errorf("a is %+v", a)
+	a, b := f.Sites["a"], f.Sites["b"]
+	want := config.Default()
+	want.Name, want.Home = "a", "https://a.example"
+	want.Channel = feed.Channel{Title: "A", Link: "https://a.example", Base: "https://f.example/a", TTL: 2 * time.Hour}
+	if diff := cmp.Diff(want, a); diff != "" {
+		t.Errorf("a (-want +got):\n%s", diff)
 	}
-	if !b.NoPages || !b.NoRetry || b.Baseline >= 0 || f.Sites["b"].IsIncremental() {
+	if b.FetchTitles || b.RetryFailed || b.Baseline != 0 || b.Incremental || b.CleanupDays != 7 {
 		t.Errorf("b is %+v", b)
 	}
 	if diff := cmp.Diff([]string{"a", "b"}, f.Names()); diff != "" {
@@ -96,18 +93,18 @@ func TestFaultsAreNamed(t *testing.T) {
 	}
 	for text, want := range map[string][]string{
 		"": {"public_url", "sites"},
-		"{public_url: ftp://x, sites: {a b: {}}}": {"public_url", "sites.a b", "sitemap_url", "title"},
-		site("max_item: 3"):                       {"max_item"},
-		site("max_items: 0, max_pages: 0"):        {"sites.a.max_items", "sites.a.max_pages"},
-		site("cron: 'every day'"):                 {"sites.a.cron"},
-		site("jitter: 5"):                         {"duration"},
-		site("jitter: -5m"):                       {"duration"},
-		site("include: ['(']"):                    {"sites.a.include: expression 1"},
-		site("exclude: ['a', '[']"):               {"sites.a.exclude: expression 2"},
-		site("content_selector: 'a >'"):           {"sites.a.content_selector"},
-		site("sitemap_url: /sitemap.xml"):         {"sites.a.sitemap_url"},
-		site("sitemap_urls: [x]"):                 {"sites.a.sitemap_urls[0]"},
-		site("incremental_config: {db_path: x}"):  {"db_path"},
+		"{public_url: ftp://x, sites: {a b: {}}}":       {"public_url", "sites.a b", "sitemap_url", "title"},
+		site("max_item: 3"):                             {"max_item"},
+		site("max_items: 0, max_pages: 0, retries: 11"): {"sites.a.max_items", "sites.a.max_pages", "sites.a.retries: 11 is not a number from 0 to 10"},
+		site("retry_delay: soon"):                       {"duration"},
+		site("cron: 'every day'"):                       {"sites.a.cron"},
+		site("jitter: 5"):                               {"duration"},
+		site("jitter: -5m"):                             {"duration"},
+		site("include: ['(']"):                          {"sites.a.include: expression 1"},
+		site("exclude: ['a', '[']"):                     {"sites.a.exclude: expression 2"},
+		site("content_selector: 'a >'"):                 {"sites.a.content_selector"},
+		site("sitemap_url: /sitemap.xml"):               {"sites.a.sitemap_url"},
+		site("incremental_config: {db_path: x}"):        {"db_path"},
 		site("incremental_config: {baseline_items: -1, max_history_days: 0, cleanup_interval_days: 0}"): {"baseline_items", "max_history_days", "cleanup_interval_days"},
 		site("updates: true") + "\n---\n{}": {"more than one document"},
 		site("cron: x, cron: y"):            {"already defined"},
@@ -130,11 +127,52 @@ func TestEnvironmentGoesFirst(t *testing.T) {
 	if err := os.WriteFile(path, []byte(document), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(config.EnvDatabase, "/data/rss.db")
-	if f, err := config.Load(path); err != nil || f.Database != "/data/rss.db" {
+	there := filepath.Join(t.TempDir(), "rss.db")
+	t.Setenv(config.EnvDatabase, there)
+	if f, err := config.Load(path); err != nil || f.Database != there || f.Cache != there+".cache" {
 		t.Errorf("%+v, %v", f, err)
+	}
+	t.Setenv(config.EnvDatabase, "/no/such/folder/rss.db")
+	if _, err := config.Load(path); !errors.Is(err, config.ErrInvalid) || !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "RSSTRACKER_DB") {
+		t.Errorf("a folder that is not there: %v", err)
 	}
 	if _, err := config.Load(path + "x"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// TestCacheBesideDatabase: a cache may be removed, and a corrupt database is renamed.
+func TestCacheBesideDatabase(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "sites.yaml")
+	text := fmt.Sprintf("database: %[1]s/x.db\ncache: %[1]s/./x.db\npublic_url: https://a.example\nsites: {a: {home: https://b.example/, channel_config: {title: A}}}\n", dir)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.Load(file); !errors.Is(err, config.ErrInvalid) || !strings.Contains(err.Error(), "cache: ") {
+		t.Errorf("Load = %v", err)
+	}
+}
+
+// TestStale: a site is stale when it has missed three runs of its schedule, however long
+// the schedule pauses at night and over a weekend.
+func TestStale(t *testing.T) {
+	s := config.Default()
+	s.Cron, s.Jitter = "0 9-17 * * 1-5", config.Duration(10*time.Minute)
+	friday := time.Date(2026, time.March, 6, 17, 1, 0, 0, time.UTC)
+	for now, want := range map[time.Time]bool{
+		friday.Add(60 * time.Hour):                             false, // Monday, 5:01
+		time.Date(2026, time.March, 9, 11, 10, 0, 0, time.UTC): false,
+		time.Date(2026, time.March, 9, 11, 11, 0, 0, time.UTC): true,
+	} {
+		if got := s.Stale(friday, now); got != want {
+			t.Errorf("at %v: stale is %v, want %v", now, got, want)
+		}
+	}
+	if !s.Stale(time.Time{}, friday) {
+		t.Error("a site that never succeeded is not stale")
+	}
+	if s.Incremental = false; s.Stale(time.Time{}, friday) {
+		t.Error("a site in full mode is stale")
 	}
 }

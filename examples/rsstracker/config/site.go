@@ -2,86 +2,124 @@ package config
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/andybalholm/cascadia"
 	"github.com/robfig/cron/v3"
 
 	"github.com/twofold-go/twofold/examples/rsstracker/feed"
-	"github.com/twofold-go/twofold/examples/rsstracker/track"
 )
 
-// everyTwoHours is the document's schedule.
-const everyTwoHours = "0 */2 * * *"
+// Site says what is tracked. SitemapURL or Home is required, and a title. [Default] has the other values.
+type Site struct {
+	Name       string `yaml:"-"` // of the site's folder and rows
+	SitemapURL string `yaml:"sitemap_url"`
+	Home       string `yaml:"home"` // without a sitemap: robots.txt names them, or they are at the usual places
 
-const day = 24 * time.Hour
+	Incremental bool     `yaml:"enable_incremental"`
+	FetchTitles bool     `yaml:"fetch_titles"`     // otherwise they come from the sitemap and the URL
+	Window      int      `yaml:"max_items"`        // in the feed
+	MaxPages    int      `yaml:"max_pages"`        // fetched in one run, the newest; the others wait
+	Include     []string `yaml:"include"`          // regular expressions; none: all
+	Exclude     []string `yaml:"exclude"`          // regular expressions
+	Selector    string   `yaml:"content_selector"` // CSS; "": the content is looked for
+	Updates     bool     `yaml:"updates"`          // fetch pages again whose lastmod moves
+
+	Cron       string       `yaml:"cron"`        // in UTC unless it begins with CRON_TZ=
+	Jitter     Duration     `yaml:"jitter"`      // the run is up to so much later, always the same
+	Retries    int          `yaml:"retries"`     // of a run that failed
+	RetryDelay Duration     `yaml:"retry_delay"` // before the first retry; each wait is six times the last
+	Channel    feed.Channel `yaml:"channel_config"`
+	State      `yaml:"incremental_config"`
+}
+
+// State says what is kept of a site.
+type State struct {
+	HistoryDays int  `yaml:"max_history_days"`      // for which gone pages are remembered in full
+	Baseline    int  `yaml:"baseline_items"`        // published at the first run
+	CleanupDays int  `yaml:"cleanup_interval_days"` // between two checks of the whole database
+	RetryFailed bool `yaml:"retry_failed_urls"`
+}
+
+// Default returns the document's values of what a configuration leaves out.
+func Default() Site {
+	return Site{
+		Incremental: true, FetchTitles: true, Window: 50, MaxPages: 100, Cron: "0 */2 * * *", Retries: 2, RetryDelay: Duration(30 * time.Second),
+		State: State{HistoryDays: 30, Baseline: 10, CleanupDays: 7, RetryFailed: true},
+	}
+}
+
+// UnmarshalYAML reads a site over the default. A [yaml.Unmarshaler] would accept unknown fields.
+func (s *Site) UnmarshalYAML(decode func(any) error) error {
+	type plain Site // without this method
+	*s = Default()
+	return decode((*plain)(s))
+}
+
+var siteName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
 // check adds what is wrong with a site to x.
 func (s Site) check(x *faults, at string) {
-	if !siteName.MatchString(s.name) {
-		x.add(at, "a name of up to 64 letters, digits, '-' and '_' is wanted")
+	if !siteName.MatchString(s.Name) {
+		x.add(at, "not a name of up to 64 letters, digits, '-' and '_'")
 	}
-	if s.SitemapURL == "" && len(s.SitemapURLs) == 0 && s.Home == "" {
-		x.add(at, "one of sitemap_url, sitemap_urls and home is wanted")
+	if s.Source() == "" {
+		x.add(at, "no sitemap_url or home; name one")
 	}
-	for _, f := range []struct{ field, value string }{
-		{"sitemap_url", s.SitemapURL}, {"home", s.Home}, {"channel_config.link", s.Channel.Link}, {"channel_config.hub", s.Channel.Hub},
-	} {
-		if f.value != "" && !absolute(f.value) {
-			x.add(at+"."+f.field, "an http or https URL is wanted")
-		}
-	}
-	for i, u := range s.SitemapURLs {
-		if !absolute(u) {
-			x.add(fmt.Sprintf("%s.sitemap_urls[%d]", at, i), "an http or https URL is wanted")
-		}
-	}
+	x.url(at+".sitemap_url", s.SitemapURL, false)
+	x.url(at+".home", s.Home, false)
+	x.url(at+".channel_config.link", s.Channel.Link, false)
+	x.url(at+".channel_config.hub", s.Channel.Hub, false)
 	if s.Channel.Title == "" {
-		x.add(at+".channel_config.title", "is wanted")
+		x.add(at+".channel_config.title", "missing; name the feed")
 	}
-	s.checkNumbers(x, at)
-	s.checkTexts(x, at)
-}
-
-func (s Site) checkNumbers(x *faults, at string) {
 	for _, f := range []struct {
-		field       string
-		value       *int
-		least, most int
+		field              string
+		value, least, most int
 	}{
-		{"max_items", s.MaxItems, 1, 1_000}, {"max_pages", s.MaxPages, 1, 10_000},
-		{"incremental_config.max_history_days", s.State.MaxHistoryDays, 1, 1_000},
-		{"incremental_config.baseline_items", s.State.BaselineItems, 0, 1_000},
-		{"incremental_config.cleanup_interval_days", s.State.CleanupIntervalDays, 1, 365},
+		{"max_items", s.Window, 1, 1_000}, {"max_pages", s.MaxPages, 1, 10_000}, {"retries", s.Retries, 0, 10},
+		{"incremental_config.max_history_days", s.HistoryDays, 1, 1_000},
+		{"incremental_config.baseline_items", s.Baseline, 0, 1_000},
+		{"incremental_config.cleanup_interval_days", s.CleanupDays, 1, 365},
 	} {
-		if f.value != nil && (*f.value < f.least || *f.value > f.most) {
-			x.add(at+"."+f.field, fmt.Sprintf("a number from %d to %d is wanted", f.least, f.most))
+		if f.value < f.least || f.value > f.most {
+			x.add(at+"."+f.field, fmt.Sprintf("%d is not a number from %d to %d", f.value, f.least, f.most))
 		}
 	}
-}
-
-func (s Site) checkTexts(x *faults, at string) {
-	if _, err := compile(s.Include); err != nil {
-		x.add(at+".include", err.Error())
-	}
-	if _, err := compile(s.Exclude); err != nil {
-		x.add(at+".exclude", err.Error())
-	}
-	if s.Selector != "" {
-		if _, err := cascadia.ParseGroup(s.Selector); err != nil {
-			x.add(at+".content_selector", "a CSS selector is wanted")
+	for field, texts := range map[string][]string{".include": s.Include, ".exclude": s.Exclude} {
+		if _, err := compile(texts); err != nil {
+			x.add(at+field, err.Error())
 		}
+	}
+	if _, err := cascadia.ParseGroup(s.Selector); s.Selector != "" && err != nil {
+		x.add(at+".content_selector", "not a CSS selector such as article.post")
 	}
 	if _, err := s.Schedule(); err != nil {
-		x.add(at+".cron", "a cron expression of five fields is wanted, such as "+everyTwoHours)
+		x.add(at+".cron", "not a cron expression of five fields such as 0 */2 * * *")
 	}
 }
 
-func compile(texts []string) ([]*regexp.Regexp, error) {
-	var all []*regexp.Regexp
+// filled returns the site with what follows from other fields.
+func (s Site) filled(publicURL string) Site {
+	s.Channel.Base = publicURL + "/" + s.Name
+	s.Channel.Link = cmp.Or(s.Channel.Link, s.Home)
+	if u, err := url.Parse(s.Source()); err == nil && s.Channel.Link == "" {
+		s.Channel.Link = u.Scheme + "://" + u.Host + "/"
+	}
+	if sched, err := s.Schedule(); err == nil { // at a fixed date: feeds say it and must not change with the clock
+		first := sched.Next(time.Date(2026, time.January, 5, 0, 0, 0, 0, time.UTC))
+		s.Channel.TTL = sched.Next(first).Sub(first)
+	}
+	return s
+}
+
+func compile(texts []string) (all []*regexp.Regexp, err error) {
 	for i, t := range texts {
 		re, err := regexp.Compile(t)
 		if err != nil {
@@ -92,65 +130,36 @@ func compile(texts []string) ([]*regexp.Regexp, error) {
 	return all, nil
 }
 
-// Schedule returns when the site is run.
-func (s Site) Schedule() (cron.Schedule, error) {
-	return cron.ParseStandard(cmp.Or(s.Cron, everyTwoHours))
-}
-
-// IsIncremental reports whether the site is run by its state, and not in full mode.
-func (s Site) IsIncremental() bool { return s.Incremental == nil || *s.Incremental }
-
-// Track returns the site as package track wants it. The configuration must have
-// passed [Parse].
-func (s Site) Track() track.Site {
-	roots := s.SitemapURLs
-	if s.SitemapURL != "" {
-		roots = append([]string{s.SitemapURL}, roots...)
-	}
+// Tracks returns what reports whether a page belongs to the feed.
+func (s Site) Tracks() func(url string) bool {
 	include, _ := compile(s.Include) // checked
 	exclude, _ := compile(s.Exclude)
-	t := track.Site{
-		Name: s.name, Home: s.Home, Sitemaps: roots, Include: include, Exclude: exclude, Selector: s.Selector, Updates: s.Updates,
-		NoPages: s.FetchTitles != nil && !*s.FetchTitles, NoRetry: s.State.RetryFailedURLs != nil && !*s.State.RetryFailedURLs,
-		Window: or(s.MaxItems, 0), MaxPages: or(s.MaxPages, 0), Baseline: or(s.State.BaselineItems, 0),
-		History: time.Duration(or(s.State.MaxHistoryDays, 30)) * day, CleanEvery: time.Duration(or(s.State.CleanupIntervalDays, 7)) * day,
+	return func(url string) bool {
+		matches := func(re *regexp.Regexp) bool { return re.MatchString(url) }
+		return (len(include) == 0 || slices.ContainsFunc(include, matches)) && !slices.ContainsFunc(exclude, matches)
 	}
-	if s.State.BaselineItems != nil && *s.State.BaselineItems == 0 {
-		t.Baseline = -1 // none, and not the usual number
-	}
-	t.Channel = feed.Channel{
-		Title: s.Channel.Title, Description: s.Channel.Description, Link: cmp.Or(s.Channel.Link, s.Home, hostOf(roots)),
-		Base: s.publicURL + "/" + s.name, Language: s.Channel.Language, Author: s.Channel.Author, Hub: s.Channel.Hub, TTL: s.interval(),
-	}
-	return t
 }
 
-// interval is the time between two runs, measured at a fixed date, so that feeds that
-// say it do not change with the clock.
-func (s Site) interval() time.Duration {
+// Schedule returns when the site is run.
+func (s Site) Schedule() (cron.Schedule, error) { return cron.ParseStandard(s.Cron) }
+
+// Stale reports whether a site has missed three runs since its last success. Full mode records none.
+func (s Site) Stale(success, now time.Time) bool {
 	sched, err := s.Schedule()
-	if err != nil {
-		return 0
+	if err != nil || !s.Incremental {
+		return false
 	}
-	first := sched.Next(time.Date(2026, time.January, 5, 0, 0, 0, 0, time.UTC))
-	return sched.Next(first).Sub(first)
+	for range 3 {
+		success = sched.Next(success)
+	}
+	return now.After(success.Add(time.Duration(s.Jitter)))
 }
 
-func or(v *int, usual int) int {
-	if v == nil {
-		return usual
-	}
-	return *v
-}
+// Source is where the site's pages are listed.
+func (s Site) Source() string { return cmp.Or(s.SitemapURL, s.Home) }
 
-// hostOf returns the front page of the first sitemap's host.
-func hostOf(roots []string) string {
-	if len(roots) == 0 {
-		return ""
-	}
-	u, err := url.Parse(roots[0])
-	if err != nil {
-		return ""
-	}
-	return u.Scheme + "://" + u.Host + "/"
+// Scope is the fingerprint of what says which pages are tracked.
+func (s Site) Scope() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", s.Source(), s.Include, s.Exclude))
+	return hex.EncodeToString(sum[:16])
 }

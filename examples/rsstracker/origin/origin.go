@@ -1,10 +1,7 @@
-// Package origin gets sitemaps and pages through the library: bodies with their
-// validators in the fetch client's cache, what pages say of themselves in one of its
-// own.
+// Package origin gets sitemaps and pages through the library.
 package origin
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,57 +23,43 @@ type Client interface {
 	Robots(ctx context.Context, url string) (*fetch.Robots, error)
 }
 
-// Options say how long what is known of a page is taken from the cache.
-type Options struct {
-	// Fresh is for pages: other sites list the same ones, and full mode gets them
-	// again and again. 0: 5 minutes.
-	Fresh time.Duration
+// How long what is known of a page is taken from the cache.
+const (
+	fresh = 5 * time.Minute // other sites list the same pages, and full mode gets them again and again
+	dead  = 9 * time.Minute // a page that is not there: less than the tracker waits until it tries again
+)
 
-	// Dead is for pages that are not there. It should be less than the tracker
-	// waits until it tries again, so that each of its attempts is one. 0: 9 minutes.
-	Dead time.Duration
-}
-
-// maxSitemap is the longest sitemap, before and after decompression: the protocol's
-// 50 MiB.
-const maxSitemap = 50 << 20
+const (
+	maxSitemap = 50 << 20 // the protocol's limit
+	maxPage    = 15 << 20
+)
 
 // Source implements [track.Source].
 type Source struct {
 	client Client
 	pages  cache.Cache[question, page.Meta]
-	fresh  time.Duration
 }
 
 var _ track.Source = (*Source)(nil)
 
-// question is what a page is cached by: with another selector the same page has
-// another content.
-type question struct {
-	URL, Selector string
-}
+// question is what a page is cached by: another selector gives another content.
+type question struct{ URL, Selector string }
 
 // New returns a source that fetches by client and caches in tiers.
-func New(client Client, tiers *cache.Tiers, opt Options) (*Source, error) {
-	fresh, dead := cmp.Or(opt.Fresh, 5*time.Minute), cmp.Or(opt.Dead, 9*time.Minute)
-	s := &Source{client: client, fresh: fresh}
-	var err error
-	s.pages, err = cache.New(tiers, cache.Config[question, page.Meta]{
+func New(client Client, tiers *cache.Tiers) (*Source, error) {
+	pages, err := cache.New(tiers, cache.Config[question, page.Meta]{
 		Namespace: "page:v1",
-		Load:      s.load,
-		Policy:    policy.Patch{TTL: &fresh, NegativeTTL: &dead, Jitter: new(0.0), LoadTimeout: new(10 * time.Minute)},
+		Policy:    policy.Patch{TTL: new(fresh), NegativeTTL: new(dead), Jitter: new(0.0), LoadTimeout: new(10 * time.Minute)},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("origin: %w", err)
 	}
-	return s, nil
+	return &Source{client, pages}, nil
 }
 
-// Sitemap implements [track.Source]. robots.txt is not asked: it is what names the
-// sitemaps, and a person who names one has decided. The body is packed: the longest
-// sitemap is 50 MB, and what is kept of it for the next 304 a fraction of that.
-func (s *Source) Sitemap(ctx context.Context, url, seen string) (fetch.Response, error) {
-	return s.client.Get(ctx, fetch.Request{URL: url, Seen: seen, MaxBytes: maxSitemap, Packed: true, Accept: "application/xml, text/xml, text/plain;q=0.8, */*;q=0.5"})
+// Sitemap implements [track.Source]. The body is packed, because the longest sitemap has 50 MB.
+func (s *Source) Sitemap(ctx context.Context, url string) (fetch.Response, error) {
+	return s.client.Get(ctx, fetch.Request{URL: url, MaxBytes: maxSitemap, Packed: true, Accept: "application/xml, text/xml, text/plain;q=0.8, */*;q=0.5"})
 }
 
 // Discover implements [track.Source].
@@ -88,41 +71,31 @@ func (s *Source) Discover(ctx context.Context, url string) ([]string, error) {
 	return r.Sitemaps, nil
 }
 
-// trip is what one page costs. The loader that pays it may be another caller's.
-type trip struct {
-	wire atomic.Int64
-	made atomic.Bool
-}
-
-type tripKey struct{}
-
-// deadError is the error for a page that is not there. The cache remembers of it that
-// it is [cache.ErrNotFound], and nothing else.
+// deadError says that a page is not there. The cache remembers only [cache.ErrNotFound] of it.
 type deadError struct{ status *fetch.StatusError }
 
 func (e *deadError) Error() string   { return e.status.Error() }
 func (e *deadError) Unwrap() []error { return []error{e.status, cache.ErrNotFound} }
 
-// Page implements [track.Source]. Pages obey robots.txt. A page that answered 404 or
-// 410 a moment ago is not asked for again.
+// Page implements [track.Source]. Pages obey robots.txt.
 func (s *Source) Page(ctx context.Context, r track.PageRequest) (track.Page, error) {
-	var t trip
-	ctx = context.WithValue(ctx, tripKey{}, &t)
 	var opts []cache.Option
-	if age := maxAge(r, time.Now()); age < s.fresh {
+	if age := maxAge(r, time.Now()); age < fresh {
 		opts = []cache.Option{cache.MaxAge(age)}
 	}
-	res, err := s.pages.Fetch(ctx, question{r.URL, r.Selector}, nil, opts...)
-	p := track.Page{Meta: res.Value, Wire: t.wire.Load(), Cached: !t.made.Load()}
+	var asked atomic.Bool // the loader has its own goroutine
+	res, err := s.pages.Fetch(ctx, question{r.URL, r.Selector}, func(ctx context.Context, q question) (page.Meta, error) {
+		asked.Store(true)
+		return s.load(ctx, q)
+	}, opts...)
+	p := track.Page{Meta: res.Value, Cached: !asked.Load()}
 	if _, ok := errors.AsType[*fetch.StatusError](err); !ok && errors.Is(err, cache.ErrNotFound) {
 		err = &fetch.StatusError{URL: r.URL, Code: http.StatusNotFound} // remembered
 	}
 	return p, err
 }
 
-// maxAge returns how old what is cached of a page may be: a page that another site
-// lists, too, may have been cached before the change that this one is about. A date
-// without a time may be any moment of its day.
+// maxAge returns how old a cached page may be: not older than the change. A date may be any moment of its day.
 func maxAge(r track.PageRequest, now time.Time) time.Duration {
 	switch changed := r.LastMod; {
 	case r.Fresh:
@@ -136,14 +109,8 @@ func maxAge(r track.PageRequest, now time.Time) time.Duration {
 	}
 }
 
-// load gets a page over the network. The body is not kept here: the client has it,
-// for its validators.
 func (s *Source) load(ctx context.Context, q question) (page.Meta, error) {
-	resp, err := s.client.Get(ctx, fetch.Request{URL: q.URL, Robots: true, Accept: "text/html, application/xhtml+xml, */*;q=0.5"})
-	if t, ok := ctx.Value(tripKey{}).(*trip); ok {
-		t.made.Store(true)
-		t.wire.Add(resp.Wire)
-	}
+	resp, err := s.client.Get(ctx, fetch.Request{URL: q.URL, Robots: true, MaxBytes: maxPage, Accept: "text/html, application/xhtml+xml, */*;q=0.5"})
 	if e, ok := errors.AsType[*fetch.StatusError](err); ok && (e.Code == http.StatusNotFound || e.Code == http.StatusGone) {
 		return page.Meta{}, &deadError{e}
 	}

@@ -26,7 +26,7 @@ func (c *client) Get(_ context.Context, r fetch.Request) (fetch.Response, error)
 	if c.err != nil {
 		return fetch.Response{}, c.err
 	}
-	return fetch.Response{URL: r.URL, Body: []byte(c.body), ContentType: c.contentType, Wire: int64(len(c.body))}, nil
+	return fetch.Response{URL: r.URL, Body: []byte(c.body), ContentType: c.contentType}, nil
 }
 
 func (c *client) Robots(context.Context, string) (*fetch.Robots, error) {
@@ -45,7 +45,7 @@ func with(t *testing.T, c *client, fn func(t *testing.T, s *origin.Source)) {
 			t.Fatal(err)
 		}
 		defer tiers.Close(context.WithoutCancel(t.Context()))
-		s, err := origin.New(c, tiers, origin.Options{})
+		s, err := origin.New(c, tiers)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,10 +59,10 @@ func TestPageIsCached(t *testing.T) {
 	c := &client{body: "<title>A</title>", contentType: "text/html"}
 	with(t, c, func(t *testing.T, s *origin.Source) {
 		p, err := s.Page(t.Context(), request)
-		if err != nil || p.Title != "A" || p.Cached || p.Wire != int64(len(c.body)) {
+		if err != nil || p.Title != "A" || p.Cached {
 			t.Errorf("Page = %+v, %v", p, err)
 		}
-		if p, err = s.Page(t.Context(), request); err != nil || p.Title != "A" || !p.Cached || p.Wire != 0 {
+		if p, err = s.Page(t.Context(), request); err != nil || p.Title != "A" || !p.Cached {
 			t.Errorf("again = %+v, %v", p, err)
 		}
 		c.body = "<title>B</title>"
@@ -160,10 +160,10 @@ func TestFailuresAreNotRemembered(t *testing.T) {
 func TestSitemaps(t *testing.T) {
 	c := &client{body: "<urlset/>"}
 	with(t, c, func(t *testing.T, s *origin.Source) {
-		if resp, err := s.Sitemap(t.Context(), "https://example.com/s.xml", "h"); err != nil || string(resp.Body) != c.body {
+		if resp, err := s.Sitemap(t.Context(), "https://example.com/s.xml"); err != nil || string(resp.Body) != c.body {
 			t.Errorf("Sitemap = %+v, %v", resp, err)
 		}
-		if r := c.asked[0]; r.Seen != "h" || r.Robots {
+		if r := c.asked[0]; r.Robots {
 			t.Errorf("asked %+v", r)
 		}
 		if all, err := s.Discover(t.Context(), "https://example.com"); err != nil || len(all) != 1 {

@@ -1,6 +1,4 @@
-// Package schedule runs jobs by cron expressions. Nothing is remembered here: when a
-// job last ran is in the database, so that a restart neither repeats what was done nor
-// skips what was due.
+// Package schedule runs jobs by cron expressions. The caller knows when a job last ran.
 package schedule
 
 import (
@@ -19,39 +17,30 @@ type Job struct {
 	Jitter   time.Duration // each run is later than scheduled by a part of it, always the same
 	Last     time.Time     // when the last run began; zero: never
 
-	// Run makes one run. It is not called again before it has returned.
+	// It is not called again before it has returned.
 	Run func(ctx context.Context)
 }
 
-// atOnce is how many jobs run at a time.
-const atOnce = 4
-
-// Run runs jobs until ctx ends, and returns when those under way have returned. A job
-// that was due while the program did not run, or never ran, is run at once; one whose
-// times pass while it still runs is run once more when it has returned. Now is the
-// clock, in whose zone schedules are read that name none.
+// Run runs jobs until ctx ends, and waits for those under way. A job that is overdue, or never ran, is run at once.
 func Run(ctx context.Context, jobs []Job, now func() time.Time) {
-	turns := make(chan struct{}, atOnce)
 	var wg sync.WaitGroup
 	for _, j := range jobs {
-		wg.Go(func() { j.loop(ctx, turns, now) })
+		wg.Go(func() { j.loop(ctx, now) })
 	}
 	wg.Wait()
 }
 
-func (j Job) loop(ctx context.Context, turns chan struct{}, now func() time.Time) {
+func (j Job) loop(ctx context.Context, now func() time.Time) {
 	for last := j.Last; ; {
-		if !wait(ctx, j.next(last, now()).Sub(now())) {
-			return
-		}
 		select {
-		case turns <- struct{}{}:
+		case <-time.After(j.next(last, now()).Sub(now())):
 		case <-ctx.Done():
+		}
+		if ctx.Err() != nil { // also when both are ready
 			return
 		}
 		last = now()
 		j.Run(ctx)
-		<-turns
 	}
 }
 
@@ -70,8 +59,7 @@ func (j Job) next(last, now time.Time) time.Time {
 	return at
 }
 
-// offset is how much later than scheduled the job runs. It spreads jobs with one
-// schedule, and is the same each time, or the time between two runs would vary.
+// offset spreads jobs with one schedule. It is the same each time.
 func (j Job) offset() time.Duration {
 	if j.Jitter <= 0 {
 		return 0
@@ -79,16 +67,4 @@ func (j Job) offset() time.Duration {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(j.Name))
 	return time.Duration(h.Sum64() % uint64(j.Jitter))
-}
-
-// wait waits for d, and reports false if ctx ends first.
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
 }

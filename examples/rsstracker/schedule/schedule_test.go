@@ -3,7 +3,6 @@ package schedule_test
 import (
 	"context"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,32 +82,4 @@ func TestJitter(t *testing.T) {
 	if len(later) < 3 {
 		t.Errorf("four jobs are spread over %v", later)
 	}
-}
-
-// TestBounded: not more than a few run at a time, and all get their turn.
-func TestBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		running, most, runs := 0, 0, 0
-		var jobs []schedule.Job
-		for range 10 {
-			jobs = append(jobs, schedule.Job{Schedule: every(t, "@every 1h"), Run: func(context.Context) {
-				mu.Lock()
-				running++
-				runs++
-				most = max(most, running)
-				mu.Unlock()
-				<-time.After(time.Minute)
-				mu.Lock()
-				running--
-				mu.Unlock()
-			}})
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
-		defer cancel()
-		schedule.Run(ctx, jobs, time.Now)
-		if most != 4 || runs != 10 {
-			t.Errorf("%d at a time, %d runs; want 4, 10", most, runs)
-		}
-	})
 }

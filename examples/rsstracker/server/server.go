@@ -1,183 +1,176 @@
 // Package server serves the feeds, and says how the tracker is doing.
 //
-//	GET /{site}/rss.xml, atom.xml, feed.json   the feed
-//	GET /healthz                               503 when feeds have gone stale
+//	GET /{site}/rss.xml, atom.xml, feed.json   the feed; 503 before there is one
+//	GET /healthz                               503 when a feed has gone stale
 //	GET /readyz                                503 when the database does not answer
-//	GET /stats, /{site}/stats                  numbers, as JSON
-//	GET /                                      the feeds there are
-//
-// Feeds are cached as bytes through the library. What a read finds may be: the cache,
-// then the database, and, when that cannot be asked, the last good feed of the cache,
-// then that of the file.
+//	GET /stats                                 numbers, as JSON
 package server
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/examples/rsstracker/config"
 	"github.com/twofold-go/twofold/examples/rsstracker/feed"
 	"github.com/twofold-go/twofold/examples/rsstracker/state"
 	"github.com/twofold-go/twofold/examples/rsstracker/track"
-	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 )
 
-// How long rendered feeds are kept. A run refreshes them, and expires those of other
-// processes, so freshFor matters to what is changed by hand.
-const (
-	freshFor = 30 * time.Second
-	lastGood = 7 * 24 * time.Hour // while they cannot be rendered
-)
+// freshFor is how long a file that is changed by hand may go unnoticed. A run purges.
+const freshFor = 30 * time.Second
 
-// Site is a site that is served.
-type Site struct {
-	track.Site
-	MaxAge time.Duration // since its last success, before it counts as stale. 0: it never does
-	Full   bool          // it is run in full mode: the feed is in its files and not in the database
-}
-
-// Config says what a server is made of. Keeper, Tiers and Dir are required.
+// Config says what a server is made of. Keeper, Tiers, Dir and Log are required.
 type Config struct {
 	Keeper *state.Keeper
 	Tiers  *cache.Tiers
 	Dir    string // that the tracker writes feeds below
-	Sites  []Site
+	Sites  []config.Site
 	Now    func() time.Time // nil: time.Now
-	Log    *slog.Logger     // nil: slog.Default
+	Log    *slog.Logger
 }
 
 // Server serves feeds. All methods may be called concurrently.
 type Server struct {
+	*http.ServeMux
 	cfg   Config
-	sites map[string]Site
-	feeds cache.Cache[key, feed.Rendered]
-	mux   *http.ServeMux
+	names []string // of the sites
+	pages *httpcache.Cache
 }
-
-// key is what a rendered feed is cached by. The print is of the site's settings: two
-// processes with different ones do not share feeds.
-type key struct {
-	Site, Print string
-	Format      feed.Format
-}
-
-// errNotReady means that the database knows nothing of a site, or nothing yet: it was
-// lost and is being rebuilt. An empty feed would be wrong then.
-var errNotReady = errors.New("server: the site has no baseline")
 
 // New returns a server.
 func New(cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.Default()
-	}
-	s := &Server{cfg: cfg, sites: map[string]Site{}, mux: http.NewServeMux()}
-	for _, site := range cfg.Sites {
-		s.sites[site.Name] = site
-	}
-	var err error
-	s.feeds, err = cache.New(cfg.Tiers, cache.Config[key, feed.Rendered]{
-		Namespace: "feed:v1",
-		Load:      s.render,
-		Codec:     codec.CBOR, // bytes as they are
-		Size:      func(r feed.Rendered) int64 { return int64(len(r.Body) + len(r.Gzip)) },
-		Policy: policy.Patch{
-			TTL: new(freshFor), StaleIfError: new(lastGood), SoftTimeout: new(2 * time.Second), LoadTimeout: new(15 * time.Second), MaxValueBytes: new(8 << 20),
-		},
+	pages, err := httpcache.New(httpcache.Config{
+		Tiers: cfg.Tiers, Namespace: "feed:v2", Name: "rsstracker", KeyOnly: true, Lifetime: httpcache.UntilInvalidated, NoAge: true, Now: cfg.Now, Logger: cfg.Log,
+		Policy: policy.Patch{TTL: new(freshFor)}, MaxBody: 8 << 20, Encodings: []httpcache.Encoding{httpcache.Gzip(0)},
+		StoreMissing: func(string) bool { return false },
+		Query:        func(string) ([]string, bool) { return nil, true }, // none matters
 	})
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	for _, f := range feed.Formats {
-		s.mux.HandleFunc("GET /{site}/"+f.File(), func(w http.ResponseWriter, r *http.Request) { s.feed(w, r, f) })
+	s := &Server{cfg: cfg, pages: pages, ServeMux: http.NewServeMux()}
+	for _, site := range cfg.Sites {
+		s.names = append(s.names, site.Name)
 	}
-	s.mux.HandleFunc("GET /healthz", s.health)
-	s.mux.HandleFunc("GET /readyz", s.ready)
-	s.mux.HandleFunc("GET /stats", s.stats)
-	s.mux.HandleFunc("GET /{site}/stats", s.stats)
-	s.mux.HandleFunc("GET /{$}", s.index)
+	feeds := http.NewServeMux()
+	cached := pages.Handler(feeds)
+	for _, f := range feed.Formats {
+		pattern := "GET /{site}/" + f.File()
+		feeds.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.feed(w, r, f) })
+		s.Handle(pattern, cached)
+	}
+	s.HandleFunc("GET /healthz", s.known(s.health))
+	s.HandleFunc("GET /readyz", s.known(func([]state.Stats) (int, any) { return http.StatusOK, map[string]any{"ready": true} }))
+	s.HandleFunc("GET /stats", s.known(s.stats))
 	return s, nil
 }
 
-// ServeHTTP implements [http.Handler].
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+// Close waits until the feeds that are being read have been read, or until ctx ends.
+func (s *Server) Close(ctx context.Context) error { return s.pages.Close(ctx) }
+func tag(site string) string                      { return "feeds:" + site }
 
-// Refresh renders the feeds of a site anew, after a run. Readers are served the old
-// ones meanwhile, and if it fails. Other processes render theirs when they are asked.
-func (s *Server) Refresh(ctx context.Context, name string) {
-	site, ok := s.sites[name]
-	if !ok {
+// Refresh tells all processes that a site's feeds were written.
+func (s *Server) Refresh(ctx context.Context, site string) {
+	if err := s.pages.PurgeTags(ctx, tag(site)); err != nil {
+		s.cfg.Log.WarnContext(ctx, "other processes serve the old feed for up to "+freshFor.String(), "site", site, "err", err)
+	}
+}
+
+// feed serves the file that the tracker wrote last. So readers do not depend on the database.
+func (s *Server) feed(w http.ResponseWriter, r *http.Request, f feed.Format) {
+	site := r.PathValue("site")
+	if !slices.Contains(s.names, site) {
+		http.NotFound(w, r)
 		return
 	}
-	var all []invalidate.Scope
-	for _, f := range feed.Formats {
-		all = append(all, s.feeds.Key(site.key(f)))
+	cache.Depend(r.Context(), tag(site))
+	file, err := os.Open(filepath.Join(track.Folder(s.cfg.Dir, site), f.File()))
+	if err != nil {
+		s.cfg.Log.WarnContext(r.Context(), "no feed to serve yet", "site", site, "err", err)
+		w.Header().Set("Retry-After", "60")
+		http.Error(w, "The feed is not ready yet.", http.StatusServiceUnavailable)
+		return
 	}
-	if err := s.cfg.Tiers.Expire(ctx, all...); err != nil {
-		s.cfg.Log.WarnContext(ctx, "other processes serve the old feed a little longer", "site", name, "err", err)
+	defer file.Close() //nolint:errcheck // it was only read
+	var written time.Time
+	if info, err := file.Stat(); err == nil {
+		written = info.ModTime()
 	}
-	for _, f := range feed.Formats {
-		if err := s.feeds.Refresh(ctx, site.key(f)); err != nil {
-			s.cfg.Log.WarnContext(ctx, "the cached feed was not refreshed", "site", name, "format", f.File(), "err", err)
+	h := w.Header()
+	h.Set("Content-Type", f.ContentType())
+	h.Set("Cache-Control", "public, max-age=300")
+	h.Set("X-Content-Type-Options", "nosniff")
+	http.ServeContent(w, r, "", written, file)
+}
+
+type health struct {
+	state.Site
+	Age    int      `json:"age_seconds,omitempty"` // of the last success
+	Stale  bool     `json:"stale"`
+	Future []string `json:"future,omitempty"` // stored times that lie ahead: a clock was wrong, or is
+}
+
+// health answers 503 when a feed is stale: a tracker that has stopped still serves its last feed.
+func (s *Server) health(known []state.Stats) (status int, body any) {
+	all, status, now := []health{}, http.StatusOK, s.cfg.Now()
+	for i, site := range s.cfg.Sites {
+		last := known[i].LastSuccess
+		h := health{Site: known[i].Site, Stale: site.Stale(last, now), Future: known[i].Future(now)}
+		if !last.IsZero() {
+			h.Age = int(now.Sub(last).Seconds())
 		}
+		if h.Stale || len(h.Future) > 0 {
+			status = http.StatusServiceUnavailable
+		}
+		all = append(all, h)
+	}
+	return status, map[string]any{"sites": all}
+}
+
+// stats answers with the numbers of the sites and of the cache.
+func (s *Server) stats(known []state.Stats) (status int, body any) {
+	c, feeds := s.cfg.Tiers.Stats().Total, s.pages.Stats()
+	return http.StatusOK, map[string]any{
+		"sites": known,
+		"cache": map[string]int64{"local_hits": c.LocalHits, "remote_hits": c.RemoteHits, "misses": c.Misses, "merged": c.Merged, "negatives": c.Negatives},
+		"feeds": map[string]int64{"hits": feeds.Hits, "misses": feeds.Misses, "not_modified": feeds.NotModified},
 	}
 }
 
-func (s Site) key(f feed.Format) key {
-	h := sha256.New()
-	fmt.Fprintf(h, "%q %d", fmt.Sprintf("%+v", s.Channel), s.Window)
-	return key{Site: s.Name, Print: hex.EncodeToString(h.Sum(nil)[:8]), Format: f}
-}
-
-// render makes a feed of what the database holds.
-func (s *Server) render(ctx context.Context, k key) (feed.Rendered, error) {
-	site, ok := s.sites[k.Site]
-	if !ok {
-		return feed.Rendered{}, cache.ErrNotFound
+// known answers with what reply makes of the numbers of the sites.
+func (s *Server) known(reply func([]state.Stats) (status int, body any)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var all []state.Stats
+		store, err := s.cfg.Keeper.Store(r.Context())
+		if err == nil {
+			all, err = store.Stats(r.Context(), s.cfg.Now(), s.names...)
+		}
+		var status int
+		var body any
+		if err == nil {
+			status, body = reply(all)
+		} else {
+			s.cfg.Log.ErrorContext(r.Context(), "the database does not answer", "path", r.URL.Path, "err", err)
+			status, body = http.StatusServiceUnavailable, map[string]any{"error": "the database does not answer"}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(status)
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		_ = e.Encode(body) // it fails only if the client has gone
 	}
-	if site.Full {
-		return s.lastFile(site, k.Format)
-	}
-	store, err := s.cfg.Keeper.Store(ctx)
-	if err != nil {
-		return feed.Rendered{}, err
-	}
-	known, err := store.Site(ctx, k.Site)
-	if err != nil {
-		return feed.Rendered{}, err
-	}
-	if known.Baseline.IsZero() {
-		return feed.Rendered{}, errNotReady
-	}
-	window, err := store.Window(ctx, known.ID, site.Items())
-	if err != nil {
-		return feed.Rendered{}, err
-	}
-	return feed.Render(k.Format, site.Channel, track.ToFeed(window))
-}
-
-// lastFile returns the feed that the tracker wrote last.
-func (s *Server) lastFile(site Site, f feed.Format) (feed.Rendered, error) {
-	path := filepath.Join(track.Folder(s.cfg.Dir, site.Name), f.File())
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return feed.Rendered{}, err
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return feed.Rendered{}, err
-	}
-	return feed.Packed(f, b, info.ModTime().UTC().Truncate(time.Second)), nil
 }

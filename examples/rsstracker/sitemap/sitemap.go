@@ -1,25 +1,19 @@
-// Package sitemap reads sitemaps as sites really serve them: as XML, index, RSS,
-// Atom or plain text, compressed or not, in whatever encoding, cut off or full of
-// small mistakes. It reads as a stream: what it holds in memory does not grow with
-// the sitemap.
-//
-// What it is lenient about, and what it is not, follows from one rule: a sitemap
-// that could not be read whole must never look like one from which pages have
-// vanished. So damage after the first entry is reported as [Summary.Partial], and
-// something that is no sitemap at all, such as an HTML page with status 200, is an
-// error.
+// Package sitemap reads sitemaps as sites serve them, in bounded memory: XML, index or text, packed, with mistakes.
 package sitemap
 
 import (
+	"bufio"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
-// The errors that callers branch on. What [Read] returns wraps one of them, or is
-// the reader's or the callback's own.
+// What [Read] returns wraps one of these, or is the reader's or the callback's own.
 var (
 	ErrHTML   = errors.New("sitemap: an HTML page, not a sitemap")
 	ErrEmpty  = errors.New("sitemap: nothing in it")
@@ -37,75 +31,45 @@ const (
 	URLSet Kind = iota + 1 // <urlset>: pages
 	Index                  // <sitemapindex>: other sitemaps
 	Text                   // one URL on each line
-	Feed                   // RSS or Atom: its newest pages
 )
-
-// String returns the kind in lower case.
-func (k Kind) String() string {
-	switch k {
-	case URLSet:
-		return "urlset"
-	case Index:
-		return "index"
-	case Text:
-		return "text"
-	case Feed:
-		return "feed"
-	}
-	return "none"
-}
 
 // Entry is one page, or, in an [Index], one sitemap.
 type Entry struct {
 	Child     bool      // it is a sitemap
 	Loc       string    // absolute, and normalised by [Normalise]
 	LastMod   time.Time // in UTC, as the site wrote it, perhaps in the future; zero: none that could be read
-	Published time.Time // of news and feeds, like LastMod
-	Title     string    // of news and feeds; "" for none
+	Published time.Time // of news, like LastMod
+	Title     string    // of news; "" for none
 }
 
-// Options bound what is read. The zero Options make no sense of relative URLs.
+// Options bound what is read.
 type Options struct {
 	Base       *url.URL // where the sitemap was; relative URLs are below it. Nil: they are skipped
 	MaxBytes   int64    // after decompression. 0: 50 MiB, the protocol's
-	MaxEntries int      // 0: 200,000, four times the protocol's: who passes it by one should not lose that one
+	MaxEntries int      // 0: 200,000, four times the protocol's
 }
 
-// The usual limits, see https://www.sitemaps.org/protocol.html.
+// maxToken is the most bytes that are held at once: a text, a tag, a line.
 const (
-	usualBytes   = 50 << 20
-	usualEntries = 200_000
+	maxToken = 128 << 10
+	maxField = 8 << 10
 )
-
-// maxToken is the most bytes of a sitemap that are held at once: a text, a tag with
-// its attributes, a line. A real one has a few hundred.
-const maxToken = 128 << 10
-
-// maxField is the longest URL, date or title that is taken. The protocol's is 2,048.
-const maxField = 8 << 10
 
 // Summary is what is known of a sitemap after it was read.
 type Summary struct {
-	Kind     Kind
-	Entries  int   // that the callback got
-	Skipped  int   // that had no URL of use
-	BadDates int   // that were taken without the date that could not be read
-	Partial  error // why not all of it was read; nil: it was
+	Kind    Kind
+	Entries int   // that the callback got
+	Skipped int   // that had no usable URL
+	Partial error // why not all of it was read; nil: it was
 }
 
-// Read reads a sitemap and calls fn with each entry in the order they stand. An
-// error of fn ends it and is returned.
-//
-// When the sitemap breaks off after some entries, by damage, by the connection or
-// by a limit, the error is nil and Summary.Partial says why. When there is nothing
-// of use in it the error says what it is instead. A sitemap that is well formed and
-// has no entries is no error: some are.
+// Read calls fn with each entry. An error of fn ends it. If the sitemap breaks off later, Summary.Partial says why.
 func Read(r io.Reader, opt Options, fn func(Entry) error) (Summary, error) {
 	if opt.MaxBytes <= 0 {
-		opt.MaxBytes = usualBytes
+		opt.MaxBytes = 50 << 20
 	}
 	if opt.MaxEntries <= 0 {
-		opt.MaxEntries = usualEntries
+		opt.MaxEntries = 200_000
 	}
 	text, first, err := decode(r, opt.MaxBytes)
 	if err != nil {
@@ -123,7 +87,6 @@ func Read(r io.Reader, opt Options, fn func(Entry) error) (Summary, error) {
 	return out.finish(err)
 }
 
-// sink takes what a reader finds, and holds it against the limits.
 type sink struct {
 	opt    Options
 	fn     func(Entry) error
@@ -131,10 +94,8 @@ type sink struct {
 	failed error // of fn
 }
 
-// raw is an entry as it was written.
 type raw struct{ loc, lastMod, published, title string }
 
-// put hands an entry to the callback.
 func (s *sink) put(r raw) error {
 	loc, err := Normalise(r.loc, s.opt.Base)
 	if err != nil {
@@ -144,7 +105,9 @@ func (s *sink) put(r raw) error {
 	if s.sum.Entries == s.opt.MaxEntries {
 		return fmt.Errorf("%w: more than %d entries", ErrLimit, s.opt.MaxEntries)
 	}
-	e := Entry{Child: s.sum.Kind == Index, Loc: loc, Title: r.title, LastMod: s.date(r.lastMod), Published: s.date(r.published)}
+	e := Entry{Child: s.sum.Kind == Index, Loc: loc, Title: r.title}
+	e.LastMod, _ = ParseDate(r.lastMod) // a bad date is left out
+	e.Published, _ = ParseDate(r.published)
 	if s.failed = s.fn(e); s.failed != nil {
 		return s.failed
 	}
@@ -152,31 +115,74 @@ func (s *sink) put(r raw) error {
 	return nil
 }
 
-// date reads a date that may be missing. One that is no date is counted, and the
-// page is taken without it.
-func (s *sink) date(text string) time.Time {
-	if text == "" {
-		return time.Time{}
-	}
-	t, err := ParseDate(text)
-	if err != nil {
-		s.sum.BadDates++
-	}
-	return t
-}
-
-// finish decides what a reader's error means.
 func (s *sink) finish(err error) (Summary, error) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		err = fmt.Errorf("%w: too many bytes", ErrLimit)
+	}
 	switch {
 	case s.failed != nil:
 		return s.sum, s.failed
 	case err == nil && s.sum.Entries == 0 && s.sum.Skipped > 0:
 		return s.sum, fmt.Errorf("%w: none of %d entries has a URL", ErrFormat, s.sum.Skipped)
-	case err == nil:
-		return s.sum, nil
-	case s.sum.Entries == 0:
-		return s.sum, err
+	case err != nil && s.sum.Entries > 0:
+		s.sum.Partial, err = err, nil
 	}
-	s.sum.Partial = err
-	return s.sum, nil
+	return s.sum, err
+}
+
+// decode unpacks a sitemap by its bytes, and returns its first byte that is no space.
+func decode(r io.Reader, limit int64) (*bufio.Reader, byte, error) {
+	b := bufio.NewReader(r)
+	for range 2 { // a .gz that the server compressed again for the transfer
+		head, err := b.Peek(2)
+		if err != nil || head[0] != 0x1f || head[1] != 0x8b {
+			break // what is wrong with it shows when it is read
+		}
+		z, err := gzip.NewReader(b)
+		if err != nil {
+			return nil, 0, fmt.Errorf("%w: %w", ErrFormat, err)
+		}
+		b = bufio.NewReader(z)
+	}
+	b = bufio.NewReader(http.MaxBytesReader(nil, io.NopCloser(b), limit))
+	if head, _ := b.Peek(3); string(head) == "\xef\xbb\xbf" { // a byte order mark
+		_, _ = b.Discard(3)
+	}
+	for {
+		c, err := b.ReadByte()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, 0, ErrEmpty
+		case err != nil:
+			return nil, 0, fmt.Errorf("sitemap: %w", err)
+		case c != ' ' && c != '\t' && c != '\r' && c != '\n':
+			return b, c, b.UnreadByte()
+		}
+	}
+}
+
+// readText reads one absolute URL on each line. The first line decides whether it is a sitemap at all.
+func readText(r *bufio.Reader, out *sink) error {
+	out.opt.Base = nil
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxToken)
+	for lines.Scan() {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if err := out.put(raw{loc: line}); err != nil {
+			return err
+		}
+		if out.sum.Entries == 0 {
+			return fmt.Errorf("%w: text whose first line is no URL", ErrFormat)
+		}
+		out.sum.Kind = Text
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return fmt.Errorf("%w: a line of more than %d bytes", ErrLimit, maxToken)
+	} else if err != nil {
+		return fmt.Errorf("sitemap: %w", err)
+	}
+	return nil
 }

@@ -1,18 +1,18 @@
 package sitemap
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"golang.org/x/net/idna"
+
+	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// Normalise returns an absolute http or https URL in the one spelling that stands
-// for it: host in lower case and ASCII, no default port, no user, no fragment, no
-// dot segments, percent escapes in upper case and only where needed. A relative URL
-// is resolved against base, which may be nil. The query is left in its order, for
-// to some sites that matters. Its errors wrap [ErrURL] and do not quote the URL.
+// Normalise returns the one spelling of a URL, without user and fragment. base may be nil. Errors wrap [ErrURL].
 func Normalise(text string, base *url.URL) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxField {
@@ -22,29 +22,20 @@ func Normalise(text string, base *url.URL) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: %d bytes that do not parse", ErrURL, len(text))
 	}
-	if base == nil {
-		base = &url.URL{}
-	}
-	u = base.ResolveReference(u)
+	u = cmp.Or(base, &url.URL{}).ResolveReference(u)
 	if u.Scheme != "http" && u.Scheme != "https" || u.Opaque != "" {
 		return "", fmt.Errorf("%w: neither http nor https", ErrURL)
 	}
 	if u.Host, err = host(u); err != nil {
 		return "", err
 	}
-	path := escapes(u.EscapedPath())
-	if path == "" {
-		path = "/"
-	}
-	norm := u.Scheme + "://" + u.Host + path
+	norm := u.Scheme + "://" + u.Host + cmp.Or(escapes(u.EscapedPath()), "/")
 	if u.RawQuery != "" {
 		norm += "?" + escapes(u.RawQuery)
 	}
 	return norm, nil
 }
 
-// host returns the host of u in lower case and ASCII, with the port unless it is
-// the default.
 func host(u *url.URL) (string, error) {
 	name, port := strings.ToLower(u.Hostname()), u.Port()
 	if strings.Contains(name, ":") { // IPv6
@@ -66,49 +57,63 @@ func host(u *url.URL) (string, error) {
 	return name + ":" + port, nil
 }
 
-const hex = "0123456789ABCDEF"
-
-// escapes spells percent escapes in one way, after RFC 3986, section 6.2.2: what
-// needs none has none, what is no ASCII has one, and their digits are upper case.
+// escapes spells percent escapes in one way (RFC 3986, 6.2.2). An escaped dot stays, or it would make a dot segment.
 func escapes(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case c == '%' && i+2 < len(s) && unhex(s[i+1]) >= 0 && unhex(s[i+2]) >= 0:
-			if v := byte(unhex(s[i+1])<<4 | unhex(s[i+2])); unreserved(v) {
-				b.WriteByte(v)
-			} else {
-				b.WriteString("%" + strings.ToUpper(s[i+1:i+3]))
-			}
-			i += 2
-		case c == '%', c <= ' ', c >= 0x7f, strings.IndexByte("\"<>\\^`{|}", c) >= 0:
-			b.WriteString("%" + string(hex[c>>4]) + string(hex[c&15]))
-		default:
-			b.WriteByte(c)
-		}
+	plain := func(c byte) bool { return c > ' ' && c < 0x7f && strings.IndexByte("%\"<>\\^`{|}", c) < 0 }
+	unreserved := func(c byte) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '~'
 	}
-	return b.String()
+	return fetch.Respell(s, plain, unreserved)
 }
 
-// unhex returns what a hexadecimal digit stands for, or -1.
-func unhex(c byte) int {
-	if c >= 'a' {
-		c -= 'a' - 'A'
-	}
-	return strings.IndexByte(hex, c)
-}
-
-// unreserved reports whether c means itself in a URL, escaped or not. The dot does,
-// too, but is left as it is: an escaped one makes no dot segment for Go, and would
-// make one afterwards.
-func unreserved(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '~'
-}
-
-// Identity returns what a normalised URL is known by: itself without the scheme. A
-// site that moves from http to https has the same pages as before.
+// Identity returns a normalised URL without the scheme: a site that moves to https keeps its pages.
 func Identity(normalised string) string {
 	_, rest, _ := strings.Cut(normalised, "://")
 	return rest
+}
+
+// layouts are the forms of the W3C note on dates, and wrong ones that sites write. Without a zone a date is UTC.
+var layouts = []string{
+	"2006-01-02", "2006-01-02T15:04:05Z07:00", "2006-01-02T15:04Z07:00", "2006-01", "2006",
+	"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04Z0700", "2006-01-02T15:04:05Z07",
+	"2006-01-02T15:04:05 Z07:00", "2006-01-02T15:04:05 Z0700", "2006-01-02T15:04:05 MST",
+	"2006/01/02", "2006/01/02T15:04:05", "20060102T150405Z0700", "20060102T150405", "20060102",
+	"Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700",
+	"2 Jan 2006", "January 2, 2006", "Jan 2, 2006",
+}
+
+// firstYear is before any page. Programs without a date write 0001-01-01 or 1970-01-01.
+const firstYear = 1990
+
+// ParseDate reads a date as sites write them. Day and month must be distinct. Errors wrap [ErrDate].
+func ParseDate(s string) (time.Time, error) {
+	text := strings.TrimSpace(s)
+	if len(text) < 4 || len(text) > 64 {
+		return time.Time{}, fmt.Errorf("%w: %d bytes", ErrDate, len(text))
+	}
+	if text[4:] != "" && (text[4] == '-' || text[4] == '/') {
+		text = tidyNumeric(text)
+	}
+	for _, layout := range layouts {
+		t, err := time.Parse(layout, text)
+		if err != nil {
+			continue
+		}
+		if t = t.UTC(); t.Year() < firstYear || t.Year() > 9999 {
+			return time.Time{}, fmt.Errorf("%w: the year %d", ErrDate, t.Year())
+		}
+		return t, nil
+	}
+	return time.Time{}, fmt.Errorf("%w: %d bytes in no known form", ErrDate, len(text))
+}
+
+func tidyNumeric(text string) string {
+	b := []byte(text)
+	if len(b) > 10 && (b[10] == 't' || b[10] == ' ' && len(b) > 11 && b[11] >= '0' && b[11] <= '9') {
+		b[10] = 'T'
+	}
+	if last := len(b) - 1; b[last] == 'z' {
+		b[last] = 'Z'
+	}
+	return string(b)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,9 +23,7 @@ func (s tree) visit(order *[]string) func(context.Context, sitemap.Ref) (sitemap
 		*order = append(*order, ref.URL)
 		switch at := s[ref.URL].(type) {
 		case []string:
-			for _, c := range at {
-				v.Children = append(v.Children, sitemap.Entry{Loc: c})
-			}
+			v.Children = at
 		case int:
 			v.URLs = at
 		case nil:
@@ -41,25 +40,29 @@ func TestWalk(t *testing.T) {
 	for i := range 10 {
 		chain[fmt.Sprint(i)] = []string{fmt.Sprint(i + 1)}
 	}
+	wide, many := tree{}, []string{}
+	for i := range 2001 {
+		many = append(many, fmt.Sprint("file ", i))
+		wide[many[i]] = 1
+	}
 	for name, tc := range map[string]struct {
 		site  tree
 		roots []string
-		lim   sitemap.Limits
 		order []string
 		fault map[string]error
 	}{
-		"index":            {tree{"i": []string{"a", "b"}, "a": 1, "b": 1}, []string{"i"}, sitemap.Limits{}, []string{"i", "a", "b"}, nil},
-		"points to itself": {tree{"i": []string{"i", "a"}, "a": 1}, []string{"i"}, sitemap.Limits{}, []string{"i", "a"}, nil},
-		"cycle":            {tree{"i": []string{"j"}, "j": []string{"i"}}, []string{"i"}, sitemap.Limits{}, []string{"i", "j"}, nil},
-		"named twice":      {tree{"i": []string{"a"}, "j": []string{"a"}, "a": 1}, []string{"i", "j", "i"}, sitemap.Limits{}, []string{"i", "j", "a"}, nil},
-		"a child is down":  {tree{"i": []string{"a", "b"}, "b": 1}, []string{"i"}, sitemap.Limits{}, []string{"i", "a", "b"}, map[string]error{"a": errDown}},
-		"too deep":         {chain, []string{"0"}, sitemap.Limits{MaxDepth: 2}, []string{"0", "1", "2"}, map[string]error{"3": sitemap.ErrLimit}},
-		"too many files":   {tree{"i": []string{"a", "b"}, "a": 1, "b": 1}, []string{"i"}, sitemap.Limits{MaxFiles: 2}, []string{"i", "a"}, map[string]error{"b": sitemap.ErrLimit}},
-		"too many pages":   {tree{"i": []string{"a", "b"}, "a": 5, "b": 1}, []string{"i"}, sitemap.Limits{MaxURLs: 5}, []string{"i", "a"}, map[string]error{"b": sitemap.ErrLimit}},
+		"index":            {tree{"i": []string{"a", "b"}, "a": 1, "b": 1}, []string{"i"}, []string{"i", "a", "b"}, nil},
+		"points to itself": {tree{"i": []string{"i", "a"}, "a": 1}, []string{"i"}, []string{"i", "a"}, nil},
+		"cycle":            {tree{"i": []string{"j"}, "j": []string{"i"}}, []string{"i"}, []string{"i", "j"}, nil},
+		"named twice":      {tree{"i": []string{"a"}, "j": []string{"a"}, "a": 1}, []string{"i", "j", "i"}, []string{"i", "j", "a"}, nil},
+		"a child is down":  {tree{"i": []string{"a", "b"}, "b": 1}, []string{"i"}, []string{"i", "a", "b"}, map[string]error{"a": errDown}},
+		"too deep":         {chain, []string{"0"}, []string{"0", "1", "2", "3", "4", "5"}, map[string]error{"6": sitemap.ErrLimit}},
+		"too many files":   {wide, many, many[:2000], map[string]error{"file 2000": sitemap.ErrLimit}},
+		"too many pages":   {tree{"i": []string{"a", "b"}, "a": 1_000_000, "b": 1}, []string{"i"}, []string{"i", "a"}, map[string]error{"b": sitemap.ErrLimit}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var order []string
-			r, err := sitemap.Walk(t.Context(), tc.roots, tc.lim, tc.site.visit(&order))
+			r, err := sitemap.Walk(t.Context(), tc.roots, tc.site.visit(&order))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,8 +73,9 @@ func TestWalk(t *testing.T) {
 				t.Errorf("report is %+v", r)
 			}
 			for _, f := range r.Faults {
-				if !errors.Is(f.Err, tc.fault[f.URL]) {
-					t.Errorf("%s: %v", f.URL, f.Err)
+				url, _, _ := strings.Cut(f.Error(), ": ")
+				if want := tc.fault[url]; want == nil || !errors.Is(f, want) {
+					t.Errorf("%v, want %v", f, want)
 				}
 			}
 		})
@@ -80,10 +84,10 @@ func TestWalk(t *testing.T) {
 
 func TestWalkEnds(t *testing.T) {
 	var order []string
-	if r, err := sitemap.Walk(t.Context(), []string{"a", "b"}, sitemap.Limits{}, tree{"a": errDown}.visit(&order)); !errors.Is(err, errDown) || len(order) != 1 {
+	if r, err := sitemap.Walk(t.Context(), []string{"a", "b"}, tree{"a": errDown}.visit(&order)); !errors.Is(err, errDown) || len(order) != 1 {
 		t.Errorf("Walk = %+v, %v after %v", r, err, order)
 	}
-	if r, err := sitemap.Walk(t.Context(), nil, sitemap.Limits{}, tree{}.visit(&order)); err != nil || r.Whole() {
+	if r, err := sitemap.Walk(t.Context(), nil, tree{}.visit(&order)); err != nil || r.Whole() {
 		t.Errorf("a walk over nothing is %+v, %v; want not whole", r, err)
 	}
 }

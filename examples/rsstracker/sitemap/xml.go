@@ -11,12 +11,10 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// maxDepth is how deep elements may stand in each other. Those of sitemaps with all
-// their extensions stand six deep; the decoder keeps every open one in memory.
+// maxDepth is how deep elements may stand: the decoder keeps every open one in memory.
 const maxDepth = 64
 
-// metered counts what the decoder has taken since the last token, so that a sitemap
-// of one endless text cannot fill the memory.
+// metered counts the bytes since the last token: an endless text must not fill the memory.
 type metered struct {
 	*bufio.Reader
 	n int
@@ -40,24 +38,17 @@ func (m *metered) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readXML reads any of the XML forms. The decoder is not strict, because sitemaps
-// are not: bare ampersands in URLs are common. It expands no entities but the five,
-// so there is nothing to blow up.
+// readXML reads the XML forms. The decoder is not strict: bare ampersands in URLs are common.
 func readXML(r *bufio.Reader, out *sink) error {
 	m := &metered{Reader: r}
 	d := xml.NewDecoder(m)
 	d.Strict = false
-	d.CharsetReader = func(label string, input io.Reader) (io.Reader, error) {
-		if strings.HasPrefix(strings.ToLower(label), "utf-16") {
-			return input, nil // decode has seen to it
-		}
-		return charset.NewReaderLabel(label, input)
-	}
+	d.CharsetReader = charset.NewReaderLabel
 	p := parser{out: out}
 	for {
 		t, err := d.RawToken()
 		switch {
-		case errors.Is(err, io.EOF) && p.shape == nil:
+		case errors.Is(err, io.EOF) && out.sum.Kind == 0:
 			return ErrEmpty
 		case errors.Is(err, io.EOF):
 			return fmt.Errorf("sitemap: cut off: %w", io.ErrUnexpectedEOF)
@@ -71,56 +62,20 @@ func readXML(r *bufio.Reader, out *sink) error {
 	}
 }
 
-// shape says where in one form of XML the entries are. Namespaces are not looked
-// at, for many sitemaps have a wrong one or none; depth and prefix tell
-// <image:loc> from <loc> well enough.
-type shape struct {
-	kind  Kind
-	entry string               // element of an entry
-	depth int                  // how deep it stands, the root being 1
-	field map[string]fieldFunc // by name, with the prefix only where it matters
-}
-
-type fieldFunc func(*raw) *string
-
-func loc(r *raw) *string       { return &r.loc }
-func lastMod(r *raw) *string   { return &r.lastMod }
-func published(r *raw) *string { return &r.published }
-func title(r *raw) *string     { return &r.title }
-
-var (
-	siteFields = map[string]fieldFunc{"loc": loc, "lastmod": lastMod}
-	pageFields = map[string]fieldFunc{"loc": loc, "lastmod": lastMod, "news:publication_date": published, "news:title": title}
-	itemFields = map[string]fieldFunc{"link": loc, "title": title, "pubdate": published, "date": published}
-	atomFields = map[string]fieldFunc{"title": title, "published": published, "updated": lastMod, "issued": published, "modified": lastMod}
-)
-
-// shapes are the forms by the name of the root.
-var shapes = map[string]*shape{
-	"urlset":       {URLSet, "url", 2, pageFields},
-	"sitemapindex": {Index, "sitemap", 2, siteFields},
-	"rss":          {Feed, "item", 3, itemFields},
-	"rdf":          {Feed, "item", 2, itemFields},
-	"feed":         {Feed, "entry", 2, atomFields},
-}
-
-// parser follows the tokens of one document.
 type parser struct {
 	out   *sink
-	shape *shape // nil before the root
-	depth int
-	in    bool // an entry
+	path  []string // of open elements below the root
 	cur   raw
 	field *string // that text belongs to, or nil
-	at    int     // the depth of that field
 }
 
-// token takes the next token. It reports whether the root has ended; what follows
-// it, trackers and comments, is not read.
+var roots = map[string]Kind{"urlset": URLSet, "sitemapindex": Index}
+
+// token takes a token, and reports whether the root has ended.
 func (p *parser) token(t xml.Token) (done bool, err error) {
 	switch t := t.(type) {
 	case xml.Directive:
-		if p.shape == nil && len(t) > 12 && strings.EqualFold(string(t[:12]), "doctype html") || strings.EqualFold(string(t), "doctype html") {
+		if strings.HasPrefix(strings.ToLower(string(t)), "doctype html") {
 			return true, ErrHTML
 		}
 	case xml.StartElement:
@@ -135,87 +90,58 @@ func (p *parser) token(t xml.Token) (done bool, err error) {
 	return false, nil
 }
 
+// start opens an element. Namespaces do not count: many sitemaps have a wrong one.
 func (p *parser) start(t xml.StartElement) error {
-	p.depth++
-	name := strings.ToLower(t.Name.Local)
-	if p.shape == nil {
-		if p.shape = shapes[name]; p.shape == nil {
-			return notSitemap(name)
+	name, space := strings.ToLower(t.Name.Local), strings.ToLower(t.Name.Space)
+	if p.out.sum.Kind == 0 {
+		p.out.sum.Kind = roots[name]
+		switch {
+		case name == "html" || name == "head" || name == "body":
+			return ErrHTML
+		case p.out.sum.Kind == 0:
+			return fmt.Errorf("%w: its root is <%.40s>", ErrFormat, name)
 		}
-		p.out.sum.Kind = p.shape.kind
 		return nil
 	}
-	switch {
-	case p.depth > maxDepth:
+	if space == "image" || space == "video" {
+		name = space + ":" + name // these have locs, titles and dates of their own
+	}
+	if p.path = append(p.path, name); len(p.path) > maxDepth {
 		return fmt.Errorf("%w: elements more than %d deep", ErrLimit, maxDepth)
-	case p.depth == p.shape.depth && name == p.shape.entry:
-		p.in, p.cur = true, raw{}
-	case p.in && p.field == nil:
-		p.open(t, name)
+	}
+	switch strings.Join(p.path, "/") {
+	case "url", "sitemap":
+		p.cur = raw{}
+	case "url/loc", "sitemap/loc":
+		p.open(&p.cur.loc)
+	case "url/lastmod", "sitemap/lastmod":
+		p.open(&p.cur.lastMod)
+	case "url/news/publication_date":
+		p.open(&p.cur.published)
+	case "url/news/title":
+		p.open(&p.cur.title)
 	}
 	return nil
 }
 
-// notSitemap is the error for a document with that root.
-func notSitemap(name string) error {
-	if name == "html" || name == "head" || name == "body" {
-		return ErrHTML
-	}
-	return fmt.Errorf("%w: its root is <%.40s>", ErrFormat, name)
-}
-
-// open looks whether an element of an entry is one of its fields.
-func (p *parser) open(t xml.StartElement, name string) {
-	space := strings.ToLower(t.Name.Space)
-	news := p.depth > p.shape.depth+1 // in <news:news>
-	switch {
-	case space == "image" || space == "video" || space == "media" || space == "itunes":
-		return // has locs, titles and dates of its own
-	case news && name != "publication_date" && name != "title":
-		return
-	case news:
-		name = "news:" + name
-	case p.shape.kind == Feed && name == "link" && p.link(t):
-		return
-	}
-	if f := p.shape.field[name]; f != nil {
-		if s := f(&p.cur); *s == "" { // the first of several
-			p.field, p.at = s, p.depth
-		}
+func (p *parser) open(field *string) {
+	if *field == "" {
+		p.field = field
 	}
 }
 
-// link takes the URL of an Atom link, which is an attribute.
-func (p *parser) link(t xml.StartElement) bool {
-	var href, rel string
-	for _, a := range t.Attr {
-		switch a.Name.Local {
-		case "href":
-			href = a.Value
-		case "rel":
-			rel = a.Value
-		}
-	}
-	if href == "" {
-		return false
-	}
-	if p.cur.loc == "" && (rel == "" || rel == "alternate") {
-		p.cur.loc = href
-	}
-	return true
-}
-
-// end closes the innermost element, whatever the tag is called: a page that does
-// not close what it opened ends as a partial one.
+// end closes the innermost element, whatever the tag is called.
 func (p *parser) end() (done bool, err error) {
-	if p.field != nil && p.depth == p.at {
+	if len(p.path) == 0 {
+		return p.out.sum.Kind != 0, nil
+	}
+	if p.field != nil {
 		*p.field = strings.Join(strings.Fields(*p.field), " ")
 		p.field = nil
 	}
-	if p.in && p.depth == p.shape.depth {
-		p.in = false
+	if len(p.path) == 1 && (p.path[0] == "url" || p.path[0] == "sitemap") {
 		err = p.out.put(p.cur)
 	}
-	p.depth--
-	return p.shape != nil && p.depth == 0, err
+	p.path = p.path[:len(p.path)-1]
+	return false, err
 }

@@ -2,54 +2,61 @@ package state
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
 
 // Site is what is known of a site. Zero times mean never.
 type Site struct {
-	ID           int64
-	Name         string
-	SitemapURL   string
-	Created      time.Time
-	LastRun      time.Time // began
-	LastSuccess  time.Time // ended, perhaps with faults
-	LastComplete time.Time // ended, knowing all that the site lists
-	LastCleanup  time.Time
-	Baseline     time.Time
-	Dirty        bool // listings hold what [Store.Detect] has not seen, or must see again
-	LeaseOwner   string
-	LeaseUntil   time.Time
+	ID           int64     `json:"-"`
+	Name         string    `json:"site"`
+	SitemapURL   string    `json:"sitemap_url,omitempty"`
+	LastRun      time.Time `json:"last_run,omitzero"`      // began
+	LastSuccess  time.Time `json:"last_success,omitzero"`  // ended, perhaps with faults
+	LastComplete time.Time `json:"last_complete,omitzero"` // ended, knowing all that the site lists
+	LastCleanup  time.Time `json:"last_cleanup,omitzero"`
+	Baseline     time.Time `json:"baseline,omitzero"`
+	LeaseUntil   time.Time `json:"-"`
 	vanish       int
 }
 
-const siteColumns = `id, name, sitemap_url, created_at, last_run_at, last_success_at, last_complete_at,
-	last_cleanup_at, baseline_at, dirty, coalesce(lease_owner, ''), lease_until, vanish_streak`
-
-func scanSite(r row) (s Site, err error) {
-	err = r.Scan(&s.ID, &s.Name, &s.SitemapURL, millis{&s.Created}, millis{&s.LastRun}, millis{&s.LastSuccess},
-		millis{&s.LastComplete}, millis{&s.LastCleanup}, millis{&s.Baseline}, &s.Dirty, &s.LeaseOwner, millis{&s.LeaseUntil}, &s.vanish)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrNoSite
+// Future returns the names of the times that lie ahead of now: a clock is or was wrong.
+func (s Site) Future(now time.Time) (names []string) {
+	for _, t := range []struct {
+		name string
+		at   time.Time
+	}{{"last_run", s.LastRun}, {"last_success", s.LastSuccess}, {"last_complete", s.LastComplete}, {"last_cleanup", s.LastCleanup}} {
+		if t.at.After(now.Add(time.Minute)) { // a clock is set by less all the time
+			names = append(names, t.name)
+		}
 	}
+	return names
+}
+
+const siteColumns = `id, name, sitemap_url, last_run_at, last_success_at, last_complete_at, last_cleanup_at, baseline_at, lease_until, vanish_streak`
+
+func scanSite(r sqlite.Row) (s Site, err error) {
+	err = r.Scan(&s.ID, &s.Name, &s.SitemapURL, millis(&s.LastRun), millis(&s.LastSuccess),
+		millis(&s.LastComplete), millis(&s.LastCleanup), millis(&s.Baseline), millis(&s.LeaseUntil), &s.vanish)
 	return s, err
 }
 
 // Site returns the site of that name, or [ErrNoSite].
-func (s *Store) Site(ctx context.Context, name string) (site Site, err error) {
-	err = s.read(ctx, func(t tx) error {
-		site, err = siteByName(t, name)
-		return err
-	})
-	return site, err
+func (s *Store) Site(ctx context.Context, name string) (Site, error) {
+	return siteByName(tx{s.db.Conn, ctx}, name)
 }
 
 func siteByName(t tx, name string) (Site, error) {
-	return one(t, scanSite, `SELECT `+siteColumns+` FROM sites WHERE name = ?`, name)
+	s, err := sqlite.One(t.ctx, t.Conn, scanSite, `SELECT `+siteColumns+` FROM sites WHERE name = ?`, name)
+	if errors.Is(err, sqlite.ErrNotFound) {
+		err = ErrNoSite
+	}
+	return s, err
 }
 
 // Start says which run is to begin.
@@ -57,67 +64,55 @@ type Start struct {
 	Site       string
 	SitemapURL string        // empty: that of the last run
 	Scope      string        // fingerprint of what says which pages are tracked
-	Owner      string        // unique to the run
 	TTL        time.Duration // of the lease, which every step renews
 	Now        time.Time
 }
 
-// Lease is the right of one run to change one site. Every step of a run checks and
-// renews it, so that of two runs that both believe to have it only one goes on.
+// Lease is the right of one run to change a site. Every step of the run checks and renews it.
 type Lease struct {
-	Site  Site // when the run began
-	Run   int64
-	owner string
-	ttl   time.Duration
+	Site Site // when the run began
+	Run  int64
+	ttl  time.Duration
 }
 
-// Begin starts a run of a site, which it adds if it is new. While another run has
-// the lease it returns [ErrLeased] (S-E13). A run that died keeps its lease until
-// that ends.
-//
-// When the scope differs from that of the last run, everything is read again, and
-// what was not tracked before is old, not new.
+// Begin starts a run of a site, which it adds if it is new. While another run has the lease it returns [ErrLeased]
+// (S-E13). A lease beyond Now + TTL is not believed: a wrong clock wrote it.
 func (s *Store) Begin(ctx context.Context, st Start) (l Lease, err error) {
 	err = s.write(ctx, func(t tx) error {
 		site, err := ensure(t, st)
 		if err != nil {
 			return err
 		}
-		if site.LeaseUntil.After(st.Now) && site.LeaseOwner != st.Owner {
+		if site.LeaseUntil.After(st.Now) && !site.LeaseUntil.After(st.Now.Add(st.TTL)) {
 			return ErrLeased
 		}
 		if err := t.do(`UPDATE runs SET outcome = 'died', ended_at = ? WHERE site_id = ? AND outcome = 'running'`, ms(st.Now), site.ID); err != nil {
 			return err
 		}
-		run, err := one(t, value[int64], `INSERT INTO runs (site_id, started_at, outcome) VALUES (?, ?, 'running') RETURNING id`, site.ID, ms(st.Now))
+		run, err := sqlite.One(t.ctx, t.Conn, sqlite.Value[int64],
+			`INSERT INTO runs (site_id, started_at, outcome) VALUES (?, ?, 'running') RETURNING id`, site.ID, ms(st.Now))
 		if err != nil {
 			return err
 		}
-		l = Lease{Site: site, Run: run, owner: st.Owner, ttl: st.TTL}
-		return t.do(`UPDATE sites SET lease_owner = ?, lease_until = ?, lease_run = ?, last_run_at = ? WHERE id = ?`,
-			st.Owner, ms(st.Now.Add(st.TTL)), run, ms(st.Now), site.ID)
+		l = Lease{Site: site, Run: run, ttl: st.TTL}
+		return t.do(`UPDATE sites SET lease_until = ?, lease_run = ?, last_run_at = ? WHERE id = ?`,
+			ms(st.Now.Add(st.TTL)), run, ms(st.Now), site.ID)
 	})
 	return l, err
 }
 
-// ensure returns the site, added or brought up to date.
 func ensure(t tx, st Start) (Site, error) {
-	if _, err := siteByName(t, st.Site); errors.Is(err, ErrNoSite) {
-		if st.SitemapURL == "" {
-			return Site{}, fmt.Errorf("%w, and no sitemap URL to add it with", ErrNoSite)
-		}
-		if err := t.do(`INSERT INTO sites (name, sitemap_url, scope, created_at, updated_at) VALUES (?, ?, ?, ?, ?)`,
+	if st.SitemapURL != "" {
+		if err := t.do(`INSERT INTO sites (name, sitemap_url, scope, created_at, updated_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			st.Site, st.SitemapURL, st.Scope, ms(st.Now), ms(st.Now)); err != nil {
 			return Site{}, err
 		}
-	} else if err != nil {
-		return Site{}, err
 	}
 	// An empty URL never overwrites the one that is known (S-E8).
 	n, err := t.run(`UPDATE sites SET sitemap_url = coalesce(nullif(?2, ''), sitemap_url), scope = ?3, updated_at = ?4,
-		dirty = 1, vanish_streak = `+strconv.Itoa(vanishLimit)+` WHERE name = ?1 AND scope <> ?3`, st.Site, st.SitemapURL, st.Scope, ms(st.Now))
+		vanish_streak = `+strconv.Itoa(vanishLimit)+` WHERE name = ?1 AND scope <> ?3`, st.Site, st.SitemapURL, st.Scope, ms(st.Now))
 	if err == nil && n > 0 {
-		err = t.do(`UPDATE files SET hash = '', whole = 0, silent = 1 WHERE site_id = (SELECT id FROM sites WHERE name = ?)`, st.Site)
+		err = t.do(`UPDATE files SET silent = 1 WHERE site_id = (SELECT id FROM sites WHERE name = ?)`, st.Site)
 	}
 	if err != nil {
 		return Site{}, err
@@ -125,19 +120,15 @@ func ensure(t tx, st Start) (Site, error) {
 	return siteByName(t, st.Site)
 }
 
-// step is write for a run: it fails unless the run still has its lease, and renews
-// that.
+// step is write for a run. It renews the lease, also an expired one, unless another run has it.
 func (s *Store) step(ctx context.Context, l Lease, now time.Time, fn func(tx) error) error {
 	return s.write(ctx, func(t tx) error {
-		// Not whether the lease has run out, but whether somebody else took it:
-		// a run that is late and alone has done no harm.
-		n, err := t.run(`UPDATE sites SET lease_until = max(lease_until, ?) WHERE id = ? AND lease_owner = ? AND lease_run = ?`,
-			ms(now.Add(l.ttl)), l.Site.ID, l.owner, l.Run)
+		n, err := t.run(`UPDATE sites SET lease_until = ? WHERE id = ? AND lease_run = ?`, ms(now.Add(l.ttl)), l.Site.ID, l.Run)
+		if err == nil && n == 0 {
+			err = ErrLeaseLost
+		}
 		if err != nil {
 			return err
-		}
-		if n == 0 {
-			return ErrLeaseLost
 		}
 		return fn(t)
 	})
@@ -153,8 +144,7 @@ const (
 	Failed  Outcome = "failed"
 )
 
-// End ends a run, keeps its report, which must encode as JSON, and gives the lease
-// back. The error's text is kept if there is one.
+// End ends a run, keeps its report as JSON, and gives the lease back. cause may be nil.
 func (s *Store) End(ctx context.Context, l Lease, now time.Time, o Outcome, report any, cause error) error {
 	text, err := json.Marshal(report)
 	if err != nil {
@@ -169,7 +159,7 @@ func (s *Store) End(ctx context.Context, l Lease, now time.Time, o Outcome, repo
 			ms(now), o, string(text), failure, l.Run); err != nil {
 			return err
 		}
-		return t.do(`UPDATE sites SET lease_owner = NULL, lease_until = NULL, lease_run = NULL,
+		return t.do(`UPDATE sites SET lease_until = NULL, lease_run = NULL,
 			last_success_at = CASE WHEN ?1 = 'failed' THEN last_success_at ELSE ?2 END,
 			last_complete_at = CASE WHEN ?1 = 'ok' THEN ?2 ELSE last_complete_at END WHERE id = ?3`, o, ms(now), l.Site.ID)
 	})

@@ -11,16 +11,23 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/twofold-go/twofold/examples/internal/sqlite"
+	"github.com/twofold-go/twofold/examples/rsstracker/page"
 	"github.com/twofold-go/twofold/examples/rsstracker/sitemap"
 	"github.com/twofold-go/twofold/examples/rsstracker/state"
 )
 
 var day = time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
 
+func keeper(path string) *state.Keeper {
+	return state.NewKeeper(path, sqlite.Off, func() time.Time { return day }, slog.New(slog.DiscardHandler))
+}
+
 func open(t *testing.T) *state.Store {
 	t.Helper()
-	s, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "rss.db"), state.Options{Relaxed: true})
+	s, err := keeper(filepath.Join(t.TempDir(), "rss.db")).Store(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,9 +39,9 @@ func open(t *testing.T) *state.Store {
 	return s
 }
 
-func begin(t *testing.T, s *state.Store, owner string, now time.Time) state.Lease {
+func begin(t *testing.T, s *state.Store, now time.Time) state.Lease {
 	t.Helper()
-	l, err := s.Begin(t.Context(), state.Start{Site: "a", SitemapURL: "https://example.com/s.xml", Owner: owner, TTL: time.Minute, Now: now})
+	l, err := s.Begin(t.Context(), state.Start{Site: "a", SitemapURL: "https://example.com/s.xml", TTL: time.Minute, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,13 +55,13 @@ func list(t *testing.T, s *state.Store, l state.Lease, now time.Time, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Read(t.Context(), l, state.Reading{File: f, Hash: fmt.Sprint(n), Now: now}, func(put func(sitemap.Entry) error) (sitemap.Summary, error) {
+	err = s.List(t.Context(), l, now, f, func(put func(sitemap.Entry) error) (bool, error) {
 		for i := range n {
 			if err := put(sitemap.Entry{Loc: fmt.Sprintf("https://example.com/%d", i), LastMod: day.Add(time.Duration(i) * time.Hour)}); err != nil {
-				return sitemap.Summary{}, err
+				return false, err
 			}
 		}
-		return sitemap.Summary{Kind: sitemap.URLSet, Entries: n}, nil
+		return true, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -74,21 +81,21 @@ func detect(t *testing.T, s *state.Store, l state.Lease, r state.Rules) state.De
 func TestOpenKeepsWhatIsThere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a b?c#d%20.db") // all of which mean something in a URL
 	for i := range 2 {
-		s, err := state.Open(t.Context(), path, state.Options{Thorough: i == 1})
+		s, err := keeper(path).Store(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Site(t.Context(), "a"); (i == 0) != errors.Is(err, state.ErrNoSite) {
 			t.Errorf("opened %d times, the site is: %v", i+1, err)
 		}
-		if err := s.End(t.Context(), begin(t, s, "x", day), day, state.OK, nil, nil); err != nil {
+		if err := s.End(t.Context(), begin(t, s, day), day, state.OK, nil, nil); err != nil {
 			t.Error(err)
 		}
-		if err := errors.Join(s.Ping(t.Context()), s.Close()); err != nil {
+		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	if _, err := state.Open(t.Context(), t.TempDir(), state.Options{}); err == nil || errors.Is(err, state.ErrCorrupt) {
+	if _, err := keeper(t.TempDir()).Store(t.Context()); err == nil || errors.Is(err, sqlite.ErrCorrupt) {
 		t.Errorf("a folder, opened as a database: %v", err)
 	}
 }
@@ -100,10 +107,7 @@ func TestCorruptFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := state.Open(t.Context(), path, state.Options{}); !errors.Is(err, state.ErrCorrupt) {
-		t.Fatalf("Open = %v, want ErrCorrupt", err)
-	}
-	k := state.NewKeeper(path, state.Options{}, func() time.Time { return day }, slog.New(slog.DiscardHandler))
+	k := keeper(path)
 	s, err := k.Store(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -128,27 +132,27 @@ func TestCorruptFile(t *testing.T) {
 
 func TestLease(t *testing.T) {
 	s := open(t)
-	first := begin(t, s, "x", day)
-	if _, err := s.Begin(t.Context(), state.Start{Site: "a", Owner: "y", TTL: time.Minute, Now: day.Add(59 * time.Second)}); !errors.Is(err, state.ErrLeased) {
+	first := begin(t, s, day)
+	if _, err := s.Begin(t.Context(), state.Start{Site: "a", TTL: time.Minute, Now: day.Add(59 * time.Second)}); !errors.Is(err, state.ErrLeased) {
 		t.Errorf("a second run: %v, want ErrLeased", err)
 	}
-	if _, err := s.Publish(t.Context(), first, day.Add(30*time.Second)); err != nil { // renews it
+	if _, err := s.Visit(t.Context(), first, day.Add(30*time.Second), sitemap.Ref{URL: "https://example.com/s.xml"}); err != nil { // renews it
 		t.Error(err)
 	}
-	if _, err := s.Begin(t.Context(), state.Start{Site: "a", Owner: "y", TTL: time.Minute, Now: day.Add(80 * time.Second)}); !errors.Is(err, state.ErrLeased) {
+	if _, err := s.Begin(t.Context(), state.Start{Site: "a", TTL: time.Minute, Now: day.Add(80 * time.Second)}); !errors.Is(err, state.ErrLeased) {
 		t.Errorf("a second run after a step: %v, want ErrLeased", err)
 	}
-	if _, err := s.Publish(t.Context(), first, day.Add(time.Hour)); err != nil { // late, and alone
+	if _, err := s.Visit(t.Context(), first, day.Add(time.Hour), sitemap.Ref{URL: "https://example.com/s.xml"}); err != nil { // late, and alone
 		t.Errorf("a late step: %v", err)
 	}
-	second := begin(t, s, "y", day.Add(2*time.Hour))
-	if _, err := s.Publish(t.Context(), first, day.Add(2*time.Hour)); !errors.Is(err, state.ErrLeaseLost) {
+	second := begin(t, s, day.Add(2*time.Hour))
+	if _, err := s.Visit(t.Context(), first, day.Add(2*time.Hour), sitemap.Ref{URL: "https://example.com/s.xml"}); !errors.Is(err, state.ErrLeaseLost) {
 		t.Errorf("a step of the first run: %v, want ErrLeaseLost", err)
 	}
 	if err := s.End(t.Context(), second, day.Add(2*time.Hour), state.OK, nil, nil); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Publish(t.Context(), second, day.Add(2*time.Hour)); !errors.Is(err, state.ErrLeaseLost) {
+	if _, err := s.Visit(t.Context(), second, day.Add(2*time.Hour), sitemap.Ref{URL: "https://example.com/s.xml"}); !errors.Is(err, state.ErrLeaseLost) {
 		t.Errorf("a step after the end: %v, want ErrLeaseLost", err)
 	}
 }
@@ -157,26 +161,29 @@ func TestLease(t *testing.T) {
 // are kept, and of the others a tombstone.
 func TestPruneCountsGonePagesAlone(t *testing.T) {
 	s := open(t)
-	l := begin(t, s, "x", day)
-	list(t, s, l, day, 30)
+	l := begin(t, s, day)
+	list(t, s, l, day, 3_000)
 	detect(t, s, l, state.Rules{Now: day})
-	list(t, s, l, day, 20)
-	if d := detect(t, s, l, state.Rules{Now: day, VanishMin: 100}); d.Gone != 10 {
+	list(t, s, l, day, 1_600)
+	if d := detect(t, s, l, state.Rules{Now: day}); d.Gone != 1_400 {
 		t.Fatalf("%+v", d)
 	}
-	keep := state.Keep{Now: day.Add(time.Hour), Gone: 24 * time.Hour, MaxGone: 4, Tombstones: 24 * time.Hour, Items: 5, Runs: 5}
-	if p, err := s.Prune(t.Context(), l, keep); err != nil || p.URLs != 6 {
-		t.Errorf("Prune = %+v, %v; want 6 pages", p, err)
+	keep := state.Keep{Now: day.Add(time.Hour), Gone: 24 * time.Hour}
+	if p, err := s.Prune(t.Context(), l, keep); err != nil || p.URLs != 400 {
+		t.Errorf("Prune = %+v, %v; want 400 pages", p, err)
 	}
-	st, err := s.Stats(t.Context(), "a", day)
-	if diff := cmp.Diff(state.PageCounts{Done: 20, Gone: 4}, st.Pages); err != nil || diff != "" || st.Tombstones != 6 {
-		t.Errorf("%d tombstones, %v, pages (-want +got):\n%s", st.Tombstones, err, diff)
+	all, err := s.Stats(t.Context(), day, "a")
+	if err != nil {
+		t.Fatal(err)
 	}
-	list(t, s, l, day, 30)
-	if d := detect(t, s, l, state.Rules{Now: day}); d.New != 0 || d.Silent != 6 || d.Back != 4 {
+	if diff := cmp.Diff(state.PageCounts{Done: 1_600, Gone: 1_000}, all[0].Pages); diff != "" || all[0].Tombstones != 400 {
+		t.Errorf("%d tombstones, pages (-want +got):\n%s", all[0].Tombstones, diff)
+	}
+	list(t, s, l, day, 3_000)
+	if d := detect(t, s, l, state.Rules{Now: day}); d.New != 0 || d.Silent != 400 || d.Back != 1_000 {
 		t.Errorf("when they are back: %+v", d)
 	}
-	keep.Now = day.AddDate(1, 0, 0)
+	keep.Now = day.AddDate(4, 0, 0)
 	if p, err := s.Prune(t.Context(), l, keep); err != nil || p.Tombstones != 0 { // those of pages that are back are gone
 		t.Errorf("Prune = %+v, %v", p, err)
 	}
@@ -186,15 +193,15 @@ func TestPruneCountsGonePagesAlone(t *testing.T) {
 // it comes back, however late.
 func TestUnpublishedPagesLeaveNoTombstone(t *testing.T) {
 	s := open(t)
-	l := begin(t, s, "x", day)
+	l := begin(t, s, day)
 	list(t, s, l, day, 1)
 	detect(t, s, l, state.Rules{Now: day})
 	list(t, s, l, day, 2) // page 1 is new
 	detect(t, s, l, state.Rules{Now: day})
 	list(t, s, l, day, 1)
-	detect(t, s, l, state.Rules{Now: day, VanishMin: 5})
+	detect(t, s, l, state.Rules{Now: day})
 	now := day.AddDate(0, 2, 0)
-	if p, err := s.Prune(t.Context(), l, state.Keep{Now: now, Gone: 24 * time.Hour, MaxGone: 5, Tombstones: 24 * time.Hour, Items: 5, Runs: 5}); err != nil || p.URLs != 1 {
+	if p, err := s.Prune(t.Context(), l, state.Keep{Now: now, Gone: 24 * time.Hour}); err != nil || p.URLs != 1 {
 		t.Errorf("Prune = %+v, %v", p, err)
 	}
 	list(t, s, l, now, 2)
@@ -203,38 +210,35 @@ func TestUnpublishedPagesLeaveNoTombstone(t *testing.T) {
 	}
 }
 
-func TestPublishKeepsWhatReadersKnow(t *testing.T) {
+func TestSavePageKeepsWhatReadersKnow(t *testing.T) {
 	s := open(t)
-	l := begin(t, s, "x", day)
+	l := begin(t, s, day)
 	list(t, s, l, day, 2)
 	detect(t, s, l, state.Rules{Now: day, Baseline: 2})
+	due, total, err := s.Due(t.Context(), l.Site.ID, day, 10, true)
+	if err != nil || total != 2 || len(due) != 2 {
+		t.Fatalf("Due = %v, %d, %v", due, total, err)
+	}
 	for round, title := range []string{"first", "second"} {
-		now := day.Add(time.Duration(round) * time.Hour)
-		due, total, err := s.Due(t.Context(), l.Site.ID, now, 10, true)
-		if err != nil || total != len(due) || round == 0 && total != 2 {
-			t.Fatalf("Due = %v, %d, %v", due, total, err)
-		}
+		now, want := day.Add(time.Duration(round)*time.Hour), []state.Verdict{state.Published, state.Updated}[round]
 		for _, u := range due {
-			if v, err := s.SavePage(t.Context(), l, now, u, state.Page{Title: title, Date: now, Hash: title}); err != nil || v != state.Ready {
-				t.Fatalf("SavePage = %v, %v", v, err)
+			if v, err := s.SavePage(t.Context(), l, now, u, page.Meta{Title: title, Published: now, Hash: title}); err != nil || v != want {
+				t.Fatalf("SavePage = %v, %v, want %v", v, err, want)
 			}
 		}
-		if _, err := s.Publish(t.Context(), l, now); err != nil {
-			t.Fatal(err)
-		}
-		if p, err := s.Publish(t.Context(), l, now); err != nil || p != (state.Published{}) {
-			t.Errorf("publishing again = %+v, %v; want nothing", p, err)
-		}
+	}
+	if _, total, err := s.Due(t.Context(), l.Site.ID, day, 10, true); err != nil || total != 0 {
+		t.Errorf("%d pages are due still, %v", total, err)
 	}
 	w, err := s.Window(t.Context(), l.Site.ID, 10)
-	if err != nil || len(w) != 2 || w[0].Key != "example.com/1" || w[0].Title != "first" {
+	if err != nil || len(w) != 2 || w[0].GUID != "https://example.com/1" || w[0].Title != "second" || !w[0].Date.Equal(day) || !w[0].Published.Equal(day) {
 		t.Errorf("Window = %+v, %v", w, err)
 	}
 }
 
 func TestStats(t *testing.T) {
 	s := open(t)
-	l := begin(t, s, "x", day)
+	l := begin(t, s, day)
 	list(t, s, l, day, 3)
 	detect(t, s, l, state.Rules{Now: day, Baseline: 2})
 	due, _, err := s.Due(t.Context(), l.Site.ID, day, 1, true)
@@ -247,34 +251,32 @@ func TestStats(t *testing.T) {
 	if err := s.End(t.Context(), l, day.Add(time.Second), state.Partial, map[string]int{"n": 1}, errors.New("why")); err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.Stats(t.Context(), "a", day)
+	got, err := s.Stats(t.Context(), day, "a", "b")
 	want := state.Stats{
-		Site: "a", SitemapURL: "https://example.com/s.xml", Sitemaps: 1, Pages: state.PageCounts{Pending: 1, Done: 1, Failed: 1, GivenUp: 1},
-		Errors: map[string]int{"status 404": 1}, LastRun: day, LastOK: day.Add(time.Second), Baseline: day,
+		Site:     state.Site{Name: "a", SitemapURL: "https://example.com/s.xml", LastRun: day, LastSuccess: day.Add(time.Second), Baseline: day},
+		Sitemaps: 1, Pages: state.PageCounts{Pending: 1, Done: 1, Failed: 1, GivenUp: 1},
 		Runs: []state.Run{{ID: 1, Started: day, Ended: day.Add(time.Second), Outcome: "partial", Error: "why", Report: []byte(`{"n":1}`)}},
 	}
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+	never := state.Stats{Site: state.Site{Name: "b"}}
+	if diff := cmp.Diff([]state.Stats{want, never}, got, cmpopts.IgnoreUnexported(state.Site{}), cmpopts.IgnoreFields(state.Site{}, "ID")); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
-	}
-	if _, err := s.Stats(t.Context(), "b", day); !errors.Is(err, state.ErrNoSite) {
-		t.Errorf("of another site: %v", err)
 	}
 }
 
 // TestRolledBack: a write whose filling fails leaves nothing.
 func TestRolledBack(t *testing.T) {
 	s := open(t)
-	l := begin(t, s, "x", day)
+	l := begin(t, s, day)
 	f, err := s.Visit(t.Context(), l, day, sitemap.Ref{URL: "https://example.com/s.xml"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	broken := errors.New("broken")
-	_, err = s.Read(t.Context(), l, state.Reading{File: f, Hash: "h", Now: day}, func(put func(sitemap.Entry) error) (sitemap.Summary, error) {
+	err = s.List(t.Context(), l, day, f, func(put func(sitemap.Entry) error) (bool, error) {
 		if err := put(sitemap.Entry{Loc: "https://example.com/1"}); err != nil {
 			t.Error(err)
 		}
-		return sitemap.Summary{}, broken
+		return false, broken
 	})
 	if !errors.Is(err, broken) {
 		t.Errorf("Read = %v", err)
@@ -284,7 +286,65 @@ func TestRolledBack(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.Publish(ctx, l, day); !errors.Is(err, context.Canceled) {
-		t.Errorf("Publish with a context that ended: %v", err)
+	if _, err := s.Visit(ctx, l, day, sitemap.Ref{URL: "https://example.com/s.xml"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Visit with a context that ended: %v", err)
+	}
+}
+
+// TestDocumentsTables asks by the names that the source document gives to its tables,
+// columns and indexes.
+func TestDocumentsTables(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rss.db")
+	s, err := keeper(path).Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := begin(t, s, day)
+	list(t, s, l, day, 4)
+	detect(t, s, l, state.Rules{Now: day, Baseline: 3})
+	due, _, err := s.Due(t.Context(), l.Site.ID, day, 2, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.SavePage(t.Context(), l, day, due[0], page.Meta{Title: "ready", Published: day}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SaveFailure(t.Context(), l, day, due[1], "status 503", day); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	text := func(r sqlite.Row) (v string, err error) { return v, r.Scan(&v) }
+	for query, want := range map[string][]string{
+		`SELECT site_name || ' ' || sitemap_url || ' ' || last_run || ' ' || created_at || ' ' || updated_at FROM site_states`: {
+			"a https://example.com/s.xml 2026-03-01 00:00:00 2026-03-01 00:00:00 2026-03-01 00:00:00",
+		},
+		`SELECT url || ' ' || state || ' ' || first_seen || ' ' || last_seen FROM url_states WHERE site_name = 'a' ORDER BY url`: {
+			"https://example.com/0 1 2026-03-01 00:00:00 2026-03-01 00:00:00", "https://example.com/1 2 2026-03-01 00:00:00 2026-03-01 00:00:00",
+			"https://example.com/2 0 2026-03-01 00:00:00 2026-03-01 00:00:00", "https://example.com/3 1 2026-03-01 00:00:00 2026-03-01 00:00:00",
+		},
+		`SELECT name FROM sqlite_schema WHERE type = 'index' AND name IN ('idx_url_state', 'idx_url_lastseen') ORDER BY name`: {"idx_url_lastseen", "idx_url_state"},
+	} {
+		got, err := sqlite.List(t.Context(), db.Conn, text, query)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", query, err, diff)
+		}
+	}
+}
+
+// TestRunningIsBounded: a lease that reaches too far does not count as a run.
+func TestRunningIsBounded(t *testing.T) {
+	s := open(t)
+	begin(t, s, day)
+	for now, want := range map[time.Time]bool{day: true, day.Add(2 * time.Minute): false, day.AddDate(0, -1, 0): false} {
+		if st, err := s.Stats(t.Context(), now, "a"); err != nil || st[0].Running != want {
+			t.Errorf("at %v: %+v, %v; want running %v", now, st, err, want)
+		}
 	}
 }

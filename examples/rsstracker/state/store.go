@@ -1,163 +1,116 @@
-// Package state keeps what the tracker knows in one SQLite file: the sites, what
-// their sitemaps list, what became of every page, and what was published. Each
-// exported write is one transaction, and whatever was committed when the process
-// dies is enough to go on from.
-//
-// Times are milliseconds in the database and come from the caller's clock, never
-// from the database's.
+// Package state keeps what the tracker knows in one SQLite file. Each exported write is one transaction.
 package state
 
 import (
 	"context"
-	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
-	"os"
+	"log/slog"
+	"sync"
 	"time"
 
-	"github.com/pressly/goose/v3"
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
+	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// The errors that callers branch on.
+// The errors that callers branch on. A damaged database is [sqlite.ErrCorrupt].
 var (
-	ErrCorrupt   = errors.New("state: the database is corrupt")
 	ErrLeased    = errors.New("state: another run of this site is under way")
 	ErrLeaseLost = errors.New("state: this run took too long and another one has begun")
 	ErrNoSite    = errors.New("state: no such site")
 )
 
-// Options say how a store is opened. The zero Options lose nothing at a power cut.
-type Options struct {
-	// Relaxed leaves it to the operating system when to write to the disk: a
-	// process that is killed loses nothing, a power cut may. For tests.
-	Relaxed bool
+// Store is the database. All methods may be called concurrently, also by several processes.
+type Store struct{ db *sqlite.DB }
 
-	// Thorough checks indexes against tables, too, which takes longer.
-	Thorough bool
+// Close closes the database.
+func (s *Store) Close() error { return s.db.Close() }
+
+// tx is a transaction with its context.
+type tx struct {
+	sqlite.Conn
+	ctx context.Context //nolint:containedctx // see above
 }
 
-// Store is the database. All methods may be called concurrently, also by several
-// processes on one file.
-type Store struct {
-	readers *sql.DB
-	writer  *sql.DB // one connection: writes queue here instead of failing with SQLITE_BUSY
+func (t tx) run(query string, args ...any) (int, error) {
+	n, err := t.Run(t.ctx, query, args...)
+	return int(n), err
 }
 
-// Open opens the database at path, making it if there is none, checks it and brings
-// its schema up to date. A file that is no database, or a damaged one, is
-// [ErrCorrupt]; see [SetAside].
-func Open(ctx context.Context, path string, opt Options) (*Store, error) {
-	sync := "_pragma=synchronous(FULL)"
-	if opt.Relaxed {
-		sync = "_pragma=synchronous(OFF)"
+func (t tx) do(query string, args ...any) error {
+	_, err := t.run(query, args...)
+	return err
+}
+
+func (t tx) number(query string, args ...any) (int, error) {
+	return sqlite.One(t.ctx, t.Conn, sqlite.Value[int], query, args...)
+}
+
+func (s *Store) write(ctx context.Context, fn func(tx) error) error {
+	return s.db.Write(ctx, func(c sqlite.Conn) error { return fn(tx{c, ctx}) })
+}
+
+func ms(t time.Time) any                { return sqlite.ToMillis(t) }
+func millis(t *time.Time) sqlite.Millis { return sqlite.Millis{Time: t} }
+
+// Keeper keeps a database open, and replaces a corrupt one. All methods may be called concurrently.
+type Keeper struct {
+	path string
+	sync sqlite.Sync
+	now  func() time.Time
+	log  *slog.Logger
+
+	mu    sync.Mutex
+	store *Store       // nil: not open
+	check sqlite.Check // for the next opening
+}
+
+// NewKeeper returns the keeper of the database at path, which it opens at first use.
+func NewKeeper(path string, safe sqlite.Sync, now func() time.Time, log *slog.Logger) *Keeper {
+	return &Keeper{path: path, sync: safe, now: now, log: log, check: sqlite.Quick}
+}
+
+// Store returns the database, opened and migrated.
+func (k *Keeper) Store(ctx context.Context) (*Store, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.store != nil {
+		return k.store, nil
 	}
-	writer, err := sql.Open("sqlite", dsn(path, sync+"&_txlock=immediate"))
+	folder, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	db, err := sqlite.OpenAnew(ctx, sqlite.Config{Path: k.path, Sync: k.sync, Check: k.check, Migrations: folder}, k.now(), k.log)
 	if err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
-	writer.SetMaxOpenConns(1)
-	if err := prepare(ctx, writer, opt.Thorough); err != nil {
-		return nil, errors.Join(fmt.Errorf("state: open: %w", wrap(err)), writer.Close())
-	}
-	readers, err := sql.Open("sqlite", dsn(path, "_pragma=query_only(1)"))
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("state: %w", err), writer.Close())
-	}
-	readers.SetMaxOpenConns(4)
-	readers.SetMaxIdleConns(4) // or connections are opened and closed all the time
-	return &Store{readers: readers, writer: writer}, nil
+	k.store, k.check = &Store{db}, sqlite.Quick
+	return k.store, nil
 }
 
-// dsn returns the name of the database at path, with more pragmas than those that
-// every connection needs.
-func dsn(path, more string) string {
-	path = (&url.URL{Path: path}).EscapedPath()
-	return "file:" + path + "?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&" + more
-}
-
-// prepare checks the file and migrates it.
-func prepare(ctx context.Context, db *sql.DB, thorough bool) error {
-	check, verdict := `PRAGMA quick_check(1)`, ""
-	if thorough {
-		check = `PRAGMA integrity_check(1)`
+// Replace closes a corrupt store. The next [Keeper.Store] checks the file and sets it aside, unless another process has.
+func (k *Keeper) Replace(bad *Store) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.store != bad {
+		return nil // another goroutine was first
 	}
-	if err := db.QueryRowContext(ctx, check).Scan(&verdict); err != nil {
-		return err
-	}
-	if verdict != "ok" {
-		return ErrCorrupt
-	}
-	dir, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, dir)
-	if err != nil {
-		return err
-	}
-	_, err = p.Up(ctx)
-	return err
-}
-
-// wrap marks the errors by which SQLite says that the file is damaged.
-func wrap(err error) error {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok && !errors.Is(err, ErrCorrupt) {
-		if code := e.Code() & 0xff; code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB {
-			return fmt.Errorf("%w: %w", ErrCorrupt, err)
-		}
-	}
-	return err
-}
-
-// SetAside renames the files of the database at path, so that it can be looked at
-// and a new one can take its place. It returns the new name. Nobody in this process
-// may have it open.
-func SetAside(path string, now time.Time) (string, error) {
-	aside := fmt.Sprintf("%s.corrupt-%d", path, now.UnixMilli())
-	var errs []error
-	for _, suffix := range []string{"-wal", "-shm", ""} { // the file itself last: until then the rest can be repeated
-		if err := os.Rename(path+suffix, aside+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	return aside, errors.Join(errs...)
+	k.store, k.check = nil, sqlite.Integrity
+	return bad.Close()
 }
 
 // Close closes the database.
-func (s *Store) Close() error { return errors.Join(s.readers.Close(), s.writer.Close()) }
-
-// Ping reports whether the database answers.
-func (s *Store) Ping(ctx context.Context) error { return wrap(s.readers.PingContext(ctx)) }
-
-// write runs fn in a transaction, which is committed if fn returns nil.
-func (s *Store) write(ctx context.Context, fn func(tx) error) error {
-	return in(ctx, s.writer, fn)
-}
-
-// read runs fn in a transaction that sees one moment of the database.
-func (s *Store) read(ctx context.Context, fn func(tx) error) error {
-	return in(ctx, s.readers, fn)
-}
-
-func in(ctx context.Context, db *sql.DB, fn func(tx) error) error {
-	t, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("state: begin: %w", wrap(err))
+func (k *Keeper) Close() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := k.store
+	if k.store = nil; s == nil {
+		return nil
 	}
-	defer t.Rollback() //nolint:errcheck // after a commit it is an error, else that of fn tells more
-	if err := fn(tx{t, ctx}); err != nil {
-		return wrap(err)
-	}
-	if err := t.Commit(); err != nil {
-		return fmt.Errorf("state: commit: %w", wrap(err))
-	}
-	return nil
+	return s.Close()
 }

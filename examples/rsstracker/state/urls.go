@@ -2,7 +2,13 @@ package state
 
 import (
 	"context"
+	"slices"
 	"time"
+
+	"github.com/twofold-go/twofold/examples/internal/sqlite"
+	"github.com/twofold-go/twofold/examples/rsstracker/feed"
+	"github.com/twofold-go/twofold/examples/rsstracker/page"
+	"github.com/twofold-go/twofold/examples/rsstracker/sitemap"
 )
 
 // The states of a page. The first three are the document's.
@@ -10,7 +16,6 @@ const (
 	pending = iota // to be fetched
 	done           // published, or old when it was first seen
 	failed         // to be tried again at next_retry_at, or given up
-	ready          // fetched, to be published
 )
 
 // URL is a page that is due.
@@ -21,41 +26,30 @@ type URL struct {
 	LastMod   time.Time // as the site wrote it
 	Published time.Time // by the sitemap
 	FirstSeen time.Time
-	Attempts  int // that failed
-	Retry     bool
+	Attempts  int    // that failed
 	Changed   bool   // it was done before
 	Hash      string // of its content when it was last fetched; "": never
 }
 
-func scanURL(r row) (u URL, err error) {
-	err = r.Scan(&u.ID, &u.URL, &u.Title, millis{&u.LastMod}, millis{&u.Published}, millis{&u.FirstSeen}, &u.Attempts, &u.Retry, &u.Changed, &u.Hash)
+func scanURL(r sqlite.Row) (u URL, err error) {
+	err = r.Scan(&u.ID, &u.URL, &u.Title, millis(&u.LastMod), millis(&u.Published), millis(&u.FirstSeen), &u.Attempts, &u.Changed, &u.Hash)
 	return u, err
 }
 
-const due = ` FROM urls u WHERE u.site_id = ? AND u.gone_at IS NULL AND (u.state = 0 OR u.state = 2 AND ? AND u.next_retry_at <= ?) `
+const due = ` FROM urls u WHERE u.site_id = ?1 AND u.gone_at IS NULL AND (u.state = 0 OR u.state = 2 AND ?2 AND (u.next_retry_at <= ?3 OR u.checked_at > ?3)) `
 
-// Due returns the pages that are to be fetched now: pending ones, those of a run
-// that died included (S-E1), and failed ones whose time has come. They are sorted
-// from the newest before they are cut to limit (S-E9), and total says how many there
-// are without the limit. Without retries, failed ones are never due.
+// Due returns the pages to fetch (S-E1), sorted before they are cut to limit (S-E9). total counts them before the cut.
 func (s *Store) Due(ctx context.Context, site int64, now time.Time, limit int, retries bool) (all []URL, total int, err error) {
-	err = s.read(ctx, func(t tx) error {
-		if total, err = one(t, value[int], `SELECT count(*)`+due, site, retries, ms(now)); err != nil {
+	err = s.db.Read(ctx, func(c sqlite.Conn) error {
+		t := tx{c, ctx}
+		if total, err = t.number(`SELECT count(*)`+due, site, retries, ms(now)); err != nil {
 			return err
 		}
-		all, err = list(t, scanURL, `SELECT u.id, u.url, u.title, u.lastmod, u.published, u.first_seen, u.attempts, u.state = 2, u.changed, u.content_hash`+
+		all, err = sqlite.List(ctx, c, scanURL, `SELECT u.id, u.url, u.title, u.lastmod, u.published, u.first_seen, u.attempts, u.changed, u.content_hash`+
 			due+`ORDER BY`+newest+`LIMIT ?`, site, retries, ms(now), ms(now), limit)
 		return err
 	})
 	return all, total, err
-}
-
-// Page is what is known of a page that was fetched.
-type Page struct {
-	Title       string
-	Description string
-	Date        time.Time // of publication, never in the future
-	Hash        string    // of its content; "" if it was not looked at
 }
 
 // Verdict is what became of a page that was fetched.
@@ -63,59 +57,122 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	Ready     Verdict = iota + 1 // to be published, or brought up to date
+	Published Verdict = iota + 1 // there is a new item
+	Updated                      // the page's item says what the page says now
 	Unchanged                    // lastmod had moved, the page is the same
 	Learned                      // lastmod had moved, and what the page was before is not known
 )
 
-// SavePage keeps what a page holds, to be published in the next step.
-//
-// A page that is not new is published only if its content has changed, whatever its
-// lastmod says. Of a page that was old when the tracker first saw it, the content is
-// not known; then it is learned now, and its next change is seen. If it is in a feed
-// that outlived its database, what the feed says of it is compared instead.
-func (s *Store) SavePage(ctx context.Context, l Lease, now time.Time, u URL, p Page) (v Verdict, err error) {
+// SavePage makes an item of a page and marks the page done, in one transaction. A later text keeps the guid and the
+// dates, so that readers do not show it as unread. If an old content is not known, it is compared with the feed.
+func (s *Store) SavePage(ctx context.Context, l Lease, now time.Time, u URL, p page.Meta) (v Verdict, err error) {
 	err = s.step(ctx, l, now, func(t tx) error {
 		if v, err = verdict(t, u, p); err != nil {
 			return err
 		}
-		switch v {
-		case Ready:
-			if err := t.do(`INSERT OR REPLACE INTO pages (url_id, title, description, date, content_hash) VALUES (?, ?, ?, ?, ?)`,
-				u.ID, p.Title, p.Description, ms(p.Date), p.Hash); err != nil {
+		if v == Published {
+			n, err := t.run(`UPDATE items AS i SET url = u.url, title = ?2, description = ?3, updated_at = ?4
+				FROM urls u WHERE u.id = ?1 AND i.site_id = u.site_id AND i.key = u.key`, u.ID, p.Title, p.Description, ms(now))
+			if n > 0 {
+				v = Updated
+			} else if err == nil {
+				err = t.do(`INSERT INTO items (site_id, key, `+itemColumns+`) SELECT site_id, key, guid, url, ?2, ?3, ?5, ?4, ?4 FROM urls WHERE id = ?1`,
+					u.ID, p.Title, p.Description, ms(now), ms(p.Published))
+			}
+			if err != nil {
 				return err
 			}
-			return t.do(`UPDATE urls SET state = 3, attempts = 0, next_retry_at = NULL, last_error = '', checked_at = ?, false_stamps = 0 WHERE id = ?`, ms(now), u.ID)
-		case Unchanged, Learned:
 		}
-		return t.do(`UPDATE urls SET state = 1, changed = 0, attempts = 0, next_retry_at = NULL, last_error = '', content_hash = ?, checked_at = ?,
-			false_stamps = false_stamps + ? WHERE id = ?`, p.Hash, ms(now), v == Unchanged, u.ID)
+		return t.do(`UPDATE urls SET state = 1, changed = 0, attempts = 0, next_retry_at = NULL, last_error = '', content_hash = ?2, checked_at = ?3,
+			false_stamps = CASE WHEN ?4 THEN false_stamps + 1 WHEN ?5 THEN false_stamps ELSE 0 END WHERE id = ?1`,
+			u.ID, p.Hash, ms(now), v == Unchanged, v == Learned)
 	})
 	return v, err
 }
 
-func verdict(t tx, u URL, p Page) (Verdict, error) {
+// verdict returns Published for Updated, too.
+func verdict(t tx, u URL, p page.Meta) (Verdict, error) {
 	switch {
 	case !u.Changed:
-		return Ready, nil
+		return Published, nil
 	case u.Hash != "" && u.Hash == p.Hash:
 		return Unchanged, nil
 	case u.Hash != "":
-		return Ready, nil
+		return Published, nil
 	}
-	differs, err := one(t, value[bool], `SELECT EXISTS (SELECT 1 FROM urls u JOIN items i ON i.site_id = u.site_id AND i.key = u.key
-		WHERE u.id = ? AND (i.title <> ? OR i.description <> ?))`, u.ID, p.Title, p.Description)
-	if differs {
-		return Ready, err
+	differs, err := t.number(`SELECT count(*) FROM urls u JOIN items i ON i.site_id = u.site_id AND i.key = u.key
+		WHERE u.id = ? AND (i.title <> ? OR i.description <> ?)`, u.ID, p.Title, p.Description)
+	if differs > 0 {
+		return Published, err
 	}
 	return Learned, err
 }
 
-// SaveFailure notes that a page could not be fetched, and when to try again; a zero
-// time gives it up (S-E11). The code is a short word, never what the site sent.
+// SaveFailure notes that a page failed, and when to try again; zero gives it up (S-E11).
 func (s *Store) SaveFailure(ctx context.Context, l Lease, now time.Time, u URL, code string, retry time.Time) error {
 	return s.step(ctx, l, now, func(t tx) error {
 		return t.do(`UPDATE urls SET state = 2, attempts = attempts + 1, next_retry_at = ?, last_error = ?, checked_at = ? WHERE id = ?`,
 			ms(retry), code, ms(now), u.ID)
+	})
+}
+
+const itemColumns = `guid, url, title, description, date, published_at, updated_at`
+
+func scanItem(r sqlite.Row) (i feed.Item, err error) {
+	err = r.Scan(&i.GUID, &i.URL, &i.Title, &i.Description, millis(&i.Date), millis(&i.Published), millis(&i.Updated))
+	return i, err
+}
+
+// Window returns the last n items, the newest first (S-E7).
+func (s *Store) Window(ctx context.Context, site int64, n int) ([]feed.Item, error) {
+	return sqlite.List(ctx, s.db.Conn, scanItem, `SELECT `+itemColumns+` FROM items WHERE site_id = ? ORDER BY id DESC LIMIT ?`, site, n)
+}
+
+// Restore puts a window into a database that knows nothing of the site.
+func (s *Store) Restore(ctx context.Context, l Lease, now time.Time, window []feed.Item) error {
+	return s.step(ctx, l, now, func(t tx) error {
+		for _, i := range slices.Backward(window) {
+			key := sitemap.Identity(i.GUID)
+			if err := t.do(`INSERT INTO items (site_id, key, `+itemColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+				l.Site.ID, key, i.GUID, i.URL, i.Title, i.Description, ms(i.Date), ms(i.Published), ms(i.Updated)); err != nil {
+				return err
+			}
+			if err := t.do(`INSERT INTO urls (site_id, key, url, guid, state, title, first_seen, last_seen)
+				VALUES (?, ?, ?, ?, 1, '', ?, ?) ON CONFLICT DO NOTHING`, l.Site.ID, key, i.URL, i.GUID, ms(i.Published), ms(now)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Visit records that the run has come to a sitemap. Until it was once read whole a sitemap is silent: its pages are old.
+// So a part of the site that was down at first does not flood the feed.
+func (s *Store) Visit(ctx context.Context, l Lease, now time.Time, ref sitemap.Ref) (id int64, err error) {
+	err = s.step(ctx, l, now, func(t tx) error {
+		n, err := t.number(`INSERT INTO files (site_id, url, silent, visited_run)
+			VALUES (?1, ?2, coalesce((SELECT silent FROM files WHERE site_id = ?1 AND url = ?3), 1), ?4)
+			ON CONFLICT DO UPDATE SET whole = 0, visited_run = excluded.visited_run RETURNING id`, l.Site.ID, ref.URL, ref.Parent, l.Run)
+		if id = int64(n); err != nil {
+			return err
+		}
+		return t.do(`DELETE FROM listed WHERE file_id = ?`, id) // of a run that died
+	})
+	return id, err
+}
+
+// List records what fill puts, or nothing of it. fill says whether that is the whole sitemap.
+func (s *Store) List(ctx context.Context, l Lease, now time.Time, file int64, fill func(put func(sitemap.Entry) error) (whole bool, err error)) error {
+	return s.step(ctx, l, now, func(t tx) error {
+		pos := 0
+		whole, err := fill(func(e sitemap.Entry) error {
+			pos++
+			return t.do(`INSERT OR REPLACE INTO listed (file_id, key, url, pos, lastmod, published, title) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+				file, sitemap.Identity(e.Loc), e.Loc, pos, ms(e.LastMod), ms(e.Published), e.Title)
+		})
+		if err != nil {
+			return err
+		}
+		return t.do(`UPDATE files SET whole = ? WHERE id = ?`, whole, file)
 	})
 }

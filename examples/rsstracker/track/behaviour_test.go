@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 
 func TestNoRetry(t *testing.T) {
 	r := started(t, 1)
-	r.site.NoRetry = true
+	r.site.RetryFailed = false
 	r.web.add("/bad", r.now).fail = errDown
 	r.listAll()
 	r.run()
@@ -52,7 +53,8 @@ func TestLateParts(t *testing.T) {
 // index that names it cannot be read.
 func TestLatePartThatIsNotNamed(t *testing.T) {
 	r := newRig(t)
-	r.site.Baseline, r.site.Sitemaps = -1, []string{home + "/sitemap.xml", home + "/other.xml"}
+	r.site.Baseline, r.site.SitemapURL, r.site.Home = 0, "", home
+	r.web.robots = []string{"/sitemap.xml", "/other.xml"}
 	r.web.add("/b1", epoch)
 	r.web.index("/sitemap.xml", time.Time{}, "/b.xml")
 	r.web.list("/b.xml", "/b1")
@@ -67,24 +69,25 @@ func TestLatePartThatIsNotNamed(t *testing.T) {
 	want(t, "silent", rep.Silent, 1)
 }
 
-// TestNotModifiedIsOfWhatWasProcessed: that a client has an answer in its cache does
-// not mean that the tracker has dealt with it.
-func TestNotModifiedIsOfWhatWasProcessed(t *testing.T) {
+// TestNotModifiedIsReadAllTheSame: a run that died had fetched the sitemap, so the next
+// one gets a 304. It reads the body that the client has kept.
+func TestNotModifiedIsReadAllTheSame(t *testing.T) {
 	r := newRig(t)
 	r.web.add("/a", epoch)
 	r.listAll()
 	r.dieAt("fetched", 1)
-	r.web.cached = true
-	want(t, "published", r.run().Published, 1)
+	rep := r.run()
+	want(t, "not modified", rep.NotModified, 1)
+	want(t, "published", rep.Published, 1)
 }
 
 // TestScope: what a wider filter lets in is old, and what a narrower one leaves out
 // goes at once.
 func TestScope(t *testing.T) {
 	r := newRig(t)
-	r.site.Baseline = -1
-	r.site.Include = []*regexp.Regexp{regexp.MustCompile(`/blog/`)}
-	r.site.Exclude = []*regexp.Regexp{regexp.MustCompile(`/draft`)}
+	r.site.Baseline = 0
+	r.site.Include = []string{`/blog/`}
+	r.site.Exclude = []string{`/draft`}
 	for _, p := range []string{"/blog/a", "/blog/draft", "/docs/a", "/docs/b"} {
 		r.web.add(p, epoch)
 	}
@@ -93,7 +96,7 @@ func TestScope(t *testing.T) {
 	}
 	r.listAll()
 	want(t, "silent", r.run().Silent, 21)
-	r.site.Include = append(r.site.Include, regexp.MustCompile(`/docs/`))
+	r.site.Include = append(r.site.Include, `/docs/`)
 	rep := r.run()
 	want(t, "wider, new", rep.New, 0)
 	want(t, "wider, silent", rep.Silent, 2)
@@ -145,12 +148,12 @@ func TestDiscovery(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			r.site.Sitemaps, r.site.Home = nil, home
+			r.site.SitemapURL, r.site.Home = "", home
 			r.web.robots, r.web.blind = tc.robots, tc.blind
 			for _, f := range tc.files {
 				r.web.list(f, "/x")
 			}
-			r.site.Baseline = -1
+			r.site.Baseline = 0
 			rep := r.run()
 			want(t, "outcome", rep.Outcome, tc.ok)
 			want(t, "faults are told", len(rep.Faults) > 0, tc.ok != state.OK)
@@ -183,30 +186,23 @@ func TestMaxPages(t *testing.T) {
 // TestNoPages: without page fetches, titles come from the URL.
 func TestNoPages(t *testing.T) {
 	r := started(t, 1)
-	r.site.NoPages = true
+	r.site.FetchTitles = false
 	r.web.add("/blog/the-new_one.html", r.now)
 	r.listAll()
 	want(t, "page fetches", r.run().PageFetches, 0)
 	want(t, "title", r.window()[0].Title, "the new one")
 }
 
-// TestByHand are the commands that change the state.
-func TestByHand(t *testing.T) {
+// TestReset: after it, the next run is a first run.
+func TestReset(t *testing.T) {
 	r := started(t, 2)
 	r.web.add("/new", r.now)
-	r.web.add("/bad", r.now).fail = errDown
 	r.listAll()
-	r.now = r.now.Add(time.Hour)
-	rep, err := r.tracker().Run(t.Context(), r.site, track.Baseline)
-	if err != nil || rep.Settled != 2 || rep.PageFetches != 0 {
-		t.Errorf("baseline: %+v, %v", rep, err)
-	}
-	want(t, "run after the baseline, published", r.run().Published, 0)
+	want(t, "published", r.run().Published, 1)
 	if err := r.tracker().Reset(t.Context(), r.site.Name); err != nil {
 		t.Fatal(err)
 	}
 	r.site.Baseline = 3
-	r.web.posts["/bad"].fail = nil
 	want(t, "run after the reset, published", r.run().Published, 3)
 	if err := r.tracker().Reset(t.Context(), "nobody"); !errors.Is(err, state.ErrNoSite) {
 		t.Errorf("reset of nobody: %v", err)
@@ -230,13 +226,33 @@ func TestCancelled(t *testing.T) {
 			}
 		}
 	}
-	if _, err := r.tracker().Run(ctx, r.site, track.Incremental); !errors.Is(err, context.Canceled) {
+	if _, err := r.tracker().Run(ctx, r.site); !errors.Is(err, context.Canceled) {
 		t.Errorf("Run = %v", err)
 	}
 	r.at, r.every = nil, 0
 	r.web.pages()
 	rep := r.run() // at once: nobody has the lease
-	want(t, "published", rep.Published, 4)
+	want(t, "published", rep.Published, 2)
+	want(t, "published in all", len(r.published()), 4)
 	want(t, "page fetches", rep.PageFetches, 2)
 	want(t, "the run before", r.stats().Runs[1].Outcome, "failed")
+}
+
+// TestResetBeginsWithTheWindow: a reset that ends halfway must not leave the window without
+// the rows, or the next run would restore what was to be forgotten.
+func TestResetBeginsWithTheWindow(t *testing.T) {
+	r := started(t, 3)
+	window := filepath.Join(track.Folder(r.dir, r.site.Name), "window.json")
+	if err := os.Remove(window); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(window, "x"), 0o700); err != nil { // cannot be removed
+		t.Fatal(err)
+	}
+	if err := r.tracker().Reset(t.Context(), r.site.Name); err == nil {
+		t.Fatal("a reset that could not remove the window")
+	}
+	if _, err := r.store().Site(t.Context(), r.site.Name); err != nil {
+		t.Errorf("after a reset that ended halfway: %v", err)
+	}
 }

@@ -2,10 +2,13 @@ package track_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -199,7 +202,7 @@ func TestFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantList(t, "the newest", r.web.pages(), "/dead", "/new2", "/new1", "/new0", "/0")
+	wantList(t, "the newest", r.web.pages(), "/0", "/new0", "/new1", "/new2", "/dead")
 	want(t, "published", rep.Published, 4)
 	want(t, "feeds written", rep.FeedsWritten, 3)
 	want(t, "the window", r.file("window.json"), window)
@@ -211,8 +214,45 @@ func TestFull(t *testing.T) {
 	}
 	r.web.fail["/sitemap.xml"] = errDown
 	before := r.file("rss.xml")
-	if rep, err := r.tracker().Full(t.Context(), r.site); err == nil || rep.Outcome != state.Failed {
+	if rep, err := r.tracker().Full(t.Context(), r.site); err != nil || rep.Outcome != state.Failed {
 		t.Errorf("a site that is down: %+v, %v", rep, err)
 	}
 	want(t, "the feed of a site that is down", r.file("rss.xml"), before)
+}
+
+// TestTwoAtOnce: full mode knows nothing of the others' lease. Two runs at once both end, and
+// every reader gets a whole feed.
+func TestTwoAtOnce(t *testing.T) {
+	var both sync.WaitGroup
+	dir, meet := t.TempDir(), make(chan struct{})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for _, length := range []int{1, 1 << 20} {
+		r := busy(t)
+		r.dir, r.site.Channel.Title = dir, strings.Repeat("x", length)
+		r.at = func(point string) {
+			if point == "file" { // both write it now
+				select {
+				case meet <- struct{}{}:
+				case <-meet:
+				case <-ctx.Done():
+				}
+			}
+		}
+		both.Go(func() {
+			defer cancel() // the other one need not wait
+			for range 20 {
+				if rep, err := r.tracker().Full(t.Context(), r.site); err != nil {
+					t.Errorf("%s, %v", rep.Outcome, err)
+				}
+				if feed := r.file("rss.xml"); !strings.HasSuffix(feed, "</rss>\n") || strings.Count(feed, "<rss") != 1 {
+					t.Errorf("half a feed of %d bytes", len(feed))
+				}
+			}
+		})
+	}
+	both.Wait()
+	if left, err := filepath.Glob(filepath.Join(dir, "example", "*.new*")); len(left) > 0 || err != nil {
+		t.Errorf("%v is left, %v", left, err)
+	}
 }

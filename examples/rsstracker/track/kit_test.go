@@ -2,8 +2,6 @@ package track_test
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,8 +13,11 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/examples/internal/fetch"
+	"github.com/twofold-go/twofold/examples/internal/sqlite"
+	"github.com/twofold-go/twofold/examples/rsstracker/config"
 	"github.com/twofold-go/twofold/examples/rsstracker/feed"
 	"github.com/twofold-go/twofold/examples/rsstracker/page"
+	"github.com/twofold-go/twofold/examples/rsstracker/sitemap"
 	"github.com/twofold-go/twofold/examples/rsstracker/state"
 	"github.com/twofold-go/twofold/examples/rsstracker/track"
 )
@@ -40,8 +41,8 @@ type web struct {
 	posts  map[string]*post
 	robots []string
 	blind  error // why robots.txt cannot be read
-	cached bool  // the client knows all sitemaps already, whoever asked for them
 
+	sent  map[string]string // sitemaps that the client has
 	asked []string          // paths, in order
 	page  track.PageRequest // the last one
 }
@@ -49,7 +50,7 @@ type web struct {
 var errDown = &fetch.StatusError{Code: 503}
 
 func newWeb() *web {
-	return &web{files: map[string]string{}, fail: map[string]error{}, posts: map[string]*post{}}
+	return &web{sent: map[string]string{}, files: map[string]string{}, fail: map[string]error{}, posts: map[string]*post{}}
 }
 
 // add puts a post on the site.
@@ -94,7 +95,7 @@ func (w *web) path(url string) (string, error) {
 }
 
 // Sitemap implements track.Source.
-func (w *web) Sitemap(_ context.Context, url, seen string) (fetch.Response, error) {
+func (w *web) Sitemap(_ context.Context, url string) (fetch.Response, error) {
 	path, err := w.path(url)
 	body, ok := w.files[path]
 	if err == nil && !ok {
@@ -103,9 +104,9 @@ func (w *web) Sitemap(_ context.Context, url, seen string) (fetch.Response, erro
 	if err != nil {
 		return fetch.Response{}, err
 	}
-	sum := sha256.Sum256([]byte(body))
-	hash := hex.EncodeToString(sum[:])
-	return fetch.Response{URL: url, Body: []byte(body), Hash: hash, NotModified: hash == seen || seen == "" && w.cached, Wire: int64(len(body))}, nil
+	same := w.sent[path] == body
+	w.sent[path] = body
+	return fetch.Response{URL: url, Body: []byte(body), NotModified: same}, nil
 }
 
 // Discover implements track.Source.
@@ -123,7 +124,7 @@ func (w *web) Page(_ context.Context, r track.PageRequest) (track.Page, error) {
 	case p.fail != nil:
 		err = p.fail
 	default:
-		return track.Page{Meta: page.Meta{Title: "Title of " + path, Description: p.text, Hash: p.text}, Wire: int64(len(p.text))}, nil
+		return track.Page{Meta: page.Meta{Title: "Title of " + path, Description: p.text, Hash: p.text}}, nil
 	}
 	return track.Page{}, err
 }
@@ -144,7 +145,7 @@ func (w *web) pages() (all []string) {
 type rig struct {
 	t      *testing.T
 	web    *web
-	site   track.Site
+	site   config.Site
 	dir    string
 	now    time.Time
 	every  time.Duration // between two runs
@@ -156,10 +157,9 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, web: newWeb(), dir: t.TempDir(), now: epoch, every: time.Hour, log: slog.New(slog.DiscardHandler)}
-	r.site = track.Site{
-		Name: "example", Sitemaps: []string{home + "/sitemap.xml"}, CleanEvery: 24 * time.Hour,
-		Channel: feed.Channel{Title: "Example", Description: "What is new", Link: home, Base: "https://feeds.example.org/example"},
-	}
+	r.site = config.Default()
+	r.site.Name, r.site.SitemapURL, r.site.CleanupDays = "example", home+"/sitemap.xml", 1
+	r.site.Channel = feed.Channel{Title: "Example", Description: "What is new", Link: home, Base: "https://feeds.example.org/example"}
 	r.moveTo(r.dir)
 	return r
 }
@@ -178,7 +178,7 @@ func (r *rig) moveTo(dir string) {
 func (r *rig) database() string { return filepath.Join(r.dir, "rss.db") }
 
 func (r *rig) newKeeper() *state.Keeper {
-	return state.NewKeeper(r.database(), state.Options{Relaxed: true}, func() time.Time { return r.now }, r.log)
+	return state.NewKeeper(r.database(), sqlite.Off, func() time.Time { return r.now }, r.log)
 }
 
 func (r *rig) tracker() *track.Tracker {
@@ -191,7 +191,7 @@ func (r *rig) tracker() *track.Tracker {
 func (r *rig) run() track.Report {
 	r.t.Helper()
 	r.now = r.now.Add(r.every)
-	rep, err := r.tracker().Run(r.t.Context(), r.site, track.Incremental)
+	rep, err := r.tracker().Run(r.t.Context(), r.site)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -211,15 +211,15 @@ func (r *rig) store() *state.Store {
 // stats returns what is known of the site.
 func (r *rig) stats() state.Stats {
 	r.t.Helper()
-	st, err := r.store().Stats(r.t.Context(), r.site.Name, r.now)
+	all, err := r.store().Stats(r.t.Context(), r.now, r.site.Name)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return st
+	return all[0]
 }
 
 // window returns the items of the feed, the last one first.
-func (r *rig) window() []state.Item {
+func (r *rig) window() []feed.Item {
 	r.t.Helper()
 	site, err := r.store().Site(r.t.Context(), r.site.Name)
 	if err != nil {
@@ -237,7 +237,7 @@ func (r *rig) published() []string {
 	r.t.Helper()
 	all := []string{}
 	for _, i := range slices.Backward(r.window()) {
-		all = append(all, strings.TrimPrefix(i.Key, "example.com"))
+		all = append(all, strings.TrimPrefix(sitemap.Identity(i.GUID), "example.com"))
 	}
 	return all
 }
@@ -256,7 +256,7 @@ func (r *rig) file(name string) string {
 func started(t *testing.T, n int) *rig {
 	t.Helper()
 	r := newRig(t)
-	r.site.Baseline = -1
+	r.site.Baseline = 0
 	for i := range n {
 		r.web.add(fmt.Sprintf("/%d", i), epoch.Add(-time.Duration(i+1)*time.Hour))
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/mmcdole/gofeed"
 
 	"github.com/twofold-go/twofold/examples/rsstracker/state"
-	"github.com/twofold-go/twofold/examples/rsstracker/track"
 )
 
 var (
@@ -56,7 +55,7 @@ type entry struct{ guid, link, date string }
 func TestModel(t *testing.T) {
 	t.Logf("-seed=%d -steps=%d", *seed, *steps)
 	m := &model{rig: newRig(t), ctx: context.WithoutCancel(t.Context()), rand: rand.New(rand.NewPCG(*seed, 0)), pages: map[string]*fate{}, child: map[string][]string{}, seen: map[string]entry{}}
-	m.site.Baseline, m.site.Updates, m.site.MaxPages, m.site.Window, m.site.CleanEvery = 3, true, 6, 50, 90*24*time.Hour
+	m.site.Baseline, m.site.Updates, m.site.MaxPages, m.site.Window, m.site.CleanupDays = 3, true, 6, 50, 90
 	m.child["/a.xml"], m.child["/b.xml"] = nil, nil
 	for range 12 {
 		m.birth()
@@ -136,7 +135,7 @@ func (m *model) pass() {
 func (m *model) whole() {
 	m.damaged(func() {
 		m.now = m.now.Add(10 * time.Minute)
-		rep, err := m.tracker().Run(m.ctx, m.site, track.Incremental)
+		rep, err := m.tracker().Run(m.ctx, m.site)
 		if err != nil {
 			m.t.Fatal(err)
 		}
@@ -171,7 +170,7 @@ func (m *model) crash() {
 				panic(v)
 			}
 		}()
-		if _, err := m.tracker().Run(m.ctx, m.site, track.Incremental); err != nil {
+		if _, err := m.tracker().Run(m.ctx, m.site); err != nil {
 			m.t.Error(err)
 		}
 	})
@@ -244,7 +243,7 @@ func (m *model) quiesce() {
 		m.t.Fatal(err)
 	}
 	for _, i := range window {
-		p := i.Key[len("example.com"):]
+		p := i.GUID[len(home):]
 		if f := m.pages[p]; listed(f) && !f.dead && i.Description != m.web.posts[p].text {
 			m.t.Errorf("%s says %q, the page %q", p, i.Description, m.web.posts[p].text)
 		}

@@ -1,49 +1,48 @@
 package track
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"hash/fnv"
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 	"github.com/twofold-go/twofold/examples/rsstracker/page"
-	"github.com/twofold-go/twofold/examples/rsstracker/sitemap"
 	"github.com/twofold-go/twofold/examples/rsstracker/state"
 )
 
-// How failed pages are tried again (S-E11).
 const (
 	firstRetry  = 10 * time.Minute // and twice as long each time
 	lastRetry   = 24 * time.Hour
-	maxAttempts = 10 // of what nobody knows the meaning of
+	maxAttempts = 10 // of an error that has no rule here
 	deadAfter   = 3  // of what looks final
-	forever     = 0  // what is the site's fault passes: its pages are never given up
 )
 
-// giveUpRun is after how many failures in a row, of the kind that a site has when it
-// is down, the rest of the pages wait for the next run.
+// giveUpRun failures in a row mean that the site is down. The rest waits for the next run.
 const giveUpRun = 3
 
-// process fetches the pages that are due. The doc's three kinds come from one query:
-// new ones, pending ones of a run that died, and failed ones whose time has come.
 func (r *run) process(ctx context.Context) error {
-	if err := r.count(ctx); err != nil {
+	c, err := r.store.Pages(ctx, r.lease.Site.ID)
+	if err != nil {
 		return err
 	}
-	due, total, err := r.store.Due(ctx, r.lease.Site.ID, r.Now(), orDefault(r.site.MaxPages, defaultPages), !r.site.NoRetry)
+	r.rep.Skipped = c.Done
+	r.rep.full = r.rep.Sitemaps + min(r.site.Window, c.Done+c.Pending+c.Failed)
+	due, total, err := r.store.Due(ctx, r.lease.Site.ID, r.Now(), r.site.MaxPages, r.site.RetryFailed)
 	if err != nil {
 		return err
 	}
 	r.rep.Pending = max(0, total-r.rep.New-r.rep.Changed)
 	r.rep.Waiting = total
 	down := 0
-	for _, u := range due {
+	for _, u := range slices.Backward(due) { // the newest is the last item
 		r.At("page")
 		transient, err := r.one(ctx, u)
 		if err != nil {
@@ -59,19 +58,7 @@ func (r *run) process(ctx context.Context) error {
 	return nil
 }
 
-// count notes what the run does not have to look at.
-func (r *run) count(ctx context.Context) error {
-	c, err := r.store.Pages(ctx, r.lease.Site.ID)
-	if err != nil {
-		return err
-	}
-	r.rep.Skipped = c.Done
-	r.rep.full = r.rep.Sitemaps + min(r.site.Items(), c.Done+c.Pending+c.Ready+c.Failed)
-	return nil
-}
-
-// one fetches one page and keeps what came of it. It reports whether the page failed
-// in a way that others will, too.
+// one fetches a page. transient says that other pages will fail, too.
 func (r *run) one(ctx context.Context, u state.URL) (transient bool, err error) {
 	p, err := r.meta(ctx, u)
 	if ctx.Err() != nil {
@@ -84,53 +71,41 @@ func (r *run) one(ctx context.Context, u state.URL) (transient bool, err error) 
 		return f.transient, r.store.SaveFailure(ctx, r.lease, r.Now(), u, f.code, f.retryAt(u, r.Now()))
 	}
 	verdict, err := r.store.SavePage(ctx, r.lease, r.Now(), u, r.describe(u, p))
-	switch verdict {
-	case state.Unchanged:
-		r.rep.Unchanged++
-	case state.Learned:
-		r.rep.Learned++
-	case state.Ready:
+	if err != nil {
+		return false, err
 	}
-	return false, err
+	*map[state.Verdict]*int{
+		state.Published: &r.rep.Published, state.Updated: &r.rep.Updated, state.Unchanged: &r.rep.Unchanged, state.Learned: &r.rep.Learned,
+	}[verdict]++
+	return false, nil
 }
 
-// meta gets what a page says of itself, unless the site is tracked without its pages. What is no HTML,
-// a PDF perhaps, is published by what the sitemap says of it.
+// meta gets what a page says of itself. If it is no HTML, the sitemap speaks for it.
 func (r *run) meta(ctx context.Context, u state.URL) (page.Meta, error) {
 	byDate := page.Meta{Hash: "lastmod:" + strconv.FormatInt(u.LastMod.Unix(), 10)}
-	if r.site.NoPages {
+	if !r.site.FetchTitles {
 		return byDate, nil
 	}
 	p, err := r.Source.Page(ctx, PageRequest{URL: u.URL, Selector: r.site.Selector, LastMod: u.LastMod, Fresh: u.Changed})
 	if !p.Cached {
 		r.rep.PageFetches++
 	}
-	r.rep.Bytes += p.Wire
 	if errors.Is(err, page.ErrNotHTML) {
 		return byDate, nil
 	}
 	return p.Meta, err
 }
 
-// describe says what the feed will say of a page. Its date is the page's own, else
-// the sitemap's, else that of its first sight; never a later one than now.
-func (r *run) describe(u state.URL, m page.Meta) state.Page {
-	p := state.Page{Title: m.Title, Description: m.Description, Hash: m.Hash}
-	for _, title := range []string{u.Title, slug(u.URL)} {
-		if p.Title == "" {
-			p.Title = title
-		}
+// describe fills in the title and the date. The date is never later than now.
+func (r *run) describe(u state.URL, m page.Meta) page.Meta {
+	m.Title = cmp.Or(m.Title, u.Title, slug(u.URL))
+	m.Published = cmp.Or(m.Published, u.Published, u.LastMod, u.FirstSeen)
+	if now := r.Now(); m.Published.After(now) { // it would stand before all others for years
+		m.Published = now
 	}
-	for _, d := range []time.Time{m.Published, u.Published, u.LastMod, u.FirstSeen} {
-		if p.Date.IsZero() {
-			p.Date = d
-		}
-	}
-	p.Date = sitemap.Clamp(p.Date, r.Now())
-	return p
+	return m
 }
 
-// slug makes a title of a URL.
 func slug(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -145,16 +120,14 @@ func slug(rawURL string) string {
 	return name
 }
 
-// failure is what an error means for a page.
 type failure struct {
 	code      string
 	transient bool          // the site is to blame, not the page
-	attempts  int           // after which it is given up, or forever
+	attempts  int           // after which it is given up; 0: never
 	wait      time.Duration // that the site asked for
 }
 
-// classify says what an error means. Codes go to the database and to the statistics,
-// so they are short and the program's own.
+// classify says what an error means. Codes hold nothing that the site sent.
 func classify(err error) failure {
 	if e, ok := errors.AsType[*fetch.StatusError](err); ok {
 		f := failure{code: "status " + strconv.Itoa(e.Code), attempts: deadAfter, wait: e.RetryAfter}
@@ -162,28 +135,11 @@ func classify(err error) failure {
 		case e.Code == http.StatusGone:
 			f.attempts = 1
 		case e.Code >= http.StatusInternalServerError, e.Code == http.StatusTooManyRequests, e.Code == http.StatusRequestTimeout:
-			f.attempts, f.transient = forever, true
+			f.attempts, f.transient = 0, true
 		}
 		return f
 	}
-	for _, f := range []struct {
-		is error
-		failure
-	}{
-		{page.ErrContent, failure{code: "no content", attempts: deadAfter}},
-		{fetch.ErrTooLarge, failure{code: "too large", attempts: deadAfter}},
-		{fetch.ErrTooManyRedirects, failure{code: "redirects", attempts: deadAfter}},
-		{fetch.ErrRedirectLoop, failure{code: "redirects", attempts: deadAfter}},
-		{fetch.ErrPrivateAddress, failure{code: "private address", attempts: 1}},
-		{fetch.ErrURL, failure{code: "bad URL", attempts: 1}},
-		{fetch.ErrScheme, failure{code: "bad URL", attempts: 1}},
-		{fetch.ErrPort, failure{code: "bad URL", attempts: 1}},
-		{fetch.ErrTimeout, failure{code: "timeout", attempts: forever, transient: true}},
-		{fetch.ErrConnect, failure{code: "no connection", attempts: forever, transient: true}},
-		{fetch.ErrDeadHost, failure{code: "no connection", attempts: forever, transient: true}},
-		{fetch.ErrBusy, failure{code: "busy", attempts: forever, transient: true}},
-		{fetch.ErrRobots, failure{code: "robots.txt", attempts: deadAfter, wait: lastRetry}},
-	} {
+	for _, f := range failures {
 		if errors.Is(err, f.is) {
 			return f.failure
 		}
@@ -191,13 +147,29 @@ func classify(err error) failure {
 	return failure{code: "other", attempts: maxAttempts}
 }
 
-// retryAt returns when to try a page again that has failed once more; zero: never. A
-// site that asks for more time gets it, within reason. The spread keeps pages that
-// failed together from coming back together; it is the page's own, so that a run that
-// is repeated does the same.
+var failures = []struct {
+	is error
+	failure
+}{
+	{page.ErrContent, failure{code: "no content", attempts: deadAfter}},
+	{fetch.ErrTooLarge, failure{code: "too large", attempts: deadAfter}},
+	{fetch.ErrTooManyRedirects, failure{code: "redirects", attempts: deadAfter}},
+	{fetch.ErrRedirectLoop, failure{code: "redirects", attempts: deadAfter}},
+	{fetch.ErrPrivateAddress, failure{code: "private address", attempts: 1}},
+	{fetch.ErrURL, failure{code: "bad URL", attempts: 1}},
+	{fetch.ErrScheme, failure{code: "bad URL", attempts: 1}},
+	{fetch.ErrPort, failure{code: "bad URL", attempts: 1}},
+	{fetch.ErrTimeout, failure{code: "timeout", transient: true}},
+	{fetch.ErrConnect, failure{code: "no connection", transient: true}},
+	{fetch.ErrDeadHost, failure{code: "no connection", transient: true}},
+	{fetch.ErrBusy, failure{code: "busy", transient: true}},
+	{fetch.ErrRobots, failure{code: "robots.txt", attempts: deadAfter, wait: lastRetry}},
+}
+
+// retryAt returns when to try again; zero: never. A site that asks for more time gets up to a week.
 func (f failure) retryAt(u state.URL, now time.Time) time.Time {
 	n := u.Attempts + 1
-	if f.attempts != forever && n >= f.attempts {
+	if f.attempts > 0 && n >= f.attempts {
 		return time.Time{}
 	}
 	wait := min(firstRetry<<min(n-1, 10), lastRetry)

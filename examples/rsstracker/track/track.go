@@ -1,51 +1,37 @@
-// Package track is one run of the tracker, from the sitemap to the feed. Each step
-// leaves the database in a state that the next run can go on from, so the process
-// may be killed between any two of them:
-//
-//	begin    take the site's lease
-//	restore  take the last good feed over, if the database knows nothing of the site
-//	sitemap  read what has changed of the sitemaps; each in its own transaction
-//	detect   compare what they list with what is known
-//	process  fetch the pages that are new, changed, or failed before; each in its own
-//	publish  make items of them, all at once
-//	render   write the feeds
-//	prune    forget what has been gone for long
-//	end      give the lease back
-//
-// Nothing is lost because a page stays pending until its item is committed, in the
-// transaction that makes it done. Nothing is published twice because a page has one
-// row, found by the URL without its scheme, and one item, which a unique index holds.
-// Feeds are a function of the items and are rendered at every run, so a crash before
-// the rendering is made good by the next run.
+// Package track is one run of the tracker, from the sitemap to the feed. It may be killed between any two steps.
+// Nothing is lost: a page stays pending until its item is committed. Nothing is published twice: a page has one row, and
+// one item, which a unique index holds.
 package track
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/internal/fetch"
+	"github.com/twofold-go/twofold/examples/internal/sqlite"
+	"github.com/twofold-go/twofold/examples/rsstracker/config"
+	"github.com/twofold-go/twofold/examples/rsstracker/feed"
 	"github.com/twofold-go/twofold/examples/rsstracker/page"
 	"github.com/twofold-go/twofold/examples/rsstracker/sitemap"
 	"github.com/twofold-go/twofold/examples/rsstracker/state"
 )
 
-// Source is where sitemaps and pages come from. All methods may be called
-// concurrently.
+// Source is where sitemaps and pages come from. All methods may be called concurrently.
 type Source interface {
-	// Sitemap returns a sitemap. Response.NotModified says that its hash is seen.
-	// Its body is read by Response.Open.
-	Sitemap(ctx context.Context, url, seen string) (fetch.Response, error)
+	// Sitemap returns a sitemap. Response.Open reads it, also when it is not modified.
+	Sitemap(ctx context.Context, url string) (fetch.Response, error)
 
-	// Discover returns the sitemaps that the robots.txt of the URL's site names. None
-	// and no error: it names none. An error: it is not known.
+	// Discover returns the sitemaps that a robots.txt names. An error means that it is not known.
 	Discover(ctx context.Context, url string) ([]string, error)
 
-	// Page returns what is known of a page. A page that is no HTML is
-	// [page.ErrNotHTML].
+	// Page returns what is known of a page, or [page.ErrNotHTML].
 	Page(ctx context.Context, r PageRequest) (Page, error)
 }
 
@@ -60,28 +46,20 @@ type PageRequest struct {
 // Page is a page that was got.
 type Page struct {
 	page.Meta
-	Wire   int64 // bytes of bodies read from the network for it
-	Cached bool  // the network was not used
+	Cached bool // the network was not used
 }
 
-// Config says what a tracker is made of. Keeper, Source and Dir are required.
+// Config says what a tracker is made of. Keeper, Source, Dir and Log are required.
 type Config struct {
 	Keeper *state.Keeper
 	Source Source
 	Dir    string           // that the feeds are written below
 	Now    func() time.Time // nil: time.Now
-	Log    *slog.Logger     // nil: slog.Default
+	Log    *slog.Logger
+	Lease  time.Duration // for which a site stays locked after its run died: longer than a page may take. 0: 10 minutes
 
-	// Lease is how long a site stays locked after its run died. It must be longer
-	// than a page may take, waiting for the host included. 0: 10 minutes.
-	Lease time.Duration
-
-	// Rendered is called when a site's feeds were written. Nil: nobody is told.
-	Rendered func(ctx context.Context, site string)
-
-	// At is called between any two steps, with the name of the point. It is for
-	// tests, which end the process there. Nil: nothing is called.
-	At func(point string)
+	Rendered func(ctx context.Context, site string) // called when a site's feeds were written. Nil: nothing is
+	At       func(point string)                     // for tests: called between any two steps. Nil: nothing is
 }
 
 // Tracker runs sites. All methods may be called concurrently.
@@ -92,73 +70,53 @@ func New(cfg Config) *Tracker {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.Default()
-	}
-	if cfg.Lease <= 0 {
-		cfg.Lease = 10 * time.Minute
-	}
+	cfg.Lease = cmp.Or(cfg.Lease, 10*time.Minute)
 	if cfg.At == nil {
 		cfg.At = func(string) {}
 	}
 	return &Tracker{cfg: cfg}
 }
 
-// Mode is what a run is for.
-type Mode uint8
-
-// The modes.
-const (
-	Incremental Mode = iota // what is new since the last run
-	Baseline                // everything there is now is old
-)
-
-// Run makes one run of a site and returns its report, which is also kept in the
-// database. Faults of the site are in the report; the error is for what kept the run
-// from ending: the database, the context, or another run, see the errors of package
-// state.
-//
-// If the database is corrupt, a new one takes its place and the run begins again, as
-// a silent baseline (S-E12): everything is recorded, nothing is published, and the
-// feed stays the last good one.
-func (t *Tracker) Run(ctx context.Context, s Site, m Mode) (Report, error) {
-	rep, store, err := t.once(ctx, s, m)
-	if errors.Is(err, state.ErrCorrupt) {
+// Run makes one run of a site. If the database is corrupt the run begins again, on a new one (S-E12).
+func (t *Tracker) Run(ctx context.Context, s config.Site) (Report, error) {
+	rep, store, err := t.once(ctx, s, false)
+	if errors.Is(err, sqlite.ErrCorrupt) {
 		t.cfg.Log.ErrorContext(ctx, "the database is corrupt", "site", s.Name, "err", err)
 		if store != nil {
 			if err := t.cfg.Keeper.Replace(store); err != nil {
 				t.cfg.Log.WarnContext(ctx, "closing the corrupt database", "err", err)
 			}
 		}
-		rep, _, err = t.once(ctx, s, m)
+		rep, _, err = t.once(ctx, s, false)
 	}
 	return rep, err
 }
 
-func (t *Tracker) once(ctx context.Context, s Site, m Mode) (Report, *state.Store, error) {
+func (t *Tracker) once(ctx context.Context, s config.Site, full bool) (Report, *state.Store, error) {
 	store, err := t.cfg.Keeper.Store(ctx)
 	if err != nil {
 		return Report{Site: s.Name}, nil, err
 	}
-	r := &run{Config: t.cfg, store: store, site: s, mode: m, rep: Report{Site: s.Name, Started: t.cfg.Now()}}
+	r := &run{Config: t.cfg, store: store, site: s, full: full, rep: Report{Site: s.Name, Started: t.cfg.Now()}}
 	err = r.story(ctx)
 	return r.rep, store, err
 }
 
-// run is one run under way.
 type run struct {
 	Config
 	store *state.Store
-	site  Site
-	mode  Mode
+	site  config.Site
+	full  bool // on a database of its own, see [Tracker.Full]
 	lease state.Lease
 	walk  sitemap.Report
 	rep   Report
 }
 
-// story is the run from its beginning to its end.
 func (r *run) story(ctx context.Context) error {
-	if err := r.begin(ctx); err != nil {
+	var err error
+	if r.lease, err = r.store.Begin(ctx, state.Start{
+		Site: r.site.Name, SitemapURL: r.site.Source(), Scope: r.site.Scope(), TTL: r.Lease, Now: r.Now(),
+	}); err != nil {
 		return err
 	}
 	for _, step := range []struct {
@@ -166,7 +124,7 @@ func (r *run) story(ctx context.Context) error {
 		do   func(context.Context) error
 	}{
 		{"restore", r.restore}, {"sitemap", r.sitemaps}, {"detect", r.detect}, {"process", r.process},
-		{"publish", r.publish}, {"render", r.render}, {"prune", r.prune},
+		{"render", r.render}, {"prune", r.prune},
 	} {
 		r.At(step.name)
 		if err := step.do(ctx); err != nil {
@@ -174,31 +132,22 @@ func (r *run) story(ctx context.Context) error {
 		}
 	}
 	r.At("end")
-	err := r.store.End(ctx, r.lease, r.Now(), r.outcome(), r.rep, nil)
+	err = r.store.End(ctx, r.lease, r.Now(), r.outcome(), r.rep, nil)
 	r.At("after")
 	return err
 }
 
-func (r *run) begin(ctx context.Context) (err error) {
-	r.lease, err = r.store.Begin(ctx, state.Start{
-		Site: r.site.Name, SitemapURL: r.site.source(), Scope: r.site.scope(), Owner: newOwner(), TTL: r.Lease, Now: r.Now(),
-	})
-	return err
-}
-
-// abort ends a run that cannot go on. What it has done stays done.
 func (r *run) abort(ctx context.Context, cause error) error {
 	r.rep.Outcome = state.Failed
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second) // it may be ctx that ended the run
 	defer cancel()
 	err := r.store.End(ctx, r.lease, r.Now(), state.Failed, r.rep, cause)
-	if err != nil && !errors.Is(err, state.ErrLeaseLost) && !errors.Is(cause, state.ErrCorrupt) {
+	if err != nil && !errors.Is(err, state.ErrLeaseLost) && !errors.Is(cause, sqlite.ErrCorrupt) {
 		r.Log.WarnContext(ctx, "the end of the run was not recorded", "site", r.site.Name, "err", err)
 	}
 	return cause
 }
 
-// outcome says how the run went, now that it is over.
 func (r *run) outcome() state.Outcome {
 	r.rep.Outcome = state.OK
 	switch {
@@ -210,18 +159,21 @@ func (r *run) outcome() state.Outcome {
 	return r.rep.Outcome
 }
 
-// restore takes the items of the last good feed over into a database that has no
-// baseline: it is new, and the old one was lost (S-E12).
+// restore takes the last good feed over, if the database has no baseline (S-E12).
 func (r *run) restore(ctx context.Context) error {
-	if !r.lease.Site.Baseline.IsZero() {
+	if r.full || !r.lease.Site.Baseline.IsZero() {
 		return nil
 	}
-	window, err := readWindow(r.folder())
-	switch {
-	case errors.Is(err, os.ErrNotExist):
+	var window []feed.Item
+	b, err := os.ReadFile(r.file(windowFile))
+	if errors.Is(err, os.ErrNotExist) {
 		return nil
-	case err != nil:
-		r.Log.WarnContext(ctx, "the last good feed cannot be taken over", "site", r.site.Name, "err", err)
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &window)
+	}
+	if err != nil {
+		r.Log.WarnContext(ctx, "the last good feed cannot be taken over", "site", r.site.Name, "file", windowFile, "err", err)
 		return nil
 	}
 	if len(window) == 0 {
@@ -231,47 +183,47 @@ func (r *run) restore(ctx context.Context) error {
 	return r.store.Restore(ctx, r.lease, r.Now(), window)
 }
 
-// detect compares what the sitemaps list with what is known. If they list what they
-// listed before there is nothing to compare.
-func (r *run) detect(ctx context.Context) error {
-	site, err := r.store.Site(ctx, r.site.Name)
-	if err != nil {
-		return err
-	}
-	if site.Dirty && r.rep.readable > 0 {
-		rules := r.site.rules()
-		rules.Now, rules.Whole = r.Now(), r.walk.Whole()
-		if r.rep.Rebuilt || r.mode == Baseline {
+func (r *run) detect(ctx context.Context) (err error) {
+	if r.rep.readable > 0 {
+		rules := state.Rules{Now: r.Now(), Whole: r.walk.Whole(), Baseline: r.site.Baseline, Updates: r.site.Updates}
+		if r.rep.Rebuilt {
 			rules.Baseline = 0
 		}
-		if r.rep.Detected, err = r.store.Detect(ctx, r.lease, rules); err != nil {
-			return err
-		}
-	}
-	if r.mode == Baseline {
-		r.rep.Settled, err = r.store.Settle(ctx, r.lease, r.Now())
+		r.rep.Detected, err = r.store.Detect(ctx, r.lease, rules)
 	}
 	return err
 }
 
-func (r *run) publish(ctx context.Context) (err error) {
-	p, err := r.store.Publish(ctx, r.lease, r.Now())
-	r.rep.Published, r.rep.Updated = p.New, p.Updated
-	return err
-}
-
-// prune forgets, and every few days checks the whole database. A fault of that check
-// is as bad as one that a query runs into.
+// prune forgets, and every few days checks the whole database.
 func (r *run) prune(ctx context.Context) error {
-	keep := r.site.keep()
-	keep.Now = r.Now()
-	p, err := r.store.Prune(ctx, r.lease, keep)
+	const day = 24 * time.Hour
+	p, err := r.store.Prune(ctx, r.lease, state.Keep{Now: r.Now(), Gone: time.Duration(r.site.HistoryDays) * day, Feed: r.site.Window})
 	if err != nil {
 		return err
 	}
 	r.rep.Pruned = p.URLs
-	if last := r.lease.Site.LastCleanup; r.site.CleanEvery > 0 && r.Now().Sub(last) < r.site.CleanEvery {
+	if since := r.Now().Sub(r.lease.Site.LastCleanup); since >= 0 && since < time.Duration(r.site.CleanupDays)*day {
 		return nil
 	}
 	return r.store.Clean(ctx, r.lease, r.Now())
+}
+
+// ErrNothing means that full mode found no page to make a feed of. The last feed stays.
+var ErrNothing = errors.New("track: no page to make a feed of")
+
+// Full makes a feed without state: it is a first run on a database that is thrown away.
+func (t *Tracker) Full(ctx context.Context, s config.Site) (rep Report, err error) {
+	dir, err := os.MkdirTemp("", "rsstracker-full-")
+	if err != nil {
+		return rep, err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // the system clears temporary folders, too
+	cfg := t.cfg
+	cfg.Keeper = state.NewKeeper(filepath.Join(dir, "full.db"), sqlite.Off, cfg.Now, cfg.Log)
+	s.MaxPages, s.Baseline = s.Window, s.Window
+	rep, _, err = (&Tracker{cfg}).once(ctx, s, true)
+	if err = errors.Join(err, cfg.Keeper.Close()); err == nil && rep.Outcome == state.OK && rep.Published == 0 {
+		err = fmt.Errorf("%w: %s", ErrNothing, s.Name)
+	}
+	return rep, err
 }

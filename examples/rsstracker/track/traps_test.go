@@ -9,7 +9,6 @@ import (
 
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 	"github.com/twofold-go/twofold/examples/rsstracker/state"
-	"github.com/twofold-go/twofold/examples/rsstracker/track"
 )
 
 // died stands for a process that ended.
@@ -74,8 +73,8 @@ func TestBaselineRecordsAll(t *testing.T) {
 	want(t, "second run, published", rep.Published, 0)
 }
 
-// TestNothingNewFetchesNothing is the promise: no page is fetched when nothing has
-// changed, and no sitemap below an index that says so.
+// TestNothingNewFetchesNothing is the promise: when nothing has changed, no page is
+// fetched, and each sitemap is a 304.
 func TestNothingNewFetchesNothing(t *testing.T) {
 	r := newRig(t)
 	r.web.add("/a", epoch)
@@ -88,40 +87,11 @@ func TestNothingNewFetchesNothing(t *testing.T) {
 	r.web.pages()
 	rep := r.run()
 	want(t, "page fetches", rep.PageFetches, 0)
-	want(t, "sitemap fetches", rep.SitemapFetches, 1)
-	want(t, "not modified", rep.NotModified, 1)
-	want(t, "sitemaps skipped", rep.SitemapsSkipped, 2)
-	want(t, "fetches saved", rep.Saved, 3+2-1)
+	want(t, "sitemap fetches", rep.SitemapFetches, 3)
+	want(t, "not modified", rep.NotModified, 3)
+	want(t, "fetches saved", rep.Saved, 3+2-3)
 	want(t, "feeds written", rep.FeedsWritten, 0)
 	want(t, "the feed", r.file("rss.xml"), before)
-}
-
-// TestIndexDatesAreNotBelievedBlindly holds the cases in which a sitemap may have
-// changed although its index says the same date.
-func TestIndexDatesAreNotBelievedBlindly(t *testing.T) {
-	for name, tc := range map[string]struct {
-		lastMod time.Time
-		wait    time.Duration
-		skipped int
-	}{
-		"well before the reading":        {epoch.Add(-time.Hour), time.Hour, 1},
-		"in the minute of the reading":   {epoch.Add(59*time.Minute + 30*time.Second), time.Hour, 0},
-		"a date alone, of the same day":  {epoch.Truncate(24 * time.Hour), time.Hour, 0},
-		"a date alone, of some days ago": {epoch.Truncate(24*time.Hour).AddDate(0, 0, -3), time.Hour, 1},
-		"in the future":                  {epoch.AddDate(1, 0, 0), time.Hour, 0},
-		"none":                           {time.Time{}, time.Hour, 0},
-		"for more than a day":            {epoch.Add(-time.Hour), 25 * time.Hour, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
-			r.web.index("/sitemap.xml", tc.lastMod, "/one.xml")
-			r.web.list("/one.xml", "/a")
-			r.web.add("/a", epoch)
-			r.run()
-			r.now = r.now.Add(tc.wait - time.Hour)
-			want(t, "sitemaps skipped", r.run().SitemapsSkipped, tc.skipped)
-		})
-	}
 }
 
 // TestWindowSlides is S-E7: the feed holds the last N items, not the last run's.
@@ -151,11 +121,11 @@ func TestWindowSlides(t *testing.T) {
 func TestSitemapURLStays(t *testing.T) {
 	r := started(t, 1)
 	s := r.store()
-	l, err := s.Begin(t.Context(), state.Start{Site: r.site.Name, Owner: "x", TTL: time.Minute, Now: r.now})
+	l, err := s.Begin(t.Context(), state.Start{Site: r.site.Name, TTL: time.Minute, Now: r.now})
 	if err != nil || l.Site.SitemapURL != home+"/sitemap.xml" {
 		t.Errorf("the URL is %q, %v", l.Site.SitemapURL, err)
 	}
-	if _, err := s.Begin(t.Context(), state.Start{Site: "other", Owner: "x", TTL: time.Minute, Now: r.now}); !errors.Is(err, state.ErrNoSite) {
+	if _, err := s.Begin(t.Context(), state.Start{Site: "other", TTL: time.Minute, Now: r.now}); !errors.Is(err, state.ErrNoSite) {
 		t.Errorf("a site without a URL: %v", err)
 	}
 }
@@ -240,7 +210,7 @@ func TestLease(t *testing.T) {
 	r.at = func(at string) {
 		if at == "process" {
 			r.at = nil
-			_, second = other.Run(t.Context(), r.site, track.Incremental)
+			_, second = other.Run(t.Context(), r.site)
 		}
 	}
 	want(t, "published", r.run().Published, 1)
@@ -255,13 +225,13 @@ func TestLease(t *testing.T) {
 		if at == "got" {
 			r.at = nil
 			r.now = r.now.Add(10 * time.Minute)
-			if _, err := other.Run(t.Context(), r.site, track.Incremental); err != nil {
+			if _, err := other.Run(t.Context(), r.site); err != nil {
 				t.Errorf("a run after the lease: %v", err)
 			}
 		}
 	}
 	r.now = r.now.Add(time.Hour)
-	if _, err := r.tracker().Run(t.Context(), r.site, track.Incremental); !errors.Is(err, state.ErrLeaseLost) {
+	if _, err := r.tracker().Run(t.Context(), r.site); !errors.Is(err, state.ErrLeaseLost) {
 		t.Errorf("the late run: %v, want ErrLeaseLost", err)
 	}
 	wantList(t, "published", r.published(), "/new", "/newer")

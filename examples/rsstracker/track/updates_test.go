@@ -29,8 +29,8 @@ func TestUpdates(t *testing.T) {
 	want(t, "text", now.Description, "better")
 	want(t, "guid", now.GUID, first.GUID)
 	want(t, "date", now.Date, first.Date)
-	want(t, "published at", now.PublishedAt, first.PublishedAt)
-	want(t, "updated at", now.UpdatedAt, r.now)
+	want(t, "published at", now.Published, first.Published)
+	want(t, "updated at", now.Updated, r.now)
 
 	p.lastMod = r.now.Add(time.Minute) // a stamp and nothing else
 	r.listAll()

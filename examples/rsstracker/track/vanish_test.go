@@ -132,7 +132,7 @@ func TestFaultsMakeNothingVanish(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			r.site.Baseline = -1
+			r.site.Baseline = 0
 			index := func() {
 				r.web.index("/sitemap.xml", time.Time{}, "/a.xml", "/b.xml")
 				r.web.list("/b.xml", "/b1", "/b2")

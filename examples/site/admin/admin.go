@@ -1,68 +1,172 @@
-// Package admin is the JSON API by which the site is written to, under
-// /admin/api/. It reads from the store itself and never from a cache; it writes
-// through package service and nothing else.
+// Package admin is the JSON API under /admin/api/, and the writes of /api/v1.
+// It reads from the store, never from a cache, and writes through service.
 package admin
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"log/slog"
 	"net/http"
-	"strings"
+	"strconv"
 
+	"github.com/twofold-go/twofold/examples/site/call"
+	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/service"
 	"github.com/twofold-go/twofold/examples/site/store"
 )
+
+const perPage = 50
 
 // Config says who may write to what.
 type Config struct {
 	Store   *store.Store     // required
 	Service *service.Service // required
-	Key     string           // that a request must bring as a bearer; empty: none will do
+	Key     string           // that a request must bring as a bearer; empty: no request has access
 	Log     *slog.Logger     // is told of failures and refusals. Nil: slog.Default
 }
 
 type api struct {
-	store *store.Store
-	svc   *service.Service
-	key   [sha256.Size]byte
-	off   bool
-	log   *slog.Logger
+	Config
+	*http.ServeMux
+}
+
+func newAPI(cfg Config) *api {
+	cfg.Log = cmp.Or(cfg.Log, slog.Default())
+	a := &api{cfg, http.NewServeMux()}
+	route(a, "/", func(*http.Request, call.None) (any, error) {
+		return nil, &call.Problem{Status: http.StatusNotFound, Text: "there is no such call"}
+	})
+	return a
 }
 
 // New returns the handler of /admin/api/.
 func New(cfg Config) http.Handler {
-	a := &api{store: cfg.Store, svc: cfg.Service, key: sha256.Sum256([]byte(cfg.Key)), off: cfg.Key == "", log: cfg.Log}
-	if a.log == nil {
-		a.log = slog.Default()
-	}
-	mux := http.NewServeMux()
-	a.routePosts(mux)
-	a.routePages(mux)
-	a.routeTags(mux)
-	a.routeSite(mux)
-	a.routeKeys(mux)
-	mux.Handle("/admin/api/", do(a, func(context.Context, *http.Request, nothing) (reply, error) {
-		return reply{}, &problem{Status: http.StatusNotFound, Text: "there is no such call"}
-	}))
-	return a.guard(mux)
+	a := newAPI(cfg)
+	a.writes("/admin/api", func(store.Table) find[int64] { return byID })
+	a.site()
+	return call.Guard{Key: a.Key, Log: a.Log}.Wrap(a)
 }
 
-// guard lets through what brings the key. It compares hashes, so that the time it
-// takes says nothing about the key, not even its length.
-func (a *api) guard(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-store")
-		scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		sum := sha256.Sum256([]byte(key))
-		same := subtle.ConstantTimeCompare(sum[:], a.key[:]) == 1
-		if a.off || !same || !strings.EqualFold(scheme, "Bearer") {
-			a.log.WarnContext(r.Context(), "admin request refused", "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
-			w.Header().Set("WWW-Authenticate", `Bearer realm="admin"`)
-			a.refuse(w, &problem{Status: http.StatusUnauthorized, Text: "the admin key is needed: Authorization: Bearer KEY"})
-			return
-		}
-		next.ServeHTTP(w, r)
+// NewWrites returns the handler of the writes of /api/v1, which name things by slug. It checks no key.
+func NewWrites(cfg Config) http.Handler {
+	a := newAPI(cfg)
+	a.writes("/api/v1", func(of store.Table) find[int64] {
+		return func(r *http.Request) (int64, error) { return a.Store.ID(r.Context(), of, r.PathValue("it")) }
 	})
+	return a
+}
+
+func (a *api) writes(base string, it func(of store.Table) find[int64]) {
+	s, post, page := a.Service, it(store.Posts), it(store.Pages)
+	route(a, "POST "+base+"/posts", create(s.SavePost))
+	route(a, "PUT "+base+"/posts/{it}", replace(post, s.SavePost))
+	route(a, "POST "+base+"/posts/{it}/publish", get(post, s.PublishPost))
+	route(a, "DELETE "+base+"/posts/{it}", remove(post, s.DeletePost))
+	route(a, "POST "+base+"/pages", create(s.SavePage))
+	route(a, "PUT "+base+"/pages/{it}", replace(page, s.SavePage))
+	route(a, "DELETE "+base+"/pages/{it}", remove(page, s.DeletePage))
+	route(a, "POST "+base+"/tags", create(func(ctx context.Context, _ int64, t content.Tag) (content.Tag, error) { return t, s.CreateTag(ctx, t) }))
+	route(a, "PUT "+base+"/tags/{it}", replace(byName, func(ctx context.Context, slug string, t content.Tag) (content.Tag, error) {
+		return t, s.UpdateTag(ctx, slug, t)
+	}))
+	route(a, "DELETE "+base+"/tags/{it}", remove(byName, s.DeleteTag))
+}
+
+func (a *api) listPosts(r *http.Request, _ call.None) (any, error) {
+	q := r.URL.Query()
+	number, err := call.PageNumber(q)
+	if err != nil {
+		return nil, err
+	}
+	l, err := a.Store.AllPosts(r.Context(), content.Status(q.Get("status")), content.Window{Number: number, Size: perPage})
+	l.Posts = append([]content.Summary{}, l.Posts...) // [] rather than null
+	return l, err
+}
+
+type navigation struct {
+	Items []content.NavItem `json:"items"`
+}
+
+// newKey is a new key with its secret, which is shown once.
+type newKey struct {
+	content.APIKey
+	Key string `json:"key"`
+}
+
+// site routes the reads of everything, public or not, and the writes of settings, navigation and keys.
+func (a *api) site() {
+	s := a.Service
+	route(a, "GET /admin/api/posts", a.listPosts)
+	route(a, "GET /admin/api/posts/{it}", get(byID, a.Store.AnyPost))
+	route(a, "GET /admin/api/pages", all("pages", a.Store.Pages))
+	route(a, "GET /admin/api/pages/{it}", get(byID, a.Store.PageByID))
+	route(a, "GET /admin/api/tags", all("tags", a.Store.Tags))
+	route(a, "GET /admin/api/settings", func(r *http.Request, _ call.None) (any, error) { return a.Store.Settings(r.Context()) })
+	route(a, "PUT /admin/api/settings", func(r *http.Request, in content.Settings) (any, error) {
+		return in, s.UpdateSettings(r.Context(), in)
+	})
+	route(a, "GET /admin/api/navigation", all("items", a.Store.Navigation))
+	route(a, "PUT /admin/api/navigation", func(r *http.Request, in navigation) (any, error) {
+		in.Items = append([]content.NavItem{}, in.Items...)
+		return in, s.UpdateNavigation(r.Context(), in.Items)
+	})
+	route(a, "GET /admin/api/keys", all("keys", a.Store.APIKeys))
+	route(a, "POST /admin/api/keys", create(func(ctx context.Context, _ int64, in service.KeyInput) (newKey, error) {
+		k, key, err := s.CreateAPIKey(ctx, in)
+		return newKey{k, key}, err
+	}))
+	route(a, "PUT /admin/api/keys/{it}", replace(byName, s.UpdateAPIKey))
+	route(a, "DELETE /admin/api/keys/{it}", remove(byName, s.RevokeAPIKey))
+}
+
+// find returns what the path of a request names as {it}.
+type find[K any] func(r *http.Request) (K, error)
+
+func byID(r *http.Request) (int64, error) {
+	n, err := strconv.ParseInt(r.PathValue("it"), 10, 64)
+	if err != nil || n < 1 {
+		return 0, content.ErrNotFound
+	}
+	return n, nil
+}
+
+func byName(r *http.Request) (string, error) { return r.PathValue("it"), nil }
+
+func route[In any](a *api, pattern string, f func(r *http.Request, in In) (any, error)) {
+	a.Handle(pattern, call.Do(a.Log, f))
+}
+
+// create calls a method that makes something. Its id is 0.
+func create[In, Out any](method func(context.Context, int64, In) (Out, error)) func(*http.Request, In) (any, error) {
+	return func(r *http.Request, in In) (any, error) {
+		v, err := method(r.Context(), 0, in)
+		return call.Created{Body: v}, err
+	}
+}
+
+// replace calls a method on what the path names, with the body of the request.
+func replace[K, In, Out any](it find[K], method func(context.Context, K, In) (Out, error)) func(*http.Request, In) (any, error) {
+	return func(r *http.Request, in In) (any, error) {
+		k, err := it(r)
+		if err != nil {
+			return nil, err
+		}
+		return method(r.Context(), k, in)
+	}
+}
+
+func get[K, Out any](it find[K], method func(context.Context, K) (Out, error)) func(*http.Request, call.None) (any, error) {
+	return replace(it, func(ctx context.Context, k K, _ call.None) (Out, error) { return method(ctx, k) })
+}
+
+func remove[K any](it find[K], method func(context.Context, K) error) func(*http.Request, call.None) (any, error) {
+	return get(it, func(ctx context.Context, k K) (any, error) { return nil, method(ctx, k) })
+}
+
+// all calls a method that lists things. No things are [], not null.
+func all[T any](name string, method func(context.Context) ([]T, error)) func(*http.Request, call.None) (any, error) {
+	return func(r *http.Request, _ call.None) (any, error) {
+		v, err := method(r.Context())
+		return map[string][]T{name: append([]T{}, v...)}, err
+	}
 }

@@ -1,20 +1,24 @@
-// Package content holds what the site is made of: posts, pages, tags, navigation,
-// settings and API keys, and the reads that its public side is built from. It
-// knows neither where they are stored nor how they are shown.
-//
-// Values of these types are shared between requests once a cache is in front of
-// the store, so nobody changes one that a [Reader] returned; and they survive JSON
-// as they are, so that a cache can keep them elsewhere.
+// Package content holds the types of the site and the reads of its public side.
+// Requests share cached values, so what a [Reader] returned must not be changed.
 package content
 
 import (
-	"errors"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/twofold-go/twofold/cache"
 )
 
-// ErrNotFound means that there is no such thing, or that the public may not see
-// it: outside the admin API nobody can tell the two apart.
-var ErrNotFound = errors.New("not found")
+// MaxSlug is how many bytes a slug has at most.
+const MaxSlug = 100
+
+// ErrNotFound means that a thing does not exist or is not public. The cache remembers it as an absence.
+var ErrNotFound = cache.ErrNotFound
 
 // Lang is the language of a post, a page or a navigation item.
 type Lang string
@@ -28,8 +32,7 @@ const (
 // Langs are all languages, the default one first.
 var Langs = []Lang{English, Chinese}
 
-// Path returns the path of something of language l: rest, which begins with a
-// slash, below the language's root.
+// Path returns the path of rest, which begins with a slash, in the language.
 func (l Lang) Path(rest string) string {
 	if l == English || l == "" {
 		return rest
@@ -40,9 +43,7 @@ func (l Lang) Path(rest string) string {
 // Status says who sees a post, and when.
 type Status string
 
-// A draft and a scheduled post are seen by the admin API alone. A scheduled post
-// becomes published by a write, not by the clock: what the public sees depends on
-// the database and on nothing else.
+// The public sees published posts only. A write, not the clock, publishes a scheduled one.
 const (
 	Draft     Status = "draft"
 	Scheduled Status = "scheduled"
@@ -68,7 +69,7 @@ type Summary struct {
 	Tags        []Tag     `json:"tags"` // by slug
 }
 
-// Post is a post with its body, which is Markdown as its author wrote it.
+// Post is a post with its body in Markdown.
 type Post struct {
 	Summary
 	Body string `json:"body"`
@@ -76,15 +77,6 @@ type Post struct {
 
 // Path returns where the post is.
 func (s Summary) Path() string { return s.Lang.Path("/posts/" + s.Slug) }
-
-// TagSlugs returns the slugs of the post's tags, in order.
-func (s Summary) TagSlugs() []string {
-	slugs := make([]string, 0, len(s.Tags))
-	for _, t := range s.Tags {
-		slugs = append(slugs, t.Slug)
-	}
-	return slugs
-}
 
 // Page is a page outside the stream of posts: about, imprint.
 type Page struct {
@@ -98,3 +90,122 @@ type Page struct {
 
 // Path returns where the page is.
 func (p Page) Path() string { return p.Lang.Path("/pages/" + p.Slug) }
+
+// Filter selects public posts. All fields that are set must match.
+type Filter struct {
+	Lang  Lang
+	Tag   string // slug; empty: any
+	Month string // as [Month] writes it; empty: any
+}
+
+// Window is a part of a list: the Number-th page, from 1, of Size posts each.
+type Window struct {
+	Number, Size int
+}
+
+// List is a window of a list, newest first, and the length of the whole.
+type List struct {
+	Posts []Summary `json:"posts"`
+	Total int       `json:"total"`
+}
+
+// TagCount is a tag that public posts of a language have, and how many have it.
+type TagCount struct {
+	Tag
+	Posts int `json:"posts"`
+}
+
+// MonthCount is a month in which public posts of a language appeared, and how many.
+type MonthCount struct {
+	Month string `json:"month"` // as [Month] writes it
+	Posts int    `json:"posts"`
+}
+
+// SitemapEntry is something the sitemap names.
+type SitemapEntry struct {
+	Path      string
+	UpdatedAt time.Time
+}
+
+const monthLayout = "2006-01"
+
+// Month returns the calendar month of t in UTC, as 2006-01.
+func Month(t time.Time) string { return t.UTC().Format(monthLayout) }
+
+// ParseMonth returns the first instant of a month that [Month] has written.
+func ParseMonth(s string) (time.Time, error) {
+	t, err := time.Parse(monthLayout, s)
+	if err != nil || t.Year() == 0 {
+		return t, fmt.Errorf("%q is not a month such as 2006-01", s)
+	}
+	return t, nil
+}
+
+// Settings are what the site says about itself, and the sizes of its lists.
+type Settings struct {
+	BaseURL      string        `json:"base_url"` // scheme and host, without a slash at the end
+	Author       string        `json:"author"`
+	PostsPerPage int           `json:"posts_per_page"`
+	FeedItems    int           `json:"feed_items"`
+	Texts        map[Lang]Text `json:"texts"` // one for each of Langs
+}
+
+// Text is what the site says about itself in one language.
+type Text struct {
+	Title       string `json:"title"`
+	Description string `json:"description"`
+}
+
+// NavItem is a link in the navigation of one language.
+type NavItem struct {
+	Lang  Lang   `json:"lang"`
+	Label string `json:"label"`
+	URL   string `json:"url"` // a path of this site, or an http or https URL
+}
+
+// Scope is what an API key allows.
+type Scope string
+
+// ScopeRead allows the reads of /api/v1, ScopeWrite its writes.
+const (
+	ScopeRead  Scope = "read"
+	ScopeWrite Scope = "write"
+)
+
+// Scopes are all scopes there are.
+var Scopes = []Scope{ScopeRead, ScopeWrite}
+
+// APIKey is a key to the public API, "PREFIX_SECRET", without its secret.
+type APIKey struct {
+	Prefix    string    `json:"prefix"`
+	Label     string    `json:"label"`
+	Hash      []byte    `json:"-"` // SHA-256 of the secret
+	Scopes    []Scope   `json:"scopes"`
+	CreatedAt time.Time `json:"created_at"`
+	RevokedAt time.Time `json:"revoked_at,omitzero"`
+}
+
+// Allows reports whether the key is good for scope.
+func (k APIKey) Allows(scope Scope) bool {
+	return k.RevokedAt.IsZero() && slices.Contains(k.Scopes, scope)
+}
+
+// NewKey returns a key that nobody can guess. The prefix, of 40 bits, is to find it by.
+func NewKey() string { return strings.ToLower(rand.Text()[:8]) + "_" + rand.Text() }
+
+// SplitKey returns the parts of a key.
+func SplitKey(key string) (prefix, secret string, ok bool) {
+	prefix, secret, ok = strings.Cut(key, "_")
+	return prefix, secret, ok && prefix != "" && len(prefix) <= 32 && secret != ""
+}
+
+// HashSecret returns the hash of a secret. Secrets are random and long, so a plain hash is enough.
+func HashSecret(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}
+
+// Matches reports whether secret is that of the key, in constant time.
+func (k APIKey) Matches(secret string) bool {
+	return subtle.ConstantTimeCompare(k.Hash, HashSecret(secret)) == 1
+}

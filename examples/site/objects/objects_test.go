@@ -18,21 +18,50 @@ import (
 	"github.com/twofold-go/twofold/examples/site/objects"
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 	"github.com/twofold-go/twofold/examples/site/store"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier/local"
 )
 
-func newCache(t *testing.T, r content.Reader, cfg objects.Config) *objects.Cache {
+// hotPages is how many pages of a list are kept.
+const hotPages = 10
+
+// layer is a cache and its tiers.
+type layer struct {
+	content.Reader
+	present, absent *cache.Tiers
+}
+
+// newCache returns a cache that keeps absences in maxAbsent bytes.
+func newCache(t *testing.T, r content.Reader, maxAbsent int64) layer {
 	t.Helper()
-	cfg.Logger = slog.New(slog.DiscardHandler)
-	c, err := objects.New(r, cfg)
-	if err != nil {
+	open := func(maxBytes int64) *cache.Tiers {
+		tiers, err := cache.Open(cache.TiersConfig{
+			Local: local.New(local.Config{MaxBytes: maxBytes}), Logger: slog.New(slog.DiscardHandler), OnStored: func(cache.Entry) {},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := tiers.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		return tiers
+	}
+	l := layer{present: open(16 << 20), absent: open(maxAbsent)}
+	var err error
+	if l.Reader, err = objects.New(r, l.present, l.absent, hotPages); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := c.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return c
+	return l
+}
+
+// drop invalidates in both tiers.
+func drop(t *testing.T, l layer, s invalidate.Scope) {
+	t.Helper()
+	if err := errors.Join(l.present.Invalidate(t.Context(), s), l.absent.Invalidate(t.Context(), s)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // read is a read of a Reader, and what it depends on.
@@ -51,7 +80,7 @@ var reads = []read{
 	{"months", "months:zh", func(ctx context.Context, r content.Reader) (any, error) { return r.MonthCounts(ctx, "zh") }},
 	{"feed", "feed:en", func(ctx context.Context, r content.Reader) (any, error) { return r.FeedItems(ctx, "en", 3) }},
 	{"list", "posts:en", list(content.Filter{Lang: "en"}, 2)},
-	{"last list that is kept", "posts:en", list(content.Filter{Lang: "en"}, objects.HotPages)},
+	{"last list that is kept", "posts:en", list(content.Filter{Lang: "en"}, hotPages)},
 	{"post by slug", "post:1", func(ctx context.Context, r content.Reader) (any, error) {
 		return r.PostBySlug(ctx, "the-cost-of-a-miss")
 	}},
@@ -73,13 +102,13 @@ func list(f content.Filter, number int) func(ctx context.Context, r content.Read
 // Every answer is the store's; the second costs no query, unless what it depends
 // on, and nothing else, was invalidated in between.
 func TestReads(t *testing.T) {
-	s := sitetest.Slim(t)
-	c := newCache(t, s, objects.Config{})
+	s := sitetest.Seeded(t)
+	c := newCache(t, s.Reader(), 256<<10)
 	ask := func(r read, queries bool) {
 		t.Helper()
-		want, wantErr := r.do(t.Context(), s)
+		want, wantErr := r.do(t.Context(), s.Reader())
 		before := s.Queries()
-		got, err := r.do(t.Context(), c)
+		got, err := r.do(t.Context(), c.Reader)
 		if diff := cmp.Diff(want, got); diff != "" || !errors.Is(err, wantErr) {
 			t.Errorf("%s: %v, %s", r.name, err, diff)
 		}
@@ -92,16 +121,12 @@ func TestReads(t *testing.T) {
 		ask(r, false)
 	}
 	for _, r := range reads {
-		if err := c.Invalidate(t.Context(), []string{string(r.depends)}, false); err != nil {
-			t.Fatal(err)
-		}
+		drop(t, c, r.depends.Scope())
 		for _, other := range reads {
 			ask(other, other.depends == r.depends)
 		}
 	}
-	if err := c.Invalidate(t.Context(), nil, true); err != nil {
-		t.Fatal(err)
-	}
+	drop(t, c, invalidate.All())
 	for _, r := range reads {
 		ask(r, true)
 	}
@@ -109,18 +134,18 @@ func TestReads(t *testing.T) {
 
 // Only the first pages of lists without a filter are kept.
 func TestHotLists(t *testing.T) {
-	s := sitetest.Slim(t)
-	c := newCache(t, s, objects.Config{})
+	s := sitetest.Seeded(t)
+	c := newCache(t, s.Reader(), 256<<10)
 	for name, read := range map[string]func(ctx context.Context, r content.Reader) (any, error){
 		"a tag":        list(content.Filter{Lang: "en", Tag: "caching"}, 1),
-		"a month":      list(content.Filter{Lang: "en", Month: content.Month{Year: 2024, Month: 5}}, 1),
-		"a late page":  list(content.Filter{Lang: "en"}, objects.HotPages+1),
+		"a month":      list(content.Filter{Lang: "en", Month: "2024-05"}, 1),
+		"a late page":  list(content.Filter{Lang: "en"}, hotPages+1),
 		"no page":      list(content.Filter{Lang: "en"}, 0),
 		"another page": list(content.Filter{Lang: "en"}, -7),
 	} {
 		for range 2 {
 			before := s.Queries()
-			if _, err := read(t.Context(), c); err != nil {
+			if _, err := read(t.Context(), c.Reader); err != nil {
 				t.Fatal(err)
 			}
 			if s.Queries() == before {
@@ -132,9 +157,9 @@ func TestHotLists(t *testing.T) {
 
 // Guesses take their own few bytes and push out nothing that there is.
 func TestGuessesAreBounded(t *testing.T) {
-	s := sitetest.Slim(t)
+	s := sitetest.Seeded(t)
 	const limit = 32 << 10
-	c := newCache(t, s, objects.Config{MaxAbsentBytes: limit})
+	c := newCache(t, s.Reader(), limit)
 	ctx := t.Context()
 	if _, err := c.APIKeyByPrefix(ctx, "testkey0"); err != nil {
 		t.Fatal(err)
@@ -151,7 +176,7 @@ func TestGuessesAreBounded(t *testing.T) {
 			}
 		}
 	}
-	present, absent := c.Stats()
+	present, absent := c.present.Stats(), c.absent.Stats()
 	if present.Local.Entries != 1 || absent.Local.Bytes > limit || absent.Total.Evictions == 0 {
 		t.Errorf("%d entries of what there is; %d bytes of what there is not, and %d evictions",
 			present.Local.Entries, absent.Local.Bytes, absent.Total.Evictions)
@@ -162,43 +187,34 @@ func TestGuessesAreBounded(t *testing.T) {
 	}
 }
 
-// gate is a Reader whose first read of a page stops when it has the answer.
-type gate struct {
-	*store.Store
-	first    sync.Once
-	read, on chan struct{}
-}
-
-func (g *gate) PageBySlug(ctx context.Context, slug string) (content.Page, error) {
-	p, err := g.Store.PageBySlug(ctx, slug)
-	g.first.Do(func() {
-		close(g.read)
-		<-g.on
-	})
-	return p, err
-}
-
 // An answer that was read before an invalidation is not kept after it, whether it
 // is a thing or its absence.
 func TestLateAnswerIsNotKept(t *testing.T) {
 	for _, slug := range []string{"about", "new"} {
 		t.Run(slug, func(t *testing.T) {
-			g := &gate{Store: sitetest.Slim(t), read: make(chan struct{}), on: make(chan struct{})}
-			c := newCache(t, g, objects.Config{})
+			s, read, on := sitetest.Seeded(t), make(chan struct{}), make(chan struct{})
+			stop := sync.OnceFunc(func() {
+				close(read)
+				<-on
+			})
+			r := s.Reader()
+			r.PageBySlug = func(ctx context.Context, slug string) (content.Page, error) {
+				defer stop() // the first time
+				return s.PageBySlug(ctx, slug)
+			}
+			c := newCache(t, r, 256<<10)
 			var wg sync.WaitGroup
 			defer wg.Wait()
-			goOn := sync.OnceFunc(func() { close(g.on) })
+			goOn := sync.OnceFunc(func() { close(on) })
 			defer goOn()
 			wg.Go(func() {
 				if _, err := c.PageBySlug(t.Context(), slug); err != nil && !errors.Is(err, content.ErrNotFound) {
 					t.Error(err)
 				}
 			})
-			<-g.read // the old answer
-			write(t, g.Store, slug)
-			if err := c.Invalidate(t.Context(), []string{string(content.PageEntity(slug))}, false); err != nil {
-				t.Fatal(err)
-			}
+			<-read // the old answer
+			write(t, s, slug)
+			drop(t, c, content.PageEntity(slug).Scope())
 			goOn()
 			wg.Wait()
 			for range 2 {
@@ -213,7 +229,7 @@ func TestLateAnswerIsNotKept(t *testing.T) {
 // write changes the page, or makes it.
 func write(t *testing.T, s *store.Store, slug string) {
 	t.Helper()
-	_, err := s.Write(t.Context(), func(tx *store.Tx) error {
+	err := s.Write(t.Context(), func(tx *store.Tx) error {
 		p, err := tx.PageBySlug(t.Context(), slug)
 		if errors.Is(err, content.ErrNotFound) {
 			p, err = content.Page{Slug: slug, Body: "b", Lang: content.English}, nil
@@ -222,11 +238,8 @@ func write(t *testing.T, s *store.Store, slug string) {
 			return err
 		}
 		p.Title, p.UpdatedAt = "Changed", sitetest.Now()
-		if p.ID == 0 {
-			_, err = tx.InsertPage(t.Context(), p)
-			return err
-		}
-		return tx.UpdatePage(t.Context(), p)
+		_, err = tx.SavePage(t.Context(), p)
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -236,7 +249,7 @@ func write(t *testing.T, s *store.Store, slug string) {
 // What was built from an answer depends on what the answer does, and an absence
 // keeps it from being stored.
 func TestInheritance(t *testing.T) {
-	c := newCache(t, sitetest.Slim(t), objects.Config{})
+	c := newCache(t, sitetest.Seeded(t).Reader(), 256<<10)
 	built := index.New(index.Config{})
 	tiers, err := cache.Open(cache.TiersConfig{Logger: slog.New(slog.DiscardHandler), OnStored: built.Stored, OnRemoved: built.Removed})
 	if err != nil {
@@ -250,7 +263,7 @@ func TestInheritance(t *testing.T) {
 	for i, r := range reads {
 		for range 2 { // when it is loaded, and when it is there
 			_, err := pages.GetOrLoad(t.Context(), fmt.Sprint(i), func(ctx context.Context, _ string) (string, error) {
-				_, err := r.do(ctx, c)
+				_, err := r.do(ctx, c.Reader)
 				if errors.Is(err, content.ErrNotFound) {
 					err = nil
 				}
@@ -259,7 +272,7 @@ func TestInheritance(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, _ := r.do(t.Context(), c)
+			l, _ := r.do(t.Context(), c.Reader)
 			list, isList := l.(content.List)
 			stored := r.name[:3] != "no " && (!isList || len(list.Posts) > 0)
 			tags := built.TagsOf(cache.DefaultTenant + ":pages:" + fmt.Sprint(i))

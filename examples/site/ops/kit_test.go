@@ -2,14 +2,12 @@ package ops_test
 
 import (
 	"context"
-	"encoding/json"
-	"encoding/xml"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -20,15 +18,14 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/cache/index"
-	"github.com/twofold-go/twofold/examples/site/changes"
+	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/objects"
 	"github.com/twofold-go/twofold/examples/site/ops"
-	"github.com/twofold-go/twofold/examples/site/service"
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 	"github.com/twofold-go/twofold/examples/site/store"
+	"github.com/twofold-go/twofold/examples/site/warm"
 	"github.com/twofold-go/twofold/examples/site/web"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/invalidate/pipeline"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -40,20 +37,19 @@ var quiet = slog.New(slog.DiscardHandler)
 // blog is a small site with both layers, and its operator's handler.
 type blog struct {
 	t       *testing.T
-	ops     *ops.Handler
+	ops     http.Handler
 	site    http.Handler
 	store   *store.Store
-	objects *objects.Cache
+	objects content.Reader
 	index   *index.Index
-	changes *changes.Publisher
-	service *service.Service
+	warmer  *warm.Warmer
 	purged  []invalidate.Scope // by the pages of the layers
 }
 
 // newBlog puts a blog together, as the program does.
 func newBlog(t *testing.T) *blog {
 	t.Helper()
-	b := &blog{t: t, store: sitetest.Slim(t), index: index.New(index.Config{})}
+	b := &blog{t: t, store: sitetest.Seeded(t), index: index.New(index.Config{})}
 	ended := func(end func(context.Context) error) {
 		t.Cleanup(func() {
 			if err := end(context.Background()); err != nil {
@@ -68,12 +64,19 @@ func newBlog(t *testing.T) *blog {
 		}
 	}
 	var err error
-	b.objects, err = objects.New(b.store, objects.Config{Logger: quiet})
+	open := func(cfg cache.TiersConfig) *cache.Tiers {
+		cfg.Logger = quiet
+		tiers, err := cache.Open(cfg)
+		must(err)
+		ended(tiers.Close)
+		return tiers
+	}
+	ofObjects := index.New(index.Config{})
+	present := open(cache.TiersConfig{OnStored: ofObjects.Stored, OnRemoved: ofObjects.Removed})
+	absent := open(cache.TiersConfig{OnStored: func(cache.Entry) {}})
+	b.objects, err = objects.New(b.store.Reader(), present, absent, 10)
 	must(err)
-	ended(b.objects.Close)
-	tiers, err := cache.Open(cache.TiersConfig{OnStored: b.index.Stored, OnRemoved: b.index.Removed, Logger: quiet})
-	must(err)
-	ended(tiers.Close)
+	tiers := open(cache.TiersConfig{OnStored: b.index.Stored, OnRemoved: b.index.Removed})
 	responses, err := httpcache.New(httpcache.Config{
 		Namespace: "responses:v1", Lifetime: httpcache.UntilInvalidated, KeyOnly: true,
 		Tiers: tiers, Logger: quiet, Statuses: []int{http.StatusOK, http.StatusFound},
@@ -82,39 +85,33 @@ func newBlog(t *testing.T) *blog {
 	})
 	must(err)
 	ended(responses.Close)
-	b.changes, err = changes.New(changes.Config{Logger: quiet, Stages: []pipeline.Stage{
-		{Name: "objects", Invalidate: b.objects.Invalidate},
-		{Name: "responses", Invalidate: func(ctx context.Context, entities []string, all bool) error {
-			return tiers.Invalidate(ctx, objects.Scopes(entities, all)...)
-		}},
-	}})
-	must(err)
-	ended(b.changes.Close)
-	b.service = service.New(b.store, service.Config{Publisher: b.changes})
+	b.warmer = warm.New(warm.Config{Load: func(context.Context, string) error { return nil }, Max: 10, Log: quiet})
 	b.site = web.New(web.Config{Reader: b.objects, Log: quiet, Wrap: func(h http.Handler) http.Handler { return responses.Handler(h) }})
-	present, absent := b.objects.Tiers()
 	metrics := prometheus.NewRegistry()
 	must(metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "blog_layers", Help: "Layers of cache."},
 		func() float64 { return 3 })))
-	b.ops = handler(t, ops.Config{Metrics: metrics, Queries: b.store.Queries, Caches: &ops.Caches{
-		Objects: b.objects, Responses: responses, Changes: b.changes,
+	b.ops = handler(t, ops.Config{
+		Metrics: metrics, Queries: b.store.Queries, Responses: responses, Warmer: b.warmer,
 		Layers: []ops.Layer{
 			{Name: "responses", Tiers: tiers, Index: b.index, Pages: responses},
-			{Name: "objects", Tiers: present, Index: b.objects.Index()},
+			{Name: "objects", Tiers: present, Index: ofObjects},
 			{Name: "absences", Tiers: absent},
 		},
 		Invalidate: func(ctx context.Context, scopes ...invalidate.Scope) error {
 			b.purged = append(b.purged, scopes...)
-			return b.changes.Everything(ctx)
+			return errors.Join(present.Invalidate(ctx, scopes...), absent.Invalidate(ctx, scopes...), tiers.Invalidate(ctx, scopes...))
 		},
-	}})
+	})
 	return b
 }
 
 // handler returns an operator's handler with the key.
-func handler(t *testing.T, cfg ops.Config) *ops.Handler {
+func handler(t *testing.T, cfg ops.Config) http.Handler {
 	t.Helper()
 	cfg.Key = adminKey
+	if cfg.Metrics == nil {
+		cfg.Metrics, cfg.Queries = prometheus.NewRegistry(), func() int64 { return 4321 }
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = quiet
 	}
@@ -199,26 +196,9 @@ type document struct {
 	t    *testing.T
 	text string
 	root *html.Node
-	svgs []svg
 }
 
-// svg is what is drawn in a chart.
-type svg struct {
-	Label     string `xml:"aria-label,attr"`
-	ViewBox   string `xml:"viewBox,attr"`
-	Polylines []struct {
-		Points string `xml:"points,attr"`
-	} `xml:"polyline"`
-	Circles []struct {
-		X string `xml:"cx,attr"`
-		Y string `xml:"cy,attr"`
-	} `xml:"circle"`
-	Texts []string `xml:"text"`
-}
-
-var svgs = regexp.MustCompile(`(?s)<svg.*?</svg>`)
-
-// parse parses a page as browsers do, and its charts as XML.
+// parse parses a page as browsers do.
 func parse(t *testing.T, text string) *document {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(text))
@@ -226,26 +206,7 @@ func parse(t *testing.T, text string) *document {
 		t.Fatal(err)
 	}
 	d := &document{t: t, text: text, root: root}
-	for _, source := range svgs.FindAllString(text, -1) {
-		var s svg
-		if err := xml.Unmarshal([]byte(source), &s); err != nil {
-			t.Errorf("a chart is no XML: %v\n%s", err, source)
-		}
-		d.svgs = append(d.svgs, s)
-	}
 	return d
-}
-
-// chart returns the chart whose label begins with name.
-func (d *document) chart(name string) svg {
-	d.t.Helper()
-	for _, s := range d.svgs {
-		if strings.HasPrefix(s.Label, name) {
-			return s
-		}
-	}
-	d.t.Fatalf("there is no chart of %s", name)
-	return svg{}
 }
 
 // all returns all elements of a name.
@@ -268,33 +229,6 @@ func (d *document) id(id string) string {
 	return ""
 }
 
-// row returns the cells of the row of a table that begins with name.
-func (d *document) row(table, name string) []string {
-	for n := range d.root.Descendants() {
-		if attr(n, "id") != table {
-			continue
-		}
-		for r := range n.Descendants() {
-			if cells := cellsOf(r); len(cells) > 0 && cells[0] == name {
-				return cells
-			}
-		}
-	}
-	return nil
-}
-
-func cellsOf(row *html.Node) (cells []string) {
-	if row.Type != html.ElementNode || row.Data != "tr" {
-		return nil
-	}
-	for c := range row.ChildNodes() {
-		if c.Type == html.ElementNode {
-			cells = append(cells, textOf(c))
-		}
-	}
-	return cells
-}
-
 func attr(n *html.Node, name string) string {
 	for _, a := range n.Attr {
 		if a.Key == name {
@@ -312,13 +246,4 @@ func textOf(n *html.Node) string {
 		}
 	}
 	return strings.TrimSpace(b.String())
-}
-
-// decode reads JSON.
-func decode[T any](t *testing.T, a answer) (v T) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(a.body), &v); err != nil {
-		t.Fatalf("%d %s: %v", a.status, a.body, err)
-	}
-	return v
 }

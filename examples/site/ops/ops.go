@@ -1,51 +1,29 @@
-// Package ops is what an operator sees of the site: the page /_cache, the same as JSON at
-// /_cache/stats, a page of package cachez for each layer below /_cache, and /metrics for
-// Prometheus.
-//
-// /_cache tells how well the caches lately did, what the last writes came to and how the
-// pipeline does. The pages of the layers tell what is cached and what that depends on, and
-// purge. All are rendered without a script, and show names, keys and numbers, never what
-// is cached.
-//
-// All of it needs the site's admin key: as a bearer, which programs send, or as the
-// password of HTTP Basic with any user name, which browsers ask for. /metrics needs
-// it too unless [Config].OpenMetrics is set: how many requests of which kind there
-// are is nobody's business by default, and Prometheus sends a bearer if told to.
+// Package ops is the operator's view of the site: /_cache, with a page of cachez per layer, and /metrics.
+// All of it needs the admin key, as a bearer or as the password of HTTP Basic.
 package ops
 
 import (
+	"bytes"
+	"cmp"
 	"context"
-	"errors"
+	_ "embed"
 	"fmt"
+	"html/template"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/cachez"
 	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/cache/index"
+	"github.com/twofold-go/twofold/examples/site/call"
+	"github.com/twofold-go/twofold/examples/site/warm"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/invalidate/pipeline"
 )
-
-// Objects are what pages are made of: what there is, and what there is not.
-type Objects interface {
-	Stats() (present, absent cache.Stats)
-}
-
-// Responses are made of objects.
-type Responses interface {
-	Stats() httpcache.Stats
-}
-
-// Changes carries writes to both.
-type Changes interface {
-	Stats() pipeline.Stats
-	Recent() []pipeline.Record
-}
 
 // Layer is tiers that have a page of their own, at /_cache/NAME.
 type Layer struct {
@@ -55,109 +33,110 @@ type Layer struct {
 	Pages *httpcache.Cache // Nil: it does not hold responses
 }
 
-// Caches are what there is to see. All interfaces are required.
-type Caches struct {
-	Objects   Objects
-	Responses Responses
-	Changes   Changes
-	Layers    []Layer
-
-	// Invalidate does what an operator purges. Nil: Invalidate of the layer's tiers.
+// Config says what is shown. Metrics and Queries are required.
+type Config struct {
+	Key       string               // that a request must bring; empty: no request has access
+	Metrics   *prometheus.Registry // shows the layers already; the rest is added
+	Queries   func() int64         // how many queries the database has answered
+	Logger    *slog.Logger         // Nil: slog.Default
+	Layers    []Layer              // empty: the site runs without caches, and the page says so
+	Responses *httpcache.Cache     // of a layer
+	Warmer    *warm.Warmer         // required with layers
+	// Invalidate does what an operator purges.
 	Invalidate func(ctx context.Context, scopes ...invalidate.Scope) error
 }
 
-// Config says what is shown, and to whom. Its zero value shows nothing to nobody.
-type Config struct {
-	Key         string  // that a request must bring; empty: none will do
-	OpenMetrics bool    // /metrics needs no key
-	Caches      *Caches // Nil: the site runs without, and the page says so
+//go:embed overview.html
+var source string
 
-	// Metrics are shown at /metrics beside those of the site. Nil: none are.
-	Metrics prometheus.Gatherer
+var overviewPage = template.Must(template.New("overview").Parse(source))
 
-	// Queries returns how many queries the database has answered. Nil: it is not told.
-	Queries func() int64
-
-	Now    func() time.Time // Nil: time.Now
-	Logger *slog.Logger     // is told of purges, refusals and failures. Nil: slog.Default
+var headers = map[string]string{
+	"Content-Security-Policy":      "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"X-Content-Type-Options":       "nosniff",
+	"Referrer-Policy":              "same-origin",
 }
 
-// Handler serves /_cache, everything below it, and /metrics. Make one with New and
-// let Run run. All methods may be called concurrently.
-type Handler struct {
-	cfg     Config
-	http    http.Handler
-	samples sampler
-}
-
-// New returns a handler. It refuses Caches that lack something, and names all of it.
-func New(cfg Config) (*Handler, error) {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
-	if err := cfg.Caches.validate(); err != nil {
-		return nil, fmt.Errorf("ops: new: %w", err)
-	}
-	h := &Handler{cfg: cfg}
-	var err error
-	if h.http, err = h.routes(); err != nil {
-		return nil, fmt.Errorf("ops: new: %w", err)
-	}
-	return h, nil
-}
-
-func (c *Caches) validate() error {
-	if c == nil {
-		return nil
-	}
-	var errs []error
-	for _, f := range []struct {
-		name    string
-		missing bool
-	}{
-		{"Objects", c.Objects == nil}, {"Responses", c.Responses == nil}, {"Changes", c.Changes == nil},
-	} {
-		if f.missing {
-			errs = append(errs, fmt.Errorf("field Caches.%s is nil", f.name))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// layers returns the layers; none without caches.
-func (c *Caches) layers() []Layer {
-	if c == nil {
-		return nil
-	}
-	return c.Layers
-}
-
-// ServeHTTP answers a request.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.http.ServeHTTP(w, r) }
-
-func (h *Handler) routes() (http.Handler, error) {
-	metrics, err := h.metrics()
-	if err != nil {
-		return nil, err
+// New returns the handler of /_cache, everything below it, and /metrics.
+func New(cfg Config) (http.Handler, error) {
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
+	guard := call.Guard{Key: cfg.Key, Basic: true, Log: cfg.Logger}
+	register(cfg)
+	var overview bytes.Buffer
+	if err := overviewPage.Execute(&overview, cfg.Layers); err != nil {
+		return nil, fmt.Errorf("ops: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /_cache", h.page)
+	mux.HandleFunc("GET /_cache", func(w http.ResponseWriter, _ *http.Request) {
+		call.Send(w, http.StatusOK, "text/html; charset=utf-8", overview.Bytes())
+	})
 	mux.Handle("GET /_cache/{$}", http.RedirectHandler("/_cache", http.StatusMovedPermanently))
-	mux.HandleFunc("GET /_cache/stats", h.stats)
-	mux.HandleFunc("GET /_cache/ops.css", h.css)
-	mux.Handle("GET /metrics", metrics)
-	for _, l := range h.cfg.Caches.layers() {
+	mux.Handle("GET /metrics", promhttp.HandlerFor(cfg.Metrics, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelError),
+	}))
+	for _, l := range cfg.Layers {
 		page, err := cachez.Handler(l.Tiers, cachez.Config{
-			Authorize: h.hasKey, Title: "The cache of " + l.Name, Index: l.Index, Pages: l.Pages,
-			Invalidate: h.cfg.Caches.Invalidate, Logger: h.cfg.Logger,
+			Authorize: guard.Has, Title: "The cache of " + l.Name, Index: l.Index, Pages: l.Pages,
+			Invalidate: cfg.Invalidate, Logger: cfg.Logger,
 		})
 		if err != nil {
-			return nil, fmt.Errorf("layer %q: %w", l.Name, err)
+			return nil, fmt.Errorf("ops: layer %q: %w", l.Name, err)
 		}
 		mux.Handle("/_cache/"+l.Name, page)
 	}
-	return h.guard(mux), nil
+	return guard.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, value := range headers {
+			w.Header().Set(name, value)
+		}
+		mux.ServeHTTP(w, r)
+	})), nil
 }
+
+func register(cfg Config) {
+	cfg.Metrics.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "site_database_queries_total", Help: "Queries that the database has answered.",
+		}, func() float64 { return float64(cfg.Queries()) }),
+	)
+	if len(cfg.Layers) > 0 {
+		cfg.Metrics.MustRegister(collector{cfg})
+	}
+}
+
+type collector struct{ Config }
+
+// Describe implements [prometheus.Collector]. It describes nothing: formats come with requests.
+func (c collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements [prometheus.Collector].
+func (c collector) Collect(to chan<- prometheus.Metric) {
+	send := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, kind, v, labels...)
+	}
+	for format, n := range c.Responses.Stats().Formats {
+		for result, n := range map[string]int64{"hit": n.Hits, "stale": n.Stale, "miss": n.Misses, "coalesced": n.Coalesced} {
+			send(requests, prometheus.CounterValue, float64(n), format, result)
+		}
+	}
+	w := c.Warmer.Stats()
+	for outcome, n := range map[string]int64{"warmed": w.Warmed, "failed": w.Failed, "dropped": w.Dropped} {
+		send(warmed, prometheus.CounterValue, float64(n), outcome)
+	}
+	send(warmTime, prometheus.CounterValue, w.Took.Seconds())
+	send(waiting, prometheus.GaugeValue, float64(w.Waiting))
+}
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("site_"+name, help, labels, nil)
+}
+
+var (
+	requests = desc("response_requests_total", "Requests that the cache of responses may answer, by what came of them.", "format", "result")
+	warmed   = desc("warmup_total", "Warm-ups of pages, by outcome.", "outcome")
+	warmTime = desc("warmup_seconds_total", "Time that warm-ups took.")
+	waiting  = desc("warmup_queue", "Pages that wait to be warmed up.")
+)

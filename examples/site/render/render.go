@@ -11,20 +11,13 @@ import (
 	"github.com/yuin/goldmark/extension"
 )
 
-// Both are safe for concurrent use once they are made. Raw HTML in Markdown is
-// dropped by the one already; the other is for what the one may overlook.
+// Both are safe for concurrent use. Goldmark drops raw HTML; the policy removes what it may overlook.
 var (
 	markdown = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough))
-	policy   = newPolicy()
+	policy   = bluemonday.UGCPolicy().AllowAttrs("class").Matching(regexp.MustCompile(`^language-[a-z0-9]+$`)).OnElements("code")
 )
 
-func newPolicy() *bluemonday.Policy {
-	p := bluemonday.UGCPolicy()
-	p.AllowAttrs("class").Matching(regexp.MustCompile(`^language-[a-z0-9]+$`)).OnElements("code")
-	return p
-}
-
-// Markdown returns text, whoever wrote it, as HTML.
+// Markdown returns text of any author as safe HTML.
 func Markdown(text string) (template.HTML, error) {
 	var b bytes.Buffer
 	if err := markdown.Convert([]byte(text), &b); err != nil {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -9,7 +10,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/store"
 )
 
-// PostInput is all of a post that its author decides.
+// PostInput is what the author of a post decides.
 type PostInput struct {
 	Slug    string         `json:"slug"`
 	Title   string         `json:"title"`
@@ -17,50 +18,38 @@ type PostInput struct {
 	Body    string         `json:"body"` // Markdown
 	Lang    content.Lang   `json:"lang"`
 	Status  content.Status `json:"status"`
-
-	// PublishedAt is when a scheduled post is to be published, in the future; or
-	// when a published one was, in the past: by default now, and on an update what
-	// it was. A draft has none.
+	// PublishedAt is in the future for a scheduled post, and in the past for a published one (default: now, or as before).
 	PublishedAt time.Time `json:"published_at,omitzero"`
-
-	Tags []string `json:"tags"` // slugs of tags that exist
+	Tags        []string  `json:"tags"` // slugs of tags that exist
 }
 
-// CreatePost adds a post.
-func (s *Service) CreatePost(ctx context.Context, in PostInput) (p content.Post, err error) {
-	err = s.write(ctx, func(tx *store.Tx) (events []Event, err error) {
-		p, err = s.savePost(ctx, tx, content.Post{}, in)
-		return []Event{PostUpserted{ID: p.ID, New: placeOf(p)}}, err
-	})
-	return p, err
-}
-
-// UpdatePost replaces a post.
-func (s *Service) UpdatePost(ctx context.Context, id int64, in PostInput) (p content.Post, err error) {
-	err = s.write(ctx, func(tx *store.Tx) ([]Event, error) {
-		old, err := tx.AnyPost(ctx, id)
-		if err != nil {
-			return nil, err
+// SavePost replaces the post that has the id, or adds one if id is 0.
+func (s *Service) SavePost(ctx context.Context, id int64, in PostInput) (p content.Post, err error) {
+	err = s.write(ctx, func(tx *store.Tx) (Change, error) {
+		var old content.Post
+		if id != 0 {
+			if old, err = tx.AnyPost(ctx, id); err != nil {
+				return Change{}, err
+			}
 		}
 		p, err = s.savePost(ctx, tx, old, in)
-		return []Event{PostUpserted{id, placeOf(old), placeOf(p)}}, err
+		return postChange(old.Summary, p.Summary), err
 	})
 	return p, err
 }
 
 // DeletePost removes a post.
 func (s *Service) DeletePost(ctx context.Context, id int64) error {
-	return s.write(ctx, func(tx *store.Tx) ([]Event, error) {
+	return s.write(ctx, func(tx *store.Tx) (Change, error) {
 		old, err := tx.AnyPost(ctx, id)
 		if err != nil {
-			return nil, err
+			return Change{}, err
 		}
-		return []Event{PostDeleted{id, placeOf(old)}}, tx.DeletePost(ctx, id)
+		return postChange(old.Summary, content.Summary{}), tx.Delete(ctx, store.Posts, id)
 	})
 }
 
-// savePost writes in over old, which is the zero Post if it is a new one, and
-// returns what it is now.
+// savePost writes in over old. The zero Post means a new one.
 func (s *Service) savePost(ctx context.Context, tx *store.Tx, old content.Post, in PostInput) (content.Post, error) {
 	now := s.now()
 	p := content.Post{Body: in.Body, Summary: content.Summary{
@@ -73,24 +62,17 @@ func (s *Service) savePost(ctx context.Context, tx *store.Tx, old content.Post, 
 			p.PublishedAt = old.PublishedAt
 		}
 	}
-	if err := checkPost(p, in.Tags, now); err != nil {
-		return p, err
+	err := checkPost(ctx, tx, p, in.Tags)
+	if err == nil {
+		p.Tags, err = findTags(ctx, tx, in.Tags)
 	}
-	if err := free(p.ID, func() (int64, error) { return tx.PostID(ctx, p.Slug) }); err != nil {
-		return p, err
+	if err == nil {
+		p.ID, err = tx.SavePost(ctx, p)
 	}
-	var err error
-	if p.Tags, err = findTags(ctx, tx, in.Tags); err != nil {
-		return p, err
-	}
-	if p.ID == 0 {
-		p.ID, err = tx.InsertPost(ctx, p)
-		return p, err
-	}
-	return p, tx.UpdatePost(ctx, p)
+	return p, err
 }
 
-func checkPost(p content.Post, tags []string, now time.Time) error {
+func checkPost(ctx context.Context, tx *store.Tx, p content.Post, tags []string) error {
 	var c check
 	c.slug("slug", p.Slug)
 	c.line("title", p.Title)
@@ -98,7 +80,7 @@ func checkPost(p content.Post, tags []string, now time.Time) error {
 	c.body(p.Body)
 	c.lang("lang", p.Lang)
 	c.that(len(tags) <= maxTags, "tags", "must be %d at most", maxTags)
-	at := p.PublishedAt
+	at, now := p.PublishedAt, p.UpdatedAt
 	c.that(at.IsZero() || at.Year() >= 1970 && at.Year() <= 9999, "published_at", "must be from 1970 to 9999")
 	switch p.Status {
 	case content.Draft:
@@ -110,10 +92,9 @@ func checkPost(p content.Post, tags []string, now time.Time) error {
 	default:
 		c.that(false, "status", "must be draft, scheduled or published")
 	}
-	return c.err()
+	return c.free(ctx, tx, store.Posts, p.Slug, p.ID)
 }
 
-// findTags returns the tags that have the slugs, by slug, each once.
 func findTags(ctx context.Context, tx *store.Tx, slugs []string) ([]content.Tag, error) {
 	all, err := tx.Tags(ctx)
 	if err != nil {
@@ -125,4 +106,93 @@ func findTags(ctx context.Context, tx *store.Tx, slugs []string) ([]content.Tag,
 		c.that(known, "tags", "there is no tag %q", slug)
 	}
 	return slices.DeleteFunc(all, func(t content.Tag) bool { return !slices.Contains(slugs, t.Slug) }), c.err()
+}
+
+// CreateTag adds a tag, which posts can then have.
+func (s *Service) CreateTag(ctx context.Context, t content.Tag) error {
+	return s.write(ctx, func(tx *store.Tx) (Change, error) {
+		if err := checkTag(ctx, tx, 0, t); err != nil {
+			return Change{}, err
+		}
+		return Change{}, tx.SaveTag(ctx, 0, t)
+	})
+}
+
+// UpdateTag gives the tag another name, another slug, or both. Posts keep it.
+func (s *Service) UpdateTag(ctx context.Context, slug string, t content.Tag) error {
+	return s.writeTag(ctx, slug, func(tx *store.Tx, id int64) error {
+		if err := checkTag(ctx, tx, id, t); err != nil {
+			return err
+		}
+		return tx.SaveTag(ctx, id, t)
+	})
+}
+
+// DeleteTag removes a tag, from the posts that have it, too.
+func (s *Service) DeleteTag(ctx context.Context, slug string) error {
+	return s.writeTag(ctx, slug, func(tx *store.Tx, id int64) error { return tx.Delete(ctx, store.Tags, id) })
+}
+
+func (s *Service) writeTag(ctx context.Context, slug string, change func(tx *store.Tx, id int64) error) error {
+	return s.write(ctx, func(tx *store.Tx) (Change, error) {
+		id, err := tx.ID(ctx, store.Tags, slug)
+		if err != nil {
+			return Change{}, err
+		}
+		posts, err := tx.PostsWithTag(ctx, slug)
+		if err != nil {
+			return Change{}, err
+		}
+		return tagChange(posts), change(tx, id)
+	})
+}
+
+func checkTag(ctx context.Context, tx *store.Tx, id int64, t content.Tag) error {
+	var c check
+	c.slug("slug", t.Slug)
+	c.line("name", t.Name)
+	return c.free(ctx, tx, store.Tags, t.Slug, id)
+}
+
+// PublishPost makes a post public now. A public post stays as it is.
+func (s *Service) PublishPost(ctx context.Context, id int64) (content.Post, error) {
+	p, _, err := s.publish(ctx, id, false)
+	return p, err
+}
+
+// PublishDue publishes the scheduled posts that are due, and returns how many. One failure does not stop the others.
+func (s *Service) PublishDue(ctx context.Context) (n int, err error) {
+	due, err := s.store.DuePosts(ctx, s.now().UnixMilli())
+	for _, id := range due {
+		_, done, e := s.publish(ctx, id, true)
+		if done {
+			n++
+		}
+		if !errors.Is(e, content.ErrNotFound) { // it was deleted meanwhile
+			err = errors.Join(err, e)
+		}
+	}
+	return n, err
+}
+
+// publish makes a post public, if due only when its time has come, and reports whether it did.
+func (s *Service) publish(ctx context.Context, id int64, due bool) (p content.Post, done bool, err error) {
+	wrote := false
+	err = s.write(ctx, func(tx *store.Tx) (Change, error) {
+		if p, err = tx.AnyPost(ctx, id); err != nil || p.Status == content.Published {
+			return Change{}, err
+		}
+		if due && (p.Status != content.Scheduled || p.PublishedAt.After(s.now())) {
+			return Change{}, nil
+		}
+		old := p.Summary
+		p.Status, p.UpdatedAt, wrote = content.Published, s.now(), true
+		if !due {
+			p.PublishedAt = p.UpdatedAt
+		}
+		_, err := tx.SavePost(ctx, p)
+		return postChange(old, p.Summary), err
+	})
+	_, unpublished := errors.AsType[*UnpublishedError](err)
+	return p, wrote && (err == nil || unpublished), err
 }

@@ -1,27 +1,31 @@
-// Package service is the one place where the site is written to. Every write is
-// checked, and made in one transaction with the invalidation of what it changes: no
-// process serves the old for long, even when the writer dies at the commit. Then a
-// [Publisher] is told of it.
+// Package service checks and makes every write to the site. One transaction holds the write and
+// its invalidation, so a writer that dies at the commit leaves no process stale.
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/store"
+	"github.com/twofold-go/twofold/invalidate"
 )
 
 // Config says how a service works. The zero Config is useful.
 type Config struct {
-	Publisher Publisher        // is told of every change. Nil: nobody is
-	Now       func() time.Time // the clock. Nil: time.Now
+	// Publish is called after a commit that has changed something. It may be called concurrently.
+	// If it waits for the invalidation, authors see their own writes.
+	// Its error becomes an [*UnpublishedError]. Nil: nothing is called.
+	Publish func(ctx context.Context, c Change) error
+	Now     func() time.Time // nil: time.Now
 }
 
-// Service writes to the site. Its methods may be called concurrently. An error is
-// [content.ErrNotFound], an [*InvalidError] or an [*UnpublishedError] if it is not
-// the store's.
+// Service writes to the site. Its methods may be called concurrently.
+// Its errors are [content.ErrNotFound], [*InvalidError], [*UnpublishedError], or the store's.
 type Service struct {
 	store *store.Store
 	cfg   Config
@@ -29,47 +33,128 @@ type Service struct {
 
 // New returns a service that writes to s.
 func New(s *store.Store, cfg Config) *Service {
-	if cfg.Publisher == nil {
-		cfg.Publisher = PublisherFunc(func(context.Context, Change) error { return nil })
-	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	return &Service{s, cfg}
 }
 
-// now is the time that goes into the database, which keeps milliseconds.
+// now is cut to milliseconds, as the database keeps them.
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
 
-// write runs fn in a transaction, which invalidates what the events that it returns
-// have changed, and publishes them after the commit. A commit that fails may have
-// happened all the same: then the invalidation has happened with it.
-func (s *Service) write(ctx context.Context, fn func(tx *store.Tx) ([]Event, error)) error {
+// write runs fn in a transaction, invalidates what fn has changed, and publishes that after the commit.
+func (s *Service) write(ctx context.Context, fn func(tx *store.Tx) (Change, error)) error {
 	var c Change
-	var err error
-	c.Revision, err = s.store.Write(ctx, func(tx *store.Tx) (err error) {
-		if c.Events, err = fn(tx); err != nil {
+	err := s.store.Write(ctx, func(tx *store.Tx) (err error) {
+		if c, err = fn(tx); err != nil {
 			return err
 		}
 		return tx.Invalidate(ctx, c.scopes()...)
 	})
-	if err != nil || len(c.Events) == 0 {
-		return err // fn found nothing to do
+	if err != nil || len(c.Entities) == 0 || s.cfg.Publish == nil {
+		return err
 	}
-	if err := s.cfg.Publisher.Publish(context.WithoutCancel(ctx), c); err != nil {
+	if err := s.cfg.Publish(context.WithoutCancel(ctx), c); err != nil {
 		return &UnpublishedError{err}
 	}
 	return nil
 }
 
-// free returns an error about the field "slug" unless find finds nothing with it,
-// or the thing itself.
-func free(id int64, find func() (int64, error)) error {
-	switch other, err := find(); {
+// free returns what is wrong, or that another row of the table has the slug.
+func (c *check) free(ctx context.Context, tx *store.Tx, table store.Table, slug string, id int64) error {
+	if err := c.err(); err != nil {
+		return err
+	}
+	switch other, err := tx.ID(ctx, table, slug); {
 	case errors.Is(err, content.ErrNotFound), err == nil && other == id:
 		return nil
 	case err != nil:
 		return err
 	}
-	return invalid("slug", "is in use")
+	return &InvalidError{[]FieldError{{"slug", "is in use"}}}
+}
+
+// Change is what a write has changed in what the public sees. The zero Change is nothing.
+type Change struct {
+	Entities []content.Entity // all of them, each once, in order, and as few as can be
+	Path     string           // of the post or page that was written; empty: it is not public
+}
+
+func changed(path string, entities ...content.Entity) Change {
+	slices.Sort(entities)
+	return Change{slices.Compact(entities), path}
+}
+
+func (c Change) scopes() (all []invalidate.Scope) {
+	for _, e := range c.Entities {
+		all = append(all, e.Scope())
+	}
+	return all
+}
+
+func public(p content.Summary) bool { return p.Status == content.Published }
+
+// postChange is what changes when a post becomes another. The zero Summary is no post.
+func postChange(from, to content.Summary) Change {
+	if !public(from) && !public(to) {
+		return Change{}
+	}
+	path, entities := "", []content.Entity{content.PostEntity(cmp.Or(to.ID, from.ID)), content.SitemapEntity}
+	if public(to) {
+		path = to.Path()
+	}
+	appears := from.Lang != to.Lang || public(from) != public(to)
+	for _, p := range []content.Summary{from, to} {
+		if !public(p) {
+			continue
+		}
+		entities = append(entities, content.SlugEntity(p.Slug), content.PostsEntity(p.Lang), content.FeedEntity(p.Lang))
+		if appears || !slices.Equal(from.Tags, to.Tags) {
+			entities = append(entities, content.TagsEntity(p.Lang))
+		}
+		if appears || content.Month(from.PublishedAt) != content.Month(to.PublishedAt) {
+			entities = append(entities, content.MonthsEntity(p.Lang))
+		}
+	}
+	return changed(path, entities...)
+}
+
+// tagChange is what a tag changes: its posts show its name.
+func tagChange(posts []content.Summary) Change {
+	var entities []content.Entity
+	for _, p := range posts {
+		if public(p) {
+			entities = append(entities, content.PostEntity(p.ID), content.PostsEntity(p.Lang), content.FeedEntity(p.Lang), content.TagsEntity(p.Lang))
+		}
+	}
+	return changed("", entities...)
+}
+
+// UnpublishedError says that a write was made, and that Publish failed. This process may serve stale pages for the log's bound.
+type UnpublishedError struct{ Err error }
+
+// Error returns the text of the error.
+func (e *UnpublishedError) Error() string { return "written, but not published: " + e.Err.Error() }
+
+// Unwrap returns the error of Publish.
+func (e *UnpublishedError) Unwrap() error { return e.Err }
+
+// Schedule calls publishDue at once and then every so often, until ctx ends. It logs failures and tries again.
+func Schedule(ctx context.Context, every time.Duration, log *slog.Logger, publishDue func(context.Context) (int, error)) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		n, err := publishDue(ctx)
+		if n > 0 {
+			log.InfoContext(ctx, "published scheduled posts", "posts", n)
+		}
+		if err != nil && ctx.Err() == nil {
+			log.ErrorContext(ctx, "publishing scheduled posts failed", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }

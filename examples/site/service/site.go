@@ -15,8 +15,8 @@ func (s *Service) UpdateSettings(ctx context.Context, in content.Settings) error
 	if err := checkSettings(in); err != nil {
 		return err
 	}
-	return s.write(ctx, func(tx *store.Tx) ([]Event, error) {
-		return []Event{SettingsUpdated{}}, tx.SetSettings(ctx, in)
+	return s.write(ctx, func(tx *store.Tx) (Change, error) {
+		return changed("", content.SettingsEntity), tx.SetSettings(ctx, in)
 	})
 }
 
@@ -52,7 +52,122 @@ func (s *Service) UpdateNavigation(ctx context.Context, items []content.NavItem)
 	if err := c.err(); err != nil {
 		return err
 	}
-	return s.write(ctx, func(tx *store.Tx) ([]Event, error) {
-		return []Event{NavigationUpdated{}}, tx.SetNavigation(ctx, items)
+	return s.write(ctx, func(tx *store.Tx) (Change, error) {
+		return changed("", content.NavigationEntity), tx.SetNavigation(ctx, items)
 	})
+}
+
+// KeyInput is what an API key is for.
+type KeyInput struct {
+	Label  string          `json:"label"`
+	Scopes []content.Scope `json:"scopes"` // none: good for nothing
+}
+
+// CreateAPIKey makes a key. The secret is only in what it returns.
+func (s *Service) CreateAPIKey(ctx context.Context, in KeyInput) (k content.APIKey, key string, err error) {
+	if err := checkKey(&in); err != nil {
+		return k, "", err
+	}
+	key = content.NewKey()
+	prefix, secret, _ := content.SplitKey(key)
+	k = content.APIKey{Prefix: prefix, Label: in.Label, Hash: content.HashSecret(secret), Scopes: in.Scopes, CreatedAt: s.now()}
+	return k, key, s.write(ctx, func(tx *store.Tx) (Change, error) {
+		return changed("", content.KeyEntity(prefix)), tx.SaveAPIKey(ctx, k)
+	})
+}
+
+// UpdateAPIKey changes what a key is for.
+func (s *Service) UpdateAPIKey(ctx context.Context, prefix string, in KeyInput) (content.APIKey, error) {
+	if err := checkKey(&in); err != nil {
+		return content.APIKey{}, err
+	}
+	return s.changeKey(ctx, prefix, func(k *content.APIKey) { k.Label, k.Scopes = in.Label, in.Scopes })
+}
+
+// RevokeAPIKey ends a key for good. A key that was revoked before keeps its time.
+func (s *Service) RevokeAPIKey(ctx context.Context, prefix string) error {
+	_, err := s.changeKey(ctx, prefix, func(k *content.APIKey) {
+		if k.RevokedAt.IsZero() {
+			k.RevokedAt = s.now()
+		}
+	})
+	return err
+}
+
+func (s *Service) changeKey(ctx context.Context, prefix string, change func(k *content.APIKey)) (k content.APIKey, err error) {
+	err = s.write(ctx, func(tx *store.Tx) (Change, error) {
+		if k, err = tx.APIKeyByPrefix(ctx, prefix); err != nil {
+			return Change{}, err
+		}
+		change(&k)
+		return changed("", content.KeyEntity(prefix)), tx.SaveAPIKey(ctx, k)
+	})
+	return k, err
+}
+
+// checkKey checks in, and sorts its scopes.
+func checkKey(in *KeyInput) error {
+	var c check
+	c.line("label", in.Label)
+	for _, scope := range in.Scopes {
+		c.that(slices.Contains(content.Scopes, scope), "scopes", "must be of %v", content.Scopes)
+	}
+	in.Scopes = append([]content.Scope{}, slices.Compact(slices.Sorted(slices.Values(in.Scopes)))...)
+	return c.err()
+}
+
+// PageInput is what the author of a page decides.
+type PageInput struct {
+	Slug  string       `json:"slug"`
+	Title string       `json:"title"`
+	Body  string       `json:"body"` // Markdown
+	Lang  content.Lang `json:"lang"`
+}
+
+// SavePage replaces the page that has the id, or adds one if id is 0.
+func (s *Service) SavePage(ctx context.Context, id int64, in PageInput) (p content.Page, err error) {
+	err = s.write(ctx, func(tx *store.Tx) (Change, error) {
+		slugs := []string{in.Slug}
+		if id != 0 {
+			old, err := tx.PageByID(ctx, id)
+			if err != nil {
+				return Change{}, err
+			}
+			slugs = append(slugs, old.Slug)
+		}
+		p = content.Page{ID: id, Slug: in.Slug, Title: in.Title, Body: in.Body, Lang: in.Lang, UpdatedAt: s.now()}
+		if err = checkPage(ctx, tx, p); err == nil {
+			p.ID, err = tx.SavePage(ctx, p)
+		}
+		return pageChange(p.Path(), slugs...), err
+	})
+	return p, err
+}
+
+// DeletePage removes a page.
+func (s *Service) DeletePage(ctx context.Context, id int64) error {
+	return s.write(ctx, func(tx *store.Tx) (Change, error) {
+		old, err := tx.PageByID(ctx, id)
+		if err != nil {
+			return Change{}, err
+		}
+		return pageChange("", old.Slug), tx.Delete(ctx, store.Pages, id)
+	})
+}
+
+func pageChange(path string, slugs ...string) Change {
+	entities := []content.Entity{content.SitemapEntity}
+	for _, slug := range slugs {
+		entities = append(entities, content.PageEntity(slug))
+	}
+	return changed(path, entities...)
+}
+
+func checkPage(ctx context.Context, tx *store.Tx, p content.Page) error {
+	var c check
+	c.slug("slug", p.Slug)
+	c.line("title", p.Title)
+	c.body(p.Body)
+	c.lang("lang", p.Lang)
+	return c.free(ctx, tx, store.Pages, p.Slug, p.ID)
 }

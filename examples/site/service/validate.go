@@ -13,9 +13,8 @@ import (
 	"github.com/twofold-go/twofold/examples/site/content"
 )
 
-// Lengths are in characters, but for bodies, which are in bytes.
+// Lengths are in characters, except those of bodies, which are in bytes.
 const (
-	maxSlug    = 100
 	maxLine    = 200
 	maxExcerpt = 1000
 	maxBody    = 256 << 10
@@ -26,7 +25,7 @@ const (
 
 var slugPattern = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// InvalidError says what is wrong with what was to be written. Nothing was.
+// InvalidError says which fields are wrong. Nothing was written.
 type InvalidError struct{ Fields []FieldError }
 
 // FieldError is what is wrong with one field, by its name in JSON.
@@ -44,11 +43,6 @@ func (e *InvalidError) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-func invalid(field, format string, args ...any) error {
-	return &InvalidError{[]FieldError{{field, fmt.Sprintf(format, args...)}}}
-}
-
-// check collects what is wrong.
 type check struct{ fields []FieldError }
 
 func (c *check) err() error {
@@ -58,7 +52,6 @@ func (c *check) err() error {
 	return &InvalidError{c.fields}
 }
 
-// that notes the reason unless ok.
 func (c *check) that(ok bool, field, format string, args ...any) {
 	if !ok {
 		c.fields = append(c.fields, FieldError{field, fmt.Sprintf(format, args...)})
@@ -66,12 +59,11 @@ func (c *check) that(ok bool, field, format string, args ...any) {
 }
 
 func (c *check) slug(field, s string) {
-	c.that(len(s) <= maxSlug && slugPattern.MatchString(s), field,
-		"must be small letters, digits and single hyphens between them, %d at most", maxSlug)
+	c.that(len(s) <= content.MaxSlug && slugPattern.MatchString(s), field,
+		"must be small letters, digits and single hyphens between them, %d at most", content.MaxSlug)
 }
 
-// line checks a text of one line, which must be there; text one of several, which
-// need not.
+// line requires a text of one line. text allows several lines, or none.
 func (c *check) line(field, s string) { c.runes(field, s, maxLine, true, "") }
 func (c *check) text(field, s string) { c.runes(field, s, maxExcerpt, false, "\n") }
 
@@ -91,8 +83,7 @@ func (c *check) lang(field string, l content.Lang) {
 	c.that(slices.Contains(content.Langs, l), field, "must be one of %v", content.Langs)
 }
 
-// link checks a URL that readers are sent to: a path of this site, or one on the
-// web. "//host" and "/\host" look like paths, and are not.
+// link checks a URL that readers are sent to. "//host" and "/\host" look like paths, and are not.
 func (c *check) link(field, s string) {
 	u, err := url.Parse(s)
 	ok := err == nil && len(s) <= 1000 && !strings.ContainsAny(s, "\\ ")

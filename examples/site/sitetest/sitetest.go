@@ -2,99 +2,46 @@
 package sitetest
 
 import (
-	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/seed"
 	"github.com/twofold-go/twofold/examples/site/store"
 )
 
-// What the seeded site of a test is told.
+// What the seeded site of a test has.
 const (
 	BaseURL = "https://blog.example"
 	APIKey  = "testkey0_SECRETSECRETSECRETSECRET"
 )
 
-// Now is a time after all posts of the seed but the scheduled one.
+// Now is a time after all posts of the seed.
 func Now() time.Time { return time.Date(2026, time.November, 21, 8, 0, 0, 0, time.UTC) }
 
-// The databases that tests get a copy of are made once for all tests of a process:
-// copying one is a lot quicker.
-var (
-	seeded = sync.OnceValues(func() ([]byte, error) { return build(func(*store.Store) error { return nil }) })
-	slim   = sync.OnceValues(func() ([]byte, error) { return build(cut) })
-)
-
-// kept is the id of the last post that a slim site has.
-const kept = 60
-
-// build returns the file of a seeded database after a change.
-func build(change func(s *store.Store) error) (file []byte, err error) {
-	dir, err := os.MkdirTemp("", "sitetest")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path := filepath.Join(dir, "site.db")
-	s, err := store.Open(context.Background(), path)
-	if err != nil {
-		return nil, err
-	}
-	err = seed.Fill(context.Background(), s, seed.Options{BaseURL: BaseURL, APIKey: APIKey})
-	if err == nil {
-		err = change(s)
-	}
-	if err := errors.Join(err, s.Close()); err != nil { // which moves everything from the log to the file
-		return nil, err
-	}
-	return os.ReadFile(path)
-}
-
-// cut deletes the public posts after the one that is kept last.
-func cut(s *store.Store) error {
-	ctx := context.Background()
-	all, err := s.AllPosts(ctx, content.Published, content.Window{Number: 1, Size: 1000})
-	if err != nil {
-		return err
-	}
-	_, err = s.Write(ctx, func(tx *store.Tx) (err error) {
-		for _, p := range all.Posts {
-			if p.ID > kept {
-				err = errors.Join(err, tx.DeletePost(ctx, p.ID))
-			}
-		}
-		return err
-	})
-	return err
+// seeded is the database that tests get a copy of. It is made once, as copying is quicker.
+var seeded struct {
+	sync.Once
+	file []byte
 }
 
 // Seeded returns a store with the seed in it, which is closed with the test.
 func Seeded(tb testing.TB) *store.Store {
 	tb.Helper()
-	return copyOf(tb, seeded)
-}
-
-// Slim is Seeded without most of the posts, for tests that show all pages again
-// and again: SQLite is slow under the race detector.
-func Slim(tb testing.TB) *store.Store {
-	tb.Helper()
-	return copyOf(tb, slim)
-}
-
-func copyOf(tb testing.TB, database func() ([]byte, error)) *store.Store {
-	tb.Helper()
-	file, err := database()
-	if err != nil {
-		tb.Fatal(err)
-	}
 	path := filepath.Join(tb.TempDir(), "site.db")
-	if err := os.WriteFile(path, file, 0o600); err != nil {
+	seeded.Do(func() {
+		first := path + ".first"
+		err := Fill(tb, first).Close() // which moves everything from the log to the file
+		if err == nil {
+			seeded.file, err = os.ReadFile(first)
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+	})
+	if err := os.WriteFile(path, seeded.file, 0o600); err != nil {
 		tb.Fatal(err)
 	}
 	return Open(tb, path)
@@ -111,7 +58,7 @@ func Empty(tb testing.TB) *store.Store {
 func Fill(tb testing.TB, db string) *store.Store {
 	tb.Helper()
 	s := Open(tb, db)
-	if err := seed.Fill(tb.Context(), s, seed.Options{BaseURL: BaseURL, APIKey: APIKey}); err != nil {
+	if _, err := seed.Fill(tb.Context(), s, seed.Options{BaseURL: BaseURL, APIKey: APIKey}); err != nil {
 		tb.Fatal(err)
 	}
 	return s

@@ -3,86 +3,45 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/twofold-go/twofold/examples/internal/sqlite"
 	"github.com/twofold-go/twofold/examples/site/content"
 )
 
-// conn is a pool or a transaction whose statements are counted.
-type conn struct {
-	db interface {
-		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-		QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-	}
-	count *atomic.Int64
+// conn is a pool or a transaction whose statements are counted. [content.Reader] describes its uncommented methods.
+type conn struct{ sqlite.Conn }
+
+func (s *Store) on(q sqlite.Queryer) conn { return conn{sqlite.Conn{Queryer: counted{q, &s.count}}} }
+
+// counted counts statements, and makes their texts valid for PostgreSQL.
+type counted struct {
+	sqlite.Queryer
+	n *atomic.Int64
 }
 
-// queries are the reads that pools and transactions have in common.
-type queries struct{ conn }
-
-// row is what a scan function reads: a *sql.Row or the present one of *sql.Rows.
-type row interface{ Scan(dest ...any) error }
-
-// one returns the first row of a query; without one, [content.ErrNotFound].
-func one[T any](ctx context.Context, c conn, scan func(row) (T, error), query string, args ...any) (T, error) {
-	c.count.Add(1)
-	v, err := scan(c.db.QueryRowContext(ctx, query, texts(args)...))
-	if errors.Is(err, sql.ErrNoRows) {
-		err = content.ErrNotFound
-	}
-	return v, err
+// ExecContext implements [sqlite.Queryer].
+func (c counted) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	c.n.Add(1)
+	return c.Queryer.ExecContext(ctx, query, texts(args)...)
 }
 
-// list returns the rows of a query.
-func list[T any](ctx context.Context, c conn, scan func(row) (T, error), query string, args ...any) (all []T, err error) {
-	c.count.Add(1)
-	rows, err := c.db.QueryContext(ctx, query, texts(args)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, v)
-	}
-	return all, rows.Err()
+// QueryContext implements [sqlite.Queryer].
+func (c counted) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	c.n.Add(1)
+	return c.Queryer.QueryContext(ctx, query, texts(args)...)
 }
 
-// exec changes something. That it finds nothing to change is
-// [content.ErrNotFound].
-func (c conn) exec(ctx context.Context, query string, args ...any) error {
-	c.count.Add(1)
-	res, err := c.db.ExecContext(ctx, query, texts(args)...)
-	if err != nil {
-		return err
-	}
-	if n, err := res.RowsAffected(); err != nil || n > 0 {
-		return err
-	}
-	return content.ErrNotFound
+// QueryRowContext implements [sqlite.Queryer].
+func (c counted) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	c.n.Add(1)
+	return c.Queryer.QueryRowContext(ctx, query, texts(args)...)
 }
 
-// run is exec of something that need not change anything.
-func (c conn) run(ctx context.Context, query string, args ...any) error {
-	err := c.exec(ctx, query, args...)
-	if errors.Is(err, content.ErrNotFound) {
-		err = nil
-	}
-	return err
-}
-
-// texts makes the arguments texts that PostgreSQL takes: it refuses bytes of zero and
-// what is not UTF-8. Nothing in the database has either, so a stranger who asks for
-// it finds nothing.
+// texts replaces what PostgreSQL refuses: bytes of zero and invalid UTF-8. The database has neither.
 func texts(args []any) []any {
 	for i, arg := range args {
 		if s, ok := arg.(string); ok {
@@ -92,49 +51,42 @@ func texts(args []any) []any {
 	return args
 }
 
-func scanValue[T any](r row) (v T, err error) {
-	err = r.Scan(&v)
-	return v, err
+func one[T any](ctx context.Context, c conn, scan func(sqlite.Row) (T, error), query string, args ...any) (T, error) {
+	v, err := sqlite.One(ctx, c.Conn, scan, query, args...)
+	return v, missing(err)
 }
 
-// millis is a time in a column; the zero time is NULL.
-type millis struct{ *time.Time }
+// exec returns [content.ErrNotFound] if it changes no row.
+func (c conn) exec(ctx context.Context, query string, args ...any) error {
+	return missing(c.Exec(ctx, query, args...))
+}
 
-// Scan implements [sql.Scanner].
-func (m millis) Scan(src any) error {
-	switch v := src.(type) {
-	case nil:
-		*m.Time = time.Time{}
-	case int64:
-		*m.Time = time.UnixMilli(v).UTC()
-	default:
-		return fmt.Errorf("%T is not a time", src)
+func missing(err error) error {
+	if errors.Is(err, sqlite.ErrNotFound) {
+		return content.ErrNotFound
 	}
-	return nil
+	return err
 }
 
-// toMillis is the argument for the time t.
-func toMillis(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t.UnixMilli()
+func millis(t *time.Time) sqlite.Millis { return sqlite.Millis{Time: t} }
+func inJSON(v any) sqlite.JSON          { return sqlite.JSON{V: v} }
+
+// Table is a table whose rows have slugs.
+type Table string
+
+// The tables whose rows have slugs.
+const (
+	Posts Table = "posts"
+	Pages Table = "pages"
+	Tags  Table = "tags"
+)
+
+// ID returns the id of the row that has the slug, public or not.
+func (c conn) ID(ctx context.Context, of Table, slug string) (int64, error) {
+	return one(ctx, c, sqlite.Value[int64], `SELECT id FROM `+string(of)+` WHERE slug = $1`, slug)
 }
 
-// inJSON is a value in a column of JSON.
-type inJSON struct{ v any }
-
-// Scan implements [sql.Scanner].
-func (j inJSON) Scan(src any) error {
-	s, ok := src.(string)
-	if !ok {
-		return fmt.Errorf("%T is not JSON", src)
-	}
-	return json.Unmarshal([]byte(s), j.v)
-}
-
-// toJSON is the argument for the value v.
-func toJSON(v any) (string, error) {
-	b, err := json.Marshal(v)
-	return string(b), err
+// Delete removes a row. A tag leaves all posts.
+func (tx *Tx) Delete(ctx context.Context, from Table, id int64) error {
+	return tx.exec(ctx, `DELETE FROM `+string(from)+` WHERE id = $1`, id)
 }

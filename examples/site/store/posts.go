@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"math"
 
+	"github.com/twofold-go/twofold/examples/internal/sqlite"
 	"github.com/twofold-go/twofold/examples/site/content"
 )
 
@@ -16,12 +18,12 @@ const (
 	newest = ` ORDER BY p.published_at DESC, p.id DESC`
 )
 
-func scanSummary(r row) (s content.Summary, err error) {
+func scanSummary(r sqlite.Row) (s content.Summary, err error) {
 	err = r.Scan(summaryFields(&s)...)
 	return s, err
 }
 
-func scanPost(r row) (p content.Post, err error) {
+func scanPost(r sqlite.Row) (p content.Post, err error) {
 	err = r.Scan(append(summaryFields(&p.Summary), &p.Body)...)
 	return p, err
 }
@@ -29,82 +31,146 @@ func scanPost(r row) (p content.Post, err error) {
 func summaryFields(s *content.Summary) []any {
 	return []any{
 		&s.ID, &s.Slug, &s.Title, &s.Excerpt, &s.Lang, &s.Status,
-		millis{&s.PublishedAt}, millis{&s.UpdatedAt}, inJSON{&s.Tags},
+		millis(&s.PublishedAt), millis(&s.UpdatedAt), inJSON(&s.Tags),
 	}
 }
 
-// PostBySlug implements [content.Reader].
-func (q queries) PostBySlug(ctx context.Context, slug string) (content.Post, error) {
-	return one(ctx, q.conn, scanPost, `SELECT `+postColumns+` FROM shown p WHERE `+public+` AND p.slug = $1`, slug)
+func (c conn) PostBySlug(ctx context.Context, slug string) (content.Post, error) {
+	content.Depend(ctx, content.SlugEntity(slug))
+	p, err := one(ctx, c, scanPost, `SELECT `+postColumns+` FROM shown p WHERE `+public+` AND p.slug = $1`, slug)
+	if err == nil {
+		content.Depend(ctx, content.PostEntity(p.ID))
+	}
+	return p, err
 }
 
-// PostByID implements [content.Reader].
-func (q queries) PostByID(ctx context.Context, id int64) (content.Post, error) {
-	return one(ctx, q.conn, scanPost, `SELECT `+postColumns+` FROM shown p WHERE `+public+` AND p.id = $1`, id)
+func (c conn) PostByID(ctx context.Context, id int64) (content.Post, error) {
+	content.Depend(ctx, content.PostEntity(id))
+	return one(ctx, c, scanPost, `SELECT `+postColumns+` FROM shown p WHERE `+public+` AND p.id = $1`, id)
 }
 
 // AnyPost returns a post, public or not.
-func (q queries) AnyPost(ctx context.Context, id int64) (content.Post, error) {
-	return one(ctx, q.conn, scanPost, `SELECT `+postColumns+` FROM shown p WHERE p.id = $1`, id)
+func (c conn) AnyPost(ctx context.Context, id int64) (content.Post, error) {
+	return one(ctx, c, scanPost, `SELECT `+postColumns+` FROM shown p WHERE p.id = $1`, id)
 }
 
-// PostID returns the id of the post, public or not, that has the slug.
-func (q queries) PostID(ctx context.Context, slug string) (int64, error) {
-	return one(ctx, q.conn, scanValue[int64], `SELECT id FROM posts WHERE slug = $1`, slug)
-}
-
-// PostsWithTag returns all posts, public or not, that have the tag, by id.
-func (q queries) PostsWithTag(ctx context.Context, slug string) ([]content.Summary, error) {
-	return list(ctx, q.conn, scanSummary, `SELECT `+summaryColumns+` FROM shown p
+// PostsWithTag returns all posts that have the tag, public or not.
+func (c conn) PostsWithTag(ctx context.Context, slug string) ([]content.Summary, error) {
+	return sqlite.List(ctx, c.Conn, scanSummary, `SELECT `+summaryColumns+` FROM shown p
 		WHERE p.id IN (SELECT x.post_id FROM post_tags x JOIN tags t ON t.id = x.tag_id WHERE t.slug = $1)
 		ORDER BY p.id`, slug)
 }
 
-// ListPosts implements [content.Reader].
+// ListPosts returns a window of the public posts, newest first.
 func (s *Store) ListPosts(ctx context.Context, f content.Filter, w content.Window) (l content.List, err error) {
+	content.Depend(ctx, content.PostsEntity(f.Lang))
 	from, to := int64(0), int64(math.MaxInt64)
-	if !f.Month.IsZero() {
-		first, next := f.Month.Bounds()
-		from, to = first.UnixMilli(), next.UnixMilli()
+	if f.Month != "" {
+		first, err := content.ParseMonth(f.Month)
+		if err != nil {
+			return l, err
+		}
+		from, to = first.UnixMilli(), first.AddDate(0, 1, 0).UnixMilli()
 	}
-	const matching = ` FROM shown p WHERE ` + public + ` AND p.lang = $1 AND p.published_at >= $2 AND p.published_at < $3
-		AND ($4 = '' OR p.id IN (SELECT x.post_id FROM post_tags x JOIN tags t ON t.id = x.tag_id WHERE t.slug = $4))`
-	where := []any{f.Lang, from, to, f.Tag}
-	err = s.in(ctx, s.readers, s.snapshot, func(c conn) error { // the posts and their number of one moment
-		if l.Total, err = one(ctx, c, scanValue[int], `SELECT count(*)`+matching, where...); err != nil {
-			return err
-		}
-		l.Posts, err = list(ctx, c, scanSummary, `SELECT `+summaryColumns+matching+newest+` LIMIT $5 OFFSET $6`,
-			append(where, w.Size, (w.Number-1)*w.Size)...)
-		return err
-	})
-	return l, err
+	return s.window(ctx, w, public+` AND p.lang = $1 AND p.published_at >= $2 AND p.published_at < $3
+		AND ($4 = '' OR p.id IN (SELECT x.post_id FROM post_tags x JOIN tags t ON t.id = x.tag_id WHERE t.slug = $4))`,
+		newest, f.Lang, from, to, f.Tag)
 }
 
-// AllPosts returns a window of all posts, public or not, by id from the newest,
-// or of those with a status.
-func (s *Store) AllPosts(ctx context.Context, status content.Status, w content.Window) (l content.List, err error) {
-	const matching = ` FROM shown p WHERE ($1 = '' OR p.status = $1)`
+// AllPosts returns a window of the posts with a status, public or not. An empty status means all.
+func (s *Store) AllPosts(ctx context.Context, status content.Status, w content.Window) (content.List, error) {
+	return s.window(ctx, w, `($1 = '' OR p.status = $1)`, ` ORDER BY p.id DESC`, status)
+}
+
+// window returns a part of the posts that a condition matches, and their number at the same moment.
+func (s *Store) window(ctx context.Context, w content.Window, where, order string, args ...any) (l content.List, err error) {
 	err = s.in(ctx, s.readers, s.snapshot, func(c conn) error {
-		if l.Total, err = one(ctx, c, scanValue[int], `SELECT count(*)`+matching, status); err != nil {
+		matching := ` FROM shown p WHERE ` + where
+		if l.Total, err = one(ctx, c, sqlite.Value[int], `SELECT count(*)`+matching, args...); err != nil {
 			return err
 		}
-		l.Posts, err = list(ctx, c, scanSummary, `SELECT `+summaryColumns+matching+` ORDER BY p.id DESC LIMIT $2 OFFSET $3`,
-			status, w.Size, (w.Number-1)*w.Size)
+		part := fmt.Sprintf(` LIMIT %d OFFSET %d`, w.Size, max(0, (w.Number-1)*w.Size))
+		l.Posts, err = sqlite.List(ctx, c.Conn, scanSummary, `SELECT `+summaryColumns+matching+order+part, args...)
 		return err
 	})
 	return l, err
 }
 
-// FeedItems implements [content.Reader].
-func (q queries) FeedItems(ctx context.Context, lang content.Lang, n int) ([]content.Post, error) {
-	return list(ctx, q.conn, scanPost,
+func (c conn) FeedItems(ctx context.Context, lang content.Lang, n int) ([]content.Post, error) {
+	content.Depend(ctx, content.FeedEntity(lang))
+	return sqlite.List(ctx, c.Conn, scanPost,
 		`SELECT `+postColumns+` FROM shown p WHERE `+public+` AND p.lang = $1`+newest+` LIMIT $2`, lang, n)
 }
 
-// DuePosts returns the ids of the scheduled posts whose time is at or before now,
-// in milliseconds, the longest due first.
-func (q queries) DuePosts(ctx context.Context, now int64) ([]int64, error) {
-	return list(ctx, q.conn, scanValue[int64],
+// DuePosts returns the ids of the scheduled posts that are due at now, in milliseconds.
+func (c conn) DuePosts(ctx context.Context, now int64) ([]int64, error) {
+	return sqlite.List(ctx, c.Conn, sqlite.Value[int64],
 		`SELECT id FROM posts WHERE status = 'scheduled' AND published_at <= $1 ORDER BY published_at, id`, now)
+}
+
+// SavePost adds a post, or replaces the one with p's id. Its tags must exist.
+func (tx *Tx) SavePost(ctx context.Context, p content.Post) (id int64, err error) {
+	query := `INSERT INTO posts (slug, title, summary, body, lang, status, published_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id`
+	args := []any{p.Slug, p.Title, p.Excerpt, p.Body, p.Lang, p.Status, sqlite.ToMillis(p.PublishedAt), sqlite.ToMillis(p.UpdatedAt)}
+	if p.ID != 0 {
+		query, args = `UPDATE posts SET slug = $1, title = $2, summary = $3, body = $4, lang = $5, status = $6,
+			published_at = $7, updated_at = $8 WHERE id = $9 RETURNING id`, append(args, p.ID)
+	}
+	if id, err = one(ctx, tx.conn, sqlite.Value[int64], query, args...); err != nil {
+		return 0, err
+	}
+	if _, err := tx.Run(ctx, `DELETE FROM post_tags WHERE post_id = $1`, id); err != nil {
+		return 0, err
+	}
+	for _, t := range p.Tags {
+		if err := tx.exec(ctx, `INSERT INTO post_tags (post_id, tag_id) VALUES ($1, (SELECT id FROM tags WHERE slug = $2))`, id, t.Slug); err != nil {
+			return 0, err
+		}
+	}
+	return id, nil
+}
+
+const pageColumns = `id, slug, title, body, lang, updated_at`
+
+func scanPage(r sqlite.Row) (p content.Page, err error) {
+	err = r.Scan(&p.ID, &p.Slug, &p.Title, &p.Body, &p.Lang, millis(&p.UpdatedAt))
+	return p, err
+}
+
+func (c conn) PageBySlug(ctx context.Context, slug string) (content.Page, error) {
+	content.Depend(ctx, content.PageEntity(slug))
+	return one(ctx, c, scanPage, `SELECT `+pageColumns+` FROM pages WHERE slug = $1`, slug)
+}
+
+// PageByID returns a page.
+func (c conn) PageByID(ctx context.Context, id int64) (content.Page, error) {
+	return one(ctx, c, scanPage, `SELECT `+pageColumns+` FROM pages WHERE id = $1`, id)
+}
+
+// Pages returns all pages, by id.
+func (c conn) Pages(ctx context.Context) ([]content.Page, error) {
+	return sqlite.List(ctx, c.Conn, scanPage, `SELECT `+pageColumns+` FROM pages ORDER BY id`)
+}
+
+// SavePage adds a page, or replaces the one with p's id.
+func (tx *Tx) SavePage(ctx context.Context, p content.Page) (int64, error) {
+	query := `INSERT INTO pages (slug, title, body, lang, updated_at) VALUES ($1, $2, $3, $4, $5) RETURNING id`
+	args := []any{p.Slug, p.Title, p.Body, p.Lang, sqlite.ToMillis(p.UpdatedAt)}
+	if p.ID != 0 {
+		query, args = `UPDATE pages SET slug = $1, title = $2, body = $3, lang = $4, updated_at = $5 WHERE id = $6 RETURNING id`, append(args, p.ID)
+	}
+	return one(ctx, tx.conn, sqlite.Value[int64], query, args...)
+}
+
+func (c conn) Sitemap(ctx context.Context) ([]content.SitemapEntry, error) {
+	content.Depend(ctx, content.SitemapEntity)
+	return sqlite.List(ctx, c.Conn, func(r sqlite.Row) (e content.SitemapEntry, err error) {
+		err = r.Scan(&e.Path, millis(&e.UpdatedAt))
+		return e, err
+	}, `SELECT CASE lang WHEN 'en' THEN '' ELSE '/' || lang END || kind || slug AS path, updated_at FROM (
+			SELECT lang, '/posts/' AS kind, slug, updated_at FROM posts p WHERE `+public+`
+			UNION ALL
+			SELECT lang, '/pages/', slug, updated_at FROM pages) AS paths
+		ORDER BY path`)
 }

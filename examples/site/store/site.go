@@ -3,20 +3,21 @@ package store
 import (
 	"context"
 
+	"github.com/twofold-go/twofold/examples/internal/sqlite"
 	"github.com/twofold-go/twofold/examples/site/content"
 )
 
-// Settings implements [content.Reader].
-func (q queries) Settings(ctx context.Context) (content.Settings, error) {
-	return one(ctx, q.conn, func(r row) (s content.Settings, err error) {
-		err = r.Scan(inJSON{&s})
+func (c conn) Settings(ctx context.Context) (content.Settings, error) {
+	content.Depend(ctx, content.SettingsEntity)
+	return one(ctx, c, func(r sqlite.Row) (s content.Settings, err error) {
+		err = r.Scan(inJSON(&s))
 		return s, err
 	}, `SELECT value FROM settings`)
 }
 
 // SetSettings replaces the settings.
 func (tx *Tx) SetSettings(ctx context.Context, s content.Settings) error {
-	value, err := toJSON(s)
+	value, err := sqlite.ToJSON(s)
 	if err != nil {
 		return err
 	}
@@ -24,9 +25,9 @@ func (tx *Tx) SetSettings(ctx context.Context, s content.Settings) error {
 		ON CONFLICT (id) DO UPDATE SET value = excluded.value`, value)
 }
 
-// Navigation implements [content.Reader].
-func (q queries) Navigation(ctx context.Context) ([]content.NavItem, error) {
-	return list(ctx, q.conn, func(r row) (n content.NavItem, err error) {
+func (c conn) Navigation(ctx context.Context) ([]content.NavItem, error) {
+	content.Depend(ctx, content.NavigationEntity)
+	return sqlite.List(ctx, c.Conn, func(r sqlite.Row) (n content.NavItem, err error) {
 		err = r.Scan(&n.Lang, &n.Label, &n.URL)
 		return n, err
 	}, `SELECT lang, label, url FROM nav_items ORDER BY position`)
@@ -34,7 +35,7 @@ func (q queries) Navigation(ctx context.Context) ([]content.NavItem, error) {
 
 // SetNavigation replaces the navigation of all languages.
 func (tx *Tx) SetNavigation(ctx context.Context, items []content.NavItem) error {
-	if err := tx.run(ctx, `DELETE FROM nav_items`); err != nil {
+	if _, err := tx.Run(ctx, `DELETE FROM nav_items`); err != nil {
 		return err
 	}
 	for i, n := range items {
@@ -44,4 +45,66 @@ func (tx *Tx) SetNavigation(ctx context.Context, items []content.NavItem) error 
 		}
 	}
 	return nil
+}
+
+const keyColumns = `prefix, label, hash, scopes, created_at, revoked_at`
+
+func scanKey(r sqlite.Row) (k content.APIKey, err error) {
+	err = r.Scan(&k.Prefix, &k.Label, &k.Hash, inJSON(&k.Scopes), millis(&k.CreatedAt), millis(&k.RevokedAt))
+	return k, err
+}
+
+func (c conn) APIKeyByPrefix(ctx context.Context, prefix string) (content.APIKey, error) {
+	content.Depend(ctx, content.KeyEntity(prefix))
+	return one(ctx, c, scanKey, `SELECT `+keyColumns+` FROM api_keys WHERE prefix = $1`, prefix)
+}
+
+// APIKeys returns all keys, the newest first.
+func (c conn) APIKeys(ctx context.Context) ([]content.APIKey, error) {
+	return sqlite.List(ctx, c.Conn, scanKey, `SELECT `+keyColumns+` FROM api_keys ORDER BY created_at DESC, prefix`)
+}
+
+// SaveAPIKey adds a key, or replaces the one that has its prefix.
+func (tx *Tx) SaveAPIKey(ctx context.Context, k content.APIKey) error {
+	scopes, err := sqlite.ToJSON(k.Scopes)
+	if err != nil {
+		return err
+	}
+	return tx.exec(ctx, `INSERT INTO api_keys (`+keyColumns+`) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (prefix) DO UPDATE SET label = excluded.label, scopes = excluded.scopes, revoked_at = excluded.revoked_at`,
+		k.Prefix, k.Label, k.Hash, scopes, sqlite.ToMillis(k.CreatedAt), sqlite.ToMillis(k.RevokedAt))
+}
+
+// Tags returns all tags, used or not, by slug.
+func (c conn) Tags(ctx context.Context) ([]content.Tag, error) {
+	return sqlite.List(ctx, c.Conn, func(r sqlite.Row) (t content.Tag, err error) {
+		err = r.Scan(&t.Slug, &t.Name)
+		return t, err
+	}, `SELECT slug, name FROM tags ORDER BY slug`)
+}
+
+func (c conn) TagCounts(ctx context.Context, lang content.Lang) ([]content.TagCount, error) {
+	content.Depend(ctx, content.TagsEntity(lang))
+	return sqlite.List(ctx, c.Conn, func(r sqlite.Row) (t content.TagCount, err error) {
+		err = r.Scan(&t.Slug, &t.Name, &t.Posts)
+		return t, err
+	}, `SELECT t.slug, t.name, count(*)
+		FROM posts p JOIN post_tags x ON x.post_id = p.id JOIN tags t ON t.id = x.tag_id
+		WHERE `+public+` AND p.lang = $1 GROUP BY t.id ORDER BY t.slug`, lang)
+}
+
+func (c conn) MonthCounts(ctx context.Context, lang content.Lang) ([]content.MonthCount, error) {
+	content.Depend(ctx, content.MonthsEntity(lang))
+	return sqlite.List(ctx, c.Conn, func(r sqlite.Row) (m content.MonthCount, err error) {
+		err = r.Scan(&m.Month, &m.Posts)
+		return m, err
+	}, `SELECT p.month, count(*) FROM shown p WHERE `+public+` AND p.lang = $1 GROUP BY p.month ORDER BY p.month DESC`, lang)
+}
+
+// SaveTag adds a tag if id is 0, or replaces the one with the id.
+func (tx *Tx) SaveTag(ctx context.Context, id int64, t content.Tag) error {
+	if id == 0 {
+		return tx.exec(ctx, `INSERT INTO tags (slug, name) VALUES ($1, $2)`, t.Slug, t.Name)
+	}
+	return tx.exec(ctx, `UPDATE tags SET slug = $1, name = $2 WHERE id = $3`, t.Slug, t.Name, id)
 }

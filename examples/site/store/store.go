@@ -1,10 +1,8 @@
-// Package store keeps the site in a SQLite file or in a PostgreSQL database. Each query
-// has one text for both; what they do differently is in the migrations and in the file
-// named after each. The store decides nothing: package service says what may be
-// written, and is the only caller of Write beside the seed.
+// Package store keeps the site in SQLite or PostgreSQL. Each query has one text for both.
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"embed"
@@ -16,20 +14,29 @@ import (
 	"sync/atomic"
 	"time"
 
+	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver "pgx"
 	"github.com/pressly/goose/v3"
 
+	"github.com/twofold-go/twofold/examples/internal/sqlite"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
 //go:embed migrations
-var migrations embed.FS
+var files embed.FS
 
-// Store is the site's database. Its reads are those of [content.Reader], of what
-// the public may see, and some more for the admin API, of everything.
+func migrations(kind string) fs.FS {
+	dir, err := fs.Sub(files, "migrations/"+kind)
+	if err != nil {
+		panic(err) // kind is a constant
+	}
+	return dir
+}
+
+// Store is the site's database.
 type Store struct {
-	queries
+	conn
 	readers  *sql.DB
 	writer   *sql.DB
 	snapshot *sql.TxOptions // of reads that must be of one moment
@@ -38,11 +45,16 @@ type Store struct {
 	count    atomic.Int64
 }
 
-var _ content.Reader = (*Store)(nil)
+// Reader returns the reads of what the public may see.
+func (s *Store) Reader() content.Reader {
+	return content.Reader{
+		Settings: s.Settings, Navigation: s.Navigation, PostBySlug: s.PostBySlug, PostByID: s.PostByID, PageBySlug: s.PageBySlug,
+		ListPosts: s.ListPosts, FeedItems: s.FeedItems, TagCounts: s.TagCounts, MonthCounts: s.MonthCounts, Sitemap: s.Sitemap,
+		APIKeyByPrefix: s.APIKeyByPrefix,
+	}
+}
 
-// Open opens a database and brings its schema up to date: a PostgreSQL database by a
-// URL that begins with postgres://, or a SQLite file by its path, which is made if
-// there is none.
+// Open opens a database and migrates it: PostgreSQL by a postgres:// URL, or a SQLite file by its path.
 func Open(ctx context.Context, db string) (s *Store, err error) {
 	if strings.HasPrefix(db, "postgres://") || strings.HasPrefix(db, "postgresql://") {
 		s, err = openPostgres(ctx, db)
@@ -52,39 +64,41 @@ func Open(ctx context.Context, db string) (s *Store, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	n := max(4, runtime.GOMAXPROCS(0))
-	s.readers.SetMaxOpenConns(n)
-	s.readers.SetMaxIdleConns(n) // or connections are opened and closed all the time
-	s.queries = queries{conn{s.readers, &s.count}}
-	s.logs.Poll = 500 * time.Millisecond // a writer's own process hears at once; the others may take so long
-	s.log = s.Log()
+	s.conn = s.on(s.readers)
+	s.log = s.Log(0)
 	if err := s.log.Install(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("store: %w", err), s.Close())
 	}
 	return s, nil
 }
 
-// migrate brings the schema up to date with the migrations in a folder. Of two processes
-// that make one change, one fails, and finds it made when it tries again.
-func migrate(ctx context.Context, db *sql.DB, d goose.Dialect, folder string) error {
-	dir, err := fs.Sub(migrations, "migrations/"+folder)
+func openSQLite(ctx context.Context, path string) (*Store, error) {
+	db, err := sqlite.Open(ctx, sqlite.Config{Path: path, Migrations: migrations("sqlite")})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p, err := goose.NewProvider(d, db, dir)
+	return &Store{readers: db.Readers, writer: db.Writer, logs: sqllog.Config{Dialect: sqllog.SQLite, Readers: db.Readers}}, nil
+}
+
+// openPostgres opens a database by its URL, which has a password: no error may contain it.
+func openPostgres(ctx context.Context, url string) (*Store, error) {
+	db, err := sql.Open("pgx", url)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for range 20 {
-		if _, err = p.Up(ctx); err == nil || ctx.Err() != nil {
-			return err
-		}
-		select {
-		case <-time.After(50 * time.Millisecond): // until the other one is through
-		case <-ctx.Done():
-		}
+	if err = db.PingContext(ctx); err == nil {
+		err = sqlite.Migrate(ctx, db, goose.DialectPostgres, migrations("postgres"))
 	}
-	return err
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	n := max(4, runtime.GOMAXPROCS(0))
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n) // or connections are opened and closed all the time
+	return &Store{
+		readers: db, writer: db, logs: sqllog.Config{Dialect: sqllog.Postgres},
+		snapshot: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+	}, nil
 }
 
 // Close closes the database.
@@ -96,48 +110,35 @@ func (s *Store) Ping(ctx context.Context) error { return s.readers.PingContext(c
 // Queries returns how many statements the store has run.
 func (s *Store) Queries() int64 { return s.count.Load() }
 
-// Log returns the log of what writes invalidate, for one cache.Tiers.
-func (s *Store) Log() *sqllog.Log { return sqllog.New(s.writer, s.logs) }
+// Log returns the log that one cache.Tiers follows. It polls for the writes of other processes; 0 means every half second.
+func (s *Store) Log(poll time.Duration) *sqllog.Log {
+	c := s.logs
+	c.Poll = cmp.Or(poll, 500*time.Millisecond)
+	return sqllog.New(s.writer, c)
+}
 
 // Tx is a write under way: reads see what it has written.
 type Tx struct {
-	queries
+	conn
 	log *sqllog.Log
 }
 
-// Invalidate makes the scopes untrue in every process that has cached them, when the
-// write is committed. A write that is not committed invalidates nothing.
+// Invalidate invalidates the scopes in every process when the write is committed.
 func (tx *Tx) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error {
-	return tx.log.Append(ctx, tx.db, scopes...)
+	return tx.log.Append(ctx, tx.Queryer, scopes...)
 }
 
-// Write runs fn in a transaction of its own, which is committed if fn returns nil.
-// It returns the number of the write, by which writes are ordered as they were
-// committed.
-func (s *Store) Write(ctx context.Context, fn func(tx *Tx) error) (revision int64, err error) {
-	err = s.in(ctx, s.writer, nil, func(c conn) error {
+// Write runs fn in a transaction, which is committed if fn returns nil.
+func (s *Store) Write(ctx context.Context, fn func(tx *Tx) error) error {
+	return s.in(ctx, s.writer, nil, func(c conn) error {
 		// This comes first: PostgreSQL lets one write at a time go on from here.
-		revision, err = one(ctx, c, scanValue[int64], `UPDATE revision SET n = n + 1 RETURNING n`)
-		if err != nil {
+		if err := c.exec(ctx, `UPDATE revision SET n = n + 1`); err != nil {
 			return err
 		}
-		return fn(&Tx{queries{c}, s.log})
+		return fn(&Tx{c, s.log})
 	})
-	if err != nil {
-		return 0, err
-	}
-	return revision, nil
 }
 
-// in runs fn in a transaction on db.
 func (s *Store) in(ctx context.Context, db *sql.DB, o *sql.TxOptions, fn func(c conn) error) error {
-	tx, err := db.BeginTx(ctx, o)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() //nolint:errcheck // after a commit it is an error, else that of fn tells more
-	if err := fn(conn{tx, &s.count}); err != nil {
-		return err
-	}
-	return tx.Commit()
+	return sqlite.In(ctx, db, o, func(c sqlite.Conn) error { return fn(s.on(c.Queryer)) })
 }

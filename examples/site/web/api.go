@@ -1,44 +1,47 @@
 package web
 
 import (
-	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
 	"net/http"
+	"net/url"
+	"slices"
 
+	"github.com/twofold-go/twofold/examples/site/call"
 	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/examples/site/render"
 )
 
-// api returns the handler of the public API, for whoever has been let in.
 func (s *site) api() http.Handler {
 	mux := http.NewServeMux()
-	for path, h := range map[string]endpoint{
-		"/posts":        s.apiPosts,
-		"/posts/{slug}": s.apiPost,
-		"/pages/{slug}": s.apiPage,
-		"/tags":         s.apiTags,
-		"/months":       s.apiMonths,
+	for path, f := range map[string]func(*http.Request, call.None) (any, error){
+		"GET /api/v1/posts":        s.apiPosts,
+		"GET /api/v1/posts/{slug}": s.apiPost,
+		"GET /api/v1/pages/{slug}": s.apiPage,
+		"GET /api/v1/tags":         counted("tags", s.read.TagCounts),
+		"GET /api/v1/months":       counted("months", s.read.MonthCounts),
+		"/api/v1/":                 func(*http.Request, call.None) (any, error) { return nil, content.ErrNotFound },
 	} {
-		mux.Handle("GET /api/v1"+path, s.endpoint(h))
+		mux.Handle(path, call.Do(s.log, f))
 	}
-	mux.Handle("/api/v1/", s.endpoint(func(r *http.Request) (any, error) {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			return nil, &apiError{http.StatusMethodNotAllowed, "the API is read only"}
-		}
-		return nil, content.ErrNotFound
-	}))
 	return mux
 }
 
-// keyHeader is where programs put their key.
 const keyHeader = "X-API-Key"
 
-// keyed lets programs in that have a key. What they are answered then does not
-// depend on it, and next does not see it.
-func (s *site) keyed(next http.Handler) http.Handler {
+// keyed checks the key of a request, and hides it from reads and writes: answers do not depend on it.
+func (s *site) keyed(reads, writes http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := s.allow(r, content.ScopeRead); err != nil {
-			s.answer(w, r, nil, err)
+		scope, next := content.ScopeWrite, writes
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			scope, next = content.ScopeRead, reads
+		}
+		err := s.allow(r, scope)
+		if err != nil || scope == content.ScopeWrite {
+			w.Header().Set("Cache-Control", "no-store")
+		}
+		if err != nil {
+			call.Fail(w, r, s.log, err)
 			return
 		}
 		r = r.Clone(r.Context())
@@ -47,71 +50,127 @@ func (s *site) keyed(next http.Handler) http.Handler {
 	})
 }
 
-// endpoint answers a request to the API that has been let in.
-type endpoint func(r *http.Request) (any, error)
-
-// apiError is an error that the caller of the API is told of.
-type apiError struct {
-	status int
-	text   string
-}
-
-func (e *apiError) Error() string { return e.text }
-
-func (s *site) endpoint(h endpoint) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v, err := h(r)
-		s.answer(w, r, v, err)
-	})
-}
-
-// answer sends what an endpoint returned.
-func (s *site) answer(w http.ResponseWriter, r *http.Request, v any, err error) {
-	status := http.StatusOK
-	if errors.Is(err, content.ErrNotFound) {
-		err = &apiError{http.StatusNotFound, "not found"}
-	}
-	if e, ok := errors.AsType[*apiError](err); ok {
-		if e.status == http.StatusUnauthorized {
-			w.Header().Set("WWW-Authenticate", `ApiKey header="`+keyHeader+`"`)
-		}
-		status, v, err = e.status, map[string]string{"error": e.text}, nil
-	}
-	if err == nil {
-		err = sendJSON(w, status, v)
-	}
-	if err != nil {
-		s.fail(w, r, err)
-	}
-}
-
-// allow returns nil if the request brings a key that is good for scope. Which part
-// of a key is wrong it does not tell.
+// allow returns nil if the request's key has the scope. It does not tell which part of a key is wrong.
 func (s *site) allow(r *http.Request, scope content.Scope) error {
+	unknown := &call.Problem{Status: http.StatusUnauthorized, Challenge: []string{`ApiKey header="` + keyHeader + `"`}}
 	prefix, secret, ok := content.SplitKey(r.Header.Get(keyHeader))
 	if !ok {
-		return &apiError{http.StatusUnauthorized, "a key is needed in the header " + keyHeader}
+		unknown.Text = "a key is needed in the header " + keyHeader
+		return unknown
 	}
 	key, err := s.read.APIKeyByPrefix(r.Context(), prefix)
 	if err != nil && !errors.Is(err, content.ErrNotFound) {
 		return err
 	}
 	if !key.Matches(secret) || !key.RevokedAt.IsZero() {
-		return &apiError{http.StatusUnauthorized, "the key is not known or was revoked"}
+		unknown.Text = "the key is not known or was revoked"
+		return unknown
 	}
 	if !key.Allows(scope) {
-		return &apiError{http.StatusForbidden, "the key lacks the scope " + string(scope)}
+		return &call.Problem{Status: http.StatusForbidden, Text: "the key lacks the scope " + string(scope)}
 	}
 	return nil
 }
 
-func sendJSON(w http.ResponseWriter, status int, v any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // nobody takes it for a page: see send
-	err := e.Encode(v)
-	if err == nil {
-		send(w, status, "application/json", b.Bytes())
+type (
+	apiSummary struct {
+		URL string `json:"url"`
+		content.Summary
 	}
-	return err
+	apiPost struct {
+		URL string `json:"url"`
+		content.Post
+		HTML string `json:"html"`
+	}
+	apiPage struct {
+		URL string `json:"url"`
+		content.Page
+		HTML string `json:"html"`
+	}
+	apiList struct {
+		Posts []apiSummary `json:"posts"`
+		Page  int          `json:"page"`
+		Pages int          `json:"pages"`
+		Total int          `json:"total"`
+	}
+)
+
+func (s *site) apiPost(r *http.Request, _ call.None) (any, error) {
+	p, err := s.read.PostBySlug(r.Context(), r.PathValue("slug"))
+	if err != nil {
+		return nil, err
+	}
+	url, html, err := s.shown(r.Context(), p.Path(), p.Body)
+	return apiPost{url, p, html}, err
+}
+
+func (s *site) apiPage(r *http.Request, _ call.None) (any, error) {
+	p, err := s.read.PageBySlug(r.Context(), r.PathValue("slug"))
+	if err != nil {
+		return nil, err
+	}
+	url, html, err := s.shown(r.Context(), p.Path(), p.Body)
+	return apiPage{url, p, html}, err
+}
+
+func (s *site) shown(ctx context.Context, path, body string) (url, html string, err error) {
+	set, err := s.read.Settings(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	out, err := render.Markdown(body)
+	return set.BaseURL + path, string(out), err
+}
+
+func (s *site) apiPosts(r *http.Request, _ call.None) (any, error) {
+	f, number, err := listQuery(r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	set, err := s.read.Settings(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.read.ListPosts(r.Context(), f, content.Window{Number: number, Size: set.PostsPerPage})
+	out := apiList{Posts: []apiSummary{}, Page: number, Pages: pages(l.Total, set.PostsPerPage), Total: l.Total}
+	for _, p := range l.Posts {
+		out.Posts = append(out.Posts, apiSummary{set.BaseURL + p.Path(), p})
+	}
+	return out, err
+}
+
+func counted[T any](name string, of func(context.Context, content.Lang) ([]T, error)) func(*http.Request, call.None) (any, error) {
+	return func(r *http.Request, _ call.None) (any, error) {
+		lang, err := queryLang(r.URL.Query())
+		if err != nil {
+			return nil, err
+		}
+		all, err := of(r.Context(), lang)
+		return map[string][]T{name: append([]T{}, all...)}, err
+	}
+}
+
+func listQuery(q url.Values) (f content.Filter, number int, err error) {
+	if f.Lang, err = queryLang(q); err != nil {
+		return f, 0, err
+	}
+	f.Tag, f.Month = q.Get("tag"), q.Get("month")
+	if f.Month != "" {
+		if _, err := content.ParseMonth(f.Month); err != nil {
+			return f, 0, &call.Problem{Status: http.StatusBadRequest, Text: "month: " + err.Error()}
+		}
+	}
+	number, err = call.PageNumber(q)
+	return f, number, err
+}
+
+func queryLang(q url.Values) (content.Lang, error) {
+	lang := content.Lang(q.Get("lang"))
+	if lang == "" {
+		return content.English, nil
+	}
+	if !slices.Contains(content.Langs, lang) {
+		return "", &call.Problem{Status: http.StatusBadRequest, Text: "lang must be en or zh"}
+	}
+	return lang, nil
 }

@@ -3,128 +3,67 @@ package web
 import (
 	"context"
 	"encoding/xml"
+	"fmt"
 	"html"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/gorilla/feeds"
 
+	"github.com/twofold-go/twofold/examples/site/call"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/render"
 )
 
-// stream is what both formats of feed are made from.
-type stream struct {
-	lang    content.Lang
-	site    content.Settings
-	text    content.Text
-	posts   []content.Post
-	html    []string  // their bodies
-	updated time.Time // the newest of theirs: a feed has no time of its own
-}
-
-func (s *site) stream(ctx context.Context, lang content.Lang) (f stream, err error) {
-	f = stream{lang: lang, updated: time.Unix(0, 0).UTC()}
-	if f.site, err = s.read.Settings(ctx); err != nil {
-		return f, err
+func (s *site) feed(ctx context.Context, lang content.Lang) (f *feeds.Feed, set content.Settings, err error) {
+	if set, err = s.read.Settings(ctx); err != nil {
+		return nil, set, err
 	}
-	f.text = f.site.Texts[lang]
-	if f.posts, err = s.read.FeedItems(ctx, lang, f.site.FeedItems); err != nil {
-		return f, err
+	posts, err := s.read.FeedItems(ctx, lang, set.FeedItems)
+	if err != nil {
+		return nil, set, err
 	}
-	for _, p := range f.posts {
+	f = &feeds.Feed{
+		Title: set.Texts[lang].Title, Description: set.Texts[lang].Description,
+		Link:    &feeds.Link{Href: set.BaseURL + lang.Path("/")},
+		Updated: time.Unix(0, 0).UTC(), // the newest of the posts': a feed has no time of its own
+	}
+	for _, p := range posts {
 		body, err := render.Markdown(p.Body)
 		if err != nil {
-			return f, err
+			return nil, set, err
 		}
-		f.html = append(f.html, string(body))
-		if p.UpdatedAt.After(f.updated) {
-			f.updated = p.UpdatedAt
+		f.Add(&feeds.Item{
+			Title: p.Title, Link: &feeds.Link{Href: set.BaseURL + p.Path()}, Description: html.EscapeString(p.Excerpt),
+			Content: string(body), Created: p.PublishedAt, Updated: p.UpdatedAt,
+			Id: fmt.Sprintf("%s/p/%d", set.BaseURL, p.ID), IsPermaLink: "true", // unlike the link, it stays
+		})
+		if p.UpdatedAt.After(f.Updated) {
+			f.Updated = p.UpdatedAt
 		}
 	}
-	return f, nil
-}
-
-// url returns the URL of a path that is the same in all languages.
-func (f stream) url(path string) string { return f.site.BaseURL + path }
-
-// id returns what a post is known by in feeds: unlike its URL, it stays.
-func (f stream) id(p content.Post) string { return f.url("/p/" + strconv.FormatInt(p.ID, 10)) }
-
-// rssChannel is a channel that says where it is itself, which RSS left out.
-type rssChannel struct {
-	XMLName xml.Name `xml:"rss"`
-	Version string   `xml:"version,attr"`
-	Content string   `xml:"xmlns:content,attr"`
-	Atom    string   `xml:"xmlns:atom,attr"`
-	Channel struct {
-		*feeds.RssFeed
-		Self rssSelf
-	} `xml:"channel"`
-}
-
-type rssSelf struct {
-	XMLName xml.Name `xml:"atom:link"`
-	Href    string   `xml:"href,attr"`
-	Rel     string   `xml:"rel,attr"`
-	Type    string   `xml:"type,attr"`
+	return f, set, nil
 }
 
 func (s *site) rss(w http.ResponseWriter, r *http.Request, lang content.Lang) error {
-	f, err := s.stream(r.Context(), lang)
+	f, _, err := s.feed(r.Context(), lang)
 	if err != nil {
 		return err
 	}
-	x := rssChannel{Version: "2.0", Content: "http://purl.org/rss/1.0/modules/content/", Atom: "http://www.w3.org/2005/Atom"}
-	x.Channel.Self = rssSelf{Href: f.url(lang.Path("/rss.xml")), Rel: "self", Type: "application/rss+xml"}
-	x.Channel.RssFeed = &feeds.RssFeed{
-		Title: f.text.Title, Link: f.url(lang.Path("/")), Description: f.text.Description, Language: string(lang),
-		LastBuildDate: f.updated.Format(time.RFC1123Z),
-	}
-	for i, p := range f.posts {
-		x.Channel.Items = append(x.Channel.Items, &feeds.RssItem{
-			Title: p.Title, Link: f.url(p.Path()), Description: html.EscapeString(p.Excerpt),
-			Content: &feeds.RssContent{Content: f.html[i]},
-			Guid:    &feeds.RssGuid{Id: f.id(p), IsPermaLink: "true"},
-			PubDate: p.PublishedAt.Format(time.RFC1123Z),
-		})
-	}
-	return sendXML(w, "application/rss+xml; charset=utf-8", x)
-}
-
-// atomFeed is a feed with two links: to the site, and to itself.
-type atomFeed struct {
-	*feeds.AtomFeed                  // whose only link the others hide
-	Links           []feeds.AtomLink `xml:"link"`
+	x := (&feeds.Rss{Feed: f}).RssFeed()
+	x.Language, x.PubDate = string(lang), ""
+	return sendXML(w, "application/rss+xml; charset=utf-8", x.FeedXml())
 }
 
 func (s *site) atom(w http.ResponseWriter, r *http.Request, lang content.Lang) error {
-	f, err := s.stream(r.Context(), lang)
+	f, set, err := s.feed(r.Context(), lang)
 	if err != nil {
 		return err
 	}
-	home := f.url(lang.Path("/"))
-	x := atomFeed{
-		AtomFeed: &feeds.AtomFeed{
-			Xmlns: "http://www.w3.org/2005/Atom", Title: f.text.Title, Subtitle: f.text.Description, Id: home,
-			Updated: f.updated.Format(time.RFC3339),
-			Author:  &feeds.AtomAuthor{AtomPerson: feeds.AtomPerson{Name: f.site.Author}},
-		},
-		Links: []feeds.AtomLink{
-			{Href: home, Rel: "alternate"}, {Href: f.url(lang.Path("/atom.xml")), Rel: "self", Type: "application/atom+xml"},
-		},
-	}
-	for i, p := range f.posts {
-		e := &feeds.AtomEntry{
-			Title: p.Title, Id: f.id(p), Links: []feeds.AtomLink{{Href: f.url(p.Path()), Rel: "alternate"}},
-			Content:   &feeds.AtomContent{Content: f.html[i], Type: "html"},
-			Published: p.PublishedAt.Format(time.RFC3339), Updated: p.UpdatedAt.Format(time.RFC3339),
-		}
-		if p.Excerpt != "" {
-			e.Summary = &feeds.AtomSummary{Content: p.Excerpt, Type: "text"}
-		}
-		x.Entries = append(x.Entries, e)
+	f.Author = &feeds.Author{Name: set.Author}
+	x := (&feeds.Atom{Feed: f}).AtomFeed()
+	for i, item := range f.Items {
+		x.Entries[i].Published = item.Created.Format(time.RFC3339)
 	}
 	return sendXML(w, "application/atom+xml; charset=utf-8", x)
 }
@@ -134,6 +73,38 @@ func sendXML(w http.ResponseWriter, contentType string, x any) error {
 	if err != nil {
 		return err
 	}
-	send(w, http.StatusOK, contentType, append([]byte(xml.Header), append(b, '\n')...))
+	call.Send(w, http.StatusOK, contentType, append([]byte(xml.Header), append(b, '\n')...))
 	return nil
+}
+
+type urlSet struct {
+	XMLName xml.Name     `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
+	URLs    []sitemapURL `xml:"url"`
+}
+
+type sitemapURL struct {
+	Loc     string `xml:"loc"`
+	LastMod string `xml:"lastmod,omitempty"`
+}
+
+// maxSitemap is how many URLs one sitemap may have.
+const maxSitemap = 50000
+
+func (s *site) sitemap(w http.ResponseWriter, r *http.Request, _ content.Lang) error {
+	set, err := s.read.Settings(r.Context())
+	if err != nil {
+		return err
+	}
+	entries, err := s.read.Sitemap(r.Context())
+	if err != nil {
+		return err
+	}
+	var x urlSet
+	for _, lang := range content.Langs {
+		x.URLs = append(x.URLs, sitemapURL{Loc: set.BaseURL + lang.Path("/")})
+	}
+	for _, e := range entries[:min(len(entries), maxSitemap-len(content.Langs))] {
+		x.URLs = append(x.URLs, sitemapURL{set.BaseURL + e.Path, e.UpdatedAt.Format(time.RFC3339)})
+	}
+	return sendXML(w, "application/xml; charset=utf-8", x)
 }

@@ -41,7 +41,7 @@ func TestFeeds(t *testing.T) {
 	}
 	for i, r := range rss.Items {
 		a := atom.Entries[i]
-		if r.Title != a.Title || r.GUID != a.ID || r.Encoded != a.Content || !strings.Contains(r.Encoded, "<h2>") {
+		if r.Title != a.Title || r.GUID != a.ID || r.Encoded != a.Content || !strings.Contains(r.Encoded, "<p>") {
 			t.Errorf("item %d is %q, entry %q", i, r.Title, a.Title)
 		}
 		if !strings.HasPrefix(r.GUID, sitetest.BaseURL+"/p/") || !strings.HasPrefix(r.Link, sitetest.BaseURL+"/posts/") {

@@ -79,12 +79,12 @@ func small(t *testing.T) (http.Handler, *service.Service) {
 		{Slug: "second", Title: "Second", Body: "Text."},
 	} {
 		in.Lang, in.Status = content.English, content.Published
-		_, err := svc.CreatePost(ctx, in)
+		_, err := svc.SavePost(ctx, 0, in)
 		must(err)
 	}
-	_, err := svc.CreatePage(ctx, service.PageInput{Slug: "about", Title: "About", Body: "We.", Lang: content.English})
+	_, err := svc.SavePage(ctx, 0, service.PageInput{Slug: "about", Title: "About", Body: "We.", Lang: content.English})
 	must(err)
 	return handler(s), svc
 }
 
-func handler(s *store.Store) http.Handler { return web.New(web.Config{Reader: s}) }
+func handler(s *store.Store) http.Handler { return web.New(web.Config{Reader: s.Reader()}) }

@@ -4,19 +4,23 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"html/template"
 	"net/http"
+	"slices"
+	"strconv"
 
+	"github.com/twofold-go/twofold/examples/site/call"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/render"
 )
 
-// Scripts, frames and forms have no place on the site; images may come from others.
+// The site has no scripts, frames or forms. Images may come from other hosts.
 const csp = "default-src 'none'; style-src 'self'; img-src 'self' https:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 var templates = parseTemplates("post", "page", "list", "notfound")
 
-// parseTemplates returns a set for each name: the layout, and what fills it.
+// parseTemplates returns the layout and its content for each name.
 func parseTemplates(names ...string) map[string]*template.Template {
 	layout := template.Must(template.New("layout.html").ParseFS(files, "templates/layout.html"))
 	sets := make(map[string]*template.Template)
@@ -26,7 +30,6 @@ func parseTemplates(names ...string) map[string]*template.Template {
 	return sets
 }
 
-// frame is what all pages have around them.
 type frame struct {
 	Lang        content.Lang
 	Say         words
@@ -38,7 +41,6 @@ type frame struct {
 	Description string
 }
 
-// frame returns what is around a page of lang.
 func (s *site) frame(ctx context.Context, lang content.Lang, path, title, description string) (f frame, err error) {
 	f = frame{Lang: lang, Say: vocabulary[lang], Path: path, Title: title}
 	if f.Site, err = s.read.Settings(ctx); err != nil {
@@ -55,7 +57,6 @@ func (s *site) frame(ctx context.Context, lang content.Lang, path, title, descri
 	return f, err
 }
 
-// show renders a template and sends it.
 func show(w http.ResponseWriter, status int, name string, data any) error {
 	var b bytes.Buffer // so that a failure is not half a page
 	if err := templates[name].ExecuteTemplate(&b, "layout.html", data); err != nil {
@@ -63,11 +64,10 @@ func show(w http.ResponseWriter, status int, name string, data any) error {
 	}
 	w.Header().Set("Content-Security-Policy", csp)
 	w.Header().Set("Referrer-Policy", "same-origin")
-	send(w, status, "text/html; charset=utf-8", b.Bytes())
+	call.Send(w, status, "text/html; charset=utf-8", b.Bytes())
 	return nil
 }
 
-// article is a page with one text on it.
 type article struct {
 	frame
 	Post content.Summary // of a post
@@ -79,18 +79,7 @@ func (s *site) post(w http.ResponseWriter, r *http.Request, lang content.Lang) e
 	if err != nil {
 		return err
 	}
-	if p.Lang != lang {
-		http.Redirect(w, r, p.Path(), http.StatusFound)
-		return nil
-	}
-	a := article{Post: p.Summary}
-	if a.frame, err = s.frame(r.Context(), lang, p.Path(), p.Title, p.Excerpt); err != nil {
-		return err
-	}
-	if a.Body, err = render.Markdown(p.Body); err != nil {
-		return err
-	}
-	return show(w, http.StatusOK, "post", a)
+	return s.article(w, r, lang, "post", p)
 }
 
 func (s *site) page(w http.ResponseWriter, r *http.Request, lang content.Lang) error {
@@ -98,21 +87,26 @@ func (s *site) page(w http.ResponseWriter, r *http.Request, lang content.Lang) e
 	if err != nil {
 		return err
 	}
+	return s.article(w, r, lang, "page", content.Post{Body: p.Body, Summary: content.Summary{Title: p.Title, Lang: p.Lang, Slug: p.Slug}})
+}
+
+// article shows a text with a template, or redirects to the path of its language.
+func (s *site) article(w http.ResponseWriter, r *http.Request, lang content.Lang, kind string, p content.Post) (err error) {
+	path := p.Lang.Path("/" + kind + "s/" + p.Slug)
 	if p.Lang != lang {
-		http.Redirect(w, r, p.Path(), http.StatusFound)
+		http.Redirect(w, r, path, http.StatusFound)
 		return nil
 	}
-	var a article
-	if a.frame, err = s.frame(r.Context(), lang, p.Path(), p.Title, ""); err != nil {
+	a := article{Post: p.Summary}
+	if a.frame, err = s.frame(r.Context(), lang, path, p.Title, p.Excerpt); err != nil {
 		return err
 	}
 	if a.Body, err = render.Markdown(p.Body); err != nil {
 		return err
 	}
-	return show(w, http.StatusOK, "page", a)
+	return show(w, http.StatusOK, kind, a)
 }
 
-// notFound says that there is nothing, or nothing that the public may see.
 func (s *site) notFound(w http.ResponseWriter, r *http.Request, lang content.Lang) error {
 	f, err := s.frame(r.Context(), lang, "", vocabulary[lang].NotFound, "")
 	if err != nil {
@@ -120,3 +114,85 @@ func (s *site) notFound(w http.ResponseWriter, r *http.Request, lang content.Lan
 	}
 	return show(w, http.StatusNotFound, "notfound", f)
 }
+
+type listing struct {
+	frame
+	Heading       string
+	Posts         []content.Summary
+	Number, Pages int    // this page, of how many
+	Newer, Older  string // paths of the pages beside this one, if any
+	Tags          []content.TagCount
+	Months        []content.MonthCount
+}
+
+func (s *site) home(w http.ResponseWriter, r *http.Request, lang content.Lang) error {
+	return s.list(w, r, listing{}, content.Filter{Lang: lang}, lang.Path("/"))
+}
+
+func (s *site) tag(w http.ResponseWriter, r *http.Request, lang content.Lang) error {
+	slug := r.PathValue("tag")
+	tags, err := s.read.TagCounts(r.Context(), lang)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(tags, func(t content.TagCount) bool { return t.Slug == slug })
+	if at < 0 {
+		return content.ErrNotFound // there is no page about nothing
+	}
+	l := listing{Heading: fmt.Sprintf(vocabulary[lang].Tagged, tags[at].Name), Tags: tags}
+	return s.list(w, r, l, content.Filter{Lang: lang, Tag: slug}, lang.Path("/tags/"+slug))
+}
+
+func (s *site) month(w http.ResponseWriter, r *http.Request, lang content.Lang) error {
+	m := r.PathValue("month")
+	name, err := vocabulary[lang].Month(m)
+	if err != nil {
+		return content.ErrNotFound
+	}
+	l := listing{Heading: fmt.Sprintf(vocabulary[lang].From, name)}
+	return s.list(w, r, l, content.Filter{Lang: lang, Month: m}, lang.Path("/months/"+m))
+}
+
+func (s *site) list(w http.ResponseWriter, r *http.Request, l listing, f content.Filter, path string) (err error) {
+	number, err := call.PageNumber(r.URL.Query())
+	if err != nil {
+		return content.ErrNotFound
+	}
+	if l.frame, err = s.frame(r.Context(), f.Lang, pagePath(path, number), l.Heading, ""); err != nil {
+		return err
+	}
+	size := l.Site.PostsPerPage
+	posts, err := s.read.ListPosts(r.Context(), f, content.Window{Number: number, Size: size})
+	if err != nil {
+		return err
+	}
+	// Only the home page is there when there are no posts.
+	if len(posts.Posts) == 0 && (number > 1 || l.Heading != "") {
+		return content.ErrNotFound
+	}
+	l.Posts, l.Number, l.Pages = posts.Posts, number, max(1, pages(posts.Total, size))
+	if number > 1 {
+		l.Newer = pagePath(path, number-1)
+	}
+	if number < l.Pages {
+		l.Older = pagePath(path, number+1)
+	}
+	if l.Tags == nil {
+		if l.Tags, err = s.read.TagCounts(r.Context(), f.Lang); err != nil {
+			return err
+		}
+	}
+	if l.Months, err = s.read.MonthCounts(r.Context(), f.Lang); err != nil {
+		return err
+	}
+	return show(w, http.StatusOK, "list", l)
+}
+
+func pagePath(path string, number int) string {
+	if number == 1 {
+		return path
+	}
+	return path + "?page=" + strconv.Itoa(number)
+}
+
+func pages(total, size int) int { return (total + size - 1) / size }

@@ -1,17 +1,18 @@
-// Package web is the public side of the site: pages, feeds, and the API that
-// programs read. What it answers is a function of the request and of what a
-// [content.Reader] returns, to the byte: it knows no clock, no chance and no
-// database.
+// Package web is the public side of the site: pages, feeds, and the API.
+// An answer depends on the request and the [content.Reader] alone, to the byte.
 package web
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/twofold-go/twofold/examples/site/call"
 	"github.com/twofold-go/twofold/examples/site/content"
 )
 
@@ -22,9 +23,9 @@ var files embed.FS
 type Config struct {
 	Reader content.Reader // required
 	Log    *slog.Logger   // is told of failures. Nil: slog.Default
-
-	// Wrap is put around everything whose answers are for everybody: the pages
-	// and feeds, and, inside the check of the key, the API. Nil: nothing is.
+	// Writes takes the writes of /api/v1 whose key has the scope. Nil: there are none.
+	Writes http.Handler
+	// Wrap is put around the pages and, inside the check of the key, around the API. Nil: nothing is.
 	Wrap func(http.Handler) http.Handler
 }
 
@@ -35,20 +36,19 @@ type site struct {
 
 // New returns the handler of everything that the public sees.
 func New(cfg Config) http.Handler {
-	s := &site{read: cfg.Reader, log: cfg.Log}
-	if s.log == nil {
-		s.log = slog.Default()
-	}
+	s := &site{read: cfg.Reader, log: cmp.Or(cfg.Log, slog.Default())}
 	if cfg.Wrap == nil {
 		cfg.Wrap = func(h http.Handler) http.Handler { return h }
 	}
+	if cfg.Writes == nil {
+		cfg.Writes = http.NotFoundHandler()
+	}
 	mux := http.NewServeMux()
 	mux.Handle("/", cfg.Wrap(s.pages()))
-	mux.Handle("/api/v1/", s.keyed(cfg.Wrap(s.api())))
+	mux.Handle("/api/v1/", s.keyed(cfg.Wrap(s.api()), cfg.Writes))
 	return mux
 }
 
-// pages returns the handler of what people and their feed readers see.
 func (s *site) pages() http.Handler {
 	mux := http.NewServeMux()
 	for _, lang := range content.Langs {
@@ -63,7 +63,7 @@ func (s *site) pages() http.Handler {
 		} {
 			mux.Handle("GET "+lang.Path(path), s.handle(lang, h))
 		}
-		mux.Handle(lang.Path("/"), s.handle(lang, s.nothing))
+		mux.Handle("GET "+lang.Path("/"), s.handle(lang, s.notFound))
 	}
 	mux.Handle("GET /p/{id}", s.handle(content.English, s.short))
 	mux.Handle("GET /sitemap.xml", s.handle(content.English, s.sitemap))
@@ -72,65 +72,44 @@ func (s *site) pages() http.Handler {
 	return mux
 }
 
-// page answers a request for something in lang. If it returns an error it has
-// written nothing.
+// page answers a request in lang. If it returns an error, it has written nothing.
 type page func(w http.ResponseWriter, r *http.Request, lang content.Lang) error
 
-// handle makes a handler of h, which may fail.
 func (s *site) handle(lang content.Lang, h page) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err := h(w, r, lang)
 		if errors.Is(err, content.ErrNotFound) {
 			err = s.notFound(w, r, lang)
 		}
-		if err != nil {
-			s.fail(w, r, err)
+		if err == nil || r.Context().Err() != nil {
+			return // with an error: nobody waits for an answer
 		}
+		s.log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "err", err)
+		http.Error(w, "Something went wrong.", http.StatusInternalServerError)
 	})
 }
 
-// fail answers a request that went wrong inside. Nobody but the log is told how.
-func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() != nil {
-		return // nobody is waiting for an answer
-	}
-	s.log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "err", err)
-	http.Error(w, "Something went wrong.", http.StatusInternalServerError)
-}
-
-// nothing answers what no other pattern matches.
-func (s *site) nothing(w http.ResponseWriter, r *http.Request, _ content.Lang) error {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		return content.ErrNotFound
-	}
-	w.Header().Set("Allow", "GET, HEAD")
-	http.Error(w, "Nothing here takes that method.", http.StatusMethodNotAllowed)
-	return nil
-}
-
-// css serves the style sheet.
 func (s *site) css(w http.ResponseWriter, _ *http.Request, _ content.Lang) error {
 	b, err := files.ReadFile("static/site.css")
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Cache-Control", "public, max-age=3600")
-	send(w, http.StatusOK, "text/css; charset=utf-8", b)
+	call.Send(w, http.StatusOK, "text/css; charset=utf-8", b)
 	return nil
 }
 
-// robots serves robots.txt.
 func (s *site) robots(w http.ResponseWriter, r *http.Request, _ content.Lang) error {
 	set, err := s.read.Settings(r.Context())
 	if err != nil {
 		return err
 	}
 	lines := []string{"User-agent: *", "Disallow: /admin/", "Disallow: /api/", "", "Sitemap: " + set.BaseURL + "/sitemap.xml", ""}
-	send(w, http.StatusOK, "text/plain; charset=utf-8", []byte(strings.Join(lines, "\n")))
+	call.Send(w, http.StatusOK, "text/plain; charset=utf-8", []byte(strings.Join(lines, "\n")))
 	return nil
 }
 
-// short sends the reader of a link that outlives changes of the slug to the post.
+// short redirects a permanent link, by id, to the post.
 func (s *site) short(w http.ResponseWriter, r *http.Request, _ content.Lang) error {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil {
@@ -144,12 +123,42 @@ func (s *site) short(w http.ResponseWriter, r *http.Request, _ content.Lang) err
 	return nil
 }
 
-// send writes a whole response.
-func send(w http.ResponseWriter, status int, contentType string, body []byte) {
-	h := w.Header()
-	h.Set("Content-Type", contentType)
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	h.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // who does not read it any more needs no telling
+type words struct {
+	Other     content.Lang // the language to switch to
+	OtherName string       // in that language
+
+	Skip, Navigation, Tags, Archive, Feeds     string
+	Newer, Older, PageOf, Published, Updated   string
+	Tagged, From, NoPosts, NotFound, NotFound2 string
+	Home, By                                   string
+
+	dateLayout, monthLayout string
+}
+
+var vocabulary = map[content.Lang]words{
+	content.English: {
+		Other: content.Chinese, OtherName: "中文",
+		Skip: "Skip to content", Navigation: "Main", Tags: "Tags", Archive: "Archive", Feeds: "Feeds",
+		Newer: "Newer posts", Older: "Older posts", PageOf: "Page %d of %d", Published: "Published", Updated: "updated",
+		Tagged: "Posts tagged “%s”", From: "Posts from %s", NoPosts: "There are no posts yet.",
+		NotFound: "Not found", NotFound2: "There is nothing at this address.", Home: "To the home page", By: "by",
+		dateLayout: "2 January 2006", monthLayout: "January 2006",
+	},
+	content.Chinese: {
+		Other: content.English, OtherName: "English",
+		Skip: "跳到正文", Navigation: "主导航", Tags: "标签", Archive: "归档", Feeds: "订阅",
+		Newer: "较新的文章", Older: "较早的文章", PageOf: "第 %d 页，共 %d 页", Published: "发布于", Updated: "更新于",
+		Tagged: "标签“%s”下的文章", From: "%s的文章", NoPosts: "还没有文章。",
+		NotFound: "未找到", NotFound2: "这个地址下没有内容。", Home: "回到首页", By: "作者",
+		dateLayout: "2006年1月2日", monthLayout: "2006年1月",
+	},
+}
+
+// Date returns t as people read it.
+func (w words) Date(t time.Time) string { return t.UTC().Format(w.dateLayout) }
+
+// Month returns a month as people read it.
+func (w words) Month(m string) (string, error) {
+	first, err := content.ParseMonth(m)
+	return first.Format(w.monthLayout), err
 }

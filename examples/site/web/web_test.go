@@ -59,7 +59,7 @@ func TestEverythingIsThere(t *testing.T) {
 			queue = append(queue, strings.ReplaceAll(m[1], "&amp;", "&"))
 		}
 	}
-	if len(seen) < 350 {
+	if len(seen) < 150 {
 		t.Errorf("only %d pages were found", len(seen))
 	}
 }
@@ -83,7 +83,7 @@ func wantDocument(t *testing.T, path, body string) {
 
 func TestWhatIsNotThere(t *testing.T) {
 	h, svc := small(t)
-	p, err := svc.CreatePost(t.Context(), service.PostInput{Slug: "hidden", Title: "T", Body: "b", Lang: "en", Status: content.Draft})
+	p, err := svc.SavePost(t.Context(), 0, service.PostInput{Slug: "hidden", Title: "T", Body: "b", Lang: "en", Status: content.Draft})
 	if err != nil || p.ID != 3 {
 		t.Fatal(p.ID, err)
 	}
@@ -143,7 +143,7 @@ func TestMethods(t *testing.T) {
 func TestScriptsAreNeutralised(t *testing.T) {
 	h, svc := small(t)
 	const evil = `"><script>alert(1)</script><img src=x onerror=alert(1)>`
-	_, err := svc.UpdatePost(t.Context(), 2, service.PostInput{
+	_, err := svc.SavePost(t.Context(), 2, service.PostInput{
 		Slug: "second", Title: evil, Summary: evil, Body: evil + "\n\n[x](javascript:alert(1)) ]]>" + evil, Lang: "en", Status: content.Published, Tags: []string{"r-d"},
 	})
 	if err != nil {
@@ -168,17 +168,12 @@ func TestScriptsAreNeutralised(t *testing.T) {
 	}
 }
 
-// broken is a Reader whose settings cannot be read.
-type broken struct{ content.Reader }
-
-func (broken) Settings(context.Context) (content.Settings, error) {
-	return content.Settings{}, errors.New("disk on fire")
-}
-
 // When the database fails, the log is told how, and the public only that.
 func TestFailure(t *testing.T) {
 	var log strings.Builder
-	h := web.New(web.Config{Reader: broken{sitetest.Seeded(t)}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	r := sitetest.Seeded(t).Reader()
+	r.Settings = func(context.Context) (content.Settings, error) { return content.Settings{}, errors.New("disk on fire") }
+	h := web.New(web.Config{Reader: r, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	for _, path := range []string{"/", "/posts/feet-first", "/nope", "/rss.xml", "/sitemap.xml", "/api/v1/posts"} {
 		log.Reset()
 		w := get(t, h, path, "X-API-Key", sitetest.APIKey)

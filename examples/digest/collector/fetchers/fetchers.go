@@ -1,156 +1,163 @@
-// Package fetchers turns what sources of each type publish into items. It asks over
-// HTTP through a small interface, keeps nothing, and knows neither the schedule nor
-// the database.
+// Package fetchers turns what sources publish into items. A hostile answer takes at most 64 MiB of memory.
 package fetchers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// parserVersion changes when a fetcher makes something else of the same answer. Then
-// what has been seen is unknown, and is read again: validators of the old reading must
-// not hide it.
-const parserVersion = "1"
-
-// MaxItems is how many items of one answer are read, in its order; an archive of
-// years is not news.
+// MaxItems is how many items of one answer are read.
 const MaxItems = 500
 
-// Getter gets things over HTTP: a [fetch.Client].
-type Getter interface {
-	Get(ctx context.Context, r fetch.Request) (fetch.Response, error)
-}
+const (
+	parserVersion = "2"     // change it when a fetcher reads the same answer in another way
+	maxText       = 4 << 20 // how many bytes of an answer are read
+	acceptFeeds   = "application/rss+xml, application/atom+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.5"
+	acceptPages   = "text/html, application/xhtml+xml, */*;q=0.5"
+	acceptJSON    = "application/json"
+)
 
-// Source is what a fetcher is told about a source. The config may hold keys: neither it
-// nor its values come back in errors or items.
+// Source is what a fetcher knows about a source. Its config may hold keys, which no error or item may show.
 type Source struct {
 	Type   string
 	Config json.RawMessage
-
-	// Seen is the Seen of the result whose items are stored. Empty: none are.
-	Seen string
+	Seen   string // the Seen of the result whose items are stored, or empty
 }
 
-// Item is something that a source publishes. All texts are plain, without markup.
-type Item struct {
-	GUID        string // as the source names it; empty: it does not
-	URL         string // absolute, http or https, or empty
-	Title       string
-	Content     string
-	Author      string
-	PublishedAt time.Time // zero: not said
-}
+// Item is something that a source publishes. All texts are plain; GUID and URL may be empty.
+type Item = store.Item
 
 // Result is what a source publishes now.
 type Result struct {
-	// Items are all there is, in the source's order. Nil if NotModified. The slice
-	// belongs to the caller.
-	Items []Item
-
-	// NotModified says that it is what Source.Seen stands for.
-	NotModified bool
-
-	Seen     string        // stands for the answers that Items are from
-	Status   int           // of HTTP
-	FreshFor time.Duration // how long the origin wants to be left alone; 0: it does not say
-	MovedTo  string        // what config.url would have to be to spare a permanent redirect
+	Items       []Item        // in the source's order. Nil if NotModified
+	NotModified bool          // the answer is that of Source.Seen
+	Seen        string        // names the answer that Items are from
+	Status      int           // of HTTP
+	FreshFor    time.Duration // how long the origin asks to be left alone, or 0
+	MovedTo     string        // where a permanent redirect of config.url leads, or empty
 }
 
 // Fetcher fetches sources of one type. Both methods may be called concurrently.
 type Fetcher interface {
-	// Fetch asks the source once. It ends with ctx.
 	Fetch(ctx context.Context, s Source) (Result, error)
-
-	// Address returns the URL that Fetch asks first, so that callers know whom
-	// they keep busy. It asks nobody.
-	Address(s Source) (string, error)
+	Address(s Source) (string, error) // the URL that Fetch asks first
 }
 
-// ConfigError says that a source's config is not what its type needs. It holds the
-// field and never the value.
+// ConfigError says that a field of a source's config is missing or wrong. It never holds the value.
 type ConfigError struct{ Field, Problem string }
 
 // Error returns "config.FIELD: PROBLEM".
 func (e *ConfigError) Error() string { return "config." + e.Field + ": " + e.Problem }
 
-// ErrParse says that an answer is not of the form that its type has.
+// ErrParse says that an answer has not the form of its type.
 var ErrParse = errors.New("the answer cannot be read")
 
-// Config says where the services are. The zero value but for Client is that of the
-// real ones.
+// Config says where the services are. Client is required.
 type Config struct {
-	Client Getter // required
-
-	// The services of fixed address. Empty: the real ones.
-	HackerNews string // https://hn.algolia.com
-	Reddit     string // https://www.reddit.com
-	GitHub     string // https://github.com
-
-	// Share is how old an answer may be that was fetched for another source with
-	// the same address, so that two of those cost one request. It must be less than
-	// the shortest interval. 0: 20 s. Negative: not at all.
-	Share time.Duration
+	Client interface { // a [fetch.Client]
+		Get(ctx context.Context, r fetch.Request) (fetch.Response, error)
+	}
+	HackerNews string        // empty: https://hn.algolia.com
+	Reddit     string        // empty: https://www.reddit.com
+	GitHub     string        // empty: https://github.com
+	Share      time.Duration // how long sources with one address share an answer. 0: 20 s. Negative: never
 }
 
-// Unfetched are the types that sources may have and that nobody can fetch yet.
-var Unfetched = []string{"twitter_bookmarks", "twitter_feed", "twitter_list"}
+// Unfetched are the types that sources may have and that have no fetcher yet.
+var Unfetched = []string{"custom_api", "twitter_bookmarks", "twitter_feed", "twitter_list"}
 
 // New returns a fetcher for each type that has one.
 func New(cfg Config) map[string]Fetcher {
-	c := client{get: cfg.Client, share: max(cfg.Share, 0)}
-	if cfg.Share == 0 {
-		c.share = 20 * time.Second
-	}
-	base := func(own, usual string) string {
-		if own == "" {
-			own = usual
-		}
-		return strings.TrimSuffix(own, "/")
-	}
-	feed := feedFetcher{c}
+	cfg.Share = max(cmp.Or(cfg.Share, 20*time.Second), 0)
+	hn := cmp.Or(cfg.HackerNews, "https://hn.algolia.com")
+	reddit, github := cmp.Or(cfg.Reddit, "https://www.reddit.com"), cmp.Or(cfg.GitHub, "https://github.com")
+	feed := fetcher{Config: cfg, accept: acceptFeeds, address: Source.url, read: readFeed, moves: true}
+	page := fetcher{Config: cfg, accept: acceptPages, robots: true, address: Source.url, moves: true}
 	return map[string]Fetcher{
-		"rss": feed, "atom": feed, "json": feed, "digest_feed": feed,
-		"website":         website{c},
-		"hackernews":      hackerNews{c, base(cfg.HackerNews, "https://hn.algolia.com")},
-		"reddit":          reddit{c, base(cfg.Reddit, "https://www.reddit.com")},
-		"github_trending": trending{c, base(cfg.GitHub, "https://github.com")},
-		"custom_api":      customAPI{c},
+		"rss": feed, "atom": feed, "digest_feed": feed,
+		"website":         website{page, feed},
+		"hackernews":      fetcher{Config: cfg, accept: acceptJSON, base: hn, address: Source.stories, read: readStories},
+		"reddit":          fetcher{Config: cfg, accept: acceptJSON, base: reddit, address: Source.posts, read: readPosts},
+		"github_trending": fetcher{Config: cfg, accept: acceptPages, robots: true, base: github, address: Source.trending, read: readTrending},
 	}
 }
 
 // Types returns the types of a set of fetchers, sorted.
 func Types(set map[string]Fetcher) []string { return slices.Sorted(maps.Keys(set)) }
 
-// client is the Getter with what all fetchers ask for.
-type client struct {
-	get   Getter
-	share time.Duration
+type fetcher struct {
+	Config
+	accept  string
+	robots  bool // obey robots.txt: a page is scraped
+	base    string
+	address func(s Source) (string, error)             // below base
+	read    func(resp fetch.Response, r *Result) error // puts the items into r
+	moves   bool                                       // a permanent redirect may change config.url
 }
 
-func (c client) ask(ctx context.Context, r fetch.Request) (fetch.Response, error) {
-	r.MaxAge, r.Version = c.share, parserVersion
-	return c.get.Get(ctx, r)
+// Address implements [Fetcher].
+func (f fetcher) Address(s Source) (string, error) {
+	addr, err := f.address(s)
+	return f.base + addr, err
 }
 
-// result returns the result of an answer without its items. What it is remembered by is
-// compared with what has been stored, and not with what was in a cache: a 304 says
-// nothing about whether the items of the first answer were.
-func result(s Source, resp fetch.Response) Result {
-	seen := parserVersion + ":" + resp.Hash
-	return Result{NotModified: seen == s.Seen, Seen: seen, Status: resp.Status, FreshFor: resp.FreshFor, MovedTo: resp.MovedTo}
+// Fetch implements [Fetcher].
+func (f fetcher) Fetch(ctx context.Context, s Source) (Result, error) {
+	resp, err := f.ask(ctx, s)
+	if err != nil {
+		return Result{}, err
+	}
+	return f.result(s, resp)
 }
 
-// config reads the source's config into v.
+func (f fetcher) ask(ctx context.Context, s Source) (fetch.Response, error) {
+	addr, err := f.Address(s)
+	if err != nil {
+		return fetch.Response{}, err
+	}
+	return f.Client.Get(ctx, fetch.Request{
+		URL: addr, Accept: f.accept, Robots: f.robots, MaxAge: f.Share, Version: parserVersion, Packed: true,
+	})
+}
+
+// result reads an answer unless its items are stored. A 304 does not say that they are.
+func (f fetcher) result(s Source, resp fetch.Response) (Result, error) {
+	r := Result{Seen: parserVersion + ":" + resp.Hash, Status: resp.Status, FreshFor: resp.FreshFor}
+	if f.moves {
+		r.MovedTo = resp.MovedTo
+	}
+	if r.NotModified = r.Seen == s.Seen; r.NotModified {
+		return r, nil
+	}
+	err := f.read(resp, &r)
+	r.Items = r.Items[:min(len(r.Items), MaxItems)]
+	return r, err
+}
+
+// text returns the beginning of an answer in UTF-8, and whether that is all of it.
+func text(resp fetch.Response) (text []byte, whole bool, err error) {
+	in, err := resp.Text()
+	if err == nil {
+		text, err = io.ReadAll(io.LimitReader(in, maxText+1))
+	}
+	if err != nil {
+		return nil, false, &parseError{err}
+	}
+	return text[:min(len(text), maxText)], len(text) <= maxText, nil
+}
+
 func (s Source) config(v any) error {
 	if len(s.Config) == 0 {
 		return nil
@@ -165,7 +172,6 @@ func (s Source) config(v any) error {
 	return nil
 }
 
-// url returns the source's url.
 func (s Source) url() (string, error) {
 	var c struct{ URL string }
 	if err := s.config(&c); err != nil {
@@ -177,8 +183,7 @@ func (s Source) url() (string, error) {
 	return c.URL, nil
 }
 
-// webURL returns ref as an absolute http or https URL, seen from base; empty if it is
-// none. What stands in a feed as a link is shown to people: javascript: is not a link.
+// webURL returns ref as an absolute URL, or nothing if it is not http or https: people will click it.
 func webURL(base, ref string) string {
 	b, err := url.Parse(base)
 	if err != nil || strings.TrimSpace(ref) == "" {
@@ -191,12 +196,8 @@ func webURL(base, ref string) string {
 	return u.String()
 }
 
-// parseError is an error in what a source sent. The cause may quote it and so is in
-// the chain, but not in the text.
-type parseError struct {
-	what  string
-	cause error
-}
+// parseError keeps its cause out of its text, because that may quote the answer.
+type parseError struct{ cause error }
 
-func (e *parseError) Error() string   { return fmt.Sprintf("%s: %v", e.what, ErrParse) }
+func (e *parseError) Error() string   { return fmt.Sprintf("fetchers: %v", ErrParse) }
 func (e *parseError) Unwrap() []error { return []error{ErrParse, e.cause} }

@@ -2,144 +2,240 @@ package fetchers
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
-	"github.com/PuerkitoBio/goquery"
-	"github.com/mmcdole/gofeed"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-const acceptPages = "text/html, application/xhtml+xml, */*;q=0.5"
+type website struct{ page, feed fetcher }
 
-// feedTypes are the types of alternates that are feeds, best first. application/json
-// is not among them: that is what WordPress calls its API.
-var feedTypes = []string{"application/rss+xml", "application/atom+xml", "application/feed+json"}
+// Address implements [Fetcher].
+func (w website) Address(s Source) (string, error) { return w.page.Address(s) }
 
-// website fetches a page: the feed that it names, else the page itself as one item,
-// which is a new one whenever the page says something else. A page is scraped, so
-// robots.txt is obeyed; the feed that it offers to everybody is for everybody.
-type website struct{ client }
-
-func (w website) Address(s Source) (string, error) { return s.url() }
-
+// Fetch implements [Fetcher]. If the named feed is missing it reads the page.
 func (w website) Fetch(ctx context.Context, s Source) (Result, error) {
-	addr, err := s.url()
+	resp, err := w.page.ask(ctx, s)
 	if err != nil {
 		return Result{}, err
 	}
-	page, err := w.ask(ctx, fetch.Request{URL: addr, Accept: acceptPages, Robots: true})
+	text, _, err := text(resp)
 	if err != nil {
 		return Result{}, err
 	}
-	text, err := fetch.Text(page.Body, page.ContentType)
-	if err != nil {
-		return Result{}, &parseError{"page", err}
+	if isFeed(text) {
+		return w.feed.result(s, resp)
 	}
-	if gofeed.DetectFeedType(bytes.NewReader(text)) != gofeed.FeedTypeUnknown {
-		r := result(s, page) // somebody gave a feed's address as a page's
-		if r.NotModified {
-			return r, nil
-		}
-		return r, readFeed(page, &r)
-	}
-	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(text))
-	if err != nil {
-		return Result{}, &parseError{"page", err}
-	}
-	if feed := findFeed(page.URL, doc); feed != "" {
-		if r, ok, err := w.feed(ctx, s, page, feed); ok {
+	it, addr := readPage(text, resp.URL)
+	if addr != "" {
+		feed := w.feed
+		feed.address = func(Source) (string, error) { return addr, nil }
+		r, err := feed.Fetch(ctx, s)
+		e, ok := errors.AsType[*fetch.StatusError](err)
+		dead := ok && (e.Code == http.StatusNotFound || e.Code == http.StatusGone)
+		if !dead && !errors.Is(err, ErrParse) {
+			r.MovedTo = resp.MovedTo
 			return r, err
 		}
 	}
-	return pageResult(s, page, doc)
+	resp.Hash = it.GUID // of the text: the bytes change with every advertisement
+	it.GUID = resp.URL + "#" + it.GUID[:16]
+	page := w.page
+	page.read = func(_ fetch.Response, r *Result) error { r.Items = []Item{it}; return nil }
+	return page.result(s, resp)
 }
 
-// feed fetches the feed that a page names. It reports false if there is none after
-// all: a dead link should not hide the page.
-func (w website) feed(ctx context.Context, s Source, page fetch.Response, addr string) (Result, bool, error) {
-	resp, err := w.ask(ctx, fetch.Request{URL: addr, Accept: acceptFeeds})
-	if e, ok := errors.AsType[*fetch.StatusError](err); ok && (e.Code == http.StatusNotFound || e.Code == http.StatusGone) {
-		return Result{}, false, nil
-	}
-	if err != nil {
-		return Result{}, true, err
-	}
-	r := result(s, resp) // the page around it may change as it likes
-	r.MovedTo = page.MovedTo
-	if r.NotModified {
-		return r, true, nil
-	}
-	err = readFeed(resp, &r)
-	return r, !errors.Is(err, ErrParse), err
-}
-
-// findFeed returns the feed that a page names as its alternate, empty if it names none.
-func findFeed(base string, doc *goquery.Document) string {
-	if href, ok := doc.Find("head base[href]").First().Attr("href"); ok {
-		if b := webURL(base, href); b != "" {
-			base = b
-		}
-	}
-	for _, typ := range feedTypes {
-		for _, link := range doc.Find("link[rel][href]").EachIter() {
-			rel := strings.Fields(strings.ToLower(link.AttrOr("rel", "")))
-			is, _, _ := strings.Cut(strings.ToLower(link.AttrOr("type", "")), ";")
-			if strings.TrimSpace(is) == typ && slices.Contains(rel, "alternate") {
-				if u := webURL(base, link.AttrOr("href", "")); u != "" {
-					return u
-				}
+// readPage returns a page as an item, and the address of its feed. The guid is a hash of the text.
+func readPage(text []byte, addr string) (it Item, feed string) {
+	base, description, inTitle := addr, "", false
+	var title, all strings.Builder
+	menus := slices.Concat(scripts, []atom.Atom{atom.Noscript, atom.Template, atom.Nav, atom.Header, atom.Footer, atom.Aside, atom.Form})
+	scan(text, menus, func(t html.Token) {
+		switch t.DataAtom {
+		case atom.Base:
+			base = cmp.Or(webURL(addr, attr(t, "href")), base)
+		case atom.Link:
+			typ, _, _ := strings.Cut(attr(t, "type"), ";")
+			named := slices.Contains([]string{"application/rss+xml", "application/atom+xml"}, strings.ToLower(typ))
+			if feed == "" && named && strings.EqualFold(attr(t, "rel"), "alternate") {
+				feed = webURL(base, attr(t, "href"))
 			}
+		case atom.Meta:
+			if name := attr(t, "property") + attr(t, "name"); name == "og:description" || name == "description" {
+				description = cmp.Or(description, tidy(attr(t, "content")))
+			}
+		case atom.Title:
+			inTitle = t.Type == html.StartTagToken && title.Len() == 0
+		default:
+			if inTitle {
+				write(&title, t)
+			} else {
+				write(&all, t)
+			}
+		}
+	})
+	it = Item{URL: webURL(addr, addr), Title: line(title.String()), Content: cmp.Or(description, tidy(all.String()))}
+	hash := sha256.Sum256([]byte(it.Title + "\n" + description + "\n" + tidy(all.String())))
+	it.GUID = hex.EncodeToString(hash[:])
+	return it, feed
+}
+
+func attr(t html.Token, name string) string {
+	for _, a := range t.Attr {
+		if a.Key == name {
+			return a.Val
 		}
 	}
 	return ""
 }
 
-// pageResult is a page as one item. What it says is in the guid, so that each change
-// is an item of its own, and a page that goes back to what it said is none. Markup,
-// menus and scripts may change as they like.
-func pageResult(s Source, page fetch.Response, doc *goquery.Document) (Result, error) {
-	title := line(doc.Find("title").First().Text())
-	meta := func(names ...string) string {
-		for _, sel := range names {
-			if v := tidy(doc.Find(sel).First().AttrOr("content", "")); v != "" {
-				return v
+func (s Source) trending() (string, error) {
+	c := struct{ Language, Since string }{Since: "daily"}
+	if err := s.config(&c); err != nil {
+		return "", err
+	}
+	periods := []string{"daily", "monthly", "weekly"}
+	if !slices.Contains(periods, c.Since) {
+		return "", oneOf("since", periods)
+	}
+	path := "/trending"
+	if c.Language != "" && c.Language != "all" {
+		path += "/" + url.PathEscape(c.Language)
+	}
+	return path + "?since=" + c.Since, nil
+}
+
+func readTrending(resp fetch.Response, r *Result) error {
+	text, _, err := text(resp)
+	if err != nil {
+		return err
+	}
+	var it Item
+	var about strings.Builder
+	heading, paragraph := false, false
+	scan(text, scripts, func(t html.Token) {
+		start := t.Type == html.StartTagToken
+		switch t.DataAtom {
+		case atom.Article:
+			if owner, name, _ := strings.Cut(it.Title, "/"); owner != "" && name != "" && len(r.Items) < MaxItems {
+				it.Content = tidy(about.String())
+				r.Items = append(r.Items, it)
+			}
+			it, heading, paragraph = Item{}, false, false
+			about.Reset()
+		case atom.H2:
+			heading = start
+		case atom.P:
+			paragraph = start && about.Len() == 0
+		case atom.A:
+			if name := strings.Trim(attr(t, "href"), "/"); start && heading && it.Title == "" {
+				it = Item{GUID: "github:" + name, URL: webURL(resp.URL, "/"+name), Title: line(name)}
+			}
+		default:
+			if paragraph {
+				write(&about, t)
 			}
 		}
-		return ""
+	})
+	if len(r.Items) == 0 {
+		return &parseError{errors.New("no repositories")}
 	}
-	if t := meta(`meta[property="og:title"]`); t != "" {
-		title = line(t)
-	}
-	description := meta(`meta[property="og:description"]`, `meta[name="description"]`)
-	doc.Find("script, style, noscript, template, nav, header, footer, aside, form").Remove()
-	body := doc.Find("main, article").First()
-	if body.Length() == 0 {
-		body = doc.Find("body")
-	}
-	inner, err := body.Html()
-	if err != nil {
-		return Result{}, &parseError{"page", err}
-	}
-	text := plain(inner)
-	hash := sha256.Sum256([]byte(title + "\n" + description + "\n" + text))
-	id := hex.EncodeToString(hash[:])
+	return nil
+}
 
-	r := result(s, page)
-	r.Seen = parserVersion + ":" + id // not the bytes: they change with every advertisement
-	if r.NotModified = r.Seen == s.Seen; r.NotModified {
-		return r, nil
+// The longest pieces, in bytes. Longer texts are cut.
+const (
+	maxTitle   = 500
+	maxContent = 64 << 10
+	maxToken   = 1 << 20  // scan stops at a longer one
+	maxTag     = 64 << 10 // scan skips longer ones
+)
+
+var (
+	scripts = []atom.Atom{atom.Script, atom.Style}
+	// inline elements end no line.
+	inline = []atom.Atom{
+		atom.A, atom.Abbr, atom.B, atom.Code, atom.Em, atom.Font, atom.I, atom.Img, atom.Mark, atom.S, atom.Small,
+		atom.Span, atom.Strong, atom.Sub, atom.Sup, atom.U, atom.Wbr,
 	}
-	content := description
-	if content == "" {
-		content = text
+)
+
+// scan visits each tag and text outside hidden elements. A tree would take a hundred times the memory.
+func scan(text []byte, hidden []atom.Atom, visit func(t html.Token)) {
+	z := html.NewTokenizer(bytes.NewReader(text))
+	z.SetMaxBuf(maxToken)
+	inside, depth := atom.Atom(0), 0 // the hidden element, and how many of that name are open
+	for typ := z.Next(); typ != html.ErrorToken; typ = z.Next() {
+		if typ != html.TextToken && len(z.Raw()) > maxTag {
+			continue
+		}
+		t := z.Token()
+		start := typ == html.StartTagToken
+		switch {
+		case inside == 0 && start && slices.Contains(hidden, t.DataAtom):
+			inside, depth = t.DataAtom, 1
+		case inside == 0:
+			visit(t)
+		case start && t.DataAtom == inside:
+			depth++
+		case typ == html.EndTagToken && t.DataAtom == inside:
+			if depth--; depth == 0 {
+				inside = 0
+			}
+		}
 	}
-	r.Items = []Item{{GUID: page.URL + "#" + id[:16], URL: webURL(page.URL, page.URL), Title: title, Content: content}}
-	return r, nil
+}
+
+func write(to *strings.Builder, t html.Token) {
+	if t.Type == html.TextToken {
+		to.WriteString(t.Data)
+	} else if !slices.Contains(inline, t.DataAtom) {
+		to.WriteString("\n")
+	}
+}
+
+func plain(s string) string {
+	if !strings.ContainsAny(s, "<&") {
+		return tidy(s)
+	}
+	var b strings.Builder
+	scan([]byte(s), scripts, func(t html.Token) { write(&b, t) })
+	return tidy(b.String())
+}
+
+// tidy returns the lines of s that are not empty, without runs of space and control characters.
+func tidy(s string) string {
+	s = strings.ToValidUTF8(cut(s, 4*maxContent), "\uFFFD")
+	var lines []string
+	for line := range strings.Lines(s) {
+		words := strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+		if len(words) > 0 {
+			lines = append(lines, strings.Join(words, " "))
+		}
+	}
+	return cut(strings.Join(lines, "\n"), maxContent)
+}
+
+func line(s string) string { return cut(strings.ReplaceAll(tidy(s), "\n", " "), maxTitle) }
+
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return strings.TrimSpace(s[:n])
 }

@@ -73,7 +73,7 @@ func TestNoBatchBarrier(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		time.AfterFunc(time.Minute+time.Second, stop)
 		start := time.Now()
-		err := pool.Pool[time.Duration]{Claim: q.claim, Do: do, Size: 3, Log: quiet()}.Run(ctx, nil)
+		err := pool.Pool[time.Duration]{Claim: q.claim, Do: do, Size: 3, Tick: time.Minute, Log: quiet()}.Run(ctx, nil)
 		if done.Load() != 100 || most.Load() != 3 {
 			t.Errorf("%d jobs are done, %d at a time; want 100 and 3", done.Load(), most.Load())
 		}
@@ -90,7 +90,7 @@ func TestClaimsAtTicks(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute+time.Second)
 		defer stop()
 		time.AfterFunc(5*time.Minute+30*time.Second, func() { q.add(time.Second) })
-		if err := (pool.Pool[time.Duration]{Claim: q.claim, Do: do, Size: 3, Log: quiet()}).Run(ctx, nil); err != nil {
+		if err := (pool.Pool[time.Duration]{Claim: q.claim, Do: do, Size: 3, Tick: time.Minute, Log: quiet()}).Run(ctx, nil); err != nil {
 			t.Error(err)
 		}
 		if q.calls != 11 || done.Load() != 1 {
@@ -104,7 +104,7 @@ func TestClaimErrorIsTriedAgain(t *testing.T) {
 		q := &queue{fail: errors.New("database is busy")}
 		q.add(time.Second)
 		do, done, _, _ := work()
-		p := pool.Pool[time.Duration]{Claim: q.claim, Do: do, Log: quiet()}
+		p := pool.Pool[time.Duration]{Claim: q.claim, Do: do, Size: 1, Tick: time.Minute, Log: quiet()}
 		if err := p.RunAll(t.Context(), nil); !errors.Is(err, q.fail) {
 			t.Errorf("RunAll = %v, want the error of Claim", err)
 		}
@@ -127,11 +127,41 @@ func TestRunAllEndsWhenNothingIsLeft(t *testing.T) {
 		q.add(3*time.Second, time.Second, time.Second, time.Second, time.Second)
 		do, done, _, _ := work()
 		start := time.Now()
-		err := pool.Pool[time.Duration]{Claim: q.claim, Do: do, Size: 2, Log: quiet()}.RunAll(t.Context(), nil)
+		err := pool.Pool[time.Duration]{Claim: q.claim, Do: do, Size: 2, Tick: time.Minute, Log: quiet()}.RunAll(t.Context(), nil)
 		if err != nil || done.Load() != 5 || time.Since(start) != 4*time.Second {
 			t.Errorf("RunAll = %v after %v with %d jobs done; want 5 after 4 s", err, time.Since(start), done.Load())
 		}
 	})
+}
+
+// One that is told to stop says whether it has done everything: a program that a cron job
+// starts shows that by its status.
+func TestRunAllStopped(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		jobs []time.Duration
+		stop time.Duration
+		err  error
+	}{
+		{"before it began", []time.Duration{time.Second}, 0, pool.ErrCut},
+		{"while the last ones run", []time.Duration{12 * time.Second, 12 * time.Second}, 10 * time.Second, nil},
+		{"while more wait", []time.Duration{12 * time.Second, 12 * time.Second, time.Second}, 10 * time.Second, pool.ErrCut},
+		{"and one takes too long", []time.Duration{time.Hour}, 10 * time.Second, pool.ErrCut},
+		{"after it had ended", []time.Duration{time.Second}, 10 * time.Second, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := &queue{}
+				q.add(tt.jobs...)
+				do, _, _, _ := work()
+				ctx, stop := context.WithTimeout(t.Context(), tt.stop)
+				defer stop()
+				if err := (pool.Pool[time.Duration]{Claim: q.claim, Do: do, Size: 2, Tick: time.Minute, Log: quiet()}).RunAll(ctx, nil); !errors.Is(err, tt.err) {
+					t.Errorf("RunAll = %v, want %v", err, tt.err)
+				}
+			})
+		})
+	}
 }
 
 func TestDrain(t *testing.T) {
@@ -161,7 +191,7 @@ func TestDrain(t *testing.T) {
 					time.AfterFunc(10*time.Second+tt.kill, func() { close(kill) })
 				}
 				start := time.Now()
-				err := pool.Pool[time.Duration]{Claim: q.claim, Do: do, Size: 2, Log: quiet()}.Run(ctx, kill)
+				err := pool.Pool[time.Duration]{Claim: q.claim, Do: do, Size: 2, Tick: time.Minute, Log: quiet()}.Run(ctx, kill)
 				if took := time.Since(start) - 10*time.Second; !errors.Is(err, tt.err) || took != tt.took {
 					t.Errorf("Run = %v, %v after the stop; want %v, %v", err, took, tt.err, tt.took)
 				}
@@ -182,22 +212,10 @@ func TestDeafJobIsLeftBehind(t *testing.T) {
 		defer stop()
 		deaf := make(chan struct{})
 		start := time.Now()
-		err := pool.Pool[time.Duration]{Claim: q.claim, Do: func(context.Context, time.Duration) { <-deaf }, Log: quiet()}.Run(ctx, nil)
+		err := pool.Pool[time.Duration]{Claim: q.claim, Do: func(context.Context, time.Duration) { <-deaf }, Size: 1, Tick: time.Minute, Log: quiet()}.Run(ctx, nil)
 		if took := time.Since(start); !errors.Is(err, pool.ErrCut) || took != 36*time.Second {
 			t.Errorf("Run = %v after %v, want ErrCut after 36 s", err, took)
 		}
 		close(deaf)
-	})
-}
-
-func TestEvery(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithTimeout(t.Context(), 150*time.Minute)
-		defer stop()
-		n := 0
-		pool.Every(ctx, time.Hour, func(context.Context) { n++ })
-		if n != 3 {
-			t.Errorf("called %d times in two and a half hours, want 3", n)
-		}
 	})
 }

@@ -21,14 +21,14 @@ func TestDefaultsAreThoseOfTheTable(t *testing.T) {
 		"mastodon": 240, // in no table: it must have one all the same
 	}
 	for typ, minutes := range want {
-		if got := schedule.Defaults().For(typ); got != time.Duration(minutes)*time.Minute {
+		if got := schedule.Intervals(nil).For(typ); got != time.Duration(minutes)*time.Minute {
 			t.Errorf("For(%s) = %v, want %d minutes", typ, got, minutes)
 		}
 	}
 }
 
 func TestSetIsStrict(t *testing.T) {
-	in, err := schedule.Defaults().Set(map[string]string{"RSS": "60", "twitter_FEED": "15", "DEFAULT": "90", "GOPHER": "5"}, []string{"gopher"})
+	in, err := schedule.Set(map[string]string{"RSS": "60", "twitter_FEED": "15", "DEFAULT": "90", "GOPHER": "5"}, []string{"gopher"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,12 +40,12 @@ func TestSetIsStrict(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"15abc", "0", "-5", "1.5", "", " 15", "15 ", "0x10", "1e3", "+15", "43201", "99999999999"} {
-		_, err := schedule.Defaults().Set(map[string]string{"RSS": bad}, nil)
+		_, err := schedule.Set(map[string]string{"RSS": bad}, nil)
 		if err == nil || !strings.Contains(err.Error(), "FETCH_INTERVAL_RSS") {
 			t.Errorf("Set(RSS=%q) = %v, want an error that names the variable", bad, err)
 		}
 	}
-	_, err = schedule.Defaults().Set(map[string]string{"RSSS": "60", "rss": "5", "RSS": "6", "REDDIT": "x"}, nil)
+	_, err = schedule.Set(map[string]string{"RSSS": "60", "rss": "5", "RSS": "6", "REDDIT": "x"}, nil)
 	for _, name := range []string{"FETCH_INTERVAL_RSSS", "FETCH_INTERVAL_rss", "FETCH_INTERVAL_REDDIT"} {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("the error does not name %s: %v", name, err)
@@ -71,7 +71,7 @@ func TestSourceInterval(t *testing.T) {
 		{`{"fetch_interval_minutes": 43201}`, 4 * time.Hour, true},
 		{`[]`, 4 * time.Hour, true},
 	} {
-		got, err := schedule.Defaults().Source("rss", json.RawMessage(tt.config))
+		got, err := schedule.Intervals(nil).Source("rss", json.RawMessage(tt.config))
 		if got != tt.want || (err != nil) != tt.wrong {
 			t.Errorf("Source(%s) = %v, %v; want %v, an error: %v", tt.config, got, err, tt.want, tt.wrong)
 		}
@@ -125,7 +125,7 @@ func TestNextAfterFailure(t *testing.T) {
 		{"first, half", schedule.Policy{Rand: dice(0.5)}, 0, schedule.Outcome{}, 15 * time.Minute, false},
 		{"second, half", schedule.Policy{Rand: dice(0.5)}, 1, schedule.Outcome{}, 30 * time.Minute, false},
 		{"fourth, half", schedule.Policy{Rand: dice(0.5)}, 3, schedule.Outcome{}, 2 * time.Hour, false},
-		{"capped", schedule.Policy{Rand: dice(0.5), PauseAfter: 100}, 50, schedule.Outcome{}, 12 * time.Hour, false},
+		{"capped", schedule.Policy{Rand: dice(0.5)}, 50, schedule.Outcome{}, 12 * time.Hour, true},
 		{"fifth", schedule.Policy{Rand: dice(0)}, 4, schedule.Outcome{}, time.Minute, true},
 		{"Retry-After", schedule.Policy{Rand: dice(0)}, 0, schedule.Outcome{Wait: 3 * time.Hour}, 3 * time.Hour, false},
 		{"Retry-After is less than the dice say", schedule.Policy{Rand: dice(0.5)}, 0, schedule.Outcome{Wait: time.Second}, 15 * time.Minute, false},

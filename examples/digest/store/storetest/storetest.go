@@ -7,14 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// empty is the file of a database with nothing in it. Bringing a schema up to date is
-// slow under the race detector; copying a file is not.
+// empty is an empty database: bringing a schema up to date is slow under the race detector.
 var empty = sync.OnceValues(func() (file []byte, err error) {
 	dir, err := os.MkdirTemp("", "storetest")
 	if err != nil {
@@ -46,8 +46,7 @@ func Path(tb testing.TB) string {
 	return path
 }
 
-// Open opens the database at path, as one more process would. It is closed with the
-// test. A nil clock is time.Now.
+// Open opens the database at path, as one more process would.
 func Open(tb testing.TB, path string, now func() time.Time) *store.Store {
 	tb.Helper()
 	s, err := store.Open(tb.Context(), path, store.Options{Now: now})
@@ -68,33 +67,21 @@ func New(tb testing.TB, now func() time.Time) *store.Store {
 	return Open(tb, Path(tb), now)
 }
 
-// Clock is a clock that stands still until it is told to move. All methods may be
-// called concurrently.
-type Clock struct {
-	mu sync.Mutex // protects at
-	at time.Time
-}
+// Clock is a clock that stands still until a test moves it.
+type Clock struct{ at atomic.Pointer[time.Time] }
 
 // NewClock returns a clock that shows at.
-func NewClock(at time.Time) *Clock { return &Clock{at: at} }
+func NewClock(at time.Time) *Clock {
+	c := &Clock{}
+	c.Set(at)
+	return c
+}
 
 // Now returns what the clock shows.
-func (c *Clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
+func (c *Clock) Now() time.Time { return *c.at.Load() }
 
 // Set makes the clock show at.
-func (c *Clock) Set(at time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = at
-}
+func (c *Clock) Set(at time.Time) { c.at.Store(&at) }
 
 // Advance moves the clock.
-func (c *Clock) Advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
-}
+func (c *Clock) Advance(d time.Duration) { c.Set(c.Now().Add(d)) }

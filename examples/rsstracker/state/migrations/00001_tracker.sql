@@ -7,7 +7,6 @@ CREATE TABLE sites (
     name             TEXT NOT NULL UNIQUE,
     sitemap_url      TEXT NOT NULL CHECK (sitemap_url <> ''),
     scope            TEXT NOT NULL,                -- fingerprint of what says which pages are tracked
-    dirty            INTEGER NOT NULL DEFAULT 1,   -- listings hold what detection has not seen
     vanish_streak    INTEGER NOT NULL DEFAULT 0,   -- runs in a row in which too many pages were missing
     created_at       INTEGER NOT NULL,
     updated_at       INTEGER NOT NULL,
@@ -16,39 +15,23 @@ CREATE TABLE sites (
     last_complete_at INTEGER,
     last_cleanup_at  INTEGER,
     baseline_at      INTEGER,
-    lease_owner      TEXT,
     lease_until      INTEGER,
     lease_run        INTEGER,
-    CHECK ((lease_owner IS NULL) = (lease_until IS NULL))
+    CHECK ((lease_run IS NULL) = (lease_until IS NULL))
 ) STRICT;
 
--- The sitemaps of a site, as they were last read.
+-- The sitemaps of a site.
 CREATE TABLE files (
     id          INTEGER PRIMARY KEY,
     site_id     INTEGER NOT NULL REFERENCES sites ON DELETE CASCADE,
     url         TEXT NOT NULL,
-    hash        TEXT NOT NULL DEFAULT '',     -- of the body that the listing was read from; '': none
-    kind        INTEGER NOT NULL DEFAULT 0,
-    pages       INTEGER NOT NULL DEFAULT 0,
-    lastmod     INTEGER,                      -- that the index gave when it was last read
-    whole       INTEGER NOT NULL DEFAULT 0,   -- the listing is all there was
     silent      INTEGER NOT NULL,             -- what it lists that is not known yet is old
-    readings    INTEGER NOT NULL DEFAULT 0,   -- how often it was read
-    read_at     INTEGER,                      -- or found unchanged
-    visited_run INTEGER NOT NULL DEFAULT 0,
+    whole       INTEGER NOT NULL DEFAULT 0,   -- the last run read all of it
+    visited_run INTEGER NOT NULL,
     UNIQUE (site_id, url)
 ) STRICT;
 
--- Which sitemaps an index names.
-CREATE TABLE links (
-    parent_id INTEGER NOT NULL REFERENCES files ON DELETE CASCADE,
-    child_id  INTEGER NOT NULL REFERENCES files ON DELETE CASCADE,
-    lastmod   INTEGER,
-    PRIMARY KEY (parent_id, child_id)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX links_child ON links (child_id);
-
--- Which pages a sitemap lists.
+-- Which pages a sitemap lists, from its reading to the detection of the same run.
 CREATE TABLE listed (
     file_id   INTEGER NOT NULL REFERENCES files ON DELETE CASCADE,
     key       TEXT NOT NULL,                  -- the URL without its scheme
@@ -57,7 +40,6 @@ CREATE TABLE listed (
     lastmod   INTEGER,
     published INTEGER,
     title     TEXT NOT NULL,
-    reading   INTEGER NOT NULL,               -- the number of the reading that saw it last
     PRIMARY KEY (file_id, key)
 ) STRICT, WITHOUT ROWID;
 
@@ -67,7 +49,7 @@ CREATE TABLE urls (
     key           TEXT NOT NULL,
     url           TEXT NOT NULL,
     guid          TEXT NOT NULL,              -- the URL at first sight
-    state         INTEGER NOT NULL CHECK (state BETWEEN 0 AND 3), -- 0 pending, 1 done, 2 failed, 3 ready
+    state         INTEGER NOT NULL CHECK (state BETWEEN 0 AND 2), -- 0 pending, 1 done, 2 failed
     changed       INTEGER NOT NULL DEFAULT 0, -- it was done before, and its lastmod has moved since
     lastmod       INTEGER,
     published     INTEGER,                    -- by the sitemap
@@ -85,15 +67,6 @@ CREATE TABLE urls (
 ) STRICT;
 CREATE INDEX urls_due ON urls (site_id, state) WHERE state <> 1;
 CREATE INDEX urls_gone ON urls (site_id, gone_at) WHERE gone_at IS NOT NULL;
-
--- What is known of pages that are ready to be published.
-CREATE TABLE pages (
-    url_id       INTEGER PRIMARY KEY REFERENCES urls ON DELETE CASCADE,
-    title        TEXT NOT NULL,
-    description  TEXT NOT NULL,
-    date         INTEGER NOT NULL,
-    content_hash TEXT NOT NULL
-) STRICT;
 
 CREATE TABLE items (
     id           INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order of publication
@@ -136,9 +109,7 @@ CREATE INDEX runs_site ON runs (site_id, id);
 DROP TABLE runs;
 DROP TABLE tombstones;
 DROP TABLE items;
-DROP TABLE pages;
 DROP TABLE urls;
 DROP TABLE listed;
-DROP TABLE links;
 DROP TABLE files;
 DROP TABLE sites;

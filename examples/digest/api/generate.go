@@ -1,0 +1,101 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twofold-go/twofold/examples/digest/digest"
+	"github.com/twofold-go/twofold/examples/digest/store"
+	"github.com/twofold-go/twofold/examples/digest/summary"
+)
+
+type given struct {
+	Type     string                     `json:"type"`
+	UserID   int64                      `json:"user_id"`
+	Content  string                     `json:"content"`
+	Metadata map[string]json.RawMessage `json:"metadata"`
+}
+
+type generated struct {
+	State  digest.State  `json:"state"`
+	Origin digest.Origin `json:"origin,omitempty"`
+	Hash   string        `json:"hash"` // of sources and options
+	Start  time.Time     `json:"period_start,omitzero"`
+	End    time.Time     `json:"period_end,omitzero"`
+	Digest *store.Digest `json:"digest"` // null: there was nothing to write about
+}
+
+func (a *api) postDigest(r *request, in given) (any, error) {
+	kind, err := digest.ParseKind(in.Type)
+	switch {
+	case err != nil:
+		return nil, bad("type", "%d bytes, must be one of %v", len(in.Type), digest.Kinds())
+	case r.who.operator:
+		return a.put(r, in)
+	case in.UserID != 0 || in.Content != "" || in.Metadata != nil:
+		return nil, &problem{Status: http.StatusForbidden, Text: "user_id, content and metadata are for the operator's key"}
+	}
+	res, err := a.Digests.Generate(r.Context(), digest.Request{UserID: r.who.user.ID, Kind: kind})
+	if err != nil {
+		// The user and the type are known to be good: what is left is the model or the database, and will pass. Nothing was stored.
+		a.Log.ErrorContext(r.Context(), "no digest", "user", r.who.user.ID, "type", kind, "err", err)
+		return nil, a.later(err)
+	}
+	out := generated{State: res.State, Origin: res.Origin, Hash: res.Hash, Start: res.Window.Start, End: res.Window.End}
+	if res.State == digest.Ready || res.State == digest.Stale {
+		out.Digest = &res.Row
+	}
+	return out, nil
+}
+
+// later is the answer when a digest cannot be made now.
+func (a *api) later(err error) error {
+	p := &problem{Status: http.StatusServiceUnavailable, Text: "the digest cannot be written now; try again later", After: 10 * time.Second}
+	if e, ok := errors.AsType[*summary.RateLimitError](err); ok {
+		p.After = time.Until(e.Until)
+	}
+	if e, ok := errors.AsType[*digest.RefusedError](err); ok {
+		p.After = e.Until.Sub(a.Store.Now())
+		p.Text = "the model did not write the digest; the next attempt is at " + e.Until.UTC().Format(time.RFC3339)
+	}
+	if e, ok := errors.AsType[*digest.BudgetError](err); ok {
+		p.After = e.Until.Sub(a.Store.Now())
+		p.Text = fmt.Sprintf("the budget of %d calls per hour is used up until %s", e.Limit, e.Until.UTC().Format(time.RFC3339))
+	}
+	p.After = max(p.After, time.Second)
+	return p
+}
+
+var ofTheCache = []string{"period_start", "period_end", "source_ids"}
+
+// put stores a digest that the operator gives. It is of no period, so the cache does not know it, and strangers do not see it.
+func (a *api) put(r *request, in given) (any, error) {
+	if in.UserID < 1 {
+		return nil, bad("user_id", "%d, want the id of a user", in.UserID)
+	}
+	if strings.TrimSpace(in.Content) == "" {
+		return nil, bad("content", "%d bytes, want a text in Markdown", len(in.Content))
+	}
+	for name := range in.Metadata {
+		own := func(s string) bool { return strings.EqualFold(s, name) } // as package json reads names
+		if slices.ContainsFunc(ofTheCache, own) {
+			return nil, bad("metadata", "%s is the program's to say", name)
+		}
+	}
+	row := store.Digest{UserID: in.UserID, Type: in.Type, Content: in.Content}
+	err := a.Store.Write(r.Context(), func(tx *store.Tx) (err error) {
+		if in.Metadata != nil {
+			if row.Metadata, err = json.Marshal(in.Metadata); err != nil {
+				return err
+			}
+		}
+		row, err = tx.PutDigest(r.Context(), row)
+		return err
+	})
+	return generated{State: digest.Ready, Digest: &row}, err
+}

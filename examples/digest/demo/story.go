@@ -1,0 +1,190 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/examples/digest/app"
+	"github.com/twofold-go/twofold/examples/digest/digest"
+	"github.com/twofold-go/twofold/examples/digest/setup"
+	"github.com/twofold-go/twofold/examples/digest/store"
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+type story struct {
+	Config
+	clock         clock
+	meter         *meter
+	press         press
+	base          string // the press's address
+	opened        []*app.App
+	first, second *app.App           // two processes
+	users         map[string][]int64 // by combination
+	hash          string             // of the combination that most users have
+}
+
+// tell makes each step and prints it. It goes on after a missed promise.
+func (s *story) tell(ctx context.Context) error {
+	missed := 0
+	for _, step := range []struct {
+		name, call string
+		do         func(ctx context.Context) (string, error)
+	}{
+		{"subscribe", `setup.Import, then tiers.Invalidate(ctx, invalidate.Tag(tenant, "sources"))`, s.subscribe},
+		{"collect", "httpcache.Transport, a request with no-cache: the stored answer is revalidated", s.morning},
+		{"generate", "digests.Fetch(ctx, key, load): single flight, one load for each combination", s.generate},
+		{"elsewhere", "cache.Open(cache.TiersConfig{Remote: sqltier.New(…), Log: sqllog.New(…)}) in a second process", s.elsewhere},
+		{"by tag", `log.Append(ctx, tx, invalidate.Tag(tenant, "hash:…")), then digests.Fetch by all at once`, s.forget},
+		{"stale", `tiers.Expire(ctx, invalidate.Tag(tenant, "hash:…")), policy.Stale: stale-while-revalidate`, s.stale},
+		{"daily", "digests.Fetch(ctx, key, load)", s.evening},
+	} {
+		if s.Meddle != nil {
+			if err := s.Meddle(ctx, step.name, s.first); err != nil {
+				return err
+			}
+		}
+		line, err := step.do(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("demo: %w", ctx.Err())
+		case errors.Is(err, ErrMissed):
+			missed++
+			line += "\n           MISSED: " + err.Error()
+		case err != nil:
+			return fmt.Errorf("demo: step %q: %w", step.name, err)
+		}
+		fmt.Fprintf(s.Out, "%-10s %s\n%10s %s\n", step.name, step.call, "", line)
+	}
+	calls := s.meter.calls.Load()
+	fmt.Fprintf(s.Out, "\nThe model was called %d times, for $%.2f.\n", calls, float64(calls)*digest.DefaultCostPerCall)
+	if missed > 0 {
+		return fmt.Errorf("%w: %d steps", ErrMissed, missed)
+	}
+	return nil
+}
+
+func promise(ok bool, format string, args ...any) error {
+	if ok {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrMissed, fmt.Sprintf(format, args...))
+}
+
+func (s *story) subscribe(ctx context.Context) (string, error) {
+	done, err := setup.Import(ctx, s.first.Store, crowd(s.base, s.Users))
+	ids, err2 := s.first.Store.UserIDs(ctx, 0, s.Users)
+	err = errors.Join(err, err2, s.first.Collector.SourcesChanged(ctx))
+	s.users = map[string][]int64{}
+	for _, id := range ids {
+		sub, err := s.first.Store.Subscriptions(ctx, id)
+		if err != nil {
+			return "", err
+		}
+		s.users[sub.Hash] = append(s.users[sub.Hash], id)
+		if n := len(s.users[sub.Hash]); n > len(s.users[s.hash]) {
+			s.hash = sub.Hash
+		}
+	}
+	ratio := 100 * (1 - float64(len(s.users))/float64(s.Users))
+	return fmt.Sprintf("%d users subscribe to %d sources in %d combinations: %.1f %% of them share (the document promises 92 of 1,000)",
+			done.Users, done.Sources, len(s.users), ratio),
+		errors.Join(err, promise(s.Users < 1000 || ratio >= 92, "the hit ratio is %.1f %%", ratio))
+}
+
+func (s *story) collect(ctx context.Context, hour int) error {
+	until := s.press.began.Add(time.Duration(hour)*time.Hour + 10*time.Minute) // a period has ten minutes' grace
+	for ; s.clock.now().Before(until) && ctx.Err() == nil; s.clock.set(s.clock.now().Add(30 * time.Minute)) {
+		if err := s.first.Collector.RunOnce(ctx, nil); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (s *story) morning(ctx context.Context) (string, error) {
+	err := s.collect(ctx, 4)
+	same := s.press.same.Load()
+	return fmt.Sprintf("%d requests in four hours, %d answered 304", s.press.asked.Load(), same),
+		errors.Join(err, promise(same > 0, "nothing was revalidated"))
+}
+
+func (s *story) everybody(ctx context.Context, a *app.App, kind digest.Kind, want int) (string, error) {
+	paid := s.meter.calls.Load()
+	report, err := a.GenerateAll(ctx, kind)
+	if err != nil {
+		return "", err
+	}
+	calls, from := s.meter.calls.Load()-paid, report.Origins
+	return fmt.Sprintf("%d digests (%s) for %d calls: %d merged, %d from the remote tier or the database, %d from memory",
+			report.Users, kind, calls, from[digest.FromMerge], from[digest.FromDatabase], from[digest.FromMemory]),
+		errors.Join(promise(calls == int64(want), "%d calls, want %d", calls, want),
+			promise(report.Failed == 0 && report.Users == s.Users, "%d of %d users have no digest", report.Failed, s.Users))
+}
+
+func (s *story) generate(ctx context.Context) (string, error) {
+	return s.everybody(ctx, s.first, digest.FourHours, len(s.users))
+}
+
+func (s *story) elsewhere(ctx context.Context) (line string, err error) {
+	if s.second, err = s.program(ctx); err != nil {
+		return "", err
+	}
+	return s.everybody(ctx, s.second, digest.FourHours, 0)
+}
+
+func (s *story) forget(ctx context.Context) (string, error) {
+	readers := s.users[s.hash]
+	var calls int64
+	for try := 0; try < 3 && calls != 1; try++ { // the claim on the load may run out on a stalled machine
+		paid, errs := s.meter.calls.Load(), make([]error, len(readers))
+		if _, err := s.first.Digests.Forget(ctx, store.CacheSelection{Hash: s.hash}, "demo"); err != nil {
+			return "", err
+		}
+		var all sync.WaitGroup
+		for i, user := range readers {
+			all.Go(func() { errs[i] = read(ctx, []*app.App{s.first, s.second}[i%2], user) })
+		}
+		all.Wait()
+		if err := errors.Join(errs...); err != nil {
+			return "", err
+		}
+		calls = s.meter.calls.Load() - paid
+	}
+	return fmt.Sprintf("an operator deletes a digest; its %d readers ask both processes at once: %d call", len(readers), calls),
+		promise(calls == 1, "%d calls for a deleted digest", calls)
+}
+
+func read(ctx context.Context, a *app.App, user int64) error {
+	_, err := a.Digests.Generate(ctx, digest.Request{UserID: user, Kind: digest.FourHours})
+	return err
+}
+
+// stale expires the same digest: readers get the old one while a refresh runs behind them.
+func (s *story) stale(ctx context.Context) (string, error) {
+	readers, tiers := s.users[s.hash], s.first.Digests.Tiers()
+	served := func() int64 { return tiers.Stats().Total.StaleRevalidating }
+	before, paid := served(), s.meter.calls.Load()
+	for served() == before && ctx.Err() == nil { // once, unless the log is late
+		err := tiers.Expire(ctx, invalidate.Tag(cache.DefaultTenant, "hash:"+s.hash))
+		for _, user := range readers[:min(len(readers), 20)] {
+			err = errors.Join(err, read(ctx, s.first, user))
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	calls := s.meter.calls.Load() - paid
+	return fmt.Sprintf("the digest expires: it is served stale %d times while a refresh finds it in the database: %d calls", served()-before, calls),
+		promise(calls == 0, "%d calls", calls)
+}
+
+func (s *story) evening(ctx context.Context) (string, error) {
+	if err := s.collect(ctx, 24); err != nil {
+		return "", err
+	}
+	return s.everybody(ctx, s.first, digest.Daily, len(s.users))
+}

@@ -1,0 +1,25 @@
+-- +goose Up
+
+-- Digests that could not be made. Each attempt may be paid, so the next one waits.
+CREATE TABLE digest_failures (
+    subscription_hash TEXT NOT NULL,
+    sources_hash      TEXT NOT NULL,
+    digest_type       TEXT NOT NULL,
+    period_start      INTEGER NOT NULL,
+    period_end        INTEGER NOT NULL,
+    attempts          INTEGER NOT NULL,
+    retry_at          INTEGER NOT NULL, -- not before
+    reason            TEXT NOT NULL,    -- of the last attempt; it quotes neither key nor prompt
+    PRIMARY KEY (subscription_hash, digest_type, period_start, period_end)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX digest_failures_retry ON digest_failures (retry_at);
+
+-- What must be the same for all processes of the database.
+CREATE TABLE settings (
+    name  TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- +goose Down
+DROP TABLE settings;
+DROP TABLE digest_failures;

@@ -1,0 +1,169 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"syscall"
+	"time"
+
+	"code.dny.dev/ssrf"
+	"golang.org/x/sync/semaphore"
+)
+
+const maxHeaderBytes = 64 << 10
+
+type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
+// newTransport has no proxy, or the guard would judge that, and no idle connections: net/http prints their errors.
+func newTransport(cfg Config, dial dialFunc) *http.Transport {
+	return &http.Transport{
+		DisableKeepAlives:      true,
+		DisableCompression:     true, // bodies are decoded where both sides are counted
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		DialContext:            hushed(dial),
+		DialTLSContext: hushed(func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dial(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			host, _, _ := net.SplitHostPort(address) // it was dialed
+			t := tls.Client(conn, &tls.Config{ServerName: host, RootCAs: cfg.roots, MinVersion: tls.VersionTLS12})
+			if err := t.HandshakeContext(ctx); err != nil {
+				_ = conn.Close() // the handshake's error says more
+				return nil, err
+			}
+			return t, nil
+		}),
+	}
+}
+
+func hushed(dial dialFunc) dialFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &quiet{Conn: conn, spoken: make(chan struct{})}, nil
+	}
+}
+
+// quiet reads nothing before the request is written: what a server says unasked is no answer.
+type quiet struct {
+	net.Conn
+	once   sync.Once
+	spoken chan struct{}
+}
+
+func (q *quiet) Read(p []byte) (int, error) {
+	<-q.spoken
+	return q.Conn.Read(p)
+}
+
+func (q *quiet) Write(p []byte) (int, error) {
+	q.speak()
+	return q.Conn.Write(p)
+}
+
+func (q *quiet) Close() error {
+	err := q.Conn.Close()
+	q.speak()
+	return err
+}
+
+func (q *quiet) speak() { q.once.Do(func() { close(q.spoken) }) }
+
+// guarded refuses addresses that are not public. It judges the very address that a connection goes to.
+func guarded(cfg Config) dialFunc {
+	// Below the request's own limit, to tell a host that does not answer from a slow one.
+	d := &net.Dialer{Timeout: min(10*time.Second, cfg.Timeout/2), Control: guard(cfg.AllowPrivate)}
+	return d.DialContext
+}
+
+func guard(private bool) func(network, address string, _ syscall.RawConn) error {
+	options := []ssrf.Option{ssrf.WithAnyPort()} // the URL's was checked
+	if private {
+		options = append(options, ssrf.WithAllowedV4Prefixes(
+			netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"),
+			netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("100.64.0.0/10"), // overlay networks use the last
+		), ssrf.WithAllowedV6Prefixes(netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("fc00::/7")))
+	}
+	safe := ssrf.New(options...).Safe
+	return func(network, address string, conn syscall.RawConn) error {
+		if err := safe(network, address, conn); err != nil {
+			return fmt.Errorf("%w: %w", ErrPrivateAddress, err)
+		}
+		return nil
+	}
+}
+
+// hosts limits the requests to each host. A request takes a slot, then the host's only door, in which it waits for the
+// pause. One that gives up its wait delays no other.
+type hosts struct {
+	per   int64
+	mu    sync.Mutex // protects known and host.users
+	known map[string]*host
+}
+
+type host struct {
+	slots, door *semaphore.Weighted
+	last        time.Time // the last start; belongs to the request in the door
+	users       int       // requests, and pauses that are not over; 0: it is forgotten
+}
+
+func newHosts(per int) *hosts {
+	return &hosts{per: int64(per), known: make(map[string]*host)}
+}
+
+// enter waits until a request to the host may start. leave ends the request.
+func (hs *hosts) enter(ctx context.Context, name string, delay time.Duration) (leave func(), err error) {
+	hs.mu.Lock()
+	h := hs.known[name]
+	if h == nil {
+		h = &host{slots: semaphore.NewWeighted(hs.per), door: semaphore.NewWeighted(1)}
+		hs.known[name] = h
+	}
+	h.users++
+	hs.mu.Unlock()
+	if err := h.slots.Acquire(ctx, 1); err != nil {
+		hs.drop(name, h)
+		return nil, err
+	}
+	leave = func() {
+		h.slots.Release(1)
+		time.AfterFunc(max(delay, maxCrawlDelay), func() { hs.drop(name, h) }) // the next one's pause may be longer
+	}
+	if err := h.pass(ctx, delay); err != nil {
+		leave()
+		return nil, err
+	}
+	return leave, nil
+}
+
+func (hs *hosts) drop(name string, h *host) {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	if h.users--; h.users == 0 {
+		delete(hs.known, name)
+	}
+}
+
+func (h *host) pass(ctx context.Context, delay time.Duration) error {
+	if err := h.door.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer h.door.Release(1)
+	if pause := time.Until(h.last.Add(delay)); !h.last.IsZero() && pause > 0 {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	h.last = time.Now()
+	return nil
+}

@@ -1,0 +1,180 @@
+// Package sqlite opens the SQLite databases of the example programs. One connection writes, a pool reads: writers queue
+// instead of failing with SQLITE_BUSY. Processes may share a file.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	_ "modernc.org/sqlite" // registers the driver "sqlite"
+)
+
+// Sync says when a commit is safe on the disk.
+type Sync string
+
+// The levels of Sync. A process that is killed loses nothing with any of them.
+const (
+	Normal Sync = "NORMAL" // a power cut may lose the last commits
+	Full   Sync = "FULL"   // a power cut loses nothing
+	Off    Sync = "OFF"    // a power cut may damage the file: for tests
+)
+
+// Check says how closely Open looks at the file.
+type Check string
+
+// The levels of Check.
+const (
+	Quick     Check = "quick_check"     // each page
+	Integrity Check = "integrity_check" // each page, and each index against its table
+)
+
+// Config says what to open. Path is required.
+type Config struct {
+	Path       string // the file. Open makes it, readable by its owner alone, if there is none
+	Sync       Sync   // empty: Normal
+	Check      Check  // what to look at first
+	Migrations fs.FS  // goose migrations in the root folder, which Open applies. Nil: none
+}
+
+// DB is a database. All methods may be called concurrently.
+type DB struct {
+	Conn            // reads, each of its own moment
+	Writer  *sql.DB // one connection: a transaction that holds it must not wait for another
+	Readers *sql.DB // refuse to write
+}
+
+// Open opens, checks and migrates a database. A damaged file is [ErrCorrupt].
+func Open(ctx context.Context, cfg Config) (db *DB, err error) {
+	fail := func(err error) (*DB, error) {
+		return nil, fmt.Errorf("sqlite: database %q: %w", cfg.Path, named(err))
+	}
+	if cfg.Path == "" {
+		return fail(errors.New("no path: name a file"))
+	}
+	if err := create(cfg.Path); err != nil {
+		return fail(err)
+	}
+	if cfg.Sync == "" {
+		cfg.Sync = Normal
+	}
+	writer, err := sql.Open("sqlite", dsn(cfg.Path, "_pragma=synchronous("+string(cfg.Sync)+")&_txlock=immediate"))
+	if err != nil {
+		return fail(err)
+	}
+	writer.SetMaxOpenConns(1)
+	err = check(ctx, writer, cfg.Check)
+	if err == nil {
+		err = Migrate(ctx, writer, goose.DialectSQLite3, cfg.Migrations)
+	}
+	if err != nil {
+		return fail(errors.Join(err, writer.Close()))
+	}
+	readers, err := sql.Open("sqlite", dsn(cfg.Path, "_pragma=query_only(1)"))
+	if err != nil {
+		return fail(errors.Join(err, writer.Close()))
+	}
+	n := max(4, runtime.GOMAXPROCS(0))
+	readers.SetMaxOpenConns(n)
+	readers.SetMaxIdleConns(n) // or connections are opened and closed all the time
+	return &DB{Conn{readers}, writer, readers}, nil
+}
+
+// dsn adds the pragmas that every connection needs.
+func dsn(path, more string) string {
+	path = (&url.URL{Path: path}).EscapedPath()
+	return "file:" + path + "?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&" + more
+}
+
+// create makes an empty file with mode 0600 if there is none. It must not open the file itself: closing a descriptor
+// drops all POSIX locks that the process holds on it.
+func create(path string) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*.db") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // an empty file
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+func check(ctx context.Context, db *sql.DB, how Check) error {
+	if how == "" {
+		return db.PingContext(ctx)
+	}
+	verdict := ""
+	if err := db.QueryRowContext(ctx, "PRAGMA "+string(how)+"(1)").Scan(&verdict); err != nil {
+		return err
+	}
+	if verdict != "ok" {
+		return fmt.Errorf("%w: %s", ErrCorrupt, verdict)
+	}
+	return nil
+}
+
+// Migrate applies the goose migrations of a folder; nil: none. It tries again while another process migrates.
+func Migrate(ctx context.Context, db *sql.DB, d goose.Dialect, folder fs.FS) error {
+	if folder == nil {
+		return nil
+	}
+	p, err := goose.NewProvider(d, db, folder)
+	if err != nil {
+		return err
+	}
+	for range 20 {
+		if _, err = p.Up(ctx); err == nil || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+	return err
+}
+
+// Close closes the database.
+func (db *DB) Close() error { return errors.Join(db.Readers.Close(), db.Writer.Close()) }
+
+// Write runs fn in a transaction, and commits it if fn returns nil.
+func (db *DB) Write(ctx context.Context, fn func(c Conn) error) error {
+	return In(ctx, db.Writer, nil, fn)
+}
+
+// Read runs fn in a transaction that sees the database as of one moment.
+func (db *DB) Read(ctx context.Context, fn func(c Conn) error) error {
+	return In(ctx, db.Readers, nil, fn)
+}
+
+// OpenAnew is Open, but renames a damaged file and makes a new one.
+func OpenAnew(ctx context.Context, cfg Config, now time.Time, log *slog.Logger) (*DB, error) {
+	db, err := Open(ctx, cfg)
+	if !errors.Is(err, ErrCorrupt) {
+		return db, err
+	}
+	aside := fmt.Sprintf("%s.corrupt-%d", cfg.Path, now.UnixMilli())
+	log.ErrorContext(ctx, "a database is damaged and set aside; a new one takes its place", "file", cfg.Path, "aside", aside, "err", err)
+	for _, suffix := range []string{"-wal", "-shm", ""} { // the file last: until then a second call repeats the rest
+		if failed := os.Rename(cfg.Path+suffix, aside+suffix); failed != nil && !errors.Is(failed, fs.ErrNotExist) {
+			return nil, errors.Join(failed, err)
+		}
+	}
+	return Open(ctx, cfg)
+}

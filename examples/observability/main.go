@@ -1,0 +1,67 @@
+// Command observability serves the metrics of a cache that is busy with made-up reads, so
+// that the alerts and the dashboard of this folder have something to show.
+//
+//	go run ./examples/observability
+//	curl http://127.0.0.1:9464/metrics
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"time"
+)
+
+// pause is between two rounds of reads: a thousand reads or so in a second.
+const pause = 100 * time.Millisecond
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "observability:", err)
+		os.Exit(1)
+	}
+}
+
+// run serves until ctx ends.
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("observability", flag.ContinueOnError)
+	listen := flags.String("listen", "127.0.0.1:9464", "`address` of /metrics")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("argument %q is not a flag", flags.Arg(0))
+	}
+	l, err := net.Listen("tcp", *listen)
+	if err != nil {
+		return fmt.Errorf("flag -listen: %w", err)
+	}
+	s, err := newShop()
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	fmt.Fprintf(out, "metrics at http://%s/metrics\n", l.Addr())
+	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: time.Second}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for ctx.Err() == nil && err == nil {
+		s.round(ctx)
+		select {
+		case <-ctx.Done():
+		case err = <-served:
+		case <-tick.C:
+		}
+	}
+	return errors.Join(err, server.Close(), s.close())
+}

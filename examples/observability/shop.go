@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	exporter "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/metric"
+	sdk "go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// article is what the cache holds.
+type article struct {
+	ID    int
+	Title string
+}
+
+// shop is two processes of one fleet. The second one has no metrics; it invalidates.
+type shop struct {
+	registry *prometheus.Registry
+	provider *sdk.MeterProvider
+	tiers    []*cache.Tiers
+	here     cache.Cache[int, article]
+	there    cache.Cache[int, article]
+}
+
+func newShop() (*shop, error) {
+	s := &shop{registry: prometheus.NewRegistry()}
+	e, err := exporter.New(exporter.WithRegisterer(s.registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
+	if err != nil {
+		return nil, err
+	}
+	s.provider = sdk.NewMeterProvider(sdk.WithReader(e))
+	log, remote := logtest.NewMemory(logtest.MemoryConfig{}), tiertest.NewMemory()
+	open := func(meters metric.MeterProvider) (c cache.Cache[int, article], err error) {
+		t, err := cache.Open(cache.TiersConfig{Remote: remote, Log: log, MeterProvider: meters, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			return c, err
+		}
+		s.tiers = append(s.tiers, t)
+		cfg := cache.For("articles:v1", load)
+		cfg.Tags = func(id int, _ article) []string { return []string{fmt.Sprint("shelf:", id%10)} }
+		cfg.Policy = policy.Patch{TTL: new(5 * time.Second), Stale: new(time.Minute), StaleIfError: new(time.Minute), NegativeTTL: new(time.Second)}
+		return cache.New(t, cfg)
+	}
+	if s.here, err = open(s.provider); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	if s.there, err = open(nil); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+var errDown = errors.New("the source is down")
+
+// load is the source: one article in fifty is not there, and one call in fifty fails.
+func load(_ context.Context, id int) (article, error) {
+	switch {
+	case id%50 == 7:
+		return article{}, cache.ErrNotFound
+	case rand.IntN(50) == 0:
+		return article{}, errDown
+	}
+	return article{id, fmt.Sprint("article ", id)}, nil
+}
+
+// round reads a hundred articles, most of them often, and changes one elsewhere.
+func (s *shop) round(ctx context.Context) {
+	for range 100 {
+		_, _ = s.here.Get(ctx, int(rand.ExpFloat64()*50)) // some fail, as said above
+	}
+	id := rand.IntN(100)
+	_, _ = s.there.Get(ctx, id)
+	_ = s.there.Delete(ctx, id)
+	if id%10 == 0 {
+		_ = s.tiers[1].Invalidate(ctx, invalidate.Tag("articles", fmt.Sprint("shelf:", id/10)))
+	}
+}
+
+func (s *shop) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}))
+	return mux
+}
+
+func (s *shop) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	var errs []error
+	for _, t := range s.tiers {
+		errs = append(errs, t.Close(ctx))
+	}
+	return errors.Join(append(errs, s.provider.Shutdown(ctx))...)
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mmcdole/gofeed"
+
+	"github.com/twofold-go/twofold/examples/internal/sqlite"
+)
+
+// asProgram, when it is set, makes the test binary be the program.
+const asProgram = "RSSTRACKER_TEST_ARGS"
+
+// process returns the program with arguments, as a process of its own.
+func process(ctx context.Context, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, os.Args[0])
+	// The race detector sleeps for a second at the end, in which a kill would show nothing.
+	c.Env = append(os.Environ(), asProgram+"="+strings.Join(args, "\n"), "GORACE=atexit_sleep_ms=0")
+	return c
+}
+
+// reader polls the feed. What it has seen must neither change nor come back.
+type reader struct {
+	seen  map[string]string // what is said of an item, by guid
+	inNow map[string]bool   // in the feed at the last poll
+}
+
+// poll returns what is wrong with the feed; "" if nothing is.
+func (r *reader) poll(t *testing.T, file string) (faults string) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) && len(r.seen) == 0 {
+		return ""
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	f, err := gofeed.NewParser().ParseString(string(b))
+	if err != nil {
+		return fmt.Sprintf("the feed is broken: %v\n%s", err, b)
+	}
+	now := map[string]bool{}
+	for _, i := range f.Items {
+		says := i.Link + " " + i.Published
+		old, known := r.seen[i.GUID]
+		if now[i.GUID] || known && (!r.inNow[i.GUID] || old != says) {
+			faults += fmt.Sprintf("%s is there twice, is back, or has changed: %s, %s\n", i.GUID, old, says)
+		}
+		r.seen[i.GUID], now[i.GUID] = says, true
+	}
+	r.inNow = now
+	return faults
+}
+
+// missing returns the posts that were never published. The first run published the newest
+// of three.
+func (r *reader) missing(b *blog) (all []string) {
+	for n := 2; n < b.posts; n++ {
+		if guid := fmt.Sprintf("%s/posts/%d", b.URL, n); r.seen[guid] == "" {
+			all = append(all, guid)
+		}
+	}
+	return all
+}
+
+// TestKillsNotice: the reader of TestKills finds an item that was lost, and one that is back.
+func TestKillsNotice(t *testing.T) {
+	b := newBlog(t)
+	file, dir := configured(t, b.URL)
+	read := &reader{seen: map[string]string{}}
+	after := func(plant string) string {
+		t.Helper()
+		db, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(dir, "rss.db")})
+		if err == nil {
+			_, err = db.Writer.ExecContext(t.Context(), plant)
+			err = errors.Join(err, db.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, out, errs := do(t, "run", "--config", file); status != 0 {
+			t.Fatalf("%s%s", out, errs)
+		}
+		return read.poll(t, filepath.Join(dir, "feeds", "blog", "rss.xml"))
+	}
+	if status, out, errs := do(t, "run", "--config", file); status != 0 {
+		t.Fatalf("%s%s", out, errs)
+	}
+	b.set(4, false)
+	if faults := after(`SELECT 1`); faults != "" || len(read.missing(b)) > 0 {
+		t.Errorf("before any fault: %s %v", faults, read.missing(b))
+	}
+	if faults := after(`DELETE FROM items WHERE guid LIKE '%/posts/3'; UPDATE urls SET state = 1`); faults != "" {
+		t.Errorf("an item that left the feed: %s", faults)
+	}
+	if faults := after(`UPDATE urls SET state = 0, changed = 0 WHERE guid LIKE '%/posts/3'`); !strings.Contains(faults, "/posts/3 is there twice, is back") {
+		t.Errorf("an item that is back: %q", faults)
+	}
+	b.set(5, false)
+	if faults := after(`SELECT 1`); faults != "" || len(read.missing(b)) > 0 {
+		t.Errorf("a new post: %s %v", faults, read.missing(b))
+	}
+	b.set(6, false) // and no run
+	if len(read.missing(b)) != 1 {
+		t.Error("a post that was never published is not missed")
+	}
+}
+
+// enoughTime is how long TestKills goes on.
+const enoughTime = 45 * time.Second
+
+// TestKills starts the program as a process and kills it with the signal that cannot be
+// caught, at random moments, 60 times. The site grows all the while. In the end each post
+// was published once.
+func TestKills(t *testing.T) {
+	kills, begun := 60, time.Now()
+	if testing.Short() {
+		kills = 10
+	}
+	b := newBlog(t)
+	file, dir := configured(t, b.URL)
+	add(t, file, "lease: 20ms\n")
+	feed, read := filepath.Join(dir, "feeds", "blog", "rss.xml"), &reader{seen: map[string]string{}}
+	look := func() {
+		t.Helper()
+		if faults := read.poll(t, feed); faults != "" {
+			t.Fatal(faults)
+		}
+	}
+	whole := func() time.Duration {
+		t.Helper()
+		for {
+			began := time.Now()
+			out, err := process(t.Context(), "run", "--config", file).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			look()
+			if !strings.Contains(string(out), "another run is under way") { // the lease of one that was killed
+				return time.Since(began)
+			}
+		}
+	}
+	took, killed := whole(), 0
+	// A busy machine leaves out up to two thirds of the kills when they take too long.
+	for n := 0; killed < kills && n < 10*kills && (killed < kills/3 || time.Since(begun) < enoughTime); n++ {
+		b.set(b.posts+1, false)
+		c := process(t.Context(), "run", "--config", file)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		stop := time.AfterFunc(rand.N(took), func() { _ = c.Process.Signal(syscall.SIGKILL) })
+		err := c.Wait()
+		stop.Stop()
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+			killed++
+		} else if err != nil {
+			t.Fatalf("the program failed by itself: %v", err)
+		}
+		look()
+		if n%10 == 9 {
+			took = whole()
+		}
+	}
+	whole()
+	if killed < kills/3 {
+		t.Errorf("killed %d times: too few to show anything", killed)
+	}
+	if lost := read.missing(b); len(lost) > 0 {
+		t.Errorf("%v were never published", lost)
+	}
+	t.Logf("killed %d times, %d posts, the last run took %v", killed, b.posts, took)
+}

@@ -1,0 +1,81 @@
+package page
+
+import (
+	"io"
+	"slices"
+
+	"github.com/PuerkitoBio/goquery"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// The limits of a page. What is beyond them is not read.
+const (
+	maxTree  = 16 << 20  // bytes of memory, about
+	maxToken = 1 << 20   // bytes of one tag or text
+	maxLD    = 256 << 10 // bytes of JSON-LD
+	maxDepth = 512
+)
+
+const (
+	nodeSize = 128
+	attrSize = 64
+)
+
+// alone have no end tag. The next element of the same name ends one of single.
+var (
+	alone  = []atom.Atom{atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Source, atom.Track, atom.Wbr}
+	single = []atom.Atom{atom.P, atom.Li, atom.Dt, atom.Dd, atom.Tr, atom.Td, atom.Th, atom.Option}
+)
+
+// read makes a tree of a page. It does not repair the page as browsers do: that can make gigabytes of 1 MB.
+func read(r io.Reader) *goquery.Document {
+	z := html.NewTokenizer(r)
+	z.SetMaxBuf(maxToken)
+	root := &html.Node{Type: html.DocumentNode}
+	open, left := []*html.Node{root}, maxTree
+	for left > 0 {
+		kind, top := z.Next(), open[len(open)-1]
+		switch kind {
+		case html.ErrorToken: // the end, or a token that is too long
+			return goquery.NewDocumentFromNode(root)
+		case html.TextToken:
+			n := &html.Node{Type: html.TextNode, Data: string(z.Text())}
+			left -= nodeSize + len(n.Data)
+			top.AppendChild(n)
+		case html.StartTagToken, html.SelfClosingTagToken:
+			n := element(z, &left)
+			if len(open) > 1 && top.Data == n.Data && slices.Contains(single, n.DataAtom) {
+				open = open[:len(open)-1]
+				top = open[len(open)-1]
+			}
+			top.AppendChild(n)
+			if kind == html.StartTagToken && len(open) < maxDepth && !slices.Contains(alone, n.DataAtom) {
+				open = append(open, n)
+			}
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			for i := len(open) - 1; i > 0; i-- {
+				if open[i].Data == string(name) {
+					open = open[:i]
+					break
+				}
+			}
+		case html.CommentToken, html.DoctypeToken: // say nothing of the page
+		}
+	}
+	return goquery.NewDocumentFromNode(root)
+}
+
+func element(z *html.Tokenizer, left *int) *html.Node {
+	name, more := z.TagName()
+	n := &html.Node{Type: html.ElementNode, DataAtom: atom.Lookup(name), Data: string(name)}
+	*left -= nodeSize + len(name)
+	for more && *left > 0 {
+		var k, v []byte
+		k, v, more = z.TagAttr()
+		n.Attr = append(n.Attr, html.Attribute{Key: string(k), Val: string(v)})
+		*left -= attrSize + len(k) + len(v)
+	}
+	return n
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The size of the window, in pixels.
+const width, height = 1200, 900
+
+// paper is the background that both style sheets ask for in light colours.
+var paper = color.RGBA{0xfd, 0xfc, 0xf9, 0xff}
+
+// looked is a page, and what it has to have.
+type looked struct {
+	path  string
+	texts []string
+}
+
+var lookedAt = []looked{
+	{"/", []string{"<h1", "Notes from the Yard", "/posts/", `rel="stylesheet"`}},
+	{"/posts/the-cost-of-a-miss", []string{"<article", "<h1"}},
+	{"/zh/", []string{`lang="zh`, "/zh/posts/"}},
+	{"/pages/about", []string{"<h1"}},
+	{"/tags/caching", []string{"<h1", "/posts/"}},
+	{"/months/2025-03", []string{"<h1", "/posts/"}},
+	{"/nothing-here", []string{"<h1", "Notes from the Yard"}},
+	{"/_cache", []string{"<h1", `href="/_cache/responses"`}},
+	{"/_cache/responses", []string{"<form", "responses:v1", "Policies in force"}},
+	{"/_cache/objects?prefix=default:", []string{`id="keys"`, "<li>"}},
+}
+
+// The site looks right in a browser: each page has what it should, in the colours of its
+// style sheet. `make e2e` runs this with a Chromium, which is on the PATH or named by CHROMIUM.
+func TestE2E(t *testing.T) {
+	if os.Getenv("SITE_E2E") == "" {
+		t.Skip("SITE_E2E is not set: make e2e sets it")
+	}
+	chromium, err := browser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, err := launch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(site.kill)
+	b := view{chromium: chromium, dir: t.TempDir(), base: site.URL}
+	for _, p := range lookedAt {
+		t.Run(p.path, func(t *testing.T) {
+			colours, err := b.check(t.Context(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%dx%d, %d colours", width, height, colours)
+		})
+	}
+}
+
+func browser() (string, error) {
+	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
+		if name == "" {
+			continue
+		}
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("there is no chromium on the PATH; set CHROMIUM, or install it (Debian: apt-get install chromium)")
+}
+
+// view is how the browser sees the site.
+type view struct{ chromium, dir, base string }
+
+// check looks at a page twice: at what it is made of, and at how it looks.
+func (v view) check(ctx context.Context, p looked) (colours int, err error) {
+	url := v.base + p.path
+	if strings.HasPrefix(p.path, "/_cache") {
+		url = strings.Replace(url, "http://", "http://operator:"+processKey+"@", 1)
+	}
+	dom, err := v.chrome(ctx, "--dump-dom", url)
+	if err != nil {
+		return 0, err
+	}
+	for _, text := range p.texts {
+		if !bytes.Contains(dom, []byte(text)) {
+			return 0, fmt.Errorf("there is no %q among %d bytes of DOM", text, len(dom))
+		}
+	}
+	shot := filepath.Join(v.dir, "shot.png")
+	if _, err := v.chrome(ctx, "--screenshot="+shot, url); err != nil {
+		return 0, err
+	}
+	return look(shot)
+}
+
+func (v view) chrome(ctx context.Context, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	// The sandbox needs rights that containers do not have; only our own pages are shown.
+	args = append([]string{
+		"--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--user-data-dir=" + filepath.Join(v.dir, "profile"),
+		fmt.Sprintf("--window-size=%d,%d", width, height),
+	}, args...)
+	var errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, v.chromium, args...)
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("chromium: %w: %s", err, bytes.TrimSpace(errs.Bytes()))
+	}
+	return out, nil
+}
+
+// look checks a screenshot: its size, that there is something on it, and that it
+// has the background of the style sheet. It returns how many colours there are.
+func look(path string) (colours int, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	img, err := png.Decode(f)
+	if err != nil {
+		return 0, err
+	}
+	if got := img.Bounds().Size(); got != (image.Point{X: width, Y: height}) {
+		return 0, fmt.Errorf("the screenshot is %v", got)
+	}
+	seen := map[color.RGBA]int{}
+	for y := range height {
+		for x := range width {
+			seen[color.RGBAModel.Convert(img.At(x, y)).(color.RGBA)]++
+		}
+	}
+	switch {
+	case len(seen) < 16:
+		return 0, fmt.Errorf("the screenshot has %d colours: it is blank", len(seen))
+	case seen[paper] < width*height/2:
+		return 0, fmt.Errorf("only %d pixels have the background of the style sheet", seen[paper])
+	}
+	return len(seen), nil
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
+)
+
+type options struct {
+	addr, db, adminKey string
+	cache, seed, demo  bool
+	limits             limits
+}
+
+// limits bound what the caches keep and how often the site works by itself.
+type limits struct {
+	objects, absences, responses, maxBody int64 // bytes
+	hotPages, warmMax                     int
+	warmDelay, schedule, poll             time.Duration
+}
+
+var usual = limits{
+	objects: 16 << 20, absences: 256 << 10, responses: 64 << 20, maxBody: httpcache.DefaultMaxBody, hotPages: 10, warmMax: 1000,
+	warmDelay: 250 * time.Millisecond, schedule: time.Second, poll: 500 * time.Millisecond,
+}
+
+// errUsage means that the flags are wrong. The error is already printed.
+var errUsage = errors.New("wrong usage")
+
+func parse(args []string, errs io.Writer) (o options, err error) {
+	o.limits = usual
+	f := flag.NewFlagSet("site", flag.ContinueOnError)
+	f.SetOutput(errs)
+	f.StringVar(&o.addr, "addr", "", "`address` to listen on (default "+usualAddr+", or a free port if that is taken)")
+	f.StringVar(&o.db, "db", "", "`database`: a SQLite file, made if there is none, or postgres://… (default a new file in a temporary folder)")
+	f.StringVar(&o.adminKey, "admin-key", "", "bearer `key` of the admin API (default a new one, printed)")
+	f.BoolVar(&o.cache, "cache", true, "cache objects and responses")
+	f.BoolVar(&o.seed, "seed", true, "fill a new database with posts to read; -seed=false begins an empty blog")
+	f.BoolVar(&o.demo, "demo", false, "show a hit, a write and the fresh page, check them, and end")
+	l := &o.limits
+	size(f, &l.objects, "objects", "memory for objects")
+	size(f, &l.absences, "absences", "memory for slugs and keys that do not exist")
+	size(f, &l.responses, "responses", "memory for responses")
+	size(f, &l.maxBody, "max-body", "longest response that is cached")
+	count(f, &l.hotPages, "hot-pages", "pages of a list that are kept as objects")
+	count(f, &l.warmMax, "warm-max", "pages that may wait to be warmed up")
+	span(f, &l.warmDelay, "warm-delay", time.Hour, "from a write to the warm-ups after it")
+	span(f, &l.schedule, "schedule", time.Hour, "between looks for scheduled posts that are due")
+	span(f, &l.poll, "poll", sqllog.DefaultBound/2, "between looks for what other processes wrote")
+	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return o, err
+	} else if err != nil {
+		return o, errUsage // Parse has printed it
+	}
+	switch {
+	case f.NArg() > 0:
+		err = fmt.Errorf("argument %q is not a flag: see -help", f.Arg(0))
+	case o.demo && !o.cache:
+		err = errors.New("-demo shows what the cache does: leave out -cache=false")
+	case o.demo && !o.seed:
+		err = errors.New("-demo reads the seeded posts: leave out -seed=false")
+	}
+	if err != nil {
+		fmt.Fprintln(errs, "site:", err)
+		return o, errUsage
+	}
+	return o, nil
+}
+
+func size(f *flag.FlagSet, to *int64, name, what string) {
+	usage := fmt.Sprintf("%s, a `size` such as 8MiB (default %s)", what, humanize.IBytes(uint64(*to)))
+	limit(f, to, name, usage, 16<<10, math.MaxInt64/2, "a size of at least 16KiB, such as 8MiB", func(s string) (int64, error) {
+		n, err := humanize.ParseBytes(s)
+		return int64(min(n, math.MaxInt64)), err
+	})
+}
+
+func count(f *flag.FlagSet, to *int, name, what string) {
+	limit(f, to, name, fmt.Sprintf("`number` of %s (default %d)", what, *to), 1, 1_000_000, "a number from 1 to 1000000", strconv.Atoi)
+}
+
+func span(f *flag.FlagSet, to *time.Duration, name string, most time.Duration, what string) {
+	usage, want := fmt.Sprintf("`time` %s (default %v)", what, *to), fmt.Sprintf("a duration from 10ms to %v, such as 250ms", most)
+	limit(f, to, name, usage, 10*time.Millisecond, most, want, time.ParseDuration)
+}
+
+// limit makes a flag of a value from least to most.
+func limit[T cmp.Ordered](f *flag.FlagSet, to *T, name, usage string, least, most T, want string, parse func(string) (T, error)) {
+	f.Func(name, usage, func(s string) error {
+		v, err := parse(s)
+		if err != nil || v < least || v > most {
+			return errors.New("want " + want)
+		}
+		*to = v
+		return nil
+	})
+}
