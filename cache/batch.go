@@ -70,15 +70,29 @@ func (g *gathered[K, V]) add(k K, v V, err error) {
 
 // local takes what this process holds, and returns asks for the rest.
 func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], keys []K, o callOpts, called int64) (rest []ask[K, V]) {
-	seen, p := make(map[K]struct{}, len(keys)), c.v.policy()
+	p, anyHit := c.v.policy(), o.anyHit() && !c.s.t.work.Closed()
+	seen := map[K]struct{}{} // keys without a value so far
 	var none V
 	for _, k := range keys {
+		if _, again := g.vals[k]; again {
+			continue
+		}
 		if _, again := seen[k]; again {
 			continue
 		}
+		at := c.slot(k)
+		if anyHit {
+			if it, lease, _ := c.hit(at, k, called); it != nil {
+				c.inherit(ctx, it, lease)
+				if g.add(k, c.value(it), it.err); it.err != nil {
+					seen[k] = struct{}{}
+				}
+				continue
+			}
+		}
 		seen[k] = struct{}{}
 		a := ask[K, V]{called: called}
-		if err := a.begin(c, "get many", k, c.slot(k), nil, &o); err != nil {
+		if err := a.begin(c, "get many", k, at, nil, &o); err != nil {
 			g.add(k, none, err)
 			continue
 		}

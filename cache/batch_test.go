@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -70,6 +71,34 @@ func TestGetManyNothing(t *testing.T) {
 	for _, keys := range [][]int{nil, {}} {
 		if m, err := c.GetMany(t.Context(), keys); m == nil || len(m) != 0 || err != nil || remote.Calls() != 0 {
 			t.Errorf("GetMany(%v) = %v, %v after %d remote calls", keys, m, err, remote.Calls())
+		}
+	}
+}
+
+// A key that repeats counts once, whether it has a value, is absent or has to be loaded.
+func TestGetManyCountsAKeyOnce(t *testing.T) {
+	tiers := open(t, cache.TiersConfig{})
+	c := with(t, tiers, thingConfig{Policy: policy.Patch{NegativeTTL: new(time.Hour)}, Load: func(_ context.Context, id int) (string, error) {
+		if id == 2 {
+			return "", cache.ErrNotFound
+		}
+		return "x", nil
+	}})
+	for _, want := range []cache.Counts{
+		{Misses: 3, Loads: 3, Negatives: 1},
+		{LocalHits: 3, Negatives: 1},
+	} {
+		before := tiers.Stats().Total
+		if m, err := c.GetMany(t.Context(), []int{1, 2, 3, 1, 2, 3}); len(m) != 2 || err != nil {
+			t.Errorf("GetMany = %v, %v, want two values", m, err)
+		}
+		after := tiers.Stats().Total
+		got := cache.Counts{
+			LocalHits: after.LocalHits - before.LocalHits, Misses: after.Misses - before.Misses,
+			Loads: after.Loads - before.Loads, Negatives: after.Negatives - before.Negatives,
+		}
+		if got != want {
+			t.Errorf("counted %+v, want %+v", got, want)
 		}
 	}
 }

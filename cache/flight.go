@@ -84,14 +84,14 @@ func (f *flight[K, V]) standIn(spare *item[K, V]) *item[K, V] {
 // the loader's source knows nothing, and would say that it still stands.
 func (f *flight[K, V]) predecessor(spare *item[K, V]) *item[K, V] {
 	var it *item[K, V]
-	now := f.t.now()
+	var now int64
 	if !f.o.skipLocal {
-		it = f.find(f.at, f.k, now)
+		it, now = f.find(f.at, f.k, 0)
 	}
 	if it != nil && !it.precedes(now) {
 		it = nil
 	}
-	if spare == nil || !spare.precedes(now) ||
+	if spare == nil || !spare.precedes(f.t.or(now)) ||
 		it != nil && it.loadedAt >= spare.loadedAt || !f.clear(spare) {
 		return it
 	}
@@ -103,8 +103,7 @@ func (f *flight[K, V]) here() (*item[K, V], staleReason) {
 	if f.o.skipLocal {
 		return nil, notStale
 	}
-	now := f.t.now()
-	it := f.find(f.at, f.k, now)
+	it, now := f.find(f.at, f.k, 0)
 	if old := f.refreshing; it == nil || old != nil && it.loadedAt <= old.loadedAt {
 		return nil, notStale // or it is what a refresh is to replace
 	}

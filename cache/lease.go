@@ -51,7 +51,7 @@ var errUnconfirmed = errors.New("cache: no lease")
 // follow begins to follow the log, if there is one.
 func (t *Tiers) follow() {
 	if t.cfg.Log == nil {
-		t.fences, t.lease = follow.NewFences(t.base), &follow.Lease{}
+		t.fences, t.lease = t.unlogged(), &follow.Lease{}
 		t.lease.Without()
 		t.settleBeforeForgetting()
 		return
@@ -65,6 +65,14 @@ func (t *Tiers) follow() {
 	t.follower = follow.Follow(t.cfg.Log, cfg)
 	t.fences, t.lease = t.follower.Fences(), t.follower.Lease()
 	t.settleBeforeForgetting()
+}
+
+// unlogged returns the fences of tiers without a log.
+func (t *Tiers) unlogged() *follow.Fences {
+	if t.remote == nil {
+		return follow.NewLocalFences(t.base)
+	}
+	return follow.NewFences(t.base)
 }
 
 // Ready waits until this process knows what the log knows, so that it can serve

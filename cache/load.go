@@ -90,7 +90,7 @@ func (p *party[K, V]) attempt(l *load, hook *late[K, V], as []attempt[K, V]) (la
 // with its handle in the context.
 func (p *party[K, V]) enter(l *load) error {
 	f := p.runs[0].f
-	l.Begin(&p.Scope, f.p.LoadTimeout)
+	l.Begin(&p.Scope, f.t.base.Add(time.Duration(f.t.now())), f.p.LoadTimeout)
 	l.ctx = &l.Scope
 	// A load nested in another runs in the outer one's turn: if it waited for
 	// its own, enough outer loads could hold every turn and wait for ever.

@@ -101,19 +101,19 @@ func (it *item[K, V]) rests(now int64) staleReason {
 	return notStale
 }
 
-// find returns the entry of k in whatever state, as long as it is vouched for
-// and no fence covers it.
-func (c Cache[K, V]) find(at uint64, k K, now int64) *item[K, V] {
+// find returns the entry of k in whatever state, as long as it is vouched for and no fence
+// covers it, and the time it was judged at: the moment, or without one the clock's.
+func (c Cache[K, V]) find(at uint64, k K, moment int64) (it *item[K, V], now int64) {
 	t := c.s.t
-	it := c.lookup(at, k)
-	if it == nil {
-		return nil
+	if it = c.lookup(at, k); it == nil {
+		return nil, moment
 	}
-	lease := t.lease.Read()
+	lease := t.lease.Read() // before the fences
+	now = t.or(moment)
 	if !t.vouches(lease, now, it.readAt()) || !it.unfenced(t, it) {
-		return nil
+		return nil, now
 	}
-	return it
+	return it, now
 }
 
 // lookup returns the entry of k, whatever it is worth.
@@ -134,8 +134,7 @@ func (it *item[K, V]) of(v *view) bool { return it.view == v || it.view.space ==
 // old returns what may be served when the load fails or takes too long: an
 // entry of any age its policy allows, but never an invalidated one.
 func (c Cache[K, V]) old(at uint64, k K) *item[K, V] {
-	now := c.s.t.now()
-	it := c.find(at, k, now)
+	it, now := c.find(at, k, 0)
 	if it == nil || it.err != nil || it.freshness(now) == dead {
 		return nil
 	}

@@ -84,6 +84,9 @@ type callOpts struct {
 // anyAge are the options of a call without any.
 var anyAge = callOpts{maxAge: -1}
 
+// anyHit reports whether any value that this process may serve will do.
+func (o *callOpts) anyHit() bool { return o.maxAge < 0 && !o.noStale && !o.anew && !o.skipLocal }
+
 // ofRefresh returns the options of a refresh that the call causes.
 func (o *callOpts) ofRefresh() *callOpts {
 	return &callOpts{ttl: o.ttl, tags: o.tags, maxAge: -1, skipLocal: o.skipLocal, skipRemote: o.skipRemote}

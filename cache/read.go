@@ -113,7 +113,7 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 	}
 	now := j.t.confirm(ctx, j.o.within(), j.t.now())
 	lease := j.t.lease.Read() // before find and peekRemote look at the fences
-	it := c.find(at, k, now)
+	it, _ := c.find(at, k, now)
 	if it == nil || it.freshness(now) < stale {
 		it = j.peekRemote(ctx)
 	}
@@ -224,7 +224,7 @@ func (a *ask[K, V]) fromLocal(ctx context.Context) (r Result[V], ok bool, err er
 		return r, false, nil
 	}
 	now := a.called // a promise is counted from it, and no entry is judged by more
-	it := a.find(a.at, a.k, now)
+	it, _ := a.find(a.at, a.k, now)
 	if it != nil && it.ended.Load() != 0 {
 		now = max(now, a.t.now()) // it was expired, perhaps behind a moment
 	}

@@ -199,8 +199,7 @@ func (r *run[K, V]) fallback(ctx context.Context) bool {
 	if f.refreshing != nil || f.o.anew || f.o.skipLocal {
 		return false
 	}
-	now := f.t.now()
-	it := f.find(f.at, f.k, now)
+	it, now := f.find(f.at, f.k, 0)
 	if it == nil || it.loadedAt < f.minLoaded {
 		return false
 	}

@@ -59,7 +59,7 @@ type Fences struct {
 	last    [groups]atomic.Uint64 // gen of the last key fence of each group
 
 	origin  time.Time                         // of the times that Clear returns
-	logged  bool                              // positions come from a log
+	from    source                            // of positions
 	applied atomic.Pointer[invalidate.Cursor] // with a log: applied without a gap; nil: nothing yet
 
 	recent recentKeys
@@ -77,6 +77,15 @@ type Fences struct {
 	holds    holds
 }
 
+// source is where the positions of fences come from.
+type source uint8
+
+const (
+	clocked source = iota // the wall clock
+	logged                // the log
+	none                  // nowhere: no other process stores what they are held against
+)
+
 // NewFences returns fences that have seen nothing, and take their positions
 // from the clock. Moments that they tell of are counted from origin.
 func NewFences(origin time.Time) *Fences {
@@ -90,19 +99,30 @@ func NewFences(origin time.Time) *Fences {
 // newLoggedFences returns fences that take their positions from a log.
 func newLoggedFences(origin time.Time) *Fences {
 	f := NewFences(origin)
-	f.logged = true
+	f.from = logged
+	return f
+}
+
+// NewLocalFences returns fences without positions, for entries of this process alone.
+func NewLocalFences(origin time.Time) *Fences {
+	f := NewFences(origin)
+	f.from = none
 	return f
 }
 
 // Capture returns the mark to write down before a fetch or a load begins.
 func (f *Fences) Capture() Mark {
 	tick := f.tick.Load() // before the position: a fence in between must look newer
-	if f.logged {
+	switch f.from {
+	case logged:
 		c := f.cursor()
 		return Mark{Tick: tick, Key: c.Key, Scope: c.Scope, Epoch: c.Epoch}
+	case clocked:
+		p := presentPosition()
+		return Mark{Tick: tick, Key: p, Scope: p}
+	default:
+		return Mark{Tick: tick}
 	}
-	p := presentPosition()
-	return Mark{Tick: tick, Key: p, Scope: p}
 }
 
 // Tick returns the number of fences applied so far.
@@ -128,10 +148,10 @@ func (f *Fences) Apply(r Request) {
 // before it takes the lock, so of two for one scope the older may arrive last;
 // the tables keep the newer position.
 func (f *Fences) next() invalidate.Position {
-	if f.logged {
-		return 0
+	if f.from == clocked {
+		return nextPosition()
 	}
-	return nextPosition()
+	return 0
 }
 
 // Flush kills everything marked before it, whatever its key, here and in

@@ -95,7 +95,7 @@ func (f *Fences) Accepts(m Mark, hash uint64, key string, tags []uint64) (fresh 
 
 // inEpoch reports whether an id is that of the log's epoch, or 0 without a log.
 func (f *Fences) inEpoch(id uint64) bool {
-	if !f.logged {
+	if f.from != logged {
 		return id == 0
 	}
 	return (id != 0 && f.cursor().Epoch == id) || safeguard.Off(safeguard.Epochs)

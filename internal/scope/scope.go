@@ -122,9 +122,10 @@ func (c *Scope) AfterFunc(f func()) (stop func() bool) {
 	}
 }
 
-// Begin gives the scope the values and the end of an outer context, and a deadline.
-func (c *Scope) Begin(outer context.Context, timeout time.Duration) {
-	c.deadline = time.Now().Add(timeout)
+// Begin gives the scope the values and the end of an outer context, and a deadline. Now is
+// the present: the caller has just read the clock.
+func (c *Scope) Begin(outer context.Context, now time.Time, timeout time.Duration) {
+	c.deadline = now.Add(timeout)
 	c.mu.Lock()
 	c.timer = time.AfterFunc(timeout, c.expire)
 	c.mu.Unlock()

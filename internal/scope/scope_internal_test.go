@@ -46,9 +46,9 @@ func TestScopeEnds(t *testing.T) {
 				flight := detach(context.Background())
 				var c Scope
 				if foreign {
-					c.Begin(outer, time.Minute)
+					c.Begin(outer, time.Now(), time.Minute)
 				} else {
-					c.Begin(flight, time.Minute)
+					c.Begin(flight, time.Now(), time.Minute)
 				}
 				hook, ran := make(lateness, 1), make(chan struct{}, 2)
 				c.Watch(hook)
@@ -86,7 +86,7 @@ func TestScopeCloses(t *testing.T) {
 		flight := detach(context.Background())
 		for range 2 {
 			var c Scope
-			c.Begin(flight, time.Minute)
+			c.Begin(flight, time.Now(), time.Minute)
 			hook := make(lateness, 1)
 			c.Watch(hook)
 			c.Close()
@@ -98,7 +98,7 @@ func TestScopeCloses(t *testing.T) {
 		}
 		flight.Cancel()
 		var late Scope
-		late.Begin(flight, time.Minute)
+		late.Begin(flight, time.Now(), time.Minute)
 		hook := make(lateness, 1)
 		late.Watch(hook)
 		if err := <-hook; !errors.Is(err, context.Canceled) {
@@ -114,7 +114,7 @@ func TestScopeValues(t *testing.T) {
 	flight := detach(caller)
 	var c Scope
 	c.Carry(ownKey{}, "own")
-	c.Begin(flight, time.Hour)
+	c.Begin(flight, time.Now(), time.Hour)
 	defer c.Close()
 	cancel(errSome)
 	if c.Value(valueKey{}) != "v" || c.Value(ownKey{}) != "own" || flight.Value(ownKey{}) != nil || c.Err() != nil {
@@ -159,7 +159,7 @@ func TestScopeConcurrently(t *testing.T) {
 		wg.Go(func() {
 			for range 3 { // one after the other, as loads of a flight are
 				var c Scope
-				c.Begin(flight, time.Hour)
+				c.Begin(flight, time.Now(), time.Hour)
 				c.Watch(make(lateness, 1))
 				derived, cancel := context.WithCancel(&c)
 				wg.Go(func() { c.AfterFunc(func() {})() })

@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,7 @@ func NewTwofold(o Options, t Twofold) (*TwofoldPeer, error) {
 	p := &TwofoldPeer{}
 	cfg := cache.TiersConfig{
 		Local: t.Local, Remote: t.Remote, MeterProvider: t.Meter, MaxRefreshes: t.Refreshes,
-		Policies: policy.Table{{Patch: policy.Patch{TTL: new(lifetime), RemoteTimeout: new(time.Second)}}},
+		Policies: policy.Table{{Patch: policy.Patch{TTL: cmp.Or(t.Policy.TTL, new(lifetime)), RemoteTimeout: new(time.Second)}}},
 	}
 	if t.Refreshes > 0 {
 		cfg.MaxLoads = 2 * t.Refreshes

@@ -55,6 +55,9 @@ func runLocalHits(ctx context.Context, e *Env) error {
 			return err
 		}
 	}
+	if err := e.hitKinds(ctx); err != nil {
+		return err
+	}
 	if err := e.hitStates(ctx); err != nil {
 		return err
 	}
@@ -261,5 +264,5 @@ func localHitTables(e *Env) []report.Table {
 			Contenders: names, Reference: "ristretto, pointers", Unit: readerNs, More: []string{allocsOp, missedPct},
 		}.Table(&e.Book))
 	}
-	return append(out, e.hitStateTable(), e.missTable())
+	return append(append(out, e.hitKindTables()...), e.hitStateTable(), e.missTable())
 }

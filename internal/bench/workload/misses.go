@@ -47,15 +47,13 @@ func (e *Env) missesOf(ctx context.Context, setting string, room int) error {
 			return err
 		}
 		defer p.Close()
-		next := int64(0) // never the same key twice
+		k := new(peers.Key) // never the same twice
 		cs = append(cs, measure.Contender{Name: s.Name, Measure: func(ctx context.Context) error {
 			e.add(missLine(setting, s.Name), e.missRun(ctx, func(int) {
-				k := peers.Key{ID: next}
-				if s.Name == "sturdyc" {
-					k = peers.KeyOf(next)
+				if k.ID++; s.Name == "sturdyc" {
+					*k = peers.KeyOf(k.ID)
 				}
-				p.Get(ctx, &k)
-				next++
+				p.Get(ctx, k)
 			}))
 			return nil
 		}})
