@@ -14,7 +14,7 @@ COUNT    ?= 1
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help soak e2e test test-race test-bench test-root stalecheck stalecheck-all stalecheck-cost fmt vet lint test-mariadb test-controls bench bench-db bench-http fleet bench-quick bench-go fuzz tidy deps-test
+.PHONY: help soak e2e test test-race test-bench test-root stalecheck stalecheck-all stalecheck-cost fmt vet lint test-mariadb test-controls bench bench-db bench-http fleet bench-quick bench-go fuzz tidy release-check deps-test
 
 # The checker, built so that its controls can remove safeguards.
 STALECHECK = go run -tags twofold_controls ./internal/bench/cmd/stalecheck
@@ -89,6 +89,9 @@ bench-go: ## run Go's own benchmarks: PKG=./cache BENCH=LocalHit COUNT=10
 
 fuzz: ## run every fuzz test of the root module for FUZZTIME each
 	sh internal/tools/fuzz.sh $(FUZZTIME)
+
+release-check: ## pack the modules as a proxy serves them, and build a program outside the workspace against each (half a minute)
+	go run ./internal/release
 
 tidy: ## tidy every module, the tools included
 	@for dir in $(MODULES) internal/tools; do (cd "$$dir" && GOWORK=off go mod tidy) || exit 1; done

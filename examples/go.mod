@@ -25,7 +25,7 @@ require (
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/rivo/uniseg v0.4.7
 	github.com/robfig/cron/v3 v3.0.1
-	github.com/twofold-go/twofold v0.0.0-00010101000000-000000000000
+	github.com/twofold-go/twofold v0.1.0
 	github.com/twofold-go/twofold/internal/dbtest v0.0.0-00010101000000-000000000000
 	github.com/yuin/goldmark v1.8.7
 	go.opentelemetry.io/otel/exporters/prometheus v0.69.0

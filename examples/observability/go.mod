@@ -7,7 +7,7 @@ replace github.com/twofold-go/twofold => ../..
 require (
 	github.com/prometheus/client_golang v1.24.1
 	github.com/prometheus/prometheus v0.312.0
-	github.com/twofold-go/twofold v0.0.0-00010101000000-000000000000
+	github.com/twofold-go/twofold v0.1.0
 	go.opentelemetry.io/otel/exporters/prometheus v0.69.0
 	go.opentelemetry.io/otel/metric v1.47.0
 	go.opentelemetry.io/otel/sdk/metric v1.47.0

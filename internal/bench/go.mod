@@ -24,10 +24,10 @@ require (
 	github.com/maypok86/otter/v2 v2.4.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.79
-	github.com/twofold-go/twofold v0.0.0-00010101000000-000000000000
+	github.com/twofold-go/twofold v0.1.0
 	github.com/twofold-go/twofold/internal/dbtest v0.0.0-00010101000000-000000000000
-	github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten v0.0.0-00010101000000-000000000000
-	github.com/twofold-go/twofold/tier/otter v0.0.0-00010101000000-000000000000
+	github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten v0.1.0
+	github.com/twofold-go/twofold/tier/otter v0.1.0
 	github.com/viccon/sturdyc v1.1.5
 	go.opentelemetry.io/otel/metric v1.47.0
 	go.opentelemetry.io/otel/sdk/metric v1.47.0

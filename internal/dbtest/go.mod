@@ -10,8 +10,8 @@ replace (
 require (
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/jackc/pgx/v5 v5.12.0
-	github.com/twofold-go/twofold v0.0.0-00010101000000-000000000000
-	github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten v0.0.0-00010101000000-000000000000
+	github.com/twofold-go/twofold v0.1.0
+	github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten v0.1.0
 	golang.org/x/sys v0.48.0
 	modernc.org/sqlite v1.60.1
 )

@@ -7,7 +7,7 @@ replace github.com/twofold-go/twofold => ../..
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/maypok86/otter/v2 v2.4.0
-	github.com/twofold-go/twofold v0.0.0-00010101000000-000000000000
+	github.com/twofold-go/twofold v0.1.0
 )
 
 require (

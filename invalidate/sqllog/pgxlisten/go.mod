@@ -6,7 +6,7 @@ replace github.com/twofold-go/twofold => ../../..
 
 require (
 	github.com/jackc/pgx/v5 v5.12.0
-	github.com/twofold-go/twofold v0.0.0-00010101000000-000000000000
+	github.com/twofold-go/twofold v0.1.0
 )
 
 require (
