@@ -48,7 +48,7 @@ func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) er
 	return nil
 }
 
-// Invalidate removes everything that the scopes cover. When it returns nil, no later read
+// Invalidate invalidates everything that the scopes cover. When it returns nil, no later read
 // in this process returns a value whose load began before. In another process that follows
 // the same log, this holds after the log's bound, or at once with invalidate.Strict among
 // the scopes. Without a log, keys are removed from the remote tier for all processes, and
