@@ -22,9 +22,9 @@ type ask[K comparable, V any] struct {
 	sample bool // a local hit in the sample
 }
 
-// begin reads the lease and then the tick, once for the call. A second reading for a retry
-// would accept values that the caller must not see. The caller has set called: the time
-// from which the guarantees count.
+// begin reads the lease and then the tick, once for the call. A second reading for a retry would
+// accept values that the caller must not see. The caller has set called: the time from which the
+// guarantees count.
 func (a *ask[K, V]) begin(c Cache[K, V], op string, k K, at uint64, load Loader[K, V], o *callOpts) error {
 	// One by one: a literal would first be built on the stack.
 	a.start(c, op, k, load, o)
@@ -44,8 +44,8 @@ func (a *ask[K, V]) begin(c Cache[K, V], op string, k K, at uint64, load Loader[
 	return nil
 }
 
-// join joins the key's flight, or begins one that the caller leads. With force it always
-// begins one. It returns before the caller waits, so that its stack is free by then.
+// join joins the key's flight, or begins one that the caller leads. With force it always begins
+// one. It returns before the caller waits, so that its stack is free by then.
 //
 //go:noinline
 func (a *ask[K, V]) join(ctx context.Context, force bool) (f *flight[K, V], led bool, err error) {
@@ -93,7 +93,6 @@ func (a *ask[K, V]) newFlight(in *Fill, ok func(*flight[K, V]) bool) (f *flight[
 	return c.Meta, led, nil
 }
 
-// leave ends the caller's part in a flight.
 func (a *ask[K, V]) leave(ctx context.Context, f *flight[K, V]) {
 	if loading.Load() > 0 {
 		Filling(ctx).awaited(&f.fill)
@@ -101,11 +100,11 @@ func (a *ask[K, V]) leave(ctx context.Context, f *flight[K, V]) {
 	f.Leave()
 }
 
-// joins reports whether the caller may join a flight. The flight must be as strict as the
-// caller and skip the same tiers, so that neither gets or stores what it excluded. It must
-// have begun after the last invalidation of the key or of a prefix of it, as far as the
-// lease can tell. The tags are not known yet; accepts checks them. A flight that is young
-// enough for the caller's MaxAge may still end with an older value, which accepts refuses.
+// joins reports whether the caller may join a flight. The flight must be as strict as the caller
+// and skip the same tiers, so that neither gets or stores what it excluded. It must have begun
+// after the last invalidation of the key or of a prefix of it, as far as the lease can tell. The
+// tags are not known yet; accepts checks them. A flight that is young enough for the caller's
+// MaxAge may still end with an older value, which accepts refuses.
 func (a *ask[K, V]) joins(f *flight[K, V]) bool {
 	return f.k == a.k && (f.v == a.v || f.v.space == a.v.space) &&
 		(!a.o.anew || f.o.anew && !f.loading.Load()) &&
@@ -117,8 +116,8 @@ func (a *ask[K, V]) joins(f *flight[K, V]) bool {
 		!a.overtook(f)
 }
 
-// overtook reports whether the flight's key, or a prefix of it, was invalidated or expired
-// after the flight began.
+// overtook reports whether the flight's key, or a prefix of it, was invalidated or expired after
+// the flight began.
 func (a *ask[K, V]) overtook(f *flight[K, V]) bool {
 	fresh, overtaken := a.t.fences.Overtaken(f.mark, f.hash, f.FullKey(), nil)
 	return overtaken || fresh != follow.Forever
@@ -245,8 +244,8 @@ func (a *ask[K, V]) deliver(ctx context.Context, f *flight[K, V], out *outcome[K
 	return a.result(it, src, reason, now), err
 }
 
-// judgedUnder returns a lease that vouches for an outcome. That is the present lease. If
-// the outcome was invalidated after the caller called, it is the lease from then.
+// judgedUnder returns a lease that vouches for an outcome. That is the present lease. If the
+// outcome was invalidated after the caller called, it is the lease from then.
 func (a *ask[K, V]) judgedUnder(f *flight[K, V], it *item[K, V]) int64 {
 	lease := a.t.lease.Read() // before the fences
 	if f.unfenced(it) {
@@ -268,8 +267,8 @@ func (a *ask[K, V]) countLed(out *outcome[K, V], src Source, reason staleReason)
 	}
 }
 
-// apart reports whether the caller has a value to serve after its SoftTimeout. Then it must
-// not make a step itself that could block it.
+// apart reports whether the caller has a value to serve after its SoftTimeout. Then it must not
+// make a step itself that could block it.
 func (a *ask[K, V]) apart() bool {
 	return a.p.SoftTimeout > 0 && !a.o.noStale && a.bridges(a.standing())
 }

@@ -5,15 +5,14 @@ import (
 	"errors"
 )
 
-// GetMany returns the values of keys. It takes them from this process, then from the remote
-// tier in one round trip per node. It loads the rest by LoadMany in chunks of MaxBatch, or
-// by Load side by side. Keys that do not exist are not in the map; that is no error. Each
-// key shares its flight with other calls. The policy's SoftTimeout counts once for the
-// call.
+// GetMany returns the values of keys. It takes them from this process, then from the remote tier
+// in one round trip per node. It loads the rest by LoadMany in chunks of MaxBatch, or by Load
+// side by side. Keys that do not exist are not in the map; that is no error. Each key shares its
+// flight with other calls. The policy's SoftTimeout counts once for the call.
 //
 // A partial result is not a failure. The map holds every value that was found. If some keys
-// failed, the error is a [*BatchError] that names them. The map is never nil and belongs to
-// the caller. Keys may repeat and are not kept.
+// failed, the error is a [*BatchError] that names them. The map is never nil and belongs to the
+// caller. Keys may repeat and are not kept.
 func (c Cache[K, V]) GetMany(ctx context.Context, keys []K, opts ...Option) (map[K]V, error) {
 	return c.getMany(ctx, keys, 0, opts)
 }
@@ -39,10 +38,10 @@ func (c Cache[K, V]) getMany(ctx context.Context, keys []K, moment int64, opts [
 	return g.vals, KeyErrors(g.errs)
 }
 
-// KeyErrors returns a [*BatchError] of the errors. A LoadMany returns it to report each
-// key: its value is in the map, or its error is here, or it does not exist. An ErrNotFound
-// here also means that the key does not exist. KeyErrors returns nil when there are no
-// errors. It keeps the map.
+// KeyErrors returns a [*BatchError] of the errors. A LoadMany returns it to report each key: its
+// value is in the map, or its error is here, or it does not exist. An ErrNotFound here also
+// means that the key does not exist. KeyErrors returns nil when there are no errors. It keeps
+// the map.
 func KeyErrors[K comparable](errs map[K]error) error {
 	if len(errs) == 0 {
 		return nil
@@ -96,9 +95,8 @@ func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], keys []K, o c
 	return rest
 }
 
-// round joins or leads one flight for each ask, and waits for all of them. It returns the
-// asks that could not take their outcome. They share the next round, for at most maxReloads
-// tries.
+// round joins or leads one flight for each ask, and waits for all of them. It returns the asks
+// that could not take their outcome. They share the next round, for at most maxReloads tries.
 func (g *gathered[K, V]) round(ctx context.Context, asks []ask[K, V], p *patience, tries int) (refused []ask[K, V]) {
 	flights, led := make([]*flight[K, V], len(asks)), make([]bool, len(asks))
 	defer func() { // all flights, also when Clone panics

@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// codes are the codes of errors. The first one that applies counts: first what the caller
-// can repair, then what it cannot, then ordinary outcomes.
+// codes are the codes of errors. The first one that applies counts: first what the caller can
+// repair, then what it cannot, then ordinary outcomes.
 var codes = []struct {
 	is   error
 	code string
@@ -47,8 +47,8 @@ var codes = []struct {
 	{ErrNotFound, "not_found"},
 }
 
-// Code returns a short name for the error, for metrics and for programs that branch on it.
-// A code never changes its meaning:
+// Code returns a short name for the error, for metrics and for programs that branch on it. A
+// code never changes its meaning:
 //
 //	not_found        ErrNotFound
 //	miss             ErrMiss
@@ -67,8 +67,8 @@ var codes = []struct {
 //	canceled         a context ended: the caller's, or one that the loader made
 //	load_failed      the loader returned another error
 //
-// If an error joins several of these, the code is that of the gravest. If Load joins
-// ErrNotFound with other errors, the key counts as absent, and the code says so.
+// If an error joins several of these, the code is that of the gravest. If Load joins ErrNotFound
+// with other errors, the key counts as absent, and the code says so.
 func (e *Error) Code() string {
 	for _, c := range codes {
 		if errors.Is(e.Err, c.is) {
@@ -78,8 +78,8 @@ func (e *Error) Code() string {
 	return "load_failed"
 }
 
-// errUsage marks errors about wrong calls, and errEncode errors of codecs. Their texts are
-// not shown.
+// errUsage marks errors about wrong calls, and errEncode errors of codecs. Their texts are not
+// shown.
 var (
 	errUsage  = errors.New("cache: wrong use")
 	errEncode = errors.New("cache: value does not encode")
@@ -91,13 +91,10 @@ type marked struct {
 	is error
 }
 
-// Is implements the interface of errors.Is.
 func (m marked) Is(target error) bool { return target == m.is }
 
-// Unwrap returns the error itself.
 func (m marked) Unwrap() error { return m.error }
 
-// wrongUse marks an error about a wrong call.
 func wrongUse(err error) error {
 	if err == nil {
 		return nil
@@ -105,8 +102,8 @@ func wrongUse(err error) error {
 	return marked{err, errUsage}
 }
 
-// unreached marks an error of a call to the remote tier or the log as ErrUnavailable,
-// unless the caller gave up or the error already says so.
+// unreached marks an error of a call to the remote tier or the log as ErrUnavailable, unless the
+// caller gave up or the error already says so.
 func unreached(err error) error {
 	switch {
 	case err == nil, remote.Left(err), errors.Is(err, ErrUnavailable), errors.Is(err, ErrClosed):

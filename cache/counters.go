@@ -16,8 +16,7 @@ import (
 // stat is one counter.
 type stat int
 
-// The stats before invalidatedKeys are the fields of Counts after LocalHits, in the same
-// order.
+// The stats before invalidatedKeys are the fields of Counts after LocalHits, in the same order.
 const (
 	hitsRemote stat = iota
 	misses
@@ -69,8 +68,8 @@ const (
 	stripes    = 1 << stripeBits
 )
 
-// counters holds the counters of one namespace and tenant, and the options of their spans
-// and measurements.
+// counters holds the counters of one namespace and tenant, and the options of their spans and
+// measurements.
 type counters struct {
 	space    key.Space
 	span     []trace.SpanStartOption
@@ -87,12 +86,12 @@ func newCounters(s key.Space) *counters {
 	}
 }
 
-// forAbsence stands for a remembered absence or error among the reasons of stripe. It takes
-// the place of softTimeout, which no local hit has.
+// forAbsence stands for a remembered absence or error among the reasons of stripe. It takes the
+// place of softTimeout, which no local hit has.
 const forAbsence = softTimeout
 
-// stripe counts local hits by reason, each hit once. It fills a cache line, so that
-// counting on one core does not slow down another.
+// stripe counts local hits by reason, each hit once. It fills a cache line, so that counting on
+// one core does not slow down another.
 type stripe struct {
 	hits [4]atomic.Int64 // by staleReason
 	_    [32]byte
@@ -107,8 +106,8 @@ func (c *counters) hit(negative bool, r staleReason) int64 {
 	return c.stripe().hits[r].Add(1)
 }
 
-// stripe chooses a stripe by the address of the caller's stack. That address differs
-// between goroutines and costs nothing.
+// stripe chooses a stripe by the address of the caller's stack. That address differs between
+// goroutines and costs nothing.
 func (c *counters) stripe() *stripe {
 	var here byte
 	return &c.local[uint64(uintptr(unsafe.Pointer(&here))>>11)*0x9e3779b97f4a7c15>>(64-stripeBits)]
@@ -116,7 +115,6 @@ func (c *counters) stripe() *stripe {
 
 func (c *counters) inc(s stat) { c.n[s].Add(1) }
 
-// hits returns the local hits of one reason.
 func (c *counters) hits(r staleReason) (n int64) {
 	for i := range c.local {
 		n += c.local[i].hits[r].Load()
@@ -149,8 +147,8 @@ type Stats struct {
 	Local  LocalStats        // the local tier
 	Kinds  InvalidationStats // scopes given to Invalidate, Delete, DeleteAll, Set and Expire
 
-	// Fences are the invalidations that this process remembers. Forgotten and HoldsWidened
-	// count what the limits of that memory cost.
+	// Fences are the invalidations that this process remembers. Forgotten and HoldsWidened count
+	// what the limits of that memory cost.
 	Fences invalidate.FenceStats
 
 	// Log is about the log of invalidations; zero without one.
@@ -164,8 +162,8 @@ type SpaceStats struct {
 	Counts
 }
 
-// Counts are numbers of events. Every read that did not fail at its start is one of
-// LocalHits, RemoteHits, Misses and Merged. The other fields overlap these.
+// Counts are numbers of events. Every read that did not fail at its start is one of LocalHits,
+// RemoteHits, Misses and Merged. The other fields overlap these.
 type Counts struct { // after LocalHits, in the order of type stat
 	LocalHits  int64 // answered by this process, stale answers included
 	RemoteHits int64 // answered by the remote tier
@@ -219,15 +217,14 @@ type LocalStats struct {
 	Bytes, Entries int64 // as the tier counts them
 }
 
-// InvalidationStats counts the scopes of invalidations by kind, and the scopes that
-// expired.
+// InvalidationStats counts the scopes of invalidations by kind, and the scopes that expired.
 type InvalidationStats struct {
 	Keys, Prefixes, Tags, All int64 // scopes of each kind; Tenant is a prefix
 	Expired                   int64 // scopes of all kinds that were given to Expire
 
-	// UnknownTenants counts scopes of tenants that no cache of this process has used. An 8
-	// KB set remembers the used tenants, so a few unknown ones may be missed. Another
-	// process may use such a tenant. But a call with a missing or wrong tenant looks the
-	// same. Each such tenant is logged once.
+	// UnknownTenants counts scopes of tenants that no cache of this process has used. An 8 KB
+	// set remembers the used tenants, so a few unknown ones may be missed. Another process may
+	// use such a tenant. But a call with a missing or wrong tenant looks the same. Each such
+	// tenant is logged once.
 	UnknownTenants int64
 }

@@ -176,9 +176,9 @@
 // process remembers it. Run the nodes that hold cells without persistence, or give their
 // cells a TTL that is shorter than the time until then.
 //
-// Cells that another program than this library writes, and processes that share a remote
-// tier but not the log. Those processes do not learn of each other's invalidations, and
-// refuse each other's cells.
+// Cells that this library did not write, and processes that share a remote tier but not the
+// log. Those processes do not learn of each other's invalidations, and refuse each other's
+// cells.
 //
 // Two processes that Set the same key at once. They race, and the tiers may keep either
 // value. Write to the source and Delete, and let the next read load. A Set that races a

@@ -15,8 +15,7 @@ type encoded struct {
 	data  []byte
 }
 
-// snappy compresses the output of another codec. codec.Snappy of that codec reads the
-// result.
+// snappy compresses the output of another codec. codec.Snappy of that codec reads the result.
 var snappy = codec.Snappy(codec.Raw, 0)
 
 // encode returns the payload of a value. Before compression it has at most limit bytes.
@@ -40,9 +39,9 @@ func (s *shared[K, V]) encode(v V, limit int) (e encoded, err error) {
 	return s.compact(b), nil
 }
 
-// compact compresses a large payload if that makes it smaller. The cell carries the ID of
-// the codec that reads it, and processes of every version know that codec. So old and new
-// processes read it during an update of the fleet.
+// compact compresses a large payload if that makes it smaller. The cell carries the ID of the
+// codec that reads it, and processes of every version know that codec. So old and new processes
+// read it during an update of the fleet.
 func (s *shared[K, V]) compact(b []byte) encoded {
 	if s.snappyID != "" && len(b) >= codec.DefaultMinSize {
 		if small, err := snappy.Marshal(b); err == nil && len(small) < len(b) {

@@ -24,36 +24,33 @@ var (
 	// ErrOverloaded means that too many loads or flights were running or waiting.
 	ErrOverloaded = errors.New("cache: overloaded")
 
-	// ErrLoadTimeout means that the loader took longer than the policy's LoadTimeout. It
-	// wraps context.DeadlineExceeded. A DeadlineExceeded without it is the caller's own
-	// deadline.
+	// ErrLoadTimeout means that the loader took longer than the policy's LoadTimeout. It wraps
+	// context.DeadlineExceeded. A DeadlineExceeded without it is the caller's own deadline.
 	ErrLoadTimeout = fmt.Errorf("cache: the load took longer than LoadTimeout: %w", context.DeadlineExceeded)
 
 	// ErrUnavailable means that the remote tier or the log could not be reached. Then Set,
-	// Delete, Expire or Invalidate may not have reached other processes. Reads continue
-	// without the tier: they load. An *invalidate.PendingError matches it.
+	// Delete, Expire or Invalidate may not have reached other processes. Reads continue without
+	// the tier: they load. An *invalidate.PendingError matches it.
 	ErrUnavailable = unavailable.Err
 
 	// ErrClosed means that the [Tiers] were closed.
 	ErrClosed = errors.New("cache: closed")
 
-	// ErrTooLarge means that a value given to [Cache.Set] is over the policy's
-	// MaxValueBytes, or that a local tier without a remote one has no room for it. The key
-	// is still invalidated.
+	// ErrTooLarge means that a value given to [Cache.Set] is over the policy's MaxValueBytes, or
+	// that a local tier without a remote one has no room for it. The key is still invalidated.
 	ErrTooLarge = errors.New("cache: value too large")
 
 	// ErrOption means that a call got an [Option] that it does not take, or an Option whose
 	// value is out of range. The call did nothing.
 	ErrOption = errors.New("cache: option refused")
 
-	// ErrRecursive means that a loader read the key that it is loading, or a key whose
-	// loader waits for it, directly or through other loaders. A loader may Set, Delete or
-	// Expire its own key. A read counts from its call to its return, also in a goroutine
-	// that the loader does not wait for.
+	// ErrRecursive means that a loader read the key that it is loading, or a key whose loader
+	// waits for it, directly or through other loaders. A loader may Set, Delete or Expire its
+	// own key. A read counts from its call to its return, also in a goroutine that the loader
+	// does not wait for.
 	ErrRecursive = errors.New("cache: a loader waits for itself")
 
-	// ErrGoexit means that a loader ended its goroutine by runtime.Goexit, as t.FailNow
-	// does.
+	// ErrGoexit means that a loader ended its goroutine by runtime.Goexit, as t.FailNow does.
 	ErrGoexit = errors.New("cache: loader called runtime.Goexit")
 )
 
@@ -72,10 +69,10 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Coder is an error with a short stable code. If load errors are remembered (policy
-// ErrorTTL), other processes learn only the code. The process that ran the loader keeps a
-// Coder as it is. Of other errors it keeps the text, the sentinels and small errors. The
-// code of an error that is no Coder is "error".
+// Coder is an error with a short stable code. If load errors are remembered (policy ErrorTTL),
+// other processes learn only the code. The process that ran the loader keeps a Coder as it is.
+// Of other errors it keeps the text, the sentinels and small errors. The code of an error that
+// is no Coder is "error".
 type Coder interface {
 	error
 
@@ -118,8 +115,8 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// BatchError is the error of [Cache.GetMany], [Cache.SetMany] and [Cache.DeleteMany] when
-// some keys failed. The other keys succeeded; GetMany returns their values.
+// BatchError is the error of [Cache.GetMany], [Cache.SetMany] and [Cache.DeleteMany] when some
+// keys failed. The other keys succeeded; GetMany returns their values.
 type BatchError[K comparable] struct {
 	Errs map[K]error // each is an [*Error]
 }

@@ -11,20 +11,19 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// OnInvalidate calls fn for every invalidation and every Expire that is applied in this
-// process from now on: those of its own calls, and with a log also those of other
-// processes. fn is called when no read in this process serves what they cover. Events of
-// other processes arrive in the log's order; keys and all other scopes are two separate
-// orders. If records are missing, one event of everything replaces them. An event may
-// arrive twice.
+// OnInvalidate calls fn for every invalidation and every Expire that is applied in this process
+// from now on: those of its own calls, and with a log also those of other processes. fn is
+// called when no read in this process serves what they cover. Events of other processes arrive
+// in the log's order; keys and all other scopes are two separate orders. If records are missing,
+// one event of everything replaces them. An event may arrive twice.
 //
-// One goroutine calls fn and holds no lock, so fn may use the caches. While fn runs, up to
-// 1,024 events wait. Beyond that, one event of everything replaces them, and its Missed
-// counts them. A panic of fn is logged, and fn gets the next event.
+// One goroutine calls fn and holds no lock, so fn may use the caches. While fn runs, up to 1,024
+// events wait. Beyond that, one event of everything replaces them, and its Missed counts them. A
+// panic of fn is logged, and fn gets the next event.
 //
-// Stop, or Close of the Tiers, ends the calls. A call that is running may continue for a
-// moment. Stop may be called from fn, and more than once. OnInvalidate panics if fn is nil.
-// On closed Tiers it does nothing.
+// Stop, or Close of the Tiers, ends the calls. A call that is running may continue for a moment.
+// Stop may be called from fn, and more than once. OnInvalidate panics if fn is nil. On closed
+// Tiers it does nothing.
 func (t *Tiers) OnInvalidate(fn func(invalidate.Event)) (stop func()) {
 	if fn == nil {
 		panic("cache: OnInvalidate of a nil function")
@@ -74,7 +73,6 @@ func (l *listeners) remove(e *listener) {
 	}
 }
 
-// close removes all listeners.
 func (l *listeners) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,7 +84,6 @@ func (l *listeners) close() {
 	l.all = nil
 }
 
-// tell gives an event to every listener.
 func (l *listeners) tell(event invalidate.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,7 +105,6 @@ func (l *listeners) tell(event invalidate.Event) {
 	}
 }
 
-// take returns what waits for a listener.
 func (l *listeners) take(e *listener) []invalidate.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +113,6 @@ func (l *listeners) take(e *listener) []invalidate.Event {
 	return events
 }
 
-// serve calls fn until the listener is gone.
 func (e *listener) serve(t *Tiers, fn func(invalidate.Event)) {
 	for {
 		select {

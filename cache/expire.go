@@ -15,8 +15,8 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Expire makes k stale without removing it, as [Tiers.Expire] does for the key. Expiring a
-// key that is not cached is no error.
+// Expire makes k stale without removing it, as [Tiers.Expire] does for the key. Expiring a key
+// that is not cached is no error.
 func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
 	j, err := c.change("expire", k)
 	if err != nil {
@@ -30,18 +30,18 @@ func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
 
 // Expire makes everything that the scopes cover stale without removing it. A stale value is
 // served for the policy's Stale and StaleIfError, counted from now, while a background load
-// replaces it. If both are zero, the next read loads. If a value expires several times, the
-// time counts from the last Expire, or from one that a read in this process has already
-// noticed. If an invalidation covers the value too, the value is gone, in either order.
+// replaces it. If both are zero, the next read loads. If a value expires several times, the time
+// counts from the last Expire, or from one that a read in this process has already noticed. If
+// an invalidation covers the value too, the value is gone, in either order.
 //
-// When Expire returns nil, this holds for every later read in this process. In another
-// process that follows the same log, it holds after the log's bound. A value that is built
-// from a stale value is stale itself. Without a log, keys expire in the remote tier for all
-// processes, and prefixes and tags only in this process.
+// When Expire returns nil, this holds for every later read in this process. In another process
+// that follows the same log, it holds after the log's bound. A value that is built from a stale
+// value is stale itself. Without a log, keys expire in the remote tier for all processes, and
+// prefixes and tags only in this process.
 //
-// The errors are those of [Tiers.Invalidate]. An Expire that waits for the log may become
-// an invalidation. Expire refuses invalidate.Strict and invalidate.Hold, because no call
-// waits until stale values end.
+// The errors are those of [Tiers.Invalidate]. An Expire that waits for the log may become an
+// invalidation. Expire refuses invalidate.Strict and invalidate.Hold, because no call waits
+// until stale values end.
 func (t *Tiers) Expire(ctx context.Context, scopes ...invalidate.Scope) error {
 	if err := t.check(); err != nil {
 		return &Error{Op: "expire", Key: "-", Err: err}
@@ -68,9 +68,9 @@ func (t *Tiers) expire(ctx context.Context, p *policy.Policy, far *remote.Tier, 
 	return err
 }
 
-// expireCell rewrites a key's cell as stale, for processes without a log. It does so under
-// a refresh claim, so a concurrent refresh or load wins. A value without a TTL has no Stale
-// time of its own, so it gets the policy's.
+// expireCell rewrites a key's cell as stale, for processes without a log. It does so under a
+// refresh claim, so a concurrent refresh or load wins. A value without a TTL has no Stale time
+// of its own, so it gets the policy's.
 func (t *Tiers) expireCell(ctx context.Context, p *policy.Policy, far *remote.Tier, text string) error {
 	if far == nil {
 		return nil
@@ -129,8 +129,8 @@ func (it *item[K, V]) wear() {
 // isWorn reports whether an Expire has ended the freshness of the item, or of a part of it.
 func (it *item[K, V]) isWorn() bool { return it.worn || it.ended.Load() != 0 }
 
-// times returns the times until which the item is fresh, is served while a refresh runs,
-// and is served in place of a failed load. An Expire makes all three earlier.
+// times returns the times until which the item is fresh, is served while a refresh runs, and is
+// served in place of a failed load. An Expire makes all three earlier.
 func (it *item[K, V]) times() (soft, stale, hard int64) {
 	soft, stale, hard = it.softUntil, it.staleUntil, it.hardUntil
 	ended := it.ended.Load()
@@ -149,7 +149,6 @@ func (it *item[K, V]) times() (soft, stale, hard int64) {
 	return at, min(stale, after(at, grace)), min(hard, after(at, keep))
 }
 
-// freshUntil returns the time until which the item is fresh.
 func (it *item[K, V]) freshUntil() int64 {
 	soft, _, _ := it.times()
 	return soft

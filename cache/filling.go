@@ -11,13 +11,13 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// loading counts the running loads of this process. While it is zero, no hit can be a part
-// of another value. Then a hit does not look up the load in its context, which takes 9 to
-// 60 ns, by depth.
+// loading counts the running loads of this process. While it is zero, no hit can be a part of
+// another value. Then a hit does not look up the load in its context, which takes 9 to 60 ns, by
+// depth.
 var loading atomic.Int64
 
-// Fill is the handle of a running load, from [Filling]. All its methods may be called on
-// nil, concurrently, and after the load has ended; then they do nothing.
+// Fill is the handle of a running load, from [Filling]. All its methods may be called on nil,
+// concurrently, and after the load has ended; then they do nothing.
 type Fill struct {
 	parent *Fill
 	tenant string
@@ -44,25 +44,24 @@ type Fill struct {
 
 type fillKey struct{}
 
-// Filling returns the load that ctx belongs to. A loader calls it with its own context.
-// Outside a loader it returns nil, whose methods do nothing.
+// Filling returns the load that ctx belongs to. A loader calls it with its own context. Outside
+// a loader it returns nil, whose methods do nothing.
 func Filling(ctx context.Context) *Fill {
 	f, _ := ctx.Value(fillKey{}).(*Fill)
 	return f
 }
 
-// SetTTL replaces the policy's TTL for the value being loaded; its jitter still applies.
-// With d under a millisecond the value is not stored. But if SetStale, SetStaleIfError or
-// SetKeep is called with more than zero, before or after, the value is stored and never
-// fresh.
+// SetTTL replaces the policy's TTL for the value being loaded; its jitter still applies. With d
+// under a millisecond the value is not stored. But if SetStale, SetStaleIfError or SetKeep is
+// called with more than zero, before or after, the value is stored and never fresh.
 func (f *Fill) SetTTL(d time.Duration) {
 	f.edit(func() { f.ttl, f.unfresh = d, f.unfresh || d < time.Millisecond })
 }
 
-// SetStale replaces the policy's Stale for the value being loaded, in every process that
-// reads it. Negative counts as zero. After SetStale(0) no process serves the value while it
-// is loaded again. The StaleIfError of this process's policy then also binds every process,
-// unless SetStaleIfError replaces it. An absence is never served stale.
+// SetStale replaces the policy's Stale for the value being loaded, in every process that reads
+// it. Negative counts as zero. After SetStale(0) no process serves the value while it is loaded
+// again. The StaleIfError of this process's policy then also binds every process, unless
+// SetStaleIfError replaces it. An absence is never served stale.
 func (f *Fill) SetStale(d time.Duration) { f.edit(func() { f.stale = max(d, 0) }) }
 
 // SetStaleIfError replaces the policy's StaleIfError for the value being loaded, in every
@@ -71,12 +70,12 @@ func (f *Fill) SetStale(d time.Duration) { f.edit(func() { f.stale = max(d, 0) }
 // SetStale replaces it. An absence is never served stale.
 func (f *Fill) SetStaleIfError(d time.Duration) { f.edit(func() { f.ifError = max(d, 0) }) }
 
-// SetKeep keeps the value being loaded for d after its freshness, Stale and StaleIfError
-// have ended. No read gets the value then. The load that replaces it gets it as [Previous]
-// and may return [ErrNotModified], in this process or, through the remote tier, in another.
-// What the loader sets on its Fill that time is the value's new life. An invalidation
-// covers a kept value like any other. A remembered error replaces it. Zero, the default,
-// and negative keep nothing. An absence is not kept.
+// SetKeep keeps the value being loaded for d after its freshness, Stale and StaleIfError have
+// ended. No read gets the value then. The load that replaces it gets it as [Previous] and may
+// return [ErrNotModified], in this process or, through the remote tier, in another. What the
+// loader sets on its Fill that time is the value's new life. An invalidation covers a kept value
+// like any other. A remembered error replaces it. Zero, the default, and negative keep nothing.
+// An absence is not kept.
 func (f *Fill) SetKeep(d time.Duration) { f.edit(func() { f.keep = max(d, 0) }) }
 
 // DependOnPrevious makes the value being loaded depend on everything that the value of
@@ -84,15 +83,13 @@ func (f *Fill) SetKeep(d time.Duration) { f.edit(func() { f.keep = max(d, 0) }) 
 // returns it. After [ErrNotModified] the value depends on it anyway.
 func (f *Fill) DependOnPrevious() { f.edit(func() { f.onPrevious = true }) }
 
-// NoStore keeps the value being loaded out of both tiers. The callers that wait for it get
-// it.
+// NoStore keeps the value being loaded out of both tiers. The callers that wait for it get it.
 func (f *Fill) NoStore() { f.edit(func() { f.noStore = true }) }
 
-// Depend records that the value being loaded under ctx was built from what the tags stand
-// for. The invalidation of one of the tags then covers it. Outside a loader Depend does
-// nothing. The tags belong to the tenant of the key being loaded. A tag that is empty, too
-// long or not UTF-8 could never be invalidated, so a value with one is returned but not
-// stored.
+// Depend records that the value being loaded under ctx was built from what the tags stand for.
+// The invalidation of one of the tags then covers it. Outside a loader Depend does nothing. The
+// tags belong to the tenant of the key being loaded. A tag that is empty, too long or not UTF-8
+// could never be invalidated, so a value with one is returned but not stored.
 func Depend(ctx context.Context, tags ...string) {
 	f := Filling(ctx)
 	f.edit(func() {
@@ -109,8 +106,8 @@ func Depend(ctx context.Context, tags ...string) {
 
 // Previous returns the value that the load under ctx replaces. A loader can ask its source
 // whether that value is still valid, and return [ErrNotModified]. Previous reports false if
-// there is no such value, if its type is not V, if it was invalidated, or if an Expire
-// ended the freshness of a part of it. The loader must not change the value.
+// there is no such value, if its type is not V, if it was invalidated, or if an Expire ended the
+// freshness of a part of it. The loader must not change the value.
 func Previous[V any](ctx context.Context) (V, bool) {
 	var zero V
 	f := Filling(ctx)
@@ -123,18 +120,18 @@ func Previous[V any](ctx context.Context) (V, bool) {
 	return v, ok
 }
 
-// inherit makes the load under ctx depend on an item that its loader has just read. The
-// lease was read before the item's fences were checked.
+// inherit makes the load under ctx depend on an item that its loader has just read. The lease
+// was read before the item's fences were checked.
 func (c Cache[K, V]) inherit(ctx context.Context, it *item[K, V], lease int64) {
 	if loading.Load() != 0 {
 		c.s.t.handOn(ctx, it.rare, it.readAt(), lease, it.isWorn())
 	}
 }
 
-// handOn gives the load under ctx the tags of a part and the moment that vouches for it.
-// The load needs the moment, because its value is as old as its oldest part, however late
-// the load began. An Expire has ended the freshness of a worn part, so a value with such a
-// part is not fresh.
+// handOn gives the load under ctx the tags of a part and the moment that vouches for it. The
+// load needs the moment, because its value is as old as its oldest part, however late the load
+// began. An Expire has ended the freshness of a worn part, so a value with such a part is not
+// fresh.
 func (t *Tiers) handOn(ctx context.Context, d *rare, readAt, lease int64, worn bool) {
 	if t.follower == nil && len(d.tags) == 0 && d.older == 0 && !worn {
 		return
@@ -155,9 +152,9 @@ func (t *Tiers) handOn(ctx context.Context, d *rare, readAt, lease int64, worn b
 	})
 }
 
-// vouchedAt returns the latest moment at which a part is known to have been true. That is
-// when the lease was confirmed under which it was judged, or when it was read from the
-// source. Without a log, only a part that was built from other parts has such a moment.
+// vouchedAt returns the latest moment at which a part is known to have been true. That is when
+// the lease was confirmed under which it was judged, or when it was read from the source.
+// Without a log, only a part that was built from other parts has such a moment.
 func (t *Tiers) vouchedAt(d *rare, readAt, lease int64) int64 {
 	switch {
 	case t.follower == nil && d.older == 0:
@@ -195,8 +192,8 @@ var crossing struct {
 	searches uint64
 }
 
-// await notes that f's loader waits for a flight, whose latest load is at. If that load
-// waits for f, neither would ever end, and await returns ErrRecursive.
+// await notes that f's loader waits for a flight, whose latest load is at. If that load waits
+// for f, neither would ever end, and await returns ErrRecursive.
 func (f *Fill) await(at *atomic.Pointer[Fill]) error {
 	crossing.Lock()
 	defer crossing.Unlock()
@@ -208,8 +205,8 @@ func (f *Fill) await(at *atomic.Pointer[Fill]) error {
 	return nil
 }
 
-// reaches reports whether f is g or waits for it, perhaps through other loads. A search
-// visits each load once, because there may be far more paths than loads.
+// reaches reports whether f is g or waits for it, perhaps through other loads. A search visits
+// each load once, because there may be far more paths than loads.
 func (f *Fill) reaches(g *Fill) bool {
 	if f == nil || f == g {
 		return f != nil

@@ -11,9 +11,9 @@ import (
 	"github.com/twofold-go/twofold/internal/scope"
 )
 
-// flight is one key that is being fetched or loaded for all its callers. Their goroutines
-// share it: the job and the terms never change, and the rest has its own locks. It knows
-// nothing of the goroutine that does the work; see party.
+// flight is one key that is being fetched or loaded for all its callers. Their goroutines share
+// it: the job and the terms never change, and the rest has its own locks. It knows nothing of
+// the goroutine that does the work; see party.
 type flight[K comparable, V any] struct {
 	job[K, V]
 	mark  follow.Mark // captured before anything was fetched
@@ -42,8 +42,8 @@ type outcome[K comparable, V any] struct {
 }
 
 // end ends the flight, unless it has ended already. Then it starts the refresh, if any: a
-// refresh that began earlier would find this flight and leave the work to it. Any goroutine
-// may call end. The refresh gets the values of ctx.
+// refresh that began earlier would find this flight and leave the work to it. Any goroutine may
+// call end. The refresh gets the values of ctx.
 func (f *flight[K, V]) end(ctx context.Context, out outcome[K, V]) {
 	if !f.Finish(out) {
 		return
@@ -56,9 +56,9 @@ func (f *flight[K, V]) end(ctx context.Context, out outcome[K, V]) {
 	}
 }
 
-// failed ends the flight with an error. An old value that may stand in for it is served for
-// a Throttle without another load. failed notes that before it wakes the callers; otherwise
-// the next read would load.
+// failed ends the flight with an error. An old value that may stand in for it is served for a
+// Throttle without another load. failed notes that before it wakes the callers; otherwise the
+// next read would load.
 func (f *flight[K, V]) failed(ctx context.Context, out outcome[K, V], spare *item[K, V]) {
 	out.old = f.standIn(spare)
 	if out.old != nil && f.refreshing == nil && f.Wanted() {
@@ -67,8 +67,8 @@ func (f *flight[K, V]) failed(ctx context.Context, out outcome[K, V], spare *ite
 	f.end(ctx, out)
 }
 
-// standIn returns the item to serve when the load fails. It may be spare, a value of the
-// remote tier that the local tier may not hold.
+// standIn returns the item to serve when the load fails. It may be spare, a value of the remote
+// tier that the local tier may not hold.
 func (f *flight[K, V]) standIn(spare *item[K, V]) *item[K, V] {
 	if it := f.standing(); it != nil || spare == nil {
 		return it
@@ -79,9 +79,9 @@ func (f *flight[K, V]) standIn(spare *item[K, V]) *item[K, V] {
 	return spare
 }
 
-// predecessor returns the value that a load replaces: the newer of the local item and
-// spare, while it is kept. A worn value is not returned. The loader's source knows nothing
-// of its expired part, and would confirm it.
+// predecessor returns the value that a load replaces: the newer of the local item and spare,
+// while it is kept. A worn value is not returned. The loader's source knows nothing of its
+// expired part, and would confirm it.
 func (f *flight[K, V]) predecessor(spare *item[K, V]) *item[K, V] {
 	var it *item[K, V]
 	now := f.t.now()

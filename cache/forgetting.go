@@ -7,22 +7,22 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Fences are remembered exactly only for a while. Before the process forgets some, a
-// background walk judges the entries of the local tier once. Each entry that no fence
-// covers notes the tick of that check. So an entry ends by an invalidation that covers it,
-// and rarely because too many other keys were invalidated.
+// Fences are remembered exactly only for a while. Before the process forgets some, a background
+// walk judges the entries of the local tier once. Each entry that no fence covers notes the tick
+// of that check. So an entry ends by an invalidation that covers it, and rarely because too many
+// other keys were invalidated.
 
-// covered is the value of clearAt when a fence covers the item. A fence is never removed,
-// so the item need not be judged again.
+// covered is the value of clearAt when a fence covers the item. A fence is never removed, so the
+// item need not be judged again.
 const covered = uint64(1<<64 - 1)
 
 // expired is the value of clearAt when no fence covers the item but an Expire has ended its
 // freshness. No hit then takes the fast path for it.
 const expired = covered - 1
 
-// judged notes the fences' verdict on the item at a generation, and returns ok: no fence
-// covers it. It notes the end of the freshness before the tick. A goroutine that sees the
-// tick also sees that end.
+// judged notes the fences' verdict on the item at a generation, and returns ok: no fence covers
+// it. It notes the end of the freshness before the tick. A goroutine that sees the tick also
+// sees that end.
 func (it *item[K, V]) judged(gen, tick uint64, fresh int64, ok bool) bool {
 	if !ok {
 		it.clearAt.Store(covered)
@@ -47,8 +47,8 @@ func (it *item[K, V]) judged(gen, tick uint64, fresh int64, ok bool) bool {
 	return true
 }
 
-// settle judges the item by the exact tables before they are forgotten. It skips an item
-// whose key panics when it is spelled; that item is given up later.
+// settle judges the item by the exact tables before they are forgotten. It skips an item whose
+// key panics when it is spelled; that item is given up later.
 func (it *item[K, V]) settle(t *Tiers) {
 	defer func() { _ = recover() }()
 	gen := t.fences.Generation() // before the check, as in unfenced

@@ -16,14 +16,13 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// A frame carries wall-clock times, in whole milliseconds. An item carries the monotonic
-// time of its Tiers. If the writer's clock is ahead, the value's age may seem negative; it
-// still gets no more life than it was born with. The writer of a frame rounds its times
-// down, the reader rounds its own time up. So a value's life may end two milliseconds
-// early, never late.
+// A frame carries wall-clock times, in whole milliseconds. An item carries the monotonic time of
+// its Tiers. If the writer's clock is ahead, the value's age may seem negative; it still gets no
+// more life than it was born with. The writer of a frame rounds its times down, the reader
+// rounds its own time up. So a value's life may end two milliseconds early, never late.
 
-// remoteForever is how long the remote tier keeps a value without expiry. Without it a
-// shared tier would only grow. A later miss does no harm.
+// remoteForever is how long the remote tier keeps a value without expiry. Without it a shared
+// tier would only grow. A later miss does no harm.
 const remoteForever = 30 * 24 * time.Hour
 
 // verdict says how this process may use a frame.
@@ -33,7 +32,7 @@ const (
 	absent  verdict = iota // no cell
 	leased                 // another process is loading
 	held                   // no process may cache the key now
-	useless                // a value that must not be served: unreadable, foreign, invalidated or expired
+	useless                // must not be served: unreadable, foreign, invalidated or expired
 	usable                 // a value, perhaps kept only for Previous
 )
 
@@ -156,9 +155,9 @@ func since(at, born int64) time.Duration {
 // unreadable; the read does not fail. A payload that is larger than MaxValueBytes allows is
 // refused before memory is allocated.
 //
-// The frame of size bytes belongs to this process, so the value may share its memory. It
-// may not if the payload is only a small part of the frame: the value would keep the whole
-// frame from the garbage collector.
+// The frame of size bytes belongs to this process, so the value may share its memory. It may not
+// if the payload is only a small part of the frame: the value would keep the whole frame from
+// the garbage collector.
 func (j *job[K, V]) decode(c *tier.Cell, v *V, size int) (err error) {
 	cd, ok := j.t.codecs.Lookup(c.Codec)
 	if !ok {

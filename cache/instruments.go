@@ -12,8 +12,7 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// The instruments of a namespace and tenant, of the tiers, of the local tier and of the
-// log.
+// The instruments of a namespace and tenant, of the tiers, of the local tier and of the log.
 var (
 	ofSpace = []meter.Family[*Counts]{
 		{
@@ -131,8 +130,8 @@ func (s *Stats) breaker() []int64 {
 	return n[:]
 }
 
-// Stats returns the numbers so far. It reads them one by one while other goroutines count.
-// So two of them may differ by what happened between their readings.
+// Stats returns the numbers so far. It reads them one by one while other goroutines count. So
+// two of them may differ by what happened between their readings.
 func (t *Tiers) Stats() Stats {
 	var s Stats
 	t.mu.Lock()

@@ -15,13 +15,13 @@ const never = int64(1<<63 - 1)
 const longAgo = -int64(1 << 62)
 
 // item is an entry of the local tier and the result of every load: a value, or a remembered
-// absence or error. Once it is shared, only clearAt, born, ended and nextTry change. Times
-// are nanoseconds since Open.
+// absence or error. Once it is shared, only clearAt, born, ended and nextTry change. Times are
+// nanoseconds since Open.
 //
-// An item is one allocation, and the order of its fields matters. The key and the value,
-// the fields that every hit reads, and the 28 bytes of its node that the tier reads are
-// adjacent, so that a hit touches few cache lines. The fields after them are not read by a
-// plain hit. Rare fields are behind a pointer.
+// An item is one allocation, and the order of its fields matters. The key and the value, the
+// fields that every hit reads, and the 28 bytes of its node that the tier reads are adjacent, so
+// that a hit touches few cache lines. The fields after them are not read by a plain hit. Rare
+// fields are behind a pointer.
 type item[K comparable, V any] struct {
 	key K
 	val V
@@ -82,8 +82,8 @@ func (it *item[K, V]) FullKey() string {
 }
 
 // readAt returns when the load began, on this process's clock, if it ran here; otherwise
-// longAgo. A value that was built from cached values counts as read when the oldest of them
-// was known to be true.
+// longAgo. A value that was built from cached values counts as read when the oldest of them was
+// known to be true.
 func (it *item[K, V]) readAt() int64 {
 	if it.here {
 		return it.loadedAt - it.older

@@ -34,7 +34,6 @@ func (j *job[K, V]) start(c Cache[K, V], op string, k K, load Loader[K, V], o *c
 	j.many = j.loader == nil && c.s.cfg.LoadMany != nil
 }
 
-// spell spells the key once.
 func (j *job[K, V]) spell() error {
 	if j.FullKey() != "" {
 		return nil
@@ -83,7 +82,6 @@ func (j *job[K, V]) unfenced(it *item[K, V]) bool { return it.unfenced(j.t, j) }
 
 func (j *job[K, V]) canLoad() bool { return j.loader != nil || j.many }
 
-// fail wraps an error with the job's method and key.
 func (j *job[K, V]) fail(err error) error {
 	if j.FullKey() == "" {
 		return j.Cache.fail(j.op, j.k, err)
@@ -105,8 +103,8 @@ func (c Cache[K, V]) fail(op string, k K, err error) error {
 // stored returns the error to remember. Every reading method returns it, so it says "get".
 func (j *job[K, V]) stored(err error) error { return &Error{Op: "get", Key: j.FullKey(), Err: err} }
 
-// change returns a job that changes an entry and has no flight. A loader may change the
-// entry that it loads, because this waits for no load.
+// change returns a job that changes an entry and has no flight. A loader may change the entry
+// that it loads, because this waits for no load.
 func (c Cache[K, V]) change(op string, k K) (*job[K, V], error) {
 	if c.s == nil {
 		return nil, errZero(op)

@@ -17,9 +17,9 @@ func (j *job[K, V]) newItem(mark follow.Mark) *item[K, V] {
 // sizeUnknown stands for a size that was not measured.
 const sizeUnknown = -1
 
-// put keeps an item in the local tier, unless an invalidation or a newer value came first.
-// A lock makes the check and the store one step for the key: a late load must not replace
-// the value of a Set. put reports false only if the tier has no room for the item.
+// put keeps an item in the local tier, unless an invalidation or a newer value came first. A
+// lock makes the check and the store one step for the key: a late load must not replace the
+// value of a Set. put reports false only if the tier has no room for the item.
 func (j *job[K, V]) put(it *item[K, V]) bool { return j.putSized(it, j.sizeOf(it)) }
 
 // putSized is put for an item whose value has size bytes.
@@ -34,8 +34,8 @@ func (j *job[K, V]) putSized(it *item[K, V], size int64) bool {
 	return j.putLocked(it, size)
 }
 
-// dropOlder is put for a job that skips the local tier. Later reads must not return an
-// older value than the item. A remembered error removes no value.
+// dropOlder is put for a job that skips the local tier. Later reads must not return an older
+// value than the item. A remembered error removes no value.
 func (j *job[K, V]) dropOlder(it *item[K, V]) {
 	if it.err != nil && !errors.Is(it.err, ErrNotFound) {
 		return

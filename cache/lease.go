@@ -15,20 +15,19 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// A cached entry alone proves nothing: it may be invalidated, and the message may be lost
-// or late, or the process may have been paused when it came. Two facts make an entry
-// usable.
+// A cached entry alone proves nothing: it may be invalidated, and the message may be lost or
+// late, or the process may have been paused when it came. Two facts make an entry usable.
 //
-// The lease: at most a bound ago this process asked the log what it had missed, and applied
-// the answer. An invalidation from before that question is known here, and its fence is
-// found. An invalidation from after it is less than a bound old. There is no third case,
-// whatever happened to any message.
+// The lease: at most a bound ago this process asked the log what it had missed, and applied the
+// answer. An invalidation from before that question is known here, and its fence is found. An
+// invalidation from after it is less than a bound old. There is no third case, whatever happened
+// to any message.
 //
-// The load: this process read the value from the source at most a bound ago. That needs no
-// log. The cache relies on it while the log is out of reach.
+// The load: this process read the value from the source at most a bound ago. That needs no log.
+// The cache relies on it while the log is out of reach.
 //
-// Three rules of order make the first fact true. Each has a story in testdata/log that
-// fails when the rule is broken, and a mutant in internal/explore that breaks it.
+// Three rules of order make the first fact true. Each has a story in testdata/log that fails
+// when the rule is broken, and a mutant in internal/explore that breaks it.
 //
 //   - A reader takes the lease first and then looks at the fences. The
 //     follower stores fences first and then extends the lease.
@@ -44,7 +43,6 @@ const leasePatience = 150 * time.Millisecond
 // errUnconfirmed means that the remote tier's answer cannot be judged.
 var errUnconfirmed = errors.New("cache: no lease")
 
-// follow starts to follow the log, if there is one.
 func (t *Tiers) follow() {
 	if t.cfg.Log == nil {
 		t.fences, t.lease = follow.NewFences(t.base), &follow.Lease{}
@@ -63,10 +61,10 @@ func (t *Tiers) follow() {
 	t.settleBeforeForgetting()
 }
 
-// Ready waits until this process knows everything in the log. Then it can serve from its
-// tiers, and it learns of invalidations by other processes. If ctx ends first, Ready
-// returns the reason. Reads need not wait for it: until then they go to the source. Without
-// a log, Ready returns at once.
+// Ready waits until this process knows everything in the log. Then it can serve from its tiers,
+// and it learns of invalidations by other processes. If ctx ends first, Ready returns the
+// reason. Reads need not wait for it: until then they go to the source. Without a log, Ready
+// returns at once.
 func (t *Tiers) Ready(ctx context.Context) error {
 	if _, err := t.ready(ctx); err != nil {
 		return &Error{Op: "ready", Key: "-", Err: err}
@@ -74,12 +72,12 @@ func (t *Tiers) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Settle waits until no process of the log can serve values that were invalidated before
-// the call. This takes the log's bound. It does for such invalidations what
-// [invalidate.Strict] does for a call of Invalidate. They may have been committed to a
-// database, see package sqllog, or made by other processes. Call Settle after the commit,
-// not in the transaction. It returns the reason if ctx ends first, or if the log cannot
-// tell the bounds of the other processes. Without a log, Settle returns at once.
+// Settle waits until no process of the log can serve values that were invalidated before the
+// call. This takes the log's bound. It does for such invalidations what [invalidate.Strict] does
+// for a call of Invalidate. They may have been committed to a database, see package sqllog, or
+// made by other processes. Call Settle after the commit, not in the transaction. It returns the
+// reason if ctx ends first, or if the log cannot tell the bounds of the other processes. Without
+// a log, Settle returns at once.
 func (t *Tiers) Settle(ctx context.Context) error {
 	begun, err := t.ready(ctx)
 	if err == nil && t.follower != nil {
@@ -144,7 +142,6 @@ func nameOfTier(r tier.Remote) string {
 	return fmt.Sprintf("%T", r)
 }
 
-// unfollow undoes follow.
 func (t *Tiers) unfollow(ctx context.Context) error {
 	if t.follower == nil {
 		return nil
@@ -156,24 +153,24 @@ func (t *Tiers) unfollow(ctx context.Context) error {
 	return err
 }
 
-// vouches reports whether a cached value may be served now, if no fence covers it. Either
-// the lease that was read covers now, or the load began in this process at loaded, less
-// than a bound ago.
+// vouches reports whether a cached value may be served now, if no fence covers it. Either the
+// lease that was read covers now, or the load began in this process at loaded, less than a bound
+// ago.
 func (t *Tiers) vouches(lease, now, loaded int64) bool {
 	return t.lease.Covers(lease, now) || now-loaded < t.bound || safeguard.Off(safeguard.Lease)
 }
 
-// young reports whether an entry is young enough for a call with MaxAge. The age of a value
-// that another process loaded depends on wall clocks. So a lease of that age must vouch for
-// it too, which depends on none.
+// young reports whether an entry is young enough for a call with MaxAge. The age of a value that
+// another process loaded depends on wall clocks. So a lease of that age must vouch for it too,
+// which depends on none.
 func (t *Tiers) young(loadedAt, readAt, lease, now int64, maxAge time.Duration) bool {
 	return maxAge < 0 || (now-loadedAt <= int64(maxAge) &&
 		(t.follower == nil || now-readAt <= int64(maxAge) || t.lease.Within(lease, now, maxAge)))
 }
 
-// confirm waits a moment for a lease that covers calls made now, within the caller's own
-// bound if that is shorter. It takes at most half of the time that ctx leaves, because the
-// source needs the rest. The later check of the lease shows a failure.
+// confirm waits a moment for a lease that covers calls made now, within the caller's own bound
+// if that is shorter. It takes at most half of the time that ctx leaves, because the source
+// needs the rest. The later check of the lease shows a failure.
 //
 // now is when the call began. confirm returns it, or the present if it had to wait.
 func (t *Tiers) confirm(ctx context.Context, bound time.Duration, now int64) int64 {
@@ -189,8 +186,8 @@ func (t *Tiers) confirm(ctx context.Context, bound time.Duration, now int64) int
 	return t.now()
 }
 
-// within returns how old a lease may be for the call. MaxAge(0) accepts any lease: it
-// serves no remote value, and its load must be able to replace one.
+// within returns how old a lease may be for the call. MaxAge(0) accepts any lease: it serves no
+// remote value, and its load must be able to replace one.
 func (o *callOpts) within() time.Duration {
 	if o.maxAge > 0 {
 		return o.maxAge
@@ -198,8 +195,7 @@ func (o *callOpts) within() time.Duration {
 	return math.MaxInt64
 }
 
-// canJudge reports whether the process can judge frames now. It asks for a lease if
-// necessary.
+// canJudge reports whether the process can judge frames now. It asks for a lease if necessary.
 func (j *job[K, V]) canJudge(ctx context.Context) bool {
 	if j.t.follower == nil {
 		return true
@@ -213,11 +209,10 @@ func (j *job[K, V]) judges(lease int64) bool {
 	return safeguard.Off(safeguard.Lease) || j.t.lease.Within(lease, j.t.now(), j.o.within())
 }
 
-// assess judges a frame under a lease. If the process was paused after it asked for the
-// frame and the lease has ended, assess asks for a new lease. While an invalidation of this
-// process is not in the log, no fence shows that the frame is old. So Owes is read before
-// the fences, like the lease: an invalidation that reaches the log in between leaves a
-// fence that judge finds.
+// assess judges a frame under a lease. If the process was paused after it asked for the frame
+// and the lease has ended, assess asks for a new lease. While an invalidation of this process is
+// not in the log, no fence shows that the frame is old. So Owes is read before the fences, like
+// the lease: an invalidation that reaches the log in between leaves a fence that judge finds.
 func (j *job[K, V]) assess(ctx context.Context, raw []byte, mark follow.Mark) (frame[K, V], error) {
 	for try := 0; ; try++ {
 		lease, owes := j.t.lease.Read(), j.t.follower != nil && j.t.follower.Owes()

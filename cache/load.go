@@ -23,8 +23,7 @@ func (p *party[K, V]) load() {
 			r.f.v.counts.inc(misses)
 		}
 	}
-	// A loader may continue with a load after it was overtaken, so each load has its own
-	// memory.
+	// A loader may continue with a load after it was overtaken, so each load has its own memory.
 	l, hook := &p.first, &p.late
 	if l.ctx != nil {
 		l, hook = new(load), new(late[K, V])
@@ -87,14 +86,14 @@ func (p *party[K, V]) attempt(l *load, hook *late[K, V], as []attempt[K, V]) (la
 	return late
 }
 
-// enter waits for a load's turn. Then it begins the load under the policy's LoadTimeout,
-// with its Fill in the context.
+// enter waits for a load's turn. Then it begins the load under the policy's LoadTimeout, with
+// its Fill in the context.
 func (p *party[K, V]) enter(l *load) error {
 	f := p.runs[0].f
 	l.Begin(&p.Scope, f.p.LoadTimeout)
 	l.ctx = &l.Scope
-	// A nested load runs in the outer load's turn. If it waited for its own turn, enough
-	// outer loads could hold every turn and wait for ever.
+	// A nested load runs in the outer load's turn. If it waited for its own turn, enough outer
+	// loads could hold every turn and wait for ever.
 	if f.outer == nil {
 		if err := p.takeTurn(l); err != nil {
 			l.Scope.Close()
@@ -117,8 +116,7 @@ func (p *party[K, V]) enter(l *load) error {
 	return nil
 }
 
-// leave ends a load. It reports whether the load had run out of time, or all callers had
-// left.
+// leave ends a load. It reports whether the load had run out of time, or all callers had left.
 func (p *party[K, V]) leave(l *load, took time.Duration, err error, panicked *PanicError) (late bool) {
 	f := p.runs[0].f
 	if l.turn {
@@ -132,9 +130,9 @@ func (p *party[K, V]) leave(l *load, took time.Duration, err error, panicked *Pa
 	return late
 }
 
-// takeTurn waits until fewer than MaxLoads loads run. It stops waiting when a load that has
-// a turn joins one of the party's flights: that load would wait for this one, and this one
-// for a turn, for ever. This load then runs in that load's turn, as if nested in it.
+// takeTurn waits until fewer than MaxLoads loads run. It stops waiting when a load that has a
+// turn joins one of the party's flights: that load would wait for this one, and this one for a
+// turn, for ever. This load then runs in that load's turn, as if nested in it.
 func (p *party[K, V]) takeTurn(l *load) error {
 	turns := p.runs[0].f.t.loads
 	if l.turn = turns.TryAcquire(1); l.turn {
@@ -156,8 +154,8 @@ func (p *party[K, V]) takeTurn(l *load) error {
 	return nil
 }
 
-// guard calls the user's code and keeps its panic. A Goexit continues to the end of the
-// party's goroutine.
+// guard calls the user's code and keeps its panic. A Goexit continues to the end of the party's
+// goroutine.
 func (a *attempt[K, V]) guard(f func()) {
 	loading.Add(1)
 	defer loading.Add(-1)
@@ -169,8 +167,8 @@ func (a *attempt[K, V]) guard(f func()) {
 	f()
 }
 
-// keepClaims renews the party's claims during a long load, until stop or the end of ctx. It
-// does not renew a claim that an invalidation has removed; the fill of that claim fails.
+// keepClaims renews the party's claims during a long load, until stop or the end of ctx. It does
+// not renew a claim that an invalidation has removed; the fill of that claim fails.
 func (p *party[K, V]) keepClaims(ctx context.Context) (stop func() bool) {
 	var keys []string
 	var claims []tier.Claim
@@ -223,8 +221,7 @@ func (l *late[K, V]) freeze(runs []run[K, V], span *trace.SpanContext) {
 	}
 }
 
-// forget releases the flights, because a stopped timer may keep the load in memory for a
-// while.
+// forget releases the flights, because a stopped timer may keep the load in memory for a while.
 func (l *late[K, V]) forget() { *l = late[K, V]{} }
 
 // Late implements [scope.Hook].
@@ -234,7 +231,6 @@ func (l *late[K, V]) Late(ctx context.Context) {
 	}
 }
 
-// end ends one flight.
 func (o *overdue[K, V]) end(ctx context.Context) {
 	out := outcome[K, V]{err: ctx.Err(), span: o.span}
 	if !errors.Is(out.err, context.DeadlineExceeded) {

@@ -96,8 +96,7 @@ func notAbsent(err error) error {
 	return errtree.Without(err, ErrNotFound, ErrNotModified)
 }
 
-// replaced is the value that a load replaces, or nil, and the lease under which it was
-// clear.
+// replaced is the value that a load replaces, or nil, and the lease under which it was clear.
 type replaced[K comparable, V any] struct {
 	*item[K, V]
 	lease int64

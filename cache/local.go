@@ -9,12 +9,12 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// hit returns the entry of k if the fast path can serve it. A warm program is nearly always
-// on this path: one hash, one look-up, one reading of the clock, the lease, and the fences.
-// The order of the last two matters; see lease.go. A moment other than 0 replaces the
-// clock. An entry that never expires needs no clock if there is no log. The lease is for
-// values that are built from the entry. With an entry, the note says whether the hit must
-// be reported. Without one, it says whether the slow path may still serve an entry.
+// hit returns the entry of k if the fast path can serve it. A warm program is nearly always on
+// this path: one hash, one look-up, one reading of the clock, the lease, and the fences. The
+// order of the last two matters; see lease.go. A moment other than 0 replaces the clock. An
+// entry that never expires needs no clock if there is no log. The lease is for values that are
+// built from the entry. With an entry, the note says whether the hit must be reported. Without
+// one, it says whether the slow path may still serve an entry.
 func (c Cache[K, V]) hit(at uint64, k K, moment int64) (it *item[K, V], lease int64, n note) {
 	t := c.s.t
 	e, ok := t.local.Get(at)
@@ -68,8 +68,8 @@ func (c Cache[K, V]) hit(at uint64, k K, moment int64) (it *item[K, V], lease in
 	return it, lease, n
 }
 
-// unfenced reports whether no fence covers the item, whose key speller spells. It also
-// notes the end of its freshness by an Expire; read that afterwards.
+// unfenced reports whether no fence covers the item, whose key speller spells. It also notes the
+// end of its freshness by an Expire; read that afterwards.
 func (it *item[K, V]) unfenced(t *Tiers, speller follow.Keyed) bool {
 	gen := t.fences.Generation() // before the check: a later fence is not part of it
 	switch at := it.clearAt.Load(); {
@@ -82,8 +82,8 @@ func (it *item[K, V]) unfenced(t *Tiers, speller follow.Keyed) bool {
 	return it.judged(gen, tick, fresh, ok)
 }
 
-// rests returns why an item past its freshness is served without any other action: a
-// refresh is running, or must not start yet. It returns notStale if some action is due.
+// rests returns why an item past its freshness is served without any other action: a refresh is
+// running, or must not start yet. It returns notStale if some action is due.
 func (it *item[K, V]) rests(now int64) staleReason {
 	if now >= it.nextTry.Load() {
 		return notStale
@@ -128,8 +128,8 @@ func (c Cache[K, V]) lookup(at uint64, k K) *item[K, V] {
 
 func (it *item[K, V]) of(v *view) bool { return it.view == v || it.view.space == v.space }
 
-// old returns the entry to serve when the load fails or takes too long. It may have any age
-// that its policy allows, but it is never invalidated.
+// old returns the entry to serve when the load fails or takes too long. It may have any age that
+// its policy allows, but it is never invalidated.
 func (c Cache[K, V]) old(at uint64, k K) *item[K, V] {
 	now := c.s.t.now()
 	it := c.find(at, k, now)

@@ -10,13 +10,13 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// SetMany is [Cache.Set] for every key of vals. It makes three calls to the remote tier and
-// one append to the log. Each call takes one round trip per node for a thousand keys. The
-// promises of Set hold for each key. The keys do not change together.
+// SetMany is [Cache.Set] for every key of vals. It makes three calls to the remote tier and one
+// append to the log. Each call takes one round trip per node for a thousand keys. The promises
+// of Set hold for each key. The keys do not change together.
 //
-// If some keys failed, the error is a [*BatchError] that names them; the others are set. If
-// the whole call failed, the error is an [*Error], and nothing was done. An empty map is no
-// error. The map is not kept.
+// If some keys failed, the error is a [*BatchError] that names them; the others are set. If the
+// whole call failed, the error is an [*Error], and nothing was done. An empty map is no error.
+// The map is not kept.
 func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) error {
 	const op = "set many"
 	o, err := c.ofSet(opts)
@@ -47,13 +47,13 @@ func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) 
 	return KeyErrors(errs)
 }
 
-// DeleteMany invalidates keys in one step, as [Cache.Delete] does for one: one record in
-// the log covers all of them. The same step may invalidate more scopes. Keys may repeat and
-// are not kept.
+// DeleteMany invalidates keys in one step, as [Cache.Delete] does for one: one record in the log
+// covers all of them. The same step may invalidate more scopes. Keys may repeat and are not
+// kept.
 //
-// The [*BatchError] names the keys that cannot be spelled and those that could not be
-// reached. The others are invalidated. If the whole call failed, the error is an [*Error].
-// If one of the scopes is refused, nothing was done. No keys and no scopes are no error.
+// The [*BatchError] names the keys that cannot be spelled and those that could not be reached.
+// The others are invalidated. If the whole call failed, the error is an [*Error]. If one of the
+// scopes is refused, nothing was done. No keys and no scopes are no error.
 func (c Cache[K, V]) DeleteMany(ctx context.Context, keys []K, more ...invalidate.Scope) error {
 	const op = "delete many"
 	if err := c.unusable(op); err != nil {

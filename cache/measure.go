@@ -11,19 +11,18 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// The wait of a caller and the outcome of its read are recorded in a histogram, and as an
-// event of the caller's span. The histogram has one local hit in 1,024, with that number as
-// an attribute. The sample needs no second reading of the clock before the hit: its time
-// begins at the hit's own reading, after the look-up of the key.
+// The wait of a caller and the outcome of its read are recorded in a histogram, and as an event
+// of the caller's span. The histogram has one local hit in 1,024, with that number as an
+// attribute. The sample needs no second reading of the clock before the hit: its time begins at
+// the hit's own reading, after the look-up of the key.
 
-// sampled is the number of local hits that one measured hit stands for, a power of two. A
-// hit is noted if its number has none of the bits of Tiers.notable. Those are the bits of
-// sampled-1, or none while spans are recorded.
+// sampled is the number of local hits that one measured hit stands for, a power of two. A hit is
+// noted if its number has none of the bits of Tiers.notable. Those are the bits of sampled-1, or
+// none while spans are recorded.
 const sampled = 1024
 
-// note says what a local hit must report. 0: nothing. noted: an event. From timed on: the
-// hit is in the sample, and the note minus timed is the time at which the hit read the
-// clock.
+// note says what a local hit must report. 0: nothing. noted: an event. From timed on: the hit is
+// in the sample, and the note minus timed is the time at which the hit read the clock.
 type note int64
 
 const (
@@ -31,7 +30,6 @@ const (
 	timed
 )
 
-// ending is the outcome of a read.
 type ending uint8
 
 const (
@@ -46,7 +44,6 @@ const (
 
 var endings = [numEndings]string{"local", "remote", "load", "stale", "negative", "error"}
 
-// direction is the direction of an encoded value.
 type direction uint8
 
 const (
@@ -54,8 +51,8 @@ const (
 	sizeOut
 )
 
-// measures holds the attributes of the measurements of one namespace and tenant. They are
-// made once, because making them costs more than using them.
+// measures holds the attributes of the measurements of one namespace and tenant. They are made
+// once, because making them costs more than using them.
 type measures struct {
 	space  []metric.RecordOption
 	size   [2][]metric.RecordOption             // by direction

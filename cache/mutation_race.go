@@ -9,15 +9,14 @@ import (
 	"reflect"
 )
 
-// All readers share a value of the local tier. A change of it is a bug that otherwise
-// appears as a wrong answer somewhere else. So programs that are built with the race
-// detector compare a checksum of the value's JSON on every hit, and panic if it differs.
-// Values that have no JSON, or that are nested too deeply, are not checked.
+// All readers share a value of the local tier. A change of it is a bug that otherwise appears as
+// a wrong answer somewhere else. So programs that are built with the race detector compare a
+// checksum of the value's JSON on every hit, and panic if it differs. Values that have no JSON,
+// or that are nested too deeply, are not checked.
 
 // seal is the checksum of a value at the time when it was cached.
 type seal struct{ sum uint64 }
 
-// putSeal takes the checksum of the value.
 func (it *item[K, V]) putSeal() { it.sum = it.checksum() }
 
 // checkUnchanged panics if the value has another checksum now.
@@ -39,12 +38,11 @@ func (it *item[K, V]) checksum() uint64 {
 	return 1<<32 | uint64(crc32.ChecksumIEEE(b))
 }
 
-// sealDepth limits how deeply a checked value may be nested. encoding/json recurses, and a
-// stack overflow ends the process.
+// sealDepth limits how deeply a checked value may be nested. encoding/json recurses, and a stack
+// overflow ends the process.
 const sealDepth = 10_000
 
-// deeper reports whether the parts of v that encoding/json visits are nested deeper than
-// left.
+// deeper reports whether the parts of v that encoding/json visits are nested deeper than left.
 func deeper(v reflect.Value, left int) bool {
 	if left == 0 || !v.IsValid() {
 		return left == 0

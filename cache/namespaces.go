@@ -11,15 +11,14 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// namespaces holds the namespaces of the caches of one Tiers. The lock of the Tiers
-// protects it.
+// namespaces holds the namespaces of the caches of one Tiers. The lock of the Tiers protects it.
 type namespaces struct {
 	uses  map[string]use
 	bases []namedBase // of those caches
 }
 
-// use holds what the caches of one namespace must agree on. Otherwise one cache would
-// misread what another wrote.
+// use holds what the caches of one namespace must agree on. Otherwise one cache would misread
+// what another wrote.
 type use struct {
 	key, value    reflect.Type
 	codec, schema string
@@ -87,7 +86,6 @@ func told(part any) string {
 	return fmt.Sprint(part)
 }
 
-// add records that a cache uses a namespace in this way.
 func (n *namespaces) add(b namedBase, u use) {
 	if n.uses == nil {
 		n.uses = make(map[string]use)

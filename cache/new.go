@@ -16,8 +16,8 @@ import (
 )
 
 // New returns the cache that cfg describes. It refuses a faulty configuration and names all
-// faults. Several caches may share a namespace of t if their key types, value types,
-// codecs, schemas and LocalOnly are the same.
+// faults. Several caches may share a namespace of t if their key types, value types, codecs,
+// schemas and LocalOnly are the same.
 func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 	if err := t.check(); err != nil {
 		return Cache[K, V]{}, fmt.Errorf("cache: new %.100q: %w", cfg.Namespace, err)

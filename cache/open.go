@@ -21,8 +21,8 @@ import (
 	"github.com/twofold-go/twofold/tier/local"
 )
 
-// Open returns Tiers for cfg. It refuses a faulty configuration and names all faults. When
-// it fails, the parts of cfg stay open.
+// Open returns Tiers for cfg. It refuses a faulty configuration and names all faults. When it
+// fails, the parts of cfg stay open.
 func Open(cfg TiersConfig) (*Tiers, error) {
 	cfg.MaxLoads = cmp.Or(cfg.MaxLoads, 512)
 	cfg.MaxRefreshes = cmp.Or(cfg.MaxRefreshes, 32)
@@ -101,9 +101,9 @@ func (cfg *TiersConfig) validate() (codec.Set, error) {
 	return codecs, errors.Join(errs...)
 }
 
-// SetPolicies replaces the table of overrides for reads that start afterwards. Stored
-// values keep their lifetimes. SetPolicies refuses a faulty table, names all faults, and
-// keeps the old table.
+// SetPolicies replaces the table of overrides for reads that start afterwards. Stored values
+// keep their lifetimes. SetPolicies refuses a faulty table, names all faults, and keeps the old
+// table.
 func (t *Tiers) SetPolicies(table policy.Table) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,11 +120,11 @@ func (t *Tiers) SetPolicies(table policy.Table) error {
 	return nil
 }
 
-// Close closes the Tiers. Later calls fail with [ErrClosed]. Until ctx ends, Close waits
-// for loads and sends the invalidations that wait for the log. Then it cancels the loads
-// and reports lost invalidations as an [*invalidate.PendingError]. A ctx without a deadline
-// ends after the log's bound, or after two seconds without a log. Close closes the log and
-// the local tier last. The remote tier stays open. A second Close does nothing.
+// Close closes the Tiers. Later calls fail with [ErrClosed]. Until ctx ends, Close waits for
+// loads and sends the invalidations that wait for the log. Then it cancels the loads and reports
+// lost invalidations as an [*invalidate.PendingError]. A ctx without a deadline ends after the
+// log's bound, or after two seconds without a log. Close closes the log and the local tier last.
+// The remote tier stays open. A second Close does nothing.
 func (t *Tiers) Close(ctx context.Context) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc

@@ -7,10 +7,9 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Option changes one call. It is a plain value, so a call without options allocates
-// nothing. The zero Option does nothing. If a call gets two of a kind, the last one counts;
-// tags add up. If a call does not take an option, or its value is out of range, the call
-// fails with [ErrOption].
+// Option changes one call. It is a plain value, so a call without options allocates nothing. The
+// zero Option does nothing. If a call gets two of a kind, the last one counts; tags add up. If a
+// call does not take an option, or its value is out of range, the call fails with [ErrOption].
 //
 //	                     TTL  Tags  SkipLocal  SkipRemote  MaxAge  AllowStale
 //	Fetch, GetOrLoad      x    x        x          x          x        x
@@ -34,42 +33,41 @@ const (
 	optAllowStale
 )
 
-// TTL replaces the policy's TTL for the value that this call loads or sets. The policy's
-// jitter still applies. d must be 1 ms or more.
+// TTL replaces the policy's TTL for the value that this call loads or sets. The policy's jitter
+// still applies. d must be 1 ms or more.
 func TTL(d time.Duration) Option { return Option{kind: optTTL, d: d} }
 
-// MaxAge accepts only a value whose load began at most d ago. An older value is loaded
-// again. Zero accepts only a load that begins after the call. A negative d is an error.
+// MaxAge accepts only a value whose load began at most d ago. An older value is loaded again.
+// Zero accepts only a load that begins after the call. A negative d is an error.
 func MaxAge(d time.Duration) Option { return Option{kind: optMaxAge, d: d} }
 
-// AllowStale says whether the call accepts a stale value. False refuses stale values, also
-// in place of a failed load. True, the default, leaves it to the policy.
+// AllowStale says whether the call accepts a stale value. False refuses stale values, also in
+// place of a failed load. True, the default, leaves it to the policy.
 func AllowStale(allow bool) Option { return Option{kind: optAllowStale, on: allow} }
 
-// Tags adds tags of the handle's tenant to the value that this call loads or sets. The
-// slice is not kept. A tag that is empty, longer than invalidate.MaxTagLen or not UTF-8 is
-// an error. Tags without arguments adds nothing.
+// Tags adds tags of the handle's tenant to the value that this call loads or sets. The slice is
+// not kept. A tag that is empty, longer than invalidate.MaxTagLen or not UTF-8 is an error. Tags
+// without arguments adds nothing.
 func Tags(tags ...string) Option { return Option{kind: optTags, tags: tags} }
 
-// SkipLocal excludes the local tier. The call neither takes a value from it nor keeps one
-// there. It shares values with other processes through the remote tier. SoftTimeout then
-// has no value to serve, and every call asks a source that fails.
+// SkipLocal excludes the local tier. The call neither takes a value from it nor keeps one there.
+// It shares values with other processes through the remote tier. SoftTimeout then has no value
+// to serve, and every call asks a source that fails.
 //
-// Calls share a fetch or load only with calls that skip the same tiers. If the call gets a
-// newer value than this process holds, the process drops the older one, so that later reads
-// do not return it. Invalidations count as usual.
+// Calls share a fetch or load only with calls that skip the same tiers. If the call gets a newer
+// value than this process holds, the process drops the older one, so that later reads do not
+// return it. Invalidations count as usual.
 func SkipLocal() Option { return Option{kind: optSkipLocal} }
 
-// SkipRemote excludes the remote tier. The call neither asks it nor stores a value there.
-// It claims nothing, so other processes may load the key at the same time. Set removes the
-// cell of the remote tier. A load leaves the cell there: a later read that asks the remote
-// tier may return an older value. See [SkipLocal] for what calls share.
+// SkipRemote excludes the remote tier. The call neither asks it nor stores a value there. It
+// claims nothing, so other processes may load the key at the same time. Set removes the cell of
+// the remote tier. A load leaves the cell there: a later read that asks the remote tier may
+// return an older value. See [SkipLocal] for what calls share.
 //
-// A read that skips both tiers shares its load and keeps nothing. Set refuses both
-// together. It also refuses SkipLocal without a remote tier. Use Delete instead.
+// A read that skips both tiers shares its load and keeps nothing. Set refuses both together. It
+// also refuses SkipLocal without a remote tier. Use Delete instead.
 func SkipRemote() Option { return Option{kind: optSkipRemote} }
 
-// callOpts combines a call's options.
 type callOpts struct {
 	ttl        time.Duration // 0: the policy's
 	maxAge     time.Duration // negative: any
@@ -96,7 +94,6 @@ const (
 	ofSet
 )
 
-// collect combines the options of a call.
 func collect(opts []Option, of callKind) (callOpts, error) {
 	o := anyAge
 	for i := range opts {
@@ -136,7 +133,6 @@ func collect(opts []Option, of callKind) (callOpts, error) {
 	return o, nil
 }
 
-// ofSet combines the options of a Set.
 func (c Cache[K, V]) ofSet(opts []Option) (callOpts, error) {
 	o, err := collect(opts, ofSet)
 	if err == nil && c.s != nil && c.s.far == nil && o.skipLocal {

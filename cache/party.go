@@ -8,8 +8,8 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// lead makes the first step of the flight on its leader's goroutine. It returns the party
-// for the other steps, or nil.
+// lead makes the first step of the flight on its leader's goroutine. It returns the party for
+// the other steps, or nil.
 func (a *ask[K, V]) lead(ctx context.Context, f *flight[K, V]) *party[K, V] {
 	one := [1]run[K, V]{{f: f}}
 	return lead(ctx, one[:], a.apart())
@@ -61,8 +61,8 @@ func newParty[K comparable, V any](ctx context.Context, runs []run[K, V]) *party
 	return p
 }
 
-// launch starts the party's goroutine. If the tiers are closed, it ends the flights and
-// reports false.
+// launch starts the party's goroutine. If the tiers are closed, it ends the flights and reports
+// false.
 func (p *party[K, V]) launch(ctx context.Context) bool {
 	if !p.runs[0].f.t.work.Begin(&p.Task, &p.Scope) {
 		for i := range p.runs {
@@ -127,8 +127,8 @@ func (p *party[K, V]) step() bool {
 	return true
 }
 
-// split ends the runs that no caller waits for. It keeps the runs with the same next step
-// as the first one, and moves the others to new parties.
+// split ends the runs that no caller waits for. It keeps the runs with the same next step as the
+// first one, and moves the others to new parties.
 func (p *party[K, V]) split() {
 	before := len(p.runs)
 	for i := range p.runs {
@@ -142,8 +142,8 @@ func (p *party[K, V]) split() {
 	}
 }
 
-// group keeps the runs with one next step and forks the others. It is a separate function,
-// so that a party of one keeps a small stack.
+// group keeps the runs with one next step and forks the others. It is a separate function, so
+// that a party of one keeps a small stack.
 //
 //go:noinline
 func (p *party[K, V]) group() {
@@ -176,7 +176,6 @@ func most[K comparable, V any](next state, runs []run[K, V]) int {
 	return runs[0].f.s.cfg.MaxBatch
 }
 
-// fork moves runs to a new party.
 func (p *party[K, V]) fork(runs []run[K, V]) {
 	q := newParty(&p.Scope, runs)
 	q.arm()
@@ -184,8 +183,8 @@ func (p *party[K, V]) fork(runs []run[K, V]) {
 	go q.run()
 }
 
-// fallen ends the flights of a goroutine that ends by a panic or by Goexit, so that no
-// caller waits for ever.
+// fallen ends the flights of a goroutine that ends by a panic or by Goexit, so that no caller
+// waits for ever.
 func fallen[K comparable, V any](ctx context.Context, runs []run[K, V], panicked any) {
 	out := outcome[K, V]{err: ErrGoexit}
 	if panicked != nil {
@@ -204,8 +203,7 @@ func fallen[K comparable, V any](ctx context.Context, runs []run[K, V], panicked
 	sendFills(ctx, runs)
 }
 
-// asPanic keeps the innermost stack if a loader panics because a load that it waited for
-// did.
+// asPanic keeps the innermost stack if a loader panics because a load that it waited for did.
 func asPanic(p any) *PanicError {
 	if pe, ok := p.(*PanicError); ok {
 		return pe

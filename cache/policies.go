@@ -14,10 +14,10 @@ type SpacePolicy struct {
 	Policy    policy.Policy // with the overrides of the table applied
 }
 
-// Policies returns the policies in force of the caches on these Tiers, sorted by namespace
-// and tenant. Each namespace has one policy for all tenants. It also has one for each
-// tenant that the table of overrides names, if that policy differs. A namespace whose
-// caches have different policies appears several times. The slice belongs to the caller.
+// Policies returns the policies in force of the caches on these Tiers, sorted by namespace and
+// tenant. Each namespace has one policy for all tenants. It also has one for each tenant that
+// the table of overrides names, if that policy differs. A namespace whose caches have different
+// policies appears several times. The slice belongs to the caller.
 func (t *Tiers) Policies() []SpacePolicy {
 	t.mu.Lock()
 	bases := slices.Clone(t.used.bases)

@@ -11,9 +11,9 @@ import (
 // loader. A local hit allocates nothing, takes no lock and needs no context. For everything
 // else, ctx limits how long the caller waits.
 //
-// Get returns [ErrNotFound] if the loader returned it now or a moment ago, [ErrMiss] if
-// there is no loader, [ErrOverloaded], [ErrClosed], ctx's error, or the loader's error,
-// each inside an [*Error]. If the loader panics, Get panics with a [*PanicError].
+// Get returns [ErrNotFound] if the loader returned it now or a moment ago, [ErrMiss] if there is
+// no loader, [ErrOverloaded], [ErrClosed], ctx's error, or the loader's error, each inside an
+// [*Error]. If the loader panics, Get panics with a [*PanicError].
 func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 	if c.s == nil {
 		var zero V
@@ -34,8 +34,8 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 	return c.value(it), it.err
 }
 
-// miss is the rest of Get. It is a separate function, so that a goroutine that waits in it
-// keeps a small stack; a thousand may wait.
+// miss is the rest of Get. It is a separate function, so that a goroutine that waits in it keeps
+// a small stack; a thousand may wait.
 //
 //go:noinline
 func (c Cache[K, V]) miss(ctx context.Context, k K, at uint64, found bool) (v V, err error) {
@@ -50,10 +50,9 @@ func (c Cache[K, V]) miss(ctx context.Context, k K, at uint64, found bool) (v V,
 	return r.Value, err
 }
 
-// GetOrLoad is [Cache.Get] with a loader for this call. Concurrent calls for one key share
-// one load, by the loader of the first. So all calls for a key should bring equivalent
-// loaders. A nil loader means the cache's own loader; without one, GetOrLoad returns an
-// error.
+// GetOrLoad is [Cache.Get] with a loader for this call. Concurrent calls for one key share one
+// load, by the loader of the first. So all calls for a key should bring equivalent loaders. A
+// nil loader means the cache's own loader; without one, GetOrLoad returns an error.
 func (c Cache[K, V]) GetOrLoad(ctx context.Context, k K, load Loader[K, V], opts ...Option) (V, error) {
 	if c.s != nil && load == nil && c.s.cfg.Load == nil && c.s.cfg.LoadMany == nil {
 		var none V
@@ -63,9 +62,8 @@ func (c Cache[K, V]) GetOrLoad(ctx context.Context, k K, load Loader[K, V], opts
 	return r.Value, err
 }
 
-// Fetch is [Cache.GetOrLoad] with a Result that says where the value came from. A nil
-// loader means the cache's own loader; without one, a key that is not cached is an
-// [ErrMiss].
+// Fetch is [Cache.GetOrLoad] with a Result that says where the value came from. A nil loader
+// means the cache's own loader; without one, a key that is not cached is an [ErrMiss].
 func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...Option) (Result[V], error) {
 	o, err := collect(opts, ofRead)
 	switch {
@@ -94,9 +92,9 @@ func (c Cache[K, V]) fetch(ctx context.Context, op string, k K, load Loader[K, V
 	return r, err
 }
 
-// Peek returns the value of k if a tier has one that may be served. It never loads and
-// never starts a refresh. It asks the remote tier only if this process has no value. After
-// any failure it reports false.
+// Peek returns the value of k if a tier has one that may be served. It never loads and never
+// starts a refresh. It asks the remote tier only if this process has no value. After any failure
+// it reports false.
 func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 	var zero V
 	if c.s == nil {
@@ -138,9 +136,9 @@ func (j *job[K, V]) peekRemote(ctx context.Context) *item[K, V] {
 	return f.it
 }
 
-// read is the whole look-up behind every reading method. It tries this process first, and
-// then flights until one gives an outcome that the caller may take. With found false, the
-// caller knows that this process has no value.
+// read is the whole look-up behind every reading method. It tries this process first, and then
+// flights until one gives an outcome that the caller may take. With found false, the caller
+// knows that this process has no value.
 func (a *ask[K, V]) read(ctx context.Context, found bool) (Result[V], error) {
 	if found {
 		if r, ok, err := a.fromLocal(ctx); ok {
@@ -154,8 +152,7 @@ func (a *ask[K, V]) read(ctx context.Context, found bool) (Result[V], error) {
 	defer p.stop()
 	for tries := 0; ; tries++ {
 		// Callers that could not take their outcome share the next flight, for at most
-		// maxReloads tries. Then the caller leads its own flight, whose outcome it always
-		// takes.
+		// maxReloads tries. Then the caller leads its own flight, whose outcome it always takes.
 		f, led, err := a.join(ctx, a.p.Off || tries > maxReloads)
 		if err != nil {
 			return Result[V]{}, a.fail(err)
@@ -183,9 +180,9 @@ func (a *ask[K, V]) fly(ctx context.Context, f *flight[K, V], led bool, p *patie
 	return a.wait(ctx, f, p)
 }
 
-// begun leads the flight. If the caller's context has ended by then, it returns the
-// caller's outcome. In that case the caller has left the flight before the party checks
-// whether a caller waits.
+// begun leads the flight. If the caller's context has ended by then, it returns the caller's
+// outcome. In that case the caller has left the flight before the party checks whether a caller
+// waits.
 //
 //go:noinline
 func (a *ask[K, V]) begun(ctx context.Context, f *flight[K, V]) *outcome[K, V] {

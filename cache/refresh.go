@@ -9,12 +9,12 @@ import (
 // running elsewhere.
 const refreshPause = 100 * time.Millisecond
 
-// wornPause is how long a value that was built from an expired part is not refreshed. The
-// part is refreshed first.
+// wornPause is how long a value that was built from an expired part is not refreshed. The part
+// is refreshed first.
 const wornPause = time.Second
 
-// refreshLater starts a background refresh of it, with the loader and options of j. It
-// starts none if another was started a moment ago, or if too many run. It never blocks.
+// refreshLater starts a background refresh of it, with the loader and options of j. It starts
+// none if another was started a moment ago, or if too many run. It never blocks.
 func (j *job[K, V]) refreshLater(ctx context.Context, it *item[K, V]) {
 	now, due := j.t.now(), it.nextTry.Load()
 	if !j.canLoad() || now < due || !it.nextTry.CompareAndSwap(due, even(after(now, refreshPause))) {
@@ -47,8 +47,8 @@ func (j *job[K, V]) refreshLater(ctx context.Context, it *item[K, V]) {
 	}
 }
 
-// takeRefresh reserves room for a background refresh. It reports false if the policy's or
-// the Tiers' limit is reached.
+// takeRefresh reserves room for a background refresh. It reports false if the policy's or the
+// Tiers' limit is reached.
 func (j *job[K, V]) takeRefresh() bool {
 	running, most := j.v.refreshes, int64(j.p.MaxRefreshes)
 	if n := running.Add(1); most > 0 && n > most || !j.t.refresh.TryAcquire(1) {
@@ -58,7 +58,6 @@ func (j *job[K, V]) takeRefresh() bool {
 	return true
 }
 
-// returnRefresh undoes takeRefresh.
 func (j *job[K, V]) returnRefresh() {
 	j.t.refresh.Release(1)
 	j.v.refreshes.Add(-1)
@@ -84,8 +83,8 @@ func (j *job[K, V]) refreshed(out *outcome[K, V]) {
 	}
 }
 
-// spare notes that a load of the item's key failed now. For d the item is served without
-// another load, as long as it may be served in place of a failed load.
+// spare notes that a load of the item's key failed now. For d the item is served without another
+// load, as long as it may be served in place of a failed load.
 func (it *item[K, V]) spare(now int64, d time.Duration) {
 	until := after(now, d)
 	if d > 0 {
@@ -95,9 +94,9 @@ func (it *item[K, V]) spare(now int64, d time.Duration) {
 	}
 }
 
-// spared reports whether a load failed a moment ago: nextTry is odd then. An even nextTry
-// only means that a refresh runs. While that refresh may still succeed, no value past Stale
-// takes its place.
+// spared reports whether a load failed a moment ago: nextTry is odd then. An even nextTry only
+// means that a refresh runs. While that refresh may still succeed, no value past Stale takes its
+// place.
 func (it *item[K, V]) spared(now int64) bool {
 	next := it.nextTry.Load()
 	return now < next && next&1 != 0

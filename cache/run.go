@@ -11,12 +11,11 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// How a key is fetched or loaded. A run is the working state of one flight. The leader
-// makes the first step itself, under its own context: that step is nearly always the last
-// one, and costs no goroutine. The other steps happen in a party: a goroutine with its own
-// context, and the runs that take the same steps, with one round trip per step. A Get
-// begins a party of one run, a GetMany a party of many. Only the party's goroutine sees its
-// runs.
+// How a key is fetched or loaded. A run is the working state of one flight. The leader makes the
+// first step itself, under its own context: that step is nearly always the last one, and costs
+// no goroutine. The other steps happen in a party: a goroutine with its own context, and the
+// runs that take the same steps, with one round trip per step. A Get begins a party of one run,
+// a GetMany a party of many. Only the party's goroutine sees its runs.
 //
 //	LOOK ──► judge ─┬─► END    a tier holds a value that may be served
 //	  ▲             ├─► WAIT   another process loads ──► LOOK
@@ -37,10 +36,9 @@ import (
 //	Close                the party, with Canceled              gives the claim back
 //	a claim was lost     the party, with the value             keeps it nowhere
 //
-// Runs that differ after a step continue in separate parties. So keys of Load run side by
-// side, and keys of LoadMany in parties of at most MaxBatch.
+// Runs that differ after a step continue in separate parties. So keys of Load run side by side,
+// and keys of LoadMany in parties of at most MaxBatch.
 
-// state is the next step of a run.
 type state uint8
 
 const (
@@ -55,8 +53,8 @@ const (
 // maxReloads limits how often a load that an invalidation overtook is repeated.
 const maxReloads = 2
 
-// maxRefusals limits how many claims of a run may be refused over frames that no process
-// has claimed. Then the run continues without the remote tier, whose answers do not agree.
+// maxRefusals limits how many claims of a run may be refused over frames that no process has
+// claimed. Then the run continues without the remote tier, whose answers do not agree.
 const maxRefusals = 8
 
 // run is the working state of a flight. Parties copy it, so it has no lock.
@@ -102,7 +100,6 @@ type countdown struct {
 	scope *scope.Scope
 }
 
-// Cancel counts one flight.
 func (c *countdown) Cancel() {
 	if c.left.Add(-1) == 0 {
 		c.scope.Cancel()
@@ -128,8 +125,8 @@ type load struct {
 
 // late ends the flights of a load after LoadTimeout, or when no caller waits any more. The
 // loader may ignore its context, so the load itself may not return. late runs in its own
-// goroutine while the party may continue. So its data is complete before the loader starts,
-// and it reads nothing that the party writes.
+// goroutine while the party may continue. So its data is complete before the loader starts, and
+// it reads nothing that the party writes.
 type late[K comparable, V any] struct {
 	of  []overdue[K, V]
 	one [1]overdue[K, V]

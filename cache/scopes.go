@@ -11,9 +11,9 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// Key returns the scope of k in the handle's tenant and namespace, for [Tiers.Invalidate].
-// A call refuses the scope if the key or the tenant's name is not valid, or if the Cache is
-// zero. The same holds for the other scopes of a handle.
+// Key returns the scope of k in the handle's tenant and namespace, for [Tiers.Invalidate]. A
+// call refuses the scope if the key or the tenant's name is not valid, or if the Cache is zero.
+// The same holds for the other scopes of a handle.
 func (c Cache[K, V]) Key(k K) invalidate.Scope {
 	if err := c.unscoped(); err != nil {
 		return invalidate.Invalid(err)
@@ -25,8 +25,8 @@ func (c Cache[K, V]) Key(k K) invalidate.Scope {
 	return invalidate.Key(full)
 }
 
-// Tag returns the scope of everything that carries tag for the handle's tenant, in all of
-// the tenant's namespaces.
+// Tag returns the scope of everything that carries tag for the handle's tenant, in all of the
+// tenant's namespaces.
 func (c Cache[K, V]) Tag(tag string) invalidate.Scope {
 	if err := c.unscoped(); err != nil {
 		return invalidate.Invalid(err)
@@ -34,8 +34,8 @@ func (c Cache[K, V]) Tag(tag string) invalidate.Scope {
 	return invalidate.Tag(c.v.space.Tenant, tag)
 }
 
-// All returns the scope of every key of the handle's tenant and namespace. It covers no
-// other namespace of the Tiers, because [New] refuses a namespace that it would cover.
+// All returns the scope of every key of the handle's tenant and namespace. It covers no other
+// namespace of the Tiers, because [New] refuses a namespace that it would cover.
 func (c Cache[K, V]) All() invalidate.Scope {
 	if err := c.unscoped(); err != nil {
 		return invalidate.Invalid(err)
@@ -43,12 +43,12 @@ func (c Cache[K, V]) All() invalidate.Scope {
 	return invalidate.Prefix(c.v.space.Tenant, c.v.space.Namespace+":")
 }
 
-// Prefix returns the scope of every key of the handle's tenant and namespace that starts
-// with prefix. The prefix of a string key is its first bytes, up to the end of a character:
-// Prefix("john doe") covers the keys "john doe" and "john doe jr". The prefix of an integer
-// is the first characters of its decimal form: Prefix("4") covers 4, 42 and 400. Keys of
-// other types are hashed, so they have no prefixes. Calls refuse the scope of a prefix that
-// no key can have, and of the empty prefix; use [Cache.All] for every key.
+// Prefix returns the scope of every key of the handle's tenant and namespace that starts with
+// prefix. The prefix of a string key is its first bytes, up to the end of a character:
+// Prefix("john doe") covers the keys "john doe" and "john doe jr". The prefix of an integer is
+// the first characters of its decimal form: Prefix("4") covers 4, 42 and 400. Keys of other
+// types are hashed, so they have no prefixes. Calls refuse the scope of a prefix that no key can
+// have, and of the empty prefix; use [Cache.All] for every key.
 func (c Cache[K, V]) Prefix(prefix string) invalidate.Scope {
 	if err := c.unscoped(); err != nil {
 		return invalidate.Invalid(err)
@@ -101,8 +101,7 @@ func sign(negative bool) string {
 	return ""
 }
 
-// startsNumber reports whether s starts the decimal form of some integer that is not
-// negative.
+// startsNumber reports whether s starts the decimal form of some integer that is not negative.
 func startsNumber(s string) bool {
 	const longest = 20 // the digits of 1<<64 - 1
 	if s == "" || len(s) > longest || s[0] == '0' && len(s) > 1 {
@@ -111,8 +110,8 @@ func startsNumber(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// cutsCharacter reports whether s ends within a character. A key with the whole character
-// spells those bytes in another way.
+// cutsCharacter reports whether s ends within a character. A key with the whole character spells
+// those bytes in another way.
 func cutsCharacter(s string) bool {
 	for i := len(s) - 1; i >= max(0, len(s)-utf8.UTFMax); i-- {
 		if utf8.RuneStart(s[i]) {

@@ -9,17 +9,17 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Set invalidates k and stores v in both tiers. When it returns, reads in this process see
-// v, and no load that began earlier can bring back an older value. An invalidation that
-// comes while Set runs may win: then neither tier keeps v, and the next read loads. If two
-// processes Set one key at the same time, they race, and the tiers may keep either value.
-// If that matters, write to the source and [Cache.Delete].
+// Set invalidates k and stores v in both tiers. When it returns, reads in this process see v,
+// and no load that began earlier can bring back an older value. An invalidation that comes while
+// Set runs may win: then neither tier keeps v, and the next read loads. If two processes Set one
+// key at the same time, they race, and the tiers may keep either value. If that matters, write
+// to the source and [Cache.Delete].
 //
 // Set returns an error if v cannot be stored: it does not encode, is over the policy's
-// MaxValueBytes, or has a tag that is not valid. It also returns an error if the remote
-// tier cannot be reached. In both cases the old value is still invalidated in this process,
-// also when ctx has ended. With the policy's Off, Set only invalidates. If there is only a
-// local tier and it has no room for the value, the error is [ErrTooLarge].
+// MaxValueBytes, or has a tag that is not valid. It also returns an error if the remote tier
+// cannot be reached. In both cases the old value is still invalidated in this process, also when
+// ctx has ended. With the policy's Off, Set only invalidates. If there is only a local tier and
+// it has no room for the value, the error is [ErrTooLarge].
 func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 	o, err := c.ofSet(opts)
 	if err != nil {
@@ -52,7 +52,6 @@ type setting[K comparable, V any] struct {
 	err     error
 }
 
-// setting returns the setting of a value.
 func (j *job[K, V]) setting(ctx context.Context, v V) setting[K, V] {
 	j.t.all.inc(invalidatedKeys)
 	s := setting[K, V]{job: j}

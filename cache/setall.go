@@ -10,13 +10,13 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// setAll invalidates the old values everywhere and stores the new values that are kept.
-// There is at least one setting.
+// setAll invalidates the old values everywhere and stores the new values that are kept. There is
+// at least one setting.
 func setAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 	if sets[0].s.far != nil || sets[0].t.follower != nil { // else replace stores all fences
 		seizeAll(ctx, sets)
-		// A claimed cell must stay; the others must be removed. So both kinds together take
-		// two records.
+		// A claimed cell must stay; the others must be removed. So both kinds together take two
+		// records.
 		var until time.Time
 		if f := sets[0].t.follower; f != nil {
 			until = f.Until() // for both records
@@ -40,9 +40,9 @@ func setAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 }
 
 // seizeAll claims the cells of the values that are kept, over a value or another process's
-// claim. It comes before the record: an invalidation from then on removes the claim, and
-// the fill is refused. In the other order, a Set could fill after a removal whose record
-// every process forgets one day.
+// claim. It comes before the record: an invalidation from then on removes the claim, and the
+// fill is refused. In the other order, a Set could fill after a removal whose record every
+// process forgets one day.
 func seizeAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 	far := sets[0].far()
 	var waiting []*setting[K, V]
@@ -102,9 +102,9 @@ func spreadAll[K comparable, V any](ctx context.Context, sets []setting[K, V], g
 }
 
 // fillAll fills the claimed cells after the record is written. If a claim is gone, an
-// invalidation or another Set came last, and this process does not keep the value. If the
-// record failed, the claims are given back, so that other processes need not wait for their
-// leases to end. It does not use the caller's context, because the records are written.
+// invalidation or another Set came last, and this process does not keep the value. If the record
+// failed, the claims are given back, so that other processes need not wait for their leases to
+// end. It does not use the caller's context, because the records are written.
 func fillAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 	var keys []string
 	var fills []tier.Fill

@@ -13,9 +13,9 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// settle decides what happens to a load's result. The run fills its claim or gives it back,
-// this process keeps the result or drops it, and the flight ends or loads again. With late,
-// the flight has ended or is about to.
+// settle decides what happens to a load's result. The run fills its claim or gives it back, this
+// process keeps the result or drops it, and the flight ends or loads again. With late, the
+// flight has ended or is about to.
 func (r *run[K, V]) settle(ctx context.Context, a *attempt[K, V], late bool) {
 	f := r.f
 	r.next, r.fill, r.keep, r.again = toFill, tier.Fill{}, nil, false
@@ -37,9 +37,8 @@ func (r *run[K, V]) settle(ctx context.Context, a *attempt[K, V], late bool) {
 	}
 }
 
-// settleError remembers a load error if the policy says so and there is no old value to
-// serve in its place. A load that ran out of time or was cancelled says nothing about the
-// source.
+// settleError remembers a load error if the policy says so and there is no old value to serve in
+// its place. A load that ran out of time or was cancelled says nothing about the source.
 func (r *run[K, V]) settleError(ctx context.Context, a *attempt[K, V], late bool) {
 	f, ttl := r.f, r.f.p.ErrorTTL
 	if ttl == 0 || f.p.Off || r.held || late || ctx.Err() != nil || f.standIn(r.spare) != nil || ours(a.err) {
@@ -55,8 +54,8 @@ func (r *run[K, V]) settleError(ctx context.Context, a *attempt[K, V], late bool
 	}
 }
 
-// ours reports whether an error comes from this library, perhaps from another cache that
-// the loader read. Such an error says nothing about the source.
+// ours reports whether an error comes from this library, perhaps from another cache that the
+// loader read. Such an error says nothing about the source.
 func ours(err error) bool {
 	return slices.ContainsFunc([]error{ErrOverloaded, ErrLoadTimeout, ErrClosed, ErrRecursive, ErrGoexit}, func(own error) bool {
 		return errors.Is(err, own)
@@ -66,8 +65,7 @@ func ours(err error) bool {
 // unfresh is the TTL of a value that is stored but never fresh.
 const unfresh = time.Duration(-1)
 
-// ttlOf returns how long the loaded value is fresh, or unfresh. 0: the value must not be
-// stored.
+// ttlOf returns how long the loaded value is fresh, or unfresh. 0: the value must not be stored.
 func (j *job[K, V]) ttlOf(a *attempt[K, V]) time.Duration {
 	switch {
 	case a.facts.unfresh:
@@ -164,8 +162,8 @@ func (j *job[K, V]) lifetime(it *item[K, V], ttl time.Duration) lifetime {
 }
 
 // fill fills the claims of the party's runs or gives them back, in one call, and ends the
-// flights. The remote tier comes first. If it refuses a fill, the claim was lost, perhaps
-// to an invalidation, and this process does not keep the value.
+// flights. The remote tier comes first. If it refuses a fill, the claim was lost, perhaps to an
+// invalidation, and this process does not keep the value.
 func (p *party[K, V]) fill() {
 	sendFills(p, p.runs)
 	for i := range p.runs {
@@ -173,9 +171,9 @@ func (p *party[K, V]) fill() {
 	}
 }
 
-// sendFills sends the fills of the runs that hold a claim. It ignores the callers'
-// contexts: the work is done and its result may be kept, and others wait for the claim to
-// end. After an error the claim ends with its lease.
+// sendFills sends the fills of the runs that hold a claim. It ignores the callers' contexts: the
+// work is done and its result may be kept, and others wait for the claim to end. After an error
+// the claim ends with its lease.
 func sendFills[K comparable, V any](ctx context.Context, runs []run[K, V]) {
 	var keys []string
 	var fills []tier.Fill

@@ -10,7 +10,6 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// end ends the run's flight.
 func (r *run[K, V]) end(ctx context.Context, out outcome[K, V]) {
 	r.next = ended
 	out.span = r.span
@@ -27,8 +26,8 @@ func (r *run[K, V]) begin(ctx context.Context) {
 		r.load(ctx)
 		return
 	}
-	// Another flight may have ended between the caller's look-up and its Join. Or a Set
-	// overtook the load and left a value for this read.
+	// Another flight may have ended between the caller's look-up and its Join. Or a Set overtook
+	// the load and left a value for this read.
 	if it, reason := r.f.here(); it != nil {
 		r.end(ctx, outcome[K, V]{it: it, src: Local, stale: reason})
 		return
@@ -68,8 +67,8 @@ func (r *run[K, V]) giveUp(ctx context.Context) {
 	}
 }
 
-// look asks the remote tier for the runs' cells and judges them. Without a lease it does
-// not ask, because it could not judge the answer.
+// look asks the remote tier for the runs' cells and judges them. Without a lease it does not
+// ask, because it could not judge the answer.
 func look[K comparable, V any](ctx context.Context, runs []run[K, V], d *scope.Deadline) {
 	f := runs[0].f
 	if len(runs) == 1 {
@@ -102,7 +101,6 @@ func texts[K comparable, V any](runs []run[K, V]) []string {
 	return texts
 }
 
-// getCell asks the remote tier for the job's cell.
 func (j *job[K, V]) getCell(ctx context.Context, d *scope.Deadline) (frame[K, V], error) {
 	if !j.canJudge(ctx) {
 		return frame[K, V]{}, errUnconfirmed
@@ -121,8 +119,8 @@ func (r *run[K, V]) shown(ctx context.Context, f frame[K, V], err error) {
 	case err == nil:
 		r.decide(ctx, f)
 	case remote.Left(err) || ctx.Err() != nil:
-		// A caller that left says nothing about the tier. Its deadline may be over before
-		// its context says so. For the other callers, the next step is still to look.
+		// A caller that left says nothing about the tier. Its deadline may be over before its
+		// context says so. For the other callers, the next step is still to look.
 	default:
 		r.cutOff(ctx)
 	}
@@ -155,8 +153,8 @@ func (r *run[K, V]) decide(ctx context.Context, f frame[K, V]) {
 	}
 }
 
-// serve ends a look-up with the remote tier's value, if it may be served. Otherwise it
-// keeps the value for a failed load.
+// serve ends a look-up with the remote tier's value, if it may be served. Otherwise it keeps the
+// value for a failed load.
 func (r *run[K, V]) serve(ctx context.Context, it *item[K, V]) bool {
 	f := r.f
 	r.spare = it
@@ -190,8 +188,8 @@ func (r *run[K, V]) serve(ctx context.Context, it *item[K, V]) bool {
 	return true
 }
 
-// fallback ends a look-up with the local item, when the remote tier had no answer. That
-// item is stale, or it is fresh and the remote tier is out of reach.
+// fallback ends a look-up with the local item, when the remote tier had no answer. That item is
+// stale, or it is fresh and the remote tier is out of reach.
 func (r *run[K, V]) fallback(ctx context.Context) bool {
 	f := r.f
 	if f.refreshing != nil || f.o.anew || f.o.skipLocal {
@@ -220,8 +218,8 @@ func (r *run[K, V]) fallback(ctx context.Context) bool {
 	return true
 }
 
-// claim asks for the right to load. Over a value it asks for a refresh claim, so that
-// others can still serve the value.
+// claim asks for the right to load. Over a value it asks for a refresh claim, so that others can
+// still serve the value.
 func (p *party[K, V]) claim() {
 	f := p.runs[0].f
 	claims := make([]tier.Claim, len(p.runs))

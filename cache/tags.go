@@ -7,9 +7,8 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// tagSet holds the tags of a value as hashes, which fences compare and cells carry. It
-// holds their texts only if OnStored needs them. A value that another process loaded has no
-// texts.
+// tagSet holds the tags of a value as hashes, which fences compare and cells carry. It holds
+// their texts only if OnStored needs them. A value that another process loaded has no texts.
 type tagSet struct {
 	tags  []uint64
 	texts []string // of the first tags; "" if unknown; see textOf
@@ -60,8 +59,8 @@ func (t *Tiers) spellTag(tenant, tag string) string {
 	return tenant + ":" + tag
 }
 
-// setTags adds to an item's tags its own, the call's and the recorded ones. With the
-// recorded tags it takes the age of the oldest part.
+// setTags adds to an item's tags its own, the call's and the recorded ones. With the recorded
+// tags it takes the age of the oldest part.
 func (j *job[K, V]) setTags(it *item[K, V], own []string, f *facts) {
 	tenant := j.v.space.Tenant
 	for _, names := range [][]string{own, j.o.tags} {

@@ -18,9 +18,9 @@ import (
 
 const scopeName = "github.com/twofold-go/twofold/cache"
 
-// telemetry holds the instruments. Local hits are counted in the cache's own counters,
-// which a callback reads; an OpenTelemetry Add would cost more than the hit. Spans and
-// histograms belong to the paths that load, fetch or wait.
+// telemetry holds the instruments. Local hits are counted in the cache's own counters, which a
+// callback reads; an OpenTelemetry Add would cost more than the hit. Spans and histograms belong
+// to the paths that load, fetch or wait.
 type telemetry struct {
 	t      *Tiers
 	tracer meter.Tracer
@@ -64,7 +64,6 @@ func (o *telemetry) Begin(ctx context.Context, op remote.Op) (context.Context, m
 	return o.tracer.Start(ctx, "cache.remote."+op.String(), asClient...)
 }
 
-// End ends the span that Begin began.
 func (o *telemetry) End(ctx context.Context, op remote.Op, s meter.Span, took time.Duration, err error, left bool) {
 	if o.remoteTime.Enabled(ctx) {
 		o.remoteTime.Record(ctx, took.Seconds(), opAttrs[op])
@@ -85,9 +84,9 @@ func spanOf(ctx context.Context) *trace.SpanContext {
 	return &s
 }
 
-// tracing reports whether spans are recorded. Call it before making their options. It
-// stores the answer for local hits, which cannot afford the question. A global provider may
-// be set at any time.
+// tracing reports whether spans are recorded. Call it before making their options. It stores the
+// answer for local hits, which cannot afford the question. A global provider may be set at any
+// time.
 func (o *telemetry) tracing() bool {
 	on, which := o.tracer.On(), int64(sampled-1)
 	if on {
@@ -99,8 +98,8 @@ func (o *telemetry) tracing() bool {
 	return on
 }
 
-// loadStart begins the span of one loader call. A refresh outlives the call that caused it,
-// so its span is a root with a link to that call.
+// loadStart begins the span of one loader call. A refresh outlives the call that caused it, so
+// its span is a root with a link to that call.
 func (o *telemetry) loadStart(ctx context.Context, v *view, refresh bool) (context.Context, func(error, *PanicError)) {
 	name, opts := "cache.load", v.counts.span
 	if refresh {
@@ -111,7 +110,6 @@ func (o *telemetry) loadStart(ctx context.Context, v *view, refresh bool) (conte
 	return ctx, func(err error, p *PanicError) { span.End(isFailure(err, p), "load failed") }
 }
 
-// loadEnd records and counts one loader call.
 func (o *telemetry) loadEnd(ctx context.Context, v *view, took time.Duration, err error, p *PanicError) {
 	if o.loadTime.Enabled(ctx) {
 		o.loadTime.Record(ctx, took.Seconds(), v.counts.measures().space...)
@@ -125,7 +123,6 @@ func isFailure(err error, p *PanicError) bool {
 	return p != nil || (err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrNotModified))
 }
 
-// invalidateStart begins a span of one invalidation.
 func (o *telemetry) invalidateStart(ctx context.Context, scopes int) (context.Context, func(error)) {
 	var span meter.Span
 	if o.tracing() {
@@ -149,9 +146,9 @@ func (o *telemetry) staleness(c *counters, ns int64) {
 	}
 }
 
-// observe registers one callback that reads the numbers of Stats. The callback may run at
-// once, so everything that Stats reads exists by now. Without a log, its instruments have
-// no numbers. The same holds for a local tier that is no tier.Meter.
+// observe registers one callback that reads the numbers of Stats. The callback may run at once,
+// so everything that Stats reads exists by now. Without a log, its instruments have no numbers.
+// The same holds for a local tier that is no tier.Meter.
 func (o *telemetry) observe() (err error) {
 	spaces, tiers := meter.Add(o.meter, ofSpace), meter.Add(o.meter, ofTiers)
 	local, log := meter.Add(o.meter, ofLocal), meter.Add(o.meter, ofLog)

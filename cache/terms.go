@@ -9,8 +9,8 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// terms holds what a loader said about its value's life after its freshness. The terms
-// travel with the value and bind every process that reads it.
+// terms holds what a loader said about its value's life after its freshness. The terms travel
+// with the value and bind every process that reads it.
 type terms struct {
 	stale, ifError time.Duration // negative: the policy's; once fixed, both or neither
 	keep           time.Duration // after all other use, for Previous alone
@@ -40,8 +40,8 @@ func (m terms) fixed(p *policy.Policy) terms {
 	return m
 }
 
-// grace returns how long a value is served while a refresh runs, and how long it is served
-// in all. Both count from the end of its freshness.
+// grace returns how long a value is served while a refresh runs, and how long it is served in
+// all. Both count from the end of its freshness.
 func (m *terms) grace(p *policy.Policy) (stale, hard time.Duration) {
 	stale, ifError := p.Stale, p.StaleIfError
 	if m.binds() {
@@ -50,7 +50,6 @@ func (m *terms) grace(p *policy.Policy) (stale, hard time.Duration) {
 	return stale, lifetimes.Add(stale, ifError)
 }
 
-// termsOf returns the terms of a cell.
 func termsOf(c *tier.Cell) terms {
 	m := unsaid
 	if c.Flags&tier.OwnStale != 0 {
@@ -60,7 +59,6 @@ func termsOf(c *tier.Cell) terms {
 	return m
 }
 
-// into writes the terms to a cell.
 func (m *terms) into(c *tier.Cell) {
 	if m.binds() {
 		c.Flags |= tier.OwnStale
@@ -69,8 +67,7 @@ func (m *terms) into(c *tier.Cell) {
 	c.Keep = m.keep
 }
 
-// agree gives a loaded value its terms. An absence has none, because no read serves it
-// stale.
+// agree gives a loaded value its terms. An absence has none, because no read serves it stale.
 func (it *item[K, V]) agree(m terms) {
 	if it.err == nil && m != unsaid {
 		said := m // m itself would cost an allocation in every call
@@ -78,11 +75,10 @@ func (it *item[K, V]) agree(m terms) {
 	}
 }
 
-// said returns the item's terms.
 func (it *item[K, V]) said() *terms { return cmp.Or(it.terms, &unsaid) }
 
-// keptUntil returns the time until which a load that replaces the item may see it. It is
-// never before the last result of times.
+// keptUntil returns the time until which a load that replaces the item may see it. It is never
+// before the last result of times.
 func (it *item[K, V]) keptUntil() int64 {
 	_, _, hard := it.times()
 	return after(hard, it.said().keep)
@@ -93,8 +89,8 @@ func (it *item[K, V]) precedes(now int64) bool {
 	return it.err == nil && !it.worn && now < it.keptUntil()
 }
 
-// bridges reports whether the item may be served because its load is slow. SetStale(0)
-// forbids this for an item that is not fresh.
+// bridges reports whether the item may be served because its load is slow. SetStale(0) forbids
+// this for an item that is not fresh.
 func (it *item[K, V]) bridges(now int64) bool {
 	return it.said().stale != 0 || it.freshness(now) >= untrusted
 }

@@ -22,67 +22,65 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// TiersConfig configures the tiers of a process. Its zero value is one local tier of 64 MiB
-// with the default policy.
+// TiersConfig configures the tiers of a process. Its zero value is one local tier of 64 MiB with
+// the default policy.
 type TiersConfig struct {
 	// Local is the tier in the process. Close closes it. Nil: local.New of 64 MiB.
 	Local tier.Local
 
-	// Remote is the tier that processes share. It stays open when the Tiers close. Nil:
-	// none.
+	// Remote is the tier that processes share. It stays open when the Tiers close. Nil: none.
 	Remote tier.Remote
 
-	// Log carries invalidations to the other processes, and theirs to this one. Close
-	// closes it if it has a Close method, so such a log belongs to one Tiers. Nil:
-	// invalidations stay in this process.
+	// Log carries invalidations to the other processes, and theirs to this one. Close closes it
+	// if it has a Close method, so such a log belongs to one Tiers. Nil: invalidations stay in
+	// this process.
 	Log invalidate.Log
 
-	// InvalidateWait limits how long Set, Delete, DeleteAll and Invalidate wait for the log
-	// and for the removal of cells, counted from the call. Then they return an
-	// *invalidate.PendingError, and the process retries the invalidation. If one call to
-	// the log takes over 100 ms, set it to three times that. Zero: 250 ms. Negative: 250 ms
-	// and one try. While the log is known to be out of reach they return at once, and
-	// otherwise when that try has failed.
+	// InvalidateWait limits how long Set, Delete, DeleteAll and Invalidate wait for the log and
+	// for the removal of cells, counted from the call. Then they return an
+	// *invalidate.PendingError, and the process retries the invalidation. If one call to the log
+	// takes over 100 ms, set it to three times that. Zero: 250 ms. Negative: 250 ms and one try.
+	// While the log is known to be out of reach they return at once, and otherwise when that try
+	// has failed.
 	InvalidateWait time.Duration
 
-	// Policies overrides policies by tenant, namespace or both. SetPolicies replaces it.
-	// Nil: nothing is overridden.
+	// Policies overrides policies by tenant, namespace or both. SetPolicies replaces it. Nil:
+	// nothing is overridden.
 	Policies policy.Table
 
-	// Codecs are read in addition to those of codec.Builtin, so that a fleet can change
-	// codecs without emptying the remote tier.
+	// Codecs are read in addition to those of codec.Builtin, so that a fleet can change codecs
+	// without emptying the remote tier.
 	Codecs []codec.Codec
 
-	// MaxLoads limits the loads that run at a time, refreshes included. A load that waits
-	// longer than its LoadTimeout for its turn fails with ErrOverloaded. A load that is
-	// nested in another runs in the outer load's turn. 0: 512.
+	// MaxLoads limits the loads that run at a time, refreshes included. A load that waits longer
+	// than its LoadTimeout for its turn fails with ErrOverloaded. A load that is nested in
+	// another runs in the outer load's turn. 0: 512.
 	MaxLoads int
 
-	// MaxRefreshes limits the background refreshes that run at a time. Beyond it, a stale
-	// value is served and no refresh starts. The policy has a limit for one namespace. 0:
-	// 32.
+	// MaxRefreshes limits the background refreshes that run at a time. Beyond it, a stale value
+	// is served and no refresh starts. The policy has a limit for one namespace. 0: 32.
 	MaxRefreshes int
 
-	// MaxFlights limits the keys that one cache fetches or loads at a time. Beyond it,
-	// reads that miss fail with ErrOverloaded. 0: 65,536.
+	// MaxFlights limits the keys that one cache fetches or loads at a time. Beyond it, reads
+	// that miss fail with ErrOverloaded. 0: 65,536.
 	MaxFlights int
 
-	// ClaimTTL is how long other processes wait for a loader that has died. A live loader
-	// renews its claim. All processes that share a remote tier should use the same value;
-	// otherwise several may replace a loader that died. 0: 3 s.
+	// ClaimTTL is how long other processes wait for a loader that has died. A live loader renews
+	// its claim. All processes that share a remote tier should use the same value; otherwise
+	// several may replace a loader that died. 0: 3 s.
 	ClaimTTL time.Duration
 
-	// MaxTenants limits the tenants with counters of their own. The others are counted
-	// together as "other". 0: 1,000.
+	// MaxTenants limits the tenants with counters of their own. The others are counted together
+	// as "other". 0: 1,000.
 	MaxTenants int
 
-	// OnStored gets every entry before a read can find it in the local tier. OnRemoved gets
-	// it when no read can find it any more. Each gets an entry once. If an entry replaces
-	// another, OnStored of the new one may come before OnRemoved of the old one. Close
-	// reports nothing. The methods of package cache/index have these types.
+	// OnStored gets every entry before a read can find it in the local tier. OnRemoved gets it
+	// when no read can find it any more. Each gets an entry once. If an entry replaces another,
+	// OnStored of the new one may come before OnRemoved of the old one. Close reports nothing.
+	// The methods of package cache/index have these types.
 	//
-	// Both run inside cache calls, several at a time. They must be quick and must not call
-	// the cache. The first panic is logged. OnRemoved needs a local tier that is a
+	// Both run inside cache calls, several at a time. They must be quick and must not call the
+	// cache. The first panic is logged. OnRemoved needs a local tier that is a
 	// tier.EvictNotifier. With OnStored, values keep the text of their tags, which counts
 	// towards their size. Nil: nothing is called.
 	OnStored  func(e Entry)
@@ -97,8 +95,8 @@ type TiersConfig struct {
 	TracerProvider trace.TracerProvider
 }
 
-// Tiers holds what the caches of one process share: the tiers, the limits and the
-// instruments. Make one with [Open]. All methods may be called concurrently.
+// Tiers holds what the caches of one process share: the tiers, the limits and the instruments.
+// Make one with [Open]. All methods may be called concurrently.
 type Tiers struct {
 	base     time.Time // its monotonic reading is the origin of all item times
 	seed     maphash.Seed

@@ -23,8 +23,8 @@ type view struct {
 }
 
 // views holds the tenants' parts of one cache. MaxTenants of them are kept, with their own
-// counters. The others are made on demand and share counters; the most recent ones of these
-// are also kept.
+// counters. The others are made on demand and share counters; the most recent ones of these are
+// also kept.
 type views struct {
 	t         *Tiers
 	namespace string
@@ -51,7 +51,6 @@ func newViews(t *Tiers, namespace string, base policy.Patch) *views {
 	}
 }
 
-// of returns the view of a tenant.
 func (s *views) of(tenant string) *view {
 	recent := &s.recent[maphash.String(s.t.seed, tenant)%uint64(len(s.recent))]
 	if v := recent.Load(); v != nil && v.space.Tenant == tenant {
@@ -69,8 +68,7 @@ func (s *views) find(tenant string) *view {
 		return v.(*view)
 	}
 	v := &view{views: s, name: tenant + ":" + s.namespace}
-	// From the view's name, so that the view does not keep the string of which tenant is a
-	// part.
+	// From the view's name, so that the view does not keep the string of which tenant is a part.
 	v.space = key.Space{Tenant: v.name[:len(tenant)], Namespace: s.namespace}
 	v.seed = maphash.String(s.t.seed, v.name)
 	most := int64(s.t.cfg.MaxTenants)
@@ -92,8 +90,8 @@ func (s *views) find(tenant string) *view {
 	return v
 }
 
-// spell returns the full key of an integer with one allocation. For other types it returns
-// the zero Key.
+// spell returns the full key of an integer with one allocation. For other types it returns the
+// zero Key.
 func (v *view) spell(k any) (key.Key, error) {
 	var memory [96]byte
 	b := append(append(memory[:0], v.name...), ':')
@@ -110,8 +108,7 @@ func (v *view) spell(k any) (key.Key, error) {
 	return key.Parse(string(b))
 }
 
-// policy returns the policy in force. It costs two atomic loads, until the table is
-// replaced.
+// policy returns the policy in force. It costs two atomic loads, until the table is replaced.
 func (v *view) policy() *policy.Policy {
 	table := v.t.policies.Load()
 	if r := v.resolved.Load(); r != nil && r.table == table {
@@ -120,8 +117,8 @@ func (v *view) policy() *policy.Policy {
 	return v.resolve(table)
 }
 
-// resolve is the rare part of policy, kept out of its callers' stacks. Tenants that the
-// table does not name share its result.
+// resolve is the rare part of policy, kept out of its callers' stacks. Tenants that the table
+// does not name share its result.
 //
 //go:noinline
 func (v *view) resolve(table *policy.Table) *policy.Policy {

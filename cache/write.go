@@ -11,8 +11,8 @@ import (
 )
 
 // Delete invalidates k, as [Tiers.Invalidate] does. Deleting a key that is not cached is no
-// error. The same step may invalidate more scopes, with invalidate.Strict or
-// invalidate.Hold among them.
+// error. The same step may invalidate more scopes, with invalidate.Strict or invalidate.Hold
+// among them.
 func (c Cache[K, V]) Delete(ctx context.Context, k K, more ...invalidate.Scope) error {
 	j, err := c.change("delete", k)
 	if err != nil {
@@ -30,9 +30,9 @@ func (c Cache[K, V]) Delete(ctx context.Context, k K, more ...invalidate.Scope) 
 	return nil
 }
 
-// DeleteAll invalidates every key of the handle's tenant and namespace, as [Cache.All]
-// covers them. It takes the same time for one key and for a million. The same step may
-// invalidate more scopes, as with [Cache.Delete].
+// DeleteAll invalidates every key of the handle's tenant and namespace, as [Cache.All] covers
+// them. It takes the same time for one key and for a million. The same step may invalidate more
+// scopes, as with [Cache.Delete].
 func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) error {
 	if c.s == nil {
 		return errZero("delete all")
@@ -48,21 +48,20 @@ func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) er
 	return nil
 }
 
-// Invalidate invalidates everything that the scopes cover. When it returns nil, no later read
-// in this process returns a value whose load began before. In another process that follows
-// the same log, this holds after the log's bound, or at once with invalidate.Strict among
-// the scopes. Without a log, keys are removed from the remote tier for all processes, and
-// prefixes and tags count only in this process.
+// Invalidate invalidates everything that the scopes cover. When it returns nil, no later read in
+// this process returns a value whose load began before. In another process that follows the same
+// log, this holds after the log's bound, or at once with invalidate.Strict among the scopes.
+// Without a log, keys are removed from the remote tier for all processes, and prefixes and tags
+// count only in this process.
 //
-// Invalidate refuses a scope that is not valid before it does anything. If the log or the
-// remote tier cannot be reached, it applies the scopes in this process and returns an
-// error. With a log that error is an [*invalidate.PendingError], and the process retries in
-// the background.
+// Invalidate refuses a scope that is not valid before it does anything. If the log or the remote
+// tier cannot be reached, it applies the scopes in this process and returns an error. With a log
+// that error is an [*invalidate.PendingError], and the process retries in the background.
 //
-// Invalidate waits for the log until ctx ends or TiersConfig.InvalidateWait has passed.
-// When the log has the invalidation, invalidate.Strict also waits for the bound. If the
-// call returns a PendingError, it does not tell when the other processes know. To be sure,
-// call Invalidate again.
+// Invalidate waits for the log until ctx ends or TiersConfig.InvalidateWait has passed. When the
+// log has the invalidation, invalidate.Strict also waits for the bound. If the call returns a
+// PendingError, it does not tell when the other processes know. To be sure, call Invalidate
+// again.
 func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error {
 	if err := t.check(); err != nil {
 		return &Error{Op: "invalidate", Key: "-", Err: err}
@@ -76,7 +75,6 @@ func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) erro
 // defaults returns the policy of calls without a namespace.
 func (t *Tiers) defaults() policy.Policy { return t.policies.Load().For(policy.Default(), "", "") }
 
-// nameOf returns the name of scopes in an error.
 func nameOf(scopes []invalidate.Scope) string {
 	if len(scopes) == 1 {
 		return scopes[0].String()
@@ -122,7 +120,6 @@ func (t *Tiers) spread(ctx context.Context, timeout time.Duration, r follow.Requ
 	return err
 }
 
-// countScopes counts the scopes of a request.
 func (t *Tiers) countScopes(r follow.Request) {
 	for _, s := range r.Scopes {
 		if r.Soft {
