@@ -29,7 +29,7 @@ func (a *ask[K, V]) begin(c Cache[K, V], op string, k K, at uint64, load Loader[
 	// One by one: a literal would first be built on the stack.
 	a.start(c, op, k, load, o)
 	a.at = at
-	a.lease = a.t.lease.Read() // before the tick: what the lease vouches for is part of it
+	a.lease = a.t.lease.Read() // before the tick, which includes all that the lease vouches for
 	a.tick = a.t.fences.Tick()
 	a.leased = a.t.lease.Covers(a.lease, a.called) || safeguard.Off(safeguard.Lease)
 	if o.maxAge >= 0 {
