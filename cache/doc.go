@@ -171,10 +171,10 @@
 // With Cluster, the minority stops by itself after cluster-node-timeout; that time is added
 // to B.
 //
-// In a Cluster, a node that loses the removal of a cell in a failover, if more than 131,072
-// keys were invalidated since, or the log has trimmed the record of the removal. Then no
-// process remembers it. Run the nodes that hold cells without persistence, or give their
-// cells a TTL that is shorter than the time until then.
+// In a Cluster, a node that loses the removal of a cell in a failover. No process remembers
+// the removal if more than 131,072 keys were invalidated since, or if the log has trimmed its
+// record. Run the nodes that hold cells without persistence, or give their cells a TTL that is
+// shorter than the time until then.
 //
 // Cells that this library did not write, and processes that share a remote tier but not the
 // log. Those processes do not learn of each other's invalidations, and refuse each other's
