@@ -90,8 +90,9 @@ func newCounters(s key.Space) *counters {
 // place of softTimeout, which no local hit has.
 const forAbsence = softTimeout
 
-// stripe counts local hits by reason, each hit once. It fills a cache line, so that counting on
-// one core does not slow down another.
+// stripe counts local hits by reason, each hit once. It has the size of a cache line, so the
+// counters of one reason in two stripes never share a line. Cores that count do not slow each
+// other down.
 type stripe struct {
 	hits [4]atomic.Int64 // by staleReason
 	_    [32]byte
