@@ -61,10 +61,10 @@ func (t *Tiers) follow() {
 	t.settleBeforeForgetting()
 }
 
-// Ready waits until this process knows everything in the log. Then it can serve from its tiers,
-// and it learns of invalidations by other processes. If ctx ends first, Ready returns the
-// reason. Reads need not wait for it: until then they go to the source. Without a log, Ready
-// returns at once.
+// Ready waits until this process knows what the log knows, so that it can serve
+// from its tiers and learns of invalidations by other processes. If ctx ends first, Ready
+// returns the reason. Reads need not wait for it: until then they go to the source. Without a
+// log, Ready returns at once.
 func (t *Tiers) Ready(ctx context.Context) error {
 	if _, err := t.ready(ctx); err != nil {
 		return &Error{Op: "ready", Key: "-", Err: err}

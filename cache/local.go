@@ -99,7 +99,8 @@ func (it *item[K, V]) rests(now int64) staleReason {
 	return notStale
 }
 
-// find returns the entry of k in any state, if it is vouched for and no fence covers it.
+// find returns the entry of k in whatever state, as long as it is vouched for
+// and no fence covers it.
 func (c Cache[K, V]) find(at uint64, k K, now int64) *item[K, V] {
 	t := c.s.t
 	it := c.lookup(at, k)

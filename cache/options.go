@@ -81,7 +81,7 @@ type callOpts struct {
 // anyAge is the callOpts of a call without options.
 var anyAge = callOpts{maxAge: -1}
 
-// ofRefresh returns the options of the refresh that this call starts.
+// ofRefresh returns the options of a refresh that the call causes.
 func (o *callOpts) ofRefresh() *callOpts {
 	return &callOpts{ttl: o.ttl, tags: o.tags, maxAge: -1, skipLocal: o.skipLocal, skipRemote: o.skipRemote}
 }

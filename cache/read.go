@@ -222,7 +222,7 @@ func (a *ask[K, V]) fromLocal(ctx context.Context) (r Result[V], ok bool, err er
 	if a.o.anew || a.o.skipLocal || a.p.Off {
 		return r, false, nil
 	}
-	now := a.called // the guarantees count from it, so entries are judged by it
+	now := a.called // a promise is counted from it, and no entry is judged by more
 	it := a.find(a.at, a.k, now)
 	if it != nil && it.ended.Load() != 0 {
 		now = max(now, a.t.now()) // it expired, perhaps after a Moment
