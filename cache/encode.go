@@ -67,7 +67,7 @@ func (s *shared[K, V]) checkTrip(b []byte, v V) error {
 	changed := &changedError{s.codec.ID(), reflect.TypeFor[V]().String(), ""}
 	var back V
 	if err := s.codec.Unmarshal(b, &back); err != nil {
-		changed.path = "the whole value, which does not decode,"
+		changed.path = "the whole value, which cannot be read,"
 		return changed
 	}
 	if changed.path = trip.Diff(&v, &back); changed.path != "" {
