@@ -1,10 +1,11 @@
-# Every target works from a fresh clone with Go and make alone; `make test` adds
-# what the tests need besides. Modules are those of go.work, plus the tools.
+# Every target works from a fresh clone with Go and make; `make test` installs what else
+# the tests need. Modules are those of go.work, plus the tools.
 
 TOOL     = GOWORK=off go tool -modfile="$(CURDIR)/internal/tools/go.mod"
 MODULES  = $$(go list -m -f '{{.Dir}}')
 # The tests run without vet, which is part of lint.
-# The peers of internal/bench build slowly under the race detector, and prove nothing by it.
+# internal/bench is not tested under the race detector: the compared libraries build slowly
+# with it, and the run would prove nothing.
 RACE     = $$(go list work | grep -v /internal/bench)
 # Packages with tests that mean nothing under the race detector, such as counts of allocations.
 UNRACED  = $$(grep -rl 'race\.Enabled' --include=*_test.go cache codec internal invalidate key policy tier | xargs -n1 dirname | sort -u | sed 's|^|./|')
@@ -16,15 +17,15 @@ FUZZTIME ?= 30s
 .DEFAULT_GOAL := help
 .PHONY: help soak e2e test test-race test-bench test-root stalecheck stalecheck-all stalecheck-cost fmt vet lint test-mariadb test-controls bench bench-db bench-http fleet bench-quick bench-go fuzz tidy release-check deps-test
 
-# The checker, built so that its controls can remove safeguards.
+# The checker, built with the tag that lets its controls remove safeguards.
 STALECHECK = go run -tags twofold_controls ./internal/bench/cmd/stalecheck
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
 
-test: deps-test test-race test-bench test-root ## test every module, starting real Redis and PostgreSQL servers (the README's command)
+test: deps-test test-race test-bench test-root ## test every module with real Redis and PostgreSQL servers (the README's command)
 
-test-race: ## test every module but internal/bench under the race detector
+test-race: ## test every module except internal/bench under the race detector
 	go test -race -vet=off $(RACE)
 
 test-bench: ## test internal/bench, without the race detector
@@ -34,30 +35,30 @@ test-root: ## build the root module without go.work, as its users do, and run th
 	GOWORK=off go vet ./...
 	GOWORK=off go test -vet=off $(UNRACED)
 
-test-mariadb: ## run the tests that start a MariaDB server, which is installed where apt-get can
+test-mariadb: ## run the tests that start a MariaDB server; installs it with apt-get if possible
 	@sh internal/tools/deps-test.sh mariadb
 	TWOFOLD_MARIADB=1 go test -race -vet=off -run MariaDB ./internal/dbtest
 	TWOFOLD_MARIADB=1 go test -race -vet=off -run /mariadb ./internal/dbtest/sqllogtest
 
-soak: ## 100,000 random steps of the site with its caches and without, side by side (an hour or two)
+soak: ## compare the site with and without its caches over 100,000 random steps (an hour or two)
 	cd examples && SITE_SOAK=1 go test -count=1 -timeout 6h -run 'Twins' -v ./site
 
-e2e: ## look at the site through a headless Chromium, which is installed where apt-get can
+e2e: ## test the site in a headless Chromium; installs it with apt-get if possible
 	@sh internal/tools/deps-e2e.sh
 	cd examples && SITE_E2E=1 go test -count=1 -v -run TestE2E ./site
 
-test-controls: deps-test ## take safeguards of the log's identity away, one set after the other: the tests must notice
+test-controls: deps-test ## remove safeguards of the log's identity, one set after the other; the tests must detect each removal
 	go test -count=1 -tags twofold_controls -run Controls ./invalidate/redislog ./internal/dbtest/sqllogtest
 
 stalecheck: deps-test ## look for stale reads under faults, with controls that must find some (a minute and a half)
 	$(STALECHECK) -suite ci
 
-stalecheck-all: deps-test ## every fault and every control; rewrites internal/bench/STALENESS.md (an hour)
+stalecheck-all: deps-test ## run every fault and every control; rewrites internal/bench/STALENESS.md (an hour)
 	$(STALECHECK) -suite all -out internal/bench/STALENESS.md
 	printf '\n# What an invalidation costs\n\n' >> internal/bench/STALENESS.md
 	$(STALECHECK) -suite cost >> internal/bench/STALENESS.md
 
-stalecheck-cost: deps-test ## what an invalidation costs, beside a bare round trip
+stalecheck-cost: deps-test ## measure an invalidation against a plain round trip
 	$(STALECHECK) -suite cost
 
 fmt: ## format every module
@@ -69,19 +70,19 @@ vet: ## run go vet on every module
 lint: ## run golangci-lint on every module
 	@for dir in $(MODULES); do echo "lint $${dir#$(CURDIR)/}"; (cd "$$dir" && $(TOOL) golangci-lint run ./...) || exit 1; done
 
-bench: deps-test ## every peer and every workload, side by side; rewrites internal/bench/RESULTS.md (half an hour)
+bench: deps-test ## compare every library in every workload; rewrites internal/bench/RESULTS.md (half an hour)
 	go run ./internal/bench/cmd/bench -out internal/bench/RESULTS.md -svg internal/bench/plots
 
-bench-db: deps-test ## logs and cells in databases alone; rewrites internal/bench/DATABASES.md (two minutes)
+bench-db: deps-test ## measure logs and cells in databases only; rewrites internal/bench/DATABASES.md (two minutes)
 	go run ./internal/bench/cmd/bench -only I -out internal/bench/DATABASES.md
 
-bench-http: deps-test ## pages by HTTP alone; rewrites internal/bench/HTTP.md (a minute and a half)
+bench-http: deps-test ## measure pages over HTTP only; rewrites internal/bench/HTTP.md (a minute and a half)
 	go run ./internal/bench/cmd/bench -only J -out internal/bench/HTTP.md
 
-fleet: deps-test ## what 1 to 200 processes on one Redis cost under 0 to 20,000 invalidations a second; rewrites internal/bench/FLEET.md (six minutes)
+fleet: deps-test ## measure 1 to 200 processes on one Redis under 0 to 20,000 invalidations a second; rewrites internal/bench/FLEET.md (six minutes)
 	go run ./internal/bench/cmd/fleet -out internal/bench/FLEET.md
 
-bench-quick: deps-test ## the same in two minutes, to the standard output
+bench-quick: deps-test ## compare the libraries in two minutes; prints the results
 	go run ./internal/bench/cmd/bench -suite quick
 
 bench-go: ## run Go's own benchmarks: PKG=./cache BENCH=LocalHit COUNT=10
@@ -96,5 +97,5 @@ release-check: ## pack the modules as a proxy serves them, and build a program o
 tidy: ## tidy every module, the tools included
 	@for dir in $(MODULES) internal/tools; do (cd "$$dir" && GOWORK=off go mod tidy) || exit 1; done
 
-deps-test: ## make sure that redis-server, PostgreSQL and a C compiler are there
+deps-test: ## install redis-server, PostgreSQL and a C compiler if they are missing
 	@sh internal/tools/deps-test.sh

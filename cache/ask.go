@@ -10,26 +10,26 @@ import (
 	"github.com/twofold-go/twofold/internal/safeguard"
 )
 
-// ask is one caller's wish for one key. It lives on that caller's stack; nobody else sees
-// it.
+// ask is one caller's request for one key. It lives on that caller's stack, and no other
+// goroutine sees it.
 type ask[K comparable, V any] struct {
 	job[K, V]
-	lease  int64  // as the caller found it
+	lease  int64  // when the call began
 	tick   uint64 // fences applied when the caller called
 	called int64
-	leased bool // what was invalidated a bound before that was fenced by then
-	quiet  bool // a local hit that is not one of the sample
-	sample bool // a local hit of the sample
+	leased bool // every invalidation older than the bound was fenced when the call began
+	quiet  bool // a local hit outside the sample
+	sample bool // a local hit in the sample
 }
 
-// begin notes what the caller may count on: the lease, then the tick, once for the call.
-// Taken again for a second try they would accept what the caller must not see. The
-// caller has set called: when the call began, which promises are counted from.
+// begin reads the lease and then the tick, once for the call. A second reading for a retry would
+// accept values that the caller must not see. The caller has set called: the time from which the
+// guarantees count.
 func (a *ask[K, V]) begin(c Cache[K, V], op string, k K, at uint64, load Loader[K, V], o *callOpts) error {
-	// One by one, as a literal would be on the stack before it is here.
+	// One by one: a literal would first be built on the stack.
 	a.start(c, op, k, load, o)
 	a.at = at
-	a.lease = a.t.lease.Read() // before the tick: what the lease vouches for is part of it
+	a.lease = a.t.lease.Read() // before the tick, which includes all that the lease vouches for
 	a.tick = a.t.fences.Tick()
 	a.leased = a.t.lease.Covers(a.lease, a.called) || safeguard.Off(safeguard.Lease)
 	if o.maxAge >= 0 {
@@ -44,8 +44,8 @@ func (a *ask[K, V]) begin(c Cache[K, V], op string, k K, at uint64, load Loader[
 	return nil
 }
 
-// join joins the key's flight or begins one, which the caller then leads. With force it
-// begins one. It is over when the waiting begins, and its stack with it.
+// join joins the key's flight, or begins one that the caller leads. With force it always begins
+// one. It returns before the caller waits, so that its stack is free by then.
 //
 //go:noinline
 func (a *ask[K, V]) join(ctx context.Context, force bool) (f *flight[K, V], led bool, err error) {
@@ -68,7 +68,7 @@ func (a *ask[K, V]) join(ctx context.Context, force bool) (f *flight[K, V], led 
 		return nil, false, err
 	}
 	if in != nil {
-		// Who has something to serve after SoftTimeout is in no circle for longer.
+		// A caller that has a value to serve after SoftTimeout does not stay in a circle.
 		if err := in.await(&f.fill); err != nil && !a.apart() {
 			f.Leave()
 			return nil, false, err
@@ -77,14 +77,14 @@ func (a *ask[K, V]) join(ctx context.Context, force bool) (f *flight[K, V], led 
 	return f, led, nil
 }
 
-// newFlight begins a flight, unless somebody else does at this moment.
+// newFlight begins a flight, unless another goroutine begins one at this moment.
 func (a *ask[K, V]) newFlight(in *Fill, ok func(*flight[K, V]) bool) (f *flight[K, V], led bool, err error) {
 	if err := a.spell(); err != nil {
 		return nil, false, err
 	}
 	f = new(flight[K, V])
 	f.job, f.outer = a.job, in
-	f.mark, f.begun = a.t.fences.Capture(), a.t.now() // not when the caller called: it may be its second flight
+	f.mark, f.begun = a.t.fences.Capture(), a.t.now() // this may be the caller's second flight
 	f.Meta = f
 	c, led := a.s.flights.Join(a.at, &f.Call, ok)
 	if c == nil {
@@ -93,7 +93,6 @@ func (a *ask[K, V]) newFlight(in *Fill, ok func(*flight[K, V]) bool) (f *flight[
 	return c.Meta, led, nil
 }
 
-// leave ends the caller's part in a flight.
 func (a *ask[K, V]) leave(ctx context.Context, f *flight[K, V]) {
 	if loading.Load() > 0 {
 		Filling(ctx).awaited(&f.fill)
@@ -101,11 +100,11 @@ func (a *ask[K, V]) leave(ctx context.Context, f *flight[K, V]) {
 	f.Leave()
 }
 
-// joins reports whether the caller may join a flight: one that is as strict, that leaves
-// the same tiers out, so that nobody is given or made to keep what it asked not to, and that
-// began after the last invalidation of the key or of a prefix of it, as far as the lease
-// can tell. Its tags are not known yet; accepts looks at those. A flight that is young
-// enough for the caller's MaxAge may still end with an older value, which accepts refuses.
+// joins reports whether the caller may join a flight. The flight must be as strict as the caller
+// and skip the same tiers, so that neither gets or stores what it excluded. It must have begun
+// after the last invalidation of the key or of a prefix of it, as far as the lease can tell. The
+// tags are not known yet; accepts checks them. A flight that is young enough for the caller's
+// MaxAge may still end with an older value, which accepts refuses.
 func (a *ask[K, V]) joins(f *flight[K, V]) bool {
 	return f.k == a.k && (f.v == a.v || f.v.space == a.v.space) &&
 		(!a.o.anew || f.o.anew && !f.loading.Load()) &&
@@ -117,16 +116,15 @@ func (a *ask[K, V]) joins(f *flight[K, V]) bool {
 		!a.overtook(f)
 }
 
-// overtook reports whether the flight's key, or a prefix of it, was invalidated or expired
-// since the flight began.
+// overtook reports whether the flight's key, or a prefix of it, was invalidated or expired after
+// the flight began.
 func (a *ask[K, V]) overtook(f *flight[K, V]) bool {
 	fresh, overtaken := a.t.fences.Overtaken(f.mark, f.hash, f.FullKey(), nil)
 	return overtaken || fresh != follow.Forever
 }
 
-// accepts reports whether the caller may be given what a flight it joined
-// ended with. An outcome that was invalidated after its load began is for those
-// alone who had called before.
+// accepts reports whether the caller may take the outcome of a flight that it joined. If an
+// invalidation followed the load, only callers from before that invalidation may take it.
 func (a *ask[K, V]) accepts(f *flight[K, V], out *outcome[K, V]) bool {
 	switch {
 	case out.again:
@@ -135,9 +133,9 @@ func (a *ask[K, V]) accepts(f *flight[K, V], out *outcome[K, V]) bool {
 		return true
 	case out.stale != notStale && a.o.noStale:
 		return false
-	case out.it.born.Load() < a.tick && !f.unfenced(out.it): // the fence may have come after the load, while it was stored
+	case out.it.born.Load() < a.tick && !f.unfenced(out.it): // the fence may have come before the store
 		return false
-	case !a.leased && a.called-out.it.readAt() >= a.t.bound && !a.clear(out.it): // the tick said nothing, and it was not loaded lately
+	case !a.leased && a.called-out.it.readAt() >= a.t.bound && !a.clear(out.it): // the tick proves nothing
 		return false
 	case out.stale == notStale && f.mark.Tick < a.tick && out.it.ended.Load() != 0: // an Expire may have come in between
 		return false
@@ -145,8 +143,8 @@ func (a *ask[K, V]) accepts(f *flight[K, V], out *outcome[K, V]) bool {
 	return out.it.loadedAt >= a.minLoaded
 }
 
-// patience is how long a call waits before it looks for something else to serve: the
-// policy's SoftTimeout, once for all its keys. It begins with the first wait.
+// patience is how long a call waits before it looks for an old value to serve: the policy's
+// SoftTimeout, once for all its keys. It begins with the first wait.
 type patience struct {
 	timer *time.Timer
 	over  bool
@@ -176,7 +174,7 @@ func (a *ask[K, V]) wait(ctx context.Context, f *flight[K, V], p *patience) *out
 	return f.Ended()
 }
 
-// waitOrServe is wait for a caller that may not wait until the end.
+// waitOrServe is wait for a caller with a context that can end, or with a SoftTimeout.
 func (a *ask[K, V]) waitOrServe(ctx context.Context, f *flight[K, V], p *patience) *outcome[K, V] {
 	var soft <-chan time.Time
 	if p != nil && !p.over {
@@ -195,7 +193,7 @@ func (a *ask[K, V]) waitOrServe(ctx context.Context, f *flight[K, V], p *patienc
 		p.over = true
 		return a.waitOrServe(ctx, f, p)
 	case <-ctx.Done():
-		// Both may be ready; an answer that is there is not thrown away.
+		// Both may be ready. An answer that is ready is not dropped.
 		if out := f.Ended(); out != nil {
 			return out
 		}
@@ -246,8 +244,8 @@ func (a *ask[K, V]) deliver(ctx context.Context, f *flight[K, V], out *outcome[K
 	return a.result(it, src, reason, now), err
 }
 
-// judgedUnder returns a lease that vouches for an outcome: the one of now, unless
-// the outcome was invalidated since the caller called, else the one of then.
+// judgedUnder returns a lease that vouches for an outcome. That is the present lease. If the
+// outcome was invalidated after the caller called, it is the lease from then.
 func (a *ask[K, V]) judgedUnder(f *flight[K, V], it *item[K, V]) int64 {
 	lease := a.t.lease.Read() // before the fences
 	if f.unfenced(it) {
@@ -262,15 +260,15 @@ func (a *ask[K, V]) countLed(out *outcome[K, V], src Source, reason staleReason)
 	}
 	switch src {
 	case Local:
-		a.v.counts.hit(false, notStale) // deliver counts what else it is
+		a.v.counts.hit(false, notStale) // deliver counts the rest
 	case Remote:
 		a.v.counts.inc(hitsRemote)
 	case Load: // counted as a miss when the load began
 	}
 }
 
-// apart reports whether the caller has something to serve when its SoftTimeout is over. Then
-// it must not be held up itself.
+// apart reports whether the caller has a value to serve after its SoftTimeout. Then it must not
+// make a step itself that could block it.
 func (a *ask[K, V]) apart() bool {
 	return a.p.SoftTimeout > 0 && !a.o.noStale && a.bridges(a.standing())
 }

@@ -5,15 +5,14 @@ import (
 	"errors"
 )
 
-// GetMany returns the values of keys: from this process, from the remote tier
-// in one round trip per node, and the rest by LoadMany in chunks of MaxBatch,
-// or by Load side by side. Keys that do not exist are not in the map; that is
-// no error. Each key is merged with whatever else fetches or loads it. The policy's
-// SoftTimeout counts once for the call.
+// GetMany returns the values of keys. It takes them from this process, then from the remote tier
+// in one round trip per node. It loads the rest by LoadMany in chunks of MaxBatch, or by Load
+// side by side. Keys that do not exist are not in the map; that is no error. Each key shares its
+// flight with other calls. The policy's SoftTimeout counts once for the call.
 //
-// A partial result is not a failure: the map holds every value there is, and
-// when some keys failed the error is a [*BatchError] that names them. The map
-// is never nil and belongs to the caller; keys may repeat and are not kept.
+// A partial result is not a failure. The map holds every value that was found. If some keys
+// failed, the error is a [*BatchError] that names them. The map is never nil and belongs to the
+// caller. Keys may repeat and are not kept.
 func (c Cache[K, V]) GetMany(ctx context.Context, keys []K, opts ...Option) (map[K]V, error) {
 	return c.getMany(ctx, keys, 0, opts)
 }
@@ -39,10 +38,10 @@ func (c Cache[K, V]) getMany(ctx context.Context, keys []K, moment int64, opts [
 	return g.vals, KeyErrors(g.errs)
 }
 
-// KeyErrors returns a [*BatchError] of the errors, for a LoadMany that can say of each
-// key what became of it: its value is in the map, or its error is here, or it does not
-// exist. An ErrNotFound here says so, too. It returns nil when there are no errors. The map
-// is kept.
+// KeyErrors returns a [*BatchError] of the errors. A LoadMany returns it to report each key: its
+// value is in the map, or its error is here, or it does not exist. An ErrNotFound here also
+// means that the key does not exist. KeyErrors returns nil when there are no errors. It keeps
+// the map.
 func KeyErrors[K comparable](errs map[K]error) error {
 	if len(errs) == 0 {
 		return nil
@@ -50,7 +49,7 @@ func KeyErrors[K comparable](errs map[K]error) error {
 	return &BatchError[K]{Errs: errs}
 }
 
-// gathered is what a GetMany has so far.
+// gathered holds the results of a GetMany so far.
 type gathered[K comparable, V any] struct {
 	vals map[K]V
 	errs map[K]error
@@ -68,7 +67,7 @@ func (g *gathered[K, V]) add(k K, v V, err error) {
 	}
 }
 
-// local takes what this process holds, and returns asks for the rest.
+// local takes what this process holds and returns asks for the other keys.
 func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], keys []K, o callOpts, called int64) (rest []ask[K, V]) {
 	p, anyHit := c.v.policy(), o.anyHit() && !c.s.t.work.Closed()
 	seen := map[K]struct{}{} // keys without a value so far
@@ -101,7 +100,7 @@ func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], keys []K, o c
 			g.add(k, r.Value, err)
 		} else if err := ctx.Err(); err != nil {
 			g.add(k, none, a.fail(err))
-		} else if err := a.spell(); err != nil { // before any flight begins: it runs the key's own code
+		} else if err := a.spell(); err != nil { // it runs the key's code, so before any flight
 			g.add(k, none, a.fail(err))
 		} else {
 			rest = append(rest, a)
@@ -110,12 +109,11 @@ func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], keys []K, o c
 	return rest
 }
 
-// round joins or leads one flight for each ask and waits for all of them. It returns the
-// asks that were refused what they waited for: they share the next round, but not for
-// ever.
+// round joins or leads one flight for each ask, and waits for all of them. It returns the asks
+// that could not take their outcome. They share the next round, for at most maxReloads tries.
 func (g *gathered[K, V]) round(ctx context.Context, asks []ask[K, V], p *patience, tries int) (refused []ask[K, V]) {
 	flights, led := make([]*flight[K, V], len(asks)), make([]bool, len(asks))
-	defer func() { // all of them, also when Clone panics
+	defer func() { // all flights, also when Clone panics
 		for i, f := range flights {
 			if f != nil {
 				asks[i].leave(ctx, f)
@@ -146,7 +144,7 @@ func (g *gathered[K, V]) round(ctx context.Context, asks []ask[K, V], p *patienc
 	return refused
 }
 
-// join joins or leads a flight for each ask. An ask that cannot has no flight.
+// join joins or leads a flight for each ask. An ask that fails gets no flight.
 func (g *gathered[K, V]) join(ctx context.Context, asks []ask[K, V], flights []*flight[K, V], led []bool, force bool) {
 	var none V
 	var runs []run[K, V]
@@ -173,7 +171,7 @@ func (g *gathered[K, V]) join(ctx context.Context, asks []ask[K, V], flights []*
 	if rest == nil {
 		return
 	}
-	if err := ctx.Err(); err != nil { // before the party asks whether anybody waits
+	if err := ctx.Err(); err != nil { // before the party checks whether a caller waits
 		for i, f := range flights {
 			if led[i] && f.Ended() == nil {
 				asks[i].leave(ctx, f)

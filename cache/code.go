@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// codes are the codes of errors, the first that applies. What the caller can mend comes
-// before what it cannot, and what says how it ended last.
+// codes are the codes of errors. The first one that applies counts: first what the caller can
+// repair, then what it cannot, then ordinary outcomes.
 var codes = []struct {
 	is   error
 	code string
@@ -47,28 +47,28 @@ var codes = []struct {
 	{ErrNotFound, "not_found"},
 }
 
-// Code returns a short name of what happened, for metrics and for programs that branch on
-// it. A code never changes its meaning:
+// Code returns a short name for the error, for metrics and for programs that branch on it. A
+// code never changes its meaning:
 //
 //	not_found        ErrNotFound
 //	miss             ErrMiss
-//	not_modified     ErrNotModified, of a loader that has no Previous
+//	not_modified     ErrNotModified, from a loader that has no Previous
 //	overloaded       ErrOverloaded
 //	closed           ErrClosed
 //	load_timeout     ErrLoadTimeout
-//	unavailable      ErrUnavailable, and with it *invalidate.PendingError
+//	unavailable      ErrUnavailable, *invalidate.PendingError included
 //	recursive        ErrRecursive
 //	goexit           ErrGoexit
 //	value_too_large  ErrTooLarge
 //	codec            the value does not encode
-//	key              the key, tenant or namespace cannot be used
-//	scope            a tag or another scope cannot be used
-//	usage            an option or another argument, or the zero Cache
+//	key              the key, tenant or namespace is not valid
+//	scope            a tag or another scope is not valid
+//	usage            a wrong option or argument, or the zero Cache
 //	canceled         a context ended: the caller's, or one that the loader made
 //	load_failed      the loader returned another error
 //
-// Of an error that joins several of these the code is that of the gravest. An error of Load
-// that is ErrNotFound among others says that there is no value, and so does its code.
+// If an error joins several of these, the code is that of the gravest. If Load joins ErrNotFound
+// with other errors, the key counts as absent, and the code says so.
 func (e *Error) Code() string {
 	for _, c := range codes {
 		if errors.Is(e.Err, c.is) {
@@ -78,26 +78,23 @@ func (e *Error) Code() string {
 	return "load_failed"
 }
 
-// errUsage is in every error about a call that is written wrongly, and errEncode in those
-// of codecs. Their texts are not shown.
+// errUsage marks errors about wrong calls, and errEncode errors of codecs. Their texts are not
+// shown.
 var (
 	errUsage  = errors.New("cache: wrong use")
 	errEncode = errors.New("cache: value does not encode")
 )
 
-// marked is an error that is another one, too, which its text does not show.
+// marked is an error that also matches another error, without that error's text.
 type marked struct {
 	error
 	is error
 }
 
-// Is implements the interface of errors.Is.
 func (m marked) Is(target error) bool { return target == m.is }
 
-// Unwrap returns the error itself.
 func (m marked) Unwrap() error { return m.error }
 
-// wrongUse marks an error about a call.
 func wrongUse(err error) error {
 	if err == nil {
 		return nil
@@ -105,8 +102,8 @@ func wrongUse(err error) error {
 	return marked{err, errUsage}
 }
 
-// unreached says ErrUnavailable of the error of a call to the remote tier or the log,
-// unless its caller gave it up or it says so by itself.
+// unreached marks an error of a call to the remote tier or the log as ErrUnavailable, unless the
+// caller gave up or the error already says so.
 func unreached(err error) error {
 	switch {
 	case err == nil, remote.Left(err), errors.Is(err, ErrUnavailable), errors.Is(err, ErrClosed):

@@ -13,10 +13,10 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// stat is one thing that is counted.
+// stat is one counter.
 type stat int
 
-// The stats before invalidatedKeys are fields of Counts, in its order, behind LocalHits.
+// The stats before invalidatedKeys are the fields of Counts after LocalHits, in the same order.
 const (
 	hitsRemote stat = iota
 	misses
@@ -62,20 +62,20 @@ const (
 	numStats
 )
 
-// stripes is how many lines a hot counter is spread over.
+// stripes is the number of cache lines that a local-hit counter is spread over.
 const (
 	stripeBits = 4
 	stripes    = 1 << stripeBits
 )
 
-// counters are the numbers of one namespace and tenant, with the options that
-// their spans and measurements carry.
+// counters holds the counters of one namespace and tenant, and the options of their spans and
+// measurements.
 type counters struct {
 	space    key.Space
 	span     []trace.SpanStartOption
 	local    [stripes]stripe
 	n        [numStats]atomic.Int64
-	measures func() *measures // made at their first use: many tenants are never measured
+	measures func() *measures // made at first use: many tenants are never measured
 }
 
 func newCounters(s key.Space) *counters {
@@ -86,19 +86,20 @@ func newCounters(s key.Space) *counters {
 	}
 }
 
-// forAbsence stands for a remembered absence or error among the reasons of stripe.
-// It takes the place of a reason that no local hit has: none waits for a timeout.
+// forAbsence stands for a remembered absence or error among the reasons of stripe. It takes the
+// place of softTimeout, which no local hit has.
 const forAbsence = softTimeout
 
-// stripe counts local hits by their reason, each once. It has a cache line to
-// itself: counting on one core must not slow down another.
+// stripe counts local hits by reason, each hit once. It has the size of a cache line, so the
+// counters of one reason in two stripes never share a line. Cores that count do not slow each
+// other down.
 type stripe struct {
 	hits [4]atomic.Int64 // by staleReason
 	_    [32]byte
 }
 
-// hit counts a local hit: of a remembered absence, or of a value. It returns which of its
-// kind that is.
+// hit counts a local hit of a remembered absence or of a value. It returns the hit's number
+// within the reason's count of this stripe.
 func (c *counters) hit(negative bool, r staleReason) int64 {
 	if negative {
 		r = forAbsence
@@ -106,8 +107,8 @@ func (c *counters) hit(negative bool, r staleReason) int64 {
 	return c.stripe().hits[r].Add(1)
 }
 
-// stripe is drawn by the address of the caller's stack, which differs between
-// goroutines and costs nothing to know.
+// stripe chooses a stripe by the address of the caller's stack. That address differs between
+// goroutines and costs nothing.
 func (c *counters) stripe() *stripe {
 	var here byte
 	return &c.local[uint64(uintptr(unsafe.Pointer(&here))>>11)*0x9e3779b97f4a7c15>>(64-stripeBits)]
@@ -115,7 +116,6 @@ func (c *counters) stripe() *stripe {
 
 func (c *counters) inc(s stat) { c.n[s].Add(1) }
 
-// hits returns the local hits of one reason.
 func (c *counters) hits(r staleReason) (n int64) {
 	for i := range c.local {
 		n += c.local[i].hits[r].Load()
@@ -139,17 +139,17 @@ func spaceAttributes(s key.Space) []attribute.KeyValue {
 	return []attribute.KeyValue{attribute.String("cache.namespace", s.Namespace), attribute.String("cache.tenant", s.Tenant)}
 }
 
-// Stats are the numbers of a set of tiers since they were opened. They are the
-// same that the OpenTelemetry instruments report.
+// Stats are the counters and gauges of one Tiers since Open. The OpenTelemetry instruments
+// report the same numbers.
 type Stats struct {
 	Total  Counts            // over all namespaces
 	Spaces []SpaceStats      // by namespace and tenant, in their order
 	Remote RemoteStats       // the remote tier
 	Local  LocalStats        // the local tier
-	Kinds  InvalidationStats // what Invalidate, Delete, DeleteAll, Set and Expire were asked for
+	Kinds  InvalidationStats // scopes given to Invalidate, Delete, DeleteAll, Set and Expire
 
-	// Fences are what this process remembers of invalidations. Forgotten and HoldsWidened
-	// say what it costs that it cannot remember all of them.
+	// Fences are the invalidations that this process remembers. Forgotten and HoldsWidened count
+	// what the limits of that memory cost.
 	Fences invalidate.FenceStats
 
 	// Log is about the log of invalidations; zero without one.
@@ -159,13 +159,13 @@ type Stats struct {
 // SpaceStats are the numbers of one namespace and tenant. Tenants beyond
 // TiersConfig.MaxTenants are counted together as "other".
 type SpaceStats struct {
-	Namespace, Tenant string // whose they are; the tenant may be "other"
+	Namespace, Tenant string // the tenant may be "other"
 	Counts
 }
 
-// Counts are numbers of events. Every read that did not fail before it began
-// is one of LocalHits, RemoteHits, Misses and Merged; the others overlap them.
-type Counts struct { // behind LocalHits, in the order of type stat
+// Counts are numbers of events. Every read that did not fail at its start is one of LocalHits,
+// RemoteHits, Misses and Merged. The other fields overlap these.
+type Counts struct { // after LocalHits, in the order of type stat
 	LocalHits  int64 // answered by this process, stale answers included
 	RemoteHits int64 // answered by the remote tier
 	Misses     int64 // went to the loader
@@ -173,32 +173,32 @@ type Counts struct { // behind LocalHits, in the order of type stat
 
 	Negatives  int64 // answered with a remembered absence or error
 	Loads      int64 // loader calls, refreshes included
-	LoadErrors int64 // of these, how many panicked or returned an error but ErrNotFound
-	LoadPanics int64 // of these again, how many panicked
+	LoadErrors int64 // loads that panicked or failed; not ErrNotFound or ErrNotModified
+	LoadPanics int64 // loads that panicked; LoadErrors includes them
 	Reloads    int64 // loads repeated because an invalidation overtook them
-	Overtaken  int64 // loads given up after that, answered but not stored
+	Overtaken  int64 // overtaken loads that were not repeated: answered but not stored
 
 	StaleRevalidating int64 // stale values served while a refresh ran
-	StaleOnError      int64 // in place of a failed load
-	StaleOnTimeout    int64 // in place of a slow load
+	StaleOnError      int64 // stale values served in place of a failed load
+	StaleOnTimeout    int64 // stale values served in place of a slow load
 
 	Refreshes        int64 // background refreshes that loaded
-	RefreshesAdopted int64 // found a newer value in the remote tier
-	RefreshErrors    int64 // failed
-	RefreshesSkipped int64 // not started: MaxRefreshes of the policy or of the Tiers were running
-	RefreshesElse    int64 // found running in another process
+	RefreshesAdopted int64 // refreshes that found a newer value in the remote tier
+	RefreshErrors    int64 // refreshes that failed
+	RefreshesSkipped int64 // not started: MaxRefreshes of the policy or the Tiers were running
+	RefreshesElse    int64 // refreshes that were running in another process
 
-	Fills            int64 // stored in the remote tier
-	FillsLost        int64 // refused: the claim was lost, to an invalidation perhaps
-	FillErrors       int64 // the remote tier failed
+	Fills            int64 // values stored in the remote tier
+	FillsLost        int64 // values refused: the claim was lost, perhaps to an invalidation
+	FillErrors       int64 // values not stored remotely: the remote tier failed
 	FillsTooLarge    int64 // not stored: over MaxValueBytes
 	FillsUnencodable int64 // not stored in the remote tier: the codec failed
-	FillsBadTags     int64 // not stored: a tag that could not be invalidated
+	FillsBadTags     int64 // not stored: a tag is not valid, so nothing could invalidate it
 	FillsNotAdmitted int64 // not stored: loaded faster than MinLoad
 	FillsNotWanted   int64 // not stored: NoStore, or the remote tier holds the key
-	FillsManyTags    int64 // have over 256 tags, so that the invalidation of any tag covers them
+	FillsManyTags    int64 // values with over 256 tags, which the invalidation of any tag covers
 
-	CellsCorrupt int64 // remote values that could not be read
+	CellsCorrupt int64 // remote values that could not be decoded
 	CellsForeign int64 // remote values of another key or schema
 	CellsRefused int64 // remote values older than an invalidation
 
@@ -206,26 +206,26 @@ type Counts struct { // behind LocalHits, in the order of type stat
 	EvictedBytes int64 // their memory, as the local tier counts it
 }
 
-// RemoteStats are about the calls to the remote tier.
+// RemoteStats counts failed calls to the remote tier and shows its breaker.
 type RemoteStats struct {
-	GetErrors, ClaimErrors, FillErrors, UnlinkErrors int64 // calls that failed, by method of tier.Remote
+	GetErrors, ClaimErrors, FillErrors, UnlinkErrors int64 // failed calls, by method of tier.Remote
 
 	Breaker string // "closed", "half-open", "open"; empty without a remote tier
 }
 
-// LocalStats are about the local tier; zero when it is no tier.Meter.
+// LocalStats is the size of the local tier. It is zero if the tier is no tier.Meter.
 type LocalStats struct {
-	Bytes, Entries int64 // what it holds now, as the tier counts it
+	Bytes, Entries int64 // as the tier counts them
 }
 
-// InvalidationStats count invalidations by the kind of their scope, and the scopes that
-// expired.
+// InvalidationStats counts the scopes of invalidations by kind, and the scopes that expired.
 type InvalidationStats struct {
 	Keys, Prefixes, Tags, All int64 // scopes of each kind; Tenant is a prefix
-	Expired                   int64 // scopes of all kinds that Expire made stale
+	Expired                   int64 // scopes of all kinds that were given to Expire
 
-	// UnknownTenants counts those for a tenant that no cache of this process had been used
-	// for, as far as 8 KB can tell. Another process may use it; but a call that names no
-	// tenant, or the wrong one, looks the same. Each such tenant is logged once.
+	// UnknownTenants counts scopes of tenants that no cache of this process has used. An 8 KB
+	// set remembers the used tenants, so a few unknown ones may be missed. Another process may
+	// use such a tenant. But a call with a missing or wrong tenant looks the same. Each such
+	// tenant is logged once.
 	UnknownTenants int64
 }

@@ -9,17 +9,16 @@ import (
 	"github.com/twofold-go/twofold/internal/trip"
 )
 
-// encoded is a value as a cell holds it.
+// encoded is a value in the form in which a cell holds it.
 type encoded struct {
 	codec string // the ID of the codec that reads it
 	data  []byte
 }
 
-// snappy compresses what another codec has written, into what codec.Snappy of that
-// codec reads.
+// snappy compresses the output of another codec. codec.Snappy of that codec reads the result.
 var snappy = codec.Snappy(codec.Raw, 0)
 
-// encode returns the payload of a value, of at most limit bytes before compression.
+// encode returns the payload of a value. Before compression it has at most limit bytes.
 func (s *shared[K, V]) encode(v V, limit int) (e encoded, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -40,9 +39,9 @@ func (s *shared[K, V]) encode(v V, limit int) (e encoded, err error) {
 	return s.compact(b), nil
 }
 
-// compact compresses a large payload where that makes it smaller. A fleet in the
-// middle of an update reads it all the same: the ID of the codec that reads it is in
-// the cell, and processes of every version know it.
+// compact compresses a large payload if that makes it smaller. The cell carries the ID of the
+// codec that reads it, and processes of every version know that codec. So old and new processes
+// read it during an update of the fleet.
 func (s *shared[K, V]) compact(b []byte) encoded {
 	if s.snappyID != "" && len(b) >= codec.DefaultMinSize {
 		if small, err := snappy.Marshal(b); err == nil && len(small) < len(b) {
@@ -52,7 +51,7 @@ func (s *shared[K, V]) compact(b []byte) encoded {
 	return encoded{s.codec.ID(), b}
 }
 
-// changedError says that a codec has promised to bring values back, and does not.
+// changedError reports a codec that changes values although it promises not to.
 type changedError struct{ codec, typ, path string }
 
 func (e *changedError) Error() string {
@@ -60,7 +59,7 @@ func (e *changedError) Error() string {
 		"marshal it, give its type a method Equal, or use codec.Lossy if the loss is meant", e.typ, e.codec, e.path)
 }
 
-// checkTrip decodes the first value of a cache that is not zero, and compares.
+// checkTrip decodes the first non-zero value of a cache and compares it with the original.
 func (s *shared[K, V]) checkTrip(b []byte, v V) error {
 	if s.tripped.Load() || codec.CheckerOf(s.codec) == nil || reflect.ValueOf(&v).Elem().IsZero() {
 		return nil
@@ -68,7 +67,7 @@ func (s *shared[K, V]) checkTrip(b []byte, v V) error {
 	changed := &changedError{s.codec.ID(), reflect.TypeFor[V]().String(), ""}
 	var back V
 	if err := s.codec.Unmarshal(b, &back); err != nil {
-		changed.path = "it cannot be read, so that all of it"
+		changed.path = "the whole value, which cannot be read,"
 		return changed
 	}
 	if changed.path = trip.Diff(&v, &back); changed.path != "" {

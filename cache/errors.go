@@ -8,58 +8,56 @@ import (
 	"github.com/twofold-go/twofold/internal/unavailable"
 )
 
-// The errors callers branch on. Each arrives inside an [*Error] and is reached
-// with errors.Is.
+// Callers branch on these errors. Each is wrapped in an [*Error]; use errors.Is.
 var (
-	// ErrNotFound is what a loader returns (alone or wrapped) to say that there
-	// is no value. It is remembered for the policy's NegativeTTL.
+	// ErrNotFound is what a loader returns, alone or wrapped, when there is no value. The
+	// absence is remembered for the policy's NegativeTTL.
 	ErrNotFound = errors.New("cache: not found")
 
-	// ErrMiss means that nothing is cached and there is no loader.
+	// ErrMiss means that no tier holds the key and there is no loader.
 	ErrMiss = errors.New("cache: miss, and no loader")
 
-	// ErrNotModified is what a loader returns to say that the value it got from
-	// [Previous] still stands; its lifetime starts anew.
+	// ErrNotModified is what a loader returns when the value that it got from [Previous] is
+	// still valid. The value gets a new lifetime.
 	ErrNotModified = errors.New("cache: not modified")
 
-	// ErrOverloaded means that too many loads were running or waiting.
+	// ErrOverloaded means that too many loads or flights were running or waiting.
 	ErrOverloaded = errors.New("cache: overloaded")
 
-	// ErrLoadTimeout means that the loader took longer than the policy's LoadTimeout. It is
-	// a context.DeadlineExceeded, too; that alone is the caller's own.
+	// ErrLoadTimeout means that the loader took longer than the policy's LoadTimeout. It wraps
+	// context.DeadlineExceeded. A DeadlineExceeded without it is the caller's own deadline.
 	ErrLoadTimeout = fmt.Errorf("cache: the load took longer than LoadTimeout: %w", context.DeadlineExceeded)
 
-	// ErrUnavailable means that the remote tier or the log could not be reached, so that Set,
-	// Delete, Expire or Invalidate may not have come through to other processes. Reads go on
-	// without: they load. An *invalidate.PendingError is one, too.
+	// ErrUnavailable means that the remote tier or the log could not be reached. Then Set,
+	// Delete, Expire or Invalidate may not have reached other processes. Reads continue without
+	// the tier: they load. An *invalidate.PendingError matches it.
 	ErrUnavailable = unavailable.Err
 
 	// ErrClosed means that the [Tiers] were closed.
 	ErrClosed = errors.New("cache: closed")
 
-	// ErrTooLarge means that [Cache.Set] was given a value over the policy's
-	// MaxValueBytes. The key is invalidated all the same.
+	// ErrTooLarge means that a value given to [Cache.Set] is over the policy's MaxValueBytes, or
+	// that a local tier without a remote one has no room for it. The key is still invalidated.
 	ErrTooLarge = errors.New("cache: value too large")
 
-	// ErrOption means that a call was given an [Option] that it does not take or whose value
-	// is out of range. Nothing was done.
+	// ErrOption means that a call got an [Option] that it does not take, or an Option whose
+	// value is out of range. The call did nothing.
 	ErrOption = errors.New("cache: option refused")
 
-	// ErrRecursive means that a loader read, directly or through other
-	// loaders, the very key it is loading, or one whose loader waits for it. It may
-	// Set, Delete or Expire the key. A read counts from its call to its return, also in a
-	// goroutine that the loader does not wait for.
+	// ErrRecursive means that a loader read the key that it is loading, or a key whose loader
+	// waits for it, directly or through other loaders. A loader may Set, Delete or Expire its
+	// own key. A read counts from its call to its return, also in a goroutine that the loader
+	// does not wait for.
 	ErrRecursive = errors.New("cache: a loader waits for itself")
 
-	// ErrGoexit means that a loader ended its goroutine by runtime.Goexit, as
-	// t.FailNow does.
+	// ErrGoexit means that a loader ended its goroutine by runtime.Goexit, as t.FailNow does.
 	ErrGoexit = errors.New("cache: loader called runtime.Goexit")
 )
 
-// Error is what every method of this package returns for a key or a scope.
+// Error wraps every error that a method of this package returns for a key or a scope.
 type Error struct {
 	Op  string // the method, lower case: "get", "set", "invalidate", …
-	Key string // full key, or "tenant:namespace" when there is no one key
+	Key string // the full key, or "tenant:namespace" if the error is about no single key
 	Err error
 }
 
@@ -71,25 +69,25 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Coder is an error that has a short stable code. When load errors are
-// remembered (policy ErrorTTL), the code is what other processes learn
-// of it; the text stays in the process that ran the loader, which keeps a Coder as it is,
-// and of other errors no more than text, sentinels and small ones. The code of any other
-// error is "error".
+// Coder is an error with a short stable code. If load errors are remembered (policy ErrorTTL),
+// other processes learn only the code. The process that ran the loader keeps a Coder as it is.
+// Of other errors it keeps the text, the sentinels and small errors. The code of an error that
+// is no Coder is "error".
 type Coder interface {
 	error
 
-	// CacheCode returns the code, of 1 to 64 bytes. Another length counts as "error".
+	// CacheCode returns the code, 1 to 64 bytes long. A code of another length counts as
+	// "error".
 	CacheCode() string
 }
 
 // RememberedError is what a read returns while a load error is remembered.
 type RememberedError struct {
 	Code string // see [Coder]
-	Err  error  // what the loader's error said, in the process that ran it; nil elsewhere. See Coder
+	Err  error  // the loader's error, as Coder describes, in the process that ran it; nil elsewhere
 }
 
-// Error returns the code, and the loader's own text where it is known.
+// Error returns the code, and the loader's text if it is known.
 func (e *RememberedError) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("cache: load failed a moment ago (%s): %v", e.Code, e.Err)
@@ -100,8 +98,7 @@ func (e *RememberedError) Error() string {
 // Unwrap returns Err.
 func (e *RememberedError) Unwrap() error { return e.Err }
 
-// PanicError is what a loader's panic becomes: every caller that waits for the
-// load panics with it.
+// PanicError is a loader's panic. Every caller that waits for the load panics with it.
 type PanicError struct {
 	Value any    // what the loader panicked with
 	Stack []byte // the loader's stack
@@ -118,13 +115,13 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// BatchError is what [Cache.GetMany], [Cache.SetMany] and [Cache.DeleteMany] return when
-// some keys failed. The others are done; GetMany returns their values beside it.
+// BatchError is the error of [Cache.GetMany], [Cache.SetMany] and [Cache.DeleteMany] when some
+// keys failed. The other keys succeeded; GetMany returns their values.
 type BatchError[K comparable] struct {
-	Errs map[K]error // each an [*Error]
+	Errs map[K]error // each is an [*Error]
 }
 
-// Error counts the failures and gives one of them.
+// Error returns the number of failures and the text of one.
 func (e *BatchError[K]) Error() string {
 	for _, err := range e.Errs {
 		return fmt.Sprintf("cache: %d keys failed, one of them: %v", len(e.Errs), err)
@@ -132,7 +129,7 @@ func (e *BatchError[K]) Error() string {
 	return "cache: no key failed"
 }
 
-// Unwrap returns the errors, in no order.
+// Unwrap returns the errors, in no particular order.
 func (e *BatchError[K]) Unwrap() []error {
 	errs := make([]error, 0, len(e.Errs))
 	for _, err := range e.Errs {
@@ -161,5 +158,5 @@ var errZeroCache = wrongUse(errors.New("the zero Cache; make one with New"))
 
 var errNoLoader = wrongUse(errors.New("argument load is nil, and so are Load and LoadMany of the Config: pass a loader or set one of them"))
 
-// errZero is what every method of the zero Cache returns.
+// errZero returns the error of a method of the zero Cache.
 func errZero(op string) error { return &Error{Op: op, Key: "-", Err: errZeroCache} }

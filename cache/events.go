@@ -11,18 +11,18 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// OnInvalidate calls fn for every invalidation that is applied in this process from now on,
-// and for all that expires: those of its own calls, and with a log those of other processes,
-// once no read here serves what they cover. Those of others come in the log's order, which is
-// one of keys and one of all else; where records are missing, an event of everything stands
-// for them. One event may come twice.
+// OnInvalidate calls fn for every invalidation and every Expire that is applied in this process
+// from now on: those of its own calls, and with a log also those of other processes. fn is
+// called when no read in this process serves what they cover. Events of other processes arrive
+// in the log's order; keys and all other scopes are two separate orders. If records are missing,
+// one event of everything replaces them. An event may arrive twice.
 //
-// One goroutine calls fn, outside of every lock, so fn may use the caches. While fn runs, up
-// to 1,024 events wait; beyond that all that wait become one about everything, and its Missed
-// counts them. A panic of fn is logged, and the next event comes all the same.
+// One goroutine calls fn and holds no lock, so fn may use the caches. While fn runs, up to 1,024
+// events wait. Beyond that, one event of everything replaces them, and its Missed counts them. A
+// panic of fn is logged, and fn gets the next event.
 //
-// Stop, or Close of the Tiers, ends the calls; one that runs may go on for a moment. Stop
-// may be called from fn, and more than once. OnInvalidate panics if fn is nil; on closed
+// Stop, or Close of the Tiers, ends the calls. A call that is running may continue for a moment.
+// Stop may be called from fn, and more than once. OnInvalidate panics if fn is nil. On closed
 // Tiers it does nothing.
 func (t *Tiers) OnInvalidate(fn func(invalidate.Event)) (stop func()) {
 	if fn == nil {
@@ -34,16 +34,16 @@ func (t *Tiers) OnInvalidate(fn func(invalidate.Event)) (stop func()) {
 // maxEvents is how many events wait for one listener.
 const maxEvents = 1024
 
-// listeners are who wants to know of invalidations.
+// listeners are the functions given to OnInvalidate.
 type listeners struct {
-	n atomic.Int64 // of all, so that nobody pays without one
+	n atomic.Int64 // = len(all), so that an invalidation without listeners takes no lock
 
 	mu     sync.Mutex // protects the rest
 	all    []*listener
 	closed bool
 }
 
-// listener is one of them, with what waits for it. listeners.mu protects it.
+// listener is one function with the events that wait for it. listeners.mu protects it.
 type listener struct {
 	waiting []invalidate.Event
 	woken   chan struct{} // has room for one
@@ -73,7 +73,6 @@ func (l *listeners) remove(e *listener) {
 	}
 }
 
-// close ends all of them.
 func (l *listeners) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +84,6 @@ func (l *listeners) close() {
 	l.all = nil
 }
 
-// tell gives an event to everybody.
 func (l *listeners) tell(event invalidate.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,7 +105,6 @@ func (l *listeners) tell(event invalidate.Event) {
 	}
 }
 
-// take returns what waits for a listener.
 func (l *listeners) take(e *listener) []invalidate.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,7 +113,6 @@ func (l *listeners) take(e *listener) []invalidate.Event {
 	return events
 }
 
-// serve calls fn until the listener is gone.
 func (e *listener) serve(t *Tiers, fn func(invalidate.Event)) {
 	for {
 		select {
@@ -137,21 +133,21 @@ func (e *listener) serve(t *Tiers, fn func(invalidate.Event)) {
 
 func (t *Tiers) call(fn func(invalidate.Event), event invalidate.Event) {
 	defer func() {
-		if recover() != nil { // what it panicked with may be a key
+		if recover() != nil { // the panic's value may be a key
 			t.log.Error("cache: a function of OnInvalidate panicked", "stack", string(debug.Stack()))
 		}
 	}()
 	fn(event)
 }
 
-// told tells of what a call of this process asked for.
+// told reports an invalidation or Expire of this process.
 func (t *Tiers) told(r follow.Request) {
 	if t.listeners.n.Load() > 0 {
 		t.listeners.tell(invalidate.Event{Local: true, Scopes: slices.Clone(r.Scopes), Fences: r.Fences()})
 	}
 }
 
-// heard tells of what another process asked for.
+// heard reports an invalidation or Expire of another process.
 func (t *Tiers) heard(fences []invalidate.Fence) {
 	if t.listeners.n.Load() > 0 {
 		t.listeners.tell(invalidate.Event{Fences: fences})

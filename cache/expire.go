@@ -15,8 +15,8 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Expire ends the freshness of k, but not its life: it is [Tiers.Expire] of this key.
-// Expiring what is not there is no error.
+// Expire makes k stale without removing it, as [Tiers.Expire] does for the key. Expiring a key
+// that is not cached is no error.
 func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
 	j, err := c.change("expire", k)
 	if err != nil {
@@ -28,19 +28,20 @@ func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
 	return nil
 }
 
-// Expire ends the freshness of everything the scopes cover, but not its life: the next read
-// finds it stale. It is served as far as the policy's Stale and StaleIfError go, counted
-// from now, and loaded anew behind that; where both are zero it is loaded at once. What
-// expires several times is counted from the last of them, or from one that a read has
-// noticed in this process. What an invalidation covers as well is gone, whichever came first.
+// Expire makes everything that the scopes cover stale without removing it. A stale value is
+// served for the policy's Stale and StaleIfError, counted from now, while a background load
+// replaces it. If both are zero, the next read loads. If a value expires several times, the time
+// counts from the last Expire, or from one that a read in this process has already noticed. If
+// an invalidation covers the value too, the value is gone, in either order.
 //
-// When Expire has returned nil, this holds for every read that starts afterwards in this
-// process, and in any other process that follows the same log a bound later. A value that is
-// built from one that was served stale is stale itself. Without a log, keys expire in the
-// remote tier for everybody, and prefixes and tags in this process alone.
+// When Expire returns nil, this holds for every later read in this process. In another process
+// that follows the same log, it holds after the log's bound. A value that is built from a stale
+// value is stale itself. Without a log, keys expire in the remote tier for all processes, and
+// prefixes and tags only in this process.
 //
-// Errors are those of [Tiers.Invalidate]. What waits for the log may become an invalidation.
-// invalidate.Strict and invalidate.Hold are refused: nobody waits for stale values to end.
+// The errors are those of [Tiers.Invalidate]. An Expire that waits for the log may become an
+// invalidation. Expire refuses invalidate.Strict and invalidate.Hold, because no call waits
+// until stale values end.
 func (t *Tiers) Expire(ctx context.Context, scopes ...invalidate.Scope) error {
 	if err := t.check(); err != nil {
 		return &Error{Op: "expire", Key: "-", Err: err}
@@ -67,9 +68,9 @@ func (t *Tiers) expire(ctx context.Context, p *policy.Policy, far *remote.Tier, 
 	return err
 }
 
-// expireCell rewrites a key's cell, so that processes without a log find it stale, too. It
-// does so under a refresh claim: a refresh or a load that runs meanwhile wins. A value
-// without a TTL has no time of its own to be stale for, so it gets the policy's.
+// expireCell rewrites a key's cell as stale, for processes without a log. It does so under a
+// refresh claim, so a concurrent refresh or load wins. A value without a TTL has no Stale time
+// of its own, so it gets the policy's.
 func (t *Tiers) expireCell(ctx context.Context, p *policy.Policy, far *remote.Tier, text string) error {
 	if far == nil {
 		return nil
@@ -81,14 +82,14 @@ func (t *Tiers) expireCell(ctx context.Context, p *policy.Policy, far *remote.Ti
 	cell, err := tier.ParseCell(raw)
 	now := time.Now().UnixMilli()
 	if err != nil || cell.Kind != tier.Value || cell.SoftAt <= now {
-		return nil //nolint:nilerr // what cannot be read is not served
+		return nil //nolint:nilerr // an unreadable cell is not served
 	}
 	claim := tier.Claim{Seen: cell.Nonce, Nonce: tier.NewNonce(), Lease: t.cfg.ClaimTTL, Refresh: true}
 	got, err := far.ClaimMany(ctx, p.RemoteTimeout, []string{text}, []tier.Claim{claim})
 	if err != nil || !got[0].Granted {
 		return err
 	}
-	keep := since(cell.HardAt, cell.SoftAt).Milliseconds() // HardAt may be without end
+	keep := since(cell.HardAt, cell.SoftAt).Milliseconds() // HardAt may be math.MaxInt64
 	if cell.SoftAt == math.MaxInt64 {
 		m := termsOf(&cell)
 		_, hard := m.grace(p)
@@ -101,13 +102,13 @@ func (t *Tiers) expireCell(ctx context.Context, p *policy.Policy, far *remote.Ti
 		return err
 	}
 	left := min(lifetimes.Add(max(since(cell.HardAt, now), time.Millisecond), cell.Keep), remoteForever)
-	// The caller's context is not asked: the claim is there, and others wait.
+	// Without the caller's context: the claim is taken, and others wait for it.
 	_, err = far.FillMany(context.WithoutCancel(ctx), p.RemoteTimeout, []string{text},
 		[]tier.Fill{{Nonce: claim.Nonce, Cell: b, TTL: left}})
 	return err
 }
 
-// expire notes that the item's freshness ended at a moment. Of several the first counts.
+// expire notes when the item's freshness ended. The earliest such time counts.
 func (it *item[K, V]) expire(at int64) {
 	for {
 		old := it.ended.Load()
@@ -117,8 +118,7 @@ func (it *item[K, V]) expire(at int64) {
 	}
 }
 
-// wear makes a loaded item stale from its birth, and sees to it that no hit takes it for
-// one that needs no further thought.
+// wear makes a loaded item stale from its birth. No hit then takes the fast path for it.
 func (it *item[K, V]) wear() {
 	it.own().worn = true
 	it.softUntil = it.loadedAt
@@ -129,8 +129,8 @@ func (it *item[K, V]) wear() {
 // isWorn reports whether an Expire has ended the freshness of the item, or of a part of it.
 func (it *item[K, V]) isWorn() bool { return it.worn || it.ended.Load() != 0 }
 
-// times returns until when the item is fresh, is served while a refresh runs, and is served
-// in place of a failed load. An Expire moves all three to the front.
+// times returns the times until which the item is fresh, is served while a refresh runs, and is
+// served in place of a failed load. An Expire makes all three earlier.
 func (it *item[K, V]) times() (soft, stale, hard int64) {
 	soft, stale, hard = it.softUntil, it.staleUntil, it.hardUntil
 	ended := it.ended.Load()
@@ -149,7 +149,6 @@ func (it *item[K, V]) times() (soft, stale, hard int64) {
 	return at, min(stale, after(at, grace)), min(hard, after(at, keep))
 }
 
-// freshUntil returns until when the item is fresh.
 func (it *item[K, V]) freshUntil() int64 {
 	soft, _, _ := it.times()
 	return soft

@@ -11,14 +11,14 @@ import (
 	"github.com/twofold-go/twofold/internal/scope"
 )
 
-// flight is one key being fetched or loaded, for all who ask for it. It is what their
-// goroutines share: the job and its terms never change, the rest has locks of its own. It
-// knows nothing of the goroutine that does the work; see party.
+// flight is one key that is being fetched or loaded for all its callers. Their goroutines share
+// it: the job and the terms never change, and the rest has its own locks. It knows nothing of
+// the goroutine that does the work; see party.
 type flight[K comparable, V any] struct {
 	job[K, V]
 	mark  follow.Mark // captured before anything was fetched
 	begun int64
-	outer *Fill // the load that the flight is an ingredient of
+	outer *Fill // the load that began this flight, if nested
 
 	calls.Call[*flight[K, V], outcome[K, V]]
 	lent    scope.Latch          // opened when a load waits for this flight; see takeTurn
@@ -27,23 +27,23 @@ type flight[K comparable, V any] struct {
 	look    scope.Deadline       // of the first call to the remote tier
 }
 
-// outcome is what a flight ends with.
+// outcome is the result of a flight.
 type outcome[K comparable, V any] struct {
 	it       *item[K, V] // the value or remembered absence; nil when err is set
 	src      Source
-	stale    staleReason // not zero: it is served although it is not fresh
+	stale    staleReason // why the item is served although it is not fresh
 	err      error       // why there is no value
-	cause    error       // why it is absent, as the loader said it
-	old      *item[K, V] // beside err: what may be served in its place
-	again    bool        // nothing was learnt; whoever waits starts over
+	cause    error       // why it is absent, in the loader's words
+	old      *item[K, V] // with err: an item that may be served in place of it
+	again    bool        // no result; each caller that waits starts over
 	panicked *PanicError
-	span     *trace.SpanContext // of the load, for the spans of those who waited for it; nil: it has none
-	then     *item[K, V]        // what is to be refreshed when the flight has ended
+	span     *trace.SpanContext // of the load, for the spans of the callers that waited; may be nil
+	then     *item[K, V]        // the item to refresh after the flight
 }
 
-// end ends the flight, unless it has ended already. What follows comes after it: a refresh
-// that begins before would find the flight and leave the work to it. Any goroutine may
-// call it. The values of ctx are those of the refresh.
+// end ends the flight, unless it has ended already. Then it starts the refresh, if any: a
+// refresh that began earlier would find this flight and leave the work to it. Any goroutine may
+// call end. The refresh gets the values of ctx.
 func (f *flight[K, V]) end(ctx context.Context, out outcome[K, V]) {
 	if !f.Finish(out) {
 		return
@@ -56,8 +56,8 @@ func (f *flight[K, V]) end(ctx context.Context, out outcome[K, V]) {
 	}
 }
 
-// failed ends the flight with an error. An old value that may stand in for it is
-// served for a Throttle without another load. That is noted before anybody is woken, or the
+// failed ends the flight with an error. An old value that may stand in for it is served for a
+// Throttle without another load. failed notes that before it wakes the callers; otherwise the
 // next read would load.
 func (f *flight[K, V]) failed(ctx context.Context, out outcome[K, V], spare *item[K, V]) {
 	out.old = f.standIn(spare)
@@ -67,8 +67,8 @@ func (f *flight[K, V]) failed(ctx context.Context, out outcome[K, V], spare *ite
 	f.end(ctx, out)
 }
 
-// standIn returns what may be served when the load fails, spare perhaps: a value of the
-// remote tier that the local one may not have taken.
+// standIn returns the item to serve when the load fails. It may be spare, a value of the remote
+// tier that the local tier may not hold.
 func (f *flight[K, V]) standIn(spare *item[K, V]) *item[K, V] {
 	if it := f.standing(); it != nil || spare == nil {
 		return it
@@ -79,9 +79,9 @@ func (f *flight[K, V]) standIn(spare *item[K, V]) *item[K, V] {
 	return spare
 }
 
-// predecessor returns the value that a load is to replace, of any age that it is kept for:
-// the newer of what this process holds and spare. A worn one is none: of its expired part
-// the loader's source knows nothing, and would say that it still stands.
+// predecessor returns the value that a load replaces: the newer of the local item and spare,
+// while it is kept. A worn value is not returned. The loader's source knows nothing of its
+// expired part, and would confirm it.
 func (f *flight[K, V]) predecessor(spare *item[K, V]) *item[K, V] {
 	var it *item[K, V]
 	var now int64
@@ -98,14 +98,14 @@ func (f *flight[K, V]) predecessor(spare *item[K, V]) *item[K, V] {
 	return spare
 }
 
-// here returns what this process holds, if it answers the flight, and why that is stale.
+// here returns the local item if it answers the flight, and why that item is stale.
 func (f *flight[K, V]) here() (*item[K, V], staleReason) {
 	if f.o.skipLocal {
 		return nil, notStale
 	}
 	it, now := f.find(f.at, f.k, 0)
 	if old := f.refreshing; it == nil || old != nil && it.loadedAt <= old.loadedAt {
-		return nil, notStale // or it is what a refresh is to replace
+		return nil, notStale // or a refresh must replace it
 	}
 	if f.o.anew || it.loadedAt < f.minLoaded {
 		return nil, notStale

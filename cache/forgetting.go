@@ -7,21 +7,22 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// The fences are remembered exactly for a while only. Before some are forgotten, what the
-// local tier holds is judged once, in the background, and every entry that is clear notes
-// the tick at which it was. So an entry dies by an invalidation that covers it, and seldom
-// because too much else was invalidated.
+// Fences are remembered exactly only for a while. Before the process forgets some, a background
+// walk judges the entries of the local tier once. Each entry that no fence covers notes the tick
+// of that check. So an entry ends by an invalidation that covers it, and rarely because too many
+// other keys were invalidated.
 
-// covered is in the place of the generation that an item was clear at when a fence covers
-// it. A fence is never taken back, so nothing has to be judged again.
+// covered is the value of clearAt when a fence covers the item. A fence is never removed, so the
+// item need not be judged again.
 const covered = uint64(1<<64 - 1)
 
-// expired is there when none does, but an Expire has ended the item's freshness. So no hit
-// takes it for one that needs no further thought.
+// expired is the value of clearAt when no fence covers the item but an Expire has ended its
+// freshness. No hit then takes the fast path for it.
 const expired = covered - 1
 
-// judged notes what the fences said of the item at a generation, and passes on whether none
-// covers it. The end of its freshness comes first: who sees the tick sees that.
+// judged notes the fences' verdict on the item at a generation, and returns ok: no fence covers
+// it. It notes the end of the freshness before the tick. A goroutine that sees the tick also
+// sees that end.
 func (it *item[K, V]) judged(gen, tick uint64, fresh int64, ok bool) bool {
 	if !ok {
 		it.clearAt.Store(covered)
@@ -29,7 +30,7 @@ func (it *item[K, V]) judged(gen, tick uint64, fresh int64, ok bool) bool {
 	}
 	if fresh != follow.Forever && !safeguard.Off(safeguard.Soft) {
 		it.expire(fresh)
-		it.nextTry.Store(0) // a load that failed or runs knows nothing of this
+		it.nextTry.Store(0) // a failed or running load knows nothing of this Expire
 	}
 	for {
 		born := it.born.Load()
@@ -46,8 +47,8 @@ func (it *item[K, V]) judged(gen, tick uint64, fresh int64, ok bool) bool {
 	return true
 }
 
-// settle judges the item by the exact tables, so that it outlives their forgetting. What it
-// cannot spell, because a method of its key panics, is left to be given up.
+// settle judges the item by the exact tables before they are forgotten. It skips an item whose
+// key panics when it is spelled; that item is given up later.
 func (it *item[K, V]) settle(t *Tiers) {
 	defer func() { _ = recover() }()
 	gen := t.fences.Generation() // before the check, as in unfenced
@@ -58,15 +59,15 @@ func (it *item[K, V]) settle(t *Tiers) {
 	it.judged(gen, tick, fresh, ok)
 }
 
-// settleBeforeForgetting has the fences ask for a walk through the local tier, if it can be
-// walked through.
+// settleBeforeForgetting makes the fences ask for a walk through the local tier before they
+// forget. It does nothing if the tier is no tier.Ranger.
 func (t *Tiers) settleBeforeForgetting() {
 	l, ok := t.local.(tier.Ranger)
 	if !ok {
 		return
 	}
 	t.fences.OnForget(func() {
-		walk := new(scope.Scope) // it ends by itself when the tiers close
+		walk := new(scope.Scope) // ends when the tiers close
 		if t.work.Begin(&walk.Task, walk) {
 			go t.settle(l, walk)
 		}
@@ -75,7 +76,7 @@ func (t *Tiers) settleBeforeForgetting() {
 
 func (t *Tiers) settle(l tier.Ranger, walk *scope.Scope) {
 	defer t.work.End(&walk.Task)
-	upTo := t.fences.Tick() // what is judged from now on is held against every fence up to it
+	upTo := t.fences.Tick() // every item judged from now on is judged by all fences up to this tick
 	l.Range(func(e tier.Entry) bool {
 		if it, ok := e.(interface{ settle(*Tiers) }); ok {
 			it.settle(t)

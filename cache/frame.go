@@ -16,36 +16,35 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Frames carry wall-clock times, items the monotonic time of their Tiers. A
-// frame from a machine whose clock is ahead may claim an age below zero; it is
-// never given more life than it was born with. They count whole milliseconds: who
-// writes a frame rounds its times down, who reads it rounds its own up, so that a
-// value's life may end two milliseconds early and never late.
+// A frame carries wall-clock times, in whole milliseconds. An item carries the monotonic time of
+// its Tiers. If the writer's clock is ahead, the value's age may seem negative; it still gets no
+// more life than it was born with. The writer of a frame rounds its times down, the reader
+// rounds its own time up. So a value's life may end two milliseconds early, never late.
 
-// remoteForever is how long the remote tier keeps what never expires. A shared
-// tier without expiry only grows; coming back as a miss harms nobody.
+// remoteForever is how long the remote tier keeps a value without expiry. Without it a shared
+// tier would only grow. A later miss does no harm.
 const remoteForever = 30 * 24 * time.Hour
 
-// verdict is what a frame is worth to this process.
+// verdict says how this process may use a frame.
 type verdict uint8
 
 const (
-	absent  verdict = iota // nothing there
-	leased                 // somebody is loading
-	held                   // nobody may cache the key for now
-	useless                // a value that must not be served: unreadable, foreign, invalidated, expired
-	usable                 // a value, perhaps one that is kept for Previous alone
+	absent  verdict = iota // no cell
+	leased                 // another process is loading
+	held                   // no process may cache the key now
+	useless                // must not be served: unreadable, foreign, invalidated or expired
+	usable                 // a value, perhaps kept only for Previous
 )
 
-// frame is a cell as read from the remote tier, judged.
+// frame is a judged cell from the remote tier.
 type frame[K comparable, V any] struct {
 	verdict verdict
-	nonce   tier.Nonce // to claim over it
-	claimed bool       // somebody has claimed it: a lease, or a value being refreshed
+	nonce   tier.Nonce // a claim over this cell must name it
+	claimed bool       // claimed by a process: a lease, or a value that is being refreshed
 	it      *item[K, V]
 }
 
-// judge says what a frame is worth. mark was captured before it was fetched.
+// judge returns the verdict on a frame. mark was captured before the fetch.
 func (j *job[K, V]) judge(raw []byte, mark follow.Mark) (f frame[K, V]) {
 	if len(raw) == 0 {
 		return frame[K, V]{verdict: absent}
@@ -129,13 +128,13 @@ func (j *job[K, V]) thaw(c *tier.Cell, size int, mark follow.Mark) (it *item[K, 
 		l.stale, _ = it.said().grace(p)
 	}
 	it.live(now, l)
-	// A Stale of the reader's own policy does not go past what the writer allowed.
+	// The reader's own Stale must not exceed what the writer allowed.
 	it.hardUntil = after(now, l.hard)
 	it.staleUntil = min(it.staleUntil, it.hardUntil)
 	return it, nil
 }
 
-// remaining returns how long is left until at, at most the whole life.
+// remaining returns the time left until at. It is at most the whole life of the value.
 func remaining(at, born, wall int64) time.Duration {
 	if at == math.MaxInt64 {
 		return policy.Forever
@@ -143,8 +142,8 @@ func remaining(at, born, wall int64) time.Duration {
 	return min(since(at, wall), since(at, born))
 }
 
-// since returns the time between two moments in milliseconds, a century at most: a frame
-// may say anything.
+// since returns the time between two moments in milliseconds. It is limited to a century,
+// because a frame may contain any number.
 func since(at, born int64) time.Duration {
 	const century = 100 * 365 * 24 * time.Hour
 	most := int64(century / time.Millisecond)
@@ -152,11 +151,13 @@ func since(at, born int64) time.Duration {
 	return time.Duration(min(max(at-born, -most), most)) * time.Millisecond
 }
 
-// decode turns a payload into a value by the codec that wrote it. A codec that
-// panics on what it was given is no reason to fail a read. A frame of size bytes is
-// this process's own, so the value may be a part of it; unless it is so small a part
-// that the rest would be kept from the garbage collector unseen. What is larger than
-// MaxValueBytes allows is refused before memory is allocated for it.
+// decode decodes a payload by the codec that wrote it. A codec that panics makes the frame
+// unreadable; the read does not fail. A payload that is larger than MaxValueBytes allows is
+// refused before memory is allocated.
+//
+// The frame of size bytes belongs to this process, so the value may share its memory. It may not
+// if the payload is only a small part of the frame: the value would keep the whole frame from
+// the garbage collector.
 func (j *job[K, V]) decode(c *tier.Cell, v *V, size int) (err error) {
 	cd, ok := j.t.codecs.Lookup(c.Codec)
 	if !ok {
@@ -172,7 +173,7 @@ func (j *job[K, V]) decode(c *tier.Cell, v *V, size int) (err error) {
 	return codec.UnmarshalWithin(cd, c.Payload, v, j.p.MaxValueBytes, owned)
 }
 
-// freeze returns the cell of an item and how long the tier should keep it.
+// freeze returns the cell of an item, and how long the tier should keep it.
 func (j *job[K, V]) freeze(it *item[K, V], payload encoded, nonce tier.Nonce, mark follow.Mark) ([]byte, time.Duration, error) {
 	now, wall := j.t.now(), time.Now()
 	at := func(t int64) int64 {

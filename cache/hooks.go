@@ -8,34 +8,32 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Entry is one entry of the local tier: a value or a remembered absence.
-// [TiersConfig].OnStored and OnRemoved are given the same Entry, so == tells
-// two entries of one key apart. All methods may be called concurrently, also
-// after the entry has left the tier. An Entry keeps its value in memory.
+// Entry is one entry of the local tier: a value or a remembered absence or error.
+// [TiersConfig].OnStored and OnRemoved get the same Entry, so == tells two entries of one key
+// apart. All methods may be called concurrently, also after the entry has left the tier. An
+// Entry keeps its value in memory.
 type Entry interface {
-	// Key returns the full key, "tenant:namespace:id". It is spelled at each call.
+	// Key returns the full key, "tenant:namespace:id". Each call spells it again.
 	Key() string
 
-	// Tags yields the hash and the text of each tag. The text is spelled
-	// "tenant:tag". It is empty for a tag that came with a value from the
-	// remote tier, where only the hash is kept, and for invalidate.AnyTag.
+	// Tags yields the hash and the text of each tag. The text is "tenant:tag". It is empty for a
+	// tag of a value from the remote tier, which keeps only the hash, and for invalidate.AnyTag.
 	Tags() iter.Seq2[uint64, string]
 
-	// Alive reports whether the entry may still be served, if only as a stale
-	// value: no invalidation covers it, its time is not over, and the Tiers are
-	// not closed.
+	// Alive reports whether the entry may still be served, perhaps as a stale value. That means:
+	// no invalidation covers it, its time is not over, and the Tiers are open.
 	Alive() bool
 
-	// Age returns how long ago the load of the value began, in whichever process that
-	// was. The clock of another process may be ahead: the age is at least zero.
+	// Age returns the time since the load of the value began, in any process. The clock of
+	// another process may be ahead; the age is never negative.
 	Age() time.Duration
 
-	// Stale reports whether the entry's freshness is over, by time or by Expire. What is
-	// not alive is stale as well.
+	// Stale reports whether the entry's freshness is over, by time or by Expire. An entry that
+	// is not alive is also stale.
 	Stale() bool
 }
 
-// stored tells the hook of an item that is about to become visible.
+// stored gives the hook an item that is about to become visible.
 func (t *Tiers) stored(e Entry) {
 	if t.cfg.OnStored == nil {
 		return
@@ -44,7 +42,7 @@ func (t *Tiers) stored(e Entry) {
 	t.cfg.OnStored(e)
 }
 
-// evicted is told by the local tier of each item that has left it.
+// evicted gets each item that has left the local tier. The tier calls it.
 func (t *Tiers) evicted(e tier.Entry, cost int64, reason tier.EvictReason) {
 	n, ok := e.(interface {
 		Entry
@@ -65,10 +63,10 @@ func (t *Tiers) evicted(e tier.Entry, cost int64, reason tier.EvictReason) {
 	t.cfg.OnRemoved(n, reason)
 }
 
-// survive is deferred around a hook: its panic must not reach the call that happened to
-// store something or to make room.
+// survive is deferred around a hook. The hook's panic must not reach the call that stored
+// something or made room.
 func (t *Tiers) survive(hook string) {
-	if recover() != nil { // what it panicked with may be a key
+	if recover() != nil { // the panic's value may be a key
 		t.panicked.Do(func() {
 			t.log.Error("cache: a hook panicked; further panics of hooks are not logged", "hook", hook, "stack", string(debug.Stack()))
 		})
@@ -92,7 +90,7 @@ func (d *rare) Tags() iter.Seq2[uint64, string] {
 // Alive implements Entry.
 func (it *item[K, V]) Alive() bool {
 	t := it.view.t
-	// The fences first: an Expire that they tell of changes the times.
+	// The fences first: they may report an Expire, which changes the times.
 	return !t.work.Closed() && it.unfenced(t, it) && it.freshness(t.now()) != dead
 }
 

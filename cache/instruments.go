@@ -12,8 +12,7 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// What the instruments show: of a namespace and tenant, of the tiers, of the local tier and
-// of the log.
+// The instruments of a namespace and tenant, of the tiers, of the local tier and of the log.
 var (
 	ofSpace = []meter.Family[*Counts]{
 		{
@@ -116,8 +115,8 @@ var (
 // breakerStates are the values of RemoteStats.Breaker.
 var breakerStates = [...]string{"closed", "half-open", "open"}
 
-// breaker returns 1 for the state that holds and 0 for the others; nothing without a remote
-// tier.
+// breaker returns 1 for the breaker's state and 0 for the others. Without a remote tier it
+// returns nothing.
 func (s *Stats) breaker() []int64 {
 	if s.Remote.Breaker == "" {
 		return nil
@@ -131,8 +130,8 @@ func (s *Stats) breaker() []int64 {
 	return n[:]
 }
 
-// Stats returns the numbers so far. They are read one by one while others
-// count, so two of them may disagree by what happened in between.
+// Stats returns the numbers so far. It reads them one by one while other goroutines count. So
+// two of them may differ by what happened between their readings.
 func (t *Tiers) Stats() Stats {
 	var s Stats
 	t.mu.Lock()

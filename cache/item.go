@@ -8,58 +8,58 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// never is a time that does not come.
+// never is a time in the infinite future.
 const never = int64(1<<63 - 1)
 
-// longAgo is a time before any other, from which durations can be counted.
+// longAgo is before any other time. Durations can be counted from it without overflow.
 const longAgo = -int64(1 << 62)
 
-// item is an entry of the local tier and the result of every load: a value, or
-// a remembered absence. It does not change once it is shared, but for clearAt,
-// born, ended and nextTry. Times are nanoseconds since the Tiers were opened.
+// item is an entry of the local tier and the result of every load: a value, or a remembered
+// absence or error. Once it is shared, only clearAt, born, ended and nextTry change. Times are
+// nanoseconds since Open.
 //
-// It is one piece of memory, whose order matters: the key and the value, what every hit
-// reads, and the 28 bytes of its node that the tier reads are side by side, so that a hit
-// touches as few cache lines as can be. Then comes what a plain hit does not look at. What
-// few items have is behind a pointer.
+// An item is one allocation, and the order of its fields matters. The key and the value, the
+// fields that every hit reads, and the 28 bytes of its node that the tier reads are adjacent, so
+// that a hit touches few cache lines. The fields after them are not read by a plain hit. Rare
+// fields are behind a pointer.
 type item[K comparable, V any] struct {
 	key K
 	val V
 
-	quietUntil int64         // before it a hit needs no further thought
-	view       *view         // compared by pointer first, then by its space
-	clearAt    atomic.Uint64 // Fences.Generation it was last found clear at; or covered
-	low        uint32        // of the full key's hash, for the fences
-	plain      bool          // set by put: neither err nor tags is there to be looked at
-	here       bool          // loaded by this process; the clocks of others vouch for nothing
+	quietUntil int64         // a hit before it takes the fast path
+	view       *view         // compared by pointer, then by space
+	clearAt    atomic.Uint64 // Fences.Generation when no fence covered it; or covered, or expired
+	low        uint32        // the low half of the full key's hash, for the fences
+	plain      bool          // set by put: it has neither err nor tags
+	here       bool          // loaded by this process, whose own clock vouches for it
 	localnode.Node
 
-	born       atomic.Uint64 // Mark.Tick, or a later tick that it was found clear at
+	born       atomic.Uint64 // Mark.Tick, or a later tick at which no fence covered it
 	loadedAt   int64         // when the load began
 	softUntil  int64         // fresh until
-	staleUntil int64         // served while a refresh runs until
-	hardUntil  int64         // served in place of a failed load until
+	staleUntil int64         // until then served while a refresh runs
+	hardUntil  int64         // until then served in place of a failed load
 	loadTime   time.Duration
-	nextTry    atomic.Int64 // no refresh is started before; odd: a load failed, see spared
-	ended      atomic.Int64 // when an Expire ended its freshness, plus one; 0: none did. See times
+	nextTry    atomic.Int64 // no refresh starts before it; odd: a load failed, see spared
+	ended      atomic.Int64 // when an Expire ended its freshness, plus one; 0: none did
 	seal
 	*rare
 }
 
-// rare is what most items do without. It is shared by all that do: see own.
+// rare holds what most items do not need. Those share common; see own.
 type rare struct {
-	trustUntil int64 // fresh here until the remote tier is asked again
-	worn       bool  // it was built from an item whose freshness an Expire had ended
-	older      int64 // by how much the moment that vouches for its oldest part precedes loadedAt
-	err        error // of a remembered absence: what a hit returns
+	trustUntil int64 // until then fresh without a question to the remote tier
+	worn       bool  // built from an item whose freshness an Expire had ended
+	older      int64 // loadedAt minus the moment that vouches for its oldest part
+	err        error // of a remembered absence or error; a hit returns it
 	tagSet
 	terms *terms // nil: unsaid
 }
 
-// common is the rare part of an item that has none. Nobody writes to it.
+// common is the rare part of items that need none. It never changes.
 var common = &rare{trustUntil: never}
 
-// own returns the rare part of an item that is not shared yet, to be written to.
+// own returns the item's own rare part, for writing. The item is not shared yet.
 func (it *item[K, V]) own() *rare {
 	if it.rare == common {
 		it.rare = &rare{trustUntil: never}
@@ -67,7 +67,7 @@ func (it *item[K, V]) own() *rare {
 	return it.rare
 }
 
-// FullKey spells the item's key: it was spelled once before, so it can be. It implements
+// FullKey spells the item's key. It succeeded once before the item was made. It implements
 // follow.Keyed.
 func (it *item[K, V]) FullKey() string {
 	id, err := key.Of(it.key)
@@ -81,9 +81,9 @@ func (it *item[K, V]) FullKey() string {
 	return full.String()
 }
 
-// readAt returns when the load began, by this process's clock, if it ran here, else longAgo.
-// A value that was built from cached ones counts as read when the oldest of them was known
-// to be true.
+// readAt returns when the load began, on this process's clock, if it ran here; otherwise
+// longAgo. A value that was built from cached values counts as read when the oldest of them was
+// known to be true.
 func (it *item[K, V]) readAt() int64 {
 	if it.here {
 		return it.loadedAt - it.older
@@ -91,14 +91,14 @@ func (it *item[K, V]) readAt() int64 {
 	return longAgo
 }
 
-// freshness is what a moment makes of an item that no fence covers.
+// freshness says how an item that no fence covers may be served at a moment.
 type freshness uint8
 
 const (
-	dead      freshness = iota // not to be served at all
+	dead      freshness = iota // must not be served
 	lastHope                   // only in place of a failed load
 	stale                      // while a refresh runs
-	untrusted                  // fresh, but the remote tier is to be asked first
+	untrusted                  // fresh, but the remote tier must be asked first
 	fresh
 )
 
@@ -117,11 +117,10 @@ func (it *item[K, V]) freshness(now int64) freshness {
 	return dead
 }
 
-// lifetime says how long a value is good for, counted from the moment it is
-// stored.
+// lifetime says how long a value may be served, counted from the time when it is stored.
 type lifetime struct {
 	soft, trust, stale, hard time.Duration
-	ahead                    time.Duration // before soft, where early refreshes are drawn; 0: none
+	ahead                    time.Duration // early refreshes are drawn so long before soft; 0: none
 }
 
 // live sets the item's times.
@@ -142,7 +141,7 @@ func (it *item[K, V]) trustTo(t int64) {
 	}
 }
 
-// after returns t+d, never when it does not fit.
+// after returns t+d, or never if that overflows.
 func after(t int64, d time.Duration) int64 {
 	if d > 0 && t > never-int64(d) {
 		return never

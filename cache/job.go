@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// job is one piece of work on one key: what is wanted. Nobody changes it once it is shared.
+// job describes one operation on one key. It does not change once it is shared.
 type job[K comparable, V any] struct {
 	Cache[K, V]
 	t          *Tiers
@@ -16,7 +16,7 @@ type job[K comparable, V any] struct {
 	op         string
 	k          K
 	at         uint64  // address in the local tier
-	full       key.Key // zero until it is spelled; so is hash
+	full       key.Key // zero until spell, like hash
 	hash       uint64  // of full, for cells and fences
 	loader     Loader[K, V]
 	many       bool // loads by LoadMany
@@ -34,7 +34,6 @@ func (j *job[K, V]) start(c Cache[K, V], op string, k K, load Loader[K, V], o *c
 	j.many = j.loader == nil && c.s.cfg.LoadMany != nil
 }
 
-// spell spells the key, once.
 func (j *job[K, V]) spell() error {
 	if j.FullKey() != "" {
 		return nil
@@ -46,7 +45,7 @@ func (j *job[K, V]) spell() error {
 
 // fullKey spells a key of a view.
 func fullKey[K comparable](v *view, k K) (key.Key, error) {
-	if again := k; again != k { // nobody would find it again
+	if again := k; again != k { // no look-up would find it again
 		return key.Key{}, fmt.Errorf("%w: the key holds a NaN, which is not equal to itself; use another key for it", key.ErrNumber)
 	}
 	full, err := v.spell(any(k))
@@ -59,10 +58,10 @@ func fullKey[K comparable](v *view, k K) (key.Key, error) {
 	return full, err
 }
 
-// FullKey implements follow.Keyed for the items of the job's key, without spelling it.
+// FullKey implements follow.Keyed. It returns the spelled key, or "" before spell.
 func (j *job[K, V]) FullKey() string { return j.full.String() }
 
-// far returns the remote tier, or nil when the job does without.
+// far returns the remote tier, or nil if the job skips it.
 func (j *job[K, V]) far() *remote.Tier {
 	if j.o.skipRemote {
 		return nil
@@ -70,7 +69,7 @@ func (j *job[K, V]) far() *remote.Tier {
 	return j.s.far
 }
 
-// standing returns what this process holds that may stand in for a load.
+// standing returns the local item that may stand in for a load, or nil.
 func (j *job[K, V]) standing() *item[K, V] {
 	if j.o.skipLocal {
 		return nil
@@ -78,12 +77,11 @@ func (j *job[K, V]) standing() *item[K, V] {
 	return j.old(j.at, j.k)
 }
 
-// unfenced reports whether no fence covers it by now.
+// unfenced reports whether no fence covers it now.
 func (j *job[K, V]) unfenced(it *item[K, V]) bool { return it.unfenced(j.t, j) }
 
 func (j *job[K, V]) canLoad() bool { return j.loader != nil || j.many }
 
-// fail returns an error of the job's method.
 func (j *job[K, V]) fail(err error) error {
 	if j.FullKey() == "" {
 		return j.Cache.fail(j.op, j.k, err)
@@ -102,11 +100,11 @@ func (c Cache[K, V]) fail(op string, k K, err error) error {
 	return &Error{Op: op, Key: name, Err: err}
 }
 
-// stored returns an error that is remembered: whoever reads it, by whatever method.
+// stored returns the error to remember. Every reading method returns it, so it says "get".
 func (j *job[K, V]) stored(err error) error { return &Error{Op: "get", Key: j.FullKey(), Err: err} }
 
-// change returns a job that changes an entry, and flies nowhere. A loader may change the
-// entry that it loads: it waits for nothing.
+// change returns a job that changes an entry and has no flight. A loader may change the entry
+// that it loads, because this waits for no load.
 func (c Cache[K, V]) change(op string, k K) (*job[K, V], error) {
 	if c.s == nil {
 		return nil, errZero(op)

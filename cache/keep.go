@@ -7,23 +7,22 @@ import (
 	"github.com/twofold-go/twofold/internal/follow"
 )
 
-// newItem returns an item of the job's key, without a value, as of mark.
+// newItem returns an item of the job's key without a value, born at mark.
 func (j *job[K, V]) newItem(mark follow.Mark) *item[K, V] {
 	it := &item[K, V]{view: j.v, key: j.k, low: uint32(j.hash), rare: common} //nolint:gosec // the low half is what is wanted
 	it.born.Store(mark.Tick)
 	return it
 }
 
-// sizeUnknown stands for the bytes of a value that nobody has measured.
+// sizeUnknown stands for a size that was not measured.
 const sizeUnknown = -1
 
-// put keeps an item in the local tier, unless an invalidation or a newer value
-// came first. The lock makes the check and the store one step for the key: a
-// load that ends late must not displace what a Set has just put there. It reports false
-// only if the tier has no room for the item.
+// put keeps an item in the local tier, unless an invalidation or a newer value came first. A
+// lock makes the check and the store one step for the key: a late load must not replace the
+// value of a Set. put reports false only if the tier has no room for the item.
 func (j *job[K, V]) put(it *item[K, V]) bool { return j.putSized(it, j.sizeOf(it)) }
 
-// putSized is put for an item whose value has so many bytes.
+// putSized is put for an item whose value has size bytes.
 func (j *job[K, V]) putSized(it *item[K, V], size int64) bool {
 	mu := &j.t.puts[j.at%uint64(len(j.t.puts))]
 	mu.Lock()
@@ -35,8 +34,8 @@ func (j *job[K, V]) putSized(it *item[K, V], size int64) bool {
 	return j.putLocked(it, size)
 }
 
-// dropOlder is put for a job that does not keep the item here. Later reads must not go back
-// to what is older than it. A remembered error takes no value away.
+// dropOlder is put for a job that skips the local tier. Later reads must not return an older
+// value than the item. A remembered error removes no value.
 func (j *job[K, V]) dropOlder(it *item[K, V]) {
 	if it.err != nil && !errors.Is(it.err, ErrNotFound) {
 		return
@@ -59,7 +58,7 @@ func (j *job[K, V]) putLocked(it *item[K, V], size int64) bool {
 	return j.t.local.Set(j.at, it, cost(it, size))
 }
 
-// sizeOf returns the bytes of an item's value. It walks through it.
+// sizeOf returns the bytes of an item's value. It walks through the value.
 func (j *job[K, V]) sizeOf(it *item[K, V]) int64 {
 	if it.err != nil {
 		return 0
@@ -67,8 +66,7 @@ func (j *job[K, V]) sizeOf(it *item[K, V]) int64 {
 	return j.s.size(&it.val)
 }
 
-// cost is what an item takes in memory, as well as it can be told, whose value has so many
-// bytes.
+// cost returns about how much memory an item takes, if its value has size bytes.
 func cost[K comparable, V any](it *item[K, V], size int64) int64 {
 	n := int64(unsafe.Sizeof(*it)) + max(size-int64(unsafe.Sizeof(it.val)), 0)
 	if it.rare != common {

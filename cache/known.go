@@ -7,8 +7,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// tenants is a set of names in 8 KB, whatever is added to it: 65,536 bits, one for each name
-// by its hash. Two names that share a bit are one name to it. The zero set is empty.
+// tenants is a set of names in 8 KB: 65,536 bits, one per name, chosen by its hash. It never
+// grows. It cannot distinguish two names that share a bit. The zero set is empty.
 type tenants [1024]atomic.Uint64
 
 // add adds a name and reports whether it was not in the set.
@@ -28,9 +28,9 @@ func (s *tenants) bit(seed maphash.Seed, name string) (*atomic.Uint64, uint64) {
 	return &s[h>>6%uint64(len(s))], 1 << (h % 64)
 }
 
-// noteStrangers counts the scopes of tenants that no cache of this process has been used
-// for, and logs each such tenant once. It is no fault: another process may use it. But a
-// tenant may also be missing, and then its place is taken by what should come behind it.
+// noteStrangers counts the scopes of tenants that no cache of this process has used, and logs
+// each such tenant once. This may be correct, because another process may use the tenant. But a
+// caller may also have left the tenant out, and then the next argument takes its place.
 func (t *Tiers) noteStrangers(scopes []invalidate.Scope) {
 	for _, s := range scopes {
 		tenant := s.Tenant()

@@ -15,40 +15,34 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// What a process has cached is worth nothing by itself: somebody may have
-// invalidated it, and the message may be lost, or late, or the process may have
-// slept through it. Two facts make it worth something.
+// A cached entry alone proves nothing: it may be invalidated, and the message may be lost or
+// late, or the process may have been paused when it came. Two facts make an entry usable.
 //
-// The lease: the log has been asked at most a bound ago what this process had
-// missed, and the answer has been applied. Whoever invalidated something before
-// that question is known here, and its fence is found; whoever did it later did
-// it less than a bound ago. There is no third case, whatever became of any
-// message.
+// The lease: at most a bound ago this process asked the log what it had missed, and applied the
+// answer. An invalidation from before that question is known here, and its fence is found. An
+// invalidation from after it is less than a bound old. There is no third case, whatever happened
+// to any message.
 //
-// The load: the value was read from the source, by this process, at most a
-// bound ago. That needs no log at all, and is what the cache lives on while the
-// log is out of reach.
+// The load: this process read the value from the source at most a bound ago. That needs no log.
+// The cache relies on it while the log is out of reach.
 //
-// Three rules of order make the first fact true. Each has a story in testdata/log
-// that fails when it is broken, and a mutant in internal/explore.
+// Three rules of order make the first fact true. Each has a story in testdata/log that fails
+// when the rule is broken, and a mutant in internal/explore that breaks it.
 //
-//   - A reader takes the lease first and looks at the fences second; the
-//     follower stores fences first and extends the lease last.
+//   - A reader takes the lease first and then looks at the fences. The
+//     follower stores fences first and then extends the lease.
 //   - Marks (ticks and positions) are captured before the fetch or the load
 //     that they describe, never after.
 //   - Cells are removed before the record is written.
 //
-// And one of principle: an entry is judged when it is read. Nothing is right
-// because it was deleted.
+// The last rule: an entry is judged when it is read. No answer relies on a deletion.
 
-// leasePatience is how long a read waits at most for the lease to be renewed
-// before it goes to the source.
+// leasePatience limits how long a read waits for a new lease before it goes to the source.
 const leasePatience = 150 * time.Millisecond
 
-// errUnconfirmed says that the remote tier's answer cannot be judged.
+// errUnconfirmed means that the remote tier's answer cannot be judged.
 var errUnconfirmed = errors.New("cache: no lease")
 
-// follow begins to follow the log, if there is one.
 func (t *Tiers) follow() {
 	if t.cfg.Log == nil {
 		t.fences, t.lease = t.unlogged(), &follow.Lease{}
@@ -76,9 +70,9 @@ func (t *Tiers) unlogged() *follow.Fences {
 }
 
 // Ready waits until this process knows what the log knows, so that it can serve
-// from its tiers and hears of what others invalidate, and says why not when ctx
-// ends first. Reads need not wait for it: until then they go to the source.
-// Without a log it is always ready.
+// from its tiers and learns of invalidations by other processes. If ctx ends first, Ready
+// returns the reason. Reads need not wait for it: until then they go to the source. Without a
+// log, Ready returns at once.
 func (t *Tiers) Ready(ctx context.Context) error {
 	if _, err := t.ready(ctx); err != nil {
 		return &Error{Op: "ready", Key: "-", Err: err}
@@ -86,12 +80,12 @@ func (t *Tiers) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Settle waits until no process of the log can serve any more what was invalidated before
-// the call, which takes the log's bound: what [invalidate.Strict] does for a call of
-// Invalidate, it does for an invalidation that was committed to a database, see package
-// sqllog, or for what others have invalidated. Call it after the commit, and not in the
-// transaction. It says why not when ctx ends first, or when the log cannot be asked for the
-// bounds of the others. Without a log there is nobody to wait for.
+// Settle waits until no process of the log can serve values that were invalidated before the
+// call. This takes the log's bound. It does for such invalidations what [invalidate.Strict] does
+// for a call of Invalidate. They may have been committed to a database, see package sqllog, or
+// made by other processes. Call Settle after the commit, not in the transaction. It returns the
+// reason if ctx ends first, or if the log cannot tell the bounds of the other processes. Without
+// a log, Settle returns at once.
 func (t *Tiers) Settle(ctx context.Context) error {
 	begun, err := t.ready(ctx)
 	if err == nil && t.follower != nil {
@@ -106,8 +100,8 @@ func (t *Tiers) Settle(ctx context.Context) error {
 	return nil
 }
 
-// ready waits until the log has answered a question that was asked since the call, and
-// returns when that was.
+// ready waits until the log has answered a question that was asked after the call began. It
+// returns when the call began.
 func (t *Tiers) ready(ctx context.Context) (begun int64, err error) {
 	if err := t.check(); err != nil || t.follower == nil {
 		return 0, err
@@ -131,8 +125,8 @@ func (t *Tiers) ready(ctx context.Context) (begun int64, err error) {
 	}
 }
 
-// namesFor returns how the log is to call the remote tier's cells, if they are
-// on one server and the log can remove them there when it appends.
+// namesFor returns the function that translates keys to the log's names of their cells. It
+// returns nil unless the log can remove those cells, on the same server, when it appends.
 func namesFor(log invalidate.Log, remote tier.Remote) func([]string) []string {
 	r, ok := log.(invalidate.CellRemover)
 	n, named := remote.(tier.Namer)
@@ -148,7 +142,7 @@ func namesFor(log invalidate.Log, remote tier.Remote) func([]string) []string {
 	}
 }
 
-// nameOfTier returns what the processes call a remote tier that they share.
+// nameOfTier returns the name that all processes use for a remote tier.
 func nameOfTier(r tier.Remote) string {
 	if n, ok := r.(tier.Named); ok {
 		return n.Name()
@@ -156,7 +150,6 @@ func nameOfTier(r tier.Remote) string {
 	return fmt.Sprintf("%T", r)
 }
 
-// unfollow ends what follow began.
 func (t *Tiers) unfollow(ctx context.Context) error {
 	if t.follower == nil {
 		return nil
@@ -168,27 +161,26 @@ func (t *Tiers) unfollow(ctx context.Context) error {
 	return err
 }
 
-// vouches reports whether the lease that was read, or the load that began here
-// at loaded, makes something good to be served now, as far as no fence covers
-// it.
+// vouches reports whether a cached value may be served now, if no fence covers it. Either the
+// lease that was read covers now, or the load began in this process at loaded, less than a bound
+// ago.
 func (t *Tiers) vouches(lease, now, loaded int64) bool {
 	return t.lease.Covers(lease, now) || now-loaded < t.bound || safeguard.Off(safeguard.Lease)
 }
 
-// young reports whether an entry is young enough for a call that demands a
-// MaxAge. What other processes loaded has its age by their wall clocks; so it
-// must be vouched for by a lease of that age as well, which needs none.
+// young reports whether an entry is young enough for a call with MaxAge. The age of a value that
+// another process loaded depends on wall clocks. So a lease of that age must vouch for it too,
+// which depends on none.
 func (t *Tiers) young(loadedAt, readAt, lease, now int64, maxAge time.Duration) bool {
 	return maxAge < 0 || (now-loadedAt <= int64(maxAge) &&
 		(t.follower == nil || now-readAt <= int64(maxAge) || t.lease.Within(lease, now, maxAge)))
 }
 
-// confirm waits a moment for a lease that covers the calls made now, with the
-// caller's own bound if that is shorter. Of the time that ctx leaves it takes
-// half at most: the source needs the rest. A failure shows when the lease is
-// asked.
+// confirm waits a moment for a lease that covers calls made now, within the caller's own bound
+// if that is shorter. It takes at most half of the time that ctx leaves, because the source
+// needs the rest. The later check of the lease shows a failure.
 //
-// Now is when the call began. Confirm returns it, or when it ended if it had to wait.
+// now is when the call began. confirm returns it, or the present if it had to wait.
 func (t *Tiers) confirm(ctx context.Context, bound time.Duration, now int64) int64 {
 	if t.follower == nil || safeguard.Off(safeguard.Lease) || t.lease.Within(t.lease.Read(), now, bound) {
 		return now
@@ -197,13 +189,13 @@ func (t *Tiers) confirm(ctx context.Context, bound time.Duration, now int64) int
 	if deadline, ok := ctx.Deadline(); ok {
 		patience = min(patience, time.Until(deadline)/2)
 	}
-	// A question that was asked a moment ago will do.
+	// A question from a moment ago is enough.
 	_ = t.follower.Confirm(ctx, now-min(t.bound, int64(bound))/2, patience)
 	return t.now()
 }
 
-// within is how old a lease may be for the call. MaxAge(0) takes any: it serves no
-// remote value, and its load must be able to take the place of one.
+// within returns how old a lease may be for the call. MaxAge(0) accepts any lease: it serves no
+// remote value, and its load must be able to replace one.
 func (o *callOpts) within() time.Duration {
 	if o.maxAge > 0 {
 		return o.maxAge
@@ -211,8 +203,7 @@ func (o *callOpts) within() time.Duration {
 	return math.MaxInt64
 }
 
-// canJudge reports whether the process can judge frames now, and asks for a
-// lease if it has to.
+// canJudge reports whether the process can judge frames now. It asks for a lease if necessary.
 func (j *job[K, V]) canJudge(ctx context.Context) bool {
 	if j.t.follower == nil {
 		return true
@@ -221,17 +212,15 @@ func (j *job[K, V]) canJudge(ctx context.Context) bool {
 	return !j.t.follower.Owes() && j.judges(j.t.lease.Read())
 }
 
-// judges reports whether the lease that was read lets the process judge a frame
-// now.
+// judges reports whether the lease lets the process judge a frame now.
 func (j *job[K, V]) judges(lease int64) bool {
 	return safeguard.Off(safeguard.Lease) || j.t.lease.Within(lease, j.t.now(), j.o.within())
 }
 
-// assess judges a frame under a lease. The process may have slept since it
-// asked for the frame, so a lease that has run out meanwhile is asked for again.
-// While an own invalidation is not in the log, no fence tells that the frame is
-// old. So Owes is asked before the fences, as the lease is: an invalidation that
-// comes into the log in between leaves a fence that judge finds.
+// assess judges a frame under a lease. If the process was paused after it asked for the frame
+// and the lease has ended, assess asks for a new lease. While an invalidation of this process is
+// not in the log, no fence shows that the frame is old. So Owes is read before the fences, like
+// the lease: an invalidation that reaches the log in between leaves a fence that judge finds.
 func (j *job[K, V]) assess(ctx context.Context, raw []byte, mark follow.Mark) (frame[K, V], error) {
 	for try := 0; ; try++ {
 		lease, owes := j.t.lease.Read(), j.t.follower != nil && j.t.follower.Owes()
@@ -245,7 +234,7 @@ func (j *job[K, V]) assess(ctx context.Context, raw []byte, mark follow.Mark) (f
 	}
 }
 
-// removeCells is how the follower empties the remote tier's cells.
+// removeCells removes cells from the remote tier for the follower.
 func (t *Tiers) removeCells(ctx context.Context, keys []string, hold time.Duration) error {
 	return t.remove(ctx, t.policies.Load().For(policy.Default(), "", "").RemoteTimeout, keys, hold)
 }

@@ -23,7 +23,7 @@ func (p *party[K, V]) load() {
 			r.f.v.counts.inc(misses)
 		}
 	}
-	// A loader may go on with a load after it was overtaken, so each has its own.
+	// A loader may continue with a load after it was overtaken, so each load has its own memory.
 	l, hook := &p.first, &p.late
 	if l.ctx != nil {
 		l, hook = new(load), new(late[K, V])
@@ -36,11 +36,11 @@ func (p *party[K, V]) load() {
 		}
 	} else {
 		if late = p.attempt(l, hook, as); !late {
-			hook.forget() // it never runs
+			hook.forget() // it will not run
 		}
 	}
 	if late && errors.Is(l.Err(), context.DeadlineExceeded) {
-		for i := range as { // in the words that its callers have been told
+		for i := range as { // the same error as its callers got
 			if errors.Is(as[i].err, context.DeadlineExceeded) {
 				as[i].err = ErrLoadTimeout
 			}
@@ -52,8 +52,8 @@ func (p *party[K, V]) load() {
 	}
 }
 
-// attempt runs the loader once. It reports whether that has run out of time, or of
-// callers.
+// attempt runs the loader once. It reports whether the load ran out of time, or all callers
+// left.
 func (p *party[K, V]) attempt(l *load, hook *late[K, V], as []attempt[K, V]) (late bool) {
 	all, f := &as[0], p.runs[0].f
 	hook.freeze(p.runs, l.span)
@@ -61,9 +61,9 @@ func (p *party[K, V]) attempt(l *load, hook *late[K, V], as []attempt[K, V]) (la
 	got := loaded[K, V]{job: &f.job}
 	defer func() { late = p.leave(l, all.took, got.err, all.panicked) }()
 	defer p.keepClaims(l.ctx)()
-	all.mark = f.t.fences.Capture() // right before the load it describes
-	// Behind the mark: an invalidation that comes between the two covers the value, and
-	// one that comes later overtakes the load.
+	all.mark = f.t.fences.Capture() // right before the load
+	// The lease is read after the mark. An invalidation between the two covers the value; a
+	// later one overtakes the load.
 	prev := replaced[K, V]{lease: f.t.lease.Read()}
 	if len(p.runs) == 1 {
 		if prev.item = f.predecessor(p.runs[0].spare); prev.item != nil {
@@ -77,7 +77,7 @@ func (p *party[K, V]) attempt(l *load, hook *late[K, V], as []attempt[K, V]) (la
 	all.guard(func() { got.run(l.ctx, p.runs) })
 	all.took = time.Duration(f.t.now() - all.begun)
 	all.facts = l.Fill.close()
-	for i := len(as) - 1; i >= 0; i-- { // the first one last: it is what they have in common
+	for i := len(as) - 1; i >= 0; i-- { // the first one last: as[0] holds what they share
 		as[i] = *all
 		if all.panicked == nil {
 			p.runs[i].f.conclude(&as[i], &got, i, prev)
@@ -86,14 +86,14 @@ func (p *party[K, V]) attempt(l *load, hook *late[K, V], as []attempt[K, V]) (la
 	return late
 }
 
-// enter waits for a load's turn and begins it under the policy's LoadTimeout,
-// with its handle in the context.
+// enter waits for a load's turn. Then it begins the load under the policy's LoadTimeout, with
+// its Fill in the context.
 func (p *party[K, V]) enter(l *load) error {
 	f := p.runs[0].f
 	l.Begin(&p.Scope, f.t.base.Add(time.Duration(f.t.now())), f.p.LoadTimeout)
 	l.ctx = &l.Scope
-	// A load nested in another runs in the outer one's turn: if it waited for
-	// its own, enough outer loads could hold every turn and wait for ever.
+	// A nested load runs in the outer load's turn. If it waited for its own turn, enough outer
+	// loads could hold every turn and wait for ever.
 	if f.outer == nil {
 		if err := p.takeTurn(l); err != nil {
 			l.Scope.Close()
@@ -116,7 +116,7 @@ func (p *party[K, V]) enter(l *load) error {
 	return nil
 }
 
-// leave ends a load. It reports whether that had run out of time, or of callers.
+// leave ends a load. It reports whether the load had run out of time, or all callers had left.
 func (p *party[K, V]) leave(l *load, took time.Duration, err error, panicked *PanicError) (late bool) {
 	f := p.runs[0].f
 	if l.turn {
@@ -130,9 +130,9 @@ func (p *party[K, V]) leave(l *load, took time.Duration, err error, panicked *Pa
 	return late
 }
 
-// takeTurn waits until fewer than MaxLoads loads run, or until a load that has
-// its turn joins one of the party's flights: if that one waited for us, and we for a turn,
-// both would wait for ever. We then run in the other's turn, as if it had led.
+// takeTurn waits until fewer than MaxLoads loads run. It stops waiting when a load that has a
+// turn joins one of the party's flights: that load would wait for this one, and this one for a
+// turn, for ever. This load then runs in that load's turn, as if nested in it.
 func (p *party[K, V]) takeTurn(l *load) error {
 	turns := p.runs[0].f.t.loads
 	if l.turn = turns.TryAcquire(1); l.turn {
@@ -145,7 +145,7 @@ func (p *party[K, V]) takeTurn(l *load) error {
 	}
 	err := turns.Acquire(wait, 1)
 	if l.Err() != nil || l.Overdue() {
-		if err == nil { // others ran out of time at this moment, too, and made room
+		if err == nil { // other loads ran out of time at this moment and made room
 			turns.Release(1)
 		}
 		return cmp.Or(p.Err(), ErrOverloaded)
@@ -154,8 +154,8 @@ func (p *party[K, V]) takeTurn(l *load) error {
 	return nil
 }
 
-// guard calls the user's code and keeps its panic. A Goexit passes through to
-// the end of the party's goroutine.
+// guard calls the user's code and keeps its panic. A Goexit continues to the end of the party's
+// goroutine.
 func (a *attempt[K, V]) guard(f func()) {
 	loading.Add(1)
 	defer loading.Add(-1)
@@ -167,15 +167,15 @@ func (a *attempt[K, V]) guard(f func()) {
 	f()
 }
 
-// keepClaims renews the party's claims while a load takes long, until stop or ctx's end.
-// What was invalidated meanwhile is not claimed again; its fill will find out.
+// keepClaims renews the party's claims during a long load, until stop or the end of ctx. It does
+// not renew a claim that an invalidation has removed; the fill of that claim fails.
 func (p *party[K, V]) keepClaims(ctx context.Context) (stop func() bool) {
 	var keys []string
 	var claims []tier.Claim
 	for i := range p.runs {
 		if r := &p.runs[i]; r.claimed {
 			c := r.claim
-			c.Seen = c.Nonce // only while it stands
+			c.Seen = c.Nonce // renews the claim only if it still stands
 			keys, claims = append(keys, r.f.FullKey()), append(claims, c)
 		}
 	}
@@ -185,10 +185,10 @@ func (p *party[K, V]) keepClaims(ctx context.Context) (stop func() bool) {
 	return p.runs[0].f.renew(ctx, keys, claims)
 }
 
-// nothingToStop is no closure: in a generic function each is a piece of memory.
+// nothingToStop is no closure, because a closure in a generic function costs an allocation.
 func nothingToStop() bool { return false }
 
-// renew renews claims until stop or ctx's end.
+// renew renews claims until stop or the end of ctx.
 //
 //go:noinline
 func (j *job[K, V]) renew(ctx context.Context, keys []string, claims []tier.Claim) (stop func() bool) {
@@ -221,7 +221,7 @@ func (l *late[K, V]) freeze(runs []run[K, V], span *trace.SpanContext) {
 	}
 }
 
-// forget lets go of the flights: a timer that was stopped may keep the load for a while.
+// forget releases the flights, because a stopped timer may keep the load in memory for a while.
 func (l *late[K, V]) forget() { *l = late[K, V]{} }
 
 // Late implements [scope.Hook].
@@ -231,7 +231,6 @@ func (l *late[K, V]) Late(ctx context.Context) {
 	}
 }
 
-// end ends one flight.
 func (o *overdue[K, V]) end(ctx context.Context) {
 	out := outcome[K, V]{err: ctx.Err(), span: o.span}
 	if !errors.Is(out.err, context.DeadlineExceeded) {

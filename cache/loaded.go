@@ -9,11 +9,11 @@ import (
 	"github.com/twofold-go/twofold/internal/follow"
 )
 
-// attempt is what one run of the loader brought for one key.
+// attempt is the result of one run of the loader for one key.
 type attempt[K comparable, V any] struct {
 	it        *item[K, V] // the value or absence; nil when err or panicked is set
 	err       error
-	cause     error // why it is absent, as the loader said it
+	cause     error // why it is absent, in the loader's words
 	panicked  *PanicError
 	mark      follow.Mark
 	facts     facts
@@ -22,12 +22,12 @@ type attempt[K comparable, V any] struct {
 	overtaken bool
 }
 
-// noStore reports whether the loader wants its outcome kept nowhere.
+// noStore reports whether the loader's outcome must not be stored in any tier.
 func (a *attempt[K, V]) noStore() bool {
 	return a.facts.noStore || a.facts.unfresh && (a.it.err != nil || !a.facts.lasting())
 }
 
-// loaded is what the user's loader returned, and what Tags said of it.
+// loaded is the result of the user's loader, and the tags from Config.Tags.
 type loaded[K comparable, V any] struct {
 	*job[K, V]
 	val  V          // of Load
@@ -60,13 +60,14 @@ func (g *loaded[K, V]) run(ctx context.Context, runs []run[K, V]) {
 	}
 }
 
-// of returns what the loader said about one key.
+// of returns the loader's result for one key.
 //
 //	LoadMany returned           a key in the map        another key
 //	nil                         its value               absent
-//	a *BatchError[K]            its value, unless Errs  its error in Errs, else absent
-//	an error with one in it     names it: its error     its error in Errs, else the whole error
-//	any other error             its value               absent if all of the error is
+//	a *BatchError[K]            its error in Errs,      its error in Errs, else absent
+//	                            else its value
+//	an error that wraps one     the same                its error in Errs, else the whole error
+//	any other error             its value               absent if the whole error is
 //	                                                    ErrNotFound, else the error
 func (g *loaded[K, V]) of(k K) (v V, err error) {
 	if !g.many {
@@ -86,8 +87,8 @@ func (g *loaded[K, V]) of(k K) (v V, err error) {
 	return v, notAbsent(g.err)
 }
 
-// notAbsent returns err so that it says ErrNotFound only when nothing else is said in it.
-// Otherwise a key that failed beside one that is absent would be remembered as absent.
+// notAbsent removes ErrNotFound from an error that also reports other failures. Otherwise a
+// failed key beside an absent one would be remembered as absent.
 func notAbsent(err error) error {
 	if errtree.Only(err, ErrNotFound) || errtree.Only(err, ErrNotModified) {
 		return err
@@ -95,14 +96,13 @@ func notAbsent(err error) error {
 	return errtree.Without(err, ErrNotFound, ErrNotModified)
 }
 
-// replaced is the value that a load is to replace, nil for none, and the lease under which
-// it was found clear.
+// replaced is the value that a load replaces, or nil, and the lease under which it was clear.
 type replaced[K comparable, V any] struct {
 	*item[K, V]
 	lease int64
 }
 
-// conclude makes an item of what the loader said about the i-th run, or keeps its error.
+// conclude makes an item from the loader's result for the i-th run, or keeps its error.
 func (f *flight[K, V]) conclude(a *attempt[K, V], got *loaded[K, V], i int, prev replaced[K, V]) {
 	v, err := got.of(f.k)
 	var tags []string
@@ -114,7 +114,7 @@ func (f *flight[K, V]) conclude(a *attempt[K, V], got *loaded[K, V], i int, prev
 	a.err = nil
 	switch {
 	case err == nil:
-		if f.s.cfg.Clone != nil { // the loader may keep what it returned, and change it
+		if f.s.cfg.Clone != nil { // the loader may keep the value and change it
 			v = f.s.cfg.Clone(v)
 		}
 		it.val = v
@@ -140,12 +140,12 @@ func (f *flight[K, V]) conclude(a *attempt[K, V], got *loaded[K, V], i int, prev
 	_, a.overtaken = f.t.fences.Overtaken(a.mark, f.hash, f.FullKey(), it.tags)
 }
 
-// dependOn makes an item depend on what the one that it replaces depends on.
+// dependOn makes an item depend on everything that the item it replaces depends on.
 func (f *flight[K, V]) dependOn(it *item[K, V], prev replaced[K, V], said *facts) {
 	if len(prev.tags) > 0 {
 		it.own().tagSet = prev.clipped()
 	}
-	if len(prev.tags) > 0 || prev.older > 0 { // its source says nothing about its parts
+	if len(prev.tags) > 0 || prev.older > 0 { // the source says nothing about its parts
 		said.vouched = min(said.vouched, f.t.vouchedAt(prev.rare, prev.readAt(), prev.lease))
 	}
 }

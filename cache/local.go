@@ -9,13 +9,12 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// hit returns the entry of k if it can be served without further thought. This
-// is the path that a warm program is on nearly always: one hash, one look-up,
-// one clock, the lease, and the fences. The order of the last two matters; see
-// lease.go. A moment, which may be 0, takes the clock's place; and an entry that lives
-// for ever needs none where no lease can end. The lease is returned for what is built
-// from the entry. The note says of an entry whether the hit is to be told of, else
-// whether there is an entry that takes more thought.
+// hit returns the entry of k if the fast path can serve it. A warm program is nearly always on
+// this path: one hash, one look-up, one reading of the clock, the lease, and the fences. The
+// order of the last two matters; see lease.go. A moment other than 0 replaces the clock. An
+// entry that never expires needs no clock if there is no log. The lease is for values that are
+// built from the entry. With an entry, the note says whether the hit must be reported. Without
+// one, it says whether the slow path may still serve an entry.
 func (c Cache[K, V]) hit(at uint64, k K, moment int64) (it *item[K, V], lease int64, n note) {
 	t := c.s.t
 	e, ok := t.local.Get(at)
@@ -26,7 +25,7 @@ func (c Cache[K, V]) hit(at uint64, k K, moment int64) (it *item[K, V], lease in
 	if !ok || it.key != k || !it.of(c.v) {
 		return nil, 0, 0
 	}
-	lease = t.lease.Read() // before any fence
+	lease = t.lease.Read() // before the fences
 	now := moment
 	if now == 0 && (it.quietUntil != never || t.bound != 0) {
 		now = t.now()
@@ -47,7 +46,7 @@ func (c Cache[K, V]) hit(at uint64, k K, moment int64) (it *item[K, V], lease in
 		if !it.unfenced(t, it) {
 			return nil, 0, 0
 		}
-		if it.ended.Load() != 0 { // its times are others now
+		if it.ended.Load() != 0 { // its times have changed
 			now = t.or(now)
 			if reason = it.rests(now); reason == notStale {
 				return nil, 0, noted
@@ -69,10 +68,10 @@ func (c Cache[K, V]) hit(at uint64, k K, moment int64) (it *item[K, V], lease in
 	return it, lease, n
 }
 
-// unfenced reports whether no fence covers the item, whose key the speller spells. It notes
-// when an Expire has ended its freshness: ask for that afterwards.
+// unfenced reports whether no fence covers the item, whose key speller spells. It also notes the
+// end of its freshness by an Expire; read that afterwards.
 func (it *item[K, V]) unfenced(t *Tiers, speller follow.Keyed) bool {
-	gen := t.fences.Generation() // before the check: a fence that comes while it runs is not part of it
+	gen := t.fences.Generation() // before the check: a later fence is not part of it
 	switch at := it.clearAt.Load(); {
 	case at == covered:
 		return false
@@ -83,9 +82,8 @@ func (it *item[K, V]) unfenced(t *Tiers, speller follow.Keyed) bool {
 	return it.judged(gen, tick, fresh, ok)
 }
 
-// rests returns why an item that is past its time is served all the same, and nothing has
-// to be done about that: a refresh is under way, or not to be started yet. It returns
-// notStale when there is something to be done.
+// rests returns why an item past its freshness is served without any other action: a refresh is
+// running, or must not start yet. It returns notStale if some action is due.
 func (it *item[K, V]) rests(now int64) staleReason {
 	if now >= it.nextTry.Load() {
 		return notStale
@@ -116,7 +114,7 @@ func (c Cache[K, V]) find(at uint64, k K, moment int64) (it *item[K, V], now int
 	return it, now
 }
 
-// lookup returns the entry of k, whatever it is worth.
+// lookup returns the entry of k without any check.
 func (c Cache[K, V]) lookup(at uint64, k K) *item[K, V] {
 	e, ok := c.s.t.local.Get(at)
 	if !ok {
@@ -131,8 +129,8 @@ func (c Cache[K, V]) lookup(at uint64, k K) *item[K, V] {
 
 func (it *item[K, V]) of(v *view) bool { return it.view == v || it.view.space == v.space }
 
-// old returns what may be served when the load fails or takes too long: an
-// entry of any age its policy allows, but never an invalidated one.
+// old returns the entry to serve when the load fails or takes too long. It may have any age that
+// its policy allows, but it is never invalidated.
 func (c Cache[K, V]) old(at uint64, k K) *item[K, V] {
 	it, now := c.find(at, k, 0)
 	if it == nil || it.err != nil || it.freshness(now) == dead {
@@ -141,14 +139,14 @@ func (c Cache[K, V]) old(at uint64, k K) *item[K, V] {
 	return it
 }
 
-// clear reports whether it is vouched for and no fence covers it by now.
+// clear reports whether the item is vouched for and no fence covers it now.
 func (c Cache[K, V]) clear(it *item[K, V]) bool {
 	t := c.s.t
 	lease := t.lease.Read() // before the fences
 	return t.vouches(lease, t.now(), it.readAt()) && it.unfenced(t, it)
 }
 
-// due draws whether to refresh a fresh item early (XFetch).
+// due decides at random whether to refresh a fresh item early (XFetch).
 func (it *item[K, V]) due(now int64, p *policy.Policy) bool {
 	return p.RefreshAhead > 0 && it.softUntil != never && it.err == nil &&
 		lifetimes.RefreshDue(time.Duration(it.softUntil-now), it.loadTime, p.RefreshAhead, 1-rand.Float64())

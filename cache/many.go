@@ -10,13 +10,13 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// SetMany is [Cache.Set] for every key of vals, by three calls to the remote tier, each of
-// one round trip per node for a thousand keys, and one append to the log. What Set promises
-// of one key holds for each; the keys do not change together.
+// SetMany is [Cache.Set] for every key of vals. It makes three calls to the remote tier and one
+// append to the log. Each call takes one round trip per node for a thousand keys. The promises
+// of Set hold for each key. The keys do not change together.
 //
-// When some keys failed the error is a [*BatchError] that names them; the others are set. An
-// error of the whole call is an [*Error], and nothing was done. An empty map is no error. The
-// map is not kept.
+// If some keys failed, the error is a [*BatchError] that names them; the others are set. If the
+// whole call failed, the error is an [*Error], and nothing was done. An empty map is no error.
+// The map is not kept.
 func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) error {
 	const op = "set many"
 	o, err := c.ofSet(opts)
@@ -47,13 +47,13 @@ func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) 
 	return KeyErrors(errs)
 }
 
-// DeleteMany invalidates keys, as [Cache.Delete] does one, in one step: the record of all
-// is appended to the log at once. More scopes may be invalidated in the same step. Keys may
-// repeat and are not kept.
+// DeleteMany invalidates keys in one step, as [Cache.Delete] does for one: one record in the log
+// covers all of them. The same step may invalidate more scopes. Keys may repeat and are not
+// kept.
 //
-// A key that cannot be spelled, or that could not be reached, is in the [*BatchError]; the
-// others are invalidated. An error of the whole call is an [*Error]; when it is about more,
-// nothing was done. No keys and no scopes are no error.
+// The [*BatchError] names the keys that cannot be spelled and those that could not be reached.
+// The others are invalidated. If the whole call failed, the error is an [*Error]. If one of the
+// scopes is refused, nothing was done. No keys and no scopes are no error.
 func (c Cache[K, V]) DeleteMany(ctx context.Context, keys []K, more ...invalidate.Scope) error {
 	const op = "delete many"
 	if err := c.unusable(op); err != nil {
@@ -89,13 +89,13 @@ func (c Cache[K, V]) DeleteMany(ctx context.Context, keys []K, more ...invalidat
 			j.t.local.Delete(j.at) // only to give the memory back
 		}
 	}
-	if !told { // it is about more
+	if !told { // the error is about the scopes in more
 		return errors.Join(&Error{Op: op, Key: c.v.name, Err: err}, KeyErrors(errs))
 	}
 	return KeyErrors(errs)
 }
 
-// unusable says why no call of the handle can do anything.
+// unusable returns why every call of the handle fails, or nil.
 func (c Cache[K, V]) unusable(op string) error {
 	switch {
 	case c.s == nil:
@@ -108,7 +108,7 @@ func (c Cache[K, V]) unusable(op string) error {
 	return nil
 }
 
-// failedFor reports whether an error of a call for many keys is about one of them.
+// failedFor reports whether an error of a call for many keys is about this key.
 func failedFor(err error, key string) bool {
 	if e, ok := errors.AsType[*tier.KeysError](err); ok {
 		return slices.Contains(e.Keys, key)

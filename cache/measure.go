@@ -11,18 +11,18 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// What a caller waited is recorded with what became of its read, in a histogram and as an
-// event of the caller's span. A local hit takes part in the histogram once in sampled times
-// and carries that as an attribute. So it costs no second reading of the clock: the one of
-// the sample counts from the hit's own, which comes behind the look-up of the key.
+// The wait of a caller and the outcome of its read are recorded in a histogram, and as an event
+// of the caller's span. The histogram has one local hit in 1,024, with that number as an
+// attribute. The sample needs no second reading of the clock before the hit: its time begins at
+// the hit's own reading, after the look-up of the key.
 
-// sampled is how many local hits one measured hit stands for, a power of two. A hit is
-// notable when the bits of Tiers.notable are zero in its number: those of sampled-1, or none
-// while spans have a reader.
+// sampled is the number of local hits that one measured hit stands for, a power of two. A hit is
+// noted if its number has none of the bits of Tiers.notable. Those are the bits of sampled-1, or
+// none while spans are recorded.
 const sampled = 1024
 
-// note is what a local hit says besides its entry: 0 nothing, noted that there is more to do,
-// and from timed on that the hit is one of the sample; the rest is when it read the clock.
+// note says what a local hit must report. 0: nothing. noted: an event. From timed on: the hit is
+// in the sample, and the note minus timed is the time at which the hit read the clock.
 type note int64
 
 const (
@@ -30,7 +30,6 @@ const (
 	timed
 )
 
-// ending is what became of a read.
 type ending uint8
 
 const (
@@ -45,7 +44,6 @@ const (
 
 var endings = [numEndings]string{"local", "remote", "load", "stale", "negative", "error"}
 
-// direction is a way of an encoded value.
 type direction uint8
 
 const (
@@ -53,12 +51,12 @@ const (
 	sizeOut
 )
 
-// measures are the attributes that the measurements of a namespace and tenant carry. They
-// are made once: making them costs more than using them.
+// measures holds the attributes of the measurements of one namespace and tenant. They are made
+// once, because making them costs more than using them.
 type measures struct {
 	space  []metric.RecordOption
 	size   [2][]metric.RecordOption             // by direction
-	wait   [2][numEndings][]metric.RecordOption // of all calls, and of the sampled ones
+	wait   [2][numEndings][]metric.RecordOption // of all calls, and of the sampled hits
 	events [numEndings][]trace.EventOption
 }
 
@@ -81,7 +79,7 @@ func newMeasures(s key.Space) *measures {
 	return m
 }
 
-// told is the rest of a Get that has hit, when somebody wants to hear of it.
+// told finishes a Get that is a noted hit: it reports the hit.
 //
 //go:noinline
 func (c Cache[K, V]) told(ctx context.Context, it *item[K, V], n note) (V, error) {
@@ -100,7 +98,7 @@ func (c Cache[K, V]) told(ctx context.Context, it *item[K, V], n note) (V, error
 	return v, it.err
 }
 
-// tell is for a read that was more than a plain hit, and has waited since begun.
+// tell reports a read that was more than a plain hit and has waited since begun.
 //
 //go:noinline
 func (a *ask[K, V]) tell(ctx context.Context, begun int64, src Source, stale, negative bool, err error) {
@@ -124,7 +122,7 @@ func (a *ask[K, V]) tell(ctx context.Context, begun int64, src Source, stale, ne
 	}
 }
 
-// waited records what a caller waited. OfSample says that it is a local hit of the sample.
+// waited records the wait of a caller. With ofSample it is a local hit of the sample.
 func (o *telemetry) waited(ctx context.Context, c *counters, ns int64, end ending, ofSample bool) {
 	if o.getTime.Enabled(ctx) {
 		kind := 0
@@ -135,8 +133,8 @@ func (o *telemetry) waited(ctx context.Context, c *counters, ns int64, end endin
 	}
 }
 
-// event tells the caller's span what became of its read. Without a span that records it
-// allocates nothing.
+// event adds the outcome of a read to the caller's span. It allocates nothing if no span is
+// recorded.
 func (o *telemetry) event(ctx context.Context, c *counters, name string, end ending) {
 	if o.t.notable.Load() != 0 {
 		return

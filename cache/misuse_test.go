@@ -73,9 +73,9 @@ func TestMisuseOfNew(t *testing.T) {
 			[]string{`values of codec "json"`, `"cbor`}},
 		"two schemas": {newErr(tiers, cache.Config[int64, user]{Namespace: "users", Schema: "2"}), nil, []string{`schema ""`, `"2"`}},
 		"below another": {newErr(tiers, cache.Config[int64, user]{Namespace: "users:v1"}), nil,
-			[]string{"field Namespace", `"users" and "users:v1"`, "DeleteAll", `call that "users-v1"`}},
+			[]string{"field Namespace", `"users" and "users:v1"`, "DeleteAll", `rename the second to "users-v1"`}},
 		"above another": {newErr(tiers, cache.Config[int64, user]{Namespace: "posts"}), nil,
-			[]string{"field Namespace", `"posts" and "posts:v1:eu"`, "DeleteAll", `call that "posts-v1-eu"`}},
+			[]string{"field Namespace", `"posts" and "posts:v1:eu"`, "DeleteAll", `rename the second to "posts-v1-eu"`}},
 		"several": {newErr(tiers, cache.Config[int64, string]{Namespace: "users", Tenant: "a:b", MaxBatch: -1, Schema: "2"}), nil,
 			[]string{"field Tenant", "field MaxBatch", "values of type", "values of schema"}},
 	} {

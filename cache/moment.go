@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Moment is one reading of the clock that serves many reads. A local hit spends half of
-// its time on the clock. A program that reads many keys for one request can take a
-// moment when the request begins, and read through [Cache.At]:
+// Moment is one reading of the clock for many reads. A local hit spends half of its time on the
+// clock. A program that reads many keys for one request can take a Moment when the request
+// begins, and read through [Cache.At]:
 //
 //	m := cache.Now()
 //	u, err := users.At(m).Get(ctx, 42)
 //	o, err := orders.At(m).Get(ctx, 7)
 //
-// What this process holds is judged as of the moment: the bound of guarantee 10,
-// lifetimes and [MaxAge] count from it, not from the call. So a moment should not
-// outlive its request. What this process itself invalidates is gone at once all the same.
+// Such a read judges what this process holds as of the Moment. The bound of guarantee 10, the
+// lifetimes and [MaxAge] count from the Moment, not from the call. So a Moment should not
+// outlive its request. What this process itself invalidates is still gone at once.
 //
-// A Moment is a small value, good for every Tiers of the process. The zero Moment is no
-// reading: each call takes its own.
+// A Moment is a small value, valid for every Tiers of the process. With the zero Moment, each
+// call reads the clock.
 type Moment struct{ at time.Time }
 
 // Now returns the present moment.
@@ -39,9 +39,9 @@ func (c Cache[K, V]) At(m Moment) Reader[K, V] {
 	return Reader[K, V]{c, max(int64(m.at.Sub(c.s.t.base)), 1)}
 }
 
-// Get is [Cache.Get] as of the moment. A local hit does not read the clock. What this
-// process does not hold is looked up and loaded at the time of the call.
-func (r Reader[K, V]) Get(ctx context.Context, k K) (V, error) { // as Cache.Get, which has no frame to spare
+// Get is [Cache.Get] as of the Moment. A local hit does not read the clock. What this process
+// does not hold is fetched and loaded at the time of the call.
+func (r Reader[K, V]) Get(ctx context.Context, k K) (V, error) { // repeats Cache.Get, to save a frame
 	c := r.c
 	if c.s == nil {
 		var zero V
@@ -59,12 +59,12 @@ func (r Reader[K, V]) Get(ctx context.Context, k K) (V, error) { // as Cache.Get
 	return c.value(it), it.err
 }
 
-// GetMany is [Cache.GetMany] as of the moment.
+// GetMany is [Cache.GetMany] as of the Moment.
 func (r Reader[K, V]) GetMany(ctx context.Context, keys []K, opts ...Option) (map[K]V, error) {
 	return r.c.getMany(ctx, keys, r.moment, opts)
 }
 
-// or returns the moment; without one, it reads the clock.
+// or returns the moment. If it is zero, or reads the clock.
 func (t *Tiers) or(moment int64) int64 {
 	if moment != 0 {
 		return moment

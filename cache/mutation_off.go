@@ -2,7 +2,7 @@
 
 package cache
 
-// Programs built without the race detector do not look for changed values.
+// Programs that are built without the race detector do not check for changed values.
 
 type seal struct{}
 

@@ -9,19 +9,17 @@ import (
 	"reflect"
 )
 
-// A value in the local tier is shared by all its readers. One that is changed
-// after it was handed over is a bug that otherwise shows as a wrong answer
-// somewhere else, so programs built with the race detector compare a checksum
-// of its JSON on every hit, and panic. Values that have no JSON, or that are
-// nested too deep, are not checked.
+// All readers share a value of the local tier. A change of it is a bug that otherwise appears as
+// a wrong answer somewhere else. So programs that are built with the race detector compare a
+// checksum of the value's JSON on every hit, and panic if it differs. Values that have no JSON,
+// or that are nested too deeply, are not checked.
 
-// seal is what a value looked like when it was cached.
+// seal is the checksum of a value at the time when it was cached.
 type seal struct{ sum uint64 }
 
-// putSeal notes what the value looks like now.
 func (it *item[K, V]) putSeal() { it.sum = it.checksum() }
 
-// checkUnchanged panics when the value no longer looks as it did.
+// checkUnchanged panics if the value has another checksum now.
 func (it *item[K, V]) checkUnchanged() {
 	if it.sum != 0 && it.checksum() != it.sum {
 		panic("cache: a value of namespace " + it.view.space.Namespace +
@@ -40,11 +38,11 @@ func (it *item[K, V]) checksum() uint64 {
 	return 1<<32 | uint64(crc32.ChecksumIEEE(b))
 }
 
-// sealDepth is how deep a checked value may be nested. encoding/json recurses, and a
-// stack that overflows ends the process.
+// sealDepth limits how deeply a checked value may be nested. encoding/json recurses, and a stack
+// overflow ends the process.
 const sealDepth = 10_000
 
-// deeper reports whether what encoding/json visits of v is nested deeper than left.
+// deeper reports whether the parts of v that encoding/json visits are nested deeper than left.
 func deeper(v reflect.Value, left int) bool {
 	if left == 0 || !v.IsValid() {
 		return left == 0

@@ -11,18 +11,18 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// namespaces are what the caches of one set of tiers use. The owner's lock protects them.
+// namespaces holds the namespaces of the caches of one Tiers. The lock of the Tiers protects it.
 type namespaces struct {
 	uses  map[string]use
-	bases []namedBase // of those in use
+	bases []namedBase // of those caches
 }
 
-// use is what the caches of one namespace must agree on, or one would read, or fail to
-// read, what another wrote.
+// use holds what the caches of one namespace must agree on. Otherwise one cache would misread
+// what another wrote.
 type use struct {
 	key, value    reflect.Type
 	codec, schema string
-	localOnly     bool // although there is a remote tier
+	localOnly     bool // despite a remote tier
 }
 
 // namedBase is the policy of a cache before the table of overrides.
@@ -31,7 +31,7 @@ type namedBase struct {
 	policy.Policy
 }
 
-// clash says why a namespace cannot be used so.
+// clash returns why a cache cannot use the namespace in this way, or nil.
 func (n *namespaces) clash(namespace string, u use) error {
 	var errs []error
 	fault := func(format string, args ...any) {
@@ -39,7 +39,7 @@ func (n *namespaces) clash(namespace string, u use) error {
 	}
 	if old, taken := n.uses[namespace]; taken {
 		if old.localOnly != u.localOnly {
-			errs = append(errs, fmt.Errorf("field LocalOnly: %v, and %v for another cache of %q on these Tiers, so one would leave what the other stores in the remote tier: set it alike",
+			errs = append(errs, fmt.Errorf("field LocalOnly: %v here, but %v for another cache of %q on these Tiers, and one would not remove what the other stores in the remote tier: use one value for both",
 				u.localOnly, old.localOnly, namespace))
 		}
 		for _, part := range []struct {
@@ -62,9 +62,9 @@ func (n *namespaces) clash(namespace string, u use) error {
 		}
 	}
 	for other := range n.uses {
-		short, long := min(namespace, other), max(namespace, other) // in their order a prefix comes first
+		short, long := min(namespace, other), max(namespace, other) // a prefix sorts first
 		if short != long && strings.HasPrefix(long, short+":") {
-			fault("%q and %q are both used on these Tiers, and All and DeleteAll of the first would reach the second: call that %q",
+			fault("%q and %q are both used on these Tiers, and All and DeleteAll of the first would reach the second: rename the second to %q",
 				short, long, short+"-"+strings.ReplaceAll(long[len(short)+1:], ":", "-"))
 		}
 	}
@@ -72,7 +72,7 @@ func (n *namespaces) clash(namespace string, u use) error {
 	return errors.Join(errs...)
 }
 
-// told spells a part of a use for an error.
+// told spells a part of a use for an error text.
 func told(part any) string {
 	switch p := part.(type) {
 	case reflect.Type:
@@ -86,7 +86,6 @@ func told(part any) string {
 	return fmt.Sprint(part)
 }
 
-// add notes that a cache uses a namespace so.
 func (n *namespaces) add(b namedBase, u use) {
 	if n.uses == nil {
 		n.uses = make(map[string]use)
@@ -97,9 +96,9 @@ func (n *namespaces) add(b namedBase, u use) {
 	}
 }
 
-// checkNames checks the two names of a Config, each by itself, and says what to do.
+// checkNames checks the two names of a Config one by one and says how to repair each.
 func checkNames(tenant, namespace string) error {
-	const some = "x" // stands for the other name, which has its own error
+	const some = "x" // stands for the other name, which is checked separately
 	byTenant := faultOf("Tenant", key.Space{Tenant: tenant, Namespace: some}.Validate())
 	byNamespace := faultOf("Namespace", key.Space{Tenant: some, Namespace: namespace}.Validate())
 	if byTenant == nil && byNamespace == nil {
@@ -108,7 +107,7 @@ func checkNames(tenant, namespace string) error {
 	return errors.Join(byTenant, byNamespace)
 }
 
-// faultOf adds to an error about a name the field and the remedy.
+// faultOf adds the field and the remedy to an error about a name.
 func faultOf(field string, err error) error {
 	var remedy string
 	switch {

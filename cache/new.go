@@ -15,9 +15,9 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// New returns the cache that cfg describes. It refuses a configuration with
-// faults and names all of them. Several caches may share a namespace of t when their types
-// of keys and values, their codecs, their schemas and LocalOnly are the same.
+// New returns the cache that cfg describes. It refuses a faulty configuration and names all
+// faults. Several caches may share a namespace of t if their key types, value types, codecs,
+// schemas and LocalOnly are the same.
 func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 	if err := t.check(); err != nil {
 		return Cache[K, V]{}, fmt.Errorf("cache: new %.100q: %w", cfg.Namespace, err)
@@ -49,8 +49,8 @@ func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 	return Cache[K, V]{s: s, v: s.views.of(cfg.Tenant)}, nil
 }
 
-// Tenant returns the handle for another tenant's keys. A tenant that is empty
-// or has a colon makes a handle whose every call fails.
+// Tenant returns the handle for another tenant's keys. If the name is empty or has a colon,
+// every call of the handle fails.
 func (c Cache[K, V]) Tenant(name string) Cache[K, V] {
 	if c.s == nil {
 		return c
@@ -58,7 +58,7 @@ func (c Cache[K, V]) Tenant(name string) Cache[K, V] {
 	return Cache[K, V]{s: c.s, v: c.s.views.of(name)}
 }
 
-// enrol checks a configuration and notes what its namespace is used for.
+// enrol checks a configuration and records how its namespace is used.
 func enrol[K comparable, V any](t *Tiers, cfg *Config[K, V]) error {
 	err := validate(t, cfg)
 	u := use{reflect.TypeFor[K](), reflect.TypeFor[V](), cfg.Codec.ID(), cfg.Schema, cfg.LocalOnly && t.remote != nil}
@@ -76,7 +76,7 @@ func validate[K comparable, V any](t *Tiers, cfg *Config[K, V]) error {
 		errs = append(errs, fmt.Errorf("field MaxBatch: %d is negative: 0 means 100", cfg.MaxBatch))
 	}
 	if cfg.wantsLoad && cfg.Load == nil && cfg.LoadMany == nil {
-		errs = append(errs, errors.New("field Load: the loader given to For is nil; without one write a Config, and reads that find nothing return ErrMiss"))
+		errs = append(errs, errors.New("field Load: the loader given to For is nil: pass a loader, or write a Config without one, whose reads return ErrMiss when they find nothing"))
 	}
 	base := cfg.Policy.Apply(policy.Default())
 	if err := cmp.Or(base.Validate(), t.policies.Load().Validate(base)); err != nil {

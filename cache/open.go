@@ -21,8 +21,8 @@ import (
 	"github.com/twofold-go/twofold/tier/local"
 )
 
-// Open returns tiers that run by cfg. It refuses a configuration with faults
-// and names all of them. When it fails, what cfg holds stays open.
+// Open returns Tiers for cfg. It refuses a faulty configuration and names all faults. When it
+// fails, the parts of cfg stay open.
 func Open(cfg TiersConfig) (*Tiers, error) {
 	cfg.MaxLoads = cmp.Or(cfg.MaxLoads, 512)
 	cfg.MaxRefreshes = cmp.Or(cfg.MaxRefreshes, 32)
@@ -61,10 +61,10 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 	return t, nil
 }
 
-// abandon ends what Open began.
+// abandon undoes what Open has begun.
 func (t *Tiers) abandon() (err error) {
 	if t.follower != nil {
-		err = t.follower.Close(context.Background()) // nothing waits to be sent
+		err = t.follower.Close(context.Background()) // no invalidation waits to be sent
 	}
 	if t.cfg.Local == nil {
 		err = errors.Join(err, t.local.Close())
@@ -101,9 +101,9 @@ func (cfg *TiersConfig) validate() (codec.Set, error) {
 	return codecs, errors.Join(errs...)
 }
 
-// SetPolicies swaps the table of overrides for reads that start afterwards. What
-// is stored keeps its lifetime. A table with faults is refused, all of them
-// named, and the old one stays.
+// SetPolicies replaces the table of overrides for reads that start afterwards. Stored values
+// keep their lifetimes. SetPolicies refuses a faulty table, names all faults, and keeps the old
+// table.
 func (t *Tiers) SetPolicies(table policy.Table) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,12 +120,11 @@ func (t *Tiers) SetPolicies(table policy.Table) error {
 	return nil
 }
 
-// Close ends the tiers. Calls that come later fail with [ErrClosed]. Until ctx
-// ends, Close waits for loads, and sends invalidations that wait for the log;
-// then it cancels the loads, and reports what is lost by an
-// [*invalidate.PendingError]. A ctx without a deadline ends after the log's bound,
-// or after two seconds without a log. At last the log and the local tier are
-// closed. The remote tier stays open. A second Close does nothing.
+// Close closes the Tiers. Later calls fail with [ErrClosed]. Until ctx ends, Close waits for
+// loads and sends the invalidations that wait for the log. Then it cancels the loads and reports
+// lost invalidations as an [*invalidate.PendingError]. A ctx without a deadline ends after the
+// log's bound, or after two seconds without a log. Close closes the log and the local tier last.
+// The remote tier stays open. A second Close does nothing.
 func (t *Tiers) Close(ctx context.Context) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc

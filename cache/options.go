@@ -7,10 +7,9 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Option changes one call. It is a plain value, so that a call without options
-// allocates nothing. The zero Option does nothing; of two of a kind the last counts, except
-// that tags add up. A call refuses an option that it does not take, and one whose value is
-// out of range, by an [ErrOption].
+// Option changes one call. It is a plain value, so a call without options allocates nothing. The
+// zero Option does nothing. If a call gets two of a kind, the last one counts; tags add up. If a
+// call does not take an option, or its value is out of range, the call fails with [ErrOption].
 //
 //	                     TTL  Tags  SkipLocal  SkipRemote  MaxAge  AllowStale
 //	Fetch, GetOrLoad      x    x        x          x          x        x
@@ -34,54 +33,52 @@ const (
 	optAllowStale
 )
 
-// TTL replaces the policy's TTL for what this call loads or sets. The policy's
-// jitter still applies. It is 1 ms at least.
+// TTL replaces the policy's TTL for the value that this call loads or sets. The policy's jitter
+// still applies. d must be 1 ms or more.
 func TTL(d time.Duration) Option { return Option{kind: optTTL, d: d} }
 
-// MaxAge accepts only a value whose load began at most d ago; an older one is
-// loaded anew. Zero accepts only a load that begins after the call. A negative d is an error.
+// MaxAge accepts only a value whose load began at most d ago. An older value is loaded again.
+// Zero accepts only a load that begins after the call. A negative d is an error.
 func MaxAge(d time.Duration) Option { return Option{kind: optMaxAge, d: d} }
 
-// AllowStale says whether a stale value will do. False refuses stale values,
-// also those that would hide a failed load; true leaves it to the policy, which
-// is the default.
+// AllowStale says whether the call accepts a stale value. False refuses stale values, also in
+// place of a failed load. True, the default, leaves it to the policy.
 func AllowStale(allow bool) Option { return Option{kind: optAllowStale, on: allow} }
 
-// Tags adds tags of the handle's tenant to what this call loads or sets. The
-// slice is not kept. A tag that is empty, longer than invalidate.MaxTagLen or not UTF-8 is
-// an error. No tags at all are none.
+// Tags adds tags of the handle's tenant to the value that this call loads or sets. The slice is
+// not kept. A tag that is empty, longer than invalidate.MaxTagLen or not UTF-8 is an error. Tags
+// without arguments adds nothing.
 func Tags(tags ...string) Option { return Option{kind: optTags, tags: tags} }
 
-// SkipLocal leaves this process's tier out: the call neither takes a value from it nor
-// keeps one there, and what it shares with other processes goes through the remote tier.
-// SoftTimeout then has nothing to serve, and a source that fails is asked by every call.
+// SkipLocal excludes the local tier. The call neither takes a value from it nor keeps one there.
+// It shares values with other processes through the remote tier. SoftTimeout then has no value
+// to serve, and every call asks a source that fails.
 //
-// Calls share a fetch or load only with calls that skip the same tiers. When the call gets
-// a newer value than this process holds, the older one is dropped, so that later reads do
-// not go back to it. Invalidations count as ever.
+// Calls share a fetch or load only with calls that skip the same tiers. If the call gets a newer
+// value than this process holds, the process drops the older one, so that later reads do not
+// return it. Invalidations count as usual.
 func SkipLocal() Option { return Option{kind: optSkipLocal} }
 
-// SkipRemote leaves the remote tier out: the call neither asks it nor stores a value there,
-// and claims nothing, so other processes may load the key at the same time. Set removes
-// what is stored there. What a load brings leaves it: a later read that asks the remote
-// tier may return what is there, which may be older. See [SkipLocal] for what calls share.
+// SkipRemote excludes the remote tier. The call neither asks it nor stores a value there. It
+// claims nothing, so other processes may load the key at the same time. Set removes the cell of
+// the remote tier. A load leaves the cell there: a later read that asks the remote tier may
+// return an older value. See [SkipLocal] for what calls share.
 //
-// A read that skips both tiers shares its load and keeps nothing. Set refuses both, and
-// SkipLocal where there is no remote tier: use Delete.
+// A read that skips both tiers shares its load and keeps nothing. Set refuses both together. It
+// also refuses SkipLocal without a remote tier. Use Delete instead.
 func SkipRemote() Option { return Option{kind: optSkipRemote} }
 
-// callOpts is the sum of a call's options.
 type callOpts struct {
 	ttl        time.Duration // 0: the policy's
 	maxAge     time.Duration // negative: any
 	noStale    bool
-	anew       bool // only a load that begins after the call will do
+	anew       bool // accepts only a load that begins after the call
 	skipLocal  bool
 	skipRemote bool
 	tags       []string
 }
 
-// anyAge are the options of a call without any.
+// anyAge is the callOpts of a call without options.
 var anyAge = callOpts{maxAge: -1}
 
 // anyHit reports whether any value that this process may serve will do.
@@ -92,7 +89,7 @@ func (o *callOpts) ofRefresh() *callOpts {
 	return &callOpts{ttl: o.ttl, tags: o.tags, maxAge: -1, skipLocal: o.skipLocal, skipRemote: o.skipRemote}
 }
 
-// callKind is a kind of calls that take the same options.
+// callKind groups the calls that take the same options.
 type callKind uint8
 
 const (
@@ -100,7 +97,6 @@ const (
 	ofSet
 )
 
-// collect adds up the options of a call.
 func collect(opts []Option, of callKind) (callOpts, error) {
 	o := anyAge
 	for i := range opts {
@@ -140,7 +136,6 @@ func collect(opts []Option, of callKind) (callOpts, error) {
 	return o, nil
 }
 
-// ofSet adds up the options of a Set.
 func (c Cache[K, V]) ofSet(opts []Option) (callOpts, error) {
 	o, err := collect(opts, ofSet)
 	if err == nil && c.s != nil && c.s.far == nil && o.skipLocal {
@@ -149,7 +144,7 @@ func (c Cache[K, V]) ofSet(opts []Option) (callOpts, error) {
 	return o, err
 }
 
-// misplaced returns the error of an option that says what a read accepts, given to Set.
+// misplaced returns the error for a read option that was given to Set.
 func (opt *Option) misplaced() error {
 	name := "MaxAge"
 	if opt.kind == optAllowStale {

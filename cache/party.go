@@ -8,15 +8,14 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// lead makes the first step of the flight on its leader's goroutine. It returns the party
-// that does the rest, if there is any.
+// lead makes the first step of the flight on its leader's goroutine. It returns the party for
+// the other steps, or nil.
 func (a *ask[K, V]) lead(ctx context.Context, f *flight[K, V]) *party[K, V] {
 	one := [1]run[K, V]{{f: f}}
 	return lead(ctx, one[:], a.apart())
 }
 
-// lead makes the first step of flights that were begun by one call; with apart it makes
-// none.
+// lead makes the first step of flights that one call began. With apart it makes no step.
 //
 //go:noinline
 func lead[K comparable, V any](ctx context.Context, runs []run[K, V], apart bool) (rest *party[K, V]) {
@@ -54,7 +53,7 @@ func live[K comparable, V any](runs []run[K, V]) []run[K, V] {
 	return runs[:n]
 }
 
-// newParty returns a party of the runs, which it copies.
+// newParty returns a party with copies of the runs.
 func newParty[K comparable, V any](ctx context.Context, runs []run[K, V]) *party[K, V] {
 	p := new(party[K, V])
 	p.Detach(ctx)
@@ -80,8 +79,7 @@ func (p *party[K, V]) launch(ctx context.Context) bool {
 	return true
 }
 
-// arm makes the party's context end when the last caller has left that waits for one of
-// its flights.
+// arm makes the party's context end when no caller waits for any of its flights.
 func (p *party[K, V]) arm() {
 	if len(p.runs) == 1 {
 		p.runs[0].f.OnAbandon(&p.Scope)
@@ -109,11 +107,11 @@ func (p *party[K, V]) run() {
 	}()
 	for p.step() {
 	}
-	p.one = [1]run[K, V]{} // as in late.forget
+	p.one = [1]run[K, V]{} // for the same reason as late.forget
 	orderly = true
 }
 
-// step makes the party's next step. It reports false when there is none.
+// step makes the party's next step. It reports false if there is none.
 func (p *party[K, V]) step() bool {
 	if p.split(); len(p.runs) == 0 {
 		return false
@@ -127,14 +125,14 @@ func (p *party[K, V]) step() bool {
 		p.claim()
 	case toLoad:
 		p.load()
-	case toFill, ended: // split has dropped what has ended
+	case toFill, ended: // split has dropped the ended runs
 		p.fill()
 	}
 	return true
 }
 
-// split ends what nobody waits for, keeps the runs that go on as the first one does, and
-// gives the others to parties of their own.
+// split ends the runs that no caller waits for. It keeps the runs with the same next step as the
+// first one, and moves the others to new parties.
 func (p *party[K, V]) split() {
 	before := len(p.runs)
 	for i := range p.runs {
@@ -148,8 +146,8 @@ func (p *party[K, V]) split() {
 	}
 }
 
-// group keeps a group of runs that go on alike and forks the others. It is apart to keep
-// the stack of a party of one small.
+// group keeps the runs with one next step and forks the others. It is a separate function, so
+// that a party of one keeps a small stack.
 //
 //go:noinline
 func (p *party[K, V]) group() {
@@ -182,7 +180,6 @@ func most[K comparable, V any](next state, runs []run[K, V]) int {
 	return runs[0].f.s.cfg.MaxBatch
 }
 
-// fork gives runs to a party of their own.
 func (p *party[K, V]) fork(runs []run[K, V]) {
 	q := newParty(&p.Scope, runs)
 	q.arm()
@@ -190,14 +187,14 @@ func (p *party[K, V]) fork(runs []run[K, V]) {
 	go q.run()
 }
 
-// fallen ends flights when their goroutine is torn down by a panic or by Goexit, so that
-// nobody waits for ever.
+// fallen ends the flights of a goroutine that ends by a panic or by Goexit, so that no caller
+// waits for ever.
 func fallen[K comparable, V any](ctx context.Context, runs []run[K, V], panicked any) {
 	out := outcome[K, V]{err: ErrGoexit}
 	if panicked != nil {
 		out = outcome[K, V]{panicked: asPanic(panicked)}
 	}
-	defer func() { // also when the remote tier ends the goroutine once more
+	defer func() { // also if the remote tier ends the goroutine again
 		for i := range runs {
 			if runs[i].next != ended {
 				runs[i].f.end(ctx, out)
@@ -210,8 +207,7 @@ func fallen[K comparable, V any](ctx context.Context, runs []run[K, V], panicked
 	sendFills(ctx, runs)
 }
 
-// asPanic keeps the innermost stack when a loader panics because one it waited
-// for did.
+// asPanic keeps the innermost stack if a loader panics because a load that it waited for did.
 func asPanic(p any) *PanicError {
 	if pe, ok := p.(*PanicError); ok {
 		return pe

@@ -10,14 +10,14 @@ import (
 // SpacePolicy is the policy in force for a namespace, or for one tenant's share of it.
 type SpacePolicy struct {
 	Namespace string        // of the caches
-	Tenant    string        // empty: every tenant that has none of its own
-	Policy    policy.Policy // with the overrides of the table
+	Tenant    string        // empty: all tenants without overrides of their own
+	Policy    policy.Policy // with the overrides of the table applied
 }
 
-// Policies returns the policies in force of the caches made on these Tiers, by namespace and
-// tenant, in their order: one for all tenants, and one for each tenant that the table of
-// overrides names and whose policy differs from that. A namespace whose caches have
-// different policies is there several times. The slice is the caller's.
+// Policies returns the policies in force of the caches on these Tiers, sorted by namespace and
+// tenant. Each namespace has one policy for all tenants. It also has one for each tenant that
+// the table of overrides names, if that policy differs. A namespace whose caches have different
+// policies appears several times. The slice belongs to the caller.
 func (t *Tiers) Policies() []SpacePolicy {
 	t.mu.Lock()
 	bases := slices.Clone(t.used.bases)
@@ -37,5 +37,5 @@ func (t *Tiers) Policies() []SpacePolicy {
 	slices.SortStableFunc(all, func(a, b SpacePolicy) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Tenant, b.Tenant))
 	})
-	return slices.Compact(all) // a tenant may be in the table several times
+	return slices.Compact(all) // the table may name a tenant several times
 }

@@ -7,14 +7,13 @@ import (
 	"github.com/twofold-go/twofold/internal/scope"
 )
 
-// Get returns the value of k: from this process, from the remote tier, or from
-// the bound loader. A local hit allocates nothing, takes no lock and needs no
-// context; ctx bounds how long the caller waits for anything else.
+// Get returns the value of k: from this process, from the remote tier, or from the cache's
+// loader. A local hit allocates nothing, takes no lock and needs no context. For everything
+// else, ctx limits how long the caller waits.
 //
-// It returns [ErrNotFound] when the loader said so now or a moment ago,
-// [ErrMiss] when there is no loader, [ErrOverloaded], [ErrClosed], ctx's error,
-// or the loader's, inside an [*Error]. When the loader panics, so does Get,
-// with a [*PanicError].
+// Get returns [ErrNotFound] if the loader returned it now or a moment ago, [ErrMiss] if there is
+// no loader, [ErrOverloaded], [ErrClosed], ctx's error, or the loader's error, each inside an
+// [*Error]. If the loader panics, Get panics with a [*PanicError].
 func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 	if c.s == nil {
 		var zero V
@@ -35,8 +34,8 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 	return c.value(it), it.err
 }
 
-// miss is the rest of Get. It is apart to keep the stack of a goroutine small that waits
-// in it: a thousand of them may.
+// miss is the rest of Get. It is a separate function, so that a goroutine that waits in it keeps
+// a small stack; a thousand may wait.
 //
 //go:noinline
 func (c Cache[K, V]) miss(ctx context.Context, k K, at uint64, found bool) (v V, err error) {
@@ -51,10 +50,9 @@ func (c Cache[K, V]) miss(ctx context.Context, k K, at uint64, found bool) (v V,
 	return r.Value, err
 }
 
-// GetOrLoad is [Cache.Get] with a loader of the call's own. Concurrent calls
-// for one key share one load, by whichever loader came first; so every call
-// for one key should bring a loader that means the same. A nil loader means the bound one;
-// without one it is an error.
+// GetOrLoad is [Cache.Get] with a loader for this call. Concurrent calls for one key share one
+// load, by the loader of the first. So all calls for a key should bring equivalent loaders. A
+// nil loader means the cache's own loader; without one, GetOrLoad returns an error.
 func (c Cache[K, V]) GetOrLoad(ctx context.Context, k K, load Loader[K, V], opts ...Option) (V, error) {
 	if c.s != nil && load == nil && c.s.cfg.Load == nil && c.s.cfg.LoadMany == nil {
 		var none V
@@ -64,8 +62,8 @@ func (c Cache[K, V]) GetOrLoad(ctx context.Context, k K, load Loader[K, V], opts
 	return r.Value, err
 }
 
-// Fetch is [Cache.GetOrLoad] that also tells where the value came from. A nil
-// loader means the bound one; without one, what is not cached is an [ErrMiss].
+// Fetch is [Cache.GetOrLoad] with a Result that says where the value came from. A nil loader
+// means the cache's own loader; without one, a key that is not cached is an [ErrMiss].
 func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...Option) (Result[V], error) {
 	o, err := collect(opts, ofRead)
 	switch {
@@ -94,9 +92,9 @@ func (c Cache[K, V]) fetch(ctx context.Context, op string, k K, load Loader[K, V
 	return r, err
 }
 
-// Peek returns the value of k if either tier has one that may be served. It
-// never loads and never starts a refresh; it asks the remote tier only when
-// this process has nothing. Any failure reports false.
+// Peek returns the value of k if a tier has one that may be served. It never loads and never
+// starts a refresh. It asks the remote tier only if this process has no value. After any failure
+// it reports false.
 func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 	var zero V
 	if c.s == nil {
@@ -124,7 +122,7 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 	return c.value(it), true
 }
 
-// peekRemote asks the remote tier for a value that may be served.
+// peekRemote returns a value of the remote tier that may be served, or nil.
 func (j *job[K, V]) peekRemote(ctx context.Context) *item[K, V] {
 	if j.far() == nil {
 		return nil
@@ -138,9 +136,9 @@ func (j *job[K, V]) peekRemote(ctx context.Context) *item[K, V] {
 	return f.it
 }
 
-// read is the whole look-up behind every reading method: this process first,
-// then a flight, until something answers that the caller may be given. Found false says that
-// the caller has looked and there is nothing here.
+// read is the whole look-up behind every reading method. It tries this process first, and then
+// flights until one gives an outcome that the caller may take. With found false, the caller
+// knows that this process has no value.
 func (a *ask[K, V]) read(ctx context.Context, found bool) (Result[V], error) {
 	if found {
 		if r, ok, err := a.fromLocal(ctx); ok {
@@ -153,8 +151,8 @@ func (a *ask[K, V]) read(ctx context.Context, found bool) (Result[V], error) {
 	var p patience
 	defer p.stop()
 	for tries := 0; ; tries++ {
-		// Those who were refused an outcome share the next flight, but not for
-		// ever: a caller that leads gets an answer.
+		// Callers that could not take their outcome share the next flight, for at most
+		// maxReloads tries. Then the caller leads its own flight, whose outcome it always takes.
 		f, led, err := a.join(ctx, a.p.Off || tries > maxReloads)
 		if err != nil {
 			return Result[V]{}, a.fail(err)
@@ -169,7 +167,7 @@ func (a *ask[K, V]) read(ctx context.Context, found bool) (Result[V], error) {
 	}
 }
 
-// fly leads the flight or follows it, and waits.
+// fly leads the flight or follows it, and waits for it.
 func (a *ask[K, V]) fly(ctx context.Context, f *flight[K, V], led bool, p *patience) *outcome[K, V] {
 	if led {
 		if out := a.begun(ctx, f); out != nil {
@@ -182,8 +180,9 @@ func (a *ask[K, V]) fly(ctx context.Context, f *flight[K, V], led bool, p *patie
 	return a.wait(ctx, f, p)
 }
 
-// begun leads the flight. It returns what the caller gets if its context has ended
-// meanwhile. Then it has left the flight, before the party asks whether anybody waits.
+// begun leads the flight. If the caller's context has ended by then, it returns the caller's
+// outcome. In that case the caller has left the flight before the party checks whether a caller
+// waits.
 //
 //go:noinline
 func (a *ask[K, V]) begun(ctx context.Context, f *flight[K, V]) *outcome[K, V] {
@@ -209,7 +208,7 @@ func (a *ask[K, V]) begun(ctx context.Context, f *flight[K, V]) *outcome[K, V] {
 	return nil
 }
 
-// follow does what is due when a caller joins another's flight.
+// follow counts a caller that joins a flight, and lends it the turn of the caller's load.
 func (a *ask[K, V]) follow(ctx context.Context, f *flight[K, V]) {
 	a.v.counts.inc(merges)
 	if loading.Load() > 0 && Filling(ctx) != nil {
@@ -217,8 +216,8 @@ func (a *ask[K, V]) follow(ctx context.Context, f *flight[K, V]) {
 	}
 }
 
-// fromLocal serves what this process holds: fresh, or stale with a refresh
-// started behind the caller's back.
+// fromLocal serves what this process holds: a fresh value, or a stale one with a background
+// refresh.
 func (a *ask[K, V]) fromLocal(ctx context.Context) (r Result[V], ok bool, err error) {
 	if a.o.anew || a.o.skipLocal || a.p.Off {
 		return r, false, nil
@@ -226,7 +225,7 @@ func (a *ask[K, V]) fromLocal(ctx context.Context) (r Result[V], ok bool, err er
 	now := a.called // a promise is counted from it, and no entry is judged by more
 	it, _ := a.find(a.at, a.k, now)
 	if it != nil && it.ended.Load() != 0 {
-		now = max(now, a.t.now()) // it was expired, perhaps behind a moment
+		now = max(now, a.t.now()) // it expired, perhaps after a Moment
 	}
 	if it == nil || !a.t.young(it.loadedAt, it.readAt(), a.lease, now, a.o.maxAge) {
 		return r, false, nil
@@ -239,7 +238,7 @@ func (a *ask[K, V]) fromLocal(ctx context.Context) (r Result[V], ok bool, err er
 		}
 	case state == dead || a.o.noStale:
 		return r, false, nil
-	case state == stale && it.trustUntil >= it.freshUntil(): // else LocalTTL is over, and the remote tier may know better
+	case state == stale && it.trustUntil >= it.freshUntil(): // after LocalTTL, ask the remote tier
 		reason = revalidating
 		a.refreshLater(ctx, it)
 	case it.spared(now):

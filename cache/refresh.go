@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// refreshPause is how long a stale hit leaves it to others to start a refresh
-// after one was refused or found to be running elsewhere.
+// refreshPause is how long stale hits start no refresh after one was refused or was found
+// running elsewhere.
 const refreshPause = 100 * time.Millisecond
 
-// wornPause is how long a value that was built from an expired part is left as it is: the
-// part is being refreshed meanwhile.
+// wornPause is how long a value that was built from an expired part is not refreshed. The part
+// is refreshed first.
 const wornPause = time.Second
 
-// refreshLater starts a background refresh of it, by the loader and options of j, unless
-// one was started a moment ago or too many run. It never blocks.
+// refreshLater starts a background refresh of it, with the loader and options of j. It starts
+// none if another was started a moment ago, or if too many run. It never blocks.
 func (j *job[K, V]) refreshLater(ctx context.Context, it *item[K, V]) {
 	now, due := j.t.now(), it.nextTry.Load()
 	if !j.canLoad() || now < due || !it.nextTry.CompareAndSwap(due, even(after(now, refreshPause))) {
@@ -29,7 +29,7 @@ func (j *job[K, V]) refreshLater(ctx context.Context, it *item[K, V]) {
 		return
 	}
 	a.refreshing = it
-	// The refresh is nobody's ingredient and runs in no one else's turn.
+	// The refresh is no part of the caller's load, and takes its own turn.
 	ctx = context.WithValue(ctx, fillKey{}, (*Fill)(nil))
 	f, led, err := a.join(ctx, false)
 	if led {
@@ -47,8 +47,8 @@ func (j *job[K, V]) refreshLater(ctx context.Context, it *item[K, V]) {
 	}
 }
 
-// takeRefresh reserves room for a background refresh, if fewer run than the policy and the
-// tiers allow.
+// takeRefresh reserves room for a background refresh. It reports false if the policy's or the
+// Tiers' limit is reached.
 func (j *job[K, V]) takeRefresh() bool {
 	running, most := j.v.refreshes, int64(j.p.MaxRefreshes)
 	if n := running.Add(1); most > 0 && n > most || !j.t.refresh.TryAcquire(1) {
@@ -58,19 +58,18 @@ func (j *job[K, V]) takeRefresh() bool {
 	return true
 }
 
-// returnRefresh undoes takeRefresh.
 func (j *job[K, V]) returnRefresh() {
 	j.t.refresh.Release(1)
 	j.v.refreshes.Add(-1)
 }
 
-// refreshed does the accounts of a background refresh.
+// refreshed counts the outcome of a background refresh.
 func (j *job[K, V]) refreshed(out *outcome[K, V]) {
 	now := j.t.now()
 	switch {
 	case out.panicked != nil:
 		j.v.counts.inc(refreshFailed)
-		// The stack, but not what the loader panicked with: it may be a value.
+		// The stack, but not the panic's value: that may be a cached value.
 		j.t.log.Error("cache: a refresh panicked", "namespace", j.v.space.Namespace, "stack", string(out.panicked.Stack))
 		j.refreshing.nextTry.Store(even(after(now, j.p.Throttle)))
 	case out.again:
@@ -84,8 +83,8 @@ func (j *job[K, V]) refreshed(out *outcome[K, V]) {
 	}
 }
 
-// spare notes that a load of the item's key failed now. For d the item is served, as long
-// as it is good for that, without another load.
+// spare notes that a load of the item's key failed now. For d the item is served without another
+// load, as long as it may be served in place of a failed load.
 func (it *item[K, V]) spare(now int64, d time.Duration) {
 	until := after(now, d)
 	if d > 0 {
@@ -95,13 +94,13 @@ func (it *item[K, V]) spare(now int64, d time.Duration) {
 	}
 }
 
-// spared reports whether a load failed a moment ago. nextTry is odd then. It is even when it
-// says no more than that a refresh runs: a value past Stale does not stand in for a load
-// that may still succeed.
+// spared reports whether a load failed a moment ago: nextTry is odd then. An even nextTry only
+// means that a refresh runs. While that refresh may still succeed, no value past Stale takes its
+// place.
 func (it *item[K, V]) spared(now int64) bool {
 	next := it.nextTry.Load()
 	return now < next && next&1 != 0
 }
 
-// even returns t or the nanosecond before.
+// even returns t, or t-1 if t is odd.
 func even(t int64) int64 { return t &^ 1 }

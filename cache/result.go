@@ -2,19 +2,19 @@ package cache
 
 import "time"
 
-// Result is a value with what is known about it.
+// Result is a value with its source, age and state.
 type Result[V any] struct {
-	Value    V             // the zero value with an error
+	Value    V             // the zero value if there is an error
 	Source   Source        // where it was found
 	Age      time.Duration // since the value's load began
-	Stale    bool          // served although it is not fresh
+	Stale    bool          // served although not fresh
 	Negative bool          // the error is a remembered absence or load error
 }
 
-// Source says where a value came from.
+// Source says which tier gave a value, or that the loader did.
 type Source uint8
 
-// The sources of a value. The zero Source is none: the call failed.
+// The sources of a value. The zero Source means that the call failed.
 const (
 	Local  Source = iota + 1 // this process's tier
 	Remote                   // the shared tier
@@ -34,12 +34,12 @@ type staleReason uint8
 
 const (
 	notStale     staleReason = iota
-	revalidating             // within Stale, a refresh runs
-	failedLoad               // within StaleIfError, the load failed
+	revalidating             // within Stale, while a refresh runs
+	failedLoad               // within StaleIfError, after a failed load
 	softTimeout              // the load takes longer than SoftTimeout
 )
 
-// value hands out an entry's value.
+// value returns an entry's value, or a copy if the Config has Clone.
 func (c Cache[K, V]) value(it *item[K, V]) V {
 	if c.s.cfg.Clone != nil && (it.plain || it.err == nil) {
 		return c.s.cfg.Clone(it.val)

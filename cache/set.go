@@ -9,18 +9,17 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Set invalidates k and puts v in its place, in both tiers: when it returns,
-// reads in this process see v, and no load that began earlier can bring an
-// older value back. An invalidation that comes while Set runs may win: then
-// neither tier keeps v, and the next read loads. Two processes that Set one key
-// at the same time race, and the tiers may keep either value; where that matters,
-// write to the source and [Cache.Delete].
+// Set invalidates k and stores v in both tiers. When it returns, reads in this process see v,
+// and no load that began earlier can bring back an older value. An invalidation that comes while
+// Set runs may win: then neither tier keeps v, and the next read loads. If two processes Set one
+// key at the same time, they race, and the tiers may keep either value. If that matters, write
+// to the source and [Cache.Delete].
 //
-// It returns an error when v cannot be stored (it does not encode, is over the
-// policy's MaxValueBytes, or has a tag that could not be invalidated) and when the remote
-// tier could not be reached. The old value is invalidated in this process all the
-// same, also when ctx has ended. With the policy's Off, Set only invalidates. A value for
-// which a local tier alone has no room is an [ErrTooLarge].
+// Set returns an error if v cannot be stored: it does not encode, is over the policy's
+// MaxValueBytes, or has a tag that is not valid. It also returns an error if the remote tier
+// cannot be reached. In both cases the old value is still invalidated in this process, also when
+// ctx has ended. With the policy's Off, Set only invalidates. If there is only a local tier and
+// it has no room for the value, the error is [ErrTooLarge].
 func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 	o, err := c.ofSet(opts)
 	if err != nil {
@@ -39,21 +38,20 @@ func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 	return nil
 }
 
-// setting is one value on its way.
+// setting is one value that Set stores.
 type setting[K comparable, V any] struct {
 	*job[K, V]
 	it      *item[K, V]
 	payload encoded
 	size    int64
-	keep    bool       // store the value; otherwise only invalidate
-	claim   tier.Claim // of its cell
+	keep    bool       // false: only invalidate
+	claim   tier.Claim // on its cell
 	claimed bool
-	gone    bool // its cell holds no value any more
-	written bool // its record is in the log, and applied here
+	gone    bool // its cell no longer holds a value
+	written bool // its record is in the log and applied here
 	err     error
 }
 
-// setting makes one of a value.
 func (j *job[K, V]) setting(ctx context.Context, v V) setting[K, V] {
 	j.t.all.inc(invalidatedKeys)
 	s := setting[K, V]{job: j}
@@ -64,7 +62,7 @@ func (j *job[K, V]) setting(ctx context.Context, v V) setting[K, V] {
 	return s
 }
 
-// prepare makes an item of a value to set, and says why it cannot be stored.
+// prepare makes an item of a value to set, or returns why it cannot be stored.
 func (j *job[K, V]) prepare(v V) (it *item[K, V], payload encoded, size int64, err error) {
 	if j.s.cfg.Clone != nil {
 		v = j.s.cfg.Clone(v)
@@ -93,8 +91,7 @@ func (j *job[K, V]) prepare(v V) (it *item[K, V], payload encoded, size int64, e
 	return it, payload, size, err
 }
 
-// replace fences the key and, in the same step, puts the item in place of
-// whatever was there.
+// replace fences the key and stores the item in the same step.
 func (j *job[K, V]) replace(it *item[K, V], size int64, keep bool) error {
 	mu := &j.t.puts[j.at%uint64(len(j.t.puts))]
 	mu.Lock()
@@ -111,8 +108,7 @@ func (j *job[K, V]) replace(it *item[K, V], size int64, keep bool) error {
 	return nil
 }
 
-// date makes an item as old as what this process knows now, and returns the mark
-// of that.
+// date gives an item the age of what this process knows now, and returns the mark of that.
 func (j *job[K, V]) date(it *item[K, V]) follow.Mark {
 	mark := j.t.fences.Capture()
 	it.born.Store(mark.Tick)

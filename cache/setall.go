@@ -10,16 +10,16 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// setAll tells everybody that the old values are untrue and puts those that are kept in their
-// place. There is at least one.
+// setAll invalidates the old values everywhere and stores the new values that are kept. There is
+// at least one setting.
 func setAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
-	if sets[0].s.far != nil || sets[0].t.follower != nil { // else there are only fences, which replace stores
+	if sets[0].s.far != nil || sets[0].t.follower != nil { // else replace stores all fences
 		seizeAll(ctx, sets)
-		// A cell that was claimed must stay; one that was not is to be removed. So if there
-		// are both, they take two records.
+		// A claimed cell must stay; the others must be removed. So both kinds together take two
+		// records.
 		var until time.Time
 		if f := sets[0].t.follower; f != nil {
-			until = f.Until() // for both
+			until = f.Until() // for both records
 		}
 		spreadAll(ctx, sets, true, until)
 		spreadAll(ctx, sets, false, until)
@@ -39,10 +39,10 @@ func setAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 	}
 }
 
-// seizeAll takes the cells of the values that are kept, from whatever stands there: a value,
-// or another's claim. It comes before the record, so that an invalidation from then on takes
-// the claim away, and the fill is refused. Were it the other way round, a Set could fill behind
-// a removal whose record no process remembers some day.
+// seizeAll claims the cells of the values that are kept, over a value or another process's
+// claim. It comes before the record: an invalidation from then on removes the claim, and the
+// fill is refused. In the other order, a Set could fill after a removal whose record every
+// process forgets one day.
 func seizeAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 	far := sets[0].far()
 	var waiting []*setting[K, V]
@@ -66,9 +66,9 @@ func seizeAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 			case len(got[i].Cell) > tier.NonceSize:
 				s.claim.Seen = tier.Nonce(got[i].Cell[1:])
 				refused = append(refused, s)
-			case err != nil: // there may be no answer
+			case err != nil: // got may be empty
 				s.err = unreached(err)
-			default: // a hold; nothing is to be stored there
+			default: // a hold: the cell must stay
 				s.gone = true
 				s.v.counts.inc(fillNoStore)
 			}
@@ -80,7 +80,7 @@ func seizeAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 	}
 }
 
-// spreadAll writes the record of the keys whose cells are gone, or of the others.
+// spreadAll writes the record of the keys whose cells are gone, or of the other keys.
 func spreadAll[K comparable, V any](ctx context.Context, sets []setting[K, V], gone bool, until time.Time) {
 	r := follow.Request{Removed: gone || sets[0].s.far == nil, Until: until}
 	for i := range sets {
@@ -101,10 +101,10 @@ func spreadAll[K comparable, V any](ctx context.Context, sets []setting[K, V], g
 	}
 }
 
-// fillAll fills the claimed cells, behind the record. When a claim was taken away meanwhile,
-// an invalidation or another Set came last, and this process does not keep the value either.
-// Without a record the claims are given back, so that others need not wait for their leases to lapse.
-// The caller's context is not asked: the records are written.
+// fillAll fills the claimed cells after the record is written. If a claim is gone, an
+// invalidation or another Set came last, and this process does not keep the value. If the record
+// failed, the claims are given back, so that other processes need not wait for their leases to
+// end. It does not use the caller's context, because the records are written.
 func fillAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 	var keys []string
 	var fills []tier.Fill
@@ -130,7 +130,7 @@ func fillAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 	for i, s := range of {
 		switch {
 		case !s.written:
-			s.claimed = false // to be replaced here
+			s.claimed = false // so that setAll replaces it here
 		case ok[i]:
 			s.v.counts.inc(fillStored)
 			s.putSized(s.it, s.size)

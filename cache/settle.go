@@ -13,9 +13,9 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// settle says what becomes of what a load brought: the claim is filled with it or given
-// back, this process keeps it or does not, the flight ends or loads again. Late says that
-// the flight has ended, or is about to.
+// settle decides what happens to a load's result. The run fills its claim or gives it back, this
+// process keeps the result or drops it, and the flight ends or loads again. With late, the
+// flight has ended or is about to.
 func (r *run[K, V]) settle(ctx context.Context, a *attempt[K, V], late bool) {
 	f := r.f
 	r.next, r.fill, r.keep, r.again = toFill, tier.Fill{}, nil, false
@@ -28,7 +28,7 @@ func (r *run[K, V]) settle(ctx context.Context, a *attempt[K, V], late bool) {
 	case a.overtaken && !late && r.tries+r.waits.n < maxReloads && f.Wanted():
 		r.again = true
 		r.tries++
-	case a.overtaken: // it may be older than an invalidation: no tier gets it
+	case a.overtaken: // it may be older than an invalidation, so no tier gets it
 		f.v.counts.inc(overtaken)
 	default:
 		if ttl := f.ttlOf(a); ttl != 0 && f.admits(a, r.held) {
@@ -37,9 +37,8 @@ func (r *run[K, V]) settle(ctx context.Context, a *attempt[K, V], late bool) {
 	}
 }
 
-// settleError remembers a load error when the policy asks for it, unless there
-// is an old value to serve in its place. A load that ran out of time or was cancelled says
-// nothing about the source.
+// settleError remembers a load error if the policy says so and there is no old value to serve in
+// its place. A load that ran out of time or was cancelled says nothing about the source.
 func (r *run[K, V]) settleError(ctx context.Context, a *attempt[K, V], late bool) {
 	f, ttl := r.f, r.f.p.ErrorTTL
 	if ttl == 0 || f.p.Off || r.held || late || ctx.Err() != nil || f.standIn(r.spare) != nil || ours(a.err) {
@@ -55,22 +54,22 @@ func (r *run[K, V]) settleError(ctx context.Context, a *attempt[K, V], late bool
 	}
 }
 
-// ours reports whether an error is of this library, perhaps of another cache that the loader
-// read: it says nothing about the source.
+// ours reports whether an error comes from this library, perhaps from another cache that the
+// loader read. Such an error says nothing about the source.
 func ours(err error) bool {
 	return slices.ContainsFunc([]error{ErrOverloaded, ErrLoadTimeout, ErrClosed, ErrRecursive, ErrGoexit}, func(own error) bool {
 		return errors.Is(err, own)
 	})
 }
 
-// unfresh is the TTL of a value that is stored and never fresh.
+// unfresh is the TTL of a value that is stored but never fresh.
 const unfresh = time.Duration(-1)
 
-// ttlOf returns how long what was loaded is fresh, or unfresh; 0: it is not to be stored.
+// ttlOf returns how long the loaded value is fresh, or unfresh. 0: the value must not be stored.
 func (j *job[K, V]) ttlOf(a *attempt[K, V]) time.Duration {
 	switch {
 	case a.facts.unfresh:
-		return unfresh // admits knows whether it is stored at all
+		return unfresh // admits decides whether it is stored
 	case a.facts.ttl != 0:
 		return a.facts.ttl
 	case a.it.err != nil:
@@ -81,7 +80,7 @@ func (j *job[K, V]) ttlOf(a *attempt[K, V]) time.Duration {
 	return j.p.TTL
 }
 
-// admits reports whether what was loaded may be stored, and counts why not.
+// admits reports whether the loaded value may be stored, and counts the reason if not.
 func (j *job[K, V]) admits(a *attempt[K, V], held bool) bool {
 	why := fillStored
 	switch {
@@ -100,8 +99,8 @@ func (j *job[K, V]) admits(a *attempt[K, V], held bool) bool {
 	return why == fillStored
 }
 
-// store prepares to fill both tiers. A value that does not encode is kept here; one too
-// large for one tier is too large for both.
+// store prepares the fills of both tiers. A value that does not encode is kept only in this
+// process. A value that is too large for one tier is stored in neither.
 func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
 	f, it := r.f, a.it
 	if it.many() {
@@ -137,12 +136,12 @@ func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
 	if why != fillUnencodable {
 		r.keep = nil
 	}
-	if changed != nil { // the load fails, so that a test cannot miss it
+	if changed != nil { // the load fails, so that a test notices it
 		r.keep, r.out.err = nil, changed
 	}
 }
 
-// lifetime returns how long an item is good for under its terms and the policy.
+// lifetime returns an item's lifetime under its terms and the policy.
 func (j *job[K, V]) lifetime(it *item[K, V], ttl time.Duration) lifetime {
 	l := lifetime{soft: lifetimes.Spread(ttl, j.p.Jitter, j.hash), trust: policy.Forever}
 	if j.p.LocalTTL > 0 {
@@ -163,8 +162,8 @@ func (j *job[K, V]) lifetime(it *item[K, V], ttl time.Duration) lifetime {
 }
 
 // fill fills the claims of the party's runs or gives them back, in one call, and ends the
-// flights. The remote tier comes first: when it refuses the fill, the claim was lost, to an
-// invalidation perhaps, and then this process does not keep the value either.
+// flights. The remote tier comes first. If it refuses a fill, the claim was lost, perhaps to an
+// invalidation, and this process does not keep the value.
 func (p *party[K, V]) fill() {
 	sendFills(p, p.runs)
 	for i := range p.runs {
@@ -172,9 +171,9 @@ func (p *party[K, V]) fill() {
 	}
 }
 
-// sendFills sends the fills of the runs that have a claim. The callers' patience is not
-// asked: the work is done and may be kept, and others wait for a claim to end. An error
-// leaves the claim to its lease.
+// sendFills sends the fills of the runs that hold a claim. It ignores the callers' contexts: the
+// work is done and its result may be kept, and others wait for the claim to end. After an error
+// the claim ends with its lease.
 func sendFills[K comparable, V any](ctx context.Context, runs []run[K, V]) {
 	var keys []string
 	var fills []tier.Fill
@@ -203,7 +202,7 @@ func sendFills[K comparable, V any](ctx context.Context, runs []run[K, V]) {
 	}
 }
 
-// filled does the accounts of a fill. What was refused is not kept.
+// filled counts a fill. A refused value is not kept.
 func (r *run[K, V]) filled(ok bool, err error) {
 	switch {
 	case ok:
@@ -216,7 +215,7 @@ func (r *run[K, V]) filled(ok bool, err error) {
 	}
 }
 
-// finish keeps what the run has brought and ends its flight, or begins again.
+// finish keeps the run's result and ends its flight, or begins again.
 func (r *run[K, V]) finish(ctx context.Context) {
 	if r.keep != nil {
 		if r.size == sizeUnknown {
@@ -238,8 +237,8 @@ func (r *run[K, V]) finish(ctx context.Context) {
 	}
 }
 
-// payload encodes an item for the remote tier, or says why it cannot be stored
-// there. An error says that its codec does not bring the value back.
+// payload encodes an item for the remote tier, or returns why it cannot be stored there. An
+// error means that the codec changes the value.
 func (j *job[K, V]) payload(it *item[K, V]) (encoded, stat, error) {
 	if it.err != nil {
 		e := encoded{codec: j.s.codec.ID()}
@@ -256,7 +255,7 @@ func (j *job[K, V]) payload(it *item[K, V]) (encoded, stat, error) {
 	case errors.Is(err, ErrTooLarge):
 		return e, fillTooLarge, nil
 	case err != nil:
-		// Not the error's text: encoders quote what they could not encode.
+		// Not the error's text, because encoders quote the value.
 		j.t.log.Warn("cache: a value does not encode", "namespace", j.v.space.Namespace,
 			"type", fmt.Sprintf("%T", it.val), "codec", j.s.codec.ID())
 		return e, fillUnencodable, nil

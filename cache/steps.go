@@ -10,14 +10,13 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// end ends the run's flight.
 func (r *run[K, V]) end(ctx context.Context, out outcome[K, V]) {
 	r.next = ended
 	out.span = r.span
 	r.f.end(ctx, out)
 }
 
-// begin begins a look-up, the first or the next after a load that was overtaken.
+// begin begins a look-up: the first one, or the next one after an overtaken load.
 func (r *run[K, V]) begin(ctx context.Context) {
 	r.nap, r.refusals = time.Millisecond, 0
 	if r.since = r.f.begun; r.tries > 0 {
@@ -27,8 +26,8 @@ func (r *run[K, V]) begin(ctx context.Context) {
 		r.load(ctx)
 		return
 	}
-	// Another flight may have ended between the caller's look and its Join, or a Set
-	// that overtook the load has left the value that is to be read now.
+	// Another flight may have ended between the caller's look-up and its Join. Or a Set overtook
+	// the load and left a value for this read.
 	if it, reason := r.f.here(); it != nil {
 		r.end(ctx, outcome[K, V]{it: it, src: Local, stale: reason})
 		return
@@ -37,7 +36,7 @@ func (r *run[K, V]) begin(ctx context.Context) {
 	switch {
 	case r.f.far() == nil:
 		r.load(ctx)
-	case r.cut: // one deadline is enough
+	case r.cut: // a read spends at most one deadline on the remote tier
 		r.cutOff(ctx)
 	}
 }
@@ -50,7 +49,7 @@ func (r *run[K, V]) load(ctx context.Context) {
 	}
 }
 
-// giveUp ends a run that nobody waits for any more.
+// giveUp ends a run that no caller waits for.
 func (r *run[K, V]) giveUp(ctx context.Context) {
 	if r.next >= toFill {
 		return
@@ -68,8 +67,8 @@ func (r *run[K, V]) giveUp(ctx context.Context) {
 	}
 }
 
-// look asks the remote tier for the runs' cells and judges them. Without a lease it does
-// not: what it would be told could not be judged.
+// look asks the remote tier for the runs' cells and judges them. Without a lease it does not
+// ask, because it could not judge the answer.
 func look[K comparable, V any](ctx context.Context, runs []run[K, V], d *scope.Deadline) {
 	f := runs[0].f
 	if len(runs) == 1 {
@@ -102,12 +101,11 @@ func texts[K comparable, V any](runs []run[K, V]) []string {
 	return texts
 }
 
-// getCell asks the remote tier for the job's cell.
 func (j *job[K, V]) getCell(ctx context.Context, d *scope.Deadline) (frame[K, V], error) {
 	if !j.canJudge(ctx) {
 		return frame[K, V]{}, errUnconfirmed
 	}
-	mark := j.t.fences.Capture() // before the fetch: its reply may be overtaken on the wire
+	mark := j.t.fences.Capture() // before the fetch: an invalidation may overtake the reply
 	raw, err := j.t.remote.Get(ctx, d, j.p.RemoteTimeout, j.FullKey())
 	if err != nil {
 		return frame[K, V]{}, err
@@ -115,21 +113,20 @@ func (j *job[K, V]) getCell(ctx context.Context, d *scope.Deadline) (frame[K, V]
 	return j.assess(ctx, raw, mark)
 }
 
-// shown takes what the remote tier said about the run's cell.
+// shown handles the remote tier's answer about the run's cell.
 func (r *run[K, V]) shown(ctx context.Context, f frame[K, V], err error) {
 	switch {
 	case err == nil:
 		r.decide(ctx, f)
 	case remote.Left(err) || ctx.Err() != nil:
-		// A caller that left says nothing about the tier. Its deadline may be over
-		// although its context does not say so yet. The others' next step is to look.
+		// A caller that left says nothing about the tier. Its deadline may be over before its
+		// context says so. For the other callers, the next step is still to look.
 	default:
 		r.cutOff(ctx)
 	}
 }
 
-// cutOff makes the run do without the remote tier: with what this process holds, or by a
-// load.
+// cutOff makes the run continue without the remote tier: with the local item, or by a load.
 func (r *run[K, V]) cutOff(ctx context.Context) {
 	r.cut = true
 	if !r.fallback(ctx) {
@@ -137,7 +134,7 @@ func (r *run[K, V]) cutOff(ctx context.Context) {
 	}
 }
 
-// decide says what a run does about a frame.
+// decide chooses the run's next step after a frame.
 func (r *run[K, V]) decide(ctx context.Context, f frame[K, V]) {
 	r.frame = f
 	switch {
@@ -148,7 +145,7 @@ func (r *run[K, V]) decide(ctx context.Context, f frame[K, V]) {
 	case f.verdict == held:
 		r.held, r.next = true, toLoad
 	case f.claimed && f.nonce == r.claim.Nonce && !f.nonce.IsZero():
-		r.claimed, r.next = true, toLoad // by ourselves: the reply was wrong
+		r.claimed, r.next = true, toLoad // claimed by this run; an earlier reply was wrong
 	case f.verdict == leased && !r.over():
 		r.await(ctx)
 	default:
@@ -156,8 +153,8 @@ func (r *run[K, V]) decide(ctx context.Context, f frame[K, V]) {
 	}
 }
 
-// serve ends a look-up with the remote tier's value, if it may be served. A
-// value that may not is kept for when the load fails.
+// serve ends a look-up with the remote tier's value, if it may be served. Otherwise it keeps the
+// value for a failed load.
 func (r *run[K, V]) serve(ctx context.Context, it *item[K, V]) bool {
 	f := r.f
 	r.spare = it
@@ -165,12 +162,12 @@ func (r *run[K, V]) serve(ctx context.Context, it *item[K, V]) bool {
 		return false
 	}
 	state := it.freshness(f.t.now())
-	if state == dead { // it is kept for the load
+	if state == dead { // kept for the load only
 		return false
 	}
 	if old := f.refreshing; old != nil {
 		if state < untrusted || it.loadedAt <= old.loadedAt+int64(time.Millisecond) {
-			return false // it is what we are to replace
+			return false // the refresh must replace it
 		}
 		f.v.counts.inc(refreshAdopted)
 	}
@@ -191,9 +188,8 @@ func (r *run[K, V]) serve(ctx context.Context, it *item[K, V]) bool {
 	return true
 }
 
-// fallback ends a look-up that the remote tier could not answer with what this
-// process holds: a fresh value that was only due for a second look, when the
-// tier is out of reach, or a stale one.
+// fallback ends a look-up with the local item, when the remote tier had no answer. That item is
+// stale, or it is fresh and the remote tier is out of reach.
 func (r *run[K, V]) fallback(ctx context.Context) bool {
 	f := r.f
 	if f.refreshing != nil || f.o.anew || f.o.skipLocal {
@@ -221,8 +217,8 @@ func (r *run[K, V]) fallback(ctx context.Context) bool {
 	return true
 }
 
-// claim asks for the right to load. Over a value it asks for a refresh claim, so that
-// others go on serving it.
+// claim asks for the right to load. Over a value it asks for a refresh claim, so that others can
+// still serve the value.
 func (p *party[K, V]) claim() {
 	f := p.runs[0].f
 	claims := make([]tier.Claim, len(p.runs))
@@ -236,7 +232,7 @@ func (p *party[K, V]) claim() {
 	}
 	mark := f.t.fences.Capture()
 	got, err := f.t.remote.ClaimMany(p, f.p.RemoteTimeout, texts(p.runs), claims)
-	for i := range p.runs { // first: what comes next runs the user's Size, which may panic
+	for i := range p.runs { // first: the steps below run the user's Size, which may panic
 		if got[i].Granted {
 			p.runs[i].claimed, p.runs[i].next = true, toLoad
 		}
@@ -252,7 +248,7 @@ func (p *party[K, V]) claim() {
 	}
 }
 
-// refused takes the frame that stands in the way of the run's claim, if it is known.
+// refused takes the frame that blocks the run's claim, if it is known.
 func (r *run[K, V]) refused(ctx context.Context, cell []byte, mark follow.Mark) {
 	switch {
 	case len(cell) > 0:

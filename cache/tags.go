@@ -7,22 +7,21 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// tagSet is the tags of a value as hashes: that is what fences compare and cells
-// carry. The texts stand beside them only when OnStored is there to be told of them.
-// A value that another process loaded comes without them.
+// tagSet holds the tags of a value as hashes, which fences compare and cells carry. It holds
+// their texts only if OnStored needs them. A value that another process loaded has no texts.
 type tagSet struct {
 	tags  []uint64
-	texts []string // of the first tags; "" where it is not known; see textOf
+	texts []string // of the first tags; "" if unknown; see textOf
 }
 
-// add adds a tag, once. Of more tags than a cell can hold, AnyTag is in the place of the
-// last and of the rest.
+// add adds a tag once. If a cell cannot hold all tags, AnyTag replaces the last tag and the
+// rest.
 func (s *tagSet) add(hash uint64, text string) {
 	if slices.Contains(s.tags, hash) {
 		return
 	}
 	if len(s.tags) == tier.MaxTags {
-		if !s.many() { // others may have the same memory
+		if !s.many() { // the memory may be shared
 			s.tags = append(slices.Clone(s.tags[:tier.MaxTags-1]), invalidate.AnyTag)
 			s.texts = s.texts[:min(len(s.texts), tier.MaxTags-1)]
 		}
@@ -39,7 +38,7 @@ func (s *tagSet) many() bool {
 	return len(s.tags) == tier.MaxTags && slices.Contains(s.tags, invalidate.AnyTag)
 }
 
-// textOf returns the text of the i-th tag, "" if it is not known.
+// textOf returns the text of the i-th tag, or "" if it is unknown.
 func (s *tagSet) textOf(i int) string {
 	if i < len(s.texts) {
 		return s.texts[i]
@@ -47,12 +46,12 @@ func (s *tagSet) textOf(i int) string {
 	return ""
 }
 
-// clipped returns a set with the same tags. What is added to it does not reach s.
+// clipped returns a set with the same tags. Adding to it does not change s.
 func (s *tagSet) clipped() tagSet {
 	return tagSet{tags: slices.Clip(s.tags), texts: slices.Clip(s.texts)}
 }
 
-// spellTag returns the text of a tag for those who are told of entries, "" if nobody is.
+// spellTag returns the text of a tag for OnStored, or "" without an OnStored.
 func (t *Tiers) spellTag(tenant, tag string) string {
 	if t.cfg.OnStored == nil {
 		return ""
@@ -60,8 +59,8 @@ func (t *Tiers) spellTag(tenant, tag string) string {
 	return tenant + ":" + tag
 }
 
-// setTags gives an item its tags: those it has, its own, the call's and the recorded ones.
-// With the recorded tags comes the age of the oldest part.
+// setTags adds to an item's tags its own, the call's and the recorded ones. With the recorded
+// tags it takes the age of the oldest part.
 func (j *job[K, V]) setTags(it *item[K, V], own []string, f *facts) {
 	tenant := j.v.space.Tenant
 	for _, names := range [][]string{own, j.o.tags} {

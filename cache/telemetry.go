@@ -18,10 +18,9 @@ import (
 
 const scopeName = "github.com/twofold-go/twofold/cache"
 
-// telemetry holds the instruments. What happens on a local hit is counted in
-// the cache's own counters and read by a callback; an OpenTelemetry Add on a
-// hit would cost more than the hit. Spans and histograms belong to the paths
-// that load, fetch or wait.
+// telemetry holds the instruments. Local hits are counted in the cache's own counters, which a
+// callback reads; an OpenTelemetry Add would cost more than the hit. Spans and histograms belong
+// to the paths that load, fetch or wait.
 type telemetry struct {
 	t      *Tiers
 	tracer meter.Tracer
@@ -33,7 +32,7 @@ type telemetry struct {
 	valueBytes                             metric.Int64Histogram
 }
 
-// Options are made once: making one costs more than using it.
+// These options are made once, because making one costs more than using it.
 var (
 	opAttrs = [...]metric.MeasurementOption{
 		meter.Attr("op", "get"), meter.Attr("op", "claim"), meter.Attr("op", "fill"), meter.Attr("op", "unlink"),
@@ -65,7 +64,6 @@ func (o *telemetry) Begin(ctx context.Context, op remote.Op) (context.Context, m
 	return o.tracer.Start(ctx, "cache.remote."+op.String(), asClient...)
 }
 
-// End ends what Begin began.
 func (o *telemetry) End(ctx context.Context, op remote.Op, s meter.Span, took time.Duration, err error, left bool) {
 	if o.remoteTime.Enabled(ctx) {
 		o.remoteTime.Record(ctx, took.Seconds(), opAttrs[op])
@@ -77,7 +75,7 @@ func (o *telemetry) End(ctx context.Context, op remote.Op, s meter.Span, took ti
 	s.End(failed, "remote tier failed")
 }
 
-// spanOf returns the span that ctx is in, or nil.
+// spanOf returns the span of ctx, or nil.
 func spanOf(ctx context.Context) *trace.SpanContext {
 	s := trace.SpanContextFromContext(ctx)
 	if !s.IsValid() {
@@ -86,9 +84,9 @@ func spanOf(ctx context.Context) *trace.SpanContext {
 	return &s
 }
 
-// tracing reports whether spans have a reader. Ask before making their options.
-// It notes the answer for local hits, which cannot afford to ask: a global provider may be
-// set at any time.
+// tracing reports whether spans are recorded. Call it before making their options. It stores the
+// answer for local hits, which cannot afford the question. A global provider may be set at any
+// time.
 func (o *telemetry) tracing() bool {
 	on, which := o.tracer.On(), int64(sampled-1)
 	if on {
@@ -100,8 +98,8 @@ func (o *telemetry) tracing() bool {
 	return on
 }
 
-// loadStart begins the span of one loader call. A refresh outlives what caused
-// it, so its span is a root that links back.
+// loadStart begins the span of one loader call. A refresh outlives the call that caused it, so
+// its span is a root with a link to that call.
 func (o *telemetry) loadStart(ctx context.Context, v *view, refresh bool) (context.Context, func(error, *PanicError)) {
 	name, opts := "cache.load", v.counts.span
 	if refresh {
@@ -112,7 +110,6 @@ func (o *telemetry) loadStart(ctx context.Context, v *view, refresh bool) (conte
 	return ctx, func(err error, p *PanicError) { span.End(isFailure(err, p), "load failed") }
 }
 
-// loadEnd does the accounts of one loader call.
 func (o *telemetry) loadEnd(ctx context.Context, v *view, took time.Duration, err error, p *PanicError) {
 	if o.loadTime.Enabled(ctx) {
 		o.loadTime.Record(ctx, took.Seconds(), v.counts.measures().space...)
@@ -126,7 +123,6 @@ func isFailure(err error, p *PanicError) bool {
 	return p != nil || (err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrNotModified))
 }
 
-// invalidateStart begins a span of one invalidation.
 func (o *telemetry) invalidateStart(ctx context.Context, scopes int) (context.Context, func(error)) {
 	var span meter.Span
 	if o.tracing() {
@@ -143,16 +139,16 @@ func (o *telemetry) valueSize(c *counters, dir direction, n int) {
 
 func (o *telemetry) lag(d time.Duration) { o.logLag.Record(context.Background(), d.Seconds()) }
 
-// staleness records by how much a value that was served was past its time.
+// staleness records how far past its freshness a served value was.
 func (o *telemetry) staleness(c *counters, ns int64) {
 	if ctx := context.Background(); o.staleAge.Enabled(ctx) {
 		o.staleAge.Record(ctx, float64(max(ns, 0))/1e9, c.measures().space...)
 	}
 }
 
-// observe registers one callback that reads the numbers of Stats. It may run at once, so
-// all that Stats looks at is there by now. A log or a local tier that is not there, or
-// that does not measure itself, has no numbers.
+// observe registers one callback that reads the numbers of Stats. The callback may run at once,
+// so everything that Stats reads exists by now. Without a log, its instruments have no numbers.
+// The same holds for a local tier that is no tier.Meter.
 func (o *telemetry) observe() (err error) {
 	spaces, tiers := meter.Add(o.meter, ofSpace), meter.Add(o.meter, ofTiers)
 	local, log := meter.Add(o.meter, ofLocal), meter.Add(o.meter, ofLog)
@@ -174,7 +170,7 @@ func (o *telemetry) observe() (err error) {
 	return err
 }
 
-// countStale counts a stale value served, and how far past its time it was.
+// countStale counts a stale value that was served, and how far past its freshness it was.
 func (t *Tiers) countStale(c *counters, r staleReason, over int64) {
 	if r == notStale {
 		return

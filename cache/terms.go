@@ -9,24 +9,24 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// terms is what a loader said about the life of its value beyond its freshness. They travel
+// terms holds what a loader said about its value's life after its freshness. The terms travel
 // with the value and bind every process that reads it.
 type terms struct {
-	stale, ifError time.Duration // negative: as the policy says; both are, or none, once they are fixed
-	keep           time.Duration // beyond all use, for Previous alone
+	stale, ifError time.Duration // negative: the policy's; once fixed, both or neither
+	keep           time.Duration // after all other use, for Previous alone
 }
 
-// unsaid are the terms of a loader that said nothing.
+// unsaid holds the terms of a loader that said nothing.
 var unsaid = terms{stale: -1, ifError: -1}
 
-// binds reports whether the value brings a Stale and a StaleIfError of its own.
+// binds reports whether the value has its own Stale and StaleIfError.
 func (m *terms) binds() bool { return m.stale >= 0 }
 
 // lasting reports whether the loader wants the value stored although it is never fresh.
 func (m *terms) lasting() bool { return max(m.stale, m.ifError, m.keep) > 0 }
 
-// fixed returns the terms for every reader: of Stale and StaleIfError, what one replaces
-// binds with the other as the writer's policy has it.
+// fixed returns the terms for every reader. If the loader set only one of Stale and
+// StaleIfError, the other comes from the writer's policy.
 func (m terms) fixed(p *policy.Policy) terms {
 	if m.stale < 0 && m.ifError < 0 {
 		return m
@@ -40,8 +40,8 @@ func (m terms) fixed(p *policy.Policy) terms {
 	return m
 }
 
-// grace returns for how long a value is served while it is loaded anew, and for how long in
-// all, both from the end of its freshness.
+// grace returns how long a value is served while a refresh runs, and how long it is served in
+// all. Both count from the end of its freshness.
 func (m *terms) grace(p *policy.Policy) (stale, hard time.Duration) {
 	stale, ifError := p.Stale, p.StaleIfError
 	if m.binds() {
@@ -50,7 +50,6 @@ func (m *terms) grace(p *policy.Policy) (stale, hard time.Duration) {
 	return stale, lifetimes.Add(stale, ifError)
 }
 
-// termsOf returns what a cell says.
 func termsOf(c *tier.Cell) terms {
 	m := unsaid
 	if c.Flags&tier.OwnStale != 0 {
@@ -60,7 +59,6 @@ func termsOf(c *tier.Cell) terms {
 	return m
 }
 
-// into writes the terms to a cell.
 func (m *terms) into(c *tier.Cell) {
 	if m.binds() {
 		c.Flags |= tier.OwnStale
@@ -69,19 +67,18 @@ func (m *terms) into(c *tier.Cell) {
 	c.Keep = m.keep
 }
 
-// agree gives a loaded value its terms. An absence has none: there is nothing to serve.
+// agree gives a loaded value its terms. An absence has none, because no read serves it stale.
 func (it *item[K, V]) agree(m terms) {
 	if it.err == nil && m != unsaid {
-		said := m // m itself would be a piece of memory in every call
+		said := m // m itself would cost an allocation in every call
 		it.own().terms = &said
 	}
 }
 
-// said returns the item's terms.
 func (it *item[K, V]) said() *terms { return cmp.Or(it.terms, &unsaid) }
 
-// keptUntil returns until when a load that replaces the item may see it. It is not before the
-// end of what times returns.
+// keptUntil returns the time until which a load that replaces the item may see it. It is never
+// before the last result of times.
 func (it *item[K, V]) keptUntil() int64 {
 	_, _, hard := it.times()
 	return after(hard, it.said().keep)
@@ -92,8 +89,8 @@ func (it *item[K, V]) precedes(now int64) bool {
 	return it.err == nil && !it.worn && now < it.keptUntil()
 }
 
-// bridges reports whether the item may be served because its load is slow. What is not fresh
-// is not after SetStale(0), which speaks of a load that runs.
+// bridges reports whether the item may be served because its load is slow. SetStale(0) forbids
+// this for an item that is not fresh.
 func (it *item[K, V]) bridges(now int64) bool {
 	return it.said().stale != 0 || it.freshness(now) >= untrusted
 }

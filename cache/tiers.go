@@ -22,91 +22,88 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// TiersConfig says what a process's caches are made of. Its zero value is one
-// local tier of 64 MiB with the default policy.
+// TiersConfig configures the tiers of a process. Its zero value is one local tier of 64 MiB with
+// the default policy.
 type TiersConfig struct {
-	// Local is the in-process tier. Nil: local.New of 64 MiB. Close closes it.
+	// Local is the tier in the process. Close closes it. Nil: local.New of 64 MiB.
 	Local tier.Local
 
-	// Remote is the tier shared with other processes. Nil: none. It stays open
-	// when the Tiers close.
+	// Remote is the tier that processes share. It stays open when the Tiers close. Nil: none.
 	Remote tier.Remote
 
-	// Log carries invalidations to the other processes, and theirs to this one.
-	// Nil: they stay in this process. Close closes it if it has a Close method,
-	// so a log of that kind belongs to one Tiers.
+	// Log carries invalidations to the other processes, and theirs to this one. Close closes it
+	// if it has a Close method, so such a log belongs to one Tiers. Nil: invalidations stay in
+	// this process.
 	Log invalidate.Log
 
-	// InvalidateWait is how long Set, Delete, DeleteAll and Invalidate wait for the
-	// log and the removal of cells, counted from the call. Then they return an
-	// *invalidate.PendingError, and the invalidation goes on being tried. Where one
-	// call to the log takes over 100 ms, set it to three times that. Zero: 250 ms.
-	// Negative: 250 ms too, but for one try: while the log is known to be out of
-	// reach they return at once, and otherwise as soon as their try has failed.
+	// InvalidateWait limits how long Set, Delete, DeleteAll and Invalidate wait for the log and
+	// for the removal of cells, counted from the call. Then they return an
+	// *invalidate.PendingError, and the process retries the invalidation. If one call to the log
+	// takes over 100 ms, set it to three times that. Zero: 250 ms. Negative: 250 ms and one try.
+	// While the log is known to be out of reach they return at once, and otherwise when that try
+	// has failed.
 	InvalidateWait time.Duration
 
-	// Policies overrides policies by tenant, namespace or both, until
-	// SetPolicies swaps it. Nil: nothing is overridden.
+	// Policies overrides policies by tenant, namespace or both. SetPolicies replaces it. Nil:
+	// nothing is overridden.
 	Policies policy.Table
 
-	// Codecs are decoded beside those of codec.Builtin, so that a fleet can
-	// change codecs without emptying the remote tier.
+	// Codecs are read in addition to those of codec.Builtin, so that a fleet can change codecs
+	// without emptying the remote tier.
 	Codecs []codec.Codec
 
-	// MaxLoads bounds the loads that run at a time, refreshes included. A load
-	// that has to wait for its turn longer than its LoadTimeout fails with
-	// ErrOverloaded. A load nested in another runs in its turn. 0: 512.
+	// MaxLoads limits the loads that run at a time, refreshes included. A load that waits longer
+	// than its LoadTimeout for its turn fails with ErrOverloaded. A load that is nested in
+	// another runs in the outer load's turn. 0: 512.
 	MaxLoads int
 
-	// MaxRefreshes bounds the background refreshes at a time; beyond it a
-	// stale value is served without starting one. The policy has a bound for
-	// one namespace. 0: 32.
+	// MaxRefreshes limits the background refreshes that run at a time. Beyond it, a stale value
+	// is served and no refresh starts. The policy has a limit for one namespace. 0: 32.
 	MaxRefreshes int
 
-	// MaxFlights bounds the keys being fetched or loaded at a time, per cache;
-	// beyond it reads that miss fail with ErrOverloaded. 0: 65,536.
+	// MaxFlights limits the keys that one cache fetches or loads at a time. Beyond it, reads
+	// that miss fail with ErrOverloaded. 0: 65,536.
 	MaxFlights int
 
-	// ClaimTTL is how long other processes wait for a loader that has died. A
-	// living one renews its claim. Set it alike in all processes that share a
-	// remote tier, or several may replace a loader that dies. 0: 3 s.
+	// ClaimTTL is how long other processes wait for a loader that has died. A live loader renews
+	// its claim. All processes that share a remote tier should use the same value; otherwise
+	// several may replace a loader that died. 0: 3 s.
 	ClaimTTL time.Duration
 
-	// MaxTenants bounds the tenants that have counters of their own; the others
-	// are counted together as "other". 0: 1,000.
+	// MaxTenants limits the tenants with counters of their own. The others are counted together
+	// as "other". 0: 1,000.
 	MaxTenants int
 
-	// OnStored is called with every entry before a read can find it in the
-	// local tier, and OnRemoved once no read can find it any more. Each entry
-	// comes to each of them once. When an entry replaces another, OnStored of
-	// the newer one may come before OnRemoved of the older one. Close reports
-	// nothing. The methods of package cache/index fit here.
+	// OnStored gets every entry before a read can find it in the local tier. OnRemoved gets it
+	// when no read can find it any more. Each gets an entry once. If an entry replaces another,
+	// OnStored of the new one may come before OnRemoved of the old one. Close reports nothing.
+	// The methods of package cache/index have these types.
 	//
-	// Both run inside cache calls, several at a time: they must be quick and
-	// must not call the cache. The first panic is logged. OnRemoved needs a
-	// local tier that is a tier.EvictNotifier. With OnStored, values keep the
-	// text of their tags, which counts as their bytes. Nil: nothing is called.
+	// Both run inside cache calls, several at a time. They must be quick and must not call the
+	// cache. The first panic is logged. OnRemoved needs a local tier that is a
+	// tier.EvictNotifier. With OnStored, values keep the text of their tags, which counts
+	// towards their size. Nil: nothing is called.
 	OnStored  func(e Entry)
 	OnRemoved func(e Entry, reason tier.EvictReason)
 
-	// Logger gets state changes: never a value. Nil: slog.Default.
+	// Logger gets state changes, never a value. Nil: slog.Default.
 	Logger *slog.Logger
 
-	// MeterProvider and TracerProvider are where the instruments are made.
-	// Nil: the global ones of OpenTelemetry, which do nothing until set.
+	// MeterProvider and TracerProvider make the instruments. Nil: the global ones of
+	// OpenTelemetry, which do nothing until they are set.
 	MeterProvider  metric.MeterProvider
 	TracerProvider trace.TracerProvider
 }
 
-// Tiers is what the caches of one process share: the tiers, the limits and the
-// instruments. Make one with [Open]. All methods may be called concurrently.
+// Tiers holds what the caches of one process share: the tiers, the limits and the instruments.
+// Make one with [Open]. All methods may be called concurrently.
 type Tiers struct {
 	base     time.Time // its monotonic reading is the origin of all item times
 	seed     maphash.Seed
 	notable  atomic.Int64 // see sampled
 	cfg      TiersConfig
 	local    tier.Local
-	remote   *remote.Tier // nil: there is none
+	remote   *remote.Tier // nil: none
 	codecs   codec.Set
 	log      *slog.Logger
 	fences   *follow.Fences
@@ -119,12 +116,12 @@ type Tiers struct {
 	work     scope.Work
 	puts     [64]sync.Mutex // by local hash; see job.put
 	seen     *telemetry
-	all      *counters // what has no namespace
-	panicked sync.Once // a hook did, which was logged
+	all      *counters // for counts without a namespace
+	panicked sync.Once // the first panic of a hook was logged
 
 	listeners listeners
-	known     tenants // of the handles there have been
-	strangers tenants // of invalidations, which were logged
+	known     tenants // tenants of the handles so far
+	strangers tenants // unknown tenants of invalidations, already logged
 
 	mu        sync.Mutex // protects the rest
 	used      namespaces
@@ -132,7 +129,7 @@ type Tiers struct {
 	refreshes map[string]*atomic.Int64 // by namespace
 }
 
-// check says why the tiers cannot be used at all.
+// check returns why the tiers cannot be used at all, or nil.
 func (t *Tiers) check() error {
 	switch {
 	case t == nil:
@@ -145,5 +142,5 @@ func (t *Tiers) check() error {
 	return nil
 }
 
-// now returns nanoseconds since the tiers were opened, on the monotonic clock.
+// now returns the nanoseconds since Open, on the monotonic clock.
 func (t *Tiers) now() int64 { return int64(time.Since(t.base)) }

@@ -2,6 +2,6 @@
 
 package cache
 
-// Programs built without the race detector do not look at what a codec makes of
-// their values, unless a kit for tests asks.
+// tripsChecked: a program that is built without the race detector does not compare values with
+// what its codec makes of them, unless package trip asks for it.
 const tripsChecked = false

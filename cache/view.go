@@ -11,7 +11,7 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// view is one tenant's part of a cache. Two views of one tenant mean the same.
+// view is one tenant's part of a cache. Two views of one tenant are equivalent.
 type view struct {
 	*views
 	space    key.Space
@@ -22,14 +22,14 @@ type view struct {
 	counts   *counters
 }
 
-// views are the tenants' parts of one cache. MaxTenants of them are kept, with
-// counters of their own. The others are made when they are asked for and share
-// counters; of those, the ones that were asked for last are kept, too.
+// views holds the tenants' parts of one cache. MaxTenants of them are kept, with their own
+// counters. The others are made on demand and share counters; the most recent ones of these are
+// also kept.
 type views struct {
 	t         *Tiers
 	namespace string
 	base      policy.Policy
-	refreshes *atomic.Int64 // running, of all caches of the namespace
+	refreshes *atomic.Int64 // of all caches of the namespace
 	kept      sync.Map      // string → *view
 	nkept     atomic.Int64
 	recent    [1024]atomic.Pointer[view] // by a hash of the tenant
@@ -51,7 +51,6 @@ func newViews(t *Tiers, namespace string, base policy.Patch) *views {
 	}
 }
 
-// of returns the view of a tenant.
 func (s *views) of(tenant string) *view {
 	recent := &s.recent[maphash.String(s.t.seed, tenant)%uint64(len(s.recent))]
 	if v := recent.Load(); v != nil && v.space.Tenant == tenant {
@@ -69,7 +68,7 @@ func (s *views) find(tenant string) *view {
 		return v.(*view)
 	}
 	v := &view{views: s, name: tenant + ":" + s.namespace}
-	// Of the name, so that the view does not keep what the tenant was cut from.
+	// From the view's name, so that the view does not keep the string of which tenant is a part.
 	v.space = key.Space{Tenant: v.name[:len(tenant)], Namespace: s.namespace}
 	v.seed = maphash.String(s.t.seed, v.name)
 	most := int64(s.t.cfg.MaxTenants)
@@ -91,8 +90,8 @@ func (s *views) find(tenant string) *view {
 	return v
 }
 
-// spell returns the full key of an integer, in one piece of memory; the zero Key for
-// others.
+// spell returns the full key of an integer with one allocation. For other types it returns the
+// zero Key.
 func (v *view) spell(k any) (key.Key, error) {
 	var memory [96]byte
 	b := append(append(memory[:0], v.name...), ':')
@@ -109,8 +108,7 @@ func (v *view) spell(k any) (key.Key, error) {
 	return key.Parse(string(b))
 }
 
-// policy returns the policy in force. It costs two loads until the table is
-// swapped.
+// policy returns the policy in force. It costs two atomic loads, until the table is replaced.
 func (v *view) policy() *policy.Policy {
 	table := v.t.policies.Load()
 	if r := v.resolved.Load(); r != nil && r.table == table {
@@ -119,8 +117,8 @@ func (v *view) policy() *policy.Policy {
 	return v.resolve(table)
 }
 
-// resolve is the part of policy that few calls come to, kept from their stacks.
-// Tenants that the table does not name share its result.
+// resolve is the rare part of policy, kept out of its callers' stacks. Tenants that the table
+// does not name share its result.
 //
 //go:noinline
 func (v *view) resolve(table *policy.Table) *policy.Policy {
@@ -140,7 +138,8 @@ func (v *view) resolve(table *policy.Table) *policy.Policy {
 	return &r.Policy
 }
 
-// refreshesOf returns the count of a namespace's background refreshes, over all tenants.
+// refreshesOf returns the number of running background refreshes of a namespace, for all
+// tenants.
 func (t *Tiers) refreshesOf(namespace string) *atomic.Int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,11 +151,10 @@ func (t *Tiers) refreshesOf(namespace string) *atomic.Int64 {
 	return n
 }
 
-// otherTenant is whom tenants beyond the cap are counted under.
+// otherTenant is the name under which tenants beyond MaxTenants are counted.
 const otherTenant = "other"
 
-// countersOf returns the counters of a space; those of "other" when there are
-// too many.
+// countersOf returns the counters of a space, or those of "other" if there are too many.
 func (t *Tiers) countersOf(s key.Space) *counters {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// over reports whether the run takes the place of whoever has claimed the key: its patience
-// is over, or it is to load now.
+// over reports whether the run replaces the process that has claimed the key: the run has waited
+// longer than LoadTimeout, or its caller demands a MaxAge.
 func (r *run[K, V]) over() bool {
 	return r.f.minLoaded > -never || r.f.t.now()-r.since > int64(r.f.p.LoadTimeout)
 }
 
-// await makes WAIT the next step, or LOAD: a run waits for one load of another process.
-// When that has ended and stored nothing, others may have claimed the key by now. Waiting
-// for them as well would make the loads of a fleet run one by one. So the run loads beside
-// them, without a claim.
+// await makes WAIT the next step, or LOAD. A run waits for one load of another process. If that
+// load ended and stored nothing, another process may have claimed the key by now. If the run
+// waited for it too, the loads of a fleet would run one after the other. So the run loads beside
+// it, without a claim.
 //
-// A claim outlives its process by about two thirds of ClaimTTL, because it is renewed each
-// third, or somewhat later on a busy machine. A run that waited for a quarter may have
-// waited for a dead process. It waits once more, so that one process takes over and not
-// all of them. If the load was merely long and failed, that makes two waits and one load.
+// A process renews its claim at each third of ClaimTTL, or a little later on a busy machine. So
+// a claim outlives its process by about two thirds of ClaimTTL. A run that waited for a quarter
+// may have waited for a dead process. It waits once more, so that one process takes over and not
+// all of them. If the load was merely long and failed, this makes two waits and one load.
 func (r *run[K, V]) await(ctx context.Context) {
 	w, now, n := &r.waits, r.f.t.now(), r.frame.nonce
 	if r.f.refreshing != nil {
@@ -41,8 +41,9 @@ func (r *run[K, V]) await(ctx context.Context) {
 	*w = waits{n: w.n + 1, last: n, since: now}
 }
 
-// wait waits for another process's fill: two milliseconds at first, so that a short
-// load is noticed at once, then in proportion to how long it has taken.
+// wait waits for another process's fill. The first wait is 1 ms. The next ones are a sixteenth
+// of the time since the look-up began, at least 2 ms and at most 100 ms. So a short load is
+// noticed soon.
 func (p *party[K, V]) wait() {
 	r := &p.runs[0]
 	waited := time.Duration(r.f.t.now() - r.since)

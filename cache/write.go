@@ -10,9 +10,9 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// Delete invalidates k, as [Tiers.Invalidate] does. Deleting what is not there
-// is no error. More scopes may be invalidated in the same step, and
-// invalidate.Strict or invalidate.Hold may be among them.
+// Delete invalidates k, as [Tiers.Invalidate] does. Deleting a key that is not cached is no
+// error. The same step may invalidate more scopes, with invalidate.Strict or invalidate.Hold
+// among them.
 func (c Cache[K, V]) Delete(ctx context.Context, k K, more ...invalidate.Scope) error {
 	j, err := c.change("delete", k)
 	if err != nil {
@@ -30,9 +30,9 @@ func (c Cache[K, V]) Delete(ctx context.Context, k K, more ...invalidate.Scope) 
 	return nil
 }
 
-// DeleteAll invalidates every key of the handle's tenant and namespace, as
-// [Cache.All] covers them. It takes the same time whether there is one or a million. More
-// scopes may be invalidated in the same step, as with [Cache.Delete].
+// DeleteAll invalidates every key of the handle's tenant and namespace, as [Cache.All] covers
+// them. It takes the same time for one key and for a million. The same step may invalidate more
+// scopes, as with [Cache.Delete].
 func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) error {
 	if c.s == nil {
 		return errZero("delete all")
@@ -48,21 +48,20 @@ func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) er
 	return nil
 }
 
-// Invalidate makes everything the scopes cover untrue. When it returns nil, no
-// read that starts afterwards in this process returns a value whose load began
-// before; nor does one in any other process that follows the same log, a bound
-// later or, with invalidate.Strict among the scopes, at once. Without a log,
-// keys are removed from the remote tier for everybody, and prefixes and tags
-// reach this process alone.
+// Invalidate invalidates everything that the scopes cover. When it returns nil, no later read in
+// this process returns a value whose load began before. In another process that follows the same
+// log, this holds after the log's bound, or at once with invalidate.Strict among the scopes.
+// Without a log, keys are removed from the remote tier for all processes, and prefixes and tags
+// count only in this process.
 //
-// A scope that cannot be used is refused before anything is done. When the log
-// or the remote tier cannot be reached, the scopes are applied in this process
-// and the error says so: an [*invalidate.PendingError] when there is a log,
-// and then the invalidation goes on being tried in the background. Invalidate
-// waits for the log until ctx ends or TiersConfig.InvalidateWait has passed. With
-// invalidate.Strict it goes on to wait for the bound once the log has the
-// invalidation. When it returns a PendingError instead, nothing says when the others
-// know: to be sure, call it again.
+// Invalidate refuses a scope that is not valid before it does anything. If the log or the remote
+// tier cannot be reached, it applies the scopes in this process and returns an error. With a log
+// that error is an [*invalidate.PendingError], and the process retries in the background.
+//
+// Invalidate waits for the log until ctx ends or TiersConfig.InvalidateWait has passed. When the
+// log has the invalidation, invalidate.Strict also waits for the bound. If the call returns a
+// PendingError, it does not tell when the other processes know. To be sure, call Invalidate
+// again.
 func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error {
 	if err := t.check(); err != nil {
 		return &Error{Op: "invalidate", Key: "-", Err: err}
@@ -73,10 +72,9 @@ func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) erro
 	return nil
 }
 
-// defaults is the policy of what has no namespace.
+// defaults returns the policy of calls without a namespace.
 func (t *Tiers) defaults() policy.Policy { return t.policies.Load().For(policy.Default(), "", "") }
 
-// nameOf is how an error names scopes.
 func nameOf(scopes []invalidate.Scope) string {
 	if len(scopes) == 1 {
 		return scopes[0].String()
@@ -104,16 +102,15 @@ func (t *Tiers) request(ctx context.Context, timeout time.Duration, r follow.Req
 	return err
 }
 
-// spread applies a request here and tells everybody else, as far as there is a
-// way to.
+// spread applies a request here and sends it to the other processes, if there is a way.
 func (t *Tiers) spread(ctx context.Context, timeout time.Duration, r follow.Request) error {
 	if t.follower != nil {
 		err := t.follower.Invalidate(ctx, r)
 		t.told(r)
 		return unreached(err)
 	}
-	// The cells go first: a fetch that begins after the fence must not find
-	// what the fence is about.
+	// The cells go first: a fetch that begins after the fence must not find a cell that the
+	// fence covers.
 	var err error
 	if !r.Removed && !r.Soft {
 		err = unreached(t.remove(ctx, timeout, r.Keys(), r.Hold))
@@ -123,7 +120,6 @@ func (t *Tiers) spread(ctx context.Context, timeout time.Duration, r follow.Requ
 	return err
 }
 
-// countScopes counts what was asked for.
 func (t *Tiers) countScopes(r follow.Request) {
 	for _, s := range r.Scopes {
 		if r.Soft {
@@ -134,9 +130,9 @@ func (t *Tiers) countScopes(r follow.Request) {
 	}
 }
 
-// Refresh loads k now, whatever is cached, and stores the result. Reads are
-// served what is cached meanwhile, and go on being served it when the load
-// fails. It returns the load's error, [ErrNotFound] included.
+// Refresh loads k now and stores the result, even if a fresh value is cached. Reads get the
+// cached value meanwhile, and also if the load fails. Refresh returns the load's error,
+// [ErrNotFound] included.
 func (c Cache[K, V]) Refresh(ctx context.Context, k K) error {
 	if c.s == nil {
 		return errZero("refresh")
