@@ -47,8 +47,8 @@ func (s *shortAnswers) FillMany(ctx context.Context, keys []string, f []tier.Fil
 	return out, err
 }
 
-// A Batcher that returns too few answers counts as a failing remote tier. It costs time,
-// but every read gets its answer.
+// A Batcher that returns too few answers counts as a failing remote tier. It costs time, but
+// every read gets its answer.
 func TestBatcherAnswersShort(t *testing.T) {
 	for name, op := range map[string]tiertest.Op{"get": tiertest.Get, "claim": tiertest.Claim, "fill": tiertest.Fill} {
 		t.Run(name, func(t *testing.T) {

@@ -103,8 +103,8 @@ func (b *batches) FillMany(ctx context.Context, keys []string, fills []tier.Fill
 	return b.Memory.FillMany(ctx, keys, fills)
 }
 
-// A command to the remote tier has at most a thousand keys. A larger one would block the
-// server for too long.
+// A command to the remote tier has at most a thousand keys. A larger one would block the server
+// for too long.
 func TestGetManyChunks(t *testing.T) {
 	const n, most = 2500, 1000
 	synctest.Test(t, func(t *testing.T) {
@@ -152,8 +152,8 @@ func TestGetManyChunksOfAHungTier(t *testing.T) {
 	})
 }
 
-// When Clone panics for one key of a GetMany, the call gives up its other keys. Their
-// loads lose their last caller and are cancelled. The next read starts its own load.
+// When Clone panics for one key of a GetMany, the call gives up its other keys. Their loads lose
+// their last caller and are cancelled. The next read starts its own load.
 func TestGetManyCloneThatPanics(t *testing.T) {
 	for _, many := range []bool{false, true} {
 		t.Run(fmt.Sprint("LoadMany=", many), func(t *testing.T) {

@@ -135,7 +135,6 @@ func (a answers) check(t *testing.T, who string, m map[int]string, err error) {
 	}
 }
 
-// checkFailed checks the error of a failed key.
 func (a answers) checkFailed(t *testing.T, who string, err error) {
 	t.Helper()
 	if errors.Is(err, cache.ErrNotFound) || errors.Is(err, cache.ErrNotModified) {

@@ -81,8 +81,8 @@ func benchCallers(b *testing.B, callers, n int, get func(context.Context, int64)
 	})
 }
 
-// BenchmarkFillLocalMiss measures the first read of a key with a local tier alone and a
-// loader that returns at once. Its floor is a direct call of the loader.
+// BenchmarkFillLocalMiss measures the first read of a key with a local tier alone and a loader
+// that returns at once. Its floor is a direct call of the loader.
 func BenchmarkFillLocalMiss(b *testing.B) {
 	load := func(_ context.Context, id int64) (profile, error) { return profileOf(id), nil }
 	b.Run("twofold", func(b *testing.B) {

@@ -145,8 +145,8 @@ func BenchmarkGetMany100(b *testing.B) {
 	})
 }
 
-// BenchmarkInvalidate measures one caller while two other processes listen. Its floor is a
-// plain round trip to the same server.
+// BenchmarkInvalidate measures one caller while two other processes listen. Its floor is a plain
+// round trip to the same server.
 func BenchmarkInvalidate(b *testing.B) {
 	rdb := redistest.Start(b).Client()
 	prefix := redistest.Prefix()

@@ -20,8 +20,8 @@ import (
 	"github.com/twofold-go/twofold/tier/local"
 )
 
-// Each benchmark measures twofold next to its floor. Compare the two lines of one run, not
-// the numbers of two runs.
+// Each benchmark measures twofold next to its floor. Compare the two lines of one run, not the
+// numbers of two runs.
 
 const residentKeys = 100_000
 
@@ -51,8 +51,8 @@ func zipfKeys(n int) []int64 {
 	return keys
 }
 
-// sampler keeps the time of every n-th operation, so that reading the clock does not
-// change the mean.
+// sampler keeps the time of every n-th operation, so that reading the clock does not change the
+// mean.
 type sampler struct {
 	every int
 	n     int

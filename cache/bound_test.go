@@ -100,8 +100,8 @@ func wantBounded[V any](t *testing.T, cd codec.Codec, payload []byte, limit int)
 	if n := total(tiers).CellsCorrupt; !ok && n != 1 {
 		t.Errorf("CellsCorrupt = %d after a miss, want 1", n)
 	}
-	// The reader allocates the frame twice, the unpacked bytes, and the elements. A decoder
-	// that grows its slice allocates the elements up to four times.
+	// The reader allocates the frame twice, the unpacked bytes, and the elements. A decoder that
+	// grows its slice allocates the elements up to four times.
 	most := 2*len(payload) + limit
 	if ok {
 		most += 4 * codec.Expansion * limit

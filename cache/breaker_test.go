@@ -20,8 +20,8 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// The remote tier hangs. The callers' deadlines are shorter or longer than RemoteTimeout
-// (50 ms). A few reads fail until the breaker opens, and one fails at each trial.
+// The remote tier hangs. The callers' deadlines are shorter or longer than RemoteTimeout (50
+// ms). A few reads fail until the breaker opens, and one fails at each trial.
 func TestImpatientCallersOfAHungTier(t *testing.T) {
 	for _, tt := range []struct {
 		deadline time.Duration
@@ -60,8 +60,8 @@ func TestImpatientCallersOfAHungTier(t *testing.T) {
 	}
 }
 
-// When the trial call of a half-open breaker is cancelled, it proves nothing. The next
-// caller tries at once.
+// When the trial call of a half-open breaker is cancelled, it proves nothing. The next caller
+// tries at once.
 func TestCanceledTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, remote := &source{}, faulty()

@@ -149,8 +149,8 @@ func store(t *testing.T, r tier.Remote, key string, frame []byte, ttl time.Durat
 	}
 }
 
-// The stored frame is valid, but every reply is damaged, in its nonce, too. No claim over
-// it can succeed, so the read goes on without the tier.
+// The stored frame is valid, but every reply is damaged, in its nonce, too. No claim over it can
+// succeed, so the read goes on without the tier.
 func TestEveryReplyIsDamaged(t *testing.T) {
 	nonce, payload := tiertest.FlipBit(8*3), func(b []byte) []byte { b[len(b)-2] ^= 1; return b }
 	for name, how := range map[string]func([]byte) []byte{
@@ -229,8 +229,8 @@ func TestUnencodableLoad(t *testing.T) {
 	})
 }
 
-// Clocks differ. A frame from a machine whose clock is ahead has age 0, not less. It lives
-// no longer than its lifetime.
+// Clocks differ. A frame from a machine whose clock is ahead has age 0, not less. It lives no
+// longer than its lifetime.
 func TestSkewedClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, mem := &source{}, tiertest.NewMemory()

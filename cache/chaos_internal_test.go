@@ -20,8 +20,8 @@ import (
 
 var errChaos = errors.New("chaos")
 
-// At the end of each run no flight, turn, refresh or other work is left, and every caller
-// was answered in time. Callers, loaders and the remote tier do random things.
+// Callers, loaders and the remote tier do random things. At the end of each run no flight, turn,
+// refresh or other work is left, and every caller was answered in time.
 func TestNothingIsLeft(t *testing.T) {
 	seeds := uint64(400)
 	if unsafe.Sizeof(seal{}) > 0 { // under the race detector

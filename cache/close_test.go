@@ -11,8 +11,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Close without a deadline returns within one bound, even if a load that ignores its
-// context hangs, or the log hangs, or both.
+// Close without a deadline returns within one bound, even if a load that ignores its context
+// hangs, or the log hangs, or both.
 func TestCloseIsBounded(t *testing.T) {
 	for name, tt := range map[string]struct{ log, load, down, pending bool }{
 		"a load, no log":                          {load: true},

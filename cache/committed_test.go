@@ -25,8 +25,8 @@ func (w *logged) commit(t *testing.T, s invalidate.Scope) {
 	}
 }
 
-// When Settle returns, no process can still serve a value that was invalidated before the
-// call. Another process may have a longer lease.
+// When Settle returns, no process can still serve a value that was invalidated before the call.
+// Another process may have a longer lease.
 func TestSettle(t *testing.T) {
 	for name, widest := range map[string]time.Duration{"one bound": bound, "a wider bound": 3 * bound} {
 		t.Run(name, func(t *testing.T) {

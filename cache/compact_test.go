@@ -19,8 +19,8 @@ type mine struct{ codec.Codec }
 
 func (mine) ID() string { return "mine" }
 
-// A value of 4 KiB or more is compressed when that makes it smaller. Every process knows
-// the codec.
+// A value of 4 KiB or more is compressed when that makes it smaller. Every process knows the
+// codec.
 func TestLargeValuesAreCompressed(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	noise := make([]byte, 16<<10)
@@ -71,8 +71,8 @@ func TestLargeValuesAreCompressed(t *testing.T) {
 	}
 }
 
-// A process of an older version writes with its configured codec, and reads by the codec
-// in the cell. So old and new processes read each other's values.
+// A process of an older version writes with its configured codec, and reads by the codec in the
+// cell. So old and new processes read each other's values.
 func TestCompressionInAMixedFleet(t *testing.T) {
 	mem := tiertest.NewMemory()
 	text := strings.Repeat("all work and no play ", 1000)

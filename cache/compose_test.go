@@ -16,8 +16,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// tower is one process with caches that are built on each other. Level 0 reads the source,
-// and level i+1 is built from level i. The process can be cut off from the log.
+// tower is one process with caches that are built on each other. Level 0 reads the source, and
+// level i+1 is built from level i. The process can be cut off from the log.
 type tower struct {
 	source atomic.Int64 // the source's version
 	teller *cache.Tiers // the process that invalidates
@@ -100,9 +100,9 @@ func (w *tower) change(t *testing.T, more ...invalidate.Scope) {
 	}
 }
 
-// climb reads the levels until no old value can be left. It starts to read each level pace
-// after the level below. It returns, for each level, how long after since it served the
-// last old value.
+// climb reads the levels until no old value can be left. It starts to read each level pace after
+// the level below. It returns, for each level, how long after since it served the last old
+// value.
 func (w *tower) climb(t *testing.T, since time.Time, pace time.Duration) []time.Duration {
 	t.Helper()
 	const step = bound / 40
@@ -122,8 +122,8 @@ func (w *tower) climb(t *testing.T, since time.Time, pace time.Duration) []time.
 
 func readOne(ctx context.Context, below things) (string, error) { return below.Get(ctx, 1) }
 
-// After an invalidation, a built value is served no longer than its parts: for one bound,
-// at any depth.
+// After an invalidation, a built value is served no longer than its parts: for one bound, at any
+// depth.
 func TestBuiltValuesKeepTheBound(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -13,8 +13,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// ring is a set of keys. The loader of each key waits until all have begun, then reads the
-// next key.
+// ring is a set of keys. The loader of each key waits until all have begun, then reads the next
+// key.
 type ring struct {
 	size   int  // the loader of the last key reads the first
 	batch  bool // read by GetMany
@@ -80,8 +80,8 @@ func (r *ring) open(t *testing.T) {
 	})
 }
 
-// Loads that wait for each other in a circle would wait until LoadTimeout, whichever
-// caller began them. The load that closes the circle gets ErrRecursive at once.
+// Loads that wait for each other in a circle would wait until LoadTimeout, whichever caller
+// began them. The load that closes the circle gets ErrRecursive at once.
 func TestCrossedLoads(t *testing.T) {
 	for name, r := range map[string]ring{
 		"two":                     {size: 2},

@@ -14,8 +14,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A value that is built from an inner one inherits its tags, whichever call read the inner
-// one. Invalidating the inner value's tag also invalidates the outer value.
+// A value that is built from an inner one inherits its tags, whichever call read the inner one.
+// Invalidating the inner value's tag also invalidates the outer value.
 func TestOuterInheritsTags(t *testing.T) {
 	many := func(ctx context.Context, c things) error { _, err := c.GetMany(ctx, []int{1, 2}); return err }
 	one := func(ctx context.Context, c things) error { _, err := c.Get(ctx, 1); return err }

@@ -31,8 +31,8 @@ func (s falseAnswers) Claim(ctx context.Context, key string, c tier.Claim) (tier
 	return tier.Claimed{}, err
 }
 
-// The remote tier grants a claim, and the answer is lost. The claimant gives the claim
-// back. So the others wait for one RemoteTimeout and one poll, not for ClaimTTL.
+// The remote tier grants a claim, and the answer is lost. The claimant gives the claim back. So
+// the others wait for one RemoteTimeout and one poll, not for ClaimTTL.
 func TestLostAnswerToAClaim(t *testing.T) {
 	lost := func(r tier.Remote) tier.Remote {
 		f := tiertest.NewFaulty(r)

@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A remembered error names the operation "get" in every process, whichever call caused the
-// load. Any other error names the operation of the call that gets it.
+// A remembered error names the operation "get" in every process, whichever call caused the load.
+// Any other error names the operation of the call that gets it.
 func TestRememberedErrorsNameGet(t *testing.T) {
 	const text = "default:things:1001"
 	for name, first := range map[string]func(ctx context.Context, c things) error{
@@ -60,8 +60,8 @@ func (s *source2) loadMany(ctx context.Context, _ []int) (map[int]string, error)
 	return nil, errors.Join(nap(ctx, time.Second), s.err)
 }
 
-// Callers of several methods share one load that fails. Each gets an error that names its
-// own operation, whichever caller leads.
+// Callers of several methods share one load that fails. Each gets an error that names its own
+// operation, whichever caller leads.
 func TestErrorsNameTheirCallers(t *testing.T) {
 	const text = "default:things:1"
 	calls := []struct {

@@ -62,9 +62,8 @@ func wantEvents(t *testing.T, got []invalidate.Event, want ...invalidate.Event) 
 	}
 }
 
-// A process gets events of its own invalidations with their scopes, and of another
-// process's with hashes only. They come in order. Earlier invalidations of other processes
-// cause none.
+// A process gets events of its own invalidations with their scopes, and of another process's
+// with hashes only. They come in order. Earlier invalidations of other processes cause none.
 func TestOnInvalidate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
@@ -106,8 +105,8 @@ func TestOnInvalidateAlone(t *testing.T) {
 	})
 }
 
-// An invalidation that waits for the log causes an event at once, because it applies in
-// this process at once. Missing records cause an event of everything.
+// An invalidation that waits for the log causes an event at once, because it applies in this
+// process at once. Missing records cause an event of everything.
 func TestOnInvalidateInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
@@ -138,8 +137,8 @@ func TestOnInvalidateInAnOutage(t *testing.T) {
 	})
 }
 
-// A listener that is too slow gets an event of everything, with the number of dropped
-// events. A listener that panics stays registered.
+// A listener that is too slow gets an event of everything, with the number of dropped events. A
+// listener that panics stays registered.
 func TestSlowListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiers := open(t, cache.TiersConfig{})

@@ -15,8 +15,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// Callers share values and must not change them, unless Clone tells the cache how to copy
-// them.
+// Callers share values and must not change them, unless Clone tells the cache how to copy them.
 func ExampleConfig_clone() {
 	ctx := context.Background()
 	lists, done := example(cache.Config[string, []string]{
@@ -38,8 +37,8 @@ type rendered struct {
 	Render func() string
 }
 
-// Each process makes its own reports. A report holds a function, so the remote tier cannot
-// store it.
+// Each process makes its own reports. A report holds a function, so the remote tier cannot store
+// it.
 func ExampleConfig_localOnly() {
 	load := func(_ context.Context, id int) (rendered, error) {
 		title := fmt.Sprint("report ", id)
@@ -67,8 +66,8 @@ func ExampleConfig_localOnly() {
 	// <h1>report 7</h1> <nil>
 }
 
-// The second version of a program uses the same type with another meaning. It must not
-// read what the first version stored.
+// The second version of a program uses the same type with another meaning. It must not read what
+// the first version stored.
 func ExampleConfig_schema() {
 	ctx := context.Background()
 	remote := tiertest.NewMemory()
@@ -100,8 +99,8 @@ type versioned struct{ codec.Codec }
 
 func (versioned) ID() string { return "json-2" }
 
-// These are the limits of a process that serves many tenants. Next month its caches will
-// write with another codec, so it already registers that codec for reading.
+// These are the limits of a process that serves many tenants. Next month its caches will write
+// with another codec, so it already registers that codec for reading.
 func ExampleTiersConfig() {
 	tiers, err := cache.Open(cache.TiersConfig{
 		MaxLoads:       64,     // the database can take these

@@ -38,8 +38,8 @@ func Example_overloaded() {
 	// Output: true
 }
 
-// A loader that is too slow fails for every caller that waits. Error.Code distinguishes
-// this from a caller's own deadline.
+// A loader that is too slow fails for every caller that waits. Error.Code distinguishes this
+// from a caller's own deadline.
 func Example_loadTimeout() {
 	ctx := context.Background()
 	users, done := example(cache.Config[int64, User]{

@@ -169,8 +169,8 @@ func ExampleFill_NoStore() {
 	// load
 }
 
-// A loader that knows the previous value can ask its source whether the value changed. If
-// not, the source transfers nothing.
+// A loader that knows the previous value can ask its source whether the value changed. If not,
+// the source transfers nothing.
 func ExamplePrevious() {
 	type document struct{ ETag, Text string }
 	get := func(etag string) (document, bool) { // a GET with If-None-Match
@@ -201,8 +201,8 @@ func ExamplePrevious() {
 	// hello
 }
 
-// The loader's signature gives the types. NotFoundIs turns the database's error for an
-// absence into ErrNotFound.
+// The loader's signature gives the types. NotFoundIs turns the database's error for an absence
+// into ErrNotFound.
 func ExampleFor() {
 	load := func(_ context.Context, id int64) (string, error) {
 		if id != 42 {

@@ -91,8 +91,8 @@ func ExampleOption() {
 	// Ada <nil>
 }
 
-// A call may skip a tier. Use it for a value that only this process should keep, or for
-// one that is read once and should not evict others.
+// A call may skip a tier. Use it for a value that only this process should keep, or for one that
+// is read once and should not evict others.
 func ExampleSkipLocal() {
 	ctx := context.Background()
 	users, done := exampleUsers()

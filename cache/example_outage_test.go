@@ -13,8 +13,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// While the log is unreachable, an invalidation applies in this process. It waits until it
-// can be sent to the others.
+// While the log is unreachable, an invalidation applies in this process. It waits until it can
+// be sent to the others.
 func Example_outage() {
 	ctx := context.Background()
 	link := logtest.NewFaulty(logtest.NewMemory(logtest.MemoryConfig{})) // redislog.New(rdb, …) in production

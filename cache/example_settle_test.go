@@ -10,8 +10,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// A database commits an invalidation together with the data. It reaches the processes
-// soon, and all of them within the log's bound. Settle waits until it has reached all.
+// A database commits an invalidation together with the data. It reaches the processes soon, and
+// all of them within the log's bound. Settle waits until it has reached all.
 func ExampleTiers_Settle() {
 	ctx := context.Background()
 	tiers, err := cache.Open(cache.TiersConfig{

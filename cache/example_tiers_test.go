@@ -14,8 +14,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// Two processes share a remote tier. In production it is redistier.New(rdb, …), in tests
-// memory.
+// Two processes share a remote tier. Here and in tests it is memory, and in production
+// redistier.New(rdb, …).
 func ExampleOpen() {
 	ctx := context.Background()
 	remote := tiertest.NewMemory()
@@ -70,8 +70,7 @@ func ExampleTiers_Stats() {
 	// default users:v1 loads 1
 }
 
-// Policies can be overridden by tenant, by namespace or by both, even while the program
-// runs.
+// Policies can be overridden by tenant, by namespace or by both, even while the program runs.
 func ExampleTiers_SetPolicies() {
 	ctx := context.Background()
 	tiers, err := cache.Open(cache.TiersConfig{})

@@ -38,8 +38,8 @@ func scopesOf1(t *testing.T) map[string]invalidate.Scope {
 	}
 }
 
-// Expire of any scope in one process makes the value stale in every process. It is loaded
-// again once, in the background. Reads get the stale value meanwhile.
+// Expire of any scope in one process makes the value stale in every process. It is loaded again
+// once, in the background. Reads get the stale value meanwhile.
 func TestExpireReachesOthers(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
 		t.Run(name, func(t *testing.T) {
@@ -79,8 +79,8 @@ func TestExpireWithoutStale(t *testing.T) {
 	}
 }
 
-// A frame of the remote tier that is older than an Expire is stale for every reader, also
-// in a process that never saw the key.
+// A frame of the remote tier that is older than an Expire is stale for every reader, also in a
+// process that never saw the key.
 func TestExpiredFrames(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
 		t.Run(name, func(t *testing.T) {
@@ -149,9 +149,8 @@ func TestInvalidateWinsOverExpire(t *testing.T) {
 	}
 }
 
-// When an Expire overtakes a load, the loaded value is stale from the start, and is
-// refreshed once. Callers from before the Expire get it as fresh, and later callers get it
-// as stale.
+// When an Expire overtakes a load, the loaded value is stale from the start, and is refreshed
+// once. Callers from before the Expire get it. Later callers get it as stale.
 func TestExpireOvertakesLoad(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
 		t.Run(name, func(t *testing.T) {
@@ -178,8 +177,8 @@ func TestExpireOvertakesLoad(t *testing.T) {
 	}
 }
 
-// A call that begins after an Expire does not get the value of a load that began before
-// it, except as stale.
+// A call that begins after an Expire does not get the value of a load that began before it,
+// except as stale.
 func TestJoinersAfterExpire(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
 		t.Run(name, func(t *testing.T) {

@@ -17,8 +17,8 @@ var (
 	notKept  = policy.Patch{TTL: new(time.Hour), Stale: new(time.Duration), StaleIfError: new(time.Duration)}
 )
 
-// A call comes between two expiries and joins a load that began before both. It does not
-// get the value as fresh: the first Expire counts.
+// A call comes between two expiries and joins a load that began before both. It does not get the
+// value as fresh: the first Expire counts.
 func TestJoinersBetweenExpiries(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
 		t.Run(name, func(t *testing.T) {
@@ -39,8 +39,8 @@ func TestJoinersBetweenExpiries(t *testing.T) {
 	}
 }
 
-// An old value stands in for a failed load, and the Throttle prevents another load. An
-// Expire of the value ends both.
+// An old value stands in for a failed load, and the Throttle prevents another load. An Expire of
+// the value ends both.
 func TestExpireEndsThrottle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiers, src := open(t, cache.TiersConfig{}), &source{}
@@ -79,8 +79,8 @@ func built(t *testing.T, tiers *cache.Tiers, ns string, p policy.Patch, load cac
 	return c
 }
 
-// A value built from an expired part is not fresh, even if the value between the two is
-// not stored.
+// A value built from an expired part is not fresh, even if the value between the two is not
+// stored.
 func TestExpiredPartsOfUnstoredValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiers, src := open(t, cache.TiersConfig{}), &source{}
@@ -106,8 +106,7 @@ func TestExpiredPartsOfUnstoredValues(t *testing.T) {
 	})
 }
 
-// The same holds if that value was read from the remote tier, where another process put
-// it.
+// The same holds if that value was read from the remote tier, where another process put it.
 func TestExpiredPartsOfFrames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{Policy: keptLong})
@@ -132,8 +131,7 @@ func TestExpiredPartsOfFrames(t *testing.T) {
 	})
 }
 
-// The same holds if the part is in other Tiers, and these Tiers invalidated and expired
-// nothing.
+// The same holds if the part is in other Tiers, and these Tiers invalidated and expired nothing.
 func TestExpiredPartsOfOtherTiers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		there, here, src := open(t, cache.TiersConfig{}), open(t, cache.TiersConfig{}), &source{}
@@ -184,8 +182,8 @@ func TestExpiredPartsThatStandIn(t *testing.T) {
 	})
 }
 
-// A call that begins after an Expire does not wait for an earlier load of this process, if
-// the scope is known to cover the key before the load ends.
+// A call that begins after an Expire does not wait for an earlier load of this process, if the
+// scope is known to cover the key before the load ends.
 func TestExpiredLoadIsNotWaitedFor(t *testing.T) {
 	scopes := scopesOf1(t)
 	delete(scopes, "tag") // the tags are known only when the load has ended
@@ -237,7 +235,8 @@ func TestFirstExpiryCounts(t *testing.T) {
 	}
 }
 
-// A value without a TTL also stays stale for as long as the policy allows after an Expire.
+// A value with TTL policy.Forever also stays stale for as long as the policy allows after an
+// Expire.
 func TestExpireWithoutTTL(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
 		t.Run(name, func(t *testing.T) {
@@ -262,8 +261,8 @@ func TestExpireWithoutTTL(t *testing.T) {
 	}
 }
 
-// An Expire that waits for the log makes the value stale in this process at once. In the
-// others it does so when it has been sent.
+// An Expire that waits for the log makes the value stale in this process at once. In the others
+// it does so when it has been sent.
 func TestExpireOutOfReach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{Tags: tagged, Policy: keptLong})

@@ -54,7 +54,7 @@ func TestStaleIfErrorIsRefused(t *testing.T) {
 		src.fail(errSource)
 		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.AllowStale(false))
 		wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil})
-		// AllowStale(false) also counts while the Throttle prevents loads for other reads.
+		// The Throttle, which prevents loads for other reads, does not change this.
 		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.AllowStale(false))
 		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.MaxAge(time.Second))
 	})
@@ -166,8 +166,8 @@ func TestInvalidatedIsNeverServedStale(t *testing.T) {
 	}
 }
 
-// An old value that stands in for a failed load is served for a Throttle without another
-// load, to spare the source. This must not keep it longer than StaleIfError allows.
+// An old value that stands in for a failed load is served for a Throttle without another load,
+// to spare the source. This must not keep it longer than StaleIfError allows.
 func TestFailSafeEndsOnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}

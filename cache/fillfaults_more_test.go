@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// The search for circles takes time in proportion to the number of waiting loads, not to
-// the number of paths between them.
+// The search for circles takes time in proportion to the number of waiting loads, not to the
+// number of paths between them.
 func TestManyLoadsThatWaitInLayers(t *testing.T) {
 	const width, layers = 8, 10
 	start := time.Now()
@@ -43,8 +43,8 @@ func TestManyLoadsThatWaitInLayers(t *testing.T) {
 	}
 }
 
-// When one key fails, for example on a node that is down, the other keys of a large batch
-// are still read from the remote tier.
+// When one key fails, for example on a node that is down, the other keys of a large batch are
+// still read from the remote tier.
 func TestOneBadKeyAmongThousands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		remote := faulty()

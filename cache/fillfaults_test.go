@@ -17,8 +17,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A read waits for one deadline on a remote tier that hangs, also when its load is
-// overtaken and repeated.
+// A read waits for one deadline on a remote tier that hangs, also when its load is overtaken and
+// repeated.
 func TestOvertakenReadSpendsOneDeadline(t *testing.T) {
 	for _, batch := range []bool{false, true} {
 		t.Run(fmt.Sprintf("batch=%v", batch), func(t *testing.T) {
@@ -76,8 +76,7 @@ func TestCloseGivesClaimsBack(t *testing.T) {
 	})
 }
 
-// A load that ends because its process closes is not remembered as a failure, in either
-// tier.
+// A load that ends because its process closes is not remembered as a failure, in either tier.
 func TestCloseIsNoLoadError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := tiertest.NewMemory()
@@ -117,8 +116,8 @@ func (g *doored) Get(h uint64) (tier.Entry, bool) {
 	return g.Local.Get(h)
 }
 
-// A refresh cannot begin when the tiers are closed at that moment. Its flight must end,
-// because another caller may have joined it.
+// A refresh cannot begin when the tiers are closed at that moment. Its flight must end, because
+// another caller may have joined it.
 func TestRefreshThatCannotBeginEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
@@ -198,8 +197,8 @@ func TestGoexitInFill(t *testing.T) {
 	})
 }
 
-// When Size panics for one key of a batch during the claim, the claims of the other keys
-// are given back.
+// When Size panics for one key of a batch during the claim, the claims of the other keys are
+// given back.
 func TestPanicInClaimGivesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		remote := faulty()
@@ -315,8 +314,8 @@ func TestCrossedLoadsWithSoftTimeout(t *testing.T) {
 	})
 }
 
-// Claims whose answers were lost are given back in commands of about 1,000 keys, at most
-// three times.
+// Claims whose answers were lost are given back in commands of about 1,000 keys, at most three
+// times.
 func TestGiveBackOfManyClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		remote := faulty()

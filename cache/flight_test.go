@@ -93,8 +93,8 @@ func TestCancelledFirstCallerHarmsNobody(t *testing.T) {
 	}
 }
 
-// A leader calls the remote tier with its own context. When it leaves while the tier
-// hangs, the flight goes on for the others.
+// A leader calls the remote tier with its own context. When it leaves while the tier hangs, the
+// flight goes on for the others.
 func TestLeaderLeavesDuringRemoteCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, remote := &source{}, faulty()
@@ -378,8 +378,8 @@ func TestNotRecursive(t *testing.T) {
 	})
 }
 
-// Callers with MaxAge share a load that is young enough for each of them. Each counts from
-// its own call.
+// Callers with MaxAge share a load that is young enough for each of them. Each counts from its
+// own call.
 func TestMaxAgeMerges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{took: time.Second}

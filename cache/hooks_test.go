@@ -29,7 +29,6 @@ type resident struct {
 	there map[cache.Entry][]string // tags as text, sorted
 }
 
-// listen sets the hooks of cfg.
 func listen(t *testing.T, cfg *cache.TiersConfig) *resident {
 	t.Helper()
 	r := &resident{t: t, there: map[cache.Entry][]string{}}
@@ -66,7 +65,6 @@ func (r *resident) removed(e cache.Entry, _ tier.EvictReason) {
 	delete(r.there, e)
 }
 
-// alive returns the entries that are alive, and their tags.
 func (r *resident) alive() map[string][]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,8 +130,8 @@ func TestStoredWithTags(t *testing.T) {
 	})
 }
 
-// A value of another process has the hashes of its tags, without their texts. So does a
-// value that is built from it.
+// A value of another process has the hashes of its tags, without their texts. So does a value
+// that is built from it.
 func TestStoredFromRemote(t *testing.T) {
 	mem := tiertest.NewMemory()
 	there := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Namespace: "inner", Tags: tagT, Load: (&source{}).load})
@@ -268,7 +266,7 @@ func TestStoredAndRefused(t *testing.T) {
 		t.Errorf("Set = %v, want ErrTooLarge", err)
 	}
 	if diff := cmp.Diff([]string{"stored default:things:1", "rejected default:things:1"}, told); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+		t.Errorf("hook calls (-want +got):\n%s", diff)
 	}
 }
 
@@ -301,8 +299,8 @@ func TestOnRemovedNeedsEvictions(t *testing.T) {
 	}
 }
 
-// After concurrent traffic of all kinds, exactly the entries that are alive by the hooks
-// can be read.
+// After concurrent traffic of all kinds, exactly the entries that are alive by the hooks can be
+// read.
 func TestHooksChurn(t *testing.T) {
 	cfg := cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1 << 20})}
 	seen := listen(t, &cfg)

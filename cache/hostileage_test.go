@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A cell may claim any load time and any lifetime. Still no age is negative or absurd,
-// MaxAge holds, and an expired value is not served.
+// A cell may claim any load time and any lifetime. Still no age is negative or absurd, MaxAge
+// holds, and an expired value is not served.
 func TestHostileTimes(t *testing.T) {
 	for _, field := range []string{"LoadedAt", "SoftAt", "HardAt", "all"} {
 		for _, ms := range []int64{
@@ -81,7 +81,6 @@ func hostileTimes(t *testing.T, field string, ms int64) {
 	}
 }
 
-// hostile is a cell and its frame.
 type hostile struct {
 	tier.Cell
 	frame []byte

@@ -10,9 +10,9 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// While the log hangs, reads with short deadlines get an answer from the source. After a
-// round to the log has failed, no read waits for another. No read spends more than half
-// its time on a lease.
+// While the log hangs, reads with short deadlines get an answer from the source. After a round
+// to the log has failed, no read waits for another. No read spends more than half its time on a
+// lease.
 func TestHurriedReadsWhileTheLogHangs(t *testing.T) {
 	for _, limit := range []time.Duration{15 * time.Millisecond, 30 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond} {
 		for name, started := range map[string]bool{"from the start": false, "later": true} {

@@ -22,8 +22,8 @@ type ear struct {
 	trouble string
 }
 
-// hear reports the records of a page that are new to the process, except those that the
-// process has just appended.
+// hear reports the records of a page that are new to the process, except those that the process
+// has just appended.
 func (e *ear) hear(p *logProcess, n *names, page invalidate.Page) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -78,7 +78,7 @@ func (w *logStage) toProcess(args string, do func(p *logProcess, what string) er
 				return do(p, c.Arg(1))
 			}
 		}
-		return fmt.Errorf("who is %s?", c.Arg(0))
+		return fmt.Errorf("no process is called %s", c.Arg(0))
 	}}
 }
 
@@ -104,7 +104,7 @@ func (p *logProcess) way(name string, redis func(*tiertest.Faulty), log func(*lo
 	case "tail":
 		log(p.loglink, logtest.Tail)
 	default:
-		return fmt.Errorf("there is no way to %s", name)
+		return fmt.Errorf("a process has no link %s", name)
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (w *logStage) failover(c *script.Call) error {
 	case "redis":
 		return w.dump.restore(w.redis)
 	}
-	return fmt.Errorf("what is %s?", c.Arg(0))
+	return fmt.Errorf("failover of %s, want log or redis", c.Arg(0))
 }
 
 // dump holds the servers' data as of the story's last dump.

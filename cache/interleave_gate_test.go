@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// gate stands between a process and its network. Each message of the process passes it, in
-// both directions, and may be held. A held message stays on the wire when its caller gives
-// up. It still arrives after its release.
+// gate stands between a process and its network. Each message of the process passes it, in both
+// directions, and may be held. A held message stays on the wire when its caller gives up. It
+// still arrives after its release.
 type gate struct {
 	p *logProcess
 
@@ -21,7 +21,6 @@ type gate struct {
 	copies []func()
 }
 
-// message is a held message.
 type message struct{ off chan struct{} }
 
 // allTails is the only kind that holds every message, not just the next.
@@ -110,7 +109,7 @@ func (g *gate) open() {
 // mark makes the gate send the next message of a kind twice, or copy it.
 func (g *gate) mark(what map[string]bool, kind string) error {
 	if kind != "claim" && kind != "fill" && kind != "append" {
-		return fmt.Errorf("a %s is sent once", kind)
+		return fmt.Errorf("cannot resend or copy a %s", kind)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -156,8 +155,8 @@ type answer[T any] struct {
 	err error
 }
 
-// pass sends a message through the gate. It holds a reply on its way back, and any other
-// message on its way out.
+// pass sends a message through the gate. It holds a reply on its way back, and any other message
+// on its way out.
 func pass[T any](ctx context.Context, g *gate, kind string, reply bool, op func(context.Context) (T, error)) (T, error) {
 	if g.awake() {
 		ctx = context.WithoutCancel(ctx) // the message left before the process slept
@@ -184,8 +183,7 @@ func pass[T any](ctx context.Context, g *gate, kind string, reply bool, op func(
 		return a.v, a.err
 	case <-ctx.Done():
 	}
-	// A process that sleeps past the deadline gets the answer when it wakes, if the answer
-	// came.
+	// A process that sleeps past the deadline gets the answer when it wakes, if the answer came.
 	g.awake()
 	select {
 	case a := <-done:

@@ -87,8 +87,8 @@ func push(t *testing.T, w *logged) {
 }
 
 // The test combines each fault of the log with each kind of scope. After one bound, both
-// processes see an acknowledged invalidation. The process that called it sees it in any
-// case. When the log has recovered, both agree, and both cache again.
+// processes see an acknowledged invalidation. The process that called it sees it in any case.
+// When the log has recovered, both agree, and both cache again.
 func TestLogFaultMatrix(t *testing.T) {
 	for _, f := range logFaults(t) {
 		for name, scope := range map[string]func(t *testing.T) invalidate.Scope{
@@ -132,8 +132,8 @@ func tryFault(t *testing.T, f logFault, s invalidate.Scope) {
 	w.wantAgreement(t, loads)
 }
 
-// wantSince reads key 1 in process i. It expects a value from a later load than the one
-// with that number.
+// wantSince reads key 1 in process i. It expects a value from a later load than the one with
+// that number.
 func (w *logged) wantSince(t *testing.T, i, load int) {
 	t.Helper()
 	v, err := w.c[i].Get(t.Context(), 1)
@@ -144,8 +144,8 @@ func (w *logged) wantSince(t *testing.T, i, load int) {
 	}
 }
 
-// wantAgreement expects that both processes read a value loaded since, and then read it
-// again without a load.
+// wantAgreement expects that both processes read a value loaded since, then read it again
+// without a load.
 func (w *logged) wantAgreement(t *testing.T, since int) {
 	t.Helper()
 	w.wantSince(t, 1, since)

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// before lists calls that must come before others in any function that makes both. Only a
-// few loads of memory lie between the two. No message and no hook can force a race there,
-// so the test reads the source.
+// before lists calls that must come before others in any function that makes both. Only a few
+// loads of memory lie between the two. No message and no hook can force a race there, so the
+// test reads the source.
 var before = []struct {
 	first, then, why string
 	every            bool // every call of first, not only the first one
@@ -50,8 +50,8 @@ func TestLeaseIsReadBeforeFences(t *testing.T) {
 	}
 }
 
-// checkOrder checks that the first call of rule.first, or every such call, precedes the
-// calls of rule.then.
+// checkOrder checks that the first call of rule.first, or every such call, precedes the calls of
+// rule.then.
 func checkOrder(t *testing.T, fset *token.FileSet, f *ast.FuncDecl, found map[string]int) {
 	calls := callsOf(f.Body)
 	for _, rule := range before {
@@ -74,8 +74,8 @@ func checkOrder(t *testing.T, fset *token.FileSet, f *ast.FuncDecl, found map[st
 	}
 }
 
-// callsOf returns the positions of calls, by the last name and by the last two names of
-// the called function.
+// callsOf returns the positions of calls, by the last name and by the last two names of the
+// called function.
 func callsOf(body ast.Node) map[string][]token.Pos {
 	calls := map[string][]token.Pos{}
 	ast.Inspect(body, func(n ast.Node) bool {

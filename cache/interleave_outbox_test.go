@@ -11,8 +11,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// outbox is a table in the source's own database. Its rows were committed together with
-// the data, and have no number in the log yet.
+// outbox is a table in the source's own database. Its rows were committed together with the
+// data, and have no number in the log yet.
 type outbox struct {
 	mu   sync.Mutex // protects the rest
 	rows map[int][]invalidate.Scope
@@ -52,8 +52,8 @@ func (w logWire) UseCells(_ string, remove func(context.Context, []string, time.
 	w.p.remove = remove
 }
 
-// catchUp numbers the current rows: it stages them, removes the cells that they name, and
-// turns them into records.
+// catchUp numbers the current rows: it stages them, removes the cells that they name, and turns
+// them into records.
 func (l logGate) catchUp(ctx context.Context) error {
 	rows := l.outbox.stage()
 	var cells []string

@@ -44,8 +44,8 @@ func (r remoteGate) Unlink(ctx context.Context, keys ...string) error {
 	return err
 }
 
-// logRemote is a wire whose process first reports whether it refused the frame that it
-// read before.
+// logRemote is a wire whose process first reports whether it refused the frame that it read
+// before.
 type logRemote struct {
 	wire
 	lp *logProcess
@@ -67,8 +67,8 @@ func (r logRemote) ClaimMany(ctx context.Context, keys []string, c []tier.Claim)
 	return r.wire.ClaimMany(ctx, keys, c)
 }
 
-// repeat makes op happen again when the story says so. It does so at once, as when a
-// client library sends a command twice, or when a copy is delivered.
+// repeat makes op happen again when the story says so. It does so at once, as when a client
+// library sends a command twice, or when a copy is delivered.
 func repeat[T any](g *gate, kind string, op func(context.Context) (T, error)) func(context.Context) (T, error) {
 	return func(ctx context.Context) (T, error) {
 		g.mu.Lock()
@@ -91,7 +91,6 @@ func repeat[T any](g *gate, kind string, op func(context.Context) (T, error)) fu
 	}
 }
 
-// deliver makes the copies arrive.
 func (g *gate) deliver() error {
 	g.mu.Lock()
 	copies := g.copies

@@ -18,15 +18,15 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// The stories in testdata/log show the races that the log, the lease and the frames'
-// positions prevent. Each file shows one race, and why no read is wrong. The stories force
-// the races: messages are held on the wire, processes sleep, and servers forget. Read the
-// stories in order to learn the protocol.
+// The stories in testdata/log show the races that the log, the lease and the frames' positions
+// prevent. Each file shows one race, and why no read is wrong. The stories force the races:
+// messages are held on the wire, processes sleep, and servers forget. Read the stories in order
+// to learn the protocol.
 //
 // commit SCOPES ends a transaction with a row in the outbox.
 //
-// A process is a, b or c. The story starts c. Messages arrive by themselves. These
-// commands stop them:
+// A process is a, b or c. The story starts c. Messages arrive by themselves. These commands stop
+// them:
 //
 //	hold WHO get        holds the answer to the next get
 //	hold WHO claim      holds the next claim before it arrives; also fill, unlink
@@ -101,8 +101,8 @@ func newLogStage(t *testing.T, env *script.Env) map[string]script.Command {
 	return commands
 }
 
-// start starts a process, which then contacts the log for the first time. Each process is
-// a little further away than the one before.
+// start starts a process, which then contacts the log for the first time. Each process is a
+// little further away than the one before.
 func (w *logStage) start(name string) *logProcess {
 	far := time.Duration(len(w.all)) * 100 * time.Microsecond
 	p := &logProcess{process: &process{name: name, env: w.env, source: w.source, redis: w.redis, wire: time.Millisecond + far}}
@@ -133,8 +133,8 @@ func (w *logStage) startLate(c *script.Call) error {
 	return nil
 }
 
-// ask makes a process contact the log now, like a reader that accepts only what is known
-// to be true at this instant.
+// ask makes a process contact the log now, like a reader that accepts only what is known to be
+// true at this instant.
 func (w *logStage) ask(c *script.Call) error {
 	for _, p := range w.all {
 		if p.name == c.Arg(0) {

@@ -10,9 +10,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// logWire is the log as one process reaches it. Each message to the log takes a moment,
-// and so does each message that the log sends by itself. The story gets a line for each
-// message that is new to the process, and none for a message that changes nothing.
+// logWire is the log as one process reaches it. Each message takes a moment, also one that the
+// log sends by itself. A message that is new to the process adds a line to the story.
 type logWire struct {
 	p     *logProcess
 	names *names
@@ -52,9 +51,8 @@ func (w logWire) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Pag
 	return page, err
 }
 
-// pace delays renewals, which may come at any time, to quarters of a second. So they do
-// not come during the few milliseconds of a command. A call that waits for a renewal gets
-// it at once.
+// pace delays renewals, which may come at any time, to quarters of a second. So they do not come
+// during the few milliseconds of a command. A call that waits for a renewal gets it at once.
 type pace struct {
 	mu    sync.Mutex    // protects the rest
 	busy  int           // running calls
@@ -99,8 +97,8 @@ func (p *pace) call() (over func()) {
 	}
 }
 
-// logGate is the log behind a gate. It reports each append when it happens, even if the
-// answer is lost.
+// logGate is the log behind a gate. It reports each append when it happens, even if the answer
+// is lost.
 type logGate struct {
 	g      *gate
 	log    *logtest.Memory

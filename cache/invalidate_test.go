@@ -91,8 +91,7 @@ func TestInvalidateRefusesBadScopes(t *testing.T) {
 	}
 }
 
-// When the remote tier is unreachable, Invalidate returns an error. It still applies in
-// this process.
+// When the remote tier is unreachable, Invalidate returns an error, but applies in this process.
 func TestInvalidateWithRemoteDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, remote := &source{}, faulty()

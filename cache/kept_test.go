@@ -63,8 +63,8 @@ func each(t *testing.T, test func(t *testing.T, alone bool)) {
 	}
 }
 
-// A kept value is not served. The load that replaces it gets it as Previous.
-// ErrNotModified makes it fresh again for the lifetime that this load sets.
+// A kept value is not served. The load that replaces it gets it as Previous. ErrNotModified
+// makes it fresh again for the lifetime that this load sets.
 func TestKept(t *testing.T) {
 	each(t, func(t *testing.T, alone bool) {
 		src := &conditional{say: hourKept}
@@ -138,8 +138,8 @@ func TestKeptAndExpired(t *testing.T) {
 	})
 }
 
-// A value that is never fresh is loaded at each read, and each load gets it as Previous.
-// When the source fails, the kept value is not served, and stays kept.
+// A value that is never fresh is loaded at each read, and each load gets it as Previous. When
+// the source fails, the kept value is not served, and stays kept.
 func TestKeptAndNeverFresh(t *testing.T) {
 	each(t, func(t *testing.T, alone bool) {
 		src := &conditional{say: func(f *cache.Fill) {
@@ -180,8 +180,8 @@ func TestAbsenceIsNotKept(t *testing.T) {
 	})
 }
 
-// A value that is built from a never-fresh value is as fresh as its own loader says. This
-// holds in the process that loaded the part and in others.
+// A value that is built from a never-fresh value is as fresh as its own loader says. This holds
+// in the process that loaded the part and in others.
 func TestBuiltOfNeverFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ts, parts := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Namespace: "part", Load: func(ctx context.Context, _ int) (string, error) {

@@ -24,8 +24,8 @@ import (
 )
 
 // Helpers that the tests of this package share. Tests with time run in a testing/synctest
-// bubble. Its clock moves only when every goroutine waits, so the times in the assertions
-// are exact. A goroutine left behind fails the bubble.
+// bubble. Its clock moves only when every goroutine waits, so the times in the assertions are
+// exact. A goroutine left behind fails the bubble.
 
 type (
 	things      = cache.Cache[int, string]
@@ -39,7 +39,6 @@ func advance(d time.Duration) {
 	synctest.Wait()
 }
 
-// nap waits as a slow loader does.
 func nap(ctx context.Context, d time.Duration) error {
 	if d == 0 {
 		return nil
@@ -100,8 +99,8 @@ func fleet(t *testing.T, n int, remote tier.Remote, tc cache.TiersConfig, cfg th
 	return ts, cs
 }
 
-// source is the slow source behind a cache. Its values name the key and the load: the
-// second load of 7 returns "7.2".
+// source is the slow source behind a cache. Its values name the key and the load: the second
+// load of 7 returns "7.2".
 type source struct {
 	took time.Duration // set before first use
 
@@ -214,7 +213,7 @@ func wantFetch(t *testing.T, c things, k int, want fetched, opts ...cache.Option
 	}
 }
 
-// wantError checks that err is an *Error with op and key, and that it is the error is.
+// wantError checks that err is an *Error with op and key, and that errors.Is(err, is).
 func wantError(t *testing.T, err error, op, key string, is error) {
 	t.Helper()
 	ce, ok := errors.AsType[*cache.Error](err)
@@ -254,7 +253,6 @@ func prefixOf(p string) invalidate.Scope {
 	return invalidate.Prefix(tenant, rest)
 }
 
-// panicOf returns what f panics with.
 func panicOf(f func()) (p any) {
 	defer func() { p = recover() }()
 	f()
@@ -264,8 +262,7 @@ func panicOf(f func()) (p any) {
 // faulty returns a remote tier in memory that fails on command.
 func faulty() *tiertest.Faulty { return tiertest.NewFaulty(tiertest.NewMemory()) }
 
-// seedOf returns the seed of a randomised test: TWOFOLD_SEED, or a new one. The test logs
-// it.
+// seedOf returns the seed of a randomised test: TWOFOLD_SEED, or a new one. The test logs it.
 func seedOf(t *testing.T) uint64 {
 	t.Helper()
 	seed := rand.Uint64()

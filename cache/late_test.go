@@ -16,9 +16,9 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A load runs out of time, and an invalidation overtakes it. Its callers have their
-// answers, so the flight does not load again. With the race detector the test also shows
-// that the timer's goroutine shares no data with the flight's.
+// A load runs out of time, and an invalidation overtakes it. Its callers have their answers, so
+// the flight does not load again. With the race detector the test also shows that the timer's
+// goroutine shares no data with the flight's.
 func TestLateAndOvertaken(t *testing.T) {
 	for _, batch := range []bool{false, true} {
 		for _, traced := range []bool{false, true} {
@@ -81,9 +81,8 @@ func lateAndOvertaken(t *testing.T, batch, traced bool, linger time.Duration) {
 	}
 }
 
-// When the goroutine of a load's timer stores an old value again, it runs the user's Size
-// and hooks. If they panic, the process must not end, and the callers must get their
-// answers.
+// When the goroutine of a load's timer stores an old value again, it runs the user's Size and
+// hooks. If they panic, the process must not end, and the callers must get their answers.
 func TestLateHookSurvivesPanics(t *testing.T) {
 	for _, place := range []string{"Size", "OnRemoved"} {
 		t.Run(place, func(t *testing.T) {

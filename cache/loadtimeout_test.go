@@ -45,9 +45,8 @@ var endings = []ended{
 	}},
 }
 
-// A load that exceeds LoadTimeout fails with ErrLoadTimeout, which is also a
-// DeadlineExceeded. Neither the caller's deadline nor the loader's own is an
-// ErrLoadTimeout.
+// A load that exceeds LoadTimeout fails with ErrLoadTimeout, which is also a DeadlineExceeded.
+// Neither the caller's deadline nor the loader's own is an ErrLoadTimeout.
 func TestErrLoadTimeout(t *testing.T) {
 	if !errors.Is(cache.ErrLoadTimeout, context.DeadlineExceeded) {
 		t.Error("ErrLoadTimeout is not a context.DeadlineExceeded")

@@ -53,7 +53,6 @@ func (w *logged) between(i int, f func()) {
 	})
 }
 
-// want reads k in process i and checks its value.
 func (w *logged) want(t *testing.T, i, k int, v string) {
 	t.Helper()
 	got, err := w.c[i].Get(t.Context(), k)
@@ -79,8 +78,8 @@ func keyScope(t *testing.T, k int) invalidate.Scope {
 	return invalidate.Key(full)
 }
 
-// After one process invalidates a value by any scope, the other refuses it from either
-// tier, as soon as the record has arrived.
+// After one process invalidates a value by any scope, the other refuses it from either tier, as
+// soon as the record has arrived.
 func TestInvalidationReachesOthers(t *testing.T) {
 	for name, scopes := range map[string][]invalidate.Scope{
 		"key":      {keyScope(t, 1)},
@@ -104,8 +103,8 @@ func TestInvalidationReachesOthers(t *testing.T) {
 	}
 }
 
-// A process that is cut off from the log serves its cached values until its lease runs
-// out, and no longer.
+// A process that is cut off from the log serves its cached values until its lease runs out, and
+// no longer.
 func TestLeaseRunsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
@@ -153,8 +152,8 @@ func TestStrict(t *testing.T) {
 	})
 }
 
-// While the log is unreachable, an invalidation applies in this process, is reported as
-// pending, and is sent when the log is back.
+// While the log is unreachable, an invalidation applies in this process, is reported as pending,
+// and is sent when the log is back.
 func TestPendingInvalidation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})

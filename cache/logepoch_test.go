@@ -10,9 +10,9 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// A fleet restarts on a new log, and old cells survive, as on another server. The new
-// epochs may have lower numbers than those in the cells. A value that is invalidated now
-// must be gone in every process.
+// A fleet restarts on a new log, for example on another server, and old cells survive. The new
+// epochs may have lower numbers than those in the cells. A value that is invalidated now must be
+// gone in every process.
 func TestSurvivingCellsOfALostLog(t *testing.T) {
 	for name, scope := range map[string]invalidate.Scope{
 		"key": keyScope(t, 1), "tag": invalidate.Tag("default", "t"), "prefix": invalidate.Prefix("default", "things:"),

@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// While an invalidation holds a scope, every read gets an answer, and no tier keeps it.
-// When the hold ends, values are cached again.
+// While an invalidation holds a scope, every read gets an answer, and no tier keeps it. When the
+// hold ends, values are cached again.
 func TestHoldKeepsFromCaching(t *testing.T) {
 	const hold = 5 * time.Second
 	for name, scope := range map[string]invalidate.Scope{
@@ -46,8 +46,8 @@ func TestHoldKeepsFromCaching(t *testing.T) {
 	}
 }
 
-// Another process claims the key between its removal and the hold, and loses the claim. It
-// may be reading a replica that lags.
+// Another process claims the key between its removal and the hold, and loses the claim. It may
+// be reading a replica that lags.
 func TestHoldTakesClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
@@ -68,8 +68,8 @@ func TestHoldTakesClaims(t *testing.T) {
 	})
 }
 
-// A call with a small MaxAge needs a young lease for a value that another process loaded.
-// A clock that may be wrong gives the value's age.
+// A call with a small MaxAge needs a young lease for a value that another process loaded. A
+// clock that may be wrong gives the value's age.
 func TestMaxAgeNeedsAYoungLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
@@ -110,8 +110,8 @@ func TestMaxAgeNeedsAYoungLease(t *testing.T) {
 	})
 }
 
-// A load with MaxAge(0) replaces the remote value, even if the log is slow to answer. No
-// lease is as young as this call demands, but the call serves nothing that needs a lease.
+// A load with MaxAge(0) replaces the remote value, even if the log is slow to answer. No lease
+// is as young as this call demands, but the call serves nothing that needs a lease.
 func TestMaxAgeOfNothingReplaces(t *testing.T) {
 	for name, many := range map[string]bool{"Fetch": false, "GetMany": true} {
 		t.Run(name, func(t *testing.T) {

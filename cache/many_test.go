@@ -69,7 +69,6 @@ func (b *batched) Unlink(ctx context.Context, keys ...string) error {
 	return b.Faulty.Unlink(ctx, keys...)
 }
 
-// numbered returns n keys and their values.
 func numbered(n int, prefix string) (keys []int, vals map[int]string) {
 	vals = map[int]string{}
 	for i := range n {
@@ -172,9 +171,9 @@ func TestManyWithFailedKeys(t *testing.T) {
 	wantError(t, zero.DeleteMany(t.Context(), nil), "delete many", "-", nil)
 }
 
-// SetMany and DeleteMany do the same as single calls, despite concurrent readers and
-// faults of the remote tier. The writer reads its own writes. Its process reads no value
-// from before an invalidation. With a log, all processes agree in the end.
+// SetMany and DeleteMany do the same as single calls, despite concurrent readers and faults of
+// the remote tier. The writer reads its own writes. Its process reads no value from before an
+// invalidation. With a log, all processes agree in the end.
 func TestManyRaces(t *testing.T) {
 	seed := seedOf(t)
 	for run := range uint64(12) {

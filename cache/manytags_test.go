@@ -13,7 +13,6 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// tagNames returns n tags.
 func tagNames(n int) []string {
 	out := make([]string, n)
 	for i := range out {
@@ -22,10 +21,10 @@ func tagNames(n int) []string {
 	return out
 }
 
-// A value with more tags than a cell can hold is invalidated by each of them. This holds
-// in the process that loaded it, in one that reads its cell, and for values built from it.
-// Any other tag also invalidates it. A value with as many tags as a cell can hold is not
-// invalidated by other tags.
+// A value with more tags than a cell can hold is invalidated by each of them. This holds in the
+// process that loaded it, in one that reads its cell, and for values built from it. Any other
+// tag also invalidates it. A value with as many tags as a cell can hold is not invalidated by
+// other tags.
 func TestTagsBeyondTheLimit(t *testing.T) {
 	const limit = 256
 	for _, tt := range []struct {
@@ -118,8 +117,8 @@ func TestManyTagsAreHeld(t *testing.T) {
 	}
 }
 
-// An unchanged value gets one tag more than a cell can hold. This does not change the tags
-// of the entry that it replaces, which readers may still use.
+// An unchanged value gets one tag more than a cell can hold. This does not change the tags of
+// the entry that it replaces, which readers may still use.
 func TestManyTagsOfAValueThatStands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var entries []cache.Entry

@@ -188,8 +188,7 @@ func TestInstrumentList(t *testing.T) {
 	})
 }
 
-// Each local hit is counted. One in 1,024 is timed, and carries that number as an
-// attribute.
+// Each local hit is counted. One in 1,024 is timed, and carries that number as an attribute.
 func TestLocalHitsAreSampled(t *testing.T) {
 	w := watch(t, cache.TiersConfig{})
 	c := with(t, w.Tiers, thingConfig{Load: (&source{}).load})

@@ -12,8 +12,8 @@ import (
 
 type user struct{ Name string }
 
-// misuse is one wrong use of the package. Its error must name the field or argument, the
-// shape of the value, and the remedy.
+// misuse is one wrong use of the package. Its error must name the field or argument, the shape
+// of the value, and the remedy.
 type misuse struct {
 	err  error
 	is   error
@@ -36,7 +36,6 @@ func (m misuse) check(t *testing.T) {
 	}
 }
 
-// newErr returns the error of New.
 func newErr[K comparable, V any](tiers *cache.Tiers, cfg cache.Config[K, V]) error {
 	_, err := cache.New(tiers, cfg)
 	return err
@@ -83,8 +82,8 @@ func TestMisuseOfNew(t *testing.T) {
 	}
 }
 
-// Caches of one namespace may be made many times if they agree. Namespaces that only look
-// alike do not conflict.
+// Caches of one namespace may be made many times if they agree. Namespaces that only look alike
+// do not conflict.
 func TestNamespacesThatAgree(t *testing.T) {
 	tiers := open(t, cache.TiersConfig{})
 	for range 2 {

@@ -15,8 +15,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// world is the model that random operations are checked against. It has a source of
-// versions, and for each key the oldest version that a read may return.
+// world is the model that random operations are checked against. It has a source of versions,
+// and for each key the oldest version that a read may return.
 type world struct {
 	t      *testing.T
 	r      *rand.Rand
@@ -191,8 +191,8 @@ func (w *world) operations(k int) []struct {
 }
 
 // The test runs random operations one after the other, with refreshes in between. No read
-// returns a version from before the last invalidation, or one that was outdated for longer
-// than the policy allows.
+// returns a version from before the last invalidation, or one that was outdated for longer than
+// the policy allows.
 func TestModel(t *testing.T) {
 	seed := seedOf(t)
 	for run := range uint64(20) {

@@ -128,7 +128,7 @@ func TestMomentKeepsTheBound(t *testing.T) {
 	})
 }
 
-// TestForeverAndExpire expires entries that have no TTL.
+// TestForeverAndExpire expires entries with TTL policy.Forever, which need no clock.
 func TestForeverAndExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0

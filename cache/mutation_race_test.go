@@ -36,8 +36,7 @@ type node struct {
 	Value int
 }
 
-// A value that is nested deeper than 10,000 levels is not checked. It could overflow the
-// stack.
+// A value that is nested deeper than 10,000 levels is not checked. It could overflow the stack.
 func TestMutationCheckIsBounded(t *testing.T) {
 	c := with(t, open(t, cache.TiersConfig{}), cache.Config[int, *node]{
 		Size: func(*node) int64 { return 1 },

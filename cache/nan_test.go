@@ -29,9 +29,9 @@ type spot struct {
 
 func (s spot) MarshalText() ([]byte, error) { return []byte(s.name), nil }
 
-// A key that is not equal to itself can never be found again. It would never hit or share
-// a load, and would stay in the map of flights for ever. It is refused before anything is
-// done, by an error that names the cause and the remedy.
+// A key that is not equal to itself can never be found again. It would never hit or share a
+// load, and would stay in the map of flights for ever. It is refused before anything is done, by
+// an error that names the cause and the remedy.
 func TestNaNKey(t *testing.T) {
 	nan := math.NaN()
 	t.Run("float64", func(t *testing.T) { nanKey(t, nan, 1.5) })

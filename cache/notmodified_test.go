@@ -14,8 +14,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// unchanged returns a loader that gets its first value from build. After that it reports
-// that its source has not changed.
+// unchanged returns a loader that gets its first value from build. After that it reports that
+// its source has not changed.
 func unchanged(build func(context.Context) (string, error)) func(context.Context, int) (string, error) {
 	return func(ctx context.Context, _ int) (string, error) {
 		if _, ok := cache.Previous[string](ctx); ok {

@@ -59,8 +59,8 @@ type (
 func (c *closableLog) Close() error   { c.closed++; return nil }
 func (c *closableLocal) Close() error { c.closed++; return c.Local.Close() }
 
-// An Open that fails leaves no goroutine: the bubble would find it. The log and the local
-// tier of the configuration stay open, because the caller owns them.
+// An Open that fails leaves no goroutine: the bubble would find it. The log and the local tier
+// of the configuration stay open, because the caller owns them.
 func TestOpenFailsWithoutTrace(t *testing.T) {
 	for name, cfg := range map[string]cache.TiersConfig{
 		"limits":    {MaxLoads: -1},

@@ -132,8 +132,8 @@ func wantMany(t *testing.T, c things, want map[int]string, opts ...cache.Option)
 	}
 }
 
-// Callers share a load only if they skip the same tiers. Flights that use the remote tier
-// share a load by its claim.
+// Callers share a load only if they skip the same tiers. Flights that use the remote tier share
+// a load by its claim.
 func TestSkippingCallersAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem, src := tiertest.NewMemory(), &source{took: time.Second}
@@ -178,8 +178,7 @@ func TestSkipLocalDropsOlderCopies(t *testing.T) {
 	})
 }
 
-// A failed load serves old values only from the tiers that the call uses. It removes
-// nothing.
+// A failed load serves old values only from the tiers that the call uses. It removes nothing.
 func TestSkipAndFailedLoads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
@@ -238,8 +237,8 @@ func TestLocalOnly(t *testing.T) {
 	})
 }
 
-// An option that the call does not support, or with a value out of range, is refused
-// before anything is done.
+// An option that the call does not support, or with a value out of range, is refused before
+// anything is done.
 func TestRefusedOptions(t *testing.T) {
 	src := &source{}
 	tiers := open(t, cache.TiersConfig{})

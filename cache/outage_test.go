@@ -23,8 +23,8 @@ var writes = map[string]func(*testing.T, *cache.Tiers, things) error{
 	},
 }
 
-// During an outage of the log a call returns a PendingError after InvalidateWait. This
-// process no longer serves the invalidated value.
+// During an outage of the log a call returns a PendingError after InvalidateWait. This process
+// no longer serves the invalidated value.
 func TestInvalidateWait(t *testing.T) {
 	for name, write := range writes {
 		for wait, want := range map[time.Duration]time.Duration{

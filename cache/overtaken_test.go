@@ -15,8 +15,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// An invalidation comes while a load runs, so the load is repeated. All callers get the
-// second load's value, also those from before. No tier keeps the first value.
+// An invalidation comes while a load runs, so the load is repeated. All callers get the second
+// load's value, also those from before. No tier keeps the first value.
 func TestInvalidateDuringLoad(t *testing.T) {
 	for name, scope := range scopes(t) {
 		for _, remote := range []bool{false, true} {
@@ -49,8 +49,8 @@ func TestInvalidateDuringLoad(t *testing.T) {
 								t.Error("a caller from after the invalidation got the value of an earlier load")
 							}
 							// A caller does not wait for a flight whose value it could not get.
-							// There are two exceptions. The tags are unknown until the load ends. A
-							// lease in the remote tier may belong to another process.
+							// There are two exceptions. The tags are unknown until the load
+							// ends. A lease in the remote tier may belong to another process.
 							if d := time.Since(start); d > 1100*time.Millisecond && name != "tag" && !remote {
 								t.Errorf("a caller from after the invalidation waited %v", d)
 							}
@@ -69,8 +69,8 @@ func TestInvalidateDuringLoad(t *testing.T) {
 	}
 }
 
-// When each run of a load is overtaken, the load is given up after two repeats. Callers
-// from before get the last value, and nothing is stored.
+// When each run of a load is overtaken, the load is given up after two repeats. Callers from
+// before get the last value, and nothing is stored.
 func TestAlwaysOvertaken(t *testing.T) {
 	for name, scope := range scopes(t) {
 		t.Run(name, func(t *testing.T) {
@@ -105,8 +105,8 @@ func TestAlwaysOvertaken(t *testing.T) {
 	}
 }
 
-// The load has ended, and its value is being stored when an invalidation comes. Callers
-// that join now do not know its tags.
+// The load has ended, and its value is being stored when an invalidation comes. Callers that
+// join now do not know its tags.
 func TestInvalidateDuringFill(t *testing.T) {
 	for name, scope := range scopes(t) {
 		t.Run(name, func(t *testing.T) {
@@ -217,8 +217,8 @@ func TestOlderLoadEndsLater(t *testing.T) {
 	}
 }
 
-// In many trials with random pauses, no read that starts after Delete or Invalidate
-// returns an older version.
+// In many trials with random pauses, no read that starts after Delete or Invalidate returns an
+// older version.
 func TestDeleteRacesOlderLoads(t *testing.T) {
 	seed := seedOf(t)
 	for _, remote := range []bool{false, true} {

@@ -24,9 +24,8 @@ var owedCalls = map[string]func(*testing.T, context.Context, *logged) error{
 	},
 }
 
-// An invalidation that returned holds in its own process, whatever it returned and in any
-// state of the log. No later read gets the old value, although the remote tier still has
-// it.
+// An invalidation that returned holds in its own process, whatever it returned and in any state
+// of the log. No later read gets the old value, although the remote tier still has it.
 func TestOwnReadsAfterPendingError(t *testing.T) {
 	faults := map[string]func(*logtest.Faulty){
 		"down":    func(f *logtest.Faulty) { f.Fail(errors.New("down"), logtest.Sync) },
@@ -78,8 +77,8 @@ func ownReads(t *testing.T, call func(*testing.T, context.Context, *logged) erro
 	}
 }
 
-// Without a log an invalidation also holds in its own process, even if it could not remove
-// the cell.
+// Without a log an invalidation also holds in its own process, even if it could not remove the
+// cell.
 func TestOwnReadsWithoutALog(t *testing.T) {
 	for name, limit := range map[string]time.Duration{"no time": 0, "an hour": time.Hour} {
 		t.Run(name, func(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"github.com/twofold-go/twofold/internal/scope"
 )
 
-// A run belongs to the goroutine of its party. Other goroutines have the flight, contexts,
-// and a load's hook and handle. None of these may refer to the run, or that goroutine
-// could read a field while the party writes it.
+// A run belongs to the goroutine of its party. Other goroutines have the flight, contexts, and a
+// load's hook and handle. None of these may refer to the run, or that goroutine could read a
+// field while the party writes it.
 func TestLateCannotReachARun(t *testing.T) {
 	owned := reachable(
 		reflect.TypeFor[late[int, string]](), reflect.TypeFor[flight[int, string]](), reflect.TypeFor[Fill](),
@@ -25,7 +25,7 @@ func TestLateCannotReachARun(t *testing.T) {
 			t.Errorf("%v is reachable", typ)
 		}
 	}
-	// As a control, the walk finds the runs of a party.
+	// The control: the walk finds the runs of a party.
 	if !reachable(reflect.TypeFor[party[int, string]]())[reflect.TypeFor[run[int, string]]()] {
 		t.Error("the walk does not find a party's runs")
 	}

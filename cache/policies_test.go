@@ -11,8 +11,8 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// Policies returns the policies in force. The table overrides Config.Policy. A tenant is
-// listed only where its policy differs.
+// Policies returns the policies in force. The table overrides Config.Policy. A tenant is listed
+// only where its policy differs.
 func TestPolicies(t *testing.T) {
 	tiers := open(t, cache.TiersConfig{})
 	with(t, tiers, thingConfig{Namespace: "things", Policy: patch{TTL: new(time.Hour)}})

@@ -12,8 +12,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A loader may write to the key that it loads. Only a read of that key would wait for
-// itself.
+// A loader may write to the key that it loads. Only a read of that key would wait for itself.
 func TestWriteInsideOwnLoader(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

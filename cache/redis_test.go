@@ -19,8 +19,8 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// These tests run against real Redis servers and real faults. They wait for other
-// processes, so they poll.
+// These tests run against real Redis servers and real faults. They wait for other processes, so
+// they poll.
 
 // redisFleet is the tiers of two processes on one Redis.
 type redisFleet struct {
@@ -89,7 +89,6 @@ func redisFleetOf(t *testing.T, client func() redis.UniversalClient, bound time.
 	return f
 }
 
-// fleetTags tags even and odd keys.
 func fleetTags(k int, _ string) []string { return []string{[]string{"even", "odd"}[k%2]} }
 
 // get reads k in process i within ten seconds. More counts as a hang.
@@ -208,8 +207,8 @@ func redisWrites(t *testing.T, f *redisFleet) {
 	}
 }
 
-// TestRedisFaults causes every kind of fault of one server. Reads must go on during the
-// fault, and Redis must be used again after it.
+// TestRedisFaults causes every kind of fault of one server. Reads must go on during the fault,
+// and Redis must be used again after it.
 func TestRedisFaults(t *testing.T) {
 	faults := map[string]struct {
 		args        []string
@@ -290,8 +289,8 @@ func through(t *testing.T, s *redistest.Server, p *redistest.Proxy) func() redis
 	}
 }
 
-// redisDegraded reads while Redis is broken. Cached values come from the local tier, the
-// others from the loader, and the number of concurrent loads stays within MaxLoads.
+// redisDegraded reads while Redis is broken. Cached values come from the local tier, the others
+// from the loader, and the number of concurrent loads stays within MaxLoads.
 func redisDegraded(t *testing.T, f *redisFleet) {
 	t.Helper()
 	if src := f.get(t, 1, 1); src != cache.Local {
@@ -341,8 +340,8 @@ func TestRedisClusterNodeDown(t *testing.T) {
 	f.shares(t, 100_000)
 }
 
-// degradedButAnswering reads while a part of Redis is gone. Every read gets a value, from
-// any source.
+// degradedButAnswering reads while a part of Redis is gone. Every read gets a value, from any
+// source.
 func degradedButAnswering(t *testing.T, f *redisFleet) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -357,8 +356,8 @@ func degradedButAnswering(t *testing.T, f *redisFleet) {
 	}
 }
 
-// TestRedisOverload shows that a dead Redis and a slow source lead to ErrOverloaded, not
-// to ever more goroutines.
+// TestRedisOverload shows that a dead Redis and a slow source lead to ErrOverloaded, not to ever
+// more goroutines.
 func TestRedisOverload(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)

@@ -28,8 +28,8 @@ func fleetKey(t *testing.T, k int) invalidate.Scope {
 	return invalidate.Key(full)
 }
 
-// hears invalidates each kind of scope in one process. It waits until the other process
-// loads the value again, which it does for no other reason.
+// hears invalidates each kind of scope in one process. It waits until the other process loads
+// the value again, which it does for no other reason.
 func (f *redisFleet) hears(t *testing.T) {
 	t.Helper()
 	for i, scope := range []invalidate.Scope{
@@ -51,7 +51,6 @@ func (f *redisFleet) hears(t *testing.T) {
 	}
 }
 
-// TestRedisLog tests the log on every kind of Redis deployment.
 func TestRedisLog(t *testing.T) {
 	for name, start := range setups {
 		t.Run(name, func(t *testing.T) {
@@ -75,8 +74,8 @@ func TestRedisLog(t *testing.T) {
 	}
 }
 
-// redisCells shows that the cells of many invalidated keys are removed, also for processes
-// that do not follow the log.
+// redisCells shows that the cells of many invalidated keys are removed, also for processes that
+// do not follow the log.
 func redisCells(t *testing.T, f *redisFleet, rdb redis.UniversalClient) {
 	t.Helper()
 	var scopes []invalidate.Scope
@@ -143,8 +142,8 @@ func redisStrict(t *testing.T, f *redisFleet) {
 	}
 }
 
-// TestRedisLogFailover shows that the log survives the death of its primary. The new
-// primary may lack the last records, so all older values are given up.
+// TestRedisLogFailover shows that the log survives the death of its primary. The new primary may
+// lack the last records, so all older values are given up.
 func TestRedisLogFailover(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinel(t)

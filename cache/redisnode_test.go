@@ -15,8 +15,8 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// TestRedisHungNode pauses one node of a Cluster. Invalidations of keys on the other nodes
-// go on as usual. Those of keys on the paused node succeed when it is back.
+// TestRedisHungNode pauses one node of a Cluster. Invalidations of keys on the other nodes go on
+// as usual. Those of keys on the paused node succeed when it is back.
 func TestRedisHungNode(t *testing.T) {
 	t.Parallel()
 	const bound = 2 * time.Second

@@ -11,9 +11,9 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// Concurrent Refreshes of one key share a load that has not begun. A later Refresh starts
-// its own load, because the running load may have read the source too early. The same
-// holds for reads with MaxAge(0).
+// Concurrent Refreshes of one key share a load that has not begun. A later Refresh starts its
+// own load, because the running load may have read the source too early. The same holds for
+// reads with MaxAge(0).
 func TestConcurrentRefreshes(t *testing.T) {
 	for name, call := range map[string]func(ctx context.Context, c things) error{
 		"Refresh": func(ctx context.Context, c things) error { return c.Refresh(ctx, 1) },
@@ -32,8 +32,8 @@ func TestConcurrentRefreshes(t *testing.T) {
 
 func concurrentRefreshes(t *testing.T, remote bool, call func(context.Context, things) error) {
 	const callers, wait, took = 20, 10 * time.Millisecond, time.Second
-	// The load is delayed for a moment, by the remote tier's answer or by another load that
-	// has the only turn.
+	// The load is delayed for a moment, by the remote tier's answer or by another load that has
+	// the only turn.
 	src, tier := &source{}, faulty()
 	tc := cache.TiersConfig{MaxLoads: 1}
 	if remote {
@@ -93,8 +93,7 @@ func concurrentRefreshes(t *testing.T, remote bool, call func(context.Context, t
 	}
 }
 
-// The callers of a shared Refresh leave one by one. When the last one leaves, the load
-// ends.
+// The callers of a shared Refresh leave one by one. When the last one leaves, the load ends.
 func TestSharedRefreshIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, remote := &source{}, tiertest.NewFaulty(tiertest.NewMemory())

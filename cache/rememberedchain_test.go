@@ -19,8 +19,8 @@ type responseError struct{ r *response }
 
 func (e *responseError) Error() string { return "the answer was 500 " + string(e.r.body[:2]) }
 
-// Of a remembered error the cache keeps the code, the text, and a Coder. It does not keep
-// other objects alive that the error refers to.
+// Of a remembered error the cache keeps the code, the text, and a Coder. It does not keep other
+// objects alive that the error refers to.
 func TestRememberedErrorKeepsTextAlone(t *testing.T) {
 	var kept weak.Pointer[response]
 	tiers := open(t, cache.TiersConfig{})

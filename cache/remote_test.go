@@ -16,8 +16,8 @@ const cell1 = "default:things:1"
 
 var errRemote = errors.New("the remote tier is down")
 
-// Under any fault of the remote tier a read soon gets an answer, by a load that all
-// callers share. When the tier recovers, it is used again.
+// Under any fault of the remote tier a read soon gets an answer, by a load that all callers
+// share. When the tier recovers, it is used again.
 func TestRemoteFaults(t *testing.T) {
 	for _, tt := range []struct {
 		name string

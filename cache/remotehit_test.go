@@ -12,9 +12,9 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// remoteHitAllocations is the number of allocations of a remote hit with a
-// tiertest.Memory: the tier's copy of the frame, JSON decoding, the flight, the full key,
-// the item, and the call's deadline.
+// remoteHitAllocations is the number of allocations of a remote hit with a tiertest.Memory: the
+// tier's copy of the frame, JSON decoding, the flight, the full key, the item, and the call's
+// deadline.
 const remoteHitAllocations = 10
 
 // forgetful is a local tier whose last entry the test can delete.

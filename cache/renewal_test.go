@@ -9,8 +9,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A long load renews its claim. When another process deletes the key meanwhile, the claim
-// must not come back. The load began before the Delete, so its value must not be stored.
+// A long load renews its claim. When another process deletes the key meanwhile, the claim must
+// not come back. The load began before the Delete, so its value must not be stored.
 func TestRenewedClaimDoesNotOutliveDelete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		remote := tiertest.NewMemory()

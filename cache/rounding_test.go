@@ -8,9 +8,9 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// Frames count whole milliseconds, rounded so that a value lives shorter. The load and the
-// read may come at any fraction of a millisecond. No process serves the value as fresh
-// after its TTL, or reports too small an age.
+// Frames count whole milliseconds, rounded so that a value lives shorter. The load and the read
+// may come at any fraction of a millisecond. No process serves the value as fresh after its TTL,
+// or reports too small an age.
 func TestFramesRoundDown(t *testing.T) {
 	const ttl, step = 10 * time.Millisecond, 100 * time.Microsecond
 	for loaded := time.Duration(0); loaded < time.Millisecond; loaded += step {

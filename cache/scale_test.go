@@ -15,8 +15,7 @@ import (
 	"github.com/twofold-go/twofold/tier/local"
 )
 
-// An entry is invalidated only by an invalidation that covers it, however many others
-// there are.
+// An entry is invalidated only by an invalidation that covers it, however many others there are.
 
 // scaled returns n, or a tenth of it under the race detector.
 func scaled(n int) int {

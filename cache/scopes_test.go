@@ -15,8 +15,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// wantLeft sets keys of two tenants and of another namespace, and invalidates a scope. It
-// checks which keys of the cache are left. The keys of the others must stay.
+// wantLeft sets keys of two tenants and of another namespace, and invalidates a scope. It checks
+// which keys of the cache are left. The keys of the others must stay.
 func wantLeft[K comparable](t *testing.T, scope func(cache.Cache[K, string]) invalidate.Scope, keys, want []K) {
 	t.Helper()
 	tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
@@ -147,8 +147,7 @@ func TestScopesThatAreRefused(t *testing.T) {
 	}
 }
 
-// A prefix covers exactly the keys that start with it, even if characters in them are
-// escaped.
+// A prefix covers exactly the keys that start with it, even if characters in them are escaped.
 func TestPrefixSpellsAsKeys(t *testing.T) {
 	c := with(t, open(t, cache.TiersConfig{}), cache.Config[string, string]{})
 	r := rand.New(rand.NewPCG(seedOf(t), 0))

@@ -39,8 +39,7 @@ func (p *partial) Unlink(ctx context.Context, keys ...string) error {
 	return &tier.KeysError{Keys: failed, Err: errRemote}
 }
 
-// While the log hangs, DeleteMany fails for every key, also for those whose cells were
-// removed.
+// While the log hangs, DeleteMany fails for every key, also for those whose cells were removed.
 func TestDeleteManyWhileTheLogHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})

@@ -15,8 +15,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// Set and Delete may fail when their context has already ended. But the program has
-// changed the source, so the old value is no longer served.
+// Set and Delete may fail when their context has already ended. But the program has changed the
+// source, so the old value is no longer served.
 func TestWritesUnderAnEndedContext(t *testing.T) {
 	for name, write := range map[string]func(ctx context.Context, c things) error{
 		"Set":    func(ctx context.Context, c things) error { return c.Set(ctx, 1, "set") },
@@ -97,8 +97,8 @@ func TestSizeIsCalledOnce(t *testing.T) {
 	}
 }
 
-// When the local tier has no room for a value and there is no other tier, Set fails.
-// Otherwise the next read would not find the value.
+// When the local tier has no room for a value and there is no other tier, Set fails. Otherwise
+// the next read would not find the value.
 func TestSetOfWhatTheLocalTierRefuses(t *testing.T) {
 	big := strings.Repeat("x", 300<<10) // more than a fifth of the tier, less than MaxValueBytes
 	for _, remote := range []bool{false, true} {

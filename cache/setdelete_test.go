@@ -16,8 +16,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// before runs f once, right before the nth message of process 0 to the remote tier or to
-// the log. It returns the number of messages so far.
+// before runs f once, right before the nth message of process 0 to the remote tier or to the
+// log. It returns the number of messages so far.
 func (w *logged) before(n int64, f func()) (sent *atomic.Int64) {
 	sent = new(atomic.Int64)
 	var once sync.Once
@@ -35,8 +35,8 @@ func (w *logged) before(n int64, f func()) (sent *atomic.Int64) {
 	return sent
 }
 
-// A Delete comes at each step of a Set. In the end all processes agree, even one that
-// starts after the log has forgotten both. All read the value of Set, or no process does.
+// A Delete comes at each step of a Set. In the end all processes agree, even one that starts
+// after the log has forgotten both. All read the value of Set, or no process does.
 func TestSetRacesDelete(t *testing.T) {
 	for _, cached := range []bool{false, true} {
 		for n := int64(1); n <= 6; n++ {
@@ -79,8 +79,8 @@ func TestSetRacesDelete(t *testing.T) {
 	}
 }
 
-// A Set begins before a Delete and ends after it. The Set does not undo the Delete,
-// because its claim is gone.
+// A Set begins before a Delete and ends after it. The Set does not undo the Delete, because its
+// claim is gone.
 func TestDeleteTakesTheClaimOfASet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
@@ -128,8 +128,8 @@ func TestSetTakesTheClaimOfALoad(t *testing.T) {
 	})
 }
 
-// When the record of a Set does not reach the log, the Set gives its claim back. Its value
-// holds in its own process, and no process waits for the claim.
+// When the record of a Set does not reach the log, the Set gives its claim back. Its value holds
+// in its own process, and no process waits for the claim.
 func TestPendingSetGivesTheClaimBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})

@@ -44,7 +44,7 @@ func TestForgottenIsCounted(t *testing.T) {
 	}
 }
 
-// gated is a local tier whose walk stops in the middle.
+// gated is a local tier whose first walk waits until the test lets it go on.
 type gated struct {
 	*local.Tier
 	walks, shown int
@@ -91,8 +91,8 @@ func TestCloseWhileSettling(t *testing.T) {
 	})
 }
 
-// After an entry is deleted, so much else is deleted that its fence is forgotten. The
-// entry stays deleted, and entries that were not deleted stay.
+// After an entry is deleted, so much else is deleted that its fence is forgotten. The entry
+// stays deleted, and entries that were not deleted stay.
 func TestSettledTellsApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const residents, others, bulk = 1000, 400_000, 4000

@@ -22,8 +22,8 @@ const (
 	skipBound = 2 * time.Second
 )
 
-// skipWorld is the model of two processes on one remote tier and one log. Their calls skip
-// tiers at random. The source has versions.
+// skipWorld is the model of two processes on one remote tier and one log. Their calls skip tiers
+// at random. The source has versions.
 type skipWorld struct {
 	t      *testing.T
 	seed   uint64
@@ -81,8 +81,7 @@ func (w *skipWorld) judge(p, k, v int, asked time.Time) {
 	}
 }
 
-// read makes one read of process p and checks that it does not use the tiers that it
-// skips.
+// read makes one read of process p and checks that it does not use the tiers that it skips.
 func (w *skipWorld) read(p, k int, many, skipLocal, skipRemote bool, opts []cache.Option) {
 	c, ctx, asked := w.caches[p], w.t.Context(), time.Now()
 	if skipLocal {
@@ -149,8 +148,8 @@ func (w *skipWorld) step(r *rand.Rand) {
 	advance(5 * time.Millisecond) // frames count whole milliseconds, and ages must differ
 }
 
-// Two processes make random calls that skip tiers. No call reads from or stores in a tier
-// that it skips, and every guarantee holds.
+// Two processes make random calls that skip tiers. No call reads from or stores in a tier that
+// it skips, and every guarantee holds.
 func TestSkipModel(t *testing.T) {
 	seed, steps := seedOf(t), uint64(20)
 	if race.Enabled {

@@ -13,8 +13,8 @@ type pair struct {
 	User int
 }
 
-// An entry does not keep its full key. The key is encoded again when a prefix is fenced,
-// and when a hook reports the entry. It must be the same as before.
+// An entry does not keep its full key. The key is encoded again when a prefix is fenced, and
+// when a hook reports the entry. It must be the same as before.
 func TestKeysAreSpelledAgain(t *testing.T) {
 	t.Run("string", func(t *testing.T) { spelledAgain(t, "a b/ü:1") })
 	t.Run("int", func(t *testing.T) { spelledAgain(t, -42) })

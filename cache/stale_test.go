@@ -308,8 +308,8 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
-// Two processes refresh a key that is stale in both. The second takes the value of the
-// first, even if its claim was refused before.
+// Two processes refresh a key that is stale in both. The second takes the value of the first,
+// even if its claim was refused before.
 func TestStaleValueOfTheRemoteTier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{took: 50 * time.Millisecond}

@@ -13,8 +13,8 @@ import (
 )
 
 // origin is the source of a story's processes. Every key has the value v1 until the story
-// changes it. A load reads the value when it begins. It answers after slow, when nothing
-// blocks it, as a database would.
+// changes it. A load reads the value when it begins. It answers after slow, when nothing blocks
+// it, as a database would.
 type origin struct {
 	mu      sync.Mutex // protects the rest
 	slow    time.Duration
@@ -90,7 +90,7 @@ func (o *origin) command(c *script.Call) error {
 	case "asks":
 		o.asks[key] = true
 	default:
-		return fmt.Errorf("a source cannot %s", words[0])
+		return fmt.Errorf("the source has no command %s", words[0])
 	}
 	return nil
 }
@@ -135,8 +135,8 @@ func (o *origin) wait(ctx context.Context) error {
 	}
 }
 
-// loadMany is the loader of a process for one key or many. It reads the source and writes
-// lines to the story.
+// loadMany is the loader of a process for one key or many. It reads the source and writes lines
+// to the story.
 func (p *process) loadMany(ctx context.Context, keys []string) (map[string]string, error) {
 	values, failed, errs := map[string]string{}, []string(nil), error(nil)
 	for _, k := range keys {
@@ -178,8 +178,8 @@ func (p *process) loadMany(ctx context.Context, keys []string) (map[string]strin
 	return values, errs
 }
 
-// build makes the loader's value from a source's value. It records what the value depends
-// on, and adds the values of the keys that it reads.
+// build makes the loader's value from a source's value. It records what the value depends on,
+// and adds the values of the keys that it reads.
 func (p *process) build(ctx context.Context, k, v string) (string, error) {
 	p.source.mu.Lock()
 	tags, reads, asks := p.source.tags[k], p.source.reads[k], p.source.asks[k]
@@ -208,8 +208,8 @@ func (p *process) build(ctx context.Context, k, v string) (string, error) {
 	return v, nil
 }
 
-// full returns the full keys, as the remote tier has them. A loader gets only its own part
-// of the key. The tenant is in the context of the call.
+// full returns the full keys, as the remote tier has them. A loader gets only its own part of
+// the key. The tenant is in the context of the call.
 func full(ctx context.Context, keys ...string) []string {
 	tenant := cache.DefaultTenant
 	if l, ok := ctx.Value(lookKey{}).(*look); ok {

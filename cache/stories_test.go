@@ -18,9 +18,9 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// The stories in testdata show the two-tier protocol step by step. They have two
-// processes, a and b, on one remote tier and one source. To read a story, start at its
-// first lines. To write one, leave the part below the dashes empty and run with -update.
+// The stories in testdata show the two-tier protocol step by step. They have two processes, a
+// and b, on one remote tier and one source. To read a story, start at its first lines. To write
+// one, leave the part below the dashes empty and run with -update.
 func TestStories(t *testing.T) {
 	script.Run(t, "testdata/*.txt", newStage)
 }
@@ -32,9 +32,9 @@ type stage struct {
 	procs  []*process
 }
 
-// process is one set of tiers. Its calls to the remote tier take the time wire. b is a
-// little further away than a, so that no two events come at the same instant, and every
-// story has one outcome.
+// process is one set of tiers. Its calls to the remote tier take the time wire. b is a little
+// further away than a, so that no two events come at the same instant, and every story has one
+// outcome.
 type process struct {
 	name   string
 	env    *script.Env
@@ -72,8 +72,8 @@ func newStage(t *testing.T, env *script.Env) map[string]script.Command {
 	return commands
 }
 
-// policy sets the policy of both processes. Fields that the line does not name have their
-// values from policy.Default.
+// policy sets the policy of both processes. Fields that the line does not name have their values
+// from policy.Default.
 func (w *stage) policy(c *script.Call) error {
 	var q policy.Patch
 	for name, field := range map[string]**time.Duration{
@@ -121,7 +121,7 @@ func (w *stage) links(c *script.Call, do func(*tiertest.Faulty)) error {
 		}
 	}
 	if !found {
-		return fmt.Errorf("who is %s?", c.Arg(0))
+		return fmt.Errorf("no process is called %s", c.Arg(0))
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (p *process) command(c *script.Call) error {
 	case "stats":
 		return p.stats(c, words[:len(words)-1])
 	default:
-		return fmt.Errorf("nothing is called %s", verb)
+		return fmt.Errorf("no verb is called %s", verb)
 	}
 	return nil
 }

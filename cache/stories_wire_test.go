@@ -15,9 +15,9 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// look is one call of a story. It is in the context of everything that the cache does for
-// the call. An event before the call returns shows that the local tier had no answer. A
-// later event belongs to a refresh in the background.
+// look is one call of a story. It is in the context of everything that the cache does for the
+// call. An event before the call returns shows that the local tier had no answer. A later event
+// belongs to a refresh in the background.
 type look struct {
 	tenant   string
 	returned atomic.Bool
@@ -34,8 +34,8 @@ func newLook(ctx context.Context, tenant string) (*look, context.Context) {
 	return l, context.WithValue(ctx, lookKey{}, l)
 }
 
-// first reports whether text differs from the last text about the key. So a call that
-// polls every few milliseconds gets one line in the story.
+// first reports whether text differs from the last text about the key. So a call that polls
+// every few milliseconds gets one line in the story.
 func (l *look) first(key, text string) bool {
 	if l == nil {
 		return true
@@ -83,8 +83,8 @@ func (p *process) misses(ctx context.Context, keys ...string) {
 	p.say(ctx, "local miss", slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return !l.first("local "+k, "miss") })...)
 }
 
-// wire is the remote tier as one process reaches it. Every call takes a moment and adds a
-// line to the story.
+// wire is the remote tier as one process reaches it. Every call takes a moment and adds a line
+// to the story.
 type wire struct {
 	p *process
 	f *tiertest.Faulty

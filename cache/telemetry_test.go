@@ -44,8 +44,8 @@ func watch(t *testing.T, cfg cache.TiersConfig) *watched {
 	return w
 }
 
-// numbers returns every data point that is not zero, by "name{attributes}". Sums and
-// gauges have their values, ages are in ms, and histograms have their counts.
+// numbers returns every data point that is not zero, by "name{attributes}". Sums and gauges have
+// their values, ages are in ms, and histograms have their counts.
 func (w *watched) numbers(t *testing.T) map[string]int64 {
 	t.Helper()
 	var rm metricdata.ResourceMetrics
@@ -326,7 +326,6 @@ func TestNothingLeaks(t *testing.T) {
 	})
 }
 
-// Every read is counted once.
 func TestEveryReadIsCountedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{took: 10 * time.Millisecond}

@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// A tenant with an invalid name gets no counters, and its calls fail with an error about
-// the name.
+// A tenant with an invalid name gets no counters, and its calls fail with an error about the
+// name.
 func TestInvalidTenantsUseUpNothing(t *testing.T) {
 	src := &source{}
 	tiers := open(t, cache.TiersConfig{MaxTenants: 3})
@@ -56,8 +56,7 @@ func TestTenantsBeyondTheCapHaveTheirPolicies(t *testing.T) {
 	}
 }
 
-// Caches of many tenants leave no memory in use, of the names or of the strings that the
-// names are part of.
+// Many tenants leave no memory in use, of their names or of the strings that contain them.
 func TestTenantsKeepNoMemory(t *testing.T) {
 	c := with(t, open(t, cache.TiersConfig{MaxTenants: 10}), thingConfig{Load: (&source{}).load})
 	var before, after runtime.MemStats

@@ -21,8 +21,8 @@ func (s *source) saying(say func(f *cache.Fill)) func(context.Context, int) (str
 	}
 }
 
-// A loader's Stale and StaleIfError bind the process that loaded the value, and any
-// process with another policy that reads its cell.
+// A loader's Stale and StaleIfError bind the process that loaded the value, and any process with
+// another policy that reads its cell.
 func TestTermsBindEveryReader(t *testing.T) {
 	const ttl, minute = 10 * time.Second, time.Minute
 	none := patch{TTL: new(ttl)}
@@ -88,8 +88,8 @@ func TestTermsBindEveryReader(t *testing.T) {
 	}
 }
 
-// After an Expire the value's own Stale and StaleIfError count from the Expire. This also
-// holds for a value with TTL policy.Forever.
+// After an Expire the value's own Stale and StaleIfError count from the Expire. This also holds
+// for a value with TTL policy.Forever.
 func TestTermsAndExpire(t *testing.T) {
 	for name, ttl := range map[string]time.Duration{"an hour": time.Hour, "for ever": policy.Forever} {
 		t.Run(name, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// The policy's StaleIfError lets a value stand in for a slow load after SoftTimeout.
-// SetStale(0) prevents this.
+// The policy's StaleIfError lets a value stand in for a slow load after SoftTimeout. SetStale(0)
+// prevents this.
 func TestSlowLoadAfterSetStaleOfZero(t *testing.T) {
 	for name, tt := range map[string]struct {
 		say  func(f *cache.Fill)
@@ -37,8 +37,7 @@ func TestSlowLoadAfterSetStaleOfZero(t *testing.T) {
 	}
 }
 
-// A value with SetStale(0) is fresh, but LocalTTL has passed. It is served after
-// SoftTimeout.
+// A value with SetStale(0) is fresh, but LocalTTL has passed. It is served after SoftTimeout.
 func TestSlowLoadOfAnUntrustedValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{took: 10 * time.Second}
@@ -86,8 +85,8 @@ func TestExpireOfEndlessStale(t *testing.T) {
 	}
 }
 
-// A load does not get a value built from an expired part as Previous. ErrNotModified would
-// make that value fresh.
+// A load does not get a value built from an expired part as Previous. ErrNotModified would make
+// that value fresh.
 func TestNotModifiedOfExpiredParts(t *testing.T) {
 	for name, reader := range map[string]int{"one process": 0, "two processes": 1} {
 		t.Run(name, func(t *testing.T) {

@@ -23,8 +23,7 @@ type said struct {
 	tags                      int
 }
 
-// termsModel is two processes on one log. Their loader sets other lifetimes for each
-// value.
+// termsModel is two processes on one log. Their loader sets other lifetimes for each value.
 type termsModel struct {
 	*testing.T
 	rnd     *rand.Rand
@@ -63,16 +62,15 @@ func (m *termsModel) load(ctx context.Context, _ int) (string, error) {
 	return v, nil
 }
 
-// known checks that a load after the last invalidation returned the value, and that the
-// value is not older than that load allows. If a load was not stored, the limits of an
-// earlier load still hold.
+// known checks that a load after the last invalidation returned the value, and that the value is
+// not older than that load allows. If a load was not stored, the limits of an earlier load still
+// hold.
 func (m *termsModel) known(of map[string][]said, v, by string, most func(said) time.Duration) {
 	if !slices.ContainsFunc(of[v], func(s said) bool { return !s.at.Before(m.died) && time.Since(s.at) <= most(s) }) {
 		m.Errorf("%v: %s = %s, last invalidated at %v; its loads are %+v", time.Now(), by, v, m.died, of[v])
 	}
 }
 
-// read makes one read and checks its answer.
 func (m *termsModel) read(i int, opts ...cache.Option) {
 	before := maps.Clone(m.of)
 	r, err := m.cs[i].Fetch(m.Context(), 1, nil, opts...)
@@ -111,7 +109,6 @@ func (m *termsModel) time() time.Duration {
 	return draw(m.rnd, 0, time.Second, 10*time.Second, time.Minute)
 }
 
-// step makes one random step in one process.
 func (m *termsModel) step() {
 	m.next = said{ttl: m.time(), stale: m.time(), ifError: m.time(), keep: m.time(), tags: draw(m.rnd, 2, 100, 256, 300)}
 	i := m.rnd.IntN(len(m.cs))
@@ -145,8 +142,8 @@ func (m *termsModel) step() {
 	synctest.Wait()
 }
 
-// Two processes read, expire and invalidate values with random lifetimes and tags. Each
-// answer must fit the lifetimes that the loaders set.
+// Two processes read, expire and invalidate values with random lifetimes and tags. Each answer
+// must fit the lifetimes that the loaders set.
 func TestTermsModel(t *testing.T) {
 	for seed := range uint64(100) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

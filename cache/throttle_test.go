@@ -46,8 +46,8 @@ func (s *failing) load(ctx context.Context, _ int) (string, error) {
 	return "v", nil
 }
 
-// While an old value can be served, each process loads a key of a failing source at most
-// once a Throttle. This holds under any policy, at any age of the value.
+// While an old value can be served, each process loads a key of a failing source at most once a
+// Throttle. This holds under any policy, at any age of the value.
 func TestThrottle(t *testing.T) {
 	for _, stale := range []time.Duration{0, 2500 * time.Millisecond} {
 		for _, localTTL := range []time.Duration{0, 1700 * time.Millisecond} {
@@ -131,8 +131,8 @@ func TestNoThrottle(t *testing.T) {
 	})
 }
 
-// No process remembers an error that says nothing about the source. An error of the loader
-// is remembered, even if it is a timeout of its own.
+// No process remembers an error that says nothing about the source. An error of the loader is
+// remembered, even if it is a timeout of its own.
 func TestWhichErrorsAreRemembered(t *testing.T) {
 	full := fmt.Errorf("inner: %w", cache.ErrOverloaded)
 	slow := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
@@ -180,8 +180,8 @@ func TestWhichErrorsAreRemembered(t *testing.T) {
 	}
 }
 
-// A policy's MaxRefreshes bounds the refreshes of its namespace over all tenants and all
-// its caches. Other namespaces have their own bounds.
+// A policy's MaxRefreshes bounds the refreshes of its namespace over all tenants and all its
+// caches. Other namespaces have their own bounds.
 func TestMaxRefreshesOfANamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, other := &source{}, &source{}

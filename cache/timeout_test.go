@@ -96,8 +96,7 @@ func TestLoadTimeout(t *testing.T) {
 	}
 }
 
-// A load ran out of time, and its callers left. Its value is stored when it comes after
-// all.
+// A load ran out of time, and its callers left. Its value is stored when it comes after all.
 func TestLateValueIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := make(chan struct{})
@@ -126,8 +125,8 @@ func TestMaxLoadsIsATrueBound(t *testing.T) {
 	})
 }
 
-// A loader that ignores its context keeps its slot while it runs. Otherwise MaxLoads would
-// not be a bound.
+// A loader that ignores its context keeps its slot while it runs. Otherwise MaxLoads would not
+// be a bound.
 func TestStuckLoadersHoldTheirSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := make(chan struct{})

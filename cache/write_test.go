@@ -41,8 +41,8 @@ func TestReadYourWrites(t *testing.T) {
 	src.wantLoads(t, keys/2)
 }
 
-// The test writes ten times more keys than fit. Each write is readable at once, and the
-// bytes stay within 105 % of the budget.
+// The test writes ten times more keys than fit. Each write is readable at once, and the bytes
+// stay within 105 % of the budget.
 func TestBudget(t *testing.T) {
 	const budget = 4 << 20
 	var left atomic.Int64
@@ -210,7 +210,6 @@ func TestPeek(t *testing.T) {
 	})
 }
 
-// Options change a single call.
 func TestOptions(t *testing.T) {
 	t.Run("TTL", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

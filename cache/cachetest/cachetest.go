@@ -14,38 +14,32 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// ErrCutOff is the error of every call to the remote tier and the log by a process that is
-// cut off.
+// ErrCutOff is the error of every remote tier and log call of a process that is cut off.
 var ErrCutOff = errors.New("cachetest: this process is cut off")
 
-// Open returns the tiers of one process, over a remote tier and a log in memory. It opens
-// them after it applied each change to their configuration. A change that sets Remote, Log
-// or Policies replaces the value of this package.
+// Open returns the tiers of one process, over a remote tier and a log in memory. Each change is
+// applied to their configuration first. A change that sets Remote, Log or Policies replaces the
+// value of this package. Warnings and errors in the log go to the test's output. The tiers are
+// closed when the test ends. The test fails if Close reports a loss, such as an invalidation
+// that was not sent.
 //
-// The test's output shows what the tiers log as a warning or an error. The tiers are
-// closed when the test ends. The test fails if Close reports a loss, such as an
-// invalidation that was not sent.
-//
-// Open also switches on a check of codecs in the whole test program. When a cache stores
-// the first value of a type in a remote tier, it decodes the value again. The call fails
-// if the decoded value differs.
+// From the first Open on, every cache of the test program decodes the first value that it
+// encodes for a remote tier. If the decoded value differs, the call fails.
 func Open(t testing.TB, change ...func(*cache.TiersConfig)) *cache.Tiers {
 	t.Helper()
 	return OpenFleet(t, 1, change...).Tiers[0]
 }
 
 // Fleet is some processes on one remote tier and one log. Each process has its own
-// connections to them, which can be made to fail. The slices are indexed by process and
-// must not be changed.
+// connections, which a test can make fail. The slices are by process and must not be changed.
 type Fleet struct {
 	Tiers  []*cache.Tiers     // create caches on these
 	Remote []*tiertest.Faulty // the process's connection to the remote tier
 	Log    []*logtest.Faulty  // the process's connection to the log
 }
 
-// OpenFleet returns n processes. It opens each as [Open] does. It fails the test when n is
-// less than 1. A process that is still cut off when the test ends is restored before its
-// tiers are closed.
+// OpenFleet opens n processes, each as [Open] does. It fails the test when n is less than 1. A
+// process that is cut off when the test ends is restored before its tiers are closed.
 func OpenFleet(t testing.TB, n int, change ...func(*cache.TiersConfig)) *Fleet {
 	t.Helper()
 	if n < 1 {
@@ -87,8 +81,8 @@ func OpenFleet(t testing.TB, n int, change ...func(*cache.TiersConfig)) *Fleet {
 	return f
 }
 
-// CutOff cuts the given processes off from the remote tier and the log: every call fails
-// with [ErrCutOff]. Without arguments it cuts off all. Processes are counted from 0.
+// CutOff cuts the given processes off from the remote tier and the log: every call fails with
+// [ErrCutOff]. Without arguments it cuts off all. Processes are counted from 0.
 func (f *Fleet) CutOff(processes ...int) {
 	f.each(processes, func(i int) {
 		f.Remote[i].Fail(ErrCutOff)
@@ -96,9 +90,9 @@ func (f *Fleet) CutOff(processes ...int) {
 	})
 }
 
-// Restore reconnects the given processes, or all without arguments, to the remote tier and
-// the log. It also ends every other fault of their connections. A process uses the remote
-// tier again when its breaker lets a call through, within a second.
+// Restore reconnects the given processes, or all without arguments, to the remote tier and the
+// log. It also ends every other fault of their connections. A process uses the remote tier again
+// when its breaker lets a call through, within a second.
 func (f *Fleet) Restore(processes ...int) {
 	f.each(processes, func(i int) {
 		f.Remote[i].Heal()
@@ -106,8 +100,8 @@ func (f *Fleet) Restore(processes ...int) {
 	})
 }
 
-// CatchUp waits until every process knows every invalidation that has returned in any
-// process. While a process is cut off, CatchUp waits until ctx ends.
+// CatchUp waits until every process knows every invalidation that has returned in any process.
+// While a process is cut off, CatchUp waits until ctx ends.
 func (f *Fleet) CatchUp(ctx context.Context) error {
 	time.Sleep(time.Millisecond) // Ready goes by the clock, and in a bubble nothing else moves it
 	for _, t := range f.Tiers {

@@ -1,16 +1,15 @@
-// Package cachetest helps to test programs that use package cache. It opens tiers in
-// memory for one process or several, and injects faults.
+// Package cachetest helps to test programs that use package cache. It opens tiers in memory for
+// one process or several, and injects faults.
 //
-// [Open] gives a test the tiers of one process. [OpenFleet] gives it several processes on
-// one remote tier and one log. Lifetimes have no jitter, so they end exactly when the
-// policy says. The package works inside a testing/synctest bubble, where waiting takes no
-// time, and outside.
+// [Open] gives a test the tiers of one process. [OpenFleet] gives it several processes on one
+// remote tier and one log. Lifetimes have no jitter, so they end exactly when the policy says.
+// The package works inside a testing/synctest bubble, where waiting takes no time, and outside.
 //
 // # A service and its tests
 //
-// This is service_test.go without its imports. The service looks up users. The tests show
-// a TTL, an absence, a failing source, an outage of Redis, an invalidation by another
-// process, and a batch with a failed key.
+// This is service_test.go without its imports. The service looks up users. The tests show a TTL,
+// an absence, a failing source, an outage of Redis, an invalidation by another process, and a
+// batch with a failed key.
 //
 //	var errDown = errors.New("the database is down")
 //
