@@ -79,8 +79,8 @@ func TestExpireWithoutStale(t *testing.T) {
 	}
 }
 
-// A frame of the remote tier that is older than an Expire is stale for every reader, also in a
-// process that never saw the key.
+// A frame of the remote tier that is older than an Expire is stale for every reader. This
+// includes a process that never saw the key.
 func TestExpiredFrames(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
 		t.Run(name, func(t *testing.T) {

@@ -182,8 +182,8 @@ func TestExpiredPartsThatStandIn(t *testing.T) {
 	})
 }
 
-// A call that begins after an Expire does not wait for an earlier load of this process, if the
-// scope is known to cover the key before the load ends.
+// A call that begins after an Expire does not wait for an earlier load of this process. For
+// this, the scope must be known to cover the key before the load ends.
 func TestExpiredLoadIsNotWaitedFor(t *testing.T) {
 	scopes := scopesOf1(t)
 	delete(scopes, "tag") // the tags are known only when the load has ended

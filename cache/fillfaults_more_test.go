@@ -43,8 +43,8 @@ func TestManyLoadsThatWaitInLayers(t *testing.T) {
 	}
 }
 
-// When one key fails, for example on a node that is down, the other keys of a large batch are
-// still read from the remote tier.
+// One key of a large batch fails, for example on a node that is down. The other keys are still
+// read from the remote tier.
 func TestOneBadKeyAmongThousands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		remote := faulty()

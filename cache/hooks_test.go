@@ -199,7 +199,7 @@ func TestEntryAlive(t *testing.T) {
 		},
 		"Set of what is not kept": func(ctx context.Context, _ *cache.Tiers, c things) error {
 			if err := c.Set(ctx, 1, strings.Repeat("x", 1<<20+1)); err == nil {
-				return errors.New("Set succeeded, want ErrTooLarge")
+				return errors.New("the Set succeeded, want ErrTooLarge")
 			}
 			return nil
 		},

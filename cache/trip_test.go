@@ -24,8 +24,8 @@ type liar struct {
 func (l liar) MarshalJSON() ([]byte, error)  { return json.Marshal(l.Name) }
 func (l *liar) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &l.Name) }
 
-// With the race detector, or when a test kit switches it on, a cache decodes its first value
-// that is not zero and compares it. So it detects a marshaller that loses data.
+// With the race detector, or when a test kit asks for it, a cache decodes its first nonzero
+// value and compares it. So it detects a marshaller that loses data.
 func TestMarshallerThatLiesIsFound(t *testing.T) {
 	load := func(_ context.Context, n int) (liar, error) {
 		if n == 0 {

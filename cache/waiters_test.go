@@ -32,8 +32,8 @@ func deep(i int, f func() (row, error)) (row, error) {
 
 // A caller that waits for another's load needs at most 4 KiB of stack, its own callers included.
 // Thousands may wait at once, and growing the stack to 8 KiB doubled the time of a Get. The test
-// starts the waiters one after the other, because a goroutine that queues for a lock grows its
-// stack for a moment and never shrinks it.
+// starts the waiters one after the other: a goroutine that queues for a lock grows its stack and
+// never shrinks it.
 func TestWaitersStack(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector's frames are larger")
