@@ -130,8 +130,8 @@ func TestStoredWithTags(t *testing.T) {
 	})
 }
 
-// A value of another process has the hashes of its tags, without their texts. So does a value
-// that is built from it.
+// A value of another process has the hashes of its tags, without their texts. The same holds for
+// a value that is built from it.
 func TestStoredFromRemote(t *testing.T) {
 	mem := tiertest.NewMemory()
 	there := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Namespace: "inner", Tags: tagT, Load: (&source{}).load})
