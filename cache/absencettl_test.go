@@ -12,8 +12,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// Fill.SetTTL says how long an absence is remembered, too, in both tiers and in batches.
-// (Finding R18.)
+// Fill.SetTTL also sets how long an absence is remembered, in both tiers and in batches.
 func TestSetTTLOfAnAbsence(t *testing.T) {
 	for _, batch := range []bool{false, true} {
 		for _, ttl := range []time.Duration{time.Second, time.Minute} { // NegativeTTL lies between
@@ -53,12 +52,12 @@ func setTTLOfAnAbsence(t *testing.T, ttl time.Duration, batch bool) {
 	read(cs[0])
 	read(cs[1])
 	if n := loads.Load(); n != 1 {
-		t.Errorf("%d loads just before the absence's %v are over, want 1", n, ttl)
+		t.Errorf("%d loads just before the absence expires after %v, want 1", n, ttl)
 	}
 	advance(20 * time.Millisecond)
 	read(cs[0])
 	read(cs[1])
 	if n := loads.Load(); n != 2 {
-		t.Errorf("%d loads just after the absence's %v are over, want 2", n, ttl)
+		t.Errorf("%d loads just after the absence expired after %v, want 2", n, ttl)
 	}
 }

@@ -16,8 +16,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// shortAnswers is a remote tier whose Batcher leaves out the last answer of one
-// operation.
+// shortAnswers is a remote tier whose Batcher omits the last answer of one operation.
 type shortAnswers struct {
 	*tiertest.Memory
 	op     tiertest.Op
@@ -48,8 +47,8 @@ func (s *shortAnswers) FillMany(ctx context.Context, keys []string, f []tier.Fil
 	return out, err
 }
 
-// A Batcher that answers short is a remote tier that fails: it costs time and
-// no answer.
+// A Batcher that returns too few answers counts as a failing remote tier. It costs time, but
+// every read gets its answer.
 func TestBatcherAnswersShort(t *testing.T) {
 	for name, op := range map[string]tiertest.Op{"get": tiertest.Get, "claim": tiertest.Claim, "fill": tiertest.Fill} {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +65,7 @@ func TestBatcherAnswersShort(t *testing.T) {
 				}
 				err = tiers.Invalidate(t.Context(), keyScope(t, 1), keyScope(t, 2), invalidate.Hold(time.Second))
 				if ae, ok := errors.AsType[*tier.AnswersError](err); (op == tiertest.Get) != (err == nil) || (err != nil && !ok) {
-					t.Errorf("Invalidate with Hold = %v (%v); want an AnswersError unless only Get is short", err, ae)
+					t.Errorf("Invalidate with Hold = %v (%v); want an AnswersError unless only GetMany returns too few answers", err, ae)
 				}
 				remote.healed.Store(true)
 			})

@@ -50,7 +50,7 @@ func TestNewRefuses(t *testing.T) {
 		_, err := cache.New(tiers, thingConfig{Tenant: "a:b", MaxBatch: -1, Policy: patch{TTL: new(-time.Second), Jitter: new(2.0)}})
 		for _, want := range []string{"tenant", "MaxBatch", "TTL", "Jitter"} {
 			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("New: %v, want %s named too", err, want)
+				t.Errorf("New: %v, want an error that names %s, too", err, want)
 			}
 		}
 	})
@@ -72,7 +72,7 @@ func TestNewRefuses(t *testing.T) {
 	})
 }
 
-// foreignCodec is a codec that no Tiers knows.
+// foreignCodec is a codec that is not registered with any Tiers.
 type foreignCodec struct{ codec.Codec }
 
 func (foreignCodec) ID() string { return "foreign" }
@@ -104,7 +104,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// call is every method of a cache that can fail.
+// calls calls every method of a cache that can fail, and returns their errors.
 func calls[K comparable](t *testing.T, c cache.Cache[K, string], k K) map[string]error {
 	ctx := t.Context()
 	_, get := c.Get(ctx, k)
@@ -149,7 +149,7 @@ func TestBadKeysAndTenants(t *testing.T) {
 		})
 	}
 	if loads != 0 {
-		t.Errorf("%d loads for keys that cannot be", loads)
+		t.Errorf("%d loads for invalid keys", loads)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestContextAlreadyCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if v, err := c.Get(ctx, 1); v != "1.1" || err != nil {
-		t.Errorf("a local hit needs no context: %q, %v", v, err)
+		t.Errorf("Get of a local hit with a cancelled context = %q, %v", v, err)
 	}
 	_, err := c.Get(ctx, 2)
 	wantError(t, err, "get", "default:things:2", context.Canceled)
@@ -197,7 +197,7 @@ func TestContextAlreadyCancelled(t *testing.T) {
 		t.Errorf("GetMany: %v", err)
 	}
 	if n := remote.Calls(); n != 0 {
-		t.Errorf("%d remote calls for nobody", n)
+		t.Errorf("%d remote calls after the context was cancelled", n)
 	}
 	src.wantLoads(t, 1)
 }

@@ -28,7 +28,7 @@ func TestGetManyIsFewCalls(t *testing.T) {
 		tiers := open(t, cache.TiersConfig{Remote: remote})
 		cfg := thingConfig{LoadMany: src.loadMany, MaxBatch: 100}
 		c := with(t, tiers, cfg)
-		keys := append(ints(0, 250), 1000, 1001) // the last two do not exist
+		keys := append(ints(0, 250), 1000, 1001) // the source does not have the last two
 		m, err := c.GetMany(t.Context(), append(keys, 3, 3))
 		if err != nil || len(m) != 250 || m[249] != "249.1" {
 			t.Errorf("GetMany = %d values, %v, want 250", len(m), err)
@@ -36,7 +36,7 @@ func TestGetManyIsFewCalls(t *testing.T) {
 		calls := map[string]int{
 			"get many": remote.Calls(tiertest.GetMany), "claim many": remote.Calls(tiertest.ClaimMany),
 			"single": remote.Calls(tiertest.Get, tiertest.Claim, tiertest.Fill, tiertest.Unlink),
-			// One for each chunk of LoadMany, which end at different times.
+			// One for each chunk of LoadMany. The chunks end at different times.
 			"fill many": remote.Calls(tiertest.FillMany),
 		}
 		if diff := cmp.Diff(map[string]int{"get many": 1, "claim many": 1, "fill many": 3, "single": 0}, calls); diff != "" {
@@ -50,7 +50,7 @@ func TestGetManyIsFewCalls(t *testing.T) {
 		if !slices.Equal(sizes, []int{52, 100, 100}) {
 			t.Errorf("LoadMany was called with %v keys, want 100, 100 and 52", sizes)
 		}
-		// Absence is remembered, here and in the remote tier.
+		// Absences are remembered in both tiers.
 		remote.ResetCalls()
 		if m, err := c.GetMany(t.Context(), keys); err != nil || len(m) != 250 || remote.Calls() != 0 {
 			t.Errorf("second GetMany = %d values, %v, %d remote calls", len(m), err, remote.Calls())
@@ -118,7 +118,7 @@ func TestGetManyByLoad(t *testing.T) {
 				t.Errorf("GetMany: %v, (-want +got):\n%s", err, diff)
 			}
 			if d := time.Since(start); d > 1100*time.Millisecond {
-				t.Errorf("the loads ran one after the other: %v", d)
+				t.Errorf("the loads ran one after the other and took %v", d)
 			}
 		})
 	}
@@ -149,17 +149,17 @@ func TestGetManyPartialFailure(t *testing.T) {
 		src := &source{}
 		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{LoadMany: src.loadMany})
 		src.fail(errSource)
-		m, err := c.GetMany(t.Context(), []int{1, 2, 1000, 1001}) // the last two are not in the map: they failed
+		m, err := c.GetMany(t.Context(), []int{1, 2, 1000, 1001}) // the loader's map lacks the last two: they failed
 		if diff := cmp.Diff(map[int]string{1: "1.1", 2: "2.1"}, m); diff != "" {
 			t.Errorf("values (-want +got):\n%s", diff)
 		}
 		be, ok := errors.AsType[*cache.BatchError[int]](err)
 		if !ok || len(be.Errs) != 2 {
-			t.Fatalf("error = %v, want a *BatchError of two", err)
+			t.Fatalf("error = %v, want a *BatchError with two keys", err)
 		}
 		wantError(t, be.Errs[1000], "get many", "default:things:1000", errSource)
 		wantError(t, be.Errs[1001], "get many", "default:things:1001", errSource)
-		// The failures were not remembered, the values were.
+		// The values were remembered, and the failures were not.
 		src.fail(nil)
 		if _, err := c.GetMany(t.Context(), []int{1, 2, 1000, 1001}); err != nil {
 			t.Errorf("second GetMany: %v", err)
@@ -199,12 +199,12 @@ func TestGetManyCancelled(t *testing.T) {
 			cancel()
 			m, err := c.GetMany(ctx, []int{1, 2, 3})
 			if len(m) != 1 || !errors.Is(err, context.Canceled) {
-				t.Errorf("GetMany = %v, %v, want what is here, and the context's error", m, err)
+				t.Errorf("GetMany = %v, %v, want the local value and the context's error", m, err)
 			}
 			synctest.Wait()
 			src.wantLoads(t, 1)
 			if n := remote.Calls(); n != 0 {
-				t.Errorf("%d remote calls for nobody", n)
+				t.Errorf("%d remote calls after the context was cancelled", n)
 			}
 		})
 	})
@@ -227,7 +227,7 @@ func TestGetManyCancelled(t *testing.T) {
 			src.mu.Lock()
 			defer src.mu.Unlock()
 			if len(src.ctxErrs) != 1 {
-				t.Errorf("the load goes on though nobody waits: %v", src.ctxErrs)
+				t.Errorf("the load goes on without a caller: %v", src.ctxErrs)
 			}
 		})
 	})
@@ -272,14 +272,14 @@ func TestGetManyWithRemoteDown(t *testing.T) {
 		remote.FailKeys(errors.New("node down"), "default:things:2")
 		m, err := c.GetMany(t.Context(), []int{1, 2, 3})
 		if len(m) != 3 || err != nil {
-			t.Errorf("with one key out of reach: %v, %v", m, err)
+			t.Errorf("with one key unreachable: %v, %v", m, err)
 		}
 		remote.Heal()
 		remote.Hang(true)
 		start := time.Now()
 		m, err = c.GetMany(t.Context(), ints(10, 20))
 		if len(m) != 10 || err != nil || time.Since(start) > 200*time.Millisecond {
-			t.Errorf("with the tier hanging: %d values, %v, after %v", len(m), err, time.Since(start))
+			t.Errorf("with a remote tier that hangs: %d values, %v, after %v", len(m), err, time.Since(start))
 		}
 	})
 }

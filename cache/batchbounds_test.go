@@ -15,7 +15,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// SoftTimeout is for the call, however many keys it has. (Finding R6.)
+// SoftTimeout counts once for a call, for any number of keys.
 func TestGetManySoftTimeout(t *testing.T) {
 	for _, many := range []bool{false, true} {
 		for _, remote := range []bool{false, true} {
@@ -51,11 +51,11 @@ func getManySoftTimeout(t *testing.T, many, remote bool) {
 		t.Errorf("GetMany of 40 stale keys took %v, want one SoftTimeout", d)
 	}
 	if len(m) != 40 || m[7] != "7.1" || err != nil {
-		t.Errorf("GetMany = %d values, the seventh %q, %v; want 40 old ones", len(m), m[7], err)
+		t.Errorf("GetMany = %d values, the seventh %q, %v; want 40 old values", len(m), m[7], err)
 	}
 	advance(5 * time.Second) // the loads went on
 	start = time.Now()
-	m, err = c.GetMany(t.Context(), append(keys, 40)) // nothing old of the last
+	m, err = c.GetMany(t.Context(), append(keys, 40)) // the last key has no old value
 	if d := time.Since(start); d != 5*time.Second {
 		t.Errorf("GetMany with a key that was never loaded took %v, want the load's 5s", d)
 	}
@@ -64,7 +64,7 @@ func getManySoftTimeout(t *testing.T, many, remote bool) {
 	}
 }
 
-// batches is a remote tier that counts the commands and the keys of each.
+// batches is a remote tier that counts commands and the keys of each.
 type batches struct {
 	*tiertest.Memory
 	mu   sync.Mutex // protects the rest
@@ -103,8 +103,8 @@ func (b *batches) FillMany(ctx context.Context, keys []string, fills []tier.Fill
 	return b.Memory.FillMany(ctx, keys, fills)
 }
 
-// A command to the remote tier has a thousand keys at most: more would block a server for
-// too long. (Finding R14.)
+// A command to the remote tier has at most a thousand keys. A larger one would block the server
+// for too long.
 func TestGetManyChunks(t *testing.T) {
 	const n, most = 2500, 1000
 	synctest.Test(t, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestGetManyChunks(t *testing.T) {
 			}
 			for op, want := range ops {
 				if remote.most[op] > most || remote.sum[op] != want {
-					t.Errorf("process %d: commands to %s have up to %d keys, %d in all; want %d at most, %d in all",
+					t.Errorf("process %d: commands to %s have up to %d keys, %d in total; want at most %d, %d in total",
 						i, op, remote.most[op], remote.sum[op], most, want)
 				}
 			}
@@ -136,7 +136,7 @@ func TestGetManyChunks(t *testing.T) {
 	})
 }
 
-// A GetMany in chunks spends one deadline on a tier that hangs.
+// A GetMany in chunks waits for one deadline on a remote tier that hangs.
 func TestGetManyChunksOfAHungTier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		remote := newBatches()
@@ -152,8 +152,8 @@ func TestGetManyChunksOfAHungTier(t *testing.T) {
 	})
 }
 
-// When Clone panics for one key of a GetMany, the call leaves its other keys: nobody waits
-// for their loads any more, and the next read begins its own. (Finding R14.)
+// When Clone panics for one key of a GetMany, the call gives up its other keys. Their loads lose
+// their last caller and are cancelled. The next read starts its own load.
 func TestGetManyCloneThatPanics(t *testing.T) {
 	for _, many := range []bool{false, true} {
 		t.Run(fmt.Sprint("LoadMany=", many), func(t *testing.T) {
@@ -184,7 +184,7 @@ func cloneThatPanics(t *testing.T, many bool) {
 	c := with(t, open(t, cache.TiersConfig{Remote: remote, MaxFlights: 4}), cfg)
 	// The value of 1 comes from the remote tier; the others load for an hour.
 	if p := panicOf(func() { _, _ = c.GetMany(t.Context(), []int{1, 2, 3, 4}) }); p == nil {
-		t.Error("GetMany does not panic as Clone does")
+		t.Error("GetMany does not panic when Clone panics")
 	}
 	synctest.Wait()
 	src.mu.Lock()
@@ -194,8 +194,8 @@ func cloneThatPanics(t *testing.T, many bool) {
 	if many {
 		begun = len(src.batches)
 	}
-	if cancelled != begun { // none has begun if the panic came first
-		t.Errorf("%d of %d loads were cancelled when the call was over", cancelled, begun)
+	if cancelled != begun { // none began if the panic came first
+		t.Errorf("%d of %d loads were cancelled when the call ended", cancelled, begun)
 	}
 	fine.Store(true)
 	start := time.Now()

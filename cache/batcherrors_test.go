@@ -17,30 +17,30 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// What a LoadMany says of each key. (Finding B1.)
+// Each key of a LoadMany has its own outcome.
 
 var (
 	errShard = errors.New("shard 7 is down")
 	errQuota = codedError{"quota", "no quota"}
 )
 
-// saysAbsent is an error that names ErrNotFound by a method, and wraps nothing.
+// saysAbsent is an error whose Is method matches ErrNotFound. It wraps nothing.
 type saysAbsent struct{}
 
 func (saysAbsent) Error() string        { return "no such row" }
 func (saysAbsent) Is(target error) bool { return target == cache.ErrNotFound }
 
-// perKey names keys that failed, as a loader does.
+// perKey returns an error that names the failed keys, as a loader does.
 func perKey(errs map[int]error) error { return &cache.BatchError[int]{Errs: errs} }
 
-// answers are what a LoadMany returns of the keys 1 to 4 in the end.
+// answers is what a LoadMany returns for the keys 1 to 4, and what its callers must get.
 type answers struct {
 	name   string
 	got    map[int]string
 	err    error
-	values []int // of the keys 1 to 4; the others are absent or have failed
+	values []int // keys with a value; those neither here nor in absent have failed
 	absent []int
-	is     error // of every failed key
+	is     error // the error of every failed key
 }
 
 var manyAnswers = []answers{
@@ -119,7 +119,7 @@ func (a answers) failed() (keys []int) {
 func (a answers) check(t *testing.T, who string, m map[int]string, err error) {
 	t.Helper()
 	if got := slices.Sorted(maps.Keys(m)); !slices.Equal(got, a.values) {
-		t.Errorf("%s: values of %v, want of %v", who, got, a.values)
+		t.Errorf("%s: values for keys %v, want %v", who, got, a.values)
 	}
 	var failed []int
 	if be, ok := errors.AsType[*cache.BatchError[int]](err); ok {
@@ -131,19 +131,18 @@ func (a answers) check(t *testing.T, who string, m map[int]string, err error) {
 		t.Errorf("%s: %v (%T), want a *BatchError", who, err, err)
 	}
 	if !slices.Equal(failed, a.failed()) {
-		t.Errorf("%s: failed are %v, want %v: %v", who, failed, a.failed(), err)
+		t.Errorf("%s: failed keys %v, want %v: %v", who, failed, a.failed(), err)
 	}
 }
 
-// checkFailed checks the error of a failed key.
 func (a answers) checkFailed(t *testing.T, who string, err error) {
 	t.Helper()
 	if errors.Is(err, cache.ErrNotFound) || errors.Is(err, cache.ErrNotModified) {
-		t.Errorf("%s: the failure counts as absence or as not modified: %v", who, err)
+		t.Errorf("%s: the failure is taken for ErrNotFound or ErrNotModified: %v", who, err)
 	}
 	re, remembered := errors.AsType[*cache.RememberedError](err)
 	if !remembered && !errors.Is(err, a.is) {
-		t.Errorf("%s: %v, want one that is %v", who, err, a.is)
+		t.Errorf("%s: %v, want an error that is %v", who, err, a.is)
 	}
 	if errors.Is(a.err, errQuota) {
 		if q, ok := errors.AsType[codedError](err); !ok && !remembered || ok && q != errQuota {
@@ -155,7 +154,7 @@ func (a answers) checkFailed(t *testing.T, who string, err error) {
 	}
 }
 
-// asked is a LoadMany that gives the answers and remembers which keys it was asked for.
+// asked is a LoadMany that returns the answers and records the keys of its calls.
 type asked struct {
 	answers
 	mu   sync.Mutex // protects keys
@@ -169,7 +168,7 @@ func (a *asked) loadMany(_ context.Context, keys []int) (map[int]string, error) 
 	return a.got, a.err
 }
 
-// since returns the keys asked for since the last call, sorted.
+// since returns the keys loaded since its last call, sorted.
 func (a *asked) since() []int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -191,7 +190,7 @@ func TestLoadManyAnswers(t *testing.T) {
 func loadManyAnswers(t *testing.T, tt answers, remember bool) {
 	a := &asked{answers: tt}
 	cfg := thingConfig{LoadMany: a.loadMany}
-	again := tt.failed() // the keys that are asked for once more
+	again := tt.failed() // the keys that are loaded again
 	if remember {
 		cfg.Policy.ErrorTTL = new(5 * time.Second)
 		again = nil
@@ -205,7 +204,7 @@ func loadManyAnswers(t *testing.T, tt answers, remember bool) {
 		m, err = cs[i].GetMany(t.Context(), keys)
 		tt.check(t, who, m, err)
 		if got := a.since(); !slices.Equal(got, again) {
-			t.Errorf("%s asks the source for %v, want %v", who, got, again)
+			t.Errorf("%s loads the keys %v, want %v", who, got, again)
 		}
 	}
 	for _, k := range tt.failed() {
@@ -223,7 +222,7 @@ func loadManyAnswers(t *testing.T, tt answers, remember bool) {
 	}
 }
 
-// A Get whose cache has LoadMany alone goes by the same rules, for its one key.
+// Get follows the same rules for its one key when the cache has only LoadMany.
 func TestLoadManyAnswersOneKey(t *testing.T) {
 	for _, tt := range manyAnswers {
 		t.Run(tt.name, func(t *testing.T) {
@@ -251,7 +250,7 @@ func TestLoadManyAnswersOneKey(t *testing.T) {
 	}
 }
 
-// A refresh that failed does not pass for one that found the value unchanged.
+// A refresh that failed does not count as one that found the value unchanged.
 func TestFailedRefreshIsNotUnmodified(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &asked{answers: answers{got: map[int]string{1: "one"}}}
@@ -264,7 +263,7 @@ func TestFailedRefreshIsNotUnmodified(t *testing.T) {
 	})
 }
 
-// A loader may return what another cache's GetMany returned, as it is.
+// A loader may return the unchanged result of another cache's GetMany.
 func TestGetManyAsLoader(t *testing.T) {
 	for _, remember := range []bool{false, true} {
 		t.Run(fmt.Sprint("ErrorTTL=", remember), func(t *testing.T) {
@@ -292,7 +291,7 @@ func TestGetManyAsLoader(t *testing.T) {
 					want = []int{1, 2, 3, 4}
 				}
 				if diff := cmp.Diff(want, a.since()); diff != "" {
-					t.Errorf("keys that the source was asked for (-want +got):\n%s", diff)
+					t.Errorf("keys that the source loaded (-want +got):\n%s", diff)
 				}
 			})
 		})

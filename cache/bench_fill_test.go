@@ -15,8 +15,8 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// BenchmarkFillRemoteHit is a hit of the remote tier through the cache, beside a GET of the
-// client and the same codec's decoding, for one caller and for 64. All use one server.
+// BenchmarkFillRemoteHit measures a remote hit. Its floor is a GET with the plain client,
+// decoded with the same codec. It runs with 1 caller and with 64, on one server.
 func BenchmarkFillRemoteHit(b *testing.B) {
 	const n = 1000
 	rdb := redistest.Start(b).Client()
@@ -57,7 +57,7 @@ func BenchmarkFillRemoteHit(b *testing.B) {
 	}
 }
 
-// benchCallers calls get for the keys below n, from so many goroutines.
+// benchCallers calls get for the keys below n, from that many goroutines.
 func benchCallers(b *testing.B, callers, n int, get func(context.Context, int64) (profile, error)) {
 	b.ReportAllocs()
 	var next atomic.Int64
@@ -81,8 +81,8 @@ func benchCallers(b *testing.B, callers, n int, get func(context.Context, int64)
 	})
 }
 
-// BenchmarkFillLocalMiss is a read of a key that was never read, with a local tier alone
-// and a loader that returns at once, beside calling the loader.
+// BenchmarkFillLocalMiss measures the first read of a key with a local tier alone and a loader
+// that returns at once. Its floor is a direct call of the loader.
 func BenchmarkFillLocalMiss(b *testing.B) {
 	load := func(_ context.Context, id int64) (profile, error) { return profileOf(id), nil }
 	b.Run("twofold", func(b *testing.B) {

@@ -17,7 +17,7 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// page is a value of about a kilobyte as JSON.
+// page is a value of about a kilobyte in JSON.
 type page struct {
 	ID    int64             `json:"id"`
 	Title string            `json:"title"`
@@ -34,7 +34,7 @@ func pageOf(id int64) page {
 	}
 }
 
-// nothing is a local tier that keeps nothing, so that every read goes to Redis.
+// nothing is a local tier that keeps nothing. Every read goes to Redis.
 type nothing struct{ *local.Tier }
 
 func (nothing) Get(uint64) (any, bool)      { return nil, false }
@@ -145,8 +145,8 @@ func BenchmarkGetMany100(b *testing.B) {
 	})
 }
 
-// BenchmarkInvalidate is one caller, with two other processes that listen. Its
-// floor is a bare round trip to the same server.
+// BenchmarkInvalidate measures one caller while two other processes listen. Its floor is a plain
+// round trip to the same server.
 func BenchmarkInvalidate(b *testing.B) {
 	rdb := redistest.Start(b).Client()
 	prefix := redistest.Prefix()

@@ -20,8 +20,8 @@ import (
 	"github.com/twofold-go/twofold/tier/local"
 )
 
-// Each benchmark runs twofold and the floor it is measured against side by
-// side: compare the two lines of one run, not numbers of two runs.
+// Each benchmark measures twofold next to its floor. Compare the two lines of one run, not the
+// numbers of two runs.
 
 const residentKeys = 100_000
 
@@ -41,7 +41,7 @@ type regionKey struct {
 	Region string
 }
 
-// zipfKeys returns a fixed sequence of keys, drawn with the skew of web traffic.
+// zipfKeys returns a fixed sequence of keys with the skew of web traffic.
 func zipfKeys(n int) []int64 {
 	z := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.01, 1, residentKeys-1)
 	keys := make([]int64, n)
@@ -51,8 +51,8 @@ func zipfKeys(n int) []int64 {
 	return keys
 }
 
-// sampler keeps the time of every n-th operation, so that reading the clock
-// does not show in the mean.
+// sampler keeps the time of every n-th operation, so that reading the clock does not change the
+// mean.
 type sampler struct {
 	every int
 	n     int
@@ -106,7 +106,7 @@ func newBench[K comparable, V any](b *testing.B, t *cache.Tiers, load cache.Load
 	return c
 }
 
-// warm returns a cache in which every key is resident.
+// warm returns a cache whose local tier holds every key.
 func warm[K comparable](b *testing.B, keyOf func(int64) K) cache.Cache[K, profile] {
 	b.Helper()
 	return warmFor(b, time.Hour, keyOf)
@@ -133,7 +133,7 @@ func warmFor[K comparable](b *testing.B, ttl time.Duration, keyOf func(int64) K)
 	return c
 }
 
-// rawRistretto returns ristretto alone with every key resident.
+// rawRistretto returns plain ristretto with every key in it.
 func rawRistretto[K int64 | string](b *testing.B, keyOf func(int64) K) *ristretto.Cache[K, *profile] {
 	b.Helper()
 	r, err := ristretto.NewCache(&ristretto.Config[K, *profile]{
@@ -191,7 +191,8 @@ func BenchmarkLocalHit(b *testing.B) {
 	})
 }
 
-// BenchmarkGetMany is 64 hits at a time; compare a 64th with a hit above.
+// BenchmarkGetMany reads 64 local hits at a time. Compare a 64th of its time with
+// BenchmarkLocalHit.
 func BenchmarkGetMany(b *testing.B) {
 	keys := zipfKeys(1 << 16)
 	c, ctx := warm(b, func(i int64) int64 { return i }), context.Background()
@@ -283,7 +284,7 @@ func BenchmarkMissSmallLoader(b *testing.B) {
 			return v.ID
 		})
 	})
-	b.Run("floor", func(b *testing.B) { // the loader in a goroutine of its own, as a detached load needs one
+	b.Run("floor", func(b *testing.B) { // the loader in its own goroutine, because a detached load needs one
 		benchMiss(b, func(i int64) int64 {
 			done := make(chan profile, 1)
 			go func() { done <- profileOf(i) }()
@@ -304,10 +305,10 @@ func benchMiss(b *testing.B, get func(i int64) int64) {
 	percentiles(b, s.times)
 }
 
-// What a miss allocates beside what its loader does: see scope.Scope.
+// A miss allocates little beside what its loader allocates: see scope.Scope.
 func TestMissAllocations(t *testing.T) {
 	if race.Enabled {
-		t.Skip("the race detector allocates, too")
+		t.Skip("the race detector allocates as well")
 	}
 	tiers := open(t, cache.TiersConfig{})
 	c, err := cache.New(tiers, cache.Config[int64, profile]{
@@ -323,15 +324,15 @@ func TestMissAllocations(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if n > 8 { // and what now and then a queue or a table grows by
-		t.Errorf("a miss allocates %v times", n)
+	if n > 8 { // and sometimes a queue or a table grows
+		t.Errorf("a miss allocates %v times, want at most 8", n)
 	}
 }
 
-// With a log as without one.
+// A local hit allocates nothing, with a log or without one.
 func TestLocalHitAllocatesNothing(t *testing.T) {
 	t.Run("no log", func(t *testing.T) { allocatesNothing(t, nil) })
-	t.Run("log", func(t *testing.T) { // the bound is long, so that nothing is renewed meanwhile
+	t.Run("log", func(t *testing.T) { // a long bound, so that the lease is not renewed during the test
 		allocatesNothing(t, logtest.NewMemory(logtest.MemoryConfig{Bound: time.Minute}))
 	})
 }
@@ -389,8 +390,7 @@ func allocatesNothing(t *testing.T, log invalidate.Log) {
 	}
 }
 
-// A stale value costs what a fresh one does, as long as there is nothing to be done about
-// it: the refresh is under way.
+// While the refresh is under way, a stale hit costs as little as a fresh one.
 func TestStaleHitAllocatesNothing(t *testing.T) {
 	tiers := open(t, cache.TiersConfig{})
 	hung, refreshing := make(chan struct{}), make(chan struct{})
@@ -426,6 +426,6 @@ func TestStaleHitAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations, want 0", allocs)
 	}
 	if s := total(tiers); s.StaleRevalidating < n || s.LocalHits < n || loads.Load() != 2 {
-		t.Errorf("%d hits, %d of them stale, %d loads; want %d at least, and 2", s.LocalHits, s.StaleRevalidating, loads.Load(), n)
+		t.Errorf("%d hits, %d of them stale, %d loads; want at least %d, and 2 loads", s.LocalHits, s.StaleRevalidating, loads.Load(), n)
 	}
 }

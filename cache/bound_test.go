@@ -14,10 +14,10 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// wide is a struct that an encoding can name in one byte.
+// wide is a large struct that some codecs can encode in one byte.
 type wide struct{ A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P int64 }
 
-// bomb returns the inner encoding of n empty elements.
+// bomb returns n empty elements in the encoding of inner.
 func bomb(inner codec.Codec, n int, element string) []byte {
 	switch inner.ID() {
 	case "cbor":
@@ -31,8 +31,7 @@ func bomb(inner codec.Codec, n int, element string) []byte {
 	return make([]byte, 40*n)
 }
 
-// squeeze returns what a codec stores for bytes that its inner codec would have
-// written.
+// squeeze returns what a codec would store if its inner codec had written these bytes.
 func squeeze(t *testing.T, form func(codec.Codec, int) codec.Codec, inner []byte) []byte {
 	t.Helper()
 	b, err := form(codec.Raw, -1).Marshal(inner)
@@ -42,9 +41,8 @@ func squeeze(t *testing.T, form func(codec.Codec, int) codec.Codec, inner []byte
 	return b
 }
 
-// A frame that would be many times larger in memory than any value that may be
-// stored is a counted miss, and costs no more memory than a value of the largest
-// size.
+// A frame may decode to many times the largest value that may be stored. Such a frame is a
+// counted miss, and takes no more memory than a value of the largest size.
 func TestFrameIsBoundedByMaxValueBytes(t *testing.T) {
 	const limit = 1 << 20
 	asIs := func(c codec.Codec, _ int) codec.Codec { return c }
@@ -68,7 +66,7 @@ func TestFrameIsBoundedByMaxValueBytes(t *testing.T) {
 	}
 }
 
-// wantBounded puts a payload into a frame that is right in all else, and reads it.
+// wantBounded puts a payload into a frame that is otherwise valid, and reads it.
 func wantBounded[V any](t *testing.T, cd codec.Codec, payload []byte, limit int) {
 	t.Helper()
 	mem := tiertest.NewMemory()
@@ -102,8 +100,8 @@ func wantBounded[V any](t *testing.T, cd codec.Codec, payload []byte, limit int)
 	if n := total(tiers).CellsCorrupt; !ok && n != 1 {
 		t.Errorf("CellsCorrupt = %d after a miss, want 1", n)
 	}
-	// What is taken in: the frame twice, what it unpacks to, and the elements, which a
-	// decoder that grows its slice allocates up to four times.
+	// The reader allocates the frame twice, the unpacked bytes, and the elements. A decoder that
+	// grows its slice allocates the elements up to four times.
 	most := 2*len(payload) + limit
 	if ok {
 		most += 4 * codec.Expansion * limit

@@ -20,8 +20,8 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// The tier hangs, and the callers' deadlines are shorter than RemoteTimeout (50 ms), or
-// not. A few reads fail until the breaker opens, and one when it tries again.
+// The remote tier hangs. The callers' deadlines are shorter or longer than RemoteTimeout (50
+// ms). A few reads fail until the breaker opens, and one fails at each trial.
 func TestImpatientCallersOfAHungTier(t *testing.T) {
 	for _, tt := range []struct {
 		deadline time.Duration
@@ -53,14 +53,14 @@ func TestImpatientCallersOfAHungTier(t *testing.T) {
 				advance(2 * time.Second)
 				get(t, c, 1000)
 				if s := tiers.Stats().Remote.Breaker; s != "closed" {
-					t.Errorf("the breaker is %s when the tier is well again, want closed", s)
+					t.Errorf("the breaker is %s after the tier recovered, want closed", s)
 				}
 			})
 		})
 	}
 }
 
-// A call that tries a half-open breaker and is cancelled says nothing. The next caller
+// When the trial call of a half-open breaker is cancelled, it proves nothing. The next caller
 // tries at once.
 func TestCanceledTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -86,8 +86,8 @@ func TestCanceledTrial(t *testing.T) {
 	})
 }
 
-// A real Redis is stopped by a signal: connections stay, and nothing is answered. Shorter
-// deadlines than these would measure the machine; TestHungRedisAndShortDeadlines has them.
+// A signal stops a real Redis: connections stay open, and no command is answered. Shorter
+// deadlines would measure the machine. TestHungRedisAndShortDeadlines tests those.
 func TestDeadlinesWithAStoppedRedis(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
@@ -123,7 +123,7 @@ func stoppedRedis(t *testing.T, s *redistest.Server, deadline, bound time.Durati
 	src := &source{took: time.Millisecond}
 	c := with(t, tiers, thingConfig{Load: src.load})
 	for k := range 100 {
-		get(t, c, -1-k) // connections and scripts are there
+		get(t, c, -1-k) // opens connections and loads scripts
 	}
 	s.Stop(t)
 	defer s.Cont(t)
@@ -140,7 +140,7 @@ func stoppedRedis(t *testing.T, s *redistest.Server, deadline, bound time.Durati
 	}
 	opened := time.Since(stopped)
 	if opened > time.Second {
-		t.Errorf("the breaker opens %v after Redis stopped, want a second at most", opened)
+		t.Errorf("the breaker opened %v after Redis stopped, want at most a second", opened)
 	}
 	var wg sync.WaitGroup
 	for range 4 {

@@ -13,7 +13,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A frame that cannot be served is counted, is a miss, and is overwritten.
+// A frame that cannot be served is a counted miss, and is overwritten.
 func TestUnreadableCells(t *testing.T) {
 	flip := func(bit int) func([]byte) []byte { return tiertest.FlipBit(bit) }
 	for _, tt := range []struct {
@@ -58,7 +58,7 @@ func TestUnreadableCells(t *testing.T) {
 						wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
 					}
 					if d := time.Since(start); d != 0 {
-						t.Errorf("it took %v", d)
+						t.Errorf("the read took %v, want no wait", d)
 					}
 					if n := tt.counts(total(tiers)); n != 1 {
 						t.Errorf("counted %d times, want 1: %+v", n, total(tiers))
@@ -71,7 +71,7 @@ func TestUnreadableCells(t *testing.T) {
 	}
 }
 
-// giving is codec.Raw, and takes down what it was given for good.
+// giving is codec.Raw. It records the size of each frame that it is given to keep.
 type giving struct {
 	codec.Codec
 	given *[]int
@@ -84,7 +84,7 @@ func (g giving) UnmarshalOwned(data []byte, v any) error {
 	return codec.UnmarshalOwned(g.Codec, data, v)
 }
 
-// A codec may keep the frame, unless most of what it would keep is not the value.
+// A codec may keep the frame, but not when most of the frame's bytes are not the value.
 func TestFramesAreGivenAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var given []int
@@ -102,7 +102,7 @@ func TestFramesAreGivenAway(t *testing.T) {
 			}
 		}
 		if !slices.Equal(given, []int{10_000}) {
-			t.Errorf("frames of %v bytes were given away, want those of 10000", given)
+			t.Errorf("the codec was given frames of %v bytes, want only the one of 10000", given)
 		}
 	})
 }
@@ -110,7 +110,7 @@ func TestFramesAreGivenAway(t *testing.T) {
 func corrupt(s cache.Counts) int64 { return s.CellsCorrupt }
 func foreign(s cache.Counts) int64 { return s.CellsForeign }
 
-// rewrite changes a cell and gives it a checksum that fits.
+// rewrite changes a cell and computes its checksum again.
 func rewrite(change func(*tier.Cell)) func([]byte) []byte {
 	return func(b []byte) []byte {
 		c, err := tier.ParseCell(b)
@@ -134,7 +134,7 @@ func cellOf(t *testing.T, r tier.Remote, key string) []byte {
 	return b
 }
 
-// store puts a frame under key, whatever is there.
+// store replaces what is under key with a frame.
 func store(t *testing.T, r tier.Remote, key string, frame []byte, ttl time.Duration) {
 	t.Helper()
 	n := tier.NewNonce()
@@ -142,15 +142,15 @@ func store(t *testing.T, r tier.Remote, key string, frame []byte, ttl time.Durat
 		t.Fatal(err)
 	}
 	if got, err := r.Claim(t.Context(), key, tier.Claim{Nonce: n, Lease: time.Second}); !got.Granted || err != nil {
-		t.Fatal("no claim", err)
+		t.Fatal("the claim was not granted", err)
 	}
 	if ok, err := r.Fill(t.Context(), key, tier.Fill{Nonce: n, Cell: frame, TTL: ttl}); !ok || err != nil {
-		t.Fatal("no fill", err)
+		t.Fatal("the fill was not stored", err)
 	}
 }
 
-// The frame is fine, but every reply is damaged on its way, the nonce
-// included: no claim over it can succeed. The read does without the tier.
+// The stored frame is valid, but every reply is damaged, in its nonce, too. No claim over it can
+// succeed, so the read goes on without the tier.
 func TestEveryReplyIsDamaged(t *testing.T) {
 	nonce, payload := tiertest.FlipBit(8*3), func(b []byte) []byte { b[len(b)-2] ^= 1; return b }
 	for name, how := range map[string]func([]byte) []byte{
@@ -170,7 +170,7 @@ func TestEveryReplyIsDamaged(t *testing.T) {
 				defer cancel()
 				remote.Before(func(context.Context, tiertest.Op, []string) {
 					if remote.Calls() > 100 {
-						cancel() // or a busy loop would never let the bubble's clock move
+						cancel() // otherwise a busy loop would stop the bubble's clock
 					}
 				})
 				start := time.Now()
@@ -183,7 +183,7 @@ func TestEveryReplyIsDamaged(t *testing.T) {
 	}
 }
 
-// A fleet changes codec without emptying the tier.
+// A fleet can change its codec without emptying the remote tier.
 func TestCodecChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type pair struct{ A, B string }
@@ -211,7 +211,7 @@ func TestCodecChange(t *testing.T) {
 	})
 }
 
-// A value that does not encode is kept here, and nobody else waits for it.
+// A value that cannot be encoded is kept in the local tier. No other process waits for it.
 func TestUnencodableLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := tiertest.NewMemory()
@@ -229,8 +229,8 @@ func TestUnencodableLoad(t *testing.T) {
 	})
 }
 
-// Clocks differ: a frame from a machine ahead is not older than new, and lives
-// no longer than it was born to.
+// Clocks differ. A frame from a machine whose clock is ahead has age 0, not less. It lives no
+// longer than its lifetime.
 func TestSkewedClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, mem := &source{}, tiertest.NewMemory()

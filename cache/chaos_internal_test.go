@@ -20,8 +20,8 @@ import (
 
 var errChaos = errors.New("chaos")
 
-// Whatever callers, loaders and the remote tier do: in the end no flight, turn, refresh or
-// piece of work is left, and every caller was answered in time.
+// Callers, loaders and the remote tier do random things. At the end of each run no flight, turn,
+// refresh or other work is left, and every caller was answered in time.
 func TestNothingIsLeft(t *testing.T) {
 	seeds := uint64(400)
 	if unsafe.Sizeof(seal{}) > 0 { // under the race detector
@@ -29,7 +29,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
-			c := &chaos{T: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 1))} //nolint:gosec // to be repeated by its seed
+			c := &chaos{T: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 1))} //nolint:gosec // the seed repeats the run
 			c.open()
 			c.run()
 			c.wantNothingLeft()
@@ -37,7 +37,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// chaos is two processes that share a remote tier, in which anything may happen.
+// chaos is two processes on one remote tier, with random calls and faults.
 type chaos struct {
 	*testing.T
 	seed   uint64
@@ -125,7 +125,7 @@ func (c *chaos) load(ctx context.Context, k int) (string, error) {
 	if c.n(40) == 0 {
 		took = 3 * time.Second
 	}
-	if c.n(4) == 0 { // it does not hear
+	if c.n(4) == 0 { // it ignores its context
 		<-time.After(took)
 	} else if err := c.nap(ctx, took); err != nil {
 		return "", err
@@ -163,7 +163,7 @@ func (c *chaos) loadMany(ctx context.Context, keys []int) (map[int]string, error
 	return m, err
 }
 
-// run lets callers loose, and faults in every second run.
+// run starts the callers. In every second run it also starts faults.
 func (c *chaos) run() {
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
@@ -211,7 +211,7 @@ func (c *chaos) disturb(stop chan struct{}) {
 	}
 }
 
-// call is one caller, with or without patience.
+// call is one random call, with a long or a short deadline.
 func (c *chaos) call() {
 	defer func() { _ = recover() }()
 	<-time.After(c.ms(1000))
@@ -256,7 +256,7 @@ func (c *chaos) wantNothingLeft() {
 			c.Errorf("seed %d: some %s are left", c.seed, what)
 		}
 	}
-	for _, t := range c.tiers { // it waits for work that is left
+	for _, t := range c.tiers { // Close waits for work that is left
 		if err := t.Close(context.Background()); err != nil {
 			c.Errorf("seed %d: %v", c.seed, err)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Close returns within one bound when its context has no deadline, whatever
-// hangs: a load that ignores its context, the log, or both.
+// Close without a deadline returns within one bound, even if a load that ignores its context
+// hangs, or the log hangs, or both.
 func TestCloseIsBounded(t *testing.T) {
 	for name, tt := range map[string]struct{ log, load, down, pending bool }{
 		"a load, no log":                          {load: true},
@@ -51,10 +51,10 @@ func TestCloseIsBounded(t *testing.T) {
 				select {
 				case err := <-closed:
 					if took := time.Since(begun); took > bound {
-						t.Errorf("Close took %v, want %v at most", took, bound)
+						t.Errorf("Close took %v, want at most %v", took, bound)
 					}
 					if _, ok := errors.AsType[*invalidate.PendingError](err); ok != tt.pending {
-						t.Errorf("Close = %v, a PendingError: %v, want %v", err, ok, tt.pending)
+						t.Errorf("Close = %v, which is a PendingError: %v, want %v", err, ok, tt.pending)
 					}
 				case <-time.After(10 * bound):
 					t.Errorf("Close has not returned after %v", 10*bound)
@@ -65,7 +65,7 @@ func TestCloseIsBounded(t *testing.T) {
 	}
 }
 
-// A load that takes all of Close's time leaves the invalidations theirs.
+// A load that uses all the time of Close does not use the time for pending invalidations.
 func TestCloseSendsWhileLoadsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
@@ -79,7 +79,7 @@ func TestCloseSendsWhileLoadsRun(t *testing.T) {
 		_ = w.tiers[0].Invalidate(ctx, invalidate.Tag("default", "t"))
 		err := w.tiers[0].Close(context.Background())
 		if _, ok := errors.AsType[*invalidate.PendingError](err); ok || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Close = %v, want DeadlineExceeded for the load and nothing lost", err)
+			t.Errorf("Close = %v, want DeadlineExceeded for the load and no PendingError", err)
 		}
 	})
 }

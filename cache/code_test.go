@@ -17,7 +17,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// The codes are a promise: none may change.
+// The codes are a promise. They must not change.
 func TestCodes(t *testing.T) {
 	pending := &invalidate.PendingError{Pending: 1, Err: context.DeadlineExceeded}
 	for want, errs := range map[string][]error{
@@ -46,7 +46,7 @@ func TestCodes(t *testing.T) {
 		}
 	}
 	if got := (&cache.Error{Err: errors.Join(cache.ErrNotFound, cache.ErrUnavailable)}).Code(); got != "unavailable" {
-		t.Errorf("an absence beside an outage: %q", got)
+		t.Errorf("ErrNotFound joined with ErrUnavailable: code %q, want unavailable", got)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestCodesOfCalls(t *testing.T) {
 			t.Fatal(err)
 		}
 		remote.Fail(errRemote)
-		for range 8 { // behind the fifth the breaker is open
+		for range 8 { // the breaker opens after the fifth
 			for call, err := range map[string]error{
 				"Set": c.Set(ctx, 2, 3), "Delete": c.Delete(ctx, 2), "Expire": c.Expire(ctx, 2), "DeleteMany": c.DeleteMany(ctx, []int{1, 2}),
 				"SetMany": c.SetMany(ctx, map[int]float64{1: 1, 2: 2}), "Invalidate": tiers.Invalidate(ctx, c.Key(1)),
@@ -113,7 +113,7 @@ func TestNotFoundIs(t *testing.T) {
 		{&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist}, true},
 		{fmt.Errorf("row: %w", errRemote), true},
 		{cache.ErrNotFound, true},
-		{errors.Join(fs.ErrNotExist, errRemote), false}, // neither alone
+		{errors.Join(fs.ErrNotExist, errRemote), false}, // both are listed, but they are joined
 		{errors.Join(errSource, fs.ErrNotExist), false},
 		{errSource, false},
 	} {
@@ -123,7 +123,7 @@ func TestNotFoundIs(t *testing.T) {
 			t.Errorf("%v: %v, want it absent: %v", tt.err, err, tt.absent)
 		}
 		if !errors.Is(err, fs.ErrNotExist) && errors.Is(tt.err, fs.ErrNotExist) {
-			t.Errorf("%v: %v, want the loader's error in reach", tt.err, err)
+			t.Errorf("%v: %v, want an error that wraps the loader's", tt.err, err)
 		}
 	}
 	failure = nil
@@ -153,11 +153,11 @@ func TestUnknownTenants(t *testing.T) {
 	}
 	invalidates(c.All(), invalidate.Tag("acme", "t"), invalidate.Tenant("default"), invalidate.All(), c.Key(1))
 	if n := tiers.Stats().Kinds.UnknownTenants; n != 0 || lines.Len() != 0 {
-		t.Errorf("%d of known tenants are counted:\n%s", n, lines.String())
+		t.Errorf("%d invalidations for known tenants are counted as unknown:\n%s", n, lines.String())
 	}
 	invalidates(invalidate.Tag("org", "7"), invalidate.Prefix("users", "v1:"))
 	invalidates(invalidate.Tag("org", "8"))
 	if n := tiers.Stats().Kinds.UnknownTenants; n != 3 || strings.Count(lines.String(), "tenant=org") != 1 {
-		t.Errorf("%d are counted, want 3, and one line for org:\n%s", n, lines.String())
+		t.Errorf("%d invalidations are counted, want 3, and one line for org:\n%s", n, lines.String())
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// commit puts an invalidation into the log as a database does at COMMIT: no process has
-// asked for it.
+// commit puts an invalidation into the log as a database does at COMMIT. No process called
+// Invalidate.
 func (w *logged) commit(t *testing.T, s invalidate.Scope) {
 	t.Helper()
 	a := invalidate.Append{Scopes: []invalidate.Fence{s.Fence()}}
@@ -25,8 +25,8 @@ func (w *logged) commit(t *testing.T, s invalidate.Scope) {
 	}
 }
 
-// Settle returns when nobody can serve any more what was committed before it, however
-// long the leases of others are.
+// When Settle returns, no process can still serve a value that was invalidated before the call.
+// Another process may have a longer lease.
 func TestSettle(t *testing.T) {
 	for name, widest := range map[string]time.Duration{"one bound": bound, "a wider bound": 3 * bound} {
 		t.Run(name, func(t *testing.T) {
@@ -47,13 +47,13 @@ func TestSettle(t *testing.T) {
 				advance(widest)
 				slow.Hang(true)
 				w.commit(t, invalidate.Tag("default", "t"))
-				want("1.1") // it cannot know
+				want("1.1") // the other process cannot know yet
 				begun := time.Now()
 				if err := w.tiers[0].Settle(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				if took := time.Since(begun); took < widest || took > widest+widest/1000+10*time.Millisecond {
-					t.Errorf("Settle took %v, want the bound, %v", took, widest)
+					t.Errorf("Settle took %v, want the widest bound, %v", took, widest)
 				}
 				want("1.2")
 			})
@@ -61,7 +61,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// Settle makes sure of this process, too, and says why it cannot.
+// Settle also waits for this process. It returns the reason when it fails.
 func TestSettleFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
@@ -72,7 +72,7 @@ func TestSettleFails(t *testing.T) {
 		defer cancel()
 		err := w.tiers[0].Settle(ctx)
 		if !errors.Is(err, down) || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, cache.ErrUnavailable) {
-			t.Errorf("Settle without the log = %v, want why, and the deadline", err)
+			t.Errorf("Settle without the log = %v, want the log's error and DeadlineExceeded", err)
 		}
 		w.link[0].Heal()
 		advance(bound)
@@ -88,7 +88,7 @@ func TestSettleFails(t *testing.T) {
 			t.Error(err)
 		}
 		if err := <-over; !errors.Is(err, cache.ErrClosed) {
-			t.Errorf("Settle of tiers that are closed = %v, want ErrClosed", err)
+			t.Errorf("Settle of closed tiers = %v, want ErrClosed", err)
 		}
 		begun := time.Now()
 		if err := open(t, cache.TiersConfig{}).Settle(t.Context()); err != nil || time.Since(begun) != 0 {
@@ -97,7 +97,7 @@ func TestSettleFails(t *testing.T) {
 	})
 }
 
-// tableLog is a log that removes cells, as one in a database does.
+// tableLog is a log that removes cells, as a log in a database does.
 type tableLog struct {
 	*logtest.Memory
 	tier   string
@@ -108,14 +108,14 @@ func (l *tableLog) UseCells(tier string, remove func(context.Context, []string, 
 	l.tier, l.remove = tier, remove
 }
 
-// A log that removes cells is given the remote tier's.
+// A log that removes cells gets a function that removes them from the remote tier.
 func TestLogUsesCells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
 		l := &tableLog{Memory: w.log}
 		tiers := open(t, cache.TiersConfig{Log: l, Remote: w.wire[1]})
 		if l.tier != "*tiertest.Faulty" {
-			t.Errorf("the remote tier is %q to the log, want its type", l.tier)
+			t.Errorf("the log knows the remote tier as %q, want its type", l.tier)
 		}
 		w.want(t, 0, 1, "1.1")
 		k := keyScope(t, 1)
@@ -130,7 +130,7 @@ func TestLogUsesCells(t *testing.T) {
 		}
 		alone := &tableLog{Memory: w.log, tier: "unset"}
 		if err := open(t, cache.TiersConfig{Log: alone}).Close(t.Context()); err != nil || alone.tier != "" || alone.remove != nil {
-			t.Errorf("without a remote tier the log is told of %q, and has one to remove: %v", alone.tier, alone.remove != nil)
+			t.Errorf("without a remote tier the log knows %q and has a function to remove: %v", alone.tier, alone.remove != nil)
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/twofold-go/twofold/codec"
 )
 
-// row is a usual value: short fields, some text that repeats.
+// row is a typical value: short fields, and text that repeats.
 type row struct {
 	ID    int64    `json:"id"`
 	Title string   `json:"title"`
@@ -27,8 +27,8 @@ func rowsOf(size int) (rows []row) {
 	return rows
 }
 
-// BenchmarkCompact measures what compression by default costs a fill and a remote
-// hit. It runs the two ways in turns, so that a busy machine harms both alike.
+// BenchmarkCompact measures what default compression costs a fill and a remote hit. It
+// alternates the two ways, so that a busy machine slows both equally.
 func BenchmarkCompact(b *testing.B) {
 	for _, size := range []int{1 << 10, 16 << 10} {
 		b.Run(fmt.Sprintf("%dKiB", size>>10), func(b *testing.B) { benchmarkCompact(b, rowsOf(size)) })
@@ -54,7 +54,7 @@ func benchmarkCompact(b *testing.B, rows []row) {
 			err = codec.UnmarshalWithin(readers[e.codec], e.data, &back, 1<<20, true)
 			read[i] += time.Since(start)
 			if err != nil || !reflect.DeepEqual(back, rows) {
-				b.Fatal("the value does not come back", err)
+				b.Fatal("the decoded value differs", err)
 			}
 		}
 	}

@@ -14,13 +14,13 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// mine is a user's own codec.
+// mine is a codec of the user.
 type mine struct{ codec.Codec }
 
 func (mine) ID() string { return "mine" }
 
-// A value of 4 KiB or more is compressed when that makes it smaller, by a codec that
-// every process knows.
+// A value of 4 KiB or more is compressed when that makes it smaller. Every process knows the
+// codec.
 func TestLargeValuesAreCompressed(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	noise := make([]byte, 16<<10)
@@ -71,8 +71,8 @@ func TestLargeValuesAreCompressed(t *testing.T) {
 	}
 }
 
-// A process of an older version writes what its codec's ID says, and reads by the ID
-// in the cell: each reads what the other writes.
+// A process of an older version writes with its configured codec, and reads by the codec in the
+// cell. So old and new processes read each other's values.
 func TestCompressionInAMixedFleet(t *testing.T) {
 	mem := tiertest.NewMemory()
 	text := strings.Repeat("all work and no play ", 1000)
@@ -82,7 +82,7 @@ func TestCompressionInAMixedFleet(t *testing.T) {
 		t.Fatal(err)
 	}
 	cell := cellAt(t, mem, "default:things:1")
-	old, err := codec.NewSet(codec.Builtin()...) // what a process has known since the first version
+	old, err := codec.NewSet(codec.Builtin()...) // the codecs that every version knows
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestCompressionInAMixedFleet(t *testing.T) {
 	if err := codec.UnmarshalWithin(cd, cell.Payload, &got, 1<<20, false); err != nil || got != text {
 		t.Errorf("an old process reads %d bytes, %v", len(got), err)
 	}
-	// What the old process writes is plain, however large.
+	// The old process writes large values without compression.
 	cell.Codec, cell.Nonce = "json", tier.NewNonce()
 	if cell.Payload, err = json.Marshal(strings.ToUpper(text)); err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestCompressionInAMixedFleet(t *testing.T) {
 	putCell(t, mem, "default:things:1", cell)
 	other := with(t, open(t, cache.TiersConfig{Remote: mem}), cache.Config[int, string]{})
 	if got := get(t, other, 1); got != strings.ToUpper(text) {
-		t.Errorf("a new process reads %d bytes of an old one's", len(got))
+		t.Errorf("a new process reads %d bytes of the old process's value", len(got))
 	}
 }
 

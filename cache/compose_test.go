@@ -16,23 +16,22 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// tower is one process with caches that are built on each other: level 0 reads
-// the source, level i+1 is built from level i. The process can be cut off from
-// the log.
+// tower is one process with caches that are built on each other. Level 0 reads the source, and
+// level i+1 is built from level i. The process can be cut off from the log.
 type tower struct {
-	source atomic.Int64 // the version that the source has
-	teller *cache.Tiers // of the process that invalidates
+	source atomic.Int64 // the source's version
+	teller *cache.Tiers // the process that invalidates
 	link   *logtest.Faulty
 	own    *cache.Tiers
 	levels []things
 }
 
-// storey says how a level is built from the one below.
+// storey says how a level is built from the level below.
 type storey struct {
 	read   func(ctx context.Context, below things) (string, error)
 	noTags bool
-	many   bool // its loader is a LoadMany
-	apart  bool // every other level is in Tiers of its own
+	many   bool // it has LoadMany, too
+	apart  bool // odd levels are on other Tiers
 	remote bool
 }
 
@@ -49,7 +48,7 @@ func newTower(t *testing.T, depth int, s storey) *tower {
 	w.own = open(t, cfg)
 	tiers := []*cache.Tiers{w.own, w.own}
 	if s.apart {
-		advance(bound / 7) // so that the two count time from different moments
+		advance(bound / 7) // the two Tiers count time from different moments
 		tiers[1] = open(t, cfg)
 	}
 	w.source.Store(1)
@@ -101,9 +100,9 @@ func (w *tower) change(t *testing.T, more ...invalidate.Scope) {
 	}
 }
 
-// climb reads the levels until nothing can be old any more, each for the first
-// time pace after the one below it. It returns how long after since
-// the last old value was served, per level.
+// climb reads the levels until no old value can be left. It starts to read each level pace after
+// the level below. It returns, for each level, how long after since it served the last old
+// value.
 func (w *tower) climb(t *testing.T, since time.Time, pace time.Duration) []time.Duration {
 	t.Helper()
 	const step = bound / 40
@@ -123,8 +122,8 @@ func (w *tower) climb(t *testing.T, since time.Time, pace time.Duration) []time.
 
 func readOne(ctx context.Context, below things) (string, error) { return below.Get(ctx, 1) }
 
-// What was built from cached values is served no longer after an invalidation
-// than the values themselves: for one bound, to any depth.
+// After an invalidation, a built value is served no longer than its parts: for one bound, at any
+// depth.
 func TestBuiltValuesKeepTheBound(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -161,7 +160,7 @@ func TestBuiltValuesKeepTheBound(t *testing.T) {
 					w := newTower(t, depth, tt.storey)
 					w.read(t, 0)
 					advance(bound)
-					w.read(t, 0) // vouched for by the lease alone
+					w.read(t, 0) // it is valid by the lease alone
 					w.link.Fail(errors.New("unplugged"))
 					at := time.Now()
 					w.change(t)
@@ -176,7 +175,7 @@ func TestBuiltValuesKeepTheBound(t *testing.T) {
 	}
 }
 
-// With Strict the bound is over when the call returns, for what was built, too.
+// With Strict, built values are gone, too, when the call returns.
 func TestStrictHoldsForBuiltValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const depth = 2
@@ -189,7 +188,7 @@ func TestStrictHoldsForBuiltValues(t *testing.T) {
 			w.change(t, invalidate.Strict)
 			done <- time.Now()
 		}()
-		for i := range depth { // the top one is built when the call has returned
+		for i := range depth { // each level is built while the call waits
 			advance(bound * 4 / 10)
 			w.read(t, i+1)
 		}
@@ -202,7 +201,7 @@ func TestStrictHoldsForBuiltValues(t *testing.T) {
 	})
 }
 
-// A part may come from a flight that the load did not lead.
+// A load may join the flight that loads one of its parts.
 func TestBuiltFromJoinedFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTower(t, 1, storey{read: readOne})
@@ -243,8 +242,7 @@ func readOneOf(below things) cache.Loader[int, string] {
 	return func(ctx context.Context, _ int) (string, error) { return readOne(ctx, below) }
 }
 
-// While the lease holds, what was built lives as long as its policy says, and a
-// refreshed value that its source found unchanged keeps the age of its parts.
+// While the lease holds, a built value lives as long as its policy allows.
 func TestBuiltValuesLiveWithALease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTower(t, 2, storey{read: readOne})

@@ -13,14 +13,14 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// ring are keys whose loaders each read the next one, after a moment in which all of them
-// begin.
+// ring is a set of keys. The loader of each key waits until all have begun, then reads the next
+// key.
 type ring struct {
 	size   int  // the loader of the last key reads the first
-	batch  bool // by GetMany
+	batch  bool // read by GetMany
 	remote bool
 	values things
-	others cache.Cache[string, string] // odd keys are in a cache of their own when split is set
+	others cache.Cache[string, string] // has the odd keys when split is set
 	split  bool
 }
 
@@ -80,8 +80,8 @@ func (r *ring) open(t *testing.T) {
 	})
 }
 
-// Loads that wait for each other in a circle would wait until LoadTimeout, whoever began
-// them. The load that closes the circle is told so at once. (Finding R18.)
+// Loads that wait for each other in a circle would wait until LoadTimeout, whichever caller
+// began them. The load that closes the circle gets ErrRecursive at once.
 func TestCrossedLoads(t *testing.T) {
 	for name, r := range map[string]ring{
 		"two":                     {size: 2},
@@ -103,14 +103,14 @@ func TestCrossedLoads(t *testing.T) {
 					}
 				})
 				if d := time.Since(start); d > time.Second {
-					t.Errorf("the callers waited %v, want no wait for a load that waits for them", d)
+					t.Errorf("the callers waited %v, want at most 1s: the loads wait for each other", d)
 				}
 			})
 		})
 	}
 }
 
-// A loader may do without the value that it cannot have. Then all callers are answered.
+// A loader may handle ErrRecursive and return a value. Then every caller gets an answer.
 func TestCrossedLoadsThatGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c things
@@ -133,13 +133,13 @@ func TestCrossedLoadsThatGoOn(t *testing.T) {
 			}
 		})
 		if d := time.Since(start); d > time.Second || recursive.Load() != 1 {
-			t.Errorf("%d loads were told that they wait for themselves, after %v; want 1 at once", recursive.Load(), d)
+			t.Errorf("%d loads got ErrRecursive, and the callers waited %v; want 1 load, at once", recursive.Load(), d)
 		}
 	})
 }
 
-// Loads that wait for each other in no circle are not refused: a chain, a diamond, and
-// callers who wait for a load without being one.
+// Loads that wait for each other without a circle are not refused. The test has a chain, a
+// diamond, and callers that are not loads.
 func TestNotCrossed(t *testing.T) {
 	for _, batch := range []bool{false, true} {
 		t.Run(fmt.Sprint("batch=", batch), func(t *testing.T) {

@@ -14,15 +14,15 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// An outer value is built from an inner one however the inner one is reached;
-// invalidating the inner one's tag ends the outer one.
+// A value that is built from an inner one inherits its tags, whichever call read the inner one.
+// Invalidating the inner value's tag also invalidates the outer value.
 func TestOuterInheritsTags(t *testing.T) {
 	many := func(ctx context.Context, c things) error { _, err := c.GetMany(ctx, []int{1, 2}); return err }
 	one := func(ctx context.Context, c things) error { _, err := c.Get(ctx, 1); return err }
 	for _, tt := range []struct {
 		name  string
 		read  func(ctx context.Context, inner things) error
-		warm  bool // the inner value is a hit: local, or remote with elsewhere
+		warm  bool // the inner value is a hit: local, or remote if other is set
 		other bool // warmed by another process
 		stale bool
 	}{
@@ -50,7 +50,7 @@ func TestOuterInheritsTags(t *testing.T) {
 				}
 				tiers := open(t, cache.TiersConfig{Remote: mem})
 				inner := innerOn(tiers)
-				// Two deep: the outermost knows nothing of inner.
+				// Two levels: the loader of outer does not read inner itself.
 				middle := with(t, tiers, thingConfig{Namespace: "middle", Load: func(ctx context.Context, _ int) (string, error) {
 					return "middle", tt.read(ctx, inner)
 				}})
@@ -103,7 +103,7 @@ func TestDepend(t *testing.T) {
 			invalidateTag(t, tiers, tag)
 			wantFetch(t, c, 1, fetched{fmt.Sprintf("1.%d", i+2), cache.Load, false, nil})
 		}
-		// Tags travel in the cell: another process is told them with the value.
+		// The cell carries the tags, so another process gets them with the value.
 		other := open(t, cache.TiersConfig{Remote: mem})
 		d := with(t, other, cfg)
 		wantFetch(t, d, 1, fetched{"1.3", cache.Remote, false, nil})
@@ -168,7 +168,7 @@ func TestTagLimits(t *testing.T) {
 				})
 				v, err := c.GetOrLoad(t.Context(), 1, nil, cache.Tags(tt.option...))
 				if v != "v" || err != nil {
-					t.Errorf("GetOrLoad = %q, %v: the caller is to have it anyway", v, err)
+					t.Errorf("GetOrLoad = %q, %v: want the value despite the tags", v, err)
 				}
 				_, local := c.Peek(t.Context(), 1)
 				if local != tt.stored || (mem.Len() == 1) != tt.stored {
@@ -177,7 +177,7 @@ func TestTagLimits(t *testing.T) {
 				if n := total(tiers).FillsBadTags; (n == 0) != tt.stored {
 					t.Errorf("FillsBadTags = %d", n)
 				}
-				// Set has somebody to tell.
+				// Set returns the error.
 				err = c.Set(t.Context(), 2, "v", cache.Tags(append(tt.option, tt.depend...)...))
 				if (err == nil) != tt.stored {
 					t.Errorf("Set: %v", err)

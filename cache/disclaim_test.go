@@ -13,8 +13,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// slowAnswers is a remote tier that claims at once and answers when the caller's
-// patience is over.
+// slowAnswers is a remote tier that claims at once, but answers only after the caller's
+// deadline.
 type slowAnswers struct{ tier.Remote }
 
 func (s slowAnswers) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
@@ -23,7 +23,7 @@ func (s slowAnswers) Claim(ctx context.Context, key string, c tier.Claim) (tier.
 	return tier.Claimed{}, ctx.Err()
 }
 
-// falseAnswers is a remote tier that refuses the first claims that it has granted.
+// falseAnswers is a remote tier that grants each claim and answers that it refused.
 type falseAnswers struct{ tier.Remote }
 
 func (s falseAnswers) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
@@ -31,15 +31,15 @@ func (s falseAnswers) Claim(ctx context.Context, key string, c tier.Claim) (tier
 	return tier.Claimed{}, err
 }
 
-// The tier takes a claim and the answer is lost. The claimant gives the claim back, so
-// others wait for a remote deadline and a poll, not for ClaimTTL.
+// The remote tier grants a claim, and the answer is lost. The claimant gives the claim back. So
+// the others wait for one RemoteTimeout and one poll, not for ClaimTTL.
 func TestLostAnswerToAClaim(t *testing.T) {
 	lost := func(r tier.Remote) tier.Remote {
 		f := tiertest.NewFaulty(r)
 		f.LoseClaims(true)
 		return f
 	}
-	busy := func(r tier.Remote) tier.Remote { // the first try to give back fails as well
+	busy := func(r tier.Remote) tier.Remote { // the first attempt to give the claim back fails as well
 		f := tiertest.NewFaulty(r)
 		f.LoseClaims(true)
 		f.Fail(errRemote, tiertest.Fill, tiertest.FillMany)
@@ -68,7 +68,7 @@ func TestLostAnswerToAClaim(t *testing.T) {
 					start := time.Now()
 					get(t, b, 1)
 					if d := time.Since(start); d > 60*time.Millisecond {
-						t.Errorf("the other process waited %v, want RemoteTimeout (50ms) and a poll at most", d)
+						t.Errorf("the other process waited %v, want at most RemoteTimeout (50ms) and one poll", d)
 					}
 					advance(time.Second)
 					if raw, err := mem.Get(t.Context(), cell1); err != nil || bytes.HasPrefix(raw, []byte{byte(tier.Lease)}) {
@@ -80,7 +80,7 @@ func TestLostAnswerToAClaim(t *testing.T) {
 	}
 }
 
-// The answer to a renewal is lost. The load goes on and has its claim.
+// The answer to a renewal is lost. The load goes on and keeps its claim.
 func TestLostAnswerToARenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, mem := &source{took: 20 * time.Second}, tiertest.NewMemory()
@@ -97,7 +97,7 @@ func TestLostAnswerToARenewal(t *testing.T) {
 	})
 }
 
-// A caller leaves while the tier hangs. Its flight does not load for it.
+// A caller leaves while the remote tier hangs. Its flight does not start a load.
 func TestNoLoadForNobody(t *testing.T) {
 	for _, many := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestNoLoadForNobody(t *testing.T) {
 	}
 }
 
-// The breaker is open when the claim is given back.
+// A claim is given back even while the breaker is open.
 func TestClaimsAreGivenBackPastTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, mem := &source{}, tiertest.NewMemory()

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestGuaranteesNameTests holds the documentation to its word: every test that
-// doc.go names exists.
+// TestGuaranteesNameTests checks that every test that doc.go names exists.
 func TestGuaranteesNameTests(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -35,7 +34,7 @@ func TestGuaranteesNameTests(t *testing.T) {
 	}
 	for _, name := range named {
 		if !strings.Contains(tests.String(), "\nfunc "+name+"(") {
-			t.Errorf("doc.go names %s, which is not there", name)
+			t.Errorf("doc.go names %s, which does not exist", name)
 		}
 	}
 }

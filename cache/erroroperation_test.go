@@ -12,9 +12,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// An error that is remembered names the operation "get", whichever call caused the load,
-// in every process. An error that is not remembered names the operation of the call that
-// gets it. (Finding R14.)
+// A remembered error names the operation "get" in every process, whichever call caused the load.
+// Any other error names the operation of the call that gets it.
 func TestRememberedErrorsNameGet(t *testing.T) {
 	const text = "default:things:1001"
 	for name, first := range map[string]func(ctx context.Context, c things) error{
@@ -50,7 +49,7 @@ func TestRememberedErrorsNameGet(t *testing.T) {
 	}
 }
 
-// source2 is a source that always returns an error.
+// source2 is a source that always fails with err.
 type source2 struct{ err error }
 
 func (s *source2) load(ctx context.Context, _ int) (string, error) {
@@ -61,8 +60,8 @@ func (s *source2) loadMany(ctx context.Context, _ []int) (map[int]string, error)
 	return nil, errors.Join(nap(ctx, time.Second), s.err)
 }
 
-// Callers of several methods share one load that fails. Each gets an error of its own
-// operation, whoever leads.
+// Callers of several methods share one load that fails. Each gets an error that names its own
+// operation, whichever caller leads.
 func TestErrorsNameTheirCallers(t *testing.T) {
 	const text = "default:things:1"
 	calls := []struct {
@@ -94,11 +93,11 @@ func TestErrorsNameTheirCallers(t *testing.T) {
 							wantError(t, err, calls[leads].op, text, source)
 						}
 					}()
-					synctest.Wait() // it leads now
+					synctest.Wait() // it leads the flight now
 					crowd(len(calls), func(i int) {
 						err := calls[i].call(t.Context(), c)
 						if err == nil && calls[i].op == "get many" && source == cache.ErrNotFound { //nolint:errorlint // which of the two it is
-							return // absence is no error of GetMany
+							return // for GetMany an absence is no error
 						}
 						wantError(t, err, calls[i].op, text, source)
 					})

@@ -15,7 +15,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// eventEar notes the events of some tiers.
+// eventEar records the events of some Tiers.
 type eventEar struct {
 	mu     sync.Mutex
 	events []invalidate.Event
@@ -30,7 +30,7 @@ func listenTo(tiers *cache.Tiers) (e *eventEar, stop func()) {
 	})
 }
 
-// heard returns what has come since it was asked last.
+// heard returns the events since its last call.
 func (e *eventEar) heard() (events []invalidate.Event) {
 	synctest.Wait()
 	e.mu.Lock()
@@ -62,8 +62,8 @@ func wantEvents(t *testing.T, got []invalidate.Event, want ...invalidate.Event) 
 	}
 }
 
-// Each process hears of its own invalidations by their scopes, and of another's by their
-// hashes, in order; of no other process's that came before it.
+// A process gets events of its own invalidations with their scopes, and of another process's
+// with hashes only. They come in order. Earlier invalidations of other processes cause none.
 func TestOnInvalidate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
@@ -73,7 +73,7 @@ func TestOnInvalidate(t *testing.T) {
 		there, _ := listenTo(w.tiers[1])
 		tag, key := invalidate.Tag("default", "t"), keyScope(t, 1)
 		w.invalidate(t, 0, tag)
-		advance(5 * time.Millisecond) // keys and other scopes have each an order of their own
+		advance(5 * time.Millisecond) // keys and other scopes are ordered separately
 		if err := w.c[0].Set(t.Context(), 1, "v"); err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestOnInvalidate(t *testing.T) {
 	})
 }
 
-// Without a log a process hears of its own calls.
+// Without a log a process gets events of its own calls only.
 func TestOnInvalidateAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiers := open(t, cache.TiersConfig{})
@@ -105,8 +105,8 @@ func TestOnInvalidateAlone(t *testing.T) {
 	})
 }
 
-// An invalidation that waits for the log is told at once: it is applied here. Records that
-// are missing are told as everything.
+// An invalidation that waits for the log causes an event at once, because it applies in this
+// process at once. Missing records cause an event of everything.
 func TestOnInvalidateInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
@@ -132,12 +132,13 @@ func TestOnInvalidateInAnOutage(t *testing.T) {
 		advance(5 * time.Millisecond)
 		got := there.heard()
 		if !slices.ContainsFunc(got, func(e invalidate.Event) bool { return !e.Local && slices.Contains(e.Fences, invalidate.All().Fence()) }) {
-			t.Errorf("events = %+v, want one of everything: a record is missing", got)
+			t.Errorf("events = %+v, want an event of everything: a record is missing", got)
 		}
 	})
 }
 
-// Who is too slow is told of everything, and of how much was dropped. A panic ends nothing.
+// A listener that is too slow gets an event of everything, with the number of dropped events. A
+// listener that panics stays registered.
 func TestSlowListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiers := open(t, cache.TiersConfig{})
@@ -157,7 +158,7 @@ func TestSlowListener(t *testing.T) {
 		close(held)
 		synctest.Wait()
 		if told > 2000 || missed == 0 || told+missed-1 < calls {
-			t.Errorf("%d events told and %d missed, of %d", told, missed, calls)
+			t.Errorf("%d events delivered and %d missed, of %d", told, missed, calls)
 		}
 		if len(last.Fences) != 1 {
 			t.Errorf("last event = %+v", last)
@@ -165,7 +166,7 @@ func TestSlowListener(t *testing.T) {
 	})
 }
 
-// A listener outlives neither its stop nor Close, and may call both.
+// A listener is not called after its stop function or Close. It may call stop itself.
 func TestListenerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiers := open(t, cache.TiersConfig{Log: logtest.NewMemory(logtest.MemoryConfig{})})

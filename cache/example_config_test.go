@@ -15,8 +15,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// Values are shared between callers and must not be changed, unless the cache
-// is told how to copy them.
+// Callers share values and must not change them, unless Clone tells the cache how to copy them.
 func ExampleConfig_clone() {
 	ctx := context.Background()
 	lists, done := example(cache.Config[string, []string]{
@@ -32,14 +31,14 @@ func ExampleConfig_clone() {
 	// Output: [a b]
 }
 
-// rendered is a value that no codec brings back.
+// rendered is a value that no codec can restore.
 type rendered struct {
 	Title  string
 	Render func() string
 }
 
-// A report is made for each process: it cannot be stored elsewhere, for it holds a
-// function.
+// Each process makes its own reports. A report holds a function, so the remote tier cannot store
+// it.
 func ExampleConfig_localOnly() {
 	load := func(_ context.Context, id int) (rendered, error) {
 		title := fmt.Sprint("report ", id)
@@ -67,8 +66,8 @@ func ExampleConfig_localOnly() {
 	// <h1>report 7</h1> <nil>
 }
 
-// The second version of a program means something else by the same type, so it must not
-// read what the first has stored.
+// The second version of a program uses the same type with another meaning. It must not read what
+// the first version stored.
 func ExampleConfig_schema() {
 	ctx := context.Background()
 	remote := tiertest.NewMemory()
@@ -95,19 +94,19 @@ func ExampleConfig_schema() {
 	// feet from load <nil>
 }
 
-// versioned is a codec under an id of its own.
+// versioned is a codec with its own ID.
 type versioned struct{ codec.Codec }
 
 func (versioned) ID() string { return "json-2" }
 
-// The bounds of a process that serves many tenants. Next month its caches will write with
-// another codec, so it reads that one already.
+// These are the limits of a process that serves many tenants. Next month its caches will write
+// with another codec, so it already registers that codec for reading.
 func ExampleTiersConfig() {
 	tiers, err := cache.Open(cache.TiersConfig{
-		MaxLoads:       64,     // what the database bears
-		MaxRefreshes:   8,      // of these
+		MaxLoads:       64,     // the database can take these
+		MaxRefreshes:   8,      // part of MaxLoads
 		MaxFlights:     10_000, // reads that wait, per cache
-		MaxTenants:     200,    // with counters of their own
+		MaxTenants:     200,    // tenants with their own counters
 		Codecs:         []codec.Codec{versioned{codec.JSON}},
 		MeterProvider:  metric.NewMeterProvider(),
 		TracerProvider: trace.NewTracerProvider(),

@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A load error may be remembered, so that a broken source is not asked by every
-// read. What other processes learn of it is its code.
+// A load error may be remembered, so that reads do not keep calling a broken source. Other
+// processes learn only the error's code.
 func ExampleRememberedError() {
 	ctx := context.Background()
 	users, done := example(cache.Config[int64, User]{
@@ -65,8 +65,7 @@ func ExamplePanicError() {
 	// Output: no such shard true
 }
 
-// statusError is a source's failure, with a code that means something
-// everywhere.
+// statusError is an error of a source. Its code means the same in every process.
 type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("the source answered %d", int(e)) }

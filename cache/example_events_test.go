@@ -8,8 +8,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// A program that keeps something of its own beside the cache throws it away when what it was
-// made of is invalidated, by whatever process.
+// A program keeps a value of its own beside the cache. It drops the value when any process
+// invalidates what the value was made of.
 func ExampleTiers_OnInvalidate() {
 	ctx := context.Background()
 	tiers, err := cache.Open(cache.TiersConfig{})

@@ -9,7 +9,7 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// What comes to the local tier, and what leaves it.
+// Entry describes a value that enters or leaves the local tier.
 func ExampleEntry() {
 	ctx := context.Background()
 	tiers, err := cache.Open(cache.TiersConfig{

@@ -12,7 +12,7 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// Beyond MaxFlights a read that misses fails at once. Hits go on.
+// Beyond MaxFlights a read that misses fails at once. Hits still succeed.
 func Example_overloaded() {
 	ctx := context.Background()
 	tiers, err := cache.Open(cache.TiersConfig{MaxFlights: 1})
@@ -38,8 +38,8 @@ func Example_overloaded() {
 	// Output: true
 }
 
-// A loader that is too slow fails for everybody who waits. The code tells it from a
-// caller's own deadline.
+// A loader that is too slow fails for every caller that waits. Error.Code distinguishes this
+// from a caller's own deadline.
 func Example_loadTimeout() {
 	ctx := context.Background()
 	users, done := example(cache.Config[int64, User]{
@@ -65,7 +65,7 @@ func Example_loadTimeout() {
 	// false canceled
 }
 
-// A value that is refused is not kept anywhere, and what was there is invalidated.
+// A refused value is not kept in any tier, and the old value is invalidated.
 func Example_refused() {
 	ctx := context.Background()
 	texts, done := example(cache.Config[int64, string]{
@@ -78,16 +78,16 @@ func Example_refused() {
 	// Output: true
 }
 
-// Two mistakes in loaders that would hang a program are errors.
+// Two mistakes in loaders become errors instead of hanging the program.
 func Example_loaderMistakes() {
 	ctx := context.Background()
 	var users cache.Cache[int64, User]
 	users, done := example(cache.Config[int64, User]{
 		Load: func(ctx context.Context, id int64) (User, error) {
 			if id == 1 {
-				runtime.Goexit() // as t.FailNow of package testing does
+				runtime.Goexit() // as t.FailNow in package testing does
 			}
-			return users.Get(ctx, id) // waits for itself
+			return users.Get(ctx, id) // it waits for itself
 		},
 	})
 	defer done()

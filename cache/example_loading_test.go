@@ -13,8 +13,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// A loader names what its value was made of. Invalidating one of these
-// invalidates the value.
+// A loader names the tags of its value. Invalidating one of them invalidates the value.
 func ExampleDepend() {
 	ctx := context.Background()
 	tiers, err := cache.Open(cache.TiersConfig{})
@@ -44,7 +43,7 @@ func ExampleDepend() {
 		log.Fatal(err)
 	}
 
-	_, _ = posts.Get(ctx, 7) // so that the page's read of it is a hit
+	_, _ = posts.Get(ctx, 7) // so that the page reads it by a hit
 	page, _ := pages.Get(ctx, "home")
 	fmt.Println(page)
 	fmt.Println(tiers.Invalidate(ctx, invalidate.Tag(cache.DefaultTenant, "post:7")))
@@ -60,7 +59,7 @@ func ExampleFilling() {
 	ctx := context.Background()
 	tokens, done := example(cache.Config[string, string]{
 		Load: func(ctx context.Context, user string) (string, error) {
-			expires := 20 * time.Minute // as the source says
+			expires := 20 * time.Minute // the source says so
 			cache.Filling(ctx).SetTTL(expires - time.Minute)
 			return "token of " + user, nil
 		},
@@ -77,7 +76,7 @@ func ExampleFill_SetTTL() {
 	prices, done := example(cache.Config[string, int]{
 		Load: func(ctx context.Context, _ string) (int, error) {
 			fmt.Println("load")
-			cache.Filling(ctx).SetTTL(time.Hour) // this value's own, in place of the policy's
+			cache.Filling(ctx).SetTTL(time.Hour) // for this value, instead of the policy's TTL
 			return 100, nil
 		},
 	})
@@ -94,7 +93,7 @@ func ExampleFill_SetStale() {
 		Load: func(ctx context.Context, _ string) (int, error) {
 			f := cache.Filling(ctx)
 			f.SetTTL(time.Hour)
-			f.SetStale(24 * time.Hour) // old prices are better than slow ones, this time
+			f.SetStale(24 * time.Hour) // here an old price is better than a slow one
 			return 100, nil
 		},
 	})
@@ -114,7 +113,7 @@ func ExampleFill_SetStaleIfError() {
 				return 0, errors.New("the source is down")
 			}
 			f := cache.Filling(ctx)
-			f.SetTTL(0)                       // ask the source each time
+			f.SetTTL(0)                       // call the source each time
 			f.SetStaleIfError(24 * time.Hour) // an old price is better than none
 			return 100, nil
 		},
@@ -133,8 +132,8 @@ func ExampleFill_SetKeep() {
 	prices, done := example(cache.Config[string, int]{
 		Load: func(ctx context.Context, _ string) (int, error) {
 			f := cache.Filling(ctx)
-			f.SetTTL(0)          // never served without asking the source
-			f.SetKeep(time.Hour) // kept to ask whether it still stands
+			f.SetTTL(0)          // never served without a load
+			f.SetKeep(time.Hour) // kept so that the loader can check whether it changed
 			if old, ok := cache.Previous[int](ctx); ok {
 				fmt.Println("is it still", old)
 				return 0, cache.ErrNotModified
@@ -157,7 +156,7 @@ func ExampleFill_NoStore() {
 	prices, done := example(cache.Config[string, int]{
 		Load: func(ctx context.Context, _ string) (int, error) {
 			fmt.Println("load")
-			cache.Filling(ctx).NoStore() // whoever waits gets it; no tier keeps it
+			cache.Filling(ctx).NoStore() // the waiting callers get it; no tier keeps it
 			return 100, nil
 		},
 	})
@@ -170,8 +169,8 @@ func ExampleFill_NoStore() {
 	// load
 }
 
-// A loader that knows what it is replacing can ask its source whether anything
-// has changed, and transfer nothing if not.
+// A loader that knows the previous value can ask its source whether the value changed. If not,
+// the source transfers nothing.
 func ExamplePrevious() {
 	type document struct{ ETag, Text string }
 	get := func(etag string) (document, bool) { // a GET with If-None-Match
@@ -202,7 +201,8 @@ func ExamplePrevious() {
 	// hello
 }
 
-// A loader says the types; what its database says of absence becomes ErrNotFound.
+// The loader's signature gives the types. NotFoundIs turns the database's error for an absence
+// into ErrNotFound.
 func ExampleFor() {
 	load := func(_ context.Context, id int64) (string, error) {
 		if id != 42 {
@@ -229,7 +229,7 @@ func ExampleFor() {
 	// not_found true true
 }
 
-// Whatever has this signature is a loader, so a program may put its own around one.
+// A Loader is a plain function, so a program can wrap it in a function of its own.
 func ExampleLoader() {
 	ctx := context.Background()
 	var loads int
@@ -254,7 +254,7 @@ func ExampleFill_DependOnPrevious() {
 	log, done := example(cache.Config[string, []string]{
 		Load: func(ctx context.Context, user string) ([]string, error) {
 			if old, ok := cache.Previous[[]string](ctx); ok {
-				cache.Filling(ctx).DependOnPrevious() // it has the old one's lines in it
+				cache.Filling(ctx).DependOnPrevious() // the new value contains the old lines
 				return append(slices.Clip(old), "signed out"), nil
 			}
 			cache.Depend(ctx, "user:"+user)

@@ -26,7 +26,7 @@ func ExampleCache_GetMany() {
 	for _, id := range slices.Sorted(maps.Keys(found)) {
 		fmt.Println(id, found[id].Name)
 	}
-	fmt.Println(err) // 44 does not exist; that is no failure
+	fmt.Println(err) // 44 does not exist; this is no failure
 	// Output:
 	// load [43]
 	// load [42 44]
@@ -35,7 +35,7 @@ func ExampleCache_GetMany() {
 	// <nil>
 }
 
-// Keys that failed are named; the others are there.
+// The error names the keys that failed. The map has the others.
 func ExampleBatchError() {
 	ctx := context.Background()
 	users, done := example(cache.Config[int64, User]{
@@ -55,7 +55,7 @@ func ExampleBatchError() {
 	// cache: get many default:users:v1:43: shard 2 is down
 }
 
-// A LoadMany can say of each key what became of it: a value, an absence, an error.
+// A LoadMany can return a value, an absence or an error for each key.
 func ExampleKeyErrors() {
 	ctx := context.Background()
 	users, done := example(cache.Config[int64, User]{
@@ -78,7 +78,7 @@ func ExampleKeyErrors() {
 	// 43 cache: get many default:users:v1:43: shard 3 is down
 }
 
-// A nightly import writes what it has read, and says for which keys that failed.
+// A nightly import writes what it read. The error names the keys that failed.
 func ExampleCache_SetMany() {
 	ctx := context.Background()
 	capitals, done := example(cache.Config[string, string]{})
@@ -97,7 +97,7 @@ func ExampleCache_SetMany() {
 	// Rome true
 }
 
-// Some users and the list that shows them are invalidated in one step.
+// DeleteMany invalidates some users and the list that shows them in one step.
 func ExampleCache_DeleteMany() {
 	ctx := context.Background()
 	users, done := exampleUsers()
@@ -114,7 +114,7 @@ func ExampleCache_DeleteMany() {
 	// false
 }
 
-// A LoadMany asks the source once. Keys that are not in the map do not exist.
+// A LoadMany makes one query for all keys. Keys that are not in its map do not exist.
 func ExampleManyLoader() {
 	ctx := context.Background()
 	var load cache.ManyLoader[int64, User] = func(_ context.Context, ids []int64) (map[int64]User, error) {

@@ -17,22 +17,22 @@ func ExampleTTL() {
 	users, done := exampleUsers()
 	defer done()
 
-	u, err := users.GetOrLoad(ctx, 42, loadUser, cache.TTL(time.Hour)) // in place of the policy's
+	u, err := users.GetOrLoad(ctx, 42, loadUser, cache.TTL(time.Hour)) // instead of the policy's TTL
 	fmt.Println(u.Name, err)
 	// Output:
 	// load 42
 	// Ada <nil>
 }
 
-// Who has just been told of a change asks for a value that is no older.
+// A caller that knows of a change can ask for a value that is no older.
 func ExampleMaxAge() {
 	ctx := context.Background()
 	users, done := exampleUsers()
 	defer done()
 
 	_, _ = users.Get(ctx, 42)
-	_, _ = users.Fetch(ctx, 42, nil, cache.MaxAge(time.Hour)) // what is cached will do
-	_, _ = users.Fetch(ctx, 42, nil, cache.MaxAge(0))         // only a load that begins now
+	_, _ = users.Fetch(ctx, 42, nil, cache.MaxAge(time.Hour)) // a cached value is fine
+	_, _ = users.Fetch(ctx, 42, nil, cache.MaxAge(0))         // only a load that begins now is
 	// Output:
 	// load 42
 	// load 42
@@ -77,7 +77,7 @@ func ExampleTags() {
 	// Ada <nil>
 }
 
-// Options are values: keep them, pass them on.
+// Options are values. Store them and pass them on.
 func ExampleOption() {
 	ctx := context.Background()
 	users, done := exampleUsers()
@@ -91,16 +91,16 @@ func ExampleOption() {
 	// Ada <nil>
 }
 
-// A call may leave a tier out: for a value that only this process should hold, or one that
-// is read once and should not push others out.
+// A call may skip a tier. Use it for a value that only this process should keep, or for one that
+// is read once and should not evict others.
 func ExampleSkipLocal() {
 	ctx := context.Background()
 	users, done := exampleUsers()
 	defer done()
 
-	scan := []cache.Option{cache.SkipLocal(), cache.SkipRemote()} // shares a load with others, keeps nothing
+	scan := []cache.Option{cache.SkipLocal(), cache.SkipRemote()} // shares loads, keeps nothing
 	_, _ = users.GetOrLoad(ctx, 42, nil, scan...)
-	r, err := users.Fetch(ctx, 42, nil, cache.SkipRemote()) // kept in this process alone
+	r, err := users.Fetch(ctx, 42, nil, cache.SkipRemote()) // kept only in this process
 	fmt.Println(r.Source, err)
 	r, err = users.Fetch(ctx, 42, nil)
 	fmt.Println(r.Source, err)

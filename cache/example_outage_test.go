@@ -13,11 +13,11 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// While the log is out of reach, an invalidation holds in this process and waits for the
-// others.
+// While the log is unreachable, an invalidation applies in this process. It waits until it can
+// be sent to the others.
 func Example_outage() {
 	ctx := context.Background()
-	link := logtest.NewFaulty(logtest.NewMemory(logtest.MemoryConfig{})) // redislog.New(rdb, …) in earnest
+	link := logtest.NewFaulty(logtest.NewMemory(logtest.MemoryConfig{})) // redislog.New(rdb, …) in production
 	tiers, err := cache.Open(cache.TiersConfig{
 		Log:            link,
 		InvalidateWait: 10 * time.Millisecond,
@@ -40,7 +40,7 @@ func Example_outage() {
 	if pending, ok := errors.AsType[*invalidate.PendingError](err); ok {
 		fmt.Println("scopes that wait:", pending.Pending)
 	}
-	_, _ = users.Get(ctx, 42) // deleted here, whatever the log does
+	_, _ = users.Get(ctx, 42) // deleted in this process, even without the log
 	s := tiers.Stats().Log
 	fmt.Println("scopes that wait:", s.Pending, "for some time:", s.PendingAge > 0)
 

@@ -39,7 +39,7 @@ func ExampleTiers_Invalidate() {
 	// load 42
 }
 
-// Scopes are taken from the handle, which knows its tenant and namespace.
+// A Cache makes its own scopes, because it knows its tenant and namespace.
 func ExampleCache_Prefix() {
 	ctx := context.Background()
 	tiers, err := cache.Open(cache.TiersConfig{})
@@ -70,7 +70,7 @@ func ExampleCache_Prefix() {
 	// false
 }
 
-// After an import everything of two namespaces is loaded again, in one step.
+// After an import, one call invalidates everything in two namespaces.
 func ExampleCache_All() {
 	ctx := context.Background()
 	tiers, err := cache.Open(cache.TiersConfig{})

@@ -10,12 +10,12 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// An invalidation that was committed to a database, with the data, reaches the processes
-// soon, and all of them within the log's bound. Who must know that it has, waits.
+// A database commits an invalidation together with the data. It reaches the processes soon, and
+// all of them within the log's bound. Settle waits until it has reached all.
 func ExampleTiers_Settle() {
 	ctx := context.Background()
 	tiers, err := cache.Open(cache.TiersConfig{
-		Log: logtest.NewMemory(logtest.MemoryConfig{Bound: 10 * time.Millisecond}), // sqllog.New(db, …) in earnest
+		Log: logtest.NewMemory(logtest.MemoryConfig{Bound: 10 * time.Millisecond}), // sqllog.New(db, …) in production
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -11,10 +11,10 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// User is what the examples keep.
+// User is the value in the examples.
 type User struct{ Name, Org string }
 
-// loadUser stands for a database. It says when it is asked.
+// loadUser stands for a database. It prints each call.
 func loadUser(_ context.Context, id int64) (User, error) {
 	fmt.Println("load", id)
 	switch id {
@@ -26,7 +26,7 @@ func loadUser(_ context.Context, id int64) (User, error) {
 	return User{}, cache.ErrNotFound
 }
 
-// example returns a cache on tiers of its own, and what closes them.
+// example returns a cache on Tiers of its own, and a function that closes them.
 func example[K comparable, V any](cfg cache.Config[K, V]) (c cache.Cache[K, V], done func()) {
 	tiers, err := cache.Open(cache.TiersConfig{})
 	if err != nil {
@@ -43,10 +43,10 @@ func exampleUsers() (users cache.Cache[int64, User], done func()) {
 	return example(cache.Config[int64, User]{Load: loadUser})
 }
 
-// The whole of it: tiers for the process, a cache for what it keeps, and reads.
+// A program opens tiers for the process and a cache for its values, then reads.
 func Example() {
 	ctx := context.Background()
-	tiers, err := cache.Open(cache.TiersConfig{}) // a local tier of 64 MiB, and nothing to share
+	tiers, err := cache.Open(cache.TiersConfig{}) // a local tier of 64 MiB, and no remote tier
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func ExampleNew() {
 	}
 	defer func() { _ = tiers.Close(context.Background()) }()
 
-	// Every fault is named, not only the first one.
+	// The error names every fault, not only the first one.
 	_, err = cache.New(tiers, cache.Config[int64, User]{
 		Tenant:    "acme:eu",
 		Namespace: "users:v1",
@@ -97,12 +97,12 @@ func ExampleCache_Get() {
 
 	u, err := users.Get(ctx, 42)
 	fmt.Println(u.Name, err)
-	u, err = users.Get(ctx, 42) // from the local tier: nothing is loaded
+	u, err = users.Get(ctx, 42) // from the local tier, without a load
 	fmt.Println(u.Name, err)
 
 	_, err = users.Get(ctx, 7)
 	fmt.Println(errors.Is(err, cache.ErrNotFound), err)
-	_, err = users.Get(ctx, 7) // absence is remembered too
+	_, err = users.Get(ctx, 7) // the absence is remembered, too
 	fmt.Println(errors.Is(err, cache.ErrNotFound))
 	// Output:
 	// load 42
@@ -115,7 +115,7 @@ func ExampleCache_Get() {
 
 func ExampleCache_GetOrLoad() {
 	ctx := context.Background()
-	sessions, done := example(cache.Config[string, User]{}) // no loader of its own
+	sessions, done := example(cache.Config[string, User]{}) // no bound loader
 	defer done()
 
 	login := func(_ context.Context, token string) (User, error) {
@@ -172,11 +172,11 @@ func ExampleCache_Tenant() {
 	users, done := exampleUsers()
 	defer done()
 
-	acme := users.Tenant("acme") // a small value: make it where it is needed
+	acme := users.Tenant("acme") // a small value, cheap to make
 	_ = acme.Set(ctx, 42, User{Name: "Wile E."})
 	u, _ := acme.Get(ctx, 42)
 	fmt.Println(u.Name)
-	u, _ = users.Get(ctx, 42) // another space altogether
+	u, _ = users.Get(ctx, 42) // another tenant's entry
 	fmt.Println(u.Name)
 	// Output:
 	// Wile E.

@@ -14,8 +14,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// Two processes share a remote tier: redistier.New(rdb, …) in earnest, memory
-// here and in tests.
+// Two processes share a remote tier. Here and in tests it is memory, and in production
+// redistier.New(rdb, …).
 func ExampleOpen() {
 	ctx := context.Background()
 	remote := tiertest.NewMemory()
@@ -70,8 +70,7 @@ func ExampleTiers_Stats() {
 	// default users:v1 loads 1
 }
 
-// Policies are overridden by tenant, namespace or both, also while the program
-// runs.
+// Policies can be overridden by tenant, by namespace or by both, even while the program runs.
 func ExampleTiers_SetPolicies() {
 	ctx := context.Background()
 	tiers, err := cache.Open(cache.TiersConfig{})
@@ -92,12 +91,12 @@ func ExampleTiers_SetPolicies() {
 		log.Fatal(err)
 	}
 	fmt.Println(tiers.SetPolicies(table))
-	acme := users.Tenant("acme") // for acme, the cache is switched off
+	acme := users.Tenant("acme") // the cache is off for acme
 	_, _ = acme.Get(ctx, 42)
 	_, _ = acme.Get(ctx, 42)
 
 	err = tiers.SetPolicies(policy.Table{{Patch: policy.Patch{TTL: new(-time.Second)}}})
-	fmt.Println(err != nil) // a table with faults is refused, and the old one stays
+	fmt.Println(err != nil) // a faulty table is refused, and the old one stays
 	for _, p := range tiers.Policies() {
 		fmt.Printf("%s %q: TTL %v, off %t\n", p.Namespace, p.Tenant, p.Policy.TTL, p.Policy.Off)
 	}
@@ -120,7 +119,7 @@ func ExampleTiers_Close() {
 		log.Fatal(err)
 	}
 
-	// Loads that run are waited for, up to five seconds here.
+	// Close waits for running loads, here up to five seconds.
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	fmt.Println(tiers.Close(ctx))
@@ -131,7 +130,7 @@ func ExampleTiers_Close() {
 	// true
 }
 
-// printSpace prints what an operator wants to know about one namespace of one tenant.
+// printSpace prints the hits of one namespace of one tenant.
 func printSpace(s cache.SpaceStats) {
 	reads := s.LocalHits + s.RemoteHits + s.Misses + s.Merged
 	fmt.Printf("%s of %s: %d of %d reads were hits\n", s.Namespace, s.Tenant, s.LocalHits+s.RemoteHits, reads)

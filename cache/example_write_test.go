@@ -16,8 +16,7 @@ func ExampleCache_Set() {
 	users, done := exampleUsers()
 	defer done()
 
-	// Where two processes could Set one key at once, write to the source and
-	// Delete instead.
+	// If two processes could Set one key at once, write to the source and Delete instead.
 	err := users.Set(ctx, 42, User{Name: "Ada Lovelace"}, cache.TTL(time.Hour))
 	fmt.Println(err)
 	u, err := users.Get(ctx, 42)
@@ -33,7 +32,7 @@ func ExampleCache_Delete() {
 	defer done()
 
 	_, _ = users.Get(ctx, 42)
-	// … the user is changed at the source …
+	// … change the user at the source …
 	fmt.Println(users.Delete(ctx, 42))
 	_, _ = users.Get(ctx, 42)
 	// Output:
@@ -49,7 +48,7 @@ func ExampleCache_DeleteAll() {
 
 	_, _ = users.Get(ctx, 42)
 	_, _ = users.Get(ctx, 43)
-	fmt.Println(users.DeleteAll(ctx)) // two entries or two million: it takes the same time
+	fmt.Println(users.DeleteAll(ctx)) // takes the same time for two entries or two million
 	_, ok := users.Peek(ctx, 42)
 	fmt.Println(ok)
 	// Output:
@@ -69,7 +68,7 @@ func ExampleCache_Expire() {
 
 	_, _ = users.Get(ctx, 42)
 	fmt.Println(users.Expire(ctx, 42))
-	r, _ := users.Fetch(ctx, 42, nil) // served as it is; a refresh runs behind it
+	r, _ := users.Fetch(ctx, 42, nil) // served as stale; a refresh runs in the background
 	fmt.Println(r.Value.Name, "from", r.Source, "stale", r.Stale)
 	// Output:
 	// <nil>
@@ -82,7 +81,7 @@ func ExampleCache_Refresh() {
 	defer done()
 
 	_, _ = users.Get(ctx, 42)
-	fmt.Println(users.Refresh(ctx, 42)) // loads now, whatever is cached
+	fmt.Println(users.Refresh(ctx, 42)) // loads now, even if a value is cached
 	fmt.Println(errors.Is(users.Refresh(ctx, 7), cache.ErrNotFound))
 	// Output:
 	// load 42
@@ -113,7 +112,7 @@ func ExampleTiers_Expire() {
 
 	_, _ = users.Get(ctx, 42)
 	fmt.Println(tiers.Expire(ctx, invalidate.Tag(cache.DefaultTenant, "org:7")))
-	r, _ := users.Fetch(ctx, 42, nil) // served as it is; a refresh runs behind it
+	r, _ := users.Fetch(ctx, 42, nil) // served as stale; a refresh runs in the background
 	fmt.Println(r.Value.Name, "from", r.Source, "stale", r.Stale)
 	// Output:
 	// <nil>

@@ -17,11 +17,11 @@ func tagged(int, string) []string { return []string{"t"} }
 func (w *logged) expire(t *testing.T, i int, scopes ...invalidate.Scope) {
 	t.Helper()
 	if err := w.tiers[i].Expire(t.Context(), scopes...); err != nil {
-		t.Errorf("process %d expires: %v", i, err)
+		t.Errorf("process %d: Expire: %v", i, err)
 	}
 }
 
-// state reads k from process i and says whether the answer was stale.
+// state reads k in process i and checks its value and whether it is stale.
 func (w *logged) state(t *testing.T, i, k int, v string, stale bool) {
 	t.Helper()
 	r, err := w.c[i].Fetch(t.Context(), k, nil)
@@ -31,15 +31,15 @@ func (w *logged) state(t *testing.T, i, k int, v string, stale bool) {
 	synctest.Wait()
 }
 
-// scopes are all that cover thing 1, whose tag is t.
+// scopesOf1 returns the scopes that cover thing 1, whose tag is t.
 func scopesOf1(t *testing.T) map[string]invalidate.Scope {
 	return map[string]invalidate.Scope{
 		"key": keyScope(t, 1), "prefix": invalidate.Prefix("default", "things:"), "tag": invalidate.Tag("default", "t"), "all": invalidate.All(),
 	}
 }
 
-// What one process expires is stale in every process, by whatever scope, and is loaded anew
-// once, behind the reads that it answers meanwhile.
+// Expire of any scope in one process makes the value stale in every process. It is loaded again
+// once, in the background. Reads get the stale value meanwhile.
 func TestExpireReachesOthers(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestExpireReachesOthers(t *testing.T) {
 	}
 }
 
-// With neither Stale nor StaleIfError what expired is a miss.
+// With neither Stale nor StaleIfError an expired value is a miss.
 func TestExpireWithoutStale(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
 		t.Run(name, func(t *testing.T) {
@@ -79,8 +79,8 @@ func TestExpireWithoutStale(t *testing.T) {
 	}
 }
 
-// A frame of the remote tier that is older than an Expire is stale to who reads it, also to
-// a process that has never seen the key.
+// A frame of the remote tier that is older than an Expire is stale for every reader. This
+// includes a process that never saw the key.
 func TestExpiredFrames(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
 		t.Run(name, func(t *testing.T) {
@@ -91,15 +91,15 @@ func TestExpiredFrames(t *testing.T) {
 				advance(5 * time.Millisecond)
 				w.state(t, 1, 1, "1.1", true)
 				w.state(t, 1, 1, "1.2", false)
-				w.state(t, 0, 1, "1.1", true) // its own copy
+				w.state(t, 0, 1, "1.1", true) // the local copy
 				w.state(t, 0, 1, "1.2", false)
-				w.src.wantLoads(t, 2) // it took the other one's
+				w.src.wantLoads(t, 2) // process 0 took the value of process 1
 			})
 		})
 	}
 }
 
-// Stale and StaleIfError are counted from the Expire, and from no later moment.
+// Stale and StaleIfError count from the Expire, not from a later moment.
 func TestExpiredIsStaleFromThen(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestExpiredIsStaleFromThen(t *testing.T) {
 				w.src.fail(errors.New("no source"))
 				w.expire(t, 0, scope)
 				advance(time.Minute + time.Second)
-				w.state(t, 0, 1, "1.1", true) // in place of the error
+				w.state(t, 0, 1, "1.1", true) // instead of the error
 				advance(time.Minute)
 				for i := range 2 {
 					if r, err := w.c[i].Fetch(t.Context(), 1, nil); err == nil {
@@ -149,8 +149,8 @@ func TestInvalidateWinsOverExpire(t *testing.T) {
 	}
 }
 
-// What a load brings that an Expire overtook is stale at birth, and refreshed once. Those
-// who called before the Expire get it; those who call after it know that it is stale.
+// When an Expire overtakes a load, the loaded value is stale from the start, and is refreshed
+// once. Callers from before the Expire get it. Later callers get it as stale.
 func TestExpireOvertakesLoad(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
 		t.Run(name, func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestExpireOvertakesLoad(t *testing.T) {
 				advance(2 * time.Second)
 				for i := range 2 {
 					if r, _ := w.c[i].Fetch(t.Context(), 1, nil); r.Value == "1.1" && !r.Stale {
-						t.Errorf("process %d serves what expired as fresh", i)
+						t.Errorf("process %d serves the expired value as fresh", i)
 					}
 				}
 				advance(2 * time.Second)
@@ -177,8 +177,8 @@ func TestExpireOvertakesLoad(t *testing.T) {
 	}
 }
 
-// A call that begins after an Expire is not given what a load brings that began before it,
-// unless as stale.
+// A call that begins after an Expire does not get the value of a load that began before it,
+// except as stale.
 func TestJoinersAfterExpire(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
 		t.Run(name, func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestJoinersAfterExpire(t *testing.T) {
 	}
 }
 
-// What is built from an expired part is stale, too, until the part is refreshed.
+// A value that is built from an expired part is stale, too, until the part is refreshed.
 func TestExpiredParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiers := open(t, cache.TiersConfig{})
@@ -217,7 +217,7 @@ func TestExpiredParts(t *testing.T) {
 		if v, err := pages.Get(t.Context(), 1); err != nil || v != "page 1.1" {
 			t.Fatal(v, err)
 		}
-		if err := tiers.Expire(t.Context(), keyScope(t, 1)); err != nil { // the part alone
+		if err := tiers.Expire(t.Context(), keyScope(t, 1)); err != nil { // only the part
 			t.Fatal(err)
 		}
 		if err := pages.Delete(t.Context(), 1); err != nil {
@@ -229,7 +229,7 @@ func TestExpiredParts(t *testing.T) {
 		for range 9 {
 			advance(time.Second)
 			if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "page 1.1" || !r.Stale {
-				t.Errorf("page = %+v, %v; want the stale one", r, err)
+				t.Errorf("page = %+v, %v; want the stale page", r, err)
 			}
 			synctest.Wait()
 			for range 10 {
@@ -238,18 +238,18 @@ func TestExpiredParts(t *testing.T) {
 			}
 		}
 		if loads > 12 {
-			t.Errorf("the page was made %d times within 10 s", loads)
+			t.Errorf("the page was loaded %d times within 10 s, want at most 12", loads)
 		}
 		advance(3 * time.Second)
 		_, _ = pages.Get(t.Context(), 1)
 		advance(time.Second)
 		if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "page 1.2" || r.Stale {
-			t.Errorf("page = %+v, %v; want the new one", r, err)
+			t.Errorf("page = %+v, %v; want the new page", r, err)
 		}
 	})
 }
 
-// Nobody waits for stale values to end, and nothing that stays cached is held.
+// Expire refuses Strict and Hold: stale values may still be served, and stay cached.
 func TestExpireRefusesStrictAndHold(t *testing.T) {
 	tiers := open(t, cache.TiersConfig{})
 	for _, s := range []invalidate.Scope{invalidate.Strict, invalidate.Hold(time.Second), invalidate.Tag("default", ""), {}} {
@@ -259,7 +259,7 @@ func TestExpireRefusesStrictAndHold(t *testing.T) {
 	}
 }
 
-// A process that is cut off does not serve as fresh what expired elsewhere for longer than a
+// A process that is cut off serves a value that expired elsewhere as fresh for at most one
 // bound.
 func TestExpireAndLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -274,7 +274,7 @@ func TestExpireAndLease(t *testing.T) {
 	})
 }
 
-// Expired keys and scopes beyond what is remembered: nothing is fresh again.
+// When more keys expire than are remembered exactly, no expired value becomes fresh again.
 func TestExpiryIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiers := open(t, cache.TiersConfig{})

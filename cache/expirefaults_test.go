@@ -17,8 +17,8 @@ var (
 	notKept  = policy.Patch{TTL: new(time.Hour), Stale: new(time.Duration), StaleIfError: new(time.Duration)}
 )
 
-// A call that comes between two expiries and joins a load that began before both is not
-// given its value as a fresh one: the first of the two counts.
+// A call comes between two expiries and joins a load that began before both. It does not get the
+// value as fresh: the first Expire counts.
 func TestJoinersBetweenExpiries(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
 		t.Run(name, func(t *testing.T) {
@@ -39,8 +39,8 @@ func TestJoinersBetweenExpiries(t *testing.T) {
 	}
 }
 
-// An old value that stands in for a failed load, and keeps others from trying again, does so
-// no longer when it expires.
+// An old value stands in for a failed load, and the Throttle prevents another load. An Expire of
+// the value ends both.
 func TestExpireEndsThrottle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiers, src := open(t, cache.TiersConfig{}), &source{}
@@ -58,18 +58,18 @@ func TestExpireEndsThrottle(t *testing.T) {
 		src.fail(errors.New("no source"))
 		get("1.1")
 		src.fail(nil)
-		get("1.1") // the source is left alone
+		get("1.1") // the Throttle prevents a load
 		if err := tiers.Expire(t.Context(), keyScope(t, 1)); err != nil {
 			t.Fatal(err)
 		}
 		v, err := c.Get(t.Context(), 1)
 		if err != nil || v == "1.1" {
-			t.Errorf("Get after Expire = %q, %v; want what the source has now", v, err)
+			t.Errorf("Get after Expire = %q, %v; want the source's new value", v, err)
 		}
 	})
 }
 
-// built makes a cache whose values are built from those of another.
+// built returns a cache whose values are built from those of another.
 func built(t *testing.T, tiers *cache.Tiers, ns string, p policy.Patch, load cache.Loader[int, string]) cache.Cache[int, string] {
 	t.Helper()
 	c, err := cache.New(tiers, cache.Config[int, string]{Namespace: ns, Policy: p, Load: load})
@@ -79,8 +79,8 @@ func built(t *testing.T, tiers *cache.Tiers, ns string, p policy.Patch, load cac
 	return c
 }
 
-// What is built from an expired part is not fresh, also when there is a value between the two
-// that is not stored.
+// A value built from an expired part is not fresh, even if the value between the two is not
+// stored.
 func TestExpiredPartsOfUnstoredValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiers, src := open(t, cache.TiersConfig{}), &source{}
@@ -99,14 +99,14 @@ func TestExpiredPartsOfUnstoredValues(t *testing.T) {
 		}
 		for range 2 {
 			if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
-				t.Errorf("page = %+v, %v; want a stale one", r, err)
+				t.Errorf("page = %+v, %v; want a stale page", r, err)
 			}
 			synctest.Wait()
 		}
 	})
 }
 
-// ... and when that value was read from the remote tier, where another process put it.
+// The same holds if that value was read from the remote tier, where another process put it.
 func TestExpiredPartsOfFrames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{Policy: keptLong})
@@ -119,19 +119,19 @@ func TestExpiredPartsOfFrames(t *testing.T) {
 		w.src.took = time.Minute
 		w.expire(t, 0, keyScope(t, 1))
 		if r, err := rows[0].Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
-			t.Errorf("row = %+v, %v; want a stale one", r, err)
+			t.Errorf("row = %+v, %v; want a stale row", r, err)
 		}
 		advance(5 * time.Millisecond)
 		for range 2 {
 			if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
-				t.Errorf("page = %+v, %v; want a stale one", r, err)
+				t.Errorf("page = %+v, %v; want a stale page", r, err)
 			}
 			synctest.Wait()
 		}
 	})
 }
 
-// ... and when the part is of other Tiers, and nothing was invalidated or expired in these.
+// The same holds if the part is in other Tiers, and these Tiers invalidated and expired nothing.
 func TestExpiredPartsOfOtherTiers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		there, here, src := open(t, cache.TiersConfig{}), open(t, cache.TiersConfig{}), &source{}
@@ -146,12 +146,12 @@ func TestExpiredPartsOfOtherTiers(t *testing.T) {
 		}
 		for range 2 {
 			if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
-				t.Errorf("page = %+v, %v; want a stale one", r, err)
+				t.Errorf("page = %+v, %v; want a stale page", r, err)
 			}
 			synctest.Wait()
 		}
 		advance(2 * time.Minute)
-		for _, want := range []string{"1.1", "1.2"} { // the second by the way of a hit
+		for _, want := range []string{"1.1", "1.2"} { // the second read gets the refreshed value
 			if v, err := pages.Get(t.Context(), 1); err != nil || v != want {
 				t.Errorf("page = %q, %v; want %q", v, err, want)
 			}
@@ -160,7 +160,7 @@ func TestExpiredPartsOfOtherTiers(t *testing.T) {
 	})
 }
 
-// ... and when the part was put back because its source failed.
+// The same holds if the part was kept because its source failed.
 func TestExpiredPartsThatStandIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiers, src := open(t, cache.TiersConfig{}), &source{}
@@ -177,16 +177,16 @@ func TestExpiredPartsThatStandIn(t *testing.T) {
 			t.Fatal(v, err)
 		}
 		if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
-			t.Errorf("page = %+v, %v; want a stale one", r, err)
+			t.Errorf("page = %+v, %v; want a stale page", r, err)
 		}
 	})
 }
 
-// A call that begins after an Expire does not wait for a load of this process that began
-// before, where that can be told beforehand.
+// A call that begins after an Expire does not wait for an earlier load of this process. For
+// this, the scope must be known to cover the key before the load ends.
 func TestExpiredLoadIsNotWaitedFor(t *testing.T) {
 	scopes := scopesOf1(t)
-	delete(scopes, "tag") // it is known when the load has ended
+	delete(scopes, "tag") // the tags are known only when the load has ended
 	for name, scope := range scopes {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -199,14 +199,14 @@ func TestExpiredLoadIsNotWaitedFor(t *testing.T) {
 				}
 				begun := time.Now()
 				if v, err := c.Get(t.Context(), 1); err != nil || v != "1.2" || time.Since(begun) != time.Second {
-					t.Errorf("Get = %q, %v after %v; want what a load of its own brings after 1s", v, err, time.Since(begun))
+					t.Errorf("Get = %q, %v after %v; want the value of a new load after 1s", v, err, time.Since(begun))
 				}
 			})
 		})
 	}
 }
 
-// An entry that was found expired is not stale from a later moment when it expires once more.
+// When a stale entry expires again, its staleness still counts from the first Expire.
 func TestFirstExpiryCounts(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
 		t.Run(name, func(t *testing.T) {
@@ -228,14 +228,15 @@ func TestFirstExpiryCounts(t *testing.T) {
 				}
 				advance(4 * time.Second)
 				if v, err := c.Get(t.Context(), 1); err == nil {
-					t.Errorf("served after more than Stale: %q", v)
+					t.Errorf("Get = %q later than Stale allows", v)
 				}
 			})
 		})
 	}
 }
 
-// A value without a TTL is stale for as long as the policy says when it expires.
+// A value with TTL policy.Forever also stays stale for as long as the policy allows after an
+// Expire.
 func TestExpireWithoutTTL(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
 		t.Run(name, func(t *testing.T) {
@@ -252,7 +253,7 @@ func TestExpireWithoutTTL(t *testing.T) {
 				advance(20 * time.Second)
 				for i := range 2 {
 					if r, err := w.c[i].Fetch(t.Context(), 1, nil); err == nil {
-						t.Errorf("process %d serves after more than Stale: %+v", i, r)
+						t.Errorf("process %d still serves later than Stale allows: %+v", i, r)
 					}
 				}
 			})
@@ -260,7 +261,8 @@ func TestExpireWithoutTTL(t *testing.T) {
 	}
 }
 
-// What waits for the log is stale here at once, and elsewhere when it is through.
+// An Expire that waits for the log makes the value stale in this process at once. In the others
+// it does so when it has been sent.
 func TestExpireOutOfReach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{Tags: tagged, Policy: keptLong})
@@ -275,11 +277,11 @@ func TestExpireOutOfReach(t *testing.T) {
 		w.state(t, 0, 1, "1.1", true)
 		w.link[0].Heal()
 		advance(bound)
-		w.state(t, 1, 1, "1.1", true) // it was no invalidation
+		w.state(t, 1, 1, "1.1", true) // an Expire is no invalidation
 	})
 }
 
-// Absences that are remembered expire at once: there is nothing to be served meanwhile.
+// A remembered absence expires at once: there is no value to serve meanwhile.
 func TestExpiredAbsence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiers, loads := open(t, cache.TiersConfig{}), 0
@@ -296,12 +298,12 @@ func TestExpiredAbsence(t *testing.T) {
 			t.Fatal(err)
 		}
 		if v, err := c.Get(t.Context(), 1); err != nil || v != "there" {
-			t.Errorf("Get = %q, %v; want the value that is there by now", v, err)
+			t.Errorf("Get = %q, %v; want the value that exists now", v, err)
 		}
 	})
 }
 
-// An expired value is what its refresh may find unchanged, also where a frame holds it.
+// A refresh gets the expired value as Previous, also when it comes from a frame.
 func TestExpiredIsPrevious(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{Policy: keptLong})
@@ -332,7 +334,7 @@ func TestExpiredIsPrevious(t *testing.T) {
 	})
 }
 
-// Callers that arrive while a value is built from an expired part share what is built.
+// Callers that arrive while a value is built from an expired part share that value.
 func TestCrowdOfExpiredParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiers, src := open(t, cache.TiersConfig{}), &source{}
@@ -357,7 +359,7 @@ func TestCrowdOfExpiredParts(t *testing.T) {
 		}
 		advance(time.Minute)
 		if loads != 1 {
-			t.Errorf("the page was made %d times for callers that came while it was made", loads)
+			t.Errorf("the page was loaded %d times for concurrent callers, want 1", loads)
 		}
 	})
 }

@@ -24,7 +24,7 @@ func TestStaleIfError(t *testing.T) {
 		src.fail(errSource)
 		crowd(10, func(int) { wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil}) })
 		src.wantLoads(t, 2)
-		for range 30 { // 3 s of reads while the source is left alone
+		for range 30 { // 3 s of reads, in which the Throttle prevents loads
 			wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil})
 			advance(100 * time.Millisecond)
 		}
@@ -34,11 +34,11 @@ func TestStaleIfError(t *testing.T) {
 		if s := total(tiers); s.StaleOnError != 41 {
 			t.Errorf("StaleOnError = %d, want 41", s.StaleOnError)
 		}
-		// It recovers at the next try.
+		// The next load succeeds.
 		src.fail(nil)
 		advance(4 * time.Second)
 		wantFetch(t, c, 1, fetched{"1.4", cache.Load, false, nil})
-		// And it ends.
+		// StaleIfError ends.
 		src.fail(errSource)
 		advance(2 * time.Hour)
 		wantFetch(t, c, 1, fetched{"", 0, false, errSource})
@@ -54,13 +54,13 @@ func TestStaleIfErrorIsRefused(t *testing.T) {
 		src.fail(errSource)
 		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.AllowStale(false))
 		wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil})
-		// Not even while the source is left alone for the others.
+		// The Throttle, which prevents loads for other reads, does not change this.
 		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.AllowStale(false))
 		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.MaxAge(time.Second))
 	})
 }
 
-// The value may be nowhere but in the remote tier.
+// The only copy of the value may be in the remote tier.
 func TestStaleIfErrorFromTheRemoteTier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
@@ -74,7 +74,7 @@ func TestStaleIfErrorFromTheRemoteTier(t *testing.T) {
 	})
 }
 
-// A panic is a bug and is not hidden by an old value.
+// A panic is a bug. An old value must not hide it.
 func TestPanicIsNotHidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
@@ -106,8 +106,7 @@ func TestAbsenceEndsStaleIfError(t *testing.T) {
 	})
 }
 
-// What was invalidated is served by nothing, whatever the policy; what was
-// expired is.
+// No policy serves an invalidated value. An expired value is still served.
 func TestInvalidatedIsNeverServedStale(t *testing.T) {
 	all := patch{
 		TTL: new(10 * time.Second), Stale: new(time.Minute), StaleIfError: new(time.Hour),
@@ -154,7 +153,7 @@ func TestInvalidatedIsNeverServedStale(t *testing.T) {
 						crowd(5, func(int) {
 							v, err := c.Get(t.Context(), 1)
 							if a.kills && (v != "" || !errors.Is(err, errSource)) {
-								t.Errorf("Get = %q, %v: served after %s", v, err, a.name)
+								t.Errorf("Get = %q, %v after %s, want the loader's error", v, err, a.name)
 							}
 							if !a.kills && (v != "1.1" || err != nil) {
 								t.Errorf("Get = %q, %v, want the old value", v, err)
@@ -167,8 +166,8 @@ func TestInvalidatedIsNeverServedStale(t *testing.T) {
 	}
 }
 
-// An old value that stands in for a failed load is served for a Throttle without another load, to
-// spare the source; that must not keep it past its end.
+// An old value that stands in for a failed load is served for a Throttle without another load,
+// to spare the source. This must not keep it longer than StaleIfError allows.
 func TestFailSafeEndsOnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
@@ -178,12 +177,12 @@ func TestFailSafeEndsOnTime(t *testing.T) {
 		get(t, c, 1)
 		src.fail(errSource)
 		advance(29 * time.Second)
-		if v := get(t, c, 1); v != "1.1" { // within its Throttle
+		if v := get(t, c, 1); v != "1.1" { // this starts a Throttle
 			t.Errorf("Get = %q, want the old value", v)
 		}
 		advance(time.Second)
 		if v, err := c.Get(t.Context(), 1); !errors.Is(err, errSource) {
-			t.Errorf("30s after its load the value is still served: %q, %v", v, err)
+			t.Errorf("Get 30s after the load = %q, %v, want the loader's error", v, err)
 		}
 	})
 }

@@ -54,8 +54,8 @@ var unstored = []struct {
 	}, thingConfig{}},
 }
 
-// A fleet asks for a key whose loads store nothing. Waiting for another process costs a
-// caller one load at most, and its own load may be overtaken once.
+// A fleet reads a key whose loads store nothing. A caller waits for at most one load of another
+// process. Its own load may be overtaken once.
 func TestWaitingCostsOneLoad(t *testing.T) {
 	for _, tt := range unstored {
 		for _, many := range []bool{false, true} {
@@ -92,8 +92,8 @@ func TestWaitingCostsOneLoad(t *testing.T) {
 	}
 }
 
-// waits makes every cache read key 1 some times, with short random pauses, and returns
-// the longest read and the sum of all.
+// waits makes every cache read key 1 in several rounds with short random pauses. It returns the
+// longest read and the sum of all reads.
 func waits(t *testing.T, cs []things, rounds int, many bool) (worst, sum time.Duration) {
 	var mu sync.Mutex
 	r := rand.New(rand.NewPCG(seedOf(t), 1))
@@ -126,7 +126,7 @@ func delayed(d time.Duration) *tiertest.Faulty {
 	return f
 }
 
-// A process dies with its claim. One process takes over, although all waited for the claim.
+// A process dies with its claim. All others wait for the claim, and one of them takes over.
 func TestOneProcessTakesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var loads atomic.Int64

@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// Looking for circles takes time in proportion to the loads that wait, not to the ways
-// from one to another.
+// The search for circles takes time in proportion to the number of waiting loads, not to the
+// number of paths between them.
 func TestManyLoadsThatWaitInLayers(t *testing.T) {
 	const width, layers = 8, 10
 	start := time.Now()
@@ -43,8 +43,8 @@ func TestManyLoadsThatWaitInLayers(t *testing.T) {
 	}
 }
 
-// One key that fails, as on a node that is down, does not keep the others of a large batch
-// from the remote tier.
+// One key of a large batch fails, for example on a node that is down. The other keys are still
+// read from the remote tier.
 func TestOneBadKeyAmongThousands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		remote := faulty()
@@ -73,7 +73,7 @@ func TestOneBadKeyAmongThousands(t *testing.T) {
 	})
 }
 
-// A goroutine that the tier ends at any step leaves no caller waiting.
+// If the remote tier ends the goroutine at any step, every caller still gets an answer.
 func TestGoexitAtEachStep(t *testing.T) {
 	for _, op := range []tiertest.Op{tiertest.Get, tiertest.Claim, tiertest.Fill} {
 		synctest.Test(t, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A read spends one deadline on a tier that hangs, also when its load is overtaken and
+// A read waits for one deadline on a remote tier that hangs, also when its load is overtaken and
 // repeated.
 func TestOvertakenReadSpendsOneDeadline(t *testing.T) {
 	for _, batch := range []bool{false, true} {
@@ -47,7 +47,7 @@ func TestOvertakenReadSpendsOneDeadline(t *testing.T) {
 	}
 }
 
-// A process that ends with loads under way gives its claims back.
+// A process that closes during its loads gives its claims back.
 func TestCloseGivesClaimsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := tiertest.NewMemory()
@@ -65,19 +65,18 @@ func TestCloseGivesClaimsBack(t *testing.T) {
 		if b, _ := memory.Get(t.Context(), "default:things:1"); b == nil {
 			t.Fatal("nothing is claimed")
 		}
-		remote.Delay(time.Millisecond) // as long as a round trip takes
+		remote.Delay(time.Millisecond) // the time of a round trip
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
 		_ = tiers.Close(ctx)
 		advance(100 * time.Millisecond)
 		if b, _ := memory.Get(t.Context(), "default:things:1"); b != nil {
-			t.Errorf("the claim stands: others wait for the rest of ClaimTTL")
+			t.Errorf("the claim is left: other processes wait for the rest of ClaimTTL")
 		}
 	})
 }
 
-// A load that ends because its process does is not remembered as a failure, neither here
-// nor for the fleet.
+// A load that ends because its process closes is not remembered as a failure, in either tier.
 func TestCloseIsNoLoadError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := tiertest.NewMemory()
@@ -117,8 +116,8 @@ func (g *doored) Get(h uint64) (tier.Entry, bool) {
 	return g.Local.Get(h)
 }
 
-// A refresh that cannot begin, as the tiers are closed at this moment, ends its flight:
-// somebody may have joined it.
+// A refresh cannot begin when the tiers are closed at that moment. Its flight must end, because
+// another caller may have joined it.
 func TestRefreshThatCannotBeginEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
@@ -133,7 +132,7 @@ func TestRefreshThatCannotBeginEnds(t *testing.T) {
 		joined := make(chan error, 1)
 		var n int
 		f := func() {
-			if n++; n != 3 { // hit, fromLocal, and then the refresh has begun its flight
+			if n++; n != 3 { // calls 1 and 2 are hit and fromLocal; at call 3 the refresh has begun its flight
 				return
 			}
 			g.before.Store(nil)
@@ -149,15 +148,15 @@ func TestRefreshThatCannotBeginEnds(t *testing.T) {
 		select {
 		case err := <-joined:
 			if !errors.Is(err, cache.ErrClosed) {
-				t.Errorf("who joined the refresh is told %v, want ErrClosed", err)
+				t.Errorf("the caller that joined the refresh gets %v, want ErrClosed", err)
 			}
 		case <-time.After(time.Hour):
-			t.Error("who joined the refresh waits for ever")
+			t.Error("the caller that joined the refresh waits for ever")
 		}
 	})
 }
 
-// A Set that overtakes a refresh has left the value that the refresh was to bring.
+// When a Set overtakes a refresh, the value of Set stays.
 func TestSetEndsARefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
@@ -172,12 +171,12 @@ func TestSetEndsARefresh(t *testing.T) {
 		}
 		advance(500 * time.Millisecond)
 		if v := get(t, c, 1); v != "set" || src.total() != 2 {
-			t.Errorf("Get = %q after %d loads, want what was set, and 2 loads", v, src.total())
+			t.Errorf("Get = %q after %d loads, want the value of Set, and 2 loads", v, src.total())
 		}
 	})
 }
 
-// exiting is a tier whose Fill ends its goroutine.
+// exiting is a remote tier whose Fill ends its goroutine.
 type exiting struct{ tier.Remote }
 
 func (exiting) Fill(context.Context, string, tier.Fill) (bool, error) {
@@ -185,7 +184,7 @@ func (exiting) Fill(context.Context, string, tier.Fill) (bool, error) {
 	return false, nil
 }
 
-// A remote tier that ends the goroutine leaves no caller waiting.
+// If the remote tier ends the goroutine, every caller still gets an answer.
 func TestGoexitInFill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
@@ -198,8 +197,8 @@ func TestGoexitInFill(t *testing.T) {
 	})
 }
 
-// When a key's value panics in Size while it is claimed, the claims of the others are given
-// back.
+// When Size panics for one key of a batch during the claim, the claims of the other keys are
+// given back.
 func TestPanicInClaimGivesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		remote := faulty()
@@ -217,7 +216,7 @@ func TestPanicInClaimGivesBack(t *testing.T) {
 		})
 		remote.Before(func(_ context.Context, op tiertest.Op, keys []string) {
 			if op == tiertest.ClaimMany {
-				once.Do(func() { get(t, other, 1) }) // another process is faster for one key
+				once.Do(func() { get(t, other, 1) }) // another process is faster with one key
 			}
 		})
 		if p := panicOf(func() { _, _ = c.GetMany(t.Context(), []int{1, 2, 3}) }); p == nil {
@@ -227,12 +226,12 @@ func TestPanicInClaimGivesBack(t *testing.T) {
 		start := time.Now()
 		get(t, other, 2)
 		if d := time.Since(start); d > 10*time.Millisecond {
-			t.Errorf("another process waited %v for a claim that nobody gave back", d)
+			t.Errorf("another process waited %v for a claim that was not given back", d)
 		}
 	})
 }
 
-// The timeout of a load is not remembered, whichever goroutine runs first.
+// The timeout of a load is never remembered, whichever goroutine runs first.
 func TestLateErrorIsNotRemembered(t *testing.T) {
 	remembered := 0
 	const n = 60
@@ -271,7 +270,7 @@ func (k touchyPart) MarshalText() ([]byte, error) {
 	return fmt.Append(nil, k.N), nil
 }
 
-// A key that panics when it is spelled harms no caller of the other keys.
+// A key that panics when it is encoded does not harm the callers of other keys.
 func TestPanicInSpellingAmongMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := with(t, open(t, cache.TiersConfig{MaxFlights: 1}), cache.Config[touchyKey, string]{
@@ -282,12 +281,12 @@ func TestPanicInSpellingAmongMany(t *testing.T) {
 			t.Error("no panic")
 		}
 		if v, err := c.Get(t.Context(), key(2)); err != nil {
-			t.Errorf("Get = %q, %v: a flight was left behind", v, err)
+			t.Errorf("Get = %q, %v: a flight was left", v, err)
 		}
 	})
 }
 
-// Loads that read each other wait no longer than SoftTimeout, when there are old values.
+// Loads that read each other wait no longer than SoftTimeout if there are old values.
 func TestCrossedLoadsWithSoftTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c things
@@ -315,8 +314,8 @@ func TestCrossedLoadsWithSoftTimeout(t *testing.T) {
 	})
 }
 
-// Claims whose answers were lost are given back in commands of about 1,000 keys, three times
-// at most.
+// Claims whose answers were lost are given back in commands of about 1,000 keys, at most three
+// times.
 func TestGiveBackOfManyClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		remote := faulty()
@@ -330,12 +329,12 @@ func TestGiveBackOfManyClaims(t *testing.T) {
 		_, _ = c.GetMany(t.Context(), keys)
 		advance(10 * time.Second)
 		if calls := remote.Calls(tiertest.FillMany); calls == 0 || calls > 15 {
-			t.Errorf("%d commands give back 5,000 claims, want 3 times 5 at most", calls)
+			t.Errorf("%d commands give back 5,000 claims, want between 1 and 15", calls)
 		}
 	})
 }
 
-// Size is not asked for an old value that is served in place of a load that failed.
+// Size is not called for an old value that is served in place of a failed load.
 func TestOldValueKeepsItsSize(t *testing.T) {
 	for _, batch := range []bool{false, true} {
 		t.Run(fmt.Sprintf("batch=%v", batch), func(t *testing.T) {
@@ -369,7 +368,7 @@ func TestOldValueKeepsItsSize(t *testing.T) {
 					}
 				})
 				if d := time.Since(start); p != nil || v != "1.1" || d > time.Second {
-					t.Errorf("the caller gets %q, and panics with %v, after %v; want the old value at once", v, p, d)
+					t.Errorf("the caller gets %q, panic %v, after %v; want the old value at once", v, p, d)
 				}
 			})
 		})

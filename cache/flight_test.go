@@ -18,8 +18,8 @@ import (
 func TestOneLoadForAll(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
-		processes int // 0: one, without a remote tier
-		callers   int // of each
+		processes int // 0 means one process without a remote tier
+		callers   int // per process
 	}{
 		{"32 callers", 0, 32},
 		{"1000 callers", 0, 1000},
@@ -44,9 +44,9 @@ func TestOneLoadForAll(t *testing.T) {
 					}
 				})
 				src.wantLoads(t, 1)
-				// Nobody waits much longer than the load for another process's fill.
+				// Waiting for another process's fill takes little longer than the load.
 				if d := time.Since(start); d > 80*time.Millisecond {
-					t.Errorf("the last caller had its answer after %v, the load took %v", d, src.took)
+					t.Errorf("the last caller got its answer after %v, and the load took %v", d, src.took)
 				}
 			})
 		})
@@ -93,8 +93,8 @@ func TestCancelledFirstCallerHarmsNobody(t *testing.T) {
 	}
 }
 
-// A leader asks the remote tier under its own context. When it leaves while the
-// tier hangs, the flight goes on for the others.
+// A leader calls the remote tier with its own context. When it leaves while the tier hangs, the
+// flight goes on for the others.
 func TestLeaderLeavesDuringRemoteCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, remote := &source{}, faulty()
@@ -140,7 +140,7 @@ func TestLastToLeaveCancelsTheLoad(t *testing.T) {
 						t.Errorf("after caller %d left, the load's context ended: %v", i, ended)
 					}
 				})
-				// Nothing is left behind: the next caller loads.
+				// No flight is left: the next caller loads.
 				src.mu.Lock()
 				src.took = 0
 				src.mu.Unlock()
@@ -204,7 +204,7 @@ func TestPanicReachesEveryWaiter(t *testing.T) {
 				crowd(32, func(int) {
 					p := panicOf(func() { _ = tt.load(c, t.Context()) })
 					if p == nil {
-						return // it came after the flight
+						return // it called after the flight ended
 					}
 					panics.Add(1)
 					pe, ok := p.(*cache.PanicError)
@@ -237,7 +237,7 @@ func TestTagsFuncPanics(t *testing.T) {
 			Tags: func(int, string) []string { panic("tags") },
 		})
 		if pe, ok := panicOf(func() { _, _ = c.Get(t.Context(), 1) }).(*cache.PanicError); !ok || pe.Value != "tags" {
-			t.Errorf("a panic of Tags came out as %v", pe)
+			t.Errorf("a panic of Tags reached the caller as %v", pe)
 		}
 	})
 }
@@ -253,7 +253,7 @@ func TestGoexitInLoader(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := with(t, open(t, cache.TiersConfig{MaxLoads: 1, Remote: tiertest.NewMemory()}), tt.cfg)
-				for range 3 { // the slot came back each time
+				for range 3 { // each load released its slot
 					crowd(3, func(int) {
 						_, err := c.Get(t.Context(), 1)
 						wantError(t, err, "get", "default:things:1", cache.ErrGoexit)
@@ -285,8 +285,7 @@ func TestNestedLoads(t *testing.T) {
 			})
 		})
 	})
-	// The inner flight is led by somebody who waits for the turn that the
-	// outer load has.
+	// The leader of the inner flight waits for the turn that the outer load has.
 	t.Run("joining a flight that waits for its turn", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var c things
@@ -355,14 +354,14 @@ func TestRecursiveLoad(t *testing.T) {
 					t.Errorf("GetMany: %v, want ErrRecursive", err)
 				}
 				if d := time.Since(start); d > time.Second {
-					t.Errorf("it took %v to notice", d)
+					t.Errorf("ErrRecursive came after %v, want at most 1s", d)
 				}
 			})
 		})
 	}
 }
 
-// The same key of another tenant, or in another process, is another key.
+// The same key of another tenant is another key.
 func TestNotRecursive(t *testing.T) {
 	type ctxKey struct{}
 	synctest.Test(t, func(t *testing.T) {
@@ -379,8 +378,8 @@ func TestNotRecursive(t *testing.T) {
 	})
 }
 
-// Callers who want a value of some age at most share a load that is young enough
-// for them, though each counts from its own call.
+// Callers with MaxAge share a load that is young enough for each of them. Each counts from its
+// own call.
 func TestMaxAgeMerges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{took: time.Second}
@@ -391,7 +390,7 @@ func TestMaxAgeMerges(t *testing.T) {
 		})
 		src.wantLoads(t, 1)
 		advance(10 * time.Second)
-		crowd(2, func(i int) { // the second comes too late for the first's load
+		crowd(2, func(i int) { // the second call is too late for the load of the first
 			<-time.After(time.Duration(i) * 100 * time.Millisecond)
 			wantFetch(t, c, 1, fetched{Value: fmt.Sprint("1.", 2+i), Source: cache.Load}, cache.MaxAge(50*time.Millisecond))
 		})

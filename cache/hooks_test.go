@@ -21,15 +21,14 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// resident is what the hooks say is in the local tier.
+// resident records the entries in the local tier, as the hooks report them.
 type resident struct {
 	t  *testing.T
-	mu sync.Mutex // protects there
+	mu sync.Mutex // protects the rest
 
-	there map[cache.Entry][]string // spelled tags, sorted
+	there map[cache.Entry][]string // tags as text, sorted
 }
 
-// listen sets the hooks of cfg.
 func listen(t *testing.T, cfg *cache.TiersConfig) *resident {
 	t.Helper()
 	r := &resident{t: t, there: map[cache.Entry][]string{}}
@@ -61,12 +60,11 @@ func (r *resident) removed(e cache.Entry, _ tier.EvictReason) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, there := r.there[e]; !there {
-		r.t.Errorf("%s was removed, and was not there", e.Key())
+		r.t.Errorf("%s was removed, but was never stored", e.Key())
 	}
 	delete(r.there, e)
 }
 
-// alive returns the entries that are alive, and their tags.
 func (r *resident) alive() map[string][]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,7 +86,7 @@ func (r *resident) want(want map[string][]string) {
 
 type tagsByKey = map[string][]string
 
-// Whatever way a tag comes to an entry, its text does.
+// An entry knows the text of each tag, whichever way the tag reached it.
 func TestStoredWithTags(t *testing.T) {
 	var cfg cache.TiersConfig
 	seen := listen(t, &cfg)
@@ -98,7 +96,7 @@ func TestStoredWithTags(t *testing.T) {
 		cache.Depend(ctx, "depend", "depend")
 		return inner.Get(ctx, k)
 	}})
-	for range 2 { // the inner value is loaded, then a hit
+	for range 2 { // the inner value is first loaded, then a hit
 		if _, err := outer.GetOrLoad(t.Context(), 1, nil, cache.Tags("option", "depend")); err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +112,7 @@ func TestStoredWithTags(t *testing.T) {
 	if err := inner.Set(t.Context(), 2, "set", cache.Tags("option")); err != nil {
 		t.Fatal(err)
 	}
-	// A value that still stands keeps its tags, beside those of this call.
+	// An unchanged value keeps its tags and gets those of this call.
 	kept := with(t, tiers, thingConfig{Namespace: "kept", Load: func(context.Context, int) (string, error) { return "", cache.ErrNotModified }})
 	for i, tag := range []string{"first", "second"} {
 		load := func(context.Context, int) (string, error) { return "kept", nil }
@@ -132,8 +130,8 @@ func TestStoredWithTags(t *testing.T) {
 	})
 }
 
-// A value of another process's has the hashes of its tags and not their texts, and so has
-// what is made of it.
+// A value of another process has the hashes of its tags, without their texts. The same holds for
+// a value that is built from it.
 func TestStoredFromRemote(t *testing.T) {
 	mem := tiertest.NewMemory()
 	there := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Namespace: "inner", Tags: tagT, Load: (&source{}).load})
@@ -153,7 +151,7 @@ func TestStoredFromRemote(t *testing.T) {
 	seen.want(tagsByKey{})
 }
 
-// spied is a local tier that looks around before an entry becomes visible, and after.
+// spied is a local tier that calls a function before an entry becomes visible.
 type spied struct {
 	*local.Tier
 	before func()
@@ -164,7 +162,7 @@ func (w spied) Set(hash uint64, e tier.Entry, cost int64) bool {
 	return w.Tier.Set(hash, e, cost)
 }
 
-// The hook has returned before the entry can be seen.
+// OnStored returns before the entry becomes visible.
 func TestStoredBeforeVisible(t *testing.T) {
 	var cfg cache.TiersConfig
 	stored := listen(t, &cfg)
@@ -183,7 +181,7 @@ func TestStoredBeforeVisible(t *testing.T) {
 	}
 }
 
-// An entry that cannot be served any more is not alive, whether it has left or not.
+// An entry that cannot be served is not alive, even if it is still in the local tier.
 func TestEntryAlive(t *testing.T) {
 	type leave func(ctx context.Context, tiers *cache.Tiers, c things) error
 	for name, leave := range map[string]leave{
@@ -201,7 +199,7 @@ func TestEntryAlive(t *testing.T) {
 		},
 		"Set of what is not kept": func(ctx context.Context, _ *cache.Tiers, c things) error {
 			if err := c.Set(ctx, 1, strings.Repeat("x", 1<<20+1)); err == nil {
-				return errors.New("it was kept")
+				return errors.New("the Set succeeded, want ErrTooLarge")
 			}
 			return nil
 		},
@@ -220,7 +218,7 @@ func TestEntryAlive(t *testing.T) {
 				seen := listen(t, &cfg)
 				tiers := open(t, cfg)
 				c := with(t, tiers, thingConfig{Tags: tagT, Load: (&source{}).load})
-				for range 2 { // it comes back
+				for range 2 { // the entry is stored again
 					get(t, c, 1)
 					seen.want(tagsByKey{"default:things:1": {"default:t"}})
 					if err := leave(t.Context(), tiers, c); err != nil {
@@ -232,13 +230,13 @@ func TestEntryAlive(t *testing.T) {
 				if err := tiers.Close(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				seen.want(tagsByKey{}) // and nothing of closed tiers is
+				seen.want(tagsByKey{}) // entries of closed tiers are not alive
 			})
 		})
 	}
 }
 
-// What is stale is alive as long as it may be served.
+// A stale entry is alive while it may be served.
 func TestStaleEntryAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cfg cache.TiersConfig
@@ -255,7 +253,7 @@ func TestStaleEntryAlive(t *testing.T) {
 	})
 }
 
-// An entry that the tier has no room for comes to both hooks.
+// An entry for which the local tier has no room reaches both hooks.
 func TestStoredAndRefused(t *testing.T) {
 	var told []string
 	tiers := open(t, cache.TiersConfig{
@@ -268,11 +266,11 @@ func TestStoredAndRefused(t *testing.T) {
 		t.Errorf("Set = %v, want ErrTooLarge", err)
 	}
 	if diff := cmp.Diff([]string{"stored default:things:1", "rejected default:things:1"}, told); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+		t.Errorf("hook calls (-want +got):\n%s", diff)
 	}
 }
 
-// A hook that panics keeps nothing from being stored.
+// A hook that panics does not prevent the store.
 func TestOnStoredPanics(t *testing.T) {
 	var said strings.Builder
 	tiers := open(t, cache.TiersConfig{
@@ -285,11 +283,11 @@ func TestOnStoredPanics(t *testing.T) {
 		wantFetch(t, c, k, fetched{fmt.Sprintf("%d.1", k), cache.Local, false, nil})
 	}
 	if n := strings.Count(said.String(), "hook=OnStored"); n != 1 || strings.Contains(said.String(), "secret") {
-		t.Errorf("the log says so %d times, want 1, without the value:\n%s", n, said.String())
+		t.Errorf("%d log lines report the hook, want 1 without the panic's value:\n%s", n, said.String())
 	}
 }
 
-// dumb is a local tier that does not tell of evictions.
+// dumb is a local tier that does not report evictions.
 type dumb struct{ tier.Local }
 
 func TestOnRemovedNeedsEvictions(t *testing.T) {
@@ -301,8 +299,8 @@ func TestOnRemovedNeedsEvictions(t *testing.T) {
 	}
 }
 
-// After all sorts of traffic side by side, what the hooks know to be alive can be read, and
-// nothing else can.
+// After concurrent traffic of all kinds, exactly the entries that are alive by the hooks can be
+// read.
 func TestHooksChurn(t *testing.T) {
 	cfg := cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1 << 20})}
 	seen := listen(t, &cfg)
@@ -333,12 +331,12 @@ func TestHooksChurn(t *testing.T) {
 	})
 	alive := seen.alive()
 	if entries := tiers.Stats().Local.Entries; int64(len(seen.there)) != entries || len(alive) == 0 {
-		t.Errorf("%d entries were stored and not removed, of which %d are alive; %d entries are there", len(seen.there), len(alive), entries)
+		t.Errorf("%d entries were stored and not removed, %d of them alive; the local tier has %d entries", len(seen.there), len(alive), entries)
 	}
 	for k := range keys {
 		full := fmt.Sprint("default:things:", k)
 		if _, ok := c.Peek(t.Context(), k); ok != (alive[full] != nil) {
-			t.Fatalf("key %d is readable: %t, alive: %t", k, ok, !ok)
+			t.Fatalf("key %d: readable %t, alive %t", k, ok, !ok)
 		}
 	}
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A cell may say anything of when its value was loaded and until when it is good. Whatever
-// it says, no age is negative or absurd, MaxAge holds, and what has ended is not served.
-// (Finding R14.)
+// A cell may claim any load time and any lifetime. Still no age is negative or absurd, MaxAge
+// holds, and an expired value is not served.
 func TestHostileTimes(t *testing.T) {
 	for _, field := range []string{"LoadedAt", "SoftAt", "HardAt", "all"} {
 		for _, ms := range []int64{
@@ -43,8 +42,8 @@ func hostileTimes(t *testing.T, field string, ms int64) {
 		src.loads = map[int]int{1: 100}
 		return src.load
 	}()
-	// How old the cell says that the value is, in milliseconds. A difference that overflows
-	// counts as the longest duration that there is.
+	// truth is the value's age in milliseconds by its cell. A difference that overflows counts
+	// as the longest duration.
 	truth := max(wall-cell.LoadedAt, 0)
 	if longest := int64(math.MaxInt64 / time.Millisecond); cell.LoadedAt < wall-longest {
 		truth = longest
@@ -57,38 +56,37 @@ func hostileTimes(t *testing.T, field string, ms int64) {
 		if maxAge {
 			opts = append(opts, cache.MaxAge(time.Hour))
 		}
-		for i := range 2 { // the second time perhaps from the local tier
+		for i := range 2 { // the second read may be a local hit
 			r, err := c.Fetch(t.Context(), 1, nil, opts...)
 			if err != nil {
 				t.Fatalf("Fetch %d, MaxAge %v: %v", i, maxAge, err)
 			}
-			mine := r.Value == "1.1" // of the cell
+			mine := r.Value == "1.1" // the cell's value
 			if r.Age < 0 || !mine && r.Age > 0 || int64(r.Age/time.Millisecond) > truth+1 {
-				t.Errorf("Fetch %d, MaxAge %v: age %v, want %d ms at most", i, maxAge, r.Age, truth+1)
+				t.Errorf("Fetch %d, MaxAge %v: age %v, want at most %d ms", i, maxAge, r.Age, truth+1)
 			}
 			if mine && int64(r.Age/time.Millisecond) < atLeast-1 {
-				t.Errorf("Fetch %d, MaxAge %v: age %v, want %d ms at least", i, maxAge, r.Age, atLeast-1)
+				t.Errorf("Fetch %d, MaxAge %v: age %v, want at least %d ms", i, maxAge, r.Age, atLeast-1)
 			}
 			if mine && maxAge && old {
-				t.Errorf("Fetch %d with a MaxAge of 1h returns a value of %d ms", i, truth)
+				t.Errorf("Fetch %d with a MaxAge of 1h returns a value that is %d ms old", i, truth)
 			}
 			if mine && cell.HardAt <= wall {
-				t.Errorf("Fetch %d, MaxAge %v: a value that ended at %d", i, maxAge, cell.HardAt)
+				t.Errorf("Fetch %d, MaxAge %v: a value that expired at %d", i, maxAge, cell.HardAt)
 			}
 			if mine && !r.Stale && cell.SoftAt <= wall {
-				t.Errorf("Fetch %d, MaxAge %v: fresh, although that ended at %d", i, maxAge, cell.SoftAt)
+				t.Errorf("Fetch %d, MaxAge %v: fresh, although the TTL ended at %d", i, maxAge, cell.SoftAt)
 			}
 		}
 	}
 }
 
-// hostile is a cell, and the frame that it is in.
 type hostile struct {
 	tier.Cell
 	frame []byte
 }
 
-// hostileCell returns the cell of key 1 with other times.
+// hostileCell returns the cell of key 1 with changed times.
 func hostileCell(t *testing.T, remote tier.Remote, field string, ms int64) hostile {
 	t.Helper()
 	raw, err := remote.Get(t.Context(), "default:things:1")

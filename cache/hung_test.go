@@ -10,9 +10,8 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// A Redis that hangs takes the remote tier and the log with it. Reads whose loader is
-// quick are answered all the same, however little time their callers have, once the
-// breaker has opened; and that takes less than a second. (Finding R3.)
+// A Redis that hangs stops the remote tier and the log. The breaker opens in less than a second.
+// From then on reads with a quick loader are answered, even with short deadlines.
 func TestHungRedisAndShortDeadlines(t *testing.T) {
 	for _, patience := range []time.Duration{15 * time.Millisecond, 30 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond} {
 		for _, lease := range []bool{true, false} {

@@ -12,7 +12,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// SoftTimeout counts from the call, so also while a remote tier hangs. (Finding R18.)
+// SoftTimeout counts from the call, so it includes the time of a remote tier that hangs.
 func TestSoftTimeoutOfAHungRemoteTier(t *testing.T) {
 	for _, many := range []bool{false, true} {
 		for _, keys := range [][]int{{1}, ints(0, 10)} {
@@ -47,16 +47,16 @@ func softTimeoutOfAHungRemoteTier(t *testing.T, many bool, keys []int) {
 	advance(time.Minute)
 	remote.Hang(true)
 	start := time.Now()
-	crowd(3, func(int) { // one leads
+	crowd(3, func(int) { // one caller leads
 		m, err := read(t.Context())
 		if m[1] != "1.1" || len(m) != len(keys) || err != nil {
-			t.Errorf("%d values, the first %q, %v; want the old ones", len(m), m[1], err)
+			t.Errorf("%d values, the first %q, %v; want the old values", len(m), m[1], err)
 		}
 		if d := time.Since(start); d != soft {
 			t.Errorf("the read took %v, want SoftTimeout", d)
 		}
 	})
-	// The flight goes on, though all callers have been answered: it loads without the tier.
+	// All callers have their answers. The flight goes on and loads without the remote tier.
 	advance(2 * timeout)
 	src.wantLoads(t, 2*len(keys))
 	if n := total(tiers).StaleOnTimeout; n != int64(3*len(keys)) {
@@ -68,7 +68,7 @@ func softTimeoutOfAHungRemoteTier(t *testing.T, many bool, keys []int) {
 	}
 }
 
-// Without an old value SoftTimeout changes nothing.
+// Without an old value SoftTimeout has no effect.
 func TestSoftTimeoutOfNothingOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, remote := &source{}, faulty()
@@ -85,8 +85,7 @@ func TestSoftTimeoutOfNothingOld(t *testing.T) {
 	})
 }
 
-// Close cancels the calls of readers to the remote tier when its patience ends. (Finding
-// R18.)
+// Close cancels the readers' calls to the remote tier when its context ends.
 func TestCloseCancelsRemoteCalls(t *testing.T) {
 	for name, read := range map[string]func(ctx context.Context, c things) error{
 		"Get":     func(ctx context.Context, c things) error { _, err := c.Get(ctx, 1); return err },
@@ -142,7 +141,7 @@ func closeCancelsRemoteCalls(t *testing.T, op tiertest.Op, read func(context.Con
 	remote.Heal()
 }
 
-// Close waits for a call of a reader that ends in time.
+// Close waits for a reader's call that ends in time.
 func TestCloseWaitsForRemoteCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, remote := &source{}, faulty()
@@ -161,7 +160,7 @@ func TestCloseWaitsForRemoteCalls(t *testing.T) {
 			t.Errorf("Close took %v, want the 100ms of the call", d)
 		}
 		if err := <-answered; err != nil {
-			t.Errorf("the read that was under way: %v", err)
+			t.Errorf("the read during Close: %v", err)
 		}
 	})
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// Reads with little time have an answer of the source while the log hangs: no
-// read waits for a round behind one that failed, nor longer than half its time
-// for a lease.
+// While the log hangs, reads with short deadlines get an answer from the source. After a round
+// to the log has failed, no read waits for another. No read spends more than half its time on a
+// lease.
 func TestHurriedReadsWhileTheLogHangs(t *testing.T) {
 	for _, limit := range []time.Duration{15 * time.Millisecond, 30 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond} {
 		for name, started := range map[string]bool{"from the start": false, "later": true} {
@@ -50,7 +50,7 @@ func hurriedReads(t *testing.T, limit time.Duration, started bool) {
 		advance(7 * time.Millisecond)
 	}
 	if failed > 0 || slow > 0 {
-		t.Errorf("of %d reads %d failed, and %d waited for the log behind a round that failed", reads, failed, slow)
+		t.Errorf("of %d reads %d failed, and %d waited for the log after a round failed", reads, failed, slow)
 	}
 	w.link[0].Heal()
 }

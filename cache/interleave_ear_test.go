@@ -13,17 +13,17 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// ear is what a process has heard of the log.
+// ear records what a process has heard from the log.
 type ear struct {
-	open atomic.Bool // a process that starts hears much that belongs to no story
+	open atomic.Bool // closed while a process starts: those records belong to no story
 
 	mu      sync.Mutex // protects the rest
 	at      invalidate.Cursor
 	trouble string
 }
 
-// hear reports what a page holds that the process was not told before, but for
-// what it has just appended itself.
+// hear reports the records of a page that are new to the process, except those that the process
+// has just appended.
 func (e *ear) hear(p *logProcess, n *names, page invalidate.Page) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -57,7 +57,7 @@ func (e *ear) hear(p *logProcess, n *names, page invalidate.Page) {
 	}
 }
 
-// missed reports, once, that a process does not know what became of a record.
+// missed reports, once, that a process does not know whether a record is in the log.
 func (e *ear) missed(p *logProcess, what string, err error) {
 	text := ""
 	if err != nil {
@@ -71,7 +71,7 @@ func (e *ear) missed(p *logProcess, what string, err error) {
 	e.trouble = text
 }
 
-// names spells out what records carry by hash.
+// names maps the hashes in records to text.
 type names struct {
 	mu   sync.Mutex
 	text map[invalidate.Fence]string
@@ -99,7 +99,7 @@ func (n *names) list(fences []invalidate.Fence) string {
 	return strings.Join(all, ", ")
 }
 
-// followerLog turns what a follower logs into lines of the story.
+// followerLog turns a follower's log lines into lines of the story.
 type followerLog struct {
 	slog.Handler
 	p *logProcess

@@ -17,16 +17,17 @@ import (
 
 var errLost = errors.New("connection reset")
 
-// addFaults adds what may go wrong in a story:
+// addFaults adds the commands that cause and end faults in a story:
 //
-//	cut | hang | mend WHO WHAT   a way: sync or tail, or log for both; redis; mend heals all
-//	lose WHO                     WHO's next record is written, and the answer is lost
-//	deafen WHO                   the log tells WHO nothing unless it is asked
-//	pause | resume WHO           a process sleeps
-//	dump                         both servers write a dump, or a replica hears no more
-//	failover log | redis         the dump takes the place of the server
-//	rewind N                     the log loses its last N records, and looks as it did before
-//	trim N                       the log keeps its newest N records
+//	cut | hang WHO WHAT   one of WHO's links: sync, tail, redis, or log for sync and tail
+//	mend WHO              heals all links of WHO
+//	lose WHO              WHO's next record is written, and the answer is lost
+//	deafen WHO            the log sends WHO only answers
+//	pause | resume WHO    puts a process to sleep, and wakes it
+//	dump                  both servers write a dump, or a replica stops following
+//	failover log | redis  the dump replaces the server
+//	rewind N              the log loses its last N records without a trace
+//	trim N                the log keeps its newest N records
 func (w *logStage) addFaults(commands map[string]script.Command) {
 	for name, do := range map[string]func(p *logProcess, kind string) error{
 		"hold":    func(p *logProcess, kind string) error { return p.gate.hold(kind) },
@@ -61,7 +62,7 @@ func (w *logStage) addFaults(commands map[string]script.Command) {
 	commands["trim"] = w.toLog((*logtest.Memory).Trim)
 }
 
-// mend makes new connections: what hangs in the old ones fails first.
+// mend makes new connections. Calls that hang in the old ones fail first.
 func (p *logProcess) mend() {
 	p.loglink.Fail(errCut)
 	p.loglink.Hang(false)
@@ -77,7 +78,7 @@ func (w *logStage) toProcess(args string, do func(p *logProcess, what string) er
 				return do(p, c.Arg(1))
 			}
 		}
-		return fmt.Errorf("who is %s?", c.Arg(0))
+		return fmt.Errorf("no process is called %s", c.Arg(0))
 	}}
 }
 
@@ -91,7 +92,7 @@ func (w *logStage) toLog(do func(*logtest.Memory, int)) script.Command {
 	}}
 }
 
-// way does something to one of a process's ways out.
+// way applies a fault to one of a process's links.
 func (p *logProcess) way(name string, redis func(*tiertest.Faulty), log func(*logtest.Faulty, ...logtest.Op)) error {
 	switch name {
 	case "redis":
@@ -103,7 +104,7 @@ func (p *logProcess) way(name string, redis func(*tiertest.Faulty), log func(*lo
 	case "tail":
 		log(p.loglink, logtest.Tail)
 	default:
-		return fmt.Errorf("there is no way to %s", name)
+		return fmt.Errorf("a process has no link %s", name)
 	}
 	return nil
 }
@@ -116,15 +117,15 @@ func (w *logStage) failover(c *script.Call) error {
 	case "redis":
 		return w.dump.restore(w.redis)
 	}
-	return fmt.Errorf("what is %s?", c.Arg(0))
+	return fmt.Errorf("failover of %s, want log or redis", c.Arg(0))
 }
 
-// dump is what the servers held when the story said so.
+// dump holds the servers' data as of the story's last dump.
 type dump struct {
 	log logtest.Snapshot
 
 	mu    sync.Mutex      // protects the rest
-	keys  map[string]bool // all that were ever claimed
+	keys  map[string]bool // every key that was ever claimed
 	cells map[string][]byte
 }
 

@@ -6,29 +6,27 @@ import (
 	"sync"
 )
 
-// gate stands where a process meets the world: what the process sends and what
-// it is told passes here, and may be stopped. A message that is held stays on
-// the wire when its caller gives up, and arrives all the same once it is
-// released.
+// gate stands between a process and its network. Each message of the process passes it, in both
+// directions, and may be held. A held message stays on the wire when its caller gives up. It
+// still arrives after its release.
 type gate struct {
 	p *logProcess
 
 	mu     sync.Mutex // protects the rest
 	asleep chan struct{}
-	armed  map[string]*message // by kind: what is to happen to the next message
+	armed  map[string]*message // by kind: holds the next message
 	held   map[string][]*message
 	twice  map[string]bool
 	copied map[string]bool
 	copies []func()
 }
 
-// message is one that is held.
 type message struct{ off chan struct{} }
 
-// allTails is the one kind of which all are stopped, not only the next.
+// allTails is the only kind that holds every message, not just the next.
 const allTails = "tail"
 
-// kinds says for each kind of stop what a story reports of it.
+// kinds has the story's text for each kind of stop.
 var kinds = map[string]string{
 	"get": "the answer to a get is on its way", "claim": "a claim is on its way", "fill": "a fill is on its way",
 	"unlink": "a delete is on its way", "append": "a record is on its way", "sync": "the log's answer is on its way",
@@ -40,7 +38,7 @@ func newGate(p *logProcess) *gate {
 	return &gate{p: p, armed: map[string]*message{}, held: map[string][]*message{}, twice: map[string]bool{}, copied: map[string]bool{}}
 }
 
-// awake waits until the process does not sleep. It reports whether it slept.
+// awake waits while the process sleeps. It reports whether the process slept.
 func (g *gate) awake() (slept bool) {
 	for {
 		g.mu.Lock()
@@ -54,8 +52,8 @@ func (g *gate) awake() (slept bool) {
 	}
 }
 
-// sleep puts the process to sleep, or wakes it: none of its messages leaves or
-// is heard of, whatever deadlines pass meanwhile.
+// sleep puts the process to sleep or wakes it. While it sleeps, it sends and receives no
+// message, even when deadlines pass.
 func (g *gate) sleep(on bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -97,21 +95,21 @@ func (g *gate) release(kind string) error {
 	return nil
 }
 
-// open ends whatever the gate does.
+// open removes every hold and fault of the gate.
 func (g *gate) open() {
 	g.sleep(false)
 	for kind := range kinds {
-		_ = g.release(kind) // there may be none
+		_ = g.release(kind) // fails if none is held
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	clear(g.armed)
 }
 
-// mark says that the next message of a kind is to be sent twice, or copied.
+// mark makes the gate send the next message of a kind twice, or copy it.
 func (g *gate) mark(what map[string]bool, kind string) error {
 	if kind != "claim" && kind != "fill" && kind != "append" {
-		return fmt.Errorf("a %s is sent once", kind)
+		return fmt.Errorf("cannot resend or copy a %s", kind)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -119,7 +117,7 @@ func (g *gate) mark(what map[string]bool, kind string) error {
 	return nil
 }
 
-// stop returns the message that is to be held, nil when none is.
+// stop returns the message to hold, or nil.
 func (g *gate) stop(kind string) *message {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -133,7 +131,7 @@ func (g *gate) stop(kind string) *message {
 	return m
 }
 
-// linger stops a process where it computes, and not where it talks.
+// linger stops a process while it computes, not while it communicates.
 func (g *gate) linger(kind string) {
 	if m := g.stop(kind); m != nil {
 		<-m.off
@@ -141,7 +139,7 @@ func (g *gate) linger(kind string) {
 	g.awake()
 }
 
-// hush holds what the log tells of its own accord.
+// hush holds the messages that the log sends by itself.
 func (g *gate) hush(ctx context.Context) {
 	for m := g.stop(allTails); m != nil; m = g.stop(allTails) {
 		select {
@@ -157,11 +155,11 @@ type answer[T any] struct {
 	err error
 }
 
-// pass lets a message through the gate. A reply is held on its way back, any
-// other message on its way there.
+// pass sends a message through the gate. It holds a reply on its way back, and any other message
+// on its way out.
 func pass[T any](ctx context.Context, g *gate, kind string, reply bool, op func(context.Context) (T, error)) (T, error) {
 	if g.awake() {
-		ctx = context.WithoutCancel(ctx) // it had left before the process slept
+		ctx = context.WithoutCancel(ctx) // the message left before the process slept
 	}
 	defer g.awake()
 	m := g.stop(kind)
@@ -185,7 +183,7 @@ func pass[T any](ctx context.Context, g *gate, kind string, reply bool, op func(
 		return a.v, a.err
 	case <-ctx.Done():
 	}
-	// Who sleeps past the deadline finds the answer when he wakes, if it came.
+	// A process that sleeps past the deadline gets the answer when it wakes, if the answer came.
 	g.awake()
 	select {
 	case a := <-done:

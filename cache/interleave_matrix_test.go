@@ -13,16 +13,16 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// logFault is something that happens to a log while process 0 invalidates.
+// logFault is a fault of the log while process 0 invalidates.
 type logFault struct {
 	name   string
-	before func(w *logged) // sets it, before the invalidation
-	after  func(w *logged) // happens behind it; nil: nothing
+	before func(w *logged) // runs before the invalidation
+	after  func(w *logged) // runs after it; nil means none
 }
 
 var errWire = errors.New("unplugged")
 
-// onLink is a fault of one process's way to the log.
+// onLink is a fault of one process's link to the log.
 func onLink(i int, name string, set func(f *logtest.Faulty)) logFault {
 	return logFault{name: fmt.Sprintf("%s %d", name, i), before: func(w *logged) { set(w.link[i]) }}
 }
@@ -64,7 +64,7 @@ func logFaults(t *testing.T) []logFault {
 	return append(all, logFault{"trim behind", cutOff, func(w *logged) { push(t, w); w.log.Trim(1); w.link[1].Heal() }})
 }
 
-// garble makes nonsense of every record.
+// garble damages every record.
 func garble(p invalidate.Page) invalidate.Page {
 	for _, rs := range [][]invalidate.Record{p.Keys, p.Scopes} {
 		for i := range rs {
@@ -74,7 +74,7 @@ func garble(p invalidate.Page) invalidate.Page {
 	return p
 }
 
-// push appends to both sequences what concerns nobody.
+// push appends records to both sequences that cover no entry.
 func push(t *testing.T, w *logged) {
 	other := invalidate.Tag("default", "nobody").Fence()
 	k := invalidate.Fence{Kind: invalidate.KindKey, Hash: 1}
@@ -86,9 +86,9 @@ func push(t *testing.T, w *logged) {
 	}
 }
 
-// Whatever happens to the log, and whatever was invalidated: what was
-// acknowledged is seen a bound later by both processes, what was not is seen by
-// the one that was told, and when the log is well again both agree, and cache.
+// The test combines each fault of the log with each kind of scope. After one bound, both
+// processes see an acknowledged invalidation. The process that called it sees it in any case.
+// When the log has recovered, both agree, and both cache again.
 func TestLogFaultMatrix(t *testing.T) {
 	for _, f := range logFaults(t) {
 		for name, scope := range map[string]func(t *testing.T) invalidate.Scope{
@@ -111,7 +111,7 @@ func tryFault(t *testing.T, f logFault, s invalidate.Scope) {
 	f.before(w)
 	acked := w.tiers[0].Invalidate(t.Context(), s) == nil
 	at := time.Now()
-	w.wantSince(t, 0, 1) // at once, here
+	w.wantSince(t, 0, 1) // process 0 sees it at once
 	if f.after != nil {
 		f.after(w)
 	}
@@ -122,30 +122,30 @@ func tryFault(t *testing.T, f logFault, s invalidate.Scope) {
 	}
 	w.link[0].Heal()
 	w.link[1].Heal()
-	advance(2 * bound) // both hold leases, and what waited is sent
+	advance(2 * bound) // both hold leases, and pending invalidations are sent
 	w.wantSince(t, 1, 1)
 	w.wantAgreement(t, 1)
-	w.invalidate(t, 1, s) // and it works both ways
+	w.invalidate(t, 1, s) // an invalidation by the other process works, too
 	loads := w.src.total()
 	advance(bound + time.Millisecond)
 	w.wantSince(t, 0, loads)
 	w.wantAgreement(t, loads)
 }
 
-// wantSince reads key 1 in process i and expects a value of a later load than
-// the one of that number.
+// wantSince reads key 1 in process i. It expects a value from a later load than the one with
+// that number.
 func (w *logged) wantSince(t *testing.T, i, load int) {
 	t.Helper()
 	v, err := w.c[i].Get(t.Context(), 1)
 	_, number, _ := strings.Cut(v, ".")
 	n, bad := strconv.Atoi(number)
 	if err := errors.Join(err, bad); err != nil || n <= load {
-		t.Errorf("process %d reads %q, %v; want a load behind number %d", i, v, err, load)
+		t.Errorf("process %d reads %q, %v; want a load after number %d", i, v, err, load)
 	}
 }
 
-// wantAgreement expects that both processes read what was loaded since, and then
-// read it again without asking the source.
+// wantAgreement expects that both processes read a value loaded since, then read it again
+// without a load.
 func (w *logged) wantAgreement(t *testing.T, since int) {
 	t.Helper()
 	w.wantSince(t, 1, since)
@@ -154,6 +154,6 @@ func (w *logged) wantAgreement(t *testing.T, since int) {
 	w.wantSince(t, 1, since)
 	w.wantSince(t, 0, since)
 	if n := w.src.total() - loads; n > 0 {
-		t.Errorf("%d loads of what was just read, want none", n)
+		t.Errorf("%d loads of a value that was just read, want none", n)
 	}
 }

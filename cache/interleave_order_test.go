@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// before lists calls that must not come before others in any function that has
-// both. Between the two lie a few loads of memory: no message and no hook can be
-// put there to force the race, so the source is read instead.
+// before lists calls that must come before others in any function that makes both. Only a few
+// loads of memory lie between the two. No message and no hook can force a race there, so the
+// test reads the source.
 var before = []struct {
 	first, then, why string
-	every            bool // call of the first, not just one
+	every            bool // every call of first, not only the first one
 }{
 	{"lease.Read", "fences.Clear fences.Tick unfenced judge find vouches Covers", "a fence stored in between, and the lease extended behind it, would be missed", false},
 	{"follower.Owes", "judge", "an invalidation that comes into the log in between leaves a fence that was not looked for", false},
@@ -45,13 +45,13 @@ func TestLeaseIsReadBeforeFences(t *testing.T) {
 	}
 	for _, rule := range before {
 		if found[rule.first] == 0 {
-			t.Errorf("no function calls %s and one of %s: has it a new name?", rule.first, rule.then)
+			t.Errorf("no function calls %s and one of %s: was it renamed?", rule.first, rule.then)
 		}
 	}
 }
 
-// checkOrder compares the first call of the first kind, or every one, with those that
-// must follow it.
+// checkOrder checks that the first call of rule.first, or every such call, precedes the calls of
+// rule.then.
 func checkOrder(t *testing.T, fset *token.FileSet, f *ast.FuncDecl, found map[string]int) {
 	calls := callsOf(f.Body)
 	for _, rule := range before {
@@ -74,8 +74,8 @@ func checkOrder(t *testing.T, fset *token.FileSet, f *ast.FuncDecl, found map[st
 	}
 }
 
-// callsOf returns where calls are made, by the last one and two names of what
-// is called.
+// callsOf returns the positions of calls, by the last name and by the last two names of the
+// called function.
 func callsOf(body ast.Node) map[string][]token.Pos {
 	calls := map[string][]token.Pos{}
 	ast.Inspect(body, func(n ast.Node) bool {

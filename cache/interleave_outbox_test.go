@@ -11,16 +11,15 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// outbox is a table of the source's own database: rows that were committed together with
-// the data, and have no number in the log yet.
+// outbox is a table in the source's own database. Its rows were committed together with the
+// data, and have no number in the log yet.
 type outbox struct {
-	mu   sync.Mutex // protects both
+	mu   sync.Mutex // protects the rest
 	rows map[int][]invalidate.Scope
 	next int
 }
 
-// commit is the end of a transaction that has written the source. No process of the cache
-// hears of it.
+// commit ends a transaction that wrote the source. No process of the cache hears of it.
 func (w *logStage) commit(c *script.Call) error {
 	scopes, err := w.names.scopes(c.Args())
 	if err != nil {
@@ -39,7 +38,7 @@ func (o *outbox) stage() map[int][]invalidate.Scope {
 	return maps.Clone(o.rows)
 }
 
-// take removes the row from the table. It reports whether it was there.
+// take removes a row from the table. It reports whether the row existed.
 func (o *outbox) take(id int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -48,13 +47,13 @@ func (o *outbox) take(id int) bool {
 	return ok
 }
 
-// UseCells keeps the way to remove cells for the rows of the outbox.
+// UseCells keeps the function that removes the cells of the outbox's rows.
 func (w logWire) UseCells(_ string, remove func(context.Context, []string, time.Duration) error) {
 	w.p.remove = remove
 }
 
-// catchUp numbers the rows that are there now: it stages them, removes the cells that they
-// name, and makes them records.
+// catchUp numbers the current rows: it stages them, removes the cells that they name, and turns
+// them into records.
 func (l logGate) catchUp(ctx context.Context) error {
 	rows := l.outbox.stage()
 	var cells []string

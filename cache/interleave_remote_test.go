@@ -44,16 +44,16 @@ func (r remoteGate) Unlink(ctx context.Context, keys ...string) error {
 	return err
 }
 
-// logRemote is a wire whose process says first what it thinks of the frame that
-// it was given before.
+// logRemote is a wire whose process first reports whether it refused the frame that it read
+// before.
 type logRemote struct {
 	wire
 	lp *logProcess
 }
 
-// thinks is apart from what came before, so that the lines keep their order.
+// thinks waits first, so that the lines of the story keep their order.
 func (p *logProcess) thinks(ctx context.Context) {
-	_ = nap(ctx, time.Microsecond) // what follows will see that ctx has ended
+	_ = nap(ctx, time.Microsecond) // the caller checks ctx itself
 	p.noteRefused()
 }
 
@@ -67,8 +67,8 @@ func (r logRemote) ClaimMany(ctx context.Context, keys []string, c []tier.Claim)
 	return r.wire.ClaimMany(ctx, keys, c)
 }
 
-// repeat makes op happen again where the story says so: at once, as when a
-// client library sends a command twice, or when a copy is delivered.
+// repeat makes op happen again when the story says so. It does so at once, as when a client
+// library sends a command twice, or when a copy is delivered.
 func repeat[T any](g *gate, kind string, op func(context.Context) (T, error)) func(context.Context) (T, error) {
 	return func(ctx context.Context) (T, error) {
 		g.mu.Lock()
@@ -91,7 +91,6 @@ func repeat[T any](g *gate, kind string, op func(context.Context) (T, error)) fu
 	}
 }
 
-// deliver makes the copies arrive.
 func (g *gate) deliver() error {
 	g.mu.Lock()
 	copies := g.copies
@@ -137,7 +136,7 @@ func (p *logProcess) loadMany(ctx context.Context, keys []string) (map[string]st
 	return got, err
 }
 
-// codec is one that a story can hold up.
+// codec returns a codec whose decoding a story can hold.
 func (p *logProcess) codec() codec.Codec { return storyCodec{codec.JSON, p.gate} }
 
 type storyCodec struct {

@@ -18,28 +18,27 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// The stories in testdata/log are the races that the log, the lease and the
-// frames' positions were made for, one to a file: what meets what, and why
-// nobody is told a lie. They are forced, not provoked: messages are held on the
-// wire, processes are put to sleep, servers forget. Read them in their order to
-// learn the protocol.
+// The stories in testdata/log show the races that the log, the lease and the frames' positions
+// prevent. Each file shows one race, and why no read is wrong. The stories force the races:
+// messages are held on the wire, processes sleep, and servers forget. Read the stories in order
+// to learn the protocol.
 //
-// commit SCOPES is a transaction that ends with a row in the outbox.
+// commit SCOPES ends a transaction with a row in the outbox.
 //
-// A process is a, b or c; c starts when the story says so. Messages arrive by
-// themselves, or are stopped by
+// A process is a, b or c. The story starts c. Messages arrive by themselves. These commands stop
+// them:
 //
-//	hold WHO get        the answer to the next get
-//	hold WHO claim      the next claim before it arrives; also fill, unlink
-//	hold WHO append     the next record before it arrives at the log
-//	hold WHO number     what makes rows of the outbox records, before it arrives at the log
-//	hold WHO sync       the answer to the next question to the log
-//	hold WHO tail       all that the log tells of its own accord
-//	hold WHO decode     the next value, between the look at its frame and its use
-//	hold WHO renewal    the moment in which a lease that had run out is good again
-//	release WHO WHAT    lets it go
+//	hold WHO get        holds the answer to the next get
+//	hold WHO claim      holds the next claim before it arrives; also fill, unlink
+//	hold WHO append     holds the next record before it arrives at the log
+//	hold WHO number     holds the next numbering of outbox rows before it arrives at the log
+//	hold WHO sync       holds the log's next answer
+//	hold WHO tail       holds all that the log sends by itself
+//	hold WHO decode     stops before the next value is decoded, after its frame was checked
+//	hold WHO renewal    stops when a lease that had run out is good again
+//	release WHO WHAT    ends the hold
 //	resend WHO WHAT     the next claim, fill or append is sent twice
-//	copy WHO WHAT       a copy of the next claim or fill stays on the wire
+//	copy WHO WHAT       a copy of the next claim, fill or append stays on the wire
 //	deliver WHO         the copies arrive
 func TestInterleavings(t *testing.T) {
 	script.Run(t, "testdata/log/*.txt", newLogStage)
@@ -57,18 +56,18 @@ type logStage struct {
 	dump   dump
 }
 
-// logProcess is a process with a way to the log, and a gate at both of its ways.
+// logProcess is a process with a link to the log, and a gate on both of its links.
 type logProcess struct {
 	*process
 	gate    *gate
 	loglink *logtest.Faulty
 	clock   cache.Cache[string, string] // caches nothing
-	built   cache.Cache[string, string] // from what other values say
+	built   cache.Cache[string, string] // built from other values
 	ear     ear
 	pace    pace
 	losing  atomic.Bool
-	refused int64                                                // frames, as far as they were reported
-	remove  func(context.Context, []string, time.Duration) error // cells
+	refused int64                                                // refused frames that were reported
+	remove  func(context.Context, []string, time.Duration) error // removes cells
 }
 
 func newLogStage(t *testing.T, env *script.Env) map[string]script.Command {
@@ -102,7 +101,8 @@ func newLogStage(t *testing.T, env *script.Env) map[string]script.Command {
 	return commands
 }
 
-// start starts a process and lets it ask the log for the first time. Each is a little further away than the one before.
+// start starts a process, which then contacts the log for the first time. Each process is a
+// little further away than the one before.
 func (w *logStage) start(name string) *logProcess {
 	far := time.Duration(len(w.all)) * 100 * time.Microsecond
 	p := &logProcess{process: &process{name: name, env: w.env, source: w.source, redis: w.redis, wire: time.Millisecond + far}}
@@ -112,7 +112,7 @@ func (w *logStage) start(name string) *logProcess {
 	p.loglink = logtest.NewFaulty(logGate{p.gate, w.log, w.names, w.outbox})
 	p.tiers = open(w.t, cache.TiersConfig{
 		Remote: logRemote{wire{p.process, p.link}, p}, Log: logWire{p, w.names}, Logger: p.logger(), Codecs: []codec.Codec{p.codec()},
-		ClaimTTL: 10 * time.Second, // no story but one is to see a claim renewed
+		ClaimTTL: 10 * time.Second, // only one story shows a renewed claim
 	})
 	w.t.Cleanup(func() { // before the tiers close
 		p.ear.open.Store(false)
@@ -133,19 +133,19 @@ func (w *logStage) startLate(c *script.Call) error {
 	return nil
 }
 
-// ask makes a process ask the log now, as a reader does who demands that what it
-// is told be no older than this instant.
+// ask makes a process contact the log now, like a reader that accepts only what is known to be
+// true at this instant.
 func (w *logStage) ask(c *script.Call) error {
 	for _, p := range w.all {
 		if p.name == c.Arg(0) {
 			defer p.pace.call()()
-			_, _ = p.clock.Fetch(c.Context(), "now", nil, cache.MaxAge(1)) // there is nothing, and nobody to load it
+			_, _ = p.clock.Fetch(c.Context(), "now", nil, cache.MaxAge(1)) // a miss without a loader
 		}
 	}
 	return nil
 }
 
-// command is one call of the cache's API. While its process sleeps it waits.
+// command makes one call of the cache's API. It waits while its process sleeps.
 func (w *logStage) command(p *logProcess, c *script.Call) error {
 	p.gate.awake()
 	defer p.noteRefused()
@@ -159,7 +159,7 @@ func (w *logStage) command(p *logProcess, c *script.Call) error {
 			return err
 		}
 		w.names.add(s, "key "+c.Arg(1))
-	case "build": // a value from another one, which was built or is a thing
+	case "build": // builds a value from a thing or from another built value
 		return p.get(c, p.built, c.Arg(1), func(ctx context.Context, _ string) (string, error) {
 			if from := c.Arg(2); !strings.HasPrefix(from, "page") {
 				return p.things.Get(ctx, from)
@@ -198,7 +198,7 @@ func (p *logProcess) get(c *script.Call, things cache.Cache[string, string], k s
 	return nil
 }
 
-// invalidate takes KIND WHAT pairs, to be invalidated or expired.
+// invalidate invalidates or expires the scopes of KIND WHAT pairs.
 func (p *logProcess) invalidate(c *script.Call, n *names, do func(context.Context, ...invalidate.Scope) error) error {
 	scopes, err := n.scopes(c.Args()[1:])
 	if err != nil {
@@ -219,7 +219,7 @@ func (p *logProcess) invalidate(c *script.Call, n *names, do func(context.Contex
 	return nil
 }
 
-// scopes returns what KIND WHAT pairs name, and remembers them.
+// scopes returns the scopes of KIND WHAT pairs, and remembers their names.
 func (n *names) scopes(words []string) (scopes []invalidate.Scope, err error) {
 	words = append(words, "")
 	for i := 0; i+1 < len(words); i += 2 {
@@ -252,7 +252,7 @@ func scopeOf(kind, what string) (invalidate.Scope, error) {
 	return invalidate.Scope{}, fmt.Errorf("invalidate key, tag, prefix or all, not %s", kind)
 }
 
-// noteRefused reports frames that were not believed since the last time.
+// noteRefused reports the frames that were refused since its last call.
 func (p *logProcess) noteRefused() {
 	if n := p.tiers.Stats().Total.CellsRefused; n > p.refused {
 		p.refused = n

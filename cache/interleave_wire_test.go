@@ -10,9 +10,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// logWire is the log as one process reaches it. Every question takes a moment,
-// and so does what the log tells by itself. What is new to the process leaves a
-// line in the story, and what changes nothing does not.
+// logWire is the log as one process reaches it. Each message takes a moment, also one that the
+// log sends by itself. A message that is new to the process adds a line to the story.
 type logWire struct {
 	p     *logProcess
 	names *names
@@ -52,13 +51,12 @@ func (w logWire) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Pag
 	return page, err
 }
 
-// pace sees to it that renewals, which come when they like, come at quarters of
-// a second, and not in the middle of what a story does in a few milliseconds;
-// but at once if somebody waits for them.
+// pace delays renewals, which may come at any time, to quarters of a second. So they do not come
+// during the few milliseconds of a command. A call that waits for a renewal gets it at once.
 type pace struct {
 	mu    sync.Mutex    // protects the rest
-	busy  int           // calls under way
-	hurry chan struct{} // closed when one begins
+	busy  int           // running calls
+	hurry chan struct{} // closed when a call begins
 }
 
 func (p *pace) wait(ctx context.Context) {
@@ -83,7 +81,7 @@ func (p *pace) wait(ctx context.Context) {
 	}
 }
 
-// call says that a call is under way until it is told otherwise.
+// call marks a call as running until over is called.
 func (p *pace) call() (over func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,8 +97,8 @@ func (p *pace) call() (over func()) {
 	}
 }
 
-// logGate is the log behind a gate. What is appended is reported here, when it
-// happens, whatever becomes of the answer.
+// logGate is the log behind a gate. It reports each append when it happens, even if the answer
+// is lost.
 type logGate struct {
 	g      *gate
 	log    *logtest.Memory

@@ -12,8 +12,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// scopes are the ways to invalidate key 1 of namespace things, which carries
-// the tag t.
+// scopes returns the scopes that cover key 1 of namespace things, which carries the tag t.
 func scopes(t *testing.T) map[string]invalidate.Scope {
 	t.Helper()
 	k, err := key.Parse("default:things:1")
@@ -87,13 +86,12 @@ func TestInvalidateRefusesBadScopes(t *testing.T) {
 			if n := remote.Calls(); n != 0 {
 				t.Errorf("%d remote calls for a refused scope", n)
 			}
-			wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil}) // nothing was done
+			wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil}) // the good scope had no effect either
 		})
 	}
 }
 
-// When the remote tier is out of reach, Invalidate says so and has fenced this
-// process all the same.
+// When the remote tier is unreachable, Invalidate returns an error, but applies in this process.
 func TestInvalidateWithRemoteDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, remote := &source{}, faulty()
@@ -106,15 +104,15 @@ func TestInvalidateWithRemoteDown(t *testing.T) {
 		wantError(t, c.Delete(t.Context(), 1), "delete", "default:things:1", down)
 		wantError(t, c.Set(t.Context(), 2, "set"), "set", "default:things:2", down)
 		remote.Heal()
-		// The cells are still there, and are refused as older than the fence.
+		// The cells still exist, and are refused as older than the fence.
 		wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
 		if v := get(t, c, 2); v == "2.1" {
-			t.Errorf("Get(2) = %q: the value from before Set", v)
+			t.Errorf("Get(2) = %q, the value from before Set", v)
 		}
 	})
 }
 
-// Invalidations of another tenant's tag or prefix do nothing.
+// An invalidation of one tenant's tag or prefix has no effect on another tenant.
 func TestTenantsAreApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}

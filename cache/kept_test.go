@@ -10,13 +10,13 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// conditional is a source that is asked whether a value still stands.
+// conditional is a source whose loader can report that the previous value is unchanged.
 type conditional struct {
 	say     func(f *cache.Fill)
 	changed bool
 	err     error
 	loads   int
-	asked   string // what the latest load had as Previous
+	asked   string // Previous of the latest load
 }
 
 func (s *conditional) load(ctx context.Context, _ int) (string, error) {
@@ -37,7 +37,7 @@ func (s *conditional) load(ctx context.Context, _ int) (string, error) {
 func (s *conditional) want(t *testing.T, loads int, asked string) {
 	t.Helper()
 	if s.loads != loads || s.asked != asked {
-		t.Errorf("%d loads, the last was shown %q; want %d, %q", s.loads, s.asked, loads, asked)
+		t.Errorf("%d loads, Previous of the last %q; want %d, %q", s.loads, s.asked, loads, asked)
 	}
 }
 
@@ -46,7 +46,7 @@ func hourKept(f *cache.Fill) {
 	f.SetKeep(time.Hour)
 }
 
-// twins returns the caches of two processes, or twice that of one.
+// twins returns the caches of two processes, or the cache of one process twice.
 func twins(t *testing.T, alone bool, src *conditional) ([]*cache.Tiers, []things) {
 	cfg := thingConfig{Load: src.load, Tags: tagT, Policy: patch{Stale: new(time.Minute)}}
 	if !alone {
@@ -56,15 +56,15 @@ func twins(t *testing.T, alone bool, src *conditional) ([]*cache.Tiers, []things
 	return append(ts, ts...), append(cs, cs...)
 }
 
-// each runs a test with two processes, and with one that has no remote tier.
+// each runs a test with two processes, and with one process without a remote tier.
 func each(t *testing.T, test func(t *testing.T, alone bool)) {
 	for name, alone := range map[string]bool{"two processes": false, "one process": true} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { test(t, alone) }) })
 	}
 }
 
-// A value that is kept is served to nobody. The load that replaces it sees it, and "not
-// modified" gives it a new life: as long as that load says.
+// A kept value is not served. The load that replaces it gets it as Previous. ErrNotModified
+// makes it fresh again for the lifetime that this load sets.
 func TestKept(t *testing.T) {
 	each(t, func(t *testing.T, alone bool) {
 		src := &conditional{say: hourKept}
@@ -72,20 +72,20 @@ func TestKept(t *testing.T) {
 		get(t, cs[0], 1)
 		advance(10*time.Second + time.Minute + time.Hour - time.Second)
 		if v, ok := cs[1].Peek(t.Context(), 1); ok {
-			t.Errorf("Peek = %q of a value past its end", v)
+			t.Errorf("Peek = %q after the value ended", v)
 		}
 		src.say = func(f *cache.Fill) { f.SetTTL(time.Minute) }
 		wantFetch(t, cs[1], 1, fetched{"v1", cache.Load, false, nil}, cache.MaxAge(24*time.Hour))
 		src.want(t, 2, "v1")
 		advance(59 * time.Second)
 		wantFetch(t, cs[1], 1, fetched{"v1", cache.Local, false, nil})
-		advance(2*time.Minute + time.Second) // this time it was not kept
+		advance(2*time.Minute + time.Second) // the last load did not keep it
 		wantFetch(t, cs[0], 1, fetched{"v1", cache.Load, false, nil})
 		src.want(t, 3, "")
 	})
 }
 
-// Keep ends, and what is not kept is not shown: the control of the test above.
+// This is the control of TestKept: Keep ends, and without Keep there is no Previous.
 func TestKeptNoLonger(t *testing.T) {
 	for name, say := range map[string]func(f *cache.Fill){
 		"the end":    hourKept,
@@ -105,20 +105,20 @@ func TestKeptNoLonger(t *testing.T) {
 	}
 }
 
-// An invalidation covers what is kept as anything else.
+// An invalidation also covers kept values.
 func TestKeptAndInvalidated(t *testing.T) {
 	each(t, func(t *testing.T, alone bool) {
 		src := &conditional{say: hourKept}
 		ts, cs := twins(t, alone, src)
 		get(t, cs[0], 1)
 		advance(5 * time.Minute)
-		invalidateTag(t, ts[1], "t") // without a log it reaches this process alone
+		invalidateTag(t, ts[1], "t") // without a log it reaches only this process
 		get(t, cs[1], 1)
 		src.want(t, 2, "")
 	})
 }
 
-// Without a log an Expire rewrites the cell: what is kept is kept from the new end.
+// Without a log an Expire rewrites the cell. Keep then counts from the new end.
 func TestKeptAndExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &conditional{say: func(f *cache.Fill) { f.SetTTL(time.Hour); f.SetKeep(time.Hour); f.SetStale(time.Minute) }}
@@ -138,8 +138,8 @@ func TestKeptAndExpired(t *testing.T) {
 	})
 }
 
-// A value that is never fresh is asked for at each read, and its source each time whether it
-// still stands. When the source fails, what is kept is not served, and kept on.
+// A value that is never fresh is loaded at each read, and each load gets it as Previous. When
+// the source fails, the kept value is not served, and stays kept.
 func TestKeptAndNeverFresh(t *testing.T) {
 	each(t, func(t *testing.T, alone bool) {
 		src := &conditional{say: func(f *cache.Fill) {
@@ -161,11 +161,11 @@ func TestKeptAndNeverFresh(t *testing.T) {
 		wantFetch(t, cs[1], 1, fetched{"v2", cache.Load, false, nil})
 		src.want(t, 7, "v1")
 		wantFetch(t, cs[0], 1, fetched{"v2", cache.Load, false, nil})
-		src.want(t, 8, "v2") // the newer of the two that are here
+		src.want(t, 8, "v2") // the newer of the local and the remote value
 	})
 }
 
-// An absence has no value to be kept.
+// An absence has no value to keep.
 func TestAbsenceIsNotKept(t *testing.T) {
 	each(t, func(t *testing.T, alone bool) {
 		src := &conditional{err: cache.ErrNotFound, say: func(f *cache.Fill) { f.SetTTL(0); f.SetKeep(time.Hour); f.SetStale(time.Hour) }}
@@ -175,13 +175,13 @@ func TestAbsenceIsNotKept(t *testing.T) {
 		}
 		src.want(t, 2, "")
 		if n := total(ts[0]).FillsNotWanted; n != 2 {
-			t.Errorf("%d absences were not to be stored, want 2", n)
+			t.Errorf("FillsNotWanted = %d, want 2: an absence is not kept", n)
 		}
 	})
 }
 
-// A value that is built of one that is never fresh is as fresh as its own loader says, in
-// the process of the part and in others.
+// A value that is built from a never-fresh value is as fresh as its own loader says. This holds
+// in the process that loaded the part and in others.
 func TestBuiltOfNeverFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ts, parts := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Namespace: "part", Load: func(ctx context.Context, _ int) (string, error) {

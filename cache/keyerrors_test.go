@@ -12,17 +12,17 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// KeyErrors is how a LoadMany says which keys failed.
+// KeyErrors returns the error of a LoadMany whose given keys failed.
 func TestKeyErrors(t *testing.T) {
 	for name, errs := range map[string]map[int]error{"nil": nil, "empty": {}} {
 		if err := cache.KeyErrors(errs); err != nil {
-			t.Errorf("KeyErrors of %s = %v, want an error that is nil", name, err)
+			t.Errorf("KeyErrors of %s = %v, want nil", name, err)
 		}
 	}
 	err := cache.KeyErrors(map[int]error{2: errShard, 3: cache.ErrNotFound})
 	be, ok := errors.AsType[*cache.BatchError[int]](err)
 	if !ok || len(be.Errs) != 2 || be.Errs[2] != errShard || !errors.Is(err, errShard) { //nolint:errorlint // the very errors
-		t.Errorf("KeyErrors = %#v, want a *BatchError of the two", err)
+		t.Errorf("KeyErrors = %#v, want a *BatchError with both keys", err)
 	}
 }
 
@@ -53,12 +53,12 @@ func TestKeyErrorsOfALoadMany(t *testing.T) {
 			}
 			be, ok := errors.AsType[*cache.BatchError[int]](err)
 			if !ok || len(be.Errs) != 1 {
-				t.Fatalf("GetMany: %v, want a *BatchError of key 2 alone", err)
+				t.Fatalf("GetMany: %v, want a *BatchError for key 2 only", err)
 			}
 			wantError(t, be.Errs[2], "get many", "default:things:2", errShard)
 		}
 		if len(asked) != 2 || !slices.Equal(asked[1], []int{2}) {
-			t.Errorf("LoadMany was asked for %v; the second time want the failed key alone", asked)
+			t.Errorf("LoadMany was called with %v, want only the failed key in the second call", asked)
 		}
 	})
 }

@@ -23,9 +23,9 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// What the tests of this package share. Tests with time run in a
-// testing/synctest bubble: its clock moves only when every goroutine waits, so
-// times in the assertions are exact, and a goroutine left behind fails it.
+// Helpers that the tests of this package share. Tests with time run in a testing/synctest
+// bubble. Its clock moves only when every goroutine waits, so the times in the assertions are
+// exact. A goroutine left behind fails the bubble.
 
 type (
 	things      = cache.Cache[int, string]
@@ -33,13 +33,12 @@ type (
 	patch       = policy.Patch
 )
 
-// advance lets d pass and everything that it woke come to rest.
+// advance lets d pass, then waits until every goroutine that it woke is blocked again.
 func advance(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
-// nap is what a slow loader does.
 func nap(ctx context.Context, d time.Duration) error {
 	if d == 0 {
 		return nil
@@ -72,8 +71,7 @@ func open(t *testing.T, cfg cache.TiersConfig) *cache.Tiers {
 	return tiers
 }
 
-// with returns a cache on tiers. Its lifetimes are exact unless cfg has a
-// jitter of its own.
+// with returns a cache on tiers. Its lifetimes have no jitter unless cfg sets one.
 func with[K comparable, V any](t *testing.T, tiers *cache.Tiers, cfg cache.Config[K, V]) cache.Cache[K, V] {
 	t.Helper()
 	if cfg.Namespace == "" {
@@ -89,8 +87,7 @@ func with[K comparable, V any](t *testing.T, tiers *cache.Tiers, cfg cache.Confi
 	return c
 }
 
-// fleet returns n caches in as many Tiers on one remote tier: as many
-// processes.
+// fleet returns n processes on one remote tier: n Tiers, each with one cache.
 func fleet(t *testing.T, n int, remote tier.Remote, tc cache.TiersConfig, cfg thingConfig) ([]*cache.Tiers, []things) {
 	t.Helper()
 	ts, cs := make([]*cache.Tiers, n), make([]things, n)
@@ -102,8 +99,8 @@ func fleet(t *testing.T, n int, remote tier.Remote, tc cache.TiersConfig, cfg th
 	return ts, cs
 }
 
-// source stands for what is slow behind a cache. Its values name the key and
-// the load: the second load of 7 returns "7.2".
+// source is the slow source behind a cache. Its values name the key and the load: the second
+// load of 7 returns "7.2".
 type source struct {
 	took time.Duration // set before first use
 
@@ -113,7 +110,7 @@ type source struct {
 	running int
 	peak    int
 	batches [][]int
-	ctxErrs []error // of loads whose context ended
+	ctxErrs []error // errors of loads whose context ended
 }
 
 func (s *source) load(ctx context.Context, k int) (string, error) {
@@ -137,7 +134,7 @@ func (s *source) load(ctx context.Context, k int) (string, error) {
 	return fmt.Sprintf("%d.%d", k, n), err
 }
 
-// loadMany knows the keys below 1000.
+// loadMany finds the keys below 1000.
 func (s *source) loadMany(ctx context.Context, keys []int) (map[int]string, error) {
 	s.mu.Lock()
 	if s.loads == nil {
@@ -162,14 +159,14 @@ func (s *source) loadMany(ctx context.Context, keys []int) (map[int]string, erro
 	return out, err
 }
 
-// fail makes the loads that begin from now on return err.
+// fail makes the loads that begin after it return err.
 func (s *source) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
 }
 
-// total returns how many loads began.
+// total returns the number of loads that began.
 func (s *source) total() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,13 +179,13 @@ func (s *source) total() (n int) {
 func (s *source) wantLoads(t *testing.T, want int) {
 	t.Helper()
 	if got := s.total(); got != want {
-		t.Errorf("the source was asked %d times, want %d", got, want)
+		t.Errorf("the source was called %d times, want %d", got, want)
 	}
 }
 
 var errSource = errors.New("the source is down")
 
-// get is Get that must succeed.
+// get calls Get, which must succeed.
 func get[K comparable, V any](t *testing.T, c cache.Cache[K, V], k K) V {
 	t.Helper()
 	v, err := c.Get(t.Context(), k)
@@ -198,7 +195,7 @@ func get[K comparable, V any](t *testing.T, c cache.Cache[K, V], k K) V {
 	return v
 }
 
-// fetched is a Result without its age, and with its error's first line.
+// fetched is a Result without its age, together with the error.
 type fetched struct {
 	Value  string
 	Source cache.Source
@@ -206,7 +203,7 @@ type fetched struct {
 	Err    error
 }
 
-// wantFetch checks one Fetch by the bound loader. Errors compare by errors.Is.
+// wantFetch checks one Fetch with the bound loader. It compares errors by errors.Is.
 func wantFetch(t *testing.T, c things, k int, want fetched, opts ...cache.Option) {
 	t.Helper()
 	r, err := c.Fetch(t.Context(), k, nil, opts...)
@@ -216,7 +213,7 @@ func wantFetch(t *testing.T, c things, k int, want fetched, opts ...cache.Option
 	}
 }
 
-// wantError checks that err is an *Error with op and key, for the reason is.
+// wantError checks that err is an *Error with op and key, and that errors.Is(err, is).
 func wantError(t *testing.T, err error, op, key string, is error) {
 	t.Helper()
 	ce, ok := errors.AsType[*cache.Error](err)
@@ -228,11 +225,11 @@ func wantError(t *testing.T, err error, op, key string, is error) {
 		t.Errorf("error has Op %q and Key %q, want %q and %q: %v", ce.Op, ce.Key, op, key, err)
 	}
 	if is != nil && !errors.Is(err, is) {
-		t.Errorf("error = %v, want one that is %v", err, is)
+		t.Errorf("error = %v, want an error that is %v", err, is)
 	}
 }
 
-// crowd runs n callers side by side and waits for them.
+// crowd runs n callers concurrently and waits for them.
 func crowd(n int, call func(i int)) {
 	var wg sync.WaitGroup
 	for i := range n {
@@ -256,7 +253,6 @@ func prefixOf(p string) invalidate.Scope {
 	return invalidate.Prefix(tenant, rest)
 }
 
-// panicOf returns what f panics with.
 func panicOf(f func()) (p any) {
 	defer func() { p = recover() }()
 	f()
@@ -266,8 +262,7 @@ func panicOf(f func()) (p any) {
 // faulty returns a remote tier in memory that fails on command.
 func faulty() *tiertest.Faulty { return tiertest.NewFaulty(tiertest.NewMemory()) }
 
-// seedOf returns the seed of a randomised test: TWOFOLD_SEED, or a new one,
-// which is in the log of a failure.
+// seedOf returns the seed of a randomised test: TWOFOLD_SEED, or a new one. The test logs it.
 func seedOf(t *testing.T) uint64 {
 	t.Helper()
 	seed := rand.Uint64()

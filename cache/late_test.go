@@ -16,15 +16,15 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A load runs out of time, and an invalidation overtakes it. Its callers have been
-// answered, so the flight does not load again. Under the race detector the test also
-// shows that the timer's goroutine shares nothing with the flight's.
+// A load runs out of time, and an invalidation overtakes it. Its callers have their answers, so
+// the flight does not load again. With the race detector the test also shows that the timer's
+// goroutine shares no data with the flight's.
 func TestLateAndOvertaken(t *testing.T) {
 	for _, batch := range []bool{false, true} {
 		for _, traced := range []bool{false, true} {
 			t.Run(fmt.Sprintf("batch=%v, traced=%v", batch, traced), func(t *testing.T) {
 				for i := range 20 {
-					// The loader returns at its deadline, or well after it.
+					// The loader returns at its deadline or one second after it.
 					linger := time.Duration(i%2) * time.Second
 					synctest.Test(t, func(t *testing.T) { lateAndOvertaken(t, batch, traced, linger) })
 				}
@@ -52,7 +52,7 @@ func lateAndOvertaken(t *testing.T, batch, traced bool, linger time.Duration) {
 	cfg := thingConfig{Load: func(ctx context.Context, k int) (string, error) { return load(ctx, k) }, Tags: tagT, Policy: patch{LoadTimeout: new(2 * time.Second)}}
 	if batch {
 		cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
-			m := map[int]string{} // two callers may lead a key each
+			m := map[int]string{} // two callers may each lead one key
 			v, err := load(ctx, keys...)
 			for _, k := range keys {
 				m[k] = v
@@ -68,21 +68,21 @@ func lateAndOvertaken(t *testing.T, batch, traced bool, linger time.Duration) {
 		} else {
 			_, err = c.Get(t.Context(), 1)
 		}
-		// At the deadline, the value and the error come at once. Either may win.
+		// At the deadline the value and the error come at the same time. Either may win.
 		if !errors.Is(err, context.DeadlineExceeded) && (err != nil || linger > 0) {
-			t.Errorf("the read ends with %v, want the load's deadline", err)
+			t.Errorf("the read ended with %v, want DeadlineExceeded", err)
 		}
 	})
 	advance(5 * time.Second)
 	for k := range loads {
 		if n := loads[k].Load(); n > 1 {
-			t.Errorf("%d loads of %d, want 1: after the deadline no caller waits for another", n, k)
+			t.Errorf("%d loads of %d, want 1: after the deadline no caller waits for another load", n, k)
 		}
 	}
 }
 
-// The goroutine of a load's timer runs the user's Size and hooks when it puts an old
-// value back. Their panic must neither end the process nor leave the callers waiting.
+// When the goroutine of a load's timer stores an old value again, it runs the user's Size and
+// hooks. If they panic, the process must not end, and the callers must get their answers.
 func TestLateHookSurvivesPanics(t *testing.T) {
 	for _, place := range []string{"Size", "OnRemoved"} {
 		t.Run(place, func(t *testing.T) {

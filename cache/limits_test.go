@@ -22,13 +22,13 @@ func TestMaxFlights(t *testing.T) {
 		synctest.Wait()
 		_, err := c.Get(t.Context(), 3)
 		wantError(t, err, "get", "default:things:3", cache.ErrOverloaded)
-		m, err := c.GetMany(t.Context(), []int{0, 3}) // joins one, has no room for the other
+		m, err := c.GetMany(t.Context(), []int{0, 3}) // joins the flight of 0, has no room for 3
 		if m[0] != "0.1" || err == nil {
 			t.Errorf("GetMany = %v, %v", m, err)
 		}
 		advance(time.Second)
 		if v := get(t, c, 3); v != "3.1" {
-			t.Errorf("Get(3) = %q when there is room again", v)
+			t.Errorf("Get(3) = %q after the flights ended", v)
 		}
 	})
 }
@@ -42,7 +42,7 @@ func TestMaxTenants(t *testing.T) {
 		get(t, tenant, 1)
 		get(t, tenant, 1)
 		if v := get(t, c.Tenant(fmt.Sprint("tenant", i)), 1); v != fmt.Sprintf("1.%d", i+1) {
-			t.Errorf("a second handle of tenant %d reads %q", i, v)
+			t.Errorf("a second Cache of tenant %d reads %q", i, v)
 		}
 	}
 	spaces := map[string]int64{}
@@ -50,11 +50,11 @@ func TestMaxTenants(t *testing.T) {
 		spaces[s.Tenant] = s.LocalHits
 	}
 	if len(spaces) != 4 || spaces["tenant0"] != 2 || spaces["other"] != 16 {
-		t.Errorf("hits by tenant = %v, want three of their own and the rest as other", spaces)
+		t.Errorf("hits by tenant = %v, want three tenants and the rest as other", spaces)
 	}
 }
 
-// A fleet under load, with everything small: nothing hangs and the bounds hold.
+// One process under overload has small limits. Nothing hangs, and the limits hold.
 func TestOverload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, remote := &source{took: 100 * time.Millisecond}, tiertest.NewFaulty(tiertest.NewMemory())
@@ -77,10 +77,10 @@ func TestOverload(t *testing.T) {
 			}
 		}
 		if d := time.Since(start); d > 1500*time.Millisecond {
-			t.Errorf("the last caller was answered after %v", d)
+			t.Errorf("the last caller got its answer after %v, want at most 1.5s", d)
 		}
 		if src.peak > 5 || ok < 40 || overloaded == 0 {
-			t.Errorf("%d loads at a time, %d answered, %d refused", src.peak, ok, overloaded)
+			t.Errorf("%d concurrent loads, %d answers, %d refusals; want at most 5 loads, at least 40 answers and 1 refusal", src.peak, ok, overloaded)
 		}
 		remote.Heal()
 	})

@@ -16,8 +16,8 @@ import (
 type ended struct {
 	name string
 	load func(ctx context.Context, block chan struct{}) (string, error)
-	own  time.Duration // the caller's patience; 0: none
-	want bool          // told as ErrLoadTimeout
+	own  time.Duration // the caller's timeout; 0 means none
+	want bool          // the error is ErrLoadTimeout
 }
 
 var endings = []ended{
@@ -45,12 +45,11 @@ var endings = []ended{
 	}},
 }
 
-// A load that ran out of LoadTimeout is told as ErrLoadTimeout, which is a DeadlineExceeded
-// as well. Other deadlines are not: neither the caller's, nor the loader's own. (Finding
-// R11.)
+// A load that exceeds LoadTimeout fails with ErrLoadTimeout, which is also a DeadlineExceeded.
+// Neither the caller's deadline nor the loader's own is an ErrLoadTimeout.
 func TestErrLoadTimeout(t *testing.T) {
 	if !errors.Is(cache.ErrLoadTimeout, context.DeadlineExceeded) {
-		t.Error("ErrLoadTimeout is no context.DeadlineExceeded")
+		t.Error("ErrLoadTimeout is not a context.DeadlineExceeded")
 	}
 	if errors.Is(context.DeadlineExceeded, cache.ErrLoadTimeout) {
 		t.Error("every DeadlineExceeded is an ErrLoadTimeout")
@@ -92,7 +91,7 @@ func errLoadTimeout(t *testing.T, tt ended, batch, remote bool) {
 		ctx, cancel = context.WithTimeout(ctx, tt.own)
 		defer cancel()
 	}
-	crowd(3, func(int) { // one leads
+	crowd(3, func(int) { // one caller leads
 		err := readFirst(ctx, c, batch)
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v, want a DeadlineExceeded", err)
@@ -115,7 +114,7 @@ func readFirst(ctx context.Context, c things, batch bool) error {
 	return err
 }
 
-// A refresh that runs out of time, and a load that a loader waits for.
+// ErrLoadTimeout also reaches a refresh, and a loader that reads the key that is too slow.
 func TestErrLoadTimeoutElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := make(chan struct{})

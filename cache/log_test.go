@@ -16,8 +16,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// logged is two processes on one log and one remote tier. Each has its own way
-// to both.
+// logged is two processes on one log and one remote tier. Each has its own links to both.
 type logged struct {
 	log    *logtest.Memory
 	src    *source
@@ -44,7 +43,7 @@ func newLogged(t *testing.T, cfg thingConfig) *logged {
 	return w
 }
 
-// between runs f once, right before process i's next claim.
+// between runs f once, right before the next claim of process i.
 func (w *logged) between(i int, f func()) {
 	var once sync.Once
 	w.wire[i].Before(func(_ context.Context, op tiertest.Op, _ []string) {
@@ -54,7 +53,6 @@ func (w *logged) between(i int, f func()) {
 	})
 }
 
-// want reads k from process i.
 func (w *logged) want(t *testing.T, i, k int, v string) {
 	t.Helper()
 	got, err := w.c[i].Get(t.Context(), k)
@@ -66,11 +64,11 @@ func (w *logged) want(t *testing.T, i, k int, v string) {
 func (w *logged) invalidate(t *testing.T, i int, scopes ...invalidate.Scope) {
 	t.Helper()
 	if err := w.tiers[i].Invalidate(t.Context(), scopes...); err != nil {
-		t.Errorf("process %d invalidates: %v", i, err)
+		t.Errorf("process %d: Invalidate: %v", i, err)
 	}
 }
 
-// keyScope is the scope of a key of the things.
+// keyScope returns the scope of one key in namespace things.
 func keyScope(t *testing.T, k int) invalidate.Scope {
 	t.Helper()
 	full, err := key.Space{Tenant: cache.DefaultTenant, Namespace: "things"}.Key(strconv.Itoa(k))
@@ -80,8 +78,8 @@ func keyScope(t *testing.T, k int) invalidate.Scope {
 	return invalidate.Key(full)
 }
 
-// What one process invalidates, the other one refuses: by whatever scope, from
-// either tier, once the record has reached it.
+// After one process invalidates a value by any scope, the other refuses it from either tier, as
+// soon as the record has arrived.
 func TestInvalidationReachesOthers(t *testing.T) {
 	for name, scopes := range map[string][]invalidate.Scope{
 		"key":      {keyScope(t, 1)},
@@ -105,15 +103,15 @@ func TestInvalidationReachesOthers(t *testing.T) {
 	}
 }
 
-// A process that nobody can tell anything stops serving what it has cached when
-// its lease runs out, and not before.
+// A process that is cut off from the log serves its cached values until its lease runs out, and
+// no longer.
 func TestLeaseRunsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
 		w.want(t, 1, 1, "1.1")
 		w.want(t, 0, 1, "1.1")
 		advance(3 * bound)
-		w.want(t, 1, 1, "1.1") // far older than the bound, and vouched for
+		w.want(t, 1, 1, "1.1") // far older than the bound, and valid by the lease
 		w.link[1].Fail(errors.New("unplugged"))
 		w.invalidate(t, 0, keyScope(t, 1))
 		w.want(t, 1, 1, "1.1") // within the bound
@@ -127,12 +125,12 @@ func TestLeaseRunsOut(t *testing.T) {
 		}
 		w.link[1].Heal()
 		advance(bound)
-		w.want(t, 0, 1, "1.4") // the outcast's loads were for itself
+		w.want(t, 0, 1, "1.4") // process 1 kept its loads to itself
 		w.want(t, 1, 1, "1.4")
 	})
 }
 
-// Strict returns when nobody can serve the old value any more.
+// When Strict returns, no process can serve the old value.
 func TestStrict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
@@ -142,7 +140,7 @@ func TestStrict(t *testing.T) {
 		begun := time.Now()
 		w.invalidate(t, 0, keyScope(t, 1), invalidate.Strict)
 		if took := time.Since(begun); took < bound || took > bound+10*time.Millisecond {
-			t.Errorf("Strict took %v, want the bound, %v", took, bound)
+			t.Errorf("Strict took %v, want the bound of %v", took, bound)
 		}
 		w.want(t, 1, 1, "1.2")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -154,8 +152,8 @@ func TestStrict(t *testing.T) {
 	})
 }
 
-// While the log is away an invalidation is applied here, reported as pending,
-// and sent when the log is back.
+// While the log is unreachable, an invalidation applies in this process, is reported as pending,
+// and is sent when the log is back.
 func TestPendingInvalidation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
@@ -181,7 +179,7 @@ func TestPendingInvalidation(t *testing.T) {
 	})
 }
 
-// Ready waits for the first answer of the log, and says why there is none.
+// Ready waits for the log's first answer. When its context ends, it returns the reason.
 func TestReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		link := logtest.NewFaulty(logtest.NewMemory(logtest.MemoryConfig{Bound: bound}))
@@ -191,7 +189,7 @@ func TestReady(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), bound)
 		defer cancel()
 		if err := tiers.Ready(ctx); !errors.Is(err, down) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Ready = %v, want why, and the deadline", err)
+			t.Errorf("Ready = %v, want the log's error and DeadlineExceeded", err)
 		}
 		time.AfterFunc(bound, link.Heal)
 		begun := time.Now()

@@ -10,10 +10,9 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// A fleet restarts, and the log is gone while cells survive, as on another server. The
-// numbers of the new epochs may lie below those that the cells carry. Whatever was
-// invalidated then must be gone, in the process that did it and in the others. (Finding
-// V2.)
+// A fleet restarts on a new log, for example on another server, and old cells survive. The new
+// epochs may have lower numbers than those in the cells. A value that is invalidated now must be
+// gone in every process.
 func TestSurvivingCellsOfALostLog(t *testing.T) {
 	for name, scope := range map[string]invalidate.Scope{
 		"key": keyScope(t, 1), "tag": invalidate.Tag("default", "t"), "prefix": invalidate.Prefix("default", "things:"),
@@ -22,7 +21,7 @@ func TestSurvivingCellsOfALostLog(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cfg := thingConfig{Tags: func(int, string) []string { return []string{"t"} }}
 				w := newLogged(t, cfg)
-				for range 5 { // the next log will be far below
+				for range 5 { // the next log will have far lower numbers
 					w.log.Restart()
 					advance(bound)
 				}
@@ -41,21 +40,21 @@ func TestSurvivingCellsOfALostLog(t *testing.T) {
 				}
 				synctest.Wait()
 				w.invalidate(t, 0, scope, invalidate.Strict)
-				w.put(t, cell) // a key's own cell was removed: its node comes back with it
+				w.put(t, cell) // the node that held the cell comes back with it
 				w.want(t, 0, 1, "1.2")
 				w.want(t, 1, 1, "1.2")
 				if n := w.tiers[0].Stats().Total.CellsRefused; n != 1 {
-					t.Errorf("%d cells were refused, want the one of another epoch", n)
+					t.Errorf("%d cells were refused, want 1: the cell of another epoch", n)
 				}
 			})
 		})
 	}
 }
 
-// text is the full key of the one thing here.
+// text is the full key of the only thing in this test.
 const text = cache.DefaultTenant + ":things:1"
 
-// cell returns what the remote tier holds.
+// cell returns the frame in the remote tier.
 func (w *logged) cell(t *testing.T) []byte {
 	t.Helper()
 	b, err := w.memory.Get(t.Context(), text)
@@ -65,7 +64,7 @@ func (w *logged) cell(t *testing.T) []byte {
 	return b
 }
 
-// put brings a cell back, whatever is there.
+// put replaces the frame in the remote tier with an old one.
 func (w *logged) put(t *testing.T, cell []byte) {
 	t.Helper()
 	nonce := tier.NewNonce()

@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// While an invalidation holds what it covers, everybody gets an answer and
-// nobody keeps it, in either tier; when it ends, everything is as before.
+// While an invalidation holds a scope, every read gets an answer, and no tier keeps it. When the
+// hold ends, values are cached again.
 func TestHoldKeepsFromCaching(t *testing.T) {
 	const hold = 5 * time.Second
 	for name, scope := range map[string]invalidate.Scope{
@@ -46,8 +46,8 @@ func TestHoldKeepsFromCaching(t *testing.T) {
 	}
 }
 
-// Somebody who claims the key between its removal and the hold loses the claim:
-// he may be reading a replica that lags.
+// Another process claims the key between its removal and the hold, and loses the claim. It may
+// be reading a replica that lags.
 func TestHoldTakesClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
@@ -68,8 +68,8 @@ func TestHoldTakesClaims(t *testing.T) {
 	})
 }
 
-// A call that demands a young answer demands a young lease as well, for what
-// another process has loaded: its age is told by a clock that may be wrong.
+// A call with a small MaxAge needs a young lease for a value that another process loaded. A
+// clock that may be wrong gives the value's age.
 func TestMaxAgeNeedsAYoungLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
@@ -83,36 +83,35 @@ func TestMaxAgeNeedsAYoungLease(t *testing.T) {
 			return r
 		}
 		advance(3 * bound)
-		for w.tiers[1].Stats().Log.LeaseAge <= bound/8 { // younger than that, and it need not ask
+		for w.tiers[1].Stats().Log.LeaseAge <= bound/8 { // with a younger lease the read need not contact the log
 			advance(bound / 100)
 		}
 		w.want(t, 0, 1, "1.1")
 		calls := w.link[1].Calls(logtest.Sync)
 		if r := fetch(); r.Source != cache.Remote {
-			t.Errorf("it came from %v, want remote", r.Source)
+			t.Errorf("the value came from %v, want remote", r.Source)
 		}
 		if n := w.link[1].Calls(logtest.Sync) - calls; n != 1 {
-			t.Errorf("%d questions to the log, want 1", n)
+			t.Errorf("%d calls of the log, want 1", n)
 		}
 		w.link[1].Fail(errors.New("down"))
 		advance(bound / 12)
 		w.want(t, 0, 2, "2.1")
 		if r := fetch(); r.Source == cache.Load {
-			t.Errorf("loaded after %v, although it is young enough and vouched for", bound/12)
+			t.Errorf("the read loaded after %v, although the value and the lease are young enough", bound/12)
 		}
 		advance(bound / 40)
 		if r := fetch(); r.Source != cache.Load || r.Value != "1.2" {
 			t.Errorf("got %q from %v, want a load", r.Value, r.Source)
 		}
-		if r := fetch(); r.Source != cache.Local { // loaded here, and young
-			t.Errorf("it came from %v, want local", r.Source)
+		if r := fetch(); r.Source != cache.Local { // this process loaded it just before
+			t.Errorf("the value came from %v, want local", r.Source)
 		}
 	})
 }
 
-// What MaxAge(0) loads takes the remote value's place, however long the log takes to
-// answer: no lease is as young as that call demands, and it serves nothing that one must
-// vouch for.
+// A load with MaxAge(0) replaces the remote value, even if the log is slow to answer. No lease
+// is as young as this call demands, but the call serves nothing that needs a lease.
 func TestMaxAgeOfNothingReplaces(t *testing.T) {
 	for name, many := range map[string]bool{"Fetch": false, "GetMany": true} {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +136,7 @@ func TestMaxAgeOfNothingReplaces(t *testing.T) {
 	}
 }
 
-// A remote value may say that it is of the future. MaxAge(0) does not believe it.
+// The clock of a remote value may be ahead. MaxAge(0) does not trust it.
 func TestMaxAgeOfNothingBelievesNoClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
@@ -151,9 +150,9 @@ func TestMaxAgeOfNothingBelievesNoClock(t *testing.T) {
 		if r, err := w.c[1].Fetch(t.Context(), 1, nil, cache.MaxAge(0)); r.Source != cache.Load || r.Value != "1.2" || err != nil {
 			t.Errorf("Fetch = %+v, %v, want a load", r, err)
 		}
-		w.want(t, 0, 1, "1.1") // which this process has
+		w.want(t, 0, 1, "1.1") // the local value of process 0
 		if r, err := w.c[0].Fetch(t.Context(), 1, nil, cache.SkipLocal()); r.Value != "1.2" || err != nil {
-			t.Errorf("Fetch = %+v, %v, want what was loaded last", r, err)
+			t.Errorf("Fetch = %+v, %v, want the value of the last load", r, err)
 		}
 	})
 }

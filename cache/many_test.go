@@ -21,7 +21,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// batched is a remote tier that takes many keys in one call, and counts its calls.
+// batched is a remote tier with methods for many keys. It counts its calls.
 type batched struct {
 	*tiertest.Faulty
 	mu    sync.Mutex // protects calls
@@ -37,7 +37,7 @@ func (b *batched) count(op string) {
 	b.calls[op]++
 }
 
-// taken returns the calls so far and forgets them.
+// taken returns the calls since its last call.
 func (b *batched) taken() map[string]int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,7 +69,6 @@ func (b *batched) Unlink(ctx context.Context, keys ...string) error {
 	return b.Faulty.Unlink(ctx, keys...)
 }
 
-// numbered returns n keys with their values.
 func numbered(n int, prefix string) (keys []int, vals map[int]string) {
 	vals = map[int]string{}
 	for i := range n {
@@ -120,14 +119,14 @@ func TestSetManyRoundTrips(t *testing.T) {
 			t.Errorf("DeleteMany: %d appends, want 3 (-want +got):\n%s", appends, diff)
 		}
 		if v := get(t, c, 7); v != "7.1" {
-			t.Errorf("after DeleteMany: %q, want it loaded", v)
+			t.Errorf("after DeleteMany: %q, want the value of a load", v)
 		}
 		remote.taken()
 		for call, err := range map[string]error{
 			"SetMany": c.SetMany(t.Context(), nil), "DeleteMany": c.DeleteMany(t.Context(), nil),
 		} {
 			if err != nil || remote.taken() != nil || appends != 3 {
-				t.Errorf("%s of nothing: %v, or it made calls", call, err)
+				t.Errorf("%s of no keys: %v, or it made remote calls", call, err)
 			}
 		}
 	})
@@ -148,21 +147,21 @@ func TestManyWithFailedKeys(t *testing.T) {
 		t.Errorf("the long key: %v", be.Errs[long])
 	}
 	if v, ok := c.Peek(t.Context(), "a"); v != "1" || !ok {
-		t.Errorf("the good key has %q, %v", v, ok)
+		t.Errorf("the valid key has %q, %v", v, ok)
 	}
 	err = c.DeleteMany(t.Context(), []string{"a", "", "a"}, c.Tag("other"))
 	if be, ok := errors.AsType[*cache.BatchError[string]](err); !ok || len(be.Errs) != 1 || !errors.Is(be.Errs[""], key.ErrEmpty) {
 		t.Fatalf("DeleteMany: %v, want a BatchError of the empty key", err)
 	}
 	if _, ok := c.Peek(t.Context(), "a"); ok {
-		t.Error("the good key was not deleted")
+		t.Error("the valid key was not deleted")
 	}
 	if err := c.Set(t.Context(), "a", "2"); err != nil {
 		t.Fatal(err)
 	}
 	wantError(t, c.DeleteMany(t.Context(), []string{"a"}, c.Tag("")), "delete many", "default:things", invalidate.ErrScope)
 	if _, ok := c.Peek(t.Context(), "a"); !ok {
-		t.Error("DeleteMany with a bad scope did something")
+		t.Error("DeleteMany with an invalid scope deleted a key")
 	}
 	wantError(t, c.SetMany(t.Context(), map[string]string{"a": "1"}, cache.TTL(-1)), "set many", "default:things", nil)
 	wantError(t, c.Tenant("a:b").SetMany(t.Context(), map[string]string{"a": "1"}), "set many", "a:b:things", key.ErrSeparator)
@@ -172,9 +171,9 @@ func TestManyWithFailedKeys(t *testing.T) {
 	wantError(t, zero.DeleteMany(t.Context(), nil), "delete many", "-", nil)
 }
 
-// Many values at once come to what one after the other would, whatever else happens, for
-// every fault of the remote tier: the own process reads what it wrote, and in the end
-// all processes agree, and no reader sees anything older than what was invalidated.
+// SetMany and DeleteMany do the same as single calls, despite concurrent readers and faults of
+// the remote tier. The writer reads its own writes. Its process reads no value from before an
+// invalidation. With a log, all processes agree in the end.
 func TestManyRaces(t *testing.T) {
 	seed := seedOf(t)
 	for run := range uint64(12) {
@@ -217,7 +216,7 @@ func manyRaces(t *testing.T, r *rand.Rand, logged, harmed bool) {
 			}
 		}
 		done := make(chan struct{})
-		go func() { // readers that come in between
+		go func() { // concurrent readers
 			defer close(done)
 			for i := range 20 {
 				k := (from + i) % n

@@ -13,7 +13,6 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// tagNames returns n tags.
 func tagNames(n int) []string {
 	out := make([]string, n)
 	for i := range out {
@@ -22,9 +21,10 @@ func tagNames(n int) []string {
 	return out
 }
 
-// A value with more tags than a cell has room for dies with each of them, in the process
-// that loaded it and in one that reads its cell. So does what is built of it. It dies with
-// any other tag, too, where a value with as many tags as there is room for does not.
+// A value with more tags than a cell can hold is invalidated by each of them. This holds in the
+// process that loaded it, in one that reads its cell, and for values built from it. Any other
+// tag also invalidates it. A value with as many tags as a cell can hold is not invalidated by
+// other tags.
 func TestTagsBeyondTheLimit(t *testing.T) {
 	const limit = 256
 	for _, tt := range []struct {
@@ -77,9 +77,9 @@ func TestTagsBeyondTheLimit(t *testing.T) {
 					want = "1.2"
 				}
 				if got := get(t, outer, 1); got != want {
-					t.Errorf("what was built of it: %q, want %q", got, want)
+					t.Errorf("the built value is %q, want %q", got, want)
 				}
-				for i := range cs { // the last one has nothing but the cell
+				for i := range cs { // the last process has only the cell
 					if got := get(t, cs[i], 1); got != want {
 						t.Errorf("process %d: %q, want %q", i, got, want)
 					}
@@ -89,7 +89,7 @@ func TestTagsBeyondTheLimit(t *testing.T) {
 	}
 }
 
-// A Hold of any tag keeps a value with many tags from being cached.
+// A Hold of any tag prevents caching of a value with too many tags.
 func TestManyTagsAreHeld(t *testing.T) {
 	for tags, stored := range map[int]bool{256: true, 257: false} {
 		t.Run(fmt.Sprint(tags), func(t *testing.T) {
@@ -117,8 +117,8 @@ func TestManyTagsAreHeld(t *testing.T) {
 	}
 }
 
-// A value that stands gets one tag more than there is room for. That changes no tag of the
-// entry that it replaces, which readers may still hold.
+// An unchanged value gets one tag more than a cell can hold. This does not change the tags of
+// the entry that it replaces, which readers may still use.
 func TestManyTagsOfAValueThatStands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var entries []cache.Entry
@@ -145,7 +145,7 @@ func TestManyTagsOfAValueThatStands(t *testing.T) {
 				n, last, most = n+1, text, most || hash == invalidate.AnyTag
 			}
 			if n != 256 || last != want || most != (i == 1) {
-				t.Errorf("entry %d: %d tags, the last is %q, AnyTag among them: %v", i, n, last, most)
+				t.Errorf("entry %d: %d tags, the last %q, AnyTag among them: %v", i, n, last, most)
 			}
 		}
 	})

@@ -25,8 +25,7 @@ import (
 
 const instrumentsFile = "testdata/instruments.golden"
 
-// instruments returns a line for each instrument: name, kind, unit, attributes, and what it
-// is.
+// instruments returns the name, kind, unit, attributes and description of each instrument.
 func (w *watched) instruments(t *testing.T) string {
 	t.Helper()
 	var rm metricdata.ResourceMetrics
@@ -72,7 +71,8 @@ func (w *watched) instruments(t *testing.T) string {
 	return strings.Join(lines, "")
 }
 
-// keysOf returns the names of the attributes, and the values of those with few.
+// keysOf returns the names of the attributes. Those without the prefix "cache." get their
+// values, too.
 func keysOf(sets []attribute.Set) string {
 	values := map[string][]string{}
 	for _, s := range sets {
@@ -95,7 +95,7 @@ func keysOf(sets []attribute.Set) string {
 	return strings.Join(out, " ")
 }
 
-// Of the breaker's states the one that holds is 1. Without a remote tier there is no breaker.
+// The instrument of the breaker's current state is 1. Without a remote tier there is none.
 func TestBreakerInstrument(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, remote := &source{}, faulty()
@@ -125,12 +125,12 @@ func TestBreakerInstrument(t *testing.T) {
 		get(t, c, 9)
 		want("closed")
 		if all := watch(t, cache.TiersConfig{}).instruments(t); strings.Contains(all, "breaker") {
-			t.Errorf("without a remote tier:\n%s", all)
+			t.Errorf("a breaker without a remote tier:\n%s", all)
 		}
 	})
 }
 
-// The instruments are a contract with dashboards: names, kinds, units, attributes.
+// Dashboards depend on the instruments' names, kinds, units and attributes.
 func TestInstrumentList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{took: time.Millisecond}
@@ -144,7 +144,7 @@ func TestInstrumentList(t *testing.T) {
 		c := with(t, w.Tiers, thingConfig{Load: src.load, Policy: policy.Patch{
 			TTL: new(time.Minute), Stale: new(time.Minute), StaleIfError: new(time.Hour), NegativeTTL: new(time.Minute),
 		}})
-		for range 3000 { // some of the hits are in the sample
+		for range 3000 { // enough that the sample has some hits
 			get(t, c, 1)
 		}
 		wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Remote}, cache.SkipLocal())
@@ -156,7 +156,7 @@ func TestInstrumentList(t *testing.T) {
 		advance(10 * time.Minute)
 		get(t, c, 1)
 		src.fail(cache.ErrNotFound)
-		for range 40 * 1024 { // by chance of their stripe, that of this stack
+		for range 40 * 1024 { // enough for a sample, whichever stripes the hits fall into
 			_, _ = c.Get(t.Context(), 3)
 		}
 		if err := c.Delete(t.Context(), 1); err != nil {
@@ -188,7 +188,7 @@ func TestInstrumentList(t *testing.T) {
 	})
 }
 
-// Each local hit is counted, one in 1,024 is timed, and says so.
+// Each local hit is counted. One in 1,024 is timed, and carries that number as an attribute.
 func TestLocalHitsAreSampled(t *testing.T) {
 	w := watch(t, cache.TiersConfig{})
 	c := with(t, w.Tiers, thingConfig{Load: (&source{}).load})
@@ -199,7 +199,7 @@ func TestLocalHitsAreSampled(t *testing.T) {
 	const ns = "cache.get.duration{cache.namespace=things,cache.tenant=default,outcome="
 	got := w.numbers(t)
 	if got[ns+"local,sampled=1024}"] != 1 || got[ns+"load,sampled=1}"] != 1 || got[ns+"local,sampled=1}"] != 0 {
-		t.Errorf("%d hits: %v", n, got)
+		t.Errorf("after %d hits: %v", n, got)
 	}
 	for range n {
 		if _, err := c.Fetch(t.Context(), 1, nil, cache.MaxAge(time.Hour)); err != nil {
@@ -207,11 +207,11 @@ func TestLocalHitsAreSampled(t *testing.T) {
 		}
 	}
 	if got := w.numbers(t)[ns+"local,sampled=1024}"]; got < 1 || got > 2 {
-		t.Errorf("%d samples of %d hits", got, 2*n)
+		t.Errorf("%d samples of %d hits, want 1 or 2", got, 2*n)
 	}
 }
 
-// A caller's span has an event for each of its reads, if it is recorded.
+// A caller's span gets an event for each of its reads, if the span is recorded.
 func TestSpanEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
@@ -248,7 +248,7 @@ func TestSpanEvents(t *testing.T) {
 	})
 }
 
-// What is pushed out is counted by its bytes, too.
+// The bytes of evicted entries are counted.
 func TestEvictedBytes(t *testing.T) {
 	const most = 1 << 16
 	tiers := open(t, cache.TiersConfig{Local: local.New(local.Config{MaxBytes: most})})
@@ -258,6 +258,6 @@ func TestEvictedBytes(t *testing.T) {
 	}
 	s := tiers.Stats()
 	if s.Total.Evictions == 0 || s.Total.EvictedBytes < 1000*s.Total.Evictions || s.Total.EvictedBytes > 2000*s.Total.Evictions {
-		t.Errorf("%d entries of %d bytes were evicted", s.Total.Evictions, s.Total.EvictedBytes)
+		t.Errorf("%d entries with %d bytes were evicted, want 1,000 to 2,000 bytes each", s.Total.Evictions, s.Total.EvictedBytes)
 	}
 }

@@ -12,8 +12,8 @@ import (
 
 type user struct{ Name string }
 
-// misuse is one way to use the package wrongly, and what the error must say of it: the
-// field or argument, the shape of what was given, and the remedy.
+// misuse is one wrong use of the package. Its error must name the field or argument, the shape
+// of the value, and the remedy.
 type misuse struct {
 	err  error
 	is   error
@@ -23,7 +23,7 @@ type misuse struct {
 func (m misuse) check(t *testing.T) {
 	t.Helper()
 	if m.err == nil {
-		t.Error("accepted")
+		t.Error("no error, want one")
 		return
 	}
 	if m.is != nil && !errors.Is(m.err, m.is) {
@@ -31,12 +31,11 @@ func (m misuse) check(t *testing.T) {
 	}
 	for _, s := range m.says {
 		if !strings.Contains(m.err.Error(), s) {
-			t.Errorf("%v: want it to say %q", m.err, s)
+			t.Errorf("%v: want an error that contains %q", m.err, s)
 		}
 	}
 }
 
-// newErr is the error of New on tiers.
 func newErr[K comparable, V any](tiers *cache.Tiers, cfg cache.Config[K, V]) error {
 	_, err := cache.New(tiers, cfg)
 	return err
@@ -83,8 +82,8 @@ func TestMisuseOfNew(t *testing.T) {
 	}
 }
 
-// Caches of one namespace that agree may be made as often as one likes, and names that
-// only look alike are no matter.
+// Caches of one namespace may be made many times if they agree. Namespaces that only look alike
+// do not conflict.
 func TestNamespacesThatAgree(t *testing.T) {
 	tiers := open(t, cache.TiersConfig{})
 	for range 2 {
@@ -93,9 +92,9 @@ func TestNamespacesThatAgree(t *testing.T) {
 		}
 	}
 	if err := newErr(tiers, cache.Config[string, user]{Namespace: "refused:v1", MaxBatch: -1}); err == nil {
-		t.Fatal("accepted")
+		t.Fatal("New with a negative MaxBatch succeeded")
 	}
-	with(t, tiers, cache.Config[int64, user]{Namespace: "refused"}) // what was refused is not there
+	with(t, tiers, cache.Config[int64, user]{Namespace: "refused"}) // a refused namespace is not registered
 	crowd(8, func(i int) {
 		_, _ = cache.New(tiers, cache.Config[int, int]{Namespace: "crowd:" + strings.Repeat("x", i)})
 		_, _ = cache.New(tiers, cache.Config[int, int]{Namespace: "crowd:x"})

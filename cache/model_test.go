@@ -15,8 +15,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// world is the model that random operations are checked against: a source of
-// versions, and for each key the oldest version a read may still return.
+// world is the model that random operations are checked against. It has a source of versions,
+// and for each key the oldest version that a read may return.
 type world struct {
 	t      *testing.T
 	r      *rand.Rand
@@ -26,14 +26,14 @@ type world struct {
 	c      cache.Cache[int, int]
 	remote *tiertest.Faulty
 
-	mu      sync.Mutex             // loads read what only the test writes
+	mu      sync.Mutex             // loads read what the test writes
 	now     [worldKeys]int         // the source's version
-	born    [worldKeys][]time.Time // when each version came to be
-	floor   [worldKeys]int         // invalidated below
-	down    bool                   // the source
-	healthy bool                   // the remote tier was never harmed
+	born    [worldKeys][]time.Time // when each version was written
+	floor   [worldKeys]int         // versions below are invalidated
+	down    bool                   // the source is down
+	healthy bool                   // the remote tier has had no fault
 	history []string
-	asked   time.Time // when the operation under way began
+	asked   time.Time // when the current operation began
 }
 
 const (
@@ -72,19 +72,19 @@ func (w *world) failf(format string, args ...any) {
 	w.t.Fatalf("step %d (TWOFOLD_SEED=%d): %s\nlast operations: %v", w.step, w.seed, fmt.Sprintf(format, args...), last)
 }
 
-// judge checks one answer. limit is how old it may be by the call's policy.
+// judge checks one answer. limit is the greatest age that the call's policy allows.
 func (w *world) judge(k, v int, limit time.Duration) {
 	w.t.Helper()
 	if v < w.floor[k] {
 		w.failf("key %d: version %d, but everything below %d was invalidated", k, v, w.floor[k])
 	}
 	if v > w.now[k] {
-		w.failf("key %d: version %d, the source is at %d", k, v, w.now[k])
+		w.failf("key %d: version %d, but the source is at %d", k, v, w.now[k])
 	}
-	if v < w.now[k] { // superseded when the next one was born
-		// At the time of the call: a batch may wait long for its other keys.
+	if v < w.now[k] { // outdated since the next version was written
+		// The age counts at the time of the call: a batch may wait long for its other keys.
 		if age := w.asked.Sub(w.born[k][v+1]); age > limit {
-			w.failf("key %d: version %d has been untrue for %v, allowed are %v", k, v, age, limit)
+			w.failf("key %d: version %d was outdated for %v, want at most %v", k, v, age, limit)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (w *world) setDown(down bool) {
 	w.down = down
 }
 
-// harm returns the remote tier to do something to.
+// harm returns the remote tier, so that the caller can add a fault.
 func (w *world) harm() *tiertest.Faulty {
 	w.healthy = false
 	return w.remote
@@ -117,7 +117,7 @@ func (w *world) write(k int) {
 	w.born[k] = append(w.born[k], time.Now())
 }
 
-// operations are drawn by their weight.
+// operations returns the operations and the weights of their random choice.
 func (w *world) operations(k int) []struct {
 	name   string
 	weight int
@@ -190,9 +190,9 @@ func (w *world) operations(k int) []struct {
 	}
 }
 
-// Random operations, one after the other, with refreshes in between: no read
-// returns a version from before the last invalidation, nor one that has been
-// untrue for longer than the policy allows.
+// The test runs random operations one after the other, with refreshes in between. No read
+// returns a version from before the last invalidation, or one that was outdated for longer than
+// the policy allows.
 func TestModel(t *testing.T) {
 	seed := seedOf(t)
 	for run := range uint64(20) {
@@ -230,7 +230,7 @@ func TestModel(t *testing.T) {
 							break
 						}
 					}
-					synctest.Wait() // refreshes are quick
+					synctest.Wait() // refreshes end before the next operation
 				}
 				w.remote.Heal()
 			})

@@ -12,7 +12,7 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// What a Reader serves is judged as of its moment, by Get and by GetMany.
+// A Reader judges entries as of its Moment, in Get and in GetMany.
 func TestMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		loads := 0
@@ -36,19 +36,19 @@ func TestMoment(t *testing.T) {
 		m := cache.Now()
 		advance(2 * time.Second)
 		if one, many := get(m); one != 1 || many != 1 {
-			t.Errorf("as of a moment before its TTL ended: %d, %d, want 1", one, many)
+			t.Errorf("as of a moment before the TTL ended: %d, %d, want 1", one, many)
 		}
 		if one, many := get(cache.Moment{}); one != 2 || many != 2 {
-			t.Errorf("as of no moment: %d, %d, want 2", one, many)
+			t.Errorf("as of the zero Moment: %d, %d, want 2", one, many)
 		}
-		// What this process invalidates is gone whatever the moment.
+		// A value that this process invalidated is not served as of any moment.
 		if err := c.Delete(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
 		if one, many := get(m); one != 3 || many != 3 {
 			t.Errorf("after Delete: %d, %d, want 3", one, many)
 		}
-		// What it expires is no longer fresh.
+		// A value that this process expired is not fresh.
 		advance(time.Millisecond)
 		if err := c.Expire(t.Context(), 1); err != nil {
 			t.Fatal(err)
@@ -59,12 +59,11 @@ func TestMoment(t *testing.T) {
 	})
 	var zero cache.Cache[int, int]
 	if _, err := zero.At(cache.Now()).Get(t.Context(), 1); err == nil {
-		t.Error("a zero Cache has a value")
+		t.Error("Get on a zero Cache succeeded")
 	}
 }
 
-// TestMomentBeforeExpire: what this process has expired is not fresh, as of a moment before
-// that either.
+// A value that this process expired is not fresh, even as of a moment before the Expire.
 func TestMomentBeforeExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
@@ -96,8 +95,8 @@ func TestMomentBeforeExpire(t *testing.T) {
 	})
 }
 
-// TestMomentKeepsTheBound cuts a process off the log. A value that another process has
-// invalidated is served as of moments within the bound, and of no later one.
+// TestMomentKeepsTheBound cuts a process off from the log. The process serves a value that
+// another process invalidated only as of moments within the bound.
 func TestMomentKeepsTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := logtest.NewMemory(logtest.MemoryConfig{})
@@ -110,7 +109,7 @@ func TestMomentKeepsTheBound(t *testing.T) {
 			if _, err := b.Get(t.Context(), 1); err != nil {
 				t.Fatal(err)
 			}
-			advance(log.Bound()) // the load alone vouches for nothing
+			advance(log.Bound()) // after a bound only the lease makes the value valid
 		}
 		was := n
 		link.Fail(errors.New("cut"))
@@ -124,12 +123,12 @@ func TestMomentKeepsTheBound(t *testing.T) {
 			t.Errorf("as of the invalidation: %d, %v, want the old value %d", v, err, was)
 		}
 		if v, err := b.At(after).Get(t.Context(), 1); v == was || err != nil {
-			t.Errorf("as of a bound later: the old value %d, %v", v, err)
+			t.Errorf("as of a bound later: %d, %v, want a new value", v, err)
 		}
 	})
 }
 
-// TestForeverAndExpire ends entries that need no clock.
+// TestForeverAndExpire expires entries with TTL policy.Forever, which need no clock.
 func TestForeverAndExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0

@@ -10,7 +10,7 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// A value that was changed after it was cached is found out under -race.
+// With -race, a hit detects that a cached value was changed.
 func TestMutationIsDetected(t *testing.T) {
 	c := with(t, open(t, cache.TiersConfig{}), cache.Config[int, []int]{
 		Load: func(context.Context, int) ([]int, error) { return []int{1, 2, 3}, nil },
@@ -23,20 +23,20 @@ func TestMutationIsDetected(t *testing.T) {
 		"Fetch": func() { _, _ = c.Fetch(t.Context(), 1, nil) },
 	} {
 		if s, ok := panicOf(read).(string); !ok || !strings.Contains(s, "things") || !strings.Contains(s, "Clone") {
-			t.Errorf("%s of a changed value panics with %q, want the namespace and the way out", name, s)
+			t.Errorf("%s of a changed value panics with %q, want the namespace and a hint at Clone", name, s)
 		}
 	}
 	v[0] = 1
 	get(t, c, 1)
 }
 
-// node is a link of a list, which encoding/json walks by recursion.
+// node is an element of a linked list, which encoding/json walks by recursion.
 type node struct {
 	Next  *node
 	Value int
 }
 
-// A value may be nested deeper than a stack holds. It is not checked below 10,000 levels.
+// A value that is nested deeper than 10,000 levels is not checked. It could overflow the stack.
 func TestMutationCheckIsBounded(t *testing.T) {
 	c := with(t, open(t, cache.TiersConfig{}), cache.Config[int, *node]{
 		Size: func(*node) int64 { return 1 },
@@ -52,7 +52,7 @@ func TestMutationCheckIsBounded(t *testing.T) {
 		get(t, c, n).Value = 1
 		p, _ := panicOf(func() { _, _ = c.Get(t.Context(), n) }).(string)
 		if checked := n == 1000; checked != strings.Contains(p, "was changed") {
-			t.Errorf("Get of a changed list of %d links panics with %q, want a panic: %v", n, p, checked)
+			t.Errorf("Get of a changed list of %d nodes panics with %q, want a panic: %v", n, p, checked)
 		}
 	}
 }

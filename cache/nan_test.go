@@ -16,12 +16,12 @@ import (
 
 type point struct{ X, Y float64 }
 
-// degrees has a text for every value, NaN included.
+// degrees has a text for every value, including NaN.
 type degrees float64
 
 func (d degrees) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%g", float64(d)), nil }
 
-// spot has a text, and what makes it unequal to itself is not in it.
+// spot has a text that lacks the field that makes it unequal to itself.
 type spot struct {
 	name string
 	at   float64
@@ -29,9 +29,9 @@ type spot struct {
 
 func (s spot) MarshalText() ([]byte, error) { return []byte(s.name), nil }
 
-// A key that is not equal to itself can never be found again: no hit, no merged load, and
-// in a map of flights it would stay for ever. It is refused before anything is done, by an
-// error that names the cause and the remedy. (Finding R14.)
+// A key that is not equal to itself can never be found again. It would never hit or share a
+// load, and would stay in the map of flights for ever. It is refused before anything is done, by
+// an error that names the cause and the remedy.
 func TestNaNKey(t *testing.T) {
 	nan := math.NaN()
 	t.Run("float64", func(t *testing.T) { nanKey(t, nan, 1.5) })
@@ -73,9 +73,9 @@ func nanKey[K comparable](t *testing.T, bad, good K) {
 		}
 		m, err := c.GetMany(ctx, []K{good, bad})
 		if got := slices.Collect(maps.Values(m)); len(got) != 1 || m[good] != "v" {
-			t.Errorf("GetMany of a good key beside it = %v, %v", m, err)
+			t.Errorf("GetMany with a valid key = %v, %v", m, err)
 		}
-		wantNaNError(t, "GetMany of a good key beside it", err)
+		wantNaNError(t, "GetMany with a valid key", err)
 		if v := get(t, c, good); v != "v" || loads.Load() != 1 {
 			t.Errorf("Get(%v) = %q after %d loads, want v after 1", good, v, loads.Load())
 		}
@@ -86,7 +86,7 @@ func nanKey[K comparable](t *testing.T, bad, good K) {
 func wantNaNError(t *testing.T, op string, err error) {
 	t.Helper()
 	if err == nil {
-		t.Errorf("%s takes a key that is NaN", op)
+		t.Errorf("%s accepts a NaN key", op)
 		return
 	}
 	if !strings.Contains(err.Error(), "NaN") {

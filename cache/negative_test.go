@@ -60,12 +60,12 @@ func TestAbsenceIsNotRemembered(t *testing.T) {
 		src.wantLoads(t, 3)
 		_, err := c.GetMany(t.Context(), []int{1, 2})
 		if err != nil {
-			t.Errorf("GetMany of what does not exist: %v", err)
+			t.Errorf("GetMany of absent keys: %v", err)
 		}
 	})
 }
 
-// codedError has a code that other processes may know.
+// codedError has a code that other processes may see.
 type codedError struct{ code, text string }
 
 func (e codedError) Error() string     { return e.text }
@@ -91,19 +91,19 @@ func TestErrorTTL(t *testing.T) {
 				})
 				_, err := cs[0].Get(t.Context(), 1)
 				wantError(t, err, "get", "default:things:1", tt.err)
-				_, err = cs[0].Get(t.Context(), 1) // remembered, in the process that knows the error
+				_, err = cs[0].Get(t.Context(), 1) // remembered in the process that has the error
 				re, ok := errors.AsType[*cache.RememberedError](err)
 				if !ok || re.Code != tt.code || !errors.Is(err, tt.err) {
-					t.Errorf("second Get: %v, want it remembered as %q", err, tt.code)
+					t.Errorf("second Get: %v, want a remembered error with code %q", err, tt.code)
 				}
 				_, err = cs[1].Get(t.Context(), 1)
 				wantError(t, err, "get", "default:things:1", nil)
 				re, ok = errors.AsType[*cache.RememberedError](err)
 				if !ok || re.Code != tt.code || re.Err != nil || strings.Contains(err.Error(), tt.err.Error()) {
-					t.Errorf("in the other process: %v, want the code %q alone", err, tt.code)
+					t.Errorf("in the other process: %v, want only the code %q", err, tt.code)
 				}
 				if errors.Is(err, cache.ErrNotFound) {
-					t.Error("an error counts as absence")
+					t.Error("the error is taken for ErrNotFound")
 				}
 				src.wantLoads(t, 1)
 				advance(5 * time.Second)
@@ -126,7 +126,7 @@ func TestErrorsAreNotRememberedByDefault(t *testing.T) {
 	})
 }
 
-// A remembered error never takes the place of a value that may stand in.
+// A remembered error never replaces an old value that may stand in.
 func TestRememberedErrorKeepsTheOldValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
@@ -230,7 +230,7 @@ func TestAdmission(t *testing.T) {
 					}
 				}
 				if stored := n == 1; stored != tt.stored {
-					t.Errorf("%d loads by two reads, want stored = %v", n, tt.stored)
+					t.Errorf("%d loads in two reads, want stored = %v", n, tt.stored)
 				}
 				if tt.count != nil && tt.count(total(tiers)) != 2 {
 					t.Errorf("counted %d times, want 2: %+v", tt.count(total(tiers)), total(tiers))
@@ -256,7 +256,7 @@ func TestFillHandle(t *testing.T) {
 			return "v", nil
 		}})
 		get(t, c, 1)
-		late.NoStore() // too late to matter
+		late.NoStore() // too late: it has no effect
 		advance(4 * time.Second)
 		wantFetch(t, c, 1, fetched{"v", cache.Local, false, nil})
 		advance(time.Second)

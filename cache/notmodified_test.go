@@ -14,8 +14,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// unchanged is a loader whose own source never changes, of values that are built by
-// build.
+// unchanged returns a loader that gets its first value from build. After that it reports that
+// its source has not changed.
 func unchanged(build func(context.Context) (string, error)) func(context.Context, int) (string, error) {
 	return func(ctx context.Context, _ int) (string, error) {
 		if _, ok := cache.Previous[string](ctx); ok {
@@ -25,8 +25,8 @@ func unchanged(build func(context.Context) (string, error)) func(context.Context
 	}
 }
 
-// A load waits for its turn, and an invalidation returns meanwhile. The value that the
-// load is shown as the previous one must not be older than that.
+// A load waits for its turn, and an invalidation returns meanwhile. Previous must then not
+// return a value from before the invalidation.
 func TestPreviousIsNotOlderThanTheMark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiers := open(t, cache.TiersConfig{MaxLoads: 1})
@@ -58,8 +58,8 @@ func TestPreviousIsNotOlderThanTheMark(t *testing.T) {
 	})
 }
 
-// A loader that says "not modified" speaks for its own source, and not for the parts of
-// the value. Cut off from the log, the value keeps the bound all the same.
+// ErrNotModified says that the loader's own source has not changed. It says nothing of the
+// value's parts. So a process that is cut off from the log still keeps the bound.
 func TestNotModifiedVouchesForNoPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTower(t, 0, storey{read: readOne})
@@ -81,7 +81,7 @@ func TestNotModifiedVouchesForNoPart(t *testing.T) {
 	})
 }
 
-// failingFills loses or refuses fills, and leaves the claims standing.
+// failingFills fails fills and leaves their claims in place.
 type failingFills struct {
 	*tiertest.Memory
 	on atomic.Bool
@@ -103,7 +103,7 @@ func (f *failingFills) FillMany(ctx context.Context, keys []string, xs []tier.Fi
 	return f.Memory.FillMany(ctx, keys, xs)
 }
 
-// A fill that fails leaves no claim behind that others would wait for. (Finding R4.)
+// A failed fill leaves no claim that others would wait for.
 func TestFailedFillLeavesNoClaim(t *testing.T) {
 	for name, write := range map[string]func(t *testing.T, c things){
 		"load":  func(t *testing.T, c things) { get(t, c, 1) },
@@ -128,7 +128,7 @@ func TestFailedFillLeavesNoClaim(t *testing.T) {
 	}
 }
 
-// What a loader makes of the value before depends on the same, if it says so.
+// DependOnPrevious gives a value the tags of the previous one, from which it was made.
 func TestDependOnPrevious(t *testing.T) {
 	for _, says := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestDependOnPrevious(t *testing.T) {
 			}
 			invalidateTag(t, tiers, "t")
 			if got := get(t, c, 1); (got == "v") != says {
-				t.Errorf("says so: %v; after the tag was invalidated: %q", says, got)
+				t.Errorf("DependOnPrevious called: %v; Get after the tag was invalidated = %q", says, got)
 			}
 		})
 	}

@@ -18,7 +18,7 @@ import (
 
 var errMeter = errors.New("the meter is broken")
 
-// provider gives a meter that fails at one step.
+// provider returns a meter that fails at one step.
 type provider struct {
 	noop.MeterProvider
 	m metric.Meter
@@ -44,7 +44,7 @@ func (noCallback) RegisterCallback(metric.Callback, ...metric.Observable) (metri
 	return nil, errMeter
 }
 
-// closable are a log and a local tier that count how often they are closed.
+// A closableLog and a closableLocal count their Close calls.
 type (
 	closableLog struct {
 		invalidate.Log
@@ -59,8 +59,8 @@ type (
 func (c *closableLog) Close() error   { c.closed++; return nil }
 func (c *closableLocal) Close() error { c.closed++; return c.Local.Close() }
 
-// An Open that fails leaves nothing behind: the bubble finds each goroutine that
-// is left. What the configuration brought stays open, since its owner has it.
+// An Open that fails leaves no goroutine: the bubble would find it. The log and the local tier
+// of the configuration stay open, because the caller owns them.
 func TestOpenFailsWithoutTrace(t *testing.T) {
 	for name, cfg := range map[string]cache.TiersConfig{
 		"limits":    {MaxLoads: -1},

@@ -15,18 +15,18 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A call that skips a tier neither reads nor keeps anything there.
+// A call that skips a tier reads nothing from it and stores nothing in it.
 func TestSkippedTiers(t *testing.T) {
 	ctx := context.Background()
 	both := []cache.Option{cache.SkipLocal(), cache.SkipRemote()}
 	for _, tt := range []struct {
 		name  string
 		first func(t *testing.T, c things)
-		local string // what the first process then holds; empty: nothing
+		local string // the local value after first; empty means none
 		cells int
-		then  fetched // what a plain read finds
+		then  fetched // the result of a later plain read
 		opts  []cache.Option
-		again fetched // what a read with opts finds first
+		again fetched // the result of the first read with opts
 	}{
 		{
 			name: "load, no local",
@@ -102,9 +102,9 @@ func TestSkippedTiers(t *testing.T) {
 				if n := ts[0].Stats().Local.Entries; (n == 1) != (tt.local != "") {
 					t.Errorf("%d local entries, want %q", n, tt.local)
 				}
-				remote.Fail(errRemote) // so that Peek sees what is here
+				remote.Fail(errRemote) // so that Peek reads only the local tier
 				if v, ok := cs[0].Peek(ctx, 1); v != tt.local || ok != (tt.local != "") {
-					t.Errorf("this process holds %q, %v, want %q", v, ok, tt.local)
+					t.Errorf("Peek = %q, %v, want %q", v, ok, tt.local)
 				}
 				remote.Heal()
 				if n := mem.Len(); n != tt.cells {
@@ -132,8 +132,8 @@ func wantMany(t *testing.T, c things, want map[int]string, opts ...cache.Option)
 	}
 }
 
-// Callers share a load with those alone who skip the same tiers. Those that use the remote
-// tier share a load by its claim.
+// Callers share a load only if they skip the same tiers. Flights that use the remote tier share
+// a load by its claim.
 func TestSkippingCallersAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem, src := tiertest.NewMemory(), &source{took: time.Second}
@@ -149,7 +149,7 @@ func TestSkippingCallersAtOnce(t *testing.T) {
 				t.Errorf("Fetch: %v", err)
 			}
 		})
-		src.wantLoads(t, 3) // by the claim, without the remote tier, without any
+		src.wantLoads(t, 3) // one by the claim, one with SkipRemote, one with both
 		if mem.Len() != 1 {
 			t.Errorf("%d cells, want 1", mem.Len())
 		}
@@ -161,7 +161,7 @@ func TestSkippingCallersAtOnce(t *testing.T) {
 	})
 }
 
-// What a call that skips the local tier has got is not older in the next read.
+// After a read with SkipLocal, the next read does not return an older local value.
 func TestSkipLocalDropsOlderCopies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
@@ -178,7 +178,7 @@ func TestSkipLocalDropsOlderCopies(t *testing.T) {
 	})
 }
 
-// A failed load serves what the tiers that the call uses hold, and takes nothing away.
+// A failed load serves old values only from the tiers that the call uses. It removes nothing.
 func TestSkipAndFailedLoads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
@@ -200,7 +200,7 @@ func TestSkipAndFailedLoads(t *testing.T) {
 	})
 }
 
-// A cache that is local only asks nothing of the remote tier, whatever is called.
+// A LocalOnly cache never calls the remote tier.
 func TestLocalOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		remote, src := faulty(), &source{}
@@ -225,19 +225,19 @@ func TestLocalOnly(t *testing.T) {
 			}
 		}
 		if n := remote.Calls(); n > 0 {
-			t.Errorf("the remote tier was asked %d times", n)
+			t.Errorf("%d remote calls, want none", n)
 		}
 	})
 	t.Run("a type that does not encode", func(t *testing.T) {
 		tiers := open(t, cache.TiersConfig{Remote: faulty()})
 		if _, err := cache.New(tiers, cache.Config[int, map[struct{ X int }]int]{Namespace: "shared"}); err == nil {
-			t.Error("New accepts it with a remote tier")
+			t.Error("New accepts the type with a remote tier")
 		}
 		with(t, tiers, cache.Config[int, map[struct{ X int }]int]{LocalOnly: true})
 	})
 }
 
-// An option without a meaning for the call, or with a value out of range, is refused before
+// An option that the call does not support, or with a value out of range, is refused before
 // anything is done.
 func TestRefusedOptions(t *testing.T) {
 	src := &source{}
@@ -253,7 +253,7 @@ func TestRefusedOptions(t *testing.T) {
 	for _, tt := range []struct {
 		opt   cache.Option
 		calls string
-		says  string // option and remedy
+		says  string // texts in the error: option and remedy
 	}{
 		{cache.MaxAge(time.Second), "Set", "MaxAge says what a read accepts|pass MaxAge to Fetch"},
 		{cache.AllowStale(false), "Set", "AllowStale says what a read accepts|pass AllowStale to Fetch"},
@@ -271,7 +271,7 @@ func TestRefusedOptions(t *testing.T) {
 			}
 			for part := range strings.SplitSeq(tt.says, "|") {
 				if err == nil || !strings.Contains(err.Error(), part) {
-					t.Errorf("%s: error = %v, want %q in it", name, err, part)
+					t.Errorf("%s: error = %v, want an error that contains %q", name, err, part)
 				}
 			}
 		}
@@ -279,7 +279,7 @@ func TestRefusedOptions(t *testing.T) {
 	err := c.Set(ctx, 1, "v", cache.SkipLocal(), cache.SkipRemote())
 	wantError(t, err, "set", "default:things:1", cache.ErrOption)
 	if s := tiers.Stats(); src.total() != 0 || s.Kinds.Keys != 0 || s.Local.Entries != 0 {
-		t.Errorf("a refused call did something: %d loads, %+v, %+v", src.total(), s.Kinds, s.Local)
+		t.Errorf("a refused call had an effect: %d loads, %+v, %+v", src.total(), s.Kinds, s.Local)
 	}
 	wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, cache.Tags(), cache.Option{}, cache.AllowStale(true))
 }

@@ -23,8 +23,8 @@ var writes = map[string]func(*testing.T, *cache.Tiers, things) error{
 	},
 }
 
-// During an outage of the log a call returns when InvalidateWait has passed, by a
-// PendingError, and what it invalidated is gone here.
+// During an outage of the log a call returns a PendingError after InvalidateWait. This process
+// no longer serves the invalidated value.
 func TestInvalidateWait(t *testing.T) {
 	for name, write := range writes {
 		for wait, want := range map[time.Duration]time.Duration{
@@ -55,7 +55,7 @@ func TestInvalidateWait(t *testing.T) {
 					link.Heal()
 					advance(time.Second)
 					if n := tiers.Stats().Log.Pending; n != 0 {
-						t.Errorf("%d pending a second after the outage", n)
+						t.Errorf("%d pending a second after the outage, want 0", n)
 					}
 				})
 			})

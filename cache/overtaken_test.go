@@ -15,9 +15,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// An invalidation that comes while a load runs: the load is repeated, callers
-// from before and after get the second load's value, and no tier keeps the
-// first one's.
+// An invalidation comes while a load runs, so the load is repeated. All callers get the second
+// load's value, also those from before. No tier keeps the first value.
 func TestInvalidateDuringLoad(t *testing.T) {
 	for name, scope := range scopes(t) {
 		for _, remote := range []bool{false, true} {
@@ -34,7 +33,7 @@ func TestInvalidateDuringLoad(t *testing.T) {
 					for range 5 {
 						wg.Go(func() {
 							if v := get(t, c, 1); v == "1.1" {
-								t.Error("a caller got the overtaken load's value although it was repeated")
+								t.Error("a caller got the overtaken value, although the load was repeated")
 							}
 						})
 					}
@@ -47,11 +46,11 @@ func TestInvalidateDuringLoad(t *testing.T) {
 					for range 5 {
 						wg.Go(func() {
 							if v := get(t, c, 1); v == "1.1" {
-								t.Error("a caller from after the invalidation got a load from before")
+								t.Error("a caller from after the invalidation got the value of an earlier load")
 							}
-							// Nobody waits for a flight whose value he could not be given. The
-							// tags of what is being loaded nobody knows; and a lease in the
-							// remote tier is as good as another process's.
+							// A caller does not wait for a flight whose value it could not get.
+							// There are two exceptions. The tags are unknown until the load
+							// ends. A lease in the remote tier may belong to another process.
 							if d := time.Since(start); d > 1100*time.Millisecond && name != "tag" && !remote {
 								t.Errorf("a caller from after the invalidation waited %v", d)
 							}
@@ -59,10 +58,10 @@ func TestInvalidateDuringLoad(t *testing.T) {
 					}
 					wg.Wait()
 					if r, err := c.Fetch(t.Context(), 1, nil); r.Value == "1.1" || r.Source != cache.Local || err != nil {
-						t.Errorf("afterwards: %+v, %v", r, err)
+						t.Errorf("Fetch afterwards = %+v, %v, want a local hit", r, err)
 					}
 					if n := src.total(); n > 3 {
-						t.Errorf("%d loads", n)
+						t.Errorf("%d loads, want at most 3", n)
 					}
 				})
 			})
@@ -70,8 +69,8 @@ func TestInvalidateDuringLoad(t *testing.T) {
 	}
 }
 
-// Always overtaken: after two repeats the load is given up. Callers from before
-// are answered, and nothing is stored.
+// When each run of a load is overtaken, the load is given up after two repeats. Callers from
+// before get the last value, and nothing is stored.
 func TestAlwaysOvertaken(t *testing.T) {
 	for name, scope := range scopes(t) {
 		t.Run(name, func(t *testing.T) {
@@ -106,8 +105,8 @@ func TestAlwaysOvertaken(t *testing.T) {
 	}
 }
 
-// A load that ended before an invalidation is still being stored when the
-// invalidation comes. Its tags are not known to those who join now.
+// The load has ended, and its value is being stored when an invalidation comes. Callers that
+// join now do not know its tags.
 func TestInvalidateDuringFill(t *testing.T) {
 	for name, scope := range scopes(t) {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +131,7 @@ func TestInvalidateDuringFill(t *testing.T) {
 	}
 }
 
-// The same, of a value that comes from the remote tier.
+// The same holds for a value that comes from the remote tier.
 func TestInvalidateDuringFetch(t *testing.T) {
 	for name, scope := range scopes(t) {
 		t.Run(name, func(t *testing.T) {
@@ -159,7 +158,7 @@ func TestInvalidateDuringFetch(t *testing.T) {
 	}
 }
 
-// Set while an older load is under way: the older value lands in neither tier.
+// A Set comes while an older load runs. No tier stores the older value.
 func TestSetDuringLoad(t *testing.T) {
 	for _, remote := range []bool{false, true} {
 		t.Run(fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
@@ -218,8 +217,8 @@ func TestOlderLoadEndsLater(t *testing.T) {
 	}
 }
 
-// Many trials with random pauses: after Delete has returned, nobody gets a
-// version from before it.
+// In many trials with random pauses, no read that starts after Delete or Invalidate returns an
+// older version.
 func TestDeleteRacesOlderLoads(t *testing.T) {
 	seed := seedOf(t)
 	for _, remote := range []bool{false, true} {

@@ -12,7 +12,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// owedCalls are the calls that invalidate key 1, each in its own way.
+// owedCalls are the calls that invalidate key 1.
 var owedCalls = map[string]func(*testing.T, context.Context, *logged) error{
 	"Delete":    func(_ *testing.T, ctx context.Context, w *logged) error { return w.c[0].Delete(ctx, 1) },
 	"DeleteAll": func(_ *testing.T, ctx context.Context, w *logged) error { return w.c[0].DeleteAll(ctx) },
@@ -24,9 +24,8 @@ var owedCalls = map[string]func(*testing.T, context.Context, *logged) error{
 	},
 }
 
-// An invalidation that returned holds in its own process, whatever it returned
-// and whatever state the log is in: no read that starts afterwards finds the
-// old value, although the remote tier still has it.
+// An invalidation that returned holds in its own process, whatever it returned and in any state
+// of the log. No later read gets the old value, although the remote tier still has it.
 func TestOwnReadsAfterPendingError(t *testing.T) {
 	faults := map[string]func(*logtest.Faulty){
 		"down":    func(f *logtest.Faulty) { f.Fail(errors.New("down"), logtest.Sync) },
@@ -73,18 +72,18 @@ func ownReads(t *testing.T, call func(*testing.T, context.Context, *logged) erro
 	}
 	for i := range w.c {
 		if got := get(t, w.c[i], 1); got == "1.1" {
-			t.Errorf("process %d reads %q a bound after the log is back", i, got)
+			t.Errorf("process %d reads %q a bound after the log recovered", i, got)
 		}
 	}
 }
 
-// Without a log an invalidation holds in its own process, too, also when it
-// could not remove the cell.
+// Without a log an invalidation also holds in its own process, even if it could not remove the
+// cell.
 func TestOwnReadsWithoutALog(t *testing.T) {
 	for name, limit := range map[string]time.Duration{"no time": 0, "an hour": time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{}) // for its remote tier
+				w := newLogged(t, thingConfig{}) // only its remote tier is used
 				src := &source{}
 				_, cs := fleet(t, 2, w.wire[0], cache.TiersConfig{}, thingConfig{Load: src.load})
 				get(t, cs[1], 1)
@@ -93,7 +92,7 @@ func TestOwnReadsWithoutALog(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), limit)
 				defer cancel()
 				if err := cs[0].Delete(ctx, 1); err == nil {
-					t.Fatal("Delete = nil, want an error: the cell is still there")
+					t.Fatal("Delete = nil, want an error: the cell was not removed")
 				}
 				w.wire[0].Heal()
 				if got := get(t, cs[0], 1); got == "1.1" {

@@ -8,9 +8,9 @@ import (
 	"github.com/twofold-go/twofold/internal/scope"
 )
 
-// A run belongs to its party's goroutine. What other goroutines have (the flight, a load's
-// hook and handle, contexts) has no way to it, or a field could be read there while the
-// party writes it.
+// A run belongs to the goroutine of its party. Other goroutines have the flight, contexts, and a
+// load's hook and handle. None of these may refer to the run, or that goroutine could read a
+// field while the party writes it.
 func TestLateCannotReachARun(t *testing.T) {
 	owned := reachable(
 		reflect.TypeFor[late[int, string]](), reflect.TypeFor[flight[int, string]](), reflect.TypeFor[Fill](),
@@ -18,25 +18,25 @@ func TestLateCannotReachARun(t *testing.T) {
 		reflect.TypeFor[countdown](), reflect.TypeFor[ask[int, string]](),
 	)
 	if len(owned) < 20 {
-		t.Fatalf("only %d types were reached: the walk is broken", len(owned))
+		t.Fatalf("only %d types were reached, want at least 20: the walk is broken", len(owned))
 	}
 	for typ := range owned {
 		if name, _, _ := strings.Cut(typ.Name(), "["); typ.PkgPath() == reflect.TypeFor[Fill]().PkgPath() && (name == "run" || name == "party") {
-			t.Errorf("%v is reached", typ)
+			t.Errorf("%v is reachable", typ)
 		}
 	}
-	// The control: the walk does find a run where there is one.
+	// The control: the walk finds the runs of a party.
 	if !reachable(reflect.TypeFor[party[int, string]]())[reflect.TypeFor[run[int, string]]()] {
 		t.Error("the walk does not find a party's runs")
 	}
 }
 
-// A run is copied from party to party, so it must hold no lock.
+// A run is copied from party to party, so it must not contain a lock.
 func TestRunHoldsNoLock(t *testing.T) {
 	var walk func(typ reflect.Type)
 	walk = func(typ reflect.Type) {
 		if strings.HasPrefix(typ.PkgPath(), "sync") {
-			t.Errorf("a run holds a %v", typ)
+			t.Errorf("a run contains a %v", typ)
 		}
 		if typ.Kind() == reflect.Struct {
 			for f := range typ.Fields() {
@@ -47,7 +47,7 @@ func TestRunHoldsNoLock(t *testing.T) {
 	walk(reflect.TypeFor[run[int, string]]())
 }
 
-// reachable returns the types that can be reached from values of some.
+// reachable returns the types that are reachable from some types.
 func reachable(from ...reflect.Type) map[reflect.Type]bool {
 	found := map[reflect.Type]bool{}
 	for len(from) > 0 {

@@ -11,7 +11,8 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// Policies says what is in force: the table counts, and a tenant is named where it differs.
+// Policies returns the policies in force. The table overrides Config.Policy. A tenant is listed
+// only where its policy differs.
 func TestPolicies(t *testing.T) {
 	tiers := open(t, cache.TiersConfig{})
 	with(t, tiers, thingConfig{Namespace: "things", Policy: patch{TTL: new(time.Hour)}})
@@ -22,7 +23,7 @@ func TestPolicies(t *testing.T) {
 			t.Errorf("Policies (-want +got):\n%s", diff)
 		}
 	}
-	of := func(ttl time.Duration) policy.Policy { // of tiers that with makes a cache on
+	of := func(ttl time.Duration) policy.Policy { // the policy of a cache that with returns
 		return patch{TTL: new(ttl), Jitter: new(0.0)}.Apply(policy.Default())
 	}
 	check(cache.SpacePolicy{"others", "", of(time.Minute)}, cache.SpacePolicy{"things", "", of(time.Hour)})
@@ -43,7 +44,7 @@ func TestPolicies(t *testing.T) {
 	)
 }
 
-// An entry tells how old it is and whether it is fresh.
+// An Entry reports its age, and whether it is fresh.
 func TestEntryAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stored cache.Entry
@@ -68,15 +69,15 @@ func TestEntryAge(t *testing.T) {
 		}
 		get(t, things, 1)
 		if err := things.Expire(t.Context(), 1); err != nil || !stored.Stale() || !stored.Alive() {
-			t.Errorf("after Expire (%v): stale %t, alive %t; want both", err, stored.Stale(), stored.Alive())
+			t.Errorf("after Expire (%v): stale %t, alive %t; want true, true", err, stored.Stale(), stored.Alive())
 		}
 		if err := things.Delete(t.Context(), 1); err != nil || !stored.Stale() || stored.Alive() {
-			t.Errorf("after Delete (%v): stale %t, alive %t; want stale alone", err, stored.Stale(), stored.Alive())
+			t.Errorf("after Delete (%v): stale %t, alive %t; want true, false", err, stored.Stale(), stored.Alive())
 		}
 		others := with(t, tiers, thingConfig{Namespace: "others", Load: src.load})
 		get(t, others, 1)
 		if err := others.Expire(t.Context(), 1); err != nil || stored.Alive() {
-			t.Errorf("after Expire without a time to be stale (%v): alive", err)
+			t.Errorf("after Expire without Stale (%v): the entry is alive", err)
 		}
 	})
 }

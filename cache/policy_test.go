@@ -13,14 +13,14 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// Overrides by tenant, namespace and both, swapped while the cache runs.
+// Policies can be overridden by tenant, by namespace and by both, while the cache runs.
 func TestSetPolicies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
 		tiers := open(t, cache.TiersConfig{})
 		things := with(t, tiers, thingConfig{Namespace: "things", Load: src.load})
 		others := with(t, tiers, thingConfig{Namespace: "others", Load: src.load})
-		// life returns how long a value that is stored now stays fresh.
+		// life returns how long a value stays fresh that is stored now.
 		key := 0
 		life := func(c cache.Cache[int, string]) time.Duration {
 			key++
@@ -62,7 +62,7 @@ func TestSetPolicies(t *testing.T) {
 		set(`[{"tenant":"acme","namespace":"things","ttl":"30s"},{"tenant":"acme","ttl":"20s"},{"namespace":"things","ttl":"10s"},{"ttl":"40s"}]`)
 		check("by both", [4]int{10, 30, 40, 20})
 		if err := tiers.SetPolicies(policy.Table{{Patch: patch{TTL: new(-time.Second), Jitter: new(math.NaN())}}}); !errors.Is(err, policy.ErrInvalid) {
-			t.Errorf("a table with faults: %v", err)
+			t.Errorf("SetPolicies with a faulty table = %v, want ErrInvalid", err)
 		}
 		check("after a refused table", [4]int{10, 30, 40, 20})
 		if err := tiers.SetPolicies(nil); err != nil {
@@ -72,13 +72,13 @@ func TestSetPolicies(t *testing.T) {
 	})
 }
 
-// A table may be sound alone and not with a namespace's own policy.
+// A table may be valid alone but not together with a namespace's own policy.
 func TestSetPoliciesChecksEveryNamespace(t *testing.T) {
 	tiers := open(t, cache.TiersConfig{})
 	with(t, tiers, thingConfig{Policy: patch{Stale: new(time.Minute), SoftTimeout: new(time.Second)}})
 	err := tiers.SetPolicies(policy.Table{{Namespace: "things", Patch: patch{LoadTimeout: new(500 * time.Millisecond)}}})
 	if !errors.Is(err, policy.ErrInvalid) {
-		t.Errorf("SetPolicies: %v, want SoftTimeout above LoadTimeout refused", err)
+		t.Errorf("SetPolicies = %v, want ErrInvalid: SoftTimeout is above LoadTimeout", err)
 	}
 }
 
@@ -118,9 +118,9 @@ func TestOff(t *testing.T) {
 					t.Errorf("%d loads for 9 reads", n)
 				}
 				if n := remote.Calls(); n != 0 {
-					t.Errorf("%d remote calls", n)
+					t.Errorf("%d remote calls, want none", n)
 				}
-				if how == "switched" { // back on: what was stored is still good
+				if how == "switched" { // after switching on again the stored value is still valid
 					if err := tiers.SetPolicies(nil); err != nil {
 						t.Error(err)
 					}
@@ -131,7 +131,7 @@ func TestOff(t *testing.T) {
 	}
 }
 
-// Set with Off invalidates and stores nothing.
+// Set with Off invalidates, and stores nothing.
 func TestSetWhileOff(t *testing.T) {
 	mem := tiertest.NewMemory()
 	tiers := open(t, cache.TiersConfig{Remote: mem})
@@ -166,7 +166,7 @@ func TestLocalTTL(t *testing.T) {
 		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Local, false, nil})
 		advance(time.Second)
 		wantFetch(t, cs[1], 1, fetched{"new", cache.Remote, false, nil})
-		// When the tier is out of reach, what is here is still fresh.
+		// While the remote tier is unreachable, the local value is still fresh.
 		remote.Fail(errRemote)
 		advance(6 * time.Second)
 		wantFetch(t, cs[1], 1, fetched{"new", cache.Local, false, nil})
@@ -179,12 +179,12 @@ func TestForever(t *testing.T) {
 		src := &source{}
 		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load, Policy: patch{TTL: new(policy.Forever)}})
 		get(t, c, 1)
-		advance(3 * time.Hour) // ristretto ticks all the while, so that a year would take a minute
+		advance(3 * time.Hour)
 		wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil})
 	})
 }
 
-// The jitter is the key's own and the same in every process.
+// The jitter depends on the key, and is the same in every process.
 func TestJitter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := thingConfig{Policy: patch{TTL: new(100 * time.Second), Jitter: new(0.15)}}
@@ -203,7 +203,7 @@ func TestJitter(t *testing.T) {
 				_, a := cs[0].Peek(t.Context(), k)
 				_, b := cs[1].Peek(t.Context(), k)
 				if a != b {
-					t.Fatalf("key %d lives longer in one process", k)
+					t.Fatalf("key %d expires at different times in the two processes", k)
 				}
 				if a {
 					ends[k]++
@@ -214,12 +214,12 @@ func TestJitter(t *testing.T) {
 		sum := 0
 		for k, n := range ends {
 			if n < 85 || n > 116 {
-				t.Errorf("key %d lived %d s, want 85 to 115", k, n)
+				t.Errorf("key %d was cached for %d s, want 85 to 115", k, n)
 			}
 			sum += n
 		}
 		if mean := float64(sum) / keys; mean < 98 || mean > 103 {
-			t.Errorf("the mean life is %.1f s, want about 100", mean)
+			t.Errorf("the mean lifetime is %.1f s, want about 100", mean)
 		}
 	})
 }

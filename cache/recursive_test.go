@@ -12,13 +12,13 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A loader may write to the key that it loads. Only a read of it would wait for itself.
+// A loader may write to the key that it loads. Only a read of that key would wait for itself.
 func TestWriteInsideOwnLoader(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		write  func(ctx context.Context, c things, k int) error
-		want   fetched // by the read that loads
-		stored bool    // the next read finds it
+		want   fetched // the result of the read that loads
+		stored bool    // the next read is a hit
 	}{
 		{
 			"Delete", func(ctx context.Context, c things, k int) error { return c.Delete(ctx, k) },
@@ -29,7 +29,7 @@ func TestWriteInsideOwnLoader(t *testing.T) {
 			fetched{"set", cache.Local, false, nil}, true,
 		},
 		{
-			// What the load brings is stale from its birth, and the policy serves nothing stale.
+			// The loaded value is stale from the start, and this policy serves no stale values.
 			"Expire", func(ctx context.Context, c things, k int) error { return c.Expire(ctx, k) },
 			fetched{"v1", cache.Load, false, nil}, false,
 		},
@@ -64,7 +64,7 @@ func TestWriteInsideOwnLoader(t *testing.T) {
 						}
 						n := loads.Load()
 						if get(t, c, key); loads.Load() == n != tt.stored {
-							t.Errorf("the next read finds it stored: %v, want %v", !tt.stored, tt.stored)
+							t.Errorf("the next read is a hit: %v, want %v", !tt.stored, tt.stored)
 						}
 					})
 				})

@@ -19,17 +19,17 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// These tests run against real servers, and against real ways for a server to
-// be gone. What they wait for happens in another process, so they poll.
+// These tests run against real Redis servers and real faults. They wait for other processes, so
+// they poll.
 
-// redisFleet is two processes' worth of tiers on one Redis.
+// redisFleet is the tiers of two processes on one Redis.
 type redisFleet struct {
 	tiers [2]*cache.Tiers
 	c     [2]cache.Cache[int, string]
 	loads atomic.Int64
-	peak  atomic.Int64 // most loads at one time
-	slow  atomic.Int64 // how long a load takes, ns
-	deaf  atomic.Bool  // loads do not hear that their time is over
+	peak  atomic.Int64 // the most concurrent loads
+	slow  atomic.Int64 // time of a load in ns
+	deaf  atomic.Bool  // loads ignore the end of their context
 }
 
 const redisMaxLoads = 16
@@ -40,7 +40,7 @@ func newRedisFleet(t *testing.T, client func() redis.UniversalClient) *redisFlee
 	return redisFleetOf(t, client, 0)
 }
 
-// redisFleetOf returns two processes, on a log when bound is positive.
+// redisFleetOf returns two processes. They use a log if bound is positive.
 func redisFleetOf(t *testing.T, client func() redis.UniversalClient, bound time.Duration) *redisFleet {
 	t.Helper()
 	f := &redisFleet{}
@@ -70,7 +70,7 @@ func redisFleetOf(t *testing.T, client func() redis.UniversalClient, bound time.
 		cfg := cache.TiersConfig{
 			Remote:   redistier.New(rdb, redistier.Config{Prefix: prefix}),
 			MaxLoads: redisMaxLoads,
-			Logger:   slog.New(slog.NewTextHandler(t.Output(), nil)), // what happened, when it fails
+			Logger:   slog.New(slog.NewTextHandler(t.Output(), nil)), // helps when the test fails
 			Policies: policy.Table{{Patch: policy.Patch{RemoteTimeout: new(250 * time.Millisecond)}}},
 		}
 		if bound > 0 {
@@ -89,10 +89,9 @@ func redisFleetOf(t *testing.T, client func() redis.UniversalClient, bound time.
 	return f
 }
 
-// fleetTags tells even keys from odd ones.
 func fleetTags(k int, _ string) []string { return []string{[]string{"even", "odd"}[k%2]} }
 
-// get reads k in process i within ten seconds; longer is as good as a hang.
+// get reads k in process i within ten seconds. More counts as a hang.
 func (f *redisFleet) get(t *testing.T, i, k int) cache.Source {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -104,7 +103,7 @@ func (f *redisFleet) get(t *testing.T, i, k int) cache.Source {
 	return r.Source
 }
 
-// shares waits until what one process loads reaches the other through Redis.
+// shares waits until one process gets a value that the other loaded, through Redis.
 func (f *redisFleet) shares(t *testing.T, from int) {
 	t.Helper()
 	k := from
@@ -118,13 +117,13 @@ func (f *redisFleet) shares(t *testing.T, from int) {
 			return err
 		}
 		if r.Source != cache.Remote {
-			return fmt.Errorf("the other process got key %d by %v", k, r.Source)
+			return fmt.Errorf("the other process got key %d from %v", k, r.Source)
 		}
 		return nil
 	})
 }
 
-// setups are the shapes Redis comes in.
+// setups are the kinds of Redis deployment.
 var setups = map[string]func(t *testing.T) func() redis.UniversalClient{
 	"single": func(t *testing.T) func() redis.UniversalClient {
 		s := redistest.Start(t)
@@ -208,8 +207,8 @@ func redisWrites(t *testing.T, f *redisFleet) {
 	}
 }
 
-// TestRedisFaults breaks one server in every way it can be broken. Reads must
-// go on meanwhile, and Redis must be used again afterwards.
+// TestRedisFaults causes every kind of fault of one server. Reads must go on during the fault,
+// and Redis must be used again after it.
 func TestRedisFaults(t *testing.T) {
 	faults := map[string]struct {
 		args        []string
@@ -260,10 +259,10 @@ func TestRedisFaults(t *testing.T) {
 				s := redistest.Start(t, redistest.Args(fault.args...))
 				p := redistest.NewProxy(t, s.Addr())
 				f := redisFleetOf(t, through(t, s, p), bound)
-				f.shares(t, 10_000) // connections and scripts are there: a call to a busy machine has 250 ms
+				f.shares(t, 10_000) // opens connections and loads scripts, because a call has only 250 ms
 				f.get(t, 0, 1)
 				if src := f.get(t, 1, 1); src != cache.Remote {
-					t.Fatalf("before the fault the other process got it by %v, want remote", src)
+					t.Fatalf("before the fault the other process got the value from %v, want remote", src)
 				}
 				fault.damage(t, s, p)
 				redisDegraded(t, f)
@@ -277,12 +276,12 @@ func TestRedisFaults(t *testing.T) {
 	}
 }
 
-// through makes clients of a server behind a proxy.
+// through returns a function that makes clients of a server behind a proxy.
 func through(t *testing.T, s *redistest.Server, p *redistest.Proxy) func() redis.UniversalClient {
 	return func() redis.UniversalClient {
 		o := s.Options()
 		o.Addr = p.Addr()
-		// go-redis allocates whatever length a server announces.
+		// go-redis allocates any length that a server announces.
 		o.Dialer = redistier.LimitReplies(nil, 64<<20)
 		c := redis.NewClient(o)
 		t.Cleanup(func() { _ = c.Close() })
@@ -290,8 +289,8 @@ func through(t *testing.T, s *redistest.Server, p *redistest.Proxy) func() redis
 	}
 }
 
-// degraded reads while Redis is broken: what is here from here, the rest from
-// the loader, and never more loads at a time than allowed.
+// redisDegraded reads while Redis is broken. Cached values come from the local tier, the others
+// from the loader, and the number of concurrent loads stays within MaxLoads.
 func redisDegraded(t *testing.T, f *redisFleet) {
 	t.Helper()
 	if src := f.get(t, 1, 1); src != cache.Local {
@@ -311,10 +310,10 @@ func redisDegraded(t *testing.T, f *redisFleet) {
 	}
 	wg.Wait()
 	if n := f.peak.Load(); n > 2*redisMaxLoads {
-		t.Errorf("%d loads at a time, want at most %d in each process", n, redisMaxLoads)
+		t.Errorf("%d concurrent loads, want at most %d in each process", n, redisMaxLoads)
 	}
 	t.Logf("200 absent keys took %v", time.Since(start))
-	for range 20 { // one after the other: the breaker must not let each wait for a deadline
+	for range 20 { // sequential reads: the breaker prevents a wait for each
 		f.get(t, 0, 1)
 	}
 }
@@ -341,8 +340,8 @@ func TestRedisClusterNodeDown(t *testing.T) {
 	f.shares(t, 100_000)
 }
 
-// degradedButAnswering reads while a part of Redis is gone: from wherever, but
-// without an error.
+// degradedButAnswering reads while a part of Redis is gone. Every read gets a value, from any
+// source.
 func degradedButAnswering(t *testing.T, f *redisFleet) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -357,8 +356,8 @@ func degradedButAnswering(t *testing.T, f *redisFleet) {
 	}
 }
 
-// TestRedisOverload shows that a dead Redis and a slow source end in
-// ErrOverloaded and not in a pile of goroutines.
+// TestRedisOverload shows that a dead Redis and a slow source lead to ErrOverloaded, not to ever
+// more goroutines.
 func TestRedisOverload(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
@@ -380,9 +379,9 @@ func TestRedisOverload(t *testing.T) {
 	}
 	wg.Wait()
 	if n := f.peak.Load(); n > redisMaxLoads {
-		t.Errorf("%d loads at a time, want at most %d", n, redisMaxLoads)
+		t.Errorf("%d concurrent loads, want at most %d", n, redisMaxLoads)
 	}
 	if overloaded.Load() == 0 {
-		t.Errorf("nobody was told that the source is overloaded")
+		t.Errorf("no read got ErrOverloaded")
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// fleetKey is the scope of a key of the fleet.
+// fleetKey returns the scope of one key of the fleet.
 func fleetKey(t *testing.T, k int) invalidate.Scope {
 	t.Helper()
 	full, err := key.Space{Tenant: cache.DefaultTenant, Namespace: "fleet:v1"}.Key(fmt.Sprint(k))
@@ -28,8 +28,8 @@ func fleetKey(t *testing.T, k int) invalidate.Scope {
 	return invalidate.Key(full)
 }
 
-// hears invalidates by every kind of scope in one process, and waits until the
-// other one has loaded anew, which it does for no other reason.
+// hears invalidates each kind of scope in one process. It waits until the other process loads
+// the value again, which it does for no other reason.
 func (f *redisFleet) hears(t *testing.T) {
 	t.Helper()
 	for i, scope := range []invalidate.Scope{
@@ -44,14 +44,13 @@ func (f *redisFleet) hears(t *testing.T) {
 		redistest.Eventually(t, fmt.Sprint("process ", to, " hears of ", scope), func(ctx context.Context) error {
 			r, err := f.c[to].Fetch(ctx, 7000, nil)
 			if err == nil && r.Source != cache.Load {
-				err = errors.New("it came from " + r.Source.String())
+				err = errors.New("the value came from " + r.Source.String())
 			}
 			return err
 		})
 	}
 }
 
-// TestRedisLog runs the log in every shape Redis comes in.
 func TestRedisLog(t *testing.T) {
 	for name, start := range setups {
 		t.Run(name, func(t *testing.T) {
@@ -75,8 +74,8 @@ func TestRedisLog(t *testing.T) {
 	}
 }
 
-// redisCells shows that the cells of invalidated keys are gone for those, too,
-// who do not follow the log, however many there are.
+// redisCells shows that the cells of many invalidated keys are removed, also for processes that
+// do not follow the log.
 func redisCells(t *testing.T, f *redisFleet, rdb redis.UniversalClient) {
 	t.Helper()
 	var scopes []invalidate.Scope
@@ -84,7 +83,7 @@ func redisCells(t *testing.T, f *redisFleet, rdb redis.UniversalClient) {
 	for k := 80_000; k < 80_000+2*invalidate.MaxCells+10; k++ {
 		scopes, keys = append(scopes, fleetKey(t, k)), append(keys, k)
 	}
-	// Even some at a time may take longer than a call should, on a busy machine.
+	// On a busy machine even 100 keys may take longer than the usual RemoteTimeout.
 	patient := policy.Table{{Patch: policy.Patch{RemoteTimeout: new(10 * time.Second)}}}
 	if err := f.tiers[0].SetPolicies(patient); err != nil {
 		t.Fatal(err)
@@ -96,8 +95,8 @@ func redisCells(t *testing.T, f *redisFleet, rdb redis.UniversalClient) {
 			if _, err := f.c[0].GetMany(ctx, keys[i:end]); err != nil {
 				return err
 			}
-			if n := countCells(t, rdb); n < end { // some are in this process alone
-				return cmp.Or(f.tiers[0].Invalidate(ctx, scopes[i:end]...), fmt.Errorf("%d cells, want %d and more", n, end))
+			if n := countCells(t, rdb); n < end { // some values are only in this process
+				return cmp.Or(f.tiers[0].Invalidate(ctx, scopes[i:end]...), fmt.Errorf("%d cells, want at least %d", n, end))
 			}
 			return nil
 		})
@@ -131,7 +130,7 @@ func countCells(t *testing.T, rdb redis.UniversalClient) int {
 	return int(n.Load())
 }
 
-// redisStrict shows that the read after Strict is new, whoever reads.
+// redisStrict shows that after Strict the other process reads a new value.
 func redisStrict(t *testing.T, f *redisFleet) {
 	t.Helper()
 	f.get(t, 1, 7000)
@@ -139,12 +138,12 @@ func redisStrict(t *testing.T, f *redisFleet) {
 		t.Fatal(err)
 	}
 	if src := f.get(t, 1, 7000); src != cache.Load {
-		t.Errorf("after Strict the other process got it by %v, want load", src)
+		t.Errorf("after Strict the other process got the value from %v, want load", src)
 	}
 }
 
-// TestRedisLogFailover shows that the log survives its primary: the promoted
-// server may lack the last records, so everything older is given up.
+// TestRedisLogFailover shows that the log survives the death of its primary. The new primary may
+// lack the last records, so all older values are given up.
 func TestRedisLogFailover(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinel(t)

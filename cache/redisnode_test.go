@@ -15,9 +15,8 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// TestRedisHungNode pauses one node of a Cluster. Invalidations of keys on the
-// other nodes go on as if nothing were wrong, and those of its own keys are
-// through when it is back.
+// TestRedisHungNode pauses one node of a Cluster. Invalidations of keys on the other nodes go on
+// as usual. Those of keys on the paused node succeed when it is back.
 func TestRedisHungNode(t *testing.T) {
 	t.Parallel()
 	const bound = 2 * time.Second
@@ -55,25 +54,25 @@ func TestRedisHungNode(t *testing.T) {
 	for ; time.Now().Before(deadline); n++ {
 		begun := time.Now()
 		if err := c.Delete(t.Context(), well[n%len(well)]); err != nil {
-			t.Fatalf("Delete of a key on a node that is well = %v after %v", err, time.Since(begun))
+			t.Fatalf("Delete of a key on a healthy node = %v after %v", err, time.Since(begun))
 		}
 		worst = max(worst, time.Since(begun))
 	}
 	t.Logf("%d deletes, the slowest took %v", n, worst)
 	if worst > bound/4 {
-		t.Errorf("the slowest Delete of a key on a node that is well took %v, want well under the bound, %v", worst, bound)
+		t.Errorf("the slowest Delete of a key on a healthy node took %v, want far less than the bound of %v", worst, bound)
 	}
 	for range 2 {
 		err := <-pending
 		if _, ok := errors.AsType[*invalidate.PendingError](err); !ok {
-			t.Errorf("an invalidation of keys on the node that hangs = %v, want a PendingError", err)
+			t.Errorf("an invalidation of keys on the paused node = %v, want a PendingError", err)
 		}
 	}
 	if n := tiers.Stats().Log.Pending; n != int64(len(ill)+1) {
 		t.Errorf("%d pending, want %d", n, len(ill)+1)
 	}
 	hung.Cont(t)
-	redistest.Eventually(t, "the invalidations are through", func(ctx context.Context) error {
+	redistest.Eventually(t, "the invalidations are sent", func(ctx context.Context) error {
 		if n := tiers.Stats().Log.Pending; n > 0 {
 			return fmt.Errorf("%d pending", n)
 		}

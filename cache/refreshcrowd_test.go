@@ -11,9 +11,9 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// Refreshes of one key that are asked for before the load begins share it. One that is
-// asked for later begins a load of its own, as the first may have read the source too
-// early. The same holds for reads that take only a load of now. (Finding R14.)
+// Concurrent Refreshes of one key share a load that has not begun. A later Refresh starts its
+// own load, because the running load may have read the source too early. The same holds for
+// reads with MaxAge(0).
 func TestConcurrentRefreshes(t *testing.T) {
 	for name, call := range map[string]func(ctx context.Context, c things) error{
 		"Refresh": func(ctx context.Context, c things) error { return c.Refresh(ctx, 1) },
@@ -32,8 +32,8 @@ func TestConcurrentRefreshes(t *testing.T) {
 
 func concurrentRefreshes(t *testing.T, remote bool, call func(context.Context, things) error) {
 	const callers, wait, took = 20, 10 * time.Millisecond, time.Second
-	// Something keeps the load from beginning for a moment: the remote tier's answer, or
-	// another load that has the only turn.
+	// The load is delayed for a moment, by the remote tier's answer or by another load that has
+	// the only turn.
 	src, tier := &source{}, faulty()
 	tc := cache.TiersConfig{MaxLoads: 1}
 	if remote {
@@ -63,7 +63,7 @@ func concurrentRefreshes(t *testing.T, remote bool, call func(context.Context, t
 	delay()
 	crowdOf()
 	if n := src.total() - begun; n < 1 || n > 2 {
-		t.Errorf("%d callers at once: %d loads, want 1 or 2", callers, n)
+		t.Errorf("%d concurrent callers: %d loads, want 1 or 2", callers, n)
 	}
 	// A load that has begun is too old for the next caller.
 	tier.Heal()
@@ -74,7 +74,7 @@ func concurrentRefreshes(t *testing.T, remote bool, call func(context.Context, t
 	if n := src.total() - begun; n != 1 {
 		t.Fatalf("%d loads have begun, want 1", n)
 	}
-	if !remote { // the only turn is taken: they wait together until the first load ends
+	if !remote { // the first load has the only turn, so the callers wait together
 		go crowdOf()
 	} else {
 		delay()
@@ -85,15 +85,15 @@ func concurrentRefreshes(t *testing.T, remote bool, call func(context.Context, t
 	}
 	advance(3 * took * callers)
 	if n := src.total() - begun; n < 2 || n > 3 {
-		t.Errorf("%d callers behind the beginning of another's load: %d loads in all, want 2 or 3", callers, n)
+		t.Errorf("%d callers after another caller's load began: %d loads in total, want 2 or 3", callers, n)
 	}
 	tier.Heal()
 	if v := get(t, c, 1); v != fmt.Sprint("1.", src.total()) {
-		t.Errorf("Get = %q, want what the last of %d loads returned", v, src.total())
+		t.Errorf("Get = %q, want the value of the last of %d loads", v, src.total())
 	}
 }
 
-// The callers of a shared Refresh leave one by one; the last to leave ends the load.
+// The callers of a shared Refresh leave one by one. When the last one leaves, the load ends.
 func TestSharedRefreshIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, remote := &source{}, tiertest.NewFaulty(tiertest.NewMemory())
@@ -108,13 +108,13 @@ func TestSharedRefreshIsLeft(t *testing.T) {
 			wantError(t, c.Refresh(ctx, 1), "refresh", "default:things:1", context.DeadlineExceeded)
 		})
 		if d := time.Since(start); d != 5*time.Second {
-			t.Errorf("the last caller left after %v, want its own 5s", d)
+			t.Errorf("the last caller left after %v, want its deadline of 5s", d)
 		}
 		advance(100 * time.Millisecond)
 		src.mu.Lock()
 		defer src.mu.Unlock()
 		if n := src.loads[1]; n != 2 || len(src.ctxErrs) != 1 {
-			t.Errorf("%d loads, %d of them cancelled; want 2, of which the refresh was", n, len(src.ctxErrs))
+			t.Errorf("%d loads, %d of them cancelled; want 2, and only the refresh cancelled", n, len(src.ctxErrs))
 		}
 	})
 }

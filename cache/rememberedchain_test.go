@@ -12,15 +12,15 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// response is what an error of a loader may keep alive.
+// response is a large object that a loader's error refers to.
 type response struct{ body [1 << 20]byte }
 
 type responseError struct{ r *response }
 
 func (e *responseError) Error() string { return "the answer was 500 " + string(e.r.body[:2]) }
 
-// What is cached of a remembered error is its code and its text, and a Coder. What the error leads to
-// is not kept alive. (Finding R14.)
+// Of a remembered error the cache keeps the code, the text, and a Coder. It does not keep other
+// objects alive that the error refers to.
 func TestRememberedErrorKeepsTextAlone(t *testing.T) {
 	var kept weak.Pointer[response]
 	tiers := open(t, cache.TiersConfig{})
@@ -35,19 +35,19 @@ func TestRememberedErrorKeepsTextAlone(t *testing.T) {
 			return "", &responseError{r}
 		},
 	})
-	func() { // the caller that loads gets the error as it is
+	func() { // the caller that loads gets the original error
 		_, err := c.Get(t.Context(), 1)
 		if re, ok := errors.AsType[*responseError](err); !ok || re.r == nil {
 			t.Errorf("Get = %v, want the loader's error", err)
 		}
 	}()
-	for range 1000 { // the load's goroutine may not be gone yet
+	for range 1000 { // the load's goroutine may not have ended yet
 		if runtime.GC(); kept.Value() == nil {
 			break
 		}
 	}
 	if kept.Value() != nil {
-		t.Error("the remembered error keeps alive what the loader's error leads to")
+		t.Error("the remembered error keeps alive an object that the loader's error refers to")
 	}
 	_, err := c.Get(t.Context(), 1)
 	re, ok := errors.AsType[*cache.RememberedError](err)

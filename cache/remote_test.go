@@ -16,8 +16,8 @@ const cell1 = "default:things:1"
 
 var errRemote = errors.New("the remote tier is down")
 
-// Whatever the remote tier does, a read is answered, soon, and by a load that
-// everybody shares; when the tier is well again it is used again.
+// Under any fault of the remote tier a read soon gets an answer, by a load that all callers
+// share. When the tier recovers, it is used again.
 func TestRemoteFaults(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -45,7 +45,7 @@ func TestRemoteFaults(t *testing.T) {
 				c := with(t, tiers, thingConfig{Load: src.load, LoadMany: src.loadMany})
 				other := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
 				for k := range 20 {
-					get(t, other, k) // something to corrupt
+					get(t, other, k) // cells for Corrupt to damage
 				}
 				tt.harm(remote)
 				for k := range 20 {
@@ -55,7 +55,7 @@ func TestRemoteFaults(t *testing.T) {
 							t.Errorf("Get(%d) is empty", k)
 						}
 					})
-					// Look, claim and fill each have a deadline of 50 ms.
+					// Get, Claim and Fill each have a deadline of 50 ms.
 					if d := time.Since(start); d > 170*time.Millisecond {
 						t.Errorf("Get(%d) took %v", k, d)
 					}
@@ -68,7 +68,7 @@ func TestRemoteFaults(t *testing.T) {
 					t.Errorf("%d loads, want at most one for each key and process", n)
 				}
 				remote.Heal()
-				advance(2 * time.Second) // the breaker rests
+				advance(2 * time.Second) // wait until the breaker is half-open
 				fresh := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
 				get(t, c, 1000)
 				wantFetch(t, fresh, 1000, fetched{"1000.1", cache.Remote, false, nil})
@@ -110,7 +110,7 @@ func TestBreaker(t *testing.T) {
 			get(t, c, 200+k)
 		}
 		if n := remote.Calls(); n != 1 {
-			t.Errorf("%d calls while it tries again, want 1", n)
+			t.Errorf("%d calls of a half-open breaker, want 1", n)
 		}
 		remote.Heal()
 		advance(1100 * time.Millisecond)
@@ -124,7 +124,7 @@ func TestBreaker(t *testing.T) {
 	})
 }
 
-// A caller that leaves says nothing about the tier.
+// A caller that leaves does not count as a failure of the remote tier.
 func TestImpatientCallersDoNotTripTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, remote := &source{}, faulty()
@@ -138,7 +138,7 @@ func TestImpatientCallersDoNotTripTheBreaker(t *testing.T) {
 		}
 		synctest.Wait()
 		if s := tiers.Stats().Remote.Breaker; s != "closed" {
-			t.Errorf("the breaker is %s", s)
+			t.Errorf("the breaker is %s, want closed", s)
 		}
 	})
 }
@@ -156,11 +156,11 @@ func TestRemoteHitIsOneCall(t *testing.T) {
 	})
 }
 
-// Somebody claimed the cell and died.
+// A process claimed the cell and died.
 func TestDeadClaimant(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		frame []byte // nil: a proper claim
+		frame []byte // nil means a valid claim
 		most  time.Duration
 	}{
 		{"lease", nil, 3200 * time.Millisecond},
@@ -178,7 +178,7 @@ func TestDeadClaimant(t *testing.T) {
 				start := time.Now()
 				crowd(20, func(i int) { get(t, cs[i%2], 1) })
 				if d := time.Since(start); d > tt.most || d < time.Second {
-					t.Errorf("taken over after %v, want about the lease's 3s", d)
+					t.Errorf("another process took over after %v, want about the lease's 3s", d)
 				}
 				src.wantLoads(t, 1)
 			})
@@ -186,7 +186,7 @@ func TestDeadClaimant(t *testing.T) {
 	}
 }
 
-// A lease that never ends is a foreign program's doing; LoadTimeout bounds it.
+// Only a foreign program could write a lease that never ends. LoadTimeout bounds the wait.
 func TestEndlessLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, mem := &source{}, tiertest.NewMemory()
@@ -199,7 +199,7 @@ func TestEndlessLease(t *testing.T) {
 	})
 }
 
-// A load much longer than ClaimTTL renews its claim.
+// A load that takes much longer than ClaimTTL renews its claim.
 func TestLongLoadKeepsItsClaim(t *testing.T) {
 	for _, batch := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestLongLoadKeepsItsClaim(t *testing.T) {
 	}
 }
 
-// A hold says that nobody may cache the key now.
+// A hold prevents caching of the key for its time.
 func TestHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, mem := &source{}, tiertest.NewMemory()

@@ -12,12 +12,12 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// remoteHitAllocations is how often a hit of the remote tier allocates, with a
-// tiertest.Memory: the tier's copy of the frame, what JSON takes, the flight, the full key
-// and the item, and the deadline of the call.
+// remoteHitAllocations is the number of allocations of a remote hit with a tiertest.Memory: the
+// tier's copy of the frame, JSON decoding, the flight, the full key, the item, and the call's
+// deadline.
 const remoteHitAllocations = 10
 
-// forgetful is a local tier that can be told to forget what it stored last.
+// forgetful is a local tier whose last entry the test can delete.
 type forgetful struct {
 	*local.Tier
 	last uint64
@@ -30,13 +30,13 @@ func (f *forgetful) Set(hash uint64, e any, cost int64) bool {
 
 func TestRemoteHitAllocations(t *testing.T) {
 	if race.Enabled {
-		t.Skip("the race detector allocates, too")
+		t.Skip("the race detector allocates as well")
 	}
 	remote, near := tiertest.NewMemory(), &forgetful{Tier: local.New(local.Config{})}
 	cfg := cache.Config[int64, profile]{Load: func(_ context.Context, id int64) (profile, error) { return profileOf(id), nil }}
 	get(t, with(t, open(t, cache.TiersConfig{Remote: remote}), cfg), 1)
 	cfg.Load = func(context.Context, int64) (profile, error) {
-		return profile{}, errors.New("it is in the remote tier")
+		return profile{}, errors.New("the value is in the remote tier")
 	}
 	tiers := open(t, cache.TiersConfig{Remote: remote, Local: near})
 	c := with(t, tiers, cfg)
@@ -49,9 +49,9 @@ func TestRemoteHitAllocations(t *testing.T) {
 		near.Delete(near.last)
 	})
 	if hits := total(tiers).RemoteHits; hits != n+1 {
-		t.Errorf("%d hits of the remote tier, want %d", hits, n+1)
+		t.Errorf("%d remote hits, want %d", hits, n+1)
 	}
 	if allocs > remoteHitAllocations {
-		t.Errorf("a hit of the remote tier allocates %v times, want %d at most", allocs, remoteHitAllocations)
+		t.Errorf("a remote hit allocates %v times, want at most %d", allocs, remoteHitAllocations)
 	}
 }

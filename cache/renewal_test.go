@@ -9,9 +9,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A load that takes long renews its claim. When the key is deleted meanwhile,
-// by another process, the claim must not come back: the load began before, and
-// its value must not be stored for everybody.
+// A long load renews its claim. When another process deletes the key meanwhile, the claim must
+// not come back. The load began before the Delete, so its value must not be stored.
 func TestRenewedClaimDoesNotOutliveDelete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		remote := tiertest.NewMemory()
@@ -23,17 +22,17 @@ func TestRenewedClaimDoesNotOutliveDelete(t *testing.T) {
 			defer close(done)
 			get(t, loader, 1)
 		}()
-		advance(5 * time.Second) // some renewals
+		advance(5 * time.Second) // the claim is renewed
 		if err := deleter.Delete(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
-		advance(5 * time.Second) // and some more
+		advance(5 * time.Second) // the next renewals must fail
 		if frame, err := remote.Get(t.Context(), keyScope(t, 1).Text()); err != nil || frame != nil {
 			t.Errorf("after Delete the cell is %q, %v; want none", frame, err)
 		}
 		<-done
 		if frame, err := remote.Get(t.Context(), keyScope(t, 1).Text()); err != nil || frame != nil {
-			t.Errorf("the old load has filled the cell")
+			t.Errorf("the old load filled the cell")
 		}
 	})
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// Frames count whole milliseconds. What is lost by that is lost of the value's life: at
-// whatever fraction of a millisecond it is loaded and handed on, no process serves it as
-// fresh after its TTL, nor takes it for younger than it is.
+// Frames count whole milliseconds, rounded so that a value lives shorter. The load and the read
+// may come at any fraction of a millisecond. No process serves the value as fresh after its TTL,
+// or reports too small an age.
 func TestFramesRoundDown(t *testing.T) {
 	const ttl, step = 10 * time.Millisecond, 100 * time.Microsecond
 	for loaded := time.Duration(0); loaded < time.Millisecond; loaded += step {

@@ -15,7 +15,7 @@ import (
 	"github.com/twofold-go/twofold/tier/local"
 )
 
-// An entry dies only by an invalidation that covers it, however many others there are.
+// An entry is invalidated only by an invalidation that covers it, however many others there are.
 
 // scaled returns n, or a tenth of it under the race detector.
 func scaled(n int) int {
@@ -25,7 +25,7 @@ func scaled(n int) int {
 	return n
 }
 
-// roomy returns tiers whose local tier has room for whatever these tests store.
+// roomy returns Tiers whose local tier has room for all entries of these tests.
 func roomy(t *testing.T, l tier.Local) *cache.Tiers {
 	t.Helper()
 	if l == nil {
@@ -34,7 +34,7 @@ func roomy(t *testing.T, l tier.Local) *cache.Tiers {
 	return open(t, cache.TiersConfig{Local: l})
 }
 
-// reside stores the keys below n. The tags of a key are what tagsOf returns.
+// reside stores the keys below n with the tags that tagsOf returns.
 func reside(t *testing.T, tiers *cache.Tiers, n int, tagsOf func(k int, v string) []string) things {
 	t.Helper()
 	c := with(t, tiers, thingConfig{Tags: tagsOf, Policy: patch{TTL: new(time.Hour)}})
@@ -57,7 +57,7 @@ func minute(n int, event func(i int)) {
 	}
 }
 
-// wantResidents checks that at least the permille of the keys below n are local hits.
+// wantResidents checks that at least this permille of the keys below n are local hits.
 func wantResidents(t *testing.T, c things, n, permille int) {
 	t.Helper()
 	hits := 0
@@ -67,11 +67,11 @@ func wantResidents(t *testing.T, c things, n, permille int) {
 		}
 	}
 	if hits < n*permille/1000 {
-		t.Errorf("%d of %d residents are hits, want %d ‰", hits, n, permille)
+		t.Errorf("%d of %d keys are hits, want at least %d ‰", hits, n, permille)
 	}
 }
 
-// V6: deletes of other keys leave the residents alone.
+// Deletes of other keys do not affect cached entries.
 func TestDeletesOfOtherKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const residents = 100_000
@@ -87,14 +87,14 @@ func TestDeletesOfOtherKeys(t *testing.T) {
 	})
 }
 
-// V6: as many Sets as there is room for are as many hits.
+// When the local tier has room for all Sets, all of them are hits.
 func TestSetsWithRoom(t *testing.T) {
 	n := scaled(400_000)
 	c := reside(t, roomy(t, nil), n, nil)
 	wantResidents(t, c, n, 1000)
 }
 
-// V7: invalidations of other tags leave entries alone, those with tags as well.
+// Invalidations of other tags do not affect entries, with or without tags.
 func TestManyTags(t *testing.T) {
 	for name, tags := range map[string]func(int, string) []string{
 		"untagged": nil,
@@ -112,7 +112,7 @@ func TestManyTags(t *testing.T) {
 	}
 }
 
-// V8: live holds of other keys do not keep a key from being cached.
+// Active holds of other keys do not prevent caching of a key.
 func TestManyHolds(t *testing.T) {
 	for name, scope := range map[string]func(c things, i int) invalidate.Scope{
 		"keys": func(_ things, i int) invalidate.Scope {

@@ -15,8 +15,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// wantLeft sets keys of two tenants and another namespace, invalidates by a scope, and
-// checks which keys of the cache are left. The others must stay.
+// wantLeft sets keys of two tenants and of another namespace, and invalidates a scope. It checks
+// which keys of the cache are left. The keys of the others must stay.
 func wantLeft[K comparable](t *testing.T, scope func(cache.Cache[K, string]) invalidate.Scope, keys, want []K) {
 	t.Helper()
 	tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
@@ -78,7 +78,7 @@ func TestScopesOfAHandle(t *testing.T) {
 	})
 }
 
-// A scope that cannot be used says so when it is used, and nothing is done.
+// An invalid scope is refused by the call that uses it, and the call has no effect.
 func TestScopesThatAreRefused(t *testing.T) {
 	type id struct{ N int }
 	type name string
@@ -134,20 +134,20 @@ func TestScopesThatAreRefused(t *testing.T) {
 					t.Errorf("%s: %v, want an ErrScope about %q that is %v", call, err, tt.text, tt.is)
 				}
 				if err != nil && !strings.Contains(err.Error(), "zero Scope") {
-					t.Errorf("%s: %v, want the other fault named, too", call, err)
+					t.Errorf("%s: %v, want an error that names the zero Scope, too", call, err)
 				}
 			}
 			if _, ok := strs.Peek(t.Context(), "k"); !ok {
-				t.Error("something was invalidated all the same")
+				t.Error("the refused call invalidated the key")
 			}
 		})
 	}
 	if n := testing.AllocsPerRun(100, func() { _ = ints.Key(7) == ints.Key(8) }); n > 2 {
-		t.Errorf("two scopes of keys allocate %v times, want 2", n)
+		t.Errorf("two scopes of keys allocate %v times, want at most 2", n)
 	}
 }
 
-// A prefix covers exactly the keys that start with it, whatever is escaped in them.
+// A prefix covers exactly the keys that start with it, even if characters in them are escaped.
 func TestPrefixSpellsAsKeys(t *testing.T) {
 	c := with(t, open(t, cache.TiersConfig{}), cache.Config[string, string]{})
 	r := rand.New(rand.NewPCG(seedOf(t), 0))

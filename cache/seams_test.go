@@ -17,10 +17,10 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// partial is a remote tier one of whose nodes cannot be reached.
+// partial is a remote tier with one unreachable node.
 type partial struct {
 	*tiertest.Faulty
-	down string // in the keys of that node
+	down string // the suffix of that node's keys
 	up   atomic.Bool
 }
 
@@ -39,7 +39,7 @@ func (p *partial) Unlink(ctx context.Context, keys ...string) error {
 	return &tier.KeysError{Keys: failed, Err: errRemote}
 }
 
-// While a log hangs nothing is through, also not the keys whose cells could be removed.
+// While the log hangs, DeleteMany fails for every key, also for those whose cells were removed.
 func TestDeleteManyWhileTheLogHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
@@ -48,7 +48,7 @@ func TestDeleteManyWhileTheLogHangs(t *testing.T) {
 		c := with(t, tiers, thingConfig{Load: w.src.load})
 		synctest.Wait()
 		w.link[0].Hang(true)
-		advance(bound / 3) // the syncer's round hangs
+		advance(bound / 3) // the syncer's call of the log hangs
 		err := c.DeleteMany(t.Context(), []int{1, 2})
 		be, ok := errors.AsType[*cache.BatchError[int]](err)
 		if !ok || len(be.Errs) != 2 {
@@ -64,7 +64,7 @@ func TestDeleteManyWhileTheLogHangs(t *testing.T) {
 	})
 }
 
-// An Expire of an unknown tenant is told of, as an invalidation is. (Finding B4.)
+// An Expire of an unknown tenant is logged, as an invalidation of one is.
 func TestExpireOfAnUnknownTenant(t *testing.T) {
 	var log bytes.Buffer
 	tiers := open(t, cache.TiersConfig{Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -73,11 +73,11 @@ func TestExpireOfAnUnknownTenant(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(log.String(), "tenant=org") {
-		t.Errorf("the log says %q, want the tenant", log.String())
+		t.Errorf("the log is %q, want a line with the tenant", log.String())
 	}
 }
 
-// A cache that is LocalOnly would leave the cells of one that is not.
+// A LocalOnly cache would leave the cells of another cache with its namespace.
 func TestLocalOnlyBesideOneThatIsNot(t *testing.T) {
 	tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
 	with(t, tiers, thingConfig{})
@@ -87,7 +87,7 @@ func TestLocalOnlyBesideOneThatIsNot(t *testing.T) {
 	}
 }
 
-// Of a cache that is LocalOnly there are no cells.
+// A LocalOnly cache has no cells.
 func TestDeleteManyOfLocalOnly(t *testing.T) {
 	remote := faulty()
 	remote.Fail(errRemote)
@@ -99,7 +99,7 @@ func TestDeleteManyOfLocalOnly(t *testing.T) {
 		t.Errorf("DeleteMany: %v", err)
 	}
 	if n := remote.Calls(); n > 0 {
-		t.Errorf("the remote tier was asked %d times", n)
+		t.Errorf("%d remote calls, want none", n)
 	}
 }
 
@@ -113,12 +113,12 @@ func TestSetWithoutATier(t *testing.T) {
 		err := c.SetMany(t.Context(), map[int]string{1: "v"}, cache.SkipLocal())
 		wantError(t, err, "set many", "default:things", cache.ErrOption)
 		if s := tiers.Stats(); s.Kinds.Keys != 0 {
-			t.Errorf("%s: something was done", name)
+			t.Errorf("%s: a refused call had an effect", name)
 		}
 	}
 }
 
-// SetMany waits for the log no longer than InvalidateWait, however many records it takes.
+// SetMany waits for the log no longer than InvalidateWait, for any number of records.
 func TestSetManyWaitsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{Policy: patch{MaxValueBytes: new(100)}})

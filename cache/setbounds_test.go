@@ -15,8 +15,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// Set and Delete under a context that has ended already may fail. But the program has
-// changed the source, so the old value is not served any more. (Finding R14.)
+// Set and Delete may fail when their context has already ended. But the program has changed the
+// source, so the old value is no longer served.
 func TestWritesUnderAnEndedContext(t *testing.T) {
 	for name, write := range map[string]func(ctx context.Context, c things) error{
 		"Set":    func(ctx context.Context, c things) error { return c.Set(ctx, 1, "set") },
@@ -56,18 +56,18 @@ func writeUnderAnEndedContext(t *testing.T, tiers, how string, write func(contex
 	for range 2 {
 		switch v := get(t, c, 1); {
 		case v == "1.1":
-			t.Errorf("the write returned %v, and the old value is served", err)
+			t.Errorf("the write returned %v, and Get returns the old value", err)
 		case err == nil && v != "set" && v != "1.2":
 			t.Errorf("the write succeeded, and Get = %q", v)
 		}
 	}
 	advance(2 * bound)
 	if v := get(t, c, 1); v == "1.1" {
-		t.Errorf("two bounds after the write, which returned %v, the old value is served", err)
+		t.Errorf("two bounds after the write, which returned %v, Get returns the old value", err)
 	}
 }
 
-// Size may walk a large value, so a Set calls it once, and a load does. (Finding R14.)
+// Size may walk a large value, so a Set or a load calls it only once.
 func TestSizeIsCalledOnce(t *testing.T) {
 	for _, remote := range []bool{false, true} {
 		t.Run(fmt.Sprint("remote=", remote), func(t *testing.T) {
@@ -90,17 +90,17 @@ func TestSizeIsCalledOnce(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 				}
 				if n := sizes.Load(); n != 1 {
-					t.Errorf("%s calls Size %d times, want once", name, n)
+					t.Errorf("%s calls Size %d times, want 1", name, n)
 				}
 			}
 		})
 	}
 }
 
-// A value that the local tier has no room for is an error of Set when there is no other
-// tier: the next read would not find it. (Finding R17.)
+// When the local tier has no room for a value and there is no other tier, Set fails. Otherwise
+// the next read would not find the value.
 func TestSetOfWhatTheLocalTierRefuses(t *testing.T) {
-	big := strings.Repeat("x", 300<<10) // over a fifth of the tier, under MaxValueBytes
+	big := strings.Repeat("x", 300<<10) // more than a fifth of the tier, less than MaxValueBytes
 	for _, remote := range []bool{false, true} {
 		t.Run(fmt.Sprint("remote=", remote), func(t *testing.T) {
 			src := &source{}
@@ -113,7 +113,7 @@ func TestSetOfWhatTheLocalTierRefuses(t *testing.T) {
 			err := c.Set(t.Context(), 1, big)
 			v := get(t, c, 1)
 			if v == "1.1" {
-				t.Error("the old value is served")
+				t.Error("Get returns the old value")
 			}
 			if remote {
 				if err != nil || v != big {
@@ -130,7 +130,7 @@ func TestSetOfWhatTheLocalTierRefuses(t *testing.T) {
 				t.Errorf("Set of a small value: %v", err)
 			}
 			if v := get(t, c, 1); v != "small" {
-				t.Errorf("Get = %q, want what was set", v)
+				t.Errorf("Get = %q, want the value of Set", v)
 			}
 		})
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// before runs f once, right before the nth message of process 0, to the remote
-// tier or to the log. It returns how many messages there were.
+// before runs f once, right before the nth message of process 0 to the remote tier or to the
+// log. It returns the number of messages so far.
 func (w *logged) before(n int64, f func()) (sent *atomic.Int64) {
 	sent = new(atomic.Int64)
 	var once sync.Once
@@ -35,9 +35,8 @@ func (w *logged) before(n int64, f func()) (sent *atomic.Int64) {
 	return sent
 }
 
-// A Delete comes at every moment of a Set. In the end all processes agree, also
-// the one that starts when the log has forgotten both: either the Set came last
-// and all read its value, or it is nowhere.
+// A Delete comes at each step of a Set. In the end all processes agree, even one that starts
+// after the log has forgotten both. All read the value of Set, or no process does.
 func TestSetRacesDelete(t *testing.T) {
 	for _, cached := range []bool{false, true} {
 		for n := int64(1); n <= 6; n++ {
@@ -71,7 +70,7 @@ func TestSetRacesDelete(t *testing.T) {
 					fresh := get(t, late, 1)
 					for i := range w.c {
 						if got := get(t, w.c[i], 1); got != fresh {
-							t.Errorf("process %d reads %q, the one that started late %q", i, got, fresh)
+							t.Errorf("process %d reads %q, and the late process reads %q", i, got, fresh)
 						}
 					}
 				})
@@ -80,8 +79,8 @@ func TestSetRacesDelete(t *testing.T) {
 	}
 }
 
-// A Delete that has returned is not undone by a Set that had begun before it and
-// ends behind it: the Set's claim is gone.
+// A Set begins before a Delete and ends after it. The Set does not undo the Delete, because its
+// claim is gone.
 func TestDeleteTakesTheClaimOfASet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
@@ -94,7 +93,7 @@ func TestDeleteTakesTheClaimOfASet(t *testing.T) {
 				t.Errorf("Delete: %v", err)
 			}
 			if got := get(t, w.c[1], 1); got != "1.1" {
-				t.Errorf("Get behind the Delete = %q, want a load", got)
+				t.Errorf("Get after the Delete = %q, want a load", got)
 			}
 		})
 		if err := w.c[0].Set(t.Context(), 1, "set"); err != nil {
@@ -108,8 +107,7 @@ func TestDeleteTakesTheClaimOfASet(t *testing.T) {
 	})
 }
 
-// Set takes the place of a load that holds a claim, in any process, and of a
-// value.
+// Set replaces a value, and the claim of a load in any process.
 func TestSetTakesTheClaimOfALoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{took: time.Second}
@@ -122,7 +120,7 @@ func TestSetTakesTheClaimOfALoad(t *testing.T) {
 			t.Errorf("Set: %v", err)
 		}
 		if got := <-done; got != "1.1" {
-			t.Errorf("the load's caller reads %q, want what it loaded", got)
+			t.Errorf("the load's caller reads %q, want the loaded value", got)
 		}
 		for i := range cs {
 			wantFetch(t, cs[i], 1, fetched{"set", cache.Source(2 - min(1, 1-i)), false, nil})
@@ -130,8 +128,8 @@ func TestSetTakesTheClaimOfALoad(t *testing.T) {
 	})
 }
 
-// A Set whose record does not reach the log gives its claim back: it holds here
-// and nobody waits for it.
+// When the record of a Set does not reach the log, the Set gives its claim back. Its value holds
+// in its own process, and no process waits for the claim.
 func TestPendingSetGivesTheClaimBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
@@ -142,7 +140,7 @@ func TestPendingSetGivesTheClaimBack(t *testing.T) {
 			t.Fatalf("Set = %v, want a PendingError", err)
 		}
 		if w.memory.Len() != 0 {
-			t.Errorf("%d cells, want none: neither the old value nor a claim", w.memory.Len())
+			t.Errorf("%d cells, want neither the old value nor a claim", w.memory.Len())
 		}
 		w.want(t, 0, 1, "set")
 		w.link[0].Heal()

@@ -12,7 +12,7 @@ import (
 	"github.com/twofold-go/twofold/tier/local"
 )
 
-// blind is a local tier that cannot show what it holds.
+// blind is a local tier that cannot list its entries.
 type blind struct{ tier.Local }
 
 func otherDeletes(t *testing.T, c things, from, n int) {
@@ -24,8 +24,8 @@ func otherDeletes(t *testing.T, c things, from, n int) {
 	}
 }
 
-// A tier that cannot be walked through loses entries to more deletes than are remembered,
-// and the numbers say so. What was invalidated stays so.
+// With more deletes than are remembered, a tier that cannot be walked loses entries. Stats
+// counts them. Invalidated entries stay invalidated.
 func TestForgottenIsCounted(t *testing.T) {
 	const residents, remembered = 1000, 1 << 19
 	tiers := roomy(t, blind{local.New(local.Config{})})
@@ -40,11 +40,11 @@ func TestForgottenIsCounted(t *testing.T) {
 		}
 	}
 	if s := tiers.Stats().Fences; lost == 0 || s.Forgotten != int64(lost) || s.Keys > remembered {
-		t.Errorf("%d entries are lost; Stats say %+v", lost, s)
+		t.Errorf("%d entries are lost, but Stats has %+v", lost, s)
 	}
 }
 
-// gated is a local tier whose walk waits in the middle.
+// gated is a local tier whose first walk waits until the test lets it go on.
 type gated struct {
 	*local.Tier
 	walks, shown int
@@ -62,7 +62,7 @@ func (g *gated) Range(f func(tier.Entry) bool) {
 	})
 }
 
-// Close waits for a walk and ends it, and no goroutine is left.
+// Close waits for a walk and ends it. No goroutine is left.
 func TestCloseWhileSettling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gated{Tier: local.New(local.Config{}), begun: make(chan struct{}), goOn: make(chan struct{})}
@@ -86,13 +86,13 @@ func TestCloseWhileSettling(t *testing.T) {
 			t.Errorf("Close = %v, want nil", err)
 		}
 		if g.walks != 1 || g.shown != 1 {
-			t.Errorf("%d walks went on for %d entries after Close began, want 1, 1", g.walks, g.shown)
+			t.Errorf("%d walks showed %d entries after Close began, want 1 and 1", g.walks, g.shown)
 		}
 	})
 }
 
-// What another process deleted stays deleted although so much else is deleted afterwards
-// that its fence is forgotten, and what nobody deleted stays.
+// After an entry is deleted, so much else is deleted that its fence is forgotten. The entry
+// stays deleted, and entries that were not deleted stay.
 func TestSettledTellsApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const residents, others, bulk = 1000, 400_000, 4000

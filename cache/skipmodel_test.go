@@ -22,8 +22,8 @@ const (
 	skipBound = 2 * time.Second
 )
 
-// skipWorld is the model of two processes on one remote tier and one log, whose calls skip
-// tiers at random. The source has versions.
+// skipWorld is the model of two processes on one remote tier and one log. Their calls skip tiers
+// at random. The source has versions.
 type skipWorld struct {
 	t      *testing.T
 	seed   uint64
@@ -34,12 +34,12 @@ type skipWorld struct {
 	now   [skipKeys]int
 	born  [skipKeys][]time.Time
 	floor [2][skipKeys][]floor // by process
-	seen  [2][skipKeys]int     // by reads that skipped the local tier alone
+	seen  [2][skipKeys]int     // by reads that skipped only the local tier
 
 	history []string
 }
 
-// floor says that from a moment on a process serves nothing below a version.
+// floor says that from a time on, a process serves no version below this one.
 type floor struct {
 	from    time.Time
 	version int
@@ -55,7 +55,7 @@ func (w *skipWorld) write(k int) {
 	w.born[k] = append(w.born[k], time.Now())
 }
 
-// invalidated notes what a call of process p that returned nil promises.
+// invalidated records what a call of process p promises when it returns nil.
 func (w *skipWorld) invalidated(p, k int, err error) {
 	if err != nil {
 		w.failf("process %d, key %d: %v", p, k, err)
@@ -69,7 +69,7 @@ func (w *skipWorld) invalidated(p, k int, err error) {
 	}
 }
 
-// judge checks what a read of process p that began at asked has returned.
+// judge checks the result of a read of process p that began at asked.
 func (w *skipWorld) judge(p, k, v int, asked time.Time) {
 	for _, f := range w.floor[p][k] {
 		if v < f.version && !asked.Before(f.from) {
@@ -77,11 +77,11 @@ func (w *skipWorld) judge(p, k, v int, asked time.Time) {
 		}
 	}
 	if v < w.now[k] && asked.Sub(w.born[k][v+1]) > skipTTL {
-		w.failf("process %d, key %d: version %d has been untrue for longer than the TTL", p, k, v)
+		w.failf("process %d, key %d: version %d was outdated for longer than the TTL", p, k, v)
 	}
 }
 
-// read makes one read of process p and checks that it keeps out of what it skips.
+// read makes one read of process p and checks that it does not use the tiers that it skips.
 func (w *skipWorld) read(p, k int, many, skipLocal, skipRemote bool, opts []cache.Option) {
 	c, ctx, asked := w.caches[p], w.t.Context(), time.Now()
 	if skipLocal {
@@ -100,7 +100,7 @@ func (w *skipWorld) read(p, k int, many, skipLocal, skipRemote bool, opts []cach
 	} else {
 		r, err = c.Fetch(ctx, k, nil, opts...)
 	}
-	synctest.Wait() // what it began is part of it
+	synctest.Wait() // includes work in the background
 	switch {
 	case err != nil:
 		w.failf("process %d, key %d: %v", p, k, err)
@@ -145,11 +145,11 @@ func (w *skipWorld) step(r *rand.Rand) {
 	default:
 		advance(time.Duration(r.IntN(6000)) * time.Millisecond)
 	}
-	advance(5 * time.Millisecond) // frames count whole milliseconds; values must not be of one age
+	advance(5 * time.Millisecond) // frames count whole milliseconds, and ages must differ
 }
 
-// Random calls of two processes that skip tiers: none is answered from a tier that it
-// skips or keeps anything there, and every promise holds.
+// Two processes make random calls that skip tiers. No call reads from or stores in a tier that
+// it skips, and every guarantee holds.
 func TestSkipModel(t *testing.T) {
 	seed, steps := seedOf(t), uint64(20)
 	if race.Enabled {

@@ -13,8 +13,8 @@ type pair struct {
 	User int
 }
 
-// An entry does not keep its full key: it is spelled again when a prefix is fenced, or
-// when somebody wants to know what left. It must be what it was.
+// An entry does not keep its full key. The key is encoded again when a prefix is fenced, and
+// when a hook reports the entry. It must be the same as before.
 func TestKeysAreSpelledAgain(t *testing.T) {
 	t.Run("string", func(t *testing.T) { spelledAgain(t, "a b/ü:1") })
 	t.Run("int", func(t *testing.T) { spelledAgain(t, -42) })
@@ -39,13 +39,13 @@ func spelledAgain[K comparable](t *testing.T, k K) {
 			t.Fatal(err)
 		}
 		if _, ok := c.Peek(t.Context(), k); !ok {
-			t.Fatal("what was Set is not there")
+			t.Fatal("Peek does not find the value of Set")
 		}
 	}
 	set()
 	set() // replaces the first
 	if len(left) != 1 {
-		t.Fatalf("OnRemoved heard of %q, want one key", left)
+		t.Fatalf("OnRemoved was called for %q, want one key", left)
 	}
 	full := left[0]
 	id, err := key.Of(k)
@@ -60,13 +60,13 @@ func spelledAgain[K comparable](t *testing.T, k K) {
 			t.Fatal(err)
 		}
 		if _, ok := c.Peek(t.Context(), k); !ok {
-			t.Errorf("gone with the prefix %q of others", prefix)
+			t.Errorf("the key was invalidated by the prefix %q of other keys", prefix)
 		}
 	}
 	if err := tiers.Invalidate(t.Context(), prefixOf(full)); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := c.Peek(t.Context(), k); ok {
-		t.Errorf("still there after its own key %q was invalidated as a prefix", full)
+		t.Errorf("the key was not invalidated by the prefix %q, which is the key itself", full)
 	}
 }

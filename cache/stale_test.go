@@ -103,9 +103,9 @@ func TestRefreshesAreBounded(t *testing.T) {
 		}
 		advance(6 * time.Second)
 		if src.peak != 3 {
-			t.Errorf("%d refreshes at a time, want 3", src.peak)
+			t.Errorf("%d concurrent refreshes, want 3", src.peak)
 		}
-		// The slots came back.
+		// The refreshes released their slots.
 		for range 5 {
 			for k := range 10 {
 				get(t, c, k)
@@ -113,7 +113,7 @@ func TestRefreshesAreBounded(t *testing.T) {
 			advance(6 * time.Second)
 		}
 		if s := total(tiers); s.Refreshes < 10 {
-			t.Errorf("Refreshes = %d, want all 10 keys", s.Refreshes)
+			t.Errorf("Refreshes = %d, want at least 10, one for each key", s.Refreshes)
 		}
 	})
 }
@@ -137,7 +137,7 @@ func TestRefreshPanics(t *testing.T) {
 			t.Errorf("Stats = %d refresh errors, %d panics, want 1, 1", s.RefreshErrors, s.LoadPanics)
 		}
 		if l := log.String(); !strings.Contains(l, "panicHere") || strings.Contains(l, "a-secret-value") {
-			t.Errorf("the log is to name the place and not the value:\n%s", l)
+			t.Errorf("want a log with the place of the panic and without its value:\n%s", l)
 		}
 		advance(5 * time.Second)
 		wantFetch(t, c, 1, fetched{"v", cache.Local, true, nil})
@@ -154,11 +154,11 @@ func TestFailingRefreshIsThrottled(t *testing.T) {
 		get(t, c, 1)
 		src.fail(errSource)
 		advance(10 * time.Second)
-		for range 300 { // 30 s of reads, within Stale
+		for range 300 { // 30 s of reads within Stale
 			wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil})
 			advance(100 * time.Millisecond)
 		}
-		// Throttle is 1 s: a try at 0, 1, … 29.
+		// Throttle is 1 s, so there are loads at 0, 1, … 29 s.
 		src.wantLoads(t, 1+30)
 		if s := total(tiers); s.RefreshErrors != 30 {
 			t.Errorf("RefreshErrors = %d, want 30", s.RefreshErrors)
@@ -197,7 +197,7 @@ func TestRefreshAhead(t *testing.T) {
 		name      string
 		beta      float64
 		took      time.Duration
-		low, high int // of 40 keys, how many may be refreshed within TTL
+		low, high int // bounds on how many of 40 keys are refreshed within the TTL
 	}{
 		{"off", 0, 5 * time.Second, 0, 0},
 		{"slow loads", 1, 5 * time.Second, 35, 40},
@@ -211,10 +211,10 @@ func TestRefreshAhead(t *testing.T) {
 				const keys = 40
 				crowd(keys, func(k int) { get(t, c, k) })
 				advance(time.Second)
-				for range 57 { // until 2 s before the end of the first TTL
+				for range 57 { // until 2 s before the first TTL ends
 					for k := range keys {
 						if r, err := c.Fetch(t.Context(), k, nil); err != nil || r.Stale || r.Source != cache.Local {
-							t.Errorf("Fetch(%d) = %+v, %v, want it fresh from here", k, r, err)
+							t.Errorf("Fetch(%d) = %+v, %v, want a fresh local value", k, r, err)
 						}
 					}
 					advance(time.Second)
@@ -227,7 +227,7 @@ func TestRefreshAhead(t *testing.T) {
 					}
 				}
 				if early < tt.low || early > tt.high {
-					t.Errorf("%d of %d keys were refreshed before their end, want %d to %d", early, keys, tt.low, tt.high)
+					t.Errorf("%d of %d keys were refreshed before their TTL ended, want %d to %d", early, keys, tt.low, tt.high)
 				}
 			})
 		})
@@ -239,7 +239,7 @@ func TestExpire(t *testing.T) {
 		name   string
 		policy patch
 		remote bool
-		want   fetched // of the next read
+		want   fetched // the result of the next read
 	}{
 		{"stale is served once more", swr, false, fetched{"1.1", cache.Local, true, nil}},
 		{"without Stale it loads", patch{}, false, fetched{"1.2", cache.Load, false, nil}},
@@ -255,7 +255,7 @@ func TestExpire(t *testing.T) {
 				}
 				c := with(t, open(t, tc), thingConfig{Load: src.load, Policy: tt.policy})
 				if err := c.Expire(t.Context(), 1); err != nil {
-					t.Errorf("Expire of nothing: %v", err)
+					t.Errorf("Expire of an absent key: %v", err)
 				}
 				get(t, c, 1)
 				advance(time.Millisecond)
@@ -294,22 +294,22 @@ func TestRefresh(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- c.Refresh(t.Context(), 1) }()
 		synctest.Wait()
-		wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil}) // meanwhile
+		wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil}) // during the refresh
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
 		src.fail(errSource)
 		wantError(t, c.Refresh(t.Context(), 1), "refresh", "default:things:1", errSource)
-		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil}) // it stands
+		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil}) // the value is kept
 		src.fail(cache.ErrNotFound)
 		wantError(t, c.Refresh(t.Context(), 1), "refresh", "default:things:1", cache.ErrNotFound)
 		wantFetch(t, c, 1, fetched{"", cache.Local, false, cache.ErrNotFound})
 	})
 }
 
-// Two processes refresh a key that is stale in both: whoever comes second takes
-// the other's value also when the claim was refused at first.
+// Two processes refresh a key that is stale in both. The second takes the value of the first,
+// even if its claim was refused before.
 func TestStaleValueOfTheRemoteTier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{took: 50 * time.Millisecond}
@@ -317,10 +317,10 @@ func TestStaleValueOfTheRemoteTier(t *testing.T) {
 		get(t, cs[0], 1)
 		advance(30 * time.Second)
 		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Remote, true, nil})
-		synctest.Wait() // it has the claim
+		synctest.Wait() // process 1 has the claim
 		wantFetch(t, cs[0], 1, fetched{"1.1", cache.Local, true, nil})
 		advance(time.Second)
-		get(t, cs[0], 1) // asks again, and adopts
+		get(t, cs[0], 1) // refreshes again, and takes the value
 		advance(time.Second)
 		wantFetch(t, cs[0], 1, fetched{"1.2", cache.Local, false, nil})
 		wantFetch(t, cs[1], 1, fetched{"1.2", cache.Local, false, nil})
@@ -347,17 +347,17 @@ func TestNotModified(t *testing.T) {
 		advance(15 * time.Second)
 		wantFetch(t, c, 1, fetched{"first", cache.Local, true, nil})
 		synctest.Wait()
-		wantFetch(t, c, 1, fetched{"first", cache.Local, false, nil}) // its lifetime began anew
+		wantFetch(t, c, 1, fetched{"first", cache.Local, false, nil}) // its lifetime starts again
 		advance(9 * time.Second)
 		wantFetch(t, c, 1, fetched{"first", cache.Local, false, nil})
 		if len(previous) != 1 || previous[0] != "first" {
-			t.Errorf("the loader saw %q before, want first, once", previous)
+			t.Errorf("Previous returned %q, want first, once", previous)
 		}
-		// An invalidated value is nobody's predecessor.
+		// An invalidated value is never Previous.
 		invalidateTag(t, tiers, "t")
 		wantFetch(t, c, 1, fetched{"first", cache.Load, false, nil})
 		if len(previous) != 1 {
-			t.Errorf("an invalidated value was handed to the loader: %q", previous)
+			t.Errorf("Previous returned an invalidated value: %q", previous)
 		}
 	})
 }
@@ -370,12 +370,12 @@ func TestNotModifiedWithoutPrevious(t *testing.T) {
 		_, err := c.Get(t.Context(), 1)
 		wantError(t, err, "get", "default:things:1", cache.ErrNotModified)
 		if errors.Is(err, cache.ErrNotFound) {
-			t.Error("it counts as absence")
+			t.Error("the error is taken for ErrNotFound")
 		}
 	})
 }
 
-// lockedBuffer is a log that goroutines write to.
+// lockedBuffer is a log that goroutines write to concurrently.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  strings.Builder

@@ -12,14 +12,14 @@ import (
 	"github.com/twofold-go/twofold/internal/script"
 )
 
-// origin is what the processes of a story load from. Every key is there and
-// says v1 until the story says otherwise. A load reads when it begins, and
-// answers when slow is over and nothing blocks it, as a database would.
+// origin is the source of a story's processes. Every key has the value v1 until the story
+// changes it. A load reads the value when it begins. It answers after slow, when nothing blocks
+// it, as a database would.
 type origin struct {
 	mu      sync.Mutex // protects the rest
 	slow    time.Duration
-	gate    chan struct{}   // what new loads wait for; nil: nothing
-	gates   []chan struct{} // what any load waits for
+	gate    chan struct{}   // new loads wait for it, if not nil
+	gates   []chan struct{} // loads wait for these
 	fails   bool
 	panics  bool
 	failing map[string]bool
@@ -27,7 +27,7 @@ type origin struct {
 	gone    map[string]bool
 	tags    map[string][]string
 	reads   map[string][]string
-	asks    map[string]bool // a loader asks whether its value has changed
+	asks    map[string]bool // loaders that report an unchanged value
 }
 
 func newOrigin() *origin {
@@ -40,14 +40,18 @@ func newOrigin() *origin {
 
 // command changes the source:
 //
-//	source slow=10ms          how long a load takes
+//	source slow=10ms          the time of a load
 //	source block              loads that begin from now on hang
-//	source free | go          those to come do not | nor those that hang
-//	source fail [KEY] | panic | ok
-//	source put KEY VALUE      a new value; gone KEY: there is none
-//	source tags KEY TAG...    the loader of KEY names what its value depends on
+//	source free               loads that begin from now on do not hang
+//	source go                 the same, and loads that hang go on
+//	source fail [KEY]         loads fail, of KEY or of all keys
+//	source panic              loads panic
+//	source ok                 loads neither fail nor panic
+//	source put KEY VALUE      sets a value
+//	source gone KEY           removes the value
+//	source tags KEY TAG...    the loader of KEY names the tags of its value
 //	source reads KEY KEY...   the loader of KEY reads other keys through the cache
-//	source asks KEY           the loader of KEY says when nothing has changed
+//	source asks KEY           the loader of KEY reports an unchanged value
 func (o *origin) command(c *script.Call) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -86,14 +90,14 @@ func (o *origin) command(c *script.Call) error {
 	case "asks":
 		o.asks[key] = true
 	default:
-		return fmt.Errorf("a source cannot %s", words[0])
+		return fmt.Errorf("the source has no command %s", words[0])
 	}
 	return nil
 }
 
 var errOrigin = errors.New("the source is down")
 
-// read is what the source holds under k now.
+// read returns the source's value of k.
 func (o *origin) read(k string) (v string, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -109,7 +113,7 @@ func (o *origin) read(k string) (v string, err error) {
 	return "v1", nil
 }
 
-// wait is the time that a load takes.
+// wait takes the time of a load.
 func (o *origin) wait(ctx context.Context) error {
 	o.mu.Lock()
 	slow, gate, panics := o.slow, o.gate, o.panics
@@ -131,8 +135,8 @@ func (o *origin) wait(ctx context.Context) error {
 	}
 }
 
-// loadMany is the loader of a process for one key or many: the source, with a
-// line in the story.
+// loadMany is the loader of a process for one key or many. It reads the source and writes lines
+// to the story.
 func (p *process) loadMany(ctx context.Context, keys []string) (map[string]string, error) {
 	values, failed, errs := map[string]string{}, []string(nil), error(nil)
 	for _, k := range keys {
@@ -174,8 +178,8 @@ func (p *process) loadMany(ctx context.Context, keys []string) (map[string]strin
 	return values, errs
 }
 
-// build makes what the cache keeps of a source's value: it records what the
-// value depends on, and joins the values of the keys it is made of.
+// build makes the loader's value from a source's value. It records what the value depends on,
+// and adds the values of the keys that it reads.
 func (p *process) build(ctx context.Context, k, v string) (string, error) {
 	p.source.mu.Lock()
 	tags, reads, asks := p.source.tags[k], p.source.reads[k], p.source.asks[k]
@@ -204,8 +208,8 @@ func (p *process) build(ctx context.Context, k, v string) (string, error) {
 	return v, nil
 }
 
-// full spells out keys as the remote tier does. A loader is told its key alone;
-// the tenant is in the context of the call it loads for.
+// full returns the full keys, as the remote tier has them. A loader gets only its own part of
+// the key. The tenant is in the context of the call.
 func full(ctx context.Context, keys ...string) []string {
 	tenant := cache.DefaultTenant
 	if l, ok := ctx.Value(lookKey{}).(*look); ok {

@@ -18,31 +18,30 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// The stories in testdata show the two-tier protocol step by step: two
-// processes, a and b, on one remote tier and one source, and what each of them
-// did. To read one, start at its first lines; to write one, leave the part
-// below the dashes empty and run with -update.
+// The stories in testdata show the two-tier protocol step by step. They have two processes, a
+// and b, on one remote tier and one source. To read a story, start at its first lines. To write
+// one, leave the part below the dashes empty and run with -update.
 func TestStories(t *testing.T) {
 	script.Run(t, "testdata/*.txt", newStage)
 }
 
-// stage is where a story plays.
+// stage is the scene of a story.
 type stage struct {
 	env    *script.Env
 	source *origin
 	procs  []*process
 }
 
-// process is one set of tiers. Its calls to the remote tier take wire; b is a
-// little further away than a, so that no two things happen at one instant and
-// every story has one outcome.
+// process is one set of tiers. Its calls to the remote tier take the time wire. b is a little
+// further away than a, so that no two events come at the same instant, and every story has one
+// outcome.
 type process struct {
 	name   string
 	env    *script.Env
 	source *origin
 	wire   time.Duration
-	redis  *tiertest.Memory // what both share
-	link   *tiertest.Faulty // this process's way to it
+	redis  *tiertest.Memory // both processes share it
+	link   *tiertest.Faulty // this process's link to redis
 	tiers  *cache.Tiers
 	things cache.Cache[string, string]
 }
@@ -73,8 +72,8 @@ func newStage(t *testing.T, env *script.Env) map[string]script.Command {
 	return commands
 }
 
-// policy sets the policy of both processes: what the line does not name is as
-// policy.Default says.
+// policy sets the policy of both processes. Fields that the line does not name have their values
+// from policy.Default.
 func (w *stage) policy(c *script.Call) error {
 	var q policy.Patch
 	for name, field := range map[string]**time.Duration{
@@ -103,7 +102,7 @@ func (w *stage) hang(c *script.Call) error {
 	return w.links(c, func(f *tiertest.Faulty) { f.Hang(true) })
 }
 
-// lose makes the answers to claims get lost on their way back.
+// lose loses the answers to claims.
 func (w *stage) lose(c *script.Call) error {
 	return w.links(c, func(f *tiertest.Faulty) { f.LoseClaims(true) })
 }
@@ -112,8 +111,7 @@ func (w *stage) mend(c *script.Call) error {
 	return w.links(c, (*tiertest.Faulty).Heal)
 }
 
-// links does something to everybody's way to the remote tier, or to one
-// process's.
+// links applies a fault to the remote links of all processes, or of one.
 func (w *stage) links(c *script.Call, do func(*tiertest.Faulty)) error {
 	found := false
 	for _, p := range w.procs {
@@ -123,12 +121,12 @@ func (w *stage) links(c *script.Call, do func(*tiertest.Faulty)) error {
 		}
 	}
 	if !found {
-		return fmt.Errorf("who is %s?", c.Arg(0))
+		return fmt.Errorf("no process is called %s", c.Arg(0))
 	}
 	return nil
 }
 
-// command is one call of the cache's API.
+// command makes one call of the cache's API.
 func (p *process) command(c *script.Call) error {
 	things := p.things
 	if c.Has("tenant") {
@@ -168,7 +166,7 @@ func (p *process) command(c *script.Call) error {
 	case "stats":
 		return p.stats(c, words[:len(words)-1])
 	default:
-		return fmt.Errorf("nothing is called %s", verb)
+		return fmt.Errorf("no verb is called %s", verb)
 	}
 	return nil
 }
@@ -187,7 +185,7 @@ func (p *process) get(c *script.Call, things cache.Cache[string, string], k stri
 	if r.Stale {
 		stale = " (stale)"
 	}
-	// A local hit is what takes no time at all.
+	// A hit that takes no time is a local hit.
 	switch hit := r.Source == cache.Local && time.Since(begun) == 0; {
 	case err != nil && hit:
 		c.Printf("local hit: %s: %s", k, cause(err))
@@ -250,7 +248,7 @@ func (p *process) invalidate(c *script.Call, kind, what string) error {
 	return nil
 }
 
-// stats prints fields of cache.Counts by their names.
+// stats prints the named fields of cache.Counts.
 func (p *process) stats(c *script.Call, names []string) error {
 	counts := reflect.ValueOf(p.tiers.Stats().Total)
 	var line []string
@@ -265,14 +263,14 @@ func (p *process) stats(c *script.Call, names []string) error {
 	return nil
 }
 
-// report says how a write ended, if there is anything to say.
+// report prints the error of a write, if any.
 func report(c *script.Call, verb string, err error) {
 	if err != nil {
 		c.Printf("%s: %s", verb, cause(err))
 	}
 }
 
-// cause is an error without the cache's own words around it.
+// cause returns the text of an error without the cache's own words.
 func cause(err error) string {
 	for ce, ok := errors.AsType[*cache.Error](err); ok; ce, ok = errors.AsType[*cache.Error](err) {
 		err = ce.Err
@@ -280,8 +278,8 @@ func cause(err error) string {
 	return strings.TrimPrefix(err.Error(), "cache: ")
 }
 
-// short is a key as a story spells it: without the namespace, and without the
-// tenant when that is the default one.
+// short returns a key as stories print it: without the namespace, and without the default
+// tenant.
 func short(text string) string {
 	tenant, rest, _ := strings.Cut(text, ":things:")
 	rest = strings.ReplaceAll(rest, "%3A", ":")

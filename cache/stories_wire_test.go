@@ -15,9 +15,9 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// look is one call of a story, found in the context of whatever the cache does
-// for it. What is done for a call that has not returned yet shows that the
-// local tier could not answer; what is done later is a refresh behind it.
+// look is one call of a story. It is in the context of everything that the cache does for the
+// call. An event before the call returns shows that the local tier had no answer. A later event
+// belongs to a refresh in the background.
 type look struct {
 	tenant   string
 	returned atomic.Bool
@@ -26,7 +26,7 @@ type look struct {
 	said map[string]string
 }
 
-// lookKey finds the look in a context.
+// lookKey is the key of the look in a context.
 type lookKey struct{}
 
 func newLook(ctx context.Context, tenant string) (*look, context.Context) {
@@ -34,8 +34,8 @@ func newLook(ctx context.Context, tenant string) (*look, context.Context) {
 	return l, context.WithValue(ctx, lookKey{}, l)
 }
 
-// first reports whether text differs from what was said about the key before,
-// so that a story shows one line for somebody who asks every few milliseconds.
+// first reports whether text differs from the last text about the key. So a call that polls
+// every few milliseconds gets one line in the story.
 func (l *look) first(key, text string) bool {
 	if l == nil {
 		return true
@@ -49,7 +49,7 @@ func (l *look) first(key, text string) bool {
 	return true
 }
 
-// say reports an event of the process about keys.
+// say reports an event of the process for some keys.
 func (p *process) say(ctx context.Context, what string, keys ...string) {
 	l, _ := ctx.Value(lookKey{}).(*look)
 	var fresh []string
@@ -63,8 +63,7 @@ func (p *process) say(ctx context.Context, what string, keys ...string) {
 	}
 }
 
-// sayEach reports for each key what is said of it, one line for those of whom
-// the same is said.
+// sayEach reports an event for each key, with one line for all keys of the same event.
 func (p *process) sayEach(ctx context.Context, keys []string, of func(i int) string) {
 	same := map[string][]string{}
 	for i, k := range keys {
@@ -75,8 +74,7 @@ func (p *process) sayEach(ctx context.Context, keys []string, of func(i int) str
 	}
 }
 
-// misses reports, once for each key, that a call has to look further than the
-// local tier.
+// misses reports, once for each key, that the local tier had no answer for the call.
 func (p *process) misses(ctx context.Context, keys ...string) {
 	l, _ := ctx.Value(lookKey{}).(*look)
 	if l == nil || l.returned.Load() {
@@ -85,8 +83,8 @@ func (p *process) misses(ctx context.Context, keys ...string) {
 	p.say(ctx, "local miss", slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return !l.first("local "+k, "miss") })...)
 }
 
-// wire is the remote tier as one process reaches it. Every call takes a moment
-// and leaves a line in the story.
+// wire is the remote tier as one process reaches it. Every call takes a moment and adds a line
+// to the story.
 type wire struct {
 	p *process
 	f *tiertest.Faulty
@@ -114,7 +112,7 @@ func (w wire) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
 	return got, nil
 }
 
-// describe says what a frame means to whoever reads it.
+// describe returns the meaning of a frame for its reader.
 func describe(frame []byte) string {
 	if frame == nil {
 		return "remote miss"
@@ -163,8 +161,7 @@ func (w wire) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim)
 	return got, nil
 }
 
-// holds reports which claims are there already. It asks on its own account,
-// past the faults.
+// holds reports which claims are in the tier already. It bypasses the faults.
 func (w wire) holds(keys []string, claims []tier.Claim) []bool {
 	held := make([]bool, len(keys))
 	for i, k := range keys {

@@ -23,7 +23,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// watched is a set of tiers whose telemetry is recorded.
+// watched is Tiers whose telemetry is recorded.
 type watched struct {
 	*cache.Tiers
 	reader *metric.ManualReader
@@ -44,8 +44,8 @@ func watch(t *testing.T, cfg cache.TiersConfig) *watched {
 	return w
 }
 
-// numbers returns every data point that is not zero, by "name{attributes}":
-// sums and gauges by value, ages in ms, histograms by count.
+// numbers returns every data point that is not zero, by "name{attributes}". Sums and gauges have
+// their values, ages are in ms, and histograms have their counts.
 func (w *watched) numbers(t *testing.T) map[string]int64 {
 	t.Helper()
 	var rm metricdata.ResourceMetrics
@@ -124,7 +124,7 @@ func TestInstruments(t *testing.T) {
 
 		got := w.numbers(t)
 		for name := range got {
-			// Sizes and counts of calls are checked below or elsewhere.
+			// Other checks cover sizes and numbers of calls.
 			for _, skip := range []string{"cache.local.bytes", "cache.remote.duration", "cache.value.size", "cache.fences"} {
 				if strings.HasPrefix(name, skip) {
 					delete(got, name)
@@ -152,7 +152,7 @@ func TestInstruments(t *testing.T) {
 			"cache.load.duration{" + ns + "}":                  6,
 			"cache.staleness.age{" + ns + "}":                  2,
 
-			// The local hits of this test are too few for the sample.
+			// This test has too few local hits for the sample.
 			"cache.get.duration{" + ns + ",outcome=load,sampled=1}":     5,
 			"cache.get.duration{" + ns + ",outcome=remote,sampled=1}":   1,
 			"cache.get.duration{" + ns + ",outcome=stale,sampled=1}":    1,
@@ -173,7 +173,7 @@ func TestInstruments(t *testing.T) {
 		}
 		s := w.Stats()
 		if diff := cmp.Diff(s.Local.Bytes, all["cache.local.bytes{}"]); diff != "" {
-			t.Errorf("local bytes differ between Stats and gauge: %s", diff)
+			t.Errorf("Stats and the gauge have different local bytes: %s", diff)
 		}
 		for name, n := range map[string]int64{
 			"cache.hit{" + ns + ",tier=local}": s.Total.LocalHits, "cache.hit{" + ns + ",tier=remote}": s.Total.RemoteHits,
@@ -183,7 +183,7 @@ func TestInstruments(t *testing.T) {
 			"cache.refresh{" + ns + ",outcome=ok}": s.Total.Refreshes,
 		} {
 			if all[name] != n {
-				t.Errorf("%s = %d, Stats says %d", name, all[name], n)
+				t.Errorf("%s = %d, but Stats has %d", name, all[name], n)
 			}
 		}
 	})
@@ -218,10 +218,10 @@ func TestSpans(t *testing.T) {
 		leader, waiter := w.named("reader 0")[0], w.named("reader 1")[0]
 		load := w.named("cache.load")
 		if len(load) != 1 || load[0].Parent().SpanID() != leader.SpanContext().SpanID() {
-			t.Fatalf("%d load spans, want one below the leader's", len(load))
+			t.Fatalf("%d load spans, want one with the leader's span as its parent", len(load))
 		}
 		if l := waiter.Links(); len(l) != 1 || l[0].SpanContext.SpanID() != load[0].SpanContext().SpanID() {
-			t.Errorf("the waiter's links are %v, want one to the load", l)
+			t.Errorf("the waiter's links are %v, want one link to the load", l)
 		}
 		if diff := cmp.Diff([]attribute.KeyValue{
 			attribute.String("cache.namespace", "things"), attribute.String("cache.tenant", "default"),
@@ -240,28 +240,27 @@ func TestSpans(t *testing.T) {
 		advance(2 * time.Second)
 		refresh := w.named("cache.refresh")
 		if len(refresh) != 1 || refresh[0].Parent().IsValid() {
-			t.Fatalf("%d refresh spans, want one, without a parent", len(refresh))
+			t.Fatalf("%d refresh spans, want one without a parent", len(refresh))
 		}
 		if l := refresh[0].Links(); len(l) != 1 || l[0].SpanContext.SpanID() != reader.SpanContext().SpanID() {
-			t.Errorf("the refresh's links are %v, want one to its cause", l)
+			t.Errorf("the refresh's links are %v, want one link to the read that caused it", l)
 		}
 
 		deleter := call("deleter", func(ctx context.Context) { _ = c.Delete(ctx, 1) })
 		inv := w.named("cache.invalidate")
 		if len(inv) != 1 || inv[0].Parent().SpanID() != deleter.SpanContext().SpanID() {
-			t.Errorf("%d invalidate spans, want one below the caller's", len(inv))
+			t.Errorf("%d invalidate spans, want one with the caller's span as its parent", len(inv))
 		}
 
 		src.fail(errSource)
 		call("failing reader", func(ctx context.Context) { _, _ = c.Get(ctx, 2) })
 		if s := w.named("cache.load"); s[len(s)-1].Status().Code != codes.Error {
-			t.Errorf("the failed load's status is %v", s[len(s)-1].Status())
+			t.Errorf("the failed load's status is %v, want Error", s[len(s)-1].Status())
 		}
 	})
 }
 
-// Nothing of a value, of a loader's error or of what it panics with reaches a
-// log line, a span or a metric.
+// Values, loaders' errors and panic values must not appear in log lines, spans or metrics.
 func TestNothingLeaks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const secret = "4711-secret-0815"
@@ -284,7 +283,7 @@ func TestNothingLeaks(t *testing.T) {
 				case k == 2:
 					return value{}, errors.New("no access with password " + secret)
 				case k == 3:
-					return value{Text: secret, F: zero / zero}, nil // does not encode
+					return value{Text: secret, F: zero / zero}, nil // cannot be encoded
 				case k == 4:
 					return value{}, codedError{"denied", secret}
 				}
@@ -293,7 +292,7 @@ func TestNothingLeaks(t *testing.T) {
 		})
 		get(t, c, 1)
 		advance(15 * time.Second)
-		get(t, c, 1) // its refresh panics
+		get(t, c, 1) // the refresh panics
 		synctest.Wait()
 		for k := 2; k < 5; k++ {
 			_, _ = c.Get(t.Context(), k)
@@ -308,26 +307,25 @@ func TestNothingLeaks(t *testing.T) {
 		_, _ = c.Get(t.Context(), 6)
 		remote.Fail(errors.New("cannot store " + secret))
 		for k := 10; k < 20; k++ {
-			get(t, c, k) // the breaker opens, which is logged
+			get(t, c, k) // the breaker opens, and the log says so
 		}
 
 		if s := w.log.String(); strings.Contains(s, secret) || !strings.Contains(s, "panicked") || !strings.Contains(s, "breaker") || !strings.Contains(s, "encode") {
-			t.Errorf("the log lacks a line or has a secret:\n%s", s)
+			t.Errorf("the log lacks a line or contains the secret:\n%s", s)
 		}
 		for _, s := range w.spans.Ended() {
 			if text := fmt.Sprintf("%+v %+v %+v %+v %s", s.Attributes(), s.Events(), s.Links(), s.Status(), s.Name()); strings.Contains(text, secret) {
-				t.Errorf("a span has it: %s", text)
+				t.Errorf("a span contains the secret: %s", text)
 			}
 		}
 		for name := range w.numbers(t) {
 			if strings.Contains(name, secret) {
-				t.Errorf("a metric has it: %s", name)
+				t.Errorf("a metric contains the secret: %s", name)
 			}
 		}
 	})
 }
 
-// Every read is counted once.
 func TestEveryReadIsCountedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{took: 10 * time.Millisecond}

@@ -11,7 +11,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// What the log goes through shows in the instruments and in Stats, alike.
+// Stats and the instruments report the same about the log.
 func TestLogInstruments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
@@ -34,7 +34,7 @@ func TestLogInstruments(t *testing.T) {
 		}
 		log.Trim(1)
 		if err := tell(w.Tiers); err == nil {
-			t.Error("the log is away, and Invalidate returned nil")
+			t.Error("Invalidate returned nil while the log was unreachable")
 		}
 		advance(bound + time.Second)
 		away := w.numbers(t)
@@ -43,14 +43,14 @@ func TestLogInstruments(t *testing.T) {
 			"cache.log.bump{}": 1, "cache.invalidate.lag{}": 1,
 		} {
 			if got := away[name]; got != want {
-				t.Errorf("while the log is away, %s = %d, want %d", name, got, want)
+				t.Errorf("while the log is unreachable, %s = %d, want %d", name, got, want)
 			}
 		}
 		if age := away["cache.lease.age{}"]; age < bound.Milliseconds() {
-			t.Errorf("the lease is %d ms old, want %d at least", age, bound.Milliseconds())
+			t.Errorf("the lease is %d ms old, want at least %d", age, bound.Milliseconds())
 		}
 		if age := away["cache.pending.age{}"]; age != (bound + 1250*time.Millisecond).Milliseconds() {
-			t.Errorf("what waits is %d ms old, want what the call waited and a second more than %v", age, bound)
+			t.Errorf("the pending invalidation is %d ms old, want InvalidateWait and a second more than %v", age, bound)
 		}
 		if away["cache.log.error{op=sync}"] == 0 || away["cache.log.error{op=tail}"] == 0 {
 			t.Error("failed calls are not counted")
@@ -64,11 +64,11 @@ func TestLogInstruments(t *testing.T) {
 			"cache.lease.age{}": s.LeaseAge.Milliseconds(), "cache.pending.age{}": 0,
 		} {
 			if back[name] != want {
-				t.Errorf("%s = %d, Stats says %d", name, back[name], want)
+				t.Errorf("%s = %d, but Stats has %d", name, back[name], want)
 			}
 		}
 		if s.Gaps == 0 || s.Pending != 0 || s.LeaseAge > bound/2 {
-			t.Errorf("Stats = %+v, want the gap, nothing pending and a young lease", s)
+			t.Errorf("Stats = %+v, want a gap, nothing pending and a young lease", s)
 		}
 	})
 }

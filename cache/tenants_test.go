@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// A tenant whose name is not valid has no counters, however often it is asked
-// for, and its calls fail by its name.
+// A tenant with an invalid name gets no counters, and its calls fail with an error about the
+// name.
 func TestInvalidTenantsUseUpNothing(t *testing.T) {
 	src := &source{}
 	tiers := open(t, cache.TiersConfig{MaxTenants: 3})
@@ -30,11 +30,11 @@ func TestInvalidTenantsUseUpNothing(t *testing.T) {
 		tenants = append(tenants, s.Tenant)
 	}
 	if len(tenants) != 2 || tenants[0] != cache.DefaultTenant || tenants[1] != "good" {
-		t.Errorf("tenants with counters = %q, want the two that are valid", tenants)
+		t.Errorf("tenants with counters = %q, want the two valid ones", tenants)
 	}
 }
 
-// Each tenant beyond the cap has the policy that the table has for it.
+// Each tenant beyond MaxTenants still has its own policy from the table.
 func TestTenantsBeyondTheCapHaveTheirPolicies(t *testing.T) {
 	src := &source{}
 	tiers := open(t, cache.TiersConfig{MaxTenants: 1})
@@ -52,12 +52,11 @@ func TestTenantsBeyondTheCapHaveTheirPolicies(t *testing.T) {
 		t.Fatal(err)
 	}
 	if on, off := read("on"), read("off"); on != 0 || off != 2 {
-		t.Errorf("%d and %d loads, want none of the tenant that is on and two of the one that is off", on, off)
+		t.Errorf("%d and %d loads, want 0 of tenant on and 2 of tenant off", on, off)
 	}
 }
 
-// Handles of ever new tenants keep no memory, neither their names nor what the
-// names were cut from.
+// Many tenants leave no memory in use, of their names or of the strings that contain them.
 func TestTenantsKeepNoMemory(t *testing.T) {
 	c := with(t, open(t, cache.TiersConfig{MaxTenants: 10}), thingConfig{Load: (&source{}).load})
 	var before, after runtime.MemStats
@@ -70,7 +69,7 @@ func TestTenantsKeepNoMemory(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	if n := int64(after.HeapAlloc) - int64(before.HeapAlloc); n > 1<<20 {
-		t.Errorf("20,000 handles that are gone keep %d bytes", n)
+		t.Errorf("20,000 unused tenants keep %d bytes", n)
 	}
 	runtime.KeepAlive(c)
 }

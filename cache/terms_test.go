@@ -13,7 +13,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// saying is a loader that calls say for each load.
+// saying returns a loader that calls say for each load.
 func (s *source) saying(say func(f *cache.Fill)) func(context.Context, int) (string, error) {
 	return func(ctx context.Context, k int) (string, error) {
 		say(cache.Filling(ctx))
@@ -21,8 +21,8 @@ func (s *source) saying(say func(f *cache.Fill)) func(context.Context, int) (str
 	}
 }
 
-// What a loader says of Stale and StaleIfError binds the process that loaded the value, and
-// one that reads its cell under another policy.
+// A loader's Stale and StaleIfError bind the process that loaded the value, and any process with
+// another policy that reads its cell.
 func TestTermsBindEveryReader(t *testing.T) {
 	const ttl, minute = 10 * time.Second, time.Minute
 	none := patch{TTL: new(ttl)}
@@ -34,8 +34,8 @@ func TestTermsBindEveryReader(t *testing.T) {
 		say            func(f *cache.Fill)
 		after          time.Duration
 		down           bool
-		stale          bool   // served stale
-		wrote          string // "": as stale says; else what the writer itself gets
+		stale          bool   // the value is served stale
+		wrote          string // if not empty, the writer gets this value stale
 	}{
 		{"nothing said, both serve stale", swr, swr, nothing, 30 * time.Second, false, true, ""},
 		{"nothing said, the reader does not", swr, none, nothing, 30 * time.Second, false, false, "1.1"},
@@ -76,11 +76,11 @@ func TestTermsBindEveryReader(t *testing.T) {
 					stale := tt.stale || who == 0 && tt.wrote != ""
 					switch {
 					case stale && (r.Value != "1.1" || !r.Stale || err != nil):
-						t.Errorf("Fetch = %+v, %v; want 1.1, stale", r, err)
+						t.Errorf("Fetch = %+v, %v; want a stale 1.1", r, err)
 					case !stale && tt.down && !errors.Is(err, errSource):
 						t.Errorf("Fetch = %+v, %v; want the source's error", r, err)
 					case !stale && !tt.down && (r.Value != "1.2" || r.Source != cache.Load || err != nil):
-						t.Errorf("Fetch = %+v, %v; want 1.2, loaded", r, err)
+						t.Errorf("Fetch = %+v, %v; want 1.2 from a load", r, err)
 					}
 				})
 			})
@@ -88,8 +88,8 @@ func TestTermsBindEveryReader(t *testing.T) {
 	}
 }
 
-// An Expire moves a value's own Stale and StaleIfError to the front, also of a value that
-// was fresh for ever and had no end to count them from.
+// After an Expire the value's own Stale and StaleIfError count from the Expire. This also holds
+// for a value with TTL policy.Forever.
 func TestTermsAndExpire(t *testing.T) {
 	for name, ttl := range map[string]time.Duration{"an hour": time.Hour, "for ever": policy.Forever} {
 		t.Run(name, func(t *testing.T) {

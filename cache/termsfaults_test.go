@@ -11,8 +11,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A value with SetStale(0) is not served because its load is slow, as one with the policy's
-// StaleIfError alone is.
+// The policy's StaleIfError lets a value stand in for a slow load after SoftTimeout. SetStale(0)
+// prevents this.
 func TestSlowLoadAfterSetStaleOfZero(t *testing.T) {
 	for name, tt := range map[string]struct {
 		say  func(f *cache.Fill)
@@ -37,8 +37,7 @@ func TestSlowLoadAfterSetStaleOfZero(t *testing.T) {
 	}
 }
 
-// A value with SetStale(0) that is fresh, but not trusted any more, is served after
-// SoftTimeout.
+// A value with SetStale(0) is fresh, but LocalTTL has passed. It is served after SoftTimeout.
 func TestSlowLoadOfAnUntrustedValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{took: 10 * time.Second}
@@ -56,7 +55,7 @@ func TestSlowLoadOfAnUntrustedValue(t *testing.T) {
 	})
 }
 
-// An Expire leaves the life of a value that is stale without end.
+// An Expire does not remove a value whose Stale, StaleIfError or Keep has no end.
 func TestExpireOfEndlessStale(t *testing.T) {
 	for name, say := range map[string]func(f *cache.Fill){
 		"Stale":        func(f *cache.Fill) { f.SetStale(math.MaxInt64) },
@@ -86,8 +85,8 @@ func TestExpireOfEndlessStale(t *testing.T) {
 	}
 }
 
-// What was built of an expired part is not what a load may say of that it still stands: it
-// would be fresh then.
+// A load does not get a value built from an expired part as Previous. ErrNotModified would make
+// that value fresh.
 func TestNotModifiedOfExpiredParts(t *testing.T) {
 	for name, reader := range map[string]int{"one process": 0, "two processes": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +112,7 @@ func TestNotModifiedOfExpiredParts(t *testing.T) {
 				for range 5 {
 					advance(2 * time.Second)
 					if r, err := pages[reader].Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
-						t.Errorf("page = %+v, %v; want a stale one", r, err)
+						t.Errorf("page = %+v, %v; want a stale page", r, err)
 					}
 				}
 				for range 3 {
@@ -122,7 +121,7 @@ func TestNotModifiedOfExpiredParts(t *testing.T) {
 				}
 				advance(time.Minute)
 				if r, err := pages[reader].Fetch(t.Context(), 1, nil); err != nil || r.Value == "1.1" || r.Stale {
-					t.Errorf("page = %+v, %v; want the new one", r, err)
+					t.Errorf("page = %+v, %v; want the new page", r, err)
 				}
 			})
 		})

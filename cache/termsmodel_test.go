@@ -16,14 +16,14 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// said is one load of the terms' model: what it said, and when it began.
+// said is one load of the model: the lifetimes that it set, and when it began.
 type said struct {
 	at                        time.Time
 	ttl, stale, ifError, keep time.Duration
 	tags                      int
 }
 
-// termsModel is two processes on one log, whose source says something else of each value.
+// termsModel is two processes on one log. Their loader sets other lifetimes for each value.
 type termsModel struct {
 	*testing.T
 	rnd     *rand.Rand
@@ -32,7 +32,7 @@ type termsModel struct {
 	down    bool
 	loads   int
 	next    said
-	of      map[string][]said // by value: the loads that brought it or said that it stands
+	of      map[string][]said // by value: the loads that returned it or ErrNotModified for it
 	died    time.Time         // when a tag of all values was last invalidated
 	expired time.Time
 }
@@ -44,7 +44,7 @@ func (m *termsModel) load(ctx context.Context, _ int) (string, error) {
 	f.SetStale(now.stale)
 	f.SetStaleIfError(now.ifError)
 	f.SetKeep(now.keep)
-	cache.Depend(ctx, append(tagNames(now.tags), "last")...) // beyond the limit there is no room for it
+	cache.Depend(ctx, append(tagNames(now.tags), "last")...) // beyond the limit a cell has no room for "last"
 	v, ok := cache.Previous[string](ctx)
 	if ok {
 		m.known(m.of, v, "Previous", func(s said) time.Duration { return s.ttl + s.stale + s.ifError + s.keep })
@@ -62,19 +62,19 @@ func (m *termsModel) load(ctx context.Context, _ int) (string, error) {
 	return v, nil
 }
 
-// known checks that a value is of a load behind the last invalidation, and not too old for
-// what that load said. A load that was not stored leaves what an earlier one said.
+// known checks that a load after the last invalidation returned the value, and that the value is
+// not older than that load allows. If a load was not stored, the limits of an earlier load still
+// hold.
 func (m *termsModel) known(of map[string][]said, v, by string, most func(said) time.Duration) {
 	if !slices.ContainsFunc(of[v], func(s said) bool { return !s.at.Before(m.died) && time.Since(s.at) <= most(s) }) {
-		m.Errorf("%v: %s = %s, last invalidated %v; its loads %+v", time.Now(), by, v, m.died, of[v])
+		m.Errorf("%v: %s = %s, last invalidated at %v; its loads are %+v", time.Now(), by, v, m.died, of[v])
 	}
 }
 
-// read checks one answer.
 func (m *termsModel) read(i int, opts ...cache.Option) {
 	before := maps.Clone(m.of)
 	r, err := m.cs[i].Fetch(m.Context(), 1, nil, opts...)
-	synctest.Wait() // a refresh may run
+	synctest.Wait() // wait for a refresh
 	switch {
 	case err != nil && !m.down:
 		m.Errorf("Fetch: %v", err)
@@ -89,7 +89,7 @@ func (m *termsModel) read(i int, opts ...cache.Option) {
 			return s.ttl
 		})
 	case m.down:
-		m.known(before, r.Value, "in place of an error", func(s said) time.Duration { return s.ttl + s.stale + s.ifError })
+		m.known(before, r.Value, "a value instead of an error", func(s said) time.Duration { return s.ttl + s.stale + s.ifError })
 	default:
 		m.known(before, r.Value, "a stale value", func(s said) time.Duration { return s.ttl + s.stale })
 	}
@@ -102,14 +102,13 @@ func (m *termsModel) check(err error) {
 	advance(bound)
 }
 
-// draw returns one of some values.
+// draw returns one of some values at random.
 func draw[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
 func (m *termsModel) time() time.Duration {
 	return draw(m.rnd, 0, time.Second, 10*time.Second, time.Minute)
 }
 
-// step does one thing, as one of the processes.
 func (m *termsModel) step() {
 	m.next = said{ttl: m.time(), stale: m.time(), ifError: m.time(), keep: m.time(), tags: draw(m.rnd, 2, 100, 256, 300)}
 	i := m.rnd.IntN(len(m.cs))
@@ -143,8 +142,8 @@ func (m *termsModel) step() {
 	synctest.Wait()
 }
 
-// Two processes read, expire and invalidate values whose lifetimes and tags are random. Each
-// answer is held against what the loaders said.
+// Two processes read, expire and invalidate values with random lifetimes and tags. Each answer
+// must fit the lifetimes that the loaders set.
 func TestTermsModel(t *testing.T) {
 	for seed := range uint64(100) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

@@ -15,12 +15,12 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// failing is a source that can be made to fail. It notes when it was asked in vain.
+// failing is a source that can be made to fail. It records its failed loads.
 type failing struct {
 	mu    sync.Mutex
 	err   error
 	took  time.Duration
-	tries []time.Time // when a load began that failed
+	tries []time.Time // when failed loads began
 	ends  []time.Time
 }
 
@@ -46,8 +46,8 @@ func (s *failing) load(ctx context.Context, _ int) (string, error) {
 	return "v", nil
 }
 
-// A source that fails is asked for a key at most once a Throttle by each process, as long
-// as an old value can be served: under any policy, in any of its spans. (Finding B6.)
+// While an old value can be served, each process loads a key of a failing source at most once a
+// Throttle. This holds under any policy, at any age of the value.
 func TestThrottle(t *testing.T) {
 	for _, stale := range []time.Duration{0, 2500 * time.Millisecond} {
 		for _, localTTL := range []time.Duration{0, 1700 * time.Millisecond} {
@@ -87,7 +87,7 @@ func throttled(t *testing.T, p patch, remote string) {
 		}
 	}
 	const rounds = 200
-	for range rounds { // 20 s: fresh, stale, past both
+	for range rounds { // 20 s: the value is fresh, stale, then neither
 		crowd(6, func(n int) {
 			if v, err := cs[n%2].Get(t.Context(), 1); v != "v" || err != nil {
 				t.Errorf("Get = %q, %v, want the old value", v, err)
@@ -98,11 +98,11 @@ func throttled(t *testing.T, p patch, remote string) {
 	for i, s := range srcs {
 		for k := 1; k < len(s.tries); k++ {
 			if d := s.tries[k].Sub(s.ends[k-1]); d < time.Second {
-				t.Errorf("process %d asked again %v after a failure", i, d)
+				t.Errorf("process %d loaded again %v after a failure, want at least 1s", i, d)
 			}
 		}
 		if n := len(s.tries); n < 5 {
-			t.Errorf("process %d asked %d times in 20s, want it to go on trying", i, n)
+			t.Errorf("process %d loaded %d times in 20s, want at least 5", i, n)
 		}
 		s.fail(nil)
 	}
@@ -126,13 +126,13 @@ func TestNoThrottle(t *testing.T) {
 			wantFetch(t, c, 1, fetched{"v", cache.Local, true, nil})
 		}
 		if len(s.tries) != 10 {
-			t.Errorf("%d loads by 10 reads, want 10", len(s.tries))
+			t.Errorf("%d loads in 10 reads, want 10", len(s.tries))
 		}
 	})
 }
 
-// What says nothing about the source is not remembered, in no process; what the loader
-// says is, also when it is a timeout of its own.
+// No process remembers an error that says nothing about the source. An error of the loader is
+// remembered, even if it is a timeout of its own.
 func TestWhichErrorsAreRemembered(t *testing.T) {
 	full := fmt.Errorf("inner: %w", cache.ErrOverloaded)
 	slow := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
@@ -173,15 +173,15 @@ func TestWhichErrorsAreRemembered(t *testing.T) {
 					}
 				}
 				if want := map[bool]int{true: 1, false: 4}[tt.remembered]; loads != want {
-					t.Errorf("%d loads by 4 reads in 2 processes, want %d", loads, want)
+					t.Errorf("%d loads in 4 reads in 2 processes, want %d", loads, want)
 				}
 			})
 		})
 	}
 }
 
-// MaxRefreshes of a policy bounds the refreshes of its namespace over all tenants, also those
-// of another handle on it; the others' are their own.
+// A policy's MaxRefreshes bounds the refreshes of its namespace over all tenants and all its
+// caches. Other namespaces have their own bounds.
 func TestMaxRefreshesOfANamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, other := &source{}, &source{}
@@ -205,25 +205,25 @@ func TestMaxRefreshesOfANamespace(t *testing.T) {
 		advance(11 * time.Second)
 		read()
 		if src.peak != 3 || other.peak != 10 {
-			t.Errorf("%d and %d refreshes at a time, want 3 and 10", src.peak, other.peak)
+			t.Errorf("%d and %d concurrent refreshes, want 3 and 10", src.peak, other.peak)
 		}
 		if s := total(tiers); s.RefreshesSkipped != 7 {
 			t.Errorf("RefreshesSkipped = %d, want 7", s.RefreshesSkipped)
 		}
-		for range 4 { // the room comes back
+		for range 4 { // the refreshes release their slots
 			advance(6 * time.Second)
 			read()
 		}
 		if n := src.total(); n < 10+10 {
-			t.Errorf("%d loads, want 10 and a refresh of each", n)
+			t.Errorf("%d loads, want at least 20: a load and a refresh of each key", n)
 		}
 		if src.peak != 3 {
-			t.Errorf("%d refreshes at a time, want 3", src.peak)
+			t.Errorf("%d concurrent refreshes, want 3", src.peak)
 		}
 	})
 }
 
-// An override gives one tenant less of the namespace's room.
+// An override gives one tenant a smaller part of the namespace's refreshes.
 func TestMaxRefreshesOfATenant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
@@ -241,14 +241,14 @@ func TestMaxRefreshesOfATenant(t *testing.T) {
 		}
 		synctest.Wait()
 		if src.peak != 1 {
-			t.Errorf("%d refreshes of the tenant at a time, want 1", src.peak)
+			t.Errorf("%d concurrent refreshes of the tenant, want 1", src.peak)
 		}
 		for k := range 5 {
 			get(t, c, k)
 		}
 		synctest.Wait()
 		if src.peak != 6 {
-			t.Errorf("%d refreshes at a time, want 6: the others are not bounded", src.peak)
+			t.Errorf("%d concurrent refreshes, want 6: other tenants are not bounded", src.peak)
 		}
 		advance(2 * time.Second)
 	})

@@ -26,17 +26,17 @@ func TestSoftTimeout(t *testing.T) {
 		if d := time.Since(start); d != 100*time.Millisecond {
 			t.Errorf("callers waited %v, want SoftTimeout", d)
 		}
-		// The load goes on, though nobody waits.
+		// The load goes on without a caller.
 		advance(time.Second)
 		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
 		src.wantLoads(t, 2)
 		if n := total(tiers).StaleOnTimeout; n != 5 {
 			t.Errorf("StaleOnTimeout = %d, want 5", n)
 		}
-		// Who wants no stale value waits.
+		// A caller that accepts no stale value waits.
 		advance(time.Minute)
 		wantFetch(t, c, 1, fetched{"1.3", cache.Load, false, nil}, cache.AllowStale(false))
-		// Who has nothing stale waits.
+		// A caller waits if there is no stale value.
 		wantFetch(t, c, 2, fetched{"2.1", cache.Load, false, nil})
 	})
 }
@@ -82,7 +82,7 @@ func TestLoadTimeout(t *testing.T) {
 							_, err = c.Get(t.Context(), 1)
 						}
 						if !errors.Is(err, context.DeadlineExceeded) {
-							t.Errorf("%v, want the load's deadline", err)
+							t.Errorf("the read ended with %v, want DeadlineExceeded", err)
 						}
 					})
 					if d := time.Since(start); d != 2*time.Second {
@@ -96,8 +96,7 @@ func TestLoadTimeout(t *testing.T) {
 	}
 }
 
-// Of a load that ran out of time and waiters, the value is not lost when it
-// comes after all.
+// A load ran out of time, and its callers left. Its value is stored when it comes after all.
 func TestLateValueIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := make(chan struct{})
@@ -121,13 +120,13 @@ func TestMaxLoadsIsATrueBound(t *testing.T) {
 		start := time.Now()
 		crowd(20, func(k int) { get(t, c, k) })
 		if src.peak != 4 || time.Since(start) != 5*time.Second {
-			t.Errorf("%d loads at a time, done after %v, want 4 and 5s", src.peak, time.Since(start))
+			t.Errorf("%d concurrent loads in %v, want 4 in 5s", src.peak, time.Since(start))
 		}
 	})
 }
 
-// A loader that ignores its context keeps its slot for as long as it runs, or
-// the bound would be none.
+// A loader that ignores its context keeps its slot while it runs. Otherwise MaxLoads would not
+// be a bound.
 func TestStuckLoadersHoldTheirSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := make(chan struct{})
@@ -146,7 +145,7 @@ func TestStuckLoadersHoldTheirSlots(t *testing.T) {
 		_, err := c.Get(t.Context(), 5)
 		wantError(t, err, "get", "default:things:5", cache.ErrOverloaded)
 		if d := time.Since(start); d != time.Second {
-			t.Errorf("it waited %v for its turn, want LoadTimeout", d)
+			t.Errorf("the read waited %v for its turn, want LoadTimeout", d)
 		}
 		_, err = c.GetMany(t.Context(), []int{6, 7})
 		if !errors.Is(err, cache.ErrOverloaded) {
@@ -155,7 +154,7 @@ func TestStuckLoadersHoldTheirSlots(t *testing.T) {
 		close(block)
 		synctest.Wait()
 		if v := get(t, c, 5); v != "v" {
-			t.Errorf("Get = %q when the slots are free again", v)
+			t.Errorf("Get = %q after the slots were released", v)
 		}
 	})
 }
@@ -171,6 +170,6 @@ func TestWaiterLeavesTheQueue(t *testing.T) {
 		_, err := c.Get(ctx, 2)
 		wantError(t, err, "get", "default:things:2", context.DeadlineExceeded)
 		advance(20 * time.Second)
-		src.wantLoads(t, 1) // nobody wanted 2 any more
+		src.wantLoads(t, 1) // the caller of 2 has left
 	})
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// liar marshals itself, and forgets Rank on the way.
+// liar marshals itself and loses Rank.
 type liar struct {
 	Name string
 	Rank int
@@ -24,8 +24,8 @@ type liar struct {
 func (l liar) MarshalJSON() ([]byte, error)  { return json.Marshal(l.Name) }
 func (l *liar) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &l.Name) }
 
-// Under the race detector, and when a kit for tests asks, the first value of a cache
-// that is not zero is decoded and compared, so that a marshaller that lies is found.
+// With the race detector, or when a test kit asks for it, a cache decodes its first nonzero
+// value and compares it. So it detects a marshaller that loses data.
 func TestMarshallerThatLiesIsFound(t *testing.T) {
 	load := func(_ context.Context, n int) (liar, error) {
 		if n == 0 {
@@ -49,23 +49,22 @@ func TestMarshallerThatLiesIsFound(t *testing.T) {
 			mem := tiertest.NewMemory()
 			tiers := open(t, cache.TiersConfig{Remote: mem, Codecs: []codec.Codec{mine{codec.JSON}}})
 			c := with(t, tiers, cache.Config[int, liar]{Load: load, Codec: tt.codec})
-			get(t, c, 0) // a zero value says nothing
+			get(t, c, 0) // a zero value is not compared
 			_, err := c.Get(t.Context(), 1)
 			for op, err := range map[string]error{"Get": err, "Set": c.Set(t.Context(), 2, liar{"Bob", 2})} {
 				if found := err != nil; found != tt.found {
 					t.Errorf("%s = %v, want an error: %v", op, err, tt.found)
 				} else if found && (!strings.Contains(err.Error(), "liar.Rank differs") || !strings.Contains(err.Error(), "codec.Lossy")) {
-					t.Errorf("%s = %v, want what differs and what to do", op, err)
+					t.Errorf("%s = %v, want an error with the difference and the remedy", op, err)
 				}
 			}
 			if _, found := c.Peek(t.Context(), 1); found == tt.found {
-				t.Errorf("Peek finds a value: %v", found)
+				t.Errorf("Peek finds a value: %v, want the opposite", found)
 			}
 		})
 	}
 }
 
-// unreadable cannot be read back.
 type unreadable struct{ N int }
 
 func (unreadable) MarshalText() ([]byte, error) { return []byte("x"), nil }

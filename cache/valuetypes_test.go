@@ -47,7 +47,7 @@ func newWith[V any](t *testing.T, c codec.Codec, cfg cache.TiersConfig) error {
 	return err
 }
 
-// With a remote tier, New refuses values that its codec does not bring back.
+// With a remote tier, New refuses value types that its codec cannot restore.
 func TestNewRefusesWhatIsLost(t *testing.T) {
 	_, _ = private{}.onDone, excluded{}.onDone
 	remote := func() cache.TiersConfig { return cache.TiersConfig{Remote: tiertest.NewMemory()} }
@@ -92,7 +92,7 @@ func TestNewRefusesWhatIsLost(t *testing.T) {
 	}
 }
 
-// What a caller gave is quoted in part: an error is written to logs.
+// Errors quote only a part of an argument, because errors are written to logs.
 func TestErrorsQuoteAPart(t *testing.T) {
 	long := strings.Repeat("x", 10<<20)
 	tiers := open(t, cache.TiersConfig{})

@@ -12,14 +12,14 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// row is a value of an ordinary size, which is on the stack a few times.
+// row is a value of ordinary size. The stack of a read has a few copies of it.
 type row struct {
 	ID   int
 	Name string
 	Tags [2]string
 }
 
-// deep calls f with so many bytes of its own on the stack as a caller of ours may have.
+// deep calls f with as many bytes on the stack as a caller of the cache may have.
 //
 //go:noinline
 func deep(i int, f func() (row, error)) (row, error) {
@@ -30,10 +30,10 @@ func deep(i int, f func() (row, error)) (row, error) {
 	return r, err
 }
 
-// Whoever waits for another's load keeps to 4 KiB of stack, its callers' part included: a
-// crowd waits by the thousand, and growing to 8 KiB took each of them as long as all else
-// that a Get did. They come one after the other: who queues for a lock takes more for a
-// moment, and never gives it back.
+// A caller that waits for another's load needs at most 4 KiB of stack, its own callers included.
+// Thousands may wait at once, and growing the stack to 8 KiB doubled the time of a Get. The test
+// starts the waiters one after the other: a goroutine that queues for a lock grows its stack and
+// never shrinks it.
 func TestWaitersStack(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector's frames are larger")
@@ -45,14 +45,14 @@ func TestWaitersStack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				if each := stackOfWaiters(t, ctx); each > 6<<10 {
-					t.Errorf("a waiter takes %d bytes of stack, want 4096 and the runtime's change", each)
+					t.Errorf("a waiter takes %d bytes of stack, want at most 6144: 4096 and what the runtime adds", each)
 				}
 			})
 		})
 	}
 }
 
-// stackOfWaiters returns what each of a crowd's callers takes, who all wait for one load.
+// stackOfWaiters returns the stack bytes per caller of a crowd that waits for one load.
 func stackOfWaiters(t *testing.T, ctx func(context.Context) context.Context) int64 {
 	const waiters = 2000
 	loaded := make(chan struct{})
@@ -63,7 +63,7 @@ func stackOfWaiters(t *testing.T, ctx func(context.Context) context.Context) int
 			return row{ID: k}, nil
 		},
 	})
-	runtime.GC() // gives back the stacks of earlier tests; not again below, it would take from those that wait
+	runtime.GC() // frees the stacks of earlier tests; a later GC would shrink the stacks of the waiters
 	before := stackInUse()
 	var wg sync.WaitGroup
 	for range waiters {
@@ -72,7 +72,7 @@ func stackOfWaiters(t *testing.T, ctx func(context.Context) context.Context) int
 				t.Errorf("Get = %+v, %v", v, err)
 			}
 		})
-		synctest.Wait() // it waits now
+		synctest.Wait() // the caller waits now
 	}
 	each := (stackInUse() - before) / waiters
 	close(loaded)
@@ -80,7 +80,7 @@ func stackOfWaiters(t *testing.T, ctx func(context.Context) context.Context) int
 	return each
 }
 
-// stackInUse returns what the stacks take of all goroutines that there are.
+// stackInUse returns the stack bytes of all goroutines.
 func stackInUse() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

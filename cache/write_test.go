@@ -18,7 +18,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// Read your own writes: whatever was loaded or set is here at the next read.
+// After a load or Set, the next read is a local hit with that value.
 func TestReadYourWrites(t *testing.T) {
 	const keys = 10_000
 	src := &source{}
@@ -32,7 +32,7 @@ func TestReadYourWrites(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r, err := c.Fetch(t.Context(), k, nil); r.Value != want || r.Source != cache.Local || err != nil {
-			t.Fatalf("Fetch(%d) right after = %+v, %v", k, r, err)
+			t.Fatalf("Fetch(%d) right after the write = %+v, %v", k, r, err)
 		}
 	}
 	for k := range keys {
@@ -41,8 +41,8 @@ func TestReadYourWrites(t *testing.T) {
 	src.wantLoads(t, keys/2)
 }
 
-// With ten times more keys than fit, every write is readable at once all the
-// same, and the bytes stay within the budget and 5 %.
+// The test writes ten times more keys than fit. Each write is readable at once, and the bytes
+// stay within 105 % of the budget.
 func TestBudget(t *testing.T) {
 	const budget = 4 << 20
 	var left atomic.Int64
@@ -56,19 +56,19 @@ func TestBudget(t *testing.T) {
 	for k := range keys {
 		get(t, c, k)
 		if r, _ := c.Fetch(t.Context(), k, nil); r.Source != cache.Local {
-			t.Fatalf("key %d is not here right after its load", k)
+			t.Fatalf("key %d is not a local hit right after its load", k)
 		}
 		most = max(most, tiers.Stats().Local.Bytes)
 	}
 	if most > budget*105/100 || most < budget/2 {
-		t.Errorf("up to %d bytes in use of %d", most, budget)
+		t.Errorf("up to %d bytes in use, want between half and 105 %% of %d", most, budget)
 	}
 	s := tiers.Stats()
 	if got := left.Load() + s.Local.Entries; got != keys {
-		t.Errorf("%d entries left and %d are here, want %d together", left.Load(), s.Local.Entries, keys)
+		t.Errorf("%d entries were removed and %d are in the tier, want %d in total", left.Load(), s.Local.Entries, keys)
 	}
 	if s.Total.Evictions != left.Load() {
-		t.Errorf("Evictions = %d, OnRemoved was called %d times", s.Total.Evictions, left.Load())
+		t.Errorf("Evictions = %d, but OnRemoved was called %d times", s.Total.Evictions, left.Load())
 	}
 }
 
@@ -86,7 +86,7 @@ func TestOnRemoved(t *testing.T) {
 	}
 }
 
-// A callback that panics harms neither the calls that make room nor the tier.
+// A hook that panics harms neither the tier nor the calls that evict entries.
 func TestOnRemovedPanics(t *testing.T) {
 	var said strings.Builder
 	const budget = 1 << 20
@@ -108,10 +108,10 @@ func TestOnRemovedPanics(t *testing.T) {
 		}
 	}
 	if s := tiers.Stats().Local; s.Entries != found || s.Bytes > budget*105/100 {
-		t.Errorf("%d entries of %d bytes, and %d are found", s.Entries, s.Bytes, found)
+		t.Errorf("%d entries with %d bytes, but %d are found", s.Entries, s.Bytes, found)
 	}
 	if n := strings.Count(said.String(), "hook=OnRemoved"); n != 1 || strings.Contains(said.String(), "secret") {
-		t.Errorf("the log says so %d times, want 1, without the value:\n%s", n, said.String())
+		t.Errorf("%d log lines report the hook, want 1 without the panic's value:\n%s", n, said.String())
 	}
 }
 
@@ -129,7 +129,7 @@ func TestSet(t *testing.T) {
 		wantFetch(t, cs[0], 1, fetched{"set", cache.Local, false, nil})
 		advance(time.Second)
 		wantFetch(t, cs[0], 1, fetched{"1.1", cache.Load, false, nil})
-		// Over a remembered absence.
+		// Set replaces a remembered absence.
 		src.fail(cache.ErrNotFound)
 		wantFetch(t, cs[0], 2, fetched{"", cache.Load, false, cache.ErrNotFound})
 		if err := cs[0].Set(t.Context(), 2, "born"); err != nil {
@@ -148,7 +148,7 @@ func TestSetRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantError(t, c.Set(t.Context(), 1, "much too large"), "set", "default:things:1", cache.ErrTooLarge)
-		// The key is invalidated all the same: the old value is known to be untrue.
+		// The key is invalidated even so, because the old value is known to be outdated.
 		_, err := c.Get(t.Context(), 1)
 		wantError(t, err, "get", "default:things:1", cache.ErrMiss)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -163,7 +163,7 @@ func TestDelete(t *testing.T) {
 		mem := tiertest.NewMemory()
 		c := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
 		if err := c.Delete(t.Context(), 1); err != nil {
-			t.Errorf("Delete of nothing: %v", err)
+			t.Errorf("Delete of an absent key: %v", err)
 		}
 		for k := range 5 {
 			get(t, c, k)
@@ -200,7 +200,7 @@ func TestPeek(t *testing.T) {
 		peek(cs[1], "1.1") // stale
 		synctest.Wait()
 		if remote.Calls() != 0 {
-			t.Errorf("%d remote calls for what is here", remote.Calls())
+			t.Errorf("%d remote calls for a local value", remote.Calls())
 		}
 		src.wantLoads(t, 1) // no refresh
 		advance(time.Hour)
@@ -210,7 +210,6 @@ func TestPeek(t *testing.T) {
 	})
 }
 
-// Per-call options.
 func TestOptions(t *testing.T) {
 	t.Run("TTL", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -234,7 +233,7 @@ func TestOptions(t *testing.T) {
 			wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil}, cache.MaxAge(9*time.Second))
 			wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil}, cache.MaxAge(time.Second))
 			advance(time.Second)
-			// The other process's value will do when it is young enough.
+			// The other process's value is accepted if it is young enough.
 			wantFetch(t, cs[1], 1, fetched{"1.2", cache.Remote, false, nil}, cache.MaxAge(2*time.Second))
 			advance(3 * time.Second)
 			wantFetch(t, cs[1], 1, fetched{"1.3", cache.Load, false, nil}, cache.MaxAge(2*time.Second))
@@ -263,7 +262,7 @@ func TestOptions(t *testing.T) {
 			wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil})
 		})
 	})
-	// A load that began before the call does not do, though it ends after it.
+	// A load that began before the call is not accepted, even if it ends after the call began.
 	t.Run("MaxAge of 0, during a load", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			src := &source{took: time.Second}
@@ -272,7 +271,7 @@ func TestOptions(t *testing.T) {
 			advance(500 * time.Millisecond)
 			crowd(2, func(i int) {
 				if r, err := cs[i].Fetch(t.Context(), 1, nil, cache.MaxAge(0)); r.Value == "1.1" || r.Source != cache.Load || err != nil {
-					t.Errorf("Fetch = %+v, %v, want a load of its own", r, err)
+					t.Errorf("Fetch = %+v, %v, want another load", r, err)
 				}
 			})
 		})
@@ -397,7 +396,7 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// A loader may go on changing what it returned; with Clone nobody sees it.
+// A loader may change its slice after it returned. With Clone no caller sees the change.
 func TestCloneOfALoad(t *testing.T) {
 	kept := []int{1}
 	c := with(t, open(t, cache.TiersConfig{}), cache.Config[int, []int]{
@@ -407,11 +406,11 @@ func TestCloneOfALoad(t *testing.T) {
 	get(t, c, 1)
 	kept[0] = 2
 	if v := get(t, c, 1); v[0] != 1 {
-		t.Errorf("the loader's change to its slice shows in the cache: %v", v)
+		t.Errorf("Get = %v: the loader changed the cached value", v)
 	}
 }
 
-// A key that is not UTF-8 is spelled with escapes, and is a key like any other.
+// A key that is not UTF-8 is encoded with escapes, and works like any other key.
 func TestKeyNotUTF8(t *testing.T) {
 	c := with(t, open(t, cache.TiersConfig{}), cache.Config[string, string]{
 		Load: func(_ context.Context, k string) (string, error) { return k, nil },

@@ -14,32 +14,32 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// ErrCutOff is what the remote tier and the log answer a process that is cut off.
+// ErrCutOff is the error of every remote tier and log call of a process that is cut off.
 var ErrCutOff = errors.New("cachetest: this process is cut off")
 
-// Open returns the tiers of one process, over a remote tier and a log in memory. From the
-// first Open on every cache of the test program compares the first value of a type that it
-// stores in a remote tier with what its codec makes of it, and fails the call that stores
-// one that would come back changed. What they
-// log as a warning or an error goes to the test's output. They are closed when the test
-// ends; a Close that reports a loss, such as an invalidation that is not sent, fails the
-// test. Each change is applied to the configuration before the tiers are opened; those that
-// set Remote, Log or Policies replace what this package has put there.
+// Open returns the tiers of one process, over a remote tier and a log in memory. Each change is
+// applied to their configuration first. A change that sets Remote, Log or Policies replaces the
+// value of this package. Warnings and errors in the log go to the test's output. The tiers are
+// closed when the test ends. The test fails if Close reports a loss, such as an invalidation
+// that was not sent.
+//
+// From the first Open on, every cache of the test program decodes the first value that it
+// encodes for a remote tier. If the decoded value differs, the call fails.
 func Open(t testing.TB, change ...func(*cache.TiersConfig)) *cache.Tiers {
 	t.Helper()
 	return OpenFleet(t, 1, change...).Tiers[0]
 }
 
-// Fleet is some processes on one remote tier and one log. Each has its own way there, which
-// can be made to fail. The slices are by process and must not be changed.
+// Fleet is some processes on one remote tier and one log. Each process has its own
+// connections, which a test can make fail. The slices are by process and must not be changed.
 type Fleet struct {
-	Tiers  []*cache.Tiers     // make caches on these
-	Remote []*tiertest.Faulty // its way to the remote tier
-	Log    []*logtest.Faulty  // its way to the log
+	Tiers  []*cache.Tiers     // create caches on these
+	Remote []*tiertest.Faulty // the process's connection to the remote tier
+	Log    []*logtest.Faulty  // the process's connection to the log
 }
 
-// OpenFleet returns n processes, each as [Open] makes one. It fails the test when n is less
-// than 1. A process that is cut off at the end is restored before its tiers are closed.
+// OpenFleet opens n processes, each as [Open] does. It fails the test when n is less than 1. A
+// process that is cut off when the test ends is restored before its tiers are closed.
 func OpenFleet(t testing.TB, n int, change ...func(*cache.TiersConfig)) *Fleet {
 	t.Helper()
 	if n < 1 {
@@ -81,8 +81,8 @@ func OpenFleet(t testing.TB, n int, change ...func(*cache.TiersConfig)) *Fleet {
 	return f
 }
 
-// CutOff takes the remote tier and the log away from some processes, or from all if none is
-// named: every call fails with [ErrCutOff]. Processes are counted from 0.
+// CutOff cuts the given processes off from the remote tier and the log: every call fails with
+// [ErrCutOff]. Without arguments it cuts off all. Processes are counted from 0.
 func (f *Fleet) CutOff(processes ...int) {
 	f.each(processes, func(i int) {
 		f.Remote[i].Fail(ErrCutOff)
@@ -90,9 +90,9 @@ func (f *Fleet) CutOff(processes ...int) {
 	})
 }
 
-// Restore gives some processes, or all, the remote tier and the log back, and ends every
-// other fault on their way there. The remote tier is asked again once its breaker lets a
-// call through, within a second.
+// Restore reconnects the given processes, or all without arguments, to the remote tier and the
+// log. It also ends every other fault of their connections. A process uses the remote tier again
+// when its breaker lets a call through, within a second.
 func (f *Fleet) Restore(processes ...int) {
 	f.each(processes, func(i int) {
 		f.Remote[i].Heal()
@@ -100,10 +100,10 @@ func (f *Fleet) Restore(processes ...int) {
 	})
 }
 
-// CatchUp waits until every process knows every invalidation that has returned, wherever it
-// was called. A process that is cut off makes it wait until ctx ends.
+// CatchUp waits until every process knows every invalidation that has returned in any process.
+// While a process is cut off, CatchUp waits until ctx ends.
 func (f *Fleet) CatchUp(ctx context.Context) error {
-	time.Sleep(time.Millisecond) // in a bubble nothing else moves the clock on, and Ready goes by it
+	time.Sleep(time.Millisecond) // Ready goes by the clock, and in a bubble nothing else moves it
 	for _, t := range f.Tiers {
 		if err := t.Ready(ctx); err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 	"github.com/twofold-go/twofold/cache/cachetest"
 )
 
-// The code in the package's doc comment is that of service_test.go.
+// The package comment shows the code of service_test.go.
 func TestDocIsTested(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -21,7 +21,7 @@ func TestDocIsTested(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, code, _ := strings.Cut(string(test), ")\n\n") // behind the imports
+	_, code, _ := strings.Cut(string(test), ")\n\n") // after the imports
 	var want strings.Builder
 	for line := range strings.Lines(code) {
 		if line != "\n" {
@@ -36,7 +36,7 @@ func TestDocIsTested(t *testing.T) {
 	}
 }
 
-// A process that is cut off holds what the others do not see, until it is restored.
+// A process that is cut off keeps its old value until it is restored.
 func TestCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fleet, s, db := start(t, 3)
@@ -72,7 +72,7 @@ func TestOpenChanges(t *testing.T) {
 	}
 }
 
-// recorder is a test that notes whether it failed.
+// recorder is a test that records whether it failed.
 type recorder struct {
 	testing.TB
 	failed bool

@@ -1,15 +1,15 @@
-// Package cachetest is for tests of programs that use package cache: tiers in memory, in one
-// process or several, with faults to order.
+// Package cachetest helps to test programs that use package cache. It opens tiers in memory for
+// one process or several, and injects faults.
 //
-// [Open] gives a test the tiers of one process, [OpenFleet] those of several on one remote
-// tier and one log. Lifetimes have no jitter, so they end when the policy says. All of it
-// runs inside a testing/synctest bubble, where waiting takes no time, and outside of one.
+// [Open] gives a test the tiers of one process. [OpenFleet] gives it several processes on one
+// remote tier and one log. Lifetimes have no jitter, so they end exactly when the policy says.
+// The package works inside a testing/synctest bubble, where waiting takes no time, and outside.
 //
 // # A service and its tests
 //
-// This is the whole of service_test.go beside its imports. The service looks users up; the
-// tests are about a TTL, an absence, a failing source, an outage of Redis, an invalidation
-// from another process, and a batch with a failed key.
+// This is service_test.go without its imports. The service looks up users. The tests show a TTL,
+// an absence, a failing source, an outage of Redis, an invalidation by another process, and a
+// batch with a failed key.
 //
 //	var errDown = errors.New("the database is down")
 //
@@ -20,7 +20,7 @@
 //		loads int
 //	}
 //
-//	// Service looks users up.
+//	// Service looks up users.
 //	type Service struct{ users cache.Cache[int64, string] }
 //
 //	func NewService(tiers *cache.Tiers, db *database) (*Service, error) {
@@ -49,7 +49,7 @@
 //
 //	func (s *Service) Name(ctx context.Context, id int64) (string, error) { return s.users.Get(ctx, id) }
 //
-//	// start returns the service in some processes on one database.
+//	// start opens the service in several processes on one database.
 //	func start(t *testing.T, processes int) (*cachetest.Fleet, []*Service, *database) {
 //		fleet, db := cachetest.OpenFleet(t, processes), &database{names: map[int64]string{1: "Ada"}}
 //		services := make([]*Service, processes)
@@ -134,7 +134,7 @@
 //	}
 //
 //	func TestFailedKey(t *testing.T) {
-//		_, s, _ := start(t, 1) // works outside of a bubble, too
+//		_, s, _ := start(t, 1) // it also works outside a bubble
 //		names, err := s[0].users.GetMany(t.Context(), []int64{1, 2, -3})
 //		var failed *cache.BatchError[int64]
 //		if !errors.As(err, &failed) || len(failed.Errs) != 1 || failed.Errs[-3] == nil {

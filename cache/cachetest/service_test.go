@@ -22,7 +22,7 @@ type database struct {
 	loads int
 }
 
-// Service looks users up.
+// Service looks up users.
 type Service struct{ users cache.Cache[int64, string] }
 
 func NewService(tiers *cache.Tiers, db *database) (*Service, error) {
@@ -51,7 +51,7 @@ func NewService(tiers *cache.Tiers, db *database) (*Service, error) {
 
 func (s *Service) Name(ctx context.Context, id int64) (string, error) { return s.users.Get(ctx, id) }
 
-// start returns the service in some processes on one database.
+// start opens the service in several processes on one database.
 func start(t *testing.T, processes int) (*cachetest.Fleet, []*Service, *database) {
 	fleet, db := cachetest.OpenFleet(t, processes), &database{names: map[int64]string{1: "Ada"}}
 	services := make([]*Service, processes)
@@ -136,7 +136,7 @@ func TestOtherProcess(t *testing.T) {
 }
 
 func TestFailedKey(t *testing.T) {
-	_, s, _ := start(t, 1) // works outside of a bubble, too
+	_, s, _ := start(t, 1) // it also works outside a bubble
 	names, err := s[0].users.GetMany(t.Context(), []int64{1, 2, -3})
 	var failed *cache.BatchError[int64]
 	if !errors.As(err, &failed) || len(failed.Errs) != 1 || failed.Errs[-3] == nil {
