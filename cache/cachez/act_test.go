@@ -94,15 +94,15 @@ func testRefusals(t *testing.T) {
 	both := []refusal{
 		{"", 400, "one of key, tag"},
 		{"tga=a", 400, `field "tga" is not known`},
-		{"tag=a&tag=b", 400, "field tag is there 2 times"},
-		{"tag=a&key=b", 400, "fields key and tag are both there"},
+		{"tag=a&tag=b", 400, "field tag occurs 2 times"},
+		{"tag=a&key=b", 400, "fields key and tag exclude each other"},
 		{"tag=", 400, "field tag of 0 bytes: send 1 to 2048"},
 		{"tag=" + long, 400, "field tag of 2049 bytes: send 1 to 2048"},
 		{"tag=" + long[:300], 400, "tag has 300 bytes, at most 256"},
 		{"tag=%ff", 400, "field tag of 1 bytes: it is not UTF-8"},
 		{"tag=a&tenant=", 400, "tenant of a tag is empty"},
 		{"tag=a&tenant=b:c", 400, "tenant of a tag has a colon"},
-		{"key=a:b:c&tenant=a", 400, "field tenant: it goes with tag alone"},
+		{"key=a:b:c&tenant=a", 400, "field tenant: send it only with tag"},
 		{"key=ada", 400, "field key of 3 bytes: send tenant:namespace:id"},
 		{"prefix=ada", 400, "field prefix of 3 bytes: it has no colon"},
 		{"prefix=:a", 400, "tenant of a prefix is empty"},
@@ -128,15 +128,15 @@ func testRefusals(t *testing.T) {
 		}
 		check(http.MethodPost, "", "do=purge&"+r.fields, r)
 	}
-	check(http.MethodGet, "?path=/a", "", refusal{"", 400, `field "path" is not known here`})
-	check(http.MethodGet, "?do=purge&tag=a", "", refusal{"", 400, `field "do" is not known here`})
+	check(http.MethodGet, "?path=/a", "", refusal{"", 400, `field "path" is not known`})
+	check(http.MethodGet, "?do=purge&tag=a", "", refusal{"", 400, `field "do" is not known`})
 	check(http.MethodGet, "?tag=%zz", "", refusal{"", 400, "query of 7 bytes cannot be read"})
 	check(http.MethodGet, "?format=xml", "", refusal{"", 400, "field format"})
 	check(http.MethodPost, "", "tag=users", refusal{"", 400, "field do"})
 	check(http.MethodPost, "", "do=delete&tag=users", refusal{"", 400, "field do"})
 	check(http.MethodPost, "", "do=purge&path=http://a/b", refusal{"", 400, "it has a host"})
-	check(http.MethodPost, "", "do=expire&path=/a", refusal{"", 400, `field "path" is not known here`})
-	check(http.MethodPost, "", "do=purge&url=/a//b", refusal{"", 400, "go past the cache"})
+	check(http.MethodPost, "", "do=expire&path=/a", refusal{"", 400, `field "path" is not known`})
+	check(http.MethodPost, "", "do=purge&url=/a//b", refusal{"", 400, "bypass the cache"})
 	check(http.MethodPost, "?tag=users", "do=purge&all=yes", refusal{"", 400, "send them in the body"})
 	check(http.MethodPost, "", "do=purge&tag=%zz", refusal{"", 400, "cannot be read as a form"})
 	check(http.MethodPost, "", "do=purge&tag="+strings.Repeat("x", 9000), refusal{"", 413, "over 8192 bytes"})
@@ -161,7 +161,7 @@ func testLogOutOfReach(t *testing.T) {
 	if done := read(t, w).Done; w.Code != http.StatusAccepted || done.Pending != 1 || len(p.keys()) != 0 {
 		t.Errorf("= %d %s, and %v is left", w.Code, w.Body, p.keys())
 	}
-	if w := p.call(http.MethodPost, "", "do=purge&tag=users"); w.Code != http.StatusAccepted || !strings.Contains(w.Body.String(), "go on being tried") {
+	if w := p.call(http.MethodPost, "", "do=purge&tag=users"); w.Code != http.StatusAccepted || !strings.Contains(w.Body.String(), "keep trying") {
 		t.Errorf("the page = %d %s", w.Code, w.Body)
 	}
 }
@@ -216,7 +216,7 @@ func testForms(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"default:users:v1:ada"}; !slices.Equal(p.keys(), want) || !strings.Contains(text, "Purge it: it is not served again") {
+	if want := []string{"default:users:v1:ada"}; !slices.Equal(p.keys(), want) || !strings.Contains(text, "Purge it: it is not served any more") {
 		t.Errorf("left is %v, want %v", p.keys(), want)
 	}
 }

@@ -95,7 +95,7 @@ func TestOverviewPage(t *testing.T) { synctest.Test(t, testOverviewPage) }
 func testOverviewPage(t *testing.T) {
 	p := newProgram(t, func(c *cachez.Config) { c.Title = "Users and pages" })
 	_, text := elements(t, p.get("").Body.String())
-	if !strings.Contains(text, "Nothing was asked for yet") || !strings.Contains(text, "Hit ratio: –") {
+	if !strings.Contains(text, "No requests yet") || !strings.Contains(text, "Hit ratio: –") {
 		t.Errorf("a page without reads:\n%s", text)
 	}
 	p.read("ada", "ada", "ada", "acme/ada")

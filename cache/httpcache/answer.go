@@ -58,7 +58,7 @@ func (c *Cache) alone(next http.Handler, w http.ResponseWriter, r *http.Request,
 	if line != "" {
 		w.Header().Add("Cache-Status", line)
 	}
-	c.past(next, w, r.Clone(r.Context())) // a clone: the handler may change the request, and a refresh may still read it
+	c.past(next, w, r.Clone(r.Context())) // the handler may change it while a refresh reads it
 }
 
 // own lets the handler answer one client from the client's own request. It answers conditional

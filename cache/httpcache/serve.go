@@ -102,7 +102,7 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 		c.forItself(next, w, r, t, byVary)
 	}
 	if y.relearn.Load() {
-		_ = c.pages.Expire(context.WithoutCancel(r.Context()), t.key) // if this fails, a later request learns the names
+		_ = c.pages.Expire(context.WithoutCancel(r.Context()), t.key) // on failure a later request tries again
 	}
 }
 

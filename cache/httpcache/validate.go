@@ -38,7 +38,7 @@ func (c *Config) defaults() error {
 		if s < 200 || s > 999 || s == http.StatusPartialContent || s == http.StatusNotModified {
 			bad("field Statuses has %d, which is not the status of a whole response", s)
 		} else if s >= 500 && c.until() {
-			bad("field Statuses has %d, a failure; UntilInvalidated would store it without end", s)
+			bad("field Statuses has %d, a failure; with UntilInvalidated it would stay until an invalidation", s)
 		}
 	}
 	c.Hosts = slices.Clone(c.Hosts)

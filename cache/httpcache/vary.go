@@ -26,7 +26,7 @@ func (c *Cache) learned(t *target, lines []string) (names []string, ok bool) {
 			if unsafeToVary(name) {
 				return nil, false
 			}
-			if !c.hides(name) && !slices.Contains(names, name) { // hidden headers are the same for all clients
+			if !c.hides(name) && !slices.Contains(names, name) { // hidden: the same for all clients
 				names = append(names, name)
 			}
 		}
