@@ -18,8 +18,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Each purge takes what it says and nothing else, and says how much that was. An expiry
-// leaves it there, stale.
+// Each purge covers what it names and nothing else, and reports how many entries that was. An
+// expiry leaves the entries, stale.
 func TestPurgeAndExpire(t *testing.T) {
 	const pages = "default:http:v1:http"
 	everything := []string{
@@ -79,7 +79,7 @@ func TestPurgeAndExpire(t *testing.T) {
 	}
 }
 
-// What is wrong with a request is said by the name of the field, and nothing is done.
+// An invalid request does nothing. The error names the field.
 func TestRefusals(t *testing.T) { synctest.Test(t, testRefusals) }
 
 func testRefusals(t *testing.T) {
@@ -123,7 +123,7 @@ func testRefusals(t *testing.T) {
 		}
 	}
 	for _, r := range both {
-		if r.fields != "" { // that is the overview
+		if r.fields != "" { // without fields it is the overview
 			check(http.MethodGet, "?"+r.fields, "", r)
 		}
 		check(http.MethodPost, "", "do=purge&"+r.fields, r)
@@ -150,7 +150,7 @@ func testRefusals(t *testing.T) {
 	}
 }
 
-// A purge while the log is out of reach is in force here, and says what waits.
+// A purge while the log is out of reach holds in this process, and reports what is pending.
 func TestLogOutOfReach(t *testing.T) { synctest.Test(t, testLogOutOfReach) }
 
 func testLogOutOfReach(t *testing.T) {
@@ -166,8 +166,8 @@ func testLogOutOfReach(t *testing.T) {
 	}
 }
 
-// The program's Invalidate is used, its failure is told by the log alone, and so is what
-// was done.
+// The page calls the program's Invalidate. Only the log names its failure, and the log records
+// the purge.
 func TestInvalidate(t *testing.T) { synctest.Test(t, testInvalidate) }
 
 func testInvalidate(t *testing.T) {

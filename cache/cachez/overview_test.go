@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata")
 
-// The overview, as a program reads it.
+// The overview as JSON.
 func TestOverview(t *testing.T) { synctest.Test(t, testOverview) }
 
 func testOverview(t *testing.T) {
@@ -56,7 +56,7 @@ func testOverview(t *testing.T) {
 	}
 }
 
-// brief leaves out what is zero, and what another package decides.
+// brief leaves out zeros and numbers of other packages.
 func brief(v any) any {
 	switch x := v.(type) {
 	case map[string]any:
@@ -89,7 +89,7 @@ func brief(v any) any {
 	return v
 }
 
-// The page tells in words what JSON tells, and what is wrong while something is.
+// The HTML page shows the numbers of the JSON, and shows problems while they last.
 func TestOverviewPage(t *testing.T) { synctest.Test(t, testOverviewPage) }
 
 func testOverviewPage(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The tests that the documentation names are there.
+// The tests that the documentation names exist.
 func TestDocNamesTests(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {
