@@ -40,9 +40,9 @@
 // Config.KeyOnly says what a handler sees when it renders for all clients: only what is in
 // the key, or the whole request of the first client.
 //
-// All four combinations are valid. For a program's own pages set KeyOnly and
-// UntilInvalidated, and list in VaryRules the headers that the pages depend on. The zero values
-// suit a handler from elsewhere, which finds every header where it expects it.
+// All four combinations are valid. For a program's own pages set KeyOnly and UntilInvalidated,
+// and list in Config.Vary the headers that the pages depend on. The zero values suit a handler
+// from elsewhere, which sees every header that it expects.
 //
 // With the zero values the handler decides what may be shared. A handler may know its clients
 // by something other than Authorization, Cookie or Config.Credentials, such as their address
@@ -60,12 +60,15 @@
 // of bytes.
 //
 // With FromResponse the cache stores a response that names a lifetime (s-maxage, max-age,
-// Expires) or gets one from Fallback. It also stores a response that it can revalidate: one
-// with an ETag or Last-Modified that says no-cache or a lifetime of zero. When the lifetime is
-// over, the cache keeps the response for Config.Keep and revalidates it with If-None-Match and
-// If-Modified-Since. It serves a stale response only within stale-while-revalidate and
-// stale-if-error (RFC 5861), and never after must-revalidate, proxy-revalidate or s-maxage. A
-// response may vary on up to 8 request headers. The cache learns their names, and each variant
+// Expires) or gets one from Fallback. It also stores a response that it can revalidate: one with
+// an ETag or Last-Modified that says no-cache or a lifetime of zero.
+//
+// When the lifetime is over, the cache keeps the response for Config.Keep and revalidates it with
+// If-None-Match and If-Modified-Since. It serves a stale response only within
+// stale-while-revalidate and stale-if-error (RFC 5861), and never after must-revalidate,
+// proxy-revalidate or s-maxage.
+//
+// A response may vary on up to 8 request headers. The cache learns their names, and each variant
 // has its own entry.
 //
 // With UntilInvalidated a response without an ETag gets a strong one, a hash of its
@@ -80,27 +83,28 @@
 //
 //	default:http:v1:http//example.com/list?page=2|accept=application^2Fjson
 //
-// The query is sorted by name and spelled in one way. Parameters for advertisers are dropped.
-// Where Config.Query lists the parameters that matter, all others are dropped too. The handler
-// does not see dropped parameters. The keys of learned variants and of encodings begin with
-// this key. The library compares keys in full. A request whose key would be longer than 1 KiB
-// bypasses the cache.
+// The query is sorted by name and spelled in one way. Parameters for advertisers are dropped. If
+// Config.Query lists the parameters that matter, all others are dropped too. The handler does not
+// see dropped parameters.
+//
+// The keys of learned variants and of encodings begin with this key. The library compares keys in
+// full. A request whose key would be longer than 1 KiB bypasses the cache.
 //
 // # What is never stored
 //
-// These requests reach the handler unchanged, with the connection to themselves:
+// These requests reach the handler unchanged, with direct access to the connection:
 //
 //   - methods other than GET and HEAD;
 //   - Authorization (but see Config.SharedAuthorization), Proxy-Authorization, Cookie, the
 //     headers of Config.Credentials, and client certificates, unless Config.AllowAuthorized or
 //     IgnoreCookie admits them;
 //   - a body, an upgrade, a Connection that names another header of the request;
-//   - an event source;
+//   - a request for an event stream;
 //   - hosts that are not listed;
 //   - paths with dot segments or empty segments, absolute targets, queries with ";" or bad
 //     escapes;
 //   - requests that Config.Bypass names;
-//   - requests that are made while another entry is being loaded.
+//   - requests in the context of another load.
 //
 // A client that says Cache-Control: no-store gets a stored response or one of its own, which is
 // not stored. A client that says only-if-cached gets a stored response or a 504. The other
@@ -119,9 +123,9 @@
 //   - informational responses, which are passed on;
 //   - with UntilInvalidated also no-cache, and Vary on an undeclared header.
 //
-// A response that grows over MaxBody goes on live to the client that started it. So does a
-// response that is flushed before it is whole. With FromResponse a flushed response that names
-// a lifetime is stored too; the clients that wait for it get it when it is whole.
+// A response that grows over MaxBody goes on live to the client that started it. A response that
+// is flushed before it is whole does the same. With FromResponse a flushed response that names a
+// lifetime is stored too; the clients that wait for it get it when it is whole.
 //
 // # Parts, conditions and codings
 //
@@ -185,8 +189,8 @@
 //     broken one connection. It is not stored. (TestPanicReachesWaiters,
 //     TestPanicIsNotStored, TestPanicInAStream)
 //  9. A client that has a page does not get it again. If-None-Match and If-Modified-Since are
-//     answered 304 by RFC 9110 §13, from stored and from new responses alike.
-//     (TestConditional, TestConditionalNeedsSuccess, TestGeneratedETag)
+//     answered 304 by RFC 9110 §13, on a hit and on a miss. (TestConditional,
+//     TestConditionalNeedsSuccess, TestGeneratedETag)
 //  10. Failures are not pages. A 5xx that names no lifetime goes only to the clients that wait
 //     for it. Within stale-if-error, or the policy's StaleIfError, an older page replaces the
 //     5xx or the panic. Within stale-while-revalidate, or Stale, an older page is served
@@ -206,23 +210,30 @@
 // cache.Depend, before or after the read.
 //
 // The handler must listen to its context, as behind any server. The context ends, and writes
-// fail, when no client needs the response. The same happens after the policy's LoadTimeout; then
-// the waiting clients get a 503. They also get a 503 while the Tiers allow no more loads.
+// fail, when no client needs the response, and after the policy's LoadTimeout. After the timeout
+// the waiting clients get a 503, or a 504 if must-revalidate forbids an older page. They also get
+// a 503 while the Tiers allow no more loads.
 //
 // The context has http.ServerContextKey, also for Warm. With it a reverse proxy panics when a
 // body is cut short, so the half is not stored.
 //
-// Name credentials in other headers than the usual ones in Config.Credentials. It is better to
-// check them in a handler in front of the cache.
+// If clients send credentials in another header than the usual ones, name it in
+// Config.Credentials. It is better to check credentials in a handler in front of the cache.
 //
 // # Cache-Status and Age
 //
-// Cache-Status (RFC 9211) is one of "hit", "fwd=uri-miss; stored", "fwd=uri-miss; collapsed"
-// for a client that waited for another client's rendering, "fwd=stale", "fwd=bypass" and
-// "fwd=method". If a response was not stored, detail has the reason, under the name that Stats
-// uses. "stored" means that the tiers were given the response; Warm checks whether they kept
-// it. With stale-if-error it is "fwd=stale; fwd-status=500; detail=stale-if-error". ttl is left
-// out when it has no end.
+// Cache-Status (RFC 9211) says how the cache answered:
+//
+//   - "hit", with "detail=stale" if the page is stale;
+//   - "fwd=uri-miss", "fwd=vary-miss" or "fwd=stale" if the handler ran because there was no
+//     page, no variant for the client, or only an older page;
+//   - "fwd=request" if the handler ran because the client asked for a newer page;
+//   - "fwd=bypass" and "fwd=method" if the request did not use the cache.
+//
+// "stored" means that the tiers were given the response; Warm checks whether they kept it.
+// "collapsed" means that the client waited for another client's rendering. If a response was not
+// stored, detail has the reason, under the name that Stats uses. With stale-if-error it is
+// "fwd=stale; fwd-status=500; detail=stale-if-error". ttl is left out if it has no end.
 //
 // Age counts from the beginning of the rendering. See Config.NoAge.
 //
