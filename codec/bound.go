@@ -7,7 +7,7 @@ import (
 
 // Expansion limits the memory of a decoded value. Its elements may take at most Expansion times
 // the limit of its encoding. Real values need much less. A slice of small numbers takes up to 8
-// bytes for each byte of CBOR, and a map of short strings to numbers about 11 for each byte of
+// bytes for each byte of CBOR. A map of short strings to numbers takes about 11 for each byte of
 // JSON. Rows of a few fields with a small map in each take about 24. Expansion refuses values
 // with a short encoding and a huge decoded form, such as a million nulls in place of structs.
 const Expansion = 32

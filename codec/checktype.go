@@ -18,8 +18,8 @@ type rules struct {
 	// own are the ways in which a type may marshal itself, in the codec's order.
 	own []ownWay
 
-	// addressed means that the encoder also finds a method of *T for a T in a map or at the top,
-	// because it copies the T.
+	// addressed means that the encoder finds a method of *T also for a T in a map or at the top.
+	// It copies the T.
 	addressed bool
 
 	anyKey   bool // map keys may have any type that has an encoding

@@ -10,8 +10,8 @@ import (
 // compression takes more time than it saves.
 const DefaultMinSize = 4 << 10
 
-// Snappy returns c with its output compressed in Snappy's block format. That takes about a third
-// of the time that JSON takes. The id is c's with "+snappy".
+// Snappy returns c with its output compressed in Snappy's block format. That adds about a third
+// to the time that JSON takes. The id is c's with "+snappy".
 //
 // Values of fewer than minSize bytes are not compressed, and neither are values that would not
 // get smaller. Zero means [DefaultMinSize]; below zero, every value is tried. The choice is

@@ -8,8 +8,8 @@ import (
 // A struct inherits the marshal methods of an embedded type, unless it has its own. Inherited
 // methods know nothing of the other fields.
 
-// swallowed returns the name of a field that the encoding of t leaves out because it is only the
-// encoding of an embedded field, or "" if there is none. It tries an example.
+// swallowed returns the name of a field that t's encoding lacks, if that is the encoding of an
+// embedded field. Otherwise it returns "". It tries an example.
 func (c *checking) swallowed(t reflect.Type) (name string) {
 	if t.Kind() != reflect.Struct || t.NumField() < 2 {
 		return ""

@@ -23,8 +23,8 @@ import (
 //   - RFC 8785 reads numbers as IEEE 754 doubles, so 9007199254740992 and 9007199254740993 are
 //     the same. Hash replaces an integer outside ±2⁵³ by the string "\u0000int:" and its digits.
 //     To keep that unambiguous, a string that starts with U+0000 gets one more in front.
-//   - A number with a fraction or exponent that is not the shortest spelling of a double (from a
-//     [json.Number] or [json.RawMessage]) is [ErrNumber], because it would be rounded. So are NaN
+//   - A number with a fraction or exponent must be the shortest decimal of its double. Any other
+//     (from a [json.Number] or [json.RawMessage]) would be rounded and is [ErrNumber]. So are NaN
 //     and the infinities.
 //   - json.Marshal replaces all bytes that are not UTF-8 by U+FFFD. Hash returns [ErrUTF8].
 //

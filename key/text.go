@@ -7,10 +7,10 @@ import (
 
 const hexDigits = "0123456789ABCDEF"
 
-// Text returns an id for s. It replaces '%', ':', '{', '}', space, control bytes (up to 0x20, and
-// 0x7F) and bytes that are not valid UTF-8 by %XX in upper-case hex. No two strings have the same
-// id, and [Unescape] returns s. If nothing needs escaping, Text returns s itself and does not
-// allocate.
+// Text returns an id for s. It replaces some bytes by %XX in upper-case hex: '%', ':', '{', '}',
+// space, control bytes (up to 0x20, and 0x7F) and bytes that are not valid UTF-8. No two strings
+// have the same id, and [Unescape] returns s. If nothing needs escaping, Text returns s itself
+// and does not allocate.
 //
 // The id of the empty string is empty, and [Space.Key] refuses it: a load of "" is nearly always
 // a bug, and its result should not be cached.

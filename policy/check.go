@@ -8,9 +8,9 @@ import (
 )
 
 // Validate reports every fault that the table can lead to on top of base. The error is an
-// [errors.Join] of [*FieldError]s that name the override and the field. It reports two overrides
-// for the same scope, a tenant that cannot exist, and the faults of every policy that the table
-// can make of base. Two valid overrides can be invalid together, so it checks each override of a
+// [errors.Join] of [*FieldError]s that name the override and the field. Faults are two overrides
+// for the same scope, a tenant that cannot exist, and an invalid policy that the table makes of
+// base. Two valid overrides can be invalid together, so Validate checks each override of a
 // namespace with each override of a tenant. It reports a fault once, for the override where it
 // first occurs.
 func (t Table) Validate(base Policy) error {

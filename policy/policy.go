@@ -12,8 +12,8 @@
 //	 fresh: served       stale: served,   served if a load    not served
 //	                     one refresh      fails
 //
-// The documentation of each field says what zero means, what [Default] sets, and the name of the
-// nearest setting in HTTP and in FusionCache, the .NET library, if they have one.
+// The documentation of each field says what zero means and what [Default] sets. It also names the
+// nearest setting in HTTP and in FusionCache, the .NET library, if there is one.
 //
 // Everything here is a plain value or a pure function. No function reads a clock. Several
 // goroutines may use a value concurrently if none changes it. The package imports only the

@@ -167,9 +167,9 @@ type Config struct {
 	// response with an invalid tag, one that is too long or not UTF-8. Nil means none.
 	TagHeaders []string
 
-	// IgnoreWrites turns off invalidation by writes. Without it, a request that is answered 2xx
-	// or 3xx, of a method other than GET, HEAD, OPTIONS and TRACE, invalidates all entries of its
-	// path, and of the paths that Location and Content-Location name.
+	// IgnoreWrites turns off invalidation by writes. A write is a request that is answered 2xx or
+	// 3xx, of a method other than GET, HEAD, OPTIONS and TRACE. By default it invalidates all
+	// entries of its path, and of the paths that Location and Content-Location name.
 	IgnoreWrites bool
 
 	// Encodings are the content codings, made by Gzip and Zstd, in which responses of 1 KiB and
@@ -177,9 +177,9 @@ type Config struct {
 	// that a client accepts equally, it gets the first. The handler then does not see
 	// Accept-Encoding.
 	//
-	// These responses stay as they are: those that the handler has encoded or marked
-	// no-transform, types that are compressed already, those that do not get smaller, those that
-	// are not stored, and all when Off is set. Nil means none.
+	// Some responses have no codings: those that the handler has encoded or marked no-transform,
+	// those of compressed types, those that do not get smaller, and those that are not stored.
+	// With Off there are no codings. Nil means none.
 	Encodings []Encoding
 
 	// ContextKeys are the keys of the context values that a handler may see with KeyOnly, when it

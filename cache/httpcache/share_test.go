@@ -306,8 +306,8 @@ func TestSharedByProcesses(t *testing.T) {
 	})
 }
 
-// When a handler times out, no forbidden stale page is served, and the handler is not called
-// again, whatever it writes after its context has ended.
+// When a handler times out, its client gets no stale page and the handler is not called again.
+// What the handler writes after its context has ended does not matter.
 func TestNoAnswer(t *testing.T) {
 	for i := range 50 { // either of the two may end first
 		cc, want := "max-age=1", http.StatusServiceUnavailable

@@ -36,10 +36,10 @@ type verdict struct {
 // judge decides by status and header what to do with a response to t. The names in h are
 // canonical.
 //
-// A response that is marked as private in any way is refused, unless it is a failure. So is a
-// status that HTTP defines as an answer to one client, such as 302 or 401, unless the response
-// says otherwise (RFC 9110 §15.1). Such an answer may depend on data that a handler for everybody
-// has not seen.
+// A response that is marked as private in any way is refused, unless it is a failure. A status
+// that HTTP defines as an answer to one client, such as 302 or 401, is refused unless the
+// response says otherwise (RFC 9110 §15.1). Such an answer may depend on data that a handler for
+// everybody has not seen.
 func (c *Cache) judge(t *target, status int, h http.Header) verdict {
 	why := marked(h)
 	if why == none && !c.varies(t, h["Vary"]) {
