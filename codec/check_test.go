@@ -55,7 +55,7 @@ func TestCheckRandomTypes(t *testing.T) {
 				return nil
 			}
 			if c != codec.Raw && misjudged(c, weaker, r, 2000) == nil {
-				t.Errorf("%s: nobody finds that what %s is accepted", c.ID(), weak)
+				t.Errorf("%s: the test does not detect that a type that %s is accepted", c.ID(), weak)
 			}
 		}
 	}

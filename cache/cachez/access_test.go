@@ -181,7 +181,7 @@ func FuzzForm(f *testing.F) {
 			}
 			g := p.get("?" + form)
 			if g.Code != http.StatusOK && (g.Code < 400 || g.Code >= 500) {
-				t.Errorf("look-up of %q = %d", form, g.Code)
+				t.Errorf("lookup of %q = %d", form, g.Code)
 			}
 		})
 	})

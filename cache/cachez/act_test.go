@@ -63,7 +63,7 @@ func TestPurgeAndExpire(t *testing.T) {
 						t.Fatalf("= %d %s", w.Code, w.Body)
 					}
 					if counted := !strings.HasPrefix(form, "path="); counted != (done.Entries != nil) || counted && *done.Entries != len(want) {
-						t.Errorf("it is said to cover %v entries, want %d", done.Entries, len(want))
+						t.Errorf("the answer says %v entries, want %d", done.Entries, len(want))
 					}
 					left := p.keys()
 					for _, k := range everything {

@@ -56,7 +56,7 @@ func TestLookUpOne(t *testing.T) {
 		p.get("?key=default:users:v1:nobody")
 		p.get("?url=/a")
 		if diff := cmp.Diff(before, p.tiers.Stats().Total); diff != "" {
-			t.Errorf("a look-up counts as a read:\n%s", diff)
+			t.Errorf("a lookup counts as a read:\n%s", diff)
 		}
 	})
 }
@@ -176,7 +176,7 @@ func testNamesAreText(t *testing.T) {
 	all, text := elements(t, w.Body.String())
 	harmless(t, "a purge", all)
 	if !strings.Contains(text, evil) || shown < 8 {
-		t.Errorf("the name is shown on %d pages, and of a purge %t, so this tests little", shown, strings.Contains(text, evil))
+		t.Errorf("the name is shown on %d pages, and after a purge: %t; too few to test", shown, strings.Contains(text, evil))
 	}
 }
 

@@ -136,7 +136,7 @@ func TestEncodedPages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				if has := r.Header.Get("Accept-Encoding"); has != "" {
-					t.Errorf("the handler is told %q", has)
+					t.Errorf("the handler sees %q", has)
 				}
 				c.handler(w, r)
 			}, httpcache.Config{Encodings: codings})

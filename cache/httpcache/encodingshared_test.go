@@ -14,7 +14,7 @@ import (
 func TestEncodedVariants(t *testing.T) {
 	s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if accept := r.Header["Accept-Encoding"]; len(accept) > 0 {
-			t.Errorf("the handler is told %q", accept)
+			t.Errorf("the handler sees %q", accept)
 		}
 		text(5000, "Vary", "Accept-Language, Accept-Encoding", "Cache-Control", "max-age=60")(w, r)
 		fmt.Fprint(w, r.Header.Get("Accept-Language"))

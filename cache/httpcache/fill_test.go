@@ -121,7 +121,7 @@ func TestReadYourWrites(t *testing.T) {
 		s.invalidate(t, "source")
 		written.Store(v)
 		if a := s.get(t, "/"); a.body != fmt.Sprint("version ", v) {
-			t.Errorf("the writer of version %d was told %v", v, a)
+			t.Errorf("the writer of version %d got %v", v, a)
 		}
 	}
 	close(done)

@@ -86,7 +86,7 @@ func TestWaitersOfAPrivateResponse(t *testing.T) {
 				})
 				for i, a := range answers {
 					if want := fmt.Sprint("hello ", i); a.body != want {
-						t.Errorf("client %d was told %q", i, a.body)
+						t.Errorf("client %d got %q", i, a.body)
 					}
 				}
 			})
@@ -157,13 +157,13 @@ func TestHangUp(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			if a := do(s, request(t, http.MethodGet, "/").WithContext(ctx)); a.status != http.StatusServiceUnavailable {
-				t.Errorf("who hung up got %v", a)
+				t.Errorf("the client that left got %v", a)
 			}
 		})
 		<-g.reached
 		wg.Go(func() {
 			if a := s.get(t, "/"); a.body != "rendering 1" || a.how() != "fwd=uri-miss;collapsed" {
-				t.Errorf("who waited got %v", a)
+				t.Errorf("the waiting client got %v", a)
 			}
 		})
 		synctest.Wait()
@@ -207,7 +207,7 @@ func lastHangsUp(t *testing.T) {
 		wait = false
 		synctest.Wait()
 		if a := s.get(t, "/"); a.hit() {
-			t.Errorf("stored for nobody: %v", a)
+			t.Errorf("stored without a client: %v", a)
 		}
 	})
 }

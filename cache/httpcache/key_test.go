@@ -116,7 +116,7 @@ func TestKeys(t *testing.T) {
 			// The page is the same whichever client comes first: it contains nothing of a client.
 			o := serve(t, mirror, picky())
 			if third := do(o, rb()); rb().Method == http.MethodGet && third.body != second.body {
-				t.Errorf("the page depends on who asked first:\n%s", cmp.Diff(second.body, third.body))
+				t.Errorf("the page depends on the first client:\n%s", cmp.Diff(second.body, third.body))
 			}
 		})
 	}

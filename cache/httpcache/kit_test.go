@@ -117,7 +117,7 @@ func do(h http.Handler, r *http.Request) answer {
 	res := w.Result()
 	b, _ := io.ReadAll(res.Body)
 	if _, err := httpsfv.UnmarshalList(res.Header["Cache-Status"]); err != nil {
-		panic("Cache-Status is no list: " + err.Error())
+		panic("Cache-Status is not a list: " + err.Error())
 	}
 	return answer{res.StatusCode, res.Header, string(b), res.Trailer}
 }

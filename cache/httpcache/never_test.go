@@ -101,12 +101,12 @@ func TestNeverShared(t *testing.T) {
 				for _, who := range []string{"alice", "bob"} {
 					a := s.get(t, "/", "X-Who", who)
 					if a.body != "hello "+who || a.hit() {
-						t.Errorf("round %d: %s was told %q (%s)", i, who, a.body, a.how())
+						t.Errorf("round %d: %s got %q (%s)", i, who, a.body, a.how())
 					}
 				}
 			}
 			if a := s.get(t, "/"); a.body != "hello nobody" {
-				t.Errorf("a stranger was told %q", a.body)
+				t.Errorf("another client got %q", a.body)
 			}
 			if n := s.c.Stats().Stored; n != 0 {
 				t.Errorf("%d responses were stored", n)
@@ -229,7 +229,7 @@ func TestRequestNoStore(t *testing.T) {
 		t.Errorf("a response to no-store was stored: %v", a)
 	}
 	if a := s.get(t, "/", "Cache-Control", "no-store"); a.body != "rendering 2" || !a.hit() {
-		t.Errorf("what was there was not good enough: %v", a)
+		t.Errorf("the stored page was not used: %v", a)
 	}
 }
 

@@ -75,7 +75,7 @@ func TestSharedCacheNeverShares(t *testing.T) {
 				name := func(i int) string { return fmt.Sprint("client ", i) }
 				for i, a := range crowd(t, s, 8, func() { close(g.open) }, func(i int) *http.Request { return request(t, http.MethodGet, "/", "X-Who", name(i)) }) {
 					if a.body != "hello "+name(i) || a.hit() {
-						t.Errorf("at once: %s was told %v", name(i), a)
+						t.Errorf("at once: %s got %v", name(i), a)
 					}
 				}
 				if n := asked.Load(); n != 8 {
@@ -83,7 +83,7 @@ func TestSharedCacheNeverShares(t *testing.T) {
 				}
 				for i := range 3 {
 					if a := s.get(t, "/", "X-Who", name(10+i)); a.body != "hello "+name(10+i) || a.hit() {
-						t.Errorf("in turn: %s was told %v", name(10+i), a)
+						t.Errorf("in turn: %s got %v", name(10+i), a)
 					}
 				}
 			})
@@ -131,7 +131,7 @@ func TestPoisoning(t *testing.T) {
 		fmt.Fprint(w, r.Header.Get("X-Forwarded-Host"))
 	}), httpcache.Config{Hide: []string{"X-Other"}})
 	if open.get(t, "/", "X-Forwarded-Host", "evil"); open.get(t, "/").body != "evil" {
-		t.Error("a header that is not hidden is not seen")
+		t.Error("the handler does not see a header that is not hidden")
 	}
 }
 

@@ -124,7 +124,7 @@ func TestStaleIfError(t *testing.T) {
 				}
 				sleep(t, "1s")
 				if a := s.get(t, "/"); a.how() != how {
-					t.Errorf("spared for too long: %v", a)
+					t.Errorf("the handler was spared for too long: %v", a)
 				}
 				if panicked := strings.Contains(log.String(), "panicked"); panicked != (name == "panic") || strings.Contains(log.String(), "secret") {
 					t.Errorf("the log says %q", &log)
@@ -212,7 +212,7 @@ func TestLoadTimeout(t *testing.T) {
 			t.Errorf("after %v: %v", time.Since(began), a)
 		}
 		if a := s.get(t, "/"); a.status != http.StatusServiceUnavailable {
-			t.Errorf("what came too late was stored: %v", a)
+			t.Errorf("a late response was stored: %v", a)
 		}
 		if st := s.c.Stats(); st.Stored != 0 || st.Refused["unavailable"] != 2 {
 			t.Errorf("%+v", st)

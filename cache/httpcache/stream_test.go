@@ -134,7 +134,7 @@ func TestPrivateStream(t *testing.T) {
 		}
 		synctest.Wait()
 		if told == nil {
-			t.Error("the handler was not told that nobody listens")
+			t.Error("the handler's context did not end")
 		}
 	})
 }
@@ -269,7 +269,7 @@ func TestPanicInAStream(t *testing.T) {
 	}, httpcache.Config{})
 	srv := listen(t, s)
 	if a, err := fetch(t, srv, "/broken"); a.body != "half" || err == nil {
-		t.Errorf("%v, %v: the client takes it for whole", a, err)
+		t.Errorf("%v, %v: the client takes the body for whole", a, err)
 	}
 	if a, err := fetch(t, srv, "/"); a.body != "half" || err != nil {
 		t.Errorf("%v, %v", a, err)

@@ -54,12 +54,12 @@ func TestTagHeaders(t *testing.T) {
 			}
 			for _, tag := range c.stays {
 				if purge(tag); !s.get(t, "/").hit() {
-					t.Errorf("tag %q is taken for one of the page", tag)
+					t.Errorf("tag %q invalidates the page", tag)
 				}
 			}
 			for _, tag := range c.purge {
 				if purge(tag); s.get(t, "/").hit() {
-					t.Errorf("tag %q is none of the page", tag)
+					t.Errorf("tag %q does not invalidate the page", tag)
 				}
 			}
 		})

@@ -102,7 +102,7 @@ func TestFlushedAndLeft(t *testing.T) {
 		cancel()
 		synctest.Wait()
 		if n := s.c.Stats().Stored; !told || n != 0 {
-			t.Errorf("told: %v, stored %d", told, n)
+			t.Errorf("context ended: %v, stored %d", told, n)
 		}
 	})
 }

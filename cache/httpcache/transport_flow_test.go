@@ -134,7 +134,7 @@ func TestTransportStoresOnlyWholeBodies(t *testing.T) {
 					want = c.body
 				}
 				if a := <-waits; a.body != want {
-					t.Errorf("who waits gets %v", a)
+					t.Errorf("the waiting caller gets %v", a)
 				}
 				if a := tr.get(t); a.hit() != c.stored || a.body != want {
 					t.Errorf("then %v", a)
@@ -203,7 +203,7 @@ func TestTransportCallersLeave(t *testing.T) {
 					}
 					if !others {
 						if o.last().Context().Err() == nil {
-							t.Error("the request goes on for nobody")
+							t.Error("the request continues without a caller")
 						}
 						wg.Wait()
 						if a := c.get(t); a.body != "again" {
@@ -215,7 +215,7 @@ func TestTransportCallersLeave(t *testing.T) {
 					_ = out.Close()
 					wg.Wait()
 					if second.body != "body" || o.asked() != 1 {
-						t.Errorf("who waits gets %v after %d requests", second, o.asked())
+						t.Errorf("the waiting caller gets %v after %d requests", second, o.asked())
 					}
 					if a := c.get(t); !a.hit() || a.body != "body" {
 						t.Errorf("then %v", a)

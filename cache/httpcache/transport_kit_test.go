@@ -160,7 +160,7 @@ func readAll(t testing.TB, resp *http.Response) answer {
 		t.Error(err)
 	}
 	if _, err := httpsfv.UnmarshalList(resp.Header["Cache-Status"]); err != nil {
-		t.Errorf("Cache-Status %q is no list: %v", resp.Header["Cache-Status"], err)
+		t.Errorf("Cache-Status %q is not a list: %v", resp.Header["Cache-Status"], err)
 	}
 	return answer{status: resp.StatusCode, header: resp.Header, body: string(b)}
 }

@@ -73,10 +73,10 @@ func TestTransportPartitions(t *testing.T) {
 			t.Errorf("%d responses went to another caller", n)
 		}
 		if n := leaks(t, httpcache.TransportConfig{Partition: func(*http.Request) string { return "one" }}); n != 10 {
-			t.Errorf("without partitions %d responses went to another caller: the test sees nothing", n)
+			t.Errorf("without partitions %d responses went to another caller: the test detects nothing", n)
 		}
 		if n := leaks(t, httpcache.TransportConfig{}); n == 0 {
-			t.Error("X-Token is no credential unless it is named, and the test sees nothing")
+			t.Error("X-Token is not in Credentials, and no response went to another caller: the test detects nothing")
 		}
 	})
 }
@@ -92,7 +92,7 @@ func TestTransportKeysTellNothing(t *testing.T) {
 			c.do(t, outgoing(t, http.MethodGet, "http://hush0@example.com/page?token=hush3", "Authorization", "hush4", "Cookie", "hush5", "X", x))
 		}
 		if told.Len() == 0 || strings.Contains(told.String(), "hush") || c.o.asked() != 2 {
-			t.Errorf("keys are told as %s", told.String())
+			t.Errorf("the stored keys are %s", told.String())
 		}
 	})
 }
@@ -163,7 +163,7 @@ func TestTransportWriteDuringRead(t *testing.T) {
 		}
 		synctest.Wait()
 		if o.asked() != 2 {
-			t.Errorf("%d requests: it is asked for again, and for nobody", o.asked())
+			t.Errorf("%d requests: one of them has no caller", o.asked())
 		}
 		if a := c.get(t); a.hit() || a.body != "after" {
 			t.Errorf("then %v", a)

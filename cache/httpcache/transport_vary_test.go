@@ -161,7 +161,7 @@ func TestTransportVariantsDoNotMix(t *testing.T) {
 		close(hold)
 		for range cap(all) {
 			if g := <-all; g.body != g.want {
-				t.Errorf("who asks for %s gets %s", g.want, g.body)
+				t.Errorf("a caller that wants %s gets %s", g.want, g.body)
 			}
 		}
 		if o.asked() != 3 {

@@ -72,10 +72,10 @@ func TestWarm(t *testing.T) {
 		t.Errorf("another variant: %+v, %v", got, err)
 	}
 	if a := s.get(t, "/", "Host", "example.com"); !a.hit() {
-		t.Errorf("what was warmed is not used: %v", a)
+		t.Errorf("the warmed page is not used: %v", a)
 	}
 	if _, err := serve(t, h, httpcache.Config{}).Warm(t.Context(), "/", nil); err == nil {
-		t.Error("warmed for no host")
+		t.Error("warmed without a host")
 	}
 	for _, bad := range []string{"ftp://example.com/", "%zz", "http://[/"} {
 		if got, err := s.Warm(t.Context(), bad, nil); err == nil || strings.Contains(err.Error(), bad) {

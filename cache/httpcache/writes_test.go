@@ -247,13 +247,13 @@ func TestWritesOfAFleet(t *testing.T) {
 		for _, s := range servers {
 			s.get(t, "/")
 			if !s.get(t, "/").hit() {
-				t.Error("the page is not there")
+				t.Error("the page is not stored")
 			}
 		}
 		do(servers[0], request(t, http.MethodPut, "/"))
 		sleep(t, "2s")
 		if gone := servers[1].gone(t, "/"); len(gone) != 1 {
-			t.Error("the other process has the page still")
+			t.Error("the other process still has the page")
 		}
 	})
 }
@@ -301,7 +301,7 @@ func TestWritesWithoutALog(t *testing.T) {
 		link.Heal()
 		sleep(t, "3s")
 		if gone := servers[1].gone(t, "/secret"); len(gone) != 1 {
-			t.Error("the other process has the page still")
+			t.Error("the other process still has the page")
 		}
 	})
 }
