@@ -26,7 +26,6 @@ type rules struct {
 	uintptrs bool // a uintptr has an encoding
 }
 
-// ownWay is a pair of methods.
 type ownWay struct {
 	encoder, decoder reflect.Type
 	names            string
@@ -53,7 +52,6 @@ var (
 	}
 )
 
-// faults returns the faults of t.
 func (r *rules) faults(t reflect.Type) []TypeFault {
 	if t == nil {
 		return []TypeFault{{"nil", nil, "is not a type"}}

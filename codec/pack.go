@@ -13,8 +13,8 @@ import (
 
 var errLength = errors.New("length differs from the one announced")
 
-// snappyBlock is Snappy's block format. It repeats the length, about four bytes, to leave the
-// format unchanged.
+// snappyBlock is Snappy's block format. It repeats the length, which costs four bytes and leaves
+// the format unchanged.
 type snappyBlock struct{}
 
 func (snappyBlock) name() string { return "snappy" }

@@ -103,7 +103,6 @@ func (t Table) apply(p Policy, s scope) Policy {
 	return p
 }
 
-// scope is the target of an override.
 type scope struct{ tenant, namespace string }
 
 func (s scope) String() string {

@@ -1,6 +1,6 @@
-// Package cachez is an operator's page for the caches of a program. It shows their hit ratios,
-// their failures, the policies in force, the cached keys and their tags. It also purges and
-// expires entries. Any program can mount it:
+// Package cachez is an operator's page for the caches of a program. It shows hit ratios, the
+// state of the tiers and of the log, the policies in force, the cached keys and their tags. It
+// also purges and expires entries. Any program can mount it:
 //
 //	page, err := cachez.Handler(tiers, cachez.Config{Authorize: isOperator, Index: ix})
 //	mux.Handle("/debug/caches", page)
@@ -119,7 +119,6 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.write(w, r, p)
 }
 
-// answer fills the page for a request that may see it.
 func (h *handler) answer(w http.ResponseWriter, r *http.Request, p *page) error {
 	if h.origins.Check(r) != nil {
 		return faultf(http.StatusForbidden, "another site sent this form: send it from this page, or without Origin and Sec-Fetch-Site")

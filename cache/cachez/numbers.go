@@ -96,7 +96,6 @@ type tableRow struct {
 	Cells []any
 }
 
-// tableOf makes a table of rows.
 func tableOf(rows []row) (t table) {
 	var shown []int
 	if len(rows) > 0 {

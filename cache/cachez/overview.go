@@ -35,7 +35,6 @@ type row struct {
 	Counts   numbers  `json:"counts"`
 }
 
-// inForce is a policy in force.
 type inForce struct {
 	Namespace string        `json:"namespace"`
 	Tenant    string        `json:"tenant,omitempty"` // empty: all tenants without their own

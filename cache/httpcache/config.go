@@ -96,9 +96,9 @@ type Config struct {
 	// FromResponse only.
 	SharedAuthorization bool
 
-	// ClientMayRefresh reports whether the no-cache, max-age, min-fresh and max-stale of a
-	// request's Cache-Control count. Nil means never: any client could make the handler work. The
-	// no-store and only-if-cached of every client count.
+	// ClientMayRefresh reports whether a request's Pragma, and the no-cache, max-age and
+	// min-fresh of its Cache-Control, count. Nil means never: any client could make the handler
+	// work. The no-store and only-if-cached of every client count.
 	ClientMayRefresh func(*http.Request) bool
 
 	// Codec encodes responses for a remote tier. Nil means codec.CBOR, which keeps the bytes of a

@@ -92,7 +92,6 @@ func (p *page) same() *page {
 	}
 }
 
-// values returns the values of a header.
 func (p *page) values(name string) []string {
 	for _, f := range p.Header {
 		if f.Name == name {

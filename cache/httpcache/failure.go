@@ -58,8 +58,8 @@ func cause(err error) error {
 	return err
 }
 
-// repanic returns what to panic with after a handler panicked: http.ErrAbortHandler if that was
-// its value, otherwise an error with the handler's own stack.
+// repanic returns what to panic with after a handler panicked. For http.ErrAbortHandler and for
+// Goexit it is http.ErrAbortHandler, otherwise an error with the handler's own stack.
 func repanic(err error) any {
 	p, ok := errors.AsType[*cache.PanicError](err)
 	if !ok || errors.Is(p, http.ErrAbortHandler) {

@@ -120,7 +120,6 @@ func bodyAllowed(status int) bool {
 	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
 }
 
-// size returns the memory that a page takes, in bytes.
 func (p *page) size() int64 {
 	if p == nil {
 		return 0

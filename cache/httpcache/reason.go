@@ -7,7 +7,7 @@ type reason uint8
 const (
 	none reason = iota
 
-	// Why a request went past the cache.
+	// Why a request bypassed the cache.
 	byMethod
 	byNesting
 	byProgram
@@ -22,7 +22,7 @@ const (
 	byQuery
 	byKeyLength
 
-	// Why a client got a rendering of its own.
+	// Why a client got its own rendering.
 	byOff
 	byRequestNoStore
 	byMemory

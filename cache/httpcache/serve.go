@@ -7,7 +7,6 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// serve answers a request.
 func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	t, why := c.target(r)
 	switch {
@@ -166,8 +165,8 @@ func (x *exchange) fetch() (res cache.Result[*page], err error) {
 	return x.c.pages.Fetch(x.ctx, x.key, x.load, cache.MaxAge(0), cache.AllowStale(false))
 }
 
-// account counts a request, and returns its Cache-Status and the age of its page. The age is -1
-// for a new page.
+// account counts a request, and returns its Cache-Status and the age of its page. An age of -1 is
+// not sent.
 func (x *exchange) account(res cache.Result[*page]) (line string, age int64) {
 	c, p := x.c, res.Value
 	n := c.stats.of(p.Format)

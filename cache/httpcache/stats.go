@@ -36,7 +36,8 @@ type Stats struct {
 	PendingWrites int64
 
 	// Refused counts the responses that were not stored, by reason. "unavailable" counts the
-	// requests that got a 503 because there was no response.
+	// requests that a Cache answered 503 or 504 because there was no response, and the
+	// invalidations that a Transport could not finish in time.
 	Refused map[string]int64
 }
 
@@ -75,7 +76,6 @@ func (c *counters) bypass(why reason) { c.bypassed[why].Add(1) }
 
 func (c *counters) refuse(why reason) { c.refused[why].Add(1) }
 
-// of returns the counts of a format.
 func (c *counters) of(format string) *counts {
 	if v, ok := c.formats.Load(format); ok {
 		return v.(*counts)

@@ -46,7 +46,6 @@ func (f *flow) release() {
 	}
 }
 
-// run reads the body.
 func (f *flow) run() {
 	defer func() {
 		if p := recover(); p != nil { // an unrecovered panic would end the program

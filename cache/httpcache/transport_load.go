@@ -131,7 +131,6 @@ func (x *trip) take() bool {
 	return !was
 }
 
-// answered reports whether the caller has its answer.
 func (x *trip) answered() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -58,7 +58,6 @@ type served struct {
 	body pageBody
 }
 
-// pageBody reads a page's body.
 type pageBody struct {
 	bytes.Reader
 	closed bool

@@ -9,7 +9,6 @@ type words struct {
 	maxAge, minFresh, maxStale int64
 }
 
-// wordsOf reads the words of a request.
 func wordsOf(h http.Header) words {
 	w := words{maxAge: -1, minFresh: -1, maxStale: -1}
 	lines := h["Cache-Control"]

@@ -122,7 +122,7 @@ func (s *shrinkMap[K, V]) delete(k K) {
 	if s.peak < 64 || len(s.m) >= s.peak/4 {
 		return
 	}
-	// maps.Clone would keep the size.
+	// maps.Clone would keep the capacity.
 	small := make(map[K]V, len(s.m))
 	maps.Copy(small, s.m)
 	s.m, s.peak = small, len(small)
