@@ -14,20 +14,23 @@ import (
 // in a struct without cbor tags. Letter case of names counts.
 //
 // A time.Time is text (tag 0, RFC 3339). It keeps nanoseconds and the zone's offset, but not the
-// zone's name and the monotonic reading. The zero time is null. Types that marshal themselves do
-// so as CBOR, binary or text, the first of these that they have. A struct that marshals itself
-// only as JSON and has unexported fields is [ErrType], because those fields would be lost. Inside
-// an any this is not detected.
+// zone's name and the monotonic reading. The zero time is null.
+//
+// Types that marshal themselves do so as CBOR, binary or text, the first of these that they have.
+// A struct that marshals itself only as JSON and has unexported fields is [ErrType], because
+// those fields would be lost. Inside an any this is not detected.
 //
 // In an any, integers are decoded as int64 (or *big.Int), with every digit, and maps as
 // map[string]any. A map with other keys is refused there. An int in an any changes its type, so
 // Check refuses an any; see [Lossy].
 //
 // Decoding refuses data that encoding never writes: repeated map keys, indefinite lengths, text
-// that is not UTF-8, nesting deeper than 64, arrays and maps of more than 2²⁰ elements, and data
-// after the value. Marshal refuses, with [ErrValue], a value that Unmarshal would refuse, such as
-// a value that contains itself. That check walks the value, but only if its type refers to itself
-// or holds an interface.
+// that is not UTF-8, nesting deeper than 64, large arrays and maps (more than 2²⁰ elements), and
+// data after the value.
+//
+// Marshal refuses, with [ErrValue], a value that Unmarshal would refuse, such as a value that
+// contains itself. That check walks the value, but only if its type refers to itself or holds an
+// interface.
 var CBOR Codec = cborCodec{}
 
 const (

@@ -55,10 +55,12 @@ type Policy struct {
 
 	// ErrorTTL is how long the cache remembers that a load failed, if there is no old value to
 	// serve in its place. Reads in all processes then get the error without a load. 0: it does
-	// not remember; every read loads. The cache remembers the errors of the loader, including
-	// timeouts that the loader sets itself. It does not remember errors that say nothing about
-	// the source: a load that exceeded LoadTimeout or was cancelled, and an error of this library
-	// (overloaded, closed, recursive) that the loader returns.
+	// not remember; every read loads.
+	//
+	// The cache remembers the errors of the loader, including timeouts that the loader sets
+	// itself. It does not remember errors that say nothing about the source: a load that exceeded
+	// LoadTimeout or was cancelled, and an error of this library (overloaded, closed, recursive)
+	// that the loader returns.
 	// Default: 0. DNS: negative caching of resolution failures (RFC 9520).
 	ErrorTTL time.Duration
 
@@ -118,8 +120,8 @@ type Policy struct {
 
 	// MaxValueBytes is the longest encoded value that is stored, in bytes before compression. A
 	// longer one is returned to its callers and counted. So is a value whose elements take more
-	// than codec.Expansion times that in memory. A longer value in the remote tier is a miss. 0
-	// is refused. Default: 1 MiB.
+	// than codec.Expansion times MaxValueBytes in memory. A longer value in the remote tier is a
+	// miss. 0 is refused. Default: 1 MiB.
 	MaxValueBytes int
 
 	// RemoteTimeout is the deadline of each call to the remote tier. A call that takes

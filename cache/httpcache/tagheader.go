@@ -84,8 +84,9 @@ func dropHeaders(h http.Header, hide []string) {
 
 // PurgeTags invalidates all entries that depend on one of the tags. That includes tags from
 // cache.Depend, tags from a header of Config.TagHeaders, and tags of the entries that a page was
-// built from. It also invalidates everything else in the Tiers that depends on the tags. A tag
-// that is empty, too long or not UTF-8 is refused before anything is invalidated. PurgeTags
+// built from. It also invalidates everything else in the Tiers that depends on the tags.
+//
+// A tag that is empty, too long or not UTF-8 is refused before anything is invalidated. PurgeTags
 // without tags does nothing.
 //
 // Its errors are those of Tiers.Invalidate.
