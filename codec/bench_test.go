@@ -7,7 +7,7 @@ import (
 	"github.com/twofold-go/twofold/codec"
 )
 
-// item is a usual cached value: short fields, some text that repeats.
+// item is a typical cached value: short fields and text with repetitions.
 type item struct {
 	ID    int64    `json:"id"`
 	Title string   `json:"title"`
@@ -59,7 +59,7 @@ func BenchmarkUnmarshal(b *testing.B) {
 	})
 }
 
-// The flat ones cannot contain themselves and are not walked; the others are.
+// The flat values cannot contain themselves and are not walked; the others are.
 func BenchmarkMarshalCBORWalk(b *testing.B) {
 	wide := make([]any, 1000)
 	for i := range wide {

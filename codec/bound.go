@@ -5,28 +5,27 @@ import (
 	"reflect"
 )
 
-// Expansion is how many times its limit a value may take in memory, by the
-// elements that its encoding names. The encoding itself is within the limit, so a
-// small multiple does for real values: a slice of small numbers takes up to 8
-// bytes for each byte of CBOR, a map of short strings to numbers some 11 for each
-// byte of JSON, and rows of a few fields with a small map in each some 24. What is refused is a value whose encoding says little and means
-// much, such as a million nulls in place of structs.
+// Expansion limits the memory of a decoded value. Its elements may take at most Expansion times
+// the limit of its encoding. Real values need much less. A slice of small numbers takes up to 8
+// bytes for each byte of CBOR. A map of short strings to numbers takes about 11 for each byte of
+// JSON. Rows of a few fields with a small map in each take about 24. Expansion refuses values
+// with a short encoding and a huge decoded form, such as a million nulls in place of structs.
 const Expansion = 32
 
-// Bounded is a [Codec] that holds values to a limit, in both directions by one
-// rule. Every codec of this package is one. Use [MarshalWithin] and
-// [UnmarshalWithin], which fall back for codecs that are not.
+// Bounded is a [Codec] that limits the size of values, by the same rule for encoding and
+// decoding. Every codec of this package is Bounded. Use [MarshalWithin] and [UnmarshalWithin],
+// which also accept other codecs.
 type Bounded interface {
 	Codec
 
-	// MarshalWithin is Marshal. It refuses, with [ErrTooLarge], a value that
-	// UnmarshalWithin would not take back into the type into, under this limit:
-	// one whose encoding has more than limit bytes before compression, or whose
-	// elements take more than [Expansion] times that in memory.
+	// MarshalWithin is Marshal with a limit. It refuses, with [ErrTooLarge], a value that
+	// UnmarshalWithin would refuse for the type into and this limit. That is a value whose
+	// encoding has more than limit bytes before compression, or whose elements take more than
+	// [Expansion] times that in memory.
 	MarshalWithin(v any, into reflect.Type, limit int) ([]byte, error)
 
-	// UnmarshalWithin is Unmarshal and refuses the same, before it allocates for
-	// it. With owned, data is the value's to keep, as with [Owner].
+	// UnmarshalWithin is Unmarshal with the same limit. It refuses a value before it allocates
+	// memory for it. If owned is set, the value may keep data, as with [Owner].
 	UnmarshalWithin(data []byte, v any, limit int, owned bool) error
 }
 
@@ -38,8 +37,8 @@ var (
 	_ Bounded = (*compressed)(nil)
 )
 
-// MarshalWithin returns v encoded by c, if it has at most limit bytes and if, with
-// a [Bounded] c, it can be read into the type into under that limit.
+// MarshalWithin returns v encoded by c, if the encoding has at most limit bytes. If c is
+// [Bounded], UnmarshalWithin must also accept it for the type into under that limit.
 func MarshalWithin(c Codec, v any, into reflect.Type, limit int) ([]byte, error) {
 	if b, ok := c.(Bounded); ok {
 		return b.MarshalWithin(v, into, limit)
@@ -51,8 +50,8 @@ func MarshalWithin(c Codec, v any, into reflect.Type, limit int) ([]byte, error)
 	return data, err
 }
 
-// UnmarshalWithin decodes data into v, if MarshalWithin would have written it. The
-// limit of a codec that is not [Bounded] is on data alone.
+// UnmarshalWithin decodes data into v, if MarshalWithin could have written it. For a codec that
+// is not [Bounded] it limits only the length of data.
 func UnmarshalWithin(c Codec, data []byte, v any, limit int, owned bool) error {
 	switch b, ok := c.(Bounded); {
 	case ok:
@@ -65,14 +64,14 @@ func UnmarshalWithin(c Codec, data []byte, v any, limit int, owned bool) error {
 	return c.Unmarshal(data, v)
 }
 
-// tally is what an encoding names, by what a decoder may have to allocate for it.
+// tally counts the items of an encoding for which a decoder may allocate memory.
 type tally struct {
 	nulls, numbers, texts, lists, dicts int64
 	pairs                               int64 // of all dicts
 }
 
-// within checks an encoding that Marshal wrote, or that is to be read into a type.
-// count is asked only if the encoding is large enough to name too much.
+// within checks an encoding against a limit. It calls count only if the encoding is long enough
+// to exceed the limit.
 func within(id string, data []byte, into reflect.Type, limit int, count func([]byte) tally) error {
 	if len(data) > limit {
 		return sizeError(id, len(data), limit)
@@ -85,12 +84,12 @@ func within(id string, data []byte, into reflect.Type, limit int, count func([]b
 		return nil
 	}
 	if n := w.of(count(data)); n > most {
-		return fmt.Errorf("%w: %s, %d bytes mean %d bytes of %v, at most %d", ErrTooLarge, id, len(data), n, into, most)
+		return fmt.Errorf("%w: %s, %d bytes decode to %d bytes of %v, at most %d", ErrTooLarge, id, len(data), n, into, most)
 	}
 	return nil
 }
 
-// target returns the type that a pointer to be decoded into points to.
+// target returns the type that the pointer v points to.
 func target(v any) reflect.Type {
 	if t := reflect.TypeOf(v); t != nil && t.Kind() == reflect.Pointer {
 		return t.Elem()
@@ -98,7 +97,7 @@ func target(v any) reflect.Type {
 	return nil
 }
 
-// countJSON counts what JSON names. What is not JSON is for the decoder to refuse.
+// countJSON counts the items of JSON. The decoder reports invalid JSON.
 func countJSON(data []byte) (n tally) {
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; c {
@@ -111,7 +110,7 @@ func countJSON(data []byte) (n tally) {
 			}
 		case ':':
 			n.pairs++
-			n.texts-- // it was a key
+			n.texts-- // it was a name
 		case '[':
 			n.lists++
 		case '{':
@@ -129,7 +128,7 @@ func countJSON(data []byte) (n tally) {
 	return n
 }
 
-// ends reports whether a byte stands behind a number or a word of JSON.
+// ends reports whether a byte can follow a number or a word of JSON.
 func ends(c byte) bool {
 	switch c {
 	case ',', ']', '}', ' ', '\n', '\r', '\t', ':', '"', '[', '{':
@@ -138,8 +137,7 @@ func ends(c byte) bool {
 	return false
 }
 
-// countCBOR counts what CBOR names. What is not well-formed is for the decoder to
-// refuse.
+// countCBOR counts the items of CBOR. The decoder reports malformed CBOR.
 func countCBOR(data []byte) (n tally) {
 	if cborDec.Wellformed(data) != nil {
 		return n
@@ -163,7 +161,7 @@ func countCBOR(data []byte) (n tally) {
 			} else {
 				n.numbers++
 			}
-		case majorTag: // the item behind it counts
+		case majorTag: // its content is counted
 		default:
 			n.numbers++
 		}

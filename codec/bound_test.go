@@ -20,11 +20,11 @@ type shape struct {
 	Any   any
 }
 
-// plainOnly is a codec of somebody else's.
+// plainOnly is a codec without the optional interfaces.
 type plainOnly struct{ codec.Codec }
 
-// What MarshalWithin writes UnmarshalWithin reads, under the same limit; what one
-// refuses the other does.
+// UnmarshalWithin reads what MarshalWithin writes under the same limit, and refuses what it
+// refuses.
 func TestWithinIsOneRule(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -84,8 +84,8 @@ func times[T any](v T, n int) []T {
 	return out
 }
 
-// The limit is on the bytes before compression, and on the bytes alone where a
-// codec knows no more.
+// The limit applies to the bytes before compression. For a codec that is not Bounded it applies
+// only to the bytes.
 func TestWithinBytes(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	for _, c := range []codec.Codec{codec.Raw, codec.Snappy(codec.Raw, 0), codec.Deflate(codec.Raw, 0), plainOnly{codec.Raw}} {
@@ -106,7 +106,7 @@ func TestWithinBytes(t *testing.T) {
 	}
 }
 
-// Whatever the bytes are, a limit refuses or changes nothing.
+// For any bytes, a limit refuses them or changes nothing.
 func FuzzUnmarshalWithin(f *testing.F) {
 	for _, c := range all() {
 		seedValues(f, c)
@@ -132,8 +132,8 @@ func FuzzUnmarshalWithin(f *testing.F) {
 	})
 }
 
-// BenchmarkUnmarshalWithin shows what the limit costs: a look at the type for a
-// value that is small beside the limit, a count for one that is near it.
+// BenchmarkUnmarshalWithin measures the limit. For a value far below the limit it looks at the
+// type; for a value near the limit it counts.
 func BenchmarkUnmarshalWithin(b *testing.B) {
 	value := items(10 << 10)
 	for _, c := range []codec.Codec{codec.JSON, codec.CBOR} {

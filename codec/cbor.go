@@ -8,28 +8,29 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// CBOR is RFC 8949 by fxamacker/cbor, id "cbor": somewhat smaller than JSON,
-// most for numbers and []byte, as quick to write and more than twice as quick
-// to read. It writes the core deterministic encoding (section 4.2), so equal
-// values have equal bytes. It takes the json tags of a struct where there are
-// no cbor tags, and letter case counts.
+// CBOR is RFC 8949 by fxamacker/cbor, id "cbor". It is somewhat smaller than JSON, most for
+// numbers and []byte. It is as quick to write and more than twice as quick to read. It writes the
+// core deterministic encoding (section 4.2), so equal values have equal bytes. It uses json tags
+// in a struct without cbor tags. Letter case of names counts.
 //
-// A time.Time is text (tag 0, RFC 3339): nanoseconds and the zone's offset
-// survive, its name and the monotonic reading do not, and the zero time is
-// null. Types that marshal themselves do so: as CBOR, binary or text, the first
-// they have. A struct that does so only as JSON and has unexported fields is
-// [ErrType], for those fields would be lost; inside an any that goes unseen.
+// A time.Time is text (tag 0, RFC 3339). It keeps nanoseconds and the zone's offset, but not the
+// zone's name and the monotonic reading. The zero time is null.
 //
-// Into an any, integers come back as int64 (or *big.Int), with every digit, and
-// maps as map[string]any; a map with other keys is refused there. An int in an any
-// is another type then, so that its Check refuses an any; see [Lossy].
+// Types that marshal themselves do so as CBOR, binary or text, the first of these that they have.
+// A struct that marshals itself only as JSON and has unexported fields is [ErrType], because
+// those fields would be lost. Inside an any this is not detected.
 //
-// Decoding refuses what encoding never writes: repeated map keys, lengths left
-// open, text that is not UTF-8, nesting deeper than 64, arrays and maps of
-// more than 2²⁰ elements, and data behind the value. Marshal refuses a value
-// that Unmarshal would not take back, with [ErrValue], and so one that contains
-// itself. Looking for that costs a walk through the value, but only where its
-// type leads back to itself or holds an interface.
+// In an any, integers are decoded as int64 (or *big.Int), with every digit, and maps as
+// map[string]any. A map with other keys is refused there. An int in an any changes its type, so
+// Check refuses an any; see [Lossy].
+//
+// Decoding refuses data that encoding never writes: repeated map keys, indefinite lengths, text
+// that is not UTF-8, nesting deeper than 64, large arrays and maps (more than 2²⁰ elements), and
+// data after the value.
+//
+// Marshal refuses, with [ErrValue], a value that Unmarshal would refuse, such as a value that
+// contains itself. That check walks the value, but only if its type refers to itself or holds an
+// interface.
 var CBOR Codec = cborCodec{}
 
 const (
@@ -104,11 +105,10 @@ func encOptions() cbor.EncOptions {
 	o := cbor.CoreDetEncOptions()
 	o.Time = cbor.TimeRFC3339Nano
 	o.TimeTag = cbor.EncTagRequired
-	// Without this, a type that marshals itself as text and nothing else would
-	// be written without its unexported fields. The same for JSON is there too
-	// (JSONMarshalerTranscoder), and breaks what it should mend: the encoder
-	// prefers binary and text to it, the decoder does not, so that a type with
-	// both could not be read back. See jsonOnly.
+	// Without TextMarshaler, a type that marshals itself only as text would lose its unexported
+	// fields. There is a similar option for JSON (JSONMarshalerTranscoder), but it is broken. The
+	// encoder prefers binary and text to it and the decoder does not, so a type with both could
+	// not be decoded. See jsonOnly.
 	o.TextMarshaler = cbor.TextMarshalerTextString
 	return o
 }

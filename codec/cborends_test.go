@@ -65,7 +65,7 @@ func unwritten() map[string]any {
 	}
 }
 
-// acyclic returns values that share parts, or are large, and end.
+// acyclic returns values without loops that share parts or are large.
 func acyclic() map[string]any {
 	leaf, part := links(3), []any{1, "x"}
 	diamond := forest{}
@@ -86,7 +86,7 @@ func acyclic() map[string]any {
 	}
 }
 
-// What ends is written, and no otherwise than the encoder would alone.
+// A value without loops is written, with the bytes of the encoder.
 func TestCBORWritesWhatEnds(t *testing.T) {
 	bare, err := cbor.CoreDetEncOptions().EncMode()
 	if err != nil {
@@ -97,7 +97,7 @@ func TestCBORWritesWhatEnds(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				got := mustMarshal(t, codec.CBOR, v)
 				if name == "marshals itself" {
-					return // as text, which the bare mode does not know
+					return // the bare mode cannot write it as text
 				}
 				if want, err := bare.Marshal(v); err != nil || string(got) != string(want) {
 					t.Errorf("%d bytes, want %d, %v", len(got), len(want), err)
@@ -107,8 +107,8 @@ func TestCBORWritesWhatEnds(t *testing.T) {
 	}
 }
 
-// The walk allocates nothing for an element. The few that it may have on top
-// are what pools forget under the race detector.
+// The walk does not allocate for each element. Pools that the race detector empties may cost a
+// few allocations.
 func TestCBORWalkDoesNotAllocate(t *testing.T) {
 	slice, table := make([]any, 1000), make(map[int]any, 1000)
 	for i := range slice {

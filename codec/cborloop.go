@@ -6,39 +6,36 @@ import (
 	"sync"
 )
 
-// The encoder follows a value that contains itself until the stack is full,
-// which no recover stops. So such values are looked for first, where the type
-// allows them, by walking down as the encoder would: what is deeper than any
-// value that can be read back is refused, whether or not it ever ends.
+// The encoder follows a value that contains itself until the stack overflows, which recover
+// cannot stop. So Marshal first looks for such values, if the type allows them. It walks down as
+// the encoder would, and refuses a value that is deeper than any decodable value.
 //
-// No record of the values already met is kept. It would save work where a value
-// is shared, and there the encoder writes it out at every place it is found: the
-// walk visits no more values than the encoder would write, and stops at the
-// first path that is too long. So it is never the slower of the two.
+// The walk does not record which values it has seen. That would only save work for shared values,
+// and the encoder writes these at every place too. The walk visits no more values than the
+// encoder would write, and stops at the first path that is too long. So it is never slower than
+// the encoder.
 
 const (
-	// cborWalk is more than cborDepth because the walk also enters what
-	// omitempty leaves out. The exact limit is for readable to check.
+	// cborWalk is more than cborDepth, because the walk also enters fields that omitempty leaves
+	// out. readable checks the exact limit.
 	cborWalk = 2 * cborDepth
 
-	// cborHops is how many pointers and interfaces may follow one another.
-	// They are not levels in CBOR, so that depth alone would never stop
-	// var x any; x = &x.
+	// cborHops is how many pointers and interfaces may follow one another. They are not levels in
+	// CBOR, so a limit of depth alone would never stop var x any; x = &x.
 	cborHops = 1000
 )
 
 var errEndless = errors.New("value contains itself or nests too deep")
 
-// cborType is what Marshal has to know of a type beforehand.
+// cborType is what Marshal needs to know about a type.
 type cborType struct {
 	jsonOnly reflect.Type
 	loops    bool    // a value may contain itself
-	keys     bool    // and if a map, by way of its keys
-	fields   [][]int // where in a struct, as indices for each embedded struct on the way
+	keys     bool    // and if it is a map, through its keys
+	fields   [][]int // and if it is a struct, through these fields; one index for each embedding
 }
 
-// cborTypes keeps one answer per type that is ever encoded, for as long as the
-// program runs, as encoding/json keeps its own.
+// cborTypes keeps one answer for each encoded type until the program ends, as encoding/json does.
 var cborTypes sync.Map // reflect.Type → *cborType
 
 func cborTypeOf(t reflect.Type) *cborType {
@@ -62,13 +59,13 @@ func cborTypeOf(t reflect.Type) *cborType {
 	return c
 }
 
-// loops reports whether values of t may contain themselves: whether t leads to
-// an interface, which can hold anything, or to a type that leads to itself.
+// loops reports whether values of t may contain themselves. That is so if t leads to an
+// interface, which can hold anything, or to a type that leads to itself.
 func loops(t reflect.Type, known map[reflect.Type]bool) bool {
 	if loop, ok := known[t]; ok {
 		return loop
 	}
-	// A type met again while it is being looked into has closed a loop.
+	// Meeting a type again during its own check closes a loop.
 	known[t] = true
 	known[t] = !implementsAny(t, cborMarshalers) && partLoops(t, known)
 	return known[t]
@@ -92,8 +89,7 @@ func partLoops(t reflect.Type, known map[reflect.Type]bool) bool {
 	return false
 }
 
-// endless reports whether v has more levels than left. It enters only types
-// that loop: the others end by themselves.
+// endless reports whether v has more levels than left. It enters only types that loop.
 func endless(v reflect.Value, left int) bool {
 	for hops := 0; v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface; hops++ {
 		if hops == cborHops {
@@ -130,8 +126,8 @@ func endlessPart(v reflect.Value, t *cborType, left int) bool {
 	return false
 }
 
-// endlessPair copies values to one place, since MapIter.Value allocates for
-// each. Keys that can hold anything are too rare for that care.
+// endlessPair copies each map value to one place, because MapIter.Value allocates. Keys that can
+// loop are too rare to do the same.
 func endlessPair(m reflect.Value, keys bool, left int) bool {
 	if m.Len() == 0 {
 		return false

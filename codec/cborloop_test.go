@@ -42,7 +42,7 @@ type (
 
 func (*viaFn) Walk() {}
 
-// loops returns a value of every kind that contains itself.
+// loops returns values of every kind that contain themselves.
 func loops() map[string]any {
 	ring := new(linked)
 	ring.Next = &linked{Next: &linked{Next: ring}}
@@ -62,7 +62,7 @@ func loops() map[string]any {
 	}
 }
 
-// embeddedLoops are loops where the encoder finds fields by rules of its own.
+// embeddedLoops returns loops through embedded fields, for which the encoder has its own rules.
 func embeddedLoops() map[string]any {
 	up := promoted{inner: new(inner)}
 	up.To = &up
@@ -94,7 +94,7 @@ func links(levels int) *linked {
 	return l
 }
 
-// The limit is the decoder's, exactly, and a long list is no reason to recurse.
+// The limit is exactly that of the decoder, and a long list does not recurse.
 func TestCBORDepth(t *testing.T) {
 	for _, levels := range []int{0, 1, 63, 64} {
 		want := links(levels)

@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// Checker is what a [Codec] implements that brings values back as they were.
-// [JSON], [CBOR] and [Raw] do. A cache with a remote tier asks it once, when it
-// is made.
+// Checker is a [Codec] that can tell whether it decodes every value of a type to an equal value.
+// [JSON], [CBOR] and [Raw] are Checkers. A cache with a remote tier calls Check once, when it is
+// made.
 type Checker interface {
-	// Check returns nil if every value of type t that Marshal takes comes back
-	// equal from Unmarshal. What is nil and what is empty counts as equal, and so
-	// does a nil pointer and a pointer to nil. A type that marshals itself, in
-	// both directions, is believed to do it right. Fields that a tag excludes by
-	// name are meant to stay behind. A pointer comes back as one to a copy.
+	// Check returns nil if every value of type t that Marshal accepts comes back equal from
+	// Unmarshal. Nil and empty count as equal. So do a nil pointer and a pointer to nil. Check
+	// trusts a type that marshals and unmarshals itself. A field that a tag excludes by name may
+	// be lost. A pointer comes back as a pointer to a copy.
 	//
 	// Otherwise Check returns a [*TypeError]. It may be called concurrently.
 	Check(t reflect.Type) error
@@ -26,9 +25,8 @@ var (
 	_ Checker = rawCodec{}
 )
 
-// CheckerOf returns c as a [Checker], or the codec that c compresses or limits.
-// It returns nil for a codec that promises nothing about what comes back: one
-// made by [Lossy], or one without a Check of its own.
+// CheckerOf returns c, or the codec that c compresses or limits, as a [Checker]. It returns nil
+// for a codec without that promise: one made by [Lossy], or one without a Check method.
 func CheckerOf(c Codec) Checker {
 	for {
 		if checker, ok := c.(Checker); ok {
@@ -42,10 +40,9 @@ func CheckerOf(c Codec) Checker {
 	}
 }
 
-// Lossy returns c, with its ID and its bytes, without c's promise: a cache
-// accepts every type of value with it. It says that what c loses is meant to be
-// lost, such as unexported fields or the number types in an any. Readers in
-// other processes then get other values than the process that loaded them.
+// Lossy returns c, with its ID and its bytes, without its Check. A cache then accepts every type
+// of value. Use it if c may lose part of a value, such as unexported fields or the number types
+// in an any. Readers in other processes then get other values than the process that loaded them.
 func Lossy(c Codec) Codec { return lossy{c} }
 
 type lossy struct{ Codec }
@@ -65,8 +62,8 @@ func (c lossy) UnmarshalWithin(data []byte, v any, limit int, owned bool) error 
 	return UnmarshalWithin(c.Codec, data, v, limit, owned)
 }
 
-// TypeError says why a codec does not bring values of a type back as they were.
-// It is an [ErrType].
+// TypeError says why a codec does not decode values of a type to equal values. It is an
+// [ErrType].
 type TypeError struct {
 	Codec  string       // its ID
 	Type   reflect.Type // the type that was checked
@@ -74,20 +71,20 @@ type TypeError struct {
 	Remedy string       // what to do about it
 }
 
-// TypeFault is a part of a type that a codec does not bring back.
+// TypeFault is a part of a type that a codec loses or changes.
 type TypeFault struct {
 	Path   string       // such as "User.profile.cache"; [] is an element, [key] a key of a map
 	Type   reflect.Type // of that part
 	Reason string
 }
 
-// maxFaults is how many faults the text of a TypeError has.
+// maxFaults is how many faults the text of a TypeError names.
 const maxFaults = 5
 
-// Error names the first faults, and the remedies.
+// Error names the first faults and the remedies.
 func (e *TypeError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v: %s does not bring %.200v back as it was: ", ErrType, e.Codec, e.Type)
+	fmt.Fprintf(&b, "%v: %s does not preserve %.200v: ", ErrType, e.Codec, e.Type)
 	for i, f := range e.Faults {
 		if i == maxFaults {
 			fmt.Fprintf(&b, "; and %d more", len(e.Faults)-i)

@@ -16,13 +16,13 @@ import (
 	"github.com/twofold-go/twofold/codec"
 )
 
-// same is what a codec promises: equal values, but for what is nil or empty.
+// same reports whether values are equal, where nil and empty are the same.
 func same(a, b any) bool {
 	return cmp.Equal(a, b, cmpopts.EquateEmpty(), cmp.Exporter(func(reflect.Type) bool { return true }),
 		cmp.Comparer(func(a, b big.Int) bool { return a.Cmp(&b) == 0 }))
 }
 
-// survives sends a value through a codec, and reports whether it came back.
+// survives encodes and decodes a value, and reports whether it came back equal.
 func survives(c codec.Codec, v reflect.Value) bool {
 	defer func() { _ = recover() }()
 	data, err := c.Marshal(v.Interface())
@@ -50,18 +50,18 @@ var (
 	tags       = []string{"", "", "", `json:",omitempty"`, `json:",omitzero"`, `json:"-"`, `json:"same"`, `json:"other,omitempty"`, `json:",string"`}
 )
 
-// halfWay is written by itself and cannot be read.
+// halfWay can marshal itself but not unmarshal.
 type halfWay struct{ S string }
 
 func (h halfWay) MarshalText() ([]byte, error) { return []byte("half " + h.S), nil }
 
-// ptrWay marshals itself by its pointer alone.
+// ptrWay marshals itself only by its pointer.
 type ptrWay struct{ s string }
 
 func (p *ptrWay) MarshalText() ([]byte, error) { return []byte(p.s), nil }
 func (p *ptrWay) UnmarshalText(b []byte) error { p.s = string(b); return nil }
 
-// jsonWay is for JSON alone.
+// jsonWay marshals itself only as JSON.
 type jsonWay struct{ s string }
 
 func (j jsonWay) MarshalJSON() ([]byte, error)  { return json.Marshal(j.s) }
@@ -72,7 +72,7 @@ type mWay struct{ N int }
 
 func (m mWay) M() int { return m.N }
 
-// embeds marshals itself by what it embeds.
+// embeds marshals itself by the methods of its embedded type.
 type embeds struct {
 	time.Time
 	Name string
@@ -119,8 +119,8 @@ func (r typesOf) structure(depth int) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// fillAll gives every part of v, hidden ones too, a value that says something.
-// Excluded fields stay zero.
+// fillAll sets every part of v, unexported ones too, to a value other than zero. Excluded fields
+// stay zero.
 func fillAll(v reflect.Value) {
 	for _, leaf := range append(badLeaves, goodLeaves...) {
 		if v.Type() == reflect.TypeOf(leaf) {

@@ -18,8 +18,8 @@ import (
 	"github.com/twofold-go/twofold/codec"
 )
 
-// misjudged returns a random type about which check is wrong: it accepts one whose
-// values do not come back from c, or refuses one whose values do.
+// misjudged returns a random type for which check is wrong: it accepts the type although values
+// change, or refuses it although they do not.
 func misjudged(c codec.Codec, check func(reflect.Type) error, r typesOf, tries int) error {
 	for range tries {
 		typ := r.of(3)
@@ -30,14 +30,14 @@ func misjudged(c codec.Codec, check func(reflect.Type) error, r typesOf, tries i
 		switch full := survives(c, v); {
 		case err == nil && (!full || !zero):
 			return fmt.Errorf("%s: Check accepts %v, and a value does not survive; the zero value does: %v", c.ID(), typ, zero)
-		case err != nil && full && c != codec.Raw && !strings.Contains(typ.String(), `"-\"`): // nothing is lost of what is excluded
+		case err != nil && full && c != codec.Raw && !strings.Contains(typ.String(), `"-\"`): // only excluded fields are lost
 			return fmt.Errorf("%s: Check = %w, and a value survives", c.ID(), err)
 		}
 	}
 	return nil
 }
 
-// Check is right about random types, and a weaker one would be found out.
+// Check is right about random types. A weaker check would fail this test.
 func TestCheckRandomTypes(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -55,7 +55,7 @@ func TestCheckRandomTypes(t *testing.T) {
 				return nil
 			}
 			if c != codec.Raw && misjudged(c, weaker, r, 2000) == nil {
-				t.Errorf("%s: nobody finds that what %s is accepted", c.ID(), weak)
+				t.Errorf("%s: the test does not detect that a type that %s is accepted", c.ID(), weak)
 			}
 		}
 	}
@@ -110,7 +110,7 @@ type (
 
 func (odd) MarshalText() ([]byte, error) { return []byte("odd"), nil }
 
-// What Check refuses is changed by the codec, or has no encoding.
+// If Check refuses a type, the codec changes a value of it or cannot encode it.
 func TestCheckRefuses(t *testing.T) {
 	_, _ = okTypes{}.note, okTypes{}.core
 	tests := []struct {
@@ -163,7 +163,7 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-// What is common is accepted, and comes back.
+// Check accepts common types, and their values come back equal.
 func TestCheckAccepts(t *testing.T) {
 	full := okTypes{
 		core: core{1}, Titled: &Titled{}, Header: http.Header{"A": {"b"}}, Tree: &family{"a", []*family{{Name: "b"}}},
@@ -184,7 +184,7 @@ func TestCheckAccepts(t *testing.T) {
 	}
 }
 
-// The error names the remedies, and codec.CBOR only where it is one.
+// The error names the remedies, and codec.CBOR only if it is one.
 func TestCheckRemedies(t *testing.T) {
 	text := fmt.Sprint(codec.CheckerOf(codec.JSON).Check(reflect.TypeFor[hidden]()))
 	for _, want := range []string{"`json:\"-\"`", "MarshalJSON", "LocalOnly", "codec.Lossy"} {
@@ -204,7 +204,7 @@ func TestCheckRemedies(t *testing.T) {
 	}
 }
 
-// What wraps a codec promises what that promises.
+// A codec that wraps another has the Checker of the inner one.
 func TestCheckerOf(t *testing.T) {
 	bad := reflect.TypeFor[func()]()
 	for _, c := range []codec.Codec{codec.JSON, codec.Snappy(codec.JSON, 0), codec.Limit(codec.Deflate(codec.CBOR, 0), 9), codec.Limit(codec.Raw, 1)} {
@@ -219,7 +219,7 @@ func TestCheckerOf(t *testing.T) {
 	}
 }
 
-// Lossy changes nothing but the promise.
+// Lossy changes only the promise.
 func TestLossy(t *testing.T) {
 	for _, c := range all() {
 		l := codec.Lossy(c)
@@ -246,8 +246,8 @@ func TestLossy(t *testing.T) {
 	}
 }
 
-// Integers of 17 digits in an any are exact with CBOR, and change with JSON. Both say
-// beforehand that an any does not come back as it was.
+// Integers of 17 digits in an any are exact with CBOR, and change with JSON. Both refuse an any
+// in Check.
 func TestBigIntegersInAny(t *testing.T) {
 	const big = int64(12345678901234567)
 	for _, tt := range []struct {

@@ -10,24 +10,22 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// rules are what a codec does with types, as far as values do not come back.
+// rules describe how a codec treats types, as far as values may change.
 type rules struct {
 	codec Codec
 	tags  tagging
 
-	// own are the ways a type may marshal itself, the one that is asked first
-	// first.
+	// own are the ways in which a type may marshal itself, in the codec's order.
 	own []ownWay
 
-	// addressed: an encoder finds a method of *T also on a T in a map or at the
-	// top, by way of a copy.
+	// addressed means that the encoder finds a method of *T also for a T in a map or at the top.
+	// It copies the T.
 	addressed bool
 
-	anyKey   bool // keys of maps may have any type that has an encoding
-	uintptrs bool // there is an encoding for a uintptr
+	anyKey   bool // map keys may have any type that has an encoding
+	uintptrs bool // a uintptr has an encoding
 }
 
-// ownWay is a pair of methods.
 type ownWay struct {
 	encoder, decoder reflect.Type
 	names            string
@@ -54,10 +52,9 @@ var (
 	}
 )
 
-// faults returns what is wrong with t; nil means nothing.
 func (r *rules) faults(t reflect.Type) []TypeFault {
 	if t == nil {
-		return []TypeFault{{"nil", nil, "is no type"}}
+		return []TypeFault{{"nil", nil, "is not a type"}}
 	}
 	c := checking{rules: r, seen: make(map[place]bool)}
 	c.check(t, at{path: typeName(t), root: true, addr: r.addressed})
@@ -70,13 +67,13 @@ type checking struct {
 	faults []TypeFault
 }
 
-// place is a type where it makes a difference.
+// place is a type and the properties of its place that matter.
 type place struct {
 	t         reflect.Type
 	addr, key bool
 }
 
-// at is where in a type the check is.
+// at is the place of the check in a type.
 type at struct {
 	path string
 	root bool // no field has been entered
@@ -104,7 +101,7 @@ func (c *checking) check(t reflect.Type, a at) {
 			c.fault(a, t, "is a uintptr, which has no encoding")
 		}
 	case reflect.Interface:
-		c.fault(a, t, "is an interface, whose type is lost, and with it the type and the digits of a number")
+		c.fault(a, t, "is an interface: decoding loses its dynamic type, and the type and the digits of a number")
 	case reflect.Pointer:
 		if a.key {
 			c.fault(a, t, "is a pointer in a key of a map, which comes back as another key")
@@ -124,8 +121,8 @@ func (c *checking) check(t reflect.Type, a at) {
 	}
 }
 
-// marshalsItself reports whether the check of t ends here, because its own methods
-// encode it or because they do one half of what is needed.
+// marshalsItself reports whether the check of t ends here, because its own methods encode it, or
+// because only one of a pair of methods exists.
 func (c *checking) marshalsItself(t reflect.Type, a at) bool {
 	if t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface {
 		return false
@@ -162,7 +159,7 @@ func (c *checking) checkMap(t reflect.Type, a at) {
 	c.check(t.Elem(), a.element())
 }
 
-// badJSONKey says why encoding/json cannot spell a key of a map, or read it again.
+// badJSONKey returns why encoding/json cannot write or read a map key of type t, or "".
 func (c *checking) badJSONKey(t reflect.Type) string {
 	writes, reads := t.Implements(textWay.encoder), reflect.PointerTo(t).Implements(textWay.decoder)
 	switch k := t.Kind(); {
@@ -184,7 +181,7 @@ func (c *checking) badJSONKey(t reflect.Type) string {
 	return "cannot be spelled as the name of a JSON object: give it MarshalText and UnmarshalText"
 }
 
-// readsOwnKey tries an example of a key. Only a failure to read says something.
+// readsOwnKey tries an example of a key. Only a failure to read it counts.
 func readsOwnKey(t reflect.Type) (ok bool) {
 	defer func() { ok = ok || recover() != nil }()
 	m := reflect.MakeMap(reflect.MapOf(t, reflect.TypeFor[bool]()))
@@ -206,13 +203,13 @@ func (c *checking) checkStruct(t reflect.Type, a at) {
 	c.checkFields(t, t, nil, a, written, fields)
 }
 
-// checkFields checks the fields of part, a struct that is outer or is embedded in it
-// at an index.
+// checkFields checks the fields of part, which is outer itself or a struct embedded in it at
+// index.
 func (c *checking) checkFields(outer, part reflect.Type, index []int, a at, written map[string]bool, all []field) {
 	for i := range part.NumField() {
 		f := part.Field(i)
 		if f.Name == "_" || c.tags.of(f.Tag) == "-" || f.Type.Size() == 0 {
-			continue // nothing to bring back, or meant to stay behind
+			continue // no content, or excluded
 		}
 		in := a
 		in.path += "." + f.Name
@@ -239,7 +236,7 @@ func (c *checking) checkFields(outer, part reflect.Type, index []int, a at, writ
 	}
 }
 
-// vanishes reports whether nothing need be written of an embedded struct.
+// vanishes reports whether the encoding may leave out all fields of an embedded struct.
 func vanishes(all []field, index []int) bool {
 	for _, f := range all {
 		if len(f.Index) > len(index) && slices.Equal(f.Index[:len(index)], index) && !f.omits {

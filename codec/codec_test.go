@@ -67,7 +67,7 @@ func TestRoundTrip(t *testing.T) {
 					if !bytes.Equal(kept, data) {
 						t.Fatal("Unmarshal changed its input")
 					}
-					for i := range data { // what got holds must not alias data
+					for i := range data { // got must not alias data
 						data[i] = 0xaa
 					}
 					if diff := cmp.Diff(want, got, equal); diff != "" {
@@ -126,7 +126,7 @@ func TestRawCopies(t *testing.T) {
 	}
 }
 
-// What is given away is not copied, unless the value could not hold it safely.
+// Owned data is not copied, unless the value could not hold it safely.
 func TestUnmarshalOwned(t *testing.T) {
 	for _, c := range forms(codec.Raw) {
 		t.Run(c.ID(), func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestRawRefuses(t *testing.T) {
 	}
 }
 
-// Each codec keeps these apart from their near equals.
+// Each codec distinguishes these times from similar ones.
 func TestTimes(t *testing.T) {
 	zone := time.FixedZone("here", 5*3600+1800)
 	tests := []struct {
@@ -221,8 +221,8 @@ func TestSelfMarshallingTypes(t *testing.T) {
 	}
 }
 
-// A type that only JSON knows how to write keeps its fields there, and is not
-// written without them elsewhere.
+// A type that marshals itself only as JSON keeps its fields there. Other codecs refuse it instead
+// of losing its fields.
 func TestJSONOnlyTypes(t *testing.T) {
 	var got onlyJSON
 	if err := codec.JSON.Unmarshal(mustMarshal(t, codec.JSON, onlyJSON{"a"}), &got); err != nil || got.s != "<a>" {
@@ -232,7 +232,7 @@ func TestJSONOnlyTypes(t *testing.T) {
 		onlyJSON{}, &onlyJSON{}, []onlyJSON{}, map[string]*onlyJSON{}, map[onlyJSON]int{}, [1]onlyJSON{},
 		struct{ In struct{ A onlyJSON } }{}, struct{ onlyJSON }{},
 	} {
-		for range 2 { // the second answer is a kept one
+		for range 2 { // the second answer comes from the type cache
 			_, err := codec.CBOR.Marshal(v)
 			wantError(t, err, codec.ErrType)
 		}
@@ -332,7 +332,7 @@ func TestMarshalRefuses(t *testing.T) {
 	}
 }
 
-// What only looks like a replaced byte is accepted.
+// Text that only looks like a replaced byte is accepted.
 func TestJSONKeepsGenuineReplacement(t *testing.T) {
 	for _, v := range []any{"\ufffd", `\ufffd`, json.RawMessage(`"\ufffd"`), []any{"ufffd", nil}, struct {
 		A json.RawMessage

@@ -6,30 +6,30 @@ import (
 	"reflect"
 )
 
-// DefaultMinSize is the size from which values are compressed when nothing
-// else is said. Below it, the time costs more than the bytes save.
+// DefaultMinSize is the size from which values are compressed by default. For smaller values
+// compression takes more time than it saves.
 const DefaultMinSize = 4 << 10
 
-// Snappy returns c with its output compressed by Snappy's block format, which
-// adds about a third to the time JSON takes. The id is c's with "+snappy".
+// Snappy returns c with its output compressed in Snappy's block format. That adds about a third
+// to the time that JSON takes. The id is c's with "+snappy".
 //
-// Values of fewer than minSize bytes are left alone, and so are those that
-// would not get smaller. 0 means [DefaultMinSize]; below 0, every value is
-// tried. The choice is recorded per value, so minSize can change at any time.
+// Values of fewer than minSize bytes are not compressed, and neither are values that would not
+// get smaller. Zero means [DefaultMinSize]; below zero, every value is tried. The choice is
+// recorded with each value, so minSize can change at any time.
 //
-// What it writes depends on what c writes alone: Snappy of [Raw] writes for the
-// bytes of c what Snappy of c would.
+// The output depends only on the output of c. So Snappy of [Raw], given the bytes of c, writes
+// the same as Snappy of c.
 func Snappy(c Codec, minSize int) Codec { return compress(c, snappyBlock{}, minSize) }
 
-// Deflate returns c with its output compressed by DEFLATE (RFC 1951), id
-// "+deflate": some ten times slower to compress than [Snappy], and smaller
-// again. For minSize see there.
+// Deflate returns c with its output compressed by DEFLATE (RFC 1951). The id is c's with
+// "+deflate". It takes about ten times as long to compress as [Snappy], and its output is
+// smaller. For minSize see Snappy.
 func Deflate(c Codec, minSize int) Codec { return compress(c, deflate{}, minSize) }
 
-// Limit returns c refusing, with [ErrTooLarge], to write or read a value whose
-// encoding has more than n bytes before compression; 0 or less means
-// [MaxDecoded]. The id stays. A compressed codec without a Limit has
-// MaxDecoded, any other has none.
+// Limit returns c with a limit: it refuses, with [ErrTooLarge], to encode or decode a value whose
+// encoding has more than n bytes before compression. Zero or less means [MaxDecoded]. The id
+// stays the same. Without Limit, a compressed codec has the limit MaxDecoded, and any other codec
+// has none.
 func Limit(c Codec, n int) Codec {
 	if n <= 0 {
 		n = MaxDecoded
@@ -75,11 +75,11 @@ func (c *limited) Unmarshal(data []byte, v any) error {
 // The format of a compressed codec: one tag byte, then
 //
 //	0  the inner codec's bytes
-//	1  their number as an unsigned varint, then the compressed bytes
+//	1  the length of these as an unsigned varint, then the compressed bytes
 //
-// The number is there so that a reader can refuse it or allocate it exactly,
-// before it decompresses anything. A compressed stream can only grow so much
-// per byte (ratio), so a number that lies costs no more than a true one could.
+// With the length, a reader can refuse the value or allocate exactly, before it decompresses.
+// Each compressed byte can expand only to ratio bytes, so a false length costs no more than a
+// true one could.
 const (
 	tagPlain      = 0
 	tagCompressed = 1
@@ -89,14 +89,14 @@ const (
 type packer interface {
 	name() string
 
-	// pack appends src, compressed, to dst. It may give up, and return a dst
-	// that has grown by len(src) or more, once that is where it is going.
+	// pack appends the compressed src to dst. If compression does not help, it may stop and
+	// return a dst that has grown by len(src) or more.
 	pack(dst, src []byte) []byte
 
 	// unpack fills dst exactly, or returns an error.
 	unpack(dst, src []byte) error
 
-	// ratio is more than any byte of compressed data can unpack to.
+	// ratio is an upper bound for the bytes that one compressed byte unpacks to.
 	ratio() int
 }
 
@@ -141,7 +141,7 @@ func (c *compressed) MarshalWithin(v any, into reflect.Type, limit int) ([]byte,
 	return c.packed(plain), nil
 }
 
-// packed returns the inner codec's bytes as they are stored.
+// packed returns the stored form of the inner codec's bytes.
 func (c *compressed) packed(plain []byte) []byte {
 	if len(plain) >= c.min {
 		out := binary.AppendUvarint([]byte{tagCompressed}, uint64(len(plain)))
@@ -182,8 +182,8 @@ func (c *compressed) unmarshal(data []byte, v any, owned bool) error {
 	return c.inner.Unmarshal(plain, v)
 }
 
-// plain returns the inner codec's bytes, at most limit of them, and whether their
-// slice is a new one.
+// plain returns the inner codec's bytes, at most limit of them. If own is set, their slice is
+// new.
 func (c *compressed) plain(data []byte, limit int) (plain []byte, own bool, err error) {
 	if len(data) == 0 {
 		return nil, false, c.corrupt(data, "no tag byte")
@@ -201,9 +201,9 @@ func (c *compressed) plain(data []byte, limit int) (plain []byte, own bool, err 
 	return nil, false, c.corrupt(data, "unknown tag byte")
 }
 
-// unpack returns the inner codec's bytes in a slice of its own. A pool of
-// slices would save the allocation, and would hand one value's bytes to the
-// next if some type's UnmarshalJSON kept what it must only read.
+// unpack returns the inner codec's bytes in a new slice. A pool of slices would save the
+// allocation. But a type whose UnmarshalJSON keeps its argument would then see the bytes of
+// another value.
 func (c *compressed) unpack(body []byte, limit int) ([]byte, error) {
 	size, n := binary.Uvarint(body)
 	if n <= 0 {
@@ -214,7 +214,7 @@ func (c *compressed) unpack(body []byte, limit int) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %s, %d bytes, at most %d", ErrTooLarge, c.id, size, limit)
 	}
 	if size > uint64(len(body))*uint64(c.pack.ratio()) {
-		return nil, c.corrupt(body, "more than its bytes can hold")
+		return nil, c.corrupt(body, "size is more than its bytes can hold")
 	}
 	plain := make([]byte, size)
 	if err := c.pack.unpack(plain, body); err != nil {

@@ -54,7 +54,7 @@ func TestCompressionChoice(t *testing.T) {
 				if len(data) > len(tt.value)+1 || (tt.tag == 1 && len(data) > len(tt.value)) {
 					t.Errorf("%d bytes became %d", len(tt.value), len(data))
 				}
-				// A reader with other settings reads it all the same.
+				// A reader with other settings can read it.
 				var got []byte
 				if err := c.of(codec.Raw, 1<<30).Unmarshal(data, &got); err != nil || !bytes.Equal(got, tt.value) {
 					t.Errorf("Unmarshal = %d bytes, %v, want %d", len(got), err, len(tt.value))
@@ -75,7 +75,7 @@ func TestCompressionStacks(t *testing.T) {
 	}
 }
 
-// announce builds a compressed value that says it has size bytes.
+// announce builds a compressed value with a header of size bytes.
 func announce(size uint64, body ...byte) []byte {
 	return append(binary.AppendUvarint([]byte{1}, size), body...)
 }
@@ -135,8 +135,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// A bomb: a few kilobytes that are 64 MiB. Within the limit it costs what it
-// announces; over the limit nothing.
+// A bomb: a few kilobytes that decompress to 64 MiB. Within the limit it costs what its header
+// says. Above the limit it costs nothing.
 func TestBombs(t *testing.T) {
 	zeros := make([]byte, codec.MaxDecoded)
 	for _, c := range compressions {
@@ -149,7 +149,7 @@ func TestBombs(t *testing.T) {
 			}
 			wantError(t, err, codec.ErrTooLarge)
 
-			// The same stream announced as something small is stopped there.
+			// The same stream with a small size in its header stops at that size.
 			_, size := binary.Uvarint(bomb[1:])
 			lie := announce(1<<10, bomb[1+size:]...)
 			if n := allocated(func() { var b []byte; err = small.Unmarshal(lie, &b) }); n > 1<<17 {
@@ -160,7 +160,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// Headers that announce a lot with nothing behind them.
+// Headers with a large size and no data.
 func TestTinyInputsAllocateLittle(t *testing.T) {
 	block := binary.AppendUvarint(nil, 1<<32-1) // a Snappy block of 4 GiB
 	if n, err := snappy.DecodedLen(block); n != 1<<32-1 || err != nil {

@@ -42,7 +42,7 @@ func ExampleSet_Lookup() {
 	// Output: cbor+deflate true
 }
 
-// Account is a value that encoding/json does not bring back.
+// Account is a value that encoding/json does not preserve.
 type Account struct {
 	Name  string
 	limit int
@@ -65,7 +65,7 @@ func ExampleCheckerOf() {
 }
 
 func ExampleLossy() {
-	c := codec.Lossy(codec.JSON) // the limit need not reach other processes
+	c := codec.Lossy(codec.JSON) // other processes do not need the limit
 	data, _ := c.Marshal(Account{Name: "Ann", limit: 7})
 	var a Account
 	err := c.Unmarshal(data, &a)
@@ -82,7 +82,7 @@ func ExampleMarshalWithin() {
 	err = codec.UnmarshalWithin(codec.CBOR, data, &back, limit, false)
 	fmt.Println(back, err)
 
-	// Few bytes that would take much memory are refused.
+	// A few bytes that would need much memory are refused.
 	nulls := []byte("[" + strings.Repeat("null,", 99) + "null]")
 	err = codec.UnmarshalWithin(codec.JSON, nulls, new([][64]int), limit, false)
 	fmt.Println(errors.Is(err, codec.ErrTooLarge), codec.Expansion)
@@ -95,7 +95,7 @@ func ExampleMarshalWithin() {
 func ExampleUnmarshalOwned() {
 	data := []byte("hello")
 	var b []byte
-	err := codec.UnmarshalOwned(codec.Raw, data, &b) // data is b from now on
+	err := codec.UnmarshalOwned(codec.Raw, data, &b) // data belongs to b from now on
 	fmt.Println(string(b), &b[0] == &data[0], err)
 	// Output: hello true <nil>
 }
@@ -138,8 +138,8 @@ func Example_errors() {
 	// true
 }
 
-// rot13 is a codec of one's own. It promises what its Check says, and holds values
-// to a limit and keeps data given to it as the codec inside does.
+// rot13 is a custom codec. It has its own Check, and passes limits and owned data to the inner
+// codec.
 type rot13 struct{ codec.Codec }
 
 func (rot13) ID() string { return "rot13" }
@@ -178,7 +178,7 @@ func turn(data []byte) []byte {
 	}, data)
 }
 
-// A codec of one's own can be a Checker, a Bounded and an Owner.
+// A custom codec can be a Checker, a Bounded and an Owner.
 func ExampleCodec() {
 	var c interface {
 		codec.Checker

@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// field is a field as an encoder sees it. Index leads through embedded structs,
-// whose fields it writes as if they were the outer struct's own.
+// field is a field as an encoder sees it. Index leads through embedded structs, whose fields
+// belong to the outer struct in the encoding.
 type field struct {
 	Type   reflect.Type
 	Index  []int
 	name   fieldName
 	tagged bool
-	omits  bool // it is left out when it is zero or empty
+	omits  bool // the encoding leaves it out if it is zero or empty
 }
 
-// fieldName tells the text "1" and the number 1 apart, as CBOR does.
+// fieldName distinguishes the text "1" and the number 1, as CBOR does.
 type fieldName struct {
 	text   string
 	number bool
 }
 
-// tagging is how an encoder reads the tags of a struct.
+// tagging says how an encoder reads the tags of a struct.
 type tagging struct {
 	of      func(reflect.StructTag) string
-	byName  bool // a tag counts only if it has a name
-	numbers bool // keyasint is known
+	byName  bool // a tag without a name does not count
+	numbers bool // the option keyasint counts
 }
 
 var (
@@ -35,10 +35,10 @@ var (
 	cborTags = tagging{of: func(t reflect.StructTag) string { return cmp.Or(t.Get("cbor"), t.Get("json")) }, numbers: true}
 )
 
-// fieldsOf returns the fields of a struct that the encoder writes. It must
-// leave none out, or a loop through it goes unseen; one too many only refuses
-// a value whose loop is in a field that is hidden behind another of its name.
-// The rules are encoding/json's, but for what may stand in a tag.
+// fieldsOf returns the fields of a struct that the encoder writes. If it left one out, a loop
+// through that field would go undetected. If it returned one too many, it would only refuse a
+// value whose loop is in a hidden field. The rules are those of encoding/json, except for the
+// syntax of a tag.
 func fieldsOf(t reflect.Type, tags tagging) []field {
 	var all []field
 	seen := make(map[reflect.Type]bool)
@@ -49,8 +49,8 @@ func fieldsOf(t reflect.Type, tags tagging) []field {
 		}
 		var deeper []field
 		for _, s := range level {
-			// Two of a type on one level hide each other; below it they are
-			// hidden. The latter ends an embedding of a type in itself.
+			// Two structs of one type on one level hide each other. A type seen on a higher level
+			// hides those below, which ends the embedding of a type in itself.
 			if times[s.Type] == 1 && !seen[s.Type] {
 				seen[s.Type] = true
 				all, deeper = tags.appendFields(all, deeper, s)
@@ -61,7 +61,7 @@ func fieldsOf(t reflect.Type, tags tagging) []field {
 	return visible(all)
 }
 
-// appendFields appends the fields of s, and apart from them its embedded structs.
+// appendFields appends the fields of s to fields and its embedded structs to embedded.
 func (tags tagging) appendFields(fields, embedded []field, s field) (_, _ []field) {
 	for i := range s.Type.NumField() {
 		f := s.Type.Field(i)
@@ -86,8 +86,7 @@ func (tags tagging) appendFields(fields, embedded []field, s field) (_, _ []fiel
 	return fields, embedded
 }
 
-// inline reports whether the fields of f, a struct, are written as the outer
-// struct's own.
+// inline reports whether the fields of f, a struct, belong to the outer struct in the encoding.
 func (tags tagging) inline(f reflect.StructField) bool {
 	name, _, _ := strings.Cut(tags.of(f.Tag), ",")
 	return f.Anonymous && isStruct(f.Type) && name == ""
@@ -96,7 +95,7 @@ func (tags tagging) inline(f reflect.StructField) bool {
 // isStruct reports whether t is a struct or a pointer to one.
 func isStruct(t reflect.Type) bool { return structOf(t).Kind() == reflect.Struct }
 
-// structOf returns what t points to, if it is a pointer.
+// structOf returns the type that t points to, or t if it is not a pointer.
 func structOf(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		return t.Elem()
@@ -104,8 +103,8 @@ func structOf(t reflect.Type) reflect.Type {
 	return t
 }
 
-// visible drops the fields that others of their name hide: the least embedded
-// one is written, then the one that has a tag, and none if that leaves two.
+// visible drops fields that another field of the same name hides. The least embedded field wins,
+// then the one with a tag. If two remain, both are dropped.
 func visible(fields []field) []field {
 	byName := make(map[fieldName][]field)
 	for _, f := range fields {
@@ -128,7 +127,7 @@ func hides(f, other field) bool {
 	return f.tagged && !other.tagged
 }
 
-// fieldAt returns a field, or the zero Value behind an embedded nil pointer.
+// fieldAt returns a field, or the zero Value if an embedded pointer on the way is nil.
 func fieldAt(v reflect.Value, index []int) reflect.Value {
 	for i, n := range index {
 		if i > 0 && v.Kind() == reflect.Pointer {

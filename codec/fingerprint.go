@@ -7,32 +7,32 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Fingerprint returns a hash of what t looks like once encoded, for the header
-// of a cell: a value written by another version of a program, with other
-// fields, is told from one's own before it is decoded into the wrong shape.
-// The same source gives the same fingerprint in every process and build.
+// Fingerprint returns a hash of the encoded form of t, for the header of a cell. With it a reader
+// detects a value that another version of a program wrote with other fields, before decoding it
+// into the wrong type. The same source gives the same fingerprint in every process and build.
 //
-// It is the XXH64 of a description of t: kinds; the exported fields of a
-// struct in order, each with its name and its json and cbor tags; elements,
-// keys and lengths. Names of types are left out, so a type can be renamed or
-// moved. What marshals itself (as JSON, CBOR, text or binary) is described by
-// its package path and name instead, for its fields say nothing about its
-// encoding; changing that encoding takes a new name, or a new namespace.
+// It is the XXH64 of a description of t: kinds; the exported fields of a struct in order, each
+// with its name and its json and cbor tags; elements, keys and lengths. Names of types are left
+// out, so a type can be renamed or moved.
 //
-// A nil t, the type of a nil any, has a fingerprint of its own. It is computed
-// anew each time; a cache asks once per type.
+// A type that marshals itself (as JSON, CBOR, text or binary) is described by its package path
+// and name. Its fields say nothing about its encoding. If that encoding changes, the type needs a
+// new name, or the cache a new namespace.
+//
+// A nil t, the type of a nil any, has its own fingerprint. Each call computes the fingerprint
+// again; a cache calls once for each type.
 func Fingerprint(t reflect.Type) uint64 {
 	d := describer{seen: make(map[reflect.Type]int)}
 	d.describe(t)
 	return xxhash.Sum64(d.text)
 }
 
-// marshalers are the ways a type can take its encoding over.
+// marshalers are the interfaces by which a type can encode itself.
 var marshalers = append([]reflect.Type{jsonMarshaler}, cborMarshalers...)
 
-// describer writes a description of a type. seen numbers the named composite
-// types in the order of their first appearance; later ones are written as that
-// number, which ends recursion and keeps the description as short as the type.
+// describer writes a description of a type. seen numbers the named composite types in order of
+// first appearance. A repeated type is written as its number, which ends recursion and keeps the
+// description short.
 type describer struct {
 	text []byte
 	seen map[reflect.Type]int
@@ -94,10 +94,10 @@ func (d *describer) fields(t reflect.Type) {
 		if f.Anonymous {
 			d.write("~")
 			if isStruct(f.Type) {
-				f.Name = "" // the name of the type; its fields are written, or the tag
+				f.Name = "" // the type's name; its fields or its tag are written instead
 			}
 		}
-		// Quoted, because a tag may contain anything.
+		// Quoted, because a tag may contain any character.
 		d.write(f.Name + " " + strconv.Quote(jsonTag) + " " + strconv.Quote(cborTag) + " ")
 		d.describe(f.Type)
 		d.write(";")

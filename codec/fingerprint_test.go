@@ -48,7 +48,7 @@ type (
 	id             int64
 )
 
-// The golden values are for good: another one is a cold cache for every fleet.
+// The golden values never change: a new value empties the cache of every fleet.
 func TestFingerprintGolden(t *testing.T) {
 	const accountText = `{ID "id" "1,keyasint" int64;Name "name,omitempty" "" string;At "" "" m:time.Time;Half "-" "half" string;}`
 	tests := []struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/twofold-go/twofold/codec"
 )
 
-// decodeAll decodes data every way. It fails on an error that is none of the
-// package's, and returns what decoded.
+// decodeAll decodes data in every way, and returns the values. It fails on an error of another
+// package.
 func decodeAll(t *testing.T, c codec.Codec, data []byte) {
 	kept := bytes.Clone(data)
 	for _, into := range []any{new(any), new(record), new([]record), new(map[string][]byte), new(string), new([]byte), new(onlyJSON), new(onlyText)} {
@@ -66,7 +66,7 @@ func FuzzUnmarshalCompressed(f *testing.F) {
 	})
 }
 
-// Compression gives back any bytes.
+// Compression preserves any bytes.
 func FuzzCompressed(f *testing.F) {
 	f.Add([]byte(""))
 	f.Add(bytes.Repeat([]byte("abc"), 100))
@@ -81,8 +81,8 @@ func FuzzCompressed(f *testing.F) {
 	})
 }
 
-// Every single-bit flip and every truncation of real values, in each codec: an
-// error or another value, never a panic.
+// Every single-bit flip and every truncation of real values gives an error or another value,
+// never a panic.
 func TestDamageNeverPanics(t *testing.T) {
 	value := record{ID: 7, Name: "a name that repeats a name that repeats", Tags: []string{"x", "y"}, Blob: bytes.Repeat([]byte{1}, 40)}
 	for _, c := range all() {

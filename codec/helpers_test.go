@@ -13,7 +13,7 @@ import (
 	"github.com/twofold-go/twofold/codec"
 )
 
-// record has a field of every kind that the codecs treat in a way of their own.
+// record has a field of every kind that the codecs treat specially.
 type record struct {
 	ID      int64             `json:"id"`
 	Big     uint64            `json:"big"`
@@ -34,8 +34,7 @@ type record struct {
 	private int
 }
 
-// onlyJSON and onlyText marshal themselves in one way and have nothing to
-// export.
+// onlyJSON and onlyText marshal themselves in one way and have no exported fields.
 type onlyJSON struct{ s string }
 
 func (o onlyJSON) MarshalJSON() ([]byte, error)  { return json.Marshal("<" + o.s + ">") }
@@ -46,8 +45,8 @@ type onlyText struct{ s string }
 func (o onlyText) MarshalText() ([]byte, error)  { return []byte(o.s), nil }
 func (o *onlyText) UnmarshalText(b []byte) error { o.s = string(b); return nil }
 
-// everyWay marshals itself in every way, each of its own, as decimal types do:
-// what one writes the others must not be given to read.
+// everyWay marshals itself in every way, with a different form for each, as decimal types do. No
+// form can be read as another.
 type everyWay struct{ s string }
 
 func (e everyWay) MarshalJSON() ([]byte, error)   { return json.Marshal([]string{"json", e.s}) }
@@ -72,8 +71,8 @@ func (e *everyWay) cut(prefix string, b []byte) error {
 	return nil
 }
 
-// forms is every codec of the package, compressing always, so that short
-// values go all the way too.
+// forms returns c plain and with every compression, which is always on so that short values use
+// it too.
 func forms(c codec.Codec) []codec.Codec {
 	return []codec.Codec{c, codec.Snappy(c, -1), codec.Deflate(c, -1)}
 }
@@ -95,8 +94,7 @@ func mustMarshal(tb testing.TB, c codec.Codec, v any) []byte {
 	return data
 }
 
-// wantError checks the sentinel, the package's name, and that no part of a
-// payload shows.
+// wantError checks the sentinel and the package's name, and that no part of a payload shows.
 func wantError(t *testing.T, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -112,8 +110,8 @@ func wantError(t *testing.T, err, want error) {
 
 const secret = "s3cret"
 
-// allocated returns the bytes f allocates, at the least of three tries so that
-// pools have filled and other goroutines do not count.
+// allocated returns the bytes that f allocates. It takes the least of three tries, so that filled
+// pools and other goroutines do not count.
 func allocated(f func()) uint64 {
 	least := ^uint64(0)
 	for range 3 {

@@ -9,16 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// JSON is encoding/json, id "json". Field names match in any letter case, as
-// they do there.
+// JSON is encoding/json, id "json". As there, field names match in any letter case.
 //
-// Decoding refuses data behind the value. Into an any, numbers come back as
-// float64, so integers beyond ±2⁵³ lose digits. Its Check therefore refuses an any:
-// use a type, or a json.RawMessage, which keeps every digit. What came from
-// encoding/json has only float64 in it, and is unharmed by [Lossy]. Encoding
-// refuses, with [ErrValue], a string that is not UTF-8: encoding/json would
-// replace its bytes with U+FFFD, and a reader would get another value than was
-// written.
+// Decoding refuses data after the value. In an any, numbers are decoded as float64, so integers
+// beyond ±2⁵³ lose digits. So its Check refuses an any: use a concrete type, or a
+// json.RawMessage, which keeps every digit. A value that encoding/json decoded has only float64
+// in it, so [Lossy] is safe for it.
+//
+// Encoding refuses, with [ErrValue], a string that is not UTF-8. encoding/json would replace its
+// bytes with U+FFFD, and a reader would get another value.
 var JSON Codec = jsonCodec{}
 
 type jsonCodec struct{}
@@ -34,8 +33,8 @@ func (c jsonCodec) Marshal(v any) ([]byte, error) {
 		}
 		return nil, marshalError(is, c.ID(), v, err)
 	}
-	// The escape is how a replaced byte is written. A json.RawMessage may hold
-	// one rightfully, so that it is worth a second, slow look.
+	// encoding/json writes a replaced byte as this escape. A json.RawMessage may contain it
+	// legitimately, so look again, slowly.
 	if bytes.Contains(data, []byte("ufffd")) && replaced(reflect.ValueOf(v)) {
 		return nil, marshalError(ErrValue, c.ID(), v, errUTF8)
 	}
@@ -74,8 +73,8 @@ func (c jsonCodec) Unmarshal(data []byte, v any) error {
 
 var errUTF8 = errors.New("string is not UTF-8")
 
-// replaced reports whether encoding/json replaced bytes of a string somewhere
-// in v. It always ends, because json.Marshal has refused cycles already.
+// replaced reports whether encoding/json replaced bytes of a string in v. It always ends, because
+// json.Marshal has already refused cycles.
 func replaced(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Invalid:
@@ -115,8 +114,8 @@ func replaced(v reflect.Value) bool {
 	return false
 }
 
-// replacedByMarshaler answers for values that marshal themselves: JSON is
-// passed on as it is, a text is replaced like any string.
+// replacedByMarshaler answers for values that marshal themselves. encoding/json does not change
+// their JSON, and replaces bytes of their text as in any string.
 func replacedByMarshaler(v reflect.Value) (bad, known bool) {
 	if v.Kind() != reflect.Pointer && v.CanAddr() {
 		v = v.Addr()

@@ -8,7 +8,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// cborMarshalers are what CBOR asks a type for, and takes over its fields.
+// cborMarshalers are the interfaces by which a type encodes itself for CBOR.
 var cborMarshalers = []reflect.Type{
 	reflect.TypeFor[cbor.Marshaler](),
 	reflect.TypeFor[encoding.BinaryMarshaler](),
@@ -17,9 +17,8 @@ var cborMarshalers = []reflect.Type{
 
 var jsonMarshaler = reflect.TypeFor[json.Marshaler]()
 
-// jsonOnly returns a type within t that CBOR would strip of its fields without
-// a word: a struct with unexported fields and a MarshalJSON that knows them,
-// and nothing that CBOR asks. It returns nil when there is none.
+// jsonOnly returns a type within t whose fields CBOR would lose silently: a struct with
+// unexported fields that marshals itself only as JSON. It returns nil if there is none.
 func jsonOnly(t reflect.Type) reflect.Type { return findJSONOnly(t, make(map[reflect.Type]bool)) }
 
 func findJSONOnly(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {

@@ -13,13 +13,13 @@ import (
 
 var errLength = errors.New("length differs from the one announced")
 
-// snappyBlock is Snappy's block format, which starts with its own length. The
-// four bytes it repeats are the price of leaving the format alone.
+// snappyBlock is Snappy's block format. It repeats the length, which costs four bytes and leaves
+// the format unchanged.
 type snappyBlock struct{}
 
 func (snappyBlock) name() string { return "snappy" }
 
-// ratio: a copy of up to 64 bytes takes three; 11 take two.
+// ratio: a copy of up to 64 bytes takes three bytes; a copy of up to 11 takes two.
 func (snappyBlock) ratio() int { return 22 }
 
 func (snappyBlock) pack(dst, src []byte) []byte {
@@ -33,7 +33,7 @@ func (snappyBlock) pack(dst, src []byte) []byte {
 }
 
 func (snappyBlock) unpack(dst, src []byte) error {
-	// Decode allocates when its own length is above len(dst), so look first.
+	// Decode allocates if its own length exceeds len(dst), so check first.
 	n, err := snappy.DecodedLen(src)
 	if err != nil {
 		return err
@@ -45,9 +45,9 @@ func (snappyBlock) unpack(dst, src []byte) error {
 	return err
 }
 
-// deflate is RFC 1951. A writer has some 600 KB of tables and a reader 40 KB,
-// so both are pooled, each with what it writes to or reads from: swapping that
-// for nothing lets go of the value without a second, costly Reset.
+// deflate is RFC 1951. A writer has about 600 KB of tables and a reader 40 KB, so both are
+// pooled. Each is pooled together with its sink or source. Clearing that releases the value
+// without a second, costly Reset.
 type deflate struct{}
 
 type deflater struct {
@@ -55,7 +55,7 @@ type deflater struct {
 	dst []byte
 }
 
-// sink is the deflater as the end of its own writer.
+// sink lets a deflater be the output of its own writer.
 type sink struct{ d *deflater }
 
 func (s sink) Write(p []byte) (int, error) {
@@ -84,8 +84,8 @@ var (
 
 func (deflate) name() string { return "deflate" }
 
-// ratio: one bit for a match of 258 bytes and one for its distance, so 1032
-// to 1; the rest is room for the last, unfinished byte.
+// ratio: one bit for a match of 258 bytes and one for its distance make 1032 to 1. The rest is
+// for the last, unfinished byte.
 func (deflate) ratio() int { return 1040 }
 
 func (deflate) pack(dst, src []byte) []byte {
@@ -110,7 +110,7 @@ func (deflate) unpack(dst, src []byte) error {
 	if _, err := io.ReadFull(f, dst); err != nil {
 		return err
 	}
-	// One byte more shows whether the stream ends here, and reads its trailer.
+	// Reading one more byte shows whether the stream ends here, and reads its trailer.
 	if n, err := f.Read(f.rest[:]); n != 0 || !errors.Is(err, io.EOF) {
 		return errors.Join(errLength, err)
 	}

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Raw writes []byte and string as they are, id "raw", and types named after
-// them. Any other type is [ErrType].
+// Raw writes []byte, string and types defined from them as they are, id "raw". Any other type is
+// [ErrType].
 //
-// It copies both ways, so that a value never aliases a network buffer nor a
-// cell the caller's slice, unless it is given the data for good (see [Owner]). A nil
-// slice comes back empty.
+// It copies in both directions, so a value never aliases a network buffer, and a cell never
+// aliases the caller's slice. Only UnmarshalOwned keeps the data (see [Owner]). A nil slice comes
+// back empty.
 var Raw Codec = rawCodec{}
 
 var _ Owner = rawCodec{}
@@ -73,8 +73,8 @@ func (c rawCodec) Unmarshal(data []byte, v any) error {
 	return unmarshalError(ErrType, c.ID(), data, v, nil)
 }
 
-// UnmarshalOwned makes a []byte of data itself, without room to append to. Other types it
-// copies.
+// UnmarshalOwned makes data itself the []byte, without capacity to append. It copies data for
+// other types.
 func (c rawCodec) UnmarshalOwned(data []byte, v any) error {
 	if v, ok := v.(*[]byte); ok && v != nil && data != nil {
 		*v = slices.Clip(data)

@@ -2,15 +2,14 @@ package codec
 
 import "unicode/utf8"
 
-// readable checks what the encoder lets pass and the decoder refuses: depth
-// and counts, and text that is not UTF-8. Such a value would be written, and
-// then be a miss at each read.
+// readable checks what the encoder accepts and the decoder refuses: depth, counts, and text that
+// is not UTF-8. Otherwise such a value would be stored, and every read of it would miss.
 func readable(data []byte) error {
 	if err := cborDec.Wellformed(data); err != nil {
 		return err
 	}
-	// With no lengths left open, the items of well-formed CBOR stand one
-	// behind the other however they nest.
+	// Without indefinite lengths, the items of well-formed CBOR follow one another at any
+	// nesting.
 	for len(data) > 0 {
 		major, size, arg := cborHead(data)
 		data = data[size:]
@@ -37,8 +36,8 @@ const (
 	cborUndefined = 0xf7
 )
 
-// cborHead takes the head off a well-formed item (RFC 8949, section 3): its
-// major type, its size in bytes and its argument.
+// cborHead returns the head of a well-formed item (RFC 8949, section 3): its major type, its size
+// in bytes and its argument.
 func cborHead(data []byte) (major byte, size int, arg uint64) {
 	major, info := data[0]>>5, data[0]&31
 	if info < 24 {

@@ -6,15 +6,14 @@ import (
 	"slices"
 )
 
-// Set finds codecs by id, so that a reader can decode whatever a fleet in the
-// middle of a change of codecs has written. The zero Set has none. A Set never
-// changes and may be used concurrently and copied.
+// Set finds codecs by id. With it a reader can decode values of several codecs while a fleet
+// changes its codec. The zero Set has none. A Set never changes and may be used concurrently and
+// copied.
 type Set struct{ byID map[string]Codec }
 
-// NewSet returns the set of codecs. A nil codec, an id that is not 1 to 64
-// bytes of [a-z0-9+._-], and one that occurs twice are [ErrID]. So is asking
-// for two compressions of one codec with different sizes: they have one id, as
-// they read each other's values; keep one.
+// NewSet returns the set of codecs. A nil codec, an id that is not 1 to 64 bytes of [a-z0-9+._-],
+// and a repeated id are [ErrID]. Two compressions of one codec with different sizes have the same
+// id, because each reads the values of the other. Keep one of them.
 func NewSet(codecs ...Codec) (Set, error) {
 	byID := make(map[string]Codec, len(codecs))
 	for i, c := range codecs {
@@ -33,9 +32,8 @@ func NewSet(codecs ...Codec) (Set, error) {
 	return Set{byID}, nil
 }
 
-// Builtin returns the codecs of this package: [JSON], [CBOR] and [Raw], each
-// plain, with [Snappy] and with [Deflate], from the default size. The slice
-// belongs to the caller.
+// Builtin returns the codecs of this package: [JSON], [CBOR] and [Raw], each plain, with [Snappy]
+// and with [Deflate], at the default size. The slice belongs to the caller.
 func Builtin() []Codec {
 	var all []Codec
 	for _, c := range []Codec{JSON, CBOR, Raw} {
@@ -50,11 +48,10 @@ func (s Set) Lookup(id string) (Codec, bool) {
 	return c, ok
 }
 
-// IDs returns the ids in the set, sorted, in a slice that belongs to the
-// caller.
+// IDs returns the ids in the set, sorted. The slice belongs to the caller.
 func (s Set) IDs() []string { return slices.Sorted(maps.Keys(s.byID)) }
 
-// maxID is what a cell's header leaves for an id.
+// maxID is the space for an id in a cell's header.
 const maxID = 64
 
 func validID(id string) bool {

@@ -33,7 +33,7 @@ func TestBuiltin(t *testing.T) {
 		}
 	}
 	if _, ok := set.Lookup("xml"); ok {
-		t.Error("Lookup finds what is not there")
+		t.Error("Lookup finds a codec that is not in the set")
 	}
 }
 

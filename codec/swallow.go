@@ -5,18 +5,17 @@ import (
 	"reflect"
 )
 
-// A struct that embeds a type with methods that marshal it has those methods, too,
-// unless it has some of its own. They know nothing of its other fields.
+// A struct inherits the marshal methods of an embedded type, unless it has its own. Inherited
+// methods know nothing of the other fields.
 
-// swallowed returns the name of a field of t that does not show in t's own encoding,
-// where that is the encoding of an embedded field alone; "" if there is none. It
-// tries an example.
+// swallowed returns the name of a field that t's encoding lacks, if that is the encoding of an
+// embedded field. Otherwise it returns "". It tries an example.
 func (c *checking) swallowed(t reflect.Type) (name string) {
 	if t.Kind() != reflect.Struct || t.NumField() < 2 {
 		return ""
 	}
 	defer func() {
-		if recover() != nil { // a method that wants more than an example
+		if recover() != nil { // the method failed on the example
 			name = ""
 		}
 	}()
@@ -51,14 +50,15 @@ func (c *checking) swallowed(t reflect.Type) (name string) {
 	if tried {
 		return name
 	}
-	// The other fields cannot be set. An encoding of its own would look different.
+	// The other fields cannot be set. If t has its own encoding, it differs from that of the
+	// field.
 	if alone, err := c.codec.Marshal(inner.Interface()); err != nil || !bytes.Equal(plain, alone) {
 		return ""
 	}
 	return name
 }
 
-// embedded returns the last embedded field of t that marshals itself; -1: there is none.
+// embedded returns the last embedded field of t that marshals itself, or -1.
 func (c *checking) embedded(t reflect.Type) int {
 	found := -1
 	for i := range t.NumField() {
@@ -72,8 +72,7 @@ func (c *checking) embedded(t reflect.Type) int {
 	return found
 }
 
-// fill makes v another value than the zero value, if it can. Pointers get
-// something to point to.
+// fill sets v to a value other than zero, if it can. A pointer gets something to point to.
 func fill(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Bool:

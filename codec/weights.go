@@ -9,19 +9,18 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// weights are the most bytes of memory that an item of an encoding can take when
-// it is decoded into a type: the largest of all types within it that such an item
-// can become. They are coarse, because an encoding does not say which item
-// becomes which type. They err on the large side, and matter only for values
-// near the limit.
+// weights are the most bytes of memory that each kind of item in an encoding can take when it is
+// decoded into a type: the largest of all types within it that such an item can become. They are
+// coarse, because an encoding does not say which item becomes which type. They are too high
+// rather than too low, and matter only for values near the limit.
 type weights struct {
 	null, number, text, list, dict int64
 	pair                           int64 // of a Go map: a key and its value
 	most                           int64 // for one byte of an encoding
 }
 
-// A Go map has a header, and room for eight pairs once it has one. It grows by
-// doubling, so that it has room for twice as many as it holds.
+// A Go map has a header, and room for eight pairs with its first pair. It doubles when it grows,
+// so it may have room for twice as many pairs as it holds.
 const (
 	mapHeader = 48
 	mapGroup  = 8
@@ -33,7 +32,7 @@ func (w *weights) of(n tally) int64 {
 		n.dicts*(w.dict+mapGroup*w.pair) + n.pairs*mapGrowth*w.pair
 }
 
-// known keeps one answer per type that is ever decoded into, as cborTypes does.
+// known keeps one answer for each decoded type, as cborTypes does.
 var known sync.Map // reflect.Type → *weights
 
 func weightsOf(t reflect.Type) *weights {
@@ -47,10 +46,10 @@ func weightsOf(t reflect.Type) *weights {
 	return w
 }
 
-// pointed is the pointer to an item, where a pointer leads there.
+// pointed is the size of a pointer to an item.
 const pointed = 8
 
-// boxed is an interface, which leads to its value.
+// boxed is the size of an interface that holds an item.
 const boxed = 16
 
 var unmarshalers = []reflect.Type{
@@ -60,14 +59,14 @@ var unmarshalers = []reflect.Type{
 	reflect.TypeFor[encoding.TextUnmarshaler](),
 }
 
-// add takes a type and all types within it into account.
+// add takes t and all types within it into account.
 func (w *weights) add(t reflect.Type, seen map[reflect.Type]bool) {
 	if seen[t] {
 		return
 	}
 	seen[t] = true
 	size := int64(t.Size()) + pointed
-	if implementsAny(t, unmarshalers) { // it may make itself of anything
+	if implementsAny(t, unmarshalers) { // it may decode any item
 		raise(size, &w.number, &w.text, &w.list, &w.dict)
 		return
 	}
@@ -84,7 +83,7 @@ func (w *weights) add(t reflect.Type, seen map[reflect.Type]bool) {
 		w.add(t.Key(), seen)
 		w.add(t.Elem(), seen)
 	case reflect.Struct:
-		raise(size, &w.dict, &w.list) // a list with the option toarray
+		raise(size, &w.dict, &w.list) // with the option toarray, a list
 		for f := range t.Fields() {
 			w.add(f.Type, seen)
 		}

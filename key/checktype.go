@@ -20,36 +20,33 @@ var (
 	numberType    = reflect.TypeFor[json.Number]()
 )
 
-// CheckType returns nil when [Of] never spells two unequal values of K alike,
-// and otherwise an error that wraps [ErrType] and names the path of every
-// field at fault.
+// CheckType returns nil if [Of] never gives two unequal values of K the same id. Otherwise it
+// returns an error that wraps [ErrType] and names the path of every faulty field.
 //
-// Strings and integers are always fine. In anything else CheckType looks for
-// what == sees and JSON does not: pointers, interfaces, channels and complex
-// numbers; fields that are unexported, tagged "-", or lost because two share a
-// JSON name (also when only letter case differs); types whose own rules make
-// unequal values equal, such as [time.Time] and [json.Number].
+// Strings and integers are always valid. In other types CheckType looks for differences that ==
+// sees and JSON does not: pointers, interfaces, channels and complex numbers; fields that are
+// unexported, tagged "-", or lost because two share a JSON name (also when only letter case
+// differs); types whose JSON makes unequal values equal, such as [time.Time] and [json.Number].
 //
-// A type that marshals itself (as [encoding/json.Marshaler] or
-// [encoding.TextMarshaler], by value) is trusted to tell its values apart, as
-// netip.Addr and most UUID types do, unless it embeds another such type next
-// to other fields: then its methods may be the embedded type's, which know
-// nothing of those fields.
+// CheckType trusts a type that marshals itself by value (as [encoding/json.Marshaler] or
+// [encoding.TextMarshaler]), as netip.Addr and most UUID types do. The exception is a type that
+// embeds another such type next to other fields. Its methods may be those of the embedded type,
+// which know nothing of the other fields.
 func CheckType[K comparable]() error {
 	t := reflect.TypeFor[K]()
 	switch t.Kind() {
 	case reflect.String,
 		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return nil // Of spells these itself
+		return nil // Of spells these without JSON
 	}
 	var c typeChecker
 	c.value(t, t.String())
 	return errors.Join(c.errs...)
 }
 
-// typeChecker walks a key's type. It always ends: a comparable type can
-// contain itself only through a pointer or an interface, and those it refuses.
+// typeChecker walks a key's type. It always ends: a comparable type can contain itself only
+// through a pointer or an interface, and it refuses both.
 type typeChecker struct{ errs []error }
 
 func (c *typeChecker) refuse(path, format string, args ...any) {
@@ -87,8 +84,8 @@ func (c *typeChecker) value(t reflect.Type, path string) {
 	}
 }
 
-// marshals reports whether values of t marshal themselves. Methods on *t do
-// not count: a key is marshalled by value.
+// marshals reports whether values of t marshal themselves. Methods of *t do not count, because a
+// key is marshalled by value.
 func marshals(t reflect.Type) bool {
 	return t.Implements(jsonMarshaler) || t.Implements(textMarshaler)
 }
@@ -108,27 +105,27 @@ func (c *typeChecker) marshaler(t reflect.Type, path string) {
 	}
 }
 
-// fields checks the fields of t, which encoding/json writes into the object
-// whose names (folded) are in names, with the path that took each.
+// fields checks the fields of t. encoding/json writes them into one object. names maps its names,
+// in lower case, to the path of the field that has the name.
 func (c *typeChecker) fields(t reflect.Type, path string, names map[string]string) {
 	for f := range t.Fields() {
 		at := path + "." + f.Name
 		tag := f.Tag.Get("json")
 		name, opts, _ := strings.Cut(tag, ",")
 		if !validName(name) {
-			name = "" // as encoding/json does
+			name = "" // encoding/json ignores it too
 		}
 		switch {
 		case f.Name == "_": // == skips it too
 		case tag == "-":
 			c.refuse(at, `left out of the JSON by its tag "-"`)
 		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct && f.Type != timeType:
-			// Flattened, even when it marshals itself: encoding/json asks only
-			// the outer type.
+			// Flattened, even if it marshals itself: encoding/json calls only the methods of the
+			// outer type.
 			c.fields(f.Type, at, names)
 		case !f.IsExported() && (f.Anonymous || f.Type.Size() > 0):
 			c.refuse(at, "unexported, so left out of the JSON")
-		case !f.IsExported(): // has one value only
+		case !f.IsExported(): // it has only one value
 		default:
 			c.field(f, at, cmp.Or(name, f.Name), opts, names)
 		}
@@ -142,7 +139,7 @@ func (c *typeChecker) field(f reflect.StructField, at, name, opts string, names 
 	}
 	names[fold] = at
 	if omitsZero(opts) && (f.Type.Implements(isZeroer) || reflect.PointerTo(f.Type).Implements(isZeroer)) {
-		c.refuse(at, "omitzero leaves out whatever its own IsZero says, not the zero value alone")
+		c.refuse(at, "omitzero leaves out every value for which its IsZero is true, not only the zero value")
 	}
 	c.value(f.Type, at)
 }
@@ -156,7 +153,7 @@ func omitsZero(opts string) bool {
 	return false
 }
 
-// validName reports whether encoding/json takes name from a tag.
+// validName reports whether encoding/json accepts name in a tag.
 func validName(name string) bool {
 	for _, r := range name {
 		if !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {

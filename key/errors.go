@@ -7,17 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// The errors of this package. Each error that is returned wraps one of them
-// and names the field and its length or type, never what it holds.
+// The errors of this package. Each returned error wraps one of them. It names the field and its
+// length or type, never its content.
 var (
 	ErrEmpty     = errors.New("key: empty")
 	ErrTooLong   = errors.New("key: too long")
 	ErrSeparator = errors.New("key: misplaced ':'")
 
-	// ErrCharacter: a control character, or a brace in a tenant or namespace.
-	// Redis Cluster hashes only what stands between the first '{' and the next
-	// '}' of a key, so a brace would let a tenant's name choose the node that
-	// its keys, or all keys, pile up on.
+	// ErrCharacter is a control character, or a brace in a tenant or namespace. Redis Cluster
+	// hashes only the part of a key between the first '{' and the next '}'. So a tenant with a
+	// brace in its name could choose the node for its keys, or gather all keys on one node.
 	ErrCharacter = errors.New("key: character not allowed")
 
 	ErrEscape = errors.New("key: id not spelled as Text would")
@@ -34,7 +33,7 @@ func lengthError(field string, n int) error {
 	return fmt.Errorf("%w: %s of %d bytes, at most %d", ErrTooLong, field, n, MaxLen)
 }
 
-// checkName checks what tenants and namespaces have in common.
+// checkName checks the rules for both tenants and namespaces.
 func checkName(field, s string) error {
 	if s == "" {
 		return fmt.Errorf("%w: %s", ErrEmpty, field)
@@ -60,21 +59,21 @@ func checkName(field, s string) error {
 	return nil
 }
 
-// checkID checks that id is in Text's image, so that an id pasted together by
-// hand cannot smuggle in a separator or a second spelling.
+// checkID checks that Text could have written id. So an id that a caller builds by hand cannot
+// contain a separator or a second spelling.
 func checkID(id string) error {
 	if id == "" {
 		return fmt.Errorf("%w: id", ErrEmpty)
 	}
-	if len(id) > MaxLen { // before Unescape would copy it
+	if len(id) > MaxLen { // before Unescape copies it
 		return lengthError("id", len(id))
 	}
 	_, err := Unescape(id)
 	return err
 }
 
-// opaque is an error with a cause that can be reached but is not printed: the
-// texts of marshallers may quote the value they were given.
+// opaque is an error whose cause is wrapped but not printed: the text of a marshaller may quote
+// the value.
 type opaque struct {
 	text  string
 	is    error

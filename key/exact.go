@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// exact prepares compact JSON for RFC 8785 so that canonicalising loses
-// nothing, by the rules on [Hash]. It returns data itself when nothing has to
-// be rewritten, which is nearly always.
+// exact prepares compact JSON for RFC 8785, so that the canonical form loses nothing; see [Hash].
+// It returns data itself if nothing has to be rewritten, which is nearly always.
 func exact(data []byte) ([]byte, error) {
 	var out []byte
-	done := 0 // out stands for data[:done]
+	done := 0 // out replaces data[:done]
 	for i := 0; i < len(data); {
 		switch c := data[i]; {
 		case c == '"':
@@ -46,9 +45,9 @@ func exact(data []byte) ([]byte, error) {
 	return append(out, data[done:]...), nil
 }
 
-// scanString returns the index behind the string that starts at data[i], and
-// whether it holds the escape \ufffd, which is how json.Marshal replaces
-// invalid UTF-8. A genuine U+FFFD it writes as it is.
+// scanString returns the index after the string that starts at data[i]. If the string has the
+// escape \ufffd, bad is true: json.Marshal replaces invalid UTF-8 by it. It writes a genuine
+// U+FFFD unescaped.
 func scanString(data []byte, i int) (end int, bad bool) {
 	for i++; i < len(data) && data[i] != '"'; i++ {
 		if data[i] == '\\' {
@@ -59,10 +58,9 @@ func scanString(data []byte, i int) (end int, bad bool) {
 	return min(i+1, len(data)), bad
 }
 
-// doublyQuoted reports whether the JSON string quoted holds a JSON string that
-// holds \ufffd. That is what a field tagged `json:",string"` makes of invalid
-// UTF-8. A genuine string that spells all this out is refused with it; better
-// one odd key refused than two that share an entry.
+// doublyQuoted reports whether the JSON string quoted contains a JSON string with \ufffd. A field
+// tagged `json:",string"` makes that of invalid UTF-8. A genuine string of this form is refused
+// too. Refusing one odd key is better than two keys that share an entry.
 func doublyQuoted(quoted []byte) bool {
 	if !bytes.HasPrefix(quoted, []byte(`"\"`)) {
 		return false
@@ -89,12 +87,12 @@ func scanNumber(data []byte, i int) (end int) {
 type numberClass uint8
 
 const (
-	double      numberClass = iota // a double says exactly this
+	double      numberClass = iota // exactly a double
 	wideInteger                    // an integer outside ±2⁵³
 	inexact                        // a double would round it
 )
 
-// classify says what reading a JSON number as a double would do to it.
+// classify returns how a JSON number changes when it is read as a double.
 func classify(number string) numberClass {
 	const limit = "9007199254740992" // 2⁵³
 	digits := strings.TrimPrefix(number, "-")
@@ -109,7 +107,7 @@ func classify(number string) numberClass {
 		return inexact
 	}
 	gotDigits, gotExp := decimal(digits)
-	if f == 0 { // nothing, or an underflow
+	if f == 0 { // zero, or an underflow
 		if gotDigits != "" {
 			return inexact
 		}
@@ -122,13 +120,13 @@ func classify(number string) numberClass {
 	return double
 }
 
-// decimal takes an unsigned JSON number apart into the digits d and the
-// exponent e of 0.d·10ᵉ, with no zero at either end of d.
+// decimal splits an unsigned JSON number into the digits d and the exponent e of 0.d·10ᵉ. d has
+// no zero at either end.
 func decimal(number string) (digits string, exp int) {
 	number = strings.ToLower(number)
 	mantissa, e, _ := strings.Cut(number, "e")
 	if e != "" {
-		exp, _ = strconv.Atoi(e) // out of range only where ParseFloat failed or gave 0
+		exp, _ = strconv.Atoi(e) // out of range only if ParseFloat failed or returned 0
 	}
 	whole, frac, _ := strings.Cut(mantissa, ".")
 	digits = strings.TrimLeft(whole+frac, "0")

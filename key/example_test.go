@@ -64,7 +64,7 @@ func ExampleOf() {
 	// true
 }
 
-// Each way in which a key can be wrong has an error of its own.
+// Each kind of invalid key has its own error.
 func Example_errors() {
 	users := key.Space{Tenant: "acme", Namespace: "users"}
 	_, empty := users.Key("")

@@ -7,7 +7,7 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// Two triples that are both accepted have one spelling only if they are one.
+// Two accepted triples have the same spelling only if they are equal.
 func FuzzInjective(f *testing.F) {
 	f.Add("a", "b", "c", "a", "b", "c")
 	f.Add("a", "b:c", "d", "a", "b", "c:d")
@@ -69,7 +69,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// hashed is a key of every kind whose JSON has a trap.
+// hashed is a key with a field of every kind whose JSON is ambiguous.
 type hashed struct {
 	N int64
 	U uint64 `json:",string"`

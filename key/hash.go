@@ -12,43 +12,39 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
-// Hash spells v as an id: base64url without padding of the SHA-256 of v's
-// canonical JSON (RFC 8785), 43 bytes. Canonical is what [json.Marshal] makes
-// of v, with sorted names and one way to write each number; a top-level string
-// or number is fine. Any language with the RFC can compute the same id.
+// Hash returns an id for v: the SHA-256 of v's canonical JSON (RFC 8785) in base64url without
+// padding, 43 bytes. The canonical JSON is the output of [json.Marshal] with sorted names and one
+// spelling for each number. A top-level string or number is allowed. Any language with an
+// implementation of the RFC can compute the same id.
 //
-// Two values whose JSON differs never share an id, short of a SHA-256
-// collision. The RFC alone does not give that, so Hash departs from it where
-// it has to, and only there:
+// Two values with different JSON never share an id, unless SHA-256 collides. The RFC alone does
+// not guarantee that, so Hash differs from it in these cases only:
 //
-//   - RFC 8785 reads numbers as IEEE 754 doubles, which have one value for
-//     9007199254740992 and 9007199254740993. An integer outside ±2⁵³ is
-//     hashed as the string "\u0000int:" and its digits instead. To keep that
-//     unambiguous, a string that starts with U+0000 gets one more in front.
-//   - A number with a fraction or exponent that is not a double's shortest
-//     spelling (out of a [json.Number] or [json.RawMessage]) is [ErrNumber]:
-//     reading it would round it. So are NaN and the infinities.
-//   - json.Marshal writes U+FFFD for bytes that are not UTF-8, the same for
-//     all of them. That is [ErrUTF8].
+//   - RFC 8785 reads numbers as IEEE 754 doubles, so 9007199254740992 and 9007199254740993 are
+//     the same. Hash replaces an integer outside ±2⁵³ by the string "\u0000int:" and its digits.
+//     To keep that unambiguous, a string that starts with U+0000 gets one more in front.
+//   - A number with a fraction or exponent must be the shortest decimal of its double. Any other
+//     (from a [json.Number] or [json.RawMessage]) would be rounded and is [ErrNumber]. So are NaN
+//     and the infinities.
+//   - json.Marshal replaces all bytes that are not UTF-8 by U+FFFD. Hash returns [ErrUTF8].
 //
-// A value without a JSON form, or with a name twice in one object, is
-// [ErrType]. Values of different types may well have one JSON: 1, 1.0 and a
-// time.Duration of 1 ns share an id. [CheckType] says whether two values of
-// one type can.
+// A value without a JSON form, or with a repeated name in one object, is [ErrType]. Values of
+// different types may have the same JSON: 1, 1.0 and a time.Duration of 1 ns share an id.
+// [CheckType] reports whether two values of one type can.
 func Hash(v any) (string, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return "", marshalError(v, err)
 	}
-	if !utf8.Valid(data) { // a json.RawMessage or Marshaler wrote it
+	if !utf8.Valid(data) { // from a json.RawMessage or Marshaler
 		return "", typeError(ErrUTF8, v)
 	}
 	if data, err = exact(data); err != nil {
 		return "", typeError(err, v)
 	}
 	if data, err = jcs.Transform(data); err != nil {
-		// Names given twice, or half a surrogate pair. The library quotes what
-		// it stumbled over, so its text stays inside.
+		// A repeated name, or half a surrogate pair. The library's text quotes the data, so it is
+		// not printed.
 		return "", &opaque{typeError(ErrType, v).Error() + ": no canonical JSON", ErrType, err}
 	}
 	sum := sha256.Sum256(data)

@@ -12,9 +12,9 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// The published vectors. A value hashes as the SHA-256 of what stands beside
-// it; both columns were computed outside Go. They never change: a new spelling
-// would empty every cache, and two versions in one fleet would disagree.
+// The published vectors. The id of a value is the SHA-256 of the text beside it. Both columns
+// were computed outside Go. They never change: a new spelling would empty every cache, and two
+// versions in one fleet would disagree.
 func TestHashVectors(t *testing.T) {
 	type query struct {
 		Page int
@@ -48,9 +48,8 @@ func TestHashVectors(t *testing.T) {
 			"genuine string like a wide integer", "\x00int:9007199254740993",
 			`"\u0000\u0000int:9007199254740993"`, "CCCUwnS97XPq4PzqA4Mq__vDebfonUFbXdS37atD5_c",
 		},
-		// RFC 8785, the samples of sections 3.2.2 and 3.2.3. The first number
-		// is written 333333333.33333329 there, which Go never writes; its
-		// double is what stands here.
+		// RFC 8785, the samples of sections 3.2.2 and 3.2.3. Their first number is
+		// 333333333.33333329, which Go never writes. This is the same double.
 		{
 			"RFC 8785 values",
 			map[string]any{"numbers": []float64{333333333.33333329, 1e30, 4.50, 2e-3, 1e-27}, "string": rfcString, "literals": []any{nil, true, false}},
@@ -85,7 +84,7 @@ func TestHashVectors(t *testing.T) {
 	}
 }
 
-// Each group holds values that a plain SHA-256 of RFC 8785 confuses, or nearly.
+// Each group holds values that a plain SHA-256 of RFC 8785 confuses, or almost confuses.
 func TestHashTellsApart(t *testing.T) {
 	type text struct {
 		S string `json:",string"`
@@ -129,7 +128,7 @@ type refuser struct{}
 
 func (refuser) MarshalJSON() ([]byte, error) { return nil, errors.New("no JSON for s3cret") }
 
-// twice marshals itself as it stands.
+// twice marshals itself as its own text.
 type twice string
 
 func (j twice) MarshalJSON() ([]byte, error) { return []byte(j), nil }

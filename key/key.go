@@ -1,10 +1,9 @@
-// Package key spells cache keys: "{tenant}:{namespace}:{id}", so that no two
-// of them ever share a spelling.
+// Package key spells cache keys as "{tenant}:{namespace}:{id}". Different keys never have the
+// same spelling.
 //
-// A [Space] is a tenant's share of a namespace. Ids are spelled by [Text],
-// [Int] and [Uint] where a person should be able to read them, and by [Hash]
-// for everything else; [Of] chooses by type. [Space.Key] joins the two and
-// checks the result.
+// A [Space] is a tenant's share of a namespace. [Text], [Int] and [Uint] make readable ids, and
+// [Hash] makes an id of any other value; [Of] chooses by type. [Space.Key] joins a space and an
+// id and checks the result.
 //
 // All functions and methods are pure and may be called concurrently.
 package key
@@ -15,18 +14,17 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// MaxLen is the longest full key, in bytes. Redis would take half a gigabyte;
-// a key that long is a payload that lost its way, and every index, log record
-// and metric that names it would pay.
+// MaxLen is the longest full key, in bytes. Redis would allow half a gigabyte. But every index,
+// log record and metric that names a key pays for its length, and a longer key is nearly always a
+// mistake.
 const MaxLen = 1024
 
 // Space is one tenant's share of a namespace. Its zero value is not valid.
 //
-// A tenant contains no ':'. A namespace may, to be read as a path
-// ("users:v1"), but has no empty segment: it neither starts nor ends with ':'
-// and holds no "::". The spelling would stay unambiguous even so (see
-// [Parse]); but an empty segment is a variable somebody forgot to fill, and
-// "users:" next to "users" would make two spaces of what reads as one.
+// A tenant contains no ':'. A namespace may contain it, so that it reads like a path
+// ("users:v1"). But it has no empty segment: it does not start or end with ':' and has no "::".
+// Empty segments would still be unambiguous (see [Parse]). But they usually come from an empty
+// variable, and "users:" next to "users" would be two spaces that look like one.
 type Space struct {
 	Tenant    string // not empty, no ':'
 	Namespace string // not empty, no empty segment
@@ -35,13 +33,13 @@ type Space struct {
 // String returns "tenant:namespace". It does not check s.
 func (s Space) String() string { return s.Tenant + ":" + s.Namespace }
 
-// Prefix returns "tenant:namespace:", what every key of the space starts with.
-// Keys of a longer namespace ("users:v1" beside "users") start with it too.
+// Prefix returns "tenant:namespace:", the start of every key in the space. Keys of a longer
+// namespace ("users:v1" beside "users") start with it too.
 func (s Space) Prefix() string { return s.Tenant + ":" + s.Namespace + ":" }
 
-// Validate returns nil when keys can be made in s. The error names the field
-// and wraps [ErrEmpty], [ErrSeparator], [ErrCharacter], [ErrUTF8] or
-// [ErrTooLong]. It allocates only for an error.
+// Validate returns nil if keys can be made in s. The error names the field and wraps [ErrEmpty],
+// [ErrSeparator], [ErrCharacter], [ErrUTF8] or [ErrTooLong]. Validate allocates only for an
+// error.
 func (s Space) Validate() error {
 	if err := checkName("tenant", s.Tenant); err != nil {
 		return err
@@ -62,10 +60,10 @@ func (s Space) Validate() error {
 	return nil
 }
 
-// Key returns the key of an id that is already spelled, by [Text], [Int],
-// [Uint], [Hash] or [Of]; it does not escape, it checks. The error is one of
-// [Space.Validate], or names the id: [ErrEmpty], [ErrEscape] when it is not
-// what Text would write, [ErrTooLong] when the full key is above [MaxLen].
+// Key returns the key of an id that [Text], [Int], [Uint], [Hash] or [Of] has spelled. It checks
+// the id and does not escape it. The error is that of [Space.Validate], or one about the id:
+// [ErrEmpty], [ErrEscape] if Text would not write it so, [ErrTooLong] if the full key is longer
+// than [MaxLen].
 func (s Space) Key(id string) (Key, error) {
 	if err := s.Validate(); err != nil {
 		return Key{}, err
@@ -79,13 +77,12 @@ func (s Space) Key(id string) (Key, error) {
 	return Key{s.Tenant + ":" + s.Namespace + ":" + id}, nil
 }
 
-// Key is a checked full key. Keys compare with ==, and equal keys have equal
-// spellings. The zero Key is no key: all its parts are empty.
+// Key is a checked full key. Keys compare with ==, and equal keys have equal spellings. The zero
+// Key is not a key: all its parts are empty.
 type Key struct{ s string }
 
-// Parse reads a full key back. The first ':' ends the tenant and the last one
-// starts the id, which is why neither may contain one. The errors are those of
-// [Space.Key]; a key with fewer than two ':' is [ErrSeparator].
+// Parse reads a full key. The first ':' ends the tenant and the last one starts the id. The
+// errors are those of [Space.Key]. A key with fewer than two ':' is [ErrSeparator].
 func Parse(s string) (Key, error) {
 	if len(s) > MaxLen {
 		return Key{}, lengthError("key", len(s))
@@ -107,7 +104,7 @@ func Parse(s string) (Key, error) {
 // allocating.
 func (k Key) String() string { return k.s }
 
-// Space returns the space the key is in, without allocating.
+// Space returns the space of the key, without allocating.
 func (k Key) Space() Space {
 	if k.s == "" {
 		return Space{}
@@ -116,10 +113,10 @@ func (k Key) Space() Space {
 	return Space{k.s[:first], k.s[first+1 : last]}
 }
 
-// ID returns the spelled id, without allocating. [Unescape] undoes [Text].
+// ID returns the spelled id, without allocating. [Unescape] reverses [Text].
 func (k Key) ID() string { return k.s[strings.LastIndexByte(k.s, ':')+1:] }
 
-// Hash returns the XXH64 of the full key: the same in every process, so that
-// it can seed jitter and travel in a cell. It is not keyed; whoever must not
-// be steered into collisions compares the key as well.
+// Hash returns the XXH64 of the full key. It is the same in every process, so jitter and cells
+// can use it. It has no secret: an attacker can choose keys with equal hashes. Where that
+// matters, compare the keys too.
 func (k Key) Hash() uint64 { return xxhash.Sum64String(k.s) }

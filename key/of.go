@@ -5,14 +5,13 @@ import (
 	"reflect"
 )
 
-// Of spells k as an id, by its kind: a string as [Text], an integer in
-// decimal, named types like the types under them, and a bool, float, array or
-// struct as [Hash]. The empty string is [ErrEmpty] and any other kind
-// [ErrType]; the other errors are those of Hash.
+// Of returns an id for k, by its kind: a string as [Text], an integer in decimal, and a bool,
+// float, array or struct as [Hash]. A named type is treated like its underlying type. The empty
+// string is [ErrEmpty] and any other kind [ErrType]. The other errors are those of Hash.
 //
-// Of does not ask whether K can tell its keys apart. Call [CheckType] once,
-// where a cache of K is made. An int 42 and a string "42" are spelled alike: a
-// namespace belongs to one K.
+// Of does not check whether different values of K get different ids. Call [CheckType] once, where
+// a cache of K is made. An int 42 and a string "42" have the same id, so use only one K in a
+// namespace.
 func Of[K comparable](k K) (string, error) {
 	switch v := any(k).(type) {
 	case string:
@@ -28,8 +27,7 @@ func Of[K comparable](k K) (string, error) {
 	case uint32:
 		return Uint(uint64(v)), nil
 	}
-	// Two conversions: reflection does not let the first escape, Hash makes the
-	// second allocate.
+	// Two conversions: reflection does not make the first escape; Hash makes the second allocate.
 	switch v := reflect.ValueOf(any(k)); v.Kind() {
 	case reflect.String:
 		return ofString(v.String())

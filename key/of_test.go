@@ -14,7 +14,7 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// uuid is what UUID packages have: a byte array that marshals itself as text.
+// uuid is like the types of UUID packages: a byte array that marshals itself as text.
 type uuid [16]byte
 
 func (u uuid) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%x", u[:]), nil }
@@ -119,7 +119,7 @@ func TestOfAllocations(t *testing.T) {
 	}
 }
 
-// byPointer marshals itself only where it can be addressed, which a key cannot.
+// byPointer marshals itself only if it is addressable, and a key is not.
 type byPointer struct{ a int }
 
 func (*byPointer) MarshalJSON() ([]byte, error) { return []byte("1"), nil }

@@ -7,14 +7,13 @@ import (
 
 const hexDigits = "0123456789ABCDEF"
 
-// Text spells s as an id: it stays as it is but for '%', ':', '{', '}', space,
-// control bytes (up to 0x20, and 0x7F) and bytes that are not valid UTF-8,
-// each of which becomes %XX in upper-case hex. No two strings share a
-// spelling, and [Unescape] gives s back. Without anything to escape it returns
-// s itself and allocates nothing.
+// Text returns an id for s. It replaces some bytes by %XX in upper-case hex: '%', ':', '{', '}',
+// space, control bytes (up to 0x20, and 0x7F) and bytes that are not valid UTF-8. No two strings
+// have the same id, and [Unescape] returns s. If nothing needs escaping, Text returns s itself
+// and does not allocate.
 //
-// The empty string spells itself, and [Space.Key] refuses it: a load of "" is
-// nearly always a bug, and should not be cached as if it were an answer.
+// The id of the empty string is empty, and [Space.Key] refuses it: a load of "" is nearly always
+// a bug, and its result should not be cached.
 func Text(s string) string {
 	i := plain(s)
 	if i == len(s) {
@@ -32,7 +31,7 @@ func Text(s string) string {
 	return string(buf)
 }
 
-// plain returns the length of the longest prefix of s that spells itself.
+// plain returns the length of the longest prefix of s that needs no escaping.
 func plain(s string) int {
 	for i := 0; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
@@ -51,9 +50,9 @@ func plain(s string) int {
 	return len(s)
 }
 
-// Unescape returns the string that [Text] spells as s, and [ErrEscape] when
-// there is none: a bad or lower-case escape, something left unescaped, or
-// something escaped that Text leaves alone. Hence Text(Unescape(s)) is s, too.
+// Unescape returns the string whose id by [Text] is s. If there is none, it returns [ErrEscape]:
+// s has a bad or lower-case escape, or an unescaped byte that Text escapes, or an escaped byte
+// that Text does not escape. So Text(Unescape(s)) is s too.
 func Unescape(s string) (string, error) {
 	if plain(s) == len(s) {
 		return s, nil
@@ -74,8 +73,7 @@ func Unescape(s string) (string, error) {
 		buf = append(buf, hi<<4|lo)
 		i += 2
 	}
-	// Spelling it again settles at once what should or should not have been
-	// escaped, without a second copy of the rules.
+	// Calling Text again finds every wrong or missing escape, without a second copy of the rules.
 	text := string(buf)
 	if Text(text) != s {
 		return "", fieldError(ErrEscape, "id", s)
@@ -83,8 +81,7 @@ func Unescape(s string) (string, error) {
 	return text, nil
 }
 
-// unhex returns the value of an upper-case hex digit, and above 15 for
-// anything else.
+// unhex returns the value of an upper-case hex digit, or more than 15 for any other byte.
 func unhex(c byte) byte {
 	switch {
 	case '0' <= c && c <= '9':
@@ -95,8 +92,8 @@ func unhex(c byte) byte {
 	return 255
 }
 
-// Int spells n as an id, in decimal.
+// Int returns n in decimal, as an id.
 func Int(n int64) string { return strconv.FormatInt(n, 10) }
 
-// Uint spells n as an id, in decimal.
+// Uint returns n in decimal, as an id.
 func Uint(n uint64) string { return strconv.FormatUint(n, 10) }

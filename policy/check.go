@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Validate reports every fault that the table can lead to on top of base, as
-// an [errors.Join] of [*FieldError]s that name the override and the field. It finds two
-// overrides for the same thing, a tenant that cannot exist, and the faults of every policy
-// that the table can make of base. Two sound overrides can be unsound together: it checks
-// each namespace's with each tenant's. It reports a fault where that first arises, and not
-// again for the overrides that inherit it.
+// Validate reports every fault that the table can lead to on top of base. The error is an
+// [errors.Join] of [*FieldError]s that name the override and the field. Faults are two overrides
+// for the same scope, a tenant that cannot exist, and an invalid policy that the table makes of
+// base. Two valid overrides can be invalid together, so Validate checks each override of a
+// namespace with each override of a tenant. It reports a fault once, for the override where it
+// first occurs.
 func (t Table) Validate(base Policy) error {
 	c := checker{table: t, base: base, at: make(map[scope]int, len(t)), seen: make(map[scope]report)}
 	c.index()
@@ -31,12 +31,12 @@ func (t Table) Validate(base Policy) error {
 	return errors.Join(c.errs...)
 }
 
-// checker walks the policies a table can produce, the least specific first.
+// checker walks the policies that a table can produce, the least specific first.
 type checker struct {
 	table Table
 	base  Policy
 	at    map[scope]int    // index of the override for a scope
-	seen  map[scope]report // faults by scope; none when absent
+	seen  map[scope]report // faults by scope; no entry: no fault
 	errs  []error
 }
 
@@ -49,7 +49,7 @@ func (c *checker) index() {
 		}
 		c.at[s] = i
 		if strings.Contains(o.Tenant, ":") {
-			c.fail(i, "a tenant never contains ':', so this matches nobody")
+			c.fail(i, "a tenant never contains ':', so this matches no tenant")
 		}
 	}
 }
@@ -58,8 +58,7 @@ func (c *checker) fail(i int, format string, args ...any) {
 	c.errs = append(c.errs, &FieldError{Where: c.name(i), Problem: fmt.Sprintf(format, args...)})
 }
 
-// check validates what comes out for s, and reports what no wider scope has
-// reported.
+// check validates the policy of s, and reports the faults that no wider scope has reported.
 func (c *checker) check(s scope) {
 	own := report(c.table.For(c.base, s.tenant, s.namespace).faults())
 	if len(own) == 0 {
@@ -79,8 +78,8 @@ func (c *checker) check(s scope) {
 	}
 }
 
-// meetings checks each namespace's override against each tenant's where no
-// override of their own names both; those that do were checked already.
+// meetings checks each override of a namespace with each override of a tenant, unless an override
+// names both. Those were checked already.
 func (c *checker) meetings() {
 	for _, n := range c.table {
 		if n.Tenant != "" || n.Namespace == "" {
@@ -95,7 +94,7 @@ func (c *checker) meetings() {
 	}
 }
 
-// where names the override, or the two, that lead to the policy of s.
+// where names the override or the two overrides that make the policy of s.
 func (c *checker) where(s scope) string {
 	if i, ok := c.at[s]; ok {
 		return c.name(i)

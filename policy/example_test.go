@@ -9,8 +9,8 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// A catalogue that changes only by an invalidation. When its source fails, old values are
-// served for a day, and the source is asked for each of them every ten seconds.
+// A catalogue changes only by an invalidation. When its source fails, old values are served for a
+// day, and each key is loaded at most once in ten seconds.
 func ExamplePolicy() {
 	p := policy.Default()
 	p.TTL = policy.Forever
@@ -30,7 +30,7 @@ func ExamplePolicy_Validate() {
 	// policy: SoftTimeout: there is nothing to serve after it: set Stale or StaleIfError, too
 }
 
-// A policy in a file says only what differs from Default.
+// A policy in a file names only the fields that differ from Default.
 func ExamplePolicy_UnmarshalJSON() {
 	var p policy.Policy
 	err := json.Unmarshal([]byte(`{"ttl":"5m","stale":"1m","max_refreshes":4}`), &p)
@@ -61,7 +61,7 @@ func ExampleResolution() {
 	// policy: Stale: 500µs with jitter 0 can fall below 1ms, the resolution of the remote tier; set it higher
 }
 
-// A field that is left out inherits; a zero does not.
+// A missing field inherits; a zero does not.
 func ExamplePatch() {
 	q := policy.Patch{TTL: new(5 * time.Minute), Throttle: new(time.Duration(0))}
 	p := q.Apply(policy.Default())
@@ -134,7 +134,7 @@ func ExampleTable_MarshalJSON() {
 }
 
 func ExampleTable_Validate() {
-	// Each is sound alone; for acme's users they meet.
+	// Each is valid alone. For acme's users both apply.
 	table := policy.Table{
 		{Namespace: "users:v1", Patch: policy.Patch{SoftTimeout: new(5 * time.Second), Stale: new(time.Minute)}},
 		{Tenant: "acme", Patch: policy.Patch{LoadTimeout: new(time.Second)}},

@@ -16,13 +16,13 @@ import (
 //	[{"tenant":"acme","namespace":"users:v1","ttl":"60s","local_ttl":"forever",
 //	  "jitter":0.15,"max_refreshes":4,"off":false}]
 //
-// The names are those of the fields in snake case: StaleIfError is "stale_if_error". A field
-// that is left out, or null, inherits. A duration is text that [time.ParseDuration] reads,
-// or "forever". A number is refused, because it does not say its unit, and so is an unknown
-// field. Otherwise the rules are those of encoding/json.
+// The names are those of the fields in snake case: StaleIfError is "stale_if_error". A field that
+// is missing or null inherits. A duration is text that [time.ParseDuration] reads, or "forever".
+// A number is refused as a duration, because it has no unit. An unknown field is refused too. The
+// other rules are those of encoding/json.
 //
-// The error holds the first fault of every entry, each a [*FieldError]. On error *t keeps
-// what it held. Whether the values make sense is for [Table.Validate].
+// The error holds the first fault of every entry, each a [*FieldError]. After an error *t is
+// unchanged. [Table.Validate] checks the values.
 func (t *Table) UnmarshalJSON(data []byte) error {
 	var entries []json.RawMessage
 	if err := json.Unmarshal(data, &entries); err != nil || entries == nil {
@@ -39,7 +39,7 @@ func (t *Table) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// MarshalJSON writes what [Table.UnmarshalJSON] reads. A nil table is an empty array.
+// MarshalJSON writes the form that [Table.UnmarshalJSON] reads. A nil table is an empty array.
 func (t Table) MarshalJSON() ([]byte, error) { return json.Marshal(append([]Override{}, t...)) }
 
 // UnmarshalJSON decodes one entry of a table, by the rules of [Table.UnmarshalJSON].
@@ -51,7 +51,8 @@ func (o *Override) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// MarshalJSON writes what [Override.UnmarshalJSON] reads, without the fields that inherit.
+// MarshalJSON writes the form that [Override.UnmarshalJSON] reads, without the fields that
+// inherit.
 func (o Override) MarshalJSON() ([]byte, error) {
 	b, err := json.Marshal(overrideJSON{o.Tenant, o.Namespace, *recast[patchJSON](&o.Patch)})
 	if err != nil {
@@ -73,11 +74,11 @@ func (q *Patch) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON writes what [Patch.UnmarshalJSON] reads, without the fields that inherit.
+// MarshalJSON writes the form that [Patch.UnmarshalJSON] reads, without the fields that inherit.
 func (q Patch) MarshalJSON() ([]byte, error) { return Override{Patch: q}.MarshalJSON() }
 
-// UnmarshalJSON decodes a policy, by the rules of [Table.UnmarshalJSON]. A
-// field that is left out has its value in [Default], whatever p held before.
+// UnmarshalJSON decodes a policy, by the rules of [Table.UnmarshalJSON]. A missing field gets its
+// value from [Default], whatever p held before.
 func (p *Policy) UnmarshalJSON(data []byte) error {
 	var q Patch
 	err := q.UnmarshalJSON(data)
@@ -116,8 +117,8 @@ type patchJSON struct {
 	Off           *bool     `json:"off,omitempty"`
 }
 
-// recast returns a To whose fields point to what the fields of from point to, or to the
-// fields themselves. Both have the same fields in the same order; a test says so.
+// recast returns a To with pointers to the fields of from, or copies of the pointers if the
+// fields are pointers. Both types have the same fields in the same order; a test checks that.
 func recast[To, From any](from *From) *To {
 	to := new(To)
 	f, t := reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem()
@@ -131,7 +132,7 @@ func recast[To, From any](from *From) *To {
 	return to
 }
 
-// decode decodes an override. Where names it in an error.
+// decode decodes an override. Errors name it by where.
 func decode(where string, data []byte) (o Override, err error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -142,12 +143,12 @@ func decode(where string, data []byte) (o Override, err error) {
 	case form == nil:
 		return o, &FieldError{Where: where, Problem: "want a JSON object, got null"}
 	case len(bytes.TrimSpace(data[dec.InputOffset():])) > 0:
-		return o, &FieldError{Where: where, Problem: "want one JSON object, got more behind it"}
+		return o, &FieldError{Where: where, Problem: "want one JSON object, got more data after it"}
 	}
 	return Override{form.Tenant, form.Namespace, *recast[Patch](&form.patchJSON)}, nil
 }
 
-// fault says in the words of this package what encoding/json found.
+// fault translates an error of encoding/json into a FieldError.
 func fault(where string, err error) error {
 	f := &FieldError{Where: where, Problem: strings.TrimPrefix(err.Error(), "json: ")}
 	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -159,8 +160,8 @@ func fault(where string, err error) error {
 	return f
 }
 
-// wanted says what a field holds. A struct is the whole entry. A pointer is to a duration:
-// encoding/json sees through the others.
+// wanted describes the value that a field needs, by kind. A struct is the whole entry. A pointer
+// is a duration: encoding/json reports other pointers as the type that they point to.
 var wanted = map[reflect.Kind]string{
 	reflect.Struct:  "a JSON object",
 	reflect.String:  "a string",
@@ -170,10 +171,10 @@ var wanted = map[reflect.Kind]string{
 	reflect.Pointer: `a duration such as "60s", or "forever"`,
 }
 
-// duration is a [time.Duration] as JSON has it.
+// duration is a [time.Duration] with the JSON form of this package.
 type duration time.Duration
 
-const forever = "forever" // how Forever is written
+const forever = "forever" // the text of Forever
 
 func (d *duration) UnmarshalText(b []byte) error {
 	*d = duration(Forever)
@@ -182,7 +183,7 @@ func (d *duration) UnmarshalText(b []byte) error {
 	}
 	v, err := time.ParseDuration(string(b))
 	if *d = duration(v); err != nil {
-		// Of this type, so that encoding/json adds the field's name.
+		// An UnmarshalTypeError, so that encoding/json adds the field's name.
 		return &json.UnmarshalTypeError{Value: fmt.Sprintf("%q", shorten(string(b))), Type: reflect.TypeFor[*duration]()}
 	}
 	return nil
@@ -198,7 +199,7 @@ func (d duration) MarshalText() ([]byte, error) {
 	return []byte(zeros.ReplaceAllString(time.Duration(d).String(), "$1")), nil
 }
 
-// shorten bounds what an error repeats from its input.
+// shorten limits how much of its input an error repeats.
 func shorten(s string) string {
 	if len(s) <= 40 {
 		return s

@@ -91,7 +91,7 @@ func TestTableJSONRefuses(t *testing.T) {
 	}
 }
 
-// What is null inherits, as in encoding/json.
+// null inherits, as in encoding/json.
 func TestNullInherits(t *testing.T) {
 	var table policy.Table
 	if err := json.Unmarshal([]byte(`[{"ttl":null,"off":true}]`), &table); err != nil {
@@ -102,7 +102,7 @@ func TestNullInherits(t *testing.T) {
 	}
 }
 
-// A patch on its own is for nobody in particular.
+// A patch on its own has no tenant.
 func TestPatchHasNoTenant(t *testing.T) {
 	var q policy.Patch
 	err := json.Unmarshal([]byte(`{"tenant":"acme","ttl":"1s"}`), &q)
@@ -112,7 +112,7 @@ func TestPatchHasNoTenant(t *testing.T) {
 	}
 }
 
-// The fields of Policy and Patch are the same in the same order, as JSON takes them to be.
+// Policy and Patch have the same fields in the same order, as the JSON code assumes.
 func TestPatchHasTheFieldsOfPolicy(t *testing.T) {
 	p, q := reflect.TypeFor[policy.Policy](), reflect.TypeFor[policy.Patch]()
 	if p.NumField() != q.NumField() {
@@ -125,7 +125,7 @@ func TestPatchHasTheFieldsOfPolicy(t *testing.T) {
 	}
 }
 
-// Called straight, UnmarshalJSON sees what json.Unmarshal would have refused.
+// A direct call of UnmarshalJSON can pass data that json.Unmarshal would refuse.
 func TestUnmarshalJSONTrailingData(t *testing.T) {
 	table, override, patch, p := fullTable(), policy.Override{}, policy.Patch{}, policy.Policy{}
 	for name, u := range map[string]json.Unmarshaler{"Override": &override, "Patch": &patch, "Policy": &p} {

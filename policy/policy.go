@@ -1,8 +1,7 @@
-// Package policy says how long a cache keeps what it loaded, and what it does when it
-// cannot load.
+// Package policy says how long a cache keeps its values, and what it does when it cannot load.
 //
-// A [Policy] is the complete answer for one cache. A [Patch] changes some of its fields. A
-// [Table] holds patches for tenants and namespaces; it can be read from JSON.
+// A [Policy] holds all settings of one cache. A [Patch] changes some of its fields. A [Table]
+// holds patches for tenants and namespaces; it can be read from JSON.
 //
 // A value passes through three spans. For TTL it is fresh. For Stale after that it is served
 // while a refresh runs behind the caller. For StaleIfError after that it is served only in
@@ -13,21 +12,20 @@
 //	 fresh: served       stale: served,   served if a load    not served
 //	                     one refresh      fails
 //
-// The documentation of each field says what zero means, what [Default] sets, and what the
-// nearest setting is called in HTTP and in FusionCache, the .NET library. Where it names
-// none, they have none.
+// The documentation of each field says what zero means and what [Default] sets. It also names the
+// nearest setting in HTTP and in FusionCache, the .NET library, if there is one.
 //
-// Everything here is a plain value and a pure function. No function reads a clock. Several
-// goroutines may use a value at once as long as none changes it. The package imports only
-// the standard library.
+// Everything here is a plain value or a pure function. No function reads a clock. Several
+// goroutines may use a value concurrently if none changes it. The package imports only the
+// standard library.
 package policy
 
 import "time"
 
 // Forever is a duration that never ends. As a TTL it means that a value leaves only by an
-// invalidation or because the tier needs the room. A remote tier keeps it for 30
-// days, and then a process that does not hold it loads it again. Jitter does not change
-// it. In JSON it is written "forever".
+// invalidation, or because the tier needs the room. A remote tier keeps it for 30 days. After
+// that, a process that does not hold the value loads it again. Jitter does not change Forever. In
+// JSON it is "forever".
 const Forever time.Duration = 1<<63 - 1
 
 // Resolution is the unit in which the remote tier keeps times. [Policy.Validate] refuses a
@@ -39,14 +37,14 @@ const Resolution = time.Millisecond
 //
 // No field may be negative. A cache copies its Policy, so later changes have no effect.
 type Policy struct {
-	// TTL is how long a value is fresh. Forever: without end. 0 is refused.
+	// TTL is how long a value is fresh. Forever means without end. 0 is refused.
 	// Default: 1 minute. HTTP: max-age. FusionCache: Duration.
 	TTL time.Duration
 
-	// Jitter spreads TTL between TTL·(1-Jitter) and TTL·(1+Jitter), and NegativeTTL and
-	// ErrorTTL likewise, so that keys that were loaded together do not expire together.
-	// The draw depends on the key alone: all processes agree. It is at least 0 and below
-	// 1. 0: no spread.
+	// Jitter spreads TTL, NegativeTTL and ErrorTTL, so that keys that were loaded together do not
+	// expire together. TTL becomes a value between TTL·(1-Jitter) and TTL·(1+Jitter). The value
+	// depends only on the key, so all processes use the same. Jitter is at least 0 and below 1.
+	// 0: no spread.
 	// Default: 0.15. FusionCache: JitterMaxDuration, which is a duration and only adds.
 	Jitter float64
 
@@ -55,12 +53,14 @@ type Policy struct {
 	// (RFC 2308).
 	NegativeTTL time.Duration
 
-	// ErrorTTL is how long the cache remembers that a load failed, when there is no old
-	// value to serve in its place. Reads get the error without a load, in all processes.
-	// 0: it does not remember; every read loads. The errors of the loader are remembered,
-	// and so are timeouts that the loader sets itself. What says nothing about the source
-	// is not: a load that ran into LoadTimeout or was cancelled, and an error of this
-	// library (overloaded, closed, recursive) that the loader passes on.
+	// ErrorTTL is how long the cache remembers that a load failed, if there is no old value to
+	// serve in its place. Reads in all processes then get the error without a load. 0: it does
+	// not remember; every read loads.
+	//
+	// The cache remembers the errors of the loader, including timeouts that the loader sets
+	// itself. It does not remember errors that say nothing about the source: a load that exceeded
+	// LoadTimeout or was cancelled, and an error of this library (overloaded, closed, recursive)
+	// that the loader returns.
 	// Default: 0. DNS: negative caching of resolution failures (RFC 9520).
 	ErrorTTL time.Duration
 
@@ -73,35 +73,34 @@ type Policy struct {
 	// FailSafeMaxDuration, which counts from the load.
 	StaleIfError time.Duration
 
-	// Throttle is how long a source that failed is left alone while an old value can be
-	// served instead: each process loads a key at most once in this time, and in between
-	// it serves the old value at once. It holds within Stale and StaleIfError, and for a
-	// fresh value after LocalTTL. When there is no old value
-	// in the process, ErrorTTL has this purpose. Calls that refuse an old value (AllowStale(false),
-	// MaxAge, Refresh) load all the same. 0: every read loads.
+	// Throttle limits the loads from a failed source while an old value can be served. Each
+	// process loads a key at most once in this time, and serves the old value otherwise. Throttle
+	// applies within Stale and StaleIfError, and to a fresh value after LocalTTL. If the process
+	// has no old value, ErrorTTL serves this purpose. Calls that refuse an old value
+	// (AllowStale(false), MaxAge, Refresh) always load. 0: every read loads.
 	// Default: 1 second. FusionCache: FailSafeThrottleDuration.
 	Throttle time.Duration
 
-	// RefreshAhead starts refreshes before TTL ends, so that callers of a busy key do not
-	// see a stale value. It is the factor β of XFetch: each hit draws whether to refresh,
-	// more likely the longer a load takes and the less time is left. 1 is the optimum of
-	// the paper (Vattani, Chierichetti, Lowenstein, PVLDB 8(8), 2015); a larger factor
-	// starts earlier. 0: no early refresh. It must be finite.
+	// RefreshAhead starts refreshes before TTL ends, so that callers of a busy key do not see a
+	// stale value. It is the factor β of XFetch: each hit decides at random whether to refresh.
+	// The chance grows with the time that a load takes, and as the end of TTL comes closer. 1 is
+	// the optimum of the paper (Vattani, Chierichetti, Lowenstein, PVLDB 8(8), 2015); a larger
+	// factor starts earlier. 0: no early refresh. It must be finite.
 	// Default: 0. FusionCache: EagerRefreshThreshold, which is a fraction of the duration.
 	RefreshAhead float64
 
-	// MaxRefreshes bounds the background refreshes that run at a time in one process for
-	// the namespace, all tenants together. Beyond it a read serves the stale value, starts
-	// none, and is counted in RefreshesSkipped. In an override for a tenant it says how
-	// many refreshes of the namespace may run when a refresh of that tenant starts. The
-	// bound of all namespaces, MaxRefreshes of cache.TiersConfig, holds as well.
-	// 0: that bound alone. Default: 0.
+	// MaxRefreshes limits the background refreshes of the namespace that run at a time in one
+	// process, for all tenants together. Above the limit a read serves the stale value without a
+	// refresh, and RefreshesSkipped counts it. In an override for a tenant it limits how many
+	// refreshes of the namespace may run when a refresh of that tenant starts. MaxRefreshes of
+	// cache.TiersConfig, the limit for all namespaces, applies too.
+	// 0: only that limit. Default: 0.
 	MaxRefreshes int
 
-	// SoftTimeout is how long a call waits for a load before it takes an old value
-	// instead; the load goes on. 0: until LoadTimeout. It must not be above LoadTimeout,
-	// and it needs Stale or StaleIfError: without them there is no old value. A value whose
-	// loader said that it is not to be served stale (Fill.SetStale(0)) is not taken.
+	// SoftTimeout is how long a call waits for a load before it takes an old value instead. The
+	// load continues. 0: until LoadTimeout. It must not be above LoadTimeout, and it needs Stale
+	// or StaleIfError: without them there is no old value. A value whose loader forbids stale use
+	// (Fill.SetStale(0)) is not taken.
 	// Default: 0. FusionCache: FactorySoftTimeout.
 	SoftTimeout time.Duration
 
@@ -115,14 +114,14 @@ type Policy struct {
 	// beside a longer DistributedCacheDuration.
 	LocalTTL time.Duration
 
-	// MinLoad keeps out what was quick to load: a load that took less is returned and not
-	// stored. 0: every load is stored. Default: 0.
+	// MinLoad keeps values out of the cache that were quick to load: if a load took less time,
+	// its value is returned and not stored. 0: every load is stored. Default: 0.
 	MinLoad time.Duration
 
-	// MaxValueBytes is the longest encoded value that is stored, in bytes before
-	// compression. A longer one is returned to its callers and counted. So is one whose
-	// elements take more than codec.Expansion times as much memory. A longer value in the
-	// remote tier is a miss. 0 is refused. Default: 1 MiB.
+	// MaxValueBytes is the longest encoded value that is stored, in bytes before compression. A
+	// longer one is returned to its callers and counted. So is a value whose elements take more
+	// than codec.Expansion times MaxValueBytes in memory. A longer value in the remote tier is a
+	// miss. 0 is refused. Default: 1 MiB.
 	MaxValueBytes int
 
 	// RemoteTimeout is the deadline of each call to the remote tier. A call that takes
@@ -135,8 +134,7 @@ type Policy struct {
 	Off bool
 }
 
-// Default returns the policy of a cache that is told nothing. What a field that it leaves zero
-// means is on the field.
+// Default returns the default policy. The documentation of each field says what zero means.
 func Default() Policy {
 	return Policy{
 		TTL:           time.Minute,

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Patch changes some fields of a [Policy]. A nil pointer inherits, so that an explicit zero
-// differs from a field that is left out: new(time.Duration(0)) turns Throttle off. The zero
-// Patch changes nothing. new(time.Minute) makes a pointer.
+// Patch changes some fields of a [Policy]. A nil pointer inherits. So an explicit zero differs
+// from a missing field: new(time.Duration(0)) turns Throttle off. The zero Patch changes nothing.
+// new(time.Minute) makes a pointer.
 //
-// A cache reads what the pointers point to when it is made; later changes have no effect.
+// A cache reads the pointers when it is made; later changes have no effect.
 type Patch struct {
-	// Each stands for the field of Policy that has its name.
+	// Each field stands for the field of Policy with the same name.
 	TTL           *time.Duration
 	Jitter        *float64
 	NegativeTTL   *time.Duration
@@ -30,8 +30,7 @@ type Patch struct {
 	Off           *bool
 }
 
-// Apply returns p with the patch's fields in place. The result shares nothing with the
-// patch.
+// Apply returns p with the fields of the patch. The result shares no memory with the patch.
 func (q Patch) Apply(p Policy) Policy {
 	set(&p.TTL, q.TTL)
 	set(&p.Jitter, q.Jitter)
@@ -58,31 +57,29 @@ func set[T any](field, value *T) {
 	}
 }
 
-// Override patches the policy of a tenant, of a namespace, of one tenant's
-// share of a namespace, or, with both names empty, of everything.
+// Override patches the policy of a tenant, of a namespace, of one tenant's share of a namespace,
+// or of everything if both names are empty.
 type Override struct {
 	Tenant    string // empty: every tenant
 	Namespace string // empty: every namespace
 	Patch
 }
 
-// Table holds overrides. They apply from the least to the most specific, field
-// by field, whatever their order in the table:
+// Table holds overrides. They apply field by field, from the least to the most specific, in any
+// order in the table:
 //
 //	everything < namespace < tenant < tenant and namespace
 //
-// A tenant beats a namespace, because this is how an operator turns one customer off:
-// {Tenant: "acme", Off} wins over the settings of every namespace. For an exception, name
-// both.
+// A tenant wins over a namespace, so that an operator can turn one customer off: {Tenant: "acme",
+// Off} wins over the settings of every namespace. For an exception, name both.
 //
 // A nil Table overrides nothing. [Table.UnmarshalJSON] reads one from JSON. Do not change a
 // Table that others read: to change overrides at run time, swap the whole table.
 type Table []Override
 
-// For returns the policy of one tenant's share of a namespace: base, with what
-// the table says. An empty argument matches only the overrides that leave that name empty,
-// too. For allocates nothing and takes up to four passes over the table; a cache keeps the
-// answer.
+// For returns the policy of one tenant's share of a namespace: base with the overrides of the
+// table. An empty argument matches only overrides in which that name is empty. For does not
+// allocate. It makes up to four passes over the table; a cache keeps the result.
 func (t Table) For(base Policy, tenant, namespace string) Policy {
 	p := t.apply(base, scope{})
 	if namespace != "" {
@@ -106,7 +103,6 @@ func (t Table) apply(p Policy, s scope) Policy {
 	return p
 }
 
-// scope is what an override is for.
 type scope struct{ tenant, namespace string }
 
 func (s scope) String() string {

@@ -11,14 +11,14 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// ttl returns an override that changes the TTL alone.
+// ttl returns an override that changes only the TTL.
 func ttl(tenant, namespace string, d time.Duration) policy.Override {
 	return policy.Override{Tenant: tenant, Namespace: namespace, Patch: policy.Patch{TTL: &d}}
 }
 
 func TestTablePrecedence(t *testing.T) {
 	const all, ns, tenant, both = 1 * time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour
-	// The most specific first: order in the table decides nothing.
+	// The most specific first: the order in the table does not matter.
 	table := policy.Table{ttl("acme", "users", both), ttl("acme", "", tenant), ttl("", "users", ns), ttl("", "", all)}
 	tests := []struct {
 		name, tenant, namespace string
@@ -63,8 +63,8 @@ func TestTableMergesFieldByField(t *testing.T) {
 	}
 }
 
-// Apply has one line per field; this test knows when a field is added to
-// Policy or Patch and not there.
+// Apply has one line for each field. This test fails if a field is added to Policy or Patch and
+// not there.
 func TestApplyCoversEveryField(t *testing.T) {
 	full := fullTable()[0].Patch
 	v := reflect.ValueOf(full)
@@ -144,7 +144,7 @@ func TestTableValidate(t *testing.T) {
 	}
 }
 
-// Validate promises that whatever For can return is valid.
+// Validate guarantees that every policy For can return is valid.
 func TestValidTableYieldsValidPolicies(t *testing.T) {
 	names := []string{"", "a", "b"}
 	rapid.Check(t, func(t *rapid.T) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ErrInvalid is in [errors.Is] reach of every error this package returns.
+// ErrInvalid is wrapped by every error of this package.
 var ErrInvalid = errors.New("policy: invalid")
 
 // FieldError is one fault. It unwraps to [ErrInvalid].
@@ -16,12 +16,12 @@ type FieldError struct {
 	// `tenant "acme"`. Empty for a policy on its own.
 	Where string
 
-	// Field is the Go name of the field ("MinLoad"), or its JSON name ("min_load")
-	// when the fault was found while decoding. Empty when the whole entry is at
-	// fault, or a field is not known.
+	// Field is the Go name of the field ("MinLoad"), or its JSON name ("min_load") if the fault
+	// was found while decoding. It is empty if the whole entry is at fault, or the field is
+	// unknown.
 	Field string
 
-	// Problem says what is wrong and what would be right.
+	// Problem says what is wrong and how to correct it.
 	Problem string
 }
 
@@ -40,8 +40,8 @@ func (e *FieldError) Error() string {
 // Unwrap returns [ErrInvalid].
 func (e *FieldError) Unwrap() error { return ErrInvalid }
 
-// Validate reports every fault of p at once, as an [errors.Join] of
-// [*FieldError]s, and nil when there is none. It allocates only for faults.
+// Validate reports every fault of p, as an [errors.Join] of [*FieldError]s. It returns nil if
+// there is none. It allocates only for faults.
 func (p Policy) Validate() error {
 	return join("", p.faults())
 }
@@ -55,8 +55,7 @@ func join(where string, faults []FieldError) error {
 	return errors.Join(errs...)
 }
 
-// report collects faults. A fault is a comparable value, so that a table can
-// tell an inherited fault from one of its own.
+// report collects faults. A fault is comparable, so that a table can recognise an inherited one.
 type report []FieldError
 
 func (r *report) add(field, format string, args ...any) {
@@ -94,7 +93,7 @@ func (p Policy) checkSigns(r *report) {
 		}
 	}
 	if p.MaxRefreshes < 0 {
-		r.add("MaxRefreshes", "%d is negative; want 0, for the bound of the tiers alone, or more", p.MaxRefreshes)
+		r.add("MaxRefreshes", "%d is negative; want 0 or more; 0 means only the limit of the tiers", p.MaxRefreshes)
 	}
 }
 
@@ -123,8 +122,8 @@ func (p Policy) checkRequired(r *report) {
 	}
 }
 
-// checkTogether finds the faults of fields that are each fine alone. It skips
-// fields already at fault, so that one mistake is reported once.
+// checkTogether finds faults of fields that are valid alone. It skips fields with another fault,
+// so that one mistake is reported once.
 func (p Policy) checkTogether(r *report) {
 	if p.SoftTimeout > 0 {
 		if p.LoadTimeout > 0 && p.SoftTimeout > p.LoadTimeout {
@@ -141,8 +140,8 @@ func (p Policy) checkTogether(r *report) {
 	p.checkResolution(r, jitter)
 }
 
-// checkResolution finds spans that a cell's millisecond would round to
-// nothing: a field that is set and has no effect is a lie.
+// checkResolution finds times that a cell, with its resolution of a millisecond, would round to
+// zero. Such a field would be set without effect.
 func (p Policy) checkResolution(r *report, jitter float64) {
 	for _, f := range [...]struct {
 		name string

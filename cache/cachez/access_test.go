@@ -15,7 +15,7 @@ import (
 	"github.com/twofold-go/twofold/cache/cachez"
 )
 
-// every is a request of each kind.
+// every has a request of each kind.
 var every = []string{
 	"GET ", "HEAD ", "GET ?format=json", "GET ?key=default:users:v1:ada", "GET ?tag=users", "GET ?prefix=default:", "GET ?url=/a", "GET ?under=/",
 	"GET ?all=yes", "GET ?nonsense=1", "GET ?%zz", "PUT ", "OPTIONS ",
@@ -30,7 +30,7 @@ func (u unread) Read([]byte) (int, error) {
 	return 0, errors.New("unread")
 }
 
-// Without Authorize, and when it says no, there is nothing to see, to do or to learn.
+// If Authorize is nil or returns false, a request shows nothing and does nothing.
 func TestAuthorize(t *testing.T) {
 	for name, authorize := range map[string]func(*http.Request) bool{"nil": nil, "no": func(*http.Request) bool { return false }} {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +72,7 @@ func protected(t *testing.T, request string, w *httptest.ResponseRecorder) {
 	}
 }
 
-// Authorize sees the request, and each is asked about.
+// Authorize sees every request.
 func TestAuthorizeSeesRequests(t *testing.T) { synctest.Test(t, testAuthorizeSeesRequests) }
 
 func testAuthorizeSeesRequests(t *testing.T) {
@@ -90,7 +90,7 @@ func testAuthorizeSeesRequests(t *testing.T) {
 	}
 }
 
-// A browser that is on another site sends no forms here.
+// A browser on another site cannot send forms here.
 func TestCrossOrigin(t *testing.T) { synctest.Test(t, testCrossOrigin) }
 
 func testCrossOrigin(t *testing.T) {
@@ -117,8 +117,7 @@ func testCrossOrigin(t *testing.T) {
 	}
 }
 
-// Mounted anywhere, the links and forms lead back, and the policy of the page allows the
-// style that it has.
+// Links and forms work at any mount point, and the page's security policy allows its style.
 func TestMounts(t *testing.T) { synctest.Test(t, testMounts) }
 
 func testMounts(t *testing.T) {
@@ -158,7 +157,7 @@ func testMounts(t *testing.T) {
 	}
 }
 
-// What is built from forms of any kind is answered, and nothing but a purge purges.
+// Every form gets an answer, and only a purge purges.
 func FuzzForm(f *testing.F) {
 	for _, seed := range []string{
 		"do=purge&tag=a&tenant=b", "do=expire&key=default:users:v1:ada", "do=purge&url=https://a/b?c", "do=purge&path=/%2e%2e", "do=purge&under=/a&all=yes",
@@ -182,7 +181,7 @@ func FuzzForm(f *testing.F) {
 			}
 			g := p.get("?" + form)
 			if g.Code != http.StatusOK && (g.Code < 400 || g.Code >= 500) {
-				t.Errorf("look-up of %q = %d", form, g.Code)
+				t.Errorf("lookup of %q = %d", form, g.Code)
 			}
 		})
 	})

@@ -9,24 +9,25 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// maxBody is the longest form, in bytes: a value whose bytes are all escaped, and the rest.
+// maxBody is the longest form, in bytes: a value whose bytes are all escaped, and the other
+// fields.
 const maxBody = 4 * maxValue
 
-// outcome is what a purge or an expiry came to.
+// outcome is the result of a purge or an expiry.
 type outcome struct {
 	Do string `json:"do"` // purge or expire
 	target
 
-	// Entries is how many entries of this process it covered a moment before; nil: that is
-	// not known. What was being loaded is not counted, and not kept either.
+	// Entries is how many entries of this process it covered just before; nil means unknown.
+	// Entries that were being loaded are not counted, and not stored.
 	Entries *int `json:"entries,omitempty"`
 
-	// Pending is how many scopes wait for a log, or a remote tier, that is out of reach. They
-	// are in force in this process, and go on being tried.
+	// Pending is how many scopes wait for a log or a remote tier that is out of reach. They hold
+	// in this process, and the Tiers keep trying.
 	Pending int `json:"pending"`
 }
 
-// act does what a form asks for.
+// act does the action of a form.
 func (h *handler) act(w http.ResponseWriter, r *http.Request) (*outcome, error) {
 	form, err := formOf(w, r)
 	if err != nil {
@@ -38,7 +39,7 @@ func (h *handler) act(w http.ResponseWriter, r *http.Request) (*outcome, error) 
 		return nil, faultf(http.StatusBadRequest, "field do: send it once, as purge or expire")
 	}
 	if do[0] == "expire" {
-		fields = lookups // a path can only be purged
+		fields = lookups // only a purge takes a path
 	}
 	t, err := h.targetOf(r, form, fields)
 	if err != nil {
@@ -47,7 +48,7 @@ func (h *handler) act(w http.ResponseWriter, r *http.Request) (*outcome, error) 
 	o := &outcome{Do: do[0], target: *t, Entries: h.count(t)}
 	if t.By == "url" {
 		if _, ok := h.Pages.KeyOf(t.client); !ok {
-			return nil, t.faultf("requests for it go past the cache, so there is nothing to %s", o.Do)
+			return nil, t.faultf("requests for it bypass the cache, so there is nothing to %s", o.Do)
 		}
 	}
 	err = h.do(r, o)
@@ -81,7 +82,7 @@ func (h *handler) do(r *http.Request, o *outcome) error {
 func formOf(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	const wanted = "application/x-www-form-urlencoded"
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != wanted {
-		return nil, faultf(http.StatusUnsupportedMediaType, "header Content-Type is no %s: send the body as that", wanted)
+		return nil, faultf(http.StatusUnsupportedMediaType, "header Content-Type is not %s: send the body as that type", wanted)
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	if err := r.ParseForm(); err != nil {

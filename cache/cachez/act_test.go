@@ -18,8 +18,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Each purge takes what it says and nothing else, and says how much that was. An expiry
-// leaves it there, stale.
+// Each purge covers what it names and nothing else, and reports how many entries that was. An
+// expiry leaves the entries, stale.
 func TestPurgeAndExpire(t *testing.T) {
 	const pages = "default:http:v1:http"
 	everything := []string{
@@ -63,7 +63,7 @@ func TestPurgeAndExpire(t *testing.T) {
 						t.Fatalf("= %d %s", w.Code, w.Body)
 					}
 					if counted := !strings.HasPrefix(form, "path="); counted != (done.Entries != nil) || counted && *done.Entries != len(want) {
-						t.Errorf("it is said to cover %v entries, want %d", done.Entries, len(want))
+						t.Errorf("the answer says %v entries, want %d", done.Entries, len(want))
 					}
 					left := p.keys()
 					for _, k := range everything {
@@ -79,7 +79,7 @@ func TestPurgeAndExpire(t *testing.T) {
 	}
 }
 
-// What is wrong with a request is said by the name of the field, and nothing is done.
+// An invalid request does nothing. The error names the field.
 func TestRefusals(t *testing.T) { synctest.Test(t, testRefusals) }
 
 func testRefusals(t *testing.T) {
@@ -94,15 +94,15 @@ func testRefusals(t *testing.T) {
 	both := []refusal{
 		{"", 400, "one of key, tag"},
 		{"tga=a", 400, `field "tga" is not known`},
-		{"tag=a&tag=b", 400, "field tag is there 2 times"},
-		{"tag=a&key=b", 400, "fields key and tag are both there"},
+		{"tag=a&tag=b", 400, "field tag occurs 2 times"},
+		{"tag=a&key=b", 400, "fields key and tag exclude each other"},
 		{"tag=", 400, "field tag of 0 bytes: send 1 to 2048"},
 		{"tag=" + long, 400, "field tag of 2049 bytes: send 1 to 2048"},
 		{"tag=" + long[:300], 400, "tag has 300 bytes, at most 256"},
 		{"tag=%ff", 400, "field tag of 1 bytes: it is not UTF-8"},
 		{"tag=a&tenant=", 400, "tenant of a tag is empty"},
 		{"tag=a&tenant=b:c", 400, "tenant of a tag has a colon"},
-		{"key=a:b:c&tenant=a", 400, "field tenant: it goes with tag alone"},
+		{"key=a:b:c&tenant=a", 400, "field tenant: send it only with tag"},
 		{"key=ada", 400, "field key of 3 bytes: send tenant:namespace:id"},
 		{"prefix=ada", 400, "field prefix of 3 bytes: it has no colon"},
 		{"prefix=:a", 400, "tenant of a prefix is empty"},
@@ -123,20 +123,20 @@ func testRefusals(t *testing.T) {
 		}
 	}
 	for _, r := range both {
-		if r.fields != "" { // that is the overview
+		if r.fields != "" { // without fields it is the overview
 			check(http.MethodGet, "?"+r.fields, "", r)
 		}
 		check(http.MethodPost, "", "do=purge&"+r.fields, r)
 	}
-	check(http.MethodGet, "?path=/a", "", refusal{"", 400, `field "path" is not known here`})
-	check(http.MethodGet, "?do=purge&tag=a", "", refusal{"", 400, `field "do" is not known here`})
+	check(http.MethodGet, "?path=/a", "", refusal{"", 400, `field "path" is not known`})
+	check(http.MethodGet, "?do=purge&tag=a", "", refusal{"", 400, `field "do" is not known`})
 	check(http.MethodGet, "?tag=%zz", "", refusal{"", 400, "query of 7 bytes cannot be read"})
 	check(http.MethodGet, "?format=xml", "", refusal{"", 400, "field format"})
 	check(http.MethodPost, "", "tag=users", refusal{"", 400, "field do"})
 	check(http.MethodPost, "", "do=delete&tag=users", refusal{"", 400, "field do"})
 	check(http.MethodPost, "", "do=purge&path=http://a/b", refusal{"", 400, "it has a host"})
-	check(http.MethodPost, "", "do=expire&path=/a", refusal{"", 400, `field "path" is not known here`})
-	check(http.MethodPost, "", "do=purge&url=/a//b", refusal{"", 400, "go past the cache"})
+	check(http.MethodPost, "", "do=expire&path=/a", refusal{"", 400, `field "path" is not known`})
+	check(http.MethodPost, "", "do=purge&url=/a//b", refusal{"", 400, "bypass the cache"})
 	check(http.MethodPost, "?tag=users", "do=purge&all=yes", refusal{"", 400, "send them in the body"})
 	check(http.MethodPost, "", "do=purge&tag=%zz", refusal{"", 400, "cannot be read as a form"})
 	check(http.MethodPost, "", "do=purge&tag="+strings.Repeat("x", 9000), refusal{"", 413, "over 8192 bytes"})
@@ -150,7 +150,7 @@ func testRefusals(t *testing.T) {
 	}
 }
 
-// A purge while the log is out of reach is in force here, and says what waits.
+// A purge while the log is out of reach holds in this process, and reports what is pending.
 func TestLogOutOfReach(t *testing.T) { synctest.Test(t, testLogOutOfReach) }
 
 func testLogOutOfReach(t *testing.T) {
@@ -161,13 +161,13 @@ func testLogOutOfReach(t *testing.T) {
 	if done := read(t, w).Done; w.Code != http.StatusAccepted || done.Pending != 1 || len(p.keys()) != 0 {
 		t.Errorf("= %d %s, and %v is left", w.Code, w.Body, p.keys())
 	}
-	if w := p.call(http.MethodPost, "", "do=purge&tag=users"); w.Code != http.StatusAccepted || !strings.Contains(w.Body.String(), "go on being tried") {
+	if w := p.call(http.MethodPost, "", "do=purge&tag=users"); w.Code != http.StatusAccepted || !strings.Contains(w.Body.String(), "keep trying") {
 		t.Errorf("the page = %d %s", w.Code, w.Body)
 	}
 }
 
-// The program's Invalidate is used, its failure is told by the log alone, and so is what
-// was done.
+// The page calls the program's Invalidate. Only the log names its failure, and the log records
+// the purge.
 func TestInvalidate(t *testing.T) { synctest.Test(t, testInvalidate) }
 
 func testInvalidate(t *testing.T) {
@@ -216,7 +216,7 @@ func testForms(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"default:users:v1:ada"}; !slices.Equal(p.keys(), want) || !strings.Contains(text, "Purge it: it is not served again") {
+	if want := []string{"default:users:v1:ada"}; !slices.Equal(p.keys(), want) || !strings.Contains(text, "Purge it: it is not served any more") {
 		t.Errorf("left is %v, want %v", p.keys(), want)
 	}
 }

@@ -1,41 +1,41 @@
-// Package cachez is an operator's page for the caches of a program: how well they do, what
-// holds them up, which policies are in force, what is cached and what that depends on. It
-// purges and expires, too. Any program mounts it:
+// Package cachez is an operator's page for the caches of a program. It shows hit ratios, the
+// state of the tiers and of the log, the policies in force, the cached keys and their tags. It
+// also purges and expires entries. Any program can mount it:
 //
 //	page, err := cachez.Handler(tiers, cachez.Config{Authorize: isOperator, Index: ix})
 //	mux.Handle("/debug/caches", page)
 //
-// The page is one resource: it answers at whatever path it is mounted, also behind
-// http.StripPrefix. A browser gets HTML without a script; a program that asks for
-// application/json, or with ?format=json, gets JSON.
+// The page is one resource. It answers at any path, also behind http.StripPrefix. A browser gets
+// HTML without a script. A program that sends Accept: application/json, or ?format=json, gets
+// JSON.
 //
 // # Requests
 //
-// GET without a query shows the numbers. With one of these parameters it looks up:
+// GET without a query shows the numbers. With one of these parameters it looks up entries:
 //
 //	key=tenant:namespace:id   one entry
-//	tag=name                  what carries a tag; tenant=… if it is not cache.DefaultTenant
-//	prefix=tenant:start       the keys that begin so; "tenant:" is all that a tenant has
-//	url=/path?query           the response that answers a URL     (with Config.Pages)
-//	under=/path               the responses whose path begins so  (with Config.Pages)
+//	tag=name                  entries with a tag; add tenant=… if it is not cache.DefaultTenant
+//	prefix=tenant:start       keys with a prefix; "tenant:" means all keys of the tenant
+//	url=/path?query           the response of a URL                  (with Config.Pages)
+//	under=/path               responses whose path has this prefix   (with Config.Pages)
 //	all=yes                   everything
 //
-// POST takes a form with do=purge or do=expire and one of the same fields. A purge takes
-// path=/path as well: the responses of every host, query and variant. What is purged is not
-// served any more. What is expired is stale, and served as the policy allows.
+// POST takes a form with do=purge or do=expire and one of the same fields. A purge also takes
+// path=/path, for the responses of every host, query and variant. A purged entry is not served
+// any more. An expired entry is stale, and is served as the policy allows.
 //
-// A URL without a host is of the host and the scheme by which the page was asked. It is
-// looked up as if a client had asked for it that sends no header.
+// A URL without a host has the host and scheme of the request for the page. It is looked up like
+// a client's request without headers.
 //
-// # What a reader may rely on
+// # Guarantees
 //
-//  1. Without Config.Authorize nobody gets anything, and a request that it refuses is
-//     neither read nor answered by more than 403.
-//  2. Names, keys and numbers are shown: never a value. A look-up loads nothing, counts as
-//     no read, and asks no remote tier: "cached" means in this process.
-//  3. A form of another site is refused. A request with a field that is unknown, there twice
-//     or too long is refused as a whole: a misspelled purge is not a larger one.
-//  4. Nothing is stored by browsers or caches on the way.
+//  1. Without Config.Authorize every request is refused. A refused request is not read, and its
+//     answer is only a 403.
+//  2. The page shows names, keys and numbers, never a value. A lookup loads nothing, does not
+//     count as a read, and does not use a remote tier: "cached" means in this process.
+//  3. A form of another site is refused. So is a request with a field that is unknown, repeated
+//     or too long: a misspelled purge never becomes a larger one.
+//  4. Browsers, and caches on the way, store nothing.
 package cachez
 
 import (
@@ -51,34 +51,34 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Config says what the page shows, and to whom. The zero value refuses every request.
+// Config says what the page shows, and to which clients. The zero value refuses every request.
 type Config struct {
-	// Authorize reports whether a request comes from an operator. It is asked first, for
-	// reading as for purging, by many goroutines at a time. Nil: nobody is one.
+	// Authorize reports whether a request comes from an operator. It is called first, for reads
+	// and for purges, by many goroutines concurrently. Nil refuses every request.
 	Authorize func(*http.Request) bool
 
-	// Title names the caches. Empty: "Caches".
+	// Title names the caches. Empty means "Caches".
 	Title string
 
-	// Index is attached to the Tiers by OnStored and OnRemoved. With it the page looks up
-	// keys, and says how many entries a purge covers. Nil: it does neither.
+	// Index is attached to the Tiers by OnStored and OnRemoved. With it the page looks up keys,
+	// and says how many entries a purge covers. Nil turns both off.
 	Index *index.Index
 
-	// Pages is a cache of responses on these Tiers. Nil: there are no URLs and paths to ask
-	// for or to purge.
+	// Pages is a cache of responses on these Tiers. Nil turns off lookups and purges by URL and
+	// path.
 	Pages *httpcache.Cache
 
-	// Invalidate does what a purge by key, tag or prefix, or of everything, asks for. A program
-	// that invalidates within transactions passes that. Nil: Invalidate of
-	// the Tiers. Responses are purged by Pages, and Expire is always that of the Tiers.
+	// Invalidate does a purge by key, tag or prefix, or of everything. A program that invalidates
+	// within transactions sets its own function. Nil means Invalidate of the Tiers. Pages purges
+	// responses, and Expire is always that of the Tiers.
 	Invalidate func(ctx context.Context, scopes ...invalidate.Scope) error
 
-	// Logger is told of purges, refusals and failures; never of a key. Nil: slog.Default.
+	// Logger gets purges, refusals and failures, never a key. Nil means slog.Default.
 	Logger *slog.Logger
 }
 
-// Handler returns the page of tiers, which must stay open while it is used. It refuses tiers
-// that are nil. The handler may be called concurrently.
+// Handler returns the page of tiers, which must stay open while the page is used. Nil tiers are
+// an error. The handler may be called concurrently.
 func Handler(tiers *cache.Tiers, cfg Config) (http.Handler, error) {
 	if tiers == nil {
 		return nil, errors.New("cachez: handler: tiers is nil: make it with cache.Open")
@@ -119,10 +119,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.write(w, r, p)
 }
 
-// answer fills the page for a request that may see it.
 func (h *handler) answer(w http.ResponseWriter, r *http.Request, p *page) error {
 	if h.origins.Check(r) != nil {
-		return faultf(http.StatusForbidden, "this form was sent by another site: send it from this page, or without Origin and Sec-Fetch-Site")
+		return faultf(http.StatusForbidden, "another site sent this form: send it from this page, or without Origin and Sec-Fetch-Site")
 	}
 	query, err := queryOf(r)
 	if err != nil {
@@ -139,17 +138,17 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, p *page) error 
 		return err
 	case http.MethodPost:
 		if len(query) > 0 {
-			return faultf(http.StatusBadRequest, "the query has %d fields: send them in the body; the query may have format alone", len(query))
+			return faultf(http.StatusBadRequest, "the query has %d fields: send them in the body; the query may have format only", len(query))
 		}
 		p.Forms = h.forms()
 		p.Done, err = h.act(w, r)
 		return err
 	}
 	w.Header().Set("Allow", "GET, HEAD, POST")
-	return faultf(http.StatusMethodNotAllowed, "the method is not known here: send GET to look, POST to purge")
+	return faultf(http.StatusMethodNotAllowed, "the method is not allowed: send GET to look, POST to purge")
 }
 
-// fault is what the sender of a request got wrong.
+// fault is a mistake in a request.
 type fault struct {
 	status int
 	text   string
@@ -161,11 +160,11 @@ func faultf(status int, format string, args ...any) error {
 	return &fault{status, fmt.Sprintf(format, args...)}
 }
 
-// explain returns what to tell of an error. Only the log is told of failures.
+// explain returns the answer for an error. The cause of a failure goes to the log only.
 func (h *handler) explain(r *http.Request, err error) (status int, text string) {
 	if f, ok := errors.AsType[*fault](err); ok {
 		return f.status, f.text
 	}
 	h.Logger.ErrorContext(r.Context(), "cachez: request failed", "err", err)
-	return http.StatusServiceUnavailable, "it may not be done: the log says why; send it again"
+	return http.StatusServiceUnavailable, "it may have failed: the log says why; send it again"
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/twofold-go/twofold/cache/index"
 )
 
-// A program mounts the page for those who know a password. A browser asks for it; curl
-// sends it by -u operator:PASSWORD.
+// A program mounts the page behind a password. A browser asks for it; curl sends it by -u
+// operator:PASSWORD.
 func Example() {
 	ctx := context.Background()
 	ix := index.New(index.Config{})
@@ -47,7 +47,7 @@ func Example() {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/caches", func(w http.ResponseWriter, r *http.Request) {
-		if _, _, ok := r.BasicAuth(); !ok { // so that browsers ask
+		if _, _, ok := r.BasicAuth(); !ok { // so that browsers ask for it
 			w.Header().Set("WWW-Authenticate", `Basic realm="caches"`)
 			w.WriteHeader(http.StatusUnauthorized)
 			return
@@ -75,7 +75,7 @@ func Example() {
 	// 403 {"error":"this page is for operators: see Config.Authorize of the program"}
 }
 
-// With a cache of responses the page knows URLs and paths.
+// With a cache of responses the page accepts URLs and paths.
 func ExampleHandler() {
 	ctx := context.Background()
 	ix := index.New(index.Config{})
@@ -89,7 +89,7 @@ func ExampleHandler() {
 		log.Fatal(err)
 	}
 	page, err := cachez.Handler(tiers, cachez.Config{
-		Authorize: func(r *http.Request) bool { return strings.HasPrefix(r.RemoteAddr, "192.0.2.") }, // of this network
+		Authorize: func(r *http.Request) bool { return strings.HasPrefix(r.RemoteAddr, "192.0.2.") }, // this network only
 		Index:     ix, Pages: responses, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

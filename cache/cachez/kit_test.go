@@ -31,7 +31,7 @@ const secret = "what is cached"
 
 const host = "shop.example"
 
-// program has caches of all kinds and the page that shows them.
+// program has caches of all kinds and the page for them.
 type program struct {
 	t     *testing.T
 	fleet *cachetest.Fleet
@@ -44,7 +44,7 @@ type program struct {
 	page  http.Handler
 }
 
-// newProgram returns a program. Change is made to the page's configuration.
+// newProgram returns a program. Each change edits the configuration of the page.
 func newProgram(t *testing.T, change ...func(*cachez.Config)) *program {
 	t.Helper()
 	p := &program{t: t, index: index.New(index.Config{})}
@@ -82,7 +82,7 @@ func newProgram(t *testing.T, change ...func(*cachez.Config)) *program {
 	return p
 }
 
-// read reads users, "ada" of the default tenant and "acme/ada" of tenant acme.
+// read reads users: "ada" of the default tenant, "acme/ada" of tenant acme.
 func (p *program) read(users ...string) {
 	p.t.Helper()
 	for _, u := range users {
@@ -99,7 +99,7 @@ func (p *program) read(users ...string) {
 	}
 }
 
-// visit asks the site.
+// visit requests pages of the site.
 func (p *program) visit(targets ...string) {
 	p.t.Helper()
 	for _, target := range targets {
@@ -115,7 +115,7 @@ func (p *program) visit(targets ...string) {
 	}
 }
 
-// keys returns what is cached and may be served.
+// keys returns the cached keys that may be served.
 func (p *program) keys() (keys []string) {
 	return found(p.t, p.get("?all=yes&format=json")).Keys
 }
@@ -124,7 +124,7 @@ func (p *program) keys() (keys []string) {
 func (p *program) call(method, target, body string, header ...string) *httptest.ResponseRecorder {
 	p.t.Helper()
 	r := httptest.NewRequestWithContext(p.t.Context(), method, "/caches", strings.NewReader(body))
-	r.URL.RawQuery = strings.TrimPrefix(target, "?") // whatever that is
+	r.URL.RawQuery = strings.TrimPrefix(target, "?") // even if it is invalid
 	r.Host = host
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -142,13 +142,13 @@ func (p *program) get(target string) *httptest.ResponseRecorder {
 	return p.call(http.MethodGet, target, "")
 }
 
-// post sends a form, such as "do=purge&all=yes", and wants JSON.
+// post sends a form, such as "do=purge&all=yes", and accepts JSON.
 func (p *program) post(form string) *httptest.ResponseRecorder {
 	p.t.Helper()
 	return p.call(http.MethodPost, "?format=json", form)
 }
 
-// answer is what a program reads.
+// answer is the JSON of the page.
 type answer struct {
 	Title, Error string
 	Found        *finding
@@ -190,7 +190,7 @@ func found(t *testing.T, w *httptest.ResponseRecorder) *finding {
 	return a.Found
 }
 
-// ask looks something up.
+// ask looks up a field.
 func (p *program) ask(field, value string) *finding {
 	p.t.Helper()
 	return found(p.t, p.get("?format=json&"+url.Values{field: {value}}.Encode()))
@@ -202,7 +202,7 @@ type element struct {
 	attrs map[string]string
 }
 
-// elements reads a page, and its text.
+// elements returns the tags and the text of a page.
 func elements(t *testing.T, page string) (all []element, text string) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(page))

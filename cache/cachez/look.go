@@ -14,36 +14,36 @@ import (
 // maxListed is how many names one list shows.
 const maxListed = 200
 
-// finding answers a look-up.
+// finding is the result of a lookup.
 type finding struct {
 	target
 
 	Entry *entry `json:"entry,omitempty"` // of one key or URL
 
 	Keys []string `json:"keys,omitempty"` // of several
-	More int      `json:"more,omitempty"` // keys that are not shown
+	More int      `json:"more,omitempty"` // keys that do not fit
 }
 
-// Past reports whether the cache is not asked.
+// Past reports whether requests bypass the cache.
 func (f *finding) Past() bool { return f.Entry != nil && f.Entry.State == "bypass" }
 
-// entry is what there is to tell of one key.
+// entry describes the entry of one key.
 type entry struct {
 	Key   string   `json:"key,omitempty"`
-	State string   `json:"state"` // fresh, stale, absent; unknown without an index; bypass: the cache is not asked
+	State string   `json:"state"` // fresh, stale, absent; unknown (no index); bypass
 	Age   *float64 `json:"age_seconds,omitempty"`
 	Tags  []tag    `json:"tags,omitempty"`
-	More  int      `json:"more_tags,omitempty"` // that are not shown
+	More  int      `json:"more_tags,omitempty"` // tags that do not fit
 }
 
-// tag is a tag of an entry. That of a value that came from the remote tier may be known by
-// its hash alone.
+// tag is a tag of an entry. For a value from the remote tier, only the hash of a tag may be
+// known.
 type tag struct {
 	Tenant string `json:"tenant,omitempty"`
 	Name   string `json:"name"` // or "#" and a hash
 }
 
-// look answers the question of a query.
+// look answers a lookup.
 func (h *handler) look(r *http.Request, query url.Values) (*finding, error) {
 	t, err := h.targetOf(r, query, lookups)
 	if err != nil {
@@ -60,7 +60,7 @@ func (h *handler) look(r *http.Request, query url.Values) (*finding, error) {
 		f.Entry = h.entryOf(full)
 		return f, nil
 	case h.Index == nil:
-		return nil, faultf(http.StatusConflict, "field %s: this program keeps no index of its keys: set Config.Index and the hooks of the Tiers", t.By)
+		return nil, faultf(http.StatusConflict, "field %s: this program has no index of its keys: set Config.Index and the hooks of the Tiers", t.By)
 	case t.By == "key":
 		f.Entry = h.entryOf(t.Value)
 		return f, nil
@@ -108,10 +108,10 @@ func (h *handler) entryOf(full string) *entry {
 	return e
 }
 
-// count returns how many entries of this process the target covers; nil: that is not known.
+// count returns how many entries of this process the target covers, or nil if that is unknown.
 func (h *handler) count(t *target) *int {
 	switch {
-	case h.Index == nil || t.By == "path": // which keys a path has, only Pages knows
+	case h.Index == nil || t.By == "path": // only Pages knows the keys of a path
 		return nil
 	case t.By != "url":
 		return new(len(h.keysOf(t.scopes)))

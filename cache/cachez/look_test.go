@@ -15,7 +15,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// Of one entry: where it is, how old, and its tags.
+// A lookup of one entry shows its state, its age and its tags.
 func TestLookUpOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProgram(t)
@@ -56,12 +56,12 @@ func TestLookUpOne(t *testing.T) {
 		p.get("?key=default:users:v1:nobody")
 		p.get("?url=/a")
 		if diff := cmp.Diff(before, p.tiers.Stats().Total); diff != "" {
-			t.Errorf("a look-up counts as a read:\n%s", diff)
+			t.Errorf("a lookup counts as a read:\n%s", diff)
 		}
 	})
 }
 
-// Of several: the keys, of the tenant that is meant.
+// A lookup of several entries shows the keys of the tenant.
 func TestLookUpSeveral(t *testing.T) { synctest.Test(t, testLookUpSeveral) }
 
 func testLookUpSeveral(t *testing.T) {
@@ -90,7 +90,7 @@ func testLookUpSeveral(t *testing.T) {
 		t.Errorf("all=yes lists %d keys, want 10", n)
 	}
 	all, _ := elements(t, p.get("?tag=initial:a&tenant=acme").Body.String())
-	for _, e := range all { // each leads to what it says
+	for _, e := range all { // each link leads to the entry that it names
 		if to := e.attrs["href"]; strings.Contains(to, "key=") {
 			if _, text := elements(t, p.get(to).Body.String()); !strings.Contains(text, "acme:initial:a") {
 				t.Errorf("%s does not show the tags", to)
@@ -101,7 +101,7 @@ func testLookUpSeveral(t *testing.T) {
 	t.Error("no key has a link")
 }
 
-// Lists end, however much there is.
+// Lists have a limit.
 func TestListsAreBounded(t *testing.T) { synctest.Test(t, testListsAreBounded) }
 
 func testListsAreBounded(t *testing.T) {
@@ -117,7 +117,7 @@ func testListsAreBounded(t *testing.T) {
 	}
 }
 
-// Without an index or a cache of responses, what needs them says so, and the rest works.
+// Without an index or a cache of responses, features that need them say so, and the rest works.
 func TestLess(t *testing.T) { synctest.Test(t, testLess) }
 
 func testLess(t *testing.T) {
@@ -152,7 +152,7 @@ func testLess(t *testing.T) {
 	}
 }
 
-// Whatever strangers have put into names, it is text.
+// Any name is shown as text.
 func TestNamesAreText(t *testing.T) { synctest.Test(t, testNamesAreText) }
 
 func testNamesAreText(t *testing.T) {
@@ -176,11 +176,11 @@ func testNamesAreText(t *testing.T) {
 	all, text := elements(t, w.Body.String())
 	harmless(t, "a purge", all)
 	if !strings.Contains(text, evil) || shown < 8 {
-		t.Errorf("the name is shown on %d pages, and of a purge %t, so this tests little", shown, strings.Contains(text, evil))
+		t.Errorf("the name is shown on %d pages, and after a purge: %t; too few to test", shown, strings.Contains(text, evil))
 	}
 }
 
-// harmless checks that a page has no script, and nothing that could be one.
+// harmless checks that a page has no script and no element that could run one.
 func harmless(t *testing.T, what string, all []element) {
 	t.Helper()
 	for _, e := range all {

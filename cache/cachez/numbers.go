@@ -9,18 +9,18 @@ import (
 	"unicode"
 )
 
-// numbers are the fields of a struct of statistics, in its order. What the library counts
-// some day is shown without a word here.
+// numbers are the fields of a statistics struct, in their order. New fields of the library appear
+// without a change here.
 type numbers []number
 
-// number is one of them. Its value is an integer, a text or, in seconds, a duration.
+// number is one of them. Its value is an integer, a text, or a duration in seconds.
 type number struct {
 	Name  string // in snake case
 	Value any
 }
 
-// numbersOf reads a struct. Of fields that are structs it takes the fields, and it leaves out
-// maps and slices.
+// numbersOf reads a struct. It replaces struct fields by their fields, and leaves out maps and
+// slices.
 func numbersOf(v any) (all numbers) {
 	for f, value := range reflect.ValueOf(v).Fields() {
 		name := snake(f.Name)
@@ -28,7 +28,7 @@ func numbersOf(v any) (all numbers) {
 		case time.Duration:
 			seconds := x.Round(time.Millisecond).Seconds()
 			if x < 0 {
-				seconds = -1 // never
+				seconds = -1 // it never happened
 			}
 			all = append(all, number{name + "_seconds", seconds})
 		default:
@@ -43,7 +43,7 @@ func numbersOf(v any) (all numbers) {
 	return all
 }
 
-// snake writes "local_hits" for "LocalHits".
+// snake returns "local_hits" for "LocalHits".
 func snake(name string) string {
 	var b strings.Builder
 	for i, c := range name {
@@ -55,7 +55,7 @@ func snake(name string) string {
 	return b.String()
 }
 
-// MarshalJSON writes an object whose members are in order.
+// MarshalJSON writes an object that keeps the order of the fields.
 func (n numbers) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -79,13 +79,13 @@ func (n numbers) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Label is the name for a person.
+// Label is the name as a person reads it.
 func (n number) Label() string { return strings.ReplaceAll(n.Name, "_", " ") }
 
-// IsZero reports whether nothing has happened that it counts.
+// IsZero reports whether the number is zero.
 func (n number) IsZero() bool { return reflect.ValueOf(n.Value).IsZero() }
 
-// table is rows with the columns that say anything.
+// table is rows without the columns that are zero in all of them.
 type table struct {
 	Columns []string // labels
 	Rows    []tableRow
@@ -96,7 +96,6 @@ type tableRow struct {
 	Cells []any
 }
 
-// tableOf leaves out the numbers that are zero in all rows.
 func tableOf(rows []row) (t table) {
 	var shown []int
 	if len(rows) > 0 {

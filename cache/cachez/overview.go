@@ -10,10 +10,10 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// overview is what the page shows without a question. Numbers are by the names of
-// cache.Stats and httpcache.Stats, in snake case.
+// overview is the page without a query. Numbers have the names of cache.Stats and
+// httpcache.Stats, in snake case.
 type overview struct {
-	HitRatio *float64   `json:"hit_ratio"` // nil: there was no read
+	HitRatio *float64   `json:"hit_ratio"` // nil: no reads yet
 	Total    numbers    `json:"total"`
 	Spaces   []row      `json:"spaces"`
 	Policies []inForce  `json:"policies"`
@@ -35,10 +35,9 @@ type row struct {
 	Counts   numbers  `json:"counts"`
 }
 
-// inForce is a policy in force.
 type inForce struct {
 	Namespace string        `json:"namespace"`
-	Tenant    string        `json:"tenant,omitempty"` // empty: all that have none of their own
+	Tenant    string        `json:"tenant,omitempty"` // empty: all tenants without their own
 	Policy    policy.Policy `json:"policy"`
 }
 
@@ -47,7 +46,7 @@ type responses struct {
 	HitRatio *float64         `json:"hit_ratio"`
 	Total    numbers          `json:"total"`
 	Formats  []row            `json:"formats"`
-	Bypass   map[string]int64 `json:"bypass"`  // requests that went past the cache, by reason
+	Bypass   map[string]int64 `json:"bypass"`  // requests that bypassed the cache, by reason
 	Refused  map[string]int64 `json:"refused"` // responses that were not stored, by reason
 }
 
@@ -87,13 +86,13 @@ func responsesOf(s httpcache.Stats) *responses {
 	return p
 }
 
-// hitsOf returns which part of the reads was answered by a tier.
+// hitsOf returns the share of reads that a tier answered.
 func hitsOf(n cache.Counts) *float64 {
 	hits := n.LocalHits + n.RemoteHits
 	return ratio(hits, hits+n.Misses+n.Merged)
 }
 
-// servedOf returns which part of the requests was answered by what was there.
+// servedOf returns the share of requests that a stored page answered.
 func servedOf(n httpcache.Counts) *float64 {
 	return ratio(n.Hits+n.Stale, n.Hits+n.Stale+n.Misses+n.Coalesced)
 }

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata")
 
-// The overview, as a program reads it.
+// The overview as JSON.
 func TestOverview(t *testing.T) { synctest.Test(t, testOverview) }
 
 func testOverview(t *testing.T) {
@@ -56,7 +56,7 @@ func testOverview(t *testing.T) {
 	}
 }
 
-// brief leaves out what is zero, and what another package decides.
+// brief leaves out zeros and numbers of other packages.
 func brief(v any) any {
 	switch x := v.(type) {
 	case map[string]any:
@@ -89,13 +89,13 @@ func brief(v any) any {
 	return v
 }
 
-// The page tells in words what JSON tells, and what is wrong while something is.
+// The HTML page shows the numbers of the JSON, and shows problems while they last.
 func TestOverviewPage(t *testing.T) { synctest.Test(t, testOverviewPage) }
 
 func testOverviewPage(t *testing.T) {
 	p := newProgram(t, func(c *cachez.Config) { c.Title = "Users and pages" })
 	_, text := elements(t, p.get("").Body.String())
-	if !strings.Contains(text, "Nothing was asked for yet") || !strings.Contains(text, "Hit ratio: –") {
+	if !strings.Contains(text, "No requests yet") || !strings.Contains(text, "Hit ratio: –") {
 		t.Errorf("a page without reads:\n%s", text)
 	}
 	p.read("ada", "ada", "ada", "acme/ada")

@@ -11,7 +11,7 @@ import (
 // coverPages finds the responses that a target by url, under or path covers.
 func (h *handler) coverPages(r *http.Request, t *target) error {
 	if h.Pages == nil {
-		return t.faultf("there is no cache of responses here; send key, tag, prefix or all")
+		return t.faultf("this program has no cache of responses: send key, tag, prefix or all")
 	}
 	u, err := t.url()
 	if err != nil {
@@ -32,9 +32,9 @@ func (h *handler) coverPages(r *http.Request, t *target) error {
 			return err
 		}
 	case u.RawQuery != "" || u.ForceQuery:
-		return t.faultf("it has a query: leave that out, responses of every query are meant")
+		return t.faultf("it has a query: leave it out, the field covers every query")
 	case t.By == "path" && u.Host != "":
-		return t.faultf("it has a host: leave that out, responses of every host are meant")
+		return t.faultf("it has a host: leave it out, the field covers every host")
 	case t.By == "path":
 		t.path = u.Path
 	case u.Host != "":

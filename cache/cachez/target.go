@@ -16,14 +16,14 @@ import (
 // maxValue is the longest value of a field, in bytes.
 const maxValue = 2048
 
-// target is what a look-up or a purge is about.
+// target says which entries a lookup or a purge covers.
 type target struct {
 	By     string `json:"by"` // the field that names it
 	Value  string `json:"value"`
 	Tenant string `json:"tenant,omitempty"` // of a tag
 
 	scopes []invalidate.Scope // of url and path: none
-	client *http.Request      // of url: what a client would ask
+	client *http.Request      // of url: the request of a client
 	path   string             // of path
 }
 
@@ -33,11 +33,11 @@ var (
 	purges  = []string{"key", "tag", "prefix", "url", "under", "path", "all"}
 )
 
-// queryOf returns the fields of the query but format, which is checked.
+// queryOf returns the fields of the query without format, which it checks.
 func queryOf(r *http.Request) (url.Values, error) {
 	v, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, faultf(http.StatusBadRequest, "the query of %d bytes cannot be read: escape it as a form is", len(r.URL.RawQuery))
+		return nil, faultf(http.StatusBadRequest, "the query of %d bytes cannot be read: escape it like a form", len(r.URL.RawQuery))
 	}
 	formats := v["format"]
 	delete(v, "format")
@@ -49,30 +49,30 @@ func queryOf(r *http.Request) (url.Values, error) {
 	return v, nil
 }
 
-// targetOf reads the target of a form. It has one of the fields, and tenant beside a tag.
+// targetOf reads the target of a form: one of fields, and tenant if that field is tag.
 func (h *handler) targetOf(r *http.Request, v url.Values, fields []string) (*target, error) {
 	t := &target{}
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		switch known := slices.Contains(fields, name); {
 		case !known && name != "tenant":
-			return nil, faultf(http.StatusBadRequest, "field %.40q is not known here: send one of %s", name, strings.Join(fields, ", "))
+			return nil, faultf(http.StatusBadRequest, "field %.40q is not known: send one of %s", name, strings.Join(fields, ", "))
 		case len(v[name]) != 1:
-			return nil, faultf(http.StatusBadRequest, "field %s is there %d times: send it once", name, len(v[name]))
+			return nil, faultf(http.StatusBadRequest, "field %s occurs %d times: send it once", name, len(v[name]))
 		case known && t.By != "":
-			return nil, faultf(http.StatusBadRequest, "fields %s and %s are both there: send one of them", t.By, name)
+			return nil, faultf(http.StatusBadRequest, "fields %s and %s exclude each other: send one of them", t.By, name)
 		case known:
 			t.By, t.Value = name, v.Get(name)
 		}
 	}
 	switch {
 	case t.By == "":
-		return nil, faultf(http.StatusBadRequest, "no field says what is meant: send one of %s", strings.Join(fields, ", "))
+		return nil, faultf(http.StatusBadRequest, "the request has no target: send one of %s", strings.Join(fields, ", "))
 	case len(t.Value) > maxValue || t.Value == "":
 		return nil, t.faultf("send 1 to %d bytes", maxValue)
 	case !utf8.ValidString(t.Value):
 		return nil, t.faultf("it is not UTF-8")
 	case v.Has("tenant") && t.By != "tag":
-		return nil, faultf(http.StatusBadRequest, "field tenant: it goes with tag alone; keys and prefixes begin with their tenant")
+		return nil, faultf(http.StatusBadRequest, "field tenant: send it only with tag; keys and prefixes begin with their tenant")
 	}
 	if t.By == "tag" {
 		t.Tenant = v.Get("tenant")
@@ -91,13 +91,13 @@ func (h *handler) targetOf(r *http.Request, v url.Values, fields []string) (*tar
 	return t, nil
 }
 
-// cover finds what the target covers.
+// cover sets the scopes of the target.
 func (h *handler) cover(r *http.Request, t *target) error {
 	switch t.By {
 	case "key":
 		k, err := key.Parse(t.Value)
 		if err != nil {
-			return t.faultf("send tenant:namespace:id, as the lists spell it (%v)", err)
+			return t.faultf("send tenant:namespace:id, spelled as in the lists (%v)", err)
 		}
 		t.scopes = []invalidate.Scope{invalidate.Key(k)}
 	case "tag":
@@ -123,7 +123,7 @@ func (h *handler) cover(r *http.Request, t *target) error {
 	return nil
 }
 
-// faultf is a fault of the field that names the target.
+// faultf returns a fault of the field that names the target.
 func (t *target) faultf(format string, args ...any) error {
 	return faultf(http.StatusBadRequest, "field %s of %d bytes: "+format, append([]any{t.By, len(t.Value)}, args...)...)
 }

@@ -12,19 +12,19 @@ import (
 	"strings"
 )
 
-// page is an answer. One of its parts is there.
+// page is an answer. One of its parts is set.
 type page struct {
-	Title    string    `json:"title,omitempty"` // of a page that the request may see
+	Title    string    `json:"title,omitempty"` // empty if the request is refused
 	Error    string    `json:"error,omitempty"`
 	Overview *overview `json:"overview,omitempty"`
 	Found    *finding  `json:"found,omitempty"`
 	Done     *outcome  `json:"done,omitempty"`
 
-	Forms  *forms `json:"-"` // nil: the request may not see them
+	Forms  *forms `json:"-"` // nil if the request is refused
 	status int    // 0: 200
 }
 
-// forms says which forms there are.
+// forms says which forms the page has.
 type forms struct{ Index, Pages bool }
 
 func (h *handler) forms() *forms { return &forms{h.Index != nil, h.Pages != nil} }
@@ -52,7 +52,7 @@ var (
 		},
 	}).Parse(strings.Replace(source, "STYLE", style, 1)))
 
-	// security lets the page have this very style and send its forms home, and nothing else.
+	// security allows this style and forms to this page, and nothing else.
 	security = "default-src 'none'; style-src 'sha256-" + hashOf(style) + "'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
@@ -61,19 +61,19 @@ func hashOf(text string) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// setHeaders sets what every answer has, whatever it is.
+// setHeaders sets the headers that every answer has.
 func setHeaders(header http.Header) {
 	header.Set("Cache-Control", "no-store")
 	header.Set("Content-Security-Policy", security)
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	header.Set("X-Content-Type-Options", "nosniff")
-	// Not no-referrer: with that, browsers send forms with "Origin: null", and without HTTPS
-	// there is nothing else to tell by where a form comes from.
+	// Not no-referrer: with that, browsers send forms with "Origin: null". Without HTTPS, no
+	// other header tells where a form comes from.
 	header.Set("Referrer-Policy", "same-origin")
 }
 
-// wantsJSON reports whether a program asks. Browsers name HTML first.
+// wantsJSON reports whether the client is a program. Browsers name HTML first.
 func wantsJSON(r *http.Request) bool {
 	if format := r.URL.Query().Get("format"); format == "json" || format == "html" {
 		return format == "json"
@@ -84,7 +84,7 @@ func wantsJSON(r *http.Request) bool {
 	return at >= 0 && (html < 0 || at < html)
 }
 
-// write sends the page in the form that the request wants.
+// write sends the page as HTML or JSON.
 func (h *handler) write(w http.ResponseWriter, r *http.Request, p *page) {
 	var b bytes.Buffer
 	var err error
@@ -109,6 +109,6 @@ func (h *handler) write(w http.ResponseWriter, r *http.Request, p *page) {
 	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(p.status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(b.Bytes()) // a client that has gone needs no answer
+		_, _ = w.Write(b.Bytes()) // a client that has left needs no error
 	}
 }

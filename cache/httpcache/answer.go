@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// answer sends a page. Its age is said when it is not negative.
+// answer sends a page. It sets Age if age is not negative.
 func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page, line string, age int64) {
 	h := w.Header()
 	room := p.fill(h, 2)
@@ -44,7 +44,7 @@ func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page, line str
 	}
 	w.WriteHeader(p.Status)
 	if r.Method != http.MethodHead && len(p.Body) > 0 {
-		sent, _ := w.Write(p.Body) // who does not read it any more needs no telling
+		sent, _ := w.Write(p.Body) // a client that has left needs no error
 		n.bytes.Add(int64(sent))
 	}
 }
@@ -58,12 +58,11 @@ func (c *Cache) alone(next http.Handler, w http.ResponseWriter, r *http.Request,
 	if line != "" {
 		w.Header().Add("Cache-Status", line)
 	}
-	c.past(next, w, r.Clone(r.Context())) // the handler may change it, and a refresh may read it yet
+	c.past(next, w, r.Clone(r.Context())) // the handler may change it while a refresh reads it
 }
 
-// own lets the handler answer one client alone, from the client's own request,
-// and answers conditional requests as the cache does: what was there and what
-// was not look the same.
+// own lets the handler answer one client from the client's own request. It answers conditional
+// requests as the cache does, so that hits and misses look the same.
 func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t target, line string) {
 	rec := &recorder{
 		judge: func(status int, h http.Header) verdict {
@@ -77,13 +76,13 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 	}
 	get := r
 	if r.Method == http.MethodHead {
-		// The header of a HEAD is that of the GET, down to validator and length. What
-		// cannot be recorded ends with its header.
+		// The header of a HEAD is that of the GET, including validator and length. A response
+		// that cannot be recorded ends with its header.
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		get = r.WithContext(ctx)
 		get.Method = http.MethodGet
-		if has(r.Header, "Range") { // which a HEAD has not
+		if has(r.Header, "Range") { // HEAD has no ranges
 			get.Header = r.Header.Clone()
 			get.Header.Del("Range")
 		}
@@ -102,7 +101,7 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 	}
 }
 
-// headOnly is the writer of a HEAD whose handler thinks that it is a GET.
+// headOnly is the writer of a HEAD when the handler runs as for a GET.
 type headOnly struct {
 	http.ResponseWriter
 	cancel context.CancelFunc

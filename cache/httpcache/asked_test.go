@@ -10,7 +10,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// inLanguage answers in the language that it is asked for, by way of write.
+// inLanguage answers in the language of the request, by way of write.
 func inLanguage(write func(w http.ResponseWriter, body string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=60, stale-while-revalidate=60")
@@ -19,7 +19,8 @@ func inLanguage(write func(w http.ResponseWriter, body string)) http.HandlerFunc
 	}
 }
 
-// A refresh of a page that is for others goes to none but those, however it is written.
+// A refresh for other clients never reaches the client that started it, however the handler
+// writes.
 func TestRefreshedForOthers(t *testing.T) {
 	for name, write := range map[string]func(http.ResponseWriter, string){
 		"whole": func(w http.ResponseWriter, body string) { fmt.Fprint(w, body) },
@@ -50,8 +51,7 @@ func TestRefreshedForOthers(t *testing.T) {
 	}
 }
 
-// What a handler does to the request that it was given changes nothing of what the response
-// was made for.
+// A handler that changes its request does not change the key of the response.
 func TestHandlerChangesItsRequest(t *testing.T) {
 	gzipping := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body := "plain"
@@ -79,12 +79,12 @@ func TestHandlerChangesItsRequest(t *testing.T) {
 	}
 }
 
-// A client cannot have a proxy drop what the response was made for.
+// A client cannot use Connection to make a proxy drop a header that is in the key.
 func TestConnectionNamesHeaders(t *testing.T) {
 	h := inLanguage(func(w http.ResponseWriter, body string) { fmt.Fprint(w, body) })
 	s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.Clone(r.Context())
-		for name := range strings.SplitSeq(r.Header.Get("Connection"), ",") { // as every proxy does
+		for name := range strings.SplitSeq(r.Header.Get("Connection"), ",") { // every proxy does this
 			r.Header.Del(strings.TrimSpace(name))
 		}
 		h(w, r)
@@ -98,7 +98,7 @@ func TestConnectionNamesHeaders(t *testing.T) {
 	}
 }
 
-// A request may be changed by the handler of its client while a refresh that it began runs.
+// A handler may change its client's request while a refresh that this client started runs.
 func TestRefreshAndHandlerShareNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -111,12 +111,12 @@ func TestRefreshAndHandlerShareNothing(t *testing.T) {
 		s.get(t, "/", "Accept-Language", "en")
 		for range 3 {
 			sleep(t, "2s")
-			s.get(t, "/", "Accept-Language", "de") // refreshes that of the other, and is remembered
+			s.get(t, "/", "Accept-Language", "de") // refreshes the other variant, and is remembered
 		}
 	})
 }
 
-// Values that differ in more than their spelling select variants of their own.
+// Values that differ in more than spelling select different variants.
 func TestVaryValues(t *testing.T) {
 	for name, c := range map[string]struct {
 		header   string

@@ -10,7 +10,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// page writes n bytes of text, like a real page of which a fourth is left by gzip.
+// pageOf writes n bytes of text that gzip reduces to a quarter, like a real page.
 func pageOf(n int) http.HandlerFunc {
 	body := bytes.Repeat([]byte("<p>the quick brown fox jumps over the lazy dog</p>\n"), n/50+1)[:n]
 	for i := 0; i+8 < n; i += 16 {
@@ -23,7 +23,7 @@ func pageOf(n int) http.HandlerFunc {
 	}
 }
 
-// measure serves the same request again and again. The writer keeps nothing.
+// measure serves one request repeatedly. The writer keeps nothing.
 func measure(b *testing.B, h http.Handler, header ...string) {
 	b.Helper()
 	r := request(b, http.MethodGet, "/posts/first?page=2", header...)
@@ -36,8 +36,8 @@ func measure(b *testing.B, h http.Handler, header ...string) {
 	}
 }
 
-// BenchmarkEncoded measures a hit of a page of 8 KiB in a coding over a plain hit, and over
-// a handler whose page is compressed each time.
+// BenchmarkEncoded compares a hit of an encoded page of 8 KiB with a plain hit, and with a
+// handler that compresses each time.
 func BenchmarkEncoded(b *testing.B) {
 	h := pageOf(8 << 10)
 	s := serve(b, h, httpcache.Config{Encodings: codings})
@@ -51,8 +51,7 @@ func BenchmarkEncoded(b *testing.B) {
 	})
 }
 
-// BenchmarkRange measures a range of 1 KiB out of a page of 1 MiB over a hit of a page of
-// 8 KiB.
+// BenchmarkRange compares a range of 1 KiB of a page of 1 MiB with a hit of a page of 8 KiB.
 func BenchmarkRange(b *testing.B) {
 	hit, s := serve(b, pageOf(8<<10), httpcache.Config{}), serve(b, pageOf(1<<20), httpcache.Config{})
 	b.Run("hit", func(b *testing.B) { measure(b, hit) })
@@ -62,8 +61,8 @@ func BenchmarkRange(b *testing.B) {
 	b.Run("another version", func(b *testing.B) { measure(b, s, "If-Match", `"another"`) })
 }
 
-// BenchmarkPast measures what is not answered from the cache: a request with credentials
-// when headers of tags are taken off, and a write.
+// BenchmarkPast measures requests that bypass the cache: one with credentials while tag headers
+// are removed, and a write.
 func BenchmarkPast(b *testing.B) {
 	h := pageOf(1 << 10)
 	plain, tagged := serve(b, h, httpcache.Config{}), serve(b, h, httpcache.Config{TagHeaders: tagHeaders})

@@ -15,8 +15,8 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// Cache keeps responses. Make one with New and put it in front of a handler with
-// Handler. All methods may be called concurrently.
+// Cache stores responses. New makes one; Handler puts it in front of a handler. All methods may
+// be called concurrently.
 type Cache struct {
 	cfg        Config
 	pages      cache.Cache[string, *page]
@@ -26,11 +26,10 @@ type Cache struct {
 	memory     memory
 	stats      counters
 	renderings running
-	warned     atomic.Int64 // when the log was told of a failure, in Unix seconds
+	warned     atomic.Int64 // when a failure was last logged, in Unix seconds
 }
 
-// New returns the cache that cfg describes. It refuses a configuration with
-// faults and names all of them.
+// New returns the cache that cfg describes. Its error names every fault of cfg.
 func New(cfg Config) (*Cache, error) {
 	if err := cfg.defaults(); err != nil {
 		return nil, fmt.Errorf("httpcache: new: %w", err)
@@ -63,19 +62,19 @@ type Handler struct {
 	next http.Handler
 }
 
-// Handler puts the cache in front of next. Several handlers may be behind one cache
-// if each answers for paths of its own.
+// Handler puts the cache in front of next. One cache may serve several handlers if each answers
+// for its own paths.
 func (c *Cache) Handler(next http.Handler) *Handler { return &Handler{c, next} }
 
-// Middleware is Handler in the form that routers take.
+// Middleware is Handler in the form that routers expect.
 func (c *Cache) Middleware(next http.Handler) http.Handler { return c.Handler(next) }
 
-// ServeHTTP answers from the cache, or by the handler.
+// ServeHTTP answers from the cache, or calls the handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.c.serve(h.next, w, r) }
 
-// Close waits until the handlers that rendered for everybody have returned, or
-// until ctx ends: one whose response nobody can use any more is told so by its
-// context, and may take its time. Call it when no more requests come.
+// Close waits until the handlers that render for everybody have returned, or until ctx ends. The
+// context of a handler ends when no client needs its response, but the handler may take longer.
+// Call Close when no more requests come.
 func (c *Cache) Close(ctx context.Context) error {
 	if err := c.renderings.wait(ctx); err != nil {
 		return fmt.Errorf("httpcache: close: handlers still run: %w", err)
@@ -83,8 +82,8 @@ func (c *Cache) Close(ctx context.Context) error {
 	return nil
 }
 
-// KeyOf returns the key of the entry that answers r, in full, as the library
-// spells it. It reports false for a request that goes past the cache.
+// KeyOf returns the full key of the entry that answers r, as the library spells it. It reports
+// false for a request that bypasses the cache.
 func (c *Cache) KeyOf(r *http.Request) (full string, ok bool) {
 	t, why := c.target(r)
 	if why != none {
@@ -94,14 +93,14 @@ func (c *Cache) KeyOf(r *http.Request) (full string, ok bool) {
 	return k.String(), err == nil
 }
 
-// Under returns the scope of all entries that answer for the host, by http or https, and
-// for paths that begin with path. Host is in lower case; path is not escaped.
+// Under returns the scope of all entries for the host, by http or https, and for paths that begin
+// with path. Host is in lower case; path is not escaped.
 func (c *Cache) Under(secure bool, host, path string) invalidate.Scope {
 	return c.pages.Prefix(readable(scheme(secure) + host + escapedPath(path)))
 }
 
-// Purge invalidates the entry that answers r. A request that goes past the cache
-// has none; then Purge does nothing.
+// Purge invalidates the entry that answers r. For a request that bypasses the cache it does
+// nothing.
 func (c *Cache) Purge(ctx context.Context, r *http.Request) error {
 	t, why := c.target(r)
 	if why != none || c.cfg.Off {
@@ -110,8 +109,8 @@ func (c *Cache) Purge(ctx context.Context, r *http.Request) error {
 	return c.cfg.Tiers.Invalidate(ctx, c.entries(&t)...)
 }
 
-// PurgePath invalidates all entries of a path, which is not escaped: of every
-// host, scheme, query and variant.
+// PurgePath invalidates all entries of a path: of every host, scheme, query and variant. The path
+// is not escaped.
 func (c *Cache) PurgePath(ctx context.Context, path string) error {
 	if c.cfg.Off {
 		return nil
@@ -119,8 +118,7 @@ func (c *Cache) PurgePath(ctx context.Context, path string) error {
 	return c.cfg.Tiers.Invalidate(ctx, invalidate.Tag(c.cfg.Tenant, c.pathTag(path)))
 }
 
-// PurgeAll invalidates every entry. It takes the same time for one as for a
-// million.
+// PurgeAll invalidates every entry. The time it takes does not depend on their number.
 func (c *Cache) PurgeAll(ctx context.Context) error {
 	if c.cfg.Off {
 		return nil
@@ -128,8 +126,8 @@ func (c *Cache) PurgeAll(ctx context.Context) error {
 	return c.pages.DeleteAll(ctx)
 }
 
-// Expire ends the freshness of the entry that answers r, but not its life: as far
-// as the policy's Stale and StaleIfError go it is served while it is made anew.
+// Expire makes the entry that answers r stale. Within the policy's Stale and StaleIfError it is
+// still served while it is refreshed.
 func (c *Cache) Expire(ctx context.Context, r *http.Request) error {
 	t, why := c.target(r)
 	if why != none || c.cfg.Off {
@@ -138,15 +136,15 @@ func (c *Cache) Expire(ctx context.Context, r *http.Request) error {
 	return c.cfg.Tiers.Expire(ctx, c.entries(&t)...)
 }
 
-// entries returns the scopes of all that answers t: the entry, its variants and encodings.
+// entries returns the scopes of the entry that answers t and of its variants and encodings.
 func (c *Cache) entries(t *target) []invalidate.Scope {
-	if (c.cfg.KeyOnly || c.cfg.until()) && len(c.cfg.Encodings) == 0 { // then there is the entry alone
+	if (c.cfg.KeyOnly || c.cfg.until()) && len(c.cfg.Encodings) == 0 { // no variants or encodings
 		return []invalidate.Scope{c.pages.Key(t.key)}
 	}
 	return []invalidate.Scope{c.pages.Key(t.key), c.pages.Prefix(t.key + "|")}
 }
 
-// pageOf makes a page of what a handler wrote in answer to t.
+// pageOf makes a page of a handler's response to t.
 func (c *Cache) pageOf(t *target, status int, h http.Header, body []byte, made time.Time) *page {
 	p := newPage(status, h, body, made, c.cfg.until())
 	p.Format = c.cfg.Format(t.path, h)
@@ -157,7 +155,7 @@ func (c *Cache) pageOf(t *target, status int, h http.Header, body []byte, made t
 // age returns how old a page is, in whole seconds.
 func (c *Cache) age(p *page) int64 {
 	age := max(c.cfg.Now().UnixMilli()-p.Made, 0) / 1000
-	if s := p.get("Age"); s != "" { // it was not made here
+	if s := p.get("Age"); s != "" { // the response went through another cache
 		if own, err := strconv.ParseUint(s, 10, 31); err == nil {
 			age += int64(own)
 		}
@@ -165,8 +163,7 @@ func (c *Cache) age(p *page) int64 {
 	return age
 }
 
-// ttlOf returns how long responses are fresh; 0 when that has no end, or an
-// uncertain one.
+// ttlOf returns how long responses are fresh. Zero means forever, or not exactly known.
 func ttlOf(p policy.Patch) time.Duration {
 	if *p.TTL == policy.Forever || *p.Jitter > 0 {
 		return 0

@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// directives are those of the Cache-Control lines of a message (RFC 9111 §5.2),
-// by name in lower case. A directive that is given several times has several
-// arguments; one without an argument has "".
+// directives holds the directives of the Cache-Control lines of a message (RFC 9111 §5.2), by
+// name in lower case. A repeated directive has several arguments. A directive without an argument
+// has "".
 type directives map[string][]string
 
-// parseCacheControl reads the lines of a Cache-Control header. It reports false
-// when something in them is no directive: then it cannot be known what was
-// meant, and a cache does best to keep its hands off. What it could read it
-// returns all the same.
+// parseCacheControl reads the lines of a Cache-Control header. It reports false if a part of them
+// is not a directive. Then the meaning is unknown and the cache should not store the response. It
+// returns the directives that it could read in both cases.
 func parseCacheControl(lines []string) (d directives, ok bool) {
 	d, ok = directives{}, true
 	for _, line := range lines {
@@ -33,10 +32,9 @@ func parseCacheControl(lines []string) (d directives, ok bool) {
 
 func (d directives) has(name string) bool { return len(d[name]) > 0 }
 
-// seconds returns the least argument of a directive, in seconds; a sender that
-// contradicts itself is taken at its most careful. What is too large to be counted
-// is a very long time (RFC 9111 §1.2.2). It reports false if there is none, and
-// none that is no number.
+// seconds returns the least argument of a directive, in seconds: if a sender contradicts itself,
+// the most careful value counts. A number too large to count is a very long time (RFC 9111
+// §1.2.2). It reports false if the directive is missing, or if an argument is not a number.
 func (d directives) seconds(name string) (n int64, ok bool) {
 	args := d[name]
 	n = math.MaxInt32
@@ -50,8 +48,8 @@ func (d directives) seconds(name string) (n int64, ok bool) {
 	return n, len(args) > 0
 }
 
-// duration returns the least argument of a directive, 0 if it cannot be read, and
-// what is to be said instead if the directive is not there.
+// duration returns the least argument of a directive, 0 if it cannot be read, and instead if the
+// directive is missing.
 func (d directives) duration(name string, instead time.Duration) time.Duration {
 	if !d.has(name) {
 		return atMost(instead, maxLifetime)
@@ -77,8 +75,7 @@ type parser struct {
 	i int
 }
 
-// end skips what may stand between directives, and reports whether nothing else
-// is left.
+// end skips spaces and commas, and reports whether the line has ended.
 func (p *parser) end() bool {
 	for p.i < len(p.s) && strings.IndexByte(" \t,", p.s[p.i]) >= 0 {
 		p.i++
@@ -86,8 +83,8 @@ func (p *parser) end() bool {
 	return p.i == len(p.s)
 }
 
-// directive reads: token [ "=" ( token / quoted-string ) ]. When what stands
-// there is something else, it skips to the next comma and reports false.
+// directive reads: token [ "=" ( token / quoted-string ) ]. At anything else it skips to the next
+// comma and reports false.
 func (p *parser) directive() (name, arg string, ok bool) {
 	name, ok = p.token(), true
 	if name != "" && p.i < len(p.s) && p.s[p.i] == '=' {

@@ -7,18 +7,18 @@ import (
 	"sync"
 )
 
-// client is a request that waits for a page. A handler that renders for
-// everybody can take it over when its response cannot be kept but may go on to
-// the client for whom it was begun: while that one still waits, and once.
+// client is a request that waits for a page. If the response cannot be stored, a handler that
+// renders for everybody may take over the client that started the rendering: once, and only while
+// the client still waits.
 type client struct {
 	ctx context.Context
 
 	mu    sync.Mutex
-	w     http.ResponseWriter // nil: taken, gone, or not to be had
+	w     http.ResponseWriter // nil: taken, gone, or none
 	taken bool
 
-	// done is closed when the handler that took the client over is done with it;
-	// then panicked is what it panicked with.
+	// done is closed when the handler that took the client over has finished with it. Then
+	// panicked is what that handler panicked with.
 	done     chan struct{}
 	panicked any
 }
@@ -34,7 +34,7 @@ func (c *client) take() http.ResponseWriter {
 	return w
 }
 
-// inform sends an informational response, if the client waits.
+// inform sends an informational response, if the client still waits.
 func (c *client) inform(status int, header http.Header) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,12 +45,12 @@ func (c *client) inform(status int, header http.Header) {
 	before := h.Clone()
 	merge(h, header)
 	c.w.WriteHeader(status)
-	clear(h) // what is said early is said again, if it is to be
+	clear(h) // the final header repeats what it needs
 	maps.Copy(h, before)
 }
 
-// leave says that the client does not wait any more. If it was taken over, leave
-// returns when the handler is done with it, and passes on its panic.
+// leave says that the client no longer waits. If a handler took the client over, leave waits for
+// that handler and passes on its panic.
 func (c *client) leave() (taken bool) {
 	c.mu.Lock()
 	c.w = nil
@@ -65,7 +65,7 @@ func (c *client) leave() (taken bool) {
 	return true
 }
 
-// release ends what take began.
+// release ends the takeover that take began.
 func (c *client) release(panicked any) {
 	c.panicked = panicked
 	close(c.done)

@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// notModified reports whether the client of a GET or HEAD has what the page
-// holds (RFC 9110 §13.2.2): by If-None-Match if there is one, else by
-// If-Modified-Since.
+// notModified reports whether the client of a GET or HEAD already has the page (RFC 9110
+// §13.2.2). If-None-Match decides if present, otherwise If-Modified-Since.
 func (p *page) notModified(h http.Header) bool {
 	if p.Status != http.StatusOK {
-		return false // preconditions are about what would be a success (RFC 9110 §13.2.1)
+		return false // preconditions apply to successful responses only (RFC 9110 §13.2.1)
 	}
 	if lines := h["If-None-Match"]; len(lines) > 0 {
 		return matches(joined(lines), p.get("Etag"))
@@ -20,8 +19,8 @@ func (p *page) notModified(h http.Header) bool {
 	return ok && !changed
 }
 
-// changedSince reports whether the page was changed after the date in the lines of a header.
-// It is not ok if that cannot be known.
+// changedSince reports whether the page was changed after the date in the lines of a header. If
+// that is unknown, ok is false.
 func (p *page) changedSince(lines []string) (changed, ok bool) {
 	if len(lines) != 1 {
 		return false, false
@@ -34,19 +33,19 @@ func (p *page) changedSince(lines []string) (changed, ok bool) {
 	return m.Truncate(time.Second).After(since), err == nil
 }
 
-// matches reports whether an If-None-Match list names the validator, compared
-// weakly, or "*". What is no list ends where it stops being one.
+// matches reports whether an If-None-Match list has "*" or names the validator, compared weakly.
+// It reads the list up to the first syntax error.
 func matches(list, etag string) bool {
 	weak := strings.TrimPrefix(etag, "W/")
 	return lists(list, func(tag string) bool { return etag != "" && strings.TrimPrefix(tag, "W/") == weak })
 }
 
-// matchesStrongly is matches for If-Match: a weak validator is equal to nothing.
+// matchesStrongly is matches for If-Match: a weak validator matches nothing.
 func matchesStrongly(list, etag string) bool {
 	return lists(list, func(tag string) bool { return tag[0] == '"' && tag == etag })
 }
 
-// lists reports whether a list of validators has "*" or one that is the same.
+// lists reports whether a list of validators has "*" or one for which same is true.
 func lists(list string, same func(tag string) bool) bool {
 	for {
 		list = strings.TrimLeft(list, " \t,")
@@ -67,7 +66,7 @@ func lists(list string, same func(tag string) bool) bool {
 	}
 }
 
-// cutETag cuts the validator (RFC 9110 §8.8.3) off with which s begins.
+// cutETag cuts off the validator (RFC 9110 §8.8.3) that s begins with.
 func cutETag(s string) (tag, rest string, ok bool) {
 	start := len(s) - len(strings.TrimPrefix(s, "W/"))
 	if start >= len(s) || s[start] != '"' {
@@ -84,8 +83,8 @@ func cutETag(s string) (tag, rest string, ok bool) {
 	return "", "", false
 }
 
-// leave304 removes from h what a 304 does not carry: metadata of a
-// representation that is not there, but for the validator (RFC 9110 §15.4.5).
+// leave304 removes from h what a 304 must not carry: metadata of the representation, except for
+// the validator (RFC 9110 §15.4.5).
 func leave304(h http.Header) {
 	for _, name := range []string{"Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Range"} {
 		delete(h, name)
@@ -95,13 +94,12 @@ func leave304(h http.Header) {
 	}
 }
 
-// Conditional lets next answer conditional requests as it would behind a Cache,
-// without one: a response to a GET that a Cache would store gets a validator and
-// a length, and a client that has it already gets a 304. It is what a Cache that
-// is Off does.
+// Conditional answers conditional requests for next as a Cache would, without storing anything. A
+// response to a GET that a Cache would store gets a validator and a length. A client that already
+// has it gets a 304. A Cache that is Off does the same.
 func Conditional(next http.Handler) http.Handler {
 	c, err := New(Config{Off: true, Lifetime: UntilInvalidated})
-	if err != nil { // that has no faults
+	if err != nil { // impossible: the Config is valid
 		return next
 	}
 	return c.Handler(next)

@@ -13,7 +13,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// document is a handler with validators of its own.
+// document is a handler with its own validators.
 func document(etag string, modified time.Time) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		h := w.Header()
@@ -31,8 +31,8 @@ func document(etag string, modified time.Time) http.HandlerFunc {
 	}
 }
 
-// Conditional requests are answered by RFC 9110 §13, by what was there, by what was
-// not, with the cache off, and without one.
+// Conditional requests are answered by RFC 9110 §13: on a hit, on a miss, with the cache off, and
+// without a cache.
 func TestConditional(t *testing.T) {
 	then := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 	at := func(d time.Duration) string { return then.Add(d).Format(http.TimeFormat) }
@@ -88,7 +88,7 @@ func TestConditional(t *testing.T) {
 	}
 }
 
-// checkHeader holds the header of a 200 or 304 to RFC 9110 §15.4.5.
+// checkHeader checks the header of a 200 or 304 by RFC 9110 §15.4.5.
 func checkHeader(t *testing.T, a answer) {
 	t.Helper()
 	for _, name := range []string{"Cache-Control", "Content-Security-Policy"} {
@@ -103,8 +103,8 @@ func checkHeader(t *testing.T, a answer) {
 	}
 }
 
-// A response without a validator gets one: of the representation, so that it is
-// the same wherever it is made, and different when the representation is.
+// A response without a validator gets one: a hash of the representation, the same in every
+// process.
 func TestGeneratedETag(t *testing.T) {
 	etag := func(cfg httpcache.Config, body string, header ...string) string {
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -140,7 +140,7 @@ func TestGeneratedETag(t *testing.T) {
 	}
 }
 
-// Only a success can be what a client has already.
+// Only a success can be a 304.
 func TestConditionalNeedsSuccess(t *testing.T) {
 	for _, code := range []int{http.StatusNotFound, http.StatusMovedPermanently, http.StatusGone, http.StatusInternalServerError} {
 		s := serve(t, personal(status(code, set("ETag", `"v1"`))), httpcache.Config{})
@@ -152,7 +152,7 @@ func TestConditionalNeedsSuccess(t *testing.T) {
 	}
 }
 
-// HEAD has the header of GET, whichever comes first, and no body.
+// HEAD has the header of GET and no body, on a miss and on a hit.
 func TestHead(t *testing.T) {
 	for _, off := range []bool{false, true} {
 		for name, order := range map[string][]string{"get first": {"GET", "HEAD", "HEAD"}, "head first": {"HEAD", "GET", "HEAD"}} {
@@ -166,7 +166,7 @@ func TestHead(t *testing.T) {
 				}, httpcache.Config{Off: off})
 				var first http.Header
 				for _, method := range order {
-					h.Store(0) // off: the body is the same each time
+					h.Store(0) // off: keep the body the same
 					a := do(s, request(t, method, "/"))
 					if (a.body == "rendering 1") != (method == "GET") || a.header.Get("Content-Length") != "11" || a.status != 200 {
 						t.Errorf("%s: %v", method, a)
@@ -186,7 +186,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// What is between a server and its next neighbour is not part of a page.
+// Hop-by-hop headers are not part of a page.
 func TestHopByHop(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		h := w.Header()
@@ -210,8 +210,7 @@ func TestHopByHop(t *testing.T) {
 	}
 }
 
-// A page has the type that net/http would have found, or none if its handler wants
-// none.
+// A page has the type that net/http would detect, or none if its handler suppresses it.
 func TestContentType(t *testing.T) {
 	for name, c := range map[string]struct {
 		mark func(http.ResponseWriter, *http.Request)

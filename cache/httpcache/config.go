@@ -10,7 +10,7 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// What a Config means by zero.
+// The defaults of a Config.
 const (
 	DefaultNamespace = "http:v1"
 	DefaultName      = "twofold"
@@ -18,193 +18,187 @@ const (
 	DefaultKeep      = time.Hour
 )
 
-// DefaultHide returns the names that Config.Hide means by nil: headers by which proxies
-// say what a request was before, and which anybody can send.
+// DefaultHide returns the default of Config.Hide: headers by which proxies describe the original
+// request, and which any client can send.
 func DefaultHide() []string {
 	return []string{"Forwarded", "X-Forwarded-*", "X-Original-Url", "X-Rewrite-Url", "X-Http-Method-Override"}
 }
 
-// maxHeader is the most bytes of header that are stored with a response.
+// maxHeader is the largest header that is stored with a response, in bytes.
 const maxHeader = 64 << 10
 
 // Lifetime says what ends the life of a stored response.
 type Lifetime uint8
 
 const (
-	// FromResponse keeps a response for as long as it says itself, by the rules for a
-	// shared cache (RFC 9111), and as long as nobody invalidates it.
+	// FromResponse stores a response for as long as the response says, by the rules for a shared
+	// cache (RFC 9111), unless it is invalidated before.
 	FromResponse Lifetime = iota
 
-	// UntilInvalidated keeps a response until something that it was made of is
-	// invalidated, or for Policy's TTL. What it says of its lifetime is for caches
-	// further down.
+	// UntilInvalidated stores a response until something that it was made of is invalidated, or
+	// for Policy's TTL. What the response says of its lifetime is for caches further down.
 	UntilInvalidated
 )
 
-// Config says what a cache of responses is. Tiers is required unless Off is
-// set. With Tiers alone it is a shared cache as RFC 9111 describes it. The functions are
-// called by many goroutines at a time, and what they say of a path they must always say
-// of it, for keys are made of it.
+// Config configures a Cache. Tiers is required unless Off is set. With Tiers alone the Cache is a
+// shared cache as RFC 9111 describes it. Many goroutines call the functions concurrently. For the
+// same arguments a function must always return the same result, because keys are made of it.
 type Config struct {
-	// Tiers hold the responses. They stay open when the Cache is done with.
+	// Tiers hold the responses. They stay open when the Cache is closed.
 	Tiers *cache.Tiers
 
-	// Namespace and Tenant are where in Tiers. The tags that handlers record
-	// belong to Tenant. Empty: DefaultNamespace, cache.DefaultTenant.
+	// Namespace and Tenant place the entries in Tiers. The tags that handlers record belong to
+	// Tenant. Empty means DefaultNamespace and cache.DefaultTenant.
 	Namespace, Tenant string
 
-	// Policy changes how responses are kept. What it leaves out is: TTL policy.Forever,
-	// no jitter, nothing stale, no failure remembered. With FromResponse its TTL, Jitter,
-	// Stale and StaleIfError do not count: the response and Fallback say them.
+	// Policy changes how responses are kept. The defaults are: TTL policy.Forever, no jitter,
+	// nothing stale, no failure remembered. With FromResponse the response and Fallback say TTL,
+	// Stale and StaleIfError, and there is no Jitter. New then refuses a Policy that sets one of
+	// them.
 	Policy policy.Patch
 
-	// Lifetime says what ends the life of a response. Zero: FromResponse.
+	// Lifetime says what ends the life of a response. Zero means FromResponse.
 	Lifetime Lifetime
 
-	// KeyOnly shows the handler a request that is made of the key and nothing else, so
-	// that nothing else can be in a page. It is for a program's own handlers. Without it
-	// the handler sees the whole request of the client who asked first, but for Hide.
+	// KeyOnly shows the handler a request that is made of the key alone, so that nothing else can
+	// be in a page. It is for a program's own handlers. Without it the handler sees the whole
+	// request of the first client, except for Hide.
 	KeyOnly bool
 
-	// Fallback says how long a response is kept that does not say it. Zero: it is not
-	// stored. It is for FromResponse alone.
+	// Fallback says how long to keep a response that does not say it. Zero means that such a
+	// response is not stored. It is for FromResponse only.
 	Fallback Fallback
 
-	// Keep is how long a response with a validator is kept beyond all use, so that the
-	// handler can be asked whether it still stands. 0: DefaultKeep. It is for FromResponse
-	// alone.
+	// Keep is how long the cache keeps a response with a validator after it is no longer usable,
+	// so that it can revalidate it. Zero means DefaultKeep. It is for FromResponse only.
 	Keep time.Duration
 
-	// Targets are the names of response headers like Cache-Control that speak to this
-	// cache in particular (RFC 9213). The first that is there, and can be read, counts
-	// in place of Cache-Control and Expires. Nil: none. A cache at the edge of a network
-	// has "CDN-Cache-Control".
+	// Targets are the names of response headers like Cache-Control that are meant for this cache
+	// in particular (RFC 9213). The first one that is present and valid replaces Cache-Control
+	// and Expires. Nil means none. An edge cache has "CDN-Cache-Control".
 	Targets []string
 
-	// Hide are the request headers that the handler is not shown without KeyOnly: those
-	// by which a client could slip something into what all others get. A name may end in
-	// "*". Nil: DefaultHide.
+	// Hide are the request headers that the handler does not see without KeyOnly. With such a
+	// header a client could change the page that all other clients get. A name may end in "*".
+	// Nil means DefaultHide.
 	Hide []string
 
-	// Secure reports whether the scheme of a request is https. Nil: r.TLS says it. Behind
-	// something that ends TLS it has to look at what that says.
+	// Secure reports whether the scheme of a request is https. Nil means that r.TLS decides. If
+	// something in front ends TLS, Secure must read the header that it sets.
 	Secure func(*http.Request) bool
 
-	// IgnoreCookie names the cookies that no response depends on. The handler is not
-	// shown them. A request with any other goes past the cache. Nil: every cookie counts.
+	// IgnoreCookie names the cookies that no response depends on. The handler does not see them.
+	// A request with any other cookie bypasses the cache. Nil means that every cookie counts.
 	IgnoreCookie func(name string) bool
 
-	// SharedAuthorization lets requests with an Authorization header use the cache,
-	// which stores the response if it says public, s-maxage or must-revalidate (RFC 9111
-	// §3.5). It is for FromResponse alone.
+	// SharedAuthorization lets requests with an Authorization header use the cache, which stores
+	// the response if it says public, s-maxage or must-revalidate (RFC 9111 §3.5). It is for
+	// FromResponse only.
 	SharedAuthorization bool
 
-	// ClientMayRefresh reports whether the no-cache, max-age, min-fresh and max-stale of
-	// a request's Cache-Control count. Nil: nobody's do, for with them strangers make the
-	// handler work. The no-store and only-if-cached of everybody count.
+	// ClientMayRefresh reports whether a request's Pragma, and the no-cache, max-age and
+	// min-fresh of its Cache-Control, count. Nil means never: any client could make the handler
+	// work. The no-store and only-if-cached of every client count.
 	ClientMayRefresh func(*http.Request) bool
 
-	// Codec encodes responses for a remote tier. Nil: codec.CBOR, in which a
-	// body stays the bytes it is.
+	// Codec encodes responses for a remote tier. Nil means codec.CBOR, which keeps the bytes of a
+	// body as they are.
 	Codec codec.Codec
 
-	// Name is what the cache calls itself in Cache-Status. Empty: DefaultName.
+	// Name is the cache's name in Cache-Status. Empty means DefaultName.
 	Name string
 
-	// MaxBody is the longest body that is kept, in bytes. A longer one goes
-	// through to its client as it is written. 0: DefaultMaxBody.
+	// MaxBody is the longest body that is stored, in bytes. A longer one goes through to its
+	// client as it is written. Zero means DefaultMaxBody.
 	MaxBody int
 
-	// Statuses are the status codes of responses that are stored. Nil: with FromResponse
-	// all final ones, otherwise 200, 301, 404 and 410. Neither 206 nor 304 may be among
-	// them, nor 5xx without FromResponse.
+	// Statuses are the status codes of responses that are stored. Nil means all final ones with
+	// FromResponse, and 200, 301, 404 and 410 with UntilInvalidated. 206 and 304 are not allowed,
+	// and 5xx only with FromResponse.
 	Statuses []int
 
-	// StoreMissing says of a path whether its 404 or 410 is stored. Strangers
-	// choose paths; what they make up need not be remembered. Nil: all are.
+	// StoreMissing reports whether the 404 or 410 of a path is stored. Clients can make up any
+	// number of paths, and those need not be stored. Nil means all.
 	StoreMissing func(path string) bool
 
-	// Query returns the names of the query parameters that matter for a path;
-	// the others are dropped from the key and are not shown to the handler.
-	// Not ok, or a nil Query: all matter but those of Tracking.
+	// Query returns the names of the query parameters that matter for a path. The others are
+	// dropped from the key, and the handler does not see them. If ok is false, or Query is nil,
+	// all parameters matter except those of Tracking.
 	Query func(path string) (allowed []string, ok bool)
 
-	// Tracking reports whether a query parameter is there for advertisers and
-	// never matters. Nil: the function Tracking.
+	// Tracking reports whether a query parameter is for advertisers and never matters. Nil means
+	// the function Tracking.
 	Tracking func(name string) bool
 
-	// StatusKey tells clients the key of the entry, in Cache-Status. It is for debugging.
+	// StatusKey puts the key of the entry into Cache-Status, for debugging.
 	StatusKey bool
 
-	// Vary are request headers that responses may depend on, and that are part of the
-	// key. With FromResponse and without KeyOnly a response may vary on others as well,
-	// 8 at most: the cache learns them.
+	// Vary are request headers that responses may depend on, and that are part of the key. With
+	// FromResponse and without KeyOnly a response may vary on up to 8 other headers too. The
+	// cache learns their names.
 	Vary []VaryRule
 
-	// Bypass sends a request past the cache: to the handler, untouched. Nil:
-	// none.
+	// Bypass reports whether a request bypasses the cache. The handler then gets it unchanged.
+	// Nil means none.
 	Bypass func(*http.Request) bool
 
-	// Credentials are the headers, beside Authorization, Proxy-Authorization
-	// and Cookie, by which clients say who they are. Requests with one, or with
-	// a client certificate, go past the cache.
+	// Credentials are the headers by which clients identify themselves, besides Authorization,
+	// Proxy-Authorization and Cookie. Requests with one of them, or with a client certificate,
+	// bypass the cache.
 	Credentials []string
 
-	// AllowAuthorized lets a request use the cache all the same: the program
-	// knows that the response does not depend on who asks, for example because
-	// whether they may was checked before. The handler is not shown the
-	// credentials. Nil: none.
+	// AllowAuthorized lets a request with credentials use the cache. The program then promises
+	// that the response does not depend on the client, for example because it checked the
+	// permission before. The handler does not see the credentials. Nil means none.
 	AllowAuthorized func(*http.Request) bool
 
-	// Hosts are the values of Host, in lower case, that requests may use the
-	// cache with. Strangers choose Host, and each one is a copy of the site.
-	// Nil: every host that looks like one.
+	// Hosts are the values of Host, in lower case, for which requests use the cache. Clients
+	// choose Host, and each host is a copy of the site. Nil means every syntactically valid host.
 	Hosts []string
 
-	// Format names the kind of a response, for the statistics: "html", "rss". It
-	// is called with nil when there is no response. The first 32 names are
-	// counted apart, the others as "other". Nil: by Content-Type.
+	// Format names the kind of a response, for the statistics: "html", "rss". The header is nil
+	// when there is no response. The first 32 names are counted separately, the others as
+	// "other". Nil means by Content-Type.
 	Format func(path string, h http.Header) string
 
-	// TagHeaders are the headers by which a handler that does not call
-	// cache.Depend names the tags of its response, such as Surrogate-Key, whose
-	// tags spaces separate, or Cache-Tag, and any other, whose tags commas
-	// separate. They are taken off every response. One that names what is no tag,
-	// because it is too long or not UTF-8, is not stored. Nil: none.
+	// TagHeaders are headers by which a handler names the tags of its response, instead of
+	// cache.Depend. Spaces separate the tags of Surrogate-Key; commas separate those of Cache-Tag
+	// and of all others. The cache removes these headers from every response. It does not store a
+	// response with an invalid tag, one that is too long or not UTF-8. Nil means none.
 	TagHeaders []string
 
-	// IgnoreWrites switches off that a request of another method than GET, HEAD,
-	// OPTIONS and TRACE that is answered 2xx or 3xx invalidates all entries of its
-	// path, and of the paths that Location and Content-Location name.
+	// IgnoreWrites turns off invalidation by writes. A write is a request that is answered 2xx or
+	// 3xx, of a method other than GET, HEAD, OPTIONS and TRACE. By default it invalidates all
+	// entries of its path, and of the paths that Location and Content-Location name.
 	IgnoreWrites bool
 
-	// Encodings are the content codings, made by Gzip and Zstd, in which stored responses
-	// of 1 KiB and more are kept beside their plain form, each coding once it is asked
-	// for. Of those that a client likes the same, it gets the first. The handler is not
-	// shown Accept-Encoding then. Left as they are: what the handler has encoded or
-	// marked no-transform, types that are compressed already, what does not get
-	// smaller, what is not stored, and everything when Off is set. Nil: none.
+	// Encodings are the content codings, made by Gzip and Zstd, in which responses of 1 KiB and
+	// more are stored beside their plain form. Each coding is made on first request. Of codings
+	// that a client accepts equally, it gets the first. The handler then does not see
+	// Accept-Encoding.
+	//
+	// Some responses have no codings: those that the handler has encoded or marked no-transform,
+	// those of compressed types, those that do not get smaller, and those that are not stored.
+	// With Off there are no codings. Nil means none.
 	Encodings []Encoding
 
-	// ContextKeys are the keys of the context values that a handler may see with KeyOnly,
-	// when it renders for everybody. They must be the same for all requests. Routers
-	// that keep the parameters of a route in the context need theirs to be here.
+	// ContextKeys are the keys of the context values that a handler may see with KeyOnly, when it
+	// renders for everybody. The values must be the same for all requests. Add the keys of a
+	// router that keeps route parameters in the context.
 	ContextKeys []any
 
-	// NoAge leaves the Age header away. With it, a response that was made an
-	// hour ago and says max-age=60 is stale downstream as soon as it arrives,
-	// though it is as true as when it was made.
+	// NoAge leaves out the Age header. With Age, a response that was made an hour ago and says
+	// max-age=60 is stale downstream when it arrives, even though nothing has changed since.
 	NoAge bool
 
-	// Off turns the cache off: every client gets a rendering of its own. What
-	// clients see is the same, but for Age, Date and Cache-Status.
+	// Off turns the cache off: the handler renders for every client. Clients see the same
+	// responses, except for Age, Date and Cache-Status.
 	Off bool
 
-	// Logger is told what an operator should know; never a key or a body. Nil:
-	// slog.Default.
+	// Logger gets what an operator should know, never a key or a body. Nil means slog.Default.
 	Logger *slog.Logger
 
-	// Now is the clock. Nil: time.Now.
+	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
 }
 
@@ -213,12 +207,11 @@ type VaryRule struct {
 	// Header is the header's name.
 	Header string
 
-	// Normalize makes one value of all that mean the same to the handler, which
-	// sees what it returns in the header's place; "" leaves the header away. It
-	// is called with the lines of the header joined by ", ", or "" when there is
-	// none. Nil: as it is.
+	// Normalize returns one value for all values that mean the same to the handler. The handler
+	// sees the result in place of the header; "" removes the header. The argument is the lines of
+	// the header joined by ", ", or "" if there are none. Nil trims spaces.
 	Normalize func(value string) string
 
-	// On says of a path whether the rule holds there. Nil: everywhere.
+	// On reports whether the rule applies to a path. Nil means everywhere.
 	On func(path string) bool
 }

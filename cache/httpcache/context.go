@@ -6,18 +6,17 @@ import (
 	"slices"
 )
 
-// contextKeys are the keys whose values a handler may see beside the program's.
+// contextKeys are the keys of context values that every handler may see.
 var contextKeys = []any{http.ServerContextKey, http.LocalAddrContextKey}
 
-// plainContext is a client's context without what outer handlers have put into
-// it: whatever that is, it may be about the client, and what is rendered is for
-// everybody.
+// plainContext is a client's context without the values of outer handlers. Such a value may be
+// about the client, and the rendering is for everybody.
 type plainContext struct {
 	context.Context
 	keys []any
 }
 
-// Value returns the values of the known keys alone.
+// Value returns the values of the known keys only.
 func (c *plainContext) Value(key any) any {
 	if slices.Contains(contextKeys, key) || slices.Contains(c.keys, key) {
 		return c.Context.Value(key)
@@ -25,14 +24,14 @@ func (c *plainContext) Value(key any) any {
 	return nil
 }
 
-// AfterFunc spares package context a goroutine for each derived context.
+// AfterFunc saves package context a goroutine for each derived context.
 func (c *plainContext) AfterFunc(f func()) (stop func() bool) {
 	return context.AfterFunc(c.Context, f)
 }
 
-// asOfServer returns ctx as a handler of a server has it. Handlers such as a reverse proxy tell
-// by it whether they may panic when a body is cut short; otherwise they return as if it were
-// whole.
+// asOfServer returns ctx with http.ServerContextKey, as a server's handler has it. A handler such
+// as a reverse proxy panics on a cut body only if the key is there. Without the key it returns as
+// if the body were whole.
 func asOfServer(ctx context.Context) context.Context {
 	if ctx.Value(http.ServerContextKey) != nil {
 		return ctx

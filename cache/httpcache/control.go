@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Flush is FlushError for handlers that do not ask.
+// Flush is FlushError without the error.
 func (r *recorder) Flush() { _ = r.FlushError() }
 
-// FlushError sends what was written so far: a handler that asks for that has a
-// client that waits for each part, so the response is a stream.
+// FlushError sends what was written so far. A handler that flushes has a client that waits for
+// each part, so the response is a stream.
 func (r *recorder) FlushError() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -41,7 +41,7 @@ func (r *recorder) FlushError() error {
 	return http.NewResponseController(r.out).Flush()
 }
 
-// Hijack hands the connection over, if there is one.
+// Hijack hands over the connection, if there is one.
 func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c, err := r.connection()
 	if err != nil {
@@ -83,9 +83,8 @@ func (r *recorder) EnableFullDuplex() error {
 	return c.EnableFullDuplex()
 }
 
-// connection returns what controls the connection of the one client there is. A
-// handler that wants to while it renders for everybody has a client to deal with
-// after all.
+// connection returns the controller of the one client's connection. A handler that renders for
+// everybody and asks for it needs one client: recording stops.
 func (r *recorder) connection() (*http.ResponseController, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,9 +1,9 @@
-// Package httpcache keeps HTTP responses in the tiers of package [cache]: in front of a
+// Package httpcache stores HTTP responses in the tiers of package [cache]: in front of a
 // handler, and behind an http.Client.
 //
-// A site's own pages stay until what they were made of is invalidated. The handler names
-// that while it renders, and what it reads from other caches of the same Tiers it depends on
-// without a word. Whoever writes invalidates the same tags:
+// A site's own pages stay until the data they were made of is invalidated. The handler names
+// that data while it renders. The page also depends on everything that the handler reads from
+// other caches of the same Tiers. A write invalidates the same tags:
 //
 //	tiers, err := cache.Open(cache.TiersConfig{})
 //	pages, err := httpcache.New(httpcache.Config{
@@ -16,7 +16,7 @@
 //	http.ListenAndServe(addr, pages.Middleware(mux))
 //	// and after a write: tiers.Invalidate(ctx, invalidate.Tag(cache.DefaultTenant, "post:1"))
 //
-// In front of a handler or a proxy that one did not write, Tiers alone make a shared cache as
+// In front of a proxy, or of a handler from elsewhere, Tiers alone make a shared cache as
 // RFC 9111 describes it:
 //
 //	tiers, err := cache.Open(cache.TiersConfig{})
@@ -24,189 +24,220 @@
 //	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(origin) }}
 //	http.ListenAndServe(addr, shared.Handler(proxy))
 //
-// And a client's private cache:
+// A client's private cache:
 //
 //	tiers, err := cache.Open(cache.TiersConfig{})
 //	transport, err := httpcache.NewTransport(httpcache.TransportConfig{Tiers: tiers})
 //	client := &http.Client{Transport: transport}
 //	res, err := client.Get("https://example.com/feed")
 //
-// # Two words carry the design
+// # Two settings
 //
-// Config.Lifetime says who ends the life of an entry: the response itself (FromResponse),
-// or the program that invalidates what it was made of (UntilInvalidated). Both kinds can be
-// invalidated by key, path and tag. Config.KeyOnly says what a handler that renders for all
-// may see: what is in the key and nothing else, or the whole request of the client who asked
-// first. All four combinations are valid. A program's own pages want KeyOnly and
-// UntilInvalidated, with the values of VaryRules for what they depend on. The zero values are
-// for a handler one did not write, which finds everything where it expects it.
+// Config.Lifetime says what ends the life of an entry: the response itself (FromResponse),
+// or an invalidation by the program (UntilInvalidated). Both kinds can be invalidated by key,
+// path and tag.
 //
-// With the zero values it is the handler that decides what may be shared. One that knows its
-// clients by something else than Authorization, Cookie or Config.Credentials, such as their
-// address, or a value that outer handlers have put into the context, has to answer
-// Cache-Control: private, as it must behind any shared cache; or it gets KeyOnly.
-// At an edge set Hosts, for strangers choose Host; Secure, if something in front ends TLS; and
-// Targets to "CDN-Cache-Control", if responses may speak to the edge apart. More than that a
-// reverse proxy does not need.
+// Config.KeyOnly says what a handler sees when it renders for all clients: only what is in
+// the key, or the whole request of the first client.
+//
+// All four combinations are valid. For a program's own pages set KeyOnly and UntilInvalidated,
+// and list in Config.Vary the headers that the pages depend on. The zero values suit a handler
+// from elsewhere, which sees every header that it expects.
+//
+// With the zero values the handler decides what may be shared. A handler may know its clients
+// by something other than Authorization, Cookie or Config.Credentials, such as their address
+// or a context value of an outer handler. Such a handler must answer Cache-Control: private, as
+// behind any shared cache. Otherwise set KeyOnly.
+//
+// At an edge set three fields. Set Hosts, because clients choose Host. Set Secure if something
+// in front ends TLS. Set Targets to "CDN-Cache-Control" if responses have separate rules for
+// the edge.
 //
 // # What is stored
 //
-// Whole responses to GET, with a body of at most Config.MaxBody, a status of
-// Config.Statuses, and nothing in their header that speaks against it. HEAD, and a Range of
-// bytes, are answered from the same entries.
+// The cache stores whole responses to GET. The body is at most Config.MaxBody, the status is
+// one of Config.Statuses, and no header forbids it. The same entries answer HEAD and a Range
+// of bytes.
 //
-// With FromResponse a response is stored that names a lifetime (s-maxage, max-age, Expires),
-// or that Fallback gives one, or that can be asked about: it has an ETag or Last-Modified, and
-// says no-cache or a lifetime of zero. When its life is over it is kept for Config.Keep, and
-// the handler is asked whether it still stands, by If-None-Match and If-Modified-Since. It is
-// served stale within stale-while-revalidate and stale-if-error alone (RFC 5861), and not at
-// all after must-revalidate, proxy-revalidate or s-maxage. It may vary on up to 8 request
-// headers: the cache learns them, and each variant has an entry of its own.
+// With FromResponse the cache stores a response that names a lifetime (s-maxage, max-age,
+// Expires) or gets one from Fallback. It also stores a response that it can revalidate: one with
+// an ETag or Last-Modified that says no-cache or a lifetime of zero.
 //
-// With UntilInvalidated a response without an ETag gets a strong one, of its representation;
-// Date is left out. How long clients and caches further down may keep a response is theirs to
-// read: max-age, s-maxage and Expires are passed on and change nothing here. After
-// must-revalidate and proxy-revalidate it is not served stale.
+// When the lifetime is over, the cache keeps the response for Config.Keep and revalidates it with
+// If-None-Match and If-Modified-Since. It serves a stale response only within
+// stale-while-revalidate and stale-if-error (RFC 5861), and never after must-revalidate,
+// proxy-revalidate or s-maxage.
+//
+// A response may vary on up to 8 request headers. The cache learns their names, and each variant
+// has its own entry.
+//
+// With UntilInvalidated a response without an ETag gets a strong one, a hash of its
+// representation. Date is left out. The cache passes max-age, s-maxage and Expires on to
+// clients and to caches further down, and does not use them. After must-revalidate and
+// proxy-revalidate the response is not served stale.
 //
 // # What the key is
 //
-// The scheme, the host, the path as it was escaped, the query, and the request headers that
-// Config.Vary declares for the path, in words:
+// The key holds the scheme, the host, the path as it was escaped, the query, and the request
+// headers that Config.Vary declares for the path, in plain text:
 //
 //	default:http:v1:http//example.com/list?page=2|accept=application^2Fjson
 //
-// The query is sorted by name and spelled in one way; parameters for advertisers are dropped,
-// and, where Config.Query lists those that matter, all others. The handler is not shown what
-// was dropped. Variants that were learned, and encodings, have keys that begin with this one.
-// The library compares keys in full; a request whose key would be over its limit of 1 KiB goes
-// past the cache.
+// The query is sorted by name and spelled in one way. Parameters for advertisers are dropped. If
+// Config.Query lists the parameters that matter, all others are dropped too. The handler does not
+// see dropped parameters.
+//
+// The keys of learned variants and of encodings begin with this key. The library compares keys in
+// full. A request whose key would be longer than 1 KiB bypasses the cache.
 //
 // # What is never stored
 //
-// By the request: all methods but GET and HEAD; Authorization (but see
-// Config.SharedAuthorization), Proxy-Authorization, Cookie, the program's own credentials and
-// client certificates, unless Config.AllowAuthorized or IgnoreCookie lets them in; a body; an
-// upgrade; a Connection that names another header of the request; an event source; hosts that are not listed; paths with dot segments or empty ones,
-// absolute targets, queries with ";" or bad escapes; what Config.Bypass names; what is asked
-// for while another entry is being loaded. These requests reach the handler untouched, with
-// the connection to themselves. With Cache-Control: no-store a client gets what is there, or a
-// response of its own that is not stored, with only-if-cached what is there, or a 504. The
-// other words of a client's Cache-Control and Pragma count for Config.ClientMayRefresh alone:
-// if they counted for all, strangers could make the handler work.
+// These requests reach the handler unchanged, with direct access to the connection:
 //
-// By the response, and no option changes it: Set-Cookie; Cache-Control with private, no-store
-// or what is no directive at all (private and no-cache that are limited to some fields count as
-// without them); Vary on "*"; 206 and Content-Range; event streams; trailers; upgrades; a
-// Content-Length that is not the body's; informational responses, which are passed on. With
-// UntilInvalidated also no-cache, and Vary on what is not declared.
+//   - methods other than GET and HEAD;
+//   - Authorization (but see Config.SharedAuthorization), Proxy-Authorization, Cookie, the
+//     headers of Config.Credentials, and client certificates, unless Config.AllowAuthorized or
+//     IgnoreCookie admits them;
+//   - a body, an upgrade, a Connection that names another header of the request;
+//   - a request for an event stream;
+//   - hosts that are not listed;
+//   - paths with dot segments or empty segments, absolute targets, queries with ";" or bad
+//     escapes;
+//   - requests that Config.Bypass names;
+//   - requests in the context of another load.
 //
-// A response that grows over the cap goes on live to the client for whom it was begun. So
-// does one that is flushed before it is whole; with FromResponse, where it names a lifetime,
-// it is stored all the same, and others who wait for it get it when it is whole.
+// A client that says Cache-Control: no-store gets a stored response or one of its own, which is
+// not stored. A client that says only-if-cached gets a stored response or a 504. The other
+// directives of a client's Cache-Control and Pragma count only for Config.ClientMayRefresh. If
+// they counted for all clients, any client could make the handler work.
+//
+// These responses are never stored, and no option changes it:
+//
+//   - Set-Cookie;
+//   - Cache-Control with private, no-store or invalid syntax (private="field" and
+//     no-cache="field" count as private and no-cache);
+//   - Vary: *;
+//   - 206 and Content-Range;
+//   - event streams, trailers, upgrades;
+//   - a Content-Length that differs from the length of the body;
+//   - informational responses, which are passed on;
+//   - with UntilInvalidated also no-cache, and Vary on an undeclared header.
+//
+// A response that grows over MaxBody goes on live to the client that started it. A response that
+// is flushed before it is whole does the same. With FromResponse a flushed response that names a
+// lifetime is stored too; the clients that wait for it get it when it is whole.
 //
 // # Parts, conditions and codings
 //
 // A page of status 200 answers Range, If-Range, If-Match and If-Unmodified-Since as it
-// answers If-None-Match. With KeyOnly a page that is not there is made whole first.
-// Without, the request goes past the cache. (TestRange, TestRangeOfWhatIsNotThere,
+// answers If-None-Match. With KeyOnly a missing page is rendered whole first. Without KeyOnly
+// the request bypasses the cache. (TestRange, TestRangeOfWhatIsNotThere,
 // TestRangesAreThoseOfServeContent)
 //
-// With Config.Encodings a page is compressed once for each coding, and each coding is an
-// entry that the tiers keep beside the plain one. It ends with the page: what invalidates
-// one invalidates all. A page that is never fresh is compressed for each client. The
-// codings have validators of their own. (TestEncodedPages, TestEncodingsInherit,
-// TestEncodingsAgeWithTheirPages, TestCodingOfAPageThatIsReplaced)
+// With Config.Encodings a page is compressed once for each coding. Each coding is an entry
+// that the tiers keep beside the plain one. What invalidates the page invalidates its codings.
+// A page that is never fresh is compressed for each client. Each coding has its own
+// validators. (TestEncodedPages, TestEncodingsInherit, TestEncodingsAgeWithTheirPages,
+// TestCodingOfAPageThatIsReplaced)
 //
 // # Writes
 //
-// A request of a method that may write, and that is answered 2xx or 3xx, invalidates the
-// entries of its path, and of the paths of the same host that Location and
-// Content-Location name, before its client has the answer. When the log of the Tiers is
-// out of reach the client waits for as long as their InvalidateWait says, and
-// Stats.PendingWrites counts it. See Config.IgnoreWrites. (TestWrites,
-// TestWritesAreOverBeforeTheyAreAnswered, TestWritesOfAFleet, TestWritesWithoutALog)
+// A request of a method that may write, answered 2xx or 3xx, invalidates the entries of its
+// path before its client has the answer. It also invalidates the paths of the same host that
+// Location and Content-Location name. When the log of the Tiers is out of reach, the client
+// waits for up to their InvalidateWait, and Stats.PendingWrites counts the write. See
+// Config.IgnoreWrites. (TestWrites, TestWritesAreOverBeforeTheyAreAnswered,
+// TestWritesOfAFleet, TestWritesWithoutALog)
 //
 // # Guarantees
 //
-// Each names the test that holds it.
+// Each guarantee names the tests that hold it.
 //
-//  1. With KeyOnly, what is stored is made from its key alone. Without it nothing that
-//     Hide names, or that the key leaves out, is in it. (TestHandlerSeesTheKeyAlone,
+//  1. With KeyOnly a stored response is made from its key alone. Without it a stored response
+//     holds nothing that Hide names or that the key leaves out. (TestHandlerSeesTheKeyAlone,
 //     TestKeys, TestContextOfOuterHandlers, TestAllowAuthorized, TestPoisoning)
-//  2. What is not for everybody is given to nobody but its client, and made from the
-//     client's own request. That takes a second rendering only when something of that
-//     request was hidden. A response is not for everybody if it may not be stored; with
-//     UntilInvalidated, if it is marked so or its status answers one client only, such as
-//     302 or 401, and is not among those stored. (TestNeverShared, TestNeverAsked,
+//  2. A response that is not for everybody reaches its own client only, and is made from that
+//     client's own request. That takes a second rendering only when part of the request was
+//     hidden. A response is not for everybody if it may not be stored. With UntilInvalidated
+//     that means: it is marked so, or its status answers one client only, such as 302 or 401,
+//     and is not one of Config.Statuses. (TestNeverShared, TestNeverAsked,
 //     TestWaitersOfAPrivateResponse, TestSharedCacheNeverShares, TestRenewedAsPrivate,
 //     TestRefreshedForOthers, TestHandlerChangesItsRequest)
-//  3. Clients cannot tell. With UntilInvalidated, and but for Age, Date and Cache-Status, a site answers as it
-//     would with the cache off, to the byte, provided that its handler names what
-//     it depends on, and that what Query and Vary take for the same is the same to
-//     it. (TestTwins, TestHead, TestConditional)
-//  4. Invalidated means gone, stale or not, with all variants and encodings, also for a
-//     page that was being rendered, wherever in the rendering the invalidation falls, and
-//     for one that a 304 has renewed. (TestFillRaces, TestReadYourWrites, TestPagesInherit,
+//  3. Clients cannot see the cache. With UntilInvalidated a site answers as with the cache
+//     off, to the byte, except for Age, Date and Cache-Status. The handler must name what it
+//     depends on. It must also give one answer to all requests that Query and Vary treat as
+//     the same. (TestTwins, TestHead, TestConditional)
+//  4. An invalidated entry is gone, stale or not, with all variants and encodings. That holds
+//     for a page that is being rendered, at any point of the rendering, and for a page that a
+//     304 has renewed. (TestFillRaces, TestReadYourWrites, TestPagesInherit,
 //     TestStaleIfError, TestRenewedPagesInherit, TestInvalidatedWhileAsked,
 //     TestPurgeVariants, TestVaryModel)
-//  5. One rendering. However many clients want a page that is not there, the
-//     handler is asked once, as long as one of them waits; nobody's hanging up
-//     harms another. When the last has gone the handler's context is cancelled, and
-//     nothing is stored: who asks and runs should not be able to keep a site busy.
-//     A client that reads slowly harms no other either.
+//  5. Single flight. All clients that want a missing page at the same time share one
+//     rendering, as long as one of them waits. A client that disconnects, or reads slowly,
+//     does not harm another. When the last client has left, the handler's context is cancelled
+//     and nothing is stored: a client that disconnects must not keep the site busy.
 //     (TestCoalescing, TestHangUp, TestLastToHangUp, TestSlowReaderOfFlushed,
 //     TestHangUpIsNotRemembered, TestSharedCacheMerges)
-//  6. No queues for what cannot be shared. A key that was not for everybody is
-//     remembered for ten seconds, in a table of fixed size, and its clients are
-//     served side by side. (TestRememberedKeysDoNotQueue, TestMemoryIsBounded)
-//  7. Streams stream: at once, once, with no more of them in memory than
-//     Config.MaxBody, for longer than LoadTimeout, and until the client leaves.
-//     (TestStream, TestStreamOutlivesLoadTimeout, TestTooLarge, TestPrivateStream,
-//     TestFlushedAndStored, TestFlushedAndLeft, TestReverseProxy,
-//     TestResponseController)
-//  8. A panic breaks the connections of those who wait for the page, as it would have
-//     broken one, and is not stored. (TestPanicReachesWaiters, TestPanicIsNotStored,
-//     TestPanicInAStream)
-//  9. A client that has a page is not sent it again: If-None-Match and
-//     If-Modified-Since are answered 304 by RFC 9110 §13, by what was there and by
-//     what was not. (TestConditional, TestConditionalNeedsSuccess, TestGeneratedETag)
-//  10. Failures are not pages. A 5xx that names no lifetime is given to those who wait for it, and to nobody
-//     after them. Within stale-if-error, or the policy's StaleIfError, an older page stands
-//     in for it or for a panic; within stale-while-revalidate, or Stale, an older page is
-//     served while it is made anew; one that was invalidated, or says must-revalidate,
-//     never is. (TestFailureIsPassedOn, TestStaleIfError,
-//     TestStaleWhileRevalidate, TestStaleIfSlow, TestStaleIsNoExcuseForPrivate,
-//     TestSharedCache, TestSharedByProcesses, TestNoAnswer)
-//  11. Whatever strangers ask for, memory stays within the tier's budget, and the
-//     numbers of counters and of remembered keys within fixed ones. (TestFloods,
-//     TestCost, TestMemoryIsBounded)
+//  6. No queue for a response that cannot be shared. The cache remembers its key for ten
+//     seconds, in a table of fixed size, and serves the clients of the key side by side.
+//     (TestRememberedKeysDoNotQueue, TestMemoryIsBounded)
+//  7. Streams stream, at once and once. At most Config.MaxBody of a stream is in memory. It
+//     may last longer than LoadTimeout, until the client leaves. (TestStream,
+//     TestStreamOutlivesLoadTimeout, TestTooLarge, TestPrivateStream, TestFlushedAndStored,
+//     TestFlushedAndLeft, TestReverseProxy, TestResponseController)
+//  8. A panic breaks the connections of all clients that wait for the page, as it would have
+//     broken one connection. It is not stored. (TestPanicReachesWaiters,
+//     TestPanicIsNotStored, TestPanicInAStream)
+//  9. A client that has a page does not get it again. If-None-Match and If-Modified-Since are
+//     answered 304 by RFC 9110 §13, on a hit and on a miss. (TestConditional,
+//     TestConditionalNeedsSuccess, TestGeneratedETag)
+//  10. Failures are not pages. A 5xx that names no lifetime goes only to the clients that wait
+//     for it. Within stale-if-error, or the policy's StaleIfError, an older page replaces the
+//     5xx or the panic. Within stale-while-revalidate, or Stale, an older page is served
+//     while it is refreshed. An older page that was invalidated, or says must-revalidate, is
+//     never served. (TestFailureIsPassedOn, TestStaleIfError, TestStaleWhileRevalidate,
+//     TestStaleIfSlow, TestStaleIsNoExcuseForPrivate, TestSharedCache, TestSharedByProcesses,
+//     TestNoAnswer)
+//  11. Clients cannot exhaust memory. Entries stay within the tier's budget. The numbers of
+//     counters and of remembered keys are fixed. (TestFloods, TestCost, TestMemoryIsBounded)
 //
-// # What the handler has to keep to
+// # What the handler must do
 //
-// It may be called twice for one GET. When it looks at headers that no rule
-// declares it says so, in Vary or Cache-Control, in the 404 as in the 200. When it
-// reads something that may change it names that by cache.Depend, before or after.
-// It listens to its context, as behind any server: when a response turns out to be
-// for nobody the context ends and writes fail, and so it is after the policy's
-// LoadTimeout, when who waits gets a 503. That is also the answer while more
-// pages are being rendered than the Tiers allow. Its context has http.ServerContextKey, also
-// for Warm: a reverse proxy panics then when a body is cut short, and the half is not stored.
+// One GET may call the handler twice.
 //
-// Credentials that are not in one of the usual headers have to be named in
-// Config.Credentials; better, they are checked by a handler in front of the cache.
+// A handler that reads a header which no rule declares must say so, in Vary or Cache-Control,
+// in the 404 as in the 200. A handler that reads data which may change must name the data by
+// cache.Depend, before or after the read.
 //
-// # What clients are told
+// The handler must listen to its context, as behind any server. The context ends, and writes
+// fail, when no client needs the response, and after the policy's LoadTimeout. After the timeout
+// the waiting clients get a 503, or a 504 if must-revalidate forbids an older page. They also get
+// a 503 while the Tiers allow no more loads.
 //
-// Cache-Status (RFC 9211): "hit", "fwd=uri-miss; stored", "fwd=uri-miss; collapsed"
-// for who waited for another's rendering, "fwd=stale", "fwd=bypass" and
-// "fwd=method", with the reason as detail when a response was not stored: a name
-// that Stats uses too. "stored" means that the response was handed to the tiers for
-// keeping; Warm looks whether they did. With stale-if-error it is "fwd=stale;
-// fwd-status=500; detail=stale-if-error". ttl is left out when it has no end.
+// The context has http.ServerContextKey, also for Warm. With it a reverse proxy panics when a
+// body is cut short, so the half is not stored.
 //
-// Age counts from the beginning of the rendering; see Config.NoAge.
+// If clients send credentials in another header than the usual ones, name it in
+// Config.Credentials. It is better to check credentials in a handler in front of the cache.
 //
-// # In other words
+// # Cache-Status and Age
+//
+// Cache-Status (RFC 9211) says how the cache answered:
+//
+//   - "hit", with "detail=stale" if the page is stale;
+//   - "fwd=uri-miss", "fwd=vary-miss" or "fwd=stale" if the handler ran because there was no
+//     page, no variant for the client, or only an older page;
+//   - "fwd=request" if the handler ran because the client asked for a newer page;
+//   - "fwd=bypass" and "fwd=method" if the request did not use the cache.
+//
+// "stored" means that the tiers were given the response; Warm checks whether they kept it.
+// "collapsed" means that the client waited for another client's rendering. If a response was not
+// stored, detail has the reason, under the name that Stats uses. With stale-if-error it is
+// "fwd=stale; fwd-status=500; detail=stale-if-error". ttl is left out if it has no end.
+//
+// Age counts from the beginning of the rendering. See Config.NoAge.
+//
+// # Terms of other caches
 //
 //	nginx, Varnish, Rails                           here
 //	proxy_cache_key                                 Config.Vary, Query, Tracking, Hosts

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The tests that the documentation names are there.
+// The tests that the documentation names exist.
 func TestDocNamesTests(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -29,7 +29,7 @@ func TestDocNamesTests(t *testing.T) {
 	named := regexp.MustCompile(`\bTest[A-Z]\w+`).FindAllString(string(doc), -1)
 	for _, name := range named {
 		if !strings.Contains(tests.String(), "\nfunc "+name+"(") {
-			t.Errorf("%s is not there", name)
+			t.Errorf("%s does not exist", name)
 		}
 	}
 	if len(named) < 11 {

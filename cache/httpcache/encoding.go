@@ -11,16 +11,16 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Encoding is a content coding in which responses are kept beside their plain form.
-// Gzip and Zstd make one; the zero Encoding is refused. It may be used concurrently and
-// by several Caches.
+// Encoding is a content coding in which responses are stored beside their plain form. Gzip and
+// Zstd make one; New refuses the zero Encoding. It may be used concurrently and by several
+// Caches.
 type Encoding struct {
 	kind  kind
 	level int
-	pack  func(body []byte) []byte // nil: the level is not one of the kind
+	pack  func(body []byte) []byte // nil: the level is invalid
 }
 
-// kind is a content coding. Its number is a place in page.encoded.
+// kind is a content coding. Its number is an index of page.codings.
 type kind uint8
 
 const (
@@ -33,8 +33,8 @@ var kindNames = [kinds]string{asGzip: "gzip", asZstd: "zstd"}
 
 func (k kind) String() string { return kindNames[k] }
 
-// Gzip returns the coding that every client knows, at a level from 1, the fastest, to
-// 9, the smallest. 0: a level between.
+// Gzip returns the coding that every client knows, at a level from 1, the fastest, to 9, the
+// smallest. Zero means the default level of gzip.
 func Gzip(level int) Encoding {
 	e := Encoding{kind: asGzip, level: level}
 	if level < 0 || level > gzip.BestCompression {
@@ -45,7 +45,7 @@ func Gzip(level int) Encoding {
 	}
 	writers := sync.Pool{New: func() any {
 		w, err := gzip.NewWriterLevel(nil, level)
-		if err != nil { // the level was looked at
+		if err != nil { // impossible: the level is valid
 			panic(err)
 		}
 		return w
@@ -62,9 +62,9 @@ func Gzip(level int) Encoding {
 	return e
 }
 
-// Zstd returns the coding of RFC 8878, which is faster than gzip and smaller, and which
-// newer clients know, at a level from 1, the fastest, to 22, the smallest. 0: level 3.
-// Its windows are of 8 MiB at most, as RFC 9659 wants.
+// Zstd returns the coding of RFC 8878, at a level from 1, the fastest, to 22, the smallest. Zero
+// means level 3. It is faster than gzip and smaller, and newer clients know it. Its window is at
+// most 8 MiB, as RFC 9659 requires.
 func Zstd(level int) Encoding {
 	e := Encoding{kind: asZstd, level: level}
 	if level < 0 || level > 22 {
@@ -81,7 +81,7 @@ func Zstd(level int) Encoding {
 	return e
 }
 
-// encodings reports what is wrong with Config.Encodings.
+// encodings returns the faults of Config.Encodings.
 func (c *Config) encodings() (errs []error) {
 	var seen [kinds]bool
 	for i, e := range c.Encodings {

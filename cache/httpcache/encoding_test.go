@@ -19,7 +19,7 @@ import (
 
 var codings = []httpcache.Encoding{httpcache.Zstd(0), httpcache.Gzip(0)}
 
-// unpacked returns the body of an answer as it was before it was encoded.
+// unpacked returns the decoded body of an answer.
 func unpacked(t testing.TB, a answer) string {
 	t.Helper()
 	var r io.Reader = strings.NewReader(a.body)
@@ -48,7 +48,7 @@ func unpacked(t testing.TB, a answer) string {
 	return string(b)
 }
 
-// A client gets the coding that it likes best (RFC 9110 §12.5.3).
+// A client gets the coding that it prefers (RFC 9110 §12.5.3).
 func TestPreferredEncoding(t *testing.T) {
 	s := serve(t, text(5000), httpcache.Config{Encodings: codings})
 	for accept, want := range map[string]string{
@@ -70,8 +70,7 @@ func TestPreferredEncoding(t *testing.T) {
 	}
 }
 
-// Whatever a client accepts, it never gets a coding that it refuses, and always the
-// whole page.
+// A client never gets a coding that it refuses, and always gets the whole page.
 func TestEncodingsAreAcceptable(t *testing.T) {
 	s := serve(t, text(5000), httpcache.Config{Encodings: codings})
 	plain := s.get(t, "/").body
@@ -106,8 +105,7 @@ func TestEncodingsAreAcceptable(t *testing.T) {
 	})
 }
 
-// Codings are of whole pages of a kind that gets smaller; each has a validator of its
-// own.
+// Whole pages of a compressible kind get codings. Each coding has its own validator.
 func TestEncodedPages(t *testing.T) {
 	noise := make([]byte, 5000)
 	for i := range noise {
@@ -138,7 +136,7 @@ func TestEncodedPages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				if has := r.Header.Get("Accept-Encoding"); has != "" {
-					t.Errorf("the handler is told %q", has)
+					t.Errorf("the handler sees %q", has)
 				}
 				c.handler(w, r)
 			}, httpcache.Config{Encodings: codings})
@@ -177,7 +175,7 @@ func missingText5000(w http.ResponseWriter, r *http.Request) {
 	text(5000)(w, r)
 }
 
-// A range of an encoded page is one of its encoded bytes.
+// A range of an encoded page is a range of its encoded bytes.
 func TestRangeOfAnEncodedPage(t *testing.T) {
 	s := serve(t, text(5000, "ETag", `"v1"`), httpcache.Config{Encodings: codings})
 	whole := s.get(t, "/", "Accept-Encoding", "gzip").body
@@ -190,7 +188,7 @@ func TestRangeOfAnEncodedPage(t *testing.T) {
 	}
 }
 
-// What invalidates a page invalidates its codings, in all processes, however it is done.
+// What invalidates a page invalidates its codings, in all processes and by every method.
 func TestEncodingsInherit(t *testing.T) {
 	for name, c := range map[string]struct {
 		end func(*testing.T, server) error
@@ -232,7 +230,7 @@ func TestEncodingsInherit(t *testing.T) {
 	}
 }
 
-// An encoded page is as old as the plain one, whenever it was encoded.
+// An encoded page has the age of the plain one, whenever it was encoded.
 func TestEncodingsAgeWithTheirPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked int

@@ -4,11 +4,10 @@ import (
 	"strings"
 )
 
-// preferred returns the place in encodings of the one that an Accept-Encoding header
-// prefers (RFC 9110 §12.5.3), or -1 for the plain body. Of those that it likes the same
-// the first one counts, and all of them before the plain body. A client without the
-// header, or with an empty one, gets the plain body, and so does one that accepts
-// nothing that there is. An element that cannot be read is skipped.
+// preferred returns the index in encodings of the coding that an Accept-Encoding header prefers
+// (RFC 9110 §12.5.3), or -1 for the plain body. Of equal weights the first coding wins, and a
+// coding wins over the plain body. The plain body is for a client with no header or an empty one,
+// and for a client that accepts nothing offered. An invalid element is skipped.
 func preferred(lines []string, encodings []Encoding) int {
 	if len(lines) == 0 || len(encodings) == 0 {
 		return -1
@@ -48,8 +47,7 @@ func preferred(lines []string, encodings []Encoding) int {
 	return best
 }
 
-// preference reads an element of Accept-Encoding: a coding, and its weight in
-// thousandths.
+// preference reads an element of Accept-Encoding: a coding and its weight in thousandths.
 func preference(element string) (coding string, q int, ok bool) {
 	coding, weight, weighed := strings.Cut(element, ";")
 	coding = strings.Trim(coding, " \t")
@@ -64,7 +62,7 @@ func preference(element string) (coding string, q int, ok bool) {
 	return coding, q, ok
 }
 
-// thousandths reads a weight (RFC 9110 §12.4.2): 0 or 1, with three decimals at most.
+// thousandths reads a weight (RFC 9110 §12.4.2): 0 or 1, with at most three decimals.
 func thousandths(s string) (n int, ok bool) {
 	if s == "" || len(s) > 5 || s[0] != '0' && s[0] != '1' || len(s) > 1 && s[1] != '.' {
 		return 0, false

@@ -8,12 +8,12 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 )
 
-// minEncoded is the least body that is encoded, in bytes: a smaller one fits into one
-// packet as it is.
+// minEncoded is the smallest body that is encoded, in bytes. A smaller one fits into one packet
+// without it.
 const minEncoded = 1 << 10
 
-// offer notes on a page that is being made whether it is sent encoded. Of one whose kind
-// is, it says that it varies on what the client accepts, also when it is too short.
+// offer sets Encodes on a page that is being made. It adds Accept-Encoding to Vary for every page
+// of an encodable kind, also when the page is too short.
 func (c *Cache) offer(p *page) {
 	p.Encodes = false
 	if len(c.cfg.Encodings) == 0 || !encodable(p) {
@@ -26,8 +26,8 @@ func (c *Cache) offer(p *page) {
 	}
 }
 
-// encodable reports whether a page is of a kind that is sent encoded. Its handler may
-// have encoded it already, or may forbid it.
+// encodable reports whether a page is of a kind that is sent encoded. The handler may have
+// encoded it already, or may forbid it.
 func encodable(p *page) bool {
 	kind := p.get("Content-Type")
 	if kind == "" || len(p.Body) == 0 || len(p.values("Content-Encoding")) > 0 || len(p.values("Content-Range")) > 0 {
@@ -37,9 +37,8 @@ func encodable(p *page) bool {
 	return !d.has("no-transform") && gzhttp.DefaultContentTypeFilter(kind)
 }
 
-// encoded returns the page in a coding, or a page of status 0 when that is not smaller.
-// Old is what it may have been before; its body is taken over if it says that it is the
-// same.
+// encoded returns the page in a coding, or a page of status 0 if the coding is not smaller. It
+// reuses the body of old, the previous coding, if both have the same strong validator.
 func (p *page) encoded(e *Encoding, old *page) *page {
 	n := p.inCoding(e.kind)
 	if tag := n.get("Etag"); old != nil && strings.HasPrefix(tag, `"`) && tag == old.get("Etag") {
@@ -56,8 +55,8 @@ func (p *page) encoded(e *Encoding, old *page) *page {
 	return n
 }
 
-// inCoding returns the header of the page in a coding, without a length and a body. What
-// the header says of the bytes of the plain body is left out.
+// inCoding returns the page in a coding, without length and body. It leaves out the headers that
+// describe the bytes of the plain body.
 func (p *page) inCoding(k kind) *page {
 	n := p.same()
 	for _, name := range []string{"Content-Length", "Content-Md5", "Content-Digest", "Digest", "Repr-Digest"} {
@@ -71,14 +70,13 @@ func (p *page) inCoding(k kind) *page {
 	return n
 }
 
-// isCodingOf reports whether the page is a plain one in a coding, or says that it is not sent in it.
+// isCodingOf reports whether p was made by encoded from this version of plain.
 func (p *page) isCodingOf(plain *page, k kind) bool {
 	tag := plain.get("Etag")
 	return p.Made == plain.Made && (tag == "" || encodedTag(tag, k) == p.get("Etag"))
 }
 
-// encodedTag returns the validator of a page in a coding. What is no validator stays as
-// it is.
+// encodedTag returns the validator of a page in a coding. An invalid one stays as it is.
 func encodedTag(tag string, k kind) string {
 	if inner, ok := strings.CutSuffix(tag, `"`); ok && strings.Contains(inner, `"`) {
 		return inner + "-" + k.String() + `"`
@@ -86,7 +84,7 @@ func encodedTag(tag string, k kind) string {
 	return tag
 }
 
-// same returns a page with the same content, whose header may be changed.
+// same returns a copy of the page whose header may be changed.
 func (p *page) same() *page {
 	return &page{
 		Status: p.Status, Header: slices.Clone(p.Header), Body: p.Body, Made: p.Made, Format: p.Format, Encodes: p.Encodes,
@@ -94,7 +92,6 @@ func (p *page) same() *page {
 	}
 }
 
-// values returns the values of a header.
 func (p *page) values(name string) []string {
 	for _, f := range p.Header {
 		if f.Name == name {
@@ -104,7 +101,7 @@ func (p *page) values(name string) []string {
 	return nil
 }
 
-// or returns the page, or plain when it says that it is not smaller.
+// or returns the page, or plain if the page says that its coding is not smaller.
 func (p *page) or(plain *page) *page {
 	if p.Status == 0 {
 		return plain

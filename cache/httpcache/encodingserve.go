@@ -9,20 +9,18 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// Each coding of a page is an entry of its own beside that of the plain page, whose
-// loader reads the plain entry through the cache. So it inherits the tags, and what
-// invalidates the plain page invalidates it. A request always reads the plain entry
-// first, and takes only the coding of the very page that is there. So nothing needs to
-// be known here of lifetimes, of variants and of what clients ask of a page's age.
+// Each coding of a page is an entry beside the entry of the plain page. Its loader reads the
+// plain entry through the cache, so it inherits the tags: what invalidates the plain page
+// invalidates the coding. A request always reads the plain entry first, and takes only a coding
+// of exactly that page. So lifetimes, variants and limits on age need no code here.
 //
-// The page remembers its codings weakly, to spare the second look-up: it is the local
-// tier that keeps them, and counts them.
+// The page remembers its codings weakly, to save the second lookup. The local tier keeps them and
+// counts them.
 
-// coding is a page in a coding as its plain page remembers it.
+// coding is a page in a coding, as its plain page remembers it.
 type coding = weak.Pointer[page]
 
-// inCoding returns what is sent for a page that was fetched: the page in the coding that
-// the client prefers, or as it is.
+// inCoding returns the page to send for res: in the coding that the client prefers, or plain.
 func (x *exchange) inCoding(res cache.Result[*page], r *http.Request) *page {
 	c, p := x.c, res.Value
 	if !p.Encodes || p.only != nil {
@@ -40,11 +38,11 @@ func (x *exchange) inCoding(res cache.Result[*page], r *http.Request) *page {
 	}
 	if p.Asks || res.Stale || c.left(p) <= 0 {
 		if res.Source == cache.Load && (!x.led.Load() || reason(x.why.Load()) != none) {
-			return p // it is not stored
+			return p // the page is not stored
 		}
 		return p.encodedOnce(e, r.Header)
 	}
-	n := x.codingOf(p, e) // of what is not stored there is none
+	n := x.codingOf(p, e) // nil if the page is not stored
 	if n == nil {
 		return p
 	}
@@ -53,26 +51,25 @@ func (x *exchange) inCoding(res cache.Result[*page], r *http.Request) *page {
 	return n.or(p)
 }
 
-// encodedOnce returns a page in a coding for one client. The page is not fresh, so there
-// is no entry to keep that beside it.
+// encodedOnce returns a page in a coding for one client. The page is not fresh, so no entry keeps
+// the coding.
 func (p *page) encodedOnce(e *Encoding, request http.Header) *page {
 	if n := p.inCoding(e.kind); n.notModified(request) {
-		return n // without a body, which is not sent
+		return n // a 304 has no body
 	}
 	return p.encoded(e, nil).or(p)
 }
 
-// codingOf returns the entry of a page in a coding, which it makes if it is not there. It
-// returns nil when the plain entry is gone or is another page, and when there are too
-// many loads.
+// codingOf returns the entry of a page in a coding, and makes it if it is missing. It returns nil
+// if the plain entry is gone or is another page, or if there are too many loads.
 func (x *exchange) codingOf(p *page, e *Encoding) *page {
 	c := x.c
-	id := x.key + "|@encoding=" + e.kind.String() // no header's name has an "@"
+	id := x.key + "|@encoding=" + e.kind.String() // no header name has an "@"
 	if !c.fits(id) {
 		return nil
 	}
 	load := func(ctx context.Context, _ string) (*page, error) { return x.encode(ctx, e) }
-	for _, opts := range [][]cache.Option{{cache.AllowStale(false)}, {cache.MaxAge(0)}} { // that of an older page is made anew
+	for _, opts := range [][]cache.Option{{cache.AllowStale(false)}, {cache.MaxAge(0)}} { // replace the coding of an older page
 		res, err := c.pages.Fetch(x.ctx, id, load, opts...)
 		if err != nil || res.Value == nil || res.Value.refused != none {
 			return nil
@@ -101,7 +98,7 @@ func (x *exchange) encode(ctx context.Context, e *Encoding) (*page, error) {
 	switch {
 	case !c.cfg.until():
 		f.SetTTL(c.left(p))
-		f.SetKeep(c.cfg.Keep) // a renewed page may have the same body
+		f.SetKeep(c.cfg.Keep) // a refreshed page may have the same body
 	case c.lines.ttl > 0:
 		f.SetTTL(c.lines.ttl - plain.Age)
 	}
@@ -109,7 +106,7 @@ func (x *exchange) encode(ctx context.Context, e *Encoding) (*page, error) {
 	return p.encoded(e, old), nil
 }
 
-// left returns for how long a page is fresh yet, by what it says.
+// left returns how much longer a page is fresh, by what the page says.
 func (c *Cache) left(p *page) time.Duration {
 	if c.cfg.until() {
 		return maxLifetime

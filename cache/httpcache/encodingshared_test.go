@@ -10,11 +10,11 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// Variants have codings of their own.
+// Each variant has its own codings.
 func TestEncodedVariants(t *testing.T) {
 	s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if accept := r.Header["Accept-Encoding"]; len(accept) > 0 {
-			t.Errorf("the handler is told %q", accept)
+			t.Errorf("the handler sees %q", accept)
 		}
 		text(5000, "Vary", "Accept-Language, Accept-Encoding", "Cache-Control", "max-age=60")(w, r)
 		fmt.Fprint(w, r.Header.Get("Accept-Language"))
@@ -31,8 +31,8 @@ func TestEncodedVariants(t *testing.T) {
 	}
 }
 
-// A page that is never served without asking is encoded each time, and its client asks
-// with the validator of the coding.
+// A page that is revalidated before every use is encoded each time. Its client revalidates with
+// the validator of the coding.
 func TestEncodedPageThatIsAlwaysAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &origin{script: [][]string{
@@ -64,8 +64,8 @@ func TestEncodedPageThatIsAlwaysAskedFor(t *testing.T) {
 	})
 }
 
-// A coding is of the page that is there: when that is replaced before its time, so is the
-// coding, for all clients.
+// A coding belongs to the stored page. When that page is replaced early, the coding is replaced
+// for all clients.
 func TestCodingOfAPageThatIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -86,7 +86,7 @@ func TestCodingOfAPageThatIsReplaced(t *testing.T) {
 	})
 }
 
-// What is not stored is not encoded, and costs its clients no second rendering.
+// A response that is not stored is not encoded, and does not need a second rendering.
 func TestWhatIsNotStoredIsNotEncoded(t *testing.T) {
 	for name, header := range map[string][]string{
 		"private": {"Cache-Control", "private"}, "silent": nil, "stream": {"Content-Length", "3000000"},
@@ -105,7 +105,7 @@ func TestWhatIsNotStoredIsNotEncoded(t *testing.T) {
 	}
 }
 
-// A page that is renewed by a 304 keeps its coding, with the new header.
+// A page that a 304 renews keeps its coding, with the new header.
 func TestRenewedPageInACoding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &origin{script: [][]string{
@@ -133,8 +133,8 @@ func TestRenewedPageInACoding(t *testing.T) {
 	})
 }
 
-// What a client wants a part of, or on a condition, passes through to a handler that sees
-// whole requests, unless the whole is there.
+// A request for a range, or with a condition, goes to a handler that sees whole requests, unless
+// the page is stored.
 func TestRangeOfWhatIsNotThere(t *testing.T) {
 	asked := 0
 	s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -172,8 +172,7 @@ func TestRangeOfWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// Tags that a response names hold for it also when it is renewed, and those of the 304
-// are added.
+// The tags of a response remain when it is renewed, and the tags of the 304 are added.
 func TestTagHeadersOfARenewal(t *testing.T) {
 	for _, tag := range []string{"old", "new"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -198,7 +197,7 @@ func TestTagHeadersOfARenewal(t *testing.T) {
 	}
 }
 
-// A response with something that is no tag is not stored, and is its client's own.
+// A response with an invalid tag is not stored, and reaches only its own client.
 func TestBadTagHeader(t *testing.T) {
 	o := &origin{script: [][]string{{"Cache-Control", "max-age=5", "Cache-Tag", strings.Repeat("x", 1000)}}}
 	s := proxied(t, o, httpcache.Config{TagHeaders: tagHeaders})

@@ -15,7 +15,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// A body that was cut short is stored by no way of asking for it.
+// A body that was cut short is never stored, by any kind of request.
 func TestWarmIsNotCutShort(t *testing.T) {
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=60")
@@ -35,7 +35,7 @@ func TestWarmIsNotCutShort(t *testing.T) {
 	}
 }
 
-// A handler that flushes what it answers to the cache answers the cache all the same.
+// A handler that flushes its answer to a revalidation still answers the cache.
 func TestFlushedToTheCache(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
@@ -70,7 +70,7 @@ func TestFlushedToTheCache(t *testing.T) {
 	}
 }
 
-// A page is as old as its header, however long its body takes.
+// The age of a page counts from its header, even if its body takes long.
 func TestSlowBodyIsNoYounger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0

@@ -24,7 +24,7 @@ func ask(h http.Handler, method, path string, header ...string) *httptest.Respon
 	return w
 }
 
-// A page is compressed once for each coding. Its handler writes it plain.
+// A page is compressed once for each coding. Its handler writes the plain body.
 func ExampleConfig_encodings() {
 	ctx := context.Background()
 	tiers, err := cache.Open(cache.TiersConfig{})

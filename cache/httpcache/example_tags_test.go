@@ -10,7 +10,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// A handler that knows nothing of the cache names the tags of its responses in a header.
+// A handler that does not know the cache names the tags of its responses in a header.
 func ExampleCache_PurgeTags() {
 	ctx := context.Background()
 	tiers, err := cache.Open(cache.TiersConfig{})
@@ -44,8 +44,8 @@ func ExampleCache_PurgeTags() {
 	// httpcache: purge tags: tag 1 of 1: invalidate: bad scope: tag is empty
 }
 
-// A write that succeeds invalidates its path, unless IgnoreWrites is set: then the
-// handler has to name what it changes itself.
+// A successful write invalidates its path. With IgnoreWrites the handler must invalidate what it
+// changes.
 func ExampleConfig_ignoreWrites() {
 	ctx := context.Background()
 	tiers, err := cache.Open(cache.TiersConfig{})

@@ -16,7 +16,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// how returns what Cache-Status says, but for the seconds that are left.
+// how returns Cache-Status without the ttl.
 func how(res *httptest.ResponseRecorder) string {
 	s, _, _ := strings.Cut(res.Header().Get("Cache-Status"), ";ttl=")
 	return s
@@ -35,7 +35,7 @@ func example(cfg httpcache.Config) (pages *httpcache.Cache, tiers *cache.Tiers, 
 	return pages, tiers, func() { _ = tiers.Close(context.Background()) }
 }
 
-// A site's own pages stay until what they were made of is invalidated.
+// A site's own pages stay until the data they were made of is invalidated.
 func Example() {
 	ctx := context.Background()
 	pages, tiers, done := example(httpcache.Config{KeyOnly: true, Lifetime: httpcache.UntilInvalidated})
@@ -64,7 +64,7 @@ func Example() {
 	// new twofold;fwd=uri-miss;stored
 }
 
-// In front of a reverse proxy, with the zero Config, it is a shared cache.
+// In front of a reverse proxy, the zero Config is a shared cache.
 func Example_reverseProxy() {
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/public" {
@@ -92,8 +92,8 @@ func Example_reverseProxy() {
 	// /mine twofold;fwd=bypass;detail=not-cacheable-a-moment-ago
 }
 
-// What the key is made of: Query lists the parameters that matter, Vary the headers, with few
-// values each.
+// The parts of a key: Query lists the parameters that matter, Vary the headers, with few values
+// each.
 func ExampleConfig_key() {
 	pages, _, done := example(httpcache.Config{
 		KeyOnly: true, Lifetime: httpcache.UntilInvalidated,
@@ -118,7 +118,7 @@ func ExampleConfig_key() {
 	// default:http:v1:https//example.com/list?page=2|accept-language=en true
 }
 
-// Requests that say who asks go past the cache, unless the program knows better.
+// Requests with credentials bypass the cache, unless the program allows them.
 func ExampleConfig_credentials() {
 	pages, _, done := example(httpcache.Config{
 		KeyOnly: true, Lifetime: httpcache.UntilInvalidated,
@@ -139,8 +139,8 @@ func ExampleConfig_credentials() {
 	// X-Api-Key twofold;hit
 }
 
-// Where responses are silent, Fallback says how long they live. A target field speaks to this
-// cache, and Cache-Control to those further down.
+// Fallback gives a lifetime to responses that name none. A target field is for this cache, and
+// Cache-Control is for caches further down.
 func ExampleConfig_lifetimes() {
 	shared, _, done := example(httpcache.Config{
 		Fallback: httpcache.Fallback{TTL: time.Minute, StaleIfError: time.Hour},
@@ -164,7 +164,7 @@ func ExampleConfig_lifetimes() {
 	// /targeted twofold;hit
 }
 
-// A page is there before anybody asks, and is gone or stale by a call.
+// Warm stores a page before the first request. Purge and Expire end it or make it stale.
 func ExampleHandler_Warm() {
 	ctx := context.Background()
 	pages, _, done := example(httpcache.Config{KeyOnly: true, Lifetime: httpcache.UntilInvalidated, Hosts: []string{"example.com"}})
@@ -184,7 +184,7 @@ func ExampleHandler_Warm() {
 	// twofold;fwd=uri-miss;stored
 }
 
-// Validators and 304 without a cache.
+// Conditional adds validators and 304 without a cache.
 func ExampleConditional() {
 	site := httpcache.Conditional(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "page") }))
 	first := ask(site, http.MethodGet, "/")

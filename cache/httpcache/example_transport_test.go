@@ -13,7 +13,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// clock is a server whose answers are good for a minute.
+// clock is a server whose answers are fresh for a minute.
 func clock() *httptest.Server {
 	n := 0
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -26,7 +26,7 @@ func clock() *httptest.Server {
 	}))
 }
 
-// read reads a response.
+// read returns the body of a response.
 func read(resp *http.Response, err error) string {
 	if err != nil {
 		return err.Error()
@@ -39,7 +39,7 @@ func read(resp *http.Response, err error) string {
 	return string(b)
 }
 
-// A client that keeps what it was answered, as long as the server lets it.
+// A client that stores responses for as long as the server allows.
 func ExampleNewTransport() {
 	tiers, err := cache.Open(cache.TiersConfig{})
 	if err != nil {
@@ -56,7 +56,7 @@ func ExampleNewTransport() {
 
 	fmt.Println(read(client.Get(server.URL)))
 	fmt.Println(read(client.Get(server.URL)))
-	read(client.Post(server.URL, "text/plain", nil)) // may change what the URL names
+	read(client.Post(server.URL, "text/plain", nil)) // may change the resource
 	fmt.Println(read(client.Get(server.URL)))
 	// Output:
 	// answer 1
@@ -64,7 +64,7 @@ func ExampleNewTransport() {
 	// answer 2
 }
 
-// A poll asks the server whether what is there still stands.
+// A poll revalidates the stored response.
 func ExampleTransport_RoundTrip() {
 	tiers, err := cache.Open(cache.TiersConfig{})
 	if err != nil {
@@ -101,7 +101,7 @@ func ExampleTransport_RoundTrip() {
 	// the feed [example;fwd=request;fwd-status=304;stored]
 }
 
-// A response is forgotten when the program knows better than the server.
+// The program invalidates a response that the server calls fresh.
 func ExampleTransport_Purge() {
 	tiers, err := cache.Open(cache.TiersConfig{})
 	if err != nil {
@@ -132,7 +132,7 @@ func ExampleTransport_Purge() {
 	// 2
 }
 
-// Where responses name no lifetime, a tenth of their age is a usual one.
+// For responses that name no lifetime, a tenth of their age is usual.
 func ExampleFallback() {
 	tiers, err := cache.Open(cache.TiersConfig{})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/codec"
 )
 
-// What fuzz tests look at from inside.
+// Internals that fuzz tests use.
 var (
 	Normalize         = normalize
 	IsNormal          = isNormal
@@ -17,12 +17,12 @@ var (
 	SplitTags         = splitTags
 )
 
-// Learned is Cache.learned of the zero Config's way to key a path.
+// Learned is Cache.learned for the path "/".
 func (c *Cache) Learned(lines []string) ([]string, bool) {
 	return c.learned(&target{path: "/", escaped: "/"}, lines)
 }
 
-// Send answers r with a page as a remote tier may hold it, encoded, if it can be sent.
+// Send answers r with an encoded page from a remote tier, if the page can be sent.
 func (c *Cache) Send(w http.ResponseWriter, r *http.Request, stored []byte) {
 	var p *page
 	if err := codec.CBOR.Unmarshal(stored, &p); err != nil || !p.sound() {
@@ -36,7 +36,7 @@ func (c *Cache) Send(w http.ResponseWriter, r *http.Request, stored []byte) {
 	c.answer(w, r, p, line, age)
 }
 
-// Encoded is a page as a remote tier holds it.
+// Encoded returns a page as a remote tier stores it.
 func Encoded(status int, h http.Header, body []byte) []byte {
 	p := newPage(status, h, body, time.Now(), true)
 	p.Vary = selection(h, []string{"Accept"})
@@ -47,8 +47,8 @@ func Encoded(status int, h http.Header, body []byte) []byte {
 	return b
 }
 
-// Seconds is directives.seconds of what parseCacheControl returned.
+// Seconds is directives.seconds.
 func Seconds(d map[string][]string, name string) (int64, bool) { return directives(d).seconds(name) }
 
-// MemorySlots is how many keys are remembered at most.
+// MemorySlots is how many keys can be remembered.
 const MemorySlots = memorySlots

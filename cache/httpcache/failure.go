@@ -7,13 +7,13 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// refusedTo answers a client that waited for what is not for everybody.
+// refusedTo answers a client that waited for a response that is not for everybody.
 func (c *Cache) refusedTo(x *exchange, w http.ResponseWriter, r *http.Request, why reason) {
 	x.asked(c.cfg.Format(x.t.path, nil))
 	c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(why)))
 }
 
-// failedWith answers a client for whom there is no page.
+// failedWith answers a client after a load has failed.
 func (x *exchange) failedWith(w http.ResponseWriter, r *http.Request, err error) {
 	c := x.c
 	if f, ok := errors.AsType[*failure](err); ok {
@@ -50,7 +50,7 @@ func (x *exchange) failedWith(w http.ResponseWriter, r *http.Request, err error)
 	unavailable(w, status)
 }
 
-// cause returns what is under the library's error, which names the key.
+// cause returns the error inside the library's error, which names the key.
 func cause(err error) error {
 	if e, ok := errors.AsType[*cache.Error](err); ok {
 		return e.Err
@@ -58,8 +58,8 @@ func cause(err error) error {
 	return err
 }
 
-// repanic returns what to panic with in the place of a handler that did: the same,
-// as far as net/http cares; otherwise with the handler's own stack.
+// repanic returns what to panic with after a handler panicked. For http.ErrAbortHandler and for
+// Goexit it is http.ErrAbortHandler, otherwise an error with the handler's own stack.
 func repanic(err error) any {
 	p, ok := errors.AsType[*cache.PanicError](err)
 	if !ok || errors.Is(p, http.ErrAbortHandler) {
@@ -68,8 +68,8 @@ func repanic(err error) any {
 	return p
 }
 
-// unavailable answers when the handler did not answer in time, or was not asked
-// because too many are. It is also what a client gets that has left.
+// unavailable answers when there is no response: the handler did not answer in time, or too many
+// loads run. A client that has left gets it too.
 func unavailable(w http.ResponseWriter, status int) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -77,11 +77,11 @@ func unavailable(w http.ResponseWriter, status int) {
 	http.Error(w, http.StatusText(status), status)
 }
 
-// logPanic tells the operator of a panic that no client notices.
+// logPanic logs a panic that no client notices.
 func (c *Cache) logPanic(p *cache.PanicError) {
 	if p == nil || errors.Is(p, http.ErrAbortHandler) {
 		return
 	}
-	// The stack, but not what the handler panicked with: it may be a value.
+	// Log the stack, but not the panic value: it may hold data.
 	c.cfg.Logger.Error("httpcache: a handler panicked, and an older page is served", "stack", string(p.Stack))
 }

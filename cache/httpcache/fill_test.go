@@ -13,7 +13,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// source is what pages are made from.
+// source is the data that pages are made from.
 type source struct {
 	version    atomic.Int64
 	dependLate bool
@@ -36,20 +36,20 @@ func (s *source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "version ", v)
 }
 
-// A fill that read its source before a write is not served to anybody who asks
-// when the write's invalidation has returned, wherever in the fill the write
-// falls, and whenever in its course the handler says what it depends on. (W-E5)
+// A page whose handler read the source before a write is never served after the write's
+// invalidation has returned. That holds for every point of the rendering at which the write
+// falls, and for every point at which the handler calls Depend. (W-E5)
 func TestFillRaces(t *testing.T) {
 	type step int
 	const (
 		beforeRead step = iota
 		afterRead
-		asWritten // between the handler's return and the end of the fill: both run at once
+		asWritten // between the handler's return and the end of the load: both run concurrently
 	)
 	for _, write := range []step{beforeRead, afterRead, asWritten} {
 		for _, invalidate := range []step{beforeRead, afterRead, asWritten} {
 			if invalidate < write {
-				continue // then the writer would be wrong
+				continue // here the writer would be wrong
 			}
 			for _, late := range []bool{false, true} {
 				t.Run(fmt.Sprint(write, invalidate, late), func(t *testing.T) {
@@ -90,8 +90,8 @@ func TestFillRaces(t *testing.T) {
 	}
 }
 
-// Readers and a writer at full speed: once an invalidation has returned, no reader
-// sees what was there before.
+// Readers and a writer run at full speed. After an invalidation has returned, no reader sees the
+// old page.
 func TestReadYourWrites(t *testing.T) {
 	nothing := func() {}
 	h := &source{before: nothing, after: nothing}
@@ -121,14 +121,14 @@ func TestReadYourWrites(t *testing.T) {
 		s.invalidate(t, "source")
 		written.Store(v)
 		if a := s.get(t, "/"); a.body != fmt.Sprint("version ", v) {
-			t.Errorf("the writer of version %d was told %v", v, a)
+			t.Errorf("the writer of version %d got %v", v, a)
 		}
 	}
 	close(done)
 	wg.Wait()
 }
 
-// What a page depends on is invalidated; other pages stay.
+// An invalidation ends the pages that depend on it and no others.
 func TestPrecision(t *testing.T) {
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		cache.Depend(r.Context(), r.URL.Path)
@@ -141,8 +141,7 @@ func TestPrecision(t *testing.T) {
 	}
 }
 
-// A page that reads other cached values depends on what they depend on, also when
-// reading them was a hit.
+// A page that reads other cached values inherits their dependencies, also when the read is a hit.
 func TestPagesInherit(t *testing.T) {
 	tiers := openTiers(t, cache.TiersConfig{})
 	n := 0

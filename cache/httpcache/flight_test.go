@@ -15,8 +15,8 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// crowd sends n requests at once, the first of them first, and returns the answers;
-// release is called when all of them wait.
+// crowd sends n requests concurrently, the first one first, and returns the answers. It calls
+// release when all of them wait.
 func crowd(t *testing.T, s server, n int, release func(), request func(i int) *http.Request) []answer {
 	answers := make([]answer, n)
 	var wg sync.WaitGroup
@@ -33,7 +33,7 @@ func crowd(t *testing.T, s server, n int, release func(), request func(i int) *h
 	return answers
 }
 
-// However many clients want a page that is not there, the handler is asked once.
+// Any number of clients that want a missing page share one rendering.
 func TestCoalescing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, h := newGate(), new(counted)
@@ -60,8 +60,8 @@ func TestCoalescing(t *testing.T) {
 	})
 }
 
-// What turns out to be for one client alone is given to none that waited for it:
-// each is answered from its own request. From then on nobody waits for anybody.
+// A response for one client reaches no client that waited for it. Each is answered from its own
+// request. After that, no client waits for another.
 func TestWaitersOfAPrivateResponse(t *testing.T) {
 	marks := map[string]func(http.ResponseWriter, *http.Request){
 		"cookie":   set("Set-Cookie", "id=1"),
@@ -86,7 +86,7 @@ func TestWaitersOfAPrivateResponse(t *testing.T) {
 				})
 				for i, a := range answers {
 					if want := fmt.Sprint("hello ", i); a.body != want {
-						t.Errorf("client %d was told %q", i, a.body)
+						t.Errorf("client %d got %q", i, a.body)
 					}
 				}
 			})
@@ -94,8 +94,8 @@ func TestWaitersOfAPrivateResponse(t *testing.T) {
 	}
 }
 
-// A key that was not for everybody is rendered by each client at once, side by
-// side; after a while it gets another chance.
+// Clients of a key that is not for everybody get their own renderings, side by side. After ten
+// seconds the key is tried again.
 func TestRememberedKeysDoNotQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		private, block := true, newGate()
@@ -125,7 +125,7 @@ func TestRememberedKeysDoNotQueue(t *testing.T) {
 	})
 }
 
-// The memory has no more slots for more keys, and no key is taken for another.
+// The memory does not grow with the number of keys, and confuses no keys.
 func TestMemoryIsBounded(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/private") {
@@ -142,8 +142,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// A client that hangs up takes nothing from those who still wait; when nobody
-// does, the handler is told to stop, and nothing is stored.
+// A client that disconnects does not harm clients that still wait. When no client waits, the
+// handler's context ends and nothing is stored.
 func TestHangUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, h := newGate(), new(counted)
@@ -157,13 +157,13 @@ func TestHangUp(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			if a := do(s, request(t, http.MethodGet, "/").WithContext(ctx)); a.status != http.StatusServiceUnavailable {
-				t.Errorf("who hung up got %v", a)
+				t.Errorf("the client that left got %v", a)
 			}
 		})
 		<-g.reached
 		wg.Go(func() {
 			if a := s.get(t, "/"); a.body != "rendering 1" || a.how() != "fwd=uri-miss;collapsed" {
-				t.Errorf("who waited got %v", a)
+				t.Errorf("the waiting client got %v", a)
 			}
 		})
 		synctest.Wait()
@@ -177,10 +177,9 @@ func TestHangUp(t *testing.T) {
 	})
 }
 
-// Also not if the handler goes on as if nothing had happened: what it left out, for
-// its context had ended, nobody knows.
+// The same holds if the handler ignores its context: it may have left out part of the page.
 func TestLastToHangUp(t *testing.T) {
-	for range 20 { // two things happen at once; either may be first
+	for range 20 { // both happen at once; either may be first
 		lastHangsUp(t)
 	}
 }
@@ -208,13 +207,13 @@ func lastHangsUp(t *testing.T) {
 		wait = false
 		synctest.Wait()
 		if a := s.get(t, "/"); a.hit() {
-			t.Errorf("stored for nobody: %v", a)
+			t.Errorf("stored without a client: %v", a)
 		}
 	})
 }
 
-// Who hangs up cannot keep a page out of the cache: what the handler answers to that
-// is not remembered.
+// A client that disconnects cannot keep a page out of the cache. The handler's answer to the
+// disconnect is not remembered.
 func TestHangUpIsNotRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wait := true
@@ -239,8 +238,7 @@ func TestHangUpIsNotRemembered(t *testing.T) {
 	})
 }
 
-// A panic reaches everybody who waits for the page, and the next client tries
-// anew.
+// A panic reaches all clients that wait for the page. The next client starts a new rendering.
 func TestPanicReachesWaiters(t *testing.T) {
 	for name, value := range map[string]any{"abort": http.ErrAbortHandler, "other": errors.New("oops")} {
 		t.Run(name, func(t *testing.T) {
@@ -274,7 +272,7 @@ func TestPanicReachesWaiters(t *testing.T) {
 	}
 }
 
-// A handler that ends its goroutine hurts nobody else.
+// A handler that ends its goroutine harms no other request.
 func TestGoexit(t *testing.T) {
 	s := serve(t, func(http.ResponseWriter, *http.Request) { goexit() }, httpcache.Config{})
 	if a := s.get(t, "/"); a.status != http.StatusServiceUnavailable || a.header.Get("Cache-Control") != "no-store" {
@@ -282,8 +280,8 @@ func TestGoexit(t *testing.T) {
 	}
 }
 
-// A page that asks for a page while it is made gets it from the handler, and
-// depends on what that depends on.
+// A page that requests another page while it is rendered gets it from the handler, and inherits
+// its dependencies.
 func TestNested(t *testing.T) {
 	var s server
 	n := 0
@@ -308,7 +306,7 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// When the tiers are closed the site goes on without them.
+// When the tiers are closed the site works without them.
 func TestClosedTiers(t *testing.T) {
 	h := new(counted)
 	s := serve(t, h.ServeHTTP, httpcache.Config{})

@@ -14,8 +14,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// Strangers choose hosts, paths and queries; what they choose takes no more memory
-// than the tier may have, and no counter more than there are.
+// Clients choose hosts, paths and queries. Their choices use no more memory than the tier's
+// budget, and no extra counters.
 func TestFloods(t *testing.T) {
 	const budget = 256 << 10
 	for name, target := range map[string]func(i int) (string, []string){
@@ -57,7 +57,7 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// What a page costs is what it takes: body and header.
+// The cost of a page is the size of its body and header.
 func TestCost(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Long", strings.Repeat("h", len(r.URL.Query().Get("h"))))
@@ -78,7 +78,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// A page survives the way through a remote tier, byte by byte, by any codec.
+// A page survives a remote tier byte by byte, with every codec.
 func TestRemoteTier(t *testing.T) {
 	for _, c := range []codec.Codec{nil, codec.JSON, codec.CBOR} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestRemoteTier(t *testing.T) {
 	}
 }
 
-// A page may depend on any number of things, and is gone with each of them.
+// A page may depend on any number of tags. Each of them invalidates it.
 func TestManyDependencies(t *testing.T) {
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		for i := range 300 {

@@ -8,7 +8,7 @@ import (
 
 const validated = "max-age=10"
 
-// RFC 9111, section by section: with Tiers alone the cache is a shared one.
+// RFC 9111, section by section: with Tiers alone the cache is a shared cache.
 func TestSharedCache(t *testing.T) {
 	t.Parallel()
 	cc := func(v string, more ...string) []string { return append([]string{"Cache-Control", v}, more...) }
@@ -80,7 +80,7 @@ func TestSharedCache(t *testing.T) {
 		{name: "stale, and s-maxage", origin: [][]string{cc("s-maxage=10, stale-if-error=10"), {":status", "500"}}, visits: []visit{miss, {after: "11s", asked: 2, status: 500}}},
 		{name: "stale-if-error", origin: [][]string{cc("max-age=10, stale-if-error=10"), {":status", "502"}}, visits: []visit{miss, {after: "11s", asked: 2, body: "body 1", how: "fwd=stale;fwd-status=502"}, {after: "10s", asked: 3, status: 502}}},
 		{name: "stale, if not implemented", origin: [][]string{cc("max-age=10, stale-if-error=10"), {":status", "501"}}, visits: []visit{miss, {after: "11s", asked: 2, status: 501}}},
-		// §4.3, asking again.
+		// §4.3, revalidation.
 		{name: "no-cache", origin: [][]string{cc("no-cache", "Etag", `"a"`), cc("no-cache", "Etag", `"a"`, ":status", "304")}, visits: []visit{miss, {asked: 2, body: "body 1", how: "fwd=stale"}, {asked: 3, body: "body 1"}}},
 		{name: "no-cache without a validator", origin: [][]string{cc("no-cache")}, visits: []visit{miss, again}},
 		{name: "304", origin: [][]string{cc(validated, "Etag", `"a"`, "X-A", "1", "Content-Type", "text/plain"), cc("max-age=20", "Etag", `"a"`, "X-A", "2", "Content-Type", "no", ":status", "304")}, visits: []visit{
@@ -95,7 +95,7 @@ func TestSharedCache(t *testing.T) {
 		// §4.3.2, the client's conditions.
 		{name: "client has it", origin: [][]string{cc(validated, "Etag", `"a"`)}, visits: []visit{miss, {header: []string{"If-None-Match", `"a"`}, status: 304, asked: 1, how: "hit"}, {header: []string{"If-None-Match", `"b"`}, asked: 1, how: "hit"}}},
 		{name: "client has it, cache not", origin: [][]string{cc(validated, "Etag", `"a"`)}, visits: []visit{{header: []string{"If-None-Match", `"a"`}, status: 304, asked: 1}, hit}},
-		// §5.2.1, what clients say.
+		// §5.2.1, directives of clients.
 		{name: "request no-store", origin: [][]string{cc(validated)}, visits: []visit{{header: []string{"Cache-Control", "no-store"}, asked: 1}, {asked: 2}, {header: []string{"Cache-Control", "no-store"}, asked: 2, how: "hit"}}},
 		{name: "only-if-cached", origin: [][]string{cc(validated)}, visits: []visit{{header: []string{"Cache-Control", "only-if-cached"}, status: 504}, miss, {header: []string{"Cache-Control", "only-if-cached"}, asked: 1, how: "hit"}}},
 		{name: "strangers cannot refresh", origin: [][]string{cc(validated)}, visits: []visit{miss, {header: []string{"Cache-Control", "no-cache", "Pragma", "no-cache"}, asked: 1, how: "hit"}}},

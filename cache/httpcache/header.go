@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// canonical returns a copy of h with the names in their usual form: a handler that
-// wrote to the map itself may have spelled one otherwise, and Set-Cookie by
-// any spelling is Set-Cookie.
+// canonical returns a copy of h with canonical names. A handler that writes to the map itself may
+// use another spelling, and Set-Cookie in any spelling is Set-Cookie.
 func canonical(h http.Header) http.Header {
 	c := make(http.Header, len(h))
 	for name, values := range h {
@@ -23,17 +22,17 @@ func canonical(h http.Header) http.Header {
 	return c
 }
 
-// merge puts the header of a response into that of its writer. Where outer
-// handlers have set a header too, the response's wins, as it would have without a
-// cache, but for two that are lists of what each on the way has to say.
+// merge puts the header of a response into that of its writer. If outer handlers have set a
+// header too, the response's wins, as without a cache. Vary and Cache-Status are lists to which
+// each handler adds, so merge joins them.
 func merge(to, from http.Header) {
 	for name, values := range from {
 		to[name] = joinLists(name, to[name], values)
 	}
 }
 
-// joinLists returns the values of a header of a response when outer handlers, or
-// the cache, have set some already.
+// joinLists returns the values of a header of a response if outer handlers, or the cache, have
+// already set some.
 func joinLists(name string, outer, values []string) []string {
 	switch {
 	case len(outer) == 0:
@@ -45,7 +44,7 @@ func joinLists(name string, outer, values []string) []string {
 	return values
 }
 
-// trail hands on the trailers, those that were announced and those that were not.
+// trail passes on the trailers, announced or not.
 func (r *recorder) trail() {
 	h := r.out.Header()
 	for _, line := range r.sent["Trailer"] {
@@ -74,8 +73,8 @@ func hasTrailers(h http.Header) bool {
 
 func has(h http.Header, name string) bool { return len(h[name]) > 0 }
 
-// names reports whether one of the comma-separated elements of a header is name,
-// whatever its case and its parameters.
+// names reports whether one of the comma-separated elements of a header is name, without regard
+// to case and parameters.
 func names(lines []string, name string) bool {
 	for _, line := range lines {
 		for e := range strings.SplitSeq(line, ",") {

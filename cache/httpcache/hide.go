@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// conditions are the request headers that ask for less than a whole response. Who renders
-// for all needs the whole one.
+// conditions are the request headers that ask for less than a whole response. A rendering for
+// everybody needs the whole one.
 var conditions = []string{"If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "Range", "If-Range"}
 
-// hides reports whether handlers are not shown the header, whose name is in its usual form.
+// hides reports whether Config.Hide hides the header. The name is canonical.
 func (c *Cache) hides(name string) bool {
 	return slices.ContainsFunc(c.cfg.Hide, func(h string) bool {
 		start, ok := strings.CutSuffix(h, "*")
@@ -19,9 +19,9 @@ func (c *Cache) hides(name string) bool {
 	})
 }
 
-// shown returns the request that a handler is given in the name of all without KeyOnly: the
-// one of the client who asked first, but for what is hidden. Whole says that nothing was,
-// so that the response may be the client's own.
+// shown returns the request for the handler that renders for everybody without KeyOnly: the
+// request of the first client without what is hidden. If nothing was hidden, whole is true and
+// the response may be that client's own.
 func (x *exchange) shown(ctx context.Context) (r *http.Request, whole bool) {
 	c := x.c
 	r, whole = x.req.Clone(ctx), x.req.Method == http.MethodGet
@@ -70,7 +70,7 @@ func (t *target) line() string {
 	return line
 }
 
-// ignores reports whether all cookies of a request are without meaning.
+// ignores reports whether all cookies of a request are ignored.
 func (c *Config) ignores(r *http.Request) bool {
 	if c.IgnoreCookie == nil {
 		return false

@@ -9,8 +9,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// Whatever a response says that it varies on, what is learned of it are a few names of
-// headers.
+// For any Vary header, the cache learns only a few header names.
 func FuzzVary(f *testing.F) {
 	f.Add("Accept, X-A", "x-a,,*")
 	f.Add("\x00, \"a\"", "Range")
@@ -31,7 +30,7 @@ func FuzzVary(f *testing.F) {
 	})
 }
 
-// Whatever a remote tier holds in the place of a page, nothing panics.
+// For any bytes that a remote tier returns for a page, nothing panics.
 func FuzzStoredPage(f *testing.F) {
 	f.Add(httpcache.Encoded(200, http.Header{"Cache-Control": {"max-age=9"}, "Vary": {"Accept"}}, []byte("body")), `"a"`)
 	f.Add(httpcache.Encoded(404, http.Header{"Etag": {`W/"a"`}}, nil), `W/"a"`)

@@ -14,7 +14,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// mirror is a handler that shows all it can see of a request.
+// mirror is a handler that writes everything it can see of a request.
 func mirror(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "%s %s\nhost %s\npath %s (%s)\nquery %s\n", r.Method, r.RequestURI, r.Host, r.URL.Path, r.URL.EscapedPath(), r.URL.RawQuery)
 	fmt.Fprintf(w, "tls %v proto %s from %s\nurl %s\n", r.TLS != nil, r.Proto, r.RemoteAddr, r.URL)
@@ -23,7 +23,7 @@ func mirror(w http.ResponseWriter, r *http.Request) {
 
 type userKey struct{}
 
-// config of a site whose pages depend on a bit of everything.
+// picky returns the configuration of a site whose pages depend on many parts of a request.
 func picky() httpcache.Config {
 	return httpcache.Config{
 		Query: func(path string) ([]string, bool) {
@@ -44,8 +44,8 @@ func picky() httpcache.Config {
 	}
 }
 
-// What must be one entry is one, what must not is not, and the handler sees the same
-// for all requests of one entry. (W-E6)
+// Requests that mean the same share one entry, others do not. The handler sees the same for all
+// requests of one entry. (W-E6)
 func TestKeys(t *testing.T) {
 	type pair struct {
 		a, b   []string // target, then header
@@ -113,16 +113,16 @@ func TestKeys(t *testing.T) {
 			if first.hit() || second.hit() != c.same {
 				t.Errorf("%v, then %v", first, second)
 			}
-			// Whoever comes first, the page is the same: nothing of a client is in it.
+			// The page is the same whichever client comes first: it contains nothing of a client.
 			o := serve(t, mirror, picky())
 			if third := do(o, rb()); rb().Method == http.MethodGet && third.body != second.body {
-				t.Errorf("the page depends on who asked first:\n%s", cmp.Diff(second.body, third.body))
+				t.Errorf("the page depends on the first client:\n%s", cmp.Diff(second.body, third.body))
 			}
 		})
 	}
 }
 
-// The handler is shown what is in the key, and nothing else.
+// The handler sees what is in the key, and nothing else.
 func TestHandlerSeesTheKeyAlone(t *testing.T) {
 	s := serve(t, mirror, picky())
 	r := request(t, http.MethodHead, "/list?z=1&page=2&utm_campaign=x", "Host", "Example.COM:80", "Accept", "application/json, */*", "X-Lang", "de",
@@ -143,8 +143,8 @@ header map[Accept:[application/json] X-Lang:[de]] body true length 0 form map[] 
 	}
 }
 
-// What outer handlers put into the context may be about the client: it does not
-// reach a page, but for what the program names. What routers found out does.
+// Context values of outer handlers may be about the client. A page sees only those that the
+// program names, and what routers found out.
 func TestContextOfOuterHandlers(t *testing.T) {
 	type themeKey struct{}
 	h := func(w http.ResponseWriter, r *http.Request) {
@@ -163,7 +163,7 @@ func TestContextOfOuterHandlers(t *testing.T) {
 	}
 }
 
-// One cache in front of handlers below different prefixes keeps them apart.
+// One cache keeps handlers below different prefixes apart.
 func TestStripPrefix(t *testing.T) {
 	var of [2]counted
 	s := serve(t, of[0].ServeHTTP, httpcache.Config{})
@@ -180,7 +180,7 @@ func TestStripPrefix(t *testing.T) {
 	}
 }
 
-// Keys are spelled so that an operator can read them and invalidate by them.
+// An operator can read a key and invalidate by it.
 func TestKeyOf(t *testing.T) {
 	s := serve(t, mirror, picky())
 	r := request(t, http.MethodGet, "/list?page=2", "Accept", "application/json", "Host", "example.com:8080")
@@ -205,8 +205,7 @@ func TestKeyOf(t *testing.T) {
 	}
 }
 
-// The names of the library's keys and ours agree: what Purge invalidates is what
-// was served.
+// Keys of the library and of httpcache agree: Purge invalidates the page that was served.
 func TestPurge(t *testing.T) {
 	h := new(counted)
 	s := serve(t, h.ServeHTTP, httpcache.Config{Vary: []httpcache.VaryRule{{Header: "X-Lang"}}})
@@ -262,7 +261,7 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// What an outer handler sets on a response is not part of the page.
+// A header that an outer handler sets is not part of the page.
 func TestOuterHeader(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Vary", "X-Lang")
@@ -281,7 +280,7 @@ func TestOuterHeader(t *testing.T) {
 		if h.Get("Set-Cookie") != id || h.Get("X-Id") != "inner" || !slices.Equal(h["Vary"], []string{"Origin", "X-Lang"}) {
 			t.Errorf("%s got %v", id, h)
 		}
-		h["Vary"][1] = "changed" // by a handler further out
+		h["Vary"][1] = "changed" // an outer handler changes its header
 		h["X-Id"][0] = "changed"
 	}
 	if h := get("carol"); h.Get("X-Id") != "inner" {
@@ -289,8 +288,8 @@ func TestOuterHeader(t *testing.T) {
 	}
 }
 
-// Behind something that ends TLS the scheme is what Secure says, but for a request that is
-// made here: that says it itself.
+// Behind something that ends TLS, Secure decides the scheme. A request made by Cache.Request has
+// its own.
 func TestSecure(t *testing.T) {
 	s := serve(t, mirror, httpcache.Config{Secure: func(r *http.Request) bool { return r.Header.Get("X-Forwarded-Proto") == "https" }})
 	key := func(r *http.Request, err error) string {

@@ -103,7 +103,7 @@ type answer struct {
 
 func (a answer) String() string { return fmt.Sprintf("%d %v %q", a.status, a.header, a.body) }
 
-// how is what Cache-Status says, without the cache's name.
+// how returns Cache-Status without the cache's name.
 func (a answer) how() string {
 	_, how, _ := strings.Cut(strings.Join(a.header["Cache-Status"], ", "), ";")
 	return how
@@ -117,7 +117,7 @@ func do(h http.Handler, r *http.Request) answer {
 	res := w.Result()
 	b, _ := io.ReadAll(res.Body)
 	if _, err := httpsfv.UnmarshalList(res.Header["Cache-Status"]); err != nil {
-		panic("Cache-Status is no list: " + err.Error())
+		panic("Cache-Status is not a list: " + err.Error())
 	}
 	return answer{res.StatusCode, res.Header, string(b), res.Trailer}
 }
@@ -127,7 +127,7 @@ func (s server) get(t testing.TB, target string, header ...string) answer {
 	return do(s, request(t, http.MethodGet, target, header...))
 }
 
-// counted is a handler that counts how often it is asked, and says so.
+// counted is a handler that counts its calls, and writes the count.
 type counted struct {
 	atomic.Int64
 	header http.Header
@@ -151,7 +151,7 @@ type gate struct {
 
 func newGate() *gate { return &gate{reached: make(chan struct{}), open: make(chan struct{})} }
 
-// pass is where the handler waits, the first time.
+// pass makes the handler wait, the first time only.
 func (g *gate) pass() {
 	first := false
 	g.once.Do(func() { first = true })
@@ -182,7 +182,7 @@ func sleep(t *testing.T, d string) {
 // goexit is what t.FailNow does.
 func goexit() { runtime.Goexit() }
 
-// zeros is as many bytes as one likes.
+// zeros reads as any number of bytes.
 type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { return len(b), nil }
@@ -208,12 +208,12 @@ func (m *meter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// heap is how much memory is in use.
+// heap returns how much memory is in use.
 func heap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapInuse)
 }
 
-// anybody is for what a Config asks of requests.
+// anybody accepts every request.
 func anybody(*http.Request) bool { return true }

@@ -11,46 +11,45 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// maxSeconds is the longest time that is counted: longer ones are this long
-// (RFC 9111 §1.2.2).
+// maxSeconds is the longest time that is counted. Longer times count as this one (RFC 9111
+// §1.2.2).
 const (
 	maxSeconds  = math.MaxInt32
 	maxLifetime = maxSeconds * time.Second
 )
 
-// rules is how lifetimes are reckoned. It does not change.
+// rules says how to compute lifetimes. It does not change.
 type rules struct {
-	shared   bool     // a cache for more than one user: s-maxage and proxy-revalidate count
-	targets  []string // fields for this cache (RFC 9213), in their usual form, the first one first
+	shared   bool     // a cache for several users: s-maxage and proxy-revalidate count
+	targets  []string // canonical names of the fields for this cache (RFC 9213); the first has priority
 	fallback Fallback
 }
 
-// lifetime is how long a response may be used, by what it says (RFC 9111 §4.2,
-// RFC 5861, RFC 9213). All times are between 0 and maxLifetime.
+// lifetime is how long a response may be used, by what it says (RFC 9111 §4.2, RFC 5861, RFC
+// 9213). All times are between 0 and maxLifetime.
 type lifetime struct {
-	age          time.Duration // when it came (RFC 9111 §4.2.3)
-	total        time.Duration // from its generation: when it came it was fresh for total-age
-	stale        time.Duration // after total, while it is asked for again
+	age          time.Duration // on arrival (RFC 9111 §4.2.3)
+	total        time.Duration // since it was generated: on arrival it stays fresh for total-age
+	stale        time.Duration // after total, while it is refreshed
 	staleIfError time.Duration // after total, in place of a failure
 
-	explicit   bool // total is what the response says; 0 if that cannot be read
-	asks       bool // no-cache: never served without asking
-	strict     bool // must-revalidate and its like: never served stale, by nobody's word
-	noStore    bool // also by must-understand, when the status is not understood
+	explicit   bool // the response names total; 0 if that is unreadable
+	asks       bool // no-cache: revalidate before every use
+	strict     bool // must-revalidate and the like: never served stale
+	noStore    bool // also by must-understand if the status is not understood
 	private    bool
 	public     bool
-	authorized bool // a shared cache may keep it though its request had Authorization (RFC 9111 §3.5)
+	authorized bool // a shared cache may store it although its request had Authorization (RFC 9111 §3.5)
 	immutable  bool // RFC 8246
-	bad        bool // something in Cache-Control is no directive: what it was cannot be known
+	bad        bool // something in Cache-Control is not a directive, so its meaning is unknown
 }
 
-// lifetimeOf reckons the lifetime of a response with a header in the usual form.
-// It was asked for and its header was received at the given times.
+// lifetimeOf computes the lifetime of a response whose header has canonical names. The request
+// was sent at asked; the header arrived at received.
 //
-// The first target field that can be read and is not empty speaks alone; else
-// Cache-Control and Expires do, and Pragma where there is no Cache-Control. Of a
-// directive that is there twice the least argument counts, and one whose argument
-// cannot be read counts as 0.
+// The first target field that is readable and not empty counts alone. Without one, Cache-Control
+// and Expires count, and Pragma if there is no Cache-Control. Of a repeated directive the least
+// argument counts. An unreadable argument counts as 0.
 func (r *rules) lifetimeOf(status int, h http.Header, asked, received time.Time) lifetime {
 	date, ok := parseDate(h.Get("Date"))
 	if !ok {
@@ -74,7 +73,7 @@ func (r *rules) lifetimeOf(status int, h http.Header, asked, received time.Time)
 	return l
 }
 
-// read takes what the directives say beside times.
+// read copies the directives that are not about times.
 func (l *lifetime) read(d directives, shared bool, status int) {
 	l.asks = d.has("no-cache")
 	l.private, l.public, l.immutable = d.has("private"), d.has("public"), d.has("immutable")
@@ -87,7 +86,7 @@ func (l *lifetime) read(d directives, shared bool, status int) {
 	}
 }
 
-// freshness reckons the lifetime from the response's generation (RFC 9111 §4.2.1).
+// freshness computes the lifetime since the response was generated (RFC 9111 §4.2.1).
 func (r *rules) freshness(l *lifetime, d directives, targeted bool, h http.Header, date time.Time, status int) {
 	l.explicit = true
 	switch {
@@ -99,7 +98,7 @@ func (r *rules) freshness(l *lifetime, d directives, targeted bool, h http.Heade
 		l.total = maxLifetime
 		for _, line := range h["Expires"] {
 			end, ok := parseDate(line)
-			if !ok { // "0", above all (RFC 9111 §5.3)
+			if !ok { // most often "0" (RFC 9111 §5.3)
 				end = date
 			}
 			l.total = min(l.total, atMost(end.Sub(date), maxLifetime))
@@ -112,8 +111,8 @@ func (r *rules) freshness(l *lifetime, d directives, targeted bool, h http.Heade
 	}
 }
 
-// target returns the directives of the first target field that has any. Arguments
-// are those of Cache-Control; one of a type that no directive has cannot be read.
+// target returns the directives of the first target field that has any. Arguments are spelled as
+// in Cache-Control. An argument of a type that no directive takes is unreadable.
 func (r *rules) target(h http.Header) (directives, bool) {
 	for _, name := range r.targets {
 		if !has(h, name) {
@@ -135,8 +134,8 @@ func (r *rules) target(h http.Header) (directives, bool) {
 	return nil, false
 }
 
-// argument spells the value of a directive in a target field. It reports false for
-// one that says that the directive is not there.
+// argument spells the value of a directive in a target field. It reports false for a value that
+// turns the directive off.
 func argument(m httpsfv.Member) (arg string, ok bool) {
 	item, ok := m.(httpsfv.Item)
 	if !ok {
@@ -151,10 +150,10 @@ func argument(m httpsfv.Member) (arg string, ok bool) {
 	return "?", true
 }
 
-// initialAge is how old a response was when its header came (RFC 9111 §4.2.3). Of
-// several values of Age the first counts; one that is no number is ignored (§5.1).
-// Dates are in whole seconds, so the clock is read in whole seconds too: else a
-// response that was generated just now would be up to a second old.
+// initialAge returns the age of a response when its header arrived (RFC 9111 §4.2.3). Of several
+// Age values the first counts; one that is not a number is ignored (§5.1). Dates have whole
+// seconds, so received is cut to whole seconds too. Otherwise a new response would be up to a
+// second old.
 func initialAge(lines []string, date, asked, received time.Time) time.Duration {
 	apparent := atMost(received.Truncate(time.Second).Sub(date), maxLifetime)
 	var said time.Duration
@@ -167,8 +166,8 @@ func initialAge(lines []string, date, asked, received time.Time) time.Duration {
 	return max(apparent, atMost(said+atMost(received.Sub(asked), maxLifetime), maxLifetime))
 }
 
-// left returns for how long a response that has just come may be used: fresh, and
-// after that while it is asked for again, and in place of a failure.
+// left returns how long a response that has just arrived may be used: fresh, then stale while it
+// is refreshed, then in place of a failure.
 func (l *lifetime) left() (fresh, stale, staleIfError time.Duration) {
 	end := l.total - l.age
 	if l.asks {
@@ -178,8 +177,8 @@ func (l *lifetime) left() (fresh, stale, staleIfError time.Duration) {
 	return max(end, 0), max(l.stale+late, 0), max(l.staleIfError+late, 0)
 }
 
-// understood reports whether what the definition of a status asks of caches is
-// done here (RFC 9111 §5.2.2.3).
+// understood reports whether this package does what the definition of a status requires of caches
+// (RFC 9111 §5.2.2.3).
 func understood(status int) bool {
 	switch status {
 	case http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusBadRequest,
@@ -190,16 +189,16 @@ func understood(status int) bool {
 	return forAll(status)
 }
 
-// parseDate reads a date in one of the three formats of HTTP (RFC 9110 §5.6.7). Package
-// time reads more than those: an hour of one digit, say. Such a date is none.
+// parseDate reads a date in one of the three formats of HTTP (RFC 9110 §5.6.7). Package time
+// accepts more, such as an hour of one digit. Such a date is invalid here.
 func parseDate(s string) (time.Time, bool) {
 	t, err := http.ParseTime(s)
 	return t, err == nil && slices.ContainsFunc([]string{http.TimeFormat, rfc850, time.ANSIC},
 		func(layout string) bool { return t.Format(layout) == s })
 }
 
-// rfc850 is the obsolete format with the one zone that HTTP has.
+// rfc850 is the obsolete format with GMT, the only zone that HTTP allows.
 const rfc850 = "Monday, 02-Jan-06 15:04:05 GMT"
 
-// atMost returns d, but no less than 0 and no more than limit.
+// atMost returns d, limited to the range from 0 to limit.
 func atMost(d, limit time.Duration) time.Duration { return min(max(d, 0), limit) }

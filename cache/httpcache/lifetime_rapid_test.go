@@ -12,10 +12,10 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// oracle reckons a lifetime by the letter of RFC 9111 §4.2, in seconds. A negative
-// number is a field that is not there.
+// oracle computes a lifetime exactly as RFC 9111 §4.2 says, in seconds. A negative number is a
+// missing field.
 func oracle(shared bool, sMaxAge, maxAge, expires, date, age, delay int) (total, old int) {
-	generated := 0 // from noon
+	generated := 0 // seconds after noon
 	if date >= 0 {
 		generated = -date
 	}
@@ -62,8 +62,7 @@ func TestLifetimeAgainstOracle(t *testing.T) {
 	})
 }
 
-// Whatever a response says, no time is negative or too long, and what says no-store
-// in a way that can be read is not missed.
+// For any response, no time is negative or too long, and no readable no-store is missed.
 func FuzzLifetime(f *testing.F) {
 	f.Add("max-age=5, s-maxage=9", "Sun, 22 Nov 2026 12:00:00 GMT", "Sun, 22 Nov 2026 12:00:00 GMT", "1", "max-age=3", int64(0))
 	f.Add("max-age=99999999999999999999", "0", "x", "-1, 2", `max-age="x", a=(1 2);b`, int64(-1))

@@ -13,7 +13,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// noon is when the responses of these tests come.
+// noon is when the responses of these tests arrive.
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 // noonPlus is a date of HTTP, some seconds after noon.
@@ -91,7 +91,7 @@ func TestFreshnessLifetime(t *testing.T) {
 	}
 }
 
-// RFC 9111 §4.2.2, and what the Fallback adds.
+// RFC 9111 §4.2.2, and Fallback.
 func TestHeuristicLifetime(t *testing.T) {
 	tenth := httpcache.Fallback{TTL: 9 * time.Second, Heuristic: 0.1}
 	modified := headerOf("Last-Modified", noonPlus(-1000))
@@ -148,7 +148,7 @@ func TestResponseDirectives(t *testing.T) {
 	for _, c := range []struct {
 		cc                string
 		status            int
-		private, sharedly httpcache.Reckoned // what a private and a shared cache make of it
+		private, sharedly httpcache.Reckoned // for a private and for a shared cache
 	}{
 		{cc: "stale-while-revalidate=1, stale-if-error=2", private: httpcache.Reckoned{Stale: time.Second, StaleIfError: 2 * time.Second}},
 		{cc: "stale-while-revalidate=x, stale-if-error", private: httpcache.Reckoned{}},
@@ -206,7 +206,7 @@ func TestTargets(t *testing.T) {
 	lifetimeCase{name: "not a target", h: headerOf(cdn, "max-age=2", all, "max-age=3"), want: fresh(3)}.run(t)
 }
 
-// What is left of a lifetime when the response comes.
+// The rest of a lifetime when the response arrives.
 func TestLeft(t *testing.T) {
 	for _, c := range []struct {
 		l                          httpcache.Reckoned
@@ -224,7 +224,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// A Fallback with faults names all of them.
+// A Fallback with faults returns all of them.
 func TestFallbackFaults(t *testing.T) {
 	if err := (httpcache.Fallback{TTL: 1, Stale: 1, StaleIfError: 1, Heuristic: 0.5, MaxHeuristic: 1}).Faults(); err != nil {
 		t.Error(err)

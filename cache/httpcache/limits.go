@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// limits are what a client asks of the page that it gets (RFC 9111 §5.2.1). The zero value
-// asks nothing.
+// limits are what a client requires of its page (RFC 9111 §5.2.1). The zero value requires
+// nothing.
 type limits struct {
-	anew     bool          // it is to be asked for
+	anew     bool          // no-cache: a new load is required
 	aged     bool          // maxAge counts
-	maxAge   time.Duration // how old it may be
-	minFresh time.Duration // for how long it has to be fresh yet
+	maxAge   time.Duration // the highest age
+	minFresh time.Duration // the shortest remaining freshness
 }
 
-// limitsOf reads the limits of a request whose client may make the handler work.
+// limitsOf reads the limits of a request whose client may refresh pages.
 func limitsOf(h http.Header) (l limits) {
 	lines := h["Cache-Control"]
 	if len(lines) == 0 {
@@ -24,7 +24,7 @@ func limitsOf(h http.Header) (l limits) {
 	d, _ := parseCacheControl(lines)
 	l.anew = d.has("no-cache")
 	if d.has("max-age") {
-		n, _ := d.seconds("max-age") // what is no number is 0
+		n, _ := d.seconds("max-age") // not a number: 0
 		l.aged, l.maxAge = true, time.Duration(n)*time.Second
 	}
 	if n, ok := d.seconds("min-fresh"); ok {
@@ -33,7 +33,7 @@ func limitsOf(h http.Header) (l limits) {
 	return l
 }
 
-// unwanted reports whether the client asks for better than the page.
+// unwanted reports whether the page does not meet the client's limits.
 func (x *exchange) unwanted(p *page) bool {
 	l, age := x.t.limits, time.Duration(x.c.age(p))*time.Second
 	switch {

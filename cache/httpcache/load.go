@@ -9,32 +9,32 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// exchange is one request that is answered through the cache.
+// exchange is one request that the cache answers.
 type exchange struct {
 	c      *Cache
 	next   http.Handler
 	t      target
-	key    string       // of the entry: t's, or that of a variant
-	vary   []field      // of a variant: the names in its key, with their values
-	req    http.Request // bare with KeyOnly
+	key    string       // of the entry: t.key, or the key of a variant
+	vary   []field      // of a variant: the headers in its key
+	req    http.Request // made by bare if KeyOnly
 	plain  plainContext
 	ctx    context.Context // of loads
 	client client
 
-	// What a load of ours did. It may run on when we have left.
+	// What our load did. It may run on after our client has left.
 	led    atomic.Bool
-	renews atomic.Bool  // it was to replace something
+	renews atomic.Bool  // it was to replace an entry
 	failed atomic.Int32 // the status of a failure, or noStatus
 	fault  atomic.Pointer[cache.PanicError]
-	why    atomic.Uint32 // the reason why what it brought is not stored
-	strict atomic.Bool   // what there was must not be served when it is not fresh
+	why    atomic.Uint32 // the reason why its response is not stored
+	strict atomic.Bool   // the old page must not be served stale
 
-	relearn atomic.Bool             // what the variant varies on is not in its key
-	fall    atomic.Pointer[failure] // what came of its own request, whole
-	asks    bool                    // what is there will not do
-	other   []field                 // who has what is to be replaced; set before the handler runs
+	relearn atomic.Bool             // the variant varies on a header that is not in its key
+	fall    atomic.Pointer[failure] // the response to our client's own, whole request
+	asks    bool                    // the stored page does not meet the client's limits
+	other   []field                 // the Vary values of the page to replace; set before the handler runs
 
-	answered atomic.Bool // our client was; a load that runs now refreshes
+	answered atomic.Bool // our client has its answer; a load that runs now is a refresh
 }
 
 func (c *Cache) exchange(next http.Handler, w http.ResponseWriter, r *http.Request, t target) *exchange {
@@ -47,33 +47,31 @@ func (c *Cache) exchange(next http.Handler, w http.ResponseWriter, r *http.Reque
 		x.req, x.ctx = *r, r.Context()
 	}
 	if r.Method == http.MethodHead {
-		x.client.w = nil // it wants no body, live or otherwise
+		x.client.w = nil // a HEAD has no body
 	}
 	return x
 }
 
-// noStatus is the status of a failure that has none: the handler panicked, or was
-// told to stop.
+// noStatus is the status of a failure without one: the handler panicked, or its context ended.
 const noStatus = -1
 
-// failure is a load that ended with a 5xx: an older page may stand in for it.
+// failure is a load that ended with a 5xx. An older page may replace it.
 type failure struct {
 	page *page
-	mine bool // it is not for everybody
+	mine bool // not for everybody
 }
 
-// CacheCode makes it a cache.Coder, so that it is remembered with its page.
+// CacheCode makes failure a cache.Coder, so that the error is remembered with its page.
 func (f *failure) CacheCode() string { return "status" }
 
 func (f *failure) Error() string {
 	return "httpcache: the handler answered " + http.StatusText(f.page.Status)
 }
 
-// load is the cache's loader: it lets the handler render for everybody.
+// load is the cache's loader. It lets the handler render for everybody.
 //
-// A response that is not for everybody ends the load with a page that says so.
-// It does not end with an error: for an error an older page may stand in, and
-// that would keep the client from its own response.
+// A response that is not for everybody ends the load with a page that says so, not with an error.
+// An error could be replaced by an older page, and the client would not get its own response.
 func (x *exchange) load(ctx context.Context, _ string) (*page, error) {
 	x.led.Store(true)
 	prev := x.previous(ctx)
@@ -86,10 +84,10 @@ func (x *exchange) load(ctx context.Context, _ string) (*page, error) {
 			case <-n.done:
 			default:
 				x.failed.Store(noStatus)
-				return nil, ctx.Err() // nobody waits, or it took too long
+				return nil, ctx.Err() // no client waits, or the timeout passed
 			}
 		}
-		if n.page == nil && n.err == nil && n.verdict.fate == renew { // a 304 about something else
+		if n.page == nil && n.err == nil && n.verdict.fate == renew { // a 304 for another page
 			prev = nil
 			continue
 		}
@@ -97,7 +95,7 @@ func (x *exchange) load(ctx context.Context, _ string) (*page, error) {
 	}
 }
 
-// previous returns the page that the handler can be asked about, nil for none.
+// previous returns the page to revalidate, or nil.
 func (x *exchange) previous(ctx context.Context) *page {
 	x.other = nil
 	prev, ok := cache.Previous[*page](ctx)
@@ -113,7 +111,7 @@ func (x *exchange) previous(ctx context.Context) *page {
 		if x.c.age(prev)*1000 >= prev.Fresh+prev.Stale {
 			return nil
 		}
-		x.other = prev.Vary // it is still served to others, and renewed for them
+		x.other = prev.Vary // other clients still get it, so it is renewed for them
 	}
 	if prev.get("Etag") == "" && prev.get("Last-Modified") == "" {
 		return nil
@@ -121,14 +119,14 @@ func (x *exchange) previous(ctx context.Context) *page {
 	return prev
 }
 
-// settle turns what came of a rendering into the end of a load.
+// settle turns the result of a rendering into the result of the load.
 func (x *exchange) settle(ctx context.Context, n *rendering) (*page, error) {
 	c := x.c
 	x.why.Store(uint32(n.verdict.why))
 	if n.err != nil {
 		x.failed.Store(noStatus)
 		if p, ok := errors.AsType[*cache.PanicError](n.err); ok && x.answered.Load() {
-			c.logPanic(p) // there is nobody whose connection could break of it
+			c.logPanic(p) // no client's connection is left to break
 		} else {
 			x.fault.Store(p)
 		}
@@ -153,7 +151,7 @@ func (x *exchange) settle(ctx context.Context, n *rendering) (*page, error) {
 		if !c.cfg.until() {
 			keep := c.cfg.Keep
 			if n.page.get("Etag") == "" && n.page.get("Last-Modified") == "" {
-				keep = 0 // it cannot be asked about
+				keep = 0 // it cannot be revalidated
 			}
 			n.page.lives(cache.Filling(ctx), c.cfg.Now().UnixMilli(), keep)
 		} else if d, _ := parseCacheControl(n.rec.sent["Cache-Control"]); d.has("must-revalidate") || d.has("proxy-revalidate") {

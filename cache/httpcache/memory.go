@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// A key whose response turned out not to be for everybody is remembered for a
-// while, so that its clients do not wait for each other only to learn that each
-// has to ask for himself. Varnish calls it hit-for-miss. What is remembered
-// wrongly, or forgotten too soon, costs a rendering and nothing else; so a table
-// of fixed size will do, in which a new key takes the place of an old one.
+// A key whose response is not for everybody is remembered for a while. Otherwise its clients
+// would wait for one another, only to learn that each needs its own rendering. Varnish calls this
+// hit-for-miss. A key that is remembered wrongly, or forgotten too early, costs one rendering. So
+// a table of fixed size is enough; a new key replaces an old one.
 const (
 	memorySlots = 1024
 	memoryTime  = 10 * time.Second

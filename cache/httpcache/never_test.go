@@ -14,8 +14,8 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// personal is a handler that shows its client what it knows of him, and marks
-// the response by mark.
+// personal is a handler whose response contains data of its client. mark sets the header of the
+// response.
 func personal(mark func(w http.ResponseWriter, r *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		mark(w, r)
@@ -43,8 +43,8 @@ func status(code int, mark ...func(http.ResponseWriter, *http.Request)) func(htt
 	}
 }
 
-// Whatever marks a response as its client's own, no other client ever sees it, and
-// its client sees what the handler made of its own request. (W-E7)
+// A response that is marked as private in any way reaches no other client. Its own client gets
+// what the handler made of its own request. (W-E7)
 func TestNeverShared(t *testing.T) {
 	cases := map[string]func(http.ResponseWriter, *http.Request){
 		"set-cookie":                   set("Set-Cookie", "session=1"),
@@ -101,12 +101,12 @@ func TestNeverShared(t *testing.T) {
 				for _, who := range []string{"alice", "bob"} {
 					a := s.get(t, "/", "X-Who", who)
 					if a.body != "hello "+who || a.hit() {
-						t.Errorf("round %d: %s was told %q (%s)", i, who, a.body, a.how())
+						t.Errorf("round %d: %s got %q (%s)", i, who, a.body, a.how())
 					}
 				}
 			}
 			if a := s.get(t, "/"); a.body != "hello nobody" {
-				t.Errorf("a stranger was told %q", a.body)
+				t.Errorf("another client got %q", a.body)
 			}
 			if n := s.c.Stats().Stored; n != 0 {
 				t.Errorf("%d responses were stored", n)
@@ -115,8 +115,8 @@ func TestNeverShared(t *testing.T) {
 	}
 }
 
-// A response that does not fit its own Content-Length goes to its client as it
-// would without a cache, and is not kept.
+// A response that does not match its own Content-Length reaches its client as without a cache,
+// and is not stored.
 func TestWrongLengthIsNotKept(t *testing.T) {
 	s := serve(t, personal(set("Content-Length", "100")), httpcache.Config{})
 	for range 3 {
@@ -126,7 +126,7 @@ func TestWrongLengthIsNotKept(t *testing.T) {
 	}
 }
 
-// A header that is declared for some paths is not declared for others.
+// Vary declares a header for some paths only.
 func TestVaryIsDeclaredByPath(t *testing.T) {
 	s := serve(t, personal(set("Vary", "x-who")), httpcache.Config{
 		Vary: []httpcache.VaryRule{{Header: "X-Who", On: func(path string) bool { return path == "/declared" }}},
@@ -142,7 +142,7 @@ func TestVaryIsDeclaredByPath(t *testing.T) {
 	}
 }
 
-// Requests that are their client's own affair reach the handler as they are.
+// Requests that must be answered for one client reach the handler unchanged.
 func TestNeverAsked(t *testing.T) {
 	cases := map[string]struct {
 		header []string
@@ -209,7 +209,7 @@ func TestNeverAsked(t *testing.T) {
 	}
 }
 
-// at points a request elsewhere, as a server would.
+// at changes the target of a request, as a server would set it.
 func at(target string) func(*http.Request) {
 	return func(r *http.Request) {
 		o, err := http.ReadRequest(bufio.NewReader(strings.NewReader("GET " + target + " HTTP/1.1\r\nHost: example.com\r\n\r\n")))
@@ -220,7 +220,7 @@ func at(target string) func(*http.Request) {
 	}
 }
 
-// A client that asks that nothing of it is stored may have what others have left.
+// A client that says no-store may get a stored page.
 func TestRequestNoStore(t *testing.T) {
 	h := new(counted)
 	s := serve(t, h.ServeHTTP, httpcache.Config{})
@@ -229,11 +229,11 @@ func TestRequestNoStore(t *testing.T) {
 		t.Errorf("a response to no-store was stored: %v", a)
 	}
 	if a := s.get(t, "/", "Cache-Control", "no-store"); a.body != "rendering 2" || !a.hit() {
-		t.Errorf("what was there was not good enough: %v", a)
+		t.Errorf("the stored page was not used: %v", a)
 	}
 }
 
-// Strangers cannot make the handler work by asking for something new.
+// Clients cannot make the handler work by asking for a new response.
 func TestClientsCannotForceRenderings(t *testing.T) {
 	h := new(counted)
 	s := serve(t, h.ServeHTTP, httpcache.Config{})
@@ -244,8 +244,8 @@ func TestClientsCannotForceRenderings(t *testing.T) {
 	}
 }
 
-// Who is let in by the program shares what everybody sees, and does not leave a
-// trace in it.
+// A client that AllowAuthorized admits shares the pages of all clients, and leaves no trace in
+// them.
 func TestAllowAuthorized(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, r.Header)
@@ -264,7 +264,7 @@ func TestAllowAuthorized(t *testing.T) {
 	}
 }
 
-// A handler that panics leaves nothing behind.
+// A response of a handler that panics is not stored.
 func TestPanicIsNotStored(t *testing.T) {
 	for name, value := range map[string]any{"abort": http.ErrAbortHandler, "error": errors.New("oops"), "string": "oops"} {
 		t.Run(name, func(t *testing.T) {

@@ -12,9 +12,8 @@ import (
 	"unsafe"
 )
 
-// page is a response as it is stored: whole, and for everybody. It does not
-// change, and nobody outside the package gets hold of a part of it but the body's
-// bytes, through Write, which must not change them.
+// page is a stored response: whole, and for everybody. It does not change. Code outside the
+// package sees only the bytes of its body, through Write, and must not change them.
 type page struct {
 	Status int
 	Header []field // by name
@@ -22,41 +21,41 @@ type page struct {
 	Made   int64  // when its handler was called, in Unix milliseconds
 	Format string // for the statistics
 
-	Encodes bool                          // it is sent in a coding to clients who want that
-	codings [kinds]atomic.Pointer[coding] `json:"-"` // what is sent in its place, as far as it is known
+	Encodes bool                          // send it encoded to clients that accept a coding
+	codings [kinds]atomic.Pointer[coding] `json:"-"` // the known codings of this page
 
-	// With FromResponse. Made is then when its age was zero.
-	Fresh  int64   // for how long after Made it is fresh, in milliseconds
-	Stale  int64   // for how long after that it is served while it is made anew, likewise
-	Asks   bool    // it is not served without asking
-	Strict bool    // it is not served when it is not fresh
-	Vary   []field // what the handler saw of the request headers that it varies on
+	// With FromResponse. Made is then the time when its age was zero.
+	Fresh  int64   // how long after Made it is fresh, in milliseconds
+	Stale  int64   // how long after that it is served while it is refreshed, in milliseconds
+	Asks   bool    // it is revalidated before every use
+	Strict bool    // it is not served stale
+	Vary   []field // the request headers that it varies on, as the handler saw them
 
-	// refused is set on what is no page: it tells those who wait for one that
-	// each has to get a response of its own. It is never stored.
+	// refused marks a page that is not a response. It tells waiting clients that each needs its
+	// own response. It is never stored.
 	refused reason `json:"-"`
 
-	only *exchange `json:"-"` // whose page it is, when it is not stored and nobody else's
+	only *exchange `json:"-"` // the only request that it answers, if it is not stored
 
-	// For a Transport, beside what FromResponse has.
-	IfError   int64 // for how long after its freshness it stands in for a failure, in milliseconds
-	Checked   int64 // when its origin last said that it stands, in Unix milliseconds
+	// For a Transport, in addition to the fields for FromResponse.
+	IfError   int64 // how long after its freshness it replaces a failure, in milliseconds
+	Checked   int64 // when its origin last confirmed it, in Unix milliseconds
 	Immutable bool  // RFC 8246
 }
 
-// field is a header with its values. No values, rather than no field, keep
-// net/http from adding a Content-Type.
+// field is a header with its values. An empty Values, unlike a missing field, keeps net/http from
+// adding a Content-Type.
 type field struct {
 	Name   string
 	Values []string
 }
 
-// newPage makes a page of what a handler wrote. It takes header and
-// body over. With validate it gets a validator if it has none.
+// newPage makes a page of a handler's response. It takes over header and body. If validate is
+// set, it adds a validator if there is none.
 func newPage(status int, header http.Header, body []byte, made time.Time, validate bool) *page {
 	dropHopByHop(header)
 	if validate {
-		delete(header, "Date") // each answer is dated when it is sent
+		delete(header, "Date") // net/http dates each answer when it is sent
 	}
 	p := &page{Status: status, Body: snug(body), Made: made.UnixMilli()}
 	if len(body) > 0 && !has(header, "Content-Encoding") {
@@ -79,7 +78,7 @@ func newPage(status int, header http.Header, body []byte, made time.Time, valida
 	return p
 }
 
-// snug returns body without much room behind it, which a page would keep for nothing.
+// snug returns body without much unused capacity, which a page would hold for nothing.
 func snug(body []byte) []byte {
 	if cap(body)-len(body) > len(body)/8 {
 		return slices.Clone(body)
@@ -87,7 +86,7 @@ func snug(body []byte) []byte {
 	return body
 }
 
-// dropHopByHop removes what is about one connection (RFC 9110 §7.6.1).
+// dropHopByHop removes headers that are about one connection (RFC 9110 §7.6.1).
 func dropHopByHop(h http.Header) {
 	for _, line := range h["Connection"] {
 		for name := range strings.SplitSeq(line, ",") {
@@ -100,8 +99,7 @@ func dropHopByHop(h http.Header) {
 	}
 }
 
-// etagOf returns a strong validator: the same for the same representation, and
-// another one for another, whatever process made it.
+// etagOf returns a strong validator: a hash of the representation, the same in every process.
 func etagOf(status int, h http.Header, body []byte) string {
 	sum := sha256.New()
 	part := func(s string) {
@@ -122,7 +120,6 @@ func bodyAllowed(status int) bool {
 	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
 }
 
-// size is what a page takes in memory, in bytes.
 func (p *page) size() int64 {
 	if p == nil {
 		return 0
@@ -138,7 +135,7 @@ func (p *page) size() int64 {
 	return n
 }
 
-// sound reports whether a page can be sent. One from a remote tier may be anything.
+// sound reports whether a page can be sent. A page from a remote tier may be damaged.
 func (p *page) sound() bool { return p != nil && p.Status >= 200 && p.Status <= 999 }
 
 // get returns the first value of a header, or "".
@@ -151,8 +148,8 @@ func (p *page) get(name string) string {
 	return ""
 }
 
-// fill writes the page's header into h, as merge does. The values are copies, for
-// whoever owns h may change them. It returns memory for extra more values.
+// fill writes the page's header into h, as merge does. The values are copies, because the owner
+// of h may change them. The copies share one slice; fill returns extra more strings of it.
 func (p *page) fill(h http.Header, extra int) (room []string) {
 	n := extra
 	for _, f := range p.Header {

@@ -74,8 +74,7 @@ func TestSeconds(t *testing.T) {
 	}
 }
 
-// However a directive is hidden among others, it is found, or the line is known to
-// be bad; and reading ends.
+// A directive among any others is found, or the line is reported as bad. Parsing always ends.
 func FuzzParseCacheControl(f *testing.F) {
 	for _, s := range []string{"", "public, max-age=5", `private="a, b"`, `x="\"", y`, `"`, "a=", ";;", "\x00"} {
 		f.Add(s, s)
@@ -93,8 +92,7 @@ func FuzzParseCacheControl(f *testing.F) {
 		if !ok {
 			return
 		}
-		// A line that is well formed ends: what follows stands for itself, on this line
-		// or the next.
+		// A well-formed line ends: a directive after it, on this line or the next, is found.
 		same, _ := httpcache.ParseCacheControl([]string{a + ",no-store"})
 		next, _ := httpcache.ParseCacheControl([]string{a, "no-store"})
 		if len(same["no-store"]) != len(one["no-store"])+1 || len(next["no-store"]) != len(one["no-store"])+1 {
@@ -117,13 +115,13 @@ func keepAll(string) bool { return true }
 
 func keepSome(name string) bool { return len(name)%2 == 1 && !httpcache.Tracking(name) }
 
-// Normalizing keeps the meaning of what is kept, drops the rest, is the same for
-// all of one meaning, and is done when it is done.
+// Normalizing keeps the meaning of the parameters that matter, drops the others, gives one form
+// to all queries of one meaning, and is idempotent.
 func FuzzNormalize(f *testing.F) {
 	for _, s := range []string{"", "a=1&b=2", "b=2&a=1", "a=1&a=2", "a", "a=", "=a", "&&", "a=%20+x", "utm_source=x&c=1", "a;b", "%zz", "a=1=2", "é=ü", "a=%7C"} {
 		f.Add(s)
 	}
-	f.Add("A" + strings.Repeat("%91", 1365)) // grows over the limit
+	f.Add("A" + strings.Repeat("%91", 1365)) // grows beyond the limit
 	f.Fuzz(func(t *testing.T, raw string) {
 		for _, keep := range []func(string) bool{keepAll, keepSome} {
 			v, err := url.ParseQuery(raw)
@@ -148,7 +146,7 @@ func FuzzNormalize(f *testing.F) {
 	})
 }
 
-// Queries of the usual form are recognised without parsing.
+// Queries in normal form are recognised without parsing.
 func TestUsualQueriesAreCheap(t *testing.T) {
 	for _, raw := range []string{"page=2", "a=1&b=x-y_z.~", "a=1&a=0"} {
 		if !httpcache.IsNormal(raw, keepAll) {
@@ -165,8 +163,7 @@ func TestUsualQueriesAreCheap(t *testing.T) {
 	}
 }
 
-// No list of validators is read past its end, and a validator is found in it only
-// as a whole.
+// No list of validators is read past its end. A validator in it matches only as a whole.
 func FuzzMatches(f *testing.F) {
 	for _, s := range []string{`"a"`, `W/"a", "b"`, "*", `"`, "W/", `"a" "b"`, ",,", ` "é"`} {
 		f.Add(s)

@@ -15,8 +15,8 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// In front of a reverse proxy, over real connections: early hints come through, a page
-// comes from the cache, and what is not stored streams.
+// In front of a reverse proxy, over real connections: early hints arrive, a stored page is a hit,
+// and a response that is not stored streams.
 func TestReverseProxy(t *testing.T) {
 	more := make(chan struct{})
 	var asked atomic.Int64

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// maxQuery is the longest query that is looked at, in bytes.
+// maxQuery is the longest query that is parsed, in bytes.
 const maxQuery = 4096
 
-// Tracking reports whether a query parameter is one of those that advertisers
-// and mail programs add to links, and that no page depends on.
+// Tracking reports whether a query parameter is one that advertisers and mail programs add to
+// links. No page depends on these.
 func Tracking(name string) bool {
 	switch name {
 	case "fbclid", "gclid", "gclsrc", "dclid", "gbraid", "wbraid", "msclkid", "twclid", "ttclid", "yclid", "igshid",
@@ -20,7 +20,7 @@ func Tracking(name string) bool {
 	return strings.HasPrefix(name, "utm_")
 }
 
-// keeps returns what tells whether a query parameter of path matters.
+// keeps returns a function that reports whether a query parameter of path matters.
 func (c *Config) keeps(path string) func(name string) bool {
 	if c.Query != nil {
 		if allowed, ok := c.Query(path); ok {
@@ -30,11 +30,10 @@ func (c *Config) keeps(path string) func(name string) bool {
 	return func(name string) bool { return !c.Tracking(name) }
 }
 
-// normalize returns the query in the one form that all queries of its meaning
-// share: sorted by name, in the order they came in by value, spelled as
-// url.Values.Encode does, without the parameters that do not matter. A query
-// that does not parse, also one with ";", which some take for a separator, has
-// no meaning that two programs would agree on, and is not ok.
+// normalize returns the one form that all queries with the same meaning share. It is sorted by
+// name, keeps the order of values, is spelled as by url.Values.Encode, and leaves out the
+// parameters that do not matter. A query that does not parse is not ok. Nor is a query with ";":
+// some programs treat it as a separator, so its meaning is unclear.
 func normalize(raw string, keep func(name string) bool) (query string, ok bool) {
 	if raw == "" || isNormal(raw, keep) {
 		return raw, true
@@ -54,8 +53,8 @@ func normalize(raw string, keep func(name string) bool) (query string, ok bool) 
 	return v.Encode(), true
 }
 
-// isNormal reports whether a query surely is what normalize would return, which
-// it nearly always is, so that nothing has to be parsed.
+// isNormal reports whether a query is certainly what normalize would return. Nearly every query
+// is, so nothing needs to be parsed.
 func isNormal(raw string, keep func(name string) bool) bool {
 	if len(raw) > maxQuery {
 		return false
@@ -73,7 +72,7 @@ func isNormal(raw string, keep func(name string) bool) bool {
 	return true
 }
 
-// unreserved reports whether s is made of the characters that are never escaped.
+// unreserved reports whether s consists of characters that are never escaped.
 func unreserved(s string) bool {
 	for i := range len(s) {
 		if !isAlnum(s[i]) && strings.IndexByte("-_.~", s[i]) < 0 {

@@ -7,19 +7,18 @@ import (
 	"time"
 )
 
-// maxRanges is the most ranges that one request may ask for. A request for more of
-// them gets the whole body, as RFC 9110 §14.2 allows.
+// maxRanges is the number of ranges that one request may ask for. A request for more gets the
+// whole body, as RFC 9110 §14.2 allows.
 const maxRanges = 32
 
-// demanding reports whether a request asks for a part of a page, or for a page on a
-// condition that the usual clients do not set.
+// demanding reports whether a request asks for a part of a page, or sets a condition that usual
+// clients do not set.
 func demanding(h http.Header) bool {
 	return has(h, "Range") || has(h, "If-Match") || has(h, "If-Unmodified-Since")
 }
 
-// preconditionFailed reports whether a request wants another version than the page
-// (RFC 9110 §13.2.2, steps 1 and 2). If-Match compares strongly, so a weak validator
-// matches nothing.
+// preconditionFailed reports whether a request wants another version than the page (RFC 9110
+// §13.2.2, steps 1 and 2). If-Match compares strongly, so a weak validator matches nothing.
 func (p *page) preconditionFailed(h http.Header) bool {
 	if p.Status != http.StatusOK {
 		return false
@@ -31,9 +30,9 @@ func (p *page) preconditionFailed(h http.Header) bool {
 	return ok && changed
 }
 
-// rangeOf returns the ranges that a request asks of the page, in the one form that
-// http.ServeContent reads, or "" if the whole page is the answer: by RFC 9110 §14.2
-// only a GET has ranges, only a 200 is cut, and unknown units are ignored.
+// rangeOf returns the ranges that a request asks for, in the form that http.ServeContent reads,
+// or "" if the answer is the whole page. By RFC 9110 §14.2 only a GET has ranges, only a 200 is
+// cut, and unknown units are ignored.
 func (p *page) rangeOf(r *http.Request) string {
 	lines := r.Header["Range"]
 	if p.Status != http.StatusOK || r.Method != http.MethodGet || len(lines) != 1 {
@@ -45,8 +44,8 @@ func (p *page) rangeOf(r *http.Request) string {
 	return lines[0]
 }
 
-// ifRange reports whether the client's part is of this page (RFC 9110 §13.1.5). A
-// time says so only if the page could not have changed twice within its second.
+// ifRange reports whether the client's part is of this page (RFC 9110 §13.1.5). A date proves it
+// only if the page could not have changed twice within that second.
 func (p *page) ifRange(lines []string) bool {
 	switch {
 	case len(lines) == 0:
@@ -65,8 +64,7 @@ func (p *page) ifRange(lines []string) bool {
 	return err == nil && m.Equal(t) && !time.UnixMilli(p.Made).Before(m.Add(time.Second))
 }
 
-// refuse412 answers a request whose precondition failed. The header is filled with
-// that of the page.
+// refuse412 answers a request whose precondition failed. The header is already that of the page.
 func refuse412(w http.ResponseWriter) {
 	h := w.Header()
 	dropRepresentation(h)
@@ -74,13 +72,12 @@ func refuse412(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusPreconditionFailed)
 }
 
-// sendRange answers a request for parts of the page: 206, or 416 if there are no such
-// parts. It returns how many bytes of body were sent. The header is filled with that
-// of the page.
+// sendRange answers a request for parts of the page: 206, or 416 if there are no such parts. It
+// returns how many bytes of body it sent. The header is already that of the page.
 func (p *page) sendRange(w http.ResponseWriter, ranges string) (sent int64) {
 	h := w.Header()
 	if _, ok := h["Content-Type"]; !ok {
-		h["Content-Type"] = nil // ServeContent guesses none then
+		h["Content-Type"] = nil // keeps ServeContent from guessing a type
 	}
 	part := partWriter{ResponseWriter: w}
 	r := &http.Request{Method: http.MethodGet, Header: http.Header{"Range": {ranges}}}
@@ -88,8 +85,8 @@ func (p *page) sendRange(w http.ResponseWriter, ranges string) (sent int64) {
 	return part.sent
 }
 
-// partWriter counts what ServeContent sends, and takes from a 416 what is about the
-// page: it must not be kept in its place.
+// partWriter counts the bytes that ServeContent sends. From a 416 it removes the headers that
+// describe the page, so that no cache stores the 416 in the page's place.
 type partWriter struct {
 	http.ResponseWriter
 	sent int64
@@ -115,8 +112,8 @@ func (w *partWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// dropRepresentation removes from h what describes a page that is not sent, and how
-// long it may be kept.
+// dropRepresentation removes from h the headers that describe a page that is not sent, and how
+// long it may be stored.
 func dropRepresentation(h http.Header) {
 	for _, name := range []string{
 		"Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Range", "Expires", "Age", "Surrogate-Control",
@@ -124,7 +121,7 @@ func dropRepresentation(h http.Header) {
 		delete(h, name)
 	}
 	for name := range h {
-		if strings.HasSuffix(name, "Cache-Control") { // RFC 9213 has more of them
+		if strings.HasSuffix(name, "Cache-Control") { // RFC 9213 allows more such headers
 			delete(h, name)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 
 var longAgo = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 
-// text is a handler whose page has n bytes, no two parts of which are the same.
+// text is a handler whose page has n bytes without repeated parts.
 func text(n int, header ...string) http.HandlerFunc {
 	var b bytes.Buffer
 	for i := 0; b.Len() < n; i++ {
@@ -49,7 +49,7 @@ func drawRange(t *rapid.T) string {
 	return "bytes=" + strings.Join(specs, rapid.SampledFrom([]string{",", ", ", ",,"}).Draw(t, "comma"))
 }
 
-// essence is what a client makes of an answer.
+// essence is the part of an answer that matters to a client.
 type essence struct {
 	Status           int
 	Range, Tag, Type string
@@ -79,8 +79,7 @@ func essenceOf(a answer) essence {
 	}
 }
 
-// Whatever part is asked for, and on whatever condition, the answer is that of
-// http.ServeContent for the bare body.
+// For any range and condition, the answer is that of http.ServeContent for the bare body.
 func TestRangesAreThoseOfServeContent(t *testing.T) {
 	const etag = `"v1"`
 	modified := longAgo.Format(http.TimeFormat)
@@ -129,7 +128,7 @@ func TestRangesAreThoseOfServeContent(t *testing.T) {
 	})
 }
 
-// A range is cut from what was there, from what was not, and with the cache off.
+// A range is cut from a hit, from a miss, and with the cache off.
 func TestRange(t *testing.T) {
 	modified := longAgo.Format(http.TimeFormat)
 	for name, c := range map[string]struct {
@@ -187,7 +186,7 @@ func TestRange(t *testing.T) {
 	}
 }
 
-// checkPart holds an answer to what RFC 9110 says of its status.
+// checkPart checks an answer by what RFC 9110 says about its status.
 func checkPart(t *testing.T, a answer, method string, status int, body string) {
 	t.Helper()
 	if a.status != status {
@@ -214,14 +213,14 @@ func checkPart(t *testing.T, a answer, method string, status int, body string) {
 		}
 		return
 	}
-	for name := range a.header { // nobody may keep it in the place of the page
+	for name := range a.header { // no cache may store it in place of the page
 		if strings.HasSuffix(name, "Cache-Control") {
 			t.Error(a)
 		}
 	}
 }
 
-// A time is no strong validator while the page could have changed twice within it.
+// A date is not a strong validator while the page could have changed twice within its second.
 func TestIfRangeOfAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -1,13 +1,13 @@
 package httpcache
 
-// reason says why a request did not use the cache, or why a response was not
-// stored. Its name is what Cache-Status and Stats call it.
+// reason says why a request did not use the cache, or why a response was not stored. Cache-Status
+// and Stats use its name.
 type reason uint8
 
 const (
 	none reason = iota
 
-	// Why a request went past the cache.
+	// Why a request bypassed the cache.
 	byMethod
 	byNesting
 	byProgram
@@ -22,16 +22,16 @@ const (
 	byQuery
 	byKeyLength
 
-	// Why a client got a rendering of its own.
+	// Why a client got its own rendering.
 	byOff
 	byRequestNoStore
 	byMemory
 	byClosing
-	byOnly // only-if-cached, and there is nothing
+	byOnly // only-if-cached, and no response is stored
 	byCondition
 	byHead
 
-	// Why a response was not stored, though all who waited were given it.
+	// Why a response was not stored, although all waiting clients got it.
 	byMissing
 	byPlainStatus
 	byTags
@@ -54,12 +54,11 @@ const (
 	byControl
 	bySilence
 
-	// Why a response went straight on to its client.
+	// Why a response went straight to its client.
 	byFlush
 	bySize
 
-	// There was no response: the handler was not asked, or took too long, or the
-	// client left.
+	// Why there was no response: the handler did not run, took too long, or the client left.
 	byFailure
 
 	reasons
@@ -82,7 +81,7 @@ var reasonNames = [reasons]string{
 
 func (r reason) String() string { return reasonNames[r] }
 
-// goesOn reports whether a response that cannot be recorded for this reason may
-// go on to the client for whom it was begun. It was made for everybody; there
-// is only too much of it, or it does not end.
+// goesOn reports whether a response that cannot be recorded for this reason may go on to the
+// client that started the rendering. It was made for everybody, but it is too long or does not
+// end.
 func (r reason) goesOn() bool { return r == byFlush || r == bySize }

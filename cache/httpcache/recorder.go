@@ -8,36 +8,35 @@ import (
 	"sync"
 )
 
-// errNotRecorded is what a handler gets from its writes when nobody will see
-// them: the response is not for everybody, and its client gets another one.
-var errNotRecorded = errors.New("httpcache: nobody reads this response")
+// errNotRecorded is the error of a handler's writes when no client will get them: the response is
+// not for everybody, and its client gets another one.
+var errNotRecorded = errors.New("httpcache: no client reads this response")
 
-// recorder is the http.ResponseWriter of a handler whose response may be worth
-// keeping. It records until the handler is done, or until it turns out that the
-// response cannot be recorded: then it goes on to a client, or to nobody.
+// recorder is the http.ResponseWriter of a handler whose response may be stored. It records until
+// the handler returns, or until the response turns out not to be recordable. Then the response
+// goes on to a client, or is dropped.
 //
-// Only the handler's goroutine calls it, as with every ResponseWriter; the lock
-// is for handlers that break that rule.
+// Only the handler's goroutine calls it, as with every ResponseWriter. The lock is for handlers
+// that break that rule.
 type recorder struct {
 	judge func(status int, h http.Header) verdict
-	max   int      // of the body
+	max   int      // the longest body
 	hide  []string // headers that name tags
 
-	// live returns the writer that a response which cannot be recorded goes on
-	// to, or nil if there is none. It is called at most once, with mu held.
+	// live returns the writer that an unrecordable response goes on to, or nil if there is none.
+	// It is called at most once, with mu held.
 	live func(why reason) http.ResponseWriter
 
-	// tee returns the writer of a client who may have what is recorded as it comes, or nil
-	// if there is none. It is called when the handler flushes, with mu held. Nil: a handler
-	// that flushes is not recorded.
+	// tee returns the writer of a client that gets the response while it is recorded, or nil if
+	// there is none. It is called when the handler flushes, with mu held. If tee itself is nil, a
+	// flush ends the recording.
 	tee func() http.ResponseWriter
 
-	// early takes an informational response. It reports false if that has to end the
-	// recording. Nil: it has to.
+	// early takes an informational response. If it reports false, or is nil, the recording ends.
 	early func(status int, h http.Header) bool
 
-	// client is where a handler that serves one client alone reaches its
-	// connection. Nil: it serves everybody.
+	// client is the writer of the only client of the rendering, which gives access to its
+	// connection. Nil means that the rendering is for everybody.
 	client http.ResponseWriter
 
 	header http.Header // the handler's
@@ -46,7 +45,7 @@ type recorder struct {
 	mu      sync.Mutex
 	phase   phase
 	status  int         // 0: not written yet
-	sent    http.Header // header as it was when the status was written
+	sent    http.Header // the header when the status was written
 	verdict verdict
 	body    []byte
 	out     http.ResponseWriter // in phase passing, and of the tee
@@ -57,14 +56,13 @@ type phase uint8
 const (
 	recording phase = iota
 	passing         // to out
-	dropped         // nobody reads it
+	dropped         // no client reads the response
 	over            // the handler has returned
 )
 
 func (r *recorder) Header() http.Header { return r.header }
 
-// WriteHeader notes the status, and decides by it and the header whether there is
-// any use in recording.
+// WriteHeader records the status. It decides by status and header whether to continue recording.
 func (r *recorder) WriteHeader(status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +74,7 @@ func (r *recorder) writeHeader(status int) {
 		return
 	}
 	if status < 100 || status > 999 {
-		panic(fmt.Sprintf("httpcache: invalid status code %d", status)) // as net/http does
+		panic(fmt.Sprintf("httpcache: invalid status code %d", status)) // net/http panics too
 	}
 	if status < 200 && status != http.StatusSwitchingProtocols {
 		r.inform(status)
@@ -95,8 +93,8 @@ func (r *recorder) writeHeader(status int) {
 	}
 }
 
-// inform passes an informational response on. In a rendering for everybody it is
-// the start of a dialogue with one client, which cannot be kept.
+// inform passes an informational response on. In a rendering for everybody it begins a dialogue
+// with one client, which cannot be stored.
 func (r *recorder) inform(status int) {
 	h := canonical(r.header)
 	dropHeaders(h, r.hide)
@@ -112,7 +110,7 @@ func (r *recorder) inform(status int) {
 	}
 }
 
-// length returns the length that is announced for the body; -1 if there is none.
+// length returns the Content-Length, or -1 if there is none.
 func (r *recorder) length() int64 {
 	n, err := strconv.ParseUint(r.sent.Get("Content-Length"), 10, 63)
 	if err != nil {
@@ -121,7 +119,7 @@ func (r *recorder) length() int64 {
 	return int64(n) //nolint:gosec // it has 63 bits
 }
 
-// tooLong reports whether it is known already that the response is too long.
+// tooLong reports whether the response is already known to be too long.
 func (r *recorder) tooLong() bool {
 	if r.length() > int64(r.max) {
 		return true
@@ -136,8 +134,8 @@ func (r *recorder) tooLong() bool {
 	return size > maxHeader
 }
 
-// stop ends the recording: what there is, and what comes, goes to whoever takes
-// it.
+// stop ends the recording. What is recorded and what follows goes to the writer that live
+// returns.
 func (r *recorder) stop(why reason) {
 	sent := r.out != nil
 	r.out = r.live(why)
@@ -152,12 +150,12 @@ func (r *recorder) stop(why reason) {
 	r.body = nil
 }
 
-// send passes on what there is.
+// send passes on the recorded header and body.
 func (r *recorder) send() {
 	merge(r.out.Header(), r.sent)
 	r.out.WriteHeader(r.status)
 	if len(r.body) > 0 {
-		_, _ = r.out.Write(r.body) // the next write fails as well
+		_, _ = r.out.Write(r.body) // the next write fails too
 	}
 }
 
@@ -187,8 +185,8 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return 0, errNotRecorded
 }
 
-// finish ends the recording when the handler has returned. It returns what to
-// make a page of, unless the response went elsewhere.
+// finish ends the recording after the handler has returned. It returns the parts of a page; ok is
+// false if the response went elsewhere.
 func (r *recorder) finish() (status int, header http.Header, body []byte, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -210,7 +208,7 @@ func (r *recorder) finish() (status int, header http.Header, body []byte, ok boo
 	return r.status, r.sent, r.body, ok
 }
 
-// close ends the recording when the handler did not return in order.
+// close ends the recording after the handler has panicked.
 func (r *recorder) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,26 +12,25 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// rendering is one run of the handler for everybody, in a goroutine of its own:
-// the load it belongs to ends early when there will be no page, and then the
-// handler may go on for its client alone.
+// rendering is one run of the handler for everybody, in its own goroutine. If there will be no
+// page, its load ends early, and the handler may run on for one client.
 type rendering struct {
 	x      *exchange
 	rec    *recorder
 	made   time.Time
-	req    http.Header     // what the handler sees, but for what is asked about prev
-	prev   *page           // the handler is asked whether it still stands; nil: it is not
-	other  []field         // what the handler sees in place of the client's own values; nil: nothing
-	whole  bool            // the handler sees all of the client's request
+	req    http.Header     // what the handler sees, without the conditions about prev
+	prev   *page           // the page to revalidate; nil: none
+	other  []field         // replaces the client's own header values; nil: nothing
+	whole  bool            // the handler sees the client's whole request
 	ctx    context.Context // the handler's
 	cancel context.CancelCauseFunc
 	unlink func() bool // from the load's context
-	taken  bool        // by the handler's goroutine: the client is ours
-	teed   atomic.Bool // it gets what is recorded as it comes
-	tail   *tail       // by the handler's goroutine: its writer then
+	taken  bool        // by the handler's goroutine: our client belongs to the handler
+	teed   atomic.Bool // our client gets the response while it is recorded
+	tail   *tail       // by the handler's goroutine: the writer of a teed client
 
-	// done is closed when it is known what becomes of the load; before that, the
-	// rest is written.
+	// done is closed when the result of the load is known. The fields below are written before
+	// that.
 	done    chan struct{}
 	once    sync.Once
 	verdict verdict
@@ -39,8 +38,8 @@ type rendering struct {
 	err     error
 }
 
-// start runs the handler in the context of a load: what it reads from caches,
-// or names by cache.Depend, the page depends on.
+// start runs the handler in the context of a load. The page depends on what the handler reads
+// from caches and on what it names by cache.Depend.
 func (x *exchange) start(ctx context.Context, prev *page) *rendering {
 	n := &rendering{x: x, made: x.c.cfg.Now(), done: make(chan struct{}), prev: prev, other: x.other}
 	own, cancel := context.WithCancelCause(asOfServer(context.WithoutCancel(ctx)))
@@ -62,7 +61,7 @@ func (x *exchange) start(ctx context.Context, prev *page) *rendering {
 	return n
 }
 
-// request returns what the handler sees, and notes it.
+// request returns the request for the handler, and stores its header in n.req.
 func (n *rendering) request() (r *http.Request) {
 	x := n.x
 	if x.c.cfg.KeyOnly {
@@ -70,11 +69,11 @@ func (n *rendering) request() (r *http.Request) {
 	} else {
 		r, n.whole = x.shown(n.ctx)
 	}
-	if n.other != nil { // for those who have what is to be replaced
+	if n.other != nil { // for the clients of the page to replace
 		wear(r.Header, n.other)
 		n.whole = false
 	}
-	n.req = r.Header.Clone() // the handler may change its own
+	n.req = r.Header.Clone() // a clone: the handler may change its header
 	if n.prev != nil {
 		n.prev.ask(r.Header)
 	}
@@ -95,13 +94,13 @@ func (n *rendering) judge(status int, h http.Header) verdict {
 	if !ok && v.fate == store {
 		v.fate, v.why = share, byTags
 		if !c.cfg.KeyOnly {
-			v.fate = refuse // nobody else may get what was made from the whole request of one
+			v.fate = refuse // the response was made from one client's whole request
 		}
 	}
 	return v
 }
 
-// newPage makes a page of what was recorded.
+// newPage makes a page of the recorded response. It returns nil for a 304 about another page.
 func (n *rendering) newPage(status int, h http.Header, body []byte) *page {
 	c, v := n.x.c, &n.rec.verdict
 	if v.fate == renew {
@@ -137,7 +136,7 @@ func (n *rendering) run(r *http.Request) {
 		if returned {
 			return
 		}
-		// Without recover, a panic would end the program. A nil one is Goexit.
+		// An unrecovered panic would end the program. A nil one is runtime.Goexit.
 		n.fell(recover())
 	}()
 	n.x.next.ServeHTTP(n.rec, r)
@@ -145,8 +144,8 @@ func (n *rendering) run(r *http.Request) {
 	n.returned()
 }
 
-// returned makes a page of what was recorded. A handler that was told to stop may
-// have left out half of it and still look content: that is no page.
+// returned makes a page of the recorded response. If the context ended first, the handler may
+// have left out half of the response without an error, so there is no page.
 func (n *rendering) returned() {
 	cut := context.Cause(n.ctx)
 	defer n.cancel(nil)
@@ -161,7 +160,7 @@ func (n *rendering) returned() {
 	n.release(nil)
 }
 
-// release gives the client back, if it was taken, when it has got all.
+// release returns the client, if the handler took it, after all of the response is sent.
 func (n *rendering) release(panicked any) {
 	if !n.taken {
 		return
@@ -186,13 +185,13 @@ func (n *rendering) fell(p any) {
 	n.release(repanic(err))
 }
 
-// outlive makes the handler live as long as the client that it has.
+// outlive lets the handler run until its client leaves.
 func (n *rendering) outlive() {
 	context.AfterFunc(n.x.client.ctx, func() { n.cancel(context.Cause(n.x.client.ctx)) })
 }
 
-// loadOver ends the handler with its load, which nobody waits for any more, or which took
-// too long. In the second case a client who has begun to read may read on.
+// loadOver ends the handler when its load ends, because no client waits or the load took too
+// long. If it took too long, a client that has begun to read may read on.
 func (n *rendering) loadOver(ctx context.Context) {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) && n.teed.Load() {
 		n.outlive()
@@ -201,8 +200,8 @@ func (n *rendering) loadOver(ctx context.Context) {
 	n.cancel(context.Cause(ctx))
 }
 
-// tee hands what is stored on as it comes: to the client for whom the rendering was begun,
-// if it wants the whole of it.
+// tee passes a response that will be stored on while it is recorded. The reader is the client
+// that started the rendering, if it wants the whole response.
 func (n *rendering) tee() http.ResponseWriter {
 	if n.taken {
 		return n.rec.out
@@ -225,7 +224,7 @@ func (n *rendering) tee() http.ResponseWriter {
 	return n.tail
 }
 
-// early passes an informational response on to the client whose request it answers.
+// early passes an informational response on to our client, if the handler saw its whole request.
 func (n *rendering) early(status int, h http.Header) (ok bool) {
 	if n.x.c.cfg.KeyOnly || n.x.c.cfg.until() {
 		return false
@@ -243,23 +242,23 @@ func (n *rendering) end(v verdict, p *page, err error) {
 	})
 }
 
-// goOn is what becomes of a response that cannot be recorded: the client for whom
-// it was begun gets it as it comes, if it may; else the handler is told that nobody
-// listens, and everybody who waits asks for himself. Either way the load is over,
-// so that nobody waits for the end of a stream, and LoadTimeout does not cut it.
+// goOn handles a response that cannot be recorded. If it may, the client that started the
+// rendering gets the response as it comes. Otherwise the handler's context ends and all waiting
+// clients get their own renderings. In both cases the load ends, so that no client waits for the
+// end of a stream and LoadTimeout does not cut it.
 func (n *rendering) goOn(why reason) http.ResponseWriter {
 	c := n.x.c
 	c.stats.refuse(why)
 	cut := context.Cause(n.ctx)
-	if cut == nil { // what a handler says after it was told to stop says nothing of the page
+	if cut == nil { // the response of a stopped handler says nothing about the page
 		c.memory.add(n.x.key, c.cfg.Now())
 	}
 	var w http.ResponseWriter
-	// Once unlinked, the handler lives as long as its client.
+	// After unlink the handler runs until its client leaves.
 	if n.taken {
 		n.unlink()
 		n.outlive()
-		n.end(verdict{why: why}, nil, nil) // others do not wait for our client
+		n.end(verdict{why: why}, nil, nil) // other clients do not wait for ours
 		w, _ = n.tail.settle()
 	} else if (n.whole || why.goesOn() && !n.rec.verdict.mine && n.other == nil) && n.unlink() {
 		if w = n.x.client.take(); w != nil {
@@ -272,6 +271,6 @@ func (n *rendering) goOn(why reason) http.ResponseWriter {
 		n.unlink()
 		n.cancel(errNotRecorded)
 	}
-	n.end(verdict{why: why}, nil, cut) // with cut, nobody asks for himself: the handler had its time
+	n.end(verdict{why: why}, nil, cut) // if cut is set, waiting clients get 503: the handler had its time
 	return w
 }

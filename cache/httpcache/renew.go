@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ask makes a request conditional on what the page says of itself (RFC 9111 §4.3.1).
+// ask makes a request conditional on the validators of the page (RFC 9111 §4.3.1).
 func (p *page) ask(h http.Header) {
 	if tag := p.get("Etag"); tag != "" {
 		h["If-None-Match"] = []string{tag}
@@ -17,8 +17,8 @@ func (p *page) ask(h http.Header) {
 	}
 }
 
-// stands reports whether a 304 with that header can be about the page: it names the page's
-// validator, or none (RFC 9111 §4.3.3), and varies on the same, if it says so.
+// stands reports whether a 304 with header h can be about the page. It must name the page's
+// validator or none (RFC 9111 §4.3.3). If it has Vary, the names must be those of the page.
 func (c *Cache) stands(t *target, p *page, h http.Header) bool {
 	if has(h, "Vary") {
 		if names, ok := c.learned(t, h["Vary"]); !ok || !slices.Equal(names, p.names()) {
@@ -28,14 +28,14 @@ func (c *Cache) stands(t *target, p *page, h http.Header) bool {
 	return p.named(h)
 }
 
-// named reports whether a 304 with that header names the page's validator, or none.
+// named reports whether a 304 with header h names the page's validator, or none.
 func (p *page) named(h http.Header) bool {
 	tag, own := h.Get("Etag"), p.get("Etag")
 	return tag == "" || own == "" || strings.TrimPrefix(tag, "W/") == strings.TrimPrefix(own, "W/")
 }
 
-// renewed returns the page with the header of a 304 in place of its own, but for what is
-// about the body (RFC 9111 §3.2). The body is shared.
+// renewed returns the page with the headers of a 304 in place of its own, except for those about
+// the body (RFC 9111 §3.2). Both pages share the body.
 func (p *page) renewed(h http.Header, at time.Time) *page {
 	n := p.same()
 	dropHopByHop(h)

@@ -6,9 +6,8 @@ import (
 	"net/url"
 )
 
-// request returns the request that a handler is given when it renders for
-// everybody: r, which is a copy that lacks what request replaces, with nothing
-// of its client in it but what the key says.
+// request turns r, a copy made by bare, into the request for a handler that renders for
+// everybody. It holds nothing of the client except what is in the key.
 func (c *Cache) request(t *target, r *http.Request) *http.Request {
 	u := &url.URL{Path: t.path, RawQuery: t.query}
 	if u.EscapedPath() != t.escaped {
@@ -16,7 +15,7 @@ func (c *Cache) request(t *target, r *http.Request) *http.Request {
 	}
 	r.Method, r.URL, r.RequestURI, r.Host = http.MethodGet, u, t.line(), t.host
 	r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.1", 1, 1
-	r.RemoteAddr = "0.0.0.0:0" // has to parse, and is nobody's
+	r.RemoteAddr = "0.0.0.0:0" // must parse, and belongs to no client
 	r.Header, r.Body = make(http.Header, len(t.vary)), http.NoBody
 	for i, v := range t.vary {
 		if v != "" {
@@ -29,13 +28,13 @@ func (c *Cache) request(t *target, r *http.Request) *http.Request {
 	return r
 }
 
-// tlsWithoutClient is all that handlers learn of TLS: that there was.
+// tlsWithoutClient tells handlers only that there was TLS.
 func tlsWithoutClient() *tls.ConnectionState {
 	return &tls.ConnectionState{Version: tls.VersionTLS13, HandshakeComplete: true}
 }
 
-// bare returns a copy of r without what request replaces, and without what else
-// says something of the client. What routers have put there stays.
+// bare returns a copy of r without the parts that request replaces, and without the other parts
+// that say something about the client. Values that routers have set remain.
 func bare(r *http.Request) http.Request {
 	c := *r
 	c.URL, c.Header, c.Body, c.GetBody, c.Trailer, c.TLS = nil, nil, nil, nil, nil, nil
@@ -44,13 +43,13 @@ func bare(r *http.Request) http.Request {
 	return c
 }
 
-// schemeKey is the key of the scheme, https or not, in the context of what Cache.Request
-// returns.
+// schemeKey is the context key for the scheme in requests that Cache.Request returns. The value
+// is true for https.
 type schemeKey struct{}
 
 // secure reports whether the scheme of a request is https.
 func (c *Cache) secure(r *http.Request) bool {
-	if r.RemoteAddr == "" { // a server's request has one
+	if r.RemoteAddr == "" { // a request from a server always has one
 		if https, ok := r.Context().Value(schemeKey{}).(bool); ok {
 			return https
 		}

@@ -7,7 +7,6 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// serve answers a request.
 func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	t, why := c.target(r)
 	switch {
@@ -27,8 +26,8 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 	}
 }
 
-// asItIs answers a client for whom nothing is to be stored, or rendered for all: what
-// others have left it may have.
+// asItIs answers a client whose request must not store a page or render for everybody. The client
+// may get a stored page.
 func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request, t target) {
 	x := c.exchange(next, w, r, t)
 	if res, ok := x.find(); ok {
@@ -44,7 +43,7 @@ func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request
 	case t.noStore:
 		c.forItself(next, w, r, t, byRequestNoStore)
 	case r.Method == http.MethodGet && has(r.Header, "Range"):
-		c.forItself(next, w, r, t, byRange) // of a body that may be too long to be kept
+		c.forItself(next, w, r, t, byRange) // the body may be too long to store
 	case r.Method == http.MethodGet:
 		c.forItself(next, w, r, t, byPrecondition)
 	default:
@@ -52,7 +51,7 @@ func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request
 	}
 }
 
-// find returns what is there and fresh.
+// find returns a stored page that is fresh and meets the client's limits.
 func (x *exchange) find() (res cache.Result[*page], ok bool) {
 	for range 2 {
 		res, err := x.c.pages.Fetch(x.ctx, x.key, nil, cache.AllowStale(false))
@@ -70,7 +69,7 @@ func (x *exchange) find() (res cache.Result[*page], ok bool) {
 	return res, false
 }
 
-// turn makes x ask for the variant of its client, whose key has the names that p varies on.
+// turn points x to the variant of its client. The variant's key has the headers that p varies on.
 func (x *exchange) turn(p *page) (ok bool) {
 	if x.vary != nil {
 		return false
@@ -80,14 +79,14 @@ func (x *exchange) turn(p *page) (ok bool) {
 	return ok
 }
 
-// forItself renders for one client alone, and counts why.
+// forItself renders for one client only, and counts the reason.
 func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Request, t target, why reason) {
 	c.stats.bypass(why)
 	c.alone(next, w, r, t, c.lines.passed(why))
 }
 
-// through answers through the cache. What is there may be a variant for others; then it
-// tells where the client's own is.
+// through answers through the cache. If the stored page is a variant for other clients, its Vary
+// names lead to this client's variant.
 func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Request, t target) {
 	x := c.exchange(next, w, r, t)
 	p, done := x.try(w, r)
@@ -102,12 +101,12 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 		c.forItself(next, w, r, t, byVary)
 	}
 	if y.relearn.Load() {
-		_ = c.pages.Expire(context.WithoutCancel(r.Context()), t.key) // should it fail, it is learned later
+		_ = c.pages.Expire(context.WithoutCancel(r.Context()), t.key) // on failure a later request tries again
 	}
 }
 
-// try answers from the entry of x, or by a load of it. It reports false for a page that is
-// for other clients.
+// try answers from the entry of x, or by a load of it. It reports false for a page that is for
+// other clients.
 func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bool) {
 	c := x.c
 	if c.memory.has(x.key, c.cfg.Now) {
@@ -143,14 +142,12 @@ func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 	return p, true
 }
 
-// spent reports whether a page was good for nobody but the client whose request brought it
-// from its birth on.
+// spent reports whether a new page is unusable for all clients except the one that loaded it.
 func (c *Cache) spent(p *page) bool {
 	return !c.cfg.until() && (p.Asks || c.age(p)*1000 >= p.Fresh+p.Stale)
 }
 
-// fetch asks the cache. Should it panic, nobody may take the client over any
-// more.
+// fetch reads through the cache. If the read panics, no handler may take over the client.
 func (x *exchange) fetch() (res cache.Result[*page], err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -168,8 +165,8 @@ func (x *exchange) fetch() (res cache.Result[*page], err error) {
 	return x.c.pages.Fetch(x.ctx, x.key, x.load, cache.MaxAge(0), cache.AllowStale(false))
 }
 
-// account counts what came of a request, and returns its Cache-Status and the age
-// of a page that was there; -1 if there is none to tell.
+// account counts a request, and returns its Cache-Status and the age of its page. An age of -1 is
+// not sent.
 func (x *exchange) account(res cache.Result[*page]) (line string, age int64) {
 	c, p := x.c, res.Value
 	n := c.stats.of(p.Format)
@@ -204,13 +201,12 @@ func (x *exchange) account(res cache.Result[*page]) (line string, age int64) {
 	return c.lines.miss(m), age
 }
 
-// missed returns what Cache-Status says of a request that was not answered by what was
-// there.
+// missed returns the Cache-Status data of a request that no stored page answered.
 func (x *exchange) missed(why reason) miss {
 	return miss{stale: x.renews.Load(), vary: x.vary != nil, asked: x.asks, key: x.statusKey(), detail: why}
 }
 
-// asked counts a request for which the handler was asked.
+// asked counts a request for which the handler ran.
 func (x *exchange) asked(format string) {
 	n := x.c.stats.of(format)
 	if x.led.Load() {

@@ -19,8 +19,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// What may not be stored is given to no second client, in turn or at once, and its own
-// client gets it in one rendering, made of the client's whole request.
+// A response that must not be stored reaches no second client, later or concurrently. Its own
+// client gets it in one rendering of its whole request.
 func TestSharedCacheNeverShares(t *testing.T) {
 	cases := map[string]func(http.ResponseWriter, *http.Request){
 		"silent":     func(http.ResponseWriter, *http.Request) {},
@@ -75,7 +75,7 @@ func TestSharedCacheNeverShares(t *testing.T) {
 				name := func(i int) string { return fmt.Sprint("client ", i) }
 				for i, a := range crowd(t, s, 8, func() { close(g.open) }, func(i int) *http.Request { return request(t, http.MethodGet, "/", "X-Who", name(i)) }) {
 					if a.body != "hello "+name(i) || a.hit() {
-						t.Errorf("at once: %s was told %v", name(i), a)
+						t.Errorf("at once: %s got %v", name(i), a)
 					}
 				}
 				if n := asked.Load(); n != 8 {
@@ -83,7 +83,7 @@ func TestSharedCacheNeverShares(t *testing.T) {
 				}
 				for i := range 3 {
 					if a := s.get(t, "/", "X-Who", name(10+i)); a.body != "hello "+name(10+i) || a.hit() {
-						t.Errorf("in turn: %s was told %v", name(10+i), a)
+						t.Errorf("in turn: %s got %v", name(10+i), a)
 					}
 				}
 			})
@@ -91,7 +91,7 @@ func TestSharedCacheNeverShares(t *testing.T) {
 	}
 }
 
-// What may be stored is rendered once for a crowd.
+// A crowd shares one rendering of a storable response.
 func TestSharedCacheMerges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, h := newGate(), &counted{header: http.Header{"Cache-Control": {"max-age=9"}}}
@@ -110,8 +110,8 @@ func TestSharedCacheMerges(t *testing.T) {
 	})
 }
 
-// By no header can a client put something into what others get: what the handler is shown
-// of proxies is hidden, and what is dropped from the key as well.
+// A client cannot use any header to change the page of others: proxy headers are hidden from the
+// handler, and so are parameters that are dropped from the key.
 func TestPoisoning(t *testing.T) {
 	poison := []string{"X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Prefix", "X-Forwarded-For", "Forwarded", "X-Original-URL", "X-Rewrite-URL", "X-HTTP-Method-Override"}
 	s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -126,17 +126,17 @@ func TestPoisoning(t *testing.T) {
 			t.Errorf("%s: %v", name, a)
 		}
 	}
-	open := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // a control: with nothing hidden it is seen
+	open := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // a control: nothing is hidden, so the handler sees it
 		w.Header().Set("Cache-Control", "max-age=9")
 		fmt.Fprint(w, r.Header.Get("X-Forwarded-Host"))
 	}), httpcache.Config{Hide: []string{"X-Other"}})
 	if open.get(t, "/", "X-Forwarded-Host", "evil"); open.get(t, "/").body != "evil" {
-		t.Error("a header that is not hidden is not seen")
+		t.Error("the handler does not see a header that is not hidden")
 	}
 }
 
-// However variants come and go, a client gets what was made for its values, and nothing
-// that was made before the last invalidation.
+// For any sequence of variants, a client gets a page made for its values, and never one made
+// before the last invalidation.
 func TestVaryModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := []string{"X-A", "X-B", "Accept-Language"}
@@ -185,7 +185,7 @@ func TestVaryModel(t *testing.T) {
 	})
 }
 
-// What a 304 has renewed depends on what it was made of, and is gone with it.
+// A page that a 304 has renewed keeps its dependencies, and they still invalidate it.
 func TestRenewedPagesInherit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &origin{script: [][]string{{"Cache-Control", "max-age=10", "Etag", `"a"`}, {"Cache-Control", "max-age=100", "Etag", `"a"`, ":status", "304"}, {"Cache-Control", "max-age=10"}}}
@@ -207,8 +207,7 @@ func TestRenewedPagesInherit(t *testing.T) {
 	})
 }
 
-// A page that a 304 has made private is nobody's but the client's whose request it
-// answered.
+// A page that a 304 has made private reaches only the client whose request the 304 answered.
 func TestRenewedAsPrivate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
@@ -231,8 +230,7 @@ func TestRenewedAsPrivate(t *testing.T) {
 	})
 }
 
-// An invalidation that comes while the handler is asked whether a page still stands is not
-// undone by its yes.
+// A 304 does not undo an invalidation that came during the revalidation.
 func TestInvalidatedWhileAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &origin{script: [][]string{{"Cache-Control", "max-age=10", "Etag", `"a"`}, {"Cache-Control", "max-age=100", "Etag", `"a"`, ":status", "304"}, {"Cache-Control", "max-age=10"}}}
@@ -254,7 +252,7 @@ func TestInvalidatedWhileAsked(t *testing.T) {
 	})
 }
 
-// Purge and Expire are about an entry with all its variants.
+// Purge and Expire apply to an entry with all its variants.
 func TestPurgeVariants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &origin{script: [][]string{{"Cache-Control", "max-age=100, stale-while-revalidate=100", "Vary", "X-L"}}}
@@ -283,7 +281,7 @@ func TestPurgeVariants(t *testing.T) {
 	})
 }
 
-// Two processes share what one has rendered, for as long as the response says and no longer.
+// Two processes share a rendering for as long as the response allows, and no longer.
 func TestSharedByProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &origin{script: [][]string{{"Cache-Control", "max-age=10, stale-if-error=20", "Etag", `"a"`}, {":status", "500"}, {"Cache-Control", "max-age=10, must-revalidate", "Etag", `"a"`, ":status", "304"}, {":panic", ""}}}
@@ -308,10 +306,10 @@ func TestSharedByProcesses(t *testing.T) {
 	})
 }
 
-// A handler that does not answer in time is no reason to serve what must not be, nor to ask
-// it again, whatever it says when it is told to stop.
+// When a handler times out, its client gets no stale page and the handler is not called again.
+// What the handler writes after its context has ended does not matter.
 func TestNoAnswer(t *testing.T) {
-	for i := range 50 { // which of the two ends first is chance
+	for i := range 50 { // either of the two may end first
 		cc, want := "max-age=1", http.StatusServiceUnavailable
 		if i%2 > 0 {
 			cc, want = "max-age=1, must-revalidate", http.StatusGatewayTimeout

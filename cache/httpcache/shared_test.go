@@ -15,11 +15,11 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// origin is a handler that follows a script: its n-th answer has the n-th header, its last
-// one from then on. The body is "body N". A line ":status" says the status.
+// origin is a handler with a script. Its n-th answer has the n-th header; later answers have the
+// last one. The body is "body N". The header ":status" sets the status.
 type origin struct {
 	script [][]string
-	serve  http.HandlerFunc // after the header is set; nil: the body
+	serve  http.HandlerFunc // after the header is set; nil: write the body
 
 	mu   sync.Mutex
 	seen []http.Header
@@ -63,7 +63,7 @@ func (o *origin) asked() int {
 	return len(o.seen)
 }
 
-// proxied puts a cache with the zero Config in front of a handler, but for what cfg says.
+// proxied puts a cache with cfg in front of a handler.
 func proxied(t testing.TB, h http.Handler, cfg httpcache.Config) server {
 	t.Helper()
 	if cfg.Tiers == nil {
@@ -82,16 +82,16 @@ func proxied(t testing.TB, h http.Handler, cfg httpcache.Config) server {
 	return server{c.Handler(h), c, cfg.Tiers}
 }
 
-// visit is a request of a script, and what is to come of it.
+// visit is a request of a script with its expected result.
 type visit struct {
-	after  string   // how long the client waits before
+	after  string   // how long the client waits before it
 	method string   // "": GET
 	header []string // of the request
 	status int      // 0: 200
-	body   string   // of the response; "": not looked at
-	how    string   // how Cache-Status begins, behind the cache's name; "": not looked at
-	asked  int      // how often the origin was asked then, in all
-	with   []string // headers that the response has; a value of "-": it has not
+	body   string   // of the response; "": any
+	how    string   // prefix of Cache-Status after the cache's name; "": any
+	asked  int      // how many requests the origin has had by then
+	with   []string // headers of the response; the value "-" means absent
 }
 
 type script struct {

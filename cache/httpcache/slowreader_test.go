@@ -22,7 +22,8 @@ func (s *stuck) Write(b []byte) (int, error) {
 
 func (s *stuck) Flush() {}
 
-// A client that reads slowly, or not at all, does not keep others from a page that is flushed.
+// A client that reads slowly, or not at all, does not delay others that want the same flushed
+// page.
 func TestSlowReaderOfFlushed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()

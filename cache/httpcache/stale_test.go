@@ -15,15 +15,14 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// aging is a policy under which pages grow old.
+// aging is a policy under which pages become stale.
 var aging = policy.Patch{TTL: new(10 * time.Second), Stale: new(10 * time.Second), StaleIfError: new(time.Hour)}
 
-// Age counts whole seconds from the rendering on; the handler's own age is part of
-// it.
+// Age counts whole seconds since the rendering began. It includes the handler's own Age.
 func TestAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			sleep(t, "1500ms") // rendering is part of the age
+			sleep(t, "1500ms") // rendering counts as age
 			w.Header().Set("Age", r.URL.Query().Get("age"))
 		}, httpcache.Config{})
 		none := serve(t, new(counted).ServeHTTP, httpcache.Config{NoAge: true})
@@ -47,7 +46,7 @@ func TestAge(t *testing.T) {
 	})
 }
 
-// Nothing ends by itself unless the program says so.
+// Without a TTL no page expires.
 func TestForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &counted{header: http.Header{"Cache-Control": {"public, max-age=1, s-maxage=0, must-revalidate"}, "Expires": {"0"}}}
@@ -78,7 +77,7 @@ func TestStaleWhileRevalidate(t *testing.T) {
 		if a := s.get(t, "/"); a.body != "rendering 2" || a.how() != "hit;ttl=10" {
 			t.Error(a)
 		}
-		sleep(t, "25s") // past Stale: nobody is served it but in place of a failure
+		sleep(t, "25s") // after Stale: the page is served only in place of a failure
 		if a := s.get(t, "/"); a.body != "rendering 3" || a.how() != "fwd=stale;stored" {
 			t.Error(a)
 		}
@@ -88,8 +87,8 @@ func TestStaleWhileRevalidate(t *testing.T) {
 	})
 }
 
-// When the handler fails, the old page stands in, whether it fails by a status or
-// by a panic; what was invalidated never does.
+// When the handler fails, by a status or a panic, the old page replaces the failure. An
+// invalidated page never does.
 func TestStaleIfError(t *testing.T) {
 	for name, fail := range map[string]func(http.ResponseWriter){
 		"500": func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) },
@@ -120,12 +119,12 @@ func TestStaleIfError(t *testing.T) {
 				if a := s.get(t, "/"); a.body != "page" || a.status != 200 || a.how() != how {
 					t.Error(a)
 				}
-				if a := s.get(t, "/"); a.body != "page" || a.how() != "hit;detail=stale;ttl=-20" { // for a moment the handler is spared
+				if a := s.get(t, "/"); a.body != "page" || a.how() != "hit;detail=stale;ttl=-20" { // Throttle spares the handler
 					t.Error(a)
 				}
 				sleep(t, "1s")
 				if a := s.get(t, "/"); a.how() != how {
-					t.Errorf("spared for too long: %v", a)
+					t.Errorf("the handler was spared for too long: %v", a)
 				}
 				if panicked := strings.Contains(log.String(), "panicked"); panicked != (name == "panic") || strings.Contains(log.String(), "secret") {
 					t.Errorf("the log says %q", &log)
@@ -147,7 +146,7 @@ func TestStaleIfError(t *testing.T) {
 	}
 }
 
-// A page that becomes private is not replaced by what it was.
+// A page that becomes private is not replaced by its old version.
 func TestStaleIsNoExcuseForPrivate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		private := false
@@ -165,8 +164,7 @@ func TestStaleIsNoExcuseForPrivate(t *testing.T) {
 	})
 }
 
-// A failure without an older page is passed on to all who wait for it, and to
-// nobody after them.
+// A failure without an older page goes only to the clients that wait for it.
 func TestFailureIsPassedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, h := newGate(), &counted{status: http.StatusBadGateway}
@@ -185,7 +183,7 @@ func TestFailureIsPassedOn(t *testing.T) {
 	})
 }
 
-// If the policy asks for it, a failure is remembered, to spare the handler.
+// With ErrorTTL, a failure is remembered and the handler is spared.
 func TestFailureIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &counted{status: http.StatusBadGateway}
@@ -201,8 +199,7 @@ func TestFailureIsRemembered(t *testing.T) {
 	})
 }
 
-// A handler that takes longer than LoadTimeout is told to stop, and its clients do
-// not wait any longer.
+// The context of a handler ends after LoadTimeout, and its clients stop waiting.
 func TestLoadTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -215,7 +212,7 @@ func TestLoadTimeout(t *testing.T) {
 			t.Errorf("after %v: %v", time.Since(began), a)
 		}
 		if a := s.get(t, "/"); a.status != http.StatusServiceUnavailable {
-			t.Errorf("what came too late was stored: %v", a)
+			t.Errorf("a late response was stored: %v", a)
 		}
 		if st := s.c.Stats(); st.Stored != 0 || st.Refused["unavailable"] != 2 {
 			t.Errorf("%+v", st)
@@ -223,7 +220,7 @@ func TestLoadTimeout(t *testing.T) {
 	})
 }
 
-// An older page stands in for one that takes too long.
+// An older page replaces one that takes too long.
 func TestStaleIfSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := false
@@ -242,7 +239,7 @@ func TestStaleIfSlow(t *testing.T) {
 	})
 }
 
-// Expire lets a page be made anew behind the back of its readers.
+// After Expire a page is refreshed while readers get the old one.
 func TestExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := new(counted)

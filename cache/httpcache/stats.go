@@ -7,19 +7,19 @@ import (
 	"sync/atomic"
 )
 
-// maxFormats is how many formats are counted apart.
+// maxFormats is how many formats are counted separately.
 const maxFormats = 32
 
-// Counts are numbers of requests, but for Stored and Bytes. A request that may
-// be answered by the cache is one of Hits, Stale, Misses and Coalesced.
+// Counts are numbers of requests, except for Stored and Bytes. Each request that may use the
+// cache is one of Hits, Stale, Misses and Coalesced.
 type Counts struct {
-	Hits        int64 // answered by what was there
-	Stale       int64 // answered by what was there though it was not fresh
-	Misses      int64 // the handler was asked
-	Coalesced   int64 // the handler had been asked on behalf of another client
+	Hits        int64 // answered by a fresh stored page
+	Stale       int64 // answered by a stale stored page
+	Misses      int64 // the handler ran
+	Coalesced   int64 // the handler ran for another client at the same time
 	NotModified int64 // of all these: answered 304
-	Stored      int64 // responses that were handed to the cache for keeping
-	Bytes       int64 // of bodies that were whole before they were sent
+	Stored      int64 // responses that were given to the tiers
+	Bytes       int64 // length of all bodies that were whole before they were sent
 }
 
 // Stats are the numbers of a Cache since it was made.
@@ -27,16 +27,17 @@ type Stats struct {
 	Counts
 	Formats map[string]Counts // by Config.Format
 
-	// Bypass counts the requests that went past the cache, or got a rendering of
-	// their own without asking it, by reason.
+	// Bypass counts the requests that bypassed the cache, or got their own rendering without
+	// reading the cache, by reason.
 	Bypass map[string]int64
 
-	// PendingWrites counts the writes that succeeded while what they invalidate
-	// could not be said to everybody in time. The Tiers go on trying.
+	// PendingWrites counts the writes that succeeded although their invalidation did not reach
+	// the log in time. The Tiers keep trying.
 	PendingWrites int64
 
-	// Refused counts the responses that were not stored, by reason, and as
-	// "unavailable" the requests that were answered 503 for want of one.
+	// Refused counts the responses that were not stored, by reason. "unavailable" counts the
+	// requests that a Cache answered 503 or 504 because there was no response, and the
+	// invalidations that a Transport could not finish in time.
 	Refused map[string]int64
 }
 
@@ -61,8 +62,8 @@ func (c *Counts) add(o Counts) {
 	c.Bytes += o.Bytes
 }
 
-// counters are bounded whatever clients do: reasons are constants, and formats
-// beyond maxFormats are counted together.
+// counters have a bounded size: reasons are constants, and formats beyond maxFormats are counted
+// together.
 type counters struct {
 	bypassed, refused [reasons]atomic.Int64
 	pendingWrites     atomic.Int64
@@ -75,7 +76,6 @@ func (c *counters) bypass(why reason) { c.bypassed[why].Add(1) }
 
 func (c *counters) refuse(why reason) { c.refused[why].Add(1) }
 
-// of returns the counts of a format.
 func (c *counters) of(format string) *counts {
 	if v, ok := c.formats.Load(format); ok {
 		return v.(*counts)
@@ -91,7 +91,7 @@ func (c *counters) of(format string) *counts {
 	return v.(*counts)
 }
 
-// Stats returns the numbers so far. They are read one by one while others count.
+// Stats returns the numbers so far. They are read one by one, not in one snapshot.
 func (c *Cache) Stats() Stats { return c.stats.read() }
 
 func (c *counters) read() Stats {

@@ -9,25 +9,25 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// lines writes the lines of Cache-Status (RFC 9211). What hits say is made once.
+// lines writes the lines of Cache-Status (RFC 9211). The lines of hits are made once.
 type lines struct {
 	name string
-	ttl  time.Duration // 0: not said, or by each page
+	ttl  time.Duration // 0: left out, or different for each page
 
 	hit, staleHit, bypass, method, off string
 }
 
-// miss is what there is to say when the handler was asked.
+// miss is the Cache-Status data of a request for which the handler ran.
 type miss struct {
-	stale     bool // what there was was not fresh
-	vary      bool // what there was was for others
-	asked     bool // what there was was not good enough for the client
+	stale     bool // the stored page was not fresh
+	vary      bool // the stored page was for other clients
+	asked     bool // the stored page did not meet the client's limits
 	key       string
 	stored    bool
-	collapsed bool // it was asked on behalf of another client
-	status    int  // what it answered, if that is not what the client gets; 0: unknown
+	collapsed bool // the handler ran for another client
+	status    int  // the handler's status, if the client gets another one; 0: unknown
 	detail    reason
-	instead   bool // of a failure, what was stale is served
+	instead   bool // a stale page replaces the failure
 }
 
 func newLines(name string, p policy.Patch) (l lines, err error) {
@@ -40,7 +40,7 @@ func newLines(name string, p policy.Patch) (l lines, err error) {
 	return l, err
 }
 
-// line spells one member of the list: the cache's name with parameters.
+// line spells one member of the list: the cache's name with its parameters.
 func (l *lines) line(params ...any) (string, error) {
 	item := httpsfv.NewItem(httpsfv.Token(l.name))
 	for i := 0; i < len(params); i += 2 {
@@ -49,7 +49,7 @@ func (l *lines) line(params ...any) (string, error) {
 	return httpsfv.Marshal(httpsfv.List{item})
 }
 
-// served spells the line of a page that was there, and that is age seconds old.
+// served spells the line of a stored page that is age seconds old.
 func (l *lines) served(x *exchange, p *page, stale bool, age int64) string {
 	s := l.hit
 	if stale {
@@ -67,7 +67,7 @@ func (l *lines) served(x *exchange, p *page, stale bool, age int64) string {
 	return s
 }
 
-// statusKey returns the key that Cache-Status tells, "" if it tells none.
+// statusKey returns the key for Cache-Status, or "" for none.
 func (x *exchange) statusKey() string {
 	if !x.c.cfg.StatusKey {
 		return ""
@@ -75,7 +75,7 @@ func (x *exchange) statusKey() string {
 	return x.key
 }
 
-// passed spells the line of a request that went past the cache.
+// passed spells the line of a request that bypassed the cache.
 func (l *lines) passed(why reason) string {
 	if why == byMethod {
 		return l.method
@@ -83,7 +83,7 @@ func (l *lines) passed(why reason) string {
 	return l.bypass + ";detail=" + why.String()
 }
 
-// miss spells the line of a request that was not answered by what was there.
+// miss spells the line of a request that no stored page answered.
 func (l *lines) miss(m miss) string {
 	fwd := httpsfv.Token("uri-miss")
 	switch {
@@ -113,6 +113,6 @@ func (l *lines) miss(m miss) string {
 	case m.detail != none:
 		params = append(params, "detail", httpsfv.Token(m.detail.String()))
 	}
-	s, _ := l.line(params...) // the name was tried when the cache was made
+	s, _ := l.line(params...) // New has tried the name
 	return s
 }

@@ -46,7 +46,7 @@ func dial(t *testing.T, srv *httptest.Server, path string, header ...string) *ht
 	return res
 }
 
-// fetch reads the answer to a request, as far as there is one.
+// fetch reads the answer to a request, as far as it arrives.
 func fetch(t *testing.T, srv *httptest.Server, path string, header ...string) (answer, error) {
 	t.Helper()
 	res := dial(t, srv, path, header...)
@@ -55,8 +55,8 @@ func fetch(t *testing.T, srv *httptest.Server, path string, header ...string) (a
 	return answer{res.StatusCode, res.Header, string(b), res.Trailer}, err
 }
 
-// A handler that flushes is heard at once, for longer than a load may take, and
-// told when its client leaves. It is not asked twice.
+// A flushing handler reaches its client at once, runs longer than LoadTimeout, and its context
+// ends when the client leaves. It is called once.
 func TestStream(t *testing.T) {
 	next, gone := make(chan string), make(chan error, 1)
 	var asked atomic.Int64
@@ -98,7 +98,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// A stream outlives the time a load may take.
+// A stream outlives LoadTimeout.
 func TestStreamOutlivesLoadTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -113,8 +113,8 @@ func TestStreamOutlivesLoadTimeout(t *testing.T) {
 	})
 }
 
-// A stream that is its client's own is begun for everybody and ended as soon as that
-// is known, and begun again for the client.
+// A private stream is begun for everybody, ended as soon as it is known to be private, and begun
+// again for its client.
 func TestPrivateStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told error
@@ -134,12 +134,12 @@ func TestPrivateStream(t *testing.T) {
 		}
 		synctest.Wait()
 		if told == nil {
-			t.Error("the handler was not told that nobody listens")
+			t.Error("the handler's context did not end")
 		}
 	})
 }
 
-// A body over the cap goes through, whole and once, and is not held in memory.
+// A body over MaxBody goes through, whole and once, and is not held in memory.
 func TestTooLarge(t *testing.T) {
 	const size = 256 << 20
 	for name, announced := range map[string]bool{"announced": true, "not announced": false} {
@@ -168,7 +168,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// At the cap a body is stored, one byte on it is not; both arrive as they were.
+// A body of MaxBody bytes is stored; one more byte is not. Both arrive unchanged.
 func TestMaxBody(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		n := len(r.URL.Query().Get("n"))
@@ -199,7 +199,7 @@ func TestHeadOfAStream(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Stream", "yes")
 		for r.Context().Err() == nil {
-			_, _ = w.Write([]byte("tick")) // it does not look whether it is heard
+			_, _ = w.Write([]byte("tick")) // it ignores errors
 			w.(http.Flusher).Flush()
 		}
 	}, httpcache.Config{})
@@ -210,11 +210,11 @@ func TestHeadOfAStream(t *testing.T) {
 	}
 }
 
-// What goes past the cache has the connection to itself.
+// A request that bypasses the cache has the connection to itself.
 func TestResponseController(t *testing.T) {
 	for name, header := range map[string][]string{
-		"upgrade": {"Connection", "Upgrade", "Upgrade", "echo"}, // past the cache
-		"hidden":  nil,                                          // the cache learns of it only then
+		"upgrade": {"Connection", "Upgrade", "Upgrade", "echo"}, // bypasses the cache
+		"hidden":  nil,                                          // the cache notices only at the takeover
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -239,7 +239,7 @@ func TestResponseController(t *testing.T) {
 	}
 }
 
-// Trailers and early hints arrive, though nothing is stored of them.
+// Trailers and early hints arrive, although their response is not stored.
 func TestTrailersAndHints(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Link", "</a.css>; rel=preload")
@@ -258,8 +258,7 @@ func TestTrailersAndHints(t *testing.T) {
 	}
 }
 
-// A panic in the middle of a stream breaks its client's connection and nothing
-// else.
+// A panic in the middle of a stream breaks only its client's connection.
 func TestPanicInAStream(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "half")
@@ -270,14 +269,14 @@ func TestPanicInAStream(t *testing.T) {
 	}, httpcache.Config{})
 	srv := listen(t, s)
 	if a, err := fetch(t, srv, "/broken"); a.body != "half" || err == nil {
-		t.Errorf("%v, %v: the client takes it for whole", a, err)
+		t.Errorf("%v, %v: the client takes the body for whole", a, err)
 	}
 	if a, err := fetch(t, srv, "/"); a.body != "half" || err != nil {
 		t.Errorf("%v, %v", a, err)
 	}
 }
 
-// A POST reaches its handler with its body, and gets its answer as it comes.
+// A POST reaches its handler with its body, and its answer streams.
 func TestPost(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body)

@@ -9,11 +9,10 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// pathTag is the tag of all entries of a path. A path that no tag can hold, for
-// it is too long or not UTF-8, is there by its hash.
+// pathTag returns the tag of all entries of a path.
 func (c *Cache) pathTag(path string) string { return tagOf(c.cfg.Namespace + " path " + path) }
 
-// tagOf returns tag, or its hash where no tag can be like that.
+// tagOf returns tag, or its hash if it is too long or not UTF-8.
 func tagOf(tag string) string {
 	if len(tag) <= invalidate.MaxTagLen && utf8.ValidString(tag) {
 		return tag

@@ -11,8 +11,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// tagHeaders brings Config.TagHeaders into their usual form, and reports what is
-// wrong with them.
+// tagHeaders makes the names in Config.TagHeaders canonical, and returns the faults.
 func (c *Config) tagHeaders() (errs []error) {
 	var usual []string
 	for i, n := range c.TagHeaders {
@@ -31,7 +30,7 @@ func (c *Config) tagHeaders() (errs []error) {
 	return errs
 }
 
-// meaningful are the headers that a response cannot lose.
+// meaningful reports whether a response needs the header for something else.
 func meaningful(name string) bool {
 	switch name {
 	case "Set-Cookie", "Vary", "Etag", "Last-Modified", "Expires", "Age", "Date", "Pragma", "Location", "Connection",
@@ -41,9 +40,9 @@ func meaningful(name string) bool {
 	return strings.HasPrefix(name, "Content-") || strings.HasSuffix(name, "Cache-Control")
 }
 
-// takeTags takes the headers that name tags off a response, and returns the tags. It
-// reports false if one of them is no tag: then the response could not be invalidated
-// by it, and must not be stored.
+// takeTags removes the headers that name tags from a response, and returns the tags. It reports
+// false if one tag is invalid. Then the tag could not invalidate the response, so the response
+// must not be stored.
 func (c *Cache) takeTags(h http.Header) (tags []string, ok bool) {
 	ok = true
 	for _, name := range c.cfg.TagHeaders {
@@ -71,8 +70,7 @@ func splitTags(name, line string) (tags []string) {
 	return tags
 }
 
-// dropHeaders removes headers by any spelling of their names, which are given in
-// their usual form.
+// dropHeaders removes headers in any spelling. The names in hide are canonical.
 func dropHeaders(h http.Header, hide []string) {
 	if len(hide) == 0 {
 		return
@@ -84,11 +82,12 @@ func dropHeaders(h http.Header, hide []string) {
 	}
 }
 
-// PurgeTags invalidates all entries that depend on one of the tags: those that their
-// handlers have recorded by cache.Depend, or named in a header of
-// Config.TagHeaders, and those of what they were built from. It invalidates what
-// else depends on them in the Tiers, too. A tag that is empty, too long or not UTF-8
-// is refused before anything is invalidated. PurgeTags of no tags does nothing.
+// PurgeTags invalidates all entries that depend on one of the tags. That includes tags from
+// cache.Depend, tags from a header of Config.TagHeaders, and tags of the entries that a page was
+// built from. It also invalidates everything else in the Tiers that depends on the tags.
+//
+// A tag that is empty, too long or not UTF-8 is refused before anything is invalidated. PurgeTags
+// without tags does nothing.
 //
 // Its errors are those of Tiers.Invalidate.
 func (c *Cache) PurgeTags(ctx context.Context, tags ...string) error {

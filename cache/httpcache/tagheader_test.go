@@ -15,13 +15,13 @@ import (
 
 var tagHeaders = []string{"surrogate-key", "Cache-Tag"}
 
-// Tags that a response names by its header are those of its page, and no client
-// sees them, whatever becomes of the response.
+// Tags in a header of a response are those of its page. No client sees the header, even if the
+// response is not stored.
 func TestTagHeaders(t *testing.T) {
 	long := strings.Repeat("x", invalidate.MaxTagLen)
 	for name, c := range map[string]struct {
 		header []string
-		purge  []string // each of them ends the page
+		purge  []string // each of them invalidates the page
 		stays  []string // none of them does
 		how    string   // of the first answer; "": stored
 	}{
@@ -54,19 +54,19 @@ func TestTagHeaders(t *testing.T) {
 			}
 			for _, tag := range c.stays {
 				if purge(tag); !s.get(t, "/").hit() {
-					t.Errorf("tag %q is taken for one of the page", tag)
+					t.Errorf("tag %q invalidates the page", tag)
 				}
 			}
 			for _, tag := range c.purge {
 				if purge(tag); s.get(t, "/").hit() {
-					t.Errorf("tag %q is none of the page", tag)
+					t.Errorf("tag %q does not invalidate the page", tag)
 				}
 			}
 		})
 	}
 }
 
-// Headers of tags are taken off on every way that an answer can go.
+// Tag headers are removed on every path of an answer.
 func TestTagHeadersAreTakenOff(t *testing.T) {
 	for name, header := range map[string][]string{
 		"through": nil, "past the cache": {"Cookie", "a=b"}, "not stored": {"Cache-Control", "no-store"},
@@ -96,7 +96,7 @@ func TestTagHeadersAreTakenOff(t *testing.T) {
 	}
 }
 
-// A tag that could not be one is refused, and then nothing is purged.
+// If one tag is invalid, PurgeTags refuses all and purges nothing.
 func TestPurgeTags(t *testing.T) {
 	s := serve(t, set("Cache-Tag", "a, b"), httpcache.Config{TagHeaders: tagHeaders})
 	s.get(t, "/")
@@ -119,8 +119,8 @@ func TestPurgeTags(t *testing.T) {
 	}
 }
 
-// Whatever a header says, its tags are not empty, have no space around them, and
-// together say what it said.
+// For any header, the tags are not empty, have no spaces around them, and together have the
+// header's content.
 func FuzzTagHeader(f *testing.F) {
 	for _, line := range []string{"a b", "a,b", " a , b,,", "\t", "a\xff", strings.Repeat("x,", 300)} {
 		f.Add(line)

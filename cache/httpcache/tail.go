@@ -5,10 +5,9 @@ import (
 	"sync"
 )
 
-// tail is the writer of a client that gets what is recorded as it comes. It sends in a
-// goroutine of its own: the recording, and all who wait for it, do not wait for a client
-// that reads slowly. What it has yet to send are parts of the recording, so it takes no
-// memory of its own.
+// tail is the writer of a client that gets the response while it is recorded. It sends in its own
+// goroutine, so the recording and its waiting clients do not wait for a slow reader. The unsent
+// parts are parts of the recording, so tail needs no memory for them.
 type tail struct {
 	http.ResponseWriter // header and status, before the first part
 
@@ -18,7 +17,7 @@ type tail struct {
 	parts   [][]byte
 	flush   bool
 	sending bool // a goroutine uses the writer
-	fell    any  // what the writer panicked with; it gets nothing more
+	fell    any  // what the writer panicked with; it gets no more writes
 }
 
 func newTail(w http.ResponseWriter) *tail {
@@ -27,13 +26,13 @@ func newTail(w http.ResponseWriter) *tail {
 	return t
 }
 
-// Write sends b, which must not change any more.
+// Write sends b later; the caller must not change b.
 func (t *tail) Write(b []byte) (int, error) {
 	t.add(b, false)
 	return len(b), nil
 }
 
-// FlushError sends what was written so far, at least the header.
+// FlushError sends the header and what was written so far.
 func (t *tail) FlushError() error {
 	t.add(nil, true)
 	return nil
@@ -52,7 +51,7 @@ func (t *tail) add(b []byte, flush bool) {
 	}
 }
 
-// run sends until there is nothing left.
+// run sends until nothing is left.
 func (t *tail) run() {
 	for {
 		t.mu.Lock()
@@ -72,10 +71,11 @@ func (t *tail) run() {
 	}
 }
 
-// send writes some parts. A client that has left gets none of them: it is not the only one.
+// send writes some parts. It ignores errors: other clients need the recording even if this one
+// has left.
 func (t *tail) send(parts [][]byte, flush bool) {
 	defer func() {
-		if p := recover(); p != nil { // or it would end the program
+		if p := recover(); p != nil { // an unrecovered panic would end the program
 			t.mu.Lock()
 			t.fell = p
 			t.mu.Unlock()
@@ -89,8 +89,8 @@ func (t *tail) send(parts [][]byte, flush bool) {
 	}
 }
 
-// settle waits until all is sent. It returns the client's writer, and what that panicked
-// with.
+// settle waits until everything is sent. It returns the client's writer and the value that the
+// writer panicked with.
 func (t *tail) settle() (w http.ResponseWriter, fell any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,10 +10,10 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// target is what a request asks for, as far as a response for everybody may
-// depend on it. All of it is in the key.
+// target is everything in a request that a response for everybody may depend on. All of it is in
+// the key.
 type target struct {
-	key     string // the id of the entry, before it is spelled
+	key     string // the id of the entry, before key.Text
 	secure  bool   // the scheme is https
 	host    string // in lower case
 	path    string // decoded, as routers see it
@@ -21,13 +21,12 @@ type target struct {
 	at      string // the escaped path of the request line, if an outer handler rewrote it
 	query   string // normalised
 	vary    []string
-	noStore bool // the client asks that nothing of it is stored
-	cached  bool // the client wants what is there, or nothing
+	noStore bool // the client forbids storing the response
+	cached  bool // the client accepts only a stored page
 	limits  limits
 }
 
-// target returns what r asks for, or the reason why the cache has nothing to do
-// with it.
+// target returns the target of r, or the reason why r bypasses the cache.
 func (c *Cache) target(r *http.Request) (t target, why reason) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return t, byMethod
@@ -62,12 +61,12 @@ func (c *Cache) target(r *http.Request) (t target, why reason) {
 	return t, none
 }
 
-// personal returns why a request is its client's own affair, if it is.
+// personal returns the reason why a request must be answered for its client alone, or none.
 func (c *Cache) personal(r *http.Request) reason {
 	h := r.Header
 	switch {
 	case cache.Filling(r.Context()) != nil:
-		return byNesting // it is an ingredient of something else, which learns of its dependencies
+		return byNesting // it is part of another load, which records its dependencies
 	case c.cfg.Bypass != nil && c.cfg.Bypass(r):
 		return byProgram
 	case has(h, "Upgrade") || has(h, "Connection") && names(h["Connection"], "upgrade"):
@@ -85,9 +84,9 @@ func (c *Cache) personal(r *http.Request) reason {
 	return none
 }
 
-// drops reports whether a request's Connection names another header that it has. A proxy
-// behind the cache would not pass that on (RFC 9110 §7.6.1): its response would be made for
-// other values than the key says.
+// drops reports whether a request's Connection names another header of the request. A proxy
+// behind the cache would not pass that header on (RFC 9110 §7.6.1), so its response would not
+// match the key.
 func drops(h http.Header) bool {
 	for _, line := range h["Connection"] {
 		for name := range strings.SplitSeq(line, ",") {
@@ -119,17 +118,17 @@ func (c *Cache) serves(host string) bool {
 	return isHost(host)
 }
 
-// locate reads where the request points to. It reports false for a target that
-// two programs might read differently: of another form than a path (RFC 9112
-// §3.2), or with dot segments or empty ones, also if they are escaped.
+// locate reads the path of the request. It reports false for a target that two programs might
+// read differently: another form than a path (RFC 9112 §3.2), or dot segments or empty ones,
+// escaped or not.
 func (t *target) locate(r *http.Request) bool {
 	u := r.URL
 	if u.Host != "" || u.Scheme != "" || u.Opaque != "" || u.User != nil || !isClean(u.Path) {
 		return false
 	}
 	t.path, t.escaped = u.Path, u.EscapedPath()
-	// An outer handler may have cut off a prefix, or may have replaced the path
-	// altogether. Two requests are the same only if both paths are.
+	// An outer handler may have cut off a prefix or replaced the path. Two requests are the same
+	// only if both paths are the same.
 	if rest, ok := strings.CutPrefix(r.RequestURI, t.escaped); ok && (rest == "" || rest[0] == '?') || r.RequestURI == "" {
 		return true
 	}
@@ -143,10 +142,9 @@ func (t *target) locate(r *http.Request) bool {
 	return true
 }
 
-// spell returns the key, and the values of the headers that are part of it, in
-// the order of Config.Vary. Nothing that stands between separators can contain
-// one: "|" and "?" are escaped in paths, "|" in queries and values, and no host
-// has a "/".
+// spell returns the key, and the values of the headers in it, in the order of Config.Vary. No
+// part contains a separator: "|" and "?" are escaped in paths, "|" in queries and values, and
+// hosts have no "/".
 func (c *Cache) spell(t *target, h http.Header) (id string, vary []string) {
 	var b strings.Builder
 	b.Grow(len("https//") + len(t.host) + len(t.escaped) + len(t.query) + 1)
@@ -179,12 +177,11 @@ func (c *Cache) spell(t *target, h http.Header) (id string, vary []string) {
 	return readable(b.String()), vary
 }
 
-// readable writes "^" for "%", which the library would escape once more; a URL has
-// no "^" of its own.
+// readable writes "^" for "%", which the library would escape again. A URL has no "^" of its own.
 func readable(id string) string { return strings.ReplaceAll(id, "%", "^") }
 
-// scheme is how the key begins. A page can depend on the scheme: a redirect from
-// http to https that was served to both would never end. A colon would only be
+// scheme returns the beginning of the key. A page can depend on the scheme: a stored redirect
+// from http to https, served to both, would never end. There is no colon because it would be
 // escaped.
 func scheme(secure bool) string {
 	if secure {
@@ -193,14 +190,14 @@ func scheme(secure bool) string {
 	return "http//"
 }
 
-// fits reports whether the library takes a key of that id, spelled.
+// fits reports whether the spelled id is short enough for a key.
 func (c *Cache) fits(id string) bool {
-	room := key.MaxLen - len(c.space.Tenant) - len(c.space.Namespace) - 2 // and two colons
+	room := key.MaxLen - len(c.space.Tenant) - len(c.space.Namespace) - 2 // two colons
 	return 3*len(id) <= room || len(id) <= room && len(key.Text(id)) <= room
 }
 
-// isHost reports whether s can be the Host of a request, in lower case, with or
-// without a port; the empty one is that of HTTP/1.0.
+// isHost reports whether s is a valid Host in lower case, with or without a port. HTTP/1.0 allows
+// an empty one.
 func isHost(s string) bool {
 	if len(s) > 255 {
 		return false
@@ -214,8 +211,8 @@ func isHost(s string) bool {
 	return true
 }
 
-// isClean reports whether a decoded path is absolute and has no segment that is
-// empty, but for the last, or "." or "..".
+// isClean reports whether a decoded path is absolute and has no "." or ".." segment, and no empty
+// segment except the last.
 func isClean(p string) bool {
 	if p == "" || p[0] != '/' {
 		return false

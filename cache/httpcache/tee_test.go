@@ -28,14 +28,14 @@ func parts(header http.Header, wait func(), body ...string) http.HandlerFunc {
 	}
 }
 
-// A reverse proxy flushes every response without a length. The first client gets it as it
-// comes, and the others, who waited for it or come later, whole from the cache.
+// A reverse proxy flushes every response without a length. The first client gets it as it comes.
+// Other clients, waiting or later, get the whole page from the cache.
 func TestFlushedAndStored(t *testing.T) {
 	cases := map[string]struct {
-		hangUp  bool   // of the first client, in between
+		hangUp  bool   // the first client disconnects in between
 		late    string // how long the rest takes
 		maxBody int
-		second  string // what became of the second client's request
+		second  string // the second client's Cache-Status
 		third   string
 	}{
 		"both stay":       {second: "fwd=uri-miss;collapsed", third: "hit"},
@@ -85,7 +85,7 @@ func TestFlushedAndStored(t *testing.T) {
 	}
 }
 
-// When nobody waits any more, the handler is told, and nothing is stored.
+// When no client waits any more, the handler's context ends and nothing is stored.
 func TestFlushedAndLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := false
@@ -102,12 +102,12 @@ func TestFlushedAndLeft(t *testing.T) {
 		cancel()
 		synctest.Wait()
 		if n := s.c.Stats().Stored; !told || n != 0 {
-			t.Errorf("told: %v, stored %d", told, n)
+			t.Errorf("context ended: %v, stored %d", told, n)
 		}
 	})
 }
 
-// What is asked for on a condition is answered when it is whole.
+// A conditional request is answered after the page is whole.
 func TestFlushedOnCondition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := proxied(t, parts(http.Header{"Cache-Control": {"max-age=60"}, "Etag": {`"a"`}}, func() {}, "one ", "two"), httpcache.Config{})

@@ -10,18 +10,19 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// Transport is an http.RoundTripper that keeps responses, as RFC 9111 says for
-// clients. Make one with NewTransport and put it into an http.Client. All methods
-// may be called concurrently.
+// Transport is an http.RoundTripper that stores responses, by the rules of RFC 9111 for clients.
+// Make one with NewTransport and put it into an http.Client. All methods may be called
+// concurrently.
 //
-// Callers that ask for the same at the same time share one request. One that says
-// no-cache joins only a request that has not been sent yet. The first caller
-// reads the body as it comes. The others get it when it is whole; should it prove
-// too long, cut short, or not fit to be stored, each of them asks for itself.
-// A caller that leaves, or closes the body early, harms no other.
+// Callers that want the same response at the same time share one request. A caller that says
+// no-cache joins only a request that was not sent yet.
 //
-// Every response has a Cache-Status line (RFC 9211). Errors of Base are returned as
-// they are. A failure of the cache never reaches the caller: Base answers then.
+// The first caller reads the body as it comes. The others get the body when it is whole. If it
+// turns out too long, cut short or not storable, each of them sends its own request. A caller
+// that leaves, or closes the body early, does not harm another.
+//
+// Every response has a Cache-Status line (RFC 9211). RoundTrip returns the errors of Base as they
+// are. A failure of the cache never reaches the caller: Base answers then.
 type Transport struct {
 	cfg     TransportConfig
 	pages   cache.Cache[string, *page]
@@ -30,11 +31,10 @@ type Transport struct {
 	lines   lines
 	stats   counters
 	running running
-	warned  atomic.Int64 // when the log was told of a failure, in Unix seconds
+	warned  atomic.Int64 // when a failure was last logged, in Unix seconds
 }
 
-// NewTransport returns the transport that cfg describes. It refuses a configuration
-// with faults and names all of them.
+// NewTransport returns the transport that cfg describes. Its error names every fault of cfg.
 func NewTransport(cfg TransportConfig) (*Transport, error) {
 	if err := cfg.defaults(); err != nil {
 		return nil, fmt.Errorf("httpcache: new transport: %w", err)
@@ -62,8 +62,7 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 	return t, nil
 }
 
-// RoundTrip answers a request from the cache, or by Base. It does not change the
-// request.
+// RoundTrip answers a request from the cache, or by Base. It does not change the request.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	h := canonicalView(r.Header)
 	id, why := t.key(r, h)
@@ -89,8 +88,8 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.ask(r, h, id, v, w, p != nil)
 }
 
-// here looks for the page that answers a request, in this process alone. When the
-// entry of the URL is there and answers others, it looks for the variant.
+// here looks for the page that answers a request, in this process only. If the entry of the URL
+// is for other requests, it looks for the variant.
 func (t *Transport) here(ctx context.Context, h http.Header, id string) (*page, *variant) {
 	p := t.local(ctx, id)
 	if p == nil || p.chosen(h) {
@@ -103,7 +102,7 @@ func (t *Transport) here(ctx context.Context, h http.Header, id string) (*page, 
 	return p, v
 }
 
-// local returns a page of this process, nil if there is none.
+// local returns a page of this process, or nil.
 func (t *Transport) local(ctx context.Context, id string) *page {
 	res, err := t.pages.Fetch(ctx, id, nil, cache.SkipRemote())
 	if err != nil {
@@ -112,8 +111,8 @@ func (t *Transport) local(ctx context.Context, id string) *page {
 	return res.Value
 }
 
-// fromFresh answers by a fresh page, from whichever tier, or passes the request on
-// untouched. Why says what keeps such a request from being stored.
+// fromFresh answers by a fresh page of any tier, or passes the request on unchanged. Why is the
+// reason why such a request is not stored.
 func (t *Transport) fromFresh(r *http.Request, h http.Header, id string, w words, why reason) (*http.Response, error) {
 	p, ok := t.pages.Peek(r.Context(), id)
 	if ok && p != nil && !p.chosen(h) {
@@ -130,7 +129,7 @@ func (t *Transport) fromFresh(r *http.Request, h http.Header, id string, w words
 	return t.pass(r, why)
 }
 
-// pass lets Base answer, and forgets what an unsafe request may have changed.
+// pass lets Base answer. It invalidates what an unsafe request may have changed.
 func (t *Transport) pass(r *http.Request, why reason) (*http.Response, error) {
 	t.stats.bypass(why)
 	resp, err := t.cfg.Base.RoundTrip(r)
@@ -147,7 +146,7 @@ func (t *Transport) pass(r *http.Request, why reason) (*http.Response, error) {
 	return resp, nil
 }
 
-// warn tells the log of a failure, once a second.
+// warn logs a failure, at most once a second.
 func (t *Transport) warn(ctx context.Context, what string, err error) {
 	t.stats.refuse(byFailure)
 	if now := t.cfg.Now().Unix(); t.warned.Swap(now) != now {
@@ -155,9 +154,8 @@ func (t *Transport) warn(ctx context.Context, what string, err error) {
 	}
 }
 
-// Purge invalidates the entry that answers r, with all its variants, for the
-// partition of r alone. A request that goes past the cache has none; then Purge does
-// nothing.
+// Purge invalidates the entry that answers r, with all its variants, only in the partition of r.
+// For a request that bypasses the cache it does nothing.
 func (t *Transport) Purge(ctx context.Context, r *http.Request) error {
 	id, why := t.key(r, canonicalView(r.Header))
 	if why != none {
@@ -166,12 +164,11 @@ func (t *Transport) Purge(ctx context.Context, r *http.Request) error {
 	return t.pages.Delete(ctx, id, t.pages.Prefix(id+"|"))
 }
 
-// Stats returns the numbers so far. They are read one by one while others count.
+// Stats returns the numbers so far. They are read one by one, not in one snapshot.
 func (t *Transport) Stats() Stats { return t.stats.read() }
 
-// Close waits until the requests that were sent on behalf of callers have ended, or
-// until ctx ends. Call it when no more requests come and their bodies are closed. Base
-// and Tiers stay open.
+// Close waits until all shared requests have ended, or until ctx ends. Call it when no more
+// requests come and all bodies are closed. Base and Tiers stay open.
 func (t *Transport) Close(ctx context.Context) error {
 	if err := t.running.wait(ctx); err != nil {
 		return fmt.Errorf("httpcache: close: requests still run: %w", err)
@@ -179,7 +176,7 @@ func (t *Transport) Close(ctx context.Context) error {
 	return nil
 }
 
-// CloseIdleConnections closes those of Base, if it can; http.Client calls it.
+// CloseIdleConnections calls the method of Base, if it has one. http.Client calls it.
 func (t *Transport) CloseIdleConnections() {
 	if c, ok := t.cfg.Base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()

@@ -9,12 +9,12 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// maxTries is how often a request asks the cache before it goes past: for the URL's entry,
-// for a variant, and each again when what others have loaded is not good enough for it.
+// maxTries is how often one request reads through the cache before it bypasses it: the entry of
+// the URL, a variant, and each again if another caller's response is not good enough.
 const maxTries = 4
 
-// ask answers a request that what is in this process does not answer. Found: there is
-// something, and it is not good enough.
+// ask answers a request that the pages of this process cannot answer. Found means that there is a
+// page, but it is not good enough.
 func (t *Transport) ask(r *http.Request, h http.Header, id string, v *variant, w words, found bool) (*http.Response, error) {
 	fresh := w.noCache || found && w.restrict()
 	for range maxTries {
@@ -55,14 +55,14 @@ func (x *trip) accepts(res cache.Result[*page]) bool {
 	p := res.Value
 	switch {
 	case res.Source == cache.Load && !x.renewed.Load() && p.Checked >= x.began:
-		return true // the origin has said so just now
+		return true // the origin has just sent or confirmed it
 	case res.Stale:
 		return !x.w.restrict() && !x.w.only || x.w.accept(p, x.t.cfg.Now().UnixMilli())
 	}
 	return x.w.accept(p, x.t.cfg.Now().UnixMilli())
 }
 
-// failed answers when the cache has brought nothing.
+// failed answers after a read through the cache has failed.
 func (t *Transport) failed(r *http.Request, x *trip, err error) (*http.Response, error) {
 	if e, ok := errors.AsType[*tripError](err); ok && e.err != nil {
 		t.stats.of("other").misses.Add(1)
@@ -85,7 +85,7 @@ func (t *Transport) alone(r *http.Request, w words, why reason) (*http.Response,
 	return t.pass(r, why)
 }
 
-// fetched answers by what the cache has brought, and counts it.
+// fetched answers by the result of a read through the cache, and counts it.
 func (t *Transport) fetched(r *http.Request, x *trip, res cache.Result[*page]) *http.Response {
 	p, now := res.Value, t.cfg.Now().UnixMilli()
 	n := t.stats.of(p.Format)
@@ -107,7 +107,7 @@ func (t *Transport) fetched(r *http.Request, x *trip, res cache.Result[*page]) *
 	default:
 		n.misses.Add(1)
 		line = t.lines.miss(miss{stale: true, asked: x.w.noCache, status: int(x.status.Load()), stored: x.own.Load() == nil})
-		if c := x.cookies.Load(); c != nil { // for this caller, and not stored
+		if c := x.cookies.Load(); c != nil { // for this caller only, and not stored
 			resp := t.respond(r, p, line, now)
 			resp.Header["Set-Cookie"] = slices.Clone(*c)
 			return resp
@@ -116,13 +116,13 @@ func (t *Transport) fetched(r *http.Request, x *trip, res cache.Result[*page]) *
 	return t.respond(r, p, line, now)
 }
 
-// hit answers by what is in this process.
+// hit answers by a page of this process.
 func (t *Transport) hit(r *http.Request, p *page, now int64) *http.Response {
 	t.stats.of(p.Format).hits.Add(1)
 	return t.respond(r, p, t.lines.hit+ttl(p, now), now)
 }
 
-// ttl says for how much longer a page is fresh, in whole seconds.
+// ttl says how much longer a page is fresh, in whole seconds.
 func ttl(p *page, now int64) string {
 	return ";ttl=" + strconv.FormatInt((p.Made+p.Fresh-now)/1000, 10)
 }

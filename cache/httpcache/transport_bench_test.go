@@ -12,15 +12,14 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// usual is a response as servers send them, with a body of so many bytes.
+// usual is a typical response of a server, with a body of size bytes.
 func usual(size int, more ...string) *upstream {
 	body := strings.Repeat("x", size)
 	return scripted(replies(200, body, append(more, "Content-Type", "text/html; charset=utf-8",
 		"Date", noonPlus(0), "Cache-Control", "max-age=2000000000", "Etag", `"v"`, "X-Content-Type-Options", "nosniff")...))
 }
 
-// BenchmarkTransport measures a response from the cache and one that is stored, and what
-// both cost without a cache.
+// BenchmarkTransport measures a hit and a stored miss, and both without a cache.
 func BenchmarkTransport(b *testing.B) {
 	ask := func(b *testing.B, rt http.RoundTripper, r *http.Request) {
 		b.Helper()
@@ -67,7 +66,7 @@ func BenchmarkTransport(b *testing.B) {
 	})
 }
 
-// A hit allocates little, whatever the body's size.
+// A hit allocates little, for any size of body.
 func TestTransportHitAllocations(t *testing.T) {
 	if race.Enabled {
 		t.Log("the race detector makes the library look at its values")

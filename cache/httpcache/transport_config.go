@@ -14,7 +14,7 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// What a TransportConfig means by zero.
+// The defaults of a TransportConfig.
 const (
 	DefaultTransportNamespace = "httpclient:v1"
 	DefaultTransportMaxBody   = 16 << 20
@@ -22,70 +22,66 @@ const (
 	DefaultTransportTimeout   = 2 * time.Minute
 )
 
-// TransportConfig says what a Transport is. With Tiers alone it is a private
-// cache by RFC 9111. The functions are called by many goroutines at a time.
+// TransportConfig configures a Transport. With Tiers alone the Transport is a private cache by
+// RFC 9111. Many goroutines call the functions concurrently.
 type TransportConfig struct {
-	// Tiers hold the responses. They are required, and stay open when the
-	// Transport is done with.
+	// Tiers hold the responses. They are required. They stay open when the Transport is closed.
 	Tiers *cache.Tiers
 
-	// Namespace and Tenant are where in Tiers. Empty: DefaultTransportNamespace,
+	// Namespace and Tenant place the entries in Tiers. Empty means DefaultTransportNamespace and
 	// cache.DefaultTenant.
 	Namespace, Tenant string
 
-	// Policy changes what is not about the lifetime of responses: LoadTimeout,
-	// RemoteTimeout, LocalTTL, Throttle, MaxRefreshes, MaxValueBytes. How long a
-	// response lives is what it says itself, and Fallback. Without a LoadTimeout,
-	// DefaultTransportTimeout ends a request that is sent for several callers, or
-	// behind their backs; a caller that reads the body reads on.
+	// Policy changes settings that are not about the lifetime of responses: LoadTimeout,
+	// RemoteTimeout, LocalTTL, Throttle, MaxRefreshes, MaxValueBytes. The response itself and
+	// Fallback decide how long it lives. Without a LoadTimeout, DefaultTransportTimeout ends a
+	// shared request or a refresh. A caller that has begun to read the body reads on.
 	Policy policy.Patch
 
-	// Codec encodes responses for a remote tier. Nil: codec.CBOR.
+	// Codec encodes responses for a remote tier. Nil means codec.CBOR.
 	Codec codec.Codec
 
-	// Fallback says how long a response may be used where it is silent. Zero: a
+	// Fallback says how long a response may be used if it does not say so. With the zero value a
 	// response that names no lifetime is not stored.
 	Fallback Fallback
 
-	// MaxBody is the longest body that is kept, in bytes. A longer one goes through
-	// to its caller as it comes. 0: DefaultTransportMaxBody.
+	// MaxBody is the longest body that is stored, in bytes. A longer one goes through to its
+	// caller as it comes. Zero means DefaultTransportMaxBody.
 	MaxBody int
 
-	// Keep is how long a response is kept beyond all use, to be asked for with its
-	// validator, and for callers that accept it by max-stale. 0:
-	// DefaultTransportKeep.
+	// Keep is how long a response is kept after it is no longer usable. Until then it can be
+	// revalidated, and max-stale can accept it. Zero means DefaultTransportKeep.
 	Keep time.Duration
 
-	// Base sends the requests that the cache does not answer. Nil:
-	// http.DefaultTransport.
+	// Base sends the requests that the cache does not answer. Nil means http.DefaultTransport.
 	Base http.RoundTripper
 
-	// Partition keeps answers apart: requests for which it returns different
-	// strings share nothing. What it returns is hashed before it becomes part of a
-	// key. Nil: by Authorization, Proxy-Authorization, Cookie, the URL's user and
-	// Credentials; one for all when Shared is set.
+	// Partition separates responses: requests for which it returns different strings share
+	// nothing. Its result is hashed before it becomes part of a key. Nil means one partition for
+	// each combination of Authorization, Proxy-Authorization, Cookie, the URL's user and
+	// Credentials, or a single partition if Shared is set.
 	Partition func(*http.Request) string
 
-	// Credentials are further headers by which requests say who they are.
+	// Credentials are further headers by which requests identify their user.
 	Credentials []string
 
-	// Shared applies the rules of a cache for more than one user: s-maxage and
-	// proxy-revalidate count, private responses are not stored, nor are those to
-	// requests with Authorization unless they allow it.
+	// Shared applies the rules of a cache for several users. s-maxage and proxy-revalidate count.
+	// Private responses are not stored. A response to a request with Authorization is stored only
+	// if it allows that.
 	Shared bool
 
-	// Name is what the cache calls itself in Cache-Status. Empty: DefaultName.
+	// Name is the cache's name in Cache-Status. Empty means DefaultName.
 	Name string
 
-	// Logger is told what an operator should know; never a key, a URL or a body.
-	// Nil: slog.Default.
+	// Logger gets what an operator should know, never a key, a URL or a body. Nil means
+	// slog.Default.
 	Logger *slog.Logger
 
-	// Now is the clock. Nil: time.Now.
+	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
 }
 
-// defaults fills in what was left out, and reports what is wrong.
+// defaults sets the fields that are zero, and returns all faults.
 func (c *TransportConfig) defaults() error {
 	errs := c.Fallback.faults()
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -128,7 +124,7 @@ func (c *TransportConfig) defaults() error {
 	return errors.Join(errs...)
 }
 
-// policy returns the policy of the namespace. Lifetimes are set by each load.
+// policy returns the policy of the namespace. Each load sets the lifetime of its page.
 func (c *TransportConfig) policy() policy.Patch {
 	p := c.Policy
 	p.TTL, p.Stale, p.StaleIfError = new(policy.Forever), new(time.Duration), new(time.Duration)
@@ -137,7 +133,7 @@ func (c *TransportConfig) policy() policy.Patch {
 	if p.LoadTimeout == nil {
 		p.LoadTimeout = new(DefaultTransportTimeout)
 	}
-	if p.MaxValueBytes == nil { // what a codec may make of a body
+	if p.MaxValueBytes == nil { // an encoded body may be longer than the body
 		p.MaxValueBytes = new(2*c.MaxBody + 2*maxHeader)
 	}
 	return p

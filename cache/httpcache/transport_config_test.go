@@ -14,7 +14,7 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// A configuration with faults is refused, and all of them are named.
+// NewTransport names every fault of a configuration.
 func TestTransportConfigFaults(t *testing.T) {
 	_, err := httpcache.NewTransport(httpcache.TransportConfig{
 		MaxBody: -1, Keep: -1, Credentials: []string{"a b"}, Fallback: httpcache.Fallback{TTL: -1, Heuristic: math.Inf(1)},
@@ -26,7 +26,7 @@ func TestTransportConfigFaults(t *testing.T) {
 	}
 }
 
-// The lifetimes of a Policy are not those of responses.
+// The lifetimes of a Policy do not apply to responses.
 func TestTransportPolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := transport(t, numbered("Cache-Control", minute), httpcache.TransportConfig{Policy: policy.Patch{
@@ -41,7 +41,7 @@ func TestTransportPolicy(t *testing.T) {
 	})
 }
 
-// A response that was confirmed is as much its URL's as before.
+// A write invalidates a response that a 304 has confirmed, like any other of its URL.
 func TestTransportWriteAfterRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := transport(t, &upstream{answer: func(r *http.Request, _ int) (*http.Response, error) {
@@ -65,7 +65,7 @@ func TestTransportWriteAfterRenewal(t *testing.T) {
 	})
 }
 
-// Close waits for the requests that run, as long as its context allows.
+// Close waits for running requests, as long as its context allows.
 func TestTransportClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hold := make(chan struct{})

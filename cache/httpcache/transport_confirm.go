@@ -7,14 +7,14 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// confirm makes a page of what was there and of the 304 that confirms it (RFC 9111
-// §3.2). They share the body.
+// confirm makes a page of the old page and of the 304 that confirms it (RFC 9111 §3.2). Both
+// pages share the body.
 func (x *trip) confirm(ctx context.Context, e *exchanged, prev *page) (*page, error) {
 	_ = e.resp.Body.Close()
 	e.cancel()
 	h := make(http.Header, len(prev.Header))
 	for _, f := range prev.Header {
-		if f.Name != "Date" { // without one, the 304 was made when it came
+		if f.Name != "Date" { // a 304 without Date was generated on arrival
 			h[f.Name] = f.Values
 		}
 	}
@@ -43,14 +43,13 @@ func (x *trip) confirm(ctx context.Context, e *exchanged, prev *page) (*page, er
 		cache.Filling(ctx).NoStore()
 		p.dated(e.received, &life)
 		x.own.Store(p)
-		return &page{refused: why}, nil // others ask for themselves
+		return &page{refused: why}, nil // other callers send their own requests
 	}
 	cache.Filling(ctx).DependOnPrevious()
 	return x.keep(ctx, p, e, &life), nil
 }
 
-// keep tells the load how long a page lives that has just come, and what invalidates
-// it.
+// keep tells the load how long a new page lives, and which tag invalidates it.
 func (x *trip) keep(ctx context.Context, p *page, e *exchanged, life *lifetime) *page {
 	p.dated(e.received, life)
 	p.Immutable = life.immutable

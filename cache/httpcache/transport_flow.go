@@ -8,23 +8,22 @@ import (
 	"sync"
 )
 
-// flow is the body of a response on its way, for the caller whose request was sent and
-// for the cache. A goroutine of its own reads it to its end, so that neither waits for
-// the other. It has two holds: the caller's and the load's. When both are gone the
-// request ends.
+// flow is the body of a response in transit, for the caller whose request was sent and for the
+// cache. It is read to its end in its own goroutine, so that neither waits for the other. It has
+// two holders: the caller and the load. When both have released it, the request ends.
 type flow struct {
 	body   io.ReadCloser // Base's
-	max    int           // what is longer is not kept
-	length int64         // as announced; -1: it was not
+	max    int           // a longer body is not stored
+	length int64         // Content-Length; -1: unknown
 	cancel context.CancelFunc
 	done   chan struct{} // closed when ended
 
-	// mu protects the rest. Bytes of buf do not change once they are in it.
+	// mu protects the fields below. Bytes in buf do not change.
 	mu      sync.Mutex
 	grown   sync.Cond
 	buf     []byte
 	ended   bool
-	err     error // why; io.EOF: it is whole. nil: it is too long, and the caller reads on
+	err     error // why it ended; io.EOF: whole; nil: too long, and the caller reads on
 	panic   any   // of the body's Read
 	holders int
 }
@@ -35,7 +34,7 @@ func newFlow(body io.ReadCloser, length int64, limit int, cancel context.CancelF
 	return f
 }
 
-// release gives up one hold.
+// release gives up one hold. After the second one the request ends.
 func (f *flow) release() {
 	f.mu.Lock()
 	f.holders--
@@ -43,21 +42,20 @@ func (f *flow) release() {
 	f.mu.Unlock()
 	if last {
 		f.cancel()
-		_ = f.body.Close() // nobody is left to be told
+		_ = f.body.Close() // no caller is left to get the error
 	}
 }
 
-// run reads the body.
 func (f *flow) run() {
 	defer func() {
-		if p := recover(); p != nil { // or it would end the program
+		if p := recover(); p != nil { // an unrecovered panic would end the program
 			f.panic = p
 			f.end(errBodyPanicked)
 		}
 	}()
 	first := 4 << 10
 	if f.length >= 0 {
-		first = int(f.length) + 1 // the end is only seen with room left
+		first = int(f.length) + 1 // Read reports the end only if there is room left
 	}
 	buf := make([]byte, 0, first)
 	for {
@@ -87,7 +85,7 @@ func (f *flow) end(err error) {
 	close(f.done)
 }
 
-// whole returns the body when it has ended, or why it is not fit to be kept.
+// whole returns the body after the flow has ended, or the reason why it cannot be stored.
 func (f *flow) whole() ([]byte, reason) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,11 +100,11 @@ func (f *flow) whole() ([]byte, reason) {
 	return f.buf, none
 }
 
-// flowBody is the caller's end of a flow.
+// flowBody is the body that the caller reads from a flow.
 type flowBody struct {
 	f      *flow
 	ctx    context.Context // the caller's
-	stored <-chan struct{} // closed when it is known what has become of the copy
+	stored <-chan struct{} // closed when the response is stored or refused
 	leave  func()          // ends the caller's part in the flight
 	unwait func() bool
 	off    int
@@ -127,8 +125,9 @@ func newFlowBody(ctx context.Context, f *flow, stored <-chan struct{}, leave fun
 
 var errBodyClosed = errors.New("httpcache: read of a closed body")
 
-// Read returns what has come, and waits when there is none. It reports the end of the
-// body once the response is stored, so that who has read it finds it in the cache.
+// Read returns what has arrived, and waits if there is nothing. It reports the end of the body
+// after the response is stored. So a caller that has read the body finds the response in the
+// cache.
 func (b *flowBody) Read(p []byte) (int, error) {
 	f := b.f
 	f.mu.Lock()
@@ -148,7 +147,7 @@ func (b *flowBody) Read(p []byte) (int, error) {
 		return 0, b.ctx.Err()
 	case panicked != nil:
 		panic(panicked)
-	case ended && err == nil: // too long to be kept
+	case ended && err == nil: // too long to store
 		return f.body.Read(p)
 	case err == io.EOF: //nolint:errorlint // readers return it as it is
 		select {
@@ -159,7 +158,7 @@ func (b *flowBody) Read(p []byte) (int, error) {
 	return 0, err
 }
 
-// Close ends the caller's part. The body is read on for those who wait for it.
+// Close ends the caller's part. The body is still read for waiting callers.
 func (b *flowBody) Close() error {
 	b.f.mu.Lock()
 	was := b.closed

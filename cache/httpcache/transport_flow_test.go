@@ -26,7 +26,7 @@ func slow(pairs ...string) (*upstream, *io.PipeWriter) {
 	}, replies(200, "again", pairs...)), out
 }
 
-// 32 callers that want the same share one request, and all get the body.
+// 32 callers with equal requests share one request, and all get the body.
 func TestTransportMerges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, out := slow("Cache-Control", minute)
@@ -74,7 +74,7 @@ func TestTransportStreams(t *testing.T) {
 			if n, err := resp.Body.Read(b); string(b[:n]) != part || err != nil {
 				t.Errorf("read %q, %v; want %q", b[:n], err, part)
 			}
-			sleep(t, "1s") // longer than a load may take
+			sleep(t, "1s") // longer than LoadTimeout
 		}
 		_ = out.Close()
 		if n, err := resp.Body.Read(b); n != 0 || err != io.EOF {
@@ -89,8 +89,8 @@ func TestTransportStreams(t *testing.T) {
 	})
 }
 
-// What is not whole, or too long, is not stored. Its caller gets what came; those who
-// wait for it ask for themselves.
+// A body that is cut short or too long is not stored. Its caller gets what arrived; waiting
+// callers send their own requests.
 func TestTransportStoresOnlyWholeBodies(t *testing.T) {
 	const limit = 8
 	for name, c := range map[string]struct {
@@ -134,7 +134,7 @@ func TestTransportStoresOnlyWholeBodies(t *testing.T) {
 					want = c.body
 				}
 				if a := <-waits; a.body != want {
-					t.Errorf("who waits gets %v", a)
+					t.Errorf("the waiting caller gets %v", a)
 				}
 				if a := tr.get(t); a.hit() != c.stored || a.body != want {
 					t.Errorf("then %v", a)
@@ -144,8 +144,8 @@ func TestTransportStoresOnlyWholeBodies(t *testing.T) {
 	}
 }
 
-// A caller that closes the body early, or leaves, harms no other. The last one ends the
-// request, and nothing is stored.
+// A caller that closes the body early, or leaves, does not harm another. After the last one the
+// request ends, and nothing is stored.
 func TestTransportCallersLeave(t *testing.T) {
 	for _, others := range []bool{false, true} {
 		for _, how := range []string{"closes", "cancels", "cancels before the header"} {
@@ -203,7 +203,7 @@ func TestTransportCallersLeave(t *testing.T) {
 					}
 					if !others {
 						if o.last().Context().Err() == nil {
-							t.Error("the request goes on for nobody")
+							t.Error("the request continues without a caller")
 						}
 						wg.Wait()
 						if a := c.get(t); a.body != "again" {
@@ -215,7 +215,7 @@ func TestTransportCallersLeave(t *testing.T) {
 					_ = out.Close()
 					wg.Wait()
 					if second.body != "body" || o.asked() != 1 {
-						t.Errorf("who waits gets %v after %d requests", second, o.asked())
+						t.Errorf("the waiting caller gets %v after %d requests", second, o.asked())
 					}
 					if a := c.get(t); !a.hit() || a.body != "body" {
 						t.Errorf("then %v", a)
@@ -226,7 +226,7 @@ func TestTransportCallersLeave(t *testing.T) {
 	}
 }
 
-// A caller that reads slowly keeps nobody waiting.
+// A caller that reads slowly delays no other.
 func TestTransportSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body := strings.Repeat("x", 1<<20)
@@ -245,7 +245,7 @@ func TestTransportSlowReader(t *testing.T) {
 	})
 }
 
-// Errors and panics of Base reach all who wait, and are not stored.
+// Errors and panics of Base reach all waiting callers, and are not stored.
 func TestTransportFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fail := make(chan struct{})
@@ -290,7 +290,7 @@ type panics struct{ io.Reader }
 
 func (panics) Read([]byte) (int, error) { panic("boom") }
 
-// A body whose Read panics does so for its reader, and for the program not.
+// A panic in a body's Read reaches its reader, and does not end the program.
 func TestTransportBodyPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := transport(t, scripted(func(*http.Request) *http.Response {

@@ -7,7 +7,7 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// hand gives the caller the response to read, if it still waits. It sets the body first.
+// hand gives the response to the caller, if the caller still waits. It sets the body first.
 func (x *trip) hand(e *exchanged, set func(), why reason) bool {
 	if e.behind || !x.take() {
 		return false
@@ -24,8 +24,8 @@ func (x *trip) hand(e *exchanged, set func(), why reason) bool {
 	return true
 }
 
-// refuse ends a load whose response is for our caller alone. What it would have
-// replaced is not what the origin says any more.
+// refuse ends a load whose response is for our caller only. The page that the response would have
+// replaced is no longer what the origin says, so it is invalidated.
 func (x *trip) refuse(ctx context.Context, e *exchanged, prev *page, why reason) (*page, error) {
 	t := x.t
 	t.stats.refuse(why)
@@ -34,7 +34,7 @@ func (x *trip) refuse(ctx context.Context, e *exchanged, prev *page, why reason)
 		e.drop()
 	}
 	switch {
-	case x.v != nil && why == byVary: // the names are to be learned anew
+	case x.v != nil && why == byVary: // the names must be learned again
 		x.forget(ctx, x.id)
 	case prev != nil && e.resp.StatusCode < 500:
 		x.forget(ctx, x.at())
@@ -42,13 +42,14 @@ func (x *trip) refuse(ctx context.Context, e *exchanged, prev *page, why reason)
 	return &page{refused: why}, nil
 }
 
-// forget invalidates an entry when the load has ended, which would be repeated else.
+// forget invalidates an entry after the load has ended. During the load, the invalidation would
+// repeat it.
 func (x *trip) forget(ctx context.Context, id string) {
 	ctx = context.WithoutCancel(ctx)
 	x.t.running.Go(func() {
 		<-x.stored
 		if err := x.t.pages.Delete(ctx, id); err != nil {
-			x.t.warn(ctx, "httpcache: the invalidation of a response that may not be kept any more is pending", err)
+			x.t.warn(ctx, "httpcache: the invalidation of a response that must not be stored any more is pending", err)
 		}
 	})
 }

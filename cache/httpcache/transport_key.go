@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// canonicalView returns h if all its names are in their usual form, else a copy of
-// which that is true: a credential by any spelling is one.
+// canonicalView returns h if all its names are canonical, else a canonical copy. A credential in
+// any spelling is a credential.
 func canonicalView(h http.Header) http.Header {
 	for name := range h {
 		if http.CanonicalHeaderKey(name) != name {
@@ -23,9 +23,9 @@ func canonicalView(h http.Header) http.Header {
 	return h
 }
 
-// key returns the key of the entry that answers a request with header h, or why the
-// request goes past the cache. It is made of the digest of the partition, the URL, and
-// the digest of the query: it tells no credential and no parameter.
+// key returns the key of the entry that answers a request with header h, or the reason why the
+// request bypasses the cache. The key holds the digest of the partition, the URL, and the digest
+// of the query. So it shows no credential and no parameter.
 func (t *Transport) key(r *http.Request, h http.Header) (id string, why reason) {
 	u := r.URL
 	switch {
@@ -46,7 +46,7 @@ func (t *Transport) key(r *http.Request, h http.Header) (id string, why reason) 
 	b = append(b, u.Scheme...)
 	b = append(b, "//"...)
 	b = append(b, hostOf(r)...)
-	if r.Host != "" && r.Host != u.Host { // one server may be asked for the hosts of another
+	if r.Host != "" && r.Host != u.Host { // one server may be asked for another host
 		b = append(b, "|@="...)
 		b = append(b, u.Host...)
 	}
@@ -65,7 +65,7 @@ func (t *Transport) key(r *http.Request, h http.Header) (id string, why reason) 
 	return id, none
 }
 
-// appendPartition appends the digest of what keeps the answers to r apart from others.
+// appendPartition appends the digest of what separates the responses to r from others.
 func (t *Transport) appendPartition(b []byte, r *http.Request, h http.Header) []byte {
 	var room [512]byte
 	parts := room[:0]
@@ -91,7 +91,7 @@ func (t *Transport) appendPartition(b []byte, r *http.Request, h http.Header) []
 	return appendSum(b, parts)
 }
 
-// appendDigest appends the digest of s, and nothing for nothing.
+// appendDigest appends the digest of s, or "-" if s is empty.
 func appendDigest(b []byte, s string) []byte {
 	var room [512]byte
 	return appendSum(b, append(room[:0], s...))
@@ -105,7 +105,7 @@ func appendSum(b, data []byte) []byte {
 	return base64.RawURLEncoding.AppendEncode(b, sum[:])
 }
 
-// appendPath appends the path as it is escaped, with "^" for "%"; see readable.
+// appendPath appends the escaped path, with "^" for "%"; see readable.
 func appendPath(b []byte, u *url.URL) []byte {
 	p := u.EscapedPath()
 	if p == "" {
@@ -121,7 +121,7 @@ func appendPath(b []byte, u *url.URL) []byte {
 	return b
 }
 
-// hostOf returns the host that a request asks for, in its usual form.
+// hostOf returns the host of a request, normalized.
 func hostOf(r *http.Request) string {
 	if r.Host != "" {
 		return plainHost(r.URL.Scheme, r.Host)
@@ -129,7 +129,7 @@ func hostOf(r *http.Request) string {
 	return plainHost(r.URL.Scheme, r.URL.Host)
 }
 
-// plainHost returns a host in lower case, without the port that its scheme implies.
+// plainHost returns a host in lower case, without the default port of its scheme.
 func plainHost(scheme, host string) string {
 	host = strings.ToLower(host)
 	if scheme == "https" {
@@ -138,24 +138,23 @@ func plainHost(scheme, host string) string {
 	return strings.TrimSuffix(host, ":80")
 }
 
-// tag returns the tag of all entries of a URL, whatever its query. Its host is in the
-// usual form.
+// tag returns the tag of all entries of a URL, of every query. The host of u is normalized.
 func (t *Transport) tag(u *url.URL) string {
 	return tagOf(t.cfg.Namespace + " url " + u.Host + string(appendPath(nil, u)))
 }
 
-// variantLen is how much longer the key of a variant is: "|" and a digest.
+// variantLen is how many bytes the key of a variant adds: "|" and a digest.
 const variantLen = 44
 
-// variant is an entry beside that of the URL: for requests that the first variant does
-// not answer.
+// variant is an entry beside that of the URL, for requests that the first variant does not
+// answer.
 type variant struct {
 	id    string
-	names []string // of the headers by which it is chosen
+	names []string // of the headers that select it
 }
 
-// variantOf returns the variant of the entry id that answers a request with header h,
-// when responses vary on names.
+// variantOf returns the variant of the entry id that answers a request with header h, if
+// responses vary on names.
 func variantOf(id string, names []string, h http.Header) *variant {
 	var parts []byte
 	for _, name := range names {
@@ -167,7 +166,7 @@ func variantOf(id string, names []string, h http.Header) *variant {
 	return &variant{id + "|" + string(appendSum(nil, parts)), names}
 }
 
-// choices returns the digests of the values that a request's header has for names: a
+// choices returns the digests of the values that header h has for names. It hashes them because a
 // value may be a credential.
 func choices(h http.Header, names []string) []field {
 	var fields []field
@@ -188,10 +187,9 @@ func (p *page) chosen(h http.Header) bool {
 	return true
 }
 
-// variesOn returns the names of the request headers that a response varies on, sorted.
-// What is encoded varies on Accept-Encoding, whether it says so or not: a caller that
-// did not ask for it could not read it. It reports false for one that no key can stand
-// for.
+// variesOn returns the names of the request headers that a response varies on, sorted. An encoded
+// response always varies on Accept-Encoding: a caller that did not ask for the coding could not
+// read it. It reports false for a response that no key can describe.
 func variesOn(h http.Header) (names []string, ok bool) {
 	lines := h["Vary"]
 	if has(h, "Content-Encoding") {

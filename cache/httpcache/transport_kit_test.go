@@ -17,7 +17,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// upstream is a server that a test plays. It counts the requests and remembers them.
+// upstream is a test's server. It counts the requests and remembers them.
 type upstream struct {
 	answer func(r *http.Request, n int) (*http.Response, error)
 
@@ -47,14 +47,14 @@ func (o *upstream) asked() int {
 	return len(o.seen)
 }
 
-// last is the last request that came.
+// last returns the last request.
 func (o *upstream) last() *http.Request {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.seen[len(o.seen)-1]
 }
 
-// says makes a response with a body, and a header of pairs of names and values.
+// says returns a response with a body. pairs are names and values of its header.
 func says(status int, body string, pairs ...string) *http.Response {
 	return &http.Response{
 		StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -69,10 +69,10 @@ func numbered(pairs ...string) *upstream {
 	}}
 }
 
-// reply is how an upstream answers one request; nil: it is down.
+// reply answers one request; nil: the server is down.
 type reply func(r *http.Request) *http.Response
 
-// scripted answers requests by one function after another, and the rest by the last.
+// scripted answers each request by the next function, and the rest by the last one.
 func scripted(answers ...reply) *upstream {
 	return &upstream{answer: func(r *http.Request, n int) (*http.Response, error) {
 		resp := answers[min(n, len(answers))-1](r)
@@ -87,12 +87,12 @@ var errDown = fmt.Errorf("the origin is down")
 
 func down(*http.Request) *http.Response { return nil }
 
-// replies is a response that is the same for every request.
+// replies returns the same response for every request.
 func replies(status int, body string, pairs ...string) reply {
 	return func(*http.Request) *http.Response { return says(status, body, pairs...) }
 }
 
-// client is a Transport with the origin that it asks.
+// client is a Transport with its origin.
 type client struct {
 	*httpcache.Transport
 	o     *upstream
@@ -160,14 +160,14 @@ func readAll(t testing.TB, resp *http.Response) answer {
 		t.Error(err)
 	}
 	if _, err := httpsfv.UnmarshalList(resp.Header["Cache-Status"]); err != nil {
-		t.Errorf("Cache-Status %q is no list: %v", resp.Header["Cache-Status"], err)
+		t.Errorf("Cache-Status %q is not a list: %v", resp.Header["Cache-Status"], err)
 	}
 	return answer{status: resp.StatusCode, header: resp.Header, body: string(b)}
 }
 
 const pageURL = "http://example.com/page"
 
-// get asks for the page.
+// get requests the page.
 func (c client) get(t testing.TB, pairs ...string) answer {
 	t.Helper()
 	return c.do(t, outgoing(t, http.MethodGet, pageURL, pairs...))

@@ -10,40 +10,40 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// trip is one request that the cache may have to send.
+// trip is one call of RoundTrip that may have to send its request.
 type trip struct {
 	t     *Transport
-	req   *http.Request // a copy: a refresh may need it when the caller has left
+	req   *http.Request // a clone: a refresh may need it after the caller has left
 	ctx   context.Context
-	h     http.Header // of req, in the usual form
-	id    string      // the URL's entry
-	v     *variant    // nil: that entry itself is wanted
+	h     http.Header // of req, with canonical names
+	id    string      // the entry of the URL
+	v     *variant    // nil: the entry of the URL
 	w     words
-	fresh bool  // nothing that is not fresh will do
+	fresh bool  // a stale page is not enough
 	began int64 // in Unix milliseconds
 
 	leave  context.CancelFunc  // ends the caller's part in the flight
 	handed chan *http.Response // the response that the caller reads as it comes
 	left   chan struct{}       // closed when the caller's part in the flight has ended
-	stored chan struct{}       // closed then, and when it is known that nothing more comes of it
+	stored chan struct{}       // closed when the caller's part has ended, or nothing more comes of it
 	settle func()              // closes stored
 
 	mu    sync.Mutex
 	taken bool // the caller has its answer
 
-	// What loads of ours did. One may run on when the caller has its answer.
+	// What our loads did. One may run on after the caller has its answer.
 	led     atomic.Bool
-	had     atomic.Bool // there was something to replace
-	renewed atomic.Bool // what was there was left as it is
+	had     atomic.Bool // there was a page to replace
+	renewed atomic.Bool // the load left the stored page as it is
 	status  atomic.Int32
-	fault   atomic.Bool // of the origin
+	fault   atomic.Bool // the origin failed
 	cookies atomic.Pointer[[]string]
-	own     atomic.Pointer[page] // what was confirmed for our caller alone
+	own     atomic.Pointer[page] // confirmed, but for our caller only
 }
 
-// failure of a request: an older page may stand in for it.
+// tripError is a failed request. An older page may replace it.
 type tripError struct {
-	err    error // Base's; nil: by status
+	err    error // of Base; nil: failed by status
 	status int
 }
 
@@ -56,8 +56,8 @@ func (e *tripError) Error() string {
 
 func (e *tripError) Unwrap() error { return e.err }
 
-// errNotHere answers only-if-cached.
-var errNotHere = errors.New("httpcache: there is no such response, and none may be asked for")
+// errNotHere is the result of a load for only-if-cached.
+var errNotHere = errors.New("httpcache: no stored response, and only-if-cached forbids a request")
 
 func (t *Transport) trip(r *http.Request, id string, v *variant, w words, fresh bool) *trip {
 	x := &trip{t: t, ctx: r.Context(), id: id, v: v, w: w, fresh: fresh, began: t.cfg.Now().UnixMilli()}
@@ -69,15 +69,15 @@ func (t *Transport) trip(r *http.Request, id string, v *variant, w words, fresh 
 	return x
 }
 
-// fetched is how a call of the cache has ended.
+// fetched is the result of a read through the cache.
 type fetched struct {
 	res      cache.Result[*page]
 	err      error
 	panicked any
 }
 
-// fetch asks the cache, and returns when there is a response to be read, or an answer
-// of the cache, whichever comes first. The call goes on behind a response.
+// fetch reads through the cache. It returns when there is a response to read or a result of the
+// cache, whichever comes first. After a response the read goes on.
 func (x *trip) fetch() (*http.Response, fetched) {
 	ctx, leave := context.WithCancel(x.ctx)
 	x.leave = leave
@@ -92,7 +92,7 @@ func (x *trip) fetch() (*http.Response, fetched) {
 	case resp := <-x.handed:
 		return resp, fetched{}
 	case f := <-got:
-		if !x.take() { // at the same moment
+		if !x.take() { // the load has handed over a response meanwhile
 			return <-x.handed, fetched{}
 		}
 		if f.panicked != nil {
@@ -101,7 +101,7 @@ func (x *trip) fetch() (*http.Response, fetched) {
 		return nil, f
 	case <-x.ctx.Done():
 		if !x.take() {
-			_ = (<-x.handed).Body.Close() // nobody reads it
+			_ = (<-x.handed).Body.Close() // the caller has left
 		}
 		leave()
 		return nil, fetched{err: x.ctx.Err()}
@@ -110,7 +110,7 @@ func (x *trip) fetch() (*http.Response, fetched) {
 
 func (x *trip) call(ctx context.Context) (f fetched) {
 	defer func() {
-		if p := recover(); p != nil { // it belongs to the caller's goroutine
+		if p := recover(); p != nil { // it is raised in the caller's goroutine
 			f.panicked = p
 		}
 	}()
@@ -122,7 +122,7 @@ func (x *trip) call(ctx context.Context) (f fetched) {
 	return f
 }
 
-// take reports whether the caller still waits for an answer, which it then has.
+// take reports whether the caller still waits for an answer. If so, the answer is now taken.
 func (x *trip) take() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -131,17 +131,15 @@ func (x *trip) take() bool {
 	return !was
 }
 
-// answered reports whether the caller has its answer.
 func (x *trip) answered() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.taken
 }
 
-// load is the cache's loader: it sends the request, with the validators of what is
-// there. Our caller reads the response as it comes; those who wait for the load get it
-// when it is whole. A response that is not for them ends the load with a page that says
-// so.
+// load is the cache's loader. It sends the request with the validators of the old page. Our
+// caller reads the response as it comes; other waiting callers get it when it is whole. A
+// response that is not for them ends the load with a page that says so.
 func (x *trip) load(ctx context.Context, _ string) (*page, error) {
 	t := x.t
 	begun := t.cfg.Now()
@@ -155,12 +153,12 @@ func (x *trip) load(ctx context.Context, _ string) (*page, error) {
 		return nil, errNotHere
 	}
 	if x.led.Swap(true) && x.answered() {
-		// An invalidation overtook the first load. Our caller has what that brought; this
-		// one is for others.
+		// An invalidation overtook the first load. Our caller has its response; this load is for
+		// the other callers.
 		x.settle()
 		x.leave()
 		<-x.left
-		if ctx.Err() != nil { // there are none
+		if ctx.Err() != nil { // there are no other callers
 			return nil, ctx.Err()
 		}
 	}
@@ -173,18 +171,18 @@ func (x *trip) load(ctx context.Context, _ string) (*page, error) {
 		x.fault.Store(true)
 		return nil, err
 	}
-	// A caller that may have what is stale has it: then this is a refresh.
+	// A caller that accepts a stale page already has it, so this load is a refresh.
 	e.behind = have && !x.fresh && begun.UnixMilli() < prev.staleUntil()
 	return x.receive(ctx, e, prev)
 }
 
-// leaves reports whether the load leaves the page that is there as it is: it answers
-// our caller, who accepts it though it is not fresh, or it is not ours to replace.
+// leaves reports whether the load leaves the old page as it is. Either our caller accepts it
+// although it is stale, or the page is for other requests, or only-if-cached forbids a request.
 func (x *trip) leaves(p *page, now int64) bool {
 	return !p.chosen(x.h) || x.w.only || x.w.maxStale >= 0 && !x.answered() && x.w.accept(p, now)
 }
 
-// receive makes of a response what the load ends with.
+// receive turns a response into the result of the load.
 func (x *trip) receive(ctx context.Context, e *exchanged, prev *page) (*page, error) {
 	t, resp := x.t, e.resp
 	if resp.StatusCode == http.StatusNotModified && prev != nil {
@@ -224,7 +222,7 @@ func (x *trip) receive(ctx context.Context, e *exchanged, prev *page) (*page, er
 	return x.keep(ctx, p, e, &life), nil
 }
 
-// at returns the key of the entry that is wanted.
+// at returns the key of the wanted entry.
 func (x *trip) at() string {
 	if x.v != nil {
 		return x.v.id

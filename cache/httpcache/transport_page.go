@@ -12,7 +12,7 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// page makes a page of a response. It takes header and body over.
+// page makes a page of a response. It takes over header and body.
 func (t *Transport) page(status int, h http.Header, body []byte) *page {
 	dropHopByHop(h)
 	p := &page{Status: status, Body: body, Header: make([]field, 0, len(h)+1), Format: formatOf("", h)}
@@ -23,7 +23,7 @@ func (t *Transport) page(status int, h http.Header, body []byte) *page {
 	return p
 }
 
-// lives tells a load that ends now, in Unix milliseconds, how long the page lives, which may
+// lives tells a load that ends now, in Unix milliseconds, how long the page lives. The page may
 // be older than the load.
 func (p *page) lives(f *cache.Fill, now int64, keep time.Duration) {
 	var fresh, stale, instead int64
@@ -39,8 +39,8 @@ func (p *page) lives(f *cache.Fill, now int64, keep time.Duration) {
 	f.SetKeep(keep)
 }
 
-// staleUntil returns until when the page may be served while it is asked for again, in
-// Unix milliseconds, and insteadUntil until when it may stand in for a failure.
+// staleUntil returns until when the page may be served while it is refreshed, in Unix
+// milliseconds. insteadUntil returns until when it may replace a failure.
 func (p *page) staleUntil() int64 { return p.usableFor(p.Stale) }
 
 func (p *page) insteadUntil() int64 { return p.usableFor(max(p.IfError, p.Stale)) }
@@ -52,13 +52,12 @@ func (p *page) usableFor(stale int64) int64 {
 	return p.Made + p.Fresh + stale
 }
 
-// served is a response made of a page, in one piece of memory.
+// served is a response made of a page, in one allocation.
 type served struct {
 	resp http.Response
 	body pageBody
 }
 
-// pageBody reads a page's body.
 type pageBody struct {
 	bytes.Reader
 	closed bool
@@ -86,8 +85,7 @@ func (b *pageBody) Close() error {
 	return nil
 }
 
-// respond makes a response of a page, with its Cache-Status. It answers conditions and
-// a Range, which only what is there may be asked for.
+// respond makes a response of a page, with its Cache-Status. It answers conditions and a Range.
 func (t *Transport) respond(r *http.Request, p *page, line string, now int64) *http.Response {
 	s := new(served)
 	h := make(http.Header, len(p.Header)+2)

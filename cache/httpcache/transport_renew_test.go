@@ -11,8 +11,8 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// A 304 about another response renews nothing, and one that varies on more says so for those
-// who come later.
+// A 304 about another response renews nothing. If a 304 varies on more headers, later callers see
+// that.
 func TestTransportRenewsWhatIsMeant(t *testing.T) {
 	tagged := replies(200, "one", "Cache-Control", minute, "Etag", `"v1"`)
 	for _, j := range []journey{
@@ -40,7 +40,7 @@ func TestTransportRenewsWhatIsMeant(t *testing.T) {
 	}
 }
 
-// A 304 that is for its caller alone answers no other that waits for it.
+// A 304 that is for its caller only does not answer waiting callers.
 func TestTransportRenewedAsPrivate(t *testing.T) {
 	for name, c := range map[string]struct{ said, authorization string }{
 		"private":       {said: "private, max-age=60"},
@@ -78,7 +78,7 @@ func TestTransportRenewedAsPrivate(t *testing.T) {
 	}
 }
 
-// A response is as old as its header, however long its body takes.
+// The age of a response counts from its header, even if its body takes long.
 func TestTransportSlowBodyIsNoYounger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		resp, out := bodyFrom("Cache-Control", "max-age=10, stale-while-revalidate=20")

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// running counts goroutines. Unlike a sync.WaitGroup it takes new ones while someone
-// waits: a refresh may begin at any time. The zero value is ready.
+// running counts goroutines. Unlike a sync.WaitGroup it takes new ones during wait, because a
+// refresh may begin at any time. The zero value is ready.
 type running struct {
 	mu   sync.Mutex
 	n    int
-	idle chan struct{} // closed when n is 0; nil: nobody waits
+	idle chan struct{} // closed when n is 0; nil: no call of wait
 }
 
-// Go runs f in a goroutine that counts.
+// Go runs f in a counted goroutine.
 func (r *running) Go(f func()) {
 	r.add(1)
 	go func() {
@@ -32,7 +32,7 @@ func (r *running) add(n int) {
 	}
 }
 
-// wait waits for a moment when none runs, or until ctx ends.
+// wait waits until no counted goroutine runs, or until ctx ends.
 func (r *running) wait(ctx context.Context) error {
 	r.mu.Lock()
 	if r.n == 0 {

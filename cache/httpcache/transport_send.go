@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// exchanged is a response that Base has begun to give.
+// exchanged is a response whose header Base has returned.
 type exchanged struct {
 	resp            *http.Response
-	h               http.Header // a copy, in the usual form
+	h               http.Header // a copy with canonical names
 	asked, received time.Time
 	cancel          context.CancelFunc // ends the request
-	behind          bool               // it is not for the caller, who is served what is stale
+	behind          bool               // not for the caller, which got a stale page
 }
 
-// drop ends a response that nobody reads.
+// drop ends a response that no caller reads.
 func (e *exchanged) drop() {
 	_ = e.resp.Body.Close()
 	e.cancel()
 }
 
-// send sends the request, with the validators of prev, nil for none. The request lives
-// as long as the load, and longer when a caller reads on. A 304 that is about another
-// response is asked for again without validators.
+// send sends the request, with the validators of prev unless prev is nil. The request lives as
+// long as the load, and longer if a caller reads on. After a 304 about another response it sends
+// the request again without validators.
 func (x *trip) send(ctx context.Context, prev *page) (*exchanged, error) {
 	e, err := x.sendOnce(ctx, prev)
 	if err != nil || prev == nil || e.resp.StatusCode != http.StatusNotModified {
@@ -42,7 +42,7 @@ func (x *trip) sendOnce(ctx context.Context, prev *page) (*exchanged, error) {
 	e := &exchanged{asked: x.t.cfg.Now()}
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.cancel = cancel
-	stop := context.AfterFunc(ctx, cancel) // until there is a response
+	stop := context.AfterFunc(ctx, cancel) // only until there is a response
 	r := x.req.WithContext(own)
 	r.Header = x.req.Header.Clone()
 	if r.Header == nil {
@@ -75,8 +75,8 @@ func (x *trip) sendOnce(ctx context.Context, prev *page) (*exchanged, error) {
 	return e, nil
 }
 
-// unfit returns why a response may not be stored, if it may not (RFC 9111 §3), and
-// what chooses it.
+// unfit returns the reason why a response must not be stored (RFC 9111 §3), or none and the
+// header values that select it.
 func (x *trip) unfit(resp *http.Response, h http.Header, life *lifetime) (fields []field, why reason) {
 	t := x.t
 	if why := crossed(h); why != none {
@@ -101,7 +101,7 @@ func (x *trip) unfit(resp *http.Response, h http.Header, life *lifetime) (fields
 	}
 	if fresh, stale, staleIfError := life.left(); fresh == 0 && stale == 0 && staleIfError == 0 {
 		switch {
-		case (life.asks || life.explicit) && (has(h, "Etag") || has(h, "Last-Modified")): // of use when it is confirmed
+		case (life.asks || life.explicit) && (has(h, "Etag") || has(h, "Last-Modified")): // usable after revalidation
 		case life.asks:
 			return nil, byNoCache
 		default:
@@ -111,7 +111,7 @@ func (x *trip) unfit(resp *http.Response, h http.Header, life *lifetime) (fields
 	return choices(x.h, on), none
 }
 
-// personal returns why a response with that lifetime is for its caller alone, if it is.
+// personal returns the reason why a response is for its caller only, or none.
 func (x *trip) personal(life *lifetime) reason {
 	shared := x.t.cfg.Shared
 	switch {
@@ -127,7 +127,7 @@ func (x *trip) personal(life *lifetime) reason {
 	return none
 }
 
-// varies returns the names that a response varies on, or why the entry cannot hold it.
+// varies returns the names that a response varies on, or the reason why the entry cannot hold it.
 func (x *trip) varies(h http.Header) (on []string, why reason) {
 	on, ok := variesOn(h)
 	if !ok || x.v != nil && slices.ContainsFunc(on, func(name string) bool { return !slices.Contains(x.v.names, name) }) {
@@ -146,7 +146,7 @@ func headerSize(h http.Header) (n int) {
 	return n
 }
 
-// ownBody is the body of a response that one caller alone reads.
+// ownBody is the body of a response that only one caller reads.
 type ownBody struct {
 	io.ReadCloser
 	cancel, leave func()

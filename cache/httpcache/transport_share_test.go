@@ -18,7 +18,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// echo answers with what the request says who asks.
+// echo answers with the credentials of the request.
 func echo(pairs ...string) *upstream {
 	return &upstream{answer: func(r *http.Request, _ int) (*http.Response, error) {
 		user := ""
@@ -29,7 +29,7 @@ func echo(pairs ...string) *upstream {
 	}}
 }
 
-// leaks returns how many requests of different callers get what was made for another.
+// leaks returns how many callers get a response that was made for another caller.
 func leaks(t *testing.T, cfg httpcache.TransportConfig) int {
 	t.Helper()
 	c := transport(t, echo("Cache-Control", minute), cfg)
@@ -55,7 +55,7 @@ func leaks(t *testing.T, cfg httpcache.TransportConfig) int {
 		}
 	}
 	lower := outgoing(t, http.MethodGet, pageURL)
-	lower.Header[strings.ToLower("Authorization")] = []string{"c"} // a name that is not in its usual form
+	lower.Header[strings.ToLower("Authorization")] = []string{"c"} // a name that is not canonical
 	user := outgoing(t, http.MethodGet, pageURL)
 	user.URL.User = url.UserPassword("d", "d")
 	for _, r := range []*http.Request{lower, user} {
@@ -66,23 +66,22 @@ func leaks(t *testing.T, cfg httpcache.TransportConfig) int {
 	return n
 }
 
-// Callers with different credentials share nothing, and a test would notice if they did.
+// Callers with different credentials share nothing. A control shows that the test would notice.
 func TestTransportPartitions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		if n := leaks(t, httpcache.TransportConfig{Credentials: []string{"x-token"}}); n != 0 {
 			t.Errorf("%d responses went to another caller", n)
 		}
 		if n := leaks(t, httpcache.TransportConfig{Partition: func(*http.Request) string { return "one" }}); n != 10 {
-			t.Errorf("without partitions %d responses went to another caller: the test sees nothing", n)
+			t.Errorf("without partitions %d responses went to another caller: the test detects nothing", n)
 		}
 		if n := leaks(t, httpcache.TransportConfig{}); n == 0 {
-			t.Error("X-Token is no credential unless it is named, and the test sees nothing")
+			t.Error("X-Token is not in Credentials, and no response went to another caller: the test detects nothing")
 		}
 	})
 }
 
-// No credential, no value of a header and no parameter can be read in what is stored of
-// keys.
+// A stored key reveals no credential, no header value and no parameter.
 func TestTransportKeysTellNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told strings.Builder
@@ -93,12 +92,12 @@ func TestTransportKeysTellNothing(t *testing.T) {
 			c.do(t, outgoing(t, http.MethodGet, "http://hush0@example.com/page?token=hush3", "Authorization", "hush4", "Cookie", "hush5", "X", x))
 		}
 		if told.Len() == 0 || strings.Contains(told.String(), "hush") || c.o.asked() != 2 {
-			t.Errorf("keys are told as %s", told.String())
+			t.Errorf("the stored keys are %s", told.String())
 		}
 	})
 }
 
-// RFC 9111 §4.4: what a write may have changed is not served any more.
+// RFC 9111 §4.4: a write invalidates what it may have changed.
 func TestTransportWrites(t *testing.T) {
 	const other = "http://example.com/other"
 	wrote := func(status int, pairs ...string) *upstream {
@@ -113,7 +112,7 @@ func TestTransportWrites(t *testing.T) {
 		name        string
 		method      string
 		o           *upstream
-		page, other bool // are there afterwards
+		page, other bool // whether they are stored afterwards
 	}{
 		{"POST", http.MethodPost, wrote(200), false, true},
 		{"DELETE", http.MethodDelete, wrote(204), false, true},
@@ -147,7 +146,7 @@ func TestTransportWrites(t *testing.T) {
 	}
 }
 
-// What was asked for before a write is not stored after it. Its caller gets it.
+// A response to a request before a write is not stored after it. Its caller gets it.
 func TestTransportWriteDuringRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		resp, out := bodyFrom("Cache-Control", minute)
@@ -164,7 +163,7 @@ func TestTransportWriteDuringRead(t *testing.T) {
 		}
 		synctest.Wait()
 		if o.asked() != 2 {
-			t.Errorf("%d requests: it is asked for again, and for nobody", o.asked())
+			t.Errorf("%d requests: one of them has no caller", o.asked())
 		}
 		if a := c.get(t); a.hit() || a.body != "after" {
 			t.Errorf("then %v", a)
@@ -172,7 +171,7 @@ func TestTransportWriteDuringRead(t *testing.T) {
 	})
 }
 
-// Purge forgets one URL with its variants, for one partition.
+// Purge invalidates one URL with its variants, for one partition.
 func TestTransportPurge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := transport(t, numbered("Cache-Control", minute, "Vary", "A"), httpcache.TransportConfig{})
@@ -199,8 +198,7 @@ func TestTransportPurge(t *testing.T) {
 	})
 }
 
-// Two processes share what the remote tier holds, and each response's own lifetime binds
-// both.
+// Two processes share the remote tier. Each response's own lifetime applies in both.
 func TestTransportTwoProcesses(t *testing.T) {
 	const etag = `"v"`
 	confirmed := func(r *http.Request) *http.Response {
@@ -248,7 +246,7 @@ func TestTransportTwoProcesses(t *testing.T) {
 	}
 }
 
-// A client's own conditions and Range are answered by a fresh page, and else passed on.
+// A fresh page answers a client's own conditions and Range. Otherwise Base does.
 func TestTransportConditionsAndRanges(t *testing.T) {
 	const etag = `"v"`
 	body := strings.Repeat("0123456789", 10)
@@ -256,7 +254,7 @@ func TestTransportConditionsAndRanges(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		asks  []string
-		fresh answer // by a page that is fresh; with status 0: passed on
+		fresh answer // from a fresh page; status 0: passed on
 	}{
 		{"the same", ask("If-None-Match", `"x", "v"`), answer{status: 304}},
 		{"another", ask("If-None-Match", `"x"`), answer{status: 200, body: body}},
@@ -303,7 +301,7 @@ func TestTransportConditionsAndRanges(t *testing.T) {
 	}
 }
 
-// An http.Client follows redirects that are stored, and keeps its cookies apart.
+// An http.Client follows stored redirects, and responses with different cookies stay apart.
 func TestTransportInAClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &upstream{answer: func(r *http.Request, n int) (*http.Response, error) {
@@ -352,7 +350,7 @@ func TestTransportOverLoopback(t *testing.T) {
 			}
 		}
 	}
-	// Who asks for gzip gets gzip, and nobody else.
+	// Only a caller that asks for gzip gets gzip.
 	for i := range 2 {
 		if a := c.do(t, outgoing(t, http.MethodGet, s.URL+"/zip", "Accept-Encoding", "gzip")); a.body != string(gzipped) || a.hit() != (i == 1) {
 			t.Errorf("%v", a)

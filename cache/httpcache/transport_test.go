@@ -13,16 +13,16 @@ import (
 
 const minute = "max-age=60"
 
-// step is a request, and what comes of it.
+// step is a request with its expected result.
 type step struct {
-	after  string // how much time passes before; "": none
+	after  string // how much time passes before it; "": none
 	method string // "": GET
 	url    string // "": pageURL
 	header []string
 	status int    // 0: 200
-	body   string // "-": whatever
-	how    string // the beginning of what Cache-Status says; "-": whatever
-	asked  int    // how often the origin was asked by then
+	body   string // "-": any
+	how    string // prefix of Cache-Status; "-": any
+	asked  int    // how many requests the origin has had by then
 }
 
 type journey struct {
@@ -60,7 +60,7 @@ func (j journey) run(t *testing.T) {
 	})
 }
 
-// RFC 9111 §3: what is stored.
+// RFC 9111 §3: which responses are stored.
 func TestTransportStores(t *testing.T) {
 	etag := `"v"`
 	for name, c := range map[string]struct {
@@ -116,7 +116,7 @@ func TestTransportStores(t *testing.T) {
 	}
 }
 
-// RFC 9111 §4.2: what is fresh is served, with its age, and what is not is not.
+// RFC 9111 §4.2: a fresh response is served with its age; others are not served.
 func TestTransportFreshness(t *testing.T) {
 	for _, j := range []journey{
 		{name: "fresh, then not", o: numbered("Cache-Control", minute), steps: []step{
@@ -162,7 +162,7 @@ func TestTransportFreshness(t *testing.T) {
 	}
 }
 
-// RFC 9111 §5.2.1: what requests say.
+// RFC 9111 §5.2.1: directives of requests.
 func TestTransportObeysRequests(t *testing.T) {
 	cc := func(s string) []string { return []string{"Cache-Control", s} }
 	plain := func() *upstream { return numbered("Cache-Control", minute) }
@@ -222,7 +222,7 @@ func TestTransportObeysRequests(t *testing.T) {
 	}
 }
 
-// RFC 9111 §4.3: an origin is asked whether what is there still stands.
+// RFC 9111 §4.3: stored responses are revalidated.
 func TestTransportRevalidates(t *testing.T) {
 	const etag = `"v1"`
 	is := replies(200, "one", "Cache-Control", minute, "Etag", etag, "Last-Modified", noonPlus(0), "X", "1", "Content-Type", "text/plain")
@@ -298,7 +298,7 @@ func TestTransportRevalidates(t *testing.T) {
 	})
 }
 
-// RFC 9111 §4.2.4, RFC 5861: what is served stale.
+// RFC 9111 §4.2.4, RFC 5861: which responses are served stale.
 func TestTransportServesStale(t *testing.T) {
 	lives := func(s string) *upstream { return numbered("Cache-Control", "max-age=60, "+s) }
 	fails := func(s string, then reply) *upstream {

@@ -25,7 +25,7 @@ var gzipped = func() []byte {
 	return b.Bytes()
 }()
 
-// RFC 9111 §4.1: what a response varies on is learned from it.
+// RFC 9111 §4.1: the cache learns the headers that a response varies on.
 func TestTransportVary(t *testing.T) {
 	in := func(l string) []string { return []string{"Accept-Language", l} }
 	encoded := &upstream{answer: func(r *http.Request, n int) (*http.Response, error) {
@@ -71,7 +71,7 @@ func TestTransportVary(t *testing.T) {
 		{name: "one varies on more", o: more, steps: []step{
 			{header: in("en"), body: "answer 1", asked: 1},
 			{header: in("fr"), body: "answer 2", how: "fwd=vary-miss;detail=vary", asked: 2},
-			{header: in("fr"), body: "answer 3", how: "fwd=uri-miss;stored", asked: 3}, // the names are learned anew
+			{header: in("fr"), body: "answer 3", how: "fwd=uri-miss;stored", asked: 3}, // the names are learned again
 			{header: in("fr"), body: "answer 3", how: "hit", asked: 3},
 			{header: in("en"), body: "answer 4", how: "fwd=vary-miss;stored", asked: 4},
 			{header: append(in("en"), "X", "1"), body: "answer 5", asked: 5},
@@ -81,8 +81,8 @@ func TestTransportVary(t *testing.T) {
 	}
 }
 
-// Whatever responses vary on, and whatever was asked before, a request is answered by a
-// response to a request that is the same in all that it varies on.
+// For any Vary and any earlier requests, a request gets a response to a request with equal values
+// of the headers in Vary.
 func TestTransportVaryModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := []string{"A", "B", "Accept"}
@@ -161,7 +161,7 @@ func TestTransportVariantsDoNotMix(t *testing.T) {
 		close(hold)
 		for range cap(all) {
 			if g := <-all; g.body != g.want {
-				t.Errorf("who asks for %s gets %s", g.want, g.body)
+				t.Errorf("a caller that wants %s gets %s", g.want, g.body)
 			}
 		}
 		if o.asked() != 3 {

@@ -13,18 +13,18 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// behaviour is what a random site does at one path.
+// behaviour is the behaviour of a random site at one path.
 type behaviour struct {
 	Status int
 	Header http.Header
-	Shows  []string // request headers that are shown, and that Vary names
-	Undue  bool     // Vary does not name them, but the response is marked private
+	Shows  []string // request headers in the page and in Vary
+	Undue  bool     // Vary lacks them, but the response is private
 	Chunks int
 	Flush  bool
 }
 
-// twin is a random site: what it shows depends on a version that is written to,
-// on the query, and on headers.
+// twin is a random site. Its pages depend on a version that writes change, on the query, and on
+// headers.
 type twin struct {
 	at       map[string]behaviour
 	versions map[string]int
@@ -63,7 +63,7 @@ func drawBehaviour(t *rapid.T) behaviour {
 		{"Last-Modified", "Tue, 03 Feb 2026 04:05:06 GMT", "x"}, {"Set-Cookie", "a=b", "c=d"}, {"Content-Type", "text/html", "text/event-stream"},
 		{"Content-Encoding", "gzip", ""}, {"X-Other", "1", "2"}, {"Vary", "*", "Accept"}, {"Connection", "x-other", "close"},
 	} {
-		switch rapid.IntRange(0, 18).Draw(t, h.name) { // small ones are likelier, and end up in what is reported
+		switch rapid.IntRange(0, 18).Draw(t, h.name) { // small numbers are likelier, and shrinking prefers them
 		case 17:
 			header.Set(h.name, h.a)
 		case 18:
@@ -104,8 +104,8 @@ func drawRequest(t *rapid.T) func(testing.TB) *http.Request {
 	return func(t testing.TB) *http.Request { return request(t, method, target, header...) }
 }
 
-// Behind a cache a site answers as it would without one, to the byte, whatever it
-// answers, whoever asks and whatever is written in between.
+// Behind a cache a site answers as without one, to the byte, for any client, any answer and any
+// writes in between.
 func TestTwins(t *testing.T) {
 	tiers, asked, hits := openTiers(t, cache.TiersConfig{}), 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -120,12 +120,12 @@ func TestTwins(t *testing.T) {
 			StoreMissing: func(path string) bool { return path == "/a" },
 		}
 		on := serve(t, site.ServeHTTP, cfg)
-		if err := on.c.PurgeAll(t.Context()); err != nil { // of the last site
+		if err := on.c.PurgeAll(t.Context()); err != nil { // pages of the last site
 			rt.Fatal(err)
 		}
 		cfg.Off = true
 		off := serve(t, site.ServeHTTP, cfg)
-		var clients []func(testing.TB) *http.Request // who come again
+		var clients []func(testing.TB) *http.Request // clients that return
 		for range 6 {
 			clients = append(clients, drawRequest(rt))
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// defaults fills in what was left out, and reports what is wrong.
+// defaults sets the fields that are zero, and returns all faults.
 func (c *Config) defaults() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -24,7 +24,7 @@ func (c *Config) defaults() error {
 	c.Name = cmp.Or(c.Name, DefaultName)
 	c.MaxBody = cmp.Or(c.MaxBody, DefaultMaxBody)
 	if c.Tiers == nil && !c.Off {
-		bad("field Tiers is nil")
+		bad("field Tiers is nil; open them with cache.Open")
 	}
 	if c.MaxBody < 0 {
 		bad("field MaxBody of %d is negative", c.MaxBody)
@@ -36,9 +36,9 @@ func (c *Config) defaults() error {
 	c.Statuses = slices.Clone(c.Statuses)
 	for _, s := range c.Statuses {
 		if s < 200 || s > 999 || s == http.StatusPartialContent || s == http.StatusNotModified {
-			bad("field Statuses has %d, which is not a whole response of its own", s)
+			bad("field Statuses has %d, which is not the status of a whole response", s)
 		} else if s >= 500 && c.until() {
-			bad("field Statuses has %d, a failure, which must not be kept until something is invalidated", s)
+			bad("field Statuses has %d, a failure; with UntilInvalidated it would stay until an invalidation", s)
 		}
 	}
 	c.Hosts = slices.Clone(c.Hosts)
@@ -70,7 +70,7 @@ func (c *Config) defaults() error {
 	return errors.Join(append(errs, c.encodings()...)...)
 }
 
-// lives fills in what is about lifetimes.
+// lives checks the fields about lifetimes and sets those that are zero.
 func (c *Config) lives(bad func(format string, args ...any)) {
 	if c.Lifetime > UntilInvalidated {
 		bad("field Lifetime is %d; want FromResponse or UntilInvalidated", c.Lifetime)
@@ -102,7 +102,7 @@ func (c *Config) lives(bad func(format string, args ...any)) {
 	if !c.until() {
 		p := &c.Policy
 		if p.TTL != nil || p.Stale != nil || p.StaleIfError != nil || p.Jitter != nil && *p.Jitter != 0 {
-			bad("field Policy sets TTL, Jitter, Stale or StaleIfError, which with FromResponse the response says; see Fallback, or set UntilInvalidated")
+			bad("field Policy sets TTL, Jitter, Stale or StaleIfError; with FromResponse the response says these: use Fallback, or set UntilInvalidated")
 		}
 		return
 	}
@@ -110,7 +110,7 @@ func (c *Config) lives(bad func(format string, args ...any)) {
 		"Fallback": c.Fallback != (Fallback{}), "Targets": len(c.Targets) > 0, "SharedAuthorization": c.SharedAuthorization,
 	} {
 		if set {
-			bad("field %s says something about lifetimes that responses say; with UntilInvalidated none counts", name)
+			bad("field %s is for FromResponse only; leave it out with UntilInvalidated", name)
 		}
 	}
 }
@@ -126,8 +126,7 @@ func canonicalNames(names []string) []string {
 	return all
 }
 
-// headers brings the names of headers into their usual form, and reports what is
-// wrong with them.
+// headers makes the names of headers canonical, and returns the faults.
 func (c *Config) headers() (errs []error) {
 	c.Vary, c.ContextKeys = slices.Clone(c.Vary), slices.Clone(c.ContextKeys)
 	names := []string{"Authorization", "Proxy-Authorization", "Cookie"}
@@ -146,9 +145,9 @@ func (c *Config) headers() (errs []error) {
 		case !isToken(v.Header):
 			errs = append(errs, fmt.Errorf("field Vary: the header of entry %d is not a header's name", i))
 		case slices.Contains(c.Credentials, name):
-			errs = append(errs, fmt.Errorf("field Vary: %s says who asks; keys are no place for that", name))
+			errs = append(errs, fmt.Errorf("field Vary: %s identifies the client and must not be in a key; leave it out", name))
 		case unsafeToVary(name):
-			errs = append(errs, fmt.Errorf("field Vary: %s is looked at before the cache is", name))
+			errs = append(errs, fmt.Errorf("field Vary: %s says how a response is sent, not what is in it; leave it out", name))
 		case slices.Contains(seen, name):
 			errs = append(errs, fmt.Errorf("field Vary has %s twice", name))
 		}
@@ -161,8 +160,7 @@ func (c *Config) headers() (errs []error) {
 	return errs
 }
 
-// unsafeToVary are the headers that decide whether and how a response is sent,
-// not what is in it.
+// unsafeToVary reports whether a header decides how a response is sent, not what is in it.
 func unsafeToVary(name string) bool {
 	switch name {
 	case "Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since",
@@ -172,8 +170,7 @@ func unsafeToVary(name string) bool {
 	return false
 }
 
-// policy returns the policy of the namespace: what was asked for, on top of what
-// suits responses.
+// policy returns the policy of the namespace: Config.Policy on top of the defaults for responses.
 func (c *Config) policy() policy.Patch {
 	p := c.Policy
 	def := func(d **time.Duration, v time.Duration) {
@@ -181,7 +178,7 @@ func (c *Config) policy() policy.Patch {
 			*d = &v
 		}
 	}
-	if !c.until() { // what a response says is exact, and says itself when it is of no more use
+	if !c.until() { // the response gives exact times and its own limits of staleness
 		forever, none := policy.Forever, time.Duration(0)
 		p.TTL, p.Stale, p.StaleIfError, p.Jitter = &forever, &none, &none, new(float64)
 	}
@@ -190,7 +187,7 @@ func (c *Config) policy() policy.Patch {
 	if p.Jitter == nil {
 		p.Jitter = new(float64)
 	}
-	if p.MaxValueBytes == nil { // what a codec may make of a body
+	if p.MaxValueBytes == nil { // an encoded body may be longer than the body
 		p.MaxValueBytes = new(2*c.MaxBody + 2*maxHeader)
 	}
 	return p

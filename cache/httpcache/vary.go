@@ -7,13 +7,11 @@ import (
 	"strings"
 )
 
-// maxLearned is the most names of request headers that a response may vary on beside
-// those of Config.Vary.
+// maxLearned is how many request headers a response may vary on besides those of Config.Vary.
 const maxLearned = 8
 
-// learned returns the names of request headers that a response to t says it varies on, and
-// that are not in its key: sorted, each once. It reports false for a response that no key
-// can stand for.
+// learned returns the request headers that a response to t varies on and that are not in its key,
+// sorted and unique. It reports false for a response that no key can describe.
 func (c *Cache) learned(t *target, lines []string) (names []string, ok bool) {
 	for _, line := range lines {
 		for name := range strings.SplitSeq(line, ",") {
@@ -28,7 +26,7 @@ func (c *Cache) learned(t *target, lines []string) (names []string, ok bool) {
 			if unsafeToVary(name) {
 				return nil, false
 			}
-			if !c.hides(name) && !slices.Contains(names, name) { // what is hidden is the same for all
+			if !c.hides(name) && !slices.Contains(names, name) { // hidden: the same for all clients
 				names = append(names, name)
 			}
 		}
@@ -37,7 +35,7 @@ func (c *Cache) learned(t *target, lines []string) (names []string, ok bool) {
 	return names, len(names) <= maxLearned
 }
 
-// selection returns the values that a request's header has for names.
+// selection returns the values that header h has for names.
 func selection(h http.Header, names []string) []field {
 	if len(names) == 0 {
 		return nil
@@ -49,8 +47,8 @@ func selection(h http.Header, names []string) []field {
 	return vary
 }
 
-// selects reports whether a request with that header would have been answered by the page:
-// all that the page varies on, beside what is in its key, is the same.
+// selects reports whether the page answers a request with header h: all headers that it varies
+// on, besides those in its key, have the same values.
 func (p *page) selects(h http.Header) bool {
 	for _, f := range p.Vary {
 		if len(f.Values) != 1 || f.Values[0] != varyValue(f.Name, h) {
@@ -60,7 +58,7 @@ func (p *page) selects(h http.Header) bool {
 	return true
 }
 
-// names returns the names that the page varies on, beside what is in its key.
+// names returns the headers that the page varies on besides those in its key.
 func (p *page) names() []string {
 	names := make([]string, len(p.Vary))
 	for i, f := range p.Vary {
@@ -69,12 +67,12 @@ func (p *page) names() []string {
 	return names
 }
 
-// emptyValue is the value of a header that is there and empty. It is another than that of
-// one that is not there (RFC 9111 §4.1): without Accept-Encoding any coding will do.
+// emptyValue is the value of a header that is present and empty. It differs from an absent header
+// (RFC 9111 §4.1): without Accept-Encoding any coding is acceptable.
 const emptyValue = " "
 
-// varyValue returns the value by which a header selects a variant. Values that differ in
-// spelling alone are the same.
+// varyValue returns the value by which a header selects a variant. It is the same for different
+// spellings of one value.
 func varyValue(name string, h http.Header) string {
 	lines := h[name]
 	if len(lines) == 0 {
@@ -97,8 +95,8 @@ func varyValue(name string, h http.Header) string {
 	return v
 }
 
-// plainAccept returns a list of what is accepted without spaces and in lower case, but for
-// the values of parameters, in which case may count. A list with a quoted string stays as it is.
+// plainAccept returns an Accept list in lower case and without spaces. It keeps the case of
+// parameter values, where case may count. A list with a quoted string stays as it is.
 func plainAccept(v string) string {
 	if strings.Contains(v, `"`) {
 		return v
@@ -120,7 +118,7 @@ func plainAccept(v string) string {
 	}, v)
 }
 
-// wear gives a request's header the values that select a variant.
+// wear sets the header values that select a variant.
 func wear(h http.Header, vary []field) {
 	for _, f := range vary {
 		if len(f.Values) == 1 && f.Values[0] == "" {
@@ -134,8 +132,8 @@ func wear(h http.Header, vary []field) {
 	}
 }
 
-// variant returns the key of a variant of t: one that all have a part in who send these
-// values. It reports false where a value would say who asks, and where the key is too long.
+// variant returns the key of a variant of t, which all clients with these values share. It
+// reports false if a value identifies a client, or if the key is too long.
 func (c *Cache) variant(t *target, vary []field) (id string, ok bool) {
 	var b strings.Builder
 	b.WriteString(t.key)

@@ -7,40 +7,39 @@ import (
 	"time"
 )
 
-// fate is what becomes of a response.
+// fate says what to do with a response.
 type fate uint8
 
 const (
-	refuse fate = iota // for nobody but the client whose own request it answers
-	fail               // 5xx: not stored; an older one may stand in for it
-	share              // for all who wait for it, and not stored
+	refuse fate = iota // only for the client whose own request it answers
+	fail               // 5xx: not stored; an older page may replace it
+	share              // for all waiting clients, not stored
 	store
-	renew // 304: what was there still stands
+	renew // 304: the old page is confirmed
 )
 
-// verdict is what the header of a response says about its fate.
+// verdict is what the header of a response decides.
 type verdict struct {
 	fate fate
 	why  reason // why it is not stored
-	mine bool   // of a failure: it is not for everybody
+	mine bool   // of a failure: not for everybody
 
-	// held says that the response is an answer to the cache, whether it is flushed or not:
-	// what was there may be sent in its place.
+	// held keeps back a response even if the handler flushes it, because an old page may be sent
+	// instead.
 	held bool
 
-	// With FromResponse: when the header came, and how long the response lives.
+	// With FromResponse: when the header arrived, and how long the response lives.
 	at   time.Time
 	life lifetime
 }
 
-// judge decides by status and header, whose names are in their usual form,
-// what becomes of a response to t.
+// judge decides by status and header what to do with a response to t. The names in h are
+// canonical.
 //
-// A response that is marked as its client's own, in whatever way, is refused
-// before its status is looked at. So is one with a status that HTTP itself takes
-// for an answer to this client only, such as 302 or 401, unless it says
-// otherwise (RFC 9110 §15.1): a handler that renders for everybody has not seen
-// what such an answer may depend on.
+// A response that is marked as private in any way is refused, unless it is a failure. A status
+// that HTTP defines as an answer to one client, such as 302 or 401, is refused unless the
+// response says otherwise (RFC 9110 §15.1). Such an answer may depend on data that a handler for
+// everybody has not seen.
 func (c *Cache) judge(t *target, status int, h http.Header) verdict {
 	why := marked(h)
 	if why == none && !c.varies(t, h["Vary"]) {
@@ -68,8 +67,7 @@ func missing(status int) bool {
 	return status == http.StatusNotFound || status == http.StatusGone
 }
 
-// marked returns the mark by which a response says that it is not for everybody,
-// or not a whole one.
+// marked returns the reason why a response says that it is not for everybody, or not whole.
 func marked(h http.Header) reason {
 	if why := crossed(h); why != none {
 		return why
@@ -77,7 +75,7 @@ func marked(h http.Header) reason {
 	return markedByCacheControl(h)
 }
 
-// crossed returns what makes a response one that no cache keeps, whatever it says.
+// crossed returns the reason why no cache may store a response, whatever its Cache-Control says.
 func crossed(h http.Header) reason {
 	switch {
 	case has(h, "Set-Cookie"):
@@ -96,10 +94,10 @@ func crossed(h http.Header) reason {
 	return none
 }
 
-// markedByCacheControl judges Cache-Control and its forerunner. The arguments of
-// private and no-cache, which limit them to some fields, are not honoured: too
-// few understand them. Lifetimes (max-age, s-maxage, Expires) and must-revalidate
-// speak to caches further down: here a response is true until it is invalidated.
+// markedByCacheControl judges Cache-Control, or Pragma without it. It ignores the arguments that
+// limit private and no-cache to some fields, because too few caches understand them. Lifetimes
+// (max-age, s-maxage, Expires) and must-revalidate are for caches further down: here a response
+// is valid until it is invalidated.
 func markedByCacheControl(h http.Header) reason {
 	lines := h["Cache-Control"]
 	if len(lines) == 0 {
@@ -115,14 +113,14 @@ func markedByCacheControl(h http.Header) reason {
 	case d.has("private"):
 		return byPrivate
 	case d.has("no-cache"):
-		return byNoCache // there is nothing that could be asked whether it still stands
+		return byNoCache // UntilInvalidated does not revalidate
 	case !ok:
 		return byBadCacheControl
 	}
 	return none
 }
 
-// varies reports whether all that a response says it varies on is in the key.
+// varies reports whether the key holds all headers that a response varies on.
 func (c *Cache) varies(t *target, lines []string) bool {
 	for _, line := range lines {
 		for name := range strings.SplitSeq(line, ",") {
@@ -146,8 +144,8 @@ func (c *Cache) declares(t *target, header string) bool {
 	return false
 }
 
-// forAll reports whether HTTP takes a status for an answer about the resource,
-// which holds for whoever asks (RFC 9110 §15.1: heuristically cacheable).
+// forAll reports whether HTTP defines a status as an answer about the resource, valid for every
+// client (RFC 9110 §15.1: heuristically cacheable).
 func forAll(status int) bool {
 	switch status {
 	case http.StatusOK, http.StatusNonAuthoritativeInfo, http.StatusNoContent, http.StatusMultipleChoices,
@@ -158,7 +156,7 @@ func forAll(status int) bool {
 	return false
 }
 
-// declaredFresh reports whether a response says that others may use it again.
+// declaredFresh reports whether a response says that it may be reused for others.
 func declaredFresh(h http.Header) bool {
 	d, _ := parseCacheControl(h["Cache-Control"])
 	if n, ok := d.seconds("s-maxage"); ok {

@@ -10,28 +10,27 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// Warmed says what came of warming a URL.
+// Warmed is the result of warming a URL.
 type Warmed struct {
 	Status int   // 0: there was no response
-	Bytes  int64 // of its body
-	Hit    bool  // it was there already
-	Stored bool  // it is there now
+	Bytes  int64 // length of its body
+	Hit    bool  // it was already stored
+	Stored bool  // it is stored now
 
-	// Why says why it is not there, in the words of Cache-Status. "not-kept": the
-	// response was fit to be stored, and the tiers did not keep it: it was
-	// invalidated meanwhile, has a tag that cannot be invalidated, or is too large for
-	// them.
+	// Why is the reason why it is not stored, as in Cache-Status. "not-kept" means that the
+	// response could be stored, but the tiers did not keep it. It was invalidated meanwhile, has
+	// an invalid tag, or is too large.
 	Why string
 }
 
-// Warm makes sure that there is an entry for a URL: it asks the handler if there
-// is none. Target is a path with or without a query, for the first of
-// Config.Hosts and http, or a whole URL; it is what the wrapped handler sees, so a
-// path that an outer handler would shorten is to be given as it is then. The header is that of the client for
-// whom it is; nil: none. A response that is not for everybody is dropped.
+// Warm makes sure that there is an entry for a URL. If there is none, the handler renders it.
+// Target is a path with or without a query, for http and the first of Config.Hosts, or a whole
+// URL. It is what the wrapped handler sees: if an outer handler shortens the path, give the short
+// one. Header is the client's request header; nil means none. A response that is not for
+// everybody is dropped.
 //
-// It returns an error for a target that is no URL, when ctx ends, and when the
-// handler panics or does not answer in time; a 5xx is no error.
+// Warm returns an error if target is not a URL, if ctx ends, or if the handler panics or takes
+// too long. A 5xx is not an error.
 func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (Warmed, error) {
 	c := h.c
 	r, err := c.Request(ctx, target, header)
@@ -45,7 +44,7 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 		why = byOff
 	case t.noStore:
 		why = byRequestNoStore
-	case c.memory.has(t.key, c.cfg.Now): // of another variant, it may be; then it is only not warmed
+	case c.memory.has(t.key, c.cfg.Now): // perhaps for another variant; then this one is only not warmed
 		why = byMemory
 	}
 	if why != none {
@@ -84,17 +83,17 @@ func (c *Cache) warmed(ctx context.Context, x *exchange, res cache.Result[*page]
 	return w
 }
 
-// Request returns the request of a client that asks for target, a path or a whole URL as
-// for [Handler.Warm], with a header, for [Cache.KeyOf], Purge and Expire. Its scheme is that
-// of target, whatever Config.Secure would make of the header.
+// Request returns the request of a client for target, for use with [Cache.KeyOf], Purge and
+// Expire. Target is a path or a whole URL as for [Handler.Warm]; header is the client's header.
+// The scheme is that of target, whatever Config.Secure says.
 func (c *Cache) Request(ctx context.Context, target string, header http.Header) (*http.Request, error) {
 	u, err := url.Parse(target)
 	if err != nil {
-		return nil, fmt.Errorf("httpcache: target of %d bytes is no URL", len(target))
+		return nil, fmt.Errorf("httpcache: target of %d bytes is not a URL", len(target))
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
 	if err != nil {
-		return nil, fmt.Errorf("httpcache: target of %d bytes is no URL", len(target))
+		return nil, fmt.Errorf("httpcache: target of %d bytes is not a URL", len(target))
 	}
 	if header != nil {
 		r.Header = header.Clone()
@@ -105,11 +104,11 @@ func (c *Cache) Request(ctx context.Context, target string, header http.Header) 
 		r.TLS = tlsWithoutClient()
 	case "http", "":
 	default:
-		return nil, fmt.Errorf("httpcache: target of %d bytes is of no scheme that is served", len(target))
+		return nil, fmt.Errorf("httpcache: target of %d bytes has a scheme other than http and https", len(target))
 	}
 	if u.Host == "" {
 		if len(c.cfg.Hosts) == 0 {
-			return nil, errors.New("httpcache: the target names no host, and neither does Config.Hosts")
+			return nil, errors.New("httpcache: the target has no host, and Config.Hosts is empty; set one of them")
 		}
 		r.Host = c.cfg.Hosts[0]
 	}

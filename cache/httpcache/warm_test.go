@@ -72,10 +72,10 @@ func TestWarm(t *testing.T) {
 		t.Errorf("another variant: %+v, %v", got, err)
 	}
 	if a := s.get(t, "/", "Host", "example.com"); !a.hit() {
-		t.Errorf("what was warmed is not used: %v", a)
+		t.Errorf("the warmed page is not used: %v", a)
 	}
 	if _, err := serve(t, h, httpcache.Config{}).Warm(t.Context(), "/", nil); err == nil {
-		t.Error("warmed for no host")
+		t.Error("warmed without a host")
 	}
 	for _, bad := range []string{"ftp://example.com/", "%zz", "http://[/"} {
 		if got, err := s.Warm(t.Context(), bad, nil); err == nil || strings.Contains(err.Error(), bad) {
@@ -107,17 +107,17 @@ func TestWarmFails(t *testing.T) {
 
 var errOops = errors.New("oops")
 
-// Close waits for handlers that nobody waits for any more.
+// Close waits for handlers even if no client waits for them.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := make(chan struct{})
 		var renderings atomic.Int64
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-			forAll := renderings.Add(1) == 1 // asked here: once it is refused, the client's own may overtake it
+			forAll := renderings.Add(1) == 1 // counted here: after a refusal, the client's own rendering may be first
 			w.Header().Set("Set-Cookie", "a=b")
 			w.WriteHeader(http.StatusOK)
 			if forAll {
-				<-open // does not listen to its context
+				<-open // ignores its context
 			}
 		}, httpcache.Config{})
 		s.get(t, "/")
@@ -133,7 +133,7 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// A Config with faults is refused, and all of them are named.
+// New names every fault of a Config.
 func TestConfig(t *testing.T) {
 	_, err := httpcache.New(httpcache.Config{
 		Lifetime:    httpcache.UntilInvalidated,
@@ -174,7 +174,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// Requests are counted by what came of them and by format.
+// Requests are counted by result and by format.
 func TestStats(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", r.URL.Query().Get("type"))
@@ -204,7 +204,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// Cache-Status is appended to what the handler's own caches said.
+// Cache-Status is appended to that of the handler's own caches.
 func TestCacheStatusOfOthers(t *testing.T) {
 	h := personal(set("Cache-Status", "inner; hit"))
 	s := serve(t, h, httpcache.Config{Name: "outer"})

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// weigh decides what becomes of a response that says itself how long it lives. Without
-// KeyOnly it was made from one client's whole request, so nobody else gets it unless it is
-// stored.
+// weigh decides what to do with a response that says how long it lives. Without KeyOnly it was
+// made from one client's whole request, so other clients get it only if it is stored.
 func (n *rendering) weigh(status int, h http.Header) verdict {
 	c, now := n.x.c, n.x.c.cfg.Now()
 	if status == http.StatusNotModified && n.prev != nil {
@@ -28,14 +27,12 @@ func (n *rendering) weigh(status int, h http.Header) verdict {
 	return v
 }
 
-// standsIn reports whether an older response may stand in for one with that status (RFC
-// 5861 §4).
+// standsIn reports whether an older response may replace one with that status (RFC 5861 §4).
 func standsIn(status int) bool {
 	return status == http.StatusInternalServerError || status >= http.StatusBadGateway && status <= http.StatusGatewayTimeout
 }
 
-// forbids returns why a response may not be stored by a shared cache (RFC 9111 §3), if it
-// may not.
+// forbids returns the reason why a shared cache must not store a response (RFC 9111 §3), or none.
 func (c *Cache) forbids(n *rendering, status int, h http.Header, life *lifetime) reason {
 	if why := crossed(h); why != none {
 		return why
@@ -64,14 +61,14 @@ func (c *Cache) forbids(n *rendering, status int, h http.Header, life *lifetime)
 	case fresh > 0 || stale > 0 || staleIfError > 0:
 		return none
 	case (life.asks || life.explicit) && (has(h, "Etag") || has(h, "Last-Modified")):
-		return none // of use as soon as the handler says that it still stands
+		return none // usable after revalidation
 	case life.asks:
 		return byNoCache
 	}
 	return bySilence
 }
 
-// forbidsVary returns why what a response varies on keeps it from being stored, if it does.
+// forbidsVary returns the reason why Vary forbids storing a response, or none.
 func (n *rendering) forbidsVary(h http.Header) reason {
 	names, ok := n.x.c.learned(&n.x.t, h["Vary"])
 	if !ok {
@@ -89,8 +86,8 @@ func (n *rendering) forbidsVary(h http.Header) reason {
 	return none
 }
 
-// dated sets the moments of a page that says how long it lives: when it was made, as far
-// as can be told, and until when it is fresh.
+// dated sets the times of a page that says how long it lives: when it was made, as far as known,
+// and how long it is fresh.
 func (p *page) dated(at time.Time, life *lifetime) {
 	p.Made = at.Add(-life.age).UnixMilli()
 	p.Fresh = max(life.total, 0).Milliseconds()

@@ -12,8 +12,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// safe reports whether a method only reads (RFC 9110 §9.2.1). A method that is not
-// known may write.
+// safe reports whether a method only reads (RFC 9110 §9.2.1). An unknown method may write.
 func safe(method string) bool {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
@@ -22,9 +21,8 @@ func safe(method string) bool {
 	return false
 }
 
-// past lets the handler answer a request that has no use for the cache, but for two
-// things: a write that succeeds invalidates what it has changed, before its client
-// hears of the success, and headers that name tags are taken off.
+// past lets the handler answer a request that bypasses the cache. A successful write invalidates
+// what it has changed before the client gets the answer. Headers that name tags are removed.
 func (c *Cache) past(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	writes := !safe(r.Method) && !c.cfg.IgnoreWrites && !c.cfg.Off
 	if !writes && len(c.cfg.TagHeaders) == 0 {
@@ -33,7 +31,7 @@ func (c *Cache) past(next http.Handler, w http.ResponseWriter, r *http.Request) 
 	}
 	f := &finalWriter{ResponseWriter: w, hide: c.cfg.TagHeaders}
 	if writes {
-		// As it is now: the handler may change r.
+		// Read r now: the handler may change it.
 		wr := write{ctx: context.WithoutCancel(r.Context()), host: r.Host, path: r.URL.Path, line: r.RequestURI}
 		f.before = func(status int, h http.Header) {
 			if status >= 200 && status < 400 {
@@ -53,10 +51,9 @@ type write struct {
 	line string // the target of the request line
 }
 
-// wrote invalidates what a write has changed (RFC 9111 §4.4): all entries of the
-// path of the request, and of those paths of the same host that the header of its
-// answer names. The answer is sent even if the invalidation cannot be: the Tiers go
-// on trying.
+// wrote invalidates what a write has changed (RFC 9111 §4.4): all entries of the path of the
+// request, and of the paths of the same host that the answer names. The client gets its answer
+// even if the invalidation fails: the Tiers keep trying.
 func (c *Cache) wrote(w write, h http.Header) {
 	var scopes []invalidate.Scope
 	for _, path := range w.paths(h) {
@@ -75,7 +72,7 @@ func (c *Cache) wrote(w write, h http.Header) {
 	}
 }
 
-// paths returns the paths that the write has changed, not escaped, each once.
+// paths returns the paths that the write has changed, unescaped and unique.
 func (w write) paths(h http.Header) []string {
 	if !strings.HasPrefix(w.path, "/") {
 		return nil // CONNECT
@@ -108,8 +105,8 @@ func (w write) paths(h http.Header) []string {
 	return paths
 }
 
-// base returns the URL to which references in the answer are relative, and what an
-// outer handler has cut off its path.
+// base returns the base URL of references in the answer, and the prefix that an outer handler has
+// cut off the path.
 func (w write) base() (base *url.URL, prefix string) {
 	if u, err := url.ParseRequestURI(w.line); err == nil && strings.HasPrefix(u.Path, "/") {
 		prefix, ok := strings.CutSuffix(u.Path, w.path)
@@ -121,7 +118,7 @@ func (w write) base() (base *url.URL, prefix string) {
 	return &url.URL{Path: w.path}, ""
 }
 
-// sameHost reports whether two hosts are the same but for case and the usual ports.
+// sameHost reports whether two hosts are equal, without regard to case and default ports.
 func sameHost(a, b string) bool { return strings.EqualFold(withoutPort(a), withoutPort(b)) }
 
 func withoutPort(host string) string {

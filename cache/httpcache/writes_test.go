@@ -32,7 +32,7 @@ func desk(write http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// gone returns which of the pages are not there any more.
+// gone returns which of the pages are no longer stored.
 func (s server) gone(t *testing.T, pages ...string) (gone []string) {
 	t.Helper()
 	for _, p := range pages {
@@ -43,8 +43,7 @@ func (s server) gone(t *testing.T, pages ...string) (gone []string) {
 	return gone
 }
 
-// A write that succeeds invalidates what it has changed, and nothing else
-// (RFC 9111 §4.4).
+// A successful write invalidates what it has changed, and nothing else (RFC 9111 §4.4).
 func TestWrites(t *testing.T) {
 	pages := []string{"/a/b", "/a/b?page=2", "/a/c", "/c", "/"}
 	own := []string{"/a/b", "/a/b?page=2"}
@@ -103,8 +102,8 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// References in an answer are those of the client, also behind a handler that has
-// cut off a part of the path.
+// References in an answer are resolved as the client sees them, also behind a handler that has
+// cut off part of the path.
 func TestWritesBehindAPrefix(t *testing.T) {
 	s := serve(t, desk(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", "/shop/c")
@@ -127,7 +126,7 @@ func TestWritesBehindAPrefix(t *testing.T) {
 	}
 }
 
-// spy is a writer that looks around when the final header leaves.
+// spy is a writer that runs a check when the final header is sent.
 type spy struct {
 	http.ResponseWriter
 	look func()
@@ -152,12 +151,11 @@ func (s *spy) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(s.ResponseWriter, r)
 }
 
-// However a handler begins its answer, what it has written to is gone before the
-// client knows.
+// However a handler begins its answer, the invalidation is over before the client gets it.
 func TestWritesAreOverBeforeTheyAreAnswered(t *testing.T) {
 	for name, c := range map[string]struct {
 		write http.HandlerFunc
-		stays bool // the page
+		stays bool // the page stays
 	}{
 		"header":  {write: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }},
 		"write":   {write: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "done") }},
@@ -202,7 +200,7 @@ func TestWritesAreOverBeforeTheyAreAnswered(t *testing.T) {
 	}
 }
 
-// A connection that was taken over stays so, and a write to it says nothing.
+// A connection that was taken over stays so. Writes to it invalidate nothing.
 func TestWritesThatTakeTheConnection(t *testing.T) {
 	s := serve(t, desk(func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := w.(http.Hijacker).Hijack()
@@ -227,7 +225,7 @@ func TestWritesThatTakeTheConnection(t *testing.T) {
 	}
 }
 
-// fleet is two processes on one remote tier and one log.
+// fleet is two processes with one remote tier and one log.
 func fleet(t *testing.T, h http.HandlerFunc, cfg httpcache.Config) (servers [2]server, link *logtest.Faulty) {
 	log := logtest.NewMemory(logtest.MemoryConfig{})
 	link = logtest.NewFaulty(log)
@@ -242,25 +240,25 @@ func fleet(t *testing.T, h http.HandlerFunc, cfg httpcache.Config) (servers [2]s
 	return servers, link
 }
 
-// A write at one process is seen at the others.
+// A write in one process is visible in the others.
 func TestWritesOfAFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		servers, _ := fleet(t, desk(func(http.ResponseWriter, *http.Request) {}), httpcache.Config{})
 		for _, s := range servers {
 			s.get(t, "/")
 			if !s.get(t, "/").hit() {
-				t.Error("the page is not there")
+				t.Error("the page is not stored")
 			}
 		}
 		do(servers[0], request(t, http.MethodPut, "/"))
 		sleep(t, "2s")
 		if gone := servers[1].gone(t, "/"); len(gone) != 1 {
-			t.Error("the other process has the page still")
+			t.Error("the other process still has the page")
 		}
 	})
 }
 
-// The invalidation of a write is sent also when its client has left.
+// The invalidation of a write is sent even if its client has left.
 func TestWritesOfClientsWhoLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
@@ -276,8 +274,8 @@ func TestWritesOfClientsWhoLeave(t *testing.T) {
 	})
 }
 
-// A write whose invalidation cannot be sent is answered all the same, within a
-// bound, and it is known that something is to come.
+// A write is answered within a bound even if its invalidation cannot be sent, and PendingWrites
+// counts it.
 func TestWritesWithoutALog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer
@@ -303,7 +301,7 @@ func TestWritesWithoutALog(t *testing.T) {
 		link.Heal()
 		sleep(t, "3s")
 		if gone := servers[1].gone(t, "/secret"); len(gone) != 1 {
-			t.Error("the other process has the page still")
+			t.Error("the other process still has the page")
 		}
 	})
 }

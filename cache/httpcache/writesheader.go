@@ -7,16 +7,16 @@ import (
 	"net/http"
 )
 
-// finalWriter is the writer of a handler that answers its client directly. Only the
-// handler's goroutine uses it, as with every ResponseWriter.
+// finalWriter is the writer of a handler that answers its client directly. Only the handler's
+// goroutine uses it, as with every ResponseWriter.
 type finalWriter struct {
 	http.ResponseWriter
-	before func(status int, h http.Header) // called when the final header is about to leave, once. Nil: nothing
+	before func(status int, h http.Header) // called once, before the final header is sent; nil: nothing
 	hide   []string                        // headers that no client sees
-	done   bool                            // the final header has left, or the connection was taken over
+	done   bool                            // the final header is sent, or the connection was taken over
 }
 
-// final prepares the header for leaving, unless it has left.
+// final prepares the final header, once.
 func (w *finalWriter) final(status int) {
 	if w.done {
 		return
@@ -28,7 +28,7 @@ func (w *finalWriter) final(status int) {
 	}
 }
 
-// WriteHeader sends a header. One of 1xx is not final, except for 101.
+// WriteHeader sends a header. A 1xx is not final, except for 101.
 func (w *finalWriter) WriteHeader(status int) {
 	if status >= 200 || status == http.StatusSwitchingProtocols {
 		w.final(status)
@@ -44,24 +44,23 @@ func (w *finalWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// ReadFrom sends a part of the body from a reader. The writer of net/http has a
-// faster way than Write for files.
+// ReadFrom sends a part of the body from a reader. For files, net/http has a faster way than
+// Write.
 func (w *finalWriter) ReadFrom(src io.Reader) (int64, error) {
 	w.final(http.StatusOK)
 	return io.Copy(w.ResponseWriter, src)
 }
 
-// Flush is FlushError for handlers that do not ask.
+// Flush is FlushError without the error.
 func (w *finalWriter) Flush() { _ = w.FlushError() }
 
-// FlushError sends what was written so far, at least the header.
+// FlushError sends the header and what was written so far.
 func (w *finalWriter) FlushError() error {
 	w.final(http.StatusOK)
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// Hijack hands the connection over. What the handler then says on it is not known
-// here.
+// Hijack hands over the connection. What the handler then sends on it is unknown.
 func (w *finalWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err == nil {

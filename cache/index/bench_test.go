@@ -9,8 +9,8 @@ import (
 	"github.com/twofold-go/twofold/cache/index"
 )
 
-// Stores with three tags each, one of which all of them share, over a full cache;
-// alone, from all cores, and with somebody listing what shares it.
+// Each store has three tags, one of them shared by all. The cache is full. The cases are one
+// goroutine, all cores, and a concurrent lookup of the shared tag.
 func BenchmarkIndex(b *testing.B) {
 	const live = 10_000 // entries
 	x := index.New(index.Config{})
@@ -76,7 +76,7 @@ func BenchmarkKeysOf(b *testing.B) {
 	}
 }
 
-// What an entry and a pair take in memory.
+// The memory of an entry and of a pair.
 func BenchmarkMemory(b *testing.B) {
 	for _, tags := range []int{0, 1, 8} {
 		b.Run(fmt.Sprint(tags), func(b *testing.B) {

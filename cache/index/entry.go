@@ -2,9 +2,8 @@ package index
 
 import "github.com/twofold-go/twofold/cache"
 
-// EntryOf returns the entry of a key in full that reads of this process are answered with
-// now. It reports false for a key that is not in the local tier, and for one whose entry may
-// not be served any more.
+// EntryOf returns the entry that answers reads of a full key in this process now. It reports
+// false if the key is not in the local tier, or if its entry must not be served any more.
 func (x *Index) EntryOf(key string) (e cache.Entry, ok bool) {
 	for _, found := range x.taggedAs(key) {
 		if found.Alive() {

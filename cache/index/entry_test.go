@@ -6,7 +6,7 @@ import (
 	"github.com/twofold-go/twofold/cache/index"
 )
 
-// Of two entries of a key the newest that may be served counts.
+// Of two entries of a key, the newest that may be served counts.
 func TestEntryOf(t *testing.T) {
 	x := index.New(index.Config{})
 	check := func(step string, want *entry) {

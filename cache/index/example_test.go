@@ -11,7 +11,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// A site asks which pages show a post before it changes the post.
+// A site looks up the pages that show a post before it changes the post.
 func Example() {
 	ctx := context.Background()
 	ix := index.New(index.Config{MaxEntries: 100_000, MaxPairs: 1_000_000})
@@ -42,7 +42,7 @@ func Example() {
 	if e, ok := ix.EntryOf("default:pages:home"); ok {
 		fmt.Println("it is old:", e.Age() > time.Hour, "and stale:", e.Stale())
 	}
-	if s := ix.Stats(); s.Missing == 0 { // KeysOf has named all of them
+	if s := ix.Stats(); s.Missing == 0 { // KeysOf has found all of them
 		fmt.Println(s.Entries, "entries,", s.Tags, "tags,", s.Pairs, "pairs")
 	}
 

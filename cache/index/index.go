@@ -1,23 +1,23 @@
-// Package index tells which cached keys carry a tag, and which tags a cached key
-// carries: which pages show post 7, and what does this page show? An [Index] attaches
-// to the local tier of a cache.Tiers by two hooks:
+// Package index finds the cached keys that carry a tag, and the tags of a cached key: which pages
+// show post 7, and what does this page show? An [Index] attaches to the local tier of a
+// cache.Tiers by two hooks:
 //
 //	ix := index.New(index.Config{})
 //	tiers, err := cache.Open(cache.TiersConfig{OnStored: ix.Stored, OnRemoved: ix.Removed})
 //
-// # What a reader may rely on
+// # Guarantees
 //
-//  1. An entry is in the index before a read can find it in the local tier, and leaves
-//     the index after it has left the tier. So [Index.KeysOf] names every key that a local
-//     hit can return when KeysOf is called, as long as Stats.Missing is zero.
-//  2. KeysOf and TagsOf leave out what may not be served any more: what this process or
-//     another one has invalidated, and what has expired. Such an entry still counts in
-//     Stats until it leaves the tier.
-//  3. A key may be named whose entry is about to become visible, or has just left.
-//  4. The index knows this process's local tier. The remote tier may hold other keys.
+//  1. An entry is in the index before a read can find it in the local tier, and leaves the index
+//     after it has left the tier. So [Index.KeysOf] returns every key that a local hit can return
+//     at the time of the call, as long as Stats.Missing is zero.
+//  2. KeysOf and TagsOf leave out entries that must not be served any more, because they have
+//     expired or because this or another process has invalidated them. Such an entry still counts
+//     in Stats until it leaves the tier.
+//  3. KeysOf may return a key whose entry is about to become visible, or has just left.
+//  4. The index knows the local tier of this process. The remote tier may hold other keys.
 //
-// An invalidation needs no index: cache.Tiers.Invalidate takes tags as they are. The index
-// is for an operator's page, a purge that reports what it reached, and a warm-up.
+// An invalidation needs no index: cache.Tiers.Invalidate takes tags directly. The index is for an
+// operator's page, for a purge that reports how many entries it covered, and for a warm-up.
 package index
 
 import (
@@ -32,24 +32,23 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Config bounds an [Index]. The zero value is a million entries with eight tags
-// each on average. An entry takes some 100 bytes beside its key's text, and a pair of
-// an entry and a tag some 35. They do not count as bytes of the local tier.
+// Config bounds an [Index]. The zero value allows a million entries with eight tags each on
+// average. An entry takes about 100 bytes plus the text of its key. A pair of an entry and a tag
+// takes about 35 bytes. They do not count as bytes of the local tier.
 type Config struct {
-	// MaxEntries bounds the entries. Zero or less: 1,048,576.
+	// MaxEntries bounds the entries. Zero or less means 1,048,576.
 	MaxEntries int
 
-	// MaxPairs bounds the pairs of an entry and a tag. Zero or less: 8,388,608.
+	// MaxPairs bounds the pairs of an entry and a tag. Zero or less means 8,388,608.
 	MaxPairs int
 }
 
-// Index is a two-way index between the keys in a local tier and their tags. An
-// entry that finds no room in the index is stored in the tier all the same; see
-// [Stats].Missing.
+// Index is a two-way index between the keys in a local tier and their tags. The tier stores an
+// entry even if the index has no room for it; see [Stats].Missing.
 //
-// An index may be attached to several Tiers. It keeps the values of the entries that
-// it holds in memory, so it should end with its Tiers. Make one with [New]. All methods
-// may be called concurrently; slices that they return belong to the caller.
+// An index may be attached to several Tiers. It keeps the values of its entries in memory, so do
+// not keep it longer than its Tiers. Make one with [New]. All methods may be called concurrently.
+// The slices that they return belong to the caller.
 type Index struct {
 	maxEntries, maxPairs int
 
@@ -59,14 +58,14 @@ type Index struct {
 	tags  shrinkMap[uint64, *tag]
 }
 
-// Stats says how much an [Index] holds at the moment.
+// Stats says how much an [Index] holds now.
 type Stats struct {
 	Entries int // indexed entries of the local tier
-	Tags    int // different tags that they carry
+	Tags    int // different tags of these entries
 	Pairs   int // pairs of an entry and a tag
 
-	// Missing is how many entries of the local tier are not indexed, because there was
-	// no room when they were stored. An entry that leaves the tier is missing no longer.
+	// Missing is how many entries of the local tier are not in the index, because it had no room
+	// when they were stored. An entry that leaves the tier is no longer missing.
 	Missing int
 }
 
@@ -101,8 +100,8 @@ func (x *Index) Stored(e cache.Entry) {
 	x.keys.put(reg.key, reg)
 }
 
-// Removed takes an entry away. It is for cache.TiersConfig.OnRemoved. It looks for
-// this very entry, so a newer one of the same key stays.
+// Removed removes an entry. It is for cache.TiersConfig.OnRemoved. It removes exactly this entry,
+// so a newer entry of the same key stays.
 func (x *Index) Removed(e cache.Entry, _ tier.EvictReason) {
 	key := e.Key()
 	x.mu.Lock()
@@ -116,13 +115,12 @@ func (x *Index) Removed(e cache.Entry, _ tier.EvictReason) {
 	x.unlink(reg)
 }
 
-// KeysOf returns the keys of this local tier that an invalidation of s would reach,
-// sorted. It takes a key, a tag, a prefix or all. A prefix
-// and all look at every key, and stores wait meanwhile. For a scope that is not valid
-// it returns nil.
+// KeysOf returns the keys in this local tier that an invalidation of s would cover, sorted. The
+// scope is a key, a tag, a prefix or all. A prefix and all visit every key, and stores wait for
+// that. An invalid scope returns nil.
 //
-// Tags are indexed by their hashes, so values from the remote tier are found too.
-// When two tags share a hash, each has the other's keys, as with invalidations.
+// Tags are indexed by their hashes, so values from the remote tier are found too. If two tags
+// share a hash, each finds the keys of the other. Invalidations do the same.
 func (x *Index) KeysOf(s invalidate.Scope) []string {
 	regs := x.covered(s)
 	if len(regs) == 0 {
@@ -135,13 +133,13 @@ func (x *Index) KeysOf(s invalidate.Scope) []string {
 		}
 	}
 	slices.Sort(keys)
-	return slices.Compact(keys) // a key has two entries while one replaces the other
+	return slices.Compact(keys) // while one entry replaces another, a key has two
 }
 
-// TagsOf returns the tags of a key in full, "tenant:namespace:id", sorted; nil if the
-// key has no tags or is not in this local tier. A tag is spelled "tenant:tag". One
-// whose text has never come to this index, because its values were loaded by other
-// processes, is spelled "#" and 16 hexadecimal digits of its hash.
+// TagsOf returns the tags of a full key, "tenant:namespace:id", sorted. It returns nil if the key
+// has no tags or is not in this local tier. A tag is spelled "tenant:tag". A tag whose text this
+// index has never seen, because other processes loaded its values, is spelled "#" and 16
+// hexadecimal digits of its hash.
 func (x *Index) TagsOf(key string) []string {
 	for _, found := range x.taggedAs(key) {
 		if found.Alive() {
@@ -158,7 +156,7 @@ type tagged struct {
 	tags []string
 }
 
-// taggedAs returns the entries of a key, the newest first.
+// taggedAs returns the entries of a key, newest first.
 func (x *Index) taggedAs(key string) (found []tagged) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -176,7 +174,7 @@ func (x *Index) taggedAs(key string) (found []tagged) {
 	return found
 }
 
-// Stats returns the numbers as they are now.
+// Stats returns the current numbers.
 func (x *Index) Stats() Stats {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -185,7 +183,7 @@ func (x *Index) Stats() Stats {
 	return s
 }
 
-// covered returns what s covers, alive or not.
+// covered returns the registrations that s covers, alive or not.
 func (x *Index) covered(s invalidate.Scope) (regs []*registration) {
 	if s.Validate() != nil {
 		return nil

@@ -29,8 +29,8 @@ func TestBothWays(t *testing.T) {
 	wantStats(t, x, index.Stats{Entries: 1, Tags: 2, Pairs: 2})
 }
 
-// A newer entry is stored before the older one of its key has left. Until then either may
-// be read, so both are found.
+// A newer entry is stored before the older one of its key has left. Until then a read may find
+// either, so both are found.
 func TestReplacement(t *testing.T) {
 	x := index.New(index.Config{})
 	store(x, "other", "b", "c")
@@ -62,7 +62,7 @@ func TestNewestLeavesFirst(t *testing.T) {
 	wantStats(t, x, index.Stats{})
 }
 
-// What may not be served any more is in the tier, and is not named.
+// An entry that must not be served is in the tier, but is not found.
 func TestDeadEntries(t *testing.T) {
 	x := index.New(index.Config{})
 	older, newer := store(x, "k", "a"), store(x, "k", "b")
@@ -75,8 +75,8 @@ func TestDeadEntries(t *testing.T) {
 	wantStats(t, x, index.Stats{Entries: 2, Tags: 2, Pairs: 2})
 }
 
-// Values from the remote tier know the hashes of their tags alone. One entry that knows
-// the text is enough for all.
+// Values from the remote tier have only the hashes of their tags. One entry with the text is
+// enough for all.
 func TestTagsByHash(t *testing.T) {
 	x := index.New(index.Config{})
 	store(x, "1", "#t")
@@ -126,7 +126,7 @@ func TestKeysOfScopes(t *testing.T) {
 	}
 }
 
-// A full index says how much it does not know, and is whole again when that has left.
+// A full index counts the entries that it lacks, and is complete again after they have left.
 func TestIndexIsBounded(t *testing.T) {
 	x := index.New(index.Config{MaxEntries: 2, MaxPairs: 3})
 	one, two := store(x, "1", "a", "b"), store(x, "2", "a")
@@ -134,7 +134,7 @@ func TestIndexIsBounded(t *testing.T) {
 	three := store(x, "3")
 	wantStats(t, x, index.Stats{Entries: 2, Tags: 2, Pairs: 3, Missing: 1})
 	remove(x, two)
-	again := store(x, "2", "a", "c") // one pair more
+	again := store(x, "2", "a", "c") // one pair too many
 	wantKeys(t, x, "a", "1")
 	wantStats(t, x, index.Stats{Entries: 1, Tags: 2, Pairs: 2, Missing: 2})
 	remove(x, again)
@@ -143,14 +143,14 @@ func TestIndexIsBounded(t *testing.T) {
 	store(x, "2", "c")
 	wantStats(t, x, index.Stats{Entries: 2, Tags: 3, Pairs: 3})
 	remove(x, one)
-	remove(x, one) // of what is not there nothing is missing
+	remove(x, one) // an entry that is not indexed is not missing
 	wantStats(t, x, index.Stats{Entries: 1, Tags: 1, Pairs: 1})
-	store(x, "", "c") // what cannot be spelled cannot be found
+	store(x, "", "c") // an entry without a key cannot be found
 	wantStats(t, x, index.Stats{Entries: 1, Tags: 1, Pairs: 1, Missing: 1})
 }
 
-// Whatever happens at a time, what is left at the end is what was not removed, and a tag
-// that a key never loses is never without it.
+// After concurrent stores and removals, exactly the entries that were not removed are found. A
+// tag that a key never loses is always found.
 func TestConcurrently(t *testing.T) {
 	const workers, keys, rounds = 4, 8, 2000
 	x := index.New(index.Config{MaxEntries: -1, MaxPairs: -1})
@@ -186,7 +186,7 @@ func TestConcurrently(t *testing.T) {
 	wantStats(t, x, index.Stats{Entries: 1, Tags: 1, Pairs: 1})
 }
 
-// heap returns the bytes that are reachable.
+// heap returns the reachable bytes.
 func heap() int64 {
 	var m runtime.MemStats
 	for range 3 {
@@ -196,8 +196,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// A cache that is full, before a million of addresses that somebody makes up: each is
-// stored once and pushes out another.
+// A full cache and a million made-up keys: each is stored once and evicts another.
 func TestIndexDoesNotLeak(t *testing.T) {
 	const live, total = 1000, 1_000_000
 	x := index.New(index.Config{MaxEntries: live + 1})
@@ -225,7 +224,7 @@ func TestIndexDoesNotLeak(t *testing.T) {
 	runtime.KeepAlive(x)
 }
 
-// After a peak the memory comes back, though Go's maps keep theirs.
+// After a peak the memory is returned, although Go's maps keep theirs.
 func TestIndexShrinks(t *testing.T) {
 	const peak = 100_000
 	x := index.New(index.Config{})

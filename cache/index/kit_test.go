@@ -16,7 +16,7 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// entry is an entry of no cache. A tag that begins with "#" comes as a hash alone.
+// entry is an entry without a cache. A tag that begins with "#" is only a hash.
 type entry struct {
 	key     string
 	tags    []string

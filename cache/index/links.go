@@ -7,15 +7,13 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// A registration and a tag point at each other by position, so that either side is
-// left in one step, however many entries carry a tag, and no set is kept per tag.
+// A registration and a tag point at each other by position. So removing either end takes one
+// step, no matter how many entries carry a tag, and no tag needs a set.
 //
-// One lock guards it all. Stripes by hash were tried, of keys and of tags, 1 to 256:
-// on two cores they cost more than they saved, since what everybody stores tends to
-// share a tag such as "posts".
+// One lock guards everything. An earlier version used 1 to 256 stripes, by hash of the key and of
+// the tag. On two cores it was slower, because most entries tend to share a tag such as "posts".
 
-// registration is an entry's. For the moment in which an entry replaces another of its
-// key, both have one.
+// registration holds one entry. While an entry replaces another of its key, both have one.
 type registration struct {
 	entry cache.Entry
 	key   string
@@ -29,10 +27,10 @@ type tagRef struct {
 	at  int // in tag.users
 }
 
-// tag is in Index.tags as long as it has a user.
+// tag is in Index.tags as long as it has users.
 type tag struct {
 	hash  uint64
-	text  string // "" until an entry comes that knows it
+	text  string // "" until an entry with the text is stored
 	users []user
 }
 
@@ -42,7 +40,7 @@ type user struct {
 	ref int // in reg.refs
 }
 
-// spelled is a tag as an entry tells of it.
+// spelled is a tag as an entry returns it.
 type spelled struct {
 	hash uint64
 	text string
@@ -66,7 +64,7 @@ func (x *Index) link(reg *registration, tags []spelled) {
 	}
 }
 
-// unlink ends that. The last user of each tag moves to the place that becomes free.
+// unlink undoes link. The last user of each tag moves to the free place.
 func (x *Index) unlink(reg *registration) {
 	x.stats.Pairs -= len(reg.refs)
 	for _, ref := range reg.refs {
@@ -85,7 +83,7 @@ func (x *Index) unlink(reg *registration) {
 	}
 }
 
-// take takes the registration of an entry from those of its key; nil if it has none.
+// take removes the registration of an entry from its key. It returns nil if there is none.
 func (x *Index) take(key string, e cache.Entry) *registration {
 	var newer *registration
 	reg := x.keys.m[key]
@@ -104,12 +102,12 @@ func (x *Index) take(key string, e cache.Entry) *registration {
 	return reg
 }
 
-// shrinkMap is a map that gives memory back, which Go's own does not: when it has been
-// four times as large it is copied to one of its size. That costs a deletion no more
-// than an insertion, on average.
+// shrinkMap is a map that returns memory, unlike Go's own. When it has shrunk to a quarter of its
+// largest size, it is copied to a new map. On average, that makes a deletion cost no more than an
+// insertion.
 type shrinkMap[K comparable, V any] struct {
 	m    map[K]V
-	peak int // its largest size since it was made
+	peak int // the largest size of m
 }
 
 func newShrinkMap[K comparable, V any]() shrinkMap[K, V] { return shrinkMap[K, V]{m: map[K]V{}} }
@@ -124,7 +122,7 @@ func (s *shrinkMap[K, V]) delete(k K) {
 	if s.peak < 64 || len(s.m) >= s.peak/4 {
 		return
 	}
-	// maps.Clone would keep the size.
+	// maps.Clone would keep the capacity.
 	small := make(map[K]V, len(s.m))
 	maps.Copy(small, s.m)
 	s.m, s.peak = small, len(small)

@@ -11,9 +11,9 @@ import (
 
 const modelEntries, modelPairs = 5, 12
 
-// naive is an index without an index: a list that is searched.
+// naive is a model of an index: it searches a list.
 type naive struct {
-	indexed []*entry // the oldest first
+	indexed []*entry // oldest first
 	missing []*entry
 }
 
