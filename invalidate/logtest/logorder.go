@@ -15,11 +15,11 @@ func logFirstSync(t *logTest) {
 		t.Errorf("first epoch = %d, want at least 1", e)
 	}
 	first.wantNothing()
-	t.reader().wantNew() // another handle finds what the first one started
+	t.reader().wantNew() // another handle finds the same epoch
 	first.wantNothing()
 }
 
-// wantNew checks that the log is one epoch without a record, alike in both
+// wantNew checks that the log is one epoch without a record, at the same position in both
 // sequences.
 func (r *reader) wantNew() {
 	r.t.Helper()
@@ -59,7 +59,7 @@ func logsApart(t *logTest, open opener) {
 	r.wantNothing()
 }
 
-// atOnce runs do once per reader, all at the same time.
+// atOnce runs do once for each reader, all at the same time.
 func (t *logTest) atOnce(readers []*reader, do func(r *reader, i int) error) {
 	t.Helper()
 	errs := make([]error, len(readers))
@@ -100,7 +100,7 @@ func logConcurrent(t *logTest) {
 	for range handles {
 		readers = append(readers, t.reader())
 	}
-	told := make([]map[invalidate.Position]int, handles) // by Sync, which fence is where
+	told := make([]map[invalidate.Position]int, handles) // the fence at each position, according to Sync
 	t.atOnce(readers, func(r *reader, i int) error {
 		told[i] = map[invalidate.Position]int{}
 		for j := range appends {
@@ -129,7 +129,7 @@ func logConcurrent(t *logTest) {
 	}
 }
 
-// toldRight says whether the records are where the appender was told.
+// toldRight reports whether the records are where their appender was told.
 func toldRight(records []invalidate.Record, told map[invalidate.Position]int) error {
 	found := 0
 	for _, rec := range records {

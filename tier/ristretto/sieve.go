@@ -12,10 +12,10 @@ type sieve struct {
 	pushed     uint32 // nodes that ever entered
 }
 
-// graceful is how many of the newest nodes the hand passes over, fewer in a
-// short list, but always one where there is another to take. SIEVE alone may take the node that has just entered, when
-// the hand stands at the head and everything older was hit; then a Set would
-// not be seen by the Get behind it.
+// graceful is how many of the newest nodes the hand passes over, fewer in a short list, but
+// always one where there is another to take. SIEVE alone may take the node that has just entered,
+// when the hand stands at the head and everything older was hit; then a Set would not be seen by
+// the Get behind it.
 const graceful = 8
 
 // young reports whether n is too new to be taken. So is everything newer.
