@@ -42,7 +42,7 @@ func (l *Log) Install(ctx context.Context) error {
 		return err
 	}
 	err := l.install(ctx)
-	for range 10 { // of two that create one table or index PostgreSQL fails one
+	for range 10 { // when two processes create the same table or index, PostgreSQL fails one
 		if err == nil || ctx.Err() != nil {
 			break
 		}
