@@ -12,7 +12,7 @@ import (
 type pack struct {
 	blob             []byte
 	at, size         list // of the keys
-	cellAt, cellSize list // of the cells; the nonce stands before its cell
+	cellAt, cellSize list // of the cells; each nonce is before its cell
 	ttl              list // of the cells, in ms
 }
 
@@ -95,7 +95,7 @@ func (t *Tier) remove(ctx context.Context, keys []string) error {
 // inTx runs do in a transaction of SQLite. The transaction takes the write lock before do reads.
 // Otherwise its snapshot could be too old to write.
 func (t *Tier) inTx(ctx context.Context, do func(tx *sql.Tx) error) error {
-	if _, err := t.runner(ctx, nil, unlink); err != nil { // prepared before the connection is taken
+	if _, err := t.runner(ctx, nil, unlink); err != nil { // prepare before the transaction takes the connection
 		return err
 	}
 	tx, err := t.db.BeginTx(ctx, nil)
