@@ -14,9 +14,9 @@ var (
 	ErrRetention    = fmt.Errorf("redislog: KeyRetention and ScopeRetention must be %d to %d records", MinRetention, MaxRetention)
 	ErrNoClient     = errors.New("redislog: no client")
 	ErrClient       = errors.New("redislog: client of unknown type, which cannot be copied; pass the *redis.Client or *redis.ClusterClient")
-	ErrRing         = errors.New("redislog: redis.Ring moves the log to another server when one is away")
+	ErrRing         = errors.New("redislog: redis.Ring moves the log to another server when one is down")
 	ErrReplicaReads = errors.New("redislog: client reads from replicas, which lag behind the log")
-	ErrClientCache  = errors.New("redislog: client caches replies on its side")
+	ErrClientCache  = errors.New("redislog: client caches replies, which the log must read from the server")
 )
 
 // The errors of calls. Calls also return errors of the client library.
@@ -27,7 +27,7 @@ var (
 	ErrAppend = errors.New("bad append")
 	// ErrNoRunID says that neither scripts nor the client can read the server's run id and
 	// replication id. Without them no caller can know whether the log lost records.
-	ErrNoRunID = errors.New("server does not tell its run_id and master_replid: the user needs INFO")
+	ErrNoRunID = errors.New("server does not show its run_id and master_replid: allow INFO to the user")
 	// ErrReply says that the reply is not one that the script returns.
 	ErrReply = errors.New("unreadable reply")
 )

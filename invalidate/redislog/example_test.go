@@ -26,5 +26,5 @@ func ExampleLog_Validate() {
 	// Output:
 	// redislog: Prefix must have 1 to 128 bytes and no braces, which mark the part that chooses a cluster's slot (has 5 bytes)
 	// redislog: Bound must be 100ms to 1m0s (is 1ns)
-	// redislog: redis.Ring moves the log to another server when one is away
+	// redislog: redis.Ring moves the log to another server when one is down
 }

@@ -69,13 +69,13 @@ func encode(fences []invalidate.Fence, s stream) (string, error) {
 func check(f invalidate.Fence, s stream) error {
 	switch {
 	case !s.takes(f):
-		return fmt.Errorf("a %v, which has no place in this sequence", f.Kind)
+		return fmt.Errorf("a %v does not belong to this sequence", f.Kind)
 	case f.Len != 0 && f.Kind != invalidate.KindPrefix:
-		return fmt.Errorf("length of %d, which only a prefix has", f.Len)
+		return fmt.Errorf("length of %d, but only a prefix has a length", f.Len)
 	case f.Len < 0 || f.Len > math.MaxUint16:
 		return fmt.Errorf("length of %d, must be 0 to %d", f.Len, math.MaxUint16)
 	case f.Soft && f.Hold > 0:
-		return fmt.Errorf("hold of %v, which nothing soft has", f.Hold)
+		return fmt.Errorf("hold of %v on a soft fence", f.Hold)
 	case f.Hold < 0 || millis(f.Hold) > math.MaxUint32:
 		return fmt.Errorf("hold of %v, must be 0 to %v", f.Hold, math.MaxUint32*time.Millisecond)
 	}

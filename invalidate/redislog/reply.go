@@ -40,7 +40,7 @@ func readReply(reply []any, q question) (p invalidate.Page, err error) {
 	}
 	more, ok := reply[2].(int64)
 	if !ok {
-		return p, fmt.Errorf("%w: a %T for whether there is more", ErrReply, reply[2])
+		return p, fmt.Errorf("%w: a %T for More", ErrReply, reply[2])
 	}
 	p.More = more != 0
 	if p.Key, err = readOwn(reply[3]); err != nil {

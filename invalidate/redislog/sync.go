@@ -145,7 +145,7 @@ func (l *Log) exchange(ctx context.Context, keys []string, args []any) ([]any, e
 			return reply, err
 		}
 		if !l.noInfo.Swap(true) {
-			l.logger().Warn("redislog: scripts are not told which server runs them, so every Sync takes two round trips; allow INFO to the user",
+			l.logger().Warn("redislog: scripts cannot read which server runs them, so every Sync takes two round trips; allow INFO to the user",
 				"prefix", l.cfg.Prefix)
 		}
 	}

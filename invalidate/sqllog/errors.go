@@ -38,7 +38,7 @@ var (
 	ErrCells = errors.New("sqllog: another remote tier than the fleet's: configure the same one, or call Log.NewEpoch when the fleet has changed")
 
 	// ErrEpochs says that the log, or the cursor, is in the last epoch that a log can hold.
-	ErrEpochs = errors.New("sqllog: no epoch is left: call Log.NewEpoch with no process of a higher epoch alive")
+	ErrEpochs = errors.New("sqllog: no epoch is left: stop the processes of a higher epoch, then call Log.NewEpoch")
 
 	// ErrBusy says that other processes changed the log during every attempt.
 	ErrBusy = errors.New("sqllog: log changed during every attempt: try again")

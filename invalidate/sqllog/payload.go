@@ -85,11 +85,11 @@ func decode(b []byte, seq int) ([]invalidate.Fence, bool) {
 func check(f invalidate.Fence, seq int) error {
 	switch {
 	case f.Kind < invalidate.KindKey || f.Kind > invalidate.KindAll || f.OfKeys() != (seq == keySeq):
-		return fmt.Errorf("a %v, which has no place in this sequence", f.Kind)
+		return fmt.Errorf("a %v does not belong to this sequence", f.Kind)
 	case f.Len < 0 || f.Len > math.MaxUint16 || f.Len > 0 && f.Kind != invalidate.KindPrefix:
 		return fmt.Errorf("length of %d for a %v", f.Len, f.Kind)
 	case f.Soft && f.Hold > 0:
-		return fmt.Errorf("hold of %v, which nothing soft has", f.Hold)
+		return fmt.Errorf("hold of %v on a soft fence", f.Hold)
 	case f.Hold < 0 || holdMillis(f.Hold) > math.MaxUint32:
 		return fmt.Errorf("hold of %v, must be 0 to %v", f.Hold, math.MaxUint32*time.Millisecond)
 	}

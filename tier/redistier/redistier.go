@@ -60,9 +60,9 @@ var (
 	ErrPrefix       = fmt.Errorf("redistier: prefix must have 1 to %d bytes, no braces, which would tie all keys to one slot of a cluster, and no %q inside or %q at its end, which would let two prefixes spell one key", MaxPrefix, separator, ":v")
 	ErrNoClient     = errors.New("redistier: no client")
 	ErrClient       = errors.New("redistier: client of unknown type: cannot tell whether it reads from replicas; pass the *redis.Client or *redis.ClusterClient")
-	ErrRing         = errors.New("redistier: redis.Ring moves keys to another server when one is away and back again, with the values it left there")
+	ErrRing         = errors.New("redistier: redis.Ring moves keys to another server while one is down, and later back to the old values there")
 	ErrReplicaReads = errors.New("redistier: client reads from replicas, which lag behind invalidations")
-	ErrClientCache  = errors.New("redistier: client caches replies on its side, where no invalidation of ours reaches them")
+	ErrClientCache  = errors.New("redistier: client caches replies, which invalidations do not reach")
 )
 
 // The errors of calls. Calls also return errors of the client library.

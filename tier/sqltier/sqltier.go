@@ -51,10 +51,12 @@ type Config struct {
 
 	// Readers is a second pool, for statements that only read. Use it with SQLite, where one
 	// pool of one connection should do all writes. Nil: the pool given to New.
+	Readers *sql.DB
 
 	// Table is the table of the cells: a name of letters, digits and underscores, on
 	// PostgreSQL with a schema and a dot before it if needed. Empty: DefaultTable. Caches that
 	// share a database but not their values need different tables.
+	Table string
 
 	// MaxCell is the largest frame in bytes that is stored. A larger value stays in the process
 	// that loaded it. Zero: 1 MB in SQLite, 64 KB in PostgreSQL.
