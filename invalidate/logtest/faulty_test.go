@@ -30,8 +30,8 @@ func TestFaultyWithoutFaultsKeepsTheContract(t *testing.T) {
 	})
 }
 
-// newFaulty returns a log of one record in each sequence, one process's faulty
-// view of it, and the cursor at its end.
+// newFaulty returns a log of one record in each sequence, one process's faulty view of it, and
+// the cursor at its end.
 func newFaulty(t *testing.T) (*logtest.Memory, *logtest.Faulty, invalidate.Cursor) {
 	t.Helper()
 	m := logtest.NewMemory(logtest.MemoryConfig{Bound: 4 * time.Second})
@@ -102,7 +102,7 @@ func TestFaultyHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, f, at := newFaulty(t)
 		f.Hang(true)
-		f.Hang(true, logtest.Sync) // again, on top
+		f.Hang(true, logtest.Sync) // again, while it hangs
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		if _, err := f.Tail(ctx, invalidate.Cursor{}); !errors.Is(err, context.DeadlineExceeded) {
@@ -121,7 +121,7 @@ func TestFaultyHang(t *testing.T) {
 	})
 }
 
-// A Tail that waits inside when a fault begins must not be a hole in it.
+// A fault also applies to a Tail that is already waiting inside.
 func TestFaultsReachATailUnderWay(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

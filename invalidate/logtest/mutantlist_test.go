@@ -109,7 +109,7 @@ func cut(fences []invalidate.Fence) []invalidate.Fence {
 	return fences[:min(len(fences), invalidate.MaxFences)]
 }
 
-// also appends a record of scopes that nobody asked for, and does not tell.
+// also appends a record of scopes that was not requested, and does not return it.
 func also(when func(a *invalidate.Append) bool) func(m *mutant) {
 	return func(m *mutant) {
 		inner := m.sync

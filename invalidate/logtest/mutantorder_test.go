@@ -101,7 +101,7 @@ func withoutBumps(records []invalidate.Record) []invalidate.Record {
 	return slices.DeleteFunc(records, func(r invalidate.Record) bool { return r.Bump })
 }
 
-// perHandle takes every new handle for a new server.
+// perHandle treats every new handle as a new server.
 func perHandle(m *mutant) {
 	inner, first := m.sync, true
 	m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
@@ -113,7 +113,7 @@ func perHandle(m *mutant) {
 	}
 }
 
-// loner tells the second handle that everything is well.
+// loner makes the second handle use another log.
 func loner(m *mutant) {
 	if m.handle == 2 {
 		m.sync, m.tail = m.everyone.log.Sync, m.everyone.log.Tail

@@ -19,7 +19,7 @@ const (
 	slicesOwner = "slices_have_one_owner"
 )
 
-// hangs is the one mutant that a bubble cannot hold: it never ends.
+// hangs is the only mutant that cannot run in a bubble: it never ends.
 const hangs = "tail hangs past its context"
 
 var ownerMutants = []named{
@@ -62,7 +62,7 @@ var ownerMutants = []named{
 	{"records of the future", clock, records(func(r *invalidate.Record) { r.Time += 1000 })},
 }
 
-// share lets every page have the same fences.
+// share returns the same fences with every page.
 func (m *mutant) share(records []invalidate.Record) {
 	for i, r := range records {
 		shared, _ := m.kept.LoadOrStore(r.At, r.Fences)

@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// What each mutant breaks, and the subtest that must catch it.
+// The mutants: what each breaks, and the subtest that must catch it.
 var txMutants = []struct {
 	name, caught string
 	faults       faults
@@ -61,7 +61,7 @@ func TestTransactionalCatchesMutants(t *testing.T) {
 	catches(t, "TestTransactionalMutant", caught)
 }
 
-// TestTransactionalMutant is the other half of TestTransactionalCatchesMutants.
+// TestTransactionalMutant is the process of one mutant; see TestTransactionalCatchesMutants.
 func TestTransactionalMutant(t *testing.T) {
 	name := os.Getenv(mutantEnv)
 	if name == "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/redislog"
 )
 
-// The log lives beside the remote tier's values and has a client of its own.
+// The log is on the same server as the remote tier's values, and has a client of its own.
 func ExampleNew() {
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379", ContextTimeoutEnabled: true})
 	defer rdb.Close()
@@ -18,7 +18,7 @@ func ExampleNew() {
 	// Output: 2s <nil>
 }
 
-// Every fault of a configuration is reported at once.
+// Validate reports every fault of a configuration at once.
 func ExampleLog_Validate() {
 	rdb := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"one": "127.0.0.1:6379"}})
 	defer rdb.Close()
