@@ -16,7 +16,7 @@ var (
 	ErrClient       = errors.New("redislog: client of unknown type, which cannot be copied; pass the *redis.Client or *redis.ClusterClient")
 	ErrRing         = errors.New("redislog: redis.Ring moves the log to another server when one is down")
 	ErrReplicaReads = errors.New("redislog: client reads from replicas, which lag behind the log")
-	ErrClientCache  = errors.New("redislog: client caches replies, which the log must read from the server")
+	ErrClientCache  = errors.New("redislog: client caches replies, but the log must read them from the server")
 )
 
 // The errors of calls. Calls also return errors of the client library.

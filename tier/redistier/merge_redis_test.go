@@ -14,9 +14,9 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// TestReadsOfOneServer: many readers at a real server each get what is theirs: a
-// frame, or none. The one key that is no string is an error alone and none in company,
-// where its claim is what fails. Every read asks for its key once.
+// TestReadsOfOneServer: many readers of a real server each get their own frame, or none. A key of
+// another Redis type is an error for GET. MGET reports it as missing, and its claim fails. Every
+// read sends its key once.
 func TestReadsOfOneServer(t *testing.T) {
 	rdb := redistest.Start(t).Client()
 	prefix := redistest.Prefix()
@@ -57,8 +57,7 @@ func TestReadsOfOneServer(t *testing.T) {
 	}
 }
 
-// stat returns the number behind a name in what the server says of itself; 0: it says
-// nothing.
+// stat returns the number after a name in the server's INFO; 0 when the name is missing.
 func stat(t *testing.T, rdb *redis.Client, name string) (n int) {
 	t.Helper()
 	info, err := rdb.Info(t.Context(), "everything").Result()

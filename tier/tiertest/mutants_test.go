@@ -14,8 +14,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A suite that never failed proves nothing. Each mutant breaks one rule, runs
-// the suite in a process of its own, and must be caught.
+// A suite that never failed proves nothing. Each mutant breaks one rule, runs the suite in its
+// own process, and must be caught.
 
 const mutantEnv = "TIERTEST_MUTANT"
 
@@ -40,7 +40,7 @@ func TestSuitesCatchMutants(t *testing.T) {
 	}
 }
 
-// TestMutant is the other half of TestSuitesCatchMutants.
+// TestMutant is the process of one mutant; see TestSuitesCatchMutants.
 func TestMutant(t *testing.T) {
 	name := os.Getenv(mutantEnv)
 	if name == "" {
@@ -226,7 +226,7 @@ func remoteMutant(change func(m *mutant)) func(t *testing.T) {
 
 // mutant is a tier whose methods can be changed one by one.
 type mutant struct {
-	tier.Remote // the sound one
+	tier.Remote // the tier without a mutation
 	get         func(context.Context, string) ([]byte, error)
 	claim       func(context.Context, string, tier.Claim) (tier.Claimed, error)
 	fill        func(context.Context, string, tier.Fill) (bool, error)
