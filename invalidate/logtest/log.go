@@ -16,8 +16,7 @@ import (
 // the subtest.
 //
 // The log must retain at least 5,000 records of each sequence, and its clock must not go back
-// while the suite runs. The suite waits only in a Tail that finds nothing, for as long as that
-// Tail.
+// while the suite runs. Only a Tail that finds nothing makes the suite wait, until it returns.
 func TestLog(t *testing.T, open func(t *testing.T) func() invalidate.Log) {
 	t.Helper()
 	for _, tc := range logTests {

@@ -129,7 +129,7 @@ func logConcurrent(t *logTest) {
 	}
 }
 
-// toldRight reports whether the records are where their appender was told.
+// toldRight reports whether the records are at the positions that Sync returned for them.
 func toldRight(records []invalidate.Record, told map[invalidate.Position]int) error {
 	found := 0
 	for _, rec := range records {

@@ -134,7 +134,7 @@ func (m *Memory) sync(
 }
 
 // doubtfulLocked reports whether the log may have lost records: another server has it, it does
-// not end where its meta data says, or a caller knows more records, or others.
+// not end where its meta data says, or a caller knows more records, or other ones.
 func (m *Memory) doubtfulLocked(at invalidate.Cursor) bool {
 	d := &m.data
 	return d.epoch == 0 || d.run != m.run ||

@@ -43,7 +43,7 @@
 // record names the record before it.
 //
 // One change leaves no trace in the server: copies of all three keys, made and put back by COPY
-// or RENAME. The ids reveal it as soon as a process syncs that knows what was lost. Until then,
+// or RENAME. The ids reveal it at the first Sync of a process that knows what was lost. Until then,
 // positions are used again, and no guarantee holds, not even for a process's own invalidations.
 // Do not copy or rename the keys of a log. Delete them instead.
 //

@@ -49,7 +49,8 @@
 //
 // Alternatives that were measured and rejected:
 //
-//   - Comparing frequencies without the bytes lost one to three points on average where costs differ.
+//   - Comparing frequencies without the bytes lost one to three points on average where costs
+//     differ.
 //   - With shards of 2 MiB, which would be best for the table alone, a shard held too few large
 //     entries to judge them: 4 to 8 points less on zipf.
 //   - A period of the climb twice as long lost half a point on average.

@@ -27,29 +27,30 @@ import (
 // only decides what stays. The price is a cell of 16 bytes for each entry that is also in
 // ristretto's own map. The gains:
 //
-//   - A hit in the main part costs the same as a hit in the front. ristretto's Get is a pool, a lock and
-//     a map.
+//   - A hit in the main part costs the same as a hit in the front. ristretto's Get is a pool, a
+//     lock and a map.
 //   - A Get can neither promote an old node nor find a dead one.
 //   - There is no moment in which an entry is between two stores.
 //
 // # Order
 //
-//  1. Only the table answers. It changes only under the shard's mutex, and only to a newer entry or to
-//     none. So no entry comes back.
-//  2. What is queued for one hash is queued under the shard's mutex, in the table's order: first forget
-//     the old node, then, later, offer the new one. A drain passes on all forgets before any offer. The
-//     reverse, an offer and then a forget of the same node, cannot be in one batch: a node is forgotten
-//     only when it is inMain, and so after the drain that offered it.
-//  3. Only the holder of handover.mu calls ristretto. ristretto's callbacks run only while it applies an
-//     offer, that is, between an offer and the end of Wait. They append to left and take no lock, so the
-//     drainer may wait for them.
-//  4. A verdict is about a node, not about a hash. The drainer acts on it only if the node is not gone by
-//     then. A Set or Delete that came first has already reported the node.
-//  5. A node that goes while the drainer has it is not inMain, so the call that removes it queues no
-//     forget. The drainer queues the forget when it settles and finds the node gone. The newer node of
-//     the hash may be queued already. Rule 2 still holds, because the next drain forgets first.
-//  6. Lock order: handover.mu, then a shard's mutex, then the queue's. No goroutine waits for handover.mu
-//     or for ristretto while it holds a shard's mutex.
+//  1. Only the table answers. It changes only under the shard's mutex, and only to a newer entry
+//     or to none. So no entry comes back.
+//  2. What is queued for one hash is queued under the shard's mutex, in the table's order: first
+//     forget the old node, then, later, offer the new one. A drain passes on all forgets before
+//     any offer. The reverse, an offer and then a forget of the same node, cannot be in one
+//     batch: a node is forgotten only when it is inMain, and so after the drain that offered it.
+//  3. Only the holder of handover.mu calls ristretto. ristretto's callbacks run only while it
+//     applies an offer, that is, between an offer and the end of Wait. They append to left and
+//     take no lock, so the drainer may wait for them.
+//  4. A verdict is about a node, not about a hash. The drainer acts on it only if the node is not
+//     gone by then. A Set or Delete that came first has already reported the node.
+//  5. A node that goes while the drainer has it is not inMain, so the call that removes it queues
+//     no forget. The drainer queues the forget when it settles and finds the node gone. The newer
+//     node of the hash may be queued already. Rule 2 still holds, because the next drain forgets
+//     first.
+//  6. Lock order: handover.mu, then a shard's mutex, then the queue's. No goroutine waits for
+//     handover.mu or for ristretto while it holds a shard's mutex.
 //
 // # Cost
 //
