@@ -27,7 +27,7 @@ type Log interface {
 	//   - It starts a new epoch when the log may have lost records, when at is ahead of the
 	//     log, or when at has ids that the log does not have.
 	//   - It appends a.
-	//   - It returns the records behind at, which include a and everything that was appended
+	//   - It returns the records after at, which include a and everything that was appended
 	//     before Sync was called. When Page.More is set, another Sync returns the rest.
 	//
 	// Each log chooses its own proof. A server that can be deposed without noticing must
@@ -37,7 +37,7 @@ type Log interface {
 	// must not keep its arguments. The caller owns the Page.
 	Sync(ctx context.Context, at Cursor, a Append) (Page, error)
 
-	// Tail waits until there are records behind at, and returns them. It proves nothing: it
+	// Tail waits until there are records after at, and returns them. It proves nothing: it
 	// may return an empty page early, skip trimmed records, or block until ctx ends.
 	Tail(ctx context.Context, at Cursor) (Page, error)
 

@@ -117,7 +117,7 @@ func TestCellLayout(t *testing.T) {
 		t.Errorf("header\n%x, want\n%x", got, want)
 	}
 	if got := string(b[len(want)+4:]); got != "the payload" {
-		t.Errorf("behind the checksum stands %q, want the payload", got)
+		t.Errorf("after the checksum is %q, want the payload", got)
 	}
 }
 

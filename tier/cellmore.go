@@ -42,7 +42,7 @@ func moreTags(b []byte) int {
 	return int(binary.BigEndian.Uint16(b[offMore:]))
 }
 
-// parseMore reads the durations behind longMark. It reports whether Encode can have written them.
+// parseMore reads the durations after longMark. It reports whether Encode can have written them.
 func (c *Cell) parseMore(b []byte) bool {
 	for i, d := range [...]*time.Duration{&c.Stale, &c.StaleIfError, &c.Keep} {
 		ms := binary.BigEndian.Uint64(b[2+8*i:])

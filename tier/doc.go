@@ -28,7 +28,7 @@
 //	33      flags
 //	34..41  soft expiry, unix ms
 //	42..45  load time, ms
-//	46      number of tags n, at most 64, then 8·n bytes of tag hashes, and behind them
+//	46      number of tags n, at most 64, then 8·n bytes of tag hashes, and after them
 //	+0..7   hard expiry, unix ms
 //	+8..15  load began, unix ms
 //	+16..23 schema fingerprint

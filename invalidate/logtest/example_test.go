@@ -10,7 +10,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// Two processes on one log. The second finds the first one's append behind its cursor, until the
+// Two processes on one log. The second finds the first one's append after its cursor, until the
 // server loses records.
 func ExampleMemory() {
 	ctx := context.Background()

@@ -93,7 +93,7 @@ func TestFaultyDelay(t *testing.T) {
 			t.Errorf("Sync = %v, want %v", err, context.DeadlineExceeded)
 		}
 		if keys, _ := m.Len(); keys != 3 {
-			t.Errorf("log holds %d keys, want 3: the call that was given up never got there", keys)
+			t.Errorf("log holds %d keys, want 3: the cancelled call must not reach the log", keys)
 		}
 	})
 }
@@ -216,7 +216,7 @@ func TestFaultyHooks(t *testing.T) {
 		if len(before) != 2 || before[0] != logtest.Sync || before[1] != logtest.Tail {
 			t.Errorf("Before saw %v, want a Sync and a Tail", before)
 		}
-		f.After(func(context.Context, logtest.Op, invalidate.Append) { t.Error("After of a call that never got there") })
+		f.After(func(context.Context, logtest.Op, invalidate.Append) { t.Error("After of a call that never arrived") })
 		f.Fail(errBoom)
 		_, _ = f.Sync(t.Context(), at, both(4))
 	})

@@ -141,7 +141,7 @@ func logResent(t *logTest) {
 	r := t.reader()
 	first, again := r.sync(bothAppend(1)), r.sync(bothAppend(1))
 	if again.Key != first.Key+1 || again.Scope != first.Scope+1 {
-		t.Errorf("an append sent again lands at %s and %s, want the places behind %s and %s",
+		t.Errorf("an append sent again lands at %s and %s, want the positions after %s and %s",
 			spell(again.Key), spell(again.Scope), spell(first.Key), spell(first.Scope))
 	}
 	r.wantLast(bothAppend(1))

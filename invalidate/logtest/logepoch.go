@@ -6,7 +6,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// logAhead tries cursors behind the log's end. Only a log that has lost records sees such cursors.
+// logAhead tries cursors after the log's end. Only a log that has lost records sees such cursors.
 func logAhead(t *logTest) {
 	r := t.reader()
 	r.sync(bothAppend(1))
@@ -51,7 +51,7 @@ func (r *reader) tryAhead(name string, at invalidate.Cursor) {
 	}
 	// The caller also gets the bump, even when it reads on from its cursor.
 	if !startsWith(page.Keys, r.keys[keys:], at.Key) || !startsWith(page.Scopes, r.scopes[scopes:], at.Scope) {
-		r.t.Fatalf("%s ahead: the caller is shown %+v and %+v, not what others are", name, page.Keys, page.Scopes)
+		r.t.Fatalf("%s ahead: the caller gets %+v and %+v, other callers get different records", name, page.Keys, page.Scopes)
 	}
 	r.wantLast(keyAppend(9))
 }
@@ -62,7 +62,7 @@ func bumped(records []invalidate.Record, n int, known uint32) error {
 		return fmt.Errorf("%+v appended, want a bump and %d records in all", records, n)
 	}
 	if e := records[0].At.Epoch(); e <= known {
-		return fmt.Errorf("bump into epoch %d, want one behind the caller's %d", e, known)
+		return fmt.Errorf("bump into epoch %d, want one above the caller's %d", e, known)
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func logForeign(t *logTest) {
 		}
 		r.sync(invalidate.Append{})
 		if r.at.Epoch == before.Epoch || r.at.Key.Epoch() <= before.Key.Epoch() || r.at.Scope.Epoch() != r.at.Key.Epoch() {
-			t.Fatalf("a caller with another %s: the log goes on at %+v behind %+v, want a new epoch", tc.what, r.at, before)
+			t.Fatalf("a caller with another %s: the log goes on at %+v after %+v, want a new epoch", tc.what, r.at, before)
 		}
 		r.wantLast(keyAppend(9))
 		r.sync(bothAppend(1))

@@ -139,11 +139,11 @@ func toldRight(records []invalidate.Record, told map[invalidate.Position]int) er
 		}
 		found++
 		if len(rec.Fences) != 1 || rec.Fences[0].Hash != uint64(n) {
-			return fmt.Errorf("record %s is %+v, but its appender was told that it is number %d", spell(rec.At), rec.Fences, n)
+			return fmt.Errorf("record %s is %+v, but Sync returned this position for number %d", spell(rec.At), rec.Fences, n)
 		}
 	}
 	if found != len(told) {
-		return fmt.Errorf("%d of the positions told are in the log, want %d", found, len(told))
+		return fmt.Errorf("%d of the returned positions are in the log, want %d", found, len(told))
 	}
 	return nil
 }

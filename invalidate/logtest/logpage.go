@@ -19,7 +19,7 @@ func logCursor(t *logTest) {
 			late := &reader{t: t, log: r.log, at: invalidate.Cursor{Key: k.At, Scope: s.At, KeyID: k.ID, ScopeID: s.ID}}
 			late.sync(invalidate.Append{})
 			if late.at != r.at || len(late.keys) != behind(r.keys, k.At) || len(late.scopes) != behind(r.scopes, s.At) {
-				t.Fatalf("behind %s and %s there are %d keys and %d scopes, want %d and %d", spell(k.At), spell(s.At),
+				t.Fatalf("after %s and %s there are %d keys and %d scopes, want %d and %d", spell(k.At), spell(s.At),
 					len(late.keys), len(late.scopes), behind(r.keys, k.At), behind(r.scopes, s.At))
 			}
 		}

@@ -78,7 +78,7 @@ func (r *reader) tail() error {
 		case err != nil:
 			return fmt.Errorf("Tail = %w", err)
 		case ctx.Err() != nil:
-			return fmt.Errorf("Tail found nothing behind %s and %s in %v", spell(r.at.Key), spell(r.at.Scope), patience)
+			return fmt.Errorf("Tail found nothing after %s and %s in %v", spell(r.at.Key), spell(r.at.Scope), patience)
 		case len(page.Keys)+len(page.Scopes) > 0:
 			return r.take(page)
 		}
@@ -95,7 +95,7 @@ func (r *reader) included(page invalidate.Page) error {
 	return nil
 }
 
-// take checks a page and moves the cursor behind it.
+// take checks a page and moves the cursor after it.
 func (r *reader) take(page invalidate.Page) error {
 	if page.Bound != 0 && page.Bound < r.log.Bound() {
 		return fmt.Errorf("Page.Bound = %v, less than this handle's %v", page.Bound, r.log.Bound())
@@ -136,7 +136,7 @@ func (r *reader) ended(page invalidate.Page) error {
 		return fmt.Errorf("Page.End = %+v, want every id", end)
 	}
 	if end.Key.Epoch() != end.Scope.Epoch() || end.Key < r.at.Key || end.Scope < r.at.Scope {
-		return fmt.Errorf("Page.End = %+v, behind a page that ends at %+v", end, r.at)
+		return fmt.Errorf("Page.End = %+v, before the end of its page, %+v", end, r.at)
 	}
 	if (end.Key == r.at.Key && end.KeyID != r.at.KeyID) || (end.Scope == r.at.Scope && end.ScopeID != r.at.ScopeID) {
 		return fmt.Errorf("Page.End = %+v, and the records there are %+v", end, r.at)
@@ -152,11 +152,11 @@ func follow(at *invalidate.Position, id *uint64, records []invalidate.Record, no
 	for _, rec := range records {
 		switch {
 		case rec.At <= *at:
-			return fmt.Errorf("record %s comes behind %s", spell(rec.At), spell(*at))
+			return fmt.Errorf("record %s comes after %s", spell(rec.At), spell(*at))
 		case rec.Damaged:
 			return fmt.Errorf("record %s is damaged", spell(rec.At))
 		case rec.ID == 0 || rec.ID == *id:
-			return fmt.Errorf("record %s: ID = %x behind a record of ID %x", spell(rec.At), rec.ID, *id)
+			return fmt.Errorf("record %s: ID = %x after a record of ID %x", spell(rec.At), rec.ID, *id)
 		case *id != 0 && rec.After != *id:
 			return fmt.Errorf("record %s: After = %x, want the ID of the record before, %x", spell(rec.At), rec.After, *id)
 		case rec.Bump != (rec.At.N() == 0):
@@ -164,9 +164,9 @@ func follow(at *invalidate.Position, id *uint64, records []invalidate.Record, no
 		case rec.Bump && rec.Prev != *at:
 			return fmt.Errorf("bump %s: Prev = %s, want %s", spell(rec.At), spell(rec.Prev), spell(*at))
 		case !rec.Bump && rec.At != *at+1:
-			return fmt.Errorf("record %s leaves a gap behind %s", spell(rec.At), spell(*at))
+			return fmt.Errorf("record %s leaves a gap after %s", spell(rec.At), spell(*at))
 		case !rec.Bump && rec.Prev != 0:
-			return fmt.Errorf("record %s is no bump: Prev = %s", spell(rec.At), spell(rec.Prev))
+			return fmt.Errorf("record %s is not a bump: Prev = %s", spell(rec.At), spell(rec.Prev))
 		case rec.Bump != (len(rec.Fences) == 0):
 			return fmt.Errorf("record %s: Bump = %v with %d fences", spell(rec.At), rec.Bump, len(rec.Fences))
 		case now != 0 && rec.Time > now:

@@ -94,7 +94,7 @@ func (t *logTest) wantEmpty(ctx context.Context, page invalidate.Page, err error
 	}
 }
 
-// tailNothing calls Tail for at most d, at a cursor with nothing behind it.
+// tailNothing calls Tail for at most d, at a cursor with nothing after it.
 func (t *logTest) tailNothing(l invalidate.Log, at invalidate.Cursor, d time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)

@@ -77,13 +77,13 @@ func NewMemory(config MemoryConfig) *Memory { return &Memory{config: config} }
 // Bound returns the Bound of the MemoryConfig, or the default.
 func (m *Memory) Bound() time.Duration { return cmp.Or(m.config.Bound, DefaultBound) }
 
-// Sync appends a and returns the records behind at. It fails when ctx has ended, with [ErrAppend]
+// Sync appends a and returns the records after at. It fails when ctx has ended, with [ErrAppend]
 // or with [ErrEpochs]. A Sync that fails has appended nothing.
 func (m *Memory) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 	return m.sync(ctx, m.Bound(), at, a)
 }
 
-// Tail waits for records behind at, and returns an empty page after a quarter of Bound. It fails
+// Tail waits for records after at, and returns an empty page after a quarter of Bound. It fails
 // only when ctx has ended.
 func (m *Memory) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
 	return m.tail(ctx, m.Bound(), at)
@@ -154,7 +154,7 @@ func (m *Memory) bumpLocked(at invalidate.Cursor, now int64) error {
 		epoch = max(epoch, uint64(known)+1)
 	}
 	if epoch > math.MaxUint32 {
-		return fmt.Errorf("%w behind cursor %x, %x", ErrEpochs, uint64(at.Key), uint64(at.Scope))
+		return fmt.Errorf("%w after cursor %x, %x", ErrEpochs, uint64(at.Key), uint64(at.Scope))
 	}
 	m.bumps++
 	d.epoch, d.id, d.run = uint32(epoch), newID(), m.run

@@ -52,7 +52,7 @@ func (s *sequence) trim(n int) {
 	s.records = s.records[max(0, len(s.records)-n):]
 }
 
-// behind returns copies of up to limit records behind at.
+// behind returns copies of up to limit records after at.
 func (s *sequence) behind(at invalidate.Position, limit int) (records []invalidate.Record, more bool) {
 	from, found := s.find(at)
 	if found {
@@ -100,7 +100,7 @@ func (m *Memory) tail(ctx context.Context, bound time.Duration, at invalidate.Cu
 	}
 }
 
-// look returns the records behind at. When there are none, it also returns a channel that the next
+// look returns the records after at. When there are none, it also returns a channel that the next
 // append closes.
 func (m *Memory) look(at invalidate.Cursor) (invalidate.Page, <-chan struct{}) {
 	m.mu.Lock()

@@ -31,7 +31,7 @@ func mustSync(t *testing.T, l invalidate.Log, at invalidate.Cursor, a invalidate
 	return page
 }
 
-// end returns the cursor behind a page.
+// end returns the cursor after a page.
 func end(p invalidate.Page) invalidate.Cursor {
 	return invalidate.Cursor{Key: p.Keys[len(p.Keys)-1].At, Scope: p.Scopes[len(p.Scopes)-1].At}
 }
@@ -90,7 +90,7 @@ func wantBumped(t *testing.T, m *logtest.Memory, page invalidate.Page, prev uint
 	keys, scopes := m.Records()
 	b, s := keys[len(keys)-2], scopes[len(scopes)-2]
 	if !b.Bump || !s.Bump || b.At != s.At || b.Prev.N() != prev || page.Key != b.At+1 || page.Scope != b.At+1 {
-		t.Errorf("the log ends with %+v, want a bump behind number %d, and a record", keys[len(keys)-2:], prev)
+		t.Errorf("the log ends with %+v, want a bump after number %d, and a record", keys[len(keys)-2:], prev)
 	}
 }
 

@@ -78,7 +78,7 @@ var txTests = []struct {
 }{
 	{"a commit reaches every process", txCommit},
 	{"a rollback leaves nothing", txRollback},
-	{"a savepoint rolled back takes its part", txSavepoint},
+	{"a savepoint rolled back drops its part", txSavepoint},
 	{"a prepared transaction waits for its second phase", txPrepared},
 	{"a sync returns commits and what it appends", txBoth},
 	{"a transaction of many scopes", txMany},

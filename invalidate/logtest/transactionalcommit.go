@@ -108,7 +108,7 @@ func txMany(t *txTest) {
 		missing -= len(rec.Fences)
 	}
 	if missing != 0 {
-		t.Errorf("of a transaction of %d scopes %d are missing in the log", len(scopes), missing)
+		t.Errorf("a transaction has %d scopes, and %d of them are missing in the log", len(scopes), missing)
 	}
 }
 

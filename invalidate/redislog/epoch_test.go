@@ -15,7 +15,7 @@ func TestFirstSyncStartsAnEpoch(t *testing.T) {
 	p := r.process()
 	p.wantBump()
 	if got := p.keys[0]; got.Prev != 0 || got.Time == 0 || got.Damaged || got.Fences != nil {
-		t.Errorf("first record = %+v, want a bump behind nothing, with its time", got)
+		t.Errorf("first record = %+v, want a bump with nothing before it, with its time", got)
 	}
 	if p.at.Key.Epoch() != 1 { // the log asks no clock
 		t.Errorf("the first epoch has number %d, want 1", p.at.Key.Epoch())
@@ -71,7 +71,7 @@ func TestDamageStartsAnEpoch(t *testing.T) {
 			tc.damage(p)
 			p.wantBump()
 			if page := p.sync(both(3)); page.Key != p.at.Key || page.Key.N() != 1 || page.Key < before.Key {
-				t.Errorf("the next record is at %s behind %s", id(page.Key), id(before.Key))
+				t.Errorf("the next record is at %s after %s", id(page.Key), id(before.Key))
 			}
 			fresh := r.process()
 			fresh.sync(invalidate.Append{})
@@ -220,7 +220,7 @@ func TestRestartFromADump(t *testing.T) {
 		t.Errorf("position %s is issued twice", id(lost.Key))
 	}
 	if keys, scopes := p.news(); len(keys) != 2 || !keys[0].Bump || len(scopes) != 2 || !scopes[0].Bump {
-		t.Errorf("who knew the lost record reads %v and %v, want a bump and a record", keys, scopes)
+		t.Errorf("the process that knew the lost record reads %v and %v, want a bump and a record", keys, scopes)
 	}
 	if err := gap(behind.keys); err != nil {
 		t.Errorf("bump of a process that was at the end of the dump: %v", err)

@@ -185,7 +185,7 @@ func TestGarbage(t *testing.T) {
 				t.Errorf("Sync = %v, want an error without what was answered", err)
 			}
 			if _, err = p.log.Tail(t.Context(), p.at); err != nil && strings.Contains(err.Error(), "secret") {
-				t.Errorf("Tail = %v, which holds what was answered", err)
+				t.Errorf("Tail = %v, which contains the reply", err)
 			}
 			proxy.Drop()
 			proxy.Pass()

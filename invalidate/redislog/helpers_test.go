@@ -130,7 +130,7 @@ func (p *process) wantBump() {
 		p.t.Fatalf("at %v: read %v and %v, want a bump last in both", before, keys, scopes)
 	}
 	if p.at.Key.Epoch() <= before.Key.Epoch() || p.at.Key != p.at.Scope || p.at.Key.N() != 0 {
-		p.t.Errorf("the epoch behind %v starts at %v, want a higher one, and the same place in both", before, p.at)
+		p.t.Errorf("the epoch after %v starts at %v, want a higher one, and the same place in both", before, p.at)
 	}
 	p.wantQuiet()
 }
@@ -147,7 +147,7 @@ func (p *process) wantQuiet() {
 func gap(records []invalidate.Record) error {
 	for i, r := range records {
 		if i > 0 && (r.After != records[i-1].ID || r.At != records[i-1].At+1 && (!r.Bump || r.Prev != records[i-1].At)) {
-			return fmt.Errorf("record %d: %d-%d behind %d-%d", i,
+			return fmt.Errorf("record %d: %d-%d after %d-%d", i,
 				r.At.Epoch(), r.At.N(), records[i-1].At.Epoch(), records[i-1].At.N())
 		}
 	}

@@ -115,7 +115,7 @@ func TestLostEndStartsAnEpoch(t *testing.T) {
 			behind.wantBump()
 			for range 2 { // as many records as were lost, plus one
 				if page := behind.sync(both(5)); page.End.Epoch == lost.Epoch || page.End.KeyID == lost.KeyID {
-					t.Errorf("the records behind %+v are of an epoch that was there before: %+v", lost, page.End)
+					t.Errorf("the records after %+v are of an earlier epoch: %+v", lost, page.End)
 				}
 			}
 			knows.sync(invalidate.Append{})

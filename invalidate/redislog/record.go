@@ -33,7 +33,7 @@ func (e *entry) set(name, value string) {
 	}
 }
 
-// record makes a record of an entry behind from. An entry whose id is not a position was written
+// record makes a record of an entry after from. An entry whose id is not a position was written
 // by another program. Its record stays at from, because no later record reaches a position that
 // such an id would give. The next Sync starts a new epoch.
 func (e *entry) record(s stream, from invalidate.Position) invalidate.Record {

@@ -46,7 +46,7 @@ const (
 // runArg is the index of the run id in the arguments of the script. The replication id follows it.
 const runArg = 7
 
-// Sync appends a and returns the records behind at; see [invalidate.Log]. It is one EVALSHA, or
+// Sync appends a and returns the records after at; see [invalidate.Log]. It is one EVALSHA, or
 // two round trips when the server denies INFO to scripts. It takes at most Bound.
 //
 // Its errors wrap ErrAppend (then nothing was appended), ErrNoRunID, ErrClosed, an error of the

@@ -1,5 +1,5 @@
 -- Writes first, which proves that this server takes records. Starts a new epoch when the log may
--- not be the one that the caller or its own notes know. Appends. Returns the records behind the
+-- not be the one that the caller or its own notes know. Appends. Returns the records after the
 -- caller's positions.
 --
 -- KEYS  meta hash, key stream, scope stream; then cells to remove first

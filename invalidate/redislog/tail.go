@@ -12,7 +12,7 @@ import (
 // tailRecords is the most records of each stream that one Tail returns.
 const tailRecords = 1000
 
-// Tail waits until there are records behind at, and returns them; see [invalidate.Log]. It is one
+// Tail waits until there are records after at, and returns them; see [invalidate.Log]. It is one
 // XREAD, which waits for a quarter of Bound and then returns an empty page. When the server does
 // not answer, Tail fails within half of Bound. Its pages have neither Now nor Bound.
 func (l *Log) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {

@@ -71,7 +71,7 @@ func sameMySQL(stored, identity string) bool {
 // them fails and looks again. The second statement removes the rows. When a process ends between
 // the two statements, the rows are numbered twice, which does no harm.
 //
-// The notes are written last, so the log may end behind them.
+// The notes are written last, so the log may end after them.
 func (l *Log) writeMySQL(ctx context.Context, conn *sql.Conn, v *view, b *batch) (n numbered, err error) {
 	if held, err := l.onServer(ctx, conn, b.identity); err != nil || !held {
 		return n, err
@@ -112,7 +112,7 @@ func (l *Log) onServer(ctx context.Context, conn *sql.Conn, identity string) (bo
 }
 
 // finishMySQL removes the rows of a batch whose records are written, and moves the notes. It finds
-// each row by its primary key. A range of any index would also lock the row behind it, and wait for
+// each row by its primary key. A range of any index would also lock the row after it, and wait for
 // the transaction that wrote that row.
 func (l *Log) finishMySQL(ctx context.Context, conn *sql.Conn, b *batch, n *numbered) error {
 	if len(b.ids) > 0 {

@@ -76,7 +76,7 @@ type numbered struct {
 }
 
 // catchUp numbers every row that is committed now, in stages: read rows, remove the cells of the
-// keys that they name, number the rows. The visit's own records come behind the last stage. catchUp
+// keys that they name, number the rows. The visit's own records come after the last stage. catchUp
 // holds no connection while it removes cells: the cells may be in the same database, behind the
 // same pool.
 func (s *visit) catchUp(ctx context.Context, v *view) (p invalidate.Page, done bool, err error) {
@@ -105,7 +105,7 @@ func (s *visit) catchUp(ctx context.Context, v *view) (p invalidate.Page, done b
 	}
 }
 
-// number writes the records of a stage and, behind the last stage, those of the visit. Then it
+// number writes the records of a stage and, after the last stage, those of the visit. Then it
 // reads the page, on the same connection.
 func (s *visit) number(ctx context.Context, v *view, st *stage, p *invalidate.Page) (n numbered, err error) {
 	b := batch{epoch: v.epoch, identity: v.identity, ids: st.ids, texts: st.texts, low: st.low}

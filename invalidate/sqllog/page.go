@@ -14,7 +14,7 @@ const (
 	pageBytes   = 4 << 20
 )
 
-// page returns the records behind the caller's position, up to the end in v. The page of a Tail has
+// page returns the records after the caller's position, up to the end in v. The page of a Tail has
 // no End.
 func (s *visit) page(ctx context.Context, conn *sql.Conn, v *view) (p invalidate.Page, err error) {
 	if s.proves {

@@ -18,7 +18,7 @@ import (
 //
 //	[["k","default:users:v1:42"],       the full spelling of a key
 //	 ["t","default","org:7"],           a tenant and one of its tags
-//	 ["p","default","users:v1:"],       a tenant and a prefix behind it; "": all it has
+//	 ["p","default","users:v1:"],       a tenant and a prefix after it; "": all it has
 //	 ["a"],                             everything
 //	 ["h",5000]]                        nothing named here is cached for so many ms
 

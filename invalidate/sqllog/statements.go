@@ -13,7 +13,7 @@ type statements struct {
 
 	still   query // the bound and the tier, if nothing is new to the caller; see stillText
 	look    query // $2, $3: the caller's positions; $4: the result of Config.Identity, if set
-	page    query // $2, $3: behind these positions; $4, $5: up to these
+	page    query // $2, $3: after these positions; $4, $5: up to these
 	stage   query // $2: rows at most; $3: the result of Config.Identity, if set
 	trim    query // $2: the sequence; $3: records that stay
 	terms   query // $2: the bound in ms; $3: the remote tier, or NULL

@@ -10,7 +10,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Sync numbers every committed row that has no number, appends a, and returns the records behind
+// Sync numbers every committed row that has no number, appends a, and returns the records after
 // at; see [invalidate.Log]. With nothing new it is one statement.
 //
 // It removes the cells of the keys in the rows before it numbers the rows. If it is interrupted
@@ -72,7 +72,7 @@ func (s *visit) run(ctx context.Context) (p invalidate.Page, err error) {
 	return invalidate.Page{}, fmt.Errorf("%w: last: %w", ErrBusy, cmp.Or(err, ErrBusy))
 }
 
-// attempt looks at the log. When no task must be done first, it returns the records behind the
+// attempt looks at the log. When no task must be done first, it returns the records after the
 // caller's position, on the same connection.
 func (s *visit) attempt(ctx context.Context) (p invalidate.Page, done bool, err error) {
 	if err := s.prove(ctx); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Tail waits until there are records behind at, and returns them. After a quarter of Bound it
+// Tail waits until there are records after at, and returns them. After a quarter of Bound it
 // returns an empty page. It looks every Poll, and also when Config.Wait or [Log.Committed] wakes
 // it. It numbers rows at once, so a writer that died after COMMIT delays its invalidation by one
 // Poll.

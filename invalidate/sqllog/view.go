@@ -18,7 +18,7 @@ type view struct {
 	epoch    int64          // the id of the epoch; 0: not started
 	noted    bySeq[int64]   // where the sequences end according to meta
 	notedID  bySeq[int64]   // the ids of the records there, according to meta
-	end      bySeq[int64]   // where the sequences end; on MySQL it may be behind noted
+	end      bySeq[int64]   // where the sequences end; on MySQL it may be after noted
 	endID    bySeq[int64]   //
 	foundID  bySeq[nullInt] // the record at noted
 	callerID bySeq[nullInt] // the record at the caller's cursor

@@ -11,9 +11,9 @@ import (
 // Cache Management", Middleware 2018; the steps are Caffeine's).
 //
 // It estimates the hit ratio from samples: it counts the hits and the new entries of one hash in
-// 16, or of more hashes when there are fewer than 16 shards. Most hits therefore write to no
-// counter. An entry counts at most 63 hits in a period, so many processors that hit one entry do
-// not write to the same cache line all the time.
+// 16, or of more hashes when there are fewer than 16 shards. So in a large tier most hits write
+// to no counter. An entry counts at most 63 hits in a period, so many processors that hit one
+// entry do not write to the same cache line all the time.
 type climb struct {
 	misses atomic.Uint64 // of samples
 

@@ -91,7 +91,7 @@ func TestPanicLosesNoSet(t *testing.T) {
 		l.Set(mine, "new", 1<<20)
 	}()
 	if _, ok := l.Get(mine); !ok {
-		t.Error("the Set whose callback panicked did not take place")
+		t.Error("the Set whose callback panicked had no effect")
 	}
 	checkAccounts(t, l)
 }

@@ -99,7 +99,7 @@ func TestColliders(t *testing.T) {
 		changed = stayed < len(before)*3/4
 	}
 	if !changed {
-		t.Error("what was there stayed, however many came")
+		t.Error("the resident entries stayed, however many new ones came")
 	}
 }
 

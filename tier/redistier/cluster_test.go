@@ -118,7 +118,7 @@ func TestClusterPartialWrites(t *testing.T) {
 			return err
 		})
 		if frame != nil && !b.away[key] {
-			t.Errorf("key %d was not unlinked though its node was there", i)
+			t.Errorf("key %d was not unlinked although its node was up", i)
 		}
 	}
 }

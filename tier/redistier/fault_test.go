@@ -166,7 +166,7 @@ func TestGarbage(t *testing.T) {
 			p.Garbage([]byte(reply))
 			for name, err := range ops(t.Context(), t, r) {
 				if err != nil && strings.Contains(err.Error(), "secret") {
-					t.Errorf("%s: the error holds what was answered: %q", name, err)
+					t.Errorf("%s: the error contains the reply: %q", name, err)
 				}
 			}
 			p.Drop()

@@ -147,7 +147,7 @@ func TestLimitRepliesKeepsHealthChecks(t *testing.T) {
 	defer c.Close()
 	sc, ok := c.(syscall.Conn)
 	if !ok {
-		t.Fatalf("a limited TCP connection is no syscall.Conn")
+		t.Fatalf("a limited TCP connection is not a syscall.Conn")
 	}
 	if _, err := sc.SyscallConn(); err != nil {
 		t.Errorf("SyscallConn = %v", err)

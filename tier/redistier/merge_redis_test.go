@@ -46,14 +46,14 @@ func TestReadsOfOneServer(t *testing.T) {
 		t.Errorf("%d keys were looked up, want %d", found+missed-before, 64*50)
 	}
 	if mgets == 0 {
-		t.Error("nobody read in company")
+		t.Error("no reads were merged")
 	}
 	if _, err := r.Get(t.Context(), "list"); err == nil {
-		t.Error("what is no string was read alone, without an error")
+		t.Error("a GET of another Redis type returned no error")
 	}
 	claim := tier.Claim{Nonce: tier.NewNonce(), Lease: time.Second}
 	if got, err := r.Claim(t.Context(), "list", claim); err == nil || got.Granted {
-		t.Errorf("a claim of what is no string = %+v, %v; want an error", got, err)
+		t.Errorf("a claim of another Redis type = %+v, %v; want an error", got, err)
 	}
 }
 

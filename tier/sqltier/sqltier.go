@@ -130,8 +130,8 @@ func (c *Config) check(db *sql.DB) error {
 	refuse(db == nil, "New was given no database; pass the *sql.DB that writes")
 	refuse(c.Dialect != SQLite && c.Dialect != Postgres, "Dialect is %d; set SQLite or Postgres", c.Dialect)
 	refuse(c.Table != "" && !tableName.MatchString(c.Table), // the name becomes part of statements
-		"Table has %d bytes and is not a name; use letters, digits and underscores, and one dot behind a schema", len(c.Table))
-	refuse(c.Dialect == SQLite && strings.Contains(c.Table, "."), "Table names a schema; SQLite needs the table's name alone")
+		"Table has %d bytes and is not a name; use letters, digits and underscores, and one dot after a schema", len(c.Table))
+	refuse(c.Dialect == SQLite && strings.Contains(c.Table, "."), "Table names a schema; SQLite needs only the table's name")
 	refuse(c.MaxCell < 0, "MaxCell is %d; set a number of bytes, or 0 for the default", c.MaxCell)
 	refuse(c.MaxBytes < 0, "MaxBytes is %d; set a number of bytes, or 0 for the default", c.MaxBytes)
 	refuse(c.Now != nil && c.Dialect == Postgres, "Now is set; PostgreSQL uses its own clock, so leave it nil")
@@ -190,7 +190,7 @@ func (t *Tier) Stats() Stats {
 // refused returns why no call can succeed.
 func (t *Tier) refused() error {
 	if t.err == nil && t.db == nil {
-		return fmt.Errorf("%w: a zero Tier; make one by New", ErrConfig)
+		return fmt.Errorf("%w: a zero Tier; make one with New", ErrConfig)
 	}
 	return t.err
 }

@@ -39,7 +39,7 @@ func TestLocal(t *testing.T, newLocal func(t *testing.T) tier.Local) {
 		{"an older entry never comes back", localNeverUndone},
 		{"delete removes", localDelete},
 		{"a deleted entry never comes back", localDeleteSticks},
-		{"oversize is refused and the older entry gone", localOversize},
+		{"an oversize entry is refused and the older one removed", localOversize},
 		{"usage stays within the budget", localBudget},
 		{"usage follows what is held", localUsage},
 		{"range shows what is held", localRange},

@@ -88,7 +88,7 @@ var mutants = map[string]func(t *testing.T){
 			return m.Remote.Claim(ctx, key, c)
 		}
 	}),
-	"remote: renews what is gone": remoteMutant(func(m *mutant) {
+	"remote: renews a removed claim": remoteMutant(func(m *mutant) {
 		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
 			if c.Seen == c.Nonce {
 				c.Seen = tier.Nonce{}
@@ -96,7 +96,7 @@ var mutants = map[string]func(t *testing.T){
 			return m.Remote.Claim(ctx, key, c)
 		}
 	}),
-	"remote: keeps what has no nonce from those who saw one": remoteMutant(func(m *mutant) {
+	"remote: refuses bytes without a nonce to a caller that saw one": remoteMutant(func(m *mutant) {
 		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
 			b, _ := m.Remote.Get(ctx, key)
 			if _, n := tier.Head(b); b != nil && n.IsZero() && !c.Seen.IsZero() {
@@ -105,7 +105,7 @@ var mutants = map[string]func(t *testing.T){
 			return m.Remote.Claim(ctx, key, c)
 		}
 	}),
-	"remote: keeps what is too short": remoteMutant(func(m *mutant) {
+	"remote: keeps a frame that is too short": remoteMutant(func(m *mutant) {
 		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
 			if b, _ := m.Remote.Get(ctx, key); len(b) > 0 && len(b) < 9 {
 				return tier.Claimed{Cell: b}, nil
