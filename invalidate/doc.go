@@ -1,4 +1,4 @@
-// Package invalidate tells every process that has cached something that it is no longer true.
+// Package invalidate tells all processes which cached values are no longer true.
 //
 // A [Scope] names what an invalidation covers: one key, every key with a prefix, or
 // everything that carries a tag. A fence is the trace of an invalidation in one process. A
@@ -36,10 +36,9 @@
 // that knows a later record that covers the value refuses it. A prefix or a tag is one
 // append, however much it covers. No invalidation scans anything.
 //
-// The lease. A process may serve what it has cached only while it holds a Lease. For a
-// lease, three things are true. At most B ago the process asked the log what it had missed.
-// The log proved that it is the one that takes records. The process has applied the answer
-// up to its last record.
+// The lease. A process may serve cached values only while it holds a Lease. It holds one when
+// three things are true. It asked the log at most B ago for the records that it had missed. The
+// log proved that it is the one that takes records. The process has applied the whole answer.
 //
 // Here is why the lease suffices. A record was written at a, by a call that returned at t. A
 // lease that is valid at x was confirmed by a question asked at x − B or later. If the log
@@ -70,7 +69,7 @@
 // it.
 //
 // The record of a soft fence goes into the sequence of prefixes and tags, even when it covers
-// a key. The reason is what a hole means. A process that misses a record of the sequence of
+// a key. The reason is the meaning of a hole. A process that misses a record of the sequence of
 // keys still trusts frames, because the invalidation removed the cells first. A soft fence
 // removes no cell. In the other sequence, a process that finds a hole gives up frames as well.
 // So a process that misses a soft record treats it as an invalidation of everything. That
@@ -99,7 +98,7 @@
 //
 // # When the log cannot be reached
 //
-// The lease runs out, and the process stops serving what it has cached. The exception is what
+// The lease runs out, and the process stops serving cached values. The exception is a value that
 // this process loaded from the source itself less than B ago: the promise allows it without a
 // log. The process loads everything else, a bounded number of loads at a time, and does not
 // store it in the remote tier.

@@ -50,8 +50,8 @@ type Log interface {
 // cells. It can remove cells and append in one step. Then an invalidation of keys costs no
 // more than one of a tag.
 type CellRemover interface {
-	// RemovesFrom reports whether the log can remove cells from server, which is what
-	// tier.Namer returned.
+	// RemovesFrom reports whether the log can remove cells from server, as returned by
+	// tier.Namer.
 	RemovesFrom(server any) bool
 
 	// SyncRemoving is Sync that removes cells before it appends. The cells are names from

@@ -136,7 +136,7 @@ func rounded(fences []invalidate.Fence) []invalidate.Fence {
 	return out
 }
 
-// check refuses what a record cannot hold.
+// check refuses fences that a record cannot hold.
 func check(a invalidate.Append) error {
 	if n := max(len(a.Keys), len(a.Scopes)); n > invalidate.MaxFences {
 		return fmt.Errorf("%w: %d fences for one record, at most %d", ErrAppend, n, invalidate.MaxFences)

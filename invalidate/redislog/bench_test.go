@@ -40,7 +40,7 @@ func BenchmarkSync(b *testing.B) {
 	}
 }
 
-// BenchmarkCatchUp reads what a process that starts reads: a full log of the default size.
+// BenchmarkCatchUp reads a full log of the default size, as a process that starts does.
 func BenchmarkCatchUp(b *testing.B) {
 	r := newRig(b)
 	fill(b, r, 100_000)

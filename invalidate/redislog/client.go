@@ -59,7 +59,7 @@ func plan(rdb redis.UniversalClient, bound time.Duration) (dial func() redis.Uni
 	return nil, ErrClient
 }
 
-// sentinels is what go-redis puts for the address of a client that asks Sentinels.
+// sentinels is the address that go-redis gives to a client that asks Sentinels.
 const sentinels = "FailoverClient"
 
 // single turns options into those of a control client. It obeys deadlines. It does not retry,

@@ -65,7 +65,7 @@ func distinct(fences []invalidate.Fence) []invalidate.Fence {
 	return out
 }
 
-// numbered is what a numbering did.
+// numbered is the result of a numbering.
 type numbered struct {
 	held  bool  // the log was in the batch's epoch, on the batch's server
 	wrote bool  // the records are written; if not, other processes have numbered the rows

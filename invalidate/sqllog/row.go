@@ -75,7 +75,7 @@ func marshalRows(items [][]any, hold time.Duration) (texts []string, err error) 
 	return texts, nil
 }
 
-// named is what one row covers.
+// named holds the scopes of one row.
 type named struct {
 	keys   []string           // full spellings
 	scopes []invalidate.Fence // the fences of all other scopes

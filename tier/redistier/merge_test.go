@@ -30,7 +30,7 @@ type held struct {
 
 // arrival is a message that arrived and waits for its answer.
 type arrival struct {
-	ctx    context.Context //nolint:containedctx // what it was sent with is what is tested
+	ctx    context.Context //nolint:containedctx // the tests check the context of the message
 	keys   int             // in the message
 	answer chan struct{}   // closed by the answer
 }

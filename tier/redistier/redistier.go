@@ -173,7 +173,7 @@ func (t *Tier) checkRole() (err error) {
 	return nil
 }
 
-// failoverAddr is what go-redis puts for the address of a client that asks Sentinels.
+// failoverAddr is the address that go-redis gives to a client that asks Sentinels.
 const failoverAddr = "FailoverClient"
 
 // client is the result of inspect.
