@@ -158,8 +158,8 @@ func (s Scope) Fence() Fence {
 	return Fence{Kind: s.kind, Hash: s.Hash()}
 }
 
-// PendingError says that an invalidation was applied in this process, but its record is not in
-// the log yet, or a cell that it names is not removed from the remote tier yet. The process
+// PendingError says that an invalidation was applied in this process and is not complete. Its
+// record is not in the log yet, or the remote tier still has a cell that it names. The process
 // retries in the background. Until a retry succeeds, other processes that can reach the log may
 // go on serving what the invalidation covers.
 type PendingError struct {
