@@ -144,7 +144,8 @@ func (s Scope) Tenant() string {
 }
 
 // Hash returns the 64-bit hash that stands for the scope in cells and records: xxHash64 of its
-// spelling; 0 for [All]. Two scopes with the same hash cause extra misses, and no wrong values.
+// spelling. The spelling of a tag is "tenant:tag". The hash is 0 for [All], [Strict] and [Hold].
+// Two scopes with the same hash cause extra misses, and no wrong values.
 func (s Scope) Hash() uint64 {
 	switch s.kind {
 	case KindKey, KindPrefix:
