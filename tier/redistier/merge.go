@@ -19,7 +19,7 @@ const (
 	// longer part of a round trip, and each message has more keys.
 	lanes = 4
 
-	// longest is the most reads that leave together. So it is also how many reads one large
+	// longest is the most reads that leave together. It is also how many reads one large
 	// value can delay.
 	longest = 64
 
