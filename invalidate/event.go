@@ -2,22 +2,21 @@ package invalidate
 
 import "time"
 
-// Event tells a program of an invalidation, or of something that expired, which is applied in
-// its process: see OnInvalidate of cache.Tiers.
+// Event describes an invalidation, or an Expire, that was applied in this process. See
+// OnInvalidate of cache.Tiers.
 type Event struct {
-	// Local says that a call in this process asked for it. Then Scopes are what the call
-	// named. Of another process only the hashes are known, so Scopes is nil.
+	// Local says that a call in this process made it. Then Scopes are the scopes of the call.
+	// Events of other processes carry only hashes, so Scopes is nil.
 	Local  bool
 	Scopes []Scope
 
-	// Fences are what the log carries of it: the kinds and hashes, as Scope.Fence returns
-	// them, and whether it is soft. A fence of KindAll stands for everything. Neither slice
-	// must be changed.
+	// Fences are what the log carries: the kinds and hashes, as Scope.Fence returns them, and
+	// whether each is soft. A fence of KindAll covers everything. The program must not change
+	// Scopes or Fences.
 	Fences []Fence
 
-	// Missed is how many events were dropped before this one, because the program was
-	// too slow to take them. They may have been about anything, so this one is about
-	// everything.
+	// Missed is how many events were dropped before this one, because the program was too
+	// slow. The dropped events may have covered anything, so this event covers everything.
 	Missed int
 
 	At time.Time // when it was applied here

@@ -10,8 +10,8 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// A program without a cache.Cache at hand, such as an operator's tool, spells scopes by
-// itself. The first argument is the tenant.
+// A program without a cache.Cache, such as an operator's tool, spells scopes itself. The first
+// argument is the tenant.
 func Example() {
 	k, err := key.Space{Tenant: "acme", Namespace: "users:v1"}.Key(key.Int(42))
 	if err != nil {
@@ -53,7 +53,7 @@ func ExampleScope_Validate() {
 	// true invalidate: bad scope: hold of 1h0m1s is not between 1ms and 1h0m0s
 }
 
-// An audit says who was affected by an invalidation.
+// An audit log says which keys an invalidation affected.
 func ExampleScope_Kind() {
 	describe := func(s invalidate.Scope) string {
 		switch s.Kind() {
@@ -77,9 +77,8 @@ func ExampleScope_Kind() {
 	// nothing
 }
 
-// Replicas of the database lag behind by up to two seconds. What is passed beside a scope
-// says how it is invalidated: wait for the other processes, and let nobody cache what
-// the replicas still say.
+// Replicas of the database lag by up to two seconds. Strict and Hold are passed beside scopes:
+// wait for the other processes, and let no process cache what the replicas return meanwhile.
 func ExampleHold() {
 	scopes := []invalidate.Scope{
 		invalidate.Tag("acme", "org:7"),

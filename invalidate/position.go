@@ -1,7 +1,7 @@
 package invalidate
 
-// Position is a place in the order of invalidations: an epoch in the upper 32
-// bits, a number within it in the lower. Zero lies before every invalidation.
+// Position is a place in the order of invalidations: an epoch in the upper 32 bits, a number
+// within it in the lower 32. Zero is before every invalidation.
 type Position uint64
 
 // Epoch returns the upper half of p.

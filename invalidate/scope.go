@@ -15,15 +15,15 @@ import (
 // MaxTagLen is the longest tag, in bytes.
 const MaxTagLen = 256
 
-// AnyTag is the hash that stands in a cell for the tags that it has no room for. The fence of
-// any tag, of whatever tenant, covers what carries it: records do not name the tenant. It is
+// AnyTag is the hash that stands in a cell for the tags that do not fit. A cell with AnyTag is
+// covered by the fence of any tag, of any tenant, because records do not name the tenant. It is
 // xxHash64 of "*", which is the spelling of no tag.
 const AnyTag uint64 = 0x0a9edecebeb03ae4
 
-// ErrScope is wrapped by every error about a scope that cannot be used.
+// ErrScope is wrapped by every error about an invalid scope.
 var ErrScope = errors.New("invalidate: bad scope")
 
-// Kind tells the scopes apart.
+// Kind is the kind of a scope.
 type Kind uint8
 
 // The kinds of scopes. The zero Kind is no scope.
@@ -56,34 +56,33 @@ func (k Kind) String() string {
 // MaxHold is the longest [Hold].
 const MaxHold = time.Hour
 
-// Scope is what one invalidation covers: made by [Key], [Prefix], [Tag], [Tenant] or
-// [All], or by the methods of a cache.Cache. [Strict] and [Hold] are passed beside scopes
-// and say how they are invalidated. It is a small comparable value; the zero Scope is
-// refused by Validate.
+// Scope is what one invalidation covers. [Key], [Prefix], [Tag], [Tenant] and [All] make
+// scopes, and so do methods of cache.Cache. [Strict] and [Hold] are passed beside scopes and
+// say how to invalidate them. A Scope is a small comparable value. Validate refuses the zero
+// Scope.
 type Scope struct {
 	kind   Kind
 	tenant string
 	text   string
 	hold   time.Duration
-	fault  *fault // not nil: why it cannot be used
+	fault  *fault // not nil: why it is invalid
 }
 
-// fault is why a scope cannot be used, found when it was made.
+// fault is the reason why a scope is invalid, found when it was made.
 type fault struct{ err error }
 
-// Strict makes the call that it is passed to, among its scopes, wait until no process
-// can serve what they cover any more: until every lease that may predate it has
-// ended, which takes the log's bound. Without a log there is nobody to wait for.
+// Strict makes its call wait until no process can serve what the other scopes of the call cover:
+// until every lease from before the invalidation has ended. That takes the log's bound. Without
+// a log, Strict waits for nothing.
 var Strict = Scope{kind: kindStrict}
 
-// Hold keeps what a call covers, among whose scopes it is, from being
-// cached for d, in every process: for sources that are read from replicas that lag
-// behind by up to d. Loads go on and answer their callers. d is between 1 ms
-// and [MaxHold], and is rounded up to milliseconds.
+// Hold keeps every process from caching what the other scopes of its call cover, for d. Use it
+// for sources that are read from replicas that lag by up to d. Loads go on and answer their
+// callers. d is between 1 ms and [MaxHold], rounded up to milliseconds.
 //
-// A process keeps 262,144 live holds of each kind of scope, in some 40 MB. Beyond that a
-// hold of a tag holds everything with a tag, and one of a key or a prefix holds everything,
-// for as long as it lasts; FenceStats.HoldsWidened counts them. After the remote marker of
+// A process keeps 262,144 live holds of each kind of scope, in about 40 MB. Beyond that limit, a
+// hold of a tag holds everything with a tag, and a hold of a key or a prefix holds everything,
+// for as long as it lasts. FenceStats.HoldsWidened counts these. Hold is the remote marker of
 // Nishtala et al., Scaling Memcache at Facebook, NSDI 2013.
 func Hold(d time.Duration) Scope {
 	if rest := d % time.Millisecond; rest > 0 {
@@ -95,11 +94,11 @@ func Hold(d time.Duration) Scope {
 // Key covers one key.
 func Key(k key.Key) Scope { return Scope{kind: KindKey, text: k.String()} }
 
-// Prefix covers every key of tenant whose spelling behind the tenant starts with prefix:
-// Prefix("acme", "users:v1:") covers the namespace "users:v1" and those that start with
-// "users:v1:". Ids are spelled by key.Text. The methods Prefix and All of a cache.Cache
-// spell the tenant, the namespace and the id themselves. An empty prefix is refused; to
-// cover all that a tenant has use [Tenant].
+// Prefix covers every key of tenant whose spelling after the tenant starts with prefix.
+// Prefix("acme", "users:v1:") covers the namespace "users:v1" and the namespaces that start with
+// "users:v1:". key.Text spells ids. The methods Prefix and All of a cache.Cache spell the tenant,
+// the namespace and the id themselves. An empty prefix is invalid; use [Tenant] to cover all keys
+// of a tenant.
 func Prefix(tenant, prefix string) Scope {
 	s := Scope{kind: KindPrefix, tenant: tenant, text: tenant + ":" + prefix}
 	if prefix == "" {
@@ -111,8 +110,8 @@ func Prefix(tenant, prefix string) Scope {
 // Tenant covers every key of a tenant, in all namespaces.
 func Tenant(tenant string) Scope { return Scope{kind: KindPrefix, tenant: tenant, text: tenant + ":"} }
 
-// Invalid is a scope that cannot be used, for packages that make scopes: Validate, and
-// with it every call that the scope is passed to, fails with err, which must not be nil.
+// Invalid returns a scope that fails with err, for packages that make scopes. Validate, and every
+// call that gets the scope, returns an error that wraps err. Err must not be nil.
 func Invalid(err error) Scope {
 	return Scope{fault: &fault{fmt.Errorf("%w: %w", ErrScope, err)}}
 }
@@ -120,8 +119,8 @@ func Invalid(err error) Scope {
 // All covers every key of every tenant.
 func All() Scope { return Scope{kind: KindAll} }
 
-// Tag covers everything of any namespace that carries tag for tenant. Tags of
-// two tenants never meet, also when they are spelled alike.
+// Tag covers everything in any namespace that carries tag for tenant. The tags of two tenants are
+// different tags, also when they are spelled alike.
 func Tag(tenant, tag string) Scope { return Scope{kind: KindTag, tenant: tenant, text: tag} }
 
 // Kind returns the kind of scope; zero for the zero Scope, Strict and Hold.
@@ -144,9 +143,9 @@ func (s Scope) Tenant() string {
 	return s.tenant
 }
 
-// Hash returns the 64-bit hash that stands for the scope in cells and records:
-// xxHash64 of its spelling; 0 for [All]. Two scopes that share one cause extra misses
-// and nothing worse.
+// Hash returns the 64-bit hash that stands for the scope in cells and records: xxHash64 of its
+// spelling. The spelling of a tag is "tenant:tag". The hash is 0 for [All], [Strict] and [Hold].
+// Two scopes with the same hash cause extra misses, and no wrong values.
 func (s Scope) Hash() uint64 {
 	switch s.kind {
 	case KindKey, KindPrefix:
@@ -158,8 +157,8 @@ func (s Scope) Hash() uint64 {
 	return 0
 }
 
-// String returns the scope for a person, such as "prefix acme:users:". A text that is too
-// long for a scope is cut.
+// String returns the scope for people, such as "prefix acme:users:". It shortens a text that is
+// too long for a scope.
 func (s Scope) String() string {
 	switch {
 	case s.kind == KindTag:
@@ -176,7 +175,7 @@ func (s Scope) String() string {
 	return s.kind.String() + " " + quoted(s.text)
 }
 
-// quoted returns text as an error may repeat it.
+// quoted returns text, shortened to what an error may quote.
 func quoted(text string) string {
 	if len(text) <= key.MaxLen {
 		return text
@@ -184,7 +183,7 @@ func quoted(text string) string {
 	return fmt.Sprintf("%.64s… (%d bytes)", text, len(text))
 }
 
-// Validate reports why a scope cannot be used; its errors wrap [ErrScope].
+// Validate returns nil, or an error that wraps [ErrScope] and says why the scope is invalid.
 func (s Scope) Validate() error {
 	if s.fault != nil {
 		return s.fault.err
@@ -214,7 +213,7 @@ func (s Scope) Validate() error {
 	return nil
 }
 
-// validateTenant checks the tenant of a scope. What says which kind of scope it is.
+// validateTenant checks the tenant of a scope. What names the kind of scope in errors.
 func validateTenant(what, tenant string) error {
 	switch {
 	case tenant == "":

@@ -2,5 +2,5 @@ package invalidate
 
 import "github.com/twofold-go/twofold/internal/unavailable"
 
-// Is makes every PendingError a cache.ErrUnavailable, for errors.Is.
+// Is makes every PendingError match cache.ErrUnavailable in errors.Is.
 func (e *PendingError) Is(target error) bool { return target == unavailable.Err }

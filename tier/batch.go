@@ -6,23 +6,22 @@ import (
 	"fmt"
 )
 
-// AnswersError says that a [Batcher] did not answer key by key. No answer is used
-// then: nobody can tell which key it is about.
+// AnswersError says that a [Batcher] did not return one answer for each key. The helpers then use
+// none of the answers, because they cannot know which key an answer belongs to.
 type AnswersError struct {
 	Op            string // the method's name
-	Keys, Answers int    // how many were asked about, and answered
+	Keys, Answers int    // how many keys and answers there were
 }
 
-// Error names the method and the two numbers.
+// Error returns the method and the two numbers.
 func (e *AnswersError) Error() string {
 	return fmt.Sprintf("tier: %s gave %d answers to %d keys", e.Op, e.Answers, e.Keys)
 }
 
-// GetMany reads keys from r in one call when r is a [Batcher], one by one
-// otherwise. The answers stand in the order of keys, nil where there is no
-// frame or the key could not be read; the error joins what failed. There are as many
-// answers as keys, whatever r does; see [AnswersError]. So it is with ClaimMany and
-// FillMany.
+// GetMany reads keys from r, in one call when r is a [Batcher], and one by one otherwise. The
+// answers are in the order of keys. An answer is nil when there is no frame or the key could not
+// be read. The error joins all failures. GetMany, ClaimMany and FillMany always return one answer
+// for each key; see [AnswersError].
 func GetMany(ctx context.Context, r Remote, keys []string) ([][]byte, error) {
 	if b, ok := r.(Batcher); ok {
 		out, err := b.GetMany(ctx, keys)
@@ -49,9 +48,8 @@ func FillMany(ctx context.Context, r Remote, keys []string, fills []Fill) ([]boo
 	return each(keys, func(i int) (bool, error) { return r.Fill(ctx, keys[i], fills[i]) })
 }
 
-// keyByKey passes on a Batcher's answers if there is one for each of n keys. Otherwise
-// it answers every key with zero. No answers beside an error mean that no key was
-// reached.
+// keyByKey returns a Batcher's answers if there is one for each of n keys, and otherwise a zero
+// answer for every key. When there are no answers but an error, no key was reached.
 func keyByKey[T any](op string, n int, out []T, err error) ([]T, error) {
 	if len(out) == n {
 		return out, err
@@ -62,8 +60,7 @@ func keyByKey[T any](op string, n int, out []T, err error) ([]T, error) {
 	return make([]T, n), err
 }
 
-// each runs one call per key and keeps going past failures: a batch is never
-// all or nothing.
+// each makes one call for each key and continues after failures: a batch is never all or nothing.
 func each[T any](keys []string, call func(i int) (T, error)) ([]T, error) {
 	out := make([]T, len(keys))
 	var errs []error

@@ -11,8 +11,8 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// scripted is a remote tier that answers by key and records its calls. Keys that
-// start with "bad" fail.
+// scripted is a remote tier that answers by key and records its calls. Keys that start with "bad"
+// fail.
 type scripted struct{ calls []string }
 
 var errBad = errors.New("bad key")
@@ -39,7 +39,7 @@ func (s *scripted) Fill(_ context.Context, key string, f tier.Fill) (bool, error
 
 func (s *scripted) Unlink(context.Context, ...string) error { return nil }
 
-// batching is a scripted tier with batches of its own.
+// batching is a scripted tier with batch methods.
 type batching struct{ scripted }
 
 func (b *batching) GetMany(_ context.Context, keys []string) ([][]byte, error) {
@@ -104,7 +104,7 @@ func TestBatchUsesBatcher(t *testing.T) {
 	}
 }
 
-// short is a Batcher whose answers are fewer, or more, than the keys.
+// short is a Batcher that returns fewer or more answers than keys.
 type short struct {
 	scripted
 	off int
@@ -131,14 +131,14 @@ func (s *short) FillMany(_ context.Context, keys []string, _ []tier.Fill) ([]boo
 	return out, s.err
 }
 
-// A Batcher that does not answer key by key has answered nothing: nobody can
-// tell which answer is whose.
+// A Batcher that does not return one answer for each key has answered nothing, because its
+// answers cannot be matched with keys.
 func TestBatcherOfWrongLength(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		off  int
 		err  error
-		said bool // the error is about the number
+		said bool // the error is an AnswersError
 	}{
 		{name: "one too few", off: -1, said: true},
 		{name: "none", off: -3, said: true},

@@ -15,8 +15,8 @@ type Kind byte
 // The kinds of frames.
 const (
 	Value Kind = 'V' // a value or a remembered absence
-	Lease Kind = 'L' // somebody is loading
-	Hold  Kind = 'H' // nobody may cache this key for a while
+	Lease Kind = 'L' // a process is loading the value
+	Hold  Kind = 'H' // no process may cache this key for a while
 )
 
 // Flags of a value frame.
@@ -24,9 +24,9 @@ type Flags uint8
 
 // The flags a value frame may carry.
 const (
-	Negative Flags = 1 << iota // the loader said there is none; the payload is an error code or empty
-	OwnStale                   // Stale and StaleIfError are the value's own, in place of the reader's policy
-	Unfresh                    // it was stored to be never fresh, although no part of it had expired
+	Negative Flags = 1 << iota // the loader returned "absent"; the payload is an error code or empty
+	OwnStale                   // the cell's Stale and StaleIfError replace the reader's policy
+	Unfresh                    // never fresh, although no part of it had expired when it was stored
 )
 
 // NonceSize is the length of a [Nonce] in bytes.
@@ -35,7 +35,7 @@ const NonceSize = 8
 // Nonce marks one claim or one fill of a cell. The zero Nonce means none.
 type Nonce [NonceSize]byte
 
-// NewNonce returns a fresh random nonce, never zero.
+// NewNonce returns a new random nonce, never zero.
 func NewNonce() Nonce {
 	for {
 		var n Nonce
@@ -49,14 +49,14 @@ func NewNonce() Nonce {
 // IsZero reports whether n is the zero nonce.
 func (n Nonce) IsZero() bool { return n == Nonce{} }
 
-// Places in the frame for scripts that run inside a remote tier's server.
+// Offsets in the frame, for scripts that run on a remote tier's server.
 const (
-	HeaderSize = 33 // length of the header; scripts rewrite nothing behind it
+	HeaderSize = 33 // length of the header; scripts rewrite only bytes before it
 	RefreshAt  = 25 // where RefreshUntil begins: eight bytes, big-endian, up to HeaderSize
 )
 
-// MaxTags is the most tags one cell carries. Of a value with more, the last is
-// invalidate.AnyTag, in the place of the rest.
+// MaxTags is the most tags that one cell carries. When a value has more, the last tag of its cell
+// is invalidate.AnyTag, in place of the rest.
 const MaxTags = 256
 
 const (
@@ -70,7 +70,7 @@ const (
 	offTags    = 46
 	offMore    = offTags + 1 // of a long frame
 	leaseSize  = 1 + NonceSize
-	tailSize   = 8 + 8 + 8 + 8 + 8 + 1 // behind the tags, up to the codec's id
+	tailSize   = 8 + 8 + 8 + 8 + 8 + 1 // between the tags and the codec's id
 	maxCodecID = 64
 )
 
@@ -82,11 +82,11 @@ var (
 	ErrChecksum  = fmt.Errorf("%w: wrong checksum", ErrCell)
 )
 
-// Cell is one frame, decoded. Times are unix milliseconds, rounded down, so that
-// a frame means the same to every reader.
+// Cell is one decoded frame. Times are unix milliseconds, rounded down, so every reader reads the
+// same values from a frame.
 type Cell struct {
 	Kind         Kind          // what the frame is
-	Nonce        Nonce         // not zero; what a Fill or a Claim is compared with
+	Nonce        Nonce         // not zero; compared with the nonce of a Fill or a Claim
 	ScopePos     uint64        // scope-log position before the load began
 	KeyPos       uint64        // key-log position before the load began
 	RefreshUntil int64         // ms of the tier's clock; a refresh claim is refused until then
@@ -95,13 +95,13 @@ type Cell struct {
 	HardAt       int64         // servable in any way until, unix ms
 	LoadedAt     int64         // when the load began, unix ms
 	LoadTime     time.Duration // at millisecond precision, at most ~49 days
-	Stale        time.Duration // how long it may be served beyond SoftAt; counts with OwnStale alone
-	StaleIfError time.Duration // how long beyond that in place of a failed load; likewise
-	Keep         time.Duration // how long beyond HardAt a load that replaces it may look at it; never served then
+	Stale        time.Duration // how long it may be served after SoftAt; only with OwnStale
+	StaleIfError time.Duration // how long after that in place of a failed load; only with OwnStale
+	Keep         time.Duration // how long after HardAt a load that replaces it may read it; it is not served then
 	Tags         []uint64      // hashes, at most MaxTags
 	Schema       uint64        // fingerprint of the value's type
 	Echo         uint64        // hash of the full key
-	Epoch        uint64        // id of the log's epoch that the positions are of; 0: of a clock, not of a log
+	Epoch        uint64        // id of the log's epoch of the positions; 0: the positions are of a clock
 	Codec        string        // id of the codec that wrote Payload
 	Payload      []byte
 }
@@ -114,8 +114,8 @@ func LeaseCell(n Nonce) []byte { return append([]byte{byte(Lease)}, n[:]...) }
 // HoldCell returns the frame of a hold that carries n.
 func HoldCell(n Nonce) []byte { return append([]byte{byte(Hold)}, n[:]...) }
 
-// Encode returns the frame of a value cell in a slice of its own. It is an
-// error to have more than [MaxTags] tags or a codec id of no or over 64 bytes.
+// Encode returns the frame of a value cell in a new slice. More than [MaxTags] tags are an error,
+// and so is a codec id that is empty or longer than 64 bytes.
 func (c *Cell) Encode() ([]byte, error) {
 	if len(c.Tags) > MaxTags {
 		return nil, fmt.Errorf("tier: encode cell: %d tags, at most %d", len(c.Tags), MaxTags)
@@ -156,9 +156,8 @@ func (c *Cell) Encode() ([]byte, error) {
 	return append(b, c.Payload...), nil
 }
 
-// ParseCell decodes a frame and checks it. Payload aliases b. It never panics
-// and allocates at most the tags' slice, and the codec's id unless it is one of this
-// library's.
+// ParseCell decodes a frame and checks it. Payload aliases b. ParseCell never panics. It
+// allocates only the slice of tags, and the codec's id unless that is one of this library's ids.
 func ParseCell(b []byte) (Cell, error) {
 	if len(b) < leaseSize {
 		return Cell{}, ErrTruncated
@@ -221,7 +220,7 @@ func ParseCell(b []byte) (Cell, error) {
 	return c, nil
 }
 
-// codecID returns b as a string, and makes none of the ids that most cells have.
+// codecID returns b as a string. It allocates nothing for the ids that most cells have.
 func codecID(b []byte) string {
 	for _, id := range [...]string{"json", "cbor", "raw", "json+snappy", "cbor+snappy", "raw+snappy", "json+deflate", "cbor+deflate", "raw+deflate"} {
 		if string(b) == id { // compares without an allocation
@@ -231,8 +230,8 @@ func codecID(b []byte) string {
 	return string(b)
 }
 
-// checksum covers header (which ends before the sum) and payload, but for the
-// two fields the remote tier rewrites in place.
+// checksum covers header (which ends before the sum) and payload, except for the two fields that
+// the remote tier rewrites in place.
 func checksum(header, payload []byte) uint32 {
 	s := crc32.Update(0, castagnoli, header[:offNonce])
 	s = crc32.Update(s, castagnoli, header[offScope:offRefresh])

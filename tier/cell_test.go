@@ -16,7 +16,7 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Places in the frame that tests take apart; see the doc of package tier.
+// Offsets in the frame that tests use; see the doc of package tier.
 const (
 	offNonce   = 1
 	offScope   = 9
@@ -48,7 +48,7 @@ func cells(t *rapid.T) tier.Cell {
 	u64, i64 := rapid.Uint64(), rapid.Int64()
 	flags := tier.Flags(rapid.SampledFrom([]byte{0, 1, 2, 3, 6, 255}).Draw(t, "flags"))
 	spans := rapid.SampledFrom([]time.Duration{0, time.Millisecond, 24 * time.Hour, math.MaxInt64})
-	if flags&tier.OwnStale == 0 { // a short frame has none
+	if flags&tier.OwnStale == 0 { // a short frame has no such fields
 		spans = rapid.Just(time.Duration(0))
 	}
 	return tier.Cell{
@@ -117,12 +117,13 @@ func TestCellLayout(t *testing.T) {
 		t.Errorf("header\n%x, want\n%x", got, want)
 	}
 	if got := string(b[len(want)+4:]); got != "the payload" {
-		t.Errorf("behind the checksum stands %q, want the payload", got)
+		t.Errorf("after the checksum is %q, want the payload", got)
 	}
 }
 
-// TestCellBitFlips: no flipped bit may pass for the value that was written. Those
-// in the nonce and the refresh time are the remote tier's own and harmless.
+// TestCellBitFlips: a frame with a flipped bit must not be taken for the written value. Flips in
+// the nonce and the refresh time are harmless, because the remote tier itself rewrites these
+// fields.
 func TestCellBitFlips(t *testing.T) {
 	for name, want := range map[string]tier.Cell{"short": example(), "long": long()} {
 		t.Run(name, func(t *testing.T) { testBitFlips(t, want) })
@@ -180,8 +181,8 @@ func TestCellTruncated(t *testing.T) {
 	}
 }
 
-// A refresh claim rewrites nonce and refresh time inside Redis, where nobody can
-// compute a checksum.
+// A refresh claim rewrites nonce and refresh time inside Redis, where no script can compute a
+// checksum.
 func TestCellRefreshRewrite(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := cells(t)
@@ -205,7 +206,7 @@ func TestCellRefreshRewrite(t *testing.T) {
 	})
 }
 
-// The ids of this library's codecs are known, so that a hit makes no string of them.
+// ParseCell knows the ids of this library's codecs, so a hit allocates no string for them.
 func TestCodecIDsAllocateNothing(t *testing.T) {
 	for _, plain := range []codec.Codec{codec.JSON, codec.CBOR, codec.Raw} {
 		for _, c := range []codec.Codec{plain, codec.Snappy(plain, 0), codec.Deflate(plain, 0)} {
@@ -250,8 +251,7 @@ func TestCellLimits(t *testing.T) {
 	}
 }
 
-// A short frame that says it has more tags than it can is refused even when the bytes are
-// there.
+// A short frame that claims more tags than it may have is refused, even when the bytes are there.
 func TestCellTooManyTagsInFrame(t *testing.T) {
 	c := example()
 	c.Payload = make([]byte, 4096)
@@ -294,8 +294,8 @@ func TestNonce(t *testing.T) {
 	}
 }
 
-// FuzzParseCell: whatever arrives is a cell or an error; a cell that is read can
-// be written again and reads the same.
+// FuzzParseCell: every input is a cell or an error. A cell that was read can be written again and
+// reads the same.
 func FuzzParseCell(f *testing.F) {
 	clean := encode(f, example())
 	f.Add(clean)

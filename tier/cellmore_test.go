@@ -14,7 +14,7 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-const sizeMore = 26 // what a long frame has more
+const sizeMore = 26 // the extra bytes of a long frame
 
 func long() tier.Cell {
 	c := example()
@@ -23,7 +23,7 @@ func long() tier.Cell {
 	return c
 }
 
-// The layout of long frames is a contract with other versions, as that of short ones.
+// The layout of long frames is a contract with other versions, like the layout of short ones.
 func TestLongCellLayout(t *testing.T) {
 	b := encode(t, long())
 	head := encode(t, example())[:offFlags]
@@ -40,8 +40,8 @@ func TestLongCellLayout(t *testing.T) {
 	}
 }
 
-// Only a cell that says what a short frame cannot has a long one. The release before takes
-// byte 46 for the number of tags and refuses more than 64, so it refuses every long frame.
+// Only a cell that a short frame cannot express has a long one. The previous release takes byte
+// 46 for the number of tags and refuses more than 64, so it refuses every long frame.
 func TestCellsAreLongAtNeed(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -72,7 +72,7 @@ func TestCellsAreLongAtNeed(t *testing.T) {
 	}
 }
 
-// What Encode does not write is no frame, even with the right checksum.
+// Bytes that Encode does not write are not a frame, even with the right checksum.
 func TestLongCellRefused(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -89,7 +89,7 @@ func TestLongCellRefused(t *testing.T) {
 		{"short, with what needs a long one", example(), func(b []byte) { b[offFlags] |= byte(tier.OwnStale) }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			tc.cell.Payload = make([]byte, 8*tier.MaxTags+1000) // so that nothing is truncated
+			tc.cell.Payload = make([]byte, 8*tier.MaxTags+1000) // long enough that nothing is truncated
 			b := encode(t, tc.cell)
 			if tc.change != nil {
 				tc.change(b)
@@ -103,7 +103,7 @@ func TestLongCellRefused(t *testing.T) {
 	}
 }
 
-// sign makes the checksum right that stands at a place.
+// sign corrects the checksum at a place.
 func sign(b []byte, at int) {
 	table := crc32.MakeTable(crc32.Castagnoli)
 	s := crc32.Update(0, table, b[:offNonce])

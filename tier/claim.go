@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ErrNonce refuses a claim or a fill that carries the zero nonce, which means none.
+// ErrNonce refuses a claim or a fill with the zero nonce.
 var ErrNonce = errors.New("tier: zero nonce")
 
 // Act is what a claim or a fill does to a frame.
@@ -18,23 +18,23 @@ type Act uint8
 const (
 	Keep  Act = iota // leave it as it is
 	Put              // store Change.Frame, which lives for Change.TTL from now
-	Patch            // store Change.Frame, and leave the moment when it expires as it is
+	Patch            // store Change.Frame, and keep its expiry
 	Drop             // remove it
 )
 
-// Change is what becomes of the frame under a key. The zero Change keeps it.
+// Change is the change to the frame under a key. The zero Change keeps the frame.
 type Change struct {
 	Act   Act           // zero: the frame is kept
 	Frame []byte        // of a Put or a Patch: the whole frame, which belongs to the caller
 	TTL   time.Duration // of a Put: in whole milliseconds, at least one
 }
 
-// Over decides about a claim of a key where frame stands, nil for none, by the rules of
-// [Remote]. Now is the tier's clock. The answer is for the claim's caller, once the
-// change is made. The zero Nonce is [ErrNonce]; there is no other error.
+// Over decides about a claim of a key by the rules of [Remote]. Frame is the current frame, nil
+// for none. Now is the time of the tier's clock. The answer is for the claim's caller, after the
+// change is made. The zero Nonce returns [ErrNonce]; there is no other error.
 //
-// The tier makes the change only if frame still stands there. Otherwise it reads what
-// does and asks Over again. Over never changes frame.
+// The tier makes the change only if frame is still there. Otherwise it reads the current frame and
+// calls Over again. Over never changes frame.
 func (c Claim) Over(frame []byte, now time.Time) (Change, Claimed, error) {
 	kind, nonce := Head(frame)
 	granted := Claimed{Granted: true}
@@ -46,8 +46,8 @@ func (c Claim) Over(frame []byte, now time.Time) (Change, Claimed, error) {
 	case nonce == c.Nonce: // repeated, or renewed by a long load
 		return c.renew(frame, now), granted, nil
 	case c.Seen == c.Nonce:
-		// A renewal of what is gone. Its load may be older than the removal, so the
-		// claim must not come back.
+		// This is the renewal of a removed claim. Its load may be older than the removal, so
+		// the claim must not come back.
 		return Change{}, Claimed{}, nil
 	case c.Refresh:
 		if nonce.IsZero() || nonce != c.Seen || !refreshable(frame) || refreshUntil(frame) >= now.UnixMilli() {
@@ -60,7 +60,7 @@ func (c Claim) Over(frame []byte, now time.Time) (Change, Claimed, error) {
 	return Change{}, Claimed{Cell: bytes.Clone(frame)}, nil
 }
 
-// renew starts the lease of a claim that stands again.
+// renew restarts the lease of a claim that is still there.
 func (c Claim) renew(frame []byte, now time.Time) Change {
 	switch kind, _ := Head(frame); {
 	case kind == Lease:
@@ -80,9 +80,9 @@ func (c Claim) patch(frame []byte, now time.Time) Change {
 	return Change{Act: Patch, Frame: frame}
 }
 
-// Over decides about a fill of a key where frame stands, nil for none, by the rules of
-// [Remote]. It reports whether the frame is stored, or the claim given back. The zero
-// Nonce is [ErrNonce]; there is no other error. See [Claim.Over] for how to use it.
+// Over decides about a fill of a key by the rules of [Remote]. Frame is the current frame, nil
+// for none. It reports whether the frame is stored, or the claim released. The zero Nonce returns
+// [ErrNonce]; there is no other error. See [Claim.Over] for how to use it.
 func (f Fill) Over(frame []byte) (Change, bool, error) {
 	kind, nonce := Head(frame)
 	switch {
@@ -102,8 +102,8 @@ func (f Fill) Over(frame []byte) (Change, bool, error) {
 	return Change{}, false, nil
 }
 
-// Head returns the kind and the nonce of a frame. Both are zero for fewer than nine
-// bytes, whatever they are: any claim may overwrite such a frame.
+// Head returns the kind and the nonce of a frame. Both are zero for fewer than nine bytes,
+// because any claim may overwrite such a frame.
 func Head(frame []byte) (Kind, Nonce) {
 	if len(frame) < leaseSize {
 		return 0, Nonce{}
@@ -123,7 +123,7 @@ func refreshUntil(frame []byte) int64 {
 // lifetime rounds up to whole milliseconds, at least one.
 func lifetime(d time.Duration) time.Duration {
 	if d > math.MaxInt64-time.Millisecond {
-		return d.Truncate(time.Millisecond) // nothing to round up to
+		return d.Truncate(time.Millisecond) // rounding up would overflow
 	}
 	return max((d + time.Millisecond - 1).Truncate(time.Millisecond), time.Millisecond)
 }

@@ -28,7 +28,7 @@ func valueOf(t testing.TB, n tier.Nonce, until int64) []byte {
 	return encode(t, c)
 }
 
-// garbage returns a frame of a kind that nobody writes.
+// garbage returns a frame of an unknown kind.
 func garbage(n tier.Nonce, more int) []byte {
 	return append(append([]byte{'?'}, n[:]...), make([]byte, more)...)
 }
@@ -192,7 +192,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// The tier of the example keeps every rule.
+// The tier of the example obeys every rule.
 func TestExample(t *testing.T) {
 	tiertest.TestRemoteInBubble(t, func(*testing.T) tier.Remote { return new(shelf) })
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// shelf is a whole remote tier. Its sync.Map stands for any store that can read a row
-// and replace it if nobody else did, such as a table whose rows have a version.
+// shelf is a complete remote tier. Its sync.Map stands for any store that can read a row and
+// replace it if it has not changed, such as a table whose rows have a version.
 type shelf struct{ rows sync.Map }
 
 type row struct {
@@ -19,7 +19,7 @@ type row struct {
 	ends  time.Time
 }
 
-// read returns the frame under key, and the row for swap to compare with.
+// read returns the frame under key, and the row that swap compares.
 func (s *shelf) read(key string) (frame []byte, was any) {
 	was, _ = s.rows.Load(key)
 	if r, ok := was.(*row); ok && time.Now().Before(r.ends) {
@@ -28,7 +28,7 @@ func (s *shelf) read(key string) (frame []byte, was any) {
 	return nil, was
 }
 
-// swap makes a change if was still stands there.
+// swap makes a change if was is still there.
 func (s *shelf) swap(key string, was any, ch tier.Change) bool {
 	next := &row{frame: ch.Frame}
 	switch ch.Act {
@@ -82,8 +82,8 @@ func (s *shelf) Unlink(ctx context.Context, keys ...string) error {
 	return ctx.Err()
 }
 
-// A remote tier on a store of one's own. Package tiertest checks it by one line in a
-// test: tiertest.TestRemote(t, func(*testing.T) tier.Remote { return new(shelf) })
+// A remote tier on your own store. One line of a test checks it with package tiertest:
+// tiertest.TestRemote(t, func(*testing.T) tier.Remote { return new(shelf) })
 func Example() {
 	ctx := context.Background()
 	var remote tier.Remote = new(shelf)

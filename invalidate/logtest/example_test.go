@@ -10,8 +10,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// Two processes on one log: what the first appends, the second finds behind its
-// cursor, until the server loses something.
+// Two processes on one log. The second finds the first one's append after its cursor, until the
+// server loses records.
 func ExampleMemory() {
 	ctx := context.Background()
 	server := logtest.NewMemory(logtest.MemoryConfig{})
@@ -35,7 +35,7 @@ func ExampleMemory() {
 	// the next Sync starts another: true 2
 }
 
-// A process whose connection breaks behind its append.
+// A process whose connection breaks after its append.
 func ExampleFaulty() {
 	ctx := context.Background()
 	server := logtest.NewMemory(logtest.MemoryConfig{})
@@ -50,7 +50,7 @@ func ExampleFaulty() {
 	// connection reset but there are 2 records
 }
 
-// The suite is called from a test of one's own log.
+// Call the suite from a test of your own log.
 func ExampleTestLog() { //nolint:testableexamples // it needs a *testing.T to run
 	_ = func(t *testing.T) { // func TestMyLog(t *testing.T)
 		logtest.TestLog(t, func(t *testing.T) func() invalidate.Log {

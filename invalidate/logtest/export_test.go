@@ -1,4 +1,4 @@
 package logtest
 
-// TransactionalInBubble is TestTransactional where waiting takes no time.
+// TransactionalInBubble is TestTransactional in a bubble, where waiting takes no time.
 var TransactionalInBubble = transactionalInBubble

@@ -30,8 +30,8 @@ func TestFaultyWithoutFaultsKeepsTheContract(t *testing.T) {
 	})
 }
 
-// newFaulty returns a log of one record in each sequence, one process's faulty
-// view of it, and the cursor at its end.
+// newFaulty returns a log of one record in each sequence, one process's faulty view of it, and
+// the cursor at its end.
 func newFaulty(t *testing.T) (*logtest.Memory, *logtest.Faulty, invalidate.Cursor) {
 	t.Helper()
 	m := logtest.NewMemory(logtest.MemoryConfig{Bound: 4 * time.Second})
@@ -93,7 +93,7 @@ func TestFaultyDelay(t *testing.T) {
 			t.Errorf("Sync = %v, want %v", err, context.DeadlineExceeded)
 		}
 		if keys, _ := m.Len(); keys != 3 {
-			t.Errorf("log holds %d keys, want 3: the call that was given up never got there", keys)
+			t.Errorf("log holds %d keys, want 3: the cancelled call must not reach the log", keys)
 		}
 	})
 }
@@ -102,7 +102,7 @@ func TestFaultyHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, f, at := newFaulty(t)
 		f.Hang(true)
-		f.Hang(true, logtest.Sync) // again, on top
+		f.Hang(true, logtest.Sync) // again, while it hangs
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		if _, err := f.Tail(ctx, invalidate.Cursor{}); !errors.Is(err, context.DeadlineExceeded) {
@@ -121,7 +121,7 @@ func TestFaultyHang(t *testing.T) {
 	})
 }
 
-// A Tail that waits inside when a fault begins must not be a hole in it.
+// A fault also applies to a Tail that is already waiting inside.
 func TestFaultsReachATailUnderWay(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -216,7 +216,7 @@ func TestFaultyHooks(t *testing.T) {
 		if len(before) != 2 || before[0] != logtest.Sync || before[1] != logtest.Tail {
 			t.Errorf("Before saw %v, want a Sync and a Tail", before)
 		}
-		f.After(func(context.Context, logtest.Op, invalidate.Append) { t.Error("After of a call that never got there") })
+		f.After(func(context.Context, logtest.Op, invalidate.Append) { t.Error("After of a call that never arrived") })
 		f.Fail(errBoom)
 		_, _ = f.Sync(t.Context(), at, both(4))
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Validate validates the log inside, if it can be.
+// Validate validates the inner log, if that has a Validate method.
 func (f *Faulty) Validate() error {
 	if v, ok := f.inner.(interface{ Validate() error }); ok {
 		return v.Validate()
@@ -17,7 +17,7 @@ func (f *Faulty) Validate() error {
 	return nil
 }
 
-// Close closes the log inside, if it can be.
+// Close closes the inner log, if that has a Close method.
 func (f *Faulty) Close() error {
 	if c, ok := f.inner.(io.Closer); ok {
 		return c.Close()
@@ -25,10 +25,10 @@ func (f *Faulty) Close() error {
 	return nil
 }
 
-// Bound returns that of the inner log.
+// Bound returns the Bound of the inner log.
 func (f *Faulty) Bound() time.Duration { return f.inner.Bound() }
 
-// Sync syncs through the faults set.
+// Sync calls the inner Sync, with the faults that are set.
 func (f *Faulty) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 	if err := f.enter(ctx, Sync, a); err != nil {
 		return invalidate.Page{}, err
@@ -37,7 +37,7 @@ func (f *Faulty) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Ap
 	return f.leave(ctx, Sync, a, page, err)
 }
 
-// Tail waits through the faults set.
+// Tail calls the inner Tail, with the faults that are set.
 func (f *Faulty) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
 	if err := f.enter(ctx, Tail, invalidate.Append{}); err != nil {
 		return invalidate.Page{}, err
@@ -49,7 +49,7 @@ func (f *Faulty) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Pag
 	return f.leave(ctx, Tail, invalidate.Append{}, page, err)
 }
 
-// enter counts a call and makes it suffer. It returns the error to answer with.
+// enter counts a call and applies the faults before it. It returns the error to answer with.
 func (f *Faulty) enter(ctx context.Context, op Op, a invalidate.Append) error {
 	f.ops.Enter(op)
 	if before := f.before.Get(); before != nil {
@@ -64,7 +64,7 @@ func (f *Faulty) enter(ctx context.Context, op Op, a invalidate.Append) error {
 	return f.ops.Now(op).Err
 }
 
-// leave makes a reply suffer.
+// leave applies the faults to a reply.
 func (f *Faulty) leave(
 	ctx context.Context, op Op, a invalidate.Append, page invalidate.Page, err error,
 ) (invalidate.Page, error) {

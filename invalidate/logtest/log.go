@@ -9,16 +9,14 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// TestLog checks a log against every rule of [invalidate.Log], as a healthy
-// server keeps it. open is called by each subtest; it makes a fresh log, which
-// shares no record with any other, and returns a function that opens one more
-// handle on it, as another process would have. The handles share nothing but
-// the log, and have the same Bound; those with a Close method are closed at the
-// end of the subtest.
+// TestLog checks a log against every rule of [invalidate.Log], as a healthy server keeps it. Each
+// subtest calls open, which makes a fresh log that shares no record with any other. Open returns a
+// function that opens one more handle on that log, as another process would. The handles share only
+// the log, and have the same Bound. The suite closes handles that have a Close method at the end of
+// the subtest.
 //
-// The log must retain at least 5,000 records of each sequence, and its clock must
-// not be set back while the suite runs. Only a Tail that finds nothing makes the suite wait, for as long as
-// that Tail does.
+// The log must retain at least 5,000 records of each sequence, and its clock must not go back
+// while the suite runs. Only a Tail that finds nothing makes the suite wait, until it returns.
 func TestLog(t *testing.T, open func(t *testing.T) func() invalidate.Log) {
 	t.Helper()
 	for _, tc := range logTests {
@@ -26,9 +24,9 @@ func TestLog(t *testing.T, open func(t *testing.T) func() invalidate.Log) {
 	}
 }
 
-// TestLogInBubble is [TestLog] with each subtest in a testing/synctest bubble,
-// where waiting takes no time, and with checks of how Tail waits that need one.
-// The log must live in the process and leave no goroutine behind.
+// TestLogInBubble is [TestLog] with each subtest in a testing/synctest bubble, where waiting
+// takes no time. It also checks how Tail waits, which needs a bubble. The log must live in the
+// process and leave no goroutine behind.
 func TestLogInBubble(t *testing.T, open func(t *testing.T) func() invalidate.Log) {
 	t.Helper()
 	for _, tc := range slices.Concat(logTests, bubbleTests) {
@@ -59,7 +57,7 @@ var logTests = []subtest{
 	{"an append sent again is another record", alone(logResent)},
 	{"numbers are dense across handles", alone(logDense)},
 	{"numbers are dense under concurrent appends", alone(logConcurrent)},
-	{"a page starts behind the cursor", alone(logCursor)},
+	{"a page starts after the cursor", alone(logCursor)},
 	{"pages follow each other without loss or repeat", alone(logPaging)},
 	{"a caller ahead starts an epoch", alone(logAhead)},
 	{"a new epoch is appended to", alone(logNewEpoch)},
@@ -69,8 +67,8 @@ var logTests = []subtest{
 	{"slices have one owner", alone(logSlices)},
 	{"sync of a context that has ended", alone(logSyncContext)},
 	{"clock of the log", alone(logClock)},
-	{"tail returns what lies behind its cursor", alone(logTail)},
-	{"tail hears of another's appends", alone(logTailFollows)},
+	{"tail returns the records after its cursor", alone(logTail)},
+	{"tail returns the appends of another handle", alone(logTailFollows)},
 	{"tail of nothing", alone(logTailNothing)},
 	{"tail before the first sync", alone(logTailFirst)},
 	{"tail of a context that ends", alone(logTailContext)},
@@ -82,21 +80,21 @@ var bubbleTests = []subtest{
 	{"tail ends at once with its context", alone(bubbleTailContext)},
 }
 
-// alone is a subtest that needs no other log.
+// alone makes a subtest that needs no second log.
 func alone(test func(t *logTest)) func(*logTest, opener) {
 	return func(t *logTest, _ opener) { test(t) }
 }
 
-// patience is for what a healthy log answers soon; whoever takes longer fails.
+// patience is how long a healthy log may take. A slower log fails.
 const patience = 10 * time.Second
 
-// logTest is one subtest, and the log it tries.
+// logTest is one subtest, and the log that it tests.
 type logTest struct {
 	*testing.T
 	open func() invalidate.Log
 }
 
-// handle opens the log as one more process does.
+// handle opens the log as another process does.
 func (t *logTest) handle() invalidate.Log {
 	l := t.open()
 	switch c := l.(type) {

@@ -70,7 +70,7 @@ func last(records []invalidate.Record) invalidate.Record {
 	return records[len(records)-1]
 }
 
-// fences returns n of each sequence.
+// fences returns n fences for each sequence.
 func fences(n int) invalidate.Append {
 	var a invalidate.Append
 	for i := range n {
@@ -92,8 +92,8 @@ func logMaxFences(t *logTest) {
 	t.reader().wantLast(a)
 }
 
-// Neither sequence takes anything: a caller that splits what was refused and
-// appends it again must not be told half of it twice.
+// Neither sequence may take a record: a caller splits a refused append and sends it again, and must
+// not append half of it twice.
 func logTooMany(t *logTest) {
 	r, a := t.reader(), fences(invalidate.MaxFences+1)
 	for _, a := range []invalidate.Append{
@@ -141,7 +141,7 @@ func logResent(t *logTest) {
 	r := t.reader()
 	first, again := r.sync(bothAppend(1)), r.sync(bothAppend(1))
 	if again.Key != first.Key+1 || again.Scope != first.Scope+1 {
-		t.Errorf("an append sent again lands at %s and %s, want the places behind %s and %s",
+		t.Errorf("an append sent again lands at %s and %s, want the positions after %s and %s",
 			spell(again.Key), spell(again.Scope), spell(first.Key), spell(first.Scope))
 	}
 	r.wantLast(bothAppend(1))

@@ -6,8 +6,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// logAhead tries cursors that lie behind the log's end, which only a log that
-// has lost something can be shown.
+// logAhead tries cursors after the log's end. Only a log that has lost records sees such cursors.
 func logAhead(t *logTest) {
 	r := t.reader()
 	r.sync(bothAppend(1))
@@ -29,9 +28,8 @@ func logAhead(t *logTest) {
 	}
 }
 
-// tryAhead syncs at a cursor ahead of the log and appends a key. r, which knows
-// the log up to its end, must find one bump in each sequence behind that, and
-// the key.
+// tryAhead syncs at a cursor ahead of the log and appends a key. r knows the log up to its end.
+// It must find one bump in each sequence, and then the key.
 func (r *reader) tryAhead(name string, at invalidate.Cursor) {
 	r.t.Helper()
 	keys, scopes := len(r.keys), len(r.scopes)
@@ -51,26 +49,26 @@ func (r *reader) tryAhead(name string, at invalidate.Cursor) {
 		r.t.Fatalf("%s ahead: the append is at %s of a log that ends with %s and %s, want number 1 of the new epoch",
 			name, spell(page.Key), spell(r.at.Key), spell(r.at.Scope))
 	}
-	// The caller itself is shown the bump, also where it reads on from its cursor.
+	// The caller also gets the bump, even when it reads on from its cursor.
 	if !startsWith(page.Keys, r.keys[keys:], at.Key) || !startsWith(page.Scopes, r.scopes[scopes:], at.Scope) {
-		r.t.Fatalf("%s ahead: the caller is shown %+v and %+v, not what others are", name, page.Keys, page.Scopes)
+		r.t.Fatalf("%s ahead: the caller gets %+v and %+v, other callers get different records", name, page.Keys, page.Scopes)
 	}
 	r.wantLast(keyAppend(9))
 }
 
-// bumped checks n records whose first starts an epoch behind known.
+// bumped checks n records, the first of which starts an epoch above known.
 func bumped(records []invalidate.Record, n int, known uint32) error {
 	if len(records) != n || !records[0].Bump {
 		return fmt.Errorf("%+v appended, want a bump and %d records in all", records, n)
 	}
 	if e := records[0].At.Epoch(); e <= known {
-		return fmt.Errorf("bump into epoch %d, want one behind the caller's %d", e, known)
+		return fmt.Errorf("bump into epoch %d, want one above the caller's %d", e, known)
 	}
 	return nil
 }
 
-// startsWith says whether the page, read from a cursor, shows the bump; from the
-// zero cursor it starts with everything older.
+// startsWith reports whether a page that was read from at shows the bump. A page from the zero
+// cursor starts with everything older.
 func startsWith(page, news []invalidate.Record, at invalidate.Position) bool {
 	if at == 0 {
 		return true
@@ -94,17 +92,17 @@ func logNewEpoch(t *logTest) {
 		}
 		r.sync(invalidate.Append{})
 	}
-	other.sync(invalidate.Append{}) // was there before the bumps, and may be shown them in one page
+	other.sync(invalidate.Append{}) // read before the bumps, and may get them in one page
 	other.wantSame(r)
 	t.reader().wantSame(r)
 }
 
-// A log starts an epoch only where it has a reason: each costs every process
-// all that it knows.
+// A log starts an epoch only for a reason, because each epoch costs every process all that it
+// knows.
 func logBehind(t *logTest) {
 	r := t.reader()
 	r.sync(bothAppend(1))
-	before := r.at // of an epoch that is long over
+	before := r.at // of an epoch that ended long ago
 	for range 3 {
 		if _, err := r.log.Sync(t.Context(), invalidate.Cursor{Key: r.at.Key + 1}, invalidate.Append{}); err != nil {
 			t.Fatalf("Sync ahead = %v", err)
@@ -124,9 +122,8 @@ func logBehind(t *logTest) {
 	}
 }
 
-// logForeign tries cursors at places that the log has, with ids that it does not have:
-// those of a history that was put away. The log must not take the caller's history for
-// its own.
+// logForeign tries cursors at positions that the log has, with ids that it does not have: ids of
+// another history. The log must not take the caller's history for its own.
 func logForeign(t *logTest) {
 	r := t.reader()
 	r.sync(bothAppend(1))
@@ -148,14 +145,14 @@ func logForeign(t *logTest) {
 		}
 		r.sync(invalidate.Append{})
 		if r.at.Epoch == before.Epoch || r.at.Key.Epoch() <= before.Key.Epoch() || r.at.Scope.Epoch() != r.at.Key.Epoch() {
-			t.Fatalf("a caller with another %s: the log goes on at %+v behind %+v, want a new epoch", tc.what, r.at, before)
+			t.Fatalf("a caller with another %s: the log goes on at %+v after %+v, want a new epoch", tc.what, r.at, before)
 		}
 		r.wantLast(keyAppend(9))
 		r.sync(bothAppend(1))
 		middle = r.at
 		r.sync(bothAppend(2))
 	}
-	// What is not known is not compared.
+	// Unknown ids are not compared.
 	r.sync(invalidate.Append{})
 	at := r.at
 	at.KeyID, at.ScopeID, at.Epoch = 0, 0, 0
@@ -165,7 +162,7 @@ func logForeign(t *logTest) {
 	r.wantNothing()
 }
 
-// logIDs looks for an id that stands for two things.
+// logIDs looks for an id that two records share.
 func logIDs(t *logTest) {
 	r := t.reader()
 	for i := range 50 {

@@ -15,11 +15,11 @@ func logFirstSync(t *logTest) {
 		t.Errorf("first epoch = %d, want at least 1", e)
 	}
 	first.wantNothing()
-	t.reader().wantNew() // another handle finds what the first one started
+	t.reader().wantNew() // another handle finds the same epoch
 	first.wantNothing()
 }
 
-// wantNew checks that the log is one epoch without a record, alike in both
+// wantNew checks that the log is one epoch without a record, at the same position in both
 // sequences.
 func (r *reader) wantNew() {
 	r.t.Helper()
@@ -59,7 +59,7 @@ func logsApart(t *logTest, open opener) {
 	r.wantNothing()
 }
 
-// atOnce runs do once per reader, all at the same time.
+// atOnce runs do once for each reader, all at the same time.
 func (t *logTest) atOnce(readers []*reader, do func(r *reader, i int) error) {
 	t.Helper()
 	errs := make([]error, len(readers))
@@ -100,7 +100,7 @@ func logConcurrent(t *logTest) {
 	for range handles {
 		readers = append(readers, t.reader())
 	}
-	told := make([]map[invalidate.Position]int, handles) // by Sync, which fence is where
+	told := make([]map[invalidate.Position]int, handles) // the fence at each position, according to Sync
 	t.atOnce(readers, func(r *reader, i int) error {
 		told[i] = map[invalidate.Position]int{}
 		for j := range appends {
@@ -129,7 +129,7 @@ func logConcurrent(t *logTest) {
 	}
 }
 
-// toldRight says whether the records are where the appender was told.
+// toldRight reports whether the records are at the positions that Sync returned for them.
 func toldRight(records []invalidate.Record, told map[invalidate.Position]int) error {
 	found := 0
 	for _, rec := range records {
@@ -139,11 +139,11 @@ func toldRight(records []invalidate.Record, told map[invalidate.Position]int) er
 		}
 		found++
 		if len(rec.Fences) != 1 || rec.Fences[0].Hash != uint64(n) {
-			return fmt.Errorf("record %s is %+v, but its appender was told that it is number %d", spell(rec.At), rec.Fences, n)
+			return fmt.Errorf("record %s is %+v, but Sync returned this position for number %d", spell(rec.At), rec.Fences, n)
 		}
 	}
 	if found != len(told) {
-		return fmt.Errorf("%d of the positions told are in the log, want %d", found, len(told))
+		return fmt.Errorf("%d of the returned positions are in the log, want %d", found, len(told))
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Each sequence has a cursor of its own: keys may be read up to one place and
+// Each sequence has its own position in the cursor: a caller may know keys up to one place and
 // scopes up to another.
 func logCursor(t *logTest) {
 	r := t.reader()
@@ -19,7 +19,7 @@ func logCursor(t *logTest) {
 			late := &reader{t: t, log: r.log, at: invalidate.Cursor{Key: k.At, Scope: s.At, KeyID: k.ID, ScopeID: s.ID}}
 			late.sync(invalidate.Append{})
 			if late.at != r.at || len(late.keys) != behind(r.keys, k.At) || len(late.scopes) != behind(r.scopes, s.At) {
-				t.Fatalf("behind %s and %s there are %d keys and %d scopes, want %d and %d", spell(k.At), spell(s.At),
+				t.Fatalf("after %s and %s there are %d keys and %d scopes, want %d and %d", spell(k.At), spell(s.At),
 					len(late.keys), len(late.scopes), behind(r.keys, k.At), behind(r.scopes, s.At))
 			}
 		}
@@ -36,7 +36,7 @@ func behind(records []invalidate.Record, at invalidate.Position) int {
 	return n
 }
 
-// The sequences differ in length, so that one ends pages before the other.
+// The sequences differ in length, so one has fewer pages than the other.
 func logPaging(t *logTest) {
 	const appends = 2100
 	writer := t.reader()
@@ -48,7 +48,7 @@ func logPaging(t *logTest) {
 		writer.sync(a)
 	}
 	late := &reader{t: t, log: t.handle()}
-	page := late.sync(bothAppend(appends)) // is found at the end of the pages
+	page := late.sync(bothAppend(appends)) // comes at the end of the pages
 	if page.Key.N() != appends+1 {
 		t.Errorf("append from the start of a long log is at %s, want number %d", spell(page.Key), appends+1)
 	}
@@ -62,7 +62,7 @@ func logPaging(t *logTest) {
 	}
 }
 
-// What a log gave away or was given is its no more, and the other way round.
+// The log must not keep slices that it got, and must not share slices that it returned.
 func logSlices(t *logTest) {
 	r, a := t.reader(), bothAppend(1)
 	r.sync(a)
@@ -79,11 +79,11 @@ func logSlices(t *logTest) {
 		scribble(r.scopes)
 	}
 	next := t.reader()
-	next.sync(bothAppend(2)) // into capacity that a page may share
+	next.sync(bothAppend(2)) // into capacity that may be shared with a page
 	next.wantLast(bothAppend(2))
 }
 
-// scribble writes over whatever a page refers to.
+// scribble overwrites everything that a page refers to.
 func scribble(records []invalidate.Record) {
 	for i := range records {
 		for j := range records[i].Fences {
@@ -94,7 +94,7 @@ func scribble(records []invalidate.Record) {
 	}
 }
 
-// A day of grace: the log's clock need not be ours, but its unit is.
+// The log's clock may differ from ours by a day, but its unit may not.
 func logClock(t *logTest) {
 	r := t.reader()
 	for i := range 3 {

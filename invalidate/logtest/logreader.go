@@ -11,8 +11,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// reader follows a log from its start with one handle, judges every page it
-// gets and keeps every record.
+// reader follows a log from its start with one handle. It checks every page and keeps every record.
 type reader struct {
 	t            *logTest
 	log          invalidate.Log
@@ -54,7 +53,7 @@ func (r *reader) trySync(a invalidate.Append) (first invalidate.Page, err error)
 	}
 }
 
-// step is one Sync, whose page is judged and kept.
+// step runs one Sync, then checks and keeps its page.
 func (r *reader) step(a invalidate.Append) (invalidate.Page, error) {
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
@@ -69,7 +68,7 @@ func (r *reader) step(a invalidate.Append) (invalidate.Page, error) {
 	return page, r.take(page)
 }
 
-// tail calls Tail until it returns something, which is judged and kept.
+// tail calls Tail until it returns records, which tail checks and keeps.
 func (r *reader) tail() error {
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
@@ -79,15 +78,15 @@ func (r *reader) tail() error {
 		case err != nil:
 			return fmt.Errorf("Tail = %w", err)
 		case ctx.Err() != nil:
-			return fmt.Errorf("Tail found nothing behind %s and %s in %v", spell(r.at.Key), spell(r.at.Scope), patience)
+			return fmt.Errorf("Tail found nothing after %s and %s in %v", spell(r.at.Key), spell(r.at.Scope), patience)
 		case len(page.Keys)+len(page.Scopes) > 0:
 			return r.take(page)
 		}
-		_ = fault.Sleep(ctx, time.Millisecond) // in a bubble time passes only where everybody waits
+		_ = fault.Sleep(ctx, time.Millisecond) // in a bubble, time passes only while every goroutine waits
 	}
 }
 
-// included says whether what a Sync appended was in the pages up to the end.
+// included reports whether the records that a Sync appended were in the pages up to the end.
 func (r *reader) included(page invalidate.Page) error {
 	if page.Key > r.at.Key || page.Scope > r.at.Scope {
 		return fmt.Errorf("Sync appended %s and %s, but the log ends with %s and %s",
@@ -96,7 +95,7 @@ func (r *reader) included(page invalidate.Page) error {
 	return nil
 }
 
-// take judges a page and moves the cursor behind it.
+// take checks a page and moves the cursor after it.
 func (r *reader) take(page invalidate.Page) error {
 	if page.Bound != 0 && page.Bound < r.log.Bound() {
 		return fmt.Errorf("Page.Bound = %v, less than this handle's %v", page.Bound, r.log.Bound())
@@ -106,7 +105,7 @@ func (r *reader) take(page invalidate.Page) error {
 	}
 	r.now = max(r.now, page.Now)
 	if slices.ContainsFunc(append(page.Keys, page.Scopes...), func(rec invalidate.Record) bool { return rec.Bump }) {
-		r.at.Epoch = 0 // not known before both sequences are in one epoch
+		r.at.Epoch = 0 // not known until both sequences are in one epoch
 	}
 	if err := follow(&r.at.Key, &r.at.KeyID, page.Keys, page.Now); err != nil {
 		return fmt.Errorf("keys: %w", err)
@@ -121,13 +120,13 @@ func (r *reader) take(page invalidate.Page) error {
 	return nil
 }
 
-// caughtUp reports whether the reader is where another one is. A reader that only tails
-// does not know the epoch's id.
+// caughtUp reports whether the reader is at the position of another reader. A reader that only
+// tails does not know the epoch's id.
 func (r *reader) caughtUp(with *reader) bool {
 	return r.at.Key == with.at.Key && r.at.Scope == with.at.Scope
 }
 
-// ended judges where a page of Sync says that the log ends. A page of Tail says nothing.
+// ended checks the End of a page of Sync. A page of Tail has none.
 func (r *reader) ended(page invalidate.Page) error {
 	end := page.End
 	if end == (invalidate.Cursor{}) {
@@ -137,7 +136,7 @@ func (r *reader) ended(page invalidate.Page) error {
 		return fmt.Errorf("Page.End = %+v, want every id", end)
 	}
 	if end.Key.Epoch() != end.Scope.Epoch() || end.Key < r.at.Key || end.Scope < r.at.Scope {
-		return fmt.Errorf("Page.End = %+v, behind a page that ends at %+v", end, r.at)
+		return fmt.Errorf("Page.End = %+v, before the end of its page, %+v", end, r.at)
 	}
 	if (end.Key == r.at.Key && end.KeyID != r.at.KeyID) || (end.Scope == r.at.Scope && end.ScopeID != r.at.ScopeID) {
 		return fmt.Errorf("Page.End = %+v, and the records there are %+v", end, r.at)
@@ -148,16 +147,16 @@ func (r *reader) ended(page invalidate.Page) error {
 	return nil
 }
 
-// follow moves at and id over records, which must follow it without a gap.
+// follow moves at and id over records, which must come without a gap.
 func follow(at *invalidate.Position, id *uint64, records []invalidate.Record, now int64) error {
 	for _, rec := range records {
 		switch {
 		case rec.At <= *at:
-			return fmt.Errorf("record %s comes behind %s", spell(rec.At), spell(*at))
+			return fmt.Errorf("record %s comes after %s", spell(rec.At), spell(*at))
 		case rec.Damaged:
 			return fmt.Errorf("record %s is damaged", spell(rec.At))
 		case rec.ID == 0 || rec.ID == *id:
-			return fmt.Errorf("record %s: ID = %x behind a record of ID %x", spell(rec.At), rec.ID, *id)
+			return fmt.Errorf("record %s: ID = %x after a record of ID %x", spell(rec.At), rec.ID, *id)
 		case *id != 0 && rec.After != *id:
 			return fmt.Errorf("record %s: After = %x, want the ID of the record before, %x", spell(rec.At), rec.After, *id)
 		case rec.Bump != (rec.At.N() == 0):
@@ -165,9 +164,9 @@ func follow(at *invalidate.Position, id *uint64, records []invalidate.Record, no
 		case rec.Bump && rec.Prev != *at:
 			return fmt.Errorf("bump %s: Prev = %s, want %s", spell(rec.At), spell(rec.Prev), spell(*at))
 		case !rec.Bump && rec.At != *at+1:
-			return fmt.Errorf("record %s leaves a gap behind %s", spell(rec.At), spell(*at))
+			return fmt.Errorf("record %s leaves a gap after %s", spell(rec.At), spell(*at))
 		case !rec.Bump && rec.Prev != 0:
-			return fmt.Errorf("record %s is no bump: Prev = %s", spell(rec.At), spell(rec.Prev))
+			return fmt.Errorf("record %s is not a bump: Prev = %s", spell(rec.At), spell(rec.Prev))
 		case rec.Bump != (len(rec.Fences) == 0):
 			return fmt.Errorf("record %s: Bump = %v with %d fences", spell(rec.At), rec.Bump, len(rec.Fences))
 		case now != 0 && rec.Time > now:
@@ -178,7 +177,7 @@ func follow(at *invalidate.Position, id *uint64, records []invalidate.Record, no
 	return nil
 }
 
-// wantNothing checks that nobody appended since the reader's last sync.
+// wantNothing checks that nothing was appended since the reader's last sync.
 func (r *reader) wantNothing() {
 	r.t.Helper()
 	before := r.at
@@ -188,10 +187,10 @@ func (r *reader) wantNothing() {
 	}
 }
 
-// spell writes a position as epoch and number.
+// spell formats a position as epoch and number.
 func spell(p invalidate.Position) string { return fmt.Sprintf("%d-%d", p.Epoch(), p.N()) }
 
-// fenceOf returns a fence that can be told from others by n.
+// fenceOf returns a fence that is unique for n.
 func fenceOf(kind invalidate.Kind, n int) []invalidate.Fence {
 	return []invalidate.Fence{{Kind: kind, Hash: uint64(n)}}
 }
@@ -222,7 +221,7 @@ func (r *reader) wantSame(other *reader) {
 	}
 }
 
-// same tells two records apart, but for a time that one of them does not know.
+// same compares two records. It ignores Time when one of them has none.
 func same(a, b invalidate.Record) bool {
 	return a.At == b.At && a.ID == b.ID && a.After == b.After && a.Bump == b.Bump && a.Prev == b.Prev && slices.Equal(a.Fences, b.Fences) &&
 		(a.Time == b.Time || a.Time == 0 || b.Time == 0)

@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Nobody appends while these tails are called: what they find lies there.
+// No process appends during these tails: they find records that are already in the log.
 func logTail(t *logTest) {
 	writer := t.reader()
 	empty := writer.at
@@ -42,7 +42,7 @@ func logTailFollows(t *logTest) {
 				if _, err := r.trySync(a); err != nil {
 					return err
 				}
-				if i%5 == 0 { // let it wait for the next one again
+				if i%5 == 0 { // let the follower wait for the next append
 					select {
 					case <-steps:
 					case <-time.After(patience):
@@ -65,7 +65,7 @@ func logTailFollows(t *logTest) {
 	writer.wantSame(follower)
 }
 
-// soon runs do, which must be over within limit and some patience.
+// soon runs do, which must return within limit plus patience.
 func (t *logTest) soon(limit time.Duration, do func()) {
 	t.Helper()
 	over := make(chan struct{})
@@ -82,8 +82,8 @@ func (t *logTest) soon(limit time.Duration, do func()) {
 	}
 }
 
-// wantEmpty checks what Tail says when there is nothing: no record, and an error
-// at most where ctx has ended.
+// wantEmpty checks the result of a Tail that finds nothing: no record, and an error only when ctx
+// has ended.
 func (t *logTest) wantEmpty(ctx context.Context, page invalidate.Page, err error) {
 	t.Helper()
 	if err != nil && ctx.Err() == nil {
@@ -94,7 +94,7 @@ func (t *logTest) wantEmpty(ctx context.Context, page invalidate.Page, err error
 	}
 }
 
-// tailNothing calls Tail for at most d, where nothing is to be found.
+// tailNothing calls Tail for at most d, at a cursor with nothing after it.
 func (t *logTest) tailNothing(l invalidate.Log, at invalidate.Cursor, d time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -112,7 +112,7 @@ func logTailNothing(t *logTest) {
 	r.wantNothing()
 }
 
-// Only a Sync may start a log.
+// Only a Sync may start the first epoch.
 func logTailFirst(t *logTest) {
 	l := t.handle()
 	t.tailNothing(l, invalidate.Cursor{}, l.Bound()/4)

@@ -13,48 +13,47 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// What a [MemoryConfig] leaves zero.
+// The defaults of a [MemoryConfig].
 const (
 	DefaultBound  = 2 * time.Second
 	DefaultRetain = 100_000
 	DefaultLimit  = 1000
 )
 
-// Errors of [Memory.Sync] that no server behind a log is to blame for.
+// The errors of [Memory.Sync] that are the caller's fault, not the server's.
 var (
-	// ErrAppend refuses an append of more than [invalidate.MaxFences] fences to
-	// one sequence, or of a kind that belongs in the other.
+	// ErrAppend refuses an append of more than [invalidate.MaxFences] fences to one sequence,
+	// or of a kind that belongs to the other sequence.
 	ErrAppend = errors.New("logtest: bad append")
 
-	// ErrEpochs refuses a cursor in the last epoch a position can hold: no
-	// epoch could lie behind it.
+	// ErrEpochs refuses a cursor in the last epoch that a position can hold: no later epoch
+	// exists.
 	ErrEpochs = errors.New("logtest: no epoch is left")
 )
 
-// MemoryConfig is what a [Memory] is made of. The zero MemoryConfig is useful.
+// MemoryConfig configures a [Memory]. The zero MemoryConfig is useful.
 type MemoryConfig struct {
 	Bound  time.Duration // 0: DefaultBound
 	Retain int           // records kept of each sequence; 0: DefaultRetain
 	Limit  int           // records of each sequence in a page; 0: DefaultLimit
 }
 
-// Memory is a log in this process: two slices behind a mutex that keep every
-// rule of [invalidate.Log], and the rules of a log on Redis where those say
-// more. The number of an epoch is one above every number that the log or the
-// caller knows. Holds are rounded up to milliseconds.
+// Memory is a log in this process: two slices behind a mutex. It keeps every rule of
+// [invalidate.Log], and the stricter rules of a log on Redis. The number of an epoch is one above
+// every number that the log or the caller knows. Holds are rounded up to milliseconds.
 //
-// Share one Memory between several sets of tiers to play several processes; the
-// methods that play a server's mishaps are [Memory.Restart], [Memory.Restore],
-// [Memory.Lose], [Memory.Rewind], [Memory.Trim] and [Memory.Delete].
+// Share one Memory between several sets of tiers to simulate several processes. The methods that
+// simulate failures of a server are [Memory.Restart], [Memory.Restore], [Memory.Lose],
+// [Memory.Rewind], [Memory.Trim] and [Memory.Delete].
 //
-// The zero Memory is an empty log of a zero MemoryConfig. All methods may be
-// called concurrently. It has no goroutine; a Memory used in a testing/synctest
-// bubble must be used in that bubble only.
+// The zero Memory is an empty log with the zero MemoryConfig. All methods may be called
+// concurrently. It has no goroutine. Use a Memory of a testing/synctest bubble in that bubble
+// only.
 type Memory struct {
 	config MemoryConfig // never changes
 
 	mu    sync.Mutex // protects all below
-	run   int        // of the server; a dump carries that of the server it was made on
+	run   int        // number of the server; a dump has the number of its server
 	data  dump
 	bumps int           // epochs started
 	now   int64         // unix microseconds, last read; the log's clock never turns back
@@ -75,23 +74,23 @@ var _ invalidate.Log = (*Memory)(nil)
 // NewMemory returns an empty log.
 func NewMemory(config MemoryConfig) *Memory { return &Memory{config: config} }
 
-// Bound returns what the MemoryConfig says.
+// Bound returns the Bound of the MemoryConfig, or the default.
 func (m *Memory) Bound() time.Duration { return cmp.Or(m.config.Bound, DefaultBound) }
 
-// Sync appends a and returns what lies behind at. It fails when ctx is done,
-// with [ErrAppend] or with [ErrEpochs], and has appended nothing then.
+// Sync appends a and returns the records after at. It fails when ctx has ended, with [ErrAppend]
+// or with [ErrEpochs]. A Sync that fails has appended nothing.
 func (m *Memory) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 	return m.sync(ctx, m.Bound(), at, a)
 }
 
-// Tail waits for records behind at, and returns an empty page after a quarter
-// of Bound. It fails only when ctx is done.
+// Tail waits for records after at, and returns an empty page after a quarter of Bound. It fails
+// only when ctx has ended.
 func (m *Memory) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
 	return m.tail(ctx, m.Bound(), at)
 }
 
-// Handle returns the same log as a process sees it whose Bound is another, which
-// must be positive. Pages carry the largest Bound that has synced.
+// Handle returns the same log for a process with another Bound, which must be positive. Pages
+// carry the largest Bound that has synced.
 func (m *Memory) Handle(bound time.Duration) invalidate.Log { return handle{m, bound} }
 
 type handle struct {
@@ -134,9 +133,8 @@ func (m *Memory) sync(
 	return page, nil
 }
 
-// doubtfulLocked reports whether the log may have lost its end: another server
-// has it, it does not end where its meta data says, or a caller knows more, or
-// knows other records.
+// doubtfulLocked reports whether the log may have lost records: another server has it, it does
+// not end where its meta data says, or a caller knows more records, or other ones.
 func (m *Memory) doubtfulLocked(at invalidate.Cursor) bool {
 	d := &m.data
 	return d.epoch == 0 || d.run != m.run ||
@@ -146,7 +144,7 @@ func (m *Memory) doubtfulLocked(at invalidate.Cursor) bool {
 		(at.Epoch != 0 && at.Epoch != d.id && max(at.Key.Epoch(), at.Scope.Epoch()) == d.epoch)
 }
 
-// bumpLocked starts an epoch behind every position that the log or the caller knows.
+// bumpLocked starts an epoch above every position that the log or the caller knows.
 func (m *Memory) bumpLocked(at invalidate.Cursor, now int64) error {
 	d := &m.data
 	epoch := uint64(0)
@@ -156,7 +154,7 @@ func (m *Memory) bumpLocked(at invalidate.Cursor, now int64) error {
 		epoch = max(epoch, uint64(known)+1)
 	}
 	if epoch > math.MaxUint32 {
-		return fmt.Errorf("%w behind cursor %x, %x", ErrEpochs, uint64(at.Key), uint64(at.Scope))
+		return fmt.Errorf("%w after cursor %x, %x", ErrEpochs, uint64(at.Key), uint64(at.Scope))
 	}
 	m.bumps++
 	d.epoch, d.id, d.run = uint32(epoch), newID(), m.run

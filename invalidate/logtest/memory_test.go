@@ -15,8 +15,7 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// The suite must also work on the real clock, where other logs run it, and with
-// pages of any size.
+// The suite must also work on the real clock, where other logs run it, and with pages of any size.
 func TestMemoryOnTheRealClock(t *testing.T) {
 	for _, limit := range []int{1, 7} {
 		logtest.TestLog(t, func(*testing.T) func() invalidate.Log {
@@ -34,7 +33,7 @@ type closer struct {
 
 func (c closer) Close() error { *c.open--; return nil }
 
-// quietCloser has nothing to say when it is closed.
+// quietCloser has a Close without an error result.
 type quietCloser struct {
 	invalidate.Log
 	open *int

@@ -10,14 +10,13 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// sequence is one of the two sequences of a log. Its records are never changed,
-// so dumps may share them.
+// sequence is one of the two sequences of a log. Its records never change, so dumps may share them.
 type sequence struct {
 	records []invalidate.Record
-	end     invalidate.Position // where the meta data says that it ends
+	end     invalidate.Position // the end according to the meta data
 }
 
-// last returns where the sequence does end.
+// last returns the position where the sequence really ends.
 func (s *sequence) last() invalidate.Position {
 	if len(s.records) == 0 {
 		return 0
@@ -25,7 +24,7 @@ func (s *sequence) last() invalidate.Position {
 	return s.records[len(s.records)-1].At
 }
 
-// lastID returns the id of the last record, 0 when there is none.
+// lastID returns the id of the last record, 0 for an empty sequence.
 func (s *sequence) lastID() uint64 {
 	if len(s.records) == 0 {
 		return 0
@@ -33,13 +32,13 @@ func (s *sequence) lastID() uint64 {
 	return s.records[len(s.records)-1].ID
 }
 
-// foreign reports whether another record is where a caller knows one with that id.
+// foreign reports whether the record at a position has another id than the caller's.
 func (s *sequence) foreign(at invalidate.Position, id uint64) bool {
 	i, found := s.find(at)
 	return found && id != 0 && s.records[i].ID != id
 }
 
-// find returns the place of the record at a position, or of the next one.
+// find returns the index of the record at a position, or of the next one.
 func (s *sequence) find(at invalidate.Position) (i int, found bool) {
 	return slices.BinarySearchFunc(s.records, at, func(r invalidate.Record, at invalidate.Position) int {
 		return cmp.Compare(r.At, at)
@@ -53,7 +52,7 @@ func (s *sequence) trim(n int) {
 	s.records = s.records[max(0, len(s.records)-n):]
 }
 
-// behind returns copies of up to limit records behind at.
+// behind returns copies of up to limit records after at.
 func (s *sequence) behind(at invalidate.Position, limit int) (records []invalidate.Record, more bool) {
 	from, found := s.find(at)
 	if found {
@@ -101,13 +100,13 @@ func (m *Memory) tail(ctx context.Context, bound time.Duration, at invalidate.Cu
 	}
 }
 
-// look returns what lies behind at or, where that is nothing, what is closed
-// when there is something.
+// look returns the records after at. When there are none, it also returns a channel that the next
+// append closes.
 func (m *Memory) look(at invalidate.Cursor) (invalidate.Page, <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	page := m.pageLocked(at)
-	page.More, page.End = false, invalidate.Cursor{} // those are for a Sync to say
+	page.More, page.End = false, invalidate.Cursor{} // only a Sync returns these
 	if len(page.Keys)+len(page.Scopes) > 0 {
 		return page, nil
 	}
@@ -117,7 +116,7 @@ func (m *Memory) look(at invalidate.Cursor) (invalidate.Page, <-chan struct{}) {
 	return page, m.wake
 }
 
-// copied gives the reader slices of its own.
+// copied returns a deep copy, so that the reader owns its slices.
 func copied(records []invalidate.Record) []invalidate.Record {
 	out := slices.Clone(records)
 	for i := range out {
@@ -126,7 +125,7 @@ func copied(records []invalidate.Record) []invalidate.Record {
 	return out
 }
 
-// rounded gives the log a slice of its own, with holds in whole milliseconds.
+// rounded returns a copy for the log, with holds in whole milliseconds.
 func rounded(fences []invalidate.Fence) []invalidate.Fence {
 	out := slices.Clone(fences)
 	for i, f := range out {
@@ -137,7 +136,7 @@ func rounded(fences []invalidate.Fence) []invalidate.Fence {
 	return out
 }
 
-// check refuses what a record cannot hold.
+// check refuses fences that a record cannot hold.
 func check(a invalidate.Append) error {
 	if n := max(len(a.Keys), len(a.Scopes)); n > invalidate.MaxFences {
 		return fmt.Errorf("%w: %d fences for one record, at most %d", ErrAppend, n, invalidate.MaxFences)

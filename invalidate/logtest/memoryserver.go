@@ -6,7 +6,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Part names a key of those a server keeps a log under; see [Memory.Delete].
+// Part is one of the keys that hold a log on a server; see [Memory.Delete].
 type Part int
 
 // The parts of a log.
@@ -16,20 +16,20 @@ const (
 	Scopes             // the sequence of scopes
 )
 
-// Snapshot is what a server had at a moment: a dump on disk, or a replica that
-// hears no more. See [Memory.Restore].
+// Snapshot is the state of a server at one moment: a dump on disk, or a replica that no longer gets
+// updates. See [Memory.Restore].
 type Snapshot struct{ data dump }
 
-// Snapshot returns what the log holds now.
+// Snapshot returns the current state of the log.
 func (m *Memory) Snapshot() Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return Snapshot{m.data.clone()}
 }
 
-// Restore puts a new server in the place of the old, with what s holds: a
-// restart from an old dump, or a failover to a replica that lagged. Whatever was
-// appended since is lost, and the next Sync starts an epoch. s may be used again.
+// Restore replaces the server by a new one that holds s: a restart from an old dump, or a
+// failover to a replica that lagged. Records that were appended after s are lost, and the next
+// Sync starts an epoch. s may be used again.
 func (m *Memory) Restore(s Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -37,16 +37,16 @@ func (m *Memory) Restore(s Snapshot) {
 	m.run++
 }
 
-// Restart puts a new server in the place of the old that has lost nothing. It
-// cannot know, so the next Sync starts an epoch.
+// Restart replaces the server by a new one that has lost nothing. The new server cannot know
+// that, so the next Sync starts an epoch.
 func (m *Memory) Restart() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.run++
 }
 
-// Lose puts a new server in the place of the old, without the last n records of
-// each sequence. The next Sync starts an epoch.
+// Lose replaces the server by a new one, without the last n records of each sequence. The next Sync
+// starts an epoch.
 func (m *Memory) Lose(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,18 +54,17 @@ func (m *Memory) Lose(n int) {
 	m.run++
 }
 
-// Rewind takes the last n records of each sequence away behind the server's
-// back, its meta data included: whoever did it left no trace that the server could
-// see. The next Sync starts an epoch if its caller knows better, which it shows by
-// its position or by its ids; otherwise positions are used again.
+// Rewind removes the last n records of each sequence, and changes the meta data to match, so the
+// server sees no trace of it. The next Sync starts an epoch if its caller knows of lost records,
+// by its position or by its ids. Otherwise the log uses the positions again.
 func (m *Memory) Rewind(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.data.cut(n)
 }
 
-// Trim keeps the newest n records of each sequence. A reader that had not seen
-// the others finds a gap; where nothing is left, the next Sync starts an epoch.
+// Trim keeps the newest n records of each sequence. A reader that had not read the others finds a
+// gap. When nothing is left, the next Sync starts an epoch.
 func (m *Memory) Trim(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,8 +72,8 @@ func (m *Memory) Trim(n int) {
 	m.data.scopes.trim(n)
 }
 
-// Delete removes the given parts of the log, or all, as an eviction or a careless
-// hand does. The next Sync starts an epoch.
+// Delete removes the given parts of the log, or all, as an eviction or an operator may do. The
+// next Sync starts an epoch.
 func (m *Memory) Delete(parts ...Part) {
 	if len(parts) == 0 {
 		parts = []Part{Meta, Keys, Scopes}
@@ -94,21 +93,21 @@ func (m *Memory) Delete(parts ...Part) {
 	}
 }
 
-// Len returns how many records of each sequence the log holds, bumps included.
+// Len returns how many records of each sequence the log holds, including bumps.
 func (m *Memory) Len() (keys, scopes int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.data.keys.records), len(m.data.scopes.records)
 }
 
-// Bumps returns how many epochs were started, those that were lost included.
+// Bumps returns how many epochs were started, including lost ones.
 func (m *Memory) Bumps() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.bumps
 }
 
-// Records returns copies of what the log holds.
+// Records returns copies of the records that the log holds.
 func (m *Memory) Records() (keys, scopes []invalidate.Record) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -122,7 +121,7 @@ func (d *dump) cut(n int) {
 	}
 }
 
-// clone shares the records, which nobody changes, and not the slices.
+// clone copies the slices and shares the records, which never change.
 func (d dump) clone() dump {
 	d.keys.records = slices.Clone(d.keys.records)
 	d.scopes.records = slices.Clone(d.scopes.records)

@@ -31,7 +31,7 @@ func mustSync(t *testing.T, l invalidate.Log, at invalidate.Cursor, a invalidate
 	return page
 }
 
-// end returns the cursor behind a page.
+// end returns the cursor after a page.
 func end(p invalidate.Page) invalidate.Cursor {
 	return invalidate.Cursor{Key: p.Keys[len(p.Keys)-1].At, Scope: p.Scopes[len(p.Scopes)-1].At}
 }
@@ -42,8 +42,8 @@ func TestMemoryMishaps(t *testing.T) {
 		name       string
 		mishap     func(m *logtest.Memory)
 		byFresh    bool   // a caller that knows nothing starts an epoch
-		byKnowing  bool   // a caller that knows the end does
-		prevKey    uint32 // n of what the bump names
+		byKnowing  bool   // a caller that knows the end starts one
+		prevKey    uint32 // number of the record that the bump names
 		keys, scps int    // records left
 	}{
 		{"none", func(*logtest.Memory) {}, false, false, 0, 4, 4},
@@ -90,12 +90,11 @@ func wantBumped(t *testing.T, m *logtest.Memory, page invalidate.Page, prev uint
 	keys, scopes := m.Records()
 	b, s := keys[len(keys)-2], scopes[len(scopes)-2]
 	if !b.Bump || !s.Bump || b.At != s.At || b.Prev.N() != prev || page.Key != b.At+1 || page.Scope != b.At+1 {
-		t.Errorf("the log ends with %+v, want a bump behind number %d, and a record", keys[len(keys)-2:], prev)
+		t.Errorf("the log ends with %+v, want a bump after number %d, and a record", keys[len(keys)-2:], prev)
 	}
 }
 
-// Positions stay unique whatever the server went through, also when no time
-// passes in between.
+// Positions stay unique whatever happened to the server, also when no time passes in between.
 func TestMemoryNeverReusesAPosition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := logtest.NewMemory(logtest.MemoryConfig{})
@@ -132,7 +131,7 @@ func TestMemoryEpochs(t *testing.T) {
 			t.Errorf("epoch of an empty log whose caller knows 7 = %d, want 8", got)
 		}
 		m.Delete()
-		if got := epoch(invalidate.Cursor{}); got != 1 { // its id tells it from the first
+		if got := epoch(invalidate.Cursor{}); got != 1 { // its id differs from the first
 			t.Errorf("epoch of an empty log whose caller knows nothing = %d, want 1", got)
 		}
 		last := invalidate.Cursor{Key: invalidate.At(1<<32-1, 0)}

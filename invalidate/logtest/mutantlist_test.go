@@ -43,7 +43,7 @@ var fenceMutants = []named{
 	{"holds fewer fences", "a_record_holds_MaxFences", records(func(r *invalidate.Record) {
 		r.Fences = r.Fences[:min(len(r.Fences), invalidate.MaxFences-1)]
 	})},
-	{"cuts what is too much", tooMany, told(func(_ *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
+	{"cuts fences beyond the limit", tooMany, told(func(_ *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
 		a.Keys, a.Scopes = cut(a.Keys), cut(a.Scopes)
 	})},
 	{"appends the sequence that fits", tooMany, func(m *mutant) {
@@ -65,7 +65,7 @@ var fenceMutants = []named{
 	{"appends empty slices", "an_empty_append_appends_nothing", also(func(a *invalidate.Append) bool {
 		return a.Scopes != nil && len(a.Scopes) == 0
 	})},
-	{"swallows what is sent again", "an_append_sent_again_is_another_record", func(m *mutant) {
+	{"drops an append that is sent again", "an_append_sent_again_is_another_record", func(m *mutant) {
 		inner := m.sync
 		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 			if len(a.Keys) != 1 {
@@ -109,7 +109,7 @@ func cut(fences []invalidate.Fence) []invalidate.Fence {
 	return fences[:min(len(fences), invalidate.MaxFences)]
 }
 
-// also appends a record of scopes that nobody asked for, and does not tell.
+// also appends a record of scopes that was not requested, and does not return it.
 func also(when func(a *invalidate.Append) bool) func(m *mutant) {
 	return func(m *mutant) {
 		inner := m.sync

@@ -10,7 +10,7 @@ import (
 const (
 	firstSync = "first_sync_starts_an_epoch"
 	dense     = "numbers_are_dense_across_handles"
-	cursor    = "a_page_starts_behind_the_cursor"
+	cursor    = "a_page_starts_after_the_cursor"
 	paging    = "pages_follow_each_other_without_loss_or_repeat"
 	ahead     = "a_caller_ahead_starts_an_epoch"
 	newEpoch  = "a_new_epoch_is_appended_to"
@@ -47,13 +47,13 @@ var orderMutants = []named{
 			r.At--
 		}
 	})},
-	{"loses what the second appends", dense, loner},
+	{"loses the appends of the second handle", dense, loner},
 	{"hides what others append", dense, syncs(func(m *mutant, p *invalidate.Page) {
 		if m.handle == 2 {
 			p.Keys = slices.DeleteFunc(p.Keys, func(r invalidate.Record) bool { return r.At.N() == 1 })
 		}
 	})},
-	{"tells another's position", "numbers_are_dense_under_concurrent_appends", syncs(func(_ *mutant, p *invalidate.Page) {
+	{"returns the position of another append", "numbers_are_dense_under_concurrent_appends", syncs(func(_ *mutant, p *invalidate.Page) {
 		if p.Key.N()%7 == 5 {
 			p.Key--
 		}
@@ -66,7 +66,7 @@ var orderMutants = []named{
 			at.Key--
 		}
 	})},
-	{"skips one behind the cursor", cursor, syncs(func(_ *mutant, p *invalidate.Page) {
+	{"skips one after the cursor", cursor, syncs(func(_ *mutant, p *invalidate.Page) {
 		if len(p.Scopes) > 1 {
 			p.Scopes = p.Scopes[1:]
 		}
@@ -90,7 +90,7 @@ var orderMutants = []named{
 			at.Key--
 		}
 	})},
-	{"drops an append from afar", paging, told(func(m *mutant, at *invalidate.Cursor, a *invalidate.Append) {
+	{"drops an append of a caller far behind", paging, told(func(m *mutant, at *invalidate.Cursor, a *invalidate.Append) {
 		if m.ends().Key-at.Key > 1000 && at.Key == 0 && len(a.Keys) > 0 {
 			a.Keys = nil
 		}
@@ -101,7 +101,7 @@ func withoutBumps(records []invalidate.Record) []invalidate.Record {
 	return slices.DeleteFunc(records, func(r invalidate.Record) bool { return r.Bump })
 }
 
-// perHandle takes every new handle for a new server.
+// perHandle treats every new handle as a new server.
 func perHandle(m *mutant) {
 	inner, first := m.sync, true
 	m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
@@ -113,7 +113,7 @@ func perHandle(m *mutant) {
 	}
 }
 
-// loner tells the second handle that everything is well.
+// loner makes the second handle use another log.
 func loner(m *mutant) {
 	if m.handle == 2 {
 		m.sync, m.tail = m.everyone.log.Sync, m.everyone.log.Tail
@@ -185,7 +185,7 @@ var epochMutants = []named{
 			r.At += 3
 		}
 	})},
-	{"starts an epoch for whoever is behind", behind, told(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
+	{"starts an epoch for a caller behind", behind, told(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
 		if at.Key > 0 && at.Key < m.ends().Key {
 			m.log.Restart()
 		}

@@ -13,9 +13,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// A suite that never failed proves nothing. Each mutant breaks one rule, runs
-// the suite in a process of its own, and must be caught by the subtest that is
-// there for it.
+// A suite that never failed proves nothing. Each mutant breaks one rule and runs the suite in its
+// own process. The subtest for that rule must catch it.
 
 const mutantEnv = "LOGTEST_MUTANT"
 
@@ -27,8 +26,8 @@ func TestSuiteCatchesMutants(t *testing.T) {
 	catches(t, "TestMutant", caught)
 }
 
-// catches runs a test once per mutant, in a process of its own, and checks that the
-// subtest that is named beside the mutant fails. Every subtest has to catch one.
+// catches runs a test once for each mutant, in its own process, and checks that the subtest named
+// beside the mutant fails. Every subtest must catch a mutant.
 func catches(t *testing.T, test string, mutants map[string]string) {
 	t.Helper()
 	if testing.Short() {
@@ -60,7 +59,7 @@ func catches(t *testing.T, test string, mutants map[string]string) {
 	})
 }
 
-// subtests returns the names of the subtests of a test, as go test spells them.
+// subtests returns the names of a test's subtests in the spelling of go test.
 func subtests(t *testing.T, test string) []string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$", "-test.count=1", "-test.v")
@@ -81,7 +80,7 @@ func subtests(t *testing.T, test string) []string {
 	return names
 }
 
-// TestMutant is the other half of TestSuiteCatchesMutants.
+// TestMutant is the process of one mutant; see TestSuiteCatchesMutants.
 func TestMutant(t *testing.T) {
 	name := os.Getenv(mutantEnv)
 	if name == "" {
@@ -94,7 +93,7 @@ func TestMutant(t *testing.T) {
 		}
 	}
 	everyone := newServer()          // for the mutant that cannot tell logs apart
-	suite := logtest.TestLogInBubble // where the suite's patience takes no time
+	suite := logtest.TestLogInBubble // in a bubble the suite's patience takes no time
 	if name == hangs {
 		suite = logtest.TestLog
 	}
@@ -110,14 +109,14 @@ func TestMutant(t *testing.T) {
 	})
 }
 
-// sound names the mutant that is none.
+// sound names the process without a mutation.
 const sound = "sound"
 
-// server is what the handles of a mutant share.
+// server is shared by the handles of a mutant.
 type server struct {
 	log     *logtest.Memory
 	handles int
-	kept    sync.Map // whatever the mutant likes, by whatever key
+	kept    sync.Map // what a mutant keeps, by a key of its choice
 }
 
 func newServer() *server {
@@ -147,7 +146,7 @@ func (m *mutant) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Pag
 	return m.tail(ctx, at)
 }
 
-// ends returns the positions the log ends with.
+// ends returns the positions where the log ends.
 func (s *server) ends() invalidate.Cursor {
 	keys, scopes := s.log.Records()
 	var at invalidate.Cursor
@@ -160,7 +159,7 @@ func (s *server) ends() invalidate.Cursor {
 	return at
 }
 
-// told changes what a Sync is told.
+// told changes the arguments of a Sync.
 func told(change func(m *mutant, at *invalidate.Cursor, a *invalidate.Append)) func(*mutant) {
 	return func(m *mutant) {
 		inner := m.sync

@@ -11,15 +11,15 @@ import (
 
 const (
 	clock       = "clock_of_the_log"
-	tailBehind  = "tail_returns_what_lies_behind_its_cursor"
-	tailHears   = "tail_hears_of_another's_appends"
+	tailBehind  = "tail_returns_the_records_after_its_cursor"
+	tailHears   = "tail_returns_the_appends_of_another_handle"
 	tailNothing = "tail_of_nothing"
 	tailFirst   = "tail_before_the_first_sync"
 	tailContext = "tail_of_a_context_that_ends"
 	slicesOwner = "slices_have_one_owner"
 )
 
-// hangs is the one mutant that a bubble cannot hold: it never ends.
+// hangs is the only mutant that cannot run in a bubble: it never ends.
 const hangs = "tail hangs past its context"
 
 var ownerMutants = []named{
@@ -62,7 +62,7 @@ var ownerMutants = []named{
 	{"records of the future", clock, records(func(r *invalidate.Record) { r.Time += 1000 })},
 }
 
-// share lets every page have the same fences.
+// share returns the same fences with every page.
 func (m *mutant) share(records []invalidate.Record) {
 	for i, r := range records {
 		shared, _ := m.kept.LoadOrStore(r.At, r.Fences)
@@ -71,15 +71,15 @@ func (m *mutant) share(records []invalidate.Record) {
 }
 
 var tailMutants = []named{
-	{"tail hears keys only", tailBehind, tails(func(_ *mutant, p *invalidate.Page) { p.Scopes = nil })},
-	{"tail hears scopes only", tailBehind, tails(func(_ *mutant, p *invalidate.Page) { p.Keys = nil })},
-	{"tail hears what comes only", tailBehind, tailFrom(func(m *mutant, _ invalidate.Cursor) invalidate.Cursor { return m.ends() })},
+	{"tail returns keys only", tailBehind, tails(func(_ *mutant, p *invalidate.Page) { p.Scopes = nil })},
+	{"tail returns scopes only", tailBehind, tails(func(_ *mutant, p *invalidate.Page) { p.Keys = nil })},
+	{"tail returns later records only", tailBehind, tailFrom(func(m *mutant, _ invalidate.Cursor) invalidate.Cursor { return m.ends() })},
 	{"tail ignores its cursor", tailBehind, tailFrom(func(*mutant, invalidate.Cursor) invalidate.Cursor { return invalidate.Cursor{} })},
 	{"tail starts at its cursor", tailBehind, tailFrom(func(_ *mutant, at invalidate.Cursor) invalidate.Cursor {
 		return invalidate.Cursor{Key: at.Key, Scope: max(at.Scope, 1) - 1}
 	})},
 	{"tail is deaf", tailHears, tails(func(_ *mutant, p *invalidate.Page) { *p = invalidate.Page{} })},
-	{"tail hears the first sequence that has something", tailHears, tails(func(_ *mutant, p *invalidate.Page) {
+	{"tail returns the first sequence that has records", tailHears, tails(func(_ *mutant, p *invalidate.Page) {
 		if len(p.Keys) > 0 && p.Keys[0].At.N() > 9 {
 			p.Scopes = nil
 			p.Keys = p.Keys[1:]
@@ -98,7 +98,7 @@ var tailMutants = []named{
 			return p, err
 		}
 	}},
-	{"tail repeats itself for want of news", tailNothing, func(m *mutant) {
+	{"tail repeats old records", tailNothing, func(m *mutant) {
 		inner := m.tail
 		m.tail = func(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
 			p, err := inner(ctx, at)

@@ -10,52 +10,51 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Tx is one transaction of an application, on the database that a log is in. Its
-// methods are not called concurrently.
+// Tx is a transaction of an application, on the database that holds the log. Its methods are not
+// called concurrently.
 type Tx interface {
 	// Append adds an invalidation to the transaction.
 	Append(ctx context.Context, scopes ...invalidate.Scope) error
 
-	// Commit ends the transaction. What it appended is visible at once.
+	// Commit ends the transaction. Its appends are visible at once.
 	Commit() error
 
-	// Rollback ends the transaction as if it had not been.
+	// Rollback ends the transaction without any effect.
 	Rollback() error
 }
 
-// Transactional is a log that takes invalidations in an application's
-// transactions. Open and Begin are required. A subtest that needs one of the others
-// is skipped when that is zero.
+// Transactional is a log that takes invalidations in an application's transactions. Open and
+// Begin are required. A subtest that needs another function is skipped when that function is nil.
 type Transactional struct {
 	// Open makes a fresh log and returns a function that opens a handle on it, as for
 	// [TestLog]. Handles are [invalidate.CellUser]s.
 	Open func(t *testing.T) func() invalidate.Log
 
-	// Begin begins a transaction of the process that has the handle. It is called
+	// Begin begins a transaction of the process that has the handle. The suite calls it
 	// concurrently.
 	Begin func(ctx context.Context, log invalidate.Log) (Tx, error)
 
-	// OneWriter says that a transaction keeps all others from writing, and each Sync
-	// that has something to write. The suite never has two of them then.
+	// OneWriter says that an open transaction blocks all other writers, and each Sync that has
+	// something to write. Then the suite never opens two transactions at a time.
 	OneWriter bool
 
 	// Savepoint sets a savepoint and returns a function that rolls back to it.
 	Savepoint func(ctx context.Context, tx Tx) (rollback func() error, err error)
 
-	// Prepare is the first phase of a commit in two phases. The transaction's Commit and
-	// Rollback are the second phase from then on.
+	// Prepare is the first phase of a two-phase commit. Commit and Rollback of the transaction
+	// are then the second phase.
 	Prepare func(ctx context.Context, tx Tx) error
 
-	// Damage writes, in the transaction, an invalidation that nobody can read.
+	// Damage writes, in the transaction, an invalidation that cannot be read.
 	Damage func(ctx context.Context, tx Tx) error
 
-	// Drop takes the log's tables away.
+	// Drop removes the log's tables.
 	Drop func(ctx context.Context, log invalidate.Log) error
 }
 
-// TestTransactional checks that what a transaction appends shares its fate, and that
-// the cells of keys are removed before any process sees the record. It runs beside
-// [TestLog], which checks the rest.
+// TestTransactional checks that the invalidations of a transaction commit or roll back with it,
+// and that the cells of keys are removed before any process sees the record. Run [TestLog] as
+// well, which checks the rest.
 func TestTransactional(t *testing.T, db Transactional) {
 	t.Helper()
 	for _, tc := range txTests {
@@ -79,7 +78,7 @@ var txTests = []struct {
 }{
 	{"a commit reaches every process", txCommit},
 	{"a rollback leaves nothing", txRollback},
-	{"a savepoint rolled back takes its part", txSavepoint},
+	{"a savepoint rolled back drops its part", txSavepoint},
 	{"a prepared transaction waits for its second phase", txPrepared},
 	{"a sync returns commits and what it appends", txBoth},
 	{"a transaction of many scopes", txMany},
@@ -114,14 +113,14 @@ func newTxTest(t *testing.T, db Transactional) *txTest {
 		l := open()
 		u, ok := l.(invalidate.CellUser)
 		if !ok {
-			t.Fatal("a log with transactions has to be an invalidate.CellUser: nobody else removes the cells of their keys")
+			t.Fatal("a log with transactions must be an invalidate.CellUser, because it must remove the cells of their keys")
 		}
 		u.UseCells("logtest", c.remove)
 		return l
 	}}}
 }
 
-// begin begins a transaction, which is rolled back if the subtest ends before it does.
+// begin begins a transaction. It is rolled back at the end of the subtest if it is still open.
 func (t *txTest) begin(r *reader) *tx {
 	t.Helper()
 	x, err := t.tryBegin(r)
@@ -146,7 +145,7 @@ type tx struct {
 	over     bool
 }
 
-// try appends and commits, for goroutines.
+// try appends and commits, for use in goroutines.
 func (x *tx) try(scopes ...invalidate.Scope) error {
 	x.appended = append(x.appended, scopes...)
 	if err := x.Append(x.t.Context(), scopes...); err != nil {
@@ -180,7 +179,7 @@ func (x *tx) commit() {
 	x.t.must(x.tryCommit())
 }
 
-// write commits a transaction of the scopes.
+// write commits a transaction with the scopes.
 func (t *txTest) write(r *reader, scopes ...invalidate.Scope) {
 	t.Helper()
 	x := t.begin(r)
@@ -195,14 +194,14 @@ func (t *txTest) must(err error) {
 	}
 }
 
-// sync reads to the end of the log. Each cell that a record names has to be removed.
+// sync reads to the end of the log, and checks that the cells of all records were removed.
 func (t *txTest) sync(r *reader) {
 	t.Helper()
 	r.sync(invalidate.Append{})
 	t.must(t.cells.judge(r))
 }
 
-// wantSeen checks that the reader has records of the scopes.
+// wantSeen checks that the reader has records of all scopes.
 func (t *txTest) wantSeen(r *reader, scopes ...invalidate.Scope) {
 	t.Helper()
 	for _, s := range scopes {

@@ -14,13 +14,13 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// cells plays the remote tier of the handles of one log, and the source of what is in it.
-// A commit of a key makes its value new. A cell is claimed, then loaded, then filled;
-// removing it breaks the claim, so that the fill is refused.
+// cells simulates the remote tier of the handles of one log, and the source of its values. A
+// commit of a key makes its value new. A process claims a cell, loads the value, then fills the
+// cell. Removing the cell breaks the claim, so the fill is refused.
 type cells struct {
-	mu      sync.Mutex      // protects all below, but for the gaps while they run
-	source  map[string]bool // by key: committed, so its value is the new one
-	claims  map[string]bool // by key: the value that was loaded
+	mu      sync.Mutex      // protects all below; not held while a gap runs
+	source  map[string]bool // by key: committed, so its value is new
+	claims  map[string]bool // by key: the loaded value
 	filled  map[string]bool // by key: the value in its cell
 	removed map[uint64]bool // by hash: removed after the commit
 	holds   map[string]time.Duration
@@ -36,7 +36,7 @@ func newCells() *cells {
 	}
 }
 
-// remove is what the handles are told to remove cells with.
+// remove is the function that UseCells of the handles gets.
 func (c *cells) remove(ctx context.Context, keys []string, hold time.Duration) error {
 	c.gap(&c.before, keys)
 	if err := ctx.Err(); err != nil {
@@ -73,8 +73,8 @@ func (c *cells) gap(fn *func(keys []string), keys []string) {
 	}
 }
 
-// once has do run in the next call of remove, before it removes or afterwards. It returns
-// whether it has run.
+// once makes the next call of remove run do, at the given gap. The returned function reports
+// whether do was called.
 func (c *cells) once(gap *func(keys []string), do func()) (ran func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,14 +95,14 @@ func (c *cells) once(gap *func(keys []string), do func()) (ran func() bool) {
 	}
 }
 
-// breakWith has every removal fail from now on; nil ends it.
+// breakWith makes every removal fail with err; nil ends it.
 func (c *cells) breakWith(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fail = err
 }
 
-// committing says that the scopes may be committed from now on.
+// committing notes that the scopes may be committed from now on.
 func (c *cells) committing(scopes []invalidate.Scope) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,7 +120,7 @@ func (c *cells) claim(k string) {
 	c.claims[k] = c.source[k]
 }
 
-// fill stores what was loaded, if the claim still holds.
+// fill stores the loaded value, if the claim is still valid.
 func (c *cells) fill(k string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,7 +130,7 @@ func (c *cells) fill(k string) {
 	delete(c.claims, k)
 }
 
-// old reports whether a cell has the value that it had before the commit.
+// old reports whether a cell has the value from before the commit.
 func (c *cells) old(k string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,8 +144,8 @@ func (c *cells) holdOf(k string) time.Duration {
 	return c.holds[k]
 }
 
-// judge checks that of each key that the reader has a record of the cell was removed
-// before, or that a record of the scopes covers it.
+// judge checks every key of which the reader has a record. Its cell must have been removed
+// before, or a record of the scopes must cover it.
 func (c *cells) judge(r *reader) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,7 +176,7 @@ func (r *reader) covers(k string) bool {
 	return false
 }
 
-// keyScope returns a key that no other n has.
+// keyScope returns a key that is unique for n.
 func (t *txTest) keyScope(n int) invalidate.Scope {
 	t.Helper()
 	k, err := key.Space{Tenant: "t", Namespace: "n"}.Key(strconv.Itoa(n))

@@ -69,7 +69,7 @@ func txPrepared(t *txTest) {
 	t.must(t.db.Prepare(t.Context(), kept.Tx))
 	t.must(t.db.Prepare(t.Context(), dropped.Tx))
 	other.wantNothing()
-	t.write(r, tagScope(3)) // those that are prepared keep nobody waiting
+	t.write(r, tagScope(3)) // prepared transactions block no other
 	t.sync(other)
 	t.wantSeen(other, tagScope(3))
 	t.must(dropped.rollback())
@@ -94,7 +94,7 @@ func txBoth(t *txTest) {
 	writer.wantSame(other)
 }
 
-// More than one record holds, and more than one step removes.
+// The transaction needs more than one record, and more than one step that removes cells.
 func txMany(t *txTest) {
 	r := t.reader()
 	var scopes []invalidate.Scope
@@ -108,7 +108,7 @@ func txMany(t *txTest) {
 		missing -= len(rec.Fences)
 	}
 	if missing != 0 {
-		t.Errorf("of a transaction of %d scopes %d are missing in the log", len(scopes), missing)
+		t.Errorf("a transaction has %d scopes, and %d of them are missing in the log", len(scopes), missing)
 	}
 }
 
@@ -131,7 +131,7 @@ func txHold(t *txTest) {
 	}
 }
 
-// Strict would have to wait for a commit that has not happened.
+// Strict would wait for a commit that has not happened yet.
 func txRefused(t *txTest) {
 	r := t.reader()
 	for name, scopes := range map[string][]invalidate.Scope{
@@ -162,7 +162,7 @@ func txTail(t *txTest) {
 	writer.wantSame(follower)
 }
 
-// twoWriters skips the subtest where a second writer waits for the first.
+// twoWriters skips the subtest when a second writer would wait for the first.
 func (t *txTest) twoWriters() {
 	t.Helper()
 	if t.db.OneWriter {
@@ -185,8 +185,8 @@ func txReverse(t *txTest) {
 	t.wantSeen(r, t.keyScope(1), tagScope(1))
 }
 
-// A log that remembers up to where it has numbered everything must not pass by rows of
-// transactions that began before, whenever they commit and whenever they append.
+// A log may remember up to where it has numbered everything. It must not skip rows of
+// transactions that began before that point, whenever they append and commit.
 func txOld(t *txTest) {
 	t.twoWriters()
 	r, other := t.reader(), t.reader()

@@ -8,11 +8,11 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// A Sync reads the rows that were committed, has the cells of their keys removed, and
-// gives them their numbers. The removal is the gap between the two, in which a subtest
-// has other things happen.
+// A Sync reads the committed rows, removes the cells of their keys, and then numbers the rows.
+// The removal is the gap between reading and numbering. The subtests let other things happen in
+// that gap.
 
-// inGap has do run in the gap of the reader's next Sync, which it makes.
+// inGap runs a Sync of the reader, and runs do in its gap.
 func (t *txTest) inGap(r *reader, do func()) {
 	t.Helper()
 	ran := t.cells.once(&t.cells.before, do)
@@ -43,8 +43,8 @@ func txOldGap(t *txTest) {
 	t.wantSeen(b, t.keyScope(1), tagScope(1), t.keyScope(2), tagScope(2))
 }
 
-// A second process looks at the log while the first removes cells. A record that it
-// could see already would have no one to remove its cells if the first died now.
+// A second process reads the log while the first removes cells. It must not see the record yet:
+// if the first process died now, the cells would stay.
 func txOrder(t *txTest) {
 	writer, a, b := t.reader(), t.reader(), t.reader()
 	t.write(writer, t.keyScope(1), tagScope(1))
@@ -54,13 +54,13 @@ func txOrder(t *txTest) {
 	a.wantSame(b)
 }
 
-// Between all steps another process claims a cell, and fills it then or after any later
-// step. In the end no cell may have the value from before the commit.
+// Between all steps another process claims a cell, and fills it then or after a later step. At
+// the end no cell may have the value from before the commit.
 func txClaims(t *txTest) {
 	const begun, appended, committed, read, removed, numbered, steps = 0, 1, 2, 3, 4, 5, 6
 	r := t.reader()
 	text := func(claimed, filled int) string { return t.keyScope(claimed*steps + filled).Text() }
-	// step claims and fills what is due now, of the given keys or of all.
+	// step claims and fills the cells that are due now, of the given keys or of all.
 	step := func(now int, keys []string) {
 		for claimed := range now + 1 {
 			for filled := now; filled < steps; filled++ {
@@ -102,7 +102,7 @@ func txClaims(t *txTest) {
 	}
 }
 
-// The process dies before it has removed the cells, then after it has.
+// The process dies before it has removed the cells, and then after it has removed them.
 func txCrash(t *txTest) {
 	writer, b := t.reader(), t.reader()
 	for n, gap := range []*func([]string){&t.cells.before, &t.cells.after} {
@@ -120,10 +120,11 @@ func txCrash(t *txTest) {
 	}
 }
 
-// unread is a reader that has not read anything yet.
+// unread returns a reader that has not read anything yet.
 func (t *txTest) unread() *reader { return &reader{t: t.logTest, log: t.handle()} }
 
-// While cells cannot be removed a Sync may fail. If it does not, its records cover them.
+// While cells cannot be removed, a Sync may fail. If it does not fail, its records must cover the
+// cells.
 func txCovered(t *txTest) {
 	writer, a, b := t.reader(), t.reader(), t.reader()
 	t.cells.breakWith(errors.New("the remote tier is down"))

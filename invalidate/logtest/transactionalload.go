@@ -47,7 +47,7 @@ func txConcurrent(t *txTest) {
 	}
 }
 
-// writeMany commits transactions, and rolls every fifth back.
+// writeMany runs n transactions. It rolls back every fifth and commits the others.
 func (t *txTest) writeMany(r *reader, from, n int) error {
 	for i := from; i < from+n; i++ {
 		x, err := t.tryBegin(r)
@@ -73,8 +73,8 @@ func (t *txTest) follow(r *reader) error {
 	return t.cells.judge(r)
 }
 
-// What a damaged row named is not known, so its record gives up what is older. What was
-// committed beside it arrives, and so does what comes later.
+// A damaged row may name anything, so its record gives up everything older. Rows that were
+// committed beside it or later still arrive.
 func txDamaged(t *txTest) {
 	if t.db.Damage == nil {
 		t.Skip("Transactional.Damage is nil")
@@ -86,17 +86,17 @@ func txDamaged(t *txTest) {
 	x.commit()
 	t.write(writer, t.keyScope(2), tagScope(2))
 	if n := t.damaged(r); n == 0 {
-		t.Error("a row that nobody can read leaves no damaged record")
+		t.Error("an unreadable row leaves no damaged record")
 	}
 	t.wantSeen(r, t.keyScope(1), tagScope(1), t.keyScope(2), tagScope(2))
 	t.write(writer, t.keyScope(3), tagScope(3))
 	if n := t.damaged(r); n != 0 {
-		t.Errorf("a row that nobody can read leaves %d more damaged records in the next Sync", n)
+		t.Errorf("an unreadable row leaves %d more damaged records in the next Sync", n)
 	}
 	t.wantSeen(r, t.keyScope(3), tagScope(3))
 }
 
-// damaged reads to the end of the log, and returns how many damaged records there are.
+// damaged reads to the end of the log, and returns the number of damaged records.
 func (t *txTest) damaged(r *reader) (n int) {
 	t.Helper()
 	for {
@@ -117,8 +117,8 @@ func (t *txTest) damaged(r *reader) (n int) {
 	}
 }
 
-// A transaction that could not append must not commit, and a process that cannot read the
-// log must not trust what it has.
+// A transaction that could not append must not commit. A process that cannot read the log must
+// not trust what it has.
 func txDropped(t *txTest) {
 	if t.db.Drop == nil {
 		t.Skip("Transactional.Drop is nil")

@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// fakeDB is a database with an outbox of invalidations, in memory, and a log whose
-// followers number what is in the outbox. Its faults are what a mutant gets wrong.
+// fakeDB is a database with an outbox of invalidations, in memory, and a log whose followers
+// number the rows of the outbox. Its faults are the rules that a mutant breaks.
 type fakeDB struct {
 	faults faults
 	log    *logtest.Memory
@@ -64,7 +64,7 @@ func (db *fakeDB) transactional() logtest.Transactional {
 
 var errNoTables = errors.New("fake: no tables")
 
-// fakeHandle is the log as one process has it.
+// fakeHandle is the log as one process sees it.
 type fakeHandle struct {
 	db     *fakeDB
 	remove func(ctx context.Context, keys []string, hold time.Duration) error
@@ -99,7 +99,7 @@ func (h *fakeHandle) Tail(ctx context.Context, at invalidate.Cursor) (invalidate
 	return withDamage(p), err
 }
 
-// damage is the fence that a damaged record has in the Memory, which cannot hold one.
+// damage is the fence of a damaged record in the Memory, which cannot hold damaged records.
 var damage = invalidate.Fence{Kind: invalidate.KindTag, Hash: 0xdead}
 
 func withDamage(p invalidate.Page) invalidate.Page {
@@ -111,7 +111,7 @@ func withDamage(p invalidate.Page) invalidate.Page {
 	return p
 }
 
-// catchUp stages the rows, has the cells of their keys removed, and numbers them.
+// catchUp stages the rows, removes the cells of their keys, and numbers the rows.
 func (h *fakeHandle) catchUp(ctx context.Context) error {
 	db, f := h.db, &h.db.faults
 	rows, low, err := db.stage()
@@ -165,7 +165,7 @@ func (r fakeRow) hold() (hold time.Duration) {
 	return hold
 }
 
-// stage returns the rows without a number, and the oldest transaction that is open.
+// stage returns the rows without a number, and the oldest open transaction.
 func (db *fakeDB) stage() (rows []fakeRow, low int, err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -196,7 +196,7 @@ func (db *fakeDB) lowLocked() int {
 	return low
 }
 
-// number makes records of the rows that no other process has numbered.
+// number makes records of the rows that other processes have not numbered.
 func (db *fakeDB) number(ctx context.Context, rows []fakeRow, low int) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -252,7 +252,7 @@ func (db *fakeDB) forgetLocked(rows []fakeRow) {
 	}
 }
 
-// appendRecords appends as many records as it takes.
+// appendRecords appends as many records as needed.
 func (db *fakeDB) appendRecords(ctx context.Context, a invalidate.Append) error {
 	for len(a.Keys)+len(a.Scopes) > 0 {
 		k, s := min(len(a.Keys), invalidate.MaxFences), min(len(a.Scopes), invalidate.MaxFences)

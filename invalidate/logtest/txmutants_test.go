@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// What each mutant breaks, and the subtest that must catch it.
+// The mutants: what each breaks, and the subtest that must catch it.
 var txMutants = []struct {
 	name, caught string
 	faults       faults
@@ -37,7 +37,7 @@ var txMutants = []struct {
 	{"deletes what it stages", "a_process_dies_while_it_removes_cells", faults{forgetsStaged: true}},
 	{"numbers what it could not remove", "cells_that_cannot_be_removed_are_covered", faults{ignoresErrors: true}},
 	{"deletes as many rows as it staged", "many_writers_and_many_syncs", faults{deletesByCount: true}},
-	{"passes by damaged rows", damagedRow, faults{skipsDamaged: true}},
+	{"skips damaged rows", damagedRow, faults{skipsDamaged: true}},
 	{"keeps damaged rows", damagedRow, faults{keepsDamaged: true}},
 	{"stops at damaged rows", damagedRow, faults{stopsAtDamaged: true, keepsDamaged: true}},
 	{"appends without tables", noTables, faults{appendsNowhere: true}},
@@ -45,7 +45,7 @@ var txMutants = []struct {
 }
 
 const (
-	savepoint  = "a_savepoint_rolled_back_takes_its_part"
+	savepoint  = "a_savepoint_rolled_back_drops_its_part"
 	prepared   = "a_prepared_transaction_waits_for_its_second_phase"
 	refused    = "what_cannot_be_appended_is_refused"
 	oldValue   = "no_old_value_survives_in_a_cell"
@@ -61,7 +61,7 @@ func TestTransactionalCatchesMutants(t *testing.T) {
 	catches(t, "TestTransactionalMutant", caught)
 }
 
-// TestTransactionalMutant is the other half of TestTransactionalCatchesMutants.
+// TestTransactionalMutant is the process of one mutant; see TestTransactionalCatchesMutants.
 func TestTransactionalMutant(t *testing.T) {
 	name := os.Getenv(mutantEnv)
 	if name == "" {

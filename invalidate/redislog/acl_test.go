@@ -17,7 +17,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/redislog"
 )
 
-// user makes a user with rules and returns a client of it.
+// user makes a user with rules and returns a client that logs in as it.
 func user(t testing.TB, r *rig, rules ...any) *redis.Client {
 	t.Helper()
 	r.do(append([]any{"ACL", "SETUSER", "u" + r.prefix, "reset", "on", ">secret"}, rules...)...)
@@ -27,7 +27,7 @@ func user(t testing.TB, r *rig, rules ...any) *redis.Client {
 	return closed(t, redis.NewClient(opts))
 }
 
-// The documented rights are enough, also to repair what others wrote.
+// The documented rights are enough, also to repair what another program wrote.
 func TestLeastRights(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -51,7 +51,7 @@ func TestDeniedWrites(t *testing.T) {
 			t.Error("Sync without XADD = nil, want an error")
 		}
 	}
-	sound.wantQuiet() // and nothing deleted
+	sound.wantQuiet() // and nothing was deleted
 }
 
 func TestInfoDenied(t *testing.T) {
@@ -72,14 +72,13 @@ func TestInfoDenied(t *testing.T) {
 	}
 }
 
-// silent is a connection to a server that denies INFO to scripts, as some do:
-// scripts call a command that does not exist. It counts scripts that were not
-// sent right behind an INFO.
+// silent is a connection to a server that denies INFO to scripts: its scripts call a command that
+// does not exist. It counts scripts that were not sent directly after an INFO.
 type silent struct {
 	net.Conn
 	asked      bool
 	unverified *atomic.Int64
-	info       *atomic.Pointer[string] // what to ask for instead of INFO's section
+	info       *atomic.Pointer[string] // the section to ask for instead
 }
 
 func (c *silent) Write(b []byte) (int, error) {
@@ -122,7 +121,7 @@ func TestInfoDeniedToScripts(t *testing.T) {
 	sound.sync(both(1))
 	p.sync(both(2))
 	sound.wantNews(1)
-	sound.wantQuiet() // both ways lead to one run id
+	sound.wantQuiet() // both ways find the same run id
 	if n := c.unverified.Load(); n != 1 {
 		t.Errorf("%d scripts were sent without a run id just read, want the first", n)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Connections that die under appends: some are made twice, none is lost, and no
-// position is that of two records.
+// Connections break during appends. Some appends are made twice, none is lost, and no two records
+// have the same position.
 func TestKilledConnections(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, redistest.Args("--maxmemory", "0"))

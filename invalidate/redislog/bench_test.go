@@ -8,8 +8,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// BenchmarkSync compares a Sync with the shortest round trip there is, each on a
-// client with the same options.
+// BenchmarkSync compares a Sync with the shortest round trip, each on a client with the same
+// options.
 func BenchmarkSync(b *testing.B) {
 	r := newRig(b)
 	rdb := r.server.Client()
@@ -40,8 +40,7 @@ func BenchmarkSync(b *testing.B) {
 	}
 }
 
-// BenchmarkCatchUp is what a process that starts reads: a full log of default
-// size.
+// BenchmarkCatchUp reads a full log of the default size, as a process that starts does.
 func BenchmarkCatchUp(b *testing.B) {
 	r := newRig(b)
 	fill(b, r, 100_000)
@@ -55,7 +54,7 @@ func BenchmarkCatchUp(b *testing.B) {
 	}
 }
 
-// BenchmarkTail is a Tail that finds one record, and the append of it.
+// BenchmarkTail appends one record and reads it by a Tail.
 func BenchmarkTail(b *testing.B) {
 	r := newRig(b)
 	p, w := r.open(closed(b, redis.NewClient(r.server.Options()))), r.started(1)

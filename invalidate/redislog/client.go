@@ -10,15 +10,15 @@ import (
 	"github.com/twofold-go/twofold/internal/rediserr"
 )
 
-// poolSize is the most connections to one server. Two are in use, as a rule,
-// and no more than idle are kept. The pool stops dialling for a second when as
-// many dials as it has room for have failed, so it has room for a failover.
+// poolSize is the most connections to one server. Usually two are in use, and at most idle are
+// kept. After poolSize failed dials the pool stops dialling for a second, so poolSize leaves room
+// for a failover.
 const (
 	poolSize = 64
 	idle     = 4
 )
 
-// clusterClient is what is needed of a *redis.ClusterClient.
+// clusterClient is the part of *redis.ClusterClient that the log uses.
 type clusterClient interface {
 	redis.UniversalClient
 	Options() *redis.ClusterOptions
@@ -26,15 +26,15 @@ type clusterClient interface {
 	ReloadState(ctx context.Context)
 }
 
-// plan inspects the caller's client and returns how to make the control client
-// from it, or why it cannot serve. Types that embed a client of go-redis are as
-// good as the client itself; others hide where they send their commands.
+// plan inspects the caller's client. It returns how to make the control client from it, or why
+// the client is refused. A type that embeds a client of go-redis is as good as the client. Other
+// types hide where they send their commands.
 func plan(rdb redis.UniversalClient, bound time.Duration) (dial func() redis.UniversalClient, err error) {
 	if rediserr.IsNil(rdb) {
 		return nil, ErrNoClient
 	}
 	defer func() {
-		if recover() != nil { // a wrapper around no client
+		if recover() != nil { // a wrapper around a nil client
 			dial, err = nil, ErrNoClient
 		}
 	}()
@@ -59,13 +59,11 @@ func plan(rdb redis.UniversalClient, bound time.Duration) (dial func() redis.Uni
 	return nil, ErrClient
 }
 
-// sentinels is what go-redis puts for the address of a client that asks
-// Sentinels.
+// sentinels is the address that go-redis gives to a client that asks Sentinels.
 const sentinels = "FailoverClient"
 
-// single makes options those of a control client: it obeys deadlines, gives up
-// rather than retry, because the caller does, and never waits long enough to
-// outlive a lease.
+// single turns options into those of a control client. It obeys deadlines. It does not retry,
+// because the caller does. It never waits long enough to outlive a lease.
 func single(o *redis.Options, bound time.Duration) {
 	o.ContextTimeoutEnabled = true
 	o.MaxRetries = -1
@@ -74,20 +72,20 @@ func single(o *redis.Options, bound time.Duration) {
 	o.ReadTimeout, o.WriteTimeout = atMost(o.ReadTimeout, bound/4), atMost(o.WriteTimeout, bound/4)
 	o.PoolSize, o.MaxIdleConns, o.MinIdleConns, o.MaxActiveConns = poolSize, idle, 0, 0
 	o.MaxConcurrentDials, o.PipelinePoolSize, o.AutoPipelineOptions = 0, -1, nil
-	o.Limiter = nil // a tail that waits is no failure
+	o.Limiter = nil // a tail that waits is not a failure
 	o.PushNotificationProcessor = nil
 	o.MaintNotificationsConfig = noMaintenance()
 	if o.Addr == sentinels {
-		// Only the caller's client is told of a failover. A connection to a
-		// primary that nobody else can reach stays open and may take records, so
-		// none is used for longer than a lease lasts: the next asks a Sentinel.
+		// Only the caller's client learns of a failover. A connection to an old primary
+		// that other clients cannot reach stays open, and that primary may take records.
+		// So no connection is used for longer than a lease: the next one asks a Sentinel.
 		o.ConnMaxLifetime = atMost(o.ConnMaxLifetime, bound)
 		o.ConnMaxLifetimeJitter = 0
 	}
 }
 
-// cluster does the same as single for a cluster client, which follows
-// redirections and therefore retries a little.
+// cluster does the same as single for a cluster client. Such a client follows redirections, so it
+// retries a little.
 func cluster(o *redis.ClusterOptions, bound time.Duration) {
 	o.ContextTimeoutEnabled = true
 	o.MaxRetries, o.MaxRedirects = -1, 3
@@ -108,7 +106,7 @@ func noMaintenance() *maintnotifications.Config {
 	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
-// atMost returns d, or limit where d is longer or none at all.
+// atMost returns d, or limit when d is longer or not positive.
 func atMost(d, limit time.Duration) time.Duration {
 	if d <= 0 || d > limit {
 		return limit

@@ -11,7 +11,7 @@ import (
 // MaxPrefix is the longest [Config.Prefix] in bytes.
 const MaxPrefix = 128
 
-// What a [Config] leaves zero, and its limits.
+// The defaults and limits of a [Config].
 const (
 	DefaultBound = 2 * time.Second
 	MinBound     = 100 * time.Millisecond
@@ -25,25 +25,24 @@ const (
 
 // Config says how a [Log] uses Redis.
 type Config struct {
-	// Prefix starts every key, in braces. Caches that share a server and not
-	// their values need different ones. It must have 1 to MaxPrefix bytes, and no
-	// braces.
+	// Prefix starts every key, in braces. Caches that share a server but not their values
+	// need different prefixes. It must have 1 to MaxPrefix bytes, and no braces.
 	Prefix string
 
-	// Bound is how long a process may trust what it knows after a Sync, between
-	// MinBound and MaxBound; 0 is DefaultBound. Processes of one log should have
-	// the same. No call takes longer.
+	// Bound is how long a process may trust what it knows after a Sync, between MinBound and
+	// MaxBound; 0 means DefaultBound. Use the same Bound in all processes of one log. No call
+	// takes longer than Bound.
 	Bound time.Duration
 
-	// KeyRetention and ScopeRetention are how many records each stream keeps, at
-	// the least; between MinRetention and MaxRetention. 0 is
-	// DefaultKeyRetention or DefaultScopeRetention. A process that was away for
-	// longer than the scopes last gives up the remote tier's values, too.
+	// KeyRetention and ScopeRetention are how many records each stream keeps at least,
+	// between MinRetention and MaxRetention. 0 means DefaultKeyRetention or
+	// DefaultScopeRetention. A process that was away until scope records were trimmed also
+	// gives up the values of the remote tier.
 	KeyRetention   int
 	ScopeRetention int
 
-	// Logger gets one warning when the server denies INFO to scripts, and one when it
-	// has no witness. Nil: slog.Default().
+	// Logger gets one warning when the server denies INFO to scripts, and one when the log has
+	// no witness. Nil means slog.Default().
 	Logger *slog.Logger
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/redislog"
 )
 
-// wrapper is what people write to count or trace commands.
+// wrapper is a client that counts or traces commands, as programs write it.
 type wrapper struct{ *redis.Client }
 
 // opaque hides the client it wraps.
@@ -65,7 +65,7 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// wantRefused checks that want is reported everywhere; nil for a sound log.
+// wantRefused checks that every call reports want; nil for a valid log.
 func wantRefused(t *testing.T, l *redislog.Log, want error) {
 	t.Helper()
 	defer func() {
@@ -136,7 +136,7 @@ func TestZeroLog(t *testing.T) {
 	wantRefused(t, new(redislog.Log), redislog.ErrNoClient)
 }
 
-// The log's own client neither depends on the caller's nor shows in it.
+// The log's own client does not depend on the caller's client and does not change it.
 func TestCallersClient(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

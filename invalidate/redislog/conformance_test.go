@@ -11,7 +11,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/redislog"
 )
 
-// newLog returns a valid log that is closed with the test.
+// newLog returns a valid log that the test closes at its end.
 func newLog(t testing.TB, rdb redis.UniversalClient, cfg redislog.Config) *redislog.Log {
 	t.Helper()
 	l := redislog.New(rdb, cfg)
@@ -61,7 +61,7 @@ func TestCluster(t *testing.T) {
 	conformance(t, redistest.StartCluster(t, 3).Client())
 }
 
-// closed closes c with the test.
+// closed closes c at the end of the test.
 func closed[C redis.UniversalClient](t testing.TB, c C) C {
 	t.Helper()
 	t.Cleanup(func() { _ = c.Close() })

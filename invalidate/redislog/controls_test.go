@@ -11,13 +11,12 @@ import (
 	"testing"
 )
 
-// Each part of the log's identity is there for some history. Without it, and without
-// the parts that would notice as well, TestLostEndStartsAnEpoch must fail for exactly
-// those histories. The second row is the protocol as it was when the run id alone was
-// the identity.
+// Each part of the log's identity detects some histories. When that part is switched off, with
+// the other parts that would detect them too, TestLostEndStartsAnEpoch must fail for exactly
+// those histories. The second row is the earlier protocol, whose identity was only the run id.
 func TestIdentityControls(t *testing.T) {
 	if os.Getenv("TWOFOLD_SAFEGUARDS_OFF") != "" {
-		return // this is a process of a control
+		return // this process runs one of the controls
 	}
 	const reload, restore, replicaOf = "DEBUG_RELOAD_NOSAVE", "RESTORE_of_all_three_keys", "REPLICAOF_a_lagging_replica_and_back"
 	for _, tt := range []struct {
@@ -30,8 +29,8 @@ func TestIdentityControls(t *testing.T) {
 			reload, restore, replicaOf,
 			"a_restart_with_an_old_dump", "a_promoted_replica_that_lagged", "a_copied_dump_under_a_new_server",
 		}},
-		{"run-id", nil}, // whatever changes the run id changes the replication id, too
-		{"replid", nil}, // the witness is lost with it, or the run id
+		{"run-id", nil}, // every change of the run id also changes the replication id
+		{"replid", nil}, // the witness or the run id changes with it
 		{"ids", nil},
 	} {
 		t.Run("without "+tt.off, func(t *testing.T) {
@@ -51,12 +50,12 @@ func TestIdentityControls(t *testing.T) {
 
 var failed = regexp.MustCompile(`(?m)^ +--- FAIL: [^/]+/(\S+)`)
 
-// failures runs a test without some safeguards and returns the subtests that fail.
+// failures runs a test without some safeguards and returns the subtests that failed.
 func failures(t *testing.T, off, test string) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+test+"$", "-test.count=1", "-test.v")
 	cmd.Env = append(os.Environ(), "TWOFOLD_SAFEGUARDS_OFF="+off)
-	out, _ := cmd.CombinedOutput() // it is meant to fail
+	out, _ := cmd.CombinedOutput() // the test should fail
 	if strings.Contains(string(out), "panic:") || !strings.Contains(string(out), "--- ") {
 		t.Fatalf("the tests did not run:\n%s", out)
 	}

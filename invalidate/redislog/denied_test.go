@@ -11,11 +11,11 @@ import (
 	"github.com/twofold-go/twofold/invalidate/redislog"
 )
 
-// Sync and Tail say what is wrong with the client's options, and keep what the server
-// said. A server tells a client that has not logged in of a protocol error instead.
+// Sync and Tail say what is wrong with the client's options, and wrap the server's error. A
+// client that has not logged in gets a protocol error from the server instead.
 func TestDenied(t *testing.T) {
 	t.Parallel()
-	s := redistest.Start(t, redistest.Args("--maxclients", "1000")) // one of our own
+	s := redistest.Start(t, redistest.Args("--maxclients", "1000")) // a server of its own
 	s.Do(t, "ACL", "SETUSER", "bob", "on", ">secret", "~*", "+@connection", "+get")
 	s.Do(t, "ACL", "SETUSER", "eve", "on", ">secret", "~other:*", "+@all")
 	s.Do(t, "ACL", "SETUSER", "ann", "on", ">secret", "~*", "+@all", "-hset")

@@ -1,6 +1,5 @@
-// Package redislog keeps the log of invalidations on Redis, through go-redis: a
-// single server, Sentinel, or Cluster. It needs Redis 6.2 or newer, or a server
-// that does the same.
+// Package redislog keeps the log of invalidations on Redis, through go-redis: on a single
+// server, with Sentinel, or on a Cluster. It needs Redis 6.2 or newer, or a compatible server.
 //
 // # Data
 //
@@ -16,80 +15,74 @@
 //	{<Prefix>}:s   stream  invalidations of prefixes, of tags and of everything; and
 //	                       expiries, also those of keys
 //
-// Positions are <epoch>-<n>, dense within an epoch; [invalidate.At] packs them. A
-// record has the fields t, the time in unix microseconds; d, its fences; and i, eight
-// random bytes that are its id, and the id of the record before it. Where a record
-// starts an epoch it has b, the position before it, in place of d. The number of an
-// epoch is one above every number that the log or the caller knows. No rule reads a
-// clock.
+// A position is <epoch>-<n>, dense within an epoch; [invalidate.At] packs it. A record has
+// three fields. Field t is the time in unix microseconds. Field d has its fences. Field i has
+// its id, eight random bytes, and the id of the record before it. A record that starts an epoch
+// has b, the position before it, in place of d. The number of an epoch is one above every number
+// that the log or the caller knows. No rule reads a clock.
 //
-// # When a log is another log
+// # When a new epoch starts
 //
-// [Log.Sync] is one script. It writes before anything else, because a server that
-// takes no writes must not renew a lease. Then it decides whether the log is still the
-// one that its own notes and its caller know. It starts a new epoch when
+// [Log.Sync] is one script. It writes before it does anything else, because a server that
+// accepts no writes must not renew a lease. Then it checks that the log is the one that its own
+// notes and its caller know. It starts a new epoch in each of these cases:
 //
-//   - the run id differs: another process has the data, by a restart or a failover;
-//   - the replication id differs: this process has followed another server since;
-//   - the witness is gone: the notes were loaded, from a dump, from a primary or by
-//     RESTORE, and not written here;
-//   - a stream does not end where the notes say, with the record that they say: a key
-//     was deleted, trimmed to nothing, restored or written to by others;
-//   - the caller is ahead of the log, or knows another record at its place, or another
+//   - The run id differs: after a restart or a failover, another process has the data.
+//   - The replication id differs: this process has followed another server since.
+//   - The witness is gone: the notes were loaded from a dump, from a primary or by RESTORE.
+//   - A stream does not end where the notes say, with the record that they name: a key was
+//     deleted, trimmed to nothing, restored, or written by another program.
+//   - The caller is ahead of the log, or knows another record at its position, or another
 //     epoch of the same number.
 //
-// The witness is how the server holds the notes in memory, as OBJECT ENCODING tells. A
-// hash that had a long field once keeps the form of a large one. No dump has that
-// form, so a hash that was loaded has the compact one.
+// The witness is the form in which the server holds the notes in memory, as OBJECT ENCODING
+// shows it. A hash that once had a long field keeps the form of a large hash. No dump records
+// that form, so a hash that was loaded has the compact form.
 //
-// What was trimmed away in the middle is for the reader to notice: positions are dense,
-// and each record names the one before it.
+// The script does not check the middle of a stream. Readers do: positions are dense, and each
+// record names the record before it.
 //
-// One thing leaves no trace in the server: copies of all three keys, made and put back
-// by COPY or RENAME. The ids notice it as soon as a process comes that knows what was
-// lost. Until then positions are used again, and no promise holds, not even for a
-// process's own invalidations. Don't do that to a log; delete it.
+// One change leaves no trace in the server: copies of all three keys, made and put back by COPY
+// or RENAME. The ids reveal it at the first Sync of a process that knows what was lost. Until then,
+// positions are used again, and no guarantee holds, not even for a process's own invalidations.
+// Do not copy or rename the keys of a log. Delete them instead.
 //
 // # What operators need to know
 //
-// The keys have no lifetime, so the policy volatile-lru (or another volatile-*)
-// leaves them alone, and so does noeviction with room to spare: without room
-// every Sync fails. Under allkeys-* Redis evicts them at will; that is noticed,
-// and costs the whole cache each time.
+// The keys have no lifetime, so the eviction policy volatile-lru (or another volatile-*) does
+// not evict them. The policy noeviction is fine while memory is left; without memory every Sync
+// fails. Under allkeys-* Redis may evict the keys at any time. The log notices that, but each
+// time costs the whole cache.
 //
-// A log of the default sizes takes some 4 MB when records hold one key or tag
-// each. A process that starts reads all of it once, which takes Redis a third of
-// a second in pieces of 3 ms.
+// A log of the default sizes takes about 4 MB when each record holds one key or tag. A process
+// that starts reads all of it once. That takes Redis a third of a second, in pieces of 3 ms.
 //
-// Behind Sentinel set min-replicas-to-write to 1, so that a primary cut off from
-// the others takes no records; processes that reach it learn of the new one
-// within Bound, if they reach a Sentinel. A Cluster sees to this by itself within
-// cluster-node-timeout. Persistence is optional: a log that comes back empty or
-// old costs the cached entries and no more.
+// Behind Sentinel, set min-replicas-to-write to 1. Then a primary that is cut off from the
+// others takes no records. Processes that reach it learn of the new primary within Bound, if
+// they reach a Sentinel. A Cluster does this by itself within cluster-node-timeout. Persistence
+// is optional: a log that comes back empty or old costs the cached entries and nothing else.
 //
-// Every process reads the tail, and renews its lease four times in a Bound. A read costs
-// Redis more than the records in it, so a process reads less often while many records come:
-// it rests a thousandth of Bound for each record of the last read, from 2 ms to a hundredth
-// of Bound. Where a fleet is too large for one Redis, a longer Bound helps first.
+// Every process reads the tail, and renews its lease four times in a Bound. A read costs Redis
+// more than the records in it, so a process reads less often while many records come. After each
+// read it waits a thousandth of Bound for each record of that read, from 2 ms to a hundredth of
+// Bound. When a fleet is too large for one Redis, first try a longer Bound.
 //
-// All processes should have the same Bound: an invalidation that waits for the
-// others to let go (Strict) waits for the largest that has synced since the log
-// was last lost.
+// Use the same Bound in all processes. An invalidation with Strict waits for the largest Bound
+// that has synced since the log was last lost.
 //
-// Users limited by ACL need, on ~{<Prefix>}:*, the commands EVAL, EVALSHA,
-// HSET, HMGET, XADD, XRANGE, XREVRANGE, XREAD, DEL and OBJECT, and TIME and INFO. Where
-// package redistier uses the same client, a Sync removes cells, too: UNLINK on its keys.
-// Where INFO is denied within scripts, Sync takes more round trips on one connection.
-// Where OBJECT is denied, or where hash-max-listpack-value is 8192 or more, there is no
-// witness, and the log warns once. A proxy must give each connection to one server, and
-// to the same for as long as it lasts.
+// Users limited by ACL need, on ~{<Prefix>}:*, the commands EVAL, EVALSHA, HSET, HMGET, XADD,
+// XRANGE, XREVRANGE, XREAD, DEL and OBJECT, and TIME and INFO. When package redistier uses the
+// same client, a Sync also removes cells: allow UNLINK on the keys of redistier. Where INFO is
+// denied within scripts, Sync takes more round trips on one connection. Where OBJECT is denied,
+// or where hash-max-listpack-value is 8192 or more, there is no witness, and the log warns once.
+// A proxy must connect each connection to one server, and must not change that server while the
+// connection lasts.
 //
-// The first replica that is attached to a server changes its replication id, and so
-// does an hour without any replica after the last. Each costs one epoch, that is, the
-// cached entries.
+// A server gets a new replication id when its first replica attaches. It also gets one when it
+// has had no replica for an hour. Each change costs one epoch: all cached entries.
 //
 // # Tested servers
 //
-// The suite runs against redis-server from the PATH (Debian's 7.0.15 here), and against
-// every binary that TWOFOLD_REDIS_SERVERS names.
+// The suite runs against redis-server from the PATH (Debian's 7.0.15 here), and against every
+// binary that TWOFOLD_REDIS_SERVERS names.
 package redislog

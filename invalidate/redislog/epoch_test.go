@@ -15,16 +15,16 @@ func TestFirstSyncStartsAnEpoch(t *testing.T) {
 	p := r.process()
 	p.wantBump()
 	if got := p.keys[0]; got.Prev != 0 || got.Time == 0 || got.Damaged || got.Fences != nil {
-		t.Errorf("first record = %+v, want a bump behind nothing, with its time", got)
+		t.Errorf("first record = %+v, want a bump with nothing before it, with its time", got)
 	}
-	if p.at.Key.Epoch() != 1 { // no clock is asked
+	if p.at.Key.Epoch() != 1 { // the log asks no clock
 		t.Errorf("the first epoch has number %d, want 1", p.at.Key.Epoch())
 	}
-	r.process().wantBump() // the same one
+	r.process().wantBump() // the same epoch
 }
 
-// Whatever was done to the keys, the next Sync starts one epoch, behind all that
-// anybody knows, and the log works as before.
+// Whatever happened to the keys, the next Sync starts one epoch, above every known number, and
+// the log works as before.
 func TestDamageStartsAnEpoch(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -71,7 +71,7 @@ func TestDamageStartsAnEpoch(t *testing.T) {
 			tc.damage(p)
 			p.wantBump()
 			if page := p.sync(both(3)); page.Key != p.at.Key || page.Key.N() != 1 || page.Key < before.Key {
-				t.Errorf("the next record is at %s behind %s", id(page.Key), id(before.Key))
+				t.Errorf("the next record is at %s after %s", id(page.Key), id(before.Key))
 			}
 			fresh := r.process()
 			fresh.sync(invalidate.Append{})
@@ -84,8 +84,8 @@ func TestDamageStartsAnEpoch(t *testing.T) {
 
 func id(p invalidate.Position) string { return fmt.Sprintf("%d-%d", p.Epoch(), p.N()) }
 
-// Redis remembers the highest id of a stream, also when the record is gone, and
-// takes none below. That shows at the next append only.
+// Redis remembers the highest id of a stream, also after the record is gone, and accepts no lower
+// id. Only the next append shows that.
 func TestForeignRecordDeletedAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -110,13 +110,13 @@ func TestForeignRecordDeletedAgain(t *testing.T) {
 
 func TestFlushallStartsAnEpoch(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, redistest.Args("--maxmemory", "0")) // its own
+	r := newRig(t, redistest.Args("--maxmemory", "0")) // a server of its own
 	p := r.started(3)
 	r.do("FLUSHALL")
 	p.wantBump()
 }
 
-// What is missing in the middle is no reason for an epoch: the reader sees it.
+// A record that is missing in the middle is no reason for an epoch: the reader sees the gap.
 func TestTrimmedRecordsShow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -138,8 +138,8 @@ func TestTrimmedRecordsShow(t *testing.T) {
 	p.wantQuiet()
 }
 
-// A server may lose everything, start over and issue the same numbers within a
-// second. Whoever knows what was there before must not take them for its own.
+// A server may lose everything, start over and issue the same numbers within a second. A process
+// that knows the old records must not take the new ones for them.
 func TestEpochOfTheSameNumber(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -153,14 +153,14 @@ func TestEpochOfTheSameNumber(t *testing.T) {
 	}
 	r.do("HSET", r.m, "run", run, "rep", rep, "ep", epoch, "kl", last, "sl", last,
 		"id", "another!", "ki", "othrkey!", "si", "othrscp!", "wit", "-")
-	r.process().sync(invalidate.Append{}) // knows nothing, minds nothing
+	r.process().sync(invalidate.Append{}) // a process that knows nothing notices nothing
 	if got := r.do("HGET", r.m, "kl"); got != last {
 		t.Fatalf("the log ends at %v, want %v as before", got, last)
 	}
 	p.wantBump()
 }
 
-// A process that was dumped and restored, or talked to another server before.
+// The caller is ahead of the log: its process was restored, or it talked to another server before.
 func TestCallerAhead(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -184,7 +184,7 @@ func TestCursorThatNoLogReaches(t *testing.T) {
 	p.wantQuiet()
 }
 
-// Positions hold 32 bits of the number.
+// Positions have 32 bits for the number.
 func TestNumbersRunOut(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -204,7 +204,7 @@ func TestNumbersRunOut(t *testing.T) {
 	}
 }
 
-// A server that comes back with an old dump has lost what was appended since.
+// A server that comes back with an old dump has lost the records that were appended after the dump.
 func TestRestartFromADump(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, redistest.Args("--dbfilename", "dump.rdb"))
@@ -220,7 +220,7 @@ func TestRestartFromADump(t *testing.T) {
 		t.Errorf("position %s is issued twice", id(lost.Key))
 	}
 	if keys, scopes := p.news(); len(keys) != 2 || !keys[0].Bump || len(scopes) != 2 || !scopes[0].Bump {
-		t.Errorf("who knew the lost record reads %v and %v, want a bump and a record", keys, scopes)
+		t.Errorf("the process that knew the lost record reads %v and %v, want a bump and a record", keys, scopes)
 	}
 	if err := gap(behind.keys); err != nil {
 		t.Errorf("bump of a process that was at the end of the dump: %v", err)

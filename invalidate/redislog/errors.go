@@ -14,28 +14,26 @@ var (
 	ErrRetention    = fmt.Errorf("redislog: KeyRetention and ScopeRetention must be %d to %d records", MinRetention, MaxRetention)
 	ErrNoClient     = errors.New("redislog: no client")
 	ErrClient       = errors.New("redislog: client of unknown type, which cannot be copied; pass the *redis.Client or *redis.ClusterClient")
-	ErrRing         = errors.New("redislog: redis.Ring moves the log to another server when one is away")
+	ErrRing         = errors.New("redislog: redis.Ring moves the log to another server when one is down")
 	ErrReplicaReads = errors.New("redislog: client reads from replicas, which lag behind the log")
-	ErrClientCache  = errors.New("redislog: client caches replies on its side")
+	ErrClientCache  = errors.New("redislog: client caches replies, but the log must read them from the server")
 )
 
-// The errors of calls, beside those of the client library.
+// The errors of calls. Calls also return errors of the client library.
 var (
 	// ErrClosed is returned by every call after Close.
 	ErrClosed = errors.New("log is closed")
-	// ErrAppend refuses what cannot be written as a record.
+	// ErrAppend refuses an append that cannot be written as a record.
 	ErrAppend = errors.New("bad append")
-	// ErrNoRunID says that the server tells neither scripts nor the client which
-	// process it is and whom it has followed. So no caller can know whether it lost
-	// records.
-	ErrNoRunID = errors.New("server does not tell its run_id and master_replid: the user needs INFO")
-	// ErrReply says that the answer is none of the script's.
+	// ErrNoRunID says that neither scripts nor the client can read the server's run id and
+	// replication id. Without them no caller can know whether the log lost records.
+	ErrNoRunID = errors.New("server does not show its run_id and master_replid: allow INFO to the user")
+	// ErrReply says that the reply is not one that the script returns.
 	ErrReply = errors.New("unreadable reply")
 )
 
-// fail names the operation. What it returns is fit for logs: records hold hashes
-// only, but the client library quotes what it cannot parse, and a server may
-// quote the arguments it was sent.
+// fail names the operation. The error is safe for logs. Records hold only hashes, but the client
+// library quotes what it cannot parse, and a server may quote the arguments of a command.
 func fail(op string, err error) error {
 	if err == nil {
 		return nil
@@ -43,7 +41,7 @@ func fail(op string, err error) error {
 	return fmt.Errorf("redislog: %s: %w", op, rediserr.Safe(err, ErrReply, own...))
 }
 
-// fail names the operation, or says why the server refuses the client.
+// fail is the function fail, or returns why the server denies the client access.
 func (l *Log) fail(op string, err error) error {
 	if denied := rediserr.Denied(l.rdb, err); denied != nil && !errors.Is(err, ErrNoRunID) {
 		return fmt.Errorf("redislog: %w", denied)
@@ -51,7 +49,7 @@ func (l *Log) fail(op string, err error) error {
 	return fail(op, err)
 }
 
-// own are the errors of this package, whose texts are its own.
+// own lists the errors of this package; their texts are safe for logs.
 var own = []error{
 	ErrPrefix, ErrBound, ErrRetention, ErrNoClient, ErrClient, ErrRing, ErrReplicaReads, ErrClientCache,
 	ErrClosed, ErrAppend, ErrNoRunID, ErrReply,

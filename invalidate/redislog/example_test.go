@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/redislog"
 )
 
-// The log lives beside the remote tier's values and has a client of its own.
+// The log is on the same server as the remote tier's values, and has a client of its own.
 func ExampleNew() {
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379", ContextTimeoutEnabled: true})
 	defer rdb.Close()
@@ -18,7 +18,7 @@ func ExampleNew() {
 	// Output: 2s <nil>
 }
 
-// Every fault of a configuration is reported at once.
+// Validate reports every fault of a configuration at once.
 func ExampleLog_Validate() {
 	rdb := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"one": "127.0.0.1:6379"}})
 	defer rdb.Close()
@@ -26,5 +26,5 @@ func ExampleLog_Validate() {
 	// Output:
 	// redislog: Prefix must have 1 to 128 bytes and no braces, which mark the part that chooses a cluster's slot (has 5 bytes)
 	// redislog: Bound must be 100ms to 1m0s (is 1ns)
-	// redislog: redis.Ring moves the log to another server when one is away
+	// redislog: redis.Ring moves the log to another server when one is down
 }

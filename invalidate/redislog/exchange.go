@@ -10,7 +10,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// ready says whether a call may go on.
+// ready reports why a call must not go on, or nil.
 func (l *Log) ready(ctx context.Context) error {
 	if err := l.Validate(); err != nil {
 		return err
@@ -27,7 +27,7 @@ func (l *Log) isClosed() bool {
 	return l.closed
 }
 
-// begin counts an exchange that Close waits for; false when it is too late.
+// begin counts an exchange that Close waits for. It returns false after Close.
 func (l *Log) begin() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -37,16 +37,16 @@ func (l *Log) begin() bool {
 	return !l.closed
 }
 
-// answer is how an exchange with the server ends.
+// answer is the result of an exchange with the server.
 type answer struct {
 	page invalidate.Page
 	err  error
 }
 
-// do runs one exchange, for at most d. It returns when ctx ends, and leaves the
-// exchange alone for the rest of d: the client library looks at deadlines only.
-// A context with a deadline within a quarter of Bound is given to it as it is,
-// and noticed at its deadline.
+// do runs one exchange, for at most d. It returns when ctx ends, although the exchange may run
+// for the rest of d: the client library obeys deadlines, and not cancellation. When ctx has a
+// deadline within a quarter of Bound, the exchange runs in the caller's goroutine, and do returns
+// at the deadline.
 func (l *Log) do(ctx context.Context, d time.Duration, exchange func(context.Context) (invalidate.Page, error)) (invalidate.Page, error) {
 	if !l.begin() {
 		return invalidate.Page{}, ErrClosed
@@ -62,7 +62,7 @@ func (l *Log) do(ctx context.Context, d time.Duration, exchange func(context.Con
 		return a
 	}
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= l.cfg.Bound/4 {
-		a := run(ctx) // the deadline comes soon enough, and a goroutine costs time
+		a := run(ctx) // the deadline is near, and a goroutine costs time
 		return a.page, l.cause(ctx, a.err)
 	}
 	done := make(chan answer, 1)
@@ -79,8 +79,7 @@ func (l *Log) do(ctx context.Context, d time.Duration, exchange func(context.Con
 	}
 }
 
-// cause returns why an exchange failed, rather than what that did to the
-// connection.
+// cause returns the reason why an exchange failed, rather than its effect on the connection.
 func (l *Log) cause(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -91,7 +90,7 @@ func (l *Log) cause(ctx context.Context, err error) error {
 	timeout, ok := errors.AsType[net.Error](err)
 	if ok && timeout.Timeout() {
 		if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
-			<-ctx.Done() // the socket was quicker to notice
+			<-ctx.Done() // the socket timed out first
 			return ctx.Err()
 		}
 	}

@@ -2,7 +2,7 @@ package redislog
 
 import "github.com/twofold-go/twofold/invalidate"
 
-// What the tests of the format reach for.
+// Internals that the tests of the format use.
 var (
 	ParseID  = parseID
 	FormatID = formatID
@@ -16,12 +16,12 @@ func ReadReply(reply []any, from invalidate.Cursor, keys, scopes string) (invali
 // ReplySize is the number of elements of a reply.
 const ReplySize = replySize
 
-// Encode encodes as for the key stream, or for the scope stream.
+// Encode encodes for the key stream, or for the scope stream.
 func Encode(fences []invalidate.Fence, keys bool) (string, error) {
 	return encode(fences, streamOf(keys))
 }
 
-// Decode decodes as from the key stream, or from the scope stream.
+// Decode decodes from the key stream, or from the scope stream.
 func Decode(payload string, keys bool) ([]invalidate.Fence, bool) {
 	return decode(payload, streamOf(keys))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// The control client finds the new primary by itself, and the new primary starts
-// an epoch, because it may lack what the old one took last.
+// The control client finds the new primary by itself. The new primary starts an epoch, because it
+// may lack the old one's last records.
 func TestSentinelFailover(t *testing.T) {
 	t.Parallel()
 	for name, dial := range map[string]func(o *redis.FailoverOptions) redis.UniversalClient{
@@ -48,8 +48,8 @@ func TestSentinelFailover(t *testing.T) {
 	}
 }
 
-// A primary may be deposed and stay up where this process reaches it: no
-// connection breaks and no command fails.
+// A primary may be deposed and stay reachable for this process: no connection breaks and no
+// command fails.
 func TestDeposedPrimaryThatAnswers(t *testing.T) {
 	t.Parallel()
 	g := redistest.StartSentinel(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/redislog"
 )
 
-// grace is what a busy machine may add to a deadline.
+// grace is the delay that a busy machine may add to a deadline.
 const grace = 700 * time.Millisecond
 
 // bounded fails when f takes longer than limit.
@@ -31,8 +31,7 @@ func bounded(t *testing.T, what string, limit time.Duration, f func() error) err
 	return err
 }
 
-// wantStuck checks that calls fail in time, of their own accord and by their
-// context's.
+// wantStuck checks that calls fail in time, by their own limit and by their context's.
 func wantStuck(t *testing.T, l *redislog.Log, at invalidate.Cursor) {
 	t.Helper()
 	for name, call := range map[string]func(ctx context.Context) error{
@@ -80,7 +79,7 @@ func TestServerFaults(t *testing.T) {
 		{"killed", r.server.Kill, r.server.Restart},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			opts := r.server.Options() // none of which a log may depend on
+			opts := r.server.Options() // a log must not depend on them
 			opts.ContextTimeoutEnabled, opts.MaxRetries = false, 5
 			opts.ReadTimeout, opts.PoolTimeout, opts.DialTimeout, opts.DialerRetries = time.Minute, time.Minute, time.Minute, 5
 			p := r.open(closed(t, redis.NewClient(opts)))
@@ -93,7 +92,7 @@ func TestServerFaults(t *testing.T) {
 	}
 }
 
-// behindProxy is a process that reaches its server through a proxy.
+// behindProxy returns a process that reaches its server through a proxy.
 func behindProxy(t *testing.T) (*process, *redistest.Proxy) {
 	t.Helper()
 	r := newRig(t)
@@ -112,17 +111,17 @@ func TestNetworkFaults(t *testing.T) {
 		"slow":      func() { proxy.Delay(2 * p.log.Bound()) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p.sync(both(1)) // so that a connection is open
+			p.sync(both(1)) // opens a connection
 			fault()
 			wantStuck(t, p.log, p.at)
-			proxy.Drop() // ends what still waits to be delivered late
+			proxy.Drop() // ends late deliveries
 			proxy.Pass()
 			wantBack(t, p)
 		})
 	}
 }
 
-// A server that is gone answers at once; a Tail that waits there notices.
+// A server that is gone fails at once, also for a Tail that waits there.
 func TestTailOfAKilledServer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, redistest.Args("--maxmemory", "0")) // its own
@@ -164,11 +163,11 @@ func TestCloseEndsCalls(t *testing.T) {
 	if _, err := p.log.Sync(t.Context(), p.at, both(2)); !errors.Is(err, redislog.ErrClosed) {
 		t.Errorf("Sync = %v, want %v", err, redislog.ErrClosed)
 	}
-	other := r.process() // the caller's clients live on
+	other := r.process() // the caller's clients still work
 	other.sync(invalidate.Append{})
 }
 
-// Another server, or something else on its port, may answer anything.
+// Another server, or another program on its port, may answer anything.
 func TestGarbage(t *testing.T) {
 	t.Parallel()
 	p, proxy := behindProxy(t)
@@ -179,14 +178,14 @@ func TestGarbage(t *testing.T) {
 		"*8\r\n*0\r\n*1\r\n*2\r\n$1\r\nx\r\n:1\r\n:1\r\n$0\r\n\r\n$0\r\n\r\n$0\r\n\r\n$0\r\n\r\n$0\r\n\r\n",
 	} {
 		t.Run(fmt.Sprintf("%.20q", reply), func(t *testing.T) {
-			p.sync(both(1)) // on a connection that then gets the garbage
+			p.sync(both(1)) // opens the connection that then gets the garbage
 			proxy.Garbage([]byte(reply))
 			_, err := p.log.Sync(t.Context(), p.at, both(1))
 			if err == nil || strings.Contains(err.Error(), "secret") {
 				t.Errorf("Sync = %v, want an error without what was answered", err)
 			}
 			if _, err = p.log.Tail(t.Context(), p.at); err != nil && strings.Contains(err.Error(), "secret") {
-				t.Errorf("Tail = %v, which holds what was answered", err)
+				t.Errorf("Tail = %v, which contains the reply", err)
 			}
 			proxy.Drop()
 			proxy.Pass()
@@ -195,8 +194,8 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// What goes wrong before there is a reply is told in full; what is told nowhere
-// else, not at all.
+// Known errors from before the reply are reported in full. The texts of other errors are left
+// out, because they may quote data.
 func TestDialErrors(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

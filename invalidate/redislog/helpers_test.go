@@ -11,7 +11,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/redislog"
 )
 
-// process is one process that follows a log: what it has read, and where it is.
+// process is one process that follows a log: the records that it has read, and its cursor.
 type process struct {
 	t            testing.TB
 	log          *redislog.Log
@@ -19,7 +19,7 @@ type process struct {
 	keys, scopes []invalidate.Record
 }
 
-// rig is a log on a server of its own and its keys there.
+// rig is a log on its own server, and its keys there.
 type rig struct {
 	t       testing.TB
 	server  *redistest.Server
@@ -47,7 +47,7 @@ func (r *rig) process() *process {
 	return r.open(r.server.Client())
 }
 
-// started is a process that has appended n records to each sequence.
+// started returns a process that has appended n records to each sequence.
 func (r *rig) started(n int) *process {
 	r.t.Helper()
 	p := r.process()
@@ -113,7 +113,7 @@ func (p *process) take(page invalidate.Page) {
 	p.keys, p.scopes = append(p.keys, page.Keys...), append(p.scopes, page.Scopes...)
 }
 
-// news syncs and returns what is new in each sequence.
+// news syncs and returns the new records of each sequence.
 func (p *process) news() (keys, scopes []invalidate.Record) {
 	p.t.Helper()
 	k, s := len(p.keys), len(p.scopes)
@@ -121,8 +121,7 @@ func (p *process) news() (keys, scopes []invalidate.Record) {
 	return p.keys[k:], p.scopes[s:]
 }
 
-// wantBump checks that the log starts a new epoch, once, for a process that
-// knew the one before.
+// wantBump checks that the log starts exactly one new epoch for a process that knew the one before.
 func (p *process) wantBump() {
 	p.t.Helper()
 	before := p.at
@@ -131,12 +130,12 @@ func (p *process) wantBump() {
 		p.t.Fatalf("at %v: read %v and %v, want a bump last in both", before, keys, scopes)
 	}
 	if p.at.Key.Epoch() <= before.Key.Epoch() || p.at.Key != p.at.Scope || p.at.Key.N() != 0 {
-		p.t.Errorf("the epoch behind %v starts at %v, want a higher one, and the same place in both", before, p.at)
+		p.t.Errorf("the epoch after %v starts at %v, want a higher one, and the same place in both", before, p.at)
 	}
 	p.wantQuiet()
 }
 
-// wantQuiet checks that nothing is new.
+// wantQuiet checks that there are no new records.
 func (p *process) wantQuiet() {
 	p.t.Helper()
 	if keys, scopes := p.news(); len(keys)+len(scopes) > 0 {
@@ -148,15 +147,15 @@ func (p *process) wantQuiet() {
 func gap(records []invalidate.Record) error {
 	for i, r := range records {
 		if i > 0 && (r.After != records[i-1].ID || r.At != records[i-1].At+1 && (!r.Bump || r.Prev != records[i-1].At)) {
-			return fmt.Errorf("record %d: %d-%d behind %d-%d", i,
+			return fmt.Errorf("record %d: %d-%d after %d-%d", i,
 				r.At.Epoch(), r.At.N(), records[i-1].At.Epoch(), records[i-1].At.N())
 		}
 	}
 	return nil
 }
 
-// wantDense checks that the process has missed nothing, and that appended
-// records have the given hashes, in whatever order.
+// wantDense checks that the process has missed no record, and that appended records have the
+// given hashes, in any order.
 func wantDense(t testing.TB, name string, records []invalidate.Record, hashes map[uint64]bool) {
 	t.Helper()
 	if err := gap(records); err != nil {

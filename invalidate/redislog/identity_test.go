@@ -18,16 +18,16 @@ import (
 // debug allows DEBUG to the tests' own server.
 var debug = redistest.Args("--enable-debug-command", "yes", "--dbfilename", "dump.rdb")
 
-// history is a way in which a log loses its end. before runs when both processes know
-// the log to its end. after runs when one of them has appended a record that the other
-// has not read, and puts the log back to what it was.
+// history is a way in which a log loses its last records. before runs when both processes know
+// the log to its end. after runs when one of them has appended a record that the other has not
+// read; it restores the log to what it was.
 type history struct {
 	name   string
 	before func(t *testing.T, r *rig) (after func())
 }
 
-// histories keep what the server says of itself, as far as they can: no process but
-// the one that appended could know that something is missing.
+// histories keep what the server reports about itself, as far as they can. Only the process that
+// appended could know that a record is missing.
 var histories = []history{
 	{"DEBUG RELOAD NOSAVE", func(_ *testing.T, r *rig) func() {
 		r.do("SAVE")
@@ -47,7 +47,7 @@ var histories = []history{
 	{"REPLICAOF a lagging replica and back", func(t *testing.T, r *rig) func() {
 		replica := redistest.Start(t)
 		replicate(t, replica, r.server)
-		replica.Do(t, "REPLICAOF", "NO", "ONE") // hears no more
+		replica.Do(t, "REPLICAOF", "NO", "ONE") // gets no more updates
 		return func() {
 			replicate(t, r.server, replica)
 			r.do("REPLICAOF", "NO", "ONE")
@@ -96,9 +96,8 @@ func replicate(t *testing.T, replica, primary *redistest.Server) {
 	})
 }
 
-// A log that lost its end is never taken for the one that was there, whoever comes
-// first: the process that knows nothing of what was lost, or one that starts
-// afterwards. (Finding V1.)
+// A log that lost its end is never taken for the old one, whichever process syncs first: one that
+// knows nothing of the lost records, or one that starts afterwards. (Finding V1.)
 func TestLostEndStartsAnEpoch(t *testing.T) {
 	t.Parallel()
 	for _, h := range histories {
@@ -114,9 +113,9 @@ func TestLostEndStartsAnEpoch(t *testing.T) {
 			after()
 			behind, knows = behind.movedTo(r), knows.movedTo(r)
 			behind.wantBump()
-			for range 2 { // as many records as were lost, and one more
+			for range 2 { // as many records as were lost, plus one
 				if page := behind.sync(both(5)); page.End.Epoch == lost.Epoch || page.End.KeyID == lost.KeyID {
-					t.Errorf("the records behind %+v are of an epoch that was there before: %+v", lost, page.End)
+					t.Errorf("the records after %+v are of an earlier epoch: %+v", lost, page.End)
 				}
 			}
 			knows.sync(invalidate.Append{})
@@ -133,7 +132,7 @@ func TestLostEndStartsAnEpoch(t *testing.T) {
 	}
 }
 
-// A process that starts after the loss, and is the first to come, finds a new epoch.
+// A process that starts after the loss, and syncs first, finds a new epoch.
 func TestLostEndIsNoticedByANewProcess(t *testing.T) {
 	t.Parallel()
 	for _, h := range histories {
@@ -155,16 +154,16 @@ func TestLostEndIsNoticedByANewProcess(t *testing.T) {
 	}
 }
 
-// movedTo is the process with its cursor, talking to the server that the rig has now.
+// movedTo returns the process with its cursor, on the rig's current server.
 func (p *process) movedTo(r *rig) *process {
 	q := r.process()
 	q.at, q.keys, q.scopes = p.at, p.keys, p.scopes
 	return q
 }
 
-// Copies that are made and put back within the server leave no trace there. Then the
-// ids of the records tell: a process whose last record is another one than the log's
-// at that place starts an epoch.
+// Copies that are made and put back within the server leave no trace there. The ids of the
+// records reveal them: a process whose last record differs from the log's at that position starts
+// an epoch.
 func TestPositionsUsedAgain(t *testing.T) {
 	t.Parallel()
 	for _, more := range []int{1, 3} {
@@ -205,7 +204,7 @@ func (p *process) wantBumped() {
 	}
 }
 
-// Keys of other types, and contents that are none of ours, are refused or given up:
+// Keys of other types, and contents that the log did not write, are refused or given up. They are
 // never read as records.
 func TestForeignKeys(t *testing.T) {
 	t.Parallel()

@@ -12,8 +12,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/redislog"
 )
 
-// fill writes n records of one tag to the scope sequence, much faster than n
-// appends would.
+// fill writes n records of one tag to the scope sequence, much faster than n appends.
 func fill(t testing.TB, r *rig, n int) {
 	t.Helper()
 	p := r.started(1)
@@ -69,8 +68,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Records may have some ten thousand bytes each; a page of them must not have
-// fifty million.
+// Records may have some ten thousand bytes each. A page of them must not have fifty million.
 func TestPagesOfLargeRecords(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -116,7 +114,7 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// What others write into the streams is damage, and no reason to stop.
+// Entries that another program writes into the streams are damaged records. Reading goes on.
 func TestForeignRecords(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -140,7 +138,7 @@ func TestForeignRecords(t *testing.T) {
 			t.Errorf("record %+v, want damage", rec)
 		}
 	}
-	r.do("XADD", r.k, "*", "name", "value") // where no position of ours is
+	r.do("XADD", r.k, "*", "name", "value") // at an id that is not a position
 	page, err = tailed.log.Tail(t.Context(), p.at)
 	if last := page.Keys[len(page.Keys)-1]; err != nil || !last.Damaged || last.At != at {
 		t.Errorf("Tail = %+v, %v; want damage at %s, where the reader was", last, err, id(at))

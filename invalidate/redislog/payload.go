@@ -9,7 +9,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// stream tells which fences belong in a record.
+// stream is one of the two streams of a log.
 type stream uint8
 
 const (
@@ -25,14 +25,14 @@ func (s stream) takes(f invalidate.Fence) bool {
 	return false
 }
 
-// A record's fences are written one behind the other, big-endian:
+// The fences of a record are written one after the other, big-endian:
 //
 //	kind u8, with softBit, and holdBit when a hold follows | hash u64
 //	| length u16, of a prefix | hold u32 in ms
 //
-// A process of a version that does not know a kind or a bit takes the record for damaged,
-// and gives up what is older. Another layout would go by the name of another field, so
-// that processes which do not know it find nothing, and give up what is older.
+// A process whose version does not know a kind or a bit takes the record for damaged, and gives
+// up everything older. Another layout must use another field name. Then older versions find no
+// fences, and give up everything older.
 const (
 	holdBit = 0x80
 	softBit = 0x40
@@ -69,20 +69,20 @@ func encode(fences []invalidate.Fence, s stream) (string, error) {
 func check(f invalidate.Fence, s stream) error {
 	switch {
 	case !s.takes(f):
-		return fmt.Errorf("a %v, which has no place in this sequence", f.Kind)
+		return fmt.Errorf("a %v does not belong to this sequence", f.Kind)
 	case f.Len != 0 && f.Kind != invalidate.KindPrefix:
-		return fmt.Errorf("length of %d, which only a prefix has", f.Len)
+		return fmt.Errorf("length of %d, but only a prefix has a length", f.Len)
 	case f.Len < 0 || f.Len > math.MaxUint16:
 		return fmt.Errorf("length of %d, must be 0 to %d", f.Len, math.MaxUint16)
 	case f.Soft && f.Hold > 0:
-		return fmt.Errorf("hold of %v, which nothing soft has", f.Hold)
+		return fmt.Errorf("hold of %v on a soft fence", f.Hold)
 	case f.Hold < 0 || millis(f.Hold) > math.MaxUint32:
 		return fmt.Errorf("hold of %v, must be 0 to %v", f.Hold, math.MaxUint32*time.Millisecond)
 	}
 	return nil
 }
 
-// millis rounds up: a hold may be longer than asked for, not shorter.
+// millis rounds up: a hold may be longer than requested, but not shorter.
 func millis(d time.Duration) int64 {
 	ms := int64(d / time.Millisecond)
 	if d%time.Millisecond > 0 {
@@ -91,8 +91,7 @@ func millis(d time.Duration) int64 {
 	return ms
 }
 
-// decode returns the fences of a payload; false when it is none, in part or in
-// full.
+// decode returns the fences of a payload. It returns false when any part is invalid.
 func decode(payload string, s stream) ([]invalidate.Fence, bool) {
 	if payload == "" {
 		return nil, false
@@ -109,8 +108,8 @@ func decode(payload string, s stream) ([]invalidate.Fence, bool) {
 	return fences, true
 }
 
-// decodeOne returns the first fence of b and its size, 0 when there is none such
-// as encode writes.
+// decodeOne returns the first fence of b and its size. The size is 0 when b does not start with
+// a fence that encode writes.
 func decodeOne(b []byte) (f invalidate.Fence, size int) {
 	f.Kind, f.Soft = invalidate.Kind(b[0]&^(holdBit|softBit)), b[0]&softBit != 0
 	hold := b[0]&holdBit != 0

@@ -9,15 +9,15 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// maxEpoch bounds epochs, as sync.lua does: what lies above is not ours.
+// maxEpoch bounds epochs, as sync.lua does: the log writes no epoch above it.
 const maxEpoch = 4_200_000_000
 
-// entry is an entry of a stream, whoever wrote it.
+// entry is an entry of a stream. Another program may have written it.
 type entry struct {
 	id               string
 	payload, prev, t string
-	bump             bool   // prev is there
-	ids              string // its own, and that of the entry before it
+	bump             bool   // prev is set
+	ids              string // its own id, and that of the entry before it
 }
 
 func (e *entry) set(name, value string) {
@@ -33,9 +33,9 @@ func (e *entry) set(name, value string) {
 	}
 }
 
-// record makes a record of an entry that lies behind from. An entry whose id is
-// no position stays at from: it cannot be ours, and a reader must not be led to
-// a place that no later record reaches. The next Sync starts a new epoch.
+// record makes a record of an entry after from. An entry whose id is not a position was written
+// by another program. Its record stays at from, because no later record reaches a position that
+// such an id would give. The next Sync starts a new epoch.
 func (e *entry) record(s stream, from invalidate.Position) invalidate.Record {
 	at, ok := parseID(e.id)
 	if !ok {
@@ -49,7 +49,7 @@ func (e *entry) record(s stream, from invalidate.Position) invalidate.Record {
 		return invalidate.Record{At: at, Damaged: true}
 	}
 	if e.bump {
-		r.Prev, _ = parseID(e.prev) // an id of somebody else's is no position that anyone is at
+		r.Prev, _ = parseID(e.prev) // 0 for an id that the log does not write: no process is at that position
 		return r
 	}
 	r.Fences, ok = decode(e.payload, s)
@@ -62,7 +62,7 @@ func formatID(p invalidate.Position) string {
 	return string(strconv.AppendUint(append(b, '-'), uint64(p.N()), 10))
 }
 
-// parseID returns the position of an id; false where it is none of ours.
+// parseID returns the position of an id, and false for an id that the log does not write.
 func parseID(id string) (invalidate.Position, bool) {
 	e, n, ok := strings.Cut(id, "-")
 	if !ok {
@@ -82,7 +82,7 @@ func parseID(id string) (invalidate.Position, bool) {
 // idSize is the length of the id of a record or of an epoch.
 const idSize = 8
 
-// raw spells an id for the script, "" where it is not known.
+// raw returns an id as the script takes it, "" for an unknown id.
 func raw(id uint64) string {
 	if id == 0 {
 		return ""
@@ -90,7 +90,7 @@ func raw(id uint64) string {
 	return string(binary.BigEndian.AppendUint64(nil, id))
 }
 
-// parseRaw returns the id of a reply, 0 where it has none.
+// parseRaw returns the id in a reply, 0 for none.
 func parseRaw(s string) uint64 {
 	if len(s) != idSize {
 		return 0

@@ -38,7 +38,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// Whoever holds something back for too short a time serves what is old.
+// A hold that is too short would let a process serve old values.
 func TestHoldsAreRoundedUp(t *testing.T) {
 	t.Parallel()
 	for _, d := range []time.Duration{1, time.Millisecond - 1, time.Millisecond, time.Second + 1} {
@@ -87,8 +87,8 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// A payload either does not decode, or is what encode makes of what it decodes
-// to: nothing in it is passed over.
+// A payload either does not decode, or is exactly what encode makes of the decoded fences. decode
+// skips nothing.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		"", "\x01", "\x01\x00\x00\x00\x00\x00\x00\x00\x01", "\x03\x00\x00\x00\x00\x00\x00\x00\x01",
@@ -108,8 +108,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// reply makes a reply of the server out of bytes, with something of the form of
-// sync.lua's in it.
+// reply makes a server's reply from bytes, partly in the form of sync.lua's reply.
 func reply(b *[]byte, depth int) any {
 	next := func() byte {
 		if len(*b) == 0 {
@@ -147,7 +146,7 @@ func reply(b *[]byte, depth int) any {
 	}
 }
 
-// Whatever a server answers is read or refused.
+// Every answer of a server is read or refused.
 func FuzzReadReply(f *testing.F) {
 	f.Add([]byte("\x45\x05\x05\x01\x01\x03\x03\x03\x03"))
 	f.Add([]byte("\x45\x0d\x15\x03\x03\x15\x03\x00\x02\x09\x01aaaaaaaa\x05\x01\x00\x03\x03\x03\x04\x03\x04"))
@@ -156,7 +155,7 @@ func FuzzReadReply(f *testing.F) {
 		for i := range list {
 			list[i] = reply(&b, 4)
 		}
-		if len(b) > 0 && b[0]%2 == 0 { // the end of a log, so that the rest is looked at
+		if len(b) > 0 && b[0]%2 == 0 { // add the end of a log, so that readReply reads the rest
 			copy(list[7:12], []any{"aaaaaaaa", "7-9", "8-9", "bbbbbbbb", "cccccccc"})
 		}
 		from := invalidate.Cursor{Key: invalidate.At(7, 7), Scope: invalidate.At(8, 8), KeyID: 5, ScopeID: 6}

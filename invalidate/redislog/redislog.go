@@ -12,37 +12,35 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Log is an [invalidate.Log] on Redis. The zero Log fails every call with
-// [ErrNoClient]. All methods may be called concurrently.
+// Log is an [invalidate.Log] on Redis. The zero Log fails every call with [ErrNoClient]. All
+// methods may be called concurrently.
 //
-// The errors of its methods name the operation and wrap what ctx, the client
-// library or the server said; they hold neither keys nor payloads.
+// The errors of its methods name the operation, and wrap the error of ctx, the client library or
+// the server. They contain neither keys nor payloads.
 type Log struct {
-	rdb     redis.UniversalClient // the caller's, to know it again
+	rdb     redis.UniversalClient // the caller's, for RemovesFrom
 	control redis.UniversalClient // nil when the configuration is refused
 	cluster clusterClient         // control, where that is a cluster's
 	keys    []string              // meta, keys, scopes
 	cfg     Config                // with the defaults filled in
 	err     error                 // why the configuration is refused
 
-	noInfo    atomic.Bool // scripts may not ask who the server is
-	noWitness atomic.Bool // the server can't say whether the log was loaded; it was logged
+	noInfo    atomic.Bool // the server denies INFO to scripts
+	noWitness atomic.Bool // the server has no witness, and the warning was logged
 
-	mu     sync.Mutex // protects closed, and calls from growing once it is set
+	mu     sync.Mutex // protects closed; calls grows only under mu while closed is false
 	closed bool
-	calls  sync.WaitGroup // exchanges under way, some of them left by their callers
+	calls  sync.WaitGroup // running exchanges; the callers of some have returned
 }
 
 var _ invalidate.Log = (*Log)(nil)
 
-// New returns a log on the servers that rdb talks to. It does not talk to them
-// itself; what is wrong with the configuration is reported by [Log.Validate] and
-// by every call.
+// New returns a log on the servers of rdb. It sends nothing. [Log.Validate] and every call report
+// what is wrong with the configuration.
 //
-// The log makes a client of its own from rdb's options, with timeouts of a
-// quarter of Bound, few connections and no retries; hooks and limiters of rdb
-// are not part of it. rdb stays the caller's, and must not be closed before the
-// log when it follows a Sentinel. Close the log to close its client.
+// The log makes its own client from rdb's options, with timeouts of a quarter of Bound, few
+// connections and no retries. It does not use rdb's hooks and limiters. The caller keeps rdb, and
+// must not close it before the log when rdb follows a Sentinel. Close the log to close its client.
 func New(rdb redis.UniversalClient, cfg Config) *Log {
 	cfg.Bound = cmp.Or(cfg.Bound, DefaultBound)
 	cfg.KeyRetention = cmp.Or(cfg.KeyRetention, DefaultKeyRetention)
@@ -60,10 +58,10 @@ func New(rdb redis.UniversalClient, cfg Config) *Log {
 	return l
 }
 
-// Validate returns everything that is wrong with the configuration, joined, or
-// nil: ErrPrefix, ErrBound, ErrRetention, ErrNoClient, ErrClient, ErrRing,
-// ErrReplicaReads, ErrClientCache. It does not talk to Redis. A client that a
-// Sentinel sends to replicas passes, and fails every Sync with READONLY.
+// Validate returns everything that is wrong with the configuration, joined, or nil: ErrPrefix,
+// ErrBound, ErrRetention, ErrNoClient, ErrClient, ErrRing, ErrReplicaReads, ErrClientCache. It
+// sends nothing to Redis. A client that a Sentinel sends to replicas passes Validate, and fails
+// every Sync with READONLY.
 func (l *Log) Validate() error {
 	if l.err == nil && l.control == nil {
 		return ErrNoClient
@@ -71,7 +69,7 @@ func (l *Log) Validate() error {
 	return l.err
 }
 
-// Bound returns what the Config says.
+// Bound returns [Config.Bound], or the default.
 func (l *Log) Bound() time.Duration {
 	if l.cfg.Bound <= 0 {
 		return DefaultBound
@@ -79,8 +77,8 @@ func (l *Log) Bound() time.Duration {
 	return l.cfg.Bound
 }
 
-// Close ends all calls and closes the log's own client; calls after it fail with
-// [ErrClosed]. Closing a second time does nothing.
+// Close ends all calls and closes the log's own client. Later calls fail with [ErrClosed]. A second
+// Close does nothing.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	before := l.closed

@@ -13,7 +13,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/redislog"
 )
 
-// A replica answers reads, and must renew nobody.
+// A replica answers reads, but must not renew a lease.
 func TestReplica(t *testing.T) {
 	t.Parallel()
 	g := redistest.StartSentinel(t)

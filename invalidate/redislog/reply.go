@@ -8,8 +8,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// question is what a Sync asked: where its caller is, and what it appends with which
-// ids.
+// question is what a Sync sends: the caller's cursor, the payloads to append, and new ids.
 type question struct {
 	at                   invalidate.Cursor
 	keys, scopes         string // payloads
@@ -19,11 +18,11 @@ type question struct {
 // replySize is the number of elements that sync.lua returns.
 const replySize = 13
 
-// noWitness is the last of them where the server can't say whether the log was loaded.
+// noWitness is the last element of the reply when the server has no witness.
 const noWitness = "-"
 
-// readReply reads what sync.lua returns. Records that do not decode are damaged; only
-// what cannot have come from the script is an error.
+// readReply reads what sync.lua returns. A record that does not decode is damaged. Only a reply
+// that the script cannot have sent is an error.
 func readReply(reply []any, q question) (p invalidate.Page, err error) {
 	if len(reply) != replySize {
 		return p, fmt.Errorf("%w: %d elements for a sync", ErrReply, len(reply))
@@ -41,7 +40,7 @@ func readReply(reply []any, q question) (p invalidate.Page, err error) {
 	}
 	more, ok := reply[2].(int64)
 	if !ok {
-		return p, fmt.Errorf("%w: a %T for whether there is more", ErrReply, reply[2])
+		return p, fmt.Errorf("%w: a %T for More", ErrReply, reply[2])
 	}
 	p.More = more != 0
 	if p.Key, err = readOwn(reply[3]); err != nil {
@@ -51,14 +50,14 @@ func readReply(reply []any, q question) (p invalidate.Page, err error) {
 		return p, err
 	}
 	p.Now = readNumber(reply[5])
-	// What somebody else may have written is no reason to wait for an hour.
+	// Another program may have written the number. Strict must not wait for an hour because of it.
 	p.Bound = time.Duration(min(readNumber(reply[6]), MaxBound.Milliseconds())) * time.Millisecond
 	p.End, err = readEnd(reply[7:12])
 	return p, err
 }
 
-// readEnd reads where the log ends: the epoch's id, the last position of each stream,
-// and the ids of the records there.
+// readEnd reads where the log ends: the epoch's id, the last position of each stream, and the ids
+// of the records there.
 func readEnd(reply []any) (end invalidate.Cursor, err error) {
 	var text [5]string
 	for i := range text {
@@ -74,8 +73,8 @@ func readEnd(reply []any) (end invalidate.Cursor, err error) {
 	return end, nil
 }
 
-// readEntries reads a list of records, or makes one of what the caller appended
-// where there is nothing else.
+// readEntries reads a list of records. The script sends a number instead of a list when the only
+// record is the caller's own, if any.
 func readEntries(reply any, kind stream, from invalidate.Position, own entry) ([]invalidate.Record, error) {
 	if _, alone := reply.(int64); alone {
 		if own.id == "" {
@@ -125,7 +124,7 @@ func readEntry(item any) (e entry, err error) {
 	return e, nil
 }
 
-// readOwn reads the id of what this sync appended, if it did.
+// readOwn reads the position of the record that this sync appended; 0 for none.
 func readOwn(reply any) (invalidate.Position, error) {
 	id, ok := reply.(string)
 	if id == "" && ok {
@@ -138,7 +137,7 @@ func readOwn(reply any) (invalidate.Position, error) {
 	return at, nil
 }
 
-// readNumber reads a number that is only of use when it is there.
+// readNumber reads an optional number; 0 when it is missing or invalid.
 func readNumber(reply any) int64 {
 	text, _ := reply.(string)
 	n, err := strconv.ParseInt(text, 10, 64)

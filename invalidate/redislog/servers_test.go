@@ -10,16 +10,15 @@ import (
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
-// serversEnv names server binaries to run this package's suite against, beside the
-// redis-server of the PATH: other versions of Redis, or Valkey. They are separated as
-// the PATH is.
+// serversEnv names more server binaries to run this package's suite against: other versions of
+// Redis, or Valkey. They are separated like the entries of PATH.
 const serversEnv = "TWOFOLD_REDIS_SERVERS"
 
-// TestOtherServers runs the conformance suite and the fault tests against each of them,
-// in a process of its own.
+// TestOtherServers runs the conformance suite and the fault tests against each of them, in its
+// own process.
 func TestOtherServers(t *testing.T) {
 	if os.Getenv(redistest.ServerEnv) != "" {
-		return // this is one of those processes
+		return // this process runs one of those servers
 	}
 	bins := filepath.SplitList(os.Getenv(serversEnv))
 	if len(bins) == 0 {

@@ -20,7 +20,7 @@ var syncSource string
 
 var syncScript = redis.NewScript(syncText())
 
-// syncText returns the script, without what a control removes.
+// syncText returns the script. Tests switch safeguards off; it replaces their conditions.
 func syncText() string {
 	s := syncSource
 	for guard, condition := range map[safeguard.Guard]string{
@@ -35,34 +35,31 @@ func syncText() string {
 	return s
 }
 
-// A page ends behind so many records or bytes of fences of either stream, give
-// or take a chunk of 100 records. So many take Redis some 3 ms, in which it does
-// nothing else; a process that starts reads a full log of the default size in a
-// hundred pages and half a second.
+// A page ends after so many records or bytes of fences of either stream, plus or minus a chunk of
+// 100 records. Redis needs about 3 ms for such a page, and does nothing else meanwhile. A process
+// that starts reads a full log of the default size in a hundred pages and half a second.
 const (
 	pageRecords = 1000
 	pageBytes   = 1 << 20
 )
 
-// runArg is the place of the run id in the arguments of the script; the replication id
-// follows it.
+// runArg is the index of the run id in the arguments of the script. The replication id follows it.
 const runArg = 7
 
-// Sync appends a and returns what lies behind at; see [invalidate.Log]. It is
-// one EVALSHA, or two round trips where the server denies INFO to scripts. It
-// takes at most Bound.
+// Sync appends a and returns the records after at; see [invalidate.Log]. It is one EVALSHA, or
+// two round trips when the server denies INFO to scripts. It takes at most Bound.
 //
-// Its errors wrap ErrAppend, with nothing appended, ErrNoRunID, ErrClosed, those
-// of the configuration, ctx's, or what the client library or the server said:
-// redis.IsReadOnlyError and its like see through them.
+// Its errors wrap ErrAppend (then nothing was appended), ErrNoRunID, ErrClosed, an error of the
+// configuration, of ctx, of the client library or of the server. redis.IsReadOnlyError and the
+// like recognize them.
 func (l *Log) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 	p, err := l.sync(ctx, at, a, nil)
 	return p, l.fail("sync", err)
 }
 
-// SyncRemoving is Sync, and removes cells in the same step before anything is
-// appended; see [invalidate.CellRemover]. It is one EVALSHA as well. On a
-// Cluster, where cells are on many servers, it fails.
+// SyncRemoving is Sync that removes cells in the same step, before it appends; see
+// [invalidate.CellRemover]. It is one EVALSHA as well. On a Cluster, where cells are on many
+// servers, it fails.
 func (l *Log) SyncRemoving(ctx context.Context, at invalidate.Cursor, a invalidate.Append, cells []string) (invalidate.Page, error) {
 	var err error
 	switch {
@@ -78,8 +75,8 @@ func (l *Log) SyncRemoving(ctx context.Context, at invalidate.Cursor, a invalida
 	return p, l.fail("sync", err)
 }
 
-// RemovesFrom reports whether server is the client the log was made from, of a
-// single server; see [invalidate.CellRemover].
+// RemovesFrom reports whether server is the client of a single server that the log was made from;
+// see [invalidate.CellRemover].
 func (l *Log) RemovesFrom(server any) bool {
 	c, ok := server.(*redis.Client)
 	return ok && l.cluster == nil && l.control != nil && l.rdb == redis.UniversalClient(c)
@@ -89,7 +86,7 @@ func (l *Log) sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 	if err := l.ready(ctx); err != nil {
 		return p, err
 	}
-	q, args, err := l.args(at, a) // before do, which may outlive the call, and a with it
+	q, args, err := l.args(at, a) // encode a now: the exchange may outlive the call, and must not use a
 	if err != nil {
 		return p, err
 	}
@@ -131,7 +128,7 @@ func (l *Log) args(at invalidate.Cursor, a invalidate.Append) (q question, args 
 	}, nil
 }
 
-// checkWitness says once that the server can't tell a log that was put back by hand.
+// checkWitness warns once when the server has no witness.
 func (l *Log) checkWitness(reply []any) {
 	if len(reply) != replySize || reply[replySize-1] != noWitness || l.noWitness.Swap(true) {
 		return
@@ -148,7 +145,7 @@ func (l *Log) exchange(ctx context.Context, keys []string, args []any) ([]any, e
 			return reply, err
 		}
 		if !l.noInfo.Swap(true) {
-			l.logger().Warn("redislog: scripts are not told which server runs them, so every Sync takes two round trips; allow INFO to the user",
+			l.logger().Warn("redislog: scripts cannot read which server runs them, so every Sync takes two round trips; allow INFO to the user",
 				"prefix", l.cfg.Prefix)
 		}
 	}
@@ -159,11 +156,10 @@ func (l *Log) exchange(ctx context.Context, keys []string, args []any) ([]any, e
 	return reply, err
 }
 
-// exchangeVerified asks for the run id and the replication id and runs the script with
-// them, on one connection. A connection ends where its server's process does, so the script
-// runs in the process that answered; nothing could be inferred from two
-// connections. It does not keep the answer for the next Sync: a proxy between
-// may have made a connection of ours out of several of its own.
+// exchangeVerified asks for the run id and the replication id, and runs the script with them, on
+// one connection. A connection ends when its server process ends, so the script runs in the
+// process that answered. Two connections would prove nothing. It asks again for every Sync,
+// because a proxy may have joined several of its connections into one of ours.
 func (l *Log) exchangeVerified(ctx context.Context, keys []string, args []any) (reply []any, err error) {
 	node, err := l.node(ctx)
 	if err != nil {

@@ -1,38 +1,38 @@
--- Proves by a write that this server takes records, starts a new epoch where the
--- log may not be the one that the caller or its own notes know, appends, and
--- returns what lies behind the caller.
+-- Writes first, which proves that this server takes records. Starts a new epoch when the log may
+-- not be the one that the caller or its own notes know. Appends. Returns the records after the
+-- caller's positions.
 --
 -- KEYS  meta hash, key stream, scope stream; then cells to remove first
 -- ARGV  1 highest epoch the caller knows   2, 3 its last position of each stream
---       4, 5 payloads, '' appends nothing  6, 7 how many records streams retain
+--       4, 5 payloads, '' appends nothing  6, 7 how many records the streams retain
 --       8, 9 run id and replication id of this server, '' asks INFO for both
 --       10 the caller's bound in ms        11, 12 records and bytes of a page
---       13 the id of the caller's epoch, 14, 15 those of its last records; '' where
---       it knows none
+--       13 the id of the caller's epoch, 14, 15 those of its last records; '' for an
+--       unknown id
 --       16, 17, 18 new ids: of an epoch, of a key record, of a scope record
 --
--- An id is eight random bytes that the caller has drawn. A record's field i holds
--- its own id and the id of the record before it.
+-- An id is eight random bytes from the caller. Field i of a record holds the record's own id and
+-- the id of the record before it.
 --
--- Returns nothing at all where INFO does not tell who the server is. In place of a
--- list of records it returns 0 where there is nothing but what the caller appends.
+-- Returns an empty list when INFO does not show the server's ids. Returns 0 in place of a list of
+-- records when the only record, if any, is the one that the caller appends.
 --
--- Numbers are doubles: exact for epochs, for positions within them and for the
--- milliseconds of a bound, and never used for microseconds.
+-- Numbers are doubles. They are exact for epochs, for positions within them and for the
+-- milliseconds of a bound. The script never calculates with microseconds.
 
 local meta, keys, scopes = KEYS[1], KEYS[2], KEYS[3]
-local LIMIT = 4200000000 -- of epochs and of numbers, which a position holds in 32 bits each
+local LIMIT = 4200000000 -- of epochs and of numbers; a position holds each in 32 bits
 local CHUNK = 100
 
--- Whatever is asked, something is written: a server that must not be written to,
--- being a replica (READONLY) or cut off from its own (NOREPLICAS), renews nobody.
+-- Every call writes something. A server that must not take writes fails here, and renews no lease:
+-- a replica (READONLY), or a primary cut off from its replicas (NOREPLICAS).
 local time = redis.call('TIME')
 local now = string.format('%s%06d', time[1], time[2])
 local appends = ARGV[4] ~= '' or ARGV[5] ~= ''
 if not appends then redis.call('HSET', meta, 'hb', time[1]) end
 
--- Who is this server? The run id changes with its process, the replication id
--- also when it has followed another server.
+-- The run id changes with the server process. The replication id also changes when the server has
+-- followed another one.
 local run, rep = ARGV[8], ARGV[9]
 if run == '' then
   local info = redis.pcall('INFO', 'server', 'replication')
@@ -44,10 +44,9 @@ if run == '' then
   if not run or not rep then return {} end
 end
 
--- The witness: how this server holds the meta hash in memory. start() makes a
--- form that only writes bring about. A hash that was loaded (from a dump, from a
--- primary, by RESTORE) has the other form, so a log that was put back shows, even
--- where the server is the same process.
+-- The witness is the form in which this server holds the meta hash in memory. start() makes a form
+-- that only writes can make. A hash that was loaded (from a dump, from a primary, by RESTORE) has
+-- the other form. So the script notices a log that was put back into the same process.
 local function form()
   local r = redis.pcall('OBJECT', 'ENCODING', meta)
   return type(r) == 'string' and r or ''
@@ -61,7 +60,7 @@ local function split(id)
   return tonumber(epoch) or 0, tonumber(n) or 0
 end
 
--- Returns the id of a record, '' where it has none.
+-- Returns the id of a record, '' for none.
 local function idof(record)
   local fields = record[2]
   for i = 1, #fields - 1, 2 do
@@ -82,7 +81,7 @@ local function above(a, b)
   return ae > be or (ae == be and an > bn)
 end
 
--- An epoch out of range is not ours: somebody else wrote it.
+-- Another program wrote an epoch that is out of range.
 local function usable(epoch)
   return epoch and epoch > 0 and epoch < LIMIT and math.floor(epoch) or 0
 end
@@ -107,10 +106,9 @@ local function reply(kr, sr, more, kid, sid)
   return { kr, sr, more, kid, sid, now, bound, h[ID], h[6], h[7], h[8], h[9], h[WIT] }
 end
 
--- The short way, for a caller who appends and whose knowledge ends where the
--- log's own notes do. The streams are not looked at: should one of them have
--- been damaged, then its next reader finds a hole before what is written now,
--- and this caller misses nothing. An id that does not fit leads the long way.
+-- The short way, for a caller that appends and knows exactly what the log's own notes say. It does
+-- not read the streams. If one of them was damaged, its next reader finds a hole before the new
+-- record, and this caller misses nothing. When XADD refuses the position, the long way follows.
 local function follow(key, payload, id)
   if payload == '' then return '' end
   local e, n = split(h[LAST[key]])
@@ -133,22 +131,22 @@ local epoch = usable(tonumber(h[EP] or ''))
 local last, lastid = {}, {}
 for _, key in ipairs({ keys, scopes }) do last[key], lastid[key] = newest(key) end
 
--- Returns false for an id that is not above all that the stream ever had.
+-- Returns false when the position is not above every id that the stream ever had.
 local function add(key, at, name, value, id)
   local own = id .. (lastid[key] ~= '' and lastid[key] or string.rep('\0', 8))
   local r = redis.pcall('XADD', key, 'MAXLEN', '~', most[key], at, 't', now, name, value, 'i', own)
   if type(r) == 'table' and r.err then
     if string.find(r.err, 'stream', 1, true) then return false end
-    redis.call('XADD', key, at, 't', now, name, value, 'i', own) -- raises the same
+    redis.call('XADD', key, at, 't', now, name, value, 'i', own) -- raises the same error
   end
   last[key], lastid[key] = at, id
   h[LAST[key]], h[LASTID[key]] = at, id
   return true
 end
 
--- An epoch's number is above every number that the log or the caller knows; no
--- clock is asked. Two epochs may still have one number, where nobody is left who
--- knew the first. Their ids tell them apart.
+-- The number of an epoch is above every number that the log or the caller knows. The script asks no
+-- clock. Two epochs may have the same number when nothing is left that knew the first one. Their
+-- ids differ.
 local function start()
   local ke, se = split(last[keys]), split(last[scopes])
   epoch = 1 + math.max(epoch, usable(tonumber(ARGV[1])), usable(ke), usable(se))
@@ -158,8 +156,8 @@ local function start()
   for _, key in ipairs({ keys, scopes }) do
     local prev = last[key]
     if not add(key, at, 'b', prev, ARGV[16]) then
-      -- Others wrote to the stream, and for once above whatever we will write.
-      -- Nothing is lost with it that is not given up now.
+      -- Another program wrote to the stream, above every position that the log will write.
+      -- The new epoch gives up all records anyway, so deleting them loses nothing.
       redis.call('DEL', key)
       add(key, at, 'b', prev, ARGV[16])
     end
@@ -168,23 +166,23 @@ local function start()
   redis.call('DEL', meta)
   redis.call('HSET', meta, 'run', run, 'rep', rep, 'ep', number, 'id', h[ID], 'kl', at, 'sl', at,
     'ki', h[ID], 'si', h[ID], 'b', bound, 'hb', time[1])
-  -- A long field changes the hash's form for good, also when it is short again.
+  -- A long field changes the form of the hash for good, also after the field is short again.
   local plain = form()
   redis.call('HSET', meta, 'x', string.rep('x', 8192))
   local made = form()
-  h[WIT] = made ~= plain and made or '-' -- '-': the server has one form only, or denies OBJECT
+  h[WIT] = made ~= plain and made or '-' -- '-': the server has only one form, or denies OBJECT
   redis.call('HSET', meta, 'x', '', 'wit', h[WIT])
 end
 
--- Says whether a stream ends as we left it.
+-- Reports whether a stream ends as the log left it.
 local function intact(key, callers)
   local e, n = split(last[key])
   return last[key] == h[LAST[key]] and lastid[key] == h[LASTID[key]] and e == epoch and n < LIMIT
     and not above(callers, last[key])
 end
 
--- Says whether another record is where the caller's last one was. One that was
--- trimmed away proves nothing: then the next record does not follow the caller's.
+-- Reports whether another record is at the caller's last position. A record that was trimmed proves
+-- nothing. Then the next record does not name the caller's as the one before it.
 local function foreign(key, at, id)
   if id == '' then return false end
   if at == last[key] then return id ~= lastid[key] end
@@ -211,7 +209,7 @@ local function append(key, payload, id)
       redis.call('HSET', meta, field[key][1], at, field[key][2], id)
       return at
     end
-    start() -- others wrote above, and removed it again
+    start() -- another program wrote above, and removed it again
   end
 end
 
@@ -220,8 +218,8 @@ local sid = append(scopes, ARGV[5], ARGV[18])
 
 local more = 0
 
--- In chunks, so that a page is bounded in bytes, too: a record has a few bytes
--- or some ten thousand.
+-- Reads in chunks, so that a page is bounded in bytes, too: a record has from a few bytes to some
+-- ten thousand.
 local function page(key, after)
   local out, size = {}, 0
   if after == last[key] then return out end

@@ -12,10 +12,9 @@ import (
 // tailRecords is the most records of each stream that one Tail returns.
 const tailRecords = 1000
 
-// Tail waits until something lies behind at and returns it; see
-// [invalidate.Log]. It is one XREAD, which waits for a quarter of Bound and then
-// returns an empty page. Against a server that does not answer it fails within
-// half of Bound. Its pages have neither Now nor Bound.
+// Tail waits until there are records after at, and returns them; see [invalidate.Log]. It is one
+// XREAD, which waits for a quarter of Bound and then returns an empty page. When the server does
+// not answer, Tail fails within half of Bound. Its pages have neither Now nor Bound.
 func (l *Log) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
 	p, err := l.tail(ctx, at)
 	return p, l.fail("tail", err)
@@ -31,8 +30,7 @@ func (l *Log) tail(ctx context.Context, at invalidate.Cursor) (p invalidate.Page
 		Count:   tailRecords,
 		Block:   block,
 	}
-	// Left to itself, the client library grants a blocking read ten seconds above
-	// its time.
+	// By default, the client library gives a blocking read ten seconds more than its time.
 	return l.do(ctx, 2*block, func(ctx context.Context) (invalidate.Page, error) {
 		streams, err := l.control.XRead(ctx, &args).Result()
 		if errors.Is(err, redis.Nil) {
@@ -42,8 +40,7 @@ func (l *Log) tail(ctx context.Context, at invalidate.Cursor) (p invalidate.Page
 	})
 }
 
-// readStreams reads the reply of XREAD, which leaves out streams that have
-// nothing new.
+// readStreams reads the reply of XREAD, which omits streams without new entries.
 func (l *Log) readStreams(streams []redis.XStream, at invalidate.Cursor) (p invalidate.Page) {
 	for _, s := range streams {
 		out, kind, from := &p.Keys, keyStream, at.Key

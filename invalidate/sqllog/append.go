@@ -10,16 +10,15 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Execer is a transaction: *sql.Tx, *sql.Conn in a transaction, and what wraps them in
-// sqlx, sqlc, ent and gorm. A package that rewrites placeholders, as bun does, has the
-// *sql.Tx inside: pass that. [ExecFunc] adapts the others.
+// Execer is a transaction: *sql.Tx, *sql.Conn in a transaction, or the type that wraps them in
+// sqlx, sqlc, ent or gorm. A package that rewrites placeholders, as bun does, contains a
+// *sql.Tx: pass that. [ExecFunc] adapts others.
 type Execer interface {
 	// ExecContext runs a statement in the transaction.
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// ExecFunc adapts a function to [Execer], for transactions that are not of
-// database/sql:
+// ExecFunc adapts a function to [Execer], for transactions that are not of database/sql:
 //
 //	sqllog.ExecFunc(func(ctx context.Context, query string, args ...any) error {
 //		_, err := pgxTx.Exec(ctx, query, args...)
@@ -27,21 +26,21 @@ type Execer interface {
 //	})
 type ExecFunc func(ctx context.Context, query string, args ...any) error
 
-// ExecContext calls f. Its Result is of no use.
+// ExecContext calls f. It returns a nil Result.
 func (f ExecFunc) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	return nil, f(ctx, query, args...)
 }
 
 // Append writes one row that names the scopes, in the caller's transaction. When the
-// transaction commits, the row is visible together with the data, and every process of
-// the fleet invalidates the scopes within [Log.Bound]; when it rolls back, nothing has
-// happened. It only inserts, so it waits for no other transaction. Without scopes it does
-// nothing.
+// transaction commits, the row becomes visible together with the data, and every process of
+// the fleet invalidates the scopes within [Log.Bound]. When it rolls back, nothing is
+// invalidated. Append only inserts, so it waits for no other transaction. Without scopes it
+// does nothing.
 //
-// [invalidate.Hold] is kept in the row. [invalidate.Strict] is refused: call Settle of
-// cache.Tiers after COMMIT. Its errors wrap [ErrNotTx], [ErrScope], [ErrConfig],
-// [ErrSchema], [ErrRights] or what the database said. The caller's transaction should be
-// rolled back then: data must not commit without its invalidation.
+// The row keeps [invalidate.Hold]. Append refuses [invalidate.Strict]: call Settle of
+// cache.Tiers after COMMIT. Its errors wrap [ErrNotTx], [ErrScope], [ErrConfig], [ErrSchema],
+// [ErrRights] or an error of the database. After an error the caller should roll back, because
+// data must not commit without its invalidation.
 func (l *Log) Append(ctx context.Context, tx Execer, scopes ...invalidate.Scope) error {
 	if err := isTx(tx); err != nil {
 		return err
@@ -54,7 +53,7 @@ func (l *Log) Append(ctx context.Context, tx Execer, scopes ...invalidate.Scope)
 	return fail("append", err)
 }
 
-// isTx refuses pools, and types that embed one. Nothing but a pool has these statistics.
+// isTx refuses pools, and types that embed one. Only pools have these statistics.
 func isTx(tx Execer) error {
 	if tx == nil {
 		return fmt.Errorf("%w (is nil)", ErrNotTx)
@@ -68,8 +67,8 @@ func isTx(tx Execer) error {
 // rowScopes is the most scopes that one row names.
 const rowScopes = 1000
 
-// Statement returns the INSERT that [Log.Append] runs, for a pgx.Batch and its like. It
-// has to run in the transaction that writes the data. Without scopes the query is empty.
+// Statement returns the INSERT that [Log.Append] runs, for a pgx.Batch and the like. Run it in
+// the transaction that writes the data. Without scopes the query is empty.
 func (l *Log) Statement(scopes ...invalidate.Scope) (query string, args []any, err error) {
 	if err := l.Validate(); err != nil {
 		return "", nil, err

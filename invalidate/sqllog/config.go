@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// What a [Config] leaves zero, and its limits.
+// The defaults and limits of a [Config].
 const (
 	DefaultNamespace = "default"
 	MaxNamespace     = 64 // bytes
@@ -38,7 +38,7 @@ const (
 	MySQL                       // MySQL 8 and MariaDB 10.6, with InnoDB, or newer
 )
 
-// String returns the name that the folder of the dialect's migrations has.
+// String returns the name of the folder of the dialect's migrations.
 func (d Dialect) String() string {
 	switch d {
 	case Postgres:
@@ -51,10 +51,10 @@ func (d Dialect) String() string {
 	return "none"
 }
 
-// Tables names the three tables of a log. A name that is empty has its default. Names
-// consist of letters, digits and underscores; they are not quoted in statements.
+// Tables names the three tables of a log. An empty name means its default. Names consist of
+// letters, digits and underscores; statements do not quote them.
 type Tables struct {
-	Schema string // that the tables are in; empty: the connection's own
+	Schema string // the schema of the tables; empty: the connection's own
 	Outbox string // rows that wait for a number; empty: twofold_outbox
 	Log    string // numbered records; empty: twofold_log
 	Meta   string // one row per namespace; empty: twofold_meta
@@ -73,41 +73,42 @@ type Config struct {
 	// Tables names the tables.
 	Tables Tables
 
-	// Bound is how long a process may trust what it knows after a Sync, between
-	// MinBound and MaxBound. Processes of one log should have the same. 0: DefaultBound.
+	// Bound is how long a process may trust what it knows after a Sync, between MinBound and
+	// MaxBound. Use the same Bound in all processes of one log. 0: DefaultBound.
 	Bound time.Duration
 
 	// Poll is how often a Tail looks for rows of other processes, between MinPoll and
-	// MaxBound. It makes invalidations arrive sooner; no promise rests on it. 0: DefaultPoll.
+	// MaxBound. A short Poll makes invalidations arrive sooner; no guarantee depends on it.
+	// 0: DefaultPoll.
 	Poll time.Duration
 
-	// Retain is how many records each sequence keeps, at the least, between MinRetain and
+	// Retain is how many records each sequence keeps at least, between MinRetain and
 	// MaxRetain. A process that was away for longer gives up what it holds. 0: DefaultRetain.
 	Retain int
 
-	// Prove makes every Sync commit a small write. A read cannot tell a primary from one
-	// that was deposed and still runs; a commit can, if replication is synchronous.
+	// Prove makes every Sync commit a small write. A read cannot tell a primary from one that
+	// was deposed and still runs. A commit can, if replication is synchronous.
 	Prove bool
 
-	// KeepOverRestart keeps the epoch when the database server restarts. Without it a
-	// restart costs the cached entries, because a restored file-system snapshot looks
-	// the same. Set it only for servers that are never restored in that way. All processes
-	// of a log need the same: two that differ start an epoch with each of their Syncs.
+	// KeepOverRestart keeps the epoch when the database server restarts. Without it, a
+	// restart costs the cached entries, because a restored file-system snapshot looks the
+	// same as a restart. Set it only for servers that are never restored in that way. All
+	// processes of a log need the same value; otherwise each Sync starts an epoch.
 	KeepOverRestart bool
 
-	// Wait waits until another process may have numbered something; package pgxlisten has
-	// one for PostgreSQL. It is called by Tail, one call at a time, with a context that
-	// ends when Tail returns. After an error Tail polls. Nil: Tail polls.
+	// Wait waits until another process may have numbered rows; package pgxlisten has one for
+	// PostgreSQL. Tail calls it, one call at a time, with a context that ends when Tail
+	// returns. After an error, that Tail polls. Nil: Tail polls.
 	Wait func(context.Context) error
 
-	// Identity returns what tells this server, and this run of it, from all others. It
-	// is for services that hide the functions that the log asks otherwise, and is called
-	// on the connection that the log is about to use. It must fail on a server that
-	// takes no writes. All processes of a log need the same. Nil: the dialect's own.
+	// Identity returns a text that tells this server, and this run of it, from all others. It
+	// is for services that hide the functions that the log uses otherwise. The log calls it
+	// on the connection that it is about to use. It must fail on a server that takes no
+	// writes. All processes of a log need the same one. Nil: the dialect's own.
 	Identity func(ctx context.Context, conn *sql.Conn) (string, error)
 
-	// Readers is a second pool on the same SQLite file, for statements that only read.
-	// They do not wait for the writer then. Nil: the log's pool. SQLite only.
+	// Readers is a second pool on the same SQLite file, for statements that only read. They
+	// then do not wait for the writer. Nil: the log's pool. SQLite only.
 	Readers *sql.DB
 
 	// Logger gets an error line for the first row that does not parse. Nil: slog.Default().
@@ -167,7 +168,7 @@ func (c *Config) checkTables(refuse func(format string, args ...any)) {
 		{"Schema", cmp.Or(c.Tables.Schema, "none")},
 		{"Outbox", c.Tables.Outbox}, {"Log", c.Tables.Log}, {"Meta", c.Tables.Meta},
 	} {
-		if !identifier.MatchString(name.value) { // it becomes part of statements
+		if !identifier.MatchString(name.value) { // the name becomes part of statements
 			refuse("Tables.%s has %d bytes; use 1 to 48 letters, digits and underscores, and no digit first", name.field, len(name.value))
 		}
 	}

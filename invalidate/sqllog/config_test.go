@@ -13,7 +13,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// nowhere is a database that nobody reaches.
+// nowhere is a database that cannot be reached.
 type nowhere struct{}
 
 var errNowhere = errors.New("nowhere")
@@ -48,7 +48,7 @@ func TestZeroConfigHasDefaults(t *testing.T) {
 	}
 }
 
-// Each fault names its field and what to do, and is found beside the others.
+// Each fault names its field and what to do. All faults are reported together.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	db := pool(t)
@@ -87,7 +87,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Every call of a log that cannot work says why.
+// Every call of a log that cannot work returns the reason.
 func TestRefusedLog(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]*sqllog.Log{"a bad configuration": sqllog.New(nil, sqllog.Config{}), "the zero Log": {}} {
@@ -110,12 +110,12 @@ func TestRefusedLog(t *testing.T) {
 			t.Errorf("Bound of %s = %v", name, l.Bound())
 		}
 		l.Committed()
-		l.Committed() // nobody listens
+		l.Committed() // no Tail listens
 		_ = l.Stats()
 	}
 }
 
-// What a record cannot hold is refused before the database is asked.
+// An append that does not fit into a record is refused without asking the database.
 func TestBadAppend(t *testing.T) {
 	t.Parallel()
 	l := sqllog.New(pool(t), sqllog.Config{Dialect: sqllog.MySQL})

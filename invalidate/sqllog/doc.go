@@ -1,10 +1,10 @@
 // Package sqllog keeps the log of invalidations in the application's own database:
 // PostgreSQL, SQLite, MySQL or MariaDB, over database/sql.
 //
-// Without it a process writes to its database, then tells the caches. If it dies between
-// the two, no cache hears of the write. Here the invalidation is a row in the same
+// With another log, a process writes to its database, then tells the caches. If it dies between
+// the two, no cache learns of the write. Here the invalidation is a row in the same
 // transaction. When the transaction commits, the caches of all processes follow within
-// [Log.Bound]. When it rolls back, nothing has happened. [Log.Tx] does it:
+// [Log.Bound]. When it rolls back, nothing is invalidated. [Log.Tx] does it:
 //
 //	log := sqllog.New(db, sqllog.Config{Dialect: sqllog.Postgres})
 //	tiers, err := cache.Open(cache.TiersConfig{Local: …, Remote: …, Log: log})
@@ -15,22 +15,21 @@
 //		return err
 //	})
 //
-// [Log.Append] does the same in a transaction of your own. To know that this process has
-// applied a commit, call Ready of cache.Tiers after it. To know that every process has,
-// call Settle.
+// [Log.Append] does the same in a transaction of your own. Ready of cache.Tiers, called after
+// a commit, waits until this process has applied it. Settle waits until every process has.
 //
 // # How it works
 //
 //  1. Append inserts one row into the outbox table. The row names the scopes in text. It
 //     has no number, so writers never wait for each other.
 //  2. The next Sync or Tail of any process finds the committed row. Every process syncs
-//     four times per Bound, so a writer that died right after COMMIT changes nothing.
+//     four times per Bound, so a row is found even if its writer died right after COMMIT.
 //  3. That process removes the cells of the named keys from the remote tier.
-//  4. Then it numbers the row: it deletes it, and appends a record to the log, in one
-//     step. If it dies between 3 and 4, the row is still there for the next process.
+//  4. Then it numbers the row: in one step, it deletes the row and appends a record to the
+//     log. If it dies between 3 and 4, the next process finds the row again.
 //  5. Every process reads the record and drops what it covers.
 //
-// A Sync that begins after a commit sees the row, or the record in its place. So no
+// A Sync that begins after a commit sees the row, or the record that replaced it. So no
 // process renews its lease without knowing of every commit before it.
 //
 // # Which log to choose
@@ -47,54 +46,54 @@
 //	psql can invalidate
 //	needs                       Redis                three tables
 //
-// A new epoch costs every process what it has cached. Take this log when stale data after
-// a crash is a fault, and the data is in one database. Take redislog when data is in
-// several, or in none.
+// A new epoch costs every process what it has cached. Choose sqllog when stale data after a
+// crash is a fault, and the data is in one database. Choose redislog when the data is in
+// several databases, or in none.
 //
 // # Tables
 //
-// The log needs three tables. [Migrations] has files for goose and golang-migrate,
-// [Schema] is their text, and [Log.Install] creates the tables for tests and small tools.
-// Without the tables, Append fails and with it the caller's transaction: there must be no
-// write without its invalidation.
+// The log needs three tables. [Migrations] has files for goose and golang-migrate, [Schema]
+// returns their text, and [Log.Install] creates the tables for tests and small tools. Without
+// the tables, Append fails, and the caller's transaction fails with it: no write must commit
+// without its invalidation.
 //
 // Writers need INSERT on the outbox and nothing else. Followers need SELECT and DELETE on
 // it, SELECT, INSERT and DELETE on the log, and SELECT, INSERT and UPDATE on meta.
 //
-// A trigger, a migration or a person can invalidate by a row of their own:
+// A trigger, a migration or a person can invalidate by inserting a row:
 //
 //	INSERT INTO twofold_outbox (scopes) VALUES
 //		('[["k","default:users:v1:42"],["t","default","org:7"],["p","default","users:v1:"]]')
 //
-// "k" is a key in full, "t" a tenant and a tag, "p" a tenant and a prefix behind it (an
-// empty one covers the tenant), "a" alone is everything, and ["h",5000] keeps what the row
-// names from being cached for 5,000 ms. The column ns names the namespace. A row that does
-// not parse may mean anything, so everything older is given up; [Stats] counts such rows.
+// "k" is a key in full, "t" a tenant and a tag, "p" a tenant and a prefix (an empty prefix
+// covers the tenant), and "a" alone is everything. ["h",5000] keeps what the row names from
+// being cached for 5,000 ms. The column ns names the namespace. A row that does not parse may
+// mean anything, so every process gives up everything older; [Stats] counts such rows.
 //
-// # When the log is another log
+// # When a new epoch starts
 //
-// A restored backup or a standby that lagged may have lost committed rows. So a Sync
-// compares the server with the one that the epoch began on, and the ids of records with
-// those that the caller knows. If any differs, it starts a new epoch.
+// A restored backup, or a standby that lagged, may have lost committed rows. So a Sync compares
+// the server with the one on which the epoch began. It also compares the ids of records with
+// those that the caller knows. If anything differs, it starts a new epoch.
 //
 //   - PostgreSQL: the start of the server and its timeline. A restart starts an epoch,
-//     because a file-system snapshot that is put back looks the same. Set
-//     KeepOverRestart if that never happens to you. Config.Identity is for services that
-//     hide these functions.
+//     because a file-system snapshot that is put back looks the same. Set KeepOverRestart
+//     if you never restore such snapshots. Config.Identity is for services that hide these
+//     functions.
 //   - MySQL and MariaDB: the server's id and its start, to the second.
-//   - SQLite: the ids of records. Do not replace the file under running processes.
+//   - SQLite: the ids of records. Do not replace the file while processes use it.
 //
-// A standby and a session that only reads are refused: [ErrStandby].
+// The log refuses a standby and a read-only session: [ErrStandby].
 //
 // # What is not promised
 //
-//   - A primary that was deposed and still takes commits looks like a good one. Patroni and
-//     managed services stop it first. With synchronous replication, set Config.Prove.
-//     With asynchronous replication and no fencing there is no promise.
-//   - A commit that a crash of the server loses (synchronous_commit=off,
-//     innodb_flush_log_at_trx_commit other than 1) may have been read into a cache. Such
+//   - A deposed primary that still takes commits looks like a good one. Patroni and managed
+//     services stop it first. With synchronous replication, set Config.Prove. With
+//     asynchronous replication and no fencing there is no guarantee.
+//   - A crash of the server may lose a commit (synchronous_commit=off,
+//     innodb_flush_log_at_trx_commit other than 1) that was already read into a cache. Such
 //     a value stays until its TTL. Commits that were numbered are never lost.
-//   - If an old backup is put back while no process is alive, cells that are kept
+//   - If an old backup is put back while no process is alive, cells that are stored
 //     elsewhere are newer than the data. Call [Log.NewEpoch] then.
 //   - Do not read through the cache inside the transaction with the transaction as loader:
 //     that would store a value before it commits.
@@ -102,20 +101,20 @@
 //     [invalidate.Hold].
 //   - Galera and other multi-primary clusters: send all writes and all Syncs to one node.
 //     CockroachDB, YugabyteDB and Vitess are not supported.
-//   - A *sql.Conn outside of a transaction, or a function that runs statements on a pool,
-//     cannot be told from a transaction. The row commits alone then.
-//   - On MySQL a process that is frozen while it starts an epoch blocks the other followers
+//   - Append cannot detect a *sql.Conn outside a transaction, or a function that runs
+//     statements on a pool. There the row commits alone.
+//   - On MySQL, a process that freezes while it starts an epoch blocks the other followers
 //     until its connection ends. On PostgreSQL the server ends it after an eighth of Bound.
 //
 // # Operation
 //
-// Use the same Bound in all processes. All processes must have the same kind of remote
-// tier, or none: [ErrCells]. PostgreSQL and MySQL should run at their default isolation
-// levels. SQLite needs WAL mode and a busy timeout in the pool's address. Through PgBouncer
-// in transaction mode everything works but Config.Wait, which needs LISTEN on a direct
-// connection; Tail polls without it.
+// Use the same Bound in all processes. All processes must have the same kind of remote tier,
+// or none: [ErrCells]. Run PostgreSQL and MySQL at their default isolation levels. SQLite
+// needs WAL mode and a busy timeout in the pool's address. PgBouncer in transaction mode
+// supports everything except Config.Wait, which needs LISTEN on a direct connection. Without
+// it, Tail polls.
 //
-// On PostgreSQL, transactions that stay open keep vacuum from the outbox. A look skips dead
-// rows by the ids of their transactions, unless the open transaction has written something.
-// A table of 100,000 such rows costs each look several milliseconds.
+// On PostgreSQL, a transaction that stays open keeps vacuum from cleaning the outbox. The log
+// skips dead rows by the ids of their transactions, unless the open transaction has written
+// something. Then a table of 100,000 dead rows costs each look several milliseconds.
 package sqllog

@@ -9,13 +9,13 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// maxEpoch is the last epoch whose positions fit a signed column.
+// maxEpoch is the last epoch whose positions fit into a signed column.
 const maxEpoch = math.MaxInt32
 
-// NewEpoch starts a new epoch, which costs every process what it has cached, and clears
-// the note of the fleet's remote tier. Call it after the database was put back to an older
-// state while no process was alive, if cells are kept elsewhere: the cells may be newer
-// than the data then. Call it as well when the fleet gets another remote tier.
+// NewEpoch starts a new epoch, and clears the note of the fleet's remote tier. It costs every
+// process what it has cached. Call it when the database was put back to an older state while no
+// process was alive, and the cells are stored elsewhere: they may be newer than the data. Call it
+// also when the fleet gets another remote tier.
 func (l *Log) NewEpoch(ctx context.Context) error {
 	if err := l.Validate(); err != nil {
 		return err
@@ -30,8 +30,8 @@ func (l *Log) NewEpoch(ctx context.Context) error {
 	return fail("new epoch", err)
 }
 
-// startEpoch starts an epoch behind every position that is known here, unless another
-// process was faster. forced says that there is no need for a reason.
+// startEpoch starts an epoch above every position that is known here. It does nothing when
+// another process has already started one. With forced it needs no reason.
 func (l *Log) startEpoch(ctx context.Context, at invalidate.Cursor, forced bool) error {
 	return withConn(ctx, l.db, func(conn *sql.Conn) error {
 		tx, err := l.lock(ctx, conn)
@@ -55,9 +55,9 @@ func (l *Log) startEpoch(ctx context.Context, at invalidate.Cursor, forced bool)
 	})
 }
 
-// lock begins a transaction that has the row of meta to itself, and makes the row where
-// there is none. A process that freezes in it would keep all others waiting, so databases
-// that can end it then are told to.
+// lock begins a transaction that locks the row of meta, and creates the row if it is missing. A
+// process that freezes in this transaction would block all others. So lock makes the database
+// end such a transaction, where the database can.
 func (l *Log) lock(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
 	var opts *sql.TxOptions
 	if l.cfg.Dialect != SQLite {
@@ -81,7 +81,7 @@ func (l *Log) lock(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
 
 // bump writes the first record of a new epoch into both sequences, and notes the epoch.
 func (l *Log) bump(ctx context.Context, tx *sql.Tx, v *view, at invalidate.Cursor, forgetTier bool) error {
-	var top bySeq[int64] // of records that the notes know nothing of
+	var top bySeq[int64] // the last records, also those that the notes do not name
 	q := l.sql.top
 	if err := tx.QueryRowContext(ctx, q.text, q.args(l.cfg.Namespace)...).Scan(&top[keySeq], &top[scopeSeq]); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (l *Log) bump(ctx context.Context, tx *sql.Tx, v *view, at invalidate.Curso
 	return err
 }
 
-// lastID returns the id of the record that a sequence ends with; 0: it is not there.
+// lastID returns the id of the last record of a sequence; 0: the record is missing.
 func (v *view) lastID(seq int) int64 {
 	if v.end[seq] == v.noted[seq] {
 		return v.foundID[seq].Int64

@@ -5,40 +5,40 @@ import (
 	"fmt"
 )
 
-// The errors of this package, beside those of ctx and of the database. No text has a key
-// or a payload.
+// The errors of this package. Calls also return errors of ctx and of the database. No text of
+// this package has a key or a payload.
 var (
 	// ErrConfig is wrapped by each fault that [Log.Validate] reports.
 	ErrConfig = errors.New("sqllog: bad configuration")
 
-	// ErrNotTx refuses a *sql.DB in the place of a transaction: the invalidation would
-	// commit by itself, before the data or without it.
+	// ErrNotTx refuses a *sql.DB in place of a transaction: the invalidation would commit by
+	// itself, before the data or without it.
 	ErrNotTx = errors.New("sqllog: not a transaction: pass the *sql.Tx that writes the data, or use Log.Tx")
 
-	// ErrScope refuses what a row cannot hold: a scope that does not pass Validate, and
-	// [invalidate.Strict], which waits for something that has not been committed yet.
+	// ErrScope refuses a scope that does not pass Validate, and [invalidate.Strict], which would
+	// wait for a commit that has not happened yet.
 	ErrScope = errors.New("sqllog: bad scope")
 
-	// ErrAppend refuses what cannot be written as a record. Nothing is appended then.
+	// ErrAppend refuses an append that cannot be written as a record. Nothing was appended.
 	ErrAppend = errors.New("sqllog: bad append")
 
 	// ErrSchema says that the tables are missing, or are of another version.
 	ErrSchema = errors.New("sqllog: tables are missing or of another version: apply the migrations of sqllog.Migrations, up to 0001_twofold_log, or call Log.Install")
 
-	// ErrStandby says that the server, or the session, takes no writes. A log there may
-	// lag behind, so it renews no lease.
+	// ErrStandby says that the server, or the session, takes no writes. A log there may lag,
+	// so it must not renew a lease.
 	ErrStandby = errors.New("sqllog: server or session takes no writes: connect to the primary, without default_transaction_read_only or READ UNCOMMITTED")
 
-	// ErrRights says that the user may not do what a follower or a writer does.
+	// ErrRights says that the user lacks a right that a follower or a writer needs.
 	ErrRights = errors.New("sqllog: user lacks rights: writers need INSERT on the outbox; followers SELECT and DELETE on it, " +
 		"SELECT, INSERT and DELETE on the log, SELECT, INSERT and UPDATE on meta")
 
-	// ErrCells refuses a process whose remote tier is of another kind than the fleet's:
-	// it would number rows without removing the cells that the others read.
+	// ErrCells refuses a process whose remote tier is of another kind than the fleet's. It
+	// would number rows without removing the cells that the other processes read.
 	ErrCells = errors.New("sqllog: another remote tier than the fleet's: configure the same one, or call Log.NewEpoch when the fleet has changed")
 
-	// ErrEpochs refuses a cursor in the last epoch that a log can hold.
-	ErrEpochs = errors.New("sqllog: no epoch is left: call Log.NewEpoch with no process of a higher epoch alive")
+	// ErrEpochs says that the log, or the cursor, is in the last epoch that a log can hold.
+	ErrEpochs = errors.New("sqllog: no epoch is left: stop the processes of a higher epoch, then call Log.NewEpoch")
 
 	// ErrBusy says that other processes changed the log during every attempt.
 	ErrBusy = errors.New("sqllog: log changed during every attempt: try again")

@@ -11,8 +11,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// A rename that no cache can miss: its row and its invalidation commit together. The page
-// that answers the rename shows it, in this process.
+// A rename that no cache can miss: its row and its invalidation commit together. The page that
+// answers the rename shows the new name, in this process.
 func Example() {
 	serve := func(db *sql.DB, users *cache.Cache[int, string]) error {
 		log := sqllog.New(db, sqllog.Config{Dialect: sqllog.Postgres, Bound: time.Second})

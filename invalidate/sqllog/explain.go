@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// explain adds what an error of the database means for a log. Drivers are known by what
-// their errors say, since none of them is imported.
+// explain adds what a database error means for a log. It recognizes errors by their codes and
+// texts, because the package imports no driver.
 func explain(err error) error {
 	if errors.Is(err, ErrSchema) || errors.Is(err, ErrStandby) || errors.Is(err, ErrRights) {
 		return err
@@ -34,17 +34,16 @@ var (
 	retryCodes   = []string{"40001", "40P01", "55P03", "25P03", "1062", "1205", "1213"}
 )
 
-// mayRetry reports whether a statement failed because of another one, and has certainly
-// not committed.
+// mayRetry reports whether a statement failed because of another statement, and certainly did not
+// commit.
 func mayRetry(err error) bool {
 	return says(err, retryCodes, "database is locked", "SQLITE_BUSY", "database table is locked")
 }
 
-// mysqlNumber finds the number in the text of a MySQL error; its type has no method.
+// mysqlNumber finds the number in the text of a MySQL error; the error type has no method for it.
 var mysqlNumber = regexp.MustCompile(`Error (\d{4}) \(`)
 
-// says reports whether an error has one of the codes, or one of the texts, which are
-// SQLite's.
+// says reports whether an error has one of the codes, or one of the texts. The texts are SQLite's.
 func says(err error, codes []string, texts ...string) bool {
 	if err == nil {
 		return false

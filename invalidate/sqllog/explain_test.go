@@ -8,13 +8,13 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// state is an error as the PostgreSQL drivers have it.
+// state is an error like those of the PostgreSQL drivers.
 type state string
 
 func (s state) Error() string    { return "ERROR: something" }
 func (s state) SQLState() string { return string(s) }
 
-// Errors of all drivers are understood without any of them.
+// The log recognizes the errors of all drivers, and imports none of them.
 func TestErrorsAreExplained(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

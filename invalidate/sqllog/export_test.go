@@ -5,7 +5,7 @@ import "github.com/twofold-go/twofold/invalidate"
 // RowTexts returns the texts of rows that name scopes.
 func RowTexts(scopes ...invalidate.Scope) ([]string, error) { return rowTexts(scopes) }
 
-// ParseRow returns the fences that a row stands for.
+// ParseRow returns the fences of a row.
 func ParseRow(text string) (keys []string, fences []invalidate.Fence, ok bool) {
 	n, ok := parseRow(text)
 	for _, k := range n.keys {
@@ -14,13 +14,13 @@ func ParseRow(text string) (keys []string, fences []invalidate.Fence, ok bool) {
 	return n.keys, append(fences, n.scopes...), ok
 }
 
-// Encode encodes what passes Check, as for the keys or for the scopes.
+// Encode encodes fences that pass Check, for the keys or for the scopes.
 func Encode(a invalidate.Append) (keys, scopes []byte, err error) {
 	p, err := encodeAppend(a)
 	return p[keySeq], p[scopeSeq], err
 }
 
-// Decode decodes as from the keys, or from the scopes.
+// Decode decodes for the keys, or for the scopes.
 func Decode(payload []byte, keys bool) ([]invalidate.Fence, bool) {
 	if keys {
 		return decode(payload, keySeq)
@@ -28,7 +28,7 @@ func Decode(payload []byte, keys bool) ([]invalidate.Fence, bool) {
 	return decode(payload, scopeSeq)
 }
 
-// Explain says what an error of a database means here.
+// Explain adds what a database error means for a log.
 func Explain(err error) error { return explain(err) }
 
 // SameServer compares identities of MySQL.

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// mysqlText spells the statements for MySQL and MariaDB. Where they differ, each runs
-// what is in its own kind of comment and passes by the other.
+// mysqlText returns the statements for MySQL and MariaDB. Where the two differ, each runs what is
+// in its own kind of comment and ignores the other.
 //
-// A server is known by its id and by when it started, which is computed from seconds and
-// may be off by one or two. One that is read-only takes no writes. A session that
-// reads what is not committed would number it, so it is refused in the same way.
+// A server is identified by its id and its start time. The start time is computed from seconds and
+// may be off by one or two. A read-only server takes no writes. A session at READ UNCOMMITTED would
+// number uncommitted rows, so it counts as read-only.
 func mysqlText(c *Config) dialectText {
 	const (
 		readOnly = "(@@global.read_only OR /*!80000 @@transaction_read_only */ /*M! @@tx_read_only */" +
@@ -54,7 +54,7 @@ func (l *Log) sameServer(stored, identity string) bool {
 	return stored == identity
 }
 
-// sameMySQL compares two identities, whose seconds may be off by rounding.
+// sameMySQL compares two identities, whose seconds may differ by rounding.
 func sameMySQL(stored, identity string) bool {
 	a, b := strings.LastIndexByte(stored, '/'), strings.LastIndexByte(identity, '/')
 	if a < 0 || b < 0 || stored[:a] != identity[:b] {
@@ -65,13 +65,13 @@ func sameMySQL(stored, identity string) bool {
 	return err == nil && err2 == nil && max(since, now)-min(since, now) <= 2
 }
 
-// writeMySQL numbers a batch in two statements that commit by themselves, since MySQL
-// has none that writes two tables, and a process that freezes must not hold a lock. The
-// first writes records with numbers that the client has computed; of two processes with
-// the same numbers one fails, and looks again. The second removes the rows. A process
-// that ends between the two leaves rows that are numbered twice, which does no harm.
+// writeMySQL numbers a batch in two statements that commit separately. MySQL has no statement that
+// writes two tables, and a process that freezes must not hold a lock. The first statement writes
+// records with numbers that the client computed. When two processes use the same numbers, one of
+// them fails and looks again. The second statement removes the rows. When a process ends between
+// the two statements, the rows are numbered twice, which does no harm.
 //
-// The notes come last, so the log may end behind them.
+// The notes are written last, so the log may end after them.
 func (l *Log) writeMySQL(ctx context.Context, conn *sql.Conn, v *view, b *batch) (n numbered, err error) {
 	if held, err := l.onServer(ctx, conn, b.identity); err != nil || !held {
 		return n, err
@@ -87,7 +87,7 @@ func (l *Log) writeMySQL(ctx context.Context, conn *sql.Conn, v *view, b *batch)
 		args = append(args, r.seq, n.end[r.seq], r.id, after, hex.EncodeToString(r.payload))
 	}
 	if len(rows) > 0 {
-		// The lock on meta keeps an epoch from beginning below the records.
+		// The lock on meta keeps a new epoch from starting below the records.
 		wrote, err := conn.ExecContext(ctx, "INSERT INTO "+l.sql.log+" (ns, seq, pos, prev, at, id, after, payload)"+
 			" SELECT m.ns, r.seq, r.pos, 0, "+l.sql.clock+", r.id, r.after, r.payload FROM "+l.sql.meta+" m JOIN ("+strings.Join(rows, " UNION ALL ")+") r"+
 			" WHERE m.ns = ? AND m.epoch = ? LOCK IN SHARE MODE", append(args, l.cfg.Namespace, b.epoch)...)
@@ -102,7 +102,7 @@ func (l *Log) writeMySQL(ctx context.Context, conn *sql.Conn, v *view, b *batch)
 	return n, l.finishMySQL(ctx, conn, b, &n)
 }
 
-// onServer reports whether the connection leads to the server with that identity.
+// onServer reports whether the connection is to the server with that identity.
 func (l *Log) onServer(ctx context.Context, conn *sql.Conn, identity string) (bool, error) {
 	now, _, err := l.identify(ctx, conn)
 	if err == nil && l.cfg.Identity == nil {
@@ -111,9 +111,9 @@ func (l *Log) onServer(ctx context.Context, conn *sql.Conn, identity string) (bo
 	return l.sameServer(identity, now), err
 }
 
-// finishMySQL removes the rows of a batch whose records are written, and moves the notes.
-// It finds each row by its primary key. A range of any index would lock the row behind it
-// as well, and wait for the transaction that has written that.
+// finishMySQL removes the rows of a batch whose records are written, and moves the notes. It finds
+// each row by its primary key. A range of any index would also lock the row after it, and wait for
+// the transaction that wrote that row.
 func (l *Log) finishMySQL(ctx context.Context, conn *sql.Conn, b *batch, n *numbered) error {
 	if len(b.ids) > 0 {
 		ids, err := json.Marshal(b.ids)

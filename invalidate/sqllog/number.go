@@ -8,15 +8,15 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// batch is what one numbering writes: the records of staged rows, and behind them those
-// of a Sync's own.
+// batch is what one numbering writes: the records of the staged rows, then those of the Sync
+// itself.
 type batch struct {
-	epoch    int64  // it holds in this epoch alone,
+	epoch    int64  // the batch is valid only in this epoch
 	identity string // and on this server
 	ids      []int64
 	texts    map[int64]uint64 // see stage
-	low      string           // "": leave it
-	own      bool             // write the records also when other processes have numbered the rows
+	low      string           // "": do not change it
+	own      bool             // write the records even if other processes have numbered the rows
 	records  []record
 	count    bySeq[int64] // of records
 	lastID   bySeq[int64] // of the last record
@@ -25,9 +25,9 @@ type batch struct {
 // record is one record of a batch.
 type record struct {
 	seq     int
-	place   int64 // behind the end of its sequence, from 1
+	place   int64 // distance from the end of its sequence, from 1
 	id      int64
-	after   int64 // the id before it in the batch; 0: that of the sequence's end
+	after   int64 // the id before it in the batch; 0: the last id of the sequence
 	payload []byte
 }
 
@@ -38,8 +38,8 @@ func (b *batch) add(seq int, payload []byte) {
 	b.records = append(b.records, r)
 }
 
-// addStage adds the records of a stage: one of each sequence, more only where a record
-// is full, and one for all rows that did not parse.
+// addStage adds the records of a stage: one for each sequence, more only when a record is full, and
+// one for all rows that did not parse.
 func (b *batch) addStage(st *stage) {
 	if st.damaged > 0 {
 		b.add(scopeSeq, []byte{})
@@ -65,20 +65,20 @@ func distinct(fences []invalidate.Fence) []invalidate.Fence {
 	return out
 }
 
-// numbered is what a numbering did.
+// numbered is the result of a numbering.
 type numbered struct {
-	held  bool  // the log was in the batch's epoch, on its server
+	held  bool  // the log was in the batch's epoch, on the batch's server
 	wrote bool  // the records are written; if not, other processes have numbered the rows
-	rows  int64 // that left the outbox
+	rows  int64 // rows that left the outbox
 	end   bySeq[int64]
 	endID bySeq[int64]
 	now   int64
 }
 
-// catchUp gives every row a number that is committed now, in stages: read rows, remove
-// the cells of the keys they name, number the rows. What the visit appends comes behind
-// the last stage. No connection is held while cells are removed: they may be in the same
-// database, behind the same pool.
+// catchUp numbers every row that is committed now, in stages: read rows, remove the cells of the
+// keys that they name, number the rows. The visit's own records come after the last stage. catchUp
+// holds no connection while it removes cells: the cells may be in the same database, behind the
+// same pool.
 func (s *visit) catchUp(ctx context.Context, v *view) (p invalidate.Page, done bool, err error) {
 	for {
 		var st stage
@@ -105,8 +105,8 @@ func (s *visit) catchUp(ctx context.Context, v *view) (p invalidate.Page, done b
 	}
 }
 
-// number writes the records of a stage and, behind the last stage, what the visit
-// appends. Then it reads the page, on the same connection.
+// number writes the records of a stage and, after the last stage, those of the visit. Then it
+// reads the page, on the same connection.
 func (s *visit) number(ctx context.Context, v *view, st *stage, p *invalidate.Page) (n numbered, err error) {
 	b := batch{epoch: v.epoch, identity: v.identity, ids: st.ids, texts: st.texts, low: st.low}
 	b.addStage(st)
@@ -135,7 +135,7 @@ func (s *visit) number(ctx context.Context, v *view, st *stage, p *invalidate.Pa
 	return n, err
 }
 
-// pageAfter reads what lies behind the caller up to what the batch has written.
+// pageAfter reads the page from the caller's position up to what the batch has written.
 func (s *visit) pageAfter(ctx context.Context, conn *sql.Conn, v *view, n numbered, p *invalidate.Page) (err error) {
 	before := v.end
 	v.end, v.endID, v.now = n.end, n.endID, n.now
@@ -150,11 +150,11 @@ func (s *visit) pageAfter(ctx context.Context, conn *sql.Conn, v *view, n number
 	return err
 }
 
-// trimEvery is how many records are appended before old ones are removed.
+// trimEvery is how many records are appended between two removals of old records.
 const trimEvery = 256
 
-// trim removes the records behind the newest Retain, now and then. It is not worth an
-// error: the next one makes up for it.
+// trim keeps the newest Retain records of each sequence, and removes older ones from time to time.
+// It only logs a failure, because the next trim removes these records, too.
 func (l *Log) trim(ctx context.Context, conn *sql.Conn, before, end bySeq[int64]) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -168,7 +168,7 @@ func (l *Log) trim(ctx context.Context, conn *sql.Conn, before, end bySeq[int64]
 	}
 }
 
-// write gives a batch its numbers, in the way of the dialect.
+// write numbers a batch in the way of the dialect.
 func (l *Log) write(ctx context.Context, conn *sql.Conn, v *view, b *batch) (numbered, error) {
 	switch l.cfg.Dialect {
 	case Postgres:

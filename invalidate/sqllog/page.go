@@ -8,14 +8,14 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// A page ends behind so many records of each sequence, or so many bytes of fences.
+// A page ends after so many records of each sequence, or so many bytes of fences.
 const (
 	pageRecords = 1000
 	pageBytes   = 4 << 20
 )
 
-// page returns what lies behind the caller, up to the end that v knows. A page of a Tail
-// says nothing of the end.
+// page returns the records after the caller's position, up to the end in v. The page of a Tail has
+// no End.
 func (s *visit) page(ctx context.Context, conn *sql.Conn, v *view) (p invalidate.Page, err error) {
 	if s.proves {
 		p.Now, p.End, p.Bound = v.now, v.cursor(), time.Duration(v.bound)*time.Millisecond

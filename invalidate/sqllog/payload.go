@@ -10,26 +10,24 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// The sequences of a log, as the table numbers them. Arrays by sequence have an unused
-// place 0.
+// The sequences of a log, as the table numbers them. Arrays by sequence do not use index 0.
 const (
 	keySeq   = 1
 	scopeSeq = 2
 )
 
-// bySeq holds something for each sequence.
+// bySeq holds one value for each sequence.
 type bySeq[T any] [3]T
 
-// A fence takes 15 bytes of a record, big-endian: kind u8 and softBit, hash u64, length of
-// the prefix u16, hold u32 in ms. An empty payload belongs to a bump, or to a record that
-// stands for a row which did not parse.
+// A fence takes 15 bytes of a record, big-endian: kind u8 with softBit, hash u64, length of the
+// prefix u16, hold u32 in ms. A record has an empty payload when it is a bump, or when it stands
+// for rows that did not parse.
 const (
 	fenceSize = 15
 	softBit   = 0x80
 )
 
-// encodeAppend checks what a Sync appends and returns its payloads, nil where there is
-// nothing.
+// encodeAppend checks what a Sync appends and returns its payloads, nil for an empty slice.
 func encodeAppend(a invalidate.Append) (payloads bySeq[[]byte], err error) {
 	for seq, fences := range [][]invalidate.Fence{keySeq: a.Keys, scopeSeq: a.Scopes} {
 		if len(fences) > invalidate.MaxFences {
@@ -62,7 +60,7 @@ func encode(fences []invalidate.Fence) []byte {
 	return b
 }
 
-// decode returns the fences of a payload; false when it is not one that encode wrote.
+// decode returns the fences of a payload, and false when encode cannot have written it.
 func decode(b []byte, seq int) ([]invalidate.Fence, bool) {
 	if len(b) == 0 || len(b)%fenceSize != 0 || len(b)/fenceSize > invalidate.MaxFences {
 		return nil, false
@@ -87,23 +85,23 @@ func decode(b []byte, seq int) ([]invalidate.Fence, bool) {
 func check(f invalidate.Fence, seq int) error {
 	switch {
 	case f.Kind < invalidate.KindKey || f.Kind > invalidate.KindAll || f.OfKeys() != (seq == keySeq):
-		return fmt.Errorf("a %v, which has no place in this sequence", f.Kind)
+		return fmt.Errorf("a %v does not belong to this sequence", f.Kind)
 	case f.Len < 0 || f.Len > math.MaxUint16 || f.Len > 0 && f.Kind != invalidate.KindPrefix:
 		return fmt.Errorf("length of %d for a %v", f.Len, f.Kind)
 	case f.Soft && f.Hold > 0:
-		return fmt.Errorf("hold of %v, which nothing soft has", f.Hold)
+		return fmt.Errorf("hold of %v on a soft fence", f.Hold)
 	case f.Hold < 0 || holdMillis(f.Hold) > math.MaxUint32:
 		return fmt.Errorf("hold of %v, must be 0 to %v", f.Hold, math.MaxUint32*time.Millisecond)
 	}
 	return nil
 }
 
-// holdMillis rounds up: a hold may be longer than asked for, and not shorter.
+// holdMillis rounds up: a hold may be longer than requested, but not shorter.
 func holdMillis(d time.Duration) int64 {
 	return int64(d/time.Millisecond) + min(int64(d%time.Millisecond), 1)
 }
 
-// newID returns a random id as tables hold it, which is never zero.
+// newID returns a random id in the form of the tables. It is never zero.
 func newID() int64 {
 	for {
 		var b [8]byte

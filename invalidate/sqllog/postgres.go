@@ -14,14 +14,15 @@ import (
 	"github.com/twofold-go/twofold/internal/safeguard"
 )
 
-// postgresText spells the statements for PostgreSQL.
+// postgresText returns the statements for PostgreSQL.
 //
-// A server is known by the start of its postmaster and its timeline, which changes at a
-// promotion; the WAL's file name has the new one at once, the control file has it later.
+// A server is identified by the start of its postmaster and its timeline, which changes at a
+// promotion. The name of the WAL file has the new timeline at once; the control file has it later.
 //
-// Rows are found by the id of their transaction. Below the low-water mark no row is left:
-// it is the oldest transaction that ran at the last stage, or the last one that the stage
-// read, if there were more. So the look passes by dead rows that vacuum must not remove yet.
+// Rows are found by the id of their transaction. The low-water mark is an id below which no row is
+// left. It is the oldest transaction that ran at the last stage. If the stage was full, the mark is
+// at most the last transaction that it read. So a look skips dead rows that vacuum must not remove
+// yet.
 func postgresText(c *Config) dialectText {
 	since := "extract(epoch FROM pg_postmaster_start_time())::text"
 	if c.KeepOverRestart {
@@ -51,10 +52,10 @@ func postgresText(c *Config) dialectText {
 	return d
 }
 
-// text returns a statement that reads large tables. PostgreSQL keeps the plan of a
-// prepared statement until the table is analyzed, and reads an empty table in full rather
-// than by its index. So the statement gets another text, and another plan, each time that
-// the tables have doubled.
+// text returns a statement that reads large tables. PostgreSQL keeps the plan of a prepared
+// statement until the table is analyzed. A plan made for an empty table reads the table in full,
+// and not by its index. So the statement gets another text, and another plan, each time that the
+// tables have doubled.
 func (l *Log) text(q *query) string {
 	if l.cfg.Dialect != Postgres {
 		return q.text
@@ -62,24 +63,24 @@ func (l *Log) text(q *query) string {
 	return q.text + " /* " + strconv.Itoa(int(l.rows.outbox.Load())) + " " + strconv.Itoa(int(l.rows.log.Load())) + " */"
 }
 
-// sizes are how many rows the tables have had, each as the power of two just above.
+// sizes are the largest numbers of rows that the tables have had, as bit lengths.
 type sizes struct{ outbox, log atomic.Uint32 }
 
-// grew notes how many rows a table has had.
+// grew notes the number of rows of a table.
 func grew(size *atomic.Uint32, rows int64) {
 	n := uint32(bits.Len64(uint64(rows))) //nolint:gosec // no number of rows is negative
-	if n > size.Load() {                  // of two that come at once either will do
+	if n > size.Load() {                  // concurrent calls may store either size
 		size.Store(n)
 	}
 }
 
-// minPatience is what a process gets that is slow and not frozen.
+// minPatience is the least time that the server gives a process that is slow, but not frozen.
 const minPatience = 50 * time.Millisecond
 
-// writePostgres numbers a batch in one statement, which commits by itself: no lock is held
-// while the client computes. It locks the row of meta, deletes the rows, writes the
-// records, and moves the notes. It does nothing in another epoch and on another server,
-// whose rows may have the same ids.
+// writePostgres numbers a batch in one statement, which commits by itself: the client holds no lock
+// while it computes. The statement locks the row of meta, deletes the rows, writes the records, and
+// moves the notes. It does nothing in another epoch, or on another server, whose rows may have the
+// same ids.
 func (l *Log) writePostgres(ctx context.Context, conn *sql.Conn, b *batch) (n numbered, err error) {
 	if l.cfg.Identity != nil {
 		now, _, err := l.identify(ctx, conn)
@@ -119,9 +120,9 @@ func (l *Log) writePostgres(ctx context.Context, conn *sql.Conn, b *batch) (n nu
 	return n, err
 }
 
-// Channel is what the numbering statement notifies on PostgreSQL, with the namespace as
-// payload. Only that statement does: NOTIFY in the writers' transactions would make their
-// commits wait for each other.
+// Channel is the channel that the numbering statement notifies on PostgreSQL, with the namespace as
+// payload. Writers do not notify: NOTIFY in their transactions would make their commits wait for
+// each other.
 const Channel = "twofold_log"
 
 func (l *Log) postgresNumber(values string) string {
@@ -133,8 +134,8 @@ func (l *Log) postgresNumber(values string) string {
 		"{outbox}", l.sql.outbox, "{log}", l.sql.log, "{meta}", l.sql.meta, "{clock}", l.sql.clock).Replace(postgresNumberText)
 }
 
-// The final SELECT makes the commit durable where the session's commits are not: with the
-// record all earlier commits are flushed.
+// The final SELECT makes the commit durable even where the session's commits are not. Flushing the
+// record also flushes all earlier commits.
 const postgresNumberText = `WITH held AS (
 	SELECT m.*, {clock} AS began FROM {meta} m WHERE m.ns = $1 AND m.epoch = $2 AND {server} FOR UPDATE
 ), gone AS (
@@ -160,7 +161,7 @@ SELECT moved.key_end IS NOT NULL, moved.key_end, moved.scope_end, moved.key_id, 
 	CASE WHEN moved.key_end IS NOT NULL THEN pg_notify($11::text, $1)::text END
 FROM held LEFT JOIN moved ON true`
 
-// idList spells ids as PostgreSQL reads an array, which no two drivers pass alike.
+// idList formats ids as a PostgreSQL array. Drivers do not agree on how to pass an array.
 func idList(ids []int64) string {
 	b := []byte{'{'}
 	for i, id := range ids {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// query is a statement as its dialect spells it.
+// query is a statement in the spelling of its dialect.
 type query struct {
 	text  string
 	order []int // MySQL: which argument each placeholder stands for, from 0
@@ -13,7 +13,7 @@ type query struct {
 
 var placeholder = regexp.MustCompile(`\$[0-9]+`)
 
-// rebind spells the placeholders $1, $2, … as the dialect does.
+// rebind rewrites the placeholders $1, $2, … for the dialect.
 func rebind(d Dialect, text string) query {
 	q := query{text: text}
 	switch d {
@@ -30,7 +30,7 @@ func rebind(d Dialect, text string) query {
 	return q
 }
 
-// args puts arguments into the order that the statement wants.
+// args orders the arguments as the statement needs them.
 func (q *query) args(in ...any) []any {
 	if q.order == nil {
 		return in

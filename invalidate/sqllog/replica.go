@@ -10,7 +10,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// noteApplied notes what the caller knows: a cursor is the last record that it has applied.
+// noteApplied notes the caller's cursor: the last records that it has applied.
 func (l *Log) noteApplied(at invalidate.Cursor) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -20,7 +20,7 @@ func (l *Log) noteApplied(at invalidate.Cursor) {
 	l.at.Key, l.at.Scope = max(l.at.Key, at.Key), max(l.at.Scope, at.Scope)
 }
 
-// noteAnswer notes a page before the caller has it. The caller applies it at once, and
+// noteAnswer notes a page before Sync or Tail returns it. The caller applies the page at once, and
 // may load before it calls again.
 func (l *Log) noteAnswer(p invalidate.Page) {
 	at := p.End
@@ -39,13 +39,12 @@ func (l *Log) noteAnswer(p invalidate.Page) {
 	l.noteApplied(at)
 }
 
-// Replica reports whether db, a pool on one read replica of the log's database, has
-// reached everything that this process has applied. A loader asks it before it reads from
-// the replica, in this order, and reads from the primary when the answer is no. Then no
-// invalidation is older than the data that is loaded. db must always lead to the same
-// replica.
+// Replica reports whether db has reached everything that this process has applied. Db is a pool on
+// one read replica of the log's database, and must always lead to the same replica. A loader calls
+// Replica before it reads from the replica. It reads from the primary when the answer is false.
+// Then the loaded data is never older than an invalidation that the process knows.
 //
-// Before the first Sync of this process the answer is no.
+// Before the first Sync of this process the answer is false.
 func (l *Log) Replica(ctx context.Context, db *sql.DB) (bool, error) {
 	if err := l.Validate(); err != nil {
 		return false, err

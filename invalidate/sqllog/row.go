@@ -13,16 +13,16 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// A row of the outbox names its scopes in JSON, so that a trigger, a migration or a person
-// can write one as well:
+// A row of the outbox names its scopes in JSON, so that a trigger, a migration or a person can
+// write one, too:
 //
 //	[["k","default:users:v1:42"],       the full spelling of a key
 //	 ["t","default","org:7"],           a tenant and one of its tags
-//	 ["p","default","users:v1:"],       a tenant and a prefix behind it; "": all it has
+//	 ["p","default","users:v1:"],       a tenant and a prefix after it; "": all it has
 //	 ["a"],                             everything
 //	 ["h",5000]]                        nothing named here is cached for so many ms
 
-// rowTexts returns what to write for the scopes, in rows of at most rowScopes.
+// rowTexts returns the texts of the rows for the scopes, with at most rowScopes in each row.
 func rowTexts(scopes []invalidate.Scope) ([]string, error) {
 	var hold time.Duration
 	items := make([][]any, 0, len(scopes)+1)
@@ -49,8 +49,8 @@ func rowTexts(scopes []invalidate.Scope) ([]string, error) {
 	return marshalRows(items, hold)
 }
 
-// wholeCharacters cuts a prefix before the bytes that are not UTF-8, which JSON does not
-// hold: it would name something else. The shorter prefix covers more.
+// wholeCharacters cuts a prefix before the first bytes that are not UTF-8, because JSON cannot hold
+// them. The shorter prefix covers more.
 func wholeCharacters(prefix string) string {
 	for !utf8.ValidString(prefix) {
 		prefix = prefix[:len(prefix)-1]
@@ -75,14 +75,14 @@ func marshalRows(items [][]any, hold time.Duration) (texts []string, err error) 
 	return texts, nil
 }
 
-// named is what one row names.
+// named holds the scopes of one row.
 type named struct {
 	keys   []string           // full spellings
-	scopes []invalidate.Fence // all others
+	scopes []invalidate.Fence // the fences of all other scopes
 	hold   time.Duration      // also in scopes
 }
 
-// parseRow reads the text of a row; false when any part of it is not as above.
+// parseRow reads the text of a row. It returns false when any part of it is invalid.
 func parseRow(text string) (n named, ok bool) {
 	var items [][]any
 	if err := json.Unmarshal([]byte(text), &items); err != nil || len(items) == 0 {
@@ -154,8 +154,8 @@ func keyFence(text string, hold time.Duration) invalidate.Fence {
 	return invalidate.Fence{Kind: invalidate.KindKey, Hash: xxhash.Sum64String(text), Hold: hold}
 }
 
-// cellFence returns a fence for the sequence of scopes that covers the key: the prefix
-// that is all of its spelling. Keys that begin like it are loaded again once.
+// cellFence returns a fence for the sequence of scopes that covers the key: a prefix that is the
+// whole spelling of the key. Keys that begin with this spelling are loaded again once.
 func cellFence(text string, hold time.Duration) invalidate.Fence {
 	return invalidate.Fence{Kind: invalidate.KindPrefix, Hash: xxhash.Sum64String(text), Len: len(text), Hold: hold}
 }

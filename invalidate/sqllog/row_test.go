@@ -17,7 +17,7 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// execs notes the statements of a transaction.
+// execs records the statements of a transaction.
 type execs struct {
 	query []string
 	args  [][]any
@@ -38,7 +38,7 @@ func keyScope(t testing.TB) invalidate.Scope {
 	return invalidate.Key(k)
 }
 
-// The text of a row is what people write by hand, too.
+// People also write the text of a row by hand.
 func TestStatementText(t *testing.T) {
 	t.Parallel()
 	scopes := []invalidate.Scope{
@@ -59,7 +59,7 @@ func TestStatementText(t *testing.T) {
 	}
 }
 
-// Many scopes are several rows of one statement.
+// Many scopes become several rows of one statement.
 func TestStatementOfMany(t *testing.T) {
 	t.Parallel()
 	many := []invalidate.Scope{invalidate.Hold(time.Second)}
@@ -110,8 +110,8 @@ func TestAppendRefuses(t *testing.T) {
 	}
 }
 
-// JSON holds no bytes that are not UTF-8. A prefix that ends within a character covers
-// more then, and not nothing.
+// JSON cannot hold bytes that are not UTF-8. A prefix that ends inside a character then covers
+// more, never less.
 func TestPrefixWithinCharacter(t *testing.T) {
 	t.Parallel()
 	for prefix, want := range map[string]invalidate.Scope{
@@ -127,7 +127,7 @@ func TestPrefixWithinCharacter(t *testing.T) {
 	}
 }
 
-// Whatever can be appended is read back as it was.
+// Everything that can be appended is read back unchanged.
 func TestRowsRoundTrip(t *testing.T) {
 	t.Parallel()
 	id := rapid.StringMatching(`[^\x00]{1,20}`)
@@ -168,7 +168,7 @@ func TestRowsRoundTrip(t *testing.T) {
 	})
 }
 
-// Bytes that no record has are never fences.
+// Bytes that no record has never decode to fences.
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
 	keys, scopes, err := sqllog.Encode(invalidate.Append{

@@ -11,9 +11,9 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// Migrations returns the migrations of a dialect: in folder goose with the names and
-// annotations of goose, in folder migrate with the names of golang-migrate. Both create
-// the same tables, and have the way back. For an unknown dialect it returns nil.
+// Migrations returns the migrations of a dialect: for goose in folder goose, and for golang-migrate
+// in folder migrate. Both create the same tables, and can remove them. For an unknown dialect it
+// returns nil.
 func Migrations(d Dialect) fs.FS {
 	if d < Postgres || d > MySQL {
 		return nil
@@ -25,8 +25,8 @@ func Migrations(d Dialect) fs.FS {
 	return sub
 }
 
-// Schema returns the statements that create the tables of a dialect under their default
-// names, each ended by a semicolon and a line break. For an unknown dialect it returns "".
+// Schema returns the statements that create the tables of a dialect under their default names. Each
+// ends with a semicolon and a newline. For an unknown dialect it returns "".
 func Schema(d Dialect) string {
 	text, err := migrations.ReadFile("migrations/" + d.String() + "/migrate/0001_twofold_log.up.sql")
 	if err != nil {
@@ -35,14 +35,14 @@ func Schema(d Dialect) string {
 	return string(text)
 }
 
-// Install creates the tables that are not there, under the names of the Config. It is for
-// tests and for programs without migrations. Several processes may call it at once.
+// Install creates the missing tables, under the names of the Config. It is for tests and for
+// programs without migrations. Several processes may call it at once.
 func (l *Log) Install(ctx context.Context) error {
 	if err := l.Validate(); err != nil {
 		return err
 	}
 	err := l.install(ctx)
-	for range 10 { // of two that create one table or index PostgreSQL fails one
+	for range 10 { // when two processes create the same table or index, PostgreSQL fails one
 		if err == nil || ctx.Err() != nil {
 			break
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// The two tools get the same statements, under the names that they want.
+// The two tools get the same statements, under the file names that they need.
 func TestMigrations(t *testing.T) {
 	t.Parallel()
 	for _, d := range []sqllog.Dialect{sqllog.Postgres, sqllog.SQLite, sqllog.MySQL} {

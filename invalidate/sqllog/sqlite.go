@@ -8,9 +8,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// sqliteText spells the statements for SQLite. A file has no server, so its identity is
-// constant: what can happen to it is that an old copy is put back, which shows by the ids
-// of records.
+// sqliteText returns the statements for SQLite. A file has no server, so its identity is constant.
+// When an old copy of the file is put back, the ids of records reveal it.
 func sqliteText() dialectText {
 	const clock = "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)"
 	return dialectText{
@@ -28,8 +27,7 @@ func sqliteText() dialectText {
 	}
 }
 
-// writeSQLite numbers a batch in one transaction, which takes the write lock with its
-// first statement.
+// writeSQLite numbers a batch in one transaction, whose first statement takes the write lock.
 func (l *Log) writeSQLite(ctx context.Context, conn *sql.Conn, b *batch) (n numbered, err error) {
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
@@ -60,8 +58,8 @@ func (l *Log) writeSQLite(ctx context.Context, conn *sql.Conn, b *batch) (n numb
 	return n, err
 }
 
-// holdSQLite takes the write lock and the rows out of the outbox, and reads where the
-// sequences end.
+// holdSQLite takes the write lock, deletes the rows from the outbox, and reads where the sequences
+// end.
 func (l *Log) holdSQLite(ctx context.Context, tx *sql.Tx, b *batch) (n numbered, after bySeq[int64], err error) {
 	ids, err := json.Marshal(b.ids)
 	if err != nil {
@@ -83,8 +81,8 @@ func (l *Log) holdSQLite(ctx context.Context, tx *sql.Tx, b *batch) (n numbered,
 	return n, n.endID, err
 }
 
-// staged counts rows that have left the outbox. It returns -1 when one of them is not what
-// was staged: an old copy of the file was put back meanwhile, and the id given again.
+// staged counts rows that have left the outbox. It returns -1 when one of them is not the row that
+// was staged: an old copy of the file was put back meanwhile, and its id was assigned again.
 func (b *batch) staged(gone *sql.Rows) (n int64, err error) {
 	defer gone.Close() //nolint:errcheck // rows.Err says what went wrong
 	same := true

@@ -11,18 +11,18 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Log is an [invalidate.Log] in the application's own database. The zero Log fails every
-// call with [ErrConfig]. All methods may be called concurrently. A Log has no goroutine
-// and needs no closing; its pools are to be closed after the caches that follow it.
+// Log is an [invalidate.Log] in the application's own database. The zero Log fails every call with
+// [ErrConfig]. All methods may be called concurrently. A Log has no goroutine and needs no Close.
+// Close its pools after the caches that follow it.
 //
-// The errors of its methods name the operation and wrap what ctx or the database said.
+// The errors of its methods name the operation and wrap the error of ctx or of the database.
 type Log struct {
 	db  *sql.DB
 	cfg Config // with the defaults filled in
 	sql statements
 	err error // why the configuration is refused
 
-	wake chan struct{} // holds one: something was committed here
+	wake chan struct{} // holds one: a transaction was committed in this process
 
 	rows  sizes
 	cells cells
@@ -34,9 +34,8 @@ type Log struct {
 
 var _ invalidate.Log = (*Log)(nil)
 
-// New returns a log in the tables of db, which stays the caller's. It does not talk to
-// the database; what is wrong with the configuration is reported by [Log.Validate] and by
-// every call.
+// New returns a log in the tables of db. The caller keeps db. New sends nothing to the database.
+// [Log.Validate] and every call report what is wrong with the configuration.
 func New(db *sql.DB, cfg Config) *Log {
 	cfg = cfg.filled()
 	l := &Log{db: db, cfg: cfg, err: cfg.check(db), wake: make(chan struct{}, 1)}
@@ -46,8 +45,8 @@ func New(db *sql.DB, cfg Config) *Log {
 	return l
 }
 
-// Validate returns everything that is wrong with the configuration, joined, or nil; each
-// fault wraps [ErrConfig]. It does not talk to the database.
+// Validate returns everything that is wrong with the configuration, joined, or nil. Each fault
+// wraps [ErrConfig]. It sends nothing to the database.
 func (l *Log) Validate() error {
 	if l.db == nil && l.err == nil {
 		return (&Config{}).check(nil)
@@ -55,7 +54,7 @@ func (l *Log) Validate() error {
 	return l.err
 }
 
-// Bound returns what the Config says.
+// Bound returns [Config.Bound], or the default.
 func (l *Log) Bound() time.Duration {
 	if l.cfg.Bound <= 0 {
 		return DefaultBound
@@ -63,30 +62,29 @@ func (l *Log) Bound() time.Duration {
 	return l.cfg.Bound
 }
 
-// Committed tells the log that a transaction with an Append was committed in this
-// process: its Tail numbers the row at once. It is optional and never blocks. [Log.Tx]
-// calls it.
+// Committed tells the log that this process has committed a transaction with an Append, so its Tail
+// numbers the row at once. It is optional and never blocks. [Log.Tx] calls it.
 func (l *Log) Committed() {
 	select {
 	case l.wake <- struct{}{}:
-	default: // a Tail will see the earlier one, or there is none
+	default: // an earlier signal still waits for a Tail
 	}
 }
 
 // UseCells tells the log how to remove cells from the remote tier of the fleet; see
-// [invalidate.CellUser]. tier names the kind of tier. An empty tier and a nil remove say
-// that there is none. It is called once, before the first Sync.
+// [invalidate.CellUser]. Tier names the kind of tier. Without a remote tier, tier is empty and
+// remove is nil. The follower calls UseCells once, before the first Sync.
 //
-// The log notes the first tier that it is told of, and refuses processes with another by
-// [ErrCells]. A process that has not called UseCells has none. When remove fails, the keys are fenced in the sequence of scopes instead,
-// whose fences cover cells that are still there.
+// The log notes the first tier of the fleet, and refuses a process with another one: [ErrCells]. A
+// process that has not called UseCells counts as one without a remote tier. When remove fails, the
+// log also fences the keys in the sequence of scopes. These fences cover the cells that remain.
 func (l *Log) UseCells(tier string, remove func(ctx context.Context, keys []string, hold time.Duration) error) {
 	l.cells.mu.Lock()
 	defer l.cells.mu.Unlock()
 	l.cells.known, l.cells.tier, l.cells.remove = true, tier, remove
 }
 
-// cells is what UseCells has said.
+// cells holds the arguments of UseCells.
 type cells struct {
 	mu     sync.Mutex // protects all fields
 	known  bool
@@ -94,23 +92,23 @@ type cells struct {
 	remove func(ctx context.Context, keys []string, hold time.Duration) error
 }
 
-// Stats is what this process has done with a log and has seen of it.
+// Stats describes what this process has done with a log, and seen of it.
 type Stats struct {
-	Numbered int64 // rows that it has given a number
-	Damaged  int64 // rows that did not parse; everything older was given up for each
+	Numbered int64 // rows that it has numbered
+	Damaged  int64 // rows that did not parse; for each, processes gave up everything older
 	Left     int64 // cells that could not be removed, and were fenced as prefixes
 
-	// Oldest is the age of the oldest row without a number at the last look; 0: there
-	// was none.
+	// Oldest is the age of the oldest row without a number at the last look; 0: there was no
+	// such row.
 	Oldest time.Duration
 }
 
 type counters struct {
 	numbered, damaged, left, oldest atomic.Int64
-	told                            atomic.Bool // of a damaged row, in the application's log
+	told                            atomic.Bool // a damaged row was logged
 }
 
-// Stats returns the counters. It does not talk to the database.
+// Stats returns the counters. It sends nothing to the database.
 func (l *Log) Stats() Stats {
 	return Stats{
 		Numbered: l.stats.numbered.Load(),

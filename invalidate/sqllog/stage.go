@@ -12,27 +12,27 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// A stage ends behind so many rows, or so many bytes of their texts.
+// A stage ends after so many rows, or so many bytes of their texts.
 const (
 	stageRows  = 1000
 	stageBytes = 4 << 20
 )
 
-// stage is rows without a number, as of one moment, and what they name.
+// stage holds rows without a number, as of one moment, and what they name.
 type stage struct {
 	ids      []int64
 	texts    map[int64]uint64 // their hashes, by id; SQLite only
 	full     bool             // there may be more
-	moved    bool             // the log was in another epoch, or on another server, than when it was looked at
-	low      string           // below it every row that there will be is staged; PostgreSQL only
+	moved    bool             // the log has changed its epoch or its server since the look
+	low      string           // every row below it is staged, also later ones; PostgreSQL only
 	identity string           // of the server that has the rows
 
-	keys    map[time.Duration][]string // to remove the cells of, by hold
+	keys    map[time.Duration][]string // keys whose cells to remove, by hold
 	records bySeq[[]invalidate.Fence]
 	damaged int // rows that did not parse
 }
 
-// stage reads rows without a number on conn, whose view it must fit.
+// stage reads rows without a number on conn. It sets moved when they do not fit v.
 func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err error) {
 	st.identity = v.identity
 	_, args, err := l.identify(ctx, conn)
@@ -76,7 +76,7 @@ func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err
 // read adds what a row names to the stage.
 func (l *Log) read(st *stage, text string) {
 	row, ok := named{}, false
-	if len(text) <= stageBytes && utf8.ValidString(text) { // a record of more may be too large for the server
+	if len(text) <= stageBytes && utf8.ValidString(text) { // a larger record may be too large for the server
 		row, ok = parseRow(text)
 	}
 	if !ok {
@@ -98,10 +98,9 @@ func (l *Log) read(st *stage, text string) {
 	st.records[scopeSeq] = append(st.records[scopeSeq], row.scopes...)
 }
 
-// removeCells removes the cells of the staged keys. The keys whose cells may still be
-// there are fenced as prefixes in the sequence of scopes as well: those fences cover the
-// cells for every process, and a process that has missed one gives up all cells. So a
-// remote tier that is down costs no lease.
+// removeCells removes the cells of the staged keys. Keys whose cells may remain are also fenced as
+// prefixes in the sequence of scopes. Those fences cover the cells for every process, and a process
+// that misses one gives up all cells. So the lease can be renewed while the remote tier is down.
 func (s *visit) removeCells(ctx context.Context, st *stage) {
 	l := s.log
 	l.cells.mu.Lock()
@@ -141,5 +140,5 @@ func leftOf(err error, keys []string) []string {
 	if ok && len(partial.FailedKeys()) > 0 {
 		return partial.FailedKeys()
 	}
-	return keys // an error that names none may be about all
+	return keys // an error that names no keys may be about all
 }

@@ -6,39 +6,39 @@ import (
 	"github.com/twofold-go/twofold/internal/safeguard"
 )
 
-// statements are the texts of a log. $1 is the namespace in all of them.
+// statements holds the statements of a log. $1 is the namespace in all of them.
 type statements struct {
 	outbox, log, meta string // names of the tables
 	identity, clock   string // expressions; see dialectText
 
-	still   query // the bound and the tier, if all is as the caller knows it; see stillText
-	look    query // $2, $3: the caller's positions; $4: what Config.Identity says, where there is one
-	page    query // $2, $3: behind these positions; $4, $5: up to these
-	stage   query // $2: rows at most; $3: what Config.Identity says, where there is one
+	still   query // the bound and the tier, if nothing is new to the caller; see stillText
+	look    query // $2, $3: the caller's positions; $4: the result of Config.Identity, if set
+	page    query // $2, $3: after these positions; $4, $5: up to these
+	stage   query // $2: rows at most; $3: the result of Config.Identity, if set
 	trim    query // $2: the sequence; $3: records that stay
 	terms   query // $2: the bound in ms; $3: the remote tier, or NULL
 	replica query // where the sequences end, and the epoch's id
 	prove   query // a small write
 
-	patience query // ends a transaction that waits for its client; empty: there is no such thing
-	begin    query // makes the row in meta where there is none, and locks it
-	lock     query // locks it; empty: begin has done so
+	patience query // makes the server end a transaction that waits for its client; empty: not possible
+	begin    query // creates the row in meta if it is missing, and locks it
+	lock     query // locks the row in meta; empty: begin has locked it
 	top      query // the highest position of each sequence
 	add      query // a record: $2 sequence, $3 position, $4 prev, $5 id, $6 after, $7 payload
 	epoch    query // $2: identity; $3: the epoch's id; $4: the position of its bumps; $5: the bound in ms; $6: 1: forget the tier
 }
 
-// dialectText is what the databases spell differently.
+// dialectText holds what differs between the databases.
 type dialectText struct {
 	identity string // '' on a server that takes no writes
 	clock    string // in unix microseconds
 	age      string // of row o of the outbox, in microseconds
-	pending  string // what rows o of the outbox without a number fulfil, beside their namespace
+	pending  string // condition for rows o of the outbox without a number, beside their namespace
 	order    string // of rows o
-	low      string // below it a complete stage leaves no row
-	least    string // below it no row is left that comes before row o
-	last     string // where sequences end, and the ids there
-	proof    string // a column whose value takes a write to compute, where Config.Prove says so
+	low      string // a complete stage leaves no row below it
+	least    string // no row before row o is left below it
+	last     string // where the sequences end, and the ids there
+	proof    string // with Config.Prove, a column whose value needs a write
 	patience string
 	begin    string
 	lock     string
@@ -70,15 +70,15 @@ func newStatements(c *Config) statements {
 	return s
 }
 
-// stillText has a row when nothing is new to a caller that knows the log up to its end. $2
-// and $3 are its positions, $4 and $5 the ids there, $6 is that of the epoch. It does not
-// look at the records: the caller has them all.
+// stillText returns a row when nothing is new to a caller that knows the log up to its end. $2
+// and $3 are its positions, $4 and $5 the ids there, $6 is the id of the epoch. The statement
+// does not read the records, because the caller has them all.
 const stillText = `SELECT m.bound, m.tier, {clock}, {proof} FROM {meta} m
 WHERE m.ns = $1 AND m.key_end = $2 AND m.scope_end = $3 AND m.key_id = $4 AND m.scope_id = $5 AND m.epoch = $6
 	AND m.version = 1 AND m.identity = {identity}
 	AND (SELECT 1 FROM {outbox} o WHERE o.ns = $1 AND {pending} ORDER BY {order} LIMIT 1) IS NULL`
 
-// lookText answers all that a Sync with nothing to do has to know, as of one moment.
+// lookText returns everything that a Sync with nothing to do must know, as of one moment.
 const lookText = `SELECT m.version, m.epoch, m.key_end, m.scope_end, m.key_id, m.scope_id, m.bound, m.tier, m.identity,
 	{identity}, {clock},
 	(SELECT l.id FROM {log} l WHERE l.ns = m.ns AND l.seq = 1 AND l.pos = m.key_end),
@@ -90,7 +90,7 @@ const lookText = `SELECT m.version, m.epoch, m.key_end, m.scope_end, m.key_id, m
 	{proof}
 FROM {meta} m WHERE m.ns = $1`
 
-// pageText has one record more than a page of each sequence.
+// pageText reads one record more than a page of each sequence.
 const pageText = `SELECT seq, pos, prev, at, id, after, payload FROM (
 	SELECT * FROM (SELECT * FROM {log} WHERE ns = $1 AND seq = 1 AND pos > $2 AND pos <= $4 ORDER BY pos LIMIT 1001) k
 	UNION ALL
@@ -100,8 +100,8 @@ const pageText = `SELECT seq, pos, prev, at, id, after, payload FROM (
 const stageText = `SELECT o.id, o.scopes, m.epoch, {identity}, {low}, {least}
 FROM {meta} m JOIN {outbox} o ON o.ns = m.ns AND {pending} WHERE m.ns = $1 ORDER BY {order} LIMIT $2`
 
-// trimText has two levels below the DELETE, since MySQL does not let one read the table
-// that the other deletes from.
+// trimText nests two SELECTs, because MySQL does not let a DELETE select from its own table
+// directly.
 const trimText = `DELETE FROM {log} WHERE ns = $1 AND seq = $2 AND pos <= (
 	SELECT pos FROM (SELECT pos FROM {log} WHERE ns = $1 AND seq = $2 ORDER BY pos DESC LIMIT 1 OFFSET $3) t)`
 
@@ -131,5 +131,5 @@ func textOf(c *Config) (d dialectText) {
 	return d
 }
 
-// notedLast is for databases whose notes are written together with the records.
+// notedLast is for databases that write the notes together with the records.
 const notedLast = "m.key_end, m.scope_end, m.key_id, m.scope_id"

@@ -10,14 +10,14 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Sync gives every committed row without a number one, appends a, and returns what lies
-// behind at; see [invalidate.Log]. With nothing new it is one statement.
+// Sync numbers every committed row that has no number, appends a, and returns the records after
+// at; see [invalidate.Log]. With nothing new it is one statement.
 //
-// It removes the cells of the keys in the rows before it numbers them. If it is cut off
+// It removes the cells of the keys in the rows before it numbers the rows. If it is interrupted
 // between the two, the next Sync of any process does both again.
 //
-// Its errors wrap ErrAppend, with nothing appended, ErrSchema, ErrStandby, ErrRights,
-// ErrCells, ErrEpochs, ErrBusy, ErrConfig, or what ctx or the database said.
+// Its errors wrap ErrAppend (then nothing was appended), ErrSchema, ErrStandby, ErrRights,
+// ErrCells, ErrEpochs, ErrBusy, ErrConfig, or an error of ctx or of the database.
 func (l *Log) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 	if err := l.Validate(); err != nil {
 		return invalidate.Page{}, err
@@ -38,22 +38,22 @@ func (l *Log) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 type visit struct {
 	log    *Log
 	at     invalidate.Cursor
-	own    bySeq[[]byte] // what it appends, nil where there is nothing
+	own    bySeq[[]byte] // payloads to append, or nil
 	proves bool          // it is a Sync
 
 	caughtUp bool // every row that was committed when it began is numbered
-	cellsOut bool // cells could not be removed, so it does not try again
-	epochs   int  // that it has started
+	cellsOut bool // cells could not be removed; it does not try again
+	epochs   int  // how many it has started
 }
 
-// Limits of a visit to a log that others change all the while, or that cannot keep still.
+// Limits of a visit to a log that others keep changing, or whose identity keeps changing.
 const (
 	maxAttempts = 50
 	maxEpochs   = 3
 )
 
-// run makes attempts until one has the answer. Each of the others does one thing that has
-// to be done first.
+// run makes attempts until one has the answer. Each earlier attempt does one task that must be done
+// first.
 func (s *visit) run(ctx context.Context) (p invalidate.Page, err error) {
 	for n := range maxAttempts {
 		var done bool
@@ -72,8 +72,8 @@ func (s *visit) run(ctx context.Context) (p invalidate.Page, err error) {
 	return invalidate.Page{}, fmt.Errorf("%w: last: %w", ErrBusy, cmp.Or(err, ErrBusy))
 }
 
-// attempt looks at the log. With nothing to do first it returns what lies behind the
-// caller, from the same connection.
+// attempt looks at the log. When no task must be done first, it returns the records after the
+// caller's position, on the same connection.
 func (s *visit) attempt(ctx context.Context) (p invalidate.Page, done bool, err error) {
 	if err := s.prove(ctx); err != nil {
 		return p, false, err
@@ -97,11 +97,11 @@ func (s *visit) attempt(ctx context.Context) (p invalidate.Page, done bool, err 
 		return p, done, err
 	}
 	switch first {
-	case nothing: // is done
+	case nothing: // done above
 	case newEpoch:
 		s.epochs++
 		err := s.log.startEpoch(ctx, s.at, false)
-		if err == nil { // the caller will see the bump, whatever it knew
+		if err == nil { // the caller will see the bump, so its ids no longer matter
 			s.at.KeyID, s.at.ScopeID, s.at.Epoch = 0, 0, 0
 		}
 		return p, false, err
@@ -113,21 +113,21 @@ func (s *visit) attempt(ctx context.Context) (p invalidate.Page, done bool, err 
 	return p, false, nil
 }
 
-// reads returns the pool to look with.
+// reads returns the pool for statements that only read.
 func (s *visit) reads() *sql.DB { return cmp.Or(s.log.cfg.Readers, s.log.db) }
 
-// task is what has to be done before a visit has its answer.
+// task is what must be done before a visit has its answer.
 type task uint8
 
 const (
 	nothing    task = iota
-	newEpoch        // the log may have lost its end
-	newTerms        // the widest bound, or the remote tier, is not noted
-	newNumbers      // there are rows without a number, or there is something to append
+	newEpoch        // the log may have lost records
+	newTerms        // meta lacks the largest bound, or the remote tier
+	newNumbers      // there are rows without a number, or records to append
 )
 
-// first returns what to do first. Only a Sync starts epochs and fails; a Tail numbers
-// rows where it may.
+// first returns the task to do first. Only a Sync starts epochs and returns errors. A Tail numbers
+// rows unless there is a fault.
 func (s *visit) first(v *view) (task, error) {
 	fault := s.log.refuses(v)
 	if s.proves && fault != nil {
@@ -149,8 +149,8 @@ func (s *visit) first(v *view) (task, error) {
 	return nothing, nil
 }
 
-// refuses returns why this process must not use the log: the server takes no writes, or
-// the fleet has another remote tier.
+// refuses returns why this process must not use the log: the server takes no writes, or the fleet
+// has another remote tier.
 func (l *Log) refuses(v *view) error {
 	l.cells.mu.Lock()
 	defer l.cells.mu.Unlock()
@@ -163,15 +163,14 @@ func (l *Log) refuses(v *view) error {
 	return nil
 }
 
-// outdated reports whether the log does not know this process's terms.
+// outdated reports whether the log does not know this process's bound or remote tier.
 func (l *Log) outdated(v *view) bool {
 	l.cells.mu.Lock()
 	defer l.cells.mu.Unlock()
 	return v.bound < holdMillis(l.cfg.Bound) || l.cells.known && !v.tier.Valid
 }
 
-// noteTerms tells the log of this process's bound and remote tier. Of two tiers the
-// first is noted.
+// noteTerms writes this process's bound and remote tier to meta. The first tier stays.
 func (l *Log) noteTerms(ctx context.Context) error {
 	l.cells.mu.Lock()
 	tier := sql.NullString{String: l.cells.tier, Valid: l.cells.known}
@@ -180,7 +179,7 @@ func (l *Log) noteTerms(ctx context.Context) error {
 	return err
 }
 
-// prove commits a small write, where the Config says so and no look does it.
+// prove commits a small write, if the Config says so. On PostgreSQL the look does it.
 func (s *visit) prove(ctx context.Context) error {
 	l := s.log
 	if !s.proves || !l.cfg.Prove || l.cfg.Dialect == Postgres {

@@ -8,9 +8,10 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Tail waits until something lies behind at and returns it; after a quarter of Bound, an
-// empty page. It looks every Poll, and when Config.Wait or [Log.Committed] says so. Rows
-// without a number it numbers at once, so a writer that died after COMMIT costs one poll.
+// Tail waits until there are records after at, and returns them. After a quarter of Bound it
+// returns an empty page. It looks every Poll, and also when Config.Wait or [Log.Committed] wakes
+// it. It numbers rows at once, so a writer that died after COMMIT delays its invalidation by one
+// Poll.
 func (l *Log) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
 	if err := l.Validate(); err != nil {
 		return invalidate.Page{}, err
@@ -53,8 +54,8 @@ type ear struct {
 	wait  func(context.Context) error
 	ctx   context.Context // ends with the Tail
 	stop  context.CancelFunc
-	heard chan error // nil: there is nothing to wait for
-	open  bool       // a call is under way
+	heard chan error // nil: there is no Config.Wait
+	open  bool       // a call is running
 }
 
 func newEar(ctx context.Context, wait func(context.Context) error) *ear {
@@ -70,7 +71,7 @@ func newEar(ctx context.Context, wait func(context.Context) error) *ear {
 func (e *ear) listen() {
 	e.open = true
 	go func() {
-		err := errWait // stays if it panics
+		err := errWait // returned if wait panics
 		defer func() {
 			_ = recover() // a panic here would end the program
 			e.heard <- err
@@ -79,7 +80,7 @@ func (e *ear) listen() {
 	}()
 }
 
-// again waits for more. After an error this Tail polls.
+// again calls wait again. After an error this Tail only polls.
 func (e *ear) again(err error) {
 	if e.open = false; err == nil {
 		e.listen()

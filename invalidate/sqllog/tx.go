@@ -9,29 +9,29 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Tx is the transaction of [Log.Tx]: a *sql.Tx that collects scopes. It ends with the
-// function that it is passed to. Its own methods must not be called concurrently.
+// Tx is the transaction of [Log.Tx]: a *sql.Tx that collects scopes. It ends when the function that
+// got it returns. Its own methods must not be called concurrently.
 type Tx struct {
 	*sql.Tx
 	scopes []invalidate.Scope
 }
 
-// Invalidate adds scopes to what the transaction invalidates when it commits. They are
-// checked and written before COMMIT; a bad one rolls the transaction back.
+// Invalidate adds scopes that the transaction invalidates when it commits. Log.Tx checks and writes
+// them before COMMIT. A bad scope rolls the transaction back.
 func (t *Tx) Invalidate(scopes ...invalidate.Scope) { t.scopes = append(t.scopes, scopes...) }
 
-// Commit is refused: Log.Tx commits.
+// Commit always fails: Log.Tx commits.
 func (t *Tx) Commit() error { return ErrCommit }
 
-// Rollback is refused: return an error from the function instead.
+// Rollback always fails: return an error from the function instead.
 func (t *Tx) Rollback() error { return ErrCommit }
 
 // Tx runs do in a transaction on db, which must be the log's database. When do returns
 // nil, Tx writes the scopes that do passed to [Tx.Invalidate], commits, and calls
 // [Log.Committed]. When do returns an error or panics, Tx rolls back. opts may be nil.
 //
-// An error of COMMIT may come from a transaction that was committed. Data and
-// invalidation share their fate, so caches stay right either way.
+// An error of COMMIT does not tell whether the transaction was committed. Data and invalidation
+// commit together or not at all, so caches stay right either way.
 func (l *Log) Tx(ctx context.Context, db *sql.DB, opts *sql.TxOptions, do func(*Tx) error) error {
 	if err := l.Validate(); err != nil {
 		return err

@@ -12,32 +12,31 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// view is the state of a log as of one moment, with what a caller's cursor meets there.
-// The zero view is that of a log not started.
+// view is the state of a log as of one moment, and what the caller's cursor finds there. The zero
+// view is a log that was not started.
 type view struct {
 	epoch    int64          // the id of the epoch; 0: not started
-	noted    bySeq[int64]   // where meta says that the sequences end,
-	notedID  bySeq[int64]   // and with which records
-	end      bySeq[int64]   // where they end; behind noted where notes are written later
+	noted    bySeq[int64]   // where the sequences end according to meta
+	notedID  bySeq[int64]   // the ids of the records there, according to meta
+	end      bySeq[int64]   // where the sequences end; on MySQL it may be after noted
 	endID    bySeq[int64]   //
-	foundID  bySeq[nullInt] // the record that stands at noted
-	callerID bySeq[nullInt] // the record that stands at the caller's cursor
+	foundID  bySeq[nullInt] // the record at noted
+	callerID bySeq[nullInt] // the record at the caller's cursor
 	bound    int64          // in ms
-	tier     sql.NullString // of the fleet
+	tier     sql.NullString // the tier of the fleet
 	stored   string         // identity of the server that the epoch began on
-	identity string         // of the server that answered
+	identity string         // identity of the server that answered
 	now      int64          // its clock
 	pending  nullInt        // the age in microseconds of a row without a number
 }
 
 type nullInt = sql.NullInt64
 
-// schemaVersion is what this version of the package reads and writes.
+// schemaVersion is the version of the tables that this package reads and writes.
 const schemaVersion = 1
 
-// still reports whether nothing is new to the caller, by the least that can be asked. It
-// saves half of the time of a look. Where notes are written later than records it is not
-// asked.
+// still asks the cheapest question: is nothing new to the caller? It saves half of the time of a
+// look. It is not used on MySQL, where the notes may be older than the records.
 func (s *visit) still(ctx context.Context, conn *sql.Conn) (p invalidate.Page, yes bool, err error) {
 	l, at := s.log, s.at
 	if len(s.own[keySeq])+len(s.own[scopeSeq]) > 0 || at.Epoch == 0 || at.KeyID == 0 || at.ScopeID == 0 || l.cfg.Dialect == MySQL {
@@ -97,7 +96,7 @@ func (l *Log) look(ctx context.Context, on queryer, conn *sql.Conn, at invalidat
 	return v, nil
 }
 
-// identify asks Config.Identity, where there is one, and returns what to send for it.
+// identify calls Config.Identity, if set, and returns the argument to send for it.
 func (l *Log) identify(ctx context.Context, conn *sql.Conn) (identity string, args []any, err error) {
 	if l.cfg.Identity == nil {
 		return "", nil, nil
@@ -116,13 +115,13 @@ type queryer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// position returns a position as tables hold it. One above those has no record.
+// position returns a position as tables hold it. No record has a position above these.
 func position(p invalidate.Position) int64 { return int64(min(p, math.MaxInt64)) } //nolint:gosec // is limited
 
-// doubtful reports whether the log may have lost something: there is none yet, another
-// server answers, a sequence does not end where its notes say, the caller knows more than
-// the log does, or it knows another record at its place or another epoch. Where numbers
-// run out the log has to go on in another epoch, too.
+// doubtful reports whether the log may have lost something. There is no log yet, or another
+// server answers, or a sequence does not end where its notes say. Or the caller knows more than
+// the log, another record at its position, or another epoch. It also reports true when the
+// numbers of an epoch run out, because the log must go on in another epoch.
 func (v *view) doubtful(at invalidate.Cursor) bool {
 	if v.epoch == 0 || v.stored != v.identity {
 		return true
@@ -150,7 +149,7 @@ func (v *view) doubtfulAt(seq int, at invalidate.Position, id uint64) bool {
 	case !v.foundID[seq].Valid || v.foundID[seq].Int64 != v.notedID[seq]:
 		return true
 	}
-	// A record that was trimmed away is no reason: its reader sees the gap.
+	// A trimmed record is no reason for doubt: its reader sees the gap.
 	known := v.callerID[seq]
 	return id != 0 && known.Valid && uint64(known.Int64) != id //nolint:gosec // the bits count
 }

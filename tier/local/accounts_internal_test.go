@@ -7,8 +7,8 @@ import (
 	"github.com/twofold-go/twofold/internal/localnode"
 )
 
-// TestAccounts plays at random, and compares now and then what the tier counts with its
-// lists and its tables.
+// TestAccounts runs random operations. From time to time it compares the tier's counters with its
+// lists and tables.
 func TestAccounts(t *testing.T) {
 	for _, maxBytes := range []int64{minBytes, 256 << 10, 4 * shardBytes} {
 		seed := rand.Uint64()

@@ -10,8 +10,8 @@ import (
 	"github.com/twofold-go/twofold/tier/local"
 )
 
-// TestKeepsWhatFits is promise 3, also when the entries come by several
-// goroutines and when each is set twice.
+// TestKeepsWhatFits checks guarantee 3, also when several goroutines set the entries, and when
+// each is set twice.
 func TestKeepsWhatFits(t *testing.T) {
 	const keys, cost = 10_000, 1000
 	for _, percent := range []int64{30, 60, 95, 99} {
@@ -48,8 +48,8 @@ func fill(l *local.Tier, keys int, cost int64) {
 	wg.Wait()
 }
 
-// TestBudgetHolds is promise 2, to the byte, for small entries, large ones and both, watched
-// by a goroutine of its own while four write.
+// TestBudgetHolds checks guarantee 2, to the byte, for small entries, large ones and both. One
+// goroutine watches while four write.
 func TestBudgetHolds(t *testing.T) {
 	const maxBytes = 4 << 20
 	for _, tc := range []struct {
@@ -104,8 +104,8 @@ func watchBudget(l *local.Tier, highest *atomic.Int64, done chan struct{}) {
 	}
 }
 
-// agree compares the two accounts of a tier at rest: what is reserved and what
-// is in the tables.
+// agree compares the two accounts of a tier at rest: the reserved charge and the entries in the
+// tables.
 func agree(t *testing.T, l *local.Tier) {
 	t.Helper()
 	total, window := l.Charged()
@@ -115,7 +115,7 @@ func agree(t *testing.T, l *local.Tier) {
 	}
 }
 
-// TestFull fills a tier many times over: it uses all that it has, and never more.
+// TestFull fills a tier many times over. The tier uses its whole budget, and never more.
 func TestFull(t *testing.T) {
 	const keys, cost = 10_000, 1000
 	const maxBytes = keys * (cost + local.Overhead)

@@ -6,23 +6,23 @@ import (
 	"sync/atomic"
 )
 
-// climb looks for the best share of the windows: it changes the share, and goes on in
-// that direction as long as the hit ratio rises (Einziger, Eytan, Friedman and Manes,
-// "Adaptive Software Cache Management", Middleware 2018; the steps are Caffeine's).
+// climb searches for the best share of the windows. It changes the share, and goes on in the same
+// direction as long as the hit ratio rises (Einziger, Eytan, Friedman and Manes, "Adaptive Software
+// Cache Management", Middleware 2018; the steps are Caffeine's).
 //
-// It knows the hit ratio by samples: of one hash in 16 it counts hits and new entries.
-// The choice by hash keeps most hits from any counter; and a hit entry counts 63 times
-// in a period at most, so that many processors that hit one entry do not write to one
-// line for ever.
+// It estimates the hit ratio from samples: it counts the hits and the new entries of one hash in
+// 16, or of more hashes when there are fewer than 16 shards. So in a large tier most hits write
+// to no counter. An entry counts at most 63 hits in a period, so many processors that hit one
+// entry do not write to the same cache line all the time.
 type climb struct {
 	misses atomic.Uint64 // of samples
 
 	mu     sync.Mutex // protects the rest
-	share  float64    // of MaxBytes
-	size   float64    // of the next step
-	down   bool       // where to
-	ratio  float64    // of the last period; NaN: there was none
-	hits   uint64     // when the period began
+	share  float64    // share of MaxBytes
+	size   float64    // size of the next step
+	down   bool       // the direction
+	ratio  float64    // hit ratio of the last period; NaN: none yet
+	hits   uint64     // counters when the period began
 	missed uint64
 }
 
@@ -32,8 +32,8 @@ const (
 	greatest     = 0.80
 	firstStep    = 1.0 / 16
 	shrinking    = 0.98 // of steps
-	leap         = 0.05 // such a change of the hit ratio begins with long steps again
-	perEntry     = 5    // calls of a period for each entry that there is memory for
+	leap         = 0.05 // after such a change of the hit ratio, steps are long again
+	perEntry     = 5    // calls in a period, for each entry that fits
 	leastSamples = 1000 // of a period
 )
 
@@ -41,7 +41,7 @@ func (c *climb) start() { c.share, c.size, c.ratio = firstShare, firstStep, math
 
 func (c *climb) limit(maxBytes int64) int64 { return int64(c.share * float64(maxBytes)) }
 
-// sampleHit counts a hit of a sample.
+// sampleHit counts a hit on a sample.
 func (s *shard) sampleHit(n *node, seen uint32) {
 	period := s.tier.period.Load()
 	if seen>>periodShift != period {
@@ -77,7 +77,7 @@ func (c *climb) step(t *Tier) {
 	}
 }
 
-// judge takes in a period's hit ratio, and reports whether the share has changed.
+// judge takes the hit ratio of a period, and reports whether the share has changed.
 func (c *climb) judge(ratio float64, isFull bool) bool {
 	change := ratio - c.ratio
 	c.ratio = ratio

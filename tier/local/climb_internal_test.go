@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestClimb has a hit ratio that is best at some share, and looks where the climb gets.
+// TestClimb simulates a hit ratio that is best at some share, and checks that the climb reaches it.
 func TestClimb(t *testing.T) {
 	for _, best := range []float64{0, 0.05, 0.3, 0.6, 1} {
 		var c climb
@@ -24,8 +24,8 @@ func TestClimb(t *testing.T) {
 	}
 }
 
-// TestClimbAgain moves the best share after the steps have become small: a change of the
-// hit ratio by a leap makes them long again.
+// TestClimbAgain moves the best share after the steps have become small. A leap of the hit ratio
+// makes the steps long again.
 func TestClimbAgain(t *testing.T) {
 	var c climb
 	c.start()
@@ -59,9 +59,9 @@ func TestClimbOfNothing(t *testing.T) {
 	}
 }
 
-// TestSamplesAreBounded: one entry counts 63 times in a period, whoever hits it.
+// TestSamplesAreBounded: one entry counts at most 63 hits in a period, however many callers hit it.
 func TestSamplesAreBounded(t *testing.T) {
-	l := New(Config{MaxBytes: 1 << 20}) // one shard, where all are samples
+	l := New(Config{MaxBytes: 1 << 20}) // with one shard, all hashes are samples
 	defer l.Close()
 	l.Set(1, "v", 100)
 	for range 1000 {

@@ -13,8 +13,8 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// TestLargeSetReturns sets the largest entry there may be while others take what becomes
-// free.
+// TestLargeSetReturns sets the largest possible entry while other goroutines take the room that
+// becomes free.
 func TestLargeSetReturns(t *testing.T) {
 	l := New(Config{MaxBytes: 256 << 20})
 	defer l.Close()
@@ -45,8 +45,8 @@ func TestLargeSetReturns(t *testing.T) {
 	checkAccounts(t, l)
 }
 
-// TestLargeEntriesFlushNothing: a few large entries that are seen once leave most of what
-// is hot.
+// TestLargeEntriesFlushNothing: a few large entries that are used once leave most hot entries in
+// place.
 func TestLargeEntriesFlushNothing(t *testing.T) {
 	l := New(Config{MaxBytes: 16 << 20})
 	defer l.Close()
@@ -79,7 +79,7 @@ func TestPanicLosesNoSet(t *testing.T) {
 	defer l.Close()
 	l.OnEvict(func(tier.Entry, int64, tier.EvictReason) { panic("OnEvict") })
 	var mine uint64
-	for i := uint64(0); l.total.Load()+1<<20 <= l.max; i++ { // fills one shard alone
+	for i := uint64(0); l.total.Load()+1<<20 <= l.max; i++ { // fills only one shard
 		if localnode.Mix(i)>>l.shardShift != 0 {
 			mine = i
 			continue
@@ -91,12 +91,12 @@ func TestPanicLosesNoSet(t *testing.T) {
 		l.Set(mine, "new", 1<<20)
 	}()
 	if _, ok := l.Get(mine); !ok {
-		t.Error("the Set whose callback panicked did not take place")
+		t.Error("the Set whose callback panicked had no effect")
 	}
 	checkAccounts(t, l)
 }
 
-// TestLargestBudget has no room for a sum that overflows.
+// TestLargestBudget checks that no sum overflows with the largest budget.
 func TestLargestBudget(t *testing.T) {
 	l := New(Config{MaxBytes: math.MaxInt64})
 	defer l.Close()

@@ -1,34 +1,34 @@
 // Package local is the in-process tier: one table, one byte budget, no goroutine.
 //
-// What it promises beyond [tier.Local]:
+// Its guarantees beyond [tier.Local]:
 //
-//  1. A Set is visible when it returns, to every goroutine, and an older entry
-//     never comes back after it, nor after a Delete.
+//  1. A Set is visible to every goroutine when it returns. After a Set or a Delete, an older entry
+//     never comes back.
 //  2. The costs of all entries plus [Overhead] for each never exceed MaxBytes.
-//  3. Entries that fit in MaxBytes together are all kept.
-//  4. An entry that enters leaves once: it is reported to OnEvict exactly once,
-//     unless it is still there at Close, which reports nothing.
-//  5. The tier starts no goroutine, and no call waits for another but for a mutex.
+//  3. Entries that fit into MaxBytes together are all kept.
+//  4. Every entry that entered is reported to OnEvict exactly once when it leaves. Close reports
+//     nothing.
+//  5. The tier starts no goroutine, and no call waits for another, except for a mutex.
 //
-// # Who stays
+// # The eviction policy
 //
-// A lock-free table finds every entry, so a hit is one probe, and three stores to
-// the entry's node at most until the hand comes by. New entries enter a window, which
-// is first in, first out. What leaves the window has to be worth more than what it
-// displaces in the main part, where a CLOCK hand with two bits chooses the victims.
-// Worth is how often a hash was seen lately, by a sketch, for each byte of the entry:
-// TinyLFU (Einziger, Friedman and Manes, ACM TOS 2017). The window's share of the budget
-// climbs to where the hit ratio is best, between 1 and 80 % (Einziger, Eytan, Friedman and
-// Manes, Middleware 2018). An entry that got into a full tier because there was room left
-// over is the first to be compared with the next.
+// A lock-free table finds every entry, so a hit is one probe. A hit writes to the entry's node,
+// but at most three times between two visits of the CLOCK hand. New entries enter a window, which
+// is first in, first out. An entry that leaves the window must be worth more than the entries
+// that it displaces in the main part, where a CLOCK hand with two bits chooses the victims. Worth
+// is how often a hash was seen lately, according to a sketch, divided by the bytes of the entry:
+// TinyLFU (Einziger, Friedman and Manes, ACM TOS 2017). The window's share of the budget climbs
+// to where the hit ratio is best, between 1 and 80 % (Einziger, Eytan, Friedman and Manes,
+// Middleware 2018). An entry that entered the main part of a full tier through left-over room is
+// the first to compete with the next candidate.
 //
-// The window, the main part and the sketch are a shard's own; a shard has some
-// 16 MiB, and there are 64 at most. Budget and window share are the tier's.
+// Each shard has its own window, main part and sketch. A shard has about 16 MiB, and there are at
+// most 64 shards. The shards share the budget and the window's share.
 //
 // # What was measured
 //
-// The table of hit ratios is in internal/bench/RESULTS.md, D. By TestHitRatio's way, on
-// a million accesses or two with entries of 1 KiB, capacity 1,000 / 10,000 entries:
+// The table of hit ratios is in internal/bench/RESULTS.md, D. These are results of TestHitRatio,
+// on one or two million accesses with entries of 1 KiB, for a capacity of 1,000 / 10,000 entries:
 //
 //	                 tier/ristretto  otter alone    this tier
 //	zipf 0.99         58.0 / 77.5    57.8 / 76.3    57.0 / 77.6
@@ -38,7 +38,7 @@
 //	loop 1.5×         54.3 / 54.6    60.5 / 55.1    58.2 / 63.4
 //	phases            40.4 / 56.5    40.8 / 54.5    47.9 / 57.4
 //
-// The same with costs of 16 B to 64 KiB by the key, capacity in the mean cost:
+// The same with costs of 16 B to 64 KiB by the key, and the capacity in entries of the mean cost:
 //
 //	zipf 0.99         58.1 / 79.7    56.9 / 76.4    60.5 / 78.9
 //	  + 10 % scan     52.0 / 71.2    50.9 / 67.6    53.8 / 70.4
@@ -47,17 +47,22 @@
 //	loop 1.5×         47.1 / 49.6    70.6 / 57.4    81.9 / 76.7
 //	phases            44.4 / 59.7    41.2 / 55.6    52.3 / 64.1
 //
-// What was tried on the way: comparing frequencies alone, without the bytes, lost one to
-// three points on average where costs differ. With shards of 2 MiB, as the table alone would
-// like them, a shard of large entries held too few to be judged: 4 to 8 points less on zipf.
-// A period of the climb twice as long lost half a point on average. When what came by left-over
-// room stood last in line, not first, sized zipf had 55.2 / 77.2. With grace for large entries
-// it had 64.4 / 80.8, but a few of them flushed all that was hot.
+// Alternatives that were measured and rejected:
 //
-// Memory beside the entry itself, in a full tier of 5,000 to 500,000 entries all of
-// which were replaced once: 105 to 118 bytes (BenchmarkHeap of tier/otter). An item of
-// package cache brings its node along, which is 64 of them.
+//   - Comparing frequencies without the bytes lost one to three points on average where costs
+//     differ.
+//   - With shards of 2 MiB, which would be best for the table alone, a shard held too few large
+//     entries to judge them: 4 to 8 points less on zipf.
+//   - A period of the climb twice as long lost half a point on average.
+//   - When entries that used left-over room were compared last, not first, sized zipf had
+//     55.2 / 77.2.
+//   - With grace for large entries, sized zipf had 64.4 / 80.8, but a few large entries flushed all
+//     hot ones.
 //
-// [github.com/twofold-go/twofold/tier/ristretto] is the tier on ristretto, with the same
-// promises within 5 % of the budget.
+// Memory in addition to the entry itself: 105 to 118 bytes, in a full tier of 5,000 to 500,000
+// entries that were all replaced once (BenchmarkHeap of tier/otter). 64 of these bytes are the
+// node, which is part of an item of package cache.
+//
+// [github.com/twofold-go/twofold/tier/ristretto] is the tier on ristretto. It has the same
+// guarantees, with a tolerance of 5 % of the budget.
 package local

@@ -1,6 +1,6 @@
 package local
 
-// Charged returns what counts against MaxBytes, and the part of it that is in windows.
+// Charged returns the charge against MaxBytes, and the part of it in windows.
 func (t *Tier) Charged() (total, window int64) { return t.total.Load(), t.window.Load() }
 
 // Shards returns the number of shards.

@@ -11,9 +11,8 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Overhead is what every entry is charged beside its own cost, in bytes: its
-// node, its cell in the table and its part of the sketch. See the package comment
-// for the measurement.
+// Overhead is what each entry is charged in addition to its cost, in bytes: for its node, its
+// cell in the table and its part of the sketch. The package comment has the measurement.
 const Overhead = 128
 
 const (
@@ -32,22 +31,21 @@ var _ interface {
 	tier.Validator
 } = (*Tier)(nil)
 
-// Config configures a [Tier]. The zero value asks for a tier of 64 MiB.
+// Config configures a [Tier]. The zero value means a tier of 64 MiB.
 type Config struct {
-	// MaxBytes bounds the costs of all entries plus [Overhead] for each, in
-	// bytes. Zero means 64 MiB; less than 16 KiB, or a negative number, is an
-	// error that [Tier.Validate] returns.
+	// MaxBytes bounds the costs of all entries plus [Overhead] for each, in bytes. Zero means
+	// 64 MiB. For less than 16 KiB, or a negative number, [Tier.Validate] returns an error.
 	MaxBytes int64
 }
 
-// Tier is an in-process tier. It implements [tier.Local], [tier.EvictNotifier],
-// [tier.Meter], [tier.Ranger] and [tier.Validator]. Make one with [New]: the zero value is not
-// usable. All methods but OnEvict may be called concurrently, also with Close.
+// Tier is an in-process tier. It implements [tier.Local], [tier.EvictNotifier], [tier.Meter],
+// [tier.Ranger] and [tier.Validator]. Make one with [New]: the zero value is not usable. All
+// methods except OnEvict may be called concurrently, also with Close.
 type Tier struct {
 	// Written by New and OnEvict only.
 	shards     []shard
 	shardShift uint8
-	sampled    uint64 // a mask of hashes: those with none of its bits are samples
+	sampled    uint64 // a mask: hashes with none of its bits are samples
 	max        int64
 	largest    int64 // charge of one entry
 	report     func(tier.Entry, int64, tier.EvictReason)
@@ -65,8 +63,8 @@ type Tier struct {
 	climb  climb
 }
 
-// New returns an empty tier. It starts no goroutine. A configuration that is wrong
-// shows in [Tier.Validate]; the tier then holds nothing and refuses every Set.
+// New returns an empty tier. It starts no goroutine. With a wrong configuration, the tier holds
+// nothing and refuses every Set; [Tier.Validate] says why.
 func New(c Config) *Tier {
 	t := &Tier{max: c.MaxBytes}
 	if t.max == 0 {
@@ -92,7 +90,7 @@ func New(c Config) *Tier {
 	return t
 }
 
-// start makes the shard ready.
+// start initializes the shard.
 func (s *shard) start(t *Tier) {
 	s.tier, s.luck = t, rand.Uint64()
 	s.table.Reset()
@@ -102,28 +100,26 @@ func (s *shard) start(t *Tier) {
 // shardOf returns the shard of a mixed hash.
 func (t *Tier) shardOf(mixed uint64) *shard { return &t.shards[mixed>>t.shardShift] }
 
-// sampleShift is where a mixed hash depends on nearly all bits of the hash.
+// sampleShift selects bits of a mixed hash that depend on nearly all bits of the hash.
 const sampleShift = 40
 
-// isFull reports whether the tier is full, or nearly so: until then nothing is worth
-// more than another.
+// isFull reports whether the tier is full, or nearly full. Before that, every entry finds room.
 func (t *Tier) isFull() bool { return t.total.Load() > t.max/10*9 }
 
-// isSample reports whether what concerns a mixed hash counts for the climb.
+// isSample reports whether the climb counts accesses of a mixed hash.
 func (t *Tier) isSample(mixed uint64) bool { return mixed&t.sampled == 0 }
 
-// OnEvict makes the tier report each entry that leaves it to f, with the cost
-// it was given. It must be called before first use, and at most once. f runs
-// without a lock on the goroutine whose call made the entry leave; it must not call
-// the tier. A panic of f reaches that caller and harms nothing: the tier was complete
-// before f was called, and f hears of every other entry that left.
+// OnEvict makes the tier report each entry that leaves it to f, with its cost. Call it before
+// first use, and at most once. f runs without a lock, on the goroutine whose call made the entry
+// leave. It must not call the tier. A panic of f reaches that caller and harms nothing: the
+// tier's work was complete before, and f still gets every other entry that left.
 func (t *Tier) OnEvict(f func(e tier.Entry, cost int64, reason tier.EvictReason)) {
 	t.report = f
 }
 
-// Usage returns the bytes, by the costs given to Set and without [Overhead],
-// and the number of the entries that Get finds. It locks each shard in turn,
-// so the sum is exact when nothing else runs.
+// Usage returns the number of entries that Get finds, and their bytes by the costs given to Set,
+// without [Overhead]. It locks each shard in turn, so the sums are exact only when no other call
+// runs.
 func (t *Tier) Usage() (bytes, entries int64) {
 	for i := range t.shards {
 		b, n := t.shards[i].usage()
@@ -132,8 +128,8 @@ func (t *Tier) Usage() (bytes, entries int64) {
 	return bytes, entries
 }
 
-// Range calls f with each entry until f returns false. It takes no lock. An entry
-// that comes while it runs may be missed; one that stays is shown.
+// Range calls f with each entry until f returns false. It takes no lock. It shows every entry
+// that stays in the tier, and may miss one that enters meanwhile.
 func (t *Tier) Range(f func(e tier.Entry) bool) {
 	for i := range t.shards {
 		for n := range t.shards[i].table.All() {
@@ -144,11 +140,11 @@ func (t *Tier) Range(f func(e tier.Entry) bool) {
 	}
 }
 
-// Validate returns what is wrong with the configuration, or nil.
+// Validate returns the fault of the configuration, or nil.
 func (t *Tier) Validate() error { return t.err }
 
-// Close forgets every entry and reports none of them. Get misses from then on and
-// Set is refused. Close may be repeated and returns nil.
+// Close removes every entry and reports none of them. After Close, Get misses and Set is refused.
+// Close may be repeated and returns nil.
 func (t *Tier) Close() error {
 	t.closed.Store(true)
 	for i := range t.shards {

@@ -124,8 +124,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestBubble holds the tier to promise 5: a goroutine that outlives Close would
-// fail the bubble, and so would one that blocks on anything outside it.
+// TestBubble checks guarantee 5. A goroutine that outlives Close would fail the bubble, and so
+// would one that blocks on anything outside it.
 func TestBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := local.New(local.Config{MaxBytes: 64 << 10})

@@ -11,7 +11,7 @@ import (
 	"github.com/twofold-go/twofold/tier/local"
 )
 
-// stored is a distinct entry of one Set.
+// stored is the distinct entry of one Set.
 type stored struct {
 	hash uint64
 	seq  int
@@ -35,10 +35,10 @@ func (l *ledger) of(e *stored) int {
 	return l.left[e]
 }
 
-// TestModel runs random operations from several goroutines, each on hashes of
-// its own against a map of its own, in a tier small enough that all stages are
-// busy. A Get returns the newest entry or, if that was reported, nothing; at
-// the end each entry is either resident or was reported once.
+// TestModel runs random operations from several goroutines. Each uses its own hashes and its own
+// map. The tier is small enough that all stages are busy. A Get returns the newest entry, or
+// nothing if that entry was reported. At the end each entry is either resident or was reported
+// once.
 func TestModel(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -79,13 +79,13 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// play is one goroutine's game.
+// play runs the operations of one goroutine.
 func play(t *testing.T, l *local.Tier, led *ledger, r *rand.Rand, g int, maxCost int64) (all []*stored) {
 	newest := map[uint64]*stored{}
 	for seq := range 8000 {
 		k := r.Uint64N(150)
 		if r.IntN(3) == 0 {
-			k += r.Uint64N(2000) // a long tail, to push
+			k += r.Uint64N(2000) // a long tail, to push others out
 		}
 		h := hashOf(int(k)*16 + g)
 		switch op := r.IntN(10); {
@@ -114,8 +114,7 @@ func play(t *testing.T, l *local.Tier, led *ledger, r *rand.Rand, g int, maxCost
 	return all
 }
 
-// stillMissing waits for the goroutine that took e out to report it, which it does
-// without a lock.
+// stillMissing waits until the goroutine that removed e reports it, which it does without a lock.
 func stillMissing(l *local.Tier, led *ledger, e *stored) bool {
 	for begun := time.Now(); time.Since(begun) < 10*time.Second; runtime.Gosched() {
 		if _, ok := l.Get(e.hash); ok || led.of(e) > 0 {
@@ -125,8 +124,8 @@ func stillMissing(l *local.Tier, led *ledger, e *stored) bool {
 	return true
 }
 
-// TestSharedHashes lets goroutines fight over a few hashes: a Get returns an
-// entry of the hash, and the accounts agree afterwards.
+// TestSharedHashes lets goroutines compete for a few hashes. A Get returns an entry of the hash,
+// and the accounts agree afterwards.
 func TestSharedHashes(t *testing.T) {
 	l := open(t, 64<<10)
 	led := &ledger{left: map[*stored]int{}}

@@ -5,10 +5,9 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// node is one entry for as long as the tier holds it. Its word Seen has, from the
-// lowest bit: the hits since the hand's last visit, 3 at most; the hits that the climb
-// has counted in a period, 63 at most; and that period. Writers race for it, so it may
-// lose a hit.
+// node is one entry while the tier holds it. Its word Seen has three parts, from the lowest bit:
+// the hits since the hand's last visit, 3 at most; the hits that the climb has counted in a
+// period, 63 at most; and that period. Concurrent writers may lose a hit.
 type node = localnode.Node
 
 const (
@@ -22,7 +21,7 @@ const (
 // chargeOf returns what a node takes from the budget.
 func chargeOf(n *node) int64 { return n.Cost + Overhead }
 
-// The places of a node, and why it has none.
+// The places of a node. After inMain, they say why the node has none.
 const (
 	_ localnode.Place = iota // not entered
 	inWindow
@@ -38,8 +37,8 @@ var reasons = [...]tier.EvictReason{
 	evicted: tier.Evicted, rejected: tier.Rejected, replaced: tier.Replaced, deleted: tier.Deleted,
 }
 
-// departures are nodes that have left, to be reported without a lock. The zero value
-// is none.
+// departures are nodes that have left and are reported after the locks are released. The zero
+// value is empty.
 type departures struct {
 	first, last *node // by Newer
 }

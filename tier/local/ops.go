@@ -5,9 +5,9 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Get returns the entry last Set under hash and whether there is one. It takes
-// no lock and allocates nothing. It writes to the entry's node three times at most
-// between two visits of the hand, and for one entry in 16 or so some more.
+// Get returns the last entry that was Set under hash, and whether there is one. It takes no lock
+// and allocates nothing. Between two visits of the hand it writes to the entry's node at most
+// three times. For samples of the climb it writes more often.
 func (t *Tier) Get(hash uint64) (e tier.Entry, ok bool) {
 	m := localnode.Mix(hash)
 	s := t.shardOf(m)
@@ -26,11 +26,10 @@ func (t *Tier) Get(hash uint64) (e tier.Entry, ok bool) {
 	return n.Entry, true
 }
 
-// Set makes e visible under hash before it returns. Cost is in bytes; a
-// negative one counts as zero. It reports false, and the older entry is gone
-// all the same, when cost and [Overhead] exceed a fifth of MaxBytes: then e is
-// reported as Rejected and the older entry as Replaced. It also reports false
-// when the tier is closed, and then reports e to nobody.
+// Set makes e visible under hash before it returns. Cost is in bytes; a negative cost counts as
+// zero. Set returns false when cost and [Overhead] exceed a fifth of MaxBytes. Then e is reported
+// as Rejected, and the older entry is removed and reported as Replaced. Set also returns false
+// when the tier is closed, and then reports nothing.
 func (t *Tier) Set(hash uint64, e tier.Entry, cost int64) bool {
 	n := localnode.Of(hash, e, cost)
 	m := localnode.Mix(hash)
@@ -50,9 +49,9 @@ func (t *Tier) Set(hash uint64, e tier.Entry, cost int64) bool {
 	return ok
 }
 
-// setLarge is set for what one shard has no room for. It collects room in the others,
-// and keeps what it has, or many small entries could take it for ever. One call at a time
-// does so: several that keep a part each could wait for each other.
+// setLarge is set for an entry that one shard has no room for. It evicts from the other shards,
+// and keeps the room that it gained; otherwise many small entries could take it again and again.
+// Only one call at a time does so: several calls that each keep a part could wait for each other.
 func (t *Tier) setLarge(s *shard, n *node, mixed uint64, out *departures) bool {
 	t.large.Lock()
 	defer t.large.Unlock()
@@ -76,15 +75,15 @@ func (t *Tier) refuse(s *shard, n *node) bool {
 	return false
 }
 
-// Delete removes the entry under hash and reports it as Deleted. It does
-// nothing when there is none or the tier is closed.
+// Delete removes the entry under hash and reports it as Deleted. It does nothing when there is no
+// entry or the tier is closed.
 func (t *Tier) Delete(hash uint64) {
 	var out departures
 	t.shardOf(localnode.Mix(hash)).remove(hash, deleted, &out)
 	t.tell(&out)
 }
 
-// take takes so much from the budget if it is left, and otherwise all that is.
+// take takes charge from the budget, or what is left of it, and returns how much it took.
 func (t *Tier) take(charge int64) int64 {
 	for charge > 0 {
 		total := t.total.Load()
@@ -99,8 +98,8 @@ func (t *Tier) take(charge int64) int64 {
 	return 0
 }
 
-// tell reports what left the tier. No lock is held. The callback may panic; it then
-// hears of the rest all the same.
+// tell reports the entries that left the tier, without a lock. When the callback panics, tell still
+// reports the rest.
 func (t *Tier) tell(out *departures) {
 	if t.report == nil || out.first == nil {
 		return

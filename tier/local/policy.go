@@ -2,36 +2,36 @@ package local
 
 import "github.com/twofold-go/twofold/internal/localnode"
 
-// A shard's entries stand in two queues. New ones enter the window, which is first in,
-// first out. What leaves the window joins main if there is room. Otherwise it has to
-// be worth more than what main's hand would evict. The worth of an entry is how often
-// its hash was seen lately, by the sketch, for each byte that it takes.
+// A shard's entries are in two queues. New entries enter the window, which is first in, first
+// out. An entry that leaves the window joins main if there is room. Otherwise it must be worth
+// more than the entries that main's hand would evict. The worth of an entry is how often its hash
+// was seen lately, according to the sketch, divided by its bytes.
 
 const (
-	// graceful is how many of a shard's newest entries stay whatever the window's limit
-	// is, fewer in a small shard. A Set should be seen by the Get behind it.
+	// graceful is how many of a shard's newest entries stay in the window, even beyond its
+	// limit; fewer in a small shard. So the Get after a Set finds the entry.
 	graceful = 8
 
 	// maxSteps bounds one search of the hand.
 	maxSteps = 128
 
-	// maxVictims bounds what is evicted for one entry at once.
+	// maxVictims bounds how many entries are evicted at once for one entry.
 	maxVictims = 16
 
-	// maxMoves bounds what one Set moves from the window to main, when the window's share
-	// has become less.
+	// maxMoves bounds how many entries one Set moves from the window to main, when the
+	// window's share has shrunk.
 	maxMoves = 32
 
-	// warm is how often a candidate must have been seen for luck to admit it now and
-	// then against all others, and oneIn is how seldom that is. Somebody who chooses
-	// keys that collide in the sketch could shut out others otherwise (Einziger, Friedman
-	// and Manes, ACM TOS 2017, leave it open; Caffeine has the same remedy).
+	// A candidate that is worth less than the victims, but was seen at least warm times, wins
+	// once in oneIn contests. A tie wins as often. Without this, an attacker who chooses keys
+	// that collide in the sketch could keep other entries out. Einziger, Friedman and Manes,
+	// ACM TOS 2017, leave this open; Caffeine has the same remedy.
 	warm  = 6
 	oneIn = 128
 )
 
-// isOver reports whether the window has more than its share when need bytes have
-// entered. Few entries have grace as long as they are not large.
+// isOver reports whether the window has more than its share when need bytes have entered. The
+// newest entries may exceed the share, unless they are large.
 func (s *shard) isOver(need int64) bool {
 	limit := s.tier.limit.Load()
 	over := s.tier.window.Load() - limit + need
@@ -39,8 +39,8 @@ func (s *shard) isOver(need int64) bool {
 		(s.window.len > min(graceful, (s.window.len+s.main.len)/4) || over > limit/2)
 }
 
-// evict takes something out, and adds its charge to have. It reports false when the shard
-// is empty. Need is how much is to come.
+// evict evicts an entry, and adds its charge to have. It returns false when the shard is empty.
+// Need is how many bytes are about to enter.
 func (s *shard) evict(need int64, out *departures, have *int64) bool {
 	switch {
 	case s.main.len > 0 && s.isOver(need):
@@ -60,7 +60,7 @@ func (s *shard) evictOne(n *node, why localnode.Place, out *departures, have *in
 	*have += chargeOf(n)
 }
 
-// promote moves the window's oldest to main.
+// promote moves the window's oldest entry to main.
 func (s *shard) promote(n *node) {
 	s.unlink(n)
 	s.carry(n)
@@ -68,8 +68,9 @@ func (s *shard) promote(n *node) {
 	s.link(n)
 }
 
-// admit moves the window's oldest to main, where there is room. In a full tier that is
-// what an entry larger than its successor has left, so the next contest is about n.
+// admit moves the window's oldest entry to main without a contest, because there is room. In a
+// full tier, an entry that was larger than its successor left that room. So n becomes the oldest
+// of main, and the next contest is about n.
 func (s *shard) admit(n *node) {
 	s.promote(n)
 	if s.tier.isFull() {
@@ -78,7 +79,7 @@ func (s *shard) admit(n *node) {
 	}
 }
 
-// carry tells the sketch of a node's hits.
+// carry adds a node's hits to the sketch.
 func (s *shard) carry(n *node) {
 	seen := n.Seen.Load()
 	for range seen & hitsMask {
@@ -87,8 +88,9 @@ func (s *shard) carry(n *node) {
 	n.Seen.Store(seen &^ hitsMask)
 }
 
-// victim returns what main can do without: the oldest that was not hit since the hand
-// came by (CLOCK with two bits). Others lose a hit, to the sketch, and become the newest.
+// victim returns the next entry to evict from main: the oldest without a hit since the hand came
+// by (CLOCK with two bits). Every other entry that the hand visits loses one hit, which the
+// sketch gets, and becomes the newest.
 func (s *shard) victim() *node {
 	for range maxSteps {
 		n := s.main.tail
@@ -104,14 +106,14 @@ func (s *shard) victim() *node {
 	return s.main.tail
 }
 
-// contest evicts the window's oldest, or as much of main as it takes up.
+// contest evicts either the window's oldest entry, or as many entries of main as it needs room for.
 func (s *shard) contest(n *node, out *departures, have *int64) {
 	s.carry(n)
 	var victims [maxVictims]*node
 	mine, theirs, room, count, won := s.worth(n), uint64(0), int64(0), 0, true
 	for won && room < chargeOf(n) && count < maxVictims && s.main.len > 0 {
 		v := s.victim()
-		s.main.unlink(v) // so that the next one is another
+		s.main.unlink(v) // so that the hand finds another one next
 		victims[count] = v
 		count++
 		theirs += s.worth(v)
@@ -133,7 +135,7 @@ func (s *shard) contest(n *node, out *departures, have *int64) {
 
 func (s *shard) worth(n *node) uint64 { return s.sketch.estimate(localnode.Mix(n.Hash)) }
 
-// isBetter compares a candidate, seen so often, to others.
+// isBetter reports whether a candidate, which was seen so often, wins against the victims.
 func (s *shard) isBetter(mine, theirs, seen uint64) bool {
 	if mine > theirs {
 		return true

@@ -11,8 +11,8 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// TestWorthCountsBytes: entries of many sizes that are asked for equally often. The small
-// ones stay, since more of them fit.
+// TestWorthCountsBytes: entries of many sizes are requested equally often. The small ones stay,
+// because more of them fit.
 func TestWorthCountsBytes(t *testing.T) {
 	if race.Enabled {
 		t.Skip("one goroutine, and long")
@@ -38,8 +38,8 @@ func TestWorthCountsBytes(t *testing.T) {
 	}
 }
 
-// TestLargeAmongSmall: a large entry that is asked for often stays among small ones that
-// are asked for once.
+// TestLargeAmongSmall: a large entry that is requested often stays among small ones that are
+// requested once.
 func TestLargeAmongSmall(t *testing.T) {
 	if race.Enabled {
 		t.Skip("one goroutine, and long")
@@ -62,8 +62,7 @@ func TestLargeAmongSmall(t *testing.T) {
 	}
 }
 
-// TestColliders: keys that the sketch takes for one that is hot cannot shut out another
-// for ever.
+// TestColliders: keys that the sketch takes for a hot key cannot keep another key out forever.
 func TestColliders(t *testing.T) {
 	if race.Enabled {
 		t.Skip("one goroutine, and long")
@@ -78,7 +77,7 @@ func TestColliders(t *testing.T) {
 		}
 	}
 	for i, w := range s.sketch.words {
-		s.sketch.words[i] = w | ^uint64(0) // all that is there looks as hot as can be
+		s.sketch.words[i] = w | ^uint64(0) // every resident entry looks as hot as possible
 	}
 	before := map[tier.Entry]bool{}
 	l.Range(func(e tier.Entry) bool { before[e] = true; return true })
@@ -100,7 +99,7 @@ func TestColliders(t *testing.T) {
 		changed = stayed < len(before)*3/4
 	}
 	if !changed {
-		t.Error("what was there stayed, however many came")
+		t.Error("the resident entries stayed, however many new ones came")
 	}
 }
 
@@ -123,8 +122,8 @@ func TestReplacedKeepsItsRank(t *testing.T) {
 	}
 }
 
-// TestEachVictimOnce: a contest for much room comes by the same entry of a small main part
-// again, when all others were hit.
+// TestEachVictimOnce: in a contest for much room, the hand may come to the same entry of a small
+// main part again, because all others were hit. The entry is evicted once.
 func TestEachVictimOnce(t *testing.T) {
 	l := New(Config{MaxBytes: 64 << 10})
 	defer l.Close()

@@ -12,11 +12,11 @@ import (
 	"github.com/twofold-go/twofold/tier/local"
 )
 
-// entryCost makes the tier's capacity in entries come out even.
+// entryCost makes the tier's capacity a round number of entries.
 const entryCost = 1024
 
-// TestHitRatio replays fixed traces through the tier and through ristretto alone, which is
-// waited for after each Set. It asserts margins, not numbers: luck breaks ties.
+// TestHitRatio replays fixed traces through the tier and through ristretto alone, with a Wait
+// after each Set. It asserts margins, not numbers, because ties are broken at random.
 func TestHitRatio(t *testing.T) {
 	if testing.Short() || race.Enabled {
 		t.Skip("replays millions of accesses")
@@ -26,7 +26,7 @@ func TestHitRatio(t *testing.T) {
 			name  string
 			keys  []uint64
 			floor float64 // at 1,000 entries
-			ahead float64 // of ristretto
+			ahead float64 // margin over ristretto
 		}{
 			{"zipf", trace.Zipf(1, 100_000, 400_000), 53, 0},
 			{"zipf and scan", trace.ZipfScan(1, 100_000, 400_000), 46, 0},

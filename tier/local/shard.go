@@ -7,11 +7,11 @@ import (
 	"github.com/twofold-go/twofold/internal/localnode"
 )
 
-// shard owns the hashes whose mixed top bits are its index.
+// shard owns the hashes whose mixed top bits are the shard's index.
 type shard struct {
 	table localnode.Table // begins with the readers' cache line
 
-	mu     sync.Mutex // protects all below but hits, the table's writers and every node's place
+	mu     sync.Mutex // protects all below except hits, the table's writers and every node's place
 	tier   *Tier
 	window list
 	main   list
@@ -25,10 +25,10 @@ type shard struct {
 	_    [localnode.CacheLine]byte
 }
 
-// set enters n and makes room for it, which is in have in part, perhaps. When it is done,
-// or the tier is closed, nothing of have is left. When the shard cannot make the room,
-// it is not done: what it has made stays in have if something was there before, and
-// is anybody's otherwise.
+// set enters n and makes room for it. Have is room that the caller already holds. When set is
+// done, or the tier is closed, it returns unused room to the budget. When the shard cannot make
+// enough room, set is not done. Then it leaves the room in have if the caller held some before,
+// and otherwise returns it to the budget.
 func (s *shard) set(n *node, mixed uint64, out *departures, have *int64) (ok, done bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,21 +56,21 @@ func (s *shard) set(n *node, mixed uint64, out *departures, have *int64) (ok, do
 	return false, true
 }
 
-// giveBack returns to the budget what is more than used.
+// giveBack returns the room that is not used to the budget.
 func (s *shard) giveBack(have *int64, used int64) {
 	s.tier.total.Add(used - *have)
 	*have = 0
 }
 
-// give evicts something if there is something.
+// give evicts an entry, if the shard has one.
 func (s *shard) give(out *departures, have *int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.evict(0, out, have)
 }
 
-// enter puts n into the table, in the place of old if there is one. An entry that
-// is replaced was hit a moment ago, mostly, so the new one keeps its rank.
+// enter puts n into the table, in place of old if there is one. The new node keeps the rank of
+// old, because an entry that is replaced was usually hit a moment ago.
 func (s *shard) enter(n, old *node, mixed uint64, out *departures) {
 	s.table.Put(n)
 	s.cost += n.Cost
@@ -103,7 +103,7 @@ func (s *shard) remove(hash uint64, why localnode.Place, out *departures) {
 	}
 }
 
-// drop takes n out of the tier. Its charge is the caller's.
+// drop removes n from the tier. The caller gets its charge.
 func (s *shard) drop(n *node, why localnode.Place, out *departures) {
 	s.unlink(n)
 	s.table.Remove(n.Hash)
@@ -111,7 +111,7 @@ func (s *shard) drop(n *node, why localnode.Place, out *departures) {
 	out.add(n, why)
 }
 
-// link puts n into the list of its place.
+// link puts n into the queue of its place.
 func (s *shard) link(n *node) {
 	if n.Place == inMain {
 		s.main.pushNewest(n)
@@ -136,7 +136,7 @@ func (s *shard) usage() (bytes, entries int64) {
 	return s.cost, int64(s.table.Len())
 }
 
-// close forgets everything and refuses what comes.
+// close removes everything and refuses new entries.
 func (s *shard) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

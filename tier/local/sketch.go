@@ -1,12 +1,12 @@
 package local
 
-// sketch estimates how often a hash was seen lately. It is a count-min sketch of
-// counters of four bits, which are halved now and then: TinyLFU (Einziger, Friedman and
-// Manes, ACM TOS 2017). A word of 16 counters is there for each entry, or two, so the
-// sketch grows with the shard. The shard's mutex protects it.
+// sketch estimates how often a hash was seen lately. It is a count-min sketch with counters of
+// four bits, which are halved from time to time: TinyLFU (Einziger, Friedman and Manes, ACM TOS
+// 2017). It has one to two words of 16 counters for each entry, so it grows with the shard. The
+// shard's mutex protects it.
 type sketch struct {
 	words []uint64 // a power of two
-	added int      // since the counters were halved, and half of that before
+	added int      // additions since the last halving, plus half of those before it
 }
 
 const (
@@ -16,8 +16,8 @@ const (
 	ageAfter = 15 // additions for each word
 )
 
-// grow makes room for so many entries. Each estimate stays what it was, since the words
-// are twice the same.
+// grow makes room for the given number of entries. It doubles the words by copying them, so each
+// estimate stays the same.
 func (s *sketch) grow(entries int) {
 	if len(s.words) >= entries {
 		return
@@ -32,8 +32,8 @@ func (s *sketch) grow(entries int) {
 
 var multipliers = [rows]uint64{0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F, 0xCBF29CE484222325}
 
-// counter returns the word and the shift of a hash's counter in a row. A row has four
-// of each word's counters.
+// counter returns the word and the shift of a hash's counter in a row. Each row has four of the
+// 16 counters of a word.
 func (s *sketch) counter(mixed uint64, row int) (word int, shift uint) {
 	h := (mixed ^ mixed>>32) * multipliers[row]
 	h ^= h >> 29
@@ -55,7 +55,7 @@ func (s *sketch) add(mixed uint64) {
 	}
 }
 
-// age halves the counters when enough was added.
+// age halves the counters after enough additions.
 func (s *sketch) age() {
 	if s.added++; s.added < ageAfter*len(s.words) {
 		return
@@ -66,7 +66,7 @@ func (s *sketch) age() {
 	}
 }
 
-// estimate returns how often a hash was seen, 15 at most. It may be too much.
+// estimate returns how often a hash was seen, 15 at most. It may be too high.
 func (s *sketch) estimate(mixed uint64) uint64 {
 	least := uint64(most)
 	for row := range rows {

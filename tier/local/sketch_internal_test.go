@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSketch compares the sketch with counters: it never says too little, and seldom too
-// much.
+// TestSketch compares the sketch with exact counters. Its estimates are never too low, and seldom
+// too high.
 func TestSketch(t *testing.T) {
 	var s sketch
 	s.grow(4096)
@@ -55,7 +55,7 @@ func TestSketchGrows(t *testing.T) {
 	}
 }
 
-// TestSketchAges halves what was seen before enough else was.
+// TestSketchAges checks that counters are halved after enough additions.
 func TestSketchAges(t *testing.T) {
 	var s sketch
 	s.grow(1)

@@ -15,7 +15,7 @@ import (
 	"github.com/twofold-go/twofold/tier/ristretto"
 )
 
-// What is read here are ratios between the lines of one process, at -cpu 1,2.
+// Read the ratios between the lines of one process, at -cpu 1,2.
 
 const (
 	residents = 100_000
@@ -27,8 +27,8 @@ var stream = sync.OnceValue(func() []uint64 {
 	return trace.Hashes(trace.Zipf(1, residents, 1<<20))
 })
 
-// raw is otter by itself, as its documentation wants it: bounded by a number of
-// entries, maintained by goroutines of its own.
+// raw is otter alone, set up as its documentation says: bounded by a number of entries, and
+// maintained by its own goroutines.
 type raw struct{ c *engine.Cache[uint64, any] }
 
 func (r raw) Get(hash uint64) (tier.Entry, bool) { return r.c.GetIfPresent(hash) }
@@ -39,7 +39,7 @@ func (r raw) Set(hash uint64, e tier.Entry, _ int64) bool {
 func (r raw) Delete(hash uint64) { r.c.Invalidate(hash) }
 func (r raw) Close() error       { r.c.StopAllGoroutines(); return nil }
 
-// contenders have room for capacity entries of entryCost.
+// contenders returns tiers with room for capacity entries of entryCost.
 var contenders = []struct {
 	name string
 	open func(b *testing.B, capacity int) tier.Local
@@ -98,8 +98,8 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
-// BenchmarkSet is a Set of a new key into a full tier, and one over a resident
-// key of the same cost.
+// BenchmarkSet is a Set of a new key into a full tier, and a Set over a resident key of the same
+// cost.
 func BenchmarkSet(b *testing.B) {
 	for _, c := range contenders {
 		l, i := full(b, c.open, 110), residents
@@ -145,8 +145,8 @@ func BenchmarkMixed(b *testing.B) {
 	}
 }
 
-// BenchmarkHitRatio replays a trace: get, and set on a miss. One operation is
-// a whole trace, so -benchtime 1x is enough; what counts is the metric.
+// BenchmarkHitRatio replays a trace: a get and, on a miss, a set. One operation is a whole trace,
+// so -benchtime 1x is enough. Only the metric matters.
 func BenchmarkHitRatio(b *testing.B) {
 	const universe, n, capacity = 100_000, 1_000_000, 10_000
 	for _, s := range []struct {
@@ -183,8 +183,8 @@ func replay(l tier.Local, keys []uint64) (hits int) {
 	return hits
 }
 
-// BenchmarkHeap is what an entry takes beside itself when a tier is full and
-// every entry has been replaced once. One operation is one tier.
+// BenchmarkHeap measures the memory of an entry in addition to the entry itself, in a full tier
+// whose entries were all replaced once. One operation is one tier.
 func BenchmarkHeap(b *testing.B) {
 	for _, s := range []struct {
 		name     string
@@ -199,7 +199,7 @@ func BenchmarkHeap(b *testing.B) {
 					fillTwice(l, s.capacity*11/10)
 					held := count(l, s.capacity*11/10)
 					perEntry = float64(heapNow()-before) / float64(held)
-					_ = l.Close() // and lets the heap have it
+					_ = l.Close() // frees the heap
 				}
 				b.ReportMetric(perEntry, "B/entry")
 			})
@@ -226,7 +226,7 @@ func count(l tier.Local, n int) (held int) {
 
 func heapNow() int64 {
 	runtime.GC()
-	runtime.GC() // the first frees what finalizers held
+	runtime.GC() // the first run frees what finalizers held
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)

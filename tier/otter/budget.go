@@ -5,15 +5,15 @@ import (
 	"runtime"
 )
 
-// unit is what otter counts in, in bytes. Its weights have 32 bits, so that one
-// entry may be charged up to 64 GiB; each is rounded up, which costs eight
-// bytes of the budget on average.
+// unit is the unit of otter's weights, in bytes. Weights have 32 bits, so one entry may be
+// charged up to 64 GiB. Each weight is rounded up, which costs eight bytes of the budget on
+// average.
 const unit = 16
 
 // limits are the shares of MaxBytes, in bytes of charge.
 type limits struct {
 	hard   int64  // no entry enters beyond this
-	slack  int64  // what hard is beyond MaxBytes
+	slack  int64  // hard minus MaxBytes
 	entry  int64  // one entry's largest charge
 	weight uint64 // otter's maximum, in units
 }
@@ -28,16 +28,15 @@ func limitsOf(maxBytes int64) limits {
 	}
 }
 
-// weigh does not overflow: no entry is charged more than limits.entry.
+// weigh cannot overflow: no entry is charged more than limits.entry.
 func weigh(charge int64) uint32 { return uint32((charge + unit - 1) / unit) }
 
-// maintain does what otter asked for, unless somebody is at it.
+// maintain does the maintenance that otter requested, unless another call is doing it.
 //
-// otter hands its executor a function that is one pass of maintenance, and
-// leaves to it when that runs. This tier's executor only notes that it was
-// asked: what CleanUp does is the same, and it is the one who calls that
-// decides when. An entry is thus never judged in its own Set, but in one that
-// begins after it, so that it is still there when its Set returns.
+// otter passes its executor a function that is one pass of maintenance, and lets the executor
+// decide when to run it. This tier's executor only notes the request. Calling CleanUp later does
+// the same work. So an entry is never judged in its own Set, but only in a later one, and is
+// still there when its Set returns.
 func (t *Tier) maintain(c *cache) {
 	if t.due.Load() && t.mu.TryLock() {
 		defer t.mu.Unlock()
@@ -45,20 +44,19 @@ func (t *Tier) maintain(c *cache) {
 	}
 }
 
-// cleanUpLocked forgets that maintenance is due before it begins, so that what
-// is asked for meanwhile is done next time.
+// cleanUpLocked clears due before it begins, so a request that comes meanwhile is kept for the
+// next time.
 func (t *Tier) cleanUpLocked(c *cache) {
 	t.due.Store(false)
 	c.CleanUp()
 }
 
-// reserve takes charge from the budget for an entry about to be visible, and
-// makes room first when it would not fit. It reports false when the tier is
-// closed.
+// reserve takes charge from the budget before an entry becomes visible. When the entry does not
+// fit, reserve makes room first. It returns false when the tier is closed.
 //
-// After maintenance otter holds MaxBytes at most. What is beyond that belongs
-// to Sets that have reserved and not yet told otter; these wait for nothing
-// that is held here, so it comes down.
+// After maintenance otter holds MaxBytes at most. The charge beyond that belongs to Sets that
+// have reserved and have not called otter yet. Those Sets wait for no lock that reserve holds, so
+// the total goes down.
 func (t *Tier) reserve(c *cache, charge int64) bool {
 	if t.take(charge) {
 		return true
@@ -78,7 +76,7 @@ func (t *Tier) reserve(c *cache, charge int64) bool {
 func (t *Tier) take(charge int64) bool {
 	for {
 		total := t.total.Load()
-		if charge > t.limits.hard-total { // so written that nothing overflows
+		if charge > t.limits.hard-total { // this form cannot overflow
 			return false
 		}
 		if t.total.CompareAndSwap(total, total+charge) {
@@ -87,10 +85,9 @@ func (t *Tier) take(charge int64) bool {
 	}
 }
 
-// makeRoomLocked has otter evict what is beyond MaxBytes, and for an entry that
-// would not fit even then, as much again as it is charged. Lowering the maximum
-// is otter's only way to do so by its own order of eviction; it makes the
-// window, which otter tunes by the hits, start over.
+// makeRoomLocked makes otter evict what exceeds MaxBytes. For an entry that would still not fit,
+// otter evicts the entry's charge as well. The only way to do so in otter's own order of eviction
+// is to lower the maximum. That restarts the window that otter tunes by the hits.
 func (t *Tier) makeRoomLocked(c *cache, charge int64) {
 	if charge <= t.limits.slack {
 		t.cleanUpLocked(c)

@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/tier/otter"
 )
 
-// TestBudgetHolds is promise 2 for small entries, large ones and both, watched
-// by a goroutine of its own while four write.
+// TestBudgetHolds checks guarantee 2 for small entries, large ones and both. One goroutine
+// watches while four write.
 func TestBudgetHolds(t *testing.T) {
 	const maxBytes = 4 << 20
 	for _, tc := range []struct {
@@ -70,8 +70,7 @@ func watchBudget(l *otter.Tier, highest *atomic.Int64, done chan struct{}) {
 	}
 }
 
-// agree compares the two accounts of a tier at rest: what is charged and what
-// is in otter's table.
+// agree compares the two accounts of a tier at rest: the charge and the entries in otter's table.
 func agree(t *testing.T, l *otter.Tier) {
 	t.Helper()
 	bytes, entries := l.Usage()
@@ -86,8 +85,8 @@ func agree(t *testing.T, l *otter.Tier) {
 	}
 }
 
-// TestKeepsWhatFits is promise 3, also when the entries come by several
-// goroutines and when each is set twice.
+// TestKeepsWhatFits checks guarantee 3, also when several goroutines set the entries, and when
+// each is set twice.
 func TestKeepsWhatFits(t *testing.T) {
 	const keys, cost = 10_000, 1000
 	for _, percent := range []int64{30, 95, 99} {
@@ -124,9 +123,9 @@ func fill(l tier.Local, keys int, cost int64) {
 	wg.Wait()
 }
 
-// TestVisibleWhenFull is promise 1 where otter would refuse: a tier full of
-// entries that were hit more often, and a new one as large as its window or
-// larger. Get does not evict either, so the entry is there until the next Set.
+// TestVisibleWhenFull checks guarantee 1 where otter alone would refuse: a tier full of entries
+// that were hit more often, and a new entry as large as otter's window or larger. A Get does not
+// evict either, so the entry stays until the next Set.
 func TestVisibleWhenFull(t *testing.T) {
 	const maxBytes = 4 << 20
 	keys := trace.Hashes(trace.Zipf(1, 10_000, 1<<16))
@@ -153,8 +152,8 @@ func TestVisibleWhenFull(t *testing.T) {
 	}
 }
 
-// TestDeletesAlone holds for deletions what a Set would do for them: each
-// leaves something for otter to do, and nothing else comes to do it.
+// TestDeletesAlone checks that deletions do the maintenance that a Set would do: each leaves work
+// for otter, and no Set follows.
 func TestDeletesAlone(t *testing.T) {
 	l := open(t, 16<<20)
 	fill(l, 10_000, 1000)

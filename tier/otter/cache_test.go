@@ -11,9 +11,8 @@ import (
 	"github.com/twofold-go/twofold/tier/otter"
 )
 
-// openCache returns a cache whose local tier is this one, and tiers to ask what
-// it holds. A Set of the tier is an item of the cache, which brings the node
-// that tier/local would use along.
+// openCache returns a cache whose local tier is this one, and the tiers to inspect. A Set of the
+// tier stores an item of the cache, which contains the node for tier/local.
 func openCache(t *testing.T, cfg cache.TiersConfig, load cache.Loader[int, []byte]) (*cache.Tiers, cache.Cache[int, []byte]) {
 	t.Helper()
 	tiers, err := cache.Open(cfg)
@@ -73,8 +72,8 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// With ten times more keys than fit, every load is here right after it all the
-// same, and each entry is either still here or was reported once.
+// With ten times more keys than fit, every value is resident right after its load. Each entry is
+// either still resident or was reported once.
 func TestCacheBudget(t *testing.T) {
 	const budget, keys = 1 << 20, 10_000
 	var left atomic.Int64

@@ -7,7 +7,7 @@ import (
 	"github.com/twofold-go/twofold/tier/otter"
 )
 
-// A tier by itself. A program gives it to cache.TiersConfig as Local.
+// A tier on its own. A program passes it to cache.TiersConfig as Local.
 func Example() {
 	l := otter.New(otter.Config{MaxBytes: 1 << 20})
 	defer l.Close()

@@ -1,5 +1,5 @@
 package otter
 
-// Charged returns what counts against MaxBytes: costs and Overhead of every
-// entry, and of those about to be visible.
+// Charged returns the charge against MaxBytes: costs and Overhead of every entry, including those
+// about to become visible.
 func (t *Tier) Charged() int64 { return t.total.Load() }

@@ -2,9 +2,9 @@ package otter
 
 import "github.com/twofold-go/twofold/tier"
 
-// Get returns the entry last Set under hash and whether there is one. It waits
-// for no lock, allocates nothing and evicts nothing; its only writes are to
-// otter's buffer of hits, which the next Set reads.
+// Get returns the last entry that was Set under hash, and whether there is one. It waits for no
+// lock, allocates nothing and evicts nothing. It writes only to otter's buffer of hits, which the
+// next Set reads.
 func (t *Tier) Get(hash uint64) (e tier.Entry, ok bool) {
 	c := t.cache.Load()
 	if c == nil {
@@ -14,13 +14,12 @@ func (t *Tier) Get(hash uint64) (e tier.Entry, ok bool) {
 	return h.entry, ok
 }
 
-// Set makes e visible under hash before it returns. Cost is in bytes; a
-// negative one counts as zero. It reports false, and the older entry is gone
-// all the same, when cost and [Overhead] exceed a fifth of MaxBytes or 64 GiB:
-// then e is reported as Rejected and the older entry as Replaced. It also
-// reports false when the tier is closed, and then reports e to nobody.
+// Set makes e visible under hash before it returns. Cost is in bytes; a negative cost counts as
+// zero. Set returns false when cost and [Overhead] exceed a fifth of MaxBytes, or 64 GiB. Then e
+// is reported as Rejected, and the older entry is removed and reported as Replaced. Set also
+// returns false when the tier is closed, and then reports nothing.
 //
-// A Set does the maintenance that otter asked for since the one before.
+// A Set does the maintenance that otter has requested since the last Set or Delete.
 func (t *Tier) Set(hash uint64, e tier.Entry, cost int64) bool {
 	c := t.cache.Load()
 	if c == nil {
@@ -43,16 +42,16 @@ func (t *Tier) Set(hash uint64, e tier.Entry, cost int64) bool {
 	return true
 }
 
-// Delete removes the entry under hash and reports it as Deleted. It does
-// nothing when there is none or the tier is closed.
+// Delete removes the entry under hash and reports it as Deleted. It does nothing when there is no
+// entry or the tier is closed.
 func (t *Tier) Delete(hash uint64) {
 	if c := t.cache.Load(); c != nil {
 		t.remove(c, hash, tier.Deleted)
 	}
 }
 
-// remove leaves to otter what a deletion has to tell its policy, so it
-// maintains, too: a run of deletions would fill otter's buffer of writes.
+// remove also does maintenance: each deletion goes into otter's buffer of writes, and a run of
+// deletions would fill it.
 func (t *Tier) remove(c *cache, hash uint64, reason tier.EvictReason) {
 	t.maintain(c)
 	if old, ok := c.Invalidate(hash); ok {

@@ -10,9 +10,9 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Overhead is what every entry is charged beside its own cost, in bytes: its
-// node, its place in otter's table and its share of the frequency sketch. See
-// the package comment for the measurement.
+// Overhead is what each entry is charged in addition to its cost, in bytes: for its node, its
+// place in otter's table and its share of the frequency sketch. The package comment has the
+// measurement.
 const Overhead = 128
 
 const (
@@ -29,18 +29,16 @@ var _ interface {
 	tier.Validator
 } = (*Tier)(nil)
 
-// Config configures a [Tier]. The zero value asks for a tier of 64 MiB.
+// Config configures a [Tier]. The zero value means a tier of 64 MiB.
 type Config struct {
-	// MaxBytes bounds the costs of all entries plus [Overhead] for each, in
-	// bytes. Zero means 64 MiB; less than 16 KiB, or a negative number, is an
-	// error that [Tier.Validate] returns.
+	// MaxBytes bounds the costs of all entries plus [Overhead] for each, in bytes. Zero means
+	// 64 MiB. For less than 16 KiB, or a negative number, [Tier.Validate] returns an error.
 	MaxBytes int64
 }
 
-// Tier is an in-process tier. It implements [tier.Local], [tier.EvictNotifier],
-// [tier.Meter], [tier.Ranger] and [tier.Validator]. Make one with [New]: the zero value holds
-// nothing and refuses every Set. All methods but OnEvict may be called
-// concurrently, also with Close.
+// Tier is an in-process tier. It implements [tier.Local], [tier.EvictNotifier], [tier.Meter],
+// [tier.Ranger] and [tier.Validator]. Make one with [New]: the zero value holds nothing and refuses
+// every Set. All methods except OnEvict may be called concurrently, also with Close.
 type Tier struct {
 	// Written by New, OnEvict and Close only.
 	cache  atomic.Pointer[cache] // nil: closed, or never opened
@@ -49,15 +47,14 @@ type Tier struct {
 	err    error
 	_      [cacheLine]byte // readers share the lines above; writers dirty those below
 
-	total atomic.Int64 // charge of all entries, each from just before it is visible until it leaves
-	due   atomic.Bool  // otter asked for maintenance
+	total atomic.Int64 // charge of all entries; each counts from just before it is visible until it leaves
+	due   atomic.Bool  // otter has requested maintenance
 	mu    sync.Mutex   // held through maintenance, so that it runs once at a time
 }
 
 type cache = engine.Cache[uint64, held]
 
-// held is an entry as otter keeps it: inside its node until the entry is
-// replaced, so that a hit finds it there.
+// held is an entry in otter's node, where a hit finds it.
 type held struct {
 	entry tier.Entry
 	cost  int64 // as given to Set, but not negative
@@ -65,9 +62,8 @@ type held struct {
 
 func (h held) charge() int64 { return h.cost + Overhead }
 
-// New returns an empty tier. It starts no goroutine. A configuration that is
-// wrong shows in [Tier.Validate]; the tier then holds nothing and refuses every
-// Set.
+// New returns an empty tier. It starts no goroutine. With a wrong configuration, the tier holds
+// nothing and refuses every Set; [Tier.Validate] says why.
 func New(c Config) *Tier {
 	if c.MaxBytes == 0 {
 		c.MaxBytes = defaultBytes
@@ -77,9 +73,9 @@ func New(c Config) *Tier {
 	return t
 }
 
-// open makes the engine. It reports evictions by OnAtomicDeletion, which is
-// called once for each and at once; OnDeletion would go through the executor,
-// which is the tier's own way to learn that there is something to maintain.
+// open makes the engine. It reports evictions through OnAtomicDeletion, which otter calls at
+// once, and once for each entry. OnDeletion would run through the executor, which only notes that
+// maintenance is due.
 func (t *Tier) open(c Config) error {
 	if c.MaxBytes < minBytes {
 		return fmt.Errorf("otter: MaxBytes is %d, want 0 or at least %d", c.MaxBytes, minBytes)
@@ -98,13 +94,12 @@ func (t *Tier) open(c Config) error {
 	return nil
 }
 
-// OnEvict makes the tier report each entry that leaves it to f, with the cost
-// it was given. It must be called before first use, and at most once. f runs
-// on the goroutine whose call made the entry leave: without a lock when the
-// entry was replaced, deleted or rejected, but under otter's locks when it was
-// evicted, so it must be quick; it must not call the tier. A panic of f harms
-// nothing in the tier. At an eviction otter logs it to slog's default logger, and
-// it goes no further. Otherwise it reaches the caller.
+// OnEvict makes the tier report each entry that leaves it to f, with its cost. Call it before
+// first use, and at most once. f runs on the goroutine whose call made the entry leave, and must
+// not call the tier. It runs without a lock for an entry that was replaced, deleted or rejected.
+// For an eviction it runs under otter's locks, so it must be quick. A panic of f harms nothing in
+// the tier. At an eviction, otter logs the panic to slog's default logger and recovers it.
+// Otherwise the panic reaches the caller.
 func (t *Tier) OnEvict(f func(e tier.Entry, cost int64, reason tier.EvictReason)) {
 	t.report = f
 }
@@ -115,8 +110,8 @@ func (t *Tier) tell(h held, reason tier.EvictReason) {
 	}
 }
 
-// evicted is called by otter for every entry that leaves it. Whoever replaces
-// or removes one gets it back from that very call, and reports it himself.
+// evicted is called by otter for every entry that leaves it. It ignores entries that were
+// replaced or removed: the call that did so gets the old entry from otter and reports it.
 func (t *Tier) evicted(e engine.DeletionEvent[uint64, held]) {
 	if e.WasEvicted() {
 		t.total.Add(-e.Value.charge())
@@ -124,9 +119,8 @@ func (t *Tier) evicted(e engine.DeletionEvent[uint64, held]) {
 	}
 }
 
-// Usage returns the bytes, by the costs given to Set and without [Overhead],
-// and the number of the entries that Get finds. It locks nothing, and is exact
-// when nothing else runs.
+// Usage returns the number of entries that Get finds, and their bytes by the costs given to Set,
+// without [Overhead]. It locks nothing, and is exact only when no other call runs.
 func (t *Tier) Usage() (bytes, entries int64) {
 	c := t.cache.Load()
 	if c == nil {
@@ -136,8 +130,8 @@ func (t *Tier) Usage() (bytes, entries int64) {
 	return max(t.total.Load()-entries*Overhead, 0), entries
 }
 
-// Range calls f with each entry until f returns false. An entry that comes while
-// it runs may be missed; one that stays is shown.
+// Range calls f with each entry until f returns false. It shows every entry that stays in the
+// tier, and may miss one that enters meanwhile.
 func (t *Tier) Range(f func(e tier.Entry) bool) {
 	c := t.cache.Load()
 	if c == nil {
@@ -150,16 +144,15 @@ func (t *Tier) Range(f func(e tier.Entry) bool) {
 	}
 }
 
-// Validate returns what is wrong with the configuration, or nil.
+// Validate returns the fault of the configuration, or nil.
 func (t *Tier) Validate() error { return t.err }
 
-// Close forgets every entry and reports none of them. Get misses from then on
-// and Set is refused; a call that runs meanwhile ends on the engine that was
-// let go, and may still report what it evicts there. Close may be repeated and
-// returns nil.
+// Close removes every entry and reports none of them. After Close, Get misses and Set is refused.
+// A call that runs meanwhile ends on the old engine, and may still report what it evicts there.
+// Close may be repeated and returns nil.
 func (t *Tier) Close() error {
 	if c := t.cache.Swap(nil); c != nil {
-		c.StopAllGoroutines() // there are none without expiry, as otter is today
+		c.StopAllGoroutines() // without expiry otter starts none today
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ func TestOversize(t *testing.T) {
 	}
 }
 
-// TestWeightLimit is where otter's 32 bits end: 64 GiB, whatever MaxBytes is.
+// TestWeightLimit checks the limit of otter's 32 bits: 64 GiB, whatever MaxBytes is.
 func TestWeightLimit(t *testing.T) {
 	l := open(t, 1<<50)
 	const largest = (1<<32-1)*16 - otter.Overhead
@@ -169,7 +169,7 @@ func TestCloseReleasesMemory(t *testing.T) {
 	runtime.KeepAlive(l)
 }
 
-// TestBubble has no goroutine left behind: it would fail the bubble.
+// TestBubble checks that no goroutine is left: it would fail the bubble.
 func TestBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := otter.New(otter.Config{MaxBytes: 64 << 10})

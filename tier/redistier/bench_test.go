@@ -12,7 +12,7 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// BenchmarkGet compares a hit with the GET of the client library it is made of.
+// BenchmarkGet compares a hit with a GET of the client library.
 func BenchmarkGet(b *testing.B) {
 	rdb := redistest.Start(b).Client()
 	prefix := redistest.Prefix()
@@ -44,8 +44,8 @@ func BenchmarkGet(b *testing.B) {
 	})
 }
 
-// BenchmarkGetTogether compares hits of many goroutines, which leave together,
-// with the same GETs sent one by one.
+// BenchmarkGetTogether compares hits of many goroutines, which leave together, with the same GETs
+// sent one by one.
 func BenchmarkGetTogether(b *testing.B) {
 	rdb := redistest.Start(b).Client()
 	prefix := redistest.Prefix()
@@ -65,7 +65,7 @@ func BenchmarkGetTogether(b *testing.B) {
 	}
 }
 
-// together runs op in so many goroutines, b.N times in all.
+// together runs op in the given number of goroutines, b.N times in all.
 func together(b *testing.B, goroutines int, op func(i int) error) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -82,7 +82,7 @@ func together(b *testing.B, goroutines int, op func(i int) error) {
 	wg.Wait()
 }
 
-// BenchmarkClaimFill is what a miss adds to the load.
+// BenchmarkClaimFill measures what a miss adds to the load.
 func BenchmarkClaimFill(b *testing.B) {
 	r := redistier.New(redistest.Start(b).Client(), redistier.Config{Prefix: redistest.Prefix()})
 	var seen tier.Nonce

@@ -1,23 +1,23 @@
--- claim: ask for the right to load one key. It is Claim.Over of package tier, rule by
--- rule; TestScriptsAgreeWithOver compares the two.
+-- claim: request the right to load one key. It implements Claim.Over of package tier, rule by rule;
+-- TestScriptsAgreeWithOver compares the two.
 --   KEYS[1] cell
 --   ARGV[1] Seen, or '' for zeros
 --   ARGV[2] Nonce
 --   ARGV[3] Lease, ms
 --   ARGV[4] 'c' claim, 'r' claim with Refresh
--- Returns 1 granted, 0 refused without a frame, or the frame that a 'c' is refused with.
+-- Returns 1 granted, 0 refused without a frame, or the current frame when a 'c' is refused.
 local function now() -- ms of the server's clock
   local t = redis.call('TIME')
   return t[1] * 1000 + math.floor(t[2] / 1000)
 end
--- Head. What carries no nonce has the nonce '' here, as has a Seen of zeros.
+-- Head. Bytes without a nonce have the nonce '' here, like a Seen of zeros.
 local h = redis.call('GETRANGE', KEYS[1], 0, 32)
 local kind, nonce = string.sub(h, 1, 1), string.sub(h, 2, 9)
 if #nonce < 8 or nonce == '\0\0\0\0\0\0\0\0' then nonce = '' end
 -- Hold.
 if kind == 'H' and #h >= 9 then return 0 end
--- Own nonce: the load takes long, or the client library sent the command twice. The
--- lease starts again: Put of the same, or Patch.
+-- Own nonce: the load takes long, or the client library sent the command twice. The lease restarts:
+-- Put of the same frame, or Patch.
 if nonce == ARGV[2] then
   if kind == 'L' then
     redis.call('PEXPIRE', KEYS[1], ARGV[3])
@@ -26,8 +26,8 @@ if nonce == ARGV[2] then
   end
   return 1
 end
--- Seen == Nonce: a renewal of what is gone. It must not come back, or its load, which
--- may be older than the removal, could fill after all.
+-- Seen == Nonce: a renewal of a removed claim. It must not come back: its load may be older than
+-- the removal, and could fill.
 if ARGV[1] == ARGV[2] then return 0 end
 -- Refresh: Patch in place, so the value keeps its lifetime.
 if ARGV[4] == 'r' then
@@ -37,7 +37,7 @@ if ARGV[4] == 'r' then
   redis.call('SETRANGE', KEYS[1], 25, struct.pack('>i8', now() + ARGV[3]))
   return 1
 end
--- No nonce, or the one that was seen: Put of a lease.
+-- No nonce, or the nonce that the caller saw: Put of a lease.
 if nonce == '' or nonce == ARGV[1] then
   redis.call('SET', KEYS[1], 'L' .. ARGV[2], 'PX', ARGV[3])
   return 1

@@ -10,7 +10,7 @@ import (
 	"github.com/twofold-go/twofold/internal/rediserr"
 )
 
-// cluster is what the tier needs of a *redis.ClusterClient.
+// cluster is the part of *redis.ClusterClient that the tier uses.
 type cluster interface {
 	Options() *redis.ClusterOptions
 	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
@@ -20,19 +20,18 @@ type cluster interface {
 // sender queues or sends the command for the i-th key of a batch.
 type sender func(c redis.Cmdable, i int) redis.Cmder
 
-// group is the part of a batch one node is asked for.
+// group is the part of a batch that goes to one node.
 type group struct {
 	node redis.Cmdable
-	at   []int // places in the batch
+	at   []int // indexes in the batch
 }
 
-// pipeline sends one command per key, in one pipeline per node, and returns the
-// commands in the order of keys, each with its answer or error.
+// pipeline sends one command for each key, in one pipeline per node. It returns the commands in the
+// order of keys, each with its answer or error.
 //
-// It does not use the pipeline of the cluster client, for two reasons: that
-// parses replies on goroutines of its own, where the panic of a garbage reply
-// ends the process, and when one node hangs until the deadline it marks the
-// answers of the other nodes as failed, too.
+// It does not use the pipeline of the cluster client, for two reasons. That pipeline parses
+// replies on its own goroutines, where a panic at a garbage reply ends the process. And when one
+// node hangs until the deadline, it marks the answers of the other nodes as failed, too.
 func (t *Tier) pipeline(ctx context.Context, keys []string, send sender) []redis.Cmder {
 	cmds := make([]redis.Cmder, len(keys))
 	groups := t.groups(ctx, keys, cmds)
@@ -51,8 +50,7 @@ func (t *Tier) pipeline(ctx context.Context, keys []string, send sender) []redis
 	return cmds
 }
 
-// groups sorts keys by node. A key whose node cannot be found gets a failed
-// command.
+// groups groups keys by node. A key whose node cannot be found gets a failed command.
 func (t *Tier) groups(ctx context.Context, keys []string, cmds []redis.Cmder) []*group {
 	if t.cluster == nil {
 		g := &group{node: t.rdb, at: make([]int, len(keys))}
@@ -80,8 +78,7 @@ func (t *Tier) groups(ctx context.Context, keys []string, cmds []redis.Cmder) []
 	return groups
 }
 
-// exec runs the pipeline of one group. It writes to the group's places in cmds
-// and to no other.
+// exec runs the pipeline of one group. It writes only the group's elements of cmds.
 func (t *Tier) exec(ctx context.Context, g *group, send sender, cmds []redis.Cmder) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -97,12 +94,12 @@ func (t *Tier) exec(ctx context.Context, g *group, send sender, cmds []redis.Cmd
 	_, err := pipe.Exec(ctx)
 	unsent(ctx, g, err, cmds)
 	if err != nil && t.cluster != nil && !rediserr.FromServer(err) {
-		t.cluster.ReloadState(ctx) // the node may be gone for good; returns at once
+		t.cluster.ReloadState(ctx) // the node may be gone forever; returns at once
 	}
 }
 
-// unsent gives the commands of a group the pipeline's error when none has one. The client
-// library leaves them so when it could not log in.
+// unsent gives the commands of a group the pipeline's error when none of them has an error. The
+// client library returns such commands when it could not log in.
 func unsent(ctx context.Context, g *group, err error, cmds []redis.Cmder) {
 	if err == nil || slices.ContainsFunc(g.at, func(i int) bool { return cmds[i].Err() != nil }) {
 		return
@@ -112,8 +109,8 @@ func unsent(ctx context.Context, g *group, err error, cmds []redis.Cmder) {
 	}
 }
 
-// redirect repeats, one by one through the cluster client, what a node that does
-// not own the slot refused. The client follows the redirection and remembers it.
+// redirect repeats the commands that a node refused because it does not own the slot. It sends
+// them one by one through the cluster client, which follows the redirection and remembers it.
 func (t *Tier) redirect(ctx context.Context, send sender, cmds []redis.Cmder) {
 	for i, cmd := range cmds {
 		if !isRedirect(cmd.Err()) {
@@ -139,7 +136,7 @@ func isRedirect(err error) bool {
 	return false
 }
 
-// failed returns a command that was never sent.
+// failed returns a command that was not sent and has an error.
 func failed(ctx context.Context, err error) redis.Cmder {
 	cmd := redis.NewCmd(ctx)
 	cmd.SetErr(err)

@@ -16,7 +16,7 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// broken is a cluster of which one node is reached through a proxy.
+// broken is a cluster with one node behind a proxy.
 type broken struct {
 	tier  *redistier.Tier
 	proxy *redistest.Proxy
@@ -100,7 +100,7 @@ func TestClusterPartialWrites(t *testing.T) {
 		t.Errorf("ClaimMany = %v, want a timeout", err)
 	}
 	for i, key := range b.keys {
-		// What is there refuses the claim and comes back.
+		// The current frame refuses the claim and comes back.
 		if (got[i].Cell == nil) != b.away[key] {
 			t.Errorf("key %d: %d bytes, its node is away: %v", i, len(got[i].Cell), b.away[key])
 		}
@@ -118,13 +118,13 @@ func TestClusterPartialWrites(t *testing.T) {
 			return err
 		})
 		if frame != nil && !b.away[key] {
-			t.Errorf("key %d was not unlinked though its node was there", i)
+			t.Errorf("key %d was not unlinked although its node was up", i)
 		}
 	}
 }
 
-// A removal that a node did not answer names the keys on it, and the cells of
-// the others are gone.
+// When a node does not answer a removal, the error names its keys. The cells of the other keys
+// are removed.
 func TestClusterPartialUnlink(t *testing.T) {
 	b := newBroken(t)
 	b.proxy.BlackHole()
@@ -152,11 +152,11 @@ func isTimeout(err error) bool {
 	return ok && ne.Timeout()
 }
 
-// A slot that moves while the client does not know must not fail a batch.
+// A slot that moves without the client's knowledge must not fail a batch.
 func TestClusterMovedSlots(t *testing.T) {
 	c := redistest.StartCluster(t, 2)
 	r := newTier(t, c.Client())
-	for i := range 8 { // so that the client knows both nodes
+	for i := range 8 { // teaches the client both nodes
 		key := fmt.Sprint("warm", i)
 		store(t, r, key)
 		if err := r.Unlink(t.Context(), key); err != nil { // a slot with keys cannot be given away

@@ -16,7 +16,7 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// wrapper is what people write to count or trace commands.
+// wrapper is a client that counts or traces commands, as programs write it.
 type wrapper struct{ *redis.Client }
 
 // opaque hides the client it wraps.
@@ -89,8 +89,8 @@ func TestValidateRefuses(t *testing.T) {
 	}
 }
 
-// Two prefixes must never spell one name, whatever the keys are: a value of one cache
-// would be a value of the other.
+// Two prefixes must never spell the same name, whatever the keys are. Otherwise a value of one
+// cache would be a value of the other.
 func TestPrefixesDoNotMeet(t *testing.T) {
 	rdb := closed(t, redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", ContextTimeoutEnabled: true}))
 	all := []string{""}
@@ -112,7 +112,7 @@ func TestPrefixesDoNotMeet(t *testing.T) {
 		t.Errorf("%d of %d prefixes are accepted, want most", len(starts), len(all))
 	}
 	slices.Sort(starts)
-	for i, next := range starts[1:] { // what has starts[i] as its start stands right behind it
+	for i, next := range starts[1:] { // a string that starts with starts[i] follows it directly
 		if strings.HasPrefix(next, starts[i]) {
 			t.Errorf("%q is the start of %q", starts[i], next)
 		}
@@ -150,7 +150,7 @@ func TestValidateAsksBehindSentinel(t *testing.T) {
 	}
 }
 
-// Redis need not be there when a program starts.
+// A program may start while Redis is down.
 func TestValidateWithoutServer(t *testing.T) {
 	rdb := closed(t, redis.NewFailoverClient(&redis.FailoverOptions{
 		MasterName: "m", SentinelAddrs: []string{"127.0.0.1:1"}, ContextTimeoutEnabled: true, MaxRetries: -1,
@@ -209,7 +209,7 @@ func TestWritesAreChecked(t *testing.T) {
 	}
 }
 
-// closed closes c with the test.
+// closed closes c at the end of the test.
 func closed[C redis.UniversalClient](t *testing.T, c C) C {
 	t.Cleanup(func() { _ = c.Close() })
 	return c

@@ -11,7 +11,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// newTier returns a valid tier with a prefix of its own.
+// newTier returns a valid tier with its own prefix.
 func newTier(t testing.TB, rdb redis.UniversalClient) *redistier.Tier {
 	t.Helper()
 	r := redistier.New(rdb, redistier.Config{Prefix: redistest.Prefix()})

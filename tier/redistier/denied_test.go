@@ -12,18 +12,17 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// guarded returns a server that wants the password "secret", and has a user bob who may
-// not do much.
+// guarded returns a server with the password "secret", and with a user bob who has few rights.
 func guarded(t *testing.T) *redistest.Server {
 	t.Helper()
-	s := redistest.Start(t, redistest.Args("--maxclients", "1000")) // one of our own
+	s := redistest.Start(t, redistest.Args("--maxclients", "1000")) // a server of its own
 	s.Do(t, "ACL", "SETUSER", "bob", "on", ">secret", "~app:*", "+@connection", "+get", "+evalsha", "+eval")
 	s.Do(t, "ACL", "SETUSER", "eve", "on", ">secret", "~other:*", "+@all")
 	s.Do(t, "CONFIG", "SET", "requirepass", "secret")
 	return s
 }
 
-// Every call says what is wrong with the client's options, and keeps what the server said.
+// Every call says what is wrong with the client's options, and wraps the server's error.
 func TestDenied(t *testing.T) {
 	s := guarded(t)
 	nonce := tier.NewNonce()
@@ -53,7 +52,7 @@ func TestDenied(t *testing.T) {
 	}
 	for who, c := range map[string]struct {
 		user, password, want string
-		auth, only           bool // an error of the log-in; of one call alone
+		auth, only           bool // an error of the log-in; an error of only one call
 	}{
 		"nobody":         {"", "", "wants a password (NOAUTH): set Password in the client's options", true, false},
 		"wrong password": {"", "guess", "refuses the password or the user (WRONGPASS): correct Username and Password in the client's options", true, false},
@@ -69,7 +68,7 @@ func TestDenied(t *testing.T) {
 				continue
 			}
 			t.Run(who+"/"+name, func(t *testing.T) {
-				// A client of its own: the server closes the connection of a large command.
+				// A new client: the server closes the connection of a large command.
 				err := call(t.Context(), redistier.New(closed(t, redis.NewClient(opts)), redistier.Config{Prefix: "app"}))
 				if err == nil || !strings.Contains(err.Error(), want) || redis.IsAuthError(err) != c.auth || redis.IsPermissionError(err) == c.auth {
 					t.Errorf("got %v, want %s; and the server's own error inside", err, want)

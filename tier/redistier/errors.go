@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// ready says whether a call may go on.
+// ready reports why a call must not go on, or nil.
 func (t *Tier) ready(ctx context.Context, op string) error {
 	if t.err != nil {
 		return fail(op, t.err)
@@ -22,8 +22,8 @@ func (t *Tier) ready(ctx context.Context, op string) error {
 	return nil
 }
 
-// rescue is deferred around every use of the client library, which panics on
-// some nonsensical replies. It leaves the other results as they are.
+// rescue is deferred around every use of the client library, which panics at some invalid
+// replies. It changes only the error.
 func rescue(op string, err *error) {
 	if p := recover(); p != nil {
 		*err = fail(op, rediserr.Panicked(p, ErrReply))
@@ -38,7 +38,7 @@ func fail(op string, err error) error {
 	return fmt.Errorf("redistier: %s: %w", op, rediserr.Safe(err, ErrReply, own...))
 }
 
-// fail names the operation, or says why the server refuses the client.
+// fail is the function fail, or returns why the server denies the client access.
 func (t *Tier) fail(op string, err error) error {
 	if denied := rediserr.Denied(t.rdb, err); denied != nil {
 		return fmt.Errorf("redistier: %w", denied)
@@ -46,7 +46,7 @@ func (t *Tier) fail(op string, err error) error {
 	return fail(op, err)
 }
 
-// own are the errors whose texts are this library's.
+// own lists the errors whose texts are this library's.
 var own = []error{
 	ErrReply, ErrReplySize, tier.ErrNonce, ErrTooLarge, errLengths,
 	ErrPrefix, ErrNoClient, ErrClient, ErrRing, ErrReplicaReads, ErrClientCache,

@@ -10,7 +10,7 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// A client for the tier obeys deadlines and leaves retries to the cache.
+// A client with these options obeys deadlines and leaves retries to the cache.
 func ExampleNew() {
 	rdb := redis.NewClient(redistier.Options(&redis.Options{Addr: "127.0.0.1:6379"}))
 	defer rdb.Close()
@@ -19,7 +19,7 @@ func ExampleNew() {
 	// Output: <nil>
 }
 
-// Clients that read from replicas would serve what was invalidated.
+// A client that reads from replicas would return invalidated values.
 func ExampleTier_Validate() {
 	rdb := redis.NewClusterClient(redistier.Options(&redis.ClusterOptions{
 		Addrs:          []string{"127.0.0.1:6379"},
@@ -34,15 +34,14 @@ func ExampleTier_Validate() {
 	// redistier: client reads from replicas, which lag behind invalidations
 }
 
-// What is set stays, and the rest is made fit for a cache.
+// Options keeps the fields that are set, and sets the others for a cache.
 func ExampleOptions() {
 	opts := redistier.Options(&redis.Options{Addr: "127.0.0.1:6379", DialTimeout: 3 * time.Second})
 	fmt.Println(opts.ContextTimeoutEnabled, opts.MaxRetries, opts.DialTimeout, opts.ReadTimeout)
 	// Output: true -1 3s 2s
 }
 
-// On a network that is not trusted, a length in a reply must not be able to take
-// all memory.
+// On an untrusted network, a length in a reply must not make the client allocate all memory.
 func ExampleLimitReplies() {
 	rdb := redis.NewClient(redistier.Options(&redis.Options{
 		Addr:   "127.0.0.1:6379",

@@ -17,11 +17,11 @@ import (
 
 const (
 	deadline = 300 * time.Millisecond
-	// grace is what a busy machine may add to a deadline.
+	// grace is the delay that a busy machine may add to a deadline.
 	grace = 700 * time.Millisecond
 )
 
-// store puts a value under key.
+// store stores a value under key.
 func store(t *testing.T, r *redistier.Tier, key string) tier.Nonce {
 	t.Helper()
 	n := tier.NewNonce()
@@ -136,18 +136,18 @@ func TestNetworkFaults(t *testing.T) {
 		"slow":      func() { p.Delay(2 * deadline) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			store(t, r, "warm "+name) // so that a connection is open
+			store(t, r, "warm "+name) // opens a connection
 			fault()
 			wantAllFail(t, r)
-			p.Drop() // ends what still waits to be delivered late
+			p.Drop() // ends late deliveries
 			p.Pass()
 			wantBack(t, r)
 		})
 	}
 }
 
-// Another server, or something else on its port, may answer anything. None of
-// the lengths here is one the client would try to allocate; see LimitReplies.
+// Another server, or another program on its port, may answer anything. The client would allocate
+// none of the lengths here; see LimitReplies.
 func TestGarbage(t *testing.T) {
 	s := redistest.Start(t)
 	p := redistest.NewProxy(t, s.Addr())
@@ -162,11 +162,11 @@ func TestGarbage(t *testing.T) {
 		"$3\r\nab", "*1\r\n$-1\r\n*1\r\n:1\r\n", "_\r\nsecret\r\n",
 	} {
 		t.Run(fmt.Sprintf("%.20q", reply), func(t *testing.T) {
-			store(t, r, "warm") // on a connection that then gets the garbage
+			store(t, r, "warm") // opens the connection that then gets the garbage
 			p.Garbage([]byte(reply))
 			for name, err := range ops(t.Context(), t, r) {
 				if err != nil && strings.Contains(err.Error(), "secret") {
-					t.Errorf("%s: the error holds what was answered: %q", name, err)
+					t.Errorf("%s: the error contains the reply: %q", name, err)
 				}
 			}
 			p.Drop()
@@ -179,7 +179,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// Replies that parse and are of the wrong type.
+// Replies that parse but have the wrong type.
 func TestWrongReplies(t *testing.T) {
 	s := redistest.Start(t)
 	p := redistest.NewProxy(t, s.Addr())

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Dialer is the type of the field Dialer of go-redis' options.
+// Dialer is the type of the field Dialer of go-redis options.
 type Dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// ErrReplySize ends a connection of [LimitReplies] whose server announced more
-// than the limit, or a length that is none.
+// ErrReplySize ends a connection of [LimitReplies] whose server announced a length over the
+// limit, or an invalid length.
 var ErrReplySize = errors.New("redistier: reply announces a length over the limit")
 
 const (
@@ -24,19 +24,16 @@ const (
 	maxLength   = 1 + 19 + 1 // a type, the digits of an int64, and a carriage return
 )
 
-// LimitReplies returns a dialer whose connections break with [ErrReplySize] when
-// the server announces a string of more than size bytes or an array of more than
-// a million elements. The client library would allocate as much before it reads
-// any of it, and a process that asks for more memory than there is ends; no
-// recover helps. Use it where the server, or what answers on its port, is not
-// trusted:
+// LimitReplies returns a dialer for untrusted servers. Its connections break with [ErrReplySize]
+// when the server announces a string of more than size bytes, or an array of more than a million
+// elements. Without it, the client library allocates the announced length before it reads any of
+// it. A process that allocates more memory than there is ends, and recover cannot help:
 //
 //	redis.NewClient(redistier.Options(&redis.Options{Addr: addr, Dialer: redistier.LimitReplies(nil, 64<<20)}))
 //
-// dial makes the connections, with TLS where that is used, because the client
-// does not add it to those of a Dialer; nil dials plain TCP. A size of zero
-// or less means [MaxCell]. The check looks at the lengths only and costs some ten
-// nanoseconds per reply.
+// dial makes the connections. It must add TLS if needed, because the client does not add TLS to
+// the connections of a Dialer. Nil dials plain TCP. A size of zero or less means [MaxCell]. The
+// check only looks at lengths, and costs about ten nanoseconds per reply.
 func LimitReplies(dial Dialer, size int64) Dialer {
 	if dial == nil {
 		d := &net.Dialer{Timeout: 5 * time.Second}
@@ -58,29 +55,28 @@ func LimitReplies(dial Dialer, size int64) Dialer {
 	}
 }
 
-// limitedConn reads for one goroutine at a time, as the client library does.
+// limitedConn supports one reading goroutine at a time, like the client library.
 type limitedConn struct {
 	net.Conn
 	replies replies
-	bad     error // once set, all that Read returns
+	bad     error // once set, Read only returns this error
 }
 
-// Read passes on what keeps the limit. It does not close the connection, which
-// is for the client to do when it has seen the error; until then it may read
-// again.
+// Read returns bytes as long as no length exceeds the limit. It does not close the connection:
+// the client closes it after the error, and may read again before that.
 func (c *limitedConn) Read(p []byte) (int, error) {
 	if c.bad != nil {
 		return 0, c.bad
 	}
 	n, err := c.Conn.Read(p)
 	if c.bad = c.replies.scan(p[:n]); c.bad != nil {
-		return 0, c.bad // not a byte of it: what was read may hold the length
+		return 0, c.bad // return none of the bytes: they may contain the length
 	}
 	return n, err
 }
 
-// limitedSocket lets the client library look whether an idle connection is
-// alive, which it does below Read.
+// limitedSocket lets the client library check whether an idle connection is alive. The check
+// needs the socket itself.
 type limitedSocket struct {
 	*limitedConn
 	socket syscall.Conn
@@ -89,16 +85,16 @@ type limitedSocket struct {
 // SyscallConn returns the raw connection.
 func (c *limitedSocket) SyscallConn() (syscall.RawConn, error) { return c.socket.SyscallConn() }
 
-// replies follows a stream of RESP closely enough to tell the lengths in it from
-// the bytes of strings. It holds a few bytes, whatever passes.
+// replies follows a stream of RESP closely enough to tell the lengths in it from the bytes of
+// strings. It keeps only a few bytes.
 type replies struct {
-	size int64 // the most a string may have
-	skip int64 // bytes left of the string being passed
-	line int   // length so far of the line being passed
+	size int64 // the most bytes of a string
+	skip int64 // bytes left of the current string
+	line int   // length of the current line so far
 	head []byte
 }
 
-// scan takes the next bytes of the stream.
+// scan checks the next bytes of the stream.
 func (r *replies) scan(p []byte) error {
 	for len(p) > 0 {
 		if r.skip > 0 {
@@ -128,7 +124,7 @@ func (r *replies) scan(p []byte) error {
 	return nil
 }
 
-// endLine judges a complete line.
+// endLine checks a complete line.
 func (r *replies) endLine() error {
 	line := bytes.TrimSuffix(r.head, []byte{'\r'})
 	r.head, r.line = r.head[:0], 0
@@ -141,7 +137,7 @@ func (r *replies) endLine() error {
 		most, text = r.size, true
 	case '*', '~', '>', '%', '|':
 	default:
-		return nil // no length
+		return nil // not a length
 	}
 	n, err := strconv.ParseInt(string(line[1:]), 10, 64)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// played is a connection that answers with what a test made up.
+// played is a connection that answers with a stream from the test.
 type played struct {
 	net.Conn
 	r io.Reader
@@ -25,7 +25,7 @@ type played struct {
 
 func (p *played) Read(b []byte) (int, error) { return p.r.Read(b) }
 
-// dialPlayed returns a limited connection on which stream arrives.
+// dialPlayed returns a limited connection that receives stream.
 func dialPlayed(t testing.TB, stream io.Reader, size int64) net.Conn {
 	t.Helper()
 	dial := redistier.LimitReplies(func(context.Context, string, string) (net.Conn, error) {
@@ -88,8 +88,8 @@ func TestLimitReplies(t *testing.T) {
 	}
 }
 
-// FuzzLimitReplies: wherever the stream is cut into pieces, the verdict is the
-// same, and what passes is what was sent.
+// FuzzLimitReplies: however the stream is cut into pieces, the verdict is the same, and the bytes
+// that pass are the bytes that were sent.
 func FuzzLimitReplies(f *testing.F) {
 	f.Add([]byte("$3\r\nabc\r\n*1\r\n$101\r\n"), 2)
 	f.Add([]byte("+OK\r\n$9999999999999\r\n"), 5)
@@ -137,8 +137,7 @@ func TestLimitRepliesSavesTheProcess(t *testing.T) {
 	}
 }
 
-// The client library looks at idle sockets below Read; a limited connection must
-// let it.
+// The client library checks idle sockets below Read. A limited connection must allow that.
 func TestLimitRepliesKeepsHealthChecks(t *testing.T) {
 	s := redistest.Start(t)
 	c, err := redistier.LimitReplies(nil, 0)(t.Context(), "tcp", s.Addr())
@@ -148,7 +147,7 @@ func TestLimitRepliesKeepsHealthChecks(t *testing.T) {
 	defer c.Close()
 	sc, ok := c.(syscall.Conn)
 	if !ok {
-		t.Fatalf("a limited TCP connection is no syscall.Conn")
+		t.Fatalf("a limited TCP connection is not a syscall.Conn")
 	}
 	if _, err := sc.SyscallConn(); err != nil {
 		t.Errorf("SyscallConn = %v", err)

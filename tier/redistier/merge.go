@@ -6,53 +6,52 @@ import (
 	"time"
 )
 
-// Reads that come while enough others are on their way gather until one of those
-// lands, and leave together in one MGET: group commit, for reads. While there
-// are few, each is sent as it comes, and costs no more than a GET.
+// Reads are merged by group commit. While enough reads are running, later reads gather in a
+// batch. When one of the running reads returns, the batch leaves in one MGET. While few reads
+// run, each is sent at once, and costs no more than a GET.
 //
-// A pipeline of GETs would say which key is no string, where MGET says none; but a
-// command costs the client more than a key, and the claim that comes next says it, too.
-// go-redis has pipelining of its own. It is not used because a command in it
-// outlives its caller's deadline, and because it is marked experimental (v9.23).
+// A pipeline of GETs would tell which key is not a string, where MGET returns nil. But a command
+// costs the client more than a key, and the claim that follows reports the wrong type, too.
+// go-redis has a pipelining mode of its own. It is not used because its commands outlive their
+// callers' deadlines, and because it is marked experimental (v9.23).
 const (
-	// lanes is how many messages are under way before reads gather. Fewer lanes
-	// are longer waits, a share of a round trip, and more keys in each.
+	// lanes is how many messages run before reads gather. With fewer lanes, reads wait for a
+	// longer part of a round trip, and each message has more keys.
 	lanes = 4
 
-	// longest is how many reads leave together at most, and so how many one
-	// large value can hold up.
+	// longest is the most reads that leave together. It is also how many reads one large
+	// value can delay.
 	longest = 64
 
-	// patience is how long a batch gathers, unless nobody comes to notice: where
-	// round trips are long, more lanes are better than waiting.
+	// patience is how long a batch gathers. The next read that comes after that makes the
+	// batch leave. Where round trips are long, more lanes are better than waiting.
 	patience = time.Millisecond
 )
 
-// merger decides who leaves when. The zero merger is ready.
+// merger decides which reads leave when. The zero merger is ready for use.
 type merger struct {
 	mu    sync.Mutex // protects what follows
 	taken int        // lanes
-	next  *batch     // what gathers, or nil
+	next  *batch     // the batch that gathers, or nil
 }
 
-// batch is some reads that leave together.
+// batch is a group of reads that leave together.
 type batch struct {
 	since time.Time // when the first came
 	reads []read    // complete when the batch leaves
 	done  chan struct{}
 }
 
-// read is the call of one caller, who takes frame and err when the batch is done.
+// read is the call of one caller, which takes frame and err when the batch is done.
 type read struct {
-	ctx   context.Context //nolint:containedctx // of the call, which waits for it
-	key   string          // of the cell, as Redis knows it
+	ctx   context.Context //nolint:containedctx // the context of the call, which waits for the read
+	key   string          // name of the cell in Redis
 	frame []byte
 	err   error
 }
 
-// enter takes a lane for the caller and returns no batch; or it lets the caller
-// wait in a batch, for the i-th read. A batch that leaves now is the caller's to
-// drive, too.
+// enter either takes a lane for the caller and returns no batch, or adds the caller to a batch as
+// its i-th read. When leaves is true, the batch leaves now, and the caller must start drive.
 func (m *merger) enter(ctx context.Context, key string) (in *batch, i int, leaves bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,7 +71,7 @@ func (m *merger) enter(ctx context.Context, key string) (in *batch, i int, leave
 	return in, i, leaves
 }
 
-// leave gives a lane back, or returns the batch that it is for next.
+// leave returns a lane, unless a batch waits for it. Then it returns that batch.
 func (m *merger) leave() *batch {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,18 +84,17 @@ func (m *merger) leave() *batch {
 	return b
 }
 
-// wait returns what came for the i-th read, unless its caller's time is over
-// before.
+// wait returns the result of the i-th read, or an error when ctx ends before that.
 func (b *batch) wait(ctx context.Context, i int) ([]byte, error) {
 	select {
 	case <-b.done:
 		return b.reads[i].frame, b.reads[i].err
 	case <-ctx.Done():
-		return nil, fail("get", ctx.Err()) // the read is the batch's now
+		return nil, fail("get", ctx.Err()) // the batch still has the read
 	}
 }
 
-// drive sends one batch after the other over a lane, until nobody waits for it.
+// drive sends batches over a lane, one after the other, until none waits.
 func (t *Tier) drive(b *batch) {
 	for b != nil {
 		t.send(b)
@@ -105,7 +103,7 @@ func (t *Tier) drive(b *batch) {
 	}
 }
 
-// send asks for those reads of a batch whose callers still wait.
+// send reads the keys of those callers in a batch that still wait.
 func (t *Tier) send(b *batch) {
 	keys, asked := make([]string, 0, len(b.reads)), make([]*read, 0, len(b.reads))
 	for i := range b.reads {
@@ -127,9 +125,8 @@ func (t *Tier) send(b *batch) {
 	}
 }
 
-// together returns a context that ends when the last of the reads would have
-// ended. Its values, such as the span that a tracer of the client looks for, are
-// those of the first.
+// together returns a context with the latest deadline of the reads. It has the values of the
+// first read's context, such as the span for a tracer of the client.
 func together(reads []*read) (context.Context, context.CancelFunc) {
 	ctx := context.WithoutCancel(reads[0].ctx)
 	var last time.Time

@@ -14,9 +14,9 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// TestReadsOfOneServer: many readers at a real server each get what is theirs: a
-// frame, or none. The one key that is no string is an error alone and none in company,
-// where its claim is what fails. Every read asks for its key once.
+// TestReadsOfOneServer: many readers of a real server each get their own frame, or none. A key of
+// another Redis type is an error for GET. MGET reports it as missing, and its claim fails. Every
+// read sends its key once.
 func TestReadsOfOneServer(t *testing.T) {
 	rdb := redistest.Start(t).Client()
 	prefix := redistest.Prefix()
@@ -46,19 +46,18 @@ func TestReadsOfOneServer(t *testing.T) {
 		t.Errorf("%d keys were looked up, want %d", found+missed-before, 64*50)
 	}
 	if mgets == 0 {
-		t.Error("nobody read in company")
+		t.Error("no reads were merged")
 	}
 	if _, err := r.Get(t.Context(), "list"); err == nil {
-		t.Error("what is no string was read alone, without an error")
+		t.Error("a GET of another Redis type returned no error")
 	}
 	claim := tier.Claim{Nonce: tier.NewNonce(), Lease: time.Second}
 	if got, err := r.Claim(t.Context(), "list", claim); err == nil || got.Granted {
-		t.Errorf("a claim of what is no string = %+v, %v; want an error", got, err)
+		t.Errorf("a claim of another Redis type = %+v, %v; want an error", got, err)
 	}
 }
 
-// stat returns the number behind a name in what the server says of itself; 0: it says
-// nothing.
+// stat returns the number after a name in the server's INFO; 0 when the name is missing.
 func stat(t *testing.T, rdb *redis.Client, name string) (n int) {
 	t.Helper()
 	info, err := rdb.Info(t.Context(), "everything").Result()

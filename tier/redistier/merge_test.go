@@ -16,23 +16,23 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// lanes is how many messages are under way before reads gather.
+// lanes is how many messages run before reads gather.
 const lanes = 4
 
-// held is a server that answers every GET with its key, and every MGET with its keys,
-// when the test lets it. It is asked in place of the network, so that it can be held in a bubble.
+// held is a server that answers every GET with its key, and every MGET with its keys, when the
+// test allows it. It replaces the network, so the test can run in a bubble.
 type held struct {
-	mu      sync.Mutex // protects what follows
+	mu      sync.Mutex // protects the fields below
 	arrived []arrival
 
-	panics bool // instead of answering an MGET
+	panics bool // panics instead of answering an MGET
 }
 
-// arrival is a message that arrived and waits.
+// arrival is a message that arrived and waits for its answer.
 type arrival struct {
-	ctx    context.Context //nolint:containedctx // what it was sent with is what is tested
+	ctx    context.Context //nolint:containedctx // the tests check the context of the message
 	keys   int             // in the message
-	answer chan struct{}   // to be closed
+	answer chan struct{}   // closed by the answer
 }
 
 func (h *held) DialHook(redis.DialHook) redis.DialHook {
@@ -77,7 +77,7 @@ func (h *held) reply(ctx context.Context, cmd redis.Cmder) error {
 	return nil
 }
 
-// waiting returns how many keys each message asks for that has not been answered.
+// waiting returns how many keys each unanswered message has.
 func (h *held) waiting() (keys []int) {
 	synctest.Wait()
 	h.mu.Lock()
@@ -88,7 +88,7 @@ func (h *held) waiting() (keys []int) {
 	return keys
 }
 
-// answer lets the first message that waits be answered.
+// answer answers the first message that waits.
 func (h *held) answer() arrival {
 	h.mu.Lock()
 	a := h.arrived[0]
@@ -105,7 +105,7 @@ func (h *held) answerAll() {
 	}
 }
 
-// readers are calls of Get that may not have returned.
+// readers are calls of Get, some of which may not have returned.
 type readers struct {
 	t    *testing.T
 	tier *redistier.Tier
@@ -128,7 +128,7 @@ func (r *readers) get(ctx context.Context, keys ...string) {
 	}
 }
 
-// want checks which calls have returned, and with which error.
+// want checks which calls have returned, and with which errors.
 func (r *readers) want(err error, keys ...string) {
 	r.t.Helper()
 	synctest.Wait()
@@ -145,7 +145,7 @@ func (r *readers) want(err error, keys ...string) {
 	}
 }
 
-// withHeld runs a test whose reads are answered when it says so.
+// withHeld runs a test that decides when its reads are answered.
 func withHeld(t *testing.T, f func(t *testing.T, h *held, r *readers)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -174,8 +174,8 @@ func wantInts(t *testing.T, what string, got []int, want ...int) {
 	}
 }
 
-// TestReadsLeaveTogether: few reads are sent as they come; those that come then
-// leave in one message when another has landed, and each gets its own answer.
+// TestReadsLeaveTogether: few reads are sent at once. Later reads leave in one message when an
+// earlier message has returned, and each gets its own answer.
 func TestReadsLeaveTogether(t *testing.T) {
 	withHeld(t, func(t *testing.T, h *held, r *readers) {
 		first, more := names("first", lanes), names("more", 10)
@@ -190,7 +190,7 @@ func TestReadsLeaveTogether(t *testing.T) {
 		wantInts(t, "under way", h.waiting(), 1, 1, 10, 2)
 		h.answer()
 		h.answer()
-		h.answer() // the ten
+		h.answer() // answers the ten
 		r.want(nil, append(more, first[1:]...)...)
 		r.get(t.Context(), "alone") // lanes are free again
 		wantInts(t, "under way", h.waiting(), 2, 1)
@@ -203,8 +203,8 @@ func TestReadsLeaveTogether(t *testing.T) {
 	})
 }
 
-// TestReadsAreSentBefore: a batch that is as long as it may be, or that has
-// gathered for long, does not wait for a lane. What it takes is given back.
+// TestReadsAreSentBefore: a batch that is full, or that has gathered for long, does not wait for
+// a lane. It takes an extra lane and returns it.
 func TestReadsAreSentBefore(t *testing.T) {
 	for name, tt := range map[string]struct {
 		wait time.Duration
@@ -235,8 +235,7 @@ func TestReadsAreSentBefore(t *testing.T) {
 	}
 }
 
-// TestLanesAreFew: a lane that was opened for one batch ends with it, though
-// others wait.
+// TestLanesAreFew: a lane that was opened for one batch ends with it, even when other reads wait.
 func TestLanesAreFew(t *testing.T) {
 	withHeld(t, func(t *testing.T, h *held, r *readers) {
 		all := append(names("first", lanes), names("full", 64)...)
@@ -253,8 +252,8 @@ func TestLanesAreFew(t *testing.T) {
 	})
 }
 
-// TestReadersLeave: who waits in a batch returns when his own time is over. The
-// others are not disturbed, and nobody asks for what nobody waits for.
+// TestReadersLeave: a caller that waits in a batch returns when its ctx ends. The other callers
+// are not affected, and the keys of callers that left are not requested.
 func TestReadersLeave(t *testing.T) {
 	withHeld(t, func(t *testing.T, h *held, r *readers) {
 		first := names("first", lanes)
@@ -290,7 +289,7 @@ func deadlineOf(ctx context.Context) time.Time {
 	return d
 }
 
-// TestReadWithoutDeadline: one that has all the time keeps the batch's open.
+// TestReadWithoutDeadline: a read without a deadline gives the batch no deadline.
 func TestReadWithoutDeadline(t *testing.T) {
 	withHeld(t, func(t *testing.T, h *held, r *readers) {
 		first := names("first", lanes)
@@ -309,8 +308,7 @@ func TestReadWithoutDeadline(t *testing.T) {
 	})
 }
 
-// TestReadersAllLeft: a batch that nobody waits for is not sent, and its lane is
-// free.
+// TestReadersAllLeft: a batch whose callers have all left is not sent, and its lane is free.
 func TestReadersAllLeft(t *testing.T) {
 	withHeld(t, func(t *testing.T, h *held, r *readers) {
 		first := names("first", lanes)
@@ -329,7 +327,7 @@ func TestReadersAllLeft(t *testing.T) {
 	})
 }
 
-// TestBatchPanics: garbage in a reply fails those it was for, and nobody else.
+// TestBatchPanics: garbage in a reply fails only the callers of that reply.
 func TestBatchPanics(t *testing.T) {
 	withHeld(t, func(t *testing.T, h *held, r *readers) {
 		first := names("first", lanes)

@@ -10,7 +10,7 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// Every kind of options gets the same, and keeps what it has.
+// Every type of options gets the same values, and keeps the fields that are set.
 func TestOptions(t *testing.T) {
 	testOptions(t, &redis.Options{Addr: "a:1", PoolSize: 7, MaxRetries: 2, DialTimeout: 3 * time.Second})
 	testOptions(t, &redis.ClusterOptions{Addrs: []string{"a:1"}, PoolSize: 7, MaxRetries: 2, DialTimeout: 3 * time.Second})

@@ -19,8 +19,8 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// The scripts are Claim.Over and Fill.Over, written a second time in Lua. Here both
-// decide about the same frames, of cells and of garbage.
+// The scripts implement Claim.Over and Fill.Over in Lua. This test lets both decide about the
+// same frames, of cells and of garbage.
 func TestScriptsAgreeWithOver(t *testing.T) {
 	seed := rand.Uint64()
 	if s, err := strconv.ParseUint(os.Getenv("TWOFOLD_SEED"), 10, 64); err == nil {
@@ -72,7 +72,7 @@ type stage struct {
 	prefix string
 }
 
-// stand is what stands under the key after a call, and the server's time around both.
+// stand is the frame under the key after a call, and the server's time before and after the call.
 type stand struct {
 	frame      []byte
 	ttl        time.Duration
@@ -81,7 +81,7 @@ type stand struct {
 
 const hour = time.Hour
 
-// play puts frame under the key for an hour, calls, and looks.
+// play puts frame under the key for an hour, makes the call, and reads the result.
 func (s *stage) play(frame []byte, call func()) stand {
 	s.Helper()
 	var begun, end *redis.TimeCmd
@@ -113,8 +113,8 @@ func (s *stage) pipelined(fill func(p redis.Pipeliner)) {
 	}
 }
 
-// check fails unless there was a moment of the server's clock, while the call was under
-// way, in which Over does the same. It returns what that was.
+// check fails unless Over does the same at some moment of the server's clock during the call. It
+// returns the act of Over.
 func (s *stage) check(before []byte, after stand, asked any, over func(now time.Time) (ch tier.Change, same bool)) tier.Act {
 	s.Helper()
 	from, to := after.begun.UnixMilli(), after.end.UnixMilli()
@@ -129,7 +129,7 @@ func (s *stage) check(before []byte, after stand, asked any, over func(now time.
 	return 0
 }
 
-// agrees reports whether ch makes what stands there of before, no longer than took ago.
+// agrees reports whether ch turns before into the current frame, made no longer than took ago.
 func (a stand) agrees(before []byte, ch tier.Change, took time.Duration) bool {
 	want, ttl := before, hour
 	switch ch.Act {
@@ -147,7 +147,7 @@ func (a stand) agrees(before []byte, ch tier.Change, took time.Duration) bool {
 	return want != nil && bytes.Equal(a.frame, want) && a.ttl <= ttl && a.ttl >= ttl-took
 }
 
-// draw makes frames, claims and fills that often have to do with each other.
+// draw makes frames, claims and fills that often share nonces.
 type draw struct{ *rand.Rand }
 
 func pick[T any](d *draw, of ...T) T { return of[d.IntN(len(of))] }

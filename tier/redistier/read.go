@@ -11,9 +11,9 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Names returns the client and the names of the keys' cells, for a log on the
-// same server that removes them; a nil client for a cluster, whose cells are on
-// many. See [tier.Namer].
+// Names returns the client and the names of the keys' cells, for a log on the same server that
+// removes them. For a cluster, whose cells are on many servers, the client is nil. See
+// [tier.Namer].
 func (t *Tier) Names(keys []string) (server any, names []string) {
 	if t.cluster == nil && t.rdb != nil {
 		server = t.rdb
@@ -21,14 +21,13 @@ func (t *Tier) Names(keys []string) (server any, names []string) {
 	return server, t.cellKeys(keys)
 }
 
-// Get returns the frame under key in a slice of the caller's own, nil when
-// there is none. It is one GET. While several reads are on their way to a single
-// server, those that come then leave together in one MGET, and a caller
-// whose ctx ends is not held up by the others. On a Cluster each is sent alone,
-// so that a node that hangs holds up nothing but its own keys.
+// Get returns the frame under key, nil for none. The caller owns the slice. It is one GET. While
+// several reads of a single server are running, later reads gather and leave together in one
+// MGET. A caller whose ctx ends does not wait for the others. On a Cluster each read is sent
+// alone, so a node that hangs delays only its own keys.
 //
-// A key that holds something else than a string is an error of a GET, and none to an
-// MGET; then the claim is what fails.
+// For a key that holds another Redis type than a string, GET returns an error, and MGET returns
+// nil. In the second case the claim fails.
 func (t *Tier) Get(ctx context.Context, key string) (frame []byte, err error) {
 	if err := t.ready(ctx, "get"); err != nil {
 		return nil, err
@@ -57,7 +56,7 @@ func (t *Tier) get(ctx context.Context, key string) (frame []byte, err error) {
 	return t.frameOf("get", t.rdb.Get(ctx, key))
 }
 
-// frameOf returns what came for a GET; the bytes are those of its reply.
+// frameOf returns the frame in the reply to a GET. It does not copy the reply's bytes.
 func (t *Tier) frameOf(op string, cmd redis.Cmder) ([]byte, error) {
 	if err := cmd.Err(); err != nil {
 		if errors.Is(err, redis.Nil) {
@@ -73,10 +72,10 @@ func (t *Tier) frameOf(op string, cmd redis.Cmder) ([]byte, error) {
 	return frame, fail(op, err)
 }
 
-// GetMany reads many keys by one MGET, or on a Cluster by one pipeline of GETs
-// per node, at the same time. When nodes fail, the frames of the others stand
-// and the error joins what failed. A key that holds something else than a
-// string reads as none from a single server and fails alone on a Cluster.
+// GetMany reads many keys by one MGET, or on a Cluster by one pipeline of GETs per node, at the
+// same time. When nodes fail, the frames of the other nodes are valid, and the error joins all
+// failures. For a key that holds another Redis type than a string, a single server returns nil.
+// On a Cluster only that key fails.
 func (t *Tier) GetMany(ctx context.Context, keys []string) (frames [][]byte, err error) {
 	frames = make([][]byte, len(keys))
 	if err := t.ready(ctx, "get many"); err != nil || len(keys) == 0 {
@@ -96,8 +95,8 @@ func (t *Tier) GetMany(ctx context.Context, keys []string) (frames [][]byte, err
 	return frames, errs.err()
 }
 
-// mget reads keys by one MGET, for the operation op. A frame is its reply's bytes, which
-// nobody else has.
+// mget reads keys by one MGET, for the operation op. The frames are the reply's own bytes, which
+// nothing else refers to.
 func (t *Tier) mget(ctx context.Context, op string, keys []string, frames [][]byte) (err error) {
 	defer rescue(op, &err)
 	vals, err := t.rdb.MGet(ctx, keys...).Result()
@@ -112,7 +111,7 @@ func (t *Tier) mget(ctx context.Context, op string, keys []string, frames [][]by
 		switch v := v.(type) {
 		case nil:
 		case string:
-			frames[i] = unsafe.Slice(unsafe.StringData(v), len(v)) //nolint:gosec // a string of the reply that only we know of, as for StringCmd.Bytes
+			frames[i] = unsafe.Slice(unsafe.StringData(v), len(v)) //nolint:gosec // nothing else refers to this string, as for StringCmd.Bytes
 		default:
 			errs.add(fail(op, fmt.Errorf("%w: a %T for a value", ErrReply, v)))
 		}
@@ -120,9 +119,9 @@ func (t *Tier) mget(ctx context.Context, op string, keys []string, frames [][]by
 	return errs.err()
 }
 
-// Unlink removes the cells of keys, by one UNLINK, or on a Cluster by one
-// pipeline per node. An error means that some may still be there; on a Cluster
-// it wraps a [tier.KeysError] that says which.
+// Unlink removes the cells of keys, by one UNLINK, or on a Cluster by one pipeline per node.
+// After an error some cells may still be there. On a Cluster the error wraps a [tier.KeysError]
+// that names their keys.
 func (t *Tier) Unlink(ctx context.Context, keys ...string) (err error) {
 	if err := t.ready(ctx, "unlink"); err != nil || len(keys) == 0 {
 		return err
@@ -146,7 +145,7 @@ func (t *Tier) Unlink(ctx context.Context, keys ...string) (err error) {
 	return &tier.KeysError{Keys: failed, Err: errs.err()}
 }
 
-// Ping asks the server whether it is there; of a Cluster, one node.
+// Ping checks that the server answers; on a Cluster, one node.
 func (t *Tier) Ping(ctx context.Context) (err error) {
 	if err := t.ready(ctx, "ping"); err != nil {
 		return err
@@ -163,8 +162,8 @@ func (t *Tier) cellKeys(keys []string) []string {
 	return full
 }
 
-// joined collects errors and tells each text once: when a node is away, all of
-// its keys fail alike.
+// joined collects errors, each text once: when a node is down, all of its keys fail with the same
+// text.
 type joined struct {
 	errs []error
 	seen map[string]bool

@@ -1,40 +1,37 @@
-// Package redistier is the remote tier on Redis, through go-redis: a single
-// server, Sentinel, or Cluster.
+// Package redistier is the remote tier on Redis, through go-redis: on a single server, with
+// Sentinel, or on a Cluster.
 //
-// Each entry is one string key, <Prefix>:v:<key>, that holds one [tier.Cell]
-// frame and expires by itself. It carries no hash tag, so a Cluster spreads the
-// entries over all of its slots. A hit is a plain GET; claims and fills are
-// scripts of one key, sent by their digest. While a few GETs are under way to a
-// single server, those that come gather and leave in one MGET.
+// Each entry is one string key, <Prefix>:v:<key>, that holds one [tier.Cell] frame and expires by
+// itself. The key has no hash tag, so a Cluster spreads the entries over all of its slots. A hit
+// is a plain GET. Claims and fills are scripts of one key, sent by their digest. While a few GETs
+// to a single server are running, later reads gather and leave in one MGET.
 //
 // # What the client must be
 //
-// The guarantee of the cache rests on every command reaching a primary, so
-// clients that read from replicas, cache replies on their side or hash keys
-// over unrelated servers are refused; see [Tier.Validate]. The client must obey
-// deadlines, or a call with a deadline of 50 ms may take the ReadTimeout of five
-// seconds. [Options] sets what that takes, and what else suits a cache. Even then
-// go-redis looks at the deadline only: a context that is cancelled while a command is
-// under way is noticed at its deadline, or at ReadTimeout.
+// The guarantees of the cache require that every command reaches a primary. So the tier refuses
+// clients that read from replicas, cache replies, or spread keys over unrelated servers; see
+// [Tier.Validate]. The client must obey deadlines. Otherwise a call with a deadline of 50 ms may
+// take the ReadTimeout of five seconds. [Options] sets this, and more that suits a cache. Even
+// then go-redis looks only at the deadline: when a context is cancelled during a command,
+// go-redis notices it at the deadline, or at ReadTimeout.
 //
 // # While Redis is down
 //
-// The cache says that in a few lines: when it begins, once a minute while invalidations
-// wait, and when it ends. Go-redis also writes a line to standard error for each
-// connection that it fails to make, many a second. They are of the whole process. To
-// leave them out, call once, before the first client is made,
+// The cache logs a few lines: when the outage begins, once a minute while invalidations wait, and
+// when it ends. go-redis also writes a line to standard error for each failed connection, many in
+// a second. That logger is global to the process. To drop these lines, call this once, before the
+// first client is made:
 //
 //	redis.SetLogger(logging.NewBlacklistLogger([]string{"failed to dial"}))
 //
-// with package github.com/redis/go-redis/v9/logging, or logging.Disable() for no lines of
-// go-redis at all.
+// with package github.com/redis/go-redis/v9/logging. Its logging.Disable() drops all lines of
+// go-redis.
 //
-// # A server that answers garbage
+// # Servers that send garbage
 //
-// Replies of the wrong type are errors ([ErrReply]), and so are the panics of
-// the client library at nonsensical lengths. One thing cannot be caught here: a
-// length that the library tries to allocate, which ends the process. Where the
-// server or the network is not trusted that far, dial by [LimitReplies].
+// Replies of the wrong type are errors ([ErrReply]), and so are panics of the client library at
+// invalid lengths. The tier cannot catch one fault: a length that the library tries to allocate,
+// which ends the process. If the server or the network is not trusted, dial with [LimitReplies].
 package redistier
 
 import (
@@ -54,9 +51,8 @@ import (
 // MaxPrefix is the longest [Config.Prefix] in bytes.
 const MaxPrefix = 128
 
-// MaxCell is the largest frame in bytes that [Tier.Fill] sends, which is the
-// longest string Redis keeps. It is a backstop: how large values may become is
-// for policy.Policy.MaxValueBytes to say.
+// MaxCell is the largest frame in bytes that [Tier.Fill] sends, which is the longest string in
+// Redis. It is only a last limit: policy.Policy.MaxValueBytes limits the size of values.
 const MaxCell = 512 << 20
 
 // The reasons to refuse a configuration, all reported by [Tier.Validate].
@@ -64,12 +60,12 @@ var (
 	ErrPrefix       = fmt.Errorf("redistier: prefix must have 1 to %d bytes, no braces, which would tie all keys to one slot of a cluster, and no %q inside or %q at its end, which would let two prefixes spell one key", MaxPrefix, separator, ":v")
 	ErrNoClient     = errors.New("redistier: no client")
 	ErrClient       = errors.New("redistier: client of unknown type: cannot tell whether it reads from replicas; pass the *redis.Client or *redis.ClusterClient")
-	ErrRing         = errors.New("redistier: redis.Ring moves keys to another server when one is away and back again, with the values it left there")
+	ErrRing         = errors.New("redistier: redis.Ring moves keys to another server while one is down, and later back to the old values there")
 	ErrReplicaReads = errors.New("redistier: client reads from replicas, which lag behind invalidations")
-	ErrClientCache  = errors.New("redistier: client caches replies on its side, where no invalidation of ours reaches them")
+	ErrClientCache  = errors.New("redistier: client caches replies, which invalidations do not reach")
 )
 
-// The errors of calls, beside those of the client library.
+// The errors of calls. Calls also return errors of the client library.
 var (
 	ErrTooLarge = fmt.Errorf("cell over %d bytes", MaxCell)
 	ErrReply    = errors.New("unreadable reply")
@@ -77,21 +73,21 @@ var (
 
 // Config says how a [Tier] uses Redis.
 type Config struct {
-	// Prefix starts every key. Caches that share a server and not their values
-	// need different ones. It must have 1 to MaxPrefix bytes, no braces, no ":v:"
-	// inside and no ":v" at its end. So two prefixes never spell one name.
+	// Prefix starts every key. Caches that share a server but not their values need different
+	// prefixes. It must have 1 to MaxPrefix bytes, no braces, no ":v:" inside and no ":v" at its
+	// end. So two prefixes never spell the same name.
 	Prefix string
 
-	// Logger gets one warning from New when the client does not obey deadlines.
-	// Nil: slog.Default().
+	// Logger gets one warning from New when the client does not obey deadlines. Nil means
+	// slog.Default().
 	Logger *slog.Logger
 }
 
-// Tier is a [tier.Remote] on Redis. The zero Tier fails every call. All methods
-// may be called concurrently.
+// Tier is a [tier.Remote] on Redis. The zero Tier fails every call. All methods may be called
+// concurrently.
 //
-// The errors of its methods say which operation failed and wrap what the client
-// library or ctx said; they never hold a key or a payload.
+// The errors of its methods name the operation, and wrap the error of the client library or of
+// ctx. They never contain a key or a payload.
 type Tier struct {
 	rdb     redis.UniversalClient
 	cluster cluster // nil when there is one node
@@ -108,10 +104,9 @@ var (
 	_ tier.Named     = (*Tier)(nil)
 )
 
-// New returns a tier that keeps its cells through rdb. It does not talk to
-// Redis. The client stays the caller's: the tier neither changes nor closes it.
-// What is wrong with the configuration is reported by [Tier.Validate] and by
-// every call.
+// New returns a tier that keeps its cells through rdb. It sends nothing to Redis. The caller
+// keeps the client: the tier neither changes nor closes it. [Tier.Validate] and every call report
+// what is wrong with the configuration.
 func New(rdb redis.UniversalClient, cfg Config) *Tier {
 	t := &Tier{rdb: rdb, prefix: cfg.Prefix + separator}
 	client, err := inspect(rdb)
@@ -128,8 +123,8 @@ func New(rdb redis.UniversalClient, cfg Config) *Tier {
 	return t
 }
 
-// separator stands between the prefix and the key. Its first place in a name is the end
-// of the prefix.
+// separator is between the prefix and the key. Its first occurrence in a name is the end of the
+// prefix.
 const separator = ":v:"
 
 // Name implements [tier.Named]: Redis, and the prefix.
@@ -142,11 +137,11 @@ func checkPrefix(p string) error {
 	return nil
 }
 
-// Validate returns why the configuration cannot be used, or nil: ErrPrefix,
-// ErrNoClient, ErrClient, ErrRing, ErrReplicaReads, ErrClientCache, or several
-// of them joined. For a client that follows a Sentinel it asks the server for
-// its role, because nothing else tells a ReplicaOnly client; that takes at most
-// a second, and a server that does not answer is no reason to refuse.
+// Validate returns why the configuration cannot be used, or nil: ErrPrefix, ErrNoClient,
+// ErrClient, ErrRing, ErrReplicaReads, ErrClientCache, or several of them joined. For a client
+// that follows a Sentinel it asks the server for its role, because nothing else reveals a
+// ReplicaOnly client. That takes at most a second. When the server does not answer, Validate does
+// not refuse the client.
 func (t *Tier) Validate() error {
 	if t.rdb == nil && t.err == nil {
 		return ErrNoClient
@@ -157,8 +152,8 @@ func (t *Tier) Validate() error {
 	return t.checkRole()
 }
 
-// checkRole asks only behind Sentinel: who configures the address of a replica
-// by hand gets READONLY on every claim, which says as much.
+// checkRole asks only behind Sentinel. A client that is configured with the address of a replica
+// gets READONLY for every claim, which is clear enough.
 func (t *Tier) checkRole() (err error) {
 	c, ok := t.rdb.(interface{ Options() *redis.Options })
 	if !ok || c.Options().Addr != failoverAddr {
@@ -166,7 +161,7 @@ func (t *Tier) checkRole() (err error) {
 	}
 	defer func() {
 		if recover() != nil {
-			err = nil // garbage instead of a role: not for us to judge
+			err = nil // garbage instead of a role is not checked here
 		}
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -178,26 +173,24 @@ func (t *Tier) checkRole() (err error) {
 	return nil
 }
 
-// failoverAddr is what go-redis puts for the address of a client that asks
-// Sentinels.
+// failoverAddr is the address that go-redis gives to a client that asks Sentinels.
 const failoverAddr = "FailoverClient"
 
-// client is what inspect learns.
+// client is the result of inspect.
 type client struct {
 	cluster     cluster
 	deadlines   bool // obeys the deadlines of contexts
 	readTimeout time.Duration
 }
 
-// inspect looks for clients that do not always talk to the primary. Types that
-// embed a client of go-redis are as good as the client itself; others hide
-// where they send their commands.
+// inspect refuses clients that do not always talk to the primary. A type that embeds a client of
+// go-redis is as good as the client. Other types hide where they send their commands.
 func inspect(rdb redis.UniversalClient) (c client, err error) {
 	if rediserr.IsNil(rdb) {
 		return c, ErrNoClient
 	}
 	defer func() {
-		if recover() != nil { // a wrapper around no client
+		if recover() != nil { // a wrapper around a nil client
 			err = ErrNoClient
 		}
 	}()

@@ -1,8 +1,8 @@
--- release: give a claim back that nothing was loaded for. It is Fill.Over of package tier
+-- release: release a claim whose load stored nothing. It implements Fill.Over of package tier
 -- without a Cell.
 --   KEYS[1] cell
 --   ARGV[1] Nonce
--- Returns 1 released, 0 nothing of that nonce was there.
+-- Returns 1 released, 0 no frame of that nonce.
 local h = redis.call('GETRANGE', KEYS[1], 0, 32)
 -- Another nonce, or none: Keep.
 if string.sub(h, 2, 9) ~= ARGV[1] then return 0 end

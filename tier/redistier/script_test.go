@@ -13,9 +13,9 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// A server forgets scripts when it restarts, fails over or is told to.
+// A server forgets scripts when it restarts, fails over or runs SCRIPT FLUSH.
 func TestScriptsAreForgotten(t *testing.T) {
-	single := redistest.Start(t, redistest.Args("--maxmemory", "0")) // its own: others' scripts are not ours to flush
+	single := redistest.Start(t, redistest.Args("--maxmemory", "0")) // a server of its own: the test must not flush the scripts of other tests
 	nodes := redistest.StartCluster(t, 3)
 	for _, tc := range []struct {
 		name    string
@@ -46,8 +46,7 @@ func TestScriptsAreForgotten(t *testing.T) {
 	}
 }
 
-// wantBatch claims, fills and releases many keys, with the scripts gone at each
-// step.
+// wantBatch claims, fills and releases many keys. The scripts are flushed before each step.
 func wantBatch(t *testing.T, r *redistier.Tier, flush func()) {
 	t.Helper()
 	var keys []string

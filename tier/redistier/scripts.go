@@ -16,32 +16,31 @@ var fillSource string
 //go:embed release.lua
 var releaseSource string
 
-// The scripts are idempotent or harmless when sent twice, because client
-// libraries do that.
+// The scripts are idempotent, or harmless when sent twice, because client libraries may send them
+// twice.
 var (
 	claimScript   = redis.NewScript(claimSource)
 	fillScript    = redis.NewScript(fillSource)
 	releaseScript = redis.NewScript(releaseSource)
 
-	// For a control only: what fill would be without its compare-and-set.
+	// For a test only: fill without its compare-and-set.
 	storeScript = redis.NewScript("redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) return 1")
 )
 
-// invocation is one run of a script on one key. The arguments may be written
-// until the call that takes it has returned.
+// invocation is one run of a script on one key. The caller must not change the arguments before
+// the call that got them has returned.
 type invocation struct {
 	script *redis.Script
 	args   []any
 }
 
-// run runs a script by its digest, and by its text where the server does not
-// know it.
+// run runs a script by its digest, or by its text when the server does not know it.
 func (t *Tier) run(ctx context.Context, key string, in invocation) (reply any, err error) {
 	return in.script.Run(ctx, t.rdb, []string{key}, in.args...).Result()
 }
 
-// runMany runs one script per key, in one round trip per node. Servers that do
-// not know a script, which each finds out for itself, cost a second one.
+// runMany runs one script for each key, in one round trip per node. When a server does not know a
+// script, a second round trip sends the text.
 func (t *Tier) runMany(ctx context.Context, keys []string, ins []invocation) []redis.Cmder {
 	cmds := t.pipeline(ctx, keys, func(c redis.Cmdable, i int) redis.Cmder {
 		return ins[i].script.EvalSha(ctx, c, keys[i:i+1], ins[i].args...)

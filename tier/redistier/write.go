@@ -15,8 +15,8 @@ import (
 // errLengths refuses a batch whose arguments do not match.
 var errLengths = errors.New("batch of unequal lengths")
 
-// Claim asks for the right to load key; see [tier.Remote]. It is one EVALSHA. A
-// Claim with a zero Nonce is refused with [tier.ErrNonce].
+// Claim requests the right to load key; see [tier.Remote]. It is one EVALSHA. A zero Nonce returns
+// [tier.ErrNonce].
 func (t *Tier) Claim(ctx context.Context, key string, c tier.Claim) (got tier.Claimed, err error) {
 	if err := t.ready(ctx, "claim"); err != nil {
 		return got, err
@@ -29,10 +29,9 @@ func (t *Tier) Claim(ctx context.Context, key string, c tier.Claim) (got tier.Cl
 	return got, t.fail("claim", err)
 }
 
-// Fill stores or releases a cell by compare-and-set; see [tier.Remote]. It is
-// one EVALSHA. A zero Nonce is refused with [tier.ErrNonce], a Cell of over [MaxCell]
-// bytes with ErrTooLarge; shorter lifetimes than 1 ms are 1 ms. Releasing tells
-// whether the claim still stood.
+// Fill stores or releases a cell by compare-and-set; see [tier.Remote]. It is one EVALSHA. A zero
+// Nonce returns [tier.ErrNonce], and a Cell of over [MaxCell] bytes returns ErrTooLarge.
+// Lifetimes below 1 ms are 1 ms. A release reports whether the claim was still there.
 func (t *Tier) Fill(ctx context.Context, key string, f tier.Fill) (ok bool, err error) {
 	if err := t.ready(ctx, "fill"); err != nil {
 		return false, err
@@ -45,8 +44,8 @@ func (t *Tier) Fill(ctx context.Context, key string, f tier.Fill) (ok bool, err 
 	return ok, t.fail("fill", err)
 }
 
-// ClaimMany claims keys[i] by claims[i], by one pipeline per node. When nodes
-// fail, the answers of the others stand and the error joins what failed.
+// ClaimMany claims keys[i] by claims[i], by one pipeline per node. When nodes fail, the answers
+// of the other nodes are valid, and the error joins all failures.
 func (t *Tier) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
 	const op = "claim many"
 	ins := make([]invocation, len(claims))
@@ -59,8 +58,8 @@ func (t *Tier) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim
 	return writeMany(ctx, t, op, keys, ins, claimed)
 }
 
-// FillMany fills keys[i] with fills[i], by one pipeline per node. When nodes
-// fail, the answers of the others stand and the error joins what failed.
+// FillMany fills keys[i] with fills[i], by one pipeline per node. When nodes fail, the answers of
+// the other nodes are valid, and the error joins all failures.
 func (t *Tier) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([]bool, error) {
 	const op = "fill many"
 	ins := make([]invocation, len(fills))
@@ -152,7 +151,7 @@ func filled(reply any, err error) (bool, error) {
 	return false, fmt.Errorf("%w: a %T for a fill", ErrReply, reply)
 }
 
-// noNil tells a nil reply, which no script of ours gives, from an error.
+// noNil turns a nil reply, which no script returns, into ErrReply.
 func noNil(err error) error {
 	if errors.Is(err, redis.Nil) {
 		return fmt.Errorf("%w: nil", ErrReply)
@@ -160,8 +159,7 @@ func noNil(err error) error {
 	return err
 }
 
-// millis rounds up to whole milliseconds, at least one: a lifetime of zero is an
-// error to Redis.
+// millis rounds up to whole milliseconds, at least one: Redis refuses a lifetime of zero.
 func millis(d time.Duration) int64 {
 	ms := d.Milliseconds()
 	if time.Duration(ms)*time.Millisecond < d {

@@ -32,16 +32,15 @@ func ristrettoOf(b *testing.B) *engine.Cache[uint64, any] {
 	for i := range residents {
 		c.Set(hashOf(i), i, 1)
 		if i%1000 == 0 {
-			c.Wait() // or it drops some
+			c.Wait() // without Wait it drops some
 		}
 	}
 	c.Wait()
 	return c
 }
 
-// BenchmarkGet is a hit among 100,000 residents. Read the ratios between its
-// lines, at -cpu 1,2. Tier95 has most residents in the main part, Tier25 all
-// of them in the front.
+// BenchmarkGet is a hit among 100,000 residents. Read the ratios between its lines, at -cpu 1,2.
+// Tier95 has most residents in the main part, Tier25 has all of them in the front.
 func BenchmarkGet(b *testing.B) {
 	plain := map[uint64]any{}
 	for i := range residents {
@@ -54,12 +53,12 @@ func BenchmarkGet(b *testing.B) {
 	b.Run("Ristretto", func(b *testing.B) { reads(b, func(h uint64) bool { _, ok := c.Get(h); return ok }) })
 }
 
-// reads replays the stream on every P, each from a place of its own.
+// reads replays the stream on every P, each from its own place.
 func reads(b *testing.B, get func(uint64) bool) {
 	keys := stream()
 	var starts, misses atomic.Int64
 	b.ReportAllocs()
-	b.ResetTimer() // the first to come builds the stream
+	b.ResetTimer() // the first benchmark builds the stream
 	b.RunParallel(func(pb *testing.PB) {
 		i, missed := int(starts.Add(1))<<16, int64(0)
 		for pb.Next() {
@@ -75,8 +74,8 @@ func reads(b *testing.B, get func(uint64) bool) {
 	}
 }
 
-// BenchmarkSet is a Set of a new key into a full tier, drains included, and one
-// over a resident key.
+// BenchmarkSet is a Set of a new key into a full tier, including drains, and a Set over a
+// resident key.
 func BenchmarkSet(b *testing.B) {
 	b.Run("TierNew", func(b *testing.B) {
 		l, i := tierOf(b, 110), residents
@@ -111,7 +110,7 @@ func BenchmarkMixed(b *testing.B) {
 	b.Run("Tier", func(b *testing.B) {
 		mixed(b, func(h uint64) { full.Get(h) }, func(h uint64) { full.Set(h, full, entryCost) })
 	})
-	b.Run("Ristretto", func(b *testing.B) { // which drops Sets when hurried
+	b.Run("Ristretto", func(b *testing.B) { // ristretto drops Sets under load
 		mixed(b, func(h uint64) { c.Get(h) }, func(h uint64) { c.Set(h, c, 1) })
 	})
 }

@@ -9,7 +9,7 @@ type limits struct {
 	frontMax int64
 	main     int64 // ristretto's MaxCost
 	entry    int64 // one entry's largest charge
-	batch    int64 // what waits for ristretto before it is drained
+	batch    int64 // how much may wait for ristretto before a drain
 	counters int64 // of ristretto's sketch
 }
 
@@ -26,17 +26,17 @@ func limitsOf(maxBytes int64) limits {
 	}
 }
 
-// frontLimit shrinks as the rest fills, so that a tier uses its whole budget
-// before it refuses anything and is 20/80 when it is full.
+// frontLimit shrinks as the rest fills. So a tier uses its whole budget before it refuses
+// anything, and is 20/80 when it is full.
 func (t *Tier) frontLimit() int64 {
 	main := t.total.Load() - t.front.Load()
 	return max(t.limits.frontMin, t.limits.frontMax-main/2)
 }
 
-// reserve takes charge from the budget for a node about to enter the front, and
-// makes room first when it would not fit. Nothing is reserved while it waits,
-// so goroutines that wait here together can not starve each other of the very
-// room they wait for. It reports false when the tier is closed.
+// reserve takes charge from the budget before a node enters the front. When the node does not
+// fit, reserve makes room first. While it waits it has reserved nothing, so goroutines that wait
+// here together cannot take the room that they wait for from each other. It returns false when
+// the tier is closed.
 func (t *Tier) reserve(s *shard, charge int64) bool {
 	for !t.closed.Load() {
 		total := t.total.Load()
@@ -52,9 +52,8 @@ func (t *Tier) reserve(s *shard, charge int64) bool {
 	return false
 }
 
-// makeRoom empties the front by charge and has ristretto take or refuse what
-// comes out, until charge fits. With the front at its limit less charge, and
-// ristretto at 80 %, it does.
+// makeRoom empties the front by charge, and lets ristretto take or refuse the victims, until
+// charge fits. It always fits when the front is at its limit minus charge, and ristretto at 80 %.
 func (t *Tier) makeRoom(s *shard, charge int64) {
 	t.main.mu.Lock()
 	defer t.main.mu.Unlock()
@@ -66,11 +65,11 @@ func (t *Tier) makeRoom(s *shard, charge int64) {
 
 func (t *Tier) shrink(s *shard) { t.shrinkBy(s, 0) }
 
-// shrinkBy moves victims of the front to the queue until the front is spare
-// bytes below its limit. It begins with the shard that grew, so that shards
-// stay in proportion, and goes round the others when large entries leave that
-// one too short. The second round takes a shard's only node too; in the shard
-// that grew that is the node that has just entered, so it comes last.
+// shrinkBy moves victims of the front to the queue until the front is spare bytes below its
+// limit. It begins with the shard that grew, so that shards stay in proportion. When that is not
+// enough, because of large entries, it goes on with the other shards. The second round also takes
+// a shard's only node. In the shard that grew, that node is the one that has just entered, so
+// this shard comes last.
 func (t *Tier) shrinkBy(s *shard, spare int64) {
 	if t.shrinkShard(s, 1, spare) {
 		return
@@ -85,7 +84,7 @@ func (t *Tier) shrinkBy(s *shard, spare int64) {
 	t.shrinkShard(s, 0, spare)
 }
 
-// shrinkShard reports whether the front is as small as it has to be.
+// shrinkShard reports whether the front is small enough.
 func (t *Tier) shrinkShard(s *shard, keep int, spare int64) bool {
 	if t.front.Load() <= t.frontLimit()-spare {
 		return true

@@ -10,8 +10,8 @@ import (
 	"github.com/twofold-go/twofold/tier/ristretto"
 )
 
-// TestKeepsWhatFits is promise 3, also when the entries come by several
-// goroutines and when each is set twice.
+// TestKeepsWhatFits checks guarantee 3, also when several goroutines set the entries, and when
+// each is set twice.
 func TestKeepsWhatFits(t *testing.T) {
 	const keys, cost = 10_000, 1000
 	for _, percent := range []int64{30, 60, 95, 99} {
@@ -48,8 +48,8 @@ func fill(l *ristretto.Tier, keys int, cost int64) {
 	wg.Wait()
 }
 
-// TestBudgetHolds is promise 2 for small entries, large ones and both, watched
-// by a goroutine of its own while four write.
+// TestBudgetHolds checks guarantee 2 for small entries, large ones and both. One goroutine
+// watches while four write.
 func TestBudgetHolds(t *testing.T) {
 	const maxBytes = 4 << 20
 	for _, tc := range []struct {
@@ -104,8 +104,8 @@ func watchBudget(l *ristretto.Tier, highest *atomic.Int64, done chan struct{}) {
 	}
 }
 
-// agree compares the two accounts of a tier at rest: what is reserved and what
-// is in the tables.
+// agree compares the two accounts of a tier at rest: the reserved charge and the entries in the
+// tables.
 func agree(t *testing.T, l *ristretto.Tier) {
 	t.Helper()
 	total, front := l.Charged()
@@ -115,7 +115,7 @@ func agree(t *testing.T, l *ristretto.Tier) {
 	}
 }
 
-// TestShape is the slope from all front to 20/80.
+// TestShape checks the front's limit from an empty tier to a full one, 20/80.
 func TestShape(t *testing.T) {
 	const keys, cost = 10_000, 1000
 	const maxBytes = keys * (cost + ristretto.Overhead)
@@ -125,7 +125,7 @@ func TestShape(t *testing.T) {
 		l.Set(hashOf(i), i, cost)
 		total, front := l.Charged()
 		main := total - front
-		// A batch that came back may stand over the limit until the next Set.
+		// A batch that came back may exceed the limit until the next Set.
 		if limit := max(maxBytes/5, maxBytes*3/5-main/2) + maxBytes/100; front > limit {
 			t.Fatalf("entry %d: front holds %d, want at most %d with %d beyond it", i, front, limit, main)
 		}

@@ -1,7 +1,7 @@
 package ristretto
 
-// Charged returns what counts against MaxBytes: costs and Overhead of every
-// entry, and of those about to be visible.
+// Charged returns the charge against MaxBytes: costs and Overhead of every entry, including those
+// about to become visible.
 func (t *Tier) Charged() (total, front int64) { return t.total.Load(), t.front.Load() }
 
 // Drain passes the queue to ristretto, however short it is.
@@ -11,8 +11,8 @@ func (t *Tier) Drain() {
 	t.drainLocked(halfReturns)
 }
 
-// AtHandover sets the hook that runs when ristretto has answered a drain and
-// nothing of it was acted on.
+// AtHandover sets the hook that runs after ristretto has answered a drain and before the drainer
+// acts on it.
 func (t *Tier) AtHandover(f func()) {
 	t.main.mu.Lock()
 	defer t.main.mu.Unlock()
@@ -22,8 +22,8 @@ func (t *Tier) AtHandover(f func()) {
 // SpillAll empties the front into the queue.
 func (t *Tier) SpillAll() { t.shrinkBy(&t.shards[0], 1<<62) }
 
-// InMain reports whether ristretto holds a node of hash, dead or alive, and
-// which entry it is. No drain may run beside it.
+// InMain reports whether ristretto holds a node of hash, dead or alive, and which entry it is. No
+// drain may run at the same time.
 func (t *Tier) InMain(hash uint64) (any, bool) {
 	t.main.mu.Lock()
 	defer t.main.mu.Unlock()
@@ -37,7 +37,7 @@ func (t *Tier) InMain(hash uint64) (any, bool) {
 // Shards returns the number of shards.
 func (t *Tier) Shards() int { return len(t.shards) }
 
-// Sieve is the hand's list alone.
+// Sieve is one sieve without a tier.
 type Sieve struct {
 	list  sieve
 	nodes map[uint64]*node
@@ -58,5 +58,5 @@ func (s *Sieve) Hit(hash uint64) { touch(s.nodes[hash]) }
 // Remove unlinks hash.
 func (s *Sieve) Remove(hash uint64) { s.list.unlink(s.nodes[hash]) }
 
-// Evict returns the hand's choice.
+// Evict returns the node that the hand chooses.
 func (s *Sieve) Evict() uint64 { return s.list.evict(func(uint64) {}).Hash }

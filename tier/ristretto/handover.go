@@ -8,66 +8,62 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// How entries get from the front to ristretto and out again.
+// How entries move from the front to ristretto and out again.
 //
 // # Mechanism
 //
-// The hand of a shard takes a victim from the front. The victim's place becomes
-// spilling and it joins the queue; the table goes on finding it. When the queue
-// holds 128 entries or 1 % of the budget, the goroutine that filled it drains
-// it: it tells ristretto what to forget, what to count and what is offered,
-// calls Wait once, and then acts on what ristretto's callbacks said. What was
-// admitted is inMain. What was refused or evicted leaves the table and is
-// reported, or returns to the front if it was hit meanwhile.
+// The hand of a shard takes a victim from the front. The victim's place becomes spilling and it
+// joins the queue; the table still finds it. When the queue holds 128 entries or 1 % of the
+// budget, the goroutine that filled it drains it. The drainer tells ristretto what to forget and
+// what to count, and offers the victims. It calls Wait once, and then acts on what ristretto's
+// callbacks said. What was admitted is inMain. What was refused or evicted leaves the table and
+// is reported, or returns to the front if it was hit meanwhile.
 //
 // # Why ristretto is never asked for an entry
 //
-// ristretto applies a Set late, may drop it, keeps the first of two quick Sets
-// of a new key, and lets a late Set undo a Del. None of that is harmful to a
-// policy that is told in order and waited for; all of it is to a store. So
-// the table is the store, for every entry, and ristretto is the judge of who
-// stays. The price is a cell of 16 bytes for each entry that ristretto's own
-// map holds too. What it buys: a hit in the main part costs what a hit in the
-// front does (ristretto's Get is a pool, a lock and a map), a Get can neither
-// promote an old node nor find a dead one, and there is no moment between two
-// stores in which an entry is in neither.
+// ristretto applies a Set late, may drop it, keeps the first of two quick Sets of a new key, and
+// lets a late Set undo a Del. That is harmless for a policy that gets its calls in order and is
+// waited for. It is harmful for a store. So the table is the store for every entry, and ristretto
+// only decides what stays. The price is a cell of 16 bytes for each entry that is also in
+// ristretto's own map. The gains:
+//
+//   - A hit in the main part costs the same as a hit in the front. ristretto's Get is a pool, a
+//     lock and a map.
+//   - A Get can neither promote an old node nor find a dead one.
+//   - There is no moment in which an entry is between two stores.
 //
 // # Order
 //
-//  1. The table alone answers. It changes only under the shard's mutex, and
-//     only in favour of a newer entry or of nothing. So nothing comes back.
-//  2. What is queued for one hash is queued under the shard's mutex, in the
-//     table's order: forget the old node, then, later, offer the new one. A
-//     drain passes on all forgets before any offer. (The reverse, an offer and
-//     then a forget of the same node, can not stand in one batch: a node is
-//     forgotten only when it is inMain, hence after the drain that offered it.)
-//  3. Only the holder of handover.mu calls ristretto. Its callbacks fire only
-//     while it applies an offer, so between an offer and the end of Wait; they
-//     append to left and take no lock, so the drainer may wait for them.
-//  4. A verdict is about a node, not about a hash. The drainer acts on it only
-//     if the node is not gone by then; a Set or Delete that came first has
-//     already reported it.
-//  5. A node that goes while the drainer has it is not inMain, so whoever takes
-//     it queues no forget. The drainer does, when it settles and finds it gone.
-//     The newer node of the hash may be queued already: rule 2 still holds,
-//     because the next drain forgets first.
-//  6. Locks: handover.mu, then a shard's, then the queue's. Nobody waits for
-//     handover.mu or for ristretto with a shard locked.
+//  1. Only the table answers. It changes only under the shard's mutex, and only to a newer entry
+//     or to none. So no entry comes back.
+//  2. What is queued for one hash is queued under the shard's mutex, in the table's order: first
+//     forget the old node, then, later, offer the new one. A drain passes on all forgets before
+//     any offer. The reverse, an offer and then a forget of the same node, cannot be in one
+//     batch: a node is forgotten only when it is inMain, and so after the drain that offered it.
+//  3. Only the holder of handover.mu calls ristretto. ristretto's callbacks run only while it
+//     applies an offer, that is, between an offer and the end of Wait. They append to left and
+//     take no lock, so the drainer may wait for them.
+//  4. A verdict is about a node, not about a hash. The drainer acts on it only if the node is not
+//     gone by then. A Set or Delete that came first has already reported the node.
+//  5. A node that goes while the drainer has it is not inMain, so the call that removes it queues
+//     no forget. The drainer queues the forget when it settles and finds the node gone. The newer
+//     node of the hash may be queued already. Rule 2 still holds, because the next drain forgets
+//     first.
+//  6. Lock order: handover.mu, then a shard's mutex, then the queue's. No goroutine waits for
+//     handover.mu or for ristretto while it holds a shard's mutex.
 //
 // # Cost
 //
-// One Wait is two goroutine switches, some 5 µs, for 128 entries. ristretto
-// evicts by sampling five, so an offer is constant time. The drainer's own Set
-// takes that long; others proceed, until the total is 4 % over MaxBytes and
-// they wait for the drain (reserve).
+// One Wait is two goroutine switches, about 5 µs, for 128 entries. ristretto evicts by sampling
+// five entries, so an offer takes constant time. Only the drainer's own Set takes that long.
+// Other Sets go on until the total is 4 % over MaxBytes; then they wait for the drain (reserve).
 //
 // # Failure
 //
-// ristretto refuses a Set when its channel of 32 Ki is full: the drainer waits
-// for it to empty and offers again, so nothing is dropped. If ristretto lost a
-// node without a callback the table would hold it for good; v2.4.2 calls
-// OnEvict or OnReject for every node that was offered and not Del'd, and the
-// budget test would show the leak of a version that did not.
+// ristretto refuses a Set when its channel of 32 Ki is full. The drainer waits until it is empty
+// and offers again, so nothing is dropped. If ristretto lost a node without a callback, the table
+// would hold the node forever. v2.4.2 calls OnEvict or OnReject for every node that was offered
+// and not Del'd. The budget test would show the leak of a version that does not.
 type handover struct {
 	mu   sync.Mutex // one drainer at a time; protects what follows
 	lfu  *engine.Cache[uint64, *node]
@@ -76,8 +72,8 @@ type handover struct {
 	batch batch
 	left  []departure // written by ristretto's callbacks; see rule 3
 
-	// atHandover, when not nil, is called when ristretto has answered and
-	// nothing of it was acted on. Tests put their races here.
+	// atHandover, when not nil, is called after ristretto has answered and before the drainer acts
+	// on the answers. Tests create races here.
 	atHandover func()
 }
 
@@ -87,8 +83,8 @@ type departure struct {
 }
 
 func (h *handover) start(l limits) (err error) {
-	// Keys are the tier's hashes, so the second hash that ristretto compares
-	// is 0, which it ignores.
+	// Keys are the tier's hashes. ristretto also compares a second hash, and ignores it when it
+	// is 0.
 	h.lfu, err = engine.NewCache(&engine.Config[uint64, *node]{
 		NumCounters:        l.counters,
 		MaxCost:            l.main,
@@ -104,7 +100,7 @@ func (h *handover) start(l limits) (err error) {
 
 func (h *handover) note(reason tier.EvictReason) func(*engine.Item[*node]) {
 	return func(i *engine.Item[*node]) {
-		if i.Value != nil { // it is when a Del overtook the eviction
+		if i.Value != nil { // it is nil when a Del overtook the eviction
 			h.left = append(h.left, departure{i.Value, reason})
 		}
 	}
@@ -121,8 +117,8 @@ func (h *handover) stop() {
 	h.batch, h.left = batch{}, nil
 }
 
-// returns is the share of the departures that may go back to the front: one in
-// so many. Half of them leave whatever was hit, so that a drain makes room.
+// returns limits how many of the departures may go back to the front: one in so many. At least
+// half of them leave even if they were hit, so that a drain makes room.
 type returns int
 
 const (
@@ -130,7 +126,7 @@ const (
 	halfReturns returns = 2
 )
 
-// drainIfDue drains a full queue unless somebody is at it.
+// drainIfDue drains a full queue unless another goroutine drains it.
 func (t *Tier) drainIfDue() {
 	if !t.queue.due(t.limits.batch) || !t.main.mu.TryLock() {
 		return
@@ -139,8 +135,7 @@ func (t *Tier) drainIfDue() {
 	t.drainLocked(halfReturns)
 }
 
-// drainLocked passes the queue to ristretto and acts on its verdicts. The
-// caller holds main.mu.
+// drainLocked passes the queue to ristretto and acts on its verdicts. The caller holds main.mu.
 func (t *Tier) drainLocked(back returns) {
 	h := &t.main
 	if h.down {
@@ -151,7 +146,7 @@ func (t *Tier) drainLocked(back returns) {
 		h.lfu.Del(hash)
 	}
 	for _, hash := range h.batch.counts {
-		h.lfu.Get(hash) // its sketch counts; what it finds is not used
+		h.lfu.Get(hash) // for the count in its sketch; the result is not used
 	}
 	for _, n := range h.batch.spills {
 		t.offer(n)
@@ -167,8 +162,8 @@ func (t *Tier) drainLocked(back returns) {
 	t.tellLeft(left)
 }
 
-// offer hands n to ristretto unless a Set or Delete was faster. One that comes
-// after the look is rule 5's.
+// offer passes n to ristretto unless a Set or Delete has removed it. For a removal after the
+// check, see rule 5.
 func (t *Tier) offer(n *node) {
 	s := t.shardOf(n.Hash)
 	s.mu.Lock()
@@ -184,8 +179,8 @@ func (t *Tier) offer(n *node) {
 	}
 }
 
-// dismiss acts on what ristretto refused or evicted. What has left the tier by
-// that stays in h.left.
+// dismiss acts on what ristretto refused or evicted. The entries that leave the tier stay in
+// h.left.
 func (t *Tier) dismiss(back returns) {
 	h := &t.main
 	mayReturn := 0
@@ -205,8 +200,8 @@ func (t *Tier) dismiss(back returns) {
 	h.left = left
 }
 
-// tellLeft reports what left the tier. It comes last, because the callback may
-// panic. The callback then hears of the rest all the same.
+// tellLeft reports the entries that left the tier. It comes last, because the callback may panic.
+// After a panic it still reports the rest.
 func (t *Tier) tellLeft(left []departure) {
 	told := 0
 	defer func() {
@@ -216,14 +211,14 @@ func (t *Tier) tellLeft(left []departure) {
 	}()
 	for told < len(left) {
 		d := left[told]
-		left[told] = departure{} // it must not keep a dead entry alive
+		left[told] = departure{} // do not keep a dead entry alive
 		told++
 		t.tell(d.node, d.reason)
 	}
 }
 
-// bringBack returns n to the front if it was hit since it left it. The front
-// may exceed its limit for that; the next Set restores it.
+// bringBack returns n to the front if it was hit since it left the front. The front may exceed
+// its limit then; the next Set restores the limit.
 func (t *Tier) bringBack(n *node) bool {
 	s := t.shardOf(n.Hash)
 	s.mu.Lock()
@@ -239,7 +234,7 @@ func (t *Tier) bringBack(n *node) bool {
 	return true
 }
 
-// evict takes n out of the table, and reports false if it is gone already (rule 4).
+// evict removes n from the table. It returns false if n is gone already (rule 4).
 func (t *Tier) evict(n *node) bool {
 	s := t.shardOf(n.Hash)
 	s.mu.Lock()
@@ -248,12 +243,12 @@ func (t *Tier) evict(n *node) bool {
 		return false
 	}
 	s.table.Remove(n.Hash)
-	n.Place = spilling // ristretto has let go: there is nothing to forget
+	n.Place = spilling // ristretto has dropped n: there is nothing to forget
 	t.releaseLocked(s, n)
 	return true
 }
 
-// settle gives what ristretto admitted its place.
+// settle sets the place of the nodes that ristretto admitted.
 func (t *Tier) settle() {
 	for _, n := range t.main.batch.spills {
 		if !n.Held {
@@ -266,7 +261,7 @@ func (t *Tier) settle() {
 			n.Place = inMain
 		case gone:
 			t.queue.forget(n) // rule 5
-		case inFront, inMain: // it is where it should be
+		case inFront, inMain: // the place is right
 		}
 		s.mu.Unlock()
 	}

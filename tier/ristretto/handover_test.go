@@ -12,7 +12,7 @@ import (
 	"github.com/twofold-go/twofold/tier/ristretto"
 )
 
-// The tests here are the order rules of handover.go, by number.
+// The tests in this file check the order rules of handover.go, by number.
 
 // settled returns a tier in which the entries 0..n-1 are in the main part.
 func settled(t *testing.T, n int) *ristretto.Tier {
@@ -44,9 +44,8 @@ func wantMiss(t *testing.T, l *ristretto.Tier, hash uint64) {
 	}
 }
 
-// TestVisibleInEveryPlace is rule 1's first half: the table answers while the
-// entry is in the front, in the queue, in the drainer's hands and in the main
-// part.
+// TestVisibleInEveryPlace checks the first half of rule 1: the table finds the entry while it is
+// in the front, in the queue, with the drainer and in the main part.
 func TestVisibleInEveryPlace(t *testing.T) {
 	l := open(t, 1<<20)
 	h := hashOf(1)
@@ -59,9 +58,8 @@ func TestVisibleInEveryPlace(t *testing.T) {
 	wantGet(t, l, h, "v")
 }
 
-// TestNewerWinsInEveryPlace is rule 1's second half: whatever place the older
-// entry has when a Set or Delete comes, it never answers again, whatever
-// happens afterwards, and ristretto forgets it.
+// TestNewerWinsInEveryPlace checks the second half of rule 1. Whatever place the older entry has
+// at a Set or Delete, it never comes back, and ristretto forgets it.
 func TestNewerWinsInEveryPlace(t *testing.T) {
 	h := hashOf(7)
 	for _, place := range []string{"front", "queue", "handover", "main"} {
@@ -99,8 +97,8 @@ func TestNewerWinsInEveryPlace(t *testing.T) {
 	}
 }
 
-// actIn brings the entry under h to its place and acts on it there. It returns
-// the entry that must answer from then on.
+// actIn moves the entry under h to its place and acts on it there. It returns the entry that Get
+// must return from then on.
 func actIn(l *ristretto.Tier, place, act string, h uint64) (want any) {
 	do := sync.OnceFunc(func() { want = actOn(l, act, h) })
 	if place == "handover" {
@@ -140,9 +138,8 @@ func actOn(l *ristretto.Tier, act string, h uint64) any {
 	return "new"
 }
 
-// TestForgetsBeforeOffers is rule 2: in one batch, the old node of a hash is
-// forgotten and the new one offered, and ristretto ends with the new one at its
-// own cost.
+// TestForgetsBeforeOffers checks rule 2. One batch forgets the old node of a hash and offers the
+// new one. ristretto ends with the new node at its own cost.
 func TestForgetsBeforeOffers(t *testing.T) {
 	const n = 50
 	l := settled(t, n)
@@ -159,16 +156,16 @@ func TestForgetsBeforeOffers(t *testing.T) {
 	agree(t, l)
 }
 
-// TestVerdictOnTheGone is rule 4: a Set and a Delete come between ristretto's
-// refusals and the drainer's acting on them. Each entry is reported once, with
-// the reason of who came first.
+// TestVerdictOnTheGone checks rule 4. A Set and a Delete come after ristretto's refusals and
+// before the drainer acts on them. Each entry is reported once, with the reason of the first
+// call.
 func TestVerdictOnTheGone(t *testing.T) {
 	const maxBytes = 64 << 10
 	l := open(t, maxBytes)
 	reasons := map[any][]tier.EvictReason{}
 	l.OnEvict(func(e tier.Entry, _ int64, r tier.EvictReason) { reasons[e] = append(reasons[e], r) })
 	const n = 2000
-	var seq atomic.Int64 // entries are distinct
+	var seq atomic.Int64 // makes entries distinct
 	l.AtHandover(func() {
 		for i := range n {
 			if _, ok := l.Get(hashOf(i)); !ok {
@@ -177,7 +174,7 @@ func TestVerdictOnTheGone(t *testing.T) {
 			switch i % 5 {
 			case 0:
 				l.Delete(hashOf(i))
-			case 1: // not when it would wait for the drain this runs in
+			case 1: // a Set must not wait for the drain that runs this
 				if total, _ := l.Charged(); total < maxBytes {
 					l.Set(hashOf(i), fmt.Sprint("new ", seq.Add(1)), 100)
 				}
@@ -201,8 +198,8 @@ func TestVerdictOnTheGone(t *testing.T) {
 	agree(t, l)
 }
 
-// TestHitEntriesComeBack: what ristretto drops returns if it was hit since it
-// left the front, half of a batch at most, and the drop is reported otherwise.
+// TestHitEntriesComeBack: an entry that ristretto drops returns if it was hit since it left the
+// front. At most half of a batch returns; the others are reported.
 func TestHitEntriesComeBack(t *testing.T) {
 	l := open(t, 64<<10)
 	var got []event
@@ -240,8 +237,8 @@ func TestHitEntriesComeBack(t *testing.T) {
 	agree(t, l)
 }
 
-// TestOverwritesLeaveNothingBehind is the leak of rule 5: a hash that is
-// overwritten at every stage leaves ristretto with one node for it.
+// TestOverwritesLeaveNothingBehind checks rule 5 for a leak: after overwrites at every stage,
+// ristretto has one node for the hash.
 func TestOverwritesLeaveNothingBehind(t *testing.T) {
 	l := open(t, 1<<20)
 	var got []event

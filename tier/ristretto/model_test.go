@@ -9,7 +9,7 @@ import (
 	"github.com/twofold-go/twofold/tier/ristretto"
 )
 
-// stored is a distinct entry of one Set.
+// stored is the distinct entry of one Set.
 type stored struct {
 	hash uint64
 	seq  int
@@ -33,10 +33,10 @@ func (l *ledger) of(e *stored) int {
 	return l.left[e]
 }
 
-// TestModel runs random operations from several goroutines, each on hashes of
-// its own against a map of its own, in a tier small enough that all stages are
-// busy. A Get returns the newest entry or, if that was reported, nothing; at
-// the end each entry is either resident or was reported once.
+// TestModel runs random operations from several goroutines. Each uses its own hashes and its own
+// map. The tier is small enough that all stages are busy. A Get returns the newest entry, or
+// nothing if that entry was reported. At the end each entry is either resident or was reported
+// once.
 func TestModel(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -77,13 +77,13 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// play is one goroutine's game.
+// play runs the operations of one goroutine.
 func play(t *testing.T, l *ristretto.Tier, led *ledger, r *rand.Rand, g int, maxCost int64) (all []*stored) {
 	newest := map[uint64]*stored{}
 	for seq := range 8000 {
 		k := r.Uint64N(150)
 		if r.IntN(3) == 0 {
-			k += r.Uint64N(2000) // a long tail, to push
+			k += r.Uint64N(2000) // a long tail, to push others out
 		}
 		h := hashOf(int(k)*16 + g)
 		switch op := r.IntN(10); {
@@ -112,16 +112,16 @@ func play(t *testing.T, l *ristretto.Tier, led *ledger, r *rand.Rand, g int, max
 	return all
 }
 
-// stillMissing waits for the goroutine that took e out to report it: between
-// the two it holds no lock that this one could see.
+// stillMissing waits until the goroutine that removed e reports it. Between the two, that
+// goroutine holds no lock that this one could check.
 func stillMissing(l *ristretto.Tier, led *ledger, e *stored) bool {
-	l.Drain() // whoever evicts reports before it lets go of the drain
+	l.Drain() // an eviction is reported before the drain ends
 	_, ok := l.Get(e.hash)
 	return !ok && led.of(e) == 0
 }
 
-// TestSharedHashes lets goroutines fight over a few hashes: a Get returns an
-// entry of the hash, and the accounts agree afterwards.
+// TestSharedHashes lets goroutines compete for a few hashes. A Get returns an entry of the hash,
+// and the accounts agree afterwards.
 func TestSharedHashes(t *testing.T) {
 	l := open(t, 64<<10)
 	led := &ledger{left: map[*stored]int{}}

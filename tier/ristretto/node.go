@@ -2,14 +2,14 @@ package ristretto
 
 import "github.com/twofold-go/twofold/internal/localnode"
 
-// node is one entry for as long as the tier holds it.
+// node is one entry while the tier holds it.
 type node = localnode.Node
 
 // chargeOf returns what a node takes from the budget.
 func chargeOf(n *node) int64 { return n.Cost + Overhead }
 
-// touch sets the sticky bit. A hot node has it set already, and the check keeps
-// its cache line clean and shared between the cores that read it.
+// touch sets the bit for a hit. It checks first, so the cache line of a hot node stays shared
+// between the cores that read it.
 func touch(n *node) {
 	if n.Seen.Load() == 0 {
 		n.Seen.Store(1)

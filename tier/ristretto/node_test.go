@@ -13,8 +13,8 @@ type carrier struct {
 	name string
 }
 
-// TestNodeInTheEntry keeps entries that bring their own node, also more than
-// once: a node that was in use is not used again.
+// TestNodeInTheEntry stores entries that contain their own node, also more than once. A node that
+// was in use is not used again.
 func TestNodeInTheEntry(t *testing.T) {
 	l := ristretto.New(ristretto.Config{MaxBytes: 1 << 20})
 	defer l.Close()

@@ -6,9 +6,9 @@ import (
 	"github.com/twofold-go/twofold/internal/localnode"
 )
 
-// Get returns the entry last Set under hash and whether there is one. It takes
-// no lock and allocates nothing; its only write is one bit, once between two
-// visits of the hand. It never asks ristretto.
+// Get returns the last entry that was Set under hash, and whether there is one. It takes no lock
+// and allocates nothing. It writes at most one bit, once between two visits of the hand. It never
+// calls ristretto.
 func (t *Tier) Get(hash uint64) (e tier.Entry, ok bool) {
 	n := t.shardOf(hash).table.Load(hash)
 	if n == nil {
@@ -18,13 +18,12 @@ func (t *Tier) Get(hash uint64) (e tier.Entry, ok bool) {
 	return n.Entry, true
 }
 
-// Set makes e visible under hash before it returns. Cost is in bytes; a
-// negative one counts as zero. It reports false, and the older entry is gone
-// all the same, when cost and [Overhead] exceed a fifth of MaxBytes: then e is
-// reported as Rejected and the older entry as Replaced. It also reports false
-// when the tier is closed, and then reports e to nobody.
+// Set makes e visible under hash before it returns. Cost is in bytes; a negative cost counts as
+// zero. Set returns false when cost and [Overhead] exceed a fifth of MaxBytes. Then e is reported
+// as Rejected, and the older entry is removed and reported as Replaced. Set also returns false
+// when the tier is closed, and then reports nothing.
 //
-// One Set in a hundred or so pays for a batch that moves to ristretto.
+// About one Set in a hundred pays for a batch that moves to ristretto.
 func (t *Tier) Set(hash uint64, e tier.Entry, cost int64) bool {
 	n := localnode.Of(hash, e, cost)
 	s := t.shardOf(hash)
@@ -44,7 +43,7 @@ func (t *Tier) Set(hash uint64, e tier.Entry, cost int64) bool {
 	return true
 }
 
-// enter publishes n, whose charge is already reserved.
+// enter publishes n, whose charge is reserved.
 func (t *Tier) enter(s *shard, n *node) bool {
 	s.mu.Lock()
 	if s.closed {
@@ -71,8 +70,8 @@ func (t *Tier) refuse(s *shard, n *node) bool {
 	return false
 }
 
-// Delete removes the entry under hash and reports it as Deleted. It does
-// nothing when there is none or the tier is closed.
+// Delete removes the entry under hash and reports it as Deleted. It does nothing when there is no
+// entry or the tier is closed.
 func (t *Tier) Delete(hash uint64) { t.remove(t.shardOf(hash), hash, tier.Deleted) }
 
 func (t *Tier) remove(s *shard, hash uint64, reason tier.EvictReason) {
@@ -88,8 +87,8 @@ func (t *Tier) remove(s *shard, hash uint64, reason tier.EvictReason) {
 	}
 }
 
-// releaseLocked gives up the place of n, which has left the table. The caller
-// holds the shard's mutex and reports n after it lets go of it.
+// releaseLocked gives up the place of n, which has left the table. The caller holds the shard's
+// mutex, and reports n after it unlocks it.
 func (t *Tier) releaseLocked(s *shard, n *node) {
 	switch n.Place {
 	case inFront:
@@ -97,7 +96,7 @@ func (t *Tier) releaseLocked(s *shard, n *node) {
 		t.front.Add(-chargeOf(n))
 	case inMain:
 		t.queue.forget(n)
-	case spilling, gone: // the drainer has it, or nobody
+	case spilling, gone: // the drainer has it, or no part of the tier
 	}
 	n.Place = gone
 	s.cost -= n.Cost

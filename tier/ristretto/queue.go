@@ -3,13 +3,13 @@ package ristretto
 import "sync"
 
 const (
-	batchEntries = 128 // a Wait of some 5 µs is shared by this many
+	batchEntries = 128 // so many entries share one Wait of about 5 µs
 	maxCounts    = 1024
 )
 
-// queue holds what ristretto is due to hear. The zero value is empty. Writers
-// append under their shard's mutex, so that what concerns one hash is queued in
-// the order in which the table saw it.
+// queue holds what the next drain passes to ristretto. The zero value is empty. Writers append
+// under their shard's mutex, so the entries of one hash are queued in the order of the table's
+// changes.
 type queue struct {
 	mu    sync.Mutex // taken inside a shard's mutex, never around one
 	batch batch
@@ -18,9 +18,9 @@ type queue struct {
 
 // batch is a queue's contents. Its slices are reused.
 type batch struct {
-	forgets []uint64 // a newer entry or a Delete took these from ristretto
-	counts  []uint64 // hits the front saw, for the sketch
-	spills  []*node  // to be offered, oldest first
+	forgets []uint64 // hashes in ristretto that a newer entry or a Delete has removed
+	counts  []uint64 // hits in the front, for the sketch
+	spills  []*node  // to offer, oldest first
 }
 
 func (q *queue) spill(n *node) {
@@ -30,8 +30,7 @@ func (q *queue) spill(n *node) {
 	q.bytes += chargeOf(n)
 }
 
-// forget is counted like a spill, for ristretto keeps the node from the garbage
-// collector until it has heard.
+// forget counts like a spill, because ristretto keeps the node alive until it forgets it.
 func (q *queue) forget(n *node) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -39,7 +38,7 @@ func (q *queue) forget(n *node) {
 	q.bytes += chargeOf(n)
 }
 
-// count is lossy, as the sketch is.
+// count drops hashes beyond maxCounts. The sketch is only an estimate, too.
 func (q *queue) count(hash uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -55,9 +54,9 @@ func (q *queue) due(bytes int64) bool {
 	return len(q.batch.spills)+len(q.batch.forgets) >= batchEntries || q.bytes >= bytes
 }
 
-// swap exchanges the contents with an emptied batch.
+// swap empties b and exchanges the contents with it.
 func (q *queue) swap(b *batch) {
-	clear(b.spills) // they must not keep dead entries alive
+	clear(b.spills) // do not keep dead entries alive
 	b.forgets, b.counts, b.spills = b.forgets[:0], b.counts[:0], b.spills[:0]
 	q.mu.Lock()
 	defer q.mu.Unlock()

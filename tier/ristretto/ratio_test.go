@@ -12,12 +12,12 @@ import (
 	"github.com/twofold-go/twofold/tier/ristretto"
 )
 
-// entryCost makes the tier's capacity in entries come out even.
+// entryCost makes the tier's capacity a round number of entries.
 const entryCost = 1024
 
-// TestHitRatio replays fixed traces through the tier and through ristretto
-// alone. It asserts margins, not numbers: ristretto's sketch is seeded by the
-// clock and, under the race detector, loses a part of what it is told.
+// TestHitRatio replays fixed traces through the tier and through ristretto alone. It asserts
+// margins, not numbers: ristretto seeds its sketch by the clock and, under the race detector,
+// loses some accesses.
 func TestHitRatio(t *testing.T) {
 	if testing.Short() || race.Enabled {
 		t.Skip("replays a million accesses")
@@ -31,12 +31,12 @@ func TestHitRatio(t *testing.T) {
 		for _, tc := range []struct {
 			name  string
 			keys  []uint64
-			wait  bool // compare with a ristretto that is waited for after each Set
+			wait  bool // compare with ristretto with a Wait after each Set
 			floor func(ristretto float64) float64
 		}{
 			{"zipf", zipf, true, func(r float64) float64 { return r - 1 }},
 			{"zipf and scan", scan, true, func(r float64) float64 { return r - 1 }},
-			{"loop", loop, false, func(float64) float64 { return 25 }}, // least recently used has 0
+			{"loop", loop, false, func(float64) float64 { return 25 }}, // LRU has 0
 			{"moving hot set", moving, false, func(r float64) float64 { return r + 20 }},
 		} {
 			t.Run(fmt.Sprintf("%s/%d", tc.name, capacity), func(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Overhead is what every entry is charged beside its own cost, in bytes: its
-// node, its cell in the table and its two places in ristretto's maps. See the
-// package comment for the measurement.
+// Overhead is what each entry is charged in addition to its cost, in bytes: for its node, its
+// cell in the table and its two places in ristretto's maps. The package comment has the
+// measurement.
 const Overhead = 256
 
 const (
@@ -20,21 +20,20 @@ const (
 	minBytes     = 16 << 10
 )
 
-// Config configures a [Tier]. The zero value asks for a tier of 64 MiB.
+// Config configures a [Tier]. The zero value means a tier of 64 MiB.
 type Config struct {
-	// MaxBytes bounds the costs of all entries plus [Overhead] for each, in
-	// bytes. Zero means 64 MiB; less than 16 KiB, or a negative number, is an
-	// error that [Tier.Validate] returns.
+	// MaxBytes bounds the costs of all entries plus [Overhead] for each, in bytes. Zero means
+	// 64 MiB. For less than 16 KiB, or a negative number, [Tier.Validate] returns an error.
 	//
-	// ristretto's queue (256 KiB) and its frequency sketch come on top: a
-	// counter for each 64 bytes of MaxBytes, at least 4,096 and at most 8 Mi,
-	// of about 4 bytes each, hence some 6 % of MaxBytes and never over 32 MiB.
+	// ristretto's queue (256 KiB) and its frequency sketch come on top. The sketch has a counter
+	// of about 4 bytes for each 64 bytes of MaxBytes, at least 4,096 and at most 8 Mi counters.
+	// So it takes about 6 % of MaxBytes, and at most 32 MiB.
 	MaxBytes int64
 }
 
-// Tier is an in-process tier. It implements [tier.Local], [tier.EvictNotifier],
-// [tier.Meter], [tier.Ranger] and [tier.Validator]. Make one with [New]: the zero value is not
-// usable. All methods but OnEvict may be called concurrently, also with Close.
+// Tier is an in-process tier. It implements [tier.Local], [tier.EvictNotifier], [tier.Meter],
+// [tier.Ranger] and [tier.Validator]. Make one with [New]: the zero value is not usable. All
+// methods except OnEvict may be called concurrently, also with Close.
 type Tier struct {
 	// Written by New and OnEvict only.
 	shards     []shard
@@ -44,16 +43,15 @@ type Tier struct {
 	err        error
 	_          [localnode.CacheLine]byte // readers share the lines above; writers dirty those below
 
-	total  atomic.Int64 // charge of all entries, each from just before it is visible until it is gone
+	total  atomic.Int64 // charge of all entries; each counts from just before it is visible until it is gone
 	front  atomic.Int64 // the part of total that is in the front
 	closed atomic.Bool
 	queue  queue
 	main   handover
 }
 
-// New returns an empty tier, and starts ristretto's two goroutines, which
-// [Tier.Close] ends. A configuration that is wrong shows in [Tier.Validate];
-// the tier then holds nothing and refuses every Set.
+// New returns an empty tier, and starts ristretto's two goroutines, which [Tier.Close] ends. With
+// a wrong configuration, the tier holds nothing and refuses every Set; [Tier.Validate] says why.
 func New(c Config) *Tier {
 	if c.MaxBytes == 0 {
 		c.MaxBytes = defaultBytes
@@ -81,8 +79,8 @@ func (t *Tier) start(c Config) error {
 	return t.main.start(t.limits)
 }
 
-// shardsFor gives every shard some 2 MiB: fewer entries than that holds, and a
-// SIEVE list is too short to tell hot from cold.
+// shardsFor gives every shard about 2 MiB. With fewer entries than that holds, a SIEVE list is
+// too short to tell hot entries from cold ones.
 func shardsFor(maxBytes int64) int {
 	n := 1
 	for n < 64 && int64(n)*(2<<20) < maxBytes {
@@ -95,12 +93,11 @@ func (t *Tier) shardOf(hash uint64) *shard {
 	return &t.shards[localnode.Mix(hash)>>t.shardShift]
 }
 
-// OnEvict makes the tier report each entry that leaves it to f, with the cost
-// it was given. It must be called before first use, and at most once. f runs
-// on the goroutine whose call made the entry leave, mostly without a lock but
-// for evictions under the one that serializes them; it must not call the tier.
-// A panic of f reaches that caller and harms nothing: the tier was complete
-// before f was called, and f hears of every other entry that left.
+// OnEvict makes the tier report each entry that leaves it to f, with its cost. Call it before
+// first use, and at most once. f runs on the goroutine whose call made the entry leave, and must
+// not call the tier. It runs without a lock, except for evictions: these run under the lock that
+// serializes them. A panic of f reaches that caller and harms nothing: the tier's work was
+// complete before, and f still gets every other entry that left.
 func (t *Tier) OnEvict(f func(e tier.Entry, cost int64, reason tier.EvictReason)) {
 	t.report = f
 }
@@ -111,9 +108,9 @@ func (t *Tier) tell(n *node, reason tier.EvictReason) {
 	}
 }
 
-// Usage returns the bytes, by the costs given to Set and without [Overhead],
-// and the number of the entries that Get finds. It locks each shard in turn,
-// so the sum is exact when nothing else runs.
+// Usage returns the number of entries that Get finds, and their bytes by the costs given to Set,
+// without [Overhead]. It locks each shard in turn, so the sums are exact only when no other call
+// runs.
 func (t *Tier) Usage() (bytes, entries int64) {
 	for i := range t.shards {
 		b, n := t.shards[i].usage()
@@ -122,8 +119,8 @@ func (t *Tier) Usage() (bytes, entries int64) {
 	return bytes, entries
 }
 
-// Range calls f with each entry until f returns false. It takes no lock. An entry
-// that comes while it runs may be missed; one that stays is shown.
+// Range calls f with each entry until f returns false. It takes no lock. It shows every entry
+// that stays in the tier, and may miss one that enters meanwhile.
 func (t *Tier) Range(f func(e tier.Entry) bool) {
 	for i := range t.shards {
 		for n := range t.shards[i].table.All() {
@@ -134,12 +131,11 @@ func (t *Tier) Range(f func(e tier.Entry) bool) {
 	}
 }
 
-// Validate returns what is wrong with the configuration, or nil.
+// Validate returns the fault of the configuration, or nil.
 func (t *Tier) Validate() error { return t.err }
 
-// Close forgets every entry, reports none of them and ends ristretto's
-// goroutines before it returns. Get misses from then on and Set is refused.
-// Close may be repeated and returns nil.
+// Close removes every entry, reports none of them, and ends ristretto's goroutines before it
+// returns. After Close, Get misses and Set is refused. Close may be repeated and returns nil.
 func (t *Tier) Close() error {
 	if !t.closed.CompareAndSwap(false, true) {
 		return nil

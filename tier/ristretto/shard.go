@@ -6,7 +6,7 @@ import (
 	"github.com/twofold-go/twofold/internal/localnode"
 )
 
-// shard owns the hashes whose mixed top bits are its index.
+// shard owns the hashes whose mixed top bits are the shard's index.
 type shard struct {
 	table localnode.Table // begins with the readers' cache line
 
@@ -17,8 +17,8 @@ type shard struct {
 	_      [localnode.CacheLine]byte // keeps the next shard's readers away from this one's writers
 }
 
-// enter puts n into the table and the front, and returns the node whose hash it
-// takes over. The caller holds mu.
+// enter puts n into the table and the front, and returns the older node of the same hash. The
+// caller holds mu.
 func (s *shard) enter(n *node) (old *node) {
 	old = s.table.Put(n)
 	s.cost += n.Cost
@@ -33,8 +33,8 @@ func (s *shard) usage() (bytes, entries int64) {
 	return s.cost, int64(s.table.Len())
 }
 
-// close forgets everything and refuses what comes. Nodes become gone, so that
-// a drain under way finds nothing to do.
+// close removes everything and refuses new entries. Nodes become gone, so a running drain finds
+// nothing to do.
 func (s *shard) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

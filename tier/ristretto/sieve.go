@@ -1,10 +1,9 @@
 package ristretto
 
-// sieve is the eviction order of one shard's part of the front: SIEVE (Zhang
-// et al., NSDI'24). New nodes enter at the head; a hand walks from the tail
-// toward the head, clears the bit of each node that was hit since it last came
-// by and takes the first that was not. Hits move nothing, so they need no
-// lock. The zero value is empty. The shard's mutex protects it.
+// sieve is the eviction order of one shard's part of the front: SIEVE (Zhang et al., NSDI'24).
+// New nodes enter at the head. A hand walks from the tail toward the head. It clears the bit of
+// each node that was hit since its last visit, and takes the first node without the bit. Hits
+// move nothing, so they need no lock. The zero value is empty. The shard's mutex protects it.
 type sieve struct {
 	head, tail *node // newest, oldest
 	hand       *node // where the next search begins; nil: at the tail
@@ -12,20 +11,19 @@ type sieve struct {
 	pushed     uint32 // nodes that ever entered
 }
 
-// graceful is how many of the newest nodes the hand passes over, fewer in a
-// short list, but always one where there is another to take. SIEVE alone may take the node that has just entered, when
-// the hand stands at the head and everything older was hit; then a Set would
-// not be seen by the Get behind it.
+// graceful is how many of the newest nodes the hand skips. In a short list it skips fewer, but
+// always at least one if there is another node to take. SIEVE alone may take the node that has
+// just entered, when the hand is at the head and every older node was hit. Then the Get after a
+// Set would miss.
 const graceful = 8
 
-// young reports whether n is too new to be taken. So is everything newer.
+// young reports whether n is too new to be taken. Then every newer node is too new as well.
 func (s *sieve) young(n *node) bool {
 	return s.pushed-n.Entered < uint32(min(graceful, (s.len+2)/4))
 }
 
-// maxSteps bounds the work of one eviction under the shard's mutex. A victim
-// is offered to ristretto, not dropped, so taking one that was hit costs
-// little.
+// maxSteps bounds the work of one eviction under the shard's mutex. A victim is offered to
+// ristretto and not dropped, so taking one that was hit costs little.
 const maxSteps = 128
 
 func (s *sieve) push(n *node) {
@@ -59,9 +57,9 @@ func (s *sieve) unlink(n *node) {
 	s.len--
 }
 
-// evict unlinks and returns the node the hand chooses. The list must not be
-// empty. cleared hears each hash whose bit was cleared: the hits that a front
-// keeps from ristretto's sketch reach it so, once in a round of the hand.
+// evict unlinks and returns the node that the hand chooses. The list must not be empty. It calls
+// cleared with each hash whose bit it clears. So ristretto's sketch gets the hits in the front,
+// once for each round of the hand.
 func (s *sieve) evict(cleared func(hash uint64)) *node {
 	n := s.hand
 	if n == nil {

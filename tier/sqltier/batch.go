@@ -17,7 +17,7 @@ const (
 	slots = 32  // keys in one SELECT of SQLite
 )
 
-// GetMany reads many keys by one SELECT for 256 of them on PostgreSQL, for 32 on SQLite.
+// GetMany reads many keys: one SELECT reads 256 of them on PostgreSQL, and 32 on SQLite.
 func (t *Tier) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
 	frames := make([][]byte, len(keys))
 	if err := t.ready(ctx); err != nil || len(keys) == 0 {
@@ -59,7 +59,7 @@ func (t *Tier) getMany(ctx context.Context, keys []string, args []any, frames []
 	given := make(map[string]bool, len(keys))
 	for i, key := range keys {
 		frames[i] = found[key]
-		if given[key] { // each answer is its owner's
+		if given[key] { // each caller owns its answer
 			frames[i] = bytes.Clone(frames[i])
 		}
 		given[key] = true
@@ -76,7 +76,8 @@ func keyArgs(keys []string) []any {
 	return p.keys()
 }
 
-// slotArgs puts keys in the slots of SQLite's statement. The others are NULL, as no key is.
+// slotArgs puts keys into the slots of SQLite's statement. The other slots are NULL, which
+// matches no key.
 func slotArgs(keys []string) []any {
 	args := make([]any, slots, slots+1)
 	for i, key := range keys {
@@ -85,8 +86,8 @@ func slotArgs(keys []string) []any {
 	return args
 }
 
-// ClaimMany claims keys[i] by claims[i]. On PostgreSQL one statement makes the claims of
-// empty keys, and the others follow one by one; on SQLite all are one transaction.
+// ClaimMany claims keys[i] by claims[i]. On PostgreSQL one statement claims the empty keys, and
+// the other claims follow one by one. On SQLite all claims are one transaction.
 func (t *Tier) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
 	const op = "claim many"
 	out := make([]tier.Claimed, len(keys))
@@ -98,7 +99,7 @@ func (t *Tier) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim
 		pack: func(i int, p *pack) bool {
 			c := &claims[i]
 			if c.Refresh || c.Seen == c.Nonce {
-				return false // they depend on a frame, or are refused
+				return false // such a claim depends on a frame, or is refused
 			}
 			p.add(keys[i], c.Nonce, tier.LeaseCell(c.Nonce), millis(c.Lease))
 			return true
@@ -111,8 +112,8 @@ func (t *Tier) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim
 	return out, fail(op, err)
 }
 
-// FillMany fills keys[i] with fills[i]: by one statement on PostgreSQL, after which the
-// releases follow one by one, and in one transaction on SQLite. See [Tier.Fill].
+// FillMany fills keys[i] with fills[i]. On PostgreSQL one statement fills, and the releases
+// follow one by one. On SQLite all fills are one transaction. See [Tier.Fill].
 func (t *Tier) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([]bool, error) {
 	const op = "fill many"
 	out := make([]bool, len(keys))
@@ -140,11 +141,11 @@ func (t *Tier) FillMany(ctx context.Context, keys []string, fills []tier.Fill) (
 	return out, fail(op, err)
 }
 
-// batch is a request for each of many keys.
+// batch describes the requests for many keys, one for each.
 type batch[T any] struct {
 	which  int                          // the statement for many keys
-	pack   func(i int, p *pack) bool    // adds a request, unless it has to go alone
-	packed func(changed bool) (T, bool) // the answer to a packed one; false: ask alone
+	pack   func(i int, p *pack) bool    // adds a request, unless it must go alone
+	packed func(changed bool) (T, bool) // the answer to a packed request; false: make it alone
 	alone  func(context.Context, *sql.Tx, int) (T, error)
 }
 
@@ -174,10 +175,8 @@ func many[T any](ctx context.Context, t *Tier, keys []string, out []T, b batch[T
 	return errors.Join(errs...)
 }
 
-// pipeline sends what can be packed, and returns the places of the requests to be made alone, in
-// order. A key's second request is one of them.
-// pipeline sends the requests that can be packed. It returns the places of those to be
-// made alone, in order: a key's second request is one of them.
+// pipeline sends the requests that can be packed. It returns the indexes of the requests that
+// must be made alone, in order. A second request for the same key is one of them.
 func pipeline[T any](ctx context.Context, t *Tier, keys []string, out []T, b batch[T]) (alone []int, err error) {
 	order := make([]int, len(keys))
 	for i := range order {

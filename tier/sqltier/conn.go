@@ -13,7 +13,7 @@ type runner interface {
 	QueryContext(ctx context.Context, args ...any) (*sql.Rows, error)
 }
 
-// plain is a text for a driver that keeps its own prepared statements.
+// plain is the text of a statement, for a driver that keeps its own prepared statements.
 type plain struct {
 	db   *sql.DB
 	text string
@@ -32,9 +32,9 @@ func (p plain) QueryContext(ctx context.Context, args ...any) (*sql.Rows, error)
 }
 
 // runner returns a statement, of tx if that is not nil. Parsing is most of a short SQLite
-// statement, so all are prepared there when the first one runs, outside any transaction:
-// that may have the pool's only connection. PostgreSQL's texts are left to the driver,
-// which knows whether a pooler stands between that forbids prepared statements.
+// statement, so the first call prepares all statements for SQLite. It does so outside any
+// transaction, because a transaction may have the pool's only connection. On PostgreSQL it leaves
+// that to the driver, which knows whether a pooler forbids prepared statements.
 func (t *Tier) runner(ctx context.Context, tx *sql.Tx, which int) (runner, error) {
 	if t.cfg.Dialect == Postgres {
 		return plain{t.poolOf(which), t.sql[which].text}, nil
@@ -52,7 +52,7 @@ func (t *Tier) runner(ctx context.Context, tx *sql.Tx, which int) (runner, error
 	return all[which], nil
 }
 
-// prepare prepares the statements that SQLite has. They are closed with the connections.
+// prepare prepares the statements of SQLite. They are closed with their connections.
 func (t *Tier) prepare(ctx context.Context) (*[statementCount]*sql.Stmt, error) {
 	t.preparing.Lock()
 	defer t.preparing.Unlock()
@@ -96,7 +96,7 @@ func (t *Tier) exec(ctx context.Context, tx *sql.Tx, which int, args ...any) (in
 	return res.RowsAffected()
 }
 
-// timed puts the time before the arguments of a statement that wants it.
+// timed puts the time before the arguments of a statement that needs it.
 func (t *Tier) timed(which int, args []any) []any {
 	if t.sql[which].clock {
 		args = slices.Insert(args, 0, any(t.cfg.Now().UnixMilli()))

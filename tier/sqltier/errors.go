@@ -7,17 +7,17 @@ import (
 )
 
 var (
-	// ErrConfig is wrapped by what [Tier.Validate] says about a [Config].
+	// ErrConfig is wrapped by the errors of [Tier.Validate].
 	ErrConfig = errors.New("sqltier: bad configuration")
 
-	// ErrSchema means that the database has no table of cells, or another one. It
-	// names the migration to run.
+	// ErrSchema means that the table of cells is missing or different. Its text names the
+	// migration to run.
 	ErrSchema = errors.New("sqltier: table is missing or different: apply the migration 0002_twofold_cells of sqltier.Migrations, or call Tier.Install")
 
 	errLengths = errors.New("batch of unequal lengths")
 )
 
-// fail names the operation, and the error of a missing table.
+// fail names the operation, and adds ErrSchema when the table is missing.
 func fail(op string, err error) error {
 	switch {
 	case err == nil:
@@ -28,7 +28,7 @@ func fail(op string, err error) error {
 	return fmt.Errorf("sqltier: %s: %w", op, err)
 }
 
-// schemaFault tells a missing table, column or schema from other errors.
+// schemaFault reports whether err is about a missing table, column or schema.
 func schemaFault(err error) bool {
 	if e, ok := errors.AsType[interface {
 		error
@@ -40,6 +40,6 @@ func schemaFault(err error) bool {
 		}
 		return false
 	}
-	text := err.Error() // SQLite has no code of its own for them
+	text := err.Error() // SQLite has no code for them
 	return strings.Contains(text, "no such table") || strings.Contains(text, "no such column") || strings.Contains(text, "has no column named")
 }

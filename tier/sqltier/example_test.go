@@ -9,8 +9,8 @@ import (
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
 
-// A command-line tool that keeps its cache in a file: its second start is warm. The
-// driver is that of modernc.org/sqlite.
+// A command-line tool that keeps its cache in a file, so its second start is warm. The driver is
+// modernc.org/sqlite.
 func Example() { //nolint:testableexamples // it needs a driver
 	db, err := sql.Open("sqlite", "file:cache.db?_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=busy_timeout(1000)")
 	if err != nil {

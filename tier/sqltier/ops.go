@@ -9,8 +9,8 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Get returns the frame under key in a slice of the caller's own, nil when there is
-// none. It is one SELECT and takes no lock.
+// Get returns the frame under key, nil for none. The caller owns the slice. It is one SELECT and
+// takes no lock.
 func (t *Tier) Get(ctx context.Context, key string) (frame []byte, err error) {
 	if err := t.ready(ctx); err != nil {
 		return nil, fail("get", err)
@@ -26,9 +26,8 @@ func (t *Tier) Get(ctx context.Context, key string) (frame []byte, err error) {
 	return frame, fail("get", err)
 }
 
-// Claim asks for the right to load key; see [tier.Remote]. Over an empty key it is one
-// statement, otherwise at least three. A Claim with a zero Nonce is refused with
-// [tier.ErrNonce].
+// Claim requests the right to load key; see [tier.Remote]. For an empty key it is one statement,
+// otherwise at least three. A zero Nonce returns [tier.ErrNonce].
 func (t *Tier) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
 	if err := t.ready(ctx); err != nil {
 		return tier.Claimed{}, fail("claim", err)
@@ -37,8 +36,8 @@ func (t *Tier) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claime
 	return got, fail("claim", err)
 }
 
-// claim begins with the guess that nothing stands there, which most claims find. The
-// others depend on a frame, which is read first.
+// claim first assumes that the key is empty, as it is for most claims. Other claims depend on the
+// frame, so they read it first.
 func (t *Tier) claim(ctx context.Context, tx *sql.Tx, key string, c tier.Claim) (got tier.Claimed, err error) {
 	guess := !c.Refresh && c.Seen != c.Nonce
 	err = t.change(ctx, tx, key, nil, guess, func(frame []byte, now time.Time) (ch tier.Change, err error) {
@@ -52,12 +51,11 @@ func (t *Tier) claim(ctx context.Context, tx *sql.Tx, key string, c tier.Claim) 
 }
 
 // Fill stores or releases by compare-and-set on the nonce; see [tier.Remote]. It is one
-// statement; to release a refresh claim takes three. A zero Nonce is refused with
-// [tier.ErrNonce].
+// statement; the release of a refresh claim takes three. A zero Nonce returns [tier.ErrNonce].
 //
-// A Cell over [Config.MaxCell] ends its claim and leaves nothing under the key. Fill
-// reports true then, if the claim stood, and [Tier.Stats] counts it: it is as if the
-// cell had been evicted at once.
+// A Cell over [Config.MaxCell] ends its claim and leaves nothing under the key, as if the cell
+// were evicted at once. Then Fill reports whether the claim was still there, and [Tier.Stats]
+// counts the cell.
 //
 // Some fills start a sweep; see [Tier.Sweep].
 func (t *Tier) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) {
@@ -72,8 +70,8 @@ func (t *Tier) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) 
 	return ok, nil
 }
 
-// fill makes the change that tier.Fill.Over decides on. With a frame that needs no more
-// than the nonce that stands there, so the database compares.
+// fill makes the change of tier.Fill.Over. With a Cell, that change depends only on the current
+// nonce, so the database compares it.
 func (t *Tier) fill(ctx context.Context, tx *sql.Tx, key string, f tier.Fill) (ok bool, err error) {
 	switch {
 	case f.Nonce.IsZero():
@@ -93,9 +91,9 @@ func (t *Tier) fill(ctx context.Context, tx *sql.Tx, key string, f tier.Fill) (o
 	return n > 0, err
 }
 
-// change asks what becomes of the frame under key and makes that change. When another
-// caller has changed the frame in between, it reads the frame and asks again. It begins
-// with a guess of the frame, if there is one.
+// change asks decide for the change to the frame under key, and makes it. When another caller has
+// changed the frame meanwhile, it reads the frame and asks again. With guess, it first assumes
+// the given frame.
 func (t *Tier) change(ctx context.Context, tx *sql.Tx, key string, frame []byte, guess bool, decide func(frame []byte, now time.Time) (tier.Change, error)) error {
 	var now time.Time
 	for {
@@ -116,7 +114,7 @@ func (t *Tier) change(ctx context.Context, tx *sql.Tx, key string, frame []byte,
 	}
 }
 
-// read returns the frame under key, nil for none, and the tier's clock.
+// read returns the frame under key, nil for none, and the time of the tier's clock.
 func (t *Tier) read(ctx context.Context, tx *sql.Tx, key string) (frame []byte, now time.Time, err error) {
 	st, err := t.runner(ctx, tx, read)
 	if err != nil {
@@ -125,15 +123,15 @@ func (t *Tier) read(ctx context.Context, tx *sql.Tx, key string) (frame []byte, 
 	var ms int64
 	err = st.QueryRowContext(ctx, t.timed(read, []any{[]byte(key)})...).Scan(&frame, &ms)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, now, nil // Over needs no time for nothing
+		return nil, now, nil // without a frame, Over needs no time
 	}
 	if frame == nil {
-		frame = []byte{} // drivers tell an empty cell as nil, which here says that there is no row
+		frame = []byte{} // drivers return nil for an empty cell, but here nil means no row
 	}
 	return frame, time.UnixMilli(ms), err
 }
 
-// swap makes a change if frame still stands under key, and reports whether it did.
+// swap makes a change if frame is still under key, and reports whether it made the change.
 func (t *Tier) swap(ctx context.Context, tx *sql.Tx, key string, frame []byte, ch tier.Change) (done bool, err error) {
 	var n int64
 	switch k := []byte(key); ch.Act {
@@ -153,8 +151,7 @@ func (t *Tier) swap(ctx context.Context, tx *sql.Tx, key string, frame []byte, c
 	return n > 0, err
 }
 
-// Unlink removes the rows of keys, in one statement on PostgreSQL and in one transaction
-// on SQLite.
+// Unlink removes the rows of keys, in one statement on PostgreSQL and in one transaction on SQLite.
 func (t *Tier) Unlink(ctx context.Context, keys ...string) error {
 	if err := t.ready(ctx); err != nil || len(keys) == 0 {
 		return fail("unlink", err)

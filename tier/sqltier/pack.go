@@ -6,17 +6,17 @@ import (
 	"strconv"
 )
 
-// pack is the arguments of a statement for many keys. All keys, nonces and cells are in
-// one []byte, and lists in PostgreSQL's spelling say where, counted from 1. Any driver
-// can send these, and the text of the statement is always the same.
+// pack holds the arguments of a statement for many keys. One []byte has all keys, nonces and
+// cells. Lists in PostgreSQL's array format say where each begins, counted from 1. Any driver can
+// send these arguments, and the text of the statement is always the same.
 type pack struct {
 	blob             []byte
 	at, size         list // of the keys
-	cellAt, cellSize list // of the cells; the nonce stands before its cell
+	cellAt, cellSize list // of the cells; each nonce is before its cell
 	ttl              list // of the cells, in ms
 }
 
-// addKey adds a key of its own.
+// addKey adds a key without a cell.
 func (p *pack) addKey(key string) {
 	p.at.add(int64(len(p.blob) + 1))
 	p.size.add(int64(len(key)))
@@ -33,15 +33,15 @@ func (p *pack) add(key string, n [8]byte, cell []byte, ttl int64) {
 	p.blob = append(p.blob, cell...)
 }
 
-// keys returns the arguments that {keys} stands for.
+// keys returns the arguments for {keys}.
 func (p *pack) keys() []any { return []any{p.blob, p.at.text(), p.size.text()} }
 
-// cells returns the arguments that {cells} stands for.
+// cells returns the arguments for {cells}.
 func (p *pack) cells() []any {
 	return append(p.keys(), p.cellAt.text(), p.cellSize.text(), p.ttl.text())
 }
 
-// list is an array of integers as PostgreSQL reads it, without its last brace.
+// list is an array of integers in PostgreSQL's format, without its last brace.
 type list []byte
 
 func (l *list) add(n int64) {
@@ -92,10 +92,10 @@ func (t *Tier) remove(ctx context.Context, keys []string) error {
 	})
 }
 
-// inTx runs do in a transaction of SQLite, which takes the write lock before do reads:
-// one that reads first could find its snapshot too old to write.
+// inTx runs do in a transaction of SQLite. The transaction takes the write lock before do reads.
+// Otherwise its snapshot could be too old to write.
 func (t *Tier) inTx(ctx context.Context, do func(tx *sql.Tx) error) error {
-	if _, err := t.runner(ctx, nil, unlink); err != nil { // prepared before the connection is taken
+	if _, err := t.runner(ctx, nil, unlink); err != nil { // prepare before the transaction takes the connection
 		return err
 	}
 	tx, err := t.db.BeginTx(ctx, nil)

@@ -11,11 +11,10 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// Migrations returns the migrations of a dialect: in folder goose with the names and
-// annotations of goose, in folder migrate with the names of golang-migrate. Both make
-// the same table, and have the way back. Their number is behind that of
-// sqllog.Migrations, so that both fit in one folder. For an unknown dialect it returns
-// nil.
+// Migrations returns the migrations of a dialect: for goose in folder goose, and for
+// golang-migrate in folder migrate. Both create the same table, and can remove it. Their number
+// follows that of sqllog.Migrations, so both fit into one folder. For an unknown dialect it
+// returns nil.
 func Migrations(d Dialect) fs.FS {
 	if d != SQLite && d != Postgres {
 		return nil
@@ -27,8 +26,8 @@ func Migrations(d Dialect) fs.FS {
 	return sub
 }
 
-// Schema returns the statements that create the table of a dialect under its default
-// name, each ended by a semicolon and a line break. For an unknown dialect it returns "".
+// Schema returns the statements that create the table of a dialect under its default name. Each
+// ends with a semicolon and a newline. For an unknown dialect it returns "".
 func Schema(d Dialect) string {
 	text, err := migrations.ReadFile("migrations/" + d.String() + "/migrate/0002_twofold_cells.up.sql")
 	if err != nil {
@@ -37,18 +36,18 @@ func Schema(d Dialect) string {
 	return string(text)
 }
 
-// Install creates the table if it is not there, under the name of the Config. It is for
-// tests and for programs without migrations. Several processes may call it at once.
+// Install creates the table if it is missing, under the name of the Config. It is for tests and
+// for programs without migrations. Several processes may call it at once.
 func (t *Tier) Install(ctx context.Context) (err error) {
 	if err := t.ready(ctx); err != nil {
 		return fail("install", err)
 	}
-	for range 10 { // of two that create one table or index PostgreSQL fails one
+	for range 10 { // when two processes create the same table or index, PostgreSQL fails one
 		if err = t.install(ctx); err == nil || ctx.Err() != nil {
 			break
 		}
 		select {
-		case <-time.After(20 * time.Millisecond): // until the other one is through
+		case <-time.After(20 * time.Millisecond): // let the other process finish
 		case <-ctx.Done():
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Dialect is the kind of database. The zero Dialect is none, and refused.
+// Dialect is the kind of database. The zero Dialect is invalid.
 type Dialect uint8
 
 // The dialects.
@@ -36,7 +36,7 @@ func (d Dialect) String() string {
 	return "none"
 }
 
-// What a [Config] that says nothing means.
+// The defaults of a [Config].
 const (
 	DefaultTable    = "twofold_cells"
 	DefaultMaxBytes = 256 << 20
@@ -49,34 +49,33 @@ const (
 type Config struct {
 	Dialect Dialect
 
-	// Readers is a second pool, for what only reads. It is of use with SQLite, where one
+	// Readers is a second pool, for statements that only read. Use it with SQLite, where one
 	// pool of one connection should do all writes. Nil: the pool given to New.
 	Readers *sql.DB
 
-	// Table holds the cells: a name of letters, digits and underscores, on PostgreSQL
-	// with a schema and a dot before it where needed. Empty: DefaultTable. Caches that
-	// share a database and not their values need different ones.
+	// Table is the table of the cells: a name of letters, digits and underscores, on
+	// PostgreSQL with a schema and a dot before it if needed. Empty: DefaultTable. Caches that
+	// share a database but not their values need different tables.
 	Table string
 
-	// MaxCell is the largest frame in bytes that is stored. The value of a larger one
-	// stays in the process that loaded it. Zero: 1 MB in SQLite, 64 KB in PostgreSQL.
+	// MaxCell is the largest frame in bytes that is stored. A larger value stays in the process
+	// that loaded it. Zero: 1 MB in SQLite, 64 KB in PostgreSQL.
 	MaxCell int
 
-	// MaxBytes bounds the bytes of all keys and frames together. When there are more,
-	// the values that expire first are removed. The database's own overhead comes on
-	// top, and the bound is passed by a few percent for a while. Zero:
-	// DefaultMaxBytes.
+	// MaxBytes bounds the bytes of all keys and frames together. Beyond it, the values that
+	// expire first are removed. The database's own overhead comes on top. The table may exceed
+	// the bound by a few percent for a while. Zero: DefaultMaxBytes.
 	MaxBytes int64
 
-	// Now is the clock of SQLite, for tests. Nil: time.Now. PostgreSQL has its own.
+	// Now is the clock for SQLite, for tests. Nil: time.Now. PostgreSQL has its own clock.
 	Now func() time.Time
 }
 
-// Tier is a [tier.Remote] in a SQL database. The zero Tier fails every call. All
-// methods may be called concurrently.
+// Tier is a [tier.Remote] in a SQL database. The zero Tier fails every call. All methods may be
+// called concurrently.
 //
-// The errors of its methods say which operation failed and wrap what the database or
-// ctx said. They never hold a key or a payload.
+// The errors of its methods name the operation, and wrap the error of the database or of ctx.
+// They never contain a key or a payload.
 type Tier struct {
 	db, readers *sql.DB
 	cfg         Config
@@ -97,9 +96,9 @@ var (
 	_ tier.Named     = (*Tier)(nil)
 )
 
-// New returns a tier that keeps its cells in db. It does not talk to the database. The
-// pools stay the caller's: the tier neither changes nor closes them. What is wrong with
-// the configuration is reported by [Tier.Validate] and by every call.
+// New returns a tier that keeps its cells in db. It sends nothing to the database. The caller
+// keeps the pools: the tier neither changes nor closes them. [Tier.Validate] and every call
+// report what is wrong with the configuration.
 func New(db *sql.DB, cfg Config) *Tier {
 	t := &Tier{db: db, readers: cmp.Or(cfg.Readers, db), cfg: cfg, err: cfg.check(db)}
 	t.cfg.Table = cmp.Or(cfg.Table, DefaultTable)
@@ -114,7 +113,7 @@ func New(db *sql.DB, cfg Config) *Tier {
 		t.cfg.Now = time.Now
 	}
 	t.sql = newStatements(cfg.Dialect, t.cfg.Table)
-	t.sweeper.left.Store(1 + rand.N(int64(sweepLeast))) // so short-lived processes sweep their share
+	t.sweeper.left.Store(1 + rand.N(int64(sweepLeast))) // random, so that short-lived processes sweep, too
 	return t
 }
 
@@ -130,18 +129,18 @@ func (c *Config) check(db *sql.DB) error {
 	}
 	refuse(db == nil, "New was given no database; pass the *sql.DB that writes")
 	refuse(c.Dialect != SQLite && c.Dialect != Postgres, "Dialect is %d; set SQLite or Postgres", c.Dialect)
-	refuse(c.Table != "" && !tableName.MatchString(c.Table), // it becomes part of statements
-		"Table has %d bytes and is not a name; use letters, digits and underscores, and one dot behind a schema", len(c.Table))
-	refuse(c.Dialect == SQLite && strings.Contains(c.Table, "."), "Table names a schema; SQLite needs the table's name alone")
+	refuse(c.Table != "" && !tableName.MatchString(c.Table), // the name becomes part of statements
+		"Table has %d bytes and is not a name; use letters, digits and underscores, and one dot after a schema", len(c.Table))
+	refuse(c.Dialect == SQLite && strings.Contains(c.Table, "."), "Table names a schema; SQLite needs only the table's name")
 	refuse(c.MaxCell < 0, "MaxCell is %d; set a number of bytes, or 0 for the default", c.MaxCell)
 	refuse(c.MaxBytes < 0, "MaxBytes is %d; set a number of bytes, or 0 for the default", c.MaxBytes)
 	refuse(c.Now != nil && c.Dialect == Postgres, "Now is set; PostgreSQL uses its own clock, so leave it nil")
 	return errors.Join(errs...)
 }
 
-// Validate returns everything that is wrong with the configuration, joined, or nil. It
-// also looks for the table, for a second at most: a missing one is [ErrSchema]. A
-// database that does not answer is no reason to refuse.
+// Validate returns everything that is wrong with the configuration, joined, or nil. It also
+// checks the table, for a second at most: a missing table is [ErrSchema]. When the database does
+// not answer, Validate does not report that.
 func (t *Tier) Validate() error {
 	if err := t.refused(); err != nil {
 		return err
@@ -154,7 +153,7 @@ func (t *Tier) Validate() error {
 	return nil
 }
 
-// Name implements [tier.Named]: the dialect and the table.
+// Name implements [tier.Named]. It returns the dialect and the table.
 func (t *Tier) Name() string { return t.cfg.Dialect.String() + " " + t.cfg.Table }
 
 // Ping reports whether the database answers and has the table.
@@ -175,11 +174,11 @@ type Stats struct {
 	TooLarge    int64 // frames over MaxCell, which were not stored
 	Expired     int64 // rows removed because they had expired
 	Evicted     int64 // rows removed because of MaxBytes
-	SweepErrors int64 // sweeps that failed, which nothing rests on
-	Rows, Bytes int64 // in the table when this process last looked
+	SweepErrors int64 // sweeps that failed; no guarantee depends on them
+	Rows, Bytes int64 // in the table when this process last measured it
 }
 
-// Stats may be called at any time, and returns at once.
+// Stats returns the counters at once. It may be called at any time.
 func (t *Tier) Stats() Stats {
 	s := &t.sweeper
 	return Stats{
@@ -191,7 +190,7 @@ func (t *Tier) Stats() Stats {
 // refused returns why no call can succeed.
 func (t *Tier) refused() error {
 	if t.err == nil && t.db == nil {
-		return fmt.Errorf("%w: a zero Tier; make one by New", ErrConfig)
+		return fmt.Errorf("%w: a zero Tier; make one with New", ErrConfig)
 	}
 	return t.err
 }

@@ -2,7 +2,7 @@ package sqltier
 
 import "strings"
 
-// The statements by their places in a Tier.
+// The statements, as indexes of Tier.sql.
 const (
 	get = iota
 	read
@@ -19,26 +19,26 @@ const (
 	ping
 	getMany
 
-	claimMany // from here on PostgreSQL's alone
+	claimMany // from here on only for PostgreSQL
 	fillMany
 	unlinkMany
 	statementCount
 )
 
-// Each change is one statement, which compares and swaps. So none needs a transaction
-// around it, and on PostgreSQL none takes a second round trip.
+// Each change is one statement that compares and swaps. So none needs a transaction, and on
+// PostgreSQL none takes a second round trip.
 //
-// $1 is the key. {now} is the tier's clock in unix ms. The places in texts of many keys
+// $1 is the key. {now} is the tier's clock in unix ms. For many keys, [pack] gives the positions.
 // come from [pack].
 var texts = [statementCount]string{
 	get:  `SELECT cell FROM {t} WHERE key = $1 AND until > {now}`,
 	read: `SELECT cell, {now} FROM {t} WHERE key = $1 AND until > {now}`,
 
-	// lay puts a frame where none stands.
+	// lay stores a frame under an empty key.
 	lay: `INSERT INTO {t} AS c (key, cell, until) VALUES ($1, $2, {now} + $3)
 		ON CONFLICT (key) DO UPDATE SET cell = excluded.cell, until = excluded.until WHERE c.until <= {now}`,
 
-	// put, patch and drop are a tier.Change of the frame that stands there.
+	// put, patch and drop make a tier.Change to the current frame.
 	put:   `UPDATE {t} SET cell = $2, until = {now} + $3 WHERE key = $1 AND cell = $4 AND until > {now}`,
 	patch: `UPDATE {t} SET cell = $2 WHERE key = $1 AND cell = $3 AND until > {now}`,
 	drop:  `DELETE FROM {t} WHERE key = $1 AND cell = $2 AND until > {now}`,
@@ -51,9 +51,9 @@ var texts = [statementCount]string{
 
 	expire: `DELETE FROM {t} WHERE key IN (SELECT key FROM {t} WHERE until <= {begun} ORDER BY until LIMIT $1 {skip})`,
 	// Leases and holds are short frames. They stay.
-	// It measures for itself, in the one snapshot in which it picks the rows, and only then
-	// locks them: what another process removes meanwhile is not replaced by more rows. So
-	// many go as hold the excess at the average size, $1 at most.
+	// The statement measures the table in the same snapshot in which it picks the rows, and
+	// locks them afterwards. So rows that another process removes meanwhile are not replaced
+	// by more rows. It removes as many rows as the excess needs at the average size, at most $1.
 	evict: `DELETE FROM {t} WHERE key IN (SELECT key FROM {t} WHERE key IN (SELECT key FROM {t} WHERE length(cell) > 9 ORDER BY until LIMIT
 		(SELECT CASE WHEN m.bytes > CAST($2 AS bigint)
 			THEN {least}(CAST($1 AS bigint), 1 + m.cells * (m.bytes - CAST($2 AS bigint)) / m.bytes) ELSE 0 END
@@ -63,8 +63,7 @@ var texts = [statementCount]string{
 
 	getMany: `SELECT c.key, c.cell FROM {found}`,
 
-	// Rows are locked in the order of their keys, so that two batches cannot wait for
-	// each other.
+	// Rows are locked in the order of their keys, so two batches cannot wait for each other.
 	claimMany: `INSERT INTO {t} AS c (key, cell, until)
 		SELECT substr($1::bytea, k.at, k.len), substr($1::bytea, k.cat, k.clen), {now} + k.ttl FROM {cells} ORDER BY k.n
 		ON CONFLICT (key) DO UPDATE SET cell = excluded.cell, until = excluded.until WHERE c.until <= {now} RETURNING key`,
@@ -77,14 +76,15 @@ var texts = [statementCount]string{
 		ORDER BY c.key FOR UPDATE OF c)`,
 }
 
-// What PostgreSQL puts for the names in braces. Each replaces what the one before put.
+// The texts that PostgreSQL gets for the names in braces. Each replacer also applies to the
+// results of the one before.
 var postgresNames = []*strings.Replacer{
-	// A look into the index for each key, whatever the planner knows of the table.
+	// One index look-up for each key, whatever the planner knows of the table.
 	strings.NewReplacer("{found}", `{keys} CROSS JOIN LATERAL
 		(SELECT key, cell FROM {t} WHERE key = substr($1::bytea, k.at, k.len) AND until > {now} LIMIT 1) AS c`),
 	strings.NewReplacer(
 		"{now}", `(date_part('epoch', clock_timestamp()) * 1000)::bigint`,
-		// Of one value in the whole statement, so that the index is of use.
+		// The same value for the whole statement, so that the index can be used.
 		"{begun}", `(date_part('epoch', statement_timestamp()) * 1000)::bigint`,
 		"{skip}", `FOR UPDATE SKIP LOCKED`,
 		"{least}", "least",
@@ -94,8 +94,8 @@ var postgresNames = []*strings.Replacer{
 	),
 }
 
-// SQLite has no clock of milliseconds in all its versions. The tier's is the first
-// argument of the statements that want one.
+// SQLite has no millisecond clock in all its versions. So the tier's time is the first argument
+// of the statements that need it.
 var (
 	sqliteNames = strings.NewReplacer("{skip}", "", "{least}", "min",
 		"{found}", `{t} AS c WHERE c.until > {now} AND c.key IN (?`+strings.Repeat(", ?", slots-1)+`)`)
@@ -103,7 +103,7 @@ var (
 	sqliteTimed  = strings.NewReplacer("{now}", "?1", "{begun}", "?1", "$1", "?2", "$2", "?3", "$3", "?4", "$4", "?5")
 )
 
-// statement is a text for one database.
+// statement is the text for one database.
 type statement struct {
 	text  string
 	clock bool // its first argument is the tier's clock

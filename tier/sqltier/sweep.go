@@ -9,28 +9,27 @@ import (
 
 const (
 	sweepChunk = 1000             // rows of one statement
-	sweepShare = 16               // a table of n rows is swept once in n/16 fills
-	sweepLeast = 64               // and not more often than once in as many fills
-	sweepTime  = 30 * time.Second // the longest that a sweep of its own accord takes
+	sweepShare = 16               // a process sweeps a table of n rows once in n/16 fills
+	sweepLeast = 64               // but at most once in so many fills
+	sweepTime  = 30 * time.Second // the limit of a sweep that the tier started
 )
 
-// sweeper is what a Tier knows about the size of its table.
+// sweeper holds what a Tier knows about the size of its table.
 type sweeper struct {
 	left atomic.Int64 // fills until the next sweep
-	busy atomic.Bool  // a sweep of its own accord is under way
+	busy atomic.Bool  // a sweep that the tier started is running
 
 	rows, bytes            atomic.Int64 // when they were last measured
 	expired, evicted, errs atomic.Int64 // see Stats
 }
 
-// Sweep removes the rows that have expired. Then it removes values, those that expire
-// first, until the table keeps [Config.MaxBytes]. It returns how many rows it removed.
+// Sweep removes the rows that have expired. Then it removes values, those that expire first,
+// until the table is within [Config.MaxBytes]. It returns how many rows it removed.
 //
-// No program has to call it. Every process sweeps of its own accord: first within its 64
-// fills, then whenever it has filled as many cells as a sixteenth of the rows. That
-// runs beside the fill, in a goroutine that ends with the sweep and after half a minute
-// at the latest. Nothing but the size of the table rests on it, because no other call
-// sees an expired row. Several processes may sweep at once.
+// No program has to call it. Every process sweeps by itself: first within its 64 fills, then
+// whenever it has filled as many cells as a sixteenth of the rows. Such a sweep runs in its own
+// goroutine, beside the fill, for at most half a minute. Only the size of the table depends on
+// it, because no other call sees an expired row. Several processes may sweep at once.
 func (t *Tier) Sweep(ctx context.Context) (removed int64, err error) {
 	if err := t.ready(ctx); err != nil {
 		return 0, fail("sweep", err)
@@ -48,14 +47,14 @@ func (t *Tier) Sweep(ctx context.Context) (removed int64, err error) {
 		s.evicted.Add(n)
 		removed += n
 		if n == 0 {
-			break // leases alone, which stay
+			break // only leases and holds are left, which stay
 		}
 	}
 	return removed, fail("sweep", err)
 }
 
-// clear removes the rows that a statement finds, some at a time: others want to write,
-// too. The arguments follow how many it may remove.
+// clear removes the rows that a statement finds, in chunks, so that other writers can go on. The
+// arguments follow the size of the chunk.
 func (t *Tier) clear(ctx context.Context, which int, args ...any) (removed int64, err error) {
 	args = append([]any{int64(sweepChunk)}, args...)
 	for {
@@ -67,7 +66,7 @@ func (t *Tier) clear(ctx context.Context, which int, args ...any) (removed int64
 	}
 }
 
-// measure reads all rows, and reports whether there are more bytes than there may be.
+// measure reads all rows, and reports whether their bytes exceed MaxBytes.
 func (t *Tier) measure(ctx context.Context) (over bool, err error) {
 	st, err := t.runner(ctx, nil, measure)
 	if err != nil {
@@ -84,7 +83,7 @@ func (t *Tier) measure(ctx context.Context) (over bool, err error) {
 	return bytes > t.cfg.MaxBytes, nil
 }
 
-// filled counts fills, and sweeps when there were enough.
+// filled counts fills, and starts a sweep after enough of them.
 func (t *Tier) filled(fills int) {
 	s := &t.sweeper
 	if s.left.Add(int64(-fills)) > 0 || !s.busy.CompareAndSwap(false, true) {
@@ -101,7 +100,7 @@ func (t *Tier) filled(fills int) {
 	}()
 }
 
-// safeSweep makes an error of a driver's panic, which would end the program.
+// safeSweep turns a driver's panic, which would end the program, into an error.
 func (t *Tier) safeSweep(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

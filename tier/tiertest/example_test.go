@@ -11,7 +11,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A load by the rules of the remote tier: claim, load, fill.
+// A load in the steps of the remote tier: claim, load, fill.
 func ExampleMemory() {
 	ctx := context.Background()
 	remote := tiertest.NewMemory()
@@ -38,7 +38,7 @@ func ExampleMemory() {
 	// read: Ada
 }
 
-// A remote tier that is away, and how often it was asked.
+// A remote tier that is down, and how often it was called.
 func ExampleFaulty() {
 	ctx := context.Background()
 	remote := tiertest.NewFaulty(tiertest.NewMemory())
@@ -57,7 +57,7 @@ func ExampleFaulty() {
 	// 2 gets
 }
 
-// The suite is called from a test of one's own tier.
+// Call the suite from a test of your own tier.
 func ExampleTestRemote() { //nolint:testableexamples // it needs a *testing.T to run
 	_ = func(t *testing.T) { // func TestMyTier(t *testing.T)
 		tiertest.TestRemote(t, func(t *testing.T) tier.Remote {
@@ -66,7 +66,7 @@ func ExampleTestRemote() { //nolint:testableexamples // it needs a *testing.T to
 	}
 }
 
-// The suite for local tiers wants them of [tiertest.LocalBudget] bytes.
+// The suite for local tiers needs tiers of [tiertest.LocalBudget] bytes.
 func ExampleTestLocal() { //nolint:testableexamples // it needs a *testing.T to run
 	_ = func(t *testing.T) { // func TestMyTier(t *testing.T)
 		tiertest.TestLocal(t, func(t *testing.T) tier.Local {

@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// enter counts a call and makes it suffer. It returns the error to answer with.
+// enter counts a call and applies the faults before it. It returns the error to answer with.
 func (f *Faulty) enter(ctx context.Context, op Op, keys ...string) error {
 	x := f.ops.Enter(op)
 	if before := f.before.Get(); before != nil {
@@ -23,7 +23,7 @@ func (f *Faulty) enter(ctx context.Context, op Op, keys ...string) error {
 	return x.Err
 }
 
-// keyErr returns the fault set on one of keys.
+// keyErr returns the first fault that is set on one of keys.
 func (f *Faulty) keyErr(keys ...string) error {
 	for _, k := range keys {
 		if err, _ := f.keys.Load(k); err != nil {
@@ -41,7 +41,7 @@ func (f *Faulty) read(frame []byte) []byte {
 	return how(frame)
 }
 
-// Get reads through the faults set.
+// Get calls the inner Get, with the faults that are set.
 func (f *Faulty) Get(ctx context.Context, key string) ([]byte, error) {
 	if err := errors.Join(f.enter(ctx, Get, key), f.keyErr(key)); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (f *Faulty) Get(ctx context.Context, key string) ([]byte, error) {
 	return f.read(frame), err
 }
 
-// Claim claims through the faults set.
+// Claim calls the inner Claim, with the faults that are set.
 func (f *Faulty) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
 	if err := errors.Join(f.enter(ctx, Claim, key), f.keyErr(key)); err != nil {
 		return tier.Claimed{}, err
@@ -63,7 +63,7 @@ func (f *Faulty) Claim(ctx context.Context, key string, c tier.Claim) (tier.Clai
 	return got, err
 }
 
-// Fill fills through the faults set.
+// Fill calls the inner Fill, with the faults that are set.
 func (f *Faulty) Fill(ctx context.Context, key string, x tier.Fill) (bool, error) {
 	if err := errors.Join(f.enter(ctx, Fill, key), f.keyErr(key)); err != nil {
 		return false, err
@@ -79,7 +79,7 @@ func (f *Faulty) Fill(ctx context.Context, key string, x tier.Fill) (bool, error
 	return ok, err
 }
 
-// Unlink removes keys through the faults set.
+// Unlink calls the inner Unlink, with the faults that are set.
 func (f *Faulty) Unlink(ctx context.Context, keys ...string) error {
 	if err := errors.Join(f.enter(ctx, Unlink, keys...), f.keyErr(keys...)); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (f *Faulty) Unlink(ctx context.Context, keys ...string) error {
 	return f.inner.Unlink(ctx, keys...)
 }
 
-// Ping asks the inner tier, which is there when it is no [tier.Pinger].
+// Ping pings the inner tier. It succeeds when that is not a [tier.Pinger].
 func (f *Faulty) Ping(ctx context.Context) error {
 	if err := f.enter(ctx, Ping); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (f *Faulty) Ping(ctx context.Context) error {
 	return nil
 }
 
-// GetMany reads a batch through the faults set.
+// GetMany reads a batch, with the faults that are set.
 func (f *Faulty) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
 	b, ok := f.inner.(tier.Batcher)
 	if !ok {
@@ -114,7 +114,7 @@ func (f *Faulty) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
 	return got, err
 }
 
-// ClaimMany claims a batch through the faults set.
+// ClaimMany claims a batch, with the faults that are set.
 func (f *Faulty) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
 	b, ok := f.inner.(tier.Batcher)
 	if !ok {
@@ -135,7 +135,7 @@ func (f *Faulty) ClaimMany(ctx context.Context, keys []string, claims []tier.Cla
 	return got, err
 }
 
-// FillMany fills a batch through the faults set.
+// FillMany fills a batch, with the faults that are set.
 func (f *Faulty) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([]bool, error) {
 	b, ok := f.inner.(tier.Batcher)
 	if !ok {
@@ -161,8 +161,8 @@ func (f *Faulty) FillMany(ctx context.Context, keys []string, fills []tier.Fill)
 	return got, err
 }
 
-// batch calls the inner tier for the keys without a fault of their own and puts
-// its answers in their places. at holds the places of the keys it passes.
+// batch calls the inner tier for the keys without a fault, and puts its answers in their places.
+// at holds the indexes of the keys that it passes.
 func batch[T any](f *Faulty, keys []string, call func(keys []string, at []int) ([]T, error)) ([]T, error) {
 	out := make([]T, len(keys))
 	var well []string

@@ -9,24 +9,24 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// LocalBudget is the capacity in bytes a tier under [TestLocal] must have. The
-// suite charges costs against it and nothing else.
+// LocalBudget is the capacity in bytes that a tier under [TestLocal] must have. The suite only
+// uses costs within it.
 const LocalBudget = 1 << 20
 
-// oversize is more than any tier of LocalBudget bytes can accept.
+// oversize is more than a tier of LocalBudget bytes may accept.
 const oversize = LocalBudget * 2
 
-// localEntry is what the suite stores. Every one is distinct, so that a tier
-// that mixes two up is caught by the pointer.
+// localEntry is an entry of the suite. Every one is distinct, so the pointer reveals a tier that
+// mixes two up.
 type localEntry struct {
 	hash uint64
 	seq  int
 }
 
-// TestLocal checks a local tier against every rule of [tier.Local], and of
-// [tier.EvictNotifier], [tier.Meter] and [tier.Ranger] where the tier has them. newLocal is
-// called once per subtest and returns an empty tier of [LocalBudget] bytes,
-// which the suite closes.
+// TestLocal checks a local tier against every rule of [tier.Local], and of the optional
+// interfaces [tier.EvictNotifier], [tier.Meter] and [tier.Ranger] that it implements. Each
+// subtest calls newLocal, which returns an empty tier of [LocalBudget] bytes. The suite closes
+// the tier.
 func TestLocal(t *testing.T, newLocal func(t *testing.T) tier.Local) {
 	t.Helper()
 	for _, tc := range []struct {
@@ -39,7 +39,7 @@ func TestLocal(t *testing.T, newLocal func(t *testing.T) tier.Local) {
 		{"an older entry never comes back", localNeverUndone},
 		{"delete removes", localDelete},
 		{"a deleted entry never comes back", localDeleteSticks},
-		{"oversize is refused and the older entry gone", localOversize},
+		{"an oversize entry is refused and the older one removed", localOversize},
 		{"usage stays within the budget", localBudget},
 		{"usage follows what is held", localUsage},
 		{"range shows what is held", localRange},
@@ -65,8 +65,8 @@ func TestLocal(t *testing.T, newLocal func(t *testing.T) tier.Local) {
 	}
 }
 
-// closeCounted lets a test close the tier itself without the cleanup doing so
-// twice: the contract does not say that Close may be repeated.
+// closeCounted lets a test close the tier without a second Close in the cleanup. The contract
+// does not say that Close may be repeated.
 type closeCounted struct {
 	tier.Local
 	once func() error
@@ -84,7 +84,7 @@ func localEmpty(t *testing.T, l tier.Local) {
 }
 
 func localVisible(t *testing.T, l tier.Local) {
-	// Costs of 8 bytes keep all of it well inside any share of the budget.
+	// Costs of 8 bytes keep the sum well below any share of the budget.
 	for i := range 5000 {
 		e := &localEntry{hash: spread(i), seq: i}
 		if !l.Set(e.hash, e, 8) {
@@ -175,8 +175,8 @@ func wantEntry(t *testing.T, l tier.Local, want *localEntry) {
 	}
 }
 
-// spread turns a small number into a well mixed hash, as maphash would
-// (splitmix64's finaliser).
+// spread turns a small number into a well mixed hash, as maphash would (the finalizer of
+// splitmix64).
 func spread(i int) uint64 {
 	x := uint64(i)*0x9e3779b97f4a7c15 + 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -9,14 +9,14 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// lru is the plainest tier that keeps the contract: the suite is tried on it,
-// and on the mutants of it in mutants_test.go.
+// lru is the simplest tier that keeps the contract. The suite runs on it, and on its mutants in
+// mutants_test.go.
 type lru struct {
 	mu     sync.Mutex
 	closed bool
 	bytes  int64
 	items  map[uint64]*list.Element
-	order  *list.List // front is newest
+	order  *list.List // the newest is at the front
 	notify func(tier.Entry, int64, tier.EvictReason)
 	mutant string
 }

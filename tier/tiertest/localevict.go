@@ -10,12 +10,12 @@ import (
 
 func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 
-// departures records what a tier reported, per entry.
+// departures records the reports of a tier for each entry.
 type departures struct {
 	mu   sync.Mutex
 	seen map[*localEntry][]departure
 
-	heard func() // called when one was recorded; nil: nothing
+	heard func() // called after each record, unless nil
 }
 
 type departure struct {
@@ -23,11 +23,11 @@ type departure struct {
 	cost   int64
 }
 
-// listen registers with the tier, or skips the test when it does not notify.
+// listen registers with the tier, or skips the test when the tier is not an EvictNotifier.
 func listen(t *testing.T, l tier.Local) *departures {
 	n, ok := unwrapLocal(l).(tier.EvictNotifier)
 	if !ok {
-		t.Skip("the tier is no tier.EvictNotifier")
+		t.Skip("the tier is not a tier.EvictNotifier")
 	}
 	d := &departures{seen: map[*localEntry][]departure{}}
 	n.OnEvict(func(e tier.Entry, cost int64, reason tier.EvictReason) {
@@ -51,8 +51,8 @@ func (d *departures) of(e *localEntry) []departure {
 	return append([]departure(nil), d.seen[e]...)
 }
 
-// localEvictOnce churns the tier from several goroutines. In the end each entry
-// that ever went in is either still there or was reported exactly once.
+// localEvictOnce churns the tier from several goroutines. In the end each entry that entered is
+// either resident or was reported exactly once.
 func localEvictOnce(t *testing.T, l tier.Local) {
 	d := listen(t, l)
 	const workers, perWorker = 4, 3000
@@ -93,9 +93,9 @@ func localEvictOnce(t *testing.T, l tier.Local) {
 	})
 }
 
-// localEvictPanics has a callback that panics now and then. The panic may reach
-// the caller. The tier must stay whole: each entry is there or was reported
-// once, what the tier counts is what it holds, and no lock stays taken.
+// localEvictPanics has a callback that panics from time to time. The panic may reach the caller.
+// The tier must stay intact: each entry is resident or was reported once, Usage matches what the
+// tier holds, and no lock stays locked.
 func localEvictPanics(t *testing.T, l tier.Local) {
 	d := listen(t, l)
 	calls := 0
@@ -117,7 +117,7 @@ func localEvictPanics(t *testing.T, l tier.Local) {
 			cost = oversize
 		}
 		try(func() { l.Set(e.hash, e, cost) })
-		l.Get(spread(i / 2)) // so that some are hit again
+		l.Get(spread(i / 2)) // hit some entries again
 		if i%11 == 0 {
 			try(func() { l.Delete(spread(i / 2)) })
 		}
@@ -153,7 +153,7 @@ func localEvictReason(t *testing.T, l tier.Local) {
 	l.Delete(h)
 
 	wantDeparture(t, d, first, 10, tier.Replaced)
-	wantDeparture(t, d, second, 20, tier.Replaced, tier.Deleted) // pushed out by an entry that was itself refused
+	wantDeparture(t, d, second, 20, tier.Replaced, tier.Deleted) // displaced by an entry that was refused
 	wantDeparture(t, d, huge, oversize, tier.Rejected)
 	wantDeparture(t, d, third, 30, tier.Deleted)
 

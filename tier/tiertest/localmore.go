@@ -8,8 +8,8 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// localNeverUndone is about engines that queue: a late insert of the first
-// value must not overtake the second.
+// localNeverUndone is for engines that queue writes: a late insert of the first value must not
+// replace the second.
 func localNeverUndone(t *testing.T, l tier.Local) {
 	const keys = 200
 	newest := make([]*localEntry, keys)
@@ -46,8 +46,8 @@ func localDeleteSticks(t *testing.T, l tier.Local) {
 	})
 }
 
-// press stores entries under hashes no test reads, so that others have to move
-// through whatever stages the tier has.
+// press stores entries under hashes that no test reads, so that other entries move through all
+// stages of the tier.
 func press(l tier.Local, round int) {
 	for i := range 20 {
 		h := spread(1<<20 + round*20 + i)
@@ -55,12 +55,12 @@ func press(l tier.Local, round int) {
 	}
 }
 
-// localBudget overfills the tier several times. Engines may admit in the
-// background, so the size has to come down, not to be right at every instant.
+// localBudget overfills the tier several times. Engines may evict in the background, so the size
+// must come down in the end, but may exceed the budget for a while.
 func localBudget(t *testing.T, l tier.Local) {
 	m, ok := unwrapLocal(l).(tier.Meter)
 	if !ok {
-		t.Skip("the tier is no tier.Meter")
+		t.Skip("the tier is not a tier.Meter")
 	}
 	for i := range 8 * LocalBudget >> 10 {
 		h := spread(i)
@@ -78,7 +78,7 @@ func localBudget(t *testing.T, l tier.Local) {
 func localUsage(t *testing.T, l tier.Local) {
 	m, ok := unwrapLocal(l).(tier.Meter)
 	if !ok {
-		t.Skip("the tier is no tier.Meter")
+		t.Skip("the tier is not a tier.Meter")
 	}
 	want := func(bytes, entries int64) {
 		t.Helper()
@@ -100,9 +100,8 @@ func localUsage(t *testing.T, l tier.Local) {
 	want(800, 8)
 }
 
-// localConcurrent gives each goroutine keys of its own, on which it must read
-// what it wrote, and keys all of them fight over, where an entry must at least
-// be one of that hash.
+// localConcurrent gives each goroutine its own keys, on which it must read what it wrote. All
+// goroutines also write shared keys, where an entry must at least be of the right hash.
 func localConcurrent(t *testing.T, l tier.Local) {
 	var wg sync.WaitGroup
 	for g := range 8 {
@@ -169,7 +168,7 @@ func unwrapLocal(l tier.Local) tier.Local {
 	return l
 }
 
-// watch runs check for a while, because what it looks for happens late.
+// watch repeats check for a while, because the fault that it looks for happens late.
 func watch(t *testing.T, check func()) {
 	t.Helper()
 	end := time.After(50 * time.Millisecond)
@@ -183,7 +182,7 @@ func watch(t *testing.T, check func()) {
 	}
 }
 
-// eventually polls check until it holds. What says why it does not.
+// eventually polls check until it holds. What says why it does not hold.
 func eventually(t *testing.T, check func() (what string, ok bool)) {
 	t.Helper()
 	deadline := time.Now().Add(5 * time.Second)

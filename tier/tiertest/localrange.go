@@ -7,12 +7,12 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// ranger returns the tier as one that shows what it holds, or skips the test.
+// ranger returns the tier as a Ranger, or skips the test.
 func ranger(t *testing.T, l tier.Local) tier.Ranger {
 	t.Helper()
 	r, ok := unwrapLocal(l).(tier.Ranger)
 	if !ok {
-		t.Skip("the tier is no tier.Ranger")
+		t.Skip("the tier is not a tier.Ranger")
 	}
 	return r
 }
@@ -55,7 +55,8 @@ func localRange(t *testing.T, l tier.Local) {
 	}
 }
 
-// localRangeInUse has f use the tier, and others grow it, while entries that stay are shown.
+// localRangeInUse has f use the tier, while other goroutines grow it. Range must show the entries
+// that stay.
 func localRangeInUse(t *testing.T, l tier.Local) {
 	r := ranger(t, l)
 	const keys, rounds, crowd = 100, 20, 400

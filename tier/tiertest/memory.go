@@ -10,13 +10,13 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Memory is a remote tier in this process: a map behind a mutex that keeps
-// every rule of [tier.Remote]. Lifetimes run on time.Now and are judged when a
-// cell is read, so it has no goroutine and works inside a testing/synctest
-// bubble. Share one Memory between several caches to play several processes.
+// Memory is a remote tier in this process: a map behind a mutex. It keeps every rule of
+// [tier.Remote]. It checks lifetimes against time.Now when a cell is read, so it has no goroutine
+// and works inside a testing/synctest bubble. Share one Memory between several caches to simulate
+// several processes.
 //
-// The zero Memory is empty and ready for use. All methods may be called
-// concurrently. It is bounded by nothing but the lifetimes of its cells.
+// The zero Memory is empty and ready for use. All methods may be called concurrently. Only the
+// lifetimes of its cells bound its size.
 type Memory struct {
 	mu    sync.Mutex
 	cells map[string]memCell
@@ -36,7 +36,7 @@ var (
 // NewMemory returns an empty tier.
 func NewMemory() *Memory { return new(Memory) }
 
-// Ping returns the error of ctx: memory is always there.
+// Ping returns the error of ctx.
 func (m *Memory) Ping(ctx context.Context) error { return wrap("ping", ctx.Err()) }
 
 // Len returns the number of cells that have not expired.
@@ -47,7 +47,7 @@ func (m *Memory) Len() int {
 	return len(m.cells)
 }
 
-// Get returns a copy of the frame under key, nil when there is none.
+// Get returns a copy of the frame under key, nil for none.
 func (m *Memory) Get(ctx context.Context, key string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, wrap("get", err)
@@ -57,8 +57,8 @@ func (m *Memory) Get(ctx context.Context, key string) ([]byte, error) {
 	return bytes.Clone(m.frameLocked(key)), nil
 }
 
-// Claim asks for the right to load key. It fails only when ctx is done or the
-// nonce is zero ([tier.ErrNonce]).
+// Claim requests the right to load key. It fails only when ctx has ended or the nonce is zero
+// ([tier.ErrNonce]).
 func (m *Memory) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
 	if err := ctx.Err(); err != nil {
 		return tier.Claimed{}, wrap("claim", err)
@@ -70,8 +70,8 @@ func (m *Memory) Claim(ctx context.Context, key string, c tier.Claim) (tier.Clai
 	return got, wrap("claim", err)
 }
 
-// Fill stores or releases by compare-and-set on the nonce. It fails only when
-// ctx is done or the nonce is zero ([tier.ErrNonce]).
+// Fill stores or releases by compare-and-set on the nonce. It fails only when ctx has ended or
+// the nonce is zero ([tier.ErrNonce]).
 func (m *Memory) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, wrap("fill", err)
@@ -90,7 +90,7 @@ func (m *Memory) makeLocked(key string, ch tier.Change) {
 		if m.cells == nil {
 			m.cells = map[string]memCell{}
 		}
-		m.sweepLocked(4) // more than it puts, so what nobody reads again goes too
+		m.sweepLocked(4) // more than one, so cells that are never read again are removed, too
 		m.cells[key] = memCell{ch.Frame, time.Now().Add(ch.TTL)}
 	case tier.Patch:
 		m.cells[key] = memCell{ch.Frame, m.cells[key].expires}
@@ -100,7 +100,7 @@ func (m *Memory) makeLocked(key string, ch tier.Change) {
 	}
 }
 
-// Unlink removes the cells of keys. It fails only when ctx is done.
+// Unlink removes the cells of keys. It fails only when ctx has ended.
 func (m *Memory) Unlink(ctx context.Context, keys ...string) error {
 	if err := ctx.Err(); err != nil {
 		return wrap("unlink", err)

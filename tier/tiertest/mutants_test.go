@@ -14,8 +14,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A suite that never failed proves nothing. Each mutant breaks one rule, runs
-// the suite in a process of its own, and must be caught.
+// A suite that never failed proves nothing. Each mutant breaks one rule, runs the suite in its
+// own process, and must be caught.
 
 const mutantEnv = "TIERTEST_MUTANT"
 
@@ -40,7 +40,7 @@ func TestSuitesCatchMutants(t *testing.T) {
 	}
 }
 
-// TestMutant is the other half of TestSuitesCatchMutants.
+// TestMutant is the process of one mutant; see TestSuitesCatchMutants.
 func TestMutant(t *testing.T) {
 	name := os.Getenv(mutantEnv)
 	if name == "" {
@@ -88,7 +88,7 @@ var mutants = map[string]func(t *testing.T){
 			return m.Remote.Claim(ctx, key, c)
 		}
 	}),
-	"remote: renews what is gone": remoteMutant(func(m *mutant) {
+	"remote: renews a removed claim": remoteMutant(func(m *mutant) {
 		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
 			if c.Seen == c.Nonce {
 				c.Seen = tier.Nonce{}
@@ -96,7 +96,7 @@ var mutants = map[string]func(t *testing.T){
 			return m.Remote.Claim(ctx, key, c)
 		}
 	}),
-	"remote: keeps what has no nonce from those who saw one": remoteMutant(func(m *mutant) {
+	"remote: refuses bytes without a nonce to a caller that saw one": remoteMutant(func(m *mutant) {
 		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
 			b, _ := m.Remote.Get(ctx, key)
 			if _, n := tier.Head(b); b != nil && n.IsZero() && !c.Seen.IsZero() {
@@ -105,7 +105,7 @@ var mutants = map[string]func(t *testing.T){
 			return m.Remote.Claim(ctx, key, c)
 		}
 	}),
-	"remote: keeps what is too short": remoteMutant(func(m *mutant) {
+	"remote: keeps a frame that is too short": remoteMutant(func(m *mutant) {
 		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
 			if b, _ := m.Remote.Get(ctx, key); len(b) > 0 && len(b) < 9 {
 				return tier.Claimed{Cell: b}, nil
@@ -226,7 +226,7 @@ func remoteMutant(change func(m *mutant)) func(t *testing.T) {
 
 // mutant is a tier whose methods can be changed one by one.
 type mutant struct {
-	tier.Remote // the sound one
+	tier.Remote // the tier without a mutation
 	get         func(context.Context, string) ([]byte, error)
 	claim       func(context.Context, string, tier.Claim) (tier.Claimed, error)
 	fill        func(context.Context, string, tier.Fill) (bool, error)

@@ -11,13 +11,12 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// TestRemote checks a remote tier against every rule of [tier.Remote], and of
-// [tier.Batcher] and [tier.Pinger] where the tier has them. newRemote is called
-// once per subtest; the tiers it returns may share a server, because the suite
-// uses random keys and never looks at others. Rules about time are tried with
-// lifetimes of some hundred milliseconds on the real clock.
+// TestRemote checks a remote tier against every rule of [tier.Remote], and of [tier.Batcher] and
+// [tier.Pinger] if it implements them. Each subtest calls newRemote. The tiers that it returns
+// may share a server, because the suite uses random keys and never looks at others. Rules about
+// time are tested with lifetimes of some hundred milliseconds on the real clock.
 //
-// A claim or fill with the zero nonce may be refused by an error or without.
+// A claim or fill with the zero nonce may be refused with or without an error.
 func TestRemote(t *testing.T, newRemote func(t *testing.T) tier.Remote) {
 	t.Helper()
 	for _, tc := range remoteTests {
@@ -25,9 +24,8 @@ func TestRemote(t *testing.T, newRemote func(t *testing.T) tier.Remote) {
 	}
 }
 
-// TestRemoteInBubble is [TestRemote] with each subtest in a testing/synctest
-// bubble, where waiting takes no time. The tier must live in the process and
-// leave no goroutine behind.
+// TestRemoteInBubble is [TestRemote] with each subtest in a testing/synctest bubble, where
+// waiting takes no time. The tier must live in the process and leave no goroutine behind.
 func TestRemoteInBubble(t *testing.T, newRemote func(t *testing.T) tier.Remote) {
 	t.Helper()
 	for _, tc := range remoteTests {
@@ -45,19 +43,19 @@ var remoteTests = []struct {
 	{"claim of an empty key", remoteClaimEmpty},
 	{"claim is refused with the current frame", remoteClaimRefused},
 	{"claim repeated is granted again", remoteClaimRepeated},
-	{"claim repeated starts its lease anew", remoteLeaseRenewed},
-	{"claim replaces the frame it saw", remoteClaimSeen},
+	{"claim repeated restarts its lease", remoteLeaseRenewed},
+	{"claim replaces the frame that it saw", remoteClaimSeen},
 	{"a renewal does not bring a claim back", remoteRenewal},
 	{"hold refuses every claim", remoteHold},
-	{"an unreadable frame can be claimed away", remoteForeign},
-	{"what has no nonce can be claimed away", remoteNoNonce},
+	{"an unreadable frame can be claimed", remoteForeign},
+	{"bytes without a nonce can be claimed", remoteNoNonce},
 	{"fill is a compare-and-set", remoteFill},
 	{"fill after unlink is refused", remoteFillAfterUnlink},
 	{"fill after a takeover is refused", remoteFillAfterTakeover},
 	{"the zero nonce gets nothing", remoteZeroNonce},
 	{"release of a lease", remoteReleaseLease},
 	{"release of a refresh claim", remoteReleaseRefresh},
-	{"release of what is not there", remoteReleaseNothing},
+	{"release of nothing", remoteReleaseNothing},
 	{"refresh claim leaves the value", remoteRefresh},
 	{"refresh claim is refused", remoteRefreshRefused},
 	{"refresh claim lapses", remoteRefreshLapses},
@@ -78,14 +76,14 @@ var remoteTests = []struct {
 
 const (
 	long  = time.Minute            // outlives any subtest
-	short = 300 * time.Millisecond // outlives a few calls in turn, and is soon over
+	short = 300 * time.Millisecond // outlives a few calls, and ends soon
 )
 
-// remoteTest is one subtest: the tier and shorthands that fail the test.
+// remoteTest is one subtest: the tier, and helpers that fail the test.
 type remoteTest struct {
 	*testing.T
 	r   tier.Remote
-	run string // random, so that runs on one server do not meet
+	run string // random, so that runs on one server use different keys
 }
 
 func newRemoteTest(t *testing.T, r tier.Remote) *remoteTest {
@@ -151,7 +149,7 @@ func (t *remoteTest) wantFill(key string, f tier.Fill, want bool) {
 	}
 }
 
-// store puts frame under key by a claim and a fill.
+// store puts frame under key with a claim and a fill.
 func (t *remoteTest) store(key string, frame []byte, ttl time.Duration) {
 	t.Helper()
 	n := tier.NewNonce()
@@ -159,7 +157,7 @@ func (t *remoteTest) store(key string, frame []byte, ttl time.Duration) {
 	t.wantFill(key, tier.Fill{Nonce: n, Cell: frame, TTL: ttl}, true)
 }
 
-// waitGone polls until key is empty. What outlives the deadline never expires.
+// waitGone polls until key is empty. A frame that outlives the deadline never expires.
 func (t *remoteTest) waitGone(key string) {
 	t.Helper()
 	t.eventually("the frame is still there", func() bool { return t.get(key) == nil })
@@ -189,10 +187,10 @@ func (t *remoteTest) value(nonce tier.Nonce, refreshUntil time.Time, payload []b
 	return b
 }
 
-// same tells no frame from an empty one.
+// same compares two frames. It tells nil from an empty frame.
 func same(a, b []byte) bool { return bytes.Equal(a, b) && (a == nil) == (b == nil) }
 
-// describe names a frame in a line, however long it is.
+// describe describes a frame in one line.
 func describe(frame []byte) string {
 	if frame == nil {
 		return "none"

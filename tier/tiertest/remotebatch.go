@@ -6,19 +6,19 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// batchCase is one set of keys in known states, with a claim and a fill for
-// each. Two cases of different sets expect the same answers.
+// batchCase is a set of keys in known states, with a claim and a fill for each. Two cases of
+// different sets expect the same answers.
 type batchCase struct {
 	keys   []string
 	claims []tier.Claim
 	fills  []tier.Fill
 }
 
-// remoteBatches runs the same steps key by key and in batches and expects the
-// same answers in the same order.
+// remoteBatches runs the same steps key by key and in batches. It expects the same answers in the
+// same order.
 func remoteBatches(t *remoteTest) {
 	if _, ok := t.r.(tier.Batcher); !ok {
-		t.Skip("the tier is no tier.Batcher")
+		t.Skip("the tier is not a tier.Batcher")
 	}
 	var nonces [8]tier.Nonce
 	for i := range nonces {
@@ -49,12 +49,12 @@ func newBatchCase(t *remoteTest, set string, nonces [8]tier.Nonce, old tier.Nonc
 	c.claims[4].Seen = old
 	t.store(c.keys[5], t.value(old, noTime, []byte("r")), long)
 	c.claims[5].Seen, c.claims[5].Refresh = old, true
-	c.claims[6].Seen = old // the second claim of one key, granted where the first is refused
+	c.claims[6].Seen = old // the second claim of one key, granted when the first is refused
 	c.fills[7].Cell = nil
 	return c
 }
 
-// run returns a line per answer.
+// run returns one line for each answer.
 func (c *batchCase) run(t *remoteTest, r tier.Remote) (lines []string) {
 	t.Helper()
 	before, err := tier.GetMany(t.ctx(), r, c.keys)
@@ -67,8 +67,7 @@ func (c *batchCase) run(t *remoteTest, r tier.Remote) (lines []string) {
 	return append(lines, describeAll("GetMany", after, err, len(c.keys))...)
 }
 
-// describeAll always returns n+1 lines, so that answers can be compared by
-// their places.
+// describeAll always returns n+1 lines, so that answers can be compared by index.
 func describeAll[T any](op string, answers []T, err error, n int) []string {
 	lines := []string{fmt.Sprintf("%s answers %d times and %v", op, len(answers), err)}
 	for i := range n {

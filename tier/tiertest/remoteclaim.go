@@ -16,7 +16,7 @@ func remoteClaimEmpty(t *remoteTest) {
 	t.wantClaimed(t.key("a"), tier.Claim{Nonce: n, Lease: long}, granted)
 	t.wantFrame(t.key("a"), tier.LeaseCell(n))
 
-	// A key that is gone may be claimed by who saw something there.
+	// A caller that saw a frame may claim the key after the frame is gone.
 	t.wantClaimed(t.key("b"), tier.Claim{Seen: tier.NewNonce(), Nonce: n, Lease: long}, granted)
 	t.wantFrame(t.key("b"), tier.LeaseCell(n))
 }
@@ -57,8 +57,8 @@ func remoteClaimSeen(t *remoteTest) {
 	t.wantFrame(k, tier.LeaseCell(first))
 }
 
-// remoteRenewal is about a long load that keeps its claim, and must not get it
-// back when it is gone.
+// remoteRenewal tests a long load that renews its claim. The claim must not come back after it
+// was removed.
 func remoteRenewal(t *remoteTest) {
 	k, n := t.key("a"), tier.NewNonce()
 	renewal := tier.Claim{Seen: n, Nonce: n, Lease: long}
@@ -90,12 +90,11 @@ func remoteHold(t *remoteTest) {
 		t.wantClaimed(k, c, tier.Claimed{})
 	}
 	t.wantFrame(k, tier.HoldCell(n))
-	t.wantFill(k, tier.Fill{Nonce: n}, false) // a hold is not released, it ends
+	t.wantFill(k, tier.Fill{Nonce: n}, false) // a hold cannot be released; it expires
 	t.wantFrame(k, tier.HoldCell(n))
 }
 
-// remoteForeign is about garbage under a key: whoever reads it must be able to
-// load and overwrite it.
+// remoteForeign tests garbage under a key: a reader must be able to load and overwrite it.
 func remoteForeign(t *remoteTest) {
 	nonce := tier.NewNonce()
 	for name, frame := range map[string][]byte{
@@ -106,8 +105,8 @@ func remoteForeign(t *remoteTest) {
 	}
 }
 
-// remoteNoNonce is about what carries no nonce. Any claim may overwrite it, whatever
-// its caller saw, so that no reader has to unlink it first.
+// remoteNoNonce tests bytes without a nonce. Any claim may overwrite them, whatever its caller
+// saw, so no reader has to unlink them first.
 func remoteNoNonce(t *remoteTest) {
 	saw := tier.NewNonce()
 	for name, frame := range map[string][]byte{
@@ -124,8 +123,8 @@ func remoteNoNonce(t *remoteTest) {
 	}
 }
 
-// wantOverwritten fails unless a claim that saw seen is granted over frame, and a claim
-// for refresh is not.
+// wantOverwritten fails unless a claim that saw seen is granted over frame, and a claim for
+// refresh is refused.
 func (t *remoteTest) wantOverwritten(name string, frame []byte, seen tier.Nonce) {
 	t.Helper()
 	k := t.key(name)

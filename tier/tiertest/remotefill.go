@@ -20,10 +20,10 @@ func remoteFill(t *remoteTest) {
 	t.wantFrame(k, tier.LeaseCell(n))
 	t.wantFill(k, tier.Fill{Nonce: n, Cell: v, TTL: long}, true)
 	t.wantFrame(k, v)
-	t.wantFill(k, tier.Fill{Nonce: n, Cell: v, TTL: long}, false) // the claim is used up
+	t.wantFill(k, tier.Fill{Nonce: n, Cell: v, TTL: long}, false) // the claim was used
 	t.wantFrame(k, v)
 
-	// A value is an anchor as good as a lease: a refresher fills over it.
+	// A value has a nonce like a lease: a refresh fills over it.
 	w := t.value(tier.NewNonce(), noTime, []byte("two"))
 	t.wantFill(k, tier.Fill{Nonce: other, Cell: w, TTL: long}, true)
 	t.wantFrame(k, w)
@@ -100,7 +100,7 @@ func remoteSlices(t *remoteTest) {
 	clear(passed)
 	t.wantFrame(k, v)
 
-	clear(t.get(k)) // ours to change
+	clear(t.get(k)) // the caller owns the slice
 	t.wantFrame(k, v)
 	clear(t.claim(k, tier.Claim{Nonce: n, Lease: long}).Cell)
 	t.wantFrame(k, v)

@@ -40,8 +40,8 @@ func remoteOneRefresher(t *remoteTest) {
 	}, t.value(seen, noTime, nil))
 }
 
-// contend has many claim one key at once, which holds frame unless nil. The losers
-// of a plain claim must be shown the winner's lease.
+// contend makes many callers claim one key at once. The key holds frame unless frame is nil. The
+// losers of a plain claim must get the winner's lease.
 func contend(t *remoteTest, claim func(int) tier.Claim, frame []byte) {
 	for round := range 5 {
 		k := t.key(string(rune('a' + round)))
@@ -103,7 +103,7 @@ func remoteContext(t *remoteTest) {
 func remoteEmptyBatches(t *remoteTest) {
 	b, ok := t.r.(tier.Batcher)
 	if !ok {
-		t.Skip("the tier is no tier.Batcher")
+		t.Skip("the tier is not a tier.Batcher")
 	}
 	if got, err := b.GetMany(t.ctx(), nil); len(got) != 0 || err != nil {
 		t.Errorf("GetMany of no keys = %v, %v; want nothing", got, err)
@@ -119,7 +119,7 @@ func remoteEmptyBatches(t *remoteTest) {
 func remotePing(t *remoteTest) {
 	p, ok := t.r.(tier.Pinger)
 	if !ok {
-		t.Skip("the tier is no tier.Pinger")
+		t.Skip("the tier is not a tier.Pinger")
 	}
 	if err := p.Ping(t.ctx()); err != nil {
 		t.Errorf("Ping = %v, want nil", err)

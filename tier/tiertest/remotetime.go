@@ -20,7 +20,7 @@ func remoteRefresh(t *remoteTest) {
 		t.Errorf("after the refresh claim the frame carries nonce %x and payload %q", cell.Nonce, cell.Payload)
 	}
 	until := time.UnixMilli(int64(binary.BigEndian.Uint64(got[tier.RefreshAt:])))
-	// An hour of grace: the tier's clock need not be ours.
+	// The tier's clock may differ from ours by an hour.
 	if off := time.Until(until) - long; off < -time.Hour || off > time.Hour {
 		t.Errorf("RefreshUntil = %v, want about one lease from now", until)
 	}
@@ -67,7 +67,7 @@ func remoteRefreshLapses(t *remoteTest) {
 	t.wantClaimed(k, tier.Claim{Seen: second, Nonce: third, Lease: long, Refresh: true}, tier.Claimed{})
 	t.wantFill(k, tier.Fill{Nonce: second}, true)
 
-	// The same with a lease that ends by itself.
+	// The same with a lease that expires.
 	t.wantClaimed(k, tier.Claim{Seen: second, Nonce: first, Lease: short, Refresh: true}, granted)
 	t.eventually("a lapsed refresh claim still stands", func() bool {
 		return t.claim(k, tier.Claim{Seen: first, Nonce: third, Lease: long, Refresh: true}).Granted
@@ -113,7 +113,7 @@ func remoteLeaseRenewed(t *remoteTest) {
 	t.wantClaimed(refresh, tier.Claim{Seen: seen, Nonce: n, Lease: long, Refresh: true}, granted)
 
 	t.wantClaimed(marker, tier.Claim{Nonce: n, Lease: 2 * short}, granted)
-	t.waitGone(marker) // so the first leases would be over
+	t.waitGone(marker) // by then the first leases would have expired
 	t.wantFrame(load, tier.LeaseCell(n))
 	t.wantClaimed(refresh, tier.Claim{Seen: n, Nonce: other, Lease: long, Refresh: true}, tier.Claimed{})
 }
@@ -125,14 +125,14 @@ func remoteValueExpires(t *remoteTest) {
 	t.waitGone(k)
 	t.wantAfter(start, short)
 
-	// A fill's lifetime replaces the lease's, in both directions.
+	// A fill's lifetime replaces the lease's, whether it is longer or shorter.
 	n := tier.NewNonce()
 	v := t.value(n, noTime, nil)
 	t.wantClaimed(k, tier.Claim{Nonce: n, Lease: short}, granted)
 	t.wantFill(k, tier.Fill{Nonce: n, Cell: v, TTL: long}, true)
 	lease := t.key("b")
 	t.wantClaimed(lease, tier.Claim{Nonce: n, Lease: 2 * short}, granted)
-	t.waitGone(lease) // so short is over, too
+	t.waitGone(lease) // by then short has passed, too
 	t.wantFrame(k, v)
 }
 
@@ -147,7 +147,7 @@ func remoteRounding(t *remoteTest) {
 	}
 }
 
-// wantAfter fails when less than d, but for a clock's grain, has passed.
+// wantAfter fails when less than d has passed, minus the resolution of a clock.
 func (t *remoteTest) wantAfter(start time.Time, d time.Duration) {
 	t.Helper()
 	if took := time.Since(start); took < d-10*time.Millisecond {

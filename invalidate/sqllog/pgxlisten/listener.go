@@ -14,13 +14,13 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// What a [Config] leaves zero.
+// The defaults of a [Config].
 const (
 	DefaultRetry = 5 * time.Second
 	DefaultCheck = 10 * time.Second
 )
 
-// The errors of this package, beside those of ctx and of the server.
+// The errors of this package. Calls also return errors of ctx and of the server.
 var (
 	// ErrConfig is wrapped by the errors of [New].
 	ErrConfig = errors.New("pgxlisten: bad configuration")
@@ -28,7 +28,7 @@ var (
 	// ErrClosed is returned by Wait after Close.
 	ErrClosed = errors.New("pgxlisten: listener is closed")
 
-	// ErrConnecting is returned by Err before the first try to connect is over.
+	// ErrConnecting is returned by Err until the first attempt to connect has ended.
 	ErrConnecting = errors.New("pgxlisten: not connected yet")
 )
 
@@ -38,28 +38,27 @@ type Config struct {
 	// Conn is the server, as pgx.ParseConfig returns it. It is copied.
 	Conn *pgx.ConnConfig
 
-	// Namespace is that of the log. Empty: sqllog.DefaultNamespace.
+	// Namespace is the namespace of the log. Empty: sqllog.DefaultNamespace.
 	Namespace string
 
-	// Retry is the longest pause between two tries to connect. The first pause is 50 ms,
-	// and each one twice the one before. 0: DefaultRetry.
+	// Retry is the longest pause between two attempts to connect. The first pause is 50 ms, and
+	// each later one is twice as long. 0: DefaultRetry.
 	Retry time.Duration
 
-	// Check is how often the connection has to answer when nothing arrives, and how long
-	// it may take. 0: DefaultCheck.
+	// Check is how often the listener checks a silent connection, and how long the server may
+	// take to answer. 0: DefaultCheck.
 	Check time.Duration
 
-	// Logger gets a warning when the connection is lost, and a line when it is back. Nil:
+	// Logger gets a warning when the connection is lost, and a line when it is back. Nil means
 	// slog.Default().
 	Logger *slog.Logger
 }
 
-// Listener hears what the followers of a log tell each other. Wait and Err may be called
-// concurrently with each other and with Close. A Listener has one goroutine, which ends
-// with Close.
+// Listener receives the notifications of a log. Wait and Err may be called concurrently with each
+// other and with Close. A Listener has one goroutine, which ends with Close.
 type Listener struct {
 	cfg   Config        // with the defaults filled in
-	heard chan struct{} // holds one: something was numbered since the last Wait
+	heard chan struct{} // holds one: rows were numbered since the last Wait
 	ctx   context.Context
 	stop  context.CancelFunc
 	done  chan struct{} // closed when the goroutine has ended
@@ -87,9 +86,9 @@ func New(cfg Config) (*Listener, error) {
 	return l, nil
 }
 
-// Wait waits until something was numbered since the last call returned, or since New. It
-// is for Config.Wait of package sqllog. While there is no connection it goes on waiting,
-// and returns nil when there is one again. It fails when ctx ends, and with [ErrClosed].
+// Wait waits until rows were numbered since the last call returned, or since New. It is for
+// Config.Wait of package sqllog. While there is no connection it keeps waiting, and returns nil
+// when the connection is back. It fails when ctx ends, and with [ErrClosed] after Close.
 func (l *Listener) Wait(ctx context.Context) error {
 	select {
 	case <-l.heard:
@@ -101,8 +100,8 @@ func (l *Listener) Wait(ctx context.Context) error {
 	}
 }
 
-// Err returns why there is no connection at the moment, and nil while there is one. After
-// Close it returns [ErrClosed].
+// Err returns why there is no connection now, and nil while there is one. After Close it returns
+// [ErrClosed].
 func (l *Listener) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,15 +114,15 @@ func (l *Listener) Close() {
 	<-l.done
 }
 
-// wake ends a Wait, or the next one.
+// wake ends the current Wait, or the next one.
 func (l *Listener) wake() {
 	select {
 	case l.heard <- struct{}{}:
-	default: // there is one already
+	default: // an earlier signal waits
 	}
 }
 
-// state notes whether there is a connection, and tells of a change.
+// state notes whether there is a connection, and logs a change.
 func (l *Listener) state(err error) {
 	if l.ctx.Err() != nil {
 		err = ErrClosed

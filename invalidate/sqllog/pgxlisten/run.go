@@ -12,7 +12,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// firstPause comes after the first failure. The longest pause is Config.Retry.
+// firstPause is the pause after the first failure. The longest pause is Config.Retry.
 const firstPause = 50 * time.Millisecond
 
 // run connects and listens until Close.
@@ -26,7 +26,7 @@ func (l *Listener) run() {
 			pause = firstPause
 		}
 		pause = min(pause, l.cfg.Retry)
-		// Half of it at random: the processes of a fleet do not come back at one moment.
+		// Half of the pause is random, so the processes of a fleet do not reconnect at once.
 		l.sleep(pause/2 + rand.N(pause/2+1))
 		pause *= 2
 	}
@@ -42,7 +42,7 @@ func (l *Listener) sleep(d time.Duration) {
 	}
 }
 
-// session is one connection. It returns whether it listened, and why it ended.
+// session runs one connection. It returns whether it listened, and why it ended.
 func (l *Listener) session() (listened bool, err error) {
 	conn, err := l.connect()
 	if err != nil {
@@ -51,10 +51,10 @@ func (l *Listener) session() (listened bool, err error) {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		_ = conn.Close(ctx) // it is of no use any more
+		_ = conn.Close(ctx) // the connection has failed, so its error does not matter
 	}()
 	l.state(nil)
-	l.wake() // what was notified while there was no connection was not heard
+	l.wake() // notifications may have been missed while there was no connection
 	for {
 		if err := l.next(conn); err != nil {
 			return true, err
@@ -76,8 +76,8 @@ func (l *Listener) connect() (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// next waits for one notification. When none arrives for a while, it checks that the
-// server still answers: a connection can be lost without an error.
+// next waits for one notification. When none arrives for Check, it pings the server, because a
+// connection can be lost without an error.
 func (l *Listener) next(conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(l.ctx, l.cfg.Check)
 	defer cancel()

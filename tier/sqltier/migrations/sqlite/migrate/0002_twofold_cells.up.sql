@@ -1,5 +1,5 @@
 CREATE TABLE twofold_cells (
-	key   BLOB    NOT NULL PRIMARY KEY, -- of the cache: tenant, namespace, version and id
+	key   BLOB    NOT NULL PRIMARY KEY, -- the key in the cache: tenant, namespace, version and id
 	cell  BLOB    NOT NULL,             -- one frame of the cache
 	until INTEGER NOT NULL              -- when it expires, unix ms
 );
