@@ -8,8 +8,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// A replica has reached what this process has applied, or it has not: data and records
-// arrive there in one order.
+// Replica reports whether a replica has reached what this process has applied: data and records
+// arrive there in the same order.
 func TestReplica(t *testing.T) {
 	t.Parallel()
 	r := postgresRig(t)
@@ -32,7 +32,7 @@ func TestReplica(t *testing.T) {
 		return yes
 	}
 	if reached() {
-		t.Error("before the first Sync the replica has reached what nobody knows")
+		t.Error("before the first Sync the replica has reached an unknown position")
 	}
 	p.sync()
 	waitFor(t, pool, "SELECT count(*) FROM twofold_meta WHERE key_end > 0")
@@ -54,7 +54,7 @@ func TestReplica(t *testing.T) {
 	if !reached() {
 		t.Error("the replica has caught up, and has not reached it")
 	}
-	// A log is no replica of another one.
+	// A log is not a replica of another log.
 	if yes, err := r.fresh(sqllog.Config{})().Replica(t.Context(), pool); yes || err != nil {
 		t.Errorf("Replica of another log = %v, %v", yes, err)
 	}
@@ -63,8 +63,8 @@ func TestReplica(t *testing.T) {
 	}
 }
 
-// A caller applies an answer at once, and may load before it makes another call. So the
-// answer counts for a replica, whichever call gave it.
+// A caller applies an answer at once, and may load before it makes another call. So the answer
+// counts for a replica, whichever call returned it.
 func TestReplicaBehindAnswer(t *testing.T) {
 	t.Parallel()
 	r, replica := sqliteRig(t), sqliteRig(t)
