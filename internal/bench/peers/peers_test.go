@@ -41,8 +41,8 @@ func set(t *testing.T, p peers.Peer, id int64, v peers.Value) {
 	p.Settle()
 }
 
-// TestContract holds the adapters to one contract: what was set is found, whole,
-// and it is the newest; what was never set is not.
+// TestContract checks the adapters against one contract: a value that was set is found complete,
+// the newest value counts, and a key that was never set is not found.
 func TestContract(t *testing.T) {
 	for _, s := range peers.All() {
 		t.Run(s.Name, func(t *testing.T) {
@@ -67,8 +67,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestLoadsOnce holds those that load to asking the loader once, and for the key
-// they were asked for.
+// TestLoadsOnce checks that loading peers call the loader once, and for the requested key.
 func TestLoadsOnce(t *testing.T) {
 	for _, s := range peers.All() {
 		if !s.Loads {
@@ -95,11 +94,11 @@ func TestLoadsOnce(t *testing.T) {
 	}
 }
 
-// What fits is kept: a hit-latency table would otherwise time misses.
+// Values that fit are kept. Otherwise a table of hit latencies would include misses.
 func TestKeepsWhatFits(t *testing.T) {
 	for _, s := range peers.All() {
 		if s.Kind == peers.TwoTier {
-			continue // Redis has what the process lost
+			continue // Redis has the values that the process lost
 		}
 		t.Run(s.Name, func(t *testing.T) {
 			p := open(t, s, nil)

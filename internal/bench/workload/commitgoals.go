@@ -40,7 +40,7 @@ func commitTables(e *Env) []report.Table {
 	}
 }
 
-// commitGoals are about invalidations that are a part of transactions.
+// commitGoals returns the goals for invalidations inside transactions.
 func (e *Env) commitGoals() []report.Goal {
 	line := func(setting, who string) report.Line {
 		return report.Line{Workload: "I", Setting: setting, Contender: who}

@@ -40,7 +40,7 @@ func httpTables(e *Env) []report.Table {
 	}
 }
 
-// httpGoals are about pages.
+// httpGoals returns the goals for pages.
 func (e *Env) httpGoals() []report.Goal {
 	one := func(who string) report.Line { return pageLine(pageSetting, who) }
 	ratio := func(a, b string) float64 { return e.Book.Ratio(one(a), one(b), nsOp) }

@@ -9,11 +9,11 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// keyScope covers one key of the benchmark's space.
+// keyScope returns the scope of one key in the benchmark's space.
 func keyScope(id int64) invalidate.Scope {
 	text, err := key.Of(id)
 	if err != nil {
-		panic(err) // an integer always has a spelling
+		panic(err) // every integer has a key
 	}
 	k, err := key.Space{Tenant: cache.DefaultTenant, Namespace: "bench:v1"}.Key(text)
 	if err != nil {

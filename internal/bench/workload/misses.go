@@ -8,8 +8,8 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
-// A miss with a loader that does next to nothing: what it takes is the cache's,
-// and where there is no room, its eviction's.
+// A miss with a loader that does almost nothing: its time is the cache's own. Without room, it
+// includes an eviction.
 
 const (
 	missRoomy = "miss, room for all"
@@ -47,7 +47,7 @@ func (e *Env) missesOf(ctx context.Context, setting string, room int) error {
 			return err
 		}
 		defer p.Close()
-		next := int64(0) // never the same key twice
+		next := int64(0) // every key is new
 		cs = append(cs, measure.Contender{Name: s.Name, Measure: func(ctx context.Context) error {
 			e.add(missLine(setting, s.Name), e.missRun(ctx, func(int) {
 				k := peers.Key{ID: next}
