@@ -14,7 +14,6 @@
 //
 // All snippets become packages below internal/doctest/snippets, which exist only in an overlay of
 // the go command. One test binary contains all of them.
-// overlay of the go command. One test binary holds all of them.
 package doctest
 
 import (

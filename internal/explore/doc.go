@@ -135,7 +135,7 @@
 //	LeaseFirst        an applier stores the fence first, then extends the lease
 //	CursorFirst       the applied position moves after the fence is stored
 //	TickUnlocked      the tick is taken under the lock of the tables
-//	SeenLast          a hit sees that there is a fence before a mark counts it
+//	SeenLast          a hit notices a fence before a mark counts it
 //	NoteUnlocked      an entry found clear notes a tick read under that lock
 //	NoApplyLock       one applier at a time
 //	JudgeAtInsert     an entry is judged when it is read
@@ -143,12 +143,12 @@
 //	NoOvertakenCheck  a load that was overtaken is not stored
 //	KeepLost          a value whose fill lost its claim is not kept
 //
-// What a lease is:
+// The lease:
 //
 //	NoLease           cached data is served under a lease
 //	RemoteNoLease     ... and so are frames
 //	TailExtends       only the syncer extends the lease, never the tail
-//	StampAtReply      it counts from before the question was sent
+//	StampAtReply      a lease counts from before the question was sent
 //	AgeFromEnd        an entry's age counts from before its load
 //	AckFirst          Invalidate returns after the record is in the log
 //	WaitFirst         Strict begins to wait for B after that
@@ -156,21 +156,21 @@
 // The remote tier:
 //
 //	LogFirst          cells are removed before the record is appended
-//	NoUnlink          cells are removed at all
+//	NoUnlink          an invalidation removes its cells
 //	NoFrameCheck      a frame older than a known fence is refused
 //	NoCAS             a fill lands only where its claim stands
-//	RenewRevives      to renew a claim never makes it anew
+//	RenewRevives      renewing a claim never recreates it
 //
 // Flights:
 //
 //	JoinFenced        a flight that is fenced is not joined
-//	NoRejudge         what a flight brought is judged again by who joined it
+//	NoRejudge         a flight's result is judged again by the caller that joined it
 //	AgeOnly           ... by the fences too, however young the load
 //	TickAtCall        ... by all fences known when the caller's lease was judged
 //
 // The log:
 //
-//	NoIdentity        an epoch belongs to one server and what it remembers
+//	NoIdentity        an epoch belongs to one server and its memory
 //	NoRecordIDs       the log knows the record at a caller's position by its id
 //	NoAheadCheck      a caller ahead of the log makes it start an epoch
 //	NoChain           a record names the one before it
@@ -178,14 +178,14 @@
 //
 // Values built from values:
 //
-//	OuterAge          a value is as old as what vouches for its parts
+//	OuterAge          a value is as old as the leases that vouch for its parts
 //
-// What has expired:
+// Expiry:
 //
 //	SoftWins          an invalidation wins over an expiry
 //	SoftInKeys        where a process misses an expiry, it gives up frames as well
 //	FreshFrame        an entry notes that its frame had expired
-//	FreshBuilt        what is built from a stale part is stale
+//	FreshBuilt        a value built from a stale part is stale
 //	FreshFill         ... and its frame says so
 //
 // The outbox:

@@ -12,8 +12,8 @@ var ErrTooLarge = errors.New("explore: too many states")
 
 // Result is the result of an exploration.
 type Result struct {
-	States int            // steps to the farthest of them
-	Depth  int            // how often each step was taken, by text
+	States int            // distinct states reached
+	Depth  int            // steps to the farthest of them
 	Taken  map[string]int // how often each step was taken, by its text
 	Trace  *Trace         // a shortest trace to a violation; nil: none
 }

@@ -42,5 +42,4 @@
 //     the tick. The short checks never find such an entry again.
 //   - An entry that the tables found clear notes the tick of that check in place of its
 //     mark's tick. Older fences are not compared with it again.
-//     place of its mark's. It is not held against older fences again.
 package follow

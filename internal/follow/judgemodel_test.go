@@ -62,7 +62,7 @@ func (m *judgeModel) add() {
 	for range m.IntN(3) {
 		e.names = append(e.names, strconv.Itoa(m.IntN(100)))
 	}
-	k := fmt.Sprintf("%s:%d", m.key(), len(m.all)) // a key that no fence names
+	k := fmt.Sprintf("%s:%d", m.key(), len(m.all)) // a unique key
 	if m.IntN(2) == 0 {
 		k = m.key()
 	}

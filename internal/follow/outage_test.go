@@ -19,7 +19,7 @@ var faults = map[string]func(*logtest.Faulty){
 	"hanging": func(f *logtest.Faulty) { f.Hang(true) },
 }
 
-// A call waits for the log as long as the configuration says, from the begin of the call, whichever
+// A call waits for the log as long as the configuration says, from the start of the call, whichever
 // goroutine makes the round.
 func TestWaitIsBounded(t *testing.T) {
 	for name, fault := range faults {

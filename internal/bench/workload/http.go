@@ -118,7 +118,7 @@ type ask struct {
 	header  []string          // of the request, pairs of names and values
 	status  int
 	length  int    // of the body; -1: smaller than a page
-	how     string // the begin of the parameters in Cache-Status
+	how     string // the start of the parameters in Cache-Status
 	prepare []string
 }
 

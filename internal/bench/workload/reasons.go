@@ -7,7 +7,7 @@ import (
 )
 
 // reasons say why a goal is missed, if that is known: from profiles, and from runs with one part
-// switched off. They are shown below the table if the goal is missed. The key is the begin of the
+// switched off. They are shown below the table if the goal is missed. The key is the start of the
 // goal's name.
 var reasons = map[string]string{
 	"local hit (twofold) at": "a hit reads the clock, which neither ristretto nor otter's loading cache does here. The processor does not fetch the " +

@@ -13,12 +13,12 @@ import (
 
 // fault is one way to break things.
 type fault struct {
-	kind     string        // a replica exists to fail over to
-	replica  bool          // the guarantee covers only invalidations by key
-	keysOnly bool          // it shows only on keys that are not written again soon
-	rare     bool          // it shows on keys that are not written again soon
+	kind     string        // of the server; Single when empty
+	replica  bool          // a replica exists to fail over to
+	keysOnly bool          // the guarantee covers only invalidations by key
+	rare     bool          // it shows only on keys that are not written again soon
 	on       place         // where the log is; Redis when zero
-	bound    time.Duration // the least bound that the guarantee needs; a process may miss its own invalidations for that long; 0: any bound
+	bound    time.Duration // the least bound that the guarantee needs, also in the process that invalidates; 0: any
 	count    int           // spread evenly over the run; 0: with random gaps
 
 	// inject breaks something, waits, heals it, and returns a description. If ctx ends, it may
