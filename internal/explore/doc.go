@@ -178,7 +178,7 @@
 //
 // Values built from values:
 //
-//	OuterAge          a value is as old as the leases that vouch for its parts
+//	OuterAge          a value is no younger than the evidence for its parts
 //
 // Expiry:
 //

@@ -84,7 +84,7 @@ var caught = []row{
 	{NoRejudge, scope, flightInQ, "a caller that joined a flight judges its result"},
 	{AgeOnly, scope, flightInP, "a young load is compared with the fences as well"},
 	{TickAtCall, scope, oneEachInQ, "fences count from when the lease was judged"},
-	{OuterAge, scope, nested, "a value is no younger than what vouches for its parts"},
+	{OuterAge, scope, nested, "a value is no younger than the evidence for its parts"},
 	{OuterAge, scope, nestedStrict, "... also with Strict"},
 	{NoIdentity, both, losesRecord, "an epoch belongs to one server: it is noticed when Q, which misses nothing, is back first"},
 	{NoIdentity, scope, losesOther, "... and no frame is as of a lost record's position, which the record has now"},

@@ -239,7 +239,7 @@ func TestBackoffHasJitter(t *testing.T) {
 	})
 }
 
-// Pending invalidations are logged at the begin, once a minute and at the end. Stats report their
+// Pending invalidations are logged at the start, once a minute and at the end. Stats report their
 // age.
 func TestWaitingIsSaid(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {

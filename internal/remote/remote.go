@@ -49,7 +49,7 @@ func Left(err error) bool {
 	return ok
 }
 
-// Watcher observes the begin and the end of each call. The tier receives the context that Begin
+// Watcher observes the start and the end of each call. The tier receives the context that Begin
 // returns. left means that the caller gave the call up, which is not the tier's error.
 type Watcher interface {
 	Begin(ctx context.Context, op Op) (context.Context, meter.Span)

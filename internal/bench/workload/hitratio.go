@@ -174,10 +174,10 @@ func (r replay) run(ctx context.Context) error {
 func hitRatioTables(e *Env) []report.Table {
 	t := report.Table{
 		Title: "D: hit ratio in %, capacity in percent of the universe", Head: []string{"trace"},
-		Note: "Universe 100,000 keys, a million accesses, seeds fixed. Loops are so many times the capacity. Phases are " +
+		Note: "100,000 keys, a million accesses, fixed seeds. A loop's number is its length in multiples of the capacity. Phases are " +
 			"zipf, bursts and a loop of 1.5 times the capacity, in turn. " +
-			"ristretto applies writes late; + Wait waits for each, which nobody can in production. " +
-			"Budget is the most that Twofold's local tier took, in percent of its MaxBytes.",
+			"ristretto applies writes late. \"+ Wait\" waits for each write, which is not possible in production. " +
+			"Budget is the maximum that Twofold's local tier used, in percent of its MaxBytes.",
 	}
 	for _, engine := range ratioEngines {
 		t.Head = append(t.Head, engine.name)

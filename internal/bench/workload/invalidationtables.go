@@ -39,7 +39,7 @@ func invalidationTables(e *Env) []report.Table {
 		report.Comparison{
 			Title: "G: local hits of 10,000 keys, 1 goroutine, while invalidations come", Workload: "G",
 			Settings: []string{readsSetting + ", one tier", readsSetting + ", two tiers"}, Contenders: rain, Reference: "none", Unit: nsOp, More: []string{allocsOp},
-			Note: "With two tiers the invalidations, which take a processor's time in this process and in Redis, are on the same two cores.",
+			Note: "With two tiers each invalidation takes processor time in this process and in Redis, on the same two cores.",
 		}.Table(&e.Book),
 	}
 }

@@ -147,9 +147,9 @@ func memoryTables(e *Env) []report.Table {
 	t := report.Table{
 		Title: "E: " + memSetting + " of 64 bytes",
 		Head:  []string{"contender", heapEntry, "× ristretto", resident1, gcCycle, gcShare, gcPause},
-		Note: "Heap beyond keys and values, per entry that is held. A cycle is one collection of everything; the share is of the processor time of a " +
-			"program that only makes garbage beside the cache, and the pause the longest of it. freecache and bigcache hold 160 bytes per entry from the " +
-			"start, which is what their number says.",
+		Note: "The heap per entry excludes keys and values. A cycle is one full garbage collection. The share is that of the collector in the processor time of a " +
+			"program that only makes garbage beside the cache; the pause is the longest in that program. freecache and bigcache allocate " +
+			"160 bytes per entry at the start, so their figure shows that.",
 	}
 	base := e.Book.Median(memLine("ristretto"), heapEntry)
 	for _, name := range memoryPeers {

@@ -165,7 +165,7 @@ func stampedeTables(e *Env) []report.Table {
 	settings = append(settings, fleetSetting)
 	c := report.Comparison{
 		Title: "C: loads for one cold key", Workload: "C", Settings: settings, Contenders: names, Reference: "twofold, two tiers", Unit: loadsPer,
-		Note: "The loader takes 10 ms. DoCache and CSC have no loader: each caller that finds nothing loads and sets.",
+		Note: "The loader takes 10 ms. DoCache and CSC have no loader: each caller that misses loads and sets.",
 	}
 	loads := c.Table(&e.Book)
 	c.Title, c.Unit, c.Note = "C: p99 of the wait, loader included", p99, ""

@@ -86,10 +86,10 @@ func heading(ctx context.Context, o *options) string {
 	var b strings.Builder
 	b.WriteString("# Speed\n\n")
 	b.WriteString(report.Heading(ctx, rig.Version(), modules))
-	fmt.Fprintf(&b, "\nMedians of %d samples with their range, contenders in turn. "+
-		"Trust the ratios, which are taken within one run (those of the first table within one round of it), and not the times, which are this machine's.\n", o.samples)
+	fmt.Fprintf(&b, "\nMedians of %d samples with their range; the contenders took turns. "+
+		"Trust the ratios, not the times: the times depend on this machine. Each ratio is taken within one run, and in the first table within one round of it.\n", o.samples)
 	if o.size != workload.Full {
-		b.WriteString("\n**A short run: it shows that everything works, and about where things stand.**\n")
+		b.WriteString("\n**A short run: it shows that everything works, with rough figures.**\n")
 	}
 	for _, left := range peers.LeftOut() {
 		fmt.Fprintf(&b, "\nLeft out: %s (%s).", left[0], left[1])

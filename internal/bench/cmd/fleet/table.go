@@ -135,15 +135,16 @@ Made by "make fleet". "100 + 8" is 100 members that listen, all in one process, 
 processes that listen. A member is one Tiers with its own connections and its own follower of the log. The remote tier is on the same
 Redis, so an invalidation of a key also removes a cell. Redis and all members share this machine's processors.
 
-Lag is the time from the call of Invalidate until another member refuses what it covers, for samples in %d members; "too long" is more than
-%v after the end of the measurement, which took %v. A fleet is left out at rates above one at which Redis used a whole core, or p99 of the lag was above the bound.
+Lag is the time from the call of Invalidate until another member refuses the old value, for samples in %d members;
+"too long" is more than %v after the end of the measurement, which took %v.
+If at some rate Redis used a whole core, or p99 of the lag was above the bound, higher rates are left out.
 
 `, timed, grace, o.each) + measured(cells).Markdown() + fmt.Sprintf(`
 ## Capacity
 
 One Redis serves a fleet well while it uses less than %.0f %% of a core, and while 99 %% of the records arrive within a tenth of the
 bound. By the table above, Redis spends %s µs on a script, which appends or renews, %s µs on a read of the tail, and %s µs on each record
-in a reply. A process spends %s µs a second when nothing comes, %s µs on a read of the tail, and %s µs on each record.
+in a reply. A process spends %s µs a second without records, %s µs on a read of the tail, and %s µs on each record.
 
 `, 100*wellRedis, us(redis[0]), us(redis[1]), us(redis[2]), us(member[0]), us(member[1]), us(member[2])) +
 		capacity(o, cells, redis, member).Markdown()
@@ -184,7 +185,7 @@ func capacity(o *options, cells []cell, redis, member costs) report.Table {
 			"bound", "invalidations /s", "records /s", "processes, measured: keys, tags", "processes, computed", "one process, % of a core", "kB/s to one process",
 			"1,000 processes: cores of Redis", "logs", "10,000 processes: cores of Redis", "logs",
 		},
-		Note: `Measured is the largest fleet that was tried and served well. Computed is the number of processes that take Redis to the limit:
+		Note: `Measured is the largest fleet in the test that Redis served well. Computed is the number of processes that bring Redis to the limit:
 n processes at r records a second cost script × (r + renewals × n) + read × reads × n + record × r × n. Invalidations of one process whose
 calls overlap share a record. The logs are by namespace, each on its own Redis: a process follows only the log of its namespaces, so k logs
 divide the last term by k, and the whole by k Redis servers. A process that follows all k logs renews and reads in each of them. Then only

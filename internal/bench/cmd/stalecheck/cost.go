@@ -138,7 +138,7 @@ func (b *costBench) table() string {
 
 // lost describes the result of a run under kills.
 func lost(r *result) string {
-	return fmt.Sprintf("\n%d times all connections were ended, under %d invalidations and %d reads: "+
-		"%d keys were still old in a process that read them more than %v later; gaps/bumps/lapses %s (every process begins with a bump).\n",
+	return fmt.Sprintf("\n%d times all connections were closed, under %d invalidations and %d reads: "+
+		"%d keys were still stale in a process that read them more than %v later; gaps/bumps/lapses %s (every process begins with a bump).\n",
 		len(r.incidents), r.verdict.Acks, r.verdict.Reads, r.lag.Unseen, r.c.Bound, r.health())
 }

@@ -85,11 +85,11 @@ func columns() []column {
 
 const legend = `
 Times in milliseconds: number of stale reads, then p50/p99/max of their staleness, by the tier that
-answered ("untold": by calls that do not say) and by the kind of the first invalidation; p50/p99
-elsewhere. "Seen elsewhere" is from an
-invalidation's return to the first read of the version by another process, slow loads included.
-Loads, gaps, bumps and lapses are those of processes that lived to the end.
-"× PING" is the ratio of the medians of Invalidate and of a bare round trip in the same run.
+answered ("untold": by calls that do not report it) and by the kind of the first invalidation. Other
+times are p50/p99. "Seen elsewhere" is the time from an invalidation's return to the first read of
+the version by another process, slow loads included. Loads, gaps, bumps and lapses are counted in
+processes that ran to the end. "× PING" is the median of Invalidate divided by the median of a bare
+round trip in the same run.
 With a database, "Invalidate" is a transaction that writes the source and the outbox, or with
 "strict" one and Settle. Reads are judged by samples of the source there.
 `

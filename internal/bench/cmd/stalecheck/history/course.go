@@ -32,7 +32,7 @@ type state struct {
 	version int64
 }
 
-// limits are the begin and the end of a sample.
+// limits are the start and end times of a sample.
 type limits struct{ start, end int64 }
 
 // NewCourse returns a course without samples.
@@ -80,7 +80,7 @@ func (c *Course) last(m state, at int64) (s span, n int, ok bool) {
 }
 
 // Observe judges a history by the course of its source. A read may return a version that the source
-// held no longer ago, counted from the read's begin, than the rules allow. An acknowledgement means
+// held no longer ago, counted from the start of the read, than the rules allow. An acknowledgement means
 // that a process knows a version, or with Strict that all processes know it. A later read in these
 // processes must not return anything older than that version.
 func (c *Course) Observe(events []Event, rules Rules) *Verdict {
