@@ -149,8 +149,8 @@ func (m *Model) expires(r *process) bool {
 func (u *turn) locked() bool { return u.r.fence == ticked && !u.is(TickUnlocked|CursorFirst) }
 
 // hitWaits reports whether a hit waits for that lock. It does, because it notices the fence before
-// the fence takes its tick. So what a hit finds clear is never older than a mark that counts the
-// fence.
+// the fence takes its tick. So an entry that a hit finds clear is never older than a mark that
+// counts the fence.
 func (u *turn) hitWaits() bool { return u.locked() && !u.is(SeenLast|NoteUnlocked) }
 
 // refuses reports whether a frame as of pos is of another epoch than the process's own, or older

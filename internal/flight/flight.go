@@ -6,7 +6,7 @@
 // The earlier participants keep that call, and the newcomer starts another.
 //
 // The package starts no goroutine. Join tells the leader that it leads. The leader does the work
-// wherever it likes and ends the call with Finish.
+// in any goroutine and ends the call with Finish.
 package flight
 
 import (

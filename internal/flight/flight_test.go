@@ -213,8 +213,8 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// Calls with one hash do not hide each other, whichever ends first. A key that is not equal to
-// itself leaves nothing behind.
+// Calls with one hash do not hide each other, in whatever order they end. A key that is not equal
+// to itself leaves nothing behind.
 func TestOneHash(t *testing.T) {
 	for first := range 3 {
 		g := newGroup[float64, string](0)

@@ -27,7 +27,7 @@ type Mark struct {
 	Epoch uint64              // the id of the log's epoch; 0: not known, or there is no log
 }
 
-// Fences is what one process remembers of the invalidations it has applied.
+// Fences remembers the invalidations that one process has applied.
 // Make one with [NewFences], or let a [Follower] make one that follows a log.
 // All methods may be called concurrently.
 //
@@ -134,8 +134,8 @@ func (f *Fences) next() invalidate.Position {
 	return nextPosition()
 }
 
-// Flush kills everything marked before it, whatever its key: in this process, and in frames that
-// other processes fill with values loaded earlier.
+// Flush kills everything marked before it, for all keys: in this process, and in frames that other
+// processes fill with values loaded earlier.
 func (f *Fences) Flush() { f.store(invalidate.All().Fence(), f.next()) }
 
 // store applies one fence at its position, or at 0 if it has none.

@@ -74,9 +74,10 @@ func (f *Fences) Overtaken(m Mark, hash uint64, key string, tags []uint64) (fres
 // Accepts reports whether a frame of the remote tier is not older than any fence that this process
 // knows. Any process may have filled the frame, under the mark m. Positions are comparable within
 // one epoch only, so a frame of another epoch than this process's own is refused. The process may
-// not have heard of a new epoch yet, or the frame may have outlived its log. For a frame older than
-// a soft fence, fresh is the time at which the newest such fence was applied here; otherwise it is
-// [Forever].
+// not have heard of a new epoch yet, or the frame may have outlived its log.
+//
+// For a frame older than a soft fence, fresh is the time at which the newest such fence was applied
+// here; otherwise it is [Forever].
 func (f *Fences) Accepts(m Mark, hash uint64, key string, tags []uint64) (fresh int64, ok bool) {
 	if !f.inEpoch(m.Epoch) || f.recent.position(hash) > m.Key {
 		return Forever, false

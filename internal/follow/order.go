@@ -200,9 +200,9 @@ func (w *Follower) lead(ctx context.Context, until time.Time) {
 	}
 }
 
-// mayLead reports whether a caller with so much time left should make a round: the log answered the
-// last time, and soon enough that this round will not be cut off. When rounds take long, the
-// syncer's goroutine adds little to them.
+// mayLead reports whether a caller with this time left should make a round: the log answered the
+// last round, and fast enough that the caller's time suffices for this one. When rounds take long,
+// the syncer's goroutine adds little to them.
 func (w *Follower) mayLead(left time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -19,8 +19,8 @@ var faults = map[string]func(*logtest.Faulty){
 	"hanging": func(f *logtest.Faulty) { f.Hang(true) },
 }
 
-// A call waits for the log as long as the configuration says, from the start of the call, whichever
-// goroutine makes the round.
+// A call waits for the log as long as Config.Wait says, counted from its start. It makes no
+// difference which goroutine makes the round.
 func TestWaitIsBounded(t *testing.T) {
 	for name, fault := range faults {
 		for _, wait := range []time.Duration{0, bound / 100, 10 * bound} {
@@ -90,7 +90,7 @@ func TestNoWait(t *testing.T) {
 	})
 }
 
-// Calls to a distant, healthy log do not wait in vain.
+// Calls to a distant, healthy log wait for its answer and get it.
 func TestFarLog(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p := newPeer(t, log, follow.Config{})

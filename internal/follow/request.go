@@ -52,10 +52,10 @@ func NewExpiry(parts ...invalidate.Scope) (Request, error) {
 	r, err := NewRequest(parts...)
 	r.Soft = true
 	if r.Strict {
-		err = errors.Join(err, fmt.Errorf("%w: Strict with Expire: what is stale may be served; use Invalidate", invalidate.ErrScope))
+		err = errors.Join(err, fmt.Errorf("%w: Strict with Expire: stale values may be served; use Invalidate", invalidate.ErrScope))
 	}
 	if r.Hold > 0 {
-		err = errors.Join(err, fmt.Errorf("%w: Hold(%v) with Expire: what is stale stays cached; use Invalidate", invalidate.ErrScope, r.Hold))
+		err = errors.Join(err, fmt.Errorf("%w: Hold(%v) with Expire: stale values stay cached; use Invalidate", invalidate.ErrScope, r.Hold))
 	}
 	return r, err
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // A caller that notes the generation at which an entry was found clear, and calls Since, decides as
-// Clear does. Since may send it to look again in vain, but never misses a fence.
+// Clear does. Since may make it look again without need, but never misses a fence.
 func TestSince(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		f := follow.NewFences(start)

@@ -10,14 +10,14 @@ import (
 )
 
 // A soft fence ends the freshness of what it covers, not its life. What a hard fence covers is
-// dead, whichever of the two came first. So soft fences are checked last, and only for what is
-// clear.
+// dead, even if the soft fence came first. So soft fences are checked last, and only for values
+// that no hard fence covers.
 //
 // They have their own table, which includes keys, under Fences.mu. No cell is removed for a softly
 // fenced key, so its record is in the scope sequence. There, a process that misses records gives up
 // frames as well, and a frame is compared by its position in that sequence.
 
-// Forever is the time that never comes: no fence has ended the freshness.
+// Forever is a time that never comes: no fence has ended the freshness.
 const Forever = int64(math.MaxInt64)
 
 // softTable remembers the newest soft fence of each scope for a while.

@@ -66,7 +66,7 @@ func TestExpiredFramesByPosition(t *testing.T) {
 	}
 }
 
-// A hard fence wins over a soft one, whichever comes first.
+// A hard fence wins over a soft one, in either order.
 func TestHardFenceWins(t *testing.T) {
 	tag := invalidate.Tag("acme", "t")
 	for name, store := range map[string]func(*follow.Fences){

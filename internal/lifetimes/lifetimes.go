@@ -60,7 +60,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// RefreshDue reports whether a value with so much time left should be refreshed now, before it
+// RefreshDue reports whether a value with this time left should be refreshed now, before it
 // expires. It is XFetch (Vattani, Chierichetti, Lowenstein: Optimal Probabilistic Cache Stampede
 // Prevention, PVLDB 8(8), 2015): due when loadTime·beta·(-ln u) >= remaining, for u drawn uniformly
 // from (0, 1] at each read. The longer a load takes, the earlier some read starts it. The paper

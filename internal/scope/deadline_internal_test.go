@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Whose fault the end of a call is, and whether the end of all work ends the call.
+// Whether the caller or the deadline has ended a call, and whether the end of all work ends it.
 func TestDeadlineEnds(t *testing.T) {
 	for name, tt := range map[string]struct {
 		caller time.Duration // its deadline; 0: none
@@ -61,7 +61,7 @@ func TestDeadlineEnds(t *testing.T) {
 	}
 }
 
-// A call that was answered counts as answered, whatever the clock says by then.
+// A call that was answered counts as answered, even if the deadline has passed since.
 func TestAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Deadline

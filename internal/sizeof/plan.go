@@ -23,7 +23,7 @@ const (
 	box // an interface
 )
 
-// plan is what is known of a type without a value. It is immutable once published.
+// plan describes a type without a value. It is immutable once published.
 type plan struct {
 	shape  shape
 	size   int64 // of the value itself

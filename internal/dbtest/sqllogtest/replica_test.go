@@ -64,7 +64,7 @@ func TestReplica(t *testing.T) {
 }
 
 // A caller applies an answer at once, and may load before it makes another call. So the answer
-// counts for a replica, whichever call returned it.
+// counts for a replica, even if another call returned it.
 func TestReplicaBehindAnswer(t *testing.T) {
 	t.Parallel()
 	r, replica := sqliteRig(t), sqliteRig(t)

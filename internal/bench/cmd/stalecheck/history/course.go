@@ -80,9 +80,9 @@ func (c *Course) last(m state, at int64) (s span, n int, ok bool) {
 }
 
 // Observe judges a history by the course of its source. A read may return a version that the source
-// held no longer ago, counted from the start of the read, than the rules allow. An acknowledgement means
-// that a process knows a version, or with Strict that all processes know it. A later read in these
-// processes must not return anything older than that version.
+// still held within the time that the rules allow, counted back from the start of the read. An
+// acknowledgement means that a process knows a version, or with Strict that all processes know it.
+// A later read in these processes must not return anything older than that version.
 func (c *Course) Observe(events []Event, rules Rules) *Verdict {
 	v := &Verdict{ByTier: make(map[Tier][]int64), ByKind: make(map[Kind][]int64)}
 	v.count(events)

@@ -3,10 +3,12 @@
 // A run is a set of reads and a set of invalidations, with the times at which each call began and
 // returned on the machine's monotonic clock. Every value is a version of its key. At the source,
 // versions only grow, and the source is written before the call of Invalidate. So a read that
-// starts after the acknowledgement of version 8 and returns 7 is stale by the time in between,
-// whatever else happened. That judgement has no false positives. An invalidation that failed or
-// never returned is not counted, and a read is judged by its start. A read concurrent with an
-// invalidation may return either version.
+// starts after the acknowledgement of version 8 and returns 7 is always stale, by the time in
+// between.
+//
+// That judgement has no false positives. An invalidation that failed or never returned is not
+// counted, and a read is judged by its start. A read concurrent with an invalidation may return
+// either version.
 package history
 
 import (
