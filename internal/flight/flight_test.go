@@ -158,7 +158,7 @@ func TestLimit(t *testing.T) {
 	}
 	a.Finish("")
 	if c, _ := g.join(3, 3, 0, always); c == nil {
-		t.Error("there is room again")
+		t.Error("a finished call still takes room")
 	}
 }
 

@@ -68,7 +68,7 @@ func TestRecordsMissing(t *testing.T) {
 				b.link.Heal()
 				advance(bound / 2)
 				if e.clear(b.Fences()) {
-					t.Error("the entry has survived what b did not hear")
+					t.Error("the entry is clear, though b missed the record")
 				}
 				accepts := accepts(b.Fences(), e.mark, e.hash, e.key, e.tags)
 				if accepts == tt.frames {

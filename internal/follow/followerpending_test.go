@@ -75,7 +75,7 @@ func TestOwesNothingMeanwhile(t *testing.T) {
 		})
 		advance(bound / 32)
 		if p.Owes() {
-			t.Error("the process owes what its caller still waits for")
+			t.Error("an order counts as owed while its caller still waits")
 		}
 		wg.Wait()
 	})

@@ -24,8 +24,8 @@ import (
 // # Cost of overflow
 //
 // If fences arrive faster than entries are judged, a kind reaches four blocks. The next block then
-// replaces the oldest. An entry marked before the newest forgotten fence then counts as covered,
-// unless another check finds it clear; FenceStats.Forgotten counts such entries. This can also
+// replaces the oldest. An entry or load marked before the newest forgotten fence then counts as
+// covered, unless another check finds it clear; FenceStats.Forgotten counts that. This can also
 // happen to an entry that the walk missed, and to a load that takes longer than a block lasts.
 const (
 	maxBlock  = 1 << 17

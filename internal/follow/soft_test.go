@@ -116,11 +116,11 @@ func TestExpiriesOverflow(t *testing.T) {
 				t.Error("a load is not overtaken by an expiry that was forgotten")
 			}
 			if fresh, ok := f.Accepts(e.mark, e.hash, e.key, e.tags); ok && fresh == follow.Forever {
-				t.Error("a frame is fresh whose expiry was forgotten")
+				t.Error("a frame is fresh although its expiry was forgotten")
 			}
 			next := newEntry(f, e.key, "0")
 			if check(t, f, next, true); next.ended {
-				t.Error("what was marked since is not fresh")
+				t.Error("an entry marked since is not fresh")
 			}
 		})
 	}

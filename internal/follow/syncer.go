@@ -239,9 +239,9 @@ func (w *Follower) tail() {
 }
 
 // restAfter returns how long the tail rests after a read that returned this number of records: a
-// thousandth of the bound for each record, at most a hundredth of it, and at least 2 ms. So a single
-// record is read at once, and a stream of records is read less often, because a read costs the
-// log's server as much as many records, and a fleet makes many reads.
+// thousandth of the bound for each record, at most a hundredth of it, and at least 2 ms. So a
+// single record is read at once, and a stream of records is read less often: a read costs the log's
+// server as much as many records, and a fleet makes many reads.
 func (w *Follower) restAfter(records int) time.Duration {
 	const shortest = 2 * time.Millisecond
 	return max(shortest, min(time.Duration(records)*w.bound/1000, w.bound/100))

@@ -51,7 +51,7 @@ func TestContract(t *testing.T) {
 			for i := range int64(n) {
 				set(t, p, i, peers.Small(i+7))
 				if v, ok := get(t, p, i); !ok || v != peers.Small(i+7) {
-					t.Fatalf("Get(%d) = %v, %v, want what was set", i, v, ok)
+					t.Fatalf("Get(%d) = %v, %v, want the set value", i, v, ok)
 				}
 				set(t, p, i, peers.Large(i))
 			}
@@ -61,7 +61,7 @@ func TestContract(t *testing.T) {
 				}
 			}
 			if v, ok := get(t, p, n); ok {
-				t.Errorf("Get of what was never set = %v", v)
+				t.Errorf("Get of a key that was never set = %v", v)
 			}
 		})
 	}
@@ -82,7 +82,7 @@ func TestLoadsOnce(t *testing.T) {
 			for range 3 {
 				for id := range int64(50) {
 					if v, ok := get(t, p, id); !ok || v != peers.Small(id) {
-						t.Fatalf("Get(%d) = %v, %v, want what the loader returned", id, v, ok)
+						t.Fatalf("Get(%d) = %v, %v, want the loader's value", id, v, ok)
 					}
 					p.Settle()
 				}
@@ -123,7 +123,7 @@ func TestByName(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := peers.ByName("nobody"); err == nil || !strings.Contains(err.Error(), "nobody") {
-		t.Errorf("ByName of nobody: %v, want an error that names it", err)
+		t.Errorf("ByName(\"nobody\") = %v, want an error that names it", err)
 	}
 }
 

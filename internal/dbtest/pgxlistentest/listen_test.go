@@ -103,7 +103,7 @@ func arrives(t *testing.T, got <-chan uint64, want uint64) {
 			t.Fatalf("Tail returned %x, want %x", hash, want)
 		}
 	case <-time.After(patience):
-		t.Fatal("Tail does not return what was committed")
+		t.Fatal("Tail does not return the committed record")
 	}
 }
 
@@ -242,7 +242,7 @@ func testPolls(t *testing.T, r *rig) {
 		arrives(t, got, r.commit(t, writer, n))
 	}
 	if l.Err() == nil {
-		t.Error("Err = nil, and there is no server")
+		t.Error("Err = nil without a server")
 	}
 }
 

@@ -49,7 +49,7 @@ func TestDamageStartsAnEpoch(t *testing.T) {
 					t.Fatal("no epoch was started")
 				}
 				if p.at.Key.Epoch() <= before.Key.Epoch() || p.at.Key.Epoch() != p.at.Scope.Epoch() {
-					t.Errorf("the log goes on at %+v behind %+v", p.at, before)
+					t.Errorf("the log continues at %+v after %+v", p.at, before)
 				}
 				commit(t, r, p.log, org(3))
 				p.want(org(3))

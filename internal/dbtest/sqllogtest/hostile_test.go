@@ -135,6 +135,6 @@ func TestEpochBehindUnfinishedNumbering(t *testing.T) {
 	}
 	before := p.at
 	if _, scopes := p.sync(); len(scopes) != 1 || scopes[0].After != before.ScopeID || scopes[0].Prev != before.Scope {
-		t.Errorf("behind %+v comes %+v, which does not follow it", before, scopes)
+		t.Errorf("%+v is followed by %+v, which does not link to it", before, scopes)
 	}
 }

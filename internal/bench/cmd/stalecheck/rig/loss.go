@@ -18,7 +18,7 @@ type loss struct {
 
 // losing is a fault that loses acknowledged writes. A worker that has seen these writes is ahead of
 // the log, and reports that as soon as it comes back. Such a run proves little. So the workers that
-// have seen them are kept away for a while. The first to come back is in turn:
+// have seen them are kept away for a while. The first to use the log again is in turn:
 //
 //   - a worker that was cut off before, with values in its memory;
 //   - a process that started afterwards, and reads what the others have left in Redis;
