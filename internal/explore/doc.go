@@ -9,10 +9,10 @@
 //
 // # The world
 //
-// One key with one value that carries one tag. Two processes, P and Q. Two callers, one in each
-// process or both in one, which make two Gets each, one after another. One invalidation, by P, of
-// the key or of the tag, right after the source has changed from version 1 to version 2. At the
-// start every tier holds version 1.
+// There is one key, with one value that carries one tag. There are two processes, P and Q, and two
+// callers, one in each process or both in one. Each caller makes two Gets, one after another. P
+// makes one invalidation, of the key or of the tag, right after the source has changed from version
+// 1 to version 2. At the start every tier holds version 1.
 //
 // [Model] has additions to this world, each explored separately. With Loss the server forgets some
 // of the log's history and keeps the rest, and nothing in the log shows it. With Nested a load may
@@ -83,18 +83,19 @@
 //
 // # What is left out
 //
-// Of the outbox: rollbacks, a COMMIT without an answer (the model answers at once, which is the
-// stricter case), and commits that the copy has lost together with their data.
+// The outbox has no rollbacks, no COMMIT without an answer (the model answers at once, which is the
+// stricter case), and no commits that the copy has lost together with their data.
 //
-// Of the log: trimming, gaps, and more than one loss. A server that loses something takes no
+// The log has no trimming, no gaps, and at most one loss. A server that loses something takes no
 // questions before it is back. A process that joins later has no steps of its own: it behaves like
 // Q with a lapsed lease and an evicted entry. A bump before the record does not flush local entries
-// here, so entries live longer than in reality. With Nested, an invalidation of the key: a built
+// here, so entries live longer than in reality. With Nested, the key is never invalidated: a built
 // value carries the tags of its parts, but not their keys.
 //
-// More than one key or invalidation, so the model says nothing about fences that share a bucket or
-// fall out of a table. Clock rates. Holds, background refreshes, values served stale by age,
-// errors, Set. Invalidations that fail and wait. The chaos tests cover these.
+// There is only one key and one invalidation, so the model says nothing about fences that share a
+// bucket or fall out of a table. It also has no clock rates, holds, background refreshes, values
+// served stale by age, errors, Set, or invalidations that fail and wait. The chaos tests cover
+// these.
 //
 // # Reductions
 //
@@ -115,7 +116,7 @@
 //
 // # How to read a trace
 //
-// One step to a line: the actor, the action, and in brackets the change of the shared state. An
+// Each line is a step: the actor, the action, and in brackets the change of the shared state. An
 // entry's "born" is its tick, and a cell is "as of" a position. A position is 0 before the record
 // and 1 after it, or after the lost record whose position it takes. The bump of a second epoch is
 // 2, and a record after the bump is 3. A cell "as of 8" is from an epoch with a higher number. A
@@ -137,9 +138,9 @@
 //	TickUnlocked      the tick is taken under the lock of the tables
 //	SeenLast          a hit notices a fence before a mark counts it
 //	NoteUnlocked      an entry found clear notes a tick read under that lock
-//	NoApplyLock       one applier at a time
+//	NoApplyLock       records are applied by one applier at a time
 //	JudgeAtInsert     an entry is judged when it is read
-//	DeleteOnly        validity never rests on a deletion
+//	DeleteOnly        validity never depends on a deletion
 //	NoOvertakenCheck  a load that was overtaken is not stored
 //	KeepLost          a value whose fill lost its claim is not kept
 //
@@ -158,14 +159,14 @@
 //	LogFirst          cells are removed before the record is appended
 //	NoUnlink          an invalidation removes its cells
 //	NoFrameCheck      a frame older than a known fence is refused
-//	NoCAS             a fill lands only where its claim stands
+//	NoCAS             a fill is stored only while its claim is in the cell
 //	RenewRevives      renewing a claim never recreates it
 //
 // Flights:
 //
 //	JoinFenced        a flight that is fenced is not joined
 //	NoRejudge         a flight's result is judged again by the caller that joined it
-//	AgeOnly           ... by the fences too, however young the load
+//	AgeOnly           ... by the fences too, even if the load is young
 //	TickAtCall        ... by all fences known when the caller's lease was judged
 //
 // The log:
@@ -183,7 +184,7 @@
 // Expiry:
 //
 //	SoftWins          an invalidation wins over an expiry
-//	SoftInKeys        where a process misses an expiry, it gives up frames as well
+//	SoftInKeys        a process that misses an expiry gives up frames as well
 //	FreshFrame        an entry notes that its frame had expired
 //	FreshBuilt        a value built from a stale part is stale
 //	FreshFill         ... and its frame says so
@@ -194,7 +195,7 @@
 //	AnswerFirst       a round numbers what it has seen, then extends the lease
 //	NumberFirst       cells are removed before their rows are numbered
 //	RemoveInside      ... and not in the transaction of the writer
-//	DeleteFirst       the rows go and the record comes in one statement
+//	DeleteFirst       one statement deletes the rows and appends the record
 //	LowLate           the low-water mark is from before the rows are staged
 //	StagedElsewhere   rows are numbered by the server that they were staged on
 //
