@@ -5,7 +5,7 @@ import "github.com/twofold-go/twofold/invalidate"
 // OnForget registers due. It is called when fences will soon be forgotten, and not again before
 // Settled. It runs on the goroutine that stored a fence, so it must not block. It starts another
 // goroutine that passes every entry to [Fences.Judge] and then calls Settled. Without due, or if
-// that takes too long, fences are forgotten all the same, and entries are lost; see [FenceStats].
+// that takes too long, fences are forgotten anyway, and entries are lost; see [FenceStats].
 func (f *Fences) OnForget(due func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
