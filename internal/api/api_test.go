@@ -13,12 +13,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the listings")
 
-// most is how many names a package may have at the top level.
+// most bounds the number of top-level names of a package.
 var most = map[string]int{"invalidate": 45}
 
 func fileOf(dir string) string { return strings.ReplaceAll(dir, "/", ".") + ".txt" }
 
-// A public name does not change unnoticed.
+// A change of a public name shows in a listing.
 func TestListing(t *testing.T) {
 	dirs := packages(t)
 	for _, dir := range dirs {
@@ -40,7 +40,7 @@ func TestListing(t *testing.T) {
 	removeOthers(t, dirs)
 }
 
-// removeOthers finds the listings of packages that are no more.
+// removeOthers finds the listings of packages that no longer exist.
 func removeOthers(t *testing.T, dirs []string) {
 	t.Helper()
 	files, err := filepath.Glob("*.txt")
@@ -58,11 +58,11 @@ func removeOthers(t *testing.T, dirs []string) {
 			}
 			continue
 		}
-		t.Errorf("internal/api/%s lists a package that is no more; run: go test ./internal/api -update", f)
+		t.Errorf("internal/api/%s lists a package that no longer exists; run: go test ./internal/api -update", f)
 	}
 }
 
-// A package that grows over its bound should lose a name before it gets another.
+// A package that exceeds its bound must lose a name before it gets another.
 func TestNumberOfNames(t *testing.T) {
 	for dir, bound := range most {
 		if n := read(t, dir).top(); n > bound {
@@ -71,7 +71,7 @@ func TestNumberOfNames(t *testing.T) {
 	}
 }
 
-// Every exported name says what it is.
+// Every exported name has a doc comment.
 func TestDocComments(t *testing.T) {
 	for _, dir := range packages(t) {
 		for _, n := range read(t, dir).names {

@@ -15,15 +15,15 @@ import (
 // userFacing are the packages whose names a program uses.
 var userFacing = []string{"cache", "cache/cachez", "cache/index", "codec", "invalidate", "key", "policy"}
 
-// shown is what the examples mention.
+// shown is the set of names that the examples mention.
 type shown struct {
 	members   map[string]bool // fields and methods, and the words of the examples' names
 	qualified map[string]bool // pkg.Name
 }
 
-// Every exported name is used in an example, or in the quickstart: a function, variable,
-// constant or type by its package, and a method, or a field of a configuration, by its
-// name alone. Error, Is, String and Unwrap are methods that others call.
+// Every exported name is used in an example or in the quickstart. A function, variable, constant or
+// type is found by its package and name. A method, or a field of a configuration, is found by its
+// name alone. Error, Is, String and Unwrap need no example, because other packages call them.
 func TestExamples(t *testing.T) {
 	s := examples(t)
 	for _, dir := range userFacing {
@@ -36,9 +36,9 @@ func TestExamples(t *testing.T) {
 			_, excused := unshown[full]
 			switch seen := s.has(path.Base(dir), n); {
 			case !seen && !excused:
-				t.Errorf("%v: %s is used in no example: write one, or say in unshown why none is needed", n.pos, full)
+				t.Errorf("%v: %s is used in no example: write one, or add it to unshown with a reason", n.pos, full)
 			case seen && excused:
-				t.Errorf("%s is used in an example: take it out of unshown", full)
+				t.Errorf("%s is used in an example: remove it from unshown", full)
 			}
 		}
 	}
@@ -51,7 +51,7 @@ func (s shown) has(pkg string, n name) bool {
 	return s.qualified[pkg+"."+n.id] || n.kind == "type" && s.members[n.id]
 }
 
-// examples reads all files of the root module that have examples, and the quickstart.
+// examples reads the quickstart, and all files of the root module with examples.
 func examples(t *testing.T) shown {
 	t.Helper()
 	s := shown{map[string]bool{}, map[string]bool{}}
@@ -77,8 +77,8 @@ func examples(t *testing.T) shown {
 	return s
 }
 
-// file notes what a file mentions: of a file of tests only its examples, and what else it
-// declares if it has nothing but examples.
+// file notes the names that a file mentions. In a test file only the examples count, unless the
+// file contains nothing but examples.
 func (s shown) file(t *testing.T, file string, program bool) {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)

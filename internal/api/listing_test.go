@@ -18,7 +18,7 @@ import (
 
 const root = "../.."
 
-// pkg is what a package exports.
+// pkg is the exported names of a package.
 type pkg struct {
 	dir   string
 	names []name
@@ -55,8 +55,8 @@ func (p pkg) listing() string {
 	return head + strings.Join(lines, "\n") + "\n"
 }
 
-// read lists what the files of a directory export that an ordinary build compiles. It
-// looks at the syntax alone, so that it needs neither the network nor a compiled package.
+// read lists the exported names of the files in a directory that an ordinary build compiles. It
+// reads only the syntax, so it needs neither the network nor a compiled package.
 func read(t *testing.T, dir string) pkg {
 	t.Helper()
 	p := pkg{dir: dir}
@@ -79,7 +79,7 @@ func read(t *testing.T, dir string) pkg {
 		}
 	}
 	if len(p.names) == 0 {
-		t.Fatalf("package %s exports nothing, so its listing holds nothing", dir)
+		t.Fatalf("package %s exports nothing, so its listing would be empty", dir)
 	}
 	return p
 }
@@ -115,7 +115,7 @@ func (p *pkg) function(fset *token.FileSet, d *ast.FuncDecl) {
 }
 
 func (p *pkg) general(fset *token.FileSet, d *ast.GenDecl) {
-	var last ast.ValueSpec // what a constant without a value repeats
+	var last ast.ValueSpec // a constant without a value repeats it
 	for ordinal, s := range d.Specs {
 		switch s := s.(type) {
 		case *ast.TypeSpec:
@@ -137,7 +137,7 @@ func (p *pkg) general(fset *token.FileSet, d *ast.GenDecl) {
 	}
 }
 
-// value returns the type that was written for a name, and of a constant its value.
+// value returns the declared type of a name, and the value of a constant.
 func value(fset *token.FileSet, tok token.Token, s *ast.ValueSpec, i, ordinal int) (text string) {
 	if s.Type != nil {
 		text = " " + source(fset, s.Type)
@@ -174,9 +174,9 @@ func (p *pkg) typ(fset *token.FileSet, s *ast.TypeSpec, doc string) {
 	p.add(fset, s, n)
 }
 
-// members lists fields, and methods of interfaces. A comment covers the members on the
-// lines that follow it, up to the next empty one. The comment of the type covers those
-// that it names, and an embedded field is described where its type is.
+// members lists the fields of a struct or the methods of an interface. A comment covers the members
+// on the lines that follow it, up to the next empty line. The comment of the type covers the
+// members that it names. An embedded field is described at its own type.
 func (p *pkg) members(fset *token.FileSet, recv, kind string, fields *ast.FieldList, words []string) {
 	end, covered := -1, false
 	for _, f := range fields.List {
@@ -231,7 +231,7 @@ func parameters(fset *token.FileSet, list *ast.FieldList) string {
 	return strings.TrimSuffix(strings.TrimPrefix(source(fset, f), "func f"), "()")
 }
 
-// source returns a node in one line.
+// source returns a node as one line.
 func source(fset *token.FileSet, node any) string {
 	var b bytes.Buffer
 	if err := printer.Fprint(&b, fset, node); err != nil {

@@ -2,10 +2,10 @@ package api_test
 
 const (
 	ofStats = "a part of cache.Stats, which ExampleStats reads"
-	forLogs = "for authors of logs; package invalidate/logtest is the example, and its suite the test"
+	forLogs = "for authors of logs; package invalidate/logtest is the example, and its suite is the test"
 )
 
-// unshown are the names that need no example, with the reason.
+// unshown maps the names that need no example to the reason.
 var unshown = map[string]string{
 	"cache.Counts":            ofStats,
 	"cache.InvalidationStats": ofStats,
@@ -28,7 +28,7 @@ var unshown = map[string]string{
 	"invalidate.Record":                   forLogs,
 
 	"codec.TypeFault":    "an element of TypeError.Faults, which ExampleCheckerOf prints",
-	"invalidate.AnyTag":  "stands in cells, of which the doc of package tier tells",
+	"invalidate.AnyTag":  "part of the cell format, which package tier documents",
 	"cache.SpacePolicy":  "an element of what Tiers.Policies returns, which ExampleTiers_SetPolicies prints",
 	"invalidate.Invalid": "for packages that make scopes; the methods of cache.Cache do",
 }

@@ -48,7 +48,7 @@ var traces = map[string]func(n int) []uint64{
 
 var sink atomic.Int64
 
-// BenchmarkLocalHit finds resident keys, drawn by a zipf law.
+// BenchmarkLocalHit reads resident keys, drawn by a Zipf law.
 func BenchmarkLocalHit(b *testing.B) {
 	keys := workload.KeyStream(universe, 1<<20)
 	for _, s := range peers.All() {
@@ -74,9 +74,8 @@ func BenchmarkLocalHit(b *testing.B) {
 	}
 }
 
-// BenchmarkHitRatio replays traces through tables of a tenth of the universe:
-// get, and set on a miss. One operation is one access; what counts is the
-// reported ratio.
+// BenchmarkHitRatio replays traces through tables of a tenth of the universe: get, and set on a
+// miss. One operation is one access. The result is the reported ratio.
 func BenchmarkHitRatio(b *testing.B) {
 	const room = universe / 10
 	for _, shape := range slices.Sorted(maps.Keys(traces)) {

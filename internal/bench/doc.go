@@ -1,5 +1,4 @@
-// Package bench holds Go benchmarks of the library beside other caches, for a
-// quick look and for profiles. What is published is measured by cmd/bench,
-// which samples all contenders in turn. It is a module of its own, so that none
-// of the peers is a dependency of the library.
+// Package bench has Go benchmarks of the library and other caches, for a quick look and for
+// profiles. The published results come from cmd/bench, which samples all contenders in turn. The
+// package is in a separate module, so that no peer is a dependency of the library.
 package bench

@@ -9,10 +9,10 @@ import (
 	"strconv"
 )
 
-// account is the user that a server runs as. Nil is the user of this process.
+// account is the user that a server runs as. Nil means the user of this process.
 type account struct{ uid, gid int }
 
-// unprivileged returns nil, or for root the first of the named users that exists.
+// unprivileged returns nil. For root it returns the first of the named users that exists.
 func unprivileged(names ...string) (*account, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -28,11 +28,10 @@ func unprivileged(names ...string) (*account, error) {
 			return &account{uid: uid, gid: gid}, nil
 		}
 	}
-	return nil, fmt.Errorf("dbtest: databases refuse to run as root, and there is no user of the names %q; run the tests as another user", append(names, "nobody"))
+	return nil, fmt.Errorf("dbtest: databases refuse to run as root, and no user named %q exists; run the tests as another user", append(names, "nobody"))
 }
 
-// newDir makes dir, or a new temporary folder when dir is empty, and gives it to
-// the account.
+// newDir makes dir, or a new temporary folder if dir is empty. It gives the folder to the account.
 func (a *account) newDir(dir string) (string, error) {
 	var err error
 	if dir == "" {
@@ -49,7 +48,7 @@ func (a *account) newDir(dir string) (string, error) {
 	return dir, nil
 }
 
-// own gives a folder and what is in it to the account.
+// own gives a folder and its contents to the account.
 func (a *account) own(dir string) error {
 	if a == nil {
 		return nil
@@ -62,8 +61,8 @@ func (a *account) own(dir string) error {
 	})
 }
 
-// copyTree writes the files of from into the new folder dir, which belongs to the
-// account. Servers want their data folder closed to others.
+// copyTree writes the files of from into the new folder dir, which belongs to the account. Servers
+// require that their data folder is closed to other users.
 func (a *account) copyTree(dir string, from fs.FS) error {
 	err := os.CopyFS(dir, from)
 	if err == nil {

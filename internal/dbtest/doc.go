@@ -1,25 +1,24 @@
-// Package dbtest runs real databases for tests and benchmarks: PostgreSQL
-// ([Postgres]), MariaDB ([MariaDB]) and a SQLite file ([SQLite]). A program that
-// has no test starts the same servers with [StartPostgres] and [StartMariaDB].
+// Package dbtest runs real databases for tests and benchmarks: PostgreSQL ([Postgres]), MariaDB
+// ([MariaDB]) and a SQLite file ([SQLite]). A program without a test starts the same servers with
+// [StartPostgres] and [StartMariaDB].
 //
-// Servers listen on loopback only, on free ports. They end with the test, also
-// when the test is killed (Linux), and their folder is removed. What a killed test
-// leaves is removed by the next process that starts a server. Only processes started
-// here are ever signalled. Databases refuse to run as root, so a root user's servers
-// run as the user of the Debian package, or as nobody.
+// Servers listen only on loopback, on free ports. They end with the test, even if the test is
+// killed (Linux), and their folder is removed. The next process that starts a server removes the
+// remains of a killed test. dbtest signals only processes that it has started. Databases refuse to
+// run as root, so a root user's servers run as the user of the Debian package, or as nobody.
 //
-// Nothing is forced to the disk (fsync is off) unless a setting says so. What a
-// killed server wrote is kept all the same, since the kernel has it.
+// Nothing is forced to the disk (fsync is off) unless a setting says so. The writes of a killed
+// server are kept nevertheless, because the kernel has them.
 //
-// The programs are looked up in the PATH, then where Debian keeps them. Without
-// PostgreSQL a test is skipped, or fails when the variable CI is set. Without
-// MariaDB a test is skipped, or fails when TWOFOLD_MARIADB is 1. Starting a MariaDB
-// server switches the log of its driver off, for the whole process.
+// The programs are looked up in the PATH, then in Debian's folders. Without PostgreSQL a test is
+// skipped, or fails if the variable CI is set. Without MariaDB a test is skipped, or fails if
+// TWOFOLD_MARIADB is 1. Starting a MariaDB server switches off the log of its driver for the whole
+// process.
 //
 // # Cost
 //
-// On two cores, the first PostgreSQL server of a process takes about 1.5 seconds
-// (initdb), each further one 0.4 seconds, and a fresh database in a running one
-// 0.1 seconds. So start one server for many subtests, and give each of them a
-// database of its own ([PostgresServer.Database]).
+// On two cores, the first PostgreSQL server of a process takes about 1.5 seconds (initdb), each
+// further one 0.4 seconds, and a fresh database in a running server 0.1 seconds. So start one
+// server for many subtests, and give each of them its own database
+// ([PostgresServer.Database]).
 package dbtest

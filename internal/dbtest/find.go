@@ -11,26 +11,26 @@ import (
 	"testing"
 )
 
-// ErrNotInstalled says that a database's programs were not found. Its text says
-// what to install.
+// ErrNotInstalled means that a database's programs were not found. The text of the wrapping error
+// says what to install.
 var ErrNotInstalled = errors.New("not installed")
 
-// errLinux is returned by faults that look at a server's child processes.
+// errLinux is returned by faults that inspect a server's child processes.
 var errLinux = errors.New("dbtest: this fault needs Linux")
 
-// PostgresEnv names a folder of PostgreSQL programs to use in place of those in
-// the PATH: another version, for example.
+// PostgresEnv names a folder of PostgreSQL programs to use instead of those in the PATH, such as
+// another version.
 const PostgresEnv = "TWOFOLD_POSTGRES_BIN"
 
-// MariaDBEnv set to "1" makes a missing MariaDB a failure. MariaDBServerEnv names
-// the server program to use in place of mariadbd.
+// MariaDBEnv set to "1" makes a missing MariaDB a failure. MariaDBServerEnv names the server
+// program to use instead of mariadbd.
 const (
 	MariaDBEnv       = "TWOFOLD_MARIADB"
 	MariaDBServerEnv = "TWOFOLD_MARIADB_SERVER"
 )
 
-// findPostgres returns the folder of initdb, postgres and pg_basebackup. Debian
-// keeps it out of the PATH, so the newest one there is the second choice.
+// findPostgres returns the folder of initdb, postgres and pg_basebackup. Debian keeps them outside
+// the PATH, so the newest version there is the second choice.
 func findPostgres() (string, error) {
 	var dirs []string
 	if dir := os.Getenv(PostgresEnv); dir != "" {
@@ -50,7 +50,7 @@ func findPostgres() (string, error) {
 			return dir, nil
 		}
 	}
-	return "", fmt.Errorf("dbtest: PostgreSQL is %w: install it (Debian, Ubuntu: apt-get install postgresql; Fedora: dnf install postgresql-server; macOS: brew install postgresql), or run `make test`, which does, or name the folder of its programs in %s", ErrNotInstalled, PostgresEnv)
+	return "", fmt.Errorf("dbtest: PostgreSQL is %w: install it (Debian, Ubuntu: apt-get install postgresql; Fedora: dnf install postgresql-server; macOS: brew install postgresql), or run `make test`, which installs it, or name the folder of its programs in %s", ErrNotInstalled, PostgresEnv)
 }
 
 func executable(dir, name string) bool {
@@ -58,8 +58,7 @@ func executable(dir, name string) bool {
 	return err == nil
 }
 
-// findMariaDB returns the paths of the server and of the program that makes its
-// data folder.
+// findMariaDB returns the paths of the server and of the program that creates its data folder.
 func findMariaDB() (server, install string, err error) {
 	name := cmp.Or(os.Getenv(MariaDBServerEnv), "mariadbd")
 	if server, err = exec.LookPath(name); err != nil {
@@ -69,13 +68,12 @@ func findMariaDB() (server, install string, err error) {
 		install, err = exec.LookPath("mariadb-install-db")
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("dbtest: MariaDB is %w: install it (Debian, Ubuntu: apt-get install mariadb-server; elsewhere: mariadb), or run `make test-mariadb`, which does", ErrNotInstalled)
+		return "", "", fmt.Errorf("dbtest: MariaDB is %w: install it (Debian, Ubuntu: apt-get install mariadb-server; elsewhere: mariadb), or run `make test-mariadb`, which installs it", ErrNotInstalled)
 	}
 	return server, install, nil
 }
 
-// giveUp fails the test, or skips it when the database is missing and need not
-// be there.
+// giveUp fails the test, or skips it if the database is missing and optional.
 func giveUp(t testing.TB, err error, mustBeThere bool) {
 	t.Helper()
 	if errors.Is(err, ErrNotInstalled) && !mustBeThere {

@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/internal/dbtest"
 )
 
-// judge is a testing.TB whose end can be seen.
+// judge is a testing.TB that records how the test ended.
 type judge struct {
 	testing.TB
 	verdict string

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// A temporary folder has a lock file, which its process holds for as long as it lives. A
-// test that is killed leaves its folders, of 30 MB and more. The next process that starts
-// a server takes the locks that are free, and removes those folders.
+// A temporary folder has a lock file. Its process holds the lock as long as it lives. A killed test
+// leaves its folders, of 30 MB and more. The next process that starts a server takes the free locks
+// and removes those folders.
 
 const lockName = "lock"
 
@@ -42,7 +42,7 @@ func removeDir(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// sweep removes the folders of processes that are gone. Those of other users stay.
+// sweep removes the folders of processes that have ended. Those of other users stay.
 func sweep() {
 	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), "dbtest*")) // the pattern is well formed
 	for _, dir := range dirs {

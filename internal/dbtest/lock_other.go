@@ -4,5 +4,5 @@ package dbtest
 
 import "os"
 
-// Without locks nothing is known to be left behind.
+// Without locks no folder is known to be left behind.
 func tryLock(*os.File) bool { return false }

@@ -13,25 +13,23 @@ import (
 	"github.com/go-sql-driver/mysql" // registers the driver "mysql"
 )
 
-// MariaDBServer is one MariaDB server with a data folder of its own. Its user is
-// root, without a password. The methods must not be called concurrently, apart
-// from DSN, Open and Database.
+// MariaDBServer is one MariaDB server with its own data folder. Its user is root, without a
+// password. The methods must not be called concurrently, except DSN, Open and Database.
 type MariaDBServer struct {
 	proc     *process
 	install  string
 	settings []string
 }
 
-// Small files: a server is copied for each test.
+// Small files, because a server is copied for each test.
 var mariadbDefaults = []string{
 	"innodb-log-file-size=8M", "innodb-buffer-pool-size=16M", "aria-log-file-size=8M",
 	"innodb-flush-log-at-trx-commit=2", "innodb-flush-method=nosync",
 }
 
-// MariaDB returns a running server that ends with the test. Settings are options
-// of the server's command line without dashes, such as
-// "innodb-flush-log-at-trx-commit=1". Without MariaDB the test is skipped, or
-// fails when TWOFOLD_MARIADB is 1.
+// MariaDB returns a running server that ends with the test. Settings are options of the server's
+// command line without dashes, such as "innodb-flush-log-at-trx-commit=1". Without MariaDB the test
+// is skipped, or fails if TWOFOLD_MARIADB is 1.
 func MariaDB(t testing.TB, settings ...string) *MariaDBServer {
 	t.Helper()
 	s, err := StartMariaDB("", settings...)
@@ -46,10 +44,9 @@ func MariaDB(t testing.TB, settings ...string) *MariaDBServer {
 	return s
 }
 
-// StartMariaDB returns a running server that keeps its files in dir until
-// [MariaDBServer.Close] removes the folder. An empty dir means a new temporary
-// folder. For root, the folders above dir must be open to the server's user. The
-// error is [ErrNotInstalled] when there is no MariaDB.
+// StartMariaDB returns a running server that keeps its files in dir until [MariaDBServer.Close]
+// removes the folder. An empty dir means a new temporary folder. For root, the folders above dir
+// must be open to the server's user. The error wraps [ErrNotInstalled] if MariaDB is missing.
 func StartMariaDB(dir string, settings ...string) (*MariaDBServer, error) {
 	server, install, err := findMariaDB()
 	if err != nil {
@@ -62,8 +59,8 @@ func StartMariaDB(dir string, settings ...string) (*MariaDBServer, error) {
 	if dir, err = as.newDir(dir); err != nil {
 		return nil, err
 	}
-	// Of a server that is killed on purpose the driver writes lines to the standard
-	// error. A failed test's own would be lost among them.
+	// When a server is killed on purpose, the driver writes lines to the standard error. They would
+	// hide the lines of a failed test.
 	if err := mysql.SetLogger(&mysql.NopLogger{}); err != nil {
 		return nil, fmt.Errorf("dbtest: %w", err)
 	}
@@ -84,7 +81,7 @@ func StartMariaDB(dir string, settings ...string) (*MariaDBServer, error) {
 
 var freshMariaDB template
 
-// fill makes a data folder. Root has no password there and comes from anywhere.
+// fill makes a data folder. In it, root has no password and may connect from anywhere.
 func (s *MariaDBServer) fill(data string) error {
 	args := []string{"--no-defaults", "--datadir=" + data, "--auth-root-authentication-method=normal", "--skip-test-db"}
 	for _, set := range mariadbDefaults {
@@ -131,7 +128,7 @@ func (s *MariaDBServer) Open(database string) (*sql.DB, error) {
 	return db, nil
 }
 
-// Exec runs one statement in a database, over a connection of its own.
+// Exec runs one statement in a database, over its own connection.
 func (s *MariaDBServer) Exec(ctx context.Context, database, query string, args ...any) error {
 	db, err := s.Open(database)
 	if err != nil {
@@ -144,8 +141,8 @@ func (s *MariaDBServer) Exec(ctx context.Context, database, query string, args .
 	return nil
 }
 
-// Database makes a fresh database and returns its name and a pool of connections,
-// which is closed with the test. The database goes with its server.
+// Database makes a fresh database and returns its name and a pool of connections. The pool is
+// closed with the test. The database ends with its server.
 func (s *MariaDBServer) Database(t testing.TB) (name string, db *sql.DB) {
 	t.Helper()
 	name = freshName()
@@ -171,7 +168,7 @@ func (s *MariaDBServer) Kill() { s.proc.end(os.Kill) }
 // Freeze pauses the server (SIGSTOP).
 func (s *MariaDBServer) Freeze() error { return s.tell(pause) }
 
-// Continue lets a frozen server go on.
+// Continue resumes a frozen server.
 func (s *MariaDBServer) Continue() error { return s.tell(resume) }
 
 func (s *MariaDBServer) tell(do func(pid int) error) error {

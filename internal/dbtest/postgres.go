@@ -15,9 +15,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver "pgx"
 )
 
-// PostgresServer is one PostgreSQL server with a data folder of its own. Its
-// superuser is postgres, without a password. The methods must not be called
-// concurrently, apart from DSN, Open and Database.
+// PostgresServer is one PostgreSQL server with its own data folder. Its superuser is postgres,
+// without a password. The methods must not be called concurrently, except DSN, Open and Database.
 type PostgresServer struct {
 	proc     *process
 	bin      string // the folder of its programs
@@ -26,7 +25,7 @@ type PostgresServer struct {
 	standbys []*PostgresServer
 }
 
-// What every server here is started with. Each may be overridden by a setting.
+// Every server starts with these settings. The caller's settings override them.
 var postgresDefaults = []string{
 	"fsync=off", "full_page_writes=off", // no machine crashes here, only processes
 	"shared_buffers=16MB", "max_connections=100", "max_prepared_transactions=16",
@@ -34,9 +33,8 @@ var postgresDefaults = []string{
 	"listen_addresses=127.0.0.1", "log_min_messages=warning",
 }
 
-// Postgres returns a running server that ends with the test. Settings are those
-// of postgresql.conf, such as "fsync=on". Without PostgreSQL the test is skipped,
-// or fails when the variable CI is set.
+// Postgres returns a running server that ends with the test. Settings are those of postgresql.conf,
+// such as "fsync=on". Without PostgreSQL the test is skipped, or fails if the variable CI is set.
 func Postgres(t testing.TB, settings ...string) *PostgresServer {
 	t.Helper()
 	s, err := StartPostgres("", settings...)
@@ -51,10 +49,9 @@ func Postgres(t testing.TB, settings ...string) *PostgresServer {
 	return s
 }
 
-// StartPostgres returns a running server that keeps its files in dir until
-// [PostgresServer.Close] removes the folder. An empty dir means a new temporary
-// folder. For root, the folders above dir must be open to the server's user. The
-// error is [ErrNotInstalled] when there is no PostgreSQL.
+// StartPostgres returns a running server that keeps its files in dir until [PostgresServer.Close]
+// removes the folder. An empty dir means a new temporary folder. For root, the folders above dir
+// must be open to the server's user. The error wraps [ErrNotInstalled] if PostgreSQL is missing.
 func StartPostgres(dir string, settings ...string) (*PostgresServer, error) {
 	s, err := newPostgres(dir, settings)
 	if err != nil {
@@ -93,8 +90,8 @@ func newPostgres(dir string, settings []string) (*PostgresServer, error) {
 	return &PostgresServer{proc: p, bin: bin, settings: settings}, nil
 }
 
-// firstUp finds a port. Another program may take it between the moment it was
-// seen free and the server's bind: then another port is tried.
+// firstUp finds a port. Another program may take it before the server binds it; then firstUp tries
+// another port.
 func (s *PostgresServer) firstUp() error {
 	for range 5 {
 		port, err := freePort()
@@ -115,8 +112,8 @@ func (s *PostgresServer) firstUp() error {
 
 func (s *PostgresServer) data() string { return filepath.Join(s.proc.dir, "data") }
 
-// DSN returns the URL of a database of the server. An empty name means the
-// database postgres, which is always there.
+// DSN returns the URL of a database of the server. An empty name means the database postgres, which
+// always exists.
 func (s *PostgresServer) DSN(database string) string {
 	u := url.URL{
 		Scheme: "postgres", User: url.User("postgres"), Path: "/" + database, RawQuery: "sslmode=disable",
@@ -143,7 +140,7 @@ func (s *PostgresServer) Open(database string) (*sql.DB, error) {
 	return db, nil
 }
 
-// Exec runs one statement in a database, over a connection of its own.
+// Exec runs one statement in a database, over its own connection.
 func (s *PostgresServer) Exec(ctx context.Context, database, query string, args ...any) error {
 	db, err := s.Open(database)
 	if err != nil {
@@ -156,8 +153,8 @@ func (s *PostgresServer) Exec(ctx context.Context, database, query string, args 
 	return nil
 }
 
-// Database makes a fresh database and returns its name and a pool of connections,
-// which is closed with the test. The database goes with its server.
+// Database makes a fresh database and returns its name and a pool of connections. The pool is
+// closed with the test. The database ends with its server.
 func (s *PostgresServer) Database(t testing.TB) (name string, db *sql.DB) {
 	t.Helper()
 	name = freshName()

@@ -102,7 +102,7 @@ func backends(t *testing.T, s *dbtest.PostgresServer, db *sql.DB) {
 	check(t, s.FreezeBackend(pid))
 	done := make(chan error, 1)
 	go func() { done <- conn.PingContext(t.Context()) }()
-	want(t, db, value) // the others go on
+	want(t, db, value) // the other backends are not affected
 	select {
 	case err := <-done:
 		t.Errorf("a frozen backend answers: %v", err)
@@ -142,7 +142,7 @@ func TestPostgresStandby(t *testing.T) {
 	execute(t, db, "UPDATE n SET v = 3")
 	check(t, s.Stop())
 	check(t, standby.Promote(t.Context()))
-	want(t, replica, 2) // the last commit is lost
+	want(t, replica, 2) // the standby has not received the last commit
 	execute(t, replica, "UPDATE n SET v = 4")
 }
 

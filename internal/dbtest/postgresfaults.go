@@ -9,12 +9,11 @@ import (
 	"strconv"
 )
 
-// Start starts a stopped or killed server again: same port, data and settings.
-// It recovers what was committed before a crash.
+// Start starts a stopped or killed server again, with the same port, data and settings. It recovers
+// what was committed before a crash.
 func (s *PostgresServer) Start() error { return s.proc.up(s.ping) }
 
-// Stop ends the server at once and in order, as pg_ctl -m immediate does. The
-// next start recovers.
+// Stop ends the server at once but in order, as pg_ctl -m immediate does. The next start recovers.
 func (s *PostgresServer) Stop() error {
 	if err := s.Continue(); err != nil {
 		return err
@@ -23,8 +22,8 @@ func (s *PostgresServer) Stop() error {
 	return nil
 }
 
-// Shutdown ends the server as its operator does: it closes connections and writes a
-// checkpoint, so the next start has nothing to recover.
+// Shutdown ends the server as its operator does. It closes connections and writes a checkpoint, so
+// the next start has nothing to recover.
 func (s *PostgresServer) Shutdown() error {
 	if err := s.Continue(); err != nil {
 		return err
@@ -50,15 +49,15 @@ func (s *PostgresServer) Kill() error {
 	return nil
 }
 
-// Freeze pauses all processes of the server (SIGSTOP): connections stay open, and
-// nothing answers.
+// Freeze pauses all processes of the server (SIGSTOP): connections stay open, but the server does
+// not answer.
 func (s *PostgresServer) Freeze() error {
 	_, err := s.freeze()
 	return err
 }
 
-// freeze returns the process IDs, the server's first. It is stopped first, so
-// that it starts no process that the list lacks.
+// freeze returns the process IDs, the server's first. It stops the server first, so that the server
+// starts no process that the list lacks.
 func (s *PostgresServer) freeze() ([]int, error) {
 	if !s.proc.running() {
 		return nil, nil
@@ -80,13 +79,13 @@ func (s *PostgresServer) freeze() ([]int, error) {
 	return append(pids, more...), nil
 }
 
-// Continue lets a frozen server go on.
+// Continue resumes a frozen server.
 func (s *PostgresServer) Continue() error {
 	if !s.proc.running() {
 		return nil
 	}
 	pids, err := children(s.proc.cmd.Process.Pid)
-	if err != nil && !errors.Is(err, errLinux) { // elsewhere nothing was frozen
+	if err != nil && !errors.Is(err, errLinux) { // without Linux nothing was frozen
 		return err
 	}
 	for _, pid := range append(pids, s.proc.cmd.Process.Pid) {
@@ -97,15 +96,14 @@ func (s *PostgresServer) Continue() error {
 	return nil
 }
 
-// FreezeBackend pauses the process that serves one connection, which
-// pg_backend_pid() names.
+// FreezeBackend pauses the process that serves one connection. pg_backend_pid() returns its pid.
 func (s *PostgresServer) FreezeBackend(pid int) error { return s.toBackend(pid, pause) }
 
-// ContinueBackend lets a frozen backend go on.
+// ContinueBackend resumes a frozen backend.
 func (s *PostgresServer) ContinueBackend(pid int) error { return s.toBackend(pid, resume) }
 
-// KillBackend ends one backend by SIGKILL. The server then ends every other
-// connection, too, and recovers.
+// KillBackend ends one backend by SIGKILL. The server then ends every other connection as well, and
+// recovers.
 func (s *PostgresServer) KillBackend(pid int) error { return s.toBackend(pid, kill) }
 
 func (s *PostgresServer) toBackend(pid int, do func(pid int) error) error {
@@ -118,14 +116,14 @@ func (s *PostgresServer) toBackend(pid int, do func(pid int) error) error {
 			return do(pid)
 		}
 	}
-	return fmt.Errorf("dbtest: process %d is no backend of the server on port %d", pid, s.proc.port)
+	return fmt.Errorf("dbtest: process %d is not a backend of the server on port %d", pid, s.proc.port)
 }
 
 // A Copy is an old state of a server's data.
 type Copy struct{ dir string }
 
-// CopyData copies the data folder as a file-system snapshot would: at one moment,
-// while the server runs. It is frozen for that long.
+// CopyData copies the data folder like a file-system snapshot: at one moment, while the server
+// runs. The server is frozen during the copy.
 func (s *PostgresServer) CopyData() (Copy, error) {
 	s.copies++
 	c := Copy{filepath.Join(s.proc.dir, "copy"+strconv.Itoa(s.copies))}
@@ -136,8 +134,8 @@ func (s *PostgresServer) CopyData() (Copy, error) {
 	return c, errors.Join(err, s.Continue())
 }
 
-// RestoreData puts an old copy back in place. It kills the server if it runs, and
-// starts it again. The copy may be restored more than once.
+// RestoreData puts an old copy back in place. It kills the server if it runs, and starts it again.
+// A copy may be restored more than once.
 func (s *PostgresServer) RestoreData(c Copy) error {
 	if err := s.Kill(); err != nil {
 		return err
@@ -148,7 +146,8 @@ func (s *PostgresServer) RestoreData(c Copy) error {
 	if err := s.proc.as.copyTree(s.data(), os.DirFS(c.dir)); err != nil {
 		return err
 	}
-	// The file of a running server: its process is gone, or a stranger's by now.
+	// The pid file of a running server: that process has ended, or the pid belongs to another
+	// program.
 	if err := os.Remove(filepath.Join(s.data(), "postmaster.pid")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("dbtest: %w", err)
 	}

@@ -28,14 +28,13 @@ type process struct {
 	done chan struct{} // closed when the process has ended
 }
 
-// errPort says that another program took the port first.
+// errPort means that another program took the port first.
 var errPort = errors.New("the port is in use")
 
 func (p *process) logFile() string { return filepath.Join(p.dir, "server.log") }
 
-// launch starts the process. On Linux the kernel sends Pdeathsig when the thread
-// that forked dies, not when its process does. So the thread stays until the
-// server has ended.
+// launch starts the process. On Linux the kernel sends Pdeathsig when the thread that forked dies,
+// not when its process dies. So the thread stays until the server has ended.
 func (p *process) launch() error {
 	log, err := os.OpenFile(p.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -53,7 +52,7 @@ func (p *process) launch() error {
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // how it ended is in its log
+			_ = cmd.Wait() // the server's log says how it ended
 		}
 	}(p.cmd, p.done)
 	if err := <-started; err != nil {
@@ -65,7 +64,7 @@ func (p *process) launch() error {
 // up starts the process and waits until it answers a ping.
 func (p *process) up(ping func(ctx context.Context) error) error {
 	if p.running() {
-		return fmt.Errorf("dbtest: the %s server on port %d runs already", p.name, p.port)
+		return fmt.Errorf("dbtest: the %s server on port %d is already running", p.name, p.port)
 	}
 	before := len(p.log())
 	if err := p.launch(); err != nil {
@@ -124,7 +123,7 @@ func (p *process) end(sig os.Signal) {
 }
 
 func (p *process) log() string {
-	b, _ := os.ReadFile(p.logFile()) // there is none before the first start
+	b, _ := os.ReadFile(p.logFile()) // there is no file before the first start
 	return string(b)
 }
 
@@ -144,8 +143,8 @@ func run(as *account, dir, bin string, args ...string) error {
 	return nil
 }
 
-// command has an environment of its own, because PGOPTIONS, MYSQL_HOME and their
-// like would change what a server does.
+// command returns a command with its own environment, because variables such as PGOPTIONS and
+// MYSQL_HOME would change what a server does.
 func command(as *account, dir, bin string, args ...string) *exec.Cmd {
 	cmd := exec.Command(bin, args...)
 	cmd.Dir = dir
@@ -154,7 +153,7 @@ func command(as *account, dir, bin string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Ports are taken from below the range that outgoing connections use.
+// Ports below the range of outgoing connections.
 const (
 	firstPort = 11_000
 	lastPort  = 32_000

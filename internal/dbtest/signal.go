@@ -10,14 +10,14 @@ import (
 // pause stops a process and returns when it has stopped.
 func pause(pid int) error { return signal(pid, pauseSignal, stopped) }
 
-// resume lets a stopped process go on.
+// resume resumes a stopped process.
 func resume(pid int) error { return signal(pid, resumeSignal, nil) }
 
 // kill ends a process and returns when it is gone.
 func kill(pid int) error { return signal(pid, os.Kill, func(pid int) bool { return !alive(pid) }) }
 
-// signal sends a signal and waits until done reports its effect. A process that
-// has ended already is no error.
+// signal sends a signal and waits until done reports its effect. It is no error if the process has
+// already ended.
 func signal(pid int, sig os.Signal, done func(pid int) bool) error {
 	if sig == nil {
 		return errLinux
@@ -32,7 +32,7 @@ func signal(pid int, sig os.Signal, done func(pid int) bool) error {
 	deadline := time.Now().Add(20 * time.Second)
 	for done != nil && !done(pid) {
 		if time.Now().After(deadline) {
-			return fmt.Errorf("dbtest: signal %v does nothing to process %d", sig, pid)
+			return fmt.Errorf("dbtest: signal %v has no effect on process %d", sig, pid)
 		}
 		<-time.After(time.Millisecond)
 	}

@@ -12,20 +12,19 @@ import (
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 )
 
-// SQLiteFile is one SQLite database in WAL mode, opened as a program should open
-// it. Both pools wait up to five seconds for a lock.
+// SQLiteFile is one SQLite database in WAL mode, opened as a program should open it. Both pools
+// wait up to five seconds for a lock.
 type SQLiteFile struct {
 	Path string
 
-	// Writer has one connection, whose transactions take the write lock when they
-	// begin.
+	// Writer has one connection. Its transactions take the write lock when they begin.
 	Writer *sql.DB
 
 	// Reader has several connections, which cannot write.
 	Reader *sql.DB
 }
 
-// SQLite returns a new database file that goes with the test.
+// SQLite returns a new database file that is removed with the test.
 func SQLite(t testing.TB) *SQLiteFile {
 	t.Helper()
 	f, err := OpenSQLite(filepath.Join(t.TempDir(), "test.db"))
@@ -36,8 +35,7 @@ func SQLite(t testing.TB) *SQLiteFile {
 	return f
 }
 
-// OpenSQLite opens or makes the database at path. Several processes may have it
-// open.
+// OpenSQLite opens or makes the database at path. Several processes may open it.
 func OpenSQLite(path string) (*SQLiteFile, error) {
 	f := &SQLiteFile{Path: path}
 	const both = "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)"
@@ -49,7 +47,7 @@ func OpenSQLite(path string) (*SQLiteFile, error) {
 	if f.Reader, err = sql.Open("sqlite", "file:"+path+both+"&_pragma=query_only(1)"); err != nil {
 		return nil, fmt.Errorf("dbtest: %w", errors.Join(err, f.Writer.Close()))
 	}
-	if err := f.Writer.Ping(); err != nil { // makes the file, for readers
+	if err := f.Writer.Ping(); err != nil { // creates the file, for readers
 		return nil, fmt.Errorf("dbtest: %w", errors.Join(err, f.Close()))
 	}
 	return f, nil
@@ -58,5 +56,5 @@ func OpenSQLite(path string) (*SQLiteFile, error) {
 // Close closes both pools.
 func (f *SQLiteFile) Close() error { return errors.Join(f.Reader.Close(), f.Writer.Close()) }
 
-// freshName is a name that no other database of a server has.
+// freshName returns a name that no other database of a server has.
 func freshName() string { return "t" + strings.ToLower(rand.Text()[:16]) }

@@ -16,7 +16,7 @@ func TestSQLite(t *testing.T) {
 	if _, err := tx.ExecContext(t.Context(), "UPDATE n SET v = 2"); err != nil {
 		t.Fatal(err)
 	}
-	want(t, f.Reader, 1) // a reader waits for no writer
+	want(t, f.Reader, 1) // a reader does not wait for a writer
 	check(t, tx.Commit())
 	want(t, f.Reader, 2)
 	if _, err := f.Reader.ExecContext(t.Context(), "UPDATE n SET v = 3"); err == nil {

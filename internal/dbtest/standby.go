@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Standby starts a second server that follows this one by streaming replication,
-// and takes reads. It shows each commit no earlier than delay after it was made;
-// 0 means as soon as it can. It ends with this server.
+// Standby starts a second server that follows this one by streaming replication and accepts reads.
+// It shows each commit after delay at the earliest; 0 means as soon as possible. It ends with this
+// server.
 func (s *PostgresServer) Standby(delay time.Duration) (*PostgresServer, error) {
 	settings := append([]string{fmt.Sprintf("recovery_min_apply_delay=%dms", delay.Milliseconds())}, s.settings...)
 	b, err := newPostgres("", settings)
@@ -25,8 +25,8 @@ func (s *PostgresServer) Standby(delay time.Duration) (*PostgresServer, error) {
 	return b, b.firstUp()
 }
 
-// Cut ends the standby's connection to its primary for good. What it received
-// stays; what the primary commits from now on is lost by a promotion.
+// Cut ends the standby's connection to its primary for good. What it has received stays. A
+// promotion then loses what the primary commits from now on.
 func (s *PostgresServer) Cut(ctx context.Context) error {
 	if err := s.Exec(ctx, "", "ALTER SYSTEM SET primary_conninfo = ''"); err != nil {
 		return err
@@ -37,9 +37,9 @@ func (s *PostgresServer) Cut(ctx context.Context) error {
 	return s.until(ctx, "SELECT count(*) = 0 FROM pg_stat_wal_receiver")
 }
 
-// Promote makes a standby a primary of its own, on a new timeline, and waits
-// until it takes commits. It first applies all that it received, whatever its
-// delay. The old primary runs on: stop it before.
+// Promote makes a standby an independent primary, on a new timeline, and waits until it accepts
+// commits. It first applies all that it has received, whatever its delay. The old primary keeps
+// running, so stop it first.
 func (s *PostgresServer) Promote(ctx context.Context) error {
 	if err := s.Exec(ctx, "", "SELECT pg_promote(false)"); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (s *PostgresServer) Promote(ctx context.Context) error {
 	return s.until(ctx, "SELECT NOT pg_is_in_recovery()")
 }
 
-// until asks the server until it answers true.
+// until repeats a query until its result is true.
 func (s *PostgresServer) until(ctx context.Context, query string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -18,15 +18,15 @@ var (
 	quitSignal   os.Signal = syscall.SIGQUIT
 )
 
-// apply has the command run as the account.
+// apply makes the command run as the account.
 func (a *account) apply(cmd *exec.Cmd) {
 	if a != nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}}
 	}
 }
 
-// endWithParent has the kernel end the server when this process dies in whatever
-// way. A group of its own keeps the terminal's interrupt away from it.
+// endWithParent makes the kernel end the server when this process dies in any way. The server gets
+// its own process group, so that the terminal's interrupt does not reach it.
 func endWithParent(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -35,7 +35,7 @@ func endWithParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr.Setpgid = true
 }
 
-// children returns the processes that pid started.
+// children returns the child processes of pid.
 func children(pid int) ([]int, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	if err != nil {
@@ -52,14 +52,14 @@ func children(pid int) ([]int, error) {
 	return pids, nil
 }
 
-// alive reports whether a process exists that is not a zombie.
+// alive reports whether a process exists and is not a zombie.
 func alive(pid int) bool {
 	st := state(fmt.Sprintf("/proc/%d/stat", pid))
 	return st != "" && st != "Z"
 }
 
-// stopped reports whether all threads of a process are stopped. A signal that
-// stops them arrives a moment after it was sent.
+// stopped reports whether all threads of a process are stopped. They stop a moment after the signal
+// is sent.
 func stopped(pid int) bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // the pattern is well formed
 	for _, file := range threads {
@@ -70,16 +70,16 @@ func stopped(pid int) bool {
 	return true
 }
 
-// state returns the letter that the kernel has for a thread, or "" when it is gone.
+// state returns the kernel's state letter of a thread, or "" if the thread has ended.
 func state(file string) string {
 	b, _ := os.ReadFile(file)
-	_, after, _ := strings.Cut(string(b), ") ") // the name before may have spaces
+	_, after, _ := strings.Cut(string(b), ") ") // the name before may contain spaces
 	return after[:min(1, len(after))]
 }
 
-// freeSegment removes the shared memory segment that a killed PostgreSQL server
-// leaves behind. Its own next start would do so, but not after its data folder
-// was replaced or removed. The server notes the number in its data folder.
+// freeSegment removes the shared memory segment that a killed PostgreSQL server leaves behind. The
+// server's next start would do so, but not after its data folder was replaced or removed. The
+// server notes the segment's number in its data folder.
 func freeSegment(data string) {
 	b, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
 	lines := strings.Split(string(b), "\n")

@@ -15,8 +15,8 @@ import (
 	"github.com/twofold-go/twofold/internal/dbtest"
 )
 
-// serverFile returns the lines of the file in which a running server notes its
-// process and its shared memory.
+// serverFile returns the lines of the file in which a running server notes its process and its
+// shared memory.
 func serverFile(t *testing.T, dir string) []string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, "data", "postmaster.pid"))
@@ -32,7 +32,7 @@ func segmentOf(t *testing.T, dir string) int {
 	return n
 }
 
-// hasSegment asks the kernel for shared memory.
+// hasSegment reports whether the kernel has that shared memory segment.
 func hasSegment(t *testing.T, id int) bool {
 	t.Helper()
 	b, err := os.ReadFile("/proc/sysvipc/shm")
@@ -58,8 +58,8 @@ func TestChild(t *testing.T) {
 	check(t, errors.Join(err, s.Close()))
 }
 
-// diesWithItsTest starts a server in a second process, which is killed. The next process
-// that starts a server removes what is left of it.
+// diesWithItsTest starts a server in a second process and kills that process. The next process that
+// starts a server removes the remains.
 func diesWithItsTest(t *testing.T) {
 	dir, child, _ := startChild(t)
 	pid, err := strconv.Atoi(serverFile(t, dir)[0])
@@ -72,7 +72,7 @@ func diesWithItsTest(t *testing.T) {
 	_ = child.Wait()
 	within(t, "the server outlives the test", func() bool { return !exists(pid) })
 
-	old := time.Now().Add(-time.Hour) // a young one may belong to a process that is starting
+	old := time.Now().Add(-time.Hour) // a young folder may belong to a starting process
 	check(t, os.Chtimes(dir, old, old))
 	_, child, finish := startChild(t)
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
@@ -87,8 +87,8 @@ func diesWithItsTest(t *testing.T) {
 
 const readyEnv = "DBTEST_CHILD_READY"
 
-// startChild starts a process with a server, and returns the server's folder. Closing stdin
-// ends both in order.
+// startChild starts a process with a server, and returns the server's folder. Closing stdin ends
+// both in order.
 func startChild(t *testing.T) (dir string, cmd *exec.Cmd, stdin io.Closer) {
 	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready")

@@ -14,7 +14,7 @@ var (
 	quitSignal   os.Signal = syscall.SIGQUIT
 )
 
-// apply has the command run as the account.
+// apply makes the command run as the account.
 func (a *account) apply(cmd *exec.Cmd) {
 	if a != nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}}

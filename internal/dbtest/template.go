@@ -9,15 +9,14 @@ import (
 	"testing/fstest"
 )
 
-// template is a fresh data folder, kept in memory because a test binary has no
-// end at which a folder could be removed. The zero value is empty.
+// template is a fresh data folder. It is kept in memory, because a test binary has no end at which
+// it could remove a folder. The zero value is empty.
 type template struct {
 	mu    sync.Mutex
 	files fstest.MapFS
 }
 
-// copyTo writes the template to the new folder data. The first call has fill
-// make it.
+// copyTo writes the template to the new folder data. The first call makes the template with fill.
 func (t *template) copyTo(as *account, data string, fill func(dir string) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 
 const module = "github.com/twofold-go/twofold"
 
-// Modules that only tests may use. Test kits are free to; no package that a
-// program imports is.
+// Modules that only tests may use. Test kits may import them; packages that programs import may
+// not.
 var testModules = []string{
 	"github.com/alicebob/miniredis",
 	"github.com/anishathalye/porcupine",
@@ -23,8 +23,8 @@ var testModules = []string{
 	"pgregory.net/rapid",
 }
 
-// What no package of the library may bring to a program: test helpers, a
-// database, and anything that chooses where telemetry goes.
+// Dependencies that no package of the library may bring to a program: test helpers, databases, and
+// anything that chooses where telemetry goes.
 var neverShipped = append([]string{
 	"testing",
 	module + "/internal/fault",
@@ -43,14 +43,14 @@ var neverShipped = append([]string{
 
 var (
 	redis = []string{"github.com/redis/go-redis"}
-	// go-redis comes with these and with nothing else.
+	// Only these packages may use go-redis.
 	adapters = inModule("tier/redistier", "invalidate/redislog", "internal/rediserr")
 	// Packages made for tests.
 	kits = inModule("cache/cachetest", "tier/tiertest", "invalidate/logtest", "internal/fault", "internal/redistest", "internal/script")
 )
 
-// rule says what one package may not depend on, directly or not. A path stands
-// for everything below it as well.
+// rule says what one package may not depend on, directly or indirectly. A path includes everything
+// below it.
 type rule struct {
 	pkg     string // below the module; each must exist
 	stdOnly bool
@@ -83,7 +83,7 @@ func TestDependenciesPointOneWay(t *testing.T) {
 		t.Run(r.pkg, func(t *testing.T) {
 			p, ok := packages[module+"/"+r.pkg]
 			if !ok {
-				t.Fatalf("package %s does not exist, so its rule holds nothing", r.pkg)
+				t.Fatalf("package %s does not exist, so its rule checks nothing", r.pkg)
 			}
 			for _, dep := range p.Deps {
 				if under(dep, r.deny) {
@@ -97,8 +97,7 @@ func TestDependenciesPointOneWay(t *testing.T) {
 	}
 }
 
-// TestNothingShipsItsTests looks at every package there is, so that one without
-// a rule is held to something too.
+// TestNothingShipsItsTests checks every package, including those without a rule.
 func TestNothingShipsItsTests(t *testing.T) {
 	for path, p := range list(t) {
 		if p.Incomplete {
@@ -118,8 +117,8 @@ func TestNothingShipsItsTests(t *testing.T) {
 	}
 }
 
-// Direct requirements of the root module. Anything else needs a reason, given
-// where the design lists them.
+// Direct requirements of the root module. Any other needs a reason, given where the design lists
+// them.
 var allowed = append([]string{
 	"github.com/cespare/xxhash/v2",
 	"github.com/dgraph-io/ristretto/v2",
@@ -184,12 +183,12 @@ func TestUnder(t *testing.T) {
 
 type pkg struct {
 	ImportPath string
-	Deps       []string // all of them, tests not counted
-	Incomplete bool     // something in it or below it does not resolve
+	Deps       []string // direct and indirect, without those of tests
+	Incomplete bool     // the package or a dependency does not resolve
 }
 
-// list asks the go command for the packages of the root module. Without the
-// workspace, so that the answer is what a user of the module gets.
+// list returns the packages of the root module, as reported by the go command. It ignores the
+// workspace, so that the result is what a user of the module gets.
 func list(t *testing.T) map[string]pkg {
 	t.Helper()
 	dec := json.NewDecoder(strings.NewReader(string(goCommand(t, "list", "-e", "-json=ImportPath,Deps,Incomplete", "./..."))))
@@ -229,13 +228,13 @@ func inModule(paths ...string) []string {
 	return out
 }
 
-// under reports whether path is an element of list or lies below one.
+// under reports whether path is an element of list or below one.
 func under(path string, list []string) bool {
 	return slices.ContainsFunc(list, func(l string) bool { return path == l || strings.HasPrefix(path, l+"/") })
 }
 
-// standard reports whether path is in the standard library: those have no dot
-// in their first element.
+// standard reports whether path is in the standard library, whose paths have no dot in their first
+// element.
 func standard(path string) bool {
 	if strings.HasPrefix(path, "vendor/") {
 		return true

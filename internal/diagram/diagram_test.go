@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The pictures are those of the texts.
+// The SVG files match the texts.
 func TestPicturesAreFresh(t *testing.T) {
 	files, err := filepath.Glob("*.txt")
 	if err != nil || len(files) != 2 {

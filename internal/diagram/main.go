@@ -1,10 +1,10 @@
-// Command diagram draws the sequence diagrams of the README: of each text file of its
-// folder it writes an SVG beside it.
+// Command diagram draws the sequence diagrams of the README. For each text file in its folder it
+// writes an SVG beside the file.
 //
 //	go run ./internal/diagram
 //
-// A line "actors A | B" names the columns. "A -> B: text" is an arrow, "A --> B: text" a
-// dashed one, and "A: text" a note on the column. "#" begins a comment.
+// A line "actors A | B" names the columns. "A -> B: text" is an arrow, "A --> B: text" a dashed
+// arrow, and "A: text" a note on the column. "#" begins a comment.
 package main
 
 import (

@@ -13,7 +13,7 @@ const (
 	margin = 110 // beside the first and the last actor
 	head   = 96  // above the first step
 	step   = 44  // from one step to the next
-	glyph  = 6.4 // about the width of a character
+	glyph  = 6.4 // approximate width of a character
 )
 
 const style = `<style>
@@ -28,12 +28,12 @@ text { font: 12px -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill:
 </style>
 `
 
-// picture is a diagram that is being drawn.
+// picture is a diagram under construction.
 type picture struct {
 	actors []string
 	title  string
 	body   strings.Builder
-	y      int // of the step that is drawn
+	y      int // of the current step
 }
 
 // render returns the SVG of a text.
@@ -100,10 +100,10 @@ func (p *picture) line(line string) error {
 	return nil
 }
 
-// x returns where an actor stands.
+// x returns the x coordinate of an actor.
 func (p *picture) x(actor int) int { return margin + column*actor }
 
-// arrow draws a message. Its text stands above it.
+// arrow draws a message, with its text above it.
 func (p *picture) arrow(class string, from, to int, text string) {
 	tip, y := 7, p.y+14
 	if to < from {
@@ -122,7 +122,7 @@ func (p *picture) note(actor int, text string) {
 	p.label(&p.body, "text", x, p.y+9, text)
 }
 
-// beside writes a text on white around x.
+// beside writes a text centered at x, on a white background.
 func (p *picture) beside(x, y int, text string) {
 	width := int(glyph*float64(len(text))) + 8
 	x = p.within(x, width)
@@ -130,7 +130,7 @@ func (p *picture) beside(x, y int, text string) {
 	p.label(&p.body, "text", x, y-1, text)
 }
 
-// within moves x so that a box of some width stays in the picture.
+// within moves x so that a box of the given width stays in the picture.
 func (p *picture) within(x, width int) int {
 	return max(width/2+8, min(x, 2*margin+column*(len(p.actors)-1)-width/2-8))
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// The rights in the guide of the tiers are enough for every call, and each is needed.
+// The rights in the guide of the tiers are sufficient for every call, and each is necessary.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	rule := regexp.MustCompile(`(?m)^ACL SETUSER app .*$`).FindString(markdown(t)["tier/README.md"])
@@ -62,7 +62,7 @@ func inCluster(t *testing.T, rules []string, patience time.Duration) error {
 	return calls(t, redis.NewClusterClient(opts), patience)
 }
 
-// callsAs makes one call of each kind as a user with some rules.
+// callsAs makes one call of each kind as a user with the given rules.
 func callsAs(t *testing.T, rules []string, patience time.Duration) error {
 	t.Helper()
 	s := redistest.Start(t, redistest.Args("--save", ""))
@@ -72,7 +72,7 @@ func callsAs(t *testing.T, rules []string, patience time.Duration) error {
 	return calls(t, redis.NewClient(opts), patience)
 }
 
-// allow makes a user by the words of an ACL SETUSER.
+// allow creates a user by the words of an ACL SETUSER.
 func allow(t *testing.T, s *redistest.Server, rules []string) {
 	t.Helper()
 	args := make([]any, len(rules))
@@ -91,7 +91,7 @@ func calls(t *testing.T, rdb redis.UniversalClient, patience time.Duration) erro
 			Remote:         redistier.New(rdb, redistier.Config{Prefix: "app"}),
 			Log:            redislog.New(rdb, redislog.Config{Prefix: "app", Bound: patience}),
 			InvalidateWait: patience / 4,
-			Policies:       policy.Table{{Patch: policy.Patch{RemoteTimeout: new(patience / 4)}}}, // a busy machine is no denial
+			Policies:       policy.Table{{Patch: policy.Patch{RemoteTimeout: new(patience / 4)}}}, // a busy machine must not count as a denial
 			Logger:         slog.New(slog.DiscardHandler),
 		})
 		if err != nil {

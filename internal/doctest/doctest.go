@@ -1,19 +1,19 @@
 // Package doctest compiles and runs the Go snippets of the repository's Markdown files.
 //
-// A snippet is a block that is fenced as ```go. There are three kinds:
+// A snippet is a block fenced as ```go. There are three kinds:
 //
-//   - A whole program begins with a package clause. It stands alone, and runs by its main.
-//   - Declarations belong to the file that they stand in. Test functions among them run.
-//   - Statements are the body of a function. They may use the declarations of their file, and
-//     names that are explained in testdata/kit.go: ctx, users, tiers and some more. An error
-//     that a variable still holds at the end of the block fails the test.
+//   - A whole program begins with a package clause. It is compiled on its own, and its main runs.
+//   - Declarations belong to their file. Test functions among them run.
+//   - Statements are the body of a function. They may use the declarations of their file and
+//     the names that testdata/kit.go explains, such as ctx, users and tiers. If a variable
+//     still holds an error at the end of the block, the test fails.
 //
-// A program or a block of statements that ends with "// Output:" and comments must print
-// those. Imports of declarations and statements are added by the names of the packages.
+// A program or a block of statements that ends with "// Output:" and comments must print the text
+// of the comments. Declarations and statements need no imports: doctest adds them by package name.
 // "localhost:6379" stands for a Redis server that the test starts.
 //
-// All snippets become packages below internal/doctest/snippets, which only exist in an
-// overlay of the go command. One test binary holds all of them.
+// All snippets become packages below internal/doctest/snippets, which exist only in an overlay of
+// the go command. One test binary contains all of them.
 package doctest
 
 import (
@@ -26,7 +26,7 @@ import (
 
 // Block is one snippet.
 type Block struct {
-	File string // of the Markdown, relative to the repository
+	File string // path of the Markdown file, relative to the repository
 	Line int    // of its first line of code
 	Code string
 }
@@ -50,17 +50,17 @@ func Blocks(file, text string) []Block {
 	return blocks
 }
 
-// isGo reports whether a line begins a block of Go. What else the line says changes nothing.
+// isGo reports whether a line begins a block of Go. The rest of the line is ignored.
 func isGo(line string) bool {
 	language, fenced := strings.CutPrefix(strings.TrimSpace(line), "```")
 	words := strings.Fields(language)
 	return fenced && len(words) > 0 && (words[0] == "go" || words[0] == "golang")
 }
 
-// String returns where the block stands.
+// String returns the location of the block.
 func (b Block) String() string { return fmt.Sprintf("%s:%d", b.File, b.Line) }
 
-// Output returns what the block must print, and whether it says so.
+// Output returns what the block must print, and whether the block states it.
 func (b Block) Output() (string, bool) {
 	_, comment, ok := strings.Cut(b.Code, "// Output:")
 	var lines []string
@@ -74,7 +74,7 @@ func (b Block) Output() (string, bool) {
 	return strings.TrimSpace(strings.Join(lines, "\n")), ok
 }
 
-// code returns the snippet with a variable in place of the address of the Redis server.
+// code returns the snippet with a variable in place of the Redis server's address.
 func (b Block) code() string { return strings.ReplaceAll(b.Code, `"localhost:6379"`, "redisAddr") }
 
 // position makes the compiler name the Markdown file in its errors.
@@ -82,7 +82,7 @@ func (b Block) position(root string) string {
 	return fmt.Sprintf("//line %s/%s:%d:1\n", root, b.File, b.Line)
 }
 
-// kind is how a block is compiled.
+// kind says how a block is compiled.
 type kind int
 
 const (

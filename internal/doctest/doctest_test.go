@@ -16,7 +16,7 @@ import (
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
-// root is the repository.
+// root is the root of the repository.
 const root = "../.."
 
 // markdown returns the text of each Markdown file of the repository by its path.
@@ -51,7 +51,7 @@ func kit(t *testing.T) string {
 	return string(b)
 }
 
-// Every snippet compiles, and does what it says.
+// Every snippet compiles and behaves as its text says.
 func TestSnippets(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat(filepath.Join(root, "go.work")); err != nil {
@@ -72,7 +72,7 @@ func TestSnippets(t *testing.T) {
 	}
 }
 
-// What does not compile, prints something else or ends with an error is found.
+// A snippet that does not compile, prints another output or ends with an error is detected.
 func TestControls(t *testing.T) {
 	t.Parallel()
 	const plain = "package kit\n\nvar redisAddr string\n"
@@ -97,7 +97,7 @@ func TestControls(t *testing.T) {
 	}
 }
 
-// small is a kit that lends nothing, so that a control needs no packages.
+// small is a kit that provides nothing, so that a control needs no packages.
 const small = `package kit
 
 import "testing"
@@ -115,7 +115,7 @@ func (e *env) end(left ...any) {
 }
 `
 
-// Snippets look as gofmt has them.
+// Snippets are formatted as by gofmt.
 func TestSnippetsAreFormatted(t *testing.T) {
 	for file, text := range markdown(t) {
 		for _, b := range doctest.Blocks(file, text) {

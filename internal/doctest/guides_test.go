@@ -17,7 +17,7 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// guides are the files that a reader is to scan.
+// guides are the files that must stay short.
 var guides = []string{
 	"README.md", "cache/README.md", "cache/OPERATIONS.md", "cache/MIGRATING.md",
 	"invalidate/README.md", "tier/README.md", "policy/README.md",
@@ -79,8 +79,8 @@ func anchors(text string) map[string]bool {
 	return found
 }
 
-// rows returns the first cells of the table rows of a text that are one name in backquotes,
-// in order, each with the rest of its row.
+// rows returns the first cells of table rows, where such a cell is one name in backquotes: the
+// names in order, and for each the rest of its row.
 func rows(text string) (names []string, rest map[string]string) {
 	rest = map[string]string{}
 	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|(.*)$").FindAllStringSubmatch(text, -1) {
@@ -90,7 +90,7 @@ func rows(text string) (names []string, rest map[string]string) {
 	return names, rest
 }
 
-// The operator's table has each instrument, in the order of the golden file, and no other.
+// The operator's table lists exactly the instruments of the golden file, in the same order.
 func TestOperationsHasEveryInstrument(t *testing.T) {
 	golden, err := os.ReadFile(filepath.Join(root, "cache/testdata/instruments.golden"))
 	if err != nil {
@@ -110,7 +110,7 @@ func TestOperationsHasEveryInstrument(t *testing.T) {
 	}
 }
 
-// The table of the policy has each field in the order of the type, with its default.
+// The policy table lists each field with its default, in the order of the type.
 func TestPolicyTable(t *testing.T) {
 	got, rest := rows(markdown(t)["policy/README.md"])
 	var want []string
@@ -127,7 +127,7 @@ func TestPolicyTable(t *testing.T) {
 	}
 }
 
-// spell returns a default as the table has it.
+// spell formats a default as the table does.
 func spell(v any) string {
 	switch v := v.(type) {
 	case time.Duration:
@@ -144,7 +144,7 @@ func spell(v any) string {
 	return fmt.Sprint(v)
 }
 
-// The workflows call targets that the Makefile has.
+// The workflows call only targets that the Makefile has.
 func TestWorkflowsCallTheMakefile(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {
@@ -167,7 +167,7 @@ func TestWorkflowsCallTheMakefile(t *testing.T) {
 	}
 }
 
-// The operator's table says what to do about each alert, and about no other.
+// The operator's table covers exactly the alerts of the rules.
 func TestOperationsHasEveryAlert(t *testing.T) {
 	rules, err := os.ReadFile(filepath.Join(root, "examples/observability/twofold.rules.yml"))
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 	folder = "internal/doctest/snippets"
 )
 
-// imports are the packages that a snippet may name without an import of its own.
+// imports are the packages that a snippet may use without its own import.
 var imports = func() map[string]string {
 	paths := []string{
 		"context", "database/sql", "embed", "encoding/json", "errors", "fmt", "io", "log", "log/slog", "net/http", "net/http/httptest",
@@ -37,11 +37,11 @@ var imports = func() map[string]string {
 	return names
 }()
 
-// source is the Go files that the snippets become, by their path in the repository.
+// source is the Go files made from the snippets, by their path in the repository.
 type source struct {
 	root  string
-	kit   string          // text of the file that each package gets
-	lent  map[string]bool // what the kit lends to statements
+	kit   string          // text of a file that is added to each package
+	lent  map[string]bool // the names that the kit provides to statements
 	files map[string]string
 	runs  []run
 }
@@ -110,7 +110,7 @@ func (s *source) add(b Block) error {
 		}
 		names := defined(f)
 		if _, prints := b.Output(); prints {
-			names = append([]string{"nil"}, names...) // its output says whether it went well
+			names = append([]string{"nil"}, names...) // its output decides whether it succeeded
 		}
 		text.WriteString(b.position(s.root) + b.code())
 		fmt.Fprintf(&text, "\n\tlender.end(%s)\n}\n", strings.Join(names, ", "))
@@ -138,7 +138,7 @@ func (s *source) head(text *bytes.Buffer, pkg string, f *ast.File, function bool
 	text.WriteString(")\n\n")
 }
 
-// unresolved returns the names of a kind that a block uses and does not define.
+// unresolved returns the names that a block uses and does not define, if want accepts them.
 func (s *source) unresolved(f *ast.File, want func(string) bool) []string {
 	found := map[string]bool{}
 	for _, id := range f.Unresolved {

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// Run compiles the blocks and runs them in one test binary. It returns what the go command
-// printed. Root is the repository, dir is for files that may go, and kit is the text of a
-// file that each package gets. Env is added to the environment.
+// Run compiles the blocks and runs them in one test binary. It returns the output of the go command
+// or of the test binary. Root is the repository, dir is for temporary files, and kit is the text of
+// a file that is added to each package. Env is added to the environment.
 func Run(ctx context.Context, dir, root, kit string, blocks []Block, env ...string) (string, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package errtree looks at what an error is made of: which errors it says, and what it
-// keeps alive.
+// Package errtree inspects the tree of an error: which errors it contains, and what it keeps alive.
 package errtree
 
 import (
@@ -8,9 +7,9 @@ import (
 	"slices"
 )
 
-// said is what is remembered of a loader's error: its text, and those of the errors in it
-// that take no memory to speak of, so that errors.Is finds a sentinel and errors.As a status,
-// and those that are to be kept. The rest is not kept alive: it may be a whole response.
+// said is the remembered form of a loader's error. It has the error's text, its small errors, so
+// that errors.Is finds a sentinel and errors.As a status, and the errors that the caller wants to
+// keep. The rest is released: it may be a whole response.
 type said struct {
 	text  string
 	parts []error
@@ -18,16 +17,16 @@ type said struct {
 
 func (e *said) Error() string { return e.text }
 
-// Unwrap returns what is kept of the errors.
+// Unwrap returns the errors that were kept.
 func (e *said) Unwrap() []error { return e.parts }
 
 const (
 	maxParts = 8    // how many of the errors are kept
-	maxBytes = 1024 // of each of them
+	maxBytes = 1024 // size limit of each of them
 )
 
-// Remember returns what is remembered of err, which is never less than that it is what,
-// unless that is nil. Keep says which errors in it are kept, however large; nil: none.
+// Remember returns the remembered form of err. It is at least what, unless what is nil. Keep
+// selects errors to keep regardless of size; nil selects none.
 func Remember(err, what error, keep func(error) bool) error {
 	kept := func(err error) bool { return light(err) || keep != nil && keep(err) }
 	if len(unwrap(err)) == 0 && kept(err) {
@@ -40,7 +39,7 @@ func Remember(err, what error, keep func(error) bool) error {
 	return s
 }
 
-// appendKept appends the errors of err's tree that are kept.
+// appendKept appends the errors of err's tree that are to be kept.
 func appendKept(to []error, err error, kept func(error) bool) []error {
 	if len(to) < maxParts && kept(err) {
 		to = append(to, err)
@@ -51,11 +50,11 @@ func appendKept(to []error, err error, kept func(error) bool) []error {
 	return to
 }
 
-// sentinel is the type of what errors.New returns.
+// sentinel is the type of the errors that errors.New returns.
 var sentinel = reflect.TypeOf(errors.New(""))
 
-// light reports whether an error is a sentinel, or a small value that leads nowhere, or a
-// pointer to one.
+// light reports whether an error is a sentinel, or a small value without references, or a pointer
+// to such a value.
 func light(err error) bool {
 	v := reflect.ValueOf(err)
 	if v.Type() == sentinel {
@@ -67,8 +66,8 @@ func light(err error) bool {
 	return bytesOf(v) <= maxBytes
 }
 
-// bytesOf returns the bytes of a value without references, strings included; far too many
-// for one that has some.
+// bytesOf returns the size of a value, including its strings, or far too many bytes if the value
+// has other references.
 func bytesOf(v reflect.Value) int {
 	const many = 1 << 20
 	switch k := v.Kind(); {
@@ -105,8 +104,8 @@ func unwrap(err error) []error {
 	return nil
 }
 
-// Only reports whether an error is the target, by itself or because every error that it
-// wraps is.
+// Only reports whether an error is the target, either itself or because every error that it wraps
+// is.
 func Only(err, target error) bool {
 	if x, ok := err.(interface{ Is(error) bool }); ok && x.Is(target) {
 		return true
@@ -118,8 +117,7 @@ func Only(err, target error) bool {
 	return !slices.ContainsFunc(next, func(e error) bool { return !Only(e, target) })
 }
 
-// Without returns err so that errors.Is finds none of the targets in it, and everything
-// else.
+// Without returns err so that errors.Is finds none of the targets in it, but everything else.
 func Without(err error, targets ...error) error {
 	if !slices.ContainsFunc(targets, func(t error) bool { return errors.Is(err, t) }) {
 		return err

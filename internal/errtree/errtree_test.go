@@ -14,12 +14,12 @@ var (
 	errShard = errors.New("shard 7 is down")
 )
 
-// heavy leads to more than its text.
+// heavy refers to more memory than its text.
 type heavy struct{ body *[1 << 20]byte }
 
 func (heavy) Error() string { return "heavy" }
 
-// plain leads nowhere.
+// plain has no references except its string.
 type plain struct {
 	code string
 	n    [2]int
@@ -27,7 +27,7 @@ type plain struct {
 
 func (plain) Error() string { return "plain" }
 
-// status is what a program asks for.
+// status is an error that a program looks for.
 type status struct {
 	code int
 	text string
@@ -35,7 +35,7 @@ type status struct {
 
 func (*status) Error() string { return "status" }
 
-// byMethod is errGone without wrapping it, and cannot be compared.
+// byMethod is errGone by its method Is, without wrapping it, and is not comparable.
 type byMethod struct{ _ []int }
 
 func (byMethod) Error() string        { return "by method" }
@@ -69,11 +69,11 @@ func TestWithout(t *testing.T) {
 		t.Errorf("%v: Is(gone) = %v, Is(shard) = %v", err, errors.Is(err, errGone), errors.Is(err, errShard))
 	}
 	if p, ok := errors.AsType[plain](err); !ok || p.code != "p" {
-		t.Errorf("As does not reach what is in there")
+		t.Errorf("As does not reach the wrapped errors")
 	}
 }
 
-// A small error in the middle of the tree is found, one with a long text is not.
+// A small error in the middle of the tree is found; one with a long text is not.
 func TestRememberedStatus(t *testing.T) {
 	for _, n := range []int{10, 10_000} {
 		err := fmt.Errorf("load: %w", errors.Join(errShard, &status{503, strings.Repeat("x", n)}))
@@ -119,7 +119,7 @@ func TestRemember(t *testing.T) {
 	}
 }
 
-// What is to be kept is kept, however large.
+// An error that keep selects is kept, however large.
 func TestRememberKeeps(t *testing.T) {
 	err := fmt.Errorf("load: %w", heavy{new([1 << 20]byte)})
 	isHeavy := func(err error) bool { _, ok := err.(heavy); return ok } //nolint:errorlint // itself

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// String says what is shared in a state: not where each Get is.
+// String describes the shared parts of a state, not the stage of each Get.
 func (s *state) String() string {
 	return strings.Join(s.facts(), ", ")
 }
 
-// changes says which of those facts a step has changed.
+// changes lists the facts that a step has changed.
 func changes(from, to *state) string {
 	var out []string
 	old := from.facts()

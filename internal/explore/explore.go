@@ -7,20 +7,19 @@ import (
 	"strings"
 )
 
-// ErrTooLarge says that there are more states than an exploration is allowed.
+// ErrTooLarge means that there are more states than the exploration may visit.
 var ErrTooLarge = errors.New("explore: too many states")
 
-// Result is what an exploration has found.
+// Result is the result of an exploration.
 type Result struct {
 	States int            // distinct states reached
-	Depth  int            // steps to the last of them
+	Depth  int            // steps to the farthest of them
 	Taken  map[string]int // how often each step was taken, by its text
-	Trace  *Trace         // the shortest way to a violation; nil: there is none
+	Trace  *Trace         // a shortest trace to a violation; nil: none
 }
 
-// Run visits every state that the model can reach, nearest first, until one
-// violates the guarantee or there is none left. It gives up with [ErrTooLarge]
-// beyond limit states.
+// Run visits every state that the model can reach, nearest first, until one violates the guarantee
+// or none is left. Beyond limit states it fails with [ErrTooLarge].
 func Run(m Model, limit int) (Result, error) {
 	v := newVisited()
 	start := m.start()
@@ -49,17 +48,16 @@ func Run(m Model, limit int) (Result, error) {
 	return res, nil
 }
 
-// visited is the set of states reached, in the order in which they were.
+// visited is the set of reached states, in the order in which they were reached.
 type visited struct {
 	states []state
-	from   []int32 // where each was reached from; -1: a start
+	from   []int32 // index of the state before; -1: a start
 	seed   maphash.Seed
 	slots  []slot // hash table, open addressing
 }
 
-// slot is a place in the table. With some of the hash beside it, a state is
-// hardly ever looked at in vain; nearly all the time goes into waiting for
-// memory.
+// slot is a place in the table. It holds part of the hash, so that a state is rarely fetched in
+// vain; the search spends nearly all its time waiting for memory.
 type slot struct {
 	hash uint32
 	at   int32 // 1 + index into states; 0: empty
@@ -69,7 +67,7 @@ func newVisited() *visited {
 	return &visited{seed: maphash.MakeSeed(), slots: make([]slot, 1<<16)}
 }
 
-// add reports whether s is new.
+// add adds s and reports whether it is new.
 func (v *visited) add(s *state, from int) bool {
 	if 2*len(v.states) >= len(v.slots) {
 		v.grow()
@@ -104,7 +102,7 @@ func (v *visited) grow() {
 	}
 }
 
-// Trace is a way from a start to a violation.
+// Trace is a path from a start to a violation.
 type Trace struct {
 	Start string
 	Steps []Step
@@ -113,10 +111,10 @@ type Trace struct {
 // Step is one step of a trace.
 type Step struct {
 	Who, What string
-	Changed   string // what of the state it has changed
+	Changed   string // the facts that it has changed
 }
 
-// trace walks back from the last state and then names each step of the way.
+// trace walks back from the last state and then names each step of the path.
 func (v *visited) trace(m *Model) *Trace {
 	var way []int
 	for at := len(v.states) - 1; at >= 0; at = int(v.from[at]) {

@@ -11,10 +11,10 @@ import (
 	. "github.com/twofold-go/twofold/internal/explore"
 )
 
-// limit ends an exploration that the reductions no longer keep small.
+// limit stops an exploration that the reductions no longer keep small.
 const limit = 4_000_000
 
-// explore runs a model in a subtest of its own and hands over what it found.
+// explore runs a model in its own subtest and passes the result to check.
 func explore(t *testing.T, name string, m Model, check func(*testing.T, Result)) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
@@ -26,8 +26,8 @@ func explore(t *testing.T, name string, m Model, check func(*testing.T, Result))
 	})
 }
 
-// tooSlow keeps the race detector, which has nothing to find in a sequential
-// search, from making it ten times as long.
+// tooSlow skips a test under the race detector. It would make a sequential search ten times as long
+// and find nothing.
 func tooSlow(t *testing.T) {
 	if race.Enabled || testing.Short() {
 		t.Skip("explored in full without -race and -short")
@@ -37,7 +37,7 @@ func tooSlow(t *testing.T) {
 func TestProtocolHolds(t *testing.T) {
 	models := []Model{{}, {Strict: true}}
 	if !race.Enabled && !testing.Short() {
-		models = append(models, flightInP, flightInQ) // Strict is no business of a flight's
+		models = append(models, flightInP, flightInQ) // a flight does not depend on Strict
 	}
 	for _, m := range models {
 		for _, mode := range both {
@@ -57,8 +57,8 @@ func TestProtocolHolds(t *testing.T) {
 	}
 }
 
-// wantSteps reports the steps of the protocol that the exploration never took.
-// Not all are listed: those that a reduction may leave out are not.
+// wantSteps reports the steps of the protocol that the exploration never took. The list omits steps
+// that a reduction may leave out.
 func wantSteps(t *testing.T, m Model, r Result) {
 	steps := []string{
 		"the source is written: v2", "the log appends the record and answers", "B has passed",
@@ -91,7 +91,7 @@ func wantSteps(t *testing.T, m Model, r Result) {
 	}
 }
 
-// What the server forgets, the protocol notices before it matters.
+// The protocol notices what the server forgets before it matters.
 func TestProtocolSurvivesLosses(t *testing.T) {
 	steps := map[Loss][]string{
 		LosesRecord: {
@@ -122,7 +122,7 @@ func TestProtocolSurvivesLosses(t *testing.T) {
 	}
 }
 
-// A value built from cached values keeps the promise, to any depth.
+// A value built from cached values keeps the guarantee, at any depth.
 func TestNestedLoadsHold(t *testing.T) {
 	inP := Model{Nested: true, Shape: SharedP, Reads: oneEach}
 	inQ := Model{Nested: true, Shape: SharedQ, Reads: oneEach}
@@ -148,7 +148,7 @@ func TestNestedLoadsHold(t *testing.T) {
 	}
 }
 
-// What has expired is not served as fresh, and everything else is as it is without.
+// An expired value is not served as fresh, and everything else is as without expiry.
 func TestExpiryHolds(t *testing.T) {
 	models := []Model{{Reads: oneEach}, twice}
 	if !race.Enabled && !testing.Short() {
@@ -214,7 +214,7 @@ func each(t *testing.T, rows []row, check func(*testing.T, row, Result)) {
 	}
 }
 
-// A log in the source's own database keeps the promise, whoever dies between two steps.
+// A log in the source's own database keeps the guarantee, even if a process dies between two steps.
 func TestOutboxHolds(t *testing.T) {
 	models := []Model{outbox, outboxCopied}
 	if !race.Enabled && !testing.Short() {
@@ -254,7 +254,7 @@ func wantOutbox(t *testing.T, m Model, r Result) {
 	}
 }
 
-// A mutant that no row names is a switch that nobody has ever thrown.
+// A mutant without a row was never switched on.
 func TestEveryMutantHasARow(t *testing.T) {
 	var seen Mutant
 	for _, w := range slices.Concat(caught, caughtSoft, caughtOutbox, secondNet) {
@@ -265,14 +265,14 @@ func TestEveryMutantHasARow(t *testing.T) {
 	}
 }
 
-// The reductions leave out states, not violations. With a lone caller, whom the
-// other process invalidates, there are few enough states to do without them.
+// The reductions leave out states, not violations. With a single caller, and the invalidation in
+// the other process, there are few enough states for a run without reductions.
 func TestReductionsChangeNothing(t *testing.T) {
 	tooSlow(t)
 	whole := []row{{modes: both}, {modes: key, model: losesRecord}, {modes: both, model: losesOther}, {modes: both, model: losesShared}, {modes: both, model: losesAll}, {modes: scope, model: nested}, {modes: soft}, {modes: scope, model: outbox}}
 	for _, w := range slices.Concat(whole, caught, caughtSoft, caughtOutbox) {
 		if (w.model.Shape != Apart && !w.model.Nested) || w.broken&(NoAheadCheck|NumberFirst|RemoveInside) != 0 {
-			continue // takes two callers, or shows in P alone, or there are too many states
+			continue // takes two callers, or shows in P alone, or has too many states
 		}
 		for _, mode := range w.modes {
 			m := w.model

@@ -5,10 +5,9 @@ var (
 	tailNames = [...]string{"P tail", "Q tail"}
 )
 
-// applier applies the record in a process: whoever has it, the tail or the
-// syncer, under one lock. The tail may have it as soon as it is in the log, so
-// there is no need to tell the two apart: a syncer with the record in its reply
-// waits until somebody has applied it, itself perhaps.
+// applier applies the record in a process. Either the tail or the syncer has it, under one lock.
+// The tail may have it as soon as it is in the log, so the model need not distinguish them: a
+// syncer with the record in its reply waits until the record is applied, perhaps by itself.
 func (t *steps) applier(i int) {
 	duty := t.owes(i)
 	if duty == noDuty || !t.alive(t.from, i) {
@@ -47,9 +46,9 @@ func (t *steps) applier(i int) {
 	t.add(who, what, &s)
 }
 
-// asker is the syncer of a process: it asks the log, which answers in one step
-// with what the process has not applied, and extends the lease when that is
-// applied. P's also carries the record.
+// asker is the syncer of a process. It asks the log, which answers in one step with everything that
+// the process has not applied. The syncer extends the lease when that is applied. P's syncer also
+// carries the record.
 func (t *steps) asker(i int) {
 	y := t.from.procs[i].sync
 	carries := i == p && t.from.inval == invalQueued || t.ackedUnlogged(i)
@@ -90,21 +89,19 @@ func (t *steps) asker(i int) {
 	t.tail(i)
 }
 
-// ackedUnlogged is the late append of mutant AckFirst.
+// ackedUnlogged reports whether mutant AckFirst still has to append the record.
 func (t *steps) ackedUnlogged(i int) bool {
 	return i == p && t.is(AckFirst) && t.from.inval == invalAcked && !t.from.log.appended()
 }
 
-// giveUp is a question, or its answer, lost on the wire. What it carried is
-// carried by a later one.
+// giveUp loses a question, or its answer, on the wire. A later question carries the same.
 func (t *steps) giveUp(i int) {
 	s := *t.from
 	s.procs[i].sync = syncer{}
 	t.add(syncNames[i], "gives up waiting for the answer", &s)
 }
 
-// extend ends a round: the lease is extended after everything the log said is
-// stored.
+// extend ends a round. It extends the lease after everything in the answer is stored.
 func (t *steps) extend(i int) {
 	s := *t.from
 	r := &s.procs[i]
@@ -129,8 +126,7 @@ func (t *steps) extend(i int) {
 	t.add(syncNames[i], what, &s)
 }
 
-// tail is what mutant TailExtends adds: a reply without a record, too, says
-// that the log was there a moment ago.
+// tail implements mutant TailExtends: even a reply without a record counts as a sign of the log.
 func (t *steps) tail(i int) {
 	if !t.is(TailExtends) {
 		return

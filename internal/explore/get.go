@@ -1,34 +1,34 @@
 package explore
 
-// getStage is where a Get is: the step it takes next.
+// getStage is the step that a Get takes next.
 type getStage uint8
 
 const (
 	getIdle       getStage = iota
-	getClock               // judges the lease it has read
+	getClock               // judges the lease that it has read
 	getFences              // looks at the fences
 	getLease               // mutant FencesFirst: reads the lease
 	getLapsed              // has no lease
 	getJoin                // joins a flight or leads one
 	getWait                // waits for a flight
 	getLanded              // a flight it waited for has ended
-	getMark                // marks what it is about to fetch
+	getMark                // notes its mark before a fetch
 	getFetch               // GET
 	getJudge               // judges the frame
-	getRemark              // mutant MarkAfterGet: marks it now
+	getRemark              // mutant MarkAfterGet: notes its mark now
 	getClaim               // claims
-	getLoadMark            // marks what it is about to load
+	getLoadMark            // notes its mark before a load
 	getLoad                // reads the source
 	getPart                // judges the lease for a part
 	getPartFences          // looks at the part's fences
-	getCheck               // looks for a fence that has overtaken the load
+	getCheck               // checks whether a fence has overtaken the load
 	getFill                // fills
 	getKeep                // puts the value into the local tier and returns it
 )
 
 var callerNames = [2][2]string{{"P caller 1", "P caller 2"}, {"Q caller 1", "Q caller 2"}}
 
-// caller is the next step of a Get.
+// caller takes the next step of a Get.
 func (t *steps) caller(i int) {
 	switch t.from.gets[i].stage {
 	case getIdle, getClock, getFences, getLease, getLapsed:
@@ -44,8 +44,8 @@ func (t *steps) caller(i int) {
 	}
 }
 
-// turn is a step of one Get: the state to come, and in it the Get, its process
-// and the partner that may wait for its flight.
+// turn is a step of one Get: the next state, and in it the Get, its process and the partner that
+// may wait for its flight.
 type turn struct {
 	*steps
 	i       int
@@ -55,8 +55,7 @@ type turn struct {
 	partner *get
 }
 
-// turn starts a step of caller i. The steps of one stage that exclude each other
-// start one each.
+// turn starts a step of caller i. Alternative steps of one stage each start their own turn.
 func (t *steps) turn(i int) *turn {
 	u := &turn{steps: t, i: i, s: *t.from}
 	u.g, u.partner = &u.s.gets[i], &u.s.gets[1-i]
@@ -74,7 +73,7 @@ func (u *turn) done(what string) {
 	u.add(callerNames[u.home(u.i)][u.i], what, &u.s)
 }
 
-// finish returns what the Get has brought, to the caller and to who waits.
+// finish returns the result of the Get to its caller, and to a Get that waits for its flight.
 func (u *turn) finish(what string) {
 	g := u.g
 	if g.fresh && g.e.version == oldVersion && (!g.e.stale || u.Mode != Soft) {

@@ -1,6 +1,6 @@
 package explore
 
-// firstOfLoad is where a load begins.
+// firstOfLoad returns the stage in which a load begins.
 func (m *Model) firstOfLoad() getStage {
 	if m.is(MarkAfterLoad) {
 		return getLoad
@@ -8,8 +8,8 @@ func (m *Model) firstOfLoad() getStage {
 	return getLoadMark
 }
 
-// callerLoad is the part of a Get that loads: with a claim of the cell, or
-// without when the remote tier is of no use.
+// callerLoad is the part of a Get that loads: with a claim of the cell, or without one if the
+// remote tier is unusable.
 func (t *steps) callerLoad(i int) {
 	u := t.turn(i)
 	g := u.g
@@ -40,11 +40,11 @@ func (t *steps) callerLoad(i int) {
 		u.then(getKeep, "gives up waiting for the fill: lost, or late")
 	case getKeep:
 		u.keep()
-	default: // the other stages are others' business
+	default: // other functions handle the other stages
 	}
 }
 
-// loadMark writes down the mark and the time.
+// loadMark notes the mark and the time.
 func (u *turn) loadMark() {
 	g := u.g
 	had := g.e
@@ -58,9 +58,8 @@ func (u *turn) loadMark() {
 	u.then(getLoad, "writes down its mark and the time")
 }
 
-// check looks for a fence that came since the mark. The load is repeated once;
-// overtaken again, it is for those alone who asked before. The claim is given
-// back, which is to say that it expires.
+// check looks for a fence since the mark. The load is repeated once. If it is overtaken again, its
+// value goes only to the Gets that already wait. The claim is given back: it expires.
 func (u *turn) check() {
 	g := u.g
 	if u.locked() && g.e.born == 0 {
@@ -88,11 +87,11 @@ func (u *turn) check() {
 	}
 }
 
-// toldStale is what a frame tells of the value's freshness, beside its position.
+// toldStale reports whether the frame says that the value is stale, apart from its position.
 func (u *turn) toldStale() bool { return u.g.e.stale && !u.is(FreshFill) }
 
-// arrival is a fill that was given up and comes through after all. One that
-// never comes is one that comes too late.
+// arrival is a fill that its Get gave up and that arrives late. A fill that never arrives is the
+// same as one that arrives too late.
 func (t *steps) arrival(i int) {
 	f := t.from.gets[i].late
 	if f.kind == absent || (f.nonce != t.from.cell.nonce && !t.is(NoCAS)) {
@@ -103,9 +102,8 @@ func (t *steps) arrival(i int) {
 	t.add("redis", "a late fill arrives: stored", &s)
 }
 
-// fill stores the value where the claim still stands. Where it does not, there
-// was an invalidation, perhaps, and this process does not keep the value
-// either.
+// fill stores the value if the claim still stands. If not, there may have been an invalidation, so
+// this process does not keep the value either.
 func (u *turn) fill() {
 	g := u.g
 	n := g.claim
@@ -124,8 +122,8 @@ func (u *turn) fill() {
 	}
 }
 
-// keep puts the value into the local tier and returns it. Positions are of no
-// use to an entry: it is judged by its tick alone.
+// keep puts the value into the local tier and returns it. An entry needs no position: it is judged
+// by its tick alone.
 func (u *turn) keep() {
 	e := u.g.e
 	e.asOf = 0
@@ -138,8 +136,8 @@ func (u *turn) keep() {
 	u.finish("keeps the value")
 }
 
-// renew is what mutant RenewRevives adds. A renewal that finds the claim has
-// nothing to do here, where a claim lapses whenever it likes.
+// renew implements mutant RenewRevives. A renewal that finds its claim changes nothing in this
+// model, because claims lapse at any time.
 func (t *steps) renew(i int) {
 	g := t.from.gets[i]
 	if !t.is(RenewRevives) || g.claim == 0 || t.from.cell.kind != absent {

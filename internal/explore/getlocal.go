@@ -1,6 +1,6 @@
 package explore
 
-// callerLocal is the part of a Get that looks into its own process.
+// callerLocal is the part of a Get within its own process.
 func (t *steps) callerLocal(i int) {
 	u := t.turn(i)
 	g := u.g
@@ -26,13 +26,13 @@ func (t *steps) callerLocal(i int) {
 			v.g.lease = v.r.lease
 			v.then(getClock, "reads the lease again")
 		}
-	default: // the other stages are others' business
+	default: // other functions handle the other stages
 	}
 }
 
-// call starts a Get, with the entry or without: it may have been evicted. The
-// entry is fetched and the lease is read in one step. Nobody replaces the entry
-// in between but the other caller, and he may as well do it later.
+// call starts a Get, with the entry or without it, as if evicted. It fetches the entry and reads
+// the lease in one step. Only the other caller could replace the entry in between, and it may as
+// well do so later.
 func (u *turn) call(found bool) {
 	g := u.g
 	g.left--
@@ -56,10 +56,9 @@ func (u *turn) call(found bool) {
 	u.then(getLease, "Get begins: looks at the entry and the fences")
 }
 
-// clock judges what the Get has read by the time it is now. What was early when
-// B passed has lapsed by itself. Whatever else it is, it may be long ago: stamps
-// do not tell. An entry may be served under a lease, or while its load is less
-// than B ago.
+// clock judges by the current time what the Get has read. Early stamps lapsed when B passed. Any
+// other stamp may be old as well: stamps do not say. An entry may be served under a lease, or while
+// its load is less than B ago.
 func (t *steps) clock(i int) {
 	g := &t.from.gets[i]
 	if g.lease != lapsed || t.is(NoLease) {
@@ -106,8 +105,8 @@ func (u *turn) fences() {
 	u.miss("looks at the fences: the entry is covered")
 }
 
-// expired serves what has expired as stale, or goes on to refresh it. A cache may do both,
-// one behind the other: then another Get does the second.
+// expired serves an expired value as stale, or refreshes it. A cache may do both in turn; in the
+// model another Get does the second.
 func (u *turn) expired() {
 	v := u.turn(u.i)
 	v.g.e.stale = true
@@ -115,8 +114,8 @@ func (u *turn) expired() {
 	u.miss("looks at the fences: it has expired")
 }
 
-// covered is the judgement over what a Get is about to return. The outcome of a
-// flight is judged as an entry is.
+// covered judges the value that a Get is about to return. The outcome of a flight is judged as an
+// entry is.
 func (u *turn) covered() bool {
 	g := u.g
 	if g.landed && u.is(AgeOnly) && g.e.loaded != lapsed {
@@ -128,7 +127,7 @@ func (u *turn) covered() bool {
 	return u.covers(u.r, g.e)
 }
 
-// miss goes on to the remote tier, if there is a lease.
+// miss goes to the remote tier if there is a lease.
 func (u *turn) miss(what string) {
 	g := u.g
 	g.e, g.landed = entry{}, false
@@ -144,7 +143,7 @@ func (u *turn) without(what string) {
 	u.then(u.ahead(u.firstOfLoad()), what)
 }
 
-// ahead is where a Get goes on, by way of a flight where there are any.
+// ahead returns the next stage, which is getJoin if there are flights.
 func (u *turn) ahead(next getStage) getStage {
 	if u.Shape == Apart {
 		return next

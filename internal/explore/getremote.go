@@ -1,7 +1,6 @@
 package explore
 
-// callerFlight is the part of a Get that may leave the work to another Get of
-// the process.
+// callerFlight is the part of a Get that may leave the work to another Get of the process.
 func (t *steps) callerFlight(i int) {
 	u := t.turn(i)
 	g := u.g
@@ -24,13 +23,13 @@ func (t *steps) callerFlight(i int) {
 		}
 		g.lease = u.r.lease
 		u.then(getClock, "the flight has ended; reads the lease")
-	default: // getWait: woken by the leader
+	default: // getWait: the leader wakes it
 	}
 }
 
-// joins reports whether there is a flight of this process to join: one that no
-// fence of the key has overtaken, and under a lease or younger than B. The tags
-// of a value are not known before its load, so a scope says nothing here.
+// joins reports whether this process has a flight to join: one that no fence of the key has
+// overtaken, and under a lease or younger than B. The tags of a value are unknown before its load,
+// so a scope does not matter here.
 func (u *turn) joins() bool {
 	l := u.partner
 	if !flying(l.stage) {
@@ -48,7 +47,7 @@ func flying(s getStage) bool { return s >= getMark }
 
 func (u *turn) flying() bool { return u.Shape != Apart && flying(u.from.gets[u.i].stage) }
 
-// callerRemote is the part of a Get that asks the remote tier.
+// callerRemote is the part of a Get that uses the remote tier.
 func (t *steps) callerRemote(i int) {
 	u := t.turn(i)
 	g := u.g
@@ -69,7 +68,7 @@ func (t *steps) callerRemote(i int) {
 		u.then(getKeep, "writes down its mark, late")
 	case getClaim:
 		t.claim(i)
-	default: // the other stages are others' business
+	default: // other functions handle the other stages
 	}
 }
 
@@ -77,7 +76,7 @@ func fetched(c cell) string {
 	return [...]string{"GET: nothing", "GET: somebody's claim", "GET: a frame"}[c.kind]
 }
 
-// judge accepts a frame that is older than no fence known here.
+// judge accepts a frame that is not older than a fence known here.
 func (u *turn) judge() {
 	g := u.g
 	if u.locked() {
@@ -102,7 +101,7 @@ func (u *turn) judge() {
 	u.then(getKeep, "judges the frame: good")
 }
 
-// keepExpired is judge for a frame that has expired, and is served as stale.
+// keepExpired is judge for an expired frame, which is served as stale.
 func (u *turn) keepExpired() {
 	v := u.turn(u.i)
 	f := v.g.reply
@@ -111,14 +110,13 @@ func (u *turn) keepExpired() {
 	v.then(getKeep, "judges the frame: it has expired")
 }
 
-// overlooks reports whether a process that knows of a hole in the sequence accepts older
-// frames all the same, as it may where the hole is among the keys: their cells are gone.
+// overlooks reports whether a process that knows of a hole in the sequence still accepts older
+// frames. It may if the hole is among the keys, because their cells are removed.
 func (u *turn) overlooks() bool { return u.is(SoftInKeys) && u.r.gap }
 
-// claim asks for the right to load. It is granted over nothing and over what the
-// Get saw: a frame it refused, or a claim whose holder it has lost patience
-// with. A claim that is refused, or not asked for because somebody else's is
-// waited for, comes to another look.
+// claim asks for the right to load. The claim is granted on an empty cell and over what the Get
+// saw: a frame that it refused, or a claim that it waited for too long. A Get without a claim looks
+// again: its claim was refused, or it waits for another Get's claim.
 func (t *steps) claim(i int) {
 	again := t.turn(i)
 	again.g.reply = cell{}

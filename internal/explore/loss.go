@@ -1,11 +1,11 @@
 package explore
 
-// Loss is what the server has forgotten of the log's history, without a sign of
-// it in the log. The history that is left is a prefix of the one before.
+// Loss is the part of the log's history that the server has forgotten, without a sign of it in the
+// log. The remaining history is a prefix of the former one.
 type Loss uint8
 
 const (
-	// LosesNothing is a log that keeps what it holds.
+	// LosesNothing is a log that keeps its history.
 	LosesNothing Loss = iota
 	// LosesRecord forgets the record at any time after its append.
 	LosesRecord
@@ -15,12 +15,11 @@ const (
 	LosesOther
 	// LosesShared is LosesOther, but P has applied that record, too.
 	LosesShared
-	// LosesAll has forgotten the whole log just before the start. Both
-	// processes have restarted. The number of the new epoch is below the one
-	// of a cell that has survived.
+	// LosesAll has forgotten the whole log just before the start. Both processes have restarted.
+	// The number of the new epoch is below that of a surviving cell.
 	LosesAll
-	// LosesRow forgets a row of another key before the transaction, while rounds
-	// may have staged it. The next row gets its id. It takes Outbox.
+	// LosesRow forgets a row of another key before the transaction. Rounds may have staged that
+	// row. The next row gets its id. LosesRow requires Outbox.
 	LosesRow
 )
 
@@ -31,27 +30,27 @@ func (l Loss) String() string {
 // other reports whether a record of another key was lost before the start.
 func (l Loss) other() bool { return l == LosesOther || l == LosesShared }
 
-// Positions are an epoch and a number: two of each fit. A cell of an epoch with
+// A position is an epoch and a number; the model has room for two of each. A cell of an epoch with
 // a higher number is above all of them.
 const (
 	first     = 1 // the first number of the epoch at the start
 	bump      = 2 // the record that starts the next epoch
-	second    = 3 // the first number of that one
-	surviving = 8 // of the cell that LosesAll leaves
+	second    = 3 // the first number of that epoch
+	surviving = 8 // position of the cell that LosesAll leaves
 )
 
-// epoch returns the random id of a position's epoch. Every epoch here has a
-// number of its own, so the number can stand for the id.
+// epoch returns the random id of a position's epoch. Every epoch here has a different number, so
+// the number serves as the id.
 func epoch(pos uint8) uint8 { return pos / 2 }
 
-// history is what the log holds.
+// history is the content of the log.
 type history uint8
 
 const (
 	blank          history = iota
 	recorded               // the record
-	forgotten              // the record was there, and is lost
-	recordedBumped         // the record, or nothing where it was lost, and then an epoch
+	forgotten              // nothing: the record was there and is lost
+	recordedBumped         // the record, or nothing if it was lost, and then an epoch
 	bumped                 // an epoch
 	bumpedRecorded         // an epoch, and then the record
 )
@@ -59,8 +58,8 @@ const (
 // appended reports whether the record is in the log, or was.
 func (h history) appended() bool { return h != blank && h != bumped }
 
-// append returns the log with the record at its end. It is the end already when
-// a question is sent again.
+// append returns the log with the record at its end. If a question is sent again, the record is
+// already there.
 func (h history) append() history {
 	switch h {
 	case blank, forgotten:
@@ -85,24 +84,23 @@ func (h history) end() uint8 {
 	return [...]uint8{recorded: first, recordedBumped: bump, bumped: bump, bumpedRecorded: second}[h]
 }
 
-// cursor says whether the record at a process's position is the log's own.
+// cursor says whether the log still has the record at a process's position.
 type cursor uint8
 
 const (
 	fits    cursor = iota
 	foreign        // the log has lost it
-	past           // mutant NoChain: a later record was taken for the next one
+	past           // mutant NoChain: a later record was accepted as the next one
 )
 
-// replaced reports whether the log has lost something and no epoch has begun
-// since then.
+// replaced reports whether the log has lost something and has not started an epoch since.
 func (m *Model) replaced(s *state) bool {
 	return s.log == forgotten || (m.Loss.other() || s.box.replaced) && s.log.end() < bump
 }
 
-// notices reports whether the log starts an epoch when process i asks. It
-// does so when the server is not the one that wrote the last record; when it has
-// another record at the position of the caller; or when it ends before that.
+// notices reports whether the log starts an epoch when process i asks. It does so if the server is
+// not the one that wrote the last record, if it has another record at the caller's position, or if
+// it ends before that position.
 func (t *steps) notices(i int) bool {
 	s := t.from
 	r := &s.procs[i]
@@ -120,18 +118,17 @@ func (t *steps) notices(i int) bool {
 	}
 }
 
-// duty is what a process has yet to apply.
+// duty is what a process still has to apply.
 type duty uint8
 
 const (
 	noDuty    duty = iota
 	fenceDuty      // the record, or a bump that covers as much
-	epochDuty      // a bump that covers nothing of interest
+	epochDuty      // a bump that covers nothing relevant
 )
 
-// owes returns what process i has to apply next. A bump gives up everything
-// older. To a process that knows the record, or before there is a record, it
-// brings nothing but the epoch.
+// owes returns what process i has to apply next. A bump gives up everything older. To a process
+// that knows the record, or before there is a record, the bump brings only the epoch.
 func (t *steps) owes(i int) duty {
 	s := t.from
 	r := &s.procs[i]
@@ -147,15 +144,14 @@ func (t *steps) owes(i int) duty {
 	return noDuty
 }
 
-// blind reports whether the process takes the position of the record for one
-// that it has applied. The tail may bring it a later record. That record names
-// the one before it, so the process sees that it does not follow, and gives up
-// everything.
+// blind reports whether the process mistakes the record's position for one that it has applied. The
+// tail may then bring it a later record. That record names the one before it, so the process
+// detects the mismatch and gives up everything.
 func (t *steps) blind(s *state, r *process) bool {
 	return s.log == recorded && (r.cursor == past || (r.cursor == foreign && t.is(NoChain)))
 }
 
-// enter applies a bump for its epoch alone.
+// enter applies a bump only for its epoch.
 func (t *steps) enter(i int) {
 	s := *t.from
 	r := &s.procs[i]
@@ -166,7 +162,7 @@ func (t *steps) enter(i int) {
 	t.add(tailNames[i], "applies the bump: a new epoch", &s)
 }
 
-// server is what happens to the log alone.
+// server takes the steps of the log alone.
 func (t *steps) server() {
 	if t.Loss == LosesRecord && t.from.log == recorded {
 		s := *t.from

@@ -2,50 +2,49 @@ package explore
 
 import "cmp"
 
-// Mode is what the one invalidation names.
+// Mode is what the invalidation names.
 type Mode uint8
 
 const (
-	// Key names the key itself: its cell is removed, and the record goes to
-	// the sequence of keys.
+	// Key names the key itself: its cell is removed, and the record goes to the key sequence.
 	Key Mode = iota
-	// Scope names a tag of the value: no cell is touched, and the record goes
-	// to the sequence of scopes. A prefix differs in that a flight knows of it
-	// before its load, which makes it the easier case.
+	// Scope names a tag of the value: no cell is removed, and the record goes to the scope
+	// sequence. A prefix differs only in that a flight knows it before its load, which is the
+	// easier case.
 	Scope
-	// Soft names a tag, as Scope does, and is no invalidation but an expiry: it ends the
-	// freshness of the value, and not its life.
+	// Soft names a tag, as Scope does, but expires it instead of invalidating it: it ends the
+	// freshness of the value, not its life.
 	Soft
 )
 
 func (m Mode) String() string { return [...]string{"key", "scope", "soft"}[m] }
 
-// Shape is where the two callers are.
+// Shape is the placement of the two callers.
 type Shape uint8
 
 const (
-	// Apart has one in each process.
+	// Apart has one caller in each process.
 	Apart Shape = iota
-	// SharedP has both in the process that invalidates, where one may join
-	// the other's flight.
+	// SharedP has both callers in the process that invalidates, so that one may join the other's
+	// flight.
 	SharedP
-	// SharedQ has both in the other process.
+	// SharedQ has both callers in the other process.
 	SharedQ
 )
 
 func (s Shape) String() string { return [...]string{"apart", "both in P", "both in Q"}[s] }
 
-// Model is what is explored. The zero Model is the protocol as it should be,
-// in key mode, with a caller in each process.
+// Model is the model to explore. The zero Model is the correct protocol in key mode, with one
+// caller in each process.
 type Model struct {
 	Mode   Mode
 	Shape  Shape
 	Loss   Loss     // what the server forgets
 	Nested bool     // a load may build its value from another cached value; not in mode Key, since built values inherit tags
-	Twice  bool     // what is invalidated expires as well, by the same record
+	Twice  bool     // the invalidated tag expires as well, by the same record
 	Outbox bool     // the log is a table of the source's database; not Soft, Nested or Strict
-	Strict bool     // the invalidation waits for B before it acknowledges
-	Broken Mutant   // what is broken on purpose
+	Strict bool     // the invalidation waits for B before it returns
+	Broken Mutant   // the rules broken on purpose
 	Reads  [2]uint8 // Gets that each caller makes, one after another; zero: two each
 	Full   bool     // explore without the reductions; for small models
 }
@@ -64,9 +63,8 @@ func (m *Model) home(caller int) int {
 
 func (m *Model) is(broken Mutant) bool { return m.Broken&broken != 0 }
 
-// start is the state to begin with: every tier holds the old version already,
-// loaded less than B ago, and the leases hold. That a tier holds nothing, or a
-// lease does not hold, is one step away from there.
+// start returns the initial state: every tier holds the old version, loaded less than B ago, and
+// the leases hold. A state with an empty tier or a lapsed lease is one step away.
 func (m *Model) start() state {
 	s := state{version: oldVersion, cell: cell{kind: filled, version: oldVersion, nonce: 1}}
 	for i := range s.gets {
@@ -106,7 +104,7 @@ type steps struct {
 	out  []edge
 }
 
-// add takes down a step.
+// add records a step.
 func (t *steps) add(who, what string, to *state) {
 	t.reduce(to)
 	t.out = append(t.out, edge{who, what, *to})
@@ -133,32 +131,31 @@ func (m *Model) next(s *state, out []edge) []edge {
 	return t.out
 }
 
-// covers reports whether a fence that the process has stored covers the entry.
-// Ticks alone decide: the frame that an entry was made from was held against
-// all fences stored then, and the entry's mark is older than that.
+// covers reports whether a fence that the process has stored covers the entry. Ticks alone decide:
+// the frame behind an entry was compared with all fences stored by then, and the entry's mark is
+// older than that.
 func (m *Model) covers(r *process, e entry) bool {
 	return r.fence >= stored && e.born == 0
 }
 
-// expires reports whether what a fence of the process covers has expired, and no more. An
-// invalidation wins, and so does a hole in the log: then nobody knows what is gone.
+// expires reports whether values covered by a fence of the process are only expired. An
+// invalidation wins, and so does a hole in the log, because it may hide an invalidation.
 func (m *Model) expires(r *process) bool {
 	return m.Mode == Soft && !r.gap || m.Twice && m.is(SoftWins)
 }
 
-// locked reports whether the tables of fences are being written. The tick is
-// taken and the fence stored under one lock, which every look at the tables
-// waits for.
+// locked reports whether the fence tables are being written. The fence takes its tick and is stored
+// under one lock, and every look at the tables waits for it.
 func (u *turn) locked() bool { return u.r.fence == ticked && !u.is(TickUnlocked|CursorFirst) }
 
-// hitWaits reports whether a hit waits for that lock. It does because it sees
-// that there is a fence before the fence takes its tick. So what a hit finds
-// clear is never older than a mark that counts the fence.
+// hitWaits reports whether a hit waits for that lock. It does, because it notices the fence before
+// the fence takes its tick. So an entry that a hit finds clear is never older than a mark that
+// counts the fence.
 func (u *turn) hitWaits() bool { return u.locked() && !u.is(SeenLast|NoteUnlocked) }
 
-// refuses reports whether a frame as of pos is of another epoch than the
-// process's own, or older than a fence that the process has stored. A hole among the
-// records of keys says nothing of frames: their cells were removed before.
+// refuses reports whether a frame as of pos is of another epoch than the process's own, or older
+// than a fence that the process has stored. A hole among key records does not affect frames: their
+// cells were removed before.
 func (m *Model) refuses(r *process, pos uint8) bool {
 	if epoch(pos) != epoch(r.at) && !m.is(NoEpochID) {
 		return true
@@ -170,7 +167,7 @@ func (m *Model) refuses(r *process, pos uint8) bool {
 	return pos < floor && !m.is(NoFrameCheck)
 }
 
-// mark is what a process knows now: the tick and the applied position.
+// mark returns what a process knows now: the tick and the applied position.
 func (m *Model) mark(r *process) entry {
 	e := entry{asOf: r.at}
 	if r.fence >= stored || (r.fence == ticked && !m.is(CursorFirst)) {

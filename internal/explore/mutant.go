@@ -2,11 +2,11 @@ package explore
 
 import "strings"
 
-// Mutant is a set of rules of the protocol that are broken on purpose.
+// Mutant is a set of protocol rules that are broken on purpose.
 type Mutant uint64
 
-// The mutants. Those of one process's own order come first, then those of what
-// a lease is, then those of the remote tier, then those of flights; at the end, those of the outbox.
+// The mutants. First those of the order within one process, then those of the lease, the remote
+// tier, flights, the log, nested values and expiry, and at the end those of the outbox.
 const (
 	MarkAfterGet     Mutant = 1 << iota // a remote value is marked when it goes into the local tier
 	MarkAfterLoad                       // a load is marked when the source has answered
@@ -14,12 +14,12 @@ const (
 	LeaseFirst                          // an applier extends the lease, then stores the fence
 	CursorFirst                         // an applier moves the position, then stores the fence
 	TickUnlocked                        // a fence takes its tick before it takes the lock of the tables
-	NoApplyLock                         // a second applier trusts the position while the first is at it
-	JudgeAtInsert                       // an entry is judged when it goes in, not when it is read
-	DeleteOnly                          // a fence deletes the entry that is there, and nothing is judged
+	NoApplyLock                         // a second applier trusts the position before the first is done
+	JudgeAtInsert                       // an entry is judged when it is stored, not when it is read
+	DeleteOnly                          // a fence deletes the present entry, and nothing is judged
 	NoOvertakenCheck                    // a load that was overtaken is stored like any other
 	KeepLost                            // a value whose fill lost its claim is kept in the local tier
-	NoLease                             // every lease holds for ever
+	NoLease                             // every lease holds forever
 	RemoteNoLease                       // frames are judged without a lease
 	TailExtends                         // the tail extends the lease
 	StampAtReply                        // the lease counts from the reply, not from the question
@@ -28,29 +28,29 @@ const (
 	WaitFirst                           // Strict waits from before the append
 	LogFirst                            // the record is appended before the cell is removed
 	NoUnlink                            // the cell is not removed
-	NoFrameCheck                        // frames are not held against the fences
-	NoCAS                               // a fill lands whatever is there
-	RenewRevives                        // renewing a claim makes it anew when it is gone
+	NoFrameCheck                        // frames are not compared with the fences
+	NoCAS                               // a fill is stored whatever the cell holds
+	RenewRevives                        // renewing a claim recreates it if it is gone
 	JoinFenced                          // a caller joins a flight that is already fenced
-	NoRejudge                           // who joined a flight takes what it brings
-	AgeOnly                             // who joined a flight takes a young load without a look at the fences
-	TickAtCall                          // who joined a flight looks at fences since its call, not since its lease was judged
+	NoRejudge                           // a caller that joined a flight takes its result unjudged
+	AgeOnly                             // a caller that joined a flight takes a young load without a look at the fences
+	TickAtCall                          // a caller that joined a flight compares with fences since its call, not since its lease was judged
 	NoIdentity                          // an epoch is not bound to the server that holds the log
-	NoRecordIDs                         // the log takes any record at the caller's position for the caller's own
-	NoAheadCheck                        // the log serves a caller who knows more than it holds
+	NoRecordIDs                         // the log accepts any record at the caller's position as the caller's own
+	NoAheadCheck                        // the log serves a caller that knows more than it holds
 	NoChain                             // a record does not name the one before it
-	NoEpochID                           // positions alone decide about frames, whatever epoch they are of
-	OuterAge                            // a value is as young as its own load, whatever it is built from
-	SeenLast                            // a hit sees that there is a fence after the fence has taken its tick
+	NoEpochID                           // frames are judged by positions alone, regardless of epoch
+	OuterAge                            // a value is as young as its own load, regardless of its parts
+	SeenLast                            // a hit notices a fence only after the fence has taken its tick
 	NoteUnlocked                        // an entry found clear without the lock notes the tick of that moment
-	SoftWins                            // what expires stays, also when it is invalidated
-	SoftInKeys                          // an expiry goes into the sequence of keys, where a hole says nothing of frames
+	SoftWins                            // an expired value stays, even if it is invalidated as well
+	SoftInKeys                          // an expiry goes into the key sequence, where a hole does not affect frames
 	FreshFrame                          // an entry does not note that its frame had expired
-	FreshBuilt                          // what is built from an expired part is fresh
-	FreshFill                           // ... to those who read its frame
+	FreshBuilt                          // a value built from an expired part is fresh
+	FreshFill                           // ... for readers of its frame
 	NumberFirst                         // rows are numbered, then the cells they name are removed
 	RemoveInside                        // the writer removes the cell inside its transaction, and no round does
-	StagedElsewhere                     // rows are numbered by their ids, on whatever server
+	StagedElsewhere                     // rows are numbered by their ids, on any server
 	LowLate                             // the low-water mark is taken after the rows were staged
 	DeleteFirst                         // rows are deleted in one statement, and the record is appended in the next
 	AnswerFirst                         // a round may end without numbering the rows it has seen

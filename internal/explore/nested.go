@@ -1,12 +1,11 @@
 package explore
 
-// A value may be built from another cached value, and that one from a third.
-// All of them carry the tag. Such values are one value here: a load that reads
-// a part reads the entry of its own process, and its outcome takes the place of
-// that entry, or does not. So a tower of any height fits into one entry.
+// A value may be built from another cached value, and that one from a third. All of them carry the
+// tag. The model treats them as one value: a load that reads a part reads the entry of its own
+// process, and its result may replace that entry. So one entry represents a tower of any height.
 
-// part reads a cached value from within a load: it fetches the entry and reads
-// the lease, as any Get does.
+// part reads a cached value from within a load. It fetches the entry and reads the lease, as any
+// Get does.
 func (t *steps) part(i int) {
 	u := t.turn(i)
 	if !u.Nested || u.r.local.version == 0 || u.is(MarkAfterLoad) {
@@ -17,8 +16,8 @@ func (t *steps) part(i int) {
 	u.then(getPart, "loads from a part: finds its entry; reads the lease")
 }
 
-// callerPart judges a part as a hit is judged. If it is not to be served, the
-// load reads the source.
+// callerPart judges a part as a hit is judged. If the part must not be served, the load reads the
+// source.
 func (t *steps) callerPart(i int) {
 	u := t.turn(i)
 	g := u.g
@@ -41,7 +40,7 @@ func (t *steps) callerPart(i int) {
 	u.build(false, "looks at the part's fences: builds v1 from it")
 }
 
-// build makes a value from the part, which is stale if the part is.
+// build makes a value from the part.
 func (u *turn) build(stale bool, what string) {
 	g := u.g
 	version := g.e.version
@@ -50,9 +49,8 @@ func (u *turn) build(stale bool, what string) {
 	u.then(getCheck, what)
 }
 
-// vouch judges a part by the clock. A lease vouches for the part as of its
-// question, and a young part as of its own load. What is built from the part is
-// no younger than the better of the two.
+// vouch judges a part by the clock. A lease vouches for the part as of its question, and a young
+// part vouches for itself as of its load. The built value is no younger than the better of the two.
 func (t *steps) vouch(i int) {
 	g := &t.from.gets[i]
 	if g.lease != lapsed {
@@ -69,7 +67,7 @@ func (t *steps) vouch(i int) {
 	u.unbuilt("judges the part: the lease has lapsed")
 }
 
-// age makes what is being built as old as what vouches for a part of it.
+// age makes the value that is being built as old as the evidence for its part.
 func (u *turn) age(vouched stamp) {
 	u.g.lease = lapsed
 	if !u.is(OuterAge) {

@@ -1,13 +1,13 @@
 package explore
 
-// With Outbox the log is a table of the source's own database. The transaction
-// that writes the source adds a row without a number. Every round of a syncer,
-// in any process, looks for such rows. It stages them, which is to read them;
-// removes the cells they name; and numbers them: one statement deletes the rows
-// and appends the record. A process may die between any two of these steps.
+// With Outbox the log is a table in the source's own database. The transaction that writes the
+// source adds a row without a number. Every round of a syncer, in any process, looks for such rows.
+// It stages them, which means that it reads them; removes the cells that they name; and numbers
+// them: one statement deletes the rows and appends the record. A process may die between any two of
+// these steps.
 
-// outbox is the table as a round finds it. Besides the row of the one
-// invalidation it may hold one of another key.
+// outbox is the table as a round finds it. It may hold the row of the invalidation and a row of
+// another key.
 type outbox struct {
 	ours, other bool // rows without a number
 	replaced    bool // the server is an older copy: it has lost other, and gives its id to ours
@@ -17,15 +17,15 @@ type outbox struct {
 // pending reports whether a round may find something to number.
 func (b outbox) pending() bool { return b.ours || b.other }
 
-// batch is what a round has staged.
+// batch is the rows that a round has staged.
 type batch struct {
 	ours, other bool
-	replaced    bool // it was staged on the older copy
+	replaced    bool // staged on the older copy
 }
 
-// transaction is the writer: the source and the row change in one step. No step
-// of the writer after that is needed, so its death changes nothing. A caller of
-// P may ask for a round from then on, and wait until it has ended: Ready.
+// transaction is the writer: the source and the row change in one step. The writer has no later
+// step, so its death changes nothing. From then on a caller of P may request a round and wait for
+// its end: Ready.
 func (t *steps) transaction() {
 	s := *t.from
 	switch s.inval {
@@ -40,7 +40,7 @@ func (t *steps) transaction() {
 	case invalWritten: // mutant AfterCommit, unless the writer dies first
 		s.box.ours, s.inval = true, invalQueued
 		t.add("P writer", "adds a row to the outbox", &s)
-	default: // a round that P asked for has ended, or is awaited
+	default: // a round that P requested has ended, or P waits for it
 	}
 }
 
@@ -79,12 +79,12 @@ func (t *steps) stage(i int) {
 	}
 }
 
-// answer ends the work of the log on a round.
+// answer ends the log's work on a round.
 func (y *syncer) answer(log history) {
 	y.stage, y.seen, y.rows = syncAnswered, log.end(), batch{}
 }
 
-// numbering is what follows in a round that has staged rows.
+// numbering takes the further steps of a round that has staged rows.
 func (t *steps) numbering(i int) {
 	y := t.from.procs[i].sync
 	removes := y.rows.ours && t.Mode == Key && !t.is(RemoveInside)
@@ -117,8 +117,8 @@ func (t *steps) remove(i int, then syncStage) {
 	t.add(syncNames[i], "UNLINK of the cell that a row names", &s)
 }
 
-// number deletes the staged rows and appends a record for those that were still
-// there. It names rows by their ids, so it is refused by another server.
+// number deletes the staged rows and appends a record for those that still existed. It names rows
+// by their ids, so another server refuses it.
 func (t *steps) number(i int, then syncStage) {
 	s := *t.from
 	y := &s.procs[i].sync
@@ -144,8 +144,8 @@ func (t *steps) number(i int, then syncStage) {
 	t.add(syncNames[i], what, &s)
 }
 
-// deletesOurs reports whether an id in the batch is that of our row. On the older
-// copy our row has the id that the other row had before.
+// deletesOurs reports whether the batch contains the id of our row. On the older copy our row has
+// the former id of the other row.
 func (r batch) deletesOurs(b outbox) bool {
 	return r.ours || r.other && b.replaced && !r.replaced
 }

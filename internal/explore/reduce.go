@@ -1,9 +1,8 @@
 package explore
 
-// reduce takes s to a state that can do just as much harm, and to which many
-// others are taken as well. Whatever it drops is what a cache may drop at any
-// time, or what nobody will look at, so no step is invented; and whatever could
-// violate the guarantee with it could do so without.
+// reduce maps s to a state that can do just as much harm, together with many other states. It drops
+// only what a cache may drop at any time, or what no later step looks at. So it invents no step,
+// and any violation that is possible from s is possible without the dropped parts.
 func (m *Model) reduce(s *state) {
 	if !m.Full {
 		m.dropNew(s)
@@ -12,10 +11,9 @@ func (m *Model) reduce(s *state) {
 	s.canonical()
 }
 
-// dropNew drops the new version wherever it is, and ends the Gets that can
-// return nothing else. Only the old version can do harm: a tier that holds the
-// new one spares a Get its way to the source, which is harmless too, and a Get
-// that is spared is one that need not have been made.
+// dropNew drops the new version everywhere, and ends the Gets that can return only the new version.
+// Only the old version can do harm. A tier that holds the new version spares a Get its read of the
+// source, which is harmless; such a Get might as well not have been made.
 func (m *Model) dropNew(s *state) {
 	for i := range s.gets {
 		if g := &s.gets[i]; g.e.version == newVersion || (s.version == newVersion && !m.Nested && (g.loads() || m.spent(g))) {
@@ -42,16 +40,14 @@ func (g *get) loads() bool {
 	return g.e.version == 0 && (g.stage == getLoadMark || g.stage == getLoad)
 }
 
-// spent reports whether a Get is neither of interest nor of consequence, the
-// source having changed: its caller's last, too early to be obliged, and without
-// an old value that it may yet fill.
+// spent reports whether a Get no longer matters, given that the source has changed: it is its
+// caller's last Get, too early to be obliged, and has no old value that it may still fill.
 func (m *Model) spent(g *get) bool {
 	return m.Shape == Apart && g.left == 0 && !g.fresh && g.stage != getIdle && (g.e.version == 0 || g.claim == 0)
 }
 
-// private returns the caller whose next step is nobody else's business, and
-// nobody else's step is any of its. Such a step may as well come at once, so
-// nothing else needs to be tried first.
+// private returns a caller whose next step neither affects other steps nor is affected by them.
+// Such a step may come at once, so no other step needs to be tried first.
 func (m *Model) private(s *state) (caller int, ok bool) {
 	for i := range s.gets {
 		switch s.gets[i].stage {
@@ -69,7 +65,7 @@ func (m *Model) private(s *state) (caller int, ok bool) {
 	return 0, false
 }
 
-// end ends a Get. Who waits for it might as well not have joined.
+// end ends a Get. A Get that waits for it goes back to the stage before it joined.
 func (m *Model) end(s *state, i int) {
 	g, partner := &s.gets[i], &s.gets[1-i]
 	g.end()
@@ -78,16 +74,16 @@ func (m *Model) end(s *state, i int) {
 	}
 }
 
-// held reports whether a Get holds a claim of the nonce. A claim that nobody
-// holds is in everybody's way and nothing else; it expires.
+// held reports whether a Get holds a claim with the nonce. A claim without a holder only blocks
+// others until it expires.
 func (s *state) held(nonce uint8) bool {
 	a, b := &s.gets[0], &s.gets[1]
 	return a.claim == nonce || b.claim == nonce || a.late.nonce == nonce || b.late.nonce == nonce
 }
 
-// dropIdle drops what nobody will look at any more: the entry of a process whose
-// last Get has begun; the rest of it when that has ended; and rounds of the
-// syncer that can at best stamp the lease as it is stamped already.
+// dropIdle drops what no later step looks at: the entry of a process whose last Get has begun; the
+// rest of the process when that Get has ended; and rounds of the syncer that cannot improve the
+// lease's stamp.
 func (m *Model) dropIdle(s *state) {
 	for i := range s.procs {
 		r := &s.procs[i]
@@ -106,8 +102,8 @@ func (m *Model) dropIdle(s *state) {
 	}
 }
 
-// futile reports whether a round of the syncer can at best stamp the lease as it
-// is stamped already, and cannot start an epoch.
+// futile reports whether a round of the syncer can neither improve the lease's stamp nor start an
+// epoch.
 func (m *Model) futile(s *state, r *process) bool {
 	if r.sync.carries || m.numbers(s, r) || m.is(StampAtReply) || m.replaced(s) {
 		return false
@@ -120,13 +116,12 @@ func (m *Model) numbers(s *state, r *process) bool {
 	return r.sync.stage >= syncStaged || r.sync.stage == syncSent && s.box.pending()
 }
 
-// settled reports whether the process has nothing to apply any more, whatever
-// comes.
+// settled reports whether the process will never have anything more to apply.
 func (m *Model) settled(r *process) bool {
 	return r.fence == applied && (m.Loss == LosesNothing || m.Loss == LosesAll || r.at >= bump)
 }
 
-// alive reports whether a process has Gets under way or to come.
+// alive reports whether a process has Gets under way or still to start.
 func (m *Model) alive(s *state, proc int) bool {
 	if m.Full {
 		return true
@@ -139,8 +134,8 @@ func (m *Model) alive(s *state, proc int) bool {
 	return false
 }
 
-// awaited reports whether a process has Gets to come, or under way that may
-// still read the entry as a part.
+// awaited reports whether a process has Gets still to start, or Gets under way that may read the
+// entry as a part.
 func (m *Model) awaited(s *state, proc int) bool {
 	if m.Nested {
 		return m.alive(s, proc)

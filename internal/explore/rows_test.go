@@ -6,7 +6,7 @@ import (
 	. "github.com/twofold-go/twofold/internal/explore"
 )
 
-// row is a mutant with what is expected of it.
+// row is a mutant and its expected outcome.
 type row struct {
 	broken Mutant
 	modes  []Mode
@@ -14,7 +14,7 @@ type row struct {
 	why    string // the rule it breaks, or the net that holds in its place
 }
 
-// name names the row's subtest.
+// name returns the name of the row's subtest.
 func (w row) name(mode Mode) string {
 	if w.model.Outbox {
 		return fmt.Sprintf("%v/outbox/%v", w.broken, mode)
@@ -74,28 +74,28 @@ var caught = []row{
 	{AgeFromEnd, both, Model{}, "an entry's age counts from before its load"},
 	{AckFirst, both, Model{}, "the record is in the log before the call returns"},
 	{WaitFirst, both, strict, "Strict waits for B after the record is in the log"},
-	{NoFrameCheck, scope, Model{}, "a frame is held against the fences"},
+	{NoFrameCheck, scope, Model{}, "a frame is compared with the fences"},
 	{LogFirst | NoFrameCheck, key, Model{}, "the cell is removed before the record is appended"},
 	{LogFirst | TickUnlocked, key, Model{}, "the cell is removed before the record is appended"},
 	{NoUnlink | NoFrameCheck, key, Model{}, "the cell is removed"},
 	{NoCAS | NoFrameCheck, key, Model{}, "a fill lands only where its claim stands"},
 	{RenewRevives | NoFrameCheck, key, Model{}, "a claim that is gone cannot be renewed"},
 	{JoinFenced | NoRejudge, both, flightInQ, "a caller does not join a flight that is fenced"},
-	{NoRejudge, scope, flightInQ, "who joined a flight judges what it brought"},
-	{AgeOnly, scope, flightInP, "a young load is held against the fences as well"},
+	{NoRejudge, scope, flightInQ, "a caller that joined a flight judges its result"},
+	{AgeOnly, scope, flightInP, "a young load is compared with the fences as well"},
 	{TickAtCall, scope, oneEachInQ, "fences count from when the lease was judged"},
-	{OuterAge, scope, nested, "a value is no younger than what vouches for its parts"},
+	{OuterAge, scope, nested, "a value is no younger than the evidence for its parts"},
 	{OuterAge, scope, nestedStrict, "... also with Strict"},
 	{NoIdentity, both, losesRecord, "an epoch belongs to one server: it is noticed when Q, which misses nothing, is back first"},
 	{NoIdentity, scope, losesOther, "... and no frame is as of a lost record's position, which the record has now"},
 	{NoIdentity | NoRecordIDs, both, losesOther, "the record at the caller's position is the caller's own"},
 	{NoIdentity | NoChain, both, losesOther, "a record names the one before it, so that the tail cannot skip the lost position"},
-	{NoIdentity | NoAheadCheck, both, losesShared, "a caller who knows more than the log holds is not served"},
+	{NoIdentity | NoAheadCheck, both, losesShared, "a caller that knows more than the log holds is not served"},
 	{NoEpochID, scope, losesAll, "a frame is of the reader's own epoch"},
 	{NoEpochID | NoUnlink, key, losesAll, "a frame is of the reader's own epoch, also where the cell outlives its removal"},
 }
 
-// caughtSoft are the mutants that serve as fresh what has expired, or at all what is gone.
+// caughtSoft are the mutants that serve expired values as fresh, or serve invalidated values.
 var caughtSoft = []row{
 	{MarkAfterGet, soft, Model{}, "a mark is taken before the GET it describes"},
 	{MarkAfterLoad, soft, Model{}, "a mark is taken before the load it describes"},
@@ -107,12 +107,12 @@ var caughtSoft = []row{
 	{NoLease, soft, Model{}, "cached data is fresh under a lease"},
 	{RemoteNoLease, soft, Model{}, "frames are judged under a lease, too"},
 	{AckFirst, soft, Model{}, "the record is in the log before the call returns"},
-	{NoFrameCheck, soft, Model{}, "a frame is held against the fences by its position"},
-	{NoRejudge, soft, flightInQ, "who joined a flight judges what it brought"},
+	{NoFrameCheck, soft, Model{}, "a frame is compared with the fences by its position"},
+	{NoRejudge, soft, flightInQ, "a caller that joined a flight judges its result"},
 	{SoftWins, scope, twice, "an invalidation wins over an expiry"},
 	{SoftInKeys, soft, Model{}, "where a process misses an expiry, it gives up frames as well"},
 	{FreshFrame, soft, Model{}, "the entry notes that its frame had expired: its mark is later than the fence"},
-	{FreshBuilt, soft, softNested, "what is built from an expired part is stale"},
+	{FreshBuilt, soft, softNested, "a value built from an expired part is stale"},
 	{FreshFill, soft, softNested, "... and its frame says so"},
 }
 
@@ -127,8 +127,8 @@ var caughtOutbox = []row{
 	{StagedElsewhere, both, outboxCopied, "rows are staged and numbered on one server"},
 }
 
-// secondNet are the mutants that do no harm, because another rule catches what
-// they let through. If one of them does harm, the list is wrong, or the model.
+// secondNet are the mutants that do no harm, because another rule catches what they let through. If
+// one of them does harm, the list or the model is wrong.
 var secondNet = []row{
 	{CursorFirst, both, Model{}, "a second applier waits for the first"},
 	{TickUnlocked, key, Model{}, "the cell is gone before the record is known"},
@@ -136,11 +136,11 @@ var secondNet = []row{
 	{NoOvertakenCheck, both, Model{}, "the entry is judged again when it is read"},
 	{KeepLost, both, Model{}, "the entry is judged again when it is read"},
 	{RemoteNoLease, key, Model{}, "the cell is removed before the call returns"},
-	{LogFirst, key, Model{}, "the frame is refused by whoever knows the record"},
-	{NoUnlink, key, Model{}, "the frame is refused by whoever knows the record"},
+	{LogFirst, key, Model{}, "every process that knows the record refuses the frame"},
+	{NoUnlink, key, Model{}, "every process that knows the record refuses the frame"},
 	{NoFrameCheck, key, Model{}, "the cell is removed, and no fill brings it back"},
-	{NoCAS, both, Model{}, "the frame is refused by whoever knows the record"},
-	{RenewRevives, key, Model{}, "the frame is refused by whoever knows the record"},
+	{NoCAS, both, Model{}, "every process that knows the record refuses the frame"},
+	{RenewRevives, key, Model{}, "every process that knows the record refuses the frame"},
 	{JoinFenced, both, flightInQ, "what the flight brought is judged again"},
 	{NoRejudge, key, flightInQ, "a flight that is fenced is not joined"},
 	{AgeOnly, key, flightInP, "a flight that is fenced is not joined"},

@@ -1,7 +1,6 @@
 package explore
 
-// The two versions of the one value there is. An entry or a cell of version 0
-// has no value.
+// The two versions of the only value. An entry or a cell of version 0 has no value.
 const (
 	oldVersion = 1
 	newVersion = 2
@@ -13,7 +12,7 @@ const (
 	q
 )
 
-// stamp is a moment, as everything that lapses after B sees it.
+// stamp is a time, as far as it matters for lapsing after B.
 type stamp uint8
 
 const (
@@ -22,7 +21,7 @@ const (
 	late                // less than B ago, and after the wait for B began
 )
 
-// phase is how far time has come.
+// phase is the progress of time.
 type phase uint8
 
 const (
@@ -31,8 +30,8 @@ const (
 	passed               // B has passed since waiting began: nothing is early any more
 )
 
-// state is everything that the next step can depend on. It holds small numbers
-// only, so that two states are the same exactly if they compare equal.
+// state is everything that the next step can depend on. It holds only small numbers, so that two
+// states are the same exactly if they compare equal.
 type state struct {
 	version uint8 // of the source
 	phase   phase
@@ -42,7 +41,7 @@ type state struct {
 	inval   invalStage
 	procs   [2]process
 	gets    [2]get
-	bad     bool // a Get has returned what it must not
+	bad     bool // a Get has violated the guarantee
 }
 
 // cellKind is what the remote tier holds under the key.
@@ -59,13 +58,13 @@ type cell struct {
 	kind    cellKind
 	nonce   uint8
 	version uint8
-	pos     uint8 // applied position of whoever loaded it, in the mode's sequence
-	stale   bool  // from its birth: it was built from a stale part
+	pos     uint8 // applied position of the process that loaded it, in the mode's sequence
+	stale   bool  // from the start: it was built from a stale part
 }
 
-// process is what the Gets of one process share.
+// process is the state that the Gets of one process share.
 type process struct {
-	lease   stamp // when the log was asked that last answered
+	lease   stamp // when the last question that the log answered was asked
 	fence   fenceStage
 	fenceAt uint8 // position of that fence; 0: no fence yet
 	at      uint8 // applied position
@@ -76,14 +75,13 @@ type process struct {
 	tailing bool // mutant TailExtends: an empty reply is on its way
 }
 
-// fenceStage is how much of the record a process has applied, in the order in
-// which it does so.
+// fenceStage is how much of the record a process has applied, in order.
 type fenceStage uint8
 
 const (
 	unknown fenceStage = iota
 	ticked             // the fence has its tick
-	stored             // whoever looks finds the fence
+	stored             // readers find the fence
 	applied            // the applied position has moved
 )
 
@@ -91,17 +89,17 @@ const (
 type entry struct {
 	version uint8
 	born    uint8 // tick of its mark
-	asOf    uint8 // position for the frame that it may become; no entry in the tier has one
-	loaded  stamp // when its load began; lapsed: not known, or too long ago
-	stale   bool  // it has expired, or was built from what had
+	asOf    uint8 // position for the frame that it may become; 0 for entries in the tier
+	loaded  stamp // when its load began; lapsed: unknown, or too long ago
+	stale   bool  // it has expired, or was built from an expired part
 }
 
 // syncer is the goroutine of a process that asks the log.
 type syncer struct {
 	stage   syncStage
 	asked   stamp // when it asked
-	seen    uint8 // position of the last record in the reply; 0: there was none
-	carries bool  // it appends the record; with Outbox: it was asked for after COMMIT
+	seen    uint8 // position of the last record in the reply; 0: none
+	carries bool  // it appends the record; with Outbox: it was requested after COMMIT
 	rows    batch // with Outbox: what it has staged
 }
 
@@ -116,10 +114,10 @@ const (
 	syncStaged
 	syncRemoved  // the cell is removed
 	syncNumbered // mutant NumberFirst: the rows are numbered, the cell is not removed
-	syncDeleted  // mutant DeleteFirst: the rows are gone, the record is not there
+	syncDeleted  // mutant DeleteFirst: the rows are deleted, the record is not appended
 )
 
-// get is one caller, who reads several times in a row.
+// get is one caller, which reads several times in a row.
 type get struct {
 	stage  getStage
 	left   uint8 // reads still to start
@@ -127,24 +125,24 @@ type get struct {
 	again  bool  // it has loaded once and was overtaken
 	ok     bool  // its lease was judged to hold
 	lease  stamp // as read
-	tick   uint8 // at the call; only mutant TickAtCall looks
-	e      entry // what it looks at, or its mark, or what it brings
+	tick   uint8 // at the call; only mutant TickAtCall uses it
+	e      entry // the entry that it looks at, or its mark, or its result
 	outer  entry // mark of a load, while e is a part
 	landed bool  // e is the outcome of a flight
 	reply  cell  // of the remote tier
 	claim  uint8 // nonce of the claim it holds
 
-	// Of the flight it leads, where there are flights.
+	// The flight that it leads, if there are flights.
 	flightMark  uint8
 	flightBegan stamp
 
-	late cell // not of this Get: a fill that was given up and may yet arrive
+	late cell // not of this Get: a fill that was given up and may still arrive
 }
 
 // end makes the caller ready for its next Get.
 func (g *get) end() { *g = get{left: g.left, late: g.late} }
 
-// now is the stamp of this moment.
+// now returns the current stamp.
 func (s *state) now() stamp {
 	if s.phase == before {
 		return early
@@ -152,7 +150,7 @@ func (s *state) now() stamp {
 	return late
 }
 
-// lapse lets B pass: whatever was stamped early is too long ago.
+// lapse lets B pass: all early stamps lapse.
 func (s *state) lapse() {
 	s.phase = passed
 	for i := range s.procs {
@@ -175,8 +173,8 @@ func (t *stamp) lapse() {
 	}
 }
 
-// canonical renames the nonces in order of appearance: all that is ever done
-// with one is to compare it to another.
+// canonical renames the nonces in order of appearance, since nonces are only ever compared with
+// each other.
 func (s *state) canonical() {
 	var names [maxNonces]uint8
 	next := uint8(1)
@@ -192,7 +190,7 @@ func (s *state) canonical() {
 	}
 }
 
-// maxNonces is one more than the places for nonces, and one for a new one.
+// maxNonces is the number of places for nonces, plus one for a new nonce and one for zero.
 const maxNonces = 9
 
 func (s *state) nonces() [7]*uint8 {
@@ -203,8 +201,7 @@ func (s *state) nonces() [7]*uint8 {
 	}
 }
 
-// newNonce returns a nonce that nobody has, knowing that those in use are the
-// first few.
+// newNonce returns an unused nonce. The used ones are the lowest numbers.
 func (s *state) newNonce() uint8 {
 	top := uint8(0)
 	for _, n := range s.nonces() {

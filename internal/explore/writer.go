@@ -1,8 +1,7 @@
 package explore
 
-// invalStage is how far the invalidation has come. The source is written first;
-// then, in this order unless it is broken, the cell is removed and the record
-// appended.
+// invalStage is the progress of the invalidation. The source is written first. Then the cell is
+// removed and the record appended, in this order unless a mutant breaks it.
 type invalStage uint8
 
 const (
@@ -15,8 +14,7 @@ const (
 	invalAcked
 )
 
-// invalidator is one call of Invalidate in P, right after a write to the
-// source.
+// invalidator takes the steps of one Invalidate in P, right after a write to the source.
 func (t *steps) invalidator() {
 	if t.Outbox {
 		t.transaction()
@@ -61,7 +59,7 @@ func (t *steps) unlink(s *state, then invalStage) {
 	t.add("P invalidate", "UNLINK of the cell", s)
 }
 
-// ack lets Invalidate return. In Strict it waits for B before.
+// ack lets Invalidate return. With Strict it waits for B first.
 func (t *steps) ack(s *state) {
 	if !t.Strict {
 		s.phase, s.inval = waiting, invalAcked
@@ -72,7 +70,7 @@ func (t *steps) ack(s *state) {
 	}
 }
 
-// time is what comes by itself.
+// time takes the steps that happen by themselves.
 func (t *steps) time() {
 	if t.from.phase == waiting {
 		s := *t.from
@@ -93,9 +91,8 @@ func (t *steps) time() {
 
 var names = [...]string{"P", "Q"}
 
-// obliged reports whether a Get that starts now in proc must return the new
-// version: that is the guarantee. With Outbox P is told when a round has ended
-// that was asked for after COMMIT.
+// obliged reports whether a Get that starts now in proc must return the new version. This is the
+// guarantee. With Outbox P learns when a round has ended that was requested after COMMIT.
 func (t *steps) obliged(proc int) bool {
 	if t.Outbox {
 		return t.from.phase == passed || proc == p && t.from.inval == invalLogged

@@ -1,5 +1,5 @@
-// Package fault is what the fault-injecting wrappers of tiertest and logtest share: what
-// each operation suffers, and how often it was called.
+// Package fault is shared by the fault-injecting wrappers of tiertest and logtest: it holds the
+// faults of each operation and counts its calls.
 package fault
 
 import (
@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// Fault is what one operation suffers. The zero Fault is none.
+// Fault is the fault of one operation. The zero Fault is none.
 type Fault struct {
-	Err   error         // answered instead of a call
-	Lost  error         // answered instead of a reply
+	Err   error         // returned instead of a call
+	Lost  error         // returned instead of the reply
 	Delay time.Duration // before anything else
-	hang  chan struct{} // closed when the hanging ends; nil when there is none
+	hang  chan struct{} // closed when the hanging ends; nil: no hanging
 }
 
-// Hang waits until the hanging ends, where there is one, or until ctx does, whose error
-// it returns then.
+// Hang waits until the hanging ends, if there is any. If ctx ends first, Hang returns its error.
 func (x Fault) Hang(ctx context.Context) error {
 	if x.hang == nil {
 		return nil
@@ -30,8 +29,8 @@ func (x Fault) Hang(ctx context.Context) error {
 	}
 }
 
-// Ops are the operations of one wrapper, numbered from zero, with their faults and
-// counts. All methods may be called concurrently. Without operations they are about all.
+// Ops are the operations of one wrapper, numbered from zero, with their faults and counts. All
+// methods may be called concurrently. A method that gets no operations applies to all.
 type Ops[Op ~int] struct {
 	mu     sync.Mutex // protects all below
 	faults []Fault
@@ -43,7 +42,7 @@ func New[Op ~int](n Op) *Ops[Op] {
 	return &Ops[Op]{faults: make([]Fault, n), calls: make([]int, n)}
 }
 
-// Enter counts a call of op and returns what it suffers.
+// Enter counts a call of op and returns its fault.
 func (o *Ops[Op]) Enter(op Op) Fault {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -51,14 +50,14 @@ func (o *Ops[Op]) Enter(op Op) Fault {
 	return o.faults[op]
 }
 
-// Now returns what op suffers now.
+// Now returns the current fault of op.
 func (o *Ops[Op]) Now(op Op) Fault {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.faults[op]
 }
 
-// Set changes what ops suffer.
+// Set changes the faults of ops.
 func (o *Ops[Op]) Set(ops []Op, change func(*Fault)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -67,7 +66,7 @@ func (o *Ops[Op]) Set(ops []Op, change func(*Fault)) {
 	}
 }
 
-// Hang lets calls of ops hang, or ends that.
+// Hang makes calls of ops hang, or ends that.
 func (o *Ops[Op]) Hang(on bool, ops []Op) {
 	o.Set(ops, func(x *Fault) {
 		switch {
@@ -114,8 +113,8 @@ func (o *Ops[Op]) all(ops []Op) []Op {
 	return ops
 }
 
-// Setting is a value that may be changed while calls are under way. The zero Setting
-// holds the zero value. All methods may be called concurrently.
+// Setting is a value that may change while calls are under way. The zero Setting holds the zero
+// value. All methods may be called concurrently.
 type Setting[T any] struct {
 	mu sync.Mutex // protects v
 	v  T
@@ -135,7 +134,7 @@ func (s *Setting[T]) Get() T {
 	return s.v
 }
 
-// Sleep waits for d, or until ctx ends, whose error it returns then.
+// Sleep waits for d. If ctx ends first, Sleep returns its error.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil

@@ -1,13 +1,12 @@
 // Package flight merges concurrent work on one key into one call.
 //
-// It differs from golang.org/x/sync/singleflight in who may leave and who may
-// join. Every participant waits under its own context, and the work is
-// abandoned when the last one has left. And a newcomer may refuse to join: a
-// call that began before something the newcomer must not miss is left to those
-// who asked earlier, and a new one takes its place.
+// It differs from golang.org/x/sync/singleflight in two ways. A participant may leave: each waits
+// under its own context, and the work is abandoned when the last one has left. And a newcomer may
+// refuse to join a call, because the call began before something that the newcomer must not miss.
+// The earlier participants keep that call, and the newcomer starts another.
 //
-// The package starts no goroutine. The leader is told that it leads and does
-// the work wherever it likes; whoever does it ends the call with Finish.
+// The package starts no goroutine. Join tells the leader that it leads. The leader does the work
+// in any goroutine and ends the call with Finish.
 package flight
 
 import (
@@ -17,10 +16,10 @@ import (
 
 const shards = 32
 
-// Group holds the calls under way. Make one with [NewGroup]. M is what the work is, and
-// what a newcomer judges a call by; R is what a call ends with. Calls are found by a hash
-// of their key. The group does not know the key: who joins compares it. All methods may be
-// called concurrently.
+// Group holds the calls under way. Make one with [NewGroup]. M describes the work; a newcomer
+// judges a call by it. R is the result of a call. Calls are found by a hash of their key. The group
+// does not know the key: a participant that joins compares it. All methods may be called
+// concurrently.
 type Group[M, R any] struct {
 	limit  int64
 	count  atomic.Int64
@@ -29,12 +28,12 @@ type Group[M, R any] struct {
 
 type shard[M, R any] struct {
 	mu    sync.Mutex
-	calls map[uint64]*Call[M, R] // the latest of those with one hash
-	_     [40]byte               // a shard's lock stays on a cache line of its own
+	calls map[uint64]*Call[M, R] // the latest call of each hash
+	_     [40]byte               // keeps each shard's lock on its own cache line
 }
 
-// NewGroup returns a group of at most limit calls at a time; no limit when it
-// is zero or less.
+// NewGroup returns a group of at most limit calls at a time. A limit of zero or less means no
+// limit.
 func NewGroup[M, R any](limit int) *Group[M, R] {
 	g := &Group[M, R]{limit: int64(limit)}
 	for i := range g.shards {
@@ -43,8 +42,8 @@ func NewGroup[M, R any](limit int) *Group[M, R] {
 	return g
 }
 
-// Call is one piece of work under way or done. It belongs to what Meta is, and is a part
-// of it: there is no other memory.
+// Call is one piece of work, under way or done. It is embedded in the memory of its caller, so that
+// the group allocates nothing for it.
 type Call[M, R any] struct {
 	// Meta is set before Join and does not change.
 	Meta M
@@ -54,9 +53,9 @@ type Call[M, R any] struct {
 	hash  uint64
 	res   R // written once before done is closed
 
-	// The rest is protected by shard.mu.
-	next, prev *Call[M, R]   // with the same hash, the earlier ones behind
-	done       chan struct{} // made when somebody asks for it: a leader often needs none
+	// shard.mu protects the rest.
+	next, prev *Call[M, R]   // earlier (next) and later (prev) calls with the same hash
+	done       chan struct{} // made on demand: a leader often needs none
 	waiters    int
 	pinned     bool
 	finished   bool
@@ -64,13 +63,13 @@ type Call[M, R any] struct {
 	abandon    Canceler
 }
 
-// Canceler is what works on a call. It is no function, because making one of a method
-// allocates.
+// Canceler cancels the work on a call. It is an interface rather than a function, because a method
+// value allocates.
 type Canceler interface{ Cancel() }
 
-// Find joins the latest call of the hash whose Meta ok accepts. It returns nil if there is
-// none. Find and Join count a participant, who leaves with one [Call.Leave] and must not
-// use the call afterwards. They call ok with a lock held.
+// Find joins the latest call of the hash whose Meta ok accepts. It returns nil if there is none.
+// Find and Join count a participant, which must call [Call.Leave] once and must not use the call
+// afterwards. They call ok with a lock held.
 func (g *Group[M, R]) Find(hash uint64, ok func(M) bool) *Call[M, R] {
 	s := &g.shards[hash%shards]
 	s.mu.Lock()
@@ -88,8 +87,8 @@ func (s *shard[M, R]) find(hash uint64, ok func(M) bool) *Call[M, R] {
 	return nil
 }
 
-// Join joins a call as Find does. When there is none, own becomes one, in front of the
-// others with its hash, and the caller leads it. A nil Call means that the group is full.
+// Join joins a call as Find does. If there is none, own becomes the latest call of its hash, and
+// the caller leads it. A nil Call means that the group is full.
 func (g *Group[M, R]) Join(hash uint64, own *Call[M, R], ok func(M) bool) (c *Call[M, R], leader bool) {
 	s := &g.shards[hash%shards]
 	s.mu.Lock()
@@ -125,8 +124,8 @@ func (c *Call[M, R]) Done() <-chan struct{} {
 	return c.done
 }
 
-// Ended returns what the call ended with, for all its participants to read; nil as long as
-// it goes on.
+// Ended returns the result of the call, for all its participants to read, or nil while the call is
+// under way.
 func (c *Call[M, R]) Ended() *R {
 	c.shard.mu.Lock()
 	defer c.shard.mu.Unlock()
@@ -136,9 +135,8 @@ func (c *Call[M, R]) Ended() *R {
 	return &c.res
 }
 
-// Leave ends the caller's part in the call. When nobody is left and the call
-// is neither finished nor pinned, nobody can join it any more and what was
-// given to OnAbandon is cancelled.
+// Leave ends the caller's part in the call. If no participant is left and the call is neither
+// finished nor pinned, no newcomer can join it, and the Canceler given to OnAbandon is cancelled.
 func (c *Call[M, R]) Leave() {
 	var f Canceler
 	c.shard.mu.Lock()
@@ -154,8 +152,8 @@ func (c *Call[M, R]) Leave() {
 	}
 }
 
-// OnAbandon sets what to cancel when the last participant leaves an unfinished
-// call, and cancels it at once if that has happened already.
+// OnAbandon sets what to cancel when the last participant leaves an unfinished call. If that has
+// already happened, OnAbandon cancels it at once.
 func (c *Call[M, R]) OnAbandon(f Canceler) {
 	c.shard.mu.Lock()
 	c.abandon = f
@@ -166,23 +164,23 @@ func (c *Call[M, R]) OnAbandon(f Canceler) {
 	}
 }
 
-// Pin keeps the call going when nobody waits for it.
+// Pin keeps the call alive without participants.
 func (c *Call[M, R]) Pin() {
 	c.shard.mu.Lock()
 	c.pinned = true
 	c.shard.mu.Unlock()
 }
 
-// Wanted reports whether a result is still of use: the call has not ended, and a
-// participant waits for it or the call is pinned.
+// Wanted reports whether a result is still useful: the call has not ended, and a participant waits
+// for it or the call is pinned.
 func (c *Call[M, R]) Wanted() bool {
 	c.shard.mu.Lock()
 	defer c.shard.mu.Unlock()
 	return !c.finished && !c.abandoned && (c.waiters > 0 || c.pinned)
 }
 
-// Finish ends the call with r and wakes everybody. Only the first Finish
-// counts; it reports true.
+// Finish ends the call with r and wakes all participants. Only the first Finish counts; it reports
+// true.
 func (c *Call[M, R]) Finish(r R) bool {
 	c.shard.mu.Lock()
 	defer c.shard.mu.Unlock()
@@ -201,7 +199,7 @@ func (c *Call[M, R]) Finish(r R) bool {
 	return true
 }
 
-// forget takes the call out of the table.
+// forget removes the call from the table.
 func (c *Call[M, R]) forget() {
 	if c.next != nil {
 		c.next.prev = c.prev

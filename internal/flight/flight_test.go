@@ -9,7 +9,7 @@ import (
 	"github.com/twofold-go/twofold/internal/flight"
 )
 
-// work is a key, and the number that newcomers judge a call by.
+// work is a key, and the number by which newcomers judge a call.
 type work[K comparable] struct {
 	key K
 	n   int
@@ -28,7 +28,7 @@ func (g group[K, R]) join(hash uint64, key K, n int, ok func(int) bool) (*call[K
 	return g.Join(hash, &call[K, R]{Meta: work[K]{key, n}}, func(m work[K]) bool { return m.key == key && ok(m.n) })
 }
 
-// cancelFunc is a function as a Canceler.
+// cancelFunc is a function used as a Canceler.
 type cancelFunc func()
 
 func (f cancelFunc) Cancel() { f() }
@@ -79,7 +79,7 @@ func TestRefuseToJoin(t *testing.T) {
 	if c, led := g.join(1, "a", 3, always); led || c != fresh {
 		t.Error("newcomers do not find the newer call")
 	}
-	old.Finish("old") // must not take the newer call's place away
+	old.Finish("old") // must not remove the newer call
 	if c, led := g.join(1, "a", 3, always); led || c != fresh {
 		t.Error("the older call's end hid the newer one")
 	}
@@ -158,12 +158,12 @@ func TestLimit(t *testing.T) {
 	}
 	a.Finish("")
 	if c, _ := g.join(3, 3, 0, always); c == nil {
-		t.Error("there is room again")
+		t.Error("a finished call still takes room")
 	}
 }
 
-// Many goroutines, few keys: each piece of work is done by one, and everybody
-// gets a result of his key.
+// Many goroutines use few keys: one goroutine at a time does the work of a key, and each gets a
+// result of its key.
 func TestConcurrently(t *testing.T) {
 	g := newGroup[int, int](0)
 	var running [4]atomic.Int64
@@ -194,7 +194,7 @@ func TestConcurrently(t *testing.T) {
 	}
 }
 
-// A result is wanted as long as a participant waits or the call is pinned.
+// A result is wanted while a participant waits or the call is pinned.
 func TestWanted(t *testing.T) {
 	g := newGroup[string, string](0)
 	left, _ := g.join(1, "a", 0, always)
@@ -213,8 +213,8 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// Calls with one hash do not hide each other, whichever of them ends first. A key that is
-// not equal to itself leaves nothing behind.
+// Calls with one hash do not hide each other, in whatever order they end. A key that is not equal
+// to itself leaves nothing behind.
 func TestOneHash(t *testing.T) {
 	for first := range 3 {
 		g := newGroup[float64, string](0)
@@ -246,7 +246,7 @@ func TestOneHash(t *testing.T) {
 	}
 }
 
-// Who was refused by the latest call may still join an earlier one.
+// A participant that refuses the latest call may still join an earlier one.
 func TestEarlierCall(t *testing.T) {
 	g := newGroup[string, string](0)
 	strict, _ := g.join(1, "a", 9, always)

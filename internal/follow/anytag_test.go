@@ -10,7 +10,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// The fence of any tag covers what carries AnyTag, by tick and by position, hard and soft.
+// The fence of any tag covers entries with AnyTag, by tick and by position, hard and soft.
 func TestAnyTag(t *testing.T) {
 	const none = uint64(0x1234)
 	if want := xxhash.Sum64String("*"); invalidate.AnyTag != want {

@@ -2,13 +2,13 @@ package follow
 
 import "github.com/twofold-go/twofold/invalidate"
 
-// findings is what applying a page turned up.
+// findings counts what one page contained.
 type findings struct {
 	records, gaps, bumps, damaged int
 	oldest                        int64 // Record.Time of the oldest record applied; 0: unknown or none
 }
 
-// cursor returns the positions up to which the log is applied without a gap.
+// cursor returns the position up to which this process has applied each sequence without a gap.
 func (f *Fences) cursor() invalidate.Cursor {
 	if c := f.applied.Load(); c != nil {
 		return *c
@@ -16,15 +16,14 @@ func (f *Fences) cursor() invalidate.Cursor {
 	return invalidate.Cursor{}
 }
 
-// follow applies the records of a page that are not applied yet. Redis does not
-// tell a reader that records were trimmed away, or lost in a failover: it just
-// skips them. A sequence is dense, and each record names the one before it. So a
-// hole shows, and so does a record of another history; then whatever the missing
-// records may have covered is given up. The caller sees to it that there is one
-// follow at a time.
+// follow applies the records of a page that this process has not applied yet. Redis does not report
+// records that were trimmed or lost in a failover; it skips them. But a sequence is dense, and each
+// record names the one before it. So follow detects a hole, and a record of another history. It
+// then fences everything that the missing records may have covered. The caller makes sure that only
+// one follow runs at a time.
 //
-// The cursor moves when all fences of the page are stored. Each record is shown to see, once
-// its fences are; followed says whether nothing is missing before it.
+// The cursor moves after all fences of the page are stored. follow calls see for each record, after
+// it has stored the record's fences; followed reports whether no record is missing before it.
 func (f *Fences) follow(p invalidate.Page, see func(r *invalidate.Record, followed bool)) (found findings) {
 	at := f.cursor()
 	keyEpoch, scopeEpoch := at.Epoch, at.Epoch
@@ -45,7 +44,7 @@ func (f *Fences) follow(p invalidate.Page, see func(r *invalidate.Record, follow
 		}
 		inOrder := follows(&r, at.Scope, at.ScopeID)
 		found.count(r, inOrder)
-		if r.Bump { // there is one in each sequence
+		if r.Bump { // each sequence has one
 			found.bumps++
 		}
 		f.followScope(r, at.Scope > 0 && inOrder)
@@ -63,13 +62,13 @@ func (f *Fences) follow(p invalidate.Page, see func(r *invalidate.Record, follow
 	return found
 }
 
-// compare holds the cursor against the end of the log in a complete answer. A process
-// that began, or that missed the first record of the epoch, learns here in which epoch
-// it is. The tail may have been faster than the answer and know more.
+// compare checks the cursor against the end of the log, once an answer is complete. A process that
+// has just started, or that missed the first record of the epoch, learns its epoch here. The tail
+// may be ahead of the answer.
 //
-// Other ids at the same place mean that the process knows another history. It gives up
-// everything, and keeps its ids: its next Sync shows them to the log, which then starts
-// an epoch for everybody.
+// Different ids at the same position mean that the process has followed another history. It then
+// fences everything and keeps its ids: its next Sync shows them to the log, which then starts a new
+// epoch for all processes.
 func (f *Fences) compare(at *invalidate.Cursor, end invalidate.Cursor, found *findings) {
 	if at.Key.Epoch() != end.Key.Epoch() || at.Scope.Epoch() != end.Scope.Epoch() {
 		return
@@ -84,11 +83,10 @@ func (f *Fences) compare(at *invalidate.Cursor, end invalidate.Cursor, found *fi
 	at.Epoch = end.Epoch
 }
 
-// follows reports whether nothing lies between the record at a position, which has
-// that id, and r.
+// follows reports whether r directly follows the record with that position and id.
 func follows(r *invalidate.Record, at invalidate.Position, id uint64) bool {
 	switch {
-	case at == 0: // the first that is retained
+	case at == 0: // the first record that the log retains
 		return true
 	case r.After != id:
 		return false
@@ -98,9 +96,9 @@ func follows(r *invalidate.Record, at invalidate.Position, id uint64) bool {
 	return r.At == at+1
 }
 
-// idAfter returns the id to show to the log when r has been applied behind the record
-// with that id: its own, unless r belongs to another history than that record. Then the
-// log must be shown the id that it does not have, or nobody else would learn of it.
+// idAfter returns the id to show to the log once r has been applied after the record with that id.
+// It is r's own id, unless r belongs to another history. Then it is the old id, which the log does
+// not have: only so do the other processes learn of the other history.
 func idAfter(r *invalidate.Record, at invalidate.Position, id uint64) uint64 {
 	if !r.Bump && at > 0 && r.At == at+1 && r.After != id {
 		return id
@@ -108,8 +106,8 @@ func idAfter(r *invalidate.Record, at invalidate.Position, id uint64) uint64 {
 	return r.ID
 }
 
-// epochOf returns the id of the epoch that r is in, 0 when it is not known: the record
-// before it was at a position of an epoch with the id known.
+// epochOf returns the id of r's epoch, or 0 if it is unknown. The record before r was at a position
+// of an epoch whose id is known.
 func epochOf(r *invalidate.Record, before invalidate.Position, known uint64) uint64 {
 	switch {
 	case r.Bump:
@@ -133,9 +131,9 @@ func (c *findings) count(r invalidate.Record, contiguous bool) {
 	}
 }
 
-// followKey applies a record of the key sequence. When it is not known which
-// keys were fenced, this process gives up its own entries; the cells of those
-// keys were removed from the remote tier before the records were written.
+// followKey applies a record of the key sequence. If it is unknown which keys were fenced, the
+// process gives up its own entries only: the cells of those keys were removed from the remote tier
+// before the records were written.
 func (f *Fences) followKey(r invalidate.Record, contiguous bool) {
 	if !contiguous || r.Bump || r.Damaged {
 		f.flushHere()
@@ -145,9 +143,9 @@ func (f *Fences) followKey(r invalidate.Record, contiguous bool) {
 	}
 }
 
-// followScope applies a record of the scope sequence. When it is not known what
-// was fenced before it, everything older is given up, here and in the remote
-// tier. That is so at the first record a log retains, too.
+// followScope applies a record of the scope sequence. If it is unknown what was fenced before r,
+// everything older is given up, in this process and in the remote tier. This includes the first
+// record that a log retains.
 func (f *Fences) followScope(r invalidate.Record, contiguous bool) {
 	if !contiguous || r.Bump || r.Damaged {
 		f.store(invalidate.All().Fence(), r.At)
@@ -157,8 +155,8 @@ func (f *Fences) followScope(r invalidate.Record, contiguous bool) {
 	}
 }
 
-// confirm makes sure that what this process appended is fenced here, when the
-// records themselves have not come back yet. It does not move the cursor.
+// confirm fences what this process appended if the records themselves have not come back yet. It
+// does not move the cursor.
 func (f *Fences) confirm(a invalidate.Append, p invalidate.Page) {
 	c := f.cursor()
 	if c.Key < p.Key {

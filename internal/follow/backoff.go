@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// backoff spaces the tries of something that fails. Each pause is twice the one
-// before, up to a second or half the bound. The first ones are short, since most
-// faults are. It belongs to one goroutine, or to a mutex.
+// backoff spaces the retries of a failing operation. Each pause is twice the one before, up to a
+// second or half the bound, whichever is shorter. The first pauses are short because most faults
+// are. A backoff belongs to one goroutine or is protected by a mutex.
 type backoff struct {
 	first, longest, last time.Duration
 }
@@ -23,10 +23,10 @@ func (b *backoff) next() time.Duration {
 	return jitter(b.last)
 }
 
-// reset says that there was no failure this time.
+// reset starts again with the shortest pause, after a success.
 func (b *backoff) reset() { b.last = 0 }
 
-// jitter takes up to a quarter off, so that a fleet does not ask in step.
+// jitter shortens d by up to a quarter, so that the processes of a fleet do not ask in step.
 func jitter(d time.Duration) time.Duration {
 	return d - time.Duration(rand.Int64N(int64(d/4)+1))
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// removeFirst removes the cells of a caller's order, on the caller's goroutine.
-// So a node of the remote tier that hangs delays the callers with keys on it,
-// and no round. What is left is the cleaner's.
+// removeFirst removes the cells of a caller's order on the caller's goroutine. So a hanging node of
+// the remote tier delays only callers with keys on that node, and no round. The cleaner removes
+// what is left.
 func (w *Follower) removeFirst(ctx context.Context, o *order, until time.Time) {
 	if len(o.cells) == 0 || w.logRemoves(o) || ctx.Err() != nil {
 		return
@@ -23,11 +23,11 @@ func (w *Follower) removeFirst(ctx context.Context, o *order, until time.Time) {
 	w.remove(ctx, []*order{o}, until)
 }
 
-// logRemoves reports whether the log removes an order's cells when it appends.
+// logRemoves reports whether the log itself removes an order's cells when it appends.
 func (w *Follower) logRemoves(o *order) bool { return w.cfg.Names != nil && o.req.Hold == 0 }
 
-// clean is the cleaner. It tries again to remove the cells that a caller could
-// not remove, and takes its time after each try that leaves some.
+// clean is the cleaner's loop. It retries to remove the cells that callers could not remove, and
+// waits longer after each try that leaves some.
 func (w *Follower) clean() {
 	for {
 		select {
@@ -56,9 +56,8 @@ func (w *Follower) isDirty() bool {
 	return len(w.dirty) > 0
 }
 
-// sweep tries once to remove the cells of every dirty order. Those whose cells
-// are gone go into the queue, since their records are written again. It reports
-// whether there are any.
+// sweep tries once to remove the cells of every dirty order. Orders without remaining cells go back
+// to the queue, because their records must be written again. sweep reports whether there are any.
 func (w *Follower) sweep(ctx context.Context) (some bool) {
 	w.mu.Lock()
 	orders := w.dirty
@@ -83,9 +82,9 @@ func (w *Follower) sweep(ctx context.Context) (some bool) {
 	return some
 }
 
-// remember fences the keys of cells that could not be removed once more. Their records
-// are in the log, and a fence of a key is all that keeps this process from the old cell;
-// after enough others it would be forgotten.
+// remember fences again the keys of cells that could not be removed. Their records are in the log,
+// but only the key fence keeps this process from serving the old cell. After enough other fences it
+// would be forgotten.
 func (w *Follower) remember(orders []*order) {
 	at := w.fences.cursor().Key
 	for _, o := range orders {
@@ -95,8 +94,8 @@ func (w *Follower) remember(orders []*order) {
 	}
 }
 
-// alike splits off the first orders that one call can remove the cells of: they
-// have one hold, and one command takes their cells.
+// alike splits off the first orders whose cells one call can remove: they have the same hold, and
+// their cells fit into one command.
 func alike(orders []*order) (batch, rest []*order) {
 	n, cells := 0, 0
 	for _, o := range orders {
@@ -109,10 +108,9 @@ func alike(orders []*order) (batch, rest []*order) {
 	return orders[:n], orders[n:]
 }
 
-// remove removes the cells of orders that have one hold, and leaves in each
-// order the cells that may still be there. When it is not told which those are,
-// it tries the orders one by one: one that cannot be removed does not keep the
-// others. With until, it tries no longer.
+// remove removes the cells of orders with the same hold. It leaves in each order the cells that may
+// still exist. If the error does not name the failed keys, remove tries the orders one by one, so
+// that one bad order does not block the others. With until, it stops at that time.
 func (w *Follower) remove(ctx context.Context, orders []*order, until time.Time) {
 	var cells []string
 	for _, o := range orders {
@@ -142,7 +140,7 @@ func (w *Follower) remove(ctx context.Context, orders []*order, until time.Time)
 	}
 }
 
-// removeCells is one call of the configuration's Remove.
+// removeCells calls Config.Remove once.
 func (w *Follower) removeCells(ctx context.Context, cells []string, hold time.Duration, until time.Time) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -157,8 +155,8 @@ func (w *Follower) removeCells(ctx context.Context, cells []string, hold time.Du
 	return w.cfg.Remove(ctx, cells, hold)
 }
 
-// failedOf returns the keys that an error of Remove names. It reports false
-// when the error names none.
+// failedOf returns the keys that an error of Remove names. It reports false if the error names
+// none.
 func failedOf(err error) (keys map[string]bool, told bool) {
 	var partial interface {
 		error

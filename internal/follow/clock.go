@@ -7,10 +7,9 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// clock is the order of invalidations where no log gives one: unix seconds in
-// the upper half, the fraction in the lower, and never twice the same for two
-// fences. It is one for the whole process, so that two sets of tiers in one
-// process agree on it to the last event, whatever the wall clock does.
+// clock orders invalidations when there is no log. The upper 32 bits of a position are unix
+// seconds, the lower 32 bits are the fraction. No two fences get the same position. All tiers of a
+// process share one clock, so they agree on the order even if the wall clock jumps.
 var clock atomic.Uint64
 
 func wall() uint64 {

@@ -8,9 +8,9 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// A fleet restarts, and its log is gone: the first to sync knows nothing, and the new
-// epoch may have any number. Frames that survived elsewhere are of an epoch that nobody
-// knows, however high their positions are. (Finding V2.)
+// A fleet restarts, and its log is gone. The first process to sync knows nothing, and the new epoch
+// may have any number. Frames that survived elsewhere are of an unknown epoch, however high their
+// positions are. (Finding V2.)
 func TestFramesOfAnUnknownEpoch(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		old := newPeer(t, log, follow.Config{})
@@ -18,7 +18,7 @@ func TestFramesOfAnUnknownEpoch(t *testing.T) {
 			log.Restart()
 			advance(bound)
 		}
-		for range 5 { // far ahead of what is to come
+		for range 5 { // far ahead of later positions
 			if err := old.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"))); err != nil {
 				t.Fatal(err)
 			}
@@ -55,8 +55,8 @@ func TestFramesOfAnUnknownEpoch(t *testing.T) {
 	})
 }
 
-// A process that knows another history at the place where the log ends gives up
-// everything, and brings the log to start an epoch, so that everybody else does, too.
+// A process that knows another history at the position where the log ends gives up everything. It
+// also makes the log start an epoch, so that all other processes give up everything, too.
 func TestAnotherHistory(t *testing.T) {
 	for name, again := range map[string]int{"one record for one": 1, "three records for one": 3} {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestAnotherHistory(t *testing.T) {
 				}
 				p.deafen()
 				stale := newEntry(p.Fences(), "t:n:2", "x")
-				log.Rewind(1) // leaves no trace that the server could see
+				log.Rewind(1) // leaves no trace that the server could detect
 				q.link.Heal()
 				for range again {
 					if err := q.Invalidate(t.Context(), request(t, other, invalidate.Tag("t", "x"))); err != nil {

@@ -6,10 +6,10 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Store applies a fence as a record carries it.
+// Store applies a fence in the form that a record carries.
 func (f *Fences) Store(s invalidate.Fence, pos invalidate.Position) { f.store(s, pos) }
 
-// NewSmallFences returns fences that remember a few of each kind: size in a block.
+// NewSmallFences returns fences that remember only a few of each kind: size in a block.
 func NewSmallFences(size int) *Fences {
 	f := NewFences(time.Now())
 	f.scopes.tags.size, f.scopes.prefixes.size = size, size

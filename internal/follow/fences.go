@@ -12,9 +12,9 @@ const (
 	clockBuckets = 1 << 16
 	clockMask    = clockBuckets - 1
 
-	// groups is how many groups of keys are told apart by Since. With more of them a
-	// fence sends fewer others to be judged anew, and a look at them finds less of them
-	// in a core's own cache; of 2^8 to 2^18, fewer were slower and more no faster.
+	// groups is the number of key groups that Since distinguishes. With more groups, a fence causes
+	// fewer unrelated entries to be judged again, but the table fits worse into a core's cache. Of
+	// 2^8 to 2^18, fewer groups were slower and more were not faster.
 	groups    = 1 << 14
 	groupMask = groups - 1
 )
@@ -27,34 +27,35 @@ type Mark struct {
 	Epoch uint64              // the id of the log's epoch; 0: not known, or there is no log
 }
 
-// Fences is what one process remembers of the invalidations it has applied.
+// Fences remembers the invalidations that one process has applied.
 // Make one with [NewFences], or let a [Follower] make one that follows a log.
 // All methods may be called concurrently.
 //
-// A fence carries two things. Its position is its place in the order that all
-// processes share: it is held against what other processes stored. Its tick is
-// its place in the order in which this process applied fences: it is held
-// against what this process fetched and loaded. A fence that is not in the log,
-// or not yet, has no position, and covers by its tick alone.
+// A fence has a position and a tick. The position is its place in the order that all processes
+// share; it is compared with what other processes stored. The tick is its place in the order in
+// which this process applied fences; it is compared with what this process fetched and loaded. A
+// fence that is not in the log, or not yet, has no position, and covers by its tick alone.
 //
-// Order matters in three places. A fence takes its tick and is stored under one
-// lock, so a reader that holds the lock has seen every fence up to the tick that
-// it reads there. A reader without the lock sees that there is a fence before it can
-// see the tick, if the fence is of a prefix or a tag; then it waits for the lock. And
-// the applied position moves after the fences up to it are stored, so that no load is
-// marked with a fence that it would not be judged by.
+// Order matters in three places:
 //
-// Entries of this process are held against ticks alone. A frame was held against
-// the positions of all fences stored before it became an entry, and its mark was
-// captured before it was fetched, so a fence that came later has a later tick.
+//   - A fence takes its tick and is stored under one lock. So a reader that holds the
+//     lock has seen every fence up to the tick that it reads there.
+//   - A reader without the lock notices a prefix or tag fence before it can see the
+//     fence's tick. The reader then waits for the lock.
+//   - The applied position moves after the fences up to it are stored. So no load is
+//     marked as newer than a fence that would not judge it.
+//
+// Entries of this process are compared with ticks alone. A frame was compared with the positions of
+// all stored fences before it became an entry. Its mark was captured before it was fetched, so a
+// later fence has a later tick.
 type Fences struct {
-	gen     atomic.Uint64 // fences stored, each in full
-	wide    atomic.Uint64 // gen of the last one that was no key's
-	_       [48]byte      // read by every hit; the rest is written more often than they
+	gen     atomic.Uint64 // fences that are completely stored
+	wide    atomic.Uint64 // gen of the last non-key fence
+	_       [48]byte      // hits read the fields above; the fields below are written more often
 	tick    atomic.Uint64
-	scoped  atomic.Uint64 // tick of the last fence that was no key's
+	scoped  atomic.Uint64 // tick of the last non-key fence
 	settled atomic.Uint64 // every entry was judged at this tick or later; see OnForget
-	given   atomic.Int64  // verdicts that were forgotten
+	given   atomic.Int64  // verdicts "forgotten"
 	keys    [clockBuckets]atomic.Uint64
 	last    [groups]atomic.Uint64 // gen of the last key fence of each group
 
@@ -64,13 +65,13 @@ type Fences struct {
 
 	recent recentKeys
 
-	// mu protects what follows, up to the blank line; judges take it shared, and a
-	// shard of recent inside it. A fence that is no key's takes its tick with mu held.
+	// mu protects what follows, up to the blank line. Judges take it shared, and a shard of recent
+	// inside it. A non-key fence takes its tick with mu held.
 	mu       sync.RWMutex
 	scopes   scopeTable
 	soft     softTable
 	flush    uint64              // entries born before this tick are dead
-	floor    invalidate.Position // whatever is as of an older position is dead
+	floor    invalidate.Position // everything as of an older position is dead
 	onForget func()
 
 	settling atomic.Bool // onForget was called, and Settled was not yet
@@ -110,7 +111,7 @@ func NewLocalFences(origin time.Time) *Fences {
 	return f
 }
 
-// Capture returns the mark to write down before a fetch or a load begins.
+// Capture returns the mark to note before a fetch or a load begins.
 func (f *Fences) Capture() Mark {
 	tick := f.tick.Load() // before the position: a fence in between must look newer
 	switch f.from {
@@ -128,25 +129,24 @@ func (f *Fences) Capture() Mark {
 // Tick returns the number of fences applied so far.
 func (f *Fences) Tick() uint64 { return f.tick.Load() }
 
-// Fence applies scopes in this process: from its return on, everything they
-// cover whose mark was captured before is dead here. Scopes are expected to
-// have passed Validate.
+// Fence applies scopes in this process. After it returns, everything that they cover and that was
+// marked earlier is dead here. The scopes must have passed Validate.
 func (f *Fences) Fence(scopes ...invalidate.Scope) {
 	for _, s := range scopes {
 		f.store(s.Fence(), f.next())
 	}
 }
 
-// Apply is Fence for a whole request: it keeps its Hold as well.
+// Apply is Fence for a whole request, with its Hold.
 func (f *Fences) Apply(r Request) {
 	for _, s := range r.Scopes {
 		f.store(r.fence(s), f.next())
 	}
 }
 
-// next returns the position of a fence of this process's own. A fence takes it
-// before it takes the lock, so of two for one scope the older may arrive last;
-// the tables keep the newer position.
+// next returns the position of a fence that this process makes. A fence takes its position before
+// it takes the lock. So of two fences for one scope the older may be stored last; the tables keep
+// the newer position.
 func (f *Fences) next() invalidate.Position {
 	if f.from == clocked {
 		return nextPosition()
@@ -154,11 +154,11 @@ func (f *Fences) next() invalidate.Position {
 	return 0
 }
 
-// Flush kills everything marked before it, whatever its key, here and in
-// frames that other processes fill from what they loaded before.
+// Flush kills everything marked before it, for all keys: in this process, and in frames that other
+// processes fill with values loaded earlier.
 func (f *Fences) Flush() { f.store(invalidate.All().Fence(), f.next()) }
 
-// store applies one fence at its position, 0 when it has none.
+// store applies one fence at its position, or at 0 if it has none.
 func (f *Fences) store(s invalidate.Fence, pos invalidate.Position) {
 	if s.Hold > 0 {
 		f.holds.add(s)
@@ -177,7 +177,7 @@ func (f *Fences) store(s invalidate.Fence, pos invalidate.Position) {
 	}
 }
 
-// stored shows a fence to hits: of a group of keys, or one that may concern any entry.
+// stored makes a fence visible to hits: last belongs to a group of keys, or to all entries.
 func (f *Fences) stored(last *atomic.Uint64) { raise(last, f.gen.Add(1)) }
 
 func (f *Fences) storeKey(hash uint64, pos invalidate.Position) (due bool) {
@@ -204,17 +204,17 @@ func (f *Fences) storeScope(s invalidate.Fence, pos invalidate.Position) (due bo
 	return due
 }
 
-// announce sends every reader to the tables, where it waits for mu, before a fence that is
-// no key's takes its tick. Otherwise a load could capture a mark that counts the fence, and
-// then find a cached part clear of it: what is built from the part would carry the fenced
-// tag, and a mark behind the fence, for good. mu is held.
+// announce sends every reader to the tables, where it waits for mu, before a non-key fence takes
+// its tick. Otherwise a load could capture a mark that counts the fence, and then find a cached
+// part clear of it. A value built from that part would carry the fenced tag and a mark newer than
+// the fence, so the fence would never cover it. mu is held.
 func (f *Fences) announce() {
 	f.scoped.Store(1<<64 - 1)
 	f.stored(&f.wide)
 }
 
-// flushLocked kills what was marked before it here and, with a position,
-// whatever is as of an older one. mu is held.
+// flushLocked kills what was marked before it in this process. With a position it also kills
+// everything as of an older position. mu is held.
 func (f *Fences) flushLocked(pos invalidate.Position) {
 	f.announce()
 	f.floor = max(f.floor, pos)
@@ -224,16 +224,15 @@ func (f *Fences) flushLocked(pos invalidate.Position) {
 	f.scoped.Store(f.flush)
 }
 
-// flushHere kills every entry of this process, and no frame: they can be
-// fetched again.
+// flushHere kills every entry of this process, but no frame: entries can be fetched again.
 func (f *Fences) flushHere() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.flushLocked(0)
 }
 
-// Held reports whether an invalidation with [Hold] covers the key or one of the
-// tags, so that what is loaded now is not to be cached.
+// Held reports whether an invalidation with [invalidate.Hold] covers the key or one of the tags. If
+// so, a value that is loaded now must not be cached.
 func (f *Fences) Held(hash uint64, key string, tags []uint64) bool {
 	return f.holds.n.Load() > 0 && f.holds.cover(hash, key, tags)
 }

@@ -27,7 +27,7 @@ type entry struct {
 	ended bool // it was found expired
 }
 
-// note keeps that the entry was found expired.
+// note records that the entry was found expired.
 func (e *entry) note(fresh int64) {
 	if fresh != follow.Forever {
 		e.ended = true
@@ -53,7 +53,7 @@ func (e *entry) clear(f *follow.Fences) bool {
 	return ok
 }
 
-// check asks all three questions, twice, as the answers are remembered.
+// check calls Clear twice, since its answers are remembered, and then Overtaken and Accepts.
 func check(t *testing.T, f *follow.Fences, e *entry, want bool) {
 	t.Helper()
 	for range 2 {
@@ -127,8 +127,8 @@ func collision() (a, b string) {
 	return a, b
 }
 
-// Two keys of one bucket: the fence of one sends the other to the exact table,
-// and does not kill it.
+// Two keys of one bucket: the fence of one sends the other to the exact table, and does not kill
+// it.
 func TestBucketCollision(t *testing.T) {
 	a, b := collision()
 	f := follow.NewFences(start)
@@ -158,8 +158,8 @@ func TestPrefixesOfManyLengths(t *testing.T) {
 	check(t, f, newEntry(f, long), true)
 }
 
-// A key that shares its bucket with a fenced one, and has just been fenced
-// itself, is judged by its own fence: an entry from in between is clear.
+// A key shares its bucket with a fenced one and has just been fenced itself. It is judged by its
+// own fence: an entry from in between is clear.
 func TestExactTable(t *testing.T) {
 	f := follow.NewFences(start)
 	a, b := collision()
@@ -171,8 +171,8 @@ func TestExactTable(t *testing.T) {
 	check(t, f, e, false)
 }
 
-// What another process filled is judged by its position, not by when it was
-// fetched: a fetch that began after the fence may still bring an older frame.
+// A value that another process filled is judged by its position, not by the time of the fetch: a
+// fetch that began after the fence may still bring an older frame.
 func TestAccepts(t *testing.T) {
 	f := follow.NewFences(start)
 	k := keyOf(t, "acme:users:1")
@@ -223,9 +223,8 @@ func TestPositionsGrow(t *testing.T) {
 	}
 }
 
-// An entry that is marked before a fence returns and judged after it is never
-// clear, whoever else fences the same scope meanwhile: of two fences that
-// overtake each other the newer one counts.
+// An entry that is marked before a fence returns and judged after it is never clear, even if other
+// goroutines fence the same scope. Of two fences that overtake each other the newer one counts.
 func TestFencesConcurrently(t *testing.T) {
 	const k = "acme:users:1"
 	for name, scope := range map[string]invalidate.Scope{
@@ -360,7 +359,7 @@ func BenchmarkClear(b *testing.B) {
 	}
 }
 
-// BenchmarkLease is what a lease adds to a hit that has read the clock anyway.
+// BenchmarkLease measures what a lease adds to a hit that has already read the clock.
 func BenchmarkLease(b *testing.B) {
 	log := logtest.NewMemory(logtest.MemoryConfig{Bound: time.Minute})
 	origin := time.Now()

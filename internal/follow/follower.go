@@ -22,53 +22,50 @@ var (
 	ErrUnconfirmed = errors.New("invalidate: the log is out of reach")
 )
 
-// defaultWait is the default of Config.Wait. Two calls to a log that is well take less.
+// defaultWait is the default of Config.Wait. Two calls to a healthy log take less.
 const defaultWait = 250 * time.Millisecond
 
-// Config says how a [Follower] works. Its zero value follows, and
-// removes no cells.
+// Config configures a [Follower]. The zero value follows the log and removes no cells.
 type Config struct {
-	// Origin is the origin of the times of the lease. Zero: when Follow is
-	// called.
+	// Origin is the origin of the lease's times. Zero means the time of the call of Follow.
 	Origin time.Time
 
-	// Remove removes the cells of keys from the remote tier, for everybody,
-	// and keeps others from storing them for hold, if that is positive. It is
-	// called concurrently. When it fails for some keys alone, its error has a
-	// method FailedKeys() []string that names them, as *tier.KeysError does.
-	// Nil: there is no remote tier.
+	// Remove removes the cells of keys from the remote tier, for all processes. If hold is
+	// positive, it keeps others from storing them for that long. It is called concurrently. If it
+	// fails for only some keys, its error has a method FailedKeys() []string that names them, as
+	// *tier.KeysError does. Nil means that there is no remote tier.
 	Remove func(ctx context.Context, keys []string, hold time.Duration) error
 
-	// Tier says what Remove removes from, for a log that is a CellUser: the same in all
-	// processes that share the remote tier.
+	// Tier names the remote tier that Remove removes from, for a log that is a CellUser. All
+	// processes that share the tier use the same name.
 	Tier string
 
-	// Names returns the names of keys' cells for a log that is a CellRemover and
-	// removes them itself. Nil: Remove does.
+	// Names returns the cell names of keys, for a log that is a CellRemover and removes cells
+	// itself. Nil means that Remove removes them.
 	Names func(keys []string) []string
 
-	// OnLag is told how long records took from the log to this process, one
-	// reading per page, as well as can be told across clocks. It is called
-	// from the follower's goroutines and must be quick. Nil: not called.
+	// OnLag receives the time that records took from the log to this process, one reading per page.
+	// It compares two clocks, so it is approximate. It is called from the follower's goroutines and
+	// must be quick. Nil: not called.
 	OnLag func(time.Duration)
 
-	// OnApplied is told of the fences of each record that another process has appended,
-	// in the log's order, once they are applied here; of everything where records are
-	// missing; and of nothing that was in the log before this process. It is called under a
-	// lock and must be quick. It may keep the slice unchanged. Nil: not called.
+	// OnApplied receives the fences of each record that another process appended, in the log's
+	// order, after they are applied here. Where records are missing it receives a fence of
+	// everything. Records that were in the log before this process are left out. It is called under
+	// a lock and must be quick. It may keep the slice but not change it. Nil: not called.
 	OnApplied func([]invalidate.Fence)
 
-	// Logger gets one line per change of state. Nil: slog.Default.
+	// Logger receives one line per change of state. Nil means slog.Default.
 	Logger *slog.Logger
 
-	// Wait is how long Invalidate waits at most, from its call, until it returns a
-	// PendingError. Zero: 250 ms. Negative: as long, but for one try alone; while
-	// the log is known to be out of reach it returns at once.
+	// Wait bounds how long a call of Invalidate waits before it returns a PendingError. Zero means
+	// 250 ms. Negative means the same, but for one try only: while the log is known to be
+	// unreachable, Invalidate returns at once.
 	Wait time.Duration
 
-	// MaxPending bounds the scopes that wait, without a caller, for a log or a
-	// remote tier out of reach. Beyond it they are given up for one invalidation
-	// of everything, so what they cost is bounded, too. 0: 65,536.
+	// MaxPending bounds the scopes that wait, without a caller, for an unreachable log or remote
+	// tier. Beyond it, one invalidation of everything replaces them, so their cost is bounded as
+	// well. Zero means 65,536.
 	MaxPending int
 }
 
@@ -76,12 +73,11 @@ type Config struct {
 // and appends its invalidations. Make one with [Follow] and end it with
 // [Follower.Close]. All methods may be called concurrently.
 //
-// It runs three goroutines. The syncer talks to the log by Sync, one call at a
-// time, at least every quarter of the bound: it renews the lease, catches up
-// and appends what has gathered since, all in one. A caller does the same for
-// itself when no round is under way. The tail waits for records so that they
-// arrive within a millisecond or so, or a hundredth of the bound while many come;
-// nothing rests on it. The cleaner removes the cells that callers could not remove.
+// It runs three goroutines. The syncer talks to the log by Sync, one call at a time, at least every
+// quarter of the bound. One such round renews the lease, catches up and appends what has gathered.
+// A caller makes the round itself when no round is under way. The tail waits for records, so that
+// they arrive within about a millisecond, or within a hundredth of the bound when many come. No
+// guarantee depends on the tail. The cleaner removes the cells that callers could not remove.
 type Follower struct {
 	cfg     Config
 	log     invalidate.Log
@@ -92,39 +88,39 @@ type Follower struct {
 	wait    time.Duration // of callers, for the log
 
 	applying sync.Mutex                        // one follow at a time
-	sent     atomic.Pointer[invalidate.Append] // under way; nil: nothing
+	sent     atomic.Pointer[invalidate.Append] // the append under way; nil: none
 
 	mu      sync.Mutex    // protects what follows, up to the blank line
-	queue   []*order      // wait for a round
-	all     *order        // in queue: one of everything; nil: there is none
-	dirty   []*order      // written, and their cells are still to be removed
-	crowded bool          // one of everything is on its way
-	waits   list.List     // of orders: the pending ones, oldest first
-	told    int64         // when the log line said that invalidations wait, and 1; 0: it does not
-	lastErr error         // of the log, at the last round; nil: it answered
-	took    time.Duration // the last round that did not fail
+	queue   []*order      // orders that wait for a round
+	all     *order        // the order of everything in queue; nil: none
+	dirty   []*order      // orders that are written but whose cells are not all removed
+	crowded bool          // an order of everything is under way
+	waits   list.List     // the pending orders, oldest first
+	told    int64         // time of the last log line about pending invalidations, plus 1; 0: they are over
+	lastErr error         // the log's error in the last round; nil: it answered
+	took    time.Duration // duration of the last round that did not fail
 	retry   backoff
 	attempt attempt
 	lapsed  bool
 	closed  bool
 
-	wake    chan struct{} // of the syncer; holds one
-	heard   chan struct{} // wakes the syncer: the tail is answered again; holds one
-	resumed chan struct{} // wakes the tail: the syncer is answered again; holds one
+	wake    chan struct{} // wakes the syncer; holds one
+	heard   chan struct{} // wakes the syncer: the tail works again; holds one
+	resumed chan struct{} // wakes the tail: the syncer works again; holds one
 	dirtied chan struct{} // wakes the cleaner; holds one
-	turn    chan struct{} // held by whoever makes a round
+	turn    chan struct{} // held during a round
 	stop    chan struct{}
 	stopped context.CancelFunc
-	ctx     context.Context // of all calls to the log
+	ctx     context.Context // for all calls to the log
 	done    sync.WaitGroup
 
 	pending  atomic.Int64 // scopes of pending orders; written with mu held
 	owed     atomic.Int64 // pending orders that are not in the log; written with mu held
-	oldest   atomic.Int64 // since when the oldest of them is pending, and 1; 0: none is; written with mu held
+	oldest   atomic.Int64 // when the oldest of them became pending, plus 1; 0: none; written with mu held
 	offset   atomic.Int64 // the log's clock minus ours, µs
 	widest   atomic.Int64 // the largest Page.Bound seen
 	numbers  followerCounts
-	caughtUp atomic.Bool // lag means something
+	caughtUp atomic.Bool // lag is meaningful
 }
 
 // attempt is the syncer's next round, or the one under way.
@@ -134,8 +130,8 @@ type attempt struct {
 	over    chan struct{} // closed at its end
 }
 
-// Follow starts to follow a log. It does not wait for it: until the first
-// answer the lease is not confirmed.
+// Follow starts to follow a log. It does not wait for the log: the lease is unconfirmed until the
+// first answer.
 func Follow(log invalidate.Log, cfg Config) *Follower {
 	cfg.MaxPending = cmp.Or(cfg.MaxPending, 1<<16)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
@@ -177,19 +173,17 @@ func (w *Follower) Fences() *Fences { return w.fences }
 // Lease returns the lease that the follower renews. It belongs to the follower.
 func (w *Follower) Lease() *Lease { return w.lease }
 
-// Owes reports whether an invalidation of this process has returned, or has
-// failed once, and is not in the log yet. What the remote tier holds is not to
-// be trusted then: no record tells that it is old. A reader asks before it looks
-// at the fences, as with the lease. Whatever is no longer owed by then has left
-// its fence, with its position.
+// Owes reports whether this process has an invalidation that has returned or failed once, and is
+// not in the log yet. The remote tier must not be trusted then, because no record marks its content
+// as old. A reader calls Owes before it looks at the fences, as with the lease. An invalidation
+// that is no longer owed by then has stored its fence with its position.
 func (w *Follower) Owes() bool { return w.owed.Load() > 0 && !safeguard.Off(safeguard.Owed) }
 
 func (w *Follower) now() int64 { return int64(time.Since(w.cfg.Origin)) }
 
-// Confirm waits until the lease has been confirmed since the time given, by a
-// question that was asked no earlier. It fails at once while the log is known
-// to be out of reach, and after patience in any case; the error wraps
-// [ErrUnconfirmed] and says why, or is ctx's.
+// Confirm waits until the lease is confirmed by a question asked at since or later. It fails at
+// once while the log is known to be unreachable, and after patience in any case. The error wraps
+// [ErrUnconfirmed] and gives the reason, or it is ctx's error.
 func (w *Follower) Confirm(ctx context.Context, since int64, patience time.Duration) error {
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
@@ -210,8 +204,8 @@ func (w *Follower) Confirm(ctx context.Context, since int64, patience time.Durat
 	}
 }
 
-// expect returns what to wait for; nil: the lease is confirmed, or there is
-// nothing to hope for.
+// expect returns the channel to wait for. Nil means that the lease is confirmed or that waiting is
+// pointless.
 func (w *Follower) expect(since int64, patience time.Duration) (<-chan struct{}, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -231,10 +225,10 @@ func (w *Follower) expect(since int64, patience time.Duration) (<-chan struct{},
 	return w.attempt.over, nil
 }
 
-// rouse makes the syncer start a round, or another one after this.
+// rouse makes the syncer start a round, or one more after the current round.
 func (w *Follower) rouse() { signal(w.wake) }
 
-// signal wakes the goroutine that listens to c, now or when it listens next.
+// signal wakes the goroutine that listens to c, now or when it next listens.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -242,9 +236,9 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// Close ends the follower. It goes on trying to send what waits until ctx ends,
-// or for one bound when ctx has no deadline. What is not through then is lost,
-// and a [*PendingError] says so. A second Close does nothing.
+// Close ends the follower. It retries what is pending until ctx ends, or for one bound if ctx has
+// no deadline. What is then still pending is lost, and a [*PendingError] says so. A second Close
+// does nothing.
 func (w *Follower) Close(ctx context.Context) error {
 	w.mu.Lock()
 	if w.closed {
@@ -261,12 +255,12 @@ func (w *Follower) Close(ctx context.Context) error {
 	w.stopped()
 	close(w.stop)
 	w.done.Wait()
-	w.turn <- struct{}{} // a caller may still be at it
+	w.turn <- struct{}{} // a caller may still make a round
 	defer func() { <-w.turn }()
 	return w.drain(ctx)
 }
 
-// drain tries what waits until it is through or ctx ends.
+// drain retries what is pending until all of it has succeeded or ctx ends.
 func (w *Follower) drain(ctx context.Context) error {
 	for {
 		if w.isThrough() {
@@ -294,7 +288,7 @@ func (w *Follower) isThrough() bool {
 	return len(w.queue)+len(w.dirty) == 0
 }
 
-// lost says what Close gives up.
+// lost returns the error for what Close gives up.
 func (w *Follower) lost(why error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -21,8 +21,8 @@ const bound = 2 * time.Second
 
 var errDown = errors.New("down")
 
-// peer is one process: its way to the log, its follower, and what the follower
-// said and removed.
+// peer is one process: its connection to the log, its follower, and what the follower logged and
+// removed.
 type peer struct {
 	*follow.Follower
 	link *logtest.Faulty
@@ -72,7 +72,7 @@ func newPeer(t *testing.T, log invalidate.Log, cfg follow.Config) *peer {
 	return p
 }
 
-// locked writes to the peer's log.
+// locked writes to the peer's logger output.
 type locked struct{ p *peer }
 
 func (l locked) Write(b []byte) (int, error) {
@@ -81,7 +81,7 @@ func (l locked) Write(b []byte) (int, error) {
 	return l.p.said.Write(b)
 }
 
-// wantSaid looks for a line of the peer's log, once, and returns it.
+// wantSaid checks that the peer has logged the text that many times.
 func (p *peer) wantSaid(t *testing.T, times int, text string) {
 	t.Helper()
 	p.mu.Lock()
@@ -103,7 +103,7 @@ func (p *peer) setHang(on bool) {
 	p.hang = on
 }
 
-// removals returns how often cells were to be removed.
+// removals returns how often the peer tried to remove cells.
 func (p *peer) removals() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,8 +137,8 @@ func bubble(t *testing.T, f func(t *testing.T, log *logtest.Memory)) {
 	})
 }
 
-// The lease is renewed for ever while the log answers, runs out within the
-// bound when it does not, and comes back by itself. Each change is said once.
+// The lease is renewed while the log answers, runs out within the bound when it does not, and
+// recovers. Each change is logged once.
 func TestLeaseLives(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		origin := time.Now()
@@ -171,8 +171,8 @@ func TestLeaseLives(t *testing.T) {
 	})
 }
 
-// Only Sync extends the lease: a process that hears every record by its tail,
-// and cannot sync, stops all the same.
+// Only Sync extends the lease: a process that receives every record by its tail, but cannot sync,
+// stops serving.
 func TestTailDoesNotExtendTheLease(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		origin := time.Now()
@@ -189,13 +189,12 @@ func TestTailDoesNotExtendTheLease(t *testing.T) {
 			t.Errorf("b heard %d records by its tail, want 30 and more", s.Records)
 		}
 		if b.leased(origin) {
-			t.Error("b holds a lease that nobody confirmed")
+			t.Error("b holds an unconfirmed lease")
 		}
 	})
 }
 
-// The lease is as of the moment the question was asked: an answer that took
-// long is worth that much less.
+// The lease counts from the moment of the question: a slow answer gives a shorter lease.
 func TestLeaseCountsFromTheQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		origin := time.Now()
@@ -209,8 +208,8 @@ func TestLeaseCountsFromTheQuestion(t *testing.T) {
 	})
 }
 
-// Concurrent invalidations share records: what gathers while one call to the
-// log is under way goes with the next.
+// Concurrent invalidations share records: those that gather during one call to the log go with the
+// next.
 func TestGroupCommit(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p := newPeer(t, log, follow.Config{})
@@ -243,8 +242,7 @@ func TestGroupCommit(t *testing.T) {
 	})
 }
 
-// What does not fit into one record goes into several, before anybody is told
-// that it is done.
+// Fences that do not fit into one record go into several, before any caller returns.
 func TestManyFences(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
@@ -267,7 +265,7 @@ func TestManyFences(t *testing.T) {
 	})
 }
 
-// Cells go first, then the record is written. With a hold they are held.
+// Cells are removed before the record is written. With a hold they are held.
 func TestCellsBeforeTheRecord(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p := newPeer(t, log, follow.Config{})
@@ -288,8 +286,8 @@ func TestCellsBeforeTheRecord(t *testing.T) {
 	})
 }
 
-// An invalidation that cannot be written is pending until it is; the caller
-// waits no longer than his context, or Config.Wait, and the fence holds here.
+// An invalidation that cannot be written stays pending until it is written. The caller waits at
+// most for its context or Config.Wait, and the fence is applied in this process.
 func TestPending(t *testing.T) {
 	for name, limit := range map[string]time.Duration{"context": bound / 3, "wait": time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -314,17 +312,17 @@ func TestPending(t *testing.T) {
 				p.link.Heal()
 				advance(time.Second)
 				if theirs.clear(other.Fences()) || p.Owes() || p.Stats().Pending != 0 {
-					t.Error("the invalidation is not through")
+					t.Error("the invalidation has not succeeded")
 				}
 				p.wantSaid(t, 1, "invalidations wait for the log")
-				p.wantSaid(t, 1, "that waited are through")
+				p.wantSaid(t, 1, "the waiting invalidations have succeeded")
 			})
 		})
 	}
 }
 
-// A cell that could not be removed keeps the invalidation pending, although its
-// record is written: cell and record are tried again, in this order.
+// A cell that could not be removed keeps the invalidation pending, although its record is written.
+// Cell and record are tried again, in this order.
 func TestPendingCell(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
@@ -349,8 +347,8 @@ func TestPendingCell(t *testing.T) {
 	})
 }
 
-// Too many invalidations that wait become one of everything, and their callers
-// are told when that is through.
+// Too many waiting invalidations become one of everything. Their callers return when that one is in
+// the log.
 func TestPendingOverflow(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p, other := newPeer(t, log, follow.Config{MaxPending: 10, Wait: bound}), newPeer(t, log, follow.Config{})
@@ -376,11 +374,11 @@ func TestPendingOverflow(t *testing.T) {
 		if e.clear(other.Fences()) {
 			t.Error("everything was not given up")
 		}
-		p.wantSaid(t, 1, "given up for one of everything")
+		p.wantSaid(t, 1, "one invalidation of everything replaces them")
 	})
 }
 
-// Closing sends what is owed, if it can, and says so if it cannot.
+// Close sends what is owed if it can, and otherwise returns an error.
 func TestCloseDrains(t *testing.T) {
 	for name, heals := range map[string]bool{"sent": true, "lost": false} {
 		t.Run(name, func(t *testing.T) {

@@ -13,17 +13,16 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// deafen cuts a peer off from the log.
+// deafen cuts off a peer from the log.
 func (p *peer) deafen() { p.link.Fail(errDown) }
 
-// A log that lost records, whichever way, is noticed by the hole they leave or
-// by its new epoch, and what they may have covered is given up. A frame that was
-// stored afterwards is good.
+// A process detects that a log lost records, by the hole that they leave or by the new epoch, and
+// gives up what they may have covered. A frame that was stored afterwards is good.
 func TestRecordsMissing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lose        func(*logtest.Memory, logtest.Snapshot)
 		gaps, bumps bool
-		frames      bool // those from before are refused, too
+		frames      bool // earlier frames are refused, too
 	}{
 		"trimmed": {
 			lose: func(log *logtest.Memory, _ logtest.Snapshot) { log.Trim(1) },
@@ -64,12 +63,12 @@ func TestRecordsMissing(t *testing.T) {
 				tt.lose(log, s)
 				a.deafen()
 				if !e.clear(b.Fences()) {
-					t.Fatal("b has heard of it")
+					t.Fatal("b has received the record")
 				}
 				b.link.Heal()
 				advance(bound / 2)
 				if e.clear(b.Fences()) {
-					t.Error("the entry has survived what b did not hear")
+					t.Error("the entry is clear, though b missed the record")
 				}
 				accepts := accepts(b.Fences(), e.mark, e.hash, e.key, e.tags)
 				if accepts == tt.frames {
@@ -118,8 +117,8 @@ func damage(rs []invalidate.Record) {
 	}
 }
 
-// Confirm asks again only when it must, and does not wait for a log that is
-// known to be away.
+// Confirm asks the log only when necessary, and does not wait for a log that is known to be
+// unreachable.
 func TestConfirm(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		const patience = 150 * time.Millisecond
@@ -169,7 +168,7 @@ func TestConfirm(t *testing.T) {
 	})
 }
 
-// While the log is away, nobody's hurry makes the follower ask more often.
+// While the log is unreachable, impatient callers do not make the follower ask more often.
 func TestAbsentLogIsLeftAlone(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p := newPeer(t, log, follow.Config{})
@@ -191,8 +190,7 @@ func TestAbsentLogIsLeftAlone(t *testing.T) {
 	})
 }
 
-// Strict waits for the widest bound in the fleet: somebody may hold a lease of
-// that length.
+// Strict waits for the widest bound in the fleet: another process may hold a lease of that length.
 func TestStrictWaitsForTheWidestBound(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p := newPeer(t, log, follow.Config{})
@@ -210,7 +208,7 @@ func TestStrictWaitsForTheWidestBound(t *testing.T) {
 	})
 }
 
-// Lag is measured by the log's clock, and not for what was missed while away.
+// Lag is measured by the log's clock, and not for records missed during an absence.
 func TestLag(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		a, b := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
@@ -236,7 +234,7 @@ func (mad) Sync(context.Context, invalidate.Cursor, invalidate.Append) (invalida
 
 func (mad) Tail(context.Context, invalidate.Cursor) (invalidate.Page, error) { panic("tail") }
 
-// A log that panics is a log out of reach.
+// A log that panics counts as unreachable.
 func TestLogPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer(t, mad{logtest.NewMemory(logtest.MemoryConfig{})}, follow.Config{})
@@ -250,8 +248,8 @@ func TestLogPanics(t *testing.T) {
 	})
 }
 
-// A process that starts late refuses what was stored before the first record
-// that is left: it does not know what the others said.
+// A process that starts late refuses what was stored before the first retained record, because it
+// does not know the records before.
 func TestStartRaisesTheFloor(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		a := newPeer(t, log, follow.Config{})
@@ -272,8 +270,8 @@ func TestStartRaisesTheFloor(t *testing.T) {
 	})
 }
 
-// A hold lasts as long as it was asked for, in every process, and covers no
-// more than it was asked for.
+// A hold lasts exactly as long as requested, in every process, and covers exactly the requested
+// scope.
 func TestHold(t *testing.T) {
 	for name, scope := range map[string]invalidate.Scope{
 		"key":    invalidate.Key(keyOf(t, "t:n:1")),

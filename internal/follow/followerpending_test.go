@@ -17,7 +17,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// ended is a context of a caller that has no time at all.
+// ended returns the context of a caller that has no time.
 func ended(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -34,8 +34,8 @@ func wantPending(t *testing.T, err error) *invalidate.PendingError {
 	return pe
 }
 
-// A process owes an invalidation from the moment the call returned without it
-// being in the log, and not an instant later.
+// A process owes an invalidation from the moment the call returns without it being in the log, and
+// not an instant later.
 func TestOwesFromTheReturn(t *testing.T) {
 	for name, fault := range map[string]func(*logtest.Faulty){
 		"down":    func(f *logtest.Faulty) { f.Fail(errDown, logtest.Sync) },
@@ -55,15 +55,14 @@ func TestOwesFromTheReturn(t *testing.T) {
 				p.link.Heal()
 				advance(bound)
 				if p.Owes() || p.Stats().Pending != 0 {
-					t.Errorf("owes %v and %d pending after it is through", p.Owes(), p.Stats().Pending)
+					t.Errorf("owes %v and %d pending after it has succeeded", p.Owes(), p.Stats().Pending)
 				}
 			})
 		})
 	}
 }
 
-// While a call is under way and the log is well, its process goes on to trust
-// the remote tier.
+// While a call is under way and the log answers, its process still trusts the remote tier.
 func TestOwesNothingMeanwhile(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p := newPeer(t, log, follow.Config{})
@@ -76,7 +75,7 @@ func TestOwesNothingMeanwhile(t *testing.T) {
 		})
 		advance(bound / 32)
 		if p.Owes() {
-			t.Error("the process owes what its caller still waits for")
+			t.Error("an order counts as owed while its caller still waits")
 		}
 		wg.Wait()
 	})
@@ -90,7 +89,7 @@ func heapNow() int64 {
 	return int64(m.HeapAlloc) //nolint:gosec // fits
 }
 
-// What an outage leaves behind does not grow with its length.
+// What an outage leaves behind does not grow with the length of the outage.
 func TestMaxPendingBoundsMemory(t *testing.T) {
 	calls := 200_000 // with 2,000,000 the heap grew by 3 KB
 	if race.Enabled {
@@ -109,7 +108,7 @@ func TestMaxPendingBoundsMemory(t *testing.T) {
 					for i := range calls {
 						_ = wantPending(t, p.Invalidate(gone, request(t, invalidate.Key(keyOf(t, fmt.Sprint("t:n:", i%10_000))))))
 						if i%1000 == 999 {
-							advance(time.Second) // a thousand a second
+							advance(time.Second) // a thousand invalidations a second
 						}
 					}
 					return heapNow()
@@ -118,22 +117,22 @@ func TestMaxPendingBoundsMemory(t *testing.T) {
 				if grown := outage(calls) - before; grown > 1<<20 {
 					t.Errorf("%d invalidations left %d bytes behind, want a constant", calls, grown)
 				}
-				if n := p.Stats().Pending; n > 101+500 { // what gathers during one call to the log
+				if n := p.Stats().Pending; n > 101+500 { // the number that gathers during one call to the log
 					t.Errorf("%d pending", n)
 				}
 				p.link.Heal()
 				advance(bound)
 				if p.Owes() || p.Stats().Pending != 0 {
-					t.Errorf("owes %v and %d pending after it is through", p.Owes(), p.Stats().Pending)
+					t.Errorf("owes %v and %d pending after it has succeeded", p.Owes(), p.Stats().Pending)
 				}
-				p.wantSaid(t, 1, "given up for one of everything")
+				p.wantSaid(t, 1, "one invalidation of everything replaces them")
 			})
 		})
 	}
 }
 
-// One of everything holds for as long as the longest hold that it stands for,
-// and waiting callers learn when it is in the log.
+// An invalidation of everything lasts as long as the longest hold that it replaces. Waiting callers
+// return when it is in the log.
 func TestEverythingStandsForAll(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p, other := newPeer(t, log, follow.Config{MaxPending: 10, Wait: bound}), newPeer(t, log, follow.Config{})
@@ -144,7 +143,7 @@ func TestEverythingStandsForAll(t *testing.T) {
 			_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Tag("t", fmt.Sprint(i)), hold)))
 		}
 		var wg sync.WaitGroup
-		for i := range 5 { // these come when one of everything waits
+		for i := range 5 { // these come while the one of everything waits
 			wg.Go(func() {
 				if err := p.Invalidate(t.Context(), request(t, invalidate.Tag("t", fmt.Sprint("late", i)))); err != nil {
 					t.Error(err)
@@ -173,7 +172,7 @@ func TestEverythingStandsForAll(t *testing.T) {
 	})
 }
 
-// Close returns within one bound when nothing limits it, and says what is lost.
+// Close returns within one bound if its context has no deadline, and reports what is lost.
 func TestCloseIsBounded(t *testing.T) {
 	for name, fault := range map[string]func(*peer){
 		"down":           func(p *peer) { p.deafen() },
@@ -205,8 +204,7 @@ func TestCloseIsBounded(t *testing.T) {
 	}
 }
 
-// A try that Close cuts short says nothing new: Close tells why the one before it
-// failed.
+// If Close cuts a try short, it reports why the try before failed.
 func TestCloseSaysWhy(t *testing.T) {
 	for name, fault := range map[string]func(p *peer, why error){
 		"log":         func(p *peer, why error) { p.link.Fail(why, logtest.Sync) },
@@ -231,7 +229,7 @@ func TestCloseSaysWhy(t *testing.T) {
 	}
 }
 
-// Close sends what a caller led into a round that Close has cut off.
+// Close sends an invalidation whose round Close has cut off.
 func TestCloseDuringARound(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
@@ -249,15 +247,15 @@ func TestCloseDuringARound(t *testing.T) {
 	})
 }
 
-// hungNode is a remote tier of which one node hangs.
+// hungNode is a remote tier with one hanging node.
 type hungNode struct {
 	mu    sync.Mutex // protects the rest
 	hung  map[string]bool
-	tells bool // says which keys failed
+	tells bool // its errors name the failed keys
 	gone  map[string]int
 }
 
-// partial says which keys of a removal failed, as tier.KeysError does.
+// partial is an error that names the failed keys of a removal, as tier.KeysError does.
 type partial struct {
 	error
 	keys []string
@@ -266,7 +264,7 @@ type partial struct {
 func (p partial) FailedKeys() []string { return p.keys }
 func (p partial) Unwrap() error        { return p.error }
 
-// remove removes no key of a call with a hung one, unless the node tells.
+// remove removes no key of a call with a hung key, unless h.tells.
 func (h *hungNode) remove(ctx context.Context, keys []string, _ time.Duration) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -306,8 +304,8 @@ func (h *hungNode) heal(keys ...string) {
 	}
 }
 
-// A node that hangs delays the invalidations of keys that it holds, and no
-// others, in whatever company they come.
+// A hanging node delays only invalidations of keys on that node, even if they share a call with
+// others.
 func TestHungNode(t *testing.T) {
 	for _, tells := range []bool{true, false} {
 		t.Run(fmt.Sprint("tells which keys: ", tells), func(t *testing.T) {
@@ -345,7 +343,7 @@ func testHungNode(t *testing.T, tells bool) {
 			}
 		})
 	}
-	wg.Go(func() { // its node is well again soon
+	wg.Go(func() { // its node recovers soon
 		if took, err := del("t:n:brief"); err != nil || took > bound*3/4 {
 			t.Errorf("Delete on a node that was away for a moment = %v after %v, want nil", err, took)
 		}
@@ -370,6 +368,6 @@ func testHungNode(t *testing.T, tells bool) {
 		t.Errorf("%d pending, the cells are removed: %v", n, h.gone)
 	}
 	if len(again) <= len(keys) {
-		t.Error("the record was not written again behind the removal")
+		t.Error("the record was not written again after the removal")
 	}
 }

@@ -30,7 +30,7 @@ func (w *Follower) Stats() invalidate.LogStats {
 	return s
 }
 
-// record does the accounts of a page.
+// record counts and logs the findings of a page.
 func (w *Follower) record(found findings) {
 	n := &w.numbers
 	n.records.Add(int64(found.records))
@@ -47,7 +47,7 @@ func (w *Follower) record(found findings) {
 	if found.damaged > 0 {
 		log.Error("invalidate: records do not decode; everything older is given up", "records", found.damaged)
 	}
-	// What was read to catch up took as long as we were away.
+	// Records read while catching up are as old as this process's absence.
 	if w.cfg.OnLag != nil && found.oldest > 0 && w.caughtUp.Load() {
 		lag := w.now()/1000 + w.offset.Load() - found.oldest
 		w.cfg.OnLag(time.Duration(max(lag, 0)) * time.Microsecond)
@@ -56,7 +56,7 @@ func (w *Follower) record(found findings) {
 
 var errSlept = errors.New("this process did not run in time to renew it")
 
-// noticeLapse counts the lease's end, once.
+// noticeLapse counts the end of the lease, once.
 func (w *Follower) noticeLapse() {
 	at, ok := w.lease.Confirmed()
 	w.mu.Lock()
@@ -74,7 +74,7 @@ func (w *Follower) noticeLapse() {
 		"age", time.Duration(w.now()-at), "error", why)
 }
 
-// leaseLeft returns when the lease will have run out, if it is not renewed.
+// leaseLeft returns the time until the lease runs out if it is not renewed.
 func (w *Follower) leaseLeft() time.Duration {
 	at, ok := w.lease.Confirmed()
 	if !ok {
@@ -83,7 +83,7 @@ func (w *Follower) leaseLeft() time.Duration {
 	return max(0, w.bound+1-time.Duration(w.now()-at))
 }
 
-// noticeRenewal says that a lease that had run out is good again.
+// noticeRenewal logs that an expired lease is valid again.
 func (w *Follower) noticeRenewal() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,7 +93,7 @@ func (w *Follower) noticeRenewal() {
 	}
 }
 
-// noticeBound keeps the widest bound of the fleet, which Strict waits for.
+// noticeBound keeps the widest bound of the fleet; Strict waits that long.
 func (w *Follower) noticeBound(b time.Duration) {
 	old := time.Duration(w.widest.Swap(int64(max(b, time.Duration(w.widest.Load())))))
 	if b > w.bound && b > old {

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// maxHolds bounds the holds of each kind that are kept at a time, in some 40 MB. The
-	// next one holds everything of its kind: that costs loads, and forgetting one would
-	// cost truth.
+	// maxHolds bounds the holds of each kind that are kept at a time, in about 40 MB. The next hold
+	// then holds everything of its kind. That costs loads, whereas a forgotten hold would allow
+	// stale values.
 	maxHolds = 1 << 18
 
-	// sweeps is how many holds that have ended one call forgets, so that no call takes
-	// long and more are forgotten than can be added.
+	// sweeps is how many ended holds one call forgets. So no call takes long, and more holds are
+	// forgotten than can be added.
 	sweeps = 4
 )
 
@@ -28,17 +28,17 @@ type held struct {
 
 func heldBy(f invalidate.Fence) held { return held{f.Kind, prefix{f.Hash, f.Len}} }
 
-// holds is what is kept from being cached for a while.
+// holds says what must not be cached for a while.
 type holds struct {
-	n atomic.Int64 // more than zero: some may be live, so that reads need to ask
+	n atomic.Int64 // more than zero: some may be live, and reads must check
 
 	mu      sync.Mutex // protects the rest
 	until   map[held]time.Time
-	ends    ends                              // of each in until when it ends, or a moment before
-	kept    [invalidate.KindAll + 1]int       // how many there are in until of each kind
-	all     [invalidate.KindAll + 1]time.Time // everything of the kind is held until
-	anyTag  time.Time                         // what carries AnyTag is held until
-	lens    map[int]int                       // how many prefixes there are of each length
+	ends    ends                              // when each hold in until ends, or an earlier time
+	kept    [invalidate.KindAll + 1]int       // the number of holds in until, by kind
+	all     [invalidate.KindAll + 1]time.Time // when the hold of everything of a kind ends
+	anyTag  time.Time                         // when the hold of entries with AnyTag ends
+	lens    map[int]int                       // the number of prefixes of each length
 	lengths []int                             // those lengths, ascending
 	widened int64
 }
@@ -102,7 +102,7 @@ func (h *holds) forget(k held) {
 	}
 }
 
-// sweep forgets some of the holds that have ended. One that was made longer moves back.
+// sweep forgets some of the ended holds. A hold that was extended goes back into the heap.
 func (h *holds) sweep(now time.Time) {
 	for range sweeps {
 		if len(h.ends) == 0 || h.ends[0].at.After(now) {
@@ -117,7 +117,7 @@ func (h *holds) sweep(now time.Time) {
 	}
 }
 
-// live returns how many holds are kept, those of whole kinds included.
+// live returns the number of kept holds, including those of whole kinds.
 func (h *holds) live(now time.Time) int64 {
 	n := len(h.until)
 	for _, end := range h.all {
@@ -153,14 +153,13 @@ func (h *holds) stats() (live, widened int64) {
 	return h.live(time.Now()), h.widened
 }
 
-// ending says when a hold ends.
+// ending is the time at which a hold ends.
 type ending struct {
 	at time.Time
 	held
 }
 
-// ends is a heap with the earliest first. The heap of the standard library would allocate
-// for every element.
+// ends is a heap with the earliest first. container/heap would allocate for every element.
 type ends []ending
 
 func (e *ends) push(x ending) {

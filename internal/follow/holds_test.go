@@ -31,8 +31,8 @@ func held(f *follow.Fences, k string, tags ...string) bool {
 
 const mostHolds = 1 << 18
 
-// Beyond the limit a hold holds its kind, and the others as before. When all have ended,
-// nothing of them is left.
+// Beyond the limit the next hold holds its whole kind, and the others stay as before. When all have
+// ended, none is left.
 func TestHoldsOverflow(t *testing.T) {
 	for _, tt := range []struct {
 		name             string
@@ -77,7 +77,7 @@ func TestHoldsOverflow(t *testing.T) {
 	}
 }
 
-// A hold that is made again ends at the later time; a shorter one changes nothing.
+// A repeated hold ends at the later time; a shorter one changes nothing.
 func TestHoldAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := follow.NewFences(start)
@@ -97,7 +97,7 @@ func TestHoldAgain(t *testing.T) {
 	})
 }
 
-// BenchmarkHold is what one more hold costs beside others that are live.
+// BenchmarkHold measures the cost of one more hold beside others that are live.
 func BenchmarkHold(b *testing.B) {
 	for _, live := range []int{100, 9_900, 200_000} {
 		b.Run(fmt.Sprint(live, " live"), func(b *testing.B) {

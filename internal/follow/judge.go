@@ -8,64 +8,60 @@ import (
 	"github.com/twofold-go/twofold/internal/safeguard"
 )
 
-// Keyed is a cached entry that can spell its full key. It is asked to when its bucket of
-// the key clock has moved since it was last judged, or when prefixes are fenced, and by no
-// question that Since can answer; so it need not keep the spelling.
+// Keyed is a cached entry that can return its full key. The fences ask for it when the entry's
+// bucket of the key clock has moved since the last check, or when prefixes are fenced. They do not
+// ask when Since has answered, so an entry need not keep the key.
 type Keyed interface {
-	// FullKey returns the entry's full key, the same every time. Of an entry that
-	// cannot tell, by "", the worst is believed: it counts as covered.
+	// FullKey returns the entry's full key, the same every time. An entry that cannot tell returns
+	// "", and counts as covered.
 	FullKey() string
 }
 
-// Generation counts the fences stored so far, of whatever kind. What was found
-// clear at a generation is clear for as long as it lasts; a caller that keeps
-// it reads it before it checks. At generation 0 everything is clear.
+// Generation counts the fences stored so far, of all kinds. What was found clear at a generation
+// stays clear as long as the generation does not change. A caller that notes the generation must
+// read it before the check. At generation 0 everything is clear.
 func (f *Fences) Generation() uint64 { return f.gen.Load() }
 
-// Since reports whether a fence that may concern an entry with that hash, of which the
-// low 32 bits will do, has been stored since a generation. An entry that was found clear
-// at the generation is clear if not, so that fences of other keys cost it two loads, and
-// no write.
+// Since reports whether a fence that may concern an entry with that hash was stored after a
+// generation. The low 32 bits of the hash are enough. If not, an entry that was found clear at the
+// generation is still clear. So fences of other keys cost an entry two loads and no write.
 //
-// A fence that is being stored while this is asked may be missed, and then its storing has
-// not returned: whoever reads a lease first, and asks second, misses none that the lease
-// tells of.
+// Since may miss a fence that is being stored during the call; the store has not returned then. A
+// caller that reads a lease before it calls Since misses no fence that the lease vouches for.
 func (f *Fences) Since(gen uint64, hash uint32) bool {
 	return f.wide.Load() > gen || f.last[hash&groupMask].Load() > gen
 }
 
-// Clear reports whether no fence covers the entry e. Born is the tick of its mark, or a
-// later one at which Clear or [Fences.Judge] found it clear. The low 32 bits of the
-// xxHash64 of its full key will do. When it is clear, the caller may replace born by the
-// tick that is returned; and who notes the generation that was read before can ask
-// [Fences.Since] next time, which is cheaper.
+// Clear reports whether no fence covers the entry e. Born is the tick of its mark, or a later tick
+// at which Clear or [Fences.Judge] found it clear. The low 32 bits of the xxHash64 of its full key
+// are enough. If the entry is clear, the caller may replace born by the returned tick. A caller
+// that notes the generation read before Clear can use [Fences.Since] next time, which is cheaper.
 //
-// A soft fence covers it not, but ends its freshness: fresh is the moment at which the
-// newest of those was applied, in nanoseconds since the origin, or [Forever].
+// A soft fence does not cover the entry but ends its freshness. Fresh is the time at which the
+// newest such fence was applied, in nanoseconds since the origin, or [Forever].
 func (f *Fences) Clear(born uint64, hash uint32, e Keyed, tags []uint64) (tick uint64, fresh int64, ok bool) {
-	// A fence raises one of the two before the generation, so that one that the caller's
-	// generation counts is not missed.
+	// A fence raises one of these two words before the generation. So no fence that the caller's
+	// generation counts is missed.
 	if f.quiet(born, hash) {
 		return born, Forever, true
 	}
 	return f.Judge(born, hash, e, tags)
 }
 
-// quiet reports whether no fence that may concern the hash was stored after a tick.
+// quiet reports whether no fence that may concern the hash was stored after the tick.
 func (f *Fences) quiet(tick uint64, hash uint32) bool {
 	return f.scoped.Load() <= tick && f.keys[hash&clockMask].Load() <= tick
 }
 
-// Judge is Clear by the exact tables alone: the tick that it returns with a clear entry is
-// the newest there is.
+// Judge is Clear by the exact tables alone. The tick that it returns with a clear entry is the
+// newest one.
 func (f *Fences) Judge(born uint64, hash uint32, e Keyed, tags []uint64) (tick uint64, fresh int64, ok bool) {
 	return f.judge(&suspect{of: e, low: hash, born: born, tags: tags})
 }
 
-// Overtaken reports whether something marked m has been invalidated since:
-// the value with this key and these tags may be older than a fence. So may one that was
-// marked before fences that are forgotten, unless no key in its bucket was fenced since.
-// Fresh says, as that of [Fences.Clear] does, until when nothing soft had overtaken it.
+// Overtaken reports whether something marked m has been invalidated since: the value with this key
+// and these tags may be older than a fence. A mark older than forgotten fences counts as overtaken,
+// too, unless no key in its bucket was fenced since. Fresh is the same as for [Fences.Clear].
 func (f *Fences) Overtaken(m Mark, hash uint64, key string, tags []uint64) (fresh int64, overtaken bool) {
 	low := uint32(hash) //nolint:gosec // the low half is what is wanted
 	if f.quiet(m.Tick, low) {
@@ -75,12 +71,13 @@ func (f *Fences) Overtaken(m Mark, hash uint64, key string, tags []uint64) (fres
 	return fresh, !ok
 }
 
-// Accepts reports whether a frame from the remote tier, filled under the mark m by
-// whatever process, is older than no fence this process knows. Positions mean something
-// within one epoch only, so a frame of an epoch that is not this process's own is
-// refused: the process may not have heard of a new epoch yet, or the frame may have
-// outlived its log. Of a frame that is older than a soft fence, fresh is the moment at which
-// the newest of those was applied here; of others [Forever].
+// Accepts reports whether a frame of the remote tier is not older than any fence that this process
+// knows. Any process may have filled the frame, under the mark m. Positions are comparable within
+// one epoch only, so a frame of another epoch than this process's own is refused. The process may
+// not have heard of a new epoch yet, or the frame may have outlived its log.
+//
+// For a frame older than a soft fence, fresh is the time at which the newest such fence was applied
+// here; otherwise it is [Forever].
 func (f *Fences) Accepts(m Mark, hash uint64, key string, tags []uint64) (fresh int64, ok bool) {
 	if !f.inEpoch(m.Epoch) || f.recent.position(hash) > m.Key {
 		return Forever, false
@@ -93,7 +90,7 @@ func (f *Fences) Accepts(m Mark, hash uint64, key string, tags []uint64) (fresh 
 	return f.soft.frame(m.Scope, hash, key, tags)
 }
 
-// inEpoch reports whether an id is that of the log's epoch, or 0 without a log.
+// inEpoch reports whether id is the id of the log's epoch, or 0 without a log.
 func (f *Fences) inEpoch(id uint64) bool {
 	if f.from != logged {
 		return id == 0
@@ -101,29 +98,29 @@ func (f *Fences) inEpoch(id uint64) bool {
 	return (id != 0 && f.cursor().Epoch == id) || safeguard.Off(safeguard.Epochs)
 }
 
-// verdict is what the fences say of something; a higher one overrules a lower.
+// verdict is the result of a check against the fences; a higher one overrules a lower one.
 type verdict uint8
 
 const (
 	unfenced  verdict = iota // no fence covers it
-	unspelled                // its key is to be spelled first
+	unspelled                // its key must be known first
 	forgotten                // a fence that is no longer remembered may cover it
 	covered
 )
 
-// suspect is something of this process that a fence may cover.
+// suspect is an entry, or a loaded value, of this process that a fence may cover.
 type suspect struct {
 	born uint64
-	key  string // with hash; "": of says, when it is asked
+	key  string // with hash; "": of returns it on demand
 	hash uint64
 	of   Keyed
 	low  uint32 // of hash
 	tags []uint64
 
-	fresh int64 // when the newest soft fence that covers it was applied; Forever
+	fresh int64 // when the newest soft fence that covers it was applied, or Forever
 }
 
-// spell makes sure that the key is known, if it can be.
+// spell makes sure that the key is known, if possible, and reports whether it is.
 func (s *suspect) spell() bool {
 	if s.key == "" && s.of != nil {
 		s.key = s.of.FullKey()
@@ -135,7 +132,7 @@ func (s *suspect) spell() bool {
 func (f *Fences) judge(s *suspect) (tick uint64, fresh int64, ok bool) {
 	s.fresh = Forever
 	v, at := f.look(s)
-	if v == unspelled && s.spell() { // a caller's code may spell it, so no lock is held
+	if v == unspelled && s.spell() { // may run a caller's code, so no lock is held
 		v, at = f.look(s)
 	}
 	if v == forgotten {
@@ -144,8 +141,8 @@ func (f *Fences) judge(s *suspect) (tick uint64, fresh int64, ok bool) {
 	return at, s.fresh, v == unfenced
 }
 
-// look holds every fence that was stored up to a tick, and no later one, against s. All
-// that could concern it have taken their ticks under the two locks that it holds.
+// look compares s with every fence that was stored up to a tick, and with no later one. All fences
+// that could concern s take their ticks under the two locks that look holds.
 func (f *Fences) look(s *suspect) (v verdict, tick uint64) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -157,7 +154,7 @@ func (f *Fences) look(s *suspect) (v verdict, tick uint64) {
 	if s.key == "" && (moved || scoped && len(f.scopes.lengths)+len(f.soft.scopes.lengths) > 0) {
 		return unspelled, tick
 	}
-	if moved { // else no key of the bucket was fenced since
+	if moved { // otherwise no key of the bucket was fenced since
 		v = keys.judge(s.hash, s.born)
 	}
 	if scoped {
@@ -169,7 +166,7 @@ func (f *Fences) look(s *suspect) (v verdict, tick uint64) {
 	return v, tick
 }
 
-// judgeScopes is look for the fences that are no key's. mu is held.
+// judgeScopes is look for the non-key fences. mu is held.
 func (f *Fences) judgeScopes(s *suspect) verdict {
 	if f.flush > s.born {
 		return covered
@@ -177,7 +174,7 @@ func (f *Fences) judgeScopes(s *suspect) verdict {
 	return f.scopes.judge(s)
 }
 
-// raise lifts a to at least v.
+// raise sets a to v if a is lower.
 func raise(a *atomic.Uint64, v uint64) {
 	for {
 		old := a.Load()

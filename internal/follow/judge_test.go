@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// An entry that cannot tell its key is believed to be covered as soon as the key matters.
+// An entry that cannot return its key counts as covered as soon as the key matters.
 func TestEntryWithoutAKey(t *testing.T) {
 	f := follow.NewFences(start)
 	e := newEntry(f, "acme:users:v1:42")
@@ -29,7 +29,7 @@ func TestEntryWithoutAKey(t *testing.T) {
 	}
 }
 
-// start is the origin of the times of fences whose times do not matter.
+// start is the origin for fences whose times do not matter.
 var start = time.Now()
 
 func accepts(f *follow.Fences, m follow.Mark, hash uint64, key string, tags []uint64) bool {

@@ -19,7 +19,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// remembered is a fence as the reference keeps it: all of them, for good.
+// remembered is a fence in the reference model, which keeps all fences forever.
 type remembered struct {
 	scope invalidate.Scope
 	soft  bool
@@ -36,7 +36,7 @@ func (r remembered) covers(e *entry, tags []string) bool {
 	}
 }
 
-// modelled is an entry with what the reference knows of it.
+// modelled is an entry with the reference model's knowledge of it.
 type modelled struct {
 	*entry
 	names  []string
@@ -50,7 +50,7 @@ type judgeModel struct {
 	log []remembered
 	all []*modelled
 
-	soft int // so many of ten fences are
+	soft int // how many of ten fences are soft
 }
 
 func (m *judgeModel) key() string {
@@ -62,7 +62,7 @@ func (m *judgeModel) add() {
 	for range m.IntN(3) {
 		e.names = append(e.names, strconv.Itoa(m.IntN(100)))
 	}
-	k := fmt.Sprintf("%s:%d", m.key(), len(m.all)) // its own
+	k := fmt.Sprintf("%s:%d", m.key(), len(m.all)) // a unique key
 	if m.IntN(2) == 0 {
 		k = m.key()
 	}
@@ -91,7 +91,7 @@ func (m *judgeModel) fence(t *testing.T) {
 		s = invalidate.Key(keyOf(t, m.key()))
 	}
 	r := remembered{s, m.IntN(10) < m.soft}
-	m.log = append(m.log, r) // first: storing it may begin a walk
+	m.log = append(m.log, r) // first, because storing it may start a walk
 	m.f.Apply(follow.Request{Scopes: []invalidate.Scope{s}, Soft: r.soft})
 }
 
@@ -105,7 +105,7 @@ func (m *judgeModel) walk() {
 	m.f.Settled(tick)
 }
 
-// covered reports whether a fence covers the entry that is soft, or one that is not.
+// covered reports whether a fence of that softness covers the entry.
 func (m *judgeModel) covered(e *modelled, soft bool) bool {
 	return slices.ContainsFunc(m.log[e.since:], func(r remembered) bool { return r.soft == soft && r.covers(e.entry, e.names) })
 }
@@ -140,10 +140,9 @@ func (m *judgeModel) check(t *testing.T, e *modelled) {
 	}
 }
 
-// Random fences, entries, judgements and walks, with tables that forget all the time: an
-// entry is clear if and only if no fence covers it, and has expired if and only if a soft
-// one does, unless every walk missed it. Then it may be lost, and is never clear, or fresh,
-// when it should not be.
+// Random fences, entries, judgements and walks, with tables that forget all the time. An entry is
+// clear if and only if no fence covers it, and expired if and only if a soft fence covers it. An
+// entry that every walk missed may be lost, but is never wrongly clear or fresh.
 func TestJudgeModel(t *testing.T) {
 	seed := rand.Uint64()
 	if s := os.Getenv("TWOFOLD_SEED"); s != "" {
@@ -172,8 +171,8 @@ func TestJudgeModel(t *testing.T) {
 	}
 }
 
-// Fences, hits and walks side by side: an entry that is judged all the time, by hits and
-// by walks, never outlives its own fence.
+// Fences, hits and walks run concurrently: an entry that hits and walks judge all the time never
+// outlives its own fence.
 func TestJudgeConcurrently(t *testing.T) {
 	const workers, rounds = 4, 1000
 	f := follow.NewSmallFences(256)
@@ -229,8 +228,8 @@ func TestJudgeConcurrently(t *testing.T) {
 	walks.Wait()
 }
 
-// A hit that judges an entry while its fence is stored does not note a tick that the fence
-// is not past.
+// A hit that judges an entry while its fence is being stored does not note the fence's tick or a
+// later one.
 func TestFenceRacesHit(t *testing.T) {
 	rounds := 200_000
 	if race.Enabled {
@@ -282,7 +281,7 @@ func raceHit(t *testing.T, rounds int, fence follow.Request) {
 	}
 }
 
-// V9: two prefixes of one hash and of different lengths are both looked for.
+// V9: two prefixes of one hash and of different lengths are both looked up.
 func TestPrefixesOfOneHash(t *testing.T) {
 	const mine, other = "acme:users:", len("acme:") // the other one's text does not matter
 	hash := xxhash.Sum64String(mine)

@@ -10,23 +10,23 @@ import (
 //
 // # Mechanism
 //
-// The fences of one kind are in blocks of some 131,072 different scopes, the newest block
-// first. A full block is sealed, and a new one begun. At half of that the owner of the
-// entries is asked to judge all of them once ([Fences.OnForget]): each entry that is clear
-// then notes the tick it was judged at, so that no fence in a sealed block concerns it any
-// more. When the next block is full, older sealed blocks are dropped.
+// The fences of one kind are in blocks of up to 131,072 different scopes, the newest block first. A
+// full block is sealed, and a new one begins. When the new block is half full, the owner of the
+// entries must judge all of them once ([Fences.OnForget]). Each clear entry then notes the tick of
+// that check, so no fence in a sealed block concerns it any more. When the new block is full, the
+// older sealed blocks are dropped.
 //
 // # Memory
 //
-// A block takes up to 7 MB, 9 MB for prefixes. Two blocks of a kind are kept as a rule, and
-// four at most: 28 MB for keys, as much for tags, 36 MB for prefixes.
+// A block takes up to 7 MB, or 9 MB for prefixes. Usually two blocks of a kind are kept, and never
+// more than four: 28 MB for keys, 28 MB for tags, 36 MB for prefixes.
 //
 // # Cost of overflow
 //
-// When fences come faster than entries are judged, the fourth block pushes the oldest out
-// all the same. What was marked before the newest forgotten fence counts as covered then,
-// unless something else vouches for it; FenceStats.Forgotten counts that. It can happen to
-// an entry that the walk missed as well, and to a load that takes longer than a block lasts.
+// If fences arrive faster than entries are judged, a kind reaches four blocks. The next block then
+// replaces the oldest. An entry or load marked before the newest forgotten fence then counts as
+// covered, unless another check finds it clear; FenceStats.Forgotten counts that. This can also
+// happen to an entry that the walk missed, and to a load that takes longer than a block lasts.
 const (
 	maxBlock  = 1 << 17
 	maxBlocks = 4
@@ -40,7 +40,7 @@ type fenced struct {
 
 func (f fenced) newest(g fenced) fenced { return fenced{max(f.tick, g.tick), max(f.pos, g.pos)} }
 
-// memory remembers the newest fence of each scope of one kind for a while. Its owner's lock
+// memory remembers the newest fence of each scope of one kind for a while. The lock of its owner
 // protects it. Ticks are taken under that lock, so a later put has a higher tick.
 type memory[K comparable] struct {
 	size      int                 // scopes in a block
@@ -51,12 +51,12 @@ type memory[K comparable] struct {
 
 type block[K comparable] struct {
 	fences map[K]fenced
-	top    uint64              // their highest tick
-	high   invalidate.Position // their highest position
+	top    uint64              // the highest tick in fences
+	high   invalidate.Position // the highest position in fences
 }
 
-// put notes a fence. Settled is the tick at which all entries were judged. It reports
-// whether they are to be judged again before long.
+// put notes a fence. Settled is the tick at which all entries were judged. put reports whether they
+// must be judged again soon.
 func (m *memory[K]) put(k K, f fenced, settled uint64) (due bool) {
 	if len(m.blocks) == 0 || len(m.blocks[0].fences) >= m.size {
 		m.turn(settled)
@@ -64,13 +64,13 @@ func (m *memory[K]) put(k K, f fenced, settled uint64) (due bool) {
 	b := &m.blocks[0]
 	b.fences[k] = f.newest(b.fences[k])
 	b.top, b.high = max(b.top, f.tick), max(b.high, f.pos)
-	// Not at once: the shards of a table are full at about the same time, and one walk
-	// will do for them. A load that began before the walk is stored by then, too.
+	// Not at once: the shards of a table become full at about the same time, and one walk serves
+	// all of them. A load that began before the walk is stored by then, too.
 	return len(m.blocks) > 1 && m.blocks[1].top > settled && len(b.fences) >= m.size/2
 }
 
-// turn begins a block. Of the sealed ones it keeps the newest, and those that some entry
-// may not have been held against.
+// turn begins a new block. It keeps the newest block, and those that some entry may not have been
+// compared with.
 func (m *memory[K]) turn(settled uint64) {
 	var again map[K]fenced
 	for n := len(m.blocks); n >= maxBlocks || n >= 2 && m.blocks[n-1].top <= settled; n-- {
@@ -86,7 +86,7 @@ func (m *memory[K]) turn(settled uint64) {
 	m.blocks = slices.Insert(m.blocks, 0, block[K]{fences: again})
 }
 
-// find returns the newest fence of a scope; its zero value: none is remembered.
+// find returns the newest fence of a scope, or the zero value if none is remembered.
 func (m *memory[K]) find(k K) (f fenced) {
 	for i := range m.blocks {
 		f = f.newest(m.blocks[i].fences[k])
@@ -94,7 +94,7 @@ func (m *memory[K]) find(k K) (f fenced) {
 	return f
 }
 
-// judge holds the newest fence of a scope against what was marked at a tick.
+// judge compares the newest fence of a scope with something marked at the tick born.
 func (m *memory[K]) judge(k K, born uint64) verdict {
 	switch f := m.find(k); {
 	case f.tick > born:
@@ -105,8 +105,8 @@ func (m *memory[K]) judge(k K, born uint64) verdict {
 	return unfenced
 }
 
-// drop forgets the blocks that no position above floor is in. Whatever they cover is dead
-// by then.
+// drop forgets the blocks without a position above floor. Everything that they cover is already
+// dead.
 func (m *memory[K]) drop(floor invalidate.Position) {
 	m.blocks = slices.DeleteFunc(m.blocks, func(b block[K]) bool { return b.high <= floor })
 }

@@ -11,21 +11,21 @@ import (
 // order is an invalidation on its way into the log.
 type order struct {
 	req     Request
-	cells   []string // still to be removed from the remote tier; only the goroutine that has the order looks
-	refused bool     // a round has failed, and the request is applied here; the round's own
+	cells   []string // still to be removed from the remote tier; only the goroutine that has the order reads it
+	refused bool     // a round has failed, and the request is applied here; used by rounds only
 	landed  chan struct{}
-	strict  time.Duration // once landed: how long any lease may last that predates it
+	strict  time.Duration // once landed: how long a lease confirmed earlier may last at most
 
 	// Follower.mu protects the rest.
 	err     error               // why the last try failed
-	failed  chan struct{}       // closed when a try has failed; nil: the caller waits for others
+	failed  chan struct{}       // closed when a try has failed; nil: the caller waits for further tries
 	done    bool                // it has landed
 	left    bool                // its caller has returned
-	pending *list.Element       // in Follower.waits; nil: it is not pending
+	pending *list.Element       // in Follower.waits; nil: not pending
 	since   int64               // when it became pending
 	written bool                // its record is in the log
-	into    *order              // the one of everything that stands for it
-	waiting map[*order]struct{} // of one of everything: what it stands for whose callers still wait
+	into    *order              // the order of everything that replaces it
+	waiting map[*order]struct{} // for an order of everything: the replaced orders whose callers still wait
 }
 
 func (w *Follower) newOrder(r Request) *order {
@@ -39,17 +39,15 @@ func (w *Follower) newOrder(r Request) *order {
 	return o
 }
 
-// Invalidate removes the cells of the keys that r names, appends r to the log
-// and applies it here. When it returns nil, every process that follows the log
-// has applied it, or will refuse to serve anything it has cached, within the
-// bound from now; with r.Strict, now.
+// Invalidate removes the cells of the keys that r names, appends r to the log and applies it here.
+// When it returns nil, every process that follows the log applies r within the bound from now, or
+// refuses to serve anything it has cached. With r.Strict this holds as soon as Invalidate returns.
 //
-// While the log or the remote tier cannot be reached it waits, until ctx ends or
-// Config.Wait has passed since the call. Then it returns a
-// [*invalidate.PendingError]: r is applied in this process, which owes r from then on
-// ([Follower.Owes]), and r goes on being tried. With r.Strict that says that no
-// lease was waited for, nor is any later. A ctx that is cancelled, rather than past
-// its deadline, may be noticed only when Config.Wait has passed.
+// While the log or the remote tier is unreachable, Invalidate waits until ctx ends or Config.Wait
+// has passed since the call. Then it returns a [*invalidate.PendingError]: r is applied in this
+// process, which owes r from then on ([Follower.Owes]) and retries it. With r.Strict the error
+// means that no lease was waited for, now or later. A ctx that is cancelled, as opposed to past its
+// deadline, may be noticed only after Config.Wait.
 func (w *Follower) Invalidate(ctx context.Context, r Request) error {
 	if len(r.Scopes) == 0 {
 		return nil
@@ -72,10 +70,10 @@ func (w *Follower) Invalidate(ctx context.Context, r Request) error {
 	return nil
 }
 
-// Until returns until when a call of Invalidate that begins now waits for the log.
+// Until returns when a call of Invalidate that begins now stops waiting for the log.
 func (w *Follower) Until() time.Time { return time.Now().Add(w.wait) }
 
-// await waits for an order to land, and says why it waits no longer.
+// await waits for an order to land. Otherwise it returns why it stopped waiting.
 func (w *Follower) await(ctx context.Context, o *order, until time.Time) error {
 	select {
 	case <-o.landed:
@@ -92,14 +90,14 @@ func (w *Follower) await(ctx context.Context, o *order, until time.Time) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-patience.C:
-		return fmt.Errorf("not through within %v", w.wait)
+		return fmt.Errorf("not completed within %v", w.wait)
 	case <-w.stop:
 		return ErrClosed
 	}
 }
 
-// reason is why something fails: a try that ctx cut short says less than the one
-// before it.
+// reason chooses between the errors of two tries. If ctx cut the second try short, the first error
+// is more useful.
 func reason(ctx context.Context, before, now error) error {
 	if before != nil && ctx.Err() != nil {
 		return before
@@ -107,7 +105,7 @@ func reason(ctx context.Context, before, now error) error {
 	return now
 }
 
-// fail notes why a try has failed. Follower.mu is held.
+// fail notes the error of a failed try. Follower.mu is held.
 func (o *order) fail(why error) {
 	o.err = why
 	if o.failed == nil {
@@ -120,10 +118,9 @@ func (o *order) fail(why error) {
 	}
 }
 
-// leave is what a caller does that returns before its order has landed. From
-// then on the process owes the order. The debt is noted before the fence: a
-// read that is marked as newer than the fence finds the debt. It returns nil if
-// the order has landed meanwhile.
+// leave is called when a caller returns before its order has landed. From then on the process owes
+// the order. The debt is noted before the fence, so a read that is marked as newer than the fence
+// sees the debt. leave returns nil if the order has landed meanwhile.
 func (w *Follower) leave(o *order, why error) error {
 	w.mu.Lock()
 	if o.done {
@@ -145,20 +142,20 @@ func (w *Follower) leave(o *order, why error) error {
 	}
 	err := w.pendingError(why, cause)
 	w.mu.Unlock()
-	w.fences.Apply(o.req) // whatever becomes of it elsewhere
+	w.fences.Apply(o.req) // whatever happens to it elsewhere
 	return err
 }
 
-// ofAll is an error of cells of an order whose record is not in the log either. So it is
-// about all of its keys, whichever it names, and errors.As does not find those.
+// ofAll is the error of removing some cells of an order whose record is not in the log either. So
+// it concerns all keys of the order, and errors.As must not find the keys that it names.
 type ofAll struct{ error }
 
 // Is implements the interface of errors.Is.
 func (e ofAll) Is(target error) bool { return errors.Is(e.error, target) }
 
-// outwait waits until every lease has ended that was confirmed before.
+// outwait waits until every lease that was confirmed before has ended.
 func (w *Follower) outwait(ctx context.Context, bound time.Duration) error {
-	// The clocks of two processes run at rates that differ by less than this.
+	// The clocks of two processes differ in rate by less than 1/drift.
 	const drift = 1000
 	t := time.NewTimer(bound + bound/drift + time.Millisecond)
 	defer t.Stop()
@@ -172,17 +169,16 @@ func (w *Follower) outwait(ctx context.Context, bound time.Duration) error {
 	}
 }
 
-// Outwait waits until every lease has ended that was confirmed before since, in whichever
-// process. Behind a Confirm since then it knows how long leases may last in the others.
+// Outwait waits until every lease that was confirmed before since has ended, in all processes.
+// After a Confirm since then it knows how long the leases of other processes may last.
 func (w *Follower) Outwait(ctx context.Context, since int64) error {
 	widest := max(w.bound, time.Duration(w.widest.Load()))
 	return w.outwait(ctx, widest-time.Duration(w.now()-since))
 }
 
-// lead makes the round that the caller's order goes with on the caller's own
-// goroutine, when no other is under way. To have the syncer make it would take
-// as long as the round itself. The round ends when the caller's time is over.
-// The syncer, which has more time, then makes another.
+// lead makes the round for the caller's order on the caller's own goroutine, if no other round is
+// under way. To pass the round to the syncer would take as long as the round itself. The round ends
+// when the caller's time is over. The syncer, which has more time, then makes another.
 func (w *Follower) lead(ctx context.Context, until time.Time) {
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
 		until = deadline
@@ -190,7 +186,7 @@ func (w *Follower) lead(ctx context.Context, until time.Time) {
 	select {
 	case w.turn <- struct{}{}:
 	default:
-		w.rouse() // behind the round under way comes another
+		w.rouse() // another round follows the one under way
 		return
 	}
 	ok := ctx.Err() == nil && w.mayLead(time.Until(until))
@@ -204,9 +200,9 @@ func (w *Follower) lead(ctx context.Context, until time.Time) {
 	}
 }
 
-// mayLead reports whether a caller that has so much time left should make a round:
-// the log answered the last time, and soon enough that this one will not be cut off.
-// Where rounds take long, the syncer's goroutine adds little to them.
+// mayLead reports whether a caller with this time left should make a round: the log answered the
+// last round, and fast enough that the caller's time suffices for this one. When rounds take long,
+// the syncer's goroutine adds little to them.
 func (w *Follower) mayLead(left time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

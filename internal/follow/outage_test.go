@@ -13,14 +13,14 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// faults are the ways in which a log does not answer.
+// faults are the ways in which a log fails to answer.
 var faults = map[string]func(*logtest.Faulty){
 	"down":    func(f *logtest.Faulty) { f.Fail(errDown) },
 	"hanging": func(f *logtest.Faulty) { f.Hang(true) },
 }
 
-// A call waits for the log as long as the configuration says, from its begin,
-// whoever makes the round.
+// A call waits for the log as long as Config.Wait says, counted from its start. It makes no
+// difference which goroutine makes the round.
 func TestWaitIsBounded(t *testing.T) {
 	for name, fault := range faults {
 		for _, wait := range []time.Duration{0, bound / 100, 10 * bound} {
@@ -52,8 +52,8 @@ func TestWaitIsBounded(t *testing.T) {
 	}
 }
 
-// A caller that does not wait for another try returns when its own has failed,
-// and at once while the log is known to be away. It waits for a log that is well.
+// With a negative Wait, a caller returns when its own try has failed, and at once while the log is
+// known to be unreachable. It waits for a healthy log.
 func TestNoWait(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p := newPeer(t, log, follow.Config{Wait: -1})
@@ -90,7 +90,7 @@ func TestNoWait(t *testing.T) {
 	})
 }
 
-// A log that is far away, and well, keeps no call waiting in vain.
+// Calls to a distant, healthy log wait for its answer and get it.
 func TestFarLog(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p := newPeer(t, log, follow.Config{})
@@ -107,8 +107,8 @@ func TestFarLog(t *testing.T) {
 	})
 }
 
-// A log that is slower than callers wait is not taken for one that is away: its
-// lease lives, and what they invalidate arrives.
+// A log that is slower than callers wait does not count as unreachable: its lease lives, and its
+// invalidations arrive.
 func TestSlowerThanCallersWait(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		origin := time.Now()
@@ -130,7 +130,7 @@ func TestSlowerThanCallersWait(t *testing.T) {
 	})
 }
 
-// A log that is away is asked about once a second, however many invalidate.
+// An unreachable log is asked about once a second, however many callers invalidate.
 func TestBackoff(t *testing.T) {
 	const seconds = 100
 	for name, fault := range faults {
@@ -168,7 +168,7 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// The first failures are followed by tries that come soon: most outages are short.
+// The first failures are followed by quick retries, because most outages are short.
 func TestShortOutageIsShort(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p := newPeer(t, log, follow.Config{})
@@ -178,12 +178,12 @@ func TestShortOutageIsShort(t *testing.T) {
 		p.link.Heal()
 		advance(bound / 16)
 		if p.Owes() {
-			t.Error("the invalidation is not through")
+			t.Error("the invalidation has not succeeded")
 		}
 	})
 }
 
-// When the log is back, the lease and what waits are, too, within a second.
+// When the log is back, the lease recovers and pending invalidations succeed within a second.
 func TestRecovery(t *testing.T) {
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// Processes that lose the log at the same moment do not ask for it in step.
+// Processes that lose the log at the same moment do not retry in step.
 func TestBackoffHasJitter(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		var peers []*peer
@@ -239,8 +239,8 @@ func TestBackoffHasJitter(t *testing.T) {
 	})
 }
 
-// What waits is said when it begins, once a minute and at the end, and Stats
-// have its age.
+// Pending invalidations are logged at the start, once a minute and at the end. Stats report their
+// age.
 func TestWaitingIsSaid(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p := newPeer(t, log, follow.Config{})
@@ -261,7 +261,7 @@ func TestWaitingIsSaid(t *testing.T) {
 		}
 		p.link.Heal()
 		advance(time.Second)
-		p.wantSaid(t, 1, "that waited are through")
+		p.wantSaid(t, 1, "the waiting invalidations have succeeded")
 		if s := p.Stats(); s.PendingAge != 0 || s.Pending != 0 {
 			t.Errorf("%d pending for %v, want none", s.Pending, s.PendingAge)
 		}
@@ -275,8 +275,8 @@ func TestWaitingIsSaid(t *testing.T) {
 	})
 }
 
-// The same goes for cells that cannot be removed, while the log is well, and for
-// one invalidation of everything, which is as old as the oldest that it stands for.
+// The same holds for cells that cannot be removed while the log answers, and for one invalidation
+// of everything, which is as old as the oldest that it replaces.
 func TestWaitingOfOtherKindsIsSaid(t *testing.T) {
 	for name, limit := range map[string]int{"cells": 0, "everything": 10} {
 		t.Run(name, func(t *testing.T) {
@@ -296,7 +296,7 @@ func TestWaitingOfOtherKindsIsSaid(t *testing.T) {
 				p.setRefuse(nil)
 				p.link.Heal()
 				advance(3 * time.Second)
-				p.wantSaid(t, 1, "that waited are through")
+				p.wantSaid(t, 1, "the waiting invalidations have succeeded")
 				if s := p.Stats(); s.PendingAge != 0 || s.Pending != 0 {
 					t.Errorf("%d pending for %v, want none", s.Pending, s.PendingAge)
 				}
@@ -305,7 +305,7 @@ func TestWaitingOfOtherKindsIsSaid(t *testing.T) {
 	}
 }
 
-// Cells that cannot be removed are tried about once a second, too.
+// The removal of stuck cells is retried about once a second, too.
 func TestCleanerBacksOff(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p := newPeer(t, log, follow.Config{})
@@ -320,12 +320,12 @@ func TestCleanerBacksOff(t *testing.T) {
 		p.setRefuse(nil)
 		advance(time.Second)
 		if p.Stats().Pending != 0 {
-			t.Error("not through a second after the remote tier is back")
+			t.Error("not successful a second after the remote tier is back")
 		}
 	})
 }
 
-// Close does not take its time between tries: there is not much left.
+// Close retries quickly, because little time is left.
 func TestCloseTriesOften(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p := newPeer(t, log, follow.Config{})

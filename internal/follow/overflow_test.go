@@ -14,11 +14,11 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// everRemembered is how many fences of a kind are remembered at most.
+// everRemembered is the maximum number of fences of a kind that are remembered.
 const everRemembered = 1 << 19
 
-// judged is judge as the cache does it: an entry that is clear is held against later
-// fences alone from then on.
+// judged calls Judge as the cache does: from then on, a clear entry is compared only with later
+// fences.
 func (e *entry) judged(f *follow.Fences) bool {
 	tick, fresh, ok := f.Judge(e.born, uint32(e.hash), e, e.tags)
 	e.note(fresh)
@@ -40,8 +40,8 @@ func otherTags(f *follow.Fences, n int) {
 	}
 }
 
-// More key fences than are remembered: what was fenced stays dead, and what is marked
-// later is clear.
+// More key fences than are remembered: a fenced entry stays dead, and an entry that is marked later
+// is clear.
 func TestKeysOverflow(t *testing.T) {
 	f := follow.NewFences(start)
 	victim := keyOf(t, "acme:users:victim")
@@ -57,8 +57,8 @@ func TestKeysOverflow(t *testing.T) {
 	check(t, f, newEntry(f, victim.String()), true)
 }
 
-// More tags than are remembered: an entry that is not judged meanwhile is lost if it has
-// tags, and only then.
+// More tags than are remembered: an entry that is not judged meanwhile is lost if and only if it
+// has tags.
 func TestTagsOverflow(t *testing.T) {
 	f := follow.NewFences(start)
 	fenced, tagged, plain := newEntry(f, "acme:users:1", "t"), newEntry(f, "acme:users:1", "mine"), newEntry(f, "acme:users:2")
@@ -66,7 +66,7 @@ func TestTagsOverflow(t *testing.T) {
 	otherTags(f, everRemembered+1)
 	check(t, f, plain, true)
 	check(t, f, fenced, false)
-	check(t, f, tagged, false) // nothing tells any more whether its tag was fenced
+	check(t, f, tagged, false) // it is no longer known whether its tag was fenced
 	e := newEntry(f, "acme:users:1", "t")
 	check(t, f, e, true)
 	f.Fence(invalidate.Tag("acme", "t"))
@@ -74,7 +74,7 @@ func TestTagsOverflow(t *testing.T) {
 	check(t, f, plain, true)
 }
 
-// What carries a position outlives the forgetting of its fence no more than an entry does.
+// A frame does not outlive a forgotten fence, just as an entry does not.
 func TestFramesOverflow(t *testing.T) {
 	const k = "acme:users:1"
 	accepts := func(f *follow.Fences, m follow.Mark, tag string) bool {
@@ -96,14 +96,14 @@ func TestFramesOverflow(t *testing.T) {
 				}
 			}
 			if accepts(f, fresh, "t") || !accepts(f, f.Capture(), "t") {
-				t.Error("want the frame that nobody can judge refused, and the new one accepted")
+				t.Error("want the frame that cannot be judged refused, and the new one accepted")
 			}
 		})
 	}
 }
 
-// A flush without a position kills the entries of this process, and leaves frames to be
-// judged by what is known of them.
+// A flush without a position kills the entries of this process. Frames are still judged by their
+// positions.
 func TestFlushKeepsPositions(t *testing.T) {
 	f := follow.NewFences(start)
 	old := newEntry(f, "acme:users:1", "t")
@@ -121,8 +121,8 @@ func TestFlushKeepsPositions(t *testing.T) {
 	}
 }
 
-// What is judged in time outlives the forgetting of fences that do not cover it, and no
-// fence that does.
+// An entry that is judged in time survives when fences that do not cover it are forgotten. It does
+// not outlive a fence that covers it.
 func TestSettled(t *testing.T) {
 	f := follow.NewFences(start)
 	var all []*entry
@@ -151,7 +151,7 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// A key fence is remembered for as long as a block lasts, at least.
+// A key fence is remembered at least as long as a block lasts.
 func TestKeysAreRemembered(t *testing.T) {
 	f := follow.NewFences(start)
 	const victim = "acme:users:victim"
@@ -163,7 +163,7 @@ func TestKeysAreRemembered(t *testing.T) {
 	}
 }
 
-// Fences that never end take constant memory.
+// An endless stream of fences takes constant memory.
 func TestFencesMemory(t *testing.T) {
 	f := follow.NewFences(start)
 	f.OnForget(func() { f.Settled(f.Tick()) })
@@ -196,8 +196,8 @@ func TestFencesMemory(t *testing.T) {
 	}
 }
 
-// A cell that cannot be removed stays refused here, however many other keys are fenced
-// until it is gone.
+// A cell that cannot be removed stays refused in this process, however many other keys are fenced
+// until it is removed.
 func TestStuckCellStaysRefused(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p := newPeer(t, log, follow.Config{})

@@ -8,17 +8,15 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Orders that have not landed are in one of four places: in the queue, in the
-// round under way, among the dirty ones, or with the cleaner. An order is
-// pending when its caller has left or a try has failed. It is owed when it is
-// pending and its record is not in the log: then the remote tier may hold what
-// it covers, and no position says so.
+// An order that has not landed is in one of four places: in the queue, in the round under way,
+// among the dirty orders, or with the cleaner. It is pending if its caller has left or a try has
+// failed. It is owed if it is pending and its record is not in the log. Then the remote tier may
+// hold what the order covers, and no position says so.
 //
-// MaxPending bounds the scopes that are pending. Beyond it one order of
-// everything takes the place of all that wait. It keeps no order whose caller
-// has left, so what it costs does not grow. While it waits in the queue it
-// takes in every order that comes. Once a round has taken it, it may be in the
-// log already, and an order that comes later goes by itself.
+// MaxPending bounds the pending scopes. Beyond it, one order of everything replaces all that wait.
+// It does not keep orders whose callers have left, so its cost does not grow. While it is in the
+// queue it absorbs every order that comes. Once a round has taken it, it may already be in the log,
+// so a later order is queued separately.
 
 // enqueue gives an order to the next round.
 func (w *Follower) enqueue(o *order) error {
@@ -55,8 +53,8 @@ func (w *Follower) takeOrders() []*order {
 	return orders
 }
 
-// giveBack keeps the orders of a round that failed, for another try. It applies
-// them here, since their callers may not wait for it.
+// giveBack keeps the orders of a failed round for another try. It applies them here, since their
+// callers may not wait for that try.
 func (w *Follower) giveBack(ctx context.Context, orders []*order, why error) {
 	w.mu.Lock()
 	for _, o := range orders {
@@ -79,11 +77,10 @@ func (w *Follower) giveBack(ctx context.Context, orders []*order, why error) {
 	}
 }
 
-// settle ends a round that has written the orders' records. An order lands when
-// its cells are gone, too. A cell that could not be removed is older than the
-// record now, so every process that knows the record refuses it. The cleaner
-// tries it again, and the record is written again behind it, since records are
-// trimmed some day.
+// settle ends a round that has written the orders' records. An order lands when its cells are
+// removed, too. A cell that could not be removed is now older than the record, so every process
+// that knows the record refuses it. The cleaner retries the cell. After that the record is written
+// again, because the log trims records one day.
 func (w *Follower) settle(orders []*order) {
 	if len(orders) == 0 {
 		return
@@ -110,8 +107,7 @@ func (w *Follower) settle(orders []*order) {
 	}
 }
 
-// count puts an order among the pending ones. mu is held, as it is for all that
-// follow.
+// count makes an order pending. mu is held, as for all functions below.
 func (w *Follower) count(o *order) {
 	if o.pending != nil {
 		return
@@ -124,8 +120,7 @@ func (w *Follower) count(o *order) {
 	}
 }
 
-// uncount takes an order from the pending ones: it has landed, or another stands
-// for it.
+// uncount ends an order's pending state: it has landed, or another order replaces it.
 func (w *Follower) uncount(o *order) {
 	if o.pending == nil {
 		return
@@ -139,7 +134,7 @@ func (w *Follower) uncount(o *order) {
 	}
 }
 
-// write notes that an order's record is in the log, and applied here.
+// write notes that an order's record is in the log and applied here.
 func (w *Follower) write(o *order) {
 	if o.pending != nil && !o.written {
 		w.owed.Add(-1)
@@ -147,7 +142,7 @@ func (w *Follower) write(o *order) {
 	o.written = true
 }
 
-// land ends an order, and those that it stands for.
+// land ends an order, and the orders that it replaces.
 func (w *Follower) land(o *order, widest time.Duration) {
 	w.uncount(o)
 	if o.waiting != nil {
@@ -160,9 +155,8 @@ func (w *Follower) land(o *order, widest time.Duration) {
 	}
 }
 
-// limit puts one order of everything in the place of all that wait, when too
-// much is pending. Cells that were not removed are refused by every process
-// that knows of it.
+// limit replaces all waiting orders by one order of everything when too much is pending. Every
+// process that knows that order refuses the cells that were not removed.
 func (w *Follower) limit() {
 	if w.all != nil || w.pending.Load() <= int64(w.cfg.MaxPending) || len(w.queue)+len(w.dirty) == 0 {
 		return
@@ -173,11 +167,11 @@ func (w *Follower) limit() {
 	w.gather(all)
 	if !w.crowded {
 		w.crowded = true
-		w.cfg.Logger.Warn("invalidate: too many invalidations wait for the log; they are given up for one of everything", "limit", w.cfg.MaxPending)
+		w.cfg.Logger.Warn("invalidate: too many invalidations wait for the log; one invalidation of everything replaces them", "limit", w.cfg.MaxPending)
 	}
 }
 
-// gather makes one of everything stand for all orders that wait.
+// gather lets an order of everything replace all waiting orders.
 func (w *Follower) gather(all *order) {
 	orders := append(w.queue, w.dirty...)
 	w.queue, w.dirty, w.all = []*order{all}, nil, all
@@ -186,8 +180,8 @@ func (w *Follower) gather(all *order) {
 	}
 }
 
-// absorb makes the one of everything stand for another order. Of two holds the
-// longer counts. It is as old as the oldest for which it stands.
+// absorb lets the order of everything replace another order. The longer of the two holds counts.
+// Its age is that of the oldest order that it replaces.
 func (w *Follower) absorb(o *order) {
 	w.all.req.Hold = max(w.all.req.Hold, o.req.Hold)
 	if o.pending != nil && w.all.pending != nil && o.since < w.all.since {
@@ -209,25 +203,25 @@ func (w *Follower) absorb(o *order) {
 	w.uncount(o)
 }
 
-// tellEvery is how often the log is told what waits.
+// tellEvery is how often the logger reports pending invalidations.
 const tellEvery = time.Minute
 
-// tell says that invalidations wait, when that begins and once a minute, and when it
-// ends. It is called at the end of every try, and when a caller leaves.
+// tell logs that invalidations are pending: when that begins, once a minute, and when it ends. It
+// is called at the end of every try, and when a caller leaves.
 func (w *Follower) tell(why error) {
 	n, now := w.pending.Load(), w.now()+1
 	switch {
 	case n > 0 && why != nil && (w.told == 0 || now-w.told >= int64(tellEvery)):
 		w.told = now
-		w.cfg.Logger.Warn("invalidate: invalidations wait for the log or the remote tier; they hold in this process, and are tried until they are through",
+		w.cfg.Logger.Warn("invalidate: invalidations wait for the log or the remote tier; they are applied in this process and retried until they succeed",
 			"scopes", n, "age", w.age(), "error", why)
 	case n == 0 && w.told != 0:
 		w.told = 0
-		w.cfg.Logger.Info("invalidate: the invalidations that waited are through")
+		w.cfg.Logger.Info("invalidate: the waiting invalidations have succeeded")
 	}
 }
 
-// noteOldest notes since when the oldest pending order has been so. mu is held.
+// noteOldest notes when the oldest pending order became pending. mu is held.
 func (w *Follower) noteOldest() {
 	var since int64
 	if oldest := w.waits.Front(); oldest != nil {
@@ -236,8 +230,8 @@ func (w *Follower) noteOldest() {
 	w.oldest.Store(since)
 }
 
-// age returns how long the oldest pending order has been so; 0: there is none. It takes
-// no lock: one is held while the logger runs.
+// age returns how long the oldest pending order has been pending, or 0 if there is none. It takes
+// no lock, because mu is held while the logger runs.
 func (w *Follower) age() time.Duration {
 	since := w.oldest.Load()
 	if since == 0 {
@@ -246,8 +240,8 @@ func (w *Follower) age() time.Duration {
 	return time.Duration(w.now() + 1 - since)
 }
 
-// pendingError says how many scopes are pending, why a call does not wait for
-// them, and why its last try failed, if it did.
+// pendingError reports how many scopes are pending, why the call stopped waiting, and the error of
+// the last try, if any.
 func (w *Follower) pendingError(why, cause error) error {
 	if cause != nil {
 		why = fmt.Errorf("%w: %w", why, cause)

@@ -8,30 +8,31 @@ import (
 
 const (
 	recentShards = 16
-	// A shard owns so many buckets of the key clock that are side by side.
+	// A shard owns this many adjacent buckets of the key clock.
 	shardBuckets = clockBuckets / recentShards
 )
 
-// recentKeys is the exact table of the newest key fences. It is divided, so that those
-// who write seldom wait for each other, or for those who look.
+// recentKeys is the exact table of the newest key fences. It has shards, so that writers seldom
+// wait for each other or for readers.
 type recentKeys struct {
 	shards [recentShards]recentShard
 }
 
 type recentShard struct {
-	// mu protects the rest, and the shard's buckets of the key clock. A key fence takes its
-	// tick with mu held: whoever holds it sees every fence of its keys up to the tick.
+	// mu protects the rest, and the shard's buckets of the key clock. A key fence takes its tick
+	// with mu held. So a goroutine that holds mu sees every fence of the shard's keys up to the
+	// tick.
 	mu sync.Mutex
 	memory[uint64]
 	_ [64 - 56]byte
 }
 
-// of returns the shard of a hash, of which the low 32 bits will do.
+// of returns the shard of a hash. The low 32 bits are enough.
 func (r *recentKeys) of(hash uint32) *recentShard {
 	return &r.shards[hash&clockMask/shardBuckets]
 }
 
-// position returns the position of the key's newest fence; 0: none, or not known.
+// position returns the position of the key's newest fence; 0: none, or unknown.
 func (r *recentKeys) position(hash uint64) invalidate.Position {
 	s := r.of(uint32(hash)) //nolint:gosec // the low half is what is wanted
 	s.mu.Lock()

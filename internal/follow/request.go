@@ -9,27 +9,25 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Request is what one call asks for: scopes, and how they are to be
-// invalidated.
+// Request is what one call invalidates, and how.
 type Request struct {
-	Scopes []invalidate.Scope // what has a kind
+	Scopes []invalidate.Scope // the parts that have a kind
 	Strict bool               // wait until no process can serve them any more
-	Hold   time.Duration      // keep them from being cached for so long; 0: not at all
+	Hold   time.Duration      // how long they must not be cached; 0: no hold
 
-	Soft bool // end the freshness of what they cover, and not its life; neither Strict nor with Hold
+	Soft bool // end the freshness of what they cover, not its life; neither Strict nor with Hold
 
-	// Removed says that the remote tier's cells of the keys hold no value any
-	// more: the caller has put its own claim there, which must stay.
+	// Removed says that the keys' cells in the remote tier no longer hold a value: the caller has
+	// stored its own claim there, which must stay.
 	Removed bool
 
-	// Until is when the caller waits no longer for the log, where Config.Wait would let it
-	// wait longer. Zero: it does not matter.
+	// Until bounds how long the caller waits for the log, if Config.Wait allows longer. Zero means
+	// no further bound.
 	Until time.Time
 }
 
-// NewRequest sorts the parts of a call. It refuses parts that cannot be used,
-// and names all of them; its errors wrap [ErrScope]. Of several holds the
-// longest counts. parts is not kept.
+// NewRequest sorts the parts of a call. It refuses invalid parts and names all of them; its errors
+// wrap [invalidate.ErrScope]. Of several holds the longest counts. NewRequest does not keep parts.
 func NewRequest(parts ...invalidate.Scope) (Request, error) {
 	var r Request
 	var bad []error
@@ -48,21 +46,21 @@ func NewRequest(parts ...invalidate.Scope) (Request, error) {
 	return r, errors.Join(bad...)
 }
 
-// NewExpiry is NewRequest for a soft one. Nobody waits until what is stale has been
-// refreshed, so it takes neither Strict nor a hold.
+// NewExpiry is NewRequest for a soft request. No call waits until stale values are refreshed, so
+// NewExpiry accepts neither Strict nor a hold.
 func NewExpiry(parts ...invalidate.Scope) (Request, error) {
 	r, err := NewRequest(parts...)
 	r.Soft = true
 	if r.Strict {
-		err = errors.Join(err, fmt.Errorf("%w: Strict with Expire: what is stale may be served; use Invalidate", invalidate.ErrScope))
+		err = errors.Join(err, fmt.Errorf("%w: Strict with Expire: stale values may be served; use Invalidate", invalidate.ErrScope))
 	}
 	if r.Hold > 0 {
-		err = errors.Join(err, fmt.Errorf("%w: Hold(%v) with Expire: what is stale stays cached; use Invalidate", invalidate.ErrScope, r.Hold))
+		err = errors.Join(err, fmt.Errorf("%w: Hold(%v) with Expire: stale values stay cached; use Invalidate", invalidate.ErrScope, r.Hold))
 	}
 	return r, err
 }
 
-// Keys returns the spellings of the keys among the scopes.
+// Keys returns the keys among the scopes.
 func (r Request) Keys() []string {
 	var keys []string
 	for _, s := range r.Scopes {
@@ -73,14 +71,14 @@ func (r Request) Keys() []string {
 	return keys
 }
 
-// fence returns what a record carries of one of the scopes.
+// fence returns the fence that a record carries for one of the scopes.
 func (r Request) fence(s invalidate.Scope) invalidate.Fence {
 	f := s.Fence()
 	f.Hold, f.Soft = r.Hold, r.Soft
 	return f
 }
 
-// Fences returns what records carry of the request.
+// Fences returns the fences that records carry for the request.
 func (r Request) Fences() []invalidate.Fence {
 	fences := make([]invalidate.Fence, len(r.Scopes))
 	for i, s := range r.Scopes {
@@ -89,7 +87,7 @@ func (r Request) Fences() []invalidate.Fence {
 	return fences
 }
 
-// fences appends what records carry of the request.
+// fences appends the fences that records carry for the request.
 func (r Request) fences(keys, scopes []invalidate.Fence) (_, _ []invalidate.Fence) {
 	for _, s := range r.Scopes {
 		f := r.fence(s)
@@ -102,7 +100,7 @@ func (r Request) fences(keys, scopes []invalidate.Fence) (_, _ []invalidate.Fenc
 	return keys, scopes
 }
 
-// distinct sorts fences and drops those said twice.
+// distinct sorts fences and drops duplicates.
 func distinct(fs []invalidate.Fence) []invalidate.Fence {
 	slices.SortFunc(fs, compareFences)
 	return slices.Compact(fs)

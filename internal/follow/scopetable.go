@@ -19,8 +19,8 @@ func compareFences(a, b invalidate.Fence) int {
 	return cmp.Or(cmp.Compare(soft(a), soft(b)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Len, b.Len), cmp.Compare(a.Hold, b.Hold))
 }
 
-// prefix stands for a prefix. The hash alone would not do: a second prefix of the same
-// hash can be made on purpose, and it would never be looked for at its own length.
+// prefix identifies a prefix. The hash alone is not enough: an attacker can construct a second
+// prefix with the same hash, and it would never be looked up at its own length.
 type prefix struct {
 	hash uint64
 	len  int
@@ -29,9 +29,9 @@ type prefix struct {
 // scopeTable remembers the newest fence of each prefix and each tag.
 type scopeTable struct {
 	tags     memory[uint64]
-	anyTag   fenced // the newest of all fences of tags, for those who carry AnyTag
+	anyTag   fenced // the newest fence of any tag, for entries that carry AnyTag
 	prefixes memory[prefix]
-	lengths  []int // of the prefixes, ascending; one too many costs a look-up, and does no harm
+	lengths  []int // of the prefixes, ascending; a superfluous length costs a look-up and is harmless
 }
 
 func newScopeTable() scopeTable {
@@ -49,7 +49,7 @@ func (t *scopeTable) put(s invalidate.Fence, f fenced, settled uint64) (due bool
 	return t.prefixes.put(prefix{s.Hash, s.Len}, f, settled)
 }
 
-// tag returns the newest fence of a tag; its zero value: none is remembered.
+// tag returns the newest fence of a tag, or the zero value if none is remembered.
 func (t *scopeTable) tag(hash uint64) fenced {
 	if hash == invalidate.AnyTag {
 		return t.anyTag
@@ -57,7 +57,7 @@ func (t *scopeTable) tag(hash uint64) fenced {
 	return t.tags.find(hash)
 }
 
-// judgeTag holds the newest fence of a tag against what was marked at a tick.
+// judgeTag compares the newest fence of a tag with something marked at the tick born.
 func (t *scopeTable) judgeTag(hash, born uint64) verdict {
 	if hash != invalidate.AnyTag {
 		return t.tags.judge(hash, born)
@@ -68,7 +68,7 @@ func (t *scopeTable) judgeTag(hash, born uint64) verdict {
 	return unfenced
 }
 
-// drop drops the fences that a flush with this floor has made needless.
+// drop drops the fences that a flush with this floor has made redundant.
 func (t *scopeTable) drop(floor invalidate.Position) {
 	t.tags.drop(floor)
 	t.prefixes.drop(floor)
@@ -77,7 +77,7 @@ func (t *scopeTable) drop(floor invalidate.Position) {
 	}
 }
 
-// judge holds the fences against an entry.
+// judge compares the fences with an entry.
 func (t *scopeTable) judge(s *suspect) (v verdict) {
 	if t.prefixes.forgotten > s.born {
 		v = forgotten
@@ -91,8 +91,8 @@ func (t *scopeTable) judge(s *suspect) (v verdict) {
 	return v
 }
 
-// refuses reports whether a frame that is as of a position is older than a fence. Of one
-// that may be older than a forgotten fence, the worst is believed.
+// refuses reports whether a frame as of a position is older than a fence. A frame that may be older
+// than a forgotten fence is refused, too.
 func (t *scopeTable) refuses(asOf invalidate.Position, key string, tags []uint64) bool {
 	if asOf < t.prefixes.floor || len(tags) > 0 && asOf < t.tags.floor {
 		return true
@@ -105,7 +105,7 @@ func (t *scopeTable) refuses(asOf invalidate.Position, key string, tags []uint64
 	return anyPrefix(key, t.lengths, func(p prefix) bool { return t.prefixes.find(p).pos > asOf })
 }
 
-// anyPrefix reports whether f holds for a prefix of key that has one of the lengths,
+// anyPrefix reports whether f holds for a prefix of key with one of the lengths, which are
 // ascending. One incremental hash pass serves all of them.
 func anyPrefix(key string, lengths []int, f func(prefix) bool) bool {
 	if len(lengths) == 0 {

@@ -2,25 +2,24 @@ package follow
 
 import "github.com/twofold-go/twofold/invalidate"
 
-// OnForget has due called when fences are to be forgotten before long, and not again until
-// Settled. It runs on the goroutine that stored a fence, so it must not block: it begins,
-// elsewhere, to hold every entry at hand against [Fences.Judge], and ends by Settled. Without
-// it, and when that takes longer than fences take to come, fences are forgotten all the same,
-// at the cost of entries; see [FenceStats].
+// OnForget registers due. It is called when fences will soon be forgotten, and not again before
+// Settled. It runs on the goroutine that stored a fence, so it must not block. It starts another
+// goroutine that passes every entry to [Fences.Judge] and then calls Settled. Without due, or if
+// that takes too long, fences are forgotten anyway, and entries are lost; see [FenceStats].
 func (f *Fences) OnForget(due func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.onForget = due
 }
 
-// Settled says that every entry has been judged since the fences had that tick, and noted
-// the tick it was found clear at. An entry that was missed loses by it and nothing worse.
+// Settled says that every entry has been judged since the fences had that tick, and that each clear
+// entry has noted the tick. An entry that was missed may be lost; nothing worse happens.
 func (f *Fences) Settled(tick uint64) {
 	raise(&f.settled, tick)
 	f.settling.Store(false)
 }
 
-// settleSoon calls onForget unless that has been done.
+// settleSoon calls onForget unless it was already called.
 func (f *Fences) settleSoon() {
 	f.mu.RLock()
 	due := f.onForget
@@ -30,7 +29,7 @@ func (f *Fences) settleSoon() {
 	}
 }
 
-// Stats returns the numbers of now.
+// Stats returns the current numbers.
 func (f *Fences) Stats() invalidate.FenceStats {
 	s := invalidate.FenceStats{Keys: f.recent.len(), Forgotten: f.given.Load()}
 	f.mu.RLock()

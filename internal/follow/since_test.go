@@ -10,8 +10,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Who remembers the generation at which an entry was found clear, and asks Since, decides
-// as Clear does: it may be sent to look again for nothing, and never misses a fence.
+// A caller that notes the generation at which an entry was found clear, and calls Since, decides as
+// Clear does. Since may make it look again without need, but never misses a fence.
 func TestSince(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		f := follow.NewFences(start)
@@ -48,7 +48,7 @@ func TestSince(t *testing.T) {
 	})
 }
 
-// Fences of other keys are no reason to look at an entry again.
+// Fences of other keys do not cause another look at an entry.
 func TestSinceTellsKeysApart(t *testing.T) {
 	f := follow.NewFences(start)
 	e, gen := newEntry(f, "acme:users:1"), f.Generation()

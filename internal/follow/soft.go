@@ -9,23 +9,22 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// A soft fence ends the freshness of what it covers, and not its life. What a hard fence
-// covers, whichever of the two came first, is dead, so soft fences are asked last, and about
-// what is clear alone.
+// A soft fence ends the freshness of what it covers, not its life. What a hard fence covers is
+// dead, even if the soft fence came first. So soft fences are checked last, and only for values
+// that no hard fence covers.
 //
-// They are in a table of their own, with the keys among them, under Fences.mu. No cell is
-// removed for a key that is softly fenced; so its record is in the sequence of scopes, where
-// a process that misses records gives up frames as well, and a frame is held against it by
-// the position of that sequence.
+// They have their own table, which includes keys, under Fences.mu. No cell is removed for a softly
+// fenced key, so its record is in the scope sequence. There, a process that misses records gives up
+// frames as well, and a frame is compared by its position in that sequence.
 
-// Forever is a moment that does not come: nothing has ended the freshness.
+// Forever is a time that never comes: no fence has ended the freshness.
 const Forever = int64(math.MaxInt64)
 
 // softTable remembers the newest soft fence of each scope for a while.
 type softTable struct {
 	keys   memory[uint64]
 	scopes scopeTable
-	all    fenced // everything
+	all    fenced // the newest fence of everything
 	newest uint64 // tick of the last fence
 	times  times
 }
@@ -53,9 +52,9 @@ func (t *softTable) drop(floor invalidate.Position) {
 	t.scopes.drop(floor)
 }
 
-// judge holds the fences against an entry that is clear of hard ones, those of keys only
-// with keyed. One that may be covered by a forgotten fence counts as dead: nobody knows
-// since when it is not fresh.
+// judge compares the fences with an entry that is clear of hard ones; key fences only if keyed. An
+// entry that a forgotten fence may cover counts as dead, because the time at which its freshness
+// ended is unknown.
 func (t *softTable) judge(s *suspect, keyed bool) verdict {
 	newest, v := t.all.tick, unfenced
 	for _, tag := range s.tags {
@@ -78,8 +77,8 @@ func (t *softTable) judge(s *suspect, keyed bool) verdict {
 	return unfenced
 }
 
-// frame holds the fences against a frame as of a position of the scope sequence. Of one
-// that may be older than a forgotten fence, the worst is believed.
+// frame compares the fences with a frame as of a position of the scope sequence. A frame that may
+// be older than a forgotten fence is refused.
 func (t *softTable) frame(asOf invalidate.Position, hash uint64, key string, tags []uint64) (fresh int64, ok bool) {
 	if asOf < max(t.keys.floor, t.scopes.prefixes.floor) || len(tags) > 0 && asOf < t.scopes.tags.floor {
 		return Forever, false
@@ -109,7 +108,7 @@ func (t *softTable) len() int64 {
 	return int64(t.keys.len() + t.scopes.tags.len() + t.scopes.prefixes.len())
 }
 
-// times tells when a soft fence took its tick, as well as a millisecond, or before.
+// times records when soft fences took their ticks, up to a millisecond early and never late.
 type times struct{ taken []moment }
 
 type moment struct {
@@ -117,8 +116,8 @@ type moment struct {
 	at   int64
 }
 
-// maxTimes bounds the moments, in 4 MB. Beyond them the older ones get coarser: what was
-// fenced then counts as expired a little earlier than it was.
+// maxTimes bounds the moments, in 4 MB. Beyond it the older ones get coarser: what was fenced then
+// counts as expired a little earlier than it was.
 const maxTimes = 1 << 18
 
 func (t *times) note(tick uint64, now int64) {
@@ -141,17 +140,17 @@ func (t *times) thin() {
 	t.taken = slices.Delete(t.taken, kept, maxTimes/2)
 }
 
-// of returns when a tick of a soft fence was taken. The first one is never dropped.
+// of returns when a soft fence took a tick. The first moment is never dropped.
 func (t *times) of(tick uint64) int64 {
 	i := sort.Search(len(t.taken), func(i int) bool { return t.taken[i].tick > tick })
 	return t.taken[max(i-1, 0)].at
 }
 
-// storeSoft applies a soft fence. It is seen as a hard one of the same scope is: one of a
-// key by way of the key's bucket, the others by every reader.
+// storeSoft applies a soft fence. Readers notice it as they notice a hard fence of the same scope:
+// one of a key by the key's bucket, any other in every reader.
 func (f *Fences) storeSoft(s invalidate.Fence, pos invalidate.Position) (due bool) {
 	if s.Kind == invalidate.KindKey {
-		defer f.stored(&f.last[s.Hash&groupMask]) // behind the locks
+		defer f.stored(&f.last[s.Hash&groupMask]) // after the locks are released
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -16,8 +16,8 @@ func expire(f *follow.Fences, scopes ...invalidate.Scope) {
 	f.Apply(follow.Request{Scopes: scopes, Soft: true})
 }
 
-// However many expiries come later, it is known when an older one was, a little too early at
-// the worst. What it covers would be dead otherwise, and not stale.
+// The time of an old expiry stays known, at worst a little too early, however many expiries follow.
+// Otherwise its entry would be dead instead of stale.
 func TestTimesOfManyExpiries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		origin := time.Now()
@@ -38,8 +38,8 @@ func TestTimesOfManyExpiries(t *testing.T) {
 	})
 }
 
-// A soft fence of a key is held against frames by its position among the scopes, and one of
-// a hash that was never fenced against none.
+// A soft fence of a key is compared with frames by its position in the scope sequence. A soft fence
+// of another hash does not matter.
 func TestExpiredFramesByPosition(t *testing.T) {
 	f := follow.NewFences(start)
 	e := newEntry(f, "acme:users:1", "t")
@@ -66,7 +66,7 @@ func TestExpiredFramesByPosition(t *testing.T) {
 	}
 }
 
-// A fence that is not soft covers what a soft one does, whichever comes first.
+// A hard fence wins over a soft one, in either order.
 func TestHardFenceWins(t *testing.T) {
 	tag := invalidate.Tag("acme", "t")
 	for name, store := range map[string]func(*follow.Fences){
@@ -82,7 +82,7 @@ func TestHardFenceWins(t *testing.T) {
 	}
 }
 
-// An entry that a soft fence covers is not fresh, and one that was marked after it is.
+// An entry that a soft fence covers is not fresh; one that was marked after the fence is.
 func TestExpiredUntilRefreshed(t *testing.T) {
 	f := follow.NewFences(start)
 	old := newEntry(f, "acme:users:1", "t")
@@ -95,8 +95,8 @@ func TestExpiredUntilRefreshed(t *testing.T) {
 	}
 }
 
-// More expiries than are remembered: what expired is not fresh, though it may be dead. It
-// was not judged meanwhile.
+// More expiries than are remembered: an expired entry is not fresh. It may be dead, because it was
+// not judged meanwhile.
 func TestExpiriesOverflow(t *testing.T) {
 	for name, scope := range map[string]func(i int) invalidate.Scope{
 		"key":    func(i int) invalidate.Scope { return invalidate.Key(keyOf(t, fmt.Sprint("acme:users:", i))) },
@@ -116,18 +116,18 @@ func TestExpiriesOverflow(t *testing.T) {
 				t.Error("a load is not overtaken by an expiry that was forgotten")
 			}
 			if fresh, ok := f.Accepts(e.mark, e.hash, e.key, e.tags); ok && fresh == follow.Forever {
-				t.Error("a frame is fresh whose expiry was forgotten")
+				t.Error("a frame is fresh although its expiry was forgotten")
 			}
 			next := newEntry(f, e.key, "0")
 			if check(t, f, next, true); next.ended {
-				t.Error("what was marked since is not fresh")
+				t.Error("an entry marked since is not fresh")
 			}
 		})
 	}
 }
 
-// BenchmarkHitBesideFences is what a hit asks of the fences while another goroutine stores
-// some that do not concern it, as fast as it can.
+// BenchmarkHitBesideFences measures the fence check of a hit while another goroutine stores
+// unrelated fences as fast as it can.
 func BenchmarkHitBesideFences(b *testing.B) {
 	key := func(i int) invalidate.Scope {
 		return invalidate.Key(keyOf(b, fmt.Sprint("acme:others:", i&1023)))

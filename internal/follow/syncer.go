@@ -9,8 +9,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// sync is the syncer: it renews, catches up and appends, one round at a time.
-// After a round that failed it takes its time, whoever calls.
+// sync is the syncer's loop: it renews, catches up and appends, one round at a time. After a failed
+// round it ignores callers until its backoff ends.
 func (w *Follower) sync() {
 	t, lapse := time.NewTimer(0), time.NewTimer(w.bound)
 	defer t.Stop()
@@ -42,8 +42,8 @@ func (w *Follower) sync() {
 	}
 }
 
-// round makes one attempt and returns how long to wait for the next. With until, it
-// ends by then. A round that was cut off so says nothing about the log.
+// round makes one attempt and returns how long to wait before the next. With until, it ends by
+// then. A round that until cut off says nothing about the log.
 func (w *Follower) round(ctx context.Context, until time.Time) (next time.Duration, err error) {
 	w.noticeLapse()
 	w.mu.Lock()
@@ -67,14 +67,14 @@ func (w *Follower) round(ctx context.Context, until time.Time) (next time.Durati
 		w.lastErr = reason(ctx, w.lastErr, err)
 		w.numbers.syncErrors.Add(1)
 		next = w.retry.next()
-		next = max(next-took, next/2) // a log that hangs is asked as often as one that refuses
+		next = max(next-took, next/2) // so a log that hangs is asked as often as one that refuses
 	}
 	close(w.attempt.over)
 	w.attempt = attempt{over: make(chan struct{})}
 	return next, err
 }
 
-// answered notes that the log is well. mu is held.
+// answered notes that the log works. mu is held.
 func (w *Follower) answered() {
 	if w.lastErr != nil {
 		w.lastErr = nil
@@ -83,8 +83,8 @@ func (w *Follower) answered() {
 	w.retry.reset()
 }
 
-// try sends what waits and catches up. Orders land when their cells are gone
-// and their record is written and applied here.
+// try sends what waits and catches up. Orders land when their cells are removed and their record is
+// written and applied here.
 func (w *Follower) try(ctx context.Context, until time.Time) error {
 	orders := w.takeOrders()
 	err := w.exchange(ctx, orders, until)
@@ -96,9 +96,8 @@ func (w *Follower) try(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// exchange appends what the orders cover, in as many records as it takes, and
-// reads on until nothing is left to read. Only then the lease is extended, as
-// of the moment before the last question.
+// exchange appends what the orders cover, in as many records as needed, and reads until nothing is
+// left. Only then does it extend the lease, as of the moment before the last question.
 func (w *Follower) exchange(ctx context.Context, orders []*order, until time.Time) error {
 	var keys, scopes []invalidate.Fence
 	var cells []string
@@ -113,7 +112,7 @@ func (w *Follower) exchange(ctx context.Context, orders []*order, until time.Tim
 		var a invalidate.Append
 		var gone []string
 		gone, cells = split(cells, invalidate.MaxCells)
-		if len(cells) == 0 { // cells go first, all of them
+		if len(cells) == 0 { // all cells go first
 			a.Keys, keys = split(keys, invalidate.MaxFences)
 			a.Scopes, scopes = split(scopes, invalidate.MaxFences)
 		}
@@ -144,8 +143,8 @@ func split[T any](s []T, most int) (now, rest []T) {
 	return s[:n:n], s[n:]
 }
 
-// ask makes one call to the log, under a deadline of its own: the lease is not
-// to lapse because one call hangs.
+// ask makes one call to the log, under its own deadline, so that one hanging call does not make the
+// lease lapse.
 func (w *Follower) ask(ctx context.Context, a invalidate.Append, cells []string, until time.Time) (p invalidate.Page, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -170,7 +169,7 @@ func (w *Follower) ask(ctx context.Context, a invalidate.Append, cells []string,
 	return p, nil
 }
 
-// earlier returns the earlier of two times; the zero Time is none.
+// earlier returns the earlier of two times; b may be zero, which means no limit.
 func earlier(a, b time.Time) time.Time {
 	if b.IsZero() || a.Before(b) {
 		return a
@@ -178,8 +177,7 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// apply applies a page: fences first, positions next, and the lease, if it is
-// to be extended, last of all.
+// apply applies a page: fences first, then positions. Its caller may extend the lease after that.
 func (w *Follower) apply(p invalidate.Page) {
 	w.applying.Lock()
 	found := w.fences.follow(p, w.tellOthers)
@@ -187,8 +185,8 @@ func (w *Follower) apply(p invalidate.Page) {
 	w.record(found)
 }
 
-// tellOthers passes on what others have invalidated. The tail may bring a record of this
-// process before the call that appends it has its answer; it is known by its fences.
+// tellOthers reports what other processes have invalidated. The tail may bring a record of this
+// process before the call that appends it returns; its fences identify it.
 func (w *Follower) tellOthers(r *invalidate.Record, followed bool) {
 	if w.cfg.OnApplied == nil || !w.caughtUp.Load() {
 		return
@@ -203,16 +201,16 @@ func (w *Follower) tellOthers(r *invalidate.Record, followed bool) {
 	w.cfg.OnApplied(r.Fences)
 }
 
-// extend confirms the lease. Safe only behind everything that was asked for:
-// readers take the lease first and the fences second.
+// extend confirms the lease. It is safe only after all answers are applied: readers take the lease
+// first and the fences second.
 func (w *Follower) extend(asked int64) {
 	w.lease.extend(asked)
 	w.caughtUp.Store(true)
 	w.noticeRenewal()
 }
 
-// tail applies records as they come. It neither confirms the lease nor keeps
-// it from lapsing: a tail may be connected to a server that has been deposed.
+// tail is the tail's loop: it applies records as they come. It neither confirms the lease nor keeps
+// it from lapsing: its server may have been deposed.
 func (w *Follower) tail() {
 	t, retry, failing := time.NewTimer(0), newBackoff(w.bound), false
 	defer t.Stop()
@@ -240,10 +238,10 @@ func (w *Follower) tail() {
 	}
 }
 
-// restAfter returns how long the tail rests after a read that brought so many records. A
-// read costs the log's server as much as many records do, and a fleet makes many reads. So
-// a record that comes alone is read at once. A stream of records is read less often: it
-// rests a thousandth of the bound for each record of the last read, and a hundredth at most.
+// restAfter returns how long the tail rests after a read that returned this number of records: a
+// thousandth of the bound for each record, at most a hundredth of it, and at least 2 ms. So a
+// single record is read at once, and a stream of records is read less often: a read costs the log's
+// server as much as many records, and a fleet makes many reads.
 func (w *Follower) restAfter(records int) time.Duration {
 	const shortest = 2 * time.Millisecond
 	return max(shortest, min(time.Duration(records)*w.bound/1000, w.bound/100))

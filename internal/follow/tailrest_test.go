@@ -9,8 +9,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// A read of the tail costs the log's server more than the records in it. So a process
-// reads seldom while much comes, and soon while little comes.
+// A read of the tail costs the log's server more than the records in it. So a process reads seldom
+// while many records come, and soon while few come.
 func TestTailRestsByWhatComes(t *testing.T) {
 	for _, c := range []struct {
 		every, longest time.Duration

@@ -9,9 +9,9 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// A load captures its mark and then reads a cached part, while a fence of the part's tag
-// is being stored. If the mark counts the fence, the part must not be found clear of it:
-// what is built from the part would never be covered.
+// A load captures its mark and then reads a cached part, while a fence of the part's tag is being
+// stored. If the mark counts the fence, the part must not be found clear of it. Otherwise the fence
+// would never cover the value built from the part.
 func TestMarkCountsNoFenceThatPartsMiss(t *testing.T) {
 	f := follow.NewFences(start)
 	missed := 0

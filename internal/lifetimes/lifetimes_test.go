@@ -80,9 +80,9 @@ func TestSpreadBounds(t *testing.T) {
 	})
 }
 
-// seedings are the ways keys' hashes may come: from a good hash, counted up,
-// with no entropy in the low or in the high bits, and odd only, which the
-// source document's formula turns into longer TTLs only.
+// seedings are the kinds of seeds that keys' hashes may give: from a good hash, sequential, without
+// entropy in the low or in the high bits, and only odd. The source document's formula turns odd
+// seeds into longer TTLs only.
 var seedings = []struct {
 	name string
 	seed func(i uint64) uint64
@@ -104,8 +104,8 @@ func TestSpreadIsUniform(t *testing.T) {
 		buckets = 50
 		d       = time.Minute
 		ratio   = 0.15
-		// The 99.99 % point of chi-squared with 49 degrees of freedom. The
-		// seeds are fixed, so the test either always passes or never.
+		// The 99.99 % point of chi-squared with 49 degrees of freedom. The seeds are fixed, so the
+		// test always passes or always fails.
 		critical = 93.9
 	)
 	for _, s := range seedings {
@@ -126,7 +126,7 @@ func TestSpreadIsUniform(t *testing.T) {
 			if chi > critical {
 				t.Errorf("chi-squared = %.1f over %d buckets, want at most %.1f", chi, buckets, critical)
 			}
-			// Four standard errors of a uniform's mean.
+			// Four standard errors of the mean of a uniform distribution.
 			if off, most := math.Abs(sum/n-float64(d)), 4*width/math.Sqrt(12*n); off > most {
 				t.Errorf("mean is off by %.0f ns, want at most %.0f", off, most)
 			}
@@ -134,8 +134,8 @@ func TestSpreadIsUniform(t *testing.T) {
 	}
 }
 
-// A day is past float32's 2^24 ms: the source document's formula gives only a
-// few hundred thousand distinct results for it.
+// A day is more than float32's 2^24 ms: the source document's formula gives only a few hundred
+// thousand distinct results for it.
 func TestSpreadKeepsResolution(t *testing.T) {
 	const n = 20_000
 	seen := make(map[time.Duration]bool, n)
@@ -175,8 +175,8 @@ func TestRefreshDue(t *testing.T) {
 	}
 }
 
-// -ln u of a uniform u is exponential, so a value with r left is due with
-// probability exp(-r / (load·β)).
+// -ln u of a uniform u is exponential, so a value with time r left is due with probability exp(-r /
+// (load·β)).
 func TestRefreshDueRate(t *testing.T) {
 	const n = 200_000
 	r := rand.New(rand.NewPCG(3, 4))
@@ -212,7 +212,7 @@ func TestRefreshWindow(t *testing.T) {
 		if w < policy.Forever && lifetimes.RefreshDue(w+1, load, beta, 0x1p-53) {
 			t.Fatalf("RefreshDue is true at %d, behind the window of %d", w+1, w)
 		}
-		// And it is no wider than it has to be, give or take rounding.
+		// And it is no wider than necessary, except for rounding.
 		if tight := time.Duration(float64(w) * (1 - 1e-9)); w > 1000 && !lifetimes.RefreshDue(tight, load, beta, 0x1p-53) {
 			t.Fatalf("RefreshDue is false at %d, inside the window of %d", tight, w)
 		}

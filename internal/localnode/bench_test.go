@@ -12,8 +12,8 @@ import (
 
 const residents = 100_000
 
-// BenchmarkTable compares the tables that could find a tier's nodes. All hold the same
-// nodes, and all read the entry.
+// BenchmarkTable compares tables that could find a tier's nodes. All hold the same nodes, and all
+// lookups read the entry.
 func BenchmarkTable(b *testing.B) {
 	var own [64]localnode.Table
 	var std sync.Map

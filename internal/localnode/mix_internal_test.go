@@ -2,8 +2,7 @@ package localnode
 
 import "testing"
 
-// TestWeakHashes: hashes that differ in a few bits only have places of their own, and
-// shards.
+// TestWeakHashes: hashes that differ in only a few bits still spread over cells and shards.
 func TestWeakHashes(t *testing.T) {
 	b := newBlock(16_384)
 	for shift := range uint(52) {

@@ -1,6 +1,6 @@
-// Package localnode has the memory in which the local tiers keep their entries: the node of
-// one entry, and the table that finds nodes. It is a package of its own so that package cache
-// can lay nodes out inside its entries, and so that two tiers share the table.
+// Package localnode holds the memory in which the local tiers keep their entries: the node of one
+// entry, and the table that finds nodes. It is a separate package, so that package cache can embed
+// nodes in its entries and two tiers can share the table.
 package localnode
 
 import (
@@ -9,32 +9,29 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Node is the memory in which a local tier keeps one entry. An entry that embeds
-// one brings it along: the tier then allocates nothing for it, and a hit finds
-// the entry around the node, in the same line of memory. Embed it in a struct whose
-// pointer is the entry; the zero Node is ready. Everything in it belongs to the tier.
-// It takes 64 bytes, and what a hit reads are the first 28.
+// Node is the memory in which a local tier keeps one entry. If an entry embeds a Node, the tier
+// allocates nothing for the entry, and a hit finds the entry and its node in the same cache line.
+// Embed it in a struct whose pointer is the entry. The zero Node is ready to use. All its fields
+// belong to the tier. A Node takes 64 bytes; a hit reads the first 28.
 type Node struct {
 	Hash    uint64        // immutable
 	Entry   any           // immutable
-	Seen    atomic.Uint32 // hits; each tier has its own way to count them
+	Seen    atomic.Uint32 // hits; each tier counts them in its own way
 	Place   Place         // protected by the shard's mutex
-	Held    bool          // for tier/ristretto: ristretto has it
+	Held    bool          // for tier/ristretto: ristretto holds the node
 	Taken   atomic.Bool
-	Entered uint32 // for tier/ristretto: how many had entered the list when it did
+	Entered uint32 // for tier/ristretto: how many nodes had entered the list when this one did
 	Cost    int64  // immutable; as given to Set
 
-	// A list, protected by the shard's mutex, as Entered is. New nodes enter
-	// at the newest end.
+	// A list. The shard's mutex protects it and Entered. New nodes enter at the newest end.
 	Older, Newer *Node
 }
 
-// LocalNode returns n. It is how a tier finds the node of an entry that embeds
-// one.
+// LocalNode returns n. A tier calls it to find the node that an entry embeds.
 func (n *Node) LocalNode() *Node { return n }
 
-// Of returns a node for e: the one it brings, unless that is or was in use, because
-// readers without a lock may still look at it. A negative cost counts as zero.
+// Of returns a node for e. It is the node that e embeds, unless that node is or was in use: readers
+// without a lock may still read it. A negative cost counts as zero.
 func Of(hash uint64, e tier.Entry, cost int64) *Node {
 	var n *Node
 	if b, ok := e.(interface{ LocalNode() *Node }); ok && b.LocalNode().Taken.CompareAndSwap(false, true) {
@@ -46,6 +43,6 @@ func Of(hash uint64, e tier.Entry, cost int64) *Node {
 	return n
 }
 
-// Place says which part of the tier answers for a node. The table finds a node
-// in every place but the zero one. The tier names them.
+// Place says which part of the tier holds a node. The table finds a node in every place except the
+// zero one. The tier names the places.
 type Place uint8

@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/internal/localnode"
 )
 
-// table is a Table of values.
+// table is a Table of plain values.
 type table struct{ localnode.Table }
 
 func newTable() *table {
@@ -56,8 +56,8 @@ func TestTableAgainstMap(t *testing.T) {
 	}
 }
 
-// TestTableNeverHidesAResident reads keys that stay while others come and go
-// around them, through growth and reuse of cells.
+// TestTableNeverHidesAResident reads keys that stay while other keys come and go, through growth
+// and reuse of cells.
 func TestTableNeverHidesAResident(t *testing.T) {
 	table := newTable()
 	const residents = 50

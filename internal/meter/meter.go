@@ -1,5 +1,5 @@
-// Package meter makes what a package tells OpenTelemetry: histograms, counters
-// and gauges that one callback reads, and spans.
+// Package meter makes a package's OpenTelemetry instruments and spans: histograms, and counters and
+// gauges that one callback reads.
 package meter
 
 import (
@@ -21,7 +21,7 @@ type Meter struct {
 	read  []metric.Observable
 }
 
-// New returns a meter of a provider, or of the global one when mp is nil.
+// New returns a meter of a provider. A nil mp means the global provider.
 func New(mp metric.MeterProvider, scope string) *Meter {
 	if mp == nil {
 		mp = otel.GetMeterProvider()
@@ -29,11 +29,11 @@ func New(mp metric.MeterProvider, scope string) *Meter {
 	return &Meter{meter: mp.Meter(scope)}
 }
 
-// Err returns why instruments could not be made; nil when all could.
+// Err returns the errors of making instruments, or nil.
 func (m *Meter) Err() error { return errors.Join(m.errs...) }
 
-// Seconds makes a histogram of times between 0.2 ms and 10 s, and with the bounds that are
-// given below these.
+// Seconds makes a histogram of times. Its bounds are 0.2 ms to 10 s, and the given ones below
+// these.
 func (m *Meter) Seconds(name, desc string, below ...float64) metric.Float64Histogram {
 	bounds := append(slices.Clip(below), .0002, .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10)
 	h, err := m.meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(desc),
@@ -53,18 +53,17 @@ func (m *Meter) Sizes(name, unit, desc string, bounds ...float64) metric.Int64Hi
 // Family is an instrument that a callback reads from an S, a snapshot of a
 // package's numbers: a counter, or a gauge.
 type Family[S any] struct {
-	Name, Unit, Desc string // the unit by UCUM
+	Name, Unit, Desc string // the unit as in UCUM
 	Gauge            bool
 
-	Attr   string          // tells the numbers apart; empty: there is one
+	Attr   string          // distinguishes the numbers; empty: there is one number
 	Values []string        // of Attr, one for each number
-	Get    func(S) []int64 // the numbers; fewer than Values: the others are left out
+	Get    func(S) []int64 // the numbers; if fewer than Values, the rest is left out
 
-	Age func(S) time.Duration // in place of Get: a gauge in seconds; below zero: -1
+	Age func(S) time.Duration // instead of Get: a gauge in seconds; negative ages show as -1
 }
 
-// Age returns a gauge of how old something is, in seconds. Below zero, which may stand for
-// what never happened, it shows -1.
+// Age returns a gauge of an age in seconds. A negative age, which may mean "never", shows as -1.
 func Age[S any](name, desc string, get func(S) time.Duration) Family[S] {
 	return Family[S]{Name: name, Unit: "s", Desc: desc, Gauge: true, Age: get}
 }
@@ -81,9 +80,8 @@ func One[S any](name, unit, desc string, get func(S) int64) Family[S] {
 	return Family[S]{Name: name, Unit: unit, Desc: desc, Get: func(s S) []int64 { return []int64{get(s)} }}
 }
 
-// Add makes the instruments of families, and returns what observes a snapshot
-// whose numbers all have the attributes of base. It belongs into the callback of
-// [Meter.Register].
+// Add makes the instruments of families. It returns a function that observes a snapshot; all
+// numbers get the attributes of base. Call that function in the callback of [Meter.Register].
 func Add[S any](m *Meter, families []Family[S]) func(ob metric.Observer, s S, base ...attribute.KeyValue) {
 	made := make([]func(metric.Observer, S, []attribute.KeyValue), len(families))
 	for i, f := range families {
@@ -133,8 +131,8 @@ func (f Family[S]) numbers(m *Meter) func(metric.Observer, S, []attribute.KeyVal
 	}
 }
 
-// Register registers the callback that reads what was added. It may run before
-// Register returns. Unregister the result to end it.
+// Register registers the callback that reads the added instruments. It may run before Register
+// returns. Unregister the result to end it.
 func (m *Meter) Register(read func(metric.Observer)) (metric.Registration, error) {
 	if err := m.Err(); err != nil {
 		return nil, err
@@ -145,8 +143,8 @@ func (m *Meter) Register(read func(metric.Observer)) (metric.Registration, error
 	}, m.read...)
 }
 
-// Attr returns a measurement's attribute. Make it once: making it costs more than
-// recording with it.
+// Attr returns an attribute of measurements. Make it once: making it costs more than recording with
+// it.
 func Attr(key, value string) metric.MeasurementOption {
 	return metric.WithAttributes(attribute.String(key, value))
 }

@@ -15,11 +15,11 @@ import (
 // Tracer makes the spans of one package. Make one with [NewTracer]. All methods
 // may be called concurrently.
 type Tracer struct {
-	provider trace.TracerProvider // nil: the global one of the moment
+	provider trace.TracerProvider // nil: the current global provider
 	tracer   trace.Tracer
 }
 
-// NewTracer returns a tracer of a provider, or of the global one when tp is nil.
+// NewTracer returns a tracer of a provider. A nil tp means the global provider.
 func NewTracer(tp trace.TracerProvider, scope string) Tracer {
 	if tp == nil {
 		return Tracer{tracer: otel.Tracer(scope)}
@@ -27,8 +27,8 @@ func NewTracer(tp trace.TracerProvider, scope string) Tracer {
 	return Tracer{provider: tp, tracer: tp.Tracer(scope)}
 }
 
-// idle are the types of the tracer providers that do nothing: the one that package
-// otel begins with, until it is given another, and the one that is made for it.
+// idle are the types of tracer providers that do nothing: the initial one of package otel, and the
+// no-op one.
 var idle = func() []reflect.Type {
 	types := []reflect.Type{reflect.TypeFor[noop.TracerProvider]()}
 	first := reflect.TypeOf(otel.GetTracerProvider()) // unless an init function has set another
@@ -38,8 +38,7 @@ var idle = func() []reflect.Type {
 	return types
 }()
 
-// On reports whether spans have a reader. A span without one still costs four
-// allocations.
+// On reports whether spans are recorded. An unrecorded span still costs four allocations.
 func (t *Tracer) On() bool {
 	tp := t.provider
 	if tp == nil {
@@ -48,8 +47,8 @@ func (t *Tracer) On() bool {
 	return !slices.Contains(idle, reflect.TypeOf(tp))
 }
 
-// Start begins a span and returns the context inside it. When the tracer is not
-// on, the span is the zero Span.
+// Start begins a span and returns the context inside it. If the tracer is not on, the span is the
+// zero Span.
 func (t *Tracer) Start(ctx context.Context, name string, opts ...trace.SpanStartOption) (context.Context, Span) {
 	if !t.On() {
 		return ctx, Span{}
@@ -62,8 +61,8 @@ func (t *Tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 // Span is a span that may be absent: the zero Span does nothing.
 type Span struct{ span trace.Span }
 
-// End ends the span, and marks it by problem when it failed. Do not quote an
-// error: it may have parts of a value.
+// End ends the span. If the operation failed, it marks the span with problem. Do not quote an error
+// there: it may contain parts of a value.
 func (s Span) End(failed bool, problem string) {
 	if s.span == nil {
 		return

@@ -1,8 +1,7 @@
 //go:build !race
 
-// Package race tells tests whether they run under the race detector: it makes sync.Pool
-// drop items at random, counts allocations of its own, and makes what is long ten times as
-// long.
+// Package race tells tests whether they run under the race detector. The detector makes sync.Pool
+// drop items at random, adds its own allocations, and makes long tests ten times as long.
 package race
 
 // Enabled reports whether the race detector is part of the program.

@@ -8,9 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Denied returns an error that says why the server does not let a client in, or not do
-// what it asks for, and what to change. It wraps what the server said. When err is about
-// something else, Denied returns nil.
+// Denied returns an error that says why the server refuses a client or a command, and what to
+// change. It wraps the server's error. If err has another cause, Denied returns nil.
 func Denied(rdb redis.UniversalClient, err error) error {
 	said, ok := errors.AsType[redis.Error](err)
 	if !ok {
@@ -23,7 +22,7 @@ func Denied(rdb redis.UniversalClient, err error) error {
 	return &deniedError{text: nameOf(rdb) + " " + why, err: said}
 }
 
-// deniedError does not quote the server: it may have quoted what it was sent.
+// deniedError does not quote the server's text, which may quote the client's arguments.
 type deniedError struct {
 	text string
 	err  error
@@ -32,12 +31,12 @@ type deniedError struct {
 func (e *deniedError) Error() string { return e.text }
 func (e *deniedError) Unwrap() error { return e.err }
 
-// Denial returns the text, which is fit for logs.
+// Denial returns the text, which is safe for logs.
 func (e *deniedError) Denial() string { return e.text }
 
-// reason says what an error text of the server's means for the client's options; "" when
-// it is not about rights. From a client without a password the server takes small
-// commands only, so it calls a large one a protocol error rather than NOAUTH.
+// reason explains a server's error text in terms of the client's options. It returns "" if the
+// error is not about rights. From a client without a password the server accepts only small
+// commands: it reports a large one as a protocol error rather than NOAUTH.
 func reason(text string) string {
 	switch code, rest, _ := strings.Cut(text, " "); {
 	case code == "NOAUTH", strings.Contains(text, "Protocol error: unauthenticated"):
@@ -58,10 +57,10 @@ func reason(text string) string {
 	return ""
 }
 
-// sentinels is what go-redis puts for the address of a client that asks Sentinels.
+// sentinels is the address that go-redis shows for a client that uses Sentinels.
 const sentinels = "FailoverClient"
 
-// nameOf names the server that a client talks to.
+// nameOf names the server that a client uses.
 func nameOf(rdb redis.UniversalClient) string {
 	switch c := rdb.(type) {
 	case interface{ Options() *redis.Options }:

@@ -1,6 +1,6 @@
-// Package rediserr makes what go-redis and Redis report fit for logs. The client
-// library quotes what it cannot parse, which may be part of a value, and a server
-// may quote the arguments it was sent; nothing of either may leave the adapters.
+// Package rediserr makes the errors of go-redis and Redis safe for logs. The client library quotes
+// input that it cannot parse, which may be part of a value. A server may quote the arguments that
+// it received. Neither may leave the adapters.
 package rediserr
 
 import (
@@ -16,16 +16,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// plain are the errors of others that hold no more than they say.
+// plain are foreign errors whose texts contain no data.
 var plain = []error{
 	context.Canceled, context.DeadlineExceeded,
 	io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
 	redis.ErrClosed, redis.ErrPoolTimeout, redis.ErrPoolExhausted,
 }
 
-// Safe returns err if its text is known to be free of replies and arguments, or
-// what can be said of it. known are the adapter's own errors; reply is its error
-// for what cannot be read.
+// Safe returns err if its text is known to contain no replies or arguments. Otherwise it returns a
+// safe description. known are the adapter's own errors; reply is its error for unreadable replies.
 func Safe(err, reply error, known ...error) error {
 	if harmless(err, known) {
 		return err
@@ -43,14 +42,14 @@ func Safe(err, reply error, known ...error) error {
 	return err
 }
 
-// FromServer reports whether the server answered, by an error.
+// FromServer reports whether the server answered with an error.
 func FromServer(err error) bool {
 	_, ok := errors.AsType[redis.Error](err)
 	return ok
 }
 
-// harmless reports whether err comes from before there was a reply, or does not
-// quote it: the client library puts what it quotes in quotation marks.
+// harmless reports whether err occurred before there was a reply, or does not quote it. The client
+// library puts quotations in quotation marks.
 func harmless(err error, known []error) bool {
 	for _, list := range [][]error{known, plain} {
 		for _, k := range list {
@@ -69,16 +68,14 @@ func harmless(err error, known []error) bool {
 	return strings.HasPrefix(text, "redis: ") && !strings.Contains(text, `"`) && !errors.Is(err, redis.Nil)
 }
 
-// hasCode reports whether text starts as Redis' errors do: with a word of
-// capitals.
+// hasCode reports whether text starts like a Redis error: with a word in capitals.
 func hasCode(text string) bool {
 	code, _, _ := strings.Cut(text, " ")
 	return code != "" && strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// Panicked turns the value of a panic of the client library into an error that
-// wraps reply. Of values other than the runtime's it tells the type only: they
-// may hold anything.
+// Panicked turns a panic of the client library into an error that wraps reply. It includes runtime
+// errors, but only the type of any other value, which may contain anything.
 func Panicked(p any, reply error) error {
 	if err, ok := p.(interface {
 		error
@@ -89,7 +86,7 @@ func Panicked(p any, reply error) error {
 	return fmt.Errorf("%w: client panicked with a %T", reply, p)
 }
 
-// IsNil also finds nil pointers behind the interface.
+// IsNil reports whether rdb is nil or holds a nil pointer.
 func IsNil(rdb redis.UniversalClient) bool {
 	if rdb == nil {
 		return true

@@ -14,9 +14,8 @@ import (
 // slots is the number of hash slots of every Redis Cluster.
 const slots = 16384
 
-// Cluster is a Redis Cluster of masters that calls a node down after 2 s. By Redis'
-// default it then refuses every key, until the node is back. It has no replicas but
-// those of [Cluster.AddReplica].
+// Cluster is a Redis Cluster of masters that considers a node down after 2 s. By Redis' default it
+// then refuses every key until the node is back. It has only the replicas of [Cluster.AddReplica].
 type Cluster struct {
 	Nodes    []*Server // node i owns the i-th equal share of the slots at the start
 	Replicas []*Server
@@ -24,8 +23,8 @@ type Cluster struct {
 	opts []Option
 }
 
-// StartCluster returns a running cluster that ends with the test, once every
-// node sees every slot served. It always starts servers of its own.
+// StartCluster returns a running cluster that ends with the test. It waits until every node sees
+// every slot served. It always starts its own servers.
 func StartCluster(t testing.TB, masters int, opts ...Option) *Cluster {
 	t.Helper()
 	needServer(t)
@@ -49,7 +48,7 @@ func StartCluster(t testing.TB, masters int, opts ...Option) *Cluster {
 	return c
 }
 
-// AddReplica gives a master a replica, and returns it when its link is up.
+// AddReplica adds a replica to a master, and returns it when its link is up.
 func (c *Cluster) AddReplica(t testing.TB, master *Server) *Server {
 	t.Helper()
 	n := startServer(t, c.opts...)
@@ -63,7 +62,7 @@ func (c *Cluster) AddReplica(t testing.TB, master *Server) *Server {
 	return n
 }
 
-// WaitOK waits until every node sees all nodes and all slots well.
+// WaitOK waits until every node considers all nodes and all slots healthy.
 func (c *Cluster) WaitOK(t testing.TB) {
 	t.Helper()
 	all := slices.Concat(c.Nodes, c.Replicas)
@@ -87,8 +86,7 @@ func (c *Cluster) WaitOK(t testing.TB) {
 	}
 }
 
-// Options returns options of a client for the cluster. The caller may change
-// them.
+// Options returns options for a client of the cluster. The caller may change them.
 func (c *Cluster) Options() *redis.ClusterOptions {
 	o := &redis.ClusterOptions{
 		ContextTimeoutEnabled:    true,
@@ -113,8 +111,8 @@ func (c *Cluster) Client() *redis.ClusterClient {
 	return rdb
 }
 
-// Owner returns the node that was given the slot of key at the start. It asks a
-// node for the slot, so it fails t when all of them are down.
+// Owner returns the node that owned the slot of key at the start. It needs a node to compute the
+// slot, so it fails t if all of them are down.
 func (c *Cluster) Owner(t testing.TB, key string) *Server {
 	t.Helper()
 	var last error
@@ -129,7 +127,7 @@ func (c *Cluster) Owner(t testing.TB, key string) *Server {
 	return nil
 }
 
-// ownerOf inverts the shares StartCluster deals out.
+// ownerOf inverts the assignment of slots in StartCluster.
 func ownerOf(slot, masters int) int {
 	for i := range masters {
 		if slot < (i+1)*slots/masters {

@@ -40,7 +40,7 @@ func TestRedisURL(t *testing.T) {
 	})
 }
 
-// fatal is a testing.TB whose Fatal can be seen.
+// fatal is a testing.TB that records the argument of Fatal.
 type fatal struct {
 	testing.TB
 	message any

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// process is one redis-server. Its methods may be called concurrently only as
-// far as the tests that own it agree on what they do to it.
+// process is one redis-server. The tests that own it must coordinate concurrent calls of its
+// methods.
 type process struct {
 	bin  string
 	dir  string
@@ -27,8 +27,8 @@ type process struct {
 	done chan struct{} // closed when the process has ended
 }
 
-// ServerEnv names the server binary to start in place of redis-server from the PATH:
-// another version, or another server of the same protocol.
+// ServerEnv names the server binary to start instead of redis-server from the PATH: another
+// version, or another server with the same protocol.
 const ServerEnv = "TWOFOLD_REDIS_SERVER"
 
 // findServer returns the path of redis-server or fails the test.
@@ -49,9 +49,8 @@ func (p *process) addr() string { return net.JoinHostPort("127.0.0.1", strconv.I
 
 func (p *process) logFile() string { return filepath.Join(p.dir, "redis.log") }
 
-// launch starts the process. The thread that forks stays with it until it ends,
-// because on Linux the death of that thread, not of the process, is what sends
-// Pdeathsig.
+// launch starts the process. On Linux the kernel sends Pdeathsig when the thread that forked dies,
+// not when its process dies. So the thread stays until the server has ended.
 func (p *process) launch() error {
 	p.cmd = exec.Command(p.bin, p.args...)
 	p.cmd.Dir = p.dir
@@ -64,7 +63,7 @@ func (p *process) launch() error {
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // how it ended is in its log
+			_ = cmd.Wait() // the server's log says how it ended
 		}
 	}(p.cmd, p.done)
 	return <-started
@@ -89,7 +88,7 @@ func (p *process) signal(sig os.Signal) error {
 	return nil
 }
 
-// end stops the process by ever stronger means and waits for it.
+// end stops the process with increasingly strong signals and waits for it.
 func (p *process) end() {
 	if resumeSignal != nil {
 		_ = p.signal(resumeSignal) // a paused process takes no other signal
@@ -112,8 +111,7 @@ func (p *process) tail() string {
 	return string(b[max(0, len(b)-4000):])
 }
 
-// Ports are taken from below the range that outgoing connections use, with room
-// for the cluster bus 10,000 above.
+// Ports below the range of outgoing connections, with room for the cluster bus 10,000 above.
 const (
 	firstPort = 11_000
 	lastPort  = 22_000

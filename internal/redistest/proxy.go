@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Proxy is a TCP proxy that breaks connections on command. A mode applies to
-// connections that are open and to new ones, from the next bytes on. All
-// methods may be called concurrently.
+// Proxy is a TCP proxy that breaks connections on command. A mode applies to open connections and
+// to new ones, from the next bytes on. All methods may be called concurrently.
 type Proxy struct {
 	ln   net.Listener
 	wg   sync.WaitGroup
@@ -21,7 +20,7 @@ type Proxy struct {
 	conns  map[net.Conn]struct{}
 }
 
-// mode says what becomes of bytes.
+// mode says what happens to bytes.
 type mode struct {
 	kind  modeKind
 	delay time.Duration
@@ -37,8 +36,8 @@ const (
 	garbage
 )
 
-// NewProxy returns a proxy for the server at target (host:port) that passes
-// everything on and is closed with the test.
+// NewProxy returns a proxy for the server at target (host:port). It passes everything on and is
+// closed with the test.
 func NewProxy(t testing.TB, target string) *Proxy {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -57,11 +56,11 @@ func (p *Proxy) Addr() string { return p.ln.Addr().String() }
 // Pass lets bytes through again.
 func (p *Proxy) Pass() { p.set(mode{kind: pass}) }
 
-// BlackHole accepts connections and swallows what arrives from either side, as
-// a network does that lost its route: a half-open connection.
+// BlackHole accepts connections and swallows all bytes from either side, like a network that lost
+// its route: a half-open connection.
 func (p *Proxy) BlackHole() { p.set(mode{kind: blackHole}) }
 
-// Drop closes every connection, new ones as soon as they are made.
+// Drop closes every connection, and new ones as soon as they are made.
 func (p *Proxy) Drop() {
 	p.set(mode{kind: drop})
 	p.mu.Lock()
@@ -71,15 +70,15 @@ func (p *Proxy) Drop() {
 	}
 }
 
-// Garbage answers whatever the client sends with the bytes of reply, and passes
-// nothing on. reply must not be changed afterwards.
+// Garbage answers whatever the client sends with the bytes of reply, and passes nothing on. The
+// caller must not change reply afterwards.
 func (p *Proxy) Garbage(reply []byte) { p.set(mode{kind: garbage, bytes: reply}) }
 
-// Delay lets bytes through, each piece from the client d later.
+// Delay passes bytes on, each piece from the client d later.
 func (p *Proxy) Delay(d time.Duration) { p.set(mode{kind: pass, delay: d}) }
 
-// Retarget sends new connections to another server. Those that are open stay
-// where they are; Drop and Pass in turn ends them.
+// Retarget sends new connections to another server. Open connections stay; calling Drop and then
+// Pass ends them.
 func (p *Proxy) Retarget(addr string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,9 +107,9 @@ func (p *Proxy) accept() {
 	}
 }
 
-// serve runs one connection. The server is dialled even by a mode that does not
-// talk to it, so that the mode may change later; without a server the client is
-// served by the modes that need none.
+// serve handles one connection. It dials the server even in a mode that does not need the server,
+// because the mode may change later. If the server is unreachable, the modes that need no server
+// still work.
 func (p *Proxy) serve(client net.Conn) {
 	if !p.track(client) {
 		return
@@ -137,8 +136,8 @@ func (p *Proxy) serve(client net.Conn) {
 	_ = server.Close()
 }
 
-// copy moves bytes until either side ends. Without a dst it ends as soon as
-// there is something to pass on.
+// copy moves bytes until either side ends. Without a dst it ends as soon as there is something to
+// pass on.
 func (p *Proxy) copy(dst, src net.Conn, fromClient bool) {
 	buf := make([]byte, 64<<10)
 	for {
@@ -164,7 +163,7 @@ func (p *Proxy) copy(dst, src net.Conn, fromClient bool) {
 	}
 }
 
-// wait returns false when the proxy closes meanwhile.
+// wait returns false if the proxy closes meanwhile.
 func (p *Proxy) wait(d time.Duration) bool {
 	if d <= 0 {
 		return true
@@ -179,7 +178,7 @@ func (p *Proxy) wait(d time.Duration) bool {
 	}
 }
 
-// track remembers c for Drop and close, and closes it when the proxy is closed.
+// track remembers c for Drop and close. If the proxy is already closed, track closes c.
 func (p *Proxy) track(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

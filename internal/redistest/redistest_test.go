@@ -52,7 +52,7 @@ func TestServerFaults(t *testing.T) {
 		t.Errorf("Addr() after Restart = %s, want %s", s.Addr(), addr)
 	}
 	redistest.Eventually(t, "the server does not come back", func(context.Context) error { return ping() })
-	s.Stop(t) // the cleanup must cope
+	s.Stop(t) // the cleanup must cope with a paused server
 }
 
 func TestServerArgs(t *testing.T) {
@@ -107,7 +107,7 @@ func TestCluster(t *testing.T) {
 	c.WaitOK(t)
 }
 
-// A replica takes its master's slots over, and gives them back.
+// A replica takes over its master's slots, and gives them back.
 func TestClusterTakeover(t *testing.T) {
 	c := redistest.StartCluster(t, 3)
 	master := c.Nodes[1]
@@ -182,13 +182,13 @@ func TestProxy(t *testing.T) {
 	p.Drop()
 	p.Pass()
 	if _, err := ping(); err == nil {
-		t.Errorf("retarget to nobody: nil, want an error")
+		t.Errorf("retarget to a closed port: nil, want an error")
 	}
 	p.Retarget(s.Addr())
 	redistest.Eventually(t, "retarget back", works)
 }
 
-// A proxy whose server is away must still swallow and answer garbage.
+// A proxy without its server must still swallow bytes and answer with garbage.
 func TestProxyWithoutServer(t *testing.T) {
 	p := redistest.NewProxy(t, "127.0.0.1:1")
 	p.Garbage([]byte("hello"))

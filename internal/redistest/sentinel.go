@@ -16,20 +16,20 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// sentinelName is the name the Sentinels watch the master by.
+// sentinelName is the name by which the Sentinels watch the master.
 const sentinelName = "twofold"
 
-// Sentinel is a master with one replica, watched by three Sentinels that need
-// two votes, call a server down after 700 ms and fail over within seconds.
-// Replication is asynchronous; writes do not wait for the replica.
+// Sentinel is a master with one replica, watched by three Sentinels. They need two votes, consider
+// a server down after 700 ms and fail over within seconds. Replication is asynchronous; writes do
+// not wait for the replica.
 type Sentinel struct {
 	Master    *Server // at the start; see [Sentinel.Current]
 	Replica   *Server
 	Sentinels []*Server
 }
 
-// StartSentinel returns a running group that ends with the test, once all of
-// its members know each other. It always starts servers of its own.
+// StartSentinel returns a running group that ends with the test. It waits until all members know
+// each other. It always starts its own servers.
 func StartSentinel(t testing.TB, opts ...Option) *Sentinel {
 	t.Helper()
 	needServer(t)
@@ -49,7 +49,7 @@ func StartSentinel(t testing.TB, opts ...Option) *Sentinel {
 	return s
 }
 
-// needServer skips a test that cannot make do with the one server of REDIS_URL.
+// needServer skips a test that needs more than the one server of REDIS_URL.
 func needServer(t testing.TB) {
 	t.Helper()
 	if os.Getenv("REDIS_URL") == "" {
@@ -61,8 +61,8 @@ func needServer(t testing.TB) {
 	t.Skip("needs several servers; REDIS_URL names one and no redis-server is in the PATH")
 }
 
-// startSentinel starts one Sentinel. It keeps its state in its configuration
-// file, so it needs one.
+// startSentinel starts one Sentinel. A Sentinel keeps its state in its configuration file, so it
+// needs one.
 func startSentinel(t testing.TB, masterPort string) *Server {
 	t.Helper()
 	conf := filepath.Join(t.TempDir(), "sentinel.conf")
@@ -83,8 +83,7 @@ func startSentinel(t testing.TB, masterPort string) *Server {
 	})
 }
 
-// FailoverOptions returns options of a client that follows the master. The
-// caller may change them.
+// FailoverOptions returns options for a client that follows the master. The caller may change them.
 func (s *Sentinel) FailoverOptions() *redis.FailoverOptions {
 	o := &redis.FailoverOptions{
 		MasterName:            sentinelName,
@@ -102,8 +101,8 @@ func (s *Sentinel) FailoverOptions() *redis.FailoverOptions {
 	return o
 }
 
-// Current returns the server most Sentinels hold for the master now, or an
-// error while they do not agree.
+// Current returns the server that most Sentinels now consider the master, or an error if they do
+// not agree.
 func (s *Sentinel) Current(ctx context.Context) (*Server, error) {
 	votes := map[string]int{}
 	for _, sen := range s.Sentinels {
@@ -118,11 +117,11 @@ func (s *Sentinel) Current(ctx context.Context) (*Server, error) {
 			return srv, nil
 		}
 	}
-	return nil, fmt.Errorf("redistest: the Sentinels name the ports %v for the master", votes)
+	return nil, fmt.Errorf("redistest: the Sentinels do not agree on the master; votes by port: %v", votes)
 }
 
-// Failover makes the Sentinels promote the replica although the master is well, and
-// waits until most of them name it.
+// Failover makes the Sentinels promote the replica of a healthy master, and waits until most of
+// them name it.
 func (s *Sentinel) Failover(t testing.TB) {
 	t.Helper()
 	old, err := s.Current(t.Context())
@@ -130,19 +129,19 @@ func (s *Sentinel) Failover(t testing.TB) {
 		t.Fatal(err)
 	}
 	Eventually(t, "the Sentinel does not begin a failover", func(ctx context.Context) error {
-		// It refuses while it ends the last one, and until it has seen the replica.
+		// It refuses during the last failover, and until it has seen the replica.
 		return s.Sentinels[0].admin.Do(ctx, "SENTINEL", "FAILOVER", sentinelName).Err()
 	})
 	Eventually(t, "no failover", func(ctx context.Context) error {
 		now, err := s.Current(ctx)
 		if err == nil && now == old {
-			err = errors.New("redistest: the old master is the master still")
+			err = errors.New("redistest: the old master is still the master")
 		}
 		return err
 	})
 }
 
-// wantInfo checks that a section of INFO holds a text.
+// wantInfo checks that a section of INFO contains a text.
 func wantInfo(ctx context.Context, s *Server, section, want string) error {
 	info, err := s.admin.Info(ctx, section).Result()
 	if err == nil && !strings.Contains(info, want) {

@@ -16,11 +16,11 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Server is one Redis server. The methods that signal the process fail the test
-// they are given when they cannot, and skip it when the server is not ours.
+// Server is one Redis server. The methods that signal the process fail their test if they cannot,
+// and skip it if redistest did not start the server.
 type Server struct {
 	t     testing.TB
-	proc  *process       // nil: a server that was there before, named by REDIS_URL
+	proc  *process       // nil: an existing server, named by REDIS_URL
 	base  *redis.Options // of REDIS_URL
 	admin *redis.Client
 }
@@ -28,9 +28,8 @@ type Server struct {
 // An Option changes how a server is started.
 type Option struct{ args []string }
 
-// Args adds arguments to the command line of redis-server, such as
-// Args("--maxmemory", "2mb"). A server from REDIS_URL cannot take any, so the
-// test is skipped.
+// Args adds arguments to the command line of redis-server, such as Args("--maxmemory", "2mb"). A
+// server from REDIS_URL accepts none, so the test is skipped.
 func Args(args ...string) Option { return Option{args} }
 
 // Start returns a running server that ends with the test.
@@ -45,7 +44,7 @@ func Start(t testing.TB, opts ...Option) *Server {
 func useServer(t testing.TB, url string, opts []Option) *Server {
 	t.Helper()
 	if len(opts) > 0 {
-		t.Skip("needs a redis-server with settings of its own; REDIS_URL names one that may be shared")
+		t.Skip("needs a redis-server with its own settings; the server of REDIS_URL may be shared")
 	}
 	base, err := redis.ParseURL(url)
 	if err != nil {
@@ -59,15 +58,14 @@ func useServer(t testing.TB, url string, opts []Option) *Server {
 	return s
 }
 
-// startServer starts a process whatever REDIS_URL says.
+// startServer starts a process even if REDIS_URL is set.
 func startServer(t testing.TB, opts ...Option) *Server {
 	t.Helper()
 	return launch(t, func(port int) []string { return commandLine(port, opts) })
 }
 
-// launch starts redis-server with the arguments for a port. Somebody else may
-// take the port between the moment it was seen free and the server's bind: then
-// another is tried.
+// launch starts redis-server with the arguments for a port. Another program may take the port
+// before the server binds it; then launch tries another port.
 func launch(t testing.TB, args func(port int) []string) *Server {
 	t.Helper()
 	bin := findServer(t)
@@ -125,8 +123,8 @@ func (s *Server) up() error {
 }
 
 func (s *Server) connect() {
-	// Of servers that are killed on purpose the client has hundreds of lines to say, for the
-	// whole process; a failed test's own would be lost among them.
+	// The client logs hundreds of lines about servers that are killed on purpose, for the whole
+	// process. They would hide the lines of a failed test.
 	logging.Disable()
 	s.admin = redis.NewClient(s.Options())
 	s.t.Cleanup(func() { _ = s.admin.Close() })
@@ -140,18 +138,18 @@ func (s *Server) Addr() string {
 	return s.proc.addr()
 }
 
-// Port returns the port alone.
+// Port returns only the port.
 func (s *Server) Port() string {
 	_, port, _ := net.SplitHostPort(s.Addr())
 	return port
 }
 
-// Options returns options for a client of the server that obeys deadlines and
-// does not retry, the way Twofold wants its clients. The caller may change them.
+// Options returns options for a client of the server. The client obeys deadlines and does not
+// retry, as Twofold requires. The caller may change them.
 func (s *Server) Options() *redis.Options {
 	o := &redis.Options{}
 	if s.base != nil {
-		o, _ = redis.ParseURL(os.Getenv("REDIS_URL")) // parsed before
+		o, _ = redis.ParseURL(os.Getenv("REDIS_URL")) // parsed successfully before
 	}
 	o.Addr = s.Addr()
 	o.ContextTimeoutEnabled = true
@@ -165,8 +163,7 @@ func (s *Server) Options() *redis.Options {
 	return o
 }
 
-// noMaintenance spares every new connection a command that our servers do not
-// know.
+// noMaintenance spares every new connection a command that our servers do not know.
 func noMaintenance() *maintnotifications.Config {
 	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
@@ -179,8 +176,8 @@ func (s *Server) Client() *redis.Client {
 	return c
 }
 
-// Do runs one command over a connection of its own and fails t when the server
-// answers by an error. No reply is nil.
+// Do runs one command over a separate connection and fails t if the server answers with an error.
+// It returns nil for no reply.
 func (s *Server) Do(t testing.TB, args ...any) any {
 	t.Helper()
 	v, err := s.admin.Do(t.Context(), args...).Result()
@@ -190,16 +187,16 @@ func (s *Server) Do(t testing.TB, args ...any) any {
 	return v
 }
 
-// own skips t unless the process is ours to signal.
+// own returns the process, or skips t if redistest did not start it.
 func (s *Server) own(t testing.TB) *process {
 	t.Helper()
 	if s.proc == nil {
-		t.Skip("stops a redis-server; the one of REDIS_URL may be shared, unset it to run this")
+		t.Skip("stops a redis-server; the server of REDIS_URL may be shared; unset REDIS_URL to run this test")
 	}
 	return s.proc
 }
 
-// Stop pauses the process (SIGSTOP): connections stay open, nothing answers.
+// Stop pauses the process (SIGSTOP): connections stay open, but the server does not answer.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
 	p := s.own(t)
@@ -211,7 +208,7 @@ func (s *Server) Stop(t testing.TB) {
 	}
 }
 
-// Cont lets a paused process go on (SIGCONT).
+// Cont resumes a paused process (SIGCONT).
 func (s *Server) Cont(t testing.TB) {
 	t.Helper()
 	p := s.own(t)

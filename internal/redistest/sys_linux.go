@@ -11,8 +11,7 @@ var (
 	endSignal    os.Signal = syscall.SIGTERM
 )
 
-// sysProcAttr has the kernel end the server when this process dies in whatever
-// way.
+// sysProcAttr makes the kernel end the server when this process dies in any way.
 func sysProcAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

@@ -12,14 +12,13 @@ import (
 // Patience is how long [Eventually] waits for a condition.
 const Patience = 20 * time.Second
 
-// Prefix returns a random key prefix of letters and digits, so that tests on one
-// server do not meet.
+// Prefix returns a random key prefix of letters and digits, so that tests on one server do not
+// share keys.
 func Prefix() string { return "t" + rand.Text()[:12] }
 
-// Eventually polls check until it returns nil and fails t with its last error
-// when that takes longer than [Patience]. Each try gets a second. It is for what
-// happens in another process; what happens in this one is tested in a
-// testing/synctest bubble.
+// Eventually polls check until it returns nil. It fails t with the last error if that takes longer
+// than [Patience]. Each try gets a second. Use it for events in another process; test events of
+// this process in a testing/synctest bubble.
 func Eventually(t testing.TB, what string, check func(ctx context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Patience)

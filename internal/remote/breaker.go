@@ -10,36 +10,36 @@ import (
 )
 
 const (
-	breakerTrips = 5           // failures in a row that open it
-	breakerRest  = time.Second // until one call may try again
+	breakerTrips = 5           // failures in a row that open the breaker
+	breakerRest  = time.Second // how long it stays open before one call may try again
 )
 
-// breaker keeps calls from a tier that does not answer. It opens after breakerTrips
-// failures in a row. After a rest, one call at a time tries again.
+// breaker blocks calls to a tier that does not answer. It opens after breakerTrips failures in a
+// row. After a rest, one call at a time tries again.
 //
-// One caller with a short deadline learns nothing about the tier. A row of them does:
-// when no call was answered for a whole RemoteTimeout, the tier is as good as gone.
+// One expired call with a short deadline proves nothing about the tier. But if breakerTrips calls
+// in a row expire and no call was answered for a whole RemoteTimeout, the breaker opens, too.
 //
-// Times are nanoseconds by now. All methods may be called concurrently.
+// Times are nanoseconds, as returned by now. All methods may be called concurrently.
 type breaker struct {
 	now func() int64
 	log *slog.Logger
 
 	row      atomic.Int64 // failures since the last answer
 	short    atomic.Int64 // expired calls since the last answer
-	since    atomic.Int64 // when the first of those began, and 1; 0: there is none
-	until    atomic.Int64 // 0: closed; before it: open; after it: half-open
-	closedAt atomic.Int64 // a failure of a call that began before says nothing
+	since    atomic.Int64 // when the first of those began, plus 1; 0: none
+	until    atomic.Int64 // 0: closed; before this time: open; after it: half-open
+	closedAt atomic.Int64 // failures of calls that began earlier do not count
 }
 
 // pass is the right to make one call.
 type pass struct {
 	begun int64
-	try   int64 // what until is while the call tries a half-open breaker; 0: it is closed
+	try   int64 // the value of until while the call tries a half-open breaker; 0: the breaker is closed
 }
 
-// enter asks for a pass. A half-open breaker gives one, and another when that call has
-// taken as long as the rest.
+// enter asks for a pass. A half-open breaker grants one pass, and another when that call has taken
+// as long as the rest.
 func (b *breaker) enter() (p pass, ok bool) {
 	p.begun = b.now()
 	until := b.until.Load()
@@ -54,8 +54,8 @@ func (b *breaker) enter() (p pass, ok bool) {
 	return p, true
 }
 
-// leave says how the call ended that was made with a pass under a timeout, and why it
-// failed: the log line says so if that is what the server denies.
+// leave reports how a call with that pass and timeout ended, and why it failed. The log line names
+// the reason only if the server denied the call.
 func (b *breaker) leave(p pass, how scope.Ending, timeout time.Duration, why error) {
 	now := b.now()
 	switch {
@@ -66,7 +66,7 @@ func (b *breaker) leave(p pass, how scope.Ending, timeout time.Duration, why err
 			b.changed("half-open", "closed", nil)
 		}
 	case p.try != 0 && how == scope.Canceled:
-		b.until.CompareAndSwap(p.try, now) // the next caller tries at once
+		b.until.CompareAndSwap(p.try, now) // the next caller may try at once
 	case p.try != 0:
 		if b.until.CompareAndSwap(p.try, now+int64(breakerRest)) {
 			b.changed("half-open", "open", why)
@@ -80,8 +80,7 @@ func (b *breaker) leave(p pass, how scope.Ending, timeout time.Duration, why err
 	}
 }
 
-// clear ends the rows of failures. It writes nothing when there are none: every answer
-// comes here.
+// clear ends the rows of failures. It writes only what is not zero, because every answer calls it.
 func (b *breaker) clear() {
 	for _, n := range []*atomic.Int64{&b.row, &b.short, &b.since} {
 		if n.Load() != 0 {

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	maxGiving = 1024 // groups of claims given back at a time; the others lapse
+	maxGiving = 1024 // groups of claims given back at a time; further ones lapse
 	giveTries = 3
 )
 
-// giveBack gives claims back whose answers were lost, in the background. Otherwise the
-// other processes would wait for a load that does not come, until the claims lapse. It is
-// tried even when the breaker is open. A claim that the tier does not know may still be on
-// its way there, so it is tried again.
+// giveBack gives back, in the background, claims whose answers were lost. Otherwise the other
+// processes would wait until the claims lapse for a load that never comes. giveBack works even
+// while the breaker is open. A claim that the tier does not know may still be on its way there, so
+// giveBack tries again.
 func (t *Tier) giveBack(ctx context.Context, timeout time.Duration, keys []string, claims []tier.Claim, lost func(i int) bool) {
 	var of []string
 	var fills []tier.Fill
@@ -59,7 +59,8 @@ func (t *Tier) giveBack(ctx context.Context, timeout time.Duration, keys []strin
 	}()
 }
 
-// unclaim gives claims back and returns those that were not there, or not reached.
+// unclaim gives claims back. It returns those that the tier did not have or that could not be
+// reached.
 func (t *Tier) unclaim(ctx context.Context, timeout time.Duration, keys []string, fills []tier.Fill) (left []string, rest []tier.Fill) {
 	for from := 0; from < len(keys); from += maxKeys {
 		to := min(from+maxKeys, len(keys))
@@ -73,7 +74,7 @@ func (t *Tier) unclaim(ctx context.Context, timeout time.Duration, keys []string
 	return left, rest
 }
 
-// unclaimSome asks no breaker.
+// unclaimSome gives back the claims of one command. It bypasses the breaker.
 func (t *Tier) unclaimSome(ctx context.Context, timeout time.Duration, keys []string, fills []tier.Fill) (done []bool) {
 	c := call{t: t, d: new(scope.Deadline), op: Fill, timeout: timeout}
 	c.start(ctx)

@@ -1,6 +1,5 @@
-// Package remote is the cache's way to the tier that processes share: each call has a
-// deadline of its own and passes a breaker, and a claim whose answer was lost is given
-// back.
+// Package remote is the cache's access to the tier that processes share. Each call has its own
+// deadline and passes a breaker. A claim whose answer was lost is given back.
 package remote
 
 import (
@@ -17,12 +16,12 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// maxKeys is how many keys one command to the tier is about: more would hold up the tier's
-// other callers.
+// maxKeys bounds the keys of one command to the tier. A longer command would delay the tier's other
+// callers.
 const maxKeys = 1000
 
-// ErrOpen stands for a call that was not made: the breaker is open.
-var ErrOpen = fmt.Errorf("%w: it has failed, and is tried again within a second", unavailable.Err)
+// ErrOpen is the error of a call that was not made because the breaker is open.
+var ErrOpen = fmt.Errorf("%w: it has failed; the next try is within a second", unavailable.Err)
 
 // Op is a kind of call.
 type Op int
@@ -38,37 +37,36 @@ const (
 // String returns the name of the tier's method, in lower case.
 func (o Op) String() string { return [...]string{"get", "claim", "fill", "unlink"}[o] }
 
-// leftError is the error of a call that ended because its caller left or ran out of time.
+// leftError is the error of a call whose caller left or ran out of time.
 type leftError struct{ error }
 
 func (e leftError) Unwrap() error { return e.error }
 
-// Left reports whether a call failed because of its caller. That says nothing about the
+// Left reports whether a call failed because of its caller. Such an error says nothing about the
 // tier.
 func Left(err error) bool {
 	_, ok := errors.AsType[leftError](err)
 	return ok
 }
 
-// Watcher is told of each call, at its begin and end. The context that Begin returns is
-// what the tier gets; left says that the caller gave the call up, which is no error of the
-// tier's.
+// Watcher observes the start and the end of each call. The tier receives the context that Begin
+// returns. left means that the caller gave the call up, which is not the tier's error.
 type Watcher interface {
 	Begin(ctx context.Context, op Op) (context.Context, meter.Span)
 	End(ctx context.Context, op Op, s meter.Span, took time.Duration, err error, left bool)
 }
 
-// Config says what a [Tier] is made of. All fields are required.
+// Config configures a [Tier]. All fields are required.
 type Config struct {
 	Tier    tier.Remote
 	Now     func() int64 // nanoseconds on a monotonic clock
 	Logger  *slog.Logger
 	Watcher Watcher
-	Work    *scope.Work // what Close of the cache waits for
+	Work    *scope.Work // Close of the cache waits for it
 }
 
-// Tier is a remote tier behind its breaker. All methods may be called concurrently. Those
-// with a timeout give the tier that long, or what the caller's context leaves.
+// Tier is a remote tier behind its breaker. All methods may be called concurrently. A method with a
+// timeout gives the tier that long, or the time that the caller's context leaves.
 type Tier struct {
 	Config
 	breaker breaker
@@ -86,17 +84,17 @@ func (t *Tier) Breaker() string { return t.breaker.String() }
 // call is one call under way.
 type call struct {
 	t       *Tier
-	ctx     context.Context // what the tier gets
+	ctx     context.Context // passed to the tier
 	d       *scope.Deadline
 	timeout time.Duration
 	pass    pass
-	counted bool // the breaker is told how it ends
+	counted bool // the breaker must learn how the call ends
 	op      Op
 	span    meter.Span
 	begun   time.Time
 }
 
-// begin begins a call, unless the breaker is open. An invalidation is always worth a try.
+// begin begins a call, unless the breaker is open. An Unlink is always tried.
 func (t *Tier) begin(parent context.Context, d *scope.Deadline, op Op, timeout time.Duration) (c call, err error) {
 	c = call{t: t, d: d, op: op, timeout: timeout}
 	if c.pass, c.counted = t.breaker.enter(); !c.counted && op != Unlink {
@@ -108,14 +106,14 @@ func (t *Tier) begin(parent context.Context, d *scope.Deadline, op Op, timeout t
 
 func (c *call) start(parent context.Context) {
 	work := c.t.Work
-	if c.op == Fill { // a process that ends still gives back what it has claimed
+	if c.op == Fill { // a closing process still gives back its claims
 		work = nil
 	}
 	c.begun = c.d.Start(parent, c.timeout, work)
 	c.ctx, c.span = c.t.Watcher.Begin(c.d, c.op)
 }
 
-// end ends the call. It is deferred: a panic of the client library becomes an error, as
+// end ends the call. Callers defer it: it turns a panic of the client library into an error.
 // go-redis v9.23 panics on some malformed replies.
 func (c *call) end(err *error) {
 	if p := recover(); p != nil {
@@ -130,14 +128,14 @@ func (c *call) end(err *error) {
 		return
 	}
 	if c.op == Unlink && how == scope.Failed {
-		// A cell on a node that hangs is tried again and again. That must not keep reads
-		// from the other nodes.
+		// Cells on a hanging node are retried again and again. That must not block reads from the
+		// other nodes.
 		how = scope.Canceled
 	}
 	c.t.breaker.leave(c.pass, how, c.timeout, *err)
 }
 
-// Get reads a cell. The call runs in d, which is zero and belongs to it from then on.
+// Get reads a cell. The call runs in d, which must be zero and belongs to the call from then on.
 func (t *Tier) Get(ctx context.Context, d *scope.Deadline, timeout time.Duration, key string) (b []byte, err error) {
 	c, err := t.begin(ctx, d, Get, timeout)
 	if err != nil {
@@ -156,8 +154,8 @@ func (t *Tier) unlink(ctx context.Context, timeout time.Duration, keys []string)
 	return t.Tier.Unlink(c.ctx, keys...)
 }
 
-// The batch calls return an answer for each key beside an error: some keys may have been
-// answered.
+// The batch calls return an answer for each key together with an error, because some keys may have
+// been answered.
 
 // GetMany reads cells.
 func (t *Tier) GetMany(ctx context.Context, timeout time.Duration, keys []string) ([][]byte, error) {
@@ -166,7 +164,7 @@ func (t *Tier) GetMany(ctx context.Context, timeout time.Duration, keys []string
 	})
 }
 
-// ClaimMany claims cells. Claims whose answers are lost are given back.
+// ClaimMany claims cells. It gives back claims whose answers were lost.
 func (t *Tier) ClaimMany(ctx context.Context, timeout time.Duration, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
 	got, err := inChunks(ctx, t, Claim, timeout, len(keys), func(ctx context.Context, from, to int) ([]tier.Claimed, error) {
 		if len(keys) == 1 {
@@ -177,7 +175,7 @@ func (t *Tier) ClaimMany(ctx context.Context, timeout time.Duration, keys []stri
 	})
 	if err != nil && !errors.Is(err, ErrOpen) {
 		t.giveBack(ctx, timeout, keys, claims, func(i int) bool {
-			// A renewal's caller has the claim already.
+			// The caller of a renewal already has the claim.
 			return !got[i].Granted && claims[i].Seen != claims[i].Nonce
 		})
 	}
@@ -203,11 +201,11 @@ func (t *Tier) FillMany(ctx context.Context, timeout time.Duration, keys []strin
 	return ok, err
 }
 
-// atOnce is how many commands of one call are on their way at a time.
+// atOnce is how many commands of one call run at a time.
 const atOnce = 4
 
-// inChunks makes one call, of one command for each maxKeys of n keys. They go side by side, so
-// that a node that hangs takes the time of its own keys alone.
+// inChunks makes one call with one command for every maxKeys of n keys. Commands run in parallel,
+// so that a hanging node delays only its own keys.
 func inChunks[T any](
 	ctx context.Context, t *Tier, op Op, timeout time.Duration, n int,
 	f func(ctx context.Context, from, to int) ([]T, error),
@@ -244,5 +242,5 @@ func inChunks[T any](
 	return all, errors.Join(errs...)
 }
 
-// panicked is the error of a client library that panicked.
+// panicked returns the error for a panic of the client library.
 func panicked(p any) error { return fmt.Errorf("cache: remote tier panicked (%T)", p) }

@@ -9,14 +9,14 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// maxRefusals is how often cells are claimed to be held that others claim meanwhile.
+// maxRefusals bounds how often hold retries cells that other processes claim meanwhile.
 const maxRefusals = 8
 
-var errHoldRefused = errors.New("cache: others go on claiming what is to be held")
+var errHoldRefused = errors.New("cache: other processes keep claiming the cells to be held")
 
-// Remove removes cells and, with hold, puts up signs in their place that keep others from
-// storing anything there for so long. It goes on after a failure, so that keys on a node
-// that hangs do not keep the others. Its error is a [*tier.KeysError].
+// Remove removes cells. With hold, it stores a hold cell in their place, which keeps others from
+// storing a value there for that long. It continues after a failure, so that keys on a hanging node
+// do not block the others. Its error is a [*tier.KeysError].
 func (t *Tier) Remove(ctx context.Context, timeout time.Duration, keys []string, hold time.Duration) error {
 	var failed []string
 	var errs []error
@@ -32,8 +32,8 @@ func (t *Tier) Remove(ctx context.Context, timeout time.Duration, keys []string,
 	return &tier.KeysError{Keys: failed, Err: errors.Join(errs...)}
 }
 
-// remove is Remove for as many cells as one command takes. It returns the keys that
-// failed, and why.
+// remove is Remove for as many cells as one command takes. It returns the keys that failed, and
+// why.
 func (t *Tier) remove(ctx context.Context, timeout time.Duration, keys []string, hold time.Duration) (failed []string, err error) {
 	err = t.unlink(ctx, timeout, keys)
 	if err != nil {
@@ -52,9 +52,8 @@ func (t *Tier) remove(ctx context.Context, timeout time.Duration, keys []string,
 	return failed, err
 }
 
-// hold keeps cells that were just removed from being filled. Whoever has
-// claimed one since then loses his claim: he may be loading what is not to be
-// stored.
+// hold keeps cells that were just removed from being filled. A process that has claimed one of them
+// since then loses its claim: it may be loading a value that must not be stored.
 func (t *Tier) hold(ctx context.Context, timeout time.Duration, keys []string, d time.Duration) error {
 	seen := make(map[string]tier.Nonce)
 	for range maxRefusals {
@@ -77,7 +76,7 @@ func (t *Tier) hold(ctx context.Context, timeout time.Duration, keys []string, d
 			case !nonce.IsZero():
 				seen[k] = nonce
 				refused = append(refused, k)
-			} // else somebody else's hold stands there
+			} // otherwise another hold stands there
 		}
 		if len(granted) > 0 {
 			if _, err := t.FillMany(ctx, timeout, granted, signs); err != nil {

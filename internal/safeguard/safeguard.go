@@ -1,9 +1,8 @@
-// Package safeguard lets a test build do without one safeguard of the
-// invalidation protocol, to show that the checker notices. In every other
-// build Off is the constant false and costs nothing.
+// Package safeguard lets a test build switch off one safeguard of the invalidation protocol, to
+// show that the checker notices. In every other build Off is the constant false and costs nothing.
 //
-// Build with -tags twofold_controls and name the safeguards in the environment
-// variable TWOFOLD_SAFEGUARDS_OFF, with commas between them.
+// Build with -tags twofold_controls. Name the safeguards in the environment variable
+// TWOFOLD_SAFEGUARDS_OFF, separated by commas.
 package safeguard
 
 // Guard is a safeguard that a control can remove.
@@ -14,12 +13,12 @@ const (
 	Lease  Guard = "lease"  // cached data is served only while a lease holds
 	RunID  Guard = "run-id" // a log on another server process starts a new epoch
 	ReplID Guard = "replid" // ... on a server that has followed another one since
-	Memory Guard = "memory" // ... that was loaded into its server, and not written there
-	IDs    Guard = "ids"    // ... whose records are not those that the caller knows
+	Memory Guard = "memory" // ... that was loaded into its server rather than written there
+	IDs    Guard = "ids"    // ... whose records differ from those that the caller knows
 	Epochs Guard = "epochs" // frames of another epoch than the reader's are refused
 	Frames Guard = "frames" // frames older than a known invalidation are refused
 	CAS    Guard = "cas"    // a fill lands only where its claim still stands
 	Owed   Guard = "owed"   // the remote tier is not trusted while an own invalidation is not in the log
-	Soft   Guard = "soft"   // what expired is stale, in the local tier and in frames
-	Parts  Guard = "parts"  // a value is vouched for no longer than what it was built from
+	Soft   Guard = "soft"   // an expired value is stale, in the local tier and in frames
+	Parts  Guard = "parts"  // a value is not valid for longer than the parts it was built from
 )

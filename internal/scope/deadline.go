@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Ending is how a call under a [Deadline] ended, as far as it says something about who was
-// called.
+// Ending says how a call under a [Deadline] ended, as far as that says something about the callee.
 type Ending uint8
 
 // The endings of a call.
@@ -16,19 +15,19 @@ const (
 	Answered Ending = iota
 	Failed          // by an error, or by the call's own deadline
 	Expired         // by the deadline of the caller, which was shorter
-	Canceled        // because the caller left, or the work was cancelled: it says nothing
+	Canceled        // because the caller left, or the work was cancelled: it says nothing about the callee
 )
 
 // Left reports whether the call ended because of its caller.
 func (e Ending) Left() bool { return e == Expired || e == Canceled }
 
-// Deadline is the context of one call: that of its caller, with a deadline. Package
-// context could make the same; this one makes a channel and a timer only when somebody
-// asks for them. It also knows whose deadline it is.
+// Deadline is the context of one call: its caller's context with a deadline. Package context could
+// provide the same. But a Deadline makes a channel and a timer only on demand, and it knows whose
+// deadline ended the call.
 //
-// It does not register with its parent. Who waits for Done sees the parent's
-// cancellation at the deadline, and who asks Err sees it at once. A call whose callee waits
-// for Done is part of the work: the end of that cancels it.
+// It does not register with its parent. A waiter on Done sees the parent's cancellation only at the
+// deadline; a call of Err sees it at once. If the callee calls Done, the call becomes part of the
+// work, and the end of the work cancels it.
 //
 // Make one with Start. It must not be copied.
 type Deadline struct {
@@ -37,7 +36,7 @@ type Deadline struct {
 
 	work    *Work
 	at      time.Time
-	callers bool // the caller's own deadline comes first
+	callers bool // the caller's own deadline is the earlier one
 
 	mu    sync.Mutex // protects the rest
 	err   error
@@ -45,7 +44,7 @@ type Deadline struct {
 	timer *time.Timer
 }
 
-// Start begins a call under parent that may take as long as timeout, and returns when.
+// Start begins a call under parent that may take as long as timeout. It returns the start time.
 func (d *Deadline) Start(parent context.Context, timeout time.Duration, w *Work) (begun time.Time) {
 	begun = time.Now()
 	d.Context, d.work, d.at = parent, w, begun.Add(timeout)
@@ -74,7 +73,7 @@ func (d *Deadline) Err() error {
 func (d *Deadline) Done() <-chan struct{} {
 	c, fresh := d.channel()
 	if fresh && d.work != nil {
-		d.work.GoOn(&d.Task, d) // with no lock held: it may cancel us
+		d.work.GoOn(&d.Task, d) // without a lock: it may cancel d
 		if d.ended() {          // the call has returned meanwhile
 			d.work.End(&d.Task)
 		}
@@ -125,8 +124,8 @@ func (d *Deadline) endLocked(err error) {
 	}
 }
 
-// Finish ends the context of a call that has returned err, and says how it ended. The
-// clock decides, not the caller's context: its timer may fire later than ours.
+// Finish ends the context of a call that has returned err, and says how the call ended. The clock
+// decides rather than the caller's context, whose timer may fire later than ours.
 func (d *Deadline) Finish(err error) Ending {
 	over := !time.Now().Before(d.at)
 	d.mu.Lock()

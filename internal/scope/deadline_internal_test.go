@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Who is to blame for the end of a call, and whether the end of all work ends it.
+// Whether the caller or the deadline has ended a call, and whether the end of all work ends it.
 func TestDeadlineEnds(t *testing.T) {
 	for name, tt := range map[string]struct {
 		caller time.Duration // its deadline; 0: none
@@ -54,14 +54,14 @@ func TestDeadlineEnds(t *testing.T) {
 					t.Error("the call is still part of the work")
 				}
 				if d.Err() == nil {
-					t.Error("the context goes on")
+					t.Error("the context has not ended")
 				}
 			})
 		})
 	}
 }
 
-// A call that was answered is answered, whatever the clock says by then.
+// A call that was answered counts as answered, even if the deadline has passed since.
 func TestAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Deadline
@@ -71,7 +71,7 @@ func TestAnswered(t *testing.T) {
 		}
 		<-time.After(2 * time.Second)
 		if err := d.Err(); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("behind its deadline it says %v", err)
+			t.Errorf("after its deadline Err is %v", err)
 		}
 		if d.Finish(nil) != Answered {
 			t.Error("an answer does not count")

@@ -2,14 +2,14 @@ package scope
 
 import "sync"
 
-// Latch runs a function once it is opened. The zero Latch is closed.
+// Latch runs a function when it is opened. The zero Latch is closed.
 type Latch struct {
 	mu     sync.Mutex // protects the rest
 	opened bool
 	f      func()
 }
 
-// Open opens it. More than once is as once.
+// Open opens the latch. Opening it again has no effect on the state.
 func (l *Latch) Open() {
 	l.mu.Lock()
 	l.opened = true
@@ -20,7 +20,7 @@ func (l *Latch) Open() {
 	}
 }
 
-// OnOpen sets what to run, and runs it at once if the Latch is open.
+// OnOpen sets the function to run, and runs it at once if the latch is open.
 func (l *Latch) OnOpen(f func()) {
 	l.mu.Lock()
 	l.f = f

@@ -1,5 +1,4 @@
-// Package scope holds the contexts that the cache works under, and the set of the work
-// that goes on behind its callers' backs.
+// Package scope holds the contexts that the cache works under, and the set of its background work.
 package scope
 
 import (
@@ -8,51 +7,51 @@ import (
 	"time"
 )
 
-// Scope is the context of a piece of work or of a part of it. It has the values of the
-// caller that began it and an end of its own:
+// Scope is the context of a piece of work or of a part of it. It has the values of the caller that
+// began it, but its own end:
 //
-//	who ends it          by          Err
+//	ended by             through     Err
 //	its owner, or Close  Cancel      context.Canceled
 //	its own timer        Begin       context.DeadlineExceeded
-//	the outer context    Begin       what that one says
-//	nobody: it returned  Close       context.Canceled, and the hook never runs
+//	the outer context    Begin       the outer context's error
+//	the work's return    Close       context.Canceled, and the hook never runs
 //
-// Package context could make the same of WithoutCancel, WithCancel, WithTimeout, WithValue
-// and AfterFunc, in a dozen pieces. This one is part of what it belongs to, and makes a
-// channel, a timer or a list only when somebody asks for it.
+// Package context could provide the same with a dozen objects of WithoutCancel, WithCancel,
+// WithTimeout, WithValue and AfterFunc. A Scope is embedded in the struct that uses it, and makes a
+// channel, a timer or a list only on demand.
 //
-// The methods of context.Context may be called concurrently, and so may Cancel. The zero
-// Scope has no values and no end.
+// The methods of context.Context may be called concurrently, and so may Cancel. The zero Scope has
+// no values and no end.
 type Scope struct {
 	Task
-	values   context.Context // whose end is not ours; nil: none
+	values   context.Context // its end does not end the scope; nil: none
 	key, own any             // a value in front of them
-	outer    *Scope          // whose end is its end; nil: none, or another kind of context
+	outer    *Scope          // its end ends the scope; nil: none, or another kind of context
 	deadline time.Time       // zero: none
 
 	mu    sync.Mutex // protects the rest
 	err   error
 	done  chan struct{}
 	timer *time.Timer
-	leave func() bool // the list of an outer context of another kind
-	inner *Scope      // whose outer one it is
+	leave func() bool // leaves an outer context of another kind
+	inner *Scope      // the scope whose outer scope this is
 	hook  Hook
 	after map[*func()]struct{}
 }
 
-// Hook is told, in a goroutine of its own, that a scope has ended before it was closed.
+// Hook is called, in its own goroutine, when a scope ends before it is closed.
 type Hook interface{ Late(context.Context) }
 
 var _ context.Context = (*Scope)(nil)
 
-// closedChan is the channel of whoever asks after the end.
+// closedChan is the result of Done after the end.
 var closedChan = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }()
 
-// Detach gives the scope the values of ctx. It comes before any other call.
+// Detach gives the scope the values of ctx. Call it before any other method.
 func (c *Scope) Detach(ctx context.Context) {
 	c.values = ctx
 	if o, ok := ctx.(*Scope); ok && o.key == nil {
@@ -60,7 +59,7 @@ func (c *Scope) Detach(ctx context.Context) {
 	}
 }
 
-// Carry puts a value in front of the others. It comes before anybody has the scope.
+// Carry puts a value in front of the others. Call it before the scope is shared.
 func (c *Scope) Carry(key, value any) { c.key, c.own = key, value }
 
 // Deadline implements context.Context.
@@ -76,7 +75,7 @@ func (c *Scope) Value(key any) any {
 	case c.values.Done() == nil:
 		return c.values.Value(key)
 	}
-	return context.WithoutCancel(c.values).Value(key) // package context looks for its own in there
+	return context.WithoutCancel(c.values).Value(key) // package context looks for its own values in there
 }
 
 // Err implements context.Context.
@@ -100,8 +99,8 @@ func (c *Scope) Done() <-chan struct{} {
 	return c.done
 }
 
-// AfterFunc makes f run in a goroutine when the context has ended. Package context
-// asks for it, so that contexts derived from this one need no goroutine.
+// AfterFunc makes f run in a goroutine when the context has ended. Package context calls it, so
+// that contexts derived from this one need no goroutine.
 func (c *Scope) AfterFunc(f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,7 +140,7 @@ func (c *Scope) Begin(outer context.Context, now time.Time, timeout time.Duratio
 	c.mu.Unlock()
 }
 
-// Overdue reports whether the deadline is over, by the clock: the timer may be late.
+// Overdue reports whether the clock is past the deadline; the timer may be late.
 func (c *Scope) Overdue() bool { return !c.deadline.IsZero() && !time.Now().Before(c.deadline) }
 
 // Watch makes the hook run if the context ends before Close.
@@ -155,7 +154,7 @@ func (c *Scope) Watch(hook Hook) {
 	}
 }
 
-// adopt makes the end of c that of inner.
+// adopt makes the end of c end inner, too.
 func (c *Scope) adopt(inner *Scope) {
 	c.mu.Lock()
 	err := c.err
@@ -182,8 +181,8 @@ func (c *Scope) expire() { c.end(context.DeadlineExceeded) }
 // Cancel ends the context.
 func (c *Scope) Cancel() { c.end(context.Canceled) }
 
-// Close ends the context of work that has returned. It reports whether the context
-// had ended before. If so, the hook has run or will run, else it never does.
+// Close ends the context of work that has returned. It reports whether the context had already
+// ended. If so, the hook has run or will run; otherwise it never runs.
 func (c *Scope) Close() (late bool) {
 	c.mu.Lock()
 	late = c.err != nil
@@ -219,7 +218,7 @@ func (c *Scope) end(err error) {
 	}
 	c.after = nil
 	c.mu.Unlock()
-	if inner != nil { // with no lock held: it may be ending, and letting go of us
+	if inner != nil { // without a lock: inner may be ending and calling release
 		inner.end(err)
 	}
 	if hook != nil {

@@ -21,12 +21,12 @@ func detach(ctx context.Context) *Scope {
 	return c
 }
 
-// lateness notes how the context that it watches has ended.
+// lateness records how the context that it watches has ended.
 type lateness chan error
 
 func (l lateness) Late(ctx context.Context) { l <- ctx.Err() }
 
-// A scope behaves as one of package context does, whichever way it ends.
+// A scope behaves like a context of package context, however it ends.
 func TestScopeEnds(t *testing.T) {
 	for name, tt := range map[string]struct {
 		end  func(flight *Scope, outer context.CancelFunc)
@@ -79,8 +79,7 @@ func TestScopeEnds(t *testing.T) {
 	}
 }
 
-// Once a load has returned, its context is over, its hook does not run, and its
-// flight goes on.
+// Once a load has returned, its context has ended, its hook does not run, and its flight continues.
 func TestScopeCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		flight := detach(context.Background())
@@ -102,13 +101,13 @@ func TestScopeCloses(t *testing.T) {
 		hook := make(lateness, 1)
 		late.Watch(hook)
 		if err := <-hook; !errors.Is(err, context.Canceled) {
-			t.Errorf("a load of a flight that has ended goes on: %v", err)
+			t.Errorf("a load of an ended flight continues: %v", err)
 		}
 		late.Close()
 	})
 }
 
-// The caller's values are there, and neither its end nor the reason for that.
+// The caller's values are visible, but neither its end nor the cause.
 func TestScopeValues(t *testing.T) {
 	caller, cancel := context.WithCancelCause(context.WithValue(context.Background(), valueKey{}, "v"))
 	flight := detach(caller)
@@ -137,7 +136,7 @@ func TestScopeValues(t *testing.T) {
 
 var errSome = errors.New("some error")
 
-// Contexts derived from it cost no goroutine.
+// Contexts derived from a scope need no goroutine.
 func TestScopeStartsNoGoroutine(t *testing.T) {
 	var c Scope
 	before := runtime.NumGoroutine()
@@ -150,14 +149,13 @@ func TestScopeStartsNoGoroutine(t *testing.T) {
 	}
 }
 
-// Everything at a time: nothing is for the race detector to find, and nobody waits
-// for ever.
+// Everything at once: the race detector finds nothing, and no goroutine waits forever.
 func TestScopeConcurrently(t *testing.T) {
 	for range 200 {
 		flight := detach(context.Background())
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			for range 3 { // one after the other, as loads of a flight are
+			for range 3 { // one after another, like the loads of a flight
 				var c Scope
 				c.Begin(flight, time.Now(), time.Hour)
 				c.Watch(make(lateness, 1))

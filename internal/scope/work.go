@@ -6,27 +6,27 @@ import (
 	"sync/atomic"
 )
 
-// Work is the set of what goes on apart from its callers, so that Close can wait for it
-// and, when its patience ends, cancel it. The zero Work is ready.
+// Work is the set of the background work, so that Close can wait for it and, when its patience
+// ends, cancel it. The zero Work is ready to use.
 type Work struct {
 	closed atomic.Bool   // written with mu held
 	mu     sync.Mutex    // protects the rest
-	over   bool          // what runs is cancelled, and what comes
-	idle   chan struct{} // made by Close when something still runs
+	over   bool          // present and future work is cancelled
+	idle   chan struct{} // made by Close if work still runs
 	first  *Task
 }
 
-// Canceler is a piece of work that can be told to end. Cancel must not call the Work.
+// Canceler is a piece of work that can be cancelled. Cancel must not call the Work.
 type Canceler interface{ Cancel() }
 
-// Task is the place of one piece of work in a [Work], and part of that piece: what is
-// made for each remote call should allocate nothing.
+// Task is the place of one piece of work in a [Work]. It is embedded in that piece, so that a
+// remote call allocates nothing for it.
 type Task struct {
 	prev, next *Task
 	who        Canceler
 }
 
-// Begin adds a piece of work, unless the set is closed. The work calls End.
+// Begin adds a piece of work, unless the set is closed. The work must call End.
 func (w *Work) Begin(t *Task, who Canceler) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -37,7 +37,8 @@ func (w *Work) Begin(t *Task, who Canceler) bool {
 	return true
 }
 
-// GoOn adds work that belongs to what was there before, closed or not. The work calls End.
+// GoOn adds work that belongs to work begun earlier, even if the set is closed. The work must call
+// End.
 func (w *Work) GoOn(t *Task, who Canceler) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -55,7 +56,7 @@ func (w *Work) add(t *Task, who Canceler) {
 	w.first = t
 }
 
-// End takes a piece of work out of the set. It does nothing when that is not there.
+// End removes a piece of work from the set. It does nothing if the piece is not in the set.
 func (w *Work) End(t *Task) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,10 +81,9 @@ func (w *Work) End(t *Task) {
 // Closed reports whether Close was called.
 func (w *Work) Closed() bool { return w.closed.Load() }
 
-// Close refuses new work, calls meanwhile and waits for what runs. When ctx ends
-// first, it cancels all of it and returns ctx's error without waiting any longer:
-// the work may ignore its context. It reports whether this call closed the set;
-// if not, meanwhile is not called.
+// Close refuses new work, calls meanwhile and waits for the running work. If ctx ends first, Close
+// cancels all of it and returns ctx's error without waiting any longer, because the work may ignore
+// its context. It reports whether this call closed the set; if not, it does not call meanwhile.
 func (w *Work) Close(ctx context.Context, meanwhile func()) (first bool, err error) {
 	w.mu.Lock()
 	if w.closed.Load() {

@@ -26,8 +26,8 @@ func (p *player) builtins() map[string]Command {
 
 func isBuiltin(name string) bool { _, ok := (*player)(nil).builtins()[name]; return ok }
 
-// background starts a group. Its goroutines may report errors, but only the
-// player touches the groups.
+// background starts a group. Its goroutines may report errors, but only the player touches the
+// groups.
 func (p *player) background(c *Call) error {
 	name, n, err := splitName(c.line.words[1].value)
 	if err != nil {

@@ -10,19 +10,18 @@ import (
 	"time"
 )
 
-// Command is something that a script line can name.
+// Command is a command of a script.
 type Command struct {
-	// Args names the arguments, for the count and for messages: "key value",
-	// "key [value]" or "key [more...]". Empty means none.
+	// Args names the arguments, for their number and for messages: "key value", "key [value]" or
+	// "key [more...]". Empty means none.
 	Args string
-	// Options are the names that may stand before =.
+	// Options are the names that may precede "=".
 	Options []string
-	// Unordered says that the command reports from several goroutines at once,
-	// so that events of one instant are sorted.
+	// Unordered says that the command reports from several goroutines at once. Events of one
+	// instant are then sorted.
 	Unordered bool
-	// Run does the work. It may be called by several goroutines at once when
-	// the script says go. An error fails the story: what a story is meant to
-	// show is printed instead.
+	// Run does the work. With the script command go, several goroutines may call it at once. An
+	// error fails the story. An outcome that a story should show is printed instead.
 	Run func(*Call) error
 }
 
@@ -31,23 +30,23 @@ type Call struct {
 	env     *Env
 	ctx     context.Context
 	line    *line
-	name    string // of the background group, or empty
+	name    string // the background group's, or empty
 	command string
 	args    []string
 	options map[string]string
 	err     error // the first malformed argument
 }
 
-// Context is cancelled at the end of the story and by cancel.
+// Context returns a context that is cancelled at the end of the story or by cancel.
 func (c *Call) Context() context.Context { return c.ctx }
 
-// Printf adds lines to the trace as the command's outcome.
+// Printf adds lines to the trace as the outcome of the command.
 func (c *Call) Printf(format string, args ...any) { c.env.add(outcome, c.name, format, args) }
 
 // Args returns the arguments that are not options.
 func (c *Call) Args() []string { return c.args }
 
-// Arg returns the i-th argument, or "" when the line has fewer.
+// Arg returns the i-th argument, or "" if the line has fewer.
 func (c *Call) Arg(i int) string {
 	if i < len(c.args) {
 		return c.args[i]
@@ -58,21 +57,21 @@ func (c *Call) Arg(i int) string {
 // Has reports whether the option is given.
 func (c *Call) Has(option string) bool { _, ok := c.options[option]; return ok }
 
-// String returns an option, or otherwise when it is not given.
+// String returns an option, or otherwise if it is not given.
 func (c *Call) String(option, otherwise string) string {
 	return get(c, option, otherwise, func(s string) (string, error) { return s, nil })
 }
 
-// Int returns an option as a number, or otherwise when it is not given. A
-// malformed one fails the story when the command returns, as for the others.
+// Int returns an option as a number, or otherwise if it is not given. As with all option methods, a
+// malformed value fails the story when the command returns.
 func (c *Call) Int(option string, otherwise int) int { return get(c, option, otherwise, strconv.Atoi) }
 
-// Bool returns an option as a truth value, or otherwise when it is not given.
+// Bool returns an option as a truth value, or otherwise if it is not given.
 func (c *Call) Bool(option string, otherwise bool) bool {
 	return get(c, option, otherwise, strconv.ParseBool)
 }
 
-// Duration returns an option as a duration, or otherwise when it is not given.
+// Duration returns an option as a duration, or otherwise if it is not given.
 func (c *Call) Duration(option string, otherwise time.Duration) time.Duration {
 	return get(c, option, otherwise, time.ParseDuration)
 }
@@ -92,7 +91,7 @@ func get[T any](c *Call, option string, otherwise T, read func(string) (T, error
 	return v
 }
 
-// check holds the words of a line against what the command takes.
+// check compares the words of a line with what the command accepts.
 func (c Command) check(name string, args []string, options map[string]string) error {
 	for _, o := range slices.Sorted(maps.Keys(options)) {
 		if !slices.Contains(c.Options, o) {

@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// edit is one line of a comparison: kept (' '), expected only ('-') or got
-// only ('+').
+// edit is one line of a comparison: in both (' '), only expected ('-') or only got ('+').
 type edit struct {
 	op   byte
 	line string
 }
 
-// compare returns a unified diff of the expected trace, its notes left out,
-// and the trace that was got; empty when they agree.
+// compare returns a unified diff of the expected trace, without its notes, and the actual trace;
+// empty if they agree.
 func compare(expected, got []string) string {
 	want := slices.DeleteFunc(slices.Clone(expected), isNote)
 	for i := range want {
@@ -26,8 +25,8 @@ func compare(expected, got []string) string {
 	return unified(edits(want, got))
 }
 
-// edits aligns a and b on a longest common subsequence. Stories are short: the
-// quadratic table is the simplest thing.
+// edits aligns a and b on a longest common subsequence. Stories are short, so the simple quadratic
+// table is enough.
 func edits(a, b []string) []edit {
 	longest := make([][]int, len(a)+1)
 	for i := range longest {
@@ -88,8 +87,7 @@ func unified(all []edit) string {
 	return out.String()
 }
 
-// merge returns got with the notes of expected put back before the lines they
-// stood before.
+// merge returns got with the notes of expected at their former places.
 func merge(expected, got []string) []string {
 	want := slices.DeleteFunc(slices.Clone(expected), isNote)
 	var out []string

@@ -5,13 +5,13 @@ import (
 	"maps"
 )
 
-// For the tests, which are outside the package.
+// Exported for the tests, which are outside the package.
 var (
 	Compare = compare
 	Merge   = merge
 )
 
-// Check parses data and holds it against commands, running nothing.
+// Check parses data and checks it against commands, without running any.
 func Check(file, data string, commands map[string]Command) error {
 	s, err := parse(file, data)
 	if err != nil {

@@ -13,7 +13,7 @@ type story struct {
 	file     string
 	text     string // everything above the separator
 	lines    []*line
-	expected []string // everything below, comments and blank lines included
+	expected []string // everything below, including comments and blank lines
 }
 
 // line is one command of a script.
@@ -26,8 +26,7 @@ type line struct {
 // word is an argument, or an option when key is not empty.
 type word struct{ key, value string }
 
-// parse splits a file into script and trace. A file without a separator has an
-// empty trace, which is how a new story begins.
+// parse splits a file into script and trace. A new story has no separator yet, and an empty trace.
 func parse(file, data string) (*story, error) {
 	data = strings.ReplaceAll(data, "\r\n", "\n")
 	s := &story{file: file, text: data}
@@ -63,7 +62,7 @@ func cutSeparator(data string) (above, below string, ok bool) {
 	return above + "\n", below, ok
 }
 
-// splitLines returns the lines of s without a last empty one.
+// splitLines returns the lines of s without a final empty one.
 func splitLines(s string) []string {
 	if s = strings.TrimSuffix(s, "\n"); s == "" {
 		return nil
@@ -71,7 +70,7 @@ func splitLines(s string) []string {
 	return strings.Split(s, "\n")
 }
 
-// isNote reports whether a line is a comment or blank, and so means nothing.
+// isNote reports whether a line is a comment or blank.
 func isNote(s string) bool { return strings.HasPrefix(s, "#") || strings.TrimSpace(s) == "" }
 
 // split cuts a line into words.
@@ -93,8 +92,8 @@ func split(s string) ([]word, error) {
 	return words, nil
 }
 
-// cutKey takes "name=" off the front of s. A name is made of small letters, so
-// that an argument with = in it needs quotes only when it looks like an option.
+// cutKey cuts "name=" off the front of s. A name consists of small letters and hyphens, so that an
+// argument with "=" needs quotes only if it looks like an option.
 func cutKey(s string) (key, rest string) {
 	i := strings.IndexFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && r != '-' })
 	if i <= 0 || s[i] != '=' {
@@ -117,7 +116,7 @@ func cutValue(s string) (value, rest string, err error) {
 	}
 	rest = s[len(quoted):]
 	if rest != "" && rest[0] != ' ' && rest[0] != '\t' {
-		return "", "", fmt.Errorf("no blank behind %s", quoted)
+		return "", "", fmt.Errorf("no blank after %s", quoted)
 	}
 	value, err = strconv.Unquote(quoted)
 	return value, rest, err

@@ -22,7 +22,7 @@ type player struct {
 	trace    []string
 }
 
-// group is the background commands that one line started.
+// group is the set of background commands that one line started.
 type group struct {
 	wg     sync.WaitGroup
 	cancel context.CancelFunc
@@ -35,7 +35,7 @@ func play(t *testing.T, s *story, setup Setup) []string {
 	p.commands = p.builtins()
 	for name, c := range setup(t, p.env) {
 		if _, ok := p.commands[name]; ok {
-			t.Fatalf("script: command %q comes with the runner", name)
+			t.Fatalf("script: command %q is built in", name)
 		}
 		p.commands[name] = c
 	}
@@ -43,7 +43,7 @@ func play(t *testing.T, s *story, setup Setup) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.settle(false) // what the set-up reported belongs to no line
+	p.settle(false) // reports of the set-up belong to no line
 	for _, c := range steps {
 		p.trace = append(p.trace, "> "+c.line.text)
 		p.step(c)
@@ -66,7 +66,7 @@ func (p *player) resolve(lines []*line) ([]*Call, error) {
 	return calls, errors.Join(errs...)
 }
 
-// call makes a call of a line. What go starts is checked as well.
+// call makes a call of a line. It also checks the command that go starts.
 func (p *player) call(l *line) (*Call, error) {
 	name := l.words[0].value
 	cmd, ok := p.commands[name]
@@ -117,7 +117,7 @@ func splitName(s string) (name string, n int, err error) {
 	return name, n, nil
 }
 
-// step runs one line and writes down what happened until all is quiet.
+// step runs one line and records what happens until all goroutines are blocked.
 func (p *player) step(c *Call) {
 	unordered := p.commands[c.command].Unordered || p.running()
 	p.run(c)
@@ -134,7 +134,7 @@ func (p *player) run(c *Call) {
 	}
 }
 
-// settle waits until every goroutine is blocked and collects their lines.
+// settle waits until every goroutine is blocked, and collects the reported lines.
 func (p *player) settle(unordered bool) {
 	synctest.Wait()
 	p.trace = append(p.trace, p.env.flush(unordered)...)
@@ -150,7 +150,7 @@ func (p *player) running() bool {
 	return false
 }
 
-// end waits for what still runs in the background.
+// end waits for the background commands that still run.
 func (p *player) end() {
 	if !p.running() {
 		return

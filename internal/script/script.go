@@ -10,22 +10,22 @@
 //	> wait
 //	  crowd*32: a = 1
 //
-// A script line is a command, its arguments and its key=value options. Words
-// are separated by blanks; "double" and `back` quotes hold blanks. A line that
-// starts with # is a comment in either part; blank lines mean nothing in either.
+// A script line is a command, its arguments and its key=value options. Blanks separate words;
+// "double" and `back` quotes hold blanks. In both parts, a line that starts with # is a comment,
+// and blank lines are ignored.
 //
-// Every story runs in a testing/synctest bubble of its own, so time stands
-// still while anything runs. After each line the runner waits until every
-// goroutine in the bubble is blocked, and then writes down what happened:
+// Every story runs in its own testing/synctest bubble, so time stands still while anything runs.
+// After each line the runner waits until every goroutine in the bubble is blocked. Then it records
+// what happened:
 //
-//   - the line itself, behind "> ";
-//   - what [Env.Printf] reported, in order of time. Goroutines that run at once
-//     report in no order of their own, so lines of the same instant are sorted
-//     when background commands are running or the command is Unordered;
-//   - what the command printed by [Call.Printf], behind the events of its
-//     instant, since events may come from goroutines that outlive it.
+//   - the line itself, after "> ";
+//   - what [Env.Printf] reported, in order of time. Concurrent goroutines report in
+//     no fixed order, so lines of the same instant are sorted if background commands
+//     are running or the command is Unordered;
+//   - what the command printed by [Call.Printf], after the events of its instant.
+//     Events may come from goroutines that outlive the command.
 //
-// The commands are the test's own. These come with the runner:
+// The test defines the commands. These are built in:
 //
 //	sleep 5s            let bubble time pass; advance is the same
 //	go NAME COMMAND     start a command in the background; its lines show its name
@@ -33,7 +33,7 @@
 //	cancel NAME         cancel the context of the background commands of that name
 //	wait [NAME...]      wait for background commands; the end of a story waits for all
 //
-// Run a test with -update to rewrite the traces; comments stay where they were.
+// Run a test with -update to rewrite the traces; comments keep their places.
 package script
 
 import (
@@ -47,8 +47,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected traces of story tests")
 
-// Setup prepares one story, inside its bubble, and returns its commands. Use
-// t.Cleanup to take down what it made: a goroutine left behind fails the story.
+// Setup prepares one story, inside its bubble, and returns its commands. Use t.Cleanup to end what
+// it starts: a leaked goroutine fails the story.
 type Setup func(t *testing.T, env *Env) map[string]Command
 
 // Run runs every story that matches pattern as a subtest.

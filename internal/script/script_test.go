@@ -58,7 +58,7 @@ func (s *toy) get(c *script.Call) error {
 	return nil
 }
 
-// load is what a cache does: the first caller loads, the others wait.
+// load works like a cache: the first caller loads, the others wait.
 func (s *toy) load(c *script.Call) error {
 	key := c.Arg(0)
 	s.mu.Lock()
@@ -107,7 +107,7 @@ func TestCheckNamesTheLine(t *testing.T) {
 		{"too many arguments", "get a b", "s.txt:1: 2 arguments; usage: get key"},
 		{"option twice", "set a 1 ttl=1s ttl=2s", `s.txt:1: option "ttl" is given twice`},
 		{"unclosed quote", `set a "1`, `s.txt:1: unclosed quote in "1`},
-		{"glued quote", `set a "1"b`, `s.txt:1: no blank behind "1"`},
+		{"glued quote", `set a "1"b`, `s.txt:1: no blank after "1"`},
 		{"option first", "ttl=5s set a", "s.txt:1: ttl=5s where a command should be"},
 		{"go without a command", "go a", "s.txt:1: usage: go NAME COMMAND"},
 		{"go with a bad count", "go a*0 get a", `s.txt:1: "a*0" is not NAME or NAME*COUNT`},
@@ -148,7 +148,7 @@ func TestCompare(t *testing.T) {
 	expected := []string{"# a note", "> one", "  1", "", "> two", "  2 ", "  3", "  4", "  5", "  6"}
 	same := []string{"> one", "  1", "> two", "  2", "  3", "  4", "  5", "  6"}
 	if diff := script.Compare(expected, same); diff != "" {
-		t.Errorf("notes and blanks at the end must not count:\n%s", diff)
+		t.Errorf("notes and trailing blanks must not count:\n%s", diff)
 	}
 	other := []string{"> one", "  x", "> two", "  2", "  3", "  4", "  5", "  6", "  7"}
 	want := "@@ -1 +1 @@\n > one\n-  1\n+  x\n > two\n   2\n   3\n   4\n   5\n   6\n+  7\n"
@@ -191,7 +191,7 @@ var errNever = errors.New("never")
 func TestCleanupRunsInTheBubble(t *testing.T) {
 	script.Run(t, "testdata/options/*.txt", func(t *testing.T, _ *script.Env) map[string]script.Command {
 		stop := make(chan struct{})
-		go func() { <-stop }() // would fail the bubble if it were left behind
+		go func() { <-stop }() // would fail the bubble if it leaked
 		t.Cleanup(func() { close(stop) })
 		return map[string]script.Command{"try": {
 			Args: "[words...]", Options: []string{"i", "b", "d", "s"},

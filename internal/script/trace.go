@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Env is the world of one story.
+// Env is the environment of one story.
 type Env struct {
 	start time.Time
 
@@ -28,14 +28,14 @@ type entry struct {
 type entryKind uint8
 
 const (
-	event   entryKind = iota // from anywhere
+	event   entryKind = iota // from any goroutine
 	outcome                  // of a command
 )
 
 // Printf adds lines to the trace. Any goroutine of the story may call it.
 func (e *Env) Printf(format string, args ...any) { e.add(event, "", format, args) }
 
-// Elapsed is the bubble's time since the story began.
+// Elapsed returns the bubble's time since the story began.
 func (e *Env) Elapsed() time.Duration { return time.Since(e.start) }
 
 func (e *Env) add(kind entryKind, name, format string, args []any) {
@@ -50,8 +50,8 @@ func (e *Env) add(kind entryKind, name, format string, args []any) {
 	}
 }
 
-// flush returns what was reported since the last time, in the order that the
-// package comment promises.
+// flush returns what was reported since the last flush, in the order that the package comment
+// promises.
 func (e *Env) flush(unordered bool) []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -76,7 +76,7 @@ func (e *Env) flush(unordered bool) []string {
 	return lines
 }
 
-// line spells an entry that was reported n times.
+// line formats an entry that was reported n times.
 func (e entry) line(n int) string {
 	prefix := ""
 	switch {

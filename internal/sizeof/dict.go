@@ -22,7 +22,7 @@ func (w *walker) dict(p *plan, v reflect.Value) {
 	w.depth++
 	for i := 0; i < k && it.Next(); i++ {
 		w.share(k-i, func() {
-			w.left-- // an entry costs a visit, its strings none
+			w.left-- // an entry costs a visit; its strings cost none
 			if p.key.shape != fixed {
 				w.visit(p.key, entryKey(it, key))
 			}
@@ -51,10 +51,9 @@ func entryElem(it *reflect.MapIter, scratch reflect.Value) reflect.Value {
 	return scratch
 }
 
-// scratch returns a place to read strings into, so that a map of strings is
-// walked without an allocation per entry. Reflection does not write there from
-// an unexported field. Other shapes need a copy each, because a visit may be
-// put off until after the next entry.
+// scratch returns a place to read strings into, so that a map of strings is walked without an
+// allocation per entry. Reflection cannot write there from an unexported field. Other shapes need a
+// copy each, because a visit may be put off until after the next entry.
 func scratch(part *plan, m reflect.Value, t reflect.Type) reflect.Value {
 	if part.shape != text || !m.CanInterface() {
 		return reflect.Value{}

@@ -8,14 +8,13 @@ const (
 	mapControl  = 8    // control bytes per group
 	mapTable    = 1024 // slots per table; a larger map is several tables
 	tableHeader = 32   // a table's descriptor and its place in the directory
-	mapIndirect = 128  // larger keys and elements live in blocks of their own
+	mapIndirect = 128  // larger keys and elements have their own blocks
 	pageSize    = 8 << 10
 	largeBlock  = 32 << 10
 )
 
-// heapBlock rounds n up as the allocator does. Its size classes are not
-// exported; up to 32 KiB they lie an eighth of a power of two apart, and
-// larger blocks are whole pages.
+// heapBlock rounds n up as the allocator does. The allocator's size classes are not exported. Up to
+// 32 KiB they are an eighth of a power of two apart; larger blocks are whole pages.
 func heapBlock(n int64) int64 {
 	switch {
 	case n <= 0:
@@ -30,9 +29,8 @@ func heapBlock(n int64) int64 {
 	return roundUp(n, step)
 }
 
-// mapBlocks is the size of a map's own memory for n entries. Slots are the
-// runtime's: groups of eight behind a control word, tables grown by doubling
-// when seven of eight slots are taken.
+// mapBlocks returns the size of a map's own memory for n entries. It follows the runtime: groups of
+// eight slots after a control word, and tables that double when seven of eight slots are taken.
 func mapBlocks(p *plan, n int64) int64 {
 	group := mapControl + mapSlots*p.slot
 	size := mapHeader + n*p.boxed
@@ -49,8 +47,8 @@ func mapBlocks(p *plan, n int64) int64 {
 	return size + slots/mapTable*(tableHeader+heapBlock(mapTable/mapSlots*group))
 }
 
-// mapSlot is the size of one key and its element inside a group, and of the
-// blocks they have outside it.
+// mapSlot returns the size of one key and its element inside a group, and of their blocks outside
+// it.
 func mapSlot(key, elem *plan) (slot, boxed int64) {
 	ksize, kalign := key.size, key.align
 	if ksize > mapIndirect {

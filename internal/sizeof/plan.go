@@ -13,7 +13,7 @@ const wordSize = bits.UintSize / 8
 type shape uint8
 
 const (
-	fixed  shape = iota // nothing behind the value that is its own
+	fixed  shape = iota // owns nothing outside the value
 	text                // a string
 	record              // a struct with fields to walk
 	array               // an array of elements to walk
@@ -23,8 +23,7 @@ const (
 	box // an interface
 )
 
-// plan is what is known of a type before any value is seen. It is immutable
-// once published.
+// plan describes a type without a value. It is immutable once published.
 type plan struct {
 	shape  shape
 	size   int64 // of the value itself
@@ -34,7 +33,7 @@ type plan struct {
 	slot   int64   // dict: bytes per slot
 	boxed  int64   // dict: bytes per entry outside the slots
 	fields []field // of a record, only those that are not fixed
-	cost   int     // visits one such value is expected to take
+	cost   int     // expected visits of one such value
 }
 
 type field struct {
@@ -42,16 +41,16 @@ type field struct {
 	plan  *plan
 }
 
-// Expected visits, used to choose how many elements a sample has. A guess that
-// is wrong makes a sample smaller or a branch shallower, never a walk longer.
+// Expected visits, which determine the number of elements in a sample. A wrong guess makes a sample
+// smaller or a branch shallower, never a walk longer.
 const (
-	manyCost = 16 // something with elements of its own
+	manyCost = 16 // a value with elements of its own
 	boxCost  = 4
 	maxCost  = 64
 )
 
-// opaque packages: their types hold shared state, or state that may only be
-// read under a lock or by atomics.
+// opaque packages: their types hold shared state, or state that may be read only under a lock or by
+// atomics.
 var opaque = map[string]bool{
 	"context": true, "internal/sync": true, "reflect": true, "runtime": true, "sync": true,
 	"sync/atomic": true, "time": true, "unique": true, "weak": true,
@@ -59,8 +58,8 @@ var opaque = map[string]bool{
 
 var plans sync.Map // reflect.Type → *plan
 
-// planOf returns the plan of t, building it when t is new. Two goroutines may
-// build the same plan; either will do.
+// planOf returns the plan of t, and builds it if t is new. Two goroutines may build the same plan;
+// either one is good.
 func planOf(t reflect.Type) *plan {
 	if p, ok := plans.Load(t); ok {
 		return p.(*plan)
@@ -73,8 +72,8 @@ func planOf(t reflect.Type) *plan {
 	return p
 }
 
-// builder holds the plans of one type and of all that it refers to. A plan is
-// in it before it is filled in, which is where a recursive type ends.
+// builder holds the plans of one type and of all types that it refers to. A plan is added before it
+// is filled in, which ends the recursion of a recursive type.
 type builder map[reflect.Type]*plan
 
 func (b builder) plan(t reflect.Type) *plan {
@@ -86,8 +85,8 @@ func (b builder) plan(t reflect.Type) *plan {
 	if opaque[t.PkgPath()] {
 		return p
 	}
-	// The shape is set before the parts are looked at: a part that refers back
-	// must not take this type for a fixed one.
+	// The shape is set before the parts are visited: a part that refers back must not mistake this
+	// type for a fixed one.
 	switch t.Kind() {
 	case reflect.String:
 		p.shape, p.cost = text, 0
@@ -113,7 +112,7 @@ func (b builder) plan(t reflect.Type) *plan {
 		p.cost = min(1+p.elem.cost, maxCost)
 	case reflect.Interface:
 		p.shape, p.cost = box, boxCost
-	default: // numbers, channels, functions: fixed, or counted as if they were
+	default: // numbers, channels, functions: fixed, or counted as such
 	}
 	return p
 }
@@ -129,8 +128,7 @@ func (b builder) array(p *plan, t reflect.Type) {
 	p.cost = min(p.cost, maxCost)
 }
 
-// record fills in the plan of a struct. Only fields with something behind them
-// are kept.
+// record fills in the plan of a struct. It keeps only fields that are not fixed.
 func (b builder) record(p *plan, t reflect.Type) {
 	cost := 0
 	for i := range t.NumField() {
@@ -145,8 +143,8 @@ func (b builder) record(p *plan, t reflect.Type) {
 	}
 }
 
-// cyclic reports whether a value of the type could reach itself. An interface
-// can hold anything, so it counts as a way back.
+// cyclic reports whether a value of the type could reach itself. An interface can hold anything, so
+// it counts as cyclic.
 func (p *plan) cyclic() bool {
 	const open, done = 1, 2
 	state := map[*plan]int{}

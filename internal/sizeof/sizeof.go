@@ -1,22 +1,21 @@
-// Package sizeof estimates how many bytes of memory a Go value keeps alive, so
-// that the local tier can hold a budget in bytes.
+// Package sizeof estimates how many bytes of memory a Go value keeps alive, so that the local tier
+// can keep a budget in bytes.
 //
-// [For] looks at a type once and returns a function for its values. A type
-// without pointers costs nothing to measure: its size is a constant. Any other
-// value is walked, by reflection and without package unsafe:
+// [For] inspects a type once and returns a function for its values. The size of a type without
+// pointers is a constant. Any other value is walked, by reflection and without package unsafe:
 //
 //   - The result is the value's own size plus the heap blocks behind it, each
 //     rounded up as the allocator rounds it.
-//   - A slice counts its capacity; what its elements point to is counted up to
-//     its length. A map counts its table, by the number of entries it holds now.
-//   - Memory that is only partly the value's own is counted as if it were: a
-//     substring by its length, a block reached over two pointers twice, unless
-//     the type can be cyclic or holds interfaces. Then every block counts once.
+//   - A slice counts its whole capacity, and what its elements point to up to its
+//     length. A map counts its table, by the current number of entries.
+//   - Memory that the value shares is counted as if it were its own: a substring by
+//     its length, a block reached over two pointers twice. If the type can be cyclic
+//     or holds interfaces, every block counts once.
 //   - Channels, functions, unsafe pointers and the types of packages such as
-//     sync and time count by their own size: what is behind them is shared, or
-//     may not be read without a lock.
-//   - A walk visits some ten thousand elements at most. Larger values are
-//     sampled: evenly over a slice, at random over a map, every branch with its
+//     sync and time count by their own size: the memory behind them is shared, or
+//     must not be read without a lock.
+//   - A walk visits at most about ten thousand elements. Larger values are
+//     sampled: evenly over a slice, at random over a map, and every branch gets its
 //     share of the visits.
 //
 // A walk only reads, never panics, and ends on cyclic values. Other goroutines
@@ -28,16 +27,15 @@ import "reflect"
 const (
 	// visitBudget bounds a walk to well under a millisecond.
 	visitBudget = 10_000
-	// maxDepth bounds the stack: what lies deeper is put off, not left out.
+	// maxDepth bounds the stack: deeper parts are put off, not left out.
 	maxDepth = 16
-	// maxSize caps the result. Only a slice that appears inside itself many
-	// times over could pass it.
+	// maxSize caps the result. Only a slice that contains itself many times could exceed it.
 	maxSize = 1 << 50
 )
 
-// For returns a function that estimates the bytes kept alive by a V, the V
-// itself included. The function is safe for concurrent use and never negative;
-// of a nil pointer it returns 0.
+// For returns a function that estimates the bytes kept alive by a V, including the V itself. The
+// function is safe for concurrent use and never returns a negative number. For a nil pointer it
+// returns 0.
 func For[V any]() func(*V) int64 {
 	p := planOf(reflect.TypeFor[V]())
 	if p.shape == fixed {

@@ -119,8 +119,8 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// A type that comes back through a struct or an array by value must not be
-// taken for a fixed one while its plan is being made.
+// A type that refers to itself through a struct or an array by value must not count as fixed while
+// its plan is being built.
 func TestRecursiveByValue(t *testing.T) {
 	leaf := holder{In: make([]inner, 10)}
 	v := holder{In: []inner{{H: [2]holder{leaf, leaf}}}}
@@ -149,8 +149,7 @@ func TestUnexported(t *testing.T) {
 	}
 }
 
-// Beyond the visit budget sizes are extrapolated, also when the branches are
-// unequal and deep.
+// Beyond the visit budget sizes are extrapolated, even if the branches are unequal and deep.
 func TestSampled(t *testing.T) {
 	const rows, cols, text = 3000, 50, 64
 	grid := make([][]string, rows)
@@ -202,7 +201,7 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// TestAgainstHeap compares the estimate with what the allocator says.
+// TestAgainstHeap compares the estimate with the allocator's numbers.
 func TestAgainstHeap(t *testing.T) {
 	heap(t, "users", func(i int) *user {
 		return &user{Name: fmt.Sprint("user number ", i), Email: fmt.Sprint(i, "@example.org")}
@@ -234,8 +233,8 @@ func TestAgainstHeap(t *testing.T) {
 	})
 }
 
-// heap makes many values of one shape and holds the sum of their estimates to
-// within 30 % of the growth of the heap.
+// heap makes many values of one shape. The sum of their estimates must be within 30 % of the growth
+// of the heap.
 func heap[V any](t *testing.T, name string, make1 func(i int) V) {
 	t.Helper()
 	const count = 5000

@@ -4,17 +4,17 @@ import "reflect"
 
 // walker measures one value.
 type walker struct {
-	total  float64 // bytes found; whole numbers unless something was sampled
-	weight float64 // how many elements the one being visited stands for
-	left   int     // visits this branch may still make
+	total  float64 // bytes found; a whole number unless something was sampled
+	weight float64 // how many elements the current one represents
+	left   int     // visits that this branch may still make
 	depth  int
 	seen   map[block]struct{} // nil when the type cannot be cyclic
-	later  []deferred         // what lay too deep, or behind a branch's last visit
-	last   bool               // no visits are left at all: count blocks, follow nothing
+	later  []deferred         // parts that were too deep, or beyond the visits of their branch
+	last   bool               // no visits are left: count blocks without following pointers
 }
 
-// block is a piece of memory that was counted. The type is part of it because
-// a struct and its first field have one address.
+// block is a piece of memory that was counted. It includes the type, because a struct and its first
+// field have the same address.
 type block struct {
 	addr uintptr
 	plan *plan
@@ -26,8 +26,8 @@ type deferred struct {
 	weight float64
 }
 
-// run visits v and then what was put off on the way, in fair shares of the
-// visits that the branches did not use.
+// run visits v and then the parts that were put off. Those share the visits that the branches did
+// not use.
 func (w *walker) run(p *plan, v reflect.Value) {
 	w.visit(p, v)
 	for len(w.later) > 0 {
@@ -38,7 +38,7 @@ func (w *walker) run(p *plan, v reflect.Value) {
 	}
 }
 
-// visit adds what is behind v; v itself was counted where it lies.
+// visit adds the memory behind v; v itself is already counted.
 func (w *walker) visit(p *plan, v reflect.Value) {
 	switch p.shape {
 	case fixed:
@@ -61,7 +61,7 @@ func (w *walker) visit(p *plan, v reflect.Value) {
 
 func (w *walker) add(n int64) { w.total += w.weight * float64(n) }
 
-// first reports whether the block v refers to has not been counted yet.
+// first reports whether the block that v refers to has not been counted yet.
 func (w *walker) first(p *plan, v reflect.Value) bool {
 	if w.seen == nil {
 		return true
@@ -74,7 +74,7 @@ func (w *walker) first(p *plan, v reflect.Value) bool {
 	return true
 }
 
-// descend visits v one level down, which costs a visit.
+// descend visits v one level deeper, which costs a visit.
 func (w *walker) descend(p *plan, v reflect.Value) {
 	if w.last || w.putOff(p, v) {
 		return
@@ -85,7 +85,7 @@ func (w *walker) descend(p *plan, v reflect.Value) {
 	w.depth--
 }
 
-// putOff leaves v for later when this branch has no visit left or is too deep.
+// putOff leaves v for later if this branch has no visits left or is too deep.
 func (w *walker) putOff(p *plan, v reflect.Value) bool {
 	if w.last || w.left > 0 && w.depth < maxDepth {
 		return false
@@ -94,8 +94,8 @@ func (w *walker) putOff(p *plan, v reflect.Value) bool {
 	return true
 }
 
-// share runs visit with one n-th of the visits left. What it does not use stays
-// for the others, so that one big branch cannot starve those behind it.
+// share runs visit with one n-th of the visits left. Unused visits remain for the other branches,
+// so that one big branch cannot starve those after it.
 func (w *walker) share(n int, visit func()) {
 	budget := w.left
 	part := (budget + n - 1) / n
@@ -121,22 +121,22 @@ func (w *walker) slice(p *plan, v reflect.Value) {
 	}
 }
 
-// elements visits those of a slice or an array, or an even sample of them.
+// elements visits the elements of a slice or an array, or an even sample of them.
 func (w *walker) elements(p *plan, v reflect.Value) {
 	n := v.Len()
 	k, restore := w.sample(p.cost, n)
 	for i := range k {
-		// The share of n that sample i stands for begins here; i*n fits, as k
-		// is at most the budget.
+		// Sample i represents the n-th share that begins here. i*n cannot overflow, because k is at
+		// most the budget.
 		at := v.Index(int(int64(i) * int64(n) / int64(k)))
 		w.share(k-i, func() { w.descend(p, at) })
 	}
 	w.weight = restore
 }
 
-// sample says how many of n elements to visit when each is expected to take
-// cost visits more, raises the weight to match, and returns the weight to put
-// back. Expensive elements make small samples, which reach down to the leaves.
+// sample returns how many of n elements to visit if each is expected to take cost more visits. It
+// raises the weight accordingly and returns the weight to restore. Expensive elements make small
+// samples, which reach the leaves.
 func (w *walker) sample(cost, n int) (k int, restore float64) {
 	restore = w.weight
 	if w.left <= 0 || n == 0 {
@@ -157,8 +157,7 @@ func (w *walker) pointer(p *plan, v reflect.Value) {
 	}
 }
 
-// box visits what an interface holds. What is not a pointer itself lies in a
-// block of its own.
+// box visits the value in an interface. A value that is not a pointer has its own block.
 func (w *walker) box(v reflect.Value) {
 	if v.IsNil() {
 		return
@@ -175,7 +174,7 @@ func (w *walker) box(v reflect.Value) {
 	}
 }
 
-// mulCapped is a*b without overflow, for slices of a slice-in-itself size.
+// mulCapped returns a*b without overflow, for slices that contain themselves.
 func mulCapped(a, b int64) int64 {
 	if b != 0 && a > maxSize/b {
 		return maxSize

@@ -1,6 +1,6 @@
-// Package trace makes the key sequences that tier/local's hit-ratio tests and
-// the peers' benchmarks replay. Every sequence is a pure function of its
-// arguments: the same seed gives the same keys on every machine.
+// Package trace makes the key sequences for the hit-ratio tests of tier/local and for the
+// benchmarks of the peers. Every sequence is a pure function of its arguments: the same seed gives
+// the same keys on every machine.
 package trace
 
 import (
@@ -9,15 +9,14 @@ import (
 	"slices"
 )
 
-// scanBase starts the keys that are read once and never again; no universe
-// reaches it.
+// scanBase is the start of the keys that are read only once; no universe reaches it.
 const scanBase = 1 << 40
 
-// burstBase starts the keys of bursts.
+// burstBase is the start of the keys of bursts.
 const burstBase = 1 << 39
 
-// Zipf returns n keys of [0, universe): key k is drawn with a probability in
-// proportion to 1/(k+1)^0.99, the usual stand-in for web traffic.
+// Zipf returns n keys of [0, universe). Key k is drawn with a probability proportional to
+// 1/(k+1)^0.99, the usual model of web traffic.
 func Zipf(seed uint64, universe, n int) []uint64 {
 	r, draw := newRand(seed), newZipf(universe)
 	keys := make([]uint64, n)
@@ -27,8 +26,8 @@ func Zipf(seed uint64, universe, n int) []uint64 {
 	return keys
 }
 
-// ZipfScan is [Zipf] with every tenth access, on average, replaced by the next
-// key of a scan that never ends and never repeats.
+// ZipfScan is [Zipf], but every tenth access, on average, is the next key of an endless scan that
+// never repeats.
 func ZipfScan(seed uint64, universe, n int) []uint64 {
 	r, draw := newRand(seed), newZipf(universe)
 	keys := make([]uint64, n)
@@ -44,8 +43,8 @@ func ZipfScan(seed uint64, universe, n int) []uint64 {
 	return keys
 }
 
-// Loop returns n keys that walk [0, size) again and again: least-recently-used
-// order fails on it whenever size exceeds the capacity.
+// Loop returns n keys that walk [0, size) repeatedly: least-recently-used order fails on them
+// whenever size exceeds the capacity.
 func Loop(size, n int) []uint64 {
 	keys := make([]uint64, n)
 	for i := range keys {
@@ -54,9 +53,9 @@ func Loop(size, n int) []uint64 {
 	return keys
 }
 
-// MovingHotSet returns n keys drawn by a zipf law over a window of the given
-// width that slides by one key every step accesses: what was hot goes cold for
-// good, as in news or job queues.
+// MovingHotSet returns n keys drawn by a Zipf law over a window of the given width. The window
+// slides by one key every step accesses, so a hot key becomes cold for good, as in news or job
+// queues.
 func MovingHotSet(seed uint64, width, step, n int) []uint64 {
 	r, draw := newRand(seed), newZipf(width)
 	keys := make([]uint64, n)
@@ -66,9 +65,8 @@ func MovingHotSet(seed uint64, width, step, n int) []uint64 {
 	return keys
 }
 
-// Bursts returns n keys that are asked for again soon, two or three times, and then never:
-// half of the accesses are of a new key, the others of one of the last 400 that is not
-// done.
+// Bursts returns n keys that are soon read again a few times, and then never. About half of the
+// accesses read a new key. The others read one of the last 400 unfinished keys.
 func Bursts(seed uint64, n int) []uint64 {
 	r := newRand(seed)
 	keys := make([]uint64, n)
@@ -90,8 +88,8 @@ func Bursts(seed uint64, n int) []uint64 {
 	return keys
 }
 
-// Phases returns n keys that change their kind six times: zipf, bursts and a loop of 1.5
-// times the capacity, and again.
+// Phases returns n keys in six phases: Zipf, bursts and a loop of 1.5 times the capacity, and then
+// the same again.
 func Phases(seed uint64, universe, capacity, n int) []uint64 {
 	keys := make([]uint64, 0, n)
 	for phase := range uint64(6) {
@@ -111,8 +109,8 @@ func Phases(seed uint64, universe, capacity, n int) []uint64 {
 	return keys
 }
 
-// Hash spreads a key over 64 bits, as the cache's own hash would (the
-// finalizer of splitmix64, a bijection).
+// Hash spreads a key over 64 bits, as the cache's own hash would. It is the finalizer of
+// splitmix64, a bijection.
 func Hash(key uint64) uint64 {
 	key += 0x9E3779B97F4A7C15
 	key = (key ^ key>>30) * 0xBF58476D1CE4E5B9
@@ -130,8 +128,8 @@ func Hashes(keys []uint64) []uint64 {
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x9E3779B97F4A7C15)) }
 
-// newZipf draws by bisection in the cumulative weights. math/rand's own Zipf
-// needs an exponent above one.
+// newZipf draws by bisection in the cumulative weights. The Zipf of math/rand needs an exponent
+// above one.
 func newZipf(universe int) func(*rand.Rand) uint64 {
 	below := make([]float64, universe)
 	sum := 0.0

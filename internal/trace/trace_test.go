@@ -7,8 +7,8 @@ import (
 	"github.com/twofold-go/twofold/internal/trace"
 )
 
-// TestDeterministic pins each generator by a checksum: a change of any of them
-// changes every hit ratio that was ever published.
+// TestDeterministic pins each generator by a checksum: a change of a generator changes every
+// published hit ratio.
 func TestDeterministic(t *testing.T) {
 	for _, tc := range []struct {
 		name string

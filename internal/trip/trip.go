@@ -1,4 +1,4 @@
-// Package trip finds what a codec has changed of a value.
+// Package trip finds differences between a value and its copy after a round trip through a codec.
 package trip
 
 import (
@@ -12,9 +12,9 @@ import (
 
 var asked atomic.Bool
 
-// Ask makes every cache of this process compare a first value with what its
-// codec makes of it, as programs built with the race detector do, or leaves it. It
-// is for kits for tests.
+// Ask switches a check on or off for every cache of this process: the cache compares the first
+// values with their copies from the codec, as programs built with the race detector do. It is meant
+// for test kits.
 func Ask(on bool) { asked.Store(on) }
 
 // Asked reports whether Ask(true) was called.
@@ -23,11 +23,10 @@ func Asked() bool { return asked.Load() }
 // maxDepth is how deep values are compared.
 const maxDepth = 1000
 
-// Diff returns the path of the first difference between what two pointers of one
-// type point to, such as "User.Names[2]", or "". What is nil and what is empty is
-// equal. A type with a method Equal decides for itself. Fields that are excluded
-// from an encoding by the tag "-" do not count. Diff says nothing about what lies
-// deeper than a thousand levels.
+// Diff returns the path of the first difference between the values of two pointers of one type,
+// such as "User.Names[]", or "" if they are equal. Nil and empty are equal. A type with a method
+// Equal decides for itself. Fields that the tag "-" excludes from an encoding do not count. Diff
+// ignores what lies deeper than a thousand levels.
 func Diff(a, b any) string {
 	v := reflect.ValueOf(a).Elem()
 	name := v.Type().Name()
@@ -65,7 +64,7 @@ func diff(a, b reflect.Value, path string, left int) string {
 	case reflect.Float32, reflect.Float64:
 		return unless(a.Float() == b.Float() || math.IsNaN(a.Float()) && math.IsNaN(b.Float()), path)
 	case reflect.Func:
-		return path // nothing(a) was asked before
+		return path // the check of nothing came first
 	}
 	return unless(a.Equal(b), path)
 }
@@ -77,7 +76,7 @@ func unless(same bool, path string) string {
 	return path
 }
 
-// nothing reports whether v is nil, empty, or a pointer to such.
+// nothing reports whether v is nil, empty, or a pointer to such a value.
 func nothing(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -92,8 +91,7 @@ func nothing(v reflect.Value) bool {
 
 var rawMessage = reflect.TypeFor[json.RawMessage]()
 
-// ownEqual asks the type's own method Equal. JSON inside a value is compared without
-// its white space.
+// ownEqual calls the type's own method Equal. It compares json.RawMessage without white space.
 func ownEqual(a, b reflect.Value) (same, known bool) {
 	if a.Kind() == reflect.Pointer || a.Kind() == reflect.Interface {
 		return false, false
@@ -109,7 +107,7 @@ func ownEqual(a, b reflect.Value) (same, known bool) {
 	return m.Call([]reflect.Value{b})[0].Bool(), true
 }
 
-// placed returns a copy of v that is addressable, so that its fields can be read.
+// placed returns an addressable copy of v, so that its fields can be read.
 func placed(v reflect.Value) reflect.Value {
 	p := reflect.New(v.Type()).Elem()
 	p.Set(v)

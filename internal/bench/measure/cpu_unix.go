@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CPU returns the processor time of this process so far; 0 where it cannot be
-// told.
+// CPU returns the processor time of this process so far, or 0 if it is unknown.
 func CPU() time.Duration {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {

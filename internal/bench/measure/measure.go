@@ -1,9 +1,8 @@
-// Package measure times operations: so many goroutines for so long, what they
-// took in time, processor and allocations, and, where that is asked for, how
-// long each of them took.
+// Package measure times operations. It runs a number of goroutines for a time, and returns their
+// time, processor time and allocations. On request it also returns the latency of each operation.
 //
-// One call is one sample. Samples of contenders are taken in turn, round by
-// round (Rounds), so that what else the machine does hits all of them alike.
+// One call of Run takes one sample. Contenders are sampled in turn, round by round (Rounds), so
+// that other load on the machine affects all of them alike.
 package measure
 
 import (
@@ -17,36 +16,36 @@ import (
 // Config says how to run an operation.
 type Config struct {
 	Goroutines int           // 0: one
-	For        time.Duration // at least one operation of each goroutine is run, however short
-	Warm       time.Duration // run so long before; it does not count
-	Latencies  bool          // keep each operation's time; for operations of a microsecond and more
+	For        time.Duration // each goroutine runs at least one operation, however short this is
+	Warm       time.Duration // run for this long before; not counted
+	Latencies  bool          // keep each operation's time; for operations of a microsecond or more
 }
 
-// Result is what one run took, over all goroutines.
+// Result is the result of one run, over all goroutines.
 type Result struct {
 	Ops    int64
 	Wall   time.Duration
-	CPU    time.Duration // of this process, whoever used it; 0 where it cannot be told
-	Allocs float64       // per operation, those of background work included
+	CPU    time.Duration // of the whole process; 0 if unknown
+	Allocs float64       // per operation, including background work
 	Bytes  float64       // allocated per operation
 	Times  []time.Duration
 }
 
-// NsPerOp is the time of the run divided by its operations: the inverse of the
-// throughput, whatever the number of goroutines.
+// NsPerOp returns the time of the run divided by its operations: the inverse of the throughput, for
+// any number of goroutines.
 func (r Result) NsPerOp() float64 { return float64(r.Wall) / float64(max(r.Ops, 1)) }
 
-// PerSecond is the throughput.
+// PerSecond returns the throughput.
 func (r Result) PerSecond() float64 { return float64(r.Ops) / max(r.Wall.Seconds(), 1e-9) }
 
-// CPUPerOp is the processor time of this process per operation, in nanoseconds.
+// CPUPerOp returns the processor time of this process per operation, in nanoseconds.
 func (r Result) CPUPerOp() float64 { return float64(r.CPU) / float64(max(r.Ops, 1)) }
 
-// Quantile is the time that a share q of the operations stayed within.
+// Quantile returns the time that a share q of the operations did not exceed.
 func (r Result) Quantile(q float64) time.Duration { return Quantile(r.Times, q) }
 
-// Quantile is the element of a sorted list that a share q of it does not
-// exceed; 0 of an empty list.
+// Quantile returns the element of a sorted list that a share q of the list does not exceed, or 0
+// for an empty list.
 func Quantile(sorted []time.Duration, q float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
@@ -54,9 +53,9 @@ func Quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[int(q*float64(len(sorted)-1))]
 }
 
-// Run runs operations until the time is over or ctx ends. Each goroutine calls
-// worker once for an operation of its own and then that with numbers that
-// start far apart.
+// Run runs operations until the time is over or ctx ends. Each goroutine calls worker once to get
+// its operation. It then calls the operation with numbers that start far apart from those of other
+// goroutines.
 func Run(ctx context.Context, c Config, worker func(g int) func(i int)) Result {
 	c.Goroutines = max(c.Goroutines, 1)
 	loops := make([]loop, c.Goroutines)
@@ -85,7 +84,7 @@ func Run(ctx context.Context, c Config, worker func(g int) func(i int)) Result {
 	return r
 }
 
-// together runs all loops and returns how long that took.
+// together runs all loops and returns the duration.
 func together(ctx context.Context, loops []loop, d time.Duration) time.Duration {
 	start := time.Now()
 	var wg sync.WaitGroup
@@ -96,7 +95,7 @@ func together(ctx context.Context, loops []loop, d time.Duration) time.Duration 
 	return time.Since(start)
 }
 
-// apart is how far from each other the goroutines start.
+// apart is the distance between the goroutines' first numbers.
 const apart = 7919 * 13
 
 // loop is one goroutine's part.
@@ -108,8 +107,8 @@ type loop struct {
 	times     []time.Duration
 }
 
-// A look at the clock costs as much as a fast operation, so operations are run
-// in batches that grow until one takes about batchTime.
+// Reading the clock costs as much as a fast operation. So operations run in batches, which grow
+// until one takes about batchTime.
 const (
 	batchTime = 100 * time.Microsecond
 	maxBatch  = 1 << 12
@@ -137,15 +136,15 @@ func (l *loop) run(ctx context.Context, end time.Time) {
 	}
 }
 
-// Contender is what is measured beside others.
+// Contender is one of the things that are compared.
 type Contender struct {
 	Name    string
 	Measure func(ctx context.Context) error
 }
 
-// Rounds measures every contender once in each of so many rounds. Every round
-// starts with another one, so that nobody always follows the same. A garbage
-// collection after one that left much keeps its rubbish from the other's time.
+// Rounds measures every contender once in each round. Every round starts with another contender, so
+// that no contender always follows the same one. If a contender left much garbage, a collection
+// runs before the next one is measured.
 func Rounds(ctx context.Context, rounds int, all []Contender) error {
 	clean := int64(0)
 	for round := range rounds {
@@ -163,9 +162,9 @@ func Rounds(ctx context.Context, rounds int, all []Contender) error {
 	return nil
 }
 
-// tidy collects when the heap has grown by more than a little since it was
-// clean, and returns how large it was or is then. With every contender
-// of a workload in memory, a collection takes longer than a sample.
+// tidy runs a collection if the heap has grown by more than a little since it was clean. It returns
+// the clean size. It does not run each time: with all contenders of a workload in memory, a
+// collection takes longer than a sample.
 func tidy(clean int64) int64 {
 	const little = 16 << 20
 	var m runtime.MemStats
@@ -178,7 +177,7 @@ func tidy(clean int64) int64 {
 	return int64(m.HeapAlloc)
 }
 
-// ContenderError says whose measurement failed.
+// ContenderError names the contender whose measurement failed.
 type ContenderError struct {
 	Name string
 	Err  error
@@ -186,5 +185,5 @@ type ContenderError struct {
 
 func (e *ContenderError) Error() string { return "measure: " + e.Name + ": " + e.Err.Error() }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e *ContenderError) Unwrap() error { return e.Err }

@@ -28,7 +28,7 @@ func TestRunCounts(t *testing.T) {
 		}
 	})
 	if r.Ops != calls.Load() || r.Ops < 3 {
-		t.Errorf("Ops = %d, want the %d calls there were", r.Ops, calls.Load())
+		t.Errorf("Ops = %d, want the %d calls that were made", r.Ops, calls.Load())
 	}
 	if int64(len(seen)) != r.Ops {
 		t.Errorf("%d different numbers in %d calls, want each once", len(seen), r.Ops)
@@ -38,7 +38,7 @@ func TestRunCounts(t *testing.T) {
 	}
 }
 
-// What a warm-up did is in no number.
+// The warm-up does not count in any number.
 func TestRunWarmsUp(t *testing.T) {
 	var calls atomic.Int64
 	r := measure.Run(t.Context(), measure.Config{Warm: time.Millisecond, For: time.Millisecond, Latencies: true}, func(int) func(int) {

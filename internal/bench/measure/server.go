@@ -11,14 +11,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Server is what a Redis says of itself at one moment.
+// Server is the state that a Redis server reports at one moment.
 type Server struct {
 	CPU     time.Duration
 	In, Out int64            // bytes on the network
 	Calls   map[string]int64 // commands, by name in lower case
 }
 
-// LookAt asks a server. The looking counts as one call of info.
+// LookAt reads the state of a server. It costs calls of info.
 func LookAt(ctx context.Context, rdb *redis.Client) (Server, error) {
 	s := Server{Calls: map[string]int64{}}
 	for _, section := range []string{"cpu", "stats", "commandstats"} {
@@ -33,7 +33,7 @@ func LookAt(ctx context.Context, rdb *redis.Client) (Server, error) {
 	return s, nil
 }
 
-// read takes what it knows from a line of INFO.
+// read parses a line of INFO.
 func (s *Server) read(line string) {
 	name, value, ok := strings.Cut(line, ":")
 	if !ok {
@@ -57,7 +57,7 @@ func (s *Server) read(line string) {
 	}
 }
 
-// Since returns what happened between two looks, without the looking.
+// Since returns the difference between two states, without the calls of info.
 func (s Server) Since(before Server) Server {
 	d := Server{CPU: s.CPU - before.CPU, In: s.In - before.In, Out: s.Out - before.Out, Calls: maps.Clone(s.Calls)}
 	for name, n := range before.Calls {

@@ -21,7 +21,7 @@ func byteCaches() []Spec {
 	}
 }
 
-// encode and decode are what every cache of bytes uses.
+// encode and decode are used for every cache of bytes.
 func encode(v Value) ([]byte, error) { return codec.CBOR.Marshal(&v) }
 
 func decode(b []byte) (v Value, ok bool) {

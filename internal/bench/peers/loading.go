@@ -71,8 +71,8 @@ func (p theineLoading) Set(_ context.Context, k *Key, v Value) error {
 func (p theineLoading) Settle() { p.c.Wait() }
 func (p theineLoading) Close()  { p.c.Close() }
 
-// sturdycPeer passes a closure that knows the id, as its users have to: its keys
-// are strings, and its fetch function gets none.
+// sturdycPeer passes a closure that knows the id, as sturdyc's users must: its keys are strings,
+// and its fetch function gets no key.
 type sturdycPeer struct {
 	c *sturdyc.Client[Value]
 	o Options
@@ -80,7 +80,7 @@ type sturdycPeer struct {
 
 func newSturdyc(o Options) (Peer, error) {
 	const shards = 64
-	// Its shards are bounded one by one, so it needs room for uneven ones.
+	// Each of its shards has its own bound, so it needs room for uneven shards.
 	c := sturdyc.New[Value](2*max(o.Entries, 1)+shards*100, shards, 24*time.Hour, 10, sturdyc.WithNoContinuousEvictions())
 	return sturdycPeer{c, o}, nil
 }

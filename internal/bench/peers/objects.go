@@ -22,7 +22,7 @@ func objects() []Spec {
 	}
 }
 
-// lockedMap is what a map and a lock cost: no bound, no eviction.
+// lockedMap shows the cost of a map and a lock: no bound, no eviction.
 type lockedMap struct {
 	mu sync.RWMutex
 	m  map[int64]Value
@@ -48,8 +48,8 @@ func (p *lockedMap) Set(_ context.Context, k *Key, v Value) error {
 func (*lockedMap) Settle() {}
 func (*lockedMap) Close()  {}
 
-// ristrettoConfig is ristretto as its documentation wants it: ten counters for
-// each entry, and a cost of one.
+// ristrettoConfig configures ristretto as its documentation recommends: ten counters for each
+// entry, and a cost of one.
 func ristrettoConfig[V any](o Options) *ristretto.Config[int64, V] {
 	n := int64(max(o.Entries, 1))
 	return &ristretto.Config[int64, V]{NumCounters: 10 * n, MaxCost: n, BufferItems: 64, IgnoreInternalCost: true}
@@ -59,7 +59,7 @@ type ristrettoPeer struct {
 	c *ristretto.Cache[int64, Value]
 }
 
-// NewRistretto returns ristretto by itself.
+// NewRistretto returns a plain ristretto cache.
 func NewRistretto(o Options) (*ristretto.Cache[int64, Value], error) {
 	c, err := ristretto.NewCache(ristrettoConfig[Value](o))
 	if err != nil {
@@ -81,7 +81,7 @@ func (p ristrettoPeer) Set(_ context.Context, k *Key, v Value) error {
 func (p ristrettoPeer) Settle() { p.c.Wait() }
 func (p ristrettoPeer) Close()  { p.c.Close() }
 
-// ristrettoPointers holds pointers: a smaller map, and one more step to the value.
+// ristrettoPointers holds pointers: a smaller map, but one more memory access to the value.
 type ristrettoPointers struct {
 	c *ristretto.Cache[int64, *Value]
 }

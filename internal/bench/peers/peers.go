@@ -1,11 +1,10 @@
-// Package peers puts other caches, and Twofold's own parts, behind one small
-// interface, so that a workload can run all of them side by side.
+// Package peers puts other caches, and Twofold's own parts, behind one small interface, so that a
+// workload can compare them.
 //
-// An adapter does what a program with an int64 for a key and a struct for a
-// value would have to do, and no more: caches of bytes encode and decode by the
-// same CBOR, caches with string keys get their strings ready-made, and typed
-// caches hold the struct itself. The tests hold every adapter to one contract,
-// so that none wins by being wrong.
+// An adapter does what a program with an int64 key and a struct value would have to do, and no
+// more. Caches of bytes encode and decode with the same CBOR, caches with string keys get
+// ready-made strings, and typed caches hold the struct itself. The tests check every adapter
+// against one contract, so that no adapter wins by being wrong.
 package peers
 
 import (
@@ -18,14 +17,14 @@ import (
 	"github.com/twofold-go/twofold/internal/trace"
 )
 
-// Value is what all caches hold.
+// Value is the value in all caches.
 type Value struct {
 	ID   int64
 	Name string
 	Tags [2]string
 }
 
-// Key is one key in the spellings that caches want.
+// Key is one key in the forms that caches need.
 type Key struct {
 	ID   int64
 	Text string
@@ -34,11 +33,11 @@ type Key struct {
 // KeyOf returns the key of id.
 func KeyOf(id int64) Key { return Key{ID: id, Text: "bench:" + strconv.FormatInt(id, 10)} }
 
-// Small returns a value of some 60 bytes, with a name that tells ids apart.
+// Small returns a value of about 60 bytes, with a name that depends on the id.
 func Small(id int64) Value { return Value{ID: id, Name: names[id&7], Tags: [2]string{"one", "two"}} }
 
-// Large returns a value of 1 KiB. The bytes of one length are shared, as what
-// is measured is the cache.
+// Large returns a value of 1 KiB. Values share their texts, because the caches are measured and not
+// the values.
 func Large(id int64) Value { return Value{ID: id, Name: texts[id&7], Tags: [2]string{"one", "two"}} }
 
 var names = [8]string{"Ada", "Barbara", "Edsger", "Frances", "Grace", "Katherine", "Margaret", "Radia"}
@@ -53,30 +52,29 @@ var texts = func() (t [8]string) {
 // Loader loads the value of an id.
 type Loader func(ctx context.Context, id int64) (Value, error)
 
-// Peer is one cache. All methods but Close may be called concurrently.
+// Peer is one cache. All methods except Close may be called concurrently.
 type Peer interface {
-	// Get returns the value of k. A cache that loads asks its loader when it
-	// has none; the others report false.
+	// Get returns the value of k. If there is none, a loading cache calls its loader, and any other
+	// reports false.
 	Get(ctx context.Context, k *Key) (Value, bool)
 	// Set stores v under k and returns when the cache's own call returns.
 	Set(ctx context.Context, k *Key, v Value) error
-	// Settle waits until what was Set can be found, where that takes time.
+	// Settle waits until values that were Set can be found, if the cache needs time for that.
 	Settle()
-	// Close ends what the cache has started.
+	// Close ends everything that the cache has started.
 	Close()
 }
 
-// Options are what a peer is made with.
+// Options configure a peer.
 type Options struct {
-	Entries  int    // room for so many values without eviction of any
+	Entries  int    // room for this many values without eviction
 	MaxBytes int64  // of the tiers that are bounded by bytes; 0: enough for Entries
 	Redis    string // address, for peers that need one
 	Prefix   string // of keys in Redis
 	Load     Loader // for peers that load; nil: they find nothing
 }
 
-// roomy is MaxBytes, or the bytes for Entries values of up to 1 KiB and what a
-// cache adds.
+// roomy returns MaxBytes, or enough bytes for Entries values of up to 1 KiB and a cache's overhead.
 func (o *Options) roomy() int64 {
 	if o.MaxBytes > 0 {
 		return o.MaxBytes
@@ -84,7 +82,7 @@ func (o *Options) roomy() int64 {
 	return max(int64(o.Entries)*(2<<10), 8<<20)
 }
 
-// load is the loader, or one that finds nothing.
+// load calls the loader, or fails if there is none.
 func (o *Options) load(ctx context.Context, id int64) (Value, error) {
 	if o.Load == nil {
 		return Value{}, errNoLoader
@@ -94,14 +92,14 @@ func (o *Options) load(ctx context.Context, id int64) (Value, error) {
 
 var errNoLoader = errors.New("peers: no loader")
 
-// Kind says what a peer is, and so what it may be compared with.
+// Kind says what a peer is, and so what it can be compared with.
 type Kind uint8
 
 // The kinds of peers.
 const (
 	Table   Kind = iota + 1 // holds values in this process
 	Bytes                   // holds encoded values in this process
-	Loading                 // in this process, and loads what it does not have
+	Loading                 // in this process, and loads missing values
 	TwoTier                 // in this process and in Redis
 )
 
@@ -120,11 +118,11 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Spec is one peer, not yet made.
+// Spec describes a peer that is not open yet.
 type Spec struct {
 	Name  string
 	Kind  Kind
-	Loads bool // Get asks Options.Load
+	Loads bool // Get calls Options.Load
 	Open  func(Options) (Peer, error)
 }
 
@@ -143,7 +141,7 @@ func ByName(name string) (Spec, error) {
 	return Spec{}, fmt.Errorf("peers: no peer %q", name)
 }
 
-// LeftOut names the peers that were asked for and are not here, with why.
+// LeftOut names the requested peers that are missing, with the reasons.
 func LeftOut() [][2]string {
 	const refused = "the module proxy refuses it (403)"
 	return [][2]string{
@@ -154,5 +152,5 @@ func LeftOut() [][2]string {
 	}
 }
 
-// hashOf spreads an id for what is addressed by a hash.
+// hashOf spreads an id, for tiers that are addressed by a hash.
 func hashOf(id int64) uint64 { return trace.Hash(uint64(id)) }

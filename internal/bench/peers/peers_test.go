@@ -41,8 +41,8 @@ func set(t *testing.T, p peers.Peer, id int64, v peers.Value) {
 	p.Settle()
 }
 
-// TestContract holds the adapters to one contract: what was set is found, whole,
-// and it is the newest; what was never set is not.
+// TestContract checks the adapters against one contract: a value that was set is found complete,
+// the newest value counts, and a key that was never set is not found.
 func TestContract(t *testing.T) {
 	for _, s := range peers.All() {
 		t.Run(s.Name, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestContract(t *testing.T) {
 			for i := range int64(n) {
 				set(t, p, i, peers.Small(i+7))
 				if v, ok := get(t, p, i); !ok || v != peers.Small(i+7) {
-					t.Fatalf("Get(%d) = %v, %v, want what was set", i, v, ok)
+					t.Fatalf("Get(%d) = %v, %v, want the set value", i, v, ok)
 				}
 				set(t, p, i, peers.Large(i))
 			}
@@ -61,14 +61,13 @@ func TestContract(t *testing.T) {
 				}
 			}
 			if v, ok := get(t, p, n); ok {
-				t.Errorf("Get of what was never set = %v", v)
+				t.Errorf("Get of a key that was never set = %v", v)
 			}
 		})
 	}
 }
 
-// TestLoadsOnce holds those that load to asking the loader once, and for the key
-// they were asked for.
+// TestLoadsOnce checks that loading peers call the loader once, and for the requested key.
 func TestLoadsOnce(t *testing.T) {
 	for _, s := range peers.All() {
 		if !s.Loads {
@@ -83,7 +82,7 @@ func TestLoadsOnce(t *testing.T) {
 			for range 3 {
 				for id := range int64(50) {
 					if v, ok := get(t, p, id); !ok || v != peers.Small(id) {
-						t.Fatalf("Get(%d) = %v, %v, want what the loader returned", id, v, ok)
+						t.Fatalf("Get(%d) = %v, %v, want the loader's value", id, v, ok)
 					}
 					p.Settle()
 				}
@@ -95,11 +94,11 @@ func TestLoadsOnce(t *testing.T) {
 	}
 }
 
-// What fits is kept: a hit-latency table would otherwise time misses.
+// Values that fit are kept. Otherwise a table of hit latencies would include misses.
 func TestKeepsWhatFits(t *testing.T) {
 	for _, s := range peers.All() {
 		if s.Kind == peers.TwoTier {
-			continue // Redis has what the process lost
+			continue // Redis has the values that the process lost
 		}
 		t.Run(s.Name, func(t *testing.T) {
 			p := open(t, s, nil)
@@ -124,7 +123,7 @@ func TestByName(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := peers.ByName("nobody"); err == nil || !strings.Contains(err.Error(), "nobody") {
-		t.Errorf("ByName of nobody: %v, want an error that names it", err)
+		t.Errorf("ByName(\"nobody\") = %v, want an error that names it", err)
 	}
 }
 

@@ -21,13 +21,13 @@ func remote() []Spec {
 	}
 }
 
-// lifetime is how long everything is kept: longer than any run.
+// lifetime is the lifetime of all values: longer than any run.
 const lifetime = time.Hour
 
-// ErrRedis says that a peer was opened without the address of a Redis.
+// ErrRedis means that a peer was opened without the address of a Redis.
 var ErrRedis = errors.New("peers: needs a Redis")
 
-// Client returns a client as Twofold wants one, of the server at addr.
+// Client returns a client of the server at addr, with the options that Twofold needs.
 func Client(addr string) *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true, MaxRetries: -1, DisableIdentity: true})
 }
@@ -63,9 +63,9 @@ func (p *redisCache) Set(ctx context.Context, k *Key, v Value) error {
 func (*redisCache) Settle()  {}
 func (p *redisCache) Close() { _ = p.rdb.Close() }
 
-// doCache is rueidis' client-side caching. It has no loader: who finds nothing
-// loads and sets. Peers with client-side caching want a server of their own:
-// what another writes there takes their keys away.
+// doCache is the client-side caching of rueidis. It has no loader: a caller that finds nothing
+// loads and sets. Peers with client-side caching need their own server, because writes of other
+// peers there would evict their keys.
 type doCache struct{ c rueidis.Client }
 
 func newDoCache(o Options) (Peer, error) {
@@ -97,8 +97,8 @@ func (p doCache) Set(ctx context.Context, k *Key, v Value) error {
 	return p.c.Do(ctx, p.c.B().Set().Key(k.Text).Value(rueidis.BinaryString(b)).Px(lifetime).Build()).Error()
 }
 
-// Settle waits until the server's notices of changes have come: they come on
-// the connection of the answers, before the answer to a later command.
+// Settle waits until the server's invalidation messages have arrived. They come on the same
+// connection, before the answer to a later command.
 func (p doCache) Settle() { _ = p.c.Do(context.Background(), p.c.B().Ping().Build()).Error() }
 func (p doCache) Close()  { p.c.Close() }
 
@@ -130,6 +130,6 @@ func (p cscPeer) Set(ctx context.Context, k *Key, v Value) error {
 	return p.rdb.Set(ctx, k.Text, b, lifetime).Err()
 }
 
-// Settle waits for the drainer, which looks for notices every five milliseconds.
+// Settle waits for the drainer, which handles invalidation messages every five milliseconds.
 func (cscPeer) Settle()  { time.Sleep(20 * time.Millisecond) }
 func (p cscPeer) Close() { _ = p.rdb.Close() }

@@ -9,11 +9,10 @@ import (
 	"github.com/twofold-go/twofold/tier/otter"
 )
 
-// The local tiers by themselves: what of a hit is their part. Each adapter
-// calls its tier directly, as an interface between would be measured, too.
+// The plain local tiers show the tiers' part of a hit. Each adapter calls its tier directly,
+// because an interface call would be measured as well.
 
-// entryBytes is what an entry is charged in a tier by itself, when room is made
-// for a number of entries.
+// entryBytes is the charge of an entry in a plain tier that has room for a number of entries.
 const entryBytes = 1 << 10
 
 type tierLocal struct{ t *local.Tier }
@@ -39,9 +38,9 @@ func (p tierLocal) Set(_ context.Context, k *Key, v Value) error {
 	return nil
 }
 
-// clocked looks at the clock after each hit, as whoever has lifetimes must: what no
-// cache over tier/local can be below. The look is more than its own time, because
-// the processor does not fetch the next hit's memory before it.
+// clocked reads the clock after each hit, as a cache with lifetimes must. No cache over tier/local
+// can be faster. Reading the clock costs more than its own time, because the processor does not
+// fetch the next hit's memory before it.
 type clocked struct {
 	tierLocal
 	opened time.Time

@@ -36,18 +36,17 @@ func ours() []Spec {
 	}
 }
 
-// Twofold is what may differ between two Twofold peers.
+// Twofold is the configuration that may differ between two Twofold peers.
 type Twofold struct {
 	Remote tier.Remote   // nil: one tier
 	Local  tier.Local    // nil: a tier of the options' size
 	Log    bool          // follow a log in Options.Redis
 	Bound  time.Duration // of the log; 0: its default
 	Meter  metric.MeterProvider
-	Codec  codec.Codec // nil: CBOR, as for everybody
+	Codec  codec.Codec // nil: CBOR, as for all peers
 	Policy policy.Patch
 	Tags   func(int64, Value) []string
-	// Refreshes is cache.TiersConfig.MaxRefreshes, and MaxLoads is that and
-	// some. 0: the defaults.
+	// Refreshes is cache.TiersConfig.MaxRefreshes. MaxLoads is twice that. 0: the defaults.
 	Refreshes int
 }
 
@@ -115,7 +114,7 @@ func (p *TwofoldPeer) Set(ctx context.Context, k *Key, v Value) error {
 	return p.Cache.Set(ctx, k.ID, v)
 }
 
-// Settle does nothing: what was Set is there.
+// Settle does nothing: values that were Set can be found at once.
 func (*TwofoldPeer) Settle() {}
 
 // Close ends the tiers and the connection.
@@ -130,8 +129,8 @@ func (p *TwofoldPeer) Close() {
 	}
 }
 
-// closure reads by a loader that is made for each call and knows something of
-// the caller's, as many programs write it.
+// closure reads with a loader that is made for each call and captures a variable of the caller, as
+// in many programs.
 type closure struct {
 	*TwofoldPeer
 	o Options
@@ -157,7 +156,7 @@ func (p *closure) Get(ctx context.Context, k *Key) (Value, bool) {
 
 var errWrongKey = errors.New("peers: a loader was asked for another key than the call's")
 
-// newMetrics has an OpenTelemetry SDK behind its instruments.
+// newMetrics uses an OpenTelemetry SDK.
 func newMetrics(o Options) (Peer, error) {
 	return NewTwofold(o, Twofold{Meter: sdk.NewMeterProvider(sdk.WithReader(sdk.NewManualReader()))})
 }
@@ -169,7 +168,7 @@ func newTwoTiers(o Options) (Peer, error) {
 	return NewTwofold(o, Twofold{Log: true})
 }
 
-// newOverOtter has the other local tier.
+// newOverRistretto uses tier/ristretto as the local tier.
 func newOverRistretto(o Options) (Peer, error) {
 	return NewTwofold(o, Twofold{Local: ristretto.New(ristretto.Config{MaxBytes: o.roomy()})})
 }

@@ -1,4 +1,4 @@
-// Package report keeps samples and makes tables, plots and verdicts of them.
+// Package report keeps samples and makes tables, plots and verdicts from them.
 package report
 
 import (
@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Line names what is measured: a contender under a setting of a workload.
+// Line names a measurement: a contender under a setting of a workload.
 type Line struct {
 	Workload, Setting, Contender string
 }
@@ -21,7 +21,7 @@ func (l Line) String() string {
 	return "Benchmark" + strings.Join([]string{word(l.Workload), word(l.Setting), word(l.Contender)}, "/")
 }
 
-// word spells a name without what benchstat would read as its end.
+// word removes from a name what benchstat would read as its end.
 func word(s string) string {
 	return strings.NewReplacer(" ", "_", ",", "", "/", "_", "%", "pct", "-", "_").Replace(s)
 }
@@ -39,7 +39,7 @@ type numbers struct {
 	values map[string][]float64
 }
 
-// Add takes down one sample.
+// Add records one sample.
 func (b *Book) Add(l Line, unit string, v float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,7 +58,7 @@ func (b *Book) Add(l Line, unit string, v float64) {
 	n.values[unit] = append(n.values[unit], v)
 }
 
-// Values returns the samples of a line in a unit, in a slice of the caller's.
+// Values returns the samples of a line in a unit. The caller owns the slice.
 func (b *Book) Values(l Line, unit string) []float64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,17 +68,17 @@ func (b *Book) Values(l Line, unit string) []float64 {
 	return nil
 }
 
-// Median returns the median of a line's samples; NaN when there are none.
+// Median returns the median of a line's samples, or NaN if there are none.
 func (b *Book) Median(l Line, unit string) float64 { return Median(b.Values(l, unit)) }
 
-// Ratio returns the median over the rounds of x's sample over y's of the same round: what
-// slows down the machine for a while is in both, and so in nobody's favour. It is NaN
-// unless both have as many samples.
+// Ratio returns the median, over the rounds, of x's sample divided by y's sample of the same round.
+// If the machine is slow for a while, both samples are affected, so neither line gains. Ratio is
+// NaN unless both lines have the same number of samples.
 func (b *Book) Ratio(x, y Line, unit string) float64 {
 	return b.paired(x, y, unit, func(x, y float64) float64 { return x / y })
 }
 
-// Above is [Book.Ratio] for the difference.
+// Above is [Book.Ratio] for the difference instead of the quotient.
 func (b *Book) Above(x, y Line, unit string) float64 {
 	return b.paired(x, y, unit, func(x, y float64) float64 { return x - y })
 }
@@ -94,7 +94,7 @@ func (b *Book) paired(x, y Line, unit string, f func(x, y float64) float64) floa
 	return Median(xs)
 }
 
-// Median returns the middle of values, NaN when there are none.
+// Median returns the median of values, or NaN if there are none.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()

@@ -13,17 +13,15 @@ import (
 	"time"
 )
 
-// Heading says when, where, and with which versions something was measured.
-// Redis is the version of the server; modules are the paths whose versions
-// matter.
+// Heading says when, where, and with which versions something was measured. Redis is the version of
+// the server; modules are the paths whose versions are reported.
 func Heading(ctx context.Context, redis string, modules []string) string {
 	return fmt.Sprintf("%s: %s, Redis %s, Twofold %s, %d cores (%s), %s.\n\nPeers: %s.\n",
 		time.Now().UTC().Format(time.DateOnly), runtime.Version(), redis, commit(ctx),
 		runtime.NumCPU(), processor(), said(ctx, "uname", "-sr"), strings.Join(versions(modules), ", "))
 }
 
-// versions returns the modules that this program was built with, out of those
-// asked for.
+// versions returns those of the given modules that this program was built with.
 func versions(modules []string) []string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -38,7 +36,7 @@ func versions(modules []string) []string {
 	return out
 }
 
-// commit returns what this program was built from.
+// commit returns the version that this program was built from.
 func commit(ctx context.Context) string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		set := map[string]string{}
@@ -55,7 +53,7 @@ func commit(ctx context.Context) string {
 	return said(ctx, "git", "describe", "--always", "--dirty")
 }
 
-// processor names the processor, where the system says it as Linux does.
+// processor names the processor, if the system reports it as Linux does.
 func processor() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {

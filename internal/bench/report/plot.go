@@ -16,7 +16,7 @@ import (
 type Bar struct {
 	Name  string
 	Value float64
-	Ours  bool // painted to stand out
+	Ours  bool // painted in another color
 }
 
 var (
@@ -24,8 +24,8 @@ var (
 	otherColor = color.RGBA{R: 0xb0, G: 0xb0, B: 0xb0, A: 0xff}
 )
 
-// Bars draws horizontal bars on a logarithmic axis, the first on top, and
-// writes them to an SVG file. Values must be positive.
+// Bars draws horizontal bars on a logarithmic axis, the first one on top, and writes them to an SVG
+// file. Values must be positive.
 func Bars(path, title, axis string, bars []Bar) error {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text = title, axis
@@ -40,7 +40,7 @@ func Bars(path, title, axis string, bars []Bar) error {
 	floor := least / 2
 	for i, b := range bars {
 		at := len(bars) - 1 - i
-		names[at] = "  " + b.Name // or a long one touches the edge
+		names[at] = "  " + b.Name // otherwise a long name touches the edge
 		if err := addBar(p, b, float64(at), floor); err != nil {
 			return err
 		}
@@ -51,8 +51,8 @@ func Bars(path, title, axis string, bars []Bar) error {
 	return save(p, path, vg.Length(1.2+0.25*float64(len(bars)))*vg.Inch)
 }
 
-// addBar draws a rectangle from the floor of the axis, where a bar chart of the
-// library would begin at zero, which a logarithmic axis does not have.
+// addBar draws a rectangle from the floor of the axis. The library's bar chart would begin at zero,
+// which a logarithmic axis does not have.
 func addBar(p *plot.Plot, b Bar, at, floor float64) error {
 	const half = 0.35
 	box, err := plotter.NewPolygon(plotter.XYs{
@@ -81,9 +81,9 @@ type Curve struct {
 	Dots bool // points without a line between them
 }
 
-// Curves draws lines over a logarithmic horizontal axis and writes them to an
-// SVG file. With logY the other axis is logarithmic, too. What is not positive
-// on a logarithmic axis is left out.
+// Curves draws lines over a logarithmic horizontal axis and writes them to an SVG file. With logY
+// the vertical axis is logarithmic, too. Points that are not positive on a logarithmic axis are
+// left out.
 func Curves(path, title, xAxis, yAxis string, logY bool, curves []Curve) error {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, xAxis, yAxis

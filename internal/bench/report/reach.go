@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Goal is one thing that was asked for, and what came of it.
+// Goal is one goal and its result.
 type Goal struct {
 	What    string
 	Asked   string  // with its unit, such as "≤ 0.9 ×"
-	Limit   float64 // what Reached is held against
-	AtLeast bool    // Reached must not be less than Limit; otherwise not more
+	Limit   float64 // the limit for Reached
+	AtLeast bool    // Reached must be at least Limit; otherwise at most
 	Reached float64 // NaN: not measured in this run
 	Detail  string  // the numbers behind it
 	Why     string  // why it is missed, if it is
 }
 
-// Met reports whether the goal was reached, and false when nobody knows.
+// Met reports whether the goal was reached. It is false if the goal was not measured.
 func (g Goal) Met() bool {
 	if math.IsNaN(g.Reached) {
 		return false
@@ -28,8 +28,8 @@ func (g Goal) Met() bool {
 	return g.Reached <= g.Limit
 }
 
-// Goals is the table of what was asked and what was reached. What was missed
-// stands in it like everything else, and why below it.
+// Goals returns the table of goals and results. It shows missed goals like all others, with the
+// reasons below.
 func Goals(all []Goal) Table {
 	t := Table{Head: []string{"what", "asked", "reached", "", "from"}}
 	met, known := 0, 0

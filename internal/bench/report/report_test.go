@@ -33,7 +33,7 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-// A machine that is twice as slow in one round changes no ratio.
+// A machine that is slower in one round does not change a ratio.
 func TestRatiosAreOfOneRound(t *testing.T) {
 	var b report.Book
 	x, y, z := report.Line{Contender: "x"}, report.Line{Contender: "y"}, report.Line{Contender: "z"}
@@ -161,7 +161,7 @@ func TestPlots(t *testing.T) {
 		}
 	}
 	if err := report.Bars(bars, "Hits", "ns", []report.Bar{{Name: "zero"}}); err == nil {
-		t.Error("a bar of no length on a logarithmic axis was drawn, want an error")
+		t.Error("a bar without length was drawn on a logarithmic axis, want an error")
 	}
 	if err := report.Curves(curves, "Load", "x", "y", true, nil); err == nil {
 		t.Error("a plot of nothing was drawn, want an error")

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Stale is one run of stalecheck, as its table tells of it.
+// Stale is one run in stalecheck's table.
 type Stale struct {
 	Run   string
 	Bound time.Duration
-	Max   float64 // the greatest staleness of any read of it, in milliseconds; 0: none was stale
+	Max   float64 // the greatest staleness of any of its reads, in milliseconds; 0: none was stale
 }
 
 // spreads finds "n: p50/p99/max" in a cell.
 var spreads = regexp.MustCompile(`^\d+: [\d.]+/[\d.]+/([\d.]+)$`)
 
-// Staleness reads the runs of stalecheck's table out of text. Controls, which
-// run without a safeguard and must be too stale, are left out.
+// Staleness parses the runs in stalecheck's table. It leaves out controls, which run without a
+// safeguard and must be too stale.
 func Staleness(text string) []Stale {
 	var all []Stale
 	for line := range strings.Lines(text) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Table is a table with a title and notes, as Markdown has them.
+// Table is a Markdown table with a title and a note.
 type Table struct {
 	Title string
 	Head  []string
@@ -15,7 +15,7 @@ type Table struct {
 	Note  string
 }
 
-// Markdown spells the table.
+// Markdown formats the table.
 func (t Table) Markdown() string {
 	var b strings.Builder
 	if t.Title != "" {
@@ -33,19 +33,18 @@ func (t Table) Markdown() string {
 	return b.String()
 }
 
-// Comparison is a table of medians with their ratio to a contender that was
-// measured in the same run.
+// Comparison is a table of medians and their ratios to a contender of the same run.
 type Comparison struct {
 	Title, Note string
 	Workload    string
 	Settings    []string // columns
 	Contenders  []string // rows; those without samples are left out
-	Reference   string   // whose ratio is 1
+	Reference   string   // the contender with ratio 1
 	Unit        string
 	More        []string // units of further columns, without ratios, under the first setting
 }
 
-// Table makes it.
+// Table makes the table from the samples of b.
 func (c Comparison) Table(b *Book) Table {
 	t := Table{Title: c.Title, Note: c.Note, Head: []string{"contender"}}
 	for _, s := range c.Settings {
@@ -70,8 +69,8 @@ func (c Comparison) Table(b *Book) Table {
 	return t
 }
 
-// Spread spells the median of values and, when they differ, their range. With
-// six samples the median of what was sampled lies in it with 97 %.
+// Spread formats the median of values and, if they differ, their range. With six samples, the range
+// contains the true median with a probability of 97 %.
 func Spread(values []float64) string {
 	if len(values) == 0 {
 		return "–"
@@ -83,7 +82,7 @@ func Spread(values []float64) string {
 	return Number(Median(values)) + " (" + lo + "–" + hi + ")"
 }
 
-// Ratio spells a quotient.
+// Ratio formats a quotient.
 func Ratio(a, b float64) string {
 	if math.IsNaN(a) || math.IsNaN(b) || b == 0 {
 		return "–"
@@ -91,7 +90,7 @@ func Ratio(a, b float64) string {
 	return Number(a / b)
 }
 
-// Number spells a number with no more digits than mean something.
+// Number formats a number with meaningful digits only.
 func Number(f float64) string {
 	switch a := math.Abs(f); {
 	case math.IsNaN(f), math.IsInf(f, 0):

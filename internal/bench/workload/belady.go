@@ -2,10 +2,10 @@ package workload
 
 import "container/heap"
 
-// Belady returns how many accesses of a trace a cache of that many equal
-// entries can answer at best. It is Belady's rule (IBM Systems Journal 5(2),
-// 1966) for a cache that may also refuse: of what it holds and what has just
-// come, the one whose next use is farthest away goes.
+// Belady returns the greatest number of hits that a cache of that many equal entries can have on a
+// trace. It is Belady's rule (IBM Systems Journal 5(2), 1966) for a cache that may also refuse an
+// entry. Of the held entries and the new one, the cache drops the one whose next use is farthest
+// away.
 func Belady(trace []uint64, capacity int) (hits int) {
 	next := nextUses(trace)
 	held := make(map[uint64]int, capacity) // key → its next use
@@ -18,7 +18,7 @@ func Belady(trace []uint64, capacity int) (hits int) {
 		heap.Push(&far, use{k, next[i]})
 		for len(held) > capacity {
 			u := heap.Pop(&far).(use)
-			// An older note about a key that was used since says nothing.
+			// An older use of a key that was used since is out of date.
 			if at, ok := held[u.key]; ok && at == u.next {
 				delete(held, u.key)
 			}
@@ -27,8 +27,8 @@ func Belady(trace []uint64, capacity int) (hits int) {
 	return hits
 }
 
-// nextUses returns for each access the index of the next one to the same key;
-// the trace's length and more when there is none.
+// nextUses returns for each access the index of the next access to the same key. If there is none,
+// the index is at least the trace's length.
 func nextUses(trace []uint64) []int {
 	next := make([]int, len(trace))
 	last := make(map[uint64]int)
@@ -36,7 +36,7 @@ func nextUses(trace []uint64) []int {
 		if at, ok := last[trace[i]]; ok {
 			next[i] = at
 		} else {
-			next[i] = len(trace) + i // different, so that a note names one access
+			next[i] = len(trace) + i // all different, so that a use identifies one access
 		}
 		last[trace[i]] = i
 	}

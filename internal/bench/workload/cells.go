@@ -30,7 +30,7 @@ const (
 )
 
 var (
-	cellSizes = []int{200, 4 << 10, 64<<10 - 1024} // the last just fits a cell of PostgreSQL
+	cellSizes = []int{200, 4 << 10, 64<<10 - 1024} // the last size just fits a cell of PostgreSQL
 	cellTiers = []string{inRedis, inSQLite, inPostgres}
 )
 
@@ -44,7 +44,7 @@ func sizeName(size int) string {
 	return strconv.Itoa((size+1023)>>10) + " KiB"
 }
 
-// cells measures the tiers one operation at a time.
+// cells measures the tiers, one operation at a time.
 func (e *Env) cells(ctx context.Context, d *database) (err error) {
 	dir, err := os.MkdirTemp("", "cells")
 	if err != nil {
@@ -62,7 +62,7 @@ func (e *Env) cells(ctx context.Context, d *database) (err error) {
 		return err
 	}
 	rdb := e.client()
-	defer func() { _ = rdb.Close() }() // nothing is on its way
+	defer func() { _ = rdb.Close() }() // no calls are under way
 	tiers := map[string]tier.Remote{
 		inRedis:  redistier.New(rdb, redistier.Config{Prefix: redistest.Prefix()}),
 		inSQLite: embedded, inPostgres: served,
@@ -105,7 +105,7 @@ func (c *cellBench) key() string {
 	return "default:bench:v1:" + strconv.Itoa(len(c.payload)) + ":" + strconv.Itoa(c.n%cellKeys)
 }
 
-// fill stores a value under a key as a load does.
+// fill stores a value under a key, as a load does.
 func (c *cellBench) fill(ctx context.Context) error {
 	key, nonce := c.key(), tier.NewNonce()
 	got, err := c.tier.Claim(ctx, key, tier.Claim{Nonce: nonce, Lease: time.Minute})
@@ -131,7 +131,7 @@ func (c *cellBench) fill(ctx context.Context) error {
 	return err
 }
 
-// get finds the value that was filled last.
+// get reads the value that was filled last.
 func (c *cellBench) get(ctx context.Context) error {
 	key := "default:bench:v1:" + strconv.Itoa(len(c.payload)) + ":" + strconv.Itoa(c.n%cellKeys)
 	frame, err := c.tier.Get(ctx, key)

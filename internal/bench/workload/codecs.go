@@ -11,8 +11,8 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
-// F encodes and decodes records of several sizes with every codec of the
-// library. Compression is made to try all of them.
+// Workload F encodes and decodes records of several sizes with every codec of the library. The
+// compressing codecs are configured to try all of them.
 
 const (
 	encodeNs = "encode-ns/op"
@@ -21,7 +21,7 @@ const (
 	decodeAl = "decode-allocs/op"
 )
 
-// Record is a value of mixed types whose list makes its size.
+// Record is a value of mixed types. The list determines its size.
 type Record struct {
 	ID      int64             `json:"id"`
 	Name    string            `json:"name"`
@@ -31,14 +31,14 @@ type Record struct {
 	Entries []Entry           `json:"entries"`
 }
 
-// Entry is a piece of a Record of some 100 bytes as JSON.
+// Entry is an element of a Record, with about 100 bytes as JSON.
 type Entry struct {
 	At   int64  `json:"at"`
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 }
 
-// recordOf returns a record of about that many bytes as JSON.
+// recordOf returns a record of about size bytes as JSON.
 func recordOf(size int) Record {
 	r := Record{ID: 7, Name: "Grace Hopper", Score: 0.875, Active: true, Labels: map[string]string{"lang": "en"}}
 	words := strings.Fields("the quick brown fox jumps over the lazy dog and finds nothing new under the sun")
@@ -64,7 +64,7 @@ func codecLine(size int, who string) report.Line {
 	return report.Line{Workload: "F", Setting: codecSetting(size), Contender: who}
 }
 
-// codecsTried are the codecs for any value; Raw has nothing to encode.
+// codecsTried returns the codecs for any value; Raw has nothing to encode.
 func codecsTried() (all []codec.Codec) {
 	for _, c := range []codec.Codec{codec.JSON, codec.CBOR} {
 		all = append(all, c, codec.Snappy(c, -1), codec.Deflate(c, -1))

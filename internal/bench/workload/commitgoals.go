@@ -21,7 +21,7 @@ func commitTables(e *Env) []report.Table {
 		report.Comparison{
 			Title: "I: a small transaction of 8 writers in PostgreSQL, synced to disk", Workload: "I", Settings: []string{commitSetting},
 			Contenders: ways, Reference: bareCommit, Unit: nsOp, More: []string{p50, p99},
-			Note: "One UPDATE, what the row says, COMMIT. ns/op is the inverse of the throughput of all eight. A process numbers what is appended all the while.",
+			Note: "One UPDATE, the statement that the row names, COMMIT. ns/op is the inverse of the throughput of all eight. Meanwhile a process numbers the appended records.",
 		}.Table(&e.Book),
 		report.Comparison{
 			Title: "I: a process asks what is new", Workload: "I", Settings: []string{syncSetting},
@@ -40,7 +40,7 @@ func commitTables(e *Env) []report.Table {
 	}
 }
 
-// commitGoals are about invalidations that are a part of transactions.
+// commitGoals returns the goals for invalidations inside transactions.
 func (e *Env) commitGoals() []report.Goal {
 	line := func(setting, who string) report.Line {
 		return report.Line{Workload: "I", Setting: setting, Contender: who}

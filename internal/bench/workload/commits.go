@@ -21,9 +21,9 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten"
 )
 
-// I puts invalidations into the transactions that write the data, in PostgreSQL with all
-// its syncs to disk: what that costs eight writers beside other ways to number rows, what
-// a process pays that asks what is new, and how soon another knows.
+// Workload I puts invalidations into the transactions that write the data, in PostgreSQL with all
+// its syncs to disk. It measures the cost for eight writers compared with other ways to number
+// rows, the cost for a process that asks for news, and the time until another process knows.
 
 const (
 	commitSetting = "one transaction, 8 writers"
@@ -39,7 +39,7 @@ const (
 	pollOfLogs = 100 * time.Millisecond
 )
 
-// database is a PostgreSQL with accounts to write, and a log.
+// database is a PostgreSQL server with accounts to write, and a log.
 type database struct {
 	server *dbtest.PostgresServer
 	db     *sql.DB
@@ -81,14 +81,14 @@ func (d *database) close() error {
 	return errors.Join(err, d.server.Close())
 }
 
-// scopesOf are n scopes that name an account.
+// scopesOf returns n scopes that name an account.
 func scopesOf(id, n int) []invalidate.Scope {
 	return []invalidate.Scope{
 		keyScope(int64(id)), invalidate.Tag("default", tagOf(int64(id))), invalidate.Tag("default", "accounts"),
 	}[:n]
 }
 
-// writers are the ways to say in a transaction what it makes untrue.
+// writers returns the ways to invalidate in a transaction.
 func (d *database) writers() []struct {
 	name string
 	more func(ctx context.Context, tx *sql.Tx, id int) error
@@ -143,8 +143,7 @@ func runCommits(ctx context.Context, e *Env) (err error) {
 	return e.cells(ctx, d)
 }
 
-// transactions writes small transactions from eight goroutines, while a process numbers
-// what they append.
+// transactions writes small transactions from eight goroutines, while a process numbers their rows.
 func (e *Env) transactions(ctx context.Context, d *database, l report.Line, more func(context.Context, *sql.Tx, int) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -175,7 +174,7 @@ func (d *database) transaction(ctx context.Context, more func(context.Context, *
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // it may be committed
+	defer func() { _ = tx.Rollback() }() // it may already be committed
 	id := rand.N(accounts)
 	if _, err := tx.ExecContext(ctx, `UPDATE accounts SET n = n + 1 WHERE id = $1`, id); err != nil {
 		return err
@@ -197,7 +196,7 @@ func follow(ctx context.Context, log *sqllog.Log) error {
 			if err != nil {
 				return ended(ctx, err)
 			}
-			at = p.End // what lies between is of no interest
+			at = p.End // the records in between do not matter
 		}
 		p, err := log.Tail(ctx, at)
 		if err != nil {
@@ -209,7 +208,7 @@ func follow(ctx context.Context, log *sqllog.Log) error {
 	return nil
 }
 
-// ended drops errors that come with the end of ctx.
+// ended drops errors caused by the end of ctx.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -217,7 +216,7 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// questions are Syncs that find nothing new, beside the shortest statement there is.
+// questions measures Syncs that find nothing new, compared with the shortest statement.
 func (e *Env) questions(ctx context.Context, d *database) error {
 	end, err := endOf(ctx, d.log)
 	if err != nil {
@@ -243,7 +242,7 @@ func (e *Env) questions(ctx context.Context, d *database) error {
 	})
 }
 
-// endOf reads a log to its end, and returns where that is.
+// endOf reads a log to its end, and returns the position of the end.
 func endOf(ctx context.Context, log *sqllog.Log) (at invalidate.Cursor, err error) {
 	for {
 		p, err := log.Sync(ctx, at, invalidate.Append{})
@@ -254,7 +253,7 @@ func endOf(ctx context.Context, log *sqllog.Log) (at invalidate.Cursor, err erro
 	}
 }
 
-// behind returns where a reader is that has read a page.
+// behind returns the position of a reader that has read a page.
 func behind(at invalidate.Cursor, p invalidate.Page) invalidate.Cursor {
 	if n := len(p.Keys); n > 0 {
 		at.Key, at.KeyID = p.Keys[n-1].At, p.Keys[n-1].ID
@@ -265,7 +264,7 @@ func behind(at invalidate.Cursor, p invalidate.Page) invalidate.Cursor {
 	return at
 }
 
-// latencies runs one operation after the other on one goroutine.
+// latencies runs operations one after another on one goroutine.
 func (e *Env) latencies(ctx context.Context, l report.Line, do func(ctx context.Context) error) error {
 	var failed error
 	r := measure.Run(ctx, measure.Config{Warm: e.ms(50, 20, 1), For: e.ms(500, 150, 5), Latencies: true}, func(int) func(int) {
@@ -283,7 +282,7 @@ func (e *Env) latencies(ctx context.Context, l report.Line, do func(ctx context.
 	return nil
 }
 
-// lags are the times from the answer to COMMIT until another process has the record.
+// lags measures the times from the answer to COMMIT until another process has the record.
 func (e *Env) lags(ctx context.Context, d *database) error {
 	server, err := pgx.ParseConfig(d.server.DSN(""))
 	if err != nil {
@@ -302,8 +301,8 @@ func (e *Env) lags(ctx context.Context, d *database) error {
 	})
 }
 
-// lag measures with a writer that lives on, and numbers what it has committed, or with
-// one that has done its last by COMMIT.
+// lag measures one of two writers: one that stays alive and numbers its own rows, or one that dies
+// after COMMIT.
 func (e *Env) lag(ctx context.Context, d *database, other *sqllog.Log, lives bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -332,7 +331,7 @@ func (e *Env) lag(ctx context.Context, d *database, other *sqllog.Log, lives boo
 	return nil
 }
 
-// heard commits an invalidation and returns how long it took to reach a Tail.
+// heard commits an invalidation and returns the time that it took to reach a Tail.
 func (d *database) heard(ctx context.Context, own, other *sqllog.Log, at invalidate.Cursor, lives bool) (time.Duration, error) {
 	type tailed struct {
 		when time.Time
@@ -348,7 +347,7 @@ func (d *database) heard(ctx context.Context, own, other *sqllog.Log, at invalid
 			}
 		}
 	}()
-	time.Sleep(10*time.Millisecond + rand.N(pollOfLogs)) // until it waits
+	time.Sleep(10*time.Millisecond + rand.N(pollOfLogs)) // until the Tail waits
 	err := own.Tx(ctx, d.db, nil, func(tx *sqllog.Tx) error { tx.Invalidate(scopesOf(1, 1)...); return nil })
 	committed := time.Now()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
-// sailor is a process of the fleet, seen from outside.
+// sailor is the parent's view of a process of the fleet.
 type sailor struct {
 	cmd     *exec.Cmd
 	stdin   io.WriteCloser
@@ -23,8 +23,8 @@ type sailor struct {
 	answers *json.Decoder
 }
 
-// enlist starts this program once more. A process whose input ends ends, and so
-// none is left behind whatever becomes of this one.
+// enlist starts this program once more. The process ends when its input ends, so none is left
+// behind if this process dies.
 func enlist(ctx context.Context, p post) (*sailor, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -50,7 +50,7 @@ func enlist(ctx context.Context, p post) (*sailor, error) {
 
 func (s *sailor) dismiss() {
 	_ = s.stdin.Close()
-	_ = s.cmd.Wait() // it has nothing to tell any more
+	_ = s.cmd.Wait() // it has nothing more to report
 }
 
 // crew is the processes of one peer.
@@ -62,8 +62,8 @@ func (c crew) dismiss() {
 	}
 }
 
-// crew starts the processes of a peer. Their first trials open connections and load
-// scripts; nobody counts them.
+// crew starts the processes of a peer. Their first trials open connections and load scripts, and
+// are not counted.
 func (e *Env) crew(ctx context.Context, peer string, id *int64) (c crew, err error) {
 	defer func() {
 		if err != nil {
@@ -82,7 +82,7 @@ func (e *Env) crew(ctx context.Context, peer string, id *int64) (c crew, err err
 	return c, new(deed).trials(c, id, 1)
 }
 
-// trials gives orders, each for another key.
+// trials gives n orders, each for another key.
 func (d *deed) trials(c crew, id *int64, n int) error {
 	for range n {
 		*id++
@@ -93,7 +93,7 @@ func (d *deed) trials(c crew, id *int64, n int) error {
 	return nil
 }
 
-// command gives one order to all and adds up what came of it.
+// command gives one order to all processes and adds up the results.
 func (d *deed) command(c crew, id int64) error {
 	at := proc.Now() + int64(5*time.Millisecond)
 	for _, s := range c {

@@ -10,10 +10,9 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
-// After Delete has returned, no read may see what was there before, though
-// another goroutine reads the same keys all the time and has loads under way
-// that began earlier. ristretto, which has no loader, is asked the easier
-// question: Set, Del, Get, by one goroutine.
+// After Delete has returned, no read may return the earlier value. Meanwhile another goroutine
+// reads the same keys all the time and has loads under way that began earlier. ristretto has no
+// loader, so its test is easier: Set, Del and Get by one goroutine.
 
 const (
 	sawOld     = "saw-old"
@@ -39,7 +38,7 @@ func (e *Env) deletes(ctx context.Context) error {
 	return e.ristrettoDeletes(ctx, trials)
 }
 
-// truth is a source of few keys whose values only grow.
+// truth is a source of a few keys whose values only grow.
 type truth [16]atomic.Int64
 
 func (s *truth) load(_ context.Context, id int64) (peers.Value, error) {
@@ -57,7 +56,7 @@ func (e *Env) deletesOf(ctx context.Context, name string, log bool, trials int) 
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for id := int64(0); stop.Err() == nil; id++ {
-			_, _ = p.Cache.Get(ctx, id%16) // what it sees is checked below
+			_, _ = p.Cache.Get(ctx, id%16) // its result is checked below
 		}
 	})
 	defer wg.Wait()

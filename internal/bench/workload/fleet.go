@@ -15,26 +15,25 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
-// WorkerEnv is set in the environment of a process of the fleet; such a process
-// has to call Worker and nothing else.
+// WorkerEnv is set in the environment of a process of the fleet. Such a process must call Worker
+// and nothing else.
 const WorkerEnv = "TWOFOLD_BENCH_WORKER"
 
-// post is what a process of the fleet is.
+// post is the configuration of a process of the fleet.
 type post struct{ Peer, Redis, Prefix string }
 
-// order is one trial: who gets it waits until the moment, which all processes
-// see on one clock, and asks.
+// order is one trial. The processes wait until the time At, on a clock that all of them share, and
+// then read the key.
 type order struct{ ID, At int64 }
 
-// deed is what came of it.
+// deed is the result of an order.
 type deed struct {
 	Loads int64
 	Waits []time.Duration
 	Error string
 }
 
-// Worker is the life of a process of the fleet: it carries out orders from in
-// until that ends.
+// Worker runs a process of the fleet: it carries out orders from in until the input ends.
 func Worker(in io.Reader, out io.Writer) error {
 	var p post
 	if err := json.Unmarshal([]byte(os.Getenv(WorkerEnv)), &p); err != nil {

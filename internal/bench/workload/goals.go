@@ -9,19 +9,19 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
-// Goals is what was asked for, and what this run reached: medians of one run, and
-// medians of ratios and differences, each taken within one round.
+// Goals returns the goals and this run's results: medians of one run, and medians of ratios and
+// differences, each taken within one round.
 func (e *Env) Goals() []report.Goal {
 	return explained(slices.Concat(e.localGoals(), e.kindGoals(), e.stateGoals(), e.remoteGoals(), e.stampedeGoals(), e.ratioGoals(), e.memoryGoals(), e.commitGoals(), e.httpGoals()))
 }
 
-// quotient is the ratio of two lines' medians: of different settings, which are not
-// measured in the same round.
+// quotient returns the ratio of two lines' medians. The lines may have different settings, which
+// are not measured in the same round.
 func (e *Env) quotient(a, b report.Line, unit string) float64 {
 	return e.Book.Median(a, unit) / e.Book.Median(b, unit)
 }
 
-// worst is the greatest of what was measured; NaN when something was not.
+// worst returns the greatest of the numbers, or NaN if one is missing.
 func worst(all ...float64) float64 {
 	w := math.Inf(-1)
 	for _, f := range all {
@@ -33,7 +33,7 @@ func worst(all ...float64) float64 {
 	return w
 }
 
-// whole drops what background work adds to a count per operation.
+// whole removes the small share of background work from a count per operation.
 func whole(f float64) float64 { return math.Floor(f*50) / 50 }
 
 func atMost(what, asked string, limit, reached float64, detail string) report.Goal {
@@ -46,7 +46,7 @@ func atLeast(what, asked string, limit, reached float64, detail string) report.G
 
 func times(limit float64) string { return "≤ " + report.Number(limit) + " ×" }
 
-// localGoals are about hits of resident keys, for the worse kind of value.
+// localGoals returns the goals for hits of resident keys, for the worse kind of value.
 func (e *Env) localGoals() []report.Goal {
 	gs := e.goroutines()
 	p := gs[len(gs)-1]
@@ -88,7 +88,7 @@ func perValue(f []float64) string {
 	return fmt.Sprintf("small %s, 1 KiB %s", report.Number(f[0]), report.Number(f[1]))
 }
 
-// stateGoals are about what a hit finds, and about misses.
+// stateGoals returns the goals for the states of an entry, and for misses.
 func (e *Env) stateGoals() []report.Goal {
 	state := func(who string) report.Goal {
 		return atMost(who+", against a plain hit", times(1.1), 1.1, e.Book.Ratio(stateLine(who), stateLine(plainHit), nsOp), "1,000 keys, 1 goroutine")
@@ -107,7 +107,7 @@ func (e *Env) stateGoals() []report.Goal {
 	}
 }
 
-// remoteGoals are about hits of the remote tier, for the worst codec.
+// remoteGoals returns the goals for hits of the remote tier, for the worst codec.
 func (e *Env) remoteGoals() []report.Goal {
 	one := func(who string) report.Line { return remoteLine(1, who) }
 	var commands, scripts, p50s, cpu, allocs []float64
@@ -136,7 +136,7 @@ func (e *Env) remoteGoals() []report.Goal {
 	}
 }
 
-// stampedeGoals are about cold keys.
+// stampedeGoals returns the goals for cold keys.
 func (e *Env) stampedeGoals() []report.Goal {
 	const ours = "twofold, two tiers"
 	limit := float64(loaderTime.Milliseconds()) + 5
@@ -155,7 +155,7 @@ func (e *Env) stampedeGoals() []report.Goal {
 	}
 }
 
-// ratioGoals are about hit ratios, in points.
+// ratioGoals returns the goals for hit ratios, in points.
 func (e *Env) ratioGoals() []report.Goal {
 	ahead := func(of string, shapes ...string) float64 {
 		least := math.Inf(1)

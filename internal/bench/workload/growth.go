@@ -16,7 +16,7 @@ import (
 	"github.com/twofold-go/twofold/tier/local"
 )
 
-// H asks what a hit costs as things grow: keys, the tags of a value, and
+// Workload H measures hits while something grows: the number of keys, of tags per value, and of
 // namespaces in one process.
 
 const (
@@ -51,8 +51,8 @@ func runGrowth(ctx context.Context, e *Env) error {
 	return e.growSpaces(ctx)
 }
 
-// growPeers are measured at each number of keys. At the last, where each would
-// take gigabytes, the map alone stands beside ours.
+// growPeers returns the peers for a number of keys. At the largest number each peer would take
+// gigabytes, so only the map is compared with ours.
 func growPeers(n int) []string {
 	if n > 1_000_000 {
 		return []string{"twofold", "map+RWMutex"}
@@ -61,7 +61,7 @@ func growPeers(n int) []string {
 }
 
 func (e *Env) growKeys(ctx context.Context, n int) error {
-	// Twice the heap of ten million entries is more than many machines have.
+	// A heap limit of twice ten million entries would exceed the memory of many machines.
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(12 << 30))
 	defer debug.FreeOSMemory()
 	stream := make([]peers.Key, 1<<18)
@@ -97,7 +97,7 @@ func (e *Env) reads(ctx context.Context, p peers.Peer, stream []peers.Key) measu
 	})
 }
 
-// growTags measures hits and misses of values that carry tags.
+// growTags measures hits and misses of values with tags.
 func (e *Env) growTags(ctx context.Context) error {
 	n := by(e, 100_000, 10_000, 500)
 	stream := KeyStream(n, 1<<16)
@@ -119,14 +119,14 @@ func (e *Env) growTags(ctx context.Context) error {
 				p.Get(ctx, &peers.Key{ID: next})
 				next++
 			}))
-			// The misses pushed out what the next round's hits want.
+			// The misses have evicted keys that the next round's hits need.
 			return Fill(ctx, p, true, n, peers.Small)
 		}})
 	}
 	return measure.Rounds(ctx, e.Rounds, cs)
 }
 
-// tagger gives values so many tags out of a thousand.
+// tagger returns a function that gives each value this many tags out of a thousand.
 func tagger(tags int) func(int64, peers.Value) []string {
 	if tags == 0 {
 		return nil
@@ -141,7 +141,7 @@ func tagger(tags int) func(int64, peers.Value) []string {
 	}
 }
 
-// growSpaces spreads a fixed number of keys over more and more namespaces.
+// growSpaces spreads a fixed number of keys over a growing number of namespaces.
 func (e *Env) growSpaces(ctx context.Context) error {
 	n := by(e, 100_000, 10_000, 2000)
 	stream := KeyStream(n, 1<<16)

@@ -13,9 +13,9 @@ import (
 	"github.com/twofold-go/twofold/tier/ristretto"
 )
 
-// D replays traces: get, and on a miss load and set. All values are of one
-// size, and so are all keys, so that a capacity in bytes is one in entries.
-// Twofold is asked through its public API.
+// Workload D replays traces: get, and on a miss load and set. All values have the same size, and so
+// do all keys, so that a capacity in bytes corresponds to a number of entries. Twofold is used
+// through its public API.
 
 const (
 	hitPct    = "hit-pct"
@@ -26,7 +26,7 @@ const (
 	overRistretto = "twofold, ristretto"
 )
 
-// shapes are the traces, over a universe of keys and for a capacity.
+// shapes are the traces, for a universe of keys and a capacity.
 var shapes = []struct {
 	name string
 	make func(universe, capacity, n int) []uint64
@@ -41,7 +41,7 @@ var shapes = []struct {
 	{"phases", func(u, c, n int) []uint64 { return trace.Phases(1, u, c, n) }},
 }
 
-// ratioRounds are enough, since traces do not vary.
+// ratioRounds is enough, because traces do not vary.
 const ratioRounds = 3
 
 // shares are the capacities in percent of the universe.
@@ -53,11 +53,11 @@ func ratioLine(shape string, share int, who string) report.Line {
 
 func ratioSetting(shape string, share int) string { return fmt.Sprintf("%s, %d %%", shape, share) }
 
-// ratioEngines are the caches of D.
+// ratioEngines are the caches of workload D.
 var ratioEngines = []struct {
 	name, peer string
 	wait       bool
-	overhead   int64 // of an entry, in a tier that is bounded by bytes
+	overhead   int64 // of an entry, in a tier bounded by bytes
 }{
 	{"twofold", "twofold", false, local.Overhead}, {"twofold, otter", "twofold, otter", false, otter.Overhead},
 	{overRistretto, overRistretto, false, ristretto.Overhead},
@@ -92,14 +92,14 @@ func runHitRatios(ctx context.Context, e *Env) error {
 	return nil
 }
 
-// keyBase makes all keys equally long, those of a scan included.
+// keyBase makes all keys equally long, including those of a scan.
 const keyBase = 3 << 40
 
 func flat(_ context.Context, id int64) (peers.Value, error) {
 	return peers.Value{ID: id, Name: "flat", Tags: [2]string{"one", "two"}}, nil
 }
 
-// entryCost asks the library what an entry costs, without the tier's overhead.
+// entryCost returns the library's cost of an entry, without the tier's overhead.
 func entryCost(ctx context.Context) (int64, error) {
 	p, err := peers.NewTwofold(peers.Options{MaxBytes: 8 << 20, Load: flat}, peers.Twofold{})
 	if err != nil {
@@ -132,7 +132,7 @@ func (r replay) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	loads := 0 // of one goroutine's reads, one after the other
+	loads := 0 // of one goroutine's consecutive reads
 	o := peers.Options{Entries: r.capacity}
 	if s.Loads {
 		o.MaxBytes = int64(r.capacity) * (r.cost + r.overhead)
@@ -174,10 +174,10 @@ func (r replay) run(ctx context.Context) error {
 func hitRatioTables(e *Env) []report.Table {
 	t := report.Table{
 		Title: "D: hit ratio in %, capacity in percent of the universe", Head: []string{"trace"},
-		Note: "Universe 100,000 keys, a million accesses, seeds fixed. Loops are so many times the capacity. Phases are " +
+		Note: "100,000 keys, a million accesses, fixed seeds. A loop's number is its length in multiples of the capacity. Phases are " +
 			"zipf, bursts and a loop of 1.5 times the capacity, in turn. " +
-			"ristretto applies writes late; + Wait waits for each, which nobody can in production. " +
-			"Budget is the most that Twofold's local tier took, in percent of its MaxBytes.",
+			"ristretto applies writes late. \"+ Wait\" waits for each write, which is not possible in production. " +
+			"Budget is the maximum that Twofold's local tier used, in percent of its MaxBytes.",
 	}
 	for _, engine := range ratioEngines {
 		t.Head = append(t.Head, engine.name)

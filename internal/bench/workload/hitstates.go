@@ -13,9 +13,8 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// The states of an entry that a hit can find: fresh, a remembered absence, and
-// stale while its refresh is under way. All three are measured on as few keys,
-// as each stale key has a refresh that hangs until the end.
+// The states of an entry that a hit can find: fresh, a remembered absence, and stale with a refresh
+// under way. All three use few keys, because each stale key has a refresh that hangs until the end.
 
 const (
 	plainHit    = "plain hit"
@@ -31,7 +30,7 @@ func (e *Env) hitStates(ctx context.Context) error {
 	n := by(e, 1000, 1000, 100)
 	stream := KeyStream(n, 1<<14)
 	hang, cancel := context.WithCancel(ctx)
-	defer cancel() // before the peers close, whose refreshes hang
+	defer cancel() // before the peers close, because their refreshes hang
 	var cs []measure.Contender
 	for _, s := range []struct {
 		name string
@@ -58,7 +57,7 @@ func (e *Env) hitStates(ctx context.Context) error {
 				}
 			})
 			if after := p.Tiers.Stats().Total; wrong > 0 || after.LocalHits-before.LocalHits != r.Ops {
-				return fmt.Errorf("%d of %d reads were no %s, %d answered here", wrong, r.Ops, s.name, after.LocalHits-before.LocalHits)
+				return fmt.Errorf("%d of %d reads were not a %s, %d were answered locally", wrong, r.Ops, s.name, after.LocalHits-before.LocalHits)
 			}
 			e.add(stateLine(s.name), r)
 			return nil
@@ -93,8 +92,8 @@ func openAbsent(ctx context.Context, n int) (*peers.TwofoldPeer, error) {
 	return p, nil
 }
 
-// openStale fills a cache, lets everything go stale and starts every refresh,
-// none of which ends before ctx does.
+// openStale fills a cache, waits until everything is stale and starts every refresh. No refresh
+// ends before ctx does.
 func openStale(ctx context.Context, n int) (*peers.TwofoldPeer, error) {
 	loaded := make([]bool, n) // each written by its first load, read by its refresh
 	p, err := peers.NewTwofold(peers.Options{Entries: n, Load: func(loading context.Context, id int64) (peers.Value, error) {

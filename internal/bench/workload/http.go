@@ -20,9 +20,9 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
-// J serves pages from cache/httpcache, and fetches them through it. The writer keeps
-// nothing, so that what is measured is the handler. Every answer is checked: its status,
-// its length, and what Cache-Status says of it.
+// Workload J serves pages from cache/httpcache, and fetches pages through it. The writer keeps
+// nothing, so that only the handler is measured. Every answer is checked: its status, its length,
+// and its Cache-Status.
 
 const (
 	pageSetting = "one request"
@@ -49,7 +49,7 @@ func pageLine(setting, who string) report.Line {
 	return report.Line{Workload: "J", Setting: setting, Contender: who}
 }
 
-// pageText is a page of n bytes, of which gzip leaves about a fourth.
+// pageText returns a page of n bytes, which gzip reduces to about a fourth.
 func pageText(n int) []byte {
 	text := bytes.Repeat([]byte("<p>the quick brown fox jumps over the lazy dog</p>\n"), n/50+1)[:n]
 	for i := 0; i+8 < n; i += 16 {
@@ -58,7 +58,7 @@ func pageText(n int) []byte {
 	return text
 }
 
-// pageOf is a handler that writes a page of n bytes. More is further headers, pairs of
+// pageOf returns a handler that writes a page of n bytes. More is further headers, as pairs of
 // names and values.
 func pageOf(n int, more ...string) http.Handler {
 	text, length := pageText(n), strconv.Itoa(n)
@@ -71,11 +71,11 @@ func pageOf(n int, more ...string) http.Handler {
 		for i := 0; i+1 < len(more); i += 2 {
 			h.Set(more[i], more[i+1])
 		}
-		_, _ = w.Write(text) // the client's writer says so itself
+		_, _ = w.Write(text) // the client's writer reports errors itself
 	})
 }
 
-// site opens caches of responses, and closes them with their tiers.
+// site opens caches of responses, and closes them and their tiers.
 type site struct{ closing []func(context.Context) error }
 
 func (s *site) tiers() (*cache.Tiers, error) {
@@ -110,15 +110,15 @@ func (s *site) close() (err error) {
 	return err
 }
 
-// ask is a request that is made again and again, and the answer that it must get.
+// ask is a request that is repeated, and the expected answer.
 type ask struct {
 	name    string
 	next    http.Handler
-	cfg     *httpcache.Config // nil: next is asked without a cache
+	cfg     *httpcache.Config // nil: next is called without a cache
 	header  []string          // of the request, pairs of names and values
 	status  int
-	length  int    // of the body; -1: less than a page
-	how     string // begins the parameters of Cache-Status
+	length  int    // of the body; -1: smaller than a page
+	how     string // the start of the parameters in Cache-Status
 	prepare []string
 }
 
@@ -142,7 +142,7 @@ func asks() []ask {
 	}
 }
 
-// pageRequest is a browser's request.
+// pageRequest returns a browser's request.
 func pageRequest(header []string) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, pagePath, http.NoBody)
 	r.Header.Set("Accept", "text/html")
@@ -153,7 +153,7 @@ func pageRequest(header []string) *http.Request {
 	return r
 }
 
-// nowhere is a writer that counts and keeps nothing.
+// nowhere is a writer that counts bytes and keeps nothing.
 type nowhere struct {
 	header http.Header
 	status int
@@ -169,14 +169,14 @@ func (w *nowhere) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// get asks once more.
+// get makes the request once more.
 func (w *nowhere) get(h http.Handler, r *http.Request) {
 	clear(w.header)
 	w.status = http.StatusOK
 	h.ServeHTTP(w, r)
 }
 
-// check reports an answer that is not the one that was to be measured.
+// check reports an answer other than the expected one.
 func (w *nowhere) check(a *ask, each, ops int64) error {
 	_, how, _ := strings.Cut(w.header.Get("Cache-Status"), ";")
 	whole := each == int64(a.length) || a.length < 0 && each > 0 && each < pageSize

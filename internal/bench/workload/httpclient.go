@@ -41,7 +41,7 @@ func (s stub) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// fetches measures what a client gets from the cache, body and all.
+// fetches measures what a client gets from the cache, including the body.
 func (e *Env) fetches(ctx context.Context, s *site) error {
 	for _, size := range fetchSizes {
 		origin := stub{pageText(size)}
@@ -68,7 +68,7 @@ func (e *Env) fetches(ctx context.Context, s *site) error {
 	return nil
 }
 
-// fetcher asks a RoundTripper for one page. All answers but the first must be hits.
+// fetcher requests one page from a RoundTripper. All answers except the first must be hits.
 func (e *Env) fetcher(size int, who string, rt http.RoundTripper, hit func(http.Header) bool) measure.Contender {
 	r := pageRequest([]string{"Cookie", "session=1"})
 	r.RequestURI, r.URL.Scheme, r.URL.Host = "", "http", r.Host
@@ -79,7 +79,7 @@ func (e *Env) fetcher(size int, who string, rt http.RoundTripper, hit func(http.
 			return err
 		}
 		n := 0
-		for err == nil { // by Read alone, as a decoder does
+		for err == nil { // only with Read, as a decoder does
 			var k int
 			k, err = resp.Body.Read(buf)
 			n += k
@@ -89,7 +89,7 @@ func (e *Env) fetcher(size int, who string, rt http.RoundTripper, hit func(http.
 		}
 		return nil
 	}
-	_ = fetch() // the one that is stored
+	_ = fetch() // the answer that is stored
 	return measure.Contender{Name: who, Measure: func(ctx context.Context) (err error) {
 		res := measure.Run(ctx, measure.Config{For: e.ms(400, 100, 4)}, func(int) func(int) {
 			return func(int) { err = errors.Join(err, fetch()) }

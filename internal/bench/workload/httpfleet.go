@@ -16,11 +16,11 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/peers"
 )
 
-// pagesPeer is the cache of responses as a peer of the fleet: a key is a path, a load is
-// a rendering.
+// pagesPeer is the cache of responses as a peer of the fleet: a key is a path, and a load is a
+// rendering.
 const pagesPeer = "httpcache"
 
-// specOf returns what a process of the fleet is asked to be.
+// specOf returns the peer that a process of the fleet must run.
 func specOf(name string) (peers.Spec, error) {
 	if name == pagesPeer {
 		return peers.Spec{Name: name, Kind: peers.TwoTier, Loads: true, Open: openPages}, nil
@@ -61,7 +61,7 @@ func openPages(o peers.Options) (peers.Peer, error) {
 	return &pages{p, c, c.Handler(http.HandlerFunc(render))}, nil
 }
 
-// Get asks for the page of a key.
+// Get requests the page of a key.
 func (p *pages) Get(ctx context.Context, k *peers.Key) (peers.Value, bool) {
 	w := httptest.NewRecorder()
 	p.h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/"+strconv.FormatInt(k.ID, 10), http.NoBody))
@@ -79,8 +79,7 @@ func (p *pages) Close() {
 	p.TwofoldPeer.Close()
 }
 
-// pageFleet counts the renderings of pages that clients of several processes ask for at
-// once.
+// pageFleet counts the renderings of a page that clients of several processes request at once.
 func (e *Env) pageFleet(ctx context.Context, _ *site) error {
 	if !proc.Supported {
 		e.logf("J: no processes: %v", proc.ErrSystem)

@@ -20,27 +20,27 @@ func httpTables(e *Env) []report.Table {
 		report.Comparison{
 			Title: "J: one request again and again, 1 goroutine", Workload: "J", Settings: []string{pageSetting},
 			Contenders: names, Reference: barePage, Unit: nsOp, More: memory,
-			Note: "A page of 8 KiB where nothing else is said, into a writer that keeps nothing. Where no lifetime is named, it is FromResponse.",
+			Note: "Pages have 8 KiB unless the row says otherwise. The response writer discards them. The lifetime is FromResponse unless the row names another.",
 		}.Table(&e.Book),
 		report.Comparison{
 			Title: "J: a page that is not there, 1 goroutine", Workload: "J", Settings: []string{missSetting},
 			Contenders: []string{barePage, missStored}, Reference: barePage, Unit: nsOp, More: memory,
-			Note: "8 KiB. The local tier of 64 MiB is full, so that a page is evicted for each that is stored.",
+			Note: "8 KiB. The local tier of 64 MiB is full, so each stored page evicts another.",
 		}.Table(&e.Book),
 		report.Comparison{
 			Title: "J: a client's hit, body read, 1 goroutine", Workload: "J", Settings: fetched,
 			Contenders: []string{bareStub, transportHit, gregjonesName}, Reference: gregjonesName, Unit: nsOp, More: memory,
-			Note: "Allocations and bytes are those at 8 KiB.",
+			Note: "Allocations and bytes are for 8 KiB.",
 		}.Table(&e.Book),
 		report.Comparison{
 			Title: "J: net/http on the loopback, 64 connections that stay open", Workload: "J", Settings: []string{loopbackSetting},
 			Contenders: []string{barePage, hitResponse}, Reference: barePage, Unit: perSecond, More: []string{nsOp, allocsOp},
-			Note: "Server and clients share one process. Its clients parse as little as they can.",
+			Note: "Server and clients share one process. The clients parse as little as possible.",
 		}.Table(&e.Book),
 	}
 }
 
-// httpGoals are about pages.
+// httpGoals returns the goals for pages.
 func (e *Env) httpGoals() []report.Goal {
 	one := func(who string) report.Line { return pageLine(pageSetting, who) }
 	ratio := func(a, b string) float64 { return e.Book.Ratio(one(a), one(b), nsOp) }

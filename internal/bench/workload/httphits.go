@@ -34,7 +34,7 @@ func (e *Env) pages(ctx context.Context, s *site) error {
 			}
 		}
 		w, r := &nowhere{header: http.Header{}}, pageRequest(a.header)
-		w.get(h, pageRequest(a.prepare)) // the page; of a variant, the first one
+		w.get(h, pageRequest(a.prepare)) // stores the page; for the variant, the first one
 		w.get(h, r)
 		cs = append(cs, measure.Contender{Name: a.name, Measure: func(ctx context.Context) error {
 			w.n = 0
@@ -51,8 +51,8 @@ func (e *Env) pages(ctx context.Context, s *site) error {
 	return measure.Rounds(ctx, e.Rounds, cs)
 }
 
-// pageMisses measures requests for a page that nobody has asked for. The tier is soon
-// full, so that a page is evicted for most that are stored.
+// pageMisses measures requests for pages that were never requested before. The tier is soon full,
+// so most stores evict a page.
 func (e *Env) pageMisses(ctx context.Context, s *site) error {
 	page := pageOf(pageSize)
 	h, err := s.cached(page, httpcache.Config{})
@@ -67,7 +67,7 @@ func (e *Env) pageMisses(ctx context.Context, s *site) error {
 			res := measure.Run(ctx, measure.Config{For: e.ms(400, 100, 4)}, func(int) func(int) {
 				return func(int) {
 					next++
-					another := *r // a request's own, as a server makes it
+					another := *r // each request gets its own copy, as in a server
 					another.RequestURI = "/posts/" + strconv.Itoa(next)
 					another.URL = &url.URL{Path: another.RequestURI}
 					w.get(h, &another)

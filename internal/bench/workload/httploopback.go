@@ -22,8 +22,8 @@ const (
 	loopbackSetting = "64 connections"
 )
 
-// loopback measures a real server, on connections that stay open. The client reads no
-// more of an answer than it must, so that the two cores are the server's.
+// loopback measures a real server on kept-alive connections. The client parses as little of an
+// answer as possible, so that the server has both cores.
 func (e *Env) loopback(ctx context.Context, s *site) error {
 	page := pageOf(pageSize)
 	ours, err := s.cached(page, httpcache.Config{})
@@ -64,7 +64,7 @@ func (e *Env) loopback(ctx context.Context, s *site) error {
 	return measure.Rounds(ctx, e.Rounds, cs)
 }
 
-// keptAlive is a connection to a server.
+// keptAlive is a kept-alive connection to a server.
 type keptAlive struct {
 	c net.Conn
 	r *bufio.Reader
@@ -72,7 +72,7 @@ type keptAlive struct {
 
 var pageBytes = []byte("GET /posts/first?page=2 HTTP/1.1\r\nHost: example.com\r\nAccept: text/html\r\nUser-Agent: bench\r\n\r\n")
 
-// get asks for the page and reads it to its end.
+// get requests the page and reads all of it.
 func (k *keptAlive) get() error {
 	if _, err := k.c.Write(pageBytes); err != nil {
 		return err

@@ -18,9 +18,9 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// G invalidates with everything of the protocol in place, a log and a remote
-// tier on one server, and looks at the cost of a call beside a bare round trip,
-// and at what reads pay while a thousand invalidations come each second.
+// Workload G invalidates with the complete protocol: a log and a remote tier on one server. It
+// compares a call with a bare round trip, and measures reads during a thousand invalidations a
+// second.
 
 const (
 	callSetting  = "one call"
@@ -28,8 +28,7 @@ const (
 	strictBound  = 250 * time.Millisecond
 )
 
-// Groups of keys with a prefix of their own: the ids 2100000 to 2199999, 22000
-// to 22999, and 23.
+// Groups of keys with their own prefixes: the ids 2100000 to 2199999, 22000 to 22999, and 23.
 const (
 	hugePrefix, hugeFirst, huge    = "21", int64(2_100_000), 100_000
 	largePrefix, largeFirst, large = "22", int64(22_000), 1000
@@ -50,18 +49,18 @@ func runInvalidation(ctx context.Context, e *Env) error {
 	}
 	defer p.Close()
 	rdb := e.client()
-	defer func() { _ = rdb.Close() }() // nothing is on its way
+	defer func() { _ = rdb.Close() }() // no calls are under way
 	if err := e.calls(ctx, p, rdb); err != nil {
 		return err
 	}
 	return e.readsBeside(ctx)
 }
 
-// call is one kind of invalidation, and how often it is measured.
+// call is one kind of invalidation and the number of measurements.
 type call struct {
 	name   string
 	times  int
-	fill   []int64 // read before, so that there is something to invalidate
+	fill   []int64 // keys read before, so that there is something to invalidate
 	invoke func(ctx context.Context, i int) error
 }
 
@@ -117,8 +116,7 @@ func (e *Env) calls(ctx context.Context, p *peers.TwofoldPeer, rdb *redis.Client
 	return measure.Rounds(ctx, e.Rounds, cs)
 }
 
-// checkGone holds a call to having done something: of a prefix nothing is left,
-// of the others not everything.
+// checkGone checks that a key that the call covered is no longer cached.
 func checkGone(ctx context.Context, p *peers.TwofoldPeer, filled []int64, name string) error {
 	if len(filled) == 0 {
 		return nil
@@ -133,7 +131,7 @@ func checkGone(ctx context.Context, p *peers.TwofoldPeer, filled []int64, name s
 	return nil
 }
 
-// storms are what comes a thousand times a second while reads are measured.
+// storms are the invalidations that come a thousand times a second during reads.
 var storms = []struct {
 	name  string
 	scope func(i int) invalidate.Scope
@@ -149,8 +147,8 @@ func readsLine(tiers, storm string) report.Line {
 	return report.Line{Workload: "G", Setting: readsSetting + ", " + tiers, Contender: storm}
 }
 
-// readsBeside measures reads with and without a log: without, the invalidations
-// themselves cost next to nothing, and what is left is what reads pay for them.
+// readsBeside measures reads with and without a log. Without a log, the invalidations themselves
+// cost almost nothing, so the difference is the cost for the reads.
 func (e *Env) readsBeside(ctx context.Context) error {
 	n := by(e, 10_000, 10_000, 500)
 	stream := KeyStream(n, 1<<16)

@@ -9,11 +9,11 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// keyScope covers one key of the benchmark's space.
+// keyScope returns the scope of one key in the benchmark's space.
 func keyScope(id int64) invalidate.Scope {
 	text, err := key.Of(id)
 	if err != nil {
-		panic(err) // an integer always has a spelling
+		panic(err) // every integer has a key
 	}
 	k, err := key.Space{Tenant: cache.DefaultTenant, Namespace: "bench:v1"}.Key(text)
 	if err != nil {
@@ -39,7 +39,7 @@ func invalidationTables(e *Env) []report.Table {
 		report.Comparison{
 			Title: "G: local hits of 10,000 keys, 1 goroutine, while invalidations come", Workload: "G",
 			Settings: []string{readsSetting + ", one tier", readsSetting + ", two tiers"}, Contenders: rain, Reference: "none", Unit: nsOp, More: []string{allocsOp},
-			Note: "With two tiers the invalidations, which take a processor's time in this process and in Redis, are on the same two cores.",
+			Note: "With two tiers each invalidation takes processor time in this process and in Redis, on the same two cores.",
 		}.Table(&e.Book),
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/twofold-go/twofold/internal/trace"
 )
 
-// A reads resident keys drawn by a zipf law, alone and while one operation in
-// twenty is a write, on one goroutine and on as many as there are processors.
+// Workload A reads resident keys drawn by a Zipf law, alone and with one write in twenty
+// operations, on one goroutine and on as many as there are processors.
 
 const (
 	smallValue = "small"
@@ -96,7 +96,7 @@ func (e *Env) localHits(ctx context.Context, value string, of func(int64) peers.
 	return nil
 }
 
-// goroutines are the numbers of goroutines that hits are measured with.
+// goroutines returns the numbers of goroutines for the measurement of hits.
 func (*Env) goroutines() []int {
 	if p := runtime.GOMAXPROCS(0); p > 1 {
 		return []int{1, p}
@@ -104,8 +104,8 @@ func (*Env) goroutines() []int {
 	return []int{1}
 }
 
-// KeyStream returns a zipf trace over n keys, with the same seed always. The keys of one
-// id share their text.
+// KeyStream returns a Zipf trace over n keys, always with the same seed. The keys of one id share
+// their text.
 func KeyStream(n, length int) []peers.Key {
 	table := make([]peers.Key, n)
 	for i := range table {
@@ -118,8 +118,8 @@ func KeyStream(n, length int) []peers.Key {
 	return stream
 }
 
-// residents opens every peer and fills it. What is returned beside an error
-// has to be closed, too.
+// residents opens every peer and fills it. The caller must close the returned peers, even after an
+// error.
 func (e *Env) residents(ctx context.Context, n int, of func(int64) peers.Value) ([]resident, error) {
 	var all []resident
 	for _, s := range peers.All() {
@@ -128,7 +128,7 @@ func (e *Env) residents(ctx context.Context, n int, of func(int64) peers.Value) 
 			loads.Add(1)
 			return of(id), nil
 		}
-		// A share of a TinyLFU is a window that lets go early: room to spare.
+		// A TinyLFU has a window that evicts early, so it gets spare room.
 		p, err := s.Open(e.options(s.Name, 2*n, load))
 		if err != nil {
 			return all, err
@@ -147,9 +147,9 @@ func closeAll(all []resident) {
 	}
 }
 
-// Fill makes a peer hold the keys below n: those that load do, the others are Set and
-// read once, so that what reads from elsewhere has it here. Many goroutines do
-// it, because some of it goes to a server.
+// Fill makes a peer hold the keys below n. Loading peers load them. Other peers get them by Set and
+// then a read, so that a peer that reads from elsewhere has a local copy. Fill uses many
+// goroutines, because some of the work goes to a server.
 func Fill(ctx context.Context, p peers.Peer, loads bool, n int, of func(int64) peers.Value) error {
 	const fillers = 16
 	var failed atomic.Pointer[error]
@@ -165,7 +165,7 @@ func Fill(ctx context.Context, p peers.Peer, loads bool, n int, of func(int64) p
 					}
 				}
 				if id/fillers%64 == 0 {
-					p.Settle() // a queue of writes that is full loses some
+					p.Settle() // a full write queue loses writes
 				}
 				p.Get(ctx, &k)
 			}
@@ -179,8 +179,8 @@ func Fill(ctx context.Context, p peers.Peer, loads bool, n int, of func(int64) p
 	return ctx.Err()
 }
 
-// block is how many operations are timed together: with writes, so many of them
-// come at its end, and its reads are timed apart.
+// block is the number of operations that are timed together. With writes, these come at the end of
+// the block, and the reads are timed separately.
 const block = 200
 
 // hits takes one sample.
@@ -191,7 +191,7 @@ func (e *Env) hits(ctx context.Context, l report.Line, p resident, stream []peer
 		return readers[g].block(ctx)
 	})
 	var reads, took int64
-	missed := p.loads.Load() - loaded // those that load miss nothing, and pay for it
+	missed := p.loads.Load() - loaded // loading peers miss nothing, but their loads count here
 	for _, one := range readers {
 		reads, missed, took = reads+one.reads, missed+one.missed, took+one.took
 		if one.err != nil {
@@ -216,10 +216,10 @@ type reader struct {
 
 	reads, missed, took int64
 	err                 error
-	_                   [64]byte // another's reader shares no cache line
+	_                   [64]byte // keeps readers on different cache lines
 }
 
-// block returns an operation that is a block of reads and writes.
+// block returns an operation that runs a block of reads and writes.
 func (r *reader) block(ctx context.Context) func(int) {
 	mask, n := len(r.stream)-1, block-r.writes
 	return func(i int) {

@@ -13,8 +13,8 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
-// E fills a cache with a million entries and looks at the heap, and at what the
-// garbage collector has to do while a program beside it allocates.
+// Workload E fills a cache with a million entries. It measures the heap, and the work of the
+// garbage collector while a program beside it allocates.
 
 const (
 	heapEntry  = "heap-B/entry"
@@ -25,8 +25,8 @@ const (
 	memSetting = "1,000,000 entries"
 )
 
-// memoryPeers hold the struct itself, but for the caches of bytes, whose point
-// is that the collector does not look at them.
+// memoryPeers hold the struct itself, except for the caches of bytes, whose memory the collector
+// does not scan.
 var memoryPeers = []string{"twofold", "twofold, otter", overRistretto, "map+RWMutex", "ristretto", "otter", "theine", "golang-lru", "freecache", "bigcache"}
 
 func memLine(who string) report.Line {
@@ -46,8 +46,7 @@ func runMemory(ctx context.Context, e *Env) error {
 	return measure.Rounds(ctx, e.Rounds, cs)
 }
 
-// payload is what a key and a value take by themselves; their strings are
-// shared.
+// payload is the size of a key and a value alone; their strings are shared.
 const payload = int64(unsafe.Sizeof(peers.Value{}) + unsafe.Sizeof(int64(0)))
 
 // weigh fills one cache and takes its samples.
@@ -56,7 +55,7 @@ func (e *Env) weigh(ctx context.Context, s peers.Spec, n int) error {
 	o := peers.Options{Entries: n * 5 / 4, Load: loadSmall}
 	switch s.Name {
 	case "freecache", "bigcache":
-		o.MaxBytes = int64(n) * 160 // some 70 bytes of key and encoded value, and theirs
+		o.MaxBytes = int64(n) * 160 // about 70 bytes of key and encoded value, and the cache's own
 	case "twofold", "twofold, otter", overRistretto:
 		o.MaxBytes = int64(n) * 1024
 	}
@@ -76,9 +75,9 @@ func (e *Env) weigh(ctx context.Context, s peers.Spec, n int) error {
 	return nil
 }
 
-// count returns how many keys a peer holds, without changing that.
+// count returns how many keys a peer holds, without changing them.
 func count(ctx context.Context, p peers.Peer, n int) (held int64) {
-	if ours, ok := p.(*peers.TwofoldPeer); ok { // which would load what it does not hold
+	if ours, ok := p.(*peers.TwofoldPeer); ok { // its Get would load missing keys
 		return ours.Tiers.Stats().Local.Entries
 	}
 	for id := range int64(n) {
@@ -90,8 +89,8 @@ func count(ctx context.Context, p peers.Peer, n int) (held int64) {
 	return held
 }
 
-// heapNow is what lives on the heap after a collection; twice, because the
-// first frees what finalizers held.
+// heapNow returns the live heap after a collection. It collects twice, because the first one runs
+// the finalizers, and the second frees what they held.
 func heapNow() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -100,7 +99,7 @@ func heapNow() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// collect measures whole collections, and then a program that makes garbage.
+// collect measures a complete collection, and then a program that makes garbage.
 func (e *Env) collect(name string) {
 	l := memLine(name)
 	start := time.Now()
@@ -125,16 +124,16 @@ func (e *Env) collect(name string) {
 	e.Book.Add(l, gcPause, float64(worst)/1e3)
 }
 
-// garbage is where the program's rubbish goes, so that it is made at all.
+// garbage receives the program's garbage, so that the compiler does not remove the allocation.
 var garbage atomic.Pointer[[256]byte]
 
 type gcState struct {
-	gc, total float64 // processor seconds, idle time left out
+	gc, total float64 // processor seconds, without idle time
 	cycles    uint32
 }
 
 func readGC() gcState {
-	runtime.GC() // the accounts are brought up to date by a cycle
+	runtime.GC() // a cycle brings the numbers up to date
 	s := []metrics.Sample{
 		{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"},
 	}
@@ -148,9 +147,9 @@ func memoryTables(e *Env) []report.Table {
 	t := report.Table{
 		Title: "E: " + memSetting + " of 64 bytes",
 		Head:  []string{"contender", heapEntry, "× ristretto", resident1, gcCycle, gcShare, gcPause},
-		Note: "Heap beyond keys and values, per entry that is held. A cycle is one collection of everything; the share is of the processor time of a " +
-			"program that only makes garbage beside the cache, and the pause the longest of it. freecache and bigcache hold 160 bytes per entry from the " +
-			"start, which is what their number says.",
+		Note: "The heap per entry excludes keys and values. A cycle is one full garbage collection. The share is that of the collector in the processor time of a " +
+			"program that only makes garbage beside the cache; the pause is the longest in that program. freecache and bigcache allocate " +
+			"160 bytes per entry at the start, so their figure shows that.",
 	}
 	base := e.Book.Median(memLine("ristretto"), heapEntry)
 	for _, name := range memoryPeers {

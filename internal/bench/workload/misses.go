@@ -8,8 +8,8 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
-// A miss with a loader that does next to nothing: what it takes is the cache's,
-// and where there is no room, its eviction's.
+// A miss with a loader that does almost nothing: its time is the cache's own. Without room, it
+// includes an eviction.
 
 const (
 	missRoomy = "miss, room for all"

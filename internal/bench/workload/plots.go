@@ -14,9 +14,9 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
-// Plots draws what was measured into a directory: local-hit.svg,
-// redis-load.svg, hit-ratio-scan.svg, hit-ratio-moving.svg and, of runs of
-// stalecheck, staleness.svg. What was not measured is not drawn.
+// Plots draws the results into a directory: local-hit.svg, redis-load.svg, hit-ratio-scan.svg,
+// hit-ratio-moving.svg and, for runs of stalecheck, staleness.svg. It skips plots without
+// measurements.
 func (e *Env) Plots(dir string, stale []report.Stale) error {
 	for _, p := range []struct {
 		file string
@@ -96,8 +96,7 @@ func drawn(curves []report.Curve, draw func() error) error {
 	return nil
 }
 
-// plotStaleness shows the worst read of each run of stalecheck beside the bound
-// that it was promised.
+// plotStaleness shows the stalest read of each run of stalecheck, and the bound of that run.
 func plotStaleness(path string, stale []report.Stale) error {
 	if len(stale) == 0 {
 		return nil

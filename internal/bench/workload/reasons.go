@@ -6,9 +6,9 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
-// reasons say why a goal is missed, where that is known: from profiles, and from
-// runs with one part switched off. They stand below the table when it is. The key
-// is how the goal begins.
+// reasons say why a goal is missed, if that is known: from profiles, and from runs with one part
+// switched off. They are shown below the table if the goal is missed. The key is the start of the
+// goal's name.
 var reasons = map[string]string{
 	"local hit (twofold) at": "a hit reads the clock; ristretto and otter's loading cache do not. The processor fetches nothing of the " +
 		"next hit until the reading is done. Compare tier/local with \"tier/local, clock\" below. The cache comes on top of the latter. " +
@@ -44,7 +44,7 @@ var reasons = map[string]string{
 	"stampede of 4": "one load, of 10 ms, after a look and a claim; the other three processes look again every 2 ms.",
 }
 
-// explained adds the reasons.
+// explained adds the reasons to the goals.
 func explained(goals []report.Goal) []report.Goal {
 	for i := range goals {
 		for begins, why := range reasons {

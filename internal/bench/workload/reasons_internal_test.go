@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestReasonsAreOfGoals: a goal that is renamed takes its reason along.
+// TestReasonsAreOfGoals: if a goal is renamed, its reason must be renamed, too.
 func TestReasonsAreOfGoals(t *testing.T) {
 	goals := (&Env{}).Goals()
 	for begins, why := range reasons {

@@ -17,9 +17,8 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
-// B reads what only Redis has. The floor of each codec is a GET by the client
-// that the library uses, and the same codec; above that, what a hit costs is
-// the library's own.
+// Workload B reads values that only Redis has. The floor of each codec is a GET by the library's
+// own client, plus the same codec. The rest of a hit's cost is the library's own.
 
 const (
 	remoteKeys   = 1000
@@ -34,8 +33,8 @@ const (
 	rueidisGet   = "GET by rueidis"
 )
 
-// remoteCodecs are the codecs of B. Snappy is made to try values of 1 KiB,
-// which it leaves alone by default.
+// remoteCodecs are the codecs of workload B. Snappy is configured to try values of 1 KiB, which it
+// skips by default.
 var remoteCodecs = []codec.Codec{codec.JSON, codec.CBOR, codec.Snappy(codec.JSON, 512), codec.Snappy(codec.CBOR, 512)}
 
 var remoteGoroutines = []int{1, 8, 64}
@@ -54,7 +53,7 @@ func remoteLine(goroutines int, who string) report.Line {
 func bareName(c codec.Codec) string { return "GET + " + c.ID() }
 func oursName(c codec.Codec) string { return "twofold, " + c.ID() }
 
-// remoteBench holds the contenders of B.
+// remoteBench holds the contenders of workload B.
 type remoteBench struct {
 	e      *Env
 	rdb    *redis.Client
@@ -115,7 +114,7 @@ func (b *remoteBench) open(ctx context.Context) error {
 	return ours(ctx, b, codec.Raw, rawOf)
 }
 
-// rawOf is what the raw codec carries: as many bytes as a large value.
+// rawOf returns the value for the raw codec: as many bytes as a large value.
 func rawOf(id int64) []byte { return []byte(peers.Large(id).Name) }
 
 // bare stores encoded values and reads them without a cache.
@@ -151,7 +150,7 @@ func (b *remoteBench) bare(ctx context.Context, c codec.Codec) error {
 
 func bareKey(c codec.Codec, i int) string { return fmt.Sprintf("bare:%s:%d", c.ID(), i%remoteKeys) }
 
-// clients adds two clients that put concurrent reads into one message.
+// clients adds two clients that combine concurrent reads into one message.
 func (b *remoteBench) clients() error {
 	ap, err := b.rdb.AutoPipeline()
 	if err != nil {
@@ -169,8 +168,8 @@ func (b *remoteBench) clients() error {
 	return nil
 }
 
-// sample takes one sample, with what it cost on both sides. A warm-up makes the
-// connections that many goroutines want.
+// sample takes one sample, with its costs on both sides. A warm-up opens the connections that many
+// goroutines need.
 func (b *remoteBench) sample(ctx context.Context, goroutines int, r reading) error {
 	if _, err := b.run(ctx, goroutines, r, b.e.ms(50, 30, 5)); err != nil {
 		return err
@@ -192,7 +191,7 @@ func (b *remoteBench) sample(ctx context.Context, goroutines int, r reading) err
 	b.e.addQuantiles(l, got.Times)
 	ops, commands := float64(got.Ops), 0.0
 	for name, n := range d.Calls {
-		if name != "hello" && !strings.HasPrefix(name, "client") { // a new connection's
+		if name != "hello" && !strings.HasPrefix(name, "client") { // commands of a new connection
 			commands += float64(n)
 		}
 	}

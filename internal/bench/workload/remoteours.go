@@ -20,7 +20,7 @@ type nothing struct{ *local.Tier }
 func (nothing) Get(uint64) (tier.Entry, bool)      { return nil, false }
 func (nothing) Set(uint64, tier.Entry, int64) bool { return false }
 
-// ours adds a cache of the library, without a local copy of anything.
+// ours adds a cache of the library without local copies.
 func ours[V any](ctx context.Context, b *remoteBench, c codec.Codec, of func(int64) V) error {
 	tiers, err := cache.Open(cache.TiersConfig{
 		Local:    nothing{local.New(local.Config{})},

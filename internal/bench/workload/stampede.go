@@ -13,9 +13,9 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
-// C asks for one cold key from many goroutines at once, and from the goroutines
-// of several processes. The loader takes ten milliseconds: what a caller waits
-// beyond that, and every load but the first, is what the cache could not save.
+// Workload C reads one cold key from many goroutines at once, and from the goroutines of several
+// processes. The loader takes ten milliseconds. Any longer wait of a caller, and every load except
+// the first, is the cache's cost.
 
 const (
 	loaderTime = 10 * time.Millisecond
@@ -34,15 +34,15 @@ func crowdLine(setting, who string) report.Line {
 	return report.Line{Workload: "C", Setting: setting, Contender: who}
 }
 
-// stampeders are the peers that are asked: all that load, and the two that
-// leave it to their caller, who then loads and sets.
+// stampeders returns the peers of workload C: all that load, and the two whose caller loads and
+// sets.
 func stampeders(inFleet bool) []peers.Spec {
 	return slices.DeleteFunc(peers.All(), func(s peers.Spec) bool {
 		switch s.Name {
 		case "twofold, closure", "twofold, metrics", "twofold, otter", overRistretto:
 			return true
 		case "twofold":
-			return inFleet // without a second tier a process is alone
+			return inFleet // without a second tier the processes share nothing
 		case "sturdyc":
 			return false
 		}
@@ -62,7 +62,7 @@ func runStampedes(ctx context.Context, e *Env) error {
 	return e.deletes(ctx)
 }
 
-// slow is a loader that counts and takes its time.
+// slow is a slow loader that counts its calls.
 type slow struct{ loads atomic.Int64 }
 
 func (s *slow) load(_ context.Context, id int64) (peers.Value, error) {
@@ -71,7 +71,7 @@ func (s *slow) load(_ context.Context, id int64) (peers.Value, error) {
 	return peers.Small(id), nil
 }
 
-// read gets through p; where p does not load, its caller does.
+// read reads through p. If p does not load, read loads and sets.
 func (s *slow) read(ctx context.Context, p peers.Peer, loads bool, k *peers.Key) (peers.Value, error) {
 	v, ok := p.Get(ctx, k)
 	if ok {
@@ -87,8 +87,7 @@ func (s *slow) read(ctx context.Context, p peers.Peer, loads bool, k *peers.Key)
 	return v, p.Set(ctx, k, v)
 }
 
-// rush asks for one key from n goroutines at once and returns how long each of
-// them waited.
+// rush reads one key from n goroutines at once and returns the time that each of them waited.
 func (s *slow) rush(ctx context.Context, p peers.Peer, loads bool, n int, k *peers.Key) ([]time.Duration, error) {
 	waits, failed := make([]time.Duration, n), make([]error, n)
 	gate := make(chan struct{})
@@ -129,7 +128,7 @@ func (e *Env) crowd(ctx context.Context, n int) error {
 			return err
 		}
 		defer p.Close()
-		id := int64(n) * 1e6 // no key of another crowd's
+		id := int64(n) * 1e6 // different keys for each crowd
 		cs = append(cs, measure.Contender{Name: s.Name, Measure: func(ctx context.Context) error {
 			var waits []time.Duration
 			before := source.loads.Load()
@@ -166,7 +165,7 @@ func stampedeTables(e *Env) []report.Table {
 	settings = append(settings, fleetSetting)
 	c := report.Comparison{
 		Title: "C: loads for one cold key", Workload: "C", Settings: settings, Contenders: names, Reference: "twofold, two tiers", Unit: loadsPer,
-		Note: "The loader takes 10 ms. DoCache and CSC have no loader: each caller that finds nothing loads and sets.",
+		Note: "The loader takes 10 ms. DoCache and CSC have no loader: each caller that misses loads and sets.",
 	}
 	loads := c.Table(&e.Book)
 	c.Title, c.Unit, c.Note = "C: p99 of the wait, loader included", p99, ""

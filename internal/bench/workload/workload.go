@@ -1,6 +1,5 @@
-// Package workload holds what is measured: one file, or a few, for each
-// workload. A workload runs its contenders in turn, takes its samples down in a
-// Book, and makes its tables out of that.
+// Package workload contains the measurements: one or more files for each workload. A workload
+// measures its contenders in turn, records the samples in a Book, and makes its tables from them.
 //
 //	A local hits               E a million entries
 //	B remote hits              F codecs
@@ -24,18 +23,18 @@ import (
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
-// Size says how large a run is.
+// Size is the size of a run.
 type Size uint8
 
-// The sizes: Full is what results are published from, Quick shows within two
-// minutes about where things stand, Tiny proves that everything works.
+// The sizes. Full gives the published results, Quick gives a rough result within two minutes, and
+// Tiny proves that everything works.
 const (
 	Full Size = iota
 	Quick
 	Tiny
 )
 
-// Env is what workloads run in. Make one with Open.
+// Env is the environment of workloads. Make one with Open.
 type Env struct {
 	Book   report.Book
 	Rounds int // samples of each contender
@@ -45,9 +44,8 @@ type Env struct {
 	rigs []*rig.Rig
 }
 
-// Open starts the servers that workloads share. Each of the peers with a cache
-// on the client's side gets one of its own: what another writes on its server
-// would take its keys away.
+// Open starts the servers that workloads share. Each peer with a client-side cache gets its own
+// server, because writes of other peers on that server would evict its keys.
 func Open(ctx context.Context, size Size, rounds int, dir string, log io.Writer) (*Env, error) {
 	e := &Env{Rounds: max(rounds, 1), Size: size, Log: log}
 	for range 2 {
@@ -93,7 +91,7 @@ func (e *Env) serverOf(name string) string {
 // client returns a client of the server that Twofold uses.
 func (e *Env) client() *redis.Client { return peers.Client(e.server(0)) }
 
-// by chooses by the size of the run.
+// by chooses a value by the size of the run.
 func by[T any](e *Env, full, quick, tiny T) T {
 	switch e.Size {
 	case Quick:
@@ -107,14 +105,14 @@ func by[T any](e *Env, full, quick, tiny T) T {
 
 func (e *Env) logf(format string, args ...any) { fmt.Fprintf(e.Log, format+"\n", args...) }
 
-// add takes down the samples of a run that every workload has.
+// add records the samples that every workload has.
 func (e *Env) add(l report.Line, r measure.Result) {
 	e.Book.Add(l, nsOp, r.NsPerOp())
 	e.Book.Add(l, allocsOp, r.Allocs)
 	e.Book.Add(l, bytesOp, r.Bytes)
 }
 
-// The units that several workloads have, spelled as benchstat knows them.
+// The units of several workloads, in benchstat's spelling.
 const (
 	nsOp     = "ns/op"
 	allocsOp = "allocs/op"
@@ -124,20 +122,19 @@ const (
 	p99      = "p99-ns"
 )
 
-// addQuantiles takes down the quantiles of a run with latencies.
+// addQuantiles records the quantiles of a run with latencies.
 func (e *Env) addQuantiles(l report.Line, times []time.Duration) {
 	for unit, q := range map[string]float64{p50: 0.5, p95: 0.95, p99: 0.99} {
 		e.Book.Add(l, unit, float64(measure.Quantile(times, q)))
 	}
 }
 
-// drop forgets what is in the servers, so that one workload does not pay for
-// the memory of another.
+// drop empties the servers, so that one workload does not pay for the memory of another.
 func (e *Env) drop(ctx context.Context) error {
 	for i := range 4 {
 		rdb := peers.Client(e.server(i))
 		err := rdb.FlushAll(ctx).Err()
-		_ = rdb.Close() // it did its work
+		_ = rdb.Close() // the command is done
 		if err != nil {
 			return fmt.Errorf("workload: %w", err)
 		}
@@ -145,12 +142,12 @@ func (e *Env) drop(ctx context.Context) error {
 	return nil
 }
 
-// options are what a peer of e is opened with.
+// options returns the options for opening a peer.
 func (e *Env) options(name string, entries int, load peers.Loader) peers.Options {
 	return peers.Options{Entries: entries, Redis: e.serverOf(name), Prefix: redistest.Prefix(), Load: load}
 }
 
-// Workload is one thing to measure.
+// Workload is one measurement with its tables.
 type Workload struct {
 	ID, Title string
 	Run       func(context.Context, *Env) error
@@ -173,7 +170,7 @@ func All() []Workload {
 	}
 }
 
-// Do runs a workload and leaves empty servers behind.
+// Do runs a workload, and empties the servers afterwards.
 func (w Workload) Do(ctx context.Context, e *Env) error {
 	start := time.Now()
 	if err := w.Run(ctx, e); err != nil {
@@ -183,7 +180,7 @@ func (w Workload) Do(ctx context.Context, e *Env) error {
 	return e.drop(ctx)
 }
 
-// ms chooses so many milliseconds by the size of the run.
+// ms chooses a number of milliseconds by the size of the run.
 func (e *Env) ms(full, quick, tiny int64) time.Duration {
 	return time.Duration(by(e, full, quick, tiny)) * time.Millisecond
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/twofold-go/twofold/internal/trace"
 )
 
-// TestBeladyIsOptimal holds it to an exhaustive search on traces so short that
-// every choice can be tried.
+// TestBeladyIsOptimal compares Belady with an exhaustive search, on traces that are short enough
+// for that.
 func TestBeladyIsOptimal(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -25,7 +25,7 @@ func TestBeladyIsOptimal(t *testing.T) {
 	}
 }
 
-// best tries every way to fill a cache, refusals included.
+// best tries every way to fill a cache, including refusals.
 func best(rest, held []uint64, capacity int) int {
 	if len(rest) == 0 {
 		return 0
@@ -45,7 +45,7 @@ func best(rest, held []uint64, capacity int) int {
 }
 
 func TestBeladyOnALoop(t *testing.T) {
-	// Of a loop over 30 keys, 20 places can hold 20 that are found each time round.
+	// In a loop over 30 keys, a cache of 20 entries can have 20 hits per cycle.
 	if got, want := workload.Belady(trace.Loop(30, 3000), 20), 20*99; got < want || got > want+30 {
 		t.Errorf("Belady = %d hits, want about %d", got, want)
 	}

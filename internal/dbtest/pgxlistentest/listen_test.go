@@ -19,7 +19,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten"
 )
 
-// patience is for what happens soon on a healthy server.
+// patience bounds the wait for events that come soon on a healthy server.
 const patience = 20 * time.Second
 
 // rig is a server, and one database in it with the tables of a log.
@@ -53,12 +53,12 @@ func (r *rig) listener(t *testing.T, cfg pgxlisten.Config) *pgxlisten.Listener {
 	return l
 }
 
-// open returns a log that polls once per poll, and hears of the listener.
+// open returns a log that polls every poll and is woken by the listener.
 func (r *rig) open(l *pgxlisten.Listener, poll time.Duration) *sqllog.Log {
 	return sqllog.New(r.db, sqllog.Config{Dialect: sqllog.Postgres, Bound: time.Minute, Poll: poll, Wait: l.Wait})
 }
 
-// follow passes the tags that a log's Tail returns, until the test ends.
+// follow delivers the tags that a log's Tail returns, until the test ends.
 func follow(t *testing.T, log *sqllog.Log) <-chan uint64 {
 	t.Helper()
 	p, err := log.Sync(t.Context(), invalidate.Cursor{}, invalidate.Append{})
@@ -84,7 +84,7 @@ func follow(t *testing.T, log *sqllog.Log) <-chan uint64 {
 	return got
 }
 
-// commit commits an invalidation, as a process that follows nothing.
+// commit commits an invalidation, like a process that does not follow the log.
 func (r *rig) commit(t *testing.T, log *sqllog.Log, n int) uint64 {
 	t.Helper()
 	s := invalidate.Tag("t", strconv.Itoa(n))
@@ -103,7 +103,7 @@ func arrives(t *testing.T, got <-chan uint64, want uint64) {
 			t.Fatalf("Tail returned %x, want %x", hash, want)
 		}
 	case <-time.After(patience):
-		t.Fatal("Tail does not return what was committed")
+		t.Fatal("Tail does not return the committed record")
 	}
 }
 
@@ -168,7 +168,7 @@ func TestListener(t *testing.T) {
 
 func testWait(t *testing.T, r *rig) {
 	l := r.listener(t, pgxlisten.Config{Namespace: "app"})
-	heard(t, l) // it may have missed what came before it listened
+	heard(t, l) // it may have missed earlier notifications
 	check(t, l.Err())
 	quiet(t, l)
 
@@ -206,7 +206,7 @@ func (r *rig) listening(t *testing.T) (pids []int) {
 	return pids
 }
 
-// Both processes hardly poll.
+// Both processes poll very rarely.
 func testLag(t *testing.T, r *rig) {
 	var logs [2]*sqllog.Log
 	var tails [2]<-chan uint64
@@ -227,7 +227,7 @@ func testLag(t *testing.T, r *rig) {
 	slices.Sort(lags)
 	median := lags[len(lags)/2]
 	t.Logf("lag from COMMIT to another process: p50 %v, longest %v", median, lags[len(lags)-1])
-	if median > time.Second { // a Tail that hears nothing returns after 15 s
+	if median > time.Second { // a Tail without a notification returns after 15 s
 		t.Errorf("the median lag is %v", median)
 	}
 }
@@ -242,7 +242,7 @@ func testPolls(t *testing.T, r *rig) {
 		arrives(t, got, r.commit(t, writer, n))
 	}
 	if l.Err() == nil {
-		t.Error("Err = nil, and there is no server")
+		t.Error("Err = nil without a server")
 	}
 }
 
@@ -268,7 +268,7 @@ func testConnectsAgain(t *testing.T, r *rig) {
 	})
 }
 
-// listens returns the one process that listens.
+// listens returns the only process that listens.
 func (r *rig) listens(t *testing.T) int {
 	t.Helper()
 	pids := r.listening(t)
@@ -278,8 +278,8 @@ func (r *rig) listens(t *testing.T) int {
 	return pids[0]
 }
 
-// wantBack checks that the listener connects, says that it may have missed something, and
-// hears again.
+// wantBack checks that the listener reconnects, reports that it may have missed something, and
+// receives notifications again.
 func (r *rig) wantBack(t *testing.T, l *pgxlisten.Listener) {
 	t.Helper()
 	heard(t, l)

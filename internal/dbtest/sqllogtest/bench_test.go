@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// What a Sync with nothing new costs beside the smallest statement there is.
+// BenchmarkNothingNew compares a Sync without news with the smallest possible statement.
 func BenchmarkNothingNew(b *testing.B) {
 	f := dbtest.SQLite(b)
 	_, db := dbtest.Postgres(b).Database(b)

@@ -11,7 +11,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// cells stands for the remote tier of a process.
+// cells simulates the remote tier of a process.
 type cells struct {
 	removed []string
 	holds   []time.Duration
@@ -26,8 +26,7 @@ func (c *cells) remove(_ context.Context, keys []string, hold time.Duration) err
 	return c.during(keys)
 }
 
-// The cells of a key are removed before its record is written, and no row leaves the
-// outbox before.
+// The cells of a key are removed before its record is written and before a row leaves the outbox.
 func TestCellsFirst(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
@@ -60,8 +59,8 @@ func TestCellsFirst(t *testing.T) {
 	})
 }
 
-// When cells cannot be removed, a fence in the sequence of scopes covers them: every
-// process that reads cells knows that sequence, or gives all cells up.
+// If cells cannot be removed, a fence in the scope sequence covers them: every process that reads
+// cells knows that sequence, or gives up all cells.
 func TestCellsOutOfReach(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
@@ -93,7 +92,7 @@ type partial struct{ keys []string }
 func (e *partial) Error() string        { return "some cells are left" }
 func (e *partial) FailedKeys() []string { return e.keys }
 
-// A remote tier that hangs costs a part of the bound and no more.
+// A hanging remote tier costs only a part of the bound.
 func TestCellsHang(t *testing.T) {
 	t.Parallel()
 	r := sqliteRig(t)
@@ -112,8 +111,8 @@ func TestCellsHang(t *testing.T) {
 	}
 }
 
-// Cells in the same database, behind the same pool of one connection, must not wait for
-// the connection of the Sync that removes them.
+// Cells may be in the same database, behind the same pool of one connection. Their removal must not
+// wait for the connection of the Sync that removes them.
 func TestCellsInOnePool(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
@@ -137,7 +136,7 @@ func TestCellsInOnePool(t *testing.T) {
 	})
 }
 
-// A Sync that ends between removing cells and numbering leaves the row to the next.
+// A Sync that ends between removing cells and numbering leaves the row to the next Sync.
 func TestCutOffBeforeNumbering(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
@@ -159,8 +158,8 @@ func TestCutOffBeforeNumbering(t *testing.T) {
 	})
 }
 
-// A process with another remote tier than the fleet's would number rows whose cells it
-// has not removed.
+// A process with another remote tier than the fleet's would number rows without removing their
+// cells.
 func TestAnotherRemoteTier(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {

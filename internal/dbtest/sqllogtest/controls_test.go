@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// Without the server's identity, without the ids of records, and without both, exactly
-// those losses must go unnoticed for which each is there.
+// Each safeguard is there for certain losses: the server's identity, the ids of records, and both.
+// Without it, exactly those losses must go unnoticed.
 func TestIdentityControls(t *testing.T) {
 	if os.Getenv("TWOFOLD_SAFEGUARDS_OFF") != "" {
-		return // this is a process of a control
+		return // this is the process of a control
 	}
 	const unknown, written, tables = "an_old_copy_that_nobody_knows_more_than", "an_old_copy_that_was_written_to", "tables_of_a_dump_that_were_written_to,_"
 	for off, want := range map[string][]string{
@@ -38,12 +38,12 @@ func TestIdentityControls(t *testing.T) {
 
 var failed = regexp.MustCompile(`(?m)^ *--- FAIL: (?:TestLostEnd/)?(\S+)`)
 
-// failures runs a test without some safeguards and returns what fails of it.
+// failures runs a test without some safeguards and returns the subtests that fail.
 func failures(t *testing.T, off, test string) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+test+"$", "-test.count=1", "-test.v")
 	cmd.Env = append(os.Environ(), "TWOFOLD_SAFEGUARDS_OFF="+off)
-	out, _ := cmd.CombinedOutput() // it is meant to fail
+	out, _ := cmd.CombinedOutput() // it is expected to fail
 	if strings.Contains(string(out), "panic:") || !strings.Contains(string(out), "--- ") {
 		t.Fatalf("the tests did not run:\n%s", out)
 	}

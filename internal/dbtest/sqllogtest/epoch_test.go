@@ -15,8 +15,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// Whatever was done to the tables, the next Sync of a process that knows them starts one
-// epoch behind all that anybody knows, and the log works as before.
+// After any damage to the tables, the next Sync of a process that knows them starts one epoch,
+// above all known positions. The log then works as before.
 func TestDamageStartsAnEpoch(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
@@ -44,12 +44,12 @@ func TestDamageStartsAnEpoch(t *testing.T) {
 				for q := range strings.SplitSeq(tc.damage, ";") {
 					r.exec(t, q)
 				}
-				other := r.process(t, sqllog.Config{}) // comes with nothing, and must not hide it
+				other := r.process(t, sqllog.Config{}) // knows nothing, and must not hide the damage
 				if !p.bumped() {
 					t.Fatal("no epoch was started")
 				}
 				if p.at.Key.Epoch() <= before.Key.Epoch() || p.at.Key.Epoch() != p.at.Scope.Epoch() {
-					t.Errorf("the log goes on at %+v behind %+v", p.at, before)
+					t.Errorf("the log continues at %+v after %+v", p.at, before)
 				}
 				commit(t, r, p.log, org(3))
 				p.want(org(3))
@@ -62,7 +62,7 @@ func TestDamageStartsAnEpoch(t *testing.T) {
 	})
 }
 
-// NewEpoch starts one in all processes.
+// NewEpoch starts an epoch in all processes.
 func TestNewEpoch(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
@@ -86,8 +86,7 @@ func TestNewEpoch(t *testing.T) {
 	})
 }
 
-// A restart of the server looks like a snapshot that was put back, unless the Config says
-// that there is no such thing.
+// A restart of the server looks like a restored snapshot, unless the Config rules out snapshots.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	r := postgresRig(t)
@@ -104,12 +103,12 @@ func TestRestart(t *testing.T) {
 	if keeps.bumped() {
 		t.Error("a restart starts an epoch with KeepOverRestart")
 	}
-	commit(t, r, plain.log, org(1)) // transaction ids go on
+	commit(t, r, plain.log, org(1)) // transaction ids continue
 	plain.want(org(1))
 }
 
-// A copy of the data that is put back has lost what came after it. Rows that are
-// committed then have ids and transactions that were used before.
+// A restored copy of the data has lost everything after the copy. Rows that are committed then
+// reuse ids and transaction ids.
 func TestOldCopyPutBack(t *testing.T) {
 	t.Parallel()
 	r := postgresRig(t)
@@ -137,8 +136,8 @@ func TestOldCopyPutBack(t *testing.T) {
 	}
 }
 
-// A standby that lagged becomes the primary, between the stage of a Sync and its
-// numbering: the rows that were staged are not those that have their ids now.
+// A lagging standby becomes the primary between the stage of a Sync and its numbering. The ids of
+// the staged rows then belong to other rows.
 func TestPromotionWhileNumbering(t *testing.T) {
 	t.Parallel()
 	r := postgresRig(t)
@@ -156,7 +155,7 @@ func TestPromotionWhileNumbering(t *testing.T) {
 	if err := standby.Cut(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// A proxy moves from one server to the other while cells are removed.
+	// A proxy switches from one server to the other while cells are removed.
 	moved := &moving{primary: r.postgres.DSN(r.name)}
 	db := sql.OpenDB(moved.connector(t))
 	t.Cleanup(func() { _ = db.Close() })
@@ -172,7 +171,7 @@ func TestPromotionWhileNumbering(t *testing.T) {
 		}
 		return nil
 	})
-	db.SetMaxIdleConns(0) // each statement asks the proxy
+	db.SetMaxIdleConns(0) // each statement uses the proxy's current server
 	p.log = l
 	commit(t, r, p.log, key42(t)) // on the old primary, where it is lost
 	id = r.count(t, "SELECT max(id) FROM twofold_outbox")
@@ -201,12 +200,12 @@ func waitFor(t *testing.T, db *sql.DB, query string) {
 		if err := db.QueryRowContext(t.Context(), query).Scan(&n); err == nil && n > 0 {
 			return
 		}
-		_ = fault.Sleep(t.Context(), 10*time.Millisecond) // a real server is behind
+		_ = fault.Sleep(t.Context(), 10*time.Millisecond) // the server is real, so wait in real time
 	}
 	t.Fatalf("%s found nothing", query)
 }
 
-// An identity that changes all the time must not start epochs without end.
+// An identity that changes all the time must not start epochs endlessly.
 func TestRestlessIdentity(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {

@@ -10,8 +10,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// A process that freezes while it starts an epoch holds the lock that all others need.
-// PostgreSQL ends its transaction after an eighth of the bound.
+// A process that freezes while it starts an epoch holds a lock that all others need. PostgreSQL
+// ends its transaction after an eighth of the bound.
 func TestFrozenWhileStartingAnEpoch(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)
@@ -37,7 +37,7 @@ func TestFrozenWhileStartingAnEpoch(t *testing.T) {
 		t.Errorf("Sync beside a frozen process = %v", err)
 	}
 	close(release)
-	<-over //nolint:errcheck // it may find the epoch of the other, or fail
+	<-over //nolint:errcheck // it may find the other's epoch, or fail
 	p := &process{t: t, log: other}
 	if p.sync(); len(p.keys) != 1 {
 		t.Errorf("records %+v, want one epoch", p.keys)

@@ -13,7 +13,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// turns leads each connection to the next of some SQLite files, and then to the first.
+// turns connects to the SQLite files in turn, and then to the first one.
 type turns struct {
 	driver driver.Driver
 	dsn    []string
@@ -34,8 +34,8 @@ func (c *turns) Connect(context.Context) (driver.Conn, error) {
 	return c.driver.Open(dsn)
 }
 
-// A pool leads to two servers during a failover. A stage that asks the one that lags finds
-// no rows; that does not mean that there are none.
+// During a failover, a pool leads to two servers. A stage on the lagging server finds no rows,
+// which does not prove that there are none.
 func TestStageOnAnotherServer(t *testing.T) {
 	t.Parallel()
 	r := sqliteRig(t)
@@ -57,7 +57,7 @@ func TestStageOnAnotherServer(t *testing.T) {
 	}
 	c := &turns{driver: r.db.Driver(), dsn: []string{"file:" + path, "file:" + standby, "file:" + path}}
 	db := sql.OpenDB(c)
-	db.SetMaxIdleConns(0) // each look makes a connection
+	db.SetMaxIdleConns(0) // each query makes a connection
 	t.Cleanup(func() { _ = db.Close() })
 	l := sqllog.New(r.db, sqllog.Config{Dialect: sqllog.SQLite, Readers: db, Identity: who})
 	commit(t, r, l, org(1))
@@ -71,7 +71,7 @@ func TestStageOnAnotherServer(t *testing.T) {
 	}
 }
 
-// A panic of Config.Wait is an error of it.
+// A panic of Config.Wait counts as its error.
 func TestWaitPanics(t *testing.T) {
 	t.Parallel()
 	r := sqliteRig(t)
@@ -81,7 +81,7 @@ func TestWaitPanics(t *testing.T) {
 	}
 }
 
-// Identities that Config.Identity returns are not seconds: the smallest difference counts.
+// Identities from Config.Identity are not times: the smallest difference counts.
 func TestIdentityCounts(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
@@ -94,7 +94,7 @@ func TestIdentityCounts(t *testing.T) {
 	})
 }
 
-// A row must not be so large that nobody can write its record: it would stop every Sync.
+// A row must not be so large that its record cannot be written: it would stop every Sync.
 func TestHugeRow(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
@@ -106,7 +106,7 @@ func TestHugeRow(t *testing.T) {
 	})
 }
 
-// A person may have put anything into the columns of a row that SQLite does not check.
+// SQLite does not check column types, so a person may have written anything into a row.
 func TestOddTimes(t *testing.T) {
 	t.Parallel()
 	r := sqliteRig(t)
@@ -117,8 +117,8 @@ func TestOddTimes(t *testing.T) {
 	}
 }
 
-// On MySQL the notes may lie behind the records, when a process has ended between the two.
-// An epoch that begins then names the last record as the one before it.
+// On MySQL the notes may lag behind the records, if a process ended between the two. A new epoch
+// then names the last record as the one before it.
 func TestEpochBehindUnfinishedNumbering(t *testing.T) {
 	t.Parallel()
 	r := sharedMariaDB(t)
@@ -135,6 +135,6 @@ func TestEpochBehindUnfinishedNumbering(t *testing.T) {
 	}
 	before := p.at
 	if _, scopes := p.sync(); len(scopes) != 1 || scopes[0].After != before.ScopeID || scopes[0].Prev != before.Scope {
-		t.Errorf("behind %+v comes %+v, which does not follow it", before, scopes)
+		t.Errorf("%+v is followed by %+v, which does not link to it", before, scopes)
 	}
 }

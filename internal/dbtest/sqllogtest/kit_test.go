@@ -1,4 +1,4 @@
-// Package sqllogtest_test tries package sqllog on real databases.
+// Package sqllogtest_test tests package sqllog on real databases.
 package sqllogtest_test
 
 import (
@@ -24,12 +24,12 @@ type rig struct {
 	db       *sql.DB
 	readers  *sql.DB                // nil: db
 	postgres *dbtest.PostgresServer // nil: another database
-	mariadb  *dbtest.MariaDBServer  // the same
+	mariadb  *dbtest.MariaDBServer  // nil: another database
 	name     string                 // of the database in its server
 }
 
-// eachDatabase runs test once per kind of database, side by side. PostgreSQL is one
-// server for all tests.
+// eachDatabase runs test in parallel for each kind of database. All tests share one PostgreSQL
+// server.
 func eachDatabase(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
 	for _, kind := range []struct {
@@ -49,7 +49,7 @@ func sqliteRig(t testing.TB) *rig {
 	return (&rig{dialect: sqllog.SQLite, db: f.Writer, readers: f.Reader}).install(t)
 }
 
-// postgresRig is a server that a test may break.
+// postgresRig returns a server that a test may break.
 func postgresRig(t testing.TB, settings ...string) *rig {
 	t.Helper()
 	return onServer(t, dbtest.Postgres(t, settings...))
@@ -61,7 +61,8 @@ func onServer(t testing.TB, s *dbtest.PostgresServer) *rig {
 	return (&rig{dialect: sqllog.Postgres, db: db, postgres: s, name: name}).install(t)
 }
 
-// shared are the servers of all tests that break nothing. Each starts with the first test.
+// shared are the servers of all tests that break nothing. Each starts with the first test that
+// needs it.
 var shared struct {
 	sync.Mutex
 	postgres *dbtest.PostgresServer
@@ -93,7 +94,7 @@ func sharedMariaDB(t testing.TB) *rig {
 	return (&rig{dialect: sqllog.MySQL, db: db, mariadb: shared.mariadb, name: name}).install(t)
 }
 
-// mustStart skips a test without its server, where that is allowed.
+// mustStart skips a test if its server is missing and optional.
 func mustStart(t testing.TB, err error, needed bool) {
 	t.Helper()
 	if errors.Is(err, dbtest.ErrNotInstalled) && !needed {
@@ -128,7 +129,7 @@ func (r *rig) install(t testing.TB) *rig {
 	return r
 }
 
-// open returns a handle as one more process has it.
+// open returns a handle, like that of one more process.
 func (r *rig) open(cfg sqllog.Config) *sqllog.Log {
 	cfg.Dialect, cfg.Readers = r.dialect, r.readers
 	return sqllog.New(r.db, cfg)
@@ -149,7 +150,7 @@ func (r *rig) exec(t testing.TB, query string, args ...any) {
 	}
 }
 
-// count returns the number of a query.
+// count returns the result of a query for one number.
 func (r *rig) count(t testing.TB, query string) (n int) {
 	t.Helper()
 	if err := r.db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
@@ -163,7 +164,7 @@ type process struct {
 	t            testing.TB
 	log          *sqllog.Log
 	at           invalidate.Cursor
-	keys, scopes []invalidate.Record // all that it has seen
+	keys, scopes []invalidate.Record // all records that it has seen
 }
 
 func (r *rig) process(t testing.TB, cfg sqllog.Config) *process {
@@ -191,7 +192,7 @@ func (p *process) sync() (keys, scopes []invalidate.Record) {
 	}
 }
 
-// append appends outside of a transaction, and moves on.
+// append appends outside a transaction, and moves the position.
 func (p *process) append(a invalidate.Append) {
 	p.t.Helper()
 	page, err := p.log.Sync(p.t.Context(), p.at, a)
@@ -224,7 +225,7 @@ func (p *process) want(scopes ...invalidate.Scope) {
 		got = slices.Delete(got, i, i+1)
 	}
 	if len(got) > 0 {
-		p.t.Fatalf("fences %+v, of nothing that was committed", got)
+		p.t.Fatalf("fences %+v, which were not committed", got)
 	}
 }
 
@@ -252,7 +253,7 @@ func org(n int) invalidate.Scope { return invalidate.Tag("default", "org:"+strco
 
 type sqlDB = sql.DB
 
-// openAs returns a pool with its own address.
+// openAs returns a pool for another data source name.
 func openAs(t testing.TB, driver, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)

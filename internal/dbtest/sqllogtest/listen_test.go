@@ -9,7 +9,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// listener is a connection that has said LISTEN.
+// listener is a connection that has executed LISTEN.
 type listener struct {
 	conn *pgx.Conn
 	got  []string
@@ -33,8 +33,8 @@ func listen(t *testing.T, r *rig) *listener {
 	return l
 }
 
-// heard returns what arrived since it was called before. The server sends it before it
-// answers a statement that comes later.
+// heard returns the notifications since the last call. The server sends them before it answers a
+// later statement.
 func (l *listener) heard(t *testing.T) []string {
 	t.Helper()
 	if _, err := l.conn.Exec(t.Context(), "SELECT 1"); err != nil {

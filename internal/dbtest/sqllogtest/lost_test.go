@@ -6,8 +6,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// Each way in which a log can lose its end starts an epoch. Processes that know more
-// than the log are one sign of it, and often there is none.
+// A log can lose its end in several ways. Each starts an epoch. A process that knows more than the
+// log is one sign of a loss, but often there is no such process.
 func TestLostEnd(t *testing.T) {
 	t.Parallel()
 	for _, rig := range []struct {
@@ -23,8 +23,8 @@ func TestLostEnd(t *testing.T) {
 	t.Run("an old copy that was written to", func(t *testing.T) { lostCopy(t, r, 1, 2) })
 }
 
-// lostTables puts the tables back to what they were two commits before, on the same
-// server, and appends some more.
+// lostTables restores the tables to their state two commits earlier, on the same server, and
+// appends some more.
 func lostTables(t *testing.T, r *rig, more int) {
 	p := r.process(t, sqllog.Config{})
 	for _, table := range []string{"log", "meta"} {
@@ -44,9 +44,8 @@ func lostTables(t *testing.T, r *rig, more int) {
 	}
 }
 
-// lostCopy puts the server's data back to what they were before a process of the fleet,
-// which is gone, made commits. The one that is left knows some of them. Then it appends
-// some more.
+// lostCopy restores the server's data to their state before a process of the fleet, which has since
+// ended, made commits. The remaining process knows some of them. Then lostCopy appends some more.
 func lostCopy(t *testing.T, r *rig, known, more int) {
 	p := r.process(t, sqllog.Config{})
 	copied, err := r.postgres.CopyData()
@@ -68,7 +67,7 @@ func lostCopy(t *testing.T, r *rig, known, more int) {
 	}
 }
 
-// writeMore makes commits that a process numbers which knows nothing from before.
+// writeMore makes commits. A process without earlier knowledge numbers them.
 func writeMore(t *testing.T, r *rig, n int) {
 	t.Helper()
 	for range n {

@@ -11,7 +11,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// A session that reads what is not committed must not number it.
+// A session that reads uncommitted rows must not number them.
 func TestReadUncommittedRefused(t *testing.T) {
 	t.Parallel()
 	r := sharedMariaDB(t)
@@ -32,7 +32,7 @@ func TestReadUncommittedRefused(t *testing.T) {
 	p.want(org(1))
 }
 
-// A transaction that stays open behind its Append holds up nobody's records.
+// A transaction that stays open after its Append does not delay other records.
 func TestOpenWriter(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {

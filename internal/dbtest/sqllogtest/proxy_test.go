@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// moving is the address of a primary that changes.
+// moving connects to a primary whose address changes.
 type moving struct {
 	primary string
 	to      atomic.Pointer[string]
@@ -20,7 +20,7 @@ func (m *moving) connector(t *testing.T) driver.Connector {
 	return m
 }
 
-// Connect connects to the server that is the primary now.
+// Connect connects to the current primary.
 func (m *moving) Connect(ctx context.Context) (driver.Conn, error) {
 	dsn := m.primary
 	if to := m.to.Load(); to != nil {
@@ -33,5 +33,5 @@ func (m *moving) Connect(ctx context.Context) (driver.Conn, error) {
 	return c.Connect(ctx)
 }
 
-// Driver returns pgx's.
+// Driver returns the driver of pgx.
 func (m *moving) Driver() driver.Driver { return stdlib.GetDefaultDriver() }

@@ -11,7 +11,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// Without tables a write fails with its transaction, and no lease is renewed.
+// Without tables a write fails together with its transaction, and no lease is renewed.
 func TestMissingTables(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
@@ -51,8 +51,8 @@ func wantSchema(t *testing.T, what string, err error) {
 	}
 }
 
-// A server, a session or a file that takes no writes renews no lease, also when there is
-// nothing to write.
+// A server, a session or a file that accepts no writes renews no lease, even if there is nothing to
+// write.
 func TestStandbyRefused(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
@@ -85,7 +85,7 @@ func oneKey() invalidate.Append {
 	return invalidate.Append{Keys: []invalidate.Fence{{Kind: invalidate.KindKey, Hash: 1}}}
 }
 
-// Writers need INSERT on the outbox and nothing else; followers need what ErrRights says.
+// Writers need only INSERT on the outbox; followers need the rights that ErrRights names.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	r := postgresRig(t)

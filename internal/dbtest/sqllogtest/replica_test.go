@@ -8,8 +8,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// A replica has reached what this process has applied, or it has not: data and records
-// arrive there in one order.
+// Replica reports whether a replica has reached what this process has applied: data and records
+// arrive there in the same order.
 func TestReplica(t *testing.T) {
 	t.Parallel()
 	r := postgresRig(t)
@@ -32,7 +32,7 @@ func TestReplica(t *testing.T) {
 		return yes
 	}
 	if reached() {
-		t.Error("before the first Sync the replica has reached what nobody knows")
+		t.Error("before the first Sync the replica has reached an unknown position")
 	}
 	p.sync()
 	waitFor(t, pool, "SELECT count(*) FROM twofold_meta WHERE key_end > 0")
@@ -45,7 +45,7 @@ func TestReplica(t *testing.T) {
 	commit(t, r, p.log, org(1))
 	p.sync()
 	if reached() {
-		t.Error("the replica lags, and has reached what it does not have")
+		t.Error("the lagging replica counts as having reached the position")
 	}
 	if err := standby.Exec(t.Context(), "", "SELECT pg_wal_replay_resume()"); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestReplica(t *testing.T) {
 	if !reached() {
 		t.Error("the replica has caught up, and has not reached it")
 	}
-	// A log is no replica of another one.
+	// A log is not a replica of another log.
 	if yes, err := r.fresh(sqllog.Config{})().Replica(t.Context(), pool); yes || err != nil {
 		t.Errorf("Replica of another log = %v, %v", yes, err)
 	}
@@ -63,8 +63,8 @@ func TestReplica(t *testing.T) {
 	}
 }
 
-// A caller applies an answer at once, and may load before it makes another call. So the
-// answer counts for a replica, whichever call gave it.
+// A caller applies an answer at once, and may load before it makes another call. So the answer
+// counts for a replica, even if another call returned it.
 func TestReplicaBehindAnswer(t *testing.T) {
 	t.Parallel()
 	r, replica := sqliteRig(t), sqliteRig(t)

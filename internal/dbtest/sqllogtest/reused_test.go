@@ -6,8 +6,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// When an old copy of a SQLite file is put back between stage and numbering, another row
-// may have got the id of a staged one. It does not leave the outbox in its place.
+// If an old copy of a SQLite file is restored between stage and numbering, another row may have the
+// id of a staged one. Numbering must not delete that row from the outbox.
 func TestReusedID(t *testing.T) {
 	t.Parallel()
 	r := sqliteRig(t)

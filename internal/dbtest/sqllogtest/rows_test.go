@@ -40,8 +40,8 @@ func TestRowsByHand(t *testing.T) {
 	})
 }
 
-// A row that does not parse may name anything, so everything older is given up, and an
-// error line says so once. No line has what the row says.
+// A row that does not parse may name anything, so everything older is given up, and one error line
+// reports it. No line quotes the row.
 func TestDamagedRows(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
@@ -68,7 +68,7 @@ func TestDamagedRows(t *testing.T) {
 		if n := strings.Count(out.String(), "level=ERROR"); n != 1 || strings.Contains(out.String(), "secret") {
 			t.Errorf("%d error lines, want one without the row:\n%s", n, &out)
 		}
-		// Beside a good one it does not take that with it.
+		// A bad row does not affect a good row beside it.
 		r.exec(t, `INSERT INTO twofold_outbox (scopes) VALUES ('secret'), ('[["t","default","org:7"]]')`)
 		if _, scopes := p.sync(); len(scopes) != 2 || !scopes[0].Damaged || len(scopes[1].Fences) != 1 {
 			t.Errorf("a bad row beside a good one: %+v, want both", scopes)
@@ -76,7 +76,7 @@ func TestDamagedRows(t *testing.T) {
 	})
 }
 
-// More rows than a stage holds are numbered by one Sync, with a few records.
+// One Sync numbers more rows than one stage holds, with a few records.
 func TestManyRows(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
@@ -112,12 +112,12 @@ func TestNamespaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !one.bumped() || other.bumped() {
-			t.Error("a new epoch of one namespace must reach it, and it alone")
+			t.Error("a new epoch of one namespace must reach only that namespace")
 		}
 	})
 }
 
-// Tables under other names, in a schema.
+// Tables with other names, in a schema.
 func TestOtherTables(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// Old records are removed, and a reader that had not seen them finds the gap.
+// Old records are removed, and a reader that has not seen them detects the gap.
 func TestRetain(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
@@ -30,12 +30,12 @@ func TestRetain(t *testing.T) {
 	})
 }
 
-// A plan that was made for empty tables reads them in full, and PostgreSQL keeps it until
-// somebody analyzes them. Neither records nor dead rows may be read in full.
+// A plan made for empty tables reads them in full, and PostgreSQL keeps it until the tables are
+// analyzed. Neither records nor dead rows may be read in full.
 func TestPlansGrowWithTables(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)
-	r.db.SetMaxOpenConns(1) // with the plans
+	r.db.SetMaxOpenConns(1) // one connection, which keeps the plans
 	r.exec(t, "ALTER TABLE twofold_log SET (autovacuum_enabled = off)")
 	r.exec(t, "ALTER TABLE twofold_outbox SET (autovacuum_enabled = off)")
 	r.exec(t, "VACUUM ANALYZE twofold_log, twofold_outbox")

@@ -10,10 +10,10 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// slow is a poll that a test does not live to see.
+// slow is a poll interval longer than any test.
 const slow = sqllog.MaxBound
 
-// A Tail numbers rows whose writer is gone, at its next poll, and another hears of it.
+// A Tail numbers, at its next poll, rows whose writer has died. Another Tail receives them.
 func TestTailNumbers(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
@@ -32,12 +32,12 @@ func TestTailNumbers(t *testing.T) {
 	})
 }
 
-// A commit of this process wakes its Tail, and so does whatever Wait waits for.
+// A commit of this process wakes its Tail, and so does the return of Wait.
 func TestTailWakes(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
 		heard := make(chan error)
-		calls := 0 // one at a time: the race detector would tell
+		calls := 0 // one call at a time; the race detector checks that
 		p := r.process(t, sqllog.Config{Poll: slow, Bound: slow, Wait: func(ctx context.Context) error {
 			calls++
 			select {
@@ -51,7 +51,7 @@ func TestTailWakes(t *testing.T) {
 		for name, wake := range map[string]func(over <-chan struct{}){
 			"Committed": func(<-chan struct{}) { commit(t, r, p.log, org(1)) },
 			"Wait": func(over <-chan struct{}) {
-				for i := range 3 { // the first is of something that is not there yet
+				for i := range 3 { // the first wake-up comes before the row
 					select {
 					case heard <- nil:
 					case <-over:
@@ -81,7 +81,7 @@ func TestTailWakes(t *testing.T) {
 	})
 }
 
-// Without what Wait waits for, a Tail polls.
+// If Wait fails, a Tail polls.
 func TestTailPollsWithoutWait(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
@@ -103,8 +103,8 @@ func TestTailPollsWithoutWait(t *testing.T) {
 	})
 }
 
-// The numbering statement notifies, and the writers' transactions do not: their commits
-// would wait for each other.
+// The numbering statement notifies, not the writers' transactions: notifying commits would wait for
+// each other.
 func TestNotify(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)

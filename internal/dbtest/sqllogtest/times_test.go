@@ -6,7 +6,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// A row that was written by hand with a time that is none is numbered like any other.
+// A row written by hand with an infinite time is numbered like any other.
 func TestEndlessTimes(t *testing.T) {
 	t.Parallel()
 	r := postgresRig(t)

@@ -27,7 +27,7 @@ func TestTransactional(t *testing.T) {
 	})
 }
 
-// txLog is a handle with its tables, and txOn a transaction of it.
+// txLog is a handle with its tables, and txOn is one of its transactions.
 type txLog struct {
 	*sqllog.Log
 
@@ -39,12 +39,12 @@ type txOn struct {
 	*sql.Tx
 
 	log *txLog
-	id  string // of the transaction that is prepared
+	id  string // of the prepared transaction
 }
 
 var tables atomic.Int64
 
-// freshTables makes tables for one log, which a subtest may drop.
+// freshTables makes tables for one log. A subtest may drop them.
 func (r *rig) freshTables(t *testing.T) func() invalidate.Log {
 	t.Helper()
 	n := strconv.FormatInt(tables.Add(1), 10)
@@ -92,7 +92,7 @@ func savepoint(ctx context.Context, tx logtest.Tx) (func() error, error) {
 	}, err
 }
 
-// prepare takes the transaction off its connection, which has none afterwards.
+// prepare detaches the transaction from its connection.
 func prepare(ctx context.Context, tx logtest.Tx) error {
 	x := tx.(*txOn)
 	x.id = "prepared" + strconv.FormatInt(tables.Add(1), 10)

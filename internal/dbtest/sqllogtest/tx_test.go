@@ -11,7 +11,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// What commits has invalidated, what does not has not.
+// Only a transaction that commits invalidates.
 func TestCommitInvalidates(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
@@ -56,7 +56,7 @@ func begin(t *testing.T, db *sql.DB) *sql.Tx {
 	return tx
 }
 
-// Every kind of scope arrives as it was, from any number of them.
+// Every kind of scope arrives unchanged, in any number.
 func TestScopesArrive(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
@@ -83,7 +83,7 @@ func TestScopesArrive(t *testing.T) {
 	})
 }
 
-// commit commits an invalidation and no data.
+// commit commits an invalidation without data.
 func commit(t *testing.T, r *rig, l *sqllog.Log, scopes ...invalidate.Scope) {
 	t.Helper()
 	err := l.Tx(t.Context(), r.db, nil, func(tx *sqllog.Tx) error { tx.Invalidate(scopes...); return nil })
@@ -92,7 +92,7 @@ func commit(t *testing.T, r *rig, l *sqllog.Log, scopes ...invalidate.Scope) {
 	}
 }
 
-// The helper ends the transaction, in each of the ways that its function can end.
+// Tx ends the transaction, however its function ends.
 func TestTx(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
@@ -133,7 +133,7 @@ func TestTx(t *testing.T) {
 		}()
 		p.want(org(0))
 		if n := r.count(t, "SELECT count(*) FROM data"); n != 1 {
-			t.Errorf("%d rows of data, want that of the one that commits", n)
+			t.Errorf("%d rows of data, want only the committed one", n)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -143,7 +143,7 @@ func TestTx(t *testing.T) {
 	})
 }
 
-// A statement, and a function in the place of a transaction, write the same row.
+// Statement, and a function used as a transaction, write the same row.
 func TestStatement(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
@@ -191,14 +191,14 @@ func execIn(t *testing.T, tx *sqllog.Tx, query string) error {
 	return err
 }
 
-// Transactions that overlap are numbered as they commit, and none waits for another. Below
-// the low-water mark no row may be missed.
+// Overlapping transactions are numbered as they commit, and none waits for another. No row below
+// the low-water mark may be missed.
 func TestOverlap(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)
 	p := r.process(t, sqllog.Config{})
 	old, reader := begin(t, r.db), begin(t, r.db)
-	for _, tx := range []*sql.Tx{old, reader} { // each takes its place in the order of transactions
+	for _, tx := range []*sql.Tx{old, reader} { // each gets its transaction id
 		if _, err := tx.ExecContext(t.Context(), "SELECT pg_current_xact_id()"); err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +228,7 @@ func TestOverlap(t *testing.T) {
 	p.want(org(3))
 }
 
-// A prepared transaction is invisible until its second phase, and holds nothing up.
+// A prepared transaction is invisible until its second phase, and delays nothing.
 func TestPrepared(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)
@@ -240,7 +240,7 @@ func TestPrepared(t *testing.T) {
 	if _, err := tx.ExecContext(t.Context(), "PREPARE TRANSACTION 'two'"); err != nil {
 		t.Fatal(err)
 	}
-	_ = tx.Rollback() // nothing is left in this session
+	_ = tx.Rollback() // the session has no transaction any more
 	p.want()
 	commit(t, r, p.log, org(2))
 	p.want(org(2))
@@ -248,8 +248,8 @@ func TestPrepared(t *testing.T) {
 	p.want(org(1))
 }
 
-// A stage that is full has read a part of the rows. The low-water mark must not pass
-// transactions that are still open, nor rows that the next stage reads.
+// A full stage has read only a part of the rows. The low-water mark must not pass open transactions
+// or rows for the next stage.
 func TestFullStageBesideAnOldTransaction(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
 
-// More keys than one statement takes, in no order, some twice and some taken.
+// More keys than one statement takes, unordered, some of them twice and some claimed.
 func TestLargeBatches(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, p place) {
@@ -73,12 +73,12 @@ func TestBadBatches(t *testing.T) {
 			t.Errorf("ClaimMany with a zero nonce = %v, %v; want %v", got, err, tier.ErrNonce)
 		}
 		if there := has(t, r, "a"); got[0].Granted != there {
-			t.Errorf("of a batch that failed in part the first claim is answered %v and stands %v", got[0].Granted, there)
+			t.Errorf("a batch failed in part: the first claim was answered %v and stands %v", got[0].Granted, there)
 		}
 	})
 }
 
-// Batches in opposite orders of keys must not wait for each other.
+// Batches with opposite orders of keys must not deadlock.
 func TestBatchesDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, p place) {
@@ -117,8 +117,8 @@ func TestBatchesDoNotDeadlock(t *testing.T) {
 	})
 }
 
-// A transaction that read before it could write would fail when another one has written
-// meanwhile. In this pool transactions begin without a lock.
+// A transaction that reads before it writes would fail if another one has written meanwhile. In
+// this pool transactions begin without a lock.
 func TestSQLiteBatchesLockFirst(t *testing.T) {
 	t.Parallel()
 	r := installed(t, onePool(t), sqltier.Config{Dialect: sqltier.SQLite})

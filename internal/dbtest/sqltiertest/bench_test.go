@@ -13,8 +13,8 @@ import (
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
 
-// BenchmarkTiers has the figures of sqltier's documentation: its two databases beside
-// Redis, with 2,000 other cells of the same size in the table.
+// BenchmarkTiers measures the figures of sqltier's documentation: its two databases and Redis, with
+// 2,000 other cells of the same size in the table.
 func BenchmarkTiers(b *testing.B) {
 	f := dbtest.SQLite(b)
 	_, db := dbtest.Postgres(b, "fsync=on", "full_page_writes=on", "shared_buffers=128MB").Database(b)
@@ -86,7 +86,7 @@ func benchmarkTier(b *testing.B, name string, r tier.Remote, size int) {
 	})
 }
 
-// timed reports the median and the slowest percent.
+// timed reports the median and the 99th percentile.
 func timed(b *testing.B, name string, do func()) {
 	b.Helper()
 	b.Run(name, func(b *testing.B) {

@@ -52,8 +52,7 @@ func TestBadConfigurations(t *testing.T) {
 	}
 }
 
-// Every call on a database without the table names the migration, and no call names the
-// key.
+// Every call on a database without the table names the migration, and no call quotes the key.
 func TestMissingTable(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, p place) {
@@ -100,7 +99,7 @@ func TestInstallAtOnce(t *testing.T) {
 	})
 }
 
-// Both kinds of migrations are those of Install, and have the way back.
+// Both kinds of migrations match Install, and can be reverted.
 func TestMigrations(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, p place) {
@@ -145,7 +144,7 @@ func TestDialectNames(t *testing.T) {
 	}
 }
 
-// A database that is closed or away is no reason to refuse the tier.
+// A closed or unreachable database is no reason to refuse the tier.
 func TestClosedDatabase(t *testing.T) {
 	t.Parallel()
 	f := dbtest.SQLite(t)

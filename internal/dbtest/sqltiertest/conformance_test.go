@@ -12,7 +12,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-const large = 2 << 20 // the suite's largest cell is of 1 MB
+const large = 2 << 20 // the suite's largest cell has 1 MB
 
 func conformance(t *testing.T, r tier.Remote) {
 	t.Helper()
@@ -25,7 +25,7 @@ func TestSQLite(t *testing.T) {
 	conformance(t, installed(t, f.Writer, sqltier.Config{Dialect: sqltier.SQLite, Readers: f.Reader, MaxCell: large}))
 }
 
-// One pool of many connections does, too, with transactions that begin without a lock.
+// One pool of many connections works, too, with transactions that begin without a lock.
 func TestSQLiteOnePool(t *testing.T) {
 	t.Parallel()
 	conformance(t, installed(t, onePool(t), sqltier.Config{Dialect: sqltier.SQLite, MaxCell: large}))
@@ -59,8 +59,8 @@ func TestPostgres(t *testing.T) {
 	conformance(t, installed(t, db, sqltier.Config{Dialect: sqltier.Postgres, MaxCell: large}))
 }
 
-// The second process has no prepared statements, as behind a pooler that forbids them,
-// and a schema in its table's name.
+// The second process uses no prepared statements, as behind a pooler that forbids them, and a table
+// name with a schema.
 func TestPostgresTwoProcesses(t *testing.T) {
 	t.Parallel()
 	s := postgres(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
 
-// A crash empties the table, as the documentation says, and a clean restart does not.
-// Meanwhile calls fail, and afterwards they succeed again.
+// A crash empties the table, as documented; a clean restart does not. Meanwhile calls fail, and
+// afterwards they succeed again.
 func TestPostgresRestarts(t *testing.T) {
 	t.Parallel()
 	s := dbtest.Postgres(t)
@@ -48,7 +48,7 @@ func TestPostgresRestarts(t *testing.T) {
 	}
 }
 
-// A standby has no cells to serve, neither before nor after it is promoted.
+// A standby serves no cells, neither before nor after its promotion.
 func TestPostgresPromotion(t *testing.T) {
 	t.Parallel()
 	s := dbtest.Postgres(t)
@@ -120,7 +120,7 @@ func TestSQLiteLocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tx.Rollback() //nolint:errcheck // it has nothing to roll back
+	defer tx.Rollback() //nolint:errcheck // there is nothing to roll back
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if frame, err := r.Get(ctx, "k"); err != nil || frame == nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
 
-// What is no frame is nobody's. A claim that meets it must neither fail nor try for ever.
+// A cell that is not a valid frame belongs to no process. A claim on it must neither fail nor retry
+// forever.
 func TestOddCells(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		r := p.tier(t, sqltier.Config{})
@@ -34,8 +35,8 @@ func TestOddCells(t *testing.T) {
 	})
 }
 
-// A statement of many keys waits for a row that another process is about to change, and
-// then sees the row as it is.
+// A statement with many keys waits for a row that another process is changing, and then sees the
+// changed row.
 func TestPostgresWaitsAndLooksAgain(t *testing.T) {
 	_, db := postgres(t).Database(t)
 	r := installed(t, db, sqltier.Config{Dialect: sqltier.Postgres})
@@ -64,7 +65,7 @@ func TestPostgresWaitsAndLooksAgain(t *testing.T) {
 		},
 	} {
 		n := claim(t, r, "k", time.Minute)
-		if name == "ClaimMany" { // over a row that has expired when it begins
+		if name == "ClaimMany" { // over a row that has already expired
 			mustExec(t, db, `UPDATE twofold_cells SET until = 1 WHERE key = 'k'`)
 		}
 		tx, err := db.BeginTx(t.Context(), nil)
@@ -103,13 +104,13 @@ func mustExec(t *testing.T, db *sql.DB, query string) {
 	}
 }
 
-// Processes whose cells are in other tables share nothing.
+// Processes with cells in different tables share nothing.
 func TestName(t *testing.T) {
 	names := map[string]bool{}
 	for _, cfg := range []sqltier.Config{{Dialect: sqltier.SQLite}, {Dialect: sqltier.SQLite, Table: "other"}, {Dialect: sqltier.Postgres}} {
 		named, ok := any(sqltier.New(nil, cfg)).(tier.Named)
 		if !ok || names[named.Name()] {
-			t.Fatalf("a tier on %v, table %q, has no name of its own", cfg.Dialect, cfg.Table)
+			t.Fatalf("a tier on %v, table %q, has no unique name", cfg.Dialect, cfg.Table)
 		}
 		names[named.Name()] = true
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
 
-// installed returns a tier whose table is there.
+// installed returns a tier whose table exists.
 func installed(t testing.TB, db *sql.DB, cfg sqltier.Config) *sqltier.Tier {
 	t.Helper()
 	r := sqltier.New(db, cfg)
@@ -49,7 +49,7 @@ func everywhere(t *testing.T, test func(t *testing.T, p place)) {
 	})
 }
 
-// cell returns an encoded cell of a bit more than size bytes.
+// cell returns an encoded cell of slightly more than size bytes.
 func cell(t testing.TB, size int) []byte {
 	t.Helper()
 	c := tier.Cell{Nonce: tier.NewNonce(), Codec: "raw", Payload: make([]byte, size)}
@@ -77,7 +77,7 @@ func store(t testing.TB, r tier.Remote, key string, frame []byte, ttl time.Durat
 	}
 }
 
-// has reports whether a frame is under key.
+// has reports whether a frame exists under key.
 func has(t testing.TB, r tier.Remote, key string) bool {
 	t.Helper()
 	frame, err := r.Get(t.Context(), key)
@@ -87,7 +87,7 @@ func has(t testing.TB, r tier.Remote, key string) bool {
 	return frame != nil
 }
 
-// rowsOf counts the rows of the default table, expired ones too.
+// rowsOf counts the rows of the default table, including expired ones.
 func rowsOf(t testing.TB, db *sql.DB) (n int) {
 	t.Helper()
 	if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM twofold_cells`).Scan(&n); err != nil {
@@ -96,7 +96,7 @@ func rowsOf(t testing.TB, db *sql.DB) (n int) {
 	return n
 }
 
-// calls returns the error of each method.
+// calls returns the error of each method, by its name.
 func calls(ctx context.Context, r *sqltier.Tier, key string) map[string]error {
 	n := tier.NewNonce()
 	keys := []string{key, key + "2"}
@@ -112,7 +112,7 @@ func calls(ctx context.Context, r *sqltier.Tier, key string) map[string]error {
 	return errs
 }
 
-// eventually polls, because a sweep and a database's clock take their time.
+// eventually polls, because a sweep and a database's clock take time.
 func eventually(t testing.TB, what string, check func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); !check(); {

@@ -10,8 +10,8 @@ import (
 	"github.com/twofold-go/twofold/internal/dbtest"
 )
 
-// One server is enough for all tests but those that stop it. It starts with the first
-// test that needs it.
+// One server is enough for all tests except those that stop it. It starts with the first test that
+// needs it.
 var (
 	server     *dbtest.PostgresServer
 	serverErr  error

@@ -14,8 +14,8 @@ import (
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
 
-// Statements decide about fills and about claims of nothing, which tier's Over states
-// as rules. Here both decide about the same frames, of cells and of garbage.
+// SQL statements decide about fills and about claims of nothing. The Over methods of package tier
+// state the same rules. This test lets both decide about the same frames, valid and invalid.
 func TestStatementsAgreeWithOver(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -75,7 +75,7 @@ func TestStatementsAgreeWithOver(t *testing.T) {
 	})
 }
 
-// left is what a change leaves of a frame.
+// left returns the frame after a change.
 func left(frame []byte, ch tier.Change) []byte {
 	if ch.Act == tier.Keep {
 		return frame
@@ -83,7 +83,7 @@ func left(frame []byte, ch tier.Change) []byte {
 	return ch.Frame
 }
 
-// blurred leaves out the lower bytes of the time until a refresh, which two clocks tell.
+// blurred clears the lower bytes of the refresh time, because it comes from two clocks.
 func blurred(frame []byte) []byte {
 	if len(frame) < tier.HeaderSize {
 		return frame
@@ -93,7 +93,7 @@ func blurred(frame []byte) []byte {
 	return frame
 }
 
-// draw makes frames and nonces that often have to do with each other.
+// draw makes frames and nonces that often match.
 type draw struct{ *rand.Rand }
 
 func (d draw) nonce() tier.Nonce {
@@ -111,7 +111,7 @@ func (d draw) frame() []byte {
 	case 0:
 		return nil
 	case 1:
-		return frame[:1+d.IntN(40)] // an empty frame is none
+		return frame[:1+d.IntN(40)] // an empty frame counts as none
 	case 2, 3:
 		return frame[:9]
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
 
-// A frame that is too large ends its claim, and leaves nothing that a reader could wait
-// for or be served.
+// A frame that is too large ends its claim. It leaves nothing that a reader could wait for or be
+// served.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, p place) {
@@ -41,7 +41,7 @@ func TestTooLarge(t *testing.T) {
 			t.Errorf("Fill over MaxCell = %v, %v; want true", ok, err)
 		}
 		if has(t, r, "refresh") {
-			t.Errorf("the value before the one that was too large is still there")
+			t.Errorf("the value before the too large one still exists")
 		}
 
 		n := claim(t, r, "many", time.Minute)
@@ -107,12 +107,11 @@ func TestSweepOfManyRows(t *testing.T) {
 	})
 }
 
-// Beyond MaxBytes those values go that expire first. A lease or a hold is no use of
-// space: it stays.
+// Beyond MaxBytes the values that expire first are removed. Leases and holds stay.
 func TestMaxBytes(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, p place) {
-		r := p.tier(t, sqltier.Config{MaxBytes: 50 << 10}) // it fills nothing, so it does not sweep of its own accord
+		r := p.tier(t, sqltier.Config{MaxBytes: 50 << 10}) // it fills nothing, so it does not sweep by itself
 		unbounded := p.tier(t, sqltier.Config{})
 		for i := range 100 {
 			store(t, unbounded, fmt.Sprintf("k%02d", i), cell(t, 1<<10), time.Minute+time.Duration(i)*time.Second)
@@ -140,7 +139,7 @@ func TestMaxBytes(t *testing.T) {
 	})
 }
 
-// Processes that sweep at once remove what is too much once, and not once each.
+// Processes that sweep at the same time remove the excess only once.
 func TestSweepsAtOnce(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, p place) {
@@ -167,7 +166,7 @@ func TestSweepsAtOnce(t *testing.T) {
 	})
 }
 
-// Leases alone are over the bound, and no sweep can help it. It must end.
+// Leases alone exceed the bound, and no sweep can change that. It must end.
 func TestMaxBytesOfLeases(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, p place) {
@@ -179,7 +178,7 @@ func TestMaxBytesOfLeases(t *testing.T) {
 	})
 }
 
-// Nobody calls Sweep.
+// The tier sweeps without a call of Sweep.
 func TestSweepOfItsOwnAccord(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, p place) {

@@ -1,6 +1,6 @@
-// Package kit is the file that the snippets of each Markdown file are compiled with. It has
-// the types and functions that guides take for granted. The methods of env are the names
-// that a block of statements may use: a block that uses users gets users := env.users().
+// Package kit is compiled together with the snippets of each Markdown file. It has the types and
+// functions that the guides take for granted. The methods of env are the names that a block of
+// statements may use: a block that uses users gets users := env.users().
 package kit
 
 import (
@@ -25,7 +25,7 @@ import (
 
 var redisAddr = os.Getenv("DOCTEST_REDIS")
 
-// User is what most guides keep.
+// User is the value that most guides cache.
 type User struct {
 	ID        int64
 	Name, Org string
@@ -57,7 +57,7 @@ func loadUsers(ctx context.Context, ids []int64) (map[int64]User, error) {
 
 var errDown = errors.New("the source is down")
 
-// env is what one block of statements may use.
+// env provides what one block of statements may use.
 type env struct {
 	t     *testing.T
 	names map[string]any
@@ -66,8 +66,8 @@ type env struct {
 
 func newEnv(t *testing.T) *env { return &env{t: t, names: map[string]any{}} }
 
-// end closes what a variable still holds, and fails the test for an error. A block that says
-// what it prints passes nil first: its output says whether it went well.
+// end closes the tiers and clients that variables still hold, and fails the test for an error. A
+// block with an expected output passes nil first: its output decides whether it succeeded.
 func (e *env) end(left ...any) {
 	for _, x := range left {
 		if tiers, ok := x.(*cache.Tiers); ok {
@@ -106,10 +106,10 @@ func (e *env) check(err error) {
 
 func (e *env) ctx() context.Context { return e.t.Context() }
 
-// registry is where Prometheus looks for metrics.
+// registry returns the registry from which Prometheus reads metrics.
 func (e *env) registry() *prometheus.Registry { return prometheus.NewRegistry() }
 
-// rdb is a client of the Redis server.
+// rdb returns a client of the Redis server.
 func (e *env) rdb() *redis.Client {
 	return once(e, "rdb", func() *redis.Client {
 		rdb := redis.NewClient(redistier.Options(&redis.Options{Addr: redisAddr}))
@@ -118,7 +118,7 @@ func (e *env) rdb() *redis.Client {
 	})
 }
 
-// tiers are two tiers and a log on Redis.
+// tiers returns two tiers and a log on Redis.
 func (e *env) tiers() *cache.Tiers {
 	return once(e, "tiers", func() *cache.Tiers {
 		tiers, err := cache.Open(cache.TiersConfig{
@@ -134,14 +134,14 @@ func (e *env) tiers() *cache.Tiers {
 	})
 }
 
-// closeAll gives Close two seconds.
+// closeAll calls Close with a deadline of two seconds.
 func closeAll(tiers *cache.Tiers) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	return tiers.Close(ctx)
 }
 
-// users is the cache of loadUser, on tiers.
+// users returns the cache of loadUser, on tiers.
 func (e *env) users() cache.Cache[int64, User] {
 	return once(e, "users", func() cache.Cache[int64, User] {
 		cfg := cache.For("users", cache.NotFoundIs(loadUser, sql.ErrNoRows))
@@ -152,7 +152,7 @@ func (e *env) users() cache.Cache[int64, User] {
 	})
 }
 
-// db is a database in SQLite with a table of users.
+// db returns an SQLite database with a table of users.
 func (e *env) db() *sql.DB {
 	return once(e, "db", func() *sql.DB {
 		const mode = "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate"
@@ -167,7 +167,7 @@ func (e *env) db() *sql.DB {
 	})
 }
 
-// prefix is of this block alone, so that blocks do not invalidate each other's users.
+// prefix returns a prefix for this block only, so that blocks do not invalidate each other's users.
 func (e *env) prefix() string {
 	return once(e, "prefix", func() string { return rand.Text() })
 }

@@ -1,13 +1,13 @@
-// Bench measures Twofold beside other caches, and writes what came of it as Markdown.
+// Bench measures Twofold and other caches, and writes the results as Markdown.
 //
-//	bench                                  everything, in tables on the standard output
-//	bench -suite quick                     the same in small, within two minutes
+//	bench                                  everything, as tables on the standard output
+//	bench -suite quick                     the same with less work, within two minutes
 //	bench -only A,D -samples 10            two workloads
 //	bench -out RESULTS.md -svg plots -raw raw.txt
 //
-// It starts redis-server from the PATH, and itself once more for each process
-// of the stampede. Contenders are sampled in turn. Ratios are to a contender of
-// the same run; the samples in -raw are for benchstat.
+// It starts redis-server from the PATH, and itself once more for each process of the stampede.
+// Contenders are sampled in turn. Ratios compare contenders of the same run; the samples in -raw
+// are for benchstat.
 package main
 
 import (
@@ -33,7 +33,7 @@ import (
 )
 
 func main() {
-	redis.SetLogger(silent{}) // connections that end are no news
+	redis.SetLogger(silent{}) // ended connections are expected
 	if os.Getenv(workload.WorkerEnv) != "" {
 		if err := workload.Worker(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		return err
 	}
 	defer e.Close()
-	head := heading(ctx, o) // as of now: the sources may change meanwhile
+	head := heading(ctx, o) // before the run: the sources may change meanwhile
 	for _, w := range o.workloads {
 		if err := w.Do(ctx, e); err != nil {
 			return err
@@ -81,15 +81,15 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	return o.deliver(head+body(e, o.workloads), e, out)
 }
 
-// heading says what was measured, where and how.
+// heading returns what was measured, where and how.
 func heading(ctx context.Context, o *options) string {
 	var b strings.Builder
 	b.WriteString("# Speed\n\n")
 	b.WriteString(report.Heading(ctx, rig.Version(), modules))
-	fmt.Fprintf(&b, "\nMedians of %d samples with their range, contenders in turn. "+
-		"Trust the ratios, which are taken within one run (those of the first table within one round of it), and not the times, which are this machine's.\n", o.samples)
+	fmt.Fprintf(&b, "\nMedians of %d samples with their range; the contenders took turns. "+
+		"Trust the ratios, not the times: the times depend on this machine. Each ratio is taken within one run, and in the first table within one round of it.\n", o.samples)
 	if o.size != workload.Full {
-		b.WriteString("\n**A short run: it shows that everything works, and about where things stand.**\n")
+		b.WriteString("\n**A short run: it shows that everything works, with rough figures.**\n")
 	}
 	for _, left := range peers.LeftOut() {
 		fmt.Fprintf(&b, "\nLeft out: %s (%s).", left[0], left[1])
@@ -97,7 +97,7 @@ func heading(ctx context.Context, o *options) string {
 	return b.String() + "\n"
 }
 
-// modules are those whose versions matter.
+// modules are the modules whose versions are reported.
 var modules = []string{
 	"github.com/VictoriaMetrics/fastcache", "github.com/Yiling-J/theine-go", "github.com/allegro/bigcache/v3",
 	"github.com/coocood/freecache", "github.com/dgraph-io/ristretto/v2", "github.com/go-redis/cache/v9",
@@ -105,11 +105,11 @@ var modules = []string{
 	"github.com/redis/rueidis", "github.com/viccon/sturdyc",
 }
 
-// body is the tables, what was asked for first.
+// body returns the tables, with the goals first.
 func body(e *workload.Env, all []workload.Workload) string {
 	var b strings.Builder
 	goals := e.Goals()
-	if len(all) < len(workload.All()) { // then nobody asked for the others
+	if len(all) < len(workload.All()) { // then the other goals are left out
 		goals = slices.DeleteFunc(goals, func(g report.Goal) bool { return math.IsNaN(g.Reached) })
 	}
 	b.WriteString("\n## Asked and reached\n\n" + report.Goals(goals).Markdown())
@@ -122,10 +122,10 @@ func body(e *workload.Env, all []workload.Workload) string {
 	return b.String()
 }
 
-// staleness is where stalecheck's results are, beside these.
+// staleness is the file with stalecheck's results, in the same folder.
 const staleness = "STALENESS.md"
 
-// deliver writes the results where the flags say.
+// deliver writes the results to the destinations that the flags name.
 func (o *options) deliver(text string, e *workload.Env, out io.Writer) error {
 	if o.svg != "" {
 		if err := os.MkdirAll(o.svg, 0o750); err != nil {

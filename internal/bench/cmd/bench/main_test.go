@@ -11,8 +11,7 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/workload"
 )
 
-// The program runs itself for each process of the stampede, and so does its
-// test.
+// The program runs itself for each process of the stampede, and so does its test.
 func TestMain(m *testing.M) {
 	if os.Getenv(workload.WorkerEnv) != "" {
 		if err := workload.Worker(os.Stdin, os.Stdout); err != nil {
@@ -24,8 +23,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestWholeSuite runs everything in its smallest form. It says nothing about
-// speed, but fails when a contender answers wrongly or a table has a hole.
+// TestWholeSuite runs everything in its smallest form. It does not judge speed, but fails if a
+// contender answers wrongly or a table has a hole.
 func TestWholeSuite(t *testing.T) {
 	dir := t.TempDir()
 	out, raw, svg := filepath.Join(dir, "R.md"), filepath.Join(dir, "raw.txt"), filepath.Join(dir, "svg")
@@ -59,7 +58,7 @@ func TestWholeSuite(t *testing.T) {
 	checkMust(t, text)
 }
 
-// checkMust holds a run of any size to what does not depend on the machine.
+// checkMust checks the goals that do not depend on the machine.
 func checkMust(t *testing.T, text string) {
 	t.Helper()
 	for _, what := range []string{

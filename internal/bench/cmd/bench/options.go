@@ -10,7 +10,7 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/workload"
 )
 
-// options are what the command line says.
+// options are the values of the command line.
 type options struct {
 	size      workload.Size
 	samples   int
@@ -33,7 +33,7 @@ func parse(args []string, log io.Writer) (*options, error) {
 		return nil, err
 	}
 	if fs.NArg() > 0 {
-		return nil, fmt.Errorf("%q is no flag", fs.Arg(0))
+		return nil, fmt.Errorf("%q is not a flag", fs.Arg(0))
 	}
 	if o.samples < 0 || o.samples > 1000 {
 		return nil, fmt.Errorf("%d samples: want 1 to 1000, or 0 for the suite's number", o.samples)
@@ -46,7 +46,7 @@ func parse(args []string, log io.Writer) (*options, error) {
 	return o, err
 }
 
-// choose sets what a suite is.
+// choose sets the options of a suite.
 func (o *options) choose(suite string) error {
 	samples := 1
 	switch suite {
@@ -65,7 +65,7 @@ func (o *options) choose(suite string) error {
 	return nil
 }
 
-// pick returns the workloads of a list of their letters.
+// pick returns the workloads for a list of their letters.
 func pick(only string) ([]workload.Workload, error) {
 	all := workload.All()
 	if only == "" {

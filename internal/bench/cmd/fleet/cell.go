@@ -18,20 +18,20 @@ import (
 )
 
 const (
-	writers = 8 // members that invalidate, or as many as listen
-	timed   = 3 // members that listen and note when they hear of samples
+	writers = 8 // members that invalidate, or as many as listen if that is less
+	timed   = 3 // members that listen and note when samples arrive
 )
 
-// cell is a fleet at one rate, and what it came to. Numbers are those of a second.
+// cell is a fleet at one rate, and its results. Numbers are per second.
 type cell struct {
 	Kind             string
-	Members, Writers int  // that listen; that invalidate, and follow the log as well
+	Members, Writers int  // members that listen; members that invalidate, which follow the log as well
 	Real             bool // each member that listens is a process
 	Bound            time.Duration
-	Rate             int // asked for
+	Rate             int // requested
 
 	Sent, Records  float64
-	Redis, Member  float64 // processors: of Redis, and of one member that listens
+	Redis, Member  float64 // processor cores: of Redis, and of one member that listens
 	In, Out        float64 // bytes
 	Reads, Scripts float64 // XREAD and EVALSHA
 	Lag50, Lag99   time.Duration
@@ -45,13 +45,13 @@ type meter struct {
 	cells []cell
 }
 
-// sailor is a child, seen from outside.
+// sailor is the parent's view of a child.
 type sailor struct {
 	*proc.Child
 	answers *json.Decoder
 }
 
-// fleet measures a fleet at every rate, but for those above one that was too much.
+// fleet measures a fleet at every rate, except rates above one that was too high.
 func (m *meter) fleet(ctx context.Context, c cell) error {
 	if err := m.rdb.FlushAll(ctx).Err(); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (m *meter) fleet(ctx context.Context, c cell) error {
 	return nil
 }
 
-// enlist starts the processes of a fleet. The last one has the writers.
+// enlist starts the processes of a fleet. The last one contains the writers.
 func (m *meter) enlist(ctx context.Context, c cell) (crew []sailor, err error) {
 	posts := []post{{Members: c.Members, Timed: min(c.Members, timed)}}
 	if c.Real {
@@ -135,9 +135,9 @@ func (s sailor) answer() (d deed, err error) {
 	return d, err
 }
 
-// run measures one cell. The last of the crew writes.
+// run measures one cell. The last process of the crew writes.
 func (m *meter) run(ctx context.Context, crew []sailor, c *cell) (err error) {
-	begin := proc.Now() + int64(m.o.each/4) // until then nothing counts
+	begin := proc.Now() + int64(m.o.each/4) // nothing before that time counts
 	o := order{c.Kind, c.Rate, begin, begin + int64(m.o.each)}
 	line, err := json.Marshal(o)
 	if err != nil {
@@ -165,7 +165,7 @@ func (m *meter) run(ctx context.Context, crew []sailor, c *cell) (err error) {
 	return nil
 }
 
-// take works out what Redis and the children say.
+// take computes the results from the numbers of Redis and the children.
 func (c *cell) take(s measure.Server, deeds []deed, o order) {
 	seconds := time.Duration(o.End - o.Start).Seconds()
 	c.Redis, c.In, c.Out = s.CPU.Seconds()/seconds, float64(s.In)/seconds, float64(s.Out)/seconds
@@ -184,10 +184,10 @@ func (c *cell) take(s measure.Server, deeds []deed, o order) {
 	c.Lag50, c.Lag99 = measure.Quantile(lags, 0.5), measure.Quantile(lags, 0.99)
 }
 
-// unheard is the lag of a sample that a member has not heard of.
+// unheard is the lag of a sample that a member has not received.
 const unheard = time.Hour
 
-// lagsOf returns how long the samples of a cell took to a member.
+// lagsOf returns how long the samples of a cell took to reach a member.
 func lagsOf(called, heard map[uint64]int64, o order) (lags []time.Duration) {
 	for hash, at := range called {
 		if at < o.Start || at >= o.End {

@@ -20,47 +20,47 @@ import (
 const (
 	childEnv = "TWOFOLD_FLEET_CHILD"  // holds a post, in the environment of a child
 	grace    = 500 * time.Millisecond // for records that are under way at the end of a cell
-	samples  = 250                    // invalidations a second whose way is timed, about
-	maxCalls = 2000                   // of Invalidate under way at a time
+	samples  = 250                    // approximate number of timed invalidations a second
+	maxCalls = 2000                   // calls of Invalidate under way at a time
 	byKey    = "key"                  // a kind of invalidation
 	byTag    = "tag"                  // the other one
 )
 
-// post is what a child is: members of a fleet in one process.
+// post describes a child: members of a fleet in one process.
 type post struct {
 	Redis, Prefix  string
 	Bound          time.Duration
-	Members, Timed int  // the first so many note when they hear of a sample
+	Members, Timed int  // the first Timed members note when a sample arrives
 	Writes         bool // they invalidate
 }
 
-// order is what a child does next. Times are of the clock that processes share.
+// order is the next task of a child. Times are of the clock that processes share.
 type order struct {
 	Kind       string
 	Rate       int
-	Start, End int64 // of what is measured; writers begin before
+	Start, End int64 // of the measurement; writers begin before
 }
 
-// deed is what came of it.
+// deed is the result of an order.
 type deed struct {
 	CPU   time.Duration
 	Sent  int                // invalidations
-	Seen  []map[uint64]int64 // by member and hash: when a sample was invalidated, or heard of
+	Seen  []map[uint64]int64 // by member and hash: when a sample was invalidated, or received
 	Error string
 }
 
-// squad is the members in one process, each with its own connections, tiers and follower.
+// squad is the members in one process. Each has its own connections, tiers and follower.
 type squad struct {
 	members []*peers.TwofoldPeer
 
 	mu    sync.Mutex // protects the rest
 	seen  []map[uint64]int64
-	every uint64 // one hash in so many is a sample
+	every uint64 // one hash in this many is a sample
 	sent  int
 	err   error // of a call
 }
 
-// child obeys orders from in until that ends.
+// child obeys orders from in until the input ends.
 func child(env string, in io.Reader, out io.Writer) error {
 	var p post
 	if err := json.Unmarshal([]byte(env), &p); err != nil {
@@ -114,7 +114,7 @@ func (s *squad) close(err error) error {
 	return err
 }
 
-// begin forgets what was noted.
+// begin forgets the notes of the last order.
 func (s *squad) begin(p post, o order) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *squad) begin(p post, o order) {
 	}
 }
 
-// note takes down when a sample was invalidated, or when a member heard of it.
+// note records when a sample was invalidated, or when a member received it.
 func (s *squad) note(member int, hash uint64, at int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,8 +153,8 @@ func (s *squad) obey(p post, o order) (d deed, err error) {
 	return d, s.err
 }
 
-// write invalidates at a rate that does not depend on how long calls take, until so many are
-// under way that no more are begun.
+// write invalidates at a rate that does not depend on the duration of the calls. If maxCalls calls
+// are under way, further calls are left out.
 func (s *squad) write(o order) {
 	room, begun := make(chan struct{}, maxCalls), proc.Now()
 	var calls sync.WaitGroup
@@ -175,7 +175,7 @@ func (s *squad) write(o order) {
 	calls.Wait()
 }
 
-// call makes one invalidation. What the log does not take in time is no fault here.
+// call makes one invalidation. A call that the log does not accept in time is not an error here.
 func (s *squad) call(member *peers.TwofoldPeer, scope invalidate.Scope) {
 	s.note(0, scope.Fence().Hash, proc.Now())
 	err := member.Tiers.Invalidate(context.Background(), scope)
@@ -185,7 +185,7 @@ func (s *squad) call(member *peers.TwofoldPeer, scope invalidate.Scope) {
 	s.count(1, err)
 }
 
-// count returns how many calls were made, with n more.
+// count adds n calls and returns their number so far.
 func (s *squad) count(n int, err error) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +197,7 @@ func (s *squad) count(n int, err error) int {
 func scopeOf(kind string, id int64) invalidate.Scope {
 	text, err := key.Of(id)
 	if err != nil {
-		panic(err) // an integer has a spelling
+		panic(err) // every integer has a key
 	}
 	if kind == byTag {
 		return invalidate.Tag(cache.DefaultTenant, text)

@@ -1,7 +1,7 @@
-// Fleet measures what many processes on one Redis cost, by their number and by how much is
-// invalidated: what Redis and they spend, and how long a record is under way. It starts
-// redis-server from the PATH, and itself once more for those that listen and those that
-// invalidate.
+// Fleet measures what many processes on one Redis cost, by their number and by the rate of
+// invalidations: the processor time of Redis and of the processes, and the time a record takes to
+// arrive. It starts redis-server from the PATH, and itself once more for the listening members and
+// for the invalidating ones.
 package main
 
 import (
@@ -35,10 +35,10 @@ func main() {
 	}
 }
 
-// run does the work of a child, or of the program.
+// run does the work of a child or of the parent.
 func run(ctx context.Context, args []string, out io.Writer) error {
-	redis.SetLogger(silent{})                      // connections that end are no news
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // more is asked than can be done, on purpose
+	redis.SetLogger(silent{})                      // ended connections are expected
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // some rates exceed the capacity on purpose
 	if env := os.Getenv(childEnv); env != "" {
 		return child(env, os.Stdin, out)
 	}
@@ -62,7 +62,7 @@ type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
-// options are what the command line says.
+// options are the values of the command line.
 type options struct {
 	members, rates []int
 	bounds         []time.Duration
@@ -86,19 +86,19 @@ func parse(args []string, log io.Writer) (*options, error) {
 		return nil, err
 	}
 	if fs.NArg() > 0 || o.real < 0 || o.each <= 0 {
-		return nil, fmt.Errorf("%q: want flags alone, -real of 0 or more, and -each above 0", args)
+		return nil, fmt.Errorf("%q: want only flags, -real of 0 or more, and -each above 0", args)
 	}
 	return o, nil
 }
 
-// list reads a flag of several values.
+// list parses a flag with several values.
 func list[T int | time.Duration](to *[]T, read func(string) (T, error)) func(string) error {
 	return func(text string) error {
 		*to = nil
 		for s := range strings.SplitSeq(text, ",") {
 			v, err := read(s)
 			if err != nil || v < 0 {
-				return errors.New("want values of 0 and more with commas between")
+				return errors.New("want values of 0 or more, separated by commas")
 			}
 			*to = append(*to, v)
 		}
@@ -118,7 +118,7 @@ func measureAll(ctx context.Context, o *options) (cells []cell, err error) {
 	}
 	defer r.Close()
 	rdb := peers.Client(r.Redis())
-	defer func() { _ = rdb.Close() }() // nothing is on its way
+	defer func() { _ = rdb.Close() }() // no calls are under way
 	m := meter{o, rdb, post{Redis: r.Redis(), Prefix: r.Prefix()}, nil}
 	for i, bound := range o.bounds {
 		sizes := o.members

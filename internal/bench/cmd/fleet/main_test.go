@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestShortRun measures two members for half a second each time. It says nothing about speed.
+// TestShortRun measures two members for half a second each time. It does not judge speed.
 func TestShortRun(t *testing.T) {
 	o, err := parse([]string{"-members", "2", "-rates", "0,200", "-bounds", "2s", "-real", "2", "-each", "500ms"}, io.Discard)
 	if err != nil {
@@ -43,7 +43,7 @@ func TestShortRun(t *testing.T) {
 	}
 }
 
-// made makes cells of known costs.
+// made returns cells with known costs.
 func made(sizes, rates []int) (cells []cell) {
 	for _, n := range sizes {
 		for _, rate := range rates {
@@ -74,7 +74,7 @@ func TestCosts(t *testing.T) {
 	if want := (load{renewals: 2, reads: 2 + 20*math.Log1p(2000), records: 2000}); math.Abs(l.reads-want.reads) > 0.01 || l.renewals != 2 || l.records != 2000 {
 		t.Errorf("the load of a process is %+v, want %+v", l, want)
 	}
-	// 0.8 of a core, less 0.2 for the scripts that append, by what one process costs.
+	// 0.8 of a core, less 0.2 for the scripts that append, divided by the cost of one process.
 	if got, want := redis.most(l), 0.6/(2*100e-6+154*20e-6+2000*1e-6); math.Abs(got-want) > 2 {
 		t.Errorf("Redis serves %v processes, want %v", got, want)
 	}
@@ -82,7 +82,7 @@ func TestCosts(t *testing.T) {
 		t.Errorf("1,000 processes need %s logs, want 5", got)
 	}
 	if got := redis.logs(load{reads: 1e9}, 1); got != "–" {
-		t.Errorf("what no number of logs serves needs %s logs, want none", got)
+		t.Errorf("a load that no number of logs serves needs %s logs, want none", got)
 	}
 }
 

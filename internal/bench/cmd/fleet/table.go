@@ -11,8 +11,8 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
-// A Redis serves a fleet well while it uses less than wellRedis of a core, and while 99 % of
-// the records arrive within a tenth of the bound.
+// A Redis serves a fleet well while it uses less than wellRedis of a core and 99 % of the records
+// arrive within a tenth of the bound.
 const wellRedis = 0.8
 
 func (c *cell) well() bool {
@@ -21,8 +21,8 @@ func (c *cell) well() bool {
 
 func (c *cell) followers() float64 { return float64(c.Members + c.Writers) }
 
-// knee returns the size of the largest fleet that was well at a rate, as all smaller ones
-// were; 0: none.
+// knee returns the size of the largest fleet that was served well at a rate, provided that all
+// smaller ones were, too; 0: none.
 func knee(cells []cell, kind string, rate int, bound time.Duration) (size int) {
 	for _, c := range cells { // by size
 		if c.Kind != kind || c.Rate != rate || c.Bound != bound || c.Real {
@@ -36,7 +36,7 @@ func knee(cells []cell, kind string, rate int, bound time.Duration) (size int) {
 	return size
 }
 
-// knees spells those of keys and of tags; without invalidations there is one.
+// knees formats the knees of keys and of tags; without invalidations there is only one.
 func knees(cells []cell, rate int, bound time.Duration) string {
 	keys := strconv.Itoa(knee(cells, byKey, rate, bound))
 	if rate == 0 {
@@ -45,13 +45,13 @@ func knees(cells []cell, rate int, bound time.Duration) string {
 	return keys + ", " + strconv.Itoa(knee(cells, byTag, rate, bound))
 }
 
-// costs are seconds of a processor for each of three things.
+// costs are processor seconds per unit of each of three activities.
 type costs [3]float64
 
 func (k costs) of(n [3]float64) float64 { return k[0]*n[0] + k[1]*n[1] + k[2]*n[2] }
 
-// fit returns the costs, none of them negative, that explain best what was measured. Each
-// line has how often the three things were done, and what all that cost.
+// fit returns the non-negative costs that best explain the measurements. The key of a line is the
+// number of units of each activity, its value is their total cost.
 func fit(lines map[[3]float64]float64) (k costs) {
 	for range 20_000 {
 		for j := range k {
@@ -69,8 +69,8 @@ func fit(lines map[[3]float64]float64) (k costs) {
 	return k
 }
 
-// costsOf returns what a script, a read of the tail and a record in a reply cost Redis, and
-// what an idle second, a read and a record cost a process.
+// costsOf returns the costs for Redis of a script, a read of the tail and a record in a reply, and
+// the costs for a process of an idle second, a read and a record.
 func costsOf(cells []cell) (redis, member costs) {
 	ofRedis, ofMember := map[[3]float64]float64{}, map[[3]float64]float64{}
 	for _, c := range cells {
@@ -84,10 +84,11 @@ func costsOf(cells []cell) (redis, member costs) {
 	return fit(ofRedis), fit(ofMember)
 }
 
-// load is what a process does in a second at one rate, whatever the size of the fleet.
+// load is what a process does in a second at one rate, for any size of the fleet.
 type load struct{ renewals, reads, records, bytes float64 }
 
-// loadOf takes it from fleets that were well; in very small ones, most are writers.
+// loadOf takes the load from fleets that were served well. It ignores very small fleets, because
+// most of their members are writers.
 func loadOf(cells []cell, rate int, bound time.Duration) (l load) {
 	for _, c := range cells {
 		if c.Bound != bound {
@@ -104,19 +105,19 @@ func loadOf(cells []cell, rate int, bound time.Duration) (l load) {
 	return l
 }
 
-// cores is what n processes cost Redis, in cores, when their records are divided among so
+// cores returns the cores of Redis that n processes use, if their records are divided among that
 // many logs and each process follows one.
 func (k costs) cores(l load, n, logs float64) float64 {
 	return k.of([3]float64{l.records + n*l.renewals, n * l.reads, n * l.records / logs})
 }
 
-// most is the largest number of processes that Redis serves well; 0: none.
+// most returns the largest number of processes that Redis serves well; 0: none.
 func (k costs) most(l load) float64 {
 	none := k.cores(l, 0, 1)
 	return math.Floor(max(0, (wellRedis-none)/(k.cores(l, 1, 1)-none)))
 }
 
-// logs is the least number of logs that serve n processes well, each on its own Redis.
+// logs returns the least number of logs that serve n processes well, each on its own Redis.
 func (k costs) logs(l load, n float64) string {
 	for i := 1.0; i <= 1000; i++ {
 		if k.cores(l, n, i)/i < wellRedis {
@@ -134,15 +135,16 @@ Made by "make fleet". "100 + 8" is 100 members that listen, all in one process, 
 processes that listen. A member is one Tiers with its own connections and its own follower of the log. The remote tier is on the same
 Redis, so an invalidation of a key also removes a cell. Redis and all members share this machine's processors.
 
-Lag is the time from the call of Invalidate until another member refuses what it covers, for samples in %d members; "too long" is more than
-%v after the end of the measurement, which took %v. A fleet is left out at rates above one at which Redis used a whole core, or p99 of the lag was above the bound.
+Lag is the time from the call of Invalidate until another member refuses the old value, for samples in %d members;
+"too long" is more than %v after the end of the measurement, which took %v.
+If at some rate Redis used a whole core, or p99 of the lag was above the bound, higher rates are left out.
 
 `, timed, grace, o.each) + measured(cells).Markdown() + fmt.Sprintf(`
 ## Capacity
 
 One Redis serves a fleet well while it uses less than %.0f %% of a core, and while 99 %% of the records arrive within a tenth of the
 bound. By the table above, Redis spends %s µs on a script, which appends or renews, %s µs on a read of the tail, and %s µs on each record
-in a reply. A process spends %s µs a second when nothing comes, %s µs on a read of the tail, and %s µs on each record.
+in a reply. A process spends %s µs a second without records, %s µs on a read of the tail, and %s µs on each record.
 
 `, 100*wellRedis, us(redis[0]), us(redis[1]), us(redis[2]), us(member[0]), us(member[1]), us(member[2])) +
 		capacity(o, cells, redis, member).Markdown()
@@ -169,7 +171,7 @@ func measured(cells []cell) report.Table {
 	return t
 }
 
-// lag spells one in milliseconds.
+// lag formats a lag in milliseconds.
 func lag(d time.Duration) string {
 	if d >= unheard {
 		return "too long"
@@ -183,7 +185,7 @@ func capacity(o *options, cells []cell, redis, member costs) report.Table {
 			"bound", "invalidations /s", "records /s", "processes, measured: keys, tags", "processes, computed", "one process, % of a core", "kB/s to one process",
 			"1,000 processes: cores of Redis", "logs", "10,000 processes: cores of Redis", "logs",
 		},
-		Note: `Measured is the largest fleet that was tried and served well. Computed is the number of processes that take Redis to the limit:
+		Note: `Measured is the largest fleet in the test that Redis served well. Computed is the number of processes that bring Redis to the limit:
 n processes at r records a second cost script × (r + renewals × n) + read × reads × n + record × r × n. Invalidations of one process whose
 calls overlap share a record. The logs are by namespace, each on its own Redis: a process follows only the log of its namespaces, so k logs
 divide the last term by k, and the whole by k Redis servers. A process that follows all k logs renews and reads in each of them. Then only

@@ -2,5 +2,5 @@
 
 package main
 
-// controls says that this build cannot do without a safeguard.
+// controls says that this build cannot switch off safeguards.
 const controls = false

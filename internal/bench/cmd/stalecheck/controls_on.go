@@ -2,5 +2,5 @@
 
 package main
 
-// controls says that this build can do without a safeguard.
+// controls says that this build can switch off safeguards.
 const controls = true

@@ -12,14 +12,14 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
 )
 
-// measurement is one kind of call, measured often.
+// measurement is one kind of call and its durations.
 type measurement struct {
 	name  string
 	times []int64
 }
 
-// cost measures what invalidations cost beside a bare round trip, whether the
-// size of what they cover matters, and what 50 ends of all connections lose.
+// cost measures what invalidations cost compared with a bare round trip, whether that depends on
+// the number of covered keys, and what is lost when all connections end 50 times.
 func (o *options) cost(ctx context.Context) error {
 	head := heading(ctx)
 	near, err := measureCost(ctx, 0, 21, []group{{1, 20}, {1_000, 5}, {100_000, 1}})
@@ -47,7 +47,7 @@ func (o *options) cost(ctx context.Context) error {
 	return r.judge()
 }
 
-// network is what a round trip in a data centre takes beside the work.
+// network is the duration of a round trip in a data centre, without the work.
 const network = 500 * time.Microsecond
 
 func measureCost(ctx context.Context, away time.Duration, rounds int, groups []group) (string, error) {
@@ -70,8 +70,8 @@ func measureCost(ctx context.Context, away time.Duration, rounds int, groups []g
 	return b.table(), nil
 }
 
-// round fills everything, and then invalidates it in an order that is another
-// every time, each call after a round trip that says how the machine feels.
+// round fills everything and then invalidates it in a random order. Before each call it makes a
+// round trip that shows the current speed of the machine.
 func (b *costBench) round(ctx context.Context) error {
 	if err := b.fill(ctx); err != nil {
 		return err
@@ -136,9 +136,9 @@ func (b *costBench) table() string {
 	return out.String()
 }
 
-// lost says what a run under kills came to.
+// lost describes the result of a run under kills.
 func lost(r *result) string {
-	return fmt.Sprintf("\n%d times all connections were ended, under %d invalidations and %d reads: "+
-		"%d keys were still old in a process that read them more than %v later; gaps/bumps/lapses %s (every process begins with a bump).\n",
+	return fmt.Sprintf("\n%d times all connections were closed, under %d invalidations and %d reads: "+
+		"%d keys were still stale in a process that read them more than %v later; gaps/bumps/lapses %s (every process begins with a bump).\n",
 		len(r.incidents), r.verdict.Acks, r.verdict.Reads, r.lag.Unseen, r.c.Bound, r.health())
 }

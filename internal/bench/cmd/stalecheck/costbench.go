@@ -17,13 +17,13 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// group is so many keys with one prefix, and how many of its kind there are.
+// group is a number of keys with one prefix, and the number of such groups.
 type group struct{ size, count int }
 
-// alones is how many keys, and how many tags of one key each, are invalidated.
+// alones is how many single keys, and how many tags of one key each, are invalidated.
 const alones = 20
 
-// costBench is one process on one Redis, with nothing broken.
+// costBench is one process on one Redis, without faults.
 type costBench struct {
 	groups []group
 	rig    *rig.Rig
@@ -35,7 +35,7 @@ type costBench struct {
 	all    []measurement
 }
 
-// newCostBench starts a Redis that is so far away.
+// newCostBench starts a Redis with the given network delay.
 func newCostBench(ctx context.Context, dir string, away time.Duration, groups []group) (*costBench, error) {
 	r, err := rig.Start(ctx, rig.Config{Fault: "none", Workers: 1, Dir: dir})
 	if err != nil {
@@ -111,7 +111,7 @@ func (b *costBench) fill(ctx context.Context) error {
 	return nil
 }
 
-// call is one invalidation, and a key that it covers.
+// call is one invalidation and a key that it covers.
 type call struct {
 	name, sample string
 	scope        invalidate.Scope
@@ -127,7 +127,7 @@ func (b *costBench) prefix(size, group int) call {
 func (b *costBench) key(i int) call {
 	k, err := b.space.Key(alone("key", i))
 	if err != nil {
-		panic(err) // names are fixed
+		panic(err) // all names are valid
 	}
 	return call{"key", alone("key", i), invalidate.Key(k)}
 }
@@ -136,7 +136,7 @@ func (b *costBench) tag(i int) call {
 	return call{"tag", alone("tag", i), invalidate.Tag(cache.DefaultTenant, alone("tag", i))}
 }
 
-// cached checks that a key is cached, or not: else nothing was measured.
+// cached checks whether a key is cached as expected. Otherwise the measurement would be void.
 func (b *costBench) cached(ctx context.Context, name string, want bool) error {
 	if _, ok := b.cache.Peek(ctx, name); ok != want {
 		return errors.New("Peek of " + name + fmt.Sprintf(" is %v, want %v", ok, want))

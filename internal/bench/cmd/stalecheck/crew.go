@@ -12,9 +12,9 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
 )
 
-// crew are the workers of a run, those that have crashed included.
+// crew are the workers of a run, including those that have crashed.
 type crew struct {
-	ctx   context.Context //nolint:containedctx // that of the run, which the crew does not outlive
+	ctx   context.Context //nolint:containedctx // the run's context, which the crew does not outlive
 	c     runConfig
 	rig   *rig.Rig
 	dir   string
@@ -30,14 +30,14 @@ type hand struct {
 	killed bool
 }
 
-// maxHands is how many processes can be told apart in a history.
+// maxHands is how many processes a history can distinguish.
 const maxHands = 256
 
-// finishTime is how long workers may take to begin, and for their last calls.
+// finishTime bounds the time that workers may take to begin, and for their last calls.
 const finishTime = 30 * time.Second
 
-// hire starts the workers and waits until all of them are at work. The crew it
-// returns must be killed, also with an error.
+// hire starts the workers and waits until all of them work. The caller must kill the returned crew,
+// even after an error.
 func hire(ctx context.Context, c runConfig, r *rig.Rig, dir string) (*crew, error) {
 	w := &crew{ctx: ctx, c: c, rig: r, dir: dir, now: make([]*hand, c.Workers)}
 	for i := range w.now {
@@ -53,7 +53,7 @@ func hire(ctx context.Context, c runConfig, r *rig.Rig, dir string) (*crew, erro
 	return w, nil
 }
 
-// start puts a new process in the place of worker i.
+// start starts a new process as worker i.
 func (w *crew) start(i int) error {
 	number := len(w.hands)
 	if number == maxHands {
@@ -68,7 +68,7 @@ func (w *crew) start(i int) error {
 	return nil
 }
 
-// wait returns when a process is at work.
+// wait waits until a process works.
 func (w *crew) wait(h *hand) error {
 	ctx, cancel := context.WithTimeout(w.ctx, finishTime)
 	defer cancel()
@@ -89,10 +89,10 @@ func (w *crew) Len() int { return len(w.now) }
 // Pause stops a worker until Resume.
 func (w *crew) Pause(i int) error { return w.now[i].Pause() }
 
-// Resume lets a worker go on.
+// Resume resumes a worker.
 func (w *crew) Resume(i int) error { return w.now[i].Resume() }
 
-// At has a worker end in some way when it comes to a step.
+// At makes a worker end in the given way when it reaches a step.
 func (w *crew) At(i int, step, end string) error { return w.now[i].Tell(worker.Order(step, end)) }
 
 // Ended reports whether a worker's process has ended.
@@ -105,10 +105,10 @@ func (w *crew) Ended(i int) bool {
 	}
 }
 
-// Paused reports whether a worker stands still.
+// Paused reports whether a worker is paused.
 func (w *crew) Paused(i int) bool { return w.now[i].Paused() }
 
-// Crash ends workers at once, calls meanwhile, and puts other processes in their place.
+// Crash ends workers at once, calls meanwhile, and starts new processes in their place.
 func (w *crew) Crash(workers []int, meanwhile func()) error {
 	for _, i := range workers {
 		w.now[i].killed = true
@@ -130,7 +130,7 @@ func (w *crew) Crash(workers []int, meanwhile func()) error {
 	return nil
 }
 
-// finish lets the workers come to an end.
+// finish asks the workers to end, and waits for them.
 func (w *crew) finish() error {
 	ctx, cancel := context.WithTimeout(w.ctx, finishTime)
 	defer cancel()
@@ -159,7 +159,7 @@ func (w *crew) kill() {
 
 // complain adds the end of a process's log to an error.
 func (w *crew) complain(h *hand, err error) error {
-	time.Sleep(100 * time.Millisecond) // for its last words
+	time.Sleep(100 * time.Millisecond) // for its last log lines
 	log, _ := os.ReadFile(logFile(w.dir, h.number))
 	return fmt.Errorf("process %d: %w:\n%s", h.number, err, log[max(0, len(log)-3000):])
 }

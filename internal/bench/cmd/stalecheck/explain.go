@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
 )
 
-// explain prints what a table has no room for: the first violations with what
-// happened around them, and what failed.
+// explain prints what does not fit into a table: the first violations with the events around them,
+// and the errors.
 func (r *result) explain(out io.Writer) {
 	for _, v := range r.first(3) {
 		r.describe(out, v)
@@ -40,8 +40,7 @@ func (r *result) explain(out io.Writer) {
 	}
 }
 
-// first returns the first violations, one for each value that a worker has kept
-// for too long.
+// first returns the first n violations, one for each value that a worker has kept for too long.
 func (r *result) first(n int) []history.Violation {
 	type value struct {
 		proc, level uint8
@@ -60,7 +59,7 @@ func (r *result) first(n int) []history.Violation {
 	return out
 }
 
-// byProcess counts violations by who read and from which tier.
+// byProcess counts violations by reading process and tier.
 func (r *result) byProcess(out io.Writer) {
 	counts := map[string]int{}
 	for _, v := range r.verdict.Violations {
@@ -71,7 +70,7 @@ func (r *result) byProcess(out io.Writer) {
 	}
 }
 
-// since spells a time as the run's own.
+// since returns a time relative to the start of the run.
 func (r *result) since(ns int64) time.Duration {
 	return time.Duration(ns - r.began).Round(10 * time.Microsecond)
 }
@@ -94,7 +93,7 @@ func (r *result) describe(out io.Writer, v history.Violation) {
 	r.around(out, v)
 }
 
-// told is what a read has told about its value, if it is one that tells.
+// told formats what the cache reported about a read's value, if the call reports anything.
 func told(e history.Event) string {
 	if e.Tier == history.Untold {
 		return ""
@@ -106,8 +105,8 @@ func told(e history.Event) string {
 	return s
 }
 
-// around prints what else was done to the key: every invalidation, and the
-// reads by that process that returned another version than the one before.
+// around prints the other events of the key: every invalidation, and each read whose version
+// differs from the same process's read before.
 func (r *result) around(out io.Writer, v history.Violation) {
 	var near []history.Event
 	for _, e := range r.events {

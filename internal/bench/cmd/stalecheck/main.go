@@ -1,63 +1,62 @@
-// Stalecheck checks the promise of the cache from outside: in several
-// processes that share one Redis, under faults, no read may return a value
-// longer after its invalidation than the bound says.
+// Stalecheck checks the guarantee of the cache from outside. Several processes share one Redis,
+// under faults. No read may return a value for longer after its invalidation than the bound allows.
 //
 //	stalecheck [flags]                one run
 //	stalecheck -suite ci|all|db [-out f] several runs, as a Markdown table
 //	stalecheck -suite cost            what an invalidation costs
 //
-// It starts redis-server from the PATH and itself once more for each worker.
-// Every worker reads and invalidates keys whose values are versions from a
-// source that is never out of order, and some loads sleep with an old version
-// in their hands. With -composed, loaders build further values from cached values.
-// Package history says how a run is judged. The exit status is 1 when a read was
-// staler than promised, and 2 when the run itself failed.
+// It starts redis-server from the PATH, and itself once more for each worker. Every worker reads
+// and invalidates keys. Their values are versions from a source that never goes backwards. Some
+// loads sleep while they hold an old version. With -composed, loaders build further values from
+// cached values. Package history explains how a run is judged. The exit status is 1 if a read was
+// staler than the guarantee allows, and 2 if the run itself failed.
 //
-// Many faults make the log lose its end: writes that were acknowledged. A worker that
-// knows what was lost tells the log when it comes back. So in turn a worker that was
-// cut off before, or a new process, comes first and is alone for longer than the bound.
-// These faults use more keys, because a key that is written again hides a stale value.
+// Many faults make the log lose its end, which is a number of acknowledged writes. A worker that
+// knows the lost writes reports that to the log when it comes back. Therefore another worker comes
+// first and stays alone for longer than the bound. In turn it is a worker that was cut off before,
+// or a new process. These faults use more keys, because a key that is written again hides a stale
+// value.
 //
-//	old-dump       Redis restarts with a dump of a while ago
-//	copied-dump    another server starts with such a dump
-//	failover       a replica is promoted that lagged
-//	replicaof      the server follows a replica that lags, and is the primary again
+//	old-dump       Redis restarts with an older dump
+//	copied-dump    another server starts with an older dump
+//	failover       a lagging replica is promoted
+//	replicaof      the server follows a lagging replica, and becomes the primary again
 //	reload         DEBUG RELOAD NOSAVE
 //	restore        RESTORE of the log's three keys; the cells stay
 //	copy           COPY of the three keys, and back: leaves no trace in the server
-//	sentinel-loss  the Sentinels fail over to a replica that lags, and back
+//	sentinel-loss  the Sentinels fail over to a lagging replica, and back
 //	takeover       the same in a Cluster, by CLUSTER FAILOVER TAKEOVER
 //	restart        the log's keys and all processes are lost; the cells stay
 //	cluster-restart  the same in a Cluster
 //
-// After copy the library promises nothing before a process comes that knows what was
-// lost. There that process comes within the bound, which must be 4 seconds or more, and
-// a process may miss its own invalidations for so long, too.
+// After copy the library guarantees nothing until a process comes back that knows the lost writes.
+// In this fault that process comes within the bound, which must be 4 seconds or more. Until then a
+// process may miss even its own invalidations.
 //
-// With -db the source and the log are in one database, SQLite or PostgreSQL, and every write
-// is a transaction that invalidates (package sqllog). Writers die after COMMIT there and
-// tell nobody, and the source may be put back to an older copy. So an observer reads the
-// source all the time, and reads are judged by what it saw. The keys are many and written
-// rarely. These are the faults of a log in a database:
+// With -db the source and the log are in one database, SQLite or PostgreSQL, and every write is a
+// transaction that invalidates (package sqllog). Writers may die after COMMIT without a report, and
+// the source may be restored to an older copy. So an observer reads the source all the time, and
+// reads are judged by its samples. There are many keys, and each is rarely written. These are the
+// faults of a log in a database:
 //
-//	committed      a worker is killed when COMMIT was answered
+//	committed      a worker is killed after the answer to COMMIT
 //	steps          a worker is killed at each step of a numbering and of a transaction
 //	freeze         a worker is stopped at such a step
 //	unanswered     the connection is cut between COMMIT and its answer
 //	db-kill        PostgreSQL is killed, or stopped at once, and started again
-//	db-copy        the database is put back to an old copy, in place
-//	db-standby     a standby is promoted that lagged
-//	db-trim        workers are killed, and the log has no record of keys for those that follow
+//	db-copy        the database is restored to an old copy, in place
+//	db-standby     a lagging standby is promoted
+//	db-trim        workers are killed, and the log has no key records for their successors
 //
 // A checker that never fires proves nothing. Built with
 //
 //	go build -tags twofold_controls ./cmd/stalecheck
 //
-// it can do without some safeguards of the protocol (-without replid,memory), and with
-// -expect violations it fails when that goes unnoticed. Package safeguard lists them.
-// The suites need that build. Without any tag, -without log runs the cache with no log
-// at all; with -db, -without outbox invalidates after COMMIT, and -without cells-first
-// removes cells after their rows have numbers.
+// it can switch off some safeguards of the protocol (-without replid,memory). With -expect
+// violations it fails if no violation is found. Package safeguard lists the safeguards. The suites
+// need that build. Without any tag, -without log runs the cache without a log. With -db, -without
+// outbox invalidates after COMMIT, and -without cells-first removes cells after their rows have
+// numbers.
 package main
 
 import (
@@ -75,15 +74,15 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
 )
 
-// errFound says that the library, or the checker, does not do as it should.
-// What it was is already printed.
+// errFound means that the library, or the checker, behaved wrongly. The details are already
+// printed.
 var errFound = errors.New("not as expected")
 
 func main() {
 	if os.Getenv(worker.Env) != "" {
 		exit(worker.Main())
 	}
-	redis.SetLogger(silent{}) // servers that are not up yet, or were killed, are no news
+	redis.SetLogger(silent{}) // servers that are still starting, or were killed, are expected
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx)
 	stop()
@@ -131,7 +130,7 @@ func run(ctx context.Context) error {
 	return fmt.Errorf("no suite %q: want ci, all, db or cost", o.suite)
 }
 
-// single does one run and says what came of it.
+// single does one run and reports its result.
 func (o *options) single(ctx context.Context) error {
 	r, err := o.c.run(ctx)
 	if err != nil {
@@ -144,7 +143,7 @@ func (o *options) single(ctx context.Context) error {
 	return r.judge()
 }
 
-// write prints text, to the file of -out as well.
+// write prints text, and also writes it to the file of -out.
 func (o *options) write(text string) error {
 	fmt.Print(text)
 	if o.out == "" {

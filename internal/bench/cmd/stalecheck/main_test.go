@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// short is a run without faults that fits a test.
+// short returns a run without faults that is short enough for a test.
 func short() runConfig {
 	c := defaults()
 	c.Bound, c.Duration, c.WritePause = quarter, 2*time.Second, 50*time.Millisecond
@@ -37,8 +37,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// Without a log nobody hears of another process's prefixes and tags, which
-// must not go unnoticed, and must not pass for a success either.
+// Without a log, processes do not learn of each other's prefixes and tags. The checker must notice
+// that, and must not report success.
 func TestRunFindsViolations(t *testing.T) {
 	c := short()
 	c.Without = "log"
@@ -62,8 +62,8 @@ func TestRunFindsViolations(t *testing.T) {
 	}
 }
 
-// A worker that dies after COMMIT tells nobody, so without the outbox its invalidations are
-// lost. With it they are not.
+// A worker that dies after COMMIT reports nothing. So without the outbox its invalidations are
+// lost, and with it they are not.
 func TestRunDatabase(t *testing.T) {
 	for without, expect := range map[string]string{noOutbox: "violations", "": ""} {
 		c := short()
@@ -118,7 +118,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// The library's numbers are found whatever they are called in full.
+// The library's numbers are found by the ends of their names.
 func TestHealth(t *testing.T) {
 	stats := map[string]any{
 		"Log":    map[string]any{"Gaps": 1.0, "Bumps": 2.0, "Lapses": 3.0},

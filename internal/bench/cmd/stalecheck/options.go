@@ -13,34 +13,34 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
 )
 
-// options are what the command line says.
+// options are the values of the command line.
 type options struct {
 	c          runConfig
 	suite, out string
 }
 
-// runConfig is one run.
+// runConfig is the configuration of one run.
 type runConfig struct {
 	Fault    string
-	DB       string // the kind of database that holds the source and the log; empty: Redis does
-	DBCells  bool   // it holds the cells as well
+	DB       string // the kind of database that holds the source and the log; empty: both are in Redis
+	DBCells  bool   // the database holds the cells as well
 	Bound    time.Duration
 	Strict   bool
-	Soft     bool   // nothing is invalidated: it expires
-	Composed bool   // most reads are of values that were built from cached values
-	Without  string // the safeguards to do without, with commas between them, or empty
+	Soft     bool   // values expire instead of being invalidated
+	Composed bool   // most reads are of values built from cached values
+	Without  string // the safeguards to switch off, separated by commas, or empty
 	Expect   string // "violations", or empty
 	Duration time.Duration
 	Seed     uint64
 	Keep     string // where to leave the histories, or empty
 
 	Workers, Readers, Writers int
-	Keys                      int // 0: as the fault needs
+	Keys                      int // 0: as many as the fault needs
 	ReadPause, WritePause     time.Duration
 	SlowLoads                 float64
 }
 
-// defaults are those of the flags and of the suites.
+// defaults returns the defaults of the flags and of the suites.
 func defaults() runConfig {
 	return runConfig{
 		Fault: "none", Bound: time.Second, Duration: 20 * time.Second, Seed: 1,
@@ -78,7 +78,7 @@ func parse(args []string) (*options, error) {
 		return nil, err
 	}
 	if fs.NArg() > 0 {
-		return nil, fmt.Errorf("%q is no flag", fs.Arg(0))
+		return nil, fmt.Errorf("%q is not a flag", fs.Arg(0))
 	}
 	if o.suite != "" && o.suite != "cost" && !controls {
 		return nil, errNoControls
@@ -86,17 +86,18 @@ func parse(args []string) (*options, error) {
 	return o, c.validate()
 }
 
-// Controls that any build has, because the worker makes them.
+// Controls that need no build tag, because the worker implements them.
 const (
 	noLog      = "log"         // there is no log at all
-	noOutbox   = "outbox"      // invalidations follow COMMIT, and are no part of it
+	noOutbox   = "outbox"      // invalidations follow COMMIT and are not part of the transaction
 	cellsFirst = "cells-first" // cells are removed before their rows are numbered
 )
 
-// guards are what -without takes: those of package safeguard, and those of the worker.
+// guards are the values of -without: the safeguards of package safeguard, and the controls of the
+// worker.
 var guards = []string{"lease", "run-id", "replid", "memory", "ids", "epochs", "frames", "cas", "soft", "parts", noLog, noOutbox, cellsFirst}
 
-// removed returns the safeguards to do without.
+// removed returns the safeguards to switch off.
 func (c *runConfig) removed() []string {
 	if c.Without == "" {
 		return nil
@@ -115,7 +116,7 @@ func (c *runConfig) keys() int {
 	return 24
 }
 
-var errNoControls = errors.New("this build keeps all of its safeguards: build it with -tags twofold_controls")
+var errNoControls = errors.New("this build cannot switch off safeguards: build it with -tags twofold_controls")
 
 func (c *runConfig) validate() error {
 	for _, g := range c.removed() {
@@ -135,13 +136,13 @@ func (c *runConfig) validate() error {
 	case c.DB != "" && c.DB != worker.SQLite && c.DB != worker.Postgres:
 		return fmt.Errorf("no database %q: want sqlite or postgres", c.DB)
 	case !rig.Fits(c.Fault, c.DB):
-		return fmt.Errorf("the fault %s is not one of a log in %s", c.Fault, cmp.Or(c.DB, "redis"))
+		return fmt.Errorf("the fault %s does not apply to a log in %s", c.Fault, cmp.Or(c.DB, "redis"))
 	case c.DB != "" && c.Soft:
-		return errors.New("a transaction invalidates; nothing expires by one")
+		return errors.New("a transaction cannot expire: -soft does not go with -db")
 	case c.DB == "" && (c.DBCells || slices.Contains(c.removed(), noOutbox) || slices.Contains(c.removed(), cellsFirst)):
 		return errors.New("-db-cells, outbox and cells-first are for -db")
 	case c.Soft && c.Strict:
-		return errors.New("what expires is never strict")
+		return errors.New("an expiry cannot be strict: -soft does not go with -strict")
 	case c.Bound < max(least, time.Millisecond):
 		return fmt.Errorf("the fault %s needs a bound of %v or more", c.Fault, max(least, time.Millisecond))
 	case c.Workers < 1 || c.Workers > 99 || c.Readers < 0 || c.Writers < 0:

@@ -13,7 +13,7 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
 )
 
-// result is what came of a run.
+// result is the result of a run.
 type result struct {
 	c         runConfig
 	began     int64 // by proc.Now
@@ -67,7 +67,7 @@ func (c runConfig) run(ctx context.Context) (*result, error) {
 	return res, res.collect(crew, course)
 }
 
-// collect reads what the workers have left and judges it.
+// collect reads the files of the workers and judges the events.
 func (r *result) collect(w *crew, course *history.Course) error {
 	for _, h := range w.hands {
 		events, err := history.ReadFile(eventsFile(w.dir, h.number), uint8(h.number), h.killed)
@@ -98,8 +98,8 @@ func (r *result) collect(w *crew, course *history.Course) error {
 	return nil
 }
 
-// judge returns nil when the run went as it should: without violations, or
-// with some where they were expected; and in no case with a wrong value.
+// judge returns nil if the run has the expected result: no violations, or some if they are
+// expected. A wrong value always fails the run.
 func (r *result) judge() error {
 	found := len(r.verdict.Violations)
 	switch {
@@ -108,11 +108,11 @@ func (r *result) judge() error {
 	case r.verdict.Reads == 0 || r.verdict.Acks == 0 && r.c.Writers > 0:
 		return fmt.Errorf("%w: %d reads and %d invalidations prove nothing", errFound, r.verdict.Reads, r.verdict.Acks)
 	case r.verdict.Unseen*100 > r.verdict.Reads:
-		return fmt.Errorf("%w: the observer of the source missed what %d of %d reads returned", errFound, r.verdict.Unseen, r.verdict.Reads)
+		return fmt.Errorf("%w: the observer of the source missed the versions of %d of %d reads", errFound, r.verdict.Unseen, r.verdict.Reads)
 	case r.c.Expect == "" && found > 0:
 		return fmt.Errorf("%w: %d violations", errFound, found)
 	case r.c.Expect != "" && found == 0:
-		return fmt.Errorf("%w: the checker did not notice that there was no %s", errFound, r.c.Without)
+		return fmt.Errorf("%w: the checker did not notice that %s was switched off", errFound, r.c.Without)
 	}
 	return nil
 }

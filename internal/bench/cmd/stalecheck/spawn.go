@@ -14,8 +14,8 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
 )
 
-// spawn runs this program once more, as worker i, in the process of that
-// number. The channel says whether it has begun or ended.
+// spawn runs this program once more, as worker i in the process with that number. The channel
+// reports true when the worker has begun, and false if it ended before.
 func (c runConfig) spawn(r *rig.Rig, dir string, i, number int) (*proc.Child, <-chan bool, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -36,7 +36,7 @@ func (c runConfig) spawn(r *rig.Rig, dir string, i, number int) (*proc.Child, <-
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = log.Close() }() // the child has its own
+	defer func() { _ = log.Close() }() // the child has its own descriptor
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), worker.Env+"="+string(env), "TWOFOLD_SAFEGUARDS_OFF="+c.Without)
 	cmd.Stderr = log

@@ -6,10 +6,10 @@ import (
 	"os"
 )
 
-// runSuite does the runs one after the other. It goes on after a failure, so
-// that the table is whole, and fails at the end.
+// runSuite does the runs one after another. It continues after a failure, so that the table is
+// complete, and fails at the end.
 func (o *options) runSuite(ctx context.Context, cases []runConfig) error {
-	head := heading(ctx) // as of now: the sources may change meanwhile
+	head := heading(ctx) // before the runs: the sources may change meanwhile
 	var results []*result
 	bad := 0
 	for i, c := range cases {
@@ -17,7 +17,7 @@ func (o *options) runSuite(ctx context.Context, cases []runConfig) error {
 		fmt.Fprintf(os.Stderr, "%2d/%d %s\n", i+1, len(cases), c.name())
 		r, err := c.run(ctx)
 		if err != nil && ctx.Err() == nil {
-			// A machine with other work may fail to start a server in time.
+			// A busy machine may fail to start a server in time.
 			fmt.Fprintf(os.Stderr, "%s, once more after: %v\n", c.name(), err)
 			r, err = c.run(ctx)
 		}
@@ -41,7 +41,7 @@ func (o *options) runSuite(ctx context.Context, cases []runConfig) error {
 	return nil
 }
 
-// name says what is particular about a run.
+// name returns what distinguishes a run.
 func (c *runConfig) name() string {
 	s := c.Fault
 	if c.DB != "" {

@@ -15,8 +15,8 @@ const many = 2000
 // fleet is the number of processes of the larger runs.
 const fleet = 6
 
-// ciSuite takes little more than a minute. A bound of 250 ms and short runs make room
-// for the controls, without which the rest means little.
+// ciSuite takes slightly more than a minute. A bound of 250 ms and short runs leave time for the
+// controls, without which the other runs prove little.
 func ciSuite() []runConfig {
 	base := defaults()
 	base.Bound = quarter
@@ -36,7 +36,8 @@ func ciSuite() []runConfig {
 	)
 }
 
-// fullSuite is every fault, most of them at two bounds, then the controls, then databases.
+// fullSuite returns every fault, most of them with two bounds, then the controls, then the
+// databases.
 func fullSuite(d time.Duration) []runConfig {
 	base := defaults()
 	base.Duration = d
@@ -62,8 +63,8 @@ func fullSuite(d time.Duration) []runConfig {
 	)
 }
 
-// fullControls removes every safeguard in the row that it guards. Under a bound of
-// 250 ms what a control loses is soon staler than that.
+// fullControls removes every safeguard under the faults that it guards against. With a bound of 250
+// ms, a control's violations appear soon.
 func fullControls(base runConfig) []runConfig {
 	return slices.Concat(
 		without(base, noLog, "none"),
@@ -77,8 +78,8 @@ func fullControls(base runConfig) []runConfig {
 		without(base, "memory", "reload", "restore"),
 		without(base, "run-id,replid,memory", "old-dump", "failover", "copied-dump"),
 
-		// The run id was once the whole identity of the log. It is enough in the rows
-		// that were there then, and not in those that came with the other two.
+		// The run id was once the whole identity of the log. It suffices for the faults of that
+		// time, but not for the faults that were added with the other two identities.
 		without(base, "replid,memory", "replicaof", "takeover", "sentinel-loss"),
 		spare(base, "replid,memory", "old-dump", "failover"),
 		spare(base, "run-id", "old-dump", "failover", "replicaof"),
@@ -97,8 +98,8 @@ func under(c runConfig, faults ...string) []runConfig {
 	return out
 }
 
-// bounds returns the run under each of the faults, at its own bound and at a quarter of
-// a second.
+// bounds returns the run under each of the faults, with its own bound and with a quarter of a
+// second.
 func bounds(c runConfig, faults ...string) []runConfig {
 	short := c
 	short.Bound = quarter
@@ -112,7 +113,7 @@ func bounds(c runConfig, faults ...string) []runConfig {
 	return out
 }
 
-// spare returns runs in which other safeguards hold without those.
+// spare returns runs in which other safeguards replace the removed ones.
 func spare(c runConfig, guards string, faults ...string) []runConfig {
 	c.Without = guards
 	return under(c, faults...)
@@ -124,14 +125,13 @@ func without(c runConfig, guards string, faults ...string) []runConfig {
 	return spare(c, guards, faults...)
 }
 
-// wide has so many keys that most are not in every process, and more is read
-// from Redis.
+// wide uses so many keys that most are not in every process, and more reads go to Redis.
 func wide(c runConfig) runConfig {
 	c.Keys, c.WritePause, c.SlowLoads = many, 40*time.Millisecond, 0.01
 	return c
 }
 
-// soft has no invalidations: what the source has changed expires.
+// soft has no invalidations: changed values expire.
 func soft(c runConfig) runConfig {
 	c.Soft = true
 	return c

@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
 )
 
-// A fault or a safeguard that no run has would be forgotten silently.
+// A fault or a safeguard without a run would be forgotten silently.
 func TestFullSuiteHasAll(t *testing.T) {
 	suite := fullSuite(20 * time.Second)
 	for _, fault := range rig.Faults() {

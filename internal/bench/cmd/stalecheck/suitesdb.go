@@ -7,8 +7,8 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
 )
 
-// ciDatabases takes less than 20 seconds: each database with every step of a numbering, and
-// the hole that the outbox is there for.
+// ciDatabases takes less than 20 seconds: each database with every step of a numbering, and the
+// failure that the outbox prevents.
 func ciDatabases(base runConfig) []runConfig {
 	base.Duration = 4 * time.Second
 	return slices.Concat(
@@ -18,7 +18,7 @@ func ciDatabases(base runConfig) []runConfig {
 	)
 }
 
-// databases is every fault of a log in a database, then its controls.
+// databases returns every fault of a log in a database, then its controls.
 func databases(d time.Duration) []runConfig {
 	base := defaults()
 	base.Duration = d
@@ -57,13 +57,13 @@ func busy(c runConfig) runConfig {
 	return c
 }
 
-// in has the source and the log in a database.
+// in puts the source and the log into a database.
 func in(db string, c runConfig) runConfig {
 	c.DB = db
 	return c
 }
 
-// cellsThere has the cells in it as well.
+// cellsThere puts the cells into the database as well.
 func cellsThere(c runConfig) runConfig {
 	c.DBCells = true
 	return c

@@ -16,14 +16,14 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
 )
 
-// heading says when, where and what was measured.
+// heading returns when, where and what was measured.
 func heading(ctx context.Context) string {
 	return fmt.Sprintf("%s: %s, Redis %s, %s, Twofold %s, %d cores, %s\n\n",
 		time.Now().UTC().Format(time.DateOnly), runtime.Version(), rig.Version(), said(ctx, "psql", "--version"),
 		commit(ctx), runtime.NumCPU(), said(ctx, "uname", "-sr"))
 }
 
-// commit returns what this program was built from.
+// commit returns the version that this program was built from.
 func commit(ctx context.Context) string {
 	set := map[string]string{}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -51,7 +51,7 @@ func said(ctx context.Context, name string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// column is one of the table's.
+// column is a column of the table.
 type column struct {
 	title string
 	cell  func(*result) string
@@ -85,11 +85,11 @@ func columns() []column {
 
 const legend = `
 Times in milliseconds: number of stale reads, then p50/p99/max of their staleness, by the tier that
-answered ("untold": by calls that do not say) and by the kind of the first invalidation; p50/p99
-elsewhere. "Seen elsewhere" is from an
-invalidation's return to the first read of the version by another process, slow loads included.
-Loads, gaps, bumps and lapses are those of processes that lived to the end.
-"× PING" is the ratio of the medians of Invalidate and of a bare round trip in the same run.
+answered ("untold": by calls that do not report it) and by the kind of the first invalidation. Other
+times are p50/p99. "Seen elsewhere" is the time from an invalidation's return to the first read of
+the version by another process, slow loads included. Loads, gaps, bumps and lapses are counted in
+processes that ran to the end. "× PING" is the median of Invalidate divided by the median of a bare
+round trip in the same run.
 With a database, "Invalidate" is a transaction that writes the source and the outbox, or with
 "strict" one and Settle. Reads are judged by samples of the source there.
 `
@@ -132,7 +132,7 @@ func two(list []int64) string {
 	return ms(history.Quantile(list, 0.5)) + "/" + ms(history.Quantile(list, 0.99))
 }
 
-// ms spells nanoseconds as milliseconds, with no more digits than mean much.
+// ms formats nanoseconds as milliseconds, with meaningful digits only.
 func ms(ns int64) string {
 	f := float64(ns) / 1e6
 	switch {
@@ -161,14 +161,13 @@ func (r *result) violations() string {
 
 func (r *result) ratio() string {
 	ping := history.Quantile(r.verdict.PingTime, 0.5)
-	if ping == 0 || r.c.Strict { // who waits for the bound is not compared
+	if ping == 0 || r.c.Strict { // a call that waits for the bound is not compared
 		return "–"
 	}
 	return fmt.Sprintf("%.1f", float64(history.Quantile(r.verdict.Invalidation, 0.5))/float64(ping))
 }
 
-// health sums the numbers of the library that say how the log fared, whatever
-// they are called in full.
+// health sums the library's numbers about the log. It finds them by the ends of their names.
 func (r *result) health() string {
 	sums := map[string]float64{}
 	for _, rep := range r.reports {
@@ -187,8 +186,8 @@ func (r *result) health() string {
 	return strings.Join(cells, "/")
 }
 
-// numbers adds every number of a JSON object to the sum of its path. Lists are
-// left out: they repeat what the totals say.
+// numbers adds every number of a JSON object to the sum of its path. It skips lists, because the
+// totals include them.
 func numbers(sums map[string]float64, path string, v any) {
 	switch v := v.(type) {
 	case float64:

@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// drift is the error of a monotonic clock's rate that the guarantee allows
-// for: a lease of one second may last 0.1 ms longer.
+// drift is the error of a monotonic clock's rate that the guarantee tolerates: a lease of one
+// second may last 0.1 ms longer.
 const drift = 1e-4
 
 // Rules say how stale a read may be.
 type Rules struct {
-	Bound  time.Duration // in another process than the one that invalidated
-	Own    time.Duration // in the process that invalidated, once the call has returned
-	Strict bool          // every invalidation waited: nowhere at all
-	Soft   bool          // nothing was invalidated but expired: a read that was told it is stale is right
+	Bound  time.Duration // in other processes than the one that invalidated
+	Own    time.Duration // in the process that invalidated, after the call has returned
+	Strict bool          // every invalidation waited, so no read may be stale
+	Soft   bool          // values expired instead of being invalidated: a read reported as stale is correct
 }
 
-// limit returns the staleness in nanoseconds that a read is allowed. A call that
-// asks for a value younger than the bound must not get one that is older.
+// limit returns the staleness in nanoseconds that a read may have. A call that asks for a value
+// younger than the bound must not get an older one.
 func (r Rules) limit(read *Event, own bool) int64 {
 	bound := int64(r.Bound)
 	switch {
@@ -37,26 +37,26 @@ func (r Rules) limit(read *Event, own bool) int64 {
 // Violation is a read that the guarantee forbids.
 type Violation struct {
 	Read      Event
-	Ack       Event // the earliest of a newer version
-	Staleness int64 // nanoseconds from the one's return to the other's start
-	Limit     int64 // what would have been allowed
+	Ack       Event // the earliest one of a newer version
+	Staleness int64 // nanoseconds from the return of Ack to the start of Read
+	Limit     int64 // the allowed staleness
 	Own       bool  // the reader's process is the one that invalidated
 }
 
-// Verdict is what Check found.
+// Verdict is the result of Check.
 type Verdict struct {
-	Reads, Failed          int // reads by how they ended
-	Acks, Refusals         int // invalidations by how they ended: calls, not keys
+	Reads, Failed          int // reads by outcome
+	Acks, Refusals         int // invalidations by outcome: calls, not keys
 	Stale                  int // reads of a version that was known to be old
-	Unseen                 int // reads of a version that was there between two samples of the source; see Course
+	Unseen                 int // reads of a version that existed only between two samples of the source; see Course
 	ByTier                 map[Tier][]int64
 	ByKind                 map[Kind][]int64 // of the earliest invalidation
-	All                    []int64          // the staleness of all of them, sorted
+	All                    []int64          // the staleness of all stale reads, sorted
 	Violations             []Violation      // by the read's start
 	Invalidation, PingTime []int64          // durations in nanoseconds, sorted
 }
 
-// Check judges a history, in whatever order it is.
+// Check judges a history. The events may be in any order.
 func Check(events []Event, rules Rules) *Verdict {
 	v := &Verdict{ByTier: make(map[Tier][]int64), ByKind: make(map[Kind][]int64)}
 	known := index(events)
@@ -82,9 +82,9 @@ func (v *Verdict) sort() {
 	slices.SortFunc(v.Violations, func(a, b Violation) int { return cmp.Compare(a.Read.Start, b.Read.Start) })
 }
 
-// judge compares a read with the earliest acknowledgement of a newer version:
-// the earliest anywhere, and the earliest in the reader's own process, which
-// has the tighter limit. Either may be the one that is violated.
+// judge compares a read with two acknowledgements of a newer version: the earliest anywhere, and
+// the earliest in the reader's own process, which has the tighter limit. The read may violate
+// either.
 func (v *Verdict) judge(read Event, known map[place]*acks, rules Rules) {
 	v.Reads++
 	var found Violation
@@ -109,8 +109,7 @@ func (v *Verdict) judge(read Event, known map[place]*acks, rules Rules) {
 	}
 }
 
-// count fills in what needs no judgement. One call that covers several keys is
-// one event for each.
+// count counts the events. One call that covers several keys is one event for each key.
 func (v *Verdict) count(events []Event) {
 	type call struct {
 		proc uint8

@@ -13,8 +13,7 @@ const second = int64(time.Second)
 
 var oneSecond = history.Rules{Bound: time.Second}
 
-// read is a read by a process that starts at a time and returns a version of
-// key 1.
+// read returns a read of key 1 by a process, with its start and the returned version.
 func read(proc uint8, start, version int64) history.Event {
 	return history.Event{
 		Type: history.Read, Tier: history.Local, Proc: proc, Key: 1,
@@ -22,7 +21,7 @@ func read(proc uint8, start, version int64) history.Event {
 	}
 }
 
-// ack is an invalidation of key 1 by a process that returns nil at a time.
+// ack returns an invalidation of key 1 by a process, which returns nil at the time end.
 func ack(proc uint8, end, version int64) history.Event {
 	return history.Event{
 		Type: history.Acked, Kind: history.Tag, Proc: proc, Key: 1, Op: uint32(end),
@@ -36,7 +35,7 @@ func as(e history.Event, change func(*history.Event)) history.Event {
 }
 
 func TestCheck(t *testing.T) {
-	// What the clock may be off by is allowed for, and no more.
+	// The tolerated error of the clock is allowed, and no more.
 	limit := second + second/10_000
 	for _, tc := range []struct {
 		name              string
@@ -118,15 +117,15 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A checker that never fires proves nothing: this is a cache that keeps what
-// it has for three seconds, among others that are well.
+// A checker that never fires proves nothing. This history has a cache that keeps its values for
+// three seconds, and healthy ones beside it.
 func TestCheckBrokenHistory(t *testing.T) {
 	events := broken(3*second, 20)
 	rng := rand.New(rand.NewPCG(1, 2))
 	rng.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
 	v := history.Check(events, oneSecond)
-	// Of the three seconds in tenths, those past the first are too late: the
-	// 20 from 1.1 to 3.0 s, for each invalidation.
+	// The stale reads come every tenth of a second for three seconds. Those from 1.1 to 3.0 s are
+	// too late: 20 for each invalidation.
 	if got, want := len(v.Violations), 20*20; got != want {
 		t.Fatalf("%d violations, want %d", got, want)
 	}
@@ -147,8 +146,8 @@ func TestCheckBrokenHistory(t *testing.T) {
 	}
 }
 
-// broken is a history in which process 2 goes on returning the old version for
-// keep, and process 1 and 3 never return one.
+// broken returns a history in which process 2 returns the old version for keep. Processes 1 and 3
+// never return an old version.
 func broken(keep int64, invalidations int) []history.Event {
 	var events []history.Event
 	for i := range int64(invalidations) {
@@ -182,8 +181,7 @@ func TestCheckCounts(t *testing.T) {
 	}
 }
 
-// The context of a violation names the earliest acknowledgement, and says
-// whether the reader should have known by itself.
+// A violation names the earliest acknowledgement, and whether the reader's own process invalidated.
 func TestViolationContext(t *testing.T) {
 	v := history.Check([]history.Event{ack(2, 300, 9), ack(1, 200, 8), read(2, 400, 7)}, oneSecond)
 	if len(v.Violations) != 1 {
@@ -198,8 +196,7 @@ func TestViolationContext(t *testing.T) {
 	}
 }
 
-// In a run in which nothing is invalidated, a read that was told that its value is stale is
-// right, and any other is judged.
+// In a run with expiries only, a read reported as stale is correct; any other read is judged.
 func TestSoftReads(t *testing.T) {
 	for _, stale := range []bool{false, true} {
 		v := history.Check([]history.Event{

@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// A Course is what a source held, as an observer saw it that read all of it again and
-// again. It is for a source that may be put back to an older copy, and for writers that
-// die before they can tell: there versions do not only grow, and not every commit is
-// acknowledged to somebody who can write it down. No two commits write the same version.
+// A Course is the history of a source, as seen by an observer that reads the whole source
+// repeatedly. It is for a source that may be restored to an older copy, and for writers that die
+// before they report. In such a run versions do not only grow, and some commits are never
+// acknowledged to a process that records them. No two commits write the same version.
 //
-// A sample shows the source as of one moment between its start and its end. So a version
-// was not there at the start of the last sample before the one that shows it first, at the
-// latest, and no longer at the end of the first sample that shows another. Only what lies
-// outside of these limits is held against a read.
+// A sample shows the source as of one moment between the sample's start and end. So a version did
+// not exist before the start of the last sample that does not show it yet. And it no longer existed
+// at the end of the first sample that shows another version. Only the time outside of these limits
+// counts against a read.
 type Course struct {
 	spans   map[uint16][]span // of each key, in order
 	ends    map[state][]int   // of each value of a key, its spans
 	samples []limits
 }
 
-// span is a time during which the source held a version of a key, at the most.
+// span is the longest time for which the source may have held a version of a key.
 type span struct {
 	version  int64
-	from, to int64 // to is math.MaxInt64 while it lasts
+	from, to int64 // to is math.MaxInt64 while the version lasts
 }
 
 type state struct {
@@ -32,7 +32,7 @@ type state struct {
 	version int64
 }
 
-// limits are when a sample began and ended.
+// limits are the start and end times of a sample.
 type limits struct{ start, end int64 }
 
 // NewCourse returns a course without samples.
@@ -40,7 +40,8 @@ func NewCourse() *Course {
 	return &Course{spans: make(map[uint16][]span), ends: make(map[state][]int)}
 }
 
-// Sample adds a sample: the version of each key, in order. Samples come one after another.
+// Sample adds a sample: the version of each key, in order. Samples must be added in the order of
+// time.
 func (c *Course) Sample(start, end int64, versions []int64) {
 	from := int64(math.MinInt64)
 	if n := len(c.samples); n > 0 {
@@ -61,11 +62,11 @@ func (c *Course) Sample(start, end int64, versions []int64) {
 	c.samples = append(c.samples, limits{start, end})
 }
 
-// Samples returns how many there are.
+// Samples returns the number of samples.
 func (c *Course) Samples() int { return len(c.samples) }
 
-// last returns the last span of a version that began before at, and its number among the
-// key's spans.
+// last returns the last span of a version that began before at, and its index among the key's
+// spans.
 func (c *Course) last(m state, at int64) (s span, n int, ok bool) {
 	for _, i := range c.ends[m] {
 		if c.spans[m.key][i].from <= at {
@@ -78,10 +79,10 @@ func (c *Course) last(m state, at int64) (s span, n int, ok bool) {
 	return s, n, ok
 }
 
-// Observe judges a history by the course of its source. A read may return what the source
-// held at most so long before the read began as the rules say. An acknowledgement means
-// that a process has been told of a version, or all processes with Strict: no read that
-// begins there afterwards may return what the source held before that version.
+// Observe judges a history by the course of its source. A read may return a version that the source
+// still held within the time that the rules allow, counted back from the start of the read. An
+// acknowledgement means that a process knows a version, or with Strict that all processes know it.
+// A later read in these processes must not return anything older than that version.
 func (c *Course) Observe(events []Event, rules Rules) *Verdict {
 	v := &Verdict{ByTier: make(map[Tier][]int64), ByKind: make(map[Kind][]int64)}
 	v.count(events)
@@ -96,8 +97,8 @@ func (c *Course) Observe(events []Event, rules Rules) *Verdict {
 	return v
 }
 
-// firstReads returns when a version was first known to have been there: when the first
-// read of it had ended.
+// firstReads returns when each version is first known to have existed: at the end of its first
+// read.
 func firstReads(events []Event) map[state]int64 {
 	seen := make(map[state]int64)
 	for _, e := range events {
@@ -108,8 +109,8 @@ func firstReads(events []Event) map[state]int64 {
 	return seen
 }
 
-// until returns when a version was gone that no sample shows: at the end of the first
-// sample that began after it was there. Samples are few beside reads.
+// until bounds the lifetime of a version that no sample shows: it ended by the end of the first
+// sample that began after since. Samples are few compared with reads.
 func (c *Course) until(since int64) int64 {
 	i, _ := slices.BinarySearchFunc(c.samples, since, func(s limits, at int64) int { return cmp.Compare(s.start, at) })
 	if i == len(c.samples) {
@@ -149,17 +150,18 @@ func (v *Verdict) observe(c *Course, read Event, seen map[state]int64, told map[
 	}
 }
 
-// news is an acknowledgement, with the highest number of a span among it and those before.
+// news is an acknowledgement, with the highest span index among it and the earlier ones.
 type news struct {
 	ack Event
 	n   int
 }
 
-// told returns the acknowledgements by process, or all in one place, by their ends.
+// told returns the acknowledgements, sorted by their ends, for each key and process. With strict,
+// all processes share one list.
 func (c *Course) told(events []Event, strict bool) map[place][]news {
 	out := make(map[place][]news)
 	for _, e := range events {
-		// A version may have come back: what counts is when it was there first.
+		// A version may have come back: its first appearance counts.
 		list := c.ends[state{e.Key, e.Version}]
 		if e.Type != Acked || len(list) == 0 {
 			continue
@@ -181,7 +183,7 @@ func (c *Course) told(events []Event, strict bool) map[place][]news {
 	return out
 }
 
-// newest returns the newest version that was acknowledged before at, by its span.
+// newest returns the acknowledgement with the newest version before at, and the index of its span.
 func newest(list []news, at int64) (ack Event, n int) {
 	i, _ := slices.BinarySearchFunc(list, at, func(e news, at int64) int { return cmp.Compare(e.ack.End, at) })
 	if i == 0 {

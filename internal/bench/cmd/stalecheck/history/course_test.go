@@ -7,8 +7,8 @@ import (
 	. "github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
 )
 
-// A source of one key: version 5, then 8 from the sample at 200 on, put back to 5 in the
-// sample at 300, then 9 in the sample at 500. Version 6 was there between two samples.
+// source returns a source of one key: version 5, then 8 from the sample at 200 on, restored to 5 in
+// the sample at 300, then 9 in the sample at 500. Version 6 existed between two samples.
 func source() *Course {
 	c := NewCourse()
 	for i, v := range []int64{5, 5, 8, 5, 5, 9, 9} {
@@ -59,7 +59,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// What a violation says: how late, and what was there in place of what was read.
+// A violation reports how late the read was, and the version that had replaced the returned one.
 func TestObserveTells(t *testing.T) {
 	c := source()
 	v := c.Observe([]Event{{Type: Read, Version: 8, Start: 400, End: 401, Tier: Local}, {Type: Read, Version: 6, Start: 410, End: 420}}, Rules{Bound: 50})

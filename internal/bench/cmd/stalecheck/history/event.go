@@ -1,14 +1,14 @@
-// Package history records what the workers of a run did and judges it.
+// Package history records the events of the workers of a run and judges them.
 //
-// A run is a set of reads and a set of invalidations, with the times at which
-// each call began and returned on the machine's one monotonic clock. Every
-// value is a version of its key, versions only grow at the source, and the
-// source is written before the invalidation is asked for. So a read that
-// starts after the acknowledgement of version 8 and returns 7 is stale by the
-// time in between, whatever happened elsewhere. That judgement has no false
-// positives: an invalidation that failed or never returned is not counted, a
-// read is judged by its start, and what runs at the same time as an
-// invalidation may return either version.
+// A run is a set of reads and a set of invalidations, with the times at which each call began and
+// returned on the machine's monotonic clock. Every value is a version of its key. At the source,
+// versions only grow, and the source is written before the call of Invalidate. So a read that
+// starts after the acknowledgement of version 8 and returns 7 is always stale, by the time in
+// between.
+//
+// That judgement has no false positives. An invalidation that failed or never returned is not
+// counted, and a read is judged by its start. A read concurrent with an invalidation may return
+// either version.
 package history
 
 import (
@@ -26,13 +26,13 @@ const (
 	Acked                     // an invalidation that returned nil, for one key it covers
 	Refused                   // an invalidation that returned an error, likewise
 	Ping                      // one bare round trip to Redis, or to the database
-	Committed                 // a transaction that invalidates, for one key it covers; nobody has waited for more
+	Committed                 // a committed transaction that invalidates, for one key it covers; the writer has waited for nothing more
 )
 
 // Tier says where the value of a read came from.
 type Tier uint8
 
-// The tiers. Not every call of the cache tells.
+// The tiers. Some calls of the cache do not report the tier.
 const (
 	Untold Tier = iota
 	Local
@@ -40,7 +40,7 @@ const (
 	Load
 )
 
-// Tiers are all of them, in the order in which they are reported.
+// Tiers are all tiers, in the order of reports.
 var Tiers = []Tier{Local, Remote, Load, Untold}
 
 // String returns "local", "remote", "load", or "untold".
@@ -56,31 +56,31 @@ const (
 	Tag
 )
 
-// Kinds are all of them, in the order in which they are reported.
+// Kinds are all kinds, in the order of reports.
 var Kinds = []Kind{Key, Prefix, Tag}
 
 // String returns "key", "prefix", "tag", or "none".
 func (k Kind) String() string { return [...]string{"none", "key", "prefix", "tag"}[k&3] }
 
-// Event is one thing that a worker did. Times are nanoseconds of the monotonic
-// clock that all processes of a machine share.
+// Event is one event of a worker. Times are nanoseconds of the monotonic clock that all processes
+// of a machine share.
 type Event struct {
 	Type    Type
 	Tier    Tier   // of a read
 	Kind    Kind   // of an invalidation
 	Stale   bool   // of a read: the cache said that the value is not fresh
-	Level   uint8  // of a read: 0 is what the source has, 1 is built from it, 2 from that
+	Level   uint8  // of a read: 0 is a value of the source, 1 is built from it, 2 from that
 	Proc    uint8  // the worker
 	Key     uint16 // its number
 	Op      uint32 // the number of the call among the worker's invalidations
-	Version int64  // what a read returned; what the source was at when an invalidation began
+	Version int64  // the version that a read returned, or the source's version when an invalidation began
 	Start   int64  // when the call began
 	End     int64  // when it returned: of an invalidation, its acknowledgement
-	Age     int64  // of a read: nanoseconds since the value's load, if the call tells
-	MaxAge  int64  // of a read: what it asked for, in nanoseconds; 0: nothing
+	Age     int64  // of a read: nanoseconds since the value's load, if the call reports it
+	MaxAge  int64  // of a read: the requested maximum age in nanoseconds; 0: none
 }
 
-// size is that of an event in a file.
+// size is the size of an event in a file.
 const size = 51
 
 func (e *Event) append(b []byte) []byte {

@@ -42,8 +42,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// A worker that died in the middle of writing must not pass for one that had
-// nothing to say.
+// A worker that died while writing must not look like one that had no events.
 func TestFileRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events")
 	rec, err := history.Create(path)
@@ -70,7 +69,7 @@ func TestFileRefuses(t *testing.T) {
 		if got, err := history.ReadFile(path, 1, false); err == nil {
 			t.Errorf("%s: %d events and no error", name, len(got))
 		}
-		// A worker that was killed has an excuse, but for the first only.
+		// The file of a killed worker may end in the middle of an event.
 		got, err := history.ReadFile(path, 1, true)
 		if name == "truncated" && (err != nil || len(got) != 1) {
 			t.Errorf("%s, killed: %d events and %v, want 1 and nil", name, len(got), err)
@@ -122,7 +121,7 @@ func TestQuantile(t *testing.T) {
 func TestLags(t *testing.T) {
 	l := history.Lags([]history.Event{
 		ack(1, 100, 8), ack(1, 1000, 9), ack(1, 5000, 10),
-		read(1, 101, 8), // its own process is not asked
+		read(1, 101, 8), // the process that invalidated is not counted
 		read(2, 50, 7),
 		read(2, 290, 9), // before it was acknowledged, with the newer version
 		read(2, 140, 7),
@@ -141,11 +140,11 @@ func TestLags(t *testing.T) {
 	if l.Unseen != 2 {
 		t.Errorf("Unseen = %d, want 2", l.Unseen)
 	}
-	// What was over when process 2 began is no news to it.
+	// A process that began after the invalidation has nothing to learn from it.
 	if l := history.Lags([]history.Event{ack(1, 100, 8), read(2, 101, 8)}, 999); len(l.FromAck) != 0 {
 		t.Errorf("FromAck = %v for a process that began later, want none", l.FromAck)
 	}
-	// A bound of 1000 after 10 was there, process 3 did not read any more.
+	// Within the bound after version 10, process 3 made its last read.
 	if l := history.Lags([]history.Event{ack(1, 5000, 10), read(3, 4000, 8), read(3, 6000, 8)}, 1000); l.Unseen != 0 {
 		t.Errorf("Unseen = %d within the bound, want 0", l.Unseen)
 	}

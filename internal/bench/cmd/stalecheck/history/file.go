@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Recorder writes events to a file, a moment later at the most, so that little
-// is lost when the process dies. All methods may be called concurrently.
+// Recorder writes events to a file, with a short delay at most, so that little is lost when the
+// process dies. All methods may be called concurrently.
 type Recorder struct {
 	mu    sync.Mutex // protects all below
 	f     *os.File
@@ -20,7 +20,7 @@ type Recorder struct {
 	saved time.Time
 }
 
-// moment is how long events stay in memory while others come.
+// moment is how long events stay in memory while further events arrive.
 const moment = 50 * time.Millisecond
 
 // Create returns a Recorder that writes to a new file.
@@ -32,7 +32,7 @@ func Create(path string) (*Recorder, error) {
 	return &Recorder{f: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
 }
 
-// Add records events. What goes wrong is reported by Close.
+// Add records events. Close reports errors.
 func (r *Recorder) Add(events ...Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,9 +57,8 @@ func (r *Recorder) Close() error {
 	return nil
 }
 
-// ReadFile returns the events of a worker's file. A history with a part missing
-// must not pass for a whole one: only that of a worker that was killed may end
-// in the middle of an event.
+// ReadFile returns the events of a worker's file. A history with a missing part must not look
+// complete: only the file of a killed worker may end in the middle of an event.
 func ReadFile(path string, worker uint8, killed bool) ([]Event, error) {
 	f, err := os.Open(path)
 	if err != nil {

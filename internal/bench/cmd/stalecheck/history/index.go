@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// acks answers, for one key: of the acknowledgements of a version above v,
-// which came first?
+// acks finds, for one key, the earliest acknowledgement of a version above v.
 type acks struct {
 	sorted []Event // by version
 	first  []Event // first[i] is the earliest of sorted[i:]
@@ -39,7 +38,7 @@ func (a *acks) above(v int64) (Event, bool) {
 	return a.first[i], true
 }
 
-// place is a key in a process, or in all of them.
+// place is a key in one process, or in all processes.
 type place struct {
 	key  uint16
 	proc int

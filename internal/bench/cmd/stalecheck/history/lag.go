@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Lag is how long news took to reach the other processes, in nanoseconds: for
-// each acknowledged invalidation of a key and each other process, the time
-// until that process first returned the version or a newer one. Loading the
-// value is part of it. Each list is sorted.
+// Lag is how long a version took to reach the other processes, in nanoseconds. For each
+// acknowledged invalidation of a key and each other process, it is the time until that process
+// first returned the version or a newer one. It includes the load of the value. Each list is
+// sorted.
 type Lag struct {
-	FromAck  []int64 // since the invalidation returned; 0 when it was seen before
-	FromCall []int64 // since it was asked for, which is before it was appended
-	Unseen   int     // never seen, although the process read the key a bound later
+	FromAck  []int64 // since the invalidation returned; 0 if the version was seen before
+	FromCall []int64 // since the call, which is before the append
+	Unseen   int     // never seen, although the process read the key one bound later
 }
 
-// Lags measures a history, in whatever order it is.
+// Lags measures a history. The events may be in any order.
 func Lags(events []Event, bound time.Duration) Lag {
 	seen := make(map[place]*sightings)
 	var acked []Event
@@ -45,7 +45,7 @@ func Lags(events []Event, bound time.Duration) Lag {
 		for p, began := range since {
 			s := seen[place{a.Key, int(p)}]
 			if p == a.Proc || s == nil || began > a.End {
-				continue // one that began later has nothing to hear of
+				continue // a process that began later is not measured
 			}
 			l.add(a, s, int64(bound))
 		}
@@ -90,8 +90,8 @@ func (s *sightings) first(v int64) (int64, bool) {
 	return s.reads[i].End, true
 }
 
-// Quantile returns the value that a share q of the sorted list does not
-// exceed, by the nearest rank; 0 for an empty list.
+// Quantile returns the value that a share q of the sorted list does not exceed, by the nearest
+// rank. It returns 0 for an empty list.
 func Quantile(sorted []int64, q float64) int64 {
 	if len(sorted) == 0 {
 		return 0

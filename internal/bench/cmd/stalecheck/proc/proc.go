@@ -1,6 +1,5 @@
-// Package proc is what a run needs of the operating system: a clock that all
-// processes of the machine share, and child processes that can be paused and
-// never outlive their parent.
+// Package proc provides what a run needs from the operating system: a clock that all processes of
+// the machine share, and child processes that can be paused and never outlive their parent.
 package proc
 
 import (
@@ -11,7 +10,7 @@ import (
 	"runtime"
 )
 
-// ErrSystem says that this system lacks what a run needs.
+// ErrSystem means that this system lacks what a run needs.
 var ErrSystem = errors.New("needs Linux: a monotonic clock that processes share, SIGSTOP, and children that die with their parent")
 
 // Child is a running process.
@@ -19,12 +18,12 @@ type Child struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
 	done  chan struct{} // closed when the process has ended
-	err   error         // how it ended; after done
+	err   error         // how it ended; valid after done
 }
 
-// Start runs cmd until its input ends and it returns, or until this process
-// dies. The thread that forks stays with it, because it is the death of that
-// thread that the kernel reports to the child.
+// Start runs cmd until the caller ends its input and it returns, or until this process dies. The
+// thread that forks stays until the child ends, because the kernel kills the child when that thread
+// dies.
 func Start(cmd *exec.Cmd) (*Child, error) {
 	if !Supported {
 		return nil, ErrSystem
@@ -51,13 +50,13 @@ func Start(cmd *exec.Cmd) (*Child, error) {
 	return c, nil
 }
 
-// Finish ends the child's input, which asks it to end.
+// Finish ends the child's input, which asks the child to end.
 func (c *Child) Finish() { _ = c.stdin.Close() }
 
 // Done is closed when the child has ended.
 func (c *Child) Done() <-chan struct{} { return c.done }
 
-// Err returns how the child ended; only after Done.
+// Err returns how the child ended. Call it only after Done.
 func (c *Child) Err() error { return c.err }
 
 // Kill ends the child at once, paused or not, and waits for it.

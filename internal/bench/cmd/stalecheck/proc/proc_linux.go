@@ -14,8 +14,7 @@ import (
 // Supported says whether this system has what a run needs.
 const Supported = true
 
-// Now returns nanoseconds of CLOCK_MONOTONIC, which is one clock for all
-// processes of the machine.
+// Now returns nanoseconds of CLOCK_MONOTONIC. All processes of the machine share this clock.
 func Now() int64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
@@ -24,8 +23,8 @@ func Now() int64 {
 	return t.Nano()
 }
 
-// tie has the kernel kill the child when this process dies. A group of its own
-// keeps the terminal's interrupt away from it: it is told by its input.
+// tie makes the kernel kill the child when this process dies. The child has its own process group,
+// so that the terminal's interrupt does not reach it; its input asks it to end.
 func tie(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
@@ -41,15 +40,15 @@ func StopSelf() { _ = unix.Kill(unix.Getpid(), unix.SIGSTOP) }
 
 // Paused reports whether the child is stopped.
 func (c *Child) Paused() bool {
-	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.cmd.Process.Pid)) // none: it has ended
-	_, state, _ := bytes.Cut(b, []byte(") "))                            // the name before may have spaces
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.cmd.Process.Pid)) // no file: the child has ended
+	_, state, _ := bytes.Cut(b, []byte(") "))                            // the name before may contain spaces
 	return bytes.HasPrefix(state, []byte("T"))
 }
 
 // Pause stops the child until Resume.
 func (c *Child) Pause() error { return c.signal(syscall.SIGSTOP) }
 
-// Resume lets a paused child go on.
+// Resume resumes a paused child.
 func (c *Child) Resume() error { return c.signal(syscall.SIGCONT) }
 
 func (c *Child) signal(sig syscall.Signal) error {

@@ -14,8 +14,8 @@ import (
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
-// startDB starts the database that holds the source and the log, and Redis for the cells.
-// Proxies lead to PostgreSQL; nothing can be between a process and its SQLite file.
+// startDB starts the database that holds the source and the log, and Redis for the cells. Proxies
+// lead to PostgreSQL. A SQLite file cannot have a proxy.
 func (r *Rig) startDB() {
 	r.primary = redistest.Start(r.t, debugCommand()...)
 	var seen *sql.DB
@@ -41,7 +41,7 @@ func (r *Rig) startDB() {
 	r.check(r.observer.look(r.t.Context()))
 }
 
-// DB returns how worker i reaches the database; the zero DB, if there is none.
+// DB returns how worker i reaches the database, or the zero DB if there is none.
 func (r *Rig) DB(i int) worker.DB {
 	if r.cfg.DB == "" {
 		return worker.DB{}
@@ -49,7 +49,7 @@ func (r *Rig) DB(i int) worker.DB {
 	return r.db(i)
 }
 
-// db is DB, and with -1 the way past the proxies.
+// db is DB; with -1 it bypasses the proxies.
 func (r *Rig) db(i int) worker.DB {
 	d := worker.DB{Kind: r.cfg.DB, Cells: r.cfg.DBCells}
 	if r.file != nil {
@@ -68,8 +68,8 @@ func (r *Rig) db(i int) worker.DB {
 
 func (r *Rig) pgAddr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(r.pg.Port())) }
 
-// Course returns what the source held, with one more sample at the end; nil where a
-// database has no part in the run.
+// Course returns the history of the source, with one more sample at the end. It returns nil for a
+// run without a database.
 func (r *Rig) Course(ctx context.Context) (*history.Course, error) {
 	if r.observer == nil {
 		return nil, nil

@@ -9,16 +9,16 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// steps ends a worker at a step of a numbering or of a transaction, one after the other.
+// steps kills a worker at a step of a numbering or of a transaction, each step in turn.
 func steps(_ context.Context, r *Rig) string {
 	r.losses++
 	return r.killAt(worker.Steps[r.losses%len(worker.Steps)])
 }
 
-// committed ends a worker when COMMIT was answered.
+// committed kills a worker after the answer to COMMIT.
 func committed(_ context.Context, r *Rig) string { return r.killAt(worker.Committed) }
 
-// killAt ends some worker when it comes to a step, and puts another in its place.
+// killAt kills some worker at a step, and starts another in its place.
 func (r *Rig) killAt(step string) string {
 	i := r.rng.IntN(r.crew.Len())
 	what := r.awaitAt(i, step)
@@ -26,7 +26,7 @@ func (r *Rig) killAt(step string) string {
 	return what
 }
 
-// awaitAt has worker i end when it comes to a step, and waits for that.
+// awaitAt makes worker i end at a step, and waits until it has.
 func (r *Rig) awaitAt(i int, step string) string {
 	r.check(r.crew.At(i, step, worker.Kill))
 	if !r.until(func() bool { return r.crew.Ended(i) }) {
@@ -35,7 +35,7 @@ func (r *Rig) awaitAt(i int, step string) string {
 	return fmt.Sprintf("crash of worker %d at %s", i, step)
 }
 
-// until waits for a worker to be somewhere, for a second at the most.
+// until waits for a condition, at most a second.
 func (r *Rig) until(there func() bool) bool {
 	for range 200 {
 		if there() {
@@ -46,7 +46,7 @@ func (r *Rig) until(there func() bool) bool {
 	return false
 }
 
-// freeze stops a worker at a step, for longer than the bound most times.
+// freeze stops a worker at a step, usually for longer than the bound.
 func freeze(ctx context.Context, r *Rig) string {
 	i, step := r.rng.IntN(r.crew.Len()), worker.Steps[r.losses%len(worker.Steps)]
 	r.losses++
@@ -54,7 +54,7 @@ func freeze(ctx context.Context, r *Rig) string {
 	came := r.until(func() bool { return r.crew.Paused(i) })
 	if came {
 		r.sleep(ctx, r.between(r.cfg.Bound/2, 3*r.cfg.Bound))
-	} else { // it must not stop later
+	} else { // otherwise it must not stop later
 		r.check(r.crew.At(i, "nowhere", worker.Stop))
 		r.sleep(r.t.Context(), settle)
 	}
@@ -62,14 +62,14 @@ func freeze(ctx context.Context, r *Rig) string {
 	return fmt.Sprintf("worker %d frozen at %s: %v", i, step, came)
 }
 
-// unanswered loses the answer to a COMMIT, with the connection.
+// unanswered loses the answer to a COMMIT together with the connection.
 func unanswered(_ context.Context, r *Rig) string {
 	i := r.rng.IntN(r.crew.Len())
 	r.check(r.crew.At(i, worker.Written, worker.Cut))
 	return fmt.Sprintf("COMMIT of worker %d without an answer", i)
 }
 
-// dbKill ends the database, in turn by SIGKILL and by an immediate stop.
+// dbKill ends the database, alternately by SIGKILL and by an immediate stop.
 func dbKill(ctx context.Context, r *Rig) string {
 	end, what := r.pg.Kill, "kill of PostgreSQL"
 	if r.losses%2 == 1 {
@@ -82,9 +82,9 @@ func dbKill(ctx context.Context, r *Rig) string {
 	return what
 }
 
-// newAfterTrim ends a worker at a step, and all others but one. The processes that follow find
-// no record of the keys that were numbered before, and believe what is in the cells. The other
-// one stands still for a while: it knows better, and would replace what it finds there.
+// newAfterTrim kills a worker at a step, and all others except one. The new processes find no
+// record of the keys that were numbered before, and trust the cells. The remaining worker is paused
+// for a while: it knows the records, and would replace the stale cells.
 func newAfterTrim(ctx context.Context, r *Rig) string {
 	step := []string{worker.Numbered, worker.Numbered, worker.Staged, worker.Numbered, worker.Removed}[r.losses%5]
 	r.losses++
@@ -92,7 +92,7 @@ func newAfterTrim(ctx context.Context, r *Rig) string {
 	what := r.awaitAt(i, step)
 	r.check(r.crew.Crash(append(others[1:], i), func() {
 		r.exec(`INSERT INTO twofold_outbox (scopes) VALUES ('[["k","default:n:other"]]')`)
-		time.Sleep(3 * sqllog.DefaultPoll / 2) // for the other to number it
+		time.Sleep(3 * sqllog.DefaultPoll / 2) // the remaining worker numbers it
 		r.hold(others[:1])
 		r.exec("DELETE FROM twofold_log WHERE seq = 1 AND pos < (SELECT max(pos) FROM twofold_log WHERE seq = 1)")
 	}))
@@ -101,9 +101,9 @@ func newAfterTrim(ctx context.Context, r *Rig) string {
 	return what + ", and a trim of the log's keys"
 }
 
-// dbCopy puts the database back as it was a while ago, in place. A SQLite file has nothing
-// that tells one process of it that knows nothing of what is lost. So there it happens
-// before the eyes of all.
+// dbCopy restores the database to an older state, in place. A process without knowledge of the lost
+// writes cannot detect a restored SQLite file. So for SQLite the copy is restored while all workers
+// run.
 func dbCopy(ctx context.Context, r *Rig) string {
 	if r.file == nil {
 		return losing(oldCopy)(ctx, r)
@@ -126,8 +126,7 @@ func oldCopy(r *Rig) loss {
 	return l
 }
 
-// standby promotes a server that lags. The primary is stopped before, as a manager of
-// failovers does.
+// standby promotes a lagging server. The primary is stopped first, as a failover manager does.
 func standby(r *Rig) loss {
 	b, err := r.pg.Standby(0)
 	r.check(err)
@@ -148,8 +147,8 @@ func standby(r *Rig) loss {
 	}}
 }
 
-// unseen keeps all workers from the database while it is put back, and until the observer
-// has seen it. Otherwise a version that is back could be gone before a sample shows it.
+// unseen keeps all workers from the database during a restore and until the observer has seen the
+// result. Otherwise a restored version could be gone before a sample shows it.
 func (r *Rig) unseen(swap func()) {
 	for _, p := range r.proxies {
 		p.Drop()

@@ -11,22 +11,22 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
 )
 
-// fault is one way of breaking things.
+// fault is one way to break things.
 type fault struct {
 	kind     string        // of the server; Single when empty
-	replica  bool          // there is one to fail over to
-	keysOnly bool          // its guarantee covers invalidations by key alone
-	rare     bool          // it shows on keys that are not written again soon
+	replica  bool          // a replica exists to fail over to
+	keysOnly bool          // the guarantee covers only invalidations by key
+	rare     bool          // it shows only on keys that are not written again soon
 	on       place         // where the log is; Redis when zero
-	bound    time.Duration // its guarantee needs so much, also in the process that invalidates; 0: any
+	bound    time.Duration // the least bound that the guarantee needs, also in the process that invalidates; 0: any
 	count    int           // spread evenly over the run; 0: with random gaps
 
-	// inject breaks something, waits, heals it, and says what it was. It may
-	// end early with ctx, but not without healing. It fails by r.t.
+	// inject breaks something, waits, heals it, and returns a description. If ctx ends, it may
+	// return early, but it always heals first. It fails by r.t.
 	inject func(ctx context.Context, r *Rig) string
 }
 
-// place is where the log is, or a set of places.
+// place is the location of the log, or a set of locations.
 type place uint8
 
 const (
@@ -37,8 +37,8 @@ const (
 	anywhere = inRedis | inDB
 )
 
-// Fits reports whether a fault is one of a log in Redis, with an empty kind, or in that kind
-// of database.
+// Fits reports whether a fault applies to a log in Redis, if kind is empty, or in that kind of
+// database.
 func Fits(name, kind string) bool {
 	on := max(faults[name].on, inRedis)
 	switch kind {
@@ -90,12 +90,12 @@ var faults = map[string]fault{
 // Faults returns the names of all faults.
 func Faults() []string { return slices.Sorted(maps.Keys(faults)) }
 
-// Rare says whether a fault shows on keys that are not written again soon. It needs
+// Rare reports whether a fault shows only on keys that are not written again soon. It then needs
 // many keys.
 func Rare(name string) bool { return faults[name].rare }
 
-// MinBound returns the least bound that the guarantee needs under a fault, 0 for any.
-// So long a process may miss even its own invalidations.
+// MinBound returns the least bound that the guarantee needs under a fault, or 0 for any bound. A
+// process may miss even its own invalidations for that long.
 func MinBound(name string) time.Duration { return faults[name].bound }
 
 const (
@@ -103,7 +103,7 @@ const (
 	long  = 4 * time.Second
 )
 
-// pause stops a worker, as a virtual machine or a collector does.
+// pause stops a worker, like the pause of a virtual machine or a garbage collector.
 func pause(ctx context.Context, r *Rig) string {
 	i, d := r.rng.IntN(r.crew.Len()), r.between(short, long)
 	r.check(r.crew.Pause(i))
@@ -112,16 +112,15 @@ func pause(ctx context.Context, r *Rig) string {
 	return fmt.Sprintf("pause of worker %d", i)
 }
 
-// crash ends a worker in the middle of whatever it does. The one that follows
-// knows nothing, and finds cells and a log that were there before.
+// crash kills a worker at an arbitrary moment. Its successor has no knowledge, and finds existing
+// cells and an existing log.
 func crash(_ context.Context, r *Rig) string {
 	i := r.rng.IntN(r.crew.Len())
 	r.check(r.crew.Crash([]int{i}, nil))
 	return fmt.Sprintf("crash of worker %d", i)
 }
 
-// joined lets a new process take a worker's place in the middle of a fault that is not
-// about workers.
+// joined replaces a worker by a new process during another fault.
 func joined(inject func(context.Context, *Rig) string) func(context.Context, *Rig) string {
 	return func(ctx context.Context, r *Rig) string {
 		i, after := r.rng.IntN(r.crew.Len()), r.between(0, 2*time.Second)
@@ -137,7 +136,7 @@ func joined(inject func(context.Context, *Rig) string) func(context.Context, *Ri
 	}
 }
 
-// partition swallows what a worker and Redis say to each other.
+// partition swallows the traffic between a worker and Redis.
 func partition(ctx context.Context, r *Rig) string {
 	i, d := r.rng.IntN(len(r.proxies)), r.between(short, long)
 	r.proxies[i].BlackHole()
@@ -146,7 +145,7 @@ func partition(ctx context.Context, r *Rig) string {
 	return fmt.Sprintf("partition of worker %d", i)
 }
 
-// stall lets what a worker says arrive late, when it has long given up.
+// stall delays a worker's messages until the worker has given up.
 func stall(ctx context.Context, r *Rig) string {
 	i, d := r.rng.IntN(len(r.proxies)), r.between(short, long/2)
 	r.proxies[i].Delay(d)
@@ -163,7 +162,7 @@ func kill(_ context.Context, r *Rig) string {
 	return "kill of all connections"
 }
 
-// redisPause stops the server, by a signal or by its own command.
+// redisPause pauses the server, by a signal or by a command.
 func redisPause(ctx context.Context, r *Rig) string {
 	if r.rng.IntN(2) == 0 && len(debugCommand()) > 0 {
 		d := r.between(short, time.Second)
@@ -177,7 +176,7 @@ func redisPause(ctx context.Context, r *Rig) string {
 	return "pause of Redis"
 }
 
-// logKeys removes a part of the log, or everything.
+// logKeys removes a part of the log, or all of it.
 func logKeys(_ context.Context, r *Rig) string {
 	switch draw := r.rng.IntN(8); draw {
 	case 0:
@@ -203,27 +202,27 @@ func trim(ctx context.Context, r *Rig) string {
 	return fmt.Sprintf("XTRIM of the logs behind worker %d", i)
 }
 
-// trimLogs leaves so many records in each of the two logs.
+// trimLogs leaves keep records in each of the two logs.
 func (r *Rig) trimLogs(keep int) {
 	for _, log := range []string{"k", "s"} {
 		r.primary.Do(r.t, "XTRIM", r.logKey(log), "MAXLEN", keep)
 	}
 }
 
-// mix is one of the faults that lose nothing but connections and time.
+// mix is a random fault that loses only connections and time.
 func mix(ctx context.Context, r *Rig) string {
 	return []func(context.Context, *Rig) string{
 		pause, partition, stall, kill, redisPause, forget,
 	}[r.rng.IntN(6)](ctx, r)
 }
 
-// forget makes the server forget the scripts it knows.
+// forget makes the server forget its scripts.
 func forget(_ context.Context, r *Rig) string {
 	r.primary.Do(r.t, "SCRIPT", "FLUSH")
 	return "SCRIPT FLUSH"
 }
 
-// check fails the fault by err.
+// check fails the fault if err is not nil.
 func (r *Rig) check(err error) {
 	if err != nil {
 		r.t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"modernc.org/sqlite"
 )
 
-// oldFile puts the SQLite file back as it was a while ago, by SQLite's own means while
-// other processes have it open. They stand still meanwhile, wherever they are.
+// oldFile restores the SQLite file to an older state by SQLite's backup API, while other processes
+// have it open. They are paused meanwhile, at any point of their work.
 func (r *Rig) oldFile() loss {
 	saved := filepath.Join(r.t.TempDir(), "copy.db")
 	return loss{what: "SQLite put back to an old copy", fork: func() {
@@ -31,7 +31,7 @@ func (r *Rig) oldFile() loss {
 	}}
 }
 
-// copier is what the driver's connections can do.
+// copier is implemented by the driver's connections.
 type copier interface {
 	NewBackup(to string) (*sqlite.Backup, error)
 	NewRestore(from string) (*sqlite.Backup, error)
@@ -55,7 +55,7 @@ func (r *Rig) backup(begin func(copier) (*sqlite.Backup, error)) {
 	}))
 }
 
-// hold pauses workers so that none of them has the lock that writers of a SQLite file take.
+// hold pauses workers while none of them holds the write lock of a SQLite file.
 func (r *Rig) hold(workers []int) {
 	for range 100 {
 		for _, i := range workers {
@@ -72,11 +72,11 @@ func (r *Rig) hold(workers []int) {
 	r.t.Fatal("rig: the lock of the SQLite file is never free")
 }
 
-// free reports whether no worker has the lock.
+// free reports whether no worker holds the lock.
 func (r *Rig) free() bool {
 	ctx, cancel := context.WithTimeout(r.t.Context(), 100*time.Millisecond)
 	defer cancel()
-	tx, err := r.file.Writer.BeginTx(ctx, &sql.TxOptions{}) // immediate, says its DSN
+	tx, err := r.file.Writer.BeginTx(ctx, &sql.TxOptions{}) // immediate, because of its DSN
 	if err != nil {
 		return false
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
-// oldDump brings the server back as it was a while ago.
+// oldDump restarts the server with an older dump.
 func oldDump(r *Rig) loss {
 	return loss{what: "Redis back with an old dump", fork: func() {
 		r.primary.Do(r.t, "SAVE")
@@ -19,7 +19,7 @@ func oldDump(r *Rig) loss {
 	}}
 }
 
-// copiedDump brings up another server with a dump of a while ago.
+// copiedDump starts another server with an older dump.
 func copiedDump(r *Rig) loss {
 	const name = "dump.rdb"
 	var dump []byte
@@ -38,8 +38,8 @@ func copiedDump(r *Rig) loss {
 	}}
 }
 
-// failover promotes a replica that had stopped following a while ago. The old primary
-// is empty when it comes back, and follows.
+// failover promotes a replica that stopped following earlier. The old primary is empty when it
+// comes back, and follows the new one.
 func failover(r *Rig) loss {
 	return loss{what: "failover to a replica that lags", fork: func() {
 		r.replica.Do(r.t, "REPLICAOF", "NO", "ONE")
@@ -53,7 +53,7 @@ func failover(r *Rig) loss {
 	}}
 }
 
-// replicaOf makes the server the replica of one that lags, and the primary again.
+// replicaOf makes the server the replica of a lagging server, and then the primary again.
 func replicaOf(r *Rig) loss {
 	return loss{what: "REPLICAOF a replica that lags, and back", fork: func() {
 		r.replica.Do(r.t, "REPLICAOF", "NO", "ONE")
@@ -65,8 +65,8 @@ func replicaOf(r *Rig) loss {
 	}}
 }
 
-// promote promotes a replica that lags, by the Sentinels or in the Cluster, and most
-// times makes the old primary the primary again before a worker comes.
+// promote promotes a lagging replica, by the Sentinels or in the Cluster. Every second time, it
+// makes the old primary the primary again before a worker comes.
 func promote(r *Rig) loss {
 	hops, what := 2, "failover to a replica that lags, and back"
 	if r.losses%2 == 1 {
@@ -79,7 +79,7 @@ func promote(r *Rig) loss {
 	}}
 }
 
-// reload makes the server forget what it has written since its last dump.
+// reload makes the server forget its writes since its last dump.
 func reload(r *Rig) loss {
 	return loss{what: "DEBUG RELOAD NOSAVE", fork: func() {
 		r.primary.Do(r.t, "SAVE")
@@ -91,7 +91,7 @@ func reload(r *Rig) loss {
 // logKeyNames are the log's three keys.
 var logKeyNames = []string{"m", "k", "s"}
 
-// restore puts the log's keys back, and leaves the cells alone.
+// restore restores the log's keys, and leaves the cells alone.
 func restore(r *Rig) loss {
 	dumps := map[string]any{}
 	return loss{what: "RESTORE of the log's keys", fork: func() {
@@ -107,13 +107,13 @@ func restore(r *Rig) loss {
 	}}
 }
 
-// copyKeys puts the log's keys back by COPY, which leaves no trace in the server. The
-// library does not promise that this is noticed before a process comes that knows what
-// was lost. So that process comes within the bound of the first write that is lost.
+// copyKeys restores the log's keys by COPY, which leaves no trace in the server. The library
+// detects this only when a process comes that knows the lost writes. So that process comes within
+// the bound of the first lost write.
 //
-// Until then the first worker appends records at positions that were used before. Cells
-// that were loaded at the end of the lost history look newer than these records. So for
-// that time even the worker's own invalidations are outside the promise.
+// Until then the first worker appends records at positions that were used before. Cells that were
+// loaded at the end of the lost history look newer than these records. So in that time the
+// guarantee does not even cover the worker's own invalidations.
 func copyKeys(r *Rig) loss {
 	turn := func(from, to string) func() {
 		return func() {
@@ -136,7 +136,7 @@ func (r *Rig) atOnce(commands func(redis.Pipeliner)) {
 	r.check(err)
 }
 
-// retarget makes every worker's proxy lead to the primary of now.
+// retarget makes every worker's proxy lead to the current primary.
 func (r *Rig) retarget() {
 	for _, p := range r.proxies {
 		p.Retarget(r.primary.Addr())

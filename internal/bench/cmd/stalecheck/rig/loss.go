@@ -11,15 +11,14 @@ import (
 // loss is a way in which the log loses its end.
 type loss struct {
 	what string
-	fork func() // from now on writes are taken that will be lost
-	swap func() // they are lost
-	heal func() // nil: nothing is to be done before the next fault
+	fork func() // begins the time whose writes will be lost
+	swap func() // loses these writes
+	heal func() // nil: there is nothing to heal
 }
 
-// losing is a fault that loses writes which were acknowledged. A worker that has seen
-// them tells the log as soon as it comes back: it is ahead of it. Such a run proves
-// little. So the workers that have seen them are kept away for a while, and the first
-// to come is in turn
+// losing is a fault that loses acknowledged writes. A worker that has seen these writes is ahead of
+// the log, and reports that as soon as it comes back. Such a run proves little. So the workers that
+// have seen them are kept away for a while. The first to use the log again is in turn:
 //
 //   - a worker that was cut off before, with values in its memory;
 //   - a process that started afterwards, and reads what the others have left in Redis;
@@ -39,7 +38,7 @@ func losing(begin func(*Rig) loss) func(context.Context, *Rig) string {
 	}
 }
 
-// anyFirst loses writes under the workers' hands.
+// anyFirst loses writes while the workers run.
 func (r *Rig) anyFirst(ctx context.Context, l loss) string {
 	l.fork()
 	r.sleep(ctx, r.lossTime())
@@ -48,7 +47,7 @@ func (r *Rig) anyFirst(ctx context.Context, l loss) string {
 	return ""
 }
 
-// cutOffFirst loses writes and lets a worker find it that has slept since before.
+// cutOffFirst loses writes, and lets a worker come first that was paused since before.
 func (r *Rig) cutOffFirst(ctx context.Context, l loss) string {
 	i, others := r.split()
 	r.hold([]int{i})
@@ -66,7 +65,7 @@ func (r *Rig) cutOffFirst(ctx context.Context, l loss) string {
 	return fmt.Sprintf(", found by worker %d, which has seen nothing of what was lost", i)
 }
 
-// newFirst loses writes and lets a process find it that is new in the place of a worker.
+// newFirst loses writes, and lets a new process come first in the place of a worker.
 func (r *Rig) newFirst(ctx context.Context, l loss) string {
 	i, others := r.split()
 	l.fork()
@@ -78,10 +77,10 @@ func (r *Rig) newFirst(ctx context.Context, l loss) string {
 	return fmt.Sprintf(", found by worker %d, which is new", i)
 }
 
-// settle is for what was written before to reach a replica.
+// settle is the time for earlier writes to reach a replica.
 const settle = 50 * time.Millisecond
 
-// lossTime is for how long writes are taken that will be lost.
+// lossTime returns for how long writes are accepted that will be lost.
 func (r *Rig) lossTime() time.Duration {
 	if b := r.fault.bound; b > 0 {
 		return r.between(b/20, b/10)
@@ -89,10 +88,10 @@ func (r *Rig) lossTime() time.Duration {
 	return r.between(300*time.Millisecond, 1500*time.Millisecond)
 }
 
-// aloneTime is for how long the first worker is alone: under a lease of its own, for
-// longer than the bound. Where the guarantee needs a worker that knows what was lost,
-// that one comes within the bound. The first worker appends more records meanwhile than
-// were lost, or the other would be ahead of the log.
+// aloneTime returns for how long the first worker is alone. That is longer than the bound, so the
+// worker runs under its own lease. If the guarantee needs a worker that knows the lost writes, that
+// worker comes within the bound. Until then the first worker must append more records than were
+// lost; otherwise the other worker would be ahead of the log.
 func (r *Rig) aloneTime() time.Duration {
 	if b := r.fault.bound; b > 0 {
 		return r.between(b/3, b/2)
@@ -100,7 +99,7 @@ func (r *Rig) aloneTime() time.Duration {
 	return r.cfg.Bound + r.between(300*time.Millisecond, 1500*time.Millisecond)
 }
 
-// split draws one worker, and returns the others.
+// split draws one worker, and returns it and the others.
 func (r *Rig) split() (i int, others []int) {
 	i = r.rng.IntN(r.crew.Len())
 	for n := range r.crew.Len() {
@@ -111,8 +110,8 @@ func (r *Rig) split() (i int, others []int) {
 	return i, others
 }
 
-// away keeps workers from the log: by their proxies, or by a pause where clients find
-// the servers without them.
+// away cuts workers off from the log: by their proxies, or by a pause if clients bypass the
+// proxies.
 func (r *Rig) away(workers []int) {
 	for _, i := range workers {
 		r.gone[i] = true
@@ -138,9 +137,8 @@ func (r *Rig) back(workers []int) {
 	}
 }
 
-// restart loses the whole log while the cells survive, and every process that knew
-// anything of it. Before that it makes a few epochs, so that the new log begins with a
-// lower number than the cells have.
+// restart loses the whole log and every process that knew it, while the cells survive. Before that
+// it makes a few epochs, so that the new log begins with a lower epoch number than the cells have.
 func restart(ctx context.Context, r *Rig) string {
 	for range 3 {
 		r.primary.Do(r.t, "DEL", r.logKey("m"))
@@ -160,7 +158,7 @@ func restart(ctx context.Context, r *Rig) string {
 	return "loss of the log's keys and of all processes"
 }
 
-// reconnect ends connections to a server that is no more.
+// reconnect ends connections to a server that no longer exists.
 func reconnect(proxies ...*redistest.Proxy) {
 	for _, p := range proxies {
 		p.Drop()

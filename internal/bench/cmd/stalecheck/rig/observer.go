@@ -10,8 +10,7 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
 )
 
-// observer reads the whole source again and again. A source that does not answer has no
-// sample.
+// observer reads the whole source repeatedly. While the source does not answer, there is no sample.
 type observer struct {
 	wg   sync.WaitGroup
 	stop context.CancelFunc
@@ -34,7 +33,7 @@ func observe(ctx context.Context, db *sql.DB) *observer {
 		for {
 			select {
 			case <-tick.C:
-				_ = o.sample(ctx) // the next one comes soon
+				_ = o.sample(ctx) // the next sample comes soon
 			case <-ctx.Done():
 				return
 			}
@@ -83,7 +82,7 @@ func (o *observer) look(ctx context.Context) error {
 	}
 }
 
-// turn has it look at another server from now on.
+// turn switches the observer to another server.
 func (o *observer) turn(db *sql.DB) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

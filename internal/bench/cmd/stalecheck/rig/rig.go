@@ -15,20 +15,20 @@ import (
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
-// Config says what to set up.
+// Config configures a rig.
 type Config struct {
 	Fault    string        // one of Faults
-	Workers  int           // each has a proxy of its own, where there is one server
+	Workers  int           // each has its own proxy if there is one server
 	Duration time.Duration // over which faults are spread
 	Bound    time.Duration // of the log
 	Seed     uint64
 	Dir      string // for the servers' files
-	DB       string // the kind of database that holds the source and the log; empty: Redis does
-	DBCells  bool   // it holds the cells as well
+	DB       string // the kind of database that holds the source and the log; empty: both are in Redis
+	DBCells  bool   // the database holds the cells as well
 	Keys     int    // of the source in a database
 }
 
-// Rig is a running set-up. The source is a server that no fault touches.
+// Rig is a running set-up. No fault touches the server of the source.
 type Rig struct {
 	cfg    Config
 	fault  fault
@@ -37,15 +37,15 @@ type Rig struct {
 	prefix string
 	source *redistest.Server
 
-	primary, replica *redistest.Server // of the log, and what to fail over to where there is one
+	primary, replica *redistest.Server // of the log, and the replica to fail over to, if any
 	proxies          []*redistest.Proxy
 	sentinel         *redistest.Sentinel
 	cluster          *redistest.Cluster
 	crew             Crew
 	losses           int
-	gone             map[int]bool // workers that are away
+	gone             map[int]bool // workers that are cut off
 
-	pg       *dbtest.PostgresServer // one of the two where there is a database
+	pg       *dbtest.PostgresServer // with a database, either pg or file is set
 	file     *dbtest.SQLiteFile
 	observer *observer
 }
@@ -99,8 +99,8 @@ func (r *Rig) start() {
 	}
 }
 
-// debugCommand allows DEBUG SLEEP, which Redis 7 refuses by default and older
-// ones have no setting for.
+// debugCommand allows DEBUG SLEEP. Redis 7 refuses it by default; older versions have no setting
+// for it.
 func debugCommand() []redistest.Option {
 	if v := Version(); v == "" || v[0] < '7' && v[1] == '.' {
 		return nil
@@ -122,7 +122,7 @@ func Version() string {
 // Close ends everything that Start has started.
 func (r *Rig) Close() { r.t.close() }
 
-// Source returns the address of the server that holds the truth, if a database does not.
+// Source returns the address of the server that holds the source, or "" if a database does.
 func (r *Rig) Source() string {
 	if r.source == nil {
 		return ""
@@ -133,7 +133,7 @@ func (r *Rig) Source() string {
 // Prefix returns the prefix of all keys of this run.
 func (r *Rig) Prefix() string { return r.prefix }
 
-// KeysOnly says whether the fault allows invalidations of keys alone.
+// KeysOnly reports whether the fault allows only invalidations of keys.
 func (r *Rig) KeysOnly() bool { return r.fault.keysOnly }
 
 // Server returns how worker i reaches Redis.
@@ -157,19 +157,19 @@ type Incident struct {
 	Start, End int64 // by proc.Now
 }
 
-// Crew are the workers, as far as faults are about them.
+// Crew is the interface of the workers that faults use.
 type Crew interface {
 	Len() int
 	Pause(worker int) error
 	Resume(worker int) error
 
-	// At has a worker end in some way when it comes to a step; see package worker.
+	// At makes a worker end in the given way when it reaches a step; see package worker.
 	At(worker int, step, end string) error
 	Ended(worker int) bool
 	Paused(worker int) bool
 
-	// Crash ends workers at once, calls meanwhile unless it is nil, and puts other
-	// processes in their place.
+	// Crash ends workers at once, calls meanwhile unless it is nil, and starts new processes in
+	// their place.
 	Crash(workers []int, meanwhile func()) error
 }
 
@@ -190,7 +190,7 @@ func (r *Rig) Inject(ctx context.Context, crew Crew) ([]Incident, error) {
 	return all, nil
 }
 
-// gap is how long everything is well between two faults.
+// gap returns the time without faults between two faults.
 func (r *Rig) gap() time.Duration {
 	if r.fault.count > 0 {
 		return r.cfg.Duration / time.Duration(r.fault.count+1)
@@ -202,7 +202,7 @@ func (r *Rig) between(from, to time.Duration) time.Duration {
 	return from + time.Duration(r.rng.Int64N(int64(to-from)))
 }
 
-// sleep returns false when ctx ends first.
+// sleep returns false if ctx ends first.
 func (r *Rig) sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -217,8 +217,8 @@ func (r *Rig) sleep(ctx context.Context, d time.Duration) bool {
 // logKey returns the name of one of the log's keys: m, k or s.
 func (r *Rig) logKey(name string) string { return "{" + r.prefix + "}:" + name }
 
-// Redis returns the address of the one server itself, past the proxies.
+// Redis returns the address of the single server itself, without its proxies.
 func (r *Rig) Redis() string { return r.primary.Addr() }
 
-// Delay makes everything that worker i says arrive later.
+// Delay delays everything that worker i sends.
 func (r *Rig) Delay(i int, d time.Duration) { r.proxies[i].Delay(d) }

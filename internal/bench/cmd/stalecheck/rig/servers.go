@@ -9,7 +9,7 @@ import (
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
-// servers returns those that hold data.
+// servers returns the servers that hold data.
 func (r *Rig) servers() []*redistest.Server {
 	if r.cluster != nil {
 		return r.cluster.Nodes
@@ -37,8 +37,7 @@ func (r *Rig) linked(replica *redistest.Server) {
 	})
 }
 
-// masterHangs lets the Sentinels fail over, and the old master come back as if
-// nothing had happened.
+// masterHangs stops the master until the Sentinels fail over, and then resumes it.
 func masterHangs(ctx context.Context, r *Rig) string {
 	old, err := r.sentinel.Current(r.t.Context())
 	r.check(err)
@@ -54,8 +53,8 @@ func masterHangs(ctx context.Context, r *Rig) string {
 	return what
 }
 
-// nodeFault stops one node of the Cluster, for long enough to be called down
-// now and then, or ends all connections.
+// nodeFault ends all connections, or pauses one node of the Cluster, sometimes for long enough that
+// the others consider it down.
 func nodeFault(ctx context.Context, r *Rig) string {
 	if r.rng.IntN(2) == 0 {
 		return kill(ctx, r)
@@ -69,8 +68,7 @@ func nodeFault(ctx context.Context, r *Rig) string {
 	return fmt.Sprintf("pause of node %d", n)
 }
 
-// nodeLoss brings a node back as it was a while ago, but not the one that
-// holds the log.
+// nodeLoss restarts a node with an older dump, but not the node that holds the log.
 func nodeLoss(ctx context.Context, r *Rig) string {
 	n := r.rng.IntN(len(r.cluster.Nodes))
 	for r.cluster.Nodes[n] == r.primary {
@@ -85,15 +83,15 @@ func nodeLoss(ctx context.Context, r *Rig) string {
 	return fmt.Sprintf("node %d back with an old dump", n)
 }
 
-// lag cuts the replica off from its primary. Its password is wrong from now on, so that
-// it cannot connect again; neither a Sentinel nor a Cluster minds.
+// lag cuts off the replica from its primary. It sets a wrong password, so that the replica cannot
+// connect again. Neither a Sentinel nor a Cluster reacts to that.
 func (r *Rig) lag() {
 	r.replica.Do(r.t, "CONFIG", "SET", "masterauth", "wrong")
 	r.primary.Do(r.t, "CLIENT", "KILL", "TYPE", "replica")
 }
 
-// hop promotes the replica, which may lag, and makes the old primary follow it. The old
-// one takes no writes meanwhile: two primaries at a time are outside the promise.
+// hop promotes the replica, which may lag, and makes the old primary follow it. The old primary
+// accepts no writes meanwhile, because the guarantee excludes two primaries at a time.
 func (r *Rig) hop() {
 	r.primary.Do(r.t, "CLIENT", "PAUSE", (10 * redistest.Patience).Milliseconds(), "WRITE")
 	if r.cluster != nil {
@@ -102,7 +100,7 @@ func (r *Rig) hop() {
 		r.sentinel.Failover(r.t)
 	}
 	r.replica.Do(r.t, "CONFIG", "SET", "masterauth", "")
-	if r.sentinel != nil { // it would do so itself, after ten seconds
+	if r.sentinel != nil { // the Sentinel would do so after ten seconds
 		r.primary.Do(r.t, "REPLICAOF", "127.0.0.1", r.replica.Port())
 	}
 	r.primary, r.replica = r.replica, r.primary

@@ -1,5 +1,5 @@
-// Package rig is what a run happens on: Redis servers, a proxy for each
-// worker, and the faults that are injected into them.
+// Package rig sets up the environment of a run: Redis servers, a proxy for each worker, and the
+// faults.
 package rig
 
 import (
@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// tb lets a program use package redistest, which is made for tests. Methods
-// that it does not have are not used there.
+// tb lets a program use package redistest, which is made for tests. redistest does not use the
+// methods that tb lacks.
 type tb struct {
 	testing.TB
 	ctx    context.Context //nolint:containedctx // testing.TB.Context wants one
@@ -23,7 +23,7 @@ type tb struct {
 	cleanups []func()
 }
 
-// failure is what a failed tb panics with, for try to catch.
+// failure is the panic value of a failed tb. try recovers it.
 type failure string
 
 func (f failure) Error() string { return string(f) }
@@ -34,7 +34,7 @@ func newTB(ctx context.Context, root string) *tb {
 	return t
 }
 
-// try runs f and returns what it failed with.
+// try runs f and returns its failure.
 func (t *tb) try(f func()) (err error) {
 	defer func() {
 		switch r := recover().(type) {
@@ -49,13 +49,13 @@ func (t *tb) try(f func()) (err error) {
 	return nil
 }
 
-// close runs what was left for cleaning up, last things first.
+// close runs the cleanups, the last one first.
 func (t *tb) close() {
 	t.cancel()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, f := range slices.Backward(t.cleanups) {
-		_ = t.try(f) // there is nobody left to care
+		_ = t.try(f) // errors no longer matter
 	}
 	t.cleanups = nil
 }

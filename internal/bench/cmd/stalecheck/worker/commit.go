@@ -9,8 +9,8 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
 )
 
-// commit writes the source and invalidates what it has changed, in one transaction. Some
-// calls wait until this process has been told, or with Strict until every process has.
+// commit writes the source and invalidates the changed keys in one transaction. Some calls wait
+// until this process knows of it, or with Strict until every process does.
 func (w *worker) commit(ctx context.Context, rng *rand.Rand, t target) {
 	slices.Sort(t.keys)
 	t.keys = slices.Compact(t.keys)
@@ -18,7 +18,7 @@ func (w *worker) commit(ctx context.Context, rng *rand.Rand, t target) {
 	err := w.transact(ctx, t, e.Version)
 	e.End = proc.Now()
 	switch {
-	case err != nil: // it may have been committed all the same
+	case err != nil: // it may have been committed nevertheless
 		w.failed("commit", err)
 		e.Type = history.Refused
 	case w.told(ctx, rng):
@@ -32,10 +32,10 @@ func (w *worker) commit(ctx context.Context, rng *rand.Rand, t target) {
 	w.events.Add(events...)
 }
 
-// version returns one that nobody else has, and that is above those before.
+// version returns a unique version above all earlier ones.
 func (w *worker) version() int64 { return proc.Now()<<8 | int64(w.cfg.Proc) }
 
-// transact does by hand what Tx of the log does, to stop between two steps.
+// transact does the steps of the log's Tx one by one, so that it can stop between two steps.
 func (w *worker) transact(ctx context.Context, t target, version int64) error {
 	tx, err := w.db.writers.BeginTx(ctx, nil)
 	if err != nil {
@@ -62,8 +62,8 @@ func (w *worker) transact(ctx context.Context, t target, version int64) error {
 	return nil
 }
 
-// told waits, if it is the call's turn, until the process knows of what it has committed;
-// with Strict until no process can return anything older.
+// told waits, in some calls, until the process knows of its commit. With Strict it always waits,
+// until no process can return anything older.
 func (w *worker) told(ctx context.Context, rng *rand.Rand) bool {
 	var err error
 	switch {

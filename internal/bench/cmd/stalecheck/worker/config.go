@@ -1,5 +1,5 @@
-// Package worker is one of the processes of a run: it has its own tiers on the
-// Redis that all of them share, reads, invalidates, and records what it saw.
+// Package worker is one of the processes of a run. It has its own tiers on the shared Redis, reads,
+// invalidates, and records the events.
 package worker
 
 import (
@@ -22,19 +22,19 @@ const Env = "STALECHECK_WORKER"
 type Config struct {
 	Proc   int    // its number
 	Server Server // the Redis that the workers share
-	Source string // the address of the Redis that holds the truth, where DB does not
-	DB     DB     // the database that holds the truth and the log
+	Source string // the address of the Redis that holds the source, if DB does not
+	DB     DB     // the database that holds the source and the log
 	Prefix string // of all keys in the shared Redis
 	Seed   uint64
 
 	Bound    time.Duration // of the log
-	Strict   bool          // every invalidation waits until nobody can be stale
+	Strict   bool          // every invalidation waits until no process can be stale
 	NoLog    bool          // no log at all: a control
 	Outside  bool          // invalidations follow COMMIT, and are not part of it: a control
 	Late     bool          // cells are removed after the records are numbered: a control
 	KeysOnly bool          // no invalidation by prefix or tag
-	Soft     bool          // what the source has changed expires; every read is one that tells whether it is stale
-	Composed bool          // values built from cached values, too; no invalidation but by tag
+	Soft     bool          // changed values expire; every read reports whether its value is stale
+	Composed bool          // values built from cached values, too; invalidations by tag only
 
 	Keys, Readers, Writers int
 	ReadPause, WritePause  time.Duration // the mean between two calls of one reader or writer
@@ -58,16 +58,16 @@ const (
 	Cluster  = "cluster"
 )
 
-// Report is what a worker says at its end, beside its events.
+// Report is the final report of a worker, in addition to its events.
 type Report struct {
 	Loads, SlowLoads int64
 	Foreign          int64          // reads that returned another key's value
 	Hasty            int64          // reads that did not wait for a slow load
-	Errors           map[string]int // what failed, by operation and text
+	Errors           map[string]int // failures, by operation and text
 	Stats            any            // the library's own numbers
 }
 
-// configFromEnv returns the Config that the parent has passed.
+// configFromEnv returns the Config from the environment.
 func configFromEnv() (Config, error) {
 	var cfg Config
 	if err := json.Unmarshal([]byte(os.Getenv(Env)), &cfg); err != nil {
@@ -76,8 +76,8 @@ func configFromEnv() (Config, error) {
 	return cfg, nil
 }
 
-// client returns a client for the server. Odd workers let the library resend
-// commands, as it does by default: the protocol must bear both.
+// client returns a client for the server. Odd workers let the client library resend commands, which
+// is its default. The protocol must tolerate both.
 func (s Server) client(proc int) redis.UniversalClient {
 	retries := -1
 	if proc%2 == 1 {

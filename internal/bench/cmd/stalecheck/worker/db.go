@@ -19,12 +19,11 @@ import (
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
 
-// DB is a database that holds the source and the log. The zero DB is none: then both are
-// in Redis.
+// DB is a database that holds the source and the log. With the zero DB both are in Redis.
 type DB struct {
 	Kind  string // Postgres or SQLite
 	At    string // the URL, or the path of the file
-	Cells bool   // the cells are in it as well
+	Cells bool   // the database holds the cells as well
 }
 
 // The kinds of databases.
@@ -36,7 +35,7 @@ const (
 // SourceSchema creates the table of the source. No two transactions write the same version.
 const SourceSchema = "CREATE TABLE source (id bigint PRIMARY KEY, version bigint NOT NULL)"
 
-// database is a DB as one process uses it.
+// database is a DB as used by one process.
 type database struct {
 	db      *sql.DB // of the log
 	readers *sql.DB // of loaders
@@ -74,7 +73,7 @@ func (d DB) open() (*database, error) {
 	return w, nil
 }
 
-// close closes the pools; some may be one.
+// close closes the pools; some of them may be the same pool.
 func (d *database) close() error {
 	return errors.Join(d.writers.Close(), d.readers.Close(), d.db.Close())
 }
@@ -96,7 +95,8 @@ func (d *database) cells() *sqltier.Tier {
 	return sqltier.New(d.db, sqltier.Config{Dialect: sqltier.Postgres})
 }
 
-// Install makes the tables of a DB: the source with so many keys, the log and the cells.
+// Install makes the tables of a DB: the source with the given number of keys, the log and the
+// cells.
 func (d DB) Install(ctx context.Context, keys int) error {
 	w, err := d.open()
 	if err != nil {
@@ -144,8 +144,7 @@ func (d *database) ping(ctx context.Context) error {
 	return d.readers.QueryRowContext(ctx, "SELECT 1").Scan(new(int))
 }
 
-// write puts a version into the rows of keys, in order, so that no two transactions wait
-// for each other.
+// write writes a version into the rows of keys, in order, so that no two transactions deadlock.
 func write(ctx context.Context, tx *sql.Tx, keys []int, version int64) error {
 	for _, k := range slices.Sorted(slices.Values(keys)) {
 		if _, err := tx.ExecContext(ctx, fmt.Sprintf("UPDATE source SET version = %d WHERE id = %d", version, k)); err != nil {
@@ -155,8 +154,8 @@ func write(ctx context.Context, tx *sql.Tx, keys []int, version int64) error {
 	return nil
 }
 
-// deafConn loses an answer on demand: when it has arrived, the connection is gone. So what
-// was asked for has happened.
+// deafConn loses an answer on demand: it closes the connection when the answer has arrived. So the
+// server has executed the command.
 type deafConn struct {
 	net.Conn
 	cut *atomic.Bool

@@ -10,11 +10,11 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// Keys lie in groups of four, which share a prefix. A tag goes across: it is
-// on one key of every so many, and so on keys of different groups.
+// Keys are in groups of four, which share a prefix. A tag spans groups: it is on every so-many-th
+// key.
 const groupSize = 4
 
-// namespace is that of all keys.
+// namespace is the namespace of all keys.
 const namespace = "n"
 
 var space = key.Space{Tenant: cache.DefaultTenant, Namespace: namespace}
@@ -38,16 +38,16 @@ func (l layout) groups() int { return (int(l) + groupSize - 1) / groupSize }
 
 func (l layout) tag(i int) string { return fmt.Sprintf("t%d", i%l.groups()) }
 
-// target is what an invalidation names, and the keys that it covers.
+// target is the scopes of an invalidation and the keys that they cover.
 type target struct {
 	kind   history.Kind
 	scopes []invalidate.Scope
 	keys   []int
 }
 
-// pick draws one target: half of them keys, a quarter prefixes, a quarter tags. What a
-// loader built from a cached value has the value's tags, and neither its key nor its
-// prefix, so where such values are read, targets are tags.
+// pick draws one target: half of them keys, a quarter prefixes, a quarter tags. A value built from
+// a cached value has that value's tags, but neither its key nor its prefix. So if such values are
+// read, all targets are tags.
 func (l layout) pick(rng *rand.Rand, cfg *Config) target {
 	draw := rng.IntN(4)
 	switch {

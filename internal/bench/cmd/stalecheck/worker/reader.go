@@ -11,18 +11,18 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
 )
 
-// patience is how long a call may take; haste is how long most reads wait for
-// somebody's slow load, so that the readers do not all end up behind a few.
+// patience is how long a call may take. haste is how long most reads wait for another caller's slow
+// load, so that the readers do not all queue behind a few loads.
 const (
 	patience = 8 * time.Second
 	haste    = 100 * time.Millisecond
 )
 
-// shortTTL is that of the odd keys, where the call can say so: they live on
-// stale values and refreshes.
+// shortTTL is the TTL of the odd keys, in calls that accept one. These keys exercise stale values
+// and refreshes.
 var shortTTL = cache.TTL(1500 * time.Millisecond)
 
-// read makes one call of whatever reads. All of them promise the same.
+// read makes one random reading call. All of them give the same guarantee.
 func (w *worker) read(rng *rand.Rand) {
 	wait := patience
 	if rng.IntN(4) > 0 {
@@ -102,8 +102,8 @@ func (w *worker) getMany(ctx context.Context, e history.Event, rng *rand.Rand) {
 	}
 }
 
-// record writes down how a read of key i ended, unless it was given up: now, where the
-// event does not say when.
+// record records the result of a read of key i, unless the read was given up. If the event has no
+// end, it ends now.
 func (w *worker) record(e history.Event, i int, v Value, err error) {
 	if e.End == 0 {
 		e.End = proc.Now()

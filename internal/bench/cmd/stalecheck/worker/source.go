@@ -14,15 +14,14 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// Value is what the cache holds: which version of which key.
+// Value is the cached value: which version of which key.
 type Value struct {
 	Key     string
 	Version int64
 }
 
-// cacheConfig has everything switched on that may serve a value that is not
-// fresh: none of it may serve one that was invalidated. Even workers load in
-// batches.
+// cacheConfig enables every feature that may serve a value that is not fresh. None of them may
+// serve an invalidated value. Even workers load in batches.
 func (w *worker) cacheConfig(level int, name string) cache.Config[string, Value] {
 	cfg := cache.Config[string, Value]{
 		Namespace: name,
@@ -52,9 +51,9 @@ func (w *worker) cacheConfig(level int, name string) cache.Config[string, Value]
 	return cfg
 }
 
-// builder returns the loader of a level above the first. It reads cached values of the
-// level below and returns them as its own, so that a version means the same on every
-// level. Like any loader it may be slow with old values in its hands.
+// builder returns the loader of a level above the first. It reads cached values of the level below
+// and returns them as its own, so that a version means the same on every level. Like any loader it
+// may be slow while it holds old values.
 func (w *worker) builder(level int) func(context.Context, []string) (map[string]Value, error) {
 	return func(ctx context.Context, ks []string) (map[string]Value, error) {
 		below := w.levels[level-1]
@@ -71,9 +70,8 @@ func (w *worker) builder(level int) func(context.Context, []string) (map[string]
 	}
 }
 
-// loadMany reads the source first and sleeps afterwards, now and then, with a
-// value in its hands that grows old. It does not listen to its context
-// meanwhile, as loaders do.
+// loadMany reads the source first, and sometimes sleeps afterwards while its value grows old. It
+// ignores its context meanwhile, as many loaders do.
 func (w *worker) loadMany(ctx context.Context, ks []string) (map[string]Value, error) {
 	var got map[int]int64
 	var err error
@@ -123,7 +121,7 @@ func (w *worker) versions(ctx context.Context, keys []int) (map[int]int64, error
 	return m, nil
 }
 
-// linger sleeps now and then, at the end of a load.
+// linger sometimes sleeps at the end of a load.
 func (w *worker) linger() {
 	if rand.Float64() < w.cfg.SlowLoads {
 		w.slow.Add(1)
@@ -133,7 +131,7 @@ func (w *worker) linger() {
 
 func sourceKey(name string) string { return "version:" + name }
 
-// raise writes the source: a new version of each key.
+// raise writes a new version of each key to the source.
 func (w *worker) raise(ctx context.Context, keys []int) ([]int64, error) {
 	cmds := make([]*redis.IntCmd, len(keys))
 	_, err := w.source.TxPipelined(ctx, func(p redis.Pipeliner) error {

@@ -14,10 +14,10 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// The steps of a transaction and of a numbering of keys at which a worker ends on demand.
+// The steps of a transaction and of a numbering of keys at which a worker can end on demand.
 const (
 	Written   = "written"   // COMMIT comes next
-	Committed = "committed" // COMMIT was answered, and nobody in the process knows it
+	Committed = "committed" // COMMIT was answered, and the process has not acted on it
 	Staged    = "staged"    // rows were read, and no cell is removed
 	Removed   = "removed"   // the cells are removed, and no row has a number
 	Numbered  = "numbered"  // the log holds the records, and this process has not applied them
@@ -27,19 +27,19 @@ const (
 const (
 	Kill = "kill" // by SIGKILL
 	Stop = "stop" // by SIGSTOP, until it is resumed
-	Cut  = "cut"  // not at all: the answer to its next statement is lost
+	Cut  = "cut"  // it does not end: the answer to its next statement is lost
 )
 
-// Steps are those of a numbering and of a transaction.
+// Steps are the steps of a numbering and of a transaction.
 var Steps = []string{Staged, Removed, Numbered, Committed, Written}
 
 // An order says what to do at a step, once.
 type order struct{ step, end string }
 
-// Order returns the line that a worker takes on its input.
+// Order returns the input line that gives a worker an order.
 func Order(step, end string) string { return "at " + step + " " + end + "\n" }
 
-// steps takes orders and carries them out.
+// steps receives orders and executes them.
 type steps struct {
 	armed atomic.Pointer[order]
 	cut   func()
@@ -72,17 +72,17 @@ func (s *steps) reach(step string) {
 	}
 }
 
-// steppedLog is a log that ends the process between two steps of a numbering. As a control
-// it removes cells after the rows that name them have numbers.
+// steppedLog is a log that can end the process between two steps of a numbering. As a control it
+// removes cells after the rows that name them have numbers.
 type steppedLog struct {
 	*sqllog.Log
 	steps    *steps
 	late     bool // the control
 	numbered atomic.Int64
-	named    atomic.Bool // a row that was staged since the last visit names keys
+	named    atomic.Bool // a row staged since the last call names keys
 
 	mu   sync.Mutex // protects left
-	left []func()   // what the control has yet to remove
+	left []func()   // the cell removals that the control has postponed
 }
 
 func (l *steppedLog) UseCells(tier string, remove func(ctx context.Context, keys []string, hold time.Duration) error) {
@@ -113,7 +113,7 @@ func (l *steppedLog) Tail(ctx context.Context, at invalidate.Cursor) (invalidate
 	return p, err
 }
 
-// end is the end of a visit, which has numbered rows perhaps.
+// end is called after a Sync or a Tail, which may have numbered rows.
 func (l *steppedLog) end() {
 	n := l.Stats().Numbered
 	if l.numbered.Swap(n) >= n {

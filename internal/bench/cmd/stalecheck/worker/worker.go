@@ -31,17 +31,17 @@ type worker struct {
 	tiers  *cache.Tiers
 	levels []cache.Cache[string, Value] // level 0 has what the source has; others are built from the one below
 	events *history.Recorder
-	stop   chan struct{} // closed when the parent has had enough
+	stop   chan struct{} // closed when the parent ends the run
 
 	ops, loads, slow, foreign, hasty atomic.Int64
 
 	mu     sync.Mutex // protects all below
 	errs   map[string]int
-	broken error // why nothing more can be learnt here
+	broken error // why the run cannot continue
 }
 
-// Main runs the worker that the environment describes until its input ends. It
-// prints one line when it has begun.
+// Main runs the worker that the environment describes, until its input ends. It prints one line
+// when it has begun.
 func Main() error {
 	cfg, err := configFromEnv()
 	if err != nil {
@@ -94,8 +94,8 @@ func (w *worker) openLevels() error {
 	return nil
 }
 
-// run reads and writes until the parent says stop. Calls under way are waited
-// for, not cancelled: how they end is part of the history.
+// run reads and writes until the parent ends it. It waits for calls under way and does not cancel
+// them, because their results are part of the history.
 func (w *worker) run() {
 	var wg sync.WaitGroup
 	loop := func(id uint64, pause time.Duration, step func(*rand.Rand)) {
@@ -115,7 +115,7 @@ func (w *worker) run() {
 	wg.Wait()
 }
 
-// wait returns false when it is time to stop.
+// wait returns false when the worker must stop.
 func (w *worker) wait(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -131,7 +131,8 @@ func (w *worker) wait(d time.Duration) bool {
 	}
 }
 
-// failed counts an error by its text, in which keys and ports are made alike.
+// failed counts an error by its text. It replaces digits, so that texts with different keys and
+// ports are equal.
 func (w *worker) failed(op string, err error) {
 	text := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {
@@ -148,8 +149,7 @@ func (w *worker) failed(op string, err error) {
 	w.errs[text]++
 }
 
-// giveUp ends the run by an error: the source, which no fault touches, does
-// not answer.
+// giveUp fails the run: the source, which no fault touches, does not answer.
 func (w *worker) giveUp(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -160,10 +160,10 @@ func (w *worker) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := w.tiers.Close(ctx); err != nil {
-		w.failed("close", err) // Redis may be away at this moment
+		w.failed("close", err) // Redis may be unreachable at this moment
 	}
 	if w.db != nil {
-		_ = w.db.close() // whose server may be away, too
+		_ = w.db.close() // its server may be unreachable, too
 	}
 	return w.events.Close()
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// write raises the source and invalidates what it has changed. One in eight
-// calls names two things at once.
+// write raises the source and invalidates the changed keys. One in eight calls names two targets.
 func (w *worker) write(rng *rand.Rand) {
 	t := w.keys.pick(rng, &w.cfg)
 	if rng.IntN(8) == 0 {
@@ -37,8 +36,7 @@ func (w *worker) write(rng *rand.Rand) {
 	}
 }
 
-// invalidate records one event for each key that the call covers. A call that
-// failed is as if it had not been made.
+// invalidate records one event for each key that the call covers. A failed call counts as not made.
 func (w *worker) invalidate(rng *rand.Rand, t target, versions []int64) {
 	wait := patience / 3
 	var how []invalidate.Scope
@@ -70,7 +68,7 @@ func (w *worker) invalidate(rng *rand.Rand, t target, versions []int64) {
 	w.events.Add(events...)
 }
 
-// ping measures what a round trip costs here and now.
+// ping measures a current round trip.
 func (w *worker) ping(ctx context.Context) {
 	e := history.Event{Type: history.Ping, Start: proc.Now()}
 	ping := func(ctx context.Context) error { return w.rdb.Ping(ctx).Err() }
