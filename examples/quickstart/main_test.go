@@ -28,7 +28,7 @@ func tells(t *testing.T, want string, args ...string) {
 	}
 	for _, want := range []string{
 		want, "a log with a bound of 1s", "packages from load in ", "packages from local in ", "packages from remote in ",
-		"64 goroutines of both processes ask for runtime at once: 1 load", "answered from load, local and, elsewhere, remote",
+		"64 goroutines of both processes ask for runtime at once: 1 load", "answered from load, local and, in the other process, remote",
 		"the old one was served at once", "served stale instead of the error", "packages.Prefix(path)", "tree:", "(bound 1s)",
 		"the very next read there was a load",
 	} {
