@@ -145,7 +145,7 @@ func TestKills(t *testing.T) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			look()
-			if !strings.Contains(string(out), "another run is under way") { // the lease of one that was killed
+			if !strings.Contains(string(out), "another run is in progress") { // the lease of one that was killed
 				return time.Since(began)
 			}
 		}

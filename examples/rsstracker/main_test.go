@@ -149,7 +149,7 @@ func TestRuns(t *testing.T) {
 	}
 
 	b.set(7, false)
-	step(0, "^blog: forgotten", "reset", "--site", "blog")
+	step(0, "^blog: state deleted", "reset", "--site", "blog")
 	step(0, "^blog: ok; 1 new", "run")
 	before, err := os.ReadFile(filepath.Join(dir, "rss.db"))
 	if err != nil {
@@ -208,7 +208,7 @@ func TestDamagedCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 2 {
-		if status, out, errs := do(t, "run", "--config", file); status != 0 || b.known != n || strings.Contains(errs, "set aside") != (n == 0) {
+		if status, out, errs := do(t, "run", "--config", file); status != 0 || b.known != n || strings.Contains(errs, "was renamed") != (n == 0) {
 			t.Errorf("run %d: status %d, %d conditional requests\n%s%s", n, status, b.known, out, errs)
 		}
 	}
@@ -247,7 +247,7 @@ func TestServe(t *testing.T) {
 	b.set(5, false)
 	for skipped := true; skipped; { // until the first run has ended
 		status, out, errs := do(t, "run", "--config", file) // as another process
-		skipped = strings.Contains(out, "another run is under way")
+		skipped = strings.Contains(out, "another run is in progress")
 		if status != 0 || !skipped && !strings.Contains(out, "2 published") {
 			t.Fatalf("status %d\n%s%s", status, out, errs)
 		}
@@ -259,15 +259,15 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// again counts the log's lines about runs that are made again.
+// again counts the log lines about runs that are retried.
 type again struct{ n atomic.Int64 }
 
 func (a *again) Write(b []byte) (int, error) {
-	a.n.Add(int64(bytes.Count(b, []byte("made again"))))
+	a.n.Add(int64(bytes.Count(b, []byte("it is retried"))))
 	return len(b), nil
 }
 
-// TestNobodyStarves: while runs that failed wait to be made again, other sites are run.
+// TestNobodyStarves: while failed runs wait for their retry, other sites run.
 func TestNobodyStarves(t *testing.T) {
 	const sites = 2 * atOnce
 	b := newBlog(t)
@@ -293,7 +293,7 @@ func TestNobodyStarves(t *testing.T) {
 // TestBounded: not more than a few runs are made at a time, and all get their turn.
 func TestBounded(t *testing.T) {
 	var running, most, runs atomic.Int64
-	full := make(chan struct{}) // closed when as many runs as may be are under way
+	full := make(chan struct{}) // closed when as many runs are in progress as are allowed
 	site := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		n := running.Add(1)
 		most.Store(max(most.Load(), n))
@@ -372,7 +372,7 @@ func TestRetries(t *testing.T) {
 	file, dir := configured(t, b.URL+"\n    sitemap_url: "+b.URL+"/map.xml") // a robots.txt that fails is not asked for again so soon
 	b.set(3, true)
 	status, out, errs := do(t, "run", "--config", file)
-	if b.hits != 3 || status != 1 || strings.Count(errs, "made again") != 2 {
+	if b.hits != 3 || status != 1 || strings.Count(errs, "it is retried") != 2 {
 		t.Errorf("status %d, %d requests; want 1 and three runs\n%s%s", status, b.hits, out, errs)
 	}
 	if all, err := os.ReadDir(filepath.Join(dir, "feeds")); len(all) > 0 {
@@ -381,7 +381,7 @@ func TestRetries(t *testing.T) {
 	b.mu.Lock()
 	b.hits, b.upAfter = 0, 1
 	b.mu.Unlock()
-	if status, out, errs := do(t, "run", "--config", file); status != 0 || !strings.Contains(out, "1 published") || strings.Count(errs, "made again") != 1 {
+	if status, out, errs := do(t, "run", "--config", file); status != 0 || !strings.Contains(out, "1 published") || strings.Count(errs, "it is retried") != 1 {
 		t.Errorf("with a site that comes back: status %d\n%s%s", status, out, errs)
 	}
 }

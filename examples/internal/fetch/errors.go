@@ -74,7 +74,7 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("fetch: %s: %d %s", e.URL, e.Code, http.StatusText(e.Code))
 }
 
-// Dead hosts are negative entries of a cache. A read without a loader looks a host up; a
+// Dead hosts are errors that a cache remembers. A read without a loader looks a host up; a
 // load that fails stores it.
 
 // deadHost is the error that the cache stores. The other processes and later runs read its

@@ -143,7 +143,7 @@ func freshFor(h http.Header, now time.Time) time.Duration {
 }
 
 // directives returns the first max-age (0 where reuse is forbidden), whether there was one,
-// and whether there was no-store.
+// and whether there was a no-store.
 func directives(h http.Header) (d time.Duration, said, noStore bool) {
 	forbidden := false
 	for directive := range strings.SplitSeq(strings.Join(h.Values("Cache-Control"), ","), ",") {

@@ -20,7 +20,7 @@ const sniffed = 64 << 10
 
 // Text returns the content as UTF-8, without a byte order mark. It takes the charset from
 // the first of these that gives one: the mark, the Content-Type, the XML declaration, UTF-8
-// if the content is valid, the HTML meta element, windows-1252. Browsers do the same.
+// if the content is valid, the HTML meta element. The last one is windows-1252, as in browsers.
 func (r Response) Text() (io.Reader, error) {
 	body, err := r.Open()
 	if err != nil {
