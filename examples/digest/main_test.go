@@ -130,7 +130,7 @@ func TestCollectIsCut(t *testing.T) {
 			close(kill)
 		}()
 		var o, e output
-		if got := run(ctx, kill, append(how, args...), nil, &o, &e); got != 1 || !strings.Contains(e.String(), "cut short") {
+		if got := run(ctx, kill, append(how, args...), nil, &o, &e); got != 1 || !strings.Contains(e.String(), "interrupted") {
 			t.Errorf("%v: status %d, %s; want 1", how, got, &e)
 		}
 	}
@@ -158,7 +158,7 @@ func TestCommands(t *testing.T) {
 	}
 	call(0, "generate", "--user", "1")
 	call(1, "generate", "--user", "7")
-	if out := call(0, "verify"); !strings.Contains(out, "all kept hashes are those of the subscriptions") {
+	if out := call(0, "verify"); !strings.Contains(out, "all stored hashes match the subscriptions") {
 		t.Errorf("verify printed %s", out)
 	}
 	if out := call(0, "verify", "--fix"); !strings.Contains(out, "0 users corrected") {

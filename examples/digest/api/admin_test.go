@@ -193,7 +193,7 @@ func TestHealth(t *testing.T) {
 	w.wantIn(w.call("", "GET /healthz", "", 200), `"status":"ok"`, `"due_sources":3`)
 	w.clock.Advance(10 * time.Minute)
 	w.wantIn(w.call("", "GET /healthz", "", 503), `"status":"stalled"`, `"oldest_due_lag_seconds":1200`,
-		`"last_success_at":"2026-02-25T12:00:00Z"`, `"reason":"no collector keeps up: 3 sources are due, one for 20m0s"`)
+		`"last_success_at":"2026-02-25T12:00:00Z"`, `"reason":"the collectors are late: 3 sources are due, one for 20m0s"`)
 	w.fake.err = errors.New("hidden")
 	for range 3 {
 		w.clock.Advance(25 * time.Hour)
@@ -201,7 +201,7 @@ func TestHealth(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.wantIn(w.call("", "GET /healthz", "", 503), `"status":"failing"`, `"reason":"nothing comes in: all sources fail, 3 of them"`)
+	w.wantIn(w.call("", "GET /healthz", "", 503), `"status":"failing"`, `"reason":"no new items: all 3 sources fail"`)
 }
 
 func TestResume(t *testing.T) {

@@ -175,7 +175,7 @@ func TestServeVerifies(t *testing.T) {
 		spoil()
 	}
 	end()
-	if !strings.Contains(log.String(), "a kept hash was wrong, and was corrected") {
+	if !strings.Contains(log.String(), "a stored hash was wrong, and was corrected") {
 		t.Errorf("the log says nothing: %s", log.String())
 	}
 }
