@@ -145,7 +145,7 @@ func TestDemo(t *testing.T) {
 func TestDemoFails(t *testing.T) {
 	good := reply{status: http.StatusOK, header: http.Header{"Cache-Status": {"twofold;hit"}}, body: "body"}
 	for want, s := range map[string]step{
-		"status": {status: 404}, "cache": {status: 200, cached: miss}, "does not have": {status: 200, text: "x"}, "still has": {status: 200, not: "body"},
+		"status": {status: 404}, "Cache-Status": {status: 200, cached: miss}, "lacks": {status: 200, text: "x"}, "still contains": {status: 200, not: "body"},
 	} {
 		if err := s.check(good); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", s, err)

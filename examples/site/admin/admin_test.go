@@ -117,10 +117,10 @@ func TestBodies(t *testing.T) {
 		want int
 		says string
 	}{
-		{"", 400, "not the JSON"},
+		{"", 400, "not have the JSON"},
 		{"null", 422, "slug"},
-		{"[]", 400, "not the JSON"},
-		{`{"slug": 1}`, 400, "not the JSON"},
+		{"[]", 400, "not have the JSON"},
+		{`{"slug": 1}`, 400, "not have the JSON"},
 		{`{"slug": "x", "name": "X", "label": "Y"}`, 400, `unknown field \"label\"`},
 		{tag + tag, 400, "goes on"},
 		{tag + "x", 400, "goes on"},

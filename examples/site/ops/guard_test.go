@@ -64,7 +64,7 @@ func TestAuthentication(t *testing.T) {
 				if a.header.Get("Cache-Control") != "no-store" {
 					t.Errorf("%s: Cache-Control: %q", target, a.header.Get("Cache-Control"))
 				}
-				if !tt.in && (!strings.HasPrefix(a.body, `{"error":"the admin key is needed`) || len(a.header.Values("WWW-Authenticate")) != 2) {
+				if !tt.in && (!strings.HasPrefix(a.body, `{"error":"send the admin key`) || len(a.header.Values("WWW-Authenticate")) != 2) {
 					t.Errorf("%s was refused with %q, %v", target, a.body, a.header.Values("WWW-Authenticate"))
 				}
 			}

@@ -29,7 +29,8 @@ func (s *site) api() http.Handler {
 
 const keyHeader = "X-API-Key"
 
-// keyed checks the key of a request, and hides it from reads and writes: answers do not depend on it.
+// keyed checks the key of a request, and removes it: answers of reads and writes do not
+// depend on the key.
 func (s *site) keyed(reads, writes http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scope, next := content.ScopeWrite, writes
@@ -50,12 +51,13 @@ func (s *site) keyed(reads, writes http.Handler) http.Handler {
 	})
 }
 
-// allow returns nil if the request's key has the scope. It does not tell which part of a key is wrong.
+// allow returns nil if the key of the request has the scope. The error does not say which
+// part of a key is wrong.
 func (s *site) allow(r *http.Request, scope content.Scope) error {
 	unknown := &call.Problem{Status: http.StatusUnauthorized, Challenge: []string{`ApiKey header="` + keyHeader + `"`}}
 	prefix, secret, ok := content.SplitKey(r.Header.Get(keyHeader))
 	if !ok {
-		unknown.Text = "a key is needed in the header " + keyHeader
+		unknown.Text = "send a key in the header " + keyHeader
 		return unknown
 	}
 	key, err := s.read.APIKeyByPrefix(r.Context(), prefix)
@@ -63,7 +65,7 @@ func (s *site) allow(r *http.Request, scope content.Scope) error {
 		return err
 	}
 	if !key.Matches(secret) || !key.RevokedAt.IsZero() {
-		unknown.Text = "the key is not known or was revoked"
+		unknown.Text = "the key is unknown or was revoked"
 		return unknown
 	}
 	if !key.Allows(scope) {
