@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Sources and users are managed by commands, one after the other.
+// The commands for sources and users, in sequence.
 func TestManageCommands(t *testing.T) {
 	args, key := imported(t)
 	call := func(status int, want string, first ...string) string {
@@ -36,7 +36,7 @@ func TestManageCommands(t *testing.T) {
 	call(0, "user 1 removed", "user", "remove", "1")
 	call(0, "all stored hashes match the subscriptions", "verify")
 
-	// What is wrong is named.
+	// Errors name the fault.
 	call(1, "not found", "user", "remove", "1")
 	call(1, "not found", "source", "edit", "9", "--name", "x")
 	call(1, "not found", "source", "restore", "9")

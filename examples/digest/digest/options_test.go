@@ -11,8 +11,8 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
-// The vectors can be had with printf '1,3,7|{"language":"zh"}' | sha256sum: the names in
-// order, nothing else between them.
+// To compute a vector: printf '1,3,7|{"language":"zh"}' | sha256sum. The names are sorted,
+// without spaces.
 func TestHashWithOptions(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -34,8 +34,8 @@ func TestHashWithOptions(t *testing.T) {
 	}
 }
 
-// Whatever the text depends on is in the hash: two models or wishes that differ in anything
-// share no digest.
+// Everything that the text depends on is in the hash. Two models or options that differ in
+// anything share no digest.
 func TestEveryOptionIsInTheHash(t *testing.T) {
 	seen := map[string]string{}
 	w := newWorld(t, 1)
@@ -77,7 +77,7 @@ func TestUsersWish(t *testing.T) {
 		})
 	}
 	first := w.daily(ann)
-	wish(bob, `{"language":"en"}`) // is the default, spelled out
+	wish(bob, `{"language":"en"}`) // the default, given explicitly
 	if r := w.daily(bob); r.Hash != first.Hash || r.Origin != digest.FromMemory {
 		t.Errorf("the default spelled out: %.8s from %s, want %.8s", r.Hash, r.Origin, first.Hash)
 	}

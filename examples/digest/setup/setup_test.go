@@ -78,7 +78,7 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// To import again adds what is new in the file, and nothing else.
+// A second import adds only the new entries of the file.
 func TestImportAgain(t *testing.T) {
 	s := storetest.New(t, nil)
 	f := read(t, example)
@@ -99,7 +99,7 @@ func TestImportAgain(t *testing.T) {
 	}
 }
 
-// A source that has moved, and one whose config is spelled otherwise, is no new one.
+// A source that has moved, or whose config is formatted differently, is not new.
 func TestImportKnowsWhatMoved(t *testing.T) {
 	s := storetest.New(t, nil)
 	const one = `{"sources": [{"name": "News", "type": "rss", "config": {"url": "https://news.example/feed", "fetch_interval_minutes": 60}}]}`
@@ -124,7 +124,7 @@ func TestImportKnowsWhatMoved(t *testing.T) {
 	}
 }
 
-// What is wrong is named, and nothing of the file is in the database.
+// Errors name the fault, and nothing of the file is stored.
 func TestBadFile(t *testing.T) {
 	for name, c := range map[string]struct {
 		from, to, says string

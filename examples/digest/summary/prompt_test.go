@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
-// Digests are cached by the version of the prompt. When this fails, count PromptVersion
-// up and write the new sum beside it.
+// The prompt's version is part of the cache key. If this test fails, increase PromptVersion
+// and write the new sum beside it.
 func TestPromptVersion(t *testing.T) {
 	want := map[string]string{"3": "1332051eb5d7b908869d2313e0ef059c371a36f7a97d372e8763db29bc99dc98"}
 	s := &server{answers: []answer{{}}}
@@ -50,7 +50,7 @@ func TestBudget(t *testing.T) {
 		if err != nil || got.Items <= last || got.Items >= len(r.Items) {
 			t.Errorf("budget %d: %d items, %v; want more than %d, and not all", budget, got.Items, err, last)
 		}
-		if n := summary.Tokens(s.bodies[0]); n > budget*11/10 { // what quotes the quotes is not counted
+		if n := summary.Tokens(s.bodies[0]); n > budget*11/10 { // escaped quotes are not counted
 			t.Errorf("budget %d: the model is sent about %d tokens", budget, n)
 		}
 		for _, source := range []string{"Harbour News", "City Wire", "海港新闻", "Source 0", "Source 1", "Source 2"} {
@@ -62,7 +62,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// One item, whatever is in it, does not keep out the others.
+// One item, whatever its text, does not displace the others.
 func TestBudgetOfLongItems(t *testing.T) {
 	r := request()
 	long := "https://long.example/" + strings.Repeat("x", 60_000)

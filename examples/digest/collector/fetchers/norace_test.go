@@ -2,5 +2,5 @@
 
 package fetchers_test
 
-// limit is how long a body may be.
+// limit is the greatest length of a body.
 const limit = 15<<20 - 1<<10

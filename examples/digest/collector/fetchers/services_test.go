@@ -95,7 +95,7 @@ func TestWebsite(t *testing.T) {
 	}
 }
 
-// Without a feed a page is one item, and another one whenever it says something else.
+// A page without a feed is one item. It is a new item whenever its text changes.
 func TestWebsiteChanges(t *testing.T) {
 	say := func(title, text, noise string) string {
 		return `<html><head><title>` + title + `</title><meta property="og:description" content="About  it"></head>

@@ -14,7 +14,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/collector/pool"
 )
 
-// queue is where the tests' jobs come from: how long each takes.
+// queue provides jobs, which are durations.
 type queue struct {
 	mu    sync.Mutex
 	jobs  []time.Duration
@@ -40,7 +40,7 @@ func (q *queue) claim(_ context.Context, n int) ([]time.Duration, bool, error) {
 	return got, len(q.jobs) > 0, nil
 }
 
-// work returns a Do that takes its time, and what it has done.
+// work returns a Do that waits for the job's duration, and its counters.
 func work() (do func(context.Context, time.Duration), done, cut, most *atomic.Int64) {
 	done, cut, most = new(atomic.Int64), new(atomic.Int64), new(atomic.Int64)
 	var mu sync.Mutex
@@ -134,8 +134,8 @@ func TestRunAllEndsWhenNothingIsLeft(t *testing.T) {
 	})
 }
 
-// One that is told to stop says whether it has done everything: a program that a cron job
-// starts shows that by its status.
+// RunAll reports whether it was stopped before its work was done, so that a cron job can
+// return a status.
 func TestRunAllStopped(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -203,7 +203,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// A job that ignores its context is left behind, or the program would never end.
+// A job that ignores its context is abandoned. Otherwise the program would not end.
 func TestDeafJobIsLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &queue{}
