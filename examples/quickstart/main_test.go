@@ -19,7 +19,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// The bound is long, so that a busy machine keeps its leases.
+// The bound is long, so that a slow machine keeps its leases.
 func tells(t *testing.T, want string, args ...string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -88,7 +88,7 @@ func TestBadInput(t *testing.T) {
 
 var errGone = errors.New("gone")
 
-// TestStepsThatDoNotHappen spoils what the processes share. The program must notice.
+// TestStepsThatDoNotHappen breaks what the processes share. The program must notice it.
 func TestStepsThatDoNotHappen(t *testing.T) {
 	for _, tc := range []struct {
 		step, name string
@@ -132,7 +132,7 @@ func TestStepsThatDoNotHappen(t *testing.T) {
 	}
 }
 
-// TestTimes runs on virtual time, where computing takes none.
+// TestTimes runs on virtual time, in which computing takes no time.
 func TestTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, err := newIndex(filepath.Join(build.Default.GOROOT, "src"))

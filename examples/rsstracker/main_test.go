@@ -32,15 +32,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// blog is a site of so many posts, on loopback.
+// blog is a local site with a number of posts.
 type blog struct {
 	*httptest.Server
 	mu      sync.Mutex
 	posts   int
 	down    bool
 	hits    int // requests for the sitemap
-	upAfter int // so many of them, a site that is down is up again; 0: never
-	known   int // sitemaps that were asked for by somebody who has them
+	upAfter int // number of requests after which a site that is down is up again; 0: never
+	known   int // conditional requests for sitemaps
 }
 
 func newBlog(t *testing.T) *blog {
@@ -85,7 +85,7 @@ func (b *blog) set(posts int, down bool) {
 	b.posts, b.down = posts, down
 }
 
-// configured writes a configuration for a site and returns its name and its folder.
+// configured writes a configuration for a site, and returns its path and the folder.
 func configured(t *testing.T, url string) (file, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -111,7 +111,7 @@ sites:
 	return file, dir
 }
 
-// do runs the program, and returns its status and what it printed.
+// do runs the program, and returns its status and its output.
 func do(t *testing.T, args ...string) (status int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
@@ -164,7 +164,7 @@ func TestRuns(t *testing.T) {
 	step(1, "", "run", "--no-incremental")
 }
 
-// What was fetched outlives the process, so the next one asks conditionally.
+// The HTTP cache outlives the process, so the next one sends conditional requests.
 func TestValidatorsOutliveTheProcess(t *testing.T) {
 	for name, setting := range map[string]func(t *testing.T) string{
 		"file": func(*testing.T) string { return "" },
@@ -200,7 +200,7 @@ func add(t *testing.T, file, text string) {
 	}
 }
 
-// A cache that is damaged costs requests once, and no run.
+// A damaged cache costs requests once, and no run fails.
 func TestDamagedCache(t *testing.T) {
 	b := newBlog(t)
 	file, dir := configured(t, b.URL)
@@ -243,7 +243,7 @@ func TestServe(t *testing.T) {
 			}
 		}
 	}
-	shows("Page /posts/2") // the first run comes at once
+	shows("Page /posts/2") // the first run is immediate
 	b.set(5, false)
 	for skipped := true; skipped; { // until the first run has ended
 		status, out, errs := do(t, "run", "--config", file) // as another process
@@ -252,7 +252,7 @@ func TestServe(t *testing.T) {
 			t.Fatalf("status %d\n%s%s", status, out, errs)
 		}
 	}
-	shows("Page /posts/4") // long before what is served has had its time
+	shows("Page /posts/4") // long before the cached feed expires
 	cancel()
 	if status := <-done; status != 0 {
 		t.Errorf("status %d\n%s", status, &errs)
@@ -290,7 +290,7 @@ func TestNobodyStarves(t *testing.T) {
 	<-done
 }
 
-// TestBounded: not more than a few runs are made at a time, and all get their turn.
+// TestBounded: only a few runs are made at a time, and every site runs.
 func TestBounded(t *testing.T) {
 	var running, most, runs atomic.Int64
 	full := make(chan struct{}) // closed when as many runs are in progress as are allowed
@@ -301,7 +301,7 @@ func TestBounded(t *testing.T) {
 			close(full)
 		}
 		<-full
-		<-time.After(20 * time.Millisecond) // in which one too many would come
+		<-time.After(20 * time.Millisecond) // time for one run too many to start
 		runs.Add(1)
 		running.Add(-1)
 		w.WriteHeader(http.StatusGone)
@@ -309,7 +309,7 @@ func TestBounded(t *testing.T) {
 	file, _ := configured(t, "http://127.0.0.1:1/")
 	const sites = 3 * atOnce
 	for n := range sites {
-		server := httptest.NewServer(site) // hosts of their own: one host is asked one thing at a time
+		server := httptest.NewServer(site) // separate hosts, because requests to one host are sequential
 		t.Cleanup(server.Close)
 		add(t, file, fmt.Sprintf("  site%d:\n    sitemap_url: %s/map.xml\n    retries: 0\n    channel_config: {title: Site}\n", n, server.URL))
 	}
@@ -349,7 +349,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestHelp: -h names every command, and a command's -h its flags.
+// TestHelp: -h lists every command, and the -h of a command its flags.
 func TestHelp(t *testing.T) {
 	for args, want := range map[string][]string{
 		"-h":       {"demo", "run", "serve", "stats", "reset"},
@@ -365,11 +365,11 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestRetries: a run that fails is made again, twice by default, and a site that comes
-// back in between costs no run. Until the first run that reads something, there is no feed.
+// TestRetries: a failed run is retried twice by default. If the site recovers in between,
+// no run is lost. Before the first run that reads something, there is no feed.
 func TestRetries(t *testing.T) {
 	b := newBlog(t)
-	file, dir := configured(t, b.URL+"\n    sitemap_url: "+b.URL+"/map.xml") // a robots.txt that fails is not asked for again so soon
+	file, dir := configured(t, b.URL+"\n    sitemap_url: "+b.URL+"/map.xml") // the failure of a robots.txt is cached for a while
 	b.set(3, true)
 	status, out, errs := do(t, "run", "--config", file)
 	if b.hits != 3 || status != 1 || strings.Count(errs, "it is retried") != 2 {
@@ -401,7 +401,7 @@ func TestPrivateFiles(t *testing.T) {
 	}
 }
 
-// TestDemo plays the demonstration, which checks itself, and looks at what is printed.
+// TestDemo runs the demonstration, which checks its figures, and checks the output.
 func TestDemo(t *testing.T) {
 	status, out, errs := do(t, "demo")
 	for _, want := range []string{"\n3   nothing new", "cache.ErrNotModified", "httpcache.PurgeTags", "sqltier", "\n8   1 % new", "% less."} {
