@@ -61,8 +61,7 @@ func newFleet(ctx context.Context, url string, bound time.Duration) (*fleet, err
 	}, nil
 }
 
-// process opens the tiers and the cache of one process. Long timeouts allow for slow
-// machines.
+// process opens the tiers and the cache of one process. Long timeouts allow for slow machines.
 func (f *fleet) process(log invalidate.Log, load func(context.Context, string) (Package, error)) (*cache.Tiers, cache.Cache[string, Package], error) {
 	tiers, err := cache.Open(cache.TiersConfig{
 		Remote:   f.remote,

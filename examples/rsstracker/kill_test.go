@@ -24,8 +24,7 @@ const asProgram = "RSSTRACKER_TEST_ARGS"
 // process returns the program with arguments, as a separate process.
 func process(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, os.Args[0])
-	// The race detector sleeps for a second at exit. A kill during this second would show
-	// nothing.
+	// The race detector sleeps for a second at exit. A kill during this second would show nothing.
 	c.Env = append(os.Environ(), asProgram+"="+strings.Join(args, "\n"), "GORACE=atexit_sleep_ms=0")
 	return c
 }
@@ -62,8 +61,7 @@ func (r *reader) poll(t *testing.T, file string) (faults string) {
 	return faults
 }
 
-// missing returns the posts that were never published. The first run published the newest
-// of three.
+// missing returns the posts that were never published. The first run published the newest of three.
 func (r *reader) missing(b *blog) (all []string) {
 	for n := 2; n < b.posts; n++ {
 		if guid := fmt.Sprintf("%s/posts/%d", b.URL, n); r.seen[guid] == "" {

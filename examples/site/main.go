@@ -42,8 +42,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	return 0
 }
 
-// maxLogged is the greatest length of a value in a log line, in bytes. Strangers choose
-// paths.
+// maxLogged is the greatest length of a value in a log line, in bytes. Strangers choose paths.
 const maxLogged = 400
 
 func newLogger(to io.Writer) *slog.Logger {

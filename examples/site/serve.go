@@ -113,8 +113,7 @@ func baseURL(l net.Listener) string {
 	return "http://" + addr.String()
 }
 
-// serve serves requests and does background work until ctx ends. Running requests may
-// finish.
+// serve serves requests and does background work until ctx ends. Running requests may finish.
 func (s *site) serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{
 		Handler: s, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),

@@ -109,8 +109,7 @@ func (a *api) routes() []route {
 	}
 }
 
-// unknown answers requests without a route: 405 if the path has other methods, otherwise
-// 404.
+// unknown answers requests without a route: 405 if the path has other methods, otherwise 404.
 func (a *api) unknown(w http.ResponseWriter, r *http.Request) {
 	var allow []string
 	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
@@ -148,8 +147,7 @@ func (c caller) known() bool { return c.operator || c.user.ID != 0 }
 
 var unauthorised = &problem{Status: http.StatusUnauthorized, Text: "a valid key is needed: Authorization: Bearer KEY"}
 
-// identify returns the author of a request. It refuses a wrong key, even where none is
-// needed.
+// identify returns the author of a request. It refuses a wrong key, even where none is needed.
 func (a *api) identify(r *http.Request) (c caller, err error) {
 	header := r.Header.Get("Authorization")
 	if header == "" {

@@ -112,8 +112,7 @@ func newWorld(t *testing.T, change ...func(c *digest.Config)) *world {
 	return w
 }
 
-// seed adds sources with one item each, a pack of them all, and users without
-// subscriptions.
+// seed adds sources with one item each, a pack of them all, and users without subscriptions.
 func (w *world) seed(ctx context.Context, tx *store.Tx) error {
 	var all []error
 	for _, u := range []string{"ann", "bob"} {
@@ -160,8 +159,7 @@ func (w *world) do(key, call, body string) *httptest.ResponseRecorder {
 	return rec
 }
 
-// call is do for calls of the API. It checks the common form of answers, and returns the
-// body.
+// call is do for calls of the API. It checks the common form of answers, and returns the body.
 func (w *world) call(key, call, body string, want int) string {
 	w.t.Helper()
 	rec := w.do(key, call, body)

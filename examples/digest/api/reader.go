@@ -66,8 +66,7 @@ type fetching struct {
 	Status          string     `json:"status"`
 }
 
-// sources lists the sources that the caller may subscribe to. The operator sees the public
-// ones.
+// sources lists the sources that the caller may subscribe to. The operator sees the public ones.
 func (a *api) sources(r *request) (any, error) {
 	var visible []source
 	all, err := a.Store.FetchStates(r.Context())

@@ -83,8 +83,7 @@ func Open(ctx context.Context, cfg Config) (*App, error) {
 // Handler returns the handler of the API, the feeds, /healthz and /metrics.
 func (a *App) Handler() http.Handler { return a.handler }
 
-// Close waits for running generation until ctx ends, writes the counters, and closes
-// everything.
+// Close waits for running generation until ctx ends, writes the counters, and closes everything.
 func (a *App) Close(ctx context.Context) error {
 	var errs []error
 	for len(a.close) > 0 {

@@ -96,8 +96,7 @@ func TestMonthsDigestHasTheWholeMonth(t *testing.T) {
 	}
 }
 
-// A cron job that generates cleans too, although it never runs for an hour as a service
-// does.
+// A cron job that generates cleans too, although it never runs for an hour as a service does.
 func TestGenerateAllCleans(t *testing.T) {
 	path := storetest.Path(t)
 	fill(t, path, noon, 1)

@@ -27,8 +27,7 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// SourcesTag is the tag of the cached reviews. The other constants are the defaults of
-// [Settings].
+// SourcesTag is the tag of the cached reviews. The other constants are the defaults of [Settings].
 const (
 	SourcesTag         = "sources"
 	DefaultTick        = time.Minute
@@ -128,8 +127,7 @@ func (c *Collector) wants(n int) store.Claim {
 	}
 }
 
-// lease returns a duration longer than any fetch and its write, because leases are not
-// renewed.
+// lease returns a duration longer than any fetch and its write, because leases are not renewed.
 func (c *Collector) lease() time.Duration { return c.cfg.FetchTimeout + time.Minute }
 
 func (c *Collector) clean(ctx context.Context) {
@@ -174,8 +172,7 @@ func (c *Collector) count(fn func(n *Counts)) {
 	fn(&c.counts)
 }
 
-// review warns about sources without a fetcher, and reschedules sources whose interval has
-// changed.
+// review warns about sources without a fetcher, and reschedules sources whose interval has changed.
 func (c *Collector) review(ctx context.Context, _ string) (int, error) {
 	states, err := c.cfg.Store.FetchStates(ctx)
 	var changed []store.FetchState

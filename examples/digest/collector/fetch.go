@@ -30,8 +30,7 @@ type Report struct {
 	MovedTo     string `json:"moved_to,omitempty"` // the new address of the source
 }
 
-// CollectSource fetches one source now, even if it is paused. A failed fetch is not an
-// error.
+// CollectSource fetches one source now, even if it is paused. A failed fetch is not an error.
 func (c *Collector) CollectSource(ctx context.Context, id int64) (Report, error) {
 	s, err := c.cfg.Store.FetchState(ctx, id)
 	if err == nil && c.cfg.Fetchers[s.Type] == nil {

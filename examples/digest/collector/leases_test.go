@@ -223,8 +223,7 @@ func TestNoItemTwiceNoneLost(t *testing.T) {
 		}
 		return r, nil
 	}
-	// A single long history needs no generator: it covers every order of two steps many
-	// times.
+	// A single long history needs no generator: it covers every order of two steps many times.
 	for step, x := 0, uint32(42); step < 150; step++ {
 		x = x*1664525 + 1013904223
 		switch x >> 29 {

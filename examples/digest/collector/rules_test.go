@@ -179,8 +179,7 @@ func TestPausedByHandIsNeverProbed(t *testing.T) {
 	}
 }
 
-// C-E6, also for hosts: neither a slow source nor a host with many slow sources delays the
-// others.
+// C-E6, also for hosts: neither a slow source nor a host with many slow sources delays the others.
 func TestSlowSourceDelaysNoOther(t *testing.T) {
 	w := newWorld(t)
 	for i := range 8 {
@@ -246,9 +245,8 @@ func TestRestartKeepsTimers(t *testing.T) {
 	}
 }
 
-// A tick that comes a little early finds a source that is due a moment later. Otherwise an
-// interval of one tick would become two. Back-offs and the origin's waits are not
-// shortened.
+// A tick that comes a little early finds a source that is due a moment later. Otherwise an interval
+// of one tick would become two. Back-offs and the origin's waits are not shortened.
 func TestTickSkew(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", `{"url":"https://e.com/","fetch_interval_minutes":1}`)

@@ -69,8 +69,7 @@ func (c *Collector) SourceStatus(s store.FetchState) SourceStatus {
 	return out
 }
 
-// StatusOf returns the state of a source as one word. "parked" means that its type has no
-// fetcher.
+// StatusOf returns the state of a source as one word. "parked" means that its type has no fetcher.
 func (c *Collector) StatusOf(s store.FetchState) string {
 	switch {
 	case c.cfg.Fetchers[s.Type] == nil:

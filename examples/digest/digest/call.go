@@ -15,8 +15,7 @@ var (
 	// ErrPanic means that the summariser panicked. The text omits the value, because it may
 	// quote an item.
 	ErrPanic = errors.New("digest: the summariser panicked")
-	// ErrBudget means that the calls of this hour are used up. The error is a
-	// [BudgetError].
+	// ErrBudget means that the calls of this hour are used up. The error is a [BudgetError].
 	ErrBudget = errors.New("digest: the budget is used up")
 )
 
@@ -37,8 +36,7 @@ func (e *BudgetError) Unwrap() error { return ErrBudget }
 // CacheCode implements [cache.Coder].
 func (e *BudgetError) CacheCode() string { return "budget" }
 
-// RefusedError means that a digest could not be generated, and gives the time of the next
-// attempt.
+// RefusedError means that a digest could not be generated, and gives the time of the next attempt.
 type RefusedError struct {
 	Until    time.Time
 	Attempts int

@@ -86,8 +86,7 @@ type Material struct {
 	Items []store.Item `json:"items"`
 }
 
-// Material returns the items of the digest of the last closed period: the newest, at most
-// limit.
+// Material returns the items of the digest of the last closed period: the newest, at most limit.
 func (s *Service) Material(ctx context.Context, r Request, limit int) (m Material, err error) {
 	user, window, err := s.reader(ctx, r)
 	if err != nil {

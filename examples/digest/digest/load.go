@@ -27,8 +27,7 @@ func keyOf(hash string, w Window) DigestKey {
 
 func hashTag(hash string) string { return "hash:" + hash }
 
-// Digest is the cached value: a row of digest_cache. Callers share it and must not change
-// it.
+// Digest is the cached value: a row of digest_cache. Callers share it and must not change it.
 type Digest = store.CacheRow
 
 // Metadata is stored beside a text, in the columns of that name.

@@ -111,8 +111,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// Close ends the service. It waits for running generation until ctx ends, and writes the
-// counters.
+// Close ends the service. It waits for running generation until ctx ends, and writes the counters.
 func (s *Service) Close(ctx context.Context) error {
 	s.stop()
 	s.background.Wait()

@@ -32,8 +32,7 @@ type Lease struct {
 	Token string     // unique for each lease
 }
 
-// due are the sources that may be claimed. Skew applies only to the interval, not to a
-// back-off.
+// due are the sources that may be claimed. Skew applies only to the interval, not to a back-off.
 const (
 	claimable = ` s.is_deleted = 0 AND s.gone = 0 AND s.type IN (SELECT value FROM json_each(?1))
 		AND (s.is_active = 1 OR (?2 AND s.paused_at IS NOT NULL))`

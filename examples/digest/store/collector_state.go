@@ -144,8 +144,7 @@ func (q queries) FetchStats(ctx context.Context, c Claim, since time.Time) (st F
 // Cleaned counts the rows that [Store.Clean] deleted.
 type Cleaned struct{ Items, Logs int64 }
 
-// cleanBatch is the number of rows deleted at a time, so that other writers do not wait
-// long.
+// cleanBatch is the number of rows deleted at a time, so that other writers do not wait long.
 const cleanBatch = 500
 
 // Clean deletes items that their source last listed before a time, and older log entries.

@@ -143,8 +143,7 @@ func (q queries) CacheStats(ctx context.Context) (s CacheStats, err error) {
 	return s, err
 }
 
-// CleanCache deletes expired digests, by the store's clock, and returns how many there
-// were.
+// CleanCache deletes expired digests, by the store's clock, and returns how many there were.
 func (tx *Tx) CleanCache(ctx context.Context) (int64, error) {
 	if _, err := tx.Run(ctx, `DELETE FROM digest_failures WHERE retry_at <= ?`, tx.now().Add(-24*time.Hour).UnixMilli()); err != nil {
 		return 0, err
@@ -225,8 +224,7 @@ func (tx *Tx) PutFailure(ctx context.Context, f Failure) error {
 // whose attempt is last.
 func (q queries) Waiting(ctx context.Context) (n int64, reason string, err error) {
 	var last time.Time
-	// SQLite takes reason from the row with the maximum:
-	// sqlite.org/lang_select.html#bareagg
+	// SQLite takes reason from the row with the maximum: sqlite.org/lang_select.html#bareagg
 	err = q.QueryRowContext(ctx, `SELECT count(*), coalesce(reason, ''), max(retry_at) FROM digest_failures WHERE retry_at > ?`,
 		q.now().UnixMilli()).Scan(&n, &reason, millis(&last))
 	return n, reason, err

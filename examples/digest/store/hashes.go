@@ -31,8 +31,7 @@ func JoinIDs(ids []int64) []byte {
 // idList returns a set of ids as an argument for json_each.
 func idList(ids []int64) string { return "[" + string(JoinIDs(ids)) + "]" }
 
-// Hash returns the hash of a set of source ids: SHA-256 of [JoinIDs] as 64 hexadecimal
-// digits.
+// Hash returns the hash of a set of source ids: SHA-256 of [JoinIDs] as 64 hexadecimal digits.
 func Hash(ids []int64) string {
 	sum := sha256.Sum256(JoinIDs(ids))
 	return hex.EncodeToString(sum[:])
@@ -51,8 +50,7 @@ type Subscriptions struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// Subscriptions returns a user's subscriptions. If there is no such user, it returns
-// [ErrNotFound].
+// Subscriptions returns a user's subscriptions. If there is no such user, it returns [ErrNotFound].
 func (q queries) Subscriptions(ctx context.Context, user int64) (Subscriptions, error) {
 	return sqlite.One(ctx, q.Conn, func(r sqlite.Row) (s Subscriptions, err error) {
 		err = r.Scan(&s.UserID, &s.Hash, millis(&s.UpdatedAt), inJSON(&s.SourceIDs))
@@ -105,8 +103,7 @@ type Drift struct {
 	kept, sources int    // numbers of sources
 }
 
-// Verify compares the stored hashes with the subscriptions. With fix it corrects the
-// differences.
+// Verify compares the stored hashes with the subscriptions. With fix it corrects the differences.
 func (s *Store) Verify(ctx context.Context, fix bool) (found []Drift, err error) {
 	if !fix {
 		return s.drift(ctx, "")

@@ -86,8 +86,7 @@ type Added struct {
 	Same    int // unchanged, twice in the list, or with too many versions
 }
 
-// AddItems stores the items that a source lists now. A changed item is stored as a new
-// version.
+// AddItems stores the items that a source lists now. A changed item is stored as a new version.
 func (tx *Tx) AddItems(ctx context.Context, source int64, items []Item) (Added, error) {
 	var sum Added
 	seen := map[string]bool{}

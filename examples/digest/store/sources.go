@@ -62,8 +62,7 @@ func (q queries) AllSources(ctx context.Context) ([]Source, error) {
 	return sqlite.List(ctx, q.Conn, scanSource, `SELECT `+sourceColumns+` FROM sources s ORDER BY s.id`)
 }
 
-// AddSource adds a source and returns its id. The store sets ID, Active, Deleted and the
-// times.
+// AddSource adds a source and returns its id. The store sets ID, Active, Deleted and the times.
 func (tx *Tx) AddSource(ctx context.Context, s Source) (int64, error) {
 	if s.Type == "" {
 		return 0, fmt.Errorf("%w: a source needs a type", ErrInvalid)
@@ -77,14 +76,12 @@ func (tx *Tx) AddSource(ctx context.Context, s Source) (int64, error) {
 		s.Name, s.Type, orEmpty(s.Config), s.OwnerID, s.CreatedBy, s.Public, now, now)
 }
 
-// DeleteSource marks a source as deleted. It no longer counts in the hashes of its
-// subscribers.
+// DeleteSource marks a source as deleted. It no longer counts in the hashes of its subscribers.
 func (tx *Tx) DeleteSource(ctx context.Context, id int64) error {
 	return tx.changeSource(ctx, id, `is_deleted = 1, deleted_at = ?2`)
 }
 
-// RestoreSource undoes DeleteSource. The source counts again in the hashes of its
-// subscribers.
+// RestoreSource undoes DeleteSource. The source counts again in the hashes of its subscribers.
 func (tx *Tx) RestoreSource(ctx context.Context, id int64) error {
 	return tx.changeSource(ctx, id, `is_deleted = 0, deleted_at = NULL`)
 }
@@ -97,8 +94,7 @@ type SourceEdit struct {
 	Public *bool           `json:"is_public"` // false: only its owner sees it, and it no longer counts in the hashes of others
 }
 
-// EditSource changes a source. A source with a new type or config is due at once, like a
-// new one.
+// EditSource changes a source. A source with a new type or config is due at once, like a new one.
 func (tx *Tx) EditSource(ctx context.Context, id int64, e SourceEdit) error {
 	err := tx.Exec(ctx, `UPDATE sources SET name = coalesce(?3, name), type = coalesce(?4, type), config = coalesce(nullif(?5, ''), config),
 		is_public = coalesce(?6, is_public), updated_at = ?2 WHERE id = ?1`, id, sqlite.ToMillis(tx.now()), e.Name, e.Type, string(e.Config), e.Public)

@@ -32,8 +32,7 @@ type Store struct {
 	db *sqlite.DB
 }
 
-// Open opens the database at path, creates it if it does not exist, and migrates its
-// schema.
+// Open opens the database at path, creates it if it does not exist, and migrates its schema.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	dir, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -73,8 +72,7 @@ type Tx struct {
 	touched map[int64]struct{} // users whose hashes must be written
 }
 
-// Write runs fn in a transaction, which also writes the hashes of the users that fn
-// touched.
+// Write runs fn in a transaction, which also writes the hashes of the users that fn touched.
 func (s *Store) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	return s.db.Write(ctx, func(c sqlite.Conn) error {
 		tx := &Tx{queries{c, s.now}, map[int64]struct{}{}}

@@ -56,8 +56,7 @@ func TestEveryWriteUpdatesTheHash(t *testing.T) {
 	}
 }
 
-// A deleted source no longer counts in the hashes of its subscribers. Other hashes do not
-// change.
+// A deleted source no longer counts in the hashes of its subscribers. Other hashes do not change.
 func TestSoftDeleteRecomputesEveryHash(t *testing.T) {
 	w := newWorld(t, 5)
 	both, one, none := w.user("both", 1, 2), w.user("one", 2), w.user("none", 3)
@@ -92,8 +91,7 @@ func TestPausedSourceStaysInTheHash(t *testing.T) {
 	w.wantHash(user, 1, 2)
 }
 
-// Users with the same hash share digests, so only users who may read a source may subscribe
-// to it.
+// Users with the same hash share digests, so only users who may read a source may subscribe to it.
 func TestPrivateSourceIsItsOwnersAlone(t *testing.T) {
 	w := newWorld(t, 2)
 	owner, other := w.user("owner", 1), w.user("other", 1)
@@ -174,8 +172,7 @@ func TestOneHashPerBatch(t *testing.T) {
 	}
 }
 
-// Deleting a user deletes all its rows. SQLite does this only when foreign keys are
-// enforced.
+// Deleting a user deletes all its rows. SQLite does this only when foreign keys are enforced.
 func TestDeletedUserLeavesNothing(t *testing.T) {
 	w := newWorld(t, 2)
 	user, other := w.user("ann", 1, 2), w.user("bob", 1)

@@ -62,8 +62,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// For any text of a model, a Markdown reader finds only links of items in the result of
-// Check.
+// For any text of a model, a Markdown reader finds only links of items in the result of Check.
 func TestCheckLeavesNoOtherLink(t *testing.T) {
 	piece := rapid.SampledFrom([]string{
 		"[", "]", "(", ")", "<", ">", "!", "\\", "\"", "'", "`", "```\n", "\n", "\n\n", " ", "|", "*", "_", ":", "&amp;", "word", "字",

@@ -134,8 +134,7 @@ func (o *OpenAI) ask(ctx context.Context, messages []message) (reply, error) {
 
 const maxAlone = time.Hour
 
-// giveUp turns the last failure into an error for callers, and stops all requests for a
-// while.
+// giveUp turns the last failure into an error for callers, and stops all requests for a while.
 func (o *OpenAI) giveUp(last error) error {
 	limited, wait := errors.Is(last, ErrRateLimited), 30*time.Second
 	if limited {

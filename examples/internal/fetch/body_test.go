@@ -212,8 +212,7 @@ func TestLongHeader(t *testing.T) {
 	}
 }
 
-// The limit of a request cannot exceed the client's. Answers under another limit are
-// separate.
+// The limit of a request cannot exceed the client's. Answers under another limit are separate.
 func TestMaxBytes(t *testing.T) {
 	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "1234567890") })
 	c := newClient(t, fetch.Config{AllowPrivate: true, MaxBytes: 10})

@@ -77,8 +77,7 @@ func (e *StatusError) Error() string {
 // Dead hosts are errors that a cache remembers. A read without a loader looks a host up; a
 // load that fails stores it.
 
-// deadHost is the error that the cache stores. The other processes and later runs read its
-// code.
+// deadHost is the error that the cache stores. The other processes and later runs read its code.
 type deadHost string
 
 func (d deadHost) Error() string     { return string(d) }

@@ -58,8 +58,7 @@ func RealTransport(cfg Config) *http.Transport {
 	return newTransport(cfg, guarded(cfg))
 }
 
-// PipeTransport returns the client's transport with another dialer: real except for the
-// sockets.
+// PipeTransport returns the client's transport with another dialer: real except for the sockets.
 func PipeTransport(cfg Config, dial func() (net.Conn, error)) *http.Transport {
 	return newTransport(cfg.filled(), func(context.Context, string, string) (net.Conn, error) { return dial() })
 }

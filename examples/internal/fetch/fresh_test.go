@@ -14,8 +14,7 @@ import (
 
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
-// longest replaces a number of seconds that is too large to count (RFC 9111, section
-// 1.2.2).
+// longest replaces a number of seconds that is too large to count (RFC 9111, section 1.2.2).
 const longest = (1 << 31) * time.Second
 
 // parseHeader reads "Name: value" lines.

@@ -18,8 +18,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Request says what to get. URL is required. Requests that differ have separate cache
-// entries.
+// Request says what to get. URL is required. Requests that differ have separate cache entries.
 type Request struct {
 	URL      string        // absolute, http or https, without user information
 	Accept   string        // the Accept header. Empty: "*/*"
@@ -46,8 +45,7 @@ type Response struct {
 	FreshFor    time.Duration // for how much longer the origin calls its answer fresh. 0: it does not say, or forbids reuse
 }
 
-// Open returns the content as a stream, decompressed. An error means that a packed body is
-// damaged.
+// Open returns the content as a stream, decompressed. An error means that a packed body is damaged.
 func (r Response) Open() (io.Reader, error) {
 	if !r.Packed {
 		return bytes.NewReader(r.Body), nil

@@ -39,8 +39,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// Characters that a request line or a Host cannot contain are escaped. Existing escapes
-// stay.
+// Characters that a request line or a Host cannot contain are escaped. Existing escapes stay.
 func TestSpelling(t *testing.T) {
 	for url, want := range map[string]string{
 		"HTTPS://A.Example":                      "a.example /",

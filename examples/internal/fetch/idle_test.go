@@ -46,8 +46,7 @@ func captureLog(t *testing.T) *guardedLog {
 	return g
 }
 
-// A server that answers before the request, or twice, causes no output on the program's
-// stderr.
+// A server that answers before the request, or twice, causes no output on the program's stderr.
 func TestUnsolicitedAnswers(t *testing.T) {
 	const answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 	cert := httptest.NewUnstartedServer(http.NotFoundHandler())

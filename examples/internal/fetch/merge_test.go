@@ -60,8 +60,7 @@ func TestMerge(t *testing.T) {
 	})
 }
 
-// A caller that gives up does not affect the others. When the last one gives up, the
-// request ends.
+// A caller that gives up does not affect the others. When the last one gives up, the request ends.
 func TestMergedCallersLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64

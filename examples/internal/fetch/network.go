@@ -82,8 +82,7 @@ func (q *quiet) speak() { q.once.Do(func() { close(q.spoken) }) }
 // guarded refuses addresses that are not public. It checks the address that the connection
 // goes to, after the name was resolved.
 func guarded(cfg Config) dialFunc {
-	// Below the request's own limit, to distinguish a host that does not answer from a slow
-	// one.
+	// Below the request's own limit, to distinguish a host that does not answer from a slow one.
 	d := &net.Dialer{Timeout: min(10*time.Second, cfg.Timeout/2), Control: guard(cfg.AllowPrivate)}
 	return d.DialContext
 }
@@ -105,9 +104,8 @@ func guard(private bool) func(network, address string, _ syscall.RawConn) error 
 	}
 }
 
-// hosts limits the requests to each host. A request takes one of the host's slots, then its
-// single door, and waits there for the pause. A request that gives up waiting delays no
-// other.
+// hosts limits the requests to each host. A request takes one of the host's slots, then its single
+// door, and waits there for the pause. A request that gives up waiting delays no other.
 type hosts struct {
 	per   int64
 	mu    sync.Mutex // protects known and host.users
@@ -124,8 +122,7 @@ func newHosts(per int) *hosts {
 	return &hosts{per: int64(per), known: make(map[string]*host)}
 }
 
-// enter waits until a request to the host may start. The caller calls leave when the
-// request ends.
+// enter waits until a request to the host may start. The caller calls leave when the request ends.
 func (hs *hosts) enter(ctx context.Context, name string, delay time.Duration) (leave func(), err error) {
 	hs.mu.Lock()
 	h := hs.known[name]

@@ -35,8 +35,7 @@ func (c polite) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// ask waits for a slot of the host and sends the request. Config.Timeout starts after the
-// wait.
+// ask waits for a slot of the host and sends the request. Config.Timeout starts after the wait.
 func (c polite) ask(r *http.Request) (*http.Response, error) {
 	ctx, host := r.Context(), hostOf(r.URL)
 	if err := c.alive(ctx, r.URL, host); err != nil {
@@ -120,8 +119,7 @@ func leads(h http.Header) bool {
 	return err == nil && h.Get("Location") != ""
 }
 
-// forever replaces a number of seconds that is too large to count (RFC 9111, section
-// 1.2.2).
+// forever replaces a number of seconds that is too large to count (RFC 9111, section 1.2.2).
 const forever = (math.MaxInt32 + 1) * time.Second
 
 // freshFor returns how long an answer is fresh (RFC 9111, section 4.2). A value that does
@@ -132,8 +130,7 @@ func freshFor(h http.Header, now time.Time) time.Duration {
 		if date, err := http.ParseTime(h.Get("Date")); err == nil {
 			now = date // the origin's clock may differ from ours
 		}
-		// Bound the difference before subtracting the age: Sub saturates at the ends of its
-		// range.
+		// Bound the difference before subtracting the age: Sub saturates at the ends of its range.
 		d = min(max(expires.Sub(now), 0), forever)
 	}
 	if age, ok := seconds(h.Get("Age")); ok {

@@ -13,8 +13,7 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// A path of status numbers and a target redirects with the first status to the rest:
-// /301/302/end.
+// A path of status numbers and a target redirects with the first status to the rest: /301/302/end.
 func hops(w http.ResponseWriter, r *http.Request) {
 	code, rest, _ := strings.Cut(r.URL.Path[1:], "/")
 	switch n, err := strconv.Atoi(code); {
@@ -106,8 +105,7 @@ func TestRedirectsAreChecked(t *testing.T) {
 	}
 }
 
-// Headers for one origin are not sent to another one, not even after a redirect back to the
-// first.
+// Headers for one origin are not sent to another one, not even after a redirect back to the first.
 func TestSecretsStay(t *testing.T) {
 	for _, tt := range []struct {
 		from, to string

@@ -129,8 +129,7 @@ func TestRobotsOfAPrivateServer(t *testing.T) {
 	}
 }
 
-// Five redirects are followed, even to another origin. With more, the host has no
-// robots.txt.
+// Five redirects are followed, even to another origin. With more, the host has no robots.txt.
 func TestRobotsRedirects(t *testing.T) {
 	for hops, allow := range map[int]bool{1: false, 5: false, 6: true} {
 		t.Run(fmt.Sprint(hops), func(t *testing.T) {

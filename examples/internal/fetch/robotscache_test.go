@@ -89,8 +89,7 @@ func TestRobotsAreCached(t *testing.T) {
 	})
 }
 
-// While robots.txt cannot be reached, the last one applies. After 30 days, no URL is
-// allowed.
+// While robots.txt cannot be reached, the last one applies. After 30 days, no URL is allowed.
 func TestRobotsOutlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &robotsOrigin{text: "User-agent: *\nDisallow: /no"}

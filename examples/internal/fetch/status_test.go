@@ -56,8 +56,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// A failure is not cached: the next call sends a request, even one that would accept an old
-// answer.
+// A failure is not cached: the next call sends a request, even one that would accept an old answer.
 func TestFailuresAreNotCached(t *testing.T) {
 	status := 503
 	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })

@@ -11,8 +11,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// parseURL returns a URL that the client may get, in the form in which it is sent and
-// cached.
+// parseURL returns a URL that the client may get, in the form in which it is sent and cached.
 func (c *Client) parseURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -55,9 +54,8 @@ func (c *Client) checkURL(u *url.URL) (*url.URL, error) {
 	return &n, nil
 }
 
-// Respell writes percent escapes in one form. It escapes every byte that is not plain. It
-// decodes the escapes of free bytes and keeps the others. If "%" is plain, it decodes
-// nothing.
+// Respell writes percent escapes in one form. It escapes every byte that is not plain. It decodes
+// the escapes of free bytes and keeps the others. If "%" is plain, it decodes nothing.
 func Respell(s string, plain, free func(c byte) bool) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -81,8 +81,7 @@ func (c Conn) Run(ctx context.Context, query string, args ...any) (int64, error)
 	return res.RowsAffected()
 }
 
-// Exec executes a statement that must change a row. If it changes none, Exec returns
-// [ErrNotFound].
+// Exec executes a statement that must change a row. If it changes none, Exec returns [ErrNotFound].
 func (c Conn) Exec(ctx context.Context, query string, args ...any) error {
 	n, err := c.Run(ctx, query, args...)
 	if err == nil && n == 0 {

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// Get returns the status and the body of url. It sends key, if not empty, as the bearer
-// token.
+// Get returns the status and the body of url. It sends key, if not empty, as the bearer token.
 func Get(tb testing.TB, url, key string) (status int, body string) {
 	tb.Helper()
 	req, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, url, http.NoBody)

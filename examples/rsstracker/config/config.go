@@ -37,8 +37,7 @@ type File struct {
 	Sites        map[string]Site `yaml:"sites"`         // by name; at least one
 }
 
-// Duration is a time span in the syntax of Go: "90s", "2h". A number without a unit is an
-// error.
+// Duration is a time span in the syntax of Go: "90s", "2h". A number without a unit is an error.
 type Duration time.Duration
 
 // UnmarshalYAML implements [yaml.Unmarshaler].
@@ -54,8 +53,7 @@ func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
 // ErrInvalid is wrapped by every error about the content of a configuration.
 var ErrInvalid = errors.New("config: invalid")
 
-// Load reads the file at path. The environment variable [EnvDatabase] overrides its
-// database.
+// Load reads the file at path. The environment variable [EnvDatabase] overrides its database.
 func Load(path string) (*File, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -48,8 +48,7 @@ func rss(c Channel, items []Item) ([]byte, error) {
 	return encode(x)
 }
 
-// guid is a permanent link only while the page is at the URL where it was first seen
-// (S-E10).
+// guid is a permanent link only while the page is at the URL where it was first seen (S-E10).
 func guid(i Item) *feeds.RssGuid {
 	g := &feeds.RssGuid{Id: i.GUID, IsPermaLink: "false"}
 	if i.GUID == i.URL {

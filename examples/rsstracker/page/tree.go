@@ -22,8 +22,7 @@ const (
 	attrSize = 64
 )
 
-// Elements of alone have no end tag. The next element of the same name ends an element of
-// single.
+// Elements of alone have no end tag. The next element of the same name ends an element of single.
 var (
 	alone  = []atom.Atom{atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Source, atom.Track, atom.Wbr}
 	single = []atom.Atom{atom.P, atom.Li, atom.Dt, atom.Dd, atom.Tr, atom.Td, atom.Th, atom.Option}

@@ -45,8 +45,7 @@ func (j Job) loop(ctx context.Context, now func() time.Time) {
 	}
 }
 
-// next returns the time of the next run. If a scheduled time has passed since last, it is
-// now.
+// next returns the time of the next run. If a scheduled time has passed since last, it is now.
 func (j Job) next(last, now time.Time) time.Time {
 	if last.IsZero() {
 		return now

@@ -90,8 +90,7 @@ func (s *Server) Refresh(ctx context.Context, site string) {
 	}
 }
 
-// feed serves the file that the tracker wrote last, so that readers do not depend on the
-// database.
+// feed serves the file that the tracker wrote last, so that readers do not depend on the database.
 func (s *Server) feed(w http.ResponseWriter, r *http.Request, f feed.Format) {
 	site := r.PathValue("site")
 	if !slices.Contains(s.names, site) {

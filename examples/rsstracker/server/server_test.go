@@ -245,8 +245,7 @@ func TestGzip(t *testing.T) {
 	})
 }
 
-// TestLastGoodFeed: while the database does not answer, readers get the same feed as
-// before.
+// TestLastGoodFeed: while the database does not answer, readers get the same feed as before.
 func TestLastGoodFeed(t *testing.T) {
 	with(t, func(r *rig) {
 		r.run()
@@ -326,9 +325,8 @@ func TestHealth(t *testing.T) {
 	})
 }
 
-// TestHealthTellsOfAWrongClock makes a run while the clock is a month ahead, and then
-// corrects the clock. The feed does not count as fresh for a month, and the times are
-// named.
+// TestHealthTellsOfAWrongClock makes a run while the clock is a month ahead, and then corrects the
+// clock. The feed does not count as fresh for a month, and the times are named.
 func TestHealthTellsOfAWrongClock(t *testing.T) {
 	with(t, func(r *rig) {
 		clock := func(d time.Duration) func() time.Time { return func() time.Time { return time.Now().Add(d) } }

@@ -11,12 +11,10 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// maxDepth limits the nesting of elements, because the decoder keeps every open one in
-// memory.
+// maxDepth limits the nesting of elements, because the decoder keeps every open one in memory.
 const maxDepth = 64
 
-// metered counts the bytes since the last token, so that an endless text cannot fill the
-// memory.
+// metered counts the bytes since the last token, so that an endless text cannot fill the memory.
 type metered struct {
 	*bufio.Reader
 	n int

@@ -125,9 +125,8 @@ func (d *detection) baseline() error {
 	return err
 }
 
-// moved is the condition that lastmod has increased. A date that appears or disappears does
-// not count. A page whose content had not changed the last times is checked less and less
-// often.
+// moved is the condition that lastmod has increased. A date that appears or disappears does not
+// count. A page whose content had not changed the last times is checked less and less often.
 const moved = ` u.site_id = ?1 AND u.key = c.key AND u.gone_at IS NULL AND c.lastmod > u.lastmod
 	AND (coalesce(u.checked_at, 0) + ?2 * ((1 << min(u.false_stamps, 10)) - 1) <= ?3 OR u.checked_at > ?3) `
 

@@ -68,8 +68,7 @@ type Start struct {
 	Now        time.Time
 }
 
-// Lease is the right of one run to change a site. Every step of the run checks it and
-// renews it.
+// Lease is the right of one run to change a site. Every step of the run checks it and renews it.
 type Lease struct {
 	Site Site // as of the start of the run
 	Run  int64

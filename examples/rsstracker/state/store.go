@@ -59,8 +59,7 @@ func (s *Store) write(ctx context.Context, fn func(tx) error) error {
 func ms(t time.Time) any                { return sqlite.ToMillis(t) }
 func millis(t *time.Time) sqlite.Millis { return sqlite.Millis{Time: t} }
 
-// Keeper keeps a database open, and replaces a damaged one. All methods may be called
-// concurrently.
+// Keeper keeps a database open, and replaces a damaged one. All methods may be called concurrently.
 type Keeper struct {
 	path string
 	sync sqlite.Sync

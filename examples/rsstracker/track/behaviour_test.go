@@ -49,8 +49,7 @@ func TestLateParts(t *testing.T) {
 	wantList(t, "published", r.published(), "/a1", "/c1")
 }
 
-// TestLatePartThatIsNotNamed: such a part stays old while the index that lists it cannot be
-// read.
+// TestLatePartThatIsNotNamed: such a part stays old while the index that lists it cannot be read.
 func TestLatePartThatIsNotNamed(t *testing.T) {
 	r := newRig(t)
 	r.site.Baseline, r.site.SitemapURL, r.site.Home = 0, "", home

@@ -60,8 +60,7 @@ func TestRetriesOfAWrongClock(t *testing.T) {
 		t.Errorf("the database was checked at %v, and now is %v; %v", site.LastCleanup, r.now, err)
 	}
 
-	// The same for a page whose lastmod changed without its content while the clock was
-	// ahead.
+	// The same for a page whose lastmod changed without its content while the clock was ahead.
 	p.lastMod = r.now
 	r.listAll()
 	right, r.now = r.now, r.now.Add(month)

@@ -188,8 +188,7 @@ func TestUnreadableWindow(t *testing.T) {
 	want(t, "published", rep.Published, 1)
 }
 
-// TestFull is the mode without state: it changes no state, and its result does not depend
-// on any.
+// TestFull is the mode without state: it changes no state, and its result does not depend on any.
 func TestFull(t *testing.T) {
 	r := busy(t)
 	r.site.Window = 5

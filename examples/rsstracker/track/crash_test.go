@@ -173,8 +173,7 @@ func resume(t *testing.T, dir string) *rig {
 	return r
 }
 
-// TestKill kills a process with SIGKILL at every point of a run, and then runs again in its
-// folder.
+// TestKill kills a process with SIGKILL at every point of a run, and then runs again in its folder.
 func TestKill(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {

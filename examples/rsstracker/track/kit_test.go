@@ -129,8 +129,7 @@ func (w *web) Page(_ context.Context, r track.PageRequest) (track.Page, error) {
 	return track.Page{}, err
 }
 
-// pages returns the paths of the pages, without sitemaps, that were requested since the
-// last call.
+// pages returns the paths of the pages, without sitemaps, that were requested since the last call.
 func (w *web) pages() (all []string) {
 	for _, p := range w.asked {
 		if !strings.Contains(p, ".xml") {
@@ -252,8 +251,7 @@ func (r *rig) file(name string) string {
 	return string(b)
 }
 
-// started is a rig whose site has a baseline of the posts /0 to /n-1, none of them
-// published.
+// started is a rig whose site has a baseline of the posts /0 to /n-1, none of them published.
 func started(t *testing.T, n int) *rig {
 	t.Helper()
 	r := newRig(t)

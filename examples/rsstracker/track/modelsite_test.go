@@ -142,8 +142,7 @@ func (m *model) repairPage() {
 	}
 }
 
-// breakSitemap makes a sitemap unreadable in one of several ways. publishSite applies the
-// damage.
+// breakSitemap makes a sitemap unreadable in one of several ways. publishSite applies the damage.
 func (m *model) breakSitemap() {
 	at := m.sitemap()
 	if m.rand.IntN(4) == 0 {

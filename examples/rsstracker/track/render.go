@@ -23,9 +23,8 @@ func (r *run) file(name string) string { return filepath.Join(Folder(r.Dir, r.si
 // Folder returns the folder of a site's feeds.
 func Folder(dir, site string) string { return filepath.Join(dir, site) }
 
-// render writes the feeds that differ. It does so at every run, because the last run may
-// have been killed. Without a baseline it writes nothing: an empty feed would be wrong
-// (E15).
+// render writes the feeds that differ. It does so at every run, because the last run may have been
+// killed. Without a baseline it writes nothing: an empty feed would be wrong (E15).
 func (r *run) render(ctx context.Context) error {
 	if site, err := r.store.Site(ctx, r.site.Name); err != nil || site.Baseline.IsZero() {
 		return err

@@ -1,7 +1,6 @@
-// Package track makes one run of the tracker, from the sitemap to the feed. The process may
-// be killed between any two steps. Nothing is lost: a page stays pending until its item is
-// committed. Nothing is published twice: a page has one row and one item, which a unique
-// index enforces.
+// Package track makes one run of the tracker, from the sitemap to the feed. The process may be
+// killed between any two steps. Nothing is lost: a page stays pending until its item is committed.
+// Nothing is published twice: a page has one row and one item, which a unique index enforces.
 package track
 
 import (
@@ -29,8 +28,7 @@ type Source interface {
 	// Sitemap returns a sitemap. Response.Open reads it, even if it was not modified.
 	Sitemap(ctx context.Context, url string) (fetch.Response, error)
 
-	// Discover returns the sitemaps that a robots.txt lists. An error means that they are
-	// unknown.
+	// Discover returns the sitemaps that a robots.txt lists. An error means that they are unknown.
 	Discover(ctx context.Context, url string) ([]string, error)
 
 	// Page returns the metadata of a page, or [page.ErrNotHTML].

@@ -86,8 +86,7 @@ func TestChangeAfterACrash(t *testing.T) {
 	}
 }
 
-// TestUpdatesAreOptIn: without the option, dates are recorded, but no page is fetched
-// again.
+// TestUpdatesAreOptIn: without the option, dates are recorded, but no page is fetched again.
 func TestUpdatesAreOptIn(t *testing.T) {
 	r := started(t, 3)
 	r.web.posts["/0"].lastMod = r.now

@@ -42,8 +42,7 @@ type Problem struct {
 // Error returns the text.
 func (p *Problem) Error() string { return p.Text }
 
-// Do returns a handler of f. It answers 201 to Created, 204 to nil, and 200 to other
-// results.
+// Do returns a handler of f. It answers 201 to Created, 204 to nil, and 200 to other results.
 func Do[In any](log *slog.Logger, f func(r *http.Request, in In) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var v any
@@ -86,8 +85,7 @@ func decode[In any](w http.ResponseWriter, r *http.Request) (in In, err error) {
 	return in, nil
 }
 
-// Fail answers a request that failed with err. It logs errors that are not the caller's
-// fault.
+// Fail answers a request that failed with err. It logs errors that are not the caller's fault.
 func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	p := &Problem{Status: http.StatusInternalServerError, Text: "something went wrong; the log has more"}
 	invalid := new(service.InvalidError)

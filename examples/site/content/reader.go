@@ -8,10 +8,9 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Reader holds the reads of the public side. A result depends on the arguments and the
-// database, not on a clock. A read names its entities with [Depend]; TestEventsCoverReads
-// checks that none is missing. All functions may be called concurrently. Their results must
-// not be changed.
+// Reader holds the reads of the public side. A result depends on the arguments and the database,
+// not on a clock. A read names its entities with [Depend]; TestEventsCoverReads checks that none is
+// missing. All functions may be called concurrently. Their results must not be changed.
 type Reader struct {
 	Settings       func(ctx context.Context) (Settings, error)
 	Navigation     func(ctx context.Context) ([]NavItem, error)         // in all languages, in order

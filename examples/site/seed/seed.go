@@ -24,8 +24,7 @@ type Options struct {
 	Empty   bool   // only the settings and the key
 }
 
-// Fill writes the seed in one transaction. If the database already has a site, it returns
-// false.
+// Fill writes the seed in one transaction. If the database already has a site, it returns false.
 func Fill(ctx context.Context, s *store.Store, o Options) (filled bool, err error) {
 	err = s.Write(ctx, func(tx *store.Tx) error {
 		if _, err := tx.Settings(ctx); !errors.Is(err, content.ErrNotFound) { // another process may have filled it

@@ -76,8 +76,7 @@ func (c *check) free(ctx context.Context, tx *store.Tx, table store.Table, slug 
 	return &InvalidError{[]FieldError{{"slug", "is in use"}}}
 }
 
-// Change describes the effect of a write on the public side. The zero Change means no
-// effect.
+// Change describes the effect of a write on the public side. The zero Change means no effect.
 type Change struct {
 	Entities []content.Entity // the changed entities, sorted, without duplicates, and as few as possible
 	Path     string           // of the written post or page; empty: it is not public
@@ -97,8 +96,7 @@ func (c Change) scopes() (all []invalidate.Scope) {
 
 func public(p content.Summary) bool { return p.Status == content.Published }
 
-// postChange returns the change when a post becomes another one. The zero Summary means no
-// post.
+// postChange returns the change when a post becomes another one. The zero Summary means no post.
 func postChange(from, to content.Summary) Change {
 	if !public(from) && !public(to) {
 		return Change{}

@@ -83,8 +83,7 @@ func (c *check) lang(field string, l content.Lang) {
 	c.that(slices.Contains(content.Langs, l), field, "must be one of %v", content.Langs)
 }
 
-// link checks a URL that readers will open. "//host" and "/\host" look like paths, but are
-// not.
+// link checks a URL that readers will open. "//host" and "/\host" look like paths, but are not.
 func (c *check) link(field, s string) {
 	u, err := url.Parse(s)
 	ok := err == nil && len(s) <= 1000 && !strings.ContainsAny(s, "\\ ")

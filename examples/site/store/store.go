@@ -54,8 +54,7 @@ func (s *Store) Reader() content.Reader {
 	}
 }
 
-// Open opens a database and migrates it. db is a postgres:// URL or the path of a SQLite
-// file.
+// Open opens a database and migrates it. db is a postgres:// URL or the path of a SQLite file.
 func Open(ctx context.Context, db string) (s *Store, err error) {
 	if strings.HasPrefix(db, "postgres://") || strings.HasPrefix(db, "postgresql://") {
 		s, err = openPostgres(ctx, db)

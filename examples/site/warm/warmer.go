@@ -68,8 +68,7 @@ func (w *Warmer) Add(paths ...string) {
 	}
 }
 
-// Run warms up the first pages of the site that r reads, then the added paths, until ctx
-// ends.
+// Run warms up the first pages of the site that r reads, then the added paths, until ctx ends.
 func (w *Warmer) Run(ctx context.Context, r content.Reader) {
 	paths, err := Front(ctx, r)
 	if err != nil && ctx.Err() == nil {

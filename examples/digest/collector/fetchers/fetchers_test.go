@@ -117,8 +117,7 @@ func TestFeedTTL(t *testing.T) {
 	}
 }
 
-// Charsets are decoded once, before the parser runs, and not again because of their
-// declaration.
+// Charsets are decoded once, before the parser runs, and not again because of their declaration.
 func TestFeedCharsets(t *testing.T) {
 	for _, tt := range []struct{ name, body, typ string }{
 		{"windows-1252 in the header", "<rss version=\"2.0\"><channel><item><title>Caf\xe9</title></item></channel></rss>", "text/xml; charset=windows-1252"},

@@ -21,8 +21,7 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// The feed parser builds a tree, which takes up to two hundred times as much memory as the
-// text.
+// The feed parser builds a tree, which takes up to two hundred times as much memory as the text.
 const (
 	maxTags  = 20_000 // tags and attributes
 	maxDepth = 64
@@ -71,8 +70,7 @@ func readFeed(resp fetch.Response, r *Result) error {
 	return nil
 }
 
-// feedItem turns an entry into an item. The first line of the content replaces a missing
-// title.
+// feedItem turns an entry into an item. The first line of the content replaces a missing title.
 func feedItem(base string, entry *gofeed.Item) Item {
 	it := Item{
 		GUID: cut(tidy(entry.GUID), maxTitle), URL: webURL(base, entry.Link), Title: line(plain(entry.Title)),

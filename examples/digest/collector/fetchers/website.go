@@ -58,8 +58,7 @@ func (w website) Fetch(ctx context.Context, s Source) (Result, error) {
 	return page.result(s, resp)
 }
 
-// readPage returns a page as an item, and the address of its feed. The guid is a hash of
-// the text.
+// readPage returns a page as an item, and the address of its feed. The guid is a hash of the text.
 func readPage(text []byte, addr string) (it Item, feed string) {
 	base, description, inTitle := addr, "", false
 	var title, all strings.Builder
@@ -218,8 +217,7 @@ func plain(s string) string {
 	return tidy(b.String())
 }
 
-// tidy returns the lines of s that are not empty, without control characters and repeated
-// spaces.
+// tidy returns the lines of s that are not empty, without control characters and repeated spaces.
 func tidy(s string) string {
 	s = strings.ToValidUTF8(cut(s, 4*maxContent), "\uFFFD")
 	var lines []string

@@ -16,8 +16,7 @@ const (
 // ErrCut means that a pool was stopped before its jobs had ended.
 var ErrCut = errors.New("pool: the work was interrupted; the next run does the rest")
 
-// Pool claims jobs and runs them. When a job ends, it claims another. All fields are
-// required.
+// Pool claims jobs and runs them. When a job ends, it claims another. All fields are required.
 type Pool[J any] struct {
 	// Claim returns at most n jobs, and whether there are more. One goroutine calls it.
 	Claim func(ctx context.Context, n int) (jobs []J, more bool, err error)

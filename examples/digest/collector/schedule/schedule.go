@@ -140,8 +140,7 @@ func (in Intervals) For(typ string) time.Duration {
 	return cmp.Or(in[typ], table[typ], in["default"], table["default"])
 }
 
-// Source returns the interval of a source: its own if that is valid, else the one of its
-// type.
+// Source returns the interval of a source: its own if that is valid, else the one of its type.
 func (in Intervals) Source(typ string, config json.RawMessage) (time.Duration, error) {
 	var c struct {
 		Minutes json.RawMessage `json:"fetch_interval_minutes"`

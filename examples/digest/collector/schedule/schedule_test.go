@@ -147,8 +147,7 @@ func TestNextAfterFailure(t *testing.T) {
 	}
 }
 
-// For any input, a success is scheduled to the millisecond, and a failure within its
-// bounds.
+// For any input, a success is scheduled to the millisecond, and a failure within its bounds.
 func TestNextStaysInBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := schedule.State{

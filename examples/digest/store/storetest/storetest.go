@@ -14,8 +14,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// empty is an empty database. Tests copy it, because migrations are slow under the race
-// detector.
+// empty is an empty database. Tests copy it, because migrations are slow under the race detector.
 var empty = sync.OnceValues(func() (file []byte, err error) {
 	dir, err := os.MkdirTemp("", "storetest")
 	if err != nil {
