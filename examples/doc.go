@@ -3,6 +3,5 @@
 //
 //	go run ./examples/NAME
 //
-// The programs form a module of their own, so that a user of the library never gets their
-// dependencies.
+// The programs are a separate module, so that users of the library do not get their dependencies.
 package examples

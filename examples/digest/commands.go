@@ -202,8 +202,7 @@ func printJSON(p *program, v any) error {
 
 const closing = 10 * time.Second
 
-// database has the flags that most commands need. A flag wins over the environment, which
-// wins over the .env file.
+// database has common flags. A flag wins over the environment, which wins over the .env file.
 type database struct {
 	file
 	Redis   string `help:"URL of a Redis that stores the cells that processes share, instead of the file; the same for all processes (DIGEST_REDIS)." placeholder:"URL"`

@@ -47,8 +47,7 @@ type program struct {
 	log      *slog.Logger
 }
 
-// run is the program. It returns the exit status: 1 if something failed, 2 if the arguments
-// are wrong.
+// run returns the exit status: 1 if something failed, 2 if the arguments are wrong.
 func run(ctx context.Context, kill <-chan struct{}, args, environ []string, out, errs io.Writer) int {
 	var c cli
 	exited := false

@@ -107,8 +107,7 @@ func TestCollectSourceFails(t *testing.T) {
 	}
 }
 
-// An interrupted collection shows in the exit status, however it was started. The next run
-// fetches the rest.
+// An interrupted collection shows in the exit status, and the next run fetches the rest.
 func TestCollectIsCut(t *testing.T) {
 	asked, release := make(chan struct{}), make(chan struct{})
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -167,8 +167,7 @@ type spread struct {
 	source cache.Source  // of the first read that got a new value
 }
 
-// watch makes the call, then reads path in the second process until the value is new. This
-// may take at most promise.
+// watch makes the call, then reads path in the second process until it is new, within promise.
 func (s *story) watch(path string, promise time.Duration, call func() error) (got spread, err error) {
 	for _, c := range []cache.Cache[string, Package]{s.a, s.b} { // so that both have a copy
 		if _, err := c.Get(s.ctx, path); err != nil {

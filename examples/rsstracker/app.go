@@ -102,8 +102,7 @@ func (a *app) open(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// tiers opens the cache. Its second tier outlives the process, and with it the validators
-// of fetched sitemaps and pages.
+// tiers opens the cache. Its second tier keeps the validators of fetched URLs for later processes.
 func (a *app) tiers(ctx context.Context, log *slog.Logger) (*cache.Tiers, error) {
 	cfg := cache.TiersConfig{Logger: log}
 	if a.file.Redis == "" {
@@ -135,8 +134,7 @@ func (a *app) tiers(ctx context.Context, log *slog.Logger) (*cache.Tiers, error)
 	return tiers, ctx.Err()
 }
 
-// cacheFile opens the cache in its own file, because the database may be replaced while the
-// cache is in use.
+// cacheFile opens the cache in its own file, because a run may replace the database meanwhile.
 func (a *app) cacheFile(ctx context.Context, cfg *cache.TiersConfig, log *slog.Logger) error {
 	db, err := sqlite.OpenAnew(ctx, sqlite.Config{Path: a.file.Cache}, a.now(), log)
 	if err != nil {

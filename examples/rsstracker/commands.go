@@ -45,8 +45,7 @@ func (c *runCmd) Run(p *program) error {
 	})
 }
 
-// attempt makes one run of a site, and retries it if it fails. Each wait is about six times
-// as long as the one before.
+// attempt makes one run of a site with retries. Each wait is about six times the one before.
 func (a *app) attempt(ctx context.Context, name string, incremental bool, log *slog.Logger) (track.Report, error) {
 	site := a.file.Sites[name]
 	wait := backoff.NewExponentialBackOff()

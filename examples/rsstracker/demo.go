@@ -30,8 +30,7 @@ type act struct {
 	because string // the call of the library behind it
 }
 
-// figures are the printed numbers of a run. reader is the status for a reader who has the
-// feed of the run before.
+// figures are the printed numbers of a run. reader is the status for a reader with the last feed.
 type figures struct{ added, changed, failed, requests, notModified, published, reader int }
 
 var acts = []act{

@@ -13,8 +13,7 @@ import (
 
 const newPage = `{"slug": "who", "title": "Who", "body": "B", "lang": "en"}`
 
-// apiWrites are the writes of /api/v1, each after the ones before it, with the status for a
-// key with the scope.
+// apiWrites are the writes of /api/v1, in sequence, with the status for a key with the scope.
 var apiWrites = []struct {
 	call, body string
 	status     int

@@ -89,8 +89,7 @@ func (c *caches) open(log func() invalidate.Log, cfg siteConfig) error {
 	if err != nil {
 		return err
 	}
-	// OnStored makes the layer keep the texts of its tags, for answers that are built from
-	// absences.
+	// With OnStored, the layer keeps the texts of its tags for entries that depend on absences.
 	absent, err := layer("absences", cfg.limits.absences, present.Ready, cache.TiersConfig{OnStored: func(cache.Entry) {}})
 	if err != nil {
 		return err
@@ -152,8 +151,7 @@ func (c *caches) load(ctx context.Context, at string) error {
 	return err
 }
 
-// publish waits until this process has applied the invalidations of a commit. Warm-ups
-// follow in the background.
+// publish waits until this process has applied a commit's invalidations. Warm-ups follow later.
 func (c *caches) publish(ctx context.Context, change service.Change) error {
 	if err := c.hear(ctx); err != nil {
 		return err
@@ -251,7 +249,7 @@ func (c *caches) hear(ctx context.Context) error {
 	return c.tiers.Ready(ctx) // the layers below apply them first
 }
 
-// meters returns the instruments of a layer. The registry exports cache.hit as
+// meters returns a layer's instruments. The registry has cache.hit as
 // cache_hit_total{tiers="LAYER"}.
 func (c *caches) meters(layer string) (metric.MeterProvider, error) {
 	r := prometheus.WrapRegistererWith(prometheus.Labels{"tiers": layer}, c.metrics)

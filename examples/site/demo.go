@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// step is one request of the demonstration, its expected result, and the call of the
-// library behind it.
+// step is one request of the demonstration, its expected result, and the call behind it.
 type step struct {
 	say, method, path, body, etag string
 	status                        int

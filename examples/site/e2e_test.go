@@ -108,8 +108,7 @@ func (v view) check(ctx context.Context, p looked) (colours int, err error) {
 func (v view) chrome(ctx context.Context, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	// The sandbox needs rights that containers do not have, and the browser opens only our
-	// own pages.
+	// The sandbox needs rights that containers lack, and the browser opens only our own pages.
 	args = append([]string{
 		"--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--user-data-dir=" + filepath.Join(v.dir, "profile"),
 		fmt.Sprintf("--window-size=%d,%d", width, height),

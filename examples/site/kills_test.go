@@ -228,8 +228,7 @@ func (w *killed) get(path string) survived {
 	return survived{status, body}
 }
 
-// published waits until all scheduled posts are public, and returns those that were not
-// published exactly once.
+// published waits for all scheduled posts, and returns those that were not published exactly once.
 func (w *killed) published(raw *sql.DB) (faults []string) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)

@@ -52,8 +52,7 @@ func (a *audience) ask(identify func(r *http.Request)) *httptest.ResponseRecorde
 	return w
 }
 
-// all sends the requests of all clients: first at once, so that they wait for each other,
-// and then twice in sequence.
+// all sends the requests of all clients: first concurrently, and then twice in sequence.
 func (a *audience) all(clients []func(r *http.Request), got func(client int, w *httptest.ResponseRecorder)) {
 	var wg sync.WaitGroup
 	for i, c := range clients {
@@ -176,8 +175,7 @@ func TestResponsesForOneClientAreNotShared(t *testing.T) {
 	}
 }
 
-// Without a valid key, the API answers nothing, not even a cached answer, and does not say
-// whether it has changed.
+// Without a valid key, the API answers nothing, not even a cached answer or a 304.
 func TestAPIAsksForTheKey(t *testing.T) {
 	w := newTwins(t, control{})
 	defer w.close()
@@ -217,8 +215,7 @@ func (w *twins) newKey(scopes string) string {
 // apis are targets of the API that exist.
 var apis = []string{"/api/v1/posts", "/api/v1/posts?tag=go", "/api/v1/posts/a", "/api/v1/pages/p", "/api/v1/tags", "/api/v1/months?lang=zh"}
 
-// answers checks that the API answers a request with the key, from the cache or not, and
-// returns the validators.
+// answers checks that the API answers a request with the key, and returns the validators.
 func (w *twins) answers(key string, cached bool) (etags map[string]string) {
 	w.t.Helper()
 	etags = map[string]string{}
@@ -232,8 +229,7 @@ func (w *twins) answers(key string, cached bool) (etags map[string]string) {
 	return etags
 }
 
-// refuses checks that the API answers nothing to a request with the header, not even to a
-// conditional one.
+// refuses checks that the API refuses a request with the header, even a conditional one.
 func (w *twins) refuses(name string, header http.Header, etags map[string]string) {
 	w.t.Helper()
 	want := http.StatusUnauthorized

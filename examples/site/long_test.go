@@ -12,8 +12,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 )
 
-// A path that is too long for a cache key is not found, with and without the caches. A log
-// line contains only a part of it.
+// A path that is too long for a cache key is not found, and a log line has only a part of it.
 func TestLongPaths(t *testing.T) {
 	for _, uncached := range []bool{false, true} {
 		var lines bytes.Buffer

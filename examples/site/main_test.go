@@ -253,8 +253,8 @@ func TestListenSomewhere(t *testing.T) {
 	}
 }
 
-// An empty site has no posts, and its key writes the first one through /api/v1. A small
-// cache stays within its bounds.
+// The key of an empty site writes the first post through /api/v1. A small cache stays within its
+// bounds.
 func TestEmptyStart(t *testing.T) {
 	printed, end := start(t, "-seed=false", "-responses", "16KiB", "-max-body", "16KiB", "-admin-key", "k")
 	defer end()

@@ -146,8 +146,7 @@ type gate chan struct{}
 
 func (g gate) wait() { <-g }
 
-// pass lets an actor that waits at a gate continue to its next gate, and reports whether
-// one waited.
+// pass lets a waiting actor continue to its next gate, and reports whether one waited.
 func (g gate) pass() (held bool) {
 	select {
 	case g <- struct{}{}:

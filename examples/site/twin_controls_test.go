@@ -22,8 +22,7 @@ type control struct {
 	drop string        // prefix of the scopes that transactions do not append; "": none
 }
 
-// controls remove safeguards. The twins prove something about a safeguard only if they
-// notice its absence.
+// controls remove safeguards. The twins prove a safeguard only if they notice its absence.
 var controls = map[string]control{
 	"nothing is heard":      {link: skips[twins]("objects", "absences", "responses")},
 	"objects are skipped":   {link: skips[twins]("objects", "absences")},

@@ -19,8 +19,7 @@ const (
 	minHits    = 0.2 // share of reads: answers that no cache serves prove nothing about caches
 )
 
-// After any sequence of writes and reads, the cached site answers exactly like the one
-// without caches.
+// After any writes and reads, the cached site answers exactly like the one without caches.
 func TestTwins(t *testing.T) {
 	want := minSteps
 	if os.Getenv("SITE_SOAK") != "" {
@@ -85,8 +84,7 @@ func (m *machine) run(t *testing.T, rt *rapid.T) {
 	}
 }
 
-// drawDice returns dice for one step. A step draws few numbers, so that rapid can leave out
-// steps of a failed run.
+// drawDice returns dice for one step. Few draws let rapid leave out steps of a failed run.
 func drawDice(rt *rapid.T) dice { return rand.New(rand.NewPCG(seeds.Draw(rt, "dice"), 0)).IntN }
 
 // seeds are made of bits, because rapid prefers small numbers.

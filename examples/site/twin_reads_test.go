@@ -79,8 +79,7 @@ func (q request) http() *http.Request {
 	return r
 }
 
-// hot are the targets that are read most. Only a page that was read before a write can be
-// stale after it.
+// hot are the targets that are read most: only a page that was read before can be stale.
 var hot = []string{
 	"/", "/?page=2", "/zh/", "/posts/a", "/posts/b", "/zh/posts/c", "/pages/p", "/tags/go", "/months/2026-11", "/p/1", "/rss.xml", "/atom.xml",
 	"/zh/rss.xml", "/sitemap.xml", "/api/v1/posts", "/api/v1/posts/a", "/api/v1/pages/p", "/api/v1/tags", "/api/v1/months?lang=zh",

@@ -49,8 +49,8 @@ type twins struct {
 	hits    int
 }
 
-// newTwins returns twins on their own small database, the cached one without a safeguard.
-// End them with close.
+// newTwins returns twins on a small database, the cached one without a safeguard. End them with
+// close.
 func newTwins(t *testing.T, c control) *twins {
 	t.Helper()
 	base, err := base()

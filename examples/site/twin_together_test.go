@@ -51,8 +51,8 @@ func scaled(steps int) int {
 	return steps
 }
 
-// While others read all the time, each read of a writer after its write is right, and in
-// the end all pages are right.
+// During concurrent reads, a writer's read after its write is right, and so are all pages in the
+// end.
 func TestTwinsInACrowd(t *testing.T) {
 	w, seed := newTwins(t, control{}), uint64(time.Now().UnixNano())
 	defer w.close()
@@ -75,8 +75,7 @@ func TestTwinsInACrowd(t *testing.T) {
 	}
 }
 
-// Each of several writers sees its own writes at once, whatever the others write, and in
-// the end all pages are right.
+// Each of several writers sees its own writes at once, and in the end all pages are right.
 func TestWritersSeeTheirOwn(t *testing.T) {
 	w, seed := newTwins(t, control{}), uint64(time.Now().UnixNano())
 	defer w.close()

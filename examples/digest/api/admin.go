@@ -14,8 +14,7 @@ import (
 )
 
 func (a *api) forget(r *request) (any, error) {
-	// A body may be a selection in the wrong place. Without parameters this call deletes
-	// everything.
+	// A body may be a misplaced selection, and without parameters this call deletes everything.
 	if r.ContentLength != 0 {
 		return nil, bad("body", "this call takes no body; use the parameter hash, before or all")
 	}

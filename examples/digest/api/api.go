@@ -1,6 +1,5 @@
-// Package api is the HTTP API of the digest program, and the pages and feeds where users
-// read their digests. The operator has a key, and each user has one. For other users, a
-// private source does not exist.
+// Package api is the HTTP API of the digest program, with the pages and feeds of the digests. The
+// operator and each user have a key. A private source does not exist for other users.
 package api
 
 import (

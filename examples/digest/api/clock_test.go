@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// A fetch with a clock that was a month ahead shows in /healthz until the sources are
-// fetched again.
+// A fetch with a clock a month ahead shows in /healthz until the sources are fetched again.
 func TestHealthAfterAWrongClock(t *testing.T) {
 	const month = 30 * 24 * time.Hour
 	w := newWorld(t)

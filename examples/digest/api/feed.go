@@ -57,8 +57,7 @@ func (a *api) feed(w http.ResponseWriter, r *http.Request) {
 	serve(w, r, kind, b.Bytes())
 }
 
-// serve sends no Last-Modified: when a source becomes private, digests disappear, and no
-// date becomes later.
+// serve sends no Last-Modified: a source that becomes private removes digests, but no date changes.
 func serve(w http.ResponseWriter, r *http.Request, contentType string, body []byte) {
 	sum := sha256.Sum256(body)
 	h := w.Header()
@@ -74,8 +73,8 @@ func serve(w http.ResponseWriter, r *http.Request, contentType string, body []by
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }
 
-// stream returns a user's digests, newest first. Other readers get only digests whose
-// sources are all public.
+// stream returns a user's digests, newest first. Others get only those whose sources are all
+// public.
 func (a *api) stream(ctx context.Context, who caller, slug string) (f *feeds.Feed, err error) {
 	err = a.Store.Read(ctx, func(db *store.Snapshot) error {
 		user, err := db.UserBySlug(ctx, slug)
@@ -108,8 +107,7 @@ func (a *api) stream(ctx context.Context, who caller, slug string) (f *feeds.Fee
 	return f, err
 }
 
-// isPublic reports whether all sources of a digest are public now. A digest without sources
-// is not public.
+// isPublic reports whether all sources of a digest are public now. Without sources it is not.
 func isPublic(ctx context.Context, db *store.Snapshot, ids []int64) (bool, error) {
 	sources, err := db.Sources(ctx, ids)
 	private := slices.ContainsFunc(sources, func(s store.Source) bool { return !s.Public })

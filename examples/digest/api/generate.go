@@ -42,8 +42,7 @@ func (a *api) postDigest(r *request, in given) (any, error) {
 	}
 	res, err := a.Digests.Generate(r.Context(), digest.Request{UserID: r.who.user.ID, Kind: kind})
 	if err != nil {
-		// The user and the type are valid, so the model or the database has failed. Both
-		// may recover. Nothing was stored.
+		// The request is valid, so the model or the database has failed. Nothing was stored.
 		a.Log.ErrorContext(r.Context(), "no digest", "user", r.who.user.ID, "type", kind, "err", err)
 		return nil, a.later(err)
 	}
@@ -74,8 +73,8 @@ func (a *api) later(err error) error {
 
 var ofTheCache = []string{"period_start", "period_end", "source_ids"}
 
-// put stores a digest from the operator. It has no period, so the cache does not use it,
-// and only its user sees it.
+// put stores an operator's digest. It has no period, so only its user sees it, and no cache uses
+// it.
 func (a *api) put(r *request, in given) (any, error) {
 	if in.UserID < 1 {
 		return nil, bad("user_id", "%d, want the id of a user", in.UserID)

@@ -57,8 +57,7 @@ func TestManageSources(t *testing.T) {
 	want("renamed", news, tech)
 }
 
-// A source with a new address is like a new source: it is fetched at once, and no state of
-// the old address remains.
+// A source with a new address is fetched at once, and no state of the old address remains.
 func TestRepointedSourceIsNew(t *testing.T) {
 	w := newWorld(t)
 	for range 5 {

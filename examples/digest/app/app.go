@@ -204,8 +204,8 @@ func (a *App) address(kind string, config json.RawMessage) (string, error) {
 	return "", fmt.Errorf("the type is none of %v, %v", fetchers.Types(all), fetchers.Unfetched)
 }
 
-// openMetrics returns a provider, and a handler that exports its instruments. They contain
-// no source, user or digest.
+// openMetrics returns a provider and the handler of its metrics, which name no source, user or
+// digest.
 func openMetrics(log *slog.Logger) (metric.MeterProvider, http.Handler, error) {
 	r := prometheus.NewRegistry()
 	e, err := exporter.New(exporter.WithRegisterer(r), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())

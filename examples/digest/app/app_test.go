@@ -161,8 +161,7 @@ func serving(t *testing.T, a *app.App, s app.Serving) (url string, end func()) {
 	}
 }
 
-// A period that closed while no process ran is generated later. A period that closes is
-// generated at once.
+// A period is generated when it closes, or later if no process ran then.
 func TestServeGeneratesWhatCloses(t *testing.T) {
 	path := storetest.Path(t)
 	before := time.Date(2026, time.February, 25, 16, 5, 0, 0, time.UTC).Add(-1500 * time.Millisecond) // a period ends at 16:00, plus the grace

@@ -30,8 +30,7 @@ type Serving struct {
 	Verify   time.Duration // how often to verify the stored hashes. 0: daily
 }
 
-// Serve serves requests until ctx ends, and does the work that s selects. It returns an
-// error if it cut off a fetch.
+// Serve serves requests until ctx ends, and does the work of s. Interrupted fetches are an error.
 func (a *App) Serve(ctx context.Context, kill <-chan struct{}, s Serving) error {
 	srv := &http.Server{
 		Handler:           a.handler,

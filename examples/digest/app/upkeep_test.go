@@ -49,8 +49,7 @@ func until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// A user may request a month's digest until the next month ends. Its items stay until then,
-// and are deleted later.
+// The items of a month's digest stay until the next month ends, and are then deleted.
 func TestMonthsDigestHasTheWholeMonth(t *testing.T) {
 	first := time.Date(2026, time.July, 1, 0, 0, 1, 0, time.UTC)
 	clock := storetest.NewClock(first)
@@ -146,8 +145,7 @@ func TestServeTriesAgain(t *testing.T) {
 	}
 }
 
-// A serving program verifies the hashes daily and corrects wrong ones. The log and /healthz
-// report it.
+// A serving program corrects wrong hashes daily. The log and /healthz report it.
 func TestServeVerifies(t *testing.T) {
 	path := storetest.Path(t)
 	fill(t, path, noon, 2)

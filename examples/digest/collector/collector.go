@@ -90,8 +90,7 @@ func New(cfg Config) (*Collector, error) {
 	return c, nil
 }
 
-// Run fetches due sources until ctx ends. It stops as [pool.Pool.Run] does. [Signals]
-// returns ctx and kill.
+// Run fetches due sources until ctx ends. It stops like [pool.Pool.Run]. See [Signals] for kill.
 func (c *Collector) Run(ctx context.Context, kill <-chan struct{}) error {
 	c.cfg.Log.InfoContext(ctx, "collector runs", "name", c.cfg.Name, "tick", c.cfg.Settings.Tick, "types", c.types)
 	return c.pool().Run(ctx, kill)
@@ -206,8 +205,7 @@ func (c *Collector) warnOnce(ctx context.Context, words string, args ...any) {
 	}
 }
 
-// SourcesChanged must be called after sources were added, changed or deleted. The next tick
-// reviews them.
+// SourcesChanged must be called after changes of sources. The next tick reviews them.
 func (c *Collector) SourcesChanged(ctx context.Context) error {
 	return c.cfg.Tiers.Invalidate(ctx, invalidate.Tag(cache.DefaultTenant, SourcesTag))
 }

@@ -65,8 +65,7 @@ func (f *fake) total() (n int) {
 	return n
 }
 
-// listing is a result with items of the given titles. The guid of an item is the title up
-// to a slash.
+// listing is a result with items of the given titles. A guid is the title up to a slash.
 func listing(titles ...string) fetchers.Result {
 	r := fetchers.Result{Status: 200, Seen: strings.Join(titles, "\n")}
 	for _, title := range titles {

@@ -47,8 +47,7 @@ func (c *Collector) CollectSource(ctx context.Context, id int64) (Report, error)
 	return c.fetch(ctx, l), nil
 }
 
-// fetch keeps the lease if the result cannot be stored, so that the source is not fetched
-// again at once.
+// fetch keeps the lease if it cannot store the result, so that the next fetch is not immediate.
 func (c *Collector) fetch(ctx context.Context, l store.Lease) Report {
 	c.count(func(n *Counts) { n.InFlight++ })
 	defer c.count(func(n *Counts) { n.InFlight-- })

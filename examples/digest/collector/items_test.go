@@ -84,8 +84,7 @@ func TestItemsWithoutGUID(t *testing.T) {
 	}
 }
 
-// A feed whose texts change at every fetch does not fill the database, and its items do not
-// stay news.
+// A feed whose texts change at every fetch does not fill the database or every digest.
 func TestRestlessItemsAreFrozen(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")

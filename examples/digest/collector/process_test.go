@@ -74,8 +74,7 @@ func collect(ctx context.Context, kill <-chan struct{}, path string) error {
 	return c.Run(ctx, kill)
 }
 
-// tenAtOnce starts a process and returns when ten of its fetches run. They end when release
-// is closed.
+// tenAtOnce returns a process during ten fetches. They end when release is closed.
 func tenAtOnce(w *world) (cmd *exec.Cmd, ids []int64, release chan struct{}) {
 	w.Helper()
 	release = make(chan struct{})

@@ -16,8 +16,8 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// C-E1: nine sources in ten have a type without a fetcher. They have never been fetched, so
-// they would come first.
+// C-E1: nine sources in ten have no fetcher. They have never been fetched, so they would come
+// first.
 func TestParkedTypesStarveNobody(t *testing.T) {
 	w := newWorld(t)
 	w.write(func(ctx context.Context, tx *store.Tx) error {

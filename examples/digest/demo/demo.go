@@ -40,8 +40,7 @@ type Config struct {
 	Meddle func(ctx context.Context, step string, a *app.App) error // for tests: called before each step, unless nil
 }
 
-// Run runs the demonstration. The error wraps [ErrMissed] if a step did not have the
-// promised result.
+// Run runs the demonstration. The error wraps [ErrMissed] if a step missed its promise.
 func Run(ctx context.Context, cfg Config) (err error) {
 	cfg.Users, cfg.Out = cmp.Or(cfg.Users, 1000), cmp.Or(cfg.Out, io.Discard)
 	if cfg.Users < 10 || cfg.Users > 100_000 {
@@ -159,8 +158,7 @@ func (p *press) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, `</channel></rss>`)
 }
 
-// crowd returns sources and users. Two users of three have one or two sources beside the
-// essentials.
+// crowd returns sources and users. Two users of three add one or two sources to the essentials.
 func crowd(base string, users int) (f setup.File) {
 	for i, name := range outlets {
 		config := fmt.Appendf(nil, `{"url": "%s/feed/%d", "fetch_interval_minutes": 30}`, base, i)

@@ -19,8 +19,7 @@ import (
 // prompt makes the hash differ from the one of the ids alone.
 var prompt = summary.Variant{Prompt: "1"}
 
-// The selected digests are deleted in all processes, and no others. The users' rows stay
-// until their next request.
+// Exactly the selected digests are deleted, in all processes. The users' rows stay.
 func TestForget(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -11,8 +11,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// timed measures run after each prepare, and reports the median and the slow end. prepare
-// is not measured, and may be nil.
+// timed measures run after each prepare, which may be nil, and reports the median and the slow end.
 func timed(b *testing.B, prepare, run func()) {
 	b.Helper()
 	var took []time.Duration

@@ -12,8 +12,7 @@ import (
 )
 
 var (
-	// ErrPanic means that the summariser panicked. The text omits the value, because it may
-	// quote an item.
+	// ErrPanic means that the summariser panicked. The text omits the value: it may quote an item.
 	ErrPanic = errors.New("digest: the summariser panicked")
 	// ErrBudget means that the calls of this hour are used up. The error is a [BudgetError].
 	ErrBudget = errors.New("digest: the budget is used up")

@@ -118,8 +118,7 @@ func TestForgetFailures(t *testing.T) {
 	}
 }
 
-// When the hour's calls are used up, no process calls the model until the hour is over. A
-// restart does not change this.
+// When the hour's calls are used up, no process, not even a new one, calls the model in that hour.
 func TestBudget(t *testing.T) {
 	two := func(c *digest.Config) { c.CallsPerHour = 2; soon(c) }
 	w := newWorld(t, 4, two)

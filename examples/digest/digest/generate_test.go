@@ -34,8 +34,7 @@ func TestSecondUserOfACombinationCostsNoCall(t *testing.T) {
 	w.wantCalls(2)
 }
 
-// The row in digests equals the row in the cache, byte for byte, even with characters that
-// a database or JSON might change.
+// The rows in digests and in the cache are equal, byte for byte, even with special characters.
 func TestContentIsTheCacheRows(t *testing.T) {
 	w := newWorld(t, 1)
 	w.scribe.says(func(context.Context, summary.Request) (summary.Summary, error) {
@@ -76,8 +75,7 @@ func TestAskingAgain(t *testing.T) {
 	w.wantCalls(1)
 }
 
-// A user whose sources change and change back within a period gets the digest of the
-// current sources each time.
+// A user whose sources change and change back gets the digest of the current sources each time.
 func TestThereAndBack(t *testing.T) {
 	w := newWorld(t, 2)
 	ann := w.user("ann", 1)
@@ -193,8 +191,7 @@ func TestPeriodsAreApart(t *testing.T) {
 	}
 }
 
-// An item that comes while a period is open, or later, is not in an earlier digest of it,
-// nor in one that is made later.
+// A late item belongs to the next period: no digest of the open or closed period gets it.
 func TestItemsThatComeLateBelongToTheNextPeriod(t *testing.T) {
 	w := newWorld(t, 1)
 	ann, bob := w.user("ann", 1), w.user("bob", 1)

@@ -178,8 +178,7 @@ func (w *world) wantCalls(want int64) {
 	}
 }
 
-// wantSame checks that a result is a digest, and equals its row in digests and the row of
-// the cache.
+// wantSame checks that a result is a digest, and equals its rows in digests and in the cache.
 func (w *world) wantSame(user int64, r digest.Result) {
 	w.t.Helper()
 	row, err := w.store.DigestOf(w.t.Context(), user, string(r.Window.Kind), r.Window.Start, r.Window.End)

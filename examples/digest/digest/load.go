@@ -39,8 +39,7 @@ type Metadata struct {
 	Options Options `json:"options"`
 }
 
-// load returns a digest that is not cached, from its row or by a call. The cache remembers
-// failures that have a code.
+// load returns a digest from its row or by a call. The cache remembers failures that have a code.
 func (s *Service) load(ctx context.Context, user reader, w Window) (d Digest, origin Origin, err error) {
 	deletion, err := s.store.LastDeletion(ctx) // a row that is deleted after this must not be written
 	if err == nil {
@@ -126,8 +125,7 @@ func (s *Service) summarise(ctx context.Context, d Digest, items []store.Item, o
 	return got, &RefusedError{Until: f.RetryAt, Attempts: f.Attempts, Reason: f.Reason, Err: err}
 }
 
-// reason returns the text that is stored for an error. All users can read it, and network
-// errors name hosts.
+// reason returns the stored text of an error. Users can read it, and network errors name hosts.
 func reason(err error) string {
 	if _, ok := errors.AsType[*summary.ModelError](err); !ok && errors.Is(err, summary.ErrUnavailable) {
 		return summary.ErrUnavailable.Error()
@@ -204,8 +202,7 @@ type Options struct {
 	Prompt   string `json:"prompt_version,omitempty"` // of the summariser's variant
 }
 
-// Hash returns the SHA-256 of the ids in numeric order, a bar, and the options in canonical
-// JSON (RFC 8785).
+// Hash returns the SHA-256 of the sorted ids, a bar, and the options in canonical JSON (RFC 8785).
 func Hash(ids []int64, o Options) (string, error) {
 	if o == (Options{}) {
 		return store.Hash(ids), nil

@@ -34,8 +34,7 @@ func TestHashWithOptions(t *testing.T) {
 	}
 }
 
-// Everything that the text depends on is in the hash. Two models or options that differ in
-// anything share no digest.
+// Two models or options that differ in anything have different hashes.
 func TestEveryOptionIsInTheHash(t *testing.T) {
 	seen := map[string]string{}
 	w := newWorld(t, 1)

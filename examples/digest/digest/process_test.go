@@ -257,8 +257,7 @@ func TestTwoProcessesOneCall(t *testing.T) {
 	}
 }
 
-// The process that makes a digest is killed during its call. A waiting process makes it,
-// once, and nothing is lost.
+// A process is killed during its call. A waiting process makes the digest, once.
 func TestOwnerIsKilled(t *testing.T) {
 	claims := func(c *digest.Config) { c.ClaimTTL = time.Second } // the same in all processes
 	w := newWorld(t, 2, claims)

@@ -64,8 +64,7 @@ type Config struct {
 	MeterProvider metric.MeterProvider // for the tiers; nil: the global one of OpenTelemetry
 }
 
-// Service generates digests. All methods may be called concurrently. Several processes may
-// use one file.
+// Service generates digests. All methods may be called concurrently, also by several processes.
 type Service struct {
 	cfg        Config
 	store      *store.Store
@@ -80,8 +79,7 @@ type Service struct {
 	background sync.WaitGroup
 }
 
-// Open returns a service that has read all earlier invalidations. ctx limits the time that
-// this may take.
+// Open returns a service that has read all earlier invalidations. ctx limits the time for this.
 func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Store == nil {
 		return nil, fmt.Errorf("%w: Store is required", ErrConfig)

@@ -36,8 +36,7 @@ func TestRestart(t *testing.T) {
 	w.wantCalls(1)
 }
 
-// If the log of invalidations is lost, no cell is used. The digests are still in the
-// database, and cost no call.
+// If the log is lost, no cell is used. The digests are in the database, and cost no call.
 func TestLostLogCostsNoCall(t *testing.T) {
 	w := newWorld(t, 1)
 	ann, bob, eve := w.user("ann", 1), w.user("bob", 1), w.user("eve", 1)

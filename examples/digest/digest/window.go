@@ -85,8 +85,7 @@ func (c Calendar) Containing(k Kind, at time.Time) Window {
 	return Window{k, c.begin(k, at, n), c.begin(k, at, n+1)}
 }
 
-// LastClosed returns the last period whose end and grace have passed. A digest of an open
-// period would differ later.
+// LastClosed returns the last period whose end and grace have passed. An open period still changes.
 func (c Calendar) LastClosed(k Kind, now time.Time) Window {
 	open := c.Containing(k, now.Add(-c.grace))
 	return c.Containing(k, open.Start.Add(-1))
@@ -141,8 +140,7 @@ var ErrZone = errors.New("digest: the database has another zone")
 
 const zoneSetting = "zone"
 
-// settle returns the calendar of a database. The first process that opens the database sets
-// the zone.
+// settle returns the calendar of a database. The first process sets the zone.
 func settle(ctx context.Context, s *store.Store, wanted string) (c Calendar, err error) {
 	if c, err = NewCalendar(wanted, DefaultGrace); err != nil {
 		return c, err

@@ -1,5 +1,4 @@
-// Package manage makes the operator's changes to sources and users, for the commands and
-// the HTTP API.
+// Package manage makes the operator's changes to sources and users, by command or by HTTP.
 package manage
 
 import (
@@ -153,8 +152,7 @@ func (m *Manager) EditUser(ctx context.Context, id int64, e store.UserEdit) (u s
 	return u, err
 }
 
-// CheckSlug refuses a slug that cannot have a feed. /feed/SLUG is the page, and
-// /feed/SLUG.rss its RSS form.
+// CheckSlug refuses a slug that cannot have a feed: /feed/SLUG is the page, /feed/SLUG.rss the RSS.
 func CheckSlug(slug string) error {
 	if slug == "." || slug == ".." || strings.HasSuffix(slug, ".rss") {
 		return &FieldError{"slug", fmt.Sprintf("%d bytes, must not be . or .. nor end in .rss", len(slug))}

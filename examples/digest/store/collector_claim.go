@@ -50,8 +50,7 @@ func (c Claim) args(now time.Time) ([]any, error) {
 	}, err
 }
 
-// ClaimDue gives leases on due sources, in the order in which they became due. more means
-// that some due sources got none.
+// ClaimDue gives leases on due sources, longest due first. more means that some got none.
 func (s *Store) ClaimDue(ctx context.Context, c Claim) (leases []Lease, more bool, err error) {
 	now := s.now()
 	args, err := c.args(now)
@@ -90,8 +89,7 @@ func (s *Store) ClaimDue(ctx context.Context, c Claim) (leases []Lease, more boo
 	return leases, more, nil
 }
 
-// pick reads due sources until it has enough. A source whose host is busy does not block
-// later ones.
+// pick reads due sources until it has enough. A busy host does not block later sources.
 func (tx *Tx) pick(ctx context.Context, c Claim, hosts map[string]int, args []any) (leases []Lease, more bool, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT `+fetchStateColumns+` FROM sources s WHERE`+due+`
 		ORDER BY coalesce(s.next_fetch_at, 0), s.id`, args...)
@@ -123,8 +121,7 @@ func (tx *Tx) lease(ctx context.Context, l *Lease, token string, until time.Time
 	return tx.Exec(ctx, `UPDATE sources SET claimed_until = ?, claimed_by = ? WHERE id = ?`, until.UnixMilli(), token, l.State.ID)
 }
 
-// ClaimSource gives a lease on one source, due or not. It returns [ErrClaimed] while
-// another lease is valid.
+// ClaimSource gives a lease on any source, or returns [ErrClaimed] while another lease is valid.
 func (s *Store) ClaimSource(ctx context.Context, id int64, owner string, d time.Duration) (l Lease, err error) {
 	err = s.Write(ctx, func(tx *Tx) error {
 		if l.State, err = tx.FetchState(ctx, id); err != nil {
@@ -139,8 +136,7 @@ func (s *Store) ClaimSource(ctx context.Context, id int64, owner string, d time.
 	return l, err
 }
 
-// ReturnLease returns a lease without a fetch. The source is as due as before. A lost lease
-// is not an error.
+// ReturnLease returns a lease without a fetch: the source stays due. A lost lease is not an error.
 func (s *Store) ReturnLease(ctx context.Context, l Lease) error {
 	_, err := s.run(ctx, `UPDATE sources SET claimed_until = NULL, claimed_by = NULL WHERE id = ? AND claimed_by = ?`, l.State.ID, l.Token)
 	return err

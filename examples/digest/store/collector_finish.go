@@ -105,9 +105,8 @@ func (tx *Tx) moved(ctx context.Context, id int64, f Fetched) error {
 	return tx.Exec(ctx, `UPDATE sources SET moved_to = nullif(?2, ''), moved_seen = ?3 WHERE id = ?1`, id, f.Plan.MovedTo, f.Plan.MovedSeen)
 }
 
-// addListed stores a listing. A fetch of unchanged content does not touch items, so the
-// time of the last fetch is written first. Otherwise an item that is missing now would look
-// long gone, and be cleaned.
+// addListed stores a listing. A fetch of unchanged content does not touch items, so the time of the
+// last fetch is written first. Otherwise a missing item would look long gone, and be cleaned.
 func (tx *Tx) addListed(ctx context.Context, l Lease, f Fetched) (added Added, err error) {
 	id := l.State.ID
 	_, err = tx.Run(ctx, `UPDATE raw_items SET last_seen_at = ?2 WHERE source_id = ?1 AND last_seen_at < ?2

@@ -11,8 +11,7 @@ import (
 // The errors of fetching that callers branch on.
 var (
 	ErrClaimed = errors.New("store: the source is being fetched") // another fetch is running
-	// ErrLeaseLost means that a lease expired, or that the source was claimed again or
-	// deleted. Nothing was stored.
+	// ErrLeaseLost means that the source was claimed again or deleted. Nothing was stored.
 	ErrLeaseLost = errors.New("store: the lease was lost")
 )
 
@@ -104,12 +103,10 @@ type FetchStats struct {
 	LastSuccess   time.Time `json:"-"`
 }
 
-// FailingAfter is the number of failures in a row from which a source counts as failing.
-// One or two are normal.
+// FailingAfter failures in a row make a source count as failing. One or two are normal.
 const FailingAfter = 3
 
-// FetchStats counts sources from the view of a collector that claims with c, and fetches
-// since a time.
+// FetchStats counts sources, as a collector with claim c sees them, and fetches since a time.
 func (q queries) FetchStats(ctx context.Context, c Claim, since time.Time) (st FetchStats, err error) {
 	now := q.now()
 	c.Probe, c.Skew = false, 0

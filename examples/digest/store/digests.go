@@ -49,8 +49,7 @@ func (q queries) CacheRow(ctx context.Context, hash, kind string, start, end tim
 		hash, kind, start.UnixMilli(), end.UnixMilli(), q.now().UnixMilli())
 }
 
-// LastReady returns the newest digest of a combination whose period ended at or before the
-// given time.
+// LastReady returns the newest digest of a combination whose period ended by the given time.
 func (q queries) LastReady(ctx context.Context, hash, kind string, before time.Time) (CacheRow, error) {
 	return sqlite.One(ctx, q.Conn, scanCacheRow, `SELECT `+cacheColumns+` FROM digest_cache
 		WHERE subscription_hash = ? AND digest_type = ? AND period_end <= ? AND state = 'ready' AND expires_at > ?
@@ -220,8 +219,7 @@ func (tx *Tx) PutFailure(ctx context.Context, f Failure) error {
 	return err
 }
 
-// Waiting returns how many digests wait for their next attempt, and the reason of the one
-// whose attempt is last.
+// Waiting returns how many digests wait for their next attempt, and the reason of the last one.
 func (q queries) Waiting(ctx context.Context) (n int64, reason string, err error) {
 	var last time.Time
 	// SQLite takes reason from the row with the maximum: sqlite.org/lang_select.html#bareagg

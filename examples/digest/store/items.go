@@ -31,8 +31,7 @@ type Item struct {
 	LastSeenAt  time.Time `json:"last_seen_at"` // when the source last listed it
 }
 
-// ItemKey identifies an item within its source: by its guid, else its normalised URL, else
-// its content.
+// ItemKey identifies an item in its source: by guid, else by normalised URL, else by content.
 func ItemKey(it Item) string {
 	switch {
 	case it.GUID != "":
@@ -54,8 +53,7 @@ func contentHash(it Item) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// NormaliseURL returns a URL without fragment and tracking parameters, with a sorted query
-// and a lower-case host.
+// NormaliseURL drops fragment and tracking parameters, sorts the query and lowers the host.
 func NormaliseURL(s string) string {
 	u, err := url.Parse(strings.TrimSpace(s))
 	if err != nil || u.Host == "" {
@@ -135,8 +133,8 @@ func scanItem(r sqlite.Row) (it Item, err error) {
 	return it, err
 }
 
-// Items returns the newest items fetched in [start, end), each in its last version before
-// end, by source, time and id.
+// Items returns the newest items of [start, end), in their last versions before end, by source and
+// id.
 func (q queries) Items(ctx context.Context, sources []int64, start, end time.Time, limit int) ([]Item, error) {
 	all, err := sqlite.List(ctx, q.Conn, scanItem, `SELECT `+itemColumns+` FROM raw_items i
 		WHERE i.source_id IN (SELECT value FROM json_each(?1)) AND i.fetched_at >= ?2 AND i.fetched_at < ?3

@@ -59,8 +59,7 @@ func TestItemsAreKnownAgain(t *testing.T) {
 	}
 }
 
-// An item belongs to the window in which it was fetched, without its end. The time of
-// publication does not matter.
+// An item belongs to the window [start, end) in which it was fetched, not published.
 func TestItemsOfAWindow(t *testing.T) {
 	w := newWorld(t, 3)
 	start, end := noon, noon.Add(time.Hour)
@@ -87,8 +86,7 @@ func TestItemsOfAWindow(t *testing.T) {
 	}
 }
 
-// Of the versions in one window, the last counts. A later version does not change an
-// earlier window.
+// The last version in a window counts. A later version does not change an earlier window.
 func TestVersionsInAWindow(t *testing.T) {
 	w := newWorld(t, 1)
 	for i, title := range []string{"draft", "text", "correction"} {

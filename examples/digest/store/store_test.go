@@ -167,8 +167,7 @@ func TestCountersOutliveTheProcess(t *testing.T) {
 	}
 }
 
-// Every time comes from the program's clock. SQL never uses its own, whose text could not
-// be compared with the numbers.
+// Every time comes from the program's clock. SQL's clock returns text, which compares wrongly.
 func TestNoClockInSQL(t *testing.T) {
 	w := newWorld(t, 0)
 	_, readers := w.Pools()

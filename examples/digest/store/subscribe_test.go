@@ -79,8 +79,7 @@ func TestSoftDeleteRecomputesEveryHash(t *testing.T) {
 	w.wantHash(left, 1)
 }
 
-// A paused source brings no items, but stays in the hash. A pause must not change the
-// digests of its subscribers.
+// A paused source stays in the hash: a pause must not change the digests of its subscribers.
 func TestPausedSourceStaysInTheHash(t *testing.T) {
 	w := newWorld(t, 2)
 	user := w.user("ann", 1, 2)

@@ -61,8 +61,7 @@ func (q queries) UserIDs(ctx context.Context, after int64, limit int) ([]int64, 
 	return sqlite.List(ctx, q.Conn, sqlite.Value[int64], `SELECT id FROM users WHERE id > ? ORDER BY id LIMIT ?`, after, limit)
 }
 
-// AddUser adds a user and returns the id. The user starts with the sources of the default
-// pack, if there is one.
+// AddUser adds a user and returns the id. The user starts with the sources of the default pack.
 func (tx *Tx) AddUser(ctx context.Context, u User) (int64, error) {
 	if u.Email == "" || u.Slug == "" {
 		return 0, fmt.Errorf("%w: a user needs an email and a slug", ErrInvalid)
@@ -104,8 +103,7 @@ func (tx *Tx) DeleteUser(ctx context.Context, id int64) error {
 
 const visible = `s.is_deleted = 0 AND (s.is_public = 1 OR s.owner_id = ?1)`
 
-// Subscribe subscribes a user to sources, all or none. A source that the user may not see
-// is [ErrNotFound].
+// Subscribe subscribes a user to sources, all or none. An invisible source is [ErrNotFound].
 func (tx *Tx) Subscribe(ctx context.Context, user int64, sources ...int64) error {
 	sources = slices.Compact(slices.Sorted(slices.Values(sources)))
 	seen, err := sqlite.One(ctx, tx.Conn, sqlite.Value[int], `SELECT count(*) FROM sources s

@@ -35,8 +35,7 @@ const (
 	patience            = 2 * time.Minute // for all tries and the waits between them
 )
 
-// OpenAI calls a model through the chat completions API. When all tries have failed, it
-// sends no requests for a while.
+// OpenAI calls a model through the chat completions API. After failed tries it pauses.
 type OpenAI struct {
 	cfg      OpenAIConfig
 	endpoint string
@@ -163,8 +162,7 @@ func (o *OpenAI) mayAsk() (form, error) {
 	return o.form, nil
 }
 
-// adapt reports whether the model refused an optional part of the form, and changes the
-// form for the next request.
+// adapt reports whether the model refused an optional part of the form, and changes that part.
 func (o *OpenAI) adapt(sent form, err error) bool {
 	e, ok := errors.AsType[*ModelError](err)
 	if !ok || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {

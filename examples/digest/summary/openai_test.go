@@ -162,8 +162,8 @@ func TestOpenAIRequest(t *testing.T) {
 	}
 }
 
-// If a model refuses the name of the token limit, or a temperature, later requests change
-// or omit it. Required parts stay.
+// A refused name of the token limit is changed, and a refused temperature omitted. Other parts
+// stay.
 func TestOpenAIAdapts(t *testing.T) {
 	refuse := func(param string) answer {
 		return answer{status: 400, body: `{"error":{"message":"Unsupported value: '` + param + `' is not supported with this model.",
@@ -232,8 +232,7 @@ func TestOpenAISaysWhy(t *testing.T) {
 	}
 }
 
-// While the server asks for a pause, no digest causes a request. Repeated failures cause a
-// pause too.
+// During a pause that the server asked for, or after repeated failures, no request is sent.
 func TestOpenAIIsLeftAlone(t *testing.T) {
 	t.Run("as long as it says", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

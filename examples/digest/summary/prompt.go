@@ -14,8 +14,7 @@ import (
 var promptText string
 var promptTemplate = template.Must(template.New("prompt").Parse(promptText))
 
-// PromptVersion is part of the cache key of digests. Increase it when the prompt changes; a
-// test checks this.
+// PromptVersion is part of the cache key. Increase it when the prompt changes; a test checks this.
 const PromptVersion = "3"
 
 type message struct {

@@ -12,8 +12,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
-// The prompt's version is part of the cache key. If this test fails, increase PromptVersion
-// and write the new sum beside it.
+// If this test fails, increase PromptVersion and write the new sum beside it.
 func TestPromptVersion(t *testing.T) {
 	want := map[string]string{"3": "1332051eb5d7b908869d2313e0ef059c371a36f7a97d372e8763db29bc99dc98"}
 	s := &server{answers: []answer{{}}}

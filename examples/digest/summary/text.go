@@ -58,8 +58,7 @@ func visible(r rune) rune {
 	return r
 }
 
-// The writer already drops raw HTML. The policy catches what it misses, and allows no
-// images, forms and styles.
+// The writer drops raw HTML. The policy catches what it misses, and images, forms and styles.
 var (
 	writer  = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough))
 	allowed = newPolicy()
@@ -95,8 +94,7 @@ var (
 	tag  = regexp.MustCompile(`(?i)\\*<(?:https?://[^\s<>]*>|[a-z/!?])`)
 )
 
-// Check removes all links that are not of an item. It keeps the words of a removed link,
-// and removes images.
+// Check removes images and all links that are not of an item, but keeps the words of these links.
 func Check(markdown string, items []Item) (s Summary, err error) {
 	c := checker{allowed: map[string]string{}}
 	for _, it := range items {
@@ -162,8 +160,7 @@ func (c *checker) bare(s string) string {
 	return to + s[len(address):]
 }
 
-// untag escapes the beginning of a tag, unless it is escaped already. It leaves addresses
-// in angle brackets.
+// untag escapes the beginning of a tag once. It leaves addresses in angle brackets.
 func untag(s string) string {
 	if strings.HasSuffix(s, ">") || strings.Index(s, "<")%2 == 1 {
 		return s
@@ -212,8 +209,8 @@ func likeness(address string) string {
 
 const maxURL = 2000
 
-// destination returns a URL as the destination of a Markdown link. It is empty for a URL
-// that a digest does not link.
+// destination returns a URL as the destination of a Markdown link; empty: a digest does not link
+// it.
 func destination(s string) string {
 	u, err := url.Parse(strings.TrimSpace(s))
 	if err != nil || len(s) > maxURL || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -44,8 +44,7 @@ type usage struct {
 // total ignores numbers that make no sense.
 func (u usage) total() int64 { return max(u.Total, u.Prompt+u.Completion, 0) }
 
-// try sends one request. Its errors quote neither the prompt nor the key: servers repeat
-// both in their messages.
+// try sends one request. Its errors omit the server's messages, which may repeat prompt and key.
 func (o *OpenAI) try(ctx context.Context, messages []message, f form) (r reply, err error) {
 	fields := map[string]any{"model": o.cfg.Model, "messages": messages, f.Limit: o.cfg.OutputTokens}
 	if f.Temperature != nil {
@@ -135,8 +134,7 @@ func speakable(s string) bool {
 	})
 }
 
-// retryAfter reads seconds or a date (RFC 9110, section 10.2.3). It returns nil if there is
-// neither.
+// retryAfter reads seconds or a date (RFC 9110, section 10.2.3), or returns nil.
 func retryAfter(res *http.Response) *backoff.RetryAfterError {
 	h := res.Header.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(h, 10, 31); err == nil {
@@ -176,8 +174,7 @@ var (
 	ErrConfig      = errors.New("summary: bad configuration")
 )
 
-// ModelError is an error answer of a model's server. It holds only names: sentences may
-// repeat the key or the prompt.
+// ModelError is a server's error answer. It holds only names: sentences may repeat key or prompt.
 type ModelError struct {
 	Status  int    // HTTP status
 	Code    string // the server's names of the error, such as "invalid_request_error/unsupported_value/temperature"

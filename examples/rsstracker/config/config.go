@@ -1,5 +1,4 @@
-// Package config reads the YAML file of the tracker. Names and defaults are those of the
-// source document.
+// Package config reads the tracker's YAML file, with the source document's names and defaults.
 package config
 
 import (

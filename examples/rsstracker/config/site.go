@@ -16,8 +16,8 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/feed"
 )
 
-// Site is a tracked site. SitemapURL or Home is required, and a title. [Default] has the
-// defaults of the other fields.
+// Site is a tracked site. SitemapURL or Home, and a title, are required. See [Default] for the
+// rest.
 type Site struct {
 	Name       string `yaml:"-"` // names the site's folder and rows
 	SitemapURL string `yaml:"sitemap_url"`
@@ -56,8 +56,7 @@ func Default() Site {
 	}
 }
 
-// UnmarshalYAML reads a site on top of the defaults. As a [yaml.Unmarshaler] it would
-// accept unknown fields.
+// UnmarshalYAML reads a site over the defaults. A [yaml.Unmarshaler] would accept unknown fields.
 func (s *Site) UnmarshalYAML(decode func(any) error) error {
 	type plain Site // without this method
 	*s = Default()

@@ -1,5 +1,4 @@
-// Package feed writes items as RSS 2.0, Atom and JSON Feed 1.1. It uses no clock, so equal
-// items give equal bytes.
+// Package feed writes RSS 2.0, Atom and JSON Feed 1.1. It uses no clock: equal items, equal bytes.
 package feed
 
 import (

@@ -97,8 +97,7 @@ func parse(t interface {
 	return f, all
 }
 
-// TestReadersSeeTheSame is the round trip: an independent library parses all three formats,
-// and gets the same items.
+// TestReadersSeeTheSame: an independent parser gets the same items from all three formats.
 func TestReadersSeeTheSame(t *testing.T) {
 	want := []seen{
 		{items[0].GUID, items[0].URL, items[0].Title, items[0].Description, "2026-03-10T11:00:00Z"},
@@ -150,8 +149,7 @@ func TestAnyItems(t *testing.T) {
 	})
 }
 
-// TestByteStable is S-E10: encoding the same items again gives the same bytes, even in
-// another time zone.
+// TestByteStable is S-E10: the same items give the same bytes, even in another time zone.
 func TestByteStable(t *testing.T) {
 	zone := time.FixedZone("far", 5*3600)
 	var moved []feed.Item

@@ -84,8 +84,7 @@ func TestPageIsCached(t *testing.T) {
 	})
 }
 
-// TestCachedBeforeTheChange: an entry from before a page's change is not served, whichever
-// site cached it.
+// TestCachedBeforeTheChange: an entry that is older than a page's change is not served.
 func TestCachedBeforeTheChange(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lastMod func(now time.Time) time.Time // two minutes after the page was cached

@@ -83,8 +83,7 @@ func looksLikeHTML(body []byte, contentType string) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(body, "\xef\xbb\xbf \t\r\n"), []byte("<"))
 }
 
-// metas returns the meta elements by name. Of several with one name it takes the first that
-// is not empty.
+// metas returns the meta elements by name, for each name the first that is not empty.
 func metas(doc *goquery.Document) map[string]string {
 	all := map[string]string{}
 	for _, m := range doc.Find("meta[content]").EachIter() {

@@ -28,8 +28,7 @@ var (
 	single = []atom.Atom{atom.P, atom.Li, atom.Dt, atom.Dd, atom.Tr, atom.Td, atom.Th, atom.Option}
 )
 
-// read parses a page into a tree. It does not repair the page as browsers do: repairs can
-// turn 1 MB into gigabytes.
+// read parses a page without a browser's repairs, which can turn 1 MB into gigabytes.
 func read(r io.Reader) *goquery.Document {
 	z := html.NewTokenizer(r)
 	z.SetMaxBuf(maxToken)

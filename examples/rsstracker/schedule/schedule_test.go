@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/schedule"
 )
 
-// ran returns when a job ran in the first hours of a bubble, in minutes since midnight,
-// when the bubble starts.
+// ran returns when a job ran in a bubble's first hours, in minutes since midnight, the bubble's
+// start.
 func ran(t *testing.T, j schedule.Job, hours int, takes time.Duration) (at []int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

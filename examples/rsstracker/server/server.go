@@ -26,8 +26,7 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// freshFor is how long the server may miss a file that was edited by hand. A run of the
-// tracker purges the cache.
+// freshFor is how long the server may miss a file that was edited by hand. A run purges the cache.
 const freshFor = 30 * time.Second
 
 // Config configures a server. Keeper, Tiers, Dir and Log are required.
@@ -124,8 +123,7 @@ type health struct {
 	Future []string `json:"future,omitempty"` // stored times after now: the clock is or was wrong
 }
 
-// health returns 503 when a feed is stale, because a tracker that has stopped still serves
-// its last feed.
+// health returns 503 when a feed is stale: a stopped tracker still serves its last feed.
 func (s *Server) health(known []state.Stats) (status int, body any) {
 	all, status, now := []health{}, http.StatusOK, s.cfg.Now()
 	for i, site := range s.cfg.Sites {

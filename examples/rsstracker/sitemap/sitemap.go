@@ -132,8 +132,7 @@ func (s *sink) finish(err error) (Summary, error) {
 	return s.sum, err
 }
 
-// decode detects gzip by the first bytes and decompresses it. It returns the first byte
-// that is not a space.
+// decode decompresses gzip, detected by its first bytes, and returns the first byte after spaces.
 func decode(r io.Reader, limit int64) (*bufio.Reader, byte, error) {
 	b := bufio.NewReader(r)
 	for range 2 { // a .gz file that the server compressed again for the transfer
@@ -164,8 +163,7 @@ func decode(r io.Reader, limit int64) (*bufio.Reader, byte, error) {
 	}
 }
 
-// readText reads one absolute URL on each line. If the first line is not one, the text is
-// not a sitemap.
+// readText reads an absolute URL on each line. If the first line has none, it is no sitemap.
 func readText(r *bufio.Reader, out *sink) error {
 	out.opt.Base = nil
 	lines := bufio.NewScanner(r)

@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// Normalise returns the canonical form of a URL, without user and fragment. base may be
-// nil. Errors wrap [ErrURL].
+// Normalise returns a URL in canonical form, without user and fragment. base may be nil. Errors
+// wrap [ErrURL].
 func Normalise(text string, base *url.URL) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxField {
@@ -68,15 +68,15 @@ func escapes(s string) string {
 	return fetch.Respell(s, plain, unreserved)
 }
 
-// Identity returns a normalised URL without the scheme, so that a site that moves to https
-// keeps its pages.
+// Identity drops the scheme of a normalised URL, so that a site that moves to https keeps its
+// pages.
 func Identity(normalised string) string {
 	_, rest, _ := strings.Cut(normalised, "://")
 	return rest
 }
 
-// layouts are the forms of the W3C note on dates, and invalid ones that sites write. A date
-// without a zone is UTC.
+// layouts are the forms of the W3C note on dates, and invalid ones in use. Without a zone, a date
+// is UTC.
 var layouts = []string{
 	"2006-01-02", "2006-01-02T15:04:05Z07:00", "2006-01-02T15:04Z07:00", "2006-01", "2006",
 	"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04Z0700", "2006-01-02T15:04:05Z07",

@@ -33,12 +33,11 @@ type Report struct {
 	Faults []error // sitemaps that could not be read completely, with their URLs
 }
 
-// Whole reports whether the walk has read everything that the site lists. Only then does a
-// missing page count as gone.
+// Whole reports whether the walk has read all sitemaps. Only then does a missing page count as
+// gone.
 func (r Report) Whole() bool { return r.Files > 0 && len(r.Faults) == 0 }
 
-// Walk visits the roots and all sitemaps below them, each once. A sitemap that cannot be
-// read is a fault in the report.
+// Walk visits the roots and all sitemaps below them, each once. Unreadable ones are faults.
 func Walk(ctx context.Context, roots []string, visit func(context.Context, Ref) (Visited, error)) (r Report, err error) {
 	var queue []Ref
 	known := map[string]bool{} // URLs that are or were in the queue

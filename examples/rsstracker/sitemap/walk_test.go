@@ -14,8 +14,7 @@ import (
 
 var errDown = errors.New("down")
 
-// tree is the sitemaps of a site: indexes with their children, other sitemaps with the
-// number of their pages.
+// tree is a site's sitemaps: indexes with their children, others with their number of pages.
 type tree map[string]any
 
 func (s tree) visit(order *[]string) func(context.Context, sitemap.Ref) (sitemap.Visited, error) {

@@ -38,8 +38,7 @@ func (m *metered) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readXML reads the XML forms. The decoder is not strict, because bare ampersands in URLs
-// are common.
+// readXML reads the XML forms. The decoder is not strict: bare ampersands in URLs are common.
 func readXML(r *bufio.Reader, out *sink) error {
 	m := &metered{Reader: r}
 	d := xml.NewDecoder(m)

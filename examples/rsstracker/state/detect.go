@@ -130,8 +130,7 @@ func (d *detection) baseline() error {
 const moved = ` u.site_id = ?1 AND u.key = c.key AND u.gone_at IS NULL AND c.lastmod > u.lastmod
 	AND (coalesce(u.checked_at, 0) + ?2 * ((1 << min(u.false_stamps, 10)) - 1) <= ?3 OR u.checked_at > ?3) `
 
-// changed finds pages whose lastmod has increased (S-E6). Pages that it does not take keep
-// their old lastmod.
+// changed finds pages whose lastmod has increased (S-E6). Pages that it skips keep their old one.
 func (d *detection) changed() error {
 	args := []any{d.site.ID, recheck.Milliseconds(), ms(d.Now)}
 	n, err := d.number(`SELECT count(*) FROM urls u, temp.cur c WHERE`+moved, args...)

@@ -25,8 +25,7 @@ const (
 // Pruned counts the deleted rows.
 type Pruned struct{ URLs, Tombstones int }
 
-// Prune deletes gone pages and leaves tombstones. A listed page stays: without its row it
-// would be new again (S-E3).
+// Prune deletes gone pages and leaves tombstones. A listed page without a row would be new (S-E3).
 func (s *Store) Prune(ctx context.Context, l Lease, k Keep) (p Pruned, err error) {
 	err = s.step(ctx, l, k.Now, func(t tx) error {
 		if p.URLs, err = bury(t, l.Site.ID, k); err != nil {
@@ -35,8 +34,7 @@ func (s *Store) Prune(ctx context.Context, l Lease, k Keep) (p Pruned, err error
 		if p.Tombstones, err = t.run(`DELETE FROM tombstones WHERE site_id = ? AND buried_at < ?`, l.Site.ID, ms(k.Now.Add(-tombstones))); err != nil {
 			return err
 		}
-		// Keep the item while its page has a row or a tombstone: without it, the page's
-		// next change would be a new item.
+		// Keep items of pages with a row or a tombstone: a change would become a new item.
 		if err := t.do(`DELETE FROM items AS i WHERE site_id = ?1 AND id <= (SELECT id FROM items WHERE site_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)
 			AND NOT EXISTS (SELECT 1 FROM urls u WHERE u.site_id = ?1 AND u.key = i.key)
 			AND NOT EXISTS (SELECT 1 FROM tombstones b WHERE b.site_id = ?1 AND b.key = i.key)`, l.Site.ID, max(4*k.Feed, keptItems)); err != nil {

@@ -121,8 +121,7 @@ func ensure(t tx, st Start) (Site, error) {
 	return siteByName(t, st.Site)
 }
 
-// step is write for a run. It renews the lease, even an expired one, unless another run has
-// taken it.
+// step is write for a run. It renews the lease, even if expired, unless another run has it.
 func (s *Store) step(ctx context.Context, l Lease, now time.Time, fn func(tx) error) error {
 	return s.write(ctx, func(t tx) error {
 		n, err := t.run(`UPDATE sites SET lease_until = ? WHERE id = ? AND lease_run = ?`, ms(now.Add(l.ttl)), l.Site.ID, l.Run)

@@ -189,8 +189,7 @@ func TestPruneCountsGonePagesAlone(t *testing.T) {
 	}
 }
 
-// TestUnpublishedPagesLeaveNoTombstone: a page that was never published is new when it
-// comes back, at any time.
+// TestUnpublishedPagesLeaveNoTombstone: a page that was never published is new when it comes back.
 func TestUnpublishedPagesLeaveNoTombstone(t *testing.T) {
 	s := open(t)
 	l := begin(t, s, day)

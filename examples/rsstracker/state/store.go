@@ -1,5 +1,4 @@
-// Package state stores the tracker's state in one SQLite file. Each exported write is one
-// transaction.
+// Package state is the tracker's state in a SQLite file. Each exported write is one transaction.
 package state
 
 import (
@@ -25,8 +24,7 @@ var (
 	ErrNoSite    = errors.New("state: no such site")
 )
 
-// Store is the database. All methods may be called concurrently. Several processes may use
-// one file.
+// Store is the database. All methods may be called concurrently, also by several processes.
 type Store struct{ db *sqlite.DB }
 
 // Close closes the database.

@@ -164,8 +164,7 @@ func (s *Store) Visit(ctx context.Context, l Lease, now time.Time, ref sitemap.R
 	return id, err
 }
 
-// List stores the entries that fill puts, all or none. fill reports whether they are the
-// whole sitemap.
+// List stores the entries of fill, all or none. fill reports whether the sitemap is whole.
 func (s *Store) List(ctx context.Context, l Lease, now time.Time, file int64, fill func(put func(sitemap.Entry) error) (whole bool, err error)) error {
 	return s.step(ctx, l, now, func(t tx) error {
 		pos := 0

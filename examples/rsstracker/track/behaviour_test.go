@@ -80,8 +80,7 @@ func TestNotModifiedIsReadAllTheSame(t *testing.T) {
 	want(t, "published", rep.Published, 1)
 }
 
-// TestScope: pages that a wider filter adds are old. Pages that a narrower filter excludes
-// are gone at once.
+// TestScope: pages that a wider filter adds are old. Newly excluded pages are gone at once.
 func TestScope(t *testing.T) {
 	r := newRig(t)
 	r.site.Baseline = 0

@@ -11,8 +11,7 @@ import (
 
 const month = 30 * 24 * time.Hour
 
-// TestLeaseOfAWrongClock kills a run while the clock is a month ahead. Its lease must not
-// stop the runs of that month.
+// TestLeaseOfAWrongClock: the lease of a run that was killed with a fast clock stops no later run.
 func TestLeaseOfAWrongClock(t *testing.T) {
 	r := started(t, 2)
 	r.web.add("/new", r.now)

@@ -153,8 +153,7 @@ func TestDatabaseBreaksInUse(t *testing.T) {
 	want(t, "outcome of the next run", r.run().Outcome, state.OK)
 }
 
-// TestCrashDuringRebuild: if a process is killed during a rebuild, the next one continues
-// the rebuild.
+// TestCrashDuringRebuild: if a rebuild is killed, the next process continues it.
 func TestCrashDuringRebuild(t *testing.T) {
 	first := busy(t)
 	first.close()

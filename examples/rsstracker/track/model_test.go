@@ -50,8 +50,7 @@ type fate struct {
 // entry is a reader's copy of an item.
 type entry struct{ guid, link, date string }
 
-// TestModel runs the random model. -steps=1000000 takes one to two hours on a quiet
-// machine. -seed repeats a run.
+// TestModel runs the random model. -steps=1000000 takes one to two hours. -seed repeats a run.
 func TestModel(t *testing.T) {
 	t.Logf("-seed=%d -steps=%d", *seed, *steps)
 	m := &model{rig: newRig(t), ctx: context.WithoutCancel(t.Context()), rand: rand.New(rand.NewPCG(*seed, 0)), pages: map[string]*fate{}, child: map[string][]string{}, seen: map[string]entry{}}
@@ -182,8 +181,7 @@ func (m *model) crash() {
 
 func (m *model) has(f *fate) bool { _, ok := m.seen[home+f.path]; return ok }
 
-// poll is the reader. An item must never change its identity, and an item that left the
-// feed must not come back.
+// poll is the reader. An item must not change its identity, nor come back after it left the feed.
 func (m *model) poll() {
 	text := m.file("rss.xml")
 	if text == m.feed { // also while there is no feed

@@ -25,8 +25,7 @@ const (
 	deadAfter   = 3  // of an error that looks permanent
 )
 
-// giveUpRun failures in a row mean that the site is down. The remaining pages wait for the
-// next run.
+// giveUpRun failures in a row mean that the site is down. The other pages wait for the next run.
 const giveUpRun = 3
 
 func (r *run) process(ctx context.Context) error {
@@ -167,8 +166,7 @@ var failures = []struct {
 	{fetch.ErrRobots, failure{code: "robots.txt", attempts: deadAfter, wait: lastRetry}},
 }
 
-// retryAt returns the time of the next attempt; zero: never. A site can ask for a wait of
-// up to a week.
+// retryAt returns the time of the next attempt; zero: never. A site can ask for up to a week.
 func (f failure) retryAt(u state.URL, now time.Time) time.Time {
 	n := u.Attempts + 1
 	if f.attempts > 0 && n >= f.attempts {

@@ -69,8 +69,8 @@ func (r *run) render(ctx context.Context) error {
 	return nil
 }
 
-// replace replaces a file atomically, and reports whether the content differs. Two runs may
-// call it at the same time.
+// replace replaces a file atomically, also against other runs. It reports whether the content
+// differs.
 func (r *run) replace(name string, content []byte) (changed bool, err error) {
 	r.At("file")
 	path := r.file(name)

@@ -77,8 +77,7 @@ func New(cfg Config) *Tracker {
 	return &Tracker{cfg: cfg}
 }
 
-// Run makes one run of a site. If the database is damaged, it starts the run again on a new
-// one (S-E12).
+// Run makes one run of a site. If the database is damaged, it repeats the run on a new one (S-E12).
 func (t *Tracker) Run(ctx context.Context, s config.Site) (Report, error) {
 	rep, store, err := t.once(ctx, s, false)
 	if errors.Is(err, sqlite.ErrCorrupt) {

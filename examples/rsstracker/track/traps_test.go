@@ -73,8 +73,7 @@ func TestBaselineRecordsAll(t *testing.T) {
 	want(t, "second run, published", rep.Published, 0)
 }
 
-// TestNothingNewFetchesNothing: when nothing has changed, no page is fetched, and each
-// sitemap is a 304.
+// TestNothingNewFetchesNothing: without changes no page is fetched, and each sitemap is a 304.
 func TestNothingNewFetchesNothing(t *testing.T) {
 	r := newRig(t)
 	r.web.add("/a", epoch)

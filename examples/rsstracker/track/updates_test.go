@@ -114,8 +114,7 @@ func TestOldPagesAreLearnedFirst(t *testing.T) {
 	wantList(t, "published", r.published(), "/1")
 }
 
-// TestChurnGuard: a build that changes the lastmod of all pages publishes nothing, and
-// costs no fetch.
+// TestChurnGuard: a build with new lastmods for all pages publishes nothing, and costs no fetch.
 func TestChurnGuard(t *testing.T) {
 	r := started(t, 100)
 	r.site.Updates = true

@@ -79,8 +79,7 @@ func TestChangeOfAForgottenPage(t *testing.T) {
 	wantList(t, "published", r.published(), "/new")
 }
 
-// TestChangeOfAForgottenOldPage: the known content of a page that was never published also
-// outlives its row.
+// TestChangeOfAForgottenOldPage: the content hash of an unpublished page outlives its row too.
 func TestChangeOfAForgottenOldPage(t *testing.T) {
 	r := started(t, 3)
 	r.site.Updates = true

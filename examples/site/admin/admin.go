@@ -47,8 +47,7 @@ func New(cfg Config) http.Handler {
 	return call.Guard{Key: a.Key, Log: a.Log}.Wrap(a)
 }
 
-// NewWrites returns the handler of the writes of /api/v1, which identify things by slug. It
-// checks no key.
+// NewWrites returns the handler of the writes of /api/v1, which use slugs. It checks no key.
 func NewWrites(cfg Config) http.Handler {
 	a := newAPI(cfg)
 	a.writes("/api/v1", func(of store.Table) find[int64] {
@@ -94,8 +93,7 @@ type newKey struct {
 	Key string `json:"key"`
 }
 
-// site routes the reads of public and private data, and the writes of settings, navigation
-// and keys.
+// site routes all reads, and the writes of settings, navigation and keys.
 func (a *api) site() {
 	s := a.Service
 	route(a, "GET /admin/api/posts", a.listPosts)

@@ -1,5 +1,4 @@
-// Package call turns functions that take and return JSON into HTTP handlers, and checks the
-// operator's key.
+// Package call turns functions of JSON values into HTTP handlers, and checks the operator's key.
 package call
 
 import (
@@ -153,8 +152,7 @@ type Guard struct {
 	Log   *slog.Logger
 }
 
-// Has reports whether a request has the key. It compares hashes, so the duration reveals
-// nothing about the key.
+// Has reports whether a request has the key. It compares hashes, so the time reveals nothing.
 func (g Guard) Has(r *http.Request) bool {
 	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if _, password, ok := r.BasicAuth(); ok && g.Basic {

@@ -17,8 +17,7 @@ import (
 // MaxSlug is the greatest length of a slug, in bytes.
 const MaxSlug = 100
 
-// ErrNotFound means that a thing does not exist or is not public. The cache stores it as a
-// negative entry.
+// ErrNotFound means that a thing does not exist or is not public. The cache stores the absence.
 var ErrNotFound = cache.ErrNotFound
 
 // Lang is the language of a post, a page or a navigation item.

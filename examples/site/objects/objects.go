@@ -14,8 +14,8 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// New returns a Reader that caches the values of r in present, its absences in absent, and
-// hotPages pages of each list.
+// New returns a Reader that caches r: values in present, absences in absent, hotPages pages of
+// lists.
 func New(r content.Reader, present, absent *cache.Tiers, hotPages int) (content.Reader, error) {
 	b := &builder{present: present, absent: absent}
 	feeds, lists := kept[string, []content.Post](b, "feeds", nil), kept[string, content.List](b, "lists", nil)

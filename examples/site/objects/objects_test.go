@@ -187,8 +187,7 @@ func TestGuessesAreBounded(t *testing.T) {
 	}
 }
 
-// An answer that was read before an invalidation is not stored after it, whether it is a
-// value or an absence.
+// A value or an absence that was read before an invalidation is not stored after it.
 func TestLateAnswerIsNotKept(t *testing.T) {
 	for _, slug := range []string{"about", "new"} {
 		t.Run(slug, func(t *testing.T) {
@@ -246,8 +245,7 @@ func write(t *testing.T, s *store.Store, slug string) {
 	}
 }
 
-// A result inherits the dependencies of the answers that it is built from. An absence
-// prevents storing it.
+// A result inherits the dependencies of its parts, and is not stored if a part is an absence.
 func TestInheritance(t *testing.T) {
 	c := newCache(t, sitetest.Seeded(t).Reader(), 256<<10)
 	built := index.New(index.Config{})

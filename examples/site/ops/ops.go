@@ -109,8 +109,7 @@ func register(cfg Config) {
 
 type collector struct{ Config }
 
-// Describe implements [prometheus.Collector]. It describes nothing, because formats appear
-// with requests.
+// Describe implements [prometheus.Collector]. It describes nothing: formats appear with requests.
 func (c collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector].

@@ -15,8 +15,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/store"
 )
 
-// desk is a service on an empty store with a few tags, a clock, and a list of the published
-// changes.
+// desk is a service on an empty store with a few tags, a clock, and the published changes.
 type desk struct {
 	*service.Service
 	t     *testing.T

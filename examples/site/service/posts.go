@@ -161,8 +161,7 @@ func (s *Service) PublishPost(ctx context.Context, id int64) (content.Post, erro
 	return p, err
 }
 
-// PublishDue publishes the scheduled posts that are due, and returns how many. One failure
-// does not stop the others.
+// PublishDue publishes the due posts, and returns how many. One failure does not stop the others.
 func (s *Service) PublishDue(ctx context.Context) (n int, err error) {
 	due, err := s.store.DuePosts(ctx, s.now().UnixMilli())
 	for _, id := range due {

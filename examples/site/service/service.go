@@ -43,8 +43,7 @@ func New(s *store.Store, cfg Config) *Service {
 // now returns the time in milliseconds, the precision of the database.
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
 
-// write runs fn in a transaction with the invalidations of its change, and calls Publish
-// after the commit.
+// write runs fn and its invalidations in a transaction, and calls Publish after the commit.
 func (s *Service) write(ctx context.Context, fn func(tx *store.Tx) (Change, error)) error {
 	var c Change
 	err := s.store.Write(ctx, func(tx *store.Tx) (err error) {
@@ -142,8 +141,7 @@ func (e *UnpublishedError) Error() string { return "written, but not published: 
 // Unwrap returns the error of Publish.
 func (e *UnpublishedError) Unwrap() error { return e.Err }
 
-// Schedule calls publishDue at once and then at each interval until ctx ends. It logs
-// failures and continues.
+// Schedule calls publishDue at once and at each interval until ctx ends. It logs failures.
 func Schedule(ctx context.Context, every time.Duration, log *slog.Logger, publishDue func(context.Context) (int, error)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

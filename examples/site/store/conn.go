@@ -12,8 +12,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/content"
 )
 
-// conn is a pool or a transaction whose statements are counted. [content.Reader] describes
-// its methods without a comment.
+// conn is a pool or a transaction, with counted statements. [content.Reader] documents its reads.
 type conn struct{ sqlite.Conn }
 
 func (s *Store) on(q sqlite.Queryer) conn { return conn{sqlite.Conn{Queryer: counted{q, &s.count}}} }

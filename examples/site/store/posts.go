@@ -82,8 +82,7 @@ func (s *Store) AllPosts(ctx context.Context, status content.Status, w content.W
 	return s.window(ctx, w, `($1 = '' OR p.status = $1)`, ` ORDER BY p.id DESC`, status)
 }
 
-// window returns a part of the posts that match a condition, and their total number at the
-// same moment.
+// window returns a part of the posts that match a condition, and their total at the same moment.
 func (s *Store) window(ctx context.Context, w content.Window, where, order string, args ...any) (l content.List, err error) {
 	err = s.in(ctx, s.readers, s.snapshot, func(c conn) error {
 		matching := ` FROM shown p WHERE ` + where

@@ -80,8 +80,7 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 	return &Store{readers: db.Readers, writer: db.Writer, logs: sqllog.Config{Dialect: sqllog.SQLite, Readers: db.Readers}}, nil
 }
 
-// openPostgres opens a database by its URL. The URL contains a password, so errors must not
-// contain it.
+// openPostgres opens a database by its URL. Errors must not show its password.
 func openPostgres(ctx context.Context, url string) (*Store, error) {
 	db, err := sql.Open("pgx", url)
 	if err != nil {
@@ -111,8 +110,7 @@ func (s *Store) Ping(ctx context.Context) error { return s.readers.PingContext(c
 // Queries returns how many statements the store has run.
 func (s *Store) Queries() int64 { return s.count.Load() }
 
-// Log returns the log for one cache.Tiers. It polls for the writes of other processes. 0
-// means every half second.
+// Log returns the log for one cache.Tiers. poll is its interval; 0 means every half second.
 func (s *Store) Log(poll time.Duration) *sqllog.Log {
 	c := s.logs
 	c.Poll = cmp.Or(poll, 500*time.Millisecond)

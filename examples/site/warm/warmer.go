@@ -1,5 +1,5 @@
-// Package warm loads pages into the cache before readers request them: at the start, and
-// after a write.
+// Package warm loads pages into the cache before readers request them: at the start and after
+// writes.
 package warm
 
 import (
@@ -17,8 +17,8 @@ import (
 
 // Config configures a Warmer. All fields are required.
 type Config struct {
-	// Load caches the page at a path. It may run late: the cache refuses a load that is
-	// older than an invalidation.
+	// Load caches the page at a path. It may run late: the cache refuses loads older than an
+	// invalidation.
 	Load  func(ctx context.Context, path string) error
 	Delay time.Duration // from the first write to the warm-up, so that a burst of writes causes only one
 	Max   int           // the most paths that may wait. Add drops further ones

@@ -29,8 +29,7 @@ func (s *site) api() http.Handler {
 
 const keyHeader = "X-API-Key"
 
-// keyed checks the key of a request, and removes it: answers of reads and writes do not
-// depend on the key.
+// keyed checks the key of a request, and removes it, because no answer depends on it.
 func (s *site) keyed(reads, writes http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scope, next := content.ScopeWrite, writes
@@ -51,8 +50,8 @@ func (s *site) keyed(reads, writes http.Handler) http.Handler {
 	})
 }
 
-// allow returns nil if the key of the request has the scope. The error does not say which
-// part of a key is wrong.
+// allow checks that the request's key has the scope. The error does not say what is wrong with a
+// key.
 func (s *site) allow(r *http.Request, scope content.Scope) error {
 	unknown := &call.Problem{Status: http.StatusUnauthorized, Challenge: []string{`ApiKey header="` + keyHeader + `"`}}
 	prefix, secret, ok := content.SplitKey(r.Header.Get(keyHeader))

@@ -53,8 +53,7 @@ func golden(t *testing.T, name, got string) {
 
 var march = time.Date(2026, time.March, 10, 12, 0, 0, 0, time.UTC)
 
-// small returns a site of two posts and a page, whose texts are full of special characters,
-// and its service.
+// small returns a site of two posts and a page, full of special characters, and its service.
 func small(t *testing.T) (http.Handler, *service.Service) {
 	t.Helper()
 	s := sitetest.Empty(t)

@@ -30,8 +30,8 @@ const (
 	acceptJSON    = "application/json"
 )
 
-// Source describes a source to a fetcher. Its config may hold keys, which must not appear
-// in errors or items.
+// Source describes a source to a fetcher. Errors and items must not show its config, which may hold
+// keys.
 type Source struct {
 	Type   string
 	Config json.RawMessage
@@ -57,8 +57,7 @@ type Fetcher interface {
 	Address(s Source) (string, error) // the first URL that Fetch requests
 }
 
-// ConfigError means that a field of a source's config is missing or wrong. It never holds
-// the value.
+// ConfigError means that a config field is missing or wrong. It never holds the value.
 type ConfigError struct{ Field, Problem string }
 
 // Error returns "config.FIELD: PROBLEM".
@@ -135,8 +134,7 @@ func (f fetcher) ask(ctx context.Context, s Source) (fetch.Response, error) {
 	})
 }
 
-// result reads an answer, unless its items are already stored. A 304 alone does not prove
-// that they are.
+// result reads an answer unless its items are stored. A 304 does not prove that they are.
 func (f fetcher) result(s Source, resp fetch.Response) (Result, error) {
 	r := Result{Seen: parserVersion + ":" + resp.Hash, Status: resp.Status, FreshFor: resp.FreshFor}
 	if f.moves {

@@ -46,8 +46,8 @@ const (
 	inReddy = `{"data":{"children":[`
 )
 
-// hostile are bodies within the limit that are small on the wire, but large for a parser
-// that builds a tree.
+// hostile are bodies within the limit, small on the wire, but large for a parser that builds a
+// tree.
 var hostile = map[string]body{
 	"rss: items":               {"rss", inRSS, `<item/>`, outRSS},
 	"rss: categories":          {"rss", inRSS + `<item>`, `<category/>`, `</item>` + outRSS},

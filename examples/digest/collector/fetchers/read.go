@@ -135,8 +135,7 @@ func cutFeed(text []byte, whole bool) ([]byte, error) {
 	return text, nil
 }
 
-// list reads the first MaxItems elements of a JSON list. All elements of a hostile list
-// would take 2 GB.
+// list is the first MaxItems elements of a JSON list. A hostile list would take 2 GB.
 type list[T any] []T
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -172,8 +171,7 @@ var filters = map[string]string{
 	"show": "search_by_date?tags=show_hn", "job": "search_by_date?tags=job",
 }
 
-// stories returns an address of the search API, because the site's own API needs a request
-// for each story.
+// stories returns a URL of the search API: the site's own API needs a request for each story.
 func (s Source) stories() (string, error) {
 	c := struct {
 		Filter   string

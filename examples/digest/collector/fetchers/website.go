@@ -25,8 +25,7 @@ type website struct{ page, feed fetcher }
 // Address implements [Fetcher].
 func (w website) Address(s Source) (string, error) { return w.page.Address(s) }
 
-// Fetch implements [Fetcher]. If the feed that the page names does not exist or is not a
-// feed, it reads the page.
+// Fetch implements [Fetcher]. If the page names no readable feed, it reads the page.
 func (w website) Fetch(ctx context.Context, s Source) (Result, error) {
 	resp, err := w.page.ask(ctx, s)
 	if err != nil {
@@ -173,8 +172,7 @@ var (
 	}
 )
 
-// scan visits each tag and text outside the hidden elements. A tree would take a hundred
-// times as much memory.
+// scan visits each tag and text outside hidden elements. A tree would take 100 times the memory.
 func scan(text []byte, hidden []atom.Atom, visit func(t html.Token)) {
 	z := html.NewTokenizer(bytes.NewReader(text))
 	z.SetMaxBuf(maxToken)

@@ -36,8 +36,7 @@ func (p Pool[J]) Run(ctx context.Context, kill <-chan struct{}) error {
 	return p.run(ctx, kill, tick.C)
 }
 
-// RunAll returns when all jobs are claimed and done, with the errors of Claim. It stops as
-// Run does.
+// RunAll returns when all jobs are done, with the errors of Claim. It stops as Run does.
 func (p Pool[J]) RunAll(ctx context.Context, kill <-chan struct{}) error {
 	return p.run(ctx, kill, nil)
 }
@@ -87,8 +86,8 @@ func (p Pool[J]) run(ctx context.Context, kill <-chan struct{}, tick <-chan time
 	return err
 }
 
-// wait waits for the running jobs until d has passed or kill is closed. It returns how many
-// still run.
+// wait waits at most d for the running jobs, or until kill is closed. It returns how many still
+// run.
 func wait(done <-chan struct{}, running int, d time.Duration, kill <-chan struct{}) int {
 	limit := time.NewTimer(d)
 	defer limit.Stop()

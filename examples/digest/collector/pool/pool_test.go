@@ -134,8 +134,7 @@ func TestRunAllEndsWhenNothingIsLeft(t *testing.T) {
 	})
 }
 
-// RunAll reports whether it was stopped before its work was done, so that a cron job can
-// return a status.
+// A stopped RunAll reports whether its work was done, for the status of a cron job.
 func TestRunAllStopped(t *testing.T) {
 	for _, tt := range []struct {
 		name string

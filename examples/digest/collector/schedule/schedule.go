@@ -88,8 +88,7 @@ func (p Policy) Next(s State, o Outcome) Plan {
 	return plan
 }
 
-// succeeded counts the interval from the start of the fetch. Otherwise each fetch would
-// delay the next one.
+// succeeded counts the interval from the start of the fetch, so that fetches do not add delays.
 func succeeded(s State, o Outcome, wait time.Duration) Plan {
 	plan := Plan{NextFetchAt: o.Started.Add(s.Every)}
 	if wait > s.Every { // not at equality: NotBefore is not shortened by Skew, so the fetch would come a tick later
@@ -124,8 +123,7 @@ func double(d time.Duration, n int, most time.Duration) time.Duration {
 // Skew returns how early a source may be fetched, because a tick may come a little early.
 func Skew(tick time.Duration) time.Duration { return min(tick/10, 5*time.Second) }
 
-// Intervals holds the intervals of types that differ from the table. "default" is for
-// unknown types.
+// Intervals holds the intervals that differ from the table. "default" is for unknown types.
 type Intervals map[string]time.Duration
 
 // table holds the intervals of the source document.
@@ -158,8 +156,7 @@ func (in Intervals) Source(typ string, config json.RawMessage) (time.Duration, e
 	return own, nil
 }
 
-// Set reads intervals. FETCH_INTERVAL_RSS=120 is passed as "RSS": "120". The error names
-// every fault.
+// Set reads intervals: "RSS": "120" is FETCH_INTERVAL_RSS=120. The error names every fault.
 func Set(minutes map[string]string, known []string) (Intervals, error) {
 	in := Intervals{}
 	known = slices.Concat(slices.Sorted(maps.Keys(table)), known)
