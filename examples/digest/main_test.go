@@ -49,7 +49,6 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// execute runs the program, and returns its output.
 func execute(t *testing.T, status int, args ...string) (out, errs string) {
 	t.Helper()
 	var o, e output
@@ -59,7 +58,6 @@ func execute(t *testing.T, status int, args ...string) (out, errs string) {
 	return o.String(), e.String()
 }
 
-// origin is a local feed.
 func origin(t *testing.T) *httptest.Server {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

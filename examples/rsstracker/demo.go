@@ -22,7 +22,6 @@ var errPromise = errors.New("a run did not have the expected figures")
 
 type demoCmd struct{}
 
-// act is one run, and its expected result.
 type act struct {
 	what    string
 	happen  func(d *demo)

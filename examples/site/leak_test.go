@@ -202,7 +202,6 @@ func TestAPIAsksForTheKey(t *testing.T) {
 	w.answers(w.goodKey, true)
 }
 
-// newKey creates an API key.
 func (w *twins) newKey(scopes string) string {
 	status, reply := w.call(http.MethodPost, "/keys", []byte(`{"label": "L", "scopes": [`+scopes+`]}`))
 	_, key, ok := strings.Cut(reply, `"key":"`)

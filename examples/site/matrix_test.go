@@ -147,7 +147,6 @@ func (tt write) precise(t *testing.T, before, after map[string]answer) {
 	}
 }
 
-// answer is the answer to a visitor.
 type answer struct {
 	text        string // everything that distinguishes answers
 	hit, stored bool   // from Cache-Status

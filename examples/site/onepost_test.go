@@ -20,7 +20,6 @@ func (o *onePost) set(title string) {
 	o.title = title
 }
 
-// read returns the database's content at one moment.
 func (o *onePost) read() (posts []content.Post) {
 	o.mu.Lock()
 	stop := o.stop
@@ -38,7 +37,6 @@ func (o *onePost) read() (posts []content.Post) {
 	return []content.Post{{Summary: content.Summary{ID: 1, Slug: "a", Title: o.title, Lang: content.English, Status: content.Published}}}
 }
 
-// reader returns a Reader of the database.
 func (o *onePost) reader() content.Reader {
 	return content.Reader{
 		PostBySlug: o.PostBySlug, PostByID: o.PostByID, FeedItems: o.FeedItems, ListPosts: o.ListPosts,

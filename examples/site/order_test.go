@@ -27,13 +27,12 @@ import (
 // can follow each other. An order has a letter for each step:
 //
 //	R	the reader begins | reads the database | stores the object | stores the response
-//	W	the writer commits | the objects apply the record | the responses apply it, and the writer returns
+//	W	the writer commits | the objects apply it | the responses apply it, the writer returns
 //	S	the second reader begins, and continues as far as it can
 //
 // In every order, a read that begins after the write has returned shows the write, and
 // nothing older is stored then or later.
 
-// orders returns all orders of the given numbers of steps.
 func orders(r, w, s int) (all []string) {
 	if r+w+s == 0 {
 		return []string{""}
@@ -261,7 +260,6 @@ func (p *play) invalidate(scopes ...invalidate.Scope) {
 	time.Sleep(time.Nanosecond) //nolint:forbidigo // in a bubble: calls of the log must differ in time
 }
 
-// reset restores the state before the write.
 func (p *play) reset() {
 	p.mu.Lock()
 	p.turns, p.returned, p.wrong, p.held = nil, false, nil, 0
@@ -274,7 +272,6 @@ func (p *play) reset() {
 	synctest.Wait()
 }
 
-// play plays one order.
 func (p *play) play(order string) {
 	step := map[rune]func(){'R': p.read, 'W': p.write, 'S': func() { p.look("the second reader") }}
 	for _, actor := range order {

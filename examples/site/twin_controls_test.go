@@ -46,7 +46,6 @@ var entities = []string{
 	"feed:en", "tags:en", "months:zh", "post:", "slug:", "page:", "key:", "settings", "navigation", "sitemap",
 }
 
-// visit requests the hot pages.
 func (w *twins) visit() {
 	w.visits.Lock()
 	defer w.visits.Unlock()

@@ -61,7 +61,6 @@ func set(t *testing.T, name, value string) {
 	t.Cleanup(func() { _ = flag.Set(name, old) })
 }
 
-// machine counts the operations of its runs.
 type machine struct{ steps, writes, fails, reads, hits int }
 
 func (m *machine) run(t *testing.T, rt *rapid.T) {
@@ -98,7 +97,6 @@ var seeds = rapid.Custom(func(rt *rapid.T) (seed uint64) {
 	return seed
 })
 
-// look makes n requests.
 func (w *twins) look(rt *rapid.T, roll dice, n int) {
 	for range n {
 		if d := w.differ(w.cached, w.request(roll)); d != "" {

@@ -41,7 +41,6 @@ var patterns = []string{
 
 var blank = regexp.MustCompile(`\{(\w+)\}`)
 
-// targets are all URLs of the patterns.
 var targets = sync.OnceValue(func() (all []string) {
 	seen := map[string]bool{}
 	var fill func(p string)
@@ -63,7 +62,6 @@ var targets = sync.OnceValue(func() (all []string) {
 	return all
 })
 
-// request is a request of a client.
 type request struct {
 	method, host, target string
 	header               http.Header
@@ -109,7 +107,6 @@ func (w *twins) request(roll dice) request {
 	return q
 }
 
-// another returns a request of any kind.
 func (w *twins) another(roll dice) request {
 	q := request{method: http.MethodGet, host: hosts[0], header: http.Header{}}
 	if roll(6) == 0 {
@@ -158,7 +155,6 @@ func odd(roll dice, target string) string {
 	})
 }
 
-// dress adds headers.
 func (w *twins) dress(roll dice, q request) {
 	w.mu.Lock()
 	seen := w.etags[q.target]

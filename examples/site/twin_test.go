@@ -172,7 +172,6 @@ type response struct {
 	Body   string
 }
 
-// ask sends a request to one of the twins.
 func (w *twins) ask(s *site, q request) (r response, cacheStatus string) {
 	rec := httptest.NewRecorder()
 	s.ServeHTTP(rec, q.http())

@@ -43,7 +43,6 @@ func (w *twins) crowd(t *testing.T, seed uint64) (end func() float64) {
 	}
 }
 
-// scaled returns the number of steps.
 func scaled(steps int) int {
 	if raceEnabled {
 		return steps / 10
@@ -104,7 +103,6 @@ func TestWritersSeeTheirOwn(t *testing.T) {
 	}
 }
 
-// author writes one post.
 type author struct {
 	w    *twins
 	slug string

@@ -81,7 +81,6 @@ type shelf struct {
 	gone  int64   // an id that was deleted
 }
 
-// newShelf returns the initial content.
 func newShelf(kind string, n int) *shelf {
 	s := &shelf{kind: kind, slugs: map[int64]string{}, gone: 1000}
 	for i := range n {
@@ -139,7 +138,6 @@ func (w *twins) save(s *shelf, id int64, slug string, in any) string {
 	return did
 }
 
-// remove deletes a post or page.
 func (w *twins) remove(s *shelf, roll dice) string {
 	id, before := s.any(roll), w.writes
 	did, _ := w.send(http.MethodDelete, fmt.Sprintf("/%ss/%d", s.kind, id), nil)

@@ -29,7 +29,6 @@ type write struct {
 
 var scheduled = strings.Replace(strings.Replace(newPost, "published", "scheduled", 1), "}", `, "published_at": "2026-11-22T08:00:00Z"}`, 1)
 
-// writes are all kinds of writes.
 var writes = []write{
 	{"create post", nil, func(v *visitor) { v.do("POST /admin/api/posts", newPost) }, counted},
 	{"create draft", nil, func(v *visitor) { v.do("POST /admin/api/posts", strings.Replace(newPost, "published", "draft", 1)) }, nil},

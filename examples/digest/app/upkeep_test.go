@@ -26,7 +26,6 @@ func number(t *testing.T, a *app.App, query string) (n int) {
 	return n
 }
 
-// page returns the program's answer at a path.
 func page(t *testing.T, a *app.App, path string) string {
 	t.Helper()
 	w := httptest.NewRecorder()

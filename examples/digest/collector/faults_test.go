@@ -23,7 +23,6 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// real makes a collector fetch over HTTP from local servers.
 func (w *world) real(remote tier.Remote, change ...func(*fetch.Config)) func(*collector.Config) {
 	w.Helper()
 	tiers, err := cache.Open(cache.TiersConfig{Remote: remote, Logger: slog.New(slog.DiscardHandler)})

@@ -84,7 +84,7 @@ func TestItemsWithoutGUID(t *testing.T) {
 	}
 }
 
-// A feed whose texts change at every fetch does not fill the database or every digest.
+// A feed whose texts change at every fetch stores a limited number of versions.
 func TestRestlessItemsAreFrozen(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")

@@ -269,7 +269,6 @@ func (w *carnage) massacre(n int, todo task, lines int) {
 	}
 }
 
-// check checks the ledger and the database.
 func (w *carnage) check() {
 	w.Helper()
 	data, err := os.ReadFile(w.ledger)
@@ -331,7 +330,6 @@ func (w *carnage) everybodyServed() {
 
 var sorted = cmp.Transformer("sorted", func(all []string) []string { return slices.Sorted(slices.Values(all)) })
 
-// texts returns the first column of a query.
 func (w *carnage) texts(query string, args ...any) (all []string) {
 	w.Helper()
 	_, readers := w.db.Pools()

@@ -76,7 +76,6 @@ func (c *clock) add(d time.Duration) {
 	c.t = c.t.Add(d)
 }
 
-// lines collects log output.
 type lines struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -211,7 +210,6 @@ func (w *world) items(id int64) (titles []string) {
 	return titles
 }
 
-// once makes c fetch the due sources.
 func (w *world) once(c *collector.Collector) {
 	w.Helper()
 	if err := c.RunOnce(w.Context(), nil); err != nil {
@@ -256,7 +254,6 @@ func (w *world) result(c <-chan error) error {
 	}
 }
 
-// intervals returns the defaults with the given changes.
 func intervals(t testing.TB, minutes map[string]string) schedule.Intervals {
 	t.Helper()
 	in, err := schedule.Set(minutes, []string{"mastodon"})

@@ -93,7 +93,7 @@ func TestMissedPromises(t *testing.T) {
 	}
 }
 
-// first calls told at the first line.
+// first calls told when the first line is printed.
 type first struct{ told func() }
 
 func (f first) Write(b []byte) (int, error) {

@@ -94,7 +94,6 @@ func newWorld(t testing.TB, sources int, change ...func(c *digest.Config)) *worl
 	return w
 }
 
-// bring adds an item of each source.
 func (w *world) bring(at time.Time, sources int) {
 	w.t.Helper()
 	w.clock.Set(at)
@@ -143,7 +142,6 @@ func (w *world) write(fn func(ctx context.Context, tx *store.Tx) error) {
 	}
 }
 
-// user adds a user with subscriptions.
 func (w *world) user(name string, sources ...int64) (id int64) {
 	w.t.Helper()
 	w.write(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -155,7 +153,6 @@ func (w *world) user(name string, sources ...int64) (id int64) {
 	return id
 }
 
-// daily requests a user's daily digest.
 func (w *world) daily(user int64) digest.Result {
 	w.t.Helper()
 	return w.generate(w.Service, user, digest.Daily)
@@ -191,7 +188,6 @@ func (w *world) wantSame(user int64, r digest.Result) {
 	}
 }
 
-// rows counts the rows of a table.
 func (w *world) rows(table string) (n int) {
 	w.t.Helper()
 	_, readers := w.store.Pools()

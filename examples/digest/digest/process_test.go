@@ -35,7 +35,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// task is the work of a child.
 type task struct {
 	Database string
 	Calls    string // a file that gets a line for each call
@@ -92,7 +91,6 @@ func (todo task) run(ctx context.Context, svc *digest.Service, out *lines) error
 	return errors.Join(errs...)
 }
 
-// lines may be written concurrently.
 type lines struct {
 	mu sync.Mutex // protects to
 	to *json.Encoder
@@ -166,7 +164,6 @@ func start(t *testing.T, todo task) *process {
 	return p
 }
 
-// next returns the next line of the child.
 func (p *process) next() (s said) {
 	p.t.Helper()
 	if err := p.out.Decode(&s); err != nil {
@@ -182,7 +179,6 @@ func (p *process) wantSaid(at string) {
 	}
 }
 
-// begin starts the work of the child.
 func (p *process) begin() {
 	p.t.Helper()
 	if _, err := io.WriteString(p.in, "\n"); err != nil {
@@ -205,7 +201,6 @@ func (p *process) wait() {
 	}
 }
 
-// callsIn returns the lines of the ledger.
 func callsIn(t *testing.T, path string) []string {
 	t.Helper()
 	data, err := os.ReadFile(path)

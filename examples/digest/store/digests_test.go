@@ -65,7 +65,6 @@ func TestPutDigestTwice(t *testing.T) {
 	}
 }
 
-// cached inserts a row into digest_cache.
 func (w *world) cached(hash, state string, end, expires time.Time) {
 	w.t.Helper()
 	w.exec(`INSERT INTO digest_cache (subscription_hash, sources_hash, digest_type, period_start, period_end,

@@ -19,7 +19,6 @@ func (w *world) addItems(source int64, items ...store.Item) (sum store.Added) {
 	return sum
 }
 
-// titles returns the titles of the items of a window.
 func (w *world) titles(start, end time.Time, limit int, sources ...int64) []string {
 	w.t.Helper()
 	items, err := w.Items(w.t.Context(), sources, start, end, limit)

@@ -43,7 +43,6 @@ func (w *world) write(fn func(ctx context.Context, tx *store.Tx) error) {
 	}
 }
 
-// user adds a user with subscriptions.
 func (w *world) user(name string, sources ...int64) (id int64) {
 	w.t.Helper()
 	w.write(func(ctx context.Context, tx *store.Tx) (err error) {

@@ -84,7 +84,6 @@ func (s step) do(ctx context.Context, tx *store.Tx) error {
 	return tx.EditSource(ctx, s.source, store.SourceEdit{Public: new(s.what == "show")})
 }
 
-// model holds the expected subscriptions.
 type model struct {
 	subscribed      map[[2]int64]bool // of user and source
 	deleted, hidden map[int64]bool

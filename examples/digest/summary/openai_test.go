@@ -288,7 +288,6 @@ func TestOpenAIIsLeftAlone(t *testing.T) {
 	})
 }
 
-// wait lets virtual time pass.
 func wait(d time.Duration) { <-time.After(d) }
 
 func TestOpenAICallerLeaves(t *testing.T) {

@@ -108,7 +108,6 @@ func TestUnsolicitedAnswers(t *testing.T) {
 	}
 }
 
-// asked reads one request.
 func asked(c net.Conn) { _, _ = http.ReadRequest(bufio.NewReader(c)) }
 
 // ended waits until the client has closed the connection.

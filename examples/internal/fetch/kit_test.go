@@ -76,14 +76,12 @@ func (o *origin) remember(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// asked returns the requests so far.
 func (o *origin) asked() []*http.Request {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return append([]*http.Request(nil), o.seen...)
 }
 
-// last returns the last request.
 func (o *origin) last(t *testing.T) *http.Request {
 	t.Helper()
 	all := o.asked()

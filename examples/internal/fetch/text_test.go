@@ -16,7 +16,6 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// in encodes text.
 func in(t *testing.T, e encoding.Encoding, text string) string {
 	t.Helper()
 	s, err := e.NewEncoder().String(text)

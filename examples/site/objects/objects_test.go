@@ -22,7 +22,6 @@ import (
 	"github.com/twofold-go/twofold/tier/local"
 )
 
-// hotPages is the number of cached pages of a list.
 const hotPages = 10
 
 // layer is a cache and its tiers.
@@ -56,7 +55,6 @@ func newCache(t *testing.T, r content.Reader, maxAbsent int64) layer {
 	return l
 }
 
-// drop invalidates in both tiers.
 func drop(t *testing.T, l layer, s invalidate.Scope) {
 	t.Helper()
 	if err := errors.Join(l.present.Invalidate(t.Context(), s), l.absent.Invalidate(t.Context(), s)); err != nil {
@@ -225,7 +223,6 @@ func TestLateAnswerIsNotKept(t *testing.T) {
 	}
 }
 
-// write changes the page, or creates it.
 func write(t *testing.T, s *store.Store, slug string) {
 	t.Helper()
 	err := s.Write(t.Context(), func(tx *store.Tx) error {

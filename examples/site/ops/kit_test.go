@@ -105,7 +105,6 @@ func newBlog(t *testing.T) *blog {
 	return b
 }
 
-// handler returns an operator's handler with the key.
 func handler(t *testing.T, cfg ops.Config) http.Handler {
 	t.Helper()
 	cfg.Key = adminKey
@@ -140,7 +139,6 @@ func (b *blog) visit(target string) (body string, hit bool) {
 	return w.Body.String(), strings.Contains(w.Header().Get("Cache-Status"), ";hit")
 }
 
-// answer is the answer to an operator.
 type answer struct {
 	status int
 	header http.Header
@@ -167,13 +165,11 @@ func call(t *testing.T, h http.Handler, method, target string, form url.Values, 
 	return answer{w.Code, w.Header(), w.Body.String()}
 }
 
-// get requests a page with the key.
 func get(t *testing.T, h http.Handler, target string) answer {
 	t.Helper()
 	return call(t, h, http.MethodGet, target, nil, "Authorization", "Bearer "+adminKey)
 }
 
-// post sends a form with the key.
 func post(t *testing.T, h http.Handler, target string, form url.Values) answer {
 	t.Helper()
 	return call(t, h, http.MethodPost, target, form, "Authorization", "Bearer "+adminKey)
@@ -189,7 +185,6 @@ func look(t *testing.T, h http.Handler, target string) *document {
 	return parse(t, a.body)
 }
 
-// document is a page.
 type document struct {
 	t    *testing.T
 	text string
@@ -207,7 +202,6 @@ func parse(t *testing.T, text string) *document {
 	return d
 }
 
-// all returns all elements with a name.
 func (d *document) all(name string) (found []*html.Node) {
 	for n := range d.root.Descendants() {
 		if n.Type == html.ElementNode && n.Data == name {

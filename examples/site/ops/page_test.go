@@ -12,7 +12,6 @@ import (
 	"golang.org/x/net/html"
 )
 
-// tags returns the tags of a page, in order.
 func tags(text string) (all []string) {
 	z := html.NewTokenizer(strings.NewReader(text))
 	for {

@@ -58,7 +58,6 @@ type answer struct {
 	entities []content.Entity
 }
 
-// answers makes all reads.
 func (w *writer) answers() map[string]answer {
 	all := map[string]answer{}
 	ask := func(name string, read func(ctx context.Context) (any, error)) {
@@ -164,7 +163,6 @@ func (w *writer) ids() []int64 {
 	return ids
 }
 
-// write makes one write and returns its name.
 func (w *writer) write() string {
 	ctx, id := w.d.t.Context(), pick(w, w.ids()...)
 	w.d.pass(time.Duration(w.IntN(400)) * time.Hour)

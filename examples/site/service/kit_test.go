@@ -49,14 +49,12 @@ func (d *desk) clock() time.Time {
 	return d.now
 }
 
-// pass lets time pass.
 func (d *desk) pass(by time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.now = d.now.Add(by)
 }
 
-// publish records a change.
 func (d *desk) publish(ctx context.Context, c service.Change) error {
 	if d.during != nil {
 		d.during()

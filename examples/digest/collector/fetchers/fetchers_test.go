@@ -46,7 +46,6 @@ func (w *web) Get(_ context.Context, r fetch.Request) (fetch.Response, error) {
 	}, nil
 }
 
-// get fetches a source of the type from pages.
 func get(t *testing.T, pages map[string]page, typ, config string) fetchers.Result {
 	t.Helper()
 	r, err := fetchers.New(fetchers.Config{Client: &web{pages: pages}})[typ].Fetch(t.Context(), fetchers.Source{Type: typ, Config: json.RawMessage(config)})

@@ -100,7 +100,6 @@ var hostile = map[string]body{
 	"github: text": {"github_trending", `<html><body><article class=Box-row><h2><a href=/a/b></h2><p>`, `a `, ``},
 }
 
-// noise is incompressible text.
 func noise() string {
 	b := make([]byte, 1<<20)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(b)

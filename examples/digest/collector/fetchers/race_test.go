@@ -2,5 +2,5 @@
 
 package fetchers_test
 
-// limit is smaller, because the race detector is slow.
+// limit is the greatest length of a body. The race detector is slow.
 const limit = 1 << 20
