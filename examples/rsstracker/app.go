@@ -107,7 +107,8 @@ func (a *app) tiers(ctx context.Context, log *slog.Logger) (*cache.Tiers, error)
 	cfg := cache.TiersConfig{Logger: log}
 	if a.file.Redis == "" {
 		if err := a.cacheFile(ctx, &cfg, log); err != nil {
-			log.WarnContext(ctx, "the cache file cannot be used, so this process downloads everything again; remove the file", "file", a.file.Cache, "err", err)
+			log.WarnContext(ctx, "the cache file cannot be used, so this process downloads everything again; remove the file",
+				"file", a.file.Cache, "err", err)
 			cfg = cache.TiersConfig{Logger: log}
 		}
 	} else {

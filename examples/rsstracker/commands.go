@@ -24,7 +24,7 @@ type settings struct {
 type runCmd struct {
 	settings
 	Site        string `help:"The site's name (default: all)." placeholder:"NAME"`
-	Incremental bool   `default:"true" negatable:"" help:"Fetch only pages that are new since the last run (${default}). With --no-incremental, all, without the database."`
+	Incremental bool   `default:"true" negatable:"" help:"Only new pages (${default}); --no-incremental: all pages, without the database."`
 }
 
 // Run makes one run of each site. A failed site does not stop the others.

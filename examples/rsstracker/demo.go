@@ -38,7 +38,8 @@ var acts = []act{
 	{"1 % new", grow, figures{2, 0, 0, 5, 2, 2, 200}, "sqltier kept the validators: 304; httpcache.PurgeTags drops the old feed"},
 	{"nothing new", func(*demo) {}, figures{0, 0, 0, 3, 3, 0, 304}, "cache.ErrNotModified renews what sqltier has; httpcache answers 304"},
 	{"one post rewritten, one only stamped", rewrite, figures{0, 2, 0, 5, 2, 0, 200}, "cache.MaxAge(0) does not take the cached page"},
-	{"a sitemap is HTML, new posts are 503 and 404", breakDown, figures{2, 0, 2, 5, 1, 0, 304}, "cache.ErrNotFound keeps the 404 for its NegativeTTL, and no 503"},
+	{"a sitemap is HTML, new posts are 503 and 404", breakDown, figures{2, 0, 2, 5, 1, 0, 304},
+		"cache.ErrNotFound keeps the 404 for its NegativeTTL, and no 503"},
 	{"recovers, but the 404 is still remembered", repair, figures{0, 0, 1, 4, 2, 1, 200}, "cache.Cache.Fetch answers with the negative entry"},
 	{"the database is destroyed", destroy, figures{0, 0, 0, 3, 3, 0, 304}, "tier/sqltier is another file: still 304"},
 	{"1 % new", grow, figures{2, 0, 0, 5, 2, 2, 200}, "as in run 2"},
@@ -77,7 +78,8 @@ func (*demoCmd) Run(p *program) (err error) {
 	site := httptest.NewServer(d)
 	defer site.Close()
 	d.url = site.URL
-	fmt.Fprintf(p.out, "%-3s %-45s %3s %7s %6s %8s %4s %9s %6s   %s\n", "run", "", "new", "changed", "failed", "requests", "304s", "published", "reader", "by the call")
+	fmt.Fprintf(p.out, "%-3s %-45s %3s %7s %6s %8s %4s %9s %6s   %s\n", "run", "", "new", "changed", "failed", "requests", "304s", "published", "reader",
+		"by the call")
 	var got figures
 	// The second tier counts ages in seconds.
 	for i, a := range acts {

@@ -51,7 +51,7 @@ const (
 type Config struct {
 	Store        *store.Store
 	Summariser   summary.Summariser // writes the digests; nil: summary.Extractive
-	Zone         string             // the time zone of the periods. The database stores it: another one is [ErrZone]. Empty: the database's, or DefaultZone
+	Zone         string             // time zone of the periods, stored in the database; another one is [ErrZone]. Empty: the database's or DefaultZone
 	CallsPerHour int64              // calls per hour that all processes of the file share: see [BudgetError]. 0: no limit
 	// Remote stores the cells that processes share, for example in Redis, instead of the
 	// store's file. All processes of a file need the same kind.

@@ -126,7 +126,7 @@ const (
 	maxMaxBytes  = 63 << 20           // the codec decodes at most 64 MiB
 	maxRedirects = 3                  // of one Get
 	maxWait      = 5 * time.Minute    // in a host's queue; then the request fails with ErrBusy
-	keep         = 8 * 24 * time.Hour // how long an answer is kept after its last validation: longer than the longest interval between two polls
+	keep         = 8 * 24 * time.Hour // how long an answer is kept after its last validation; exceeds the longest interval between polls
 )
 
 func (cfg Config) validate() error {

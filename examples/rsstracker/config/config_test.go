@@ -68,7 +68,8 @@ func TestTheDocumentsExample(t *testing.T) {
 func TestDefaultsAndZeros(t *testing.T) {
 	f, err := config.Parse([]byte(`{public_url: "https://f.example", sites: {
 		a: {home: "https://a.example", channel_config: {title: A}},
-		b: {home: "https://b.example", fetch_titles: false, enable_incremental: false, channel_config: {title: B}, incremental_config: {baseline_items: 0, retry_failed_urls: false}}}}`))
+		b: {home: "https://b.example", fetch_titles: false, enable_incremental: false, channel_config: {title: B},
+			incremental_config: {baseline_items: 0, retry_failed_urls: false}}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

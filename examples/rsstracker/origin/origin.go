@@ -59,7 +59,8 @@ func New(client Client, tiers *cache.Tiers) (*Source, error) {
 
 // Sitemap implements [track.Source]. The body is packed, because a sitemap may have 50 MB.
 func (s *Source) Sitemap(ctx context.Context, url string) (fetch.Response, error) {
-	return s.client.Get(ctx, fetch.Request{URL: url, MaxBytes: maxSitemap, Packed: true, Accept: "application/xml, text/xml, text/plain;q=0.8, */*;q=0.5"})
+	return s.client.Get(ctx, fetch.Request{URL: url, MaxBytes: maxSitemap, Packed: true,
+		Accept: "application/xml, text/xml, text/plain;q=0.8, */*;q=0.5"})
 }
 
 // Discover implements [track.Source].

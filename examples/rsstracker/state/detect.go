@@ -13,7 +13,7 @@ const (
 	churnShare, churnMin   = 0.2, 20
 	vanishShare, vanishMin = 0.5, 10
 	vanishLimit            = 3
-	recheck                = time.Hour // the pause between two fetches of a page whose lastmod changes without its content. It doubles each time
+	recheck                = time.Hour // pause between two fetches of a page whose lastmod changes without its content; doubled each time
 )
 
 // Rules configure [Store.Detect].
@@ -79,7 +79,8 @@ func (d *detection) listing() (err error) {
 		return err
 	}
 	if d.found.Listed, err = d.tx.run(`INSERT INTO temp.cur SELECT l.key, max(l.url), min(l.file_id * 1000000 + l.pos), max(l.lastmod), max(l.published),
-		max(l.title), max(f.silent) FROM files f JOIN listed l ON l.file_id = f.id WHERE f.site_id = ? AND f.visited_run = ? GROUP BY l.key`, d.site.ID, d.run); err != nil {
+		max(l.title), max(f.silent) FROM files f JOIN listed l ON l.file_id = f.id
+		WHERE f.site_id = ? AND f.visited_run = ? GROUP BY l.key`, d.site.ID, d.run); err != nil {
 		return err
 	}
 	d.live, err = d.number(`SELECT count(*) FROM urls WHERE site_id = ? AND gone_at IS NULL`, d.site.ID)
@@ -148,7 +149,8 @@ func (d *detection) changed() error {
 		}
 	}
 	// The new lastmod may mean that a page that was given up was repaired.
-	if err := d.do(`UPDATE urls AS u SET attempts = 0, next_retry_at = ?3 FROM temp.cur c WHERE u.state = 2 AND u.next_retry_at IS NULL AND`+moved, args...); err != nil {
+	if err := d.do(`UPDATE urls AS u SET attempts = 0, next_retry_at = ?3 FROM temp.cur c
+		WHERE u.state = 2 AND u.next_retry_at IS NULL AND`+moved, args...); err != nil {
 		return err
 	}
 	return d.do(`UPDATE urls AS u SET url = c.url, last_seen = ?2,

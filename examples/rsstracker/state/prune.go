@@ -40,7 +40,8 @@ func (s *Store) Prune(ctx context.Context, l Lease, k Keep) (p Pruned, err error
 			AND NOT EXISTS (SELECT 1 FROM tombstones b WHERE b.site_id = ?1 AND b.key = i.key)`, l.Site.ID, max(4*k.Feed, keptItems)); err != nil {
 			return err
 		}
-		return t.do(`DELETE FROM runs WHERE site_id = ?1 AND id <= (SELECT id FROM runs WHERE site_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`, l.Site.ID, keptRuns)
+		return t.do(`DELETE FROM runs WHERE site_id = ?1
+			AND id <= (SELECT id FROM runs WHERE site_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`, l.Site.ID, keptRuns)
 	})
 	return p, err
 }

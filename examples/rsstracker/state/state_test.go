@@ -142,7 +142,7 @@ func TestLease(t *testing.T) {
 	if _, err := s.Begin(t.Context(), state.Start{Site: "a", TTL: time.Minute, Now: day.Add(80 * time.Second)}); !errors.Is(err, state.ErrLeased) {
 		t.Errorf("a second run after a step: %v, want ErrLeased", err)
 	}
-	if _, err := s.Visit(t.Context(), first, day.Add(time.Hour), sitemap.Ref{URL: "https://example.com/s.xml"}); err != nil { // late, but no other run has started
+	if _, err := s.Visit(t.Context(), first, day.Add(time.Hour), sitemap.Ref{URL: "https://example.com/s.xml"}); err != nil { // late, but alone
 		t.Errorf("a late step: %v", err)
 	}
 	second := begin(t, s, day.Add(2*time.Hour))
@@ -327,7 +327,8 @@ func TestDocumentsTables(t *testing.T) {
 			"https://example.com/0 1 2026-03-01 00:00:00 2026-03-01 00:00:00", "https://example.com/1 2 2026-03-01 00:00:00 2026-03-01 00:00:00",
 			"https://example.com/2 0 2026-03-01 00:00:00 2026-03-01 00:00:00", "https://example.com/3 1 2026-03-01 00:00:00 2026-03-01 00:00:00",
 		},
-		`SELECT name FROM sqlite_schema WHERE type = 'index' AND name IN ('idx_url_state', 'idx_url_lastseen') ORDER BY name`: {"idx_url_lastseen", "idx_url_state"},
+		`SELECT name FROM sqlite_schema WHERE type = 'index' AND name IN ('idx_url_state', 'idx_url_lastseen')
+			ORDER BY name`: {"idx_url_lastseen", "idx_url_state"},
 	} {
 		got, err := sqlite.List(t.Context(), db.Conn, text, query)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {

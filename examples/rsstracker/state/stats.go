@@ -74,7 +74,8 @@ func (s *Store) stats(ctx context.Context, now time.Time, st *Stats) error {
 			(SELECT count(*) FROM tombstones WHERE site_id = ?1)`, site.ID).Scan(&st.Sitemaps, &st.Items, &st.Tombstones); err != nil {
 			return err
 		}
-		st.Runs, err = sqlite.List(ctx, c, scanRun, `SELECT id, started_at, ended_at, outcome, error, report FROM runs WHERE site_id = ? ORDER BY id DESC LIMIT 10`, site.ID)
+		st.Runs, err = sqlite.List(ctx, c, scanRun, `SELECT id, started_at, ended_at, outcome, error, report
+			FROM runs WHERE site_id = ? ORDER BY id DESC LIMIT 10`, site.ID)
 		return err
 	})
 }

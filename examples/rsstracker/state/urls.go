@@ -36,7 +36,8 @@ func scanURL(r sqlite.Row) (u URL, err error) {
 	return u, err
 }
 
-const due = ` FROM urls u WHERE u.site_id = ?1 AND u.gone_at IS NULL AND (u.state = 0 OR u.state = 2 AND ?2 AND (u.next_retry_at <= ?3 OR u.checked_at > ?3)) `
+const due = ` FROM urls u WHERE u.site_id = ?1 AND u.gone_at IS NULL
+	AND (u.state = 0 OR u.state = 2 AND ?2 AND (u.next_retry_at <= ?3 OR u.checked_at > ?3)) `
 
 // Due returns the pages to fetch (S-E1). It sorts before it applies limit (S-E9). total
 // counts the pages without the limit.
