@@ -41,7 +41,7 @@ func TestManageCommands(t *testing.T) {
 	call(1, "not found", "source", "edit", "9", "--name", "x")
 	call(1, "not found", "source", "restore", "9")
 	call(1, "config", "source", "add", "x", "--type", "rss")
-	call(1, "the type is none of", "source", "add", "x", "--type", "rrs", "--url", "https://x.example")
+	call(1, "unknown type", "source", "add", "x", "--type", "rrs", "--url", "https://x.example")
 	call(1, "http or https", "source", "add", "x", "--type", "rss", "--url", "x.example")
 	call(2, "--config", "source", "add", "x", "--type", "rss", "--url", "https://x.example", "--config", "{}")
 	call(1, "JSON object", "source", "edit", "2", "--config", "{")

@@ -58,10 +58,10 @@ func (a *app) jobs(ctx context.Context, log *slog.Logger) (all []schedule.Job, e
 			Run: func(ctx context.Context) {
 				rep, err := a.attempt(ctx, name, true, log)
 				if err != nil && ctx.Err() == nil {
-					log.ErrorContext(ctx, "run", "site", name, "err", err, "faults", rep.Faults)
+					log.ErrorContext(ctx, "the run failed", "site", name, "err", err, "faults", rep.Faults)
 					return
 				}
-				log.InfoContext(ctx, "run", "site", name, "report", rep.String(), "faults", len(rep.Faults))
+				log.InfoContext(ctx, "the run has ended", "site", name, "report", rep.String(), "faults", len(rep.Faults))
 			},
 		})
 	}

@@ -144,7 +144,7 @@ type caller struct {
 
 func (c caller) known() bool { return c.operator || c.user.ID != 0 }
 
-var unauthorised = &problem{Status: http.StatusUnauthorized, Text: "a valid key is needed: Authorization: Bearer KEY"}
+var unauthorised = &problem{Status: http.StatusUnauthorized, Text: "send a valid key: Authorization: Bearer KEY"}
 
 // identify returns the author of a request. It refuses a wrong key, even where none is needed.
 func (a *api) identify(r *http.Request) (c caller, err error) {

@@ -173,7 +173,7 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, store.ErrTaken):
 		p = &problem{Status: http.StatusConflict, Text: "the email or the slug belongs to another user"}
 	case errors.Is(err, store.ErrNotFound):
-		p = &problem{Status: http.StatusNotFound, Text: "not found, or not yours to see"}
+		p = &problem{Status: http.StatusNotFound, Text: "not found, or not visible to you"}
 	default:
 		a.Log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "err", err)
 		p = &problem{Status: http.StatusInternalServerError, Text: "something went wrong; the log has more"}

@@ -43,7 +43,7 @@ func (a *api) postDigest(r *request, in given) (any, error) {
 	res, err := a.Digests.Generate(r.Context(), digest.Request{UserID: r.who.user.ID, Kind: kind})
 	if err != nil {
 		// The request is valid, so the model or the database has failed. Nothing was stored.
-		a.Log.ErrorContext(r.Context(), "no digest", "user", r.who.user.ID, "type", kind, "err", err)
+		a.Log.ErrorContext(r.Context(), "the digest could not be generated", "user", r.who.user.ID, "type", kind, "err", err)
 		return nil, a.later(err)
 	}
 	out := generated{State: res.State, Origin: res.Origin, Hash: res.Hash, Start: res.Window.Start, End: res.Window.End}

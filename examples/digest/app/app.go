@@ -201,7 +201,7 @@ func (a *App) address(kind string, config json.RawMessage) (string, error) {
 	case slices.Contains(fetchers.Unfetched, kind):
 		return "", nil
 	}
-	return "", fmt.Errorf("the type is none of %v, %v", fetchers.Types(all), fetchers.Unfetched)
+	return "", fmt.Errorf("unknown type; the types are %v and %v", fetchers.Types(all), fetchers.Unfetched)
 }
 
 // openMetrics returns a provider and the handler of its metrics, which name no source, user or

@@ -134,7 +134,7 @@ func (s *Service) work(ctx context.Context) {
 			_, err = s.Clean(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			s.log.Error("digest: background work", "error", err)
+			s.log.Error("digest: background work failed", "error", err)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func host(u *url.URL) (string, error) {
 	}
 	for _, c := range []byte(name) {
 		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"<>\^`+"`{|}%/?#@", c) >= 0 {
-			return "", fmt.Errorf("%w: its host", ErrURL)
+			return "", fmt.Errorf("%w: invalid host", ErrURL)
 		}
 	}
 	if name == "" {

@@ -51,7 +51,7 @@ func readXML(r *bufio.Reader, out *sink) error {
 		case errors.Is(err, io.EOF) && out.sum.Kind == 0:
 			return ErrEmpty
 		case errors.Is(err, io.EOF):
-			return fmt.Errorf("sitemap: cut off: %w", io.ErrUnexpectedEOF)
+			return fmt.Errorf("sitemap: truncated: %w", io.ErrUnexpectedEOF)
 		case err != nil:
 			return fmt.Errorf("sitemap: %w", err)
 		}

@@ -54,7 +54,7 @@ func Do[In any](log *slog.Logger, f func(r *http.Request, in In) (any, error)) h
 			status, v = http.StatusCreated, made.Body
 		}
 		if e, ok := errors.AsType[*service.UnpublishedError](err); ok {
-			log.ErrorContext(r.Context(), "change not published", "method", r.Method, "path", r.URL.Path, "err", e.Err)
+			log.ErrorContext(r.Context(), "a change was committed but not published", "method", r.Method, "path", r.URL.Path, "err", e.Err)
 			status, err = http.StatusAccepted, nil // the write was committed
 		}
 		if err != nil {

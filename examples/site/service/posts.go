@@ -80,7 +80,7 @@ func checkPost(ctx context.Context, tx *store.Tx, p content.Post, tags []string)
 	c.text("summary", p.Excerpt)
 	c.body(p.Body)
 	c.lang("lang", p.Lang)
-	c.that(len(tags) <= maxTags, "tags", "must be %d at most", maxTags)
+	c.that(len(tags) <= maxTags, "tags", "must be at most %d", maxTags)
 	at, now := p.PublishedAt, p.UpdatedAt
 	c.that(at.IsZero() || at.Year() >= 1970 && at.Year() <= 9999, "published_at", "must be from 1970 to 9999")
 	switch p.Status {

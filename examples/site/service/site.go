@@ -110,7 +110,7 @@ func checkKey(in *KeyInput) error {
 	var c check
 	c.line("label", in.Label)
 	for _, scope := range in.Scopes {
-		c.that(slices.Contains(content.Scopes, scope), "scopes", "must be of %v", content.Scopes)
+		c.that(slices.Contains(content.Scopes, scope), "scopes", "must be among %v", content.Scopes)
 	}
 	in.Scopes = append([]content.Scope{}, slices.Compact(slices.Sorted(slices.Values(in.Scopes)))...)
 	return c.err()

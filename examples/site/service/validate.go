@@ -60,7 +60,7 @@ func (c *check) that(ok bool, field, format string, args ...any) {
 
 func (c *check) slug(field, s string) {
 	c.that(len(s) <= content.MaxSlug && slugPattern.MatchString(s), field,
-		"must be small letters, digits and single hyphens between them, %d at most", content.MaxSlug)
+		"must be lower-case letters, digits and single hyphens between them, at most %d", content.MaxSlug)
 }
 
 // line requires one line of text. text allows several lines, and an empty text.
