@@ -149,7 +149,7 @@ func TestTimes(t *testing.T) {
 			t.Fatalf("%v, after:\n%s", err, &out)
 		}
 		if took := time.Since(start); took > 8*time.Second {
-			t.Errorf("it took %v, want three bounds of 2s, 1s until the log is asked again, and less than 1s for the rest", took)
+			t.Errorf("it took %v, want three bounds of 2s, 1s until the next call of the log, and less than 1s for the rest", took)
 		}
 		if want := "the call took 2s, and"; !strings.Contains(out.String(), want) {
 			t.Errorf("the output lacks %q:\n%s", want, &out)

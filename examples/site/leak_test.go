@@ -114,7 +114,7 @@ func TestClientsAreNotMixedUp(t *testing.T) {
 						want = "for " + people[client] + "\n" + want
 					}
 					if w.Code != http.StatusOK || w.Body.String() != want {
-						t.Errorf("client %d was told %d %q, want %q", client, w.Code, w.Body, want)
+						t.Errorf("client %d got %d %q, want %q", client, w.Code, w.Body, want)
 					}
 				})
 			})

@@ -179,7 +179,7 @@ func TestRunAgain(t *testing.T) {
 	printed, end = start(t, "-db", db, "-admin-key", "k")
 	defer end()
 	if strings.Contains(printed, "An API key") || strings.Contains(printed, "X-API-Key") {
-		t.Errorf("a key was printed that nobody can know:\n%s", printed)
+		t.Errorf("a key was printed that the program cannot know:\n%s", printed)
 	}
 	url = find(t, printed, `The site is at +(\S+)/\n`)
 	if status, body := ask(t, http.MethodGet, url+"/admin/api/tags", "", "Authorization", "Bearer k"); status != http.StatusOK || !strings.Contains(body, `"slug":"x"`) {

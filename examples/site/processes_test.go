@@ -55,7 +55,7 @@ func TestTwoSitesNotice(t *testing.T) {
 	for _, layers := range [][]string{{"objects", "absences"}, {"responses"}} {
 		link := func(layer string, own second) invalidate.Log { return skips[twins](layers...)(nil, layer, own) }
 		if _, wrong := inTurns(t, filepath.Join(t.TempDir(), "site.db"), enough, link); wrong == "" {
-			t.Errorf("nobody has noticed that %v hear nothing", layers)
+			t.Errorf("the comparison did not notice that %v miss the records", layers)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func TestTwinsNotice(t *testing.T) {
 			t.Parallel()
 			seed := uint64(time.Now().UnixNano())
 			if steps := search(t, seed, enough, c); steps == enough {
-				t.Errorf("nobody has noticed in %d steps of seed %d", steps, seed)
+				t.Errorf("no difference in %d steps of seed %d", steps, seed)
 			} else {
 				t.Logf("noticed after %d steps", steps)
 			}

@@ -154,7 +154,7 @@ func (w *world) do(key, call, body string) *httptest.ResponseRecorder {
 	rec := httptest.NewRecorder()
 	w.ServeHTTP(rec, r)
 	if strings.Contains(rec.Body.String(), "hidden") {
-		w.t.Errorf("%s shows what is in a config: %s", call, rec.Body)
+		w.t.Errorf("%s shows a config: %s", call, rec.Body)
 	}
 	return rec
 }

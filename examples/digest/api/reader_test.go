@@ -95,7 +95,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	if s, err := w.store.Subscriptions(t.Context(), 2); err != nil || len(s.SourceIDs) != 0 {
-		t.Errorf("what was refused has subscribed Bob to %v, %v", s.SourceIDs, err)
+		t.Errorf("a refused call subscribed Bob to %v, %v", s.SourceIDs, err)
 	}
 }
 

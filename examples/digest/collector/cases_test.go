@@ -220,7 +220,7 @@ func TestCase12StopWaitsForWhatIsRunning(t *testing.T) {
 		t.Error(err)
 	}
 	if s := w.state(id); s.FetchCount != 1 || !s.ClaimedUntil.IsZero() || len(w.items(id)) != 1 {
-		t.Errorf("what was running: %+v", s)
+		t.Errorf("the running fetch: %+v", s)
 	}
 	if s := w.state(late); s.FetchCount != 0 {
 		t.Error("it went on claiming")
@@ -301,7 +301,7 @@ func TestCase17OneSource(t *testing.T) {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	if w.state(id).Active {
-		t.Error("that it was fetched undid what somebody had paused by hand")
+		t.Error("a fetch ended a pause by hand")
 	}
 	if _, err := c.CollectSource(t.Context(), 99); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("no such source: %v", err)
@@ -310,7 +310,7 @@ func TestCase17OneSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.CollectSource(t.Context(), id); !errors.Is(err, store.ErrClaimed) {
-		t.Errorf("somebody is at it: %v", err)
+		t.Errorf("another fetch is running: %v", err)
 	}
 }
 

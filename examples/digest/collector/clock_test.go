@@ -41,19 +41,19 @@ func TestWrongClockStopsNothing(t *testing.T) {
 	}
 	for _, s := range st.Sources {
 		if s.NextFetchAt != nil || s.Status == "fetching" {
-			t.Errorf("%s is %s until %v, and nobody believes that", s.Name, s.Status, s.NextFetchAt)
+			t.Errorf("%s is %s until %v, a time that is ignored", s.Name, s.Status, s.NextFetchAt)
 		}
 	}
 	w.once(c)
 	health(collector.Health{Status: "ok"})
 	for _, id := range []int64{ok, failed, claimed} {
 		if s := w.state(id); s.NextFetchAt.After(noon.Add(24*time.Hour)) || s.ClaimedUntil.After(noon) || s.LastFetchedAt.After(noon) {
-			t.Errorf("source %d still has times of the future: %+v", id, s)
+			t.Errorf("source %d still has times in the future: %+v", id, s)
 		}
 	}
 	items, err := w.db.Items(t.Context(), []int64{ok}, noon.Add(-time.Hour), noon.Add(time.Hour), 10)
 	if err != nil || len(items) != 1 {
-		t.Errorf("%d items of now, %v; want the one that was fetched in the future", len(items), err)
+		t.Errorf("%d items, %v; want the one that was fetched in the future", len(items), err)
 	}
 	if n := w.fakes["rss"].total() + w.fakes["hackernews"].total() + w.fakes["website"].total(); n != 5 {
 		t.Errorf("%d fetches, want 2 by each collection, and one of the source that was claimed", n)
@@ -93,7 +93,7 @@ func TestLongWaitsAreBelieved(t *testing.T) {
 	w.once(c)
 	for _, typ := range []string{"rss", "hackernews", "mastodon"} {
 		if n := w.fakes[typ].total(); n != 2 {
-			t.Errorf("%d fetches of %s, want 2: its time is nobody's", n, typ)
+			t.Errorf("%d fetches of %s, want 2: its time is ignored", n, typ)
 		}
 	}
 }

@@ -136,7 +136,7 @@ func TestCleaning(t *testing.T) {
 	w.clock.add(100 * day)
 	w.once(c)
 	if got := w.clean(30); got.Items != 0 {
-		t.Errorf("cleaned %+v of what is still listed", got)
+		t.Errorf("cleaned %+v of the listed items", got)
 	}
 	w.list(c, "listed all along", "edited/again")
 	if got := w.clean(30); got.Items != 0 {
@@ -144,12 +144,12 @@ func TestCleaning(t *testing.T) {
 	}
 	w.clock.add(31 * day)
 	if got := w.clean(30); got.Items != 1 {
-		t.Errorf("cleaned %+v, want what is listed no more", got)
+		t.Errorf("cleaned %+v, want the items that are no longer listed", got)
 	}
 	before := c.Counts().New
 	w.list(c, "listed all along", "edited/again", "new")
 	if got := c.Counts().New - before; got != 1 {
-		t.Errorf("%d new items, want 1: what was cleaned away came back as new", got)
+		t.Errorf("%d new items, want 1: a cleaned item came back as new", got)
 	}
 }
 

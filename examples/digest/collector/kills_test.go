@@ -321,7 +321,7 @@ func (w *carnage) everybodyServed() {
 		LEFT JOIN digests d ON d.user_id = h.user_id AND d.metadata ->> '$.period_start' = c.period_start
 		WHERE c.state = 'ready' AND c.period_end = (SELECT max(period_end) FROM digest_cache) AND d.content IS NOT c.content`)
 	if len(others) > 0 {
-		w.Errorf("users who do not read what is cached: %v", others)
+		w.Errorf("users whose digest is not the cached one: %v", others)
 	}
 	if drift, err := w.db.Verify(w.Context(), false); err != nil || len(drift) > 0 {
 		w.Errorf("drift %v, %v", drift, err)

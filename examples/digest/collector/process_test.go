@@ -138,7 +138,7 @@ func TestSignalsStop(t *testing.T) {
 	}
 	select {
 	case <-kill:
-		t.Error("nobody was in a hurry")
+		t.Error("kill was closed without a second signal")
 	default:
 	}
 }

@@ -58,7 +58,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("%d digests, %v, want one of the day", len(rows), err)
 	}
 	if _, err := run(t, t.Context(), demo.Config{DB: path}); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("on a database that is there: %v, want %v", err, fs.ErrExist)
+		t.Errorf("on an existing database: %v, want %v", err, fs.ErrExist)
 	}
 }
 

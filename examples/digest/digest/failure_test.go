@@ -267,7 +267,7 @@ func TestCallerLeaves(t *testing.T) {
 	until(t, "second who waits", func() bool { return w.Tiers().Stats().Total.Merged > 0 })
 	cancel()
 	if err := <-left; !errors.Is(err, context.Canceled) {
-		t.Errorf("who left: %v", err)
+		t.Errorf("the caller that left: %v", err)
 	}
 	close(release)
 	w.wantSame(bob, <-stays)

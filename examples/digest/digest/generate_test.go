@@ -26,7 +26,7 @@ func TestSecondUserOfACombinationCostsNoCall(t *testing.T) {
 		t.Errorf("the first came from %s in row %d, the second from %s in row %d", first.Origin, first.Row.ID, second.Origin, second.Row.ID)
 	}
 	if first.Hash != store.Hash([]int64{1, 3}) {
-		t.Errorf("the hash is %s, want that of the ids alone", first.Hash)
+		t.Errorf("the hash is %s, want the hash of only the ids", first.Hash)
 	}
 	w.wantSame(ann, first)
 	w.wantSame(bob, second)
@@ -118,7 +118,7 @@ func TestDeletedSourceMisses(t *testing.T) {
 		t.Errorf("after the source is gone: %.8s, %q", r.Hash, r.Row.Content)
 	}
 	if r := w.daily(bob); r.State != digest.NoSources {
-		t.Errorf("who had that source alone: %s, want %s", r.State, digest.NoSources)
+		t.Errorf("the user with only that source: %s, want %s", r.State, digest.NoSources)
 	}
 	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.RestoreSource(ctx, 2) })
 	if r := w.daily(ann); r.Hash != before.Hash || r.Row.Content != before.Row.Content {
@@ -255,7 +255,7 @@ func TestUnknown(t *testing.T) {
 	}
 	ann := w.user("ann", 1)
 	if r := w.daily(ann); r.State != digest.Ready {
-		t.Errorf("a user who has just come: %s", r.State)
+		t.Errorf("a new user: %s", r.State)
 	}
 	if _, err := w.Generate(t.Context(), digest.Request{UserID: ann, Kind: "hourly"}); !errors.Is(err, digest.ErrKind) {
 		t.Errorf("an unknown type: %v, want %v", err, digest.ErrKind)

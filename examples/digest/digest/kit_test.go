@@ -171,7 +171,7 @@ func (w *world) generate(s *digest.Service, user int64, k digest.Kind) digest.Re
 func (w *world) wantCalls(want int64) {
 	w.t.Helper()
 	if got := w.scribe.calls.Load(); got != want {
-		w.t.Errorf("the summariser was asked %d times, want %d", got, want)
+		w.t.Errorf("the summariser was called %d times, want %d", got, want)
 	}
 }
 

@@ -63,7 +63,7 @@ func TestEveryOptionIsInTheHash(t *testing.T) {
 		seen[hash] = name
 	}
 	if name := seen[store.Hash([]int64{1})]; name != "default" {
-		t.Errorf("the hash of the ids alone is that of %q, want the default's", name)
+		t.Errorf("the hash of only the ids is that of %q, want the default's", name)
 	}
 }
 
@@ -88,11 +88,11 @@ func TestUsersWish(t *testing.T) {
 	w.wantSame(ann, r)
 	last := w.scribe.seen[len(w.scribe.seen)-1]
 	if last.Language != summary.Chinese || last.Style != summary.Brief {
-		t.Errorf("the summariser was asked for %q, %q", last.Language, last.Style)
+		t.Errorf("the summariser got %q, %q", last.Language, last.Style)
 	}
 	wish(eve, `{"style":"haiku"}`)
 	if _, err := w.Generate(t.Context(), digest.Request{UserID: eve, Kind: digest.Daily}); !errors.Is(err, digest.ErrOptions) {
-		t.Errorf("a wish that nobody knows: %v, want %v", err, digest.ErrOptions)
+		t.Errorf("an unknown option: %v, want %v", err, digest.ErrOptions)
 	}
 	w.wantCalls(2)
 }

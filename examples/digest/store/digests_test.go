@@ -215,7 +215,7 @@ func TestDeletedRowsDoNotComeBack(t *testing.T) {
 			t.Helper()
 			_, err := w.CacheRow(t.Context(), "h", "daily", row.PeriodStart, row.PeriodEnd)
 			if want != (err == nil) {
-				t.Errorf("%+v: %s the row is there: %v, want %v", tt.sel, when, err == nil, want)
+				t.Errorf("%+v: %s the row exists: %v, want %v", tt.sel, when, err == nil, want)
 			}
 		}
 		before, err := w.LastDeletion(t.Context())

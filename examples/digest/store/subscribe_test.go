@@ -127,7 +127,7 @@ func TestPrivateSourceIsItsOwnersAlone(t *testing.T) {
 	// When the owner is deleted, the source has no reader.
 	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteUser(ctx, owner) })
 	if all, err := w.VisibleSources(t.Context(), owner); err != nil || len(all) != 2 {
-		t.Errorf("a user who is gone sees %d sources, %v; want 2", len(all), err)
+		t.Errorf("a deleted user sees %d sources, %v; want 2", len(all), err)
 	}
 }
 

@@ -58,7 +58,7 @@ func TestExtractiveRules(t *testing.T) {
 		}
 	}
 	if n := strings.Count(s.Markdown, "Harbour bridge reopens"); n != 1 {
-		t.Errorf("what two sources say is told %d times", n)
+		t.Errorf("an item of two sources is reported %d times", n)
 	}
 }
 

@@ -158,7 +158,7 @@ func TestOpenAIRequest(t *testing.T) {
 		Items []struct{ Source, Title, Address, Text string }
 	}
 	if err := json.Unmarshal([]byte(body.Messages[1].Content), &data); err != nil || len(data.Items) != len(r.Items) {
-		t.Errorf("the model is told of %d items, %v", len(data.Items), err)
+		t.Errorf("the request has %d items, %v", len(data.Items), err)
 	}
 }
 

@@ -30,7 +30,7 @@ func TestPromptVersion(t *testing.T) {
 		h.Write([]byte(body))
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); got != want[summary.PromptVersion] {
-		t.Errorf("what the model is told in version %s has the sum %s, want %q", summary.PromptVersion, got, want[summary.PromptVersion])
+		t.Errorf("the prompt of version %s has the sum %s, want %q", summary.PromptVersion, got, want[summary.PromptVersion])
 	}
 }
 
@@ -73,18 +73,18 @@ func TestBudgetOfLongItems(t *testing.T) {
 	s := &server{answers: []answer{{}}}
 	o := s.client(t, nil)
 	if got, err := o.Summarise(t.Context(), r); err != nil || got.Items < len(request().Items) || strings.Contains(s.bodies[0], "xxxxx") {
-		t.Errorf("the model was told of %d of %d items, %v", got.Items, len(r.Items), err)
+		t.Errorf("the request has %d of %d items, %v", got.Items, len(r.Items), err)
 	}
 	if got, err := summary.NewExtractive().Summarise(t.Context(), r); err != nil || strings.Contains(got.Markdown, "long.example") {
 		t.Errorf("%v: the digest links to an address of %d bytes", err, len(long))
 	}
 	small := s.client(t, func(c *summary.OpenAIConfig) { c.InputTokens = 1000 }) // too small for the name
 	if got, err := small.Summarise(t.Context(), r); err != nil || got.Items < 3 {
-		t.Errorf("the model was told of %d items, %v", got.Items, err)
+		t.Errorf("the request has %d items, %v", got.Items, err)
 	}
 	r.Items = hostile[1:]
 	if got, err := small.Summarise(t.Context(), r); !errors.Is(err, summary.ErrRequest) || len(s.asked) != 2 {
-		t.Errorf("%q, %v: the model was asked about nothing", got.Markdown, err)
+		t.Errorf("%q, %v: a request without items was sent", got.Markdown, err)
 	}
 }
 

@@ -102,7 +102,7 @@ func TestPacked(t *testing.T) {
 	}
 	again := get(t, c, fetch.Request{URL: o.URL, Packed: true, MaxAge: time.Hour})
 	if !again.FromCache || content(t, again) != long || content(t, again) != long || content(t, plain) != long {
-		t.Errorf("FromCache %v; the content is not what was sent", again.FromCache)
+		t.Errorf("FromCache %v; the content differs", again.FromCache)
 	}
 	packed.Body = []byte("not gzip, longer than a header")
 	if _, err := packed.Open(); !errors.Is(err, fetch.ErrEncoding) {

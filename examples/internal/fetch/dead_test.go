@@ -67,7 +67,7 @@ func TestDeadHosts(t *testing.T) {
 				advance(61 * time.Second)
 				_, err = c.Get(t.Context(), fetch.Request{URL: "http://a.example/2"})
 				if !errors.Is(err, tt.want) || asked != before+1 {
-					t.Errorf("after a minute Get = %v, want %v anew", err, tt.want)
+					t.Errorf("after a minute Get = %v, want %v again", err, tt.want)
 				}
 			})
 		})

@@ -35,7 +35,7 @@ func TestGet(t *testing.T) {
 	r := o.last(t)
 	sent := []string{r.URL.String(), r.Header.Get("Accept"), r.Header.Get("User-Agent"), r.Header.Get("X-Key"), r.Header.Get("Accept-Encoding"), r.Header.Get("Referer"), r.Header.Get("Cookie")}
 	if d := cmp.Diff([]string{"/feed.xml", "application/rss+xml", "TestBot/1.0 (+https://bot.example)", "k", "gzip", "", ""}, sent); d != "" {
-		t.Errorf("what was sent differs (-want +got):\n%s", d)
+		t.Errorf("the request differs (-want +got):\n%s", d)
 	}
 }
 

@@ -74,7 +74,7 @@ func TestPrivateServerIsNotReached(t *testing.T) {
 		}
 	}
 	if n := len(o.asked()); n != 0 {
-		t.Errorf("the server was asked %d times", n)
+		t.Errorf("the server got %d requests", n)
 	}
 }
 

@@ -79,7 +79,7 @@ func TestRobotsExtras(t *testing.T) {
 	}
 	var none fetch.Robots
 	if none.Allowed("https://a.example/x") || r.Allowed("https://a.example/%zz") {
-		t.Error("what is not known, or does not parse, is allowed")
+		t.Error("an unknown URL, or one that does not parse, is allowed")
 	}
 }
 

@@ -126,7 +126,7 @@ func TestRubbish(t *testing.T) {
 					t.Fatalf("Get = %v, want %v", err, fetch.ErrProtocol)
 				}
 				if strings.Contains(err.Error(), "secret") {
-					t.Errorf("the error %q repeats what was sent", err)
+					t.Errorf("the error %q repeats the answer", err)
 				}
 			})
 		})

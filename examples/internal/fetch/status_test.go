@@ -73,7 +73,7 @@ func TestFailuresAreNotCached(t *testing.T) {
 		t.Error("the answer is not in the cache")
 	}
 	if _, err := c.Get(t.Context(), fetch.Request{URL: o.URL}); err == nil {
-		t.Error("an old answer hides a failure from who wants a new one")
+		t.Error("an old answer hides a failure from a caller that wants a new one")
 	}
 	if n := len(o.asked()); n != 4 {
 		t.Errorf("asked %d times, want 4", n)

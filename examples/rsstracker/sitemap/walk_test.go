@@ -87,6 +87,6 @@ func TestWalkEnds(t *testing.T) {
 		t.Errorf("Walk = %+v, %v after %v", r, err, order)
 	}
 	if r, err := sitemap.Walk(t.Context(), nil, tree{}.visit(&order)); err != nil || r.Whole() {
-		t.Errorf("a walk over nothing is %+v, %v; want not whole", r, err)
+		t.Errorf("a walk without roots is %+v, %v; want not whole", r, err)
 	}
 }

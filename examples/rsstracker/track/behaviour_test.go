@@ -203,7 +203,7 @@ func TestReset(t *testing.T) {
 	r.site.Baseline = 3
 	want(t, "run after the reset, published", r.run().Published, 3)
 	if err := r.tracker().Reset(t.Context(), "nobody"); !errors.Is(err, state.ErrNoSite) {
-		t.Errorf("reset of nobody: %v", err)
+		t.Errorf("reset of an unknown site: %v", err)
 	}
 }
 

@@ -176,7 +176,7 @@ func TestGuessesAreBounded(t *testing.T) {
 	}
 	present, absent := c.present.Stats(), c.absent.Stats()
 	if present.Local.Entries != 1 || absent.Local.Bytes > limit || absent.Total.Evictions == 0 {
-		t.Errorf("%d entries of what there is; %d bytes of what there is not, and %d evictions",
+		t.Errorf("%d values; %d bytes of absences, and %d evictions",
 			present.Local.Entries, absent.Local.Bytes, absent.Total.Evictions)
 	}
 	before := s.Queries()

@@ -89,7 +89,7 @@ func TestFillRefusesWhatIsNoKey(t *testing.T) {
 		t.Error("Fill took a key without a secret")
 	}
 	if _, err := s.Settings(t.Context()); err == nil {
-		t.Error("Fill failed, and has written all the same")
+		t.Error("Fill failed, but has written")
 	}
 }
 

@@ -41,7 +41,7 @@ func TestEventsCoverReads(t *testing.T) {
 			old, asked := before[read]
 			covered := slices.ContainsFunc(told, func(e content.Entity) bool { return slices.Contains(old.entities, e) })
 			if asked && old.value != now.value && !covered {
-				t.Errorf("step %d of seed %d, %s: nobody is told that %s has changed\nfrom %s\nto   %s\ntold %v",
+				t.Errorf("step %d of seed %d, %s: no event names the change of %s\nfrom %s\nto   %s\ntold %v",
 					step, seed, name, read, old.value, now.value, told)
 			}
 		}

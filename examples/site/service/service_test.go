@@ -50,7 +50,7 @@ func TestInvalidPosts(t *testing.T) {
 		wantInvalid(t, err, tt.field)
 	}
 	if got := d.published(); len(got) > 0 {
-		t.Errorf("what was refused was published: %v", got)
+		t.Errorf("a refused write was published: %v", got)
 	}
 }
 

@@ -98,7 +98,7 @@ func TestWhatIsNotThere(t *testing.T) {
 		}
 	}
 	if w := get(t, h, "/zh/nope"); !strings.Contains(w.Body.String(), "未找到") {
-		t.Errorf("what is not there is not there in English: %s", w.Body)
+		t.Errorf("the page for an absent URL is in English: %s", w.Body)
 	}
 }
 

@@ -186,7 +186,7 @@ func TestBrokenAnswers(t *testing.T) {
 		w := &web{pages: map[string]page{tt.url: {body: tt.body}}}
 		_, err := fetchers.New(fetchers.Config{Client: w})[tt.typ].Fetch(t.Context(), fetchers.Source{Type: tt.typ, Config: json.RawMessage(tt.config)})
 		if !errors.Is(err, fetchers.ErrParse) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v, want ErrParse without what was sent", tt.name, err)
+			t.Errorf("%s: %v, want ErrParse without the answer", tt.name, err)
 		}
 	}
 }

@@ -130,7 +130,7 @@ func TestWebsiteChanges(t *testing.T) {
 		t.Error("a change is no item of its own")
 	}
 	if guids[0] != guids[3] {
-		t.Error("what was said before is taken for new")
+		t.Error("an old text counts as new")
 	}
 }
 

@@ -78,7 +78,7 @@ func TestNoBatchBarrier(t *testing.T) {
 			t.Errorf("%d jobs are done, %d at a time; want 100 and 3", done.Load(), most.Load())
 		}
 		if !errors.Is(err, pool.ErrCut) || time.Since(start) != 91*time.Second {
-			t.Errorf("stopped after %v with %v; want 91 s (30 s after it was told to) and ErrCut", time.Since(start), err)
+			t.Errorf("stopped after %v with %v; want 91 s (30 s after the stop) and ErrCut", time.Since(start), err)
 		}
 	})
 }
