@@ -39,7 +39,7 @@ func body[In any](fn func(r *request, in In) (any, error)) call {
 			return nil, undecoded(err)
 		}
 		if _, err := d.Token(); !errors.Is(err, io.EOF) {
-			return nil, bad("body", "more than one JSON value")
+			return nil, bad("body", "continues after its JSON value")
 		}
 		return fn(r, in)
 	}

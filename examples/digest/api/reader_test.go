@@ -65,7 +65,7 @@ func TestRefusals(t *testing.T) {
 		{bob, "POST /api/subscriptions", `{"source_ids":[1` + strings.Repeat(",1", 1000) + `]}`, 400, "source_ids: 1001 ids"},
 		{bob, "POST /api/subscriptions", `{"sources":[1]}`, 400, "sources"},
 		{bob, "POST /api/subscriptions", `[1]`, 400, "body: a JSON array"},
-		{bob, "POST /api/subscriptions", `{"source_ids":[1]}{}`, 400, "body: goes on"},
+		{bob, "POST /api/subscriptions", `{"source_ids":[1]}{}`, 400, "body: continues"},
 		{bob, "POST /api/subscriptions", `{"source_ids":`, 400, "body"},
 		{bob, "POST /api/subscriptions", "", 400, "body"},
 		{bob, "POST /api/subscriptions", `{"source_ids":[` + strings.Repeat(" ", 64<<10) + `1]}`, 413, "body: over 65536 bytes"},

@@ -77,7 +77,7 @@ func Read(r io.Reader) (f File, err error) {
 		if _, err = d.Token(); errors.Is(err, io.EOF) {
 			return f, nil
 		}
-		err = errors.New("more than one JSON value")
+		err = errors.New("it continues after its JSON value")
 	}
 	at := d.InputOffset()
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {

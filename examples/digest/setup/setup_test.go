@@ -131,7 +131,7 @@ func TestBadFile(t *testing.T) {
 		is             error
 	}{
 		"unknown field":    {`"slug": "bob"`, `"slug": "bob", "key": "x"`, `unknown field "key"`, setup.ErrFile},
-		"trailing":         {"\n}", "\n} {}", "more than one JSON value", setup.ErrFile},
+		"trailing":         {"\n}", "\n} {}", "continues after its JSON value", setup.ErrFile},
 		"unknown source":   {`["Top"]`, `["Tip"]`, `packs[1]: setup: bad file: no source of the file has the name "Tip"`, setup.ErrFile},
 		"unknown pack":     {`["tech"]`, `["tach"]`, `users[0]: pack "tach"`, store.ErrNotFound},
 		"unknown user":     {`"private_to": "ann"`, `"private_to": "eve"`, `sources[2]: private_to: user "eve"`, store.ErrNotFound},

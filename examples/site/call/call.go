@@ -79,7 +79,7 @@ func decode[In any](w http.ResponseWriter, r *http.Request) (in In, err error) {
 		return in, &Problem{Status: http.StatusBadRequest, Text: "the body does not have the JSON form of this call: " + err.Error()}
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return in, &Problem{Status: http.StatusBadRequest, Text: "the body has more than one JSON value"}
+		return in, &Problem{Status: http.StatusBadRequest, Text: "the body continues after its JSON value"}
 	}
 	return in, nil
 }
@@ -180,7 +180,7 @@ func (g Guard) Wrap(next http.Handler) http.Handler {
 		if g.Basic && r.Header.Get("Authorization") == "" {
 			level = slog.LevelDebug // a browser that has not asked for the password yet
 		}
-		g.Log.Log(r.Context(), level, "request refused: it lacks the admin key", "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
+		g.Log.Log(r.Context(), level, "request refused: wrong or missing key", "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
 		Fail(w, r, g.Log, refusal)
 	})
 }
