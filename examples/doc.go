@@ -1,8 +1,7 @@
-// Package examples is the root of the example programs: one folder is one
-// program, thin on top of the library, and runs with
+// Package examples is the root of the example programs. Each folder is one small program on
+// top of the library. Run one from the root of the repository:
 //
 //	go run ./examples/NAME
 //
-// from the root of the repository. The programs form a module of their own, so
-// that what they need besides never reaches a user of the library.
+// The programs are a separate module, so that users of the library do not get their dependencies.
 package examples

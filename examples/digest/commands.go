@@ -23,27 +23,27 @@ import (
 )
 
 type demoCmd struct {
-	Users int    `default:"1000" help:"How many users, from 10 to 100,000 (${default})."`
-	DB    string `name:"db" help:"The database's file, which must not be there yet (default: a temporary one)." placeholder:"FILE"`
+	Users int    `default:"1000" help:"The number of users, from 10 to 100,000 (${default})."`
+	DB    string `name:"db" help:"The database file, which must not exist (default: a temporary one)." placeholder:"FILE"`
 }
 
-// Run demonstrates.
+// Run runs the demonstration.
 func (c *demoCmd) Run(p *program) error {
 	return demo.Run(p, demo.Config{Users: c.Users, DB: c.DB, Out: p.out})
 }
 
 type importCmd struct {
 	database
-	File string `arg:"" type:"existingfile" help:"What to add: see package setup."`
+	File string `arg:"" type:"existingfile" help:"The JSON file to import: see package setup."`
 }
 
-// Run imports.
+// Run imports the file.
 func (c *importCmd) Run(p *program) error {
 	f, err := os.Open(c.File)
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close() //nolint:errcheck // nothing was written
 	file, err := setup.Read(f)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
@@ -63,13 +63,13 @@ func (c *importCmd) Run(p *program) error {
 
 type serveCmd struct {
 	database
-	Addr     string   `default:"127.0.0.1:8080" help:"Where to listen (${default})."`
-	BaseURL  string   `name:"base-url" help:"What links in feeds begin with (default: http:// and the address)." placeholder:"URL"`
-	Collect  bool     `default:"true" negatable:"" help:"Fetch sources when they are due (${default})."`
+	Addr     string   `default:"127.0.0.1:8080" help:"The address to listen on (${default})."`
+	BaseURL  string   `name:"base-url" help:"The beginning of links in feeds (default: http:// and the address)." placeholder:"URL"`
+	Collect  bool     `default:"true" negatable:"" help:"Fetch due sources (${default})."`
 	Generate []string `default:"daily" help:"Generate these types for all users when a period closes; 'none' for none (${default})."`
 }
 
-// Run serves until the program is told to end.
+// Run serves until p ends.
 func (c *serveCmd) Run(p *program) error {
 	kinds, err := kindsOf(c.Generate)
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *serveCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	defer l.Close() //nolint:errcheck // the server has closed it, unless it never began
+	defer l.Close() //nolint:errcheck // the server has closed it, unless it did not start
 	var key string
 	own := func(cfg *app.Config) {
 		if cfg.Key == "" {
@@ -92,13 +92,13 @@ func (c *serveCmd) Run(p *program) error {
 	return c.with(p, own, func(a *app.App) error {
 		fmt.Fprintf(p.out, "serving at http://%s/\n", l.Addr())
 		if key != "" {
-			fmt.Fprintf(p.out, "the operator's key, until the program ends (API_KEY sets one): %s\n", key)
+			fmt.Fprintf(p.out, "the operator's key until the program ends (set API_KEY to choose one): %s\n", key)
 		}
 		return a.Serve(p, p.kill, app.Serving{Listener: l, Collect: c.Collect, Generate: kinds})
 	})
 }
 
-// kindsOf reads types of digests; "none" alone is none.
+// kindsOf parses types of digests. A single "none" means no type.
 func kindsOf(names []string) (kinds []digest.Kind, err error) {
 	if len(names) == 1 && names[0] == "none" {
 		return nil, nil
@@ -115,11 +115,11 @@ func kindsOf(names []string) (kinds []digest.Kind, err error) {
 
 type collectCmd struct {
 	database
-	Loop   bool  `xor:"what" help:"Go on until the program is told to end."`
-	Source int64 `xor:"what" help:"Fetch this source alone, due or not." placeholder:"ID"`
+	Loop   bool  `xor:"what" help:"Continue until the program is stopped."`
+	Source int64 `xor:"what" help:"Fetch only this source, even if it is not due." placeholder:"ID"`
 }
 
-// Run collects.
+// Run fetches sources.
 func (c *collectCmd) Run(p *program) error {
 	return c.with(p, nil, func(a *app.App) error {
 		if c.Source != 0 {
@@ -146,10 +146,10 @@ func (c *collectCmd) Run(p *program) error {
 type generateCmd struct {
 	database
 	Type string `default:"daily" enum:"4h,daily,weekly,monthly" help:"4h, daily, weekly or monthly (${default})."`
-	User int64  `help:"This user alone; prints the digest (default: all users)." placeholder:"ID"`
+	User int64  `help:"Only this user; prints the digest (default: all users)." placeholder:"ID"`
 }
 
-// Run generates.
+// Run generates digests.
 func (c *generateCmd) Run(p *program) error {
 	return c.with(p, nil, func(a *app.App) error {
 		if c.User != 0 {
@@ -169,10 +169,10 @@ func (c *generateCmd) Run(p *program) error {
 
 type verifyCmd struct {
 	database
-	Fix bool `help:"Correct them."`
+	Fix bool `help:"Correct the wrong hashes."`
 }
 
-// Run verifies.
+// Run verifies the stored hashes.
 func (c *verifyCmd) Run(p *program) error {
 	return c.with(p, nil, func(a *app.App) error {
 		found, err := a.Store.Verify(p, c.Fix)
@@ -180,16 +180,16 @@ func (c *verifyCmd) Run(p *program) error {
 			return err
 		}
 		for _, d := range found {
-			fmt.Fprintf(p.out, "user %d: kept %s, want %s\n", d.UserID, cmp.Or(d.Kept, "nothing"), d.Want)
+			fmt.Fprintf(p.out, "user %d: stored %s, want %s\n", d.UserID, cmp.Or(d.Kept, "nothing"), d.Want)
 		}
 		if c.Fix {
 			_, err = fmt.Fprintf(p.out, "%d users corrected\n", len(found))
 			return err
 		}
 		if len(found) > 0 {
-			return fmt.Errorf("%d users: kept hashes are not those of the subscriptions", len(found))
+			return fmt.Errorf("%d users: stored hashes do not match the subscriptions", len(found))
 		}
-		_, err = fmt.Fprintln(p.out, "all kept hashes are those of the subscriptions")
+		_, err = fmt.Fprintln(p.out, "all stored hashes match the subscriptions")
 		return err
 	})
 }
@@ -202,17 +202,17 @@ func printJSON(p *program, v any) error {
 
 const closing = 10 * time.Second
 
-// database is what most commands need. A flag wins over the environment, which wins over the .env file.
+// database has common flags. A flag wins over the environment, which wins over the .env file.
 type database struct {
 	file
-	Redis   string `help:"A Redis where processes share cells instead of in the file, as a URL; the same for all of them (DIGEST_REDIS)." placeholder:"URL"`
-	Zone    string `help:"Whose calendar periods follow (DIGEST_ZONE; default: the database's, or Asia/Singapore for a new one)." placeholder:"ZONE"`
-	Private bool   `name:"allow-private" help:"Fetch from private addresses, too."`
+	Redis   string `help:"URL of a Redis that stores the cells that processes share, instead of the file; the same for all processes (DIGEST_REDIS)." placeholder:"URL"`
+	Zone    string `help:"The time zone of the periods (DIGEST_ZONE; default: the database's, or Asia/Singapore for a new one)." placeholder:"ZONE"`
+	Private bool   `name:"allow-private" help:"Fetch from private addresses too."`
 }
 
 type file struct {
-	DB      string `name:"db" help:"The database's file, made if there is none (DIGEST_DB; default: digest.db)." placeholder:"FILE"`
-	EnvFile string `name:"env-file" help:"Settings that the environment does not have (default: .env, if there is one)." placeholder:"FILE"`
+	DB      string `name:"db" help:"The database file, created if it does not exist (DIGEST_DB; default: digest.db)." placeholder:"FILE"`
+	EnvFile string `name:"env-file" help:"A file of settings that the environment lacks (default: .env, if it exists)." placeholder:"FILE"`
 }
 
 func (d *database) with(p *program, change func(c *app.Config), fn func(a *app.App) error) error {
@@ -252,7 +252,7 @@ func (d *database) env(p *program) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close() //nolint:errcheck // nothing was written
 	file, err := collector.ReadEnvFile(f)
 	return collector.Env(file, p.environ), err
 }

@@ -1,6 +1,6 @@
-// Command digest collects feeds and writes each combination of subscriptions one digest
-// for each period, however many users, processes or retries ask for it. Without a command
-// it is a demonstration that needs nothing.
+// Command digest collects feeds and writes one digest for each combination of subscriptions
+// and each period, however many users, processes or retries ask for it. Without a command
+// it runs a demonstration, which needs no configuration.
 //
 //	go run ./examples/digest
 //	go run ./examples/digest import sources.json
@@ -13,7 +13,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	_ "time/tzdata" // periods follow a zone's calendar, also where the system knows none
+	_ "time/tzdata" // periods need the zone, even on a system without zones
 
 	"github.com/alecthomas/kong"
 
@@ -28,15 +28,15 @@ func main() {
 }
 
 type cli struct {
-	Demo     demoCmd     `cmd:"" default:"withargs" help:"A day of many users on made-up feeds, in seconds (the default)."`
+	Demo     demoCmd     `cmd:"" default:"withargs" help:"Run a day of many users on invented feeds, in seconds (the default)."`
 	Import   importCmd   `cmd:"" help:"Add sources, packs and users from a JSON file; prints the new users' keys."`
-	Serve    serveCmd    `cmd:"" help:"Serve the API and the feeds, collect, and generate what closes."`
-	Collect  collectCmd  `cmd:"" help:"Fetch what is due, once."`
+	Serve    serveCmd    `cmd:"" help:"Serve the API and the feeds, fetch sources, and generate the digests of closed periods."`
+	Collect  collectCmd  `cmd:"" help:"Fetch the due sources, once."`
 	Generate generateCmd `cmd:"" help:"Generate the last closed period's digests for all users, or one."`
 	Source   sourceCmd   `cmd:"" help:"List, add, edit, delete or restore sources."`
 	User     userCmd     `cmd:"" help:"List, edit or remove users."`
-	Verify   verifyCmd   `cmd:"" help:"Look for users whose kept hash is not that of their subscriptions; status 1 if there are any left."`
-	Zone     zoneCmd     `cmd:"" help:"Change for good whose calendar the database's periods follow."`
+	Verify   verifyCmd   `cmd:"" help:"Find users whose stored hash does not match their subscriptions; status 1 if any remain."`
+	Zone     zoneCmd     `cmd:"" help:"Change the time zone of the database's periods permanently."`
 }
 
 type program struct {
@@ -47,13 +47,13 @@ type program struct {
 	log      *slog.Logger
 }
 
-// run is the program. It returns its exit status: 1 if something failed, 2 if it was called wrongly.
+// run returns the exit status: 1 if something failed, 2 if the arguments are wrong.
 func run(ctx context.Context, kill <-chan struct{}, args, environ []string, out, errs io.Writer) int {
 	var c cli
 	exited := false
 	parser, err := kong.New(&c, kong.Name("digest"), kong.Writers(out, errs), kong.ShortUsageOnError(),
 		kong.Description("Feeds, and one digest per combination of subscriptions and period."),
-		kong.Exit(func(int) { exited = true })) // help was asked for, and given
+		kong.Exit(func(int) { exited = true })) // after it printed the help
 	if err != nil {
 		fmt.Fprintln(errs, "digest:", err)
 		return 2

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// output is written by the program and read by a test that may wait for a text in it.
+// output collects the program's output. A test may wait for a text in it.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -49,7 +49,6 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// execute runs the program, and returns what it printed.
 func execute(t *testing.T, status int, args ...string) (out, errs string) {
 	t.Helper()
 	var o, e output
@@ -59,7 +58,6 @@ func execute(t *testing.T, status int, args ...string) (out, errs string) {
 	return o.String(), e.String()
 }
 
-// origin is a feed on loopback.
 func origin(t *testing.T) *httptest.Server {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -70,7 +68,7 @@ func origin(t *testing.T) *httptest.Server {
 	return srv
 }
 
-// imported makes a database of one source on loopback and a user, whose key it returns.
+// imported creates a database with a local source and a user, and returns the user's key.
 func imported(t *testing.T, more ...string) (args []string, key string) {
 	t.Helper()
 	return importedFrom(t, origin(t), more...)
@@ -98,17 +96,16 @@ func importedFrom(t *testing.T, origin *httptest.Server, more ...string) (args [
 	return args, found[1]
 }
 
-// A fetch that fails is seen by whoever runs the command, also by its status.
+// A failed fetch shows in the output and in the exit status.
 func TestCollectSourceFails(t *testing.T) {
 	args, _ := imported(t)
-	args = slices.DeleteFunc(args, func(a string) bool { return a == "--allow-private" }) // the source is on loopback
+	args = slices.DeleteFunc(args, func(a string) bool { return a == "--allow-private" }) // the source is local
 	if out, log := execute(t, 1, append([]string{"collect", "--source", "1"}, args...)...); !strings.Contains(out, `"error"`) || !strings.Contains(log, "source 1: ") {
 		t.Errorf("collect --source printed %s and %s", out, log)
 	}
 }
 
-// A collection that is ended before all is fetched is seen by its status, however it was
-// started; what was cut is fetched by the next one.
+// An interrupted collection shows in the exit status, and the next run fetches the rest.
 func TestCollectIsCut(t *testing.T) {
 	asked, release := make(chan struct{}), make(chan struct{})
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -130,13 +127,13 @@ func TestCollectIsCut(t *testing.T) {
 			close(kill)
 		}()
 		var o, e output
-		if got := run(ctx, kill, append(how, args...), nil, &o, &e); got != 1 || !strings.Contains(e.String(), "cut short") {
+		if got := run(ctx, kill, append(how, args...), nil, &o, &e); got != 1 || !strings.Contains(e.String(), "interrupted") {
 			t.Errorf("%v: status %d, %s; want 1", how, got, &e)
 		}
 	}
 }
 
-// Commands one after the other, on one database.
+// Commands in sequence, on one database.
 func TestCommands(t *testing.T) {
 	args, _ := imported(t)
 	call := func(status int, first ...string) string {
@@ -152,13 +149,13 @@ func TestCommands(t *testing.T) {
 		t.Errorf("collect --source printed %s", out)
 	}
 	call(1, "collect", "--source", "7")
-	// What was fetched a moment ago is in a period that is open.
+	// A new item is in an open period.
 	if out := call(0, "generate", "--type", "4h"); !strings.Contains(out, `"users": 1`) || !strings.Contains(out, `"empty": 1`) {
 		t.Errorf("generate printed %s", out)
 	}
 	call(0, "generate", "--user", "1")
 	call(1, "generate", "--user", "7")
-	if out := call(0, "verify"); !strings.Contains(out, "all kept hashes are those of the subscriptions") {
+	if out := call(0, "verify"); !strings.Contains(out, "all stored hashes match the subscriptions") {
 		t.Errorf("verify printed %s", out)
 	}
 	if out := call(0, "verify", "--fix"); !strings.Contains(out, "0 users corrected") {
@@ -166,7 +163,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// A user who reads over HTTP what the program has collected by itself; and an operator.
+// A user reads over HTTP what the program has collected; then the operator's calls.
 func TestServe(t *testing.T) {
 	for name, more := range map[string][]string{
 		"file":  nil,
@@ -199,7 +196,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// serve runs the program until the test ends it, and returns the operator's key.
+// serve runs the program and returns the operator's key. The test stops it at its end.
 func serve(t *testing.T, args []string) (url, key string, end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -228,18 +225,18 @@ func serve(t *testing.T, args []string) (url, key string, end func()) {
 	}
 }
 
-// Without a command the program is a demonstration.
+// Without a command, the program runs the demonstration.
 func TestDemoIsTheDefault(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // package demo tests what it does
+	cancel() // package demo tests the demonstration
 	var out, errs output
 	if s := run(ctx, nil, nil, nil, &out, &errs); s != 1 || !strings.Contains(errs.String(), "demo: ") {
 		t.Errorf("status %d, %s", s, &errs)
 	}
 }
 
-// What is wrong is named, and not quoted where it may be secret.
+// Errors name the fault, and do not quote secrets.
 func TestBadCalls(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {

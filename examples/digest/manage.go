@@ -15,14 +15,14 @@ import (
 type sourceCmd struct {
 	database
 	Do     string  `arg:"" enum:"list,add,edit,delete,restore" help:"list (deleted ones too), add, edit, delete or restore."`
-	What   string  `arg:"" optional:"" help:"The name of the source to add, or the ID of another."`
+	What   string  `arg:"" optional:"" help:"The name of a source to add, or the ID of an existing one."`
 	Name   *string `help:"Its new name."`
 	Type   *string `help:"Its type, such as rss or hackernews."`
-	URL    string  `name:"url" xor:"config" help:"Its address: short for a config with a url alone." placeholder:"URL"`
+	URL    string  `name:"url" xor:"config" help:"Its address: short for a config with only a url." placeholder:"URL"`
 	Config string  `xor:"config" help:"Its config, as a JSON object." placeholder:"JSON"`
 }
 
-// Run does it, and prints the source.
+// Run lists or changes sources, and prints them.
 func (c *sourceCmd) Run(p *program) error {
 	return c.with(p, nil, func(a *app.App) error {
 		if c.Do == "list" {
@@ -71,14 +71,14 @@ func idOf(what string) (int64, error) {
 type userCmd struct {
 	database
 	Do      string  `arg:"" enum:"list,edit,remove" help:"list, edit or remove (with subscriptions, digests and key)."`
-	ID      string  `arg:"" optional:"" help:"Which user."`
+	ID      string  `arg:"" optional:"" help:"The ID of the user."`
 	Name    *string `help:"The new name."`
 	Email   *string `help:"The new email."`
 	Slug    *string `help:"The new slug: the feed moves to /feed/SLUG."`
-	Options string  `help:"How the user's digests are to be written, as a JSON object of language and style." placeholder:"JSON"`
+	Options string  `help:"Language and style of the user's digests, as a JSON object." placeholder:"JSON"`
 }
 
-// Run does it, and prints the users, or the user.
+// Run lists or changes users, and prints them.
 func (c *userCmd) Run(p *program) error {
 	return c.with(p, nil, func(a *app.App) error {
 		if c.Do == "list" {
@@ -125,6 +125,6 @@ func (c *zoneCmd) Run(p *program) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.out, "periods follow %s now, and followed %q; start the program's other processes again\n", c.To, before)
+	fmt.Fprintf(p.out, "periods now use %s instead of %q; restart the program's other processes\n", c.To, before)
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Sources and users are managed by commands, one after the other.
+// The commands for sources and users, in sequence.
 func TestManageCommands(t *testing.T) {
 	args, key := imported(t)
 	call := func(status int, want string, first ...string) string {
@@ -23,7 +23,7 @@ func TestManageCommands(t *testing.T) {
 	call(0, `"name": "Renamed"`, "source", "edit", "2", "--name", "Renamed")
 	call(0, `"name": "Renamed"`, "source", "edit", "2", "--url", "https://other.example/")
 	call(0, `"is_deleted": true`, "source", "delete", "1")
-	call(0, "all kept hashes are those of the subscriptions", "verify")
+	call(0, "all stored hashes match the subscriptions", "verify")
 	call(0, `"no_sources": 1`, "generate")
 	call(0, `"is_deleted": false`, "source", "restore", "1")
 	if out := call(0, `"name": "Renamed"`, "source", "list"); strings.Contains(out, "hidden") || strings.Count(out, `"id"`) != 3 {
@@ -34,14 +34,14 @@ func TestManageCommands(t *testing.T) {
 		t.Errorf("user list printed %s", out)
 	}
 	call(0, "user 1 removed", "user", "remove", "1")
-	call(0, "all kept hashes are those of the subscriptions", "verify")
+	call(0, "all stored hashes match the subscriptions", "verify")
 
-	// What is wrong is named.
+	// Errors name the fault.
 	call(1, "not found", "user", "remove", "1")
 	call(1, "not found", "source", "edit", "9", "--name", "x")
 	call(1, "not found", "source", "restore", "9")
 	call(1, "config", "source", "add", "x", "--type", "rss")
-	call(1, "the type is none of", "source", "add", "x", "--type", "rrs", "--url", "https://x.example")
+	call(1, "unknown type", "source", "add", "x", "--type", "rrs", "--url", "https://x.example")
 	call(1, "http or https", "source", "add", "x", "--type", "rss", "--url", "x.example")
 	call(2, "--config", "source", "add", "x", "--type", "rss", "--url", "https://x.example", "--config", "{}")
 	call(1, "JSON object", "source", "edit", "2", "--config", "{")
@@ -65,14 +65,14 @@ func TestEnvironment(t *testing.T) {
 		}
 		return out.String() + errs.String()
 	}
-	if said := do(0, environ, "verify", "--db", path("flag.db"), "--zone", "Asia/Tokyo"); !strings.Contains(said, "all kept") {
+	if said := do(0, environ, "verify", "--db", path("flag.db"), "--zone", "Asia/Tokyo"); !strings.Contains(said, "all stored") {
 		t.Errorf("verify printed %s", said)
 	}
 	do(0, environ, "verify")
 	do(0, nil, "verify")
 	for name, zone := range map[string]string{"flag.db": "Asia/Tokyo", "environment.db": "Europe/Rome", "file.db": "Europe/Paris"} {
 		said := do(1, nil, "verify", "--db", path(name), "--zone", "UTC")
-		if !strings.Contains(said, "follow "+zone+", not UTC") || !strings.Contains(said, "'zone UTC'") {
+		if !strings.Contains(said, "use "+zone+", not UTC") || !strings.Contains(said, "'zone UTC'") {
 			t.Errorf("%s: %s, want the zone %s and what to do", name, said, zone)
 		}
 	}

@@ -1,5 +1,5 @@
-// Command observability serves the metrics of a cache that is busy with made-up reads, so
-// that the alerts and the dashboard of this folder have something to show.
+// Command observability serves the metrics of a cache under invented load, so that the
+// alerts and the dashboard of this folder have data to show.
 //
 //	go run ./examples/observability
 //	curl http://127.0.0.1:9464/metrics
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// pause is between two rounds of reads: a thousand reads or so in a second.
+// pause is the time between two rounds of reads. It makes about a thousand reads a second.
 const pause = 100 * time.Millisecond
 
 func main() {

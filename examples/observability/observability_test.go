@@ -23,11 +23,11 @@ var (
 	readme string
 )
 
-// added are labels that Prometheus gives to what it scrapes, and to buckets.
+// added are the labels that Prometheus adds to scraped metrics and to buckets.
 var added = []string{"job", "instance", "le"}
 
-// scrape lets the program work, and returns the labels' values of each metric: of the
-// cache_..., by name and label.
+// scrape runs the program, and returns the values of each label of each cache_ metric, by
+// name and label.
 func scrape(t *testing.T) map[string]map[string][]string {
 	t.Helper()
 	s, err := newShop()
@@ -59,7 +59,7 @@ func scrape(t *testing.T) map[string]map[string][]string {
 	return metrics
 }
 
-// ruleFile is what is read of a file of rules.
+// ruleFile is the part of a rules file that the test reads.
 type ruleFile struct {
 	Groups []struct {
 		Name  string
@@ -67,8 +67,8 @@ type ruleFile struct {
 	}
 }
 
-// read returns the expressions of the alerts and of the dashboard, by where they stand, and
-// what the recording rules make.
+// read returns the expressions of the alerts and of the dashboard by their place, and the
+// names of the recording rules.
 func read(t *testing.T) (exprs map[string]string, recorded []string) {
 	t.Helper()
 	exprs = map[string]string{}
@@ -101,7 +101,7 @@ func read(t *testing.T) (exprs map[string]string, recorded []string) {
 	return exprs, recorded
 }
 
-// faults returns what is wrong with an expression: its syntax, and what is in no metric.
+// faults returns the faults of an expression: syntax errors, and names that no metric has.
 func faults(expr string, metrics map[string]map[string][]string, recorded []string) (found []string) {
 	tree, err := parser.NewParser(parser.Options{}).ParseExpr(expr)
 	if err != nil {
@@ -143,8 +143,8 @@ func faults(expr string, metrics map[string]map[string][]string, recorded []stri
 	return found
 }
 
-// TestNamesAreReal parses every expression with Prometheus' own parser, and looks for each
-// metric and label in what the program shows.
+// TestNamesAreReal parses every expression with Prometheus' own parser, and looks up each
+// metric and label in the program's output.
 func TestNamesAreReal(t *testing.T) {
 	metrics := scrape(t)
 	exprs, recorded := read(t)
@@ -158,7 +158,7 @@ func TestNamesAreReal(t *testing.T) {
 	}
 }
 
-// TestAlertsAreDescribed: each alert has its row in the README.
+// TestAlertsAreDescribed checks that each alert has a row in the README.
 func TestAlertsAreDescribed(t *testing.T) {
 	exprs, _ := read(t)
 	for where := range exprs {

@@ -22,13 +22,13 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// article is what the cache holds.
+// article is the cached value.
 type article struct {
 	ID    int
 	Title string
 }
 
-// shop is two processes of one fleet. The second one has no metrics; it invalidates.
+// shop is two processes of one fleet. The second one only invalidates and has no metrics.
 type shop struct {
 	registry *prometheus.Registry
 	provider *sdk.MeterProvider
@@ -67,7 +67,7 @@ func newShop() (*shop, error) {
 
 var errDown = errors.New("the source is down")
 
-// load is the source: one article in fifty is not there, and one call in fifty fails.
+// load is the source. One article in fifty does not exist, and one call in fifty fails.
 func load(_ context.Context, id int) (article, error) {
 	switch {
 	case id%50 == 7:
@@ -78,10 +78,11 @@ func load(_ context.Context, id int) (article, error) {
 	return article{id, fmt.Sprint("article ", id)}, nil
 }
 
-// round reads a hundred articles, most of them often, and changes one elsewhere.
+// round makes a hundred reads, most of them of the same few articles. It then changes one
+// article in the other process.
 func (s *shop) round(ctx context.Context) {
 	for range 100 {
-		_, _ = s.here.Get(ctx, int(rand.ExpFloat64()*50)) // some fail, as said above
+		_, _ = s.here.Get(ctx, int(rand.ExpFloat64()*50)) // one load in fifty fails
 	}
 	id := rand.IntN(100)
 	_, _ = s.there.Get(ctx, id)

@@ -24,12 +24,12 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// fleet is what processes share: a remote tier and a log of invalidations.
+// fleet is what the processes share: a remote tier and a log of invalidations.
 type fleet struct {
 	name   string
 	bound  time.Duration
 	remote tier.Remote
-	log    func() invalidate.Log // one for each process; its Tiers close it
+	log    func() invalidate.Log // called once for each process; the Tiers of the process close it
 	close  func()
 }
 
@@ -46,7 +46,7 @@ func newFleet(ctx context.Context, url string, bound time.Duration) (*fleet, err
 	if err := rdb.Ping(ctx).Err(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", o.Addr, err), rdb.Close())
 	}
-	prefix := fmt.Sprintf("quickstart-%x", tier.NewNonce()) // a new one, so that the first read is cold
+	prefix := fmt.Sprintf("quickstart-%x", tier.NewNonce()) // a new prefix, so that the first read is cold
 	return &fleet{
 		name:   "the Redis at " + o.Addr,
 		bound:  bound,
@@ -55,20 +55,20 @@ func newFleet(ctx context.Context, url string, bound time.Duration) (*fleet, err
 		close: func() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 			defer cancel()
-			log := "{" + prefix + "}:" // the log's keys do not expire
+			log := "{" + prefix + "}:" // keys of the log do not expire
 			_ = errors.Join(rdb.Del(ctx, log+"m", log+"k", log+"s").Err(), rdb.Close())
 		},
 	}, nil
 }
 
-// process opens the tiers and the cache of one process. The times are long for slow machines.
+// process opens the tiers and the cache of one process. Long timeouts allow for slow machines.
 func (f *fleet) process(log invalidate.Log, load func(context.Context, string) (Package, error)) (*cache.Tiers, cache.Cache[string, Package], error) {
 	tiers, err := cache.Open(cache.TiersConfig{
 		Remote:   f.remote,
 		Log:      log,
 		ClaimTTL: time.Minute,
 		Policies: policy.Table{{Patch: policy.Patch{RemoteTimeout: new(10 * time.Second)}}},
-		Logger:   slog.New(slog.DiscardHandler), // it would warn of the link that the program cuts
+		Logger:   slog.New(slog.DiscardHandler), // it would warn about the link that the program cuts
 	})
 	if err != nil {
 		return nil, cache.Cache[string, Package]{}, err
@@ -83,14 +83,14 @@ func (f *fleet) process(log invalidate.Log, load func(context.Context, string) (
 // Package is a package of the standard library: the cached value.
 type Package struct {
 	Name    string
-	Doc     string // its first sentence
+	Doc     string // the first sentence
 	Imports []string
-	Load    int64 // the number of the load that it came from
+	Load    int64 // the number of the load that returned it
 }
 
 type index struct {
 	src    string
-	paths  []string // the packages right below src
+	paths  []string // the packages directly below src
 	loads  atomic.Int64
 	broken atomic.Bool
 }
@@ -104,7 +104,7 @@ func newIndex(src string) (*index, error) {
 		}
 	}
 	if err == nil && len(x.paths) < 3 {
-		err = fmt.Errorf("%s has %d packages, want 3 at least", src, len(x.paths))
+		err = fmt.Errorf("%s has %d packages, want at least 3", src, len(x.paths))
 	}
 	return x, err
 }
@@ -116,7 +116,7 @@ func (x *index) load(_ context.Context, path string) (Package, error) {
 	}
 	dir := filepath.Join(x.src, filepath.FromSlash(path))
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-		return p, fmt.Errorf("package %s: %w", path, cache.ErrNotFound) // an answer, which is cached too
+		return p, fmt.Errorf("package %s: %w", path, cache.ErrNotFound) // absence is an answer, and is cached too
 	}
 	b, err := build.ImportDir(dir, 0)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command quickstart reads the documentation of Go's standard library through a cache, as two
-// processes would. Each line says what happened, and which call of the library did it. The status
-// is 1 if something did not happen as promised.
+// Command quickstart reads the documentation of Go's standard library through a cache, as
+// two processes would. Each line says what happened, and which call of the library did it.
+// The exit status is 1 if a step did not do what the library promises.
 //
 //	go run ./examples/quickstart
 //	go run ./examples/quickstart -redis redis://localhost:6379
@@ -21,7 +21,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/redislog"
 )
 
-// maxBound keeps the program short: two of its steps take as long as the bound.
+// maxBound keeps the program short: two of its steps last as long as the bound.
 const maxBound = 10 * time.Second
 
 func main() {
@@ -34,9 +34,9 @@ func main() {
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
 	flags.SetOutput(errs)
-	url := flags.String("redis", "", "`URL` of a Redis to share, such as redis://localhost:6379 (default: memory)")
+	url := flags.String("redis", "", "`URL` of a Redis that the processes share, such as redis://localhost:6379 (default: memory)")
 	root := flags.String("root", build.Default.GOROOT, "`folder` of a Go installation")
-	bound := flags.Duration("bound", 500*time.Millisecond, "how long a process may trust its copies without word from the log")
+	bound := flags.Duration("bound", 500*time.Millisecond, "how long a process may serve its copies after its last answer from the log")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return 0

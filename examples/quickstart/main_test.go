@@ -19,7 +19,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// The bound is long, so that a busy machine keeps its leases.
+// The bound is long, so that a slow machine keeps its leases.
 func tells(t *testing.T, want string, args ...string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -28,7 +28,7 @@ func tells(t *testing.T, want string, args ...string) {
 	}
 	for _, want := range []string{
 		want, "a log with a bound of 1s", "packages from load in ", "packages from local in ", "packages from remote in ",
-		"64 goroutines of both processes ask for runtime at once: 1 load", "answered from load, local and, elsewhere, remote",
+		"64 goroutines of both processes ask for runtime at once: 1 load", "answered from load, local and, in the other process, remote",
 		"the old one was served at once", "served stale instead of the error", "packages.Prefix(path)", "tree:", "(bound 1s)",
 		"the very next read there was a load",
 	} {
@@ -88,7 +88,7 @@ func TestBadInput(t *testing.T) {
 
 var errGone = errors.New("gone")
 
-// TestStepsThatDoNotHappen spoils what the processes share. The program must notice.
+// TestStepsThatDoNotHappen breaks what the processes share. The program must notice it.
 func TestStepsThatDoNotHappen(t *testing.T) {
 	for _, tc := range []struct {
 		step, name string
@@ -132,7 +132,7 @@ func TestStepsThatDoNotHappen(t *testing.T) {
 	}
 }
 
-// TestTimes runs on virtual time, where computing takes none.
+// TestTimes runs on virtual time, in which computing takes no time.
 func TestTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, err := newIndex(filepath.Join(build.Default.GOROOT, "src"))
@@ -149,7 +149,7 @@ func TestTimes(t *testing.T) {
 			t.Fatalf("%v, after:\n%s", err, &out)
 		}
 		if took := time.Since(start); took > 8*time.Second {
-			t.Errorf("it took %v, want three bounds of 2s, 1s until the log is asked again, and less than 1s for the rest", took)
+			t.Errorf("it took %v, want three bounds of 2s, 1s until the next call of the log, and less than 1s for the rest", took)
 		}
 		if want := "the call took 2s, and"; !strings.Contains(out.String(), want) {
 			t.Errorf("the output lacks %q:\n%s", want, &out)

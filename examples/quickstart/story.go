@@ -18,13 +18,13 @@ type story struct {
 	*index
 	ctx           context.Context
 	bound         time.Duration
-	big           string          // a package that takes long to load
+	big           string          // the package with the longest load
 	first, second *cache.Tiers    // of the two processes
-	link          *logtest.Faulty // of the second process to the log
+	link          *logtest.Faulty // from the second process to the log
 	a, b          cache.Cache[string, Package]
 }
 
-// tell makes each step and prints it. It returns the first failure.
+// tell runs each step and prints the result. It returns the first failure.
 func tell(ctx context.Context, x *index, f *fleet, out io.Writer) error {
 	s := &story{index: x, ctx: ctx, bound: f.bound, link: logtest.NewFaulty(f.log()), big: x.paths[0]}
 	if slices.Contains(x.paths, "runtime") {
@@ -34,11 +34,11 @@ func tell(ctx context.Context, x *index, f *fleet, out io.Writer) error {
 	if s.first, s.a, err = f.process(f.log(), x.load); err != nil {
 		return err
 	}
-	defer s.first.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is left to lose
+	defer s.first.Close(context.WithoutCancel(ctx)) //nolint:errcheck // every step is over
 	if s.second, s.b, err = f.process(s.link, x.load); err != nil {
 		return err
 	}
-	defer s.second.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is left to lose
+	defer s.second.Close(context.WithoutCancel(ctx)) //nolint:errcheck // every step is over
 	fmt.Fprintf(out, "Two processes share %s and a log with a bound of %v.\nThe source is %s.\n\n", f.name, f.bound, x.src)
 	for _, step := range []struct {
 		name, call string
@@ -80,7 +80,7 @@ func (s *story) all(tiers *cache.Tiers, c cache.Cache[string, Package], src cach
 		if n := count() - before; err == nil && (n != int64(len(s.paths)) || len(got) != len(s.paths)) {
 			err = fmt.Errorf("%d of %d packages, %d from %v", len(got), len(s.paths), n, src)
 		}
-		return fmt.Sprintf("%d packages from %v in %v; the source was asked %d times", len(got), src, round(took), s.loads.Load()-loads), err
+		return fmt.Sprintf("%d packages from %v in %v, with %d calls to the source", len(got), src, round(took), s.loads.Load()-loads), err
 	}
 }
 
@@ -116,10 +116,10 @@ func (s *story) absence() (string, error) {
 	if n := s.loads.Load() - loads; n != 1 {
 		return "", fmt.Errorf("%d loads, want 1", n)
 	}
-	return fmt.Sprintf("no/such does not exist: asked 3 times, answered from %v, %v and, elsewhere, %v", from[0], from[1], from[2]), nil
+	return fmt.Sprintf("no/such does not exist: three reads were answered from %v, %v and, in the other process, %v", from[0], from[1], from[2]), nil
 }
 
-// stale expires a package: the next reader gets the old one at once, and a refresh runs.
+// stale expires a package. The next reader gets the old one at once, and a refresh runs.
 func (s *story) stale() (string, error) {
 	path := s.paths[1]
 	old, err := s.a.Get(s.ctx, path)
@@ -139,7 +139,7 @@ func (s *story) stale() (string, error) {
 		r, err := s.a.Fetch(s.ctx, path, nil)
 		return r.Value.Load > old.Load, err
 	})
-	return fmt.Sprintf("%s expired: the old one was served at once, a refresh replaced it after %v", path, round(time.Since(start))), err
+	return fmt.Sprintf("%s expired: the old one was served at once, and a refresh replaced it after %v", path, round(time.Since(start))), err
 }
 
 func (s *story) failSafe() (string, error) {
@@ -161,15 +161,15 @@ func (s *story) failSafe() (string, error) {
 }
 
 type spread struct {
-	took   time.Duration // of the call
-	old    time.Duration // from its return to the last read that got the old value
-	new    time.Duration // from its start to the first read that got a new one
-	source cache.Source  // of that read
+	took   time.Duration // duration of the call
+	old    time.Duration // from the return of the call to the last read that got the old value
+	new    time.Duration // from the start of the call to the first read that got a new value
+	source cache.Source  // of the first read that got a new value
 }
 
-// watch calls, and reads path in the second process until it is new, which takes promise at most.
+// watch makes the call, then reads path in the second process until it is new, within promise.
 func (s *story) watch(path string, promise time.Duration, call func() error) (got spread, err error) {
-	for _, c := range []cache.Cache[string, Package]{s.a, s.b} { // both have a copy then
+	for _, c := range []cache.Cache[string, Package]{s.a, s.b} { // so that both have a copy
 		if _, err := c.Get(s.ctx, path); err != nil {
 			return got, err
 		}
@@ -188,7 +188,7 @@ func (s *story) watch(path string, promise time.Duration, call func() error) (go
 		}
 		got.old = began - got.took
 		if got.old >= promise+promise/1000 { // clocks may differ by a thousandth
-			err = fmt.Errorf("the second process served the old %s %v after the call; promised was %v", path, got.old, promise)
+			err = fmt.Errorf("the second process served the old %s %v after the call; want at most %v", path, got.old, promise)
 		}
 		return false, err
 	})
@@ -210,7 +210,7 @@ func (s *story) invalidated(call func(path string) error) func() (string, error)
 	}
 }
 
-// deleted deletes a package while the link of the second process to the log is cut.
+// deleted deletes a package while the link between the second process and the log is cut.
 func (s *story) deleted(promise time.Duration, scopes ...invalidate.Scope) (spread, error) {
 	path := s.paths[2]
 	defer s.link.Heal()
@@ -222,13 +222,13 @@ func (s *story) deleted(promise time.Duration, scopes ...invalidate.Scope) (spre
 
 func (s *story) cutOff() (string, error) {
 	got, err := s.deleted(s.bound)
-	return fmt.Sprintf("its link to the log is cut: it trusted its copy for %v more (bound %v), then it loaded", round(got.old), s.bound), err
+	return fmt.Sprintf("the second process is cut off from the log: it served its copy for %v more (bound %v), then it loaded", round(got.old), s.bound), err
 }
 
 // strict waits until no process can have an old copy.
 func (s *story) strict() (string, error) {
 	got, err := s.deleted(0, invalidate.Strict)
-	return fmt.Sprintf("its link is cut again: the call took %v, and the very next read there was a %v", round(got.took), got.source), err
+	return fmt.Sprintf("the second process is cut off again: the call took %v, and the very next read there was a %v", round(got.took), got.source), err
 }
 
 func (s *story) until(done func() (bool, error)) error {

@@ -31,8 +31,8 @@ type app struct {
 	keeper  *state.Keeper
 	tracker *track.Tracker
 	server  *server.Server
-	close   []func(context.Context) error // in reverse order
-	turns   *semaphore.Weighted           // limits how many runs are made at a time
+	close   []func(context.Context) error // called in reverse order
+	turns   *semaphore.Weighted           // limits the runs at a time
 	now     func() time.Time
 }
 
@@ -102,12 +102,13 @@ func (a *app) open(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// tiers opens the cache. Its second tier outlives the process, and so do the validators of what was fetched.
+// tiers opens the cache. Its second tier keeps the validators of fetched URLs for later processes.
 func (a *app) tiers(ctx context.Context, log *slog.Logger) (*cache.Tiers, error) {
 	cfg := cache.TiersConfig{Logger: log}
 	if a.file.Redis == "" {
 		if err := a.cacheFile(ctx, &cfg, log); err != nil {
-			log.WarnContext(ctx, "the cache's file cannot be used, so this process downloads everything again; remove the file", "file", a.file.Cache, "err", err)
+			log.WarnContext(ctx, "the cache file cannot be used, so this process downloads everything again; remove the file",
+				"file", a.file.Cache, "err", err)
 			cfg = cache.TiersConfig{Logger: log}
 		}
 	} else {
@@ -120,7 +121,7 @@ func (a *app) tiers(ctx context.Context, log *slog.Logger) (*cache.Tiers, error)
 		cfg.Remote = redistier.New(rdb, redistier.Config{Prefix: "rsstracker"})
 		cfg.Log = redislog.New(rdb, redislog.Config{Prefix: "rsstracker"})
 	}
-	cfg.Local = ristretto.New(ristretto.Config{}) // where most programs leave the default, tier/local
+	cfg.Local = ristretto.New(ristretto.Config{}) // only to show another tier: most programs keep the default, tier/local
 	tiers, err := cache.Open(cfg)
 	if err != nil {
 		return nil, err
@@ -128,13 +129,13 @@ func (a *app) tiers(ctx context.Context, log *slog.Logger) (*cache.Tiers, error)
 	a.close = append(a.close, tiers.Close)
 	wait, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	if err := tiers.Ready(wait); err != nil { // until then nothing that is shared is trusted
-		log.WarnContext(ctx, "what other processes have fetched is not known yet", "err", err)
+	if err := tiers.Ready(wait); err != nil { // before that, the cache does not serve entries of other processes
+		log.WarnContext(ctx, "the log does not answer yet, so entries of other processes are not used", "err", err)
 	}
 	return tiers, ctx.Err()
 }
 
-// cacheFile opens the cache in a file of its own: the database is replaced while the cache is in use.
+// cacheFile opens the cache in its own file, because a run may replace the database meanwhile.
 func (a *app) cacheFile(ctx context.Context, cfg *cache.TiersConfig, log *slog.Logger) error {
 	db, err := sqlite.OpenAnew(ctx, sqlite.Config{Path: a.file.Cache}, a.now(), log)
 	if err != nil {

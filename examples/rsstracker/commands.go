@@ -24,10 +24,10 @@ type settings struct {
 type runCmd struct {
 	settings
 	Site        string `help:"The site's name (default: all)." placeholder:"NAME"`
-	Incremental bool   `default:"true" negatable:"" help:"Only what is new since the last run (${default}). Otherwise everything, without the database."`
+	Incremental bool   `default:"true" negatable:"" help:"Only new pages (${default}); --no-incremental: all pages, without the database."`
 }
 
-// Run makes one run of each site. A site that fails does not stop the others.
+// Run makes one run of each site. A failed site does not stop the others.
 func (c *runCmd) Run(p *program) error {
 	return c.with(p, c.Site, func(a *app) error {
 		var failed error
@@ -45,7 +45,7 @@ func (c *runCmd) Run(p *program) error {
 	})
 }
 
-// attempt makes one run of a site, and again if it fails. Each wait is about six times the last.
+// attempt makes one run of a site with retries. Each wait is about six times the one before.
 func (a *app) attempt(ctx context.Context, name string, incremental bool, log *slog.Logger) (track.Report, error) {
 	site := a.file.Sites[name]
 	wait := backoff.NewExponentialBackOff()
@@ -69,14 +69,14 @@ func (a *app) attempt(ctx context.Context, name string, incremental bool, log *s
 		return rep, err
 	}, backoff.WithBackOff(wait), backoff.WithMaxTries(uint(site.Retries)+1), backoff.WithMaxElapsedTime(0),
 		backoff.WithNotify(func(err error, wait time.Duration) {
-			log.WarnContext(ctx, "the run failed, and is made again", "site", name, "err", err, "wait", wait.Round(time.Second))
+			log.WarnContext(ctx, "the run failed; it is retried", "site", name, "err", err, "wait", wait.Round(time.Second))
 		}))
 }
 
 func printRun(out io.Writer, name string, r track.Report, err error) {
 	switch {
 	case errors.Is(err, state.ErrLeased):
-		fmt.Fprintf(out, "%s: skipped, another run is under way\n", name)
+		fmt.Fprintf(out, "%s: skipped, because another run is in progress\n", name)
 		return
 	case err != nil && !errors.Is(err, errFailed):
 		fmt.Fprintf(out, "%s: %v\n", name, err)
@@ -119,7 +119,7 @@ func (c *resetCmd) Run(p *program) error {
 		if err := a.tracker.Reset(p, c.Site); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(p.out, "%s: forgotten\n", c.Site)
+		_, err := fmt.Fprintf(p.out, "%s: state deleted\n", c.Site)
 		return err
 	})
 }

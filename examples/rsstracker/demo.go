@@ -18,19 +18,18 @@ import (
 
 const old = 200
 
-var errPromise = errors.New("a promise was not kept")
+var errPromise = errors.New("a run did not have the expected figures")
 
 type demoCmd struct{}
 
-// act is one run, and what must come of it.
 type act struct {
 	what    string
 	happen  func(d *demo)
 	want    figures
-	because string // the library's call that did it
+	because string // the call of the library behind it
 }
 
-// figures are what is printed of a run. reader is the status for a reader who has the last feed.
+// figures are the printed numbers of a run. reader is the status for a reader with the last feed.
 type figures struct{ added, changed, failed, requests, notModified, published, reader int }
 
 var acts = []act{
@@ -39,7 +38,8 @@ var acts = []act{
 	{"1 % new", grow, figures{2, 0, 0, 5, 2, 2, 200}, "sqltier kept the validators: 304; httpcache.PurgeTags drops the old feed"},
 	{"nothing new", func(*demo) {}, figures{0, 0, 0, 3, 3, 0, 304}, "cache.ErrNotModified renews what sqltier has; httpcache answers 304"},
 	{"one post rewritten, one only stamped", rewrite, figures{0, 2, 0, 5, 2, 0, 200}, "cache.MaxAge(0) does not take the cached page"},
-	{"a sitemap is HTML, new posts are 503 and 404", breakDown, figures{2, 0, 2, 5, 1, 0, 304}, "cache.ErrNotFound keeps the 404 for its NegativeTTL, and no 503"},
+	{"a sitemap is HTML, new posts are 503 and 404", breakDown, figures{2, 0, 2, 5, 1, 0, 304},
+		"cache.ErrNotFound keeps the 404 for its NegativeTTL, and no 503"},
 	{"recovers, but the 404 is still remembered", repair, figures{0, 0, 1, 4, 2, 1, 200}, "cache.Cache.Fetch answers with the negative entry"},
 	{"the database is destroyed", destroy, figures{0, 0, 0, 3, 3, 0, 304}, "tier/sqltier is another file: still 304"},
 	{"1 % new", grow, figures{2, 0, 0, 5, 2, 2, 200}, "as in run 2"},
@@ -64,23 +64,26 @@ func repair(d *demo) {
 }
 
 func destroy(d *demo) {
-	_ = os.WriteFile(filepath.Join(d.dir, "rss.db"), []byte(strings.Repeat("no database ", 1000)), 0o600) // the run tells
+	_ = os.WriteFile(filepath.Join(d.dir, "rss.db"), []byte(strings.Repeat("no database ", 1000)), 0o600) // the run reports the damage
 }
 
-// Run plays the acts, two hours apart on a made-up clock. Each is like a process of cron.
+// Run plays the acts, two hours apart on a simulated clock. Each act opens and closes the
+// program, as a process started by cron does.
 func (*demoCmd) Run(p *program) (err error) {
 	d := &demo{now: time.Date(2026, time.March, 1, 6, 0, 0, 0, time.UTC)}
 	if d.dir, err = os.MkdirTemp("", "rsstracker-"); err != nil {
 		return err
 	}
-	defer os.RemoveAll(d.dir) //nolint:errcheck // the system clears temporary folders, too
+	defer os.RemoveAll(d.dir) //nolint:errcheck // the system clears temporary folders too
 	site := httptest.NewServer(d)
 	defer site.Close()
 	d.url = site.URL
-	fmt.Fprintf(p.out, "%-3s %-45s %3s %7s %6s %8s %4s %9s %6s   %s\n", "run", "", "new", "changed", "failed", "requests", "304s", "published", "reader", "by the call")
+	fmt.Fprintf(p.out, "%-3s %-45s %3s %7s %6s %8s %4s %9s %6s   %s\n", "run", "", "new", "changed", "failed", "requests", "304s", "published", "reader",
+		"by the call")
 	var got figures
+	// The second tier counts ages in seconds.
 	for i, a := range acts {
-		time.Sleep(1100 * time.Millisecond) // the second tier tells ages by the second
+		time.Sleep(1100 * time.Millisecond)
 		d.mu.Lock()
 		d.now = d.now.Add(2 * time.Hour)
 		a.happen(d)
@@ -91,7 +94,7 @@ func (*demoCmd) Run(p *program) (err error) {
 		fmt.Fprintf(p.out, "%-3d %-45s %3d %7d %6d %8d %4d %9d %6d   %s\n",
 			i+1, a.what, got.added, got.changed, got.failed, got.requests, got.notModified, got.published, got.reader, a.because)
 		if got != a.want {
-			return fmt.Errorf("%w: run %d was to be %+v", errPromise, i+1, a.want)
+			return fmt.Errorf("%w: run %d: want %+v", errPromise, i+1, a.want)
 		}
 	}
 	full, err := d.once(p, false)
@@ -101,7 +104,7 @@ func (*demoCmd) Run(p *program) (err error) {
 	less := 100 - 100*got.requests/full.requests
 	fmt.Fprintf(p.out, "\nFull mode, with nothing cached: %d requests. Run %d: %d, or %d %% less.\n", full.requests, len(acts), got.requests, less)
 	if less < 70 {
-		return fmt.Errorf("%w: the document's 70 %% less", errPromise)
+		return fmt.Errorf("%w: full mode: want 70 %% fewer requests, as the source document says", errPromise)
 	}
 	return nil
 }
@@ -127,7 +130,7 @@ func (d *demo) add(n int, at time.Time) {
 	for range n {
 		text := strings.Repeat(fmt.Sprintf("Post %d has much to say. ", len(d.posts)), 100)
 		d.posts = append(d.posts, &post{text, at, http.StatusOK})
-		at = at.Add(time.Second) // no two alike, so that their order is known
+		at = at.Add(time.Second) // no two dates are equal, so the order is known
 	}
 }
 
@@ -149,7 +152,7 @@ func (d *demo) once(p *program, incremental bool) (f figures, err error) {
 	return figures{r.New, r.Changed, r.Failed, d.requests, r.NotModified, r.Published, d.read(a.server)}, err
 }
 
-// read asks for the feed as a reader does who has the one before.
+// read requests the feed as a reader who has the feed of the run before.
 func (d *demo) read(h http.Handler) (status int) {
 	r, w := httptest.NewRequest(http.MethodGet, "/demo/rss.xml", http.NoBody), httptest.NewRecorder()
 	r.Header.Set("If-None-Match", d.etag)

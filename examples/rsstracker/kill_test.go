@@ -18,24 +18,24 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
 
-// asProgram, when it is set, makes the test binary be the program.
+// asProgram, if set, makes the test binary the program.
 const asProgram = "RSSTRACKER_TEST_ARGS"
 
-// process returns the program with arguments, as a process of its own.
+// process returns the program with arguments, as a separate process.
 func process(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, os.Args[0])
-	// The race detector sleeps for a second at the end, in which a kill would show nothing.
+	// The race detector sleeps for a second at exit. A kill during this second would show nothing.
 	c.Env = append(os.Environ(), asProgram+"="+strings.Join(args, "\n"), "GORACE=atexit_sleep_ms=0")
 	return c
 }
 
-// reader polls the feed. What it has seen must neither change nor come back.
+// reader polls the feed. A seen item must neither change nor come back.
 type reader struct {
-	seen  map[string]string // what is said of an item, by guid
+	seen  map[string]string // the text of an item, by guid
 	inNow map[string]bool   // in the feed at the last poll
 }
 
-// poll returns what is wrong with the feed; "" if nothing is.
+// poll returns the faults of the feed; "" if there are none.
 func (r *reader) poll(t *testing.T, file string) (faults string) {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -61,8 +61,7 @@ func (r *reader) poll(t *testing.T, file string) (faults string) {
 	return faults
 }
 
-// missing returns the posts that were never published. The first run published the newest
-// of three.
+// missing returns the posts that were never published. The first run published the newest of three.
 func (r *reader) missing(b *blog) (all []string) {
 	for n := 2; n < b.posts; n++ {
 		if guid := fmt.Sprintf("%s/posts/%d", b.URL, n); r.seen[guid] == "" {
@@ -72,7 +71,7 @@ func (r *reader) missing(b *blog) (all []string) {
 	return all
 }
 
-// TestKillsNotice: the reader of TestKills finds an item that was lost, and one that is back.
+// TestKillsNotice: the reader of TestKills notices a lost item, and one that comes back.
 func TestKillsNotice(t *testing.T) {
 	b := newBlog(t)
 	file, dir := configured(t, b.URL)
@@ -109,18 +108,17 @@ func TestKillsNotice(t *testing.T) {
 	if faults := after(`SELECT 1`); faults != "" || len(read.missing(b)) > 0 {
 		t.Errorf("a new post: %s %v", faults, read.missing(b))
 	}
-	b.set(6, false) // and no run
+	b.set(6, false) // without a run
 	if len(read.missing(b)) != 1 {
 		t.Error("a post that was never published is not missed")
 	}
 }
 
-// enoughTime is how long TestKills goes on.
+// enoughTime limits TestKills.
 const enoughTime = 45 * time.Second
 
-// TestKills starts the program as a process and kills it with the signal that cannot be
-// caught, at random moments, 60 times. The site grows all the while. In the end each post
-// was published once.
+// TestKills starts the program as a process and kills it with SIGKILL at random moments, 60
+// times. The site grows all the time. In the end, each post was published once.
 func TestKills(t *testing.T) {
 	kills, begun := 60, time.Now()
 	if testing.Short() {
@@ -145,13 +143,13 @@ func TestKills(t *testing.T) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			look()
-			if !strings.Contains(string(out), "another run is under way") { // the lease of one that was killed
+			if !strings.Contains(string(out), "another run is in progress") { // the lease of a killed run
 				return time.Since(began)
 			}
 		}
 	}
 	took, killed := whole(), 0
-	// A busy machine leaves out up to two thirds of the kills when they take too long.
+	// On a busy machine, up to two thirds of the kills are skipped if they take too long.
 	for n := 0; killed < kills && n < 10*kills && (killed < kills/3 || time.Since(begun) < enoughTime); n++ {
 		b.set(b.posts+1, false)
 		c := process(t.Context(), "run", "--config", file)

@@ -1,4 +1,5 @@
-// Command rsstracker makes feeds of what is new on sites that have a sitemap and no feed. Alone it is a demonstration.
+// Command rsstracker makes feeds of the new pages of sites that have a sitemap and no feed.
+// Without arguments it runs a demonstration.
 //
 //	go run ./examples/rsstracker run --config=sites.yaml
 //	go run ./examples/rsstracker serve --config=sites.yaml
@@ -25,11 +26,11 @@ func main() {
 }
 
 type cli struct {
-	Demo  demoCmd  `cmd:"" default:"withargs" help:"Follow a made-up site through ten runs, and check what was promised (the default)."`
+	Demo  demoCmd  `cmd:"" default:"withargs" help:"Follow an invented site through eight runs, and check the figures of each (the default)."`
 	Run   runCmd   `cmd:"" help:"Make one run of every site, or of one."`
-	Serve serveCmd `cmd:"" help:"Run the sites by their schedules, and serve the feeds."`
-	Stats statsCmd `cmd:"" help:"Print what is known of the sites, as JSON."`
-	Reset resetCmd `cmd:"" help:"Forget all about a site. Its next run is the first."`
+	Serve serveCmd `cmd:"" help:"Run the sites on their schedules, and serve the feeds."`
+	Stats statsCmd `cmd:"" help:"Print the statistics of the sites, as JSON."`
+	Reset resetCmd `cmd:"" help:"Delete everything known of a site. Its next run is a first run."`
 }
 
 type program struct {
@@ -38,14 +39,14 @@ type program struct {
 	log *slog.Logger
 }
 
-// run returns the exit status: 1 if something failed, 2 if the program was called wrongly.
+// run returns the exit status: 1 if something failed, 2 if the arguments are wrong.
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	var c cli
 	exited := false
 	parser, err := kong.New(
 		&c, kong.Name("rsstracker"), kong.Writers(out, errs), kong.ShortUsageOnError(),
-		kong.Description("Feeds of what is really new on sites that have a sitemap and no feed."),
-		kong.Exit(func(int) { exited = true }), // after help was printed
+		kong.Description("Feeds of the new pages of sites that have a sitemap and no feed."),
+		kong.Exit(func(int) { exited = true }), // after it printed the help
 	)
 	if err != nil {
 		fmt.Fprintln(errs, "rsstracker:", err)

@@ -32,15 +32,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// blog is a site of so many posts, on loopback.
+// blog is a local site with a number of posts.
 type blog struct {
 	*httptest.Server
 	mu      sync.Mutex
 	posts   int
 	down    bool
 	hits    int // requests for the sitemap
-	upAfter int // so many of them, a site that is down is up again; 0: never
-	known   int // sitemaps that were asked for by somebody who has them
+	upAfter int // number of requests after which a site that is down is up again; 0: never
+	known   int // conditional requests for sitemaps
 }
 
 func newBlog(t *testing.T) *blog {
@@ -85,7 +85,7 @@ func (b *blog) set(posts int, down bool) {
 	b.posts, b.down = posts, down
 }
 
-// configured writes a configuration for a site and returns its name and its folder.
+// configured writes a configuration for a site, and returns its path and the folder.
 func configured(t *testing.T, url string) (file, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -111,7 +111,7 @@ sites:
 	return file, dir
 }
 
-// do runs the program, and returns its status and what it printed.
+// do runs the program, and returns its status and its output.
 func do(t *testing.T, args ...string) (status int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
@@ -149,7 +149,7 @@ func TestRuns(t *testing.T) {
 	}
 
 	b.set(7, false)
-	step(0, "^blog: forgotten", "reset", "--site", "blog")
+	step(0, "^blog: state deleted", "reset", "--site", "blog")
 	step(0, "^blog: ok; 1 new", "run")
 	before, err := os.ReadFile(filepath.Join(dir, "rss.db"))
 	if err != nil {
@@ -164,7 +164,7 @@ func TestRuns(t *testing.T) {
 	step(1, "", "run", "--no-incremental")
 }
 
-// What was fetched outlives the process, so the next one asks conditionally.
+// The HTTP cache outlives the process, so the next one sends conditional requests.
 func TestValidatorsOutliveTheProcess(t *testing.T) {
 	for name, setting := range map[string]func(t *testing.T) string{
 		"file": func(*testing.T) string { return "" },
@@ -200,7 +200,7 @@ func add(t *testing.T, file, text string) {
 	}
 }
 
-// A cache that is damaged costs requests once, and no run.
+// A damaged cache costs requests once, and no run fails.
 func TestDamagedCache(t *testing.T) {
 	b := newBlog(t)
 	file, dir := configured(t, b.URL)
@@ -208,7 +208,7 @@ func TestDamagedCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 2 {
-		if status, out, errs := do(t, "run", "--config", file); status != 0 || b.known != n || strings.Contains(errs, "set aside") != (n == 0) {
+		if status, out, errs := do(t, "run", "--config", file); status != 0 || b.known != n || strings.Contains(errs, "was renamed") != (n == 0) {
 			t.Errorf("run %d: status %d, %d conditional requests\n%s%s", n, status, b.known, out, errs)
 		}
 	}
@@ -243,31 +243,31 @@ func TestServe(t *testing.T) {
 			}
 		}
 	}
-	shows("Page /posts/2") // the first run comes at once
+	shows("Page /posts/2") // the first run is immediate
 	b.set(5, false)
 	for skipped := true; skipped; { // until the first run has ended
 		status, out, errs := do(t, "run", "--config", file) // as another process
-		skipped = strings.Contains(out, "another run is under way")
+		skipped = strings.Contains(out, "another run is in progress")
 		if status != 0 || !skipped && !strings.Contains(out, "2 published") {
 			t.Fatalf("status %d\n%s%s", status, out, errs)
 		}
 	}
-	shows("Page /posts/4") // long before what is served has had its time
+	shows("Page /posts/4") // long before the cached feed expires
 	cancel()
 	if status := <-done; status != 0 {
 		t.Errorf("status %d\n%s", status, &errs)
 	}
 }
 
-// again counts the log's lines about runs that are made again.
+// again counts the log lines about runs that are retried.
 type again struct{ n atomic.Int64 }
 
 func (a *again) Write(b []byte) (int, error) {
-	a.n.Add(int64(bytes.Count(b, []byte("made again"))))
+	a.n.Add(int64(bytes.Count(b, []byte("it is retried"))))
 	return len(b), nil
 }
 
-// TestNobodyStarves: while runs that failed wait to be made again, other sites are run.
+// TestNobodyStarves: while failed runs wait for their retry, other sites run.
 func TestNobodyStarves(t *testing.T) {
 	const sites = 2 * atOnce
 	b := newBlog(t)
@@ -290,10 +290,10 @@ func TestNobodyStarves(t *testing.T) {
 	<-done
 }
 
-// TestBounded: not more than a few runs are made at a time, and all get their turn.
+// TestBounded: only a few runs are made at a time, and every site runs.
 func TestBounded(t *testing.T) {
 	var running, most, runs atomic.Int64
-	full := make(chan struct{}) // closed when as many runs as may be are under way
+	full := make(chan struct{}) // closed when as many runs are in progress as are allowed
 	site := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		n := running.Add(1)
 		most.Store(max(most.Load(), n))
@@ -301,7 +301,7 @@ func TestBounded(t *testing.T) {
 			close(full)
 		}
 		<-full
-		<-time.After(20 * time.Millisecond) // in which one too many would come
+		<-time.After(20 * time.Millisecond) // time for one run too many to start
 		runs.Add(1)
 		running.Add(-1)
 		w.WriteHeader(http.StatusGone)
@@ -309,7 +309,7 @@ func TestBounded(t *testing.T) {
 	file, _ := configured(t, "http://127.0.0.1:1/")
 	const sites = 3 * atOnce
 	for n := range sites {
-		server := httptest.NewServer(site) // hosts of their own: one host is asked one thing at a time
+		server := httptest.NewServer(site) // separate hosts, because requests to one host are sequential
 		t.Cleanup(server.Close)
 		add(t, file, fmt.Sprintf("  site%d:\n    sitemap_url: %s/map.xml\n    retries: 0\n    channel_config: {title: Site}\n", n, server.URL))
 	}
@@ -349,7 +349,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestHelp: -h names every command, and a command's -h its flags.
+// TestHelp: -h lists every command, and the -h of a command its flags.
 func TestHelp(t *testing.T) {
 	for args, want := range map[string][]string{
 		"-h":       {"demo", "run", "serve", "stats", "reset"},
@@ -365,14 +365,14 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestRetries: a run that fails is made again, twice by default, and a site that comes
-// back in between costs no run. Until the first run that reads something, there is no feed.
+// TestRetries: a failed run is retried twice by default. If the site recovers in between,
+// no run is lost. Before the first run that reads something, there is no feed.
 func TestRetries(t *testing.T) {
 	b := newBlog(t)
-	file, dir := configured(t, b.URL+"\n    sitemap_url: "+b.URL+"/map.xml") // a robots.txt that fails is not asked for again so soon
+	file, dir := configured(t, b.URL+"\n    sitemap_url: "+b.URL+"/map.xml") // the failure of a robots.txt is cached for a while
 	b.set(3, true)
 	status, out, errs := do(t, "run", "--config", file)
-	if b.hits != 3 || status != 1 || strings.Count(errs, "made again") != 2 {
+	if b.hits != 3 || status != 1 || strings.Count(errs, "it is retried") != 2 {
 		t.Errorf("status %d, %d requests; want 1 and three runs\n%s%s", status, b.hits, out, errs)
 	}
 	if all, err := os.ReadDir(filepath.Join(dir, "feeds")); len(all) > 0 {
@@ -381,7 +381,7 @@ func TestRetries(t *testing.T) {
 	b.mu.Lock()
 	b.hits, b.upAfter = 0, 1
 	b.mu.Unlock()
-	if status, out, errs := do(t, "run", "--config", file); status != 0 || !strings.Contains(out, "1 published") || strings.Count(errs, "made again") != 1 {
+	if status, out, errs := do(t, "run", "--config", file); status != 0 || !strings.Contains(out, "1 published") || strings.Count(errs, "it is retried") != 1 {
 		t.Errorf("with a site that comes back: status %d\n%s%s", status, out, errs)
 	}
 }
@@ -401,7 +401,7 @@ func TestPrivateFiles(t *testing.T) {
 	}
 }
 
-// TestDemo plays the demonstration, which checks itself, and looks at what is printed.
+// TestDemo runs the demonstration, which checks its figures, and checks the output.
 func TestDemo(t *testing.T) {
 	status, out, errs := do(t, "demo")
 	for _, want := range []string{"\n3   nothing new", "cache.ErrNotModified", "httpcache.PurgeTags", "sqltier", "\n8   1 % new", "% less."} {

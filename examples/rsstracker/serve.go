@@ -19,7 +19,7 @@ const grace = 10 * time.Second
 
 type serveCmd struct{ settings }
 
-// Run runs the sites by their schedules and serves the feeds, until p ends.
+// Run runs the sites on their schedules and serves the feeds until p ends.
 func (c *serveCmd) Run(p *program) error {
 	return c.with(p, "", func(a *app) error {
 		jobs, err := a.jobs(p, p.log)
@@ -58,23 +58,23 @@ func (a *app) jobs(ctx context.Context, log *slog.Logger) (all []schedule.Job, e
 			Run: func(ctx context.Context) {
 				rep, err := a.attempt(ctx, name, true, log)
 				if err != nil && ctx.Err() == nil {
-					log.ErrorContext(ctx, "run", "site", name, "err", err, "faults", rep.Faults)
+					log.ErrorContext(ctx, "the run failed", "site", name, "err", err, "faults", rep.Faults)
 					return
 				}
-				log.InfoContext(ctx, "run", "site", name, "report", rep.String(), "faults", len(rep.Faults))
+				log.InfoContext(ctx, "the run has ended", "site", name, "report", rep.String(), "faults", len(rep.Faults))
 			},
 		})
 	}
 	return all, nil
 }
 
-// serve answers requests and runs jobs until ctx ends. Then it waits for what is under way.
+// serve serves requests and runs jobs until ctx ends. Then it waits for the running ones.
 func (a *app) serve(ctx context.Context, l net.Listener, jobs []schedule.Job, log *slog.Logger) error {
 	srv := &http.Server{
 		Handler: a.server, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
-	all, ctx := errgroup.WithContext(ctx) // which also ends when the server gives up by itself
+	all, ctx := errgroup.WithContext(ctx) // the context also ends when the server fails
 	all.Go(func() error {
 		schedule.Run(ctx, jobs, func() time.Time { return time.Now().UTC() })
 		return nil

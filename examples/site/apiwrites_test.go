@@ -13,8 +13,7 @@ import (
 
 const newPage = `{"slug": "who", "title": "Who", "body": "B", "lang": "en"}`
 
-// apiWrites are the writes of /api/v1, each after the ones before it, with the status for a
-// key that has the scope.
+// apiWrites are the writes of /api/v1, in sequence, with the status for a key with the scope.
 var apiWrites = []struct {
 	call, body string
 	status     int
@@ -35,10 +34,10 @@ var apiWrites = []struct {
 	{"POST /api/v1/posts", `{"slug": "Not one"}`, http.StatusUnprocessableEntity},
 	{"POST /api/v1/posts", `{"nope": 1}`, http.StatusBadRequest},
 	{"POST /api/v1/posts", `{"body": "` + strings.Repeat("x", 1<<20) + `"}`, http.StatusRequestEntityTooLarge},
-	{"POST /api/v1/keys", `{"label": "L"}`, http.StatusNotFound}, // keys are for the admin alone
+	{"POST /api/v1/keys", `{"label": "L"}`, http.StatusNotFound}, // only the admin API has keys
 }
 
-// Only a key with the scope "write" writes, and it does not read.
+// A write needs a key with the scope "write", and that scope alone does not allow reads.
 func TestAPIWrites(t *testing.T) {
 	v := visit(t, true)
 	try := func(call, body, key string) *httptest.ResponseRecorder {

@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 )
 
-// What a page costs: time, and queries of the database.
+// The cost of a page: time, and database queries.
 func BenchmarkPages(b *testing.B) {
 	s := sitetest.Seeded(b)
 	site := build(b, s, siteConfig{uncached: true})

@@ -30,16 +30,17 @@ import (
 	"github.com/twofold-go/twofold/tier/local"
 )
 
-// caches are the layers in front of the database. Each has a tier, so a flood of one evicts nothing from the others.
+// caches are the layers in front of the database. Each layer has its own tier, so a flood
+// of entries in one layer evicts nothing from the others.
 type caches struct {
-	objects   content.Reader   // what the public side is built from
-	responses *httpcache.Cache // never nil: without caches it still answers conditional requests
+	objects   content.Reader   // the public side reads from it
+	responses *httpcache.Cache // never nil: without caches it still serves conditional requests
 	tiers     *cache.Tiers     // of the responses
-	opened    []*cache.Tiers   // from the database up
-	layers    []ops.Layer      // for the operator; none without caches
+	opened    []*cache.Tiers   // in the order of the layers, the one above the database first
+	layers    []ops.Layer      // for the operator's pages; empty without caches
 	warmer    *warm.Warmer     // nil without caches
 	metrics   *prometheus.Registry
-	pages     *httpcache.Handler // everything but the API
+	pages     *httpcache.Handler // serves everything except the API
 }
 
 func newCaches(r content.Reader, log func() invalidate.Log, cfg siteConfig) (*caches, error) {
@@ -60,12 +61,12 @@ func newCaches(r content.Reader, log func() invalidate.Log, cfg siteConfig) (*ca
 	}
 	c.layers[0].Pages = c.responses
 	if err := c.hear(context.Background()); err != nil {
-		cfg.log.Warn("the log does not answer: nothing is served from the caches until it does", "err", err)
+		cfg.log.Warn("the log does not answer, so no entries are served from the caches until it does", "err", err)
 	}
 	return c, nil
 }
 
-// open opens the layers. Each follows the log after the one that it is made from.
+// open opens the layers. Each layer reads the log after the layer that it is built from.
 func (c *caches) open(log func() invalidate.Log, cfg siteConfig) error {
 	layer := func(name string, maxBytes int64, below func(context.Context) error, tc cache.TiersConfig) (*cache.Tiers, error) {
 		own := second{log(), below}
@@ -88,7 +89,7 @@ func (c *caches) open(log func() invalidate.Log, cfg siteConfig) error {
 	if err != nil {
 		return err
 	}
-	// With OnStored, what is built from absences knows the texts of their tags.
+	// With OnStored, the layer keeps the texts of its tags for entries that depend on absences.
 	absent, err := layer("absences", cfg.limits.absences, present.Ready, cache.TiersConfig{OnStored: func(cache.Entry) {}})
 	if err != nil {
 		return err
@@ -122,7 +123,7 @@ func (c *caches) ofResponses(cfg siteConfig) httpcache.Config {
 		MaxBody:      int(cfg.limits.maxBody),
 		Lifetime:     httpcache.UntilInvalidated,
 		KeyOnly:      true,
-		IgnoreWrites: true, // what a write changes is invalidated by tags
+		IgnoreWrites: true, // tags invalidate the pages that a write changes
 		Off:          cfg.uncached,
 		Statuses:     []int{http.StatusOK, http.StatusFound},
 		StoreMissing: func(string) bool { return false },
@@ -134,7 +135,7 @@ func (c *caches) ofResponses(cfg siteConfig) httpcache.Config {
 
 func (c *caches) wrap(next http.Handler) http.Handler {
 	h := c.responses.Handler(next)
-	if c.pages == nil { // the pages come first
+	if c.pages == nil { // newSite wraps the pages first
 		c.pages = h
 	}
 	return h
@@ -150,7 +151,7 @@ func (c *caches) load(ctx context.Context, at string) error {
 	return err
 }
 
-// publish waits until this process knows what a commit has invalidated. Warm-ups follow in the background.
+// publish waits until this process has applied a commit's invalidations. Warm-ups follow later.
 func (c *caches) publish(ctx context.Context, change service.Change) error {
 	if err := c.hear(ctx); err != nil {
 		return err
@@ -159,7 +160,7 @@ func (c *caches) publish(ctx context.Context, change service.Change) error {
 	return nil
 }
 
-// Close closes the caches. Work under way may finish until ctx ends.
+// Close closes the caches. Running work may finish until ctx ends.
 func (c *caches) Close(ctx context.Context) error {
 	var errs []error
 	if c.responses != nil {
@@ -174,7 +175,8 @@ func (c *caches) Close(ctx context.Context) error {
 	return nil
 }
 
-// parameters returns the query parameters of a path. All others are dropped: they must not multiply the entries.
+// parameters returns the query parameters that matter at a path. The others are dropped, so
+// that they do not multiply the entries.
 func parameters(at string) []string {
 	switch at {
 	case "/api/v1/posts":
@@ -202,7 +204,7 @@ func format(at string, _ http.Header) string {
 	return "html"
 }
 
-// formatOf names the kind of a kept response, whose key ends in HOST/PATH?QUERY.
+// formatOf returns the format of a cached response, whose key ends in HOST/PATH?QUERY.
 func formatOf(e cache.Entry) string {
 	_, at, _ := strings.Cut(e.Key(), "//")
 	_, at, _ = strings.Cut(at, "/")
@@ -210,14 +212,15 @@ func formatOf(e cache.Entry) string {
 	return format("/"+at, nil)
 }
 
-// hearWithin bounds how long a write or a new process waits for the log.
+// hearWithin limits how long a write or a new process waits for the log.
 const hearWithin = 5 * time.Second
 
-// second is the log of a layer that is made from the layer below. It returns a record once that layer knows it.
-// Otherwise a response could be rebuilt from an object that is about to be invalidated, and stay.
+// second is the log of a layer that is built from the layer below. It returns a record
+// after that layer has applied it. Otherwise a response could be built from an object that
+// is about to be invalidated, and stay stale.
 type second struct {
 	invalidate.Log
-	below func(context.Context) error // returns when the layer below knows the log
+	below func(context.Context) error // returns when the layer below has applied the log
 }
 
 // Sync implements [invalidate.Log].
@@ -239,14 +242,15 @@ func (l second) wait(ctx context.Context, p invalidate.Page, err error) error {
 	return err
 }
 
-// hear waits until all layers know what was invalidated before the call.
+// hear waits until all layers have applied the invalidations before the call.
 func (c *caches) hear(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, hearWithin)
 	defer cancel()
-	return c.tiers.Ready(ctx) // the layers below know it first
+	return c.tiers.Ready(ctx) // the layers below apply them first
 }
 
-// meters returns the instruments of a layer. The registry shows cache.hit as cache_hit_total{tiers="LAYER"}.
+// meters returns a layer's instruments. The registry has cache.hit as
+// cache_hit_total{tiers="LAYER"}.
 func (c *caches) meters(layer string) (metric.MeterProvider, error) {
 	r := prometheus.WrapRegistererWith(prometheus.Labels{"tiers": layer}, c.metrics)
 	e, err := exporter.New(exporter.WithRegisterer(r), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// step is one request of the story, its expected result, and the call of the library that does it.
+// step is one request of the demonstration, its expected result, and the call behind it.
 type step struct {
 	say, method, path, body, etag string
 	status                        int
-	cached                        string // what Cache-Status must say; empty: anything
-	text, not                     string // what must and must not be in the answer
+	cached                        string // substring of Cache-Status; empty: anything
+	text, not                     string // texts that the answer must and must not contain
 	call                          string
 }
 
@@ -27,37 +27,37 @@ const (
 	demoPost   = `{"slug": "a-demo", "title": "Demo one", "summary": "S", "body": "It *works*.", "lang": "en", "status": "published", "tags": ["go"]}`
 
 	serves    = "httpcache.Handler: from memory"
-	renders   = "httpcache.Handler: renders; cache.Depend names what the page is made of"
+	renders   = "httpcache.Handler: renders; cache.Depend records what the page depends on"
 	confirms  = "httpcache.Handler: If-None-Match"
 	appends   = "sqllog.Append in the transaction; Tiers.Ready before the answer"
 	untouched = "invalidate.Tag: this page has none of the tags"
-	loads     = "cache.Cache.GetOrLoad: the items, from the database"
+	loads     = "cache.Cache.GetOrLoad: loads the items from the database"
 )
 
 var story = []step{
 	{say: "the home page", method: "GET", path: "/", status: 200, not: "Demo one", call: "httpcache.Handler.Warm at the start, or the first visit"},
-	{say: "is there the next time", method: "GET", path: "/", status: 200, cached: hit, call: serves},
-	{say: "a post that nobody has asked for", method: "GET", path: missedPost, status: 200, cached: miss, call: renders},
-	{say: "is there the next time", method: "GET", path: missedPost, status: 200, cached: hit, call: serves},
-	{say: "a client that has it gets no body", method: "GET", path: missedPost, etag: "current", status: 304, cached: hit, call: confirms},
+	{say: "the home page again", method: "GET", path: "/", status: 200, cached: hit, call: serves},
+	{say: "a post, for the first time", method: "GET", path: missedPost, status: 200, cached: miss, call: renders},
+	{say: "the post again", method: "GET", path: missedPost, status: 200, cached: hit, call: serves},
+	{say: "a client with a copy gets no body", method: "GET", path: missedPost, etag: "current", status: 304, cached: hit, call: confirms},
 	{say: "the author publishes a post", method: "POST", path: "/admin/api/posts", body: demoPost, status: 201, text: "a-demo", call: appends},
 	{say: "the home page shows it at once", method: "GET", path: "/", status: 200, text: "Demo one", call: renders},
 	{say: "the feed", method: "GET", path: "/rss.xml", status: 200, text: "Demo one", call: loads},
 	{say: "the sitemap", method: "GET", path: "/sitemap.xml", status: 200, text: "/posts/a-demo", call: loads},
 	{say: "the API", method: "GET", path: "/api/v1/posts", status: 200, text: "Demo one", call: renders},
-	{say: "another post is still there", method: "GET", path: missedPost, status: 200, cached: hit, call: untouched},
+	{say: "another post is still cached", method: "GET", path: missedPost, status: 200, cached: hit, call: untouched},
 	{say: "the author deletes it", method: "DELETE", path: "/api/v1/posts/a-demo", status: 204, call: appends},
-	{say: "it is gone at once", method: "GET", path: "/posts/a-demo", status: 404, call: "cache.ErrNotFound, remembered in a small tier of its own"},
-	{say: "also from the home page", method: "GET", path: "/", status: 200, not: "Demo one", call: renders},
-	{say: "and from the feed", method: "GET", path: "/rss.xml", status: 200, not: "Demo one", call: loads},
+	{say: "it is gone at once", method: "GET", path: "/posts/a-demo", status: 404, call: "cache.ErrNotFound: negative caching, in its own small tier"},
+	{say: "it is not on the home page", method: "GET", path: "/", status: 200, not: "Demo one", call: renders},
+	{say: "it is not in the feed", method: "GET", path: "/rss.xml", status: 200, not: "Demo one", call: loads},
 }
 
-// tellDemo tells the story of a running site, and stops at the first step that fails.
+// tellDemo runs the steps against a running site, and stops at the first failure.
 func tellDemo(ctx context.Context, h hints, out io.Writer) error {
 	etag := ""
 	for i, s := range story {
 		if strings.HasPrefix(s.path, "/api/") && h.APIKey == "" {
-			continue // the keys of an older database are not known
+			continue // the API key of an older database is unknown
 		}
 		got, err := s.do(ctx, h, etag)
 		if err == nil {
@@ -71,7 +71,7 @@ func tellDemo(ctx context.Context, h hints, out io.Writer) error {
 		fmt.Fprintf(out, "%2d  %-34s %-6s %-26s %d %8s  %-13s %s\n", i+1, s.say, s.method, s.path, got.status,
 			got.took.Round(10*time.Microsecond), said, s.call)
 	}
-	_, err := fmt.Fprintln(out, "\nEverything was as it should be.")
+	_, err := fmt.Fprintln(out, "\nAll steps gave the expected results.")
 	return err
 }
 
@@ -89,7 +89,7 @@ func (s step) do(ctx context.Context, h hints, etag string) (got reply, err erro
 	}
 	r.Header.Set("Authorization", "Bearer "+h.AdminKey)
 	if !strings.HasPrefix(s.path, "/admin/") {
-		r.Header.Del("Authorization") // with it a request goes past the cache
+		r.Header.Del("Authorization") // a request with Authorization bypasses the cache
 		r.Header.Set("X-API-Key", h.APIKey)
 	}
 	if s.etag != "" {
@@ -110,11 +110,11 @@ func (s step) check(got reply) error {
 	case got.status != s.status:
 		return fmt.Errorf("the status is %d, want %d", got.status, s.status)
 	case !strings.Contains(status, s.cached):
-		return fmt.Errorf("the cache says %q, want %q", status, s.cached)
+		return fmt.Errorf("Cache-Status is %q, want %q", status, s.cached)
 	case !strings.Contains(got.body, s.text):
-		return fmt.Errorf("the answer does not have %q", s.text)
+		return fmt.Errorf("the answer lacks %q", s.text)
 	case s.not != "" && strings.Contains(got.body, s.not):
-		return fmt.Errorf("the answer still has %q", s.not)
+		return fmt.Errorf("the answer still contains %q", s.not)
 	}
 	return nil
 }

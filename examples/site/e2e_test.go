@@ -19,10 +19,10 @@ import (
 // The size of the window, in pixels.
 const width, height = 1200, 900
 
-// paper is the background that both style sheets ask for in light colours.
+// paper is the background of both style sheets in light mode.
 var paper = color.RGBA{0xfd, 0xfc, 0xf9, 0xff}
 
-// looked is a page, and what it has to have.
+// looked is a page, with its required properties.
 type looked struct {
 	path  string
 	texts []string
@@ -41,8 +41,8 @@ var lookedAt = []looked{
 	{"/_cache/objects?prefix=default:", []string{`id="keys"`, "<li>"}},
 }
 
-// The site looks right in a browser: each page has what it should, in the colours of its
-// style sheet. `make e2e` runs this with a Chromium, which is on the PATH or named by CHROMIUM.
+// The pages work in a browser: each has the required content, in the colours of its style
+// sheet. `make e2e` runs this with a Chromium from the PATH or from CHROMIUM.
 func TestE2E(t *testing.T) {
 	if os.Getenv("SITE_E2E") == "" {
 		t.Skip("SITE_E2E is not set: make e2e sets it")
@@ -80,10 +80,10 @@ func browser() (string, error) {
 	return "", errors.New("there is no chromium on the PATH; set CHROMIUM, or install it (Debian: apt-get install chromium)")
 }
 
-// view is how the browser sees the site.
+// view shows the site in a browser.
 type view struct{ chromium, dir, base string }
 
-// check looks at a page twice: at what it is made of, and at how it looks.
+// check checks the content of a page, and a screenshot of it.
 func (v view) check(ctx context.Context, p looked) (colours int, err error) {
 	url := v.base + p.path
 	if strings.HasPrefix(p.path, "/_cache") {
@@ -108,7 +108,7 @@ func (v view) check(ctx context.Context, p looked) (colours int, err error) {
 func (v view) chrome(ctx context.Context, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	// The sandbox needs rights that containers do not have; only our own pages are shown.
+	// The sandbox needs rights that containers lack, and the browser opens only our own pages.
 	args = append([]string{
 		"--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--user-data-dir=" + filepath.Join(v.dir, "profile"),
 		fmt.Sprintf("--window-size=%d,%d", width, height),
@@ -123,8 +123,8 @@ func (v view) chrome(ctx context.Context, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// look checks a screenshot: its size, that there is something on it, and that it
-// has the background of the style sheet. It returns how many colours there are.
+// look checks a screenshot: its size, that it is not empty, and that it has the background
+// of the style sheet. It returns the number of colours.
 func look(path string) (colours int, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// floods are requests of which strangers can make up as many as they like.
+// floods are requests that strangers can vary without limit.
 var floods = map[string]func(w *twins, n int) request{
 	"query strings":     func(w *twins, n int) request { return w.plainly(fmt.Sprint("/?x=", n)) },
 	"queries of posts":  func(w *twins, n int) request { return w.plainly(fmt.Sprint("/posts/a?", n, "=", n)) },
@@ -51,7 +51,7 @@ func (w *twins) at(host, target string) request {
 	return q
 }
 
-// inFlood is how many requests a flood is.
+// inFlood returns the number of requests of a flood.
 func inFlood() int {
 	switch {
 	case os.Getenv("SITE_SOAK") != "":
@@ -62,7 +62,7 @@ func inFlood() int {
 	return 2_000
 }
 
-// A flood pushes none of the hot pages out, and nothing grows past its bounds.
+// A flood evicts no hot page, and nothing exceeds its bounds.
 func TestFloods(t *testing.T) {
 	for name, flood := range floods {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// cold asks for the hot pages, and returns how many were not there.
+// cold requests the hot pages, and returns how many were not cached.
 func (w *twins) cold() (n int) {
 	for _, target := range hot {
 		r, cacheStatus := w.ask(w.cached, w.plainly(target))
@@ -96,13 +96,13 @@ func (w *twins) cold() (n int) {
 	return n
 }
 
-// within checks that the caches keep within their bounds.
+// within checks the bounds of the caches.
 func (c *caches) within(t *testing.T) {
 	t.Helper()
 	for i, most := range []int64{usual.responses, usual.objects, usual.absences} {
 		l := c.layers[i]
 		local := l.Tiers.Stats().Local
-		if most += most / 20; local.Bytes > most { // as package local promises
+		if most += most / 20; local.Bytes > most { // the promise of package local
 			t.Errorf("%s take %d bytes, want %d at most", l.Name, local.Bytes, most)
 		}
 		if l.Index == nil {
@@ -114,8 +114,8 @@ func (c *caches) within(t *testing.T) {
 	}
 }
 
-// More pages than there is room for, of hosts that strangers make up, take no more
-// than that, and leave those in place that are asked for again and again.
+// Pages of invented hosts exceed the memory. They take no more than the bound, and do not
+// evict pages that are requested often.
 func TestFloodOfHosts(t *testing.T) {
 	c, err := newCaches(new(onePost).reader(), memory(), siteConfig{log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -154,7 +154,7 @@ func TestFloodOfHosts(t *testing.T) {
 	}
 }
 
-// Guesses at what there is not push each other out, and nothing else.
+// Guesses at absent things evict only each other.
 func TestFloodOfGuesses(t *testing.T) {
 	c, err := newCaches((&onePost{title: "TITLE"}).reader(), memory(), siteConfig{log: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -23,19 +23,19 @@ import (
 )
 
 const (
-	kills      = 60               // of which a busy machine leaves out up to two thirds,
-	enoughTime = 45 * time.Second // when they take longer
+	kills      = 60               // a busy machine skips up to two thirds of them
+	enoughTime = 45 * time.Second // if they take longer than this
 	atOnce     = 4
 )
 
-// transitions notes each change of a scheduled post, in the transaction that makes it.
+// transitions records each change of a scheduled post, in the transaction that makes it.
 const transitions = `CREATE TABLE transitions (slug TEXT, was TEXT, is_now TEXT);
 	CREATE TRIGGER noted AFTER UPDATE ON posts WHEN NEW.slug LIKE 'due-%' BEGIN
 		INSERT INTO transitions VALUES (NEW.slug, OLD.status, NEW.status); END`
 
-// Processes are killed 60 times, some at once, while writers write to them. Nothing that it acknowledged is
-// lost, the process that survives shows it within the bound and no page is stale in the end,
-// and each scheduled post is published once.
+// Processes are killed 60 times, sometimes several at once, while writers write to them. No
+// acknowledged write is lost. The surviving process shows it within the bound, and no page
+// is stale in the end. Each scheduled post is published once.
 func TestKills(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "site.db")
 	s := sitetest.Fill(t, db)
@@ -65,8 +65,7 @@ func TestKills(t *testing.T) {
 	t.Logf("%d kills, %d acknowledged writes", w.kills, len(w.acked))
 }
 
-// The checks of TestKills find a write that was lost, a post that was published twice, and
-// a page that is stale.
+// The checks of TestKills notice a lost write, a post that was published twice, and a stale page.
 func TestKillsNotice(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "site.db")
 	s := sitetest.Fill(t, db)
@@ -80,7 +79,7 @@ func TestKillsNotice(t *testing.T) {
 		t.Errorf("before any fault: %v", faults)
 	}
 	for _, plant := range []string{
-		`UPDATE posts SET slug = 'due-1' WHERE slug = 'w-1'`, // it is lost; and no log tells the survivor
+		`UPDATE posts SET slug = 'due-1' WHERE slug = 'w-1'`, // the post is lost, and the survivor's log does not show it
 		`UPDATE posts SET status = 'scheduled' WHERE slug = 'due-1'`,
 		`UPDATE posts SET status = 'published' WHERE slug = 'due-1'`,
 		`UPDATE posts SET status = 'scheduled' WHERE slug = 'due-1'`,
@@ -97,7 +96,7 @@ func TestKillsNotice(t *testing.T) {
 	}
 }
 
-// opened opens the database beside the site, and lets it note transitions.
+// opened opens the database beside the site, and installs transitions.
 func opened(t *testing.T, db string) *sql.DB {
 	t.Helper()
 	raw, err := sql.Open("sqlite", "file:"+db+"?_pragma=busy_timeout(10000)")
@@ -111,7 +110,7 @@ func opened(t *testing.T, db string) *sql.DB {
 	return raw
 }
 
-// running is a process that is killed at the end of the test.
+// running is a process that the test kills at its end.
 func running(t *testing.T, flags []string) *process {
 	t.Helper()
 	p, err := launch(t.Context(), flags...)
@@ -122,7 +121,7 @@ func running(t *testing.T, flags []string) *process {
 	return p
 }
 
-// killed is what the writers know.
+// killed is the knowledge of the writers.
 type killed struct {
 	t        *testing.T
 	survivor *process
@@ -133,7 +132,7 @@ type killed struct {
 	acked []string
 }
 
-// round starts some processes, writes to them, kills them at once, and asks the survivor.
+// round starts processes, writes to them, kills them at once, and checks the survivor.
 func (w *killed) round(flags []string) {
 	w.t.Helper()
 	from := len(w.acked)
@@ -159,7 +158,7 @@ func (w *killed) round(flags []string) {
 			case <-enough:
 			case <-ended:
 			}
-			time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond) //nolint:forbidigo // so that it is killed anywhere in a write
+			time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond) //nolint:forbidigo // the kill must come at any moment of a write
 			victim.kill()
 			last.Store(max(last.Load(), time.Now().UnixNano()))
 			<-ended
@@ -173,12 +172,12 @@ func (w *killed) round(flags []string) {
 			if late := time.Since(killedAt); late > sqllog.DefaultBound {
 				w.t.Fatalf("the survivor does not show %s %v after the kill", slug, late)
 			}
-			time.Sleep(time.Millisecond) //nolint:forbidigo // another process has to do something
+			time.Sleep(time.Millisecond) //nolint:forbidigo // wait for another process
 		}
 	}
 }
 
-// lost returns the writes that were acknowledged and are not there.
+// lost returns the acknowledged writes that are missing.
 func (w *killed) lost(s *store.Store) (faults []string) {
 	for _, slug := range w.acked {
 		if _, err := s.ID(w.t.Context(), store.Posts, slug); err != nil {
@@ -188,7 +187,7 @@ func (w *killed) lost(s *store.Store) (faults []string) {
 	return faults
 }
 
-// write creates a post, and reports whether that was acknowledged.
+// write creates a post, and reports whether the process acknowledged it.
 func (w *killed) write(p *process) bool {
 	w.mu.Lock()
 	w.tried++
@@ -203,7 +202,7 @@ func (w *killed) write(p *process) bool {
 	r.Header.Set("Authorization", "Bearer "+processKey)
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return false // it is dead
+		return false // the process is dead
 	}
 	_, _ = io.Copy(io.Discard, res.Body)
 	_ = res.Body.Close()
@@ -217,7 +216,7 @@ func (w *killed) write(p *process) bool {
 	return true
 }
 
-// survived is a response of the survivor.
+// survived is an answer of the survivor.
 type survived struct {
 	StatusCode int
 	Body       string
@@ -229,8 +228,7 @@ func (w *killed) get(path string) survived {
 	return survived{status, body}
 }
 
-// published waits until all scheduled posts are public, and returns how often too many or
-// too few were made so.
+// published waits for all scheduled posts, and returns those that were not published exactly once.
 func (w *killed) published(raw *sql.DB) (faults []string) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
@@ -242,7 +240,7 @@ func (w *killed) published(raw *sql.DB) (faults []string) {
 		return n
 	}
 	for count(`SELECT count(*) FROM posts WHERE slug LIKE 'due-%' AND status = 'scheduled'`) > 0 {
-		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // other processes publish
+		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // wait for other processes to publish
 	}
 	posts := count(`SELECT count(*) FROM posts WHERE slug LIKE 'due-%'`)
 	if n := count(`SELECT count(*) FROM transitions WHERE was = 'scheduled' AND is_now = 'published'`); n != posts {

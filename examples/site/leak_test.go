@@ -16,14 +16,14 @@ import (
 	"github.com/twofold-go/twofold/examples/site/service"
 )
 
-// audience asks a handler that stands where the site's pages do.
+// audience sends requests to a handler in the place of the site's pages.
 type audience struct {
 	t *testing.T
 	http.Handler
-	wait chan struct{} // holds the handler until it is closed
+	wait chan struct{} // the handler waits until it is closed
 }
 
-// inAudience runs f, in a bubble, with the site's own caches in front of a handler.
+// inAudience runs f in a bubble, with the site's caches in front of a handler.
 func inAudience(t *testing.T, next http.HandlerFunc, f func(a *audience)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -43,7 +43,7 @@ func inAudience(t *testing.T, next http.HandlerFunc, f func(a *audience)) {
 	})
 }
 
-// ask asks for "/", as whoever identify makes of the request.
+// ask requests "/", with the identity that identify sets.
 func (a *audience) ask(identify func(r *http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	identify(r)
@@ -52,8 +52,7 @@ func (a *audience) ask(identify func(r *http.Request)) *httptest.ResponseRecorde
 	return w
 }
 
-// all asks as each of the clients: at once, so that they wait for each other, and
-// then one after the other, twice.
+// all sends the requests of all clients: first concurrently, and then twice in sequence.
 func (a *audience) all(clients []func(r *http.Request), got func(client int, w *httptest.ResponseRecorder)) {
 	var wg sync.WaitGroup
 	for i, c := range clients {
@@ -68,8 +67,8 @@ func (a *audience) all(clients []func(r *http.Request), got func(client int, w *
 	}
 }
 
-// ways are how a client can say who it is, and whether the site takes that for
-// credentials. What is not, its pages are not shown.
+// ways are the ways in which a client can identify itself, and whether the site treats them
+// as credentials. The pages do not see those that are not.
 var ways = []struct {
 	name        string
 	identify    func(r *http.Request, who string)
@@ -88,8 +87,8 @@ var ways = []struct {
 
 type userKey struct{}
 
-// What a client says of itself is not told to another, whoever asks first; and
-// who has credentials gets an answer of its own.
+// Data that identifies a client does not reach another one, whatever the order. A client
+// with credentials gets its own answer.
 func TestClientsAreNotMixedUp(t *testing.T) {
 	people := []string{"alice", "bob", "nobody"}
 	for _, way := range ways {
@@ -115,7 +114,7 @@ func TestClientsAreNotMixedUp(t *testing.T) {
 						want = "for " + people[client] + "\n" + want
 					}
 					if w.Code != http.StatusOK || w.Body.String() != want {
-						t.Errorf("client %d was told %d %q, want %q", client, w.Code, w.Body, want)
+						t.Errorf("client %d got %d %q, want %q", client, w.Code, w.Body, want)
 					}
 				})
 			})
@@ -123,7 +122,7 @@ func TestClientsAreNotMixedUp(t *testing.T) {
 	}
 }
 
-// Responses that are made for one client are given to one client; others are shared.
+// Responses for one client go only to that client. Others are shared.
 func TestResponsesForOneClientAreNotShared(t *testing.T) {
 	for name, tt := range map[string]struct {
 		mark   func(w http.ResponseWriter, ticket string)
@@ -176,8 +175,7 @@ func TestResponsesForOneClientAreNotShared(t *testing.T) {
 	}
 }
 
-// The API answers nobody without a key that is good for it, also what it has
-// answered others; not even whether that has changed.
+// Without a valid key, the API answers nothing, not even a cached answer or a 304.
 func TestAPIAsksForTheKey(t *testing.T) {
 	w := newTwins(t, control{})
 	defer w.close()
@@ -204,7 +202,6 @@ func TestAPIAsksForTheKey(t *testing.T) {
 	w.answers(w.goodKey, true)
 }
 
-// newKey returns a new key to the API.
 func (w *twins) newKey(scopes string) string {
 	status, reply := w.call(http.MethodPost, "/keys", []byte(`{"label": "L", "scopes": [`+scopes+`]}`))
 	_, key, ok := strings.Cut(reply, `"key":"`)
@@ -214,11 +211,10 @@ func (w *twins) newKey(scopes string) string {
 	return strings.TrimRight(key, "\"}\n")
 }
 
-// apis are targets of the API that there is something at.
+// apis are targets of the API that exist.
 var apis = []string{"/api/v1/posts", "/api/v1/posts?tag=go", "/api/v1/posts/a", "/api/v1/pages/p", "/api/v1/tags", "/api/v1/months?lang=zh"}
 
-// answers checks that the API answers who brings the key, from the cache or not,
-// and returns the validators.
+// answers checks that the API answers a request with the key, and returns the validators.
 func (w *twins) answers(key string, cached bool) (etags map[string]string) {
 	w.t.Helper()
 	etags = map[string]string{}
@@ -232,8 +228,7 @@ func (w *twins) answers(key string, cached bool) (etags map[string]string) {
 	return etags
 }
 
-// refuses checks that the API tells nothing to who brings the header, not even if
-// that is a client which says that it has the answer already.
+// refuses checks that the API refuses a request with the header, even a conditional one.
 func (w *twins) refuses(name string, header http.Header, etags map[string]string) {
 	w.t.Helper()
 	want := http.StatusUnauthorized
@@ -254,7 +249,7 @@ func (w *twins) refuses(name string, header http.Header, etags map[string]string
 	}
 }
 
-// What the admin API reads is what there is, and nobody keeps it.
+// The admin API reads current data, and no cache stores it.
 func TestAdminIsNotCached(t *testing.T) {
 	w := newTwins(t, control{})
 	defer w.close()
@@ -271,7 +266,7 @@ func TestAdminIsNotCached(t *testing.T) {
 			}
 		}
 	}
-	// A write that nobody is told of: what is cached would not show it.
+	// A write without invalidation: a cache would not show it.
 	if _, err := w.plain.service.SavePost(t.Context(), 1, service.PostInput{
 		Slug: "a", Title: "behind", Body: "b", Lang: content.English, Status: content.Published,
 	}); err != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// linkOf returns what a layer of w follows in place of its own log.
+// linkOf returns the log that a layer of w follows instead of its own.
 type linkOf[W any] func(w *W, layer string, own second) invalidate.Log
 
-// through returns a log whose pages pass through do before the caller has them.
+// through returns a log that passes its pages through do.
 func through(l invalidate.Log, do func(p *invalidate.Page)) invalidate.Log {
 	f := logtest.NewFaulty(l)
 	f.Corrupt(func(p invalidate.Page) invalidate.Page {
@@ -21,7 +21,7 @@ func through(l invalidate.Log, do func(p *invalidate.Page)) invalidate.Log {
 	return f
 }
 
-// skips makes layers hear that something was invalidated, and not what.
+// skips removes the keys and scopes from the records of layers.
 func skips[W any](layers ...string) linkOf[W] {
 	return func(_ *W, layer string, own second) invalidate.Log {
 		if !slices.Contains(layers, layer) {
@@ -36,8 +36,8 @@ func skips[W any](layers ...string) linkOf[W] {
 	}
 }
 
-// reversed makes the objects hear of a record after the responses, which are ready
-// when first returns.
+// reversed makes the objects apply a record after the responses, which have applied it when
+// first returns.
 func reversed(layer string, own second, first func(context.Context) error) invalidate.Log {
 	switch layer {
 	case "objects":

@@ -12,8 +12,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 )
 
-// A path longer than a cache key can be is not found, with the caches and without, and a
-// log line has no more than a part of it.
+// A path that is too long for a cache key is not found, and a log line has only a part of it.
 func TestLongPaths(t *testing.T) {
 	for _, uncached := range []bool{false, true} {
 		var lines bytes.Buffer

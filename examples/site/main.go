@@ -1,5 +1,5 @@
-// Command site is a blog on a SQLite file or a PostgreSQL database. Its public side comes from
-// a cache until something that it shows is written, by this process or by another one.
+// Command site is a blog on a SQLite file or a PostgreSQL database. It serves its public
+// side from a cache. A write invalidates the pages that it changes, in all processes.
 //
 //	go run ./examples/site
 //	go run ./examples/site -addr :8080 -db blog.db -admin-key secret
@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	return 0
 }
 
-// maxLogged is how many bytes a value may have in a log line. Strangers choose paths.
+// maxLogged is the greatest length of a value in a log line, in bytes. Strangers choose paths.
 const maxLogged = 400
 
 func newLogger(to io.Writer) *slog.Logger {

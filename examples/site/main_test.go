@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// output is written by the program and read by a test that waits for its last line.
+// output collects the program's output. A test waits for its last line.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -38,8 +38,7 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// start runs the program until the test ends it, and returns what it printed when
-// it was up.
+// start runs the program and returns its output when it is ready. The test stops it at its end.
 func start(t *testing.T, args ...string) (printed string, end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -61,7 +60,7 @@ func start(t *testing.T, args ...string) (printed string, end func()) {
 	}
 }
 
-// find returns what the pattern matches in text.
+// find returns the match of the pattern in text.
 func find(t *testing.T, text, pattern string) string {
 	t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(text)
@@ -91,7 +90,7 @@ func ask(t *testing.T, method, url, body, header, value string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-// What the program prints works as it is printed.
+// The printed hints work as printed.
 func TestRun(t *testing.T) {
 	printed, end := start(t)
 	defer end()
@@ -130,7 +129,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// The story that the program tells is true.
+// The demonstration succeeds.
 func TestDemo(t *testing.T) {
 	var out, errs bytes.Buffer
 	if status := run(t.Context(), []string{"-addr", "127.0.0.1:0", "-demo"}, &out, &errs); status != 0 {
@@ -141,11 +140,11 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// A step whose promise is broken is noticed.
+// The demonstration notices a step with another result.
 func TestDemoFails(t *testing.T) {
 	good := reply{status: http.StatusOK, header: http.Header{"Cache-Status": {"twofold;hit"}}, body: "body"}
 	for want, s := range map[string]step{
-		"status": {status: 404}, "cache": {status: 200, cached: miss}, "does not have": {status: 200, text: "x"}, "still has": {status: 200, not: "body"},
+		"status": {status: 404}, "Cache-Status": {status: 200, cached: miss}, "lacks": {status: 200, text: "x"}, "still contains": {status: 200, not: "body"},
 	} {
 		if err := s.check(good); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", s, err)
@@ -164,7 +163,7 @@ func TestDemoFails(t *testing.T) {
 	}
 }
 
-// A database that is there is used as it is.
+// An existing database is used unchanged.
 func TestRunAgain(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "blog.db")
 	printed, end := start(t, "-db", db, "-admin-key", "k")
@@ -180,7 +179,7 @@ func TestRunAgain(t *testing.T) {
 	printed, end = start(t, "-db", db, "-admin-key", "k")
 	defer end()
 	if strings.Contains(printed, "An API key") || strings.Contains(printed, "X-API-Key") {
-		t.Errorf("a key was printed that nobody can know:\n%s", printed)
+		t.Errorf("a key was printed that the program cannot know:\n%s", printed)
 	}
 	url = find(t, printed, `The site is at +(\S+)/\n`)
 	if status, body := ask(t, http.MethodGet, url+"/admin/api/tags", "", "Authorization", "Bearer k"); status != http.StatusOK || !strings.Contains(body, `"slug":"x"`) {
@@ -227,7 +226,7 @@ func TestRunRefusesBadInput(t *testing.T) {
 	}
 }
 
-// Whoever has not asked for an address gets one, also if the usual one is taken.
+// Without -addr, the site gets an address even if the default one is in use.
 func TestListenSomewhere(t *testing.T) {
 	var urls []string
 	for range 2 {
@@ -254,8 +253,8 @@ func TestListenSomewhere(t *testing.T) {
 	}
 }
 
-// An empty start has no posts, and its key writes the first one by /api/v1. A small cache
-// keeps no more than it may.
+// The key of an empty site writes the first post through /api/v1. A small cache stays within its
+// bounds.
 func TestEmptyStart(t *testing.T) {
 	printed, end := start(t, "-seed=false", "-responses", "16KiB", "-max-body", "16KiB", "-admin-key", "k")
 	defer end()
@@ -268,7 +267,7 @@ func TestEmptyStart(t *testing.T) {
 		t.Fatalf("POST = %d: %s", status, body)
 	}
 	paths := []string{"/", "/posts/new", "/rss.xml", "/zh/", "/zh/rss.xml", "/atom.xml", "/sitemap.xml"}
-	for i := range 15 { // more pages than there is room for
+	for i := range 15 { // more pages than fit
 		slug := fmt.Sprint("new-", i)
 		if status, body := ask(t, http.MethodPost, url+"/api/v1/posts", strings.Replace(post, `"new"`, `"`+slug+`"`, 1), "X-API-Key", key); status != http.StatusCreated {
 			t.Fatalf("POST = %d: %s", status, body)

@@ -15,7 +15,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/store"
 )
 
-// visitor goes to a site, as the public and as its author.
+// visitor visits a site, as the public and as its author.
 type visitor struct {
 	*site
 	t   *testing.T
@@ -29,7 +29,7 @@ func visit(t *testing.T, cached bool) *visitor {
 	return v
 }
 
-// build returns a site on a database, which is ended with the test.
+// build returns a site on a database. The test closes it at its end.
 func build(tb testing.TB, s *store.Store, cfg siteConfig) *site {
 	tb.Helper()
 	cfg.adminKey, cfg.log = "k", slog.New(slog.DiscardHandler)
@@ -45,7 +45,7 @@ func build(tb testing.TB, s *store.Store, cfg siteConfig) *site {
 	return site
 }
 
-// do makes a request such as "GET /" and returns the answer, its status first.
+// do makes a request such as "GET /" and returns the answer, which begins with the status.
 func (v *visitor) do(call, body string) string {
 	v.t.Helper()
 	return textOf(v.ask(call, body))
@@ -55,7 +55,7 @@ func textOf(w *httptest.ResponseRecorder) string {
 	return http.StatusText(w.Code) + "\n" + w.Header().Get("Location") + "\n" + w.Header().Get("ETag") + "\n" + w.Body.String()
 }
 
-// ask makes a request such as "GET /". A write must work.
+// ask makes a request such as "GET /". A write must succeed.
 func (v *visitor) ask(call, body string) *httptest.ResponseRecorder {
 	v.t.Helper()
 	w := v.raw(call, body)
@@ -65,7 +65,7 @@ func (v *visitor) ask(call, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// raw is ask, whatever the answer is.
+// raw is ask for any status.
 func (v *visitor) raw(call, body string) *httptest.ResponseRecorder {
 	v.t.Helper()
 	method, path, _ := strings.Cut(call, " ")
@@ -89,8 +89,8 @@ var public = []string{
 	"/api/v1/pages/about", "/api/v1/tags", "/api/v1/months",
 }
 
-// Every write path changes the pages that it should, and no other, at once: with
-// the caches and without. With them, what has not changed is still there.
+// Every kind of write changes exactly the expected pages, at once, with and without the
+// caches. With them, unchanged pages are still cached.
 func TestWritesReachPages(t *testing.T) {
 	for _, cached := range []bool{true, false} {
 		seeded := visit(t, cached).all()
@@ -110,7 +110,7 @@ func TestWritesReachPages(t *testing.T) {
 	}
 }
 
-// test makes the write on a site of its own, and compares the pages.
+// test makes the write on its own site, and compares the pages.
 func (tt write) test(t *testing.T, cached bool, seeded map[string]answer) {
 	t.Helper()
 	v := visit(t, cached)
@@ -136,7 +136,7 @@ func (tt write) test(t *testing.T, cached bool, seeded map[string]answer) {
 	}
 }
 
-// precise checks that what the write is no event for was answered by the cache.
+// precise checks that the cache answered for the pages that the write does not concern.
 func (tt write) precise(t *testing.T, before, after map[string]answer) {
 	t.Helper()
 	for _, path := range public {
@@ -147,13 +147,12 @@ func (tt write) precise(t *testing.T, before, after map[string]answer) {
 	}
 }
 
-// answer is what a visitor gets.
 type answer struct {
-	text        string // all that tells answers apart
-	hit, stored bool   // as Cache-Status tells
+	text        string // everything that distinguishes answers
+	hit, stored bool   // from Cache-Status
 }
 
-// all returns all of the public pages.
+// all returns the answers of all public pages.
 func (v *visitor) all() map[string]answer {
 	v.t.Helper()
 	all := map[string]answer{}

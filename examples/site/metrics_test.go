@@ -13,7 +13,7 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/webtest"
 )
 
-// series are what dashboards and alerts may be made of: what each layer shows under its name
+// series are the time series for dashboards and alerts: those of each layer, with its name
 // in the label tiers.
 //
 //go:embed testdata/series.txt

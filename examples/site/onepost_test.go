@@ -7,12 +7,11 @@ import (
 	"github.com/twofold-go/twofold/examples/site/content"
 )
 
-// onePost is a database with one post in English, or none, whose title is
-// all there is to know about it.
+// onePost is a database with one English post, or none. The post consists only of its title.
 type onePost struct {
 	mu    sync.Mutex // protects the rest
-	title string     // at present; empty: there is no post
-	stop  gate       // holds the next read before and after
+	title string     // now; empty: there is no post
+	stop  gate       // holds the next read at its start and its end
 }
 
 func (o *onePost) set(title string) {
@@ -21,7 +20,6 @@ func (o *onePost) set(title string) {
 	o.title = title
 }
 
-// read reads the database, as it is at one moment.
 func (o *onePost) read() (posts []content.Post) {
 	o.mu.Lock()
 	stop := o.stop
@@ -39,7 +37,6 @@ func (o *onePost) read() (posts []content.Post) {
 	return []content.Post{{Summary: content.Summary{ID: 1, Slug: "a", Title: o.title, Lang: content.English, Status: content.Published}}}
 }
 
-// reader returns the reads of it.
 func (o *onePost) reader() content.Reader {
 	return content.Reader{
 		PostBySlug: o.PostBySlug, PostByID: o.PostByID, FeedItems: o.FeedItems, ListPosts: o.ListPosts,

@@ -22,7 +22,7 @@ type options struct {
 	limits             limits
 }
 
-// limits bound what the caches keep and how often the site works by itself.
+// limits limit the memory of the caches, and say how often background work runs.
 type limits struct {
 	objects, absences, responses, maxBody int64 // bytes
 	hotPages, warmMax                     int
@@ -41,22 +41,22 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	o.limits = usual
 	f := flag.NewFlagSet("site", flag.ContinueOnError)
 	f.SetOutput(errs)
-	f.StringVar(&o.addr, "addr", "", "`address` to listen on (default "+usualAddr+", or a free port if that is taken)")
-	f.StringVar(&o.db, "db", "", "`database`: a SQLite file, made if there is none, or postgres://… (default a new file in a temporary folder)")
+	f.StringVar(&o.addr, "addr", "", "`address` to listen on (default "+usualAddr+", or a free port if it is in use)")
+	f.StringVar(&o.db, "db", "", "`database`: a SQLite file, created if it does not exist, or postgres://… (default a new file in a temporary folder)")
 	f.StringVar(&o.adminKey, "admin-key", "", "bearer `key` of the admin API (default a new one, printed)")
 	f.BoolVar(&o.cache, "cache", true, "cache objects and responses")
-	f.BoolVar(&o.seed, "seed", true, "fill a new database with posts to read; -seed=false begins an empty blog")
-	f.BoolVar(&o.demo, "demo", false, "show a hit, a write and the fresh page, check them, and end")
+	f.BoolVar(&o.seed, "seed", true, "fill a new database with sample posts; -seed=false starts an empty blog")
+	f.BoolVar(&o.demo, "demo", false, "run and check a demonstration of hits, writes and fresh pages, and exit")
 	l := &o.limits
 	size(f, &l.objects, "objects", "memory for objects")
 	size(f, &l.absences, "absences", "memory for slugs and keys that do not exist")
 	size(f, &l.responses, "responses", "memory for responses")
-	size(f, &l.maxBody, "max-body", "longest response that is cached")
-	count(f, &l.hotPages, "hot-pages", "pages of a list that are kept as objects")
-	count(f, &l.warmMax, "warm-max", "pages that may wait to be warmed up")
-	span(f, &l.warmDelay, "warm-delay", time.Hour, "from a write to the warm-ups after it")
-	span(f, &l.schedule, "schedule", time.Hour, "between looks for scheduled posts that are due")
-	span(f, &l.poll, "poll", sqllog.DefaultBound/2, "between looks for what other processes wrote")
+	size(f, &l.maxBody, "max-body", "longest cached response")
+	count(f, &l.hotPages, "hot-pages", "cached pages of a list")
+	count(f, &l.warmMax, "warm-max", "pages that may wait for a warm-up")
+	span(f, &l.warmDelay, "warm-delay", time.Hour, "from a write to its warm-ups")
+	span(f, &l.schedule, "schedule", time.Hour, "between checks for scheduled posts that are due")
+	span(f, &l.poll, "poll", sqllog.DefaultBound/2, "between checks for writes of other processes")
 	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return o, err
 	} else if err != nil {
@@ -66,9 +66,9 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	case f.NArg() > 0:
 		err = fmt.Errorf("argument %q is not a flag: see -help", f.Arg(0))
 	case o.demo && !o.cache:
-		err = errors.New("-demo shows what the cache does: leave out -cache=false")
+		err = errors.New("-demo demonstrates the cache: omit -cache=false")
 	case o.demo && !o.seed:
-		err = errors.New("-demo reads the seeded posts: leave out -seed=false")
+		err = errors.New("-demo reads the seeded posts: omit -seed=false")
 	}
 	if err != nil {
 		fmt.Fprintln(errs, "site:", err)
@@ -94,7 +94,7 @@ func span(f *flag.FlagSet, to *time.Duration, name string, most time.Duration, w
 	limit(f, to, name, usage, 10*time.Millisecond, most, want, time.ParseDuration)
 }
 
-// limit makes a flag of a value from least to most.
+// limit defines a flag with a value from least to most.
 func limit[T cmp.Ordered](f *flag.FlagSet, to *T, name, usage string, least, most T, want string, parse func(string) (T, error)) {
 	f.Func(name, usage, func(s string) error {
 		v, err := parse(s)

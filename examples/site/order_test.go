@@ -23,18 +23,16 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// These tests play every order in which the steps of a reader, a writer and a
-// second reader can follow each other. An order is spelled with a letter for
-// each step:
+// These tests play every order in which the steps of a reader, a writer and a second reader
+// can follow each other. An order has a letter for each step:
 //
 //	R	the reader begins | reads the database | stores the object | stores the response
-//	W	the writer commits | the objects hear of it | the responses hear of it, and the writer returns
-//	S	the second reader begins, and goes on as far as it can
+//	W	the writer commits | the objects apply it | the responses apply it, the writer returns
+//	S	the second reader begins, and continues as far as it can
 //
-// Whatever the order: a read that begins when the write has returned shows the
-// write, and nothing older is stored then or later.
+// In every order, a read that begins after the write has returned shows the write, and
+// nothing older is stored then or later.
 
-// orders returns all orders of so many steps of each actor.
 func orders(r, w, s int) (all []string) {
 	if r+w+s == 0 {
 		return []string{""}
@@ -57,17 +55,16 @@ func orders(r, w, s int) (all []string) {
 	return all
 }
 
-// scene is what is read, and what is written meanwhile.
+// scene is a page to read, and a concurrent write.
 type scene struct {
 	name     string
 	look     func(p *play) (title string)
 	steps    int    // of the reader
-	warm     bool   // what the page is made of is cached as an object; the reader stores no object
-	old, new string // titles of the post; empty: there is none
+	warm     bool   // the object of the page is cached; the reader stores no object
+	old, new string // titles of the post; empty: no post
 }
 
-// scenes are pages and what they are made of, before and after all that can happen
-// to a post.
+// scenes are pages with their objects, before and after all possible changes of a post.
 func scenes() (all []scene) {
 	const before, after = "TITLE-1", "TITLE-2"
 	for name, look := range looks {
@@ -118,7 +115,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// Some order shows that a safeguard is missing.
+// Without a safeguard, some order shows a fault.
 func TestOrdersNotice(t *testing.T) {
 	for name, link := range map[string]linkOf[play]{
 		"responses come first": func(p *play, layer string, own second) invalidate.Log {
@@ -148,19 +145,18 @@ type gate chan struct{}
 
 func (g gate) wait() { <-g }
 
-// pass lets the actor go on to its next gate, if it waits at one, and reports
-// whether it did.
+// pass lets a waiting actor continue to its next gate, and reports whether one waited.
 func (g gate) pass() (held bool) {
 	select {
 	case g <- struct{}{}:
 		held = true
-	default: // it has come to its end
+	default: // the actor has ended
 	}
 	synctest.Wait()
 	return held
 }
 
-// play is where orders are played, one after the other.
+// play is the stage of the orders, one after the other.
 type play struct {
 	*caches
 	live           atomic.Pointer[caches] // the same, for their followers; nil at first
@@ -170,24 +166,24 @@ type play struct {
 	public         http.Handler
 	db             onePost
 	reader, writer gate
-	atDoor, inside bool // the next call of the handler is the reader's, and waits when it comes in, or when it goes out
-	held           int  // gates that held the reader
+	atDoor, inside bool // the next call of the handler is the reader's, and waits at its start or at its end
+	held           int  // gates at which the reader waited
 	actors         sync.WaitGroup
 
 	mu       sync.Mutex       // protects the rest
-	turns    map[string]*turn // of the writer, by layer; nil: nothing waits for one
-	returned bool             // the writer has
+	turns    map[string]*turn // of the writer, by layer; nil: no turn is awaited
+	returned bool             // whether the writer has returned
 	wrong    []string
 }
 
-// play plays all orders, and returns what is wrong with what readers saw in which.
+// play plays all orders, and returns the faults that readers saw, by order.
 func (s scene) play(t *testing.T, link linkOf[play]) (wrong map[string]string) {
 	t.Helper()
 	wrong = map[string]string{}
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlay(t, s, link)
 		for _, order := range orders(s.steps, 3, 1) {
-			if p.reset(); s.warm { // a page of another host is another page, of the same objects
+			if p.reset(); s.warm { // a page of another host is another page, built from the same objects
 				p.titleAt("http://"+hosts[1]+"/posts/a", "http://"+hosts[1]+"/rss.xml")
 			}
 			if p.play(order); len(p.wrong) > 0 {
@@ -228,14 +224,13 @@ func newPlay(t *testing.T, s scene, link linkOf[play]) *play {
 	return p
 }
 
-// turn is a step of the writer that the log takes in one layer, perhaps in several
-// calls at once.
+// turn is a step of the writer in the log of one layer. Several calls may take it at once.
 type turn struct {
 	taken bool          // a call waits at the writer's gate
 	over  chan struct{} // closed when the step is made
 }
 
-// hold lets a layer hear of the write when it is the writer's turn.
+// hold delays a layer's record of the write until the writer's turn.
 func (p *play) hold(layer string) {
 	p.mu.Lock()
 	step := p.turns[layer]
@@ -253,7 +248,7 @@ func (p *play) hold(layer string) {
 	}
 }
 
-// invalidate puts scopes into the log, as a commit does.
+// invalidate appends scopes to the log, as a commit does.
 func (p *play) invalidate(scopes ...invalidate.Scope) {
 	var a invalidate.Append
 	for _, s := range scopes {
@@ -262,10 +257,9 @@ func (p *play) invalidate(scopes ...invalidate.Scope) {
 	if _, err := p.log.Sync(p.t.Context(), invalidate.Cursor{}, a); err != nil {
 		p.t.Error(err)
 	}
-	time.Sleep(time.Nanosecond) //nolint:forbidigo // in a bubble: who asks the log now asks later than who asked before
+	time.Sleep(time.Nanosecond) //nolint:forbidigo // in a bubble: calls of the log must differ in time
 }
 
-// reset makes everything as it was before the write.
 func (p *play) reset() {
 	p.mu.Lock()
 	p.turns, p.returned, p.wrong, p.held = nil, false, nil, 0
@@ -278,7 +272,6 @@ func (p *play) reset() {
 	synctest.Wait()
 }
 
-// play plays one order.
 func (p *play) play(order string) {
 	step := map[rune]func(){'R': p.read, 'W': p.write, 'S': func() { p.look("the second reader") }}
 	for _, actor := range order {
@@ -295,14 +288,14 @@ func (p *play) play(order string) {
 		}
 	}
 	p.actors.Wait()
-	for range 2 { // what is stored, and if nothing is, what is stored then
+	for range 2 { // the second time, the stored response, or the one that was stored the first time
 		if got := p.scene.look(p); got != p.scene.new {
 			p.wrong = append(p.wrong, fmt.Sprintf("in the end %q is shown", got))
 		}
 	}
 }
 
-// doors hold the reader's rendering when it comes in or goes out.
+// doors make the reader's rendering wait at its start or at its end.
 func (p *play) doors(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		atDoor, inside := p.atDoor, p.inside
@@ -317,8 +310,7 @@ func (p *play) doors(next http.Handler) http.Handler {
 	})
 }
 
-// read begins what the reader does. It goes on to the first gate; what it is not
-// held by then, nobody is.
+// read starts the reader, which runs to its first gate. Later requests do not wait there.
 func (p *play) read() {
 	p.atDoor, p.inside = p.scene.warm, p.scene.warm || p.scene.steps == 4
 	if !p.scene.warm {
@@ -328,7 +320,7 @@ func (p *play) read() {
 	p.atDoor, p.inside, p.db.stop = false, false, nil
 }
 
-// look begins a read. It must show the write if that has returned.
+// look makes a read. It must show the write if the write has returned.
 func (p *play) look(who string) {
 	p.mu.Lock()
 	fresh := p.returned
@@ -343,7 +335,7 @@ func (p *play) look(who string) {
 	synctest.Wait()
 }
 
-// write begins what the writer does: it commits, and waits until the layers have heard.
+// write starts the writer: it commits, and waits until the layers have applied the record.
 func (p *play) write() {
 	p.db.set(p.scene.new)
 	change := service.Change{Entities: []content.Entity{"feed:en", "post:1", "posts:en", "sitemap", "slug:a"}, Path: "/posts/a"}
@@ -366,7 +358,7 @@ func (p *play) write() {
 	synctest.Wait()
 }
 
-// titleAt returns the title that is shown at the last of some URLs.
+// titleAt requests some URLs in sequence, and returns the title at the last one.
 func (p *play) titleAt(urls ...string) (title string) {
 	for _, url := range urls {
 		w := httptest.NewRecorder()

@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// asSite, in the environment, makes the test binary the program.
+// asSite is the environment variable that makes the test binary the program.
 const asSite = "SITE_TEST_IS_PROGRAM"
 
-// processKey is the admin key of every site that launch starts.
+// processKey is the admin key of each site that launch starts.
 const processKey = "admin-key-of-a-test"
 
-// process is a site that runs as a process of its own.
+// process is a site that runs as a separate process.
 type process struct {
 	URL, APIKey string
 	cmd         *exec.Cmd
 }
 
-// launch starts the test binary as the program, on a free port, and returns when it is up.
+// launch starts the test binary as the program on a free port, and returns when it is ready.
 func launch(ctx context.Context, flags ...string) (*process, error) {
 	s := &process{cmd: exec.CommandContext(ctx, os.Args[0], append([]string{"-addr", "127.0.0.1:0", "-admin-key", processKey}, flags...)...)}
 	s.cmd.Env = append(os.Environ(), asSite+"=1")
@@ -42,20 +42,20 @@ func launch(ctx context.Context, flags ...string) (*process, error) {
 		case strings.HasPrefix(text, "An API key is"):
 			s.APIKey = words[len(words)-1]
 		case strings.HasPrefix(text, "Ctrl+C"):
-			go io.Copy(io.Discard, out) //nolint:errcheck // it ends with the program
+			go io.Copy(io.Discard, out) //nolint:errcheck // it returns when the program ends
 			return s, nil
 		}
 	}
 	return nil, errors.Join(errors.New("the site has not come up"), lines.Err(), s.stop())
 }
 
-// kill ends the site at once, without a word.
+// kill kills the site with SIGKILL.
 func (s *process) kill() {
 	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()
 }
 
-// stop tells the site to end, and waits until it has.
+// stop stops the site, and waits for its end.
 func (s *process) stop() error {
 	if err := s.cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// onBoth runs a test with a database of each kind, in which nothing is.
+// onBoth runs a test with an empty database of each kind.
 func onBoth(t *testing.T, test func(t *testing.T, db string)) {
 	t.Run("SQLite", func(t *testing.T) { test(t, filepath.Join(t.TempDir(), "site.db")) })
 	t.Run("PostgreSQL", func(t *testing.T) {
@@ -35,8 +35,8 @@ func onBoth(t *testing.T, test func(t *testing.T, db string)) {
 	})
 }
 
-// Of two sites with caches of their own on one database, the one that writes shows its
-// write at once, and the other one when it has heard of it.
+// Two sites with their own caches share a database. The site that writes shows its write at
+// once, the other one when it has applied the record.
 func TestTwoSites(t *testing.T) {
 	onBoth(t, func(t *testing.T, db string) {
 		steps := scaled(100)
@@ -50,19 +50,18 @@ func TestTwoSites(t *testing.T) {
 	})
 }
 
-// A site that does not hear what the other writes would be noticed.
+// The comparison notices a site that misses the other's writes.
 func TestTwoSitesNotice(t *testing.T) {
 	for _, layers := range [][]string{{"objects", "absences"}, {"responses"}} {
 		link := func(layer string, own second) invalidate.Log { return skips[twins](layers...)(nil, layer, own) }
 		if _, wrong := inTurns(t, filepath.Join(t.TempDir(), "site.db"), enough, link); wrong == "" {
-			t.Errorf("nobody has noticed that %v hear nothing", layers)
+			t.Errorf("the comparison did not notice that %v miss the records", layers)
 		}
 	}
 }
 
-// inTurns lets two sites on one database write in turns, and compares both with one
-// that has no caches after each write. It returns the first difference. Link is that of
-// one of the two.
+// inTurns lets two sites on one database write in turns. After each write, it compares both with a
+// site without caches, and returns the first difference. link is the link of one of the two.
 func inTurns(t *testing.T, db string, steps int, link func(layer string, own second) invalidate.Log) (w *twins, wrong string) {
 	t.Helper()
 	key, err := furnish(t.Context(), sitetest.Open(t, db))
@@ -89,7 +88,7 @@ func inTurns(t *testing.T, db string, steps int, link func(layer string, own sec
 		}
 		for range 3 {
 			r := w.request(roll)
-			for _, s := range []*site{w.cached, other, w.cached, other} { // made, and then found
+			for _, s := range []*site{w.cached, other, w.cached, other} { // once when it is rendered, once from the cache
 				if d := w.differ(s, r); d != "" {
 					return w, fmt.Sprintf("seed %d, after %s, at the writer's: %t: %s", seed, did, s == w.cached, d)
 				}
@@ -99,7 +98,7 @@ func inTurns(t *testing.T, db string, steps int, link func(layer string, own sec
 	return w, ""
 }
 
-// What an operator purges at one site is gone from the other one, too.
+// A purge at one site also takes effect at the other.
 func TestPurgeAtTheOtherSite(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "site.db")
 	a := build(t, sitetest.Fill(t, db), siteConfig{})
@@ -124,7 +123,7 @@ func TestPurgeAtTheOtherSite(t *testing.T) {
 	}
 }
 
-// startTogether starts two processes on one new database, at the same time.
+// startTogether starts two processes on one new database at the same time.
 func startTogether(t *testing.T, db string, flags ...[]string) (sites [2]*process) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -146,8 +145,8 @@ func startTogether(t *testing.T, db string, flags ...[]string) (sites [2]*proces
 	return sites
 }
 
-// What one process writes another one shows within the bound, though nobody tells it,
-// and though the writer is no more. A writer without caches invalidates as well.
+// A process shows another one's write within the bound, even if the writer was killed. A
+// writer without caches also invalidates.
 func TestTwoProcesses(t *testing.T) {
 	for name, flags := range map[string][]string{"cached": {}, "uncached": {"-cache=false"}} {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +176,7 @@ func oneWritesOneShows(t *testing.T, sites [2]*process) {
 		if late := time.Since(written); late > sqllog.DefaultBound {
 			t.Fatalf("the other process shows the old page %v after the write", late)
 		}
-		time.Sleep(time.Millisecond) //nolint:forbidigo // another process has to do something
+		time.Sleep(time.Millisecond) //nolint:forbidigo // wait for another process
 	}
 	t.Logf("the other process shows the write %v after it began", time.Since(began))
 }

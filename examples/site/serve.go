@@ -25,11 +25,11 @@ import (
 
 const (
 	usualAddr = "127.0.0.1:8080" // -addr, if it is free
-	grace     = 10 * time.Second // for requests under way at the end
+	grace     = 10 * time.Second // for running requests at the end
 )
 
 type hints struct {
-	URL, AdminKey, APIKey string // the API key is that of a new database
+	URL, AdminKey, APIKey string // only for a new database
 }
 
 var hintText = template.Must(template.New("hints").Parse(`The site is at   {{.URL}}/
@@ -42,7 +42,7 @@ A hit, a write, and the fresh page:
   curl -H 'Authorization: Bearer {{.AdminKey}}' -d '{"slug": "hello", "title": "Hello", "summary": "A first post.", "body": "It *works*.", "lang": "en", "status": "published"}' {{.URL}}/admin/api/posts
   curl -si {{.URL}}/ | grep -i -e ^cache-status -e '<h2'
 
-Ctrl+C ends it.
+Ctrl+C stops the site.
 `))
 
 func serve(ctx context.Context, o options, out io.Writer, log *slog.Logger) (err error) {
@@ -51,14 +51,14 @@ func serve(ctx context.Context, o options, out io.Writer, log *slog.Logger) (err
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(dir) //nolint:errcheck // it is the system's temporary folder; so is what is left
+		defer os.RemoveAll(dir) //nolint:errcheck // the system cleans its temporary folder
 		o.db = filepath.Join(dir, "site.db")
 	}
 	l, err := listen(ctx, o.addr)
 	if err != nil {
 		return err
 	}
-	defer l.Close() //nolint:errcheck // the server has closed it, unless it never began
+	defer l.Close() //nolint:errcheck // the server has closed it, unless it did not start
 	s, err := store.Open(ctx, o.db)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func serve(ctx context.Context, o options, out io.Writer, log *slog.Logger) (err
 	return errors.Join(err, demo.Wait())
 }
 
-// listen listens at addr. Without one it takes a free port if usualAddr is taken.
+// listen listens at addr. If addr is empty and usualAddr is in use, it takes a free port.
 func listen(ctx context.Context, addr string) (net.Listener, error) {
 	var c net.ListenConfig
 	l, err := c.Listen(ctx, "tcp", cmp.Or(addr, usualAddr))
@@ -113,7 +113,7 @@ func baseURL(l net.Listener) string {
 	return "http://" + addr.String()
 }
 
-// serve answers requests and works in the background until ctx ends. Then requests under way may finish.
+// serve serves requests and does background work until ctx ends. Running requests may finish.
 func (s *site) serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{
 		Handler: s, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
@@ -130,7 +130,7 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 		}
 		return nil
 	})
-	<-ctx.Done() // also when the server gave up by itself
+	<-ctx.Done() // ctx also ends when the server fails
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	return errors.Join(srv.Shutdown(end), s.Close(end), g.Wait())

@@ -16,11 +16,11 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// site is the program without the network.
+// site is the program without its listener.
 type site struct {
 	http.Handler
 	service *service.Service
-	every   time.Duration // between looks for posts that are due
+	every   time.Duration // interval of the checks for due posts
 	log     *slog.Logger
 	*caches
 }
@@ -31,11 +31,11 @@ type siteConfig struct {
 	limits   limits
 	now      func() time.Time // nil: time.Now
 	log      *slog.Logger     // nil: slog.Default
-	// link, if set, replaces the log that a layer follows. It is for tests.
+	// link, if set, replaces the log of a layer, for tests.
 	link func(layer string, own second) invalidate.Log
 }
 
-// newSite puts a site together on a database. Close the site before the store.
+// newSite assembles a site on a database. Close the site before the store.
 func newSite(s *store.Store, cfg siteConfig) (*site, error) {
 	cfg.log = cmp.Or(cfg.log, slog.Default())
 	c, err := newCaches(s.Reader(), func() invalidate.Log { return s.Log(cfg.limits.poll) }, cfg)

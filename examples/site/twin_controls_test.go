@@ -13,17 +13,16 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// enough is how many steps it may take to notice that something is missing.
+// enough is the most steps until a missing safeguard must be noticed.
 const enough = 4_000
 
-// control is a safeguard that is removed.
+// control removes a safeguard.
 type control struct {
 	link linkOf[twins] // may be nil
-	drop string        // what begins with it is dropped from what a transaction invalidates; "": nothing is
+	drop string        // prefix of the scopes that transactions do not append; "": none
 }
 
-// controls are safeguards that are removed. What the twins do not notice, they
-// prove nothing about.
+// controls remove safeguards. The twins prove a safeguard only if they notice its absence.
 var controls = map[string]control{
 	"nothing is heard":      {link: skips[twins]("objects", "absences", "responses")},
 	"objects are skipped":   {link: skips[twins]("objects", "absences")},
@@ -42,12 +41,11 @@ var controls = map[string]control{
 	"posts:en is dropped": {drop: "posts:en"},
 }
 
-// entities are the other kinds of what events name.
+// entities are the other kinds of entities that events name.
 var entities = []string{
 	"feed:en", "tags:en", "months:zh", "post:", "slug:", "page:", "key:", "settings", "navigation", "sitemap",
 }
 
-// visit lets somebody look at the hot pages.
 func (w *twins) visit() {
 	w.visits.Lock()
 	defer w.visits.Unlock()
@@ -59,8 +57,7 @@ func (w *twins) visit() {
 	}
 }
 
-// dropping is a trigger that drops what a transaction invalidates, if it begins with a
-// text.
+// dropping is a trigger that drops appended scopes with a prefix.
 const dropping = `CREATE TRIGGER dropping AFTER INSERT ON twofold_outbox BEGIN
 	UPDATE twofold_outbox SET scopes = (SELECT json_group_array(json(value)) FROM json_each(NEW.scopes)
 		WHERE json_extract(value, '$[2]') NOT LIKE '%s%%') WHERE id = NEW.id;
@@ -85,7 +82,7 @@ func (c control) sabotage(t *testing.T, path string) {
 
 func TestTwinsNotice(t *testing.T) {
 	all, kinds := maps.Clone(controls), entities
-	if raceEnabled { // one will do, another one each time
+	if raceEnabled { // under the race detector, one is enough, a different one each time
 		kinds = kinds[rand.IntN(len(kinds)):][:1]
 	}
 	for _, kind := range kinds {
@@ -96,7 +93,7 @@ func TestTwinsNotice(t *testing.T) {
 			t.Parallel()
 			seed := uint64(time.Now().UnixNano())
 			if steps := search(t, seed, enough, c); steps == enough {
-				t.Errorf("nobody has noticed in %d steps of seed %d", steps, seed)
+				t.Errorf("no difference in %d steps of seed %d", steps, seed)
 			} else {
 				t.Logf("noticed after %d steps", steps)
 			}
@@ -104,7 +101,7 @@ func TestTwinsNotice(t *testing.T) {
 	}
 }
 
-// In the right order, nobody notices who looks in between.
+// In the right order, a visit in between shows no difference.
 func TestTwinsAreVisitedInBetween(t *testing.T) {
 	seed, steps := uint64(time.Now().UnixNano()), scaled(400)
 	if n := search(t, seed, steps, control{link: func(w *twins, layer string, own second) invalidate.Log {
@@ -121,7 +118,7 @@ func TestTwinsAreVisitedInBetween(t *testing.T) {
 	}
 }
 
-// search makes random steps, n at most, until twins differ, and returns how many.
+// search makes at most n random steps until twins differ, and returns their number.
 func search(t *testing.T, seed uint64, n int, c control) int {
 	t.Helper()
 	w := newTwins(t, c)

@@ -10,18 +10,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The machine's runs have stepsOfRun steps on average, and there are as many as
-// it takes to make minSteps together; with SITE_SOAK in the environment, many
-// more.
+// A run of the machine has stepsOfRun steps on average. There are enough runs for minSteps
+// steps, and many more with SITE_SOAK in the environment.
 const (
 	stepsOfRun = 300
 	minSteps   = 2_000
 	soakSteps  = 100_000
-	minHits    = 0.2 // share of reads: what no cache answers shows nothing of caches
+	minHits    = 0.2 // share of reads: answers that no cache serves prove nothing about caches
 )
 
-// After any sequence of writes and reads, the site that caches answers to the byte
-// as the one that does not.
+// After any writes and reads, the cached site answers exactly like the one without caches.
 func TestTwins(t *testing.T) {
 	want := minSteps
 	if os.Getenv("SITE_SOAK") != "" {
@@ -41,7 +39,7 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// setRapid sets how long a run is, and returns the seed of the first.
+// setRapid sets the length of a run, and returns the seed of the first run.
 func setRapid(t *testing.T) (seed uint64) {
 	t.Helper()
 	seed = rand.Uint64N(1 << 48)
@@ -63,7 +61,6 @@ func set(t *testing.T, name, value string) {
 	t.Cleanup(func() { _ = flag.Set(name, old) })
 }
 
-// machine counts what its runs do.
 type machine struct{ steps, writes, fails, reads, hits int }
 
 func (m *machine) run(t *testing.T, rt *rapid.T) {
@@ -86,11 +83,10 @@ func (m *machine) run(t *testing.T, rt *rapid.T) {
 	}
 }
 
-// drawDice returns dice for one step: few draws for a step make it easy to leave
-// steps out of a run that fails.
+// drawDice returns dice for one step. Few draws let rapid leave out steps of a failed run.
 func drawDice(rt *rapid.T) dice { return rand.New(rand.NewPCG(seeds.Draw(rt, "dice"), 0)).IntN }
 
-// seeds are made of bits, as rapid draws no number without a liking for small ones.
+// seeds are made of bits, because rapid prefers small numbers.
 var seeds = rapid.Custom(func(rt *rapid.T) (seed uint64) {
 	for range 24 {
 		seed <<= 1
@@ -101,7 +97,6 @@ var seeds = rapid.Custom(func(rt *rapid.T) (seed uint64) {
 	return seed
 })
 
-// look makes n requests.
 func (w *twins) look(rt *rapid.T, roll dice, n int) {
 	for range n {
 		if d := w.differ(w.cached, w.request(roll)); d != "" {

@@ -2,5 +2,5 @@
 
 package main
 
-// raceEnabled says that everything takes several times as long, and SQLite thirty.
+// raceEnabled means that code is several times as slow, and SQLite thirty times.
 const raceEnabled = false

@@ -14,11 +14,11 @@ type dice func(n int) int
 
 func pick[T any](roll dice, of []T) T { return of[roll(len(of))] }
 
-// hosts are what the site may be called.
+// hosts are the hosts of the site's URLs.
 var hosts = []string{"blog.example", "www.example"}
 
-// pools are what the parts of a URL can be: few, so that what is read has often
-// been written, and read before that. The last of each is never written.
+// pools are the values of the parts of a URL. There are few, so that pages are often read,
+// written and read again. The last of each is never written.
 var pools = map[string][]string{
 	"lang":  {"", "/zh"},
 	"post":  {"a", "b", "c", "d", "e", "no-post"},
@@ -29,8 +29,7 @@ var pools = map[string][]string{
 	"n":     {"1", "2", "3", "99", "0", "x"},
 }
 
-// patterns are all kinds of public URLs; those that stand here often are read
-// often.
+// patterns are all kinds of public URLs. Repeated ones are read more often.
 var patterns = []string{
 	"{lang}/", "{lang}/", "{lang}/?page={n}", "{lang}/posts/{post}", "{lang}/posts/{post}", "{lang}/posts/{post}", "{lang}/pages/{page}",
 	"{lang}/tags/{tag}", "{lang}/tags/{tag}?page={n}", "{lang}/months/{month}", "{lang}/rss.xml", "{lang}/atom.xml",
@@ -42,7 +41,6 @@ var patterns = []string{
 
 var blank = regexp.MustCompile(`\{(\w+)\}`)
 
-// targets are all that the patterns come to.
 var targets = sync.OnceValue(func() (all []string) {
 	seen := map[string]bool{}
 	var fill func(p string)
@@ -64,7 +62,6 @@ var targets = sync.OnceValue(func() (all []string) {
 	return all
 })
 
-// request is what a client asks for.
 type request struct {
 	method, host, target string
 	header               http.Header
@@ -80,14 +77,13 @@ func (q request) http() *http.Request {
 	return r
 }
 
-// hot are the targets that are read most: what was read before a write is what may
-// be old after it.
+// hot are the targets that are read most: only a page that was read before can be stale.
 var hot = []string{
 	"/", "/?page=2", "/zh/", "/posts/a", "/posts/b", "/zh/posts/c", "/pages/p", "/tags/go", "/months/2026-11", "/p/1", "/rss.xml", "/atom.xml",
 	"/zh/rss.xml", "/sitemap.xml", "/api/v1/posts", "/api/v1/posts/a", "/api/v1/pages/p", "/api/v1/tags", "/api/v1/months?lang=zh",
 }
 
-// plainly returns a request for a target without any particulars.
+// plainly returns a request for a target without special headers.
 func (w *twins) plainly(target string) request {
 	q := request{method: http.MethodGet, host: hosts[0], target: target, header: http.Header{}}
 	if strings.HasPrefix(target, "/api/") {
@@ -111,7 +107,6 @@ func (w *twins) request(roll dice) request {
 	return q
 }
 
-// another returns a request of any kind.
 func (w *twins) another(roll dice) request {
 	q := request{method: http.MethodGet, host: hosts[0], header: http.Header{}}
 	if roll(6) == 0 {
@@ -130,8 +125,8 @@ func (w *twins) another(roll dice) request {
 	return q
 }
 
-// key returns the lines of a request's X-API-Key: a key that is good, one that was
-// revoked or lacks a scope, or none that there ever was.
+// key returns the lines of a request's X-API-Key: a valid key, one that was revoked or
+// lacks a scope, or one that never existed.
 func (w *twins) key(roll dice) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -151,7 +146,7 @@ func (w *twins) key(roll dice) []string {
 	return []string{w.goodKey}
 }
 
-// odd returns a target that asks for the same in other words, or for nonsense.
+// odd returns a target in another spelling, or an invalid one.
 func odd(roll dice, target string) string {
 	path, query, _ := strings.Cut(target, "?")
 	return path + "?" + pick(roll, []string{
@@ -160,7 +155,6 @@ func odd(roll dice, target string) string {
 	})
 }
 
-// dress adds headers.
 func (w *twins) dress(roll dice, q request) {
 	w.mu.Lock()
 	seen := w.etags[q.target]

@@ -28,8 +28,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// twins are two sites on one database. One has the caches, and is written to; the
-// other has none, so what it answers is right. Nobody can tell the two apart.
+// twins are two sites on one database. One has caches and receives the writes. The other
+// has none, so its answers are right. Both must answer alike.
 type twins struct {
 	t             *testing.T
 	store         *store.Store
@@ -38,19 +38,19 @@ type twins struct {
 	visits        sync.Mutex           // one at a time
 	now           atomic.Int64         // Unix milliseconds
 
-	posts, pages  *shelf // for whoever writes
-	writes, fails int    // that were made, and that were refused
+	posts, pages  *shelf // for writers
+	writes, fails int    // successful writes, and refused ones
 
-	goodKey string     // an API key that nobody revokes
+	goodKey string     // an API key that is never revoked
 	mu      sync.Mutex // protects the rest
-	keys    []string   // API keys that there are or were
+	keys    []string   // existing and former API keys
 	etags   map[string][]string
 	reads   int
 	hits    int
 }
 
-// newTwins returns twins on a small database of their own, the cached one without a
-// safeguard. End them with close.
+// newTwins returns twins on a small database, the cached one without a safeguard. End them with
+// close.
 func newTwins(t *testing.T, c control) *twins {
 	t.Helper()
 	base, err := base()
@@ -84,7 +84,7 @@ func twinsOn(t *testing.T, db, key string, c control) *twins {
 	return w
 }
 
-// site returns a site that has the clock of the twins. Its owner closes it.
+// site returns a site with the clock of the twins. The caller closes it.
 func (w *twins) site(s *store.Store, cfg siteConfig) *site {
 	w.t.Helper()
 	cfg.adminKey, cfg.now, cfg.log = "k", w.clock, slog.New(slog.DiscardHandler)
@@ -96,7 +96,7 @@ func (w *twins) site(s *store.Store, cfg siteConfig) *site {
 }
 
 func (w *twins) close() {
-	w.visits.Lock() // until the last one is over
+	w.visits.Lock() // until the last visit has ended
 	w.live.Store(nil)
 	w.visits.Unlock()
 	ctx := context.Background()
@@ -107,13 +107,13 @@ func (w *twins) close() {
 
 func (w *twins) clock() time.Time { return time.UnixMilli(w.now.Load()).UTC() }
 
-// prepared is the database that twins begin with.
+// prepared is the database at the start of twins.
 type prepared struct {
 	file []byte
-	key  string // to the API
+	key  string // an API key
 }
 
-// base prepares it, once: copying it is a lot quicker.
+// base prepares it once, because copying it is much faster.
 var base = sync.OnceValues(func() (b prepared, err error) {
 	dir, err := os.MkdirTemp("", "twins")
 	if err != nil {
@@ -126,15 +126,15 @@ var base = sync.OnceValues(func() (b prepared, err error) {
 		return b, err
 	}
 	b.key, err = furnish(ctx, s)
-	if err := errors.Join(err, s.Close()); err != nil { // which moves everything from the log to the file
+	if err := errors.Join(err, s.Close()); err != nil { // Close moves everything from the WAL to the file
 		return b, err
 	}
 	b.file, err = os.ReadFile(path)
 	return b, err
 })
 
-// furnish writes what twins begin with, and returns a key to the API. Texts are short,
-// because rendering long ones takes long and shows nothing more.
+// furnish writes the initial content of twins, and returns an API key. Texts are short,
+// because rendering long ones takes long and proves no more.
 func furnish(ctx context.Context, s *store.Store) (key string, err error) {
 	svc := service.New(s, service.Config{Now: sitetest.Now})
 	errs := []error{
@@ -165,14 +165,13 @@ func twinSettings(host string, perPage int) content.Settings {
 	}
 }
 
-// response is all of what a client gets that it could tell twins apart by.
+// response is everything in an answer that could distinguish the twins.
 type response struct {
 	Status int
 	Header http.Header
 	Body   string
 }
 
-// ask asks one of the twins.
 func (w *twins) ask(s *site, q request) (r response, cacheStatus string) {
 	rec := httptest.NewRecorder()
 	s.ServeHTTP(rec, q.http())
@@ -190,8 +189,8 @@ func (w *twins) ask(s *site, q request) (r response, cacheStatus string) {
 	return r, cacheStatus
 }
 
-// differ asks s and the plain twin, and returns in what their answers differ; "" if they do not.
-// Nobody may write meanwhile.
+// differ sends q to s and to the plain twin, and returns the difference of their answers;
+// "" if there is none. No write may run meanwhile.
 func (w *twins) differ(s *site, q request) string {
 	got, cacheStatus := w.ask(s, q)
 	want, _ := w.ask(w.plain, q)
@@ -204,7 +203,7 @@ func (w *twins) differ(s *site, q request) string {
 
 func equalLines(a, b []string) bool { return strings.Join(a, "\n") == strings.Join(b, "\n") }
 
-// remember counts an answer, and notes its validator for later conditional requests.
+// remember counts an answer, and stores its validator for later conditional requests.
 func (w *twins) remember(q request, r response, isHit bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -228,8 +227,7 @@ func (w *twins) everywhere() string {
 	return ""
 }
 
-// call makes a call of the admin API of the twin that has the caches, or, if the path says so,
-// of its public API.
+// call makes a call of the cached twin's admin API, or of its public API if the path says so.
 func (w *twins) call(method, path string, body []byte) (status int, reply string) {
 	header, key := "X-API-Key", w.goodKey
 	if !strings.HasPrefix(path, publicAPI) {

@@ -16,10 +16,9 @@ import (
 	"github.com/twofold-go/twofold/examples/site/service"
 )
 
-const together = 3 // readers, and writers
+const together = 3 // the number of readers, and of writers
 
-// crowd lets readers ask the twin that has the caches until the function it
-// returns is called, which returns the share of hits.
+// crowd starts readers of the cached twin. end stops them, and returns the share of hits.
 func (w *twins) crowd(t *testing.T, seed uint64) (end func() float64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -44,7 +43,6 @@ func (w *twins) crowd(t *testing.T, seed uint64) (end func() float64) {
 	}
 }
 
-// scaled returns how many steps to make.
 func scaled(steps int) int {
 	if raceEnabled {
 		return steps / 10
@@ -52,8 +50,8 @@ func scaled(steps int) int {
 	return steps
 }
 
-// While others read all the time, what a writer reads after each of its writes is
-// right, and in the end everything is.
+// During concurrent reads, a writer's read after its write is right, and so are all pages in the
+// end.
 func TestTwinsInACrowd(t *testing.T) {
 	w, seed := newTwins(t, control{}), uint64(time.Now().UnixNano())
 	defer w.close()
@@ -76,8 +74,7 @@ func TestTwinsInACrowd(t *testing.T) {
 	}
 }
 
-// Each of several writers sees its own writes at once, whatever the others write,
-// and in the end everything is right.
+// Each of several writers sees its own writes at once, and in the end all pages are right.
 func TestWritersSeeTheirOwn(t *testing.T) {
 	w, seed := newTwins(t, control{}), uint64(time.Now().UnixNano())
 	defer w.close()
@@ -106,15 +103,14 @@ func TestWritersSeeTheirOwn(t *testing.T) {
 	}
 }
 
-// author writes one post.
 type author struct {
 	w    *twins
 	slug string
 	lang content.Lang
-	id   int64 // 0: it is deleted
+	id   int64 // 0: the post is deleted
 }
 
-// write makes the n-th write, and looks whether it can be seen.
+// write makes the n-th write, and checks that it is visible.
 func (a *author) write(n int) error {
 	mark := fmt.Sprintf("MARK-%s-%d.", a.slug, n)
 	in := service.PostInput{Slug: a.slug, Title: mark, Body: "b", Lang: a.lang, Status: content.Published, Tags: []string{"go"}}
@@ -143,8 +139,7 @@ func (a *author) write(n int) error {
 	return a.look(mark)
 }
 
-// look checks that everything shows the mark, or, if the post is gone, nothing
-// shows the post.
+// look checks that all pages show the mark, or, if the post is deleted, that none shows the post.
 func (a *author) look(mark string) error {
 	own := a.lang.Path("/posts/" + a.slug)
 	for _, target := range []string{own, a.lang.Path("/"), a.lang.Path("/rss.xml"), a.lang.Path("/tags/go"), "/sitemap.xml"} {

@@ -15,7 +15,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/service"
 )
 
-// writers are all write paths; those of posts come up more often.
+// writers are all kinds of writes; those of posts are more frequent.
 var writers = []func(w *twins, roll dice) string{
 	(*twins).createPost, (*twins).createPost, (*twins).createPost, (*twins).updatePost, (*twins).updatePost, (*twins).updatePost, (*twins).updatePost,
 	(*twins).publishPost, (*twins).publishDue, (*twins).publishDue, (*twins).deletePost, (*twins).createPage, (*twins).updatePage, (*twins).deletePage,
@@ -23,14 +23,14 @@ var writers = []func(w *twins, roll dice) string{
 	(*twins).createKey, (*twins).updateKey, (*twins).revokeKey,
 }
 
-// write makes a write, by the admin API or by the job, that may be refused, and
-// returns what it was and what came of it. The clock has moved on by then.
+// write makes a write through the admin API or the scheduler. It may be refused. It returns
+// the write and its result. It advances the clock first.
 func (w *twins) write(roll dice) string {
 	w.now.Add(int64(roll(72)) * time.Hour.Milliseconds() / 4)
 	return pick(roll, writers)(w, roll)
 }
 
-// send makes a call, and returns what was answered if it was done.
+// send makes a call, and returns the reply if it succeeded.
 func (w *twins) send(method, path string, in any) (did, reply string) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -55,8 +55,8 @@ func (w *twins) send(method, path string, in any) (did, reply string) {
 
 const publicAPI = "/api/v1"
 
-// byAPI returns the path of a call of the admin API in the public API, which names posts and
-// pages by slug. What only the admin API has stays there.
+// byAPI returns the path of a call in the public API, which identifies posts and pages by
+// slug. It returns paths that only the admin API has unchanged.
 func (w *twins) byAPI(path string) string {
 	parts := strings.Split(path, "/")
 	shelf := map[string]*shelf{"posts": w.posts, "pages": w.pages}[parts[1]]
@@ -73,15 +73,14 @@ func (w *twins) byAPI(path string) string {
 	return publicAPI + strings.Join(parts, "/")
 }
 
-// shelf is what an author knows of posts or pages.
+// shelf is an author's knowledge of posts or pages.
 type shelf struct {
 	kind  string // its pool
 	slugs map[int64]string
-	ids   []int64 // of slugs, in order: dice must fall alike in every run
-	gone  int64   // an id that is no more
+	ids   []int64 // by slug, in order: the same dice must give the same run
+	gone  int64   // an id that was deleted
 }
 
-// newShelf returns what the template has.
 func newShelf(kind string, n int) *shelf {
 	s := &shelf{kind: kind, slugs: map[int64]string{}, gone: 1000}
 	for i := range n {
@@ -100,7 +99,7 @@ func (s *shelf) drop(id int64) {
 	s.ids, s.gone = slices.Sorted(maps.Keys(s.slugs)), id
 }
 
-// any returns an id, rarely one of nothing.
+// any returns an id, rarely one that does not exist.
 func (s *shelf) any(roll dice) int64 {
 	if len(s.ids) == 0 || roll(12) == 0 {
 		return s.gone
@@ -108,7 +107,7 @@ func (s *shelf) any(roll dice) int64 {
 	return pick(roll, s.ids)
 }
 
-// slug returns a slug, more likely the one that id has.
+// slug returns a slug, more likely the one of id.
 func (s *shelf) slug(roll dice, id int64) string {
 	if own, ok := s.slugs[id]; ok && roll(2) == 0 {
 		return own
@@ -117,7 +116,7 @@ func (s *shelf) slug(roll dice, id int64) string {
 	return pick(roll, pool[:len(pool)-1])
 }
 
-// save makes a call that creates or, with an id, replaces something.
+// save makes a call that creates or, with an id, replaces a post or page.
 func (w *twins) save(s *shelf, id int64, slug string, in any) string {
 	path := "/" + s.kind + "s"
 	if id == 0 {
@@ -139,7 +138,6 @@ func (w *twins) save(s *shelf, id int64, slug string, in any) string {
 	return did
 }
 
-// remove deletes something.
 func (w *twins) remove(s *shelf, roll dice) string {
 	id, before := s.any(roll), w.writes
 	did, _ := w.send(http.MethodDelete, fmt.Sprintf("/%ss/%d", s.kind, id), nil)
@@ -177,7 +175,7 @@ func (w *twins) publishPost(roll dice) string {
 	return did
 }
 
-// publishDue is what the job does.
+// publishDue publishes the due posts, as the scheduler does.
 func (w *twins) publishDue(roll dice) string {
 	w.now.Add(int64(roll(48)) * time.Hour.Milliseconds())
 	n, err := w.cached.service.PublishDue(w.t.Context())
@@ -247,7 +245,7 @@ func (w *twins) createKey(roll dice) string {
 	return did
 }
 
-// aKey returns the path of any key but the first, which readers rely on.
+// aKey returns the path of any key except the first one, which readers use.
 func (w *twins) aKey(roll dice) string {
 	prefix, _, _ := strings.Cut(pick(roll, append(w.keys[1:len(w.keys):len(w.keys)], "nobody00")), "_")
 	return "/keys/" + prefix

@@ -7,19 +7,19 @@ const (
 	oldPost = `{"slug": "the-cost-of-a-miss", "title": "New title", "summary": "S", "body": "B", "lang": "en", "status": "published", "tags": ["caching"]}`
 )
 
-// everyPage stands for all pages that have the frame around them.
+// everyPage matches all pages with the layout.
 var everyPage = []string{
 	"/", "/?page=2", "/?page=6", "/zh/", "/posts/the-cost-of-a-miss", "/posts/moved", "/posts/new", "/posts/feet-first", "/p/72",
 	"/pages/about", "/pages/who", "/tags/caching", "/tags/caches", "/tags/soil", "/zh/tags/caching", "/months/2024-05", "/months/2026-11",
 }
 
-// counted stands for what a new post in English changes.
+// counted are the pages that a new English post changes.
 var counted = []string{
 	"/", "/?page=2", "/?page=6", "/posts/new", "/p/72", "/tags/caching", "/tags/soil", "/months/2024-05", "/months/2026-11", "/rss.xml", "/atom.xml",
 	"/sitemap.xml", "/api/v1/posts", "/api/v1/posts/new", "/api/v1/tags", "/api/v1/months",
 }
 
-// write is a way to change the site.
+// write is one kind of change of the site.
 type write struct {
 	name   string
 	before func(v *visitor) // may be nil
@@ -29,7 +29,6 @@ type write struct {
 
 var scheduled = strings.Replace(strings.Replace(newPost, "published", "scheduled", 1), "}", `, "published_at": "2026-11-22T08:00:00Z"}`, 1)
 
-// writes are all write paths.
 var writes = []write{
 	{"create post", nil, func(v *visitor) { v.do("POST /admin/api/posts", newPost) }, counted},
 	{"create draft", nil, func(v *visitor) { v.do("POST /admin/api/posts", strings.Replace(newPost, "published", "draft", 1)) }, nil},
@@ -93,8 +92,8 @@ var writes = []write{
 	{"create key", nil, func(v *visitor) { v.do("POST /admin/api/keys", `{"label": "L", "scopes": ["read"]}`) }, nil},
 }
 
-// byAPI are writes that both APIs have, by the name of the admin API's. The test makes them
-// with the calls of /api/v1 as well, which name things by slug.
+// byAPI are the writes that both APIs have, by their name in writes. The test also makes
+// them through /api/v1, which identifies things by slug.
 var byAPI = map[string]func(v *visitor){
 	"create post":     func(v *visitor) { v.do("POST /api/v1/posts", newPost) },
 	"publish by hand": func(v *visitor) { v.do("POST /api/v1/posts/new/publish", "") },
@@ -111,7 +110,7 @@ var byAPI = map[string]func(v *visitor){
 	"delete tag":  func(v *visitor) { v.do("DELETE /api/v1/tags/caching", "") },
 }
 
-// api returns the public pages that need a key.
+// api returns the public URLs that need a key.
 func api() (paths []string) {
 	for _, path := range public {
 		if strings.HasPrefix(path, "/api/") {
@@ -121,8 +120,8 @@ func api() (paths []string) {
 	return paths
 }
 
-// remade are the public pages that a write makes anew although they stay the same:
-// the events name what a page may show, not what it does show.
+// remade are the public pages that a write invalidates although they stay the same: an
+// event names what a page may show, not what it does show.
 var remade = map[string][]string{
 	"update post": {"/", "/?page=2", "/p/1", "/tags/soil", "/rss.xml", "/atom.xml", "/api/v1/posts"},
 	"move post":   {"/", "/?page=2", "/tags/soil", "/rss.xml", "/atom.xml", "/api/v1/posts"},

@@ -14,9 +14,9 @@ import (
 )
 
 func (a *api) forget(r *request) (any, error) {
-	// A body may be a selection in the wrong place; without parameters everything would go.
+	// A body may be a misplaced selection, and without parameters this call deletes everything.
 	if r.ContentLength != 0 {
-		return nil, bad("body", "this call takes none, but the parameters hash, before or all")
+		return nil, bad("body", "this call takes no body; use the parameter hash, before or all")
 	}
 	if n := len(r.params); n > 1 {
 		return nil, bad("query", "%d parameters, want one of hash, before, all or none", n)
@@ -59,12 +59,13 @@ func (a *api) allUsers(r *request) (any, error) {
 
 type condition struct {
 	collector.Health
-	Reason     string            `json:"reason,omitempty"` // why it is not "ok"
+	Reason     string            `json:"reason,omitempty"` // why the status is not "ok"
 	Generation digest.Generation `json:"generation"`
-	Verified   *Verified         `json:"verified"` // null: not yet
+	Verified   *Verified         `json:"verified"` // null: no verification yet
 }
 
-// health says whether digests are still fed and generated. Another process could do no better about a used-up budget: no 503.
+// health reports whether sources are fetched and digests generated. A used-up budget is not
+// a 503: another process shares the budget.
 func (a *api) health(w http.ResponseWriter, r *http.Request) {
 	var c condition
 	var err, err2 error
@@ -76,15 +77,15 @@ func (a *api) health(w http.ResponseWriter, r *http.Request) {
 	status := http.StatusServiceUnavailable
 	switch err := errors.Join(err, err2); {
 	case err != nil:
-		a.Log.ErrorContext(r.Context(), "health is not known", "err", err)
+		a.Log.ErrorContext(r.Context(), "health cannot be read", "err", err)
 		c.Reason = "the database does not answer"
 	case c.Status == "clock":
-		c.Reason = fmt.Sprintf("a clock was wrong: %d sources have times of the future", c.FutureSources)
+		c.Reason = fmt.Sprintf("a clock was wrong: %d sources have times in the future", c.FutureSources)
 	case c.Status == "failing":
-		c.Reason = fmt.Sprintf("nothing comes in: all sources fail, %d of them", c.FailingSources)
+		c.Reason = fmt.Sprintf("no new items: all %d sources fail", c.FailingSources)
 	case c.Stalled():
 		lag := time.Duration(c.OldestDueLagSeconds * float64(time.Second)).Round(time.Second)
-		c.Reason = fmt.Sprintf("no collector keeps up: %d sources are due, one for %v", c.DueSources, lag)
+		c.Reason = fmt.Sprintf("the collectors are late: %d sources are due, one for %v", c.DueSources, lag)
 	default:
 		status = http.StatusOK
 	}

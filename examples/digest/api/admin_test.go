@@ -90,7 +90,7 @@ func TestStats(t *testing.T) {
 	w.call(ann, "GET /api/digest-cache/stats", "", 403)
 }
 
-// filled is a world with one cached digest, of one source and yesterday.
+// filled is a world with one cached digest, of one source and of yesterday.
 func filled(t *testing.T) (w *world, hash string) {
 	t.Helper()
 	w = newWorld(t)
@@ -132,7 +132,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// D-E11: what is not understood is never "all".
+// D-E11: an invalid selection never means "all".
 func TestDeleteIsNeverAllByMistake(t *testing.T) {
 	w, hash := filled(t)
 	for _, tt := range []struct{ query, body, names string }{
@@ -150,7 +150,7 @@ func TestDeleteIsNeverAllByMistake(t *testing.T) {
 		{"?all=true&before=2026-02-25", "", "2 parameters"},
 		{"?before=yesterday", "", "before"},
 		{"?before=2026-02-30", "", "before"},
-		{"?before=2026-02-25T00:00:00+08:00", "", "before"}, // its + means a space
+		{"?before=2026-02-25T00:00:00+08:00", "", "before"}, // a + in a query means a space
 		{"?hash=" + hash + ";x", "", "query"},
 		{"?%zz=1", "", "query"},
 		{"", `{"hash":"` + hash + `"}`, "body"},
@@ -163,7 +163,7 @@ func TestDeleteIsNeverAllByMistake(t *testing.T) {
 	w.wantCached(1)
 }
 
-// What is wrong with the database goes to the log alone.
+// Only the log has the error of the database.
 func TestFailuresAreNotTold(t *testing.T) {
 	w := newWorld(t)
 	writer, _ := w.store.Pools()
@@ -193,7 +193,7 @@ func TestHealth(t *testing.T) {
 	w.wantIn(w.call("", "GET /healthz", "", 200), `"status":"ok"`, `"due_sources":3`)
 	w.clock.Advance(10 * time.Minute)
 	w.wantIn(w.call("", "GET /healthz", "", 503), `"status":"stalled"`, `"oldest_due_lag_seconds":1200`,
-		`"last_success_at":"2026-02-25T12:00:00Z"`, `"reason":"no collector keeps up: 3 sources are due, one for 20m0s"`)
+		`"last_success_at":"2026-02-25T12:00:00Z"`, `"reason":"the collectors are late: 3 sources are due, one for 20m0s"`)
 	w.fake.err = errors.New("hidden")
 	for range 3 {
 		w.clock.Advance(25 * time.Hour)
@@ -201,7 +201,7 @@ func TestHealth(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.wantIn(w.call("", "GET /healthz", "", 503), `"status":"failing"`, `"reason":"nothing comes in: all sources fail, 3 of them"`)
+	w.wantIn(w.call("", "GET /healthz", "", 503), `"status":"failing"`, `"reason":"no new items: all 3 sources fail"`)
 }
 
 func TestResume(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package api is the HTTP API of the digest program, and the pages and feeds in which people read their digests. The operator has a key,
-// and each user. To others a private source looks as if it did not exist.
+// Package api is the HTTP API of the digest program, with the pages and feeds of the digests. The
+// operator and each user have a key. A private source does not exist for other users.
 package api
 
 import (
@@ -17,28 +17,28 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// Verified is what the last verification of the kept hashes came to.
+// Verified is the result of the last verification of the stored hashes.
 type Verified struct {
 	At        time.Time `json:"at"`
 	Corrected int       `json:"corrected"`
 	Failed    bool      `json:"failed"` // the database did not answer
 }
 
-// Config says what is served.
+// Config configures the API.
 type Config struct {
 	Store     *store.Store
 	Digests   *digest.Service
-	Collector *collector.Collector // need not run: status and health are read from the database
+	Collector *collector.Collector // need not run: status and health come from the database
 	Manage    *manage.Manager
-	Key       string           // the operator's; empty: no key is
-	BaseURL   string           // what links in feeds begin with, without a path
-	Log       *slog.Logger     // of failures and refusals
-	Verified  func() *Verified // for /healthz; it returns nil before the first
+	Key       string           // the operator's key; empty: no key is valid
+	BaseURL   string           // the beginning of links in feeds, without a path
+	Log       *slog.Logger     // for failures and refusals
+	Verified  func() *Verified // for /healthz; returns nil before the first verification
 }
 
 type api struct {
 	Config
-	key [sha256.Size]byte // of Config.Key
+	key [sha256.Size]byte // hash of Config.Key
 	mux *http.ServeMux
 }
 
@@ -108,7 +108,7 @@ func (a *api) routes() []route {
 	}
 }
 
-// unknown answers what no route takes: 405 for a path that other methods have, or 404.
+// unknown answers requests without a route: 405 if the path has other methods, otherwise 404.
 func (a *api) unknown(w http.ResponseWriter, r *http.Request) {
 	var allow []string
 	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
@@ -119,24 +119,24 @@ func (a *api) unknown(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if allow == nil {
-		a.refuse(w, r, &problem{Status: http.StatusNotFound, Text: "there is no such call"})
+		a.refuse(w, r, &problem{Status: http.StatusNotFound, Text: "no such call"})
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allow, ", "))
 	a.refuse(w, r, &problem{Status: http.StatusMethodNotAllowed, Text: "the method must be one of " + strings.Join(allow, ", ")})
 }
 
-// access is who may make a call.
+// access says which callers may make a call.
 type access int
 
 const (
-	anybody   access = iota // also without a key, but not with a wrong one
+	anybody   access = iota // even without a key, but not with a wrong one
 	known                   // a user or the operator
-	users                   // a user, about what is the user's own
+	users                   // a user, about the user's own data
 	operators               // the operator
 )
 
-// caller is who makes a request. The zero caller is a stranger.
+// caller is the author of a request. The zero caller has no key.
 type caller struct {
 	user     store.User // of a user's key
 	operator bool
@@ -144,19 +144,19 @@ type caller struct {
 
 func (c caller) known() bool { return c.operator || c.user.ID != 0 }
 
-var unauthorised = &problem{Status: http.StatusUnauthorized, Text: "a valid key is needed: Authorization: Bearer KEY"}
+var unauthorised = &problem{Status: http.StatusUnauthorized, Text: "send a valid key: Authorization: Bearer KEY"}
 
-// identify returns who makes a request. A wrong key is refused, even where none is needed.
+// identify returns the author of a request. It refuses a wrong key, even where none is needed.
 func (a *api) identify(r *http.Request) (c caller, err error) {
 	header := r.Header.Get("Authorization")
 	if header == "" {
 		return c, nil
 	}
 	scheme, key, _ := strings.Cut(header, " ")
-	if !strings.EqualFold(scheme, "Bearer") || key == "" { // which would be the operator's where none is set
+	if !strings.EqualFold(scheme, "Bearer") || key == "" { // an empty key would match an empty Config.Key
 		return c, unauthorised
 	}
-	// Hashes are compared, so that the time it takes says nothing about the key.
+	// Compare hashes, so that the duration does not depend on the key.
 	sum := sha256.Sum256([]byte(key))
 	if subtle.ConstantTimeCompare(sum[:], a.key[:]) == 1 {
 		return caller{operator: true}, nil

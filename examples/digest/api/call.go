@@ -23,9 +23,9 @@ const maxBytes = 64 << 10
 type request struct {
 	*http.Request
 	who    caller
-	params map[string]string // those that were sent; none is empty
-	id     int64             // of the path
-	err    error             // the first parameter that is wrong
+	params map[string]string // the parameters of the request; none is empty
+	id     int64             // from the path
+	err    error             // of the first wrong parameter
 }
 
 type call func(r *request) (any, error)
@@ -39,7 +39,7 @@ func body[In any](fn func(r *request, in In) (any, error)) call {
 			return nil, undecoded(err)
 		}
 		if _, err := d.Token(); !errors.Is(err, io.EOF) {
-			return nil, bad("body", "goes on after its JSON value")
+			return nil, bad("body", "continues after its JSON value")
 		}
 		return fn(r, in)
 	}
@@ -52,7 +52,7 @@ func list[T any](name string, all []T, err error) (any, error) {
 type problem struct {
 	Status int           `json:"-"`
 	Text   string        `json:"error"`
-	After  time.Duration `json:"-"` // when to try again; 0: not said
+	After  time.Duration `json:"-"` // when to retry; 0: unknown
 }
 
 func (p *problem) Error() string { return p.Text }
@@ -119,7 +119,7 @@ func undecoded(err error) error {
 		return &problem{Status: http.StatusRequestEntityTooLarge, Text: fmt.Sprintf("body: over %d bytes", maxBytes)}
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		kind, _, _ := strings.Cut(e.Value, " ") // of a number, the digits follow
+		kind, _, _ := strings.Cut(e.Value, " ") // drop the digits that follow "number"
 		return bad(cmp.Or(e.Field, "body"), "a JSON %s, want %s", kind, e.Type)
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
@@ -157,7 +157,7 @@ func (r *request) date(name string, zone *time.Location) time.Time {
 	return t
 }
 
-// refuse answers with an error; those that are not the caller's go to the log alone.
+// refuse answers with an error. Errors that are not the caller's fault go only to the log.
 func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p, ok := errors.AsType[*problem](err)
 	field, wrong := errors.AsType[*manage.FieldError](err)
@@ -173,7 +173,7 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, store.ErrTaken):
 		p = &problem{Status: http.StatusConflict, Text: "the email or the slug belongs to another user"}
 	case errors.Is(err, store.ErrNotFound):
-		p = &problem{Status: http.StatusNotFound, Text: "not found, or not yours to see"}
+		p = &problem{Status: http.StatusNotFound, Text: "not found, or not visible to you"}
 	default:
 		a.Log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "err", err)
 		p = &problem{Status: http.StatusInternalServerError, Text: "something went wrong; the log has more"}
@@ -188,6 +188,6 @@ func (a *api) send(w http.ResponseWriter, status int, answer any) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	if err := json.NewEncoder(w).Encode(answer); err != nil {
-		a.Log.Debug("the answer was not sent", "err", err) // the client has left: our own types encode
+		a.Log.Debug("the answer was not sent", "err", err) // the client has left: our own types always encode
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A collection by a clock that was a month ahead is seen until the sources are fetched again.
+// A fetch with a clock a month ahead shows in /healthz until the sources are fetched again.
 func TestHealthAfterAWrongClock(t *testing.T) {
 	const month = 30 * 24 * time.Hour
 	w := newWorld(t)
@@ -15,7 +15,7 @@ func TestHealthAfterAWrongClock(t *testing.T) {
 	}
 	w.clock.Advance(-month)
 	w.wantIn(w.call("", "GET /healthz", "", 503), `"status":"clock"`, `"future_sources":3`,
-		`"reason":"a clock was wrong: 3 sources have times of the future"`)
+		`"reason":"a clock was wrong: 3 sources have times in the future"`)
 	if err := w.coll.RunOnce(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}

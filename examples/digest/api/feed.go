@@ -29,10 +29,10 @@ var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"anchor": func(href string) string { return href[strings.LastIndexByte(href, '#')+1:] },
-	"safe":   func(html string) template.HTML { return template.HTML(html) }, //nolint:gosec // made safe by summary.HTML
+	"safe":   func(html string) template.HTML { return template.HTML(html) }, //nolint:gosec // summary.HTML has sanitised it
 }).Parse(pageText))
 
-// feed serves /feed/{slug}, and with .rss at its end the same as RSS: no slug ends so.
+// feed serves /feed/{slug} as HTML and /feed/{slug}.rss as RSS. No slug ends in .rss.
 func (a *api) feed(w http.ResponseWriter, r *http.Request) {
 	slug, rss := strings.CutSuffix(r.PathValue("slug"), ".rss")
 	who, err := a.identify(r)
@@ -57,7 +57,7 @@ func (a *api) feed(w http.ResponseWriter, r *http.Request) {
 	serve(w, r, kind, b.Bytes())
 }
 
-// serve sends no Last-Modified: a source that becomes private takes digests away, and nothing is newer for it.
+// serve sends no Last-Modified: a source that becomes private removes digests, but no date changes.
 func serve(w http.ResponseWriter, r *http.Request, contentType string, body []byte) {
 	sum := sha256.Sum256(body)
 	h := w.Header()
@@ -73,7 +73,8 @@ func serve(w http.ResponseWriter, r *http.Request, contentType string, body []by
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }
 
-// stream reads a user's digests, the newest first. A stranger gets those alone that are made of public sources.
+// stream returns a user's digests, newest first. Others get only those whose sources are all
+// public.
 func (a *api) stream(ctx context.Context, who caller, slug string) (f *feeds.Feed, err error) {
 	err = a.Store.Read(ctx, func(db *store.Snapshot) error {
 		user, err := db.UserBySlug(ctx, slug)
@@ -106,7 +107,7 @@ func (a *api) stream(ctx context.Context, who caller, slug string) (f *feeds.Fee
 	return f, err
 }
 
-// isPublic reports whether all sources that a digest was made of are public now. One that does not say is not public.
+// isPublic reports whether all sources of a digest are public now. Without sources it is not.
 func isPublic(ctx context.Context, db *store.Snapshot, ids []int64) (bool, error) {
 	sources, err := db.Sources(ctx, ids)
 	private := slices.ContainsFunc(sources, func(s store.Source) bool { return !s.Public })
@@ -120,7 +121,7 @@ func (a *api) add(f *feeds.Feed, d store.Digest, p digest.Metadata) error {
 	}
 	zone := a.Digests.Location()
 	start, end := time.UnixMilli(p.Start).In(zone), time.UnixMilli(p.End).In(zone)
-	if p.End == 0 { // an operator gave it
+	if p.End == 0 { // an operator stored it
 		start, end = d.CreatedAt.In(zone), d.CreatedAt.In(zone)
 	}
 	const minutes = "2 Jan 2006 15:04"
@@ -142,7 +143,8 @@ func title(k digest.Kind, start time.Time) string {
 	}[k])
 }
 
-// printable drops the characters that XML 1.0 has no way to write, section 2.2: one of them, and no reader takes the whole feed.
+// printable drops the characters that XML 1.0 cannot represent (section 2.2): with one of
+// them, no reader accepts the feed.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' && r != '\r' || r == 0xFFFE || r == 0xFFFF {

@@ -46,7 +46,7 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// A character that XML cannot have is in a title, which stays in its digest.
+// A title has a character that XML forbids. The digest keeps it.
 func TestFeedIsWellFormed(t *testing.T) {
 	w := newWorld(t)
 	w.write(func(ctx context.Context, tx *store.Tx) error {
@@ -119,7 +119,7 @@ func TestFeedHidesPrivateSources(t *testing.T) {
 		return tx.EditSource(ctx, secret, store.SourceEdit{Public: new(true)})
 	})
 	shows("", true)
-	// Which sources it was made of, the digest itself says.
+	// The digest itself names its sources.
 	w.call(operator, "DELETE /api/admin/digest-cache", "", 200)
 	shows("", true)
 	w.write(func(ctx context.Context, tx *store.Tx) error {
@@ -129,7 +129,7 @@ func TestFeedHidesPrivateSources(t *testing.T) {
 	shows(ann, true)
 }
 
-// Of what a digest that somebody wrote by hand was made, nobody knows.
+// A digest that an operator wrote has no known sources, so strangers do not see it.
 func TestFeedHidesWhatItCannotTell(t *testing.T) {
 	w := newWorld(t)
 	w.subscribe(1, news)

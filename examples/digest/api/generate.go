@@ -24,10 +24,10 @@ type given struct {
 type generated struct {
 	State  digest.State  `json:"state"`
 	Origin digest.Origin `json:"origin,omitempty"`
-	Hash   string        `json:"hash"` // of sources and options
+	Hash   string        `json:"hash"` // hash of sources and options
 	Start  time.Time     `json:"period_start,omitzero"`
 	End    time.Time     `json:"period_end,omitzero"`
-	Digest *store.Digest `json:"digest"` // null: there was nothing to write about
+	Digest *store.Digest `json:"digest"` // null: the period has no items
 }
 
 func (a *api) postDigest(r *request, in given) (any, error) {
@@ -42,8 +42,8 @@ func (a *api) postDigest(r *request, in given) (any, error) {
 	}
 	res, err := a.Digests.Generate(r.Context(), digest.Request{UserID: r.who.user.ID, Kind: kind})
 	if err != nil {
-		// The user and the type are known to be good: what is left is the model or the database, and will pass. Nothing was stored.
-		a.Log.ErrorContext(r.Context(), "no digest", "user", r.who.user.ID, "type", kind, "err", err)
+		// The request is valid, so the model or the database has failed. Nothing was stored.
+		a.Log.ErrorContext(r.Context(), "the digest could not be generated", "user", r.who.user.ID, "type", kind, "err", err)
 		return nil, a.later(err)
 	}
 	out := generated{State: res.State, Origin: res.Origin, Hash: res.Hash, Start: res.Window.Start, End: res.Window.End}
@@ -53,7 +53,7 @@ func (a *api) postDigest(r *request, in given) (any, error) {
 	return out, nil
 }
 
-// later is the answer when a digest cannot be made now.
+// later returns the answer for a digest that cannot be generated now.
 func (a *api) later(err error) error {
 	p := &problem{Status: http.StatusServiceUnavailable, Text: "the digest cannot be written now; try again later", After: 10 * time.Second}
 	if e, ok := errors.AsType[*summary.RateLimitError](err); ok {
@@ -73,7 +73,8 @@ func (a *api) later(err error) error {
 
 var ofTheCache = []string{"period_start", "period_end", "source_ids"}
 
-// put stores a digest that the operator gives. It is of no period, so the cache does not know it, and strangers do not see it.
+// put stores an operator's digest. It has no period, so only its user sees it, and no cache uses
+// it.
 func (a *api) put(r *request, in given) (any, error) {
 	if in.UserID < 1 {
 		return nil, bad("user_id", "%d, want the id of a user", in.UserID)
@@ -82,9 +83,9 @@ func (a *api) put(r *request, in given) (any, error) {
 		return nil, bad("content", "%d bytes, want a text in Markdown", len(in.Content))
 	}
 	for name := range in.Metadata {
-		own := func(s string) bool { return strings.EqualFold(s, name) } // as package json reads names
+		own := func(s string) bool { return strings.EqualFold(s, name) } // as package json matches names
 		if slices.ContainsFunc(ofTheCache, own) {
-			return nil, bad("metadata", "%s is the program's to say", name)
+			return nil, bad("metadata", "%s is set by the program", name)
 		}
 	}
 	row := store.Digest{UserID: in.UserID, Type: in.Type, Content: in.Content}

@@ -31,10 +31,10 @@ var noon = time.Date(2026, time.February, 25, 12, 0, 0, 0, time.UTC)
 // The keys of the operator and of two users.
 const operator, ann, bob = "the operator's key", "ann's key", "bob's key"
 
-// The sources of a world. Secret is private, and Ann's.
+// The sources of a world. Secret is private and belongs to Ann.
 const news, tech, secret int64 = 1, 2, 3
 
-// fake is a fetcher that finds one item, or fails.
+// fake is a fetcher that returns one item, or fails.
 type fake struct{ err error }
 
 func (f *fake) Fetch(context.Context, fetchers.Source) (fetchers.Result, error) {
@@ -42,7 +42,7 @@ func (f *fake) Fetch(context.Context, fetchers.Source) (fetchers.Result, error) 
 }
 func (f *fake) Address(fetchers.Source) (string, error) { return "https://hidden.example/", nil }
 
-// scribe is the summariser that the program comes with, until it is made to fail.
+// scribe is the default summariser, until a test makes it fail.
 type scribe struct {
 	summary.Extractive
 	err error
@@ -112,8 +112,7 @@ func newWorld(t *testing.T, change ...func(c *digest.Config)) *world {
 	return w
 }
 
-// seed adds sources that each brought an item, a pack of them all, and users without
-// subscriptions.
+// seed adds sources with one item each, a pack of them all, and users without subscriptions.
 func (w *world) seed(ctx context.Context, tx *store.Tx) error {
 	var all []error
 	for _, u := range []string{"ann", "bob"} {
@@ -144,7 +143,7 @@ func (w *world) subscribe(user int64, sources ...int64) {
 	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.Subscribe(ctx, user, sources...) })
 }
 
-// do makes a call such as "GET /healthz", with a key and a body unless these are empty.
+// do makes a call such as "GET /healthz". An empty key or body is not sent.
 func (w *world) do(key, call, body string) *httptest.ResponseRecorder {
 	w.t.Helper()
 	method, path, _ := strings.Cut(call, " ")
@@ -155,13 +154,12 @@ func (w *world) do(key, call, body string) *httptest.ResponseRecorder {
 	rec := httptest.NewRecorder()
 	w.ServeHTTP(rec, r)
 	if strings.Contains(rec.Body.String(), "hidden") {
-		w.t.Errorf("%s shows what is in a config: %s", call, rec.Body)
+		w.t.Errorf("%s shows a config: %s", call, rec.Body)
 	}
 	return rec
 }
 
-// call is do for calls of the API, whose answers have a form in common. It returns the
-// body.
+// call is do for calls of the API. It checks the common form of answers, and returns the body.
 func (w *world) call(key, call, body string, want int) string {
 	w.t.Helper()
 	rec := w.do(key, call, body)
@@ -176,7 +174,7 @@ func (w *world) call(key, call, body string, want int) string {
 	return rec.Body.String()
 }
 
-// read is call with status 200 and the body read as an Out.
+// read is call with status 200. It decodes the body as an Out.
 func read[Out any](w *world, key, call, body string) (out Out) {
 	w.t.Helper()
 	if err := json.Unmarshal([]byte(w.call(key, call, body, http.StatusOK)), &out); err != nil {

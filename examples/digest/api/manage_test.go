@@ -9,15 +9,15 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// managed is a source as the operator is shown it.
+// managed is a source in the form for the operator.
 type managed struct {
 	ID              int64
 	Name, Type      string
 	Public, Deleted bool
 }
 
-// The operator adds, renames, repoints, hides, deletes and restores sources. The hashes
-// and what is cached of users follow at once, and no config is shown.
+// The operator adds, renames, edits, hides, deletes and restores sources. The hashes and
+// the cached data of users follow at once, and no answer shows a config.
 func TestManageSources(t *testing.T) {
 	w := newWorld(t)
 	w.subscribe(1, news, tech)
@@ -57,8 +57,7 @@ func TestManageSources(t *testing.T) {
 	want("renamed", news, tech)
 }
 
-// A source with another address is new: it is fetched at once, and nothing that is known
-// of the old address stays.
+// A source with a new address is fetched at once, and no state of the old address remains.
 func TestRepointedSourceIsNew(t *testing.T) {
 	w := newWorld(t)
 	for range 5 {
@@ -91,7 +90,7 @@ func TestManageUsers(t *testing.T) {
 	}
 	w.call(operator, "PATCH /api/admin/users/2", `{"slug":"ann"}`, 409)
 	w.call(operator, "DELETE /api/admin/users/2", "", 200)
-	w.call(bob, "POST /api/digests", `{"type":"daily"}`, 401) // the key is nobody's
+	w.call(bob, "POST /api/digests", `{"type":"daily"}`, 401) // the key of a deleted user
 	if rec := w.do("", "GET /feed/robert", ""); rec.Code != 404 {
 		t.Errorf("the feed of a removed user answers %d", rec.Code)
 	}
@@ -101,7 +100,7 @@ func TestManageUsers(t *testing.T) {
 	}
 }
 
-// What is wrong is named, and nothing is written.
+// The error names the faulty field, and nothing is written.
 func TestManageRefuses(t *testing.T) {
 	w := newWorld(t)
 	count := func() int { return strings.Count(w.call(operator, "GET /api/admin/sources", "", 200), `"id"`) }
@@ -140,7 +139,7 @@ func TestManageRefuses(t *testing.T) {
 	}
 }
 
-// Items are shown to those who may see their source.
+// A user sees the items of visible sources only.
 func TestRawItems(t *testing.T) {
 	w := newWorld(t)
 	type items struct {
@@ -189,7 +188,7 @@ func TestRawItems(t *testing.T) {
 	}
 }
 
-// A limit leaves the newest items, of whichever source.
+// A limit keeps the newest items of all sources.
 func TestForDigestLeavesTheNewest(t *testing.T) {
 	w := newWorld(t)
 	w.subscribe(1, news, tech)
@@ -207,7 +206,7 @@ func TestForDigestLeavesTheNewest(t *testing.T) {
 	}
 }
 
-// What is null in an edit stays as it is.
+// A null field in an edit does not change.
 func TestNullOptionsStay(t *testing.T) {
 	w := newWorld(t)
 	w.call(operator, "PATCH /api/admin/users/1", `{"options":{"language":"zh"}}`, 200)

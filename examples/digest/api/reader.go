@@ -50,7 +50,7 @@ func (a *api) install(r *request) (any, error) {
 	return s, err
 }
 
-// source is a source as users see it. There is no config in it, which may hold keys.
+// source is a source as users see it, without its config, which may hold keys.
 type source struct {
 	ID     int64  `json:"id"`
 	Name   string `json:"name"`
@@ -62,11 +62,11 @@ type source struct {
 
 type fetching struct {
 	IntervalMinutes int64      `json:"fetch_interval_minutes"`
-	NextFetchAt     *time.Time `json:"next_fetch_at"` // null: at once, or not at all
+	NextFetchAt     *time.Time `json:"next_fetch_at"` // null: at once, or never
 	Status          string     `json:"status"`
 }
 
-// sources lists what the caller may subscribe to; the operator sees what is public.
+// sources lists the sources that the caller may subscribe to. The operator sees the public ones.
 func (a *api) sources(r *request) (any, error) {
 	var visible []source
 	all, err := a.Store.FetchStates(r.Context())

@@ -37,7 +37,7 @@ func TestSubscribe(t *testing.T) {
 		{ann, "DELETE /api/subscriptions/3", "", subscribed{Hash: store.Hash([]int64{1}), Count: 1, SourceIDs: []int64{1}}},
 		{ann, "POST /api/packs/start/install", "", subscribed{Hash: all, Count: 3, SourceIDs: []int64{1, 2, 3}, Offered: 3}},
 		{ann, "GET /api/subscription-hash", "", subscribed{Hash: all, Count: 3, SourceIDs: []int64{1, 2, 3}}},
-		// Of the pack, Bob gets what he may see.
+		// Of the pack, Bob gets only the visible sources.
 		{bob, "POST /api/packs/start/install", "", subscribed{Hash: store.Hash([]int64{1, 2}), Count: 2, SourceIDs: []int64{1, 2}, Offered: 2}},
 	} {
 		if diff := cmp.Diff(tt.want, read[subscribed](w, tt.key, tt.call, tt.body)); diff != "" {
@@ -65,7 +65,7 @@ func TestRefusals(t *testing.T) {
 		{bob, "POST /api/subscriptions", `{"source_ids":[1` + strings.Repeat(",1", 1000) + `]}`, 400, "source_ids: 1001 ids"},
 		{bob, "POST /api/subscriptions", `{"sources":[1]}`, 400, "sources"},
 		{bob, "POST /api/subscriptions", `[1]`, 400, "body: a JSON array"},
-		{bob, "POST /api/subscriptions", `{"source_ids":[1]}{}`, 400, "body: goes on"},
+		{bob, "POST /api/subscriptions", `{"source_ids":[1]}{}`, 400, "body: continues"},
 		{bob, "POST /api/subscriptions", `{"source_ids":`, 400, "body"},
 		{bob, "POST /api/subscriptions", "", 400, "body"},
 		{bob, "POST /api/subscriptions", `{"source_ids":[` + strings.Repeat(" ", 64<<10) + `1]}`, 413, "body: over 65536 bytes"},
@@ -95,7 +95,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	if s, err := w.store.Subscriptions(t.Context(), 2); err != nil || len(s.SourceIDs) != 0 {
-		t.Errorf("what was refused has subscribed Bob to %v, %v", s.SourceIDs, err)
+		t.Errorf("a refused call subscribed Bob to %v, %v", s.SourceIDs, err)
 	}
 }
 
@@ -187,7 +187,7 @@ func TestGenerateFails(t *testing.T) {
 		least, most int // seconds
 	}{
 		{w.scribe.err, 60, 60}, // the first wait
-		{&summary.RateLimitError{Until: time.Now().Add(time.Hour)}, 3500, 3600}, // on a busy machine
+		{&summary.RateLimitError{Until: time.Now().Add(time.Hour)}, 3500, 3600}, // a busy machine may take some seconds
 	} {
 		w.scribe.err = tt.err
 		w.clock.Advance(time.Minute)
@@ -216,7 +216,7 @@ func TestDigests(t *testing.T) {
 	}
 }
 
-// When the budget is used up the API says so, and until when; /healthz does, too.
+// When the budget is used up, the API and /healthz say so, and until when.
 func TestBudgetIsTold(t *testing.T) {
 	w := newWorld(t, func(c *digest.Config) { c.CallsPerHour = 1 })
 	w.subscribe(1, news)
@@ -235,15 +235,15 @@ func TestBudgetIsTold(t *testing.T) {
 	w.wantIn(w.log.String(), "the budget is used up: 1 calls per hour")
 }
 
-// The operator stores a digest with content of choice. It is of no period: the cache
-// neither serves it nor replaces it, and no stranger reads it.
+// The operator stores a digest with any content. It has no period: the cache neither serves
+// nor replaces it, and strangers do not see it.
 func TestGivenContent(t *testing.T) {
 	w := newWorld(t)
 	w.subscribe(1, news)
 	for _, body := range []string{
 		`{"type":"daily","user_id":1}`, `{"type":"daily","user_id":1,"content":" \n"}`, `{"type":"daily","content":"x"}`, `{"type":"hourly","user_id":1,"content":"x"}`,
 		`{"user_id":1,"content":"x"}`, `{"type":"daily","user_id":1,"content":"x","metadata":{"source_ids":[1]}}`, `{"type":"daily","user_id":1,"content":"x","metadata":7}`,
-		`{"type":"daily","user_id":1,"content":"x","metadata":{"Period_End":"tomorrow"}}`, // JSON's readers here take any case
+		`{"type":"daily","user_id":1,"content":"x","metadata":{"Period_End":"tomorrow"}}`, // package json ignores the case of names
 		`{"type":"daily","user_id":1,"content":"x","more":1}`,
 	} {
 		w.call(operator, "POST /api/digests", body, 400)
@@ -267,7 +267,7 @@ func TestGivenContent(t *testing.T) {
 	}
 }
 
-// /healthz takes no key: what it says of a failure names no host.
+// /healthz needs no key, so its failures name no host.
 func TestHealthNamesNoHost(t *testing.T) {
 	w := newWorld(t)
 	w.subscribe(1, news)

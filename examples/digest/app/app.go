@@ -1,4 +1,4 @@
-// Package app puts the digest program together.
+// Package app assembles the digest program.
 package app
 
 import (
@@ -34,26 +34,27 @@ import (
 )
 
 const (
-	userAgent = "TwofoldDigest/1.0" // what origins are told
-	keepItems = 63 * 24 * time.Hour // how long items are kept after their source has last listed them: longer than a month's digest needs
-	opening   = 30 * time.Second    // how long it may take to hear of what was invalidated before
+	userAgent = "TwofoldDigest/1.0" // the User-Agent sent to origins
+	keepItems = 63 * 24 * time.Hour // how long items are kept after their source last listed them: longer than a monthly digest needs
+	opening   = 30 * time.Second    // how long the service may take to read earlier invalidations
 )
 
-// Config says what the program is.
+// Config configures the program.
 type Config struct {
-	DB    string // the database's file, made if there is none
-	Redis string // where processes share cells instead of in the file: a URL. Empty: the file
-	// Env holds settings: see [collector.SettingsFrom], [summary.FromEnv] and, for DIGEST_CALLS_PER_HOUR, [digest.Config].
+	DB    string // the database file; created if it does not exist
+	Redis string // URL of a Redis that replaces the file as the store of cells. Empty: the file
+	// Env holds settings: see [collector.SettingsFrom], [summary.FromEnv] and, for
+	// DIGEST_CALLS_PER_HOUR, [digest.Config].
 	Env          map[string]string
-	Zone         string             // whose calendar periods follow; empty: see digest.Config
-	Key          string             // the operator's, for the API; empty: none will do
-	BaseURL      string             // what links in feeds begin with; a URL without a path
+	Zone         string             // the time zone of the periods; empty: see digest.Config
+	Key          string             // the operator's API key; empty: no key is valid
+	BaseURL      string             // the beginning of links in feeds; a URL without a path
 	Now          func() time.Time   // nil: time.Now
 	Log          *slog.Logger       // nil: slog.Default
-	Summariser   summary.Summariser // writes the digests; nil: the one that Env asks for
+	Summariser   summary.Summariser // writes the digests; nil: selected by Env
 	ErrorTTL     time.Duration      // see digest.Config
 	AllowPrivate bool               // see fetch.Config
-	Services     fetchers.Config    // but for its Client
+	Services     fetchers.Config    // its Client is ignored
 }
 
 // App is the program.
@@ -65,11 +66,11 @@ type App struct {
 	Manage    *manage.Manager
 	cfg       Config
 	handler   http.Handler
-	verified  atomic.Pointer[api.Verified]      // nil: not yet
-	close     []func(ctx context.Context) error // in reverse order
+	verified  atomic.Pointer[api.Verified]      // nil: no verification yet
+	close     []func(ctx context.Context) error // called in reverse order
 }
 
-// Open opens the program on its database.
+// Open opens the database and starts the program's services.
 func Open(ctx context.Context, cfg Config) (*App, error) {
 	a := &App{cfg: cfg}
 	a.cfg.Log = cmp.Or(cfg.Log, slog.Default())
@@ -82,7 +83,7 @@ func Open(ctx context.Context, cfg Config) (*App, error) {
 // Handler returns the handler of the API, the feeds, /healthz and /metrics.
 func (a *App) Handler() http.Handler { return a.handler }
 
-// Close waits until ctx ends for what is being generated, writes what was counted, and closes everything.
+// Close waits for running generation until ctx ends, writes the counters, and closes everything.
 func (a *App) Close(ctx context.Context) error {
 	var errs []error
 	for len(a.close) > 0 {
@@ -103,7 +104,7 @@ func (a *App) build(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	// What can be fetched is known before there is a client: settings are judged before a database is made.
+	// Check the settings before creating a database. The list of types needs no client.
 	settings, err := collector.SettingsFrom(a.cfg.Env, fetchers.Types(fetchers.New(a.cfg.Services)))
 	if err != nil {
 		return err
@@ -144,7 +145,7 @@ func (a *App) openDigests(ctx context.Context, cfg digest.Config) error {
 	if a.cfg.Redis != "" {
 		opt, err := redis.ParseURL(a.cfg.Redis)
 		if err != nil {
-			return errors.New("app: redis: a URL such as redis://localhost:6379 is wanted") // the cause may quote a password
+			return errors.New("app: redis: want a URL such as redis://localhost:6379") // the cause may quote a password
 		}
 		rdb := redis.NewClient(redistier.Options(opt))
 		a.close = append(a.close, func(context.Context) error { return rdb.Close() })
@@ -190,7 +191,7 @@ func (a *App) openCollector(settings collector.Settings, metrics http.Handler) (
 	return nil
 }
 
-// address returns what a source would be fetched from: of a type that nobody can fetch yet, nothing.
+// address returns the URL of a source. A type without a fetcher has none.
 func (a *App) address(kind string, config json.RawMessage) (string, error) {
 	all := fetchers.New(a.cfg.Services)
 	f, ok := all[kind]
@@ -200,10 +201,11 @@ func (a *App) address(kind string, config json.RawMessage) (string, error) {
 	case slices.Contains(fetchers.Unfetched, kind):
 		return "", nil
 	}
-	return "", fmt.Errorf("the type is none of %v, %v", fetchers.Types(all), fetchers.Unfetched)
+	return "", fmt.Errorf("unknown type; the types are %v and %v", fetchers.Types(all), fetchers.Unfetched)
 }
 
-// openMetrics returns a provider, and a handler that shows its instruments. They name no source, user or digest.
+// openMetrics returns a provider and the handler of its metrics, which name no source, user or
+// digest.
 func openMetrics(log *slog.Logger) (metric.MeterProvider, http.Handler, error) {
 	r := prometheus.NewRegistry()
 	e, err := exporter.New(exporter.WithRegisterer(r), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())

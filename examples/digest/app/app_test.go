@@ -32,11 +32,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // noon is in the middle of a day and of a period of four hours, in UTC.
 var noon = time.Date(2026, time.February, 25, 14, 0, 0, 0, time.UTC)
 
-// scribe tells of each period that it writes about.
+// scribe reports each period that it writes about.
 type scribe struct {
 	summary.Extractive
 	err    error
-	wrote  chan time.Time // if it is not nil: the starts of periods
+	wrote  chan time.Time // not nil: gets the starts of periods
 	called atomic.Int64
 }
 
@@ -53,7 +53,7 @@ func (s *scribe) Summarise(ctx context.Context, r summary.Request) (summary.Summ
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// open opens a program on a database, which is closed with the test.
+// open opens a program on a database. The test closes it at its end.
 func open(t *testing.T, cfg app.Config) *app.App {
 	t.Helper()
 	if cfg.Log == nil {
@@ -71,8 +71,8 @@ func open(t *testing.T, cfg app.Config) *app.App {
 	return a
 }
 
-// fill adds a source that brought something in each of the last periods of four hours and
-// in the one that is open, and users who read it, and one who reads nothing.
+// fill adds a source with an item in each of the last periods of four hours, the open one
+// included. It adds users who read the source, and one without subscriptions.
 func fill(t *testing.T, path string, at time.Time, users int) {
 	t.Helper()
 	clock := storetest.NewClock(at)
@@ -123,7 +123,7 @@ func TestGenerateAll(t *testing.T) {
 	}
 }
 
-// That the model fails is counted for each user, and is told once.
+// A failure of the model counts for each user, and is reported once.
 func TestGenerateAllCountsFailures(t *testing.T) {
 	path := storetest.Path(t)
 	fill(t, path, noon, 3)
@@ -140,7 +140,7 @@ func TestGenerateAllCountsFailures(t *testing.T) {
 	}
 }
 
-// serving runs Serve until the test ends it.
+// serving runs Serve. The test stops it at its end.
 func serving(t *testing.T, a *app.App, s app.Serving) (url string, end func()) {
 	t.Helper()
 	var listen net.ListenConfig
@@ -161,11 +161,10 @@ func serving(t *testing.T, a *app.App, s app.Serving) (url string, end func()) {
 	}
 }
 
-// A period that closed while nobody was there is made up for, and one that closes is
-// generated then.
+// A period is generated when it closes, or later if no process ran then.
 func TestServeGeneratesWhatCloses(t *testing.T) {
 	path := storetest.Path(t)
-	before := time.Date(2026, time.February, 25, 16, 5, 0, 0, time.UTC).Add(-1500 * time.Millisecond) // a period ends at 16, and grace
+	before := time.Date(2026, time.February, 25, 16, 5, 0, 0, time.UTC).Add(-1500 * time.Millisecond) // a period ends at 16:00, plus the grace
 	fill(t, path, before.Add(-10*time.Minute), 2)
 	clock := storetest.NewClock(before)
 	s := &scribe{wrote: make(chan time.Time, 10)}
@@ -183,7 +182,7 @@ func TestServeGeneratesWhatCloses(t *testing.T) {
 	}
 }
 
-// The metrics tell of the tiers, and name nobody.
+// The metrics describe the tiers, and name no user.
 func TestMetrics(t *testing.T) {
 	path := storetest.Path(t)
 	fill(t, path, noon, 2)
@@ -217,7 +216,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// feed is an origin with an ETag, which counts what it is asked.
+// feed is an origin with an ETag. It counts its requests.
 type feed struct{ asked, known atomic.Int64 }
 
 func (f *feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -232,7 +231,7 @@ func (f *feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `<rss version="2.0"><channel><title>F</title><item><guid>1</guid><title>One</title><link>https://f.example/1</link></item></channel></rss>`)
 }
 
-// What a process knows of an answer outlives it: the next one asks whether it has changed.
+// Validators outlive the process: the next one makes a conditional request.
 func TestValidatorsOutliveTheProcess(t *testing.T) {
 	for name, redis := range map[string]bool{"file": false, "redis": true} {
 		t.Run(name, func(t *testing.T) {
@@ -273,8 +272,7 @@ func TestValidatorsOutliveTheProcess(t *testing.T) {
 	}
 }
 
-// What is wrong with the settings is named, before there is a database, and is not quoted
-// where it may be secret.
+// An error names the bad setting before a database is created. It does not quote secrets.
 func TestBadSettings(t *testing.T) {
 	for name, c := range map[string]struct {
 		cfg  app.Config

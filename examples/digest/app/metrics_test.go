@@ -15,8 +15,8 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/webtest"
 )
 
-// series are what dashboards and alerts may be made of: what one set of tiers with a remote
-// tier and a log shows.
+// series are the time series for dashboards and alerts: those of tiers with a remote tier
+// and a log.
 //
 //go:embed testdata/series.txt
 var series string

@@ -18,25 +18,25 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// grace is how long requests may go on after the program was told to end.
+// grace is how long requests may continue after a stop.
 const grace = 10 * time.Second
 
-// Serving says what [App.Serve] does.
+// Serving configures [App.Serve].
 type Serving struct {
 	Listener net.Listener  // required; Serve closes it
-	Collect  bool          // fetch sources when they are due
+	Collect  bool          // fetch due sources
 	Generate []digest.Kind // generate these for all users when a period closes
-	Retry    time.Duration // how soon digests that could not be made are asked for again. 0: five minutes.
-	Verify   time.Duration // how often the kept hashes are verified; 0: every day
+	Retry    time.Duration // when to retry digests that could not be generated. 0: five minutes
+	Verify   time.Duration // how often to verify the stored hashes. 0: daily
 }
 
-// Serve answers requests until ctx ends, and does what else it is told to. That fetches were cut is an error.
+// Serve serves requests until ctx ends, and does the work of s. Interrupted fetches are an error.
 func (a *App) Serve(ctx context.Context, kill <-chan struct{}, s Serving) error {
 	srv := &http.Server{
 		Handler:           a.handler,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      digest.DefaultLoadTimeout + 30*time.Second, // a digest may have to be written first
+		WriteTimeout:      digest.DefaultLoadTimeout + 30*time.Second, // a digest may have to be generated first
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(a.cfg.Log.Handler(), slog.LevelWarn),
@@ -65,7 +65,7 @@ func (a *App) Serve(ctx context.Context, kill <-chan struct{}, s Serving) error 
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
-	cancel() // also when the server gave up by itself
+	cancel() // stop the work too if the server failed
 	work.Wait()
 	return errors.Join(err, ended, collected)
 }
@@ -82,12 +82,12 @@ func shutdown(ctx context.Context, kill <-chan struct{}, srv *http.Server) error
 	}()
 	err := srv.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return srv.Close() // they had their time
+		return srv.Close() // the grace period is over
 	}
 	return err
 }
 
-// verify corrects kept hashes: a wrong one shows its user another user's digest.
+// verify corrects stored hashes. With a wrong hash, a user sees another user's digest.
 func (a *App) verify(ctx context.Context) {
 	found, err := a.Store.Verify(ctx, true)
 	if ctx.Err() != nil {
@@ -95,10 +95,10 @@ func (a *App) verify(ctx context.Context) {
 	}
 	a.verified.Store(&api.Verified{At: a.Store.Now().UTC(), Corrected: len(found), Failed: err != nil})
 	if err != nil {
-		a.cfg.Log.ErrorContext(ctx, "kept hashes were not verified", "err", err)
+		a.cfg.Log.ErrorContext(ctx, "the stored hashes could not be verified", "err", err)
 	}
 	for _, d := range found {
-		a.cfg.Log.ErrorContext(ctx, "a kept hash was wrong, and was corrected", "user", d.UserID, "kept", d.Kept, "want", d.Want)
+		a.cfg.Log.ErrorContext(ctx, "a stored hash was wrong, and was corrected", "user", d.UserID, "kept", d.Kept, "want", d.Want)
 	}
 }
 
@@ -109,21 +109,21 @@ func sleep(ctx context.Context, d time.Duration) {
 }
 
 const (
-	page    = 500 // users are read at a time
-	workers = 16  // users are generated for at a time
+	page    = 500 // users read at a time
+	workers = 16  // users generated for at a time
 )
 
-// Report counts what became of the digests of many users.
+// Report counts the results for many users.
 type Report struct {
 	Users    int                   `json:"users"`
 	Outcomes map[digest.State]int  `json:"outcomes"`
-	Origins  map[digest.Origin]int `json:"origins"` // of those that there are
+	Origins  map[digest.Origin]int `json:"origins"` // of the digests that exist
 	Failed   int                   `json:"failed"`
-	mu       sync.Mutex            // protects all of it while digests are generated
+	mu       sync.Mutex            // protects all fields during generation
 	first    error
 }
 
-// Err returns what went wrong for the first of the users for whom something did.
+// Err returns the first failure, or nil.
 func (r *Report) Err() error {
 	if r.Failed == 0 {
 		return nil
@@ -134,7 +134,7 @@ func (r *Report) Err() error {
 func (r *Report) add(res digest.Result, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if errors.Is(err, store.ErrNotFound) { // the user is gone since the ids were read
+	if errors.Is(err, store.ErrNotFound) { // the user was deleted after the ids were read
 		return
 	}
 	r.Users++
@@ -182,7 +182,8 @@ func (a *App) GenerateAll(ctx context.Context, kind digest.Kind) (*Report, error
 	}
 }
 
-// generateWhenClosed generates all users' digests at once, whenever a period closes, and every retry while some are missing.
+// generateWhenClosed generates the digests of all users when a period closes. While some
+// are missing, it retries after the given time.
 func (a *App) generateWhenClosed(ctx context.Context, kind digest.Kind, retry time.Duration) {
 	for ctx.Err() == nil {
 		next := a.Digests.NextClose(kind)

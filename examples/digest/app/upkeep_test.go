@@ -26,7 +26,6 @@ func number(t *testing.T, a *app.App, query string) (n int) {
 	return n
 }
 
-// page returns what the program answers at a path.
 func page(t *testing.T, a *app.App, path string) string {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -34,7 +33,7 @@ func page(t *testing.T, a *app.App, path string) string {
 	return w.Body.String()
 }
 
-// until polls what another goroutine is to do.
+// until waits for another goroutine.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	deadline, poll := time.NewTimer(30*time.Second), time.NewTicker(2*time.Millisecond)
@@ -49,15 +48,14 @@ func until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// A month's digest may be asked for until the next month is over. What it is made of is
-// there until then, and not for ever.
+// The items of a month's digest stay until the next month ends, and are then deleted.
 func TestMonthsDigestHasTheWholeMonth(t *testing.T) {
 	first := time.Date(2026, time.July, 1, 0, 0, 1, 0, time.UTC)
 	clock := storetest.NewClock(first)
 	a := open(t, app.Config{DB: storetest.Path(t), Zone: "UTC", Now: clock.Now})
 	var user int64
 	err := a.Store.Write(t.Context(), func(tx *store.Tx) error {
-		// Nobody can fetch it: what is stored here is all there is.
+		// The type has no fetcher, so only the stored items count.
 		id, err := tx.AddSource(t.Context(), store.Source{Name: "News", Type: "twitter_feed", Public: true})
 		if err != nil {
 			return err
@@ -86,7 +84,7 @@ func TestMonthsDigestHasTheWholeMonth(t *testing.T) {
 		{time.Date(2026, time.September, 3, 0, 0, 0, 0, time.UTC), digest.Empty, 0},
 	} {
 		clock.Set(step.at)
-		if err := a.Collector.RunOnce(t.Context(), nil); err != nil { // which cleans
+		if err := a.Collector.RunOnce(t.Context(), nil); err != nil { // cleans too
 			t.Fatal(err)
 		}
 		r, err := a.Digests.Generate(t.Context(), digest.Request{UserID: user, Kind: digest.Monthly})
@@ -96,7 +94,7 @@ func TestMonthsDigestHasTheWholeMonth(t *testing.T) {
 	}
 }
 
-// Who generates by a cron job never lives for the hour after which a service cleans.
+// A cron job that generates cleans too, although it never runs for an hour as a service does.
 func TestGenerateAllCleans(t *testing.T) {
 	path := storetest.Path(t)
 	fill(t, path, noon, 1)
@@ -113,7 +111,7 @@ func TestGenerateAllCleans(t *testing.T) {
 	}
 }
 
-// moody fails so many times.
+// moody fails a number of times, then succeeds.
 type moody struct {
 	summary.Extractive
 	failures atomic.Int64
@@ -126,12 +124,12 @@ func (m *moody) Summarise(ctx context.Context, r summary.Request) (summary.Summa
 	return m.Extractive.Summarise(ctx, r)
 }
 
-// That the model was down when a period closed does not leave everybody without a digest
-// until the next one closes, whether an old one stands in or not.
+// If the model is down when a period closes, the users get their digests later in the same
+// period. This also holds when an older digest was served.
 func TestServeTriesAgain(t *testing.T) {
 	path := storetest.Path(t)
 	fill(t, path, noon, 2)
-	clock := storetest.NewClock(noon.AddDate(0, 0, -1)) // of the day before nothing is known
+	clock := storetest.NewClock(noon.AddDate(0, 0, -1)) // for this day there is no older digest
 	m := &moody{}
 	a := open(t, app.Config{DB: path, Zone: "UTC", Now: clock.Now, Summariser: m, ErrorTTL: -1})
 	for i, want := range []int{2, 4} {
@@ -139,15 +137,14 @@ func TestServeTriesAgain(t *testing.T) {
 		m.failures.Store(3)
 		_, end := serving(t, a, app.Serving{Generate: []digest.Kind{digest.FourHours}, Retry: time.Millisecond})
 		until(t, "digest", func() bool {
-			clock.Advance(time.Second) // it is no attempt before its time
+			clock.Advance(time.Second) // the retry time must have passed
 			return number(t, a, `SELECT count(*) FROM digests`) >= want
 		})
 		end()
 	}
 }
 
-// Every day a program that serves looks for users whose kept hash is wrong, and corrects
-// it. The log and /healthz say so.
+// A serving program corrects wrong hashes daily. The log and /healthz report it.
 func TestServeVerifies(t *testing.T) {
 	path := storetest.Path(t)
 	fill(t, path, noon, 2)
@@ -175,7 +172,7 @@ func TestServeVerifies(t *testing.T) {
 		spoil()
 	}
 	end()
-	if !strings.Contains(log.String(), "a kept hash was wrong, and was corrected") {
+	if !strings.Contains(log.String(), "a stored hash was wrong, and was corrected") {
 		t.Errorf("the log says nothing: %s", log.String())
 	}
 }

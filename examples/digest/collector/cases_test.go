@@ -14,8 +14,8 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// The tests named TestCase are the acceptance cases of the collector's document, by
-// their numbers. Cases 13 and 14 are about HTTP; here is what they will show.
+// The tests named TestCase are the acceptance cases of the source document, with their
+// numbers. Cases 13 and 14 are about HTTP; the tests here check the values behind it.
 
 func TestCase01NeverFetchedIsFetchedAtOnce(t *testing.T) {
 	w := newWorld(t)
@@ -37,8 +37,7 @@ func TestCase01NeverFetchedIsFetchedAtOnce(t *testing.T) {
 	}
 }
 
-// Cases 2 to 6: what is due after how long, also for a program that starts on rows
-// which know nothing but when they were last fetched.
+// Cases 2 to 6: when a source is due, even if its row has only the time of the last fetch.
 func TestCase02To06DueByType(t *testing.T) {
 	hour := map[string]string{"RSS": "60"}
 	for _, tt := range []struct {
@@ -66,7 +65,7 @@ func TestCase02To06DueByType(t *testing.T) {
 	}
 }
 
-// A new start with another interval plans anew what an older start has planned.
+// A start with another interval reschedules sources that an earlier start has scheduled.
 func TestCase06IntervalsOfANewStart(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")
@@ -80,7 +79,7 @@ func TestCase06IntervalsOfANewStart(t *testing.T) {
 	if got := w.fakes["rss"].total(); got != 2 {
 		t.Errorf("fetched %d times, want another time with an interval of 1 h", got)
 	}
-	w.once(w.collector()) // and back
+	w.once(w.collector()) // back to the old interval
 	if got, want := w.state(id).NextFetchAt, noon.Add(5*time.Hour); !got.Equal(want) {
 		t.Errorf("next at %v, want %v", got, want)
 	}
@@ -94,7 +93,7 @@ func TestCase07NewSourceIsFound(t *testing.T) {
 	c := w.collector(func(c *collector.Config) { c.Settings.Tick = 5 * time.Millisecond })
 	go func() { done <- c.Run(ctx, nil) }()
 	w.eventually("the first source is fetched", func() bool { return w.fakes["rss"].total() == 1 })
-	w.add("hackernews", "") // by somebody who tells nobody
+	w.add("hackernews", "") // added without SourcesChanged
 	w.eventually("the second one is fetched", func() bool { return w.fakes["hackernews"].total() == 1 })
 	stop()
 	if err := w.result(done); err != nil {
@@ -120,7 +119,7 @@ func TestCase08NoFetcherIsSkipped(t *testing.T) {
 func TestCase09Concurrency(t *testing.T) {
 	w := newWorld(t)
 	for range 10 {
-		w.clock.add(time.Millisecond) // so that each has a host of its own
+		w.clock.add(time.Millisecond) // so that each has its own host
 		w.add("rss", "")
 	}
 	three, release := make(chan struct{}, 10), make(chan struct{})
@@ -199,7 +198,7 @@ func TestCase11FiveFailuresPause(t *testing.T) {
 	}
 }
 
-// Case 12 in the process; TestCase12SIGTERM has the whole of it.
+// Case 12 within the process; TestCase12SIGTERM uses a process.
 func TestCase12StopWaitsForWhatIsRunning(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")
@@ -221,21 +220,21 @@ func TestCase12StopWaitsForWhatIsRunning(t *testing.T) {
 		t.Error(err)
 	}
 	if s := w.state(id); s.FetchCount != 1 || !s.ClaimedUntil.IsZero() || len(w.items(id)) != 1 {
-		t.Errorf("what was running: %+v", s)
+		t.Errorf("the running fetch: %+v", s)
 	}
 	if s := w.state(late); s.FetchCount != 0 {
 		t.Error("it went on claiming")
 	}
 }
 
-// C-E5: to the millisecond and without jitter, whenever the fetch took place and however
-// long it took, unless the origin asks for more.
+// C-E5: exact to the millisecond and without jitter, at any time and for any duration of
+// the fetch, unless the origin asks for a longer wait.
 func TestCase15NextFetchAt(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		config string
 		fresh  time.Duration
-		want   time.Duration // 0: of the origin
+		want   time.Duration // 0: the origin's
 	}{
 		{"type", `{"url":"https://e.com/"}`, 0, 4 * time.Hour},
 		{"own interval", `{"url":"https://e.com/","fetch_interval_minutes":45}`, 0, 45 * time.Minute},
@@ -302,7 +301,7 @@ func TestCase17OneSource(t *testing.T) {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	if w.state(id).Active {
-		t.Error("that it was fetched undid what somebody had paused by hand")
+		t.Error("a fetch ended a pause by hand")
 	}
 	if _, err := c.CollectSource(t.Context(), 99); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("no such source: %v", err)
@@ -311,7 +310,7 @@ func TestCase17OneSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.CollectSource(t.Context(), id); !errors.Is(err, store.ErrClaimed) {
-		t.Errorf("somebody is at it: %v", err)
+		t.Errorf("another fetch is running: %v", err)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// A collection by a clock that is a month ahead neither stops later ones nor goes unnoticed.
+// A collection with a clock that is a month ahead does not stop later ones, and is noticed.
 func TestWrongClockStopsNothing(t *testing.T) {
 	const month = 30 * 24 * time.Hour
 	w := newWorld(t)
@@ -26,7 +26,7 @@ func TestWrongClockStopsNothing(t *testing.T) {
 	w.once(c)
 	w.clock.add(-month)
 
-	// The clock is right again.
+	// Now the clock is right.
 	health := func(want collector.Health) {
 		t.Helper()
 		got, err := c.Health(t.Context())
@@ -41,19 +41,19 @@ func TestWrongClockStopsNothing(t *testing.T) {
 	}
 	for _, s := range st.Sources {
 		if s.NextFetchAt != nil || s.Status == "fetching" {
-			t.Errorf("%s is %s until %v, and nobody believes that", s.Name, s.Status, s.NextFetchAt)
+			t.Errorf("%s is %s until %v, a time that is ignored", s.Name, s.Status, s.NextFetchAt)
 		}
 	}
 	w.once(c)
 	health(collector.Health{Status: "ok"})
 	for _, id := range []int64{ok, failed, claimed} {
 		if s := w.state(id); s.NextFetchAt.After(noon.Add(24*time.Hour)) || s.ClaimedUntil.After(noon) || s.LastFetchedAt.After(noon) {
-			t.Errorf("source %d still has times of the future: %+v", id, s)
+			t.Errorf("source %d still has times in the future: %+v", id, s)
 		}
 	}
 	items, err := w.db.Items(t.Context(), []int64{ok}, noon.Add(-time.Hour), noon.Add(time.Hour), 10)
 	if err != nil || len(items) != 1 {
-		t.Errorf("%d items of now, %v; want the one that was fetched in the future", len(items), err)
+		t.Errorf("%d items, %v; want the one that was fetched in the future", len(items), err)
 	}
 	if n := w.fakes["rss"].total() + w.fakes["hackernews"].total() + w.fakes["website"].total(); n != 5 {
 		t.Errorf("%d fetches, want 2 by each collection, and one of the source that was claimed", n)
@@ -64,8 +64,8 @@ func TestWrongClockStopsNothing(t *testing.T) {
 	}
 }
 
-// What is within the longest wait is believed: an origin may ask for a day, a failure may
-// wait for one, an interval may be a month, and a lease lasts until it runs out.
+// Times within the longest wait are respected: an origin may ask for a day, a failure may
+// wait a day, an interval may be a month, and a lease is valid until it expires.
 func TestLongWaitsAreBelieved(t *testing.T) {
 	w := newWorld(t)
 	slow := w.add("rss", `{"url":"https://a.example/","fetch_interval_minutes":43200}`)
@@ -88,17 +88,17 @@ func TestLongWaitsAreBelieved(t *testing.T) {
 	if h, err := c.Health(t.Context()); err != nil || h.Status != "ok" || h.FutureSources != 0 {
 		t.Errorf("%+v, %v", h, err)
 	}
-	// Moments later than those are not.
+	// Later times are ignored.
 	w.sql(`UPDATE sources SET next_fetch_at = next_fetch_at + 1000`)
 	w.once(c)
 	for _, typ := range []string{"rss", "hackernews", "mastodon"} {
 		if n := w.fakes[typ].total(); n != 2 {
-			t.Errorf("%d fetches of %s, want 2: its time is nobody's", n, typ)
+			t.Errorf("%d fetches of %s, want 2: its time is ignored", n, typ)
 		}
 	}
 }
 
-// A lease is good until it runs out, and not before: also one of a single source.
+// A lease is valid until it expires. This also holds for ClaimSource.
 func TestLeaseOfTheFuture(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")
@@ -109,7 +109,7 @@ func TestLeaseOfTheFuture(t *testing.T) {
 	if _, err := w.db.ClaimSource(t.Context(), id, "b", time.Minute); err != store.ErrClaimed { //nolint:errorlint // nothing wraps it
 		t.Errorf("ClaimSource = %v, want ErrClaimed", err)
 	}
-	w.clock.add(-time.Hour) // the lease ends in 61 minutes, which no lease does
+	w.clock.add(-time.Hour) // the lease now ends in 61 minutes, longer than any lease
 	if _, err := w.db.ClaimSource(t.Context(), id, "b", time.Minute); err != nil {
 		t.Errorf("ClaimSource = %v although no lease lasts that long", err)
 	}

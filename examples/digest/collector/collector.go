@@ -1,6 +1,7 @@
-// Package collector fetches sources when they are due, and stores what they publish.
+// Package collector fetches sources when they are due, and stores their items.
 //
-// A claim is a lease in the source's row. One transaction ends it and stores items, schedule and log.
+// A claim is a lease in the source's row. One transaction ends the lease and stores the
+// items, the schedule and the log entry.
 package collector
 
 import (
@@ -26,7 +27,7 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// SourcesTag is the tag of the cached reviews. The others are the defaults of [Settings].
+// SourcesTag is the tag of the cached reviews. The other constants are the defaults of [Settings].
 const (
 	SourcesTag         = "sources"
 	DefaultTick        = time.Minute
@@ -36,25 +37,25 @@ const (
 
 // Config describes a collector. Store, Tiers and Fetchers are required.
 type Config struct {
-	Store        *store.Store // its clock is the collector's
-	Tiers        *cache.Tiers // of the reviews of all sources
+	Store        *store.Store // the collector uses its clock
+	Tiers        *cache.Tiers // cache the reviews of all sources
 	Fetchers     map[string]fetchers.Fetcher
 	Settings     Settings
-	Schedule     schedule.Policy // its Probe is that of Settings
+	Schedule     schedule.Policy // New replaces its Probe by that of Settings
 	Name         string          // unique in the database. Empty: a random one
-	FetchTimeout time.Duration   // of a whole fetch with its redirects. 0: a minute
-	KeepItems    time.Duration   // after a source has last listed them. 0: 30 days
+	FetchTimeout time.Duration   // of a whole fetch, including redirects. 0: a minute
+	KeepItems    time.Duration   // how long items are kept after their source last listed them. 0: 30 days
 	Log          *slog.Logger    // nil: slog.Default
 }
 
 // Collector fetches sources. Its methods may be called concurrently.
 type Collector struct {
 	cfg     Config
-	types   []string // that have fetchers
+	types   []string // the types that have fetchers
 	reviews cache.Cache[string, int]
-	told    sync.Map     // warnings that were logged
-	cleaned atomic.Int64 // when, in milliseconds
-	mu      sync.Mutex   // protects what follows
+	told    sync.Map     // warnings that were already logged
+	cleaned atomic.Int64 // time of the last cleaning, in milliseconds
+	mu      sync.Mutex   // protects counts
 	counts  Counts
 }
 
@@ -71,15 +72,15 @@ func New(cfg Config) (*Collector, error) {
 	cfg.Schedule.Probe = cfg.Settings.Probe
 	cfg.Log = cmp.Or(cfg.Log, slog.Default())
 	if cfg.Name == "" {
-		host, _ := os.Hostname() // only for people who look into the table
+		host, _ := os.Hostname() // only for people who read the table
 		cfg.Name = fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:8])
 	}
 	c := &Collector{cfg: cfg, types: fetchers.Types(cfg.Fetchers)}
 	reviews, err := cache.New(cfg.Tiers, cache.Config[string, int]{
 		Namespace: "sources:v1",
-		LocalOnly: true, // a review depends on this process's settings
+		LocalOnly: true, // a review depends on the settings of this process
 		Tags:      func(string, int) []string { return []string{SourcesTag} },
-		Policy:    policy.Patch{TTL: new(cfg.Settings.Tick), Jitter: new(0.0)}, // without a log, other processes' changes come a tick later
+		Policy:    policy.Patch{TTL: new(cfg.Settings.Tick), Jitter: new(0.0)}, // without a log, changes by other processes take effect a tick later
 		Load:      c.review,
 	})
 	if err != nil {
@@ -89,13 +90,13 @@ func New(cfg Config) (*Collector, error) {
 	return c, nil
 }
 
-// Run fetches what is due until ctx ends. It stops as [pool.Pool.Run] does. [Signals] makes ctx and kill.
+// Run fetches due sources until ctx ends. It stops like [pool.Pool.Run]. See [Signals] for kill.
 func (c *Collector) Run(ctx context.Context, kill <-chan struct{}) error {
 	c.cfg.Log.InfoContext(ctx, "collector runs", "name", c.cfg.Name, "tick", c.cfg.Settings.Tick, "types", c.types)
 	return c.pool().Run(ctx, kill)
 }
 
-// RunOnce fetches what is due now. It stops as Run does.
+// RunOnce fetches the sources that are due now. It stops as Run does.
 func (c *Collector) RunOnce(ctx context.Context, kill <-chan struct{}) error {
 	return c.pool().RunAll(ctx, kill)
 }
@@ -105,7 +106,7 @@ func (c *Collector) pool() pool.Pool[store.Lease] {
 		Claim: func(ctx context.Context, n int) ([]store.Lease, bool, error) {
 			c.clean(ctx)
 			if _, err := c.reviews.Get(ctx, "all"); err != nil && ctx.Err() == nil { // claiming does not depend on it
-				c.cfg.Log.ErrorContext(ctx, "the list of sources was not reviewed", "err", err)
+				c.cfg.Log.ErrorContext(ctx, "the sources could not be reviewed", "err", err)
 			}
 			leases, more, err := c.cfg.Store.ClaimDue(ctx, c.wants(n))
 			c.count(func(n *Counts) { n.Claimed += int64(len(leases)) })
@@ -125,7 +126,7 @@ func (c *Collector) wants(n int) store.Claim {
 	}
 }
 
-// lease is longer than any fetch takes, with time to store it: leases are not renewed.
+// lease returns a duration longer than any fetch and its write, because leases are not renewed.
 func (c *Collector) lease() time.Duration { return c.cfg.FetchTimeout + time.Minute }
 
 func (c *Collector) clean(ctx context.Context) {
@@ -143,21 +144,21 @@ func (c *Collector) clean(ctx context.Context) {
 	}
 }
 
-// Counts are numbers of events in this collector since it was made.
+// Counts count the events in this collector since it was created.
 type Counts struct {
-	InFlight    int64 `json:"in_flight"`    // fetches under way now
+	InFlight    int64 `json:"in_flight"`    // fetches running now
 	Claimed     int64 `json:"claimed"`      // leases taken
 	Succeeded   int64 `json:"succeeded"`    // fetches stored as a success
-	NotModified int64 `json:"not_modified"` // of these, where nothing had changed
+	NotModified int64 `json:"not_modified"` // of these, with unchanged content
 	Failed      int64 `json:"failed"`       // fetches stored as a failure
-	Returned    int64 `json:"returned"`     // fetches cut short, whose leases were given back
-	Lost        int64 `json:"lost"`         // fetches that took longer than their lease
-	Unstored    int64 `json:"unstored"`     // fetches that the database did not take
-	New         int64 `json:"new"`          // items
+	Returned    int64 `json:"returned"`     // interrupted fetches, whose leases were returned
+	Lost        int64 `json:"lost"`         // fetches that outlived their lease
+	Unstored    int64 `json:"unstored"`     // fetches that the database could not store
+	New         int64 `json:"new"`          // new items
 	Updated     int64 `json:"updated"`      // new versions of items
 }
 
-// Counts returns the numbers so far.
+// Counts returns the counts so far.
 func (c *Collector) Counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,17 +171,17 @@ func (c *Collector) count(fn func(n *Counts)) {
 	fn(&c.counts)
 }
 
-// review warns of sources that cannot be fetched, and plans those again whose interval has changed.
+// review warns about sources without a fetcher, and reschedules sources whose interval has changed.
 func (c *Collector) review(ctx context.Context, _ string) (int, error) {
 	states, err := c.cfg.Store.FetchStates(ctx)
 	var changed []store.FetchState
 	for _, s := range states {
 		if c.cfg.Fetchers[s.Type] == nil {
-			c.warnOnce(ctx, "no fetcher for a source type: its sources are parked", "type", s.Type)
+			c.warnOnce(ctx, "no fetcher for a source type, so its sources are parked", "type", s.Type)
 		}
 		every, err := c.cfg.Settings.Intervals.Source(s.Type, s.Config)
 		if err != nil {
-			c.warnOnce(ctx, "a source has the interval of its type, not its own", "source", s.ID, "err", err)
+			c.warnOnce(ctx, "the interval of a source is invalid, so its type's interval applies", "source", s.ID, "err", err)
 		}
 		if !s.LastFetchedAt.IsZero() && s.Interval != every {
 			s.Interval = every
@@ -204,12 +205,12 @@ func (c *Collector) warnOnce(ctx context.Context, words string, args ...any) {
 	}
 }
 
-// SourcesChanged must be called when sources were added, changed or deleted. The next tick reviews them.
+// SourcesChanged must be called after changes of sources. The next tick reviews them.
 func (c *Collector) SourcesChanged(ctx context.Context) error {
 	return c.cfg.Tiers.Invalidate(ctx, invalidate.Tag(cache.DefaultTenant, SourcesTag))
 }
 
-// Resume lets a paused source go on at once.
+// Resume activates a paused source. It is due at once.
 func (c *Collector) Resume(ctx context.Context, id int64) error {
 	if err := c.cfg.Store.ResumeSource(ctx, id); err != nil {
 		return err

@@ -18,16 +18,16 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/collector/schedule"
 )
 
-// Settings are what operators set. Zero fields mean the defaults.
+// Settings are the operator's settings. Zero fields mean the defaults.
 type Settings struct {
-	Tick        time.Duration      // how often to look for due sources. 0: a minute
+	Tick        time.Duration      // how often the collector looks for due sources. 0: a minute
 	Concurrency int                // how many sources are fetched at a time. 0: 5
-	PerHost     int                // of these, how many on one host. 0: 2
+	PerHost     int                // how many of these from one host. 0: 2
 	Probe       time.Duration      // see [schedule.Policy]. 0: never
 	Intervals   schedule.Intervals // between two fetches of a source
 }
 
-// Env is the environment of a program: its .env file, and the process's own, which wins.
+// Env merges the variables of a .env file with those of the process, which win.
 func Env(file map[string]string, process []string) map[string]string {
 	env := map[string]string{}
 	maps.Copy(env, file)
@@ -39,7 +39,8 @@ func Env(file map[string]string, process []string) map[string]string {
 	return env
 }
 
-// ReadEnvFile reads a .env file: lines of NAME=value, where quotes and export are allowed, and comments with #.
+// ReadEnvFile reads a .env file: lines of NAME=value, with optional quotes and export, and
+// comments with #.
 func ReadEnvFile(r io.Reader) (map[string]string, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
@@ -63,18 +64,19 @@ func ReadEnvFile(r io.Reader) (map[string]string, error) {
 	return env, nil
 }
 
-// SettingsFrom reads settings from an environment, given the types that can be fetched. The error names all faults.
+// SettingsFrom reads the settings from an environment. types are the types that have
+// fetchers. The error names every fault.
 func SettingsFrom(env map[string]string, types []string) (s Settings, err error) {
 	var errs []error
 	number := func(name string, least, most int) int {
-		n, err := strconv.ParseUint(env[name], 10, 31) // digits and nothing else
+		n, err := strconv.ParseUint(env[name], 10, 31) // digits only
 		if env[name] != "" && (err != nil || int(n) < least || int(n) > most) {
 			errs = append(errs, fmt.Errorf("%s: %q is not a whole number from %d to %d", name, env[name], least, most))
 		}
 		return int(n)
 	}
 	const day = 24 * 60 * 60
-	old := number("COLLECTOR_INTERVAL", 1, day) // the former name
+	old := number("COLLECTOR_INTERVAL", 1, day) // the old name
 	s.Tick = time.Duration(cmp.Or(number("COLLECTOR_TICK", 1, day), old)) * time.Second
 	s.Concurrency = number("COLLECTOR_CONCURRENCY", 1, 256)
 	s.PerHost = number("COLLECTOR_PER_HOST", 1, 256)
@@ -93,8 +95,8 @@ func SettingsFrom(env map[string]string, types []string) (s Settings, err error)
 	return s, nil
 }
 
-// Signals returns a context that ends at the first SIGTERM or SIGINT, and a channel that is
-// closed at the second. Stop ends the context and the handling of signals.
+// Signals returns a context that the first SIGTERM or SIGINT ends, and a channel that the
+// second one closes. stop ends the context and the handling of signals.
 func Signals(parent context.Context) (ctx context.Context, kill <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	got, hurry := make(chan os.Signal, 2), make(chan struct{})
@@ -107,7 +109,7 @@ func Signals(parent context.Context) (ctx context.Context, kill <-chan struct{},
 		}
 	}()
 	return ctx, hurry, sync.OnceFunc(func() {
-		signal.Stop(got) // nothing is sent any more
+		signal.Stop(got) // no signal is sent after this
 		close(got)
 		cancel()
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/collector/schedule"
 )
 
-// sameIntervals compares what two tables say.
+// sameIntervals compares two tables by their results.
 func sameIntervals(a, b schedule.Intervals) bool {
 	for _, typ := range []string{"rss", "hackernews", "twitter_feed", "custom_api", "mastodon", "none"} {
 		if a.For(typ) != b.For(typ) {
@@ -21,7 +21,7 @@ func sameIntervals(a, b schedule.Intervals) bool {
 	return true
 }
 
-// C-E7: what parseInt would have let pass.
+// C-E7: settings that parseInt would accept.
 func TestSettingsAreStrict(t *testing.T) {
 	good := map[string]string{
 		"COLLECTOR_TICK": "30", "COLLECTOR_CONCURRENCY": "3", "COLLECTOR_PER_HOST": "1", "COLLECTOR_PROBE_HOURS": "24",

@@ -12,7 +12,7 @@ import (
 
 var errFake = errors.New("the fake's secret reason")
 
-// fake is a fetcher that does what it is told, and counts.
+// fake is a fetcher that a test controls. It counts its calls.
 type fake struct {
 	mu     sync.Mutex
 	calls  map[string]int // by config
@@ -20,7 +20,7 @@ type fake struct {
 	most   int
 	result fetchers.Result
 	err    error
-	do     func(ctx context.Context, s fetchers.Source) (fetchers.Result, error) // in the place of result and err
+	do     func(ctx context.Context, s fetchers.Source) (fetchers.Result, error) // replaces result and err
 }
 
 func (f *fake) Fetch(ctx context.Context, s fetchers.Source) (fetchers.Result, error) {
@@ -65,8 +65,7 @@ func (f *fake) total() (n int) {
 	return n
 }
 
-// listing is a result with items of the given titles, each with a guid that is the
-// title up to a slash.
+// listing is a result with items of the given titles. A guid is the title up to a slash.
 func listing(titles ...string) fetchers.Result {
 	r := fetchers.Result{Status: 200, Seen: strings.Join(titles, "\n")}
 	for _, title := range titles {

@@ -23,7 +23,6 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// real makes a collector fetch over HTTP from servers of this machine.
 func (w *world) real(remote tier.Remote, change ...func(*fetch.Config)) func(*collector.Config) {
 	w.Helper()
 	tiers, err := cache.Open(cache.TiersConfig{Remote: remote, Logger: slog.New(slog.DiscardHandler)})
@@ -46,7 +45,7 @@ func (w *world) real(remote tier.Remote, change ...func(*fetch.Config)) func(*co
 	return func(c *collector.Config) { c.Fetchers = fetchers.New(fetchers.Config{Client: client, Share: w.share}) }
 }
 
-// serve starts a server and adds a source on it.
+// serve starts a server and adds a source for it.
 func (w *world) serve(h http.HandlerFunc) (id int64, base string) {
 	w.Helper()
 	s := httptest.NewServer(h)
@@ -70,7 +69,7 @@ func TestFaults(t *testing.T) {
 		config func(*fetch.Config)
 		kind   string
 		status int64
-		wait   time.Duration // until it is tried again; 0: what the dice say
+		wait   time.Duration // until the retry; 0: random
 	}{
 		{"500", func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusInternalServerError) }, nil, "status", 500, 0},
 		{"429 with seconds", func(rw http.ResponseWriter, _ *http.Request) {
@@ -145,7 +144,7 @@ func TestFaults(t *testing.T) {
 	close(hang)
 }
 
-// All the faults at once, and a source that works among them.
+// All faults at once do not delay a source that works.
 func TestFaultsDelayNoOther(t *testing.T) {
 	w := newWorld(t)
 	hang := make(chan struct{})
@@ -242,7 +241,7 @@ func TestGoneStops(t *testing.T) {
 	}
 }
 
-// The origin's own word on how often it wants to be asked: HTTP's and RSS's.
+// The origin's own interval, from HTTP and from RSS.
 func TestOriginsTTL(t *testing.T) {
 	for _, tt := range []struct {
 		cache, ttl string
@@ -269,9 +268,9 @@ func TestOriginsTTL(t *testing.T) {
 	}
 }
 
-// Conditional requests: a body is sent once, also to the next process, as long as both
-// have one remote tier. What a process fetched and did not live to store is not lost by
-// the 304 that the next one gets.
+// Conditional requests: the origin sends a body once, even to the next process, if both
+// have the same remote tier. If a process fetched items but was killed before it stored
+// them, the next process stores them despite its 304.
 func TestNotModifiedOverHTTP(t *testing.T) {
 	w := newWorld(t)
 	var mu sync.Mutex
@@ -328,13 +327,13 @@ func TestNotModifiedOverHTTP(t *testing.T) {
 	}
 }
 
-// Two sources of one address cost one request.
+// Two sources with the same address cost one request.
 func TestDuplicateSourcesShareAnswers(t *testing.T) {
 	w := newWorld(t)
 	var n atomic.Int64
 	_, base := w.serve(func(rw http.ResponseWriter, _ *http.Request) { n.Add(1); _, _ = io.WriteString(rw, feedOf("a")) })
 	other := w.add("digest_feed", `{"url":"`+base+`/feed"}`)
-	w.share = 0 // which is not at all in the other tests
+	w.share = 0 // the default; the other tests do not share
 	w.once(w.collector(w.real(nil)))
 	if n.Load() != 1 || len(w.items(other)) != 1 {
 		t.Errorf("%d requests, want 1; items %v", n.Load(), w.items(other))

@@ -13,7 +13,7 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// Report is what became of one fetch.
+// Report is the result of one fetch.
 type Report struct {
 	SourceID    int64  `json:"source_id"`
 	Name        string `json:"name"`
@@ -22,15 +22,15 @@ type Report struct {
 	Reason      string `json:"reason,omitempty"` // why it was skipped
 	NotModified bool   `json:"not_modified,omitempty"`
 	Fetched     int    `json:"fetched"`         // items in the answer
-	New         int    `json:"inserted"`        // of these, how many were not known
-	Updated     int    `json:"updated"`         // and how many are new versions
+	New         int    `json:"inserted"`        // of these, new ones
+	Updated     int    `json:"updated"`         // of these, new versions of known items
 	Error       string `json:"error,omitempty"` // safe to show
 	Returned    bool   `json:"returned,omitempty"`
-	Paused      bool   `json:"paused,omitempty"`   // it failed too often, or is gone
-	MovedTo     string `json:"moved_to,omitempty"` // its address from now on
+	Paused      bool   `json:"paused,omitempty"`   // the source failed too often, or is gone
+	MovedTo     string `json:"moved_to,omitempty"` // the new address of the source
 }
 
-// CollectSource fetches one source now, even if it is paused. A failed fetch is no error.
+// CollectSource fetches one source now, even if it is paused. A failed fetch is not an error.
 func (c *Collector) CollectSource(ctx context.Context, id int64) (Report, error) {
 	s, err := c.cfg.Store.FetchState(ctx, id)
 	if err == nil && c.cfg.Fetchers[s.Type] == nil {
@@ -47,7 +47,7 @@ func (c *Collector) CollectSource(ctx context.Context, id int64) (Report, error)
 	return c.fetch(ctx, l), nil
 }
 
-// fetch keeps the lease if nothing can be stored, so that the source is not asked again and again.
+// fetch keeps the lease if it cannot store the result, so that the next fetch is not immediate.
 func (c *Collector) fetch(ctx context.Context, l store.Lease) Report {
 	c.count(func(n *Counts) { n.InFlight++ })
 	defer c.count(func(n *Counts) { n.InFlight-- })
@@ -55,12 +55,12 @@ func (c *Collector) fetch(ctx context.Context, l store.Lease) Report {
 	res, err := c.ask(ctx, l.State)
 	took, cut := time.Since(began), err != nil && ctx.Err() != nil
 	r := Report{SourceID: l.State.ID, Name: l.State.Name, Type: l.State.Type, Returned: cut}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second) // a stop does not lose the result
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second) // a stop must not lose the result
 	defer cancel()
 	if cut {
 		c.count(func(n *Counts) { n.Returned++ })
 		if err := c.cfg.Store.ReturnLease(ctx, l); err != nil {
-			c.cfg.Log.ErrorContext(ctx, "a lease was not returned, and will run out", "source", r.SourceID, "err", err)
+			c.cfg.Log.ErrorContext(ctx, "a lease could not be returned; it will expire", "source", r.SourceID, "err", err)
 		}
 		return r
 	}
@@ -68,7 +68,7 @@ func (c *Collector) fetch(ctx context.Context, l store.Lease) Report {
 	f.Took = took
 	added, err := c.cfg.Store.FinishFetch(ctx, l, f)
 	if err != nil {
-		r.Error = "what was fetched was not stored"
+		r.Error = "the result of the fetch could not be stored"
 		c.count(func(n *Counts) {
 			if errors.Is(err, store.ErrLeaseLost) {
 				n.Lost++
@@ -84,14 +84,14 @@ func (c *Collector) fetch(ctx context.Context, l store.Lease) Report {
 	if f.Plan.Adopt {
 		r.MovedTo = f.NewURL
 		if err := c.SourcesChanged(ctx); err != nil {
-			c.cfg.Log.WarnContext(ctx, "other processes do not know yet that a source has moved", "source", r.SourceID, "err", err)
+			c.cfg.Log.WarnContext(ctx, "other processes do not have the new address of a source yet", "source", r.SourceID, "err", err)
 		}
 	}
 	c.tell(ctx, l.State, f, r)
 	return r
 }
 
-// ask runs the fetcher. A panic in it, of a parser for example, is the source's failure.
+// ask runs the fetcher. A panic, for example in a parser, is a failure of the source.
 func (c *Collector) ask(ctx context.Context, s store.FetchState) (res fetchers.Result, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.FetchTimeout)
 	defer cancel()
@@ -141,7 +141,7 @@ func (c *Collector) tell(ctx context.Context, s store.FetchState, f store.Fetche
 	case r.Error != "":
 		log.InfoContext(ctx, "fetch failed", "failures", f.Plan.Failures, "until", f.Plan.NextFetchAt, "err", r.Error)
 	case r.MovedTo != "":
-		log.InfoContext(ctx, "source moved") // where to may hold a token
+		log.InfoContext(ctx, "source moved") // the new address may hold a token
 	default:
 		log.DebugContext(ctx, "fetched", "items", r.Fetched, "new", r.New, "updated", r.Updated)
 	}
@@ -149,7 +149,7 @@ func (c *Collector) tell(ctx context.Context, s store.FetchState, f store.Fetche
 
 var errPanicked = errors.New("the fetcher panicked")
 
-// kindOf returns a word and a line for an error. It shows only texts that quote no query, header or body.
+// kindOf returns a word and a line for an error. The line quotes no query, header or body.
 func kindOf(err error) (kind, text string) {
 	if e, ok := errors.AsType[*fetch.Error](err); ok {
 		return e.Kind.Error(), e.Error()

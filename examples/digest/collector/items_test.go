@@ -14,7 +14,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// list makes the source of type rss list these titles at its next fetch, which it does.
+// list makes the rss source list these titles, and fetches it.
 func (w *world) list(c *collector.Collector, titles ...string) {
 	w.Helper()
 	w.fakes["rss"].set(listing(titles...), nil)
@@ -22,7 +22,7 @@ func (w *world) list(c *collector.Collector, titles ...string) {
 	w.once(c)
 }
 
-// versions returns all rows of a source, "title version".
+// versions returns all rows of a source as "title version".
 func (w *world) versions(id int64) (all []string) {
 	w.Helper()
 	_, readers := w.db.Pools()
@@ -52,7 +52,7 @@ func TestItemsAreStoredOnce(t *testing.T) {
 	w.list(c, "a", "b")
 	w.list(c, "b", "c")
 	w.list(c, "b", "c/edited", "a")         // a comes back
-	w.list(c, "d/one", "d/two", "c/edited") // one guid twice in one listing
+	w.list(c, "d/one", "d/two", "c/edited") // one guid twice in a listing
 	w.list(c, "d/one", "d/two", "c/edited", "e")
 	want := []string{"a 1", "b 1", "c 1", "c/edited 2", "d/one 1", "e 1"}
 	if diff := cmp.Diff(want, w.versions(id)); diff != "" {
@@ -63,8 +63,7 @@ func TestItemsAreStoredOnce(t *testing.T) {
 	}
 }
 
-// Without a guid an item is known by its URL, whatever hangs on that, else by what it
-// says.
+// Without a guid, the normalised URL identifies an item; without a URL, its content.
 func TestItemsWithoutGUID(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")
@@ -79,14 +78,13 @@ func TestItemsWithoutGUID(t *testing.T) {
 		w.clock.add(4 * time.Hour)
 		w.once(c)
 	}
-	// The second spelling of the URL is a change of the item, and no other item.
+	// A second spelling of the URL is a new version, not a new item.
 	if diff := cmp.Diff([]string{"A 1", "A 2", "no address 1"}, w.versions(id)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// A feed whose texts change at every fetch does not fill the database, and its items
-// are not news for ever.
+// A feed whose texts change at every fetch stores a limited number of versions.
 func TestRestlessItemsAreFrozen(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")
@@ -105,7 +103,7 @@ func TestRestlessItemsAreFrozen(t *testing.T) {
 	}
 }
 
-// clean cleans with items kept for some days.
+// clean cleans, and keeps items for a number of days.
 func (w *world) clean(days int) store.Cleaned {
 	w.Helper()
 	got, err := w.db.Clean(w.Context(), w.clock.now().AddDate(0, 0, -days))
@@ -133,12 +131,12 @@ func TestCleaning(t *testing.T) {
 	if diff := cmp.Diff([]string{"gone a while ago 1", "listed all along 1", "edited/again 2"}, w.versions(id)); diff != "" {
 		t.Errorf("after 35 days (-want +got):\n%s", diff)
 	}
-	// Months without a change: the origin says 304, and what it lists stays.
+	// Months without a change: the origin sends 304, and the listed items stay.
 	w.fakes["rss"].set(fetchers.Result{NotModified: true, Seen: "x"}, nil)
 	w.clock.add(100 * day)
 	w.once(c)
 	if got := w.clean(30); got.Items != 0 {
-		t.Errorf("cleaned %+v of what is still listed", got)
+		t.Errorf("cleaned %+v of the listed items", got)
 	}
 	w.list(c, "listed all along", "edited/again")
 	if got := w.clean(30); got.Items != 0 {
@@ -146,16 +144,16 @@ func TestCleaning(t *testing.T) {
 	}
 	w.clock.add(31 * day)
 	if got := w.clean(30); got.Items != 1 {
-		t.Errorf("cleaned %+v, want what is listed no more", got)
+		t.Errorf("cleaned %+v, want the items that are no longer listed", got)
 	}
 	before := c.Counts().New
 	w.list(c, "listed all along", "edited/again", "new")
 	if got := c.Counts().New - before; got != 1 {
-		t.Errorf("%d new items, want 1: what was cleaned away came back as new", got)
+		t.Errorf("%d new items, want 1: a cleaned item came back as new", got)
 	}
 }
 
-// Whoever runs cleans, at its start and then hourly.
+// Run cleans at its start and then hourly.
 func TestRunCleans(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")
@@ -173,7 +171,7 @@ func TestRunCleans(t *testing.T) {
 	}
 }
 
-// Batches: more rows than one statement deletes.
+// More rows than one statement deletes.
 func TestCleaningInBatches(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")

@@ -31,18 +31,18 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// killedTask makes the test binary a digest program that does a task and then waits.
+// killedTask makes the test binary a digest program that runs a task and then waits.
 const killedTask = "COLLECTOR_TEST_TASK"
 
-// task is what a program of the digest does once: collect, then generate for all users.
+// task is one run of the digest program: collect, then generate for all users.
 type task struct {
 	DB     string
-	Ledger string // a file that gets a line for each call of the model, before it
+	Ledger string // a file with a line for each call of the model, written before the call
 	Now    time.Time
-	Hang   bool // for ever, in the first call
+	Hang   bool // hang in the first call
 }
 
-// killed is the program. Each line that it prints is a moment to kill it at.
+// killed is the program. The parent may kill it at each line that it prints.
 func killed(data string) int {
 	var todo task
 	err := json.Unmarshal([]byte(data), &todo)
@@ -104,7 +104,7 @@ func (todo task) generate(ctx context.Context, db *store.Store, svc *digest.Serv
 	return errors.Join(err, errors.Join(errs...))
 }
 
-// payer is a model whose calls are on the ledger before it answers.
+// payer is a model that records its calls in the ledger before it answers.
 type payer struct {
 	todo task
 	say  func(what string)
@@ -136,25 +136,25 @@ func (p payer) Summarise(_ context.Context, r summary.Request) (summary.Summary,
 	return summary.Summary{Markdown: fmt.Sprintf("%s\nby %d", text, os.Getpid()), Model: "payer", Items: len(r.Items)}, nil
 }
 
-// carnage is a database on which processes are killed.
+// carnage is a database whose processes are killed.
 type carnage struct {
 	*world
 	ledger string
-	issues atomic.Int64 // that each source has published
+	issues atomic.Int64 // published by each source
 	dead   map[string]bool
-	paid   map[string][]string // processes that began to pay, by digest, when it was stored
+	paid   map[string][]string // processes that had started to pay, by digest, when it was stored
 }
 
-// Sixty processes are killed, three at a time, at moments that chance chooses, and at some
-// in the middle of a paid call. No item is lost or stored twice. A digest that is stored is
-// never paid for again; only a call that was under way when its process died may be.
+// Sixty processes are killed, three at a time, at random moments, some during a paid call.
+// No item is lost or stored twice. A stored digest is not paid again. Only a call that ran
+// when its process was killed may be paid again.
 func TestSixtyKills(t *testing.T) {
 	const rounds, together, windows = 20, 3, 5
 	w := newCarnage(t)
 	seed := rand.Uint64()
 	t.Logf("the seed is %d", seed)
 	dice := rand.New(rand.NewPCG(seed, 1))
-	start := time.Date(2026, time.February, 25, 4, 10, 0, 0, time.UTC) // a period of four hours has closed
+	start := time.Date(2026, time.February, 25, 4, 10, 0, 0, time.UTC) // a period of four hours has just closed
 	w.survive(start.Add(-time.Hour))
 	for round := range rounds {
 		now := start.Add(time.Duration(round/(rounds/windows))*4*time.Hour + time.Duration(round%(rounds/windows))*5*time.Minute)
@@ -208,7 +208,7 @@ func newCarnage(t *testing.T) *carnage {
 	return w
 }
 
-// survive does a whole task in this process.
+// survive runs a whole task in this process.
 func (w *carnage) survive(now time.Time) {
 	w.Helper()
 	if err := (task{DB: w.path, Ledger: w.ledger, Now: now}).do(w.Context(), func(string) {}); err != nil {
@@ -216,7 +216,7 @@ func (w *carnage) survive(now time.Time) {
 	}
 }
 
-// massacre starts n processes and kills them after so many lines of theirs.
+// massacre starts n processes and kills them after a number of printed lines.
 func (w *carnage) massacre(n int, todo task, lines int) {
 	w.Helper()
 	data, err := json.Marshal(todo)
@@ -252,7 +252,7 @@ func (w *carnage) massacre(n int, todo task, lines int) {
 			idle++
 		}
 		if todo.Hang && what != "hang" && what != "idle" {
-			lines++ // until one is in its call
+			lines++ // until one process is in its call
 		} else if what == "hang" {
 			lines = 1
 		}
@@ -269,7 +269,6 @@ func (w *carnage) massacre(n int, todo task, lines int) {
 	}
 }
 
-// check looks at the ledger and at the database.
 func (w *carnage) check() {
 	w.Helper()
 	data, err := os.ReadFile(w.ledger)
@@ -301,8 +300,8 @@ func (w *carnage) check() {
 	}
 }
 
-// everybodyServed checks that no item is missing or there twice, that each user has what is
-// cached, and that nothing is left of the killed processes.
+// everybodyServed checks that no item is missing or stored twice, that each user has the
+// cached digest, and that the killed processes left no leases.
 func (w *carnage) everybodyServed() {
 	w.Helper()
 	var want []string
@@ -322,7 +321,7 @@ func (w *carnage) everybodyServed() {
 		LEFT JOIN digests d ON d.user_id = h.user_id AND d.metadata ->> '$.period_start' = c.period_start
 		WHERE c.state = 'ready' AND c.period_end = (SELECT max(period_end) FROM digest_cache) AND d.content IS NOT c.content`)
 	if len(others) > 0 {
-		w.Errorf("users who do not read what is cached: %v", others)
+		w.Errorf("users whose digest is not the cached one: %v", others)
 	}
 	if drift, err := w.db.Verify(w.Context(), false); err != nil || len(drift) > 0 {
 		w.Errorf("drift %v, %v", drift, err)
@@ -331,7 +330,6 @@ func (w *carnage) everybodyServed() {
 
 var sorted = cmp.Transformer("sorted", func(all []string) []string { return slices.Sorted(slices.Values(all)) })
 
-// texts returns the first column of what a query finds.
 func (w *carnage) texts(query string, args ...any) (all []string) {
 	w.Helper()
 	_, readers := w.db.Pools()

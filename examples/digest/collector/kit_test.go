@@ -23,8 +23,7 @@ import (
 
 var noon = time.Date(2026, time.February, 25, 12, 0, 0, 0, time.UTC)
 
-// template is a database without rows: opening one anew takes a second under the race
-// detector.
+// template is an empty database. Creating one takes a second under the race detector.
 var template []byte
 
 func TestMain(m *testing.M) {
@@ -53,13 +52,13 @@ func makeTemplate() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Close(); err != nil { // which folds the write-ahead log into the file
+	if err := s.Close(); err != nil { // Close moves the WAL into the file
 		return nil, err
 	}
 	return os.ReadFile(path)
 }
 
-// clock is a time that moves when it is told to.
+// clock is a clock that a test moves.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time
@@ -77,7 +76,6 @@ func (c *clock) add(d time.Duration) {
 	c.t = c.t.Add(d)
 }
 
-// lines is where a logger writes to.
 type lines struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -95,14 +93,14 @@ func (l *lines) count(words string) int {
 	return strings.Count(l.b.String(), words)
 }
 
-// world is a database with a clock and what collectors on it need.
+// world is a database with a clock and the parts of a collector.
 type world struct {
 	*testing.T
 	path  string
 	clock *clock
 	db    *store.Store
 	log   *lines
-	fakes map[string]*fake // by type: what New gives a collector
+	fakes map[string]*fake // by type, for New
 	share time.Duration    // see fetchers.Config
 }
 
@@ -119,7 +117,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// open opens the database once more, as another process would.
+// open opens the database again, as another process would.
 func (w *world) open() *store.Store {
 	w.Helper()
 	s, err := store.Open(w.Context(), w.path, store.Options{Now: w.clock.now})
@@ -130,7 +128,7 @@ func (w *world) open() *store.Store {
 	return s
 }
 
-// collector returns a collector with the fakes, changed by change.
+// collector returns a collector with the fakes and the given changes.
 func (w *world) collector(change ...func(*collector.Config)) *collector.Collector {
 	w.Helper()
 	log := slog.New(slog.NewTextHandler(w.log, nil))
@@ -154,7 +152,7 @@ func (w *world) collector(change ...func(*collector.Config)) *collector.Collecto
 	return c
 }
 
-// add adds a source. Its config has a url of its own if it has none.
+// add adds a source. If its config has no url, it gets a unique one.
 func (w *world) add(typ, config string) int64 {
 	w.Helper()
 	var id int64
@@ -175,7 +173,7 @@ func (w *world) write(fn func(ctx context.Context, tx *store.Tx) error) {
 	}
 }
 
-// sql changes the database behind everybody's back.
+// sql changes the database directly.
 func (w *world) sql(query string, args ...any) {
 	w.Helper()
 	writer, _ := w.db.Pools()
@@ -184,8 +182,7 @@ func (w *world) sql(query string, args ...any) {
 	}
 }
 
-// fetchedAgo makes a source one that was fetched d ago by a program that kept nothing
-// but that.
+// fetchedAgo gives a source a last fetch of d ago, and clears the rest of its state.
 func (w *world) fetchedAgo(id int64, d time.Duration) {
 	w.Helper()
 	w.sql(`UPDATE sources SET last_fetched_at = ? WHERE id = ?`, w.clock.now().Add(-d).UnixMilli(), id)
@@ -200,7 +197,7 @@ func (w *world) state(id int64) store.FetchState {
 	return s
 }
 
-// items returns the titles of a source's items, newest version last.
+// items returns the titles of a source's items, oldest version first.
 func (w *world) items(id int64) (titles []string) {
 	w.Helper()
 	all, err := w.db.Items(w.Context(), []int64{id}, time.UnixMilli(0), time.UnixMilli(1<<50), 10000)
@@ -213,7 +210,6 @@ func (w *world) items(id int64) (titles []string) {
 	return titles
 }
 
-// once lets c fetch what is due.
 func (w *world) once(c *collector.Collector) {
 	w.Helper()
 	if err := c.RunOnce(w.Context(), nil); err != nil {
@@ -221,7 +217,7 @@ func (w *world) once(c *collector.Collector) {
 	}
 }
 
-// eventually waits until ok, for what another goroutine or process does.
+// eventually waits until ok returns true.
 func (w *world) eventually(what string, ok func() bool) {
 	w.Helper()
 	poll := time.NewTicker(2 * time.Millisecond)
@@ -236,7 +232,7 @@ func (w *world) eventually(what string, ok func() bool) {
 	}
 }
 
-// wait waits for c, within reason.
+// wait waits for c, with a time limit.
 func (w *world) wait(c <-chan struct{}) {
 	w.Helper()
 	select {
@@ -246,7 +242,7 @@ func (w *world) wait(c <-chan struct{}) {
 	}
 }
 
-// result waits for an error, within reason.
+// result waits for an error, with a time limit.
 func (w *world) result(c <-chan error) error {
 	w.Helper()
 	select {
@@ -258,7 +254,6 @@ func (w *world) result(c <-chan error) error {
 	}
 }
 
-// intervals returns the defaults with others.
 func intervals(t testing.TB, minutes map[string]string) schedule.Intervals {
 	t.Helper()
 	in, err := schedule.Set(minutes, []string{"mastodon"})

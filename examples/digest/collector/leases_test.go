@@ -17,8 +17,8 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// Two collectors on one file, each with connections of its own: every source is fetched
-// once, every item is there once.
+// Two collectors share one file, each with its own connections. Each source is fetched
+// once, and each item stored once.
 func TestTwoCollectors(t *testing.T) {
 	w := newWorld(t)
 	var ids []int64
@@ -48,7 +48,7 @@ func TestTwoCollectors(t *testing.T) {
 	}
 }
 
-// The limit of a host holds for all collectors together.
+// The limit of a host applies to all collectors together.
 func TestPerHostOfAllCollectors(t *testing.T) {
 	w := newWorld(t)
 	for i := range 6 {
@@ -81,7 +81,7 @@ func TestPerHostOfAllCollectors(t *testing.T) {
 	}
 }
 
-// A collector that died holds its sources as long as its leases last, and no longer.
+// A collector that crashed keeps its sources until its leases expire.
 func TestCrashedCollectorsLeasesRunOut(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")
@@ -99,14 +99,14 @@ func TestCrashedCollectorsLeasesRunOut(t *testing.T) {
 	if w.once(c); w.fakes["rss"].total() != 1 {
 		t.Error("not fetched although the lease had run out")
 	}
-	// The dead one was only slow. What it brings now comes too late.
+	// The collector was only slow. Its result comes too late.
 	_, err = w.db.FinishFetch(t.Context(), leases[0], store.Fetched{Started: noon, Listed: true, Items: []store.Item{{GUID: "late"}}})
 	if !errors.Is(err, store.ErrLeaseLost) || len(w.items(id)) != 0 || w.state(id).FetchCount != 1 {
 		t.Errorf("FinishFetch = %v; items %v, want ErrLeaseLost and none", err, w.items(id))
 	}
 }
 
-// The same from inside: a fetch that takes longer than its lease.
+// A fetch that takes longer than its lease.
 func TestLostLeaseStoresNothing(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")
@@ -126,7 +126,7 @@ func TestLostLeaseStoresNothing(t *testing.T) {
 	}
 }
 
-// A second signal, or the end of the patience: what is cut counts for nothing.
+// After a second signal, or after the drain time, an interrupted fetch does not count.
 func TestCutFetchCountsForNothing(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")
@@ -155,7 +155,7 @@ func TestCutFetchCountsForNothing(t *testing.T) {
 	}
 }
 
-// The same for one source that somebody fetches by its number, where no Run tidies up.
+// A single fetch by id, without Run, returns its lease too.
 func TestCutFetchGivesItsLeaseBack(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")
@@ -171,7 +171,7 @@ func TestCutFetchGivesItsLeaseBack(t *testing.T) {
 	}
 }
 
-// A fetch that hangs ends by its own limit, as a failure of the source.
+// A fetch that hangs ends at its timeout, as a failure of the source.
 func TestFetchTimeout(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")
@@ -185,7 +185,7 @@ func TestFetchTimeout(t *testing.T) {
 	}
 }
 
-// What somebody changes while the source is fetched is fetched next, at once.
+// A source that is edited during its fetch is due at once.
 func TestEditedWhileFetched(t *testing.T) {
 	for _, fail := range []error{nil, errFake} {
 		w := newWorld(t)
@@ -207,8 +207,8 @@ func TestEditedWhileFetched(t *testing.T) {
 	}
 }
 
-// A random history of publishing, fetches, failures and crashes between a fetch and its
-// storing: in the end everything that was listed at a successful fetch is there once.
+// Random changes, fetches, failures and crashes between a fetch and its write. In the end,
+// each item of a successful fetch is stored once.
 func TestNoItemTwiceNoneLost(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")
@@ -223,12 +223,11 @@ func TestNoItemTwiceNoneLost(t *testing.T) {
 		}
 		return r, nil
 	}
-	// rapid's generator is not needed here: one long history covers every order of two
-	// steps many times.
+	// A single long history needs no generator: it covers every order of two steps many times.
 	for step, x := 0, uint32(42); step < 150; step++ {
 		x = x*1664525 + 1013904223
 		switch x >> 29 {
-		case 0, 1: // publish, and drop what is old
+		case 0, 1: // publish, and drop old items
 			feed = append(feed, fmt.Sprint("item ", step))
 			feed = feed[max(0, len(feed)-5):]
 		case 2: // a crash after the fetch
@@ -240,7 +239,7 @@ func TestNoItemTwiceNoneLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.clock.add(time.Minute)
-		case 3: // a fetch by number
+		case 3: // a fetch by id
 			if _, err := c.CollectSource(t.Context(), id); err != nil {
 				t.Fatal(err)
 			}

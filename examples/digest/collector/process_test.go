@@ -25,10 +25,10 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// childDB makes the test binary a collector on the database it names.
+// childDB makes the test binary a collector on the named database.
 const childDB = "COLLECTOR_TEST_DB"
 
-// The exit codes of that.
+// The exit codes of the child.
 const (
 	exitOK = iota
 	exitFault
@@ -37,9 +37,9 @@ const (
 
 const ten = 10
 
-// child is a program that collects until it is told to stop. Its clock stands at noon.
+// child collects until it is stopped. Its clock stands at noon.
 func child(path string) int {
-	ctx, kill, _ := collector.Signals(context.Background()) // for as long as the process lives
+	ctx, kill, _ := collector.Signals(context.Background()) // not stopped: the process ends first
 	switch err := collect(ctx, kill, path); {
 	case errors.Is(err, pool.ErrCut):
 		return exitCut
@@ -74,8 +74,7 @@ func collect(ctx context.Context, kill <-chan struct{}, path string) error {
 	return c.Run(ctx, kill)
 }
 
-// tenAtOnce starts a process that is in the middle of ten fetches when this returns;
-// they end when release is closed.
+// tenAtOnce returns a process during ten fetches. They end when release is closed.
 func tenAtOnce(w *world) (cmd *exec.Cmd, ids []int64, release chan struct{}) {
 	w.Helper()
 	release = make(chan struct{})
@@ -102,12 +101,12 @@ func tenAtOnce(w *world) (cmd *exec.Cmd, ids []int64, release chan struct{}) {
 	if err := cmd.Start(); err != nil {
 		w.Fatal(err)
 	}
-	w.Cleanup(func() { _ = cmd.Process.Kill() }) // if the test ends before it does
+	w.Cleanup(func() { _ = cmd.Process.Kill() }) // in case the test ends first
 	w.eventually("ten fetches are under way", func() bool { return asked.Load() == ten })
 	return cmd, ids, release
 }
 
-// stored checks that every source was fetched once and has its items once.
+// stored checks that each source was fetched once, and its items stored once.
 func (w *world) stored(ids []int64) {
 	w.Helper()
 	for _, id := range ids {
@@ -118,13 +117,13 @@ func (w *world) stored(ids []int64) {
 	}
 }
 
-// collectHere fetches what is due in this process.
+// collectHere fetches the due sources in this process.
 func (w *world) collectHere() {
 	w.Helper()
 	w.once(w.collector(w.real(nil)))
 }
 
-// Stop ends the context and leaves nothing running.
+// stop ends the context, and leaves no goroutine.
 func TestSignalsStop(t *testing.T) {
 	ctx, kill, stop := collector.Signals(t.Context())
 	if ctx.Err() != nil {
@@ -139,12 +138,12 @@ func TestSignalsStop(t *testing.T) {
 	}
 	select {
 	case <-kill:
-		t.Error("nobody was in a hurry")
+		t.Error("kill was closed without a second signal")
 	default:
 	}
 }
 
-// Case 12 with a real process and a real signal, in the middle of ten fetches.
+// Case 12 with a real process and a real signal, during ten fetches.
 func TestCase12SIGTERM(t *testing.T) {
 	w := newWorld(t)
 	cmd, ids, release := tenAtOnce(w)
@@ -164,7 +163,7 @@ func TestSecondSignalForces(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	w.eventually("two signals end it", func() bool {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // two that come at once may be delivered as one
+		_ = cmd.Process.Signal(syscall.SIGTERM) // two signals at once may be delivered as one
 		select {
 		case err := <-done:
 			done <- err
@@ -182,11 +181,11 @@ func TestSecondSignalForces(t *testing.T) {
 		}
 	}
 	close(release)
-	w.collectHere() // at once: the leases were returned
+	w.collectHere() // at once, because the leases were returned
 	w.stored(ids)
 }
 
-// kill -9: nobody returns the leases, and nothing is lost when they have run out.
+// kill -9: the leases are not returned. After they expire, nothing is lost.
 func TestKilledProcess(t *testing.T) {
 	w := newWorld(t)
 	cmd, ids, release := tenAtOnce(w)
@@ -206,8 +205,7 @@ func TestKilledProcess(t *testing.T) {
 	w.stored(ids)
 }
 
-// A process that is in the middle of ten fetches and this one share the rest of the
-// work.
+// A process during ten fetches and this process share the remaining work.
 func TestTwoProcesses(t *testing.T) {
 	w := newWorld(t)
 	cmd, ids, release := tenAtOnce(w)
@@ -215,7 +213,7 @@ func TestTwoProcesses(t *testing.T) {
 	for i := range ten {
 		ids = append(ids, w.add("rss", fmt.Sprintf(`{"url":"%s/%d"}`, base, i)))
 	}
-	ids = append(ids, ids[ten-1]+1) // the source of serve
+	ids = append(ids, ids[ten-1]+1) // the source that serve added
 	w.collectHere()
 	close(release)
 	w.eventually("all sources are fetched", func() bool {

@@ -16,8 +16,8 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// C-E1: nine sources in ten are of a type that nobody can fetch. They were never
-// fetched, so they would come first.
+// C-E1: nine sources in ten have no fetcher. They have never been fetched, so they would come
+// first.
 func TestParkedTypesStarveNobody(t *testing.T) {
 	w := newWorld(t)
 	w.write(func(ctx context.Context, tx *store.Tx) error {
@@ -50,7 +50,7 @@ func TestParkedTypesStarveNobody(t *testing.T) {
 	}
 }
 
-// The rows of parked sources are not read when due ones are looked for.
+// A claim does not read the rows of parked sources.
 func TestDueIsFoundByAnIndex(t *testing.T) {
 	w := newWorld(t)
 	_, readers := w.db.Pools()
@@ -74,7 +74,7 @@ func TestDueIsFoundByAnIndex(t *testing.T) {
 	}
 }
 
-// C-E2: a type that is in no table is fetched again and again, like the others.
+// C-E2: a source of a type that is not in the table is fetched again too.
 func TestUnknownTypeIsDueAgain(t *testing.T) {
 	w := newWorld(t)
 	w.add("mastodon", "")
@@ -88,7 +88,7 @@ func TestUnknownTypeIsDueAgain(t *testing.T) {
 	}
 }
 
-// C-E3: the ways back.
+// C-E3: the ways to resume a paused source.
 func TestResume(t *testing.T) {
 	for _, err := range []error{errFake, &fetch.StatusError{Code: 410}} {
 		w := newWorld(t)
@@ -129,7 +129,7 @@ func TestProbe(t *testing.T) {
 		name  string
 		probe time.Duration
 		err   error
-		hand  bool // paused by hand after it was paused for its failures
+		hand  bool // paused by hand after a pause for failures
 		want  int  // fetches within a day
 	}{
 		{"off", 0, errFake, false, 1},
@@ -162,7 +162,7 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// What somebody paused by hand stays so, whatever is probed.
+// A source that was paused by hand is never probed.
 func TestPausedByHandIsNeverProbed(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")
@@ -170,7 +170,7 @@ func TestPausedByHandIsNeverProbed(t *testing.T) {
 	w.fakes["rss"].set(fetchers.Result{}, errFake)
 	c := w.collector(func(c *collector.Config) { c.Settings.Probe = time.Hour })
 	w.sql(`UPDATE sources SET consecutive_errors = 4 WHERE id = ?`, id)
-	if _, err := c.CollectSource(t.Context(), id); err != nil { // and fails
+	if _, err := c.CollectSource(t.Context(), id); err != nil { // the fetch fails
 		t.Fatal(err)
 	}
 	w.clock.add(1000 * time.Hour)
@@ -179,8 +179,7 @@ func TestPausedByHandIsNeverProbed(t *testing.T) {
 	}
 }
 
-// C-E6, and the same for a host: neither a source that does not answer nor a host with
-// many of them keeps the others waiting.
+// C-E6, also for hosts: neither a slow source nor a host with many slow sources delays the others.
 func TestSlowSourceDelaysNoOther(t *testing.T) {
 	w := newWorld(t)
 	for i := range 8 {
@@ -210,7 +209,7 @@ func TestSlowSourceDelaysNoOther(t *testing.T) {
 	}
 }
 
-// C-E9: a type is a value and no part of SQL.
+// C-E9: a type is an argument, not a part of the SQL text.
 func TestTypeNamesAreArguments(t *testing.T) {
 	w := newWorld(t)
 	const evil = `x'] ) OR 1=1 --"`
@@ -236,7 +235,7 @@ func TestRestartKeepsTimers(t *testing.T) {
 	before := w.state(failing)
 	for range 3 {
 		w.clock.add(time.Minute)
-		w.once(w.collector()) // a new one each time
+		w.once(w.collector()) // a new collector each time
 	}
 	if rss, hn := w.fakes["rss"].total(), w.fakes["hackernews"].total(); rss != 1 || hn != 1 {
 		t.Errorf("%d and %d fetches, want 1 and 1", rss, hn)
@@ -246,8 +245,8 @@ func TestRestartKeepsTimers(t *testing.T) {
 	}
 }
 
-// A tick that comes a moment early finds what is due in that moment, or an interval of
-// one tick would become two. A back-off and what an origin asks for are not cut short.
+// A tick that comes a little early finds a source that is due a moment later. Otherwise an interval
+// of one tick would become two. Back-offs and the origin's waits are not shortened.
 func TestTickSkew(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", `{"url":"https://e.com/","fetch_interval_minutes":1}`)
@@ -273,7 +272,7 @@ func TestTickSkew(t *testing.T) {
 	}
 }
 
-// An interval of one's own that is no interval is told once, and that of the type holds.
+// An invalid interval of a source is logged once, and the interval of its type applies.
 func TestWrongOwnInterval(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", `{"url":"https://e.com/","fetch_interval_minutes":"15abc"}`)
@@ -285,7 +284,7 @@ func TestWrongOwnInterval(t *testing.T) {
 	}
 }
 
-// A source whose config somebody changes gets its new interval from its last fetch on.
+// A source with a changed config gets its new interval, counted from its last fetch.
 func TestOwnIntervalChanges(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")
@@ -302,7 +301,7 @@ func TestOwnIntervalChanges(t *testing.T) {
 	}
 }
 
-// Plans are brought into line once, however often something is claimed afterwards.
+// Sources are rescheduled once, however often sources are claimed afterwards.
 func TestIntervalsAreBroughtIntoLineOnce(t *testing.T) {
 	w := newWorld(t)
 	for range 3 {

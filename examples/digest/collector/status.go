@@ -7,34 +7,34 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// Status is the state of all sources with their numbers.
+// Status is the state of all sources, with statistics.
 type Status struct {
 	Sources []SourceStatus `json:"sources"`
 	Stats   Stats          `json:"stats"`
 }
 
-// SourceStatus is one source. Nothing of its config is in it.
+// SourceStatus is the state of one source. It contains nothing of its config.
 type SourceStatus struct {
 	ID                int64      `json:"id"`
 	Name              string     `json:"name"`
 	Type              string     `json:"type"`
 	IntervalMinutes   int64      `json:"interval_minutes"`
 	LastFetchedAt     *time.Time `json:"last_fetched_at"` // the start of the last fetch that succeeded
-	NextFetchAt       *time.Time `json:"next_fetch_at"`   // null: at once, or not at all if paused or parked
+	NextFetchAt       *time.Time `json:"next_fetch_at"`   // null: at once, or never if paused or parked
 	FetchCount        int64      `json:"fetch_count"`
 	FetchErrorCount   int64      `json:"fetch_error_count"`
 	LastError         *string    `json:"last_error"`
 	Status            string     `json:"status"` // see [Collector.StatusOf]
 	ConsecutiveErrors int        `json:"consecutive_errors"`
-	BackoffUntil      *time.Time `json:"backoff_until"` // after a failure
-	NotBefore         *time.Time `json:"not_before"`    // the origin asks for it
+	BackoffUntil      *time.Time `json:"backoff_until"` // after failures
+	NotBefore         *time.Time `json:"not_before"`    // requested by the origin
 	PausedAt          *time.Time `json:"paused_at"`     // after too many failures
 }
 
-// Stats are numbers over all sources that are not deleted.
+// Stats are statistics over all sources that are not deleted.
 type Stats = store.FetchStats
 
-// Status returns the state of all sources, and numbers of the same moment.
+// Status returns the state of all sources, with statistics as of the same moment.
 func (c *Collector) Status(ctx context.Context) (st Status, err error) {
 	err = c.cfg.Store.Read(ctx, func(r *store.Snapshot) error {
 		states, err := r.FetchStates(ctx)
@@ -64,12 +64,12 @@ func (c *Collector) SourceStatus(s store.FetchState) SourceStatus {
 	paused := !s.Active && (s.PausedAt.IsZero() || s.Gone || c.cfg.Settings.Probe == 0)
 	longest := max(s.Interval, c.cfg.Schedule.Longest(!s.Active))
 	if paused || c.cfg.Fetchers[s.Type] == nil || s.NextFetchAt.After(c.cfg.Store.Now().Add(longest)) {
-		out.NextFetchAt = nil // no fetch is planned, or a wrong clock has planned it
+		out.NextFetchAt = nil // no fetch is planned, or a wrong clock planned it
 	}
 	return out
 }
 
-// StatusOf returns the state of a source in a word, such as "parked": its type has no fetcher.
+// StatusOf returns the state of a source as one word. "parked" means that its type has no fetcher.
 func (c *Collector) StatusOf(s store.FetchState) string {
 	switch {
 	case c.cfg.Fetchers[s.Type] == nil:
@@ -90,10 +90,11 @@ func (c *Collector) StatusOf(s store.FetchState) string {
 	return "ok"
 }
 
-// Health says whether the collectors of a database fetch sources when they are due.
+// Health reports whether the collectors of a database fetch sources on time.
 type Health struct {
-	// Status is "ok"; "stalled" if a source has been due for ten ticks and 15 minutes; "failing"
-	// if every source fails; or "clock" if a wrong clock has written when sources are due.
+	// Status is "ok"; "stalled" if a source has been due for more than ten ticks and 15
+	// minutes; "failing" if every source fails; or "clock" if a wrong clock wrote the times
+	// at which sources are due.
 	Status              string     `json:"status"`
 	OldestDueLagSeconds float64    `json:"oldest_due_lag_seconds"`
 	DueSources          int64      `json:"due_sources"`

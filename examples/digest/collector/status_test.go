@@ -16,8 +16,8 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// Case 13 is the HTTP API's: without a key it answers 401. What it must never show, also
-// to those with a key, is in no value that it can get here.
+// Case 13 belongs to the HTTP API: without a key it answers 401. No value here may contain
+// a secret, because the API shows the values to callers with a key.
 func TestCase13StatusHoldsNoSecret(t *testing.T) {
 	w := newWorld(t)
 	w.add("rss", `{"url":"https://e.com/?token=hidden","headers":{"X":"hidden"},"fetch_interval_minutes":"hidden"}`)
@@ -76,7 +76,7 @@ func TestCase14Status(t *testing.T) {
 	}
 }
 
-// The names of both documented forms are there.
+// All names of both documented forms are present.
 func TestCase14UnionOfBothForms(t *testing.T) {
 	w := newWorld(t)
 	w.add("rss", "")
@@ -104,7 +104,7 @@ func TestCase14UnionOfBothForms(t *testing.T) {
 func TestHealth(t *testing.T) {
 	w := newWorld(t)
 	w.add("rss", "")
-	w.add("twitter_feed", "{}") // parked for ever, and no sign of a stall
+	w.add("twitter_feed", "{}") // parked, so it is not a sign of a stall
 	c := w.collector()
 	w.once(c)
 	for _, tt := range []struct {
@@ -127,14 +127,14 @@ func TestHealth(t *testing.T) {
 	if got, err := c.Health(t.Context()); err != nil || got.InFlight != 1 || got.DueSources != 0 || got.Stalled() {
 		t.Errorf("while it is being fetched: %+v, %v", got, err)
 	}
-	w.clock.add(time.Hour) // whoever had claimed it has died
+	w.clock.add(time.Hour) // the claiming process was killed
 	if got, err := c.Health(t.Context()); err != nil || !got.Stalled() {
 		t.Errorf("after its collector died: %+v, %v", got, err)
 	}
 }
 
-// While the network is down sources back off, and in the end all of them are paused:
-// nothing is due then, and nothing would look late.
+// While the network is down, sources back off, and in the end all are paused. Then no
+// source is due, so nothing would look late.
 func TestHealthWhenEverySourceFails(t *testing.T) {
 	w := newWorld(t)
 	news, byHand := w.add("rss", ""), w.add("website", "")

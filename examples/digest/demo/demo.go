@@ -1,5 +1,6 @@
-// Package demo runs the whole program through a day in seconds, with made-up feeds and users.
-// Two programs on one database stand for two processes. The demonstration moves their clock.
+// Package demo runs the whole program through a day in seconds, with invented feeds and
+// users. Two instances of the program share one database, as two processes would. The
+// demonstration controls their clock.
 package demo
 
 import (
@@ -28,8 +29,8 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// ErrMissed says that a promise of the demonstration was not kept.
-var ErrMissed = errors.New("demo: a promise was not kept")
+// ErrMissed means that a step did not have the promised result.
+var ErrMissed = errors.New("demo: a step did not have the promised result")
 
 // Config describes a demonstration. The zero value is ready to use, and prints nothing.
 type Config struct {
@@ -39,13 +40,13 @@ type Config struct {
 	Meddle func(ctx context.Context, step string, a *app.App) error // for tests: called before each step, unless nil
 }
 
-// Run runs the demonstration. The error wraps [ErrMissed] if a promise was not kept.
+// Run runs the demonstration. The error wraps [ErrMissed] if a step missed its promise.
 func Run(ctx context.Context, cfg Config) (err error) {
 	cfg.Users, cfg.Out = cmp.Or(cfg.Users, 1000), cmp.Or(cfg.Out, io.Discard)
 	if cfg.Users < 10 || cfg.Users > 100_000 {
 		return fmt.Errorf("demo: Users must be from 10 to 100,000, not %d", cfg.Users)
 	}
-	if _, err := os.Stat(cfg.DB); err == nil { // made-up users must not come among real ones
+	if _, err := os.Stat(cfg.DB); err == nil { // invented users must not mix with real ones
 		return fmt.Errorf("demo: the database %s: %w", cfg.DB, fs.ErrExist)
 	}
 	if cfg.DB == "" {
@@ -56,7 +57,7 @@ func Run(ctx context.Context, cfg Config) (err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 		cfg.DB = filepath.Join(dir, "digest.db")
 	}
-	fmt.Fprintf(cfg.Out, "A day of %d users on %d made-up feeds. Each step names the call that does it.\n\n", cfg.Users, len(outlets))
+	fmt.Fprintf(cfg.Out, "A day of %d users on %d invented feeds. Each step names the call that does it.\n\n", cfg.Users, len(outlets))
 	s := &story{Config: cfg, meter: &meter{Summariser: summary.NewExtractive()}}
 	s.press = press{clock: &s.clock, began: time.Date(2026, time.February, 24, 16, 0, 0, 0, time.UTC)} // midnight in Singapore
 	s.clock.set(s.press.began)
@@ -67,7 +68,7 @@ func Run(ctx context.Context, cfg Config) (err error) {
 	}
 	s.base = "http://" + l.Addr().String()
 	server := &http.Server{Handler: &s.press, ReadHeaderTimeout: time.Minute, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
-	go func() { _ = server.Serve(l) }() // it ends when it is closed
+	go func() { _ = server.Serve(l) }() // it returns when the server is closed
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
@@ -98,7 +99,7 @@ type clock struct{ ms atomic.Int64 }
 func (c *clock) now() time.Time   { return time.UnixMilli(c.ms.Load()).UTC() }
 func (c *clock) set(at time.Time) { c.ms.Store(at.UnixMilli()) }
 
-// program opens the program on the database. It serves expired digests for an hour more.
+// program opens the program on the database. It serves expired digests for one more hour.
 func (s *story) program(ctx context.Context) (*app.App, error) {
 	a, err := app.Open(ctx, app.Config{
 		DB: s.DB, Summariser: s.meter, Now: s.clock.now, Log: slog.New(slog.DiscardHandler), AllowPrivate: true,
@@ -125,10 +126,10 @@ var (
 type press struct {
 	clock       *clock
 	began       time.Time
-	asked, same atomic.Int64 // requests, and answers of 304
+	asked, same atomic.Int64 // requests, and answers with 304
 }
 
-// ServeHTTP answers /feed/N with the newest items of an outlet as RSS 2.0.
+// ServeHTTP serves the newest items of an outlet as RSS 2.0 at /feed/N.
 func (p *press) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n, err := strconv.Atoi(path.Base(r.URL.Path))
 	if err != nil || n < 0 || n >= len(outlets) {
@@ -157,7 +158,7 @@ func (p *press) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, `</channel></rss>`)
 }
 
-// crowd returns sources and users. Two users of three choose one or two sources beside the essentials.
+// crowd returns sources and users. Two users of three add one or two sources to the essentials.
 func crowd(base string, users int) (f setup.File) {
 	for i, name := range outlets {
 		config := fmt.Appendf(nil, `{"url": "%s/feed/%d", "fetch_interval_minutes": 30}`, base, i)
@@ -165,7 +166,7 @@ func crowd(base string, users int) (f setup.File) {
 	}
 	f.Packs = []setup.Pack{{Slug: "essentials", Name: "Essentials", Default: true, Sources: outlets[:4]}}
 	for i := range users {
-		dice := rand.New(rand.NewPCG(1, uint64(i))) //nolint:gosec // a made-up crowd
+		dice := rand.New(rand.NewPCG(1, uint64(i))) //nolint:gosec // an invented crowd
 		u := setup.User{Slug: fmt.Sprint("user", i), Name: fmt.Sprint("User ", i), Email: fmt.Sprintf("user%d@example.com", i)}
 		for range i % 3 {
 			u.Sources = append(u.Sources, outlets[4+int(6*dice.Float64()*dice.Float64())])

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// run runs a demonstration, and returns what it printed. It must leave no file behind.
+// run runs a demonstration, and returns its output. It must leave no file.
 func run(t *testing.T, ctx context.Context, cfg demo.Config) (string, error) { //nolint:revive // t first, as everywhere in tests
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
@@ -34,8 +34,7 @@ func run(t *testing.T, ctx context.Context, cfg demo.Config) (string, error) { /
 	return out.String(), err
 }
 
-// All promises are kept, each step names the call that does it, and a database with a name
-// stays.
+// No promise is missed, each step names its call, and a named database stays.
 func TestRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "digest.db")
 	out, err := run(t, t.Context(), demo.Config{Users: 100, DB: path})
@@ -59,19 +58,19 @@ func TestRun(t *testing.T) {
 		t.Errorf("%d digests, %v, want one of the day", len(rows), err)
 	}
 	if _, err := run(t, t.Context(), demo.Config{DB: path}); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("on a database that is there: %v, want %v", err, fs.ErrExist)
+		t.Errorf("on an existing database: %v, want %v", err, fs.ErrExist)
 	}
 }
 
-// A promise that is missed is told, and the status is that of a failure.
+// A missed promise is reported, and the run fails.
 func TestMissedPromises(t *testing.T) {
 	meddle := func(ctx context.Context, step string, a *app.App) error {
 		st := a.Store
 		switch step {
-		case "elsewhere", "stale": // the digests are gone, and paid for again
+		case "elsewhere", "stale": // the digests are deleted, so they are paid again
 			_, err := a.Digests.Forget(ctx, store.CacheSelection{All: true}, "test")
 			return err
-		case "daily": // one of the readers is gone
+		case "daily": // one of the readers is deleted
 			user, err := st.UserBySlug(ctx, "user0")
 			if err != nil {
 				return err
@@ -94,7 +93,7 @@ func TestMissedPromises(t *testing.T) {
 	}
 }
 
-// first is told of the first line.
+// first calls told when the first line is printed.
 type first struct{ told func() }
 
 func (f first) Write(b []byte) (int, error) {
@@ -102,7 +101,7 @@ func (f first) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// The first line comes before anything is opened, and a demonstration that is ended stops.
+// The first line is printed before the database is opened. A cancelled demonstration stops.
 func TestFirstLineAndCancel(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "digest.db")
 	ctx, cancel := context.WithCancel(t.Context())

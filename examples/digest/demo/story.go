@@ -20,14 +20,14 @@ type story struct {
 	clock         clock
 	meter         *meter
 	press         press
-	base          string // the press's address
+	base          string // the address of the press
 	opened        []*app.App
 	first, second *app.App           // two processes
-	users         map[string][]int64 // by combination
-	hash          string             // of the combination that most users have
+	users         map[string][]int64 // by hash of their combination
+	hash          string             // of the most frequent combination
 }
 
-// tell makes each step and prints it. It goes on after a missed promise.
+// tell runs each step and prints the result. It continues after a missed promise.
 func (s *story) tell(ctx context.Context) error {
 	missed := 0
 	for _, step := range []struct {
@@ -90,13 +90,13 @@ func (s *story) subscribe(ctx context.Context) (string, error) {
 		}
 	}
 	ratio := 100 * (1 - float64(len(s.users))/float64(s.Users))
-	return fmt.Sprintf("%d users subscribe to %d sources in %d combinations: %.1f %% of them share (the document promises 92 of 1,000)",
+	return fmt.Sprintf("%d users subscribe to %d sources in %d combinations: %.1f %% of them share (the source document promises 92 %% for 1,000 users)",
 			done.Users, done.Sources, len(s.users), ratio),
 		errors.Join(err, promise(s.Users < 1000 || ratio >= 92, "the hit ratio is %.1f %%", ratio))
 }
 
 func (s *story) collect(ctx context.Context, hour int) error {
-	until := s.press.began.Add(time.Duration(hour)*time.Hour + 10*time.Minute) // a period has ten minutes' grace
+	until := s.press.began.Add(time.Duration(hour)*time.Hour + 10*time.Minute) // wait for the grace of the period
 	for ; s.clock.now().Before(until) && ctx.Err() == nil; s.clock.set(s.clock.now().Add(30 * time.Minute)) {
 		if err := s.first.Collector.RunOnce(ctx, nil); err != nil {
 			return err
@@ -139,7 +139,7 @@ func (s *story) elsewhere(ctx context.Context) (line string, err error) {
 func (s *story) forget(ctx context.Context) (string, error) {
 	readers := s.users[s.hash]
 	var calls int64
-	for try := 0; try < 3 && calls != 1; try++ { // the claim on the load may run out on a stalled machine
+	for try := 0; try < 3 && calls != 1; try++ { // the claim on the load may expire on a slow machine
 		paid, errs := s.meter.calls.Load(), make([]error, len(readers))
 		if _, err := s.first.Digests.Forget(ctx, store.CacheSelection{Hash: s.hash}, "demo"); err != nil {
 			return "", err
@@ -163,7 +163,7 @@ func read(ctx context.Context, a *app.App, user int64) error {
 	return err
 }
 
-// stale expires the same digest: readers get the old one while a refresh runs behind them.
+// stale expires the same digest. Readers get the old one while a refresh runs.
 func (s *story) stale(ctx context.Context) (string, error) {
 	readers, tiers := s.users[s.hash], s.first.Digests.Tiers()
 	served := func() int64 { return tiers.Stats().Total.StaleRevalidating }
@@ -178,7 +178,7 @@ func (s *story) stale(ctx context.Context) (string, error) {
 		}
 	}
 	calls := s.meter.calls.Load() - paid
-	return fmt.Sprintf("the digest expires: it is served stale %d times while a refresh finds it in the database: %d calls", served()-before, calls),
+	return fmt.Sprintf("the digest expires: it is served stale %d times, while a refresh reads it from the database: %d calls", served()-before, calls),
 		promise(calls == 0, "%d calls", calls)
 }
 

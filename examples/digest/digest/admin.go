@@ -12,10 +12,11 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// ErrSelection is wrapped by errors about an unclear selection.
+// ErrSelection is wrapped by errors about an invalid selection.
 var ErrSelection = errors.New("digest: bad selection")
 
-// Forget removes the selected digests from the cache, in all processes within a bound, and returns how many there were.
+// Forget removes the selected digests from the cache, in all processes within the log's
+// bound. It returns how many it deleted.
 func (s *Service) Forget(ctx context.Context, sel store.CacheSelection, actor string) (deleted int64, err error) {
 	if err := checkSelection(sel); err != nil {
 		return 0, err
@@ -37,7 +38,7 @@ func (s *Service) Forget(ctx context.Context, sel store.CacheSelection, actor st
 	}
 	s.news.Committed()
 	if err := s.tiers.Ready(ctx); err != nil {
-		s.log.Warn("digest: this process has not heard of its own change yet", "error", err)
+		s.log.Warn("digest: this process has not applied the deletion yet", "error", err)
 	}
 	s.log.Info("digest: cache deleted", "actor", actor, "deleted", deleted, "hash", short(sel.Hash), "before", sel.Before, "all", sel.All)
 	return deleted, nil
@@ -61,10 +62,11 @@ func checkSelection(sel store.CacheSelection) error {
 
 const maxTold = 500
 
-// scopes are what the deleted rows were cached as. A tag also reaches what is being made now; a remembered error has a key alone.
+// scopes returns the scopes of the deleted rows. A tag also covers digests that are being
+// generated. A remembered error has only a key.
 func (s *Service) scopes(sel store.CacheSelection, gone []store.Deleted) (scopes []invalidate.Scope) {
 	switch {
-	case sel.All, len(gone) > maxTold: // the others are found in the database again, and cost no call
+	case sel.All, len(gone) > maxTold: // the remaining digests are read from the database again, which costs no call
 		return []invalidate.Scope{s.digests.All()}
 	case sel.Hash != "":
 		scopes = append(scopes, invalidate.Tag(cache.DefaultTenant, hashTag(sel.Hash)))
@@ -75,7 +77,7 @@ func (s *Service) scopes(sel store.CacheSelection, gone []store.Deleted) (scopes
 	return scopes
 }
 
-// Clean removes digests that have served their time, and returns how many there were.
+// Clean deletes expired digests, and returns how many there were.
 func (s *Service) Clean(ctx context.Context) (n int64, err error) {
 	err = s.store.Write(ctx, func(tx *store.Tx) error {
 		n, err = tx.CleanCache(ctx)
@@ -84,17 +86,17 @@ func (s *Service) Clean(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// Stats are the numbers of all processes since the first ran on this database.
+// Stats are the statistics of all processes since the database was created.
 type Stats struct {
 	store.CacheStats
 	Generation Generation       `json:"generation"`
 	Counts     map[string]int64 `json:"counts"`
-	HitRate    float64          `json:"hit_rate"`  // of the requests that were about a digest, 0 to 1
-	Saved      float64          `json:"saved_usd"` // calls not made, at DefaultCostPerCall
+	HitRate    float64          `json:"hit_rate"`  // of the requests for a digest, 0 to 1
+	Saved      float64          `json:"saved_usd"` // calls avoided, at DefaultCostPerCall
 	Spent      float64          `json:"spent_usd"` // calls made
 }
 
-// Stats returns the numbers.
+// Stats returns the statistics.
 func (s *Service) Stats(ctx context.Context) (all Stats, err error) {
 	if err := s.counts.flush(ctx); err != nil {
 		return all, err
@@ -132,7 +134,7 @@ func (s *Service) work(ctx context.Context) {
 			_, err = s.Clean(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			s.log.Error("digest: background work", "error", err)
+			s.log.Error("digest: background work failed", "error", err)
 		}
 	}
 }

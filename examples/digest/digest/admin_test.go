@@ -16,11 +16,10 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
-// prompt is part of a hash that is not that of the ids alone.
+// prompt makes the hash differ from the one of the ids alone.
 var prompt = summary.Variant{Prompt: "1"}
 
-// What is deleted is gone everywhere, and only that; digests of users stay until somebody
-// asks again.
+// Exactly the selected digests are deleted, in all processes. The users' rows stay.
 func TestForget(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -53,7 +52,7 @@ func TestForget(t *testing.T) {
 				return []digest.Result{w.generate(s, ann, digest.Daily), w.generate(s, ann, digest.Weekly), w.generate(s, bob, digest.Daily)}
 			}
 			before := ask(w.Service)
-			ask(other) // has them in memory now
+			ask(other) // now they are in memory
 			digests := w.rows("digests")
 
 			deleted, err := w.Forget(t.Context(), tt.sel(before[0]), "root")
@@ -75,7 +74,7 @@ func TestForget(t *testing.T) {
 				w.wantSame([]int64{ann, ann, bob}[i], r)
 			}
 			w.wantCalls(calls + tt.deleted)
-			// The other process has had them in memory, and hears of it.
+			// The other process had them in memory. It must apply the deletion.
 			until(t, "other process that has heard", func() bool {
 				for i, r := range ask(other) {
 					if r.Row.Content != after[i].Row.Content {
@@ -89,8 +88,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// A deletion in the middle of a call reaches it, however it is said: what is made of what
-// was there before is nobody's digest.
+// A deletion during a call applies to its result, for each kind of selection: a digest made
+// before the deletion is not stored.
 func TestForgetWhileItIsBeingMade(t *testing.T) {
 	hash, err := digest.Hash([]int64{1}, digest.Options{Prompt: prompt.Prompt})
 	if err != nil {
@@ -142,7 +141,7 @@ func TestForgetRefuses(t *testing.T) {
 	}
 }
 
-// What has served its time goes, by the clock of the program.
+// Expired digests are deleted, by the program's clock.
 func TestCleanRemovesWhatHasExpired(t *testing.T) {
 	w := newWorld(t, 1)
 	ann := w.user("ann", 1)
@@ -175,7 +174,7 @@ func TestCleanRemovesWhatHasExpired(t *testing.T) {
 	}
 }
 
-// The library keeps cells for a month at most; a monthly digest is kept for half a year,
+// The library keeps cells for at most a month. A monthly digest is kept for half a year,
 // and costs no call when its cell is gone.
 func TestDigestsOutliveCells(t *testing.T) {
 	w := newWorld(t, 1)
@@ -194,7 +193,7 @@ func TestDigestsOutliveCells(t *testing.T) {
 	w.wantCalls(1)
 }
 
-// The numbers are those of all processes, and outlive them.
+// The statistics count all processes, and outlive them.
 func TestStats(t *testing.T) {
 	w := newWorld(t, 3)
 	users := []int64{w.user("a", 1), w.user("b", 1), w.user("c", 1), w.user("d", 2, 3), w.user("e")}
@@ -212,7 +211,7 @@ func TestStats(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		delete(got.Counts, "llm_ms") // as long as it takes
+		delete(got.Counts, "llm_ms") // depends on the time
 		want := map[string]int64{"requests": 6, "hits": 3, "misses": 2, "no_sources": 1, "llm_calls": 2, "tokens": 200}
 		if diff := cmp.Diff(want, got.Counts); diff != "" {
 			t.Error(diff)

@@ -11,8 +11,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// timed measures run after each prepare, which is not measured and may be nil, and
-// reports the middle and the slow end.
+// timed measures run after each prepare, which may be nil, and reports the median and the slow end.
 func timed(b *testing.B, prepare, run func()) {
 	b.Helper()
 	var took []time.Duration
@@ -31,7 +30,7 @@ func timed(b *testing.B, prepare, run func()) {
 	b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds()), "p99-ns")
 }
 
-// filled is a database with so many digests of as many combinations, each of a user.
+// filled returns a database with a number of digests, each of its own combination and user.
 func filled(b *testing.B, digests int) (w *world, users []int64) {
 	b.Helper()
 	w = newWorld(b, 16)
@@ -61,8 +60,8 @@ func filled(b *testing.B, digests int) (w *world, users []int64) {
 	return w, users
 }
 
-// A process that has just started is asked for what another one has made: the row of the
-// cache is read, and the user's is written. Promised: p99 under 5 ms.
+// A process that has just started serves a digest that another one made. It reads the cache
+// row and writes the user's row. Promised: p99 under 5 ms.
 func BenchmarkCachedFromDatabase(b *testing.B) {
 	w, users := filled(b, 1000)
 	calls := w.scribe.calls.Load()
@@ -87,7 +86,7 @@ func BenchmarkCachedFromDatabase(b *testing.B) {
 	w.wantCalls(calls)
 }
 
-// A user who asks again: the digest is in memory, the user's row in the file.
+// A user's second request: the digest is in memory, the user's row in the file.
 func BenchmarkCachedFromMemory(b *testing.B) {
 	w, users := filled(b, 100)
 	i := 0
@@ -99,7 +98,7 @@ func BenchmarkCachedFromMemory(b *testing.B) {
 	})
 }
 
-// The digest is in memory, and the user's row has to be written.
+// The digest is in memory, and the user's row must be written.
 func BenchmarkNextUserOfACombination(b *testing.B) {
 	w, users := filled(b, 2)
 	writer, _ := w.store.Pools()
@@ -110,7 +109,7 @@ func BenchmarkNextUserOfACombination(b *testing.B) {
 	}, func() { w.daily(users[1]) })
 }
 
-// A subscription, its hash included. Promised: under 5 ms.
+// A subscription with its hash. Promised: under 5 ms.
 func BenchmarkSubscribe(b *testing.B) {
 	w := newWorld(b, 20)
 	ann := w.user("ann", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)

@@ -12,19 +12,19 @@ import (
 )
 
 var (
-	// ErrPanic means that the summariser panicked. Its value is not shown: it may quote an item.
+	// ErrPanic means that the summariser panicked. The text omits the value: it may quote an item.
 	ErrPanic = errors.New("digest: the summariser panicked")
-	// ErrBudget means that the calls of this hour are used up. It comes as a [BudgetError].
+	// ErrBudget means that the calls of this hour are used up. The error is a [BudgetError].
 	ErrBudget = errors.New("digest: the budget is used up")
 )
 
-// BudgetError says until when nothing is generated.
+// BudgetError says how long no digest is generated.
 type BudgetError struct {
 	Limit int64 // calls per hour
 	Until time.Time
 }
 
-// Error says how much it was, and until when.
+// Error gives the limit and the end of the pause.
 func (e *BudgetError) Error() string {
 	return fmt.Sprintf("%v: %d calls per hour, until %s", ErrBudget, e.Limit, e.Until.UTC().Format(time.RFC3339))
 }
@@ -32,18 +32,18 @@ func (e *BudgetError) Error() string {
 // Unwrap returns [ErrBudget].
 func (e *BudgetError) Unwrap() error { return ErrBudget }
 
-// CacheCode makes it a [cache.Coder].
+// CacheCode implements [cache.Coder].
 func (e *BudgetError) CacheCode() string { return "budget" }
 
-// RefusedError says that a digest could not be made, and when the next attempt is.
+// RefusedError means that a digest could not be generated, and gives the time of the next attempt.
 type RefusedError struct {
 	Until    time.Time
 	Attempts int
 	Reason   string // of the last attempt
-	Err      error  // likewise; nil in later calls
+	Err      error  // of the last attempt; nil in later calls
 }
 
-// Error says why, and until when.
+// Error gives the reason and the time of the next attempt.
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("digest: attempt %d failed, the next is at %s: %s", e.Attempts, e.Until.UTC().Format(time.RFC3339), e.Reason)
 }
@@ -51,10 +51,11 @@ func (e *RefusedError) Error() string {
 // Unwrap returns Err.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// CacheCode makes it a [cache.Coder].
+// CacheCode implements [cache.Coder].
 func (e *RefusedError) CacheCode() string { return "refused" }
 
-// pause is a minute, doubled with each failure, up to six hours, or to 15 minutes for a server that does not answer.
+// pause returns a minute, doubled with each failure up to six hours, or up to 15 minutes
+// for a server that does not answer.
 func pause(before int, err error) time.Duration {
 	most := 6 * time.Hour
 	if errors.Is(err, summary.ErrUnavailable) {
@@ -63,7 +64,8 @@ func pause(before int, err error) time.Duration {
 	return min(time.Minute<<min(before, 10), most)
 }
 
-// call asks the summariser, in its turn. The call is counted before, so that no crash can hide it, and its cost at once.
+// call runs the summariser, at most maxCalls at a time. It counts the call before it
+// starts, so that a crash cannot hide it, and records the cost at once after it.
 func (s *Service) call(ctx context.Context, r summary.Request) (got summary.Summary, err error) {
 	if err := s.calls.Acquire(ctx, 1); err != nil {
 		return got, err
@@ -80,8 +82,8 @@ func (s *Service) call(ctx context.Context, r summary.Request) (got summary.Summ
 	if err != nil {
 		s.counts.add(callErrors, 1)
 	}
-	if e := s.counts.flush(context.WithoutCancel(ctx)); e != nil { // the caller may have left; the money is spent
-		s.log.Error("digest: a call's cost is not on the books yet", "error", e)
+	if e := s.counts.flush(context.WithoutCancel(ctx)); e != nil { // the caller may have left, but the money is spent
+		s.log.Error("digest: the cost of a call is not recorded yet; it is retried", "error", e)
 	}
 	if err != nil {
 		return summary.Summary{}, fmt.Errorf("digest: summary of %d items: %w", len(r.Items), err)
@@ -106,7 +108,8 @@ func (s *Service) spend(ctx context.Context) error {
 
 func (s *Service) hour() time.Time { return s.store.Now().UTC().Truncate(time.Hour) }
 
-// ask has the items summarised, and checks the links. A panic fails this digest alone: strangers write the items that a parser meets.
+// ask summarises the items and checks the links. A panic fails only this digest: the parser
+// reads items that strangers wrote.
 func (s *Service) ask(ctx context.Context, r summary.Request) (got summary.Summary, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -121,17 +124,17 @@ func (s *Service) ask(ctx context.Context, r summary.Request) (got summary.Summa
 	return got, err
 }
 
-// Generation says whether digests can be made now.
+// Generation reports whether digests can be generated now.
 type Generation struct {
 	Status       string    `json:"status"`           // "ok", "budget used up" or "refused"
 	Reason       string    `json:"reason,omitempty"` // why not
-	Until        time.Time `json:"until,omitzero"`   // of the budget
-	Waiting      int64     `json:"waiting"`          // digests whose next attempt is later
+	Until        time.Time `json:"until,omitzero"`   // end of the budget's hour
+	Waiting      int64     `json:"waiting"`          // digests that wait for their next attempt
 	CallsPerHour int64     `json:"calls_per_hour,omitempty"`
 	CallsNow     int64     `json:"calls_this_hour"`
 }
 
-// Generation returns whether digests can be made now, in all processes.
+// Generation reports whether digests can be generated now, in any process.
 func (s *Service) Generation(ctx context.Context) (g Generation, err error) {
 	g = Generation{Status: "ok", CallsPerHour: s.cfg.CallsPerHour}
 	err = s.store.Read(ctx, func(r *store.Snapshot) error {
@@ -152,14 +155,14 @@ func (s *Service) Generation(ctx context.Context) (g Generation, err error) {
 	return g, err
 }
 
-// What is counted.
+// The names of the counters.
 const (
 	requests   = "requests"
-	hits       = "hits"       // had, in memory or in the database
-	merged     = "merged"     // waited for somebody else's call
-	misses     = "misses"     // the combination was nobody's yet
-	empties    = "empty"      // about periods without news
-	noSources  = "no_sources" // asked by users who subscribe to nothing
+	hits       = "hits"       // found in memory or in the database
+	merged     = "merged"     // waited for the call of another request
+	misses     = "misses"     // the first request of a combination
+	empties    = "empty"      // requests for periods without items
+	noSources  = "no_sources" // requests of users without subscriptions
 	failures   = "failures"
 	stale      = "stale"
 	calls      = "llm_calls"
@@ -169,7 +172,8 @@ const (
 	dropped    = "links_dropped"
 )
 
-// counter counts in memory, and writes the sums now and then: a write per request would cost more than the request.
+// counter counts in memory, and writes the sums periodically: a write for each request
+// would cost more than the request.
 type counter struct {
 	store   *store.Store
 	mu      sync.Mutex // protects pending
@@ -200,7 +204,7 @@ func (c *counter) outcome(r Result) {
 	}
 }
 
-// flush writes the sums. What could not be written waits for the next time.
+// flush writes the sums. It keeps the sums that it cannot write for the next time.
 func (c *counter) flush(ctx context.Context) error {
 	c.mu.Lock()
 	pending := c.pending

@@ -12,18 +12,18 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
-// fails makes the scribe return text and an error.
+// fails makes the scribe return text with an error.
 func (s *scribe) fails(text string, err error) {
 	s.says(func(context.Context, summary.Request) (summary.Summary, error) {
 		return summary.Summary{Markdown: text, Tokens: 7}, err
 	})
 }
 
-// soon makes a service look at the file for each failure, so that the test's clock counts.
+// soon makes a service read the file for each failure, so that the test's clock applies.
 func soon(c *digest.Config) { c.ErrorTTL = -1 }
 
-// What a model has refused was paid for: it is not asked again before its time, however
-// many ask, and that time grows.
+// A refused answer costs money. The model is not called again before the retry time,
+// however many users ask, and that time grows.
 func TestRefusedAnswersAreRemembered(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text string
@@ -63,7 +63,7 @@ func TestRefusedAnswersAreRemembered(t *testing.T) {
 	}
 }
 
-// Another process, and one after a restart, waits as well. Each failure doubles the wait.
+// Another process, and a restarted one, wait too. Each failure doubles the wait.
 func TestRefusedAnswersBackOff(t *testing.T) {
 	w := newWorld(t, 1, soon)
 	w.bring(noon.AddDate(0, 0, -5), 1) // in the last closed week
@@ -99,7 +99,7 @@ func TestRefusedAnswersBackOff(t *testing.T) {
 	}
 }
 
-// An operator who deletes a combination, or all of them, wants another attempt at once.
+// When an operator deletes a combination, or all, the next request calls the model at once.
 func TestForgetFailures(t *testing.T) {
 	for name, sel := range map[string]store.CacheSelection{"hash": {Hash: store.Hash([]int64{1})}, "all": {All: true}, "before": {Before: noon}} {
 		t.Run(name, func(t *testing.T) {
@@ -118,8 +118,7 @@ func TestForgetFailures(t *testing.T) {
 	}
 }
 
-// When the hour's calls are used up nothing is asked, in no process and after no restart,
-// until the hour is over.
+// When the hour's calls are used up, no process, not even a new one, calls the model in that hour.
 func TestBudget(t *testing.T) {
 	two := func(c *digest.Config) { c.CallsPerHour = 2; soon(c) }
 	w := newWorld(t, 4, two)
@@ -142,7 +141,7 @@ func TestBudget(t *testing.T) {
 		}
 	}
 	w.wantCalls(2)
-	w.daily(users[0]) // what there is costs nothing
+	w.daily(users[0]) // a stored digest costs no call
 	w.clock.Set(until)
 	w.wantSame(users[2], w.daily(users[2]))
 	w.wantSame(users[3], w.generate(other, users[3], digest.Daily))
@@ -155,7 +154,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// A summariser that panics fails, and takes nobody along.
+// A summariser that panics fails only its digest.
 func TestSummariserPanics(t *testing.T) {
 	w := newWorld(t, 1, soon)
 	ann := w.user("ann", 1)
@@ -172,8 +171,7 @@ func TestSummariserPanics(t *testing.T) {
 	}
 }
 
-// A model that wants to be left alone is: for a moment nobody asks, in no process, and
-// not for this digest.
+// If the model asks for a pause, no process calls it for this digest for a moment.
 func TestRateLimitIsRememberedForAMoment(t *testing.T) {
 	w := newWorld(t, 2)
 	ann, bob := w.user("ann", 1), w.user("bob", 1)
@@ -193,8 +191,8 @@ func TestRateLimitIsRememberedForAMoment(t *testing.T) {
 	}
 }
 
-// In place of a digest that cannot be made the last one of the same combination is
-// served; it says so, and does not become this period's.
+// If a digest cannot be made, the last one of the same combination is served. It is marked
+// stale, and not stored for this period.
 func TestLastGoodDigestStandsIn(t *testing.T) {
 	w := newWorld(t, 2, soon)
 	ann, other := w.user("ann", 1), w.user("other", 2)
@@ -224,7 +222,7 @@ func TestLastGoodDigestStandsIn(t *testing.T) {
 	}
 }
 
-// Whoever wrote the text: its links are the items'.
+// Whatever the model writes, the only links are those of the items.
 func TestLinksAreTheItems(t *testing.T) {
 	w := newWorld(t, 1)
 	ann := w.user("ann", 1)
@@ -241,7 +239,7 @@ func TestLinksAreTheItems(t *testing.T) {
 	}
 }
 
-// A caller that leaves takes nobody along, and spends nothing twice.
+// A caller that leaves does not fail the others, and causes no second call.
 func TestCallerLeaves(t *testing.T) {
 	w := newWorld(t, 1)
 	ann, bob := w.user("ann", 1), w.user("bob", 1)
@@ -269,7 +267,7 @@ func TestCallerLeaves(t *testing.T) {
 	until(t, "second who waits", func() bool { return w.Tiers().Stats().Total.Merged > 0 })
 	cancel()
 	if err := <-left; !errors.Is(err, context.Canceled) {
-		t.Errorf("who left: %v", err)
+		t.Errorf("the caller that left: %v", err)
 	}
 	close(release)
 	w.wantSame(bob, <-stays)

@@ -16,40 +16,40 @@ type Request struct {
 	Kind   Kind
 }
 
-// State says what became of a request.
+// State is the kind of a [Result].
 type State string
 
 // The states of a [Result].
 const (
 	Ready     State = "ready"      // there is a digest
-	Empty     State = "empty"      // nothing came in that period
+	Empty     State = "empty"      // the period has no items
 	NoSources State = "no_sources" // the user subscribes to nothing
-	Stale     State = "stale"      // it could not be made; there is the one before
+	Stale     State = "stale"      // the digest could not be generated; Row is an older one
 )
 
-// Origin says what a digest cost.
+// Origin says where a digest came from.
 type Origin string
 
 // The origins of a digest.
 const (
 	FromMemory   Origin = "memory"   // this process had it
-	FromDatabase Origin = "database" // another process, or an earlier one, had made it
-	FromMerge    Origin = "merge"    // it was being made for somebody else
-	FromCall     Origin = "call"     // the summariser was asked
-	FromItems    Origin = "items"    // there was nothing to ask about
+	FromDatabase Origin = "database" // another process, or an earlier one, had generated it
+	FromMerge    Origin = "merge"    // another request was generating it
+	FromCall     Origin = "call"     // the summariser was called
+	FromItems    Origin = "items"    // the period has no items, so nothing was called
 )
 
 // Result is a user's digest.
 type Result struct {
 	State  State
-	Origin Origin       // empty where there is no digest and none was looked for
-	Window Window       // of the digest: of a stale one, its own
+	Origin Origin       // empty if no digest was looked up
+	Window Window       // of the digest; a stale digest has an older one
 	Hash   string       // of the user's sources and options
-	Row    store.Digest // the user's row in digests if State is Ready; if it is Stale, one without an id
-	Err    error        // why a stale digest stands in
+	Row    store.Digest // the user's row in digests if State is Ready; without an id if it is Stale
+	Err    error        // why the digest is stale
 }
 
-// Generate returns the digest of a user, of the last period that is closed.
+// Generate returns a user's digest of the last closed period.
 func (s *Service) Generate(ctx context.Context, r Request) (Result, error) {
 	user, window, err := s.reader(ctx, r)
 	if err != nil {
@@ -71,14 +71,14 @@ func (s *Service) Generate(ctx context.Context, r Request) (Result, error) {
 	case err == nil:
 		s.counts.outcome(result)
 		return result, nil
-	case ctx.Err() != nil: // the caller has left: it was given nothing, and saved nothing
+	case ctx.Err() != nil: // the caller has left, so it gets nothing and nothing is counted
 		return Result{}, err
 	}
 	s.counts.add(failures, 1)
 	return s.standIn(ctx, user, window, err)
 }
 
-// Material is what a user's digest of a period is made of.
+// Material holds the items of a user's digest.
 type Material struct {
 	Hash  string       `json:"subscription_hash"` // of the user's sources and options
 	Start time.Time    `json:"period_start"`
@@ -86,7 +86,7 @@ type Material struct {
 	Items []store.Item `json:"items"`
 }
 
-// Material returns what the digest of the last closed period is made of: the newest items, limit at most.
+// Material returns the items of the digest of the last closed period: the newest, at most limit.
 func (s *Service) Material(ctx context.Context, r Request, limit int) (m Material, err error) {
 	user, window, err := s.reader(ctx, r)
 	if err != nil {
@@ -96,13 +96,14 @@ func (s *Service) Material(ctx context.Context, r Request, limit int) (m Materia
 	return Material{user.Hash, window.Start, window.End, append([]store.Item{}, items...)}, err
 }
 
-// NextClose returns when the next period of a kind closes, grace included: there is nothing new to generate before.
+// NextClose returns when the next period of a kind closes, including the grace. Before that
+// there is nothing new to generate.
 func (s *Service) NextClose(k Kind) time.Time {
 	return s.calendar.Containing(k, s.store.Now().Add(-s.calendar.grace)).End.Add(s.calendar.grace)
 }
 
 func (s *Service) shared(ctx context.Context, user reader, w Window) (Digest, Origin, error) {
-	var origin atomic.Value // the loader may go on when the caller has left
+	var origin atomic.Value // the loader may still run after the caller has left
 	got, err := s.digests.Fetch(ctx, keyOf(user.Hash, w), func(ctx context.Context, _ DigestKey) (Digest, error) {
 		d, from, err := s.load(ctx, user, w)
 		origin.Store(from)
@@ -116,7 +117,7 @@ func (s *Service) shared(ctx context.Context, user reader, w Window) (Digest, Or
 		return got.Value, FromMemory, err
 	case cache.Remote:
 		return got.Value, FromDatabase, err
-	case cache.Load: // somebody else's
+	case cache.Load: // of another request
 	}
 	return got.Value, FromMerge, err
 }
@@ -135,11 +136,11 @@ func (s *Service) put(ctx context.Context, user int64, d Digest) (row store.Dige
 
 func (s *Service) standIn(ctx context.Context, user reader, w Window, cause error) (Result, error) {
 	last, err := s.store.LastReady(ctx, user.Hash, string(w.Kind), w.Start)
-	if err != nil { // what went wrong first says more
+	if err != nil { // the first error says more
 		return Result{}, cause
 	}
 	s.counts.add(stale, 1)
-	s.log.Debug("digest: an old one stands in", "type", w.Kind, "combination", short(user.Hash), "error", cause)
+	s.log.Debug("digest: serving an older one", "type", w.Kind, "combination", short(user.Hash), "error", cause)
 	return Result{
 		State: Stale, Origin: FromDatabase, Hash: user.Hash, Err: cause,
 		Window: Window{Kind: w.Kind, Start: last.PeriodStart, End: last.PeriodEnd},

@@ -15,7 +15,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
-// Two users of the same sources, in whatever order they came to them: one call.
+// Two users with the same sources, in any order: one call.
 func TestSecondUserOfACombinationCostsNoCall(t *testing.T) {
 	w := newWorld(t, 3)
 	ann, bob, eve := w.user("ann", 3, 1), w.user("bob", 1), w.user("eve", 1, 2)
@@ -26,7 +26,7 @@ func TestSecondUserOfACombinationCostsNoCall(t *testing.T) {
 		t.Errorf("the first came from %s in row %d, the second from %s in row %d", first.Origin, first.Row.ID, second.Origin, second.Row.ID)
 	}
 	if first.Hash != store.Hash([]int64{1, 3}) {
-		t.Errorf("the hash is %s, want that of the ids alone", first.Hash)
+		t.Errorf("the hash is %s, want the hash of only the ids", first.Hash)
 	}
 	w.wantSame(ann, first)
 	w.wantSame(bob, second)
@@ -34,8 +34,7 @@ func TestSecondUserOfACombinationCostsNoCall(t *testing.T) {
 	w.wantCalls(2)
 }
 
-// What is in digests is what is in the cache, byte for byte, also where the text has what
-// a database or JSON might touch.
+// The rows in digests and in the cache are equal, byte for byte, even with special characters.
 func TestContentIsTheCacheRows(t *testing.T) {
 	w := newWorld(t, 1)
 	w.scribe.says(func(context.Context, summary.Request) (summary.Summary, error) {
@@ -49,7 +48,7 @@ func TestContentIsTheCacheRows(t *testing.T) {
 	w.wantCalls(1)
 }
 
-// Who asks again gets the same row; nothing is written, and nothing is called.
+// A second request returns the same row, writes nothing and calls nothing.
 func TestAskingAgain(t *testing.T) {
 	w := newWorld(t, 1)
 	ann := w.user("ann", 1)
@@ -76,8 +75,7 @@ func TestAskingAgain(t *testing.T) {
 	w.wantCalls(1)
 }
 
-// A user whose sources change within a period, and change back, has each time what the
-// sources of the moment say.
+// A user whose sources change and change back gets the digest of the current sources each time.
 func TestThereAndBack(t *testing.T) {
 	w := newWorld(t, 2)
 	ann := w.user("ann", 1)
@@ -94,7 +92,7 @@ func TestThereAndBack(t *testing.T) {
 	w.wantCalls(2)
 }
 
-// After a user has left a source the hash is another, and so is the digest.
+// After a user unsubscribes, the hash and the digest differ.
 func TestUnsubscribeMisses(t *testing.T) {
 	w := newWorld(t, 2)
 	ann, bob := w.user("ann", 1, 2), w.user("bob", 1, 2)
@@ -104,7 +102,7 @@ func TestUnsubscribeMisses(t *testing.T) {
 	if after.Hash == before.Hash || after.Hash != store.Hash([]int64{1}) || after.Origin != digest.FromCall {
 		t.Errorf("the hash went from %.8s to %.8s, and the digest came from %s", before.Hash, after.Hash, after.Origin)
 	}
-	if r := w.daily(bob); r.Hash != before.Hash || r.Origin != digest.FromMemory { // the old one is still good for others
+	if r := w.daily(bob); r.Hash != before.Hash || r.Origin != digest.FromMemory { // the old one is still valid for others
 		t.Errorf("the other user's digest of %.8s came from %s", r.Hash, r.Origin)
 	}
 	w.wantCalls(2)
@@ -120,7 +118,7 @@ func TestDeletedSourceMisses(t *testing.T) {
 		t.Errorf("after the source is gone: %.8s, %q", r.Hash, r.Row.Content)
 	}
 	if r := w.daily(bob); r.State != digest.NoSources {
-		t.Errorf("who had that source alone: %s, want %s", r.State, digest.NoSources)
+		t.Errorf("the user with only that source: %s, want %s", r.State, digest.NoSources)
 	}
 	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.RestoreSource(ctx, 2) })
 	if r := w.daily(ann); r.Hash != before.Hash || r.Row.Content != before.Row.Content {
@@ -129,7 +127,7 @@ func TestDeletedSourceMisses(t *testing.T) {
 	w.wantCalls(3)
 }
 
-// Who subscribes to nothing costs nothing, and leaves nothing.
+// A user without subscriptions costs no call and stores no row.
 func TestNoSubscriptionsCostNothing(t *testing.T) {
 	w := newWorld(t, 1)
 	ann := w.user("ann")
@@ -144,7 +142,7 @@ func TestNoSubscriptionsCostNothing(t *testing.T) {
 	}
 }
 
-// That nothing came is known without a call, and remembered for all.
+// An empty period is known without a call, and cached for all users.
 func TestNothingCameCostsNothing(t *testing.T) {
 	w := newWorld(t, 1)
 	w.write(func(ctx context.Context, tx *store.Tx) error {
@@ -170,7 +168,7 @@ func TestNothingCameCostsNothing(t *testing.T) {
 	}
 }
 
-// One combination and type, several periods: none answers for another.
+// Each period and type of a combination has its own digest.
 func TestPeriodsAreApart(t *testing.T) {
 	w := newWorld(t, 1)
 	ann := w.user("ann", 1)
@@ -193,8 +191,7 @@ func TestPeriodsAreApart(t *testing.T) {
 	}
 }
 
-// What comes while a period is open, or after it, never gets into a digest of it that is
-// there, nor into one that is made later.
+// A late item belongs to the next period: no digest of the open or closed period gets it.
 func TestItemsThatComeLateBelongToTheNextPeriod(t *testing.T) {
 	w := newWorld(t, 1)
 	ann, bob := w.user("ann", 1), w.user("bob", 1)
@@ -219,7 +216,7 @@ func TestItemsThatComeLateBelongToTheNextPeriod(t *testing.T) {
 	}
 }
 
-// Many at once: one call, whose text all of them get.
+// Many requests at once: one call, and all get its text.
 func TestTogetherOneCall(t *testing.T) {
 	w := newWorld(t, 2)
 	var users []int64
@@ -239,7 +236,7 @@ func TestTogetherOneCall(t *testing.T) {
 			results[i] = w.generate([]*digest.Service{w.Service, other}[i%2], users[i%len(users)], digest.Daily)
 		})
 	}
-	until(t, "call", func() bool { return w.scribe.calls.Load() > 0 }) // for which all others wait
+	until(t, "call", func() bool { return w.scribe.calls.Load() > 0 }) // all others wait for it
 	close(release)
 	wg.Wait()
 	w.wantCalls(1)
@@ -258,7 +255,7 @@ func TestUnknown(t *testing.T) {
 	}
 	ann := w.user("ann", 1)
 	if r := w.daily(ann); r.State != digest.Ready {
-		t.Errorf("a user who has just come: %s", r.State)
+		t.Errorf("a new user: %s", r.State)
 	}
 	if _, err := w.Generate(t.Context(), digest.Request{UserID: ann, Kind: "hourly"}); !errors.Is(err, digest.ErrKind) {
 		t.Errorf("an unknown type: %v, want %v", err, digest.ErrKind)

@@ -19,11 +19,10 @@ import (
 // noon is in the middle of a day and of a period of four hours, in Singapore.
 var noon = time.Date(2026, time.February, 25, 14, 0, 0, 0, time.FixedZone("+08", 8*60*60))
 
-// patience is for a machine that is busy with other tests: a lease or a claim that ran
-// out for that would be no fault.
+// patience allows for a busy machine: no lease or claim may expire because of it.
 const patience = 10 * time.Second
 
-// scribe writes a digest that names its items, and counts how often it is asked.
+// scribe writes a digest that names its items, and counts its calls.
 type scribe struct {
 	variant summary.Variant
 	calls   atomic.Int64
@@ -47,14 +46,14 @@ func (s *scribe) Summarise(ctx context.Context, r summary.Request) (summary.Summ
 	return text(r, n), nil
 }
 
-// says replaces what the scribe does; nil: what it does by itself.
+// says replaces the scribe's behaviour; nil restores it.
 func (s *scribe) says(say func(ctx context.Context, r summary.Request) (summary.Summary, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.say = say
 }
 
-// text differs with each call, so that no two calls are taken for one.
+// text differs for each call, so that two calls are never mistaken for one.
 func text(r summary.Request, n int64) summary.Summary {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s, written in call %d\n", r.Kind, n)
@@ -64,8 +63,8 @@ func text(r summary.Request, n int64) summary.Summary {
 	return summary.Summary{Markdown: b.String(), Model: "scribe", Items: len(r.Items), Tokens: 100}
 }
 
-// world is a database with sources whose ids are 1, 2, 3 and so on, each of which brought
-// an item in every period up to now, and a service on it.
+// world is a database and a service on it. Its sources have the ids 1, 2, 3 and so on, and
+// an item in every period up to now.
 type world struct {
 	*digest.Service
 	t      testing.TB
@@ -87,7 +86,7 @@ func newWorld(t testing.TB, sources int, change ...func(c *digest.Config)) *worl
 		}
 		return nil
 	})
-	for _, ago := range []int{1, 24, 6, 0} { // hours; the last is in the period that is open
+	for _, ago := range []int{1, 24, 6, 0} { // hours; the last is in the open period
 		w.bring(noon.Add(-time.Duration(ago)*time.Hour), sources)
 	}
 	w.clock.Set(noon)
@@ -95,7 +94,6 @@ func newWorld(t testing.TB, sources int, change ...func(c *digest.Config)) *worl
 	return w
 }
 
-// bring brings an item from each source.
 func (w *world) bring(at time.Time, sources int) {
 	w.t.Helper()
 	w.clock.Set(at)
@@ -111,7 +109,7 @@ func (w *world) bring(at time.Time, sources int) {
 	})
 }
 
-// open opens a service, which is closed with the test.
+// open opens a service. The test closes it at its end.
 func (w *world) open(s *store.Store, change ...func(c *digest.Config)) *digest.Service {
 	w.t.Helper()
 	cfg := digest.Config{Store: s, Summariser: w.scribe, ClaimTTL: patience, Bound: patience, FlushEvery: time.Hour, Logger: slog.New(slog.DiscardHandler)}
@@ -130,7 +128,7 @@ func (w *world) open(s *store.Store, change ...func(c *digest.Config)) *digest.S
 	return svc
 }
 
-// process is one more process on the same file, with the same scribe.
+// process opens a service on the same file with the same scribe, as another process would.
 func (w *world) process(change ...func(c *digest.Config)) (*digest.Service, *store.Store) {
 	w.t.Helper()
 	s := storetest.Open(w.t, w.path, w.clock.Now)
@@ -144,7 +142,6 @@ func (w *world) write(fn func(ctx context.Context, tx *store.Tx) error) {
 	}
 }
 
-// user adds a user with subscriptions.
 func (w *world) user(name string, sources ...int64) (id int64) {
 	w.t.Helper()
 	w.write(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -156,7 +153,6 @@ func (w *world) user(name string, sources ...int64) (id int64) {
 	return id
 }
 
-// daily asks a service for a user's daily digest.
 func (w *world) daily(user int64) digest.Result {
 	w.t.Helper()
 	return w.generate(w.Service, user, digest.Daily)
@@ -171,16 +167,15 @@ func (w *world) generate(s *digest.Service, user int64, k digest.Kind) digest.Re
 	return r
 }
 
-// wantCalls checks how often the scribe was asked so far.
+// wantCalls checks the number of calls of the scribe so far.
 func (w *world) wantCalls(want int64) {
 	w.t.Helper()
 	if got := w.scribe.calls.Load(); got != want {
-		w.t.Errorf("the summariser was asked %d times, want %d", got, want)
+		w.t.Errorf("the summariser was called %d times, want %d", got, want)
 	}
 }
 
-// wantSame checks that a result is a digest, that its row in digests says the same, and
-// that the row of the cache does.
+// wantSame checks that a result is a digest, and equals its rows in digests and in the cache.
 func (w *world) wantSame(user int64, r digest.Result) {
 	w.t.Helper()
 	row, err := w.store.DigestOf(w.t.Context(), user, string(r.Window.Kind), r.Window.Start, r.Window.End)
@@ -193,7 +188,6 @@ func (w *world) wantSame(user int64, r digest.Result) {
 	}
 }
 
-// rows counts the rows of a table.
 func (w *world) rows(table string) (n int) {
 	w.t.Helper()
 	_, readers := w.store.Pools()
@@ -203,7 +197,7 @@ func (w *world) rows(table string) (n int) {
 	return n
 }
 
-// until polls what another goroutine or process is to do.
+// until waits for another goroutine or process.
 func until(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	deadline, poll := time.NewTimer(30*time.Second), time.NewTicker(2*time.Millisecond)

@@ -18,7 +18,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
-// DigestKey is what a digest is cached by: hash/type/start/end, the times in unix ms.
+// DigestKey is the cache key of a digest: hash/type/start/end, with the times in unix ms.
 type DigestKey string
 
 func keyOf(hash string, w Window) DigestKey {
@@ -27,10 +27,10 @@ func keyOf(hash string, w Window) DigestKey {
 
 func hashTag(hash string) string { return "hash:" + hash }
 
-// Digest is what is cached: the row of digest_cache. All who ask for it share it, so it must not be changed.
+// Digest is the cached value: a row of digest_cache. Callers share it and must not change it.
 type Digest = store.CacheRow
 
-// Metadata stands beside a text in columns of that name.
+// Metadata is stored beside a text, in the columns of that name.
 type Metadata struct {
 	Start   int64   `json:"period_start"` // unix ms
 	End     int64   `json:"period_end"`
@@ -39,9 +39,9 @@ type Metadata struct {
 	Options Options `json:"options"`
 }
 
-// load returns a digest that is not cached: from its row, or by a call. A failure with a code is remembered.
+// load returns a digest from its row or by a call. The cache remembers failures that have a code.
 func (s *Service) load(ctx context.Context, user reader, w Window) (d Digest, origin Origin, err error) {
-	deletion, err := s.store.LastDeletion(ctx) // what is deleted from here on must not come back
+	deletion, err := s.store.LastDeletion(ctx) // a row that is deleted after this must not be written
 	if err == nil {
 		d, err = s.store.CacheRow(ctx, user.Hash, string(w.Kind), w.Start, w.End)
 		origin = FromDatabase
@@ -50,7 +50,7 @@ func (s *Service) load(ctx context.Context, user reader, w Window) (d Digest, or
 		d, origin, err = s.make(ctx, user, w)
 		if err == nil {
 			err = s.store.Write(ctx, func(tx *store.Tx) error {
-				d, err = tx.PutCacheRow(ctx, d, deletion) // a process that was slower returns the text of the first
+				d, err = tx.PutCacheRow(ctx, d, deletion) // of two processes, the slower one returns the text of the first
 				return err
 			})
 		}
@@ -93,7 +93,8 @@ func (s *Service) items(ctx context.Context, user reader, w Window, limit int) (
 	return s.store.Items(ctx, user.SourceIDs, w.Start, w.End, min(limit, maxItems))
 }
 
-// summarise has the items summarised, unless an attempt that failed says to wait, and writes down when the next one may be.
+// summarise calls the summariser, unless a failed attempt set a later time. After a failure
+// it stores the time of the next attempt.
 func (s *Service) summarise(ctx context.Context, d Digest, items []store.Item, o Options, w Window) (got summary.Summary, err error) {
 	before, err := s.store.Failure(ctx, d.Hash, d.Type, d.PeriodStart, d.PeriodEnd)
 	switch {
@@ -111,7 +112,7 @@ func (s *Service) summarise(ctx context.Context, d Digest, items []store.Item, o
 		return got, err
 	}
 	if errors.Is(err, ErrBudget) || errors.Is(err, summary.ErrRateLimited) {
-		return got, err // neither was an attempt
+		return got, err // neither counts as an attempt
 	}
 	s.log.Warn("digest: no summary", "type", w.Kind, "combination", short(d.Hash), "items", len(items), "attempt", before.Attempts+1, "error", err)
 	f := store.Failure{
@@ -124,7 +125,7 @@ func (s *Service) summarise(ctx context.Context, d Digest, items []store.Item, o
 	return got, &RefusedError{Until: f.RetryAt, Attempts: f.Attempts, Reason: f.Reason, Err: err}
 }
 
-// reason is what is kept of an error. It is shown to all, and a network's names hosts.
+// reason returns the stored text of an error. Users can read it, and network errors name hosts.
 func reason(err error) string {
 	if _, ok := errors.AsType[*summary.ModelError](err); !ok && errors.Is(err, summary.ErrUnavailable) {
 		return summary.ErrUnavailable.Error()
@@ -159,7 +160,7 @@ func (s *Service) request(ctx context.Context, items []store.Item, o Options, w 
 type reader struct {
 	SourceIDs   []int64
 	SourcesHash string
-	Hash        string // with the options
+	Hash        string // including the options
 	Options     Options
 }
 
@@ -189,18 +190,19 @@ func (s *Service) reader(ctx context.Context, req Request) (r reader, w Window, 
 	return r, s.calendar.LastClosed(req.Kind, s.store.Now()), err
 }
 
-// ErrOptions is wrapped by errors about options that make no sense.
+// ErrOptions is wrapped by errors about invalid options.
 var ErrOptions = errors.New("digest: bad options")
 
-// Options are all that the text depends on besides its items: without one of them, a user gets another's text.
+// Options are everything beside the items that the text depends on. If one were missing
+// from the key, a user could get the text of another.
 type Options struct {
 	Language string `json:"language,omitempty"`       // summary.Chinese; empty: English
 	Style    string `json:"style,omitempty"`          // summary.Brief or summary.Full
 	Model    string `json:"model,omitempty"`          // of the summariser's variant
-	Prompt   string `json:"prompt_version,omitempty"` // likewise
+	Prompt   string `json:"prompt_version,omitempty"` // of the summariser's variant
 }
 
-// Hash returns the SHA-256 of the ids by number, a bar, and the options in canonical JSON (RFC 8785).
+// Hash returns the SHA-256 of the sorted ids, a bar, and the options in canonical JSON (RFC 8785).
 func Hash(ids []int64, o Options) (string, error) {
 	if o == (Options{}) {
 		return store.Hash(ids), nil
@@ -213,7 +215,7 @@ func Hash(ids []int64, o Options) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// ParseOptions reads the options of a user: a language and a style, and nothing else.
+// ParseOptions parses the options of a user: a language and a style, and no other field.
 func ParseOptions(data []byte) (o Options, err error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return o, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
-// The vectors can be had with printf '1,3,7|{"language":"zh"}' | sha256sum: the names in
-// order, nothing else between them.
+// To compute a vector: printf '1,3,7|{"language":"zh"}' | sha256sum. The names are sorted,
+// without spaces.
 func TestHashWithOptions(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -34,8 +34,7 @@ func TestHashWithOptions(t *testing.T) {
 	}
 }
 
-// Whatever the text depends on is in the hash: two models or wishes that differ in anything
-// share no digest.
+// Two models or options that differ in anything have different hashes.
 func TestEveryOptionIsInTheHash(t *testing.T) {
 	seen := map[string]string{}
 	w := newWorld(t, 1)
@@ -64,7 +63,7 @@ func TestEveryOptionIsInTheHash(t *testing.T) {
 		seen[hash] = name
 	}
 	if name := seen[store.Hash([]int64{1})]; name != "default" {
-		t.Errorf("the hash of the ids alone is that of %q, want the default's", name)
+		t.Errorf("the hash of only the ids is that of %q, want the default's", name)
 	}
 }
 
@@ -77,7 +76,7 @@ func TestUsersWish(t *testing.T) {
 		})
 	}
 	first := w.daily(ann)
-	wish(bob, `{"language":"en"}`) // is the default, spelled out
+	wish(bob, `{"language":"en"}`) // the default, given explicitly
 	if r := w.daily(bob); r.Hash != first.Hash || r.Origin != digest.FromMemory {
 		t.Errorf("the default spelled out: %.8s from %s, want %.8s", r.Hash, r.Origin, first.Hash)
 	}
@@ -89,11 +88,11 @@ func TestUsersWish(t *testing.T) {
 	w.wantSame(ann, r)
 	last := w.scribe.seen[len(w.scribe.seen)-1]
 	if last.Language != summary.Chinese || last.Style != summary.Brief {
-		t.Errorf("the summariser was asked for %q, %q", last.Language, last.Style)
+		t.Errorf("the summariser got %q, %q", last.Language, last.Style)
 	}
 	wish(eve, `{"style":"haiku"}`)
 	if _, err := w.Generate(t.Context(), digest.Request{UserID: eve, Kind: digest.Daily}); !errors.Is(err, digest.ErrOptions) {
-		t.Errorf("a wish that nobody knows: %v, want %v", err, digest.ErrOptions)
+		t.Errorf("an unknown option: %v, want %v", err, digest.ErrOptions)
 	}
 	w.wantCalls(2)
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
-// The test's own program is a process of the fleet when it is told so.
+// childEnv makes the test binary a process of the fleet.
 const childEnv = "DIGEST_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -35,16 +35,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// task is what a child is to do.
 type task struct {
 	Database string
-	Calls    string // a file that gets a line per call
+	Calls    string // a file that gets a line for each call
 	Users    []int64
 	ClaimTTL time.Duration
-	Hang     bool // in the call, for ever
+	Hang     bool // hang in the call
 }
 
-// said is a line of a child: what it is at, or what a user was given.
+// said is a line of a child: its step, or the result of a user.
 type said struct {
 	At      string
 	User    int64
@@ -72,13 +71,13 @@ func child(ctx context.Context, data []byte) (err error) {
 	if err := out.say(said{At: "ready"}); err != nil {
 		return err
 	}
-	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil { // until all are
+	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil { // until all children are ready
 		return err
 	}
 	return todo.run(ctx, svc, out)
 }
 
-// run asks for all users at once.
+// run makes the requests of all users at once.
 func (todo task) run(ctx context.Context, svc *digest.Service, out *lines) error {
 	errs := make([]error, len(todo.Users))
 	var wg sync.WaitGroup
@@ -92,7 +91,6 @@ func (todo task) run(ctx context.Context, svc *digest.Service, out *lines) error
 	return errors.Join(errs...)
 }
 
-// lines are written by many.
 type lines struct {
 	mu sync.Mutex // protects to
 	to *json.Encoder
@@ -104,7 +102,7 @@ func (l *lines) say(s said) error {
 	return l.to.Encode(s)
 }
 
-// ledger is a summariser that writes its calls where another process can count them.
+// ledger is a summariser that writes its calls to a file, for other processes to count.
 type ledger struct {
 	task task
 	out  *lines
@@ -127,7 +125,7 @@ func (l *ledger) Summarise(_ context.Context, r summary.Request) (summary.Summar
 	return text(r, int64(os.Getpid())), nil
 }
 
-// process is a child as its parent sees it.
+// process is a child, from the view of its parent.
 type process struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -166,7 +164,6 @@ func start(t *testing.T, todo task) *process {
 	return p
 }
 
-// next returns the next line of a child.
 func (p *process) next() (s said) {
 	p.t.Helper()
 	if err := p.out.Decode(&s); err != nil {
@@ -182,7 +179,6 @@ func (p *process) wantSaid(at string) {
 	}
 }
 
-// begin lets a child begin.
 func (p *process) begin() {
 	p.t.Helper()
 	if _, err := io.WriteString(p.in, "\n"); err != nil {
@@ -190,11 +186,11 @@ func (p *process) begin() {
 	}
 }
 
-// kill is kill -9.
+// kill kills the child as kill -9 does.
 func (p *process) kill() {
 	p.ended = true
 	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait() // says that it was killed
+	_ = p.cmd.Wait() // the error says that it was killed
 }
 
 func (p *process) wait() {
@@ -205,7 +201,6 @@ func (p *process) wait() {
 	}
 }
 
-// calls returns the lines of the ledger.
 func callsIn(t *testing.T, path string) []string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -215,7 +210,7 @@ func callsIn(t *testing.T, path string) []string {
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
-// Users in two processes ask at once: one call, and all read what is in the cache.
+// Users in two processes ask at once: one call, and all get the cached digest.
 func TestTwoProcessesOneCall(t *testing.T) {
 	w := newWorld(t, 2)
 	ledger := filepath.Join(t.TempDir(), "calls")
@@ -257,8 +252,7 @@ func TestTwoProcessesOneCall(t *testing.T) {
 	}
 }
 
-// The process that makes a digest is killed in the middle of its call: who waits for it
-// makes it, once, and nothing is lost.
+// A process is killed during its call. A waiting process makes the digest, once.
 func TestOwnerIsKilled(t *testing.T) {
 	claims := func(c *digest.Config) { c.ClaimTTL = time.Second } // the same in all processes
 	w := newWorld(t, 2, claims)
@@ -289,7 +283,7 @@ func TestOwnerIsKilled(t *testing.T) {
 	if results[0].Row.Content != results[1].Row.Content {
 		t.Errorf("one was given %q, the other %q", results[0].Row.Content, results[1].Row.Content)
 	}
-	w.wantSame(ann, w.daily(ann)) // whose request died with the owner
+	w.wantSame(ann, w.daily(ann)) // her request ended with the owner
 	w.wantCalls(1)
 	if n := w.rows("digest_cache"); n != 1 {
 		t.Errorf("there are %d rows in the cache, want one", n)

@@ -1,11 +1,17 @@
-// Package digest generates each digest once: for each combination of sources and each closed period, however many
-// users, requests and processes ask for it.
+// Package digest generates each digest once for each combination of sources and each closed
+// period, however many users, requests and processes ask for it.
 //
-// The user's sources and options hash to the combination. The digest of that hash and period comes from memory, or from
-// the row of digest_cache, or one process claims the cell, asks the summariser, writes the row and fills the cell, while
-// all others wait. When it cannot be made, the last one of the combination is served, marked stale, and the time of the
-// next attempt is written down. A [cache.Cache] is in front, over the cells of a [sqltier.Tier] and a [sqllog.Log] in the
-// store's file. A deletion writes what it invalidates in its own transaction, so each process hears of it.
+// A user's sources and options hash to the combination. The digest of that hash and period
+// comes from memory, from the remote tier, or from its row in digest_cache. If there is no
+// row, one process claims the cell, calls the summariser, writes the row and fills the
+// cell. All others wait for it.
+//
+// If the digest cannot be generated, the service stores the time of the next attempt. Until
+// then it serves the last digest of the combination, marked stale.
+//
+// A [cache.Cache] is in front. Its cells are in a [sqltier.Tier], and its invalidations in
+// a [sqllog.Log], both in the store's file. A deletion appends its invalidations to the log
+// in its own transaction, so that each process applies them.
 package digest
 
 import (
@@ -30,34 +36,35 @@ import (
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
 
-// ErrConfig is wrapped by what is wrong with a [Config].
+// ErrConfig is wrapped by errors about a [Config].
 var ErrConfig = errors.New("digest: bad configuration")
 
-// What a [Config] leaves zero, and what it does not say.
+// The defaults of a [Config], and fixed limits.
 const (
-	DefaultCostPerCall = 0.03            // dollars, as the source document reckons
-	DefaultLoadTimeout = 5 * time.Minute // for one digest, waits included
+	DefaultCostPerCall = 0.03            // dollars, from the source document
+	DefaultLoadTimeout = 5 * time.Minute // for one digest, including waits
 	DefaultBound       = 2 * time.Second
-	maxCalls           = 8 // of the summariser at a time
+	maxCalls           = 8 // concurrent calls of the summariser
 )
 
-// Config says how a Service works.
+// Config configures a Service.
 type Config struct {
 	Store        *store.Store
 	Summariser   summary.Summariser // writes the digests; nil: summary.Extractive
-	Zone         string             // whose calendar periods follow. The database keeps it: another one is [ErrZone]. Empty: the database's, or DefaultZone.
-	CallsPerHour int64              // the budget of calls that all processes of the file share: see [BudgetError]. 0: no budget.
-	// Remote is where processes share cells instead of the store's file: a Redis, for example. All processes of a file need the same.
+	Zone         string             // time zone of the periods, stored in the database; another one is [ErrZone]. Empty: the database's or DefaultZone
+	CallsPerHour int64              // calls per hour that all processes of the file share: see [BudgetError]. 0: no limit
+	// Remote stores the cells that processes share, for example in Redis, instead of the
+	// store's file. All processes of a file need the same kind.
 	Remote        tier.Remote
-	Bound         time.Duration        // of the log of invalidations, which is in the file; 0: DefaultBound
-	ClaimTTL      time.Duration        // how long others wait for a process that was killed; 0: the library's 3 s
-	ErrorTTL      time.Duration        // how long a failure is remembered without a look at the file; 0: 10 s, negative: not at all
+	Bound         time.Duration        // of the log of invalidations in the file; 0: DefaultBound
+	ClaimTTL      time.Duration        // how long other processes wait for a killed one; 0: the library's 3 s
+	ErrorTTL      time.Duration        // how long a failure is remembered without reading the file; 0: 10 s, negative: not at all
 	FlushEvery    time.Duration        // of counters; 0: a second
 	Logger        *slog.Logger         // nil: slog.Default
-	MeterProvider metric.MeterProvider // of the tiers; nil: the global one of OpenTelemetry
+	MeterProvider metric.MeterProvider // for the tiers; nil: the global one of OpenTelemetry
 }
 
-// Service generates digests. All methods may be called concurrently, and by several processes on one file.
+// Service generates digests. All methods may be called concurrently, also by several processes.
 type Service struct {
 	cfg        Config
 	store      *store.Store
@@ -72,7 +79,7 @@ type Service struct {
 	background sync.WaitGroup
 }
 
-// Open returns a service that is ready: it has heard of all that was invalidated before. ctx bounds how long that may take.
+// Open returns a service that has read all earlier invalidations. ctx limits the time for this.
 func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Store == nil {
 		return nil, fmt.Errorf("%w: Store is required", ErrConfig)
@@ -102,7 +109,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// Close ends the service: what is under way is waited for until ctx ends, and what was counted is written.
+// Close ends the service. It waits for running generation until ctx ends, and writes the counters.
 func (s *Service) Close(ctx context.Context) error {
 	s.stop()
 	s.background.Wait()
@@ -110,10 +117,10 @@ func (s *Service) Close(ctx context.Context) error {
 	return errors.Join(err, s.counts.flush(ctx))
 }
 
-// Location returns the zone whose calendar periods follow.
+// Location returns the time zone of the periods.
 func (s *Service) Location() *time.Location { return s.calendar.zone }
 
-// Tiers returns the tiers, for whatever else the process caches.
+// Tiers returns the tiers, for other caches of the process.
 func (s *Service) Tiers() *cache.Tiers { return s.tiers }
 
 func (s *Service) openTiers(ctx context.Context) error {
@@ -137,22 +144,22 @@ func (s *Service) openTiers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Whatever the processes before had for a remote tier.
+	// Earlier processes may have used another remote tier.
 	if _, err := s.news.Sync(ctx, invalidate.Cursor{}, invalidate.Append{}); errors.Is(err, sqllog.ErrCells) {
-		s.log.Warn("digest: cells were somewhere else until now; processes that still keep them there do without")
+		s.log.Warn("digest: the remote tier was changed; processes that still use the old one work without a cache")
 		return s.news.NewEpoch(ctx)
 	}
 	return nil
 }
 
 func (s *Service) openCache() (err error) {
-	// A file has no network between, and may be busy for as long as it says it waits.
+	// The file is local, but may be busy for as long as its busy timeout.
 	const remote = 6 * time.Second
 	s.digests, err = cache.New(s.tiers, cache.Config[DigestKey, Digest]{
 		Namespace: "digest:v1",
 		Tags:      func(_ DigestKey, d Digest) []string { return []string{hashTag(d.Hash), hashTag(d.SourcesHash)} },
 		Policy: policy.Patch{
-			TTL: new(Daily.Retention()), Jitter: new(0.0), // each call brings that of its kind
+			TTL: new(Daily.Retention()), Jitter: new(0.0), // each call sets the TTL of its kind
 			ErrorTTL: new(max(s.cfg.ErrorTTL, 0)), RemoteTimeout: new(remote), LoadTimeout: new(DefaultLoadTimeout),
 		},
 	})

@@ -18,7 +18,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A program that starts again calls nobody for what is in the database.
+// A restarted program makes no call for digests in the database.
 func TestRestart(t *testing.T) {
 	w := newWorld(t, 1)
 	ann, bob := w.user("ann", 1), w.user("bob", 1)
@@ -36,8 +36,7 @@ func TestRestart(t *testing.T) {
 	w.wantCalls(1)
 }
 
-// When the log of invalidations is lost no cell is trusted any more. The digests are in
-// the database all the same, and cost no call.
+// If the log is lost, no cell is used. The digests are in the database, and cost no call.
 func TestLostLogCostsNoCall(t *testing.T) {
 	w := newWorld(t, 1)
 	ann, bob, eve := w.user("ann", 1), w.user("bob", 1), w.user("eve", 1)
@@ -58,7 +57,7 @@ func TestLostLogCostsNoCall(t *testing.T) {
 	w.wantCalls(1)
 }
 
-// Another process has changed subscriptions at once.
+// A process uses the subscriptions that another process changed at once.
 func TestOtherProcessHearsOfSubscriptions(t *testing.T) {
 	w := newWorld(t, 2)
 	ann := w.user("ann", 1)
@@ -76,8 +75,8 @@ func TestOtherProcessHearsOfSubscriptions(t *testing.T) {
 	}
 }
 
-// With something else shared than the file, as with a Redis, the digests are in the file
-// all the same: when what was shared is lost, nobody is called.
+// If processes share something other than the file, such as a Redis, the digests are still
+// in the file. If the shared data is lost, no call is made.
 func TestSharedElsewhere(t *testing.T) {
 	w := newWorld(t, 1)
 	remote := tiertest.NewMemory()
@@ -96,11 +95,11 @@ func TestSharedElsewhere(t *testing.T) {
 	w.wantCalls(2)
 	lost, _ := w.process(func(c *digest.Config) { c.Remote = tiertest.NewMemory() })
 	w.wantSame(eve, w.generate(lost, eve, digest.Daily))
-	w.wantSame(tom, w.generate(w.Service, tom, digest.Daily)) // by the file
+	w.wantSame(tom, w.generate(w.Service, tom, digest.Daily)) // from the file
 	w.wantCalls(2)
 }
 
-// Whatever is under way ends with the service.
+// Running work ends with the service.
 func TestCloseLeavesNothingBehind(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	clock := storetest.NewClock(noon)
@@ -130,8 +129,8 @@ func TestBadConfigurations(t *testing.T) {
 	}
 }
 
-// The document's model of a hundred users: most have a pack as it is, some change it a
-// little, some choose for themselves among what is popular.
+// The source document's model of a hundred users: most use a pack unchanged, some change it
+// a little, and some choose among popular sources.
 func TestHitRateOfThePackModel(t *testing.T) {
 	const users, sources = 100, 20
 	w := newWorld(t, sources)
@@ -170,8 +169,8 @@ func TestHitRateOfThePackModel(t *testing.T) {
 	}
 }
 
-// A process that was so slow that another took its claim over pays in vain, and gives its
-// users the text that the other has stored.
+// A process was so slow that another took over its claim. Its call is wasted, and its users
+// get the text that the other one stored.
 func TestSlowerProcessGivesTheFirstText(t *testing.T) {
 	w := newWorld(t, 1)
 	ann := w.user("ann", 1)

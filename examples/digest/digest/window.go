@@ -7,29 +7,29 @@ import (
 	"fmt"
 	"slices"
 	"time"
-	_ "time/tzdata" // a zone must mean the same on a machine that has none installed
+	_ "time/tzdata" // zones must not depend on those that are installed
 
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// Kind is a type of digest: how long its period is.
+// Kind is a type of digest. It determines the length of the period.
 type Kind string
 
 // The kinds of digests.
 const (
 	FourHours Kind = "4h"
 	Daily     Kind = "daily"
-	Weekly    Kind = "weekly"  // from Monday on
-	Monthly   Kind = "monthly" // of the calendar
+	Weekly    Kind = "weekly"  // from Monday
+	Monthly   Kind = "monthly" // a calendar month
 )
 
-// Kinds returns all kinds, the shortest first.
+// Kinds returns all kinds, shortest first.
 func Kinds() []Kind { return []Kind{FourHours, Daily, Weekly, Monthly} }
 
-// ErrKind is wrapped by errors about what is no kind.
+// ErrKind is wrapped by errors about an unknown kind.
 var ErrKind = errors.New("digest: unknown type")
 
-// ParseKind returns the kind that is spelled so.
+// ParseKind returns the kind with the given name.
 func ParseKind(s string) (Kind, error) {
 	if k := Kind(s); slices.Contains(Kinds(), k) {
 		return k, nil
@@ -37,31 +37,31 @@ func ParseKind(s string) (Kind, error) {
 	return "", fmt.Errorf("%w: %d bytes, must be one of %v", ErrKind, len(s), Kinds())
 }
 
-// Retention is how long a digest of the kind is kept for others.
+// Retention returns how long a digest of the kind is cached.
 func (k Kind) Retention() time.Duration {
 	days := map[Kind]int{FourHours: 3, Daily: 14, Weekly: 60, Monthly: 180}
 	return time.Duration(days[k]) * 24 * time.Hour
 }
 
-// Window is the period of a digest: from Start on, up to and without End.
+// Window is the period of a digest. It includes Start and excludes End.
 type Window struct {
 	Kind       Kind
 	Start, End time.Time
 }
 
-// The calendar of a program that is told nothing.
+// The default calendar.
 const (
 	DefaultZone  = "Asia/Singapore"
 	DefaultGrace = 5 * time.Minute
 )
 
-// Calendar says which periods there are in a zone.
+// Calendar computes the periods in a zone.
 type Calendar struct {
 	zone  *time.Location
 	grace time.Duration
 }
 
-// NewCalendar returns the calendar of an IANA zone; empty: DefaultZone.
+// NewCalendar returns the calendar of an IANA zone. Empty means DefaultZone.
 func NewCalendar(zone string, grace time.Duration) (Calendar, error) {
 	if grace < 0 {
 		return Calendar{}, fmt.Errorf("%w: grace of %v, must not be negative", ErrConfig, grace)
@@ -73,10 +73,10 @@ func NewCalendar(zone string, grace time.Duration) (Calendar, error) {
 	return Calendar{loc, grace}, nil
 }
 
-// Containing returns the period that a moment lies in.
+// Containing returns the period that contains a moment.
 func (c Calendar) Containing(k Kind, at time.Time) Window {
 	n := 0
-	for c.begin(k, at, n).After(at) { // where clocks were set, the neighbour's
+	for c.begin(k, at, n).After(at) { // where clocks change, the moment may be in the neighbouring period
 		n--
 	}
 	for !c.begin(k, at, n+1).After(at) {
@@ -85,7 +85,7 @@ func (c Calendar) Containing(k Kind, at time.Time) Window {
 	return Window{k, c.begin(k, at, n), c.begin(k, at, n+1)}
 }
 
-// LastClosed returns the last period whose end and grace are over. A digest of an open one would read differently later.
+// LastClosed returns the last period whose end and grace have passed. An open period still changes.
 func (c Calendar) LastClosed(k Kind, now time.Time) Window {
 	open := c.Containing(k, now.Add(-c.grace))
 	return c.Containing(k, open.Start.Add(-1))
@@ -108,22 +108,23 @@ func (c Calendar) begin(k Kind, at time.Time, n int) time.Time {
 	return c.first(y, m, d+n, 0)
 }
 
-// first returns the first moment at which clocks show the hour or more. [time.Date] takes either offset where they are set.
+// first returns the first moment at which the local clock shows at least the hour. At a
+// clock change, [time.Date] may use either offset.
 func (c Calendar) first(year int, month time.Month, day, hour int) time.Time {
 	t := time.Date(year, month, day, hour, 0, 0, 0, c.zone)
 	want := time.Date(year, month, day, hour, 0, 0, 0, time.UTC)
-	shown := func(t time.Time) time.Duration { // by how much the clocks are past what is wanted
+	shown := func(t time.Time) time.Duration { // how far the local clock is past the wanted time
 		_, offset := t.Zone()
 		return t.UTC().Add(time.Duration(offset) * time.Second).Sub(want)
 	}
 	since, until := t.ZoneBounds()
 	switch skew := shown(t); {
-	case skew > 0: // skipped; t is past the moment at which clocks were set
+	case skew > 0: // the hour was skipped; t is after the clock change
 		return since
 	case skew < 0:
 		return until
 	}
-	// Shown twice? Then it was shown before clocks were set back, too.
+	// If the hour occurs twice, return the one before the clock was set back.
 	if !since.IsZero() {
 		_, before := since.Add(-1).Zone()
 		_, now := t.Zone()
@@ -134,12 +135,12 @@ func (c Calendar) first(year int, month time.Month, day, hour int) time.Time {
 	return t
 }
 
-// ErrZone means that the periods of a database follow another zone.
+// ErrZone means that the periods of a database use another zone.
 var ErrZone = errors.New("digest: the database has another zone")
 
 const zoneSetting = "zone"
 
-// settle returns the calendar of a database. The first that opens it decides on the zone.
+// settle returns the calendar of a database. The first process sets the zone.
 func settle(ctx context.Context, s *store.Store, wanted string) (c Calendar, err error) {
 	if c, err = NewCalendar(wanted, DefaultGrace); err != nil {
 		return c, err
@@ -158,13 +159,14 @@ func settle(ctx context.Context, s *store.Store, wanted string) (c Calendar, err
 	case wanted == "":
 		return NewCalendar(kept, DefaultGrace)
 	case wanted != kept:
-		err = fmt.Errorf("%w: its periods follow %s, not %s: open it with %s, or change it for good with the command 'zone %s'",
+		err = fmt.Errorf("%w: its periods use %s, not %s: open it with %s, or change it permanently with the command 'zone %s'",
 			ErrZone, kept, wanted, kept, wanted)
 	}
 	return c, err
 }
 
-// SetZone changes the zone of a database for good, and returns the one before. Its processes must be started again.
+// SetZone changes the zone of a database permanently, and returns the old one. The caller
+// must restart the database's processes.
 func SetZone(ctx context.Context, s *store.Store, zone string) (before string, err error) {
 	if zone == "" {
 		return "", fmt.Errorf("%w: no zone, want a name such as Europe/Paris", ErrConfig)

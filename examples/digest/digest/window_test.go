@@ -78,7 +78,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// Only what is closed is made a digest of, and it is closed when its grace is over.
+// Only closed periods have digests. A period is closed when its grace is over.
 func TestLastClosed(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -106,7 +106,7 @@ func TestLastClosed(t *testing.T) {
 	}
 }
 
-// Whatever the zone: each moment lies in one period, and they follow without a gap.
+// In any zone, each moment is in one period, and periods follow without a gap.
 func TestWindowsFollowEachOther(t *testing.T) {
 	zones := []string{
 		"Asia/Singapore", "UTC", "Europe/Berlin", "America/New_York", "America/Sao_Paulo", "Africa/Cairo", "Asia/Beirut", "Pacific/Apia",
@@ -154,9 +154,9 @@ func TestCalendarRefuses(t *testing.T) {
 	}
 }
 
-// The zone is the database's: with another one the same day would be paid for twice.
+// The database fixes the zone: with another one, the same day would be paid twice.
 func TestZoneIsTheDatabases(t *testing.T) {
-	w := newWorld(t, 1) // without a zone: the default
+	w := newWorld(t, 1) // no zone: the default
 	with := func(zone string) error {
 		s, err := digest.Open(t.Context(), digest.Config{Store: storetest.Open(t, w.path, nil), Zone: zone})
 		if err == nil {

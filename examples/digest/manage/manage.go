@@ -1,4 +1,4 @@
-// Package manage is what an operator may change: sources and users, by command or by HTTP.
+// Package manage makes the operator's changes to sources and users, by command or by HTTP.
 package manage
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// FieldError says which field is wrong, and what it must be.
+// FieldError says which field is wrong, and what its value must be.
 type FieldError struct{ Field, Problem string }
 
 // Error returns "field: problem".
@@ -24,25 +24,26 @@ func (e *FieldError) Error() string { return e.Field + ": " + e.Problem }
 // Manager changes sources and users.
 type Manager struct {
 	Store   *store.Store
-	Changed func(ctx context.Context) error // is called after sources changed
-	// Address returns what a source of a type and with a config is fetched from. Empty: nobody can fetch the type yet.
+	Changed func(ctx context.Context) error // called after sources changed
+	// Address returns the URL that a source of the given type and config is fetched from.
+	// It is empty for a type without a fetcher.
 	Address func(kind string, config json.RawMessage) (string, error)
 }
 
-// NewSource is a source to be added.
+// NewSource is a source to add.
 type NewSource struct {
 	store.SourceEdit
-	OwnerID int64 `json:"owner_id"` // who alone sees it if it is not public
+	OwnerID int64 `json:"owner_id"` // the only user who sees the source if it is not public
 }
 
-// AddSource adds a source, public unless it says otherwise.
+// AddSource adds a source. It is public by default.
 func (m *Manager) AddSource(ctx context.Context, n NewSource) (store.Source, error) {
 	s := store.Source{OwnerID: n.OwnerID, CreatedBy: n.OwnerID, Public: n.Public == nil || *n.Public, Config: n.Config}
 	if n.Name == nil || n.Type == nil {
 		return s, &FieldError{"name and type", "both are required"}
 	}
 	if !s.Public && s.OwnerID == 0 {
-		return s, &FieldError{"owner_id", "a source that is not public needs one: nobody else sees it"}
+		return s, &FieldError{"owner_id", "a source that is not public needs an owner: only the owner sees it"}
 	}
 	s.Name, s.Type, s.Config = *n.Name, *n.Type, json.RawMessage(cmp.Or(string(n.Config), "{}"))
 	return m.change(ctx, func(tx *store.Tx) (id int64, err error) {
@@ -50,13 +51,13 @@ func (m *Manager) AddSource(ctx context.Context, n NewSource) (store.Source, err
 			return 0, err
 		}
 		if id, err = tx.AddSource(ctx, s); errors.Is(err, store.ErrNotFound) {
-			err = &FieldError{"owner_id", "there is no such user"}
+			err = &FieldError{"owner_id", "no such user"}
 		}
 		return id, err
 	})
 }
 
-// EditSource renames a source, gives it another address, shows it or hides it.
+// EditSource changes a source's name, type, config or visibility.
 func (m *Manager) EditSource(ctx context.Context, id int64, e store.SourceEdit) (store.Source, error) {
 	return m.change(ctx, func(tx *store.Tx) (int64, error) {
 		s, err := tx.Source(ctx, id)
@@ -64,7 +65,7 @@ func (m *Manager) EditSource(ctx context.Context, id int64, e store.SourceEdit) 
 			return 0, err
 		}
 		if e.Public != nil && !*e.Public && s.OwnerID == 0 {
-			return 0, &FieldError{"is_public", "the source has no owner, so nobody would see it; delete it instead"}
+			return 0, &FieldError{"is_public", "the source has no owner, so no user would see it; delete it instead"}
 		}
 		s.Type = *cmp.Or(e.Type, &s.Type)
 		s.Config = json.RawMessage(cmp.Or(string(e.Config), string(s.Config)))
@@ -75,7 +76,7 @@ func (m *Manager) EditSource(ctx context.Context, id int64, e store.SourceEdit) 
 	})
 }
 
-// DeleteSource removes a source from what users read.
+// DeleteSource hides a source and its items from users.
 func (m *Manager) DeleteSource(ctx context.Context, id int64) (store.Source, error) {
 	return m.change(ctx, func(tx *store.Tx) (int64, error) { return id, tx.DeleteSource(ctx, id) })
 }
@@ -135,7 +136,7 @@ func (m *Manager) EditUser(ctx context.Context, id int64, e store.UserEdit) (u s
 			return u, err
 		}
 	}
-	if string(e.Options) == "null" { // like the other fields: it stays as it is
+	if string(e.Options) == "null" { // as for the other fields, null means no change
 		e.Options = nil
 	}
 	if _, err := digest.ParseOptions(e.Options); err != nil {
@@ -151,7 +152,7 @@ func (m *Manager) EditUser(ctx context.Context, id int64, e store.UserEdit) (u s
 	return u, err
 }
 
-// CheckSlug refuses a slug that could have no feed: /feed/SLUG is the page, and /feed/SLUG.rss another form of it.
+// CheckSlug refuses a slug that cannot have a feed: /feed/SLUG is the page, /feed/SLUG.rss the RSS.
 func CheckSlug(slug string) error {
 	if slug == "." || slug == ".." || strings.HasSuffix(slug, ".rss") {
 		return &FieldError{"slug", fmt.Sprintf("%d bytes, must not be . or .. nor end in .rss", len(slug))}
@@ -159,7 +160,7 @@ func CheckSlug(slug string) error {
 	return nil
 }
 
-// RemoveUser removes a user with subscriptions, digests and key.
+// RemoveUser removes a user with its subscriptions, digests and key.
 func (m *Manager) RemoveUser(ctx context.Context, id int64) error {
 	return m.Store.Write(ctx, func(tx *store.Tx) error { return tx.DeleteUser(ctx, id) })
 }

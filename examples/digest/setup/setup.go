@@ -17,7 +17,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// ErrFile is wrapped by the errors of a bad file.
+// ErrFile is wrapped by errors about the content of a file.
 var ErrFile = errors.New("setup: bad file")
 
 const maxFile = 16 << 20
@@ -34,7 +34,7 @@ type Source struct {
 	Name    string          `json:"name"`
 	Type    string          `json:"type"`
 	Config  json.RawMessage `json:"config"`
-	Private string          `json:"private_to"` // the slug of the only user who may see it; empty: all may
+	Private string          `json:"private_to"` // slug of the only user who may see it; empty: public
 }
 
 // Pack is a set of sources that is installed in one step.
@@ -42,7 +42,7 @@ type Pack struct {
 	Slug        string   `json:"slug"`
 	Name        string   `json:"name"`
 	Description string   `json:"description"`
-	Default     bool     `json:"default"` // new users start with it
+	Default     bool     `json:"default"` // new users start with this pack
 	Sources     []string `json:"sources"`
 }
 
@@ -52,14 +52,14 @@ type User struct {
 	Name    string          `json:"name"`
 	Email   string          `json:"email"`
 	Options json.RawMessage `json:"options"` // see digest.ParseOptions
-	Packs   []string        `json:"packs"`   // beside the default one
+	Packs   []string        `json:"packs"`   // beside the default pack
 	Sources []string        `json:"sources"`
 }
 
-// Done is what an import added.
+// Done is the result of an import.
 type Done struct {
 	Sources, Packs, Users int
-	Keys                  map[string]string // the API keys of new users by slug; they are stored nowhere
+	Keys                  map[string]string // the API keys of new users by slug; the database stores only their hashes
 }
 
 // Read reads a file.
@@ -77,7 +77,7 @@ func Read(r io.Reader) (f File, err error) {
 		if _, err = d.Token(); errors.Is(err, io.EOF) {
 			return f, nil
 		}
-		err = errors.New("something follows its end")
+		err = errors.New("it continues after its JSON value")
 	}
 	at := d.InputOffset()
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -89,7 +89,8 @@ func Read(r io.Reader) (f File, err error) {
 	return File{}, fmt.Errorf("%w: line %d: %w", ErrFile, line, err)
 }
 
-// Import adds to the database what it does not have yet, all or nothing. Then the caller tells the collectors.
+// Import adds the sources, packs and users that the database lacks, all or none. The caller
+// must then notify the collectors.
 func Import(ctx context.Context, s *store.Store, f File) (Done, error) {
 	im := importer{
 		ctx: ctx, file: f, known: map[string]int64{}, ids: map[string]int64{}, users: map[string]int64{}, done: Done{Keys: map[string]string{}},
@@ -131,7 +132,8 @@ func each[T any](err error, name string, all []T, fn func(T) error) error {
 	return err
 }
 
-// identity returns what two equal sources have in common. One that has moved is known by the url that it was added with.
+// identity returns the same text for equal sources. A source that has moved is identified
+// by its original url.
 func identity(typ string, config json.RawMessage, owner int64) (string, error) {
 	var fields map[string]any
 	if err := json.Unmarshal(config, &fields); err != nil || fields == nil {
@@ -147,7 +149,7 @@ func identity(typ string, config json.RawMessage, owner int64) (string, error) {
 
 func (im *importer) user(u User) error {
 	if _, twice := im.users[u.Slug]; twice {
-		return fmt.Errorf("%w: slug %q is another user's", ErrFile, u.Slug)
+		return fmt.Errorf("%w: slug %q occurs twice", ErrFile, u.Slug)
 	}
 	known, err := im.tx.UserBySlug(im.ctx, u.Slug)
 	im.users[u.Slug] = known.ID
@@ -171,7 +173,7 @@ func (im *importer) user(u User) error {
 
 func (im *importer) source(s Source) (err error) {
 	if _, twice := im.ids[s.Name]; twice || s.Name == "" {
-		return fmt.Errorf("%w: name %q is empty or another source's", ErrFile, s.Name)
+		return fmt.Errorf("%w: name %q is empty or occurs twice", ErrFile, s.Name)
 	}
 	var owner store.User
 	if s.Private != "" {

@@ -78,7 +78,7 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// To import again adds what is new in the file, and nothing else.
+// A second import adds only the new entries of the file.
 func TestImportAgain(t *testing.T) {
 	s := storetest.New(t, nil)
 	f := read(t, example)
@@ -99,7 +99,7 @@ func TestImportAgain(t *testing.T) {
 	}
 }
 
-// A source that has moved, and one whose config is spelled otherwise, is no new one.
+// A source that has moved, or whose config is formatted differently, is not new.
 func TestImportKnowsWhatMoved(t *testing.T) {
 	s := storetest.New(t, nil)
 	const one = `{"sources": [{"name": "News", "type": "rss", "config": {"url": "https://news.example/feed", "fetch_interval_minutes": 60}}]}`
@@ -124,22 +124,22 @@ func TestImportKnowsWhatMoved(t *testing.T) {
 	}
 }
 
-// What is wrong is named, and nothing of the file is in the database.
+// Errors name the fault, and nothing of the file is stored.
 func TestBadFile(t *testing.T) {
 	for name, c := range map[string]struct {
 		from, to, says string
 		is             error
 	}{
 		"unknown field":    {`"slug": "bob"`, `"slug": "bob", "key": "x"`, `unknown field "key"`, setup.ErrFile},
-		"trailing":         {"\n}", "\n} {}", "follows its end", setup.ErrFile},
+		"trailing":         {"\n}", "\n} {}", "continues after its JSON value", setup.ErrFile},
 		"unknown source":   {`["Top"]`, `["Tip"]`, `packs[1]: setup: bad file: no source of the file has the name "Tip"`, setup.ErrFile},
 		"unknown pack":     {`["tech"]`, `["tach"]`, `users[0]: pack "tach"`, store.ErrNotFound},
 		"unknown user":     {`"private_to": "ann"`, `"private_to": "eve"`, `sources[2]: private_to: user "eve"`, store.ErrNotFound},
-		"name twice":       {`"name": "Top"`, `"name": "News"`, `sources[1]: setup: bad file: name "News" is empty or another source's`, setup.ErrFile},
-		"no name":          {`"name": "Top"`, `"name": ""`, `sources[1]: setup: bad file: name "" is empty or another source's`, setup.ErrFile},
+		"name twice":       {`"name": "Top"`, `"name": "News"`, `sources[1]: setup: bad file: name "News" is empty or occurs twice`, setup.ErrFile},
+		"no name":          {`"name": "Top"`, `"name": ""`, `sources[1]: setup: bad file: name "" is empty or occurs twice`, setup.ErrFile},
 		"no type":          {`"type": "hackernews"`, `"type": ""`, "sources[1]", store.ErrInvalid},
 		"no email":         {`"bob@example.com"`, `""`, "users[1]", store.ErrInvalid},
-		"slug twice":       {`"slug": "bob"`, `"slug": "ann"`, `users[1]: setup: bad file: slug "ann" is another user's`, setup.ErrFile},
+		"slug twice":       {`"slug": "bob"`, `"slug": "ann"`, `users[1]: setup: bad file: slug "ann" occurs twice`, setup.ErrFile},
 		"email twice":      {`"bob@example.com"`, `"ann@example.com"`, "users[1]", store.ErrTaken},
 		"bad option":       {`"language": "zh"`, `"language": "fr"`, "users[0]: setup: bad file: options: digest: bad options: language of 2 bytes", digest.ErrOptions},
 		"unknown option":   {`"language": "zh"`, `"tongue": "zh"`, "users[0]: setup: bad file: options", setup.ErrFile},

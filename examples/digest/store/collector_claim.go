@@ -9,28 +9,30 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
 
-// Claim says which due sources a collector wants to fetch.
+// Claim describes the leases that a collector asks for.
 type Claim struct {
-	Owner string        // who wants them: a name that no other collector has
+	Owner string        // the collector's name, unique in the database
 	For   time.Duration // how long a lease lasts
-	Types []string      // those that can be fetched; sources of others are not even read
-	Max   int           // the most leases
-	Skew  time.Duration // how much before its time a source may be fetched
-	Probe bool          // sources that were paused for their failures are due, too
-	// Wait and ProbeWait are the longest waits of active and paused sources. Later times are a wrong clock's, and not believed.
+	Types []string      // types with a fetcher; sources of other types are not read
+	Max   int           // the most leases to return
+	Skew  time.Duration // how early a source may be fetched
+	Probe bool          // whether sources that were paused for their failures are due too
+	// Wait and ProbeWait are the longest waits of active and paused sources. A later time
+	// is ignored, because a wrong clock wrote it.
 	Wait, ProbeWait time.Duration
-	// HostOf returns where a source is fetched from, quickly: it runs inside a transaction. PerHost bounds the fetches from one host.
+	// HostOf returns the host of a source. It must be fast: it runs inside a transaction.
+	// PerHost limits the fetches from one host.
 	HostOf  func(Source) string
 	PerHost int
 }
 
 // Lease is the right to fetch a source until State.ClaimedUntil.
 type Lease struct {
-	State FetchState // as it was when the lease was given
-	Token string     // no two leases of one source have the same
+	State FetchState // as of the start of the lease
+	Token string     // unique for each lease
 }
 
-// due are the sources that may be claimed. Skew shortens the interval alone, and no back-off.
+// due are the sources that may be claimed. Skew applies only to the interval, not to a back-off.
 const (
 	claimable = ` s.is_deleted = 0 AND s.gone = 0 AND s.type IN (SELECT value FROM json_each(?1))
 		AND (s.is_active = 1 OR (?2 AND s.paused_at IS NOT NULL))`
@@ -48,14 +50,14 @@ func (c Claim) args(now time.Time) ([]any, error) {
 	}, err
 }
 
-// ClaimDue gives out leases on due sources, in the order in which they became due. More says that some had no room.
+// ClaimDue gives leases on due sources, longest due first. more means that some got none.
 func (s *Store) ClaimDue(ctx context.Context, c Claim) (leases []Lease, more bool, err error) {
 	now := s.now()
 	args, err := c.args(now)
 	if err != nil {
 		return nil, false, err
 	}
-	// Most ticks find nothing, and should not take the writer's turn for that.
+	// Most ticks find no due source, so check without the writer first.
 	some, err := sqlite.One(ctx, s.Conn, sqlite.Value[bool], `SELECT EXISTS (SELECT 1 FROM sources s WHERE`+due+`)`, args...)
 	if err != nil || !some {
 		return nil, false, err
@@ -65,7 +67,7 @@ func (s *Store) ClaimDue(ctx context.Context, c Claim) (leases []Lease, more boo
 		if err != nil {
 			return err
 		}
-		hosts := map[string]int{} // fetches under way
+		hosts := map[string]int{} // running fetches
 		for _, s := range claimed {
 			hosts[c.HostOf(s.Source)]++
 		}
@@ -87,7 +89,7 @@ func (s *Store) ClaimDue(ctx context.Context, c Claim) (leases []Lease, more boo
 	return leases, more, nil
 }
 
-// pick reads due sources until it has enough. A source whose host is busy holds up nothing behind it.
+// pick reads due sources until it has enough. A busy host does not block later sources.
 func (tx *Tx) pick(ctx context.Context, c Claim, hosts map[string]int, args []any) (leases []Lease, more bool, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT `+fetchStateColumns+` FROM sources s WHERE`+due+`
 		ORDER BY coalesce(s.next_fetch_at, 0), s.id`, args...)
@@ -119,7 +121,7 @@ func (tx *Tx) lease(ctx context.Context, l *Lease, token string, until time.Time
 	return tx.Exec(ctx, `UPDATE sources SET claimed_until = ?, claimed_by = ? WHERE id = ?`, until.UnixMilli(), token, l.State.ID)
 }
 
-// ClaimSource gives out a lease on one source, due or not. It is [ErrClaimed] while another is good.
+// ClaimSource gives a lease on any source, or returns [ErrClaimed] while another lease is valid.
 func (s *Store) ClaimSource(ctx context.Context, id int64, owner string, d time.Duration) (l Lease, err error) {
 	err = s.Write(ctx, func(tx *Tx) error {
 		if l.State, err = tx.FetchState(ctx, id); err != nil {
@@ -134,7 +136,7 @@ func (s *Store) ClaimSource(ctx context.Context, id int64, owner string, d time.
 	return l, err
 }
 
-// ReturnLease gives a lease back without a fetch: the source is as due as it was. A lease that was lost is no error.
+// ReturnLease returns a lease without a fetch: the source stays due. A lost lease is not an error.
 func (s *Store) ReturnLease(ctx context.Context, l Lease) error {
 	_, err := s.run(ctx, `UPDATE sources SET claimed_until = NULL, claimed_by = NULL WHERE id = ? AND claimed_by = ?`, l.State.ID, l.Token)
 	return err

@@ -8,21 +8,22 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
 
-// Fetched is how a fetch went.
+// Fetched is the result of a fetch.
 type Fetched struct {
 	Started     time.Time
 	Took        time.Duration
-	Interval    time.Duration // what Plan was reckoned with
+	Interval    time.Duration // the interval that Plan is based on
 	Plan        schedule.Plan
-	Status      int    // of HTTP; 0: there was none
-	Kind, Error string // what went wrong, in a word and in a line that are safe to show; empty: nothing
-	Listed      bool   // Items are all there is now; false: nothing has changed since Seen was stored
+	Status      int    // HTTP status; 0: none
+	Kind, Error string // the failure, as a word and as a line that are safe to show; empty: success
+	Listed      bool   // Items are the complete current list; false: unchanged since Seen was stored
 	Items       []Item
-	Seen        string // the hash of the answer that Items are from
-	NewURL      string // replaces the url in the source's config if the plan says to adopt it
+	Seen        string // the hash of the answer that Items come from
+	NewURL      string // replaces the url in the source's config if the plan adopts it
 }
 
-// FinishFetch ends a lease and stores items, schedule and log in one transaction. A lost lease stores nothing: [ErrLeaseLost].
+// FinishFetch ends a lease and stores items, schedule and log entry in one transaction.
+// With a lost lease it stores nothing and returns [ErrLeaseLost].
 func (s *Store) FinishFetch(ctx context.Context, l Lease, f Fetched) (added Added, err error) {
 	err = s.Write(ctx, func(tx *Tx) error {
 		if err := tx.endLease(ctx, l, f); err != nil {
@@ -46,7 +47,8 @@ func (s *Store) FinishFetch(ctx context.Context, l Lease, f Fetched) (added Adde
 	return added, nil
 }
 
-// correct gives what a wrong clock has stored the time of now: items would else be in the digests of a month to come.
+// correct replaces the times that a fast clock stored by now. Otherwise the items would
+// appear in a digest of a future period.
 func (tx *Tx) correct(ctx context.Context, l Lease) error {
 	now := tx.now()
 	if !l.State.LastFetchedAt.After(now) {
@@ -79,8 +81,9 @@ func (tx *Tx) endLease(ctx context.Context, l Lease, f Fetched) error {
 	return tx.moved(ctx, l.State.ID, f)
 }
 
-// What a fetch leaves behind. A source that was edited meanwhile is due at once. Only a source that was paused for its failures is brought
-// back by a success, and only one that nobody paused by hand is paused by a failure.
+// The changes of a fetch. A source that was edited meanwhile is due at once. A success
+// activates only a source that was paused for its failures. A failure does not change the
+// pause of a source that a person paused.
 const (
 	released  = `claimed_until = NULL, claimed_by = NULL, interval_ms = ?5, next_fetch_at = CASE WHEN updated_at = ?4 THEN ?3 END, `
 	succeeded = `last_fetched_at = ?6, not_before = CASE WHEN updated_at = ?4 THEN ?7 END, backoff_until = NULL, fetch_count = fetch_count + 1,
@@ -91,7 +94,7 @@ const (
 		paused_at = CASE WHEN ?10 AND is_active = 1 THEN ?6 ELSE paused_at END`
 )
 
-// MovedFrom is the field of a config that keeps the url a source was added with, once it has moved.
+// MovedFrom is the config field that keeps the original url of a source that has moved.
 const MovedFrom = "moved_from"
 
 func (tx *Tx) moved(ctx context.Context, id int64, f Fetched) error {
@@ -102,8 +105,8 @@ func (tx *Tx) moved(ctx context.Context, id int64, f Fetched) error {
 	return tx.Exec(ctx, `UPDATE sources SET moved_to = nullif(?2, ''), moved_seen = ?3 WHERE id = ?1`, id, f.Plan.MovedTo, f.Plan.MovedSeen)
 }
 
-// addListed stores a listing. A fetch that says "nothing changed" does not touch items, so that is noted first: otherwise an item that is
-// missing now would look long gone, and be cleaned away.
+// addListed stores a listing. A fetch of unchanged content does not touch items, so the time of the
+// last fetch is written first. Otherwise a missing item would look long gone, and be cleaned.
 func (tx *Tx) addListed(ctx context.Context, l Lease, f Fetched) (added Added, err error) {
 	id := l.State.ID
 	_, err = tx.Run(ctx, `UPDATE raw_items SET last_seen_at = ?2 WHERE source_id = ?1 AND last_seen_at < ?2

@@ -10,32 +10,32 @@ import (
 
 // The errors of fetching that callers branch on.
 var (
-	ErrClaimed = errors.New("store: the source is being fetched") // another fetch is under way
-	// ErrLeaseLost says that a lease ran out, and the source was given away or deleted: nothing was stored.
+	ErrClaimed = errors.New("store: the source is being fetched") // another fetch is running
+	// ErrLeaseLost means that the source was claimed again or deleted. Nothing was stored.
 	ErrLeaseLost = errors.New("store: the lease was lost")
 )
 
-// FetchState is a source and what is known of its fetches.
+// FetchState is a source and the state of its fetches.
 type FetchState struct {
 	Source
 	LastFetchedAt time.Time     // the start of the last fetch that succeeded
 	NextFetchAt   time.Time     // zero: at once
-	Interval      time.Duration // what NextFetchAt was reckoned with; 0: nothing yet
-	NotBefore     time.Time     // its origin asked for it
-	BackoffUntil  time.Time     // it failed
-	ClaimedUntil  time.Time     // it is being fetched, until then at most
-	PausedAt      time.Time     // it was paused for its failures, or because it is gone
-	Gone          bool          // its origin says that it will not come back
-	FetchCount    int64         // fetches that succeeded
-	ErrorCount    int64         // fetches that failed
-	Failures      int           // those that failed since one succeeded
-	LastError     string        // safe to show; empty since a fetch succeeded
-	MovedTo       string        // where the last fetches were sent for good
-	MovedSeen     int           // how many those were
+	Interval      time.Duration // the interval that NextFetchAt is based on; 0: none yet
+	NotBefore     time.Time     // requested by the origin
+	BackoffUntil  time.Time     // after a failure
+	ClaimedUntil  time.Time     // end of the running fetch's lease
+	PausedAt      time.Time     // when it was paused for its failures, or because it is gone
+	Gone          bool          // the origin says that it will not come back
+	FetchCount    int64         // successful fetches
+	ErrorCount    int64         // failed fetches
+	Failures      int           // failed fetches since the last success
+	LastError     string        // safe to show; empty after a success
+	MovedTo       string        // target of the last permanent redirects
+	MovedSeen     int           // how many of these in a row
 	SeenHash      string        // of the answer whose items are stored
 }
 
-// Leased reports whether the source is being fetched, where leases last for d.
+// Leased reports whether the source is being fetched. Leases last for d.
 func (f FetchState) Leased(now time.Time, d time.Duration) bool {
 	return f.ClaimedUntil.After(now) && !f.ClaimedUntil.After(now.Add(d))
 }
@@ -54,7 +54,7 @@ func scanFetchState(r sqlite.Row) (f FetchState, err error) {
 	return f, err
 }
 
-// FetchStates returns all sources but deleted ones, by id.
+// FetchStates returns all sources except deleted ones, by id.
 func (q queries) FetchStates(ctx context.Context) ([]FetchState, error) {
 	return sqlite.List(ctx, q.Conn, scanFetchState, `SELECT `+fetchStateColumns+` FROM sources s WHERE s.is_deleted = 0 ORDER BY s.id`)
 }
@@ -64,7 +64,7 @@ func (q queries) FetchState(ctx context.Context, id int64) (FetchState, error) {
 	return sqlite.One(ctx, q.Conn, scanFetchState, `SELECT `+fetchStateColumns+` FROM sources s WHERE s.is_deleted = 0 AND s.id = ?`, id)
 }
 
-// ResumeSource lets a source that was paused go on at once, with its failures forgotten: the way back by hand.
+// ResumeSource activates a paused source and resets its failures. It is due at once.
 func (s *Store) ResumeSource(ctx context.Context, id int64) error {
 	return s.Write(ctx, func(tx *Tx) error {
 		return tx.Exec(ctx, `UPDATE sources SET is_active = 1, paused_at = NULL, gone = 0, consecutive_errors = 0,
@@ -73,7 +73,7 @@ func (s *Store) ResumeSource(ctx context.Context, id int64) error {
 	})
 }
 
-// SetInterval makes the next fetch of a source come an interval after its last one.
+// SetInterval schedules the next fetch of a source an interval after its last one.
 func (tx *Tx) SetInterval(ctx context.Context, id int64, every time.Duration) error {
 	_, err := tx.Run(ctx, `UPDATE sources SET interval_ms = ?2, next_fetch_at = CASE
 			WHEN consecutive_errors > 0 THEN next_fetch_at
@@ -82,31 +82,31 @@ func (tx *Tx) SetInterval(ctx context.Context, id int64, every time.Duration) er
 	return err
 }
 
-// FetchStats are numbers over all sources that are not deleted.
+// FetchStats are statistics over all sources that are not deleted.
 type FetchStats struct {
 	TotalSources  int64     `json:"total_sources"`
 	ActiveSources int64     `json:"active_sources"`
 	PausedSources int64     `json:"paused_sources"`  // by hand, for their failures, or because they are gone
-	PausedByError int64     `json:"paused_by_error"` // of these, for their failures
-	GoneSources   int64     `json:"gone_sources"`    // of these, because they are gone for good
+	PausedByError int64     `json:"paused_by_error"` // of these, paused for their failures
+	GoneSources   int64     `json:"gone_sources"`    // of these, gone for good
 	ParkedSources int64     `json:"parked_sources"`  // of a type without a fetcher
-	DueSources    int64     `json:"due_sources"`     // that should be fetched now
-	FutureSources int64     `json:"future_sources"`  // of these, with times that are not believed: see [Claim]
+	DueSources    int64     `json:"due_sources"`     // to be fetched now
+	FutureSources int64     `json:"future_sources"`  // of these, with ignored times: see [Claim]
 	InFlight      int64     `json:"in_flight"`       // being fetched now
 	Fetches24h    int64     `json:"fetches_24h"`
 	Errors24h     int64     `json:"errors_24h"`
 	RawItems24h   int64     `json:"raw_items_24h"` // new items and new versions
-	Items24h      int64     `json:"items_24h"`     // the same by its other name
-	Wanted        int64     `json:"-"`             // that can be fetched, and that neither a person nor their origin stopped
-	Failing       int64     `json:"-"`             // of these, those that failed FailingAfter times in a row or more
+	Items24h      int64     `json:"items_24h"`     // the same number under its other name
+	Wanted        int64     `json:"-"`             // sources with a fetcher that no person and no origin stopped
+	Failing       int64     `json:"-"`             // of these, with at least FailingAfter failures in a row
 	OldestDue     time.Time `json:"-"`
 	LastSuccess   time.Time `json:"-"`
 }
 
-// FailingAfter is after how many failures in a row a source counts as failing: one or two are nothing unusual.
+// FailingAfter failures in a row make a source count as failing. One or two are normal.
 const FailingAfter = 3
 
-// FetchStats counts sources, as a collector sees them that claims with c, and fetches since a time.
+// FetchStats counts sources, as a collector with claim c sees them, and fetches since a time.
 func (q queries) FetchStats(ctx context.Context, c Claim, since time.Time) (st FetchStats, err error) {
 	now := q.now()
 	c.Probe, c.Skew = false, 0
@@ -125,7 +125,7 @@ func (q queries) FetchStats(ctx context.Context, c Claim, since time.Time) (st F
 		&st.InFlight, &st.Wanted, &st.Failing, millis(&st.LastSuccess)); err != nil {
 		return st, err
 	}
-	// A source that was never planned is due since somebody last touched it.
+	// A source that was never scheduled is due since its last change.
 	row = q.QueryRowContext(ctx, `SELECT count(*), min(coalesce(s.next_fetch_at, s.updated_at)),
 		coalesce(sum(`+future+` OR coalesce(s.claimed_until, 0) > ?3), 0) FROM sources s WHERE`+due, args...)
 	if err := row.Scan(&st.DueSources, millis(&st.OldestDue), &st.FutureSources); err != nil {
@@ -138,13 +138,14 @@ func (q queries) FetchStats(ctx context.Context, c Claim, since time.Time) (st F
 	return st, err
 }
 
-// Cleaned is what [Store.Clean] removed.
+// Cleaned counts the rows that [Store.Clean] deleted.
 type Cleaned struct{ Items, Logs int64 }
 
-// cleanBatch is how many rows are deleted at a time, so that nobody waits long for the writer.
+// cleanBatch is the number of rows deleted at a time, so that other writers do not wait long.
 const cleanBatch = 500
 
-// Clean removes items that no source has listed since a time, and older logs. What is still listed stays: it would come back as new.
+// Clean deletes items that their source last listed before a time, and older log entries.
+// Items that are still listed stay, because they would come back as new.
 func (s *Store) Clean(ctx context.Context, before time.Time) (c Cleaned, err error) {
 	c.Items, err = s.deleteAll(ctx, `DELETE FROM raw_items WHERE id IN (
 		SELECT i.id FROM raw_items i JOIN sources s ON s.id = i.source_id

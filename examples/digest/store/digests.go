@@ -12,10 +12,10 @@ import (
 // States of a [CacheRow].
 const (
 	StateReady = "ready" // there is a digest
-	StateEmpty = "empty" // it is known that nothing came in that period
+	StateEmpty = "empty" // the period has no items
 )
 
-// CacheRow is a row of digest_cache: a digest as it was made.
+// CacheRow is a row of digest_cache: a digest as it was generated.
 type CacheRow struct {
 	Hash         string          `json:"subscription_hash"`
 	SourcesHash  string          `json:"sources_hash"` // without the options
@@ -42,35 +42,36 @@ func scanCacheRow(r sqlite.Row) (c CacheRow, err error) {
 	return c, err
 }
 
-// CacheRow returns the row of a combination and a period. One that has expired is [ErrNotFound].
+// CacheRow returns the row of a combination and a period. An expired row is [ErrNotFound].
 func (q queries) CacheRow(ctx context.Context, hash, kind string, start, end time.Time) (CacheRow, error) {
 	return sqlite.One(ctx, q.Conn, scanCacheRow, `SELECT `+cacheColumns+` FROM digest_cache
 		WHERE subscription_hash = ? AND digest_type = ? AND period_start = ? AND period_end = ? AND expires_at > ?`,
 		hash, kind, start.UnixMilli(), end.UnixMilli(), q.now().UnixMilli())
 }
 
-// LastReady returns the newest digest of a combination whose period ended at before or earlier.
+// LastReady returns the newest digest of a combination whose period ended by the given time.
 func (q queries) LastReady(ctx context.Context, hash, kind string, before time.Time) (CacheRow, error) {
 	return sqlite.One(ctx, q.Conn, scanCacheRow, `SELECT `+cacheColumns+` FROM digest_cache
 		WHERE subscription_hash = ? AND digest_type = ? AND period_end <= ? AND state = 'ready' AND expires_at > ?
 		ORDER BY period_end DESC LIMIT 1`, hash, kind, before.UnixMilli(), q.now().UnixMilli())
 }
 
-// CacheSelection says which rows of digest_cache are meant.
+// CacheSelection selects rows of digest_cache.
 type CacheSelection struct {
-	Hash   string    // a combination, with or without its options
-	Before time.Time // periods that ended at this time or earlier
+	Hash   string    // of a combination, with or without its options
+	Before time.Time // periods that ended at or before this time
 	All    bool
 }
 
-// Deleted names a row that is gone: a digest, or what was known of a failure.
+// Deleted identifies a deleted row: a digest or a failure.
 type Deleted struct {
 	Hash, Type string
 	Start, End time.Time
 	Failed     bool
 }
 
-// DeleteCache removes the selected rows, failures too, and returns them. What is being made stays away: see [Tx.PutCacheRow].
+// DeleteCache deletes the selected rows, including failures, and returns them. Digests that
+// are being generated are not stored afterwards: see [Tx.PutCacheRow].
 func (tx *Tx) DeleteCache(ctx context.Context, sel CacheSelection) ([]Deleted, error) {
 	before := max(sel.Before.UnixMilli(), 0)
 	_, err := tx.Run(ctx, `INSERT INTO digest_cache_deletions (at, hash, before, every) VALUES (?, ?, ?, ?)`,
@@ -100,7 +101,8 @@ func (q queries) LastDeletion(ctx context.Context) (int64, error) {
 	return sqlite.One(ctx, q.Conn, sqlite.Value[int64], `SELECT coalesce(max(id), 0) FROM digest_cache_deletions`)
 }
 
-// PutCacheRow returns the row that stands: the first. A row that was deleted after the deletion since is not written.
+// PutCacheRow stores a row, unless there is one, and returns the stored row. It does not
+// store a row that a deletion after since selects.
 func (tx *Tx) PutCacheRow(ctx context.Context, r CacheRow, since int64) (CacheRow, error) {
 	first, err := tx.CacheRow(ctx, r.Hash, r.Type, r.PeriodStart, r.PeriodEnd)
 	if !errors.Is(err, ErrNotFound) {
@@ -119,14 +121,14 @@ func (tx *Tx) PutCacheRow(ctx context.Context, r CacheRow, since int64) (CacheRo
 	return r, err
 }
 
-// CacheStats are about what digest_cache holds now.
+// CacheStats are the statistics of digest_cache.
 type CacheStats struct {
-	Total        int64            `json:"total"`         // digests and known emptiness
+	Total        int64            `json:"total"`         // digests and empty periods
 	UniqueHashes int64            `json:"unique_hashes"` // combinations
 	ByType       map[string]int64 `json:"by_type"`
 }
 
-// CacheStats counts what has not expired.
+// CacheStats counts the rows that have not expired.
 func (q queries) CacheStats(ctx context.Context) (s CacheStats, err error) {
 	const live = ` FROM digest_cache WHERE expires_at > ?`
 	now := q.now().UnixMilli()
@@ -140,7 +142,7 @@ func (q queries) CacheStats(ctx context.Context) (s CacheStats, err error) {
 	return s, err
 }
 
-// CleanCache removes the digests that have served their time, by the store's clock, and returns how many there were.
+// CleanCache deletes expired digests, by the store's clock, and returns how many there were.
 func (tx *Tx) CleanCache(ctx context.Context) (int64, error) {
 	if _, err := tx.Run(ctx, `DELETE FROM digest_failures WHERE retry_at <= ?`, tx.now().Add(-24*time.Hour).UnixMilli()); err != nil {
 		return 0, err
@@ -148,13 +150,13 @@ func (tx *Tx) CleanCache(ctx context.Context) (int64, error) {
 	return tx.Run(ctx, `DELETE FROM digest_cache WHERE expires_at <= ?`, tx.now().UnixMilli())
 }
 
-// Digest is what a user reads.
+// Digest is a row of digests, which users read.
 type Digest struct {
 	ID        int64           `json:"id"`
 	UserID    int64           `json:"user_id"`
 	Type      string          `json:"type"`
 	Content   string          `json:"content"`
-	Metadata  json.RawMessage `json:"metadata"` // "period_start" and "period_end", in ms, tell whose period it is
+	Metadata  json.RawMessage `json:"metadata"` // "period_start" and "period_end", in ms, are its period
 	CreatedAt time.Time       `json:"created_at"`
 }
 
@@ -165,7 +167,7 @@ func scanDigest(r sqlite.Row) (d Digest, err error) {
 	return d, err
 }
 
-// Digests returns up to limit digests of a user, the newest first.
+// Digests returns up to limit digests of a user, newest first.
 func (q queries) Digests(ctx context.Context, user int64, kind string, limit int) ([]Digest, error) {
 	return sqlite.List(ctx, q.Conn, scanDigest, `SELECT `+digestColumns+` FROM digests
 		WHERE user_id = ?1 AND (?2 = '' OR type = ?2) ORDER BY created_at DESC, id DESC LIMIT ?3`, user, kind, limit)
@@ -189,16 +191,16 @@ func (tx *Tx) PutDigest(ctx context.Context, d Digest) (Digest, error) {
 		RETURNING `+digestColumns, d.UserID, d.Type, d.Content, orEmpty(d.Metadata), sqlite.ToMillis(tx.now()))
 }
 
-// Failure is a row of digest_failures: a digest that could not be made.
+// Failure is a row of digest_failures: a digest that could not be generated.
 type Failure struct {
 	Hash, SourcesHash, Type string
 	Start, End              time.Time
 	Attempts                int
-	RetryAt                 time.Time // not before
+	RetryAt                 time.Time // earliest time of the next attempt
 	Reason                  string
 }
 
-// Failure returns what is known of the failed attempts to make a digest.
+// Failure returns the failed attempts to generate a digest.
 func (q queries) Failure(ctx context.Context, hash, kind string, start, end time.Time) (Failure, error) {
 	return sqlite.One(ctx, q.Conn, func(r sqlite.Row) (f Failure, err error) {
 		f = Failure{Hash: hash, Type: kind, Start: start, End: end}
@@ -209,7 +211,7 @@ func (q queries) Failure(ctx context.Context, hash, kind string, start, end time
 		hash, kind, start.UnixMilli(), end.UnixMilli())
 }
 
-// PutFailure writes what is known of the failed attempts to make a digest.
+// PutFailure stores the failed attempts to generate a digest.
 func (tx *Tx) PutFailure(ctx context.Context, f Failure) error {
 	_, err := tx.Run(ctx, `INSERT OR REPLACE INTO digest_failures (subscription_hash, sources_hash, digest_type,
 		period_start, period_end, attempts, retry_at, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -217,10 +219,10 @@ func (tx *Tx) PutFailure(ctx context.Context, f Failure) error {
 	return err
 }
 
-// Waiting returns how many digests wait for their next attempt, and the reason of the one that was tried last.
+// Waiting returns how many digests wait for their next attempt, and the reason of the last one.
 func (q queries) Waiting(ctx context.Context) (n int64, reason string, err error) {
 	var last time.Time
-	// The reason is of the row with the maximum: sqlite.org/lang_select.html#bareagg
+	// SQLite takes reason from the row with the maximum: sqlite.org/lang_select.html#bareagg
 	err = q.QueryRowContext(ctx, `SELECT count(*), coalesce(reason, ''), max(retry_at) FROM digest_failures WHERE retry_at > ?`,
 		q.now().UnixMilli()).Scan(&n, &reason, millis(&last))
 	return n, reason, err

@@ -25,7 +25,7 @@ func (w *world) putDigest(user int64, content string, start, end time.Time) (d s
 	return d
 }
 
-// A user has one digest per type and period, whoever repeats what.
+// A user has one digest per type and period, however often it is written.
 func TestPutDigestTwice(t *testing.T) {
 	w := newWorld(t, 0)
 	user, start, end := w.user("ann"), noon, noon.AddDate(0, 0, 1)
@@ -48,7 +48,7 @@ func TestPutDigestTwice(t *testing.T) {
 	if _, err := w.DigestOf(t.Context(), user, "weekly", start, end); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("DigestOf of another type = %v, want %v", err, store.ErrNotFound)
 	}
-	// Digests that somebody wrote by hand have no period, and are not each other.
+	// Digests without a period do not replace each other.
 	w.write(func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.PutDigest(ctx, store.Digest{UserID: user, Type: "daily", Content: "by hand"})
 		_, err2 := tx.PutDigest(ctx, store.Digest{UserID: user, Type: "note", Content: "by hand"})
@@ -65,7 +65,6 @@ func TestPutDigestTwice(t *testing.T) {
 	}
 }
 
-// cached puts a row into digest_cache.
 func (w *world) cached(hash, state string, end, expires time.Time) {
 	w.t.Helper()
 	w.exec(`INSERT INTO digest_cache (subscription_hash, sources_hash, digest_type, period_start, period_end,
@@ -73,14 +72,14 @@ func (w *world) cached(hash, state string, end, expires time.Time) {
 		hash, "sources of "+hash, end.AddDate(0, 0, -1).UnixMilli(), end.UnixMilli(), state, "of "+hash, expires.UnixMilli())
 }
 
-// Times are numbers. As text, an entry that expired at midnight would be there at ten:
+// Times are numbers. As text, a row that expired at midnight would still be valid at ten:
 // 'T' > ' '.
 func TestCleanCacheByTheClock(t *testing.T) {
 	w := newWorld(t, 0)
 	midnight := time.Date(2026, time.February, 25, 0, 0, 0, 0, time.UTC)
 	w.cached("midnight", store.StateReady, midnight, midnight)
 	w.cached("noon", store.StateReady, midnight, noon)
-	w.cached("ten", store.StateReady, midnight, midnight.Add(10*time.Hour)) // which is when it is cleaned
+	w.cached("ten", store.StateReady, midnight, midnight.Add(10*time.Hour)) // the time of the cleaning
 	w.cached("later", store.StateEmpty, midnight, noon.Add(time.Millisecond))
 	w.clock.Set(midnight.Add(10 * time.Hour))
 	for _, want := range []int64{2, 0} {
@@ -112,7 +111,7 @@ func TestCacheRows(t *testing.T) {
 			t.Errorf("row of day %d: %q, %v; want %q", n, row.Content, err, want)
 		}
 	}
-	// With another end it is another period, whatever the start.
+	// Another end means another period, even with the same start.
 	if _, err := w.CacheRow(t.Context(), "h", "daily", day(1), day(3)); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("row of another end = %v, want %v", err, store.ErrNotFound)
 	}
@@ -188,7 +187,7 @@ func TestPutCacheRow(t *testing.T) {
 	check("when that has expired", put("three"), "three")
 }
 
-// What began to be made before it was deleted does not come back, and all else does.
+// A digest whose generation began before its deletion is not stored. Others are.
 func TestDeletedRowsDoNotComeBack(t *testing.T) {
 	row := store.CacheRow{
 		Hash: "h", SourcesHash: "s", Type: "daily", PeriodStart: noon, PeriodEnd: noon.AddDate(0, 0, 1), State: store.StateReady,
@@ -216,7 +215,7 @@ func TestDeletedRowsDoNotComeBack(t *testing.T) {
 			t.Helper()
 			_, err := w.CacheRow(t.Context(), "h", "daily", row.PeriodStart, row.PeriodEnd)
 			if want != (err == nil) {
-				t.Errorf("%+v: %s the row is there: %v, want %v", tt.sel, when, err == nil, want)
+				t.Errorf("%+v: %s the row exists: %v, want %v", tt.sel, when, err == nil, want)
 			}
 		}
 		before, err := w.LastDeletion(t.Context())

@@ -10,7 +10,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// The vectors can be had with printf '1,3,7' | sha256sum.
+// To compute a vector: printf '1,3,7' | sha256sum.
 func TestHashVectors(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -38,7 +38,7 @@ func TestHashVectors(t *testing.T) {
 	}
 }
 
-// Hashes are alike exactly where the sets are.
+// Hashes are equal exactly when the sets are.
 func TestHashIsOfTheSet(t *testing.T) {
 	ids := rapid.SliceOfN(rapid.Int64Range(1, 12), 0, 8)
 	rapid.Check(t, func(t *rapid.T) {

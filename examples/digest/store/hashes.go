@@ -12,10 +12,10 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
 
-// EmptyHash is the hash of no source at all: SHA-256 of the empty string.
+// EmptyHash is the hash of no sources: SHA-256 of the empty string.
 const EmptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// JoinIDs spells a set of source ids: by number and not by text, so that 9 comes before 10, each once, separated by commas.
+// JoinIDs returns a set of source ids in numeric order, each once, separated by commas.
 func JoinIDs(ids []int64) []byte {
 	ids = slices.Sorted(slices.Values(ids))
 	var b []byte
@@ -28,28 +28,29 @@ func JoinIDs(ids []int64) []byte {
 	return b
 }
 
-// idList is a set of ids as an argument for json_each.
+// idList returns a set of ids as an argument for json_each.
 func idList(ids []int64) string { return "[" + string(JoinIDs(ids)) + "]" }
 
-// Hash returns what a set of source ids hashes to: SHA-256 of [JoinIDs] in 64 digits of hex, whole.
+// Hash returns the hash of a set of source ids: SHA-256 of [JoinIDs] as 64 hexadecimal digits.
 func Hash(ids []int64) string {
 	sum := sha256.Sum256(JoinIDs(ids))
 	return hex.EncodeToString(sum[:])
 }
 
-// effective are the subscriptions that count. A paused source counts: pausing it must not change everybody's digests.
+// effective are the subscriptions that count. A paused source counts, so that a pause does
+// not change the digests of its subscribers.
 const effective = ` FROM user_subscriptions us JOIN sources s ON s.id = us.source_id
 	WHERE us.is_active = 1 AND s.is_deleted = 0 AND (s.is_public = 1 OR s.owner_id = us.user_id)`
 
-// Subscriptions is what a user is subscribed to, and what that hashes to.
+// Subscriptions are a user's subscriptions and their hash.
 type Subscriptions struct {
 	UserID    int64     `json:"user_id"`
-	Hash      string    `json:"subscription_hash"` // as it is kept; [Store.Verify] compares it with SourceIDs
+	Hash      string    `json:"subscription_hash"` // as stored; [Store.Verify] compares it with SourceIDs
 	SourceIDs []int64   `json:"source_ids"`        // ascending
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// Subscriptions returns what a user is subscribed to. Without such a user it returns [ErrNotFound].
+// Subscriptions returns a user's subscriptions. If there is no such user, it returns [ErrNotFound].
 func (q queries) Subscriptions(ctx context.Context, user int64) (Subscriptions, error) {
 	return sqlite.One(ctx, q.Conn, func(r sqlite.Row) (s Subscriptions, err error) {
 		err = r.Scan(&s.UserID, &s.Hash, millis(&s.UpdatedAt), inJSON(&s.SourceIDs))
@@ -59,7 +60,7 @@ func (q queries) Subscriptions(ctx context.Context, user int64) (Subscriptions, 
 		FROM user_subscription_hashes h WHERE h.user_id = ?`, user)
 }
 
-// UsersByHash returns the users whose subscriptions hash to hash, by id.
+// UsersByHash returns the users whose subscriptions have the given hash, by id.
 func (q queries) UsersByHash(ctx context.Context, hash string) ([]int64, error) {
 	return sqlite.List(ctx, q.Conn, sqlite.Value[int64],
 		`SELECT user_id FROM user_subscription_hashes WHERE subscription_hash = ? ORDER BY user_id`, hash)
@@ -71,7 +72,7 @@ func (tx *Tx) touch(users ...int64) {
 	}
 }
 
-// touchSubscribers marks all who ever subscribed to a source.
+// touchSubscribers marks all users who ever subscribed to a source.
 func (tx *Tx) touchSubscribers(ctx context.Context, source int64) error {
 	users, err := sqlite.List(ctx, tx.Conn, sqlite.Value[int64],
 		`SELECT user_id FROM user_subscriptions WHERE source_id = ?`, source)
@@ -94,15 +95,15 @@ func (tx *Tx) writeHashes(ctx context.Context) error {
 	return err
 }
 
-// Drift is a user whose kept hash is not that of the subscriptions.
+// Drift is a user whose stored hash does not match the subscriptions.
 type Drift struct {
 	UserID        int64  `json:"user_id"`
-	Kept          string `json:"kept"` // empty: none was kept
+	Kept          string `json:"kept"` // empty: none was stored
 	Want          string `json:"want"`
-	kept, sources int    // how many
+	kept, sources int    // numbers of sources
 }
 
-// Verify compares what is kept of all subscriptions with what they are, and with fix repairs the differences.
+// Verify compares the stored hashes with the subscriptions. With fix it corrects the differences.
 func (s *Store) Verify(ctx context.Context, fix bool) (found []Drift, err error) {
 	if !fix {
 		return s.drift(ctx, "")

@@ -14,11 +14,11 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
 
-// Item is one version of something that a source published.
+// Item is one version of an item of a source.
 type Item struct {
 	ID          int64     `json:"id"`
 	SourceID    int64     `json:"source_id"`
-	Key         string    `json:"-"` // which item it is a version of; AddItems computes it
+	Key         string    `json:"-"` // identifies the item; AddItems computes it
 	Version     int64     `json:"version"`
 	GUID        string    `json:"guid"`
 	URL         string    `json:"url"`
@@ -31,7 +31,7 @@ type Item struct {
 	LastSeenAt  time.Time `json:"last_seen_at"` // when the source last listed it
 }
 
-// ItemKey says which item of its source it is: by its guid, else by its URL without what does not matter, else by its content.
+// ItemKey identifies an item in its source: by guid, else by normalised URL, else by content.
 func ItemKey(it Item) string {
 	switch {
 	case it.GUID != "":
@@ -42,24 +42,25 @@ func ItemKey(it Item) string {
 	return "hash:" + contentHash(it)
 }
 
-// contentHash tells versions of an item apart. Times are left out: sources touch them without changing anything.
+// contentHash distinguishes versions of an item. It omits the times, because sources change
+// them without changing the content.
 func contentHash(it Item) string {
 	h := sha256.New()
 	for _, s := range []string{it.URL, it.Title, it.Content, it.Author} {
 		h.Write([]byte(s))
-		h.Write([]byte{0}) // or "ab", "c" would be "a", "bc"
+		h.Write([]byte{0}) // a separator, so that "ab", "c" differs from "a", "bc"
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// NormaliseURL returns a URL without fragment and tracking parameters, with its query sorted and its host in lower case.
+// NormaliseURL drops fragment and tracking parameters, sorts the query and lowers the host.
 func NormaliseURL(s string) string {
 	u, err := url.Parse(strings.TrimSpace(s))
 	if err != nil || u.Host == "" {
 		return s
 	}
 	u.Fragment, u.RawFragment = "", ""
-	u.Host = strings.ToLower(u.Host) // Parse has done the scheme
+	u.Host = strings.ToLower(u.Host) // Parse has lowered the scheme
 	query := u.Query()
 	for name := range query {
 		if strings.HasPrefix(name, "utm_") || slices.Contains([]string{"fbclid", "gclid", "msclkid"}, name) {
@@ -73,23 +74,23 @@ func NormaliseURL(s string) string {
 	return u.String()
 }
 
-// MaxVersions is how many versions of one item are stored.
+// MaxVersions is the most versions of one item that are stored.
 const MaxVersions = 10
 
-// Added is what [Tx.AddItems] did.
+// Added counts the results of [Tx.AddItems].
 type Added struct {
 	New     int // items never seen before
 	Updated int // new versions of known items
-	Same    int // seen before as they are, twice in the list, or of too many versions
+	Same    int // unchanged, twice in the list, or with too many versions
 }
 
-// AddItems stores what a source lists now. A known item that has changed comes in as a new version.
+// AddItems stores the items that a source lists now. A changed item is stored as a new version.
 func (tx *Tx) AddItems(ctx context.Context, source int64, items []Item) (Added, error) {
 	var sum Added
 	seen := map[string]bool{}
 	for _, it := range items {
 		it.SourceID, it.Key, it.ContentHash = source, ItemKey(it), contentHash(it)
-		if seen[it.Key] { // two entries of one key would replace each other at every fetch
+		if seen[it.Key] { // two entries with one key would replace each other at every fetch
 			sum.Same++
 			continue
 		}
@@ -132,7 +133,8 @@ func scanItem(r sqlite.Row) (it Item, err error) {
 	return it, err
 }
 
-// Items returns the newest items fetched in [start, end), each in its last version then, by source, time and id.
+// Items returns the newest items of [start, end), in their last versions before end, by source and
+// id.
 func (q queries) Items(ctx context.Context, sources []int64, start, end time.Time, limit int) ([]Item, error) {
 	all, err := sqlite.List(ctx, q.Conn, scanItem, `SELECT `+itemColumns+` FROM raw_items i
 		WHERE i.source_id IN (SELECT value FROM json_each(?1)) AND i.fetched_at >= ?2 AND i.fetched_at < ?3
@@ -143,33 +145,33 @@ func (q queries) Items(ctx context.Context, sources []int64, start, end time.Tim
 	return all, err
 }
 
-// ItemFilter selects items to look at.
+// ItemFilter selects items.
 type ItemFilter struct {
-	User          int64     // whose view: of the sources that this user may see
+	User          int64     // only of sources that this user may see
 	All           bool      // of all sources, for the operator
-	Source        int64     // 0: of each
-	Since         time.Time // fetched then or later
+	Source        int64     // 0: all
+	Since         time.Time // fetched at this time or later
 	Limit, Offset int
 }
 
 const inView = ` FROM raw_items i JOIN sources s ON s.id = i.source_id WHERE (?2 OR (` + visible + `))`
 
-// RawItems returns items, the newest first.
+// RawItems returns items, newest first.
 func (q queries) RawItems(ctx context.Context, f ItemFilter) ([]Item, error) {
 	return sqlite.List(ctx, q.Conn, scanItem, `SELECT `+itemColumns+inView+` AND (?3 = 0 OR s.id = ?3) AND i.fetched_at >= ?4
 		ORDER BY i.fetched_at DESC, i.id DESC LIMIT ?5 OFFSET ?6`, f.User, f.All, f.Source, f.Since.UnixMilli(), f.Limit, f.Offset)
 }
 
-// ItemStats are about the items of a source.
+// ItemStats are the statistics of the items of a source.
 type ItemStats struct {
 	SourceID   int64      `json:"source_id"`
 	Name       string     `json:"name"`
 	Total      int64      `json:"total_items"`
-	LastItemAt *time.Time `json:"last_item_at"` // when it was fetched; null: there is none
+	LastItemAt *time.Time `json:"last_item_at"` // when the newest item was fetched; null: no items
 	Day        int64      `json:"items_24h"`
 }
 
-// ItemStats counts the items of each source that the user may see, or of all.
+// ItemStats counts the items of each source that the user may see, or of all sources.
 func (q queries) ItemStats(ctx context.Context, user int64, all bool) ([]ItemStats, error) {
 	return sqlite.List(ctx, q.Conn, func(r sqlite.Row) (s ItemStats, err error) {
 		var last time.Time

@@ -19,7 +19,6 @@ func (w *world) addItems(source int64, items ...store.Item) (sum store.Added) {
 	return sum
 }
 
-// titles returns the titles of what was fetched in a window.
 func (w *world) titles(start, end time.Time, limit int, sources ...int64) []string {
 	w.t.Helper()
 	items, err := w.Items(w.t.Context(), sources, start, end, limit)
@@ -46,7 +45,7 @@ func TestItemsAreKnownAgain(t *testing.T) {
 		{"another version", []store.Item{{GUID: "g", Title: "one, corrected"}}, store.Added{Updated: 1}},
 		{"another spelling of the URL", []store.Item{
 			{URL: "HTTPS://A.example/x?utm_source=feed&utm_medium=rss#top", Title: "two"},
-		}, store.Added{Updated: 1}}, // its URL reads otherwise
+		}, store.Added{Updated: 1}}, // its URL is spelled differently
 		{"another page of the site", []store.Item{{URL: "https://a.example/x?page=2"}}, store.Added{New: 1}},
 		{"a guid that reads like a URL's key", []store.Item{{GUID: "url:https://a.example/x"}}, store.Added{New: 1}},
 	} {
@@ -59,8 +58,7 @@ func TestItemsAreKnownAgain(t *testing.T) {
 	}
 }
 
-// An item belongs to the window that it was fetched in, whose end is not part of it;
-// when it was published says nothing.
+// An item belongs to the window [start, end) in which it was fetched, not published.
 func TestItemsOfAWindow(t *testing.T) {
 	w := newWorld(t, 3)
 	start, end := noon, noon.Add(time.Hour)
@@ -87,8 +85,7 @@ func TestItemsOfAWindow(t *testing.T) {
 	}
 }
 
-// Of versions that came in one window the last counts; one that came later does not
-// reach back into a window that is closed.
+// The last version in a window counts. A later version does not change an earlier window.
 func TestVersionsInAWindow(t *testing.T) {
 	w := newWorld(t, 1)
 	for i, title := range []string{"draft", "text", "correction"} {

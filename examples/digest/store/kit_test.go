@@ -12,7 +12,7 @@ import (
 
 var noon = time.Date(2026, time.February, 25, 12, 0, 0, 0, time.UTC)
 
-// world is a database with some sources in it, whose ids are 1, 2, 3 and so on.
+// world is a database with sources whose ids are 1, 2, 3 and so on.
 type world struct {
 	*store.Store
 	t     testing.TB
@@ -35,7 +35,7 @@ func newWorld(t testing.TB, sources int) *world {
 	return w
 }
 
-// write runs fn in a transaction that must work.
+// write runs fn in a transaction that must succeed.
 func (w *world) write(fn func(ctx context.Context, tx *store.Tx) error) {
 	w.t.Helper()
 	if err := w.Write(w.t.Context(), func(tx *store.Tx) error { return fn(w.t.Context(), tx) }); err != nil {
@@ -43,7 +43,6 @@ func (w *world) write(fn func(ctx context.Context, tx *store.Tx) error) {
 	}
 }
 
-// user adds a user with subscriptions.
 func (w *world) user(name string, sources ...int64) (id int64) {
 	w.t.Helper()
 	w.write(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -55,7 +54,7 @@ func (w *world) user(name string, sources ...int64) (id int64) {
 	return id
 }
 
-// wantHash checks that what is kept of a user's subscriptions is what they hash to.
+// wantHash checks the stored hash of a user's subscriptions.
 func (w *world) wantHash(user int64, sources ...int64) {
 	w.t.Helper()
 	s, err := w.Subscriptions(w.t.Context(), user)
@@ -67,7 +66,7 @@ func (w *world) wantHash(user int64, sources ...int64) {
 	}
 }
 
-// exec changes the database behind the store's back.
+// exec changes the database directly.
 func (w *world) exec(query string, args ...any) {
 	w.t.Helper()
 	writer, _ := w.Pools()

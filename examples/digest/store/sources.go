@@ -9,14 +9,14 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
 
-// Source is where items come from.
+// Source is a source of items.
 type Source struct {
 	ID        int64           `json:"id"`
 	Name      string          `json:"name"`
 	Type      string          `json:"type"`
 	Config    json.RawMessage `json:"-"`                  // may hold keys: it never leaves the program
-	OwnerID   int64           `json:"owner_id,omitempty"` // who sees it while it is private; 0: nobody
-	CreatedBy int64           `json:"-"`                  // 0: not known
+	OwnerID   int64           `json:"owner_id,omitempty"` // the only user who sees it while it is private; 0: none
+	CreatedBy int64           `json:"-"`                  // 0: unknown
 	Public    bool            `json:"is_public"`
 	Active    bool            `json:"is_active"` // false: paused
 	Deleted   bool            `json:"is_deleted"`
@@ -45,29 +45,30 @@ func (q queries) Source(ctx context.Context, id int64) (Source, error) {
 	return sqlite.One(ctx, q.Conn, scanSource, `SELECT `+sourceColumns+` FROM sources s WHERE s.id = ?`, id)
 }
 
-// Sources returns the sources, deleted ones too, that have the given ids, by id.
+// Sources returns the sources with the given ids, including deleted ones, by id.
 func (q queries) Sources(ctx context.Context, ids []int64) ([]Source, error) {
 	return sqlite.List(ctx, q.Conn, scanSource, `SELECT `+sourceColumns+` FROM sources s
 		WHERE s.id IN (SELECT value FROM json_each(?)) ORDER BY s.id`, idList(ids))
 }
 
-// VisibleSources returns the sources that a user may subscribe to, by id. User 0 sees those that are public.
+// VisibleSources returns the sources that a user may subscribe to, by id; for user 0, the public
+// ones.
 func (q queries) VisibleSources(ctx context.Context, user int64) ([]Source, error) {
 	return sqlite.List(ctx, q.Conn, scanSource, `SELECT `+sourceColumns+` FROM sources s WHERE `+visible+` ORDER BY s.id`, user)
 }
 
-// AllSources returns all sources, deleted ones too, by id.
+// AllSources returns all sources, including deleted ones, by id.
 func (q queries) AllSources(ctx context.Context) ([]Source, error) {
 	return sqlite.List(ctx, q.Conn, scanSource, `SELECT `+sourceColumns+` FROM sources s ORDER BY s.id`)
 }
 
-// AddSource adds a source and returns its id. ID, Active, Deleted and the times are the store's.
+// AddSource adds a source and returns its id. The store sets ID, Active, Deleted and the times.
 func (tx *Tx) AddSource(ctx context.Context, s Source) (int64, error) {
 	if s.Type == "" {
 		return 0, fmt.Errorf("%w: a source needs a type", ErrInvalid)
 	}
 	if len(s.Config) > 0 && !json.Valid(s.Config) {
-		return 0, fmt.Errorf("%w: a source's config is %d bytes that are no JSON", ErrInvalid, len(s.Config))
+		return 0, fmt.Errorf("%w: a source's config is %d bytes that are not JSON", ErrInvalid, len(s.Config))
 	}
 	now := sqlite.ToMillis(tx.now())
 	return tx.Insert(ctx, `INSERT INTO sources (name, type, config, owner_id, created_by, is_public, created_at, updated_at)
@@ -75,30 +76,30 @@ func (tx *Tx) AddSource(ctx context.Context, s Source) (int64, error) {
 		s.Name, s.Type, orEmpty(s.Config), s.OwnerID, s.CreatedBy, s.Public, now, now)
 }
 
-// DeleteSource marks a source as deleted: it leaves everybody's hash.
+// DeleteSource marks a source as deleted. It no longer counts in the hashes of its subscribers.
 func (tx *Tx) DeleteSource(ctx context.Context, id int64) error {
 	return tx.changeSource(ctx, id, `is_deleted = 1, deleted_at = ?2`)
 }
 
-// RestoreSource undoes DeleteSource: it comes back to the hashes of those who are still subscribed.
+// RestoreSource undoes DeleteSource. The source counts again in the hashes of its subscribers.
 func (tx *Tx) RestoreSource(ctx context.Context, id int64) error {
 	return tx.changeSource(ctx, id, `is_deleted = 0, deleted_at = NULL`)
 }
 
-// SourceEdit changes a source; what is nil stays as it is.
+// SourceEdit changes a source. Nil fields do not change.
 type SourceEdit struct {
 	Name   *string         `json:"name"`
 	Type   *string         `json:"type"`
 	Config json.RawMessage `json:"config"`
-	Public *bool           `json:"is_public"` // false: its owner alone sees it, and others lose it from their hashes
+	Public *bool           `json:"is_public"` // false: only its owner sees it, and it no longer counts in the hashes of others
 }
 
-// EditSource changes a source. One with another type or config is fetched at once, as if it were new.
+// EditSource changes a source. A source with a new type or config is due at once, like a new one.
 func (tx *Tx) EditSource(ctx context.Context, id int64, e SourceEdit) error {
 	err := tx.Exec(ctx, `UPDATE sources SET name = coalesce(?3, name), type = coalesce(?4, type), config = coalesce(nullif(?5, ''), config),
 		is_public = coalesce(?6, is_public), updated_at = ?2 WHERE id = ?1`, id, sqlite.ToMillis(tx.now()), e.Name, e.Type, string(e.Config), e.Public)
 	if err == nil && (e.Type != nil || len(e.Config) > 0) {
-		// A fetch of the old address finds its lease gone, and stores nothing.
+		// A fetch of the old address loses its lease, and stores nothing.
 		err = tx.Exec(ctx, `UPDATE sources SET last_fetched_at = NULL, next_fetch_at = NULL, claimed_until = NULL, claimed_by = NULL,
 			consecutive_errors = 0, last_error = NULL, backoff_until = NULL, paused_at = NULL, moved_to = NULL, moved_seen = 0, gone = 0,
 			interval_ms = NULL, not_before = NULL, listed_at = NULL, seen_hash = NULL, is_active = 1 WHERE id = ?`, id)
@@ -109,12 +110,12 @@ func (tx *Tx) EditSource(ctx context.Context, id int64, e SourceEdit) error {
 	return err
 }
 
-// SetSourceActive pauses a source or lets it go on.
+// SetSourceActive activates or pauses a source.
 func (tx *Tx) SetSourceActive(ctx context.Context, id int64, active bool) error {
 	return tx.Exec(ctx, `UPDATE sources SET is_active = ?3, updated_at = ?2 WHERE id = ?1`, id, sqlite.ToMillis(tx.now()), active)
 }
 
-// changeSource changes what decides who counts a source among the subscriptions.
+// changeSource makes a change that affects the hashes of the source's subscribers.
 func (tx *Tx) changeSource(ctx context.Context, id int64, set string) error {
 	err := tx.Exec(ctx, `UPDATE sources SET `+set+`, updated_at = ?2 WHERE id = ?1`, id, sqlite.ToMillis(tx.now()))
 	if err != nil {

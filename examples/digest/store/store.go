@@ -1,7 +1,8 @@
-// Package store keeps users, sources, subscriptions, items and digests in one SQLite file.
+// Package store stores users, sources, subscriptions, items and digests in one SQLite file.
 //
-// Times are integer milliseconds of UTC in the file and [time.Time] outside. Every "now" comes from [Options.Now].
-// [Store.Write] marks the users whose subscriptions change, and writes their hashes before the same transaction commits.
+// Times are integer milliseconds of UTC in the file and [time.Time] in Go. The current time
+// always comes from [Options.Now]. [Store.Write] records the users whose subscriptions
+// change, and writes their hashes before the same transaction commits.
 package store
 
 import (
@@ -20,7 +21,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Options say how a Store works.
+// Options configure a Store.
 type Options struct {
 	Now func() time.Time // the clock; nil: time.Now
 }
@@ -31,7 +32,7 @@ type Store struct {
 	db *sqlite.DB
 }
 
-// Open opens the database at path, making it if there is none, and brings its schema up to date.
+// Open opens the database at path, creates it if it does not exist, and migrates its schema.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	dir, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -50,24 +51,25 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 // Close closes the database.
 func (s *Store) Close() error { return s.db.Close() }
 
-// Now returns the store's clock.
+// Now returns the time of the store's clock.
 func (s *Store) Now() time.Time { return s.now() }
 
-// Pools returns the connections, for packages with tables here. One writes: a transaction must not wait for another.
+// Pools returns the connections, for packages with tables in the file. There is one writer:
+// a transaction must not wait for another one.
 func (s *Store) Pools() (writer, readers *sql.DB) { return s.db.Writer, s.db.Readers }
 
-// Read runs fn in a transaction that sees the database as of one moment.
+// Read runs fn in a transaction that sees the database at one moment.
 func (s *Store) Read(ctx context.Context, fn func(r *Snapshot) error) error {
 	return s.db.Read(ctx, func(c sqlite.Conn) error { return fn(&Snapshot{queries{c, s.now}}) })
 }
 
-// Snapshot is a read of one moment.
+// Snapshot reads the database at one moment.
 type Snapshot struct{ queries }
 
-// Tx is a write under way: reads see what it has written.
+// Tx is a write transaction. Its reads see its own writes.
 type Tx struct {
 	queries
-	touched map[int64]struct{} // users whose hashes are to be written
+	touched map[int64]struct{} // users whose hashes must be written
 }
 
 // Write runs fn in a transaction, which also writes the hashes of the users that fn touched.
@@ -83,9 +85,9 @@ func (s *Store) Write(ctx context.Context, fn func(tx *Tx) error) error {
 
 // The errors that callers branch on.
 var (
-	ErrNotFound = sqlite.ErrNotFound           // there is no such thing, or none that the caller may see
+	ErrNotFound = sqlite.ErrNotFound           // it does not exist, or the caller may not see it
 	ErrTaken    = sqlite.ErrTaken              // an email, a slug or a key belongs to another row
-	ErrInvalid  = errors.New("store: invalid") // an argument, which the text names, makes no sense
+	ErrInvalid  = errors.New("store: invalid") // an argument, which the text names, is invalid
 )
 
 type queries struct {
@@ -97,7 +99,7 @@ func millis(t *time.Time) sqlite.Millis { return sqlite.Millis{Time: t} }
 func inJSON(v any) sqlite.JSON          { return sqlite.JSON{V: v} }
 func orEmpty(j json.RawMessage) string  { return cmp.Or(string(j), "{}") }
 
-// AddCounts adds to the counters of the present hour, by name.
+// AddCounts adds to the counters of the current hour, by name.
 func (tx *Tx) AddCounts(ctx context.Context, counts map[string]int64) error {
 	hour := tx.now().UTC().Truncate(time.Hour).UnixMilli()
 	for name, n := range counts {
@@ -110,7 +112,7 @@ func (tx *Tx) AddCounts(ctx context.Context, counts map[string]int64) error {
 	return nil
 }
 
-// Counts returns the sums of all counters over the hours that began at since or later.
+// Counts returns the sums of all counters over the hours from the one of since.
 func (q queries) Counts(ctx context.Context, since time.Time) (map[string]int64, error) {
 	return q.sums(ctx, `SELECT name, sum(value) FROM counters WHERE hour >= ? GROUP BY name`, since.UTC().Truncate(time.Hour).UnixMilli())
 }
@@ -126,7 +128,7 @@ func (q queries) sums(ctx context.Context, query string, args ...any) (map[strin
 	return sums, err
 }
 
-// Setting returns a setting of the database; empty: there is none.
+// Setting returns a setting of the database; empty: not set.
 func (q queries) Setting(ctx context.Context, name string) (string, error) {
 	return sqlite.One(ctx, q.Conn, sqlite.Value[string],
 		`SELECT coalesce((SELECT value FROM settings WHERE name = ?), '')`, name)

@@ -16,9 +16,9 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/store/storetest"
 )
 
-// Processes that start together bring the schema up to date once.
+// Processes that start together migrate the schema once.
 func TestOpenTogether(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a b?c#d%20.db") // all of which mean something in a URL
+	path := filepath.Join(t.TempDir(), "a b?c#d%20.db") // characters with a meaning in a URL
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -125,7 +125,7 @@ func TestPacks(t *testing.T) {
 	})
 	ann := w.user("ann")
 	w.user("bob")
-	w.write(func(ctx context.Context, tx *store.Tx) error { // which changes nothing
+	w.write(func(ctx context.Context, tx *store.Tx) error { // a write without changes
 		offered, err := tx.InstallPack(ctx, ann, "b")
 		if offered != 1 {
 			t.Errorf("the pack offers %d sources", offered)
@@ -142,7 +142,7 @@ func TestPacks(t *testing.T) {
 	}
 }
 
-// What was counted outlives the process that counted.
+// Counters outlive the process.
 func TestCountersOutliveTheProcess(t *testing.T) {
 	path, clock := storetest.Path(t), storetest.NewClock(noon)
 	for range 3 {
@@ -167,12 +167,11 @@ func TestCountersOutliveTheProcess(t *testing.T) {
 	}
 }
 
-// Every time comes from the program's clock: SQL is never asked for its own, whose text
-// would not compare with our numbers.
+// Every time comes from the program's clock. SQL's clock returns text, which compares wrongly.
 func TestNoClockInSQL(t *testing.T) {
 	w := newWorld(t, 0)
 	_, readers := w.Pools()
-	var schema string // without the table of migrations, which is not ours
+	var schema string // without goose's table of migrations
 	err := readers.QueryRowContext(t.Context(),
 		`SELECT group_concat(lower(sql), ';') FROM sqlite_master WHERE tbl_name != 'goose_db_version'`).Scan(&schema)
 	if err != nil {
@@ -185,7 +184,7 @@ func TestNoClockInSQL(t *testing.T) {
 	}
 }
 
-// The file and what SQLite keeps beside it hold keys and other people's news.
+// The files hold keys and private news, also those that SQLite keeps beside the database.
 func TestFilesAreTheirOwners(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "digest.db")
 	w := storetest.Open(t, path, nil)

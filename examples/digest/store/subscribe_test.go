@@ -11,7 +11,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// Every write that changes subscriptions changes the hash, in the same transaction.
+// Every write that changes subscriptions changes the hash in the same transaction.
 func TestEveryWriteUpdatesTheHash(t *testing.T) {
 	w := newWorld(t, 12)
 	w.write(func(ctx context.Context, tx *store.Tx) error {
@@ -56,7 +56,7 @@ func TestEveryWriteUpdatesTheHash(t *testing.T) {
 	}
 }
 
-// A source that is deleted leaves the hashes of all who had it, and of nobody else.
+// A deleted source no longer counts in the hashes of its subscribers. Other hashes do not change.
 func TestSoftDeleteRecomputesEveryHash(t *testing.T) {
 	w := newWorld(t, 5)
 	both, one, none := w.user("both", 1, 2), w.user("one", 2), w.user("none", 3)
@@ -79,8 +79,7 @@ func TestSoftDeleteRecomputesEveryHash(t *testing.T) {
 	w.wantHash(left, 1)
 }
 
-// A paused source brings no items, and stays in the hash: pausing one must not make
-// everybody's digests anew.
+// A paused source stays in the hash: a pause must not change the digests of its subscribers.
 func TestPausedSourceStaysInTheHash(t *testing.T) {
 	w := newWorld(t, 2)
 	user := w.user("ann", 1, 2)
@@ -91,7 +90,7 @@ func TestPausedSourceStaysInTheHash(t *testing.T) {
 	w.wantHash(user, 1, 2)
 }
 
-// Digests are shared by hash, so who may subscribe to a source decides who reads it.
+// Users with the same hash share digests, so only users who may read a source may subscribe to it.
 func TestPrivateSourceIsItsOwnersAlone(t *testing.T) {
 	w := newWorld(t, 2)
 	owner, other := w.user("owner", 1), w.user("other", 1)
@@ -108,7 +107,7 @@ func TestPrivateSourceIsItsOwnersAlone(t *testing.T) {
 	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.Subscribe(ctx, owner, private) })
 	w.wantHash(owner, 1, private)
 
-	// A pack that holds it gives it to nobody else.
+	// A pack with a private source gives it only to its owner.
 	w.write(func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.AddPack(ctx, store.Pack{Slug: "p", SourceIDs: []int64{2, private}}); err != nil {
 			return err
@@ -125,10 +124,10 @@ func TestPrivateSourceIsItsOwnersAlone(t *testing.T) {
 			t.Errorf("user %d sees %d sources, %v; want %d", user, len(all), err, want)
 		}
 	}
-	// With the owner it is nobody's.
+	// When the owner is deleted, the source has no reader.
 	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteUser(ctx, owner) })
 	if all, err := w.VisibleSources(t.Context(), owner); err != nil || len(all) != 2 {
-		t.Errorf("a user who is gone sees %d sources, %v; want 2", len(all), err)
+		t.Errorf("a deleted user sees %d sources, %v; want 2", len(all), err)
 	}
 }
 
@@ -148,7 +147,7 @@ func TestConfigNeverLeaves(t *testing.T) {
 	}
 }
 
-// However many sources a batch has, the hash is written once.
+// The hash is written once for a batch of any size.
 func TestOneHashPerBatch(t *testing.T) {
 	w := newWorld(t, 40)
 	user := w.user("ann")
@@ -172,8 +171,7 @@ func TestOneHashPerBatch(t *testing.T) {
 	}
 }
 
-// A user who is deleted takes everything along; SQLite does that only when asked to
-// enforce foreign keys.
+// Deleting a user deletes all its rows. SQLite does this only when foreign keys are enforced.
 func TestDeletedUserLeavesNothing(t *testing.T) {
 	w := newWorld(t, 2)
 	user, other := w.user("ann", 1, 2), w.user("bob", 1)

@@ -12,18 +12,18 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
 
-// User is somebody who reads digests.
+// User is a reader of digests.
 type User struct {
 	ID         int64           `json:"id"`
 	Name       string          `json:"name"`
 	Email      string          `json:"email"`
 	Slug       string          `json:"slug"`
 	APIKeyHash []byte          `json:"-"`       // by [HashKey]; nil: no key
-	Options    json.RawMessage `json:"options"` // how the digests are to be written; empty: as by default
+	Options    json.RawMessage `json:"options"` // language and style of the digests; empty: the defaults
 	CreatedAt  time.Time       `json:"created_at"`
 }
 
-// HashKey returns what is kept of an API key.
+// HashKey returns the stored form of an API key.
 func HashKey(key string) []byte {
 	sum := sha256.Sum256([]byte(key))
 	return sum[:]
@@ -46,22 +46,22 @@ func (q queries) UserBySlug(ctx context.Context, slug string) (User, error) {
 	return sqlite.One(ctx, q.Conn, scanUser, `SELECT `+userColumns+` FROM users WHERE slug = ?`, slug)
 }
 
-// UserByKey returns the user an API key belongs to.
+// UserByKey returns the user of an API key.
 func (q queries) UserByKey(ctx context.Context, key string) (User, error) {
 	return sqlite.One(ctx, q.Conn, scanUser, `SELECT `+userColumns+` FROM users WHERE api_key_hash = ?`, HashKey(key))
 }
 
-// Users returns up to limit users after the given id, by id.
+// Users returns up to limit users whose ids are greater than after, by id.
 func (q queries) Users(ctx context.Context, after int64, limit int) ([]User, error) {
 	return sqlite.List(ctx, q.Conn, scanUser, `SELECT `+userColumns+` FROM users WHERE id > ? ORDER BY id LIMIT ?`, after, limit)
 }
 
-// UserIDs returns up to limit ids of users after the given one, ascending.
+// UserIDs returns up to limit ids of users greater than after, ascending.
 func (q queries) UserIDs(ctx context.Context, after int64, limit int) ([]int64, error) {
 	return sqlite.List(ctx, q.Conn, sqlite.Value[int64], `SELECT id FROM users WHERE id > ? ORDER BY id LIMIT ?`, after, limit)
 }
 
-// AddUser adds a user, who starts with the sources of the default pack if there is one, and returns the id.
+// AddUser adds a user and returns the id. The user starts with the sources of the default pack.
 func (tx *Tx) AddUser(ctx context.Context, u User) (int64, error) {
 	if u.Email == "" || u.Slug == "" {
 		return 0, fmt.Errorf("%w: a user needs an email and a slug", ErrInvalid)
@@ -82,12 +82,12 @@ func (tx *Tx) AddUser(ctx context.Context, u User) (int64, error) {
 	return id, err
 }
 
-// UserEdit changes a user; what is nil stays as it is.
+// UserEdit changes a user. Nil fields do not change.
 type UserEdit struct {
 	Name    *string         `json:"name"`
 	Email   *string         `json:"email"`
 	Slug    *string         `json:"slug"`
-	Options json.RawMessage `json:"options"` // how the digests are to be written
+	Options json.RawMessage `json:"options"` // language and style of the digests
 }
 
 // EditUser changes a user.
@@ -96,14 +96,14 @@ func (tx *Tx) EditUser(ctx context.Context, id int64, e UserEdit) error {
 		options = coalesce(nullif(?5, ''), options) WHERE id = ?1`, id, e.Name, e.Email, e.Slug, string(e.Options))
 }
 
-// DeleteUser removes a user with subscriptions, hash and digests.
+// DeleteUser deletes a user with its subscriptions, hash and digests.
 func (tx *Tx) DeleteUser(ctx context.Context, id int64) error {
 	return tx.Exec(ctx, `DELETE FROM users WHERE id = ?`, id)
 }
 
 const visible = `s.is_deleted = 0 AND (s.is_public = 1 OR s.owner_id = ?1)`
 
-// Subscribe subscribes a user to sources, all or none. One that the user may not see is [ErrNotFound].
+// Subscribe subscribes a user to sources, all or none. An invisible source is [ErrNotFound].
 func (tx *Tx) Subscribe(ctx context.Context, user int64, sources ...int64) error {
 	sources = slices.Compact(slices.Sorted(slices.Values(sources)))
 	seen, err := sqlite.One(ctx, tx.Conn, sqlite.Value[int], `SELECT count(*) FROM sources s
@@ -118,7 +118,7 @@ func (tx *Tx) Subscribe(ctx context.Context, user int64, sources ...int64) error
 	return err
 }
 
-// subscribe adds those of the sources that the user may see, and returns how many are new.
+// subscribe adds the sources that the user may see, and returns how many are new.
 func (tx *Tx) subscribe(ctx context.Context, user int64, sources []int64) (int64, error) {
 	tx.touch(user)
 	return tx.Run(ctx, `INSERT INTO user_subscriptions (user_id, source_id, is_active, created_at)
@@ -134,7 +134,8 @@ func (tx *Tx) Unsubscribe(ctx context.Context, user int64, sources ...int64) err
 	return err
 }
 
-// InstallPack subscribes a user to a pack's sources, and counts the installation if one is new. It returns how many are offered.
+// InstallPack subscribes a user to the sources of a pack. It counts the installation if a
+// subscription is new, and returns the number of sources that the user may see.
 func (tx *Tx) InstallPack(ctx context.Context, user int64, slug string) (int, error) {
 	if _, err := tx.PackID(ctx, slug); err != nil {
 		return 0, err
@@ -152,19 +153,20 @@ func (tx *Tx) InstallPack(ctx context.Context, user int64, slug string) (int, er
 	return len(ids), tx.Exec(ctx, `UPDATE source_packs SET install_count = install_count + 1 WHERE slug = ?`, slug)
 }
 
-// Pack is a set of sources that is installed in one step.
+// Pack is a set of sources that a user subscribes to in one step.
 type Pack struct {
 	ID           int64     `json:"id"`
 	Slug         string    `json:"slug"`
 	Name         string    `json:"name"`
 	Description  string    `json:"description"`
-	Default      bool      `json:"is_default"` // what a new user starts with; at most one is
+	Default      bool      `json:"is_default"` // new users start with it; at most one pack is the default
 	InstallCount int64     `json:"install_count"`
 	SourceIDs    []int64   `json:"source_ids"` // ascending
 	CreatedAt    time.Time `json:"created_at"`
 }
 
-// Packs returns all packs, the most installed first, with the sources that a user may see. User 0 sees public ones.
+// Packs returns all packs, most installed first, with the sources that a user may see. User
+// 0 sees the public ones.
 func (q queries) Packs(ctx context.Context, user int64) ([]Pack, error) {
 	return sqlite.List(ctx, q.Conn, func(r sqlite.Row) (p Pack, err error) {
 		err = r.Scan(&p.ID, &p.Slug, &p.Name, &p.Description, &p.Default, &p.InstallCount, millis(&p.CreatedAt), inJSON(&p.SourceIDs))

@@ -11,7 +11,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// What somebody does behind the store's back is found, and repaired when asked to.
+// Verify finds direct changes of the database, and with fix corrects them.
 func TestVerifyFindsAndRepairsDrift(t *testing.T) {
 	w := newWorld(t, 4)
 	users := []int64{w.user("a", 1, 2), w.user("b", 2, 3), w.user("c", 4), w.user("d")}
@@ -34,8 +34,7 @@ func TestVerifyFindsAndRepairsDrift(t *testing.T) {
 	w.wantHash(users[3])
 }
 
-// After any sequence of writes the kept hashes are those of the subscriptions, as a
-// model has them.
+// After any sequence of writes, the stored hashes match the subscriptions of a model.
 func TestHashesFollowAnySequenceOfWrites(t *testing.T) {
 	const sources, users = 4, 2
 	step := rapid.Custom(func(t *rapid.T) step {
@@ -85,7 +84,6 @@ func (s step) do(ctx context.Context, tx *store.Tx) error {
 	return tx.EditSource(ctx, s.source, store.SourceEdit{Public: new(s.what == "show")})
 }
 
-// model is what the subscriptions should be.
 type model struct {
 	subscribed      map[[2]int64]bool // of user and source
 	deleted, hidden map[int64]bool

@@ -40,7 +40,7 @@ func TestFromEnv(t *testing.T) {
 	}
 }
 
-// Every variable that is wrong is named.
+// The error names every wrong variable.
 func TestFromEnvNamesAll(t *testing.T) {
 	_, err := summary.FromEnv(func(name string) string {
 		return map[string]string{"OPENAI_TRIES": "many", "OPENAI_TEMPERATURE": "hot"}[name]

@@ -1,10 +1,10 @@
 package summary
 
-// What the tests look at from within.
+// Internals for the tests.
 var (
 	Plain  = plain
 	Tokens = tokens
 )
 
-// Cut shortens a text to so many tokens.
+// Cut shortens a text to a number of tokens.
 func Cut(s string, limit int) string { return shorten(s, limit, tokens) }

@@ -12,16 +12,17 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Extractive makes digests of the beginnings of the items, offline. Sources take turns, the newest item of each first.
+// Extractive writes digests from the beginnings of the items, offline. It takes the newest
+// item of each source, then the second newest of each, and so on.
 type Extractive struct{}
 
-// extractModel is what digests say of their author. A change of the algorithm needs another name here.
+// extractModel is the model name in the digests. Change it when the algorithm changes.
 const extractModel = "extractive/2"
 
-// NewExtractive returns the summariser that the program comes with.
+// NewExtractive returns the default summariser.
 func NewExtractive() Extractive { return Extractive{} }
 
-// Variant is the zero Variant: such digests have the documented hashes.
+// Variant returns the zero Variant, so that the digests have the documented hashes.
 func (Extractive) Variant() Variant { return Variant{} }
 
 var styles = map[string]struct{ items, letters int }{Normal: {15, 300}, Brief: {7, 0}, Full: {40, 900}}
@@ -119,7 +120,7 @@ func compose(r Request, picked []entry) string {
 	return b.String()
 }
 
-// marks mean something in Markdown wherever on a line they stand.
+// marks are the characters with a meaning anywhere on a line of Markdown.
 const marks = "\\`*_[]<>&#|~!$"
 
 func escape(s string) string {
@@ -139,7 +140,7 @@ func shorten(s string, limit int, size func(string) int) string {
 	}
 	var b strings.Builder
 	var word string
-	for rest, state, n := s, -1, 1; len(rest) > 0; { // one for what says that it is cut
+	for rest, state, n := s, -1, 1; len(rest) > 0; { // 1 for the ellipsis
 		word, rest, state = uniseg.FirstWordInString(rest, state)
 		if n += size(word); n > limit {
 			break

@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
-// The files are what version 1 writes. Whoever changes them makes another text for a
-// cache key that there was before, and has to count extractVersion up.
+// The files are the output of version 2. A change of the output changes the text of
+// existing cache keys, so it needs another extractModel.
 func TestExtractive(t *testing.T) {
 	for _, style := range []string{summary.Normal, summary.Brief, summary.Full} {
 		for _, language := range []string{summary.English, summary.Chinese} {
@@ -38,7 +38,7 @@ func TestExtractive(t *testing.T) {
 	}
 }
 
-// What the rules are for, whatever the exact text.
+// The purpose of the rules, whatever the exact text.
 func TestExtractiveRules(t *testing.T) {
 	s, err := summary.NewExtractive().Summarise(t.Context(), request())
 	if err != nil {
@@ -58,7 +58,7 @@ func TestExtractiveRules(t *testing.T) {
 		}
 	}
 	if n := strings.Count(s.Markdown, "Harbour bridge reopens"); n != 1 {
-		t.Errorf("what two sources say is told %d times", n)
+		t.Errorf("an item of two sources is reported %d times", n)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestExtractiveIsDeterministic(t *testing.T) {
 	}
 }
 
-// A source that shouts does not drown the others.
+// A source with many items does not displace the others.
 func TestExtractiveHearsEverySource(t *testing.T) {
 	r := summary.Request{Kind: "daily"}
 	for i := range 60 {

@@ -22,7 +22,7 @@ func TestHTML(t *testing.T) {
 	}
 }
 
-// Attacks are attempts to get a script into a page by a digest.
+// Attacks try to get a script into a page through a digest.
 var attacks = []string{
 	"<script>alert(1)</script>", "a <img src=x onerror=alert(1)> b", "[x](javascript:alert(1))", "[x](JaVaScRiPt&#58;alert(1))",
 	"[x](data:text/html;base64,PHNjcmlwdD4=)", "![x](javascript:alert(1))", "![x](https://tracker.example/p.gif)", "<javascript:alert(1)>",
@@ -38,14 +38,14 @@ func TestHTMLNeutralises(t *testing.T) {
 	}
 }
 
-// What is put together at random is harmless, too.
+// Random combinations are harmless too.
 func TestHTMLOfAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		wantHarmless(t, strings.Join(rapid.SliceOfN(rapid.SampledFrom(append([]string{"\n", "\n\n", "`", "*", "[", "]", "(", ")"}, attacks...)), 1, 6).Draw(t, "pieces"), ""))
 	})
 }
 
-// wantHarmless looks at the page as a browser does.
+// wantHarmless parses the page as a browser does.
 func wantHarmless(t interface {
 	Helper()
 	Errorf(format string, args ...any)

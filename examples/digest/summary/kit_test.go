@@ -34,7 +34,7 @@ func golden(t *testing.T, name, got string) {
 
 var singapore = time.FixedZone("+08", 8*60*60)
 
-// request is a day with two languages, some of it told twice, and some of it hostile.
+// request is a day in two languages, with some duplicate and some hostile items.
 func request() summary.Request {
 	day := time.Date(2026, time.February, 25, 0, 0, 0, 0, singapore)
 	at := func(hours int) time.Time { return day.Add(time.Duration(hours) * time.Hour) }

@@ -62,7 +62,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Whatever a model writes: a reader of what Check lets pass finds no link but an item's.
+// For any text of a model, a Markdown reader finds only links of items in the result of Check.
 func TestCheckLeavesNoOtherLink(t *testing.T) {
 	piece := rapid.SampledFrom([]string{
 		"[", "]", "(", ")", "<", ">", "!", "\\", "\"", "'", "`", "```\n", "\n", "\n\n", " ", "|", "*", "_", ":", "&amp;", "word", "字",

@@ -15,36 +15,36 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// OpenAIConfig says which model is asked, and how.
+// OpenAIConfig configures the calls of a model.
 type OpenAIConfig struct {
-	BaseURL      string // what comes before "/chat/completions", for example https://api.openai.com/v1
-	APIKey       string // empty: none is sent
+	BaseURL      string // the part before "/chat/completions", for example https://api.openai.com/v1
+	APIKey       string // empty: not sent
 	Model        string
-	Client       *http.Client  // follows no redirects: they would take the key along; nil: http.DefaultClient
+	Client       *http.Client  // redirects are not followed, because they would send the key along; nil: http.DefaultClient
 	Timeout      time.Duration // of one try; 0: 60 s
-	Tries        uint          // at most; 0: 4
-	InputTokens  int           // budget of the prompt; 0: 12,000
-	OutputTokens int           // budget of the text; 0: 2,000
-	Temperature  *float64      // nil: none is sent, so the model uses its own
+	Tries        uint          // the most tries; 0: 4
+	InputTokens  int           // token budget of the prompt; 0: 12,000
+	OutputTokens int           // token budget of the text; 0: 2,000
+	Temperature  *float64      // nil: not sent, so the model uses its own
 }
 
-// The budgets that an [OpenAIConfig] leaves zero.
+// The default budgets of an [OpenAIConfig].
 const (
 	DefaultInputTokens  = 12_000
 	DefaultOutputTokens = 2_000
 	patience            = 2 * time.Minute // for all tries and the waits between them
 )
 
-// OpenAI asks a model by the chat completions API. When all tries have failed it leaves the server alone for a while.
+// OpenAI calls a model through the chat completions API. After failed tries it pauses.
 type OpenAI struct {
 	cfg      OpenAIConfig
 	endpoint string
-	mu       sync.Mutex // protects what follows
-	until    time.Time  // the server is not to be asked before
+	mu       sync.Mutex // protects until and form
+	until    time.Time  // no requests before this time
 	form     form       // what the model accepts
 }
 
-// NewOpenAI returns a summariser that asks a model.
+// NewOpenAI returns a summariser that calls a model.
 func NewOpenAI(cfg OpenAIConfig) (*OpenAI, error) {
 	cfg.Timeout = cmp.Or(cfg.Timeout, time.Minute)
 	cfg.Tries = cmp.Or(cfg.Tries, 4)
@@ -72,7 +72,7 @@ func (c *OpenAIConfig) check() error {
 		"BaseURL of %d bytes, must be http or https, with a host, and without user, query and fragment", len(c.BaseURL))
 	wrong(c.Model == "", "Model is empty")
 	wrong(strings.ContainsFunc(c.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }),
-		"APIKey of %d bytes has a space, a line break or what is not ASCII", len(c.APIKey))
+		"APIKey of %d bytes has a space, a line break or a character that is not ASCII", len(c.APIKey))
 	return errors.Join(errs...)
 }
 
@@ -88,7 +88,8 @@ func (o *OpenAI) Variant() Variant {
 	return Variant{Model: o.cfg.Model, Prompt: p}
 }
 
-// Summarise implements [Summariser]. The tokens of text that is then refused are spent all the same: they come beside the error.
+// Summarise implements [Summariser]. It returns the tokens spent even with an error,
+// because a refused text costs as much.
 func (o *OpenAI) Summarise(ctx context.Context, r Request) (Summary, error) {
 	if err := r.Validate(); err != nil {
 		return Summary{}, err
@@ -104,7 +105,7 @@ func (o *OpenAI) Summarise(ctx context.Context, r Request) (Summary, error) {
 	}
 	checked, err := Check(got.Choices[0].Message.Content, r.Items)
 	s.Dropped = checked.Dropped
-	if err == nil { // what is refused is not to be taken for a digest
+	if err == nil { // a refused text must not be used as a digest
 		s.Markdown = checked.Markdown
 	}
 	return s, err
@@ -112,7 +113,7 @@ func (o *OpenAI) Summarise(ctx context.Context, r Request) (Summary, error) {
 
 func (o *OpenAI) ask(ctx context.Context, messages []message) (reply, error) {
 	got, err := backoff.Retry(ctx, func() (got reply, err error) {
-		for range 3 { // as it is, and without each of two parts
+		for range 3 { // the request as it is, then without each of two parts
 			form, refusal := o.mayAsk()
 			if refusal != nil {
 				return got, backoff.Permanent(refusal)
@@ -132,11 +133,11 @@ func (o *OpenAI) ask(ctx context.Context, messages []message) (reply, error) {
 
 const maxAlone = time.Hour
 
-// giveUp makes of the last failure what callers branch on. All callers leave the server alone for a while.
+// giveUp turns the last failure into an error for callers, and stops all requests for a while.
 func (o *OpenAI) giveUp(last error) error {
 	limited, wait := errors.Is(last, ErrRateLimited), 30*time.Second
 	if limited {
-		wait = 10 * time.Second // when it does not say
+		wait = 10 * time.Second // if the server does not say
 	}
 	if after, ok := errors.AsType[*backoff.RetryAfterError](last); ok {
 		wait = min(after.Duration, maxAlone)
@@ -161,7 +162,7 @@ func (o *OpenAI) mayAsk() (form, error) {
 	return o.form, nil
 }
 
-// adapt reports whether the model refused a part of the form that it can do without.
+// adapt reports whether the model refused an optional part of the form, and changes that part.
 func (o *OpenAI) adapt(sent form, err error) bool {
 	e, ok := errors.AsType[*ModelError](err)
 	if !ok || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {

@@ -17,21 +17,21 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
-// server answers instead of a network, so that time in a bubble is virtual.
+// server replaces the network, so that time in a bubble is virtual.
 type server struct {
-	answers []answer // the last one again and again
+	answers []answer // the last one is repeated
 	asked   []*http.Request
 	bodies  []string
 	at      []time.Time
 }
 
-// answer is one answer; with neither status nor err it is good text.
+// answer is one answer. Without status and err it is a good text.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 	err    error
-	hang   bool // until the request is given up
+	hang   bool // until the request is cancelled
 }
 
 func good(text string) string {
@@ -104,7 +104,7 @@ func TestOpenAI(t *testing.T) {
 		{"hangs", []answer{{hang: true}}, summary.ErrUnavailable, 2, 0, func(d time.Duration) bool { return d > 2*time.Minute && d < 3*time.Minute }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // in which it is midnight on 1 January 2000
+			synctest.Test(t, func(t *testing.T) { // the bubble starts at midnight on 1 January 2000
 				s := &server{answers: tt.answers}
 				start := time.Now()
 				got, err := s.client(t, nil).Summarise(t.Context(), request())
@@ -125,7 +125,7 @@ func TestOpenAI(t *testing.T) {
 	}
 }
 
-// What is asked, and how.
+// The form of a request.
 func TestOpenAIRequest(t *testing.T) {
 	s := &server{answers: []answer{{body: good("# 今日\n\n- [Bridge](https://harbour.example/bridge?id=%287%29) and [more](https://evil.example)")}}}
 	r := request()
@@ -153,17 +153,17 @@ func TestOpenAIRequest(t *testing.T) {
 	if !strings.Contains(body.Messages[0].Content, "Simplified Chinese") || strings.Contains(body.Messages[0].Content, "Harbour") {
 		t.Errorf("the system's message is %s", body.Messages[0].Content)
 	}
-	// Whatever an item says, it stays an item.
+	// An item stays data, whatever its text says.
 	var data struct {
 		Items []struct{ Source, Title, Address, Text string }
 	}
 	if err := json.Unmarshal([]byte(body.Messages[1].Content), &data); err != nil || len(data.Items) != len(r.Items) {
-		t.Errorf("the model is told of %d items, %v", len(data.Items), err)
+		t.Errorf("the request has %d items, %v", len(data.Items), err)
 	}
 }
 
-// A model that refuses the name of the token limit, or a temperature, is asked without
-// them from then on. What it cannot do without stays.
+// A refused name of the token limit is changed, and a refused temperature omitted. Other parts
+// stay.
 func TestOpenAIAdapts(t *testing.T) {
 	refuse := func(param string) answer {
 		return answer{status: 400, body: `{"error":{"message":"Unsupported value: '` + param + `' is not supported with this model.",
@@ -171,7 +171,7 @@ func TestOpenAIAdapts(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		answers []answer
-		want    string // what the last request says of limit and temperature
+		want    string // limit and temperature of the last request
 		err     error
 	}{
 		"neither":      {[]answer{{}}, "max_completion_tokens temperature", nil},
@@ -185,7 +185,7 @@ func TestOpenAIAdapts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &server{answers: tt.answers}
 			o := s.client(t, func(c *summary.OpenAIConfig) { c.Temperature = new(0.0) })
-			for range 2 { // what was learnt is not learnt again
+			for range 2 { // the second call reuses what the first one learnt
 				if _, err := o.Summarise(t.Context(), request()); !errors.Is(err, tt.err) {
 					t.Fatalf("Summarise = %v, want %v", err, tt.err)
 				}
@@ -200,7 +200,7 @@ func TestOpenAIAdapts(t *testing.T) {
 	}
 }
 
-// fields returns which of the names a JSON object has.
+// fields returns the given names that a JSON object has.
 func fields(t *testing.T, body string, names ...string) string {
 	t.Helper()
 	var object map[string]any
@@ -210,7 +210,7 @@ func fields(t *testing.T, body string, names ...string) string {
 	return strings.Join(slices.DeleteFunc(names, func(name string) bool { return object[name] == nil }), " ")
 }
 
-// The error tells the server's names for what is wrong, and nothing that was sent.
+// The error has the server's names of the problem, and nothing of the request.
 func TestOpenAISaysWhy(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"error":{"message":"no model m-1 for ` + secret + `","type":"invalid_request_error","code":"model_not_found","param":null}}`: "code invalid_request_error/model_not_found",
@@ -232,8 +232,7 @@ func TestOpenAISaysWhy(t *testing.T) {
 	}
 }
 
-// While the server wants to be left alone nobody asks, whatever the digest; and after
-// failures in a row it is left alone, too.
+// During a pause that the server asked for, or after repeated failures, no request is sent.
 func TestOpenAIIsLeftAlone(t *testing.T) {
 	t.Run("as long as it says", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -289,7 +288,6 @@ func TestOpenAIIsLeftAlone(t *testing.T) {
 	})
 }
 
-// wait lets virtual time pass.
 func wait(d time.Duration) { <-time.After(d) }
 
 func TestOpenAICallerLeaves(t *testing.T) {
@@ -305,7 +303,7 @@ func TestOpenAICallerLeaves(t *testing.T) {
 	})
 }
 
-// Over a real connection, with the client that there is when none is given.
+// A real connection, with the default client.
 func TestOpenAIOverHTTP(t *testing.T) {
 	elsewhere := 0
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere++ }))

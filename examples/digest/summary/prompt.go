@@ -14,7 +14,7 @@ import (
 var promptText string
 var promptTemplate = template.Must(template.New("prompt").Parse(promptText))
 
-// PromptVersion is part of what digests are cached by. A change of what the model is told counts it up; a test sees to that.
+// PromptVersion is part of the cache key. Increase it when the prompt changes; a test checks this.
 const PromptVersion = "3"
 
 type message struct {
@@ -48,10 +48,10 @@ func prompt(r Request, budget int) (messages []message, items int, err error) {
 		return nil, 0, err
 	}
 	all := fit(r.Items, budget-tokens(system.String()))
-	if len(all) == 0 { // of nothing a model would make something up
+	if len(all) == 0 { // without items, a model would invent some
 		return nil, 0, fmt.Errorf("%w: none of %d items fits into %d tokens", ErrRequest, len(r.Items), budget)
 	}
-	// In JSON no item can pretend to end, or to be a message.
+	// In JSON, an item cannot pretend to end or to be a message.
 	data, err := json.Marshal(struct {
 		Kind  string    `json:"kind"`
 		Start string    `json:"period_start"`
@@ -62,18 +62,19 @@ func prompt(r Request, budget int) (messages []message, items int, err error) {
 }
 
 const (
-	perItem   = 400 // tokens of text at most, so that one long item does not use up the budget
-	wrapping  = 30  // tokens for the names of fields and what quotes them
-	leastText = 40  // tokens: less than that says nothing
+	perItem   = 400 // the most tokens of text, so that one long item does not use up the budget
+	wrapping  = 30  // tokens for field names and quotes
+	leastText = 40  // tokens; a shorter text says nothing
 )
 
-// fit returns what the budget of tokens has room for: each source's newest, then each one's second. What does not fit whole is cut.
+// fit returns the items that the budget of tokens has room for: the newest of each source,
+// then the second newest of each. It cuts texts that are too long.
 func fit(items []Item, budget int) (all []account) {
 	for _, it := range inTurn(items) {
 		t := account{Source: line(it.Source), Title: shorten(line(it.Title), 200, utf8.RuneCountInString), Address: destination(it.URL)}
 		fixed := tokens(t.Source) + tokens(t.Title) + tokens(t.Address) + wrapping
 		if fixed+leastText > budget {
-			continue // a shorter one may fit: one item must not keep out the others
+			continue // a shorter item may still fit
 		}
 		t.Text = shorten(plain(it.Text), min(perItem, budget-fixed), tokens)
 		budget -= fixed + tokens(t.Text)
@@ -82,7 +83,8 @@ func fit(items []Item, budget int) (all []account) {
 	return all
 }
 
-// tokens guesses rather too many than too few: four letters make one in English; a Chinese character makes 1.25.
+// tokens estimates the tokens of a text, rather too high. It counts four English letters as
+// one token, and a Chinese character as 1.25.
 func tokens(s string) int {
 	letters := utf8.RuneCountInString(s)
 	return (letters + 2*(len(s)-letters) + 3) / 4

@@ -12,8 +12,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
-// Digests are cached by the version of the prompt. When this fails, count PromptVersion
-// up and write the new sum beside it.
+// If this test fails, increase PromptVersion and write the new sum beside it.
 func TestPromptVersion(t *testing.T) {
 	want := map[string]string{"3": "1332051eb5d7b908869d2313e0ef059c371a36f7a97d372e8763db29bc99dc98"}
 	s := &server{answers: []answer{{}}}
@@ -31,7 +30,7 @@ func TestPromptVersion(t *testing.T) {
 		h.Write([]byte(body))
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); got != want[summary.PromptVersion] {
-		t.Errorf("what the model is told in version %s has the sum %s, want %q", summary.PromptVersion, got, want[summary.PromptVersion])
+		t.Errorf("the prompt of version %s has the sum %s, want %q", summary.PromptVersion, got, want[summary.PromptVersion])
 	}
 }
 
@@ -50,7 +49,7 @@ func TestBudget(t *testing.T) {
 		if err != nil || got.Items <= last || got.Items >= len(r.Items) {
 			t.Errorf("budget %d: %d items, %v; want more than %d, and not all", budget, got.Items, err, last)
 		}
-		if n := summary.Tokens(s.bodies[0]); n > budget*11/10 { // what quotes the quotes is not counted
+		if n := summary.Tokens(s.bodies[0]); n > budget*11/10 { // escaped quotes are not counted
 			t.Errorf("budget %d: the model is sent about %d tokens", budget, n)
 		}
 		for _, source := range []string{"Harbour News", "City Wire", "海港新闻", "Source 0", "Source 1", "Source 2"} {
@@ -62,7 +61,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// One item, whatever is in it, does not keep out the others.
+// One item, whatever its text, does not displace the others.
 func TestBudgetOfLongItems(t *testing.T) {
 	r := request()
 	long := "https://long.example/" + strings.Repeat("x", 60_000)
@@ -74,18 +73,18 @@ func TestBudgetOfLongItems(t *testing.T) {
 	s := &server{answers: []answer{{}}}
 	o := s.client(t, nil)
 	if got, err := o.Summarise(t.Context(), r); err != nil || got.Items < len(request().Items) || strings.Contains(s.bodies[0], "xxxxx") {
-		t.Errorf("the model was told of %d of %d items, %v", got.Items, len(r.Items), err)
+		t.Errorf("the request has %d of %d items, %v", got.Items, len(r.Items), err)
 	}
 	if got, err := summary.NewExtractive().Summarise(t.Context(), r); err != nil || strings.Contains(got.Markdown, "long.example") {
 		t.Errorf("%v: the digest links to an address of %d bytes", err, len(long))
 	}
 	small := s.client(t, func(c *summary.OpenAIConfig) { c.InputTokens = 1000 }) // too small for the name
 	if got, err := small.Summarise(t.Context(), r); err != nil || got.Items < 3 {
-		t.Errorf("the model was told of %d items, %v", got.Items, err)
+		t.Errorf("the request has %d items, %v", got.Items, err)
 	}
 	r.Items = hostile[1:]
 	if got, err := small.Summarise(t.Context(), r); !errors.Is(err, summary.ErrRequest) || len(s.asked) != 2 {
-		t.Errorf("%q, %v: the model was asked about nothing", got.Markdown, err)
+		t.Errorf("%q, %v: a request without items was sent", got.Markdown, err)
 	}
 }
 

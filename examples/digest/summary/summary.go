@@ -1,5 +1,6 @@
-// Package summary makes a digest of what came in: by quoting the items, or by asking a language model. What stands in items is never an
-// instruction, never HTML, and never a link but the item's own: see [Check] and [HTML].
+// Package summary writes a digest of items, by quoting them or by calling a language model.
+// Text in items is never an instruction and never HTML. The only links in a digest are
+// those of the items: see [Check] and [HTML].
 package summary
 
 import (
@@ -11,11 +12,11 @@ import (
 	"time"
 )
 
-// Item is something that a digest may tell of.
+// Item is an item that a digest may report.
 type Item struct {
 	Source    string // the source's name
 	Title     string
-	URL       string // http or https; others are not linked to
+	URL       string // http or https; other URLs are not linked
 	Text      string // plain or HTML
 	Published time.Time
 }
@@ -30,13 +31,13 @@ const (
 const (
 	Normal = ""
 	Brief  = "brief" // the main items, without their text
-	Full   = "full"  // more items, and more of each
+	Full   = "full"  // more items, with more text
 )
 
-// Request says what a digest is to be made of.
+// Request describes the digest to write.
 type Request struct {
 	Kind       string    // "4h", "daily", "weekly" or "monthly"
-	Start, End time.Time // of the period, in the location that dates are to be shown in
+	Start, End time.Time // of the period, in the location for displayed dates
 	Items      []Item
 	Language   string // English or Chinese; empty: English
 	Style      string // Normal, Brief or Full
@@ -45,27 +46,28 @@ type Request struct {
 // Summary is a digest.
 type Summary struct {
 	Markdown string
-	Model    string // who wrote it
-	Items    int    // how many items it was made from: not all of them may fit
-	Tokens   int64  // spent, as the model's server counts them; also beside an error
-	Dropped  int    // links that were no item's
+	Model    string // the author
+	Items    int    // items used: not all may fit
+	Tokens   int64  // spent, as the model's server counts them; set even with an error
+	Dropped  int    // removed links that were not of an item
 }
 
-// Variant names what else the text depends on, so that a cache can tell two texts of one request apart.
+// Variant identifies what else the text depends on, as a part of the cache key.
 type Variant struct {
 	Model  string
-	Prompt string // the version of the prompt, and whatever settings shape the text
+	Prompt string // the version of the prompt, and the settings that shape the text
 }
 
-// Summariser makes digests.
+// Summariser writes digests.
 type Summariser interface {
-	// Summarise returns a digest of at least one item, which it does not change. Text that is not to be trusted is an error.
+	// Summarise returns a digest of at least one item, and does not change the items. A
+	// text that cannot be trusted is an error.
 	Summarise(ctx context.Context, r Request) (Summary, error)
-	// Variant never changes.
+	// Variant returns the same value at every call.
 	Variant() Variant
 }
 
-// Validate returns what is wrong with a request, or nil.
+// Validate returns an error if a request is invalid.
 func (r *Request) Validate() error {
 	if len(r.Items) == 0 {
 		return fmt.Errorf("%w: no Items", ErrRequest)
@@ -76,7 +78,7 @@ func (r *Request) Validate() error {
 	return nil
 }
 
-// CheckWishes refuses a language or a style that no digest can be written in.
+// CheckWishes refuses an unsupported language or style.
 func CheckWishes(language, style string) error {
 	switch {
 	case language != "" && language != English && language != Chinese:
@@ -87,12 +89,13 @@ func CheckWishes(language, style string) error {
 	return nil
 }
 
-// DefaultBaseURL is where a model is asked when the environment names one and no place.
+// DefaultBaseURL is the server when the environment names a model but no server.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// FromEnv returns the summariser that the environment asks for: [Extractive], or with OPENAI_MODEL that model.
-// The other variables are OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MAX_COMPLETION_TOKENS (2000), OPENAI_TEMPERATURE (none),
-// OPENAI_TIMEOUT of one try in seconds (60), and OPENAI_TRIES (4). All faults are reported at once.
+// FromEnv returns the summariser that the environment selects: the model in OPENAI_MODEL,
+// or else [Extractive]. The other variables are OPENAI_BASE_URL, OPENAI_API_KEY,
+// OPENAI_MAX_COMPLETION_TOKENS (2000), OPENAI_TEMPERATURE (none), OPENAI_TIMEOUT of one try
+// in seconds (60), and OPENAI_TRIES (4). The error names every fault.
 func FromEnv(getenv func(string) string) (Summariser, error) {
 	cfg := OpenAIConfig{BaseURL: getenv("OPENAI_BASE_URL"), APIKey: getenv("OPENAI_API_KEY"), Model: getenv("OPENAI_MODEL")}
 	var errs []error
@@ -100,7 +103,7 @@ func FromEnv(getenv func(string) string) (Summariser, error) {
 		text := getenv(name)
 		n, err := strconv.Atoi(text)
 		if text != "" && (err != nil || n < least || n > most) {
-			errs = append(errs, fmt.Errorf("%w: %s=%.20q, want a whole number from %d to %d, or no such variable", ErrConfig, name, text, least, most))
+			errs = append(errs, fmt.Errorf("%w: %s=%.20q, want a whole number from %d to %d, or unset", ErrConfig, name, text, least, most))
 		}
 		return n
 	}
@@ -110,7 +113,7 @@ func FromEnv(getenv func(string) string) (Summariser, error) {
 	if text := getenv("OPENAI_TEMPERATURE"); text != "" {
 		t, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(t >= 0 && t <= 2) {
-			errs = append(errs, fmt.Errorf("%w: OPENAI_TEMPERATURE=%.20q, want a number from 0 to 2, or no such variable", ErrConfig, text))
+			errs = append(errs, fmt.Errorf("%w: OPENAI_TEMPERATURE=%.20q, want a number from 0 to 2, or unset", ErrConfig, text))
 		}
 		cfg.Temperature = &t
 	}
@@ -121,7 +124,7 @@ func FromEnv(getenv func(string) string) (Summariser, error) {
 		return NewExtractive(), nil
 	}
 	if cfg.Model == "" {
-		return nil, fmt.Errorf("%w: there are settings of a model, and OPENAI_MODEL is empty: name the model, or remove them", ErrConfig)
+		return nil, fmt.Errorf("%w: a model is configured, but OPENAI_MODEL is empty: name the model, or remove the other settings", ErrConfig)
 	}
 	cfg.BaseURL = cmp.Or(cfg.BaseURL, DefaultBaseURL)
 	return NewOpenAI(cfg)

@@ -26,7 +26,8 @@ var (
 	nothing    = bluemonday.StrictPolicy() // drops scripts and styles with their text
 )
 
-// plain returns what a reader would see of HTML or text, without addresses: those would be links that are no item's.
+// plain returns the visible text of HTML or plain text. It drops addresses, because they
+// would become links that are not of an item.
 func plain(s string) string {
 	if len(s) > maxText {
 		s = strings.ToValidUTF8(s[:maxText], "")
@@ -57,7 +58,7 @@ func visible(r rune) rune {
 	return r
 }
 
-// The writer drops raw HTML already. The policy is for what it overlooks, and knows no images, forms and styles.
+// The writer drops raw HTML. The policy catches what it misses, and images, forms and styles.
 var (
 	writer  = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough))
 	allowed = newPolicy()
@@ -76,7 +77,7 @@ func newPolicy() *bluemonday.Policy {
 	return p
 }
 
-// HTML returns a digest, whoever wrote it, as HTML that is safe to show.
+// HTML returns any digest as HTML that is safe to show.
 func HTML(markdown string) (template.HTML, error) {
 	var b bytes.Buffer
 	if err := writer.Convert([]byte(markdown), &b); err != nil {
@@ -85,7 +86,7 @@ func HTML(markdown string) (template.HTML, error) {
 	return template.HTML(allowed.SanitizeBytes(b.Bytes())), nil
 }
 
-// Models garble addresses and make some up.
+// Models garble addresses and invent some.
 var (
 	link = regexp.MustCompile(`(!?)\[((?:[^\[\]\\]|\\.)*)\]` + // image or link, its text
 		`\(\s*(<[^<>\n]*>|[^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)`) // to, title
@@ -93,7 +94,7 @@ var (
 	tag  = regexp.MustCompile(`(?i)\\*<(?:https?://[^\s<>]*>|[a-z/!?])`)
 )
 
-// Check returns the text with no link but to the items. Of other links the words remain; images go.
+// Check removes images and all links that are not of an item, but keeps the words of these links.
 func Check(markdown string, items []Item) (s Summary, err error) {
 	c := checker{allowed: map[string]string{}}
 	for _, it := range items {
@@ -124,7 +125,7 @@ func Check(markdown string, items []Item) (s Summary, err error) {
 const maxNested = 5
 
 type checker struct {
-	allowed map[string]string // by likeness
+	allowed map[string]string // keyed by likeness
 	dropped int
 }
 
@@ -136,7 +137,7 @@ func (c *checker) link(s string) string {
 		return m[2]
 	}
 	words := strings.TrimSpace(bare.ReplaceAllString(m[2], ""))
-	if words == "" { // a link in a link's words would be the one that leads
+	if words == "" { // a link in the words of a link would be the one that opens
 		words = escape(strings.TrimPrefix(to[strings.Index(to, "//")+2:], "www."))
 	}
 	return "[" + words + "](" + to + ")"
@@ -150,7 +151,7 @@ func (c *checker) bare(s string) string {
 	switch {
 	case !ok:
 		c.dropped++
-	case !inLink: // in angles no reader takes what follows for a part of it
+	case !inLink: // angle brackets end the address for every reader
 		to = "<" + to + ">"
 	}
 	if inLink {
@@ -159,7 +160,7 @@ func (c *checker) bare(s string) string {
 	return to + s[len(address):]
 }
 
-// untag makes text of what begins a tag, unless it is that already, and leaves addresses in angles.
+// untag escapes the beginning of a tag once. It leaves addresses in angle brackets.
 func untag(s string) string {
 	if strings.HasSuffix(s, ">") || strings.Index(s, "<")%2 == 1 {
 		return s
@@ -167,10 +168,10 @@ func untag(s string) string {
 	return `\` + s
 }
 
-// reader also sees links that are not marked as such, as many readers do.
+// reader also finds links without markup, as many readers do.
 var reader = goldmark.New(goldmark.WithExtensions(extension.Linkify, extension.Table, extension.Strikethrough))
 
-// foreign counts what a reader of Markdown would still take for a link to elsewhere.
+// foreign counts the links to other places that a reader of Markdown would still find.
 func (c *checker) foreign(s string) (n int) {
 	source := []byte(s)
 	_ = ast.Walk(reader.Parser().Parse(text.NewReader(source)), func(node ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -180,7 +181,7 @@ func (c *checker) foreign(s string) (n int) {
 			isLink = true
 		case *ast.Link:
 			to, isLink = string(v.Destination), true
-		case *ast.AutoLink: // a mail address in the text leads nowhere
+		case *ast.AutoLink: // a mail address in the text is not a web link
 			to, isLink = string(v.URL(source)), v.AutoLinkType == ast.AutoLinkURL
 		}
 		if isLink && entering && (to == "" || c.allowed[likeness(to)] != to) {
@@ -194,7 +195,7 @@ func (c *checker) foreign(s string) (n int) {
 func likeness(address string) string {
 	u, err := url.Parse(strings.ReplaceAll(strings.TrimSpace(address), "&amp;", "&"))
 	if err != nil || u.Host == "" {
-		return "?" // no item's
+		return "?" // not of an item
 	}
 	query := u.Query()
 	for name := range query {
@@ -208,7 +209,8 @@ func likeness(address string) string {
 
 const maxURL = 2000
 
-// destination returns a URL as the destination of a Markdown link; empty: it is none that a digest links to.
+// destination returns a URL as the destination of a Markdown link; empty: a digest does not link
+// it.
 func destination(s string) string {
 	u, err := url.Parse(strings.TrimSpace(s))
 	if err != nil || len(s) > maxURL || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -18,7 +18,8 @@ import (
 
 const maxReply = 4 << 20
 
-// form is how a request is written. Models and servers differ in the names of the limit, and some refuse a temperature.
+// form describes how a request is written. Models and servers use different names for the
+// limit, and some refuse a temperature.
 type form struct {
 	Limit       string // newLimit or oldLimit
 	Temperature *float64
@@ -40,10 +41,10 @@ type usage struct {
 	Total      int64 `json:"total_tokens"`
 }
 
-// total trusts no number that makes no sense.
+// total ignores numbers that make no sense.
 func (u usage) total() int64 { return max(u.Total, u.Prompt+u.Completion, 0) }
 
-// try asks once. Its errors quote neither the prompt nor the key: servers repeat both in their complaints.
+// try sends one request. Its errors omit the server's messages, which may repeat prompt and key.
 func (o *OpenAI) try(ctx context.Context, messages []message, f form) (r reply, err error) {
 	fields := map[string]any{"model": o.cfg.Model, "messages": messages, f.Limit: o.cfg.OutputTokens}
 	if f.Temperature != nil {
@@ -68,7 +69,7 @@ func (o *OpenAI) try(ctx context.Context, messages []message, f form) (r reply, 
 	if err != nil {
 		return r, o.lost(ctx, err)
 	}
-	defer res.Body.Close() //nolint:errcheck // it was read, or is not worth reading
+	defer res.Body.Close() //nolint:errcheck // it was read, or the rest does not matter
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxReply+1))
 	switch {
 	case res.StatusCode != http.StatusOK:
@@ -103,7 +104,7 @@ func (o *OpenAI) status(res *http.Response, body []byte) error {
 			Code                 any // text, or a number
 		}
 	}
-	_ = json.Unmarshal(body, &said) // what does not parse says nothing
+	_ = json.Unmarshal(body, &said) // a body that does not parse is ignored
 	e := &ModelError{Status: res.StatusCode, message: said.Error.Message + " " + said.Error.Param, Err: ErrRefused}
 	code, _ := said.Error.Code.(string)
 	for _, part := range []string{said.Error.Type, code, said.Error.Param} {
@@ -125,14 +126,15 @@ func (o *OpenAI) status(res *http.Response, body []byte) error {
 	return e
 }
 
-// speakable reports whether a part of a complaint is a name, and no sentence, which may repeat what was sent.
+// speakable reports whether a part of an error message is a name. A sentence is not,
+// because it may repeat the request.
 func speakable(s string) bool {
 	return s != "" && len(s) <= 40 && !strings.ContainsFunc(s, func(r rune) bool {
 		return r != '_' && r != '.' && (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
 }
 
-// retryAfter reads seconds or a date (RFC 9110, section 10.2.3); nil: there is none that can be read.
+// retryAfter reads seconds or a date (RFC 9110, section 10.2.3), or returns nil.
 func retryAfter(res *http.Response) *backoff.RetryAfterError {
 	h := res.Header.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(h, 10, 31); err == nil {
@@ -149,35 +151,35 @@ func (r reply) check() error {
 		return fmt.Errorf("%w: no choices", ErrResponse)
 	}
 	switch reason := r.Choices[0].FinishReason; {
-	case reason == "stop" || reason == "": // some servers do not say
+	case reason == "stop" || reason == "": // some servers do not set it
 		return nil
 	case reason == "length":
 		return ErrTruncated
 	case speakable(reason):
 		return &ModelError{Status: http.StatusOK, Code: reason, Err: ErrRefused}
 	}
-	return fmt.Errorf("%w: ended for another reason than its end", ErrRefused)
+	return fmt.Errorf("%w: the text did not end normally", ErrRefused)
 }
 
-// The reasons why there is no digest.
+// The reasons for a missing digest.
 var (
 	ErrRequest     = errors.New("summary: bad request")
 	ErrEmpty       = errors.New("summary: empty text")
 	ErrTruncated   = errors.New("summary: text cut off")
-	ErrLinks       = errors.New("summary: text with links that are no item's")
-	ErrRateLimited = errors.New("summary: the model wants to be left alone")
+	ErrLinks       = errors.New("summary: text with links that are not of an item")
+	ErrRateLimited = errors.New("summary: the model's server wants no requests")
 	ErrUnavailable = errors.New("summary: model unavailable")
 	ErrRefused     = errors.New("summary: model refused the request")
 	ErrResponse    = errors.New("summary: unreadable response")
 	ErrConfig      = errors.New("summary: bad configuration")
 )
 
-// ModelError is what a model's server answered. It holds names alone: sentences may repeat the key or the prompt.
+// ModelError is a server's error answer. It holds only names: sentences may repeat key or prompt.
 type ModelError struct {
-	Status  int    // of HTTP
-	Code    string // the server's names for it, such as "invalid_request_error/unsupported_value/temperature"
+	Status  int    // HTTP status
+	Code    string // the server's names of the error, such as "invalid_request_error/unsupported_value/temperature"
 	Err     error  // ErrRefused, ErrRateLimited or ErrUnavailable
-	message string // what the server says; never shown
+	message string // the server's message; never shown
 }
 
 // Error returns the reason, the status and the code.
@@ -193,13 +195,13 @@ func (e *ModelError) Error() string {
 func (e *ModelError) Unwrap() error           { return e.Err }
 func (e *ModelError) about(field string) bool { return strings.Contains(e.message, field) }
 
-// RateLimitError is [ErrRateLimited] and says until when.
+// RateLimitError is [ErrRateLimited] with the end of the pause.
 type RateLimitError struct {
 	Until time.Time
-	Err   error // what the server answered; nil: it was not asked
+	Err   error // the server's answer; nil: no request was sent
 }
 
-// Error says until when, and why.
+// Error gives the end of the pause, and the reason.
 func (e *RateLimitError) Error() string {
 	text := fmt.Sprintf("%v until %s", ErrRateLimited, e.Until.UTC().Format(time.RFC3339))
 	if e.Err != nil {
@@ -211,5 +213,5 @@ func (e *RateLimitError) Error() string {
 // Unwrap returns [ErrRateLimited].
 func (e *RateLimitError) Unwrap() error { return ErrRateLimited }
 
-// CacheCode is what other processes learn of the error.
+// CacheCode implements cache.Coder.
 func (e *RateLimitError) CacheCode() string { return "rate-limited" }

@@ -12,11 +12,12 @@ import (
 	"strings"
 )
 
-// read reads a body within a.max bytes, packed and unpacked. Of a robots.txt that is longer, the rest is left out.
+// read reads a body and hashes it. a.max bounds its length, compressed and decompressed. A
+// longer robots.txt is cut off; any other longer body is an error.
 func (c polite) read(resp *http.Response, a *ask) (body *bytes.Buffer, hash string, err error) {
 	coded := len(resp.Header["Content-Encoding"]) > 0
 	if !coded && !a.rules && resp.ContentLength > a.max {
-		return nil, "", ErrTooLarge // it says so itself
+		return nil, "", ErrTooLarge // the Content-Length is already over the limit
 	}
 	in := &meter{r: resp.Body, left: a.max + maxHeaderBytes}
 	defer func() { c.wired.Add(in.n) }()
@@ -28,12 +29,12 @@ func (c polite) read(resp *http.Response, a *ask) (body *bytes.Buffer, hash stri
 	to, sum := io.Writer(body), sha256.New()
 	var zip *gzip.Writer
 	if a.pack {
-		zip, _ = gzip.NewWriterLevel(body, gzip.BestSpeed) // the level is a good one
+		zip, _ = gzip.NewWriterLevel(body, gzip.BestSpeed) // the level is valid
 		to = zip
 	}
 	limit := a.max
 	if !a.rules {
-		limit++ // one more tells what is too long
+		limit++ // one more byte, to detect a body that is too long
 	}
 	n, err := io.Copy(io.MultiWriter(sum, to), io.LimitReader(content, limit))
 	if n > a.max {
@@ -43,7 +44,7 @@ func (c polite) read(resp *http.Response, a *ask) (body *bytes.Buffer, hash stri
 		return nil, "", in.blame(err)
 	}
 	if zip != nil {
-		_ = zip.Close() // to memory, which takes all
+		_ = zip.Close() // a Buffer takes every write
 	}
 	return body, hex.EncodeToString(sum.Sum(nil)), nil
 }
@@ -55,7 +56,7 @@ func decoded(r io.Reader, h http.Header) (io.Reader, error) {
 	case "gzip", "x-gzip":
 		b := bufio.NewReader(r)
 		if _, err := b.Peek(1); err == io.EOF {
-			return b, nil // nothing at all, which some send as gzip
+			return b, nil // an empty body, which some servers label as gzip
 		}
 		return gzip.NewReader(b)
 	}
@@ -65,7 +66,7 @@ func decoded(r io.Reader, h http.Header) (io.Reader, error) {
 type meter struct {
 	r       io.Reader
 	left, n int64
-	err     error // the network's, or the limit's
+	err     error // of the network, or of the limit
 }
 
 func (m *meter) Read(p []byte) (int, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/webtest"
 )
 
-// pack compresses text by a coding.
+// pack compresses text with a coding.
 func pack(t *testing.T, coding, text string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -89,8 +89,8 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// What is packed is small where it is kept, has the hash of its content, and is
-// another answer than the same unpacked.
+// A packed answer is stored compressed, and has the hash of its content. The unpacked
+// answer is a separate one.
 func TestPacked(t *testing.T) {
 	long := strings.Repeat("all work and no play ", 5_000)
 	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, long) })
@@ -102,7 +102,7 @@ func TestPacked(t *testing.T) {
 	}
 	again := get(t, c, fetch.Request{URL: o.URL, Packed: true, MaxAge: time.Hour})
 	if !again.FromCache || content(t, again) != long || content(t, again) != long || content(t, plain) != long {
-		t.Errorf("FromCache %v; the content is not what was sent", again.FromCache)
+		t.Errorf("FromCache %v; the content differs", again.FromCache)
 	}
 	packed.Body = []byte("not gzip, longer than a header")
 	if _, err := packed.Open(); !errors.Is(err, fetch.ErrEncoding) {
@@ -110,7 +110,7 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// A sitemap of 50 MB that is read as a stream is never in memory as a whole.
+// A sitemap of 50 MB that is read as a stream is never completely in memory.
 func TestPackedMemory(t *testing.T) {
 	line := []byte("<url><loc>https://www.example.com/news/2026/03/02/a-title-of-some-length</loc></url>\n")
 	const size = 50 << 20
@@ -136,7 +136,7 @@ func TestPackedMemory(t *testing.T) {
 	t.Logf("%d KiB", grown>>10)
 }
 
-// A body shorter than its Content-Length is no answer.
+// A body shorter than its Content-Length is an error.
 func TestShortBody(t *testing.T) {
 	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
@@ -149,11 +149,11 @@ func TestShortBody(t *testing.T) {
 	}
 }
 
-// Ten megabytes of zeros are ten kilobytes of gzip. What is unpacked of them is
-// bounded, and so is what is read of a gzip that unpacks to nothing at all.
+// Ten megabytes of zeros are ten kilobytes of gzip. The decompressed bytes are bounded, and
+// so are the bytes read of a gzip that decompresses to nothing.
 func TestBombs(t *testing.T) {
 	zeros := pack(t, "gzip", strings.Repeat("\x00", 10<<20))
-	nothing := strings.Repeat(pack(t, "gzip", ""), 50_000) // a megabyte of empty members
+	nothing := strings.Repeat(pack(t, "gzip", ""), 50_000) // a megabyte of empty gzip members
 	for name, body := range map[string]string{"zeros": zeros, "nothing": nothing} {
 		t.Run(name, func(t *testing.T) {
 			c := newClient(t, fetch.Config{Transport: wire(func(*http.Request) (*http.Response, error) {
@@ -176,8 +176,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// A body without an end ends at the limit, at once, and takes its connection with
-// it; the client goes on.
+// A body without an end stops at the limit at once and closes its connection. The client
+// stays usable.
 func TestEndlessBody(t *testing.T) {
 	ended := make(chan struct{})
 	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
@@ -199,7 +199,7 @@ func TestEndlessBody(t *testing.T) {
 	get(t, c, fetch.Request{URL: o.URL})
 }
 
-// A header that does not end is not read to its end.
+// A header without an end is not read to its end.
 func TestLongHeader(t *testing.T) {
 	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
 		n, _ := strconv.Atoi(r.URL.Query().Get("n"))
@@ -212,8 +212,7 @@ func TestLongHeader(t *testing.T) {
 	}
 }
 
-// The limit of a request cannot go beyond that of the client, and answers under
-// another limit are other answers.
+// The limit of a request cannot exceed the client's. Answers under another limit are separate.
 func TestMaxBytes(t *testing.T) {
 	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "1234567890") })
 	c := newClient(t, fetch.Config{AllowPrivate: true, MaxBytes: 10})

@@ -1,7 +1,8 @@
-// Package fetch is the HTTP client of the example programs: an http.Client on the library's httpcache.Transport.
-// It obeys robots.txt if a request says so. An answer that is old is validated at the origin, once for all callers.
-// Requests wait for their host's turn. Addresses that are not public are refused. Bodies are bounded as they come.
-// Redirects go through all of that again. There are no cookies, proxies or idle connections.
+// Package fetch is the HTTP client of the example programs: an http.Client on the library's
+// httpcache.Transport. It obeys robots.txt if a request says so. It validates an old answer
+// at the origin, once for all callers. It limits the requests to each host, refuses
+// addresses that are not public, and bounds bodies while it reads them. A redirect passes
+// the same checks. There are no cookies, proxies or idle connections.
 package fetch
 
 import (
@@ -23,7 +24,7 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// Client gets things over HTTP. All methods may be called concurrently.
+// Client gets URLs over HTTP. All methods may be called concurrently.
 type Client struct {
 	cfg   Config
 	wire  http.RoundTripper
@@ -34,16 +35,16 @@ type Client struct {
 	requests, wired atomic.Int64
 }
 
-// Stats are numbers since the client was made.
+// Stats are counts since the client was made.
 type Stats struct {
 	Requests int64 // on the wire, robots.txt and redirects included
 	Wire     int64 // bytes of bodies read from the network, before decompression
 }
 
-// Stats returns the numbers so far.
+// Stats returns the counts so far.
 func (c *Client) Stats() Stats { return Stats{c.requests.Load(), c.wired.Load()} }
 
-// New returns the client that cfg describes. The error names all faults.
+// New returns the client that cfg describes. The error names every fault of cfg.
 func New(cfg Config) (*Client, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -66,19 +67,19 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// transport returns a cache before the network.
+// transport returns an HTTP cache in front of the network.
 func (c *Client) transport(namespace string) (*httpcache.Transport, error) {
 	return httpcache.NewTransport(httpcache.TransportConfig{
 		Tiers:     c.cfg.Tiers,
 		Namespace: namespace,
 		Base:      polite{c},
 		Partition: partition,
-		MaxBody:   int(c.cfg.MaxBytes + c.cfg.MaxBytes/1000 + 1<<10), // packed, noise grows
+		MaxBody:   int(c.cfg.MaxBytes + c.cfg.MaxBytes/1000 + 1<<10), // gzip makes random bytes longer
 		Keep:      keep,
 		Codec:     codec.Deflate(codec.CBOR, 0),
 		Policy: policy.Patch{
-			LoadTimeout:   new(maxWait + c.cfg.Timeout + time.Second), // polite ends it before
-			RemoteTimeout: new(time.Second),                           // bodies are long, and the origin is slower
+			LoadTimeout:   new(maxWait + c.cfg.Timeout + time.Second), // polite fails first
+			RemoteTimeout: new(time.Second),                           // bodies are long, and the origin is slower than Redis
 		},
 		Logger: c.cfg.Logger,
 		Now:    c.cfg.Now,
@@ -89,11 +90,12 @@ func partition(r *http.Request) string {
 	a := askOf(r)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%q %d %t\n", a.version, a.max, a.pack)
-	_ = r.Header.WriteSubset(&b, map[string]bool{"Cache-Control": true}) // a Builder takes all
+	_ = r.Header.WriteSubset(&b, map[string]bool{"Cache-Control": true}) // a Builder takes every write
 	return b.String()
 }
 
-// Close waits for requests whose callers have left. The Tiers stay open.
+// Close waits up to 5 s for requests that run although their callers gave up. It leaves the
+// Tiers open.
 func (c *Client) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -104,27 +106,27 @@ func (c *Client) Close() {
 	}
 }
 
-// Config says what a client is. Tiers and UserAgent are required.
+// Config configures a client. Tiers and UserAgent are required.
 type Config struct {
-	Tiers        *cache.Tiers      // what the client remembers. They stay open
-	UserAgent    string            // begins with a product token, for which robots.txt is searched
-	Timeout      time.Duration     // of one request, without its wait for the host's turn. 0: 20 s
+	Tiers        *cache.Tiers      // where answers are cached. The client does not close them
+	UserAgent    string            // begins with a product token, which selects the rules of robots.txt
+	Timeout      time.Duration     // of one request, without the time in its host's queue. 0: 20 s
 	MaxBytes     int64             // longest body, after decompression. 0: 15 MiB
 	PerHost      int               // requests to one host (name and port) at a time. 0: 2
 	HostDelay    time.Duration     // least time between the starts of two requests to a host. 0: none
-	DeadFor      time.Duration     // how long a host is left alone after a connection failed. 0: 1 minute
-	AllowPrivate bool              // allows loopback and private addresses, at any port; never link-local ones
-	Now          func() time.Time  // time of day, for dates in answers. Nil: time.Now
+	DeadFor      time.Duration     // how long a host gets no requests after a connection failed. 0: 1 minute
+	AllowPrivate bool              // allows loopback and private addresses, at any port, but never link-local ones
+	Now          func() time.Time  // the time of day, for dates in answers. Nil: time.Now
 	Logger       *slog.Logger      // never gets a body, a query or a header. Nil: slog.Default
 	Transport    http.RoundTripper // replaces the network and its guard, for tests. Nil: the network
 	roots        *x509.CertPool    // for tests. Nil: the system's
 }
 
 const (
-	maxMaxBytes  = 63 << 20           // a codec decodes 64 MiB
+	maxMaxBytes  = 63 << 20           // the codec decodes at most 64 MiB
 	maxRedirects = 3                  // of one Get
-	maxWait      = 5 * time.Minute    // in a host's queue; after it the request fails with ErrBusy
-	keep         = 8 * 24 * time.Hour // an answer, after its last confirmation: longer than the longest interval between two polls
+	maxWait      = 5 * time.Minute    // in a host's queue; then the request fails with ErrBusy
+	keep         = 8 * 24 * time.Hour // how long an answer is kept after its last validation; exceeds the longest interval between polls
 )
 
 func (cfg Config) validate() error {
@@ -149,7 +151,7 @@ func (cfg Config) validate() error {
 	return errors.Join(errs...)
 }
 
-// filled returns cfg with its zero values replaced.
+// filled returns cfg with defaults for its zero values.
 func (cfg Config) filled() Config {
 	cfg.Timeout = cmp.Or(cfg.Timeout, 20*time.Second)
 	cfg.MaxBytes = cmp.Or(cfg.MaxBytes, 15<<20)

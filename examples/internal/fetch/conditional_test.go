@@ -10,7 +10,7 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// step is what the origin answers, and what the client makes of it.
+// step is an answer of the origin, and the client's expected result.
 type step struct {
 	status  int
 	body    string
@@ -22,7 +22,7 @@ type step struct {
 	wantSame      bool
 }
 
-// Validators may look odd: they are the origin's own business.
+// Validators may look odd: only the origin interprets them.
 const (
 	etag     = `W/"a,b""`
 	modified = "Tuesday, 03-Mar-26 10:00:00 GMT"
@@ -81,7 +81,7 @@ func TestConditional(t *testing.T) {
 	}
 }
 
-// converse is one conversation between a client and an origin.
+// converse makes one conversation between a client and an origin.
 func converse(t *testing.T, steps []step, packed bool) {
 	var now step
 	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -8,13 +8,13 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// Every fault is named at once.
+// The error names every fault.
 func TestNewNamesFaults(t *testing.T) {
 	tiers := newTiers(t, nil)
 	for _, tt := range []struct {
 		name string
 		cfg  fetch.Config
-		want []string // nil: it is good
+		want []string // nil: valid
 	}{
 		{"the least", fetch.Config{Tiers: tiers, UserAgent: "x"}, nil},
 		{"nothing", fetch.Config{}, []string{"Config.Tiers", "Config.UserAgent"}},
@@ -41,7 +41,7 @@ func TestNewNamesFaults(t *testing.T) {
 	}
 }
 
-// A client with a closed cache still asks.
+// A client with closed tiers still sends requests.
 func TestClosedTiers(t *testing.T) {
 	tiers := newTiers(t, nil)
 	c := newClient(t, fetch.Config{Tiers: tiers, Transport: wire(func(*http.Request) (*http.Response, error) { return reply(200, "hello"), nil })})

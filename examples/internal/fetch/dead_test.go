@@ -19,8 +19,8 @@ import (
 
 func dialError(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
 
-// A host that does not answer is left alone for a while, by everybody; one that
-// answers badly is not.
+// No caller requests a host that does not answer, for a while. A host with bad answers is
+// not affected.
 func TestDeadHosts(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err    error
@@ -67,14 +67,14 @@ func TestDeadHosts(t *testing.T) {
 				advance(61 * time.Second)
 				_, err = c.Get(t.Context(), fetch.Request{URL: "http://a.example/2"})
 				if !errors.Is(err, tt.want) || asked != before+1 {
-					t.Errorf("after a minute Get = %v, want %v anew", err, tt.want)
+					t.Errorf("after a minute Get = %v, want %v again", err, tt.want)
 				}
 			})
 		})
 	}
 }
 
-// A spelling that does not resolve is dead, and nothing else of the server is.
+// A host name that does not resolve is dead. Other names of the server are not.
 func TestDeadSpelling(t *testing.T) {
 	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "alive") })
 	c := local(t)
@@ -89,8 +89,7 @@ func TestDeadSpelling(t *testing.T) {
 	}
 }
 
-// Those who stand in the queue of a host when it turns out to be dead do not each
-// try it.
+// Requests in the queue of a host that turns out to be dead do not try it again.
 func TestQueueOfADeadHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -115,7 +114,7 @@ func TestQueueOfADeadHost(t *testing.T) {
 	})
 }
 
-// A real port that nobody listens at.
+// A real port without a listener.
 func TestRefusedConnection(t *testing.T) {
 	o := newOrigin(t, func(http.ResponseWriter, *http.Request) {})
 	o.Close()

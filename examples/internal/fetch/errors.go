@@ -15,35 +15,36 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// Every error of a [Client] is an [*Error] of one of these kinds, a [*StatusError], or that of the context.
+// Every error of a [Client] is an [*Error] of one of these kinds, a [*StatusError], or the
+// error of the context.
 var (
-	ErrURL              = errors.New("the URL cannot be used")               // it does not parse, has no host, or has user information in it
+	ErrURL              = errors.New("the URL cannot be used")               // it does not parse, has no host, or has user information
 	ErrScheme           = errors.New("neither http nor https")               // the scheme of a URL
-	ErrPort             = errors.New("port not allowed")                     // allowed are 80, 443 and all from 1024 up
+	ErrPort             = errors.New("port not allowed")                     // allowed are 80, 443 and every port from 1024
 	ErrHeader           = errors.New("header not allowed")                   // Request.Header holds a header that the client sends itself
-	ErrPrivateAddress   = errors.New("not a public address")                 // the one that the host's name resolves to
-	ErrRobots           = errors.New("forbidden by robots.txt")              // or it could not be read; then the chain says why
+	ErrPrivateAddress   = errors.New("not a public address")                 // the host's name resolves to such an address
+	ErrRobots           = errors.New("forbidden by robots.txt")              // or robots.txt could not be read; then the chain says why
 	ErrTooManyRedirects = errors.New("too many redirects")                   // more than three
-	ErrRedirectLoop     = errors.New("redirect loop")                        // a redirect led back to where the request had been
+	ErrRedirectLoop     = errors.New("redirect loop")                        // a redirect led back to an earlier URL
 	ErrConnect          = errors.New("no connection")                        // the host does not resolve, refuses, or cannot be reached
-	ErrDeadHost         = errors.New("host did not answer a moment ago")     // and was not asked again
+	ErrDeadHost         = errors.New("host did not answer a moment ago")     // the client sent no request
 	ErrTimeout          = errors.New("timed out")                            // a request took longer than Config.Timeout
-	ErrBusy             = errors.New("too many requests wait for this host") // for longer than five minutes
-	ErrTooLarge         = errors.New("answer too large")                     // its body is over the limit
-	ErrTruncated        = errors.New("answer ended early")                   // its body did
-	ErrEncoding         = errors.New("bad content encoding")                 // it is unknown, or not kept
-	ErrProtocol         = errors.New("no valid answer")                      // no HTTP, a header over 64 KiB, or TLS failed
+	ErrBusy             = errors.New("too many requests wait for this host") // for more than five minutes
+	ErrTooLarge         = errors.New("answer too large")                     // the body is over the limit
+	ErrTruncated        = errors.New("answer ended early")                   // the body is incomplete
+	ErrEncoding         = errors.New("bad content encoding")                 // the encoding is unknown, or the body does not follow it
+	ErrProtocol         = errors.New("no valid answer")                      // not HTTP, a header over 64 KiB, or TLS failed
 )
 
 var kinds = []error{
 	ErrURL, ErrScheme, ErrPort, ErrPrivateAddress, ErrConnect, ErrDeadHost, ErrTimeout, ErrBusy, ErrTooLarge, ErrTruncated, ErrEncoding, ErrProtocol,
 }
 
-// Error is a request that brought no answer.
+// Error is a request that got no answer.
 type Error struct {
-	URL    string // the request's, or that of the redirect where it failed, without query. Empty: unknown
+	URL    string // of the request, or of the redirect where it failed, without the query. Empty: unknown
 	Kind   error  // one of this package's sentinels
-	Err    error  // the cause. It may hold what a stranger sent, and is not in the text. Nil: none
+	Err    error  // the cause. The text omits it: it may hold data of a stranger. Nil: none
 	Detail string // a part of the text that is safe to show
 }
 
@@ -61,11 +62,11 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Kind, e.Err}
 }
 
-// StatusError is an answer with a status that brings no content.
+// StatusError is an answer whose status brings no content.
 type StatusError struct {
-	URL        string        // without query
+	URL        string        // without the query
 	Code       int           // 404, 410, 429, 503, …
-	RetryAfter time.Duration // how long the origin asks to be left alone. 0: it does not say
+	RetryAfter time.Duration // how long the origin wants no requests. 0: it does not say
 }
 
 // Error returns "fetch: URL: 404 Not Found".
@@ -73,29 +74,31 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("fetch: %s: %d %s", e.URL, e.Code, http.StatusText(e.Code))
 }
 
-// The memory of dead hosts is a cache of remembered errors. A read without a loader asks; a load that fails remembers.
+// Dead hosts are errors that a cache remembers. A read without a loader looks a host up; a
+// load that fails stores it.
 
-// deadHost is the error that is remembered. Its code outlives the process.
+// deadHost is the error that the cache stores. The other processes and later runs read its code.
 type deadHost string
 
 func (d deadHost) Error() string     { return string(d) }
 func (d deadHost) CacheCode() string { return string(d) }
 
-// alive returns an error if the host is remembered as dead.
+// alive returns an error if the host is stored as dead.
 func (c *Client) alive(ctx context.Context, u *url.URL, host string) error {
 	_, err := c.dead.Fetch(ctx, host, nil)
 	if remembered, ok := errors.AsType[*cache.RememberedError](err); ok {
 		return &Error{URL: redacted(u), Kind: ErrDeadHost, Err: err, Detail: remembered.Code}
 	}
-	return ctx.Err() // nothing is known, or the cache does not answer
+	return ctx.Err() // the host is not dead, or the cache does not answer
 }
 
-// bury remembers that a host does not answer.
+// bury stores that a host does not answer.
 func (c *Client) bury(ctx context.Context, host, reason string) {
 	_, _ = c.dead.GetOrLoad(ctx, host, func(context.Context, string) (struct{}, error) { return struct{}{}, deadHost(reason) })
 }
 
-// failure makes an error that callers can branch on. ctx is the load's, timed the request's own.
+// failure returns an error that callers can branch on. ctx is the context of the load,
+// timed the one of this request.
 func (c *Client) failure(ctx, timed context.Context, u *url.URL, host string, err error) error {
 	fail := func(kind error, detail string) error {
 		return &Error{URL: redacted(u), Kind: kind, Err: err, Detail: detail}
@@ -111,7 +114,7 @@ func (c *Client) failure(ctx, timed context.Context, u *url.URL, host string, er
 	}
 	for _, kind := range []error{ErrPrivateAddress, ErrTooLarge, ErrTruncated, ErrEncoding} {
 		if errors.Is(err, kind) {
-			return fail(kind, "") // the address would tell of the inside
+			return fail(kind, "") // the address would reveal the inner network
 		}
 	}
 	if code := unreachable(err); code != "" {
@@ -122,7 +125,7 @@ func (c *Client) failure(ctx, timed context.Context, u *url.URL, host string, er
 	return fail(ErrProtocol, "")
 }
 
-// unreachable says why no connection came about; empty: one did.
+// unreachable says why there was no connection. Empty: there was one.
 func unreachable(err error) string {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		if dns.IsNotFound {

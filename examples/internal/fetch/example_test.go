@@ -10,8 +10,7 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// A feed is polled twice. The second time it has not changed, and one header says
-// so.
+// The program polls a feed twice. The second time it has not changed, and a 304 says so.
 func Example() {
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"1"`)

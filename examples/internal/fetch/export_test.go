@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Inner parts that the tests look at by themselves.
+// Internals for the tests.
 
 var (
 	NewHosts   = newHosts
@@ -20,19 +20,19 @@ var (
 	ReadRobots = readRobots
 )
 
-// Enter waits for a host's turn.
+// Enter waits until a request to the host may start.
 func (hs *hosts) Enter(ctx context.Context, name string, delay time.Duration) (func(), error) {
 	return hs.enter(ctx, name, delay)
 }
 
-// Len returns how many hosts are remembered.
+// Len returns the number of known hosts.
 func (hs *hosts) Len() int {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
 	return len(hs.known)
 }
 
-// Allowed reports what the guard says of an address, as the dialer spells it.
+// Allowed reports whether the guard allows an address in the dialer's form.
 func Allowed(address string, private bool) bool {
 	a := netip.MustParseAddr(address)
 	network := "tcp6"
@@ -42,7 +42,7 @@ func Allowed(address string, private bool) bool {
 	return guard(private)(network, netip.AddrPortFrom(a, 443).String(), nil) == nil
 }
 
-// Guard is what the dialer calls.
+// Guard is the guard of the dialer.
 func Guard(network, address string) error { return guard(false)(network, address, nil) }
 
 // KeepsSecrets is keepsSecrets for URLs that parse.
@@ -58,13 +58,12 @@ func RealTransport(cfg Config) *http.Transport {
 	return newTransport(cfg, guarded(cfg))
 }
 
-// PipeTransport returns the client's transport on another dialer: a real one, but
-// for the sockets.
+// PipeTransport returns the client's transport with another dialer: real except for the sockets.
 func PipeTransport(cfg Config, dial func() (net.Conn, error)) *http.Transport {
 	return newTransport(cfg.filled(), func(context.Context, string, string) (net.Conn, error) { return dial() })
 }
 
-// TrustingTransport returns the client's transport, which trusts a certificate.
+// TrustingTransport returns the client's transport with a trusted certificate.
 func TrustingTransport(cfg Config, cert *x509.Certificate) *http.Transport {
 	pool := x509.NewCertPool()
 	pool.AddCert(cert)

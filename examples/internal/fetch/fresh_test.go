@@ -14,7 +14,7 @@ import (
 
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
-// longest is what a number of seconds beyond counting becomes, RFC 9111 § 1.2.2.
+// longest replaces a number of seconds that is too large to count (RFC 9111, section 1.2.2).
 const longest = (1 << 31) * time.Second
 
 // parseHeader reads "Name: value" lines.
@@ -95,7 +95,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// A directive is found wherever it stands among others.
+// A directive is found at any place among others.
 func TestMaxAgeAmongOthers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		others := rapid.SliceOf(rapid.SampledFrom([]string{"public", "private", "must-revalidate", "s-maxage=7", "x=max-age", `y="z"`, "", " "})).Draw(t, "others")
@@ -109,7 +109,7 @@ func TestMaxAgeAmongOthers(t *testing.T) {
 	})
 }
 
-// Whatever a stranger sends, durations are within bounds.
+// For any input, durations are within bounds.
 func FuzzFreshFor(f *testing.F) {
 	f.Add("max-age=600", "Mon, 02 Mar 2026 15:00:00 GMT", "Mon, 02 Mar 2026 14:00:00 GMT", "5")
 	f.Add(`max-age="9999999999999999999",no-cache`, "0", "", "-1")

@@ -18,34 +18,34 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Request says what to get. URL is required. Answers to requests that differ are kept apart.
+// Request says what to get. URL is required. Requests that differ have separate cache entries.
 type Request struct {
 	URL      string        // absolute, http or https, without user information
 	Accept   string        // the Accept header. Empty: "*/*"
-	Header   http.Header   // for the origin of URL alone. What the client sends itself is refused
+	Header   http.Header   // sent only to the origin of URL. Headers that the client sends itself are refused
 	Robots   bool          // obeys robots.txt, for redirects too
-	MaxAge   time.Duration // age at which an answer is taken from the cache. 0: the origin is asked, with a condition
-	Version  string        // of the reader: after a change of it the kept answer is unknown
-	MaxBytes int64         // replaces Config.MaxBytes, downwards. 0: Config.MaxBytes
-	Packed   bool          // the body is compressed as it comes, and is never in memory unpacked
+	MaxAge   time.Duration // oldest answer that the cache may serve. 0: validate it at the origin
+	Version  string        // of the reader. A new version does not get answers stored under an old one
+	MaxBytes int64         // lowers Config.MaxBytes. 0: Config.MaxBytes
+	Packed   bool          // compress the body while reading it, so that it is never in memory uncompressed
 }
 
-// Response is an answer with status 200 or 203. Every other status is an error.
+// Response is an answer with status 200 or 203. Any other status is an error.
 type Response struct {
-	URL         string // where the answer came from, after redirects
+	URL         string // of the answer, after redirects
 	Status      int    // 200 or 203
-	ContentType string // as it was sent
-	Body        []byte // in the charset that it came in, see Text; with Packed, gzip of that
+	ContentType string // as the origin sent it
+	Body        []byte // in the charset of the origin, see Text. With Packed: gzip of it
 	Packed      bool   // as in the request
-	Hash        string // SHA-256 of the content, not packed, in lower-case hexadecimal
+	Hash        string // SHA-256 of the uncompressed content, in lower-case hexadecimal
 
-	NotModified bool          // the origin answered by a 304
-	FromCache   bool          // the origin was not asked
-	MovedTo     string        // the final URL if there were redirects and all of them were permanent
+	NotModified bool          // the origin answered with 304
+	FromCache   bool          // the origin got no request
+	MovedTo     string        // the final URL if there were redirects and all were permanent
 	FreshFor    time.Duration // for how much longer the origin calls its answer fresh. 0: it does not say, or forbids reuse
 }
 
-// Open returns the content as a stream, packed or not. An error means that a packed body was damaged.
+// Open returns the content as a stream, decompressed. An error means that a packed body is damaged.
 func (r Response) Open() (io.Reader, error) {
 	if !r.Packed {
 		return bytes.NewReader(r.Body), nil
@@ -57,15 +57,15 @@ func (r Response) Open() (io.Reader, error) {
 	return z, nil
 }
 
-// ask is what a request says beside its header. It travels in the context.
+// ask holds what a request needs beside its header. It travels in the context.
 type ask struct {
 	version   string
 	header    http.Header // the caller's
 	max       int64
 	pack      bool
-	poll      bool // the origin is to be asked
+	poll      bool // validate at the origin
 	obey      bool // robots.txt
-	rules     bool // it asks for a robots.txt itself
+	rules     bool // this request is for a robots.txt itself
 	redirects int
 	delay     time.Duration
 }
@@ -78,7 +78,7 @@ func (a *ask) with(r *http.Request) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), askKey{}, a))
 }
 
-// Get returns what the URL holds. It waits as long as ctx allows.
+// Get returns the content of the URL. It waits as long as ctx allows.
 func (c *Client) Get(ctx context.Context, r Request) (Response, error) {
 	req, err := c.request(ctx, r)
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *Client) Get(ctx context.Context, r Request) (Response, error) {
 	return response(r, got), nil
 }
 
-// request makes what is sent of a Request.
+// request turns a Request into an HTTP request.
 func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) {
 	u, err := c.parseURL(r.URL)
 	if err != nil {
@@ -124,7 +124,7 @@ func newRequest(ctx context.Context, u *url.URL, h http.Header) *http.Request {
 	return r.WithContext(ctx)
 }
 
-// owned are headers that the client sends, or that change what an answer means.
+// owned are headers that the client sends itself, or that change the meaning of an answer.
 var owned = map[string]bool{
 	"Accept": true, "Accept-Encoding": true, "Cache-Control": true, "Connection": true, "Content-Length": true, "Content-Encoding": true, "Cookie": true,
 	"Host": true, "If-Match": true, "If-Modified-Since": true, "If-None-Match": true, "If-Range": true, "If-Unmodified-Since": true,
@@ -143,15 +143,15 @@ func (c *Client) do(req *http.Request, t http.RoundTripper) (answer, error) {
 	if err != nil {
 		return answer{}, plain(req.Context(), err)
 	}
-	defer func() { _ = resp.Body.Close() }()                                           // what it could tell, reading has told
-	body := bytes.NewBuffer(make([]byte, 0, max(resp.ContentLength, 0)+bytes.MinRead)) // with room to see the end
+	defer func() { _ = resp.Body.Close() }()                                           // reading has already reported any error
+	body := bytes.NewBuffer(make([]byte, 0, max(resp.ContentLength, 0)+bytes.MinRead)) // MinRead leaves room to see the end
 	if _, err := body.ReadFrom(resp.Body); err != nil {
 		return answer{}, plain(req.Context(), err)
 	}
 	return answer{resp, body.Bytes()}, nil
 }
 
-// redirect checks where a redirect leads.
+// redirect checks the target of a redirect.
 func (c *Client) redirect(req *http.Request, via []*http.Request) error {
 	next, err := c.checkURL(req.URL)
 	if err != nil {

@@ -35,12 +35,11 @@ func TestGet(t *testing.T) {
 	r := o.last(t)
 	sent := []string{r.URL.String(), r.Header.Get("Accept"), r.Header.Get("User-Agent"), r.Header.Get("X-Key"), r.Header.Get("Accept-Encoding"), r.Header.Get("Referer"), r.Header.Get("Cookie")}
 	if d := cmp.Diff([]string{"/feed.xml", "application/rss+xml", "TestBot/1.0 (+https://bot.example)", "k", "gzip", "", ""}, sent); d != "" {
-		t.Errorf("what was sent differs (-want +got):\n%s", d)
+		t.Errorf("the request differs (-want +got):\n%s", d)
 	}
 }
 
-// What a request line and a Host cannot hold is escaped, and what is already
-// escaped stays.
+// Characters that a request line or a Host cannot contain are escaped. Existing escapes stay.
 func TestSpelling(t *testing.T) {
 	for url, want := range map[string]string{
 		"HTTPS://A.Example":                      "a.example /",
@@ -64,8 +63,8 @@ func TestSpelling(t *testing.T) {
 	}
 }
 
-// A steady feed costs the library a load that says ErrNotModified: the entry
-// lives on, and it is no load error.
+// A steady feed costs a load that returns ErrNotModified. The entry stays, and the load
+// does not count as an error.
 func TestSteadyFeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiers := newTiers(t, nil)
@@ -75,7 +74,7 @@ func TestSteadyFeed(t *testing.T) {
 			}
 			return reply(200, "one", "ETag", `"1"`), nil
 		})})
-		for day := range 3 { // far beyond eight days after the only 200
+		for day := range 3 { // more than eight days after the only 200
 			resp := get(t, c, fetch.Request{URL: "https://feed.example/"})
 			if resp.NotModified != (day > 0) || string(resp.Body) != "one" {
 				t.Errorf("day %d: NotModified %v, body %q", day, resp.NotModified, resp.Body)
@@ -108,7 +107,7 @@ func TestMaxAge(t *testing.T) {
 			{after: time.Minute, maxAge: time.Hour, wantAsked: 1, wantFresh: 9 * time.Minute},
 			{after: time.Minute, maxAge: 2 * time.Minute, wantAsked: 1, wantFresh: 8 * time.Minute},
 			{after: time.Minute, maxAge: 2 * time.Minute, wantAsked: 2, wantFresh: 10 * time.Minute},
-			{after: 0, maxAge: 0, wantAsked: 3, wantFresh: 10 * time.Minute}, // in the very instant of the last answer
+			{after: 0, maxAge: 0, wantAsked: 3, wantFresh: 10 * time.Minute}, // at the instant of the last answer
 			{after: time.Hour, maxAge: 0, wantAsked: 4, wantFresh: 10 * time.Minute},
 			{after: time.Hour, maxAge: 2 * time.Hour, wantAsked: 4, wantFresh: 0},
 		}

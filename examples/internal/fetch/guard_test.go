@@ -10,7 +10,7 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// The addresses at the edges of what is refused, and those just beyond.
+// The addresses at the edges of the refused ranges, and those next to them.
 func TestAllowedAddresses(t *testing.T) {
 	const never, own, public = "never", "with AllowPrivate", "always"
 	for _, tt := range []struct{ want, addresses string }{
@@ -35,7 +35,7 @@ func TestAllowedAddresses(t *testing.T) {
 	}
 }
 
-// What is not an address that could be judged is refused.
+// Anything that is not an address is refused.
 func TestGuardRefusesTheUnknown(t *testing.T) {
 	for _, tt := range []struct {
 		network, address string
@@ -54,9 +54,9 @@ func TestGuardRefusesTheUnknown(t *testing.T) {
 	}
 }
 
-// A server of this machine is there and is not reached: by its address, by a name
-// that resolves to it, or mapped into IPv6. The connection itself is refused, so
-// what a name resolved to before does not matter.
+// A local server cannot be reached by its address, by a name that resolves to it, or mapped
+// into IPv6. The guard refuses the connection itself, so an earlier resolution of the name
+// does not matter.
 func TestPrivateServerIsNotReached(t *testing.T) {
 	o := newOrigin(t, func(http.ResponseWriter, *http.Request) {})
 	_, port, err := net.SplitHostPort(o.Listener.Addr().String())
@@ -74,7 +74,7 @@ func TestPrivateServerIsNotReached(t *testing.T) {
 		}
 	}
 	if n := len(o.asked()); n != 0 {
-		t.Errorf("the server was asked %d times", n)
+		t.Errorf("the server got %d requests", n)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// starts notes when requests start, and lets each take a while.
+// starts records when requests start, and delays each answer.
 type starts struct {
 	mu      sync.Mutex
 	began   time.Time
@@ -30,7 +30,7 @@ func newStarts(take time.Duration) *starts {
 	return &starts{began: time.Now(), at: map[string][]time.Duration{}, running: map[string]int{}, most: map[string]int{}, take: take}
 }
 
-// RoundTrip answers after a while.
+// RoundTrip answers after a delay.
 func (s *starts) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	s.at[r.URL.Host] = append(s.at[r.URL.Host], time.Since(s.began))
@@ -47,7 +47,7 @@ func (s *starts) RoundTrip(r *http.Request) (*http.Response, error) {
 	return reply(200, r.URL.Path), r.Context().Err()
 }
 
-// Each host has its own queue: three at a time, a second between two starts.
+// Each host has its own queue: three requests at a time, a second between two starts.
 func TestHostsAreAskedPolitely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStarts(5 * time.Second)
@@ -68,8 +68,7 @@ func TestHostsAreAskedPolitely(t *testing.T) {
 	})
 }
 
-// Requests start in the order in which they came, and one that gives up while it
-// waits delays nobody.
+// Requests start in their order of arrival. One that gives up waiting delays no other.
 func TestQueueIsFairAndCancellable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hs := fetch.NewHosts(1)
@@ -92,7 +91,7 @@ func TestQueueIsFairAndCancellable(t *testing.T) {
 				order, when = append(order, i), append(when, time.Since(began))
 			})
 			if i%2 == 1 {
-				time.AfterFunc(time.Duration(i)*time.Second, cancel) // some in the door, some behind it
+				time.AfterFunc(time.Duration(i)*time.Second, cancel) // some in the door, some in the queue
 			}
 			synctest.Wait()
 		}
@@ -107,8 +106,7 @@ func TestQueueIsFairAndCancellable(t *testing.T) {
 	})
 }
 
-// What is remembered of hosts is bounded by those of a minute, and a pause is
-// remembered for as long as it is.
+// A host is forgotten after a minute without requests, but not before its pause is over.
 func TestHostsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hs := fetch.NewHosts(1)
@@ -147,8 +145,8 @@ func TestHostsAreForgotten(t *testing.T) {
 	})
 }
 
-// Waiting for the host's turn does not count as the host's slowness, but does not
-// last for ever.
+// The wait in the host's queue does not count against the timeout of the request, but it is
+// limited.
 func TestBusyHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStarts(2 * time.Minute)

@@ -18,7 +18,7 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// guardedLog is what package log prints while a test runs.
+// guardedLog collects the output of package log during a test.
 type guardedLog struct {
 	mu  sync.Mutex // protects buf
 	buf bytes.Buffer
@@ -46,8 +46,7 @@ func captureLog(t *testing.T) *guardedLog {
 	return g
 }
 
-// A server that answers before it is asked, or answers twice, writes nothing to the
-// program's stderr.
+// A server that answers before the request, or twice, causes no output on the program's stderr.
 func TestUnsolicitedAnswers(t *testing.T) {
 	const answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 	cert := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -109,11 +108,10 @@ func TestUnsolicitedAnswers(t *testing.T) {
 	}
 }
 
-// asked reads one request.
 func asked(c net.Conn) { _, _ = http.ReadRequest(bufio.NewReader(c)) }
 
 // ended waits until the client has closed the connection.
 func ended(c net.Conn) {
-	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second)) // a client that keeps it open fails the test above, late
+	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second)) // a client that keeps the connection open fails the test above
 	_, _ = io.Copy(io.Discard, c)
 }

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newTiers returns tiers that end with the test. A nil remote is none.
+// newTiers returns tiers that end with the test. remote may be nil.
 func newTiers(t *testing.T, remote tier.Remote) *cache.Tiers {
 	t.Helper()
 	tiers, err := cache.Open(cache.TiersConfig{Remote: remote, Logger: slog.New(slog.DiscardHandler)})
@@ -31,7 +31,7 @@ func newTiers(t *testing.T, remote tier.Remote) *cache.Tiers {
 	return tiers
 }
 
-// newClient returns a client by cfg, with tiers of its own unless cfg has some.
+// newClient returns a client with cfg. If cfg has no tiers, it gets new ones.
 func newClient(t *testing.T, cfg fetch.Config) *fetch.Client {
 	t.Helper()
 	if cfg.Tiers == nil {
@@ -51,7 +51,7 @@ func newClient(t *testing.T, cfg fetch.Config) *fetch.Client {
 	return c
 }
 
-// origin is a server that remembers what it was asked.
+// origin is a server that records its requests.
 type origin struct {
 	*httptest.Server
 
@@ -76,14 +76,12 @@ func (o *origin) remember(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// asked returns the requests so far.
 func (o *origin) asked() []*http.Request {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return append([]*http.Request(nil), o.seen...)
 }
 
-// last returns the last request.
 func (o *origin) last(t *testing.T) *http.Request {
 	t.Helper()
 	all := o.asked()
@@ -93,13 +91,13 @@ func (o *origin) last(t *testing.T) *http.Request {
 	return all[len(all)-1]
 }
 
-// local is a client that may ask origins of this machine.
+// local returns a client that may request local origins.
 func local(t *testing.T) *fetch.Client {
 	t.Helper()
 	return newClient(t, fetch.Config{AllowPrivate: true})
 }
 
-// get gets what must be there.
+// get gets a URL, and fails the test on an error.
 func get(t *testing.T, c *fetch.Client, r fetch.Request) fetch.Response {
 	t.Helper()
 	resp, err := c.Get(t.Context(), r)
@@ -109,7 +107,7 @@ func get(t *testing.T, c *fetch.Client, r fetch.Request) fetch.Response {
 	return resp
 }
 
-// content reads what an answer holds, packed or not.
+// content returns the content of an answer, decompressed.
 func content(t *testing.T, resp fetch.Response) string {
 	t.Helper()
 	r, err := resp.Open()
@@ -123,13 +121,13 @@ func content(t *testing.T, resp fetch.Response) string {
 	return string(b)
 }
 
-// wire is a transport that is a function.
+// wire is a function as a transport.
 type wire func(*http.Request) (*http.Response, error)
 
 // RoundTrip calls the function.
 func (w wire) RoundTrip(r *http.Request) (*http.Response, error) { return w(r) }
 
-// reply makes an answer for a wire.
+// reply returns an answer for a wire.
 func reply(status int, body string, header ...string) *http.Response {
 	h := http.Header{}
 	for i := 0; i < len(header); i += 2 {
@@ -138,7 +136,7 @@ func reply(status int, body string, header ...string) *http.Response {
 	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body)), ContentLength: -1}
 }
 
-// advance lets d pass in a bubble, and everything that it woke come to rest.
+// advance lets d pass in a bubble, and waits until all goroutines block.
 func advance(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()

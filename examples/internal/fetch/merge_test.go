@@ -15,7 +15,7 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// slowOrigin answers after a second, conditionally.
+// slowOrigin answers conditional requests after a second.
 func slowOrigin(asked *atomic.Int64) wire {
 	return func(r *http.Request) (*http.Response, error) {
 		asked.Add(1)
@@ -31,8 +31,8 @@ func slowOrigin(asked *atomic.Int64) wire {
 	}
 }
 
-// Callers who ask for the same while it is asked for share the request, also those
-// who want no cached answer and those who come a little later; others do not.
+// Callers that request the same URL at the same time share the request. This includes
+// callers with MaxAge 0 and callers that come a little later. Other requests are separate.
 func TestMerge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
@@ -60,7 +60,7 @@ func TestMerge(t *testing.T) {
 	})
 }
 
-// A caller who gives up harms nobody; the last one who does ends the request.
+// A caller that gives up does not affect the others. When the last one gives up, the request ends.
 func TestMergedCallersLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
@@ -82,12 +82,12 @@ func TestMergedCallersLeave(t *testing.T) {
 		if _, err := c.Get(alone, fetch.Request{URL: "https://b.example/"}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Get = %v, want the deadline", err)
 		}
-		synctest.Wait() // the request must be over: nothing but its context ends it this early
+		synctest.Wait() // the request must have ended: only its context can end it this early
 	})
 }
 
-// Two processes that ask at the same moment wait for each other, and both get an
-// answer of their own, the second by a 304.
+// Two processes request a URL at the same moment. One waits for the other, and both get an
+// answer, the second by a 304.
 func TestProcessesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
@@ -111,8 +111,8 @@ func TestProcessesAtOnce(t *testing.T) {
 	})
 }
 
-// A process that has ended and one that begins have nothing in common but the remote
-// tier: what the first was told, the second asks with. A run from cron needs no more.
+// A process that has ended and the next one share only the remote tier. The next one sends
+// the validators of the first. A run from cron needs no more.
 func TestValidatorsOutliveTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		remote := tiertest.NewMemory()
@@ -145,7 +145,7 @@ func TestValidatorsOutliveTheProcess(t *testing.T) {
 	})
 }
 
-// Two processes with one remote tier: what one was told, the other asks with.
+// Two processes share a remote tier. One sends the validators that the other received.
 func TestSharedRemoteTier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64

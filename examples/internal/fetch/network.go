@@ -19,11 +19,12 @@ const maxHeaderBytes = 64 << 10
 
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// newTransport has no proxy, or the guard would judge that, and no idle connections: net/http prints their errors.
+// newTransport has no proxy, because the guard would check the address of the proxy. It
+// keeps no idle connections, because net/http prints their errors.
 func newTransport(cfg Config, dial dialFunc) *http.Transport {
 	return &http.Transport{
 		DisableKeepAlives:      true,
-		DisableCompression:     true, // bodies are decoded where both sides are counted
+		DisableCompression:     true, // the client decodes bodies itself, to count the bytes before and after
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		DialContext:            hushed(dial),
 		DialTLSContext: hushed(func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -31,10 +32,10 @@ func newTransport(cfg Config, dial dialFunc) *http.Transport {
 			if err != nil {
 				return nil, err
 			}
-			host, _, _ := net.SplitHostPort(address) // it was dialed
+			host, _, _ := net.SplitHostPort(address) // the address was dialed, so it parses
 			t := tls.Client(conn, &tls.Config{ServerName: host, RootCAs: cfg.roots, MinVersion: tls.VersionTLS12})
 			if err := t.HandshakeContext(ctx); err != nil {
-				_ = conn.Close() // the handshake's error says more
+				_ = conn.Close() // the error of the handshake says more
 				return nil, err
 			}
 			return t, nil
@@ -52,7 +53,8 @@ func hushed(dial dialFunc) dialFunc {
 	}
 }
 
-// quiet reads nothing before the request is written: what a server says unasked is no answer.
+// quiet reads nothing before the request is written: bytes that a server sends earlier are
+// no answer.
 type quiet struct {
 	net.Conn
 	once   sync.Once
@@ -77,19 +79,20 @@ func (q *quiet) Close() error {
 
 func (q *quiet) speak() { q.once.Do(func() { close(q.spoken) }) }
 
-// guarded refuses addresses that are not public. It judges the very address that a connection goes to.
+// guarded refuses addresses that are not public. It checks the address that the connection
+// goes to, after the name was resolved.
 func guarded(cfg Config) dialFunc {
-	// Below the request's own limit, to tell a host that does not answer from a slow one.
+	// Below the request's own limit, to distinguish a host that does not answer from a slow one.
 	d := &net.Dialer{Timeout: min(10*time.Second, cfg.Timeout/2), Control: guard(cfg.AllowPrivate)}
 	return d.DialContext
 }
 
 func guard(private bool) func(network, address string, _ syscall.RawConn) error {
-	options := []ssrf.Option{ssrf.WithAnyPort()} // the URL's was checked
+	options := []ssrf.Option{ssrf.WithAnyPort()} // checkURL has checked the port
 	if private {
 		options = append(options, ssrf.WithAllowedV4Prefixes(
 			netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"),
-			netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("100.64.0.0/10"), // overlay networks use the last
+			netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("100.64.0.0/10"), // overlay networks use the last one
 		), ssrf.WithAllowedV6Prefixes(netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("fc00::/7")))
 	}
 	safe := ssrf.New(options...).Safe
@@ -101,8 +104,8 @@ func guard(private bool) func(network, address string, _ syscall.RawConn) error 
 	}
 }
 
-// hosts limits the requests to each host. A request takes a slot, then the host's only door, in which it waits for the
-// pause. One that gives up its wait delays no other.
+// hosts limits the requests to each host. A request takes one of the host's slots, then its single
+// door, and waits there for the pause. A request that gives up waiting delays no other.
 type hosts struct {
 	per   int64
 	mu    sync.Mutex // protects known and host.users
@@ -111,15 +114,15 @@ type hosts struct {
 
 type host struct {
 	slots, door *semaphore.Weighted
-	last        time.Time // the last start; belongs to the request in the door
-	users       int       // requests, and pauses that are not over; 0: it is forgotten
+	last        time.Time // the last start; only the request in the door uses it
+	users       int       // requests, and pauses that are not over. At 0 the host is deleted
 }
 
 func newHosts(per int) *hosts {
 	return &hosts{per: int64(per), known: make(map[string]*host)}
 }
 
-// enter waits until a request to the host may start. leave ends the request.
+// enter waits until a request to the host may start. The caller calls leave when the request ends.
 func (hs *hosts) enter(ctx context.Context, name string, delay time.Duration) (leave func(), err error) {
 	hs.mu.Lock()
 	h := hs.known[name]
@@ -135,7 +138,7 @@ func (hs *hosts) enter(ctx context.Context, name string, delay time.Duration) (l
 	}
 	leave = func() {
 		h.slots.Release(1)
-		time.AfterFunc(max(delay, maxCrawlDelay), func() { hs.drop(name, h) }) // the next one's pause may be longer
+		time.AfterFunc(max(delay, maxCrawlDelay), func() { hs.drop(name, h) }) // the next request may need a longer pause
 	}
 	if err := h.pass(ctx, delay); err != nil {
 		leave()

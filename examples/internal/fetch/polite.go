@@ -12,13 +12,14 @@ import (
 	"time"
 )
 
-// Headers by which polite tells the caches more of an answer.
+// Headers that polite adds to an answer, for the caches to keep.
 const (
 	hashHeader  = "Fetch-Hash"  // of the content
-	freshHeader = "Fetch-Fresh" // seconds, when it came
+	freshHeader = "Fetch-Fresh" // seconds for which the answer was fresh on arrival
 )
 
-// polite sends requests in their host's turn and reads whole answers. It comes after the caches.
+// polite sends each request when its host has room, and reads the whole answer. It runs
+// behind the caches.
 type polite struct{ *Client }
 
 var errSlow = errors.New("fetch: request took too long")
@@ -34,7 +35,7 @@ func (c polite) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// ask waits for the host's turn and sends the request. Its time begins with the turn.
+// ask waits for a slot of the host and sends the request. Config.Timeout starts after the wait.
 func (c polite) ask(r *http.Request) (*http.Response, error) {
 	ctx, host := r.Context(), hostOf(r.URL)
 	if err := c.alive(ctx, r.URL, host); err != nil {
@@ -42,7 +43,7 @@ func (c polite) ask(r *http.Request) (*http.Response, error) {
 	}
 	wait, stop := context.WithTimeout(ctx, maxWait)
 	defer stop()
-	// A final dot makes no other server.
+	// A final dot does not make it another server.
 	leave, err := c.hosts.enter(wait, strings.Replace(host, ".:", ":", 1), max(askOf(r).delay, c.cfg.HostDelay))
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -51,7 +52,7 @@ func (c polite) ask(r *http.Request) (*http.Response, error) {
 		return nil, &Error{URL: redacted(r.URL), Kind: ErrBusy}
 	}
 	defer leave()
-	if err := c.alive(ctx, r.URL, host); err != nil { // it may have died meanwhile
+	if err := c.alive(ctx, r.URL, host); err != nil { // another request may have failed meanwhile
 		return nil, err
 	}
 	timed, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errSlow)
@@ -64,7 +65,7 @@ func (c polite) ask(r *http.Request) (*http.Response, error) {
 }
 
 func (c polite) send(req *http.Request) (*http.Response, error) {
-	req.Header.Del("Cache-Control") // it was for the cache
+	req.Header.Del("Cache-Control") // only the cache needs it
 	req.Header.Set("User-Agent", c.cfg.UserAgent)
 	req.Header.Set("Accept-Encoding", "gzip")
 	c.requests.Add(1)
@@ -72,7 +73,7 @@ func (c polite) send(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	// To close a body early ends the connection: the rest is not listened to.
+	// Closing a body early closes the connection, so the rest is not read.
 	defer func() { _ = resp.Body.Close() }()
 	out := &http.Response{Status: resp.Status, StatusCode: resp.StatusCode, Header: c.header(resp.Header), Body: http.NoBody}
 	switch is, _ := redirect(resp.StatusCode); {
@@ -92,12 +93,13 @@ func (c polite) send(req *http.Request) (*http.Response, error) {
 		out.Header.Set("Location", resp.Header.Get("Location"))
 		return out, nil
 	}
-	// Anything else brings no content. A 206 is nothing that was asked for.
+	// Any other status brings no content. No request asked for a 206.
 	wait := retryAfter(resp.Header.Get("Retry-After"), c.cfg.Now())
 	return nil, &StatusError{URL: redacted(req.URL), Code: resp.StatusCode, RetryAfter: wait}
 }
 
-// header returns what is kept. To the cache an answer is fresh for a second; each Request says which age will do.
+// header returns the headers to keep. For the cache every answer is fresh for a second;
+// each Request says which age it accepts.
 func (c polite) header(h http.Header) http.Header {
 	out := http.Header{"Cache-Control": {"max-age=1"}}
 	if _, _, noStore := directives(h); noStore {
@@ -117,17 +119,18 @@ func leads(h http.Header) bool {
 	return err == nil && h.Get("Location") != ""
 }
 
-// forever is what a number of seconds too large to count becomes (RFC 9111, section 1.2.2).
+// forever replaces a number of seconds that is too large to count (RFC 9111, section 1.2.2).
 const forever = (math.MaxInt32 + 1) * time.Second
 
-// freshFor returns how long an answer is fresh, by RFC 9111, section 4.2. What does not parse is not fresh.
+// freshFor returns how long an answer is fresh (RFC 9111, section 4.2). A value that does
+// not parse means 0.
 func freshFor(h http.Header, now time.Time) time.Duration {
 	d, said, _ := directives(h)
 	if expires, err := http.ParseTime(h.Get("Expires")); err == nil && !said {
 		if date, err := http.ParseTime(h.Get("Date")); err == nil {
-			now = date // its clock need not agree with ours
+			now = date // the origin's clock may differ from ours
 		}
-		// Within bounds before anything is taken off: Sub stops at the ends of its range.
+		// Bound the difference before subtracting the age: Sub saturates at the ends of its range.
 		d = min(max(expires.Sub(now), 0), forever)
 	}
 	if age, ok := seconds(h.Get("Age")); ok {
@@ -136,7 +139,8 @@ func freshFor(h http.Header, now time.Time) time.Duration {
 	return max(d, 0)
 }
 
-// directives returns the first max-age, 0 where reuse is forbidden, and no-store.
+// directives returns the first max-age (0 where reuse is forbidden), whether there was one,
+// and whether there was a no-store.
 func directives(h http.Header) (d time.Duration, said, noStore bool) {
 	forbidden := false
 	for directive := range strings.SplitSeq(strings.Join(h.Values("Cache-Control"), ","), ",") {

@@ -13,8 +13,7 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// A path of numbers and a target redirects with that status to the rest of it:
-// /301/302/end.
+// A path of status numbers and a target redirects with the first status to the rest: /301/302/end.
 func hops(w http.ResponseWriter, r *http.Request) {
 	code, rest, _ := strings.Cut(r.URL.Path[1:], "/")
 	switch n, err := strconv.Atoi(code); {
@@ -77,7 +76,7 @@ func TestRedirectToNowhere(t *testing.T) {
 	}
 }
 
-// Each hop is checked like the first, its address included.
+// Each hop is checked like the first one, including its address.
 func TestRedirectsAreChecked(t *testing.T) {
 	for target, want := range map[string]error{
 		"file:///etc/passwd":                     fetch.ErrScheme,
@@ -106,8 +105,7 @@ func TestRedirectsAreChecked(t *testing.T) {
 	}
 }
 
-// What was meant for one origin is not sent to another, not even after the way
-// has led back to the first.
+// Headers for one origin are not sent to another one, not even after a redirect back to the first.
 func TestSecretsStay(t *testing.T) {
 	for _, tt := range []struct {
 		from, to string
@@ -150,7 +148,7 @@ func TestSecretsStay(t *testing.T) {
 	}
 }
 
-// Two URLs may use one ETag for different things.
+// Two URLs may use one ETag for different contents.
 func TestValidatorsGoWhereTheyCameFrom(t *testing.T) {
 	target := "/a"
 	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {

@@ -15,8 +15,7 @@ import (
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
 
-// fileTiers are the tiers of a process of its own: in its memory, and in a shared file
-// with a log.
+// fileTiers returns the tiers of a process: its own memory, and a shared file with a log.
 func fileTiers(t *testing.T, path string) *cache.Tiers {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: path})
@@ -43,8 +42,8 @@ func fileTiers(t *testing.T, path string) *cache.Tiers {
 	return tiers
 }
 
-// A changed answer reaches the remote tier, however soon it comes after the last: the
-// next process asks with its validator.
+// A changed answer reaches the remote tier, however soon it follows the last one. The next
+// process sends its validator.
 func TestReplacedReachesTheNextProcess(t *testing.T) {
 	for name, same := range map[string]bool{"by the process that had it": true, "by another process": false} {
 		t.Run(name, func(t *testing.T) {

@@ -17,13 +17,15 @@ const (
 	maxRobotsBytes     = 500 << 10
 )
 
-// rulesLife is how long a robots.txt lives (RFC 9309, 2.4): 24 hours, or 30 days if it cannot be reached.
+// rulesLife is how long a robots.txt is cached (RFC 9309, 2.4): 24 hours, or 30 days if it
+// cannot be reached.
 const (
 	rulesLife   = "max-age=75600, stale-while-revalidate=10800, stale-if-error=2516400"
 	faultHeader = "Fetch-Fault"
 )
 
-// rulesAnswer makes of an answer what is kept of a robots.txt. After a failure an older one stays.
+// rulesAnswer turns an answer into what the cache keeps of a robots.txt. After a failure
+// the cache serves an older one.
 func rulesAnswer(resp *http.Response, err error, retry time.Duration) (*http.Response, error) {
 	status, isStatus := errors.AsType[*StatusError](err)
 	failed, isFailed := errors.AsType[*Error](err)
@@ -60,7 +62,8 @@ func faultOf(u *url.URL, why string) error {
 	return status
 }
 
-// Robots returns what a robots.txt says; never nil. Without one all is allowed. After 30 days out of reach nothing is.
+// Robots returns the rules of a robots.txt, never nil. If the host has none, they allow
+// every URL. If it could not be reached for 30 days, they allow none.
 func (c *Client) Robots(ctx context.Context, rawURL string) (*Robots, error) {
 	u, err := c.parseURL(rawURL)
 	if err != nil {
@@ -80,7 +83,8 @@ func (c *Client) Robots(ctx context.Context, rawURL string) (*Robots, error) {
 	return readRobots(got.body, token(c.cfg.UserAgent)), nil
 }
 
-// obedient comes before the cache of answers: robots.txt counts for redirects and for what is kept.
+// obedient runs before the cache of answers, so that robots.txt applies to redirects and to
+// cached answers too.
 type obedient struct{ *Client }
 
 func (c obedient) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -90,7 +94,7 @@ func (c obedient) RoundTrip(r *http.Request) (*http.Response, error) {
 		case r.Context().Err() != nil:
 			return nil, r.Context().Err()
 		case errors.Is(err, ErrPrivateAddress):
-			return nil, &Error{URL: redacted(r.URL), Kind: ErrPrivateAddress, Err: err} // robots.txt is not to blame
+			return nil, &Error{URL: redacted(r.URL), Kind: ErrPrivateAddress, Err: err} // the address is the fault, not robots.txt
 		case err != nil:
 			return nil, &Error{URL: redacted(r.URL), Kind: ErrRobots, Err: err, Detail: "it cannot be read"}
 		case !robots.Allowed(r.URL.String()):
@@ -102,7 +106,7 @@ func (c obedient) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp, err := c.answers.RoundTrip(r)
 	if err == nil && askOf(r).poll && says(resp, ";hit") {
-		// It came within this millisecond, and before the question.
+		// The answer was stored within this millisecond, but before this request.
 		_ = resp.Body.Close() // from memory
 		r = r.Clone(r.Context())
 		r.Header.Set("Cache-Control", "no-cache")

@@ -14,7 +14,7 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// RFC 9309, section 2.2, and the files that people write.
+// RFC 9309, section 2.2, and files that people write.
 func TestRobotsRules(t *testing.T) {
 	for _, tt := range []struct {
 		name, file  string
@@ -79,11 +79,11 @@ func TestRobotsExtras(t *testing.T) {
 	}
 	var none fetch.Robots
 	if none.Allowed("https://a.example/x") || r.Allowed("https://a.example/%zz") {
-		t.Error("what is not known, or does not parse, is allowed")
+		t.Error("an unknown URL, or one that does not parse, is allowed")
 	}
 }
 
-// What the answer to /robots.txt says, RFC 9309, section 2.3.1.
+// The meaning of the answer to /robots.txt: RFC 9309, section 2.3.1.
 func TestRobotsStatus(t *testing.T) {
 	for _, tt := range []struct {
 		status int
@@ -111,13 +111,13 @@ func TestRobotsStatus(t *testing.T) {
 			if status, ok := errors.AsType[*fetch.StatusError](err); ok != (tt.status >= 500) || (ok && status.Code != tt.status) {
 				t.Errorf("the reason of %v is not there", err)
 			}
-			get(t, c, fetch.Request{URL: o.URL + "/page"}) // nobody asked to obey
+			get(t, c, fetch.Request{URL: o.URL + "/page"}) // a request without Robots
 		})
 	}
 }
 
-// The error of a private address does not blame robots.txt, at first and while the
-// failure is remembered.
+// The error of a private address does not name robots.txt, neither at first nor while the
+// failure is cached.
 func TestRobotsOfAPrivateServer(t *testing.T) {
 	c := newClient(t, fetch.Config{})
 	for i := range 3 {
@@ -129,8 +129,7 @@ func TestRobotsOfAPrivateServer(t *testing.T) {
 	}
 }
 
-// Five redirects are followed, also to another origin; more mean that there is
-// none.
+// Five redirects are followed, even to another origin. With more, the host has no robots.txt.
 func TestRobotsRedirects(t *testing.T) {
 	for hops, allow := range map[int]bool{1: false, 5: false, 6: true} {
 		t.Run(fmt.Sprint(hops), func(t *testing.T) {
@@ -152,7 +151,7 @@ func TestRobotsRedirects(t *testing.T) {
 	}
 }
 
-// The first 500 KiB of a robots.txt count.
+// Only the first 500 KiB of a robots.txt count.
 func TestLongRobots(t *testing.T) {
 	early, late := "User-agent: *\nDisallow: /early\n", "\nDisallow: /late\n"
 	c := newClient(t, fetch.Config{Transport: wire(func(*http.Request) (*http.Response, error) {
@@ -164,7 +163,8 @@ func TestLongRobots(t *testing.T) {
 	}
 }
 
-// What was got without asking robots.txt is no answer for those who ask it.
+// An answer to a request without Robots is not served to one with Robots before robots.txt
+// is checked.
 func TestRobotsAreNotBypassedByTheCache(t *testing.T) {
 	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "User-agent: *\nDisallow: /page") })
 	c := local(t)
@@ -174,7 +174,7 @@ func TestRobotsAreNotBypassedByTheCache(t *testing.T) {
 	}
 }
 
-// robots.txt applies wherever a redirect leads.
+// robots.txt applies to every target of a redirect.
 func TestRobotsOnTheWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var paths []string
@@ -199,7 +199,7 @@ func TestRobotsOnTheWay(t *testing.T) {
 	})
 }
 
-// Whatever a robots.txt holds, it can be read, and its own path stays allowed.
+// Any robots.txt can be read, and its own path stays allowed.
 func FuzzRobots(f *testing.F) {
 	f.Add([]byte("User-agent: *\nDisallow: /*a$b*$\nAllow: \nCrawl-delay: 1e99\nSitemap: x"), "/a?b")
 	f.Add([]byte("user-agent:testbot/2\rdisallow:%zz%2\xff\x00"), "/%2F%ff")

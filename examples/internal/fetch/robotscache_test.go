@@ -12,13 +12,13 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// robotsOrigin has a robots.txt that can be changed, and goes away.
+// robotsOrigin has a robots.txt that can change and become unavailable.
 type robotsOrigin struct {
 	mu    sync.Mutex // protects the rest
 	text  string
 	down  bool
 	asked int
-	took  []string // conditions
+	took  []string // the conditions of the requests
 }
 
 // RoundTrip answers.
@@ -57,8 +57,8 @@ const (
 	closed = "User-agent: *\nDisallow: /"
 )
 
-// One robots.txt serves a day: asked for once, however many want to know, then
-// conditionally and behind their backs.
+// A robots.txt serves for a day, for any number of requests. It is then revalidated in the
+// background.
 func TestRobotsAreCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &robotsOrigin{text: open}
@@ -74,7 +74,7 @@ func TestRobotsAreCached(t *testing.T) {
 			t.Errorf("asked %d times, want once", o.count())
 		}
 		o.set(closed, false)
-		advance(4 * time.Hour) // 22 h: within the day, so it is served; and refreshed
+		advance(4 * time.Hour) // 22 h: served, because the day is not over, and refreshed
 		get(t, c, fetch.Request{URL: "https://a.example/", Robots: true})
 		synctest.Wait()
 		if o.count() != 2 || o.took[1] == "" {
@@ -84,12 +84,12 @@ func TestRobotsAreCached(t *testing.T) {
 			t.Errorf("Get = %v, want the new rules", err)
 		}
 		o.set(open, false)
-		advance(25 * time.Hour) // too old to be served
+		advance(25 * time.Hour) // too old to serve
 		get(t, c, fetch.Request{URL: "https://a.example/", Robots: true})
 	})
 }
 
-// While it cannot be reached, the last one stands; after 30 days nothing does.
+// While robots.txt cannot be reached, the last one applies. After 30 days, no URL is allowed.
 func TestRobotsOutlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &robotsOrigin{text: "User-agent: *\nDisallow: /no"}
@@ -111,7 +111,7 @@ func TestRobotsOutlive(t *testing.T) {
 	})
 }
 
-// Without a last one nothing is allowed, and the origin is not asked by each.
+// Without an earlier robots.txt, no URL is allowed, and not every request tries again.
 func TestRobotsUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &robotsOrigin{down: true}
@@ -135,7 +135,7 @@ func TestRobotsUnreachable(t *testing.T) {
 	})
 }
 
-// A Crawl-delay slows down those who obey, and nobody else.
+// A Crawl-delay applies only to requests with Robots.
 func TestCrawlDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &robotsOrigin{text: "User-agent: testbot\nCrawl-delay: 7"}

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Robots is what an origin's robots.txt says to this client. The zero value allows nothing.
+// Robots are the rules of an origin's robots.txt for this client. The zero value allows nothing.
 type Robots struct {
-	Sitemaps   []string      // the URLs of its Sitemap lines, as they stand there: for any client, and any host
-	CrawlDelay time.Duration // between two requests, at most a minute. 0: it does not say
+	Sitemaps   []string      // the URLs of its Sitemap lines, unchanged. They apply to all clients, and may name any host
+	CrawlDelay time.Duration // pause between two requests, at most a minute. 0: not given
 
 	known bool
 	rules []rule
@@ -23,7 +23,8 @@ type rule struct {
 
 const maxCrawlDelay = time.Minute
 
-// Allowed reports whether this client may get a URL. The longest rule decides, and Allow first (RFC 9309, 2.2.2).
+// Allowed reports whether this client may get a URL. The longest matching rule decides; of
+// two equally long ones, Allow wins (RFC 9309, 2.2.2).
 func (r *Robots) Allowed(rawURL string) bool {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -60,11 +61,12 @@ func matches(pattern, path string) bool {
 	return ok && (!whole || rest == "")
 }
 
-// readRobots takes the lines that it understands. Groups for the same agent count together.
+// readRobots parses the lines that it knows, and skips others. It joins the groups for the
+// same agent.
 func readRobots(body []byte, name string) *Robots {
 	var ours, all Robots
-	var group []*Robots // whom the lines are for
-	heads := false      // the last line was a User-agent
+	var group []*Robots // the agents that the next lines are for
+	heads := false      // whether the last line was a User-agent
 	r := &Robots{known: true}
 	lineEnd := func(r rune) bool { return r == '\n' || r == '\r' }
 	for line := range strings.FieldsFuncSeq(strings.TrimPrefix(string(body), "\ufeff"), lineEnd) {
@@ -99,7 +101,7 @@ func readRobots(body []byte, name string) *Robots {
 	return r
 }
 
-// take takes a line of a group.
+// take adds a line of a group.
 func (r *Robots) take(field, value string) {
 	switch field {
 	case "allow", "disallow":
@@ -127,7 +129,7 @@ func pattern(path string) string {
 	return path
 }
 
-// normal returns the form of RFC 9309, 2.2.2, in which paths are compared.
+// normal returns a path in the form in which RFC 9309, 2.2.2 compares paths.
 func normal(path string) string {
 	plain := func(c byte) bool { return unreserved(c) || strings.IndexByte("/?:@!&'()+,;=", c) >= 0 }
 	return Respell(path, plain, unreserved)

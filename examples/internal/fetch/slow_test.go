@@ -15,8 +15,8 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// pipeTo returns a client whose every connection is served by a function, on
-// pipes, so that it works in a bubble: what is tested is the real transport.
+// pipeTo returns a client with the real transport. serve serves each connection, on pipes,
+// so that it works in a bubble.
 func pipeTo(t *testing.T, cfg fetch.Config, serve func(net.Conn)) *fetch.Client {
 	t.Helper()
 	transport := fetch.PipeTransport(cfg, func() (net.Conn, error) {
@@ -33,7 +33,7 @@ func pipeTo(t *testing.T, cfg fetch.Config, serve func(net.Conn)) *fetch.Client 
 	return newClient(t, cfg)
 }
 
-// drip sends a byte now and then, until nobody reads any more.
+// drip sends a byte now and then, until the client stops reading.
 func drip(c net.Conn) {
 	for {
 		<-time.After(5 * time.Second)
@@ -43,10 +43,10 @@ func drip(c net.Conn) {
 	}
 }
 
-// hold waits until the other side has gone.
+// hold waits until the other side has closed.
 func hold(c net.Conn) { _, _ = c.Read(make([]byte, 1)) }
 
-// However slowly an answer comes, it has come by Timeout or never.
+// A slow answer is complete within Timeout, or it is an error.
 func TestSlowAnswers(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n"
 	for name, serve := range map[string]func(net.Conn){
@@ -72,13 +72,13 @@ func TestSlowAnswers(t *testing.T) {
 				if _, err := c.Get(t.Context(), fetch.Request{URL: "http://slow.example/"}); errors.Is(err, fetch.ErrDeadHost) {
 					t.Error("it is taken for a dead host")
 				}
-				advance(10 * time.Second) // who drips learns that nobody reads; a connection left open would end the bubble badly
+				advance(10 * time.Second) // drip notices that the client has stopped; a connection left open would fail the bubble
 			})
 		})
 	}
 }
 
-// The rest of a body that is not wanted is not waited for.
+// The rest of an unwanted body is not awaited.
 func TestUnwantedBodies(t *testing.T) {
 	for name, tt := range map[string]struct {
 		head string
@@ -109,7 +109,7 @@ func TestUnwantedBodies(t *testing.T) {
 	}
 }
 
-// Rubbish is an error of its own, whose text does not repeat it.
+// Invalid HTTP has its own error, whose text does not repeat it.
 func TestRubbish(t *testing.T) {
 	for name, sent := range map[string]string{
 		"no HTTP":            "SSH-2.0-secret\r\n",
@@ -126,14 +126,14 @@ func TestRubbish(t *testing.T) {
 					t.Fatalf("Get = %v, want %v", err, fetch.ErrProtocol)
 				}
 				if strings.Contains(err.Error(), "secret") {
-					t.Errorf("the error %q repeats what was sent", err)
+					t.Errorf("the error %q repeats the answer", err)
 				}
 			})
 		})
 	}
 }
 
-// The caller's patience ends a request, too, and is not called the host's fault.
+// The caller's context also ends a request. The host is not blamed for it.
 func TestCallersPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone := make(chan struct{})
@@ -144,6 +144,6 @@ func TestCallersPatience(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || errors.Is(err, fetch.ErrTimeout) {
 			t.Errorf("Get = %v, want %v", err, context.Canceled)
 		}
-		<-gone // the connection is closed, not left behind
+		<-gone // the connection is closed
 	})
 }

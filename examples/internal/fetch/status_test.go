@@ -56,8 +56,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// A failure is nothing to keep: the next call asks again, also one that would take
-// an old answer.
+// A failure is not cached: the next call sends a request, even one that would accept an old answer.
 func TestFailuresAreNotCached(t *testing.T) {
 	status := 503
 	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
@@ -74,7 +73,7 @@ func TestFailuresAreNotCached(t *testing.T) {
 		t.Error("the answer is not in the cache")
 	}
 	if _, err := c.Get(t.Context(), fetch.Request{URL: o.URL}); err == nil {
-		t.Error("an old answer hides a failure from who wants a new one")
+		t.Error("an old answer hides a failure from a caller that wants a new one")
 	}
 	if n := len(o.asked()); n != 4 {
 		t.Errorf("asked %d times, want 4", n)

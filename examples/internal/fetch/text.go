@@ -18,15 +18,16 @@ import (
 
 const sniffed = 64 << 10
 
-// Text returns the content as UTF-8, without a byte order mark. The charset is that of the mark, the Content-Type, the
-// XML declaration, UTF-8 if it fits, the HTML meta element, or else windows-1252, as in browsers.
+// Text returns the content as UTF-8, without a byte order mark. It takes the charset from
+// the first of these that gives one: the mark, the Content-Type, the XML declaration, UTF-8
+// if the content is valid, the HTML meta element. The last one is windows-1252, as in browsers.
 func (r Response) Text() (io.Reader, error) {
 	body, err := r.Open()
 	if err != nil {
 		return nil, err
 	}
 	b := bufio.NewReaderSize(body, sniffed)
-	head, _ := b.Peek(sniffed) // less is all there is, or Read says why
+	head, _ := b.Peek(sniffed) // on an error, Read returns it again
 	return transform.NewReader(b, unicode.BOMOverride(encodingOf(head, r.ContentType).NewDecoder())), nil
 }
 
@@ -47,14 +48,15 @@ func encodingOf(head []byte, contentType string) encoding.Encoding {
 	if isUTF8(head) {
 		return unicode.UTF8
 	}
-	// XML has no meta element, but the search for one would find what a feed quotes.
+	// XML has no meta element. The search would find one that a feed quotes.
 	if _, name, _ := charset.DetermineEncoding(head, ""); lookup(name) != nil && !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("<?xml")) {
 		return lookup(name)
 	}
 	return charmap.Windows1252
 }
 
-// isUTF8 allows a rune that is cut off at the end. ISO-2022-JP, which would pass, has escapes.
+// isUTF8 allows a rune that is cut off at the end. It refuses ISO-2022-JP, which has
+// escapes but is valid UTF-8.
 func isUTF8(b []byte) bool {
 	for n := 0; n < utf8.UTFMax && n <= len(b); n++ {
 		if utf8.Valid(b[:len(b)-n]) {
@@ -64,7 +66,8 @@ func isUTF8(b []byte) bool {
 	return false
 }
 
-// lookup finds an encoding by its label; nil: none. A legible label is never that of UTF-16.
+// lookup finds an encoding by its label, nil if there is none. A label that is readable as
+// bytes cannot be that of UTF-16.
 func lookup(label string) encoding.Encoding {
 	e, name := charset.Lookup(strings.TrimSpace(label))
 	switch {

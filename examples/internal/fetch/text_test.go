@@ -16,7 +16,6 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// in encodes text.
 func in(t *testing.T, e encoding.Encoding, text string) string {
 	t.Helper()
 	s, err := e.NewEncoder().String(text)
@@ -77,7 +76,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Whatever comes, what leaves is UTF-8, and what was UTF-8 already stays as it is.
+// For any input, the output is UTF-8, and valid UTF-8 does not change.
 func FuzzText(f *testing.F) {
 	f.Add([]byte("<?xml version='1.0' encoding='gbk'?>\xbf"), "text/xml; charset=utf-16")
 	f.Add([]byte("\xff\xfe<\x00"), "")

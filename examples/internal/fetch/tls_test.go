@@ -12,7 +12,7 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// A certificate that nobody vouches for is no valid answer, and no dead host.
+// An untrusted certificate is not a valid answer, but the host is not dead.
 func TestUnknownCertificate(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -26,7 +26,7 @@ func TestUnknownCertificate(t *testing.T) {
 	}
 }
 
-// So is a server that does not speak TLS.
+// The same for a server that does not speak TLS.
 func TestNoTLS(t *testing.T) {
 	o := newOrigin(t, func(http.ResponseWriter, *http.Request) {})
 	_, err := local(t).Get(t.Context(), fetch.Request{URL: strings.Replace(o.URL, "http:", "https:", 1)})

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// parseURL returns a URL that may be asked, in the form in which it is asked and cached.
+// parseURL returns a URL that the client may get, in the form in which it is sent and cached.
 func (c *Client) parseURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, &Error{Kind: ErrURL, Err: err} // the cause quotes the URL, with its secrets
+		return nil, &Error{Kind: ErrURL, Err: err} // only the cause quotes the URL, with its secrets
 	}
 	return c.checkURL(u)
 }
@@ -37,7 +37,7 @@ func (c *Client) checkURL(u *url.URL) (*url.URL, error) {
 		return refuse(ErrScheme, "")
 	case n.Opaque != "" || n.Hostname() == "":
 		return refuse(ErrURL, "no host")
-	case n.User != nil: // passwords in URLs end up in logs; Request.Header is for them
+	case n.User != nil: // passwords in URLs end up in logs; use Request.Header
 		return refuse(ErrURL, "it has user information")
 	case n.Port() == "" && !strings.HasSuffix(n.Host, ":"):
 		return &n, nil
@@ -47,14 +47,15 @@ func (c *Client) checkURL(u *url.URL) (*url.URL, error) {
 	case err != nil || port == 0:
 		return refuse(ErrPort, "no port number")
 	case !c.cfg.AllowPrivate && port != 80 && port != 443 && port < 1024:
-		return refuse(ErrPort, "") // a mail server would read a request line by line
+		return refuse(ErrPort, "") // a mail server would execute the lines of a request
 	case n.Port() == defaultPort(n.Scheme):
 		n.Host = strings.TrimSuffix(n.Host, ":"+n.Port())
 	}
 	return &n, nil
 }
 
-// Respell spells percent escapes in one way. A plain byte has none; a free one loses its own. A plain "%" keeps all.
+// Respell writes percent escapes in one form. It escapes every byte that is not plain. It decodes
+// the escapes of free bytes and keeps the others. If "%" is plain, it decodes nothing.
 func Respell(s string, plain, free func(c byte) bool) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -83,14 +84,15 @@ func hostOf(u *url.URL) string {
 	return u.Hostname() + ":" + cmp.Or(u.Port(), defaultPort(u.Scheme))
 }
 
-// redacted leaves out what may hold tokens.
+// redacted removes the parts that may hold tokens.
 func redacted(u *url.URL) string {
 	n := *u
 	n.User, n.RawQuery, n.ForceQuery, n.Fragment, n.RawFragment = nil, "", false, "", ""
 	return n.String()
 }
 
-// keepsSecrets reports whether the other URL is of the same origin, or of its https side.
+// keepsSecrets reports whether headers for one URL may go to the other: it has the same
+// origin, or is the https form of it.
 func keepsSecrets(from, to *url.URL) bool {
 	if from.Scheme == to.Scheme {
 		return hostOf(from) == hostOf(to)

@@ -23,7 +23,8 @@ type Queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Conn is a Queryer with the errors of this package. Only ErrNotFound has a name on other databases.
+// Conn is a Queryer that returns the errors of this package. On databases other than SQLite
+// it returns only ErrNotFound.
 type Conn struct{ Queryer }
 
 // In runs fn in a transaction on db, and commits it if fn returns nil.
@@ -32,17 +33,17 @@ func In(ctx context.Context, db *sql.DB, o *sql.TxOptions, fn func(c Conn) error
 	if err != nil {
 		return named(err)
 	}
-	defer tx.Rollback() //nolint:errcheck // after a commit it is an error, and after an error of fn that one tells more
+	defer tx.Rollback() //nolint:errcheck // after a commit it always fails; after an error of fn, that error says more
 	if err := fn(Conn{tx}); err != nil {
 		return named(err)
 	}
 	return named(tx.Commit())
 }
 
-// Row is what a scan function reads: a *sql.Row, or the current row of *sql.Rows.
+// Row is the argument of a scan function: a *sql.Row, or the current row of *sql.Rows.
 type Row interface{ Scan(dest ...any) error }
 
-// One returns the first row of a query; without one, [ErrNotFound].
+// One returns the first row of a query, or [ErrNotFound].
 func One[T any](ctx context.Context, c Conn, scan func(Row) (T, error), query string, args ...any) (T, error) {
 	v, err := scan(c.QueryRowContext(ctx, query, args...))
 	return v, named(err)
@@ -71,7 +72,7 @@ func Value[T any](r Row) (v T, err error) {
 	return v, err
 }
 
-// Run changes what it finds, and returns the number of rows.
+// Run executes a statement and returns the number of rows that it changed.
 func (c Conn) Run(ctx context.Context, query string, args ...any) (int64, error) {
 	res, err := c.ExecContext(ctx, query, args...)
 	if err != nil {
@@ -80,7 +81,7 @@ func (c Conn) Run(ctx context.Context, query string, args ...any) (int64, error)
 	return res.RowsAffected()
 }
 
-// Exec changes at least one row. If it finds none it returns [ErrNotFound].
+// Exec executes a statement that must change a row. If it changes none, Exec returns [ErrNotFound].
 func (c Conn) Exec(ctx context.Context, query string, args ...any) error {
 	n, err := c.Run(ctx, query, args...)
 	if err == nil && n == 0 {
@@ -98,7 +99,7 @@ func (c Conn) Insert(ctx context.Context, query string, args ...any) (int64, err
 	return res.LastInsertId()
 }
 
-// The result codes of SQLite that have names here (sqlite.org/rescode.html).
+// The result codes of SQLite that named translates (sqlite.org/rescode.html).
 const (
 	corrupt    = 11
 	notADB     = 26
@@ -129,7 +130,7 @@ func named(err error) error {
 	return err
 }
 
-// Millis scans a column of milliseconds since 1970 into a time; NULL is the zero time.
+// Millis scans a column of milliseconds since 1970 into a time. NULL is the zero time.
 type Millis struct{ *time.Time }
 
 // Scan implements [sql.Scanner].
@@ -145,7 +146,7 @@ func (m Millis) Scan(src any) error {
 	return nil
 }
 
-// ToMillis is the argument for a time; the zero time is NULL.
+// ToMillis returns the argument for a time. The zero time is NULL.
 func ToMillis(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -167,7 +168,7 @@ func (j JSON) Scan(src any) error {
 	return fmt.Errorf("%T is not JSON", src)
 }
 
-// ToJSON is the argument for a value.
+// ToJSON returns the argument for a value, as JSON.
 func ToJSON(v any) (string, error) {
 	b, err := json.Marshal(v)
 	return string(b), err

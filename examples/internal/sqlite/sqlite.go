@@ -1,5 +1,6 @@
-// Package sqlite opens the SQLite databases of the example programs. One connection writes, a pool reads: writers queue
-// instead of failing with SQLITE_BUSY. Processes may share a file.
+// Package sqlite opens the SQLite databases of the example programs. One connection writes
+// and a pool reads, so writers queue instead of failing with SQLITE_BUSY. Several processes
+// may share a file.
 package sqlite
 
 import (
@@ -22,14 +23,14 @@ import (
 // Sync says when a commit is safe on the disk.
 type Sync string
 
-// The levels of Sync. A process that is killed loses nothing with any of them.
+// The levels of Sync. A killed process loses no commit with any of them.
 const (
 	Normal Sync = "NORMAL" // a power cut may lose the last commits
 	Full   Sync = "FULL"   // a power cut loses nothing
 	Off    Sync = "OFF"    // a power cut may damage the file: for tests
 )
 
-// Check says how closely Open looks at the file.
+// Check says what Open checks in the file.
 type Check string
 
 // The levels of Check.
@@ -40,17 +41,17 @@ const (
 
 // Config says what to open. Path is required.
 type Config struct {
-	Path       string // the file. Open makes it, readable by its owner alone, if there is none
+	Path       string // the file. Open creates it, readable by its owner alone
 	Sync       Sync   // empty: Normal
-	Check      Check  // what to look at first
-	Migrations fs.FS  // goose migrations in the root folder, which Open applies. Nil: none
+	Check      Check  // empty: no check
+	Migrations fs.FS  // goose migrations in the root folder, for Open to apply. Nil: none
 }
 
 // DB is a database. All methods may be called concurrently.
 type DB struct {
-	Conn            // reads, each of its own moment
-	Writer  *sql.DB // one connection: a transaction that holds it must not wait for another
-	Readers *sql.DB // refuse to write
+	Conn            // reads; each statement sees the database at its own moment
+	Writer  *sql.DB // one connection: a transaction that holds it must not wait for another one
+	Readers *sql.DB // connections that refuse to write
 }
 
 // Open opens, checks and migrates a database. A damaged file is [ErrCorrupt].
@@ -85,7 +86,7 @@ func Open(ctx context.Context, cfg Config) (db *DB, err error) {
 	}
 	n := max(4, runtime.GOMAXPROCS(0))
 	readers.SetMaxOpenConns(n)
-	readers.SetMaxIdleConns(n) // or connections are opened and closed all the time
+	readers.SetMaxIdleConns(n) // otherwise connections are opened and closed all the time
 	return &DB{Conn{readers}, writer, readers}, nil
 }
 
@@ -95,8 +96,8 @@ func dsn(path, more string) string {
 	return "file:" + path + "?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&" + more
 }
 
-// create makes an empty file with mode 0600 if there is none. It must not open the file itself: closing a descriptor
-// drops all POSIX locks that the process holds on it.
+// create makes an empty file with mode 0600 if there is none. It must not open an existing
+// file: closing a descriptor drops all POSIX locks that the process holds on it.
 func create(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -129,7 +130,8 @@ func check(ctx context.Context, db *sql.DB, how Check) error {
 	return nil
 }
 
-// Migrate applies the goose migrations of a folder; nil: none. It tries again while another process migrates.
+// Migrate applies the goose migrations of a folder. A nil folder has none. It retries for a
+// second, because another process may migrate at the same time.
 func Migrate(ctx context.Context, db *sql.DB, d goose.Dialect, folder fs.FS) error {
 	if folder == nil {
 		return nil
@@ -158,20 +160,20 @@ func (db *DB) Write(ctx context.Context, fn func(c Conn) error) error {
 	return In(ctx, db.Writer, nil, fn)
 }
 
-// Read runs fn in a transaction that sees the database as of one moment.
+// Read runs fn in a transaction that sees the database at one moment.
 func (db *DB) Read(ctx context.Context, fn func(c Conn) error) error {
 	return In(ctx, db.Readers, nil, fn)
 }
 
-// OpenAnew is Open, but renames a damaged file and makes a new one.
+// OpenAnew is Open, but it renames a damaged file and creates a new one.
 func OpenAnew(ctx context.Context, cfg Config, now time.Time, log *slog.Logger) (*DB, error) {
 	db, err := Open(ctx, cfg)
 	if !errors.Is(err, ErrCorrupt) {
 		return db, err
 	}
 	aside := fmt.Sprintf("%s.corrupt-%d", cfg.Path, now.UnixMilli())
-	log.ErrorContext(ctx, "a database is damaged and set aside; a new one takes its place", "file", cfg.Path, "aside", aside, "err", err)
-	for _, suffix := range []string{"-wal", "-shm", ""} { // the file last: until then a second call repeats the rest
+	log.ErrorContext(ctx, "a damaged database was renamed; a new one takes its place", "file", cfg.Path, "aside", aside, "err", err)
+	for _, suffix := range []string{"-wal", "-shm", ""} { // the database file last: until then, another call repeats the rest
 		if failed := os.Rename(cfg.Path+suffix, aside+suffix); failed != nil && !errors.Is(failed, fs.ErrNotExist) {
 			return nil, errors.Join(failed, err)
 		}

@@ -91,7 +91,7 @@ func insert(t *testing.T, query string) func(c sqlite.Conn) error {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestMode looks at the modes of all files, beside a file that is open already.
+// TestMode checks the modes of all files, while the database is open.
 func TestMode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	db := open(t, path)
@@ -119,7 +119,7 @@ func TestMode(t *testing.T) {
 	}
 }
 
-// TestTogether opens a new file many times at once.
+// TestTogether opens a new file several times at once.
 func TestTogether(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	var wg sync.WaitGroup

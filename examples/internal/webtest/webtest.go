@@ -1,4 +1,4 @@
-// Package webtest asks programs under test over HTTP.
+// Package webtest sends HTTP requests to programs under test.
 package webtest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Get returns the status and the body at url. A key that is not empty is the bearer.
+// Get returns the status and the body of url. It sends key, if not empty, as the bearer token.
 func Get(tb testing.TB, url, key string) (status int, body string) {
 	tb.Helper()
 	req, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, url, http.NoBody)
@@ -28,7 +28,7 @@ func Get(tb testing.TB, url, key string) (status int, body string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // it was only read
+	defer resp.Body.Close() //nolint:errcheck // nothing was written
 	data, err := io.ReadAll(resp.Body)
 	if err != nil {
 		tb.Fatal(err)
@@ -41,8 +41,8 @@ var (
 	labels  = regexp.MustCompile(`([a-z_]+)="((?:[^"\\]|\\.)*)"`)
 )
 
-// Series returns the time series of a Prometheus page whose names begin with prefix, sorted, each once. It leaves out
-// buckets, and the values of the labels in names.
+// Series returns the time series of a Prometheus page whose names begin with prefix,
+// sorted, without duplicates. It leaves out buckets, and the values of the labels in names.
 func Series(page, prefix string, names ...string) []string {
 	var all []string
 	for _, sample := range samples.FindAllStringSubmatch(page, -1) {
@@ -63,7 +63,8 @@ func Series(page, prefix string, names ...string) []string {
 	return slices.Compact(all)
 }
 
-// Growth returns by how much the heap grew, at most, while f ran: what was live, and what was not collected yet.
+// Growth returns the largest growth of the heap while f ran, including garbage that was not
+// collected yet.
 func Growth(f func()) int64 {
 	var m runtime.MemStats
 	runtime.GC()

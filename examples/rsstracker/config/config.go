@@ -1,4 +1,4 @@
-// Package config reads the YAML file of the tracker. Names and defaults are the source document's.
+// Package config reads the tracker's YAML file, with the source document's names and defaults.
 package config
 
 import (
@@ -24,19 +24,19 @@ const EnvDatabase = "RSSTRACKER_DB"
 // File is the configuration.
 type File struct {
 	Database     string          `yaml:"database"`      // the SQLite file. "": rss_incremental.db
-	Cache        string          `yaml:"cache"`         // the SQLite file of what was fetched. "": the database's name and .cache
+	Cache        string          `yaml:"cache"`         // the SQLite file of the HTTP cache. "": the database's name and .cache
 	Output       string          `yaml:"output"`        // the folder of the feeds. "": feeds
 	Listen       string          `yaml:"listen"`        // address of serve. "": 127.0.0.1:8082
-	PublicURL    string          `yaml:"public_url"`    // where readers find the feeds; required
+	PublicURL    string          `yaml:"public_url"`    // the URL under which readers find the feeds; required
 	UserAgent    string          `yaml:"user_agent"`    // "": one that names the program and public_url
 	HostDelay    Duration        `yaml:"host_delay"`    // between two requests to one host. 0: 1s
-	Lease        Duration        `yaml:"lease"`         // how long a site stays locked after its run was killed; more than a page may take. 0: 10m
-	AllowPrivate bool            `yaml:"allow_private"` // sites at private addresses may be fetched
-	Redis        string          `yaml:"redis"`         // URL of a Redis that takes the place of Cache; "": none
+	Lease        Duration        `yaml:"lease"`         // how long a killed run keeps its site locked; must exceed the time of one page. 0: 10m
+	AllowPrivate bool            `yaml:"allow_private"` // allows sites at private addresses
+	Redis        string          `yaml:"redis"`         // URL of a Redis that replaces Cache; "": none
 	Sites        map[string]Site `yaml:"sites"`         // by name; at least one
 }
 
-// Duration is a time span as Go writes it: "90s", "2h". A number without a unit is refused.
+// Duration is a time span in the syntax of Go: "90s", "2h". A number without a unit is an error.
 type Duration time.Duration
 
 // UnmarshalYAML implements [yaml.Unmarshaler].
@@ -49,10 +49,10 @@ func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// ErrInvalid is wrapped by every error about what a configuration says.
+// ErrInvalid is wrapped by every error about the content of a configuration.
 var ErrInvalid = errors.New("config: invalid")
 
-// Load reads the file at path and the environment.
+// Load reads the file at path. The environment variable [EnvDatabase] overrides its database.
 func Load(path string) (*File, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -67,16 +67,16 @@ func Load(path string) (*File, error) {
 		field, f.Database = EnvDatabase, env
 	}
 	if _, err := os.Stat(filepath.Dir(f.Database)); err != nil {
-		return nil, fmt.Errorf("%w: %s: the folder of %q cannot be used; make it: %w", ErrInvalid, field, f.Database, err)
+		return nil, fmt.Errorf("%w: %s: the folder of %q cannot be used; create it: %w", ErrInvalid, field, f.Database, err)
 	}
 	f.Cache = cmp.Or(f.Cache, f.Database+".cache")
 	if filepath.Clean(f.Cache) == filepath.Clean(f.Database) {
-		return nil, fmt.Errorf("%w: cache: %q is the database; name another file, or none", ErrInvalid, f.Cache)
+		return nil, fmt.Errorf("%w: cache: %q is the database; name another file, or omit the field", ErrInvalid, f.Cache)
 	}
 	return f, nil
 }
 
-// Parse reads a configuration and fills in what it leaves out. The error names every fault.
+// Parse reads a configuration and fills in the defaults. The error names every fault.
 func Parse(b []byte) (*File, error) {
 	var f File
 	d := yaml.NewDecoder(bytes.NewReader(b))

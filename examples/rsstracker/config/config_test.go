@@ -15,7 +15,7 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/feed"
 )
 
-// document is the source document's example, as YAML.
+// document is the example of the source document, as YAML.
 const document = `
 public_url: https://feeds.example.org/
 sites:
@@ -68,7 +68,8 @@ func TestTheDocumentsExample(t *testing.T) {
 func TestDefaultsAndZeros(t *testing.T) {
 	f, err := config.Parse([]byte(`{public_url: "https://f.example", sites: {
 		a: {home: "https://a.example", channel_config: {title: A}},
-		b: {home: "https://b.example", fetch_titles: false, enable_incremental: false, channel_config: {title: B}, incremental_config: {baseline_items: 0, retry_failed_urls: false}}}}`))
+		b: {home: "https://b.example", fetch_titles: false, enable_incremental: false, channel_config: {title: B},
+			incremental_config: {baseline_items: 0, retry_failed_urls: false}}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,8 @@ func TestEnvironmentGoesFirst(t *testing.T) {
 	}
 }
 
-// TestCacheBesideDatabase: a cache may be removed, and a corrupt database is renamed.
+// TestCacheBesideDatabase: the cache has its own file, because it may be removed and a
+// damaged database is renamed.
 func TestCacheBesideDatabase(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "sites.yaml")
@@ -154,8 +156,8 @@ func TestCacheBesideDatabase(t *testing.T) {
 	}
 }
 
-// TestStale: a site is stale when it has missed three runs of its schedule, however long
-// the schedule pauses at night and over a weekend.
+// TestStale: a site is stale when it has missed three runs of its schedule, even if the
+// schedule pauses at night and on weekends.
 func TestStale(t *testing.T) {
 	s := config.Default()
 	s.Cron, s.Jitter = "0 9-17 * * 1-5", config.Duration(10*time.Minute)

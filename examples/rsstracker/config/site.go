@@ -16,38 +16,39 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/feed"
 )
 
-// Site says what is tracked. SitemapURL or Home is required, and a title. [Default] has the other values.
+// Site is a tracked site. SitemapURL or Home, and a title, are required. See [Default] for the
+// rest.
 type Site struct {
-	Name       string `yaml:"-"` // of the site's folder and rows
+	Name       string `yaml:"-"` // names the site's folder and rows
 	SitemapURL string `yaml:"sitemap_url"`
-	Home       string `yaml:"home"` // without a sitemap: robots.txt names them, or they are at the usual places
+	Home       string `yaml:"home"` // used without a SitemapURL: robots.txt names the sitemaps, or they are at the usual paths
 
 	Incremental bool     `yaml:"enable_incremental"`
-	FetchTitles bool     `yaml:"fetch_titles"`     // otherwise they come from the sitemap and the URL
+	FetchTitles bool     `yaml:"fetch_titles"`     // otherwise titles come from the sitemap and the URL
 	Window      int      `yaml:"max_items"`        // in the feed
-	MaxPages    int      `yaml:"max_pages"`        // fetched in one run, the newest; the others wait
-	Include     []string `yaml:"include"`          // regular expressions; none: all
+	MaxPages    int      `yaml:"max_pages"`        // the most pages fetched in one run, newest first; the others wait for the next run
+	Include     []string `yaml:"include"`          // regular expressions; none: all pages
 	Exclude     []string `yaml:"exclude"`          // regular expressions
-	Selector    string   `yaml:"content_selector"` // CSS; "": the content is looked for
-	Updates     bool     `yaml:"updates"`          // fetch pages again whose lastmod moves
+	Selector    string   `yaml:"content_selector"` // CSS; "": the content is detected
+	Updates     bool     `yaml:"updates"`          // fetch a page again when its lastmod changes
 
 	Cron       string       `yaml:"cron"`        // in UTC unless it begins with CRON_TZ=
-	Jitter     Duration     `yaml:"jitter"`      // the run is up to so much later, always the same
-	Retries    int          `yaml:"retries"`     // of a run that failed
-	RetryDelay Duration     `yaml:"retry_delay"` // before the first retry; each wait is six times the last
+	Jitter     Duration     `yaml:"jitter"`      // the run starts later by a fixed part of it
+	Retries    int          `yaml:"retries"`     // of a failed run
+	RetryDelay Duration     `yaml:"retry_delay"` // before the first retry; each wait is six times as long as the one before
 	Channel    feed.Channel `yaml:"channel_config"`
 	State      `yaml:"incremental_config"`
 }
 
-// State says what is kept of a site.
+// State says what the database keeps of a site.
 type State struct {
-	HistoryDays int  `yaml:"max_history_days"`      // for which gone pages are remembered in full
+	HistoryDays int  `yaml:"max_history_days"`      // how long the full rows of gone pages are kept
 	Baseline    int  `yaml:"baseline_items"`        // published at the first run
 	CleanupDays int  `yaml:"cleanup_interval_days"` // between two checks of the whole database
 	RetryFailed bool `yaml:"retry_failed_urls"`
 }
 
-// Default returns the document's values of what a configuration leaves out.
+// Default returns the source document's defaults.
 func Default() Site {
 	return Site{
 		Incremental: true, FetchTitles: true, Window: 50, MaxPages: 100, Cron: "0 */2 * * *", Retries: 2, RetryDelay: Duration(30 * time.Second),
@@ -55,7 +56,7 @@ func Default() Site {
 	}
 }
 
-// UnmarshalYAML reads a site over the default. A [yaml.Unmarshaler] would accept unknown fields.
+// UnmarshalYAML reads a site over the defaults. A [yaml.Unmarshaler] would accept unknown fields.
 func (s *Site) UnmarshalYAML(decode func(any) error) error {
 	type plain Site // without this method
 	*s = Default()
@@ -64,7 +65,7 @@ func (s *Site) UnmarshalYAML(decode func(any) error) error {
 
 var siteName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-// check adds what is wrong with a site to x.
+// check adds the faults of a site to x.
 func (s Site) check(x *faults, at string) {
 	if !siteName.MatchString(s.Name) {
 		x.add(at, "not a name of up to 64 letters, digits, '-' and '_'")
@@ -105,14 +106,14 @@ func (s Site) check(x *faults, at string) {
 	}
 }
 
-// filled returns the site with what follows from other fields.
+// filled returns the site with the values that follow from other fields.
 func (s Site) filled(publicURL string) Site {
 	s.Channel.Base = publicURL + "/" + s.Name
 	s.Channel.Link = cmp.Or(s.Channel.Link, s.Home)
 	if u, err := url.Parse(s.Source()); err == nil && s.Channel.Link == "" {
 		s.Channel.Link = u.Scheme + "://" + u.Host + "/"
 	}
-	if sched, err := s.Schedule(); err == nil { // at a fixed date: feeds say it and must not change with the clock
+	if sched, err := s.Schedule(); err == nil { // from a fixed date: the feed contains the value, and must not change with the clock
 		first := sched.Next(time.Date(2026, time.January, 5, 0, 0, 0, 0, time.UTC))
 		s.Channel.TTL = sched.Next(first).Sub(first)
 	}
@@ -130,9 +131,9 @@ func compile(texts []string) (all []*regexp.Regexp, err error) {
 	return all, nil
 }
 
-// Tracks returns what reports whether a page belongs to the feed.
+// Tracks returns a function that reports whether a page belongs to the feed.
 func (s Site) Tracks() func(url string) bool {
-	include, _ := compile(s.Include) // checked
+	include, _ := compile(s.Include) // check has compiled them
 	exclude, _ := compile(s.Exclude)
 	return func(url string) bool {
 		matches := func(re *regexp.Regexp) bool { return re.MatchString(url) }
@@ -140,10 +141,11 @@ func (s Site) Tracks() func(url string) bool {
 	}
 }
 
-// Schedule returns when the site is run.
+// Schedule returns the times at which the site runs.
 func (s Site) Schedule() (cron.Schedule, error) { return cron.ParseStandard(s.Cron) }
 
-// Stale reports whether a site has missed three runs since its last success. Full mode records none.
+// Stale reports whether a site has missed three runs since its last success. It is false in
+// full mode, which records no success.
 func (s Site) Stale(success, now time.Time) bool {
 	sched, err := s.Schedule()
 	if err != nil || !s.Incremental {
@@ -155,10 +157,10 @@ func (s Site) Stale(success, now time.Time) bool {
 	return now.After(success.Add(time.Duration(s.Jitter)))
 }
 
-// Source is where the site's pages are listed.
+// Source returns the URL that leads to the site's sitemaps.
 func (s Site) Source() string { return cmp.Or(s.SitemapURL, s.Home) }
 
-// Scope is the fingerprint of what says which pages are tracked.
+// Scope returns a fingerprint of the fields that select the tracked pages.
 func (s Site) Scope() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", s.Source(), s.Include, s.Exclude))
 	return hex.EncodeToString(sum[:16])

@@ -1,4 +1,4 @@
-// Package feed writes items as RSS 2.0, Atom and JSON Feed 1.1. It uses no clock, so equal items give equal bytes.
+// Package feed writes RSS 2.0, Atom and JSON Feed 1.1. It uses no clock: equal items, equal bytes.
 package feed
 
 import (
@@ -9,17 +9,17 @@ import (
 	"unicode/utf8"
 )
 
-// Format is a format of feed.
+// Format is a feed format.
 type Format uint8
 
-// The formats. The zero Format is none.
+// The formats. The zero Format is not valid.
 const (
 	RSS Format = iota + 1
 	Atom
 	JSON
 )
 
-// Formats are all formats.
+// Formats lists all formats.
 var Formats = []Format{RSS, Atom, JSON}
 
 var (
@@ -27,13 +27,13 @@ var (
 	mediaTypes = [...]string{RSS: "application/rss+xml", Atom: "application/atom+xml", JSON: "application/feed+json"}
 )
 
-// File returns the name that a feed of that format has in its site's folder.
+// File returns the name of such a feed in its site's folder.
 func (f Format) File() string { return files[f] }
 
-// ContentType returns the media type to serve a feed of that format with.
+// ContentType returns the media type of such a feed.
 func (f Format) ContentType() string { return mediaTypes[f] + "; charset=utf-8" }
 
-// Channel is what a feed says of itself. Title, Link and Base are required.
+// Channel describes a feed. Title, Link and Base are required.
 type Channel struct {
 	Title       string        `yaml:"title"`
 	Description string        `yaml:"description"`
@@ -41,25 +41,25 @@ type Channel struct {
 	Language    string        `yaml:"language"` // "" for none
 	Author      string        `yaml:"author"`   // "" for the title
 	Hub         string        `yaml:"hub"`      // of WebSub; "" for none
-	Base        string        `yaml:"-"`        // where readers find the feeds' folder, without a slash at its end
-	TTL         time.Duration `yaml:"-"`        // how often the feed may change; 0: unknown
+	Base        string        `yaml:"-"`        // URL of the folder of the feeds, without a slash at its end
+	TTL         time.Duration `yaml:"-"`        // the interval of runs; 0: unknown
 }
 
-// self returns the URL of the feed in a format.
+// self returns the URL of the feed in format f.
 func (c Channel) self(f Format) string { return c.Base + "/" + f.File() }
 
-// Item is one entry. Its JSON is what the last good window is kept in.
+// Item is one entry. window.json stores items in this form.
 type Item struct {
-	GUID        string    `json:"guid"`         // the URL at first sight; never changes
+	GUID        string    `json:"guid"`         // the URL when the page was first seen; never changes
 	URL         string    `json:"url"`          // of the page
 	Title       string    `json:"title"`        // plain text; "" for the URL
 	Description string    `json:"description"`  // plain text; "" for none
-	Date        time.Time `json:"date"`         // of the page, never changes; zero: like Published
-	Published   time.Time `json:"published_at"` // when the item entered the feed, never changes; zero: like Date
+	Date        time.Time `json:"date"`         // of the page, never changes; zero: as Published
+	Published   time.Time `json:"published_at"` // when the item entered the feed, never changes; zero: as Date
 	Updated     time.Time `json:"updated_at"`   // when its text last changed; zero: never
 }
 
-// Encode returns a feed of the items, in their order.
+// Encode returns a feed of the items, in the given order.
 func Encode(f Format, c Channel, items []Item) (body []byte, err error) {
 	clean := make([]Item, len(items))
 	for i, it := range items {
@@ -75,7 +75,8 @@ func Encode(f Format, c Channel, items []Item) (body []byte, err error) {
 	return body, nil
 }
 
-// newest returns when the feed last changed (S-E10). The newest page may have an old date.
+// newest returns the time of the feed's last change (S-E10). It is not the newest date of a
+// page: a new item may have an old date.
 func newest(items []Item) (t time.Time) {
 	for _, i := range items {
 		if i.Updated.After(t) {
@@ -85,7 +86,7 @@ func newest(items []Item) (t time.Time) {
 	return t
 }
 
-// cleaned fills in the defaults. Its texts can stand in all three formats.
+// cleaned fills in the defaults, and makes the texts valid in all three formats.
 func (i Item) cleaned() Item {
 	for _, t := range []*time.Time{&i.Date, &i.Published, &i.Updated} {
 		*t = t.UTC().Truncate(time.Second)
@@ -99,7 +100,7 @@ func (i Item) cleaned() Item {
 	return i
 }
 
-// Line makes one line of a text, of characters that XML allows.
+// Line returns s on one line, without characters that XML forbids.
 func Line(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff || r == utf8.RuneError {

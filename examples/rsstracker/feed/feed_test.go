@@ -70,10 +70,10 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// seen is what a reader sees of an item, whatever the format.
+// seen is an item as a reader sees it, in any format.
 type seen struct{ GUID, Link, Title, Description, Date string }
 
-// parse reads a feed as readers do.
+// parse parses a feed as readers do.
 func parse(t interface {
 	Helper()
 	Fatal(...any)
@@ -86,7 +86,7 @@ func parse(t interface {
 	var all []seen
 	for _, i := range f.Items {
 		s := seen{GUID: i.GUID, Link: i.Link, Title: i.Title, Description: i.Description}
-		if of == feed.RSS { // whose descriptions are HTML
+		if of == feed.RSS { // RSS descriptions are HTML
 			s.Description = html.UnescapeString(s.Description)
 		}
 		if i.PublishedParsed != nil {
@@ -97,8 +97,7 @@ func parse(t interface {
 	return f, all
 }
 
-// TestReadersSeeTheSame is the round trip: all three formats parsed back by a
-// library that has nothing to do with ours give the same items.
+// TestReadersSeeTheSame: an independent parser gets the same items from all three formats.
 func TestReadersSeeTheSame(t *testing.T) {
 	want := []seen{
 		{items[0].GUID, items[0].URL, items[0].Title, items[0].Description, "2026-03-10T11:00:00Z"},
@@ -122,7 +121,7 @@ func TestReadersSeeTheSame(t *testing.T) {
 	}
 }
 
-// TestAnyItems is the round trip of whatever pages may be called.
+// TestAnyItems is the round trip of arbitrary texts.
 func TestAnyItems(t *testing.T) {
 	text := rapid.StringOfN(rapid.Rune(), 0, 40, -1)
 	rapid.Check(t, func(t *rapid.T) {
@@ -150,8 +149,7 @@ func TestAnyItems(t *testing.T) {
 	})
 }
 
-// TestByteStable is S-E10: what is built again is the same, and what is in another
-// time zone is, too.
+// TestByteStable is S-E10: the same items give the same bytes, even in another time zone.
 func TestByteStable(t *testing.T) {
 	zone := time.FixedZone("far", 5*3600)
 	var moved []feed.Item
@@ -167,8 +165,7 @@ func TestByteStable(t *testing.T) {
 	}
 }
 
-// TestWhatValidatorsAskFor checks the rules that feed validators have and parsers
-// forgive.
+// TestWhatValidatorsAskFor checks the rules that feed validators check and parsers forgive.
 func TestWhatValidatorsAskFor(t *testing.T) {
 	rss := string(render(t, feed.RSS, channel, items))
 	for what, want := range map[string]string{

@@ -11,7 +11,7 @@ import (
 	"github.com/gorilla/feeds"
 )
 
-// channel is a channel of RSS with the links that RSS left to Atom.
+// channel is an RSS channel with the Atom links that RSS lacks.
 type channel struct {
 	XMLName xml.Name `xml:"rss"`
 	Version string   `xml:"version,attr"`
@@ -48,7 +48,7 @@ func rss(c Channel, items []Item) ([]byte, error) {
 	return encode(x)
 }
 
-// guid is a link only while the page is where it was at first sight (S-E10).
+// guid is a permanent link only while the page is at the URL where it was first seen (S-E10).
 func guid(i Item) *feeds.RssGuid {
 	g := &feeds.RssGuid{Id: i.GUID, IsPermaLink: "false"}
 	if i.GUID == i.URL {
@@ -65,7 +65,7 @@ func rfc822(t time.Time) string {
 }
 
 type atomFeed struct {
-	*feeds.AtomFeed                  // whose only link the others hide
+	*feeds.AtomFeed                  // Links hides its only link
 	Links           []feeds.AtomLink `xml:"link"`
 }
 
@@ -92,7 +92,7 @@ func atom(c Channel, items []Item) ([]byte, error) {
 	return encode(x)
 }
 
-// rfc3339 writes a date as Atom wants it. It must have one.
+// rfc3339 writes a date for Atom, where it is required. It replaces the zero time by 1970.
 func rfc3339(t time.Time) string {
 	if t.IsZero() {
 		t = time.Unix(0, 0).UTC()
@@ -127,7 +127,7 @@ func jsonFeed(c Channel, items []Item) ([]byte, error) {
 	}
 	for _, i := range items {
 		x.Items = append(x.Items, &feeds.JSONItem{
-			Id: i.GUID, Url: i.URL, Title: i.Title, Summary: i.Description, ContentText: cmp.Or(i.Description, i.Title), // it wants one
+			Id: i.GUID, Url: i.URL, Title: i.Title, Summary: i.Description, ContentText: cmp.Or(i.Description, i.Title), // the format requires a text
 			PublishedDate: &i.Date, ModifiedDate: &i.Updated,
 		})
 	}

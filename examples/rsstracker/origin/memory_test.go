@@ -17,9 +17,9 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/sitemap"
 )
 
-// largest serves a sitemap of 50,000 URLs and 50 MB, the most that the protocol
-// allows, while it makes it. A part of each URL is random, so that
-// it compresses as those of real sites do, and not to nothing.
+// largest serves a sitemap of 50,000 URLs and 50 MB, the largest that the protocol allows,
+// while it generates it. A part of each URL is random, so that it compresses like the
+// sitemaps of real sites.
 func (p *peak) largest(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("If-None-Match") != "" {
 		w.WriteHeader(http.StatusNotModified)
@@ -39,9 +39,9 @@ func (p *peak) largest(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "</urlset>")
 }
 
-// TestMemory gets the largest sitemap over the network, reads it, gets it again, which
-// is a 304, and reads it once more from the cache. The heap, garbage and the server
-// included, stays small all the while.
+// TestMemory gets the largest sitemap over the network and reads it. It gets it again with
+// a 304, and reads it from the cache. The heap, including garbage and the server, stays
+// small all the time.
 func TestMemory(t *testing.T) {
 	const limit = 32 << 20
 	var heap peak
@@ -92,7 +92,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// peak is the most heap that there was at any of the moments it was asked.
+// peak is the largest heap at the measured moments.
 type peak struct {
 	mu   sync.Mutex // protects most
 	most uint64

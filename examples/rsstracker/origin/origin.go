@@ -1,4 +1,4 @@
-// Package origin gets sitemaps and pages through the library.
+// Package origin gets sitemaps and pages through the cache.
 package origin
 
 import (
@@ -17,16 +17,16 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// Client is what gets things over HTTP: a [*fetch.Client], or a stand-in in tests.
+// Client gets URLs over HTTP: a [*fetch.Client], or a fake in tests.
 type Client interface {
 	Get(ctx context.Context, r fetch.Request) (fetch.Response, error)
 	Robots(ctx context.Context, url string) (*fetch.Robots, error)
 }
 
-// How long what is known of a page is taken from the cache.
+// How long the cache serves a page.
 const (
-	fresh = 5 * time.Minute // other sites list the same pages, and full mode gets them again and again
-	dead  = 9 * time.Minute // a page that is not there: less than the tracker waits until it tries again
+	fresh = 5 * time.Minute // several sites may list the same page, and full mode gets it again each time
+	dead  = 9 * time.Minute // of a missing page; less than the tracker's first wait for a retry
 )
 
 const (
@@ -42,10 +42,10 @@ type Source struct {
 
 var _ track.Source = (*Source)(nil)
 
-// question is what a page is cached by: another selector gives another content.
+// question is the cache key of a page: another selector selects other content.
 type question struct{ URL, Selector string }
 
-// New returns a source that fetches by client and caches in tiers.
+// New returns a source that fetches with client and caches in tiers.
 func New(client Client, tiers *cache.Tiers) (*Source, error) {
 	pages, err := cache.New(tiers, cache.Config[question, page.Meta]{
 		Namespace: "page:v1",
@@ -57,9 +57,10 @@ func New(client Client, tiers *cache.Tiers) (*Source, error) {
 	return &Source{client, pages}, nil
 }
 
-// Sitemap implements [track.Source]. The body is packed, because the longest sitemap has 50 MB.
+// Sitemap implements [track.Source]. The body is packed, because a sitemap may have 50 MB.
 func (s *Source) Sitemap(ctx context.Context, url string) (fetch.Response, error) {
-	return s.client.Get(ctx, fetch.Request{URL: url, MaxBytes: maxSitemap, Packed: true, Accept: "application/xml, text/xml, text/plain;q=0.8, */*;q=0.5"})
+	return s.client.Get(ctx, fetch.Request{URL: url, MaxBytes: maxSitemap, Packed: true,
+		Accept: "application/xml, text/xml, text/plain;q=0.8, */*;q=0.5"})
 }
 
 // Discover implements [track.Source].
@@ -71,7 +72,7 @@ func (s *Source) Discover(ctx context.Context, url string) ([]string, error) {
 	return r.Sitemaps, nil
 }
 
-// deadError says that a page is not there. The cache remembers only [cache.ErrNotFound] of it.
+// deadError means that a page does not exist. The cache stores only [cache.ErrNotFound].
 type deadError struct{ status *fetch.StatusError }
 
 func (e *deadError) Error() string   { return e.status.Error() }
@@ -83,19 +84,20 @@ func (s *Source) Page(ctx context.Context, r track.PageRequest) (track.Page, err
 	if age := maxAge(r, time.Now()); age < fresh {
 		opts = []cache.Option{cache.MaxAge(age)}
 	}
-	var asked atomic.Bool // the loader has its own goroutine
+	var asked atomic.Bool // the loader runs in its own goroutine
 	res, err := s.pages.Fetch(ctx, question{r.URL, r.Selector}, func(ctx context.Context, q question) (page.Meta, error) {
 		asked.Store(true)
 		return s.load(ctx, q)
 	}, opts...)
 	p := track.Page{Meta: res.Value, Cached: !asked.Load()}
 	if _, ok := errors.AsType[*fetch.StatusError](err); !ok && errors.Is(err, cache.ErrNotFound) {
-		err = &fetch.StatusError{URL: r.URL, Code: http.StatusNotFound} // remembered
+		err = &fetch.StatusError{URL: r.URL, Code: http.StatusNotFound} // a stored absence
 	}
 	return p, err
 }
 
-// maxAge returns how old a cached page may be: not older than the change. A date may be any moment of its day.
+// maxAge returns the greatest age that a cached page may have: it must not be older than
+// the change. A date without a time is any moment of its day.
 func maxAge(r track.PageRequest, now time.Time) time.Duration {
 	switch changed := r.LastMod; {
 	case r.Fresh:

@@ -14,7 +14,7 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/track"
 )
 
-// client answers with what a test wants, and counts.
+// client returns the answers of a test, and counts.
 type client struct {
 	body, contentType string
 	err               error
@@ -84,11 +84,10 @@ func TestPageIsCached(t *testing.T) {
 	})
 }
 
-// TestCachedBeforeTheChange: what was cached is no answer about a page that has changed
-// since, whoever asked for it then.
+// TestCachedBeforeTheChange: an entry that is older than a page's change is not served.
 func TestCachedBeforeTheChange(t *testing.T) {
 	for name, tt := range map[string]struct {
-		lastMod func(now time.Time) time.Time // two minutes after it was cached
+		lastMod func(now time.Time) time.Time // two minutes after the page was cached
 		cached  bool
 	}{
 		"a minute after":   {func(now time.Time) time.Time { return now.Add(-time.Minute) }, false},
@@ -117,7 +116,7 @@ func TestCachedBeforeTheChange(t *testing.T) {
 	}
 }
 
-// TestDeadPagesAreRemembered: the negatives, which end before the tracker tries again.
+// TestDeadPagesAreRemembered: negative entries expire before the tracker retries.
 func TestDeadPagesAreRemembered(t *testing.T) {
 	for _, code := range []int{404, 410} {
 		c := &client{err: &fetch.StatusError{Code: code}}

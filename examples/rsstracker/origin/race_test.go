@@ -2,5 +2,5 @@
 
 package origin_test
 
-// The race detector takes ten times as long for each byte and each URL.
+// The race detector needs ten times as long for each byte and each URL.
 const bigURLs, padding = 5_000, 900

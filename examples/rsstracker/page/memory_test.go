@@ -9,7 +9,7 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/page"
 )
 
-// grown returns by how much the heap grows at most, garbage included, while do runs.
+// grown returns the largest growth of the heap, including garbage, while do runs.
 func grown(do func()) (most uint64) {
 	heap := func() uint64 {
 		var m runtime.MemStats
@@ -35,7 +35,7 @@ func grown(do func()) (most uint64) {
 	}
 }
 
-// TestMemory: a page of the longest body takes little memory, whatever is in it.
+// TestMemory: a page of the greatest length needs little memory, whatever its content.
 func TestMemory(t *testing.T) {
 	const limit = 64 << 20
 	size := 15 << 20
@@ -60,7 +60,7 @@ func TestMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			body := []byte("<title>A</title>" + tc.head + strings.Repeat(tc.piece, (size-len(tc.head))/len(tc.piece)))
 			if name == "elements come again" {
-				body = body[:1<<20] // or a parser that is not bounded takes all memory there is
+				body = body[:1<<20] // so that an unbounded parser does not use all memory
 			}
 			most := grown(func() {
 				if m, err := page.Parse(body, "text/html", ""); err != nil || m.Title != "A" {

@@ -1,4 +1,4 @@
-// Package page reads what a feed needs of an HTML page.
+// Package page extracts from an HTML page the fields of a feed item.
 package page
 
 import (
@@ -32,7 +32,7 @@ const (
 	maxDescription = 1_000
 )
 
-// Meta is what is known of a page. Texts are plain. The date is in UTC, or zero.
+// Meta is the metadata of a page. Its texts are plain text. The date is in UTC, or zero.
 type Meta struct {
 	Title       string
 	Description string
@@ -40,7 +40,8 @@ type Meta struct {
 	Hash        string // SHA-256 of title, description and content, in hexadecimal
 }
 
-// Parse reads a page. selector is CSS and says where its content is. Titles for sharing lack the site's name.
+// Parse reads a page. selector is CSS and selects the content. The title prefers the one
+// for sharing, which lacks the site's name.
 func Parse(body []byte, contentType, selector string) (Meta, error) {
 	if !looksLikeHTML(body, contentType) {
 		return Meta{}, ErrNotHTML
@@ -50,7 +51,7 @@ func Parse(body []byte, contentType, selector string) (Meta, error) {
 		return Meta{}, fmt.Errorf("page: %w", err)
 	}
 	doc := read(text)
-	doc.Find("svg").Remove() // drawings have titles, too
+	doc.Find("svg").Remove() // drawings have titles too
 	named, article := metas(doc), readLD(doc)
 	m := Meta{
 		Title:       first(maxTitle, named["og:title"], article["headline"], article["name"], doc.Find("title").First().Text(), doc.Find("h1").First().Text()),
@@ -82,7 +83,7 @@ func looksLikeHTML(body []byte, contentType string) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(body, "\xef\xbb\xbf \t\r\n"), []byte("<"))
 }
 
-// metas returns the meta elements by name: of several, the first that is not empty.
+// metas returns the meta elements by name, for each name the first that is not empty.
 func metas(doc *goquery.Document) map[string]string {
 	all := map[string]string{}
 	for _, m := range doc.Find("meta[content]").EachIter() {
@@ -129,7 +130,7 @@ func content(doc *goquery.Document, selector string) (string, error) {
 	if selector != "" {
 		at := doc.Find(selector)
 		if at.Length() == 0 {
-			return "", ErrContent // the selector was made for another page
+			return "", ErrContent // the selector does not fit this page
 		}
 		return feed.Line(at.Text()), nil
 	}
@@ -142,7 +143,8 @@ func content(doc *goquery.Document, selector string) (string, error) {
 	return feed.Line(doc.Text()), nil
 }
 
-// first returns the first text that is not empty, cut to limit characters, at a space if there is one near.
+// first returns the first text that is not empty. It cuts the text to limit characters, at
+// a space if there is one near the end.
 func first(limit int, texts ...string) string {
 	for _, t := range texts {
 		if t = feed.Line(t); t != "" {

@@ -75,7 +75,7 @@ func TestNotHTML(t *testing.T) {
 	}
 }
 
-// TestHash holds what counts as a change of a page, and what does not.
+// TestHash lists what counts as a change of a page, and what does not.
 func TestHash(t *testing.T) {
 	hash := func(html, selector string) string {
 		t.Helper()

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// The limits of a page. What is beyond them is not read.
+// The limits of a page. The parser ignores what is beyond them.
 const (
-	maxTree  = 16 << 20  // bytes of memory, about
+	maxTree  = 16 << 20  // approximate bytes of memory
 	maxToken = 1 << 20   // bytes of one tag or text
 	maxLD    = 256 << 10 // bytes of JSON-LD
 	maxDepth = 512
@@ -22,13 +22,13 @@ const (
 	attrSize = 64
 )
 
-// alone have no end tag. The next element of the same name ends one of single.
+// Elements of alone have no end tag. The next element of the same name ends an element of single.
 var (
 	alone  = []atom.Atom{atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Source, atom.Track, atom.Wbr}
 	single = []atom.Atom{atom.P, atom.Li, atom.Dt, atom.Dd, atom.Tr, atom.Td, atom.Th, atom.Option}
 )
 
-// read makes a tree of a page. It does not repair the page as browsers do: that can make gigabytes of 1 MB.
+// read parses a page without a browser's repairs, which can turn 1 MB into gigabytes.
 func read(r io.Reader) *goquery.Document {
 	z := html.NewTokenizer(r)
 	z.SetMaxBuf(maxToken)
@@ -61,7 +61,7 @@ func read(r io.Reader) *goquery.Document {
 					break
 				}
 			}
-		case html.CommentToken, html.DoctypeToken: // say nothing of the page
+		case html.CommentToken, html.DoctypeToken: // hold nothing of the page
 		}
 	}
 	return goquery.NewDocumentFromNode(root)

@@ -1,4 +1,4 @@
-// Package schedule runs jobs by cron expressions. The caller knows when a job last ran.
+// Package schedule runs jobs by cron expressions. The caller knows when each job last ran.
 package schedule
 
 import (
@@ -10,18 +10,19 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// Job is something that is run again and again.
+// Job is a function with a schedule.
 type Job struct {
 	Name     string
 	Schedule cron.Schedule
-	Jitter   time.Duration // each run is later than scheduled by a part of it, always the same
+	Jitter   time.Duration // each run starts later by a fixed part of it
 	Last     time.Time     // when the last run began; zero: never
 
-	// It is not called again before it has returned.
+	// Run is not called again before it has returned.
 	Run func(ctx context.Context)
 }
 
-// Run runs jobs until ctx ends, and waits for those under way. A job that is overdue, or never ran, is run at once.
+// Run runs the jobs until ctx ends, and then waits for the running ones. It runs at once a
+// job that is overdue or never ran.
 func Run(ctx context.Context, jobs []Job, now func() time.Time) {
 	var wg sync.WaitGroup
 	for _, j := range jobs {
@@ -36,7 +37,7 @@ func (j Job) loop(ctx context.Context, now func() time.Time) {
 		case <-time.After(j.next(last, now()).Sub(now())):
 		case <-ctx.Done():
 		}
-		if ctx.Err() != nil { // also when both are ready
+		if ctx.Err() != nil { // a select with both cases ready picks any
 			return
 		}
 		last = now()
@@ -44,7 +45,7 @@ func (j Job) loop(ctx context.Context, now func() time.Time) {
 	}
 }
 
-// next returns when to run next: now if a time has passed since last.
+// next returns the time of the next run. If a scheduled time has passed since last, it is now.
 func (j Job) next(last, now time.Time) time.Time {
 	if last.IsZero() {
 		return now
@@ -54,12 +55,12 @@ func (j Job) next(last, now time.Time) time.Time {
 	}
 	at := j.Schedule.Next(last.Add(-j.offset())).Add(j.offset())
 	if at.Before(now) {
-		return now // once, however many there were
+		return now // one run, however many were missed
 	}
 	return at
 }
 
-// offset spreads jobs with one schedule. It is the same each time.
+// offset spreads the jobs of one schedule. It is the same for each run of a job.
 func (j Job) offset() time.Duration {
 	if j.Jitter <= 0 {
 		return 0

@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/schedule"
 )
 
-// ran returns when a job ran in the first hours of a bubble, whose time begins at
-// midnight, in minutes.
+// ran returns when a job ran in a bubble's first hours, in minutes since midnight, the bubble's
+// start.
 func ran(t *testing.T, j schedule.Job, hours int, takes time.Duration) (at []int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestTimes(t *testing.T) {
 		want  []int
 	}{
 		"never ran":         {time.Time{}, 0, []int{0, 120, 240, 360}},
-		"ran an hour ago":   {ago(time.Hour), 0, []int{0, 120, 240, 360}}, // midnight is a time, too
+		"ran an hour ago":   {ago(time.Hour), 0, []int{0, 120, 240, 360}}, // the schedule also has midnight
 		"ran a moment ago":  {ago(-time.Second), 0, []int{120, 240, 360}},
 		"was down for days": {ago(72*time.Hour - time.Minute), 0, []int{0, 120, 240, 360}},
 		"takes an hour":     {time.Time{}, time.Hour, []int{0, 120, 240, 360}},
@@ -64,7 +64,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestJitter: it is a part of what is allowed, and the same at every run.
+// TestJitter: the offset is within the jitter, and the same for every run.
 func TestJitter(t *testing.T) {
 	later := map[int]bool{}
 	for _, name := range []string{"a", "b", "c", "d"} {

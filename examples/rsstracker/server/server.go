@@ -1,9 +1,9 @@
-// Package server serves the feeds, and says how the tracker is doing.
+// Package server serves the feeds and the state of the tracker.
 //
-//	GET /{site}/rss.xml, atom.xml, feed.json   the feed; 503 before there is one
-//	GET /healthz                               503 when a feed has gone stale
+//	GET /{site}/rss.xml, atom.xml, feed.json   the feed; 503 before the first one
+//	GET /healthz                               503 when a feed is stale
 //	GET /readyz                                503 when the database does not answer
-//	GET /stats                                 numbers, as JSON
+//	GET /stats                                 statistics, as JSON
 package server
 
 import (
@@ -26,14 +26,14 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// freshFor is how long a file that is changed by hand may go unnoticed. A run purges.
+// freshFor is how long the server may miss a file that was edited by hand. A run purges the cache.
 const freshFor = 30 * time.Second
 
-// Config says what a server is made of. Keeper, Tiers, Dir and Log are required.
+// Config configures a server. Keeper, Tiers, Dir and Log are required.
 type Config struct {
 	Keeper *state.Keeper
 	Tiers  *cache.Tiers
-	Dir    string // that the tracker writes feeds below
+	Dir    string // the tracker writes the feeds below it
 	Sites  []config.Site
 	Now    func() time.Time // nil: time.Now
 	Log    *slog.Logger
@@ -56,7 +56,7 @@ func New(cfg Config) (*Server, error) {
 		Tiers: cfg.Tiers, Namespace: "feed:v2", Name: "rsstracker", KeyOnly: true, Lifetime: httpcache.UntilInvalidated, NoAge: true, Now: cfg.Now, Logger: cfg.Log,
 		Policy: policy.Patch{TTL: new(freshFor)}, MaxBody: 8 << 20, Encodings: []httpcache.Encoding{httpcache.Gzip(0)},
 		StoreMissing: func(string) bool { return false },
-		Query:        func(string) ([]string, bool) { return nil, true }, // none matters
+		Query:        func(string) ([]string, bool) { return nil, true }, // queries are ignored
 	})
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
@@ -78,18 +78,18 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Close waits until the feeds that are being read have been read, or until ctx ends.
+// Close waits for running loads of feeds, or until ctx ends.
 func (s *Server) Close(ctx context.Context) error { return s.pages.Close(ctx) }
 func tag(site string) string                      { return "feeds:" + site }
 
-// Refresh tells all processes that a site's feeds were written.
+// Refresh invalidates a site's feeds in all processes, after they were written.
 func (s *Server) Refresh(ctx context.Context, site string) {
 	if err := s.pages.PurgeTags(ctx, tag(site)); err != nil {
 		s.cfg.Log.WarnContext(ctx, "other processes serve the old feed for up to "+freshFor.String(), "site", site, "err", err)
 	}
 }
 
-// feed serves the file that the tracker wrote last. So readers do not depend on the database.
+// feed serves the file that the tracker wrote last, so that readers do not depend on the database.
 func (s *Server) feed(w http.ResponseWriter, r *http.Request, f feed.Format) {
 	site := r.PathValue("site")
 	if !slices.Contains(s.names, site) {
@@ -99,12 +99,12 @@ func (s *Server) feed(w http.ResponseWriter, r *http.Request, f feed.Format) {
 	cache.Depend(r.Context(), tag(site))
 	file, err := os.Open(filepath.Join(track.Folder(s.cfg.Dir, site), f.File()))
 	if err != nil {
-		s.cfg.Log.WarnContext(r.Context(), "no feed to serve yet", "site", site, "err", err)
+		s.cfg.Log.WarnContext(r.Context(), "the site has no feed yet; run it", "site", site, "err", err)
 		w.Header().Set("Retry-After", "60")
 		http.Error(w, "The feed is not ready yet.", http.StatusServiceUnavailable)
 		return
 	}
-	defer file.Close() //nolint:errcheck // it was only read
+	defer file.Close() //nolint:errcheck // nothing was written
 	var written time.Time
 	if info, err := file.Stat(); err == nil {
 		written = info.ModTime()
@@ -120,10 +120,10 @@ type health struct {
 	state.Site
 	Age    int      `json:"age_seconds,omitempty"` // of the last success
 	Stale  bool     `json:"stale"`
-	Future []string `json:"future,omitempty"` // stored times that lie ahead: a clock was wrong, or is
+	Future []string `json:"future,omitempty"` // stored times after now: the clock is or was wrong
 }
 
-// health answers 503 when a feed is stale: a tracker that has stopped still serves its last feed.
+// health returns 503 when a feed is stale: a stopped tracker still serves its last feed.
 func (s *Server) health(known []state.Stats) (status int, body any) {
 	all, status, now := []health{}, http.StatusOK, s.cfg.Now()
 	for i, site := range s.cfg.Sites {
@@ -140,7 +140,7 @@ func (s *Server) health(known []state.Stats) (status int, body any) {
 	return status, map[string]any{"sites": all}
 }
 
-// stats answers with the numbers of the sites and of the cache.
+// stats returns the statistics of the sites and of the cache.
 func (s *Server) stats(known []state.Stats) (status int, body any) {
 	c, feeds := s.cfg.Tiers.Stats().Total, s.pages.Stats()
 	return http.StatusOK, map[string]any{
@@ -150,7 +150,7 @@ func (s *Server) stats(known []state.Stats) (status int, body any) {
 	}
 }
 
-// known answers with what reply makes of the numbers of the sites.
+// known returns a handler that passes the statistics of the sites to reply.
 func (s *Server) known(reply func([]state.Stats) (status int, body any)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var all []state.Stats
@@ -171,6 +171,6 @@ func (s *Server) known(reply func([]state.Stats) (status int, body any)) http.Ha
 		w.WriteHeader(status)
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
-		_ = e.Encode(body) // it fails only if the client has gone
+		_ = e.Encode(body) // an error means that the client has left
 	}
 }

@@ -27,7 +27,7 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/track"
 )
 
-// source is a site of as many pages as a test wants.
+// source is a site with a number of pages.
 type source struct {
 	pages int
 	down  bool
@@ -51,7 +51,7 @@ func (s *source) Page(_ context.Context, r track.PageRequest) (track.Page, error
 	return track.Page{Meta: page.Meta{Title: "Title of " + r.URL, Hash: "h"}}, nil
 }
 
-// rig is a server on a site that was run once, in a bubble of virtual time.
+// rig is a server on a site after one run, in a bubble of virtual time.
 type rig struct {
 	t       *testing.T
 	dir     string
@@ -102,7 +102,7 @@ func (r *rig) run() {
 	}
 }
 
-// get asks for a path, with headers given as names and values in turn.
+// get requests a path, with headers as pairs of names and values.
 func (r *rig) get(path string, headers ...string) *httptest.ResponseRecorder {
 	r.t.Helper()
 	return r.ask(http.MethodGet, path, headers...)
@@ -118,7 +118,7 @@ func (r *rig) ask(method, path string, headers ...string) *httptest.ResponseReco
 	return w
 }
 
-// breakDatabase makes the database useless, also to who has it open.
+// breakDatabase makes the database unusable, even for open connections.
 func (r *rig) breakDatabase() {
 	r.t.Helper()
 	if err := r.keeper.Close(); err != nil {
@@ -129,7 +129,7 @@ func (r *rig) breakDatabase() {
 			r.t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(r.dir, "rss.db"), 0o700); err != nil { // nothing can be opened or put there
+	if err := os.Mkdir(filepath.Join(r.dir, "rss.db"), 0o700); err != nil { // no file can be opened or created there
 		r.t.Fatal(err)
 	}
 }
@@ -181,11 +181,11 @@ func TestConditions(t *testing.T) {
 			{[]string{"If-None-Match", `"x", ` + tag}, 304},
 			{[]string{"If-None-Match", "*"}, 304},
 			{[]string{"If-None-Match", `"x"`}, 200},
-			{[]string{"If-None-Match", `"x"`, "If-Modified-Since", date}, 200}, // the tag goes first
+			{[]string{"If-None-Match", `"x"`, "If-Modified-Since", date}, 200}, // the ETag has precedence
 			{[]string{"If-Modified-Since", date}, 304},
 			{[]string{"If-Modified-Since", "Fri, 31 Dec 1999 15:04:05 GMT"}, 200},
 			{[]string{"If-None-Match", zipped, "Accept-Encoding", "gzip"}, 304},
-			{[]string{"If-None-Match", tag, "Accept-Encoding", "gzip"}, 200}, // another representation
+			{[]string{"If-None-Match", tag, "Accept-Encoding", "gzip"}, 200}, // a different representation
 			{[]string{"Range", "bytes=0-3"}, 206},
 		} {
 			w := r.get("/example/rss.xml", c.headers...)
@@ -193,7 +193,7 @@ func TestConditions(t *testing.T) {
 				t.Errorf("%q: %d with %d bytes, want %d", c.headers, w.Code, w.Body.Len(), c.want)
 			}
 		}
-		// Unchanged input: a later run, and what a reader has still is the feed.
+		// Unchanged input: after a later run, the reader's copy is still valid.
 		<-time.After(time.Hour)
 		r.run()
 		if w := r.get("/example/rss.xml", "If-None-Match", tag); w.Code != http.StatusNotModified {
@@ -245,7 +245,7 @@ func TestGzip(t *testing.T) {
 	})
 }
 
-// TestLastGoodFeed: readers get what they got before while the database cannot be asked.
+// TestLastGoodFeed: while the database does not answer, readers get the same feed as before.
 func TestLastGoodFeed(t *testing.T) {
 	with(t, func(r *rig) {
 		r.run()
@@ -270,8 +270,8 @@ func TestLastGoodFeed(t *testing.T) {
 	})
 }
 
-// TestRebuiltDatabaseServesNoEmptyFeed: between the loss of the database and the run
-// that rebuilds it, there is a database, and it is empty.
+// TestRebuiltDatabaseServesNoEmptyFeed: between the loss of the database and the run that
+// rebuilds it, the database exists and is empty.
 func TestRebuiltDatabaseServesNoEmptyFeed(t *testing.T) {
 	with(t, func(r *rig) {
 		r.run()
@@ -281,7 +281,7 @@ func TestRebuiltDatabaseServesNoEmptyFeed(t *testing.T) {
 			t.Fatal(err)
 		}
 		same := func(at string) {
-			<-time.After(time.Minute) // the cached one is not fresh any more
+			<-time.After(time.Minute) // the cached feed has expired
 			if w := r.get("/example/rss.xml"); w.Body.String() != before {
 				t.Errorf("%s: %d\n%s", at, w.Code, w.Body)
 			}
@@ -325,8 +325,8 @@ func TestHealth(t *testing.T) {
 	})
 }
 
-// TestHealthTellsOfAWrongClock makes a run while the clock is a month ahead, and sets the
-// clock right: the feed is not fresh for a month, and the times are named.
+// TestHealthTellsOfAWrongClock makes a run while the clock is a month ahead, and then corrects the
+// clock. The feed does not count as fresh for a month, and the times are named.
 func TestHealthTellsOfAWrongClock(t *testing.T) {
 	with(t, func(r *rig) {
 		clock := func(d time.Duration) func() time.Time { return func() time.Time { return time.Now().Add(d) } }
@@ -345,7 +345,7 @@ func TestHealthTellsOfAWrongClock(t *testing.T) {
 	})
 }
 
-// TestFailedFirstRun: a site whose first run failed has no feed, rather than an empty one.
+// TestFailedFirstRun: a site whose first run failed has no feed, instead of an empty one.
 func TestFailedFirstRun(t *testing.T) {
 	with(t, func(r *rig) {
 		r.source.down = true

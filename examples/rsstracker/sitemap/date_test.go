@@ -10,7 +10,7 @@ import (
 
 func TestParseDate(t *testing.T) {
 	for text, want := range map[string]string{
-		// the note's forms
+		// the forms of the W3C note
 		"2026":                          "2026-01-01T00:00:00Z",
 		"2026-03":                       "2026-03-01T00:00:00Z",
 		"2026-03-04":                    "2026-03-04T00:00:00Z",
@@ -19,7 +19,7 @@ func TestParseDate(t *testing.T) {
 		"2026-03-04T05:06:07Z":          "2026-03-04T05:06:07Z",
 		"2026-03-04T05:06:07-05:00":     "2026-03-04T10:06:07Z",
 		"2026-03-04T05:06:07.890+00:00": "2026-03-04T05:06:07.89Z",
-		// the wrong ones
+		// invalid forms that sites write
 		" 2026-03-04\n":                  "2026-03-04T00:00:00Z",
 		"2026-03-04T05:06:07":            "2026-03-04T05:06:07Z",
 		"2026-03-04T05:06":               "2026-03-04T05:06:00Z",
@@ -35,7 +35,7 @@ func TestParseDate(t *testing.T) {
 		"Wed, 04 Mar 2026 05:06:07 GMT":  "2026-03-04T05:06:07Z",
 		"Wed, 4 Mar 2026 05:06:07 +0100": "2026-03-04T04:06:07Z",
 		"March 4, 2026":                  "2026-03-04T00:00:00Z",
-		// the future is the caller's business
+		// the caller handles future dates
 		"2099-01-01": "2099-01-01T00:00:00Z",
 	} {
 		got, err := sitemap.ParseDate(text)

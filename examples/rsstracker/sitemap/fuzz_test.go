@@ -10,8 +10,7 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/sitemap"
 )
 
-// FuzzRead holds what is true of any bytes: no panic, no more than was asked for,
-// and every URL in the one spelling it is compared by.
+// FuzzRead: for any bytes, no panic, no more entries than allowed, and all URLs in canonical form.
 func FuzzRead(f *testing.F) {
 	for _, doc := range []string{
 		two, zip(two), "<sitemapindex><sitemap><loc>/a</loc></sitemap></sitemapindex>", "https://example.com/a\n",
@@ -43,8 +42,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzParseDate holds that a date is in UTC, in a year that a feed can write, and
-// the same when it is read again.
+// FuzzParseDate: a date is in UTC, in a year that a feed can write, and survives a round trip.
 func FuzzParseDate(f *testing.F) {
 	for _, s := range []string{"2026", "2026-03-04T05:06:07.5+08:00", "Wed, 04 Mar 2026 05:06:07 EST", "20260304", "January 2, 2006", "9999-12-31T23:59:59-14:00"} {
 		f.Add(s)

@@ -9,8 +9,8 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/sitemap"
 )
 
-// big is a sitemap that is made while it is read: of 50,000 URLs and, by the padding, about 50 MB,
-// the most that the protocol allows.
+// big is a sitemap that is generated while it is read. It has 50,000 URLs and, with the
+// padding, about 50 MB, the most that the protocol allows.
 type big struct {
 	next int
 	buf  []byte
@@ -37,8 +37,8 @@ func (b *big) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestMemory reads the largest sitemap and looks at the heap on the way: at what
-// is there at some moment, garbage included, and at what is live after a collection.
+// TestMemory reads the largest sitemap and measures the heap on the way, once including
+// garbage and once after a collection.
 func TestMemory(t *testing.T) {
 	const limit = 32 << 20
 	var m runtime.MemStats

@@ -2,6 +2,6 @@
 
 package sitemap_test
 
-// padding is shorter under the race detector, which takes ten times as long for
-// each byte: the number of URLs is the same, and so is what is held in memory.
+// padding is shorter, because the race detector needs ten times as long for each byte. The
+// number of URLs is the same, and so is the memory in use.
 const padding = 100

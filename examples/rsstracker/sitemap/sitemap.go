@@ -1,4 +1,5 @@
-// Package sitemap reads sitemaps as sites serve them, in bounded memory: XML, index or text, packed, with mistakes.
+// Package sitemap reads sitemaps in bounded memory, in every form that sites serve: XML,
+// index, text, gzip, with mistakes.
 package sitemap
 
 import (
@@ -13,57 +14,58 @@ import (
 	"time"
 )
 
-// What [Read] returns wraps one of these, or is the reader's or the callback's own.
+// The errors of [Read] wrap one of these, or come from the reader or the callback.
 var (
 	ErrHTML   = errors.New("sitemap: an HTML page, not a sitemap")
-	ErrEmpty  = errors.New("sitemap: nothing in it")
+	ErrEmpty  = errors.New("sitemap: empty")
 	ErrFormat = errors.New("sitemap: not a sitemap")
 	ErrLimit  = errors.New("sitemap: over a limit")
 	ErrDate   = errors.New("sitemap: not a date")
 	ErrURL    = errors.New("sitemap: not a usable URL")
 )
 
-// Kind is what a sitemap turned out to be.
+// Kind is the kind of a sitemap.
 type Kind uint8
 
-// The kinds of sitemaps. The zero Kind is none of them.
+// The kinds of sitemaps. The zero Kind is unknown.
 const (
 	URLSet Kind = iota + 1 // <urlset>: pages
 	Index                  // <sitemapindex>: other sitemaps
 	Text                   // one URL on each line
 )
 
-// Entry is one page, or, in an [Index], one sitemap.
+// Entry is one page or, in an [Index], one sitemap.
 type Entry struct {
-	Child     bool      // it is a sitemap
-	Loc       string    // absolute, and normalised by [Normalise]
-	LastMod   time.Time // in UTC, as the site wrote it, perhaps in the future; zero: none that could be read
-	Published time.Time // of news, like LastMod
-	Title     string    // of news; "" for none
+	Child     bool      // whether it is a sitemap
+	Loc       string    // absolute, in the form of [Normalise]
+	LastMod   time.Time // in UTC, as the site wrote it, perhaps in the future; zero: missing or unreadable
+	Published time.Time // of news, as LastMod
+	Title     string    // of news; "": none
 }
 
-// Options bound what is read.
+// Options limit what Read reads.
 type Options struct {
-	Base       *url.URL // where the sitemap was; relative URLs are below it. Nil: they are skipped
-	MaxBytes   int64    // after decompression. 0: 50 MiB, the protocol's
-	MaxEntries int      // 0: 200,000, four times the protocol's
+	Base       *url.URL // the URL of the sitemap, for relative URLs. Nil: Read skips them
+	MaxBytes   int64    // after decompression. 0: 50 MiB, the protocol's limit
+	MaxEntries int      // 0: 200,000, four times the protocol's limit
 }
 
-// maxToken is the most bytes that are held at once: a text, a tag, a line.
+// maxToken is the most bytes in memory at once: of a text, a tag or a line.
 const (
 	maxToken = 128 << 10
 	maxField = 8 << 10
 )
 
-// Summary is what is known of a sitemap after it was read.
+// Summary describes a sitemap after reading.
 type Summary struct {
 	Kind    Kind
-	Entries int   // that the callback got
-	Skipped int   // that had no usable URL
-	Partial error // why not all of it was read; nil: it was
+	Entries int   // passed to the callback
+	Skipped int   // without a usable URL
+	Partial error // why the rest was not read. Nil: all was read
 }
 
-// Read calls fn with each entry. An error of fn ends it. If the sitemap breaks off later, Summary.Partial says why.
+// Read calls fn with each entry. It stops at an error of fn. If the sitemap breaks off
+// after the first entry, Summary.Partial says why.
 func Read(r io.Reader, opt Options, fn func(Entry) error) (Summary, error) {
 	if opt.MaxBytes <= 0 {
 		opt.MaxBytes = 50 << 20
@@ -91,7 +93,7 @@ type sink struct {
 	opt    Options
 	fn     func(Entry) error
 	sum    Summary
-	failed error // of fn
+	failed error // error of fn
 }
 
 type raw struct{ loc, lastMod, published, title string }
@@ -106,7 +108,7 @@ func (s *sink) put(r raw) error {
 		return fmt.Errorf("%w: more than %d entries", ErrLimit, s.opt.MaxEntries)
 	}
 	e := Entry{Child: s.sum.Kind == Index, Loc: loc, Title: r.title}
-	e.LastMod, _ = ParseDate(r.lastMod) // a bad date is left out
+	e.LastMod, _ = ParseDate(r.lastMod) // a bad date counts as none
 	e.Published, _ = ParseDate(r.published)
 	if s.failed = s.fn(e); s.failed != nil {
 		return s.failed
@@ -130,13 +132,13 @@ func (s *sink) finish(err error) (Summary, error) {
 	return s.sum, err
 }
 
-// decode unpacks a sitemap by its bytes, and returns its first byte that is no space.
+// decode decompresses gzip, detected by its first bytes, and returns the first byte after spaces.
 func decode(r io.Reader, limit int64) (*bufio.Reader, byte, error) {
 	b := bufio.NewReader(r)
-	for range 2 { // a .gz that the server compressed again for the transfer
+	for range 2 { // a .gz file that the server compressed again for the transfer
 		head, err := b.Peek(2)
 		if err != nil || head[0] != 0x1f || head[1] != 0x8b {
-			break // what is wrong with it shows when it is read
+			break // a read error shows again at the next read
 		}
 		z, err := gzip.NewReader(b)
 		if err != nil {
@@ -161,7 +163,7 @@ func decode(r io.Reader, limit int64) (*bufio.Reader, byte, error) {
 	}
 }
 
-// readText reads one absolute URL on each line. The first line decides whether it is a sitemap at all.
+// readText reads an absolute URL on each line. If the first line has none, it is no sitemap.
 func readText(r *bufio.Reader, out *sink) error {
 	out.opt.Base = nil
 	lines := bufio.NewScanner(r)
@@ -175,7 +177,7 @@ func readText(r *bufio.Reader, out *sink) error {
 			return err
 		}
 		if out.sum.Entries == 0 {
-			return fmt.Errorf("%w: text whose first line is no URL", ErrFormat)
+			return fmt.Errorf("%w: text whose first line is not a URL", ErrFormat)
 		}
 		out.sum.Kind = Text
 	}

@@ -106,8 +106,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestNotASitemap is the half of S-E5 that the reader can do: what is no sitemap is
-// an error, never a sitemap without pages.
+// TestNotASitemap is the reader's half of S-E5: anything that is not a sitemap is an error,
+// never a sitemap without pages.
 func TestNotASitemap(t *testing.T) {
 	for name, tc := range map[string]struct {
 		doc  string
@@ -169,7 +169,7 @@ func TestPartial(t *testing.T) {
 	}
 }
 
-// TestExactLimits holds that a sitemap which fills a limit is whole.
+// TestExactLimits: a sitemap that exactly fills a limit is whole.
 func TestExactLimits(t *testing.T) {
 	doc := "<urlset>" + strings.Repeat("<url><loc>https://example.com/a</loc></url>", 3) + "</urlset>"
 	_, sum, err := read(t, doc, sitemap.Options{MaxEntries: 3, MaxBytes: int64(len(doc))})

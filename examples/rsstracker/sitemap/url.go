@@ -12,7 +12,8 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// Normalise returns the one spelling of a URL, without user and fragment. base may be nil. Errors wrap [ErrURL].
+// Normalise returns a URL in canonical form, without user and fragment. base may be nil. Errors
+// wrap [ErrURL].
 func Normalise(text string, base *url.URL) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxField {
@@ -45,7 +46,7 @@ func host(u *url.URL) (string, error) {
 	}
 	for _, c := range []byte(name) {
 		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"<>\^`+"`{|}%/?#@", c) >= 0 {
-			return "", fmt.Errorf("%w: its host", ErrURL)
+			return "", fmt.Errorf("%w: invalid host", ErrURL)
 		}
 	}
 	if name == "" {
@@ -57,7 +58,8 @@ func host(u *url.URL) (string, error) {
 	return name + ":" + port, nil
 }
 
-// escapes spells percent escapes in one way (RFC 3986, 6.2.2). An escaped dot stays, or it would make a dot segment.
+// escapes writes percent escapes in one form (RFC 3986, 6.2.2). It keeps an escaped dot:
+// decoded, it could make a dot segment.
 func escapes(s string) string {
 	plain := func(c byte) bool { return c > ' ' && c < 0x7f && strings.IndexByte("%\"<>\\^`{|}", c) < 0 }
 	unreserved := func(c byte) bool {
@@ -66,13 +68,15 @@ func escapes(s string) string {
 	return fetch.Respell(s, plain, unreserved)
 }
 
-// Identity returns a normalised URL without the scheme: a site that moves to https keeps its pages.
+// Identity drops the scheme of a normalised URL, so that a site that moves to https keeps its
+// pages.
 func Identity(normalised string) string {
 	_, rest, _ := strings.Cut(normalised, "://")
 	return rest
 }
 
-// layouts are the forms of the W3C note on dates, and wrong ones that sites write. Without a zone a date is UTC.
+// layouts are the forms of the W3C note on dates, and invalid ones in use. Without a zone, a date
+// is UTC.
 var layouts = []string{
 	"2006-01-02", "2006-01-02T15:04:05Z07:00", "2006-01-02T15:04Z07:00", "2006-01", "2006",
 	"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04Z0700", "2006-01-02T15:04:05Z07",
@@ -82,10 +86,11 @@ var layouts = []string{
 	"2 Jan 2006", "January 2, 2006", "Jan 2, 2006",
 }
 
-// firstYear is before any page. Programs without a date write 0001-01-01 or 1970-01-01.
+// firstYear is before any web page. Programs without a date write 0001-01-01 or 1970-01-01.
 const firstYear = 1990
 
-// ParseDate reads a date as sites write them. Day and month must be distinct. Errors wrap [ErrDate].
+// ParseDate reads a date in the forms that sites write. It rejects forms where day and
+// month cannot be distinguished. Errors wrap [ErrDate].
 func ParseDate(s string) (time.Time, error) {
 	text := strings.TrimSpace(s)
 	if len(text) < 4 || len(text) > 64 {
@@ -104,7 +109,7 @@ func ParseDate(s string) (time.Time, error) {
 		}
 		return t, nil
 	}
-	return time.Time{}, fmt.Errorf("%w: %d bytes in no known form", ErrDate, len(text))
+	return time.Time{}, fmt.Errorf("%w: %d bytes in an unknown form", ErrDate, len(text))
 }
 
 func tidyNumeric(text string) string {

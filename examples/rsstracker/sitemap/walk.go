@@ -6,37 +6,38 @@ import (
 )
 
 const (
-	maxLevels = 5 // of indexes in indexes; the protocol allows 1
+	maxLevels = 5 // of nested indexes; the protocol allows 1
 	maxFiles  = 2_000
 	maxURLs   = 1_000_000
-	maxFaults = 100 // that are kept. One is enough to be not whole
+	maxFaults = 100 // the most that are kept; one already means that the walk is not whole
 )
 
 // Ref is a sitemap to visit.
 type Ref struct {
 	URL    string
-	Parent string // the index that names it; "" for a root
+	Parent string // the index that lists it; "" for a root
 	level  int    // 0 for a root
 }
 
-// Visited is what a visit found.
+// Visited is the result of a visit.
 type Visited struct {
-	URLs     int      // pages
-	Children []string // URLs of sitemaps, if it is an index
-	Fault    error    // why not all of it is known; nil: it is
+	URLs     int      // the number of pages
+	Children []string // URLs of the sitemaps in an index
+	Fault    error    // why the visit did not get everything. Nil: it did
 }
 
-// Report is what a walk found.
+// Report is the result of a walk.
 type Report struct {
-	Files  int     // visited, faulty ones included
-	URLs   int     // pages in them
-	Faults []error // sitemaps that could not be read, or not whole, with their URLs
+	Files  int     // visited, including faulty ones
+	URLs   int     // the pages in them
+	Faults []error // sitemaps that could not be read completely, with their URLs
 }
 
-// Whole reports whether all that the site lists is known. Only then is a page that is not listed gone.
+// Whole reports whether the walk has read all sitemaps. Only then does a missing page count as
+// gone.
 func (r Report) Whole() bool { return r.Files > 0 && len(r.Faults) == 0 }
 
-// Walk visits the roots and all sitemaps below them, each once. What cannot be read is a fault in the report.
+// Walk visits the roots and all sitemaps below them, each once. Unreadable ones are faults.
 func Walk(ctx context.Context, roots []string, visit func(context.Context, Ref) (Visited, error)) (r Report, err error) {
 	var queue []Ref
 	known := map[string]bool{} // URLs that are or were in the queue
@@ -68,7 +69,7 @@ func Walk(ctx context.Context, roots []string, visit func(context.Context, Ref) 
 	return r, nil
 }
 
-// limit returns the limit that ref is beyond, or nil.
+// limit returns an error if ref is beyond a limit.
 func (r Report) limit(ref Ref) error {
 	switch {
 	case ref.level > maxLevels:

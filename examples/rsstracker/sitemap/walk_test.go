@@ -14,8 +14,7 @@ import (
 
 var errDown = errors.New("down")
 
-// tree is a site's sitemaps: indexes with their children, others with the number of
-// their pages.
+// tree is a site's sitemaps: indexes with their children, others with their number of pages.
 type tree map[string]any
 
 func (s tree) visit(order *[]string) func(context.Context, sitemap.Ref) (sitemap.Visited, error) {
@@ -88,6 +87,6 @@ func TestWalkEnds(t *testing.T) {
 		t.Errorf("Walk = %+v, %v after %v", r, err, order)
 	}
 	if r, err := sitemap.Walk(t.Context(), nil, tree{}.visit(&order)); err != nil || r.Whole() {
-		t.Errorf("a walk over nothing is %+v, %v; want not whole", r, err)
+		t.Errorf("a walk without roots is %+v, %v; want not whole", r, err)
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// maxDepth is how deep elements may stand: the decoder keeps every open one in memory.
+// maxDepth limits the nesting of elements, because the decoder keeps every open one in memory.
 const maxDepth = 64
 
-// metered counts the bytes since the last token: an endless text must not fill the memory.
+// metered counts the bytes since the last token, so that an endless text cannot fill the memory.
 type metered struct {
 	*bufio.Reader
 	n int
@@ -51,7 +51,7 @@ func readXML(r *bufio.Reader, out *sink) error {
 		case errors.Is(err, io.EOF) && out.sum.Kind == 0:
 			return ErrEmpty
 		case errors.Is(err, io.EOF):
-			return fmt.Errorf("sitemap: cut off: %w", io.ErrUnexpectedEOF)
+			return fmt.Errorf("sitemap: truncated: %w", io.ErrUnexpectedEOF)
 		case err != nil:
 			return fmt.Errorf("sitemap: %w", err)
 		}
@@ -64,14 +64,14 @@ func readXML(r *bufio.Reader, out *sink) error {
 
 type parser struct {
 	out   *sink
-	path  []string // of open elements below the root
+	path  []string // the open elements below the root
 	cur   raw
-	field *string // that text belongs to, or nil
+	field *string // the field that text is appended to, or nil
 }
 
 var roots = map[string]Kind{"urlset": URLSet, "sitemapindex": Index}
 
-// token takes a token, and reports whether the root has ended.
+// token handles a token, and reports whether the root has ended.
 func (p *parser) token(t xml.Token) (done bool, err error) {
 	switch t := t.(type) {
 	case xml.Directive:
@@ -90,7 +90,7 @@ func (p *parser) token(t xml.Token) (done bool, err error) {
 	return false, nil
 }
 
-// start opens an element. Namespaces do not count: many sitemaps have a wrong one.
+// start opens an element. It ignores namespaces, because many sitemaps have a wrong one.
 func (p *parser) start(t xml.StartElement) error {
 	name, space := strings.ToLower(t.Name.Local), strings.ToLower(t.Name.Space)
 	if p.out.sum.Kind == 0 {
@@ -103,8 +103,9 @@ func (p *parser) start(t xml.StartElement) error {
 		}
 		return nil
 	}
+	// Images and videos have their own locs, titles and dates.
 	if space == "image" || space == "video" {
-		name = space + ":" + name // these have locs, titles and dates of their own
+		name = space + ":" + name
 	}
 	if p.path = append(p.path, name); len(p.path) > maxDepth {
 		return fmt.Errorf("%w: elements more than %d deep", ErrLimit, maxDepth)
@@ -130,7 +131,7 @@ func (p *parser) open(field *string) {
 	}
 }
 
-// end closes the innermost element, whatever the tag is called.
+// end closes the innermost element. It ignores the name of the tag.
 func (p *parser) end() (done bool, err error) {
 	if len(p.path) == 0 {
 		return p.out.sum.Kind != 0, nil

@@ -7,36 +7,38 @@ import (
 	"time"
 )
 
-// More than these shares, in one run, is a fault of the site. Losses are believed after vanishLimit complete fetches.
+// If more than these shares of the pages change or vanish in one run, Detect assumes a
+// fault of the site. It accepts the loss when vanishLimit complete runs in a row found it.
 const (
 	churnShare, churnMin   = 0.2, 20
 	vanishShare, vanishMin = 0.5, 10
 	vanishLimit            = 3
-	recheck                = time.Hour // between two fetches of a page that is stamped in vain. It doubles each time
+	recheck                = time.Hour // pause between two fetches of a page whose lastmod changes without its content; doubled each time
 )
 
-// Rules say what detection makes of differences.
+// Rules configure [Store.Detect].
 type Rules struct {
 	Now      time.Time
-	Whole    bool // the whole site was read: what is not listed is missing
-	Baseline int  // how many pages are published at a site's first run, the newest
-	Updates  bool // tracks pages whose lastmod moves. Off, moves are recorded only
+	Whole    bool // the whole site was read, so a page that is not listed is missing
+	Baseline int  // how many pages a site's first run publishes, the newest
+	Updates  bool // fetches pages again whose lastmod increases. Off: it is only recorded
 }
 
-// Detected is what one detection found, in pages.
+// Detected are the results of one detection, in pages.
 type Detected struct {
-	New     int // never seen, to be published
-	Silent  int // never seen, and recorded as old
-	Back    int // were gone
-	Changed int // lastmod moved, to be fetched again
-	Churned int // lastmod moved on so many that it means nothing
-	Gone    int // not listed any more
-	Guarded int // not listed any more, which is not believed yet
-	Listed  int // by the sitemaps
+	New     int // never seen before, to be published
+	Silent  int // never seen before, and recorded as old
+	Back    int // listed again after they were gone
+	Changed int // lastmod increased, to be fetched again
+	Churned int // lastmod increased on so many pages that it is ignored
+	Gone    int // no longer listed
+	Guarded int // no longer listed, but so many that they are not marked gone yet
+	Listed  int // listed by the sitemaps
 }
 
-// Detect records in one transaction how the sitemaps differ from what is known. Pages are gone only if the whole site was
-// read (S-E5). They keep their state (S-E4), and leave a tombstone (S-E3).
+// Detect records in one transaction how the sitemaps differ from the database. It marks
+// pages as gone only if the whole site was read (S-E5). Gone pages keep their state (S-E4);
+// when they are deleted they leave a tombstone (S-E3).
 func (s *Store) Detect(ctx context.Context, l Lease, r Rules) (d Detected, err error) {
 	err = s.step(ctx, l, r.Now, func(t tx) error {
 		dt := detection{tx: t, Rules: r, run: l.Run}
@@ -59,7 +61,7 @@ type detection struct {
 	Rules
 	site  Site
 	run   int64
-	live  int // pages known and not gone, before this
+	live  int // pages known and not gone, before this detection
 	found Detected
 }
 
@@ -70,21 +72,22 @@ func (d *detection) dropUnnamed() error {
 	return d.do(`DELETE FROM files WHERE site_id = ? AND visited_run <> ?`, d.site.ID, d.run)
 }
 
-// listing gathers what all sitemaps list. A page is old if a silent sitemap lists it.
+// listing gathers the pages of all sitemaps. A page is old if a silent sitemap lists it.
 func (d *detection) listing() (err error) {
 	if err := d.do(`CREATE TEMP TABLE IF NOT EXISTS cur (key TEXT PRIMARY KEY, url TEXT, pos INTEGER, lastmod INTEGER, published INTEGER,
 		title TEXT, silent INTEGER) WITHOUT ROWID`); err != nil {
 		return err
 	}
 	if d.found.Listed, err = d.tx.run(`INSERT INTO temp.cur SELECT l.key, max(l.url), min(l.file_id * 1000000 + l.pos), max(l.lastmod), max(l.published),
-		max(l.title), max(f.silent) FROM files f JOIN listed l ON l.file_id = f.id WHERE f.site_id = ? AND f.visited_run = ? GROUP BY l.key`, d.site.ID, d.run); err != nil {
+		max(l.title), max(f.silent) FROM files f JOIN listed l ON l.file_id = f.id
+		WHERE f.site_id = ? AND f.visited_run = ? GROUP BY l.key`, d.site.ID, d.run); err != nil {
 		return err
 	}
 	d.live, err = d.number(`SELECT count(*) FROM urls WHERE site_id = ? AND gone_at IS NULL`, d.site.ID)
 	return err
 }
 
-// add records pages that were never seen (S-E2). A forgotten one goes on from its tombstone.
+// add records pages that were never seen (S-E2). A page with a tombstone continues from it.
 func (d *detection) add() (err error) {
 	insert := func(state int, which string) (int, error) {
 		return d.tx.run(`INSERT INTO urls (site_id, key, url, guid, state, lastmod, published, title, first_seen, last_seen, content_hash)
@@ -109,7 +112,7 @@ func (d *detection) back() (err error) {
 	return err
 }
 
-// newest orders pages of a table u. A date in the future counts as now.
+// newest orders the pages of a table u. A future date counts as now.
 const newest = ` min(coalesce(u.published, u.lastmod, -1), ?) DESC, u.id `
 
 func (d *detection) baseline() error {
@@ -123,12 +126,12 @@ func (d *detection) baseline() error {
 	return err
 }
 
-// moved is the condition that a lastmod has moved on. A date that is new or missing is no move. Pages that were stamped
-// in vain are looked at more and more rarely.
+// moved is the condition that lastmod has increased. A date that appears or disappears does not
+// count. A page whose content had not changed the last times is checked less and less often.
 const moved = ` u.site_id = ?1 AND u.key = c.key AND u.gone_at IS NULL AND c.lastmod > u.lastmod
 	AND (coalesce(u.checked_at, 0) + ?2 * ((1 << min(u.false_stamps, 10)) - 1) <= ?3 OR u.checked_at > ?3) `
 
-// changed finds pages whose lastmod has moved (S-E6). Those that are not taken keep their old lastmod.
+// changed finds pages whose lastmod has increased (S-E6). Pages that it skips keep their old one.
 func (d *detection) changed() error {
 	args := []any{d.site.ID, recheck.Milliseconds(), ms(d.Now)}
 	n, err := d.number(`SELECT count(*) FROM urls u, temp.cur c WHERE`+moved, args...)
@@ -145,8 +148,9 @@ func (d *detection) changed() error {
 			return err
 		}
 	}
-	// A page that was given up has been repaired, perhaps.
-	if err := d.do(`UPDATE urls AS u SET attempts = 0, next_retry_at = ?3 FROM temp.cur c WHERE u.state = 2 AND u.next_retry_at IS NULL AND`+moved, args...); err != nil {
+	// The new lastmod may mean that a page that was given up was repaired.
+	if err := d.do(`UPDATE urls AS u SET attempts = 0, next_retry_at = ?3 FROM temp.cur c
+		WHERE u.state = 2 AND u.next_retry_at IS NULL AND`+moved, args...); err != nil {
 		return err
 	}
 	return d.do(`UPDATE urls AS u SET url = c.url, last_seen = ?2,
@@ -174,7 +178,7 @@ func (d *detection) gone() error {
 	return err
 }
 
-// close ends the silence of sitemaps that are known now.
+// close ends the silence of the sitemaps that were read whole, and clears the listing.
 func (d *detection) close() error {
 	var baseline time.Time
 	if d.Whole || d.found.Listed > 0 {

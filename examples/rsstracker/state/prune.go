@@ -7,25 +7,25 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
 
-// Keep says what is kept of a site.
+// Keep says what Prune keeps of a site.
 type Keep struct {
 	Now  time.Time
-	Gone time.Duration // pages that are gone
-	Feed int           // the items of the feed
+	Gone time.Duration // for how long gone pages are kept
+	Feed int           // the number of items in the feed
 }
 
-// What is kept whatever the site.
+// What Prune keeps of every site.
 const (
-	maxGone    = 1_000                    // pages that are gone, by the document
-	tombstones = 3 * 365 * 24 * time.Hour // they are small, and one that is forgotten too early is a page published twice
-	keptItems  = 200                      // at least, and four times the feed's
+	maxGone    = 1_000                    // gone pages, by the source document
+	tombstones = 3 * 365 * 24 * time.Hour // they are small, and a page whose tombstone is deleted too early is published twice
+	keptItems  = 200                      // items at least, and at least four times the feed's
 	keptRuns   = 200                      // for the statistics
 )
 
-// Pruned counts what was forgotten.
+// Pruned counts the deleted rows.
 type Pruned struct{ URLs, Tombstones int }
 
-// Prune forgets gone pages, and leaves tombstones. A listed page stays, or it would be new again (S-E3).
+// Prune deletes gone pages and leaves tombstones. A listed page without a row would be new (S-E3).
 func (s *Store) Prune(ctx context.Context, l Lease, k Keep) (p Pruned, err error) {
 	err = s.step(ctx, l, k.Now, func(t tx) error {
 		if p.URLs, err = bury(t, l.Site.ID, k); err != nil {
@@ -34,13 +34,14 @@ func (s *Store) Prune(ctx context.Context, l Lease, k Keep) (p Pruned, err error
 		if p.Tombstones, err = t.run(`DELETE FROM tombstones WHERE site_id = ? AND buried_at < ?`, l.Site.ID, ms(k.Now.Add(-tombstones))); err != nil {
 			return err
 		}
-		// Without the item, its page's next change would be published as a new item.
+		// Keep items of pages with a row or a tombstone: a change would become a new item.
 		if err := t.do(`DELETE FROM items AS i WHERE site_id = ?1 AND id <= (SELECT id FROM items WHERE site_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)
 			AND NOT EXISTS (SELECT 1 FROM urls u WHERE u.site_id = ?1 AND u.key = i.key)
 			AND NOT EXISTS (SELECT 1 FROM tombstones b WHERE b.site_id = ?1 AND b.key = i.key)`, l.Site.ID, max(4*k.Feed, keptItems)); err != nil {
 			return err
 		}
-		return t.do(`DELETE FROM runs WHERE site_id = ?1 AND id <= (SELECT id FROM runs WHERE site_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`, l.Site.ID, keptRuns)
+		return t.do(`DELETE FROM runs WHERE site_id = ?1
+			AND id <= (SELECT id FROM runs WHERE site_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`, l.Site.ID, keptRuns)
 	})
 	return p, err
 }

@@ -11,27 +11,27 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
 
-// Site is what is known of a site. Zero times mean never.
+// Site is the row of a site. A zero time means never.
 type Site struct {
 	ID           int64     `json:"-"`
 	Name         string    `json:"site"`
 	SitemapURL   string    `json:"sitemap_url,omitempty"`
-	LastRun      time.Time `json:"last_run,omitzero"`      // began
-	LastSuccess  time.Time `json:"last_success,omitzero"`  // ended, perhaps with faults
-	LastComplete time.Time `json:"last_complete,omitzero"` // ended, knowing all that the site lists
+	LastRun      time.Time `json:"last_run,omitzero"`      // start of the last run
+	LastSuccess  time.Time `json:"last_success,omitzero"`  // end of the last run that did not fail, perhaps with faults
+	LastComplete time.Time `json:"last_complete,omitzero"` // end of the last run that read everything that the site lists
 	LastCleanup  time.Time `json:"last_cleanup,omitzero"`
 	Baseline     time.Time `json:"baseline,omitzero"`
 	LeaseUntil   time.Time `json:"-"`
 	vanish       int
 }
 
-// Future returns the names of the times that lie ahead of now: a clock is or was wrong.
+// Future returns the names of the times that are after now: the clock is or was wrong.
 func (s Site) Future(now time.Time) (names []string) {
 	for _, t := range []struct {
 		name string
 		at   time.Time
 	}{{"last_run", s.LastRun}, {"last_success", s.LastSuccess}, {"last_complete", s.LastComplete}, {"last_cleanup", s.LastCleanup}} {
-		if t.at.After(now.Add(time.Minute)) { // a clock is set by less all the time
+		if t.at.After(now.Add(time.Minute)) { // smaller corrections of the clock are normal
 			names = append(names, t.name)
 		}
 	}
@@ -59,24 +59,25 @@ func siteByName(t tx, name string) (Site, error) {
 	return s, err
 }
 
-// Start says which run is to begin.
+// Start describes the run to begin.
 type Start struct {
 	Site       string
-	SitemapURL string        // empty: that of the last run
-	Scope      string        // fingerprint of what says which pages are tracked
-	TTL        time.Duration // of the lease, which every step renews
+	SitemapURL string        // empty: as in the last run
+	Scope      string        // fingerprint of the fields that select the tracked pages
+	TTL        time.Duration // of the lease; every step renews it
 	Now        time.Time
 }
 
-// Lease is the right of one run to change a site. Every step of the run checks and renews it.
+// Lease is the right of one run to change a site. Every step of the run checks it and renews it.
 type Lease struct {
-	Site Site // when the run began
+	Site Site // as of the start of the run
 	Run  int64
 	ttl  time.Duration
 }
 
-// Begin starts a run of a site, which it adds if it is new. While another run has the lease it returns [ErrLeased]
-// (S-E13). A lease beyond Now + TTL is not believed: a wrong clock wrote it.
+// Begin starts a run of a site, and adds the site if it is new. While another run has the
+// lease it returns [ErrLeased] (S-E13). It ignores a lease that ends after Now + TTL,
+// because a wrong clock wrote it.
 func (s *Store) Begin(ctx context.Context, st Start) (l Lease, err error) {
 	err = s.write(ctx, func(t tx) error {
 		site, err := ensure(t, st)
@@ -108,7 +109,7 @@ func ensure(t tx, st Start) (Site, error) {
 			return Site{}, err
 		}
 	}
-	// An empty URL never overwrites the one that is known (S-E8).
+	// An empty URL never overwrites the stored one (S-E8).
 	n, err := t.run(`UPDATE sites SET sitemap_url = coalesce(nullif(?2, ''), sitemap_url), scope = ?3, updated_at = ?4,
 		vanish_streak = `+strconv.Itoa(vanishLimit)+` WHERE name = ?1 AND scope <> ?3`, st.Site, st.SitemapURL, st.Scope, ms(st.Now))
 	if err == nil && n > 0 {
@@ -120,7 +121,7 @@ func ensure(t tx, st Start) (Site, error) {
 	return siteByName(t, st.Site)
 }
 
-// step is write for a run. It renews the lease, also an expired one, unless another run has it.
+// step is write for a run. It renews the lease, even if expired, unless another run has it.
 func (s *Store) step(ctx context.Context, l Lease, now time.Time, fn func(tx) error) error {
 	return s.write(ctx, func(t tx) error {
 		n, err := t.run(`UPDATE sites SET lease_until = ? WHERE id = ? AND lease_run = ?`, ms(now.Add(l.ttl)), l.Site.ID, l.Run)
@@ -134,17 +135,17 @@ func (s *Store) step(ctx context.Context, l Lease, now time.Time, fn func(tx) er
 	})
 }
 
-// Outcome is how a run ended.
+// Outcome is the result of a run.
 type Outcome string
 
-// The outcomes of a run that did not die.
+// The outcomes of a run that was not killed.
 const (
 	OK      Outcome = "ok"
-	Partial Outcome = "partial" // some of the site could not be read
+	Partial Outcome = "partial" // part of the site could not be read
 	Failed  Outcome = "failed"
 )
 
-// End ends a run, keeps its report as JSON, and gives the lease back. cause may be nil.
+// End ends a run, stores its report as JSON, and releases the lease. cause may be nil.
 func (s *Store) End(ctx context.Context, l Lease, now time.Time, o Outcome, report any, cause error) error {
 	text, err := json.Marshal(report)
 	if err != nil {
@@ -165,7 +166,7 @@ func (s *Store) End(ctx context.Context, l Lease, now time.Time, o Outcome, repo
 	})
 }
 
-// Reset forgets everything about a site. A run under way loses its lease.
+// Reset deletes everything about a site. A run in progress loses its lease.
 func (s *Store) Reset(ctx context.Context, name string) error {
 	return s.write(ctx, func(t tx) error {
 		n, err := t.run(`DELETE FROM sites WHERE name = ?`, name)

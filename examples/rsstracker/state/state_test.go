@@ -48,7 +48,7 @@ func begin(t *testing.T, s *state.Store, now time.Time) state.Lease {
 	return l
 }
 
-// list makes a sitemap of the site list the pages 0 to n-1.
+// list lists the pages 0 to n-1 in a sitemap of the site.
 func list(t *testing.T, s *state.Store, l state.Lease, now time.Time, n int) {
 	t.Helper()
 	f, err := s.Visit(t.Context(), l, now, sitemap.Ref{URL: "https://example.com/s.xml"})
@@ -79,7 +79,7 @@ func detect(t *testing.T, s *state.Store, l state.Lease, r state.Rules) state.De
 }
 
 func TestOpenKeepsWhatIsThere(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a b?c#d%20.db") // all of which mean something in a URL
+	path := filepath.Join(t.TempDir(), "a b?c#d%20.db") // characters with a meaning in a URL
 	for i := range 2 {
 		s, err := keeper(path).Store(t.Context())
 		if err != nil {
@@ -118,7 +118,7 @@ func TestCorruptFile(t *testing.T) {
 	if err := k.Replace(s); err != nil {
 		t.Error(err)
 	}
-	again, err := k.Store(t.Context()) // which finds it well, and keeps it
+	again, err := k.Store(t.Context()) // the check passes, so the file stays
 	if err != nil || again == s {
 		t.Errorf("Store after Replace = %p, %v", again, err)
 	}
@@ -136,13 +136,13 @@ func TestLease(t *testing.T) {
 	if _, err := s.Begin(t.Context(), state.Start{Site: "a", TTL: time.Minute, Now: day.Add(59 * time.Second)}); !errors.Is(err, state.ErrLeased) {
 		t.Errorf("a second run: %v, want ErrLeased", err)
 	}
-	if _, err := s.Visit(t.Context(), first, day.Add(30*time.Second), sitemap.Ref{URL: "https://example.com/s.xml"}); err != nil { // renews it
+	if _, err := s.Visit(t.Context(), first, day.Add(30*time.Second), sitemap.Ref{URL: "https://example.com/s.xml"}); err != nil { // renews the lease
 		t.Error(err)
 	}
 	if _, err := s.Begin(t.Context(), state.Start{Site: "a", TTL: time.Minute, Now: day.Add(80 * time.Second)}); !errors.Is(err, state.ErrLeased) {
 		t.Errorf("a second run after a step: %v, want ErrLeased", err)
 	}
-	if _, err := s.Visit(t.Context(), first, day.Add(time.Hour), sitemap.Ref{URL: "https://example.com/s.xml"}); err != nil { // late, and alone
+	if _, err := s.Visit(t.Context(), first, day.Add(time.Hour), sitemap.Ref{URL: "https://example.com/s.xml"}); err != nil { // late, but alone
 		t.Errorf("a late step: %v", err)
 	}
 	second := begin(t, s, day.Add(2*time.Hour))
@@ -157,8 +157,8 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// TestPruneCountsGonePagesAlone is the document's cap: of the gone pages, the newest
-// are kept, and of the others a tombstone.
+// TestPruneCountsGonePagesAlone is the limit of the source document: the newest gone pages
+// stay, the others leave a tombstone.
 func TestPruneCountsGonePagesAlone(t *testing.T) {
 	s := open(t)
 	l := begin(t, s, day)
@@ -184,13 +184,12 @@ func TestPruneCountsGonePagesAlone(t *testing.T) {
 		t.Errorf("when they are back: %+v", d)
 	}
 	keep.Now = day.AddDate(4, 0, 0)
-	if p, err := s.Prune(t.Context(), l, keep); err != nil || p.Tombstones != 0 { // those of pages that are back are gone
+	if p, err := s.Prune(t.Context(), l, keep); err != nil || p.Tombstones != 0 { // the tombstones of pages that came back are deleted
 		t.Errorf("Prune = %+v, %v", p, err)
 	}
 }
 
-// TestUnpublishedPagesLeaveNoTombstone: a page that was never published is new when
-// it comes back, however late.
+// TestUnpublishedPagesLeaveNoTombstone: a page that was never published is new when it comes back.
 func TestUnpublishedPagesLeaveNoTombstone(t *testing.T) {
 	s := open(t)
 	l := begin(t, s, day)
@@ -263,7 +262,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// TestRolledBack: a write whose filling fails leaves nothing.
+// TestRolledBack: a write whose fill function fails stores nothing.
 func TestRolledBack(t *testing.T) {
 	s := open(t)
 	l := begin(t, s, day)
@@ -291,8 +290,7 @@ func TestRolledBack(t *testing.T) {
 	}
 }
 
-// TestDocumentsTables asks by the names that the source document gives to its tables,
-// columns and indexes.
+// TestDocumentsTables queries the source document's names of tables, columns and indexes.
 func TestDocumentsTables(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rss.db")
 	s, err := keeper(path).Store(t.Context())
@@ -329,7 +327,8 @@ func TestDocumentsTables(t *testing.T) {
 			"https://example.com/0 1 2026-03-01 00:00:00 2026-03-01 00:00:00", "https://example.com/1 2 2026-03-01 00:00:00 2026-03-01 00:00:00",
 			"https://example.com/2 0 2026-03-01 00:00:00 2026-03-01 00:00:00", "https://example.com/3 1 2026-03-01 00:00:00 2026-03-01 00:00:00",
 		},
-		`SELECT name FROM sqlite_schema WHERE type = 'index' AND name IN ('idx_url_state', 'idx_url_lastseen') ORDER BY name`: {"idx_url_lastseen", "idx_url_state"},
+		`SELECT name FROM sqlite_schema WHERE type = 'index' AND name IN ('idx_url_state', 'idx_url_lastseen')
+			ORDER BY name`: {"idx_url_lastseen", "idx_url_state"},
 	} {
 		got, err := sqlite.List(t.Context(), db.Conn, text, query)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -338,7 +337,7 @@ func TestDocumentsTables(t *testing.T) {
 	}
 }
 
-// TestRunningIsBounded: a lease that reaches too far does not count as a run.
+// TestRunningIsBounded: a lease that ends too far in the future does not count as a run.
 func TestRunningIsBounded(t *testing.T) {
 	s := open(t)
 	begin(t, s, day)

@@ -9,7 +9,7 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
 
-// Stats are the numbers of one site.
+// Stats are the statistics of one site.
 type Stats struct {
 	Site
 	Sitemaps   int        `json:"sitemaps"`
@@ -17,19 +17,19 @@ type Stats struct {
 	Items      int        `json:"items"`
 	Tombstones int        `json:"tombstones"`
 	Running    bool       `json:"running"`
-	Runs       []Run      `json:"runs"` // the last ten, the last one first
+	Runs       []Run      `json:"runs"` // the last ten, newest first
 }
 
-// PageCounts are pages by state. Gone ones are in none of the other states.
+// PageCounts counts pages by state. A gone page counts only as Gone.
 type PageCounts struct {
 	Pending int `json:"pending"`
 	Done    int `json:"done"`
 	Failed  int `json:"failed"`
-	GivenUp int `json:"given_up"` // of the failed
+	GivenUp int `json:"given_up"` // also counted in Failed
 	Gone    int `json:"gone"`
 }
 
-// Run is one run that was begun.
+// Run is one run that was started.
 type Run struct {
 	ID      int64           `json:"id"`
 	Started time.Time       `json:"started"`
@@ -46,7 +46,7 @@ func scanRun(r sqlite.Row) (v Run, err error) {
 	return v, err
 }
 
-// Stats returns the numbers of sites. Of a site that was never run they are zero.
+// Stats returns the statistics of sites. They are zero for a site that never ran.
 func (s *Store) Stats(ctx context.Context, now time.Time, names ...string) ([]Stats, error) {
 	all := []Stats{}
 	for _, name := range names {
@@ -74,7 +74,8 @@ func (s *Store) stats(ctx context.Context, now time.Time, st *Stats) error {
 			(SELECT count(*) FROM tombstones WHERE site_id = ?1)`, site.ID).Scan(&st.Sitemaps, &st.Items, &st.Tombstones); err != nil {
 			return err
 		}
-		st.Runs, err = sqlite.List(ctx, c, scanRun, `SELECT id, started_at, ended_at, outcome, error, report FROM runs WHERE site_id = ? ORDER BY id DESC LIMIT 10`, site.ID)
+		st.Runs, err = sqlite.List(ctx, c, scanRun, `SELECT id, started_at, ended_at, outcome, error, report
+			FROM runs WHERE site_id = ? ORDER BY id DESC LIMIT 10`, site.ID)
 		return err
 	})
 }
@@ -88,7 +89,7 @@ func scanCounts(r sqlite.Row) (c PageCounts, err error) {
 	return c, err
 }
 
-// Pages returns how many pages of a site are in which state.
+// Pages counts the pages of a site by state.
 func (s *Store) Pages(ctx context.Context, site int64) (PageCounts, error) {
 	return sqlite.One(ctx, s.db.Conn, scanCounts, `SELECT `+counts+` FROM urls WHERE site_id = ?`, site)
 }

@@ -1,4 +1,4 @@
-// Package state keeps what the tracker knows in one SQLite file. Each exported write is one transaction.
+// Package state is the tracker's state in a SQLite file. Each exported write is one transaction.
 package state
 
 import (
@@ -19,8 +19,8 @@ var migrations embed.FS
 
 // The errors that callers branch on. A damaged database is [sqlite.ErrCorrupt].
 var (
-	ErrLeased    = errors.New("state: another run of this site is under way")
-	ErrLeaseLost = errors.New("state: this run took too long and another one has begun")
+	ErrLeased    = errors.New("state: another run of this site is in progress")
+	ErrLeaseLost = errors.New("state: this run took too long, and another one has started")
 	ErrNoSite    = errors.New("state: no such site")
 )
 
@@ -57,7 +57,7 @@ func (s *Store) write(ctx context.Context, fn func(tx) error) error {
 func ms(t time.Time) any                { return sqlite.ToMillis(t) }
 func millis(t *time.Time) sqlite.Millis { return sqlite.Millis{Time: t} }
 
-// Keeper keeps a database open, and replaces a corrupt one. All methods may be called concurrently.
+// Keeper keeps a database open, and replaces a damaged one. All methods may be called concurrently.
 type Keeper struct {
 	path string
 	sync sqlite.Sync
@@ -69,7 +69,7 @@ type Keeper struct {
 	check sqlite.Check // for the next opening
 }
 
-// NewKeeper returns the keeper of the database at path, which it opens at first use.
+// NewKeeper returns a keeper of the database at path. The first use opens it.
 func NewKeeper(path string, safe sqlite.Sync, now func() time.Time, log *slog.Logger) *Keeper {
 	return &Keeper{path: path, sync: safe, now: now, log: log, check: sqlite.Quick}
 }
@@ -93,12 +93,13 @@ func (k *Keeper) Store(ctx context.Context) (*Store, error) {
 	return k.store, nil
 }
 
-// Replace closes a corrupt store. The next [Keeper.Store] checks the file and sets it aside, unless another process has.
+// Replace closes a damaged store. The next [Keeper.Store] checks the file and renames it,
+// unless another process has already done so.
 func (k *Keeper) Replace(bad *Store) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.store != bad {
-		return nil // another goroutine was first
+		return nil // another goroutine has replaced it
 	}
 	k.store, k.check = nil, sqlite.Integrity
 	return bad.Close()

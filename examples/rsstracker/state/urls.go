@@ -11,24 +11,24 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/sitemap"
 )
 
-// The states of a page. The first three are the document's.
+// The states of a page, with the numbers of the source document.
 const (
 	pending = iota // to be fetched
 	done           // published, or old when it was first seen
-	failed         // to be tried again at next_retry_at, or given up
+	failed         // to be retried at next_retry_at, or given up
 )
 
-// URL is a page that is due.
+// URL is a page to fetch.
 type URL struct {
 	ID        int64
 	URL       string
-	Title     string    // by the sitemap
+	Title     string    // from the sitemap
 	LastMod   time.Time // as the site wrote it
-	Published time.Time // by the sitemap
+	Published time.Time // from the sitemap
 	FirstSeen time.Time
-	Attempts  int    // that failed
-	Changed   bool   // it was done before
-	Hash      string // of its content when it was last fetched; "": never
+	Attempts  int    // failed ones
+	Changed   bool   // whether it was done before
+	Hash      string // of its content at the last fetch; "": never fetched
 }
 
 func scanURL(r sqlite.Row) (u URL, err error) {
@@ -36,9 +36,11 @@ func scanURL(r sqlite.Row) (u URL, err error) {
 	return u, err
 }
 
-const due = ` FROM urls u WHERE u.site_id = ?1 AND u.gone_at IS NULL AND (u.state = 0 OR u.state = 2 AND ?2 AND (u.next_retry_at <= ?3 OR u.checked_at > ?3)) `
+const due = ` FROM urls u WHERE u.site_id = ?1 AND u.gone_at IS NULL
+	AND (u.state = 0 OR u.state = 2 AND ?2 AND (u.next_retry_at <= ?3 OR u.checked_at > ?3)) `
 
-// Due returns the pages to fetch (S-E1), sorted before they are cut to limit (S-E9). total counts them before the cut.
+// Due returns the pages to fetch (S-E1). It sorts before it applies limit (S-E9). total
+// counts the pages without the limit.
 func (s *Store) Due(ctx context.Context, site int64, now time.Time, limit int, retries bool) (all []URL, total int, err error) {
 	err = s.db.Read(ctx, func(c sqlite.Conn) error {
 		t := tx{c, ctx}
@@ -52,19 +54,20 @@ func (s *Store) Due(ctx context.Context, site int64, now time.Time, limit int, r
 	return all, total, err
 }
 
-// Verdict is what became of a page that was fetched.
+// Verdict is the result of a fetched page.
 type Verdict uint8
 
 // The verdicts.
 const (
-	Published Verdict = iota + 1 // there is a new item
-	Updated                      // the page's item says what the page says now
-	Unchanged                    // lastmod had moved, the page is the same
-	Learned                      // lastmod had moved, and what the page was before is not known
+	Published Verdict = iota + 1 // a new item
+	Updated                      // the page's item has the new text
+	Unchanged                    // lastmod had increased, but the page is the same
+	Learned                      // lastmod had increased, but the old content is unknown
 )
 
-// SavePage makes an item of a page and marks the page done, in one transaction. A later text keeps the guid and the
-// dates, so that readers do not show it as unread. If an old content is not known, it is compared with the feed.
+// SavePage stores the item of a page and marks the page done, in one transaction. A changed
+// text keeps the guid and the dates, so that readers do not show the item as unread. If the
+// old content is unknown, the item in the feed is compared instead.
 func (s *Store) SavePage(ctx context.Context, l Lease, now time.Time, u URL, p page.Meta) (v Verdict, err error) {
 	err = s.step(ctx, l, now, func(t tx) error {
 		if v, err = verdict(t, u, p); err != nil {
@@ -90,7 +93,7 @@ func (s *Store) SavePage(ctx context.Context, l Lease, now time.Time, u URL, p p
 	return v, err
 }
 
-// verdict returns Published for Updated, too.
+// verdict returns Published for Updated too.
 func verdict(t tx, u URL, p page.Meta) (Verdict, error) {
 	switch {
 	case !u.Changed:
@@ -108,7 +111,7 @@ func verdict(t tx, u URL, p page.Meta) (Verdict, error) {
 	return Learned, err
 }
 
-// SaveFailure notes that a page failed, and when to try again; zero gives it up (S-E11).
+// SaveFailure records that a page failed, and when to retry it. Zero gives it up (S-E11).
 func (s *Store) SaveFailure(ctx context.Context, l Lease, now time.Time, u URL, code string, retry time.Time) error {
 	return s.step(ctx, l, now, func(t tx) error {
 		return t.do(`UPDATE urls SET state = 2, attempts = attempts + 1, next_retry_at = ?, last_error = ?, checked_at = ? WHERE id = ?`,
@@ -123,12 +126,12 @@ func scanItem(r sqlite.Row) (i feed.Item, err error) {
 	return i, err
 }
 
-// Window returns the last n items, the newest first (S-E7).
+// Window returns the last n items, newest first (S-E7).
 func (s *Store) Window(ctx context.Context, site int64, n int) ([]feed.Item, error) {
 	return sqlite.List(ctx, s.db.Conn, scanItem, `SELECT `+itemColumns+` FROM items WHERE site_id = ? ORDER BY id DESC LIMIT ?`, site, n)
 }
 
-// Restore puts a window into a database that knows nothing of the site.
+// Restore writes a window into a database that has no rows of the site.
 func (s *Store) Restore(ctx context.Context, l Lease, now time.Time, window []feed.Item) error {
 	return s.step(ctx, l, now, func(t tx) error {
 		for _, i := range slices.Backward(window) {
@@ -146,8 +149,9 @@ func (s *Store) Restore(ctx context.Context, l Lease, now time.Time, window []fe
 	})
 }
 
-// Visit records that the run has come to a sitemap. Until it was once read whole a sitemap is silent: its pages are old.
-// So a part of the site that was down at first does not flood the feed.
+// Visit records that the run has reached a sitemap. A sitemap is silent, so its pages are
+// old, until it was read whole once. This keeps a part of the site that was down at first
+// from flooding the feed.
 func (s *Store) Visit(ctx context.Context, l Lease, now time.Time, ref sitemap.Ref) (id int64, err error) {
 	err = s.step(ctx, l, now, func(t tx) error {
 		n, err := t.number(`INSERT INTO files (site_id, url, silent, visited_run)
@@ -156,12 +160,12 @@ func (s *Store) Visit(ctx context.Context, l Lease, now time.Time, ref sitemap.R
 		if id = int64(n); err != nil {
 			return err
 		}
-		return t.do(`DELETE FROM listed WHERE file_id = ?`, id) // of a run that died
+		return t.do(`DELETE FROM listed WHERE file_id = ?`, id) // of a run that was killed
 	})
 	return id, err
 }
 
-// List records what fill puts, or nothing of it. fill says whether that is the whole sitemap.
+// List stores the entries of fill, all or none. fill reports whether the sitemap is whole.
 func (s *Store) List(ctx context.Context, l Lease, now time.Time, file int64, fill func(put func(sitemap.Entry) error) (whole bool, err error)) error {
 	return s.step(ctx, l, now, func(t tx) error {
 		pos := 0

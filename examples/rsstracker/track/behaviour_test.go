@@ -25,8 +25,8 @@ func TestNoRetry(t *testing.T) {
 	want(t, "page fetches", r.run().PageFetches, 0)
 }
 
-// TestLateParts: a part of the site that was down at the first run is old when it
-// comes up, and a sitemap that the index adds later is not.
+// TestLateParts: when a part of the site that was down at the first run recovers, its pages
+// are old. The pages of a sitemap that the index adds later are new.
 func TestLateParts(t *testing.T) {
 	r := newRig(t)
 	r.site.Baseline = 1
@@ -49,8 +49,7 @@ func TestLateParts(t *testing.T) {
 	wantList(t, "published", r.published(), "/a1", "/c1")
 }
 
-// TestLatePartThatIsNotNamed: a part that was down is remembered as such while the
-// index that names it cannot be read.
+// TestLatePartThatIsNotNamed: such a part stays old while the index that lists it cannot be read.
 func TestLatePartThatIsNotNamed(t *testing.T) {
 	r := newRig(t)
 	r.site.Baseline, r.site.SitemapURL, r.site.Home = 0, "", home
@@ -69,8 +68,8 @@ func TestLatePartThatIsNotNamed(t *testing.T) {
 	want(t, "silent", rep.Silent, 1)
 }
 
-// TestNotModifiedIsReadAllTheSame: a run that died had fetched the sitemap, so the next
-// one gets a 304. It reads the body that the client has kept.
+// TestNotModifiedIsReadAllTheSame: a run had fetched the sitemap and was killed, so the
+// next one gets a 304. It reads the cached body.
 func TestNotModifiedIsReadAllTheSame(t *testing.T) {
 	r := newRig(t)
 	r.web.add("/a", epoch)
@@ -81,8 +80,7 @@ func TestNotModifiedIsReadAllTheSame(t *testing.T) {
 	want(t, "published", rep.Published, 1)
 }
 
-// TestScope: what a wider filter lets in is old, and what a narrower one leaves out
-// goes at once.
+// TestScope: pages that a wider filter adds are old. Newly excluded pages are gone at once.
 func TestScope(t *testing.T) {
 	r := newRig(t)
 	r.site.Baseline = 0
@@ -108,7 +106,7 @@ func TestScope(t *testing.T) {
 	wantList(t, "published", r.published(), "/docs/new")
 }
 
-// TestMoveToHTTPS: the same pages with another scheme are the same pages.
+// TestMoveToHTTPS: pages with another scheme are the same pages.
 func TestMoveToHTTPS(t *testing.T) {
 	r := started(t, 3)
 	r.web.add("/new", r.now)
@@ -130,13 +128,13 @@ func TestMoveToHTTPS(t *testing.T) {
 	want(t, "its URL", r.window()[0].URL, "https://example.com/late")
 }
 
-// TestDiscovery is robots.txt, and what is done without it.
+// TestDiscovery: sitemaps from robots.txt, and without it.
 func TestDiscovery(t *testing.T) {
 	for name, tc := range map[string]struct {
 		robots []string
 		blind  error
 		files  []string
-		want   []string // asked for
+		want   []string // requested paths
 		ok     state.Outcome
 	}{
 		"named":            {[]string{home + "/a.xml", "/b.xml"}, nil, []string{"/a.xml", "/b.xml"}, []string{"/a.xml", "/b.xml"}, state.OK},
@@ -162,7 +160,7 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
-// TestMaxPages: what one run does not get to waits, and nothing is lost.
+// TestMaxPages: pages beyond the limit of one run wait, and none is lost.
 func TestMaxPages(t *testing.T) {
 	r := started(t, 3)
 	r.site.MaxPages = 4
@@ -193,7 +191,7 @@ func TestNoPages(t *testing.T) {
 	want(t, "title", r.window()[0].Title, "the new one")
 }
 
-// TestReset: after it, the next run is a first run.
+// TestReset: after a reset, the next run is a first run.
 func TestReset(t *testing.T) {
 	r := started(t, 2)
 	r.web.add("/new", r.now)
@@ -205,12 +203,11 @@ func TestReset(t *testing.T) {
 	r.site.Baseline = 3
 	want(t, "run after the reset, published", r.run().Published, 3)
 	if err := r.tracker().Reset(t.Context(), "nobody"); !errors.Is(err, state.ErrNoSite) {
-		t.Errorf("reset of nobody: %v", err)
+		t.Errorf("reset of an unknown site: %v", err)
 	}
 }
 
-// TestCancelled: a run whose context ends gives its lease back, and what it did stays
-// done.
+// TestCancelled: a run whose context ends releases its lease, and its finished work stays.
 func TestCancelled(t *testing.T) {
 	r := started(t, 1)
 	for i := range 4 {
@@ -231,22 +228,22 @@ func TestCancelled(t *testing.T) {
 	}
 	r.at, r.every = nil, 0
 	r.web.pages()
-	rep := r.run() // at once: nobody has the lease
+	rep := r.run() // at once, because the lease is free
 	want(t, "published", rep.Published, 2)
 	want(t, "published in all", len(r.published()), 4)
 	want(t, "page fetches", rep.PageFetches, 2)
 	want(t, "the run before", r.stats().Runs[1].Outcome, "failed")
 }
 
-// TestResetBeginsWithTheWindow: a reset that ends halfway must not leave the window without
-// the rows, or the next run would restore what was to be forgotten.
+// TestResetBeginsWithTheWindow: an interrupted reset must not leave the window without the
+// rows. Otherwise the next run would restore the deleted items.
 func TestResetBeginsWithTheWindow(t *testing.T) {
 	r := started(t, 3)
 	window := filepath.Join(track.Folder(r.dir, r.site.Name), "window.json")
 	if err := os.Remove(window); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Join(window, "x"), 0o700); err != nil { // cannot be removed
+	if err := os.MkdirAll(filepath.Join(window, "x"), 0o700); err != nil { // the folder cannot be removed
 		t.Fatal(err)
 	}
 	if err := r.tracker().Reset(t.Context(), r.site.Name); err == nil {

@@ -11,8 +11,7 @@ import (
 
 const month = 30 * 24 * time.Hour
 
-// TestLeaseOfAWrongClock kills a run while the clock is a month ahead. The lease that it
-// leaves must not stop the runs of that month.
+// TestLeaseOfAWrongClock: the lease of a run that was killed with a fast clock stops no later run.
 func TestLeaseOfAWrongClock(t *testing.T) {
 	r := started(t, 2)
 	r.web.add("/new", r.now)
@@ -26,8 +25,8 @@ func TestLeaseOfAWrongClock(t *testing.T) {
 	wantList(t, "published", r.published(), "/new")
 }
 
-// TestLiveLeaseIsRenewedByTheRightClock sets the clock back while a run is alive. Its
-// next step brings its lease down to the right time.
+// TestLiveLeaseIsRenewedByTheRightClock sets the clock back during a run. The next step
+// renews the lease with the right time.
 func TestLiveLeaseIsRenewedByTheRightClock(t *testing.T) {
 	r := started(t, 2)
 	right := r.now
@@ -42,8 +41,8 @@ func TestLiveLeaseIsRenewedByTheRightClock(t *testing.T) {
 	r.run()
 }
 
-// TestRetriesOfAWrongClock: a page that failed while the clock was ahead is tried again
-// as soon as the clock is right, and so is the check of the database.
+// TestRetriesOfAWrongClock: a page that failed while the clock was ahead is retried as soon
+// as the clock is right, and the database is checked again.
 func TestRetriesOfAWrongClock(t *testing.T) {
 	r := started(t, 2)
 	r.site.Updates = true
@@ -60,7 +59,7 @@ func TestRetriesOfAWrongClock(t *testing.T) {
 		t.Errorf("the database was checked at %v, and now is %v; %v", site.LastCleanup, r.now, err)
 	}
 
-	// A page that was stamped in vain while the clock was ahead is looked at, too.
+	// The same for a page whose lastmod changed without its content while the clock was ahead.
 	p.lastMod = r.now
 	r.listAll()
 	right, r.now = r.now, r.now.Add(month)
@@ -71,8 +70,8 @@ func TestRetriesOfAWrongClock(t *testing.T) {
 	want(t, "updated", r.run().Updated, 1)
 }
 
-// TestFailedFirstRunPublishesNothing: without a baseline there is no feed, because an
-// empty one would tell readers that the site has no pages.
+// TestFailedFirstRunPublishesNothing: without a baseline there is no feed. An empty one
+// would tell readers that the site has no pages.
 func TestFailedFirstRunPublishesNothing(t *testing.T) {
 	r := newRig(t)
 	r.web.add("/a", epoch)

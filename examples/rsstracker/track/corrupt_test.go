@@ -17,7 +17,7 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/track"
 )
 
-// busy is a site with a feed of three items, and 30 pages that are old.
+// busy is a site with a feed of three items, and 30 old pages.
 func busy(t *testing.T) *rig {
 	t.Helper()
 	r := started(t, 30)
@@ -29,7 +29,7 @@ func busy(t *testing.T) *rig {
 	return r
 }
 
-// again is a rig on a copy of a busy one that is closed: making one takes four runs.
+// again returns a rig on a copy of a closed busy one, because creating one takes four runs.
 func (r *rig) again(t *testing.T) *rig {
 	t.Helper()
 	c := newRig(t)
@@ -39,7 +39,7 @@ func (r *rig) again(t *testing.T) *rig {
 	return c
 }
 
-// close closes the database, so that its file can be broken.
+// close closes the database, so that a test can damage its file.
 func (r *rig) close() {
 	r.t.Helper()
 	if err := r.keeper.Close(); err != nil {
@@ -47,14 +47,14 @@ func (r *rig) close() {
 	}
 }
 
-// TestLostDatabase is S-E12: whatever happens to the database, nothing is published
-// again, the feed stays what it was, and goes on from there.
+// TestLostDatabase is S-E12: whatever happens to the database, no item is published again,
+// and the feed continues unchanged.
 func TestLostDatabase(t *testing.T) {
 	first := busy(t)
 	first.close()
 	for name, tc := range map[string]struct {
 		lose  func(t *testing.T, path string)
-		aside int // files that are kept to be looked at
+		aside int // renamed files
 	}{
 		"no database": {func(t *testing.T, path string) { overwrite(t, path, []byte("this is not what it was")) }, 1},
 		"zeros in it": {func(t *testing.T, path string) { damage(t, path, 0) }, 1},
@@ -93,8 +93,8 @@ func TestLostDatabase(t *testing.T) {
 	}
 }
 
-// TestChangeAfterALostDatabase: nothing is known of the pages but what the feed says,
-// and that tells a change from a stamp.
+// TestChangeAfterALostDatabase: only the items of the feed are known. This is enough to
+// distinguish a change from a mere stamp.
 func TestChangeAfterALostDatabase(t *testing.T) {
 	r := busy(t)
 	r.site.Updates = true
@@ -121,7 +121,7 @@ func overwrite(t *testing.T, path string, b []byte) {
 	}
 }
 
-// damage overwrites all of a database but its first page.
+// damage overwrites a database except its first page.
 func damage(t *testing.T, path string, with byte) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -132,13 +132,12 @@ func damage(t *testing.T, path string, with byte) {
 	overwrite(t, path, b)
 }
 
-// TestDatabaseBreaksInUse: the damage is found by a query and not by the check when
-// the database is opened.
+// TestDatabaseBreaksInUse: a query finds the damage, not the check at opening.
 func TestDatabaseBreaksInUse(t *testing.T) {
 	r := busy(t)
 	before := r.file("rss.xml")
 	r.close()
-	r.store() // open, with little in its cache
+	r.store() // open, with little in SQLite's page cache
 	r.at = func(at string) {
 		if at == "sitemap" {
 			damage(t, r.database(), 0xa5)
@@ -154,8 +153,7 @@ func TestDatabaseBreaksInUse(t *testing.T) {
 	want(t, "outcome of the next run", r.run().Outcome, state.OK)
 }
 
-// TestCrashDuringRebuild: a process that dies while it rebuilds leaves a rebuilding
-// to go on with.
+// TestCrashDuringRebuild: if a rebuild is killed, the next process continues it.
 func TestCrashDuringRebuild(t *testing.T) {
 	first := busy(t)
 	first.close()
@@ -173,7 +171,7 @@ func TestCrashDuringRebuild(t *testing.T) {
 	}
 }
 
-// TestUnreadableWindow: without a last good feed, the first run is a first run.
+// TestUnreadableWindow: without a last good feed, the next run is a first run.
 func TestUnreadableWindow(t *testing.T) {
 	r := newRig(t)
 	r.site.Baseline = 1
@@ -189,8 +187,7 @@ func TestUnreadableWindow(t *testing.T) {
 	want(t, "published", rep.Published, 1)
 }
 
-// TestFull is the mode without a state: it changes none, and what it makes does not
-// depend on any.
+// TestFull is the mode without state: it changes no state, and its result does not depend on any.
 func TestFull(t *testing.T) {
 	r := busy(t)
 	r.site.Window = 5
@@ -220,8 +217,8 @@ func TestFull(t *testing.T) {
 	want(t, "the feed of a site that is down", r.file("rss.xml"), before)
 }
 
-// TestTwoAtOnce: full mode knows nothing of the others' lease. Two runs at once both end, and
-// every reader gets a whole feed.
+// TestTwoAtOnce: full mode does not know the leases of other runs. Two runs at once both
+// end, and every reader gets a whole feed.
 func TestTwoAtOnce(t *testing.T) {
 	var both sync.WaitGroup
 	dir, meet := t.TempDir(), make(chan struct{})
@@ -231,7 +228,7 @@ func TestTwoAtOnce(t *testing.T) {
 		r := busy(t)
 		r.dir, r.site.Channel.Title = dir, strings.Repeat("x", length)
 		r.at = func(point string) {
-			if point == "file" { // both write it now
+			if point == "file" { // now both write it
 				select {
 				case meet <- struct{}{}:
 				case <-meet:
@@ -240,7 +237,7 @@ func TestTwoAtOnce(t *testing.T) {
 			}
 		}
 		both.Go(func() {
-			defer cancel() // the other one need not wait
+			defer cancel() // the other run need not wait
 			for range 20 {
 				if rep, err := r.tracker().Full(t.Context(), r.site); err != nil {
 					t.Errorf("%s, %v", rep.Outcome, err)

@@ -16,8 +16,8 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/track"
 )
 
-// scenario is a site in whose next run everything happens at once: new pages, a
-// changed one, one that fails, one that is gone and one that is back.
+// scenario is a site whose next run has everything at once: new pages, a changed one, a
+// failing one, one that is gone and one that is back.
 func scenario(t *testing.T) *rig {
 	t.Helper()
 	r := newRig(t)
@@ -33,14 +33,14 @@ func scenario(t *testing.T) *rig {
 	return r
 }
 
-// listBoth lists the first posts in /a.xml, and others in another sitemap.
+// listBoth lists the first posts in /a.xml, and the others in another sitemap.
 func (r *rig) listBoth(at string, paths ...string) {
 	r.web.index("/sitemap.xml", time.Time{}, "/a.xml", "/b.xml")
 	r.web.list("/a.xml", "/0", "/1", "/2", "/3")
 	r.web.list(at, paths...)
 }
 
-// happen is what changes on the site of the scenario.
+// happen makes the changes of the scenario.
 func (r *rig) happen() {
 	r.web.add("/new1", r.now)
 	r.web.add("/new2", r.now.Add(time.Minute))
@@ -50,17 +50,16 @@ func (r *rig) happen() {
 	r.listBoth("/b.xml", "/5", "/new1", "/new2", "/bad")
 }
 
-// settle runs until nothing more happens.
+// settle runs until nothing more changes.
 func (r *rig) settle() {
 	r.t.Helper()
-	r.now = r.now.Add(10 * time.Minute) // the lease of a run that died is over
+	r.now = r.now.Add(10 * time.Minute) // after the lease of a killed run
 	r.run()
 	r.web.posts["/bad"].fail = nil
 	r.run()
 }
 
-// wantScenario holds what must have come of the scenario, however often its process
-// died on the way.
+// wantScenario checks the result of the scenario, however often its process was killed.
 func wantScenario(t *testing.T, r *rig) {
 	t.Helper()
 	got := r.published()
@@ -92,8 +91,8 @@ func points(t *testing.T) (all []string) {
 	return all
 }
 
-// TestCrashAnywhere ends the run at each of its points, as a panic does that nothing
-// recovers: transactions under way are rolled back, and nothing else is done.
+// TestCrashAnywhere ends the run at each of its points with a panic: open transactions are
+// rolled back, and nothing else runs.
 func TestCrashAnywhere(t *testing.T) {
 	all := points(t)
 	if len(all) < 25 {
@@ -114,14 +113,14 @@ func TestCrashAnywhere(t *testing.T) {
 	}
 }
 
-// killed, when it is set, makes this test binary run the scenario in a folder and
-// kill itself, as kill -9 does, at the n-th point.
+// killed, if set, makes the test binary run the scenario in a folder and kill itself with
+// SIGKILL at the n-th point.
 var killed = struct {
 	dir *string
 	at  *int
 }{flag.String("kill-dir", "", "internal: folder of a run that kills itself"), flag.Int("kill-at", 0, "internal: its point")}
 
-// TestKilledChild is not a test but the process that [TestKill] kills.
+// TestKilledChild is not a test, but the process that [TestKill] kills.
 func TestKilledChild(t *testing.T) {
 	if *killed.dir == "" {
 		return
@@ -133,18 +132,18 @@ func TestKilledChild(t *testing.T) {
 			if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			select {} // it comes at once, but not at this line
+			select {} // the signal arrives soon, but not at this line
 		}
 	}
 	r.run()
 	t.Fatal("the run ended before it was killed")
 }
 
-// closed returns the folder of a scenario that nobody has open.
+// closed returns the folder of a closed scenario.
 func closed(t *testing.T) string {
 	t.Helper()
 	r := scenario(t)
-	if err := r.keeper.Close(); err != nil { // nothing is left in the log beside it
+	if err := r.keeper.Close(); err != nil { // the WAL is empty then
 		t.Fatal(err)
 	}
 	return r.dir
@@ -160,7 +159,7 @@ func copied(t *testing.T, dir string) string {
 	return to
 }
 
-// resume is the rig of the scenario on what another process left in a folder.
+// resume returns the rig of the scenario on the folder that another process left.
 func resume(t *testing.T, dir string) *rig {
 	t.Helper()
 	r := newRig(t)
@@ -174,8 +173,7 @@ func resume(t *testing.T, dir string) *rig {
 	return r
 }
 
-// TestKill kills a process, with the signal that cannot be caught, at every point of
-// a run, and runs again what is left.
+// TestKill kills a process with SIGKILL at every point of a run, and then runs again in its folder.
 func TestKill(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -187,7 +185,7 @@ func TestKill(t *testing.T) {
 			t.Parallel()
 			dir := copied(t, first)
 			child := exec.CommandContext(t.Context(), exe, "-test.run=^TestKilledChild$", "-kill-dir="+dir, fmt.Sprintf("-kill-at=%d", n))
-			child.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // what is killed leaves its own behind
+			child.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // a killed process leaves its temporary files
 			out, err := child.CombinedOutput()
 			exit, ok := errors.AsType[*exec.ExitError](err)
 			if !ok || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
@@ -204,7 +202,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestLeftovers: what a run leaves that is killed while it writes a file goes with a later one.
+// TestLeftovers: files that a killed run leaves are removed by a later run.
 func TestLeftovers(t *testing.T) {
 	r := busy(t)
 	left := filepath.Join(track.Folder(r.dir, r.site.Name), "rss.xml.newX")

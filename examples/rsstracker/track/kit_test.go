@@ -26,24 +26,24 @@ const home = "https://example.com"
 
 var epoch = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
-// post is a page of the made-up site.
+// post is a page of the invented site.
 type post struct {
 	path    string
 	lastMod time.Time
 	text    string
-	fail    error // what fetching it fails with
+	fail    error // the error of a fetch
 }
 
-// web is a made-up site, and what was asked of it.
+// web is the invented site, with the requests it received.
 type web struct {
-	files  map[string]string // sitemaps by path; "" with an error in fail
+	files  map[string]string // sitemaps by path; "" if only fail has an entry
 	fail   map[string]error  // of sitemaps and pages, by path
 	posts  map[string]*post
 	robots []string
-	blind  error // why robots.txt cannot be read
+	blind  error // the error of robots.txt
 
 	sent  map[string]string // sitemaps that the client has
-	asked []string          // paths, in order
+	asked []string          // requested paths, in order
 	page  track.PageRequest // the last one
 }
 
@@ -53,14 +53,14 @@ func newWeb() *web {
 	return &web{sent: map[string]string{}, files: map[string]string{}, fail: map[string]error{}, posts: map[string]*post{}}
 }
 
-// add puts a post on the site.
+// add adds a post to the site.
 func (w *web) add(path string, lastMod time.Time) *post {
 	p := &post{path: path, lastMod: lastMod, text: "text of " + path}
 	w.posts[path] = p
 	return p
 }
 
-// list writes the sitemap at a path, of the posts that are there.
+// list writes a sitemap of the existing posts.
 func (w *web) list(at string, paths ...string) {
 	var b strings.Builder
 	b.WriteString("<urlset>")
@@ -74,7 +74,7 @@ func (w *web) list(at string, paths ...string) {
 	w.files[at] = b.String() + "</urlset>"
 }
 
-// index writes an index at a path.
+// index writes an index.
 func (w *web) index(at string, lastMod time.Time, children ...string) {
 	var b strings.Builder
 	b.WriteString("<sitemapindex>")
@@ -129,8 +129,7 @@ func (w *web) Page(_ context.Context, r track.PageRequest) (track.Page, error) {
 	return track.Page{}, err
 }
 
-// pages returns the paths of the pages, not sitemaps, that were asked for since the
-// last call.
+// pages returns the paths of the pages, without sitemaps, that were requested since the last call.
 func (w *web) pages() (all []string) {
 	for _, p := range w.asked {
 		if !strings.Contains(p, ".xml") {
@@ -141,7 +140,7 @@ func (w *web) pages() (all []string) {
 	return all
 }
 
-// rig is a tracker on a made-up site, with a clock that a test sets.
+// rig is a tracker on the invented site, with a clock that a test sets.
 type rig struct {
 	t      *testing.T
 	web    *web
@@ -164,7 +163,7 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// moveTo goes on with what is in another folder.
+// moveTo continues with the state in another folder.
 func (r *rig) moveTo(dir string) {
 	r.dir = dir
 	r.keeper = r.newKeeper()
@@ -187,7 +186,7 @@ func (r *rig) tracker() *track.Tracker {
 	})
 }
 
-// run makes one run, some time after the last.
+// run makes one run, an interval after the last.
 func (r *rig) run() track.Report {
 	r.t.Helper()
 	r.now = r.now.Add(r.every)
@@ -208,7 +207,7 @@ func (r *rig) store() *state.Store {
 	return s
 }
 
-// stats returns what is known of the site.
+// stats returns the statistics of the site.
 func (r *rig) stats() state.Stats {
 	r.t.Helper()
 	all, err := r.store().Stats(r.t.Context(), r.now, r.site.Name)
@@ -218,7 +217,7 @@ func (r *rig) stats() state.Stats {
 	return all[0]
 }
 
-// window returns the items of the feed, the last one first.
+// window returns the items of the feed, newest first.
 func (r *rig) window() []feed.Item {
 	r.t.Helper()
 	site, err := r.store().Site(r.t.Context(), r.site.Name)
@@ -252,7 +251,7 @@ func (r *rig) file(name string) string {
 	return string(b)
 }
 
-// started is a rig whose site has a baseline of the posts /0 to /n-1, none published.
+// started is a rig whose site has a baseline of the posts /0 to /n-1, none of them published.
 func started(t *testing.T, n int) *rig {
 	t.Helper()
 	r := newRig(t)

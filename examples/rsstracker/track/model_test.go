@@ -18,40 +18,39 @@ var (
 	seed  = flag.Uint64("seed", uint64(time.Now().UnixNano()), "seed of the random model")
 )
 
-// model is a site at which anything may happen, a tracker that may die at any point,
-// and a reader who polls the feed. What should have been published follows from what
-// the site listed and from nothing that the tracker says.
+// model is a site with random changes, a tracker that may be killed at any point, and a
+// reader that polls the feed. The expected items follow only from what the site listed, not
+// from what the tracker reports.
 type model struct {
 	*rig
-	ctx   context.Context //nolint:containedctx // that of the test, which nothing waits for: a million steps are a third faster
+	ctx   context.Context //nolint:containedctx // cannot be cancelled: a million steps are a third faster
 	rand  *rand.Rand
 	born  int
-	pages map[string]*fate // of every page there ever was
+	pages map[string]*fate // every page that ever existed
 	child map[string][]string
 	seen  map[string]entry // by the reader, by guid
 	inNow map[string]bool  // in the feed at the last poll
 	feed  string           // at the last poll
-	dead  time.Time        // until when a run that died has the lease
+	dead  time.Time        // end of the lease of a killed run
 	trace []string         // the last steps
 }
 
-// fate is what the oracle knows of a page.
+// fate is the oracle's state of a page.
 type fate struct {
 	path    string
 	born    int       // its number
-	in      string    // the sitemap that lists it, "" if none does
-	out     time.Time // since when none may have, as far as the tracker knows; zero: it is listed
-	old     bool      // it was there at the baseline: only a change may publish it
-	failed  bool      // at some time: then it may be late
-	dead    bool      // so that it may have been given up, and has not changed since
-	changed bool      // ever: an old page may be published then
+	in      string    // the sitemap that lists it; "" if none does
+	out     time.Time // since when the tracker may know that it is not listed; zero: it is listed
+	old     bool      // part of the baseline: only a change may publish it
+	failed  bool      // at least once: then it may be late
+	dead    bool      // may have been given up, and has not changed since
+	changed bool      // at least once: then an old page may be published
 }
 
-// entry is what a reader remembers of an item.
+// entry is a reader's copy of an item.
 type entry struct{ guid, link, date string }
 
-// TestModel runs the random model. With -steps=1000000 it takes one to two hours on a
-// quiet machine; -seed repeats one.
+// TestModel runs the random model. -steps=1000000 takes one to two hours. -seed repeats a run.
 func TestModel(t *testing.T) {
 	t.Logf("-seed=%d -steps=%d", *seed, *steps)
 	m := &model{rig: newRig(t), ctx: context.WithoutCancel(t.Context()), rand: rand.New(rand.NewPCG(*seed, 0)), pages: map[string]*fate{}, child: map[string][]string{}, seen: map[string]entry{}}
@@ -88,7 +87,7 @@ func (m *model) note(format string, args ...any) {
 	}
 }
 
-// step does one thing.
+// step makes one random change or run.
 func (m *model) step() {
 	switch n := m.rand.IntN(100); {
 	case n < 12:
@@ -131,7 +130,7 @@ func (m *model) pass() {
 	m.note("%v pass", d)
 }
 
-// whole makes a run that nobody disturbs, and holds it against the oracle.
+// whole makes an undisturbed run, and compares the result with the oracle.
 func (m *model) whole() {
 	m.damaged(func() {
 		m.now = m.now.Add(10 * time.Minute)
@@ -155,7 +154,7 @@ func (m *model) whole() {
 	})
 }
 
-// crash makes a run that dies at a random point.
+// crash makes a run that is killed at a random point.
 func (m *model) crash() {
 	n := m.rand.IntN(40)
 	m.at = func(string) {
@@ -182,11 +181,10 @@ func (m *model) crash() {
 
 func (m *model) has(f *fate) bool { _, ok := m.seen[home+f.path]; return ok }
 
-// poll is the reader: it must never see an item change its identity, nor one come
-// back that had left.
+// poll is the reader. An item must not change its identity, nor come back after it left the feed.
 func (m *model) poll() {
 	text := m.file("rss.xml")
-	if text == m.feed { // also while there is none
+	if text == m.feed { // also while there is no feed
 		return
 	}
 	m.feed = text
@@ -215,19 +213,19 @@ func (m *model) poll() {
 	m.inNow = now
 }
 
-// quiesce repairs the site and lets the tracker come to rest. Then every page that is
-// listed and new must have been published, and say what it says now.
+// quiesce repairs the site and lets the tracker settle. Then every new listed page must
+// have been published, with its current text.
 func (m *model) quiesce() {
 	clear(m.web.fail)
 	for p := range m.web.posts {
 		m.web.posts[p].fail = nil
 	}
 	m.publishSite()
-	for range 20 { // what waits for its turn, for its retry, or to be looked at again
+	for range 20 { // for pages that wait for their turn, a retry or another check
 		m.now = m.now.AddDate(0, 0, 5)
 		m.whole()
 	}
-	for _, f := range m.sorted() { // what was given up is stamped, a few at a time
+	for _, f := range m.sorted() { // stamps pages that were given up, a few at a time
 		if listed(f) && !f.old && !m.has(f) {
 			m.web.posts[f.path].lastMod, f.dead = m.now, false
 			m.publishSite()
@@ -248,12 +246,12 @@ func (m *model) quiesce() {
 			m.t.Errorf("%s says %q, the page %q", p, i.Description, m.web.posts[p].text)
 		}
 	}
-	for _, f := range m.sorted() { // the dice are thrown in an order that -seed repeats
+	for _, f := range m.sorted() { // the order of the random numbers must be the same for a seed
 		p := f.path
 		if listed(f) && !f.old && !m.has(f) {
 			m.t.Errorf("%s was never published", p)
 		}
-		if !listed(f) && !m.inNow[home+p] && m.rand.IntN(4) > 0 { // most are never heard of again, or a million steps would not end
+		if !listed(f) && !m.inNow[home+p] && m.rand.IntN(4) > 0 { // most are never listed again, otherwise a million steps would not end
 			delete(m.pages, p)
 			delete(m.web.posts, p)
 		}

@@ -21,7 +21,7 @@ func (m *model) any(ok func(*fate) bool) *fate {
 	return all[m.rand.IntN(len(all))]
 }
 
-// sorted returns all pages, in the order of their birth.
+// sorted returns all pages, in the order of their creation.
 func (m *model) sorted() []*fate {
 	return slices.SortedFunc(maps.Values(m.pages), func(a, b *fate) int { return cmp.Compare(a.born, b.born) })
 }
@@ -52,7 +52,7 @@ func (m *model) birthIn(in string) {
 	m.note("born %s in %s", f.path, in)
 }
 
-// turnSitemaps adds a sitemap to the index, and takes one away when there are many.
+// turnSitemaps adds a sitemap to the index, and removes one when there are many.
 func (m *model) turnSitemaps() {
 	if len(m.child) >= 5 {
 		at := m.sitemap()
@@ -76,7 +76,7 @@ func (m *model) put(f *fate, in string) {
 	m.child[in] = append(m.child[in], f.path)
 }
 
-// unlist takes a page out of its sitemap.
+// unlist removes a page from its sitemap.
 func (m *model) unlist() {
 	if f := m.any(listed); f != nil {
 		m.child[f.in] = slices.DeleteFunc(m.child[f.in], func(p string) bool { return p == f.path })
@@ -85,16 +85,16 @@ func (m *model) unlist() {
 	}
 }
 
-// remove takes a page off the site. If it was put back since it was removed before,
-// and no run has seen that, it was away all the time.
+// remove removes a page from the site. If it was put back after an earlier removal, and no
+// run has seen it since, it was away all the time.
 func (m *model) remove(f *fate) {
 	if f.in = ""; f.out.IsZero() {
 		f.out = m.now
 	}
 }
 
-// relist puts a page back, in whatever sitemap, unless its tombstone may be gone by the
-// time that a run sees it: it lasts three years.
+// relist puts a page back into any sitemap, unless its tombstone, which lasts three years,
+// may be deleted before the next run.
 func (m *model) relist() {
 	if f := m.any(func(f *fate) bool { return !listed(f) && m.now.Sub(f.out) < 2*365*24*time.Hour }); f != nil {
 		m.put(f, m.sitemap())
@@ -102,8 +102,8 @@ func (m *model) relist() {
 	}
 }
 
-// change moves the lastmod of a page, and its text or not. Every other time it is one
-// of the youngest, for they are what the tracker is about.
+// change changes the lastmod of a page, with or without its text. Every other time it takes
+// one of the newest pages, because they matter most.
 func (m *model) change(really bool) {
 	youngest := m.born
 	if m.rand.IntN(2) == 0 {
@@ -142,8 +142,7 @@ func (m *model) repairPage() {
 	}
 }
 
-// breakSitemap makes a sitemap unreadable, in one of the ways there are. publishSite
-// does the damage.
+// breakSitemap makes a sitemap unreadable in one of several ways. publishSite applies the damage.
 func (m *model) breakSitemap() {
 	at := m.sitemap()
 	if m.rand.IntN(4) == 0 {
@@ -158,7 +157,7 @@ var (
 	errCut  = errors.New("cut")
 )
 
-// publishSite writes the sitemaps as they are now.
+// publishSite writes the current sitemaps.
 func (m *model) publishSite() {
 	var children []string
 	for c, paths := range m.child {
@@ -169,7 +168,7 @@ func (m *model) publishSite() {
 	m.web.index("/sitemap.xml", time.Time{}, children...)
 }
 
-// damaged applies the damage that is not an error of the connection, for one run.
+// damaged applies, for one run, the damage that is not a connection error.
 func (m *model) damaged(run func()) {
 	kept := map[string]error{}
 	for at, err := range m.web.fail {

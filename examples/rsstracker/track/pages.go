@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	firstRetry  = 10 * time.Minute // and twice as long each time
+	firstRetry  = 10 * time.Minute // doubled at each failure
 	lastRetry   = 24 * time.Hour
-	maxAttempts = 10 // of an error that has no rule here
-	deadAfter   = 3  // of what looks final
+	maxAttempts = 10 // of an error without a rule here
+	deadAfter   = 3  // of an error that looks permanent
 )
 
-// giveUpRun failures in a row mean that the site is down. The rest waits for the next run.
+// giveUpRun failures in a row mean that the site is down. The other pages wait for the next run.
 const giveUpRun = 3
 
 func (r *run) process(ctx context.Context) error {
@@ -42,7 +42,7 @@ func (r *run) process(ctx context.Context) error {
 	r.rep.Pending = max(0, total-r.rep.New-r.rep.Changed)
 	r.rep.Waiting = total
 	down := 0
-	for _, u := range slices.Backward(due) { // the newest is the last item
+	for _, u := range slices.Backward(due) { // the newest becomes the last item
 		r.At("page")
 		transient, err := r.one(ctx, u)
 		if err != nil {
@@ -58,7 +58,7 @@ func (r *run) process(ctx context.Context) error {
 	return nil
 }
 
-// one fetches a page. transient says that other pages will fail, too.
+// one fetches a page. transient means that other pages will fail too.
 func (r *run) one(ctx context.Context, u state.URL) (transient bool, err error) {
 	p, err := r.meta(ctx, u)
 	if ctx.Err() != nil {
@@ -80,7 +80,7 @@ func (r *run) one(ctx context.Context, u state.URL) (transient bool, err error) 
 	return false, nil
 }
 
-// meta gets what a page says of itself. If it is no HTML, the sitemap speaks for it.
+// meta gets the metadata of a page. If the page is not HTML, the data of the sitemap must do.
 func (r *run) meta(ctx context.Context, u state.URL) (page.Meta, error) {
 	byDate := page.Meta{Hash: "lastmod:" + strconv.FormatInt(u.LastMod.Unix(), 10)}
 	if !r.site.FetchTitles {
@@ -96,11 +96,11 @@ func (r *run) meta(ctx context.Context, u state.URL) (page.Meta, error) {
 	return p.Meta, err
 }
 
-// describe fills in the title and the date. The date is never later than now.
+// describe fills in the title and the date. The date is never after now.
 func (r *run) describe(u state.URL, m page.Meta) page.Meta {
 	m.Title = cmp.Or(m.Title, u.Title, slug(u.URL))
 	m.Published = cmp.Or(m.Published, u.Published, u.LastMod, u.FirstSeen)
-	if now := r.Now(); m.Published.After(now) { // it would stand before all others for years
+	if now := r.Now(); m.Published.After(now) { // otherwise it would stay at the top for years
 		m.Published = now
 	}
 	return m
@@ -122,12 +122,12 @@ func slug(rawURL string) string {
 
 type failure struct {
 	code      string
-	transient bool          // the site is to blame, not the page
-	attempts  int           // after which it is given up; 0: never
-	wait      time.Duration // that the site asked for
+	transient bool          // the fault of the site, not of the page
+	attempts  int           // after so many failures the page is given up; 0: never
+	wait      time.Duration // requested by the site
 }
 
-// classify says what an error means. Codes hold nothing that the site sent.
+// classify maps an error to its rule. Codes hold nothing that the site sent.
 func classify(err error) failure {
 	if e, ok := errors.AsType[*fetch.StatusError](err); ok {
 		f := failure{code: "status " + strconv.Itoa(e.Code), attempts: deadAfter, wait: e.RetryAfter}
@@ -166,7 +166,7 @@ var failures = []struct {
 	{fetch.ErrRobots, failure{code: "robots.txt", attempts: deadAfter, wait: lastRetry}},
 }
 
-// retryAt returns when to try again; zero: never. A site that asks for more time gets up to a week.
+// retryAt returns the time of the next attempt; zero: never. A site can ask for up to a week.
 func (f failure) retryAt(u state.URL, now time.Time) time.Time {
 	n := u.Attempts + 1
 	if f.attempts > 0 && n >= f.attempts {

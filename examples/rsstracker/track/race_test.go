@@ -2,6 +2,5 @@
 
 package track_test
 
-// modelSteps are few under the race detector, under which SQLite is thirty times as
-// slow.
+// modelSteps are few, because SQLite is thirty times as slow under the race detector.
 const modelSteps = 80

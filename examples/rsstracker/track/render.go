@@ -15,16 +15,16 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/state"
 )
 
-// windowFile holds the items of the last good feed, for a new database.
+// windowFile stores the items of the last good feed, for a new database.
 const windowFile = "window.json"
 
 func (r *run) file(name string) string { return filepath.Join(Folder(r.Dir, r.site.Name), name) }
 
-// Folder returns where the feeds of a site are written.
+// Folder returns the folder of a site's feeds.
 func Folder(dir, site string) string { return filepath.Join(dir, site) }
 
-// render writes the feeds that differ. It does so at every run, because the run before may have died. Without a baseline
-// it writes nothing: an empty feed would be wrong (E15).
+// render writes the feeds that differ. It does so at every run, because the last run may have been
+// killed. Without a baseline it writes nothing: an empty feed would be wrong (E15).
 func (r *run) render(ctx context.Context) error {
 	if site, err := r.store.Site(ctx, r.site.Name); err != nil || site.Baseline.IsZero() {
 		return err
@@ -36,7 +36,7 @@ func (r *run) render(ctx context.Context) error {
 	if err := os.MkdirAll(Folder(r.Dir, r.site.Name), 0o755); err != nil {
 		return err
 	}
-	if r.full { // it does not know when an item was published first: the page's date stands for that
+	if r.full { // the time of first publication is unknown, so the page's date replaces it
 		for i := range window {
 			window[i].Published, window[i].Updated = time.Time{}, time.Time{}
 		}
@@ -69,7 +69,8 @@ func (r *run) render(ctx context.Context) error {
 	return nil
 }
 
-// replace puts a file in place in one step, and reports whether it differs. Two runs may do so at once.
+// replace replaces a file atomically, also against other runs. It reports whether the content
+// differs.
 func (r *run) replace(name string, content []byte) (changed bool, err error) {
 	r.At("file")
 	path := r.file(name)
@@ -86,7 +87,7 @@ func (r *run) replace(name string, content []byte) (changed bool, err error) {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // or sweep does it
+		_ = os.Remove(f.Name()) // sweep removes it otherwise
 	}
 	return err == nil, err
 }
@@ -100,52 +101,53 @@ func sweep(path string) {
 	}
 }
 
-// Reset forgets all about a site. Its feeds stay until the next run. A run under way ends with [state.ErrLeaseLost].
+// Reset deletes everything about a site. Its feeds stay until the next run. A run in
+// progress ends with [state.ErrLeaseLost].
 func (t *Tracker) Reset(ctx context.Context, site string) error {
 	s, err := t.cfg.Keeper.Store(ctx)
 	if err != nil {
 		return err
 	}
-	// The window goes first: without the rows, it would restore what is to be forgotten.
+	// Remove the window first: if only the rows were gone, the next run would restore it.
 	if err := os.Remove(filepath.Join(Folder(t.cfg.Dir, site), windowFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return s.Reset(ctx, site)
 }
 
-// Report is what one run did.
+// Report says what one run did.
 type Report struct {
 	Site    string        `json:"site"`
 	Started time.Time     `json:"started"`
 	Outcome state.Outcome `json:"outcome"`
 	state.Detected
 
-	Pending        int      `json:"pending"`         // due from earlier runs: failed before, or left over
-	Skipped        int      `json:"skipped"`         // done, and not looked at
-	Failed         int      `json:"failed"`          // not fetched this time
+	Pending        int      `json:"pending"`         // due since earlier runs: failed, or left over
+	Skipped        int      `json:"skipped"`         // done, and not fetched
+	Failed         int      `json:"failed"`          // could not be fetched
 	Waiting        int      `json:"waiting"`         // due, and left for the next run
 	Published      int      `json:"published"`       // items added to the feed
-	Updated        int      `json:"updated"`         // items brought up to date
-	Unchanged      int      `json:"unchanged"`       // pages whose lastmod had moved and that are the same
-	Learned        int      `json:"learned"`         // pages whose lastmod had moved, seen for the first time
-	Pruned         int      `json:"pruned"`          // gone pages that were forgotten
-	Sitemaps       int      `json:"sitemaps"`        // known to be the site's
-	SitemapFetches int      `json:"sitemap_fetches"` // asked for
-	NotModified    int      `json:"not_modified"`    // asked for, and have not changed
+	Updated        int      `json:"updated"`         // items changed
+	Unchanged      int      `json:"unchanged"`       // pages whose lastmod had increased but whose content had not changed
+	Learned        int      `json:"learned"`         // pages whose lastmod had increased but whose old content is unknown
+	Pruned         int      `json:"pruned"`          // gone pages that were deleted
+	Sitemaps       int      `json:"sitemaps"`        // sitemaps that the site is known to have
+	SitemapFetches int      `json:"sitemap_fetches"` // requested sitemaps
+	NotModified    int      `json:"not_modified"`    // requested sitemaps that had not changed
 	PageFetches    int      `json:"page_fetches"`
-	Saved          int      `json:"saved"`              // fetches that full mode would have made beyond these
+	Saved          int      `json:"saved"`              // fetches that full mode would have made in addition
 	FeedsWritten   int      `json:"feeds_written"`      // files whose content has changed
-	Rebuilt        bool     `json:"rebuilt,omitempty"`  // the database was lost, and the last good feed taken over
-	Restored       int      `json:"restored,omitempty"` // items that came from it
-	Faults         []string `json:"faults,omitempty"`   // sitemaps that could not be read, or in part
-	readable       int      // sitemaps that are known, if only in part
+	Rebuilt        bool     `json:"rebuilt,omitempty"`  // the database was lost and the last good feed restored
+	Restored       int      `json:"restored,omitempty"` // restored items
+	Faults         []string `json:"faults,omitempty"`   // sitemaps that could not be read completely
+	readable       int      // sitemaps that were read at least in part
 	full           int      // fetches that full mode would make
 }
 
-// Fetches is how many sitemaps and pages were asked for.
+// Fetches returns the number of requested sitemaps and pages.
 func (r Report) Fetches() int { return r.SitemapFetches + r.PageFetches }
 
-// String returns the numbers that an operator looks for.
+// String returns a summary for operators.
 func (r Report) String() string {
 	return fmt.Sprintf("%s; %d new, %d changed, %d pending, %d skipped, %d failed; %d fetches, %d not modified, %d saved; %d published, %d updated",
 		r.Outcome, r.New, r.Changed, r.Pending, r.Skipped, r.Failed, r.Fetches(), r.NotModified, r.Saved, r.Published, r.Updated)

@@ -19,7 +19,7 @@ func (r *run) sitemaps(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		// Guessing where the sitemaps are would make a site of fewer pages.
+		// A guess at the sitemaps might find only a part of the site.
 		r.walk, err = sitemap.Report{Files: 1, Faults: []error{fmt.Errorf("%s: %w", r.site.Home, err)}}, nil
 	} else {
 		r.walk, err = sitemap.Walk(ctx, roots, r.visit)
@@ -66,7 +66,7 @@ func missing(err error) bool {
 	return ok && (e.Code == http.StatusNotFound || e.Code == http.StatusGone)
 }
 
-// visit reads one sitemap. One that is cut off adds what is legible.
+// visit reads one sitemap. Of a truncated one it stores the readable part.
 func (r *run) visit(ctx context.Context, ref sitemap.Ref) (v sitemap.Visited, err error) {
 	file, err := r.store.Visit(ctx, r.lease, r.Now(), ref)
 	if err != nil {
@@ -104,7 +104,7 @@ func (r *run) visit(ctx context.Context, ref sitemap.Ref) (v sitemap.Visited, er
 			return nil
 		})
 		v.Fault = sum.Partial
-		if err != nil && !broken { // the sitemap's fault, and not the database's
+		if err != nil && !broken { // a fault of the sitemap, not of the database
 			v.Fault = err
 			return false, nil
 		}

@@ -1,6 +1,6 @@
-// Package track is one run of the tracker, from the sitemap to the feed. It may be killed between any two steps.
-// Nothing is lost: a page stays pending until its item is committed. Nothing is published twice: a page has one row, and
-// one item, which a unique index holds.
+// Package track makes one run of the tracker, from the sitemap to the feed. The process may be
+// killed between any two steps. Nothing is lost: a page stays pending until its item is committed.
+// Nothing is published twice: a page has one row and one item, which a unique index enforces.
 package track
 
 import (
@@ -23,43 +23,43 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/state"
 )
 
-// Source is where sitemaps and pages come from. All methods may be called concurrently.
+// Source provides sitemaps and pages. All methods may be called concurrently.
 type Source interface {
-	// Sitemap returns a sitemap. Response.Open reads it, also when it is not modified.
+	// Sitemap returns a sitemap. Response.Open reads it, even if it was not modified.
 	Sitemap(ctx context.Context, url string) (fetch.Response, error)
 
-	// Discover returns the sitemaps that a robots.txt names. An error means that it is not known.
+	// Discover returns the sitemaps that a robots.txt lists. An error means that they are unknown.
 	Discover(ctx context.Context, url string) ([]string, error)
 
-	// Page returns what is known of a page, or [page.ErrNotHTML].
+	// Page returns the metadata of a page, or [page.ErrNotHTML].
 	Page(ctx context.Context, r PageRequest) (Page, error)
 }
 
-// PageRequest says which page to get.
+// PageRequest describes the page to get.
 type PageRequest struct {
 	URL      string
-	Selector string    // of its content; see [page.Parse]
-	LastMod  time.Time // by the sitemap: what was cached before will not do. Zero: not known
-	Fresh    bool      // nothing that is cached will do: the page has changed
+	Selector string    // selects the content; see [page.Parse]
+	LastMod  time.Time // from the sitemap; an older cache entry is not used. Zero: unknown
+	Fresh    bool      // no cache entry may be used, because the page has changed
 }
 
-// Page is a page that was got.
+// Page is a fetched page.
 type Page struct {
 	page.Meta
-	Cached bool // the network was not used
+	Cached bool // whether it came from the cache
 }
 
-// Config says what a tracker is made of. Keeper, Source, Dir and Log are required.
+// Config configures a tracker. Keeper, Source, Dir and Log are required.
 type Config struct {
 	Keeper *state.Keeper
 	Source Source
-	Dir    string           // that the feeds are written below
+	Dir    string           // the feeds are written below it
 	Now    func() time.Time // nil: time.Now
 	Log    *slog.Logger
-	Lease  time.Duration // for which a site stays locked after its run died: longer than a page may take. 0: 10 minutes
+	Lease  time.Duration // how long a site stays locked after its run was killed; must exceed the time of one page. 0: 10 minutes
 
-	Rendered func(ctx context.Context, site string) // called when a site's feeds were written. Nil: nothing is
-	At       func(point string)                     // for tests: called between any two steps. Nil: nothing is
+	Rendered func(ctx context.Context, site string) // called after a run has written a site's feeds. Nil: not called
+	At       func(point string)                     // for tests: called between any two steps. Nil: not called
 }
 
 // Tracker runs sites. All methods may be called concurrently.
@@ -77,14 +77,14 @@ func New(cfg Config) *Tracker {
 	return &Tracker{cfg: cfg}
 }
 
-// Run makes one run of a site. If the database is corrupt the run begins again, on a new one (S-E12).
+// Run makes one run of a site. If the database is damaged, it repeats the run on a new one (S-E12).
 func (t *Tracker) Run(ctx context.Context, s config.Site) (Report, error) {
 	rep, store, err := t.once(ctx, s, false)
 	if errors.Is(err, sqlite.ErrCorrupt) {
-		t.cfg.Log.ErrorContext(ctx, "the database is corrupt", "site", s.Name, "err", err)
+		t.cfg.Log.ErrorContext(ctx, "the database is damaged; the run starts again on a new one", "site", s.Name, "err", err)
 		if store != nil {
 			if err := t.cfg.Keeper.Replace(store); err != nil {
-				t.cfg.Log.WarnContext(ctx, "closing the corrupt database", "err", err)
+				t.cfg.Log.WarnContext(ctx, "the damaged database could not be closed", "err", err)
 			}
 		}
 		rep, _, err = t.once(ctx, s, false)
@@ -106,7 +106,7 @@ type run struct {
 	Config
 	store *state.Store
 	site  config.Site
-	full  bool // on a database of its own, see [Tracker.Full]
+	full  bool // on its own temporary database, see [Tracker.Full]
 	lease state.Lease
 	walk  sitemap.Report
 	rep   Report
@@ -139,11 +139,11 @@ func (r *run) story(ctx context.Context) error {
 
 func (r *run) abort(ctx context.Context, cause error) error {
 	r.rep.Outcome = state.Failed
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second) // it may be ctx that ended the run
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second) // ctx may have ended the run
 	defer cancel()
 	err := r.store.End(ctx, r.lease, r.Now(), state.Failed, r.rep, cause)
 	if err != nil && !errors.Is(err, state.ErrLeaseLost) && !errors.Is(cause, sqlite.ErrCorrupt) {
-		r.Log.WarnContext(ctx, "the end of the run was not recorded", "site", r.site.Name, "err", err)
+		r.Log.WarnContext(ctx, "the end of the run could not be recorded", "site", r.site.Name, "err", err)
 	}
 	return cause
 }
@@ -159,7 +159,7 @@ func (r *run) outcome() state.Outcome {
 	return r.rep.Outcome
 }
 
-// restore takes the last good feed over, if the database has no baseline (S-E12).
+// restore restores the last good feed if the database has no baseline (S-E12).
 func (r *run) restore(ctx context.Context) error {
 	if r.full || !r.lease.Site.Baseline.IsZero() {
 		return nil
@@ -173,7 +173,7 @@ func (r *run) restore(ctx context.Context) error {
 		err = json.Unmarshal(b, &window)
 	}
 	if err != nil {
-		r.Log.WarnContext(ctx, "the last good feed cannot be taken over", "site", r.site.Name, "file", windowFile, "err", err)
+		r.Log.WarnContext(ctx, "the last good feed cannot be restored", "site", r.site.Name, "file", windowFile, "err", err)
 		return nil
 	}
 	if len(window) == 0 {
@@ -194,7 +194,7 @@ func (r *run) detect(ctx context.Context) (err error) {
 	return err
 }
 
-// prune forgets, and every few days checks the whole database.
+// prune deletes old rows, and checks the whole database every few days.
 func (r *run) prune(ctx context.Context) error {
 	const day = 24 * time.Hour
 	p, err := r.store.Prune(ctx, r.lease, state.Keep{Now: r.Now(), Gone: time.Duration(r.site.HistoryDays) * day, Feed: r.site.Window})
@@ -208,16 +208,16 @@ func (r *run) prune(ctx context.Context) error {
 	return r.store.Clean(ctx, r.lease, r.Now())
 }
 
-// ErrNothing means that full mode found no page to make a feed of. The last feed stays.
-var ErrNothing = errors.New("track: no page to make a feed of")
+// ErrNothing means that full mode found no page for a feed. The last feed stays.
+var ErrNothing = errors.New("track: found no page for the feed")
 
-// Full makes a feed without state: it is a first run on a database that is thrown away.
+// Full makes a feed without the database: it is a first run on a temporary one.
 func (t *Tracker) Full(ctx context.Context, s config.Site) (rep Report, err error) {
 	dir, err := os.MkdirTemp("", "rsstracker-full-")
 	if err != nil {
 		return rep, err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // the system clears temporary folders, too
+	defer os.RemoveAll(dir) //nolint:errcheck // the system clears temporary folders too
 	cfg := t.cfg
 	cfg.Keeper = state.NewKeeper(filepath.Join(dir, "full.db"), sqlite.Off, cfg.Now, cfg.Log)
 	s.MaxPages, s.Baseline = s.Window, s.Window

@@ -11,10 +11,10 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/state"
 )
 
-// died stands for a process that ended.
+// died is the panic of a killed process.
 type died struct{}
 
-// dieAt makes the run end at the n-th point of that name, as if the process had.
+// dieAt ends the run at the n-th point of that name, as if the process was killed.
 func (r *rig) dieAt(point string, n int) {
 	r.t.Helper()
 	r.at = func(at string) {
@@ -26,7 +26,7 @@ func (r *rig) dieAt(point string, n int) {
 	}
 	defer func() {
 		r.at = nil
-		r.now = r.now.Add(10 * time.Minute) // until the lease of the dead run is over
+		r.now = r.now.Add(10 * time.Minute) // after the lease of the killed run
 		if v := recover(); v != (died{}) {
 			r.t.Fatalf("the run did not die at %s: %v", point, v)
 		}
@@ -39,7 +39,7 @@ func TestPendingSurvivesACrash(t *testing.T) {
 	r := started(t, 3)
 	r.web.add("/new", r.now)
 	r.listAll()
-	r.dieAt("process", 1) // it is recorded, and nothing else
+	r.dieAt("process", 1) // the page is recorded, and nothing else is done
 	rep := r.run()
 	want(t, "new", rep.New, 0)
 	want(t, "pending", rep.Pending, 1)
@@ -47,7 +47,7 @@ func TestPendingSurvivesACrash(t *testing.T) {
 	want(t, "the dead run is", r.stats().Runs[1].Outcome, "died")
 }
 
-// TestBaselineRecordsAll is S-E2, and S-E9: the newest are picked after the sort.
+// TestBaselineRecordsAll is S-E2 and S-E9: the newest are selected after sorting.
 func TestBaselineRecordsAll(t *testing.T) {
 	r := newRig(t)
 	r.site.Baseline = 3
@@ -61,8 +61,8 @@ func TestBaselineRecordsAll(t *testing.T) {
 	want(t, "new", rep.New, 3)
 	want(t, "silent", rep.Silent, 29)
 	want(t, "page fetches", rep.PageFetches, 3)
-	// The future counts as now: it is in front, and dated now. Multiples of 7 modulo
-	// 30 that are 0 and 1: posts 0 and 13.
+	// A future date counts as now, so the page is first, and dated now. Multiples of 7
+	// modulo 30 that are 0 and 1: posts 0 and 13.
 	wantList(t, "published", r.published(), "/13", "/00", "/future")
 	if date := r.window()[0].Date; date.After(r.now) {
 		t.Errorf("a page of %v", date)
@@ -73,8 +73,7 @@ func TestBaselineRecordsAll(t *testing.T) {
 	want(t, "second run, published", rep.Published, 0)
 }
 
-// TestNothingNewFetchesNothing is the promise: when nothing has changed, no page is
-// fetched, and each sitemap is a 304.
+// TestNothingNewFetchesNothing: without changes no page is fetched, and each sitemap is a 304.
 func TestNothingNewFetchesNothing(t *testing.T) {
 	r := newRig(t)
 	r.web.add("/a", epoch)
@@ -94,7 +93,7 @@ func TestNothingNewFetchesNothing(t *testing.T) {
 	want(t, "the feed", r.file("rss.xml"), before)
 }
 
-// TestWindowSlides is S-E7: the feed holds the last N items, not the last run's.
+// TestWindowSlides is S-E7: the feed has the last N items, not only those of the last run.
 func TestWindowSlides(t *testing.T) {
 	r := started(t, 3)
 	r.site.Window = 4
@@ -102,12 +101,12 @@ func TestWindowSlides(t *testing.T) {
 		r.web.add(fmt.Sprintf("/n%d", i), r.now)
 		r.listAll()
 		r.run()
-		r.run() // nothing new, and nothing leaves
+		r.run() // no new items, and none leaves
 		if n := strings.Count(r.file("rss.xml"), "<item>"); n != min(i+1, 4) {
 			t.Errorf("after %d posts the feed has %d items", i+1, n)
 		}
 	}
-	// One that is found late has an old date, and is in the feed all the same.
+	// A page that is found late has an old date, but is in the feed.
 	r.web.add("/late", epoch.AddDate(-10, 0, 0))
 	r.listAll()
 	r.run()
@@ -169,7 +168,7 @@ func TestFailedPagesBackOff(t *testing.T) {
 	}
 	want(t, "given up", r.stats().Pages.GivenUp, givenUp)
 	want(t, "failed", r.stats().Pages.Failed, len(cases))
-	// They are repaired, which shows in their dates, and are published after all.
+	// They are repaired and get new dates, so they are published.
 	for path := range cases {
 		p := r.web.posts[path]
 		p.fail, p.lastMod = nil, r.now
@@ -181,8 +180,8 @@ func TestFailedPagesBackOff(t *testing.T) {
 	want(t, "published", len(r.published()), len(cases))
 }
 
-// TestSiteThatGoesDownCostsFewAttempts: when page after page fails as if the site was
-// down, the rest stays pending, and is not counted as failed.
+// TestSiteThatGoesDownCostsFewAttempts: when several pages in a row fail as if the site was
+// down, the others stay pending, and do not count as failed.
 func TestSiteThatGoesDownCostsFewAttempts(t *testing.T) {
 	r := started(t, 3)
 	for i := range 20 {
@@ -218,7 +217,7 @@ func TestLease(t *testing.T) {
 		t.Errorf("a second run: %v, want ErrLeased", second)
 	}
 
-	// A run that is so late that another one began in its place changes nothing more.
+	// A run that is so late that another one has started changes nothing more.
 	r.web.add("/newer", r.now)
 	r.listAll()
 	r.at = func(at string) {

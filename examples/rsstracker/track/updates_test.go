@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/track"
 )
 
-// TestUpdates is S-E6: with lastmod kept, changes are seen; the content decides.
+// TestUpdates is S-E6: with lastmod stored, changes are detected, and the content decides.
 func TestUpdates(t *testing.T) {
 	r := started(t, 10)
 	r.site.Updates = true
@@ -32,7 +32,7 @@ func TestUpdates(t *testing.T) {
 	want(t, "published at", now.Published, first.Published)
 	want(t, "updated at", now.Updated, r.now)
 
-	p.lastMod = r.now.Add(time.Minute) // a stamp and nothing else
+	p.lastMod = r.now.Add(time.Minute) // only the date changes
 	r.listAll()
 	before := r.file("atom.xml")
 	rep = r.run()
@@ -41,9 +41,9 @@ func TestUpdates(t *testing.T) {
 	want(t, "the feed", r.file("atom.xml"), before)
 }
 
-// TestChangeAfterACrash ends a run at each of its points and lets the page that it was
-// about, a new one or a changed one, change again before the next. The feed ends with
-// the last text: also when the one before had been fetched and not yet published.
+// TestChangeAfterACrash ends a run at each of its points. The page of that run, new or
+// changed, changes again before the next run. The feed ends with the last text, even if the
+// text before it had been fetched but not published.
 func TestChangeAfterACrash(t *testing.T) {
 	begun := func(t *testing.T) (*rig, *post) {
 		r := started(t, 1)
@@ -86,7 +86,7 @@ func TestChangeAfterACrash(t *testing.T) {
 	}
 }
 
-// TestUpdatesAreOptIn: without the option, dates are recorded and nothing is fetched.
+// TestUpdatesAreOptIn: without the option, dates are recorded, but no page is fetched again.
 func TestUpdatesAreOptIn(t *testing.T) {
 	r := started(t, 3)
 	r.web.posts["/0"].lastMod = r.now
@@ -97,8 +97,8 @@ func TestUpdatesAreOptIn(t *testing.T) {
 	want(t, "page fetches once it is on", r.run().PageFetches, 0)
 }
 
-// TestOldPagesAreLearnedFirst: nothing is known of what an old page was before its
-// first change, and most such changes are none.
+// TestOldPagesAreLearnedFirst: the content of an old page is unknown before its first new
+// lastmod, and most of these do not change the content.
 func TestOldPagesAreLearnedFirst(t *testing.T) {
 	r := started(t, 3)
 	r.site.Updates = true
@@ -114,7 +114,7 @@ func TestOldPagesAreLearnedFirst(t *testing.T) {
 	wantList(t, "published", r.published(), "/1")
 }
 
-// TestChurnGuard: a build that stamps all pages is no news, and costs no fetch.
+// TestChurnGuard: a build with new lastmods for all pages publishes nothing, and costs no fetch.
 func TestChurnGuard(t *testing.T) {
 	r := started(t, 100)
 	r.site.Updates = true
@@ -127,15 +127,15 @@ func TestChurnGuard(t *testing.T) {
 		want(t, "churned", rep.Churned, 100)
 		want(t, "page fetches", rep.PageFetches, 0)
 	}
-	for i := range 20 { // a fifth, and so few that they may be real
+	for i := range 20 { // a fifth: so few that the changes may be real
 		r.web.posts[fmt.Sprintf("/%d", i)].lastMod = r.now
 	}
 	r.listAll()
 	want(t, "changed", r.run().Changed, 20)
 }
 
-// TestStampedPagesAreLookedAtRarely: a page that is stamped at every build costs less
-// and less, and its real change is seen in the end.
+// TestStampedPagesAreLookedAtRarely: a page whose lastmod changes at every build costs less
+// and less, and its real change is still detected.
 func TestStampedPagesAreLookedAtRarely(t *testing.T) {
 	r := started(t, 3)
 	r.site.Updates = true
@@ -160,7 +160,7 @@ func TestStampedPagesAreLookedAtRarely(t *testing.T) {
 	want(t, "text", r.window()[0].Description, "at last")
 }
 
-// TestFutureDates: a date in the future that stays is no change, run after run.
+// TestFutureDates: a constant future date is not a change at each run.
 func TestFutureDates(t *testing.T) {
 	r := started(t, 3)
 	r.site.Updates = true

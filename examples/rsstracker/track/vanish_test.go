@@ -39,8 +39,8 @@ func TestForgottenPagesLeaveATombstone(t *testing.T) {
 	wantList(t, "published", r.published())
 }
 
-// TestChangeOfAForgottenPage: a page that was published, and was away for so long that
-// its row is gone, is known by its tombstone well enough to see whether it has changed.
+// TestChangeOfAForgottenPage: a published page was gone for so long that its row was
+// deleted. When it comes back, its tombstone shows whether it has changed.
 func TestChangeOfAForgottenPage(t *testing.T) {
 	r := started(t, 3)
 	r.site.Updates = true
@@ -68,7 +68,7 @@ func TestChangeOfAForgottenPage(t *testing.T) {
 	want(t, "updated", r.run().Updated, 1)
 	want(t, "text", r.window()[0].Description, p.text)
 
-	p.lastMod, p.text, p.fail = r.now, "never fetched", errDown // and gone before that was repaired
+	p.lastMod, p.text, p.fail = r.now, "never fetched", errDown // gone before it was repaired
 	r.listAll()
 	want(t, "failed", r.run().Failed, 1)
 	away()
@@ -79,8 +79,7 @@ func TestChangeOfAForgottenPage(t *testing.T) {
 	wantList(t, "published", r.published(), "/new")
 }
 
-// TestChangeOfAForgottenOldPage: what was learned of a page that was never published
-// outlives its row, too.
+// TestChangeOfAForgottenOldPage: the content hash of an unpublished page outlives its row too.
 func TestChangeOfAForgottenOldPage(t *testing.T) {
 	r := started(t, 3)
 	r.site.Updates = true
@@ -156,14 +155,14 @@ func TestFaultsMakeNothingVanish(t *testing.T) {
 			want(t, "after the repair, new", rep.New, 0)
 			want(t, "after the repair, back", rep.Back, 0)
 			want(t, "outcome", rep.Outcome, state.OK)
-			// What is really gone is noticed by the first complete run.
+			// The first complete run detects a page that is really gone.
 			r.web.list("/b.xml", "/b1")
 			want(t, "really gone", r.run().Gone, 1)
 		})
 	}
 }
 
-// TestPartialSitemapStillBringsNews: a sitemap that is cut off adds what is legible.
+// TestPartialSitemapStillBringsNews: the readable part of a truncated sitemap counts.
 func TestPartialSitemapStillBringsNews(t *testing.T) {
 	r := started(t, 3)
 	r.web.add("/new", r.now)
@@ -185,7 +184,7 @@ func TestMassVanishGuard(t *testing.T) {
 	}
 	r.listAll()
 	want(t, "after the repair, back", r.run().Back, 0)
-	// It starts to count anew, and believes at the third time.
+	// The count starts again, and the third run accepts the loss.
 	r.web.files["/sitemap.xml"] = "<urlset></urlset>"
 	want(t, "guarded", r.run().Guarded, 40)
 	want(t, "guarded", r.run().Guarded, 40)

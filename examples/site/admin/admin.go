@@ -1,5 +1,5 @@
-// Package admin is the JSON API under /admin/api/, and the writes of /api/v1.
-// It reads from the store, never from a cache, and writes through service.
+// Package admin is the JSON API under /admin/api/, and the writes of /api/v1. It reads from
+// the store, never from a cache, and writes through package service.
 package admin
 
 import (
@@ -17,12 +17,12 @@ import (
 
 const perPage = 50
 
-// Config says who may write to what.
+// Config configures the APIs.
 type Config struct {
 	Store   *store.Store     // required
 	Service *service.Service // required
-	Key     string           // that a request must bring as a bearer; empty: no request has access
-	Log     *slog.Logger     // is told of failures and refusals. Nil: slog.Default
+	Key     string           // that a request must send as a bearer token; empty: no request has access
+	Log     *slog.Logger     // for failures and refusals. Nil: slog.Default
 }
 
 type api struct {
@@ -34,7 +34,7 @@ func newAPI(cfg Config) *api {
 	cfg.Log = cmp.Or(cfg.Log, slog.Default())
 	a := &api{cfg, http.NewServeMux()}
 	route(a, "/", func(*http.Request, call.None) (any, error) {
-		return nil, &call.Problem{Status: http.StatusNotFound, Text: "there is no such call"}
+		return nil, &call.Problem{Status: http.StatusNotFound, Text: "no such call"}
 	})
 	return a
 }
@@ -47,7 +47,7 @@ func New(cfg Config) http.Handler {
 	return call.Guard{Key: a.Key, Log: a.Log}.Wrap(a)
 }
 
-// NewWrites returns the handler of the writes of /api/v1, which name things by slug. It checks no key.
+// NewWrites returns the handler of the writes of /api/v1, which use slugs. It checks no key.
 func NewWrites(cfg Config) http.Handler {
 	a := newAPI(cfg)
 	a.writes("/api/v1", func(of store.Table) find[int64] {
@@ -79,7 +79,7 @@ func (a *api) listPosts(r *http.Request, _ call.None) (any, error) {
 		return nil, err
 	}
 	l, err := a.Store.AllPosts(r.Context(), content.Status(q.Get("status")), content.Window{Number: number, Size: perPage})
-	l.Posts = append([]content.Summary{}, l.Posts...) // [] rather than null
+	l.Posts = append([]content.Summary{}, l.Posts...) // [], not null
 	return l, err
 }
 
@@ -87,13 +87,13 @@ type navigation struct {
 	Items []content.NavItem `json:"items"`
 }
 
-// newKey is a new key with its secret, which is shown once.
+// newKey is a new key with its secret, which is shown only once.
 type newKey struct {
 	content.APIKey
 	Key string `json:"key"`
 }
 
-// site routes the reads of everything, public or not, and the writes of settings, navigation and keys.
+// site routes all reads, and the writes of settings, navigation and keys.
 func (a *api) site() {
 	s := a.Service
 	route(a, "GET /admin/api/posts", a.listPosts)
@@ -119,7 +119,7 @@ func (a *api) site() {
 	route(a, "DELETE /admin/api/keys/{it}", remove(byName, s.RevokeAPIKey))
 }
 
-// find returns what the path of a request names as {it}.
+// find returns the thing that {it} in the path of a request identifies.
 type find[K any] func(r *http.Request) (K, error)
 
 func byID(r *http.Request) (int64, error) {
@@ -136,7 +136,7 @@ func route[In any](a *api, pattern string, f func(r *http.Request, in In) (any, 
 	a.Handle(pattern, call.Do(a.Log, f))
 }
 
-// create calls a method that makes something. Its id is 0.
+// create calls a method that creates something. It passes 0 as the id.
 func create[In, Out any](method func(context.Context, int64, In) (Out, error)) func(*http.Request, In) (any, error) {
 	return func(r *http.Request, in In) (any, error) {
 		v, err := method(r.Context(), 0, in)
@@ -144,7 +144,7 @@ func create[In, Out any](method func(context.Context, int64, In) (Out, error)) f
 	}
 }
 
-// replace calls a method on what the path names, with the body of the request.
+// replace calls a method on the thing in the path, with the body of the request.
 func replace[K, In, Out any](it find[K], method func(context.Context, K, In) (Out, error)) func(*http.Request, In) (any, error) {
 	return func(r *http.Request, in In) (any, error) {
 		k, err := it(r)
@@ -163,7 +163,7 @@ func remove[K any](it find[K], method func(context.Context, K) error) func(*http
 	return get(it, func(ctx context.Context, k K) (any, error) { return nil, method(ctx, k) })
 }
 
-// all calls a method that lists things. No things are [], not null.
+// all calls a method that lists things. An empty list is [], not null.
 func all[T any](name string, method func(context.Context) ([]T, error)) func(*http.Request, call.None) (any, error) {
 	return func(r *http.Request, _ call.None) (any, error) {
 		v, err := method(r.Context())

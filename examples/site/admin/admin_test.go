@@ -22,13 +22,13 @@ import (
 
 const key = "the admin key"
 
-// console makes calls to the admin API.
+// console makes calls of the admin API.
 type console struct {
 	http.Handler
 	t     *testing.T
 	store *store.Store
 	log   strings.Builder
-	fail  error // of every Publish
+	fail  error // the error of every Publish
 }
 
 func newConsole(t *testing.T) *console {
@@ -42,8 +42,7 @@ func newConsole(t *testing.T) *console {
 	return c
 }
 
-// call makes a call such as "PUT /posts/1", with a body unless that is empty, and
-// checks the status.
+// call makes a call such as "PUT /posts/1" and checks the status. An empty body is not sent.
 func (c *console) call(call, body string, want int) string {
 	c.t.Helper()
 	return c.callAs("Bearer "+key, call, body, want)
@@ -67,7 +66,7 @@ func (c *console) callAs(authorization, call, body string, want int) string {
 	return w.Body.String()
 }
 
-// calls are all there are, with the status that they have when the body is {}.
+// calls are all calls, with their status for the body {}.
 var calls = map[string]int{
 	"GET /posts": 200, "POST /posts": 422, "GET /posts/1": 200, "PUT /posts/1": 422, "DELETE /posts/1": 204, "POST /posts/2/publish": 200,
 	"GET /pages": 200, "POST /pages": 422, "GET /pages/1": 200, "PUT /pages/1": 422, "DELETE /pages/1": 204,
@@ -95,7 +94,7 @@ func TestOnlyTheKeyLetsIn(t *testing.T) {
 func TestCalls(t *testing.T) {
 	c := newConsole(t)
 	order := slices.Sorted(maps.Keys(calls))
-	slices.Reverse(order) // so that what is deleted is deleted last
+	slices.Reverse(order) // deletions come last
 	for _, call := range order {
 		c.call(call, "{}", calls[call])
 	}
@@ -117,13 +116,13 @@ func TestBodies(t *testing.T) {
 		want int
 		says string
 	}{
-		{"", 400, "not the JSON"},
+		{"", 400, "not have the JSON"},
 		{"null", 422, "slug"},
-		{"[]", 400, "not the JSON"},
-		{`{"slug": 1}`, 400, "not the JSON"},
+		{"[]", 400, "not have the JSON"},
+		{`{"slug": 1}`, 400, "not have the JSON"},
 		{`{"slug": "x", "name": "X", "label": "Y"}`, 400, `unknown field \"label\"`},
-		{tag + tag, 400, "goes on"},
-		{tag + "x", 400, "goes on"},
+		{tag + tag, 400, "continues"},
+		{tag + "x", 400, "continues"},
 		{`{"slug": "` + strings.Repeat("x", 2<<20) + `"}`, 413, "over 1048576 bytes"},
 		{`{"slug": "X", "name": ""}`, 422, `{"field":"name","reason":"is required"}`},
 		{tag + "\n", 201, `"slug":"x"`},
@@ -162,7 +161,7 @@ func TestReadsAreOfEverything(t *testing.T) {
 	}
 }
 
-// What a read returns can be sent back, but for what is not its author's to decide.
+// A client can send back what it has read, except fields that an author does not set.
 func TestRoundTrip(t *testing.T) {
 	c := newConsole(t)
 	for _, path := range []string{"/settings", "/navigation"} {
@@ -173,7 +172,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// A change that nobody could be told of is made, and its caller learns both.
+// A change that could not be published is committed, and its caller learns both.
 func TestUnpublished(t *testing.T) {
 	c := newConsole(t)
 	c.fail = errors.New("bus is down")

@@ -1,4 +1,4 @@
-// Package call makes HTTP handlers of functions that take and return JSON, and checks the operator's key.
+// Package call turns functions of JSON values into HTTP handlers, and checks the operator's key.
 package call
 
 import (
@@ -21,27 +21,27 @@ import (
 
 const (
 	maxBytes = 1 << 20 // the longest body of a request
-	maxPage  = 10000   // the last page of a list: it bounds how many different requests reach the database
+	maxPage  = 10000   // the last page of a list: it limits how many different requests reach the database
 )
 
-// None is the body of a call that takes none.
+// None is the input of a call without a body.
 type None struct{}
 
-// Created is what a call returns that has made its Body.
+// Created is the result of a call that created Body.
 type Created struct{ Body any }
 
-// Problem is an error that the caller is told of.
+// Problem is an error for the caller.
 type Problem struct {
 	Status    int                  `json:"-"`
 	Text      string               `json:"error"`
 	Fields    []service.FieldError `json:"fields,omitempty"`
-	Challenge []string             `json:"-"` // of a 401: how to identify oneself
+	Challenge []string             `json:"-"` // of a 401: the schemes of authentication
 }
 
 // Error returns the text.
 func (p *Problem) Error() string { return p.Text }
 
-// Do makes a handler of f. It answers 201 to Created, 204 to nil, and 200 to anything else.
+// Do returns a handler of f. It answers 201 to Created, 204 to nil, and 200 to other results.
 func Do[In any](log *slog.Logger, f func(r *http.Request, in In) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var v any
@@ -54,8 +54,8 @@ func Do[In any](log *slog.Logger, f func(r *http.Request, in In) (any, error)) h
 			status, v = http.StatusCreated, made.Body
 		}
 		if e, ok := errors.AsType[*service.UnpublishedError](err); ok {
-			log.ErrorContext(r.Context(), "change not published", "method", r.Method, "path", r.URL.Path, "err", e.Err)
-			status, err = http.StatusAccepted, nil // it is written
+			log.ErrorContext(r.Context(), "a change was committed but not published", "method", r.Method, "path", r.URL.Path, "err", e.Err)
+			status, err = http.StatusAccepted, nil // the write was committed
 		}
 		if err != nil {
 			Fail(w, r, log, err)
@@ -65,7 +65,7 @@ func Do[In any](log *slog.Logger, f func(r *http.Request, in In) (any, error)) h
 	})
 }
 
-// decode reads the body of a request, which must be one JSON value of known fields.
+// decode reads the body of a request, which must be one JSON value without unknown fields.
 func decode[In any](w http.ResponseWriter, r *http.Request) (in In, err error) {
 	if _, none := any(in).(None); none {
 		return in, nil
@@ -76,15 +76,15 @@ func decode[In any](w http.ResponseWriter, r *http.Request) (in In, err error) {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 			return in, &Problem{Status: http.StatusRequestEntityTooLarge, Text: fmt.Sprintf("the body is over %d bytes", maxBytes)}
 		}
-		return in, &Problem{Status: http.StatusBadRequest, Text: "the body is not the JSON that this call takes: " + err.Error()}
+		return in, &Problem{Status: http.StatusBadRequest, Text: "the body does not have the JSON form of this call: " + err.Error()}
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return in, &Problem{Status: http.StatusBadRequest, Text: "the body goes on after its JSON value"}
+		return in, &Problem{Status: http.StatusBadRequest, Text: "the body continues after its JSON value"}
 	}
 	return in, nil
 }
 
-// Fail answers a request that failed with err, and logs an error that the caller did not make.
+// Fail answers a request that failed with err. It logs errors that are not the caller's fault.
 func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	p := &Problem{Status: http.StatusInternalServerError, Text: "something went wrong; the log has more"}
 	invalid := new(service.InvalidError)
@@ -113,9 +113,9 @@ func send(w http.ResponseWriter, log *slog.Logger, status int, v any) {
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // no browser takes it for a page: see the headers
+	e.SetEscapeHTML(false) // the headers keep browsers from reading it as HTML
 	if err := e.Encode(v); err != nil {
-		log.Error("reply does not encode", "err", err)
+		log.Error("a reply could not be encoded", "err", err)
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
@@ -129,10 +129,10 @@ func Send(w http.ResponseWriter, status int, contentType string, body []byte) {
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that has gone needs no answer
+	_, _ = w.Write(body) // an error means that the client has left
 }
 
-// PageNumber returns the page of a list that a query asks for.
+// PageNumber returns the page number of a query.
 func PageNumber(q url.Values) (int, error) {
 	s := q.Get("page")
 	if s == "" {
@@ -145,14 +145,14 @@ func PageNumber(q url.Values) (int, error) {
 	return n, nil
 }
 
-// Guard lets requests in that bring the operator's key.
+// Guard checks the operator's key.
 type Guard struct {
 	Key   string // empty: no request has access
-	Basic bool   // takes it as the password of HTTP Basic, too, which browsers ask for
+	Basic bool   // also accepts the key as the password of HTTP Basic, which browsers prompt for
 	Log   *slog.Logger
 }
 
-// Has reports whether a request brings the key. It compares hashes, so the time taken reveals nothing about the key.
+// Has reports whether a request has the key. It compares hashes, so the time reveals nothing.
 func (g Guard) Has(r *http.Request) bool {
 	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if _, password, ok := r.BasicAuth(); ok && g.Basic {
@@ -162,10 +162,10 @@ func (g Guard) Has(r *http.Request) bool {
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && g.Key != "" && strings.EqualFold(scheme, "Bearer")
 }
 
-// Wrap puts the guard in front of next. No answer is cached.
+// Wrap puts the guard in front of next. It forbids caching of all answers.
 func (g Guard) Wrap(next http.Handler) http.Handler {
 	refusal := &Problem{
-		Status: http.StatusUnauthorized, Text: "the admin key is needed: Authorization: Bearer KEY", Challenge: []string{`Bearer realm="operator"`},
+		Status: http.StatusUnauthorized, Text: "send the admin key: Authorization: Bearer KEY", Challenge: []string{`Bearer realm="operator"`},
 	}
 	if g.Basic {
 		refusal.Challenge = append(refusal.Challenge, `Basic realm="operator", charset="UTF-8"`)
@@ -178,9 +178,9 @@ func (g Guard) Wrap(next http.Handler) http.Handler {
 		}
 		level := slog.LevelWarn
 		if g.Basic && r.Header.Get("Authorization") == "" {
-			level = slog.LevelDebug // a browser that does not know yet
+			level = slog.LevelDebug // a browser that has not asked for the password yet
 		}
-		g.Log.Log(r.Context(), level, "operator's request refused", "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
+		g.Log.Log(r.Context(), level, "request refused: wrong or missing key", "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
 		Fail(w, r, g.Log, refusal)
 	})
 }

@@ -1,5 +1,5 @@
-// Package content holds the types of the site and the reads of its public side.
-// Requests share cached values, so what a [Reader] returned must not be changed.
+// Package content holds the types of the site and the reads of its public side. Requests
+// share cached values, so a value from a [Reader] must not be changed.
 package content
 
 import (
@@ -14,10 +14,10 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// MaxSlug is how many bytes a slug has at most.
+// MaxSlug is the greatest length of a slug, in bytes.
 const MaxSlug = 100
 
-// ErrNotFound means that a thing does not exist or is not public. The cache remembers it as an absence.
+// ErrNotFound means that a thing does not exist or is not public. The cache stores the absence.
 var ErrNotFound = cache.ErrNotFound
 
 // Lang is the language of a post, a page or a navigation item.
@@ -29,10 +29,10 @@ const (
 	Chinese Lang = "zh"
 )
 
-// Langs are all languages, the default one first.
+// Langs lists all languages, the default one first.
 var Langs = []Lang{English, Chinese}
 
-// Path returns the path of rest, which begins with a slash, in the language.
+// Path returns the path of rest in the language. rest begins with a slash.
 func (l Lang) Path(rest string) string {
 	if l == English || l == "" {
 		return rest
@@ -40,23 +40,23 @@ func (l Lang) Path(rest string) string {
 	return "/" + string(l) + rest
 }
 
-// Status says who sees a post, and when.
+// Status says whether a post is public.
 type Status string
 
-// The public sees published posts only. A write, not the clock, publishes a scheduled one.
+// Only published posts are public. A write, not the clock, publishes a scheduled post.
 const (
 	Draft     Status = "draft"
 	Scheduled Status = "scheduled"
 	Published Status = "published"
 )
 
-// Tag is what posts are filed under.
+// Tag is a topic of posts.
 type Tag struct {
 	Slug string `json:"slug"`
 	Name string `json:"name"`
 }
 
-// Summary is a post as lists show it.
+// Summary is a post without its body, for lists.
 type Summary struct {
 	ID          int64     `json:"id"`
 	Slug        string    `json:"slug"`
@@ -64,7 +64,7 @@ type Summary struct {
 	Excerpt     string    `json:"summary"`
 	Lang        Lang      `json:"lang"`
 	Status      Status    `json:"status"`
-	PublishedAt time.Time `json:"published_at,omitzero"` // of a scheduled post: when it is to be
+	PublishedAt time.Time `json:"published_at,omitzero"` // planned time of a scheduled post
 	UpdatedAt   time.Time `json:"updated_at"`
 	Tags        []Tag     `json:"tags"` // by slug
 }
@@ -75,10 +75,10 @@ type Post struct {
 	Body string `json:"body"`
 }
 
-// Path returns where the post is.
+// Path returns the path of the post.
 func (s Summary) Path() string { return s.Lang.Path("/posts/" + s.Slug) }
 
-// Page is a page outside the stream of posts: about, imprint.
+// Page is a page that is not a post: about, imprint.
 type Page struct {
 	ID        int64     `json:"id"`
 	Slug      string    `json:"slug"`
@@ -88,40 +88,40 @@ type Page struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// Path returns where the page is.
+// Path returns the path of the page.
 func (p Page) Path() string { return p.Lang.Path("/pages/" + p.Slug) }
 
-// Filter selects public posts. All fields that are set must match.
+// Filter selects public posts. All set fields must match.
 type Filter struct {
 	Lang  Lang
 	Tag   string // slug; empty: any
-	Month string // as [Month] writes it; empty: any
+	Month string // as returned by [Month]; empty: any
 }
 
-// Window is a part of a list: the Number-th page, from 1, of Size posts each.
+// Window is a part of a list: page Number, counted from 1, of Size posts.
 type Window struct {
 	Number, Size int
 }
 
-// List is a window of a list, newest first, and the length of the whole.
+// List is a window of a list, newest first, and the length of the whole list.
 type List struct {
 	Posts []Summary `json:"posts"`
 	Total int       `json:"total"`
 }
 
-// TagCount is a tag that public posts of a language have, and how many have it.
+// TagCount is a tag of public posts in a language, with their number.
 type TagCount struct {
 	Tag
 	Posts int `json:"posts"`
 }
 
-// MonthCount is a month in which public posts of a language appeared, and how many.
+// MonthCount is a month with public posts in a language, with their number.
 type MonthCount struct {
-	Month string `json:"month"` // as [Month] writes it
+	Month string `json:"month"` // as returned by [Month]
 	Posts int    `json:"posts"`
 }
 
-// SitemapEntry is something the sitemap names.
+// SitemapEntry is a URL of the sitemap.
 type SitemapEntry struct {
 	Path      string
 	UpdatedAt time.Time
@@ -132,7 +132,7 @@ const monthLayout = "2006-01"
 // Month returns the calendar month of t in UTC, as 2006-01.
 func Month(t time.Time) string { return t.UTC().Format(monthLayout) }
 
-// ParseMonth returns the first instant of a month that [Month] has written.
+// ParseMonth returns the first instant of a month in the form of [Month].
 func ParseMonth(s string) (time.Time, error) {
 	t, err := time.Parse(monthLayout, s)
 	if err != nil || t.Year() == 0 {
@@ -141,16 +141,16 @@ func ParseMonth(s string) (time.Time, error) {
 	return t, nil
 }
 
-// Settings are what the site says about itself, and the sizes of its lists.
+// Settings are the texts about the site, and the sizes of its lists.
 type Settings struct {
-	BaseURL      string        `json:"base_url"` // scheme and host, without a slash at the end
+	BaseURL      string        `json:"base_url"` // scheme and host, without a final slash
 	Author       string        `json:"author"`
 	PostsPerPage int           `json:"posts_per_page"`
 	FeedItems    int           `json:"feed_items"`
 	Texts        map[Lang]Text `json:"texts"` // one for each of Langs
 }
 
-// Text is what the site says about itself in one language.
+// Text holds the texts about the site in one language.
 type Text struct {
 	Title       string `json:"title"`
 	Description string `json:"description"`
@@ -163,7 +163,7 @@ type NavItem struct {
 	URL   string `json:"url"` // a path of this site, or an http or https URL
 }
 
-// Scope is what an API key allows.
+// Scope is a permission of an API key.
 type Scope string
 
 // ScopeRead allows the reads of /api/v1, ScopeWrite its writes.
@@ -172,7 +172,7 @@ const (
 	ScopeWrite Scope = "write"
 )
 
-// Scopes are all scopes there are.
+// Scopes lists all scopes.
 var Scopes = []Scope{ScopeRead, ScopeWrite}
 
 // APIKey is a key to the public API, "PREFIX_SECRET", without its secret.
@@ -185,12 +185,12 @@ type APIKey struct {
 	RevokedAt time.Time `json:"revoked_at,omitzero"`
 }
 
-// Allows reports whether the key is good for scope.
+// Allows reports whether the key is valid for scope.
 func (k APIKey) Allows(scope Scope) bool {
 	return k.RevokedAt.IsZero() && slices.Contains(k.Scopes, scope)
 }
 
-// NewKey returns a key that nobody can guess. The prefix, of 40 bits, is to find it by.
+// NewKey returns a random key. Its prefix of 40 bits identifies it.
 func NewKey() string { return strings.ToLower(rand.Text()[:8]) + "_" + rand.Text() }
 
 // SplitKey returns the parts of a key.
@@ -205,7 +205,7 @@ func HashSecret(secret string) []byte {
 	return sum[:]
 }
 
-// Matches reports whether secret is that of the key, in constant time.
+// Matches reports whether secret is the secret of the key, in constant time.
 func (k APIKey) Matches(secret string) bool {
 	return subtle.ConstantTimeCompare(k.Hash, HashSecret(secret)) == 1
 }

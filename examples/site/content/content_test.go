@@ -9,7 +9,7 @@ import (
 
 func TestMonth(t *testing.T) {
 	east := time.FixedZone("east", 8*60*60)
-	m := content.Month(time.Date(2026, time.January, 1, 3, 0, 0, 0, east)) // in UTC it is last year
+	m := content.Month(time.Date(2026, time.January, 1, 3, 0, 0, 0, east)) // in UTC this is in the year before
 	if first, err := content.ParseMonth(m); m != "2025-12" || err != nil || !first.Equal(time.Date(2025, 12, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("the month is %v from %v, %v", m, first, err)
 	}

@@ -8,12 +8,12 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Reader is every read of the public side. An answer depends on the arguments and the database, not on a clock.
-// A read names its entities with [Depend]; TestEventsCoverReads checks that none is left out.
-// All functions may be called concurrently. What they return must not be changed.
+// Reader holds the reads of the public side. A result depends on the arguments and the database,
+// not on a clock. A read names its entities with [Depend]; TestEventsCoverReads checks that none is
+// missing. All functions may be called concurrently. Their results must not be changed.
 type Reader struct {
 	Settings       func(ctx context.Context) (Settings, error)
-	Navigation     func(ctx context.Context) ([]NavItem, error)         // of all languages, in order
+	Navigation     func(ctx context.Context) ([]NavItem, error)         // in all languages, in order
 	PostBySlug     func(ctx context.Context, slug string) (Post, error) // a public post
 	PostByID       func(ctx context.Context, id int64) (Post, error)    // a public post
 	PageBySlug     func(ctx context.Context, slug string) (Page, error)
@@ -22,44 +22,44 @@ type Reader struct {
 	TagCounts      func(ctx context.Context, lang Lang) ([]TagCount, error)    // of public posts, by slug
 	MonthCounts    func(ctx context.Context, lang Lang) ([]MonthCount, error)  // of public posts, newest first
 	Sitemap        func(ctx context.Context) ([]SitemapEntry, error)           // all public posts and pages, by path
-	APIKeyByPrefix func(ctx context.Context, prefix string) (APIKey, error)    // also a revoked one
+	APIKeyByPrefix func(ctx context.Context, prefix string) (APIKey, error)    // even a revoked one
 }
 
-// Entity is something that an answer of a [Reader] depends on and that writes change.
+// Entity is something that results of a [Reader] depend on and that writes change.
 type Entity string
 
-// Scope is what to invalidate when the entity has changed.
+// Scope returns the scope to invalidate when the entity has changed.
 func (e Entity) Scope() invalidate.Scope { return invalidate.Tag(cache.DefaultTenant, string(e)) }
 
-// Depend says that what is being loaded under ctx depends on the entity.
+// Depend makes the entry that is being loaded under ctx depend on the entity.
 func Depend(ctx context.Context, e Entity) { cache.Depend(ctx, string(e)) }
 
 // These entities exist once.
 const (
 	SettingsEntity   Entity = "settings"
-	NavigationEntity Entity = "navigation" // of all languages
-	SitemapEntity    Entity = "sitemap"    // where posts and pages are, and when they were updated
+	NavigationEntity Entity = "navigation" // in all languages
+	SitemapEntity    Entity = "sitemap"    // the paths of posts and pages, and when they were updated
 )
 
-// PostEntity is a public post: its text, its tags, its slug, and its existence.
+// PostEntity is a public post: its text, tags, slug and existence.
 func PostEntity(id int64) Entity { return Entity("post:" + strconv.FormatInt(id, 10)) }
 
-// SlugEntity is which public post has the slug, if any.
+// SlugEntity is the public post with the slug, if any.
 func SlugEntity(slug string) Entity { return Entity("slug:" + slug) }
 
-// PageEntity is the page that has the slug, if any.
+// PageEntity is the page with the slug, if any.
 func PageEntity(slug string) Entity { return Entity("page:" + slug) }
 
-// PostsEntity is the list of the public posts of the language, as lists show them.
+// PostsEntity is the list of the public posts of the language, as summaries.
 func PostsEntity(lang Lang) Entity { return Entity("posts:" + lang) }
 
 // FeedEntity is the newest public posts of the language with their texts.
 func FeedEntity(lang Lang) Entity { return Entity("feed:" + lang) }
 
-// TagsEntity is how many public posts of the language each tag has, and its name.
+// TagsEntity is the name of each tag, and the number of its public posts in the language.
 func TagsEntity(lang Lang) Entity { return Entity("tags:" + lang) }
 
-// MonthsEntity is how many public posts of the language each month has.
+// MonthsEntity is the number of public posts of the language in each month.
 func MonthsEntity(lang Lang) Entity { return Entity("months:" + lang) }
 
 // KeyEntity is an API key.

@@ -1,6 +1,6 @@
-// Package objects is a [content.Reader] in front of the store that remembers answers until they are invalidated.
-// Absences have a small tier of their own. Only the first pages of lists are kept.
-// An absence or an empty list is not kept in what is built from it either.
+// Package objects is a [content.Reader] in front of the store that caches results until
+// they are invalidated. Absences have their own small tier. Of a list, only the first pages
+// are cached. A page that is built from an absence or an empty list is not cached either.
 package objects
 
 import (
@@ -14,7 +14,8 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// New returns a Reader that keeps r's values in present, its absences in absent, and hotPages pages of a list.
+// New returns a Reader that caches r: values in present, absences in absent, hotPages pages of
+// lists.
 func New(r content.Reader, present, absent *cache.Tiers, hotPages int) (content.Reader, error) {
 	b := &builder{present: present, absent: absent}
 	feeds, lists := kept[string, []content.Post](b, "feeds", nil), kept[string, content.List](b, "lists", nil)
@@ -53,10 +54,10 @@ func New(r content.Reader, present, absent *cache.Tiers, hotPages int) (content.
 	return c, nil
 }
 
-// forever is the policy of everything here: invalidations end it, not time.
+// forever is the policy of all caches here: invalidations end entries, time does not.
 var forever = policy.Patch{TTL: new(policy.Forever), NegativeTTL: new(time.Duration(0)), Jitter: new(0.0)}
 
-// builder makes caches until one of them fails.
+// builder creates caches until one fails.
 type builder struct {
 	present, absent *cache.Tiers
 	err             error
@@ -78,13 +79,13 @@ func build[K comparable, V any](b *builder, t *cache.Tiers, namespace string, p 
 	return c
 }
 
-// guessed returns a read by keys that strangers choose. It keeps absences in their own tier,
-// where they cannot evict what exists.
+// guessed returns a read by keys that strangers choose. It stores absences in their own
+// tier, where they cannot evict values.
 func guessed[K comparable, V any](b *builder, namespace string, load cache.Loader[K, V]) func(context.Context, K) (V, error) {
 	present := kept(b, namespace, load)
 	remembered := forever
 	remembered.NegativeTTL = new(policy.Forever)
-	// present keeps what the load returns. This keeps its absence, under the same tags.
+	// present stores what the load returns. absent stores its absence, under the same tags.
 	absent := build(b, b.absent, "no-"+namespace, remembered, func(ctx context.Context, k K) (V, error) {
 		v, err := present.Get(ctx, k)
 		if err == nil {
@@ -94,7 +95,7 @@ func guessed[K comparable, V any](b *builder, namespace string, load cache.Loade
 	})
 	return func(ctx context.Context, k K) (v V, err error) {
 		if s, ok := any(k).(string); ok && len(s) > content.MaxSlug {
-			return v, content.ErrNotFound // and never a key of a cache
+			return v, content.ErrNotFound // too long for a cache key
 		}
 		if v, ok := present.Peek(ctx, k); ok {
 			return v, nil

@@ -22,7 +22,6 @@ import (
 	"github.com/twofold-go/twofold/tier/local"
 )
 
-// hotPages is how many pages of a list are kept.
 const hotPages = 10
 
 // layer is a cache and its tiers.
@@ -31,7 +30,7 @@ type layer struct {
 	present, absent *cache.Tiers
 }
 
-// newCache returns a cache that keeps absences in maxAbsent bytes.
+// newCache returns a cache with maxAbsent bytes for absences.
 func newCache(t *testing.T, r content.Reader, maxAbsent int64) layer {
 	t.Helper()
 	open := func(maxBytes int64) *cache.Tiers {
@@ -56,7 +55,6 @@ func newCache(t *testing.T, r content.Reader, maxAbsent int64) layer {
 	return l
 }
 
-// drop invalidates in both tiers.
 func drop(t *testing.T, l layer, s invalidate.Scope) {
 	t.Helper()
 	if err := errors.Join(l.present.Invalidate(t.Context(), s), l.absent.Invalidate(t.Context(), s)); err != nil {
@@ -64,14 +62,14 @@ func drop(t *testing.T, l layer, s invalidate.Scope) {
 	}
 }
 
-// read is a read of a Reader, and what it depends on.
+// read is a read of a Reader, with its dependencies.
 type read struct {
 	name    string
 	depends content.Entity
 	do      func(ctx context.Context, r content.Reader) (any, error)
 }
 
-// reads are reads of each kind, of what there is and of what there is not.
+// reads are reads of each kind, of existing and of absent things.
 var reads = []read{
 	{"settings", "settings", func(ctx context.Context, r content.Reader) (any, error) { return r.Settings(ctx) }},
 	{"navigation", "navigation", func(ctx context.Context, r content.Reader) (any, error) { return r.Navigation(ctx) }},
@@ -99,8 +97,8 @@ func list(f content.Filter, number int) func(ctx context.Context, r content.Read
 	}
 }
 
-// Every answer is the store's; the second costs no query, unless what it depends
-// on, and nothing else, was invalidated in between.
+// Every answer equals the store's. The second read costs no query, unless exactly its
+// dependencies were invalidated in between.
 func TestReads(t *testing.T) {
 	s := sitetest.Seeded(t)
 	c := newCache(t, s.Reader(), 256<<10)
@@ -132,7 +130,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// Only the first pages of lists without a filter are kept.
+// Of a list, only the first pages without a filter are cached.
 func TestHotLists(t *testing.T) {
 	s := sitetest.Seeded(t)
 	c := newCache(t, s.Reader(), 256<<10)
@@ -155,7 +153,7 @@ func TestHotLists(t *testing.T) {
 	}
 }
 
-// Guesses take their own few bytes and push out nothing that there is.
+// Guesses use only their own few bytes and evict no value.
 func TestGuessesAreBounded(t *testing.T) {
 	s := sitetest.Seeded(t)
 	const limit = 32 << 10
@@ -178,7 +176,7 @@ func TestGuessesAreBounded(t *testing.T) {
 	}
 	present, absent := c.present.Stats(), c.absent.Stats()
 	if present.Local.Entries != 1 || absent.Local.Bytes > limit || absent.Total.Evictions == 0 {
-		t.Errorf("%d entries of what there is; %d bytes of what there is not, and %d evictions",
+		t.Errorf("%d values; %d bytes of absences, and %d evictions",
 			present.Local.Entries, absent.Local.Bytes, absent.Total.Evictions)
 	}
 	before := s.Queries()
@@ -187,8 +185,7 @@ func TestGuessesAreBounded(t *testing.T) {
 	}
 }
 
-// An answer that was read before an invalidation is not kept after it, whether it
-// is a thing or its absence.
+// A value or an absence that was read before an invalidation is not stored after it.
 func TestLateAnswerIsNotKept(t *testing.T) {
 	for _, slug := range []string{"about", "new"} {
 		t.Run(slug, func(t *testing.T) {
@@ -212,7 +209,7 @@ func TestLateAnswerIsNotKept(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			<-read // the old answer
+			<-read // the old answer has been read
 			write(t, s, slug)
 			drop(t, c, content.PageEntity(slug).Scope())
 			goOn()
@@ -226,7 +223,6 @@ func TestLateAnswerIsNotKept(t *testing.T) {
 	}
 }
 
-// write changes the page, or makes it.
 func write(t *testing.T, s *store.Store, slug string) {
 	t.Helper()
 	err := s.Write(t.Context(), func(tx *store.Tx) error {
@@ -246,8 +242,7 @@ func write(t *testing.T, s *store.Store, slug string) {
 	}
 }
 
-// What was built from an answer depends on what the answer does, and an absence
-// keeps it from being stored.
+// A result inherits the dependencies of its parts, and is not stored if a part is an absence.
 func TestInheritance(t *testing.T) {
 	c := newCache(t, sitetest.Seeded(t).Reader(), 256<<10)
 	built := index.New(index.Config{})
@@ -261,7 +256,7 @@ func TestInheritance(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, r := range reads {
-		for range 2 { // when it is loaded, and when it is there
+		for range 2 { // once when it is loaded, once when it is cached
 			_, err := pages.GetOrLoad(t.Context(), fmt.Sprint(i), func(ctx context.Context, _ string) (string, error) {
 				_, err := r.do(ctx, c.Reader)
 				if errors.Is(err, content.ErrNotFound) {

@@ -17,7 +17,7 @@ func basic(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
-// Nothing is to be had without the key, and a refusal does not say what was wrong.
+// Every page needs the key, and a refusal does not say what was wrong.
 func TestAuthentication(t *testing.T) {
 	h := handler(t, ops.Config{})
 	keyless, err := ops.New(ops.Config{Logger: quiet, Metrics: prometheus.NewRegistry(), Queries: func() int64 { return 0 }})
@@ -64,7 +64,7 @@ func TestAuthentication(t *testing.T) {
 				if a.header.Get("Cache-Control") != "no-store" {
 					t.Errorf("%s: Cache-Control: %q", target, a.header.Get("Cache-Control"))
 				}
-				if !tt.in && (!strings.HasPrefix(a.body, `{"error":"the admin key is needed`) || len(a.header.Values("WWW-Authenticate")) != 2) {
+				if !tt.in && (!strings.HasPrefix(a.body, `{"error":"send the admin key`) || len(a.header.Values("WWW-Authenticate")) != 2) {
 					t.Errorf("%s was refused with %q, %v", target, a.body, a.header.Values("WWW-Authenticate"))
 				}
 			}
@@ -72,7 +72,7 @@ func TestAuthentication(t *testing.T) {
 	}
 }
 
-// No key is ever written to the log, right or wrong.
+// No key is written to the log, valid or not.
 func TestKeysAreNotLogged(t *testing.T) {
 	var log strings.Builder
 	h := handler(t, ops.Config{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
@@ -89,7 +89,7 @@ func TestKeysAreNotLogged(t *testing.T) {
 	}
 }
 
-// Each layer has its page behind the same key, whose purges go the site's way.
+// Each layer has its page behind the key. Its purges use the site's log.
 func TestLayers(t *testing.T) {
 	b := newBlog(t)
 	b.visit("/pages/about")
@@ -134,7 +134,7 @@ func TestWithoutCaches(t *testing.T) {
 	}
 }
 
-// The page may load a style sheet, and nothing else; everything else is refused without a word that could be cached.
+// The page may load only a style sheet. Other methods are refused, and no answer can be cached.
 func TestHeadersAndMethods(t *testing.T) {
 	h := handler(t, ops.Config{})
 	for target, want := range map[string]int{

@@ -34,7 +34,7 @@ const adminKey = "the key of the operator"
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// blog is a small site with both layers, and its operator's handler.
+// blog is a small site with both layers, and the operator's handler.
 type blog struct {
 	t       *testing.T
 	ops     http.Handler
@@ -43,10 +43,10 @@ type blog struct {
 	objects content.Reader
 	index   *index.Index
 	warmer  *warm.Warmer
-	purged  []invalidate.Scope // by the pages of the layers
+	purged  []invalidate.Scope // through the pages of the layers
 }
 
-// newBlog puts a blog together, as the program does.
+// newBlog assembles a blog, as the program does.
 func newBlog(t *testing.T) *blog {
 	t.Helper()
 	b := &blog{t: t, store: sitetest.Seeded(t), index: index.New(index.Config{})}
@@ -105,7 +105,6 @@ func newBlog(t *testing.T) *blog {
 	return b
 }
 
-// handler returns an operator's handler with the key.
 func handler(t *testing.T, cfg ops.Config) http.Handler {
 	t.Helper()
 	cfg.Key = adminKey
@@ -122,11 +121,10 @@ func handler(t *testing.T, cfg ops.Config) http.Handler {
 	return h
 }
 
-// host is where the blog is, for all who do not say otherwise.
+// host is the default host of requests.
 const host = "blog.example"
 
-// visit asks the site as a reader, for a path or a whole URL, and reports whether
-// the cache answered.
+// visit requests a path or a URL as a reader, and reports whether the cache answered.
 func (b *blog) visit(target string) (body string, hit bool) {
 	b.t.Helper()
 	r := httptest.NewRequestWithContext(b.t.Context(), http.MethodGet, target, http.NoBody)
@@ -141,15 +139,13 @@ func (b *blog) visit(target string) (body string, hit bool) {
 	return w.Body.String(), strings.Contains(w.Header().Get("Cache-Status"), ";hit")
 }
 
-// answer is what an operator gets.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// call makes a request such as "GET /_cache" with a form, if it has one, and the
-// header, which is pairs of names and values.
+// call makes a request such as "GET /_cache". form may be nil. header is pairs of names and values.
 func call(t *testing.T, h http.Handler, method, target string, form url.Values, header ...string) answer {
 	t.Helper()
 	var body io.Reader = http.NoBody
@@ -169,19 +165,17 @@ func call(t *testing.T, h http.Handler, method, target string, form url.Values, 
 	return answer{w.Code, w.Header(), w.Body.String()}
 }
 
-// get asks for a page with the key.
 func get(t *testing.T, h http.Handler, target string) answer {
 	t.Helper()
 	return call(t, h, http.MethodGet, target, nil, "Authorization", "Bearer "+adminKey)
 }
 
-// post sends a form with the key.
 func post(t *testing.T, h http.Handler, target string, form url.Values) answer {
 	t.Helper()
 	return call(t, h, http.MethodPost, target, form, "Authorization", "Bearer "+adminKey)
 }
 
-// look asks for a page and returns it parsed.
+// look requests a page and returns it parsed.
 func look(t *testing.T, h http.Handler, target string) *document {
 	t.Helper()
 	a := get(t, h, target)
@@ -191,7 +185,6 @@ func look(t *testing.T, h http.Handler, target string) *document {
 	return parse(t, a.body)
 }
 
-// document is a page.
 type document struct {
 	t    *testing.T
 	text string
@@ -209,7 +202,6 @@ func parse(t *testing.T, text string) *document {
 	return d
 }
 
-// all returns all elements of a name.
 func (d *document) all(name string) (found []*html.Node) {
 	for n := range d.root.Descendants() {
 		if n.Type == html.ElementNode && n.Data == name {

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
-// /metrics has the names of the site and what else it is given.
+// /metrics has the metrics of the site and the given ones.
 func TestMetrics(t *testing.T) {
 	b := newBlog(t)
 	for range 3 {

@@ -1,5 +1,5 @@
-// Package ops is the operator's view of the site: /_cache, with a page of cachez per layer, and /metrics.
-// All of it needs the admin key, as a bearer or as the password of HTTP Basic.
+// Package ops serves the operator's pages: /_cache, with a page of cachez for each layer,
+// and /metrics. All need the admin key, as a bearer token or as the password of HTTP Basic.
 package ops
 
 import (
@@ -25,24 +25,24 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Layer is tiers that have a page of their own, at /_cache/NAME.
+// Layer is a set of tiers with its own page at /_cache/NAME.
 type Layer struct {
 	Name  string
 	Tiers *cache.Tiers
-	Index *index.Index     // Nil: none is kept
-	Pages *httpcache.Cache // Nil: it does not hold responses
+	Index *index.Index     // nil: no index
+	Pages *httpcache.Cache // nil: the layer holds no responses
 }
 
-// Config says what is shown. Metrics and Queries are required.
+// Config configures the pages. Metrics and Queries are required.
 type Config struct {
-	Key       string               // that a request must bring; empty: no request has access
-	Metrics   *prometheus.Registry // shows the layers already; the rest is added
-	Queries   func() int64         // how many queries the database has answered
+	Key       string               // that a request must send; empty: no request has access
+	Metrics   *prometheus.Registry // already has the metrics of the layers; New adds the others
+	Queries   func() int64         // returns the number of queries that the database has answered
 	Logger    *slog.Logger         // Nil: slog.Default
 	Layers    []Layer              // empty: the site runs without caches, and the page says so
-	Responses *httpcache.Cache     // of a layer
+	Responses *httpcache.Cache     // one of the layers
 	Warmer    *warm.Warmer         // required with layers
-	// Invalidate does what an operator purges.
+	// Invalidate makes the operator's invalidations.
 	Invalidate func(ctx context.Context, scopes ...invalidate.Scope) error
 }
 
@@ -109,7 +109,7 @@ func register(cfg Config) {
 
 type collector struct{ Config }
 
-// Describe implements [prometheus.Collector]. It describes nothing: formats come with requests.
+// Describe implements [prometheus.Collector]. It describes nothing: formats appear with requests.
 func (c collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector].
@@ -135,7 +135,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	requests = desc("response_requests_total", "Requests that the cache of responses may answer, by what came of them.", "format", "result")
+	requests = desc("response_requests_total", "Requests that the cache of responses may answer, by result.", "format", "result")
 	warmed   = desc("warmup_total", "Warm-ups of pages, by outcome.", "outcome")
 	warmTime = desc("warmup_seconds_total", "Time that warm-ups took.")
 	waiting  = desc("warmup_queue", "Pages that wait to be warmed up.")

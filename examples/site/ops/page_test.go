@@ -12,7 +12,6 @@ import (
 	"golang.org/x/net/html"
 )
 
-// tags returns the tags of a page, in order.
 func tags(text string) (all []string) {
 	z := html.NewTokenizer(strings.NewReader(text))
 	for {
@@ -32,7 +31,7 @@ func tags(text string) (all []string) {
 	}
 }
 
-// The page is fit for every reader: named, labelled and without a script.
+// The page is accessible: named, labelled and without a script.
 func TestPageIsWellMade(t *testing.T) {
 	b := newBlog(t)
 	b.visit("/")
@@ -72,7 +71,7 @@ func TestPageIsWellMade(t *testing.T) {
 	}
 }
 
-// Operators, readers and purges do not get into each other's way.
+// Operators, readers and purges run concurrently.
 func TestConcurrent(t *testing.T) {
 	b := newBlog(t)
 	b.visit("/")
@@ -99,7 +98,7 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// harmless checks that a page has no script, and nothing that could be one.
+// harmless checks that a page has no script, and nothing that a browser could run.
 func harmless(t *testing.T, target string, d *document) {
 	t.Helper()
 	for n := range d.root.Descendants() {

@@ -11,7 +11,8 @@ import (
 	"github.com/yuin/goldmark/extension"
 )
 
-// Both are safe for concurrent use. Goldmark drops raw HTML; the policy removes what it may overlook.
+// Both are safe for concurrent use. Goldmark drops raw HTML; the policy removes what
+// goldmark may miss.
 var (
 	markdown = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough))
 	policy   = bluemonday.UGCPolicy().AllowAttrs("class").Matching(regexp.MustCompile(`^language-[a-z0-9]+$`)).OnElements("code")

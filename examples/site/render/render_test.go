@@ -22,7 +22,7 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// Attacks are attempts to get a script into a page by its Markdown.
+// Attacks try to get a script into a page through its Markdown.
 var attacks = []string{
 	"<script>alert(1)</script>",
 	"a <img src=x onerror=alert(1)> b",
@@ -46,7 +46,7 @@ func TestMarkdownNeutralises(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// What is left of it as text is harmless: look at tags only.
+		// The remaining text is harmless, so only tags count.
 		for tag := range strings.SplitSeq(string(out), "<") {
 			tag, _, _ = strings.Cut(strings.ToLower(tag), ">")
 			for _, bad := range []string{"script", "iframe", "style", "svg", " on", "data:", "javascript:"} {
@@ -58,7 +58,7 @@ func TestMarkdownNeutralises(t *testing.T) {
 	}
 }
 
-// unquote returns attributes without the values of title and alt, which are text.
+// unquote removes the values of title and alt, which are text, from attributes.
 func unquote(attrs string) string {
 	for _, name := range []string{`title="`, `alt="`} {
 		if before, after, ok := strings.Cut(attrs, name); ok {

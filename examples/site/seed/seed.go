@@ -1,4 +1,4 @@
-// Package seed fills an empty site with something to read, always the same.
+// Package seed fills an empty site with sample posts, always the same.
 package seed
 
 import (
@@ -17,17 +17,17 @@ import (
 //go:embed seed.json
 var source []byte
 
-// Options are what differs between sites.
+// Options are the parts of the seed that differ between sites.
 type Options struct {
 	BaseURL string // of the settings
 	APIKey  string // with all scopes
-	Empty   bool   // settings and the key alone
+	Empty   bool   // only the settings and the key
 }
 
-// Fill writes the seed in one transaction. If the database has a site, it returns false.
+// Fill writes the seed in one transaction. If the database already has a site, it returns false.
 func Fill(ctx context.Context, s *store.Store, o Options) (filled bool, err error) {
 	err = s.Write(ctx, func(tx *store.Tx) error {
-		if _, err := tx.Settings(ctx); !errors.Is(err, content.ErrNotFound) { // another process may have been first
+		if _, err := tx.Settings(ctx); !errors.Is(err, content.ErrNotFound) { // another process may have filled it
 			return err
 		}
 		filled = true

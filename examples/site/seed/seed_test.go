@@ -10,7 +10,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 )
 
-// The seed is large enough that lists have pages, and of real length.
+// The seed is large enough for lists of several pages, with texts of realistic length.
 func TestSeedIsOfRealSize(t *testing.T) {
 	s := sitetest.Seeded(t)
 	tags, total := map[string]bool{}, 0
@@ -41,7 +41,7 @@ func TestSeedIsOfRealSize(t *testing.T) {
 	}
 }
 
-// Each post has a title and a body of its own, which are valid.
+// Each post has a unique title and body, which are valid.
 func TestPostsAreWorthReading(t *testing.T) {
 	s := sitetest.Seeded(t)
 	titles, bodies := map[string]bool{}, map[string]bool{}
@@ -65,7 +65,7 @@ func TestPostsAreWorthReading(t *testing.T) {
 	}
 }
 
-// An empty site has settings and a key, and nothing to read.
+// An empty site has only settings and a key.
 func TestEmpty(t *testing.T) {
 	s := sitetest.Empty(t)
 	if filled, err := seed.Fill(t.Context(), s, seed.Options{BaseURL: "http://h", APIKey: "p_s", Empty: true}); !filled || err != nil {
@@ -89,7 +89,7 @@ func TestFillRefusesWhatIsNoKey(t *testing.T) {
 		t.Error("Fill took a key without a secret")
 	}
 	if _, err := s.Settings(t.Context()); err == nil {
-		t.Error("Fill failed, and has written all the same")
+		t.Error("Fill failed, but has written")
 	}
 }
 

@@ -15,12 +15,12 @@ import (
 	"github.com/twofold-go/twofold/examples/site/service"
 )
 
-// steps is how many random writes TestEventsCoverReads makes.
+// steps is the number of random writes of TestEventsCoverReads.
 const steps = 100
 
-// After random writes of all kinds, whatever answer of a Reader has changed
-// depended on an entity that the write names: an old answer that nobody was told of would be
-// served for ever. Answers depend on the tags of a cache entry that is made of them.
+// After random writes of all kinds, every changed answer of a Reader depended on an entity
+// that the write names. Otherwise the old answer would be served for ever. The dependencies
+// of an answer are the tags of a cache entry that is built from it.
 func TestEventsCoverReads(t *testing.T) {
 	d := newDesk(t)
 	seed := uint64(time.Now().UnixNano())
@@ -41,7 +41,7 @@ func TestEventsCoverReads(t *testing.T) {
 			old, asked := before[read]
 			covered := slices.ContainsFunc(told, func(e content.Entity) bool { return slices.Contains(old.entities, e) })
 			if asked && old.value != now.value && !covered {
-				t.Errorf("step %d of seed %d, %s: nobody is told that %s has changed\nfrom %s\nto   %s\ntold %v",
+				t.Errorf("step %d of seed %d, %s: no event names the change of %s\nfrom %s\nto   %s\ntold %v",
 					step, seed, name, read, old.value, now.value, told)
 			}
 		}
@@ -52,13 +52,12 @@ func TestEventsCoverReads(t *testing.T) {
 	}
 }
 
-// answer is what a read returned, and what that depends on.
+// answer is the result of a read, with its dependencies.
 type answer struct {
 	value    string
 	entities []content.Entity
 }
 
-// answers makes all reads that there are.
 func (w *writer) answers() map[string]answer {
 	all := map[string]answer{}
 	ask := func(name string, read func(ctx context.Context) (any, error)) {
@@ -104,7 +103,7 @@ func (w *writer) answers() map[string]answer {
 type writer struct {
 	d *desk
 	*rand.Rand
-	made  int // writes that did not fail
+	made  int // successful writes
 	built cache.Cache[int, string]
 	asked int
 	deps  []content.Entity // of the answer that was built last
@@ -147,7 +146,7 @@ func (w *writer) keys() (prefixes []string) {
 	return append(prefixes, "nobody")
 }
 
-// ids returns those of posts and pages, and one of nothing.
+// ids returns the ids of posts and pages, and one that does not exist.
 func (w *writer) ids() []int64 {
 	ids := []int64{1000}
 	posts, err := w.d.store.AllPosts(w.d.t.Context(), "", content.Window{Number: 1, Size: 100})
@@ -164,7 +163,6 @@ func (w *writer) ids() []int64 {
 	return ids
 }
 
-// write makes one write and returns what it was.
 func (w *writer) write() string {
 	ctx, id := w.d.t.Context(), pick(w, w.ids()...)
 	w.d.pass(time.Duration(w.IntN(400)) * time.Hour)
@@ -215,7 +213,7 @@ func (w *writer) write() string {
 	return strings.TrimSpace(fmt.Sprintln(name, id, post.Slug, err))
 }
 
-// writes are all write paths; those of posts come up more often.
+// writes are all kinds of writes; those of posts are more frequent.
 var writes = []string{
 	"create post", "create post", "create post", "update post", "update post", "update post", "update post", "publish post",
 	"publish due", "delete post", "create page", "update page", "delete page", "create tag", "create tag", "update tag",

@@ -9,17 +9,17 @@ import (
 	"github.com/twofold-go/twofold/examples/site/service"
 )
 
-// eventCase is a write, and what is to be published of it.
+// eventCase is a write, and the change that it must publish.
 type eventCase struct {
 	name     string
-	have     func(in *service.PostInput) // changes the post that is there before
+	have     func(in *service.PostInput) // changes the post that exists before
 	before   func(d *desk) error
 	do       func(d *desk) error
 	path     string
 	entities []content.Entity
 }
 
-// Every write path publishes what it changes, once.
+// Every kind of write publishes its change, once.
 func TestEvents(t *testing.T) {
 	for _, tt := range append(postEvents(), otherEvents()...) {
 		t.Run(tt.name, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestKeyEvents(t *testing.T) {
 	}
 }
 
-// An event comes after the commit and before the write returns.
+// Publish is called after the commit and before the write returns.
 func TestPublishedBetweenCommitAndReturn(t *testing.T) {
 	d := newDesk(t)
 	seen := false
@@ -161,11 +161,11 @@ func TestPublishedBetweenCommitAndReturn(t *testing.T) {
 	}
 }
 
-// A client that hangs up in the middle does not keep a change from being published.
+// If the client disconnects during a write, the change is still published.
 func TestCancelledCallerIsPublishedForAllTheSame(t *testing.T) {
 	d := newDesk(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	d.during = func() { cancel() } // publish itself complains if its context ends
+	d.during = func() { cancel() } // Publish fails if its context has ended
 	if _, err := d.SavePost(ctx, 0, input(nil)); err != nil {
 		t.Error(err)
 	}

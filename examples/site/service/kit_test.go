@@ -15,8 +15,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/store"
 )
 
-// desk is a service on an empty store with a few tags, a clock, and somebody who
-// writes down what is published.
+// desk is a service on an empty store with a few tags, a clock, and the published changes.
 type desk struct {
 	*service.Service
 	t     *testing.T
@@ -25,7 +24,7 @@ type desk struct {
 	mu      sync.Mutex
 	now     time.Time
 	changes []service.Change
-	fail    error // of the next Publish
+	fail    error // the error of the next Publish
 	during  func()
 }
 
@@ -50,14 +49,12 @@ func (d *desk) clock() time.Time {
 	return d.now
 }
 
-// pass lets time pass.
 func (d *desk) pass(by time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.now = d.now.Add(by)
 }
 
-// publish notes what it is told.
 func (d *desk) publish(ctx context.Context, c service.Change) error {
 	if d.during != nil {
 		d.during()
@@ -73,7 +70,7 @@ func (d *desk) publish(ctx context.Context, c service.Change) error {
 	return err
 }
 
-// published returns what has been published since it was last asked.
+// published returns the changes since the last call.
 func (d *desk) published() []service.Change {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -82,7 +79,7 @@ func (d *desk) published() []service.Change {
 	return out
 }
 
-// want checks that exactly this was published since it was last asked; nothing if it is zero.
+// want checks the published changes since the last call; none if c is zero.
 func (d *desk) want(c service.Change) {
 	d.t.Helper()
 	var want []service.Change
@@ -94,7 +91,7 @@ func (d *desk) want(c service.Change) {
 	}
 }
 
-// post creates a post, which must work.
+// post creates a post, and fails the test on an error.
 func (d *desk) post(change func(in *service.PostInput)) content.Post {
 	d.t.Helper()
 	p, err := d.SavePost(d.t.Context(), 0, input(change))

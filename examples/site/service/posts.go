@@ -10,7 +10,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/store"
 )
 
-// PostInput is what the author of a post decides.
+// PostInput holds the fields that the author of a post sets.
 type PostInput struct {
 	Slug    string         `json:"slug"`
 	Title   string         `json:"title"`
@@ -18,12 +18,13 @@ type PostInput struct {
 	Body    string         `json:"body"` // Markdown
 	Lang    content.Lang   `json:"lang"`
 	Status  content.Status `json:"status"`
-	// PublishedAt is in the future for a scheduled post, and in the past for a published one (default: now, or as before).
+	// PublishedAt is in the future for a scheduled post and in the past for a published
+	// one. The default for a published post is now, or its previous time.
 	PublishedAt time.Time `json:"published_at,omitzero"`
-	Tags        []string  `json:"tags"` // slugs of tags that exist
+	Tags        []string  `json:"tags"` // slugs of existing tags
 }
 
-// SavePost replaces the post that has the id, or adds one if id is 0.
+// SavePost replaces the post with the id, or adds one if id is 0.
 func (s *Service) SavePost(ctx context.Context, id int64, in PostInput) (p content.Post, err error) {
 	err = s.write(ctx, func(tx *store.Tx) (Change, error) {
 		var old content.Post
@@ -38,7 +39,7 @@ func (s *Service) SavePost(ctx context.Context, id int64, in PostInput) (p conte
 	return p, err
 }
 
-// DeletePost removes a post.
+// DeletePost deletes a post.
 func (s *Service) DeletePost(ctx context.Context, id int64) error {
 	return s.write(ctx, func(tx *store.Tx) (Change, error) {
 		old, err := tx.AnyPost(ctx, id)
@@ -49,7 +50,7 @@ func (s *Service) DeletePost(ctx context.Context, id int64) error {
 	})
 }
 
-// savePost writes in over old. The zero Post means a new one.
+// savePost replaces old by in. The zero Post means a new post.
 func (s *Service) savePost(ctx context.Context, tx *store.Tx, old content.Post, in PostInput) (content.Post, error) {
 	now := s.now()
 	p := content.Post{Body: in.Body, Summary: content.Summary{
@@ -79,7 +80,7 @@ func checkPost(ctx context.Context, tx *store.Tx, p content.Post, tags []string)
 	c.text("summary", p.Excerpt)
 	c.body(p.Body)
 	c.lang("lang", p.Lang)
-	c.that(len(tags) <= maxTags, "tags", "must be %d at most", maxTags)
+	c.that(len(tags) <= maxTags, "tags", "must be at most %d", maxTags)
 	at, now := p.PublishedAt, p.UpdatedAt
 	c.that(at.IsZero() || at.Year() >= 1970 && at.Year() <= 9999, "published_at", "must be from 1970 to 9999")
 	switch p.Status {
@@ -103,12 +104,12 @@ func findTags(ctx context.Context, tx *store.Tx, slugs []string) ([]content.Tag,
 	var c check
 	for _, slug := range slugs {
 		known := slices.ContainsFunc(all, func(t content.Tag) bool { return t.Slug == slug })
-		c.that(known, "tags", "there is no tag %q", slug)
+		c.that(known, "tags", "no tag has the slug %q", slug)
 	}
 	return slices.DeleteFunc(all, func(t content.Tag) bool { return !slices.Contains(slugs, t.Slug) }), c.err()
 }
 
-// CreateTag adds a tag, which posts can then have.
+// CreateTag adds a tag.
 func (s *Service) CreateTag(ctx context.Context, t content.Tag) error {
 	return s.write(ctx, func(tx *store.Tx) (Change, error) {
 		if err := checkTag(ctx, tx, 0, t); err != nil {
@@ -118,7 +119,7 @@ func (s *Service) CreateTag(ctx context.Context, t content.Tag) error {
 	})
 }
 
-// UpdateTag gives the tag another name, another slug, or both. Posts keep it.
+// UpdateTag changes the name and the slug of a tag. Its posts keep it.
 func (s *Service) UpdateTag(ctx context.Context, slug string, t content.Tag) error {
 	return s.writeTag(ctx, slug, func(tx *store.Tx, id int64) error {
 		if err := checkTag(ctx, tx, id, t); err != nil {
@@ -128,7 +129,7 @@ func (s *Service) UpdateTag(ctx context.Context, slug string, t content.Tag) err
 	})
 }
 
-// DeleteTag removes a tag, from the posts that have it, too.
+// DeleteTag deletes a tag and removes it from its posts.
 func (s *Service) DeleteTag(ctx context.Context, slug string) error {
 	return s.writeTag(ctx, slug, func(tx *store.Tx, id int64) error { return tx.Delete(ctx, store.Tags, id) })
 }
@@ -154,13 +155,13 @@ func checkTag(ctx context.Context, tx *store.Tx, id int64, t content.Tag) error 
 	return c.free(ctx, tx, store.Tags, t.Slug, id)
 }
 
-// PublishPost makes a post public now. A public post stays as it is.
+// PublishPost publishes a post now. It does not change a post that is already public.
 func (s *Service) PublishPost(ctx context.Context, id int64) (content.Post, error) {
 	p, _, err := s.publish(ctx, id, false)
 	return p, err
 }
 
-// PublishDue publishes the scheduled posts that are due, and returns how many. One failure does not stop the others.
+// PublishDue publishes the due posts, and returns how many. One failure does not stop the others.
 func (s *Service) PublishDue(ctx context.Context) (n int, err error) {
 	due, err := s.store.DuePosts(ctx, s.now().UnixMilli())
 	for _, id := range due {
@@ -168,14 +169,15 @@ func (s *Service) PublishDue(ctx context.Context) (n int, err error) {
 		if done {
 			n++
 		}
-		if !errors.Is(e, content.ErrNotFound) { // it was deleted meanwhile
+		if !errors.Is(e, content.ErrNotFound) { // the post was deleted meanwhile
 			err = errors.Join(err, e)
 		}
 	}
 	return n, err
 }
 
-// publish makes a post public, if due only when its time has come, and reports whether it did.
+// publish publishes a post, and reports whether it did. With due, it publishes only a
+// scheduled post whose time has come.
 func (s *Service) publish(ctx context.Context, id int64, due bool) (p content.Post, done bool, err error) {
 	wrote := false
 	err = s.write(ctx, func(tx *store.Tx) (Change, error) {

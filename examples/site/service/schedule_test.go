@@ -12,7 +12,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/service"
 )
 
-// due publishes one post in each look, but fails in the second.
+// due publishes one post at each call, but fails at the second.
 type due struct {
 	looks []time.Time
 }

@@ -1,5 +1,6 @@
-// Package service checks and makes every write to the site. One transaction holds the write and
-// its invalidation, so a writer that dies at the commit leaves no process stale.
+// Package service validates and makes every write to the site. One transaction holds the
+// write and its invalidations. So a writer that is killed at the commit leaves no stale
+// entries in any process.
 package service
 
 import (
@@ -15,11 +16,11 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Config says how a service works. The zero Config is useful.
+// Config configures a service. The zero Config is useful.
 type Config struct {
-	// Publish is called after a commit that has changed something. It may be called concurrently.
-	// If it waits for the invalidation, authors see their own writes.
-	// Its error becomes an [*UnpublishedError]. Nil: nothing is called.
+	// Publish is called after a commit that has changed something. It may be called
+	// concurrently. If it waits for the invalidation, authors see their own writes. Its
+	// error becomes an [*UnpublishedError]. Nil: not called.
 	Publish func(ctx context.Context, c Change) error
 	Now     func() time.Time // nil: time.Now
 }
@@ -39,10 +40,10 @@ func New(s *store.Store, cfg Config) *Service {
 	return &Service{s, cfg}
 }
 
-// now is cut to milliseconds, as the database keeps them.
+// now returns the time in milliseconds, the precision of the database.
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
 
-// write runs fn in a transaction, invalidates what fn has changed, and publishes that after the commit.
+// write runs fn and its invalidations in a transaction, and calls Publish after the commit.
 func (s *Service) write(ctx context.Context, fn func(tx *store.Tx) (Change, error)) error {
 	var c Change
 	err := s.store.Write(ctx, func(tx *store.Tx) (err error) {
@@ -60,7 +61,7 @@ func (s *Service) write(ctx context.Context, fn func(tx *store.Tx) (Change, erro
 	return nil
 }
 
-// free returns what is wrong, or that another row of the table has the slug.
+// free returns the errors so far, or an error if another row of the table has the slug.
 func (c *check) free(ctx context.Context, tx *store.Tx, table store.Table, slug string, id int64) error {
 	if err := c.err(); err != nil {
 		return err
@@ -74,10 +75,10 @@ func (c *check) free(ctx context.Context, tx *store.Tx, table store.Table, slug 
 	return &InvalidError{[]FieldError{{"slug", "is in use"}}}
 }
 
-// Change is what a write has changed in what the public sees. The zero Change is nothing.
+// Change describes the effect of a write on the public side. The zero Change means no effect.
 type Change struct {
-	Entities []content.Entity // all of them, each once, in order, and as few as can be
-	Path     string           // of the post or page that was written; empty: it is not public
+	Entities []content.Entity // the changed entities, sorted, without duplicates, and as few as possible
+	Path     string           // of the written post or page; empty: it is not public
 }
 
 func changed(path string, entities ...content.Entity) Change {
@@ -94,7 +95,7 @@ func (c Change) scopes() (all []invalidate.Scope) {
 
 func public(p content.Summary) bool { return p.Status == content.Published }
 
-// postChange is what changes when a post becomes another. The zero Summary is no post.
+// postChange returns the change when a post becomes another one. The zero Summary means no post.
 func postChange(from, to content.Summary) Change {
 	if !public(from) && !public(to) {
 		return Change{}
@@ -119,7 +120,7 @@ func postChange(from, to content.Summary) Change {
 	return changed(path, entities...)
 }
 
-// tagChange is what a tag changes: its posts show its name.
+// tagChange returns the change of a tag, whose name its posts show.
 func tagChange(posts []content.Summary) Change {
 	var entities []content.Entity
 	for _, p := range posts {
@@ -130,7 +131,8 @@ func tagChange(posts []content.Summary) Change {
 	return changed("", entities...)
 }
 
-// UnpublishedError says that a write was made, and that Publish failed. This process may serve stale pages for the log's bound.
+// UnpublishedError means that a write was committed, but Publish failed. This process may
+// serve stale pages for the log's bound.
 type UnpublishedError struct{ Err error }
 
 // Error returns the text of the error.
@@ -139,7 +141,7 @@ func (e *UnpublishedError) Error() string { return "written, but not published: 
 // Unwrap returns the error of Publish.
 func (e *UnpublishedError) Unwrap() error { return e.Err }
 
-// Schedule calls publishDue at once and then every so often, until ctx ends. It logs failures and tries again.
+// Schedule calls publishDue at once and at each interval until ctx ends. It logs failures.
 func Schedule(ctx context.Context, every time.Duration, log *slog.Logger, publishDue func(context.Context) (int, error)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

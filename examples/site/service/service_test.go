@@ -50,11 +50,11 @@ func TestInvalidPosts(t *testing.T) {
 		wantInvalid(t, err, tt.field)
 	}
 	if got := d.published(); len(got) > 0 {
-		t.Errorf("what was refused was published: %v", got)
+		t.Errorf("a refused write was published: %v", got)
 	}
 }
 
-// wantInvalid checks that err is about the one field.
+// wantInvalid checks that err concerns only the field.
 func wantInvalid(t *testing.T, err error, field string) {
 	t.Helper()
 	e, ok := errors.AsType[*service.InvalidError](err)
@@ -136,10 +136,10 @@ func TestWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// What a write returns is what the store has.
+// A write returns the content of the store.
 func TestWrittenIsWhatIsRead(t *testing.T) {
 	d := newDesk(t)
-	d.pass(1234567 * time.Nanosecond) // less than the store keeps
+	d.pass(1234567 * time.Nanosecond) // more precise than the store's milliseconds
 	for _, change := range []func(in *service.PostInput){
 		nil,
 		func(in *service.PostInput) { in.Slug, in.Tags = "two", []string{"web", "go", "go"} },
@@ -182,7 +182,7 @@ func TestPublishDue(t *testing.T) {
 	}
 	publish()
 	d.pass(2*time.Hour + time.Minute)
-	d.fail = errors.New("no") // for the first of them: the second goes on
+	d.fail = errors.New("no") // for the first of them: the second is still published
 	if n, err := d.PublishDue(t.Context()); n != 2 || err == nil {
 		t.Errorf("PublishDue = %d, %v; want 2 and an error", n, err)
 	}
@@ -226,7 +226,7 @@ func TestUnpublished(t *testing.T) {
 	}
 }
 
-// Writers at once: nothing is lost, and each write is published.
+// With concurrent writers, no write is lost, and each one is published.
 func TestConcurrentWriters(t *testing.T) {
 	d := newDesk(t)
 	const writers, each = 4, 5

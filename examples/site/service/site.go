@@ -24,7 +24,7 @@ func checkSettings(in content.Settings) error {
 	var c check
 	u, err := url.Parse(in.BaseURL)
 	c.that(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.Scheme+"://"+u.Host == in.BaseURL,
-		"base_url", "must be http or https and a host, and nothing else")
+		"base_url", "must be only a scheme, http or https, and a host")
 	c.line("author", in.Author)
 	c.that(in.PostsPerPage >= 1 && in.PostsPerPage <= maxPerPage, "posts_per_page", "must be from 1 to %d", maxPerPage)
 	c.that(in.FeedItems >= 1 && in.FeedItems <= maxPerPage, "feed_items", "must be from 1 to %d", maxPerPage)
@@ -35,7 +35,7 @@ func checkSettings(in content.Settings) error {
 		c.text(fmt.Sprintf("texts.%s.description", lang), text.Description)
 	}
 	for lang := range in.Texts {
-		c.that(slices.Contains(content.Langs, lang), "texts", "must have nothing but %v", content.Langs)
+		c.that(slices.Contains(content.Langs, lang), "texts", "must have only %v", content.Langs)
 	}
 	return c.err()
 }
@@ -43,7 +43,7 @@ func checkSettings(in content.Settings) error {
 // UpdateNavigation replaces the navigation of all languages.
 func (s *Service) UpdateNavigation(ctx context.Context, items []content.NavItem) error {
 	var c check
-	c.that(len(items) <= maxNav, "items", "must be %d at most", maxNav)
+	c.that(len(items) <= maxNav, "items", "must be at most %d", maxNav)
 	for i, n := range items {
 		c.lang(fmt.Sprintf("items[%d].lang", i), n.Lang)
 		c.line(fmt.Sprintf("items[%d].label", i), n.Label)
@@ -57,13 +57,13 @@ func (s *Service) UpdateNavigation(ctx context.Context, items []content.NavItem)
 	})
 }
 
-// KeyInput is what an API key is for.
+// KeyInput holds the fields that the creator of an API key sets.
 type KeyInput struct {
 	Label  string          `json:"label"`
-	Scopes []content.Scope `json:"scopes"` // none: good for nothing
+	Scopes []content.Scope `json:"scopes"` // empty: the key allows nothing
 }
 
-// CreateAPIKey makes a key. The secret is only in what it returns.
+// CreateAPIKey creates a key. Only its result contains the secret.
 func (s *Service) CreateAPIKey(ctx context.Context, in KeyInput) (k content.APIKey, key string, err error) {
 	if err := checkKey(&in); err != nil {
 		return k, "", err
@@ -76,7 +76,7 @@ func (s *Service) CreateAPIKey(ctx context.Context, in KeyInput) (k content.APIK
 	})
 }
 
-// UpdateAPIKey changes what a key is for.
+// UpdateAPIKey changes the label and the scopes of a key.
 func (s *Service) UpdateAPIKey(ctx context.Context, prefix string, in KeyInput) (content.APIKey, error) {
 	if err := checkKey(&in); err != nil {
 		return content.APIKey{}, err
@@ -84,7 +84,7 @@ func (s *Service) UpdateAPIKey(ctx context.Context, prefix string, in KeyInput) 
 	return s.changeKey(ctx, prefix, func(k *content.APIKey) { k.Label, k.Scopes = in.Label, in.Scopes })
 }
 
-// RevokeAPIKey ends a key for good. A key that was revoked before keeps its time.
+// RevokeAPIKey revokes a key permanently. A key that is already revoked keeps its time.
 func (s *Service) RevokeAPIKey(ctx context.Context, prefix string) error {
 	_, err := s.changeKey(ctx, prefix, func(k *content.APIKey) {
 		if k.RevokedAt.IsZero() {
@@ -105,18 +105,18 @@ func (s *Service) changeKey(ctx context.Context, prefix string, change func(k *c
 	return k, err
 }
 
-// checkKey checks in, and sorts its scopes.
+// checkKey validates in, and sorts its scopes.
 func checkKey(in *KeyInput) error {
 	var c check
 	c.line("label", in.Label)
 	for _, scope := range in.Scopes {
-		c.that(slices.Contains(content.Scopes, scope), "scopes", "must be of %v", content.Scopes)
+		c.that(slices.Contains(content.Scopes, scope), "scopes", "must be among %v", content.Scopes)
 	}
 	in.Scopes = append([]content.Scope{}, slices.Compact(slices.Sorted(slices.Values(in.Scopes)))...)
 	return c.err()
 }
 
-// PageInput is what the author of a page decides.
+// PageInput holds the fields that the author of a page sets.
 type PageInput struct {
 	Slug  string       `json:"slug"`
 	Title string       `json:"title"`
@@ -124,7 +124,7 @@ type PageInput struct {
 	Lang  content.Lang `json:"lang"`
 }
 
-// SavePage replaces the page that has the id, or adds one if id is 0.
+// SavePage replaces the page with the id, or adds one if id is 0.
 func (s *Service) SavePage(ctx context.Context, id int64, in PageInput) (p content.Page, err error) {
 	err = s.write(ctx, func(tx *store.Tx) (Change, error) {
 		slugs := []string{in.Slug}
@@ -144,7 +144,7 @@ func (s *Service) SavePage(ctx context.Context, id int64, in PageInput) (p conte
 	return p, err
 }
 
-// DeletePage removes a page.
+// DeletePage deletes a page.
 func (s *Service) DeletePage(ctx context.Context, id int64) error {
 	return s.write(ctx, func(tx *store.Tx) (Change, error) {
 		old, err := tx.PageByID(ctx, id)

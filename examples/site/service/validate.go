@@ -13,7 +13,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/content"
 )
 
-// Lengths are in characters, except those of bodies, which are in bytes.
+// Lengths are in characters, except maxBody, which is in bytes.
 const (
 	maxLine    = 200
 	maxExcerpt = 1000
@@ -25,16 +25,16 @@ const (
 
 var slugPattern = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// InvalidError says which fields are wrong. Nothing was written.
+// InvalidError lists the invalid fields. Nothing was written.
 type InvalidError struct{ Fields []FieldError }
 
-// FieldError is what is wrong with one field, by its name in JSON.
+// FieldError is an error about one field, by its JSON name.
 type FieldError struct {
 	Field  string `json:"field"`
 	Reason string `json:"reason"`
 }
 
-// Error names all fields.
+// Error names all invalid fields.
 func (e *InvalidError) Error() string {
 	texts := make([]string, 0, len(e.Fields))
 	for _, f := range e.Fields {
@@ -60,21 +60,21 @@ func (c *check) that(ok bool, field, format string, args ...any) {
 
 func (c *check) slug(field, s string) {
 	c.that(len(s) <= content.MaxSlug && slugPattern.MatchString(s), field,
-		"must be small letters, digits and single hyphens between them, %d at most", content.MaxSlug)
+		"must be lower-case letters, digits and single hyphens between them, at most %d", content.MaxSlug)
 }
 
-// line requires a text of one line. text allows several lines, or none.
+// line requires one line of text. text allows several lines, and an empty text.
 func (c *check) line(field, s string) { c.runes(field, s, maxLine, true, "") }
 func (c *check) text(field, s string) { c.runes(field, s, maxExcerpt, false, "\n") }
 
 func (c *check) body(s string) {
-	c.that(len(s) <= maxBody, "body", "must have %d bytes at most", maxBody)
+	c.that(len(s) <= maxBody, "body", "must have at most %d bytes", maxBody)
 	c.runes("body", s, math.MaxInt, true, "\n\r\t")
 }
 
 func (c *check) runes(field, s string, most int, need bool, allowed string) {
 	c.that(!need || strings.TrimSpace(s) != "", field, "is required")
-	c.that(utf8.RuneCountInString(s) <= most, field, "must have %d characters at most", most)
+	c.that(utf8.RuneCountInString(s) <= most, field, "must have at most %d characters", most)
 	bad := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(allowed, r) }
 	c.that(utf8.ValidString(s) && !strings.ContainsFunc(s, bad), field, "must have no control characters")
 }
@@ -83,7 +83,7 @@ func (c *check) lang(field string, l content.Lang) {
 	c.that(slices.Contains(content.Langs, l), field, "must be one of %v", content.Langs)
 }
 
-// link checks a URL that readers are sent to. "//host" and "/\host" look like paths, and are not.
+// link checks a URL that readers will open. "//host" and "/\host" look like paths, but are not.
 func (c *check) link(field, s string) {
 	u, err := url.Parse(s)
 	ok := err == nil && len(s) <= 1000 && !strings.ContainsAny(s, "\\ ")

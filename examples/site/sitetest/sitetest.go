@@ -1,4 +1,4 @@
-// Package sitetest gives tests a site of their own.
+// Package sitetest gives each test its own site.
 package sitetest
 
 import (
@@ -12,28 +12,28 @@ import (
 	"github.com/twofold-go/twofold/examples/site/store"
 )
 
-// What the seeded site of a test has.
+// The values of a seeded test site.
 const (
 	BaseURL = "https://blog.example"
 	APIKey  = "testkey0_SECRETSECRETSECRETSECRET"
 )
 
-// Now is a time after all posts of the seed.
+// Now returns a time after all posts of the seed.
 func Now() time.Time { return time.Date(2026, time.November, 21, 8, 0, 0, 0, time.UTC) }
 
-// seeded is the database that tests get a copy of. It is made once, as copying is quicker.
+// seeded is the database that each test copies: copying is faster than seeding.
 var seeded struct {
 	sync.Once
 	file []byte
 }
 
-// Seeded returns a store with the seed in it, which is closed with the test.
+// Seeded returns a store with the seed. The test closes it at its end.
 func Seeded(tb testing.TB) *store.Store {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "site.db")
 	seeded.Do(func() {
 		first := path + ".first"
-		err := Fill(tb, first).Close() // which moves everything from the log to the file
+		err := Fill(tb, first).Close() // Close moves everything from the WAL to the file
 		if err == nil {
 			seeded.file, err = os.ReadFile(first)
 		}
@@ -47,14 +47,13 @@ func Seeded(tb testing.TB) *store.Store {
 	return Open(tb, path)
 }
 
-// Empty returns a store with nothing in it, which is closed with the test.
+// Empty returns an empty store. The test closes it at its end.
 func Empty(tb testing.TB) *store.Store {
 	tb.Helper()
 	return Open(tb, filepath.Join(tb.TempDir(), "site.db"))
 }
 
-// Fill returns a store on an empty database with the seed in it, which is closed with
-// the test.
+// Fill returns a store on an empty database, with the seed. The test closes it at its end.
 func Fill(tb testing.TB, db string) *store.Store {
 	tb.Helper()
 	s := Open(tb, db)
@@ -64,7 +63,7 @@ func Fill(tb testing.TB, db string) *store.Store {
 	return s
 }
 
-// Open returns a store on a database, which is closed with the test.
+// Open returns a store on a database. The test closes it at its end.
 func Open(tb testing.TB, db string) *store.Store {
 	tb.Helper()
 	s, err := store.Open(tb.Context(), db)

@@ -12,12 +12,12 @@ import (
 	"github.com/twofold-go/twofold/examples/site/content"
 )
 
-// conn is a pool or a transaction whose statements are counted. [content.Reader] describes its uncommented methods.
+// conn is a pool or a transaction, with counted statements. [content.Reader] documents its reads.
 type conn struct{ sqlite.Conn }
 
 func (s *Store) on(q sqlite.Queryer) conn { return conn{sqlite.Conn{Queryer: counted{q, &s.count}}} }
 
-// counted counts statements, and makes their texts valid for PostgreSQL.
+// counted counts statements, and makes their arguments valid for PostgreSQL.
 type counted struct {
 	sqlite.Queryer
 	n *atomic.Int64
@@ -41,7 +41,7 @@ func (c counted) QueryRowContext(ctx context.Context, query string, args ...any)
 	return c.Queryer.QueryRowContext(ctx, query, texts(args)...)
 }
 
-// texts replaces what PostgreSQL refuses: bytes of zero and invalid UTF-8. The database has neither.
+// texts replaces zero bytes and invalid UTF-8, which PostgreSQL refuses.
 func texts(args []any) []any {
 	for i, arg := range args {
 		if s, ok := arg.(string); ok {
@@ -81,12 +81,12 @@ const (
 	Tags  Table = "tags"
 )
 
-// ID returns the id of the row that has the slug, public or not.
+// ID returns the id of the row with the slug, public or not.
 func (c conn) ID(ctx context.Context, of Table, slug string) (int64, error) {
 	return one(ctx, c, sqlite.Value[int64], `SELECT id FROM `+string(of)+` WHERE slug = $1`, slug)
 }
 
-// Delete removes a row. A tag leaves all posts.
+// Delete deletes a row. A deleted tag is removed from its posts.
 func (tx *Tx) Delete(ctx context.Context, from Table, id int64) error {
 	return tx.exec(ctx, `DELETE FROM `+string(from)+` WHERE id = $1`, id)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/content"
 )
 
-// A post and its tags come in one query, so that they are of one moment.
+// One query returns a post with its tags, so that both are from the same moment.
 const (
 	summaryColumns = `p.id, p.slug, p.title, p.summary, p.lang, p.status, p.published_at, p.updated_at, p.tags`
 	postColumns    = summaryColumns + `, p.body`
@@ -54,7 +54,7 @@ func (c conn) AnyPost(ctx context.Context, id int64) (content.Post, error) {
 	return one(ctx, c, scanPost, `SELECT `+postColumns+` FROM shown p WHERE p.id = $1`, id)
 }
 
-// PostsWithTag returns all posts that have the tag, public or not.
+// PostsWithTag returns all posts with the tag, public or not.
 func (c conn) PostsWithTag(ctx context.Context, slug string) ([]content.Summary, error) {
 	return sqlite.List(ctx, c.Conn, scanSummary, `SELECT `+summaryColumns+` FROM shown p
 		WHERE p.id IN (SELECT x.post_id FROM post_tags x JOIN tags t ON t.id = x.tag_id WHERE t.slug = $1)
@@ -82,7 +82,7 @@ func (s *Store) AllPosts(ctx context.Context, status content.Status, w content.W
 	return s.window(ctx, w, `($1 = '' OR p.status = $1)`, ` ORDER BY p.id DESC`, status)
 }
 
-// window returns a part of the posts that a condition matches, and their number at the same moment.
+// window returns a part of the posts that match a condition, and their total at the same moment.
 func (s *Store) window(ctx context.Context, w content.Window, where, order string, args ...any) (l content.List, err error) {
 	err = s.in(ctx, s.readers, s.snapshot, func(c conn) error {
 		matching := ` FROM shown p WHERE ` + where

@@ -59,12 +59,12 @@ func (c conn) APIKeyByPrefix(ctx context.Context, prefix string) (content.APIKey
 	return one(ctx, c, scanKey, `SELECT `+keyColumns+` FROM api_keys WHERE prefix = $1`, prefix)
 }
 
-// APIKeys returns all keys, the newest first.
+// APIKeys returns all keys, newest first.
 func (c conn) APIKeys(ctx context.Context) ([]content.APIKey, error) {
 	return sqlite.List(ctx, c.Conn, scanKey, `SELECT `+keyColumns+` FROM api_keys ORDER BY created_at DESC, prefix`)
 }
 
-// SaveAPIKey adds a key, or replaces the one that has its prefix.
+// SaveAPIKey adds a key, or replaces the one with its prefix.
 func (tx *Tx) SaveAPIKey(ctx context.Context, k content.APIKey) error {
 	scopes, err := sqlite.ToJSON(k.Scopes)
 	if err != nil {

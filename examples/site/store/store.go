@@ -1,4 +1,4 @@
-// Package store keeps the site in SQLite or PostgreSQL. Each query has one text for both.
+// Package store stores the site in SQLite or PostgreSQL. Each query has one text for both.
 package store
 
 import (
@@ -39,13 +39,13 @@ type Store struct {
 	conn
 	readers  *sql.DB
 	writer   *sql.DB
-	snapshot *sql.TxOptions // of reads that must be of one moment
+	snapshot *sql.TxOptions // for reads that must see one moment
 	logs     sqllog.Config
-	log      *sqllog.Log // of what writes invalidate
+	log      *sqllog.Log // for the invalidations of writes
 	count    atomic.Int64
 }
 
-// Reader returns the reads of what the public may see.
+// Reader returns the reads of the public side.
 func (s *Store) Reader() content.Reader {
 	return content.Reader{
 		Settings: s.Settings, Navigation: s.Navigation, PostBySlug: s.PostBySlug, PostByID: s.PostByID, PageBySlug: s.PageBySlug,
@@ -54,7 +54,7 @@ func (s *Store) Reader() content.Reader {
 	}
 }
 
-// Open opens a database and migrates it: PostgreSQL by a postgres:// URL, or a SQLite file by its path.
+// Open opens a database and migrates it. db is a postgres:// URL or the path of a SQLite file.
 func Open(ctx context.Context, db string) (s *Store, err error) {
 	if strings.HasPrefix(db, "postgres://") || strings.HasPrefix(db, "postgresql://") {
 		s, err = openPostgres(ctx, db)
@@ -80,7 +80,7 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 	return &Store{readers: db.Readers, writer: db.Writer, logs: sqllog.Config{Dialect: sqllog.SQLite, Readers: db.Readers}}, nil
 }
 
-// openPostgres opens a database by its URL, which has a password: no error may contain it.
+// openPostgres opens a database by its URL. Errors must not show its password.
 func openPostgres(ctx context.Context, url string) (*Store, error) {
 	db, err := sql.Open("pgx", url)
 	if err != nil {
@@ -94,7 +94,7 @@ func openPostgres(ctx context.Context, url string) (*Store, error) {
 	}
 	n := max(4, runtime.GOMAXPROCS(0))
 	db.SetMaxOpenConns(n)
-	db.SetMaxIdleConns(n) // or connections are opened and closed all the time
+	db.SetMaxIdleConns(n) // otherwise connections are opened and closed all the time
 	return &Store{
 		readers: db, writer: db, logs: sqllog.Config{Dialect: sqllog.Postgres},
 		snapshot: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
@@ -110,28 +110,28 @@ func (s *Store) Ping(ctx context.Context) error { return s.readers.PingContext(c
 // Queries returns how many statements the store has run.
 func (s *Store) Queries() int64 { return s.count.Load() }
 
-// Log returns the log that one cache.Tiers follows. It polls for the writes of other processes; 0 means every half second.
+// Log returns the log for one cache.Tiers. poll is its interval; 0 means every half second.
 func (s *Store) Log(poll time.Duration) *sqllog.Log {
 	c := s.logs
 	c.Poll = cmp.Or(poll, 500*time.Millisecond)
 	return sqllog.New(s.writer, c)
 }
 
-// Tx is a write under way: reads see what it has written.
+// Tx is a write transaction. Its reads see its own writes.
 type Tx struct {
 	conn
 	log *sqllog.Log
 }
 
-// Invalidate invalidates the scopes in every process when the write is committed.
+// Invalidate invalidates the scopes in every process when the write commits.
 func (tx *Tx) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error {
 	return tx.log.Append(ctx, tx.Queryer, scopes...)
 }
 
-// Write runs fn in a transaction, which is committed if fn returns nil.
+// Write runs fn in a transaction, and commits it if fn returns nil.
 func (s *Store) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	return s.in(ctx, s.writer, nil, func(c conn) error {
-		// This comes first: PostgreSQL lets one write at a time go on from here.
+		// This comes first: in PostgreSQL it serialises the writes.
 		if err := c.exec(ctx, `UPDATE revision SET n = n + 1`); err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ import (
 
 var day = time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
 
-// write runs fn in a transaction that must work.
+// write runs fn in a transaction that must succeed.
 func write(t *testing.T, s *store.Store, fn func(ctx context.Context, tx *store.Tx) error) {
 	t.Helper()
 	if err := s.Write(t.Context(), func(tx *store.Tx) error { return fn(t.Context(), tx) }); err != nil {
@@ -35,10 +35,10 @@ func post(slug string, status content.Status, at time.Time, tags ...content.Tag)
 	}}
 }
 
-// database makes a database with nothing in it and returns what Open takes.
+// database creates an empty database and returns the argument of Open.
 type database func(t *testing.T) string
 
-// behaviours are what databases of both kinds have in common.
+// behaviours are the tests for both kinds of databases.
 var behaviours = map[string]func(t *testing.T, fresh database){
 	"OpenKeepsWhatIsThere":             testOpenKeepsWhatIsThere,
 	"RoundTrip":                        testRoundTrip,
@@ -57,7 +57,7 @@ func TestSQLite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test(t, func(t *testing.T) string {
 				t.Helper()
-				return filepath.Join(t.TempDir(), "a b?c#d%20.db") // all of which mean something in a URL
+				return filepath.Join(t.TempDir(), "a b?c#d%20.db") // characters with a meaning in a URL
 			})
 		})
 	}
@@ -175,7 +175,7 @@ func testPublicReadsSeePublishedPostsOnly(t *testing.T, fresh database) {
 	}
 }
 
-// The counts say of each list how long it is, and its windows make up the whole.
+// The counts equal the lengths of the lists, and the windows of a list cover it.
 func testListsAndCountsAgree(t *testing.T, fresh database) {
 	s := sitetest.Fill(t, fresh(t))
 	for _, lang := range content.Langs {
@@ -269,7 +269,7 @@ func testWhatIsNotThere(t *testing.T, fresh database) {
 	}
 }
 
-// Readers go on while there is a write, and see all of it or nothing.
+// Readers continue during a write, and see all of it or nothing.
 func testReadersBesideAWriter(t *testing.T, fresh database) {
 	s := sitetest.Open(t, fresh(t))
 	const tags, readers = 20, 4
@@ -320,7 +320,7 @@ func testQueriesAreCounted(t *testing.T, fresh database) {
 	}
 }
 
-// What PostgreSQL takes for no text is not there, and no error.
+// A text that PostgreSQL refuses is not found, without an error.
 func testTextsThatNobodyHas(t *testing.T, fresh database) {
 	s := sitetest.Open(t, fresh(t))
 	for _, text := range []string{"a\x00b", "\xff"} {
@@ -333,10 +333,10 @@ func testTextsThatNobodyHas(t *testing.T, fresh database) {
 	}
 }
 
-// A write sees all of the writes before it, and none that is under way.
+// A write sees all earlier writes, and no uncommitted one.
 func testWritesAreInOrder(t *testing.T, fresh database) {
 	s := sitetest.Open(t, fresh(t))
-	seen := make([]int, 20) // how many tags each write finds
+	seen := make([]int, 20) // the number of tags that each write finds
 	var wg sync.WaitGroup
 	for i := range seen {
 		wg.Go(func() {

@@ -19,10 +19,10 @@ import (
 	"github.com/twofold-go/twofold/examples/site/warm"
 )
 
-// nothing is a site without settings, so nothing is warmed up at the start.
+// nothing is a site without settings, so there is no warm-up at the start.
 var nothing = content.Reader{Settings: func(context.Context) (content.Settings, error) { return content.Settings{}, content.ErrNotFound }}
 
-// pages notes what was loaded.
+// pages records the loaded paths.
 type pages struct {
 	mu     sync.Mutex // protects the rest
 	loaded []string
@@ -39,7 +39,7 @@ func (p *pages) load(_ context.Context, path string) error {
 	return nil
 }
 
-// taken returns what was loaded since the last call.
+// taken returns the paths loaded since the last call.
 func (p *pages) taken() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,10 +57,10 @@ func run(t *testing.T, p *pages, r content.Reader) *warm.Warmer {
 	return w
 }
 
-// delay is from a write to the warm-up.
+// delay is the time from a write to the warm-up.
 const delay = 250 * time.Millisecond
 
-// A burst of writes is one warm-up of each page, a moment after the first write.
+// A burst of writes causes one warm-up of each page, a moment after the first write.
 func TestBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pages{}
@@ -80,7 +80,7 @@ func TestBurst(t *testing.T) {
 	})
 }
 
-// A page that is written while it is loaded is loaded once more.
+// A page that is written while it is loaded is loaded again.
 func TestWriteDuringWarmUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pages{}
@@ -100,7 +100,7 @@ func TestWriteDuringWarmUp(t *testing.T) {
 	})
 }
 
-// The queue is bounded, and a failure does not stop the pages after it.
+// The queue is bounded, and a failure does not stop later pages.
 func TestBoundsAndFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pages{fail: "/b"}
@@ -118,7 +118,7 @@ func TestBoundsAndFailures(t *testing.T) {
 	})
 }
 
-// The front of the site is warmed up at the start.
+// The first pages of the site are warmed up at the start.
 func TestStart(t *testing.T) {
 	r := sitetest.Seeded(t).Reader()
 	paths, err := warm.Front(t.Context(), r)
@@ -143,7 +143,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// What a write has changed names what to warm up.
+// The entities of a change determine the pages to warm up.
 func TestAfter(t *testing.T) {
 	english, chinese := []string{"/", "/rss.xml", "/atom.xml"}, []string{"/zh/", "/zh/rss.xml", "/zh/atom.xml"}
 	for name, tt := range map[string]struct {

@@ -1,4 +1,5 @@
-// Package warm loads pages into the cache before readers ask for them: at the start, and after a write.
+// Package warm loads pages into the cache before readers request them: at the start and after
+// writes.
 package warm
 
 import (
@@ -14,32 +15,33 @@ import (
 	"github.com/twofold-go/twofold/examples/site/service"
 )
 
-// Config says what warms a page up. All fields are required.
+// Config configures a Warmer. All fields are required.
 type Config struct {
-	// Load caches the page at a path. The cache refuses a load older than an invalidation, so it may be late.
+	// Load caches the page at a path. It may run late: the cache refuses loads older than an
+	// invalidation.
 	Load  func(ctx context.Context, path string) error
-	Delay time.Duration // from the first write to the warm-up, so that a burst of writes is one
-	Max   int           // paths that may wait. Further ones are dropped
+	Delay time.Duration // from the first write to the warm-up, so that a burst of writes causes only one
+	Max   int           // the most paths that may wait. Add drops further ones
 	Log   *slog.Logger
 }
 
-// Warmer is a queue of paths, each once. All methods may be called concurrently.
+// Warmer is a queue of paths without duplicates. All methods may be called concurrently.
 type Warmer struct {
 	cfg  Config
-	wake chan struct{} // holds an element when paths wait
+	wake chan struct{} // holds an element while paths wait
 
-	mu      sync.Mutex // protects the rest
-	waiting []string   // the oldest first
+	mu      sync.Mutex // protects waiting and stats
+	waiting []string   // oldest first
 	stats   Stats
 }
 
-// Stats are the numbers of a Warmer since it was made.
+// Stats are the statistics of a Warmer since it was created.
 type Stats struct {
 	Waiting int   // now
-	Warmed  int64 // with success
+	Warmed  int64 // successfully
 	Failed  int64
 	Dropped int64         // because Max paths waited
-	Took    time.Duration // by all that were warmed or failed
+	Took    time.Duration // of all warmed and failed paths
 }
 
 // New returns a Warmer.
@@ -66,15 +68,15 @@ func (w *Warmer) Add(paths ...string) {
 	}
 }
 
-// Run warms up the front of the site that r reads, then what is added, until ctx ends.
+// Run warms up the first pages of the site that r reads, then the added paths, until ctx ends.
 func (w *Warmer) Run(ctx context.Context, r content.Reader) {
 	paths, err := Front(ctx, r)
 	if err != nil && ctx.Err() == nil {
-		w.cfg.Log.WarnContext(ctx, "the pages to warm up at the start are not known", "err", err)
+		w.cfg.Log.WarnContext(ctx, "the pages to warm up at the start could not be read", "err", err)
 	}
 	w.Add(paths...)
 	w.flush(ctx)
-	w.cfg.Log.InfoContext(ctx, "warm", "paths", len(paths))
+	w.cfg.Log.InfoContext(ctx, "the first pages are warm", "paths", len(paths))
 	for {
 		select {
 		case <-w.wake:
@@ -112,7 +114,7 @@ func (w *Warmer) flush(ctx context.Context) {
 	}
 }
 
-// next takes the oldest path out of the queue. A later write adds it again.
+// next removes the oldest path from the queue. A later write adds it again.
 func (w *Warmer) next() (path string, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,7 +125,7 @@ func (w *Warmer) next() (path string, ok bool) {
 	return path, true
 }
 
-// Stats returns the numbers.
+// Stats returns the statistics.
 func (w *Warmer) Stats() Stats {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,7 +140,7 @@ func front(l content.Lang) []string {
 	return []string{l.Path("/"), l.Path("/rss.xml"), l.Path("/atom.xml")}
 }
 
-// After adds the pages that readers are likely to ask for after a write.
+// After adds the pages that readers are likely to request after a write.
 func (w *Warmer) After(c service.Change) {
 	var paths []string
 	everywhere := slices.Contains(c.Entities, content.SettingsEntity) || slices.Contains(c.Entities, content.NavigationEntity)
@@ -156,7 +158,7 @@ func (w *Warmer) After(c service.Change) {
 	w.Add(paths...)
 }
 
-// firstPages is how many pages of each list are warmed up at the start.
+// firstPages is the number of pages of each list to warm up at the start.
 const firstPages = 3
 
 // Front returns the paths to warm up when the site starts.

@@ -29,7 +29,7 @@ func (s *site) api() http.Handler {
 
 const keyHeader = "X-API-Key"
 
-// keyed checks the key of a request, and hides it from reads and writes: answers do not depend on it.
+// keyed checks the key of a request, and removes it, because no answer depends on it.
 func (s *site) keyed(reads, writes http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scope, next := content.ScopeWrite, writes
@@ -50,12 +50,13 @@ func (s *site) keyed(reads, writes http.Handler) http.Handler {
 	})
 }
 
-// allow returns nil if the request's key has the scope. It does not tell which part of a key is wrong.
+// allow checks that the request's key has the scope. The error does not say what is wrong with a
+// key.
 func (s *site) allow(r *http.Request, scope content.Scope) error {
 	unknown := &call.Problem{Status: http.StatusUnauthorized, Challenge: []string{`ApiKey header="` + keyHeader + `"`}}
 	prefix, secret, ok := content.SplitKey(r.Header.Get(keyHeader))
 	if !ok {
-		unknown.Text = "a key is needed in the header " + keyHeader
+		unknown.Text = "send a key in the header " + keyHeader
 		return unknown
 	}
 	key, err := s.read.APIKeyByPrefix(r.Context(), prefix)
@@ -63,7 +64,7 @@ func (s *site) allow(r *http.Request, scope content.Scope) error {
 		return err
 	}
 	if !key.Matches(secret) || !key.RevokedAt.IsZero() {
-		unknown.Text = "the key is not known or was revoked"
+		unknown.Text = "the key is unknown or was revoked"
 		return unknown
 	}
 	if !key.Allows(scope) {

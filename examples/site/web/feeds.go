@@ -26,7 +26,7 @@ func (s *site) feed(ctx context.Context, lang content.Lang) (f *feeds.Feed, set 
 	f = &feeds.Feed{
 		Title: set.Texts[lang].Title, Description: set.Texts[lang].Description,
 		Link:    &feeds.Link{Href: set.BaseURL + lang.Path("/")},
-		Updated: time.Unix(0, 0).UTC(), // the newest of the posts': a feed has no time of its own
+		Updated: time.Unix(0, 0).UTC(), // replaced by the newest post's time: a feed has no time of its own
 	}
 	for _, p := range posts {
 		body, err := render.Markdown(p.Body)
@@ -36,7 +36,7 @@ func (s *site) feed(ctx context.Context, lang content.Lang) (f *feeds.Feed, set 
 		f.Add(&feeds.Item{
 			Title: p.Title, Link: &feeds.Link{Href: set.BaseURL + p.Path()}, Description: html.EscapeString(p.Excerpt),
 			Content: string(body), Created: p.PublishedAt, Updated: p.UpdatedAt,
-			Id: fmt.Sprintf("%s/p/%d", set.BaseURL, p.ID), IsPermaLink: "true", // unlike the link, it stays
+			Id: fmt.Sprintf("%s/p/%d", set.BaseURL, p.ID), IsPermaLink: "true", // unlike the link, the id never changes
 		})
 		if p.UpdatedAt.After(f.Updated) {
 			f.Updated = p.UpdatedAt
@@ -87,7 +87,7 @@ type sitemapURL struct {
 	LastMod string `xml:"lastmod,omitempty"`
 }
 
-// maxSitemap is how many URLs one sitemap may have.
+// maxSitemap is the greatest number of URLs in a sitemap.
 const maxSitemap = 50000
 
 func (s *site) sitemap(w http.ResponseWriter, r *http.Request, _ content.Lang) error {

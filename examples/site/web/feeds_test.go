@@ -9,7 +9,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 )
 
-// entry is what RSS and Atom have in common.
+// entry has the common fields of RSS and Atom.
 type entry struct {
 	Title     string `xml:"title"`
 	Link      string `xml:"link"`

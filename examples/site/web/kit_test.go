@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the files in testdata")
 
-// get asks h for a path, with headers given as names and values in turn.
+// get requests a path from h, with headers as pairs of names and values.
 func get(t *testing.T, h http.Handler, path string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
@@ -53,8 +53,7 @@ func golden(t *testing.T, name, got string) {
 
 var march = time.Date(2026, time.March, 10, 12, 0, 0, 0, time.UTC)
 
-// small returns a site of two posts and a page, whose texts are full of what needs
-// care, and its service.
+// small returns a site of two posts and a page, full of special characters, and its service.
 func small(t *testing.T) (http.Handler, *service.Service) {
 	t.Helper()
 	s := sitetest.Empty(t)

@@ -36,8 +36,8 @@ type frame struct {
 	Site        content.Settings
 	Text        content.Text
 	Nav         []content.NavItem
-	Path        string // of the page, below BaseURL
-	Title       string // of the page; empty: the site's
+	Path        string // of the page, relative to BaseURL
+	Title       string // of the page; empty: the site's title
 	Description string
 }
 
@@ -58,7 +58,7 @@ func (s *site) frame(ctx context.Context, lang content.Lang, path, title, descri
 }
 
 func show(w http.ResponseWriter, status int, name string, data any) error {
-	var b bytes.Buffer // so that a failure is not half a page
+	var b bytes.Buffer // a buffer, so that a failure leaves no partial page
 	if err := templates[name].ExecuteTemplate(&b, "layout.html", data); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func show(w http.ResponseWriter, status int, name string, data any) error {
 
 type article struct {
 	frame
-	Post content.Summary // of a post
+	Post content.Summary // only for a post
 	Body template.HTML
 }
 
@@ -90,7 +90,7 @@ func (s *site) page(w http.ResponseWriter, r *http.Request, lang content.Lang) e
 	return s.article(w, r, lang, "page", content.Post{Body: p.Body, Summary: content.Summary{Title: p.Title, Lang: p.Lang, Slug: p.Slug}})
 }
 
-// article shows a text with a template, or redirects to the path of its language.
+// article renders a text with a template, or redirects to the path in its language.
 func (s *site) article(w http.ResponseWriter, r *http.Request, lang content.Lang, kind string, p content.Post) (err error) {
 	path := p.Lang.Path("/" + kind + "s/" + p.Slug)
 	if p.Lang != lang {
@@ -119,8 +119,8 @@ type listing struct {
 	frame
 	Heading       string
 	Posts         []content.Summary
-	Number, Pages int    // this page, of how many
-	Newer, Older  string // paths of the pages beside this one, if any
+	Number, Pages int    // the number of this page, and of all pages
+	Newer, Older  string // paths of the neighbouring pages, if any
 	Tags          []content.TagCount
 	Months        []content.MonthCount
 }
@@ -137,7 +137,7 @@ func (s *site) tag(w http.ResponseWriter, r *http.Request, lang content.Lang) er
 	}
 	at := slices.IndexFunc(tags, func(t content.TagCount) bool { return t.Slug == slug })
 	if at < 0 {
-		return content.ErrNotFound // there is no page about nothing
+		return content.ErrNotFound // a tag without posts has no page
 	}
 	l := listing{Heading: fmt.Sprintf(vocabulary[lang].Tagged, tags[at].Name), Tags: tags}
 	return s.list(w, r, l, content.Filter{Lang: lang, Tag: slug}, lang.Path("/tags/"+slug))
@@ -166,7 +166,7 @@ func (s *site) list(w http.ResponseWriter, r *http.Request, l listing, f content
 	if err != nil {
 		return err
 	}
-	// Only the home page is there when there are no posts.
+	// Without posts, only the home page exists.
 	if len(posts.Posts) == 0 && (number > 1 || l.Heading != "") {
 		return content.ErrNotFound
 	}

@@ -1,5 +1,5 @@
-// Package web is the public side of the site: pages, feeds, and the API.
-// An answer depends on the request and the [content.Reader] alone, to the byte.
+// Package web is the public side of the site: pages, feeds, and the API. Every byte of an
+// answer depends only on the request and the [content.Reader].
 package web
 
 import (
@@ -19,13 +19,13 @@ import (
 //go:embed templates/*.html static/site.css
 var files embed.FS
 
-// Config says what a site is made of.
+// Config configures the public side.
 type Config struct {
 	Reader content.Reader // required
-	Log    *slog.Logger   // is told of failures. Nil: slog.Default
-	// Writes takes the writes of /api/v1 whose key has the scope. Nil: there are none.
+	Log    *slog.Logger   // for failures. Nil: slog.Default
+	// Writes serves the writes of /api/v1 whose key has the scope. Nil: no writes.
 	Writes http.Handler
-	// Wrap is put around the pages and, inside the check of the key, around the API. Nil: nothing is.
+	// Wrap wraps the pages and, inside the check of the key, the API. Nil: no wrapper.
 	Wrap func(http.Handler) http.Handler
 }
 
@@ -34,7 +34,7 @@ type site struct {
 	log  *slog.Logger
 }
 
-// New returns the handler of everything that the public sees.
+// New returns the handler of the public side.
 func New(cfg Config) http.Handler {
 	s := &site{read: cfg.Reader, log: cmp.Or(cfg.Log, slog.Default())}
 	if cfg.Wrap == nil {
@@ -72,7 +72,7 @@ func (s *site) pages() http.Handler {
 	return mux
 }
 
-// page answers a request in lang. If it returns an error, it has written nothing.
+// page serves a request in lang. If it returns an error, it has written nothing.
 type page func(w http.ResponseWriter, r *http.Request, lang content.Lang) error
 
 func (s *site) handle(lang content.Lang, h page) http.Handler {
@@ -82,7 +82,7 @@ func (s *site) handle(lang content.Lang, h page) http.Handler {
 			err = s.notFound(w, r, lang)
 		}
 		if err == nil || r.Context().Err() != nil {
-			return // with an error: nobody waits for an answer
+			return // with an error: the client has left
 		}
 		s.log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "err", err)
 		http.Error(w, "Something went wrong.", http.StatusInternalServerError)
@@ -109,7 +109,7 @@ func (s *site) robots(w http.ResponseWriter, r *http.Request, _ content.Lang) er
 	return nil
 }
 
-// short redirects a permanent link, by id, to the post.
+// short redirects a permanent link with the post's id to the post.
 func (s *site) short(w http.ResponseWriter, r *http.Request, _ content.Lang) error {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil {
@@ -124,8 +124,8 @@ func (s *site) short(w http.ResponseWriter, r *http.Request, _ content.Lang) err
 }
 
 type words struct {
-	Other     content.Lang // the language to switch to
-	OtherName string       // in that language
+	Other     content.Lang // the other language
+	OtherName string       // its name in that language
 
 	Skip, Navigation, Tags, Archive, Feeds     string
 	Newer, Older, PageOf, Published, Updated   string
@@ -154,10 +154,10 @@ var vocabulary = map[content.Lang]words{
 	},
 }
 
-// Date returns t as people read it.
+// Date returns t in the form for readers.
 func (w words) Date(t time.Time) string { return t.UTC().Format(w.dateLayout) }
 
-// Month returns a month as people read it.
+// Month returns a month in the form for readers.
 func (w words) Month(m string) (string, error) {
 	first, err := content.ParseMonth(m)
 	return first.Format(w.monthLayout), err

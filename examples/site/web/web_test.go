@@ -30,8 +30,8 @@ func TestGolden(t *testing.T) {
 
 var link = regexp.MustCompile(`(?:href="|<loc>` + regexp.QuoteMeta(sitetest.BaseURL) + `)(/[^"<]*)`)
 
-// From the home page and the sitemap one gets everywhere, everything is there, and
-// two servers on copies of the database agree on it to the byte.
+// The links of the home page and the sitemap reach every page, each page exists, and two
+// servers on copies of the database give the same bytes.
 func TestEverythingIsThere(t *testing.T) {
 	one, two := handler(sitetest.Seeded(t)), handler(sitetest.Seeded(t))
 	queue := []string{"/", "/sitemap.xml", "/robots.txt"}
@@ -64,7 +64,7 @@ func TestEverythingIsThere(t *testing.T) {
 	}
 }
 
-// wantDocument checks what all pages have, and that each has it once.
+// wantDocument checks that a page has each required element once.
 func wantDocument(t *testing.T, path, body string) {
 	t.Helper()
 	lang := `<html lang="en">`
@@ -98,7 +98,7 @@ func TestWhatIsNotThere(t *testing.T) {
 		}
 	}
 	if w := get(t, h, "/zh/nope"); !strings.Contains(w.Body.String(), "未找到") {
-		t.Errorf("what is not there is not there in English: %s", w.Body)
+		t.Errorf("the page for an absent URL is in English: %s", w.Body)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// What an author writes cannot become a script, wherever it is shown.
+// A text of an author cannot become a script on any page.
 func TestScriptsAreNeutralised(t *testing.T) {
 	h, svc := small(t)
 	const evil = `"><script>alert(1)</script><img src=x onerror=alert(1)>`
@@ -168,7 +168,7 @@ func TestScriptsAreNeutralised(t *testing.T) {
 	}
 }
 
-// When the database fails, the log is told how, and the public only that.
+// When the database fails, the log has the error, and the page has none of its text.
 func TestFailure(t *testing.T) {
 	var log strings.Builder
 	r := sitetest.Seeded(t).Reader()

@@ -1,4 +1,5 @@
-// Package fetchers turns what sources publish into items. A hostile answer takes at most 64 MiB of memory.
+// Package fetchers turns the content of sources into items. It uses at most 64 MiB of
+// memory, even for a hostile answer.
 package fetchers
 
 import (
@@ -18,53 +19,54 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// MaxItems is how many items of one answer are read.
+// MaxItems is the most items that are read from one answer.
 const MaxItems = 500
 
 const (
-	parserVersion = "2"     // change it when a fetcher reads the same answer in another way
-	maxText       = 4 << 20 // how many bytes of an answer are read
+	parserVersion = "2"     // change it when a fetcher reads the same answer differently
+	maxText       = 4 << 20 // the most bytes that are read from an answer
 	acceptFeeds   = "application/rss+xml, application/atom+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.5"
 	acceptPages   = "text/html, application/xhtml+xml, */*;q=0.5"
 	acceptJSON    = "application/json"
 )
 
-// Source is what a fetcher knows about a source. Its config may hold keys, which no error or item may show.
+// Source describes a source to a fetcher. Errors and items must not show its config, which may hold
+// keys.
 type Source struct {
 	Type   string
 	Config json.RawMessage
 	Seen   string // the Seen of the result whose items are stored, or empty
 }
 
-// Item is something that a source publishes. All texts are plain; GUID and URL may be empty.
+// Item is one item of a source. All texts are plain text. GUID and URL may be empty.
 type Item = store.Item
 
-// Result is what a source publishes now.
+// Result is the current content of a source.
 type Result struct {
-	Items       []Item        // in the source's order. Nil if NotModified
-	NotModified bool          // the answer is that of Source.Seen
-	Seen        string        // names the answer that Items are from
-	Status      int           // of HTTP
-	FreshFor    time.Duration // how long the origin asks to be left alone, or 0
-	MovedTo     string        // where a permanent redirect of config.url leads, or empty
+	Items       []Item        // in the order of the source. Nil if NotModified
+	NotModified bool          // the answer is the one that Source.Seen names
+	Seen        string        // names the answer that Items come from
+	Status      int           // HTTP status
+	FreshFor    time.Duration // how long the origin wants no requests, or 0
+	MovedTo     string        // target of a permanent redirect of config.url, or empty
 }
 
 // Fetcher fetches sources of one type. Both methods may be called concurrently.
 type Fetcher interface {
 	Fetch(ctx context.Context, s Source) (Result, error)
-	Address(s Source) (string, error) // the URL that Fetch asks first
+	Address(s Source) (string, error) // the first URL that Fetch requests
 }
 
-// ConfigError says that a field of a source's config is missing or wrong. It never holds the value.
+// ConfigError means that a config field is missing or wrong. It never holds the value.
 type ConfigError struct{ Field, Problem string }
 
 // Error returns "config.FIELD: PROBLEM".
 func (e *ConfigError) Error() string { return "config." + e.Field + ": " + e.Problem }
 
-// ErrParse says that an answer has not the form of its type.
+// ErrParse means that an answer does not have the format of its type.
 var ErrParse = errors.New("the answer cannot be read")
 
-// Config says where the services are. Client is required.
+// Config holds the addresses of the services. Client is required.
 type Config struct {
 	Client interface { // a [fetch.Client]
 		Get(ctx context.Context, r fetch.Request) (fetch.Response, error)
@@ -72,10 +74,10 @@ type Config struct {
 	HackerNews string        // empty: https://hn.algolia.com
 	Reddit     string        // empty: https://www.reddit.com
 	GitHub     string        // empty: https://github.com
-	Share      time.Duration // how long sources with one address share an answer. 0: 20 s. Negative: never
+	Share      time.Duration // how long sources with the same address share an answer. 0: 20 s. Negative: never
 }
 
-// Unfetched are the types that sources may have and that have no fetcher yet.
+// Unfetched are the valid types that have no fetcher yet.
 var Unfetched = []string{"custom_api", "twitter_bookmarks", "twitter_feed", "twitter_list"}
 
 // New returns a fetcher for each type that has one.
@@ -100,10 +102,10 @@ func Types(set map[string]Fetcher) []string { return slices.Sorted(maps.Keys(set
 type fetcher struct {
 	Config
 	accept  string
-	robots  bool // obey robots.txt: a page is scraped
+	robots  bool // obey robots.txt, because a page is scraped
 	base    string
-	address func(s Source) (string, error)             // below base
-	read    func(resp fetch.Response, r *Result) error // puts the items into r
+	address func(s Source) (string, error)             // relative to base
+	read    func(resp fetch.Response, r *Result) error // adds the items to r
 	moves   bool                                       // a permanent redirect may change config.url
 }
 
@@ -132,7 +134,7 @@ func (f fetcher) ask(ctx context.Context, s Source) (fetch.Response, error) {
 	})
 }
 
-// result reads an answer unless its items are stored. A 304 does not say that they are.
+// result reads an answer unless its items are stored. A 304 does not prove that they are.
 func (f fetcher) result(s Source, resp fetch.Response) (Result, error) {
 	r := Result{Seen: parserVersion + ":" + resp.Hash, Status: resp.Status, FreshFor: resp.FreshFor}
 	if f.moves {
@@ -146,7 +148,7 @@ func (f fetcher) result(s Source, resp fetch.Response) (Result, error) {
 	return r, err
 }
 
-// text returns the beginning of an answer in UTF-8, and whether that is all of it.
+// text returns the beginning of an answer in UTF-8, and whether the answer ends there.
 func text(resp fetch.Response) (text []byte, whole bool, err error) {
 	in, err := resp.Text()
 	if err == nil {
@@ -183,7 +185,8 @@ func (s Source) url() (string, error) {
 	return c.URL, nil
 }
 
-// webURL returns ref as an absolute URL, or nothing if it is not http or https: people will click it.
+// webURL returns ref as an absolute URL. It returns "" unless the scheme is http or https,
+// because people will click the link.
 func webURL(base, ref string) string {
 	b, err := url.Parse(base)
 	if err != nil || strings.TrimSpace(ref) == "" {
@@ -196,7 +199,7 @@ func webURL(base, ref string) string {
 	return u.String()
 }
 
-// parseError keeps its cause out of its text, because that may quote the answer.
+// parseError omits its cause from its text, because the cause may quote the answer.
 type parseError struct{ cause error }
 
 func (e *parseError) Error() string   { return fmt.Sprintf("fetchers: %v", ErrParse) }

@@ -21,7 +21,7 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// web is what the network holds, and what it was asked.
+// web holds the pages of the network, and counts their requests.
 type web struct {
 	pages map[string]page
 	asked []fetch.Request
@@ -46,7 +46,6 @@ func (w *web) Get(_ context.Context, r fetch.Request) (fetch.Response, error) {
 	}, nil
 }
 
-// get fetches a source of a type from pages.
 func get(t *testing.T, pages map[string]page, typ, config string) fetchers.Result {
 	t.Helper()
 	r, err := fetchers.New(fetchers.Config{Client: &web{pages: pages}})[typ].Fetch(t.Context(), fetchers.Source{Type: typ, Config: json.RawMessage(config)})
@@ -84,7 +83,7 @@ func TestFeedFormats(t *testing.T) {
 		{"rss", rss, []fetchers.Item{
 			{GUID: "a-1", URL: "https://example.com/posts/1", Title: "One & two", Content: "First\nline\nSecond", Author: "Ann", PublishedAt: at("2026-02-25T02:00:00Z")},
 			{URL: "https://example.com/posts/2", Title: "No guid"},
-			{GUID: "a-3", Title: "only text", Content: "only text"}, // a script is no link
+			{GUID: "a-3", Title: "only text", Content: "only text"}, // a javascript: URL is not a link
 		}, 90 * time.Minute},
 		{"atom", atom, []fetchers.Item{
 			{GUID: "tag:1", URL: "https://example.com/1", Title: "One <b>", Content: "Hi", Author: "Ann", PublishedAt: at("2026-02-25T02:00:00Z")},
@@ -105,7 +104,7 @@ func TestFeedFormats(t *testing.T) {
 func TestFeedTTL(t *testing.T) {
 	for _, tt := range []struct {
 		ttl         string
-		fresh, want time.Duration // fresh: what HTTP says
+		fresh, want time.Duration // fresh: from HTTP
 	}{
 		{"60", 0, time.Hour}, {"60", 3 * time.Hour, 3 * time.Hour}, {"-5", 0, 0}, {"soon", time.Minute, time.Minute},
 	} {
@@ -117,8 +116,7 @@ func TestFeedTTL(t *testing.T) {
 	}
 }
 
-// Charsets are decoded before the parser sees them, and declared ones are not decoded
-// twice.
+// Charsets are decoded once, before the parser runs, and not again because of their declaration.
 func TestFeedCharsets(t *testing.T) {
 	for _, tt := range []struct{ name, body, typ string }{
 		{"windows-1252 in the header", "<rss version=\"2.0\"><channel><item><title>Caf\xe9</title></item></channel></rss>", "text/xml; charset=windows-1252"},
@@ -148,8 +146,8 @@ func TestRepeatedGUIDsAreToldApart(t *testing.T) {
 	}
 }
 
-// The answer is compared with what was stored, not with what the cache had: else a
-// crash between the fetch and its storing would lose items for good.
+// The answer is compared with the stored items, not with the cache. Otherwise a crash
+// between the fetch and the write would lose items.
 func TestNotModified(t *testing.T) {
 	w := &web{pages: map[string]page{"https://e.com/f": {body: rss}}}
 	f := fetchers.New(fetchers.Config{Client: w})["rss"]
@@ -188,7 +186,7 @@ func TestBrokenAnswers(t *testing.T) {
 		w := &web{pages: map[string]page{tt.url: {body: tt.body}}}
 		_, err := fetchers.New(fetchers.Config{Client: w})[tt.typ].Fetch(t.Context(), fetchers.Source{Type: tt.typ, Config: json.RawMessage(tt.config)})
 		if !errors.Is(err, fetchers.ErrParse) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v, want ErrParse without what was sent", tt.name, err)
+			t.Errorf("%s: %v, want ErrParse without the answer", tt.name, err)
 		}
 	}
 }
@@ -226,7 +224,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// Whatever a source sends, texts are clean and bounded, and links are links.
+// For any input, texts are clean and bounded, and links are valid.
 func TestAnyTextIsCleanAndBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SliceOfN(rapid.SampledFrom([]string{
@@ -244,7 +242,7 @@ func TestAnyTextIsCleanAndBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(r.Items) == 0 { // nothing was left of it
+		if len(r.Items) == 0 { // the text had no content
 			return
 		}
 		it := r.Items[0]

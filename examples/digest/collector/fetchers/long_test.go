@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Of a feed that is too long, the first items are read, and none is damaged.
+// Of a feed that is too long, the first items are read, each complete.
 func TestLongFeeds(t *testing.T) {
 	tricky := `<![CDATA[</item></entry></channel>]]><!-- </item> <item> -->`
 	kilobytes := strings.Repeat("text ", 4<<10)

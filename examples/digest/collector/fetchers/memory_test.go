@@ -16,11 +16,11 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/webtest"
 )
 
-// mayGrow is by how much the heap may grow for one body.
+// mayGrow is the most that the heap may grow for one body.
 const mayGrow = 64 << 20
 
-// body is a piece that is repeated between two ends, up to the limit. It is made while
-// it is sent: a heap that held it would be collected less often.
+// body is a piece repeated between two ends, up to the limit. It is generated while it is
+// sent, because a heap that holds it is collected less often.
 type body struct{ typ, head, piece, tail string }
 
 func (b body) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -46,8 +46,8 @@ const (
 	inReddy = `{"data":{"children":[`
 )
 
-// hostile are bodies within the limit that are small on the wire and large in the hands
-// of a parser that makes a tree of them.
+// hostile are bodies within the limit, small on the wire, but large for a parser that builds a
+// tree.
 var hostile = map[string]body{
 	"rss: items":               {"rss", inRSS, `<item/>`, outRSS},
 	"rss: categories":          {"rss", inRSS + `<item>`, `<category/>`, `</item>` + outRSS},
@@ -84,14 +84,14 @@ var hostile = map[string]body{
 	"website: script":          {"website", `<html><script>`, `a `, ``},
 	"website: tables":          {"website", `<html><body>`, `<table><a>`, ``},
 	"github: rows":             {"github_trending", `<html><body>`, `<article class=Box-row><h2><a href=/a/b>`, ``},
-	// Just within what a parser is given.
+	// Just within the limits of the parser's input.
 	"rss: extensions in one item":  {"rss", inRSS + `<item>` + strings.Repeat(`<a:b/>`, 19_900) + `</item>`, ` `, outRSS},
 	"rss: attributes in one item":  {"rss", inRSS + `<item><a:b ` + strings.Repeat(`a="" `, 19_900) + `/></item>`, ` `, outRSS},
 	"rss: extensions in all items": {"rss", inRSS, `<item><a:b>` + strings.Repeat(`<c:d x="y"/>`, 15) + `</a:b></item>`, outRSS},
 	"rss: text in one item":        {"rss", inRSS + `<item><description>` + strings.Repeat(`&lt;p&gt;a `, 90_000) + `</description></item>`, ` `, outRSS},
 	"rss: CDATA in one item":       {"rss", inRSS + `<item><description><![CDATA[` + strings.Repeat(`<p>a `, 200_000) + `]]></description></item>`, ` `, outRSS},
 	"atom: markup in one entry":    {"atom", inAtom + `<entry><content type="xhtml">` + strings.Repeat(`<b>`+strings.Repeat("x", 190)+`</b>`, 9_900) + `</content></entry>`, ` `, `</feed>`},
-	// Just within what is read of an answer.
+	// Just within the part of an answer that is read.
 	"hackernews: all hits":  {"hackernews", `{"hits":[` + strings.Repeat(`{},`, 1_390_000) + `{}]}`, ` `, ``},
 	"hackernews: all names": {"hackernews", `{"hits":[{` + strings.Repeat(`"":0,`, 800_000) + `"":0}]}`, ` `, ``},
 	"hackernews: one text":  {"hackernews", `{"hits":[{"objectID":"1","story_text":"` + strings.Repeat(`<p>a `, 800_000) + `"}]}`, ` `, ``},
@@ -100,7 +100,6 @@ var hostile = map[string]body{
 	"github: text": {"github_trending", `<html><body><article class=Box-row><h2><a href=/a/b></h2><p>`, `a `, ``},
 }
 
-// noise is what no compression makes smaller.
 func noise() string {
 	b := make([]byte, 1<<20)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(b)

@@ -2,5 +2,4 @@
 
 package fetchers_test
 
-// limit is how long a body may be.
 const limit = 15<<20 - 1<<10

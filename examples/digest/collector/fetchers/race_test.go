@@ -2,5 +2,5 @@
 
 package fetchers_test
 
-// limit is shorter under the race detector, which makes all of it slower.
+// limit is the greatest length of a body. The race detector is slow.
 const limit = 1 << 20

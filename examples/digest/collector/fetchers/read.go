@@ -21,7 +21,7 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// The parser of feeds makes a tree, which takes up to two hundred times the length of the text.
+// The feed parser builds a tree, which takes up to two hundred times as much memory as the text.
 const (
 	maxTags  = 20_000 // tags and attributes
 	maxDepth = 64
@@ -41,7 +41,7 @@ func readFeed(resp fetch.Response, r *Result) error {
 		return &parseError{errors.New("neither RSS nor Atom")}
 	}
 	if _, after, ok := bytes.Cut(text, []byte("?>")); ok && bytes.HasPrefix(bytes.TrimSpace(text), []byte("<?xml")) {
-		text = after // it names the former charset
+		text = after // it names the original charset
 	}
 	if text, err = cutFeed(text, whole); err != nil {
 		return &parseError{err}
@@ -54,7 +54,7 @@ func readFeed(resp fetch.Response, r *Result) error {
 		return &parseError{err}
 	}
 	if f, ok := feed.OriginalFeed().(*rss.Feed); ok {
-		minutes, _ := strconv.ParseUint(strings.TrimSpace(f.TTL), 10, 20) // none or a wrong one: 0
+		minutes, _ := strconv.ParseUint(strings.TrimSpace(f.TTL), 10, 20) // missing or invalid: 0
 		r.FreshFor = max(r.FreshFor, time.Duration(minutes)*time.Minute)  //nolint:gosec // it has 20 bits
 	}
 	guids := map[string]int{}
@@ -70,7 +70,7 @@ func readFeed(resp fetch.Response, r *Result) error {
 	return nil
 }
 
-// feedItem makes an item of an entry. The first line of the content replaces a missing title.
+// feedItem turns an entry into an item. The first line of the content replaces a missing title.
 func feedItem(base string, entry *gofeed.Item) Item {
 	it := Item{
 		GUID: cut(tidy(entry.GUID), maxTitle), URL: webURL(base, entry.Link), Title: line(plain(entry.Title)),
@@ -99,7 +99,7 @@ func cutFeed(text []byte, whole bool) ([]byte, error) {
 	in := &io.LimitedReader{R: bytes.NewReader(text)}
 	d := xml.NewDecoder(in)
 	d.Strict = false
-	var open, around []xml.Name // elements that are open, and those around the last item
+	var open, around []xml.Name // the open elements, and those around the last item
 	tags, items, end := 0, 0, int64(0)
 	for {
 		in.N = maxToken
@@ -135,7 +135,7 @@ func cutFeed(text []byte, whole bool) ([]byte, error) {
 	return text, nil
 }
 
-// list is the first MaxItems elements of a list in JSON. All elements of a hostile one would take 2 GB.
+// list is the first MaxItems elements of a JSON list. A hostile list would take 2 GB.
 type list[T any] []T
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -171,7 +171,7 @@ var filters = map[string]string{
 	"show": "search_by_date?tags=show_hn", "job": "search_by_date?tags=job",
 }
 
-// stories is an address of the search API: the site's own API needs a request for each story.
+// stories returns a URL of the search API: the site's own API needs a request for each story.
 func (s Source) stories() (string, error) {
 	c := struct {
 		Filter   string
@@ -188,7 +188,7 @@ func (s Source) stories() (string, error) {
 	return fmt.Sprintf("/api/v1/%s&hitsPerPage=%d&numericFilters=points%%3E%%3D%d", query, min(max(c.Limit, 1), 100), c.MinScore), nil
 }
 
-// readStories leaves the scores out, or each fetch would bring new versions.
+// readStories omits the scores: with them, each fetch would store new versions.
 func readStories(resp fetch.Response, r *Result) error {
 	var answer struct {
 		Hits list[struct {

@@ -95,7 +95,7 @@ func TestWebsite(t *testing.T) {
 	}
 }
 
-// Without a feed a page is one item, and another one whenever it says something else.
+// A page without a feed is one item. It is a new item whenever its text changes.
 func TestWebsiteChanges(t *testing.T) {
 	say := func(title, text, noise string) string {
 		return `<html><head><title>` + title + `</title><meta property="og:description" content="About  it"></head>
@@ -130,7 +130,7 @@ func TestWebsiteChanges(t *testing.T) {
 		t.Error("a change is no item of its own")
 	}
 	if guids[0] != guids[3] {
-		t.Error("what was said before is taken for new")
+		t.Error("an old text counts as new")
 	}
 }
 

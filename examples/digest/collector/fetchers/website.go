@@ -25,7 +25,7 @@ type website struct{ page, feed fetcher }
 // Address implements [Fetcher].
 func (w website) Address(s Source) (string, error) { return w.page.Address(s) }
 
-// Fetch implements [Fetcher]. If the named feed is missing it reads the page.
+// Fetch implements [Fetcher]. If the page names no readable feed, it reads the page.
 func (w website) Fetch(ctx context.Context, s Source) (Result, error) {
 	resp, err := w.page.ask(ctx, s)
 	if err != nil {
@@ -50,7 +50,7 @@ func (w website) Fetch(ctx context.Context, s Source) (Result, error) {
 			return r, err
 		}
 	}
-	resp.Hash = it.GUID // of the text: the bytes change with every advertisement
+	resp.Hash = it.GUID // hash of the text: the bytes change with every advertisement
 	it.GUID = resp.URL + "#" + it.GUID[:16]
 	page := w.page
 	page.read = func(_ fetch.Response, r *Result) error { r.Items = []Item{it}; return nil }
@@ -155,28 +155,28 @@ func readTrending(resp fetch.Response, r *Result) error {
 	return nil
 }
 
-// The longest pieces, in bytes. Longer texts are cut.
+// The size limits, in bytes. Longer texts are cut.
 const (
 	maxTitle   = 500
 	maxContent = 64 << 10
-	maxToken   = 1 << 20  // scan stops at a longer one
-	maxTag     = 64 << 10 // scan skips longer ones
+	maxToken   = 1 << 20  // scan stops at a longer token
+	maxTag     = 64 << 10 // scan skips a longer tag
 )
 
 var (
 	scripts = []atom.Atom{atom.Script, atom.Style}
-	// inline elements end no line.
+	// inline elements do not end a line.
 	inline = []atom.Atom{
 		atom.A, atom.Abbr, atom.B, atom.Code, atom.Em, atom.Font, atom.I, atom.Img, atom.Mark, atom.S, atom.Small,
 		atom.Span, atom.Strong, atom.Sub, atom.Sup, atom.U, atom.Wbr,
 	}
 )
 
-// scan visits each tag and text outside hidden elements. A tree would take a hundred times the memory.
+// scan visits each tag and text outside hidden elements. A tree would take 100 times the memory.
 func scan(text []byte, hidden []atom.Atom, visit func(t html.Token)) {
 	z := html.NewTokenizer(bytes.NewReader(text))
 	z.SetMaxBuf(maxToken)
-	inside, depth := atom.Atom(0), 0 // the hidden element, and how many of that name are open
+	inside, depth := atom.Atom(0), 0 // the hidden element, and how many elements of that name are open
 	for typ := z.Next(); typ != html.ErrorToken; typ = z.Next() {
 		if typ != html.TextToken && len(z.Raw()) > maxTag {
 			continue
@@ -215,7 +215,7 @@ func plain(s string) string {
 	return tidy(b.String())
 }
 
-// tidy returns the lines of s that are not empty, without runs of space and control characters.
+// tidy returns the lines of s that are not empty, without control characters and repeated spaces.
 func tidy(s string) string {
 	s = strings.ToValidUTF8(cut(s, 4*maxContent), "\uFFFD")
 	var lines []string

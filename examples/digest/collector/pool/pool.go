@@ -1,4 +1,4 @@
-// Package pool claims jobs and runs a few at a time.
+// Package pool claims jobs and runs several at a time.
 package pool
 
 import (
@@ -9,33 +9,34 @@ import (
 )
 
 const (
-	drain = 30 * time.Second // how long jobs may go on after a stop
-	grace = 5 * time.Second  // how long a cut job may take to end
+	drain = 30 * time.Second // how long jobs may continue after a stop
+	grace = 5 * time.Second  // how long an interrupted job may take to end
 )
 
-// ErrCut says that a pool was stopped before its work was done.
-var ErrCut = errors.New("pool: the work was cut short; the next run does what is left")
+// ErrCut means that a pool was stopped before its jobs had ended.
+var ErrCut = errors.New("pool: the work was interrupted; the next run does the rest")
 
-// Pool claims jobs and does them. When a job ends it claims another. All fields are required.
+// Pool claims jobs and runs them. When a job ends, it claims another. All fields are required.
 type Pool[J any] struct {
 	// Claim returns at most n jobs, and whether there are more. One goroutine calls it.
 	Claim func(ctx context.Context, n int) (jobs []J, more bool, err error)
-	// Do does a job in its own goroutine. Its ctx ends when the pool cuts the job.
+	// Do runs a job in its own goroutine. Its ctx ends when the pool interrupts the job.
 	Do   func(ctx context.Context, job J)
 	Size int           // how many jobs run at a time
-	Tick time.Duration // how often to claim while no job ends
+	Tick time.Duration // how often to claim when no job ends
 	Log  *slog.Logger
 }
 
-// Run claims at once, at every tick, and when a job ends while more can be claimed. When ctx ends
-// it waits 30 seconds for the running jobs, or until kill is closed. Then it cuts them.
+// Run claims at once, at every tick, and when a job ends and more jobs can be claimed. When
+// ctx ends, it waits for the running jobs until kill is closed, at most 30 seconds. Then it
+// interrupts them.
 func (p Pool[J]) Run(ctx context.Context, kill <-chan struct{}) error {
 	tick := time.NewTicker(p.Tick)
 	defer tick.Stop()
 	return p.run(ctx, kill, tick.C)
 }
 
-// RunAll returns when all jobs are claimed and done, with the errors of Claim. It stops as Run does.
+// RunAll returns when all jobs are done, with the errors of Claim. It stops as Run does.
 func (p Pool[J]) RunAll(ctx context.Context, kill <-chan struct{}) error {
 	return p.run(ctx, kill, nil)
 }
@@ -43,7 +44,7 @@ func (p Pool[J]) RunAll(ctx context.Context, kill <-chan struct{}) error {
 func (p Pool[J]) run(ctx context.Context, kill <-chan struct{}, tick <-chan time.Time) (err error) {
 	work, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	done, running, more := make(chan struct{}, p.Size), 0, true // more: there may be something to claim
+	done, running, more := make(chan struct{}, p.Size), 0, true // more: another claim may find jobs
 	for ctx.Err() == nil {
 		if more && running < p.Size {
 			jobs, rest, failed := p.Claim(ctx, p.Size-running)
@@ -55,7 +56,7 @@ func (p Pool[J]) run(ctx context.Context, kill <-chan struct{}, tick <-chan time
 				}()
 			}
 			if ctx.Err() != nil && failed != nil {
-				break // it was told to stop in the middle of the claim
+				break // ctx ended during the claim
 			}
 			if more = rest && failed == nil; failed != nil && tick != nil {
 				p.Log.ErrorContext(ctx, "claiming failed", "err", failed)
@@ -64,7 +65,7 @@ func (p Pool[J]) run(ctx context.Context, kill <-chan struct{}, tick <-chan time
 			}
 		}
 		if tick == nil && running == 0 && ctx.Err() == nil {
-			return err // another pool may be at what is left
+			return err // another pool may be running the rest
 		}
 		select {
 		case <-ctx.Done():
@@ -77,7 +78,7 @@ func (p Pool[J]) run(ctx context.Context, kill <-chan struct{}, tick <-chan time
 	left := wait(done, running, drain, kill)
 	if left > 0 {
 		cut()
-		wait(done, left, grace, nil) // a job that does not notice is left behind: the program ends soon
+		wait(done, left, grace, nil) // a job that ignores ctx is abandoned: the program ends soon
 	}
 	if left > 0 || tick == nil && more {
 		err = errors.Join(err, ErrCut)
@@ -85,7 +86,8 @@ func (p Pool[J]) run(ctx context.Context, kill <-chan struct{}, tick <-chan time
 	return err
 }
 
-// wait returns how many of the running jobs did not end within d and before kill was closed.
+// wait waits at most d for the running jobs, or until kill is closed. It returns how many still
+// run.
 func wait(done <-chan struct{}, running int, d time.Duration, kill <-chan struct{}) int {
 	limit := time.NewTimer(d)
 	defer limit.Stop()

@@ -14,7 +14,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/collector/pool"
 )
 
-// queue is where the tests' jobs come from: how long each takes.
+// queue provides jobs, which are durations.
 type queue struct {
 	mu    sync.Mutex
 	jobs  []time.Duration
@@ -40,7 +40,7 @@ func (q *queue) claim(_ context.Context, n int) ([]time.Duration, bool, error) {
 	return got, len(q.jobs) > 0, nil
 }
 
-// work returns a Do that takes its time, and what it has done.
+// work returns a Do that waits for the job's duration, and its counters.
 func work() (do func(context.Context, time.Duration), done, cut, most *atomic.Int64) {
 	done, cut, most = new(atomic.Int64), new(atomic.Int64), new(atomic.Int64)
 	var mu sync.Mutex
@@ -78,7 +78,7 @@ func TestNoBatchBarrier(t *testing.T) {
 			t.Errorf("%d jobs are done, %d at a time; want 100 and 3", done.Load(), most.Load())
 		}
 		if !errors.Is(err, pool.ErrCut) || time.Since(start) != 91*time.Second {
-			t.Errorf("stopped after %v with %v; want 91 s (30 s after it was told to) and ErrCut", time.Since(start), err)
+			t.Errorf("stopped after %v with %v; want 91 s (30 s after the stop) and ErrCut", time.Since(start), err)
 		}
 	})
 }
@@ -134,8 +134,7 @@ func TestRunAllEndsWhenNothingIsLeft(t *testing.T) {
 	})
 }
 
-// One that is told to stop says whether it has done everything: a program that a cron job
-// starts shows that by its status.
+// A stopped RunAll reports whether its work was done, for the status of a cron job.
 func TestRunAllStopped(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -203,7 +202,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// A job that ignores its context is left behind, or the program would never end.
+// A job that ignores its context is abandoned. Otherwise the program would not end.
 func TestDeafJobIsLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &queue{}

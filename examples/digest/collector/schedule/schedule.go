@@ -1,4 +1,4 @@
-// Package schedule decides when a source is fetched next.
+// Package schedule decides when to fetch a source next.
 package schedule
 
 import (
@@ -29,43 +29,44 @@ const (
 	maxProbe   = 7 * 24 * time.Hour // the longest wait for a probe
 )
 
-// Policy decides when a source is fetched next, is paused and has moved. Waits after failures have full jitter.
+// Policy decides when to fetch a source next, when to pause it, and when it has moved.
+// Waits after failures have full jitter.
 type Policy struct {
-	Probe time.Duration  // from a pause to the next try; doubles up to a week. 0: there is none
-	Rand  func() float64 // a number in [0, 1). Nil: that of math/rand/v2
+	Probe time.Duration  // from a pause to the next attempt; doubled up to a week. 0: no attempt
+	Rand  func() float64 // returns a number in [0, 1). Nil: the one of math/rand/v2
 }
 
-// State is what is known of a source before a fetch.
+// State describes a source before a fetch.
 type State struct {
 	Every     time.Duration // its interval
 	Failures  int           // in a row
-	MovedTo   string        // where permanent redirects led; empty: there were none
-	MovedSeen int           // how many of them in a row
+	MovedTo   string        // target of the last permanent redirects; empty: none
+	MovedSeen int           // how many of these in a row
 }
 
-// Outcome is how a fetch went.
+// Outcome is the result of a fetch.
 type Outcome struct {
 	Started, Ended time.Time
 	Failed         bool
-	Gone           bool          // it failed, and the origin says it is for good: 410
-	Wait           time.Duration // what the origin asks for, or 0
-	MovedTo        string        // where a permanent redirect led, or empty
+	Gone           bool          // it failed with 410: the origin says that the source is gone
+	Wait           time.Duration // requested by the origin, or 0
+	MovedTo        string        // target of a permanent redirect, or empty
 }
 
-// Plan is what follows from a fetch.
+// Plan is the result of [Policy.Next].
 type Plan struct {
 	NextFetchAt time.Time
-	NotBefore   time.Time // what the origin asks for, if that is later than the interval; else zero
+	NotBefore   time.Time // requested by the origin, if later than the interval; else zero
 	Backoff     time.Time // after a failure; else zero
 	Failures    int
 	Pause       bool // too many failures in a row, or gone
 	Gone        bool // pause, and do not probe
 	MovedTo     string
 	MovedSeen   int
-	Adopt       bool // the outcome's MovedTo is the source's address from now on
+	Adopt       bool // MovedTo of the outcome becomes the address of the source
 }
 
-// Next returns what follows from outcome o for a source in state s.
+// Next returns the plan after outcome o for a source in state s.
 func (p Policy) Next(s State, o Outcome) Plan {
 	wait := min(max(o.Wait, 0), originCap)
 	if !o.Failed {
@@ -87,10 +88,10 @@ func (p Policy) Next(s State, o Outcome) Plan {
 	return plan
 }
 
-// succeeded counts the interval from the start, or each fetch would delay the next.
+// succeeded counts the interval from the start of the fetch, so that fetches do not add delays.
 func succeeded(s State, o Outcome, wait time.Duration) Plan {
 	plan := Plan{NextFetchAt: o.Started.Add(s.Every)}
-	if wait > s.Every { // not for the interval itself, which would get a tick more
+	if wait > s.Every { // not at equality: NotBefore is not shortened by Skew, so the fetch would come a tick later
 		plan.NotBefore = o.Ended.Add(wait)
 		plan.NextFetchAt = plan.NotBefore
 	}
@@ -107,7 +108,7 @@ func succeeded(s State, o Outcome, wait time.Duration) Plan {
 	return plan
 }
 
-// Longest returns the longest wait that Next plans for a source with a shorter interval.
+// Longest returns the longest wait that Next plans for a source whose interval is shorter.
 func (p Policy) Longest(paused bool) time.Duration {
 	if paused && p.Probe > 0 {
 		return maxProbe
@@ -119,13 +120,13 @@ func double(d time.Duration, n int, most time.Duration) time.Duration {
 	return time.Duration(min(math.Ldexp(float64(d), max(n, 0)), float64(most)))
 }
 
-// Skew returns how much before its time a source may be fetched: a tick may come a moment early.
+// Skew returns how early a source may be fetched, because a tick may come a little early.
 func Skew(tick time.Duration) time.Duration { return min(tick/10, 5*time.Second) }
 
-// Intervals holds the intervals by type that differ from the table. "default" is for unknown types.
+// Intervals holds the intervals that differ from the table. "default" is for unknown types.
 type Intervals map[string]time.Duration
 
-// table is that of the source document.
+// table holds the intervals of the source document.
 var table = Intervals{
 	"twitter_feed": 30 * time.Minute, "twitter_list": 30 * time.Minute, "twitter_bookmarks": time.Hour,
 	"hackernews": time.Hour, "reddit": time.Hour, "custom_api": 2 * time.Hour, "rss": 4 * time.Hour, "atom": 4 * time.Hour,
@@ -137,7 +138,7 @@ func (in Intervals) For(typ string) time.Duration {
 	return cmp.Or(in[typ], table[typ], in["default"], table["default"])
 }
 
-// Source returns the interval of a source: its own if that is valid, else that of its type.
+// Source returns the interval of a source: its own if that is valid, else the one of its type.
 func (in Intervals) Source(typ string, config json.RawMessage) (time.Duration, error) {
 	var c struct {
 		Minutes json.RawMessage `json:"fetch_interval_minutes"`
@@ -148,14 +149,14 @@ func (in Intervals) Source(typ string, config json.RawMessage) (time.Duration, e
 	if len(c.Minutes) == 0 || string(c.Minutes) == "null" {
 		return in.For(typ), nil
 	}
-	own, err := parse(string(c.Minutes)) // a JSON number in digits: no fraction and no string
+	own, err := parse(string(c.Minutes)) // a JSON number of digits, not a fraction or a string
 	if err != nil {
 		return in.For(typ), fmt.Errorf("config.fetch_interval_minutes: %w", err)
 	}
 	return own, nil
 }
 
-// Set reads intervals: FETCH_INTERVAL_RSS=120 comes as "RSS": "120". The error names all faults.
+// Set reads intervals: "RSS": "120" is FETCH_INTERVAL_RSS=120. The error names every fault.
 func Set(minutes map[string]string, known []string) (Intervals, error) {
 	in := Intervals{}
 	known = slices.Concat(slices.Sorted(maps.Keys(table)), known)
@@ -165,9 +166,9 @@ func Set(minutes map[string]string, known []string) (Intervals, error) {
 		d, err := parse(minutes[name])
 		switch {
 		case in[typ] != 0:
-			err = errors.New("is set in another spelling, too")
+			err = errors.New("is also set in another spelling")
 		case !slices.Contains(known, typ):
-			err = fmt.Errorf("no source type has that name; there are %s", strings.Join(known, ", "))
+			err = fmt.Errorf("no source type has that name; the types are %s", strings.Join(known, ", "))
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("FETCH_INTERVAL_%s: %w", name, err))

@@ -18,7 +18,7 @@ func TestDefaultsAreThoseOfTheTable(t *testing.T) {
 	want := map[string]int{
 		"twitter_feed": 30, "twitter_list": 30, "twitter_bookmarks": 60, "hackernews": 60, "reddit": 60, "rss": 240,
 		"digest_feed": 240, "github_trending": 240, "website": 240, "custom_api": 120,
-		"mastodon": 240, // in no table: it must have one all the same
+		"mastodon": 240, // not in the table, but it needs an interval
 	}
 	for typ, minutes := range want {
 		if got := schedule.Intervals(nil).For(typ); got != time.Duration(minutes)*time.Minute {
@@ -78,7 +78,7 @@ func TestSourceInterval(t *testing.T) {
 	}
 }
 
-// dice returns a Rand that always says x.
+// dice returns a Rand that always returns x.
 func dice(x float64) func() float64 { return func() float64 { return x } }
 
 func TestNextAfterSuccess(t *testing.T) {
@@ -90,7 +90,7 @@ func TestNextAfterSuccess(t *testing.T) {
 		o    schedule.Outcome
 		want schedule.Plan
 	}{
-		// No jitter, and the 20 s that the fetch took are not added.
+		// No jitter, and the 20 s of the fetch are not added.
 		{"plain", schedule.Outcome{}, schedule.Plan{NextFetchAt: noon.Add(time.Hour)}},
 		{"origin asks for less", schedule.Outcome{Wait: time.Minute}, schedule.Plan{NextFetchAt: noon.Add(time.Hour)}},
 		{"origin asks for the interval", schedule.Outcome{Wait: time.Hour}, schedule.Plan{NextFetchAt: noon.Add(time.Hour)}},
@@ -147,8 +147,7 @@ func TestNextAfterFailure(t *testing.T) {
 	}
 }
 
-// Whatever happens, a success is planned to the millisecond and a failure within its
-// bounds.
+// For any input, a success is scheduled to the millisecond, and a failure within its bounds.
 func TestNextStaysInBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := schedule.State{

@@ -1,19 +1,19 @@
--- Times are milliseconds since 1970 in UTC, and come from the program's clock: none is
--- made by SQL, and none is text. (Text in two formats compares wrongly: 'T' > ' '.)
+-- Times are milliseconds since 1970 in UTC. They come from the program's clock: SQL creates
+-- none, and none is text. (Text in two formats compares wrongly: 'T' > ' '.)
 
 -- +goose Up
 CREATE TABLE users (
-    id           INTEGER PRIMARY KEY AUTOINCREMENT, -- never the id of a user who was deleted
+    id           INTEGER PRIMARY KEY AUTOINCREMENT, -- never the id of a deleted user
     name         TEXT NOT NULL,
     email        TEXT NOT NULL UNIQUE,
     slug         TEXT NOT NULL UNIQUE,
     api_key_hash BLOB UNIQUE CHECK (length(api_key_hash) = 32),
-    options      TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(options)), -- how the user's digests are to be written
+    options      TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(options)), -- language and style of the user's digests
     created_at   INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE sources (
-    id                 INTEGER PRIMARY KEY AUTOINCREMENT, -- never an id that an old hash was made of
+    id                 INTEGER PRIMARY KEY AUTOINCREMENT, -- never an id that is part of an old hash
     name               TEXT NOT NULL,
     type               TEXT NOT NULL,
     config             TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(config)), -- may hold keys: never shown
@@ -28,7 +28,7 @@ CREATE TABLE sources (
 
     last_fetched_at    INTEGER, -- NULL: never
     next_fetch_at      INTEGER, -- NULL: at once
-    claimed_until      INTEGER, -- a collector fetches it now
+    claimed_until      INTEGER, -- the end of a collector's lease
     claimed_by         TEXT,
     fetch_count        INTEGER NOT NULL DEFAULT 0,
     fetch_error_count  INTEGER NOT NULL DEFAULT 0,
@@ -46,7 +46,7 @@ CREATE TABLE source_packs (
     slug          TEXT NOT NULL UNIQUE,
     name          TEXT NOT NULL,
     description   TEXT NOT NULL DEFAULT '',
-    is_default    INTEGER NOT NULL DEFAULT 0 CHECK (is_default IN (0, 1)), -- what a new user starts with
+    is_default    INTEGER NOT NULL DEFAULT 0 CHECK (is_default IN (0, 1)), -- new users start with it
     install_count INTEGER NOT NULL DEFAULT 0,
     created_at    INTEGER NOT NULL
 ) STRICT;
@@ -67,8 +67,8 @@ CREATE TABLE user_subscriptions (
 ) STRICT;
 CREATE INDEX user_subscriptions_source ON user_subscriptions (source_id);
 
--- What each user's subscriptions hash to. Written by the transactions that change
--- subscriptions, and by nothing else.
+-- The hashes of the users' subscriptions. Only transactions that change subscriptions write
+-- them.
 CREATE TABLE user_subscription_hashes (
     user_id           INTEGER PRIMARY KEY REFERENCES users ON DELETE CASCADE,
     subscription_hash TEXT NOT NULL CHECK (length(subscription_hash) = 64),
@@ -77,7 +77,7 @@ CREATE TABLE user_subscription_hashes (
 ) STRICT;
 CREATE INDEX idx_ush_hash ON user_subscription_hashes (subscription_hash);
 
--- One row per version of an item. item_key says which item it is: its guid, else its
+-- One row per version of an item. item_key identifies the item: its guid, else its
 -- normalised URL, else the hash of its content.
 CREATE TABLE raw_items (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -91,14 +91,14 @@ CREATE TABLE raw_items (
     content_hash TEXT NOT NULL,
     author       TEXT NOT NULL DEFAULT '',
     published_at INTEGER,
-    fetched_at   INTEGER NOT NULL, -- when this version was first seen: what decides its window
+    fetched_at   INTEGER NOT NULL, -- when this version was first seen; decides its period
     last_seen_at INTEGER NOT NULL, -- when the source last listed it
     UNIQUE (source_id, item_key, version)
 ) STRICT;
 CREATE INDEX raw_items_window ON raw_items (source_id, fetched_at);
 
--- What users read. The cache does not change this table: the period stands in metadata,
--- where rows that somebody wrote by hand have none.
+-- The digests that users read. The cache does not change this table: the period is in
+-- metadata. Rows that an operator wrote have no period.
 CREATE TABLE digests (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     user_id    INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
@@ -111,12 +111,12 @@ CREATE UNIQUE INDEX digests_period ON digests
     (user_id, type, (metadata ->> '$.period_start'), (metadata ->> '$.period_end'));
 CREATE INDEX digests_newest ON digests (user_id, created_at DESC, id DESC);
 
--- One row per combination and period: what the cells of the cache are made from again,
--- without a call, and what people read.
+-- One row per combination and period. The cells of the cache are restored from it without a
+-- call.
 CREATE TABLE digest_cache (
     id                INTEGER PRIMARY KEY AUTOINCREMENT,
     subscription_hash TEXT NOT NULL,    -- of source ids and options
-    sources_hash      TEXT NOT NULL DEFAULT '', -- of source ids alone: what users have
+    sources_hash      TEXT NOT NULL DEFAULT '', -- of source ids without options, as users have it
     digest_type       TEXT NOT NULL,
     period_start      INTEGER NOT NULL,
     period_end        INTEGER NOT NULL,
@@ -128,9 +128,10 @@ CREATE TABLE digest_cache (
     llm_model         TEXT NOT NULL DEFAULT '',
     llm_tokens        INTEGER NOT NULL DEFAULT 0,
     created_at        INTEGER NOT NULL,
-    expires_at        INTEGER NOT NULL, -- when it has served its time
-    -- The look-up has all four columns, and so has the key: with fewer, a row of another
-    -- period_end is never found and never replaced, and every request pays.
+    expires_at        INTEGER NOT NULL, -- when the row expires
+    -- The look-up and the key have the same four columns. With fewer, a row of another
+    -- period_end would never be found and never be replaced, and every request would cost a
+    -- call.
     UNIQUE (subscription_hash, digest_type, period_start, period_end)
 ) STRICT;
 CREATE INDEX idx_dc_hash_type ON digest_cache (subscription_hash, digest_type);
@@ -138,13 +139,13 @@ CREATE INDEX idx_dc_sources ON digest_cache (sources_hash);
 CREATE INDEX idx_dc_period ON digest_cache (period_start, period_end);
 CREATE INDEX idx_dc_expires ON digest_cache (expires_at);
 
--- What was deleted from digest_cache. A digest that began to be made before must not
--- come back.
+-- The deletions from digest_cache. A digest whose generation began before a deletion must
+-- not be stored after it.
 CREATE TABLE digest_cache_deletions (
     id     INTEGER PRIMARY KEY AUTOINCREMENT,
     at     INTEGER NOT NULL,
     hash   TEXT    NOT NULL, -- of a combination, with or without its options
-    before INTEGER NOT NULL, -- periods that ended then or earlier
+    before INTEGER NOT NULL, -- periods that ended at or before this time
     every  INTEGER NOT NULL CHECK (every IN (0, 1))
 ) STRICT;
 
@@ -153,7 +154,7 @@ CREATE TABLE fetch_log (
     source_id  INTEGER NOT NULL REFERENCES sources ON DELETE CASCADE,
     at         INTEGER NOT NULL,
     ok         INTEGER NOT NULL CHECK (ok IN (0, 1)),
-    status     INTEGER NOT NULL DEFAULT 0, -- of HTTP; 0: there was none
+    status     INTEGER NOT NULL DEFAULT 0, -- HTTP status; 0: none
     items_new  INTEGER NOT NULL DEFAULT 0,
     ms         INTEGER NOT NULL DEFAULT 0,
     error_kind TEXT NOT NULL DEFAULT ''
@@ -161,9 +162,9 @@ CREATE TABLE fetch_log (
 CREATE INDEX fetch_log_at ON fetch_log (at);
 CREATE INDEX fetch_log_source ON fetch_log (source_id, at);
 
--- What was counted in each hour, so that a restart forgets nothing.
+-- The counters of each hour, so that a restart loses nothing.
 CREATE TABLE counters (
-    hour  INTEGER NOT NULL, -- when it began
+    hour  INTEGER NOT NULL, -- start of the hour
     name  TEXT NOT NULL,
     label TEXT NOT NULL DEFAULT '',
     value INTEGER NOT NULL,

@@ -1,6 +1,6 @@
 -- +goose Up
 
--- Digests that could not be made. Each attempt may be paid, so the next one waits.
+-- Digests that could not be generated. Each attempt may cost money, so the next one waits.
 CREATE TABLE digest_failures (
     subscription_hash TEXT NOT NULL,
     sources_hash      TEXT NOT NULL,
@@ -8,13 +8,13 @@ CREATE TABLE digest_failures (
     period_start      INTEGER NOT NULL,
     period_end        INTEGER NOT NULL,
     attempts          INTEGER NOT NULL,
-    retry_at          INTEGER NOT NULL, -- not before
+    retry_at          INTEGER NOT NULL, -- the earliest next attempt
     reason            TEXT NOT NULL,    -- of the last attempt; it quotes neither key nor prompt
     PRIMARY KEY (subscription_hash, digest_type, period_start, period_end)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX digest_failures_retry ON digest_failures (retry_at);
 
--- What must be the same for all processes of the database.
+-- Settings that must be the same for all processes of the database.
 CREATE TABLE settings (
     name  TEXT PRIMARY KEY,
     value TEXT NOT NULL

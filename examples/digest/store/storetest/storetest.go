@@ -1,4 +1,4 @@
-// Package storetest gives tests a database of their own.
+// Package storetest gives each test its own database.
 package storetest
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
 
-// empty is an empty database: bringing a schema up to date is slow under the race detector.
+// empty is an empty database. Tests copy it, because migrations are slow under the race detector.
 var empty = sync.OnceValues(func() (file []byte, err error) {
 	dir, err := os.MkdirTemp("", "storetest")
 	if err != nil {
@@ -26,7 +26,7 @@ var empty = sync.OnceValues(func() (file []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Close(); err != nil { // which moves everything from the log to the file
+	if err := s.Close(); err != nil { // Close moves everything from the WAL to the file
 		return nil, err
 	}
 	return os.ReadFile(path)
@@ -46,7 +46,7 @@ func Path(tb testing.TB) string {
 	return path
 }
 
-// Open opens the database at path, as one more process would.
+// Open opens the database at path, as another process would.
 func Open(tb testing.TB, path string, now func() time.Time) *store.Store {
 	tb.Helper()
 	s, err := store.Open(tb.Context(), path, store.Options{Now: now})
@@ -61,7 +61,7 @@ func Open(tb testing.TB, path string, now func() time.Time) *store.Store {
 	return s
 }
 
-// New is Open of a new database.
+// New opens a new database.
 func New(tb testing.TB, now func() time.Time) *store.Store {
 	tb.Helper()
 	return Open(tb, Path(tb), now)
@@ -77,10 +77,10 @@ func NewClock(at time.Time) *Clock {
 	return c
 }
 
-// Now returns what the clock shows.
+// Now returns the time of the clock.
 func (c *Clock) Now() time.Time { return *c.at.Load() }
 
-// Set makes the clock show at.
+// Set sets the clock to at.
 func (c *Clock) Set(at time.Time) { c.at.Store(&at) }
 
 // Advance moves the clock.

@@ -1,12 +1,13 @@
--- Times are milliseconds since 1970 in UTC, always bound from the program's clock:
--- a text in two formats, or the database's own now, could not be compared with them.
+-- Times are milliseconds since 1970 in UTC. The program always binds them from its own
+-- clock: a text in another format, or the database's own now, could not be compared with
+-- them.
 
 -- +goose Up
 CREATE TABLE sites (
     id               INTEGER PRIMARY KEY,
     name             TEXT NOT NULL UNIQUE,
     sitemap_url      TEXT NOT NULL CHECK (sitemap_url <> ''),
-    scope            TEXT NOT NULL,                -- fingerprint of what says which pages are tracked
+    scope            TEXT NOT NULL,                -- fingerprint of the fields that select the tracked pages
     vanish_streak    INTEGER NOT NULL DEFAULT 0,   -- runs in a row in which too many pages were missing
     created_at       INTEGER NOT NULL,
     updated_at       INTEGER NOT NULL,
@@ -25,13 +26,13 @@ CREATE TABLE files (
     id          INTEGER PRIMARY KEY,
     site_id     INTEGER NOT NULL REFERENCES sites ON DELETE CASCADE,
     url         TEXT NOT NULL,
-    silent      INTEGER NOT NULL,             -- what it lists that is not known yet is old
+    silent      INTEGER NOT NULL,             -- pages that it lists for the first time are old
     whole       INTEGER NOT NULL DEFAULT 0,   -- the last run read all of it
     visited_run INTEGER NOT NULL,
     UNIQUE (site_id, url)
 ) STRICT;
 
--- Which pages a sitemap lists, from its reading to the detection of the same run.
+-- The pages that a sitemap lists, from its reading to the detection of the same run.
 CREATE TABLE listed (
     file_id   INTEGER NOT NULL REFERENCES files ON DELETE CASCADE,
     key       TEXT NOT NULL,                  -- the URL without its scheme
@@ -48,12 +49,12 @@ CREATE TABLE urls (
     site_id       INTEGER NOT NULL REFERENCES sites ON DELETE CASCADE,
     key           TEXT NOT NULL,
     url           TEXT NOT NULL,
-    guid          TEXT NOT NULL,              -- the URL at first sight
+    guid          TEXT NOT NULL,              -- the URL when it was first seen
     state         INTEGER NOT NULL CHECK (state BETWEEN 0 AND 2), -- 0 pending, 1 done, 2 failed
-    changed       INTEGER NOT NULL DEFAULT 0, -- it was done before, and its lastmod has moved since
+    changed       INTEGER NOT NULL DEFAULT 0, -- it was done before, and its lastmod has increased since
     lastmod       INTEGER,
-    published     INTEGER,                    -- by the sitemap
-    title         TEXT NOT NULL,              -- by the sitemap
+    published     INTEGER,                    -- from the sitemap
+    title         TEXT NOT NULL,              -- from the sitemap
     first_seen    INTEGER NOT NULL,
     last_seen     INTEGER NOT NULL,
     attempts      INTEGER NOT NULL DEFAULT 0,
@@ -61,7 +62,7 @@ CREATE TABLE urls (
     last_error    TEXT NOT NULL DEFAULT '',
     content_hash  TEXT NOT NULL DEFAULT '',   -- '': never fetched
     checked_at    INTEGER,
-    false_stamps  INTEGER NOT NULL DEFAULT 0, -- times in a row that lastmod moved and the page had not changed
+    false_stamps  INTEGER NOT NULL DEFAULT 0, -- times in a row that lastmod increased and the page had not changed
     gone_at       INTEGER,
     UNIQUE (site_id, key)
 ) STRICT;
@@ -83,13 +84,13 @@ CREATE TABLE items (
     UNIQUE (site_id, guid)
 ) STRICT;
 
--- Pages that were forgotten. They are not new if they come back, and it is still seen
--- whether they have changed.
+-- Pages whose rows were deleted. If such a page comes back, it is not new, and a change is
+-- still detected.
 CREATE TABLE tombstones (
     site_id      INTEGER NOT NULL REFERENCES sites ON DELETE CASCADE,
     key          TEXT NOT NULL,
     buried_at    INTEGER NOT NULL,
-    lastmod      INTEGER,                     -- when it was last looked at; 0: a move was not looked at yet
+    lastmod      INTEGER,                     -- at the last look; 0: an increase is not checked yet
     content_hash TEXT NOT NULL,
     PRIMARY KEY (site_id, key)
 ) STRICT, WITHOUT ROWID;

@@ -1,5 +1,5 @@
--- The tables of the SQLite migrations. Times are milliseconds since 1970 in UTC.
--- Whatever texts are sorted by is compared byte by byte, as SQLite does.
+-- The tables of the SQLite migrations. Times are milliseconds since 1970 in UTC. Texts that
+-- queries sort by are compared byte by byte, as in SQLite.
 
 -- +goose Up
 CREATE TABLE posts (
@@ -66,8 +66,8 @@ CREATE TABLE api_keys (
     revoked_at BIGINT
 );
 
--- One row. Each write changes it first, so writes come one after the other, as in
--- SQLite: what a write has read is so when it commits.
+-- One row. Each write changes it first, so writes run one after the other, as in SQLite:
+-- what a write has read is still true when it commits.
 CREATE TABLE revision (
     id BIGINT PRIMARY KEY CHECK (id = 1),
     n  BIGINT NOT NULL

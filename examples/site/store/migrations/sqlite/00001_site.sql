@@ -2,7 +2,7 @@
 
 -- +goose Up
 CREATE TABLE posts (
-    id           INTEGER PRIMARY KEY AUTOINCREMENT, -- never the id of a post that was deleted
+    id           INTEGER PRIMARY KEY AUTOINCREMENT, -- never the id of a deleted post
     slug         TEXT NOT NULL UNIQUE,
     title        TEXT NOT NULL,
     summary      TEXT NOT NULL,
@@ -44,7 +44,7 @@ CREATE TABLE nav_items (
     url      TEXT NOT NULL
 ) STRICT;
 
--- One row: settings are read and written as a whole, and never searched.
+-- One row, because settings are read and written as a whole and never searched.
 CREATE TABLE settings (
     id    INTEGER PRIMARY KEY CHECK (id = 1),
     value TEXT NOT NULL CHECK (json_valid(value))
@@ -59,8 +59,8 @@ CREATE TABLE api_keys (
     revoked_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
--- One row: how many writes there were. Each write takes the next number in its own
--- transaction, so the numbers are in the order of the commits.
+-- One row, the number of writes. Each write takes the next number in its own transaction,
+-- so the numbers have the order of the commits.
 CREATE TABLE revision (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     n  INTEGER NOT NULL

@@ -1,5 +1,6 @@
--- Posts with what SQLite and PostgreSQL compute by other functions: their tags as
--- JSON and the month of their publication. So the store has one text of each query.
+-- Posts with the values that SQLite and PostgreSQL compute by different functions: their
+-- tags as JSON, and the month of their publication. So each query of the store has one text
+-- for both.
 
 -- +goose Up
 CREATE VIEW shown AS
