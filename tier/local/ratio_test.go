@@ -32,7 +32,9 @@ func TestHitRatio(t *testing.T) {
 			{"zipf and scan", trace.ZipfScan(1, 100_000, 400_000), 46, 0},
 			{"loop", trace.Loop(capacity*3/2, 20*capacity), 45, -5},
 			{"loop that fits", trace.Loop(capacity, 20*capacity), 95, -1},
-			{"moving hot set", trace.MovingHotSet(1, 5*capacity, 10, 40*capacity), 40, 20},
+			// On a busy machine ristretto loses accesses, and then follows a hot set faster: by
+			// up to 13 points. So the floor is what counts here.
+			{"moving hot set", trace.MovingHotSet(1, 5*capacity, 10, 40*capacity), 54, 0},
 			{"bursts", trace.Bursts(1, 400_000), 40, 5},
 			{"phases", trace.Phases(1, 100_000, capacity, 600_000), 30, 0},
 		} {

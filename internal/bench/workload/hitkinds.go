@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/bench/measure"
@@ -244,15 +245,12 @@ func (e *Env) hitKindTables() []report.Table {
 // kindGoals are about ways to read, and about a Set.
 func (e *Env) kindGoals() []report.Goal {
 	ratios := func(who, to string, spreads ...string) (worstOf float64, detail string) {
-		var all []float64
+		all, details := make([]float64, len(spreads)), make([]string, len(spreads))
 		for i, spread := range spreads {
-			r := e.Book.Ratio(kindLine(spread, who), kindLine(spread, to), nsOp)
-			all = append(all, r)
-			if detail += spread + " " + report.Number(r); i < len(spreads)-1 {
-				detail += ", "
-			}
+			all[i] = e.Book.Ratio(kindLine(spread, who), kindLine(spread, to), nsOp)
+			details[i] = spread + " " + report.Number(all[i])
 		}
-		return worst(all...), detail
+		return worst(all...), strings.Join(details, ", ")
 	}
 	goal := func(what string, limit float64, who, to string, spreads ...string) report.Goal {
 		reached, detail := ratios(who, to, spreads...)
