@@ -105,9 +105,12 @@ func reason(ctx context.Context, before, now error) error {
 	return now
 }
 
-// fail notes the error of a failed try. Follower.mu is held.
+// fail notes the error of a failed try, for the orders that o replaces, too. Follower.mu is held.
 func (o *order) fail(why error) {
 	o.err = why
+	for other := range o.waiting {
+		other.fail(why)
+	}
 	if o.failed == nil {
 		return
 	}

@@ -1,6 +1,7 @@
 package follow_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -88,6 +89,34 @@ func TestNoWait(t *testing.T) {
 			t.Errorf("a log that hangs: %v, want 250ms", took)
 		}
 	})
+}
+
+// The same caller returns when the round that was under way has failed, although its own order was
+// too late for it. The next round begins only after a pause.
+func TestNoWaitBehindAFailingRound(t *testing.T) {
+	const round = 30 * time.Millisecond
+	for name, limit := range map[string]int{"in the queue": 0, "replaced by everything": 1} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, _ *logtest.Memory) {
+				p := newPeer(t, logtest.NewMemory(logtest.MemoryConfig{Bound: bound}), follow.Config{Wait: -1, MaxPending: limit})
+				p.deafen()
+				p.link.Before(func(context.Context, logtest.Op, invalidate.Append) { time.Sleep(round) })
+				defer p.link.Before(nil)
+				var wg sync.WaitGroup
+				defer wg.Wait()
+				begun := time.Now()
+				for i := range 4 {
+					wg.Go(func() {
+						time.Sleep(time.Duration(i) * round / 5)
+						err := p.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"), invalidate.Tag("t", fmt.Sprint(i))))
+						if took := time.Since(begun); !errors.Is(wantPending(t, err), errDown) || took != round {
+							t.Errorf("call %d: %v %v after the round began, want its cause after %v", i, err, took, round)
+						}
+					})
+				}
+			})
+		})
+	}
 }
 
 // Calls to a distant, healthy log wait for its answer and get it.

@@ -65,6 +65,9 @@ func (w *Follower) round(ctx context.Context, until time.Time) (next time.Durati
 		w.took = took
 	default:
 		w.lastErr = reason(ctx, w.lastErr, err)
+		for _, o := range w.queue { // some came too late for this round
+			o.fail(w.lastErr)
+		}
 		w.numbers.syncErrors.Add(1)
 		next = w.retry.next()
 		next = max(next-took, next/2) // so a log that hangs is asked as often as one that refuses
