@@ -13,7 +13,7 @@ import (
 // ask is one caller's request for one key. It lives on that caller's stack, and no other
 // goroutine sees it.
 type ask[K comparable, V any] struct {
-	job[K, V]
+	j      job[K, V]
 	lease  int64  // when the call began
 	tick   uint64 // fences applied when the caller called
 	called int64
@@ -27,15 +27,15 @@ type ask[K comparable, V any] struct {
 // guarantees count.
 func (a *ask[K, V]) begin(c Cache[K, V], op string, k K, at uint64, load Loader[K, V], o *callOpts) error {
 	// One by one: a literal would first be built on the stack.
-	a.start(c, op, k, load, o)
-	a.at = at
-	a.lease = a.t.lease.Read() // before the tick, which includes all that the lease vouches for
-	a.tick = a.t.fences.Tick()
-	a.leased = a.t.lease.Covers(a.lease, a.called) || safeguard.Off(safeguard.Lease)
+	a.j.start(c, op, k, load, o)
+	a.j.at = at
+	a.lease = a.j.t.lease.Read() // before the tick, which includes all that the lease vouches for
+	a.tick = a.j.t.fences.Tick()
+	a.leased = a.j.t.lease.Covers(a.lease, a.called) || safeguard.Off(safeguard.Lease)
 	if o.maxAge >= 0 {
-		a.minLoaded = a.called - int64(o.maxAge)
+		a.j.minLoaded = a.called - int64(o.maxAge)
 	}
-	if a.t.work.Closed() {
+	if a.j.t.work.Closed() {
 		return c.fail(op, k, ErrClosed)
 	}
 	if c.v.err != nil {
@@ -54,15 +54,15 @@ func (a *ask[K, V]) join(ctx context.Context, force bool) (f *flight[K, V], led 
 		in = Filling(ctx)
 	}
 	if in != nil {
-		if err := a.spell(); err != nil {
+		if err := a.j.spell(); err != nil {
 			return nil, false, err
 		}
-		if in.loads(a.t, a.FullKey()) {
+		if in.loads(a.j.t, a.j.FullKey()) {
 			return nil, false, ErrRecursive
 		}
 	}
 	ok := func(f *flight[K, V]) bool { return !force && a.joins(f) }
-	if c := a.s.flights.Find(a.at, ok); c != nil {
+	if c := a.j.s.flights.Find(a.j.at, ok); c != nil {
 		f = c.Meta
 	} else if f, led, err = a.newFlight(in, ok); err != nil {
 		return nil, false, err
@@ -79,14 +79,14 @@ func (a *ask[K, V]) join(ctx context.Context, force bool) (f *flight[K, V], led 
 
 // newFlight begins a flight, unless another goroutine begins one at this moment.
 func (a *ask[K, V]) newFlight(in *Fill, ok func(*flight[K, V]) bool) (f *flight[K, V], led bool, err error) {
-	if err := a.spell(); err != nil {
+	if err := a.j.spell(); err != nil {
 		return nil, false, err
 	}
 	f = new(flight[K, V])
-	f.job, f.outer = a.job, in
-	f.mark, f.begun = a.t.fences.Capture(), a.t.now() // this may be the caller's second flight
+	f.j, f.outer = a.j, in
+	f.mark, f.begun = a.j.t.fences.Capture(), a.j.t.now() // this may be the caller's second flight
 	f.Meta = f
-	c, led := a.s.flights.Join(a.at, &f.Call, ok)
+	c, led := a.j.s.flights.Join(a.j.at, &f.Call, ok)
 	if c == nil {
 		return nil, false, ErrOverloaded
 	}
@@ -106,20 +106,20 @@ func (a *ask[K, V]) leave(ctx context.Context, f *flight[K, V]) {
 // tags are not known yet; accepts checks them. A flight that is young enough for the caller's
 // MaxAge may still end with an older value, which accepts refuses.
 func (a *ask[K, V]) joins(f *flight[K, V]) bool {
-	return f.k == a.k && (f.v == a.v || f.v.space == a.v.space) &&
-		(!a.o.anew || f.o.anew && !f.loading.Load()) &&
-		(a.leased || a.called-f.begun < a.t.bound) &&
-		(f.canLoad() || !a.canLoad()) &&
-		(f.o.noStale || !a.o.noStale) &&
-		f.o.skipLocal == a.o.skipLocal && f.o.skipRemote == a.o.skipRemote &&
-		(a.o.anew || f.minLoaded >= a.minLoaded || f.begun >= a.minLoaded) &&
+	return f.j.k == a.j.k && (f.j.v == a.j.v || f.j.v.space == a.j.v.space) &&
+		(!a.j.o.anew || f.j.o.anew && !f.loading.Load()) &&
+		(a.leased || a.called-f.begun < a.j.t.bound) &&
+		(f.j.canLoad() || !a.j.canLoad()) &&
+		(f.j.o.noStale || !a.j.o.noStale) &&
+		f.j.o.skipLocal == a.j.o.skipLocal && f.j.o.skipRemote == a.j.o.skipRemote &&
+		(a.j.o.anew || f.j.minLoaded >= a.j.minLoaded || f.begun >= a.j.minLoaded) &&
 		!a.overtook(f)
 }
 
 // overtook reports whether the flight's key, or a prefix of it, was invalidated or expired after
 // the flight began.
 func (a *ask[K, V]) overtook(f *flight[K, V]) bool {
-	fresh, overtaken := a.t.fences.Overtaken(f.mark, f.hash, f.FullKey(), nil)
+	fresh, overtaken := a.j.t.fences.Overtaken(f.mark, f.j.hash, f.j.FullKey(), nil)
 	return overtaken || fresh != follow.Forever
 }
 
@@ -131,16 +131,16 @@ func (a *ask[K, V]) accepts(f *flight[K, V], out *outcome[K, V]) bool {
 		return false
 	case out.it == nil:
 		return true
-	case out.stale != notStale && a.o.noStale:
+	case out.stale != notStale && a.j.o.noStale:
 		return false
-	case out.it.born.Load() < a.tick && !f.unfenced(out.it): // the fence may have come before the store
+	case out.it.born.Load() < a.tick && !f.j.unfenced(out.it): // the fence may have come before the store
 		return false
-	case !a.leased && a.called-out.it.readAt() >= a.t.bound && !a.clear(out.it): // the tick proves nothing
+	case !a.leased && a.called-out.it.readAt() >= a.j.t.bound && !a.j.cache().clear(out.it): // the tick proves nothing
 		return false
 	case out.stale == notStale && f.mark.Tick < a.tick && out.it.ended.Load() != 0: // an Expire may have come in between
 		return false
 	}
-	return out.it.loadedAt >= a.minLoaded
+	return out.it.loadedAt >= a.j.minLoaded
 }
 
 // patience is how long a call waits before it looks for an old value to serve: the policy's
@@ -161,9 +161,9 @@ func (a *ask[K, V]) wait(ctx context.Context, f *flight[K, V], p *patience) *out
 	if out := f.Ended(); out != nil {
 		return out
 	}
-	if a.p.SoftTimeout > 0 && !a.o.noStale {
+	if a.j.p.SoftTimeout > 0 && !a.j.o.noStale {
 		if p.timer == nil {
-			p.timer = time.NewTimer(a.p.SoftTimeout)
+			p.timer = time.NewTimer(a.j.p.SoftTimeout)
 		}
 		return a.waitOrServe(ctx, f, p)
 	}
@@ -181,7 +181,7 @@ func (a *ask[K, V]) waitOrServe(ctx context.Context, f *flight[K, V], p *patienc
 		soft = p.timer.C
 	}
 	if p != nil && p.over {
-		if it := a.standing(); a.bridges(it) {
+		if it := a.j.standing(); a.bridges(it) {
 			f.Pin()
 			return &outcome[K, V]{it: it, src: Local, stale: softTimeout}
 		}
@@ -203,24 +203,24 @@ func (a *ask[K, V]) waitOrServe(ctx context.Context, f *flight[K, V], p *patienc
 
 // stands reports whether an old value may stand in for a load.
 func (a *ask[K, V]) stands(old *item[K, V]) bool {
-	return old != nil && !a.o.anew && old.loadedAt >= a.minLoaded && a.clear(old)
+	return old != nil && !a.j.o.anew && old.loadedAt >= a.j.minLoaded && a.j.cache().clear(old)
 }
 
 // bridges reports whether an old value may be served while a load goes on.
-func (a *ask[K, V]) bridges(old *item[K, V]) bool { return a.stands(old) && old.bridges(a.t.now()) }
+func (a *ask[K, V]) bridges(old *item[K, V]) bool { return a.stands(old) && old.bridges(a.j.t.now()) }
 
 // deliver turns an outcome into the caller's answer.
 func (a *ask[K, V]) deliver(ctx context.Context, f *flight[K, V], out *outcome[K, V], led bool) (Result[V], error) {
-	now := a.t.now()
+	now := a.j.t.now()
 	it, src, reason := out.it, out.src, out.stale
-	if out.err != nil && a.stands(out.old) && !a.o.noStale {
+	if out.err != nil && a.stands(out.old) && !a.j.o.noStale {
 		it, src, reason = out.old, Local, failedLoad
-		if a.o.skipLocal {
+		if a.j.o.skipLocal {
 			src = Remote
 		}
 	}
 	if it == nil {
-		return Result[V]{}, &Error{Op: a.op, Key: f.FullKey(), Err: out.err}
+		return Result[V]{}, &Error{Op: a.j.op, Key: f.j.FullKey(), Err: out.err}
 	}
 	if led {
 		a.countLed(out, src, reason)
@@ -228,27 +228,27 @@ func (a *ask[K, V]) deliver(ctx context.Context, f *flight[K, V], out *outcome[K
 		trace.SpanFromContext(ctx).AddLink(trace.Link{SpanContext: *out.span})
 	}
 	if it.err != nil {
-		a.v.counts.inc(negatives)
+		a.j.v.counts.inc(negatives)
 	}
 	if reason == notStale && src == Load && it.worn {
 		reason = revalidating
 	}
-	a.t.countStale(a.v.counts, reason, now-it.freshUntil())
+	a.j.t.countStale(a.j.v.counts, reason, now-it.freshUntil())
 	if loading.Load() != 0 {
-		a.inherit(ctx, it, a.judgedUnder(f, it))
+		a.j.cache().inherit(ctx, it, a.judgedUnder(f, it))
 	}
 	err := it.err
 	if out.cause != nil {
-		err = &Error{Op: a.op, Key: f.FullKey(), Err: out.cause}
+		err = &Error{Op: a.j.op, Key: f.j.FullKey(), Err: out.cause}
 	}
-	return a.result(it, src, reason, now), err
+	return a.j.cache().result(it, src, reason, now), err
 }
 
 // judgedUnder returns a lease that vouches for an outcome. That is the present lease. If the
 // outcome was invalidated after the caller called, it is the lease from then.
 func (a *ask[K, V]) judgedUnder(f *flight[K, V], it *item[K, V]) int64 {
-	lease := a.t.lease.Read() // before the fences
-	if f.unfenced(it) {
+	lease := a.j.t.lease.Read() // before the fences
+	if f.j.unfenced(it) {
 		return lease
 	}
 	return a.lease
@@ -260,9 +260,9 @@ func (a *ask[K, V]) countLed(out *outcome[K, V], src Source, reason staleReason)
 	}
 	switch src {
 	case Local:
-		a.v.counts.hit(false, notStale) // deliver counts the rest
+		a.j.v.counts.hit(false, notStale) // deliver counts the rest
 	case Remote:
-		a.v.counts.inc(hitsRemote)
+		a.j.v.counts.inc(hitsRemote)
 	case Load: // counted as a miss when the load began
 	}
 }
@@ -270,5 +270,5 @@ func (a *ask[K, V]) countLed(out *outcome[K, V], src Source, reason staleReason)
 // apart reports whether the caller has a value to serve after its SoftTimeout. Then it must not
 // make a step itself that could block it.
 func (a *ask[K, V]) apart() bool {
-	return a.p.SoftTimeout > 0 && !a.o.noStale && a.bridges(a.standing())
+	return a.j.p.SoftTimeout > 0 && !a.j.o.noStale && a.bridges(a.j.standing())
 }

@@ -95,13 +95,13 @@ func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], keys []K, o c
 			g.add(k, none, err)
 			continue
 		}
-		a.p, a.many = p, c.s.cfg.LoadMany != nil
+		a.j.p, a.j.many = p, c.s.cfg.LoadMany != nil
 		if r, ok, err := a.fromLocal(ctx); ok {
 			g.add(k, r.Value, err)
 		} else if err := ctx.Err(); err != nil {
-			g.add(k, none, a.fail(err))
-		} else if err := a.spell(); err != nil { // it runs the key's code, so before any flight
-			g.add(k, none, a.fail(err))
+			g.add(k, none, a.j.fail(err))
+		} else if err := a.j.spell(); err != nil { // it runs the key's code, so before any flight
+			g.add(k, none, a.j.fail(err))
 		} else {
 			rest = append(rest, a)
 		}
@@ -133,7 +133,7 @@ func (g *gathered[K, V]) round(ctx context.Context, asks []ask[K, V], p *patienc
 			panicked = out.panicked
 		case led[i] || a.accepts(f, out):
 			r, err := a.deliver(ctx, f, out, led[i])
-			g.add(a.k, r.Value, err)
+			g.add(a.j.k, r.Value, err)
 		default:
 			refused = append(refused, *a)
 		}
@@ -151,10 +151,10 @@ func (g *gathered[K, V]) join(ctx context.Context, asks []ask[K, V], flights []*
 	apart := false
 	for i := range asks {
 		a := &asks[i]
-		f, leads, err := a.join(ctx, a.p.Off || force)
+		f, leads, err := a.join(ctx, a.j.p.Off || force)
 		switch {
 		case err != nil:
-			g.add(a.k, none, a.fail(err))
+			g.add(a.j.k, none, a.j.fail(err))
 			continue
 		case leads:
 			runs = append(runs, run[K, V]{f: f})
@@ -176,7 +176,7 @@ func (g *gathered[K, V]) join(ctx context.Context, asks []ask[K, V], flights []*
 			if led[i] && f.Ended() == nil {
 				asks[i].leave(ctx, f)
 				flights[i] = nil
-				g.add(asks[i].k, none, asks[i].fail(err))
+				g.add(asks[i].j.k, none, asks[i].j.fail(err))
 			}
 		}
 	}

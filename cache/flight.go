@@ -15,7 +15,7 @@ import (
 // it: the job and the terms never change, and the rest has its own locks. It knows nothing of
 // the goroutine that does the work; see party.
 type flight[K comparable, V any] struct {
-	job[K, V]
+	j     job[K, V]
 	mark  follow.Mark // captured before anything was fetched
 	begun int64
 	outer *Fill // the load that began this flight, if nested
@@ -48,11 +48,11 @@ func (f *flight[K, V]) end(ctx context.Context, out outcome[K, V]) {
 	if !f.Finish(out) {
 		return
 	}
-	if f.refreshing != nil {
-		f.refreshed(&out)
+	if f.j.refreshing != nil {
+		f.j.refreshed(&out)
 	}
 	if out.then != nil {
-		f.refreshLater(ctx, out.then)
+		f.j.refreshLater(ctx, out.then)
 	}
 }
 
@@ -61,8 +61,8 @@ func (f *flight[K, V]) end(ctx context.Context, out outcome[K, V]) {
 // next read would load.
 func (f *flight[K, V]) failed(ctx context.Context, out outcome[K, V], spare *item[K, V]) {
 	out.old = f.standIn(spare)
-	if out.old != nil && f.refreshing == nil && f.Wanted() {
-		out.old.spare(f.t.now(), f.p.Throttle)
+	if out.old != nil && f.j.refreshing == nil && f.Wanted() {
+		out.old.spare(f.j.t.now(), f.j.p.Throttle)
 	}
 	f.end(ctx, out)
 }
@@ -70,10 +70,10 @@ func (f *flight[K, V]) failed(ctx context.Context, out outcome[K, V], spare *ite
 // standIn returns the item to serve when the load fails. It may be spare, a value of the remote
 // tier that the local tier may not hold.
 func (f *flight[K, V]) standIn(spare *item[K, V]) *item[K, V] {
-	if it := f.standing(); it != nil || spare == nil {
+	if it := f.j.standing(); it != nil || spare == nil {
 		return it
 	}
-	if spare.err != nil || spare.freshness(f.t.now()) == dead || !f.clear(spare) {
+	if spare.err != nil || spare.freshness(f.j.t.now()) == dead || !f.j.cache().clear(spare) {
 		return nil
 	}
 	return spare
@@ -85,14 +85,14 @@ func (f *flight[K, V]) standIn(spare *item[K, V]) *item[K, V] {
 func (f *flight[K, V]) predecessor(spare *item[K, V]) *item[K, V] {
 	var it *item[K, V]
 	var now int64
-	if !f.o.skipLocal {
-		it, now = f.find(f.at, f.k, 0)
+	if !f.j.o.skipLocal {
+		it, now = f.j.cache().find(f.j.at, f.j.k, 0)
 	}
 	if it != nil && !it.precedes(now) {
 		it = nil
 	}
-	if spare == nil || !spare.precedes(f.t.or(now)) ||
-		it != nil && it.loadedAt >= spare.loadedAt || !f.clear(spare) {
+	if spare == nil || !spare.precedes(f.j.t.or(now)) ||
+		it != nil && it.loadedAt >= spare.loadedAt || !f.j.cache().clear(spare) {
 		return it
 	}
 	return spare
@@ -100,20 +100,20 @@ func (f *flight[K, V]) predecessor(spare *item[K, V]) *item[K, V] {
 
 // here returns the local item if it answers the flight, and why that item is stale.
 func (f *flight[K, V]) here() (*item[K, V], staleReason) {
-	if f.o.skipLocal {
+	if f.j.o.skipLocal {
 		return nil, notStale
 	}
-	it, now := f.find(f.at, f.k, 0)
-	if old := f.refreshing; it == nil || old != nil && it.loadedAt <= old.loadedAt {
+	it, now := f.j.cache().find(f.j.at, f.j.k, 0)
+	if old := f.j.refreshing; it == nil || old != nil && it.loadedAt <= old.loadedAt {
 		return nil, notStale // or a refresh must replace it
 	}
-	if f.o.anew || it.loadedAt < f.minLoaded {
+	if f.j.o.anew || it.loadedAt < f.j.minLoaded {
 		return nil, notStale
 	}
 	switch state := it.freshness(now); {
 	case state == fresh:
 		return it, notStale
-	case state != dead && !f.o.noStale && f.refreshing == nil && it.spared(now):
+	case state != dead && !f.j.o.noStale && f.j.refreshing == nil && it.spared(now):
 		return it, failedLoad // another load failed a moment ago
 	}
 	return nil, notStale

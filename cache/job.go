@@ -8,9 +8,12 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// job describes one operation on one key. It does not change once it is shared.
+// job describes one operation on one key. It does not change once it is shared. What holds a job
+// names it and does not embed it: the compiler makes a wrapper of every promoted method for every
+// Cache that a program has, which took it longer than the methods themselves.
 type job[K comparable, V any] struct {
-	Cache[K, V]
+	s          *shared[K, V]
+	v          *view
 	t          *Tiers
 	p          *policy.Policy
 	op         string
@@ -26,13 +29,16 @@ type job[K comparable, V any] struct {
 }
 
 func (j *job[K, V]) start(c Cache[K, V], op string, k K, load Loader[K, V], o *callOpts) {
-	j.Cache, j.t, j.p = c, c.s.t, c.v.policy()
+	j.s, j.v, j.t, j.p = c.s, c.v, c.s.t, c.v.policy()
 	j.op, j.k, j.loader, j.o, j.minLoaded = op, k, load, *o, -never
 	if load == nil {
 		j.loader = c.s.cfg.Load
 	}
 	j.many = j.loader == nil && c.s.cfg.LoadMany != nil
 }
+
+// cache returns the handle that the job was made with.
+func (j *job[K, V]) cache() Cache[K, V] { return Cache[K, V]{s: j.s, v: j.v} }
 
 func (j *job[K, V]) spell() error {
 	if j.FullKey() != "" {
@@ -74,7 +80,7 @@ func (j *job[K, V]) standing() *item[K, V] {
 	if j.o.skipLocal {
 		return nil
 	}
-	return j.old(j.at, j.k)
+	return j.cache().old(j.at, j.k)
 }
 
 // unfenced reports whether no fence covers it now.
@@ -84,7 +90,7 @@ func (j *job[K, V]) canLoad() bool { return j.loader != nil || j.many }
 
 func (j *job[K, V]) fail(err error) error {
 	if j.FullKey() == "" {
-		return j.Cache.fail(j.op, j.k, err)
+		return j.cache().fail(j.op, j.k, err)
 	}
 	return &Error{Op: j.op, Key: j.FullKey(), Err: err}
 }

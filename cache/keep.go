@@ -40,7 +40,7 @@ func (j *job[K, V]) dropOlder(it *item[K, V]) {
 	if it.err != nil && !errors.Is(it.err, ErrNotFound) {
 		return
 	}
-	if cur := j.lookup(j.at, j.k); cur != nil && cur.loadedAt < it.loadedAt {
+	if cur := j.cache().lookup(j.at, j.k); cur != nil && cur.loadedAt < it.loadedAt {
 		j.t.local.Delete(j.at)
 	}
 }
@@ -49,7 +49,7 @@ func (j *job[K, V]) putLocked(it *item[K, V], size int64) bool {
 	if !j.unfenced(it) {
 		return true
 	}
-	if cur := j.lookup(j.at, j.k); cur == it || cur != nil && cur.loadedAt > it.loadedAt && j.unfenced(cur) {
+	if cur := j.cache().lookup(j.at, j.k); cur == it || cur != nil && cur.loadedAt > it.loadedAt && j.unfenced(cur) {
 		return true
 	}
 	it.plain = it.err == nil && len(it.tags) == 0

@@ -19,8 +19,8 @@ func (p *party[K, V]) load() {
 		as = make([]attempt[K, V], len(p.runs))
 	}
 	for i := range p.runs {
-		if r := &p.runs[i]; r.tries == 0 && r.f.refreshing == nil {
-			r.f.v.counts.inc(misses)
+		if r := &p.runs[i]; r.tries == 0 && r.f.j.refreshing == nil {
+			r.f.j.v.counts.inc(misses)
 		}
 	}
 	// A loader may continue with a load after it was overtaken, so each load has its own memory.
@@ -58,24 +58,24 @@ func (p *party[K, V]) attempt(l *load, hook *late[K, V], as []attempt[K, V]) (la
 	all, f := &as[0], p.runs[0].f
 	hook.freeze(p.runs, l.span)
 	l.Watch(hook)
-	got := loaded[K, V]{job: &f.job}
+	got := loaded[K, V]{j: &f.j}
 	defer func() { late = p.leave(l, all.took, got.err, all.panicked) }()
 	defer p.keepClaims(l.ctx)()
-	all.mark = f.t.fences.Capture() // right before the load
+	all.mark = f.j.t.fences.Capture() // right before the load
 	// The lease is read after the mark. An invalidation between the two covers the value; a
 	// later one overtakes the load.
-	prev := replaced[K, V]{lease: f.t.lease.Read()}
+	prev := replaced[K, V]{lease: f.j.t.lease.Read()}
 	if len(p.runs) == 1 {
-		if prev.item = f.predecessor(p.runs[0].spare); prev.item != nil {
-			l.previous = prev.val
+		if prev.it = f.predecessor(p.runs[0].spare); prev.it != nil {
+			l.previous = prev.it.val
 		}
 	}
 	for i := range p.runs {
 		p.runs[i].f.loading.Store(true)
 	}
-	all.begun = f.t.now()
+	all.begun = f.j.t.now()
 	all.guard(func() { got.run(l.ctx, p.runs) })
-	all.took = time.Duration(f.t.now() - all.begun)
+	all.took = time.Duration(f.j.t.now() - all.begun)
 	all.facts = l.Fill.close()
 	for i := len(as) - 1; i >= 0; i-- { // the first one last: as[0] holds what they share
 		as[i] = *all
@@ -90,7 +90,7 @@ func (p *party[K, V]) attempt(l *load, hook *late[K, V], as []attempt[K, V]) (la
 // its Fill in the context.
 func (p *party[K, V]) enter(l *load) error {
 	f := p.runs[0].f
-	l.Begin(&p.Scope, f.t.base.Add(time.Duration(f.t.now())), f.p.LoadTimeout)
+	l.Begin(&p.Scope, f.j.t.base.Add(time.Duration(f.j.t.now())), f.j.p.LoadTimeout)
 	l.ctx = &l.Scope
 	// A nested load runs in the outer load's turn. If it waited for its own turn, enough outer
 	// loads could hold every turn and wait for ever.
@@ -100,17 +100,17 @@ func (p *party[K, V]) enter(l *load) error {
 			return err
 		}
 	}
-	l.Fill = Fill{parent: f.outer, t: f.t, text: f.FullKey(), tenant: f.v.space.Tenant, vouched: never, terms: unsaid}
+	l.Fill = Fill{parent: f.outer, t: f.j.t, text: f.j.FullKey(), tenant: f.j.v.space.Tenant, vouched: never, terms: unsaid}
 	l.Carry(fillKey{}, &l.Fill)
 	for i := range p.runs {
 		if i > 0 {
-			l.also = append(l.also, p.runs[i].f.FullKey())
+			l.also = append(l.also, p.runs[i].f.j.FullKey())
 		}
 		p.runs[i].f.fill.Store(&l.Fill)
 	}
-	f.v.counts.inc(loads)
-	if f.t.seen.tracing() {
-		l.ctx, l.traced = f.t.seen.loadStart(l.ctx, f.v, f.refreshing != nil)
+	f.j.v.counts.inc(loads)
+	if f.j.t.seen.tracing() {
+		l.ctx, l.traced = f.j.t.seen.loadStart(l.ctx, f.j.v, f.j.refreshing != nil)
 		l.span = spanOf(l.ctx)
 	}
 	return nil
@@ -120,10 +120,10 @@ func (p *party[K, V]) enter(l *load) error {
 func (p *party[K, V]) leave(l *load, took time.Duration, err error, panicked *PanicError) (late bool) {
 	f := p.runs[0].f
 	if l.turn {
-		f.t.loads.Release(1)
+		f.j.t.loads.Release(1)
 	}
 	late = l.Scope.Close()
-	f.t.seen.loadEnd(l.ctx, f.v, took, err, panicked)
+	f.j.t.seen.loadEnd(l.ctx, f.j.v, took, err, panicked)
 	if l.traced != nil {
 		l.traced(err, panicked)
 	}
@@ -134,7 +134,7 @@ func (p *party[K, V]) leave(l *load, took time.Duration, err error, panicked *Pa
 // turn joins one of the party's flights: that load would wait for this one, and this one for a
 // turn, for ever. This load then runs in that load's turn, as if nested in it.
 func (p *party[K, V]) takeTurn(l *load) error {
-	turns := p.runs[0].f.t.loads
+	turns := p.runs[0].f.j.t.loads
 	if l.turn = turns.TryAcquire(1); l.turn {
 		return nil
 	}
@@ -176,13 +176,13 @@ func (p *party[K, V]) keepClaims(ctx context.Context) (stop func() bool) {
 		if r := &p.runs[i]; r.claimed {
 			c := r.claim
 			c.Seen = c.Nonce // renews the claim only if it still stands
-			keys, claims = append(keys, r.f.FullKey()), append(claims, c)
+			keys, claims = append(keys, r.f.j.FullKey()), append(claims, c)
 		}
 	}
 	if len(keys) == 0 {
 		return nothingToStop
 	}
-	return p.runs[0].f.renew(ctx, keys, claims)
+	return p.runs[0].f.j.renew(ctx, keys, claims)
 }
 
 // nothingToStop is no closure, because a closure in a generic function costs an allocation.

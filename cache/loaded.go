@@ -29,7 +29,7 @@ func (a *attempt[K, V]) noStore() bool {
 
 // loaded is the result of the user's loader, and the tags from Config.Tags.
 type loaded[K comparable, V any] struct {
-	*job[K, V]
+	j    *job[K, V]
 	val  V          // of Load
 	vals map[K]V    // of LoadMany
 	tags [][]string // by run
@@ -39,23 +39,23 @@ type loaded[K comparable, V any] struct {
 
 // run calls the loader. It may panic.
 func (g *loaded[K, V]) run(ctx context.Context, runs []run[K, V]) {
-	if g.many {
+	if g.j.many {
 		keys := make([]K, len(runs))
 		for i := range runs {
-			keys[i] = runs[i].f.k
+			keys[i] = runs[i].f.j.k
 		}
-		g.vals, g.err = g.s.cfg.LoadMany(ctx, keys)
+		g.vals, g.err = g.j.s.cfg.LoadMany(ctx, keys)
 		g.errs, _ = errors.AsType[*BatchError[K]](g.err)
 	} else {
-		g.val, g.err = g.loader(ctx, g.k)
+		g.val, g.err = g.j.loader(ctx, g.j.k)
 	}
-	if g.s.cfg.Tags == nil {
+	if g.j.s.cfg.Tags == nil {
 		return
 	}
 	g.tags = make([][]string, len(runs))
 	for i := range runs {
-		if v, err := g.of(runs[i].f.k); err == nil {
-			g.tags[i] = g.s.cfg.Tags(runs[i].f.k, v)
+		if v, err := g.of(runs[i].f.j.k); err == nil {
+			g.tags[i] = g.j.s.cfg.Tags(runs[i].f.j.k, v)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func (g *loaded[K, V]) run(ctx context.Context, runs []run[K, V]) {
 //	any other error             its value               absent if the whole error is
 //	                                                    ErrNotFound, else the error
 func (g *loaded[K, V]) of(k K) (v V, err error) {
-	if !g.many {
+	if !g.j.many {
 		return g.val, g.err
 	}
 	if g.errs != nil {
@@ -98,54 +98,54 @@ func notAbsent(err error) error {
 
 // replaced is the value that a load replaces, or nil, and the lease under which it was clear.
 type replaced[K comparable, V any] struct {
-	*item[K, V]
+	it    *item[K, V]
 	lease int64
 }
 
 // conclude makes an item from the loader's result for the i-th run, or keeps its error.
 func (f *flight[K, V]) conclude(a *attempt[K, V], got *loaded[K, V], i int, prev replaced[K, V]) {
-	v, err := got.of(f.k)
+	v, err := got.of(f.j.k)
 	var tags []string
 	if i < len(got.tags) {
 		tags = got.tags[i]
 	}
-	it := f.newItem(a.mark)
+	it := f.j.newItem(a.mark)
 	it.loadedAt, it.here, it.loadTime = a.begun, true, a.took
 	a.err = nil
 	switch {
 	case err == nil:
-		if f.s.cfg.Clone != nil { // the loader may keep the value and change it
-			v = f.s.cfg.Clone(v)
+		if f.j.s.cfg.Clone != nil { // the loader may keep the value and change it
+			v = f.j.s.cfg.Clone(v)
 		}
 		it.val = v
-		if a.facts.onPrevious && prev.item != nil {
+		if a.facts.onPrevious && prev.it != nil {
 			f.dependOn(it, prev, &a.facts)
 		}
-	case errors.Is(err, ErrNotModified) && prev.item != nil:
-		it.val = prev.val
+	case errors.Is(err, ErrNotModified) && prev.it != nil:
+		it.val = prev.it.val
 		tags = nil
 		f.dependOn(it, prev, &a.facts)
 	case errors.Is(err, ErrNotFound):
 		a.cause = err
-		it.own().err = f.stored(errtree.Remember(err, ErrNotFound, isCoder))
+		it.own().err = f.j.stored(errtree.Remember(err, ErrNotFound, isCoder))
 	default:
 		a.err = err
 		return
 	}
-	f.setTags(it, tags, &a.facts)
+	f.j.setTags(it, tags, &a.facts)
 	if a.facts.worn { // it is as old as its parts
 		it.wear()
 	}
 	a.it = it
-	_, a.overtaken = f.t.fences.Overtaken(a.mark, f.hash, f.FullKey(), it.tags)
+	_, a.overtaken = f.j.t.fences.Overtaken(a.mark, f.j.hash, f.j.FullKey(), it.tags)
 }
 
 // dependOn makes an item depend on everything that the item it replaces depends on.
 func (f *flight[K, V]) dependOn(it *item[K, V], prev replaced[K, V], said *facts) {
-	if len(prev.tags) > 0 {
-		it.own().tagSet = prev.clipped()
+	if len(prev.it.tags) > 0 {
+		it.own().tagSet = prev.it.clipped()
 	}
-	if len(prev.tags) > 0 || prev.older > 0 { // the source says nothing about its parts
-		said.vouched = min(said.vouched, f.t.vouchedAt(prev.rare, prev.readAt(), prev.lease))
+	if len(prev.it.tags) > 0 || prev.it.older > 0 { // the source says nothing about its parts
+		said.vouched = min(said.vouched, f.j.t.vouchedAt(prev.it.rare, prev.it.readAt(), prev.lease))
 	}
 }

@@ -41,7 +41,7 @@ func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) 
 	}
 	for i := range sets {
 		if s := &sets[i]; s.err != nil {
-			errs[s.k] = s.fail(s.err)
+			errs[s.j.k] = s.j.fail(s.err)
 		}
 	}
 	return KeyErrors(errs)

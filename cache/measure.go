@@ -116,9 +116,9 @@ func (a *ask[K, V]) tell(ctx context.Context, begun int64, src Source, stale, ne
 	case src != 0:
 		end = endedLocal + ending(src-Local)
 	}
-	a.t.seen.event(ctx, a.v.counts, event, end)
-	if !a.quiet && a.t.seen.getTime.Enabled(ctx) {
-		a.t.seen.waited(ctx, a.v.counts, a.t.now()-begun, end, a.sample)
+	a.j.t.seen.event(ctx, a.j.v.counts, event, end)
+	if !a.quiet && a.j.t.seen.getTime.Enabled(ctx) {
+		a.j.t.seen.waited(ctx, a.j.v.counts, a.j.t.now()-begun, end, a.sample)
 	}
 }
 

@@ -68,7 +68,7 @@ func newParty[K comparable, V any](ctx context.Context, runs []run[K, V]) *party
 // miss. But a goroutine that waits for more work keeps the profiler labels of its first
 // caller and the synctest bubble that it began in, and looks like a leak to tests.
 func (p *party[K, V]) launch(ctx context.Context) bool {
-	if !p.runs[0].f.t.work.Begin(&p.Task, &p.Scope) {
+	if !p.runs[0].f.j.t.work.Begin(&p.Task, &p.Scope) {
 		for i := range p.runs {
 			p.runs[i].f.end(ctx, outcome[K, V]{err: ErrClosed})
 		}
@@ -93,11 +93,11 @@ func (p *party[K, V]) arm() {
 }
 
 func (p *party[K, V]) run() {
-	t := p.runs[0].f.t
+	t := p.runs[0].f.j.t
 	defer t.work.End(&p.Task)
 	defer p.Cancel()
-	if p.runs[0].f.refreshing != nil {
-		defer p.runs[0].f.returnRefresh()
+	if p.runs[0].f.j.refreshing != nil {
+		defer p.runs[0].f.j.returnRefresh()
 	}
 	orderly := false
 	defer func() {
@@ -174,16 +174,16 @@ func most[K comparable, V any](next state, runs []run[K, V]) int {
 	switch {
 	case next != toLoad:
 		return max(len(runs), 1)
-	case runs == nil || !runs[0].f.many:
+	case runs == nil || !runs[0].f.j.many:
 		return 1
 	}
-	return runs[0].f.s.cfg.MaxBatch
+	return runs[0].f.j.s.cfg.MaxBatch
 }
 
 func (p *party[K, V]) fork(runs []run[K, V]) {
 	q := newParty(&p.Scope, runs)
 	q.arm()
-	runs[0].f.t.work.GoOn(&q.Task, &q.Scope)
+	runs[0].f.j.t.work.GoOn(&q.Task, &q.Scope)
 	go q.run()
 }
 

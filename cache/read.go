@@ -86,7 +86,7 @@ func (c Cache[K, V]) fetch(ctx context.Context, op string, k K, load Loader[K, V
 		return Result[V]{}, err
 	}
 	r, err := a.read(ctx, true)
-	if op == "get" && (!a.quiet || a.t.notable.Load() == 0) {
+	if op == "get" && (!a.quiet || a.j.t.notable.Load() == 0) {
 		a.tell(ctx, begun, r.Source, r.Stale, r.Negative, err)
 	}
 	return r, err
@@ -146,16 +146,16 @@ func (a *ask[K, V]) read(ctx context.Context, found bool) (Result[V], error) {
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return Result[V]{}, a.fail(err)
+		return Result[V]{}, a.j.fail(err)
 	}
 	var p patience
 	defer p.stop()
 	for tries := 0; ; tries++ {
 		// Callers that could not take their outcome share the next flight, for at most
 		// maxReloads tries. Then the caller leads its own flight, whose outcome it always takes.
-		f, led, err := a.join(ctx, a.p.Off || tries > maxReloads)
+		f, led, err := a.join(ctx, a.j.p.Off || tries > maxReloads)
 		if err != nil {
-			return Result[V]{}, a.fail(err)
+			return Result[V]{}, a.j.fail(err)
 		}
 		out := a.fly(ctx, f, led, &p)
 		if out.panicked != nil {
@@ -210,7 +210,7 @@ func (a *ask[K, V]) begun(ctx context.Context, f *flight[K, V]) *outcome[K, V] {
 
 // follow counts a caller that joins a flight, and lends it the turn of the caller's load.
 func (a *ask[K, V]) follow(ctx context.Context, f *flight[K, V]) {
-	a.v.counts.inc(merges)
+	a.j.v.counts.inc(merges)
 	if loading.Load() > 0 && Filling(ctx) != nil {
 		f.lent.Open()
 	}
@@ -219,40 +219,40 @@ func (a *ask[K, V]) follow(ctx context.Context, f *flight[K, V]) {
 // fromLocal serves what this process holds: a fresh value, or a stale one with a background
 // refresh.
 func (a *ask[K, V]) fromLocal(ctx context.Context) (r Result[V], ok bool, err error) {
-	if a.o.anew || a.o.skipLocal || a.p.Off {
+	if a.j.o.anew || a.j.o.skipLocal || a.j.p.Off {
 		return r, false, nil
 	}
 	now := a.called // a promise is counted from it, and no entry is judged by more
-	it, _ := a.find(a.at, a.k, now)
+	it, _ := a.j.cache().find(a.j.at, a.j.k, now)
 	if it != nil && it.ended.Load() != 0 {
-		now = max(now, a.t.now()) // it expired, perhaps after a Moment
+		now = max(now, a.j.t.now()) // it expired, perhaps after a Moment
 	}
-	if it == nil || !a.t.young(it.loadedAt, it.readAt(), a.lease, now, a.o.maxAge) {
+	if it == nil || !a.j.t.young(it.loadedAt, it.readAt(), a.lease, now, a.j.o.maxAge) {
 		return r, false, nil
 	}
 	reason := notStale
 	switch state := it.freshness(now); {
 	case state == fresh:
-		if it.due(now, a.p) {
-			a.refreshLater(ctx, it)
+		if it.due(now, a.j.p) {
+			a.j.refreshLater(ctx, it)
 		}
-	case state == dead || a.o.noStale:
+	case state == dead || a.j.o.noStale:
 		return r, false, nil
 	case state == stale && it.trustUntil >= it.freshUntil(): // after LocalTTL, ask the remote tier
 		reason = revalidating
-		a.refreshLater(ctx, it)
+		a.j.refreshLater(ctx, it)
 	case it.spared(now):
 		reason = failedLoad
 	default:
 		return r, false, nil
 	}
 	it.checkUnchanged()
-	if a.quiet = a.v.counts.hit(it.err != nil, reason)%sampled != 0; !a.quiet {
+	if a.quiet = a.j.v.counts.hit(it.err != nil, reason)%sampled != 0; !a.quiet {
 		a.sample = true
 	}
 	if reason != notStale {
-		a.t.seen.staleness(a.v.counts, now-it.freshUntil())
+		a.j.t.seen.staleness(a.j.v.counts, now-it.freshUntil())
 	}
-	a.inherit(ctx, it, a.lease)
-	return a.result(it, Local, reason, now), true, it.err
+	a.j.cache().inherit(ctx, it, a.lease)
+	return a.j.cache().result(it, Local, reason, now), true, it.err
 }

@@ -21,19 +21,19 @@ func (j *job[K, V]) refreshLater(ctx context.Context, it *item[K, V]) {
 		return
 	}
 	a := &ask[K, V]{called: now}
-	if a.begin(j.Cache, "refresh", j.k, j.at, j.loader, j.o.ofRefresh()) != nil {
+	if a.begin(j.cache(), "refresh", j.k, j.at, j.loader, j.o.ofRefresh()) != nil {
 		return
 	}
 	if !j.takeRefresh() {
 		j.v.counts.inc(refreshSkipped)
 		return
 	}
-	a.refreshing = it
+	a.j.refreshing = it
 	// The refresh is no part of the caller's load, and takes its own turn.
 	ctx = context.WithValue(ctx, fillKey{}, (*Fill)(nil))
 	f, led, err := a.join(ctx, false)
 	if led {
-		it.nextTry.Store(even(after(now, a.p.LoadTimeout)))
+		it.nextTry.Store(even(after(now, a.j.p.LoadTimeout)))
 		f.Pin()
 		one := []run[K, V]{{f: f}}
 		one[0].begin(ctx)

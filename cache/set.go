@@ -40,7 +40,7 @@ func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 
 // setting is one value that Set stores.
 type setting[K comparable, V any] struct {
-	*job[K, V]
+	j       *job[K, V]
 	it      *item[K, V]
 	payload encoded
 	size    int64
@@ -54,7 +54,7 @@ type setting[K comparable, V any] struct {
 
 func (j *job[K, V]) setting(ctx context.Context, v V) setting[K, V] {
 	j.t.all.inc(invalidatedKeys)
-	s := setting[K, V]{job: j}
+	s := setting[K, V]{j: j}
 	if s.it, s.payload, s.size, s.err = j.prepare(v); s.err == nil {
 		s.err = ctx.Err() // the value is not stored; the old one is invalidated, as by Delete
 	}

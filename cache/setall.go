@@ -13,12 +13,12 @@ import (
 // setAll invalidates the old values everywhere and stores the new values that are kept. There is
 // at least one setting.
 func setAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
-	if sets[0].s.far != nil || sets[0].t.follower != nil { // else replace stores all fences
+	if sets[0].j.s.far != nil || sets[0].j.t.follower != nil { // else replace stores all fences
 		seizeAll(ctx, sets)
 		// A claimed cell must stay; the others must be removed. So both kinds together take two
 		// records.
 		var until time.Time
-		if f := sets[0].t.follower; f != nil {
+		if f := sets[0].j.t.follower; f != nil {
 			until = f.Until() // for both records
 		}
 		spreadAll(ctx, sets, true, until)
@@ -28,13 +28,13 @@ func setAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 	for i := range sets {
 		s := &sets[i]
 		if !s.claimed {
-			s.err = errors.Join(s.err, s.replace(s.it, s.size, s.keep))
+			s.err = errors.Join(s.err, s.j.replace(s.it, s.size, s.keep))
 		}
-		if s.s.far == nil && s.t.follower == nil {
-			s.t.told(follow.Request{Scopes: []invalidate.Scope{invalidate.Key(s.full)}})
+		if s.j.s.far == nil && s.j.t.follower == nil {
+			s.j.t.told(follow.Request{Scopes: []invalidate.Scope{invalidate.Key(s.j.full)}})
 		}
-		if s.o.skipLocal {
-			s.t.local.Delete(s.at) // only to give the memory back
+		if s.j.o.skipLocal {
+			s.j.t.local.Delete(s.j.at) // only to give the memory back
 		}
 	}
 }
@@ -44,20 +44,20 @@ func setAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 // fill is refused. In the other order, a Set could fill after a removal whose record every
 // process forgets one day.
 func seizeAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
-	far := sets[0].far()
+	far := sets[0].j.far()
 	var waiting []*setting[K, V]
 	for i := range sets {
 		if s := &sets[i]; s.keep && far != nil {
-			s.claim = tier.Claim{Nonce: tier.NewNonce(), Lease: s.t.cfg.ClaimTTL}
+			s.claim = tier.Claim{Nonce: tier.NewNonce(), Lease: s.j.t.cfg.ClaimTTL}
 			waiting = append(waiting, s)
 		}
 	}
 	for try := 0; try < maxRefusals && len(waiting) > 0; try++ {
 		keys, claims := make([]string, len(waiting)), make([]tier.Claim, len(waiting))
 		for i, s := range waiting {
-			keys[i], claims[i] = s.FullKey(), s.claim
+			keys[i], claims[i] = s.j.FullKey(), s.claim
 		}
-		got, err := far.ClaimMany(ctx, sets[0].p.RemoteTimeout, keys, claims)
+		got, err := far.ClaimMany(ctx, sets[0].j.p.RemoteTimeout, keys, claims)
 		var refused []*setting[K, V]
 		for i, s := range waiting {
 			switch {
@@ -70,31 +70,31 @@ func seizeAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 				s.err = unreached(err)
 			default: // a hold: the cell must stay
 				s.gone = true
-				s.v.counts.inc(fillNoStore)
+				s.j.v.counts.inc(fillNoStore)
 			}
 		}
 		waiting = refused
 	}
 	for _, s := range waiting {
-		s.v.counts.inc(fillLost)
+		s.j.v.counts.inc(fillLost)
 	}
 }
 
 // spreadAll writes the record of the keys whose cells are gone, or of the other keys.
 func spreadAll[K comparable, V any](ctx context.Context, sets []setting[K, V], gone bool, until time.Time) {
-	r := follow.Request{Removed: gone || sets[0].s.far == nil, Until: until}
+	r := follow.Request{Removed: gone || sets[0].j.s.far == nil, Until: until}
 	for i := range sets {
 		if s := &sets[i]; s.gone == gone {
-			r.Scopes = append(r.Scopes, invalidate.Key(s.full))
+			r.Scopes = append(r.Scopes, invalidate.Key(s.j.full))
 		}
 	}
 	if len(r.Scopes) == 0 {
 		return
 	}
-	err := sets[0].t.spread(ctx, sets[0].p.RemoteTimeout, r)
+	err := sets[0].j.t.spread(ctx, sets[0].j.p.RemoteTimeout, r)
 	for i := range sets {
 		if s := &sets[i]; s.gone == gone {
-			if s.written = !failedFor(err, s.FullKey()); !s.written {
+			if s.written = !failedFor(err, s.j.FullKey()); !s.written {
 				s.err = errors.Join(err, s.err)
 			}
 		}
@@ -117,29 +117,29 @@ func fillAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 		f := tier.Fill{Nonce: s.claim.Nonce}
 		if s.written {
 			var err error
-			if f.Cell, f.TTL, err = s.freeze(s.it, s.payload, f.Nonce, s.date(s.it)); err != nil {
+			if f.Cell, f.TTL, err = s.j.freeze(s.it, s.payload, f.Nonce, s.j.date(s.it)); err != nil {
 				s.err, s.written, s.keep, f.Cell = err, false, false, nil
 			}
 		}
-		keys, fills, of = append(keys, s.FullKey()), append(fills, f), append(of, s)
+		keys, fills, of = append(keys, s.j.FullKey()), append(fills, f), append(of, s)
 	}
 	if len(of) == 0 {
 		return
 	}
-	ok, err := sets[0].far().FillMany(context.WithoutCancel(ctx), sets[0].p.RemoteTimeout, keys, fills)
+	ok, err := sets[0].j.far().FillMany(context.WithoutCancel(ctx), sets[0].j.p.RemoteTimeout, keys, fills)
 	for i, s := range of {
 		switch {
 		case !s.written:
 			s.claimed = false // so that setAll replaces it here
 		case ok[i]:
-			s.v.counts.inc(fillStored)
-			s.putSized(s.it, s.size)
+			s.j.v.counts.inc(fillStored)
+			s.j.putSized(s.it, s.size)
 		case err != nil:
-			s.v.counts.inc(fillFailed)
+			s.j.v.counts.inc(fillFailed)
 			s.err = unreached(err)
-			s.putSized(s.it, s.size)
+			s.j.putSized(s.it, s.size)
 		default: // an invalidation or another Set came last
-			s.v.counts.inc(fillLost)
+			s.j.v.counts.inc(fillLost)
 		}
 	}
 }

@@ -22,16 +22,16 @@ func (r *run[K, V]) settle(ctx context.Context, a *attempt[K, V], late bool) {
 	r.out = outcome[K, V]{it: a.it, src: Load, err: a.err, cause: a.cause, panicked: a.panicked}
 	switch {
 	case a.panicked != nil:
-		f.v.counts.inc(loadPanics)
+		f.j.v.counts.inc(loadPanics)
 	case a.err != nil:
 		r.settleError(ctx, a, late)
 	case a.overtaken && !late && r.tries+r.waits.n < maxReloads && f.Wanted():
 		r.again = true
 		r.tries++
 	case a.overtaken: // it may be older than an invalidation, so no tier gets it
-		f.v.counts.inc(overtaken)
+		f.j.v.counts.inc(overtaken)
 	default:
-		if ttl := f.ttlOf(a); ttl != 0 && f.admits(a, r.held) {
+		if ttl := f.j.ttlOf(a); ttl != 0 && f.j.admits(a, r.held) {
 			r.store(a, ttl)
 		}
 	}
@@ -40,16 +40,16 @@ func (r *run[K, V]) settle(ctx context.Context, a *attempt[K, V], late bool) {
 // settleError remembers a load error if the policy says so and there is no old value to serve in
 // its place. A load that ran out of time or was cancelled says nothing about the source.
 func (r *run[K, V]) settleError(ctx context.Context, a *attempt[K, V], late bool) {
-	f, ttl := r.f, r.f.p.ErrorTTL
-	if ttl == 0 || f.p.Off || r.held || late || ctx.Err() != nil || f.standIn(r.spare) != nil || ours(a.err) {
+	f, ttl := r.f, r.f.j.p.ErrorTTL
+	if ttl == 0 || f.j.p.Off || r.held || late || ctx.Err() != nil || f.standIn(r.spare) != nil || ours(a.err) {
 		return
 	}
-	a.it = f.newItem(a.mark)
+	a.it = f.j.newItem(a.mark)
 	a.it.loadTime, a.it.loadedAt = a.took, a.begun
 	a.it.here = true
-	a.it.own().err = f.stored(&RememberedError{Code: codeOf(a.err), Err: errtree.Remember(a.err, nil, isCoder)})
-	f.setTags(a.it, nil, &a.facts)
-	if _, overtaken := f.t.fences.Overtaken(a.mark, f.hash, f.FullKey(), a.it.tags); !overtaken && f.admits(a, r.held) {
+	a.it.own().err = f.j.stored(&RememberedError{Code: codeOf(a.err), Err: errtree.Remember(a.err, nil, isCoder)})
+	f.j.setTags(a.it, nil, &a.facts)
+	if _, overtaken := f.j.t.fences.Overtaken(a.mark, f.j.hash, f.j.FullKey(), a.it.tags); !overtaken && f.j.admits(a, r.held) {
 		r.store(a, ttl)
 	}
 }
@@ -104,17 +104,17 @@ func (j *job[K, V]) admits(a *attempt[K, V], held bool) bool {
 func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
 	f, it := r.f, a.it
 	if it.many() {
-		f.v.counts.inc(fillManyTags)
+		f.j.v.counts.inc(fillManyTags)
 	}
-	it.agree(a.facts.fixed(f.p))
-	it.live(a.begun+int64(a.took), f.lifetime(it, max(ttl, 0)))
+	it.agree(a.facts.fixed(f.j.p))
+	it.live(a.begun+int64(a.took), f.j.lifetime(it, max(ttl, 0)))
 	if it.worn { // its parts are refreshed first
-		it.nextTry.Store(even(after(f.t.now(), wornPause)))
+		it.nextTry.Store(even(after(f.j.t.now(), wornPause)))
 	}
 	r.keep = it
 	if !r.claimed {
-		if size := f.sizeOf(it); size > int64(f.p.MaxValueBytes) {
-			f.v.counts.inc(fillTooLarge)
+		if size := f.j.sizeOf(it); size > int64(f.j.p.MaxValueBytes) {
+			f.j.v.counts.inc(fillTooLarge)
 			r.keep = nil
 		} else {
 			r.size = size
@@ -122,17 +122,17 @@ func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
 		return
 	}
 	r.size = sizeUnknown
-	payload, why, changed := f.payload(it)
+	payload, why, changed := f.j.payload(it)
 	if why == fillStored {
-		cell, keep, err := f.freeze(it, payload, r.claim.Nonce, a.mark)
+		cell, keep, err := f.j.freeze(it, payload, r.claim.Nonce, a.mark)
 		if err == nil {
-			f.t.seen.valueSize(f.v.counts, sizeOut, len(payload.data))
+			f.j.t.seen.valueSize(f.j.v.counts, sizeOut, len(payload.data))
 			r.fill = tier.Fill{Cell: cell, TTL: keep}
 			return
 		}
 		why = fillFailed // its tags and codec were checked before
 	}
-	f.v.counts.inc(why)
+	f.j.v.counts.inc(why)
 	if why != fillUnencodable {
 		r.keep = nil
 	}
@@ -180,14 +180,14 @@ func sendFills[K comparable, V any](ctx context.Context, runs []run[K, V]) {
 	for i := range runs {
 		if r := &runs[i]; r.claimed {
 			r.fill.Nonce = r.claim.Nonce
-			keys, fills = append(keys, r.f.FullKey()), append(fills, r.fill)
+			keys, fills = append(keys, r.f.j.FullKey()), append(fills, r.fill)
 		}
 	}
 	if len(keys) == 0 {
 		return
 	}
 	f := runs[0].f
-	ok, err := f.t.remote.FillMany(context.WithoutCancel(ctx), f.p.RemoteTimeout, keys, fills)
+	ok, err := f.j.t.remote.FillMany(context.WithoutCancel(ctx), f.j.p.RemoteTimeout, keys, fills)
 	n := 0
 	for i := range runs {
 		r := &runs[i]
@@ -206,11 +206,11 @@ func sendFills[K comparable, V any](ctx context.Context, runs []run[K, V]) {
 func (r *run[K, V]) filled(ok bool, err error) {
 	switch {
 	case ok:
-		r.f.v.counts.inc(fillStored)
+		r.f.j.v.counts.inc(fillStored)
 	case err != nil:
-		r.f.v.counts.inc(fillFailed)
+		r.f.j.v.counts.inc(fillFailed)
 	default:
-		r.f.v.counts.inc(fillLost)
+		r.f.j.v.counts.inc(fillLost)
 		r.keep = nil
 	}
 }
@@ -219,14 +219,14 @@ func (r *run[K, V]) filled(ok bool, err error) {
 func (r *run[K, V]) finish(ctx context.Context) {
 	if r.keep != nil {
 		if r.size == sizeUnknown {
-			r.size = r.f.sizeOf(r.keep)
+			r.size = r.f.j.sizeOf(r.keep)
 		}
-		r.f.putSized(r.keep, r.size)
+		r.f.j.putSized(r.keep, r.size)
 	}
 	switch {
 	case r.again:
 		if r.begin(ctx); r.next != ended {
-			r.f.v.counts.inc(reloads)
+			r.f.j.v.counts.inc(reloads)
 		}
 	case r.out.err != nil:
 		r.out.it, r.out.span = nil, r.span

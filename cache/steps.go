@@ -20,9 +20,9 @@ func (r *run[K, V]) end(ctx context.Context, out outcome[K, V]) {
 func (r *run[K, V]) begin(ctx context.Context) {
 	r.nap, r.refusals = time.Millisecond, 0
 	if r.since = r.f.begun; r.tries > 0 {
-		r.since = r.f.t.now()
+		r.since = r.f.j.t.now()
 	}
-	if r.f.p.Off {
+	if r.f.j.p.Off {
 		r.load(ctx)
 		return
 	}
@@ -34,7 +34,7 @@ func (r *run[K, V]) begin(ctx context.Context) {
 	}
 	r.next = toLook
 	switch {
-	case r.f.far() == nil:
+	case r.f.j.far() == nil:
 		r.load(ctx)
 	case r.cut: // a read spends at most one deadline on the remote tier
 		r.cutOff(ctx)
@@ -44,7 +44,7 @@ func (r *run[K, V]) begin(ctx context.Context) {
 // load makes LOAD the next step, if there is a loader.
 func (r *run[K, V]) load(ctx context.Context) {
 	r.next = toLoad
-	if !r.f.canLoad() {
+	if !r.f.j.canLoad() {
 		r.end(ctx, outcome[K, V]{err: ErrMiss})
 	}
 }
@@ -72,22 +72,22 @@ func (r *run[K, V]) giveUp(ctx context.Context) {
 func look[K comparable, V any](ctx context.Context, runs []run[K, V], d *scope.Deadline) {
 	f := runs[0].f
 	if len(runs) == 1 {
-		shown, err := f.getCell(ctx, d)
+		shown, err := f.j.getCell(ctx, d)
 		runs[0].shown(ctx, shown, err)
 		return
 	}
 	var cells [][]byte
 	var mark follow.Mark
 	err := errUnconfirmed
-	if f.canJudge(ctx) {
-		mark = f.t.fences.Capture()
-		cells, err = f.t.remote.GetMany(ctx, f.p.RemoteTimeout, texts(runs))
+	if f.j.canJudge(ctx) {
+		mark = f.j.t.fences.Capture()
+		cells, err = f.j.t.remote.GetMany(ctx, f.j.p.RemoteTimeout, texts(runs))
 	}
 	for i := range runs {
 		var shown frame[K, V]
 		why := err
 		if i < len(cells) && (err == nil || cells[i] != nil) {
-			shown, why = runs[i].f.assess(ctx, cells[i], mark)
+			shown, why = runs[i].f.j.assess(ctx, cells[i], mark)
 		}
 		runs[i].shown(ctx, shown, why)
 	}
@@ -96,7 +96,7 @@ func look[K comparable, V any](ctx context.Context, runs []run[K, V], d *scope.D
 func texts[K comparable, V any](runs []run[K, V]) []string {
 	texts := make([]string, len(runs))
 	for i := range runs {
-		texts[i] = runs[i].f.FullKey()
+		texts[i] = runs[i].f.j.FullKey()
 	}
 	return texts
 }
@@ -140,7 +140,7 @@ func (r *run[K, V]) decide(ctx context.Context, f frame[K, V]) {
 	switch {
 	case f.verdict == usable && r.serve(ctx, f.it):
 	case r.fallback(ctx):
-	case !r.f.canLoad():
+	case !r.f.j.canLoad():
 		r.end(ctx, outcome[K, V]{err: ErrMiss})
 	case f.verdict == held:
 		r.held, r.next = true, toLoad
@@ -158,28 +158,28 @@ func (r *run[K, V]) decide(ctx context.Context, f frame[K, V]) {
 func (r *run[K, V]) serve(ctx context.Context, it *item[K, V]) bool {
 	f := r.f
 	r.spare = it
-	if it.loadedAt < f.minLoaded || f.o.anew {
+	if it.loadedAt < f.j.minLoaded || f.j.o.anew {
 		return false
 	}
-	state := it.freshness(f.t.now())
+	state := it.freshness(f.j.t.now())
 	if state == dead { // kept for the load only
 		return false
 	}
-	if old := f.refreshing; old != nil {
+	if old := f.j.refreshing; old != nil {
 		if state < untrusted || it.loadedAt <= old.loadedAt+int64(time.Millisecond) {
 			return false // the refresh must replace it
 		}
-		f.v.counts.inc(refreshAdopted)
+		f.j.v.counts.inc(refreshAdopted)
 	}
-	f.put(it)
+	f.j.put(it)
 	out := outcome[K, V]{it: it, src: Remote}
 	switch {
-	case f.refreshing != nil:
+	case f.j.refreshing != nil:
 	case state >= untrusted:
-		if it.due(f.t.now(), f.p) {
+		if it.due(f.j.t.now(), f.j.p) {
 			out.then = it
 		}
-	case state == stale && !f.o.noStale:
+	case state == stale && !f.j.o.noStale:
 		out.stale, out.then = revalidating, it
 	default:
 		return false
@@ -192,11 +192,11 @@ func (r *run[K, V]) serve(ctx context.Context, it *item[K, V]) bool {
 // stale, or it is fresh and the remote tier is out of reach.
 func (r *run[K, V]) fallback(ctx context.Context) bool {
 	f := r.f
-	if f.refreshing != nil || f.o.anew || f.o.skipLocal {
+	if f.j.refreshing != nil || f.j.o.anew || f.j.o.skipLocal {
 		return false
 	}
-	it, now := f.find(f.at, f.k, 0)
-	if it == nil || it.loadedAt < f.minLoaded {
+	it, now := f.j.cache().find(f.j.at, f.j.k, 0)
+	if it == nil || it.loadedAt < f.j.minLoaded {
 		return false
 	}
 	out := outcome[K, V]{it: it, src: Local}
@@ -206,7 +206,7 @@ func (r *run[K, V]) fallback(ctx context.Context) bool {
 			return false
 		}
 	case stale:
-		if f.o.noStale {
+		if f.j.o.noStale {
 			return false
 		}
 		out.stale, out.then = revalidating, it
@@ -225,13 +225,13 @@ func (p *party[K, V]) claim() {
 	for i := range p.runs {
 		r := &p.runs[i]
 		r.claim = tier.Claim{
-			Seen: r.frame.nonce, Nonce: tier.NewNonce(), Lease: f.t.cfg.ClaimTTL,
+			Seen: r.frame.nonce, Nonce: tier.NewNonce(), Lease: f.j.t.cfg.ClaimTTL,
 			Refresh: r.frame.verdict == usable && !r.force,
 		}
 		claims[i] = r.claim
 	}
-	mark := f.t.fences.Capture()
-	got, err := f.t.remote.ClaimMany(p, f.p.RemoteTimeout, texts(p.runs), claims)
+	mark := f.j.t.fences.Capture()
+	got, err := f.j.t.remote.ClaimMany(p, f.j.p.RemoteTimeout, texts(p.runs), claims)
 	for i := range p.runs { // first: the steps below run the user's Size, which may panic
 		if got[i].Granted {
 			p.runs[i].claimed, p.runs[i].next = true, toLoad
@@ -252,7 +252,7 @@ func (p *party[K, V]) claim() {
 func (r *run[K, V]) refused(ctx context.Context, cell []byte, mark follow.Mark) {
 	switch {
 	case len(cell) > 0:
-		f, err := r.f.assess(ctx, cell, mark)
+		f, err := r.f.j.assess(ctx, cell, mark)
 		if r.refusals++; err != nil || r.refusals == maxRefusals {
 			r.cutOff(ctx)
 			return

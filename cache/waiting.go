@@ -8,7 +8,7 @@ import (
 // over reports whether the run replaces the process that has claimed the key: the run has waited
 // longer than LoadTimeout, or its caller demands a MaxAge.
 func (r *run[K, V]) over() bool {
-	return r.f.minLoaded > -never || r.f.t.now()-r.since > int64(r.f.p.LoadTimeout)
+	return r.f.j.minLoaded > -never || r.f.j.t.now()-r.since > int64(r.f.j.p.LoadTimeout)
 }
 
 // await makes WAIT the next step, or LOAD. A run waits for one load of another process. If that
@@ -21,8 +21,8 @@ func (r *run[K, V]) over() bool {
 // may have waited for a dead process. It waits once more, so that one process takes over and not
 // all of them. If the load was merely long and failed, this makes two waits and one load.
 func (r *run[K, V]) await(ctx context.Context) {
-	w, now, n := &r.waits, r.f.t.now(), r.frame.nonce
-	if r.f.refreshing != nil {
+	w, now, n := &r.waits, r.f.j.t.now(), r.frame.nonce
+	if r.f.j.refreshing != nil {
 		r.end(ctx, outcome[K, V]{again: true})
 		return
 	}
@@ -31,7 +31,7 @@ func (r *run[K, V]) await(ctx context.Context) {
 		return
 	}
 	most := 1
-	if w.n == 1 && now-w.since >= int64(r.f.t.cfg.ClaimTTL)/4 {
+	if w.n == 1 && now-w.since >= int64(r.f.j.t.cfg.ClaimTTL)/4 {
 		most = 2
 	}
 	if r.tries+w.n >= most {
@@ -46,7 +46,7 @@ func (r *run[K, V]) await(ctx context.Context) {
 // noticed soon.
 func (p *party[K, V]) wait() {
 	r := &p.runs[0]
-	waited := time.Duration(r.f.t.now() - r.since)
+	waited := time.Duration(r.f.j.t.now() - r.since)
 	t := time.NewTimer(r.nap)
 	defer t.Stop()
 	select {
