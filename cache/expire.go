@@ -18,8 +18,8 @@ import (
 // Expire makes k stale without removing it, as [Tiers.Expire] does for the key. Expiring a key
 // that is not cached is no error.
 func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
-	j, err := c.change("expire", k)
-	if err != nil {
+	var j job[K, V]
+	if err := j.changes(c, "expire", k); err != nil {
 		return err
 	}
 	if err := j.t.expire(ctx, j.p, j.far(), invalidate.Key(j.full)); err != nil {

@@ -109,23 +109,22 @@ func (c Cache[K, V]) fail(op string, k K, err error) error {
 // stored returns the error to remember. Every reading method returns it, so it says "get".
 func (j *job[K, V]) stored(err error) error { return &Error{Op: "get", Key: j.FullKey(), Err: err} }
 
-// change returns a job that changes an entry and has no flight. A loader may change the entry
-// that it loads, because this waits for no load.
-func (c Cache[K, V]) change(op string, k K) (*job[K, V], error) {
+// changes makes j, which is zero, a job that changes an entry and has no flight. A loader may
+// change the entry that it loads, because this waits for no load.
+func (j *job[K, V]) changes(c Cache[K, V], op string, k K) error {
 	if c.s == nil {
-		return nil, errZero(op)
+		return errZero(op)
 	}
-	j := new(job[K, V])
 	j.start(c, op, k, nil, &anyAge)
 	switch {
 	case j.t.work.Closed():
-		return nil, c.fail(op, k, ErrClosed)
+		return c.fail(op, k, ErrClosed)
 	case c.v.err != nil:
-		return nil, c.fail(op, k, c.v.err)
+		return c.fail(op, k, c.v.err)
 	}
 	if err := j.spell(); err != nil {
-		return nil, c.fail(op, k, err)
+		return c.fail(op, k, err)
 	}
 	j.at = c.slot(k)
-	return j, nil
+	return nil
 }

@@ -28,13 +28,10 @@ func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) 
 	}
 	sets, errs := make([]setting[K, V], 0, len(vals)), map[K]error{}
 	for k, v := range vals {
-		j, err := c.change(op, k)
-		if err != nil {
-			errs[k] = err
-			continue
+		sets = append(sets, setting[K, V]{})
+		if err := sets[len(sets)-1].start(ctx, c, op, k, v, o); err != nil {
+			sets, errs[k] = sets[:len(sets)-1], err
 		}
-		j.o = o
-		sets = append(sets, j.setting(ctx, v))
 	}
 	if len(sets) > 0 {
 		setAll(ctx, sets)
@@ -69,8 +66,8 @@ func (c Cache[K, V]) DeleteMany(ctx context.Context, keys []K, more ...invalidat
 		if jobs[k] != nil || errs[k] != nil {
 			continue
 		}
-		j, err := c.change(op, k)
-		if err != nil {
+		j := new(job[K, V])
+		if err := j.changes(c, op, k); err != nil {
 			errs[k] = err
 			continue
 		}

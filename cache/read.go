@@ -105,8 +105,8 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 		c.inherit(ctx, it, lease)
 		return c.value(it), it.err == nil
 	}
-	j, err := c.change("peek", k)
-	if err != nil || j.p.Off {
+	var j job[K, V]
+	if err := j.changes(c, "peek", k); err != nil || j.p.Off {
 		return zero, false
 	}
 	now := j.t.confirm(ctx, j.o.within(), j.t.now())

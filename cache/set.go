@@ -25,22 +25,20 @@ func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 	if err != nil {
 		return c.fail("set", k, wrongUse(err))
 	}
-	j, err := c.change("set", k)
-	if err != nil {
+	one := make([]setting[K, V], 1)
+	if err := one[0].start(ctx, c, "set", k, v, o); err != nil {
 		return err
 	}
-	j.o = o
-	one := []setting[K, V]{j.setting(ctx, v)}
 	setAll(ctx, one)
-	if one[0].err != nil {
-		return j.fail(one[0].err)
+	if err := one[0].err; err != nil {
+		return one[0].j.fail(err)
 	}
 	return nil
 }
 
 // setting is one value that Set stores.
 type setting[K comparable, V any] struct {
-	j       *job[K, V]
+	j       job[K, V]
 	it      *item[K, V]
 	payload encoded
 	size    int64
@@ -52,14 +50,19 @@ type setting[K comparable, V any] struct {
 	err     error
 }
 
-func (j *job[K, V]) setting(ctx context.Context, v V) setting[K, V] {
-	j.t.all.inc(invalidatedKeys)
-	s := setting[K, V]{j: j}
-	if s.it, s.payload, s.size, s.err = j.prepare(v); s.err == nil {
+// start prepares a setting, which is zero. An error means that it must not be used; one in s.err
+// is about the value alone.
+func (s *setting[K, V]) start(ctx context.Context, c Cache[K, V], op string, k K, v V, o callOpts) error {
+	if err := s.j.changes(c, op, k); err != nil {
+		return err
+	}
+	s.j.o = o
+	s.j.t.all.inc(invalidatedKeys)
+	if s.it, s.payload, s.size, s.err = s.j.prepare(v); s.err == nil {
 		s.err = ctx.Err() // the value is not stored; the old one is invalidated, as by Delete
 	}
-	s.keep = s.err == nil && !j.p.Off
-	return s
+	s.keep = s.err == nil && !s.j.p.Off
+	return nil
 }
 
 // prepare makes an item of a value to set, or returns why it cannot be stored.

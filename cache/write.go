@@ -14,8 +14,8 @@ import (
 // error. The same step may invalidate more scopes, with invalidate.Strict or invalidate.Hold
 // among them.
 func (c Cache[K, V]) Delete(ctx context.Context, k K, more ...invalidate.Scope) error {
-	j, err := c.change("delete", k)
-	if err != nil {
+	var j job[K, V]
+	if err := j.changes(c, "delete", k); err != nil {
 		return err
 	}
 	r, err := follow.NewRequest(append([]invalidate.Scope{invalidate.Key(j.full)}, more...)...)
