@@ -1,8 +1,9 @@
-// Command observability serves the metrics of a cache under invented load, so that the
-// alerts and the dashboard of this folder have data to show.
+// Command observability serves the metrics and the operator's page of a cache under invented
+// load, so that the alerts and the dashboard of this folder have data to show.
 //
 //	go run ./examples/observability
 //	curl http://127.0.0.1:9464/metrics
+//	curl -H 'Accept: application/json' http://127.0.0.1:9464/caches
 package main
 
 import (
@@ -34,7 +35,7 @@ func main() {
 // run serves until ctx ends.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("observability", flag.ContinueOnError)
-	listen := flags.String("listen", "127.0.0.1:9464", "`address` of /metrics")
+	listen := flags.String("listen", "127.0.0.1:9464", "`address` of /metrics and /caches")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	fmt.Fprintf(out, "metrics at http://%s/metrics\n", l.Addr())
+	fmt.Fprintf(out, "metrics at http://%s/metrics, the operator's page at http://%[1]s/caches\n", l.Addr())
 	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()

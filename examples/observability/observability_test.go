@@ -183,3 +183,24 @@ func TestFaultsAreFound(t *testing.T) {
 		t.Errorf("a good expression has faults: %q", found)
 	}
 }
+
+// The operator's page shows the cache of the program.
+func TestPage(t *testing.T) {
+	s, err := newShop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for err := errDown; err != nil; { // one load in fifty fails
+		_, err = s.here.Get(t.Context(), 13)
+	}
+	w := httptest.NewRecorder()
+	s.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/caches?tag=shelf:3", http.NoBody))
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "default:articles:v1:13") {
+		t.Errorf("/caches = %d, want 200 and an article of the shelf:\n%s", w.Code, w.Body)
+	}
+}

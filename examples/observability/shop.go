@@ -12,11 +12,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	exporter "go.opentelemetry.io/otel/exporters/prometheus"
-	"go.opentelemetry.io/otel/metric"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/cache/cachez"
+	"github.com/twofold-go/twofold/cache/index"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/tiertest"
@@ -35,6 +35,7 @@ type shop struct {
 	tiers    []*cache.Tiers
 	here     cache.Cache[int, article]
 	there    cache.Cache[int, article]
+	page     http.Handler // the operator's page of the first process
 }
 
 func newShop() (*shop, error) {
@@ -45,21 +46,27 @@ func newShop() (*shop, error) {
 	}
 	s.provider = sdk.NewMeterProvider(sdk.WithReader(e))
 	log, remote := logtest.NewMemory(logtest.MemoryConfig{}), tiertest.NewMemory()
-	open := func(meters metric.MeterProvider) (c cache.Cache[int, article], err error) {
-		t, err := cache.Open(cache.TiersConfig{Remote: remote, Log: log, MeterProvider: meters, Logger: slog.New(slog.DiscardHandler)})
+	ix := index.New(index.Config{})
+	open := func(cfg cache.TiersConfig) (c cache.Cache[int, article], err error) {
+		cfg.Remote, cfg.Log, cfg.Logger = remote, log, slog.New(slog.DiscardHandler)
+		t, err := cache.Open(cfg)
 		if err != nil {
 			return c, err
 		}
 		s.tiers = append(s.tiers, t)
-		cfg := cache.For("articles:v1", load)
-		cfg.Tags = func(id int, _ article) []string { return []string{fmt.Sprint("shelf:", id%10)} }
-		cfg.Policy = policy.Patch{TTL: new(5 * time.Second), Stale: new(time.Minute), StaleIfError: new(time.Minute), NegativeTTL: new(time.Second)}
-		return cache.New(t, cfg)
+		articles := cache.For("articles:v1", load)
+		articles.Tags = func(id int, _ article) []string { return []string{fmt.Sprint("shelf:", id%10)} }
+		articles.Policy = policy.Patch{TTL: new(5 * time.Second), Stale: new(time.Minute), StaleIfError: new(time.Minute), NegativeTTL: new(time.Second)}
+		return cache.New(t, articles)
 	}
-	if s.here, err = open(s.provider); err != nil {
+	if s.here, err = open(cache.TiersConfig{MeterProvider: s.provider, OnStored: ix.Stored, OnRemoved: ix.Removed}); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	if s.there, err = open(nil); err != nil {
+	if s.there, err = open(cache.TiersConfig{}); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	everybody := func(*http.Request) bool { return true } // the articles are invented
+	if s.page, err = cachez.Handler(s.tiers[0], cachez.Config{Title: "Caches of the shop", Authorize: everybody, Index: ix}); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
@@ -88,12 +95,13 @@ func (s *shop) round(ctx context.Context) {
 	_, _ = s.there.Get(ctx, id)
 	_ = s.there.Delete(ctx, id)
 	if id%10 == 0 {
-		_ = s.tiers[1].Invalidate(ctx, invalidate.Tag("articles", fmt.Sprint("shelf:", id/10)))
+		_ = s.tiers[1].Invalidate(ctx, s.there.Tag(fmt.Sprint("shelf:", id/10)))
 	}
 }
 
 func (s *shop) handler() http.Handler {
 	mux := http.NewServeMux()
+	mux.Handle("/caches", s.page)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}))
 	return mux
 }
