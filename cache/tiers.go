@@ -142,5 +142,12 @@ func (t *Tiers) check() error {
 	return nil
 }
 
-// now returns the nanoseconds since Open, on the monotonic clock.
+// now returns the nanoseconds since Open, on the monotonic clock. A local hit spends 25 to 35 ns
+// here, a third of its time.
+//
+// A clock of our own, which interpolates the kernel's by the processor's counter for a
+// millisecond, would save most of that. It is not here: the lease rests on it, so it needs proof on
+// several kinds of processor and hypervisor, and assembly for each. A word that a goroutine
+// refreshes is not sound at all: after a SIGSTOP, readers may run before that goroutine. A Moment
+// saves the whole reading, and promises what it says.
 func (t *Tiers) now() int64 { return int64(time.Since(t.base)) }

@@ -133,8 +133,8 @@ type Namer interface {
 //     only, its error wraps a [KeysError] that names them. After any other error, each of the
 //     keys may still be there.
 //   - Bytes that are not a frame belong to no process. Any claim may overwrite fewer than nine
-//     bytes, or a nonce of zeros. A claim whose Seen is bytes 1 to 8 may overwrite others. A claim
-//     or fill with the zero nonce is an error.
+//     bytes, or a nonce of zeros. A claim whose Seen is bytes 1 to 8 may overwrite others.
+//   - A claim or fill with the zero nonce is refused, with an error or without.
 //
 // [Claim.Over] and [Fill.Over] implement these rules, for tiers that can compare and swap a whole
 // frame.
