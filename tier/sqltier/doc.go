@@ -22,12 +22,13 @@
 // in programs without migrations. Without the table, cache.Open returns [ErrSchema].
 //
 // A SQLite file must be in WAL mode (journal_mode=wal) and on a local disk. Set busy_timeout;
-// without it, one of two processes that write at once fails. A driver may wait for the whole
-// busy_timeout, whatever the caller's deadline is. The cache does not wait for it, but the
-// connection stays in use. Write to the file through one pool of one connection, which the
-// program's own writes also use. Then writes queue in the pool, which obeys deadlines. With
-// synchronous=normal no call waits for the disk, and a power failure cannot damage the file. But
-// it may undo the last writes, including removals. So set synchronous=full when the log of
+// without it, one of two processes that write at once fails. Of two processes that create a file
+// together, SQLite may refuse one at once, while the other sets the mode: connect again. A driver
+// may wait for the whole busy_timeout, whatever the caller's deadline is. The cache does not wait
+// for it, but the connection stays in use. Write to the file through one pool of one connection,
+// which the program's own writes also use. Then writes queue in the pool, which obeys deadlines.
+// With synchronous=normal no call waits for the disk, and a power failure cannot damage the file.
+// But it may undo the last writes, including removals. So set synchronous=full when the log of
 // invalidations is not in the same file.
 //
 // In PostgreSQL the table is UNLOGGED: its writes are not in the WAL, and no commit waits for the

@@ -99,8 +99,9 @@ func (c Conn) Insert(ctx context.Context, query string, args ...any) (int64, err
 	return res.LastInsertId()
 }
 
-// The result codes of SQLite that named translates (sqlite.org/rescode.html).
+// The result codes of SQLite that programs branch on (sqlite.org/rescode.html).
 const (
+	busy       = 5
 	corrupt    = 11
 	notADB     = 26
 	foreignKey = 787
@@ -108,14 +109,23 @@ const (
 	unique     = 2067
 )
 
+// coded is an error of the driver.
+type coded interface {
+	error
+	Code() int
+}
+
+// isBusy reports whether another connection held a lock.
+func isBusy(err error) bool {
+	e, ok := errors.AsType[coded](err)
+	return ok && e.Code()&0xff == busy
+}
+
 func named(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrNotFound
 	}
-	e, ok := errors.AsType[interface {
-		error
-		Code() int
-	}](err)
+	e, ok := errors.AsType[coded](err)
 	if !ok || errors.Is(err, ErrNotFound) || errors.Is(err, ErrTaken) || errors.Is(err, ErrCorrupt) {
 		return err
 	}

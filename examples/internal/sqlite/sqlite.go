@@ -77,7 +77,7 @@ func Open(ctx context.Context, cfg Config) (db *DB, err error) {
 		return fail(err)
 	}
 	writer.SetMaxOpenConns(1)
-	err = check(ctx, writer, cfg.Check)
+	err = repeat(ctx, isBusy, func() error { return check(ctx, writer, cfg.Check) })
 	if err == nil {
 		err = Migrate(ctx, writer, goose.DialectSQLite3, cfg.Migrations)
 	}
@@ -134,6 +134,22 @@ func check(ctx context.Context, db *sql.DB, how Check) error {
 	return nil
 }
 
+// repeat calls fn until it returns nil or an error that will not pass, for a second or more.
+// Another process may open the same file, and of two that change its journal mode SQLite refuses
+// one at once, whatever busy_timeout is.
+func repeat(ctx context.Context, passes func(error) bool, fn func() error) (err error) {
+	for range 20 {
+		if err = fn(); err == nil || !passes(err) || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+	return err
+}
+
 // Migrate applies the goose migrations of a folder. A nil folder has none. It retries for a
 // second, because another process may migrate at the same time.
 func Migrate(ctx context.Context, db *sql.DB, d goose.Dialect, folder fs.FS) error {
@@ -144,16 +160,10 @@ func Migrate(ctx context.Context, db *sql.DB, d goose.Dialect, folder fs.FS) err
 	if err != nil {
 		return err
 	}
-	for range 20 {
-		if _, err = p.Up(ctx); err == nil || ctx.Err() != nil {
-			return err
-		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
-		}
-	}
-	return err
+	return repeat(ctx, func(error) bool { return true }, func() error {
+		_, err := p.Up(ctx)
+		return err
+	})
 }
 
 // Close closes the database.

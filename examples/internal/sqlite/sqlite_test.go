@@ -171,3 +171,25 @@ func TestBadFiles(t *testing.T) {
 	}
 	open(t, text)
 }
+
+// Processes may create one file together. SQLite refuses one of two that change its journal mode
+// at the same time, and does not wait as for other locks.
+func TestCreatedTogether(t *testing.T) {
+	for range 20 {
+		path := filepath.Join(t.TempDir(), "new.db")
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				db, err := sqlite.Open(t.Context(), sqlite.Config{Path: path, Sync: sqlite.Off})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := db.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
