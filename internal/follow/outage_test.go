@@ -1,7 +1,6 @@
 package follow_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -100,19 +99,18 @@ func TestNoWaitBehindAFailingRound(t *testing.T) {
 			bubble(t, func(t *testing.T, _ *logtest.Memory) {
 				p := newPeer(t, logtest.NewMemory(logtest.MemoryConfig{Bound: bound}), follow.Config{Wait: -1, MaxPending: limit})
 				p.deafen()
-				p.link.Before(func(context.Context, logtest.Op, invalidate.Append) { time.Sleep(round) })
-				defer p.link.Before(nil)
+				p.link.Delay(round)
 				var wg sync.WaitGroup
 				defer wg.Wait()
 				begun := time.Now()
 				for i := range 4 {
 					wg.Go(func() {
-						time.Sleep(time.Duration(i) * round / 5)
 						err := p.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"), invalidate.Tag("t", fmt.Sprint(i))))
 						if took := time.Since(begun); !errors.Is(wantPending(t, err), errDown) || took != round {
 							t.Errorf("call %d: %v %v after the round began, want its cause after %v", i, err, took, round)
 						}
 					})
+					advance(round / 5)
 				}
 			})
 		})
