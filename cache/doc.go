@@ -208,11 +208,11 @@
 //	cache.evict.size       counter   By        {space}
 //	  Memory of the entries pushed out of the local tier.
 //	cache.fence.forgotten  counter   {entry}
-//	  Entries and loads given up because a fence that may cover them is no longer remembered.
+//	  Entries and loads that are not used because a fence that may cover them was forgotten.
 //	cache.fences           gauge     {fence}   kind=key,prefix,tag
 //	  Invalidations that are remembered exactly.
 //	cache.fill             counter   {value}   {space} outcome=…
-//	  What became of loaded values.
+//	  Loaded values, by what was done with them.
 //	cache.get.duration     histogram s         {space} outcome=error,load,local,negative,remote,stale sampled=1,1024
 //	  Time a caller of Get, GetOrLoad or Fetch waited.
 //	cache.hit              counter   {read}    {space} tier=local,remote
@@ -236,7 +236,7 @@
 //	cache.load.error       counter   {load}    {space}
 //	  Loader calls that failed.
 //	cache.load.overtaken   counter   {load}    {space} outcome=given_up,repeated
-//	  Loads overtaken by an invalidation.
+//	  Loads during which the key was invalidated.
 //	cache.load.panic       counter   {load}    {space}
 //	  Loader calls that failed by a panic.
 //	cache.local.bytes      gauge     By
@@ -244,13 +244,13 @@
 //	cache.local.entries    gauge     {entry}
 //	  Entries of the local tier.
 //	cache.log.bump         counter   {epoch}
-//	  Epochs of the log that began: it may have lost its end.
+//	  New epochs of the log. The log may have lost its last records.
 //	cache.log.error        counter   {call}    op=sync,tail
 //	  Calls to the log that failed.
 //	cache.log.gap          counter   {gap}
-//	  Times records of the log were missing, and what they may have covered was given up.
+//	  How often records of the log were missing. What they may have covered is not served.
 //	cache.log.lapse        counter   {lapse}
-//	  Times the lease ran out.
+//	  How often the lease ran out.
 //	cache.merge            counter   {read}    {space}
 //	  Reads that waited for another read's fetch or load.
 //	cache.miss             counter   {read}    {space}
@@ -258,13 +258,13 @@
 //	cache.negative         counter   {read}    {space}
 //	  Reads answered with a remembered absence or error.
 //	cache.pending          gauge     {scope}
-//	  Invalidations that wait for a log, or a remote tier, out of reach.
+//	  Invalidations that wait because the log or the remote tier cannot be reached.
 //	cache.pending.age      gauge     s
 //	  How long the oldest of them has waited; 0 if none does.
 //	cache.refresh          counter   {refresh} {space} outcome=adopted,elsewhere,error,ok,skipped
 //	  Background refreshes.
 //	cache.remote.breaker   gauge     {breaker} state=closed,half-open,open
-//	  State of the breaker in front of the remote tier: 1 for the one that holds.
+//	  State of the breaker of the remote tier: 1 for the present state, 0 for the others.
 //	cache.remote.duration  histogram s         op=claim,fill,get,unlink
 //	  Time of one call to the remote tier.
 //	cache.remote.error     counter   {call}    op=claim,fill,get,unlink

@@ -25,7 +25,7 @@ var (
 		meter.One("cache.load.error", "{load}", "Loader calls that failed.", func(c *Counts) int64 { return c.LoadErrors }),
 		meter.One("cache.load.panic", "{load}", "Loader calls that failed by a panic.", func(c *Counts) int64 { return c.LoadPanics }),
 		{
-			Name: "cache.load.overtaken", Unit: "{load}", Desc: "Loads overtaken by an invalidation.", Attr: "outcome", Values: []string{"repeated", "given_up"},
+			Name: "cache.load.overtaken", Unit: "{load}", Desc: "Loads during which the key was invalidated.", Attr: "outcome", Values: []string{"repeated", "given_up"},
 			Get: func(c *Counts) []int64 { return []int64{c.Reloads, c.Overtaken} },
 		},
 		meter.One("cache.evict", "{entry}", "Entries pushed out of the local tier.", func(c *Counts) int64 { return c.Evictions }),
@@ -43,7 +43,7 @@ var (
 			},
 		},
 		{
-			Name: "cache.fill", Unit: "{value}", Desc: "What became of loaded values.", Attr: "outcome",
+			Name: "cache.fill", Unit: "{value}", Desc: "Loaded values, by what was done with them.", Attr: "outcome",
 			Values: []string{"stored", "lost", "error", "too_large", "unencodable", "tags", "not_admitted", "no_store"},
 			Get: func(c *Counts) []int64 {
 				return []int64{
@@ -70,7 +70,7 @@ var (
 		meter.One("cache.invalidate.unknown_tenant", "{scope}", "Invalidations for a tenant that no cache of this process has been used for.",
 			func(s *Stats) int64 { return s.Kinds.UnknownTenants }),
 		{
-			Name: "cache.remote.breaker", Unit: "{breaker}", Gauge: true, Desc: "State of the breaker in front of the remote tier: 1 for the one that holds.",
+			Name: "cache.remote.breaker", Unit: "{breaker}", Gauge: true, Desc: "State of the breaker of the remote tier: 1 for the present state, 0 for the others.",
 			Attr: "state", Values: breakerStates[:], Get: (*Stats).breaker,
 		},
 		{
@@ -79,7 +79,7 @@ var (
 				return []int64{s.Remote.GetErrors, s.Remote.ClaimErrors, s.Remote.FillErrors, s.Remote.UnlinkErrors}
 			},
 		},
-		meter.One("cache.fence.forgotten", "{entry}", "Entries and loads given up because a fence that may cover them is no longer remembered.",
+		meter.One("cache.fence.forgotten", "{entry}", "Entries and loads that are not used because a fence that may cover them was forgotten.",
 			func(s *Stats) int64 { return s.Fences.Forgotten }),
 		meter.One("cache.hold.widened", "{hold}", "Holds beyond the limit, which hold more than they name.", func(s *Stats) int64 { return s.Fences.HoldsWidened }),
 		{
@@ -95,17 +95,17 @@ var (
 	}
 
 	ofLog = []meter.Family[invalidate.LogStats]{
-		meter.One("cache.log.gap", "{gap}", "Times records of the log were missing, and what they may have covered was given up.",
+		meter.One("cache.log.gap", "{gap}", "How often records of the log were missing. What they may have covered is not served.",
 			func(s invalidate.LogStats) int64 { return s.Gaps }),
-		meter.One("cache.log.bump", "{epoch}", "Epochs of the log that began: it may have lost its end.", func(s invalidate.LogStats) int64 { return s.Bumps }),
-		meter.One("cache.log.lapse", "{lapse}", "Times the lease ran out.", func(s invalidate.LogStats) int64 { return s.Lapses }),
+		meter.One("cache.log.bump", "{epoch}", "New epochs of the log. The log may have lost its last records.", func(s invalidate.LogStats) int64 { return s.Bumps }),
+		meter.One("cache.log.lapse", "{lapse}", "How often the lease ran out.", func(s invalidate.LogStats) int64 { return s.Lapses }),
 		{
 			Name: "cache.log.error", Unit: "{call}", Desc: "Calls to the log that failed.", Attr: "op", Values: []string{"sync", "tail"},
 			Get: func(s invalidate.LogStats) []int64 { return []int64{s.SyncErrors, s.TailErrors} },
 		},
 		meter.Age("cache.lease.age", "Time since the lease was last confirmed; -1 if it never was.",
 			func(s invalidate.LogStats) time.Duration { return s.LeaseAge }),
-		meter.Level("cache.pending", "{scope}", "Invalidations that wait for a log, or a remote tier, out of reach.",
+		meter.Level("cache.pending", "{scope}", "Invalidations that wait because the log or the remote tier cannot be reached.",
 			func(s invalidate.LogStats) int64 { return s.Pending }),
 		meter.Age("cache.pending.age", "How long the oldest of them has waited; 0 if none does.",
 			func(s invalidate.LogStats) time.Duration { return s.PendingAge }),

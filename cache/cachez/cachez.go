@@ -165,6 +165,6 @@ func (h *handler) explain(r *http.Request, err error) (status int, text string) 
 	if f, ok := errors.AsType[*fault](err); ok {
 		return f.status, f.text
 	}
-	h.Logger.ErrorContext(r.Context(), "cachez: request failed", "err", err)
+	h.Logger.ErrorContext(r.Context(), "cachez: request failed", "error", err)
 	return http.StatusServiceUnavailable, "it may have failed: the log says why; send it again"
 }

@@ -95,7 +95,7 @@ func (h *handler) write(w http.ResponseWriter, r *http.Request, p *page) {
 		err = pages.Execute(&b, p)
 	}
 	if err != nil {
-		h.Logger.ErrorContext(r.Context(), "cachez: page failed", "err", err)
+		h.Logger.ErrorContext(r.Context(), "cachez: page failed", "error", err)
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		return
 	}

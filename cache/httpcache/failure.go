@@ -41,7 +41,7 @@ func (x *exchange) failedWith(w http.ResponseWriter, r *http.Request, err error)
 	}
 	c.stats.refuse(byFailure)
 	if now := c.cfg.Now().Unix(); r.Context().Err() == nil && c.warned.Swap(now) != now {
-		c.cfg.Logger.WarnContext(r.Context(), "httpcache: no response", "err", cause(err)) // once a second
+		c.cfg.Logger.WarnContext(r.Context(), "httpcache: no response", "error", cause(err)) // once a second
 	}
 	status := http.StatusServiceUnavailable
 	if x.strict.Load() {

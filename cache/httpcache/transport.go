@@ -150,7 +150,7 @@ func (t *Transport) pass(r *http.Request, why reason) (*http.Response, error) {
 func (t *Transport) warn(ctx context.Context, what string, err error) {
 	t.stats.refuse(byFailure)
 	if now := t.cfg.Now().Unix(); t.warned.Swap(now) != now {
-		t.cfg.Logger.WarnContext(ctx, what, "err", cause(err))
+		t.cfg.Logger.WarnContext(ctx, what, "error", cause(err))
 	}
 }
 
