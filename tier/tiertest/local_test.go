@@ -153,3 +153,8 @@ func (l *lru) drop(el *list.Element, reason tier.EvictReason) {
 func TestLocalSuiteAcceptsAPlainLRU(t *testing.T) {
 	tiertest.TestLocal(t, func(*testing.T) tier.Local { return newLRU() })
 }
+
+// A tier that reports nothing, counts nothing and lists nothing keeps the contract, too.
+func TestLocalSuiteAcceptsABareTier(t *testing.T) {
+	tiertest.TestLocal(t, func(*testing.T) tier.Local { return struct{ tier.Local }{newLRU()} })
+}

@@ -13,7 +13,7 @@ func sprintf(format string, args ...any) string { return fmt.Sprintf(format, arg
 // listen registers with the tier, or skips the test when the tier is not an EvictNotifier.
 func listen(t *testing.T, l tier.Local) *localtest.Ledger {
 	t.Helper()
-	led := localtest.Listen(unwrapLocal(l))
+	led := localtest.Listen(l)
 	if led == nil {
 		t.Skip("the tier is not a tier.EvictNotifier")
 	}
@@ -23,12 +23,12 @@ func listen(t *testing.T, l tier.Local) *localtest.Ledger {
 func localModel(maxCost int64) func(t *testing.T, l tier.Local) {
 	return func(t *testing.T, l tier.Local) {
 		t.Helper()
-		localtest.Model(t, unwrapLocal(l), maxCost, late)
+		localtest.Model(t, l, maxCost, late)
 	}
 }
 
 func localCompete(t *testing.T, l tier.Local) {
-	localtest.Compete(t, unwrapLocal(l), LocalBudget, late)
+	localtest.Compete(t, l, LocalBudget, late)
 }
 
 // localEvictPanics has a callback that panics from time to time. The panic may reach the caller.
@@ -62,7 +62,7 @@ func localEvictPanics(t *testing.T, l tier.Local) {
 	}
 	d.Heard = func() {}
 	resident := d.Settle(t, l, 0, all)
-	if m, ok := unwrapLocal(l).(tier.Meter); ok {
+	if m, ok := l.(tier.Meter); ok {
 		if b, n := m.Usage(); n != resident || b != resident<<10 {
 			t.Errorf("Usage() = %d bytes, %d entries; want %d entries of 1 KiB", b, n, resident)
 		}

@@ -59,7 +59,7 @@ func press(l tier.Local, round int) {
 // localBudget overfills the tier several times. Engines may evict in the background, so the size
 // must come down in the end, but may exceed the budget for a while.
 func localBudget(t *testing.T, l tier.Local) {
-	m, ok := unwrapLocal(l).(tier.Meter)
+	m, ok := l.(tier.Meter)
 	if !ok {
 		t.Skip("the tier is not a tier.Meter")
 	}
@@ -77,7 +77,7 @@ func localBudget(t *testing.T, l tier.Local) {
 }
 
 func localUsage(t *testing.T, l tier.Local) {
-	m, ok := unwrapLocal(l).(tier.Meter)
+	m, ok := l.(tier.Meter)
 	if !ok {
 		t.Skip("the tier is not a tier.Meter")
 	}
@@ -148,10 +148,8 @@ func localCloseInUse(t *testing.T, l tier.Local) {
 		})
 	}
 	<-started
-	if err := l.Close(); err != nil {
-		t.Errorf("Close() in use = %v, want nil", err)
-	}
-	if m, ok := unwrapLocal(l).(tier.Meter); ok {
+	closeLocal(t, l)
+	if m, ok := l.(tier.Meter); ok {
 		if _, n := m.Usage(); n != 0 {
 			t.Errorf("Usage() after Close = %d entries, want 0", n)
 		}
@@ -160,13 +158,6 @@ func localCloseInUse(t *testing.T, l tier.Local) {
 	if e, ok := l.Get(hashOf(4999)); ok {
 		t.Errorf("Get after Close = %v, true; want a miss", e)
 	}
-}
-
-func unwrapLocal(l tier.Local) tier.Local {
-	if c, ok := l.(closeCounted); ok {
-		return c.Local
-	}
-	return l
 }
 
 // watch repeats check for a while, because the fault that it looks for happens late.

@@ -11,7 +11,7 @@ import (
 // ranger returns the tier as a Ranger, or skips the test.
 func ranger(t *testing.T, l tier.Local) tier.Ranger {
 	t.Helper()
-	r, ok := unwrapLocal(l).(tier.Ranger)
+	r, ok := l.(tier.Ranger)
 	if !ok {
 		t.Skip("the tier is not a tier.Ranger")
 	}
